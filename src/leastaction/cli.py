@@ -1,0 +1,69 @@
+"""The command line: `leastaction warmup`, `leastaction robots`, `leastaction version`."""
+
+# Each command imports what it needs itself, so that `leastaction --help` answers at once.
+
+from typing import Annotated
+
+import typer
+
+__all__ = ["app"]
+
+app = typer.Typer(
+    help="Simulate, differentiate and optimise robots by the principle of least action.",
+    no_args_is_help=True,
+    pretty_exceptions_show_locals=False,
+)
+
+
+@app.command()
+def warmup() -> None:
+    """Compile every kernel now and keep the result on disk, so that later first calls start fast."""
+    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    columns = SpinnerColumn(finished_text="[green]✓"), TextColumn("{task.description}"), TimeElapsedColumn()
+    with Progress(*columns) as progress:
+        task = progress.add_task("Loading", total=1)
+        from leastaction._warmup import warmup as compile_kernels
+
+        progress.update(task, description="Compiling kernels")
+        compile_kernels()
+        progress.update(task, description="Compiled; the kernels are cached", completed=1)
+
+
+@app.command()
+def robots(
+    as_json: Annotated[bool, typer.Option("--json", help="Print a JSON list instead of a table.")] = False,
+) -> None:
+    """List the robots that come with the package."""
+    from leastaction.robots import catalogue
+
+    entries = catalogue()
+    if as_json:
+        import json
+
+        fields = ("name", "dof", "mass", "origin")
+        rows = [{field: getattr(entry, field) for field in fields} for entry in entries]
+        typer.echo(json.dumps(rows, indent=2, ensure_ascii=False))
+        return
+
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table("robot")
+    table.add_column("degrees of freedom", justify="right")
+    table.add_column("mass [kg]", justify="right")
+    table.add_column("origin")
+    for entry in entries:
+        table.add_row(entry.name, str(entry.dof), f"{entry.mass:.4g}", entry.origin)
+    Console(markup=False).print(table)  # [kg] is a unit, not markup
+
+
+@app.command()
+def version() -> None:
+    """Print the versions of the package and of what its numbers depend on."""
+    import platform
+    from importlib.metadata import version as installed
+
+    for package in ("leastaction", "numpy", "scipy", "numba"):
+        typer.echo(f"{package} {installed(package)}")
+    typer.echo(f"python {platform.python_version()}")

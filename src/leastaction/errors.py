@@ -1,0 +1,114 @@
+"""The exceptions of the package: every one is a `LeastActionError`."""
+
+from collections.abc import Sequence
+from os import PathLike, fspath
+from typing import Any
+
+__all__ = [
+    "ConvergenceError",
+    "FormatError",
+    "IntegratorError",
+    "LeastActionError",
+    "MechanismError",
+    "MissingExtraError",
+]
+
+# Attributes are optional keywords and the message stays as it was given, so that exceptions survive pickling
+# (worker processes send them home); `__str__` puts the two together.
+
+
+class LeastActionError(Exception):
+    """Base of every exception that the package raises on purpose."""
+
+
+class MechanismError(LeastActionError):
+    """A mechanism, or a state meant for it, is not valid; the message names the body, joint or loop."""
+
+
+class FormatError(LeastActionError):
+    """A robot description cannot be read or written.
+
+    Attributes:
+        file: path of the file, or None for text that came from elsewhere.
+        line: line in the file, counted from 1, or None when unknown.
+        element: the offending element as its author would recognise it, e.g. `joint "knee"`.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        file: str | PathLike[str] | None = None,
+        line: int | None = None,
+        element: str | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.file = None if file is None else fspath(file)
+        self.line = line
+        self.element = element
+
+    def __str__(self) -> str:
+        """Return `file:line: element: message`, without the parts that are unknown."""
+        line = None if self.line is None else f"{self.line}" if self.file else f"line {self.line}"
+        place = ":".join(part for part in (self.file, line) if part)
+        return ": ".join(part for part in (place, self.element, super().__str__()) if part)
+
+
+class IntegratorError(LeastActionError):
+    """An integrator cannot run this mechanism or these settings; the message names a method that can."""
+
+
+class ConvergenceError(IntegratorError):
+    """A step's equations were not solved to tolerance. What was computed up to then is kept.
+
+    Attributes:
+        time: time at the start of the failed step [s].
+        step: index of the failed step, counted from 0.
+        residuals: norm of the residual before each Newton iteration and after the last one.
+        trajectory: the run up to the last step that converged, or None where there is none.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        time: float | None = None,
+        step: int | None = None,
+        residuals: Sequence[float] = (),
+        trajectory: Any = None,
+    ) -> None:
+        super().__init__(message)
+        self.time = time
+        self.step = step
+        self.residuals = tuple(float(residual) for residual in residuals)
+        self.trajectory = trajectory
+
+    def __str__(self) -> str:
+        """Return `step k, t = … s: message (residual a → b in n iterations)`."""
+        where = ", ".join(
+            part
+            for part in (
+                None if self.step is None else f"step {self.step}",
+                None if self.time is None else f"t = {self.time:.6g} s",
+            )
+            if part
+        )
+        text = ": ".join(part for part in (where, super().__str__()) if part)
+        if not self.residuals:
+            return text
+        first, last, iterations = self.residuals[0], self.residuals[-1], len(self.residuals) - 1
+        plural = "" if iterations == 1 else "s"
+        return f"{text} (residual {first:.3g} → {last:.3g} in {iterations} iteration{plural})"
+
+
+class MissingExtraError(LeastActionError, ImportError):
+    """An optional dependency is not installed; the message is the command that installs it.
+
+    Attributes:
+        name: the module that could not be imported.
+        extra: the extra of this package that brings it.
+    """
+
+    def __init__(self, message: str, *, name: str | None = None, extra: str | None = None) -> None:
+        super().__init__(message, name=name)
+        self.extra = extra
