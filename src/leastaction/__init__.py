@@ -1,0 +1,84 @@
+"""leastaction: simulate, differentiate and optimise robots by the principle of least action."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from leastaction import dynamics, formats, mechanism, robots
+    from leastaction.dynamics.explicit import DOP853, ExplicitEuler, Heun, RungeKutta, SemiImplicitEuler
+    from leastaction.errors import (
+        ConvergenceError,
+        FormatError,
+        IntegratorError,
+        LeastActionError,
+        MechanismError,
+        MissingExtraError,
+    )
+    from leastaction.formats import load
+    from leastaction.mechanism import Mechanism, MechanismBuilder
+    from leastaction.simulate import simulate
+    from leastaction.trajectory import Trajectory
+
+# Public names and where they live. They load on first use, so that `import leastaction` stays quick.
+_MODULES = ("dynamics", "formats", "mechanism", "robots")
+_NAMES = {
+    "ConvergenceError": "errors",
+    "DOP853": "dynamics.explicit",
+    "ExplicitEuler": "dynamics.explicit",
+    "FormatError": "errors",
+    "Heun": "dynamics.explicit",
+    "IntegratorError": "errors",
+    "LeastActionError": "errors",
+    "Mechanism": "mechanism",
+    "MechanismBuilder": "mechanism",
+    "MechanismError": "errors",
+    "MissingExtraError": "errors",
+    "RungeKutta": "dynamics.explicit",
+    "SemiImplicitEuler": "dynamics.explicit",
+    "Trajectory": "trajectory",
+    "load": "formats",
+    "simulate": "simulate",
+}
+
+__all__ = [
+    "DOP853",
+    "ConvergenceError",
+    "ExplicitEuler",
+    "FormatError",
+    "Heun",
+    "IntegratorError",
+    "LeastActionError",
+    "Mechanism",
+    "MechanismBuilder",
+    "MechanismError",
+    "MissingExtraError",
+    "RungeKutta",
+    "SemiImplicitEuler",
+    "Trajectory",
+    "dynamics",
+    "formats",
+    "load",
+    "mechanism",
+    "robots",
+    "simulate",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        return import_module(f"leastaction.{name}")
+    if name in _NAMES:
+        value = getattr(import_module(f"leastaction.{_NAMES[name]}"), name)
+        globals()[name] = value
+        return value
+    if name == "__version__":
+        from importlib.metadata import version
+
+        return version("leastaction")
+    raise AttributeError(f"module 'leastaction' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *_MODULES, *_NAMES])

@@ -1,0 +1,62 @@
+"""Coefficients of the exponential map, as functions of the squared angle t = theta^2 [rad^2].
+
+The closed forms of B, C and of their slopes cancel digits long before theta reaches zero. Each therefore has
+a Taylor series, used up to an angle where the closed form is good to a few units in the last place.
+"""
+
+import math
+
+from leastaction._jit import inline
+
+# Ratio of successive Taylor terms, last first, for the nested (Horner) sum 1 - r1 t (1 - r2 t (1 - ...)).
+_B_RATIOS = tuple(1.0 / ((2 * k + 1) * (2 * k + 2)) for k in range(9, 0, -1))
+_C_RATIOS = tuple(1.0 / ((2 * k + 2) * (2 * k + 3)) for k in range(9, 0, -1))
+_B_SLOPE_RATIOS = tuple((k + 1) / (k * (2 * k + 3) * (2 * k + 4)) for k in range(14, 0, -1))
+_C_SLOPE_RATIOS = tuple((k + 1) / (k * (2 * k + 4) * (2 * k + 5)) for k in range(14, 0, -1))
+
+
+@inline
+def _nested_sum(t, ratios):
+    """Alternating series with first term 1 and the given ratios of terms at t [rad^2]; a number."""
+    total = 1.0
+    for ratio in ratios:
+        total = 1.0 - t * ratio * total
+    return total
+
+
+@inline
+def sinc(t):
+    """sin(theta) / theta at t = theta^2 [rad^2]; a number."""
+    if t < 1e-16:
+        return 1.0 - t / 6.0
+    theta = math.sqrt(t)
+    return math.sin(theta) / theta
+
+
+@inline
+def jacobian_terms(t):
+    """B = (1 - cos theta) / theta^2 and C = (theta - sin theta) / theta^3 at t = theta^2; two numbers."""
+    if t < 1.0:
+        return 0.5 * _nested_sum(t, _B_RATIOS), (1.0 / 6.0) * _nested_sum(t, _C_RATIOS)
+    theta = math.sqrt(t)
+    return (1.0 - math.cos(theta)) / t, (theta - math.sin(theta)) / (t * theta)
+
+
+@inline
+def jacobian_slopes(t, b, c):
+    """(dB/dtheta) / theta and (dC/dtheta) / theta at t = theta^2 [rad^2], where B = b and C = c; two numbers.
+
+    With w . wdot = theta dtheta/dt, dB/dt is the first number times w . wdot, and so for C.
+    """
+    if t < 9.0:
+        b_slope = (-1.0 / 12.0) * _nested_sum(t, _B_SLOPE_RATIOS)
+        c_slope = (-1.0 / 60.0) * _nested_sum(t, _C_SLOPE_RATIOS)
+        return b_slope, c_slope
+    sine = 1.0 - t * c  # sin(theta) / theta
+    return (sine - 2.0 * b) / t, (b - 3.0 * c) / t
+
+
+@inline
+def inverse_jacobian_term(t, b, c):
+    """(1 - (theta / 2) cot(theta / 2)) / theta^2 at t = theta^2 [rad^2], where B = b and C = c; a number."""
+    return -0.5 * jacobian_slopes(t, b, c)[0] / b
