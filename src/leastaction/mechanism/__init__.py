@@ -1,0 +1,54 @@
+"""What a robot is: bodies, joints, loops and everything that acts on them. Validated and immutable."""
+
+from leastaction.mechanism import joints
+from leastaction.mechanism.builder import MechanismBuilder
+from leastaction.mechanism.elements import (
+    Actuator,
+    Attachment,
+    BodyActuator,
+    Cable,
+    ContactPoint,
+    Coupling,
+    ExternalWrench,
+    JointActuator,
+    Spring,
+)
+from leastaction.mechanism.inertia import Inertia, rod, solid_box, solid_capsule, solid_cylinder, solid_sphere
+from leastaction.mechanism.joints import Joint, Motion, Primitive
+from leastaction.mechanism.mechanism import Body, Mechanism
+from leastaction.mechanism.pose import Pose
+from leastaction.mechanism.shapes import Box, Capsule, Cylinder, HeightField, Mesh, Plane, Shape, Sphere
+
+__all__ = [
+    "Actuator",
+    "Attachment",
+    "Body",
+    "BodyActuator",
+    "Box",
+    "Cable",
+    "Capsule",
+    "ContactPoint",
+    "Coupling",
+    "Cylinder",
+    "ExternalWrench",
+    "HeightField",
+    "Inertia",
+    "Joint",
+    "JointActuator",
+    "Mechanism",
+    "MechanismBuilder",
+    "Mesh",
+    "Motion",
+    "Plane",
+    "Pose",
+    "Primitive",
+    "Shape",
+    "Sphere",
+    "Spring",
+    "joints",
+    "rod",
+    "solid_box",
+    "solid_capsule",
+    "solid_cylinder",
+    "solid_sphere",
+]

@@ -1,0 +1,346 @@
+"""`MechanismBuilder`: putting a robot together in Python."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from leastaction.errors import MechanismError
+from leastaction.mechanism import _check
+from leastaction.mechanism.elements import (
+    Actuator,
+    BodyActuator,
+    Cable,
+    ContactPoint,
+    Coupling,
+    ExternalWrench,
+    JointActuator,
+    Spring,
+    attachment,
+)
+from leastaction.mechanism.graph import WORLD
+from leastaction.mechanism.inertia import Inertia
+from leastaction.mechanism.joints import ALIASES, Joint, primitives_of
+from leastaction.mechanism.mechanism import Body, Mechanism, suggestion
+from leastaction.mechanism.pose import Pose
+from leastaction.mechanism.shapes import Shape
+
+
+class MechanismBuilder:
+    """Collects bodies, joints and elements; `build()` checks them and gives the immutable `Mechanism`.
+
+    Example:
+        >>> b = MechanismBuilder("pendulum")
+        >>> b.body("rod", mass=1.0, com=(0, 0, -0.5), inertia=(1 / 12, 1 / 12, 1e-4))
+        >>> b.revolute("pivot", "world", "rod", axis="y")
+        >>> robot = b.build()
+
+    Args:
+        name: of the robot.
+        gravity: [m/s^2], 3 numbers.
+        strict: refuse inertias that no real body has (True) or keep them with a warning (False).
+    """
+
+    def __init__(self, name: str = "robot", *, gravity: Any = (0.0, 0.0, -9.81), strict: bool = True) -> None:
+        self.name = name
+        self.gravity = gravity
+        self.strict = strict
+        self._bodies: dict[str, Body] = {}
+        self._joints: dict[str, Joint] = {}
+        self._couplings: list[Coupling] = []
+        self._springs: list[Spring] = []
+        self._cables: list[Cable] = []
+        self._actuators: list[Actuator] = []
+        self._wrenches: list[ExternalWrench] = []
+        self._contacts: list[ContactPoint] = []
+        self._ground: list[Shape] = []
+
+    @classmethod
+    def from_mechanism(cls, mechanism: Mechanism) -> MechanismBuilder:
+        """A builder that holds all of `mechanism`."""
+        b = cls(mechanism.name, gravity=mechanism.gravity, strict=mechanism.strict)
+        b._bodies = {body.name: body for body in mechanism.bodies}
+        b._joints = {joint.name: joint for joint in (*mechanism.joints, *mechanism.loops)}
+        b._couplings = list(mechanism.couplings)
+        b._springs = list(mechanism.springs)
+        b._cables = list(mechanism.cables)
+        b._actuators = list(mechanism.actuators)
+        b._wrenches = list(mechanism.wrenches)
+        b._contacts = list(mechanism.contacts)
+        b._ground = list(mechanism.ground)
+        return b
+
+    # ------------------------------------------------------------------ bodies
+
+    def body(
+        self,
+        name: str,
+        *,
+        mass: float | None = None,
+        com: Any = None,
+        inertia: Any = None,
+        shapes: Shape | Iterable[Shape] = (),
+        density: float | None = None,
+    ) -> str:
+        """Add a body; gives back its name.
+
+        Args:
+            name: unique.
+            mass: [kg]. With shapes and no `inertia`, the mass is spread evenly over the shapes' volumes.
+            com: centre of mass in the body frame [m]; default the origin.
+            inertia: an `Inertia` (then no mass, com), or moments about the COM [kg m^2] as a number, three principal
+                moments, (xx, xy, xz, yy, yz, zz) or a (3, 3) matrix.
+            shapes: one shape or several, in the body frame.
+            density: [kg/m^3]; mass, COM and inertia then follow from the shapes.
+        """
+        what = f"body {_check.label(name, 'body')!r}"
+        if name in self._bodies:
+            raise MechanismError(f"{what}: this name is used twice")
+        shapes = (shapes,) if isinstance(shapes, Shape) else tuple(shapes)
+        self._bodies[name] = Body(name, _inertia(what, mass, com, inertia, shapes, density), shapes)
+        return name
+
+    def add_shape(self, body: str, shape: Shape) -> None:
+        """Fix a shape to a body, or to the world (ground); it does not change the body's mass."""
+        if body == WORLD:
+            self._ground.append(shape)
+            return
+        if body not in self._bodies:
+            raise MechanismError(f"shape {shape.name!r}: unknown body {body!r}{suggestion(body, self._bodies)}")
+        old = self._bodies[body]
+        self._bodies[body] = Body(old.name, old.inertia, (*old.shapes, shape))
+
+    # ------------------------------------------------------------------ joints
+
+    def joint(
+        self,
+        name: str,
+        kind: str,
+        parent: str,
+        child: str,
+        *,
+        axis: Any = None,
+        pitch: float = 0.0,
+        parts: Any = (),
+        position: Any = None,
+        rotation: Any = None,
+        placement: Pose | None = None,
+        child_placement: Pose | None = None,
+        limits: Any = None,
+        **properties: Any,
+    ) -> str:
+        """Add a joint of any kind; gives back its name.
+
+        Args:
+            name: unique.
+            kind: see `Joint`; common names of others (hinge, ball, slide, floating, continuous) are understood.
+            parent, child: names of the bodies; the parent may be "world".
+            axis: "x", "-y", ... or a unit vector in the joint frame: axis of a revolute, prismatic, screw or
+                cylindrical joint, normal of a plane, pair of axes of a universal joint.
+            pitch: of a screw [m/rad].
+            parts: primitives of a composite joint, from `leastaction.mechanism.joints`.
+            position, rotation: origin [m] and quaternion (w, x, y, z) of the joint frame in the parent's frame.
+            placement: the same as a `Pose`.
+            child_placement: pose of the child's body frame in the moved joint frame.
+            limits: (lower, upper) of a joint with one axis, or a pair of sequences.
+            **properties: lower, upper, velocity_limit, effort_limit, stiffness, rest, damping, friction, armature,
+                loop (see `Joint`).
+        """
+        what = f"joint {_check.label(name, 'joint')!r}"
+        if name in self._joints:
+            raise MechanismError(f"{what}: this name is used twice")
+        kind = ALIASES.get(kind, kind)
+        if placement is not None and (position is not None or rotation is not None):
+            raise MechanismError(f"{what}: give either a placement or position and rotation")
+        try:
+            if placement is None:
+                origin = (0, 0, 0) if position is None else position
+                placement = Pose(origin, (1, 0, 0, 0) if rotation is None else rotation)
+            primitives = primitives_of(kind, axis, pitch, parts)
+        except MechanismError as error:
+            raise MechanismError(f"{what}: {error}") from None
+        if limits is not None:
+            properties["lower"], properties["upper"] = limits
+        known = {"lower", "upper", "velocity_limit", "effort_limit", "stiffness", "rest", "damping", "friction"}
+        unknown = set(properties) - known - {"armature", "loop"}
+        if unknown:
+            raise MechanismError(f"{what}: a joint has no property {sorted(unknown)[0]!r}")
+        self._joints[name] = Joint(
+            name, kind, parent, child, primitives, placement, child_placement or Pose(), **properties
+        )
+        return name
+
+    def fixed(self, name: str, parent: str, child: str, **options: Any) -> str:
+        """Weld `child` to `parent`."""
+        return self.joint(name, "fixed", parent, child, **options)
+
+    def revolute(self, name: str, parent: str, child: str, *, axis: Any = "z", **options: Any) -> str:
+        """A hinge about `axis`."""
+        return self.joint(name, "revolute", parent, child, axis=axis, **options)
+
+    def prismatic(self, name: str, parent: str, child: str, *, axis: Any = "z", **options: Any) -> str:
+        """A slider along `axis`."""
+        return self.joint(name, "prismatic", parent, child, axis=axis, **options)
+
+    def spherical(self, name: str, parent: str, child: str, **options: Any) -> str:
+        """A ball joint; q is a unit quaternion."""
+        return self.joint(name, "spherical", parent, child, **options)
+
+    def free(self, child: str, *, name: str = "", parent: str = WORLD, **options: Any) -> str:
+        """Let `child` move freely; q is (x, y, z, qw, qx, qy, qz)."""
+        return self.joint(name or f"{child}_free", "free", parent, child, **options)
+
+    # ------------------------------------------------------------------ elements
+
+    def spring(
+        self,
+        name: str,
+        start: Any,
+        end: Any,
+        *,
+        stiffness: float = 0.0,
+        rest_length: float = 0.0,
+        damping: float = 0.0,
+    ) -> str:
+        """Spring and damper between two points; each is a body's name or (body, point [m])."""
+        ends = attachment(start, f"spring {name!r}"), attachment(end, f"spring {name!r}")
+        self._springs.append(Spring(name, *ends, stiffness, rest_length, damping))
+        return name
+
+    def damper(self, name: str, start: Any, end: Any, *, damping: float) -> str:
+        """A damper [N s/m] along the line between two points."""
+        return self.spring(name, start, end, damping=damping)
+
+    def cable(
+        self,
+        name: str,
+        via: Iterable[Any],
+        *,
+        stiffness: float,
+        rest_length: float,
+        damping: float = 0.0,
+        pulls_only: bool = True,
+    ) -> str:
+        """An elastic cable through points; each is a body's name or (body, point [m])."""
+        points = tuple(attachment(point, f"cable {name!r}") for point in via)
+        self._cables.append(Cable(name, points, stiffness, rest_length, damping, pulls_only))
+        return name
+
+    def coupling(self, name: str, follower: str, leader: str, *, ratio: float = 1.0, offset: float = 0.0) -> str:
+        """Gear or mimic: follower = ratio * leader + offset, for joints with one axis."""
+        self._couplings.append(Coupling(name, follower, leader, (offset, ratio)))
+        return name
+
+    def actuator(
+        self, name: str, coordinate: str, *, gear: float = 1.0, limits: tuple[float, float] | None = None
+    ) -> str:
+        """A drive of one degree of freedom: force = gear * u, u within `limits`."""
+        low, high = limits if limits is not None else (-float("inf"), float("inf"))
+        self._actuators.append(JointActuator(name, coordinate, gear, low, high))
+        return name
+
+    def thruster(self, name: str, body: str, wrench: Any, *, limits: tuple[float, float] | None = None) -> str:
+        """A drive that pushes on a body: wrench (torque, force) per unit of control, in the body's frame."""
+        low, high = limits if limits is not None else (-float("inf"), float("inf"))
+        self._actuators.append(BodyActuator(name, body, wrench, low, high))
+        return name
+
+    def wrench(self, name: str, body: str, wrench: Any, *, point: Any = (0, 0, 0), frame: str = "world") -> str:
+        """A constant external wrench (torque, force) [N m, N] on a body."""
+        self._wrenches.append(ExternalWrench(name, body, wrench, point, frame))
+        return name
+
+    def contact(
+        self,
+        name: str,
+        body: str,
+        point: Any = (0, 0, 0),
+        *,
+        radius: float = 0.0,
+        friction: float = 0.0,
+        restitution: float = 0.0,
+    ) -> str:
+        """A contact point (or ball) of a body."""
+        self._contacts.append(ContactPoint(name, body, point, radius, friction, restitution))
+        return name
+
+    def add(self, *elements: Any) -> None:
+        """Add ready-made elements: `Body`, `Joint`, `Spring`, `Cable`, `Coupling`, actuators, wrenches, contacts."""
+        lists: dict[type, list[Any]] = {
+            Spring: self._springs,
+            Cable: self._cables,
+            Coupling: self._couplings,
+            JointActuator: self._actuators,
+            BodyActuator: self._actuators,
+            ExternalWrench: self._wrenches,
+            ContactPoint: self._contacts,
+        }
+        for element in elements:
+            if isinstance(element, Body | Joint):
+                table: dict[str, Any] = self._bodies if isinstance(element, Body) else self._joints
+                if element.name in table:
+                    what = type(element).__name__.lower()
+                    raise MechanismError(f"{what} {element.name!r}: this name is used twice")
+                table[element.name] = element
+            elif type(element) in lists:
+                lists[type(element)].append(element)
+            else:
+                raise MechanismError(f"cannot add a {type(element).__name__} to a mechanism")
+
+    def remove(self, name: str) -> None:
+        """Remove the body, joint or element of that name; what refers to it must be removed as well."""
+        lists = (
+            self._couplings,
+            self._springs,
+            self._cables,
+            self._actuators,
+            self._wrenches,
+            self._contacts,
+        )
+        found = self._bodies.pop(name, None) is not None
+        found = self._joints.pop(name, None) is not None or found
+        for items in lists:
+            keep = [item for item in items if item.name != name]
+            found = found or len(keep) < len(items)
+            items[:] = keep  # type: ignore[index]
+        if not found:
+            raise MechanismError(f"nothing is called {name!r}, so it cannot be removed")
+
+    def build(self) -> Mechanism:
+        """Check everything and make the mechanism."""
+        return Mechanism(
+            name=self.name,
+            bodies=tuple(self._bodies.values()),
+            joints=tuple(self._joints.values()),
+            couplings=tuple(self._couplings),
+            springs=tuple(self._springs),
+            cables=tuple(self._cables),
+            actuators=tuple(self._actuators),
+            wrenches=tuple(self._wrenches),
+            contacts=tuple(self._contacts),
+            ground=tuple(self._ground),
+            gravity=self.gravity,
+            strict=self.strict,
+        )
+
+
+def _inertia(
+    what: str, mass: float | None, com: Any, inertia: Any, shapes: tuple[Shape, ...], density: float | None
+) -> Inertia:
+    try:
+        if isinstance(inertia, Inertia):
+            if mass is not None or com is not None or density is not None:
+                raise MechanismError("an Inertia already says mass and centre of mass")
+            return inertia
+        if density is not None:
+            if mass is not None or com is not None or inertia is not None or not shapes:
+                raise MechanismError("a density needs shapes, and no mass, com or inertia beside it")
+            return Inertia.from_parts([(shape.inertia(density=density), Pose()) for shape in shapes])
+        if mass is not None and inertia is None and com is None and shapes:
+            volume = sum(shape.volume() for shape in shapes)
+            return Inertia.from_parts([(shape.inertia(density=mass / volume), Pose()) for shape in shapes])
+        return Inertia(
+            0.0 if mass is None else mass, (0, 0, 0) if com is None else com, 0.0 if inertia is None else inertia
+        )
+    except MechanismError as error:
+        raise MechanismError(f"{what}: {error}") from None

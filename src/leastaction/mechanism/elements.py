@@ -1,0 +1,226 @@
+"""What acts on a mechanism besides its joints: springs, cables, couplings, actuators, wrenches, contact points."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from leastaction.errors import MechanismError
+from leastaction.mechanism import _check
+
+INF = float("inf")
+
+
+@dataclass(frozen=True, slots=True)
+class Attachment:
+    """A point fixed to a body.
+
+    Attributes:
+        body: name of the body, or "world".
+        point: in the body's frame [m], 3 numbers.
+    """
+
+    body: str
+    point: tuple[float, float, float] = (0.0, 0.0, 0.0)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "point", _check.vector(self.point, 3, f"attachment on {self.body!r}"))
+
+
+def attachment(value: Any, what: str) -> Attachment:
+    """An `Attachment` from one, from a body's name (its origin), or from a pair (body, point)."""
+    if isinstance(value, Attachment):
+        return value
+    if isinstance(value, str):
+        return Attachment(value)
+    try:
+        body, point = value
+    except (TypeError, ValueError):
+        raise MechanismError(f"{what}: expected a body's name or (body, point), got {value!r}") from None
+    return Attachment(_check.label(body, what), point)
+
+
+@dataclass(frozen=True, slots=True)
+class Spring:
+    """Spring and damper in parallel between two points: pulls with k (l - rest) + c dl/dt.
+
+    Attributes:
+        name: unique among springs and cables.
+        start, end: the two points.
+        stiffness: k [N/m].
+        rest_length: [m].
+        damping: c along the line [N s/m].
+    """
+
+    name: str
+    start: Attachment
+    end: Attachment
+    stiffness: float = 0.0
+    rest_length: float = 0.0
+    damping: float = 0.0
+
+    def __post_init__(self) -> None:
+        for field in ("stiffness", "rest_length", "damping"):
+            value = _check.nonnegative(getattr(self, field), f"spring {self.name!r}: {field}")
+            object.__setattr__(self, field, value)
+
+
+@dataclass(frozen=True, slots=True)
+class Cable:
+    """An elastic cable through via points, which slides through them without friction and only pulls.
+
+    Tension k (l - rest) + c dl/dt where l, the length of the whole path, exceeds the rest length; else zero.
+
+    Attributes:
+        name: unique among springs and cables.
+        via: at least two points, from end to end.
+        stiffness: k [N/m].
+        rest_length: [m].
+        damping: c [N s/m].
+        pulls_only: False makes it a spring through via points, which also pushes.
+    """
+
+    name: str
+    via: tuple[Attachment, ...]
+    stiffness: float = 0.0
+    rest_length: float = 0.0
+    damping: float = 0.0
+    pulls_only: bool = True
+
+    def __post_init__(self) -> None:
+        if len(self.via) < 2:
+            raise MechanismError(f"cable {self.name!r}: needs at least two points, got {len(self.via)}")
+        for field in ("stiffness", "rest_length", "damping"):
+            value = _check.nonnegative(getattr(self, field), f"cable {self.name!r}: {field}")
+            object.__setattr__(self, field, value)
+
+
+@dataclass(frozen=True, slots=True)
+class Coupling:
+    """A gear or mimic relation between two coordinates: follower = c0 + c1 leader + c2 leader^2 + ...
+
+    Attributes:
+        name: unique among the couplings.
+        follower, leader: names of coordinates (as in `Mechanism.coordinate_names`) of joints with one axis.
+        coefficients: c0, c1, ... [rad or m, and per power of it].
+    """
+
+    name: str
+    follower: str
+    leader: str
+    coefficients: tuple[float, ...] = (0.0, 1.0)
+
+    def __post_init__(self) -> None:
+        coefficients = tuple(_check.number(c, f"coupling {self.name!r}: coefficient") for c in self.coefficients)
+        object.__setattr__(self, "coefficients", coefficients)
+        if self.follower == self.leader:
+            raise MechanismError(f"coupling {self.name!r}: {self.follower!r} cannot follow itself")
+
+
+@dataclass(frozen=True, slots=True)
+class JointActuator:
+    """A drive of one degree of freedom: generalised force = gear * u.
+
+    Attributes:
+        name: unique among the actuators.
+        coordinate: name of the degree of freedom (as in `Mechanism.velocity_names`).
+        gear: force or torque per unit of control.
+        lower, upper: limits of the control u.
+    """
+
+    name: str
+    coordinate: str
+    gear: float = 1.0
+    lower: float = -INF
+    upper: float = INF
+
+    def __post_init__(self) -> None:
+        _check_limits(self, f"actuator {self.name!r}")
+
+
+@dataclass(frozen=True, slots=True)
+class BodyActuator:
+    """A thruster: wrench = u * `wrench`, fixed in the body's frame.
+
+    Attributes:
+        name: unique among the actuators.
+        body: name of the body.
+        wrench: (torque, force) per unit of control, about the body's origin [N m, N], 6 numbers.
+        lower, upper: limits of the control u.
+    """
+
+    name: str
+    body: str
+    wrench: tuple[float, ...]
+    lower: float = -INF
+    upper: float = INF
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "wrench", _check.vector(self.wrench, 6, f"actuator {self.name!r}: wrench"))
+        _check_limits(self, f"actuator {self.name!r}")
+
+
+def _check_limits(actuator: JointActuator | BodyActuator, what: str) -> None:
+    for field in ("lower", "upper"):
+        value = _check.number(getattr(actuator, field), f"{what}: {field}", infinite=True)
+        object.__setattr__(actuator, field, value)
+    if actuator.lower > actuator.upper:
+        raise MechanismError(f"{what}: limits are reversed: lower {actuator.lower} > upper {actuator.upper}")
+
+
+Actuator = JointActuator | BodyActuator
+
+
+@dataclass(frozen=True, slots=True)
+class ExternalWrench:
+    """A constant wrench on a body.
+
+    Attributes:
+        name: unique among the external wrenches.
+        body: name of the body.
+        wrench: (torque, force) about `point` [N m, N], 6 numbers.
+        point: where it acts, in the body's frame [m].
+        frame: "world" or "body": in which directions the wrench is given.
+    """
+
+    name: str
+    body: str
+    wrench: tuple[float, ...]
+    point: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    frame: str = "world"
+
+    def __post_init__(self) -> None:
+        what = f"external wrench {self.name!r}"
+        object.__setattr__(self, "wrench", _check.vector(self.wrench, 6, what))
+        object.__setattr__(self, "point", _check.vector(self.point, 3, f"{what}: point"))
+        if self.frame not in ("world", "body"):
+            raise MechanismError(f"{what}: frame must be 'world' or 'body', got {self.frame!r}")
+
+
+@dataclass(frozen=True, slots=True)
+class ContactPoint:
+    """A point (or a small ball) of a body that may touch the ground and other bodies.
+
+    Attributes:
+        name: unique among the contact points.
+        body: name of the body.
+        point: centre in the body's frame [m], 3 numbers.
+        radius: of the ball about the point [m]; 0 is a point.
+        friction: Coulomb coefficient.
+        restitution: Newton's coefficient, 0 (plastic) to 1 (elastic).
+    """
+
+    name: str
+    body: str
+    point: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    radius: float = 0.0
+    friction: float = 0.0
+    restitution: float = 0.0
+
+    def __post_init__(self) -> None:
+        what = f"contact point {self.name!r}"
+        object.__setattr__(self, "point", _check.vector(self.point, 3, f"{what}: point"))
+        for field in ("radius", "friction", "restitution"):
+            object.__setattr__(self, field, _check.nonnegative(getattr(self, field), f"{what}: {field}"))
+        if self.restitution > 1.0:
+            raise MechanismError(f"{what}: restitution must not exceed 1, got {self.restitution}")

@@ -1,0 +1,151 @@
+"""`Inertia`: mass, centre of mass and rotational inertia of one rigid body."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leastaction.errors import MechanismError
+from leastaction.mechanism import _check
+from leastaction.mechanism.pose import Pose, quaternion_of_matrix
+
+TRIANGLE_TOLERANCE = 1e-9
+"""Relative slack of the triangle inequality of the principal moments (thin rods meet it with equality)."""
+
+
+def symmetric(value: Any, what: str) -> tuple[float, ...]:
+    """A symmetric 3x3 matrix as (xx, xy, xz, yy, yz, zz) from a scalar, 3 principal moments, those 6, or 3x3."""
+    a = np.asarray(value, dtype=float)
+    if a.shape == ():
+        a = np.full(3, float(a))
+    if a.shape == (3,):
+        a = np.diag(a)
+    if a.shape == (3, 3):
+        if not np.allclose(a, a.T, rtol=1e-9, atol=1e-12 * float(np.abs(np.nan_to_num(a)).max() + 1e-300)):
+            raise MechanismError(f"{what}: the inertia matrix is not symmetric")
+        a = np.array([a[0, 0], a[0, 1], a[0, 2], a[1, 1], a[1, 2], a[2, 2]])
+    return _check.vector(a, 6, what)
+
+
+@dataclass(frozen=True, slots=True)
+class Inertia:
+    """Mass distribution of a rigid body in its body frame.
+
+    Attributes:
+        mass: [kg].
+        com: centre of mass in the body frame [m], 3 numbers.
+        moments: rotational inertia about the centre of mass, axes parallel to the body frame [kg m^2]:
+            (xx, xy, xz, yy, yz, zz). The constructor also takes one number (a sphere), three principal
+            moments, or a symmetric (3, 3) matrix.
+    """
+
+    mass: float = 0.0
+    com: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    moments: tuple[float, float, float, float, float, float] = (0.0,) * 6
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "mass", _check.number(self.mass, "mass"))
+        object.__setattr__(self, "com", _check.vector(self.com, 3, "centre of mass"))
+        object.__setattr__(self, "moments", symmetric(self.moments, "inertia"))
+
+    @classmethod
+    def from_parts(cls, parts: Sequence[tuple[Inertia, Pose]]) -> Inertia:
+        """The composite of rigidly joined parts, each with the pose of its frame in the common frame."""
+        mass = sum(part.mass for part, _ in parts)
+        if mass <= 0.0:
+            return cls(0.0, (0, 0, 0), sum((p.matrix_in(X) for p, X in parts), np.zeros((3, 3))))
+        com = sum((part.mass * np.array(X.apply(part.com)) for part, X in parts), np.zeros(3)) / mass
+        total = np.zeros((3, 3))
+        for part, X in parts:
+            d = np.array(X.apply(part.com)) - com
+            total += part.matrix_in(X) + part.mass * (d @ d * np.eye(3) - np.outer(d, d))
+        return cls(mass, tuple(com.tolist()), 0.5 * (total + total.T))
+
+    @property
+    def matrix(self) -> NDArray[np.float64]:
+        """Rotational inertia about the centre of mass [kg m^2], shape (3, 3)."""
+        xx, xy, xz, yy, yz, zz = self.moments
+        return np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+
+    def matrix_in(self, X: Pose) -> NDArray[np.float64]:
+        """The same, with axes parallel to the parent frame of `X`."""
+        R = X.rotation
+        return R @ self.matrix @ R.T
+
+    def moved(self, X: Pose) -> Inertia:
+        """This inertia expressed in the parent frame of `X`."""
+        if X.is_identity:
+            return self
+        m = self.matrix_in(X)
+        return Inertia(self.mass, X.apply(self.com), 0.5 * (m + m.T))
+
+    def principal(self) -> tuple[NDArray[np.float64], Pose]:
+        """Principal moments [kg m^2] in rising order and the pose of the principal frame (at the COM)."""
+        values, R = np.linalg.eigh(self.matrix)
+        if np.linalg.det(R) < 0:
+            R[:, 2] = -R[:, 2]
+        return values, Pose(self.com, quaternion_of_matrix(R))
+
+    def check(self, owner: str, *, strict: bool = True) -> None:
+        """Refuse a mass distribution that no real body has.
+
+        Positive semidefinite inertia whose principal moments obey the triangle inequality. With
+        `strict=False` a violation only warns, for borderline files.
+        """
+        if self.mass < 0.0:
+            raise MechanismError(f"{owner}: mass must not be negative, got {self.mass} kg")
+        a, b, c = np.linalg.eigvalsh(self.matrix)
+        complaint = ""
+        if a < -TRIANGLE_TOLERANCE * max(c, 1e-300):
+            complaint = f"inertia has a negative principal moment ({a:.6g} kg m^2)"
+        elif a + b < c * (1.0 - TRIANGLE_TOLERANCE):
+            complaint = (
+                f"inertia breaks the triangle inequality: principal moments {a:.6g}, {b:.6g}, {c:.6g} kg m^2, "
+                f"{a:.6g} + {b:.6g} < {c:.6g}"
+            )
+        if complaint and strict:
+            raise MechanismError(f"{owner}: {complaint}; pass strict=False to keep it with a warning")
+        if complaint:
+            warnings.warn(f"{owner}: {complaint}; kept as given", stacklevel=3)
+
+
+def rod(mass: float, length: float, *, axis: Any = "z", com: Any = (0, 0, 0)) -> Inertia:
+    """A thin uniform rod of `mass` [kg] and `length` [m] along `axis`, centred at `com` [m]."""
+    a = np.array(_check.axis(axis, "rod axis"))
+    return Inertia(mass, com, mass * length**2 / 12.0 * (np.eye(3) - np.outer(a, a)))
+
+
+def solid_box(mass: float, size: Any, *, com: Any = (0, 0, 0)) -> Inertia:
+    """A uniform box of `mass` [kg] and edge lengths `size` [m], centred at `com` [m]."""
+    x, y, z = _check.vector(size, 3, "box size")
+    return Inertia(mass, com, (mass / 12.0) * np.array([y * y + z * z, x * x + z * z, x * x + y * y]))
+
+
+def solid_sphere(mass: float, radius: float, *, com: Any = (0, 0, 0)) -> Inertia:
+    """A uniform ball of `mass` [kg] and `radius` [m], centred at `com` [m]."""
+    return Inertia(mass, com, 0.4 * mass * radius**2)
+
+
+def solid_cylinder(mass: float, radius: float, length: float, *, com: Any = (0, 0, 0)) -> Inertia:
+    """A uniform cylinder along z of `mass` [kg], `radius` and `length` [m], centred at `com` [m]."""
+    side = mass * (3 * radius**2 + length**2) / 12.0
+    return Inertia(mass, com, np.array([side, side, 0.5 * mass * radius**2]))
+
+
+def solid_capsule(mass: float, radius: float, length: float, *, com: Any = (0, 0, 0)) -> Inertia:
+    """A uniform capsule along z: cylinder of `length` [m] (without caps) with half balls of `radius` [m]."""
+    volume_cylinder = math.pi * radius**2 * length
+    volume_ball = 4.0 / 3.0 * math.pi * radius**3
+    mc = mass * volume_cylinder / (volume_cylinder + volume_ball)
+    mb = mass - mc
+    axial = 0.5 * mc * radius**2 + 0.4 * mb * radius**2
+    side = mc * (3 * radius**2 + length**2) / 12.0
+    # Two half balls, each 3/8 r beyond the end of the cylinder (parallel-axis theorem).
+    side += mb * (0.4 * radius**2 + 0.25 * length**2 + 0.375 * length * radius)
+    return Inertia(mass, com, np.array([side, side, axial]))

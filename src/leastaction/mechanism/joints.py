@@ -1,0 +1,271 @@
+"""Joints: what each kind lets its child do, described once for every formulation.
+
+Every joint is a product of primitives, each with its own motion:
+
+    X_parent_child = placement * exp(motion of primitive 1) * ... * exp(motion of primitive k) * child_placement
+
+Primitive motions are rotation about an axis, translation along an axis, a screw, a ball and a free motion. The
+list covers Table B.2 of Bruedigam 2023, the joints of Sueda 2021 without splines, and screws.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import IntEnum
+from typing import Any
+
+import numpy as np
+
+from leastaction.errors import MechanismError
+from leastaction.mechanism import _check
+from leastaction.mechanism.pose import Pose
+
+INF = float("inf")
+
+
+class Motion(IntEnum):
+    """Codes of the primitive motions; kernels test these integers."""
+
+    REVOLUTE = 0
+    PRISMATIC = 1
+    SCREW = 2
+    SPHERICAL = 3
+    FREE = 4
+
+
+NQ = {Motion.REVOLUTE: 1, Motion.PRISMATIC: 1, Motion.SCREW: 1, Motion.SPHERICAL: 4, Motion.FREE: 7}
+NV = {Motion.REVOLUTE: 1, Motion.PRISMATIC: 1, Motion.SCREW: 1, Motion.SPHERICAL: 3, Motion.FREE: 6}
+
+
+@dataclass(frozen=True, slots=True)
+class Primitive:
+    """One primitive motion.
+
+    Attributes:
+        motion: which one.
+        axis: unit axis in the joint frame, for rotation, translation and screw.
+        pitch: advance of a screw per angle [m/rad].
+    """
+
+    motion: Motion
+    axis: tuple[float, float, float] = (0.0, 0.0, 1.0)
+    pitch: float = 0.0
+
+    @property
+    def nq(self) -> int:
+        """Number of position coordinates."""
+        return NQ[self.motion]
+
+    @property
+    def nv(self) -> int:
+        """Number of degrees of freedom."""
+        return NV[self.motion]
+
+    def neutral(self) -> tuple[float, ...]:
+        """Position coordinates of the identity."""
+        return {Motion.SPHERICAL: (1.0, 0, 0, 0), Motion.FREE: (0.0, 0, 0, 1, 0, 0, 0)}.get(self.motion, (0.0,))
+
+
+def revolute(axis: Any = "z") -> Primitive:
+    """Rotation about `axis` [rad]."""
+    return Primitive(Motion.REVOLUTE, _check.axis(axis, "revolute axis"))
+
+
+def prismatic(axis: Any = "z") -> Primitive:
+    """Translation along `axis` [m]."""
+    return Primitive(Motion.PRISMATIC, _check.axis(axis, "prismatic axis"))
+
+
+def screw(axis: Any = "z", pitch: float = 0.0) -> Primitive:
+    """Rotation about `axis` [rad] with an advance of `pitch` [m/rad] along it."""
+    return Primitive(Motion.SCREW, _check.axis(axis, "screw axis"), _check.number(pitch, "screw pitch"))
+
+
+def spherical() -> Primitive:
+    """Ball joint: unit quaternion; velocity is the angular velocity in the child's frame [rad/s]."""
+    return Primitive(Motion.SPHERICAL)
+
+
+def free() -> Primitive:
+    """Free motion: position [m] and unit quaternion; velocity is the twist in the child's frame."""
+    return Primitive(Motion.FREE)
+
+
+def perpendicular(axis: tuple[float, ...]) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    """Two unit vectors that complete `axis` to a right-handed frame (V1, V2 of Bruedigam 2023, B.6).
+
+    For "z" they are x and y, for "x" y and z, for "y" z and x, so that planes read as expected.
+    """
+    a = np.array(axis)
+    k = int(np.argmax(np.abs(a)))
+    seed = np.zeros(3)
+    seed[(k + 1) % 3] = 1.0
+    first = seed - a * (a @ seed)
+    first /= np.linalg.norm(first)
+    return tuple(first.tolist()), tuple((np.cross(a, first) + 0.0).tolist())
+
+
+def _universal(axis: Any) -> tuple[Primitive, ...]:
+    first, second = ("x", "y") if axis is None else axis
+    return revolute(first), revolute(second)
+
+
+def _plane(axis: Any) -> tuple[Primitive, ...]:
+    a, b = perpendicular(_check.axis("z" if axis is None else axis, "plane normal"))
+    return prismatic(a), prismatic(b)
+
+
+def _axis_or_z(axis: Any) -> Any:
+    return "z" if axis is None else axis
+
+
+_TRANSLATION = (prismatic("x"), prismatic("y"), prismatic("z"))
+
+# kind -> primitives from the `axis` argument. Translations come before rotations, as in the free joint's q.
+KINDS: dict[str, Any] = {
+    "fixed": lambda axis: (),
+    "revolute": lambda axis: (revolute(_axis_or_z(axis)),),
+    "prismatic": lambda axis: (prismatic(_axis_or_z(axis)),),
+    "cylindrical": lambda axis: (prismatic(_axis_or_z(axis)), revolute(_axis_or_z(axis))),
+    "universal": _universal,
+    "planar_fixed_orientation": _plane,
+    "planar": lambda axis: (*_plane(axis), revolute(_axis_or_z(axis))),
+    "translational": lambda axis: _TRANSLATION,
+    "rotation_axis_free_movement": lambda axis: (*_TRANSLATION, revolute(_axis_or_z(axis))),
+    "spherical": lambda axis: (spherical(),),
+    "cylindrical_free_orientation": lambda axis: (prismatic(_axis_or_z(axis)), spherical()),
+    "planar_free_orientation": lambda axis: (*_plane(axis), spherical()),
+    "free": lambda axis: (free(),),
+}
+"""Kinds of joints and the primitives they are made of; "screw" and "composite" take more than an axis."""
+
+ALIASES = {
+    "floating": "free",
+    "free_3d": "free",
+    "free_2d": "planar",
+    "ball": "spherical",
+    "hinge": "revolute",
+    "continuous": "revolute",
+    "slide": "prismatic",
+    "helical": "screw",
+    "fixed_orientation": "translational",
+}
+
+
+def primitives_of(kind: str, axis: Any = None, pitch: float = 0.0, parts: Any = ()) -> tuple[Primitive, ...]:
+    """The primitives of a joint `kind`; refuses kinds that do not exist."""
+    if kind == "screw":
+        return (screw(_axis_or_z(axis), pitch),)
+    if kind == "composite":
+        parts = tuple(parts)
+        if not parts or not all(isinstance(p, Primitive) for p in parts):
+            raise MechanismError("a composite joint needs parts such as joints.revolute('x'), joints.prismatic('z')")
+        return parts
+    if kind not in KINDS:
+        known = ", ".join([*KINDS, "screw", "composite"])
+        raise MechanismError(f"unknown kind of joint {kind!r}; known kinds: {known}")
+    return KINDS[kind](axis)
+
+
+@dataclass(frozen=True)
+class Joint:
+    """A joint between two bodies; a tree joint, or one that closes a loop.
+
+    Attributes:
+        name: unique among the joints.
+        kind: "fixed", "revolute", "prismatic", "screw", "cylindrical", "universal", "planar",
+            "planar_fixed_orientation", "translational", "rotation_axis_free_movement", "spherical",
+            "cylindrical_free_orientation", "planar_free_orientation", "free" or "composite".
+        parent: name of the parent body, or "world".
+        child: name of the child body.
+        primitives: what the kind is made of, from parent to child.
+        placement: pose of the joint's frame in the parent body's frame.
+        child_placement: pose of the child body's frame in the joint's moved frame.
+        lower, upper: position limits [rad or m], one per degree of freedom; infinite where there is none.
+        velocity_limit: [rad/s or m/s], one per degree of freedom.
+        effort_limit: [N m or N], one per degree of freedom.
+        stiffness: spring towards `rest` [N m/rad or N/m], one per degree of freedom.
+        rest: position at which the joint's spring is relaxed, one per coordinate (nq).
+        damping: viscous damping [N m s/rad or N s/m], one per degree of freedom.
+        friction: dry friction [N m or N], one per degree of freedom.
+        armature: inertia of the drive as seen at the joint [kg m^2 or kg], one per degree of freedom.
+        loop: whether the joint must close a loop rather than carry its child.
+    """
+
+    name: str
+    kind: str
+    parent: str
+    child: str
+    primitives: tuple[Primitive, ...] = ()
+    placement: Pose = Pose()
+    child_placement: Pose = Pose()
+    lower: tuple[float, ...] = field(default=None)  # type: ignore[assignment]
+    upper: tuple[float, ...] = field(default=None)  # type: ignore[assignment]
+    velocity_limit: tuple[float, ...] = field(default=None)  # type: ignore[assignment]
+    effort_limit: tuple[float, ...] = field(default=None)  # type: ignore[assignment]
+    stiffness: tuple[float, ...] = field(default=None)  # type: ignore[assignment]
+    rest: tuple[float, ...] = field(default=None)  # type: ignore[assignment]
+    damping: tuple[float, ...] = field(default=None)  # type: ignore[assignment]
+    friction: tuple[float, ...] = field(default=None)  # type: ignore[assignment]
+    armature: tuple[float, ...] = field(default=None)  # type: ignore[assignment]
+    loop: bool = False
+
+    def __post_init__(self) -> None:
+        what = f"joint {self.name!r}"
+        _check.label(self.name, "joint")
+        if self.parent == self.child:
+            raise MechanismError(f"{what}: parent and child are both {self.parent!r}")
+        if self.child == "world":
+            raise MechanismError(f"{what}: the world cannot be a child; swap parent and child")
+        defaults = {"lower": -INF, "upper": INF, "velocity_limit": INF, "effort_limit": INF}
+        for name in (*defaults, "stiffness", "damping", "friction", "armature"):
+            value = getattr(self, name)
+            value = defaults.get(name, 0.0) if value is None else value
+            numbers = _check.per_dof(value, self.nv, f"{what}: {name}", infinite=name in defaults)
+            if name not in ("lower", "upper") and any(x < 0.0 for x in numbers):
+                raise MechanismError(f"{what}: {name} must not be negative, got {min(numbers)}")
+            object.__setattr__(self, name, numbers)
+        for k, (low, high) in enumerate(zip(self.lower, self.upper, strict=True)):
+            if low > high:
+                raise MechanismError(f"{what}: limits are reversed: lower {low} > upper {high} (coordinate {k})")
+        rest = self.neutral() if self.rest is None else _check.per_dof(self.rest, self.nq, f"{what}: rest")
+        object.__setattr__(self, "rest", rest)
+
+    @property
+    def nq(self) -> int:
+        """Number of position coordinates."""
+        return sum(p.nq for p in self.primitives)
+
+    @property
+    def nv(self) -> int:
+        """Number of degrees of freedom."""
+        return sum(p.nv for p in self.primitives)
+
+    def neutral(self) -> tuple[float, ...]:
+        """Coordinates of the joint at its zero, shape (nq,)."""
+        return tuple(float(x) for p in self.primitives for x in p.neutral())
+
+    def _labels(self, tangent: bool) -> list[str]:
+        labels: list[str] = []
+        turns = slides = 0
+        for p in self.primitives:
+            if p.motion == Motion.SPHERICAL:
+                labels += ["wx", "wy", "wz"] if tangent else ["qw", "qx", "qy", "qz"]
+            elif p.motion == Motion.FREE:
+                both = (["wx", "wy", "wz", "vx", "vy", "vz"], ["x", "y", "z", "qw", "qx", "qy", "qz"])
+                labels += both[0] if tangent else both[1]
+            elif p.motion == Motion.PRISMATIC:
+                slides += 1
+                labels.append(f"slide{slides}")
+            else:
+                turns += 1
+                labels.append(f"turn{turns}")
+        return labels
+
+    def coordinate_names(self) -> tuple[str, ...]:
+        """One name per coordinate: the joint's name if there is one, else `joint.x`, `joint.qw`, `joint.turn1` ..."""
+        return (self.name,) if self.nq == 1 else tuple(f"{self.name}.{x}" for x in self._labels(False))
+
+    def velocity_names(self) -> tuple[str, ...]:
+        """One name per degree of freedom."""
+        return (self.name,) if self.nv == 1 else tuple(f"{self.name}.{x}" for x in self._labels(True))

@@ -1,0 +1,301 @@
+"""`Mechanism`: what a robot is. Immutable, validated, shared by every formulation."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, fields
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leastaction.errors import MechanismError
+from leastaction.mechanism import _check
+from leastaction.mechanism.elements import Actuator, Cable, ContactPoint, Coupling, ExternalWrench, Spring
+from leastaction.mechanism.graph import WORLD, spanning_tree
+from leastaction.mechanism.inertia import Inertia
+from leastaction.mechanism.joints import Joint
+from leastaction.mechanism.shapes import Shape
+
+if TYPE_CHECKING:
+    from leastaction.mechanism.builder import MechanismBuilder
+    from leastaction.mechanism.tree import Tree
+
+FloatArray = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Body:
+    """A rigid body.
+
+    Attributes:
+        name: unique among the bodies; "world" is taken.
+        inertia: its mass distribution in the body frame.
+        shapes: for pictures and contact, fixed to the body frame.
+    """
+
+    name: str
+    inertia: Inertia = Inertia()
+    shapes: tuple[Shape, ...] = ()
+
+
+@dataclass(frozen=True)
+class Mechanism:
+    """Bodies, joints, loops and all that acts on them; built by `MechanismBuilder` or read from a file.
+
+    Bodies are in depth-first order, parents before children; `joints[i]` carries `bodies[i]`. The world is body -1.
+
+    Attributes:
+        name: of the robot.
+        bodies: in depth-first order.
+        joints: the tree joint of each body, in the same order.
+        loops: joints that close loops.
+        couplings, springs, cables, actuators, wrenches, contacts: see their classes.
+        ground: shapes fixed to the world.
+        gravity: acceleration of gravity [m/s^2], 3 numbers.
+        strict: whether implausible inertias were refused (True) or only warned about.
+    """
+
+    name: str
+    bodies: tuple[Body, ...]
+    joints: tuple[Joint, ...]
+    loops: tuple[Joint, ...] = ()
+    couplings: tuple[Coupling, ...] = ()
+    springs: tuple[Spring, ...] = ()
+    cables: tuple[Cable, ...] = ()
+    actuators: tuple[Actuator, ...] = ()
+    wrenches: tuple[ExternalWrench, ...] = ()
+    contacts: tuple[ContactPoint, ...] = ()
+    ground: tuple[Shape, ...] = ()
+    gravity: tuple[float, float, float] = (0.0, 0.0, -9.81)
+    strict: bool = field(default=True, compare=False)
+
+    def __post_init__(self) -> None:
+        from leastaction.mechanism.validate import validate
+
+        object.__setattr__(self, "gravity", _check.vector(self.gravity, 3, "gravity"))
+        names = [body.name for body in self.bodies]
+        _check.unique(names, "body")
+        _check.unique([joint.name for joint in (*self.joints, *self.loops)], "joint")
+        order, carriers, loops = spanning_tree(names, (*self.joints, *self.loops))
+        body = {body.name: body for body in self.bodies}
+        object.__setattr__(self, "bodies", tuple(body[name] for name in order))
+        object.__setattr__(self, "joints", tuple(carriers))
+        object.__setattr__(self, "loops", tuple(loops))
+        validate(self)
+
+    # ------------------------------------------------------------------ names and sizes
+
+    @cached_property
+    def body_names(self) -> tuple[str, ...]:
+        """Names of the bodies, in depth-first order."""
+        return tuple(body.name for body in self.bodies)
+
+    @cached_property
+    def joint_names(self) -> tuple[str, ...]:
+        """Names of the tree joints, one per body."""
+        return tuple(joint.name for joint in self.joints)
+
+    @cached_property
+    def coordinate_names(self) -> tuple[str, ...]:
+        """Names of the entries of q, nq of them."""
+        return tuple(name for joint in self.joints for name in joint.coordinate_names())
+
+    @cached_property
+    def velocity_names(self) -> tuple[str, ...]:
+        """Names of the entries of v and p, nv of them."""
+        return tuple(name for joint in self.joints for name in joint.velocity_names())
+
+    @cached_property
+    def nq(self) -> int:
+        """Number of position coordinates of the tree."""
+        return sum(joint.nq for joint in self.joints)
+
+    @cached_property
+    def nv(self) -> int:
+        """Number of degrees of freedom of the tree (loops and couplings not subtracted)."""
+        return sum(joint.nv for joint in self.joints)
+
+    @property
+    def nu(self) -> int:
+        """Number of controls: the actuators, or one generalised force per degree of freedom if there are none."""
+        return len(self.actuators) or self.nv
+
+    @cached_property
+    def total_mass(self) -> float:
+        """Mass of all bodies [kg]."""
+        return sum(body.inertia.mass for body in self.bodies)
+
+    def body_index(self, name: str) -> int:
+        """Index of a body, -1 for the world; `MechanismError` if there is none of that name."""
+        if name == WORLD:
+            return -1
+        try:
+            return self._body_index[name]
+        except KeyError:
+            raise MechanismError(f"unknown body {name!r} in {self.name!r}{suggestion(name, self.body_names)}") from None
+
+    def joint(self, name: str) -> Joint:
+        """The tree or loop joint of that name."""
+        for joint in (*self.joints, *self.loops):
+            if joint.name == name:
+                return joint
+        known = [joint.name for joint in (*self.joints, *self.loops)]
+        raise MechanismError(f"unknown joint {name!r} in {self.name!r}{suggestion(name, known)}")
+
+    def coordinate_index(self, name: str) -> int:
+        """Index into q of a coordinate's name."""
+        if name not in self.coordinate_names:
+            raise MechanismError(f"unknown coordinate {name!r}{suggestion(name, self.coordinate_names)}")
+        return self.coordinate_names.index(name)
+
+    def velocity_index(self, name: str) -> int:
+        """Index into v of a degree of freedom's name."""
+        if name not in self.velocity_names:
+            raise MechanismError(f"unknown degree of freedom {name!r}{suggestion(name, self.velocity_names)}")
+        return self.velocity_names.index(name)
+
+    # ------------------------------------------------------------------ tables of the tree
+
+    @cached_property
+    def parents(self) -> tuple[int, ...]:
+        """Index of each body's parent; -1 is the world."""
+        return tuple(-1 if j.parent == WORLD else self._body_index[j.parent] for j in self.joints)
+
+    @cached_property
+    def ancestors(self) -> tuple[tuple[int, ...], ...]:
+        """For each body its ancestors, from the root down to its parent."""
+        table: list[tuple[int, ...]] = []
+        for parent in self.parents:
+            table.append(() if parent < 0 else (*table[parent], parent))
+        return tuple(table)
+
+    @cached_property
+    def subtree_sizes(self) -> tuple[int, ...]:
+        """For each body the number of bodies of its subtree: they are bodies[i : i + size]."""
+        sizes = [1] * len(self.bodies)
+        for i in range(len(self.bodies) - 1, -1, -1):
+            if self.parents[i] >= 0:
+                sizes[self.parents[i]] += sizes[i]
+        return tuple(sizes)
+
+    def subtree(self, name: str) -> tuple[str, ...]:
+        """Names of a body and all that hangs on it."""
+        i = self.body_index(name)
+        return self.body_names if i < 0 else self.body_names[i : i + self.subtree_sizes[i]]
+
+    @cached_property
+    def _body_index(self) -> dict[str, int]:
+        return {body.name: i for i, body in enumerate(self.bodies)}
+
+    @cached_property
+    def tree(self) -> Tree:
+        """The flat arrays that kernels read; compiled once."""
+        from leastaction.mechanism.tree import Tree
+
+        return Tree.compile(self)
+
+    # ------------------------------------------------------------------ configurations
+
+    def neutral(self) -> FloatArray:
+        """The configuration in which every joint is at its zero, shape (nq,)."""
+        return np.array([x for joint in self.joints for x in joint.neutral()], dtype=float)
+
+    def random_configuration(self, rng: Any = None, *, scale: float = 1.0) -> FloatArray:
+        """A random configuration, shape (nq,): uniform rotations; other coordinates uniform within their limits
+        and within +-pi*scale [rad] or +-scale [m].
+
+        Args:
+            rng: a NumPy random generator or a seed.
+            scale: size of the range.
+        """
+        from leastaction.mechanism.configuration import random_configuration
+
+        return random_configuration(self, np.random.default_rng(rng), scale)
+
+    def integrate(self, q: Any, dv: Any) -> FloatArray:
+        """q moved by the tangent vector dv: q + dv, on the configuration manifold.
+
+        Args:
+            q: joint positions [rad or m], shape (nq,) or (..., nq).
+            dv: displacement [rad or m], shape (nv,) or (..., nv); for spherical and free joints a twist in the
+                child's frame, applied by the exponential map.
+        """
+        from leastaction.mechanism.configuration import integrate
+
+        return integrate(self, q, dv)
+
+    def difference(self, q0: Any, q1: Any) -> FloatArray:
+        """The tangent vector dv with integrate(q0, dv) == q1, shape (nv,) or (..., nv)."""
+        from leastaction.mechanism.configuration import difference
+
+        return difference(self, q0, q1)
+
+    def normalize(self, q: Any) -> FloatArray:
+        """q with its quaternions scaled to unit norm, shape (nq,)."""
+        from leastaction.mechanism.configuration import normalize
+
+        return normalize(self, q)
+
+    def generalized_forces(self, u: Any, q: Any = None) -> FloatArray:
+        """Generalised forces of controls, shape (nv,); `q` is needed only where a body actuator is driven.
+
+        Args:
+            u: controls, shape (nu,): one per actuator, or one per degree of freedom if there are no actuators.
+            q: joint positions, shape (nq,).
+        """
+        from leastaction.mechanism.configuration import generalized_forces
+
+        return generalized_forces(self, u, q)
+
+    # ------------------------------------------------------------------ editing, printing, pickling
+
+    def edit(self) -> MechanismBuilder:
+        """A builder that starts from this mechanism; its `build()` gives a new one, this one never changes."""
+        from leastaction.mechanism.builder import MechanismBuilder
+
+        return MechanismBuilder.from_mechanism(self)
+
+    def replace(self, **changes: Any) -> Mechanism:
+        """A new mechanism with some attributes replaced, for example `robot.replace(gravity=(0, 0, 0))`."""
+        values = {f.name: getattr(self, f.name) for f in fields(self)}
+        unknown = set(changes) - set(values)
+        if unknown:
+            raise MechanismError(f"a mechanism has no attribute {sorted(unknown)[0]!r}")
+        return Mechanism(**{**values, **changes})
+
+    def summary(self) -> str:
+        """A readable page: sizes, the tree with its joints, loops and elements."""
+        from leastaction.mechanism.summary import summary
+
+        return summary(self)
+
+    def __repr__(self) -> str:
+        extra = f", {len(self.loops)} loops" if self.loops else ""
+        return f"<Mechanism {self.name!r}: {len(self.bodies)} bodies, nq {self.nq}, nv {self.nv}{extra}>"
+
+    def __str__(self) -> str:
+        return self.summary()
+
+    @cached_property
+    def _hash(self) -> int:
+        return hash(tuple(getattr(self, f.name) for f in fields(self) if f.compare))
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __getstate__(self) -> dict[str, Any]:
+        # Caches are rebuilt on demand; string hashes differ between processes, so `_hash` must not travel.
+        return {f.name: getattr(self, f.name) for f in fields(self)}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        for name, value in state.items():
+            object.__setattr__(self, name, value)
+
+
+def suggestion(name: str, known: Any) -> str:
+    """`; did you mean ...?` when a known name is close, else an empty string."""
+    import difflib
+
+    close = difflib.get_close_matches(name, list(known), n=1)
+    return f"; did you mean {close[0]!r}?" if close else ""

@@ -1,0 +1,138 @@
+"""`Pose`: where a frame sits in another one."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leastaction.mechanism import _check
+
+Vector3 = tuple[float, float, float]
+Quaternion = tuple[float, float, float, float]
+
+
+def rotation_matrix(q: Any) -> NDArray[np.float64]:
+    """Rotation matrix (3, 3) of a unit quaternion (w, x, y, z)."""
+    w, x, y, z = q
+    return np.array(
+        [
+            [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
+            [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
+            [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
+        ]
+    )
+
+
+def quaternion_of_matrix(R: Any) -> Quaternion:
+    """Unit quaternion (w, x, y, z), w >= 0, of a rotation matrix (3, 3) (Shepperd's method)."""
+    R = np.asarray(R, dtype=float)
+    t = np.trace(R)
+    choices = (t, R[0, 0], R[1, 1], R[2, 2])
+    k = int(np.argmax(choices))
+    if k == 0:
+        q = np.array([1 + t, R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1]])
+    else:
+        i, j, m = (k - 1, k % 3, (k + 1) % 3)
+        q = np.zeros(4)
+        q[0] = R[m, j] - R[j, m]
+        q[1 + i] = 1 + 2 * R[i, i] - t
+        q[1 + j] = R[j, i] + R[i, j]
+        q[1 + m] = R[m, i] + R[i, m]
+    q /= np.linalg.norm(q)
+    if q[0] < 0:
+        q = -q
+    return tuple(q.tolist())
+
+
+@dataclass(frozen=True, slots=True)
+class Pose:
+    """A rigid transform: position [m] and unit quaternion (w, x, y, z), child frame to parent frame.
+
+    Attributes:
+        position: origin of the child frame in the parent frame [m], 3 numbers.
+        quaternion: rotation from the child frame to the parent frame, scalar first, 4 numbers.
+    """
+
+    position: Vector3 = (0.0, 0.0, 0.0)
+    quaternion: Quaternion = (1.0, 0.0, 0.0, 0.0)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "position", _check.vector(self.position, 3, "pose position"))
+        object.__setattr__(self, "quaternion", _check.unit(self.quaternion, 4, "pose quaternion"))
+
+    @classmethod
+    def from_matrix(cls, X: Any) -> Pose:
+        """From a homogeneous matrix, shape (4, 4)."""
+        X = np.asarray(X, dtype=float)
+        return cls(tuple(X[:3, 3].tolist()), quaternion_of_matrix(X[:3, :3]))
+
+    @classmethod
+    def from_rpy(cls, position: Any = (0, 0, 0), rpy: Any = (0, 0, 0)) -> Pose:
+        """From fixed-axis roll, pitch, yaw angles [rad], as URDF writes them: R = Rz(yaw) Ry(pitch) Rx(roll)."""
+        r, p, y = (0.5 * a for a in _check.vector(rpy, 3, "roll, pitch, yaw"))
+        cr, sr, cp, sp, cy, sy = (math.cos(r), math.sin(r), math.cos(p), math.sin(p), math.cos(y), math.sin(y))
+        q = (
+            cr * cp * cy + sr * sp * sy,
+            sr * cp * cy - cr * sp * sy,
+            cr * sp * cy + sr * cp * sy,
+            cr * cp * sy - sr * sp * cy,
+        )
+        return cls(tuple(np.asarray(position, float).tolist()), q)
+
+    @classmethod
+    def from_axis_angle(cls, axis: Any, angle: float, position: Any = (0, 0, 0)) -> Pose:
+        """Rotation by `angle` [rad] about the unit `axis` (a vector, or "x", "y", "z"), then the position."""
+        a = _check.axis(axis, "pose axis")
+        s = math.sin(0.5 * angle)
+        return cls(
+            tuple(np.asarray(position, float).tolist()),
+            (math.cos(0.5 * angle), s * a[0], s * a[1], s * a[2]),
+        )
+
+    @property
+    def rotation(self) -> NDArray[np.float64]:
+        """Rotation matrix, shape (3, 3)."""
+        return rotation_matrix(self.quaternion)
+
+    @property
+    def matrix(self) -> NDArray[np.float64]:
+        """Homogeneous matrix, shape (4, 4)."""
+        X = np.eye(4)
+        X[:3, :3] = self.rotation
+        X[:3, 3] = self.position
+        return X
+
+    @property
+    def is_identity(self) -> bool:
+        """True for the exact identity."""
+        return self.position == (0.0, 0.0, 0.0) and self.quaternion == (1.0, 0.0, 0.0, 0.0)
+
+    def __mul__(self, other: Pose) -> Pose:
+        """The transform `self` after `other`: X_ac = X_ab * X_bc."""
+        if other.is_identity:
+            return self
+        if self.is_identity:
+            return other
+        a, b = self.quaternion, other.quaternion
+        q = (
+            a[0] * b[0] - a[1] * b[1] - a[2] * b[2] - a[3] * b[3],
+            a[0] * b[1] + a[1] * b[0] + a[2] * b[3] - a[3] * b[2],
+            a[0] * b[2] - a[1] * b[3] + a[2] * b[0] + a[3] * b[1],
+            a[0] * b[3] + a[1] * b[2] - a[2] * b[1] + a[3] * b[0],
+        )
+        return Pose(self.apply(other.position), q)
+
+    def inverse(self) -> Pose:
+        """The transform back."""
+        w, x, y, z = self.quaternion
+        p = -self.rotation.T @ np.array(self.position)
+        return Pose(tuple(p.tolist()), (w, -x, -y, -z))
+
+    def apply(self, point: Any) -> Vector3:
+        """A point [m] of the child frame in the parent frame."""
+        p = self.rotation @ np.asarray(point, float) + np.array(self.position)
+        return tuple(p.tolist())

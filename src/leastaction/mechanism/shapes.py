@@ -1,0 +1,256 @@
+"""Shapes of bodies, for pictures, for masses from densities and for contact."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leastaction.errors import MechanismError
+from leastaction.mechanism import _check
+from leastaction.mechanism.inertia import Inertia, solid_box, solid_capsule, solid_cylinder, solid_sphere
+from leastaction.mechanism.pose import Pose
+
+
+@dataclass(frozen=True)
+class Shape:
+    """A shape fixed to a body.
+
+    Attributes:
+        pose: pose of the shape's own frame in the body frame.
+        name: for messages and the viewer; may be empty.
+        color: red, green, blue, alpha, each from 0 to 1.
+        collision: whether contact may use it.
+        visual: whether pictures show it.
+    """
+
+    pose: Pose = field(default=Pose(), kw_only=True)
+    name: str = field(default="", kw_only=True)
+    color: tuple[float, float, float, float] = field(default=(0.55, 0.6, 0.68, 1.0), kw_only=True)
+    collision: bool = field(default=True, kw_only=True)
+    visual: bool = field(default=True, kw_only=True)
+
+    kind: ClassVar[str] = "shape"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "color", _check.vector(self.color, 4, f"colour of {self.kind} {self.name!r}"))
+
+    def _positive(self, *names: str) -> None:
+        for name in names:
+            value = _check.positive(getattr(self, name), f"{self.kind} {self.name!r}: {name}")
+            object.__setattr__(self, name, value)
+
+    def volume(self) -> float:
+        """Volume [m^3]; raises `MechanismError` for shapes that enclose none."""
+        raise MechanismError(f"a {self.kind} has no volume, so it cannot give a body its mass")
+
+    def _solid(self, mass: float) -> Inertia:
+        raise MechanismError(f"a {self.kind} has no volume, so it cannot give a body its mass")
+
+    def inertia(self, *, density: float | None = None, mass: float | None = None) -> Inertia:
+        """Inertia in the body frame of the shape filled uniformly, by `density` [kg/m^3] or total `mass` [kg]."""
+        if (density is None) == (mass is None):
+            raise MechanismError(f"{self.kind} {self.name!r}: give either density or mass")
+        m = self.volume() * _check.positive(density, "density") if mass is None else mass
+        return self._solid(m).moved(self.pose)
+
+
+@dataclass(frozen=True)
+class Sphere(Shape):
+    """A ball of `radius` [m] about the origin of its frame."""
+
+    radius: float
+    kind: ClassVar[str] = "sphere"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._positive("radius")
+
+    def volume(self) -> float:
+        """Volume [m^3]."""
+        return 4.0 / 3.0 * math.pi * self.radius**3
+
+    def _solid(self, mass: float) -> Inertia:
+        return solid_sphere(mass, self.radius)
+
+
+@dataclass(frozen=True)
+class Capsule(Shape):
+    """All points within `radius` [m] of a segment of `length` [m] along z, centred at the origin."""
+
+    radius: float
+    length: float
+    kind: ClassVar[str] = "capsule"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._positive("radius", "length")
+
+    def volume(self) -> float:
+        """Volume [m^3]."""
+        return math.pi * self.radius**2 * (self.length + 4.0 / 3.0 * self.radius)
+
+    def _solid(self, mass: float) -> Inertia:
+        return solid_capsule(mass, self.radius, self.length)
+
+
+@dataclass(frozen=True)
+class Cylinder(Shape):
+    """A cylinder of `radius` and `length` [m] along z, centred at the origin."""
+
+    radius: float
+    length: float
+    kind: ClassVar[str] = "cylinder"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._positive("radius", "length")
+
+    def volume(self) -> float:
+        """Volume [m^3]."""
+        return math.pi * self.radius**2 * self.length
+
+    def _solid(self, mass: float) -> Inertia:
+        return solid_cylinder(mass, self.radius, self.length)
+
+
+@dataclass(frozen=True)
+class Box(Shape):
+    """A box with edge lengths `size` = (x, y, z) [m], centred at the origin."""
+
+    size: tuple[float, float, float]
+    kind: ClassVar[str] = "box"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        size = _check.vector(self.size, 3, f"box {self.name!r}: size")
+        object.__setattr__(self, "size", tuple(_check.positive(x, f"box {self.name!r}: size") for x in size))
+
+    def volume(self) -> float:
+        """Volume [m^3]."""
+        return self.size[0] * self.size[1] * self.size[2]
+
+    def _solid(self, mass: float) -> Inertia:
+        return solid_box(mass, self.size)
+
+
+@dataclass(frozen=True)
+class Plane(Shape):
+    """The half space below the plane z = 0 of its frame; its normal is +z."""
+
+    kind: ClassVar[str] = "plane"
+
+
+def _frozen(value: Any, dtype: type, columns: int, what: str) -> NDArray[Any]:
+    a = np.array(value, dtype=dtype)
+    if a.ndim != 2 or a.shape[1] != columns or len(a) == 0:
+        raise MechanismError(f"{what}: expected an array of shape (n, {columns}), got {a.shape}")
+    if not np.isfinite(a).all():
+        raise MechanismError(f"{what}: expected finite numbers")
+    a.flags.writeable = False
+    return a
+
+
+class _ByContent:
+    """Equality and hash by value for shapes that hold arrays."""
+
+    def _key(self) -> tuple[Any, ...]:
+        items = (getattr(self, name) for name in self.__dataclass_fields__)  # type: ignore[attr-defined]
+        return tuple((x.shape, x.tobytes()) if isinstance(x, np.ndarray) else x for x in items)
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is type(self) and self._key() == other._key()  # type: ignore[attr-defined]
+
+    def __hash__(self) -> int:
+        return hash(self._key())
+
+
+@dataclass(frozen=True, eq=False)
+class Mesh(_ByContent, Shape):
+    """A triangle mesh; for contact its convex hull counts.
+
+    Attributes:
+        vertices: [m], shape (n, 3).
+        faces: vertex indices, counter-clockwise seen from outside, shape (m, 3); empty means the convex hull.
+        file: where it came from, so that a writer can name it; may be empty.
+    """
+
+    vertices: NDArray[np.float64]
+    faces: NDArray[np.int64] = field(default_factory=lambda: np.zeros((0, 3), np.int64))
+    file: str = ""
+    kind: ClassVar[str] = "mesh"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        what = f"mesh {self.name!r}"
+        vertices = _frozen(self.vertices, np.float64, 3, f"{what}: vertices")
+        faces = self.faces
+        if len(faces) == 0:
+            faces = _hull_faces(vertices, what)
+        faces = _frozen(faces, np.int64, 3, f"{what}: faces")
+        if faces.min() < 0 or faces.max() >= len(vertices):
+            raise MechanismError(f"{what}: a face names a vertex that does not exist")
+        object.__setattr__(self, "vertices", vertices)
+        object.__setattr__(self, "faces", faces)
+
+    def volume(self) -> float:
+        """Enclosed volume [m^3] (divergence theorem over the faces)."""
+        return float(_tetrahedra(self.vertices, self.faces)[0].sum())
+
+    def _solid(self, mass: float) -> Inertia:
+        volumes, corners = _tetrahedra(self.vertices, self.faces)
+        volume = volumes.sum()
+        if volume <= 0.0:
+            raise MechanismError(f"mesh {self.name!r}: encloses no volume, or its faces point inwards")
+        com = (volumes[:, None] * corners.sum(axis=1) / 4.0).sum(axis=0) / volume
+        # Second moments of a tetrahedron with one corner at the origin: V/20 (sum_i x_i x_i' + s s'), s = sum x_i.
+        sums = corners.sum(axis=1)
+        second = np.einsum("t,tij,tik->jk", volumes, corners, corners)
+        second = (second + np.einsum("t,tj,tk->jk", volumes, sums, sums)) / 20.0
+        second = second / volume - np.outer(com, com)
+        return Inertia(mass, tuple(com.tolist()), mass * (np.trace(second) * np.eye(3) - second))
+
+
+def _hull_faces(vertices: NDArray[np.float64], what: str) -> NDArray[np.int64]:
+    from scipy.spatial import ConvexHull, QhullError
+
+    try:
+        hull = ConvexHull(vertices)
+    except (QhullError, ValueError) as error:
+        raise MechanismError(f"{what}: its points have no convex hull ({str(error).splitlines()[0]})") from None
+    faces = hull.simplices.astype(np.int64)
+    a, b, c = (vertices[faces[:, k]] for k in range(3))
+    inward = np.einsum("ij,ij->i", np.cross(b - a, c - a), hull.equations[:, :3]) < 0
+    faces[inward] = faces[inward][:, ::-1]
+    return faces
+
+
+def _tetrahedra(vertices: NDArray[np.float64], faces: NDArray[np.int64]) -> tuple[NDArray[Any], NDArray[Any]]:
+    corners = vertices[faces]
+    return np.linalg.det(corners) / 6.0, corners
+
+
+@dataclass(frozen=True, eq=False)
+class HeightField(_ByContent, Shape):
+    """Ground whose height over a regular grid in x and y is given; flat beyond the edge of the grid.
+
+    Attributes:
+        heights: [m], shape (nx, ny), heights[i, j] at x = (i - (nx-1)/2) spacing, y = (j - (ny-1)/2) spacing.
+        spacing: distance of neighbouring grid points [m].
+    """
+
+    heights: NDArray[np.float64]
+    spacing: float
+    kind: ClassVar[str] = "height field"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._positive("spacing")
+        heights = np.array(self.heights, dtype=float)
+        if heights.ndim != 2 or min(heights.shape) < 2 or not np.isfinite(heights).all():
+            raise MechanismError(f"height field {self.name!r}: heights must be a finite array of at least 2 x 2")
+        heights.flags.writeable = False
+        object.__setattr__(self, "heights", heights)

@@ -1,0 +1,239 @@
+"""`Tree`: a mechanism as the flat record arrays that kernels read.
+
+A node is one primitive motion of one joint (see `joints`): a revolute or screw, a prismatic, a ball or a free motion.
+Joints with several axes become several nodes with massless links in between; bodies on fixed joints are merged into
+the node that carries them. The frame of a node moves with it, and its z axis lies along the axis of its motion, so
+kernels never see an axis.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leastaction.mechanism.elements import JointActuator
+from leastaction.mechanism.graph import WORLD
+from leastaction.mechanism.inertia import Inertia
+from leastaction.mechanism.joints import Motion, Primitive, perpendicular
+from leastaction.mechanism.pose import Pose, quaternion_of_matrix
+
+if TYPE_CHECKING:
+    from leastaction.mechanism.mechanism import Mechanism
+
+NODE = np.dtype(
+    [
+        ("parent", "i8"),  # node that carries this one, -1 for the world
+        ("kind", "i8"),  # Motion code; screws share REVOLUTE
+        ("iq", "i8"),  # first entry in q
+        ("iv", "i8"),  # first entry in v
+        ("nv", "i8"),
+        ("mass", "f8"),
+        ("pitch", "f8"),  # advance per angle [m/rad]
+        ("Rt", "f8", 9),  # placement in the parent node's frame at q = 0: rotation, row major
+        ("pt", "f8", 3),  # ... and origin [m]
+        ("com", "f8", 3),
+        ("Ic", "f8", 6),  # about the COM: xx, xy, xz, yy, yz, zz
+    ],
+    align=True,
+)
+"""One record per node."""
+
+DOF = np.dtype(
+    [
+        ("node", "i8"),
+        ("armature", "f8"),
+        ("damping", "f8"),
+        ("stiffness", "f8"),
+        ("friction", "f8"),
+        ("rest", "f8"),  # of the spring; for balls the rest orientation is in Tree.rest
+    ],
+    align=True,
+)
+"""One record per degree of freedom."""
+
+FRAME = np.dtype([("node", "i8"), ("R", "f8", 9), ("p", "f8", 3)], align=True)
+"""A frame fixed to a node: rotation (row major) and origin [m] in the node's frame."""
+
+PATH = np.dtype(
+    [
+        ("first", "i8"),  # first of its points in Tree.points
+        ("count", "i8"),
+        ("pulls_only", "i8"),
+        ("stiffness", "f8"),
+        ("rest_length", "f8"),
+        ("damping", "f8"),
+    ],
+    align=True,
+)
+"""A spring or cable: a chain of points with a tension."""
+
+POINT = np.dtype([("node", "i8"), ("p", "f8", 3)], align=True)
+"""A point fixed to a node (or to the world, node -1) [m]."""
+
+DRIVE = np.dtype([("dof", "i8"), ("node", "i8"), ("gear", "f8"), ("wrench", "f8", 6)], align=True)
+"""One control: generalised force gear * u on `dof`, or, where dof is -1, the wrench u * `wrench` in the node's frame."""
+
+WRENCH = np.dtype([("node", "i8"), ("local", "i8"), ("point", "f8", 3), ("wrench", "f8", 6)], align=True)
+"""A constant wrench at a point of a node; local: given in the node's directions, else in the world's."""
+
+
+@dataclass(frozen=True, eq=False)
+class Tree:
+    """Flat arrays of one mechanism.
+
+    Attributes:
+        nodes: `NODE` records, parents before children, depth first.
+        dofs: `DOF` records, nv of them.
+        bodies: `FRAME` records: the frame of each body of the mechanism.
+        rest: rest positions of the joints' springs, shape (nq,).
+        paths, points: springs and cables.
+        wrenches: `WRENCH` records.
+        drives: `DRIVE` records, nu of them; without actuators one per degree of freedom.
+        gravity: [m/s^2], shape (3,).
+        nq, nv: numbers of coordinates and of degrees of freedom.
+    """
+
+    nodes: NDArray[Any]
+    dofs: NDArray[Any]
+    bodies: NDArray[Any]
+    rest: NDArray[np.float64]
+    paths: NDArray[Any]
+    points: NDArray[Any]
+    wrenches: NDArray[Any]
+    drives: NDArray[Any]
+    gravity: NDArray[np.float64]
+    nq: int
+    nv: int
+
+    @classmethod
+    def compile(cls, mechanism: Mechanism) -> Tree:
+        """Flatten `mechanism`."""
+        return _Compiler(mechanism).run()
+
+    @property
+    def passive(self) -> bool:
+        """Whether nothing but gravity acts: no joint springs, dampers, body springs, cables or wrenches."""
+        d = self.dofs
+        return not (d.damping.any() or d.stiffness.any() or len(self.paths) or len(self.wrenches))
+
+
+def _records(count: int, dtype: np.dtype) -> Any:
+    return np.zeros(count, dtype).view(np.recarray)
+
+
+def _axis_frame(primitive: Primitive) -> Pose:
+    """A pose whose z axis is the primitive's axis; exact for coordinate axes."""
+    if primitive.motion in (Motion.SPHERICAL, Motion.FREE):
+        return Pose()
+    first, second = perpendicular(primitive.axis)
+    return Pose((0, 0, 0), quaternion_of_matrix(np.column_stack([first, second, primitive.axis])))
+
+
+class _Compiler:
+    def __init__(self, mechanism: Mechanism) -> None:
+        self.m = mechanism
+        self.body_frame: dict[str, tuple[int, Pose]] = {WORLD: (-1, Pose())}
+        self.parts: list[list[tuple[Inertia, Pose]]] = []
+
+    def run(self) -> Tree:
+        m = self.m
+        total = sum(len(joint.primitives) for joint in m.joints)
+        nodes, dofs = _records(total, NODE), _records(m.nv, DOF)
+        rest = np.zeros(m.nq)
+        k = iq = iv = 0
+        for body, joint in zip(m.bodies, m.joints, strict=True):
+            node, X = self.body_frame[joint.parent]
+            X = X * joint.placement
+            jq, jv = iq, iv
+            for primitive in joint.primitives:
+                align = _axis_frame(primitive)
+                self._node(nodes[k], node, primitive, X * align, iq, iv)
+                dofs.node[iv : iv + primitive.nv] = k
+                node, X = k, align.inverse()
+                k, iq, iv = k + 1, iq + primitive.nq, iv + primitive.nv
+                self.parts.append([])
+            for name in ("armature", "damping", "stiffness", "friction"):
+                dofs[name][jv:iv] = getattr(joint, name)
+            rest[jq:iq] = joint.rest
+            X = X * joint.child_placement
+            self.body_frame[body.name] = (node, X)
+            if node >= 0:
+                self.parts[node].append((body.inertia, X))
+        for record, parts in zip(nodes, self.parts, strict=True):
+            inertia = Inertia.from_parts(parts) if parts else Inertia()
+            record.mass, record.com, record.Ic = inertia.mass, inertia.com, inertia.moments
+            if record.nv == 1:
+                dofs[record.iv].rest = rest[record.iq]
+        paths, points = self._paths()
+        return Tree(
+            nodes=nodes,
+            dofs=dofs,
+            bodies=self._bodies(),
+            rest=rest,
+            paths=paths,
+            points=points,
+            wrenches=self._wrenches(),
+            drives=self._drives(),
+            gravity=np.array(m.gravity),
+            nq=m.nq,
+            nv=m.nv,
+        )
+
+    @staticmethod
+    def _node(record: Any, parent: int, primitive: Primitive, X: Pose, iq: int, iv: int) -> None:
+        record.parent, record.iq, record.iv, record.nv = parent, iq, iv, primitive.nv
+        # A screw is a revolute with an advance.
+        record.kind = Motion.REVOLUTE if primitive.motion == Motion.SCREW else primitive.motion
+        record.pitch = primitive.pitch
+        record.Rt, record.pt = X.rotation.ravel(), X.position
+
+    def _bodies(self) -> Any:
+        frames = _records(len(self.m.bodies), FRAME)
+        for record, name in zip(frames, self.m.body_names, strict=True):
+            node, X = self.body_frame[name]
+            record.node, record.R, record.p = node, X.rotation.ravel(), X.position
+        return frames
+
+    def _paths(self) -> tuple[Any, Any]:
+        chains = [((s.start, s.end), 0, s) for s in self.m.springs]
+        chains += [(c.via, int(c.pulls_only), c) for c in self.m.cables]
+        paths, points = _records(len(chains), PATH), _records(sum(len(via) for via, _, _ in chains), POINT)
+        k = 0
+        for record, (via, pulls_only, element) in zip(paths, chains, strict=True):
+            record.first, record.count, record.pulls_only = k, len(via), pulls_only
+            for name in ("stiffness", "rest_length", "damping"):
+                record[name] = getattr(element, name)
+            for a in via:
+                node, X = self.body_frame[a.body]
+                points[k].node, points[k].p = node, X.apply(a.point)
+                k += 1
+        return paths, points
+
+    def _wrenches(self) -> Any:
+        wrenches = _records(len(self.m.wrenches), WRENCH)
+        for record, w in zip(wrenches, self.m.wrenches, strict=True):
+            node, X = self.body_frame[w.body]
+            record.node, record.local, record.point = node, w.frame == "body", X.apply(w.point)
+            record.wrench = w.wrench
+            if w.frame == "body":
+                record.wrench[:3] = X.rotation @ w.wrench[:3]
+                record.wrench[3:] = X.rotation @ w.wrench[3:]
+        return wrenches
+
+    def _drives(self) -> Any:
+        drives = _records(self.m.nu, DRIVE)
+        if not self.m.actuators:
+            drives.dof, drives.gear = np.arange(self.m.nv), 1.0
+        for record, a in zip(drives, self.m.actuators, strict=False):
+            if isinstance(a, JointActuator):
+                record.dof, record.gear = self.m.velocity_index(a.coordinate), a.gear
+                continue
+            record.dof = -1
+            record.node, X = self.body_frame[a.body]
+            force = X.rotation @ a.wrench[3:]
+            record.wrench[:3] = X.rotation @ a.wrench[:3] + np.cross(X.position, force)
+            record.wrench[3:] = force
+        return drives

@@ -1,0 +1,94 @@
+"""Checks that need the whole mechanism."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from leastaction.errors import MechanismError
+from leastaction.mechanism import _check
+from leastaction.mechanism.elements import BodyActuator
+from leastaction.mechanism.graph import WORLD
+from leastaction.mechanism.joints import Motion
+
+if TYPE_CHECKING:
+    from leastaction.mechanism.mechanism import Mechanism
+
+
+def validate(mechanism: Mechanism) -> None:
+    """Refuse a mechanism that cannot move as described; the message names the culprit."""
+    if not mechanism.bodies:
+        raise MechanismError(f"mechanism {mechanism.name!r} has no bodies")
+    for body in mechanism.bodies:
+        if _check.label(body.name, "body") == WORLD:
+            raise MechanismError("body 'world': this name is taken by the fixed world")
+        body.inertia.check(f"body {body.name!r}", strict=mechanism.strict)
+    _check_movable_masses(mechanism)
+    _check_names(mechanism)
+    _check_references(mechanism)
+
+
+def _check_movable_masses(mechanism: Mechanism) -> None:
+    """A joint must move some inertia: mass for a translation, mass or moments for a rotation.
+
+    A massless body between two joints is fine as long as something with mass hangs on it.
+    """
+    mass = [body.inertia.mass for body in mechanism.bodies]
+    turning = [body.inertia.mass > 0.0 or any(body.inertia.moments) for body in mechanism.bodies]
+    for i in range(len(mass) - 1, -1, -1):
+        joint = mechanism.joints[i]
+        slides = any(p.motion in (Motion.PRISMATIC, Motion.FREE) for p in joint.primitives)
+        driven = all(a > 0.0 for a in joint.armature)
+        if not driven and (mass[i] <= 0.0 if slides else not turning[i]):
+            raise MechanismError(
+                f"body {joint.child!r}: joint {joint.name!r} moves it, but neither it nor anything it carries has "
+                "mass; give it mass, or fix the joint"
+            )
+        if mechanism.parents[i] >= 0:
+            mass[mechanism.parents[i]] += mass[i]
+            turning[mechanism.parents[i]] = turning[mechanism.parents[i]] or turning[i]
+
+
+def _check_names(mechanism: Mechanism) -> None:
+    groups: dict[str, Iterable[str]] = {
+        "coupling": (c.name for c in mechanism.couplings),
+        "spring or cable": (e.name for e in (*mechanism.springs, *mechanism.cables)),
+        "actuator": (a.name for a in mechanism.actuators),
+        "external wrench": (w.name for w in mechanism.wrenches),
+        "contact point": (c.name for c in mechanism.contacts),
+    }
+    for what, names in groups.items():
+        _check.unique([_check.label(name, what) for name in names], what)
+
+
+def _check_references(mechanism: Mechanism) -> None:
+    def body(name: str, what: str) -> None:
+        try:
+            mechanism.body_index(name)
+        except MechanismError as error:
+            raise MechanismError(f"{what}: {error}") from None
+
+    for spring in mechanism.springs:
+        body(spring.start.body, f"spring {spring.name!r}")
+        body(spring.end.body, f"spring {spring.name!r}")
+        if spring.start == spring.end:
+            raise MechanismError(f"spring {spring.name!r}: both ends are the same point")
+    for cable in mechanism.cables:
+        for point in cable.via:
+            body(point.body, f"cable {cable.name!r}")
+    for element in (*mechanism.wrenches, *mechanism.contacts):
+        body(element.body, f"{type(element).__name__} {element.name!r}")
+    for actuator in mechanism.actuators:
+        if isinstance(actuator, BodyActuator):
+            body(actuator.body, f"actuator {actuator.name!r}")
+        elif actuator.coordinate not in mechanism.velocity_names:
+            from leastaction.mechanism.mechanism import suggestion
+
+            hint = suggestion(actuator.coordinate, mechanism.velocity_names)
+            raise MechanismError(f"actuator {actuator.name!r}: unknown degree of freedom {actuator.coordinate!r}{hint}")
+    for coupling in mechanism.couplings:
+        for name in (coupling.follower, coupling.leader):
+            if name not in mechanism.coordinate_names:
+                raise MechanismError(f"coupling {coupling.name!r}: unknown coordinate {name!r}")
+            if name not in mechanism.velocity_names:
+                raise MechanismError(f"coupling {coupling.name!r}: {name!r} is part of a ball or free joint")
