@@ -1,0 +1,65 @@
+"""Entry points of the classical dynamics: what Python calls."""
+
+from leastaction._jit import entry
+from leastaction.dynamics import derivatives, recursions
+from leastaction.dynamics.kinematics import positions, velocities
+from leastaction.forces import passive
+
+
+@entry
+def kinematics(nodes, links, screws, q, v):
+    """Poses, screws and twists."""
+    positions(nodes, links, screws, q)
+    velocities(nodes, links, screws, v)
+
+
+@entry
+def inverse_dynamics(nodes, dofs, gravity, links, screws, q, v, a, external, tau):
+    """Inverse dynamics (RNEA)."""
+    recursions.inverse_dynamics(nodes, dofs, gravity, links, screws, q, v, a, external, tau)
+
+
+@entry
+def mass_matrix(nodes, dofs, links, screws, q, H):
+    """Mass matrix (CRBA)."""
+    recursions.mass_matrix(nodes, dofs, links, screws, q, H)
+
+
+@entry
+def forward_dynamics(nodes, dofs, gravity, links, screws, q, v, tau, external, acc):
+    """Forward dynamics (ABA)."""
+    recursions.forward_dynamics(nodes, dofs, gravity, links, screws, q, v, tau, external, acc)
+
+
+@entry
+def inverse_dynamics_derivatives(
+    nodes, dofs, gravity, links, screws, rates, B, q, v, a, external, tau, dq, dv
+):
+    """Inverse dynamics and its derivatives."""
+    derivatives.inverse_dynamics_derivatives(
+        nodes, dofs, gravity, links, screws, rates, B, q, v, a, external, tau, dq, dv
+    )
+
+
+@entry
+def passive_forces(nodes, dofs, rest, paths, points, wrenches, links, screws, q, v, external, tau):
+    """Wrenches per node (external) and generalised forces (tau) that the mechanism itself exerts; both zeroed."""
+    positions(nodes, links, screws, q)
+    velocities(nodes, links, screws, v)
+    passive.body_forces(paths, points, wrenches, links, external)
+    passive.joint_forces(nodes, dofs, rest, q, v, tau)
+
+
+@entry
+def project_wrenches(nodes, screws, external, tau):
+    """Add to tau the generalised forces of world wrenches per node; screws must be there. Destroys `external`."""
+    for i in range(nodes.shape[0] - 1, -1, -1):
+        node = nodes[i]
+        f = external[i]
+        for k in range(node.iv, node.iv + node.nv):
+            S = screws[k].S
+            for c in range(6):
+                tau[k] += S[c] * f[c]
+        if node.parent >= 0:
+            for c in range(6):
+                external[node.parent, c] += f[c]

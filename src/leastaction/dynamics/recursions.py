@@ -1,0 +1,199 @@
+"""Inverse dynamics (RNEA), mass matrix (CRBA) and forward dynamics (ABA) in the world frame.
+
+Featherstone, Rigid Body Dynamics Algorithms, Tables 5.1, 6.2 and 7.1, rewritten for spatial coordinates of the
+world: contributions of children are added without any transform. Joints with several degrees of freedom are
+eliminated one degree of freedom at a time, which equals the block elimination.
+"""
+
+from leastaction._jit import routine
+from leastaction.dynamics.kinematics import add_to, joint_acceleration, lift, parent_twist, positions, velocities
+from leastaction.spatial import (
+    add,
+    add_inertia,
+    axpy,
+    cross_force,
+    dot,
+    load6,
+    load_inertia,
+    matvec,
+    mattvec,
+    add3,
+    momentum,
+    store6,
+    store_inertia,
+    sub,
+    symvec,
+)
+
+
+@routine
+def inverse_dynamics(nodes, dofs, gravity, links, screws, q, v, a, external, tau):
+    """tau = M a + bias - external (RNEA). `external`: world wrenches per node, shape (nodes, 6)."""
+    positions(nodes, links, screws, q)
+    velocities(nodes, links, screws, v)
+    root = lift(gravity)
+    for i in range(nodes.shape[0]):
+        node = nodes[i]
+        acc = add(parent_twist(links, node.parent, root, False), joint_acceleration(node, screws, v))
+        for k in range(node.iv, node.iv + node.nv):
+            acc = axpy(a[k], load6(screws[k].S), acc)
+        store6(links[i].a, acc)
+        M = load_inertia(links[i].M)
+        V = load6(links[i].v)
+        f = add(momentum(M, acc), cross_force(V, momentum(M, V)))
+        store6(links[i].f, sub(f, load6(external[i])))
+    for i in range(nodes.shape[0] - 1, -1, -1):
+        node = nodes[i]
+        f = load6(links[i].f)
+        for k in range(node.iv, node.iv + node.nv):
+            tau[k] = dot(load6(screws[k].S), f) + dofs[k].armature * a[k]
+        if node.parent >= 0:
+            add_to(links[node.parent].f, f)
+
+
+@routine
+def composite_inertias(nodes, links):
+    """Each node's inertia becomes that of its whole subtree."""
+    for i in range(nodes.shape[0] - 1, -1, -1):
+        j = nodes[i].parent
+        if j >= 0:
+            store_inertia(links[j].M, add_inertia(load_inertia(links[j].M), load_inertia(links[i].M)))
+
+
+@routine
+def mass_matrix(nodes, dofs, links, screws, q, H):
+    """H = M(q), both triangles (CRBA); H must come zeroed."""
+    positions(nodes, links, screws, q)
+    composite_inertias(nodes, links)
+    for i in range(nodes.shape[0] - 1, -1, -1):
+        node = nodes[i]
+        C = load_inertia(links[i].M)
+        for k in range(node.iv, node.iv + node.nv):
+            f = momentum(C, load6(screws[k].S))
+            for m in range(node.iv, k + 1):
+                H[k, m] = dot(load6(screws[m].S), f)
+                H[m, k] = H[k, m]
+            H[k, k] += dofs[k].armature
+            j = node.parent
+            while j >= 0:
+                for m in range(nodes[j].iv, nodes[j].iv + nodes[j].nv):
+                    H[k, m] = dot(load6(screws[m].S), f)
+                    H[m, k] = H[k, m]
+                j = nodes[j].parent
+
+
+# ---------------------------------------------------------------- articulated inertias: 21 numbers
+# (A, B, C): angular-angular symmetric, angular-linear full, linear-linear symmetric.
+
+
+@routine
+def load_articulated(a):
+    """Articulated inertia (6, 9, 6) from 21 entries."""
+    return (
+        (a[0], a[1], a[2], a[3], a[4], a[5]),
+        (a[6], a[7], a[8], a[9], a[10], a[11], a[12], a[13], a[14]),
+        (a[15], a[16], a[17], a[18], a[19], a[20]),
+    )
+
+
+@routine
+def store_articulated(a, X):
+    """Write an articulated inertia to 21 entries."""
+    a[0], a[1], a[2], a[3], a[4], a[5] = X[0]
+    a[6], a[7], a[8], a[9], a[10], a[11], a[12], a[13], a[14] = X[1]
+    a[15], a[16], a[17], a[18], a[19], a[20] = X[2]
+
+
+@routine
+def from_rigid(M):
+    """Articulated inertia of a rigid body (m, h, I)."""
+    m, h, I = M
+    return (I, (0.0, -h[2], h[1], h[2], 0.0, -h[0], -h[1], h[0], 0.0), (m, 0.0, 0.0, m, 0.0, m))
+
+
+@routine
+def apply(X, V):
+    """Articulated inertia times twist."""
+    A, B, C = X
+    return (add3(symvec(A, V[0]), matvec(B, V[1])), add3(mattvec(B, V[0]), symvec(C, V[1])))
+
+
+@routine
+def minus_outer(X, U, k):
+    """X - k U U^T."""
+    A, B, C = X
+    a, b = U
+    x, y, z = k * a[0], k * a[1], k * a[2]
+    s, t, u = k * b[0], k * b[1], k * b[2]
+    return (
+        (A[0] - x * a[0], A[1] - x * a[1], A[2] - x * a[2], A[3] - y * a[1], A[4] - y * a[2], A[5] - z * a[2]),
+        (
+            B[0] - x * b[0],
+            B[1] - x * b[1],
+            B[2] - x * b[2],
+            B[3] - y * b[0],
+            B[4] - y * b[1],
+            B[5] - y * b[2],
+            B[6] - z * b[0],
+            B[7] - z * b[1],
+            B[8] - z * b[2],
+        ),
+        (C[0] - s * b[0], C[1] - s * b[1], C[2] - s * b[2], C[3] - t * b[1], C[4] - t * b[2], C[5] - u * b[2]),
+    )
+
+
+@routine
+def sum_articulated(a, X):
+    """Add an articulated inertia to 21 entries."""
+    A, B, C = X
+    for k in range(6):
+        a[k] += A[k]
+        a[15 + k] += C[k]
+    for k in range(9):
+        a[6 + k] += B[k]
+
+
+@routine
+def accelerations(nodes, dofs, gravity, links, screws, v, tau, external, acc):
+    """Accelerations from generalised forces (ABA), once positions and velocities are there.
+
+    `external`: world wrenches per node, shape (nodes, 6).
+    """
+    for i in range(nodes.shape[0]):
+        M = load_inertia(links[i].M)
+        V = load6(links[i].v)
+        store_articulated(links[i].A, from_rigid(M))
+        store6(links[i].f, sub(cross_force(V, momentum(M, V)), load6(external[i])))
+    for i in range(nodes.shape[0] - 1, -1, -1):
+        node = nodes[i]
+        X = load_articulated(links[i].A)
+        f = load6(links[i].f)
+        for k in range(node.iv + node.nv - 1, node.iv - 1, -1):
+            S = load6(screws[k].S)
+            U = apply(X, S)
+            D = dot(S, U) + dofs[k].armature
+            u = tau[k] - dot(S, f)
+            store6(screws[k].U, U)
+            screws[k].D = D
+            screws[k].u = u
+            X = minus_outer(X, U, 1.0 / D)
+            f = axpy(u / D, U, f)
+        if node.parent >= 0:
+            sum_articulated(links[node.parent].A, X)
+            add_to(links[node.parent].f, add(f, apply(X, joint_acceleration(node, screws, v))))
+    root = lift(gravity)
+    for i in range(nodes.shape[0]):
+        node = nodes[i]
+        a = add(parent_twist(links, node.parent, root, False), joint_acceleration(node, screws, v))
+        for k in range(node.iv, node.iv + node.nv):
+            acc[k] = (screws[k].u - dot(load6(screws[k].U), a)) / screws[k].D
+            a = axpy(acc[k], load6(screws[k].S), a)
+        store6(links[i].a, a)
+
+
+@routine
+def forward_dynamics(nodes, dofs, gravity, links, screws, q, v, tau, external, acc):
+    """Accelerations from the state and generalised forces (ABA)."""
+    positions(nodes, links, screws, q)
+    velocities(nodes, links, screws, v)
+    accelerations(nodes, dofs, gravity, links, screws, v, tau, external, acc)

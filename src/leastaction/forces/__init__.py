@@ -1,0 +1,1 @@
+"""Forces, each written once for all formulations."""

@@ -1,0 +1,188 @@
+"""Forces that the mechanism itself exerts: joint springs and dampers, body springs, cables, constant wrenches.
+
+Each force stands here once, with its potential energy. Body forces come as world wrenches per node, joint forces
+as generalised forces.
+"""
+
+import math
+
+from leastaction._jit import inline, routine
+from leastaction.dynamics.kinematics import FREE, SPHERICAL, add_to
+from leastaction.spatial import (
+    ZERO3,
+    add3,
+    cross,
+    dot3,
+    load3,
+    load6,
+    load9,
+    mattvec,
+    matvec,
+    neg3,
+    quat_conj,
+    quat_log,
+    quat_mul,
+    quat_to_rotation,
+    right_jacobian_inv,
+    scale3,
+    sub3,
+)
+
+
+@inline
+def path_point(point, links):
+    """World position and velocity [m, m/s] of a point on a spring or cable; links must hold poses and twists."""
+    local = load3(point.p)
+    if point.node < 0:
+        return local, ZERO3
+    link = links[point.node]
+    x = add3(load3(link.p), matvec(load9(link.R), local))
+    V = load6(link.v)
+    return x, add3(V[1], cross(V[0], x))
+
+
+@inline
+def path_length(path, points, links):
+    """Length of a spring or cable and its rate [m, m/s]."""
+    length = 0.0
+    rate = 0.0
+    x, xd = path_point(points[path.first], links)
+    for k in range(path.first + 1, path.first + path.count):
+        y, yd = path_point(points[k], links)
+        d = sub3(y, x)
+        r = math.sqrt(dot3(d, d))
+        length += r
+        if r > 0.0:
+            rate += dot3(d, sub3(yd, xd)) / r
+        x, xd = y, yd
+    return length, rate
+
+
+@inline
+def path_tension(path, length, rate):
+    """Tension [N] of a spring or cable."""
+    if path.pulls_only != 0 and length <= path.rest_length:
+        return 0.0
+    return path.stiffness * (length - path.rest_length) + path.damping * rate
+
+
+@inline
+def pull(external, point, x, f):
+    """Add the force f at the world position x to the wrench of the node that the point is fixed to."""
+    if point.node >= 0:
+        add_to(external[point.node], (cross(x, f), f))
+
+
+@routine
+def body_forces(paths, points, wrenches, links, external):
+    """Add the wrenches of springs, cables and constant wrenches to `external`, shape (nodes, 6)."""
+    for i in range(paths.shape[0]):
+        path = paths[i]
+        length, rate = path_length(path, points, links)
+        tension = path_tension(path, length, rate)
+        x, _ = path_point(points[path.first], links)
+        for k in range(path.first + 1, path.first + path.count):
+            y, _ = path_point(points[k], links)
+            d = sub3(y, x)
+            r = math.sqrt(dot3(d, d))
+            if r > 0.0:
+                f = scale3(tension / r, d)
+                pull(external, points[k - 1], x, f)
+                pull(external, points[k], y, neg3(f))
+            x = y
+    for i in range(wrenches.shape[0]):
+        w = wrenches[i]
+        if w.node >= 0:
+            R = load9(links[w.node].R)
+            x = add3(load3(links[w.node].p), matvec(R, load3(w.point)))
+            F = load6(w.wrench)
+            if w.local != 0:
+                F = (matvec(R, F[0]), matvec(R, F[1]))
+            add_to(external[w.node], (add3(F[0], cross(x, F[1])), F[1]))
+
+
+@inline
+def ball_spring(q, rest, i, k):
+    """Torque in the child's frame and energy of a spring on a ball joint with coordinates q[i:i+4].
+
+    Energy is 1/2 sum k_j phi_j^2 with phi the rotation vector from rest; its gradient is dexp^-T K phi.
+    """
+    c = quat_mul(quat_conj((rest[i], rest[i + 1], rest[i + 2], rest[i + 3])), (q[i], q[i + 1], q[i + 2], q[i + 3]))
+    phi = quat_log(c)
+    kp = (k[0] * phi[0], k[1] * phi[1], k[2] * phi[2])
+    return neg3(mattvec(right_jacobian_inv(phi), kp)), 0.5 * dot3(kp, phi)
+
+
+@routine
+def joint_forces(nodes, dofs, rest, q, v, tau):
+    """Add the generalised forces of joint springs and dampers to tau; gives back the springs' energy [J]."""
+    energy = 0.0
+    for i in range(nodes.shape[0]):
+        node = nodes[i]
+        n = node.iv
+        for k in range(n, n + node.nv):
+            tau[k] -= dofs[k].damping * v[k]
+        if node.nv == 1:
+            d = q[node.iq] - rest[node.iq]
+            tau[n] -= dofs[n].stiffness * d
+            energy += 0.5 * dofs[n].stiffness * d * d
+            continue
+        j = node.iq
+        if node.kind == FREE:
+            # Displacement is in the joint's frame, the force in the child's.
+            R = quat_to_rotation((q[j + 3], q[j + 4], q[j + 5], q[j + 6]))
+            d = (q[j] - rest[j], q[j + 1] - rest[j + 1], q[j + 2] - rest[j + 2])
+            kd = (dofs[n + 3].stiffness * d[0], dofs[n + 4].stiffness * d[1], dofs[n + 5].stiffness * d[2])
+            f = mattvec(R, kd)
+            tau[n + 3] -= f[0]
+            tau[n + 4] -= f[1]
+            tau[n + 5] -= f[2]
+            energy += 0.5 * dot3(kd, d)
+            j += 3
+        if node.kind == FREE or node.kind == SPHERICAL:
+            k3 = (dofs[n].stiffness, dofs[n + 1].stiffness, dofs[n + 2].stiffness)
+            if k3[0] != 0.0 or k3[1] != 0.0 or k3[2] != 0.0:
+                t, e = ball_spring(q, rest, j, k3)
+                tau[n] += t[0]
+                tau[n + 1] += t[1]
+                tau[n + 2] += t[2]
+                energy += e
+    return energy
+
+
+@routine
+def path_energy(paths, points, links):
+    """Elastic energy of springs and cables [J]."""
+    energy = 0.0
+    for i in range(paths.shape[0]):
+        path = paths[i]
+        length, _ = path_length(path, points, links)
+        d = length - path.rest_length
+        if path.pulls_only == 0 or d > 0.0:
+            energy += 0.5 * path.stiffness * d * d
+    return energy
+
+
+@routine
+def drive_forces(drives, links, u, external, tau):
+    """Add the generalised forces (tau) and world wrenches (external) of the controls u, shape (nu,)."""
+    for k in range(drives.shape[0]):
+        drive = drives[k]
+        if drive.dof >= 0:
+            tau[drive.dof] += drive.gear * u[k]
+        else:
+            R = load9(links[drive.node].R)
+            F = load6(drive.wrench)
+            force = scale3(u[k], matvec(R, F[1]))
+            torque = scale3(u[k], matvec(R, F[0]))
+            add_to(external[drive.node], (add3(torque, cross(load3(links[drive.node].p), force)), force))
+
+
+@routine
+def clear(external, tau):
+    """Set wrenches and generalised forces to zero."""
+    for i in range(external.shape[0]):
+        for c in range(6):
+            external[i, c] = 0.0
+    for k in range(tau.shape[0]):
+        tau[k] = 0.0

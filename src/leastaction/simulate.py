@@ -1,0 +1,215 @@
+"""The front door: `simulate(mechanism, q=..., dt=..., duration=..., integrator=...) -> Trajectory`."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from leastaction.dynamics.legendre import momentum_of_velocity, velocity_of_momentum
+from leastaction.dynamics.workspace import FloatArray, configuration, tangent
+from leastaction.errors import IntegratorError
+from leastaction.integrators import Integrator, Stepper
+from leastaction.mechanism import Mechanism
+from leastaction.trajectory import Trajectory
+
+SHOW_AFTER = 2.0
+"""A run gets a progress bar when it promises to take longer than this [s]."""
+
+
+def simulate(
+    mechanism: Mechanism,
+    q: Any = None,
+    v: Any = None,
+    *,
+    p: Any = None,
+    dt: float = 0.01,
+    duration: float | None = None,
+    steps: int | None = None,
+    integrator: Integrator | None = None,
+    controls: Any = None,
+    controller: Callable[[float, FloatArray, FloatArray], Any] | None = None,
+    start: float = 0.0,
+    progress: bool | None = None,
+) -> Trajectory:
+    """Simulate the motion of a mechanism.
+
+    Args:
+        mechanism: the robot.
+        q: initial joint positions [rad or m], shape (nq,); default the neutral configuration.
+        v: initial joint velocities [rad/s or m/s], shape (nv,); default rest.
+        p: initial discrete momentum, shape (nv,), instead of v: continues a run exactly.
+        dt: time step [s].
+        duration: length of the run [s], rounded to whole steps; or
+        steps: number of steps.
+        integrator: such as `Galerkin(order=4)`; default `Galerkin(order=2)`.
+        controls: actuator controls: shape (nu,) constant; (steps, nu) held over each step; or a function of
+            time [s] that gives (nu,), read at the nodes of the integrator.
+        controller: called once a step with (t, q, v), gives the controls (nu,) held over that step.
+        start: time of the first state [s].
+        progress: show a progress bar; default: only on a terminal and when the run takes long.
+
+    Returns:
+        The trajectory, steps + 1 states.
+
+    Raises:
+        MechanismError: for a bad state.
+        IntegratorError: for bad settings, or an integrator that cannot run this mechanism.
+        ConvergenceError: when a step does not converge; its `trajectory` holds all steps before it.
+    """
+    if integrator is None:
+        from leastaction.minimal import Galerkin
+
+        integrator = Galerkin(order=2)
+    stepper = integrator.prepare(mechanism, dt)
+    count = _steps(dt, duration, steps)
+    if controls is not None and controller is not None:
+        raise IntegratorError("give either controls or a controller")
+    q0 = stepper.prepare_start(mechanism.neutral() if q is None else configuration(mechanism, q))
+    record = stepper.record(count)
+    record["q"][0] = q0
+    _set_velocity(stepper, record, q0, v, p)
+    times = start + dt * np.arange(count + 1)
+    bar = _Progress(count, progress)
+    with bar:
+        if controller is None:
+            table = _control_table(mechanism, stepper, controls, times)
+            done = _advance(stepper, record, count, table, bar)
+        else:
+            done = _advance_with(controller, stepper, record, times, bar)
+    run = Trajectory.of_record(mechanism, integrator, dt, times[: done + 1], record, done)
+    if done < count:
+        error = stepper.failure(done, record)
+        error.trajectory = run
+        error.time = float(times[done])
+        raise error
+    return run
+
+
+def _steps(dt: float, duration: float | None, steps: int | None) -> int:
+    if (duration is None) == (steps is None):
+        raise IntegratorError("give either duration [s] or steps")
+    if duration is not None:
+        if not math.isfinite(duration) or duration < 0.0:
+            raise IntegratorError(f"duration must be a finite time [s] that is not negative, got {duration!r}")
+        return round(duration / dt)
+    if steps is None or int(steps) != steps or steps < 0:
+        raise IntegratorError(f"steps must be a whole number that is not negative, got {steps!r}")
+    return int(steps)
+
+
+def _set_velocity(stepper: Stepper, record: dict[str, FloatArray], q: FloatArray, v: Any, p: Any) -> None:
+    m = stepper.mechanism
+    if v is not None and p is not None:
+        raise IntegratorError("give either v or p")
+    if stepper.momentum:
+        if p is None:
+            record["p"][0] = momentum_of_velocity(m, q[None], tangent(m, v)[None])[0]
+        else:
+            record["p"][0] = tangent(m, p, "p")
+    elif p is None:
+        record["v"][0] = tangent(m, v)
+    else:
+        record["v"][0] = velocity_of_momentum(m, q[None], tangent(m, p, "p")[None])[0]
+
+
+def _control_table(mechanism: Mechanism, stepper: Stepper, controls: Any, times: FloatArray) -> FloatArray:
+    """Controls at the nodes of all steps, shape (steps, nodes, nu); a view of one row where they are constant."""
+    steps, nodes, nu = len(times) - 1, stepper.control_nodes, mechanism.nu
+    shape = (steps, len(nodes), nu)
+    if controls is None:
+        return np.broadcast_to(np.zeros(nu), shape)
+    if callable(controls):
+        fractions = np.array(nodes) * stepper.dt
+        table = np.array([[_control(mechanism, controls(t + f), t + f) for f in fractions] for t in times[:-1]])
+        return table.reshape(shape)
+    values = np.array(controls, dtype=float)
+    if not np.isfinite(values).all():
+        raise IntegratorError("controls must be finite numbers")
+    if values.shape == (nu,):
+        return np.broadcast_to(values, shape)
+    if values.shape == (steps, nu):
+        return np.broadcast_to(values[:, None, :], shape)
+    raise IntegratorError(f"controls: expected shape ({nu},) or ({steps}, {nu}), got {values.shape}")
+
+
+def _control(mechanism: Mechanism, value: Any, t: float) -> FloatArray:
+    u = np.array(value, dtype=float).reshape(-1)
+    if u.shape != (mechanism.nu,) or not np.isfinite(u).all():
+        raise IntegratorError(f"controls at t = {t:g} s: expected {mechanism.nu} finite numbers, got {value!r}")
+    return u
+
+
+def _advance(stepper: Stepper, record: dict[str, FloatArray], count: int, table: FloatArray, bar: _Progress) -> int:
+    """Compiled loop over many steps, in pieces of about a tenth of a second so that the bar moves."""
+    done, piece = 0, 16
+    while done < count:
+        last = min(count, done + piece)
+        began = time.perf_counter()
+        reached = stepper.advance(record, done, last, table[done:last])
+        if reached < last:
+            return reached
+        spent = time.perf_counter() - began
+        done = last
+        bar.update(done)
+        piece = max(1, min(8 * piece, int(piece * 0.1 / max(spent, 1e-6))))
+    return count
+
+
+def _advance_with(
+    controller: Callable[[float, FloatArray, FloatArray], Any],
+    stepper: Stepper,
+    record: dict[str, FloatArray],
+    times: FloatArray,
+    bar: _Progress,
+) -> int:
+    """Step by step, the controller called before each."""
+    m = stepper.mechanism
+    shape = (1, len(stepper.control_nodes), m.nu)
+    for k in range(len(times) - 1):
+        q = record["q"][k]
+        v = velocity_of_momentum(m, q[None], record["p"][k][None])[0] if stepper.momentum else record["v"][k]
+        u = _control(m, controller(float(times[k]), q.copy(), v.copy()), float(times[k]))
+        if stepper.advance(record, k, k + 1, np.broadcast_to(u, shape)) < k + 1:
+            return k
+        bar.update(k + 1)
+    return len(times) - 1
+
+
+class _Progress:
+    """A rich progress bar that appears only when a run takes long."""
+
+    def __init__(self, count: int, wanted: bool | None) -> None:
+        import sys
+
+        self.count = count
+        self.wanted = sys.stderr is not None and sys.stderr.isatty() if wanted is None else wanted
+        self.eager = wanted is True
+        self.began = time.perf_counter()
+        self.bar: Any = None
+        self.task: Any = None
+
+    def __enter__(self) -> _Progress:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self.bar is not None:
+            self.bar.stop()
+
+    def update(self, done: int) -> None:
+        """Tell how many steps are done."""
+        if not self.wanted:
+            return
+        spent = time.perf_counter() - self.began
+        if self.bar is None and (self.eager or spent * self.count > SHOW_AFTER * max(done, 1)) and spent > 0.2:
+            from rich.console import Console
+            from rich.progress import Progress
+
+            self.bar = Progress(console=Console(stderr=True), transient=True)
+            self.task = self.bar.add_task("simulating", total=self.count)
+            self.bar.start()
+        if self.bar is not None:
+            self.bar.update(self.task, completed=done)

@@ -1,0 +1,77 @@
+"""Random mechanisms with every tree joint."""
+
+import numpy as np
+
+from leastaction.mechanism import Inertia, Mechanism, MechanismBuilder, Pose, joints
+
+KINDS = (
+    "revolute",
+    "prismatic",
+    "screw",
+    "cylindrical",
+    "universal",
+    "planar",
+    "planar_fixed_orientation",
+    "translational",
+    "rotation_axis_free_movement",
+    "spherical",
+    "cylindrical_free_orientation",
+    "planar_free_orientation",
+    "free",
+    "composite",
+    "fixed",
+)
+
+
+def random_unit(rng, size=3):
+    """A random unit vector."""
+    a = rng.normal(size=size)
+    return a / np.linalg.norm(a)
+
+
+def random_pose(rng, reach=0.5):
+    """A random pose."""
+    return Pose(rng.uniform(-reach, reach, 3), random_unit(rng, 4))
+
+
+def random_inertia(rng):
+    """A physically consistent inertia: that of a few random point masses."""
+    points = rng.uniform(-0.3, 0.3, (6, 3))
+    masses = rng.uniform(0.1, 1.0, 6)
+    parts = [(Inertia(m, p, 0.01), Pose()) for m, p in zip(masses, points, strict=True)]
+    return Inertia.from_parts(parts)
+
+
+def random_tree(
+    seed, bodies=6, kinds=KINDS, *, branching=0.5, armature=True, gravity=(0.3, -0.5, -9.81), **properties
+) -> Mechanism:
+    """A random tree; `branching` 0 is a chain, 1 hangs each body anywhere. Properties go to each moving joint."""
+    rng = np.random.default_rng(seed)
+    b = MechanismBuilder(f"random{seed}", gravity=gravity)
+    names = ["world"]
+    for i in range(bodies):
+        name = b.body(f"body{i}", inertia=random_inertia(rng))
+        kind = kinds[rng.integers(len(kinds))] if i else kinds[0]
+        parent = names[rng.integers(len(names))] if rng.random() < branching else names[-1]
+        options = {"placement": random_pose(rng), "child_placement": random_pose(rng)}
+        if kind == "universal":
+            options["axis"] = (random_unit(rng), random_unit(rng))
+        elif kind == "composite":
+            options["parts"] = (joints.revolute(random_unit(rng)), joints.screw("y", 0.2), joints.spherical())
+        elif kind not in ("fixed", "spherical", "free", "translational"):
+            options["axis"] = random_unit(rng)
+        if kind == "screw":
+            options["pitch"] = rng.uniform(-0.3, 0.3)
+        if kind != "fixed":
+            options |= properties
+            if armature:
+                options["armature"] = rng.uniform(0.0, 0.2)
+        b.joint(f"joint{i}", kind, parent, name, **options)
+        names.append(name)
+    return b.build()
+
+
+def random_state(robot, seed, speed=1.0):
+    """(q, v) at random."""
+    rng = np.random.default_rng(seed)
+    return robot.random_configuration(rng), speed * rng.normal(size=robot.nv)
