@@ -40,6 +40,9 @@ __all__ = ["ENTRIES", "cache_directory", "cuda_ptx", "cuda_source", "entry", "in
 ENTRIES: list[Any] = []
 """Every entry point defined so far, in order of definition."""
 
+KERNEL_FREE = ("cli.py", "formats", "plot.py", "robots", "view")
+"""Parts of the package whose sources do not decide about kernels; none of them may import this module."""
+
 _IMPORTED_AT = time.time()
 _PACKAGE = Path(__file__).resolve().parent
 _KEEP_SECONDS = 30 * 24 * 3600.0
@@ -85,7 +88,8 @@ def _inner(function: Callable[..., Any], options: dict[str, Any]) -> Any:
         return compiled
     _exact_on_gpu(compiled)
     if not _WRAPPERS:
-        twin: Callable[[], Any] = cache(lambda: numba.njit(**options)(function))
+        njit: Any = numba.njit(**options)
+        twin = cache(lambda: njit(function))
         compiled._insert = lambda *args, **kwargs: None  # what Python may call directly: nothing
         compiled._compile_for_args = lambda *args, **kwargs: twin()._compile_for_args(*args, **kwargs)
     return compiled
@@ -94,8 +98,8 @@ def _inner(function: Callable[..., Any], options: dict[str, Any]) -> Any:
 def _exact_on_gpu(compiled: Any) -> None:
     """Keep CUDA kernels that call this function from approximating.
 
-    They compile it anew with the options they find on it, and take any set of fast-math flags for leave to use
-    the GPU's rough sine, division and square root. The CPU compiler holds the true options already.
+    They compile it anew with the options they find on it, and take any set of fast-math flags for leave to
+    use the GPU's rough single-precision sine and its like. The CPU compiler holds the true options already.
     """
     compiled.targetoptions = compiled.targetoptions | {"fastmath": False}
 
@@ -118,12 +122,18 @@ def _cache_root() -> Path:
     return Path(base) / "leastaction"
 
 
+def _kernel_sources() -> list[Path]:
+    """All source files but those of the parts that hold no kernels and no constants of kernels."""
+    files = _PACKAGE.rglob("*.py")
+    return [path for path in files if path.relative_to(_PACKAGE).parts[0] not in KERNEL_FREE]
+
+
 @cache
 def _source_hash() -> str:
     """Hash of the package's sources (names and contents) and of the Numba settings that change their code."""
     settings = [getattr(config, name, None) for name in ("OPT", "BOUNDSCHECK", "DEBUGINFO_DEFAULT")]
     digest = hashlib.sha256(str(settings).encode())
-    for path in sorted(_PACKAGE.rglob("*.py")):
+    for path in sorted(_kernel_sources()):
         content = path.read_bytes()
         digest.update(f"\n{path.relative_to(_PACKAGE).as_posix()} {len(content)}\n".encode())
         digest.update(content)
@@ -132,7 +142,7 @@ def _source_hash() -> str:
 
 def _sources_changed() -> bool:
     """Whether a source file changed after the import: then its hash is not that of the code in memory."""
-    return any(path.stat().st_mtime > _IMPORTED_AT for path in _PACKAGE.rglob("*.py"))
+    return any(path.stat().st_mtime > _IMPORTED_AT for path in _kernel_sources())
 
 
 class _Locator(caching._CacheLocator):

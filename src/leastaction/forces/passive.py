@@ -163,6 +163,14 @@ def path_energy(paths, points, links):
     return energy
 
 
+@inline
+def drive_wrench(drive, u, R, p):
+    """World wrench of a drive that pushes on a node with pose (R, p), for the control u."""
+    F = load6(drive.wrench)
+    force = scale3(u, matvec(R, F[1]))
+    return (add3(scale3(u, matvec(R, F[0])), cross(p, force)), force)
+
+
 @routine
 def drive_forces(drives, links, u, external, tau):
     """Add the generalised forces (tau) and world wrenches (external) of the controls u, shape (nu,)."""
@@ -171,11 +179,8 @@ def drive_forces(drives, links, u, external, tau):
         if drive.dof >= 0:
             tau[drive.dof] += drive.gear * u[k]
         else:
-            R = load9(links[drive.node].R)
-            F = load6(drive.wrench)
-            force = scale3(u[k], matvec(R, F[1]))
-            torque = scale3(u[k], matvec(R, F[0]))
-            add_to(external[drive.node], (add3(torque, cross(load3(links[drive.node].p), force)), force))
+            link = links[drive.node]
+            add_to(external[drive.node], drive_wrench(drive, u[k], load9(link.R), load3(link.p)))
 
 
 @routine

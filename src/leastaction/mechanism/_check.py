@@ -87,6 +87,15 @@ def per_dof(value: Any, size: int, what: str, *, infinite: bool = False) -> tupl
     return vector(value, size, what, infinite=infinite)
 
 
+def pair(value: Any, what: str) -> tuple[Any, Any]:
+    """`value` as a pair of anything."""
+    try:
+        first, second = value
+    except (TypeError, ValueError):
+        raise MechanismError(f"{what}: expected a pair, got {value!r}") from None
+    return first, second
+
+
 def label(value: Any, what: str) -> str:
     """`value` as a non-empty name."""
     if not isinstance(value, str) or not value.strip():

@@ -96,12 +96,16 @@ class MechanismBuilder:
         what = f"body {_check.label(name, 'body')!r}"
         if name in self._bodies:
             raise MechanismError(f"{what}: this name is used twice")
-        shapes = (shapes,) if isinstance(shapes, Shape) else tuple(shapes)
+        shapes = (shapes,) if isinstance(shapes, Shape) else tuple(shapes) if isinstance(shapes, Iterable) else None
+        if shapes is None or not all(isinstance(shape, Shape) for shape in shapes):
+            raise MechanismError(f"{what}: shapes must be one Shape or several")
         self._bodies[name] = Body(name, _inertia(what, mass, com, inertia, shapes, density), shapes)
         return name
 
     def add_shape(self, body: str, shape: Shape) -> None:
         """Fix a shape to a body, or to the world (ground); it does not change the body's mass."""
+        if not isinstance(shape, Shape):
+            raise MechanismError(f"body {body!r}: expected a Shape, got {shape!r}")
         if body == WORLD:
             self._ground.append(shape)
             return
@@ -160,7 +164,7 @@ class MechanismBuilder:
         except MechanismError as error:
             raise MechanismError(f"{what}: {error}") from None
         if limits is not None:
-            properties["lower"], properties["upper"] = limits
+            properties["lower"], properties["upper"] = _check.pair(limits, f"{what}: limits")
         known = {"lower", "upper", "velocity_limit", "effort_limit", "stiffness", "rest", "damping", "friction"}
         unknown = set(properties) - known - {"armature", "loop"}
         if unknown:
@@ -235,13 +239,13 @@ class MechanismBuilder:
         self, name: str, coordinate: str, *, gear: float = 1.0, limits: tuple[float, float] | None = None
     ) -> str:
         """A drive of one degree of freedom: force = gear * u, u within `limits`."""
-        low, high = limits if limits is not None else (-float("inf"), float("inf"))
+        low, high = _check.pair(limits or (-float("inf"), float("inf")), f"actuator {name!r}: limits")
         self._actuators.append(JointActuator(name, coordinate, gear, low, high))
         return name
 
     def thruster(self, name: str, body: str, wrench: Any, *, limits: tuple[float, float] | None = None) -> str:
         """A drive that pushes on a body: wrench (torque, force) per unit of control, in the body's frame."""
-        low, high = limits if limits is not None else (-float("inf"), float("inf"))
+        low, high = _check.pair(limits or (-float("inf"), float("inf")), f"actuator {name!r}: limits")
         self._actuators.append(BodyActuator(name, body, wrench, low, high))
         return name
 

@@ -135,6 +135,7 @@ class JointActuator:
     upper: float = INF
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "gear", _check.number(self.gear, f"actuator {self.name!r}: gear"))
         _check_limits(self, f"actuator {self.name!r}")
 
 

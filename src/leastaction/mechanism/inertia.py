@@ -21,7 +21,10 @@ TRIANGLE_TOLERANCE = 1e-9
 
 def symmetric(value: Any, what: str) -> tuple[float, ...]:
     """A symmetric 3x3 matrix as (xx, xy, xz, yy, yz, zz) from a scalar, 3 principal moments, those 6, or 3x3."""
-    a = np.asarray(value, dtype=float)
+    try:
+        a = np.asarray(value, dtype=float)
+    except (TypeError, ValueError):
+        raise MechanismError(f"{what}: expected a number, 3, 6 or 3 x 3 numbers, got {value!r}") from None
     if a.shape == ():
         a = np.full(3, float(a))
     if a.shape == (3,):

@@ -10,6 +10,7 @@ list covers Table B.2 of Bruedigam 2023, the joints of Sueda 2021 without spline
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Any
@@ -106,8 +107,10 @@ def perpendicular(axis: tuple[float, ...]) -> tuple[tuple[float, ...], tuple[flo
 
 
 def _universal(axis: Any) -> tuple[Primitive, ...]:
-    first, second = ("x", "y") if axis is None else axis
-    return revolute(first), revolute(second)
+    first, second = (revolute(a) for a in _check.pair(("x", "y") if axis is None else axis, "universal axes"))
+    if np.linalg.norm(np.cross(first.axis, second.axis)) < _check.UNIT_TOLERANCE:
+        raise MechanismError("universal axes: the two must not be parallel")
+    return first, second
 
 
 def _plane(axis: Any) -> tuple[Primitive, ...]:
@@ -157,7 +160,7 @@ def primitives_of(kind: str, axis: Any = None, pitch: float = 0.0, parts: Any = 
     if kind == "screw":
         return (screw(_axis_or_z(axis), pitch),)
     if kind == "composite":
-        parts = tuple(parts)
+        parts = tuple(parts) if isinstance(parts, Iterable) else ()
         if not parts or not all(isinstance(p, Primitive) for p in parts):
             raise MechanismError("a composite joint needs parts such as joints.revolute('x'), joints.prismatic('z')")
         return parts
@@ -217,6 +220,11 @@ class Joint:
             raise MechanismError(f"{what}: parent and child are both {self.parent!r}")
         if self.child == "world":
             raise MechanismError(f"{what}: the world cannot be a child; swap parent and child")
+        if (self.kind == "fixed") == bool(self.primitives):
+            raise MechanismError(f"{what}: a {self.kind} joint cannot have {len(self.primitives)} primitive motions")
+        for name in ("placement", "child_placement"):
+            if not isinstance(getattr(self, name), Pose):
+                raise MechanismError(f"{what}: {name} must be a Pose, got {getattr(self, name)!r}")
         defaults = {"lower": -INF, "upper": INF, "velocity_limit": INF, "effort_limit": INF}
         for name in (*defaults, "stiffness", "damping", "friction", "armature"):
             value = getattr(self, name)
@@ -228,7 +236,19 @@ class Joint:
         for k, (low, high) in enumerate(zip(self.lower, self.upper, strict=True)):
             if low > high:
                 raise MechanismError(f"{what}: limits are reversed: lower {low} > upper {high} (coordinate {k})")
+        k = 0
+        for primitive in self.primitives:
+            # Without this, drag and drive inertia would depend on the frame in which the velocity is written.
+            for name in ("armature", "damping") if primitive.motion == Motion.FREE else ():
+                if len(set(getattr(self, name)[k + 3 : k + 6])) > 1:
+                    raise MechanismError(f"{what}: {name} of a free joint must be equal in x, y and z")
+            k += primitive.nv
         rest = self.neutral() if self.rest is None else _check.per_dof(self.rest, self.nq, f"{what}: rest")
+        k = 0
+        for primitive in self.primitives:
+            k += primitive.nq
+            if primitive.motion in (Motion.SPHERICAL, Motion.FREE):
+                rest = (*rest[: k - 4], *_check.unit(rest[k - 4 : k], 4, f"{what}: rest quaternion"), *rest[k:])
         object.__setattr__(self, "rest", rest)
 
     @property

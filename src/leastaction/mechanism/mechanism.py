@@ -195,6 +195,13 @@ class Mechanism:
 
         return Tree.compile(self)
 
+    @cached_property
+    def split_tree(self) -> Tree:
+        """The flat arrays with free joints split into translations and a ball; compiled once."""
+        from leastaction.mechanism.tree import Tree
+
+        return Tree.compile(self, split_free=True)
+
     # ------------------------------------------------------------------ configurations
 
     def neutral(self) -> FloatArray:

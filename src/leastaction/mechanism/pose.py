@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from leastaction.errors import MechanismError
 from leastaction.mechanism import _check
 
 Vector3 = tuple[float, float, float]
@@ -68,6 +69,8 @@ class Pose:
     def from_matrix(cls, X: Any) -> Pose:
         """From a homogeneous matrix, shape (4, 4)."""
         X = np.asarray(X, dtype=float)
+        if X.shape != (4, 4) or not np.allclose(X[:3, :3] @ X[:3, :3].T, np.eye(3), atol=1e-6):
+            raise MechanismError("pose: expected a homogeneous matrix (4, 4) whose rotation is orthonormal")
         return cls(tuple(X[:3, 3].tolist()), quaternion_of_matrix(X[:3, :3]))
 
     @classmethod
@@ -81,7 +84,7 @@ class Pose:
             cr * sp * cy + sr * cp * sy,
             cr * cp * sy - sr * sp * cy,
         )
-        return cls(tuple(np.asarray(position, float).tolist()), q)
+        return cls(position, q)
 
     @classmethod
     def from_axis_angle(cls, axis: Any, angle: float, position: Any = (0, 0, 0)) -> Pose:
@@ -89,7 +92,7 @@ class Pose:
         a = _check.axis(axis, "pose axis")
         s = math.sin(0.5 * angle)
         return cls(
-            tuple(np.asarray(position, float).tolist()),
+            position,
             (math.cos(0.5 * angle), s * a[0], s * a[1], s * a[2]),
         )
 

@@ -144,8 +144,15 @@ class Plane(Shape):
     kind: ClassVar[str] = "plane"
 
 
+def _numbers(value: Any, dtype: type, what: str) -> NDArray[Any]:
+    try:
+        return np.array(value, dtype=dtype)
+    except (TypeError, ValueError):
+        raise MechanismError(f"{what}: expected an array of numbers") from None
+
+
 def _frozen(value: Any, dtype: type, columns: int, what: str) -> NDArray[Any]:
-    a = np.array(value, dtype=dtype)
+    a = _numbers(value, dtype, what)
     if a.ndim != 2 or a.shape[1] != columns or len(a) == 0:
         raise MechanismError(f"{what}: expected an array of shape (n, {columns}), got {a.shape}")
     if not np.isfinite(a).all():
@@ -166,6 +173,13 @@ class _ByContent:
 
     def __hash__(self) -> int:
         return hash(self._key())
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        # Pickles do not carry the flag that makes arrays read-only.
+        for value in state.values():
+            if isinstance(value, np.ndarray):
+                value.flags.writeable = False
+        self.__dict__.update(state)
 
 
 @dataclass(frozen=True, eq=False)
@@ -249,7 +263,7 @@ class HeightField(_ByContent, Shape):
     def __post_init__(self) -> None:
         super().__post_init__()
         self._positive("spacing")
-        heights = np.array(self.heights, dtype=float)
+        heights = _numbers(self.heights, float, f"height field {self.name!r}: heights")
         if heights.ndim != 2 or min(heights.shape) < 2 or not np.isfinite(heights).all():
             raise MechanismError(f"height field {self.name!r}: heights must be a finite array of at least 2 x 2")
         heights.flags.writeable = False

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from leastaction.mechanism.elements import JointActuator
 from leastaction.mechanism.graph import WORLD
 from leastaction.mechanism.inertia import Inertia
-from leastaction.mechanism.joints import Motion, Primitive, perpendicular
+from leastaction.mechanism.joints import Joint, Motion, Primitive, perpendicular, prismatic, spherical
 from leastaction.mechanism.pose import Pose, quaternion_of_matrix
 
 if TYPE_CHECKING:
@@ -30,6 +30,7 @@ NODE = np.dtype(
         ("iq", "i8"),  # first entry in q
         ("iv", "i8"),  # first entry in v
         ("nv", "i8"),
+        ("ball", "i8"),  # index among the ball joints, -1 for other nodes
         ("mass", "f8"),
         ("pitch", "f8"),  # advance per angle [m/rad]
         ("Rt", "f8", 9),  # placement in the parent node's frame at q = 0: rotation, row major
@@ -93,6 +94,7 @@ class Tree:
         wrenches: `WRENCH` records.
         drives: `DRIVE` records, nu of them; without actuators one per degree of freedom.
         gravity: [m/s^2], shape (3,).
+        free: first entries in q and v of the free joints that were split, shape (count, 2).
         nq, nv: numbers of coordinates and of degrees of freedom.
     """
 
@@ -105,13 +107,18 @@ class Tree:
     wrenches: NDArray[Any]
     drives: NDArray[Any]
     gravity: NDArray[np.float64]
+    free: NDArray[np.int64]
     nq: int
     nv: int
 
     @classmethod
-    def compile(cls, mechanism: Mechanism) -> Tree:
-        """Flatten `mechanism`."""
-        return _Compiler(mechanism).run()
+    def compile(cls, mechanism: Mechanism, *, split_free: bool = False) -> Tree:
+        """Flatten `mechanism`.
+
+        With `split_free` a free joint becomes three translations in the joint's frame followed by a ball, and its
+        degrees of freedom come in that order: (x, y, z, wx, wy, wz).
+        """
+        return _Compiler(mechanism, split_free).run()
 
     @property
     def passive(self) -> bool:
@@ -132,31 +139,39 @@ def _axis_frame(primitive: Primitive) -> Pose:
     return Pose((0, 0, 0), quaternion_of_matrix(np.column_stack([first, second, primitive.axis])))
 
 
+_SPLIT = (prismatic("x"), prismatic("y"), prismatic("z"), spherical())
+
+
 class _Compiler:
-    def __init__(self, mechanism: Mechanism) -> None:
+    def __init__(self, mechanism: Mechanism, split_free: bool) -> None:
         self.m = mechanism
+        self.split_free = split_free
         self.body_frame: dict[str, tuple[int, Pose]] = {WORLD: (-1, Pose())}
         self.parts: list[list[tuple[Inertia, Pose]]] = []
+        self.free_nodes: list[tuple[int, int]] = []  # (first entry in v, ball) of the free joints that were split
 
     def run(self) -> Tree:
         m = self.m
-        total = sum(len(joint.primitives) for joint in m.joints)
+        primitives = [self._primitives(joint) for joint in m.joints]
+        total = sum(len(parts) for parts in primitives)
         nodes, dofs = _records(total, NODE), _records(m.nv, DOF)
         rest = np.zeros(m.nq)
         k = iq = iv = 0
-        for body, joint in zip(m.bodies, m.joints, strict=True):
+        for body, joint, parts in zip(m.bodies, m.joints, primitives, strict=True):
             node, X = self.body_frame[joint.parent]
             X = X * joint.placement
             jq, jv = iq, iv
-            for primitive in joint.primitives:
+            for primitive in parts:
                 align = _axis_frame(primitive)
                 self._node(nodes[k], node, primitive, X * align, iq, iv)
                 dofs.node[iv : iv + primitive.nv] = k
                 node, X = k, align.inverse()
                 k, iq, iv = k + 1, iq + primitive.nq, iv + primitive.nv
                 self.parts.append([])
+            if self.split_free:
+                self._note_free(joint, k, iv)
             for name in ("armature", "damping", "stiffness", "friction"):
-                dofs[name][jv:iv] = getattr(joint, name)
+                dofs[name][jv:iv] = self._reordered(joint, getattr(joint, name))
             rest[jq:iq] = joint.rest
             X = X * joint.child_placement
             self.body_frame[body.name] = (node, X)
@@ -167,7 +182,12 @@ class _Compiler:
             record.mass, record.com, record.Ic = inertia.mass, inertia.com, inertia.moments
             if record.nv == 1:
                 dofs[record.iv].rest = rest[record.iq]
+        balls = nodes.kind == Motion.SPHERICAL
+        nodes.ball = np.where(balls, np.cumsum(balls) - 1, -1)
         paths, points = self._paths()
+        drives = self._drives()
+        if self.split_free:
+            self._drive_free_joints_by_wrenches(drives)
         return Tree(
             nodes=nodes,
             dofs=dofs,
@@ -176,11 +196,35 @@ class _Compiler:
             paths=paths,
             points=points,
             wrenches=self._wrenches(),
-            drives=self._drives(),
+            drives=drives,
             gravity=np.array(m.gravity),
+            free=np.array([(nodes[i].iq - 3, iv) for iv, i in self.free_nodes], np.int64).reshape(-1, 2),
             nq=m.nq,
             nv=m.nv,
         )
+
+    def _primitives(self, joint: Joint) -> tuple[Primitive, ...]:
+        if not self.split_free:
+            return joint.primitives
+        return tuple(x for p in joint.primitives for x in (_SPLIT if p.motion == Motion.FREE else (p,)))
+
+    def _note_free(self, joint: Joint, k: int, iv: int) -> None:
+        """Remember where the free motions of a joint whose last node is k - 1 ended up."""
+        for p in reversed(joint.primitives):
+            if p.motion == Motion.FREE:
+                self.free_nodes.append((iv - 6, k - 1))
+            k -= 4 if p.motion == Motion.FREE else 1
+            iv -= p.nv
+
+    def _reordered(self, joint: Joint, values: tuple[float, ...]) -> list[float]:
+        """Values per degree of freedom, with those of free joints translation first where these are split."""
+        out: list[float] = []
+        k = 0
+        for p in joint.primitives:
+            own = values[k : k + p.nv]
+            out += [*own[3:], *own[:3]] if self.split_free and p.motion == Motion.FREE else own
+            k += p.nv
+        return out
 
     @staticmethod
     def _node(record: Any, parent: int, primitive: Primitive, X: Pose, iq: int, iv: int) -> None:
@@ -237,3 +281,12 @@ class _Compiler:
             record.wrench[:3] = X.rotation @ a.wrench[:3] + np.cross(X.position, force)
             record.wrench[3:] = force
         return drives
+
+    def _drive_free_joints_by_wrenches(self, drives: Any) -> None:
+        """Forces on the degrees of freedom of a split free joint are wrenches in the child's frame: write them so."""
+        for drive in drives:
+            for iv, node in self.free_nodes:
+                if iv <= drive.dof < iv + 6:
+                    drive.wrench[drive.dof - iv] = drive.gear
+                    drive.node, drive.dof = node, -1
+                    break

@@ -76,11 +76,16 @@ def _check_references(mechanism: Mechanism) -> None:
     for cable in mechanism.cables:
         for point in cable.via:
             body(point.body, f"cable {cable.name!r}")
+    def movable(name: str, what: str) -> None:
+        if name == WORLD:
+            raise MechanismError(f"{what}: the world does not move; name a body")
+        body(name, what)
+
     for element in (*mechanism.wrenches, *mechanism.contacts):
-        body(element.body, f"{type(element).__name__} {element.name!r}")
+        movable(element.body, f"{type(element).__name__} {element.name!r}")
     for actuator in mechanism.actuators:
         if isinstance(actuator, BodyActuator):
-            body(actuator.body, f"actuator {actuator.name!r}")
+            movable(actuator.body, f"actuator {actuator.name!r}")
         elif actuator.coordinate not in mechanism.velocity_names:
             from leastaction.mechanism.mechanism import suggestion
 

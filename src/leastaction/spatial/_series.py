@@ -14,6 +14,9 @@ _C_RATIOS = tuple(1.0 / ((2 * k + 2) * (2 * k + 3)) for k in range(9, 0, -1))
 _B_SLOPE_RATIOS = tuple((k + 1) / (k * (2 * k + 3) * (2 * k + 4)) for k in range(14, 0, -1))
 _C_SLOPE_RATIOS = tuple((k + 1) / (k * (2 * k + 4) * (2 * k + 5)) for k in range(14, 0, -1))
 
+_B_CURVATURE_RATIOS = tuple((k + 1) / ((k - 1) * (2 * k + 3) * (2 * k + 4)) for k in range(17, 1, -1))
+_C_CURVATURE_RATIOS = tuple((k + 1) / ((k - 1) * (2 * k + 4) * (2 * k + 5)) for k in range(17, 1, -1))
+
 
 @inline
 def _nested_sum(t, ratios):
@@ -54,6 +57,16 @@ def jacobian_slopes(t, b, c):
         return b_slope, c_slope
     sine = 1.0 - t * c  # sin(theta) / theta
     return (sine - 2.0 * b) / t, (b - 3.0 * c) / t
+
+
+@inline
+def jacobian_curvatures(t, b, c, b_slope, c_slope):
+    """The slopes of the slopes: (d b_slope/dtheta) / theta and the same of C at t = theta^2 [rad^2]; two numbers."""
+    if t < 12.0:
+        b_curve = (1.0 / 90.0) * _nested_sum(t, _B_CURVATURE_RATIOS)
+        c_curve = (1.0 / 630.0) * _nested_sum(t, _C_CURVATURE_RATIOS)
+        return b_curve, c_curve
+    return (c - b - 4.0 * b_slope) / t, (b_slope - 5.0 * c_slope) / t
 
 
 @inline

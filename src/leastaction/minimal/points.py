@@ -1,0 +1,262 @@
+"""The mechanism at the quadrature points of a step: poses, twists, momenta and impulses (Fan 2018, Definitions 1 and 2).
+
+All spatial quantities are in the world frame about the world's origin: the barred ones of the paper.
+"""
+
+import numpy as np
+
+from leastaction._jit import inline, routine
+from leastaction.dynamics.kinematics import PRISMATIC, REVOLUTE, add_to, turn_z
+from leastaction.forces.passive import body_forces, drive_wrench
+from leastaction.minimal import exponential as ex
+from leastaction.spatial import (
+    EYE,
+    ZERO3,
+    ZERO6,
+    ad,
+    add3,
+    axpy,
+    axpy3,
+    cross,
+    gravity_wrench,
+    load3,
+    load6,
+    load9,
+    load_inertia,
+    load_sym,
+    matmul,
+    matvec,
+    momentum,
+    quat_conj,
+    quat_from_rotation,
+    quat_log,
+    quat_mul,
+    quat_to_rotation,
+    rot_exp,
+    scale,
+    store3,
+    store6,
+    store9,
+    store_inertia,
+    world_inertia,
+)
+
+POINT = np.dtype(
+    [
+        ("R", "f8", 9),
+        ("p", "f8", 3),
+        ("v", "f8", 6),  # twist
+        ("M", "f8", 10),  # inertia of the node
+        ("mu", "f8", 6),  # momentum of its subtree (Definition 1)
+        ("G", "f8", 6),  # impulse on its subtree (Definition 2)
+        ("C", "f8", 10),  # inertia of its subtree
+    ],
+    align=True,
+)
+"""One node at one quadrature point."""
+
+SCREW = np.dtype([("S", "f8", 6), ("Sp", "f8", 6)], align=True)
+"""One degree of freedom at one quadrature point: its screw, and ad(twist of the parent) S."""
+
+BALL = np.dtype(
+    [
+        ("base", "f8", 9),  # rotation of the joint at the start of the step
+        ("xi", "f8", 3),  # exponential coordinates at this point
+        ("rate", "f8", 3),  # their rate
+        ("k", "f8", 8),  # see minimal.exponential
+        ("phi", "f8", 3),  # rotation vector from the rest of the joint's spring
+    ],
+    align=True,
+)
+"""One ball joint at one quadrature point."""
+
+
+@inline
+def is_nodal(rule):
+    """True when the quadrature points are the control points (Galerkin), False for the midpoint rule."""
+    return len(rule[1]) == len(rule[0])
+
+
+@inline
+def coordinate(rule, X, al, k):
+    """Coordinate k at quadrature point al."""
+    if is_nodal(rule):
+        return X[al, k]
+    return 0.5 * (X[0, k] + X[1, k])
+
+
+@inline
+def coordinate_rate(rule, X, al, k, idt):
+    """Rate of coordinate k at quadrature point al (Fan 2018, Eq. 2); idt = 1 / dt."""
+    b = rule[2][al]
+    rate = 0.0
+    for be in range(len(b)):
+        rate += b[be] * X[be, k]
+    return rate * idt
+
+
+@routine
+def base_rotations(nodes, balls, q):
+    """Rotations of the ball joints at the start of a step."""
+    for i in range(nodes.shape[0]):
+        h = nodes[i].ball
+        if h >= 0:
+            n = nodes[i].iq
+            R = quat_to_rotation((q[n], q[n + 1], q[n + 2], q[n + 3]))
+            for al in range(balls.shape[0]):
+                store9(balls[al, h].base, R)
+
+
+@routine
+def positions(model, rule, pts, scr, balls, X, al):
+    """Poses, inertias and screws at quadrature point al."""
+    nodes, rest = model[0], model[3]
+    for i in range(nodes.shape[0]):
+        node = nodes[i]
+        pt = pts[al, i]
+        Rp = EYE
+        pp = ZERO3
+        if node.parent >= 0:
+            Rp = load9(pts[al, node.parent].R)
+            pp = load3(pts[al, node.parent].p)
+        R = matmul(Rp, load9(node.Rt))
+        p = add3(pp, matvec(Rp, load3(node.pt)))
+        n = node.iv
+        if node.kind == REVOLUTE:
+            x = coordinate(rule, X, al, n)
+            R = turn_z(R, np.sin(x), np.cos(x))
+            a = (R[2], R[5], R[8])
+            p = axpy3(node.pitch * x, a, p)
+            store6(scr[al, n].S, (a, axpy3(node.pitch, a, cross(p, a))))
+        elif node.kind == PRISMATIC:
+            a = (R[2], R[5], R[8])
+            p = axpy3(coordinate(rule, X, al, n), a, p)
+            store6(scr[al, n].S, (ZERO3, a))
+        else:
+            ball = balls[al, node.ball]
+            xi = (
+                coordinate(rule, X, al, n),
+                coordinate(rule, X, al, n + 1),
+                coordinate(rule, X, al, n + 2),
+            )
+            Rj = matmul(load9(ball.base), rot_exp(xi))
+            _rest_angle(rest, node.iq, Rj, ball.phi)
+            R = matmul(R, Rj)
+            store3(ball.xi, xi)
+            k = ex.coefficients(xi)
+            for j in range(8):
+                ball.k[j] = k[j]
+            for j in range(3):
+                a = (R[j], R[3 + j], R[6 + j])
+                store6(scr[al, n + j].S, (a, cross(p, a)))
+        store9(pt.R, R)
+        store3(pt.p, p)
+        store_inertia(pt.M, world_inertia(R, p, node.mass, load3(node.com), load_sym(node.Ic)))
+
+
+@inline
+def _rest_angle(rest, i, R, phi):
+    q = quat_mul(quat_conj((rest[i], rest[i + 1], rest[i + 2], rest[i + 3])), quat_from_rotation(R))
+    store3(phi, quat_log(q))
+
+
+@inline
+def ball_coefficients(ball):
+    """The coefficient tuple of a ball joint at a point."""
+    k = ball.k
+    return (k[0], k[1], k[2], k[3], k[4], k[5], k[6], k[7])
+
+
+@routine
+def velocities(model, rule, pts, scr, balls, X, rate, al, idt):
+    """Twists at quadrature point al; rate[al] gets joint velocities (of ball joints the angular velocity)."""
+    nodes = model[0]
+    for i in range(nodes.shape[0]):
+        node = nodes[i]
+        n = node.iv
+        Vp = ZERO6
+        if node.parent >= 0:
+            Vp = load6(pts[al, node.parent].v)
+        V = Vp
+        if node.nv == 1:
+            rate[al, n] = coordinate_rate(rule, X, al, n, idt)
+            S = load6(scr[al, n].S)
+            V = axpy(rate[al, n], S, V)
+            store6(scr[al, n].Sp, ad(Vp, S))
+        else:
+            ball = balls[al, node.ball]
+            xid = (
+                coordinate_rate(rule, X, al, n, idt),
+                coordinate_rate(rule, X, al, n + 1, idt),
+                coordinate_rate(rule, X, al, n + 2, idt),
+            )
+            store3(ball.rate, xid)
+            om = ex.jr(load3(ball.xi), ball_coefficients(ball), xid)
+            for j in range(3):
+                rate[al, n + j] = om[j]
+                S = load6(scr[al, n + j].S)
+                V = axpy(om[j], S, V)
+                store6(scr[al, n + j].Sp, ad(Vp, S))
+        store6(pts[al, i].v, V)
+
+
+@routine
+def momenta(model, pts, al):
+    """Momenta of all subtrees at quadrature point al (Definition 1)."""
+    nodes = model[0]
+    for i in range(nodes.shape[0]):
+        store6(pts[al, i].mu, momentum(load_inertia(pts[al, i].M), load6(pts[al, i].v)))
+    for i in range(nodes.shape[0] - 1, 0, -1):
+        j = nodes[i].parent
+        if j >= 0:
+            add_to(pts[al, j].mu, load6(pts[al, i].mu))
+
+
+@routine
+def impulses(model, rule, pts, balls, X, rate, force, external, u, al, dt):
+    """Impulses on all subtrees (Definition 2) and joint forces at quadrature point al, for the controls u (nu).
+
+    `force[al]`: generalised forces of springs, dampers and drives [N m or N]; of ball joints in the child's frame.
+    """
+    nodes, dofs, gravity, _, paths, points, wrenches, drives = model
+    wdt = rule[1][al] * dt
+    g = load3(gravity)
+    for i in range(nodes.shape[0]):
+        node = nodes[i]
+        store6(pts[al, i].G, scale(wdt, gravity_wrench(load_inertia(pts[al, i].M), g)))
+        for k in range(node.iv, node.iv + node.nv):
+            force[al, k] = -dofs[k].damping * rate[al, k]
+        _joint_spring(node, dofs, rule, balls, X, force, al)
+    if paths.shape[0] + wrenches.shape[0] > 0:
+        for i in range(nodes.shape[0]):
+            store6(external[i], ZERO6)
+        body_forces(paths, points, wrenches, pts[al], external)
+        for i in range(nodes.shape[0]):
+            add_to(pts[al, i].G, scale(wdt, load6(external[i])))
+    for k in range(drives.shape[0]):
+        drive = drives[k]
+        if drive.dof >= 0:
+            force[al, drive.dof] += drive.gear * u[k]
+        elif u[k] != 0.0:
+            pt = pts[al, drive.node]
+            add_to(pt.G, scale(wdt, drive_wrench(drive, u[k], load9(pt.R), load3(pt.p))))
+    for i in range(nodes.shape[0] - 1, 0, -1):
+        j = nodes[i].parent
+        if j >= 0:
+            add_to(pts[al, j].G, load6(pts[al, i].G))
+
+
+@inline
+def _joint_spring(node, dofs, rule, balls, X, force, al):
+    """Add the force of a joint's spring."""
+    n = node.iv
+    if node.nv == 1:
+        d = dofs[n]
+        force[al, n] += d.stiffness * (d.rest - coordinate(rule, X, al, n))
+        return
+    k3 = (dofs[n].stiffness, dofs[n + 1].stiffness, dofs[n + 2].stiffness)
+    if k3[0] != 0.0 or k3[1] != 0.0 or k3[2] != 0.0:
+        phi = load3(balls[al, node.ball].phi)
+        t, _ = ex.spring_torque(phi, ex.coefficients(phi), k3)
+        for j in range(3):
+            force[al, n + j] += t[j]

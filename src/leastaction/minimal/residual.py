@@ -1,0 +1,234 @@
+"""The discrete Euler-Lagrange equations (Fan 2018, Eq. 5 and Algorithm 1), for every joint, in O(s n).
+
+Each degree of freedom has s + 1 rows, one per control point chi: the derivative of the discrete action along that
+control point. Rows 0 ... s-1 are the residual, row s is the new momentum. For a ball joint the rows follow
+R(t) = R_k exp(xi(t)): row 0 varies R_k with the other control points held in place, row chi >= 1 varies xi^chi.
+Two small matrices per quadrature point alpha and row describe this (`ball_matrices`):
+
+    Om[alpha, chi]: change of the angular velocity (child's frame)   = b / dt for joints with one axis
+    P[alpha, chi]:  turn of the child, in its own frame              = 1 where alpha = chi, else 0
+"""
+
+import math
+
+from leastaction._jit import inline, routine
+from leastaction.minimal import exponential as ex
+from leastaction.minimal.points import (
+    ball_coefficients,
+    base_rotations,
+    impulses,
+    is_nodal,
+    momenta,
+    positions,
+    velocities,
+)
+from leastaction.spatial import (
+    add3,
+    dot,
+    load3,
+    load6,
+    load9,
+    mattvec,
+    rot_exp,
+    scale3,
+    sub3,
+)
+
+
+@inline
+def unit3(j):
+    """Unit vector j."""
+    return (1.0 if j == 0 else 0.0, 1.0 if j == 1 else 0.0, 1.0 if j == 2 else 0.0)
+
+
+@inline
+def put_column(A, j, a):
+    """Write column j of a row-major 3x3 matrix."""
+    A[j], A[3 + j], A[6 + j] = a
+
+
+@inline
+def back_row(balls, h, be, e):
+    """J_l^-1(xi) e at control point be >= 1 of ball h: how xi^be changes when R_k turns and R^be stays."""
+    ball = balls[be, h]
+    return ex.jl_inverse(load3(ball.xi), ball_coefficients(ball), e)
+
+
+@routine
+def ball_matrices(model, rule, balls, Om, P, X, dt):
+    """Om and P of all ball joints at all quadrature points; shapes (Q, balls, s + 1, 9)."""
+    nodes = model[0]
+    b = rule[2]
+    idt = 1.0 / dt
+    for i in range(nodes.shape[0]):
+        h = nodes[i].ball
+        if h < 0:
+            continue
+        if not is_nodal(rule):
+            _midpoint_matrices(balls[0, h], Om[0, h], P[0, h], nodes[i].iv, X, idt)
+            continue
+        for al in range(len(b)):
+            ball = balls[al, h]
+            xi = load3(ball.xi)
+            k = ball_coefficients(ball)
+            xid = load3(ball.rate)
+            for j in range(3):
+                e = unit3(j)
+                put_column(P[al, h, al], j, ex.jr(xi, k, e))
+                total = (0.0, 0.0, 0.0)
+                for ga in range(1, len(b)):
+                    col = scale3(b[al][ga] * idt, ex.jr(xi, k, e))
+                    back = scale3(b[al][ga] * idt, ex.jr(xi, k, back_row(balls, h, ga, e)))
+                    if ga == al:
+                        col = add3(col, ex.jr_slope(xi, k, e, xid))
+                        back = add3(back, ex.jr_slope(xi, k, back_row(balls, h, ga, e), xid))
+                    put_column(Om[al, h, ga], j, col)
+                    total = sub3(total, back)
+                put_column(Om[al, h, 0], j, total)
+
+
+@inline
+def _midpoint_matrices(ball, Om, P, n, X, idt):
+    """The same for the midpoint rule: R_m = R_k exp(xi / 2), omega = xi / dt."""
+    xi = (X[1, n], X[1, n + 1], X[1, n + 2])
+    half = load3(ball.xi)
+    k = ball_coefficients(ball)
+    full = ex.coefficients(xi)
+    E = rot_exp(half)
+    for j in range(3):
+        e = unit3(j)
+        back = ex.jl_inverse(xi, full, e)
+        put_column(P[1], j, scale3(0.5, ex.jr(half, k, e)))
+        put_column(P[0], j, sub3(mattvec(E, e), scale3(0.5, ex.jr(half, k, back))))
+        put_column(Om[1], j, scale3(idt, e))
+        put_column(Om[0], j, scale3(-idt, back))
+
+
+@inline
+def in_child(scr, al, n, F):
+    """Components of a world wrench along the three screws of a ball joint: a vector in the child's frame."""
+    return (dot(load6(scr[al, n].S), F), dot(load6(scr[al, n + 1].S), F), dot(load6(scr[al, n + 2].S), F))
+
+
+@inline
+def in_child_rate(scr, al, n, F):
+    """The same along ad(twist of the parent) S."""
+    return (dot(load6(scr[al, n].Sp), F), dot(load6(scr[al, n + 1].Sp), F), dot(load6(scr[al, n + 2].Sp), F))
+
+
+@routine
+def rows(model, rule, pts, scr, balls, Om, P, rate, force, g, dt):
+    """All rows g[chi, k] of the derivative of the discrete action."""
+    nodes, dofs = model[0], model[1]
+    w, b = rule[1], rule[2]
+    for i in range(nodes.shape[0]):
+        node = nodes[i]
+        n = node.iv
+        for chi in range(len(b[0])):
+            for k in range(n, n + node.nv):
+                g[chi, k] = 0.0
+        for al in range(len(w)):
+            mu = load6(pts[al, i].mu)
+            G = load6(pts[al, i].G)
+            wdt = w[al] * dt
+            if node.nv == 1:
+                S = load6(scr[al, n].S)
+                t = w[al] * (dot(S, mu) + dofs[n].armature * rate[al, n])
+                for chi in range(len(b[0])):
+                    g[chi, n] += b[al][chi] * t
+                push = wdt * (dot(load6(scr[al, n].Sp), mu) + force[al, n]) + dot(S, G)
+                if is_nodal(rule):
+                    g[al, n] += push
+                else:
+                    g[0, n] += 0.5 * push
+                    g[1, n] += 0.5 * push
+            else:
+                m, push = ball_vectors(dofs, scr, rate, force, al, n, mu, G, wdt)
+                for chi in range(len(b[0])):
+                    t3 = scale3(wdt, mattvec(load9(Om[al, node.ball, chi]), m))
+                    if (not is_nodal(rule)) or chi == al:
+                        t3 = add3(t3, mattvec(load9(P[al, node.ball, chi]), push))
+                    for j in range(3):
+                        g[chi, n + j] += t3[j]
+
+
+@inline
+def ball_vectors(dofs, scr, rate, force, al, n, mu, G, wdt):
+    """What acts on a ball joint, in the child's frame: momentum, and push (impulse that works on its turning)."""
+    m = in_child(scr, al, n, mu)
+    m = (
+        m[0] + dofs[n].armature * rate[al, n],
+        m[1] + dofs[n + 1].armature * rate[al, n + 1],
+        m[2] + dofs[n + 2].armature * rate[al, n + 2],
+    )
+    turn = in_child_rate(scr, al, n, mu)
+    push = add3(
+        in_child(scr, al, n, G),
+        scale3(wdt, add3(turn, (force[al, n], force[al, n + 1], force[al, n + 2]))),
+    )
+    return m, push
+
+
+@routine
+def start_point(model, rule, work, q):
+    """What stays fixed while a step is solved: base rotations and, for Galerkin, the poses of the first point."""
+    pts, scr, balls, X = work[0], work[1], work[2], work[5]
+    base_rotations(model[0], balls, q)
+    if is_nodal(rule):
+        positions(model, rule, pts, scr, balls, X, 0)
+
+
+@routine
+def residual(model, rule, work, p, u, dt):
+    """Algorithm 1: rows g and residual r[rho, k] of the step; gives back the norm of r.
+
+    `p`: momentum at the start; `u`: controls at the quadrature points, shape (Q, nu).
+    """
+    pts, scr, balls, Om, P, X, rate, force, external, g, r = work
+    w = rule[1]
+    first = 1 if is_nodal(rule) else 0
+    for al in range(len(w)):
+        if al >= first:
+            positions(model, rule, pts, scr, balls, X, al)
+        velocities(model, rule, pts, scr, balls, X, rate, al, 1.0 / dt)
+        momenta(model, pts, al)
+        impulses(model, rule, pts, balls, X, rate, force, external, u[al], al, dt)
+    if Om.shape[1] > 0:
+        ball_matrices(model, rule, balls, Om, P, X, dt)
+    rows(model, rule, pts, scr, balls, Om, P, rate, force, g, dt)
+    total = 0.0
+    for rho in range(r.shape[0]):
+        for k in range(r.shape[1]):
+            x = g[rho, k]
+            if rho == 0:
+                x += p[k]
+            r[rho, k] = x
+            total += x * x
+    return math.sqrt(total)
+
+
+@routine
+def next_momentum(model, rule, work, p_next):
+    """Eq. 5c. What is left of the residual is handed on, so momentum maps are kept whatever the tolerance."""
+    pts, scr, balls, Om, P, X, rate, force, external, g, r = work
+    nodes = model[0]
+    s = r.shape[0]
+    for i in range(nodes.shape[0]):
+        node = nodes[i]
+        n = node.iv
+        if node.nv == 1:
+            e = g[s, n]
+            for rho in range(s):
+                e += r[rho, n]
+            p_next[n] = e
+            continue
+        xi = (X[s, n], X[s, n + 1], X[s, n + 2])
+        k = ex.coefficients(xi)
+        left = (r[0, n], r[0, n + 1], r[0, n + 2])
+        for rho in range(1, s):
+            y = (X[rho, n], X[rho, n + 1], X[rho, n + 2])
+            own = (r[rho, n], r[rho, n + 1], r[rho, n + 2])
+            left = add3(left, ex.jr_inverse(y, ex.coefficients(y), own))
+        e = ex.jl_inverse(xi, k, (g[s, n], g[s, n + 1], g[s, n + 2]))
+        e = add3(e, mattvec(rot_exp(xi), left))
+        p_next[n], p_next[n + 1], p_next[n + 2] = e

@@ -1,0 +1,51 @@
+"""Quadrature and interpolation of the discrete Lagrangian (Fan 2018, Eqs. 2 to 4; Villanueva 2025, Eq. 7).
+
+A rule is a tuple (c, w, b) of tuples, so that its sizes are compile-time constants:
+
+- c: s + 1 control points in [0, 1];
+- w: weights of the quadrature points; as many as control points when these are the same (Galerkin with Lobatto
+  quadrature), a single one for the midpoint rule;
+- b: dq/dt at the quadrature points is sum_beta b[alpha][beta] q^beta / dt.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+from numpy.polynomial import legendre
+
+Rule = tuple[tuple[float, ...], tuple[float, ...], tuple[tuple[float, ...], ...]]
+
+MIDPOINT: Rule = ((0.0, 1.0), (1.0,), ((-1.0, 1.0),))
+"""One quadrature point in the middle, two control points."""
+
+
+@cache
+def lobatto(s: int) -> Rule:
+    """The Lobatto rule with s + 1 points, exact for polynomials of degree 2 s - 1."""
+    # Inner points: zeros of P_s'; polished by Newton with Legendre's equation to the last bit.
+    P = legendre.Legendre.basis(s)
+    x = np.concatenate([[-1.0], np.sort(np.real(P.deriv().roots())), [1.0]])
+    for _ in range(3):
+        inner = x[1:-1]
+        d1, d2 = P.deriv()(inner), P.deriv(2)(inner)
+        x[1:-1] = inner - d1 / d2
+    x = 0.5 * (x - x[::-1])  # symmetric to the last bit
+    w = 2.0 / (s * (s + 1) * P(x) ** 2)
+    w = 0.5 * (w + w[::-1])
+    # Differentiation matrix at Lobatto points (closed form): D_ij = P(x_i) / (P(x_j) (x_i - x_j)).
+    n = s + 1
+    D = np.zeros((n, n))
+    for i in range(n):
+        for j in range(n):
+            if i != j:
+                D[i, j] = P(x[i]) / (P(x[j]) * (x[i] - x[j]))
+    # Rows of a differentiation matrix sum to zero: keeps constants exactly.
+    np.fill_diagonal(D, -D.sum(axis=1))
+    return _tuple(0.5 * (x + 1.0)), _tuple(0.5 * w), tuple(_tuple(row) for row in 2.0 * D)
+
+
+def _tuple(a: Any) -> tuple[float, ...]:
+    return tuple(float(x) for x in a)

@@ -1,0 +1,215 @@
+"""Tree-sparse Newton direction: the DEL Jacobian along ancestor paths, factored from leaves to root without fill-in.
+
+Block (i, j) of the Jacobian is not zero only where i is an ancestor or a descendant of j. Every coordinate becomes a
+chain of s scalar nodes, one per control point, so that a scalar LDU serves every order and every joint. Row k of U and
+column k of L are stored over the ancestors of scalar node k, root first. O(n depth^2 s^3).
+"""
+
+import numpy as np
+
+from leastaction._jit import inline, routine
+from leastaction.minimal.points import is_nodal
+from leastaction.minimal.variations import pose_block
+from leastaction.spatial import (
+    add,
+    add_inertia,
+    coad,
+    cross,
+    load3,
+    load6_at,
+    load6,
+    load_inertia,
+    momentum,
+    scale3,
+    store6_at,
+    store_inertia,
+    sub,
+    sub3,
+)
+
+
+@routine
+def composites(nodes, pts, al):
+    """Inertias of all subtrees at a quadrature point."""
+    for i in range(nodes.shape[0]):
+        store_inertia(pts[al, i].C, load_inertia(pts[al, i].M))
+    for i in range(nodes.shape[0] - 1, 0, -1):
+        j = nodes[i].parent
+        if j >= 0:
+            store_inertia(pts[al, j].C, add_inertia(load_inertia(pts[al, j].C), load_inertia(pts[al, i].C)))
+
+
+@inline
+def gravity_slope(C, g, k, T):
+    """Spatial variation of the gravity impulse k (h x g, m g) of a subtree for the pose variation T."""
+    x = scale3(k, cross(g, T[0]))
+    return (cross(C[1], x), scale3(C[0], x))
+
+
+@inline
+def gravity_slope_transposed(C, g, k, T):
+    """The transposed of `gravity_slope`; only its angular part is not zero."""
+    return scale3(k, cross(sub3(scale3(C[0], T[1]), cross(C[1], T[0])), g))
+
+
+@inline
+def poses_vary(rule, al):
+    """Whether impulses at point al vary and matter to the residual."""
+    return (not is_nodal(rule)) or (al > 0 and al < len(rule[1]) - 1)
+
+
+@routine
+def assemble(model, rule, pts, var, sparse, dt):
+    """Fill U, L and D of the DEL Jacobian (Fan 2018, Algorithms 2 and 3, gathered along paths)."""
+    col, row, e, own = var[:4]
+    depth, LU, D, pcol, prow, up, down, line = sparse
+    nodes, gravity = model[0], model[2]
+    w = rule[1]
+    Q = len(w)
+    s = len(rule[0]) - 1
+    g = load3(gravity)
+    for al in range(Q):
+        composites(nodes, pts, al)
+    for i in range(nodes.shape[0]):
+        node = nodes[i]
+        n, nv = node.iv, node.nv
+        d = depth[n]
+        for j in range(nv):
+            for a in range(s):
+                for c in range(col.shape[2]):
+                    pcol[a, c, d + j] = col[n + j, a, c]
+                for c in range(row.shape[2]):
+                    prow[a, c, d + j] = row[n + j, a, c]
+        for j in range(nv):
+            k = n + j
+            for a in range(s):
+                _weights(rule, pts, i, col[k, a], row[k, a], e[k, a], up[a], down[a], g, a, dt)
+            for a in range(s):
+                for b in range(s):
+                    _products(rule, up[a], pcol, b, a, d + nv, line, True)
+                    for c in range(d):
+                        LU[0, s * k + a, s * c + b] = line[c]
+                    for m in range(nv):
+                        x = line[d + m] + own[k, a, m, b]
+                        # entry (row (k, a), column (n + m, b)) of the joint's own block
+                        if s * m + b < s * j + a:
+                            LU[0, s * k + a, s * (d + m) + b] = x
+                        elif s * m + b > s * j + a:
+                            LU[1, s * (n + m) + b, s * (d + j) + a] = x
+                        else:
+                            D[s * k + a] = x
+                    _products(rule, down[b], prow, a, b, d, line, False)
+                    for c in range(d):
+                        LU[1, s * k + b, s * c + a] = line[c]
+
+
+@inline
+def _weights(rule, pts, i, col, row, e, up, down, g, a, dt):
+    """up: what row (k, a) weighs in z of an ancestor; down: f that column (k, a + 1) causes in an ancestor."""
+    w = rule[1]
+    mine = a if is_nodal(rule) else 0
+    for al in range(len(w)):
+        C = load_inertia(pts[al, i].C)
+        x = momentum(C, load6_at(row, 6 * al))
+        if al == mine:
+            x = add(x, load6(e))
+        store6_at(up, 6 * al, x)
+        store6_at(down, 6 * al, momentum(C, load6_at(col, 6 * al)))
+    moved = a + 1 if is_nodal(rule) else 0
+    T = load6_at(col, pose_block(rule, moved))
+    x = sub(load6_at(down, 6 * moved), coad(T, load6(pts[moved, i].mu)))
+    store6_at(down, 6 * moved, x)
+    end = 6 * len(w)
+    if poses_vary(rule, moved):
+        C = load_inertia(pts[moved, i].C)
+        x = sub(gravity_slope(C, g, w[moved] * dt, T), coad(T, load6(pts[moved, i].G)))
+        store6_at(down, end, x)
+    if poses_vary(rule, mine):
+        C = load_inertia(pts[mine, i].C)
+        R = load6_at(row, pose_block(rule, mine))
+        x = gravity_slope_transposed(C, g, w[mine] * dt, R)
+        up[end], up[end + 1], up[end + 2] = x
+
+
+@inline
+def _products(rule, weights, path, a, other, count, line, upwards):
+    """line[c] = weights . path[a, :, c] for the joints c of the path, root first.
+
+    upwards: weights of row `other` on the variations z of columns a + 1; else f of column `other` + 1 on rows a.
+    """
+    end = 6 * len(rule[1])
+    for c in range(count):
+        line[c] = 0.0
+    for o in range(end):
+        x = weights[o]
+        for c in range(count):
+            line[c] += x * path[a, o, c]
+    # Poses and impulses meet only at a common quadrature point.
+    meets = (not is_nodal(rule)) or (other == a + 1 if upwards else other + 1 == a)
+    point = (other if upwards else a) if is_nodal(rule) else 0
+    if meets and poses_vary(rule, point):
+        block = pose_block(rule, point)
+        for o in range(3 if upwards else 6):
+            x = weights[end + o]
+            for c in range(count):
+                line[c] += x * path[a, block + o, c]
+
+
+@routine
+def factor(depth, anc, s, LU, D):
+    """Eliminate from the leaves to the root, in place."""
+    for k in range(D.shape[0] - 1, -1, -1):
+        inverse = 1.0 / D[k]
+        for a in range(scalar_depth(depth, s, k) - 1, -1, -1):
+            i = anc[k, a]
+            la = LU[1, k, a] * inverse
+            ua = LU[0, k, a] * inverse
+            D[i] -= la * LU[0, k, a]
+            for c in range(a):
+                LU[0, i, c] -= la * LU[0, k, c]
+                LU[1, i, c] -= ua * LU[1, k, c]
+
+
+@inline
+def scalar_depth(depth, s, k):
+    """Number of scalar ancestors of scalar node k."""
+    return s * depth[k // s] + k % s
+
+
+@routine
+def solve(depth, anc, s, LU, D, x, transposed):
+    """x <- J^-1 x (or J^-T x) with the factors of `factor`; x over scalar nodes."""
+    lower = 0 if transposed else 1
+    upper = 1 - lower
+    for k in range(D.shape[0] - 1, -1, -1):
+        t = x[k] / D[k]
+        for a in range(scalar_depth(depth, s, k)):
+            x[anc[k, a]] -= LU[lower, k, a] * t
+    for k in range(D.shape[0]):
+        t = x[k]
+        for a in range(scalar_depth(depth, s, k)):
+            t -= LU[upper, k, a] * x[anc[k, a]]
+        x[k] = t / D[k]
+
+
+def tables(tree, s):
+    """Depth of each coordinate (number of coordinates above it) and scalar ancestors of each scalar node."""
+    nv = tree.nv
+    nodes = tree.nodes
+    depth = np.zeros(nv, np.int64)
+    chains: list[list[int]] = []
+    above: dict[int, list[int]] = {-1: []}
+    for i, node in enumerate(nodes):
+        path = list(above[int(node.parent)])
+        for k in range(int(node.iv), int(node.iv + node.nv)):
+            depth[k] = len(path)
+            chains.append(list(path))
+            path.append(k)
+        above[i] = path
+    reach = int(depth.max()) + 1 if nv else 1
+    anc = np.zeros((s * nv, s * reach), np.int64)
+    for k, chain in enumerate(chains):
+        for a in range(s):
+            full = [s * c + b for c in chain for b in range(s)] + [s * k + b for b in range(a)]
+            anc[s * k + a, : len(full)] = full
+    return depth, anc, reach

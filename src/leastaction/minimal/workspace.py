@@ -1,0 +1,92 @@
+"""`Workspace`: the arrays of one Galerkin step on one mechanism."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from leastaction.mechanism import Mechanism
+from leastaction.minimal.points import BALL, POINT, SCREW
+from leastaction.minimal.rules import Rule
+from leastaction.minimal.sparse import tables
+
+
+def records(shape: Any, dtype: np.dtype) -> Any:
+    """Zeroed record array."""
+    return np.zeros(shape, dtype).view(np.recarray)
+
+
+class Workspace:
+    """Scratch arrays; kernels get them in tuples. Not for two threads at once.
+
+    Attributes:
+        model: what kernels read of the mechanism.
+        work: state of the quadrature points, see `residual`.
+        var: variations of the joints, see `variations`.
+        sparse: tree-sparse factors, see `sparse`; None until asked for.
+        recursion: arrays of the O(n) recursion; None until asked for.
+    """
+
+    def __init__(self, mechanism: Mechanism, rule: Rule) -> None:
+        t = mechanism.split_tree
+        self.tree, self.rule = t, rule
+        self.model = (t.nodes, t.dofs, t.gravity, t.rest, t.paths, t.points, t.wrenches, t.drives)
+        s, Q = len(rule[0]) - 1, len(rule[1])
+        n, nv = len(t.nodes), t.nv
+        balls = int((t.nodes.ball >= 0).sum())
+        nodal = Q == s + 1
+        self.mz = 6 * (2 * s + 1) if nodal else 12
+        self.mf = 12 * s if nodal else 12
+        pts, scr = records((Q, n), POINT), records((Q, nv), SCREW)
+        self.X, self.g, self.r = np.zeros((s + 1, nv)), np.zeros((s + 1, nv)), np.zeros((s, nv))
+        self.work = (
+            pts,
+            scr,
+            records((Q, balls), BALL),
+            np.zeros((Q, balls, s + 1, 9)),
+            np.zeros((Q, balls, s + 1, 9)),
+            self.X,
+            np.zeros((Q, nv)),
+            np.zeros((Q, nv)),
+            np.zeros((n, 6)),
+            self.g,
+            self.r,
+        )
+        self.var = (
+            np.zeros((nv, s, self.mz)),
+            np.zeros((nv, s, self.mf)),
+            np.zeros((nv, s, 6)),
+            np.zeros((nv, s, 3, s)),
+        )
+        self.dx = np.zeros((s, nv))
+        self.s, self.Q, self.n, self.nv = s, Q, n, nv
+
+    def sparse_arrays(self) -> tuple[Any, ...]:
+        """(depth, LU, D, path columns, path rows, up, down, line) and the ancestors of scalar nodes."""
+        s, nv = self.s, self.nv
+        depth, anc, reach = tables(self.tree, s)
+        width = 6 * self.Q + 6
+        arrays = (
+            depth,
+            np.zeros((2, s * nv, s * reach)),
+            np.zeros(s * nv),
+            np.zeros((s, self.mz, reach)),
+            np.zeros((s, self.mf, reach)),
+            np.zeros((s, width)),
+            np.zeros((s, width)),
+            np.zeros(reach),
+        )
+        return arrays, anc
+
+    def recursion_arrays(self) -> tuple[Any, ...]:
+        """(A, l, z, X, H, Lam) of the O(n) recursion."""
+        m = 3 * self.s
+        return (
+            np.zeros((self.n, self.mz, self.mf)),
+            np.zeros((self.n, self.mf)),
+            np.zeros((self.n, self.mz)),
+            np.zeros((self.nv, self.s, self.mz)),
+            np.zeros((m, self.mf)),
+            np.zeros((m, m + 1)),
+        )
