@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from importlib import import_module
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from leastaction import dynamics, formats, mechanism, robots
+    from leastaction import dynamics, formats, mechanism, plot, robots
     from leastaction.dynamics.explicit import DOP853, ExplicitEuler, Heun, RungeKutta, SemiImplicitEuler
     from leastaction.errors import (
         ConvergenceError,
@@ -18,22 +20,25 @@ if TYPE_CHECKING:
     )
     from leastaction.formats import load
     from leastaction.mechanism import Mechanism, MechanismBuilder
+    from leastaction.minimal import Galerkin, Midpoint
     from leastaction.simulate import simulate
     from leastaction.trajectory import Trajectory
 
 # Public names and where they live. They load on first use, so that `import leastaction` stays quick.
-_MODULES = ("dynamics", "formats", "mechanism", "robots")
+_MODULES = ("dynamics", "formats", "mechanism", "plot", "robots")
 _NAMES = {
     "ConvergenceError": "errors",
     "DOP853": "dynamics.explicit",
     "ExplicitEuler": "dynamics.explicit",
     "FormatError": "errors",
+    "Galerkin": "minimal",
     "Heun": "dynamics.explicit",
     "IntegratorError": "errors",
     "LeastActionError": "errors",
     "Mechanism": "mechanism",
     "MechanismBuilder": "mechanism",
     "MechanismError": "errors",
+    "Midpoint": "minimal",
     "MissingExtraError": "errors",
     "RungeKutta": "dynamics.explicit",
     "SemiImplicitEuler": "dynamics.explicit",
@@ -47,12 +52,14 @@ __all__ = [
     "ConvergenceError",
     "ExplicitEuler",
     "FormatError",
+    "Galerkin",
     "Heun",
     "IntegratorError",
     "LeastActionError",
     "Mechanism",
     "MechanismBuilder",
     "MechanismError",
+    "Midpoint",
     "MissingExtraError",
     "RungeKutta",
     "SemiImplicitEuler",
@@ -61,6 +68,7 @@ __all__ = [
     "formats",
     "load",
     "mechanism",
+    "plot",
     "robots",
     "simulate",
 ]
@@ -82,3 +90,14 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     return sorted([*globals(), *_MODULES, *_NAMES])
+
+
+class _Package(ModuleType):
+    """Keeps `leastaction.simulate` the function: importing the module of that name would replace it."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if not (name in _NAMES and isinstance(value, ModuleType)):
+            super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _Package

@@ -18,16 +18,20 @@ app = typer.Typer(
 @app.command()
 def warmup() -> None:
     """Compile every kernel now and keep the result on disk, so that later first calls start fast."""
-    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-    columns = SpinnerColumn(finished_text="[green]✓"), TextColumn("{task.description}"), TimeElapsedColumn()
-    with Progress(*columns) as progress:
-        task = progress.add_task("Loading", total=1)
+    columns = TextColumn("{task.description:32}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()
+    with Progress(*columns) as bar:
+        task = bar.add_task("Loading", total=None)
+        from leastaction._jit import cache_directory
         from leastaction._warmup import warmup as compile_kernels
 
-        progress.update(task, description="Compiling kernels")
-        compile_kernels()
-        progress.update(task, description="Compiled; the kernels are cached", completed=1)
+        def show(part: str, done: int, parts: int) -> None:
+            description = f"Compiling {part}" if done < parts else "Done"
+            bar.update(task, description=description, completed=done, total=parts)
+
+        compile_kernels(show)
+    typer.echo(f"Kernels are kept in {cache_directory()}")
 
 
 @app.command()

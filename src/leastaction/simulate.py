@@ -64,15 +64,23 @@ def simulate(
         from leastaction.minimal import Galerkin
 
         integrator = Galerkin(order=2)
+    if not isinstance(integrator, Integrator):
+        raise IntegratorError(
+            f"integrator must be one such as leastaction.RungeKutta(order=4), got {integrator!r}"
+        )
     stepper = integrator.prepare(mechanism, dt)
     count = _steps(dt, duration, steps)
+    if not _is_finite(start):
+        raise IntegratorError(f"start must be a finite time [s], got {start!r}")
     if controls is not None and controller is not None:
         raise IntegratorError("give either controls or a controller")
+    if controller is not None and not callable(controller):
+        raise IntegratorError(f"controller must be a function of (t, q, v), got {controller!r}")
     q0 = stepper.prepare_start(mechanism.neutral() if q is None else configuration(mechanism, q))
     record = stepper.record(count)
     record["q"][0] = q0
     _set_velocity(stepper, record, q0, v, p)
-    times = start + dt * np.arange(count + 1)
+    times: FloatArray = np.asarray(start + dt * np.arange(count + 1), dtype=float)
     bar = _Progress(count, progress)
     with bar:
         if controller is None:
@@ -89,14 +97,20 @@ def simulate(
     return run
 
 
+def _is_finite(value: Any) -> bool:
+    return isinstance(value, int | float | np.number) and math.isfinite(value)
+
+
 def _steps(dt: float, duration: float | None, steps: int | None) -> int:
     if (duration is None) == (steps is None):
         raise IntegratorError("give either duration [s] or steps")
     if duration is not None:
-        if not math.isfinite(duration) or duration < 0.0:
-            raise IntegratorError(f"duration must be a finite time [s] that is not negative, got {duration!r}")
+        if not _is_finite(duration) or duration < 0.0:
+            raise IntegratorError(
+                f"duration must be a finite time [s] that is not negative, got {duration!r}"
+            )
         return round(duration / dt)
-    if steps is None or int(steps) != steps or steps < 0:
+    if steps is None or not _is_finite(steps) or int(steps) != steps or steps < 0:
         raise IntegratorError(f"steps must be a whole number that is not negative, got {steps!r}")
     return int(steps)
 
@@ -117,19 +131,21 @@ def _set_velocity(stepper: Stepper, record: dict[str, FloatArray], q: FloatArray
 
 
 def _control_table(mechanism: Mechanism, stepper: Stepper, controls: Any, times: FloatArray) -> FloatArray:
-    """Controls at the nodes of all steps, shape (steps, nodes, nu); a view of one row where they are constant."""
+    """Controls at the nodes of all steps, shape (steps, nodes, nu); a view of one row if constant."""
     steps, nodes, nu = len(times) - 1, stepper.control_nodes, mechanism.nu
     shape = (steps, len(nodes), nu)
     if controls is None:
         return np.broadcast_to(np.zeros(nu), shape)
     if callable(controls):
         fractions = np.array(nodes) * stepper.dt
-        table = np.array([[_control(mechanism, controls(t + f), t + f) for f in fractions] for t in times[:-1]])
+        table = np.array(
+            [[_control(mechanism, controls(t + f), t + f) for f in fractions] for t in times[:-1]]
+        )
         return table.reshape(shape)
-    values = np.array(controls, dtype=float)
-    if not np.isfinite(values).all():
-        raise IntegratorError("controls must be finite numbers")
-    if values.shape == (nu,):
+    values = _numbers(controls)
+    if values is None:
+        raise IntegratorError("controls must be finite numbers, or a function of time [s]")
+    if values.shape == (nu,) or (values.ndim == 0 and nu == 1):
         return np.broadcast_to(values, shape)
     if values.shape == (steps, nu):
         return np.broadcast_to(values[:, None, :], shape)
@@ -137,19 +153,34 @@ def _control_table(mechanism: Mechanism, stepper: Stepper, controls: Any, times:
 
 
 def _control(mechanism: Mechanism, value: Any, t: float) -> FloatArray:
-    u = np.array(value, dtype=float).reshape(-1)
-    if u.shape != (mechanism.nu,) or not np.isfinite(u).all():
-        raise IntegratorError(f"controls at t = {t:g} s: expected {mechanism.nu} finite numbers, got {value!r}")
+    u = _numbers(value)
+    u = None if u is None else u.reshape(-1)
+    if u is None or u.shape != (mechanism.nu,):
+        raise IntegratorError(
+            f"controls at t = {t:g} s: expected {mechanism.nu} finite numbers, got {value!r}"
+        )
     return u
 
 
-def _advance(stepper: Stepper, record: dict[str, FloatArray], count: int, table: FloatArray, bar: _Progress) -> int:
+def _numbers(value: Any) -> FloatArray | None:
+    """`value` as an array of finite floats, or None if it is anything else."""
+    try:
+        a = np.array(value, dtype=float)
+    except (TypeError, ValueError):
+        return None
+    return a if np.isfinite(a).all() else None
+
+
+def _advance(
+    stepper: Stepper, record: dict[str, FloatArray], count: int, table: FloatArray, bar: _Progress
+) -> int:
     """Compiled loop over many steps, in pieces of about a tenth of a second so that the bar moves."""
     done, piece = 0, 16
     while done < count:
         last = min(count, done + piece)
         began = time.perf_counter()
-        reached = stepper.advance(record, done, last, table[done:last])
+        # A copy, so that steppers always see one layout: each other one would be compiled anew.
+        reached = stepper.advance(record, done, last, table[done:last].copy())
         if reached < last:
             return reached
         spent = time.perf_counter() - began
@@ -173,7 +204,7 @@ def _advance_with(
         q = record["q"][k]
         v = velocity_of_momentum(m, q[None], record["p"][k][None])[0] if stepper.momentum else record["v"][k]
         u = _control(m, controller(float(times[k]), q.copy(), v.copy()), float(times[k]))
-        if stepper.advance(record, k, k + 1, np.broadcast_to(u, shape)) < k + 1:
+        if stepper.advance(record, k, k + 1, np.broadcast_to(u, shape).copy()) < k + 1:
             return k
         bar.update(k + 1)
     return len(times) - 1
@@ -204,7 +235,11 @@ class _Progress:
         if not self.wanted:
             return
         spent = time.perf_counter() - self.began
-        if self.bar is None and (self.eager or spent * self.count > SHOW_AFTER * max(done, 1)) and spent > 0.2:
+        if (
+            self.bar is None
+            and (self.eager or spent * self.count > SHOW_AFTER * max(done, 1))
+            and spent > 0.2
+        ):
             from rich.console import Console
             from rich.progress import Progress
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import zipfile
+import zlib
 from dataclasses import dataclass, field
 from functools import cached_property
 from os import PathLike
@@ -13,10 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leastaction.dynamics.legendre import momentum_of_velocity, quantities, velocity_of_momentum
-from leastaction.errors import FormatError
+from leastaction.errors import FormatError, LeastActionError
 from leastaction.mechanism import Mechanism
 
 FloatArray = NDArray[np.float64]
+
+_UNREADABLE = (OSError, EOFError, ValueError, KeyError, TypeError, zipfile.BadZipFile, zlib.error)
+"""What NumPy, zip and JSON raise for files that are damaged, or of another kind."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,7 +46,13 @@ class Trajectory:
 
     @classmethod
     def of_record(
-        cls, mechanism: Mechanism, integrator: Any, dt: float, t: FloatArray, record: dict[str, Any], done: int
+        cls,
+        mechanism: Mechanism,
+        integrator: Any,
+        dt: float,
+        t: FloatArray,
+        record: dict[str, Any],
+        done: int,
     ) -> Trajectory:
         """From a stepper's record of which `done` steps hold."""
         rows = {name: values[: done + 1] for name, values in record.items()}
@@ -58,7 +69,7 @@ class Trajectory:
 
     @cached_property
     def v(self) -> FloatArray:
-        """Joint velocities [rad/s or m/s], shape (steps + 1, nv); from p by the Legendre transform where p is stored."""
+        """Joint velocities [rad/s or m/s], shape (steps + 1, nv); from p where that is stored."""
         if "v" in self.stored:
             return self.stored["v"]
         return velocity_of_momentum(self.mechanism, self.q, self.stored["p"])
@@ -91,12 +102,12 @@ class Trajectory:
 
     @property
     def momentum(self) -> FloatArray:
-        """Spatial momentum about the world's origin (angular, linear) [kg m^2/s, kg m/s], shape (steps + 1, 6)."""
+        """Momentum about the world's origin, angular [kg m^2/s] and linear [kg m/s], shape (steps + 1, 6)."""
         return self._quantities[2]
 
     @property
     def iterations(self) -> NDArray[np.int64]:
-        """Newton iterations of each step, shape (steps + 1,); zero for the first state and for explicit methods."""
+        """Newton iterations of each step, shape (steps + 1,); zero at the start and for explicit methods."""
         return self.stored.get("iterations", np.zeros(len(self.t), np.int64))
 
     @cached_property
@@ -116,10 +127,10 @@ class Trajectory:
         path = path if path.suffix == ".npz" else path.with_name(path.name + ".npz")
         text = json.dumps({"mechanism": to_json(self.mechanism), "integrator": repr(self.integrator)})
         part = path.with_name(path.name + ".part")
+        arrays: dict[str, Any] = {"t": self.t, "q": self.q, "dt": self.dt, "about": np.array(text)}
+        arrays |= {f"stored_{name}": values for name, values in self.stored.items()}
         with part.open("wb") as file:
-            np.savez_compressed(
-                file, t=self.t, q=self.q, dt=self.dt, about=np.array(text), **{f"stored_{k}": v for k, v in self.stored.items()}
-            )
+            np.savez_compressed(file, **arrays)
         part.replace(path)
         return path
 
@@ -131,9 +142,12 @@ class Trajectory:
         try:
             with np.load(path, allow_pickle=False) as data:
                 about = json.loads(str(data["about"]))
+                mechanism, t, q = from_json(about["mechanism"]), data["t"], data["q"]
                 stored = {k.removeprefix("stored_"): data[k] for k in data.files if k.startswith("stored_")}
-                return cls(from_json(about["mechanism"]), None, float(data["dt"]), data["t"], data["q"], stored)
-        except (OSError, ValueError, KeyError) as error:
+                if not isinstance(mechanism, Mechanism) or q.shape != (len(t), mechanism.nq):
+                    raise ValueError("its parts do not fit together")
+                return cls(mechanism, None, float(data["dt"]), t, q, stored)
+        except (*_UNREADABLE, LeastActionError) as error:
             raise FormatError(f"not a trajectory that leastaction wrote: {error}", file=path) from None
 
     def __repr__(self) -> str:

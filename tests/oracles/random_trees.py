@@ -1,6 +1,8 @@
 """Random mechanisms with every tree joint."""
 
 import numpy as np
+from hypothesis import settings
+from hypothesis import strategies as st
 
 from leastaction.mechanism import Inertia, Mechanism, MechanismBuilder, Pose, joints
 
@@ -45,7 +47,7 @@ def random_inertia(rng):
 def random_tree(
     seed, bodies=6, kinds=KINDS, *, branching=0.5, armature=True, gravity=(0.3, -0.5, -9.81), **properties
 ) -> Mechanism:
-    """A random tree; `branching` 0 is a chain, 1 hangs each body anywhere. Properties go to each moving joint."""
+    """A random tree; `branching` 0 is a chain, 1 hangs each body anywhere; properties go to moving joints."""
     rng = np.random.default_rng(seed)
     b = MechanismBuilder(f"random{seed}", gravity=gravity)
     names = ["world"]
@@ -75,3 +77,23 @@ def random_state(robot, seed, speed=1.0):
     """(q, v) at random."""
     rng = np.random.default_rng(seed)
     return robot.random_configuration(rng), speed * rng.normal(size=robot.nv)
+
+
+few = settings(max_examples=25, deadline=None)
+
+
+def trees(most=6, **properties):
+    """A Hypothesis strategy for `random_tree` of at most `most` bodies; the first joint is a hinge."""
+    kinds = st.lists(st.sampled_from(KINDS), min_size=1, max_size=4, unique=True)
+    return st.builds(
+        lambda seed, bodies, kinds, branching: random_tree(
+            seed, bodies, ("revolute", *kinds), branching=branching, **properties
+        ),
+        st.integers(0, 10**6),
+        st.integers(1, most),
+        kinds,
+        st.sampled_from([0.0, 0.5, 1.0]),
+    )
+
+
+seeds = st.integers(0, 10**6)

@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from leastaction._finite import is_finite
 from leastaction._jit import entry, routine
 from leastaction.dynamics import recursions
 from leastaction.dynamics.kinematics import positions, velocities
@@ -72,7 +73,7 @@ def runge_kutta(arrays, links, screws, external, tau, tableau, dt, U, Q, V, K, x
                 dv += b[s] * K[s, 1, k]
             x[k] = dt * dx
             V[step + 1, k] = V[step, k] + dt * dv
-            finite = finite and np.isfinite(V[step + 1, k])
+            finite = finite and is_finite(V[step + 1, k])
         if not finite:
             return step
         retract(nodes, Q[step], x, Q[step + 1])
@@ -89,7 +90,7 @@ def semi_implicit(arrays, links, screws, external, tau, dt, U, Q, V, x, y):
         for k in range(V.shape[1]):
             V[step + 1, k] = V[step, k] + dt * y[k]
             x[k] = dt * V[step + 1, k]
-            finite = finite and np.isfinite(V[step + 1, k])
+            finite = finite and is_finite(V[step + 1, k])
         if not finite:
             return step
         retract(nodes, Q[step], x, Q[step + 1])

@@ -61,8 +61,8 @@ class Workspace:
         tree = mechanism.tree
         n = len(tree.nodes)
         self.tree = tree
-        self.links = np.zeros(n, LINK).view(np.recarray)
-        self.screws = np.zeros(tree.nv, SCREW).view(np.recarray)
+        self.links: Any = np.zeros(n, LINK).view(np.recarray)
+        self.screws: Any = np.zeros(tree.nv, SCREW).view(np.recarray)
         self.external = np.zeros((n, 6))
 
     def derivative_arrays(self) -> tuple[Any, FloatArray]:

@@ -94,6 +94,8 @@ class MechanismBuilder:
             density: [kg/m^3]; mass, COM and inertia then follow from the shapes.
         """
         what = f"body {_check.label(name, 'body')!r}"
+        if name == WORLD:
+            raise MechanismError(f"{what}: this name is taken by the fixed world")
         if name in self._bodies:
             raise MechanismError(f"{what}: this name is used twice")
         shapes = (shapes,) if isinstance(shapes, Shape) else tuple(shapes) if isinstance(shapes, Iterable) else None

@@ -30,7 +30,7 @@ def symmetric(value: Any, what: str) -> tuple[float, ...]:
     if a.shape == (3,):
         a = np.diag(a)
     if a.shape == (3, 3):
-        if not np.allclose(a, a.T, rtol=1e-9, atol=1e-12 * float(np.abs(np.nan_to_num(a)).max() + 1e-300)):
+        if not np.allclose(a, a.T, rtol=1e-9, atol=1e-12 * np.nan_to_num(np.abs(a)).max(), equal_nan=True):
             raise MechanismError(f"{what}: the inertia matrix is not symmetric")
         a = np.array([a[0, 0], a[0, 1], a[0, 2], a[1, 1], a[1, 2], a[2, 2]])
     return _check.vector(a, 6, what)

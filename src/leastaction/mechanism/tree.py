@@ -94,18 +94,18 @@ class Tree:
         wrenches: `WRENCH` records.
         drives: `DRIVE` records, nu of them; without actuators one per degree of freedom.
         gravity: [m/s^2], shape (3,).
-        free: first entries in q and v of the free joints that were split, shape (count, 2).
+        free: first entries in q and v and ball index of the free joints that were split, shape (count, 3).
         nq, nv: numbers of coordinates and of degrees of freedom.
     """
 
-    nodes: NDArray[Any]
-    dofs: NDArray[Any]
-    bodies: NDArray[Any]
+    nodes: Any
+    dofs: Any
+    bodies: Any
     rest: NDArray[np.float64]
-    paths: NDArray[Any]
-    points: NDArray[Any]
-    wrenches: NDArray[Any]
-    drives: NDArray[Any]
+    paths: Any
+    points: Any
+    wrenches: Any
+    drives: Any
     gravity: NDArray[np.float64]
     free: NDArray[np.int64]
     nq: int
@@ -198,7 +198,7 @@ class _Compiler:
             wrenches=self._wrenches(),
             drives=drives,
             gravity=np.array(m.gravity),
-            free=np.array([(nodes[i].iq - 3, iv) for iv, i in self.free_nodes], np.int64).reshape(-1, 2),
+            free=np.array([(nodes[i].iq - 3, iv, nodes[i].ball) for iv, i in self.free_nodes], np.int64).reshape(-1, 3),
             nq=m.nq,
             nv=m.nv,
         )

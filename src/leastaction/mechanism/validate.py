@@ -68,6 +68,11 @@ def _check_references(mechanism: Mechanism) -> None:
         except MechanismError as error:
             raise MechanismError(f"{what}: {error}") from None
 
+    def movable(name: str, what: str) -> None:
+        if name == WORLD:
+            raise MechanismError(f"{what}: the world does not move; name a body")
+        body(name, what)
+
     for spring in mechanism.springs:
         body(spring.start.body, f"spring {spring.name!r}")
         body(spring.end.body, f"spring {spring.name!r}")
@@ -76,11 +81,6 @@ def _check_references(mechanism: Mechanism) -> None:
     for cable in mechanism.cables:
         for point in cable.via:
             body(point.body, f"cable {cable.name!r}")
-    def movable(name: str, what: str) -> None:
-        if name == WORLD:
-            raise MechanismError(f"{what}: the world does not move; name a body")
-        body(name, what)
-
     for element in (*mechanism.wrenches, *mechanism.contacts):
         movable(element.body, f"{type(element).__name__} {element.name!r}")
     for actuator in mechanism.actuators:

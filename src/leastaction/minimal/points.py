@@ -74,7 +74,7 @@ BALL = np.dtype(
 @inline
 def is_nodal(rule):
     """True when the quadrature points are the control points (Galerkin), False for the midpoint rule."""
-    return len(rule[1]) == len(rule[0])
+    return rule[1].shape[0] == rule[0].shape[0]
 
 
 @inline
@@ -88,10 +88,10 @@ def coordinate(rule, X, al, k):
 @inline
 def coordinate_rate(rule, X, al, k, idt):
     """Rate of coordinate k at quadrature point al (Fan 2018, Eq. 2); idt = 1 / dt."""
-    b = rule[2][al]
+    b = rule[2]
     rate = 0.0
-    for be in range(len(b)):
-        rate += b[be] * X[be, k]
+    for be in range(b.shape[1]):
+        rate += b[al, be] * X[be, k]
     return rate * idt
 
 

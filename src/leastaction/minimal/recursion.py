@@ -100,7 +100,7 @@ def direction(model, rule, pts, var, rec, r, dt, dx):
     A, l, z, X, H, Lam = rec
     nodes, gravity = model[0], model[2]
     w = rule[1]
-    s = len(rule[0]) - 1
+    s = rule[0].shape[0] - 1
     # Sizes at run time on purpose: LLVM vectorises these loops better than unrolled ones.
     mz, mf = A.shape[1], A.shape[2]
     g = load3(gravity)
@@ -110,7 +110,7 @@ def direction(model, rule, pts, var, rec, r, dt, dx):
                 A[i, a, c] = 0.0
         for c in range(mf):
             l[i, c] = 0.0
-        for al in range(len(w)):
+        for al in range(w.shape[0]):
             M = load_inertia(pts[al, i].M)
             put_inertia(A[i], 6 * al, M)
             if poses_vary(rule, al):

@@ -24,10 +24,12 @@ from leastaction.minimal.points import (
 )
 from leastaction.spatial import (
     add3,
+    cross,
     dot,
     load3,
     load6,
     load9,
+    matmul,
     mattvec,
     rot_exp,
     scale3,
@@ -67,7 +69,7 @@ def ball_matrices(model, rule, balls, Om, P, X, dt):
         if not is_nodal(rule):
             _midpoint_matrices(balls[0, h], Om[0, h], P[0, h], nodes[i].iv, X, idt)
             continue
-        for al in range(len(b)):
+        for al in range(b.shape[0]):
             ball = balls[al, h]
             xi = load3(ball.xi)
             k = ball_coefficients(ball)
@@ -76,9 +78,9 @@ def ball_matrices(model, rule, balls, Om, P, X, dt):
                 e = unit3(j)
                 put_column(P[al, h, al], j, ex.jr(xi, k, e))
                 total = (0.0, 0.0, 0.0)
-                for ga in range(1, len(b)):
-                    col = scale3(b[al][ga] * idt, ex.jr(xi, k, e))
-                    back = scale3(b[al][ga] * idt, ex.jr(xi, k, back_row(balls, h, ga, e)))
+                for ga in range(1, b.shape[0]):
+                    col = scale3(b[al, ga] * idt, ex.jr(xi, k, e))
+                    back = scale3(b[al, ga] * idt, ex.jr(xi, k, back_row(balls, h, ga, e)))
                     if ga == al:
                         col = add3(col, ex.jr_slope(xi, k, e, xid))
                         back = add3(back, ex.jr_slope(xi, k, back_row(balls, h, ga, e), xid))
@@ -124,18 +126,18 @@ def rows(model, rule, pts, scr, balls, Om, P, rate, force, g, dt):
     for i in range(nodes.shape[0]):
         node = nodes[i]
         n = node.iv
-        for chi in range(len(b[0])):
+        for chi in range(b.shape[1]):
             for k in range(n, n + node.nv):
                 g[chi, k] = 0.0
-        for al in range(len(w)):
+        for al in range(w.shape[0]):
             mu = load6(pts[al, i].mu)
             G = load6(pts[al, i].G)
             wdt = w[al] * dt
             if node.nv == 1:
                 S = load6(scr[al, n].S)
                 t = w[al] * (dot(S, mu) + dofs[n].armature * rate[al, n])
-                for chi in range(len(b[0])):
-                    g[chi, n] += b[al][chi] * t
+                for chi in range(b.shape[1]):
+                    g[chi, n] += b[al, chi] * t
                 push = wdt * (dot(load6(scr[al, n].Sp), mu) + force[al, n]) + dot(S, G)
                 if is_nodal(rule):
                     g[al, n] += push
@@ -144,7 +146,7 @@ def rows(model, rule, pts, scr, balls, Om, P, rate, force, g, dt):
                     g[1, n] += 0.5 * push
             else:
                 m, push = ball_vectors(dofs, scr, rate, force, al, n, mu, G, wdt)
-                for chi in range(len(b[0])):
+                for chi in range(b.shape[1]):
                     t3 = scale3(wdt, mattvec(load9(Om[al, node.ball, chi]), m))
                     if (not is_nodal(rule)) or chi == al:
                         t3 = add3(t3, mattvec(load9(P[al, node.ball, chi]), push))
@@ -187,7 +189,7 @@ def residual(model, rule, work, p, u, dt):
     pts, scr, balls, Om, P, X, rate, force, external, g, r = work
     w = rule[1]
     first = 1 if is_nodal(rule) else 0
-    for al in range(len(w)):
+    for al in range(w.shape[0]):
         if al >= first:
             positions(model, rule, pts, scr, balls, X, al)
         velocities(model, rule, pts, scr, balls, X, rate, al, 1.0 / dt)
@@ -208,8 +210,10 @@ def residual(model, rule, work, p, u, dt):
 
 
 @routine
-def next_momentum(model, rule, work, p_next):
-    """Eq. 5c. What is left of the residual is handed on, so momentum maps are kept whatever the tolerance."""
+def next_momentum(model, free, work, p_next):
+    """Eq. 5c. What is left of the residual is handed on as the same wrench, so momentum maps are kept whatever the
+    tolerance. `free`: where the free joints start, see `Tree.free`.
+    """
     pts, scr, balls, Om, P, X, rate, force, external, g, r = work
     nodes = model[0]
     s = r.shape[0]
@@ -232,3 +236,15 @@ def next_momentum(model, rule, work, p_next):
         e = ex.jl_inverse(xi, k, (g[s, n], g[s, n + 1], g[s, n + 2]))
         e = add3(e, mattvec(rot_exp(xi), left))
         p_next[n], p_next[n + 1], p_next[n + 2] = e
+    for f in range(free.shape[0]):
+        # The residual's force acted where the body was, not where it is now.
+        n = free[f, 1]
+        torque = (0.0, 0.0, 0.0)
+        for rho in range(s):
+            arm = (X[rho, n] - X[s, n], X[rho, n + 1] - X[s, n + 1], X[rho, n + 2] - X[s, n + 2])
+            torque = add3(torque, cross(arm, (r[rho, n], r[rho, n + 1], r[rho, n + 2])))
+        m = n + 3
+        end = matmul(load9(balls[0, free[f, 2]].base), rot_exp((X[s, m], X[s, m + 1], X[s, m + 2])))
+        torque = mattvec(end, torque)
+        for j in range(3):
+            p_next[m + j] += torque[j]

@@ -1,11 +1,13 @@
 """Quadrature and interpolation of the discrete Lagrangian (Fan 2018, Eqs. 2 to 4; Villanueva 2025, Eq. 7).
 
-A rule is a tuple (c, w, b) of tuples, so that its sizes are compile-time constants:
+A rule is a tuple (c, w, b) of arrays:
 
-- c: s + 1 control points in [0, 1];
-- w: weights of the quadrature points; as many as control points when these are the same (Galerkin with Lobatto
-  quadrature), a single one for the midpoint rule;
-- b: dq/dt at the quadrature points is sum_beta b[alpha][beta] q^beta / dt.
+- c: s + 1 control points in [0, 1], shape (s + 1,);
+- w: weights of the quadrature points, shape (Q,); as many as control points when these are the same (Galerkin with
+  Lobatto quadrature), a single one for the midpoint rule;
+- b: dq/dt at the quadrature points is sum_beta b[alpha, beta] q^beta / dt, shape (Q, s + 1).
+
+They are arrays, not compile-time constants: one compiled kernel serves every order.
 """
 
 from __future__ import annotations
@@ -15,10 +17,20 @@ from typing import Any
 
 import numpy as np
 from numpy.polynomial import legendre
+from numpy.typing import NDArray
 
-Rule = tuple[tuple[float, ...], tuple[float, ...], tuple[tuple[float, ...], ...]]
+FloatArray = NDArray[np.float64]
+Rule = tuple[FloatArray, FloatArray, FloatArray]
 
-MIDPOINT: Rule = ((0.0, 1.0), (1.0,), ((-1.0, 1.0),))
+
+def _frozen(*arrays: Any) -> Rule:
+    out = tuple(np.ascontiguousarray(a, dtype=float) for a in arrays)
+    for a in out:
+        a.flags.writeable = False
+    return out  # type: ignore[return-value]
+
+
+MIDPOINT: Rule = _frozen([0.0, 1.0], [1.0], [[-1.0, 1.0]])
 """One quadrature point in the middle, two control points."""
 
 
@@ -44,8 +56,4 @@ def lobatto(s: int) -> Rule:
                 D[i, j] = P(x[i]) / (P(x[j]) * (x[i] - x[j]))
     # Rows of a differentiation matrix sum to zero: keeps constants exactly.
     np.fill_diagonal(D, -D.sum(axis=1))
-    return _tuple(0.5 * (x + 1.0)), _tuple(0.5 * w), tuple(_tuple(row) for row in 2.0 * D)
-
-
-def _tuple(a: Any) -> tuple[float, ...]:
-    return tuple(float(x) for x in a)
+    return _frozen(0.5 * (x + 1.0), 0.5 * w, 2.0 * D)

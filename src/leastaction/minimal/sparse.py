@@ -55,7 +55,7 @@ def gravity_slope_transposed(C, g, k, T):
 @inline
 def poses_vary(rule, al):
     """Whether impulses at point al vary and matter to the residual."""
-    return (not is_nodal(rule)) or (al > 0 and al < len(rule[1]) - 1)
+    return (not is_nodal(rule)) or (al > 0 and al < rule[1].shape[0] - 1)
 
 
 @routine
@@ -65,8 +65,8 @@ def assemble(model, rule, pts, var, sparse, dt):
     depth, LU, D, pcol, prow, up, down, line = sparse
     nodes, gravity = model[0], model[2]
     w = rule[1]
-    Q = len(w)
-    s = len(rule[0]) - 1
+    Q = w.shape[0]
+    s = rule[0].shape[0] - 1
     g = load3(gravity)
     for al in range(Q):
         composites(nodes, pts, al)
@@ -108,7 +108,7 @@ def _weights(rule, pts, i, col, row, e, up, down, g, a, dt):
     """up: what row (k, a) weighs in z of an ancestor; down: f that column (k, a + 1) causes in an ancestor."""
     w = rule[1]
     mine = a if is_nodal(rule) else 0
-    for al in range(len(w)):
+    for al in range(w.shape[0]):
         C = load_inertia(pts[al, i].C)
         x = momentum(C, load6_at(row, 6 * al))
         if al == mine:
@@ -119,7 +119,7 @@ def _weights(rule, pts, i, col, row, e, up, down, g, a, dt):
     T = load6_at(col, pose_block(rule, moved))
     x = sub(load6_at(down, 6 * moved), coad(T, load6(pts[moved, i].mu)))
     store6_at(down, 6 * moved, x)
-    end = 6 * len(w)
+    end = 6 * w.shape[0]
     if poses_vary(rule, moved):
         C = load_inertia(pts[moved, i].C)
         x = sub(gravity_slope(C, g, w[moved] * dt, T), coad(T, load6(pts[moved, i].G)))
@@ -137,7 +137,7 @@ def _products(rule, weights, path, a, other, count, line, upwards):
 
     upwards: weights of row `other` on the variations z of columns a + 1; else f of column `other` + 1 on rows a.
     """
-    end = 6 * len(rule[1])
+    end = 6 * rule[1].shape[0]
     for c in range(count):
         line[c] = 0.0
     for o in range(end):

@@ -48,7 +48,7 @@ def put6(a, o, V):
 def pose_block(rule, al):
     """Offset of the pose variation of point al in z, and of the impulse variation in f."""
     if is_nodal(rule):
-        return 6 * (len(rule[1]) + al - 1)
+        return 6 * (rule[1].shape[0] + al - 1)
     return 6
 
 
@@ -65,7 +65,7 @@ def along(scr, al, n, nv, a, moved):
 def rate_vector(rule, Om, h, nv, al, chi, j, idt):
     """Change of the joint velocity (child's frame) at point al by coordinate j of control point chi."""
     if nv == 1:
-        return (rule[2][al][chi] * idt, 0.0, 0.0)
+        return (rule[2][al, chi] * idt, 0.0, 0.0)
     A = Om[al, h, chi]
     return (A[j], A[3 + j], A[6 + j])
 
@@ -86,7 +86,7 @@ def joint_variations(model, rule, work, var, dt):
     col, row, e, own = var[:4]
     nodes, dofs = model[0], model[1]
     w = rule[1]
-    s = len(rule[0]) - 1
+    s = rule[0].shape[0] - 1
     idt = 1.0 / dt
     for i in range(nodes.shape[0]):
         node = nodes[i]
@@ -94,7 +94,7 @@ def joint_variations(model, rule, work, var, dt):
         for j in range(nv):
             k = n + j
             for chi in range(s + 1):
-                for al in range(len(w)):
+                for al in range(w.shape[0]):
                     mine = (not is_nodal(rule)) or chi == al
                     V = along(scr, al, n, nv, rate_vector(rule, Om, h, nv, al, chi, j, idt), False)
                     T = ZERO6
@@ -122,19 +122,19 @@ def joint_variations(model, rule, work, var, dt):
 def _own_axis(rule, dof, own, dt):
     """Armature, damper and spring of a joint with one axis; own[rho, 0, gamma - 1]."""
     w, b = rule[1], rule[2]
-    s = len(rule[0]) - 1
+    s = rule[0].shape[0] - 1
     for rho in range(s):
         for ga in range(1, s + 1):
             x = 0.0
-            for al in range(len(w)):
-                x += w[al] * b[al][rho] * b[al][ga]
+            for al in range(w.shape[0]):
+                x += w[al] * b[al, rho] * b[al, ga]
             x *= dof.armature / dt
             if is_nodal(rule):
-                x -= w[rho] * dof.damping * b[rho][ga]
+                x -= w[rho] * dof.damping * b[rho, ga]
                 if rho == ga:
                     x -= w[rho] * dt * dof.stiffness
             else:
-                x -= 0.5 * dof.damping * b[0][ga] + 0.25 * dt * dof.stiffness
+                x -= 0.5 * dof.damping * b[0, ga] + 0.25 * dt * dof.stiffness
             own[rho, 0, ga - 1] = x
 
 
@@ -159,7 +159,7 @@ def _own_ball(model, rule, work, own, i, dt):
     w, b = rule[1], rule[2]
     node = nodes[i]
     n, h = node.iv, node.ball
-    s = len(rule[0]) - 1
+    s = rule[0].shape[0] - 1
     for rho in range(s):
         for ga in range(1, s + 1):
             for j in range(3):
@@ -167,7 +167,7 @@ def _own_ball(model, rule, work, own, i, dt):
                 for m in range(3):
                     k = unit3(m)
                     x = 0.0
-                    for al in range(len(w)):
+                    for al in range(w.shape[0]):
                         mu = load6(pts[al, i].mu)
                         wdt = w[al] * dt
                         mom, push = ball_vectors(dofs, scr, rate, force, al, n, mu, load6(pts[al, i].G), wdt)
@@ -204,24 +204,24 @@ def _chart_curvature(rule, balls, P, X, n, h, al, rho, ga, e, k, dt):
     turned = zero
     if rho > 0:
         if al == rho:
-            bent = axpy3(b[al][ga] * idt, ex.jr_slope(xi, c, e, k), bent)
+            bent = axpy3(b[al, ga] * idt, ex.jr_slope(xi, c, e, k), bent)
             if al == ga:
                 bent = add3(bent, ex.jr_curvature(xi, c, e, k, xid))
                 turned = ex.jr_slope(xi, c, k, e)
         if al == ga:
-            bent = axpy3(b[al][rho] * idt, ex.jr_slope(xi, c, k, e), bent)
+            bent = axpy3(b[al, rho] * idt, ex.jr_slope(xi, c, k, e), bent)
         return bent, turned
-    # Row 0: Om[al, 0] e = -(J_r slope along h_al) xi' - J_r sum_be b[al][be] h_be / dt, h_be = J_l^-1(xi^be) e.
+    # Row 0: Om[al, 0] e = -(J_r slope along h_al) xi' - J_r sum_be b[al, be] h_be / dt, h_be = J_l^-1(xi^be) e.
     point = balls[ga, h]
     dh = ex.jl_inverse_slope(load3(point.xi), ball_coefficients(point), k, e)
-    bent = scale3(-b[al][ga] * idt, ex.jr(xi, c, dh))
+    bent = scale3(-b[al, ga] * idt, ex.jr(xi, c, dh))
     if al > 0:
         mine = back_row(balls, h, al, e)
-        bent = axpy3(-b[al][ga] * idt, ex.jr_slope(xi, c, mine, k), bent)
+        bent = axpy3(-b[al, ga] * idt, ex.jr_slope(xi, c, mine, k), bent)
         if al == ga:
             total = zero
-            for be in range(1, len(b)):
-                total = axpy3(b[al][be] * idt, back_row(balls, h, be, e), total)
+            for be in range(1, b.shape[0]):
+                total = axpy3(b[al, be] * idt, back_row(balls, h, be, e), total)
             bent = sub3(bent, ex.jr_slope(xi, c, k, total))
             bent = sub3(bent, ex.jr_curvature(xi, c, k, mine, xid))
             bent = sub3(bent, ex.jr_slope(xi, c, dh, xid))

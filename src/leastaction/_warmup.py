@@ -1,0 +1,69 @@
+"""Compiling every kernel ahead of use, by running a tiny mechanism through all that the package offers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+__all__ = ["warmup"]
+
+
+def warmup(progress: Callable[[str, int, int], None] | None = None) -> None:
+    """Compile all kernels and keep them on disk; what is there already only loads.
+
+    Args:
+        progress: called with (what comes next, parts done, parts in all).
+    """
+    parts = _parts()
+    for k, (name, run) in enumerate(parts):
+        if progress is not None:
+            progress(name, k, len(parts))
+        run()
+    if progress is not None:
+        progress("done", len(parts), len(parts))
+
+
+def _parts() -> list[tuple[str, Callable[[], Any]]]:
+    """Name and work of each part, most used first. Kernels do not depend on the mechanism, so any will do."""
+    import leastaction as la
+    from leastaction.mechanism import MechanismBuilder
+
+    b = MechanismBuilder("tiny")
+    b.body("rod", mass=1.0, com=(0.0, 0.0, -0.5), inertia=0.1)
+    b.revolute("pivot", "world", "rod", axis="y")
+    robot = b.build()
+    explicit = (la.RungeKutta(order=4), la.SemiImplicitEuler(), la.Heun(), la.ExplicitEuler(), la.DOP853())
+    solvers = ("sparse", "recursive", "dense")
+    variational = [la.Galerkin(order=order, solver=solver) for order in (2, 4) for solver in solvers]
+    variational += [la.Midpoint(solver=solver) for solver in solvers]
+    parts: list[tuple[str, Callable[[], Any]]] = [("classical dynamics", lambda: _dynamics(robot))]
+    for integrator in (*explicit, *variational):
+        parts.append((_title(integrator), lambda i=integrator: _simulate(robot, i)))
+    return parts
+
+
+def _title(integrator: Any) -> str:
+    """Such as "Galerkin, order 4, sparse"."""
+    words = [type(integrator).__name__]
+    words += [f"order {integrator.order}"] if hasattr(integrator, "order") else []
+    words += [integrator.solver] if hasattr(integrator, "solver") else []
+    return ", ".join(words)
+
+
+def _dynamics(robot: Any) -> None:
+    from leastaction import dynamics
+
+    q = v = [0.1]
+    dynamics.body_twists(robot, q, v)
+    dynamics.inverse_dynamics(robot, q, v, v)
+    dynamics.forward_dynamics_derivatives(robot, q, v)
+    dynamics.passive_forces(robot, q, v)
+    dynamics.momentum(robot, q, v)
+
+
+def _simulate(robot: Any, integrator: Any) -> None:
+    import leastaction as la
+
+    run = la.simulate(robot, q=[0.1], v=[0.1], steps=2, integrator=integrator)
+    la.simulate(robot, q=[0.1], p=[0.1], steps=1, integrator=integrator, controller=lambda t, q, v: [0.0])
+    assert len(run.p) == len(run.v) == len(run.energy)  # these are kernels too

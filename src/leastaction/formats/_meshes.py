@@ -1,0 +1,80 @@
+"""Mesh files of URDF models, read through trimesh, which the extra `urdf` brings."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leastaction._extras import require
+from leastaction.errors import FormatError, MissingExtraError
+from leastaction.formats._files import Folder, Notes
+from leastaction.formats._xml import Element, parse_xml
+
+FORMATS = ("stl", "obj", "dae", "ply")
+
+Triangles = tuple[NDArray[np.float64], NDArray[np.int64]]
+
+
+class MeshFiles:
+    """Finds and reads mesh files once each; those it cannot have go to the notes."""
+
+    def __init__(self, folder: Folder, notes: Notes) -> None:
+        self.folder = folder
+        self.notes = notes
+        self._read: dict[Path, Triangles | None] = {}
+
+    def load(self, filename: str, element: Element) -> Triangles | None:
+        """Vertices [m], shape (n, 3), and faces, shape (m, 3), of a named file; None if skipped."""
+        path = self._find(filename, element)
+        if path is None:
+            self.notes.add("meshes that were not found", filename)
+            return None
+        if path not in self._read:
+            self._read[path] = self._triangles(path, filename)
+        return self._read[path]
+
+    def _find(self, filename: str, element: Element) -> Path | None:
+        scheme, separator, rest = filename.partition("://")
+        if not separator:
+            return self.folder.find(filename, element)
+        if scheme == "package":
+            return self.folder.package(rest, element)
+        return self.folder.find(rest, element) if scheme == "file" else None
+
+    def _triangles(self, path: Path, filename: str) -> Triangles | None:
+        kind = path.suffix[1:].lower()
+        if kind not in FORMATS:
+            self.notes.add(f"meshes in formats other than {', '.join(FORMATS)}", filename)
+            return None
+        try:
+            trimesh = require("trimesh", "urdf")
+        except MissingExtraError as error:
+            self.notes.add(f"meshes ({error})", filename)
+            return None
+        data = self.folder.read(path)
+        unit = 1.0
+        try:
+            if kind == "dae":
+                unit = _collada_unit(parse_xml(data, str(path)))
+            # A stream and no resolver: a mesh cannot make its reader open other files (materials, textures).
+            options = {"file_type": kind, "force": "mesh", "process": False, "skip_materials": True}
+            mesh = trimesh.load(io.BytesIO(data), **options)
+            vertices, faces = np.array(mesh.vertices, np.float64), np.array(mesh.faces, np.int64)
+            if len(faces) == 0:
+                raise ValueError("no triangles")
+        # Readers of foreign formats raise whatever they like; a picture is not worth losing the robot for.
+        except Exception as error:
+            reason = error if isinstance(error, FormatError) else f"{type(error).__name__}: {error}"
+            self.notes.add("meshes that could not be read", f"{filename} ({reason})")
+            return None
+        return unit * vertices, faces
+
+
+def _collada_unit(root: Element) -> float:
+    """Metres per unit of a COLLADA document. Its up axis is ignored, as ROS does."""
+    asset = root.find("asset")
+    unit = asset.find("unit") if asset else None
+    return unit.number("meter", 1.0) if unit else 1.0

@@ -1,0 +1,195 @@
+"""Bodies and joints of a compiled MuJoCo model."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from leastaction._extras import require
+from leastaction.formats._files import Notes
+from leastaction.mechanism import Inertia, MechanismBuilder, Pose, Primitive, joints
+from leastaction.mechanism.graph import WORLD
+
+FREE, BALL, SLIDE, HINGE = range(4)
+"""Values of mjtJoint."""
+
+
+def pose(position: Any, quaternion: Any) -> Pose:
+    """A pose from MuJoCo's arrays; its quaternions are scalar first, too."""
+    return Pose(position.tolist(), quaternion.tolist())
+
+
+def shift(position: Any) -> Pose:
+    """A translation."""
+    return Pose(position.tolist())
+
+
+class Names:
+    """Names of MuJoCo's objects, made up where there are none, never used twice."""
+
+    def __init__(self) -> None:
+        self.taken: set[str] = set()
+
+    def unique(self, name: str) -> str:
+        """`name`, or a variant of it that is still free."""
+        candidate, k = name, 2
+        while candidate in self.taken:
+            candidate, k = f"{name}_{k}", k + 1
+        self.taken.add(candidate)
+        return candidate
+
+
+class Bodies:
+    """Adds bodies and joints to a builder.
+
+    Attributes:
+        bodies: our name of each MuJoCo body; the first is the world.
+        coordinates: our coordinate name of each hinge or slide, by MuJoCo's joint number.
+        balls: our joint name of each ball, by MuJoCo's joint number.
+        joint_names: names in use for joints.
+    """
+
+    def __init__(self, model: Any, builder: MechanismBuilder, notes: Notes, composite: bool) -> None:
+        self.m = model
+        self.builder = builder
+        self.notes = notes
+        self.composite = composite
+        # Names that the file gives come first, made-up ones must avoid them.
+        body_names, self.joint_names = Names(), Names()
+        given = [model.body(i).name for i in range(model.nbody)]
+        body_names.taken.update(given)
+        self.body_names = body_names
+        self.bodies = [WORLD] + [given[i] or body_names.unique(f"body{i}") for i in range(1, model.nbody)]
+        self.joint_names.taken.update(model.joint(j).name for j in range(model.njnt))
+        self.coordinates: dict[int, str] = {}
+        self.balls: dict[int, str] = {}
+
+    def read(self) -> None:
+        """Add them all, and gravity."""
+        m = self.m
+        disabled = m.opt.disableflags & int(require("mujoco", "mjcf").mjtDisableBit.mjDSBL_GRAVITY)
+        self.builder.gravity = (0.0, 0.0, 0.0) if disabled else tuple(m.opt.gravity.tolist())
+        for medium in ("wind", "density", "viscosity"):
+            if np.any(getattr(m.opt, medium)):
+                self.notes.add("the surrounding medium", medium)
+        for i in range(1, m.nbody):
+            self._body(i)
+
+    def _body(self, i: int) -> None:
+        m, name = self.m, self.bodies[i]
+        inertia = Inertia(float(m.body_mass[i]), (0, 0, 0), m.body_inertia[i])
+        self.builder.body(name, inertia=inertia.moved(pose(m.body_ipos[i], m.body_iquat[i])))
+        if m.body_gravcomp[i]:
+            self.notes.add("gravity compensation of bodies", name)
+        if m.body_mocapid[i] >= 0:
+            self.notes.add("motion of mocap bodies", name)
+        parent = self.bodies[m.body_parentid[i]]
+        X = pose(m.body_pos[i], m.body_quat[i])
+        first = int(m.body_jntadr[i])
+        numbers = range(first, first + int(m.body_jntnum[i]))
+        if not numbers:
+            self.builder.fixed(self.joint_names.unique(f"{name}_fixed"), parent, name, placement=X)
+        elif len(numbers) > 1 and self.composite and self._share_anchor(numbers):
+            self._composite(numbers, parent, name, X)
+        else:
+            for j in numbers:
+                joint = self._joint_name(j, name)
+                last = j == numbers[-1]
+                child = name if last else self.builder.body(self.body_names.unique(f"{name}_{joint}"))
+                self._joint(j, joint, parent, child, X)
+                parent, X = child, Pose()
+
+    def _joint_name(self, j: int, body: str) -> str:
+        ending = "free" if self.m.jnt_type[j] == FREE else "joint"
+        return self.m.joint(j).name or self.joint_names.unique(f"{body}_{ending}")
+
+    # ------------------------------------------------------------------ joints
+
+    def _joint(self, j: int, name: str, parent: str, child: str, X: Pose) -> None:
+        """One MuJoCo joint. The body turns about the anchor by q - ref: X T(p) exp(a q) exp(-a ref) T(-p)."""
+        m = self.m
+        type_, anchor = m.jnt_type[j], m.jnt_pos[j]
+        primitive = self._primitive(j)
+        options = self._properties([j], name)
+        kind = {FREE: "free", BALL: "spherical", SLIDE: "prismatic", HINGE: "revolute"}[type_]
+        if type_ in (SLIDE, HINGE):
+            options["axis"] = primitive.axis
+            self.coordinates[j] = name
+        if type_ == BALL:
+            self.balls[j] = name
+        if type_ == FREE:
+            # Its coordinates are the pose in the world; where it starts is no part of the mechanism.
+            self.builder.joint(name, kind, parent, child, **options)
+            return
+        ref = float(m.qpos0[m.jnt_qposadr[j]]) if type_ in (SLIDE, HINGE) else 0.0
+        if type_ == SLIDE:
+            placement, back = X, shift(-ref * np.array(primitive.axis))
+        else:
+            turned_back = Pose.from_axis_angle(primitive.axis, -ref) if ref else Pose()
+            placement, back = X * shift(anchor), turned_back * shift(-anchor)
+        self.builder.joint(name, kind, parent, child, placement=placement, child_placement=back, **options)
+
+    def _primitive(self, j: int) -> Primitive:
+        type_, axis = self.m.jnt_type[j], tuple(self.m.jnt_axis[j].tolist())
+        if type_ == FREE:
+            return joints.free()
+        if type_ == BALL:
+            return joints.spherical()
+        return joints.prismatic(axis) if type_ == SLIDE else joints.revolute(axis)
+
+    def _share_anchor(self, numbers: range) -> bool:
+        """Whether a body's joints are one product of primitives: all turn about one point, none has a ref."""
+        m = self.m
+        anchors = [m.jnt_pos[j] for j in numbers if m.jnt_type[j] != SLIDE]
+        refs = [m.qpos0[m.jnt_qposadr[j]] for j in numbers if m.jnt_type[j] in (SLIDE, HINGE)]
+        return not np.any(refs) and all(np.array_equal(anchor, anchors[0]) for anchor in anchors)
+
+    def _composite(self, numbers: range, parent: str, body: str, X: Pose) -> None:
+        m = self.m
+        name = self.joint_names.unique(body)
+        anchor = next((m.jnt_pos[j] for j in numbers if m.jnt_type[j] != SLIDE), np.zeros(3))
+        parts = [self._primitive(j) for j in numbers]
+        properties = self._properties(numbers, name)
+        poses = {"placement": X * shift(anchor), "child_placement": shift(-anchor)}
+        self.builder.joint(name, "composite", parent, body, parts=parts, **poses, **properties)
+        slides = turns = 0
+        for j in numbers:
+            if m.jnt_type[j] == SLIDE:
+                slides += 1
+                self.coordinates[j] = f"{name}.slide{slides}"
+            elif m.jnt_type[j] == HINGE:
+                turns += 1
+                self.coordinates[j] = f"{name}.turn{turns}"
+            else:
+                self.balls[j] = name
+
+    def _properties(self, numbers: Sequence[int], name: str) -> dict[str, Any]:
+        """Limits and dynamics of joints in a row, one entry per degree of freedom."""
+        m = self.m
+        names = ("lower", "upper", "effort_limit", "stiffness", "damping", "friction", "armature")
+        values: dict[str, list[float]] = {key: [] for key in (*names, "rest")}
+        for j in numbers:
+            nv = {FREE: 6, BALL: 3}.get(int(m.jnt_type[j]), 1)
+            nq = {FREE: 7, BALL: 4}.get(int(m.jnt_type[j]), 1)
+            v, q = m.jnt_dofadr[j], m.jnt_qposadr[j]
+            low, high = m.jnt_range[j] if m.jnt_limited[j] else (-np.inf, np.inf)
+            if nv > 1 and m.jnt_limited[j]:
+                self.notes.add("limits of ball joints", name)
+                low, high = -np.inf, np.inf
+            effort = float(np.abs(m.jnt_actfrcrange[j]).max()) if m.jnt_actfrclimited[j] else np.inf
+            stiffness = float(m.jnt_stiffness[j])
+            for key, value in zip(names[:4], (low, high, effort, stiffness), strict=True):
+                values[key] += [float(value)] * nv
+            # MuJoCo has the same value for all axes of a joint, so their order does not matter.
+            values["damping"] += m.dof_damping[v : v + nv].tolist()
+            values["friction"] += m.dof_frictionloss[v : v + nv].tolist()
+            values["armature"] += m.dof_armature[v : v + nv].tolist()
+            values["rest"] += m.qpos_spring[q : q + nq].tolist()
+            for array, index in (("jnt_stiffnesspoly", j), ("dof_dampingpoly", v)):
+                if np.any(getattr(m, array, np.zeros((index + 1, 1)))[index]):
+                    self.notes.add("nonlinear stiffness and damping of joints", name)
+        if not any(values["stiffness"]):
+            del values["rest"]
+        return values

@@ -1,0 +1,119 @@
+"""Shapes and contact points from the geoms of a compiled MuJoCo model."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from leastaction.formats._files import Notes
+from leastaction.formats._mjcf_bodies import Bodies, Names, pose
+from leastaction.mechanism import (
+    Box,
+    Capsule,
+    Cylinder,
+    HeightField,
+    MechanismBuilder,
+    Mesh,
+    Plane,
+    Pose,
+    Shape,
+    Sphere,
+)
+
+PLANE, HFIELD, SPHERE, CAPSULE, ELLIPSOID, CYLINDER, BOX, MESH = range(8)
+"""Values of mjtGeom."""
+HIDDEN_GROUP = 3
+"""First geom group that MuJoCo's viewer does not show."""
+
+
+class Geoms:
+    """Adds shapes and contact points to a builder."""
+
+    def __init__(
+        self,
+        model: Any,
+        builder: MechanismBuilder,
+        notes: Notes,
+        bodies: Bodies,
+        *,
+        meshes: bool,
+        contacts: bool,
+    ) -> None:
+        self.m = model
+        self.builder = builder
+        self.notes = notes
+        self.bodies = bodies
+        self.meshes = meshes
+        self.contacts = contacts
+        self.contact_names = Names()
+
+    def read(self) -> None:
+        """Add them all."""
+        for g in range(self.m.ngeom):
+            body, shape = self.bodies.bodies[self.m.geom_bodyid[g]], self._shape(g)
+            if shape is None:
+                continue
+            self.builder.add_shape(body, shape)
+            # Bodies that never move touch nothing by themselves.
+            if self.contacts and shape.collision and self.m.body_weldid[self.m.geom_bodyid[g]] != 0:
+                self._contacts(g, body, shape)
+
+    def _shape(self, g: int) -> Shape | None:
+        m = self.m
+        type_, size = int(m.geom_type[g]), m.geom_size[g].tolist()
+        rgba = m.geom_rgba[g]
+        if m.geom_matid[g] >= 0 and rgba.tolist() == [0.5, 0.5, 0.5, 1.0]:
+            rgba = m.mat_rgba[m.geom_matid[g]]
+        common: dict[str, Any] = {
+            "pose": pose(m.geom_pos[g], m.geom_quat[g]),
+            "name": m.geom(g).name,
+            "color": tuple(rgba.tolist()),
+            "collision": bool(m.geom_contype[g] or m.geom_conaffinity[g]),
+            "visual": bool(m.geom_group[g] < HIDDEN_GROUP and rgba[3]),
+        }
+        if type_ == PLANE:
+            return Plane(**common)
+        if type_ == SPHERE:
+            return Sphere(size[0], **common)
+        if type_ == CAPSULE:
+            return Capsule(size[0], 2.0 * size[1], **common)
+        if type_ == CYLINDER:
+            return Cylinder(size[0], 2.0 * size[1], **common)
+        if type_ == BOX:
+            return Box(tuple(2.0 * x for x in size), **common)
+        if type_ == MESH:
+            return self._mesh(int(m.geom_dataid[g]), common) if self.meshes else None
+        if type_ == HFIELD:
+            return self._height_field(int(m.geom_dataid[g]), common)
+        what = "ellipsoid geoms" if type_ == ELLIPSOID else "geoms of other types"
+        self.notes.add(what, common["name"] or f"geom {g}")
+        return None
+
+    def _mesh(self, k: int, common: dict[str, Any]) -> Mesh:
+        m = self.m
+        vertices = m.mesh_vert[m.mesh_vertadr[k] : m.mesh_vertadr[k] + m.mesh_vertnum[k]]
+        faces = m.mesh_face[m.mesh_faceadr[k] : m.mesh_faceadr[k] + m.mesh_facenum[k]]
+        return Mesh(vertices, faces, m.mesh(k).name, **common)
+
+    def _height_field(self, k: int, common: dict[str, Any]) -> HeightField | None:
+        m = self.m
+        rows, columns = int(m.hfield_nrow[k]), int(m.hfield_ncol[k])
+        half_x, half_y, top, _ = m.hfield_size[k].tolist()
+        data = m.hfield_data[m.hfield_adr[k] : m.hfield_adr[k] + rows * columns].reshape(rows, columns)
+        spacing = 2.0 * half_x / (columns - 1), 2.0 * half_y / (rows - 1)
+        if abs(spacing[0] - spacing[1]) > 1e-9 * spacing[0]:
+            self.notes.add("height fields whose grid is not square", common["name"] or m.hfield(k).name)
+            return None
+        return HeightField(top * data.T.astype(float), spacing[0], **common)
+
+    def _contacts(self, g: int, body: str, shape: Shape) -> None:
+        """Balls that touch as the geom does: one for a sphere, one at each end of a capsule."""
+        if isinstance(shape, Sphere):
+            ends = [Pose()]
+        elif isinstance(shape, Capsule):
+            ends = [Pose((0, 0, -0.5 * shape.length)), Pose((0, 0, 0.5 * shape.length))]
+        else:
+            return
+        for end in ends:
+            name = self.contact_names.unique(shape.name or f"{body}_contact")
+            point, radius = (shape.pose * end).position, shape.radius
+            self.builder.contact(name, body, point, radius=radius, friction=float(self.m.geom_friction[g, 0]))

@@ -1,0 +1,39 @@
+"""`load`: a robot from a file, whatever its format."""
+
+from __future__ import annotations
+
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from leastaction.errors import FormatError
+from leastaction.formats._xml import MAX_BYTES, read_xml
+from leastaction.formats.mjcf_reader import load_mjcf
+from leastaction.formats.urdf_reader import load_urdf
+from leastaction.mechanism import Mechanism
+
+_READERS = {"robot": load_urdf, "mujoco": load_mjcf}
+_XML_SUFFIXES = (".urdf", ".xml", ".mjcf", ".sdf", ".world", ".xacro")
+_OTHERS = {"sdf": "an SDFormat model", "redmax": "a DiffRedMax scene", "COLLADA": "a mesh"}
+
+
+def load(path: str | PathLike[str], **options: Any) -> Mechanism:
+    """Read a robot from a URDF or MJCF file; the root element of the file decides which it is.
+
+    Args:
+        path: of the file; `.urdf`, or `.xml` with the root element `<robot>` (URDF) or `<mujoco>` (MJCF).
+        **options: those of `load_urdf` or `load_mjcf`; strict, merge_fixed, allow_outside and max_bytes suit
+            both.
+
+    Raises:
+        FormatError: the file cannot be read; names the file, the line and the element.
+    """
+    path = Path(path)
+    if path.suffix.lower() not in _XML_SUFFIXES:
+        raise FormatError(f"unknown extension {path.suffix!r}; expected .urdf, or .xml for MJCF", file=path)
+    root = read_xml(path, options.get("max_bytes", MAX_BYTES))
+    if root.tag not in _READERS:
+        what = _OTHERS.get(root.tag, "an unknown format")
+        wanted = "expected URDF (<robot>) or MJCF (<mujoco>)"
+        raise root.error(f"this is {what} (root element <{root.tag}>); {wanted}")
+    return _READERS[root.tag](path, **options)

@@ -1,0 +1,110 @@
+"""Reading MJCF through MuJoCo's own compiler, which the extra `mjcf` brings.
+
+The compiler resolves defaults, frames, angles and inertias from geoms; the mechanism is made from the arrays
+of the compiled model. Coordinates are MuJoCo's: q equals `qpos`, `ref` included. Velocities differ on free
+joints alone: `qvel` is (linear in the world, angular in the body), v is the twist (angular, linear) in the
+body.
+
+- Each MuJoCo joint is one joint. Where a body has several, massless bodies `<body>_<joint>` come between
+  them, or one composite joint takes their place on request.
+- `connect` becomes a spherical loop joint, `weld` a fixed one, `joint` a coupling; all hold exactly, MuJoCo's
+  softness (solref, solimp) is not taken over.
+- Geoms become shapes, those that collide and are spheres or capsules also contact points.
+- Motors drive joints or bodies. Servos keep their gear and force limits, their control becomes the force
+  itself.
+- Tendons that are springs through sites become cables.
+
+What has no counterpart is left out with one warning. Not read: sensors, keyframes, contact excludes, cameras.
+"""
+
+from __future__ import annotations
+
+import re
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from leastaction._extras import require
+from leastaction.errors import FormatError, MechanismError
+from leastaction.formats._files import Folder, Notes
+from leastaction.formats._mjcf_bodies import Bodies
+from leastaction.formats._mjcf_elements import Elements
+from leastaction.formats._mjcf_geoms import Geoms
+from leastaction.formats._mjcf_source import prepare
+from leastaction.formats._xml import MAX_BYTES, Element, write_xml
+from leastaction.formats.merge import merge_fixed_bodies
+from leastaction.mechanism import Mechanism, MechanismBuilder
+
+
+def load_mjcf(
+    path: str | PathLike[str],
+    *,
+    composite: bool = False,
+    contacts: bool = True,
+    merge_fixed: bool = False,
+    strict: bool = True,
+    meshes: bool = True,
+    allow_outside: bool = False,
+    max_bytes: int = MAX_BYTES,
+) -> Mechanism:
+    """Read an MJCF file.
+
+    Args:
+        path: of the file.
+        composite: join the joints of a body into one composite joint where they share their anchor, instead
+            of putting massless bodies between them; the joint is then called like the body.
+        contacts: make contact points of the spheres and capsules that collide.
+        merge_fixed: make one body of each group of bodies that are fixed to each other.
+        strict: refuse inertias that no real body has, and meshes that are missing but would give a body its
+            mass; False keeps or leaves them out with a warning.
+        meshes: keep meshes as shapes. Mesh files that are missing are left out with one warning.
+        allow_outside: let the file name includes and meshes outside its folder.
+        max_bytes: limit of the size of each file.
+
+    Raises:
+        FormatError: naming the file, the line and the element.
+    """
+    path = Path(path)
+    notes = Notes(path)
+    root, assets = prepare(path, Folder.of(path, allow_outside, max_bytes), notes, strict)
+    model = _compile(root, assets)
+    builder = MechanismBuilder(root.get("model") or path.stem, strict=strict)
+    try:
+        bodies = Bodies(model, builder, notes, composite)
+        bodies.read()
+        Geoms(model, builder, notes, bodies, meshes=meshes, contacts=contacts).read()
+        Elements(model, builder, notes, bodies).read()
+        robot = builder.build()
+    except MechanismError as error:
+        raise _located(error, root) from None
+    notes.warn()
+    return merge_fixed_bodies(robot) if merge_fixed else robot
+
+
+def _compile(root: Element, assets: dict[str, bytes]) -> Any:
+    """MuJoCo's model of a document; its complaints are translated back to the lines of the files."""
+    mujoco = require("mujoco", "mjcf")
+    text, owners = write_xml(root)
+    try:
+        return mujoco.MjModel.from_xml_string(text, assets)
+    except ValueError as error:
+        message = " ".join(str(error).split())
+        place = re.search(r",? ?(Element (name )?'[^']*',( id \d+,)? )?[Ll]ine (number=)?(\d+)", message)
+        owner = root
+        if place and 0 < int(place[5]) <= len(owners):
+            owner, message = owners[int(place[5]) - 1], message.replace(place[0], "").strip(" ,")
+        else:
+            # Without a line, the last element whose name is quoted: the second one of a repeated name.
+            names = set(re.findall("'([^']+)'", message))
+            owner = [root, *(e for e in root.walk() if e.get("name") in names)][-1]
+        raise owner.error(f"MuJoCo refuses the model: {message}") from None
+
+
+def _located(error: MechanismError, root: Element) -> FormatError:
+    """A complaint about the mechanism at the line of the body or joint that it names."""
+    match = re.match(r"(body|joint) '(.*?)': ", str(error))
+    if match:
+        for element in root.walk():
+            if element.tag in (match[1], "freejoint") and element.get("name") == match[2]:
+                return element.error(str(error)[match.end() :])
+    return root.error(str(error))

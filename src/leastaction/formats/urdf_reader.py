@@ -1,0 +1,345 @@
+"""Reading URDF.
+
+The elements are read here, straight from the XML tree of `_xml`, so that a robot needs no extra package and
+every complaint names its line. The readers of others reject common dialects (limits without effort, capsules,
+`<loop_joint>`) or follow a file's references on their own; trimesh, which the extra `urdf` brings with
+yourdfpy, reads the meshes.
+
+Understood beyond the standard:
+
+- `<loop_joint name type>` with `<link1 link xyz rpy>`, `<link2 link xyz rpy>` (the joint's frame in each
+  link) and `<axis>`: a joint that closes a loop (Bruedigam's ConstrainedDynamics.jl, Dojo.jl);
+- joint types `ball` (spherical) and `planaraxis` (planar) of the same authors;
+- `<capsule radius length>`, as Drake and Dojo write it;
+- `<dynamics>` with `spring_stiffness`, `spring_reference` (SDFormat's names) and `armature` (MuJoCo's);
+  properties of joints with several axes as one number for all, or one for each;
+- revolute joints without `<limit>` or without lower and upper: unlimited; the old `<joint_properties>`.
+
+Ignored: transmissions, Gazebo and ROS elements, safety controllers, collision filters, textures.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from leastaction.errors import FormatError, MechanismError
+from leastaction.formats._files import Folder, Notes
+from leastaction.formats._meshes import MeshFiles
+from leastaction.formats._urdf_shapes import ShapeReader, pose_of
+from leastaction.formats._xml import MAX_BYTES, Element, read_xml
+from leastaction.formats.merge import merge_fixed_bodies
+from leastaction.mechanism import Inertia, Mechanism, MechanismBuilder
+from leastaction.mechanism.graph import WORLD
+from leastaction.mechanism.joints import primitives_of
+from leastaction.mechanism.mechanism import suggestion
+
+KINDS = {
+    "fixed": "fixed",
+    "revolute": "revolute",
+    "continuous": "revolute",
+    "prismatic": "prismatic",
+    "planar": "planar",
+    "floating": "free",
+    "ball": "spherical",
+    "planaraxis": "planar",
+}
+"""Joint types of URDF files and our kinds."""
+
+
+def load_urdf(
+    path: str | PathLike[str],
+    *,
+    floating_base: bool = False,
+    merge_fixed: bool = False,
+    strict: bool = True,
+    meshes: bool = True,
+    allow_outside: bool = False,
+    max_bytes: int = MAX_BYTES,
+) -> Mechanism:
+    """Read a URDF file.
+
+    The root link is welded to the world by a joint called `<root>_fixed`, or flies on one called
+    `<root>_free`; a root link called "world" is the world itself. Joints keep the order of the file, depth
+    first.
+
+    Args:
+        path: of the file.
+        floating_base: let the root link fly.
+        merge_fixed: make one body of each group of bodies that fixed joints hold together.
+        strict: refuse inertias that no real body has; False keeps them with a warning.
+        meshes: read mesh files; those that are missing or cannot be read are left out with one warning.
+        allow_outside: let the file name meshes outside its folder.
+        max_bytes: limit of the size of each file.
+
+    Raises:
+        FormatError: naming the file, the line and the element.
+    """
+    path = Path(path)
+    root = read_xml(path, max_bytes)
+    if root.tag != "robot":
+        raise root.error("a URDF file has the root element <robot>")
+    notes = Notes(path)
+    files = MeshFiles(Folder.of(path, allow_outside, max_bytes), notes) if meshes else None
+    robot = _Reader(root, files, notes, strict, floating_base).read()
+    notes.warn()
+    return merge_fixed_bodies(robot) if merge_fixed else robot
+
+
+@contextmanager
+def _at(element: Element) -> Iterator[None]:
+    """Turns a `MechanismError` into a `FormatError` at `element`."""
+    try:
+        yield
+    except MechanismError as error:
+        # The error names the joint or body itself; the label does so too.
+        message = re.sub(r"^(joint|body|coupling) '.*?': ", "", str(error))
+        raise element.error(message) from None
+
+
+class _Reader:
+    def __init__(
+        self, root: Element, meshes: MeshFiles | None, notes: Notes, strict: bool, floating_base: bool
+    ) -> None:
+        _refuse_xacro(root)
+        self.root = root
+        self.notes = notes
+        self.floating_base = floating_base
+        self.shapes = ShapeReader(root, meshes, notes)
+        self.links = _by_name(root.all("link"))
+        self.joints = _by_name([*root.all("joint"), *root.all("loop_joint")])
+        self.builder = MechanismBuilder(root.get("name") or notes.file.stem, strict=strict)
+
+    def read(self) -> Mechanism:
+        base, order = self._tree()
+        for name, link in self.links.items():
+            self._link(name, link)
+        self._base(base)
+        for joint in order:
+            self._joint(joint)
+        for loop in self.root.all("loop_joint"):
+            self._loop(loop)
+        for joint in order:
+            self._mimic(joint)
+        try:
+            return self.builder.build()
+        except MechanismError as error:
+            raise self._located(error) from None
+
+    def _tree(self) -> tuple[str, list[Element]]:
+        """The root link's name and the joints, depth first from it."""
+        carrier: dict[str, Element] = {}
+        children: dict[str, list[Element]] = {}
+        for joint in self.root.all("joint"):
+            parent, child = self._end(joint, "parent"), self._end(joint, "child")
+            if child in carrier:
+                first = carrier[child]
+                which = f"link {child!r} already hangs on {first.label} (line {first.line})"
+                raise joint.error(f"{which}; close the loop with a <loop_joint>")
+            carrier[child] = joint
+            children.setdefault(parent, []).append(joint)
+        roots = [name for name in self.links if name not in carrier]
+        if not self.links:
+            raise self.root.error("has no <link>")
+        if not roots:
+            raise self.root.error("has no root: every link is the child of a joint, so they form a cycle")
+        if len(roots) > 1:
+            link, other = self.links[roots[1]], self.links[roots[0]]
+            which = f"no joint carries it, nor {other.label} (line {other.line})"
+            raise link.error(f"{which}; a robot has one root link")
+        order: list[Element] = []
+        stack = list(reversed(children.get(roots[0], [])))
+        while stack:
+            joint = stack.pop()
+            order.append(joint)
+            stack.extend(reversed(children.get(self._end(joint, "child"), [])))
+        if len(order) < len(carrier):
+            reached = {id(joint) for joint in order}
+            lost = next(joint for joint in carrier.values() if id(joint) not in reached)
+            raise lost.error(f"is part of a cycle that does not hang on the root link {roots[0]!r}")
+        return roots[0], order
+
+    def _end(self, joint: Element, role: str) -> str:
+        """Name of the link that `<parent>`, `<child>`, `<link1>` or `<link2>` of a joint means."""
+        end = joint.find(role)
+        if end is None:
+            raise joint.error(f"has no <{role}>")
+        name = end.required("link")
+        if name not in self.links and not (name == WORLD and joint.tag == "loop_joint"):
+            raise end.error(f"{role} link {name!r} does not exist{suggestion(name, self.links)}")
+        return name
+
+    def _link(self, name: str, link: Element) -> None:
+        shapes = self.shapes.read(link)
+        inertial = link.find("inertial")
+        with _at(link):
+            if name == WORLD:
+                for shape in shapes:
+                    self.builder.add_shape(WORLD, shape)
+            else:
+                self.builder.body(name, inertia=_inertia(inertial), shapes=shapes)
+
+    def _base(self, name: str) -> None:
+        if WORLD in self.links and name != WORLD:
+            raise self.links[WORLD].error("only the root link may be called 'world'")
+        if name == WORLD:
+            if self.floating_base:
+                raise self.links[name].error("the root link is the world, so it cannot float")
+            return
+        joint = f"{name}_free" if self.floating_base else f"{name}_fixed"
+        while joint in self.joints:
+            joint += "_"
+        self.builder.joint(joint, "free" if self.floating_base else "fixed", WORLD, name)
+
+    def _joint(self, joint: Element) -> None:
+        with _at(joint):
+            self.builder.joint(
+                joint.required("name"),
+                parent=self._end(joint, "parent"),
+                child=self._end(joint, "child"),
+                placement=pose_of(joint.find("origin")),
+                **_motion(joint),
+            )
+
+    def _loop(self, loop: Element) -> None:
+        ends = [(self._end(loop, role), pose_of(loop.find(role))) for role in ("link1", "link2")]
+        if ends[1][0] == WORLD:
+            raise loop.error("link2 must not be the world; swap link1 and link2")
+        with _at(loop):
+            self.builder.joint(
+                loop.required("name"),
+                parent=ends[0][0],
+                child=ends[1][0],
+                placement=ends[0][1],
+                child_placement=ends[1][1].inverse(),
+                loop=True,
+                **_motion(loop),
+            )
+
+    def _mimic(self, joint: Element) -> None:
+        mimic = joint.find("mimic")
+        if mimic is None:
+            return
+        follower, leader = joint.required("name"), mimic.required("joint")
+        if leader not in self.joints:
+            hint = suggestion(leader, self.joints)
+            raise mimic.error(f"mimics joint {leader!r}, which does not exist{hint}")
+        if joint.get("type") == "fixed":
+            self.notes.add("mimics of fixed joints", follower)
+            return
+        for name in (follower, leader):
+            if self.joints[name].get("type") not in ("revolute", "continuous", "prismatic"):
+                kind = self.joints[name].get("type")
+                raise mimic.error(f"{name!r} is {kind}; only joints with one axis can mimic")
+        with _at(joint):
+            self.builder.coupling(
+                mimic.get("name") or f"{follower}_mimic",
+                follower,
+                leader,
+                ratio=mimic.number("multiplier", 1.0),
+                offset=mimic.number("offset", 0.0),
+            )
+
+    def _located(self, error: MechanismError) -> FormatError:
+        """What `build()` complains about, at the line of the link or joint that it names."""
+        match = re.match(r"(body|joint|coupling) '(.*?)': ", str(error))
+        if match:
+            table = self.links if match[1] == "body" else self.joints
+            element = table.get(match[2]) or table.get(match[2].removesuffix("_mimic"))
+            if element is not None:
+                return element.error(str(error)[match.end() :])
+        return self.root.error(str(error))
+
+
+def _by_name(elements: list[Element]) -> dict[str, Element]:
+    table: dict[str, Element] = {}
+    for element in elements:
+        name = element.required("name")
+        if name in table:
+            raise element.error(f"this name is used twice, first in line {table[name].line}")
+        table[name] = element
+    return table
+
+
+def _refuse_xacro(root: Element) -> None:
+    for element in root.children:
+        if element.tag.startswith("xacro:"):
+            raise element.error("this is a xacro macro; run `xacro` on the file first and load its output")
+
+
+def _inertia(inertial: Element | None) -> Inertia:
+    if inertial is None:
+        return Inertia()
+    mass, moments = inertial.find("mass"), inertial.find("inertia")
+    if mass is None or moments is None:
+        raise inertial.error("needs <mass> and <inertia>")
+    names = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
+    values: Any = [moments.number(name, None if name[1] == name[2] else 0.0) for name in names]
+    about_com = Inertia(mass.number("value"), (0, 0, 0), values)
+    return about_com.moved(pose_of(inertial.find("origin")))
+
+
+def _motion(joint: Element) -> dict[str, Any]:
+    """Kind, axis and properties of a joint, as `MechanismBuilder.joint` takes them."""
+    type_ = joint.required("type")
+    if type_ not in KINDS:
+        raise joint.error(f"unknown joint type {type_!r}; known types: {', '.join(KINDS)}")
+    kind = KINDS[type_]
+    options: dict[str, Any] = {"kind": kind}
+    if kind in ("revolute", "prismatic", "planar"):
+        options["axis"] = _axis(joint)
+    primitives = primitives_of(kind, options.get("axis"))
+    nq, nv = sum(p.nq for p in primitives), sum(p.nv for p in primitives)
+    options.update(_limits(joint, type_, nv))
+    dynamics = joint.find("dynamics", "joint_properties")
+    if dynamics is not None and nv:
+        for name in ("damping", "friction", "armature"):
+            options[name] = _per_dof(dynamics, name, nv, 0.0)
+        options["stiffness"] = _per_dof(dynamics, "spring_stiffness", nv, 0.0)
+        if dynamics.get("spring_reference") is not None:
+            options["rest"] = _per_dof(dynamics, "spring_reference", nq, 0.0)
+    return options
+
+
+def _axis(joint: Element) -> tuple[float, ...]:
+    element = joint.find("axis")
+    axis = (1.0, 0.0, 0.0) if element is None else element.vector("xyz", (1.0, 0.0, 0.0))
+    norm = math.sqrt(sum(x * x for x in axis))
+    if norm == 0.0:
+        raise (element or joint).error("the axis must not be zero")
+    # Axes that are unit up to rounding stay as they are written.
+    return axis if abs(norm - 1.0) < 1e-15 else tuple(float(x) for x in np.array(axis) / norm)
+
+
+def _limits(joint: Element, type_: str, nv: int) -> dict[str, Any]:
+    limit = joint.find("limit")
+    if limit is None or nv == 0:
+        return {}
+    limits = {
+        "velocity_limit": _per_dof(limit, "velocity", nv, math.inf),
+        "effort_limit": _per_dof(limit, "effort", nv, math.inf),
+    }
+    lower, upper = limit.numbers("lower", infinite=True), limit.numbers("upper", infinite=True)
+    bounded = type_ not in ("continuous", "floating") and (lower or upper)
+    # For planar and ball joints one number says nothing useful, files that have it mean no limit.
+    if bounded and (nv == 1 or len(lower or upper or ()) == nv):
+        limits["lower"] = _per_dof(limit, "lower", nv, 0.0)
+        limits["upper"] = _per_dof(limit, "upper", nv, 0.0)
+    return limits
+
+
+def _per_dof(element: Element, name: str, count: int, default: float) -> tuple[float, ...]:
+    """An attribute for each of `count` axes; one number serves them all."""
+    values = element.numbers(name, infinite=True)
+    if values is None:
+        return (default,) * count
+    if len(values) not in (1, count):
+        raise element.error(f"attribute {name}: expected 1 or {count} numbers, got {len(values)}")
+    return values * count if len(values) == 1 else values

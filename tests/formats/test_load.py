@@ -1,0 +1,64 @@
+"""`load` tells formats apart by the root element, and names what it cannot read."""
+
+import pytest
+
+import leastaction as la
+from leastaction.formats import load, load_mjcf, load_urdf
+from tests.formats.models import arm, mjcf, write
+
+BALL = '<body name="ball"><freejoint/><geom size="0.1"/></body>'
+
+
+@pytest.mark.parametrize("name", ["robot.urdf", "robot.xml", "robot.URDF"])
+def test_a_robot_element_is_urdf_whatever_the_extension(tmp_path, name):
+    assert load(write(tmp_path, arm(), name)) == load_urdf(tmp_path / name)
+
+
+def test_a_mujoco_element_is_mjcf(tmp_path):
+    path = write(tmp_path, mjcf(BALL), "scene.xml")
+    assert load(path) == load_mjcf(path)
+    assert load(str(path)).joint_names == ("ball_free",)
+
+
+def test_load_is_at_the_front_door():
+    assert la.load is load
+
+
+@pytest.mark.parametrize(
+    ("name", "root", "what"),
+    [
+        ("model.sdf", "sdf", "SDFormat"),
+        ("scene.xml", "redmax", "DiffRedMax"),
+        ("thing.xml", "html", "unknown format"),
+    ],
+)
+def test_other_formats_are_refused_by_name_root_and_line(tmp_path, name, root, what):
+    path = write(tmp_path, f'<?xml version="1.0"?>\n<!-- a comment -->\n<{root}/>', name)
+    with pytest.raises(la.FormatError, match=f"{what}.*<{root}>") as error:
+        load(path)
+    assert (error.value.file, error.value.line) == (str(path), 3)
+
+
+def test_unknown_extensions_are_refused_unread(tmp_path):
+    with pytest.raises(la.FormatError, match=r"unknown extension '.usd'"):
+        load(tmp_path / "robot.usd")
+
+
+def test_options_reach_the_reader(tmp_path):
+    assert load(write(tmp_path, arm()), floating_base=True).nq == 8
+    with pytest.raises(TypeError, match="floating_base"):
+        load(write(tmp_path, mjcf(BALL), "scene.xml"), floating_base=True)
+
+
+@pytest.mark.parametrize(("reader", "text"), [(load_urdf, mjcf(BALL)), (load_mjcf, arm())])
+def test_readers_refuse_the_other_format(tmp_path, reader, text):
+    with pytest.raises(la.FormatError, match="root element"):
+        reader(write(tmp_path, text))
+
+
+def test_missing_files_and_folders_are_format_errors(tmp_path):
+    with pytest.raises(la.FormatError, match="no such file"):
+        load(tmp_path / "none.urdf")
+    (tmp_path / "folder.urdf").mkdir()
+    with pytest.raises(la.FormatError, match="not a file"):
+        load(tmp_path / "folder.urdf")

@@ -1,0 +1,295 @@
+"""What each element of a URDF file means."""
+
+import math
+
+import numpy as np
+import pytest
+
+import leastaction as la
+from leastaction.formats import load_urdf
+from leastaction.mechanism import Box, Capsule, Coupling, Cylinder, Inertia, Pose, Sphere
+from tests.formats.models import arm, joint, link, urdf, write
+
+
+def read(tmp_path, text, **options):
+    return load_urdf(write(tmp_path, text), **options)
+
+
+@pytest.mark.parametrize(
+    ("kind", "ours", "nq", "nv"),
+    [
+        ("fixed", "fixed", 0, 0),
+        ("revolute", "revolute", 1, 1),
+        ("continuous", "revolute", 1, 1),
+        ("prismatic", "prismatic", 1, 1),
+        ("planar", "planar", 3, 3),
+        ("floating", "free", 7, 6),
+        ("ball", "spherical", 4, 3),
+        ("planaraxis", "planar", 3, 3),
+    ],
+)
+def test_joint_types(tmp_path, kind, ours, nq, nv):
+    robot = read(tmp_path, arm(kind=kind))
+    hinge = robot.joint("hinge")
+    assert (hinge.kind, hinge.nq, hinge.nv, hinge.parent, hinge.child) == (ours, nq, nv, "base", "tip")
+
+
+def test_the_joint_turns_about_its_axis_at_its_origin(tmp_path):
+    """X_base_tip(q) = origin * rotation(axis, q), with the axis in the joint's frame."""
+    inside = '<origin xyz="1 2 3" rpy="0.1 0.2 0.3"/><axis xyz="0 1 0"/>'
+    robot = read(tmp_path, arm(inside))
+    expected = Pose.from_rpy((1, 2, 3), (0.1, 0.2, 0.3)) * Pose.from_axis_angle("y", 0.7)
+    pose = la.dynamics.body_poses(robot, [0.7])[robot.body_index("tip")]
+    np.testing.assert_allclose(pose, expected.matrix, atol=1e-15)
+
+
+def test_the_default_axis_is_x_and_axes_are_normalised(tmp_path):
+    assert read(tmp_path, arm()).joint("hinge").primitives[0].axis == (1.0, 0.0, 0.0)
+    axis = read(tmp_path, arm('<axis xyz="0 3 -4"/>')).joint("hinge").primitives[0].axis
+    np.testing.assert_allclose(axis, (0.0, 0.6, -0.8), rtol=1e-15)
+
+
+def test_a_planar_joint_slides_along_the_plane_and_turns_about_its_normal(tmp_path):
+    slide1, slide2, turn = read(tmp_path, arm('<axis xyz="0 0 1"/>', kind="planar")).joint("hinge").primitives
+    assert (slide1.axis, slide2.axis, turn.axis) == ((1, 0, 0), (0, 1, 0), (0, 0, 1))
+
+
+def test_limits_and_dynamics(tmp_path):
+    inside = '<limit lower="-1" upper="2" effort="3" velocity="4"/><dynamics damping="5" friction="6"/>'
+    hinge = read(tmp_path, arm(inside, kind="revolute")).joint("hinge")
+    assert (hinge.lower, hinge.upper) == ((-1.0,), (2.0,))
+    assert (hinge.effort_limit, hinge.velocity_limit) == ((3.0,), (4.0,))
+    assert (hinge.damping, hinge.friction) == ((5.0,), (6.0,))
+
+
+def test_limits_without_effort_or_bounds(tmp_path):
+    hinge = read(tmp_path, arm('<limit lower="-1" upper="2"/>', kind="revolute")).joint("hinge")
+    assert (hinge.effort_limit, hinge.velocity_limit) == ((math.inf,), (math.inf,))
+    hinge = read(tmp_path, arm('<limit effort="3"/>', kind="revolute")).joint("hinge")
+    assert (hinge.lower, hinge.upper, hinge.effort_limit) == ((-math.inf,), (math.inf,), (3.0,))
+    # The standard's default of a single bound that is missing is zero.
+    hinge = read(tmp_path, arm('<limit upper="2"/>', kind="revolute")).joint("hinge")
+    assert (hinge.lower, hinge.upper) == ((0.0,), (2.0,))
+
+
+def test_continuous_joints_have_no_bounds(tmp_path):
+    hinge = read(tmp_path, arm('<limit lower="-1" upper="2" effort="3"/>')).joint("hinge")
+    assert (hinge.lower, hinge.upper, hinge.effort_limit) == ((-math.inf,), (math.inf,), (3.0,))
+
+
+def test_springs_and_armature(tmp_path):
+    inside = '<dynamics damping="1" spring_stiffness="2" spring_reference="3" armature="4"/>'
+    hinge = read(tmp_path, arm(inside)).joint("hinge")
+    assert (hinge.stiffness, hinge.rest, hinge.armature) == ((2.0,), (3.0,), (4.0,))
+
+
+def test_one_damping_serves_all_axes(tmp_path):
+    assert read(tmp_path, arm('<dynamics damping="2"/>', kind="planar")).joint("hinge").damping == (2, 2, 2)
+    assert read(tmp_path, arm('<dynamics damping="1 2 3"/>', kind="ball")).joint("hinge").damping == (1, 2, 3)
+
+
+def test_the_old_name_of_dynamics(tmp_path):
+    assert read(tmp_path, arm('<joint_properties damping="2"/>')).joint("hinge").damping == (2.0,)
+
+
+def test_mimic_becomes_a_coupling(tmp_path):
+    robot = read(
+        tmp_path,
+        urdf(
+            *(link(name) for name in "abc"),
+            joint("second", "prismatic", "b", "c", '<mimic joint="first" multiplier="-2" offset="0.5"/>'),
+            joint("first", "continuous", "a", "b"),
+        ),
+    )
+    assert robot.couplings == (Coupling("second_mimic", "second", "first", (0.5, -2.0)),)
+
+
+def test_mimics_of_fixed_joints_are_left_out(tmp_path):
+    with pytest.warns(UserWarning, match="mimics of fixed joints: hinge"):
+        robot = read(tmp_path, arm('<mimic joint="hinge"/>', kind="fixed"))
+    assert robot.couplings == ()
+
+
+def test_inertia_is_turned_into_the_link_frame(tmp_path):
+    """The tensor is given in the inertial frame: I_link = R I R'."""
+    inertial = (
+        '<inertial><origin xyz="1 2 3" rpy="0 0 1.5707963267948966"/><mass value="2"/>'
+        '<inertia ixx="1" ixy="0" ixz="0" iyy="2" iyz="0" izz="2.5"/></inertial>'
+    )
+    body = read(tmp_path, urdf(link("a", inertial, mass=None))).bodies[0]
+    assert (body.inertia.mass, body.inertia.com) == (2.0, (1.0, 2.0, 3.0))
+    np.testing.assert_allclose(body.inertia.matrix, np.diag([2.0, 1.0, 2.5]), atol=1e-15)
+
+
+def test_off_diagonal_moments_may_be_missing(tmp_path):
+    inertial = '<inertial><mass value="2"/><inertia ixx="1" iyy="1" izz="1"/></inertial>'
+    robot = read(tmp_path, urdf(link("a", inertial, mass=None)))
+    assert robot.bodies[0].inertia == Inertia(2.0, (0, 0, 0), 1.0)
+
+
+# ---------------------------------------------------------------------- the root
+
+
+def test_the_root_is_welded_to_the_world(tmp_path):
+    robot = read(tmp_path, arm())
+    assert (robot.joints[0].name, robot.joints[0].kind, robot.joints[0].parent) == (
+        "base_fixed",
+        "fixed",
+        "world",
+    )
+    assert robot.total_mass == 2.0
+
+
+def test_a_floating_base_adds_a_free_joint(tmp_path):
+    robot = read(tmp_path, arm(), floating_base=True)
+    assert (robot.joints[0].name, robot.joints[0].kind) == ("base_free", "free")
+    assert (robot.nq, robot.nv) == (8, 7)
+
+
+def test_a_root_called_world_is_the_world(tmp_path):
+    shape = '<collision><geometry><box size="1 1 1"/></geometry></collision>'
+    robot = read(
+        tmp_path, urdf(link("world", shape, mass=None), link("a"), joint("j", "floating", "world", "a"))
+    )
+    assert robot.body_names == ("a",)
+    assert [shape.kind for shape in robot.ground] == ["box"]
+
+
+def test_the_name_of_the_roots_joint_gives_way(tmp_path):
+    robot = read(tmp_path, urdf(link("a"), link("b"), joint("a_fixed", "continuous", "a", "b")))
+    assert robot.joint_names == ("a_fixed_", "a_fixed")
+
+
+def test_joints_come_depth_first_in_the_order_of_the_file(tmp_path):
+    robot = read(
+        tmp_path,
+        urdf(
+            *(link(name) for name in "dcba"),
+            joint("ac", "fixed", "a", "c"),
+            joint("bd", "fixed", "b", "d"),
+            joint("ab", "fixed", "a", "b"),
+        ),
+    )
+    assert robot.body_names == ("a", "c", "b", "d")
+
+
+def test_massless_links_are_fine_where_the_subtree_has_mass(tmp_path):
+    chain = joint("ab", "continuous", "a", "b"), joint("bc", "continuous", "b", "c")
+    assert read(tmp_path, urdf(link("a"), link("b", mass=None), link("c"), *chain)).nv == 2
+
+
+def test_the_file_names_a_robot_without_a_name(tmp_path):
+    assert load_urdf(write(tmp_path, '<robot><link name="a"/></robot>', "thing.urdf")).name == "thing"
+
+
+# ---------------------------------------------------------------------- loops
+
+
+def test_loop_joint(tmp_path):
+    """link1 and link2 give the joint's frame in each link; at q = 0 a square closes exactly."""
+    bars = [link(name) for name in ("base", "left", "top", "right")]
+    axis = '<axis xyz="0 1 0"/>'
+    loop = (
+        '<loop_joint name="closing" type="continuous"><axis xyz="0 1 0"/><dynamics damping="2"/>'
+        '<link1 link="top" xyz="1 0 0" rpy="0 0 0"/><link2 link="right" xyz="0 0 1"/></loop_joint>'
+    )
+    robot = read(
+        tmp_path,
+        urdf(
+            *bars,
+            joint("a", "continuous", "base", "left", axis),
+            joint("b", "continuous", "left", "top", '<origin xyz="0 0 1"/>' + axis),
+            joint("c", "continuous", "base", "right", '<origin xyz="1 0 0"/>' + axis),
+            loop,
+        ),
+    )
+    (closing,) = robot.loops
+    assert (closing.name, closing.kind, closing.parent, closing.child) == (
+        "closing",
+        "revolute",
+        "top",
+        "right",
+    )
+    assert (closing.loop, closing.damping, closing.primitives[0].axis) == (True, (2.0,), (0.0, 1.0, 0.0))
+    poses = dict(zip(robot.body_names, la.dynamics.body_poses(robot, [0.0, 0.0, 0.0]), strict=True))
+    first = poses["top"] @ closing.placement.matrix
+    second = poses["right"] @ closing.child_placement.inverse().matrix
+    np.testing.assert_allclose(first, second, atol=1e-15)
+
+
+def test_a_loop_may_start_at_the_world(tmp_path):
+    loop = (
+        '<loop_joint name="l" type="ball"><link1 link="world" xyz="0 0 1"/><link2 link="tip"/></loop_joint>'
+    )
+    robot = read(tmp_path, arm().replace("</robot>", loop + "</robot>"))
+    assert (robot.loops[0].parent, robot.loops[0].kind) == ("world", "spherical")
+
+
+# ---------------------------------------------------------------------- shapes
+
+
+def shape(tag, geometry, extra="", attributes=""):
+    return f"<{tag} {attributes}>{extra}<geometry>{geometry}</geometry></{tag}>"
+
+
+@pytest.mark.parametrize(
+    ("geometry", "expected"),
+    [
+        ('<box size="1 2 3"/>', Box((1, 2, 3))),
+        ('<sphere radius="0.5"/>', Sphere(0.5)),
+        ('<cylinder radius="0.5" length="2"/>', Cylinder(0.5, 2)),
+        ('<capsule radius="0.5" length="2"/>', Capsule(0.5, 2)),
+    ],
+)
+def test_solids(tmp_path, geometry, expected):
+    robot = read(tmp_path, urdf(link("a", shape("visual", geometry) + shape("collision", geometry))))
+    assert robot.bodies[0].shapes == (expected,)
+
+
+def test_visual_and_collision_stay_apart_where_they_differ(tmp_path):
+    box, moved = '<box size="1 1 1"/>', '<origin xyz="0 0 1"/>'
+    inside = shape("visual", box, attributes='name="v"') + shape("collision", box, moved)
+    visual, collision = read(tmp_path, urdf(link("a", inside))).bodies[0].shapes
+    assert (visual.name, visual.visual, visual.collision) == ("v", True, False)
+    assert (collision.pose.position, collision.visual, collision.collision) == ((0, 0, 1), False, True)
+
+
+def test_colours_by_name_and_inline(tmp_path):
+    box = '<box size="1 1 1"/>'
+    named, inline = '<material name="red"/>', '<material name=""><color rgba="0 1 0 0.5"/></material>'
+    robot = read(
+        tmp_path,
+        urdf(
+            link("a", shape("visual", box, named) + shape("visual", box, inline)),
+            '<material name="red"><color rgba="1 0 0 1"/></material>',
+        ),
+    )
+    assert [s.color for s in robot.bodies[0].shapes] == [(1, 0, 0, 1), (0, 1, 0, 0.5)]
+
+
+def test_shapes_without_size_are_left_out(tmp_path):
+    with pytest.warns(UserWarning, match="shapes without size: sphere in line 2"):
+        robot = read(tmp_path, urdf(link("a", shape("visual", '<sphere radius="0"/>'))))
+    assert robot.bodies[0].shapes == ()
+
+
+# ---------------------------------------------------------------------- dialects
+
+
+def test_namespaces_and_foreign_elements_do_not_matter(tmp_path):
+    text = arm('<drake:x y="1"/><safety_controller k_velocity="1"/>').replace(
+        '<robot name="robot">',
+        '<robot name="dog" xmlns="http://drake.mit.edu" xmlns:drake="http://drake.mit.edu">'
+        '<transmission type="SimpleTransmission"><joint name="hinge"/></transmission>'
+        '<frame link="tip" name="f"/><gazebo reference="tip"><link name="tip"/></gazebo>',
+    )
+    assert read(tmp_path, text).nv == 1
+
+
+def test_implausible_inertias_are_kept_on_request(tmp_path):
+    text = urdf(link("a").replace('izz="0.1"', 'izz="0.9"'))
+    with pytest.raises(la.FormatError, match="triangle inequality"):
+        read(tmp_path, text)
+    with pytest.warns(UserWarning, match="triangle inequality"):
+        robot = read(tmp_path, text, strict=False)
+    assert robot.bodies[0].inertia.moments[5] == 0.9

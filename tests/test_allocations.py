@@ -1,0 +1,84 @@
+"""Kernels of the hot loops take no memory: what a call needs is in the work space it is given."""
+
+import numba
+import numpy as np
+import pytest
+from numba.core import config
+from numba.core.runtime import _nrt_python, rtsys
+
+from leastaction.dynamics import derivatives, explicit, recursions
+from leastaction.dynamics.explicit import TABLEAUX
+from leastaction.dynamics.workspace import Workspace
+from tests.oracles.random_trees import random_state, random_tree
+
+pytestmark = pytest.mark.skipif(bool(config.DISABLE_JIT), reason="nothing is compiled")
+
+
+@numba.njit
+def repeat(function, count, arguments):
+    for _ in range(count):
+        function(*arguments)
+
+
+@numba.njit
+def allocating(x):
+    x[0] += np.zeros(3).sum()
+
+
+@pytest.fixture(autouse=True)
+def counter():
+    """Numba counts its allocations only when asked to."""
+    was_on = _nrt_python.memsys_stats_enabled()
+    _nrt_python.memsys_enable_stats()
+    yield
+    if not was_on:
+        _nrt_python.memsys_disable_stats()
+
+
+def allocations(function, arguments, count):
+    before = rtsys.get_allocation_stats()
+    repeat(function, count, arguments)
+    after = rtsys.get_allocation_stats()
+    return after.alloc - before.alloc
+
+
+def kernels():
+    """Name, kernel and arguments; on a tree with every kind of motion, springs and cables."""
+    b = random_tree(
+        3, 6, ("revolute", "spherical", "free", "prismatic", "screw"), stiffness=1.0, damping=0.1
+    ).edit()
+    b.cable("cable", ["world", "body2", "body5"], stiffness=10.0, rest_length=0.1, damping=0.1)
+    b.wrench("wind", "body1", np.ones(6))
+    b.thruster("thruster", "body4", np.ones(6))
+    robot = b.build()
+    q, v = random_state(robot, 1)
+    n, w = robot.nv, Workspace(robot)
+    t, links, screws, external = w.tree, w.links, w.screws, w.external
+    a, tau, M = np.zeros(n), np.zeros(n), np.zeros((n, n))
+    u, Q, V = np.ones((2, 4, robot.nu)), np.tile(q, (3, 1)), np.tile(v, (3, 1))
+    common = (t.nodes, t.dofs, t.gravity, links, screws)
+    forces = (explicit.force_arrays(robot), links, screws, external, tau)
+    scratch = np.zeros((4, 2, n)), np.zeros(n), np.zeros(n), np.zeros(robot.nq)
+    yield "inverse dynamics", recursions.inverse_dynamics, (*common, q, v, a, external, tau)
+    yield "forward dynamics", recursions.forward_dynamics, (*common, q, v, tau, external, a)
+    yield "mass matrix", recursions.mass_matrix, (t.nodes, t.dofs, links, screws, q, M)
+    arguments = (*common, *w.derivative_arrays(), q, v, a, external, tau, M, M.copy())
+    yield "derivatives", derivatives.inverse_dynamics_derivatives, arguments
+    yield "Runge-Kutta", explicit.runge_kutta, (*forces, TABLEAUX["rk4"], 1e-3, u, Q, V, *scratch)
+    yield "semi-implicit Euler", explicit.semi_implicit, (*forces, 1e-3, u, Q, V, *scratch[1:3])
+
+
+KERNELS = list(kernels())
+
+
+@pytest.mark.parametrize(("kernel", "arguments"), [k[1:] for k in KERNELS], ids=[k[0] for k in KERNELS])
+def test_no_allocations(kernel, arguments):
+    allocations(kernel, arguments, 1)  # compile
+    once, often = (allocations(kernel, arguments, count) for count in (1, 1001))
+    assert often == once
+
+
+def test_the_counter_counts():
+    allocations(allocating, (np.zeros(1),), 1)
+    once, often = (allocations(allocating, (np.zeros(1),), count) for count in (1, 1001))
+    assert often == once + 1000

@@ -1,0 +1,45 @@
+"""The arithmetic of the benchmarks; no test looks at the clock."""
+
+import json
+
+import numpy as np
+import pytest
+
+pytest.importorskip("pinocchio")
+from benchmarks import classical, peers, report
+from benchmarks.__main__ import available
+
+
+def test_the_cost_of_a_call_is_taken_off():
+    overhead, per_link = 3e-6, 2e-7
+    for n in (2, 16, 256):
+        assert peers.without_call(overhead + n * per_link, overhead + per_link, n) == pytest.approx(
+            n * per_link
+        )
+
+
+@pytest.mark.parametrize("power", [0.5, 1.0, 2.0])
+def test_exponent(power):
+    sizes = np.array([16, 32, 64, 128])
+    assert peers.exponent(sizes, 7.0 * sizes**power) == pytest.approx(power)
+
+
+def test_best_calls_long_enough():
+    calls = []
+    assert peers.best(calls.append, repeats=3, least=1e-5) > 0.0
+    assert calls[-3:] == [calls[-1]] * 3
+
+
+def test_every_benchmark_is_found():
+    assert available()["classical"] is classical
+
+
+def test_reports_are_written(tmp_path, monkeypatch):
+    monkeypatch.setattr(report, "RESULTS", tmp_path / "results")
+    sheet = report.Sheet("times", ["robot", "[s]"], [["arm", 0.5]])
+    made = report.Report("title", sheets=[sheet], requirements=[report.Requirement("ratio", 1.2, 1.5)])
+    data = json.loads(made.save("name").read_text())
+    assert data["sheets"][0]["rows"] == [["arm", 0.5]]
+    assert data["machine"]["cores"]
+    assert made.requirements[0].met
+    assert not report.Requirement("ratio", 1.6, 1.5).met

@@ -1,0 +1,73 @@
+"""`import leastaction` is quick and compiles nothing."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import leastaction
+
+SOURCE = Path(leastaction.__file__).parents[1]
+
+
+def python(*arguments, **environment):
+    settings = os.environ | {"PYTHONPATH": str(SOURCE)} | environment
+    done = subprocess.run([sys.executable, *arguments], env=settings, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return done
+
+
+def seconds_of_import(module):
+    """Cumulative time of importing `module` once numpy and numba are there, the best of three."""
+    best = float("inf")
+    for _ in range(3):
+        report = python("-X", "importtime", "-c", f"import numpy, numba; import {module}").stderr
+        lines = re.findall(r"import time:\s+\d+ \|\s+(\d+) \| (\s*)([\w.]+)", report)
+        best = min(best, next(1e-6 * int(us) for us, _, name in lines if name == module))
+    return best
+
+
+def test_import_is_quick():
+    """Expected: some milliseconds. The bound only catches a heavy import that slipped in."""
+    assert seconds_of_import("leastaction") < 0.6
+    assert seconds_of_import("leastaction.simulate") < 3.0
+
+
+def test_import_loads_no_optional_package():
+    heavy = (
+        "matplotlib",
+        "mujoco",
+        "casadi",
+        "pinocchio",
+        "scipy.optimize",
+        "scipy.integrate",
+        "rich",
+        "typer",
+    )
+    code = f"import leastaction, sys; leastaction.simulate; print([m for m in {heavy} if m in sys.modules])"
+    assert python("-c", code).stdout.strip() == "[]"
+
+
+def test_import_compiles_nothing():
+    code = (
+        "import leastaction as la\n"
+        "for name in la.__all__: getattr(la, name)\n"
+        "from leastaction._jit import ENTRIES\n"
+        "print(len(ENTRIES) > 5, sum(len(e.signatures) for e in ENTRIES))"
+    )
+    done = python("-c", code, LEASTACTION_QUIET="0")
+    assert done.stdout.split() == ["True", "0"]
+    assert "compiled" not in done.stderr
+
+
+def test_every_public_name_exists():
+    code = "import leastaction as la; print(all(hasattr(la, n) and n in dir(la) for n in la.__all__))"
+    assert python("-c", code).stdout.strip() == "True"
+
+
+def test_a_module_does_not_hide_the_function_of_its_name():
+    code = (
+        "import leastaction as la; from leastaction.simulate import simulate; print(la.simulate is simulate)"
+    )
+    assert python("-c", code).stdout.strip() == "True"

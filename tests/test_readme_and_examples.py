@@ -1,0 +1,45 @@
+"""What the README shows runs as it stands, and so does the demo."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import leastaction as la
+
+ROOT = Path(__file__).parents[1]
+pytest.importorskip("matplotlib")
+
+
+def python(arguments, folder):
+    settings = os.environ | {"PYTHONPATH": str(Path(la.__file__).parents[1])}
+    done = subprocess.run(
+        [sys.executable, *arguments], env=settings, capture_output=True, text=True, cwd=folder
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_examples_of_the_readme(tmp_path):
+    blocks = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), re.DOTALL)
+    assert len(blocks) == 2
+    python(["-c", "\n".join(blocks)], tmp_path)
+    assert {path.name for path in tmp_path.iterdir()} == {"run.npz", "energy.png"}
+
+
+def test_files_that_the_readme_names_exist():
+    links = re.findall(r"\]\((?!http)([^)]+)\)", (ROOT / "README.md").read_text(encoding="utf-8"))
+    assert links
+    assert all((ROOT / link).is_file() for link in links)
+
+
+def test_demo(tmp_path):
+    out = python([str(ROOT / "examples" / "demo.py"), "--duration", "0.5", "--output", "plots"], tmp_path)
+    assert "Galerkin, order 4" in out
+    for name in ("energy.png", "energy_error.png"):
+        path = tmp_path / "plots" / name
+        assert str(path.resolve()) in out
+        assert path.stat().st_size > 5000
