@@ -26,8 +26,15 @@ def test_exponent(power):
 
 def test_best_calls_long_enough():
     calls = []
-    assert peers.best(calls.append, repeats=3, least=1e-5) > 0.0
+
+    def work(count):
+        calls.append(count)
+        sum(range(100 * count))
+
+    assert peers.best(work, repeats=3, least=1e-4) > 0.0
+    assert calls[0] == 1
     assert calls[-3:] == [calls[-1]] * 3
+    assert calls[-1] > 1
 
 
 def test_every_benchmark_is_found():

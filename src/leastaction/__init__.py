@@ -8,7 +8,9 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from leastaction import dynamics, formats, mechanism, plot, robots
+    from leastaction import derivatives, dynamics, formats, mechanism, plot, robots
+    from leastaction.collocation import HermiteSimpson, ImplicitTrapezoidal
+    from leastaction.derivatives import linearize
     from leastaction.dynamics.explicit import DOP853, ExplicitEuler, Heun, RungeKutta, SemiImplicitEuler
     from leastaction.errors import (
         ConvergenceError,
@@ -25,14 +27,16 @@ if TYPE_CHECKING:
     from leastaction.trajectory import Trajectory
 
 # Public names and where they live. They load on first use, so that `import leastaction` stays quick.
-_MODULES = ("dynamics", "formats", "mechanism", "plot", "robots")
+_MODULES = ("derivatives", "dynamics", "formats", "mechanism", "plot", "robots")
 _NAMES = {
     "ConvergenceError": "errors",
     "DOP853": "dynamics.explicit",
     "ExplicitEuler": "dynamics.explicit",
     "FormatError": "errors",
     "Galerkin": "minimal",
+    "HermiteSimpson": "collocation",
     "Heun": "dynamics.explicit",
+    "ImplicitTrapezoidal": "collocation",
     "IntegratorError": "errors",
     "LeastActionError": "errors",
     "Mechanism": "mechanism",
@@ -43,6 +47,7 @@ _NAMES = {
     "RungeKutta": "dynamics.explicit",
     "SemiImplicitEuler": "dynamics.explicit",
     "Trajectory": "trajectory",
+    "linearize": "derivatives",
     "load": "formats",
     "simulate": "simulate",
 }
@@ -53,7 +58,9 @@ __all__ = [
     "ExplicitEuler",
     "FormatError",
     "Galerkin",
+    "HermiteSimpson",
     "Heun",
+    "ImplicitTrapezoidal",
     "IntegratorError",
     "LeastActionError",
     "Mechanism",
@@ -64,8 +71,10 @@ __all__ = [
     "RungeKutta",
     "SemiImplicitEuler",
     "Trajectory",
+    "derivatives",
     "dynamics",
     "formats",
+    "linearize",
     "load",
     "mechanism",
     "plot",

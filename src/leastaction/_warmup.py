@@ -36,6 +36,7 @@ def _parts() -> list[tuple[str, Callable[[], Any]]]:
     solvers = ("sparse", "recursive", "dense")
     variational = [la.Galerkin(order=order, solver=solver) for order in (2, 4) for solver in solvers]
     variational += [la.Midpoint(solver=solver) for solver in solvers]
+    variational += [la.Galerkin(order=2, solver="quasi"), la.HermiteSimpson()]
     parts: list[tuple[str, Callable[[], Any]]] = [("classical dynamics", lambda: _dynamics(robot))]
     for integrator in (*explicit, *variational):
         parts.append((_title(integrator), lambda i=integrator: _simulate(robot, i)))

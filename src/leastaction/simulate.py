@@ -85,6 +85,8 @@ def simulate(
     with bar:
         if controller is None:
             table = _control_table(mechanism, stepper, controls, times)
+            if controls is not None:
+                record["u"] = table
             done = _advance(stepper, record, count, table, bar)
         else:
             done = _advance_with(controller, stepper, record, times, bar)
@@ -200,10 +202,12 @@ def _advance_with(
     """Step by step, the controller called before each."""
     m = stepper.mechanism
     shape = (1, len(stepper.control_nodes), m.nu)
+    record["u"] = np.zeros((len(times) - 1, *shape[1:]))
     for k in range(len(times) - 1):
         q = record["q"][k]
         v = velocity_of_momentum(m, q[None], record["p"][k][None])[0] if stepper.momentum else record["v"][k]
         u = _control(m, controller(float(times[k]), q.copy(), v.copy()), float(times[k]))
+        record["u"][k] = u
         if stepper.advance(record, k, k + 1, np.broadcast_to(u, shape).copy()) < k + 1:
             return k
         bar.update(k + 1)

@@ -34,7 +34,8 @@ class Trajectory:
         dt: time step [s].
         t: times [s], shape (steps + 1,).
         q: joint positions [rad or m], shape (steps + 1, nq), in the order of `mechanism.coordinate_names`.
-        stored: what else the integrator solved for: "p" or "v", "iterations", "multipliers", ...
+        stored: what else the integrator solved for: "p" or "v", "iterations", "multipliers", ...; and "u", the controls
+            at the integrator's nodes, shape (steps, nodes, nu), where there were any.
     """
 
     mechanism: Mechanism

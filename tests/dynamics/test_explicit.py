@@ -123,8 +123,12 @@ def test_thruster_on_a_body_that_is_welded_to_the_world():
     b.body("arm", mass=1.0, inertia=0.1)
     b.revolute("hinge", "stand", "arm")
     b.thruster("stuck", "stand", (1, 1, 1, 1, 1, 1))
-    run = la.simulate(b.build(), steps=3, integrator=la.ExplicitEuler(), controls=[100.0])
+    robot = b.build()
+    assert not robot.generalized_forces([100.0], [0.0]).any()
+    run = la.simulate(robot, steps=3, integrator=la.ExplicitEuler(), controls=[100.0])
     assert not run.v.any()
+    run = la.simulate(robot, steps=3, integrator=la.Galerkin(order=2), controls=[100.0])
+    assert not run.q.any()
 
 
 def test_gear_of_a_motor():

@@ -70,7 +70,7 @@ def options_of_joint(draw, kind):
         if draw(st.booleans()):
             # Free joints ask for the same damping and armature in all directions.
             options[name] = draw(positive) if kind == "free" else draw(st.tuples(*[positive] * nv))
-    if nv and kind != "free" and draw(st.booleans()):
+    if nv and draw(st.booleans()):
         options["lower"] = draw(st.tuples(*[st.floats(-3, 0)] * nv))
         options["upper"] = draw(st.tuples(*[st.floats(0.5, 3)] * nv))
     if nv == 1 and draw(st.booleans()):

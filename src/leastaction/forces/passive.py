@@ -178,7 +178,7 @@ def drive_forces(drives, links, u, external, tau):
         drive = drives[k]
         if drive.dof >= 0:
             tau[drive.dof] += drive.gear * u[k]
-        else:
+        elif drive.node >= 0:  # pushing on a body that is welded to the world moves nothing
             link = links[drive.node]
             add_to(external[drive.node], drive_wrench(drive, u[k], load9(link.R), load3(link.p)))
 

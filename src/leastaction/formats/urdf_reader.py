@@ -327,9 +327,8 @@ def _limits(joint: Element, type_: str, nv: int) -> dict[str, Any]:
         "effort_limit": _per_dof(limit, "effort", nv, math.inf),
     }
     lower, upper = limit.numbers("lower", infinite=True), limit.numbers("upper", infinite=True)
-    bounded = type_ not in ("continuous", "floating") and (lower or upper)
-    # For planar and ball joints one number says nothing useful, files that have it mean no limit.
-    if bounded and (nv == 1 or len(lower or upper or ()) == nv):
+    # On joints with several axes one number says nothing useful; files that have it mean no limit.
+    if type_ != "continuous" and (lower or upper) and (nv == 1 or len(lower or upper or ()) == nv):
         limits["lower"] = _per_dof(limit, "lower", nv, 0.0)
         limits["upper"] = _per_dof(limit, "upper", nv, 0.0)
     return limits

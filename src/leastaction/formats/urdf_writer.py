@@ -123,14 +123,17 @@ class _Writer:
     def write(self) -> Element:
         robot = self.robot
         self._refuse_elements()
-        if not self._root_is_implied():
+        joints = robot.joints
+        if self._root_is_implied():
+            joints = joints[1:]
+        else:
             self._shapes(self.root.add("link", name=WORLD), robot.ground, Pose())
         for body in robot.bodies:
             link = self.root.add("link", name=body.name)
             self._inertial(link, body.inertia.moved(self.shift[body.name]))
             self._shapes(link, body.shapes, self.shift[body.name])
         mimics = self._mimics()
-        for joint in robot.joints[self._root_is_implied() :]:
+        for joint in joints:
             self._joint(joint, mimics.get(joint.name))
         for loop in robot.loops:
             self._loop(loop)
@@ -183,6 +186,7 @@ class _Writer:
                 continue
             if not (shape.visual or shape.collision):
                 self._refuse("shape", shape.name or shape.kind, "that a shape is neither seen nor touched")
+                continue
             geometry = self._geometry(shape)
             for tag in ("visual", "collision"):
                 if not getattr(shape, tag):

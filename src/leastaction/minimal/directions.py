@@ -3,7 +3,7 @@
 import numpy as np
 
 from leastaction._jit import routine
-from leastaction.minimal import recursion, sparse
+from leastaction.minimal import hessian, recursion, sparse
 from leastaction.minimal.variations import joint_variations
 
 
@@ -35,32 +35,29 @@ def tree_sparse(model, rule, work, var, solver, dt, dx):
 
 @routine
 def dense(model, rule, work, var, solver, dt, dx):
-    """LAPACK on the whole Jacobian: the check, and for forces that break the sparsity."""
-    arrays, anc, J = solver
-    depth, LU, D = arrays[0], arrays[1], arrays[2]
+    """LAPACK on the whole Jacobian: the check, and for forces that break the sparsity (springs between bodies)."""
+    full, D, J, b = solver
     r = work[10]
-    s = dx.shape[0]
-    joint_variations(model, rule, work, var, dt)
-    sparse.assemble(model, rule, work[0], var, arrays, dt)
-    full_matrix(depth, anc, s, LU, D, J)
-    b = np.zeros(J.shape[0])
-    for k in range(dx.shape[1]):
-        for a in range(s):
-            b[s * k + a] = -r[a, k]
+    s, n = dx.shape
+    clear4(D)
+    hessian.assemble(model, rule, work, full, D, dt)
+    for a in range(s):
+        for i in range(n):
+            b[a * n + i] = -r[a, i]
+            for c in range(s):
+                for j in range(n):
+                    J[a * n + i, c * n + j] = D[a, i, c + 1, j]
     x = np.linalg.solve(J, b)
-    for k in range(dx.shape[1]):
-        for a in range(s):
-            dx[a, k] = x[s * k + a]
+    for a in range(s):
+        for i in range(n):
+            dx[a, i] = x[a * n + i]
 
 
 @routine
-def full_matrix(depth, anc, s, LU, D, J):
-    """The assembled (not factored) Jacobian as a full matrix over scalar nodes (coordinate, control point)."""
-    for k in range(J.shape[0]):
-        for c in range(J.shape[1]):
-            J[k, c] = 0.0
-    for k in range(J.shape[0]):
-        J[k, k] = D[k]
-        for a in range(sparse.scalar_depth(depth, s, k)):
-            J[k, anc[k, a]] = LU[0, k, a]
-            J[anc[k, a], k] = LU[1, k, a]
+def clear4(D):
+    """Zero an array of four dimensions."""
+    for a in range(D.shape[0]):
+        for b in range(D.shape[1]):
+            for c in range(D.shape[2]):
+                for d in range(D.shape[3]):
+                    D[a, b, c, d] = 0.0

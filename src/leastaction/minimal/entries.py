@@ -1,7 +1,7 @@
 """Entry points of the variational integrators, one per way to solve for the Newton direction."""
 
 from leastaction._jit import entry
-from leastaction.minimal import directions, newton
+from leastaction.minimal import directions, newton, quasi_newton
 
 
 @entry
@@ -65,6 +65,33 @@ def rollout_dense(
     """Steps with LAPACK."""
     return newton.rollout(
         directions.dense,
+        model,
+        forces,
+        free,
+        rule,
+        work,
+        var,
+        solver,
+        classical,
+        U,
+        dt,
+        settings,
+        split,
+        dx,
+        history,
+        Q,
+        P,
+        its,
+    )
+
+
+@entry
+def rollout_quasi(
+    model, forces, free, rule, work, var, solver, classical, U, dt, settings, split, dx, history, Q, P, its
+):
+    """Steps with the quasi-Newton method."""
+    return quasi_newton.rollout(
+        quasi_newton.direction,
         model,
         forces,
         free,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -14,11 +15,11 @@ from leastaction.dynamics.kinematics import SCREW as CLASSICAL_SCREW
 from leastaction.errors import ConvergenceError, IntegratorError
 from leastaction.integrators import FloatArray, Integrator, Stepper
 from leastaction.mechanism import Mechanism
-from leastaction.minimal import entries
+from leastaction.minimal import entries, linear
 from leastaction.minimal.rules import MIDPOINT, Rule, lobatto
 from leastaction.minimal.workspace import Workspace, records
 
-SOLVERS = ("auto", "sparse", "recursive", "dense")
+SOLVERS = ("auto", "sparse", "recursive", "dense", "quasi")
 
 
 class VariationalStepper(Stepper):
@@ -59,6 +60,8 @@ class VariationalStepper(Stepper):
 
     def advance(self, record: dict[str, FloatArray], first: int, last: int, u: FloatArray) -> int:
         w, rows = self.work, slice(first, last + 1)
+        # A fresh array always has the same type; views with other strides would be compiled anew.
+        u = np.array(u, order="C")
         done = self.rollout(
             w.model,
             force_arrays(self.mechanism),
@@ -79,6 +82,54 @@ class VariationalStepper(Stepper):
             record["iterations"][rows],
         )
         return first + done
+
+    def linearize(self, q: FloatArray, p: FloatArray, u: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """(A, B) of the step from (q, p) with the controls u (nu,) held; see `leastaction.linearize`."""
+        w, m = self.work, self.mechanism
+        record = self._solve(q, p, np.broadcast_to(u, (1, len(self.control_nodes), m.nu)))
+        A, B = np.zeros((2 * w.nv, 2 * w.nv)), np.zeros((2 * w.nv, m.nu))
+        ends = (record["q"][0], record["p"][0], record["q"][1], record["p"][1])
+        linear.linearize(w.model, w.tree.free, self.rule, w.work, *self._linear, *ends, self.dt, A, B)
+        return A, B
+
+    def second_derivatives(self, q: FloatArray, p: FloatArray, u: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """(D, C) of the step from (q, p); see `leastaction.derivatives.action_blocks`."""
+        w, m = self.work, self.mechanism
+        self._solve(q, p, np.broadcast_to(u, (1, len(self.control_nodes), m.nu)))
+        full, D, C, _ = self._linear
+        linear.second_derivatives(w.model, self.rule, w.work, full, D, C, self.dt)
+        return D.copy(), C.copy()
+
+    def pull_back(self, q: FloatArray, p: FloatArray, u: FloatArray, bar: FloatArray) -> FloatArray:
+        """Turn the gradient `bar` (2 nv) at the end of a step into that at its start, in place.
+
+        Args:
+            q, p: start of the step.
+            u: controls at the control nodes, shape (nodes, nu).
+            bar: gradient by (q', p') along the tangent.
+
+        Returns:
+            Gradient by the controls, shape (nodes, nu).
+        """
+        w, m = self.work, self.mechanism
+        record = self._solve(q, p, u[None])
+        G = np.zeros((w.s + 1, m.nu))
+        ends = (record["q"][0], record["p"][0], record["q"][1], record["p"][1])
+        linear.pull_back(w.model, w.tree.free, self.rule, w.work, *self._linear, *ends, self.dt, bar, G)
+        return G if len(self.control_nodes) > 1 else G.sum(axis=0, keepdims=True)
+
+    def _solve(self, q: FloatArray, p: FloatArray, u: FloatArray) -> dict[str, FloatArray]:
+        """One step; leaves its control points in the work space."""
+        record = self.record(1)
+        record["q"][0], record["p"][0] = q, p
+        if self.advance(record, 0, 1, u) < 1:
+            raise self.failure(0, record)
+        return record
+
+    @cached_property
+    def _linear(self) -> tuple[Any, ...]:
+        w = self.work
+        return *w.hessian_arrays(), np.zeros((w.s + 1, w.nv, self.mechanism.nu)), np.zeros((w.s * w.nv,) * 2)
 
     def failure(self, step: int, record: dict[str, FloatArray]) -> ConvergenceError:
         name = type(self.integrator).__name__
@@ -109,11 +160,20 @@ def choose_solver(name: str, w: Workspace) -> str:
 
 def solver_arrays(name: str, w: Workspace) -> tuple[Any, ...]:
     """Arrays of a solver for the Newton direction."""
+    size = w.s * w.nv
     if name == "recursive":
         return w.recursion_arrays()
-    arrays, anc = w.sparse_arrays()
-    size = w.s * w.nv
-    return arrays, anc, np.zeros(size) if name == "sparse" else np.zeros((size, size))
+    if name == "quasi":
+        return (
+            records(w.n, LINK),
+            records(w.nv, CLASSICAL_SCREW),
+            np.zeros((w.n, 6)),
+            np.zeros(3),
+            np.zeros(w.nv),
+        )
+    if name == "sparse":
+        return *w.sparse_arrays(), np.zeros(size)
+    return *w.hessian_arrays(), np.zeros((size, size)), np.zeros(size)
 
 
 def _check(integrator: Any) -> None:
@@ -137,7 +197,8 @@ class Galerkin(Integrator):
         order: 2, 4, 6, ...
         tolerance: size of the Newton update [rad or m] at which a step counts as solved.
         max_iterations: Newton iterations allowed from each first guess.
-        solver: "auto", "sparse" (tree-sparse LDU), "recursive" (O(n)) or "dense" (LAPACK).
+        solver: "auto", "sparse" (tree-sparse LDU), "recursive" (O(n)) or "dense" (LAPACK); or "quasi", the
+            quasi-Newton method of Lee et al. 2016, for comparison and of order 2 only.
     """
 
     order: int = 2
@@ -149,6 +210,8 @@ class Galerkin(Integrator):
     def __post_init__(self) -> None:
         if not isinstance(self.order, int) or self.order < 2 or self.order % 2 or self.order > 24:
             raise IntegratorError(f"Galerkin: order must be 2, 4, 6, ... up to 24, got {self.order!r}")
+        if self.solver == "quasi" and self.order != 2:
+            raise IntegratorError(f"Galerkin: solver 'quasi' is of order 2 only, got order {self.order}")
         _check(self)
 
     @property
@@ -164,7 +227,8 @@ class Midpoint(Integrator):
     Attributes:
         tolerance: size of the Newton update [rad or m] at which a step counts as solved.
         max_iterations: Newton iterations allowed from each first guess.
-        solver: "auto", "sparse" (tree-sparse LDU), "recursive" (O(n)) or "dense" (LAPACK).
+        solver: "auto", "sparse" (tree-sparse LDU), "recursive" (O(n)) or "dense" (LAPACK); or "quasi", the
+            quasi-Newton method of Lee et al. 2016, for comparison.
     """
 
     tolerance: float = 1e-10

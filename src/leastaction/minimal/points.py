@@ -237,7 +237,7 @@ def impulses(model, rule, pts, balls, X, rate, force, external, u, al, dt):
         drive = drives[k]
         if drive.dof >= 0:
             force[al, drive.dof] += drive.gear * u[k]
-        elif u[k] != 0.0:
+        elif u[k] != 0.0 and drive.node >= 0:
             pt = pts[al, drive.node]
             add_to(pt.G, scale(wdt, drive_wrench(drive, u[k], load9(pt.R), load3(pt.p))))
     for i in range(nodes.shape[0] - 1, 0, -1):

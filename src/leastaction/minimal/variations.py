@@ -196,7 +196,7 @@ def _chart_curvature(rule, balls, P, X, n, h, al, rho, ga, e, k, dt):
     idt = 1.0 / dt
     zero = (0.0, 0.0, 0.0)
     if not is_nodal(rule):
-        return _midpoint_curvature(balls[0, h], P[0, h], X, n, e, k, idt)
+        return _midpoint_curvature(balls[0, h], P[0, h], X, n, rho, e, k, idt)
     ball = balls[al, h]
     xi, xid = load3(ball.xi), load3(ball.rate)
     c = ball_coefficients(ball)
@@ -229,11 +229,13 @@ def _chart_curvature(rule, balls, P, X, n, h, al, rho, ga, e, k, dt):
 
 
 @inline
-def _midpoint_curvature(ball, P, X, n, e, k, idt):
-    """The same for row 0 of the midpoint rule."""
+def _midpoint_curvature(ball, P, X, n, rho, e, k, idt):
+    """The same for the rows of the midpoint rule."""
     xi = (X[1, n], X[1, n + 1], X[1, n + 2])
     half = load3(ball.xi)
     c = ball_coefficients(ball)
+    if rho == 1:
+        return (0.0, 0.0, 0.0), scale3(0.25, ex.jr_slope(half, c, k, e))
     full = ex.coefficients(xi)
     back, dback = ex.jl_inverse(xi, full, e), ex.jl_inverse_slope(xi, full, k, e)
     eta = matvec(load9(P[1]), k)

@@ -90,3 +90,14 @@ class Workspace:
             np.zeros((m, self.mf)),
             np.zeros((m, m + 1)),
         )
+
+    def hessian_arrays(self) -> tuple[Any, ...]:
+        """(col, row, up, down) of `hessian` and the blocks D."""
+        s, nv, width = self.s, self.nv, 12 * self.Q
+        vectors = (
+            np.zeros((nv, s + 1, width)),
+            np.zeros((nv, s + 1, width)),
+            np.zeros((s + 1, width)),
+            np.zeros((s + 1, width)),
+        )
+        return vectors, np.zeros((s + 1, nv, s + 1, nv))

@@ -1,0 +1,122 @@
+"""Collocation at Lobatto points in the state (q, v), solved for the end of the step by Newton's method.
+
+    trapezoidal:      y1 = y0 + dt/2 (f0 + f1)
+    Hermite-Simpson:  y1 = y0 + dt/6 (f0 + 4 f(ym) + f1),   ym = (y0 + y1)/2 + dt/8 (f0 - f1)
+
+The compressed form: the midpoint ym is no unknown of its own. These are the methods of Lobatto IIIA with 2
+and 3 points, hence of order 2 and 4 (Fan 2018, Table 1, says 3: the order of the Hermite polynomial).
+"""
+
+import math
+
+import numpy as np
+
+from leastaction._jit import entry, routine
+from leastaction.collocation.slopes import rate_slopes
+from leastaction.dynamics.explicit import full_acceleration
+from leastaction.dynamics.manifold import chart_rate, retract
+
+
+@routine
+def rate(arrays, work, q, y, u, z, f):
+    """f(y) and the configuration z, for y = (x, v) about q; y and f of shape (2, nv)."""
+    links, screws, external, tau = work[:4]
+    retract(arrays[0], q, y[0], z)
+    chart_rate(arrays[0], y[0], y[1], f[0])
+    full_acceleration(arrays, links, screws, external, tau, z, y[1], u, f[1])
+
+
+@routine
+def residual(arrays, work, points, q, u, dt, r):
+    """Defect of the step at the iterate; gives back its norm."""
+    y, f, z = points
+    last = u.shape[0] - 1
+    rate(arrays, work, q, y[last], u[last], z[last], f[last])
+    if last == 2:
+        for h in range(2):
+            for k in range(r.shape[1]):
+                y[1, h, k] = 0.5 * (y[0, h, k] + y[2, h, k]) + 0.125 * dt * (f[0, h, k] - f[2, h, k])
+        rate(arrays, work, q, y[1], u[1], z[1], f[1])
+    total = 0.0
+    for h in range(2):
+        for k in range(r.shape[1]):
+            if last == 2:
+                mean = (f[0, h, k] + 4.0 * f[1, h, k] + f[2, h, k]) / 6.0
+            else:
+                mean = 0.5 * (f[0, h, k] + f[1, h, k])
+            r[h, k] = y[last, h, k] - y[0, h, k] - dt * mean
+            total += r[h, k] * r[h, k]
+    return math.sqrt(total)
+
+
+@routine
+def direction(arrays, work, points, u, dt, r, F):
+    """The Newton update of y at the end, shape (2 nv,)."""
+    y, f, z = points
+    last = u.shape[0] - 1
+    size = F.shape[1]
+    rate_slopes(arrays, work, z[last], y[last], u[last], f[last, 1], F[last])
+    one = np.eye(size)
+    if last == 2:
+        rate_slopes(arrays, work, z[1], y[1], u[1], f[1, 1], F[1])
+        middle = np.dot(F[1], 0.5 * one - 0.125 * dt * F[2])
+        J = one - (dt / 6.0) * (4.0 * middle + F[2])
+    else:
+        J = one - 0.5 * dt * F[1]
+    return np.linalg.solve(J, -r.reshape(size))
+
+
+@routine
+def solve(arrays, work, points, q, u, dt, tolerance, limit, r, F, history):
+    """Newton iterations from the iterate in y. Gives back (iterations, converged).
+
+    Converged: the update that would come next, estimated by how much the last one shrank the defect, is below
+    `tolerance`. `history`: norms of the defect.
+    """
+    y = points[0]
+    last = u.shape[0] - 1
+    n = r.shape[1]
+    norm = residual(arrays, work, points, q, u, dt, r)
+    history[0] = norm
+    if norm == 0.0:
+        return 0, True
+    for it in range(1, limit + 1):
+        d = direction(arrays, work, points, u, dt, r, F)
+        size = np.abs(d).max()
+        if not size < 1e12:
+            return it, False
+        for k in range(n):
+            y[last, 0, k] += d[k]
+            y[last, 1, k] += d[n + k]
+        new = residual(arrays, work, points, q, u, dt, r)
+        history[it] = new
+        if size <= tolerance or size * new <= tolerance * norm:
+            return it, True
+        norm = new
+    return limit, False
+
+
+@entry
+def rollout(arrays, work, points, r, F, U, dt, settings, history, Q, V, its):
+    """Steps from row 0 of Q and V; U: controls, shape (steps, points, nu). Gives back the steps done."""
+    y, f, z = points
+    last = U.shape[1] - 1
+    n = V.shape[1]
+    for step in range(U.shape[0]):
+        for k in range(n):
+            y[0, 0, k] = 0.0
+            y[0, 1, k] = V[step, k]
+        rate(arrays, work, Q[step], y[0], U[step, 0], z[0], f[0])
+        for k in range(n):
+            y[last, 0, k] = dt * (V[step, k] + 0.5 * dt * f[0, 1, k])
+            y[last, 1, k] = V[step, k] + dt * f[0, 1, k]
+        iterations, converged = solve(
+            arrays, work, points, Q[step], U[step], dt, settings[0], settings[1], r, F, history
+        )
+        its[step + 1] = iterations
+        if not converged:
+            return step
+        retract(arrays[0], Q[step], y[last, 0], Q[step + 1])
+        for k in range(n):
+            V[step + 1, k] = y[last, 1, k]
+    return U.shape[0]

@@ -1,0 +1,5 @@
+"""Derivatives of steps and rollouts."""
+
+from leastaction.derivatives.linearize import action_blocks, backpropagate, linearize
+
+__all__ = ["action_blocks", "backpropagate", "linearize"]

@@ -1,0 +1,95 @@
+"""Derivatives of one step and gradients through a whole rollout."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from leastaction.dynamics.workspace import FloatArray, configuration, state_vector, tangent
+from leastaction.errors import IntegratorError
+from leastaction.integrators import Integrator, Stepper
+from leastaction.mechanism import Mechanism
+from leastaction.trajectory import Trajectory
+
+
+def _stepper(mechanism: Mechanism, integrator: Integrator, dt: float, method: str) -> Stepper:
+    stepper = integrator.prepare(mechanism, dt)
+    if not hasattr(stepper, method):
+        name = type(integrator).__name__
+        raise IntegratorError(f"{name} has no derivatives; use leastaction.Galerkin or leastaction.Midpoint")
+    return stepper
+
+
+def _controls(mechanism: Mechanism, u: Any) -> FloatArray:
+    return np.zeros(mechanism.nu) if u is None else state_vector(mechanism, u, mechanism.nu, "u")
+
+
+def linearize(
+    mechanism: Mechanism, integrator: Integrator, q: Any, p: Any, u: Any = None, dt: float = 0.01
+) -> tuple[FloatArray, FloatArray]:
+    """Derivatives of the step (q, p, u) -> (q', p').
+
+    Positions vary along the tangent of `Mechanism.integrate`: dq and dq' have nv entries, for ball and free joints a
+    twist in the child's frame.
+
+    Args:
+        mechanism: the robot.
+        integrator: `Galerkin(...)` or `Midpoint()`.
+        q: joint positions [rad or m], shape (nq,).
+        p: discrete momenta, shape (nv,).
+        u: controls held over the step, shape (nu,); default zero.
+        dt: time step [s].
+
+    Returns:
+        A, shape (2 nv, 2 nv), of (q, p), and B, shape (2 nv, nu), of u.
+    """
+    stepper: Any = _stepper(mechanism, integrator, dt, "linearize")
+    return stepper.linearize(configuration(mechanism, q), tangent(mechanism, p, "p"), _controls(mechanism, u))
+
+
+def action_blocks(
+    mechanism: Mechanism, integrator: Integrator, q: Any, p: Any, u: Any = None, dt: float = 0.01
+) -> tuple[FloatArray, FloatArray]:
+    """Second derivatives of the discrete action with its forces, at the solved step: what an optimiser needs.
+
+    Row (chi, i) is the derivative of the discrete action along control point chi (0 start ... s end) of degree of
+    freedom i. Free joints count as translations in the joint's frame, then turns: (x, y, z, wx, wy, wz).
+
+    Returns:
+        D, shape (s + 1, nv, s + 1, nv): D^2 L_d + DF_d, zero where neither degree of freedom carries the other (unless
+        a spring joins them); and C, shape (s + 1, nv, nu), by the controls.
+    """
+    stepper: Any = _stepper(mechanism, integrator, dt, "second_derivatives")
+    return stepper.second_derivatives(
+        configuration(mechanism, q), tangent(mechanism, p, "p"), _controls(mechanism, u)
+    )
+
+
+def backpropagate(run: Trajectory, dq: Any, dp: Any) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Gradient of an objective of a whole run, by one transposed solve per step (discrete adjoint).
+
+    Args:
+        run: of `Galerkin` or `Midpoint`.
+        dq: gradient of the objective by the positions along the tangent, shape (steps + 1, nv).
+        dp: gradient by the momenta, shape (steps + 1, nv).
+
+    Returns:
+        Gradients by the initial positions (nv,), the initial momenta (nv,), and by the controls at the nodes of each
+        step, shape (steps, nodes, nu); sum over the nodes for controls that are held over a step.
+    """
+    m = run.mechanism
+    n = m.nv
+    dq, dp = np.asarray(dq, float), np.asarray(dp, float)
+    if dq.shape != (len(run), n) or dp.shape != (len(run), n):
+        raise IntegratorError(f"dq and dp must have shape ({len(run)}, {n}), got {dq.shape} and {dp.shape}")
+    stepper: Any = _stepper(m, run.integrator, run.dt, "pull_back")
+    nodes = len(stepper.control_nodes)
+    controls = run.stored.get("u", np.broadcast_to(np.zeros(m.nu), (run.steps, nodes, m.nu)))
+    gradient = np.zeros((run.steps, nodes, m.nu))
+    bar = np.concatenate([dq[-1], dp[-1]])
+    for k in range(run.steps - 1, -1, -1):
+        gradient[k] = stepper.pull_back(run.q[k], run.p[k], controls[k], bar)
+        bar[:n] += dq[k]
+        bar[n:] += dp[k]
+    return bar[:n].copy(), bar[n:].copy(), gradient
