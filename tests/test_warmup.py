@@ -46,6 +46,8 @@ for integrator in (*explicit, *variational):
                 {"controller": lambda t, q, v: u}):
         run = la.simulate(robot, q, v, dt=1e-3, steps=3, integrator=integrator, **way)
         run.p, run.energy, run.momentum
+loop = la.robots.three_link_loop()
+la.simulate(loop, steps=2, integrator=la.Galerkin(order=4), project=True).constraint_violation
 print("used")
 """
 

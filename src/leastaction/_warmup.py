@@ -33,13 +33,15 @@ def _parts() -> list[tuple[str, Callable[[], Any]]]:
     b.revolute("pivot", "world", "rod", axis="y")
     robot = b.build()
     explicit = (la.RungeKutta(order=4), la.SemiImplicitEuler(), la.Heun(), la.ExplicitEuler(), la.DOP853())
-    solvers = ("sparse", "recursive", "dense")
-    variational = [la.Galerkin(order=order, solver=solver) for order in (2, 4) for solver in solvers]
-    variational += [la.Midpoint(solver=solver) for solver in solvers]
-    variational += [la.Galerkin(order=2, solver="quasi"), la.HermiteSimpson()]
+    # The order is no matter of compilation, the solver is.
+    solvers = ("sparse", "recursive", "dense", "quasi")
+    implicit = [la.Galerkin(order=2, solver=solver) for solver in solvers]
+    implicit += [la.Midpoint(), la.HermiteSimpson(), la.ImplicitTrapezoidal()]
     parts: list[tuple[str, Callable[[], Any]]] = [("classical dynamics", lambda: _dynamics(robot))]
-    for integrator in (*explicit, *variational):
+    for integrator in (*explicit, *implicit):
         parts.append((_title(integrator), lambda i=integrator: _simulate(robot, i)))
+    parts.append(("derivatives of steps", lambda: _derivatives(robot, (la.Galerkin(order=2), la.Midpoint()))))
+    parts.append(("closed loops", lambda: _loops(la.Galerkin(order=2))))
     return parts
 
 
@@ -60,6 +62,24 @@ def _dynamics(robot: Any) -> None:
     dynamics.forward_dynamics_derivatives(robot, q, v)
     dynamics.passive_forces(robot, q, v)
     dynamics.momentum(robot, q, v)
+
+
+def _derivatives(robot: Any, integrators: Any) -> None:
+    import leastaction as la
+
+    for integrator in integrators:
+        la.linearize(robot, integrator, [0.1], [0.1])
+        la.derivatives.action_blocks(robot, integrator, [0.1], [0.1])
+        run = la.simulate(robot, q=[0.1], steps=2, integrator=integrator)
+        la.derivatives.backpropagate(run, run.v, run.v)
+
+
+def _loops(integrator: Any) -> None:
+    import leastaction as la
+
+    robot = la.robots.four_bar()
+    run = la.simulate(robot, v=[0.1] * robot.nv, steps=2, integrator=integrator, project=True)
+    assert len(run.constraint_violation) == len(run)
 
 
 def _simulate(robot: Any, integrator: Any) -> None:

@@ -69,3 +69,7 @@ class Stepper:
     def prepare_start(self, q: FloatArray) -> FloatArray:
         """Check (or adjust) the initial configuration."""
         return q
+
+    def prepare_momentum(self, q: FloatArray, p: FloatArray, project: bool) -> FloatArray:
+        """Check (or, with `project`, adjust) the initial momentum."""
+        return p

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from leastaction.dynamics.legendre import momentum_of_velocity, velocity_of_momentum
+from leastaction.dynamics.loops import close_loops
 from leastaction.dynamics.workspace import FloatArray, configuration, tangent
 from leastaction.errors import IntegratorError
 from leastaction.integrators import Integrator, Stepper
@@ -33,6 +34,7 @@ def simulate(
     controls: Any = None,
     controller: Callable[[float, FloatArray, FloatArray], Any] | None = None,
     start: float = 0.0,
+    project: bool = False,
     progress: bool | None = None,
 ) -> Trajectory:
     """Simulate the motion of a mechanism.
@@ -50,6 +52,7 @@ def simulate(
             time [s] that gives (nu,), read at the nodes of the integrator.
         controller: called once a step with (t, q, v), gives the controls (nu,) held over that step.
         start: time of the first state [s].
+        project: close loops that q leaves open, and take from v what would open them, instead of refusing.
         progress: show a progress bar; default: only on a terminal and when the run takes long.
 
     Returns:
@@ -76,10 +79,15 @@ def simulate(
         raise IntegratorError("give either controls or a controller")
     if controller is not None and not callable(controller):
         raise IntegratorError(f"controller must be a function of (t, q, v), got {controller!r}")
-    q0 = stepper.prepare_start(mechanism.neutral() if q is None else configuration(mechanism, q))
+    q0 = mechanism.neutral() if q is None else configuration(mechanism, q)
+    if project and (mechanism.loops or mechanism.couplings):
+        q0 = close_loops(mechanism, q0)
+    q0 = stepper.prepare_start(q0)
     record = stepper.record(count)
     record["q"][0] = q0
     _set_velocity(stepper, record, q0, v, p)
+    if stepper.momentum:
+        record["p"][0] = stepper.prepare_momentum(q0, record["p"][0], project)
     times: FloatArray = np.asarray(start + dt * np.arange(count + 1), dtype=float)
     bar = _Progress(count, progress)
     with bar:

@@ -19,6 +19,7 @@ from leastaction.dynamics.api import (
     passive_forces,
     potential_energy,
 )
+from leastaction.dynamics.loops import close_loops, loop_jacobian
 
 __all__ = [
     "bias_forces",
@@ -27,6 +28,7 @@ __all__ = [
     "body_twists",
     "center_of_mass",
     "centroidal_momentum",
+    "close_loops",
     "com_jacobian",
     "forward_dynamics",
     "forward_dynamics_derivatives",
@@ -34,6 +36,7 @@ __all__ = [
     "inverse_dynamics",
     "inverse_dynamics_derivatives",
     "kinetic_energy",
+    "loop_jacobian",
     "mass_matrix",
     "momentum",
     "passive_forces",

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from leastaction.mechanism.closure import Closure
 from leastaction.mechanism.elements import JointActuator
 from leastaction.mechanism.graph import WORLD
 from leastaction.mechanism.inertia import Inertia
@@ -95,6 +96,7 @@ class Tree:
         drives: `DRIVE` records, nu of them; without actuators one per degree of freedom.
         gravity: [m/s^2], shape (3,).
         free: first entries in q and v and ball index of the free joints that were split, shape (count, 3).
+        closure: loops and couplings as scalar rows.
         nq, nv: numbers of coordinates and of degrees of freedom.
     """
 
@@ -108,6 +110,7 @@ class Tree:
     drives: Any
     gravity: NDArray[np.float64]
     free: NDArray[np.int64]
+    closure: Closure
     nq: int
     nv: int
 
@@ -199,6 +202,7 @@ class _Compiler:
             drives=drives,
             gravity=np.array(m.gravity),
             free=np.array([(nodes[i].iq - 3, iv, nodes[i].ball) for iv, i in self.free_nodes], np.int64).reshape(-1, 3),
+            closure=Closure(m, self.body_frame),
             nq=m.nq,
             nv=m.nv,
         )

@@ -12,10 +12,11 @@ import numpy as np
 from leastaction.dynamics.explicit import force_arrays, refuse_loops
 from leastaction.dynamics.kinematics import LINK
 from leastaction.dynamics.kinematics import SCREW as CLASSICAL_SCREW
-from leastaction.errors import ConvergenceError, IntegratorError
+from leastaction.dynamics.loops import check_closed, is_redundant, momentum_projection
+from leastaction.errors import ConvergenceError, IntegratorError, MechanismError
 from leastaction.integrators import FloatArray, Integrator, Stepper
 from leastaction.mechanism import Mechanism
-from leastaction.minimal import entries, linear
+from leastaction.minimal import constrained, entries, linear
 from leastaction.minimal.rules import MIDPOINT, Rule, lobatto
 from leastaction.minimal.workspace import Workspace, records
 
@@ -29,7 +30,6 @@ class VariationalStepper(Stepper):
 
     def __init__(self, integrator: Any, mechanism: Mechanism, dt: float) -> None:
         super().__init__(integrator, mechanism, dt)
-        refuse_loops(integrator, mechanism)
         rule = integrator.rule
         self.rule = rule
         self.control_nodes = tuple(rule[0].tolist()) if len(rule[0]) == len(rule[1]) else (0.5,)
@@ -186,6 +186,74 @@ def _check(integrator: Any) -> None:
         raise IntegratorError(f"{name}: solver must be one of {', '.join(SOLVERS)}, got {integrator.solver!r}")
 
 
+class ConstrainedStepper(VariationalStepper):
+    """Runs `Galerkin` on mechanisms with loops or couplings; multipliers are part of the record."""
+
+    def __init__(self, integrator: Any, mechanism: Mechanism, dt: float) -> None:
+        super().__init__(integrator, mechanism, dt)
+        w = self.work
+        closure = mechanism.tree.closure
+        m, s = closure.count, w.s
+        self.solver = solver_arrays("dense", w)
+        self.kkt = (np.zeros(s * m), np.zeros((s * w.nv, s * m)), np.zeros((s * m, s * w.nv)), w.dx)
+        self.redundant = False
+        self.loops = (np.zeros(m), np.zeros((m, w.nv)), np.zeros((w.nv, w.nv)))
+
+    def prepare_start(self, q: FloatArray) -> FloatArray:
+        check_closed(self.mechanism, q)
+        self.redundant = is_redundant(self.mechanism, q)
+        return q
+
+    def prepare_momentum(self, q: FloatArray, p: FloatArray, project: bool) -> FloatArray:
+        t = self.mechanism.tree
+        c, out = t.closure, p.copy()
+        links, screws = self.classical[0], self.classical[1]
+        arrays = (t.nodes, t.dofs, c.rows, c.coefficients, c.count, links, screws)
+        momentum_projection(*arrays, q, out, *self.loops, self.redundant)
+        if not project and np.abs(out - p).max(initial=0.0) > 1e-6 * max(1.0, np.abs(p).max(initial=0.0)):
+            raise MechanismError(
+                "v: the initial velocity opens the loops; pass project=True to take the nearest one that does not"
+            )
+        return out
+
+    def record(self, steps: int) -> dict[str, FloatArray]:
+        return super().record(steps) | {"multipliers": np.zeros((steps + 1, self.mechanism.tree.closure.count))}
+
+    def advance(self, record: dict[str, FloatArray], first: int, last: int, u: FloatArray) -> int:
+        w, rows, t = self.work, slice(first, last + 1), self.mechanism.tree
+        c = t.closure
+        done = constrained.rollout(
+            w.model,
+            force_arrays(self.mechanism),
+            w.tree.free,
+            self.rule,
+            w.work,
+            self.solver,
+            self.kkt,
+            self.classical,
+            (c.rows, c.coefficients, c.count, *self.loops, self.redundant),
+            np.array(u, order="C"),
+            self.dt,
+            self.settings,
+            np.zeros(w.nv),
+            self.history,
+            record["q"][rows],
+            record["p"][rows],
+            record["iterations"][rows],
+            record["multipliers"][rows],
+        )
+        return first + done
+
+
+def variational_stepper(integrator: Any, mechanism: Mechanism, dt: float) -> VariationalStepper:
+    """The stepper for a mechanism: with loops or without."""
+    if not (mechanism.loops or mechanism.couplings):
+        return VariationalStepper(integrator, mechanism, dt)
+    if not isinstance(integrator, Galerkin):
+        refuse_loops(integrator, mechanism)
+    return ConstrainedStepper(integrator, mechanism, dt)
+
+
 @dataclass(frozen=True)
 class Galerkin(Integrator):
     """Galerkin variational integrator of any even order (Fan 2018): symplectic, keeps momenta, no energy drift.
@@ -205,7 +273,7 @@ class Galerkin(Integrator):
     tolerance: float = 1e-10
     max_iterations: int = 200
     solver: str = "auto"
-    stepper_class: ClassVar[Any] = VariationalStepper
+    stepper_class: ClassVar[Any] = staticmethod(variational_stepper)
 
     def __post_init__(self) -> None:
         if not isinstance(self.order, int) or self.order < 2 or self.order % 2 or self.order > 24:
@@ -234,7 +302,7 @@ class Midpoint(Integrator):
     tolerance: float = 1e-10
     max_iterations: int = 200
     solver: str = "auto"
-    stepper_class: ClassVar[Any] = VariationalStepper
+    stepper_class: ClassVar[Any] = staticmethod(variational_stepper)
 
     def __post_init__(self) -> None:
         _check(self)

@@ -10,6 +10,7 @@ own frame, so that it is the momentum p_{k+1}.
 import math
 
 from leastaction._jit import inline, routine
+from leastaction.forces.closure import evaluate, is_coupling, polynomial, soft_force, twist_of, wrench_slope
 from leastaction.forces.passive import drive_wrench, path_length, path_point, path_tension
 from leastaction.minimal import exponential as ex
 from leastaction.minimal.points import ball_coefficients, is_nodal
@@ -197,7 +198,7 @@ def assemble(model, rule, work, full, D, dt):
                             D[chi, k, other, c] = _dot(up[chi], col[c, other])
                             D[other, c, chi, k] = _dot(row[c, other], down[chi])
                         a = nodes[a].parent
-    if model[4].shape[0] + model[6].shape[0] > 0:
+    if model[4].shape[0] + model[6].shape[0] + model[8].shape[0] > 0:
         _body_forces(model, rule, work, full, D, dt)
 
 
@@ -245,7 +246,8 @@ def _body_forces(model, rule, work, full, D, dt):
     """Add the derivatives of springs, cables and wrenches with fixed directions; these break the tree's sparsity."""
     pts = work[0]
     col, row = full[0], full[1]
-    nodes, paths, points, wrenches = model[0], model[4], model[5], model[6]
+    nodes, paths, points, wrenches, rows = model[0], model[4], model[5], model[6], model[8]
+    lam = work[11]
     w = rule[1]
     Q, S = w.shape[0], rule[0].shape[0]
     for al in range(Q):
@@ -259,6 +261,14 @@ def _body_forces(model, rule, work, full, D, dt):
                         _path_column(nodes, paths[f], points, pts[al], row, D, Q, al, b, k, other, T, V, wdt)
                     for f in range(wrenches.shape[0]):
                         _wrench_column(nodes, wrenches[f], pts[al], row, D, Q, al, b, k, other, T, wdt)
+                    for f in range(rows.shape[0]):
+                        _row_column(nodes, rows[f], lam[al, f], pts[al], row, D, Q, al, b, k, other, T, V, wdt)
+    for f in range(rows.shape[0]):
+        if is_coupling(rows[f]):
+            n = rows[f].leader
+            for al in range(Q):
+                _, _, curvature = polynomial(rows[f], model[9], work[5][al, n])
+                D[al, n, al, n] -= lam[al, f] * curvature
 
 
 @inline
@@ -403,3 +413,37 @@ def control_blocks(model, rule, work, full, C, dt):
                     e = row_axis(rule, X, n, nv, chi, j)
                     turn = _combine(rule, P, node.ball, nv, al, chi, e, False, 1.0 / dt)
                     C[chi, n + j, k] += wdt * drive.gear * turn[drive.dof - n]
+
+
+@inline
+def _row_column(nodes, row_, x, pts, row, D, Q, al, b, k, other, T, V, wdt):
+    """Column (other, k) of one row of a loop with the impulse x, or of a soft one."""
+    if is_coupling(row_):
+        return
+    moves_a = row_.a >= 0 and _is_above(nodes, b, row_.a)
+    moves_b = row_.b >= 0 and _is_above(nodes, b, row_.b)
+    if not (moves_a or moves_b):
+        return
+    h, W = evaluate(row_, pts)
+    dW = wrench_slope(row_, pts, moves_a, moves_b, T)
+    dx = 0.0
+    if row_.soft != 0:
+        x = wdt * soft_force(row_, pts, h, W)
+        va, vb = twist_of(pts, row_.a), twist_of(pts, row_.b)
+        dh = 0.0
+        rate = dot(dW, sub(vb, va))
+        if moves_b:
+            dh += dot(W, T)
+            rate += dot(W, add(V, ad(T, vb)))
+        if moves_a:
+            dh -= dot(W, T)
+            rate -= dot(W, add(V, ad(T, va)))
+        dx = -wdt * (row_.stiffness * dh + row_.damping * rate)
+    dF = add(scale(x, dW), scale(dx, W))
+    F = scale(x, W)
+    if row_.b >= 0:
+        _spread(nodes, row, D, Q, al, row_.b, k, other, dF, 1.0)
+        _turn_rows(nodes, row, D, Q, al, row_.b, b, k, other, F, T, 1.0)
+    if row_.a >= 0:
+        _spread(nodes, row, D, Q, al, row_.a, k, other, scale(-1.0, dF), 1.0)
+        _turn_rows(nodes, row, D, Q, al, row_.a, b, k, other, scale(-1.0, F), T, 1.0)

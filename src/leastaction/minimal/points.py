@@ -7,6 +7,7 @@ import numpy as np
 
 from leastaction._jit import inline, routine
 from leastaction.dynamics.kinematics import PRISMATIC, REVOLUTE, add_to, turn_z
+from leastaction.forces.closure import evaluate, is_coupling, polynomial, soft_force
 from leastaction.forces.passive import body_forces, drive_wrench
 from leastaction.minimal import exponential as ex
 from leastaction.spatial import (
@@ -213,12 +214,12 @@ def momenta(model, pts, al):
 
 
 @routine
-def impulses(model, rule, pts, balls, X, rate, force, external, u, al, dt):
+def impulses(model, rule, pts, balls, X, rate, force, external, lam, u, al, dt):
     """Impulses on all subtrees (Definition 2) and joint forces at quadrature point al, for the controls u (nu).
 
     `force[al]`: generalised forces of springs, dampers and drives [N m or N]; of ball joints in the child's frame.
     """
-    nodes, dofs, gravity, _, paths, points, wrenches, drives = model
+    nodes, dofs, gravity, _, paths, points, wrenches, drives, rows, coefficients = model
     wdt = rule[1][al] * dt
     g = load3(gravity)
     for i in range(nodes.shape[0]):
@@ -240,10 +241,32 @@ def impulses(model, rule, pts, balls, X, rate, force, external, u, al, dt):
         elif u[k] != 0.0 and drive.node >= 0:
             pt = pts[al, drive.node]
             add_to(pt.G, scale(wdt, drive_wrench(drive, u[k], load9(pt.R), load3(pt.p))))
+    if rows.shape[0] > 0:
+        _closure_impulses(rows, coefficients, pts, X, force, lam, al, wdt)
     for i in range(nodes.shape[0] - 1, 0, -1):
         j = nodes[i].parent
         if j >= 0:
             add_to(pts[al, j].G, load6(pts[al, i].G))
+
+
+@routine
+def _closure_impulses(rows, coefficients, pts, X, force, lam, al, wdt):
+    """Add the impulses of loops and couplings: multipliers lam[al] of the equations, forces of the soft rows."""
+    links = pts[al]
+    for c in range(rows.shape[0]):
+        row = rows[c]
+        if is_coupling(row):
+            _, slope, _ = polynomial(row, coefficients, X[al, row.leader])
+            # Joint forces are multiplied by the weight of the point; multipliers are impulses already.
+            force[al, row.follower] += lam[al, c] / wdt
+            force[al, row.leader] -= slope * lam[al, c] / wdt
+            continue
+        h, W = evaluate(row, links)
+        x = wdt * soft_force(row, links, h, W) if row.soft != 0 else lam[al, c]
+        if row.b >= 0:
+            add_to(pts[al, row.b].G, scale(x, W))
+        if row.a >= 0:
+            add_to(pts[al, row.a].G, scale(-x, W))
 
 
 @inline

@@ -186,7 +186,7 @@ def residual(model, rule, work, p, u, dt):
 
     `p`: momentum at the start; `u`: controls at the quadrature points, shape (Q, nu).
     """
-    pts, scr, balls, Om, P, X, rate, force, external, g, r = work
+    pts, scr, balls, Om, P, X, rate, force, external, g, r, lam = work
     w = rule[1]
     first = 1 if is_nodal(rule) else 0
     for al in range(w.shape[0]):
@@ -194,7 +194,7 @@ def residual(model, rule, work, p, u, dt):
             positions(model, rule, pts, scr, balls, X, al)
         velocities(model, rule, pts, scr, balls, X, rate, al, 1.0 / dt)
         momenta(model, pts, al)
-        impulses(model, rule, pts, balls, X, rate, force, external, u[al], al, dt)
+        impulses(model, rule, pts, balls, X, rate, force, external, lam, u[al], al, dt)
     if Om.shape[1] > 0:
         ball_matrices(model, rule, balls, Om, P, X, dt)
     rows(model, rule, pts, scr, balls, Om, P, rate, force, g, dt)
@@ -214,7 +214,7 @@ def next_momentum(model, free, work, p_next):
     """Eq. 5c. What is left of the residual is handed on as the same wrench, so momentum maps are kept whatever the
     tolerance. `free`: where the free joints start, see `Tree.free`.
     """
-    pts, scr, balls, Om, P, X, rate, force, external, g, r = work
+    pts, scr, balls, Om, P, X, rate, force, external, g, r, lam = work
     nodes = model[0]
     s = r.shape[0]
     for i in range(nodes.shape[0]):

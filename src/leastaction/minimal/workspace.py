@@ -31,7 +31,9 @@ class Workspace:
     def __init__(self, mechanism: Mechanism, rule: Rule) -> None:
         t = mechanism.split_tree
         self.tree, self.rule = t, rule
-        self.model = (t.nodes, t.dofs, t.gravity, t.rest, t.paths, t.points, t.wrenches, t.drives)
+        c = t.closure
+        forces = (t.paths, t.points, t.wrenches, t.drives)
+        self.model = (t.nodes, t.dofs, t.gravity, t.rest, *forces, c.rows, c.coefficients)
         s, Q = len(rule[0]) - 1, len(rule[1])
         n, nv = len(t.nodes), t.nv
         balls = int((t.nodes.ball >= 0).sum())
@@ -52,6 +54,7 @@ class Workspace:
             np.zeros((n, 6)),
             self.g,
             self.r,
+            np.zeros((Q, len(c.rows))),
         )
         self.var = (
             np.zeros((nv, s, self.mz)),

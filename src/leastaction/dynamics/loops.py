@@ -1,0 +1,194 @@
+"""Closed loops and couplings in joint coordinates: how far they are open, their Jacobian, and closing them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from leastaction._jit import entry, routine
+from leastaction.dynamics import recursions
+from leastaction.dynamics.kinematics import positions, velocities
+from leastaction.dynamics.workspace import FloatArray, Workspace, configuration
+from leastaction.errors import ConvergenceError, MechanismError
+from leastaction.forces.closure import evaluate, is_coupling, polynomial
+from leastaction.mechanism import Mechanism
+from leastaction.spatial import dot, load6
+
+RANK_TOLERANCE = 1e-9
+"""Relative size of a singular value below which loop equations count as dependent."""
+
+
+@routine
+def equations(nodes, rows, coefficients, count, links, screws, q, h, A):
+    """Values h (count,) of the loop equations and their Jacobian A (count, nv), with positions in place."""
+    for c in range(count):
+        row = rows[c]
+        for k in range(A.shape[1]):
+            A[c, k] = 0.0
+        if is_coupling(row):
+            # Coordinates of joints with one axis: find them by their velocity index.
+            x = coordinate_of(nodes, q, row.leader)
+            f, slope, _ = polynomial(row, coefficients, x)
+            h[c] = coordinate_of(nodes, q, row.follower) - f
+            A[c, row.follower] += 1.0
+            A[c, row.leader] -= slope
+            continue
+        h[c], W = evaluate(row, links)
+        add_row(nodes, screws, row.b, W, 1.0, A, c)
+        add_row(nodes, screws, row.a, W, -1.0, A, c)
+
+
+@routine
+def coordinate_of(nodes, q, k):
+    """Position coordinate of a degree of freedom of a joint with one axis."""
+    for i in range(nodes.shape[0]):
+        if nodes[i].iv == k:
+            return q[nodes[i].iq]
+    return 0.0
+
+
+@routine
+def add_row(nodes, screws, node, W, sign, A, c):
+    """Add sign * (work of the wrench W on a node) to row c of A."""
+    i = node
+    while i >= 0:
+        for k in range(nodes[i].iv, nodes[i].iv + nodes[i].nv):
+            A[c, k] += sign * dot(load6(screws[k].S), W)
+        i = nodes[i].parent
+
+
+@entry
+def loop_equations(nodes, rows, coefficients, count, links, screws, q, v, h, A):
+    """Positions, then `equations`."""
+    positions(nodes, links, screws, q)
+    velocities(nodes, links, screws, v)
+    equations(nodes, rows, coefficients, count, links, screws, q, h, A)
+
+
+@entry
+def violation_rows(nodes, rows, coefficients, count, links, screws, Q, v, h, A, out):
+    """Largest violation of each row of Q."""
+    for r in range(Q.shape[0]):
+        positions(nodes, links, screws, Q[r])
+        equations(nodes, rows, coefficients, count, links, screws, Q[r], h, A)
+        worst = 0.0
+        for c in range(count):
+            worst = max(worst, abs(h[c]))
+        out[r] = worst
+
+
+@routine
+def solve_ranked(S, b, redundant):
+    """S^-1 b; where the equations are known to be dependent, the least-squares solution of least norm."""
+    if not redundant:
+        return np.linalg.solve(S, b)
+    U, s, V = np.linalg.svd(S)
+    y = U.T @ b
+    for k in range(s.shape[0]):
+        y[k] = y[k] / s[k] if s[k] > 1e-9 * s[0] else 0.0
+    return V.T @ y
+
+
+@routine
+def project_momentum(nodes, dofs, rows, coefficients, count, links, screws, q, p, h, A, M, redundant):
+    """Take from p what would open the loops: p + A^T nu with A M^-1 (p + A^T nu) = 0, in place; gives back nu."""
+    for i in range(M.shape[0]):
+        for j in range(M.shape[1]):
+            M[i, j] = 0.0
+    recursions.mass_matrix(nodes, dofs, links, screws, q, M)
+    equations(nodes, rows, coefficients, count, links, screws, q, h, A)
+    B = np.zeros((p.shape[0], count + 1))
+    B[:, :count] = A.T
+    B[:, count] = p
+    Y = np.linalg.solve(M, B)
+    S = A @ Y
+    nu = solve_ranked(np.ascontiguousarray(S[:, :count]), -np.ascontiguousarray(S[:, count]), redundant)
+    for c in range(count):
+        for k in range(p.shape[0]):
+            p[k] += A[c, k] * nu[c]
+    return nu
+
+
+@entry
+def momentum_projection(nodes, dofs, rows, coefficients, count, links, screws, q, p, h, A, M, redundant):
+    """`project_momentum` for Python."""
+    return project_momentum(nodes, dofs, rows, coefficients, count, links, screws, q, p, h, A, M, redundant)
+
+
+def _arrays(mechanism: Mechanism) -> tuple[Workspace, Any, int]:
+    w = Workspace(mechanism)
+    return w, w.tree.closure, w.tree.closure.count
+
+
+def loop_jacobian(mechanism: Mechanism, q: Any) -> tuple[FloatArray, FloatArray]:
+    """Loop and coupling equations at q: values h [m, rad or 1], shape (m,), and Jacobian A, shape (m, nv): dh/dt = A v."""
+    w, c, count = _arrays(mechanism)
+    h, A = np.zeros(count), np.zeros((count, mechanism.nv))
+    zero = np.zeros(mechanism.nv)
+    q = configuration(mechanism, q)
+    loop_equations(w.tree.nodes, c.rows, c.coefficients, count, w.links, w.screws, q, zero, h, A)
+    return h, A
+
+
+def violation(mechanism: Mechanism, Q: FloatArray) -> FloatArray:
+    """Largest violation of a loop or coupling at each row of Q, shape (rows,)."""
+    w, c, count = _arrays(mechanism)
+    out, h, A, zero = np.zeros(len(Q)), np.zeros(count), np.zeros((count, mechanism.nv)), np.zeros(mechanism.nv)
+    violation_rows(w.tree.nodes, c.rows, c.coefficients, count, w.links, w.screws, Q, zero, h, A, out)
+    return out
+
+
+def close_loops(mechanism: Mechanism, q: Any, *, tolerance: float = 1e-12, max_iterations: int = 100) -> FloatArray:
+    """The configuration nearest to q (in the sense of Gauss-Newton steps) that closes all loops, shape (nq,).
+
+    Args:
+        mechanism: the robot.
+        q: joint positions [rad or m], shape (nq,).
+        tolerance: largest violation that counts as closed [m or rad].
+        max_iterations: of Gauss-Newton with halved steps.
+    """
+    q = configuration(mechanism, q)
+    h, A = loop_jacobian(mechanism, q)
+    history = [float(np.abs(h).max(initial=0.0))]
+    for _ in range(max_iterations):
+        if history[-1] <= tolerance:
+            return q
+        step = -np.linalg.lstsq(A, h, rcond=RANK_TOLERANCE)[0]
+        size = 1.0
+        while True:
+            trial = mechanism.integrate(q, size * step)
+            h, A = loop_jacobian(mechanism, trial)
+            if np.abs(h).max() < history[-1] or size < 1e-3:
+                break
+            size *= 0.5
+        q = trial
+        history.append(float(np.abs(h).max()))
+    if history[-1] <= tolerance:
+        return q
+    raise ConvergenceError(
+        f"the loops of {mechanism.name!r} cannot be closed from this configuration "
+        f"(violation {history[-1]:.3g} after {max_iterations} iterations)",
+        residuals=history,
+    )
+
+
+def check_closed(mechanism: Mechanism, q: FloatArray, tolerance: float = 1e-8) -> None:
+    """Refuse a configuration whose loops are open, naming the loop."""
+    h, _ = loop_jacobian(mechanism, q)
+    worst = int(np.argmax(np.abs(h))) if len(h) else 0
+    if len(h) and abs(h[worst]) > tolerance:
+        name = mechanism.tree.closure.names[worst]
+        raise MechanismError(
+            f"q: the loop {name!r} is open by {abs(h[worst]):.3g}; pass project=True to close it, or start from "
+            "dynamics.close_loops(robot, q)"
+        )
+
+
+def is_redundant(mechanism: Mechanism, q: FloatArray) -> bool:
+    """Whether loop equations depend on each other at q or at configurations near it."""
+    _, A = loop_jacobian(mechanism, q)
+    if len(A) == 0:
+        return False
+    s = np.linalg.svd(A, compute_uv=False)
+    return len(A) > mechanism.nv or bool(s[-1] <= 1e-7 * s[0])

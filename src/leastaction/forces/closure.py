@@ -1,0 +1,126 @@
+"""Kernels of loops and couplings: value and world wrench of each row, and how the wrench changes."""
+
+import math
+
+from leastaction._jit import inline
+from leastaction.dynamics.kinematics import add_to
+from leastaction.mechanism.closure import COUPLING, DOT, SCREW, SHIFT, TURN
+from leastaction.spatial import (
+    EYE,
+    ZERO3,
+    ZERO6,
+    add3,
+    axpy3,
+    cross,
+    dot,
+    dot3,
+    load3,
+    load6,
+    load9,
+    matvec,
+    scale,
+    sub,
+    sub3,
+)
+
+
+@inline
+def _frame(links, node):
+    if node < 0:
+        return EYE, ZERO3
+    return load9(links[node].R), load3(links[node].p)
+
+
+@inline
+def wrap(x):
+    """An angle brought to (-pi, pi]."""
+    return x - 2.0 * math.pi * math.floor((x + math.pi) / (2.0 * math.pi))
+
+
+@inline
+def evaluate(row, links):
+    """(value, wrench on b) of a row between two nodes; links hold their poses. Not for couplings."""
+    Ra, pa = _frame(links, row.a)
+    Rb, pb = _frame(links, row.b)
+    n = matvec(Ra, load3(row.n))
+    if row.kind == DOT:
+        w = matvec(Rb, load3(row.w))
+        return dot3(n, w) - row.value, (cross(w, n), ZERO3)
+    angle = 0.0
+    if row.kind == SCREW or row.kind == TURN:
+        n2, w2 = matvec(Ra, load3(row.n2)), matvec(Rb, load3(row.w2))
+        angle = math.atan2(dot3(n, cross(n2, w2)), dot3(n2, w2))
+        if row.kind == TURN:
+            return wrap(angle - row.value), (n, ZERO3)
+    xb = add3(pb, matvec(Rb, load3(row.pb)))
+    d = dot3(n, sub3(xb, add3(pa, matvec(Ra, load3(row.pa)))))
+    W = (cross(xb, n), n)
+    if row.kind == SHIFT:
+        return d - row.value, W
+    if row.pitch == 0.0:
+        return d, W
+    return row.pitch * wrap(d / row.pitch - angle), (axpy3(-row.pitch, n, W[0]), n)
+
+
+@inline
+def wrench_slope(row, links, moves_a, moves_b, T):
+    """Change of a row's wrench when node a, b or both move by the world twist T."""
+    Ra, _ = _frame(links, row.a)
+    Rb, pb = _frame(links, row.b)
+    n = matvec(Ra, load3(row.n))
+    dn = cross(T[0], n) if moves_a else ZERO3
+    if row.kind == DOT:
+        w = matvec(Rb, load3(row.w))
+        dw = cross(T[0], w) if moves_b else ZERO3
+        return (add3(cross(dw, n), cross(w, dn)), ZERO3)
+    if row.kind == TURN:
+        return (dn, ZERO3)
+    xb = add3(pb, matvec(Rb, load3(row.pb)))
+    dx = add3(T[1], cross(T[0], xb)) if moves_b else ZERO3
+    moment = add3(cross(dx, n), cross(xb, dn))
+    if row.kind == SCREW:
+        moment = axpy3(-row.pitch, dn, moment)
+    return (moment, dn)
+
+
+@inline
+def polynomial(row, coefficients, x):
+    """(value, slope, curvature) of a coupling's polynomial at x."""
+    f = 0.0
+    df = 0.0
+    ddf = 0.0
+    for k in range(row.first + row.count - 1, row.first - 1, -1):
+        ddf = ddf * x + 2.0 * df
+        df = df * x + f
+        f = f * x + coefficients[k]
+    return f, df, ddf
+
+
+@inline
+def twist_of(links, node):
+    """Twist of a node; the world rests."""
+    if node < 0:
+        return ZERO6
+    return load6(links[node].v)
+
+
+@inline
+def soft_force(row, links, h, W):
+    """Force of a soft row: -k h - c dh/dt."""
+    rate = dot(W, sub(twist_of(links, row.b), twist_of(links, row.a)))
+    return -row.stiffness * h - row.damping * rate
+
+
+@inline
+def push(row, external, W, x):
+    """Add the wrench x W to node b and its opposite to node a; external has one row of 6 per node."""
+    if row.b >= 0:
+        add_to(external[row.b], scale(x, W))
+    if row.a >= 0:
+        add_to(external[row.a], scale(-x, W))
+
+
+@inline
+def is_coupling(row):
+    """Whether a row ties two coordinates."""
+    return row.kind == COUPLING

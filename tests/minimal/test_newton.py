@@ -1,0 +1,135 @@
+"""Newton directions: three ways to one solution, the true derivative of the residual, quadratic convergence."""
+
+import numpy as np
+import pytest
+
+import leastaction as la
+from leastaction._jit import entry
+from leastaction.minimal import directions
+from leastaction.minimal.galerkin import solver_arrays
+from leastaction.minimal.residual import residual, start_point
+from leastaction.minimal.rules import MIDPOINT, lobatto
+from leastaction.minimal.workspace import Workspace
+from tests.minimal.helpers import METHODS, method
+from tests.oracles.differences import assert_close, central
+from tests.oracles.random_trees import KINDS, random_state, random_tree
+
+RULES = {"midpoint": MIDPOINT, "s = 1": lobatto(1), "s = 2": lobatto(2), "s = 3": lobatto(3), "s = 4": lobatto(4)}
+SOLVERS = ("recursive", "sparse", "dense")
+FORCES = {"stiffness": 3.0, "damping": 0.2, "armature": True}
+
+
+@entry
+def all_directions(model, rule, work, var, recursive, sparse, dense, q, p, u, dt, dx):
+    """Residual at the control points in `work` and the three directions dx (3, s, nv); gives back its norm."""
+    start_point(model, rule, work, q)
+    norm = residual(model, rule, work, p, u, dt)
+    directions.recursive(model, rule, work, var, recursive, dt, dx[0])
+    directions.tree_sparse(model, rule, work, var, sparse, dt, dx[1])
+    directions.dense(model, rule, work, var, dense, dt, dx[2])
+    return norm
+
+
+class Iterate:
+    """A step that is not solved: control points near those of a uniform motion, any momentum, any controls."""
+
+    def __init__(self, robot, rule, seed=0, dt=0.01, wobble=0.02):
+        rng = np.random.default_rng(seed)
+        self.dt, self.w = dt, Workspace(robot, rule)
+        self.solvers = [solver_arrays(name, self.w) for name in SOLVERS]
+        self.q, v = random_state(robot, seed)
+        start = np.zeros(robot.nv)
+        for node in self.w.tree.nodes:
+            if node.nv == 1:
+                start[node.iv] = self.q[node.iq]
+        self.w.X[:] = start + dt * rule[0][:, None] * v
+        self.w.X[1:] += wobble * rng.normal(size=self.w.X[1:].shape)
+        self.p = rng.normal(size=robot.nv)
+        self.u = rng.normal(size=(len(rule[1]), robot.nu))
+        self.dx = np.zeros((3, *self.w.dx.shape))
+
+    def evaluate(self):
+        """Directions from the present control points; gives back the norm of the residual."""
+        w = self.w
+        return all_directions(
+            w.model, w.rule, w.work, w.var, *self.solvers, self.q, self.p, self.u, self.dt, self.dx
+        )
+
+    def residual_at(self, x):
+        """The residual, one row per control point after the first, with those points moved by x."""
+        self.w.X[1:] += x
+        self.evaluate()
+        self.w.X[1:] -= x
+        return self.w.r.ravel().copy()
+
+
+def assert_directions_agree(iterate, tolerance=1e-9):
+    iterate.evaluate()
+    scale = np.abs(iterate.dx[2]).max()
+    assert scale > 0.0
+    for k in (0, 1):
+        assert np.abs(iterate.dx[k] - iterate.dx[2]).max() <= tolerance * scale, SOLVERS[k]
+
+
+@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("bodies", [1, 5, 20, 60])
+def test_directions_agree(bodies, rule):
+    """O(n) recursion, tree-sparse LDU and LAPACK give one direction, for trees with every joint."""
+    for seed, branching in enumerate((0.0, 0.5, 1.0)):
+        robot = random_tree(seed + bodies, bodies, KINDS, branching=branching if bodies < 60 else 1.0, **FORCES)
+        assert_directions_agree(Iterate(robot, RULES[rule], seed))
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_directions_agree_for_two_hundred_bodies(rule):
+    robot = random_tree(3, 200, ("revolute", "revolute", "prismatic", "spherical"), branching=0.7, **FORCES)
+    assert len(robot.bodies) == 200
+    assert_directions_agree(Iterate(robot, RULES[rule]))
+
+
+@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "fixed"])
+def test_jacobian_is_the_derivative_of_the_residual(kind, rule):
+    """Every column by central differences; armature, springs, dampers, gravity and controls act."""
+    robot = random_tree(9, 3, (kind, kind, "revolute"), branching=0.3, **FORCES)
+    iterate = Iterate(robot, RULES[rule])
+    iterate.evaluate()
+    dx, r, matrix = iterate.dx[0].ravel().copy(), iterate.w.r.ravel().copy(), iterate.solvers[2][2].copy()
+    unit = np.eye(dx.size).reshape(-1, *iterate.w.dx.shape)
+    J = np.stack([central(lambda h, e=e: iterate.residual_at(h * e)) for e in unit], axis=-1)
+    assert_close(J @ dx, -r, 1e-9)
+    # The matrix that LAPACK gets, entry by entry.
+    assert_close(matrix, J, 1e-9)
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_quadratic_convergence(rule):
+    """Each Newton iteration squares the residual, until round-off."""
+    robot = random_tree(2, 6, KINDS, branching=0.5, **FORCES)
+    for way in range(3):
+        iterate = Iterate(robot, RULES[rule], dt=0.1)
+        # A momentum that this motion could have; else the step would be a violent one.
+        iterate.evaluate()
+        iterate.p -= iterate.w.r[0]
+        history = []
+        for _ in range(8):
+            history.append(iterate.evaluate())
+            iterate.w.X[1:] += iterate.dx[way]
+        fall = np.log(np.array(history) / history[0])
+        # Above round-off, and after the first iteration: the exponent grows by a factor of two each time.
+        clear = [k for k in range(1, 7) if history[k + 1] > 1e-11 * history[0]]
+        assert clear, history
+        assert fall[clear[-1] + 1] / fall[clear[-1]] > 1.7, history
+        assert history[-1] < 1e-11 * history[0], history
+
+
+@pytest.mark.parametrize("order", METHODS)
+def test_solvers_make_one_trajectory(order):
+    """Through the front door, on a tree with every joint."""
+    robot = random_tree(5, 8, KINDS, branching=0.5, **FORCES)
+    q, v = random_state(robot, 1, speed=0.3)
+    runs = [la.simulate(robot, q, v, dt=0.01, steps=5, integrator=method(order, solver=name)) for name in SOLVERS]
+    for run in runs[1:]:
+        assert np.abs(robot.difference(runs[0].q, run.q)).max() <= 1e-10
+        assert_close(run.p, runs[0].p, 1e-10)
+    assert runs[0].iterations[1:].max() <= 6
