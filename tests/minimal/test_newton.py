@@ -107,10 +107,11 @@ def test_quadratic_convergence(rule):
     """Each Newton iteration squares the residual, until round-off."""
     robot = random_tree(2, 6, KINDS, branching=0.5, **FORCES)
     for way in range(3):
-        iterate = Iterate(robot, RULES[rule], dt=0.1)
-        # A momentum that this motion could have; else the step would be a violent one.
+        iterate = Iterate(robot, RULES[rule], dt=0.05, wobble=0.0)
+        # The momentum of a uniform motion, and a first guess beside it.
         iterate.evaluate()
         iterate.p -= iterate.w.r[0]
+        iterate.w.X[1:] += 0.01 * np.random.default_rng(1).normal(size=iterate.w.dx.shape)
         history = []
         for _ in range(8):
             history.append(iterate.evaluate())

@@ -8,6 +8,7 @@ import numpy as np
 
 from leastaction._jit import entry, routine
 from leastaction.dynamics import recursions
+from leastaction.dynamics.dense import multiply, solve_in_place
 from leastaction.dynamics.kinematics import positions, velocities
 from leastaction.dynamics.workspace import FloatArray, Workspace, configuration
 from leastaction.errors import ConvergenceError, MechanismError
@@ -80,14 +81,23 @@ def violation_rows(nodes, rows, coefficients, count, links, screws, Q, v, h, A, 
 
 @routine
 def solve_ranked(S, b, redundant):
-    """S^-1 b; where the equations are known to be dependent, the least-squares solution of least norm."""
+    """b <- S^-1 b, b of shape (m, 1); S is destroyed.
+
+    Where the equations are known to be dependent: the least-squares solution of least norm.
+    """
     if not redundant:
-        return np.linalg.solve(S, b)
+        solve_in_place(S, b)
+        return
     U, s, V = np.linalg.svd(S)
-    y = U.T @ b
+    y = np.zeros(s.shape[0])
     for k in range(s.shape[0]):
-        y[k] = y[k] / s[k] if s[k] > 1e-9 * s[0] else 0.0
-    return V.T @ y
+        for i in range(s.shape[0]):
+            y[k] += U[i, k] * b[i, 0]
+        y[k] = y[k] / s[k] if s[k] > RANK_TOLERANCE * s[0] else 0.0
+    for i in range(s.shape[0]):
+        b[i, 0] = 0.0
+        for k in range(s.shape[0]):
+            b[i, 0] += V[k, i] * y[k]
 
 
 @routine
@@ -98,15 +108,23 @@ def project_momentum(nodes, dofs, rows, coefficients, count, links, screws, q, p
             M[i, j] = 0.0
     recursions.mass_matrix(nodes, dofs, links, screws, q, M)
     equations(nodes, rows, coefficients, count, links, screws, q, h, A)
-    B = np.zeros((p.shape[0], count + 1))
-    B[:, :count] = A.T
-    B[:, count] = p
-    Y = np.linalg.solve(M, B)
-    S = A @ Y
-    nu = solve_ranked(np.ascontiguousarray(S[:, :count]), -np.ascontiguousarray(S[:, count]), redundant)
+    Y = np.zeros((p.shape[0], count + 1))
+    for k in range(p.shape[0]):
+        for c in range(count):
+            Y[k, c] = A[c, k]
+        Y[k, count] = p[k]
+    solve_in_place(M, Y)
+    full = np.zeros((count, count + 1))
+    multiply(A, Y, full)
+    S, nu = np.zeros((count, count)), np.zeros((count, 1))
+    for c in range(count):
+        nu[c, 0] = -full[c, count]
+        for d in range(count):
+            S[c, d] = full[c, d]
+    solve_ranked(S, nu, redundant)
     for c in range(count):
         for k in range(p.shape[0]):
-            p[k] += A[c, k] * nu[c]
+            p[k] += A[c, k] * nu[c, 0]
     return nu
 
 

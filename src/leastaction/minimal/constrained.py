@@ -12,6 +12,7 @@ step would take it back in its first multiplier, so the motion is the same, and 
 import numpy as np
 
 from leastaction._jit import entry, routine
+from leastaction.dynamics.dense import multiply, solve_in_place
 from leastaction.dynamics.loops import project_momentum, solve_ranked
 from leastaction.forces.closure import evaluate, is_coupling, polynomial
 from leastaction.minimal import directions, hessian
@@ -78,29 +79,30 @@ def newton(model, rule, work, solver, kkt, count, p, u, dt, tolerance, limit, ca
     lam[:] = 0.0
     norm = residual(model, rule, work, p, u, dt)
     history[0] = norm
-    R = np.zeros((s * n, m + 1))
+    Y, full_S = np.zeros((s * n, m + 1)), np.zeros((m, m + 1))
+    S, dlam = np.zeros((m, m)), np.zeros((m, 1))
     for it in range(1, limit + 1):
         directions.clear4(D)
         hessian.assemble(model, rule, work, full, D, dt)
         loop_rows(model, rule, work, full, count, h, G, H)
+        directions.jacobian(D, J)
         for a in range(s):
             for i in range(n):
-                R[a * n + i, m] = -r[a, i]
-                for c in range(s):
-                    for j in range(n):
-                        J[a * n + i, c * n + j] = D[a, i, c + 1, j]
-        R[:, :m] = G
-        Y = np.linalg.solve(J, R)
-        S = H @ Y
-        right = np.zeros(m)
+                Y[a * n + i, m] = -r[a, i]
+                for c in range(m):
+                    Y[a * n + i, c] = G[a * n + i, c]
+        solve_in_place(J, Y)
+        multiply(H, Y, full_S)
         for c in range(m):
-            right[c] = S[c, m] + h[c]
-        dlam = solve_ranked(np.ascontiguousarray(S[:, :m]), right, redundant)
+            dlam[c, 0] = full_S[c, m] + h[c]
+            for d in range(m):
+                S[c, d] = full_S[c, d]
+        solve_ranked(S, dlam, redundant)
         for a in range(s):
             for i in range(n):
                 x = Y[a * n + i, m]
                 for c in range(m):
-                    x -= Y[a * n + i, c] * dlam[c]
+                    x -= Y[a * n + i, c] * dlam[c, 0]
                 dx[a, i] = x
         size = largest(dx)
         if not size < 1e12:
@@ -110,7 +112,7 @@ def newton(model, rule, work, solver, kkt, count, p, u, dt, tolerance, limit, ca
             for i in range(n):
                 X[a + 1, i] += shorten * dx[a, i]
             for c in range(count):
-                lam[a, c] += shorten * dlam[a * count + c]
+                lam[a, c] += shorten * dlam[a * count + c, 0]
         history[it] = residual(model, rule, work, p, u, dt)
         if shorten == 1.0 and size <= tolerance:
             return it, not turns_too_far(model[0], X)
@@ -184,5 +186,5 @@ def rollout(
             redundant,
         )
         for c in range(count):
-            forces_of_loops[k + 1, c] = nu[c] / (w[s] * dt)
+            forces_of_loops[k + 1, c] = nu[c, 0] / (w[s] * dt)
     return U.shape[0]

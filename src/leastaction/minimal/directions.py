@@ -1,8 +1,7 @@
 """The ways to solve for a Newton direction, behind one signature: (model, rule, work, var, solver, dt, dx)."""
 
-import numpy as np
-
 from leastaction._jit import routine
+from leastaction.dynamics.dense import solve_in_place
 from leastaction.minimal import hessian, recursion, sparse
 from leastaction.minimal.variations import joint_variations
 
@@ -35,22 +34,31 @@ def tree_sparse(model, rule, work, var, solver, dt, dx):
 
 @routine
 def dense(model, rule, work, var, solver, dt, dx):
-    """LAPACK on the whole Jacobian: the check, and for forces that break the sparsity (springs between bodies)."""
+    """Gaussian elimination on the whole Jacobian: the check, and for forces that break the sparsity (springs)."""
     full, D, J, b = solver
     r = work[10]
     s, n = dx.shape
     clear4(D)
     hessian.assemble(model, rule, work, full, D, dt)
+    jacobian(D, J)
     for a in range(s):
         for i in range(n):
-            b[a * n + i] = -r[a, i]
+            b[a * n + i, 0] = -r[a, i]
+    solve_in_place(J, b)
+    for a in range(s):
+        for i in range(n):
+            dx[a, i] = b[a * n + i, 0]
+
+
+@routine
+def jacobian(D, J):
+    """J = D[:s, 1:] as a matrix over (control point, coordinate)."""
+    s, n = D.shape[0] - 1, D.shape[1]
+    for a in range(s):
+        for i in range(n):
             for c in range(s):
                 for j in range(n):
                     J[a * n + i, c * n + j] = D[a, i, c + 1, j]
-    x = np.linalg.solve(J, b)
-    for a in range(s):
-        for i in range(n):
-            dx[a, i] = x[a * n + i]
 
 
 @routine

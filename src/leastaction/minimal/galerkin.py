@@ -173,7 +173,7 @@ def solver_arrays(name: str, w: Workspace) -> tuple[Any, ...]:
         )
     if name == "sparse":
         return *w.sparse_arrays(), np.zeros(size)
-    return *w.hessian_arrays(), np.zeros((size, size)), np.zeros(size)
+    return *w.hessian_arrays(), np.zeros((size, size)), np.zeros((size, 1))
 
 
 def _check(integrator: Any) -> None:
@@ -265,7 +265,7 @@ class Galerkin(Integrator):
         order: 2, 4, 6, ...
         tolerance: size of the Newton update [rad or m] at which a step counts as solved.
         max_iterations: Newton iterations allowed from each first guess.
-        solver: "auto", "sparse" (tree-sparse LDU), "recursive" (O(n)) or "dense" (LAPACK); or "quasi", the
+        solver: "auto", "sparse" (tree-sparse LDU), "recursive" (O(n)) or "dense" (elimination on the whole); or "quasi", the
             quasi-Newton method of Lee et al. 2016, for comparison and of order 2 only.
     """
 
@@ -295,7 +295,7 @@ class Midpoint(Integrator):
     Attributes:
         tolerance: size of the Newton update [rad or m] at which a step counts as solved.
         max_iterations: Newton iterations allowed from each first guess.
-        solver: "auto", "sparse" (tree-sparse LDU), "recursive" (O(n)) or "dense" (LAPACK); or "quasi", the
+        solver: "auto", "sparse" (tree-sparse LDU), "recursive" (O(n)) or "dense" (elimination on the whole); or "quasi", the
             quasi-Newton method of Lee et al. 2016, for comparison.
     """
 

@@ -10,6 +10,7 @@ where J = D[:s, 1:]. Ball and free joints in tangent coordinates: dq is a twist 
 import numpy as np
 
 from leastaction._jit import entry, inline, routine
+from leastaction.dynamics.dense import solve_in_place
 from leastaction.minimal import directions, hessian
 from leastaction.minimal import exponential as ex
 from leastaction.spatial import cross, mattvec, matvec, neg3, quat_to_rotation
@@ -25,17 +26,6 @@ def blocks(model, rule, work, full, D, C, dt):
             for k in range(C.shape[2]):
                 C[chi, i, k] = 0.0
     hessian.control_blocks(model, rule, work, full, C, dt)
-
-
-@inline
-def _matrix(D, J):
-    """J = D[:s, 1:] as a matrix over (control point, coordinate)."""
-    s, n = D.shape[0] - 1, D.shape[1]
-    for a in range(s):
-        for i in range(n):
-            for c in range(s):
-                for j in range(n):
-                    J[a * n + i, c * n + j] = D[a, i, c + 1, j]
 
 
 @routine
@@ -111,31 +101,31 @@ def linearize(model, free, rule, work, full, D, C, J, q, p, q_next, p_next, dt, 
     s, n = D.shape[0] - 1, D.shape[1]
     nu = C.shape[2]
     blocks(model, rule, work, full, D, C, dt)
-    _matrix(D, J)
-    R = np.zeros((s * n, 2 * n + nu))
+    directions.jacobian(D, J)
+    Y = np.zeros((s * n, 2 * n + nu))
     for a in range(s):
         for i in range(n):
             for j in range(n):
-                R[a * n + i, j] = -D[a, i, 0, j]
+                Y[a * n + i, j] = -D[a, i, 0, j]
             if a == 0:
-                R[i, n + i] = -1.0
+                Y[i, n + i] = -1.0
             for k in range(nu):
-                R[a * n + i, 2 * n + k] = -C[a, i, k]
-    Y = np.linalg.solve(J, R)
-    last = np.zeros((n, s * n))
-    for i in range(n):
-        for c in range(s):
-            for j in range(n):
-                last[i, c * n + j] = D[s, i, c + 1, j]
-    P = last @ Y
+                Y[a * n + i, 2 * n + k] = -C[a, i, k]
+    solve_in_place(J, Y)
     W = np.zeros((2 * n, 2 * n + nu))
-    W[:n] = Y[(s - 1) * n :]
-    W[n:] = P
     for i in range(n):
+        for c in range(W.shape[1]):
+            W[i, c] = Y[(s - 1) * n + i, c]
         for j in range(n):
-            W[n + i, j] += D[s, i, 0, j]
+            W[n + i, j] = D[s, i, 0, j]
         for k in range(nu):
-            W[n + i, 2 * n + k] += C[s, i, k]
+            W[n + i, 2 * n + k] = C[s, i, k]
+        for a in range(s):
+            for j in range(n):
+                t = D[s, i, a + 1, j]
+                if t != 0.0:
+                    for c in range(W.shape[1]):
+                        W[n + i, c] += t * Y[a * n + j, c]
     end_turns(model, X, W[:n])
     user_columns(free, q, p, W)
     user_rows(free, q_next, p_next, W)
@@ -159,41 +149,41 @@ def pull_back(model, free, rule, work, full, D, C, J, q, p, q_next, p_next, dt, 
     nodes, X = model[0], work[5]
     s, n = D.shape[0] - 1, D.shape[1]
     blocks(model, rule, work, full, D, C, dt)
-    _matrix(D, J)
+    directions.jacobian(D, J)
     row = np.zeros((1, 2 * n))
     row[0] = bar
     _user_rows_transposed(free, q_next, p_next, row)
-    y = np.zeros(s * n)
+    y = np.zeros((s * n, 1))
     for c in range(s):
         for j in range(n):
             x = 0.0
             for i in range(n):
                 x += D[s, i, c + 1, j] * row[0, n + i]
-            y[c * n + j] = x
+            y[c * n + j, 0] = x
     for i in range(nodes.shape[0]):
         k = nodes[i].iv
         if nodes[i].nv == 1:
-            y[(s - 1) * n + k] += row[0, k]
+            y[(s - 1) * n + k, 0] += row[0, k]
         else:
             xi = (X[s, k], X[s, k + 1], X[s, k + 2])
             t = ex.jr_transposed(xi, ex.coefficients(xi), (row[0, k], row[0, k + 1], row[0, k + 2]))
             for j in range(3):
-                y[(s - 1) * n + k + j] += t[j]
-    y = np.linalg.solve(J.T, y)
+                y[(s - 1) * n + k + j, 0] += t[j]
+    solve_in_place(J.T, y)
     out = np.zeros((1, 2 * n))
     for j in range(n):
         x = 0.0
         for i in range(n):
             x += D[s, i, 0, j] * row[0, n + i]
             for a in range(s):
-                x -= D[a, i, 0, j] * y[a * n + i]
+                x -= D[a, i, 0, j] * y[a * n + i, 0]
         out[0, j] = x
-        out[0, n + j] = -y[j]
+        out[0, n + j] = -y[j, 0]
     for k in range(C.shape[2]):
         for chi in range(s + 1):
             x = 0.0
             for i in range(n):
-                x += C[chi, i, k] * (row[0, n + i] if chi == s else -y[chi * n + i])
+                x += C[chi, i, k] * (row[0, n + i] if chi == s else -y[chi * n + i, 0])
             G[chi, k] = x
     user_columns(free, q, p, out)
     bar[:] = out[0]
