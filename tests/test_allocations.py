@@ -6,6 +6,7 @@ import pytest
 from numba.core import config
 from numba.core.runtime import _nrt_python, rtsys
 
+import leastaction as la
 from leastaction.dynamics import derivatives, explicit, recursions
 from leastaction.dynamics.explicit import TABLEAUX
 from leastaction.dynamics.workspace import Workspace
@@ -82,3 +83,21 @@ def test_the_counter_counts():
     allocations(allocating, (np.zeros(1),), 1)
     once, often = (allocations(allocating, (np.zeros(1),), count) for count in (1, 1001))
     assert often == once + 1000
+
+
+@pytest.mark.parametrize("solver", ["sparse", "recursive"])
+def test_no_allocations_in_steps_of_variational_integrators(solver):
+    """A hundred further steps of one rollout take no memory."""
+    robot = random_tree(3, 6, ("revolute", "spherical", "free", "prismatic"), damping=0.1)
+    stepper = la.Galerkin(order=2, solver=solver).prepare(robot, 1e-3)
+    record = stepper.record(101)
+    record["q"][0] = random_state(robot, 1)[0]
+    controls = np.zeros((101, len(stepper.control_nodes), robot.nu))
+
+    def made(steps):
+        before = rtsys.get_allocation_stats().alloc
+        assert stepper.advance(record, 0, steps, controls[:steps]) == steps
+        return rtsys.get_allocation_stats().alloc - before
+
+    made(1)
+    assert made(101) == made(1)

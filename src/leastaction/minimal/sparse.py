@@ -11,17 +11,16 @@ from leastaction._jit import inline, routine
 from leastaction.minimal.points import is_nodal
 from leastaction.minimal.variations import pose_block
 from leastaction.spatial import (
+    ZERO3,
     add,
     add_inertia,
     coad,
     cross,
     load3,
-    load6_at,
     load6,
     load_inertia,
     momentum,
     scale3,
-    store6_at,
     store_inertia,
     sub,
     sub3,
@@ -83,10 +82,10 @@ def assemble(model, rule, pts, var, sparse, dt):
         for j in range(nv):
             k = n + j
             for a in range(s):
-                _weights(rule, pts, i, col[k, a], row[k, a], e[k, a], up[a], down[a], g, a, dt)
+                _weights(rule, pts, i, k, col, row, e, up, down, g, a, dt)
             for a in range(s):
                 for b in range(s):
-                    _products(rule, up[a], pcol, b, a, d + nv, line, True)
+                    _products(rule, up, a, pcol, b, d + nv, line, True)
                     for c in range(d):
                         LU[0, s * k + a, s * c + b] = line[c]
                     for m in range(nv):
@@ -98,61 +97,84 @@ def assemble(model, rule, pts, var, sparse, dt):
                             LU[1, s * (n + m) + b, s * (d + j) + a] = x
                         else:
                             D[s * k + a] = x
-                    _products(rule, down[b], prow, a, b, d, line, False)
+                    _products(rule, down, b, prow, a, d, line, False)
                     for c in range(d):
                         LU[1, s * k + b, s * c + a] = line[c]
 
 
 @inline
-def _weights(rule, pts, i, col, row, e, up, down, g, a, dt):
+def _get(A, i, j, o):
+    """Six numbers of A[i, j] from o, without making a view (views cost more than the arithmetic here)."""
+    return ((A[i, j, o], A[i, j, o + 1], A[i, j, o + 2]), (A[i, j, o + 3], A[i, j, o + 4], A[i, j, o + 5]))
+
+
+@inline
+def _put(A, i, o, V):
+    """Write six numbers to A[i] from o."""
+    A[i, o], A[i, o + 1], A[i, o + 2] = V[0]
+    A[i, o + 3], A[i, o + 4], A[i, o + 5] = V[1]
+
+
+@inline
+def _weights(rule, pts, i, k, col, row, e, up, down, g, a, dt):
     """up: what row (k, a) weighs in z of an ancestor; down: f that column (k, a + 1) causes in an ancestor."""
     w = rule[1]
     mine = a if is_nodal(rule) else 0
+    moved = a + 1 if is_nodal(rule) else 0
+    T = _get(col, k, a, pose_block(rule, moved))
     for al in range(w.shape[0]):
         C = load_inertia(pts[al, i].C)
-        x = momentum(C, load6_at(row, 6 * al))
+        x = momentum(C, _get(row, k, a, 6 * al))
         if al == mine:
-            x = add(x, load6(e))
-        store6_at(up, 6 * al, x)
-        store6_at(down, 6 * al, momentum(C, load6_at(col, 6 * al)))
-    moved = a + 1 if is_nodal(rule) else 0
-    T = load6_at(col, pose_block(rule, moved))
-    x = sub(load6_at(down, 6 * moved), coad(T, load6(pts[moved, i].mu)))
-    store6_at(down, 6 * moved, x)
+            x = add(x, _get(e, k, a, 0))
+        _put(up, a, 6 * al, x)
+        x = momentum(C, _get(col, k, a, 6 * al))
+        if al == moved:
+            x = sub(x, coad(T, load6(pts[al, i].mu)))
+        _put(down, a, 6 * al, x)
     end = 6 * w.shape[0]
     if poses_vary(rule, moved):
         C = load_inertia(pts[moved, i].C)
         x = sub(gravity_slope(C, g, w[moved] * dt, T), coad(T, load6(pts[moved, i].G)))
-        store6_at(down, end, x)
+        _put(down, a, end, x)
     if poses_vary(rule, mine):
         C = load_inertia(pts[mine, i].C)
-        R = load6_at(row, pose_block(rule, mine))
-        x = gravity_slope_transposed(C, g, w[mine] * dt, R)
-        up[end], up[end + 1], up[end + 2] = x
+        R = _get(row, k, a, pose_block(rule, mine))
+        _put(up, a, end, (gravity_slope_transposed(C, g, w[mine] * dt, R), ZERO3))
 
 
 @inline
-def _products(rule, weights, path, a, other, count, line, upwards):
-    """line[c] = weights . path[a, :, c] for the joints c of the path, root first.
+def _products(rule, weights, other, path, a, count, line, upwards):
+    """line[c] = weights[other] . path[a, :, c] for the joints c of the path, root first.
 
     upwards: weights of row `other` on the variations z of columns a + 1; else f of column `other` + 1 on rows a.
     """
-    end = 6 * rule[1].shape[0]
+    Q = rule[1].shape[0]
     for c in range(count):
         line[c] = 0.0
-    for o in range(end):
-        x = weights[o]
-        for c in range(count):
-            line[c] += x * path[a, o, c]
+    for al in range(Q):
+        _add_products(weights, other, 6 * al, path, a, 6 * al, count, line)
     # Poses and impulses meet only at a common quadrature point.
     meets = (not is_nodal(rule)) or (other == a + 1 if upwards else other + 1 == a)
     point = (other if upwards else a) if is_nodal(rule) else 0
     if meets and poses_vary(rule, point):
-        block = pose_block(rule, point)
-        for o in range(3 if upwards else 6):
-            x = weights[end + o]
-            for c in range(count):
-                line[c] += x * path[a, block + o, c]
+        _add_products(weights, other, 6 * Q, path, a, pose_block(rule, point), count, line)
+
+
+@inline
+def _add_products(weights, other, o, path, a, block, count, line):
+    """line[c] += sum of 6 weights from o times path[a, block ..., c]; six at once keeps the loop over c busy."""
+    w, v = _get2(weights, other, o)
+    for c in range(count):
+        x = w[0] * path[a, block, c] + w[1] * path[a, block + 1, c] + w[2] * path[a, block + 2, c]
+        y = v[0] * path[a, block + 3, c] + v[1] * path[a, block + 4, c] + v[2] * path[a, block + 5, c]
+        line[c] += x + y
+
+
+@inline
+def _get2(A, i, o):
+    """Six numbers of A[i] from o."""
+    return ((A[i, o], A[i, o + 1], A[i, o + 2]), (A[i, o + 3], A[i, o + 4], A[i, o + 5]))
 
 
 @routine

@@ -16,6 +16,7 @@ from leastaction.minimal import exponential as ex
 from leastaction.minimal.points import ball_coefficients, is_nodal
 from leastaction.minimal.residual import back_row, ball_vectors, in_child, unit3
 from leastaction.spatial import (
+    ZERO3,
     ZERO6,
     add,
     add3,
@@ -160,33 +161,46 @@ def _own_ball(model, rule, work, own, i, dt):
     node = nodes[i]
     n, h = node.iv, node.ball
     s = rule[0].shape[0] - 1
-    for rho in range(s):
-        for ga in range(1, s + 1):
-            for j in range(3):
-                e = unit3(j)
+    for j in range(3):
+        for rho in range(s):
+            for m in range(3):
+                for ga in range(s):
+                    own[n + j, rho, m, ga] = 0.0
+    for al in range(w.shape[0]):
+        mu = load6(pts[al, i].mu)
+        wdt = w[al] * dt
+        mom, push = ball_vectors(dofs, scr, rate, force, al, n, mu, load6(pts[al, i].G), wdt)
+        bare = in_child(scr, al, n, mu)
+        phi = load3(balls[al, h].phi)
+        spring = ex.coefficients(phi)
+        k3 = (dofs[n].stiffness, dofs[n + 1].stiffness, dofs[n + 2].stiffness)
+        for rho in range(s):
+            mine = (not is_nodal(rule)) or al == rho
+            for ga in range(1, s + 1):
+                bends = _bends(rule, al, rho, ga)
                 for m in range(3):
                     k = unit3(m)
-                    x = 0.0
-                    for al in range(w.shape[0]):
-                        mu = load6(pts[al, i].mu)
-                        wdt = w[al] * dt
-                        mom, push = ball_vectors(dofs, scr, rate, force, al, n, mu, load6(pts[al, i].G), wdt)
-                        bent, turned = _chart_curvature(rule, balls, P, X, n, h, al, rho, ga, e, k, dt)
-                        x += wdt * dot3(mom, bent) + dot3(push, turned)
-                        vel = _column(Om[al, h, ga], m)
-                        x += wdt * dot3(_weighted(dofs, n, True, vel), _column(Om[al, h, rho], j))
-                        if is_nodal(rule) and al != rho:
-                            continue
-                        turn = _column(P[al, h, rho], j)
-                        x -= wdt * dot3(in_child(scr, al, n, mu), cross(vel, turn))
-                        x -= wdt * dot3(_weighted(dofs, n, False, vel), turn)
-                        if (not is_nodal(rule)) or rho == ga:
-                            k3 = (dofs[n].stiffness, dofs[n + 1].stiffness, dofs[n + 2].stiffness)
-                            phi = load3(balls[al, h].phi)
-                            eta = _column(P[al, h, ga], m)
-                            slope = ex.spring_torque_slope(phi, ex.coefficients(phi), k3, eta)
-                            x += wdt * dot3(slope, turn)
-                    own[n + j, rho, m, ga - 1] = x
+                    vel = _column(Om[al, h, ga], m)
+                    drag = scale3(wdt, _weighted(dofs, n, False, vel))
+                    slow = scale3(wdt, _weighted(dofs, n, True, vel))
+                    slope = ZERO3
+                    if mine and ((not is_nodal(rule)) or rho == ga):
+                        slope = scale3(wdt, ex.spring_torque_slope(phi, spring, k3, _column(P[al, h, ga], m)))
+                    for j in range(3):
+                        x = dot3(slow, _column(Om[al, h, rho], j))
+                        if bends:
+                            bent, turned = _chart_curvature(rule, balls, P, X, n, h, al, rho, ga, unit3(j), k, dt)
+                            x += wdt * dot3(mom, bent) + dot3(push, turned)
+                        if mine:
+                            turn = _column(P[al, h, rho], j)
+                            x += dot3(sub3(slope, drag), turn) - wdt * dot3(bare, cross(vel, turn))
+                        own[n + j, rho, m, ga - 1] += x
+
+
+@inline
+def _bends(rule, al, rho, ga):
+    """Whether the motion at point al along row rho depends on xi^ga to second order."""
+    return (not is_nodal(rule)) or rho == 0 or al == rho or al == ga
 
 
 @inline
