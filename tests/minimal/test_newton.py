@@ -1,4 +1,4 @@
-"""Newton directions: three ways to one solution, the true derivative of the residual, quadratic convergence."""
+"""Newton directions: three ways to one solution, the residual's true derivative, quadratic convergence."""
 
 import numpy as np
 import pytest
@@ -14,14 +14,14 @@ from tests.minimal.helpers import METHODS, method
 from tests.oracles.differences import assert_close, central
 from tests.oracles.random_trees import KINDS, random_state, random_tree
 
-RULES = {"midpoint": MIDPOINT, "s = 1": lobatto(1), "s = 2": lobatto(2), "s = 3": lobatto(3), "s = 4": lobatto(4)}
+RULES = {"midpoint": MIDPOINT} | {f"s = {s}": lobatto(s) for s in (1, 2, 3, 4)}
 SOLVERS = ("recursive", "sparse", "dense")
 FORCES = {"stiffness": 3.0, "damping": 0.2, "armature": True}
 
 
 @entry
 def all_directions(model, rule, work, var, recursive, sparse, dense, q, p, u, dt, dx):
-    """Residual at the control points in `work` and the three directions dx (3, s, nv); gives back its norm."""
+    """Residual at the control points in `work`, three directions dx (3, s, nv); gives back its norm."""
     start_point(model, rule, work, q)
     norm = residual(model, rule, work, p, u, dt)
     directions.recursive(model, rule, work, var, recursive, dt, dx[0])
@@ -31,7 +31,7 @@ def all_directions(model, rule, work, var, recursive, sparse, dense, q, p, u, dt
 
 
 class Iterate:
-    """A step that is not solved: control points near those of a uniform motion, any momentum, any controls."""
+    """A step that is not solved: control points near those of a uniform motion, any momentum and controls."""
 
     def __init__(self, robot, rule, seed=0, dt=0.01, wobble=0.02):
         rng = np.random.default_rng(seed)
@@ -74,9 +74,10 @@ def assert_directions_agree(iterate, tolerance=1e-9):
 @pytest.mark.parametrize("rule", RULES)
 @pytest.mark.parametrize("bodies", [1, 5, 20, 60])
 def test_directions_agree(bodies, rule):
-    """O(n) recursion, tree-sparse LDU and LAPACK give one direction, for trees with every joint."""
-    for seed, branching in enumerate((0.0, 0.5, 1.0)):
-        robot = random_tree(seed + bodies, bodies, KINDS, branching=branching if bodies < 60 else 1.0, **FORCES)
+    """O(n) recursion, tree-sparse LDU and dense elimination agree, for trees with every joint."""
+    # A long chain of random joints is too badly conditioned to compare.
+    for seed, branching in enumerate((0.0, 0.5, 1.0) if bodies < 60 else (0.7, 0.8, 1.0)):
+        robot = random_tree(seed + bodies, bodies, KINDS, branching=branching, **FORCES)
         assert_directions_agree(Iterate(robot, RULES[rule], seed))
 
 
@@ -94,12 +95,13 @@ def test_jacobian_is_the_derivative_of_the_residual(kind, rule):
     robot = random_tree(9, 3, (kind, kind, "revolute"), branching=0.3, **FORCES)
     iterate = Iterate(robot, RULES[rule])
     iterate.evaluate()
-    dx, r, matrix = iterate.dx[0].ravel().copy(), iterate.w.r.ravel().copy(), iterate.solvers[2][2].copy()
+    dx, r = iterate.dx[0].ravel().copy(), iterate.w.r.ravel().copy()
+    # Blocks of all second derivatives of the action: residual rows against control points after the first.
+    blocks = iterate.solvers[2][1][:-1, :, 1:].copy()
     unit = np.eye(dx.size).reshape(-1, *iterate.w.dx.shape)
     J = np.stack([central(lambda h, e=e: iterate.residual_at(h * e)) for e in unit], axis=-1)
     assert_close(J @ dx, -r, 1e-9)
-    # The matrix that LAPACK gets, entry by entry.
-    assert_close(matrix, J, 1e-9)
+    assert_close(blocks.reshape(J.shape), J, 1e-9)
 
 
 @pytest.mark.parametrize("rule", RULES)
@@ -129,7 +131,8 @@ def test_solvers_make_one_trajectory(order):
     """Through the front door, on a tree with every joint."""
     robot = random_tree(5, 8, KINDS, branching=0.5, **FORCES)
     q, v = random_state(robot, 1, speed=0.3)
-    runs = [la.simulate(robot, q, v, dt=0.01, steps=5, integrator=method(order, solver=name)) for name in SOLVERS]
+    methods = [method(order, solver=name) for name in SOLVERS]
+    runs = [la.simulate(robot, q, v, dt=0.01, steps=5, integrator=integrator) for integrator in methods]
     for run in runs[1:]:
         assert np.abs(robot.difference(runs[0].q, run.q)).max() <= 1e-10
         assert_close(run.p, runs[0].p, 1e-10)

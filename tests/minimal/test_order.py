@@ -12,7 +12,7 @@ from tests.oracles.random_trees import KINDS, random_state, random_tree
 
 EXACT = Path(__file__).parents[1] / "data" / "exact"
 
-# Two numbers of steps for one second: small enough to see the asymptotic slope, large enough to stay above round-off.
+# Two numbers of steps a second: large enough for the asymptotic slope, small enough to stay above round-off.
 LINKS = {2: (100, 200), 4: (40, 80), 6: (40, 60), 8: (25, 40)}
 BODIES = {2: (100, 200), 4: (20, 40), 6: (15, 30), 8: (10, 15)}
 
@@ -86,7 +86,7 @@ def test_order_of_a_thrown_body(order):
     joint = np.array(robot.joints[0].placement.rotation)
     q, v = [], []
     for t, x in zip(np.linspace(0.0, 1.0, len(states)), states, strict=True):
-        # The exact attitude is that of the body in the joint's frame, so gravity and throw are turned into it.
+        # The exact attitude is that of the body in the joint's frame, so gravity is turned into it.
         R = la.dynamics.body_poses(la.robots.free_body(), np.r_[0, 0, 0, x[:4]])[0][:3, :3]
         center = np.array(start) + np.array(speed) * t + 0.5 * (joint.T @ g) * t**2
         rate = R.T @ (np.array(speed) + (joint.T @ g) * t)

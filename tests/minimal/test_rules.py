@@ -10,7 +10,7 @@ SIZES = range(1, 9)
 
 @pytest.mark.parametrize("s", SIZES)
 def test_quadrature_is_exact_up_to_degree_2s_minus_1(s):
-    """Sum of w c^k is the integral of t^k over [0, 1], 1 / (k + 1), and degree 2 s is the first that is not."""
+    """Sum of w c^k is the integral of t^k over [0, 1], 1 / (k + 1); degree 2 s is the first that is not."""
     c, w, _ = lobatto(s)
     for degree in range(2 * s):
         assert w @ c**degree == pytest.approx(1.0 / (degree + 1), rel=2e-15)
@@ -30,7 +30,7 @@ def test_differentiation_is_exact_up_to_degree_s(s):
 
 @pytest.mark.parametrize("s", SIZES)
 def test_summation_by_parts(s):
-    """W b + (W b)^T has only the two boundary terms: what makes the discrete action's variation a momentum map."""
+    """W b + (W b)^T has only the two boundary terms, as integration by parts has."""
     _, w, b = lobatto(s)
     B = w[:, None] * b
     boundary = np.zeros_like(B)

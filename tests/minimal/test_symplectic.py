@@ -25,7 +25,8 @@ def by_differences(robot, integrator, q, p):
     n = robot.nv
 
     def step(x):
-        run = la.simulate(robot, robot.integrate(q, x[:n]), p=p + x[n:], dt=DT, steps=1, integrator=integrator)
+        moved = robot.integrate(q, x[:n])
+        run = la.simulate(robot, moved, p=p + x[n:], dt=DT, steps=1, integrator=integrator)
         return run.q[1], run.p[1]
 
     q1, p1 = step(np.zeros(2 * n))
@@ -86,7 +87,7 @@ def test_a_damper_shrinks_volumes():
 def test_symmetric_in_time(kind):
     """(q', -p') goes back to (q, -p).
 
-    The chart of a ball joint is centred at the start of the step, which beyond two control points is not symmetric.
+    A ball joint's chart is centred at the start of the step: not symmetric beyond two control points.
     """
     robot, q, p = conservative_state(kind)
     for order in ("midpoint", 2) if kind in BALLS else METHODS:

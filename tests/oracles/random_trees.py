@@ -67,7 +67,9 @@ def random_tree(
         if kind != "fixed":
             options |= properties
             if armature:
-                options["armature"] = rng.uniform(0.0, 0.2)
+                a = rng.uniform(0.0, 0.2)
+                # Pinocchio lets the momentum of a free joint's linear armature keep its direction in the child's frame.
+                options["armature"] = (a, a, a, 0.0, 0.0, 0.0) if kind == "free" else a
         b.joint(f"joint{i}", kind, parent, name, **options)
         names.append(name)
     return b.build()

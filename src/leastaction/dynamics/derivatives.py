@@ -15,12 +15,14 @@ from leastaction.spatial import (
     ZERO6,
     ad,
     add,
+    cross,
     cross_force,
     dot,
     load6,
     load_inertia,
     momentum,
     scale,
+    scale3,
     store6,
     sub,
 )
@@ -136,3 +138,25 @@ def inverse_dynamics_derivatives(
                     dq[k, m] = dot(t3, load6(rates[m].P1)) + dot(t4, load6(rates[m].P2))
                     dv[k, m] = dot(t3, Sm) + dot(t4, load6(rates[m].W))
                 i = nodes[i].parent
+        if node.nv > 1:
+            _armature_slopes(node, dofs, v, dv)
+
+
+@inline
+def _armature_slopes(node, dofs, v, dv):
+    """Add the derivative of `recursions.armature_bias` by the velocities of a ball or free joint."""
+    n = node.iv
+    w = (v[n], v[n + 1], v[n + 2])
+    for o in range(0, node.nv, 3):
+        m = (
+            dofs[n + o].armature * v[n + o],
+            dofs[n + o + 1].armature * v[n + o + 1],
+            dofs[n + o + 2].armature * v[n + o + 2],
+        )
+        for k in range(3):
+            e = (1.0 if k == 0 else 0.0, 1.0 if k == 1 else 0.0, 1.0 if k == 2 else 0.0)
+            by_turn = cross(e, m)
+            by_own = scale3(dofs[n + o + k].armature, cross(w, e))
+            for j in range(3):
+                dv[n + o + j, n + k] += by_turn[j]
+                dv[n + o + j, n + o + k] += by_own[j]

@@ -5,12 +5,13 @@ world: contributions of children are added without any transform. Joints with se
 eliminated one degree of freedom at a time, which equals the block elimination.
 """
 
-from leastaction._jit import routine
+from leastaction._jit import inline, routine
 from leastaction.dynamics.kinematics import add_to, joint_acceleration, lift, parent_twist, positions, velocities
 from leastaction.spatial import (
     add,
     add_inertia,
     axpy,
+    cross,
     cross_force,
     dot,
     load6,
@@ -24,6 +25,26 @@ from leastaction.spatial import (
     sub,
     symvec,
 )
+
+
+@inline
+def armature_bias(node, dofs, v, j):
+    """Force on degree of freedom j of a ball or free joint by the turning of its armature's momentum.
+
+    The armature's energy is 1/2 sum a_j v_j^2 with v in the child's frame, so its momentum a v turns with the child:
+    w x (a w) for the turns and, for free joints, a w x v for the shifts (Euler-Poincare equations).
+    """
+    if node.nv == 1:
+        return 0.0
+    n = node.iv
+    w = (v[n], v[n + 1], v[n + 2])
+    o = 0 if j < 3 else 3
+    m = (
+        dofs[n + o].armature * v[n + o],
+        dofs[n + o + 1].armature * v[n + o + 1],
+        dofs[n + o + 2].armature * v[n + o + 2],
+    )
+    return cross(w, m)[j - o]
 
 
 @routine
@@ -46,7 +67,8 @@ def inverse_dynamics(nodes, dofs, gravity, links, screws, q, v, a, external, tau
         node = nodes[i]
         f = load6(links[i].f)
         for k in range(node.iv, node.iv + node.nv):
-            tau[k] = dot(load6(screws[k].S), f) + dofs[k].armature * a[k]
+            bias = armature_bias(node, dofs, v, k - node.iv)
+            tau[k] = dot(load6(screws[k].S), f) + dofs[k].armature * a[k] + bias
         if node.parent >= 0:
             add_to(links[node.parent].f, f)
 
@@ -172,7 +194,7 @@ def accelerations(nodes, dofs, gravity, links, screws, v, tau, external, acc):
             S = load6(screws[k].S)
             U = apply(X, S)
             D = dot(S, U) + dofs[k].armature
-            u = tau[k] - dot(S, f)
+            u = tau[k] - dot(S, f) - armature_bias(node, dofs, v, k - node.iv)
             store6(screws[k].U, U)
             screws[k].D = D
             screws[k].u = u
