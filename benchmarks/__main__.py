@@ -27,9 +27,7 @@ def main() -> int:
         epilog="Exit status 1 means that a required figure was not met.",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument(
-        "names", nargs="*", choices=[[], *modules], metavar="name", help="default: all of them"
-    )
+    parser.add_argument("names", nargs="*", choices=[[], *modules], metavar="name", help="default: all of them")
     console, met = Console(), True
     columns = TextColumn("{task.description:36}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()
     for name in parser.parse_args().names or modules:

@@ -150,9 +150,7 @@ def run(progress) -> Report:
     report.sheets += [growth, memory]
     slopes = {row[0]: row[1] for row in growth.rows}
     report.requirements = [
-        Requirement(
-            "forward dynamics, 32 links, ours / pin.aba", ratios["forward dynamics", "32 links"], 1.5
-        ),
+        Requirement("forward dynamics, 32 links, ours / pin.aba", ratios["forward dynamics", "32 links"], 1.5),
         Requirement("mass matrix, 32 links, ours / pin.crba", ratios["mass matrix", "32 links"], 2.0),
         Requirement("growth of forward dynamics, exponent of n", slopes["forward dynamics"], 1.1),
         Requirement("growth of inverse dynamics, exponent of n", slopes["inverse dynamics"], 1.1),

@@ -45,9 +45,7 @@ def allocations(function, arguments, count):
 
 def kernels():
     """Name, kernel and arguments; on a tree with every kind of motion, springs and cables."""
-    b = random_tree(
-        3, 6, ("revolute", "spherical", "free", "prismatic", "screw"), stiffness=1.0, damping=0.1
-    ).edit()
+    b = random_tree(3, 6, ("revolute", "spherical", "free", "prismatic", "screw"), stiffness=1.0, damping=0.1).edit()
     b.cable("cable", ["world", "body2", "body5"], stiffness=10.0, rest_length=0.1, damping=0.1)
     b.wrench("wind", "body1", np.ones(6))
     b.thruster("thruster", "body4", np.ones(6))

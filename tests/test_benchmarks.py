@@ -13,9 +13,7 @@ from benchmarks.__main__ import available
 def test_the_cost_of_a_call_is_taken_off():
     overhead, per_link = 3e-6, 2e-7
     for n in (2, 16, 256):
-        assert peers.without_call(overhead + n * per_link, overhead + per_link, n) == pytest.approx(
-            n * per_link
-        )
+        assert peers.without_call(overhead + n * per_link, overhead + per_link, n) == pytest.approx(n * per_link)
 
 
 @pytest.mark.parametrize("power", [0.5, 1.0, 2.0])

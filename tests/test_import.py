@@ -67,7 +67,5 @@ def test_every_public_name_exists():
 
 
 def test_a_module_does_not_hide_the_function_of_its_name():
-    code = (
-        "import leastaction as la; from leastaction.simulate import simulate; print(la.simulate is simulate)"
-    )
+    code = "import leastaction as la; from leastaction.simulate import simulate; print(la.simulate is simulate)"
     assert python("-c", code).stdout.strip() == "True"

@@ -45,9 +45,7 @@ def test_compiled_and_plain_kernels_agree():
     code = "import json; from tests.test_plain_python import results; print(json.dumps(results()))"
     path = os.pathsep.join([str(ROOT), str(Path(la.__file__).parents[1])])
     environment = os.environ | {"NUMBA_DISABLE_JIT": "1", "PYTHONPATH": path}
-    done = subprocess.run(
-        [sys.executable, "-c", code], env=environment, capture_output=True, text=True, cwd=ROOT
-    )
+    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, cwd=ROOT)
     assert done.returncode == 0, done.stderr
     for plain, compiled in zip(json.loads(done.stdout), results(), strict=True):
         assert_close(compiled, plain, 1e-11)

@@ -16,9 +16,7 @@ pytest.importorskip("matplotlib")
 
 def python(arguments, folder):
     settings = os.environ | {"PYTHONPATH": str(Path(la.__file__).parents[1])}
-    done = subprocess.run(
-        [sys.executable, *arguments], env=settings, capture_output=True, text=True, cwd=folder
-    )
+    done = subprocess.run([sys.executable, *arguments], env=settings, capture_output=True, text=True, cwd=folder)
     assert done.returncode == 0, done.stderr
     return done.stdout
 

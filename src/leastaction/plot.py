@@ -32,9 +32,7 @@ Runs = Trajectory | Sequence[Trajectory]
 Path = str | PathLike[str]
 
 
-def energy(
-    runs: Runs, labels: Sequence[str] | None = None, path: Path | None = None, *, error: bool = False
-) -> Figure:
+def energy(runs: Runs, labels: Sequence[str] | None = None, path: Path | None = None, *, error: bool = False) -> Figure:
     """Energy [J] over time [s]: kinetic, potential and total of one run, or the totals of several.
 
     Args:
@@ -76,9 +74,7 @@ def momentum(runs: Runs, labels: Sequence[str] | None = None, path: Path | None 
     """
     many, names = _runs(runs, labels)
     figure, axes = _figure(path, 2)
-    for part, (axis, unit) in enumerate(
-        zip(axes, ("angular momentum [kg m²/s]", "momentum [kg m/s]"), strict=True)
-    ):
+    for part, (axis, unit) in enumerate(zip(axes, ("angular momentum [kg m²/s]", "momentum [kg m/s]"), strict=True)):
         for r, (run, name) in enumerate(zip(many, names, strict=True)):
             for k, letter in enumerate("xyz"):
                 label = letter if len(many) == 1 else f"{letter}, {name}"
@@ -144,9 +140,7 @@ def _runs(runs: Runs, labels: Sequence[str] | None) -> tuple[list[Trajectory], l
     if not many or not all(isinstance(run, Trajectory) for run in many):
         raise LeastActionError("plot: expected a Trajectory or several")
     if labels is None:
-        return many, [
-            f"run {k + 1}" if run.integrator is None else str(run.integrator) for k, run in enumerate(many)
-        ]
+        return many, [f"run {k + 1}" if run.integrator is None else str(run.integrator) for k, run in enumerate(many)]
     names = [labels] if isinstance(labels, str) else [str(label) for label in labels]
     if len(names) != len(many):
         raise LeastActionError(f"plot: expected {len(many)} labels, one for each run, got {len(names)}")

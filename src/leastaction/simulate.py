@@ -80,7 +80,7 @@ def simulate(
     if controller is not None and not callable(controller):
         raise IntegratorError(f"controller must be a function of (t, q, v), got {controller!r}")
     q0 = mechanism.neutral() if q is None else configuration(mechanism, q)
-    if project and (mechanism.loops or mechanism.couplings):
+    if project and not mechanism.is_tree:
         q0 = close_loops(mechanism, q0)
     q0 = stepper.prepare_start(q0)
     record = stepper.record(count)

@@ -34,8 +34,8 @@ class Trajectory:
         dt: time step [s].
         t: times [s], shape (steps + 1,).
         q: joint positions [rad or m], shape (steps + 1, nq), in the order of `mechanism.coordinate_names`.
-        stored: what else the integrator solved for: "p" or "v", "iterations", "multipliers", ...; and "u", the controls
-            at the integrator's nodes, shape (steps, nodes, nu), where there were any.
+        stored: what else the integrator solved for: "p" or "v", "iterations", "multipliers", ...; and "u", the
+            controls at the integrator's nodes, shape (steps, nodes, nu), where there were any.
     """
 
     mechanism: Mechanism
@@ -115,7 +115,7 @@ class Trajectory:
     @cached_property
     def constraint_violation(self) -> FloatArray:
         """Largest violation of a loop or coupling [m or rad], shape (steps + 1,)."""
-        if not (self.mechanism.loops or self.mechanism.couplings):
+        if self.mechanism.is_tree:
             return np.zeros(len(self.t))
         from leastaction.dynamics.loops import violation
 

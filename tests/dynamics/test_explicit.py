@@ -27,9 +27,7 @@ METHODS = [
 def end_error(robot, integrator, steps, duration, state, reference, **options):
     q, v = state
     run = la.simulate(robot, q, v, dt=duration / steps, steps=steps, integrator=integrator, **options)
-    return np.linalg.norm(robot.difference(reference.q[-1], run.q[-1])) + np.linalg.norm(
-        run.v[-1] - reference.v[-1]
-    )
+    return np.linalg.norm(robot.difference(reference.q[-1], run.q[-1])) + np.linalg.norm(run.v[-1] - reference.v[-1])
 
 
 @pytest.mark.parametrize("name", ROBOTS)
@@ -56,8 +54,7 @@ def test_order_with_controls_that_change_within_a_step():
         robot, *state, dt=duration / 1600, steps=1600, integrator=la.RungeKutta(order=4), controls=controls
     )
     coarse, fine = (
-        end_error(robot, la.RungeKutta(order=4), n, duration, state, reference, controls=controls)
-        for n in (100, 200)
+        end_error(robot, la.RungeKutta(order=4), n, duration, state, reference, controls=controls) for n in (100, 200)
     )
     assert np.log2(coarse / fine) == pytest.approx(4, abs=0.25)
 
@@ -83,9 +80,7 @@ def test_orders_are_the_same_methods():
 def test_right_hand_side(seed):
     """A step of explicit Euler moves v by dt times forward dynamics under all forces and controls."""
     rng = np.random.default_rng(seed)
-    b = random_tree(
-        seed, 5, ("revolute", "spherical", "prismatic", "free"), stiffness=2.0, damping=0.1
-    ).edit()
+    b = random_tree(seed, 5, ("revolute", "spherical", "prismatic", "free"), stiffness=2.0, damping=0.1).edit()
     for k, name in enumerate(b.build().velocity_names[::2]):
         b.actuator(f"motor{k}", name, gear=rng.uniform(-2, 2))
     b.thruster("thruster", "body4", rng.normal(size=6))
@@ -140,9 +135,7 @@ def test_gear_of_a_motor():
     assert_close(run.q[:, 0], -0.5 * run.t**2, 1e-13)
 
 
-@pytest.mark.parametrize(
-    "integrator", [la.ExplicitEuler(), la.SemiImplicitEuler(), la.RungeKutta(), la.DOP853()]
-)
+@pytest.mark.parametrize("integrator", [la.ExplicitEuler(), la.SemiImplicitEuler(), la.RungeKutta(), la.DOP853()])
 def test_loops_and_couplings_are_refused(integrator):
     b = random_tree(1, 2, ("revolute",), branching=0.0).edit()
     b.coupling("gears", "joint1", "joint0")

@@ -10,9 +10,7 @@ from tests.oracles.random_trees import few, random_state, random_tree, seeds, tr
 
 
 def skew_part(A):
-    return 0.5 * np.array(
-        [A[..., 2, 1] - A[..., 1, 2], A[..., 0, 2] - A[..., 2, 0], A[..., 1, 0] - A[..., 0, 1]]
-    )
+    return 0.5 * np.array([A[..., 2, 1] - A[..., 1, 2], A[..., 0, 2] - A[..., 2, 0], A[..., 1, 0] - A[..., 0, 1]])
 
 
 @given(trees(5), seeds)

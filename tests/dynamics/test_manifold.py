@@ -45,9 +45,7 @@ def test_many_at_once(robot, seed):
     x = 0.3 * rng.normal(size=(3, robot.nv))
     moved = robot.integrate(q, x)
     assert_close(moved, [robot.integrate(a, b) for a, b in zip(q, x, strict=True)], 0.0)
-    assert_close(
-        robot.difference(q, moved), [robot.difference(a, b) for a, b in zip(q, moved, strict=True)], 0.0
-    )
+    assert_close(robot.difference(q, moved), [robot.difference(a, b) for a, b in zip(q, moved, strict=True)], 0.0)
     assert_close(robot.integrate(q[0], x), [robot.integrate(q[0], b) for b in x], 0.0)
 
 

@@ -77,9 +77,7 @@ REFUSED = {
 
 UR = ("robot", "gripper", "joint_limited_robot")
 STANDING = ("TwoDofs", "xarm7", "z1", *(f"ur{n}_{kind}" for n in (3, 5, 10) for kind in UR))
-ROOTED = dict.fromkeys(
-    (f"{name}.urdf" for name in STANDING), "the root link is the world, so it cannot float"
-)
+ROOTED = dict.fromkeys((f"{name}.urdf" for name in STANDING), "the root link is the world, so it cannot float")
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")

@@ -108,9 +108,7 @@ def test_tension_of_a_cable_over_a_via_point():
 def test_dampers_take_energy_away(seed, bodies):
     """Power is -sum c v^2 for joints and -c (dl/dt)^2 for springs and cables that are not slack."""
     c = 0.7
-    robot = with_elements(
-        without_gravity(seed, bodies), np.random.default_rng(seed), stiffness=0.0, damping=c
-    )
+    robot = with_elements(without_gravity(seed, bodies), np.random.default_rng(seed), stiffness=0.0, damping=c)
     q, v = random_state(robot, seed)
     expected = 0.0
     poses = [dynamics.body_poses(robot, robot.integrate(q, h * v)) for h in (-1e-6, 1e-6)]

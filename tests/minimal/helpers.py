@@ -22,7 +22,7 @@ def number(order):
 
 
 def error_norms(robot, run, reference, every):
-    """Errors of q, v and p of a run at all states but the first of a reference (q, v), shapes (times, ...)."""
+    """Errors of q, v and p of a run at all states of a reference (q, v) but the first."""
     q, v = (np.asarray(x)[1:] for x in reference)
     p = np.array([la.dynamics.mass_matrix(robot, a) @ b for a, b in zip(q, v, strict=True)])
     rows = slice(every, None, every)
@@ -43,9 +43,7 @@ def slopes(robot, integrator, reference, duration, counts, **options):
     q, v = reference
     errors = []
     for count in counts:
-        run = la.simulate(
-            robot, q[0], v[0], dt=duration / count, steps=count, integrator=integrator, **options
-        )
+        run = la.simulate(robot, q[0], v[0], dt=duration / count, steps=count, integrator=integrator, **options)
         errors.append(error_norms(robot, run, reference, count // (len(q) - 1)))
     return np.log(errors[0] / errors[1]) / np.log(counts[1] / counts[0])
 

@@ -205,9 +205,7 @@ def test_no_orientation_is_special(order):
         turn /= np.linalg.norm(turn)
         # A free body with the attitude `turn` carries positions and attitudes along.
         turned = [turned_by(turn, x) for x in run.q]
-        again = la.simulate(
-            robot, turned[0], v, dt=0.02, steps=50, integrator=method(order), controls=np.ones(3)
-        )
+        again = la.simulate(robot, turned[0], v, dt=0.02, steps=50, integrator=method(order), controls=np.ones(3))
         assert np.abs(robot.difference(np.array(turned), again.q)).max() <= 1e-9
         assert_close(again.p, run.p, 1e-9)
 

@@ -118,7 +118,7 @@ def test_too_few_iterations(robot, order):
 
 @pytest.mark.parametrize("order", METHODS)
 def test_a_ball_that_turns_too_far(order):
-    """More than half a turn within a step is beyond the chart of a ball joint: an error, not a wrong state."""
+    """More than half a turn in a step is beyond the chart of a ball joint: an error, not a wrong state."""
     robot = la.robots.free_body()
     slow = la.simulate(robot, v=[0, 0, 300.0, 0, 0, 0], dt=0.01, steps=2, integrator=method(order))
     assert slow.q[1, 3] == pytest.approx(math.cos(1.5), abs=1e-9)
@@ -128,7 +128,7 @@ def test_a_ball_that_turns_too_far(order):
 
 @pytest.mark.parametrize("order", METHODS)
 def test_a_failure_on_the_way_keeps_what_was_done(order):
-    """A thruster spins a body up until a step turns it too far: all steps before are there, the same as ever."""
+    """A thruster spins a body up until a step turns it too far: all steps before it are there."""
     b = la.MechanismBuilder("top", gravity=(0, 0, 0))
     b.body("top", mass=1.0, inertia=(0.1, 0.1, 0.1))
     b.spherical("ball", "world", "top")

@@ -51,9 +51,7 @@ class Iterate:
     def evaluate(self):
         """Directions from the present control points; gives back the norm of the residual."""
         w = self.w
-        return all_directions(
-            w.model, w.rule, w.work, w.var, *self.solvers, self.q, self.p, self.u, self.dt, self.dx
-        )
+        return all_directions(w.model, w.rule, w.work, w.var, *self.solvers, self.q, self.p, self.u, self.dt, self.dx)
 
     def residual_at(self, x):
         """The residual, one row per control point after the first, with those points moved by x."""

@@ -101,10 +101,7 @@ TREES = [kind for kind in KINDS if kind != "fixed"]
 @pytest.mark.parametrize("kind", TREES)
 def test_order_for_every_joint(kind):
     """Three bodies on joints of one kind with springs, dampers and drives, against DOP853."""
-    # A free joint's armature acts on its velocity in the moving frame, which is no inertia of a body.
-    robot = random_tree(
-        11, 3, (kind, kind, "revolute"), branching=0.3, stiffness=3.0, damping=0.2, armature=kind != "free"
-    )
+    robot = random_tree(11, 3, (kind, kind, "revolute"), branching=0.3, stiffness=3.0, damping=0.2)
     q, v = random_state(robot, 3)
     exact = la.simulate(robot, q, v, dt=0.1, steps=2, integrator=la.DOP853(rtol=1e-13, atol=1e-14))
     # Joints without rotations move so smoothly, and free ones so fast, that order 6 needs other steps.
@@ -112,3 +109,20 @@ def test_order_for_every_joint(kind):
     sixth = (2, 4) if smooth else (16, 32) if kind == "free" else (8, 16)
     for order, pair in {"midpoint": (80, 160), 2: (80, 160), 4: (16, 32), 6: sixth}.items():
         assert_order(robot, order, (exact.q, exact.v), 0.2, pair)
+
+
+ARMATURES = {"spherical": (0.1, 0.2, 0.3), "free": (0.1, 0.2, 0.3, 0.5, 0.5, 0.5)}
+
+
+@pytest.mark.parametrize("order", METHODS)
+@pytest.mark.parametrize("kind", ARMATURES)
+def test_order_with_armatures_of_balls(kind, order):
+    """An armature is inertia in the child's frame: its momentum turns with the child, here as in DOP853."""
+    b = la.MechanismBuilder("wheel")
+    b.body("wheel", mass=1.0, com=(0.1, 0.0, -0.2), inertia=(0.1, 0.2, 0.25))
+    b.joint("joint", kind, "world", "wheel", armature=ARMATURES[kind])
+    robot = b.build()
+    q, v = random_state(robot, 2, speed=3.0)
+    exact = la.simulate(robot, q, v, dt=0.1, steps=2, integrator=la.DOP853(rtol=1e-13, atol=1e-14))
+    counts = {2: (40, 80), 4: (8, 16), 6: (4, 8), 8: (2, 4)}[number(order)]
+    assert_order(robot, order, (exact.q, exact.v), 0.2, counts)

@@ -16,7 +16,7 @@ DT = 0.05
 def conservative_state(kind, bodies=3):
     """Gravity and joint springs on a tree, in a random state (q, p)."""
     robot = random_tree(7, bodies, (kind, kind, "revolute"), branching=0.3, stiffness=3.0)
-    q, v = random_state(robot, 3)
+    q, v = random_state(robot, 3, speed=0.5)
     return robot, q, la.dynamics.mass_matrix(robot, q) @ v
 
 

@@ -42,11 +42,13 @@ class CollocationStepper(Stepper):
             np.zeros(nq),
         )
         self.points = (np.zeros((count, 2, n)), np.zeros((count, 2, n)), np.zeros((count, nq)))
-        self.scratch = (np.zeros((2, n)), np.zeros((count, 2 * n, 2 * n)))
+        size = (2 * n, 2 * n)
+        matrices = (np.zeros((count, *size)), np.zeros(size), np.zeros(size))
+        self.scratch = (np.zeros((2, n)), matrices, np.zeros((2 * n, 1)))
         self.settings = (float(integrator.tolerance), int(integrator.max_iterations))
         self.history = np.zeros(integrator.max_iterations + 1)
 
-    def record(self, steps: int) -> dict[str, FloatArray]:
+    def record(self, steps: int) -> dict[str, Any]:
         """Also the Newton iterations of each step."""
         return super().record(steps) | {"iterations": np.zeros(steps + 1, np.int64)}
 
@@ -58,7 +60,7 @@ class CollocationStepper(Stepper):
             self.arrays,
             self.work,
             self.points,
-            *self.scratch,
+            self.scratch,
             u,
             self.dt,
             self.settings,
@@ -86,9 +88,7 @@ def _has_curved_forces(mechanism: Mechanism) -> bool:
     """Whether a force is more than springs and dampers on joints with one axis, and motors."""
     t = mechanism.tree
     many = t.nodes.nv[t.dofs.node] > 1
-    return bool(
-        len(t.paths) or len(t.wrenches) or (t.drives.dof < 0).any() or (t.dofs.stiffness[many] != 0.0).any()
-    )
+    return bool(len(t.paths) or len(t.wrenches) or (t.drives.dof < 0).any() or (t.dofs.stiffness[many] != 0.0).any())
 
 
 @dataclass(frozen=True)

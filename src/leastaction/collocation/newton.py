@@ -9,10 +9,9 @@ and 3 points, hence of order 2 and 4 (Fan 2018, Table 1, says 3: the order of th
 
 import math
 
-import numpy as np
-
-from leastaction._jit import entry, routine
+from leastaction._jit import entry, inline, routine
 from leastaction.collocation.slopes import rate_slopes
+from leastaction.dynamics.dense import multiply, solve_in_place
 from leastaction.dynamics.explicit import full_acceleration
 from leastaction.dynamics.manifold import chart_rate, retract
 
@@ -40,40 +39,56 @@ def residual(arrays, work, points, q, u, dt, r):
     total = 0.0
     for h in range(2):
         for k in range(r.shape[1]):
-            if last == 2:
-                mean = (f[0, h, k] + 4.0 * f[1, h, k] + f[2, h, k]) / 6.0
-            else:
-                mean = 0.5 * (f[0, h, k] + f[1, h, k])
+            ends = f[0, h, k] + f[last, h, k]
+            mean = 0.5 * ends if last == 1 else (ends + 4.0 * f[1, h, k]) / 6.0
             r[h, k] = y[last, h, k] - y[0, h, k] - dt * mean
             total += r[h, k] * r[h, k]
     return math.sqrt(total)
 
 
 @routine
-def direction(arrays, work, points, u, dt, r, F):
-    """The Newton update of y at the end, shape (2 nv,)."""
+def direction(arrays, work, points, u, dt, r, matrices, d):
+    """The Newton update d of y at the end, shape (2 nv, 1)."""
     y, f, z = points
+    F, J, A = matrices
     last = u.shape[0] - 1
-    size = F.shape[1]
+    n = r.shape[1]
     rate_slopes(arrays, work, z[last], y[last], u[last], f[last, 1], F[last])
-    one = np.eye(size)
-    if last == 2:
-        rate_slopes(arrays, work, z[1], y[1], u[1], f[1, 1], F[1])
-        middle = np.dot(F[1], 0.5 * one - 0.125 * dt * F[2])
-        J = one - (dt / 6.0) * (4.0 * middle + F[2])
+    if last == 1:
+        _one_minus(0.5 * dt, F[1], J)
     else:
-        J = one - 0.5 * dt * F[1]
-    return np.linalg.solve(J, -r.reshape(size))
+        rate_slopes(arrays, work, z[1], y[1], u[1], f[1, 1], F[1])
+        # J = 1 - dt/6 (F2 + 4 F1 (1/2 - dt/8 F2))
+        _one_minus(0.25 * dt, F[2], A)
+        multiply(F[1], A, J)
+        for k in range(2 * n):
+            for c in range(2 * n):
+                A[k, c] = 2.0 * J[k, c] + F[2, k, c]
+        _one_minus(dt / 6.0, A, J)
+    for k in range(n):
+        d[k, 0] = -r[0, k]
+        d[n + k, 0] = -r[1, k]
+    solve_in_place(J, d)
+
+
+@inline
+def _one_minus(t, A, J):
+    """J = 1 - t A."""
+    for k in range(J.shape[0]):
+        for c in range(J.shape[1]):
+            J[k, c] = -t * A[k, c]
+        J[k, k] += 1.0
 
 
 @routine
-def solve(arrays, work, points, q, u, dt, tolerance, limit, r, F, history):
+def solve(arrays, work, points, q, u, dt, tolerance, limit, scratch, history):
     """Newton iterations from the iterate in y. Gives back (iterations, converged).
 
     Converged: the update that would come next, estimated by how much the last one shrank the defect, is below
     `tolerance`. `history`: norms of the defect.
     """
     y = points[0]
+    r, matrices, d = scratch
     last = u.shape[0] - 1
     n = r.shape[1]
     norm = residual(arrays, work, points, q, u, dt, r)
@@ -81,13 +96,17 @@ def solve(arrays, work, points, q, u, dt, tolerance, limit, r, F, history):
     if norm == 0.0:
         return 0, True
     for it in range(1, limit + 1):
-        d = direction(arrays, work, points, u, dt, r, F)
-        size = np.abs(d).max()
+        direction(arrays, work, points, u, dt, r, matrices, d)
+        size = 0.0
+        for h in range(2):
+            for k in range(n):
+                x = d[h * n + k, 0]
+                y[last, h, k] += x
+                # A NaN must win: it fails every comparison from here on.
+                if not abs(x) <= size:
+                    size = abs(x)
         if not size < 1e12:
             return it, False
-        for k in range(n):
-            y[last, 0, k] += d[k]
-            y[last, 1, k] += d[n + k]
         new = residual(arrays, work, points, q, u, dt, r)
         history[it] = new
         if size <= tolerance or size * new <= tolerance * norm:
@@ -97,7 +116,7 @@ def solve(arrays, work, points, q, u, dt, tolerance, limit, r, F, history):
 
 
 @entry
-def rollout(arrays, work, points, r, F, U, dt, settings, history, Q, V, its):
+def rollout(arrays, work, points, scratch, U, dt, settings, history, Q, V, its):
     """Steps from row 0 of Q and V; U: controls, shape (steps, points, nu). Gives back the steps done."""
     y, f, z = points
     last = U.shape[1] - 1
@@ -111,7 +130,7 @@ def rollout(arrays, work, points, r, F, U, dt, settings, history, Q, V, its):
             y[last, 0, k] = dt * (V[step, k] + 0.5 * dt * f[0, 1, k])
             y[last, 1, k] = V[step, k] + dt * f[0, 1, k]
         iterations, converged = solve(
-            arrays, work, points, Q[step], U[step], dt, settings[0], settings[1], r, F, history
+            arrays, work, points, Q[step], U[step], dt, settings[0], settings[1], scratch, history
         )
         its[step + 1] = iterations
         if not converged:

@@ -9,9 +9,8 @@ series up to the first power of x, and the forces of springs on ball and free jo
 bodies, cables, wrenches and thrusters are differentiated by differences: both cost an iteration now and then.
 """
 
-import numpy as np
-
 from leastaction._jit import inline, routine
+from leastaction.dynamics.dense import solve_in_place
 from leastaction.dynamics.derivatives import inverse_dynamics_derivatives, unit
 from leastaction.dynamics.entries import project_wrenches
 from leastaction.dynamics.kinematics import FREE, positions, velocities
@@ -24,6 +23,7 @@ from leastaction.spatial import (
     add,
     axpy,
     block_apply,
+    block_apply_transposed,
     scale,
     se3_right_jacobian,
     se3_right_jacobian_inv,
@@ -127,18 +127,17 @@ def rate_slopes(arrays, work, q, y, u, acc, F):
     x, v = y[0], y[1]
     n = v.shape[0]
     clear(external, tau)
-    inverse_dynamics_derivatives(
-        nodes, dofs, gravity, links, screws, rates, B, q, v, acc, external, tau, dq, dv
-    )
-    mass_matrix(nodes, dofs, links, screws, q, M)
-    G = np.empty((n, 2 * n))
+    inverse_dynamics_derivatives(nodes, dofs, gravity, links, screws, rates, B, q, v, acc, external, tau, dq, dv)
+    G = F[n:]
     for k in range(n):
         for j in range(n):
+            M[k, j] = 0.0
             G[k, j] = -dq[k, j]
             G[k, n + j] = -dv[k, j]
     add_force_slopes(arrays, work, q, v, u, G)
-    F[n:] = np.linalg.solve(M, G)
-    _along_chart(nodes, x, F[n:])
+    mass_matrix(nodes, dofs, links, screws, q, M)
+    solve_in_place(M, G)
+    _along_chart(nodes, x, G)
     chart_slopes(nodes, x, v, F)
 
 
@@ -152,10 +151,6 @@ def _along_chart(nodes, x, A):
         k = node.iv
         J = se3_right_jacobian(joint_twist(node, x))
         for r in range(A.shape[0]):
-            row = np.zeros(node.nv)
-            for j in range(node.nv):
-                c = flat(block_apply(J, unit(j)))
-                for m in range(node.nv):
-                    row[j] += A[r, k + m] * c[m]
+            row = flat(block_apply_transposed(J, joint_twist(node, A[r])))
             for j in range(node.nv):
                 A[r, k + j] = row[j]

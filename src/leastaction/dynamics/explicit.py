@@ -237,3 +237,5 @@ def refuse_loops(integrator: Any, mechanism: Mechanism) -> None:
         raise IntegratorError(f"{name} cannot close the loop joint {joint.name!r}; use leastaction.Galerkin")
     for coupling in mechanism.couplings:
         raise IntegratorError(f"{name} cannot keep the coupling {coupling.name!r}; use leastaction.Galerkin")
+    for rolling in mechanism.rollings:
+        raise IntegratorError(f"{name} cannot keep {rolling.name!r} rolling; use leastaction.Galerkin")

@@ -4,7 +4,7 @@ import math
 
 from leastaction._jit import inline
 from leastaction.dynamics.kinematics import add_to
-from leastaction.mechanism.closure import COUPLING, DOT, SCREW, SHIFT, TURN
+from leastaction.mechanism.closure import COUPLING, DOT, HEIGHT, ROLL, SCREW, SHIFT, TURN
 from leastaction.spatial import (
     EYE,
     ZERO3,
@@ -43,6 +43,11 @@ def evaluate(row, links):
     Ra, pa = _frame(links, row.a)
     Rb, pb = _frame(links, row.b)
     n = matvec(Ra, load3(row.n))
+    if row.kind == HEIGHT or row.kind == ROLL:
+        c = add3(pb, matvec(Rb, load3(row.pb)))
+        up, size = _upward(matvec(Rb, load3(row.w)))
+        W = (cross(axpy3(-row.radius, up, c), n), n)
+        return (c[2] - row.radius * size if row.kind == HEIGHT else 0.0), W
     if row.kind == DOT:
         w = matvec(Rb, load3(row.w))
         return dot3(n, w) - row.value, (cross(w, n), ZERO3)
@@ -63,6 +68,30 @@ def evaluate(row, links):
 
 
 @inline
+def _upward(axis):
+    """Direction in the plane of a disc that climbs most, and its slope; straight up for a ball (axis zero)."""
+    u = axpy3(-axis[2], axis, (0.0, 0.0, 1.0))
+    size = math.sqrt(dot3(u, u))
+    return (u[0] / size, u[1] / size, u[2] / size), size
+
+
+@inline
+def _contact_slope(row, axis, c, T):
+    """Change of the contact point of a disc or ball that moves by the world twist T."""
+    up, size = _upward(axis)
+    da = cross(T[0], axis)
+    du = axpy3(-da[2], axis, (-axis[2] * da[0], -axis[2] * da[1], -axis[2] * da[2]))
+    dup = axpy3(-dot3(up, du), up, du)
+    return axpy3(-row.radius / size, dup, add3(T[1], cross(T[0], c)))
+
+
+@inline
+def is_velocity(row):
+    """Whether a row is an equation of velocities."""
+    return row.kind == ROLL
+
+
+@inline
 def wrench_slope(row, links, moves_a, moves_b, T):
     """Change of a row's wrench when node a, b or both move by the world twist T."""
     Ra, _ = _frame(links, row.a)
@@ -75,6 +104,10 @@ def wrench_slope(row, links, moves_a, moves_b, T):
         return (add3(cross(dw, n), cross(w, dn)), ZERO3)
     if row.kind == TURN:
         return (dn, ZERO3)
+    if row.kind == HEIGHT or row.kind == ROLL:
+        c = add3(pb, matvec(Rb, load3(row.pb)))
+        dx = _contact_slope(row, matvec(Rb, load3(row.w)), c, T) if moves_b else ZERO3
+        return (cross(dx, n), ZERO3)
     xb = add3(pb, matvec(Rb, load3(row.pb)))
     dx = add3(T[1], cross(T[0], xb)) if moves_b else ZERO3
     moment = add3(cross(dx, n), cross(xb, dn))

@@ -11,6 +11,7 @@ from leastaction.mechanism.elements import (
     Coupling,
     ExternalWrench,
     JointActuator,
+    Rolling,
     Spring,
 )
 from leastaction.mechanism.inertia import Inertia, rod, solid_box, solid_capsule, solid_cylinder, solid_sphere
@@ -42,6 +43,7 @@ __all__ = [
     "Plane",
     "Pose",
     "Primitive",
+    "Rolling",
     "Shape",
     "Sphere",
     "Spring",

@@ -15,6 +15,7 @@ from leastaction.mechanism.elements import (
     Coupling,
     ExternalWrench,
     JointActuator,
+    Rolling,
     Spring,
     attachment,
 )
@@ -53,6 +54,7 @@ class MechanismBuilder:
         self._actuators: list[Actuator] = []
         self._wrenches: list[ExternalWrench] = []
         self._contacts: list[ContactPoint] = []
+        self._rollings: list[Rolling] = []
         self._ground: list[Shape] = []
 
     @classmethod
@@ -67,6 +69,7 @@ class MechanismBuilder:
         b._actuators = list(mechanism.actuators)
         b._wrenches = list(mechanism.wrenches)
         b._contacts = list(mechanism.contacts)
+        b._rollings = list(mechanism.rollings)
         b._ground = list(mechanism.ground)
         return b
 
@@ -270,6 +273,11 @@ class MechanismBuilder:
         self._contacts.append(ContactPoint(name, body, point, radius, friction, restitution))
         return name
 
+    def rolling(self, name: str, body: str, radius: float, *, axis: Any = None, center: Any = (0, 0, 0)) -> str:
+        """Let a body roll on the plane z = 0 without slipping: a disc with `axis`, or a ball without."""
+        self._rollings.append(Rolling(name, body, radius, axis, center))
+        return name
+
     def add(self, *elements: Any) -> None:
         """Add ready-made elements: `Body`, `Joint`, `Spring`, `Cable`, `Coupling`, actuators, wrenches, contacts."""
         lists: dict[type, list[Any]] = {
@@ -280,6 +288,7 @@ class MechanismBuilder:
             BodyActuator: self._actuators,
             ExternalWrench: self._wrenches,
             ContactPoint: self._contacts,
+            Rolling: self._rollings,
         }
         for element in elements:
             if isinstance(element, Body | Joint):
@@ -302,6 +311,7 @@ class MechanismBuilder:
             self._actuators,
             self._wrenches,
             self._contacts,
+            self._rollings,
         )
         found = self._bodies.pop(name, None) is not None
         found = self._joints.pop(name, None) is not None or found
@@ -324,6 +334,7 @@ class MechanismBuilder:
             actuators=tuple(self._actuators),
             wrenches=tuple(self._wrenches),
             contacts=tuple(self._contacts),
+            rollings=tuple(self._rollings),
             ground=tuple(self._ground),
             gravity=self.gravity,
             strict=self.strict,

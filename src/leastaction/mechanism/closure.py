@@ -9,6 +9,8 @@ along the joint's free motions appear only where it has springs or dampers, and 
     SCREW     n . (x_b - x_a) = pitch * angle            W = (x_b x n - pitch n, n)
     TURN      angle about n from n2 (in a) to w2 (in b)  W = (n, 0)
     COUPLING  follower = polynomial of leader            acts on the two coordinates
+    HEIGHT    a disc (axis w) or ball touches z = 0      W = (x x n, n) at the contact point x, n = (0, 0, 1)
+    ROLL      its contact point does not slip along n    W = (x x n, n); an equation of velocities: W . twist = 0
 """
 
 from __future__ import annotations
@@ -18,13 +20,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from leastaction.errors import MechanismError
+from leastaction.mechanism.elements import Rolling
 from leastaction.mechanism.joints import Joint, Motion, perpendicular
 from leastaction.mechanism.pose import Pose
 
 if TYPE_CHECKING:
     from leastaction.mechanism.mechanism import Mechanism
 
-SHIFT, DOT, SCREW, TURN, COUPLING = range(5)
+SHIFT, DOT, SCREW, TURN, COUPLING, HEIGHT, ROLL = range(7)
 
 ROW = np.dtype(
     [
@@ -44,6 +47,7 @@ ROW = np.dtype(
         ("pb", "f8", 3),
         ("value", "f8"),
         ("pitch", "f8"),
+        ("radius", "f8"),  # of a rolling disc or ball [m]
         ("stiffness", "f8"),
         ("damping", "f8"),
     ],
@@ -82,12 +86,22 @@ class Closure:
             )
             coefficients += coupling.coefficients
             self.names.append(coupling.name)
+        for rolling in mechanism.rollings:
+            hard += self._rolling(rolling)
+            self.names += [rolling.name] * 3
         self.count = len(hard)
         self.coefficients = np.array(coefficients, dtype=float)
         self.rows: Any = np.zeros(len(hard) + len(soft), ROW).view(np.recarray)
         for record, values in zip(self.rows, [*hard, *soft], strict=True):
             for name, value in values.items():
                 record[name] = value
+
+    def _rolling(self, rolling: Rolling) -> list[dict[str, Any]]:
+        b, X = self.frames[rolling.body]
+        axis = np.zeros(3) if rolling.axis is None else X.rotation @ np.array(rolling.axis)
+        base = {"a": -1, "b": b, "pb": X.apply(rolling.center), "w": axis, "radius": rolling.radius}
+        x, y, z = np.eye(3)
+        return [{**base, "kind": HEIGHT, "n": z}, {**base, "kind": ROLL, "n": x}, {**base, "kind": ROLL, "n": y}]
 
     def _joint(self, joint: Joint) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
         a, Xa = self.frames[joint.parent]

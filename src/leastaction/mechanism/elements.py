@@ -225,3 +225,29 @@ class ContactPoint:
             object.__setattr__(self, field, _check.nonnegative(getattr(self, field), f"{what}: {field}"))
         if self.restitution > 1.0:
             raise MechanismError(f"{what}: restitution must not exceed 1, got {self.restitution}")
+
+
+@dataclass(frozen=True, slots=True)
+class Rolling:
+    """A disc or ball that rolls on the plane z = 0 without slipping and without leaving it.
+
+    Attributes:
+        name: unique among loops, couplings and rolling contacts.
+        body: name of the body.
+        radius: [m].
+        axis: unit axis of the disc in the body's frame; None for a ball.
+        center: in the body's frame [m], 3 numbers.
+    """
+
+    name: str
+    body: str
+    radius: float
+    axis: tuple[float, float, float] | None = None
+    center: tuple[float, float, float] = (0.0, 0.0, 0.0)
+
+    def __post_init__(self) -> None:
+        what = f"rolling contact {self.name!r}"
+        object.__setattr__(self, "radius", _check.positive(self.radius, f"{what}: radius"))
+        object.__setattr__(self, "center", _check.vector(self.center, 3, f"{what}: center"))
+        if self.axis is not None:
+            object.__setattr__(self, "axis", _check.axis(self.axis, f"{what}: axis"))

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from leastaction.errors import MechanismError
 from leastaction.mechanism import _check
-from leastaction.mechanism.elements import Actuator, Cable, ContactPoint, Coupling, ExternalWrench, Spring
+from leastaction.mechanism.elements import Actuator, Cable, ContactPoint, Coupling, ExternalWrench, Rolling, Spring
 from leastaction.mechanism.graph import WORLD, spanning_tree
 from leastaction.mechanism.inertia import Inertia
 from leastaction.mechanism.joints import Joint
@@ -50,7 +50,7 @@ class Mechanism:
         bodies: in depth-first order.
         joints: the tree joint of each body, in the same order.
         loops: joints that close loops.
-        couplings, springs, cables, actuators, wrenches, contacts: see their classes.
+        couplings, springs, cables, actuators, wrenches, contacts, rollings: see their classes.
         ground: shapes fixed to the world.
         gravity: acceleration of gravity [m/s^2], 3 numbers.
         strict: whether implausible inertias were refused (True) or only warned about.
@@ -66,6 +66,7 @@ class Mechanism:
     actuators: tuple[Actuator, ...] = ()
     wrenches: tuple[ExternalWrench, ...] = ()
     contacts: tuple[ContactPoint, ...] = ()
+    rollings: tuple[Rolling, ...] = ()
     ground: tuple[Shape, ...] = ()
     gravity: tuple[float, float, float] = (0.0, 0.0, -9.81)
     strict: bool = field(default=True, compare=False)
@@ -115,6 +116,11 @@ class Mechanism:
     def nv(self) -> int:
         """Number of degrees of freedom of the tree (loops and couplings not subtracted)."""
         return sum(joint.nv for joint in self.joints)
+
+    @property
+    def is_tree(self) -> bool:
+        """Whether nothing ties the coordinates of the tree together: no loops, couplings or rolling contacts."""
+        return not (self.loops or self.couplings or self.rollings)
 
     @property
     def nu(self) -> int:

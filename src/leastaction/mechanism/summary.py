@@ -39,6 +39,8 @@ def summary(mechanism: Mechanism) -> str:
         lines.append(f"external wrench {w.name!r} on {w.body}: {w.wrench} ({w.frame} frame)")
     if m.contacts:
         lines.append(f"contact points: {', '.join(c.name for c in m.contacts)}")
+    for r in m.rollings:
+        lines.append(f"rolling {r.name!r}: {r.body}, {'ball' if r.axis is None else 'disc'} of {r.radius:g} m")
     if m.ground:
         lines.append(f"ground: {', '.join(shape.name or shape.kind for shape in m.ground)}")
     return "\n".join(lines)

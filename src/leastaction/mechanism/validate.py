@@ -56,6 +56,7 @@ def _check_names(mechanism: Mechanism) -> None:
         "actuator": (a.name for a in mechanism.actuators),
         "external wrench": (w.name for w in mechanism.wrenches),
         "contact point": (c.name for c in mechanism.contacts),
+        "rolling contact": (r.name for r in mechanism.rollings),
     }
     for what, names in groups.items():
         _check.unique([_check.label(name, what) for name in names], what)
@@ -81,7 +82,7 @@ def _check_references(mechanism: Mechanism) -> None:
     for cable in mechanism.cables:
         for point in cable.via:
             body(point.body, f"cable {cable.name!r}")
-    for element in (*mechanism.wrenches, *mechanism.contacts):
+    for element in (*mechanism.wrenches, *mechanism.contacts, *mechanism.rollings):
         movable(element.body, f"{type(element).__name__} {element.name!r}")
     for actuator in mechanism.actuators:
         if isinstance(actuator, BodyActuator):

@@ -1,7 +1,7 @@
 """Galerkin steps with closed loops and couplings (Fan 2018, Eq. 6 and Section 3.3).
 
 Unknowns are the control points and the multipliers at the points 0 ... s-1; equations are the DEL rows and the loop
-equations at the points 1 ... s. With J the Jacobian of the rows, G their derivative by the multipliers and H that of
+equations at the points 1 ... s (of rolling contacts: for velocities, in the mean of both ends at order 2; no higher order is promised for them). With J the Jacobian of the rows, G their derivative by the multipliers and H that of
 the loop equations, a Newton step solves (H J^-1 G) dlam = h + H J^-1 (-r), then dx = J^-1 (-r - G dlam): O(m n) + O(m^3)
 beyond the direction without loops. J holds the curvature of the loops, so Newton converges quadratically.
 
@@ -14,7 +14,7 @@ import numpy as np
 from leastaction._jit import entry, routine
 from leastaction.dynamics.dense import multiply, solve_in_place
 from leastaction.dynamics.loops import project_momentum, solve_ranked
-from leastaction.forces.closure import evaluate, is_coupling, polynomial
+from leastaction.forces.closure import evaluate, is_coupling, is_velocity, polynomial, twist_of, wrench_slope
 from leastaction.minimal import directions, hessian
 from leastaction.minimal.newton import (
     finish,
@@ -25,11 +25,11 @@ from leastaction.minimal.newton import (
     turns_too_far,
 )
 from leastaction.minimal.residual import next_momentum, residual, start_point
-from leastaction.spatial import dot, load6_at
+from leastaction.spatial import ad, add, dot, load6_at, sub
 
 
 @routine
-def loop_rows(model, rule, work, full, count, h, G, H):
+def loop_rows(model, rule, work, full, count, h, G, H, dt):
     """Values h[(gamma, c)], G[(rho, k), (rho, c)] and H[(gamma, c), (gamma, k)] of the equations at all points."""
     pts, X = work[0], work[5]
     col, row = full[0], full[1]
@@ -54,7 +54,15 @@ def loop_rows(model, rule, work, full, count, h, G, H):
                     H[down, (al - 1) * n + eq.leader] -= slope
                 continue
             value, W = evaluate(eq, links)
-            if al > 0:
+            if is_velocity(eq):
+                # Order 2: the mean of both ends, which is symmetric in time. Beyond: at the points after the first.
+                if s == 1 or al > 0:
+                    at = c if s == 1 else down
+                    weight = 0.5 * dt if s == 1 else dt
+                    before = h[at] if s == 1 and al == 1 else 0.0
+                    h[at] = before + weight * dot(W, sub(twist_of(links, eq.b), twist_of(links, eq.a)))
+                    _velocity_row(model, work, full, eq, W, H, at, al, Q, weight)
+            elif al > 0:
                 h[down] = value
             for end in range(2):
                 i = eq.b if end == 0 else eq.a
@@ -63,9 +71,31 @@ def loop_rows(model, rule, work, full, count, h, G, H):
                     for k in range(nodes[i].iv, nodes[i].iv + nodes[i].nv):
                         if al < s:
                             G[al * n + k, up] += sign * dot(load6_at(row[k, al], 6 * (Q + al)), W)
-                        if al > 0:
+                        if al > 0 and not is_velocity(eq):
                             H[down, (al - 1) * n + k] += sign * dot(load6_at(col[k, al], 6 * (Q + al)), W)
                     i = nodes[i].parent
+
+
+@routine
+def _velocity_row(model, work, full, eq, W, H, down, al, Q, weight):
+    """Add the derivative of weight W . (twist of b - twist of a) at point al by all control points after the first."""
+    pts, col = work[0], full[0]
+    nodes = model[0]
+    links = pts[al]
+    n = col.shape[0]
+    va, vb = twist_of(links, eq.a), twist_of(links, eq.b)
+    for end in range(2):
+        i = eq.b if end == 0 else eq.a
+        sign = 1.0 if end == 0 else -1.0
+        own = vb if end == 0 else va
+        while i >= 0:
+            for k in range(nodes[i].iv, nodes[i].iv + nodes[i].nv):
+                for chi in range(1, col.shape[1]):
+                    T = load6_at(col[k, chi], 6 * (Q + al))
+                    V = add(load6_at(col[k, chi], 6 * al), ad(T, own))
+                    dW = wrench_slope(eq, links, end == 1, end == 0, T)
+                    H[down, (chi - 1) * n + k] += weight * (sign * dot(W, V) + dot(dW, sub(vb, va)))
+            i = nodes[i].parent
 
 
 @routine
@@ -84,7 +114,7 @@ def newton(model, rule, work, solver, kkt, count, p, u, dt, tolerance, limit, ca
     for it in range(1, limit + 1):
         directions.clear4(D)
         hessian.assemble(model, rule, work, full, D, dt)
-        loop_rows(model, rule, work, full, count, h, G, H)
+        loop_rows(model, rule, work, full, count, h, G, H, dt)
         directions.jacobian(D, J)
         for a in range(s):
             for i in range(n):

@@ -30,7 +30,7 @@ def evaluate(model, rule, work, full, D, C, count, h, G, H, p, u, dt):
     """Residual, second derivatives and loop rows at the control points and multipliers in work."""
     residual(model, rule, work, p, u, dt)
     linear.blocks(model, rule, work, full, D, C, dt)
-    loop_rows(model, rule, work, full, count, h, G, H)
+    loop_rows(model, rule, work, full, count, h, G, H, dt)
 
 
 @entry

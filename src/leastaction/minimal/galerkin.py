@@ -249,6 +249,8 @@ class ConstrainedStepper(VariationalStepper):
         return first + done
 
     def linearize(self, q: FloatArray, p: FloatArray, u: FloatArray) -> tuple[FloatArray, FloatArray]:
+        for rolling in self.mechanism.rollings:
+            raise IntegratorError(f"there are no derivatives yet for the rolling contact {rolling.name!r}")
         q = self.prepare_start(q)
         controls = np.array(np.broadcast_to(u, (len(self.control_nodes), self.mechanism.nu)))
         record = self._solve(q, self.prepare_momentum(q, p, False), controls[None])
@@ -266,7 +268,7 @@ class ConstrainedStepper(VariationalStepper):
 
 def variational_stepper(integrator: Any, mechanism: Mechanism, dt: float) -> VariationalStepper:
     """The stepper for a mechanism: with loops or without."""
-    if not (mechanism.loops or mechanism.couplings):
+    if mechanism.is_tree:
         return VariationalStepper(integrator, mechanism, dt)
     if not isinstance(integrator, Galerkin):
         refuse_loops(integrator, mechanism)

@@ -1,0 +1,105 @@
+"""Energy of a double pendulum over an hour, beside MuJoCo over a minute."""
+
+import matplotlib
+import numpy as np
+
+import leastaction as la
+from benchmarks import mujoco_chain
+from benchmarks.report import Report, Requirement, Sheet
+from benchmarks.rollouts import Rollout, load_note, save_figure
+from leastaction.dynamics.legendre import quantities, velocity_of_momentum
+
+DT, HOUR, MINUTE = 0.01, 360_000, 6_000
+START = (np.pi / 2, 0.0)
+
+NOTES = """Two uniform rods of 1 m and 1 kg from horizontal rest, dt = 0.01 s. Relative to m g l = 9.81 J. \
+"Error" is the largest distance from the energy at the start; "drift" the change of the mean energy from the \
+first to the last tenth of the run. "Tight" has a Newton tolerance of 1e-12 in place of 1e-10."""
+
+OURS = {
+    "Galerkin 2": la.Galerkin(order=2),
+    "Galerkin 4": la.Galerkin(order=4),
+    "Galerkin 4, tight": la.Galerkin(order=4, tolerance=1e-12),
+    "Galerkin 6, tight": la.Galerkin(order=6, tolerance=1e-12),
+}
+PEERS = ("Euler", "implicitfast", "RK4")
+
+UNIT = 9.81
+
+
+def energies(robot, integrator, steps):
+    """Energy at every step [J] and the seconds that the run took per step."""
+    rollout = Rollout(robot, integrator, np.array(START), np.zeros(2), DT, steps)
+    seconds = rollout.seconds(repeats=1)
+    record = rollout.record
+    v = record["v"] if "v" in record else velocity_of_momentum(robot, record["q"], record["p"])
+    T, U, _ = quantities(robot, record["q"], v)
+    return T + U, seconds
+
+
+def mujoco_energies(robot, integrator, steps):
+    q, v = mujoco_chain.Chain(2, integrator, DT, START, np.zeros(2)).samples(steps, 1)
+    T, U, _ = quantities(robot, q, v)
+    return T + U
+
+
+def summary(energy):
+    """(largest error, drift), relative to `UNIT`."""
+    tenth = max(1, len(energy) // 10)
+    drift = energy[-tenth:].mean() - energy[:tenth].mean()
+    return float(np.abs(energy - energy[0]).max() / UNIT), float(drift / UNIT)
+
+
+def figure(curves, hour):
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    fig, (left, right) = plt.subplots(1, 2, figsize=(11, 4), layout="constrained")
+    t = DT * np.arange(MINUTE + 1)
+    for name, energy in curves.items():
+        left.plot(t, (energy[: MINUTE + 1] - energy[0]) / UNIT, lw=0.7, label=name)
+    left.set(xlabel="time [s]", ylabel="energy error / (m g l)", title="the first minute")
+    left.set_yscale("symlog", linthresh=1e-6)
+    left.legend(fontsize=8)
+    for name, energy in hour.items():
+        # The largest and smallest in every 10 s: 360 000 points make no picture.
+        blocks = ((energy[1:] - energy[0]) / UNIT).reshape(-1, 1000)
+        minutes = (np.arange(len(blocks)) + 0.5) / 6.0
+        right.fill_between(minutes, blocks.min(axis=1), blocks.max(axis=1), alpha=0.6, label=name)
+    right.set(xlabel="time [min]", ylabel="energy error / (m g l)", title="an hour")
+    right.set_yscale("symlog", linthresh=1e-6)
+    right.legend(fontsize=8)
+    return save_figure(fig, "energy_hour")
+
+
+def run(progress) -> Report:
+    """Run all, and plot the energies."""
+    robot = la.robots.pendulum(2)
+    progress.total(len(OURS) + len(PEERS) + 1)
+    columns = ["method", "error, 60 s", "drift, 60 s", "error, 60 min", "drift, 60 min", "[µs/step]"]
+    sheet = Sheet("Energy relative to m g l", columns)
+    report = Report("Energy of a double pendulum over an hour", f"{NOTES} {load_note()}", [sheet])
+    curves, hour = {}, {}
+    for name, integrator in OURS.items():
+        progress.next(name)
+        hour[name], seconds = energies(robot, integrator, HOUR)
+        curves[name] = hour[name]
+        short, long = summary(hour[name][: MINUTE + 1]), summary(hour[name])
+        sheet.rows.append([name, *short, *long, 1e6 * seconds])
+        report.requirements += [
+            Requirement(f"{name}: error after 60 min / after 60 s", long[0] / short[0], 2.0),
+            Requirement(f"{name}: drift / error", abs(long[1]) / long[0], 0.1),
+        ]
+        progress.done()
+    for integrator in PEERS:
+        name = f"MuJoCo {integrator}"
+        progress.next(name)
+        curves[name] = mujoco_energies(robot, integrator, MINUTE)
+        sheet.rows.append([name, *summary(curves[name]), "", "", ""])
+        progress.done()
+    progress.next("Runge-Kutta")
+    curves["RungeKutta 4"], seconds = energies(robot, la.RungeKutta(order=4), MINUTE)
+    sheet.rows.append(["RungeKutta 4", *summary(curves["RungeKutta 4"]), "", "", 1e6 * seconds])
+    figure(curves, hour)
+    progress.done()
+    return report

@@ -1,0 +1,137 @@
+"""Error against CPU time on a 12-link pendulum: Fan 2018, Figure 3, with more methods."""
+
+import time
+
+import matplotlib
+import numpy as np
+
+import leastaction as la
+from benchmarks import mujoco_chain
+from benchmarks.report import Report, Requirement, Sheet
+from benchmarks.rollouts import Rollout, load_note, save_figure
+from benchmarks.starts import near_neutral
+
+LINKS, DURATION, SAMPLE = 12, 10.0, 0.1
+SEEDS = (0, 1, 2)
+ACCURACIES = (1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8, 1e-9)
+SPLITS = (1, 2, 4, 5, 8, 10, 20, 40, 50, 100, 200, 400)
+"""Steps per sample of 0.1 s."""
+
+OURS = {
+    "Galerkin 2": la.Galerkin(order=2),
+    "Galerkin 4": la.Galerkin(order=4, tolerance=1e-12),
+    "Galerkin 6": la.Galerkin(order=6, tolerance=1e-12),
+    "Galerkin 8": la.Galerkin(order=8, tolerance=1e-12),
+    "Midpoint": la.Midpoint(),
+    "HermiteSimpson": la.HermiteSimpson(tolerance=1e-12),
+    "RungeKutta 4": la.RungeKutta(order=4),
+}
+MUJOCO = {"MuJoCo RK4": "RK4", "MuJoCo implicit": "implicit", "MuJoCo Euler": "Euler"}
+FINEST = {"Galerkin 8": 20, "Galerkin 6": 50, "Galerkin 4": 200, "HermiteSimpson": 100}
+"""Finer steps than these only collect rounding errors, or take long."""
+
+NOTES = f"""A pendulum of {LINKS} rods of 1 m, 1 kg from rest, angles uniform in ±15 degrees, {len(SEEDS)} \
+starts, {DURATION:g} s. Error: mean over time of |q - q_ref|, mean over starts; q_ref from DOP853 with rtol = 1e-13. \
+Time: seconds of the whole run in a compiled loop (MuJoCo: its own loop in C, without contacts and \
+constraints), best of 3. Time at an accuracy is interpolated between steps."""
+
+
+def error(q, reference):
+    return float(np.linalg.norm(q - reference, axis=1).mean())
+
+
+def our_points(robot, integrator, starts, references, splits):
+    """Rows (dt, error, seconds, iterations per step)."""
+    count = round(DURATION / SAMPLE)
+    for split in splits:
+        errors, seconds, its = [], [], []
+        for q, reference in zip(starts, references, strict=True):
+            rollout = Rollout(robot, integrator, q, np.zeros(LINKS), SAMPLE / split, count * split)
+            per_step = rollout.seconds(repeats=3)
+            errors.append(error(rollout.record["q"][::split], reference) if per_step == per_step else np.nan)
+            seconds.append(per_step * rollout.steps)
+            its.append(rollout.record.get("iterations", np.zeros(1)).mean())
+        yield [SAMPLE / split, float(np.mean(errors)), float(np.mean(seconds)), float(np.mean(its))]
+
+
+def mujoco_points(integrator, starts, references, splits):
+    count = round(DURATION / SAMPLE)
+    for split in splits:
+        errors, seconds = [], []
+        for q, reference in zip(starts, references, strict=True):
+            chain = mujoco_chain.Chain(LINKS, integrator, SAMPLE / split, q, np.zeros(LINKS))
+            errors.append(error(chain.samples(count, split)[0], reference))
+            best = np.inf
+            for _ in range(3):
+                chain.reset()
+                began = time.perf_counter()
+                chain.run(count * split)
+                best = min(best, time.perf_counter() - began)
+            seconds.append(best)
+        yield [SAMPLE / split, float(np.mean(errors)), float(np.mean(seconds)), 0.0]
+
+
+def seconds_at(points, accuracy):
+    """CPU time at which a method reaches the accuracy, interpolated (log-log); infinite if it never does."""
+    points = sorted(p[1:3] for p in points if np.isfinite(p[1]) and p[1] > 0.0)
+    good = [p for p in points if p[0] <= accuracy]
+    if not good:
+        return np.inf
+    cheapest = min(good, key=lambda p: p[1])
+    worse = [p for p in points if p[0] > accuracy and p[1] < cheapest[1]]
+    if not worse:
+        return cheapest[1]
+    near = min(worse, key=lambda p: p[0])
+    x = np.log([cheapest[0], near[0]])
+    y = np.log([cheapest[1], near[1]])
+    return float(np.exp(np.interp(np.log(accuracy), x, y)))
+
+
+def figure(curves):
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    fig, ax = plt.subplots(figsize=(7.5, 5), layout="constrained")
+    for name, points in curves.items():
+        good = np.array([p[1:3] for p in points if np.isfinite(p[1]) and p[1] < 1.0])
+        if len(good):
+            ax.loglog(good[:, 1], good[:, 0], "o:" if "MuJoCo" in name else "o-", ms=3, label=name)
+    ax.set(xlabel="CPU time for 10 s of motion [s]", ylabel="mean error [rad]", title="12-link pendulum")
+    ax.grid(alpha=0.3)
+    ax.legend(fontsize=8)
+    return save_figure(fig, "work_precision")
+
+
+def run(progress) -> Report:
+    """All methods over all steps."""
+    robot = la.robots.pendulum(LINKS)
+    starts = [near_neutral(robot, np.pi / 12, seed) for seed in SEEDS]
+    progress.total(len(OURS) + len(MUJOCO) + 1)
+    progress.next("reference")
+    count, tight = round(DURATION / SAMPLE), la.DOP853(rtol=1e-13, atol=1e-14)
+    references = [la.simulate(robot, q, dt=SAMPLE, steps=count, integrator=tight).q for q in starts]
+    progress.done()
+    curves = {}
+    for name, integrator in OURS.items():
+        progress.next(name)
+        splits = [s for s in SPLITS if s <= FINEST.get(name, SPLITS[-1])]
+        curves[name] = list(our_points(robot, integrator, starts, references, splits))
+        progress.done()
+    for name, integrator in MUJOCO.items():
+        progress.next(name)
+        curves[name] = list(mujoco_points(integrator, starts, references, SPLITS))
+        progress.done()
+    figure(curves)
+    raw = Sheet("Runs", ["method", "dt [s]", "error [rad]", "CPU [s]", "its"])
+    raw.rows = [[name, *point] for name, points in curves.items() for point in points]
+    table = Sheet("CPU seconds to reach an accuracy", ["method", *(f"{a:g}" for a in ACCURACIES)])
+    times = {name: [seconds_at(points, a) for a in ACCURACIES] for name, points in curves.items()}
+    table.rows = [[name, *row] for name, row in times.items()]
+    fastest = [min(times, key=lambda name: times[name][k]) for k in range(len(ACCURACIES))]
+    best = Sheet("Fastest", ["accuracy", "method", "CPU [s]", "Galerkin 4 / Hermite-Simpson"])
+    for k, (accuracy, name) in enumerate(zip(ACCURACIES, fastest, strict=True)):
+        ratio = times["Galerkin 4"][k] / times["HermiteSimpson"][k]
+        best.rows.append([f"{accuracy:g}", name, times[name][k], ratio])
+    worst = max(row[3] for row in best.rows if np.isfinite(row[3]))
+    requirements = [Requirement("time of Galerkin 4 / Hermite-Simpson, worst accuracy", worst, 1.0)]
+    return Report("Work and precision", f"{NOTES} {load_note()}", [raw, table, best], requirements)
