@@ -24,7 +24,7 @@ KINDS = {
     "cylindrical": ("cylindrical", {"axis": AXIS}, 4),
     "cylindrical, springs": (
         "cylindrical",
-        {"axis": AXIS, "stiffness": (4.0, 1.0), "damping": (0.0, 0.3), "rest": (0.1, 0.2)},
+        {"axis": AXIS, "stiffness": (4.0, 1.0), "damping": (0.0, 0.3), "rest": (0.1, 1.5)},
         4,
     ),
     "universal": ("universal", {}, 4),

@@ -53,7 +53,9 @@ def body_twists(mechanism: Mechanism, q: Any, v: Any) -> FloatArray:
     return np.concatenate([np.einsum("bij,bj->bi", R, V[:, :3]), np.einsum("bij,bj->bi", R, linear)], axis=1)
 
 
-def body_jacobian(mechanism: Mechanism, q: Any, body: str, *, point: Any = (0, 0, 0), frame: str = "world") -> FloatArray:
+def body_jacobian(
+    mechanism: Mechanism, q: Any, body: str, *, point: Any = (0, 0, 0), frame: str = "world"
+) -> FloatArray:
     """Jacobian of a body's twist, shape (6, nv): twist = J v.
 
     Args:
@@ -163,7 +165,7 @@ def _accelerations(mechanism: Mechanism, w: Workspace, q: FloatArray, v: FloatAr
 
 
 def passive_forces(mechanism: Mechanism, q: Any, v: Any) -> FloatArray:
-    """Generalised forces [N m or N] of joint springs and dampers, springs, cables and constant wrenches, shape (nv,)."""
+    """Generalised forces [N m or N], shape (nv,), of joint springs and dampers, springs, cables, constant wrenches."""
     w = Workspace(mechanism)
     tau = np.zeros(mechanism.nv)
     t = w.tree

@@ -117,7 +117,8 @@ class _ExplicitStepper(Stepper):
 
     def failure(self, step: int, record: dict[str, FloatArray]) -> ConvergenceError:
         name = type(self.integrator).__name__
-        return ConvergenceError(f"{name}: the motion became infinite; take a smaller dt", step=step, time=step * self.dt)
+        message = f"{name}: the motion became infinite; take a smaller dt"
+        return ConvergenceError(message, step=step, time=step * self.dt)
 
 
 class _RungeKuttaStepper(_ExplicitStepper):

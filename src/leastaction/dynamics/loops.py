@@ -140,7 +140,7 @@ def _arrays(mechanism: Mechanism) -> tuple[Workspace, Any, int]:
 
 
 def loop_jacobian(mechanism: Mechanism, q: Any) -> tuple[FloatArray, FloatArray]:
-    """Loop and coupling equations at q: values h [m, rad or 1], shape (m,), and Jacobian A, shape (m, nv): dh/dt = A v."""
+    """Loop and coupling equations at q: values h [m, rad or 1], shape (m,); Jacobian A, shape (m, nv): dh/dt = A v."""
     w, c, count = _arrays(mechanism)
     h, A = np.zeros(count), np.zeros((count, mechanism.nv))
     zero = np.zeros(mechanism.nv)

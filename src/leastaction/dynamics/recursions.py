@@ -9,6 +9,7 @@ from leastaction._jit import inline, routine
 from leastaction.dynamics.kinematics import add_to, joint_acceleration, lift, parent_twist, positions, velocities
 from leastaction.spatial import (
     add,
+    add3,
     add_inertia,
     axpy,
     cross,
@@ -16,9 +17,8 @@ from leastaction.spatial import (
     dot,
     load6,
     load_inertia,
-    matvec,
     mattvec,
-    add3,
+    matvec,
     momentum,
     store6,
     store_inertia,

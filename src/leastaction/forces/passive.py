@@ -60,10 +60,11 @@ def path_length(path, points, links):
 
 @inline
 def path_tension(path, length, rate):
-    """Tension [N] of a spring or cable."""
+    """Tension [N] of a spring or cable; a cable is slack rather than pushing."""
     if path.pulls_only != 0 and length <= path.rest_length:
         return 0.0
-    return path.stiffness * (length - path.rest_length) + path.damping * rate
+    tension = path.stiffness * (length - path.rest_length) + path.damping * rate
+    return max(tension, 0.0) if path.pulls_only != 0 else tension
 
 
 @inline

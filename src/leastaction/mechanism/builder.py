@@ -101,10 +101,10 @@ class MechanismBuilder:
             raise MechanismError(f"{what}: this name is taken by the fixed world")
         if name in self._bodies:
             raise MechanismError(f"{what}: this name is used twice")
-        shapes = (shapes,) if isinstance(shapes, Shape) else tuple(shapes) if isinstance(shapes, Iterable) else None
-        if shapes is None or not all(isinstance(shape, Shape) for shape in shapes):
+        several: tuple[Any, ...] = (shapes,) if not isinstance(shapes, Iterable) else tuple(shapes)
+        if not all(isinstance(shape, Shape) for shape in several):
             raise MechanismError(f"{what}: shapes must be one Shape or several")
-        self._bodies[name] = Body(name, _inertia(what, mass, com, inertia, shapes, density), shapes)
+        self._bodies[name] = Body(name, _inertia(what, mass, com, inertia, several, density), several)
         return name
 
     def add_shape(self, body: str, shape: Shape) -> None:

@@ -1,6 +1,6 @@
 """Loops and couplings as scalar equations between two nodes of the tree.
 
-Every loop joint becomes a list of rows, each with a world wrench W that acts on the child's node and -W on the parent's:
+Every loop joint becomes a list of rows, each with a world wrench W that acts on the child and -W on the parent's:
 the row's rate is W . (twist of child - twist of parent). Rows of the constraint are solved for with multipliers; rows
 along the joint's free motions appear only where it has springs or dampers, and push back instead.
 

@@ -50,7 +50,7 @@ class Inertia:
 
     mass: float = 0.0
     com: tuple[float, float, float] = (0.0, 0.0, 0.0)
-    moments: tuple[float, float, float, float, float, float] = (0.0,) * 6
+    moments: Any = (0.0,) * 6
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "mass", _check.number(self.mass, "mass"))

@@ -49,7 +49,7 @@ class Primitive:
     """
 
     motion: Motion
-    axis: tuple[float, float, float] = (0.0, 0.0, 1.0)
+    axis: tuple[float, ...] = (0.0, 0.0, 1.0)
     pitch: float = 0.0
 
     @property

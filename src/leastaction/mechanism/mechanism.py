@@ -35,7 +35,7 @@ class Body:
     """
 
     name: str
-    inertia: Inertia = Inertia()
+    inertia: Inertia = field(default_factory=Inertia)
     shapes: tuple[Shape, ...] = ()
 
 

@@ -76,7 +76,7 @@ POINT = np.dtype([("node", "i8"), ("p", "f8", 3)], align=True)
 """A point fixed to a node (or to the world, node -1) [m]."""
 
 DRIVE = np.dtype([("dof", "i8"), ("node", "i8"), ("gear", "f8"), ("wrench", "f8", 6)], align=True)
-"""One control: generalised force gear * u on `dof`, or, where dof is -1, the wrench u * `wrench` in the node's frame."""
+"""One control: the force gear * u on `dof`; or, where dof is -1, the wrench u * `wrench` in the node's frame."""
 
 WRENCH = np.dtype([("node", "i8"), ("local", "i8"), ("point", "f8", 3), ("wrench", "f8", 6)], align=True)
 """A constant wrench at a point of a node; local: given in the node's directions, else in the world's."""
@@ -265,10 +265,8 @@ class _Compiler:
         for record, w in zip(wrenches, self.m.wrenches, strict=True):
             node, X = self.body_frame[w.body]
             record.node, record.local, record.point = node, w.frame == "body", X.apply(w.point)
-            record.wrench = w.wrench
-            if w.frame == "body":
-                record.wrench[:3] = X.rotation @ w.wrench[:3]
-                record.wrench[3:] = X.rotation @ w.wrench[3:]
+            turn = X.rotation if w.frame == "body" else np.eye(3)
+            record.wrench = np.concatenate([turn @ w.wrench[:3], turn @ w.wrench[3:]])
         return wrenches
 
     def _drives(self) -> Any:

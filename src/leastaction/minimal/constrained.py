@@ -1,12 +1,14 @@
 """Galerkin steps with closed loops and couplings (Fan 2018, Eq. 6 and Section 3.3).
 
 Unknowns are the control points and the multipliers at the points 0 ... s-1; equations are the DEL rows and the loop
-equations at the points 1 ... s (of rolling contacts: for velocities, in the mean of both ends at order 2; no higher order is promised for them). With J the Jacobian of the rows, G their derivative by the multipliers and H that of
-the loop equations, a Newton step solves (H J^-1 G) dlam = h + H J^-1 (-r), then dx = J^-1 (-r - G dlam): O(m n) + O(m^3)
-beyond the direction without loops. J holds the curvature of the loops, so Newton converges quadratically.
+equations at the points 1 ... s. (Those of rolling contacts are for velocities: at order 2 in the mean of both ends; no
+higher order is promised for them.) With J the Jacobian of the rows, G their derivative by the multipliers and H that of
+the loop equations, a Newton step solves (H J^-1 G) dlam = h + H J^-1 (-r), then dx = J^-1 (-r - G dlam): O(m n) and
+O(m^3) beyond the direction without loops. J holds the curvature of the loops, so Newton converges quadratically.
 
 The momentum of Eq. 6c lacks the impulse of the loops at its own point. It is added here (`project_momentum`): the next
-step would take it back in its first multiplier, so the motion is the same, and M^-1 p is a velocity that fits the loops.
+step would take it back in its first multiplier, so the motion stays the same, and M^-1 p is a velocity that fits the
+loops.
 """
 
 import numpy as np
@@ -101,7 +103,7 @@ def _velocity_row(model, work, full, eq, W, H, down, al, Q, weight):
 @routine
 def newton(model, rule, work, solver, kkt, count, p, u, dt, tolerance, limit, cap, redundant, history):
     """Solve for control points and multipliers. Gives back (iterations, converged)."""
-    full, D, J, b = solver
+    full, D, J = solver[0], solver[1], solver[2]
     h, G, H, dx = kkt
     X, r, lam = work[5], work[10], work[11]
     s, n = r.shape

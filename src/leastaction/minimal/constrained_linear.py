@@ -116,7 +116,7 @@ def linearize(stepper: Any, record: dict[str, FloatArray], u: FloatArray) -> tup
     dnu = np.linalg.lstsq(A @ Mi_At, -Mi_At.T @ loose - K2 @ dq, rcond=1e-9)[0]
     W = np.concatenate([dx[(s - 1) * n :], dp + A.T @ dnu + K3 @ dq])
     convert(w.model, w.tree.free, w.X, q, p, q_next, p_next, W)
-    return W[:, : 2 * n], W[:, 2 * n :]
+    return np.asarray(W[:, : 2 * n], float), np.asarray(W[:, 2 * n :], float)
 
 
 def _end_momentum(w: Any) -> FloatArray:

@@ -55,10 +55,12 @@ class VariationalStepper(Stepper):
         self.solver = solver_arrays(self.solver_name, w)
         self.rollout = getattr(entries, f"rollout_{self.solver_name}")
 
-    def record(self, steps: int) -> dict[str, FloatArray]:
+    def record(self, steps: int) -> dict[str, Any]:
+        """As `Stepper.record`, with the Newton iterations of each step."""
         return super().record(steps) | {"iterations": np.zeros(steps + 1, np.int64)}
 
     def advance(self, record: dict[str, FloatArray], first: int, last: int, u: FloatArray) -> int:
+        """See `Stepper.advance`."""
         w, rows = self.work, slice(first, last + 1)
         # A fresh array always has the same type; views with other strides would be compiled anew.
         u = np.array(u, order="C")
@@ -132,6 +134,7 @@ class VariationalStepper(Stepper):
         return *w.hessian_arrays(), np.zeros((w.s + 1, w.nv, self.mechanism.nu)), np.zeros((w.s * w.nv,) * 2)
 
     def failure(self, step: int, record: dict[str, FloatArray]) -> ConvergenceError:
+        """See `Stepper.failure`."""
         name = type(self.integrator).__name__
         residuals = [float(x) for x in self.history if x > 0.0 or math.isnan(x)]
         return ConvergenceError(
@@ -201,11 +204,13 @@ class ConstrainedStepper(VariationalStepper):
         self.loops = (np.zeros(m), np.zeros((m, w.nv)), np.zeros((w.nv, w.nv)))
 
     def prepare_start(self, q: FloatArray) -> FloatArray:
+        """Refuse open loops; find out whether their equations depend on each other."""
         check_closed(self.mechanism, q)
         self.redundant = is_redundant(self.mechanism, q)
         return q
 
     def prepare_momentum(self, q: FloatArray, p: FloatArray, project: bool) -> FloatArray:
+        """Refuse (or, with `project`, mend) a momentum whose velocity opens the loops."""
         t = self.mechanism.tree
         c, out = t.closure, p.copy()
         links, screws = self.classical[0], self.classical[1]
@@ -220,10 +225,12 @@ class ConstrainedStepper(VariationalStepper):
             )
         return out
 
-    def record(self, steps: int) -> dict[str, FloatArray]:
+    def record(self, steps: int) -> dict[str, Any]:
+        """As `Stepper.record`, with the forces [N or N m] in the loop equations, one per equation."""
         return super().record(steps) | {"multipliers": np.zeros((steps + 1, self.mechanism.tree.closure.count))}
 
     def advance(self, record: dict[str, FloatArray], first: int, last: int, u: FloatArray) -> int:
+        """See `Stepper.advance`."""
         w, rows, t = self.work, slice(first, last + 1), self.mechanism.tree
         c = t.closure
         done = constrained.rollout(
@@ -249,6 +256,7 @@ class ConstrainedStepper(VariationalStepper):
         return first + done
 
     def linearize(self, q: FloatArray, p: FloatArray, u: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """(A, B) of a step with loops; see `constrained_linear`."""
         for rolling in self.mechanism.rollings:
             raise IntegratorError(f"there are no derivatives yet for the rolling contact {rolling.name!r}")
         q = self.prepare_start(q)
@@ -256,7 +264,13 @@ class ConstrainedStepper(VariationalStepper):
         record = self._solve(q, self.prepare_momentum(q, p, False), controls[None])
         return constrained_linear.linearize(self, record, controls)
 
+    def second_derivatives(self, q: FloatArray, p: FloatArray, u: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """(D, C) of a step with loops, the work of their multipliers included."""
+        q = self.prepare_start(q)
+        return super().second_derivatives(q, self.prepare_momentum(q, p, False), u)
+
     def pull_back(self, q: FloatArray, p: FloatArray, u: FloatArray, bar: FloatArray) -> FloatArray:
+        """As for trees, by the full linearization; the gradient by held controls stands in its first row."""
         if np.ptp(u, axis=0).any():
             raise IntegratorError("with loops, gradients need controls that are held over each step")
         A, B = self.linearize(q, p, u[0])
@@ -286,7 +300,7 @@ class Galerkin(Integrator):
         order: 2, 4, 6, ...
         tolerance: size of the Newton update [rad or m] at which a step counts as solved.
         max_iterations: Newton iterations allowed from each first guess.
-        solver: "auto", "sparse" (tree-sparse LDU), "recursive" (O(n)) or "dense" (elimination on the whole); or "quasi", the
+        solver: "auto", "sparse" (tree-sparse LDU), "recursive" (O(n)) or "dense" (the whole matrix); or "quasi", the
             quasi-Newton method of Lee et al. 2016, for comparison and of order 2 only.
     """
 
@@ -316,7 +330,7 @@ class Midpoint(Integrator):
     Attributes:
         tolerance: size of the Newton update [rad or m] at which a step counts as solved.
         max_iterations: Newton iterations allowed from each first guess.
-        solver: "auto", "sparse" (tree-sparse LDU), "recursive" (O(n)) or "dense" (elimination on the whole); or "quasi", the
+        solver: "auto", "sparse" (tree-sparse LDU), "recursive" (O(n)) or "dense" (the whole matrix); or "quasi", the
             quasi-Newton method of Lee et al. 2016, for comparison.
     """
 

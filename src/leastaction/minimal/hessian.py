@@ -1,10 +1,10 @@
 """All second derivatives of the discrete action of one step, with forces: the blocks D[chi, i, chi', j].
 
-Row (chi, i) is the derivative of the discrete action along control point chi of coordinate i (0 is the start, s the end),
+Row (chi, i) is the derivative of the discrete action along control point chi of coordinate i (0: start, s: end),
 column (chi', j) moves control point chi' of coordinate j. For conservative systems D is D^2 L_d; dampers and controls
 add DF_d (Fan 2018, Section 4 and Algorithms 2 and 3; O(s^2 n depth) here). Ball joints: row 0 and column 0 turn R_k in
-its own frame with the other control points in place; column chi >= 1 moves xi^chi; row s is along turns of R_{k+1} in its
-own frame, so that it is the momentum p_{k+1}.
+its own frame with the other control points in place; column chi >= 1 moves xi^chi; row s is along turns of R_{k+1} in
+its own frame, so that it is the momentum p_{k+1}.
 """
 
 import math
@@ -13,7 +13,7 @@ from leastaction._jit import inline, routine
 from leastaction.forces.closure import evaluate, is_coupling, polynomial, soft_force, twist_of, wrench_slope
 from leastaction.forces.passive import drive_wrench, path_length, path_point, path_tension
 from leastaction.minimal import exponential as ex
-from leastaction.minimal.points import ball_coefficients, is_nodal
+from leastaction.minimal.points import is_nodal
 from leastaction.minimal.residual import ball_vectors, in_child, unit3
 from leastaction.minimal.sparse import composites, gravity_slope
 from leastaction.minimal.variations import _chart_curvature, _weighted, along, put6, rate_vector, turn_vector
@@ -65,7 +65,7 @@ def _combine(rule, A, h, nv, al, chi, e, rates, idt):
 @routine
 def vectors(model, rule, work, full, dt):
     """Rows and columns of all joints and control points: twists dv^al at 6 al, pose variations at 6 (Q + al)."""
-    pts, scr, balls, Om, P, X = work[:6]
+    scr, Om, P, X = work[1], work[3], work[4], work[5]
     col, row = full[0], full[1]
     nodes = model[0]
     w = rule[1]
@@ -329,7 +329,7 @@ def _path_column(nodes, path, points, pts, row, D, Q, al, b, k, other, T, V, wdt
         dl += dot3(e, sub3(dy, dx))
         dr += dot3(de, sub3(yd, xd)) + dot3(e, sub3(dyd, dxd))
         x, xd, dx, dxd = y, yd, dy, dyd
-    slack = path.pulls_only != 0 and length <= path.rest_length
+    slack = path.pulls_only != 0 and tension <= 0.0
     dtension = 0.0 if slack else path.stiffness * dl + path.damping * dr
     x, _ = path_point(points[path.first], pts)
     dx, _ = _moved_point(nodes, points[path.first], pts, b, T, V)
@@ -386,7 +386,7 @@ def _wrench_column(nodes, wrench, pts, row, D, Q, al, b, k, other, T, wdt):
 @routine
 def control_blocks(model, rule, work, full, C, dt):
     """C[chi, i, k]: derivative of the rows by control k, held over the step; zeroed on entry."""
-    pts, scr, _, Om, P, X = work[:6]
+    pts, P, X = work[0], work[4], work[5]
     row = full[1]
     nodes, dofs, drives = model[0], model[1], model[7]
     w = rule[1]

@@ -1,4 +1,4 @@
-"""Linearization of one step: A = d(q', p')/d(q, p), B = d(q', p')/du (Fan 2018, Section 4), and its transposed products.
+"""Linearization of a step: A = d(q', p')/d(q, p), B = d(q', p')/du (Fan 2018, Section 4), and its transposed products.
 
 With rows r^0 ... r^{s-1} = 0 and p' = row s, the blocks D of `hessian` and C of the controls give
 

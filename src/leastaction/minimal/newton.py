@@ -25,6 +25,9 @@ from leastaction.spatial import (
 SUBSTEPS = 24
 """Small steps between two control points when the first guess needs care."""
 
+SHARPER = 1e-3
+"""How far below the tolerance an estimated Newton update must be to be left out."""
+
 ATTEMPTS = ((0, 0.5), (2, 0.3), (2, 1.0), (1, 0.5), (0, 1.0), (1, 0.2), (2, 0.1), (0, 0.2), (2, 3.0), (1, 1.5))
 """(way of `predict`, cap of the Newton update) tried in turn; all but the first are for steps that are too large."""
 
@@ -143,13 +146,14 @@ def turns_too_far(nodes, X):
     return False
 
 
-@routine
+@routine(inline="always")
 def newton(direction, model, rule, work, var, solver, p, u, dt, tolerance, limit, cap, dx, history):
     """Solve the DEL equations for the control points in X. Gives back (iterations, converged).
 
-    Converged: the Newton update that would come next, estimated by how much the last one shrank the residual, is below
-    `tolerance` [rad or m]. Updates larger than `cap` [rad or m] are shortened to it; a search for a smaller residual
-    instead gets stuck where the Jacobian is singular. `history`: residual norms.
+    Converged: the last Newton update is below `tolerance` [rad or m], or the one that would come next, estimated by how
+    much the last one shrank the residual, is far below it. (Errors near the tolerance would add up to a drift.)
+    Updates larger than `cap` [rad or m] are shortened to it; a search for a smaller residual instead gets stuck where
+    the Jacobian is singular. `history`: residual norms.
     """
     X = work[5]
     norm = residual(model, rule, work, p, u, dt)
@@ -167,7 +171,7 @@ def newton(direction, model, rule, work, var, solver, p, u, dt, tolerance, limit
                 X[a + 1, k] += shorten * dx[a, k]
         new = residual(model, rule, work, p, u, dt)
         history[it] = new
-        if shorten == 1.0 and (size <= tolerance or size * new <= tolerance * norm):
+        if shorten == 1.0 and (size <= tolerance or size * new <= SHARPER * tolerance * norm):
             return it, not turns_too_far(model[0], X)
         norm = new
     return limit, False
@@ -185,7 +189,7 @@ def largest(dx):
     return size
 
 
-@routine
+@routine(inline="always")
 def step(direction, model, forces, free, rule, work, var, solver, classical, q, p, u, dt, settings, out, history):
     """One step (q, p) -> (q_next, p_next); gives back (iterations, converged)."""
     tolerance, limit = settings
@@ -210,7 +214,7 @@ def step(direction, model, forces, free, rule, work, var, solver, classical, q, 
     return done, False
 
 
-@routine
+@routine(inline="always")
 def rollout(
     direction, model, forces, free, rule, work, var, solver, classical, U, dt, settings, split, dx, history, Q, P, its
 ):

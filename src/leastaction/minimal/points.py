@@ -1,4 +1,4 @@
-"""The mechanism at the quadrature points of a step: poses, twists, momenta and impulses (Fan 2018, Definitions 1 and 2).
+"""The mechanism at the quadrature points of a step: poses, twists, momenta, impulses (Fan 2018, Definitions 1 and 2).
 
 All spatial quantities are in the world frame about the world's origin: the barred ones of the paper.
 """

@@ -214,7 +214,7 @@ def next_momentum(model, free, work, p_next):
     """Eq. 5c. What is left of the residual is handed on as the same wrench, so momentum maps are kept whatever the
     tolerance. `free`: where the free joints start, see `Tree.free`.
     """
-    pts, scr, balls, Om, P, X, rate, force, external, g, r, lam = work
+    balls, X, g, r = work[2], work[5], work[9], work[10]
     nodes = model[0]
     s = r.shape[0]
     for i in range(nodes.shape[0]):

@@ -83,7 +83,7 @@ def turn_vector(rule, P, h, nv, al, chi, j):
 @routine
 def joint_variations(model, rule, work, var, dt):
     """col, row, e and own of all joints at the present iterate."""
-    pts, scr, balls, Om, P, X, rate, force = work[:8]
+    pts, scr, Om, P = work[0], work[1], work[3], work[4]
     col, row, e, own = var[:4]
     nodes, dofs = model[0], model[1]
     w = rule[1]
@@ -157,7 +157,7 @@ def _own_ball(model, rule, work, own, i, dt):
     """The same for a ball joint, with the second derivatives of its chart; own[k, rho, j', gamma - 1]."""
     pts, scr, balls, Om, P, X, rate, force = work[:8]
     nodes, dofs = model[0], model[1]
-    w, b = rule[1], rule[2]
+    w = rule[1]
     node = nodes[i]
     n, h = node.iv, node.ball
     s = rule[0].shape[0] - 1
@@ -200,7 +200,7 @@ def _own_ball(model, rule, work, own, i, dt):
 @inline
 def _bends(rule, al, rho, ga):
     """Whether the motion at point al along row rho depends on xi^ga to second order."""
-    return (not is_nodal(rule)) or rho == 0 or al == rho or al == ga
+    return (not is_nodal(rule)) or rho == 0 or al in (rho, ga)
 
 
 @inline

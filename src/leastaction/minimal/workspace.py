@@ -37,7 +37,7 @@ class Workspace:
         s, Q = len(rule[0]) - 1, len(rule[1])
         n, nv = len(t.nodes), t.nv
         balls = int((t.nodes.ball >= 0).sum())
-        nodal = Q == s + 1
+        nodal = s + 1 == Q
         self.mz = 6 * (2 * s + 1) if nodal else 12
         self.mf = 12 * s if nodal else 12
         pts, scr = records((Q, n), POINT), records((Q, nv), SCREW)

@@ -1,0 +1,88 @@
+"""Linearization of a Galerkin step: growth with the number of links, and beside Pinocchio's derivatives."""
+
+import numpy as np
+import pinocchio as pin
+
+import leastaction as la
+from benchmarks import peers
+from benchmarks.report import Report, Requirement, Sheet
+from leastaction._jit import entry
+from leastaction.minimal import linear
+from tests.oracles.pinocchio_model import PinocchioModel
+
+LENGTHS = (8, 16, 32, 64, 128, 256)
+ORDERS = (2, 4)
+DT = 0.005
+
+NOTES = """Time per linearization (A, B) at a solved step, best of 9, in a compiled loop. Pinocchio gives the \
+derivatives of the continuous accelerations (pin.computeABADerivatives), which is less than those of a step; \
+its time is without the cost of a call from Python and of copying what it gives back (see benchmarks/peers.py)."""
+
+
+@entry
+def linearize_loop(count, model, free, rule, work, full, D, C, J, q, p, q_next, p_next, dt, A, B):
+    for _ in range(count):
+        linear.linearize(model, free, rule, work, full, D, C, J, q, p, q_next, p_next, dt, A, B)
+
+
+def state(robot):
+    rng = np.random.default_rng(1)
+    q = robot.random_configuration(rng)
+    return q, la.dynamics.mass_matrix(robot, q) @ rng.normal(size=robot.nv)
+
+
+def our_seconds(robot, order):
+    """Seconds of the kernel alone; the step is solved before."""
+    # The dense Newton direction takes any robot; how the step was solved does not matter here.
+    stepper = la.Galerkin(order=order, solver="dense").prepare(robot, DT)
+    q, p = state(robot)
+    record = stepper._solve(q, p, np.zeros((1, len(stepper.control_nodes), robot.nu)))
+    w, n = stepper.work, robot.nv
+    ends = (record["q"][0], record["p"][0], record["q"][1], record["p"][1])
+    matrices = np.zeros((2 * n, 2 * n)), np.zeros((2 * n, robot.nu))
+    arguments = (w.model, w.tree.free, stepper.rule, w.work, *stepper._linear, *ends, DT, *matrices)
+    return peers.best(lambda count: linearize_loop(count, *arguments))
+
+
+def pinocchio_seconds(robot):
+    """As called from Python, and the same less the copies of what it gives back."""
+    peer = PinocchioModel(robot)
+    q, p = state(robot)
+    v = peer.P @ np.linalg.solve(la.dynamics.mass_matrix(robot, q), p)
+    seconds = peers.python_calls(
+        pin.computeABADerivatives, peer.model, peer.data, peer.q(q), v, np.zeros(robot.nv)
+    )
+    return seconds, seconds - peers.copy_seconds(robot.nv, 3)
+
+
+def run(progress) -> Report:
+    """Time linearizations of chains of 8 to 256 links and of a humanoid."""
+    robots = {f"{n} links": la.robots.pendulum(n) for n in LENGTHS} | {"humanoid": la.robots.humanoid_tree()}
+    report = Report("Linearization of a step", NOTES)
+    progress.total(len(robots))
+    columns = ["robot", "dof", *(f"order {order} [µs]" for order in ORDERS), "Pinocchio [µs]", "as called [µs]"]
+    sheet = Sheet("Linearization", [*columns, "ratio, order 4"])
+    _, one = pinocchio_seconds(la.robots.pendulum(1))
+    times = {}
+    for name, robot in robots.items():
+        progress.next(name)
+        ours = [our_seconds(robot, order) for order in ORDERS]
+        called, bare = pinocchio_seconds(robot)
+        theirs = peers.without_call(bare, one, robot.nv)
+        times[name] = *ours, theirs
+        sheet.rows.append([name, robot.nv, *(1e6 * t for t in (*ours, theirs, called)), ours[-1] / theirs])
+        progress.done()
+    growth = Sheet("Growth: exponent of n", ["links", *(f"order {order}" for order in ORDERS), "Pinocchio"])
+    for lengths in (LENGTHS, LENGTHS[-3:]):
+        chains = np.array([times[f"{n} links"] for n in lengths])
+        growth.rows.append([f"{lengths[0]} to {lengths[-1]}", *(peers.exponent(lengths, t) for t in chains.T)])
+    report.sheets = [sheet, growth]
+    humanoid = times["humanoid"]
+    report.requirements = [
+        Requirement("humanoid, order 4, ours / pin.computeABADerivatives", humanoid[1] / humanoid[2], 12.0),
+        *(
+            Requirement(f"growth of order {order} from 8 to 256 links, exponent of n", slope, 2.2)
+            for order, slope in zip(ORDERS, growth.rows[0][1:], strict=False)
+        ),
+    ]
+    return report
