@@ -112,9 +112,9 @@ def test_a_loop_joint_does_what_a_tree_joint_does(case):
 
 def test_joints_that_cannot_close_a_loop():
     slides_late = {"parts": (joints.revolute("x"), joints.prismatic("y"))}
-    with pytest.raises(la.MechanismError, match="'joint'.*slides after it has turned"):
+    with pytest.raises(la.MechanismError, match=r"'joint'.*slides after it has turned"):
         la.dynamics.loop_jacobian(both("composite", slides_late)[1], np.array([0.0, 0, 0, 0, 1, 0, 0, 0]))
-    with pytest.raises(la.MechanismError, match="'joint'.*not in a universal joint"):
+    with pytest.raises(la.MechanismError, match=r"'joint'.*not in a universal joint"):
         la.dynamics.loop_jacobian(both("universal", SPRING)[1], np.array([0.0, 0, 0, 0, 1, 0, 0, 0]))
 
 
@@ -179,7 +179,7 @@ def geared(coefficients):
     ("coefficients", "order"), [((0.3, -2.0), 2), ((0.3, -2.0), 4), ((0.2, 0.5, 0.3, -0.1), 4)], ids=str
 )
 def test_couplings_against_the_reduced_system(coefficients, order):
-    """(I0 + f'^2 I1) x'' + f' f'' I1 x'^2 = -m0 g l0 sin(x) - f' m1 g l1 sin(f): one degree of freedom, order by slope."""
+    """(I0 + f'^2 I1) x'' + f' f'' I1 x'^2 = -m0 g l0 sin(x) - f' m1 g l1 sin(f): order by slope."""
     f = np.polynomial.Polynomial(coefficients)
     d1, d2 = f.deriv(), f.deriv(2)
     I0, I1 = 0.02 + 0.25, 0.02 + 0.6 * 0.09

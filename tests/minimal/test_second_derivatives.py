@@ -103,10 +103,13 @@ def springy():
     rng = np.random.default_rng(2)
     robot = random_tree(2, 5, ("revolute", "spherical", "free", "prismatic"))
     b, n = robot.edit(), robot.body_names
-    b.spring("between", (n[1], rng.normal(size=3)), (n[4], rng.normal(size=3)), stiffness=50, rest_length=0.3, damping=2)
-    b.spring("ground", ("world", rng.normal(size=3)), (n[3], rng.normal(size=3)), stiffness=30, rest_length=0.3, damping=1)
-    via = [(body, rng.normal(size=3)) for body in (n[0], n[2], "world", n[4])]
-    b.cable("cable", via, stiffness=20, rest_length=0.2, damping=0.5)
+
+    def points(*bodies):
+        return [(body, rng.normal(size=3)) for body in bodies]
+
+    b.spring("between", *points(n[1], n[4]), stiffness=50, rest_length=0.3, damping=2)
+    b.spring("ground", *points("world", n[3]), stiffness=30, rest_length=0.3, damping=1)
+    b.cable("cable", points(n[0], n[2], "world", n[4]), stiffness=20, rest_length=0.2, damping=0.5)
     b.wrench("push", n[4], 5 * rng.normal(size=6), point=rng.normal(size=3))
     b.wrench("thrust", n[2], 5 * rng.normal(size=6), point=rng.normal(size=3), frame="body")
     return b.build()

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from leastaction.errors import MechanismError
 from leastaction.mechanism import _check
 
-Vector3 = tuple[float, ...]
-Quaternion = tuple[float, ...]
+Vector3 = Any
+Quaternion = Any
 
 
 def rotation_matrix(q: Any) -> NDArray[np.float64]:

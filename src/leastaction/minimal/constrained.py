@@ -19,6 +19,8 @@ from leastaction.dynamics.loops import project_momentum, solve_ranked
 from leastaction.forces.closure import evaluate, is_coupling, is_velocity, polynomial, twist_of, wrench_slope
 from leastaction.minimal import directions, hessian
 from leastaction.minimal.newton import (
+    ROUND_OFF,
+    SHARPEST,
     finish,
     from_split,
     largest,
@@ -109,8 +111,10 @@ def newton(model, rule, work, solver, kkt, count, p, u, dt, tolerance, limit, ca
     s, n = r.shape
     m = s * count
     lam[:] = 0.0
-    norm = residual(model, rule, work, p, u, dt)
-    history[0] = norm
+    for it in range(history.shape[0]):
+        history[it] = 0.0
+    history[0] = residual(model, rule, work, p, u, dt)
+    last = 1e300
     Y, full_S = np.zeros((s * n, m + 1)), np.zeros((m, m + 1))
     S, dlam = np.zeros((m, m)), np.zeros((m, 1))
     for it in range(1, limit + 1):
@@ -146,8 +150,10 @@ def newton(model, rule, work, solver, kkt, count, p, u, dt, tolerance, limit, ca
             for c in range(count):
                 lam[a, c] += shorten * dlam[a * count + c, 0]
         history[it] = residual(model, rule, work, p, u, dt)
-        if shorten == 1.0 and size <= tolerance:
+        floor = size <= ROUND_OFF and size > 0.25 * last and tolerance >= SHARPEST
+        if shorten == 1.0 and (size <= tolerance or floor):
             return it, not turns_too_far(model[0], X)
+        last = size
     return limit, False
 
 

@@ -17,6 +17,7 @@ from leastaction.errors import ConvergenceError, IntegratorError, MechanismError
 from leastaction.integrators import FloatArray, Integrator, Stepper
 from leastaction.mechanism import Mechanism
 from leastaction.minimal import constrained, constrained_linear, entries, linear
+from leastaction.minimal.newton import turns_too_far
 from leastaction.minimal.rules import MIDPOINT, Rule, lobatto
 from leastaction.minimal.workspace import Workspace, records
 
@@ -137,13 +138,14 @@ class VariationalStepper(Stepper):
         """See `Stepper.failure`."""
         name = type(self.integrator).__name__
         residuals = [float(x) for x in self.history if x > 0.0 or math.isnan(x)]
-        return ConvergenceError(
-            f"{name}: step {step + 1} did not converge to {self.integrator.tolerance:g} within "
-            f"{self.integrator.max_iterations} iterations (last residual {residuals[-1] if residuals else 0.0:.3g}); "
-            "take a smaller dt or a larger tolerance",
-            step=step,
-            residuals=residuals,
-        )
+        if turns_too_far(self.work.model[0], self.work.X):
+            why = "a ball or free joint turns by more than half a turn within the step; take a smaller dt"
+        else:
+            why = (
+                f"the Newton updates did not fall below {self.integrator.tolerance:g} within "
+                f"{self.integrator.max_iterations} iterations; take a smaller dt or a larger tolerance"
+            )
+        return ConvergenceError(f"{name}: {why}", step=step, residuals=residuals)
 
 
 def choose_solver(name: str, w: Workspace) -> str:
@@ -152,6 +154,8 @@ def choose_solver(name: str, w: Workspace) -> str:
         return name
     if len(w.tree.paths) or (w.tree.wrenches.local == 0).any():
         return "dense"
+    if w.Q == w.s:
+        return "recursive"  # midpoint rule: faster at every size, by 10 to 30 %
     # Microseconds on one core, fitted to pendulums of 8 to 128 links and the humanoid at orders 2 and 4.
     depth = w.sparse_arrays()[0][0].astype(float)
     s = w.s
@@ -305,7 +309,7 @@ class Galerkin(Integrator):
     """
 
     order: int = 2
-    tolerance: float = 1e-10
+    tolerance: float = 1e-12
     max_iterations: int = 200
     solver: str = "auto"
     stepper_class: ClassVar[Any] = staticmethod(variational_stepper)
@@ -334,7 +338,7 @@ class Midpoint(Integrator):
             quasi-Newton method of Lee et al. 2016, for comparison.
     """
 
-    tolerance: float = 1e-10
+    tolerance: float = 1e-12
     max_iterations: int = 200
     solver: str = "auto"
     stepper_class: ClassVar[Any] = staticmethod(variational_stepper)

@@ -25,8 +25,11 @@ from leastaction.spatial import (
 SUBSTEPS = 24
 """Small steps between two control points when the first guess needs care."""
 
-SHARPER = 1e-3
-"""How far below the tolerance an estimated Newton update must be to be left out."""
+ROUND_OFF = 1e-10
+"""Updates below this [rad or m] that no longer shrink are round-off of a long chain ..."""
+
+SHARPEST = 1e-13
+"""... unless the tolerance asked for less than this."""
 
 ATTEMPTS = ((0, 0.5), (2, 0.3), (2, 1.0), (1, 0.5), (0, 1.0), (1, 0.2), (2, 0.1), (0, 0.2), (2, 3.0), (1, 1.5))
 """(way of `predict`, cap of the Newton update) tried in turn; all but the first are for steps that are too large."""
@@ -151,11 +154,13 @@ def newton(direction, model, rule, work, var, solver, p, u, dt, tolerance, limit
     """Solve the DEL equations for the control points in X. Gives back (iterations, converged).
 
     Converged: the last Newton update is below `tolerance` [rad or m], or the one that would come next, estimated by how
-    much the last one shrank the residual, is far below it. (Errors near the tolerance would add up to a drift.)
+    much the last one shrank the residual; or updates are at the level of round-off.
     Updates larger than `cap` [rad or m] are shortened to it; a search for a smaller residual instead gets stuck where
     the Jacobian is singular. `history`: residual norms.
     """
     X = work[5]
+    for it in range(history.shape[0]):
+        history[it] = 0.0
     norm = residual(model, rule, work, p, u, dt)
     history[0] = norm
     if norm == 0.0:
@@ -171,7 +176,10 @@ def newton(direction, model, rule, work, var, solver, p, u, dt, tolerance, limit
                 X[a + 1, k] += shorten * dx[a, k]
         new = residual(model, rule, work, p, u, dt)
         history[it] = new
-        if shorten == 1.0 and (size <= tolerance or size * new <= SHARPER * tolerance * norm):
+        done = size <= tolerance or size * new <= tolerance * norm
+        # Long chains reach round-off first: updates that are tiny and shrink no more.
+        floor = size <= ROUND_OFF and new > 0.25 * norm and tolerance >= SHARPEST
+        if shorten == 1.0 and (done or floor):
             return it, not turns_too_far(model[0], X)
         norm = new
     return limit, False

@@ -34,7 +34,10 @@ def quat_conj(q):
 def quat_normalize(q):
     """q divided by its length (4). A zero quaternion gives NaN."""
     k = 1.0 / math.sqrt(q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3])
-    return (k * q[0], k * q[1], k * q[2], k * q[3])
+    w, x, y, z = k * q[0], k * q[1], k * q[2], k * q[3]
+    # Division rounds with a bias that adds up over many steps; one correction by what is left takes most of it out.
+    e = -0.5 * ((w * w - 1.0) + x * x + y * y + z * z)
+    return (w + e * w, x + e * x, y + e * y, z + e * z)
 
 
 @inline
