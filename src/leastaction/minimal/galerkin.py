@@ -19,6 +19,7 @@ from leastaction.mechanism import Mechanism
 from leastaction.minimal import constrained, constrained_linear, entries, linear
 from leastaction.minimal.newton import turns_too_far
 from leastaction.minimal.rules import MIDPOINT, Rule, lobatto
+from leastaction.minimal.sparse import depths
 from leastaction.minimal.workspace import Workspace, records
 
 SOLVERS = ("auto", "sparse", "recursive", "dense", "quasi")
@@ -154,10 +155,10 @@ def choose_solver(name: str, w: Workspace) -> str:
         return name
     if len(w.tree.paths) or (w.tree.wrenches.local == 0).any():
         return "dense"
-    if w.Q == w.s:
+    if w.s == w.Q:
         return "recursive"  # midpoint rule: faster at every size, by 10 to 30 %
     # Microseconds on one core, fitted to pendulums of 8 to 128 links and the humanoid at orders 2 and 4.
-    depth = w.sparse_arrays()[0][0].astype(float)
+    depth = depths(w.tree).astype(float)
     s = w.s
     scalar = (s * depth[:, None] + np.arange(s)).ravel()
     factor = 4.2e-4 * float((scalar**2).sum())

@@ -214,24 +214,28 @@ def solve(depth, anc, s, LU, D, x, transposed):
         x[k] = t / D[k]
 
 
+def depths(tree):
+    """Number of coordinates above each coordinate, shape (nv,)."""
+    depth = np.zeros(tree.nv, np.int64)
+    below = {-1: 0}
+    for i, node in enumerate(tree.nodes):
+        first = below[int(node.parent)]
+        depth[node.iv : node.iv + node.nv] = first + np.arange(node.nv)
+        below[i] = first + int(node.nv)
+    return depth
+
+
 def tables(tree, s):
-    """Depth of each coordinate (number of coordinates above it) and scalar ancestors of each scalar node."""
-    nv = tree.nv
-    nodes = tree.nodes
-    depth = np.zeros(nv, np.int64)
-    chains: list[list[int]] = []
-    above: dict[int, list[int]] = {-1: []}
-    for i, node in enumerate(nodes):
-        path = list(above[int(node.parent)])
+    """Depth of each coordinate, scalar ancestors of each scalar node (root first), and the longest path."""
+    depth = depths(tree)
+    reach = int(depth.max()) + 1 if tree.nv else 1
+    anc = np.zeros((s * tree.nv, s * reach), np.int64)
+    path = {-1: np.zeros(0, np.int64)}
+    for i, node in enumerate(tree.nodes):
+        chain = path[int(node.parent)]
         for k in range(int(node.iv), int(node.iv + node.nv)):
-            depth[k] = len(path)
-            chains.append(list(path))
-            path.append(k)
-        above[i] = path
-    reach = int(depth.max()) + 1 if nv else 1
-    anc = np.zeros((s * nv, s * reach), np.int64)
-    for k, chain in enumerate(chains):
-        for a in range(s):
-            full = [s * c + b for c in chain for b in range(s)] + [s * k + b for b in range(a)]
-            anc[s * k + a, : len(full)] = full
+            for a in range(s):
+                anc[s * k + a, : len(chain)] = chain
+                chain = np.append(chain, s * k + a)
+        path[i] = chain
     return depth, anc, reach
