@@ -68,9 +68,7 @@ def simulate(
 
         integrator = Galerkin(order=2)
     if not isinstance(integrator, Integrator):
-        raise IntegratorError(
-            f"integrator must be one such as leastaction.RungeKutta(order=4), got {integrator!r}"
-        )
+        raise IntegratorError(f"integrator must be one such as leastaction.RungeKutta(order=4), got {integrator!r}")
     stepper = integrator.prepare(mechanism, dt)
     count = _steps(dt, duration, steps)
     if not _is_finite(start):
@@ -116,9 +114,7 @@ def _steps(dt: float, duration: float | None, steps: int | None) -> int:
         raise IntegratorError("give either duration [s] or steps")
     if duration is not None:
         if not _is_finite(duration) or duration < 0.0:
-            raise IntegratorError(
-                f"duration must be a finite time [s] that is not negative, got {duration!r}"
-            )
+            raise IntegratorError(f"duration must be a finite time [s] that is not negative, got {duration!r}")
         return round(duration / dt)
     if steps is None or not _is_finite(steps) or int(steps) != steps or steps < 0:
         raise IntegratorError(f"steps must be a whole number that is not negative, got {steps!r}")
@@ -148,9 +144,7 @@ def _control_table(mechanism: Mechanism, stepper: Stepper, controls: Any, times:
         return np.broadcast_to(np.zeros(nu), shape)
     if callable(controls):
         fractions = np.array(nodes) * stepper.dt
-        table = np.array(
-            [[_control(mechanism, controls(t + f), t + f) for f in fractions] for t in times[:-1]]
-        )
+        table = np.array([[_control(mechanism, controls(t + f), t + f) for f in fractions] for t in times[:-1]])
         return table.reshape(shape)
     values = _numbers(controls)
     if values is None:
@@ -166,9 +160,7 @@ def _control(mechanism: Mechanism, value: Any, t: float) -> FloatArray:
     u = _numbers(value)
     u = None if u is None else u.reshape(-1)
     if u is None or u.shape != (mechanism.nu,):
-        raise IntegratorError(
-            f"controls at t = {t:g} s: expected {mechanism.nu} finite numbers, got {value!r}"
-        )
+        raise IntegratorError(f"controls at t = {t:g} s: expected {mechanism.nu} finite numbers, got {value!r}")
     return u
 
 
@@ -181,9 +173,7 @@ def _numbers(value: Any) -> FloatArray | None:
     return a if np.isfinite(a).all() else None
 
 
-def _advance(
-    stepper: Stepper, record: dict[str, FloatArray], count: int, table: FloatArray, bar: _Progress
-) -> int:
+def _advance(stepper: Stepper, record: dict[str, FloatArray], count: int, table: FloatArray, bar: _Progress) -> int:
     """Compiled loop over many steps, in pieces of about a tenth of a second so that the bar moves."""
     done, piece = 0, 16
     while done < count:
@@ -247,11 +237,7 @@ class _Progress:
         if not self.wanted:
             return
         spent = time.perf_counter() - self.began
-        if (
-            self.bar is None
-            and (self.eager or spent * self.count > SHOW_AFTER * max(done, 1))
-            and spent > 0.2
-        ):
+        if self.bar is None and (self.eager or spent * self.count > SHOW_AFTER * max(done, 1)) and spent > 0.2:
             from rich.console import Console
             from rich.progress import Progress
 

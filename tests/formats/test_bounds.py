@@ -76,9 +76,7 @@ def test_truncation_names_the_element_that_stays_open(tmp_path):
     assert 'link "b", which line 2 opens' in str(error)
 
 
-@pytest.mark.parametrize(
-    "data", [b"", b"\0\0", b"\x89PNG\r\n", b'<?xml version="1.0" encoding="x"?><robot/>']
-)
+@pytest.mark.parametrize("data", [b"", b"\0\0", b"\x89PNG\r\n", b'<?xml version="1.0" encoding="x"?><robot/>'])
 def test_what_is_not_xml_is_refused(tmp_path, data):
     path = tmp_path / "model.urdf"
     path.write_bytes(data)

@@ -63,9 +63,7 @@ def positions(robot, model, rng):
     return q, theirs, order
 
 
-@pytest.mark.parametrize(
-    "name", ["panda.urdf", "ur5_robot.urdf", "solo12.urdf", "talos_reduced.urdf", "anymal.urdf"]
-)
+@pytest.mark.parametrize("name", ["panda.urdf", "ur5_robot.urdf", "solo12.urdf", "talos_reduced.urdf", "anymal.urdf"])
 def test_mass_matrix_and_gravity_are_pinocchios(name):
     if name not in FILES:
         pytest.skip("example-robot-data is not installed")
@@ -74,9 +72,7 @@ def test_mass_matrix_and_gravity_are_pinocchios(name):
     data = model.createData()
     q, theirs, order = positions(robot, model, np.random.default_rng(1))
     M = la.dynamics.mass_matrix(robot, q)[np.ix_(order, order)]
-    np.testing.assert_allclose(
-        np.triu(M), np.triu(pin.crba(model, data, theirs)), atol=1e-13 * np.abs(M).max()
-    )
+    np.testing.assert_allclose(np.triu(M), np.triu(pin.crba(model, data, theirs)), atol=1e-13 * np.abs(M).max())
     gravity = la.dynamics.gravity_forces(robot, q)[order]
     expected = pin.computeGeneralizedGravity(model, data, theirs)
     np.testing.assert_allclose(gravity, expected, atol=1e-13 * np.abs(expected).max())
@@ -92,9 +88,7 @@ def test_poses_of_all_links_are_yourdfpys(name):
     rng = np.random.default_rng(1)
     q = rng.uniform(-1, 1, robot.nq)
     for c in robot.couplings:
-        q[robot.coordinate_index(c.follower)] = np.polyval(
-            c.coefficients[::-1], q[robot.coordinate_index(c.leader)]
-        )
+        q[robot.coordinate_index(c.follower)] = np.polyval(c.coefficients[::-1], q[robot.coordinate_index(c.leader)])
     theirs.update_cfg({name: q[robot.coordinate_index(name)] for name in theirs.actuated_joint_names})
     for body, pose in zip(robot.body_names, la.dynamics.body_poses(robot, q), strict=True):
         np.testing.assert_allclose(pose, theirs.get_transform(body), atol=1e-13)

@@ -23,9 +23,7 @@ def machine():
     b.fixed("nail", "hand", "finger", placement=TURN)
     b.add_shape("finger", Sphere(0.1, pose=TURN))
     b.joint("loop", "spherical", "tool", "finger", placement=TURN, child_placement=TURN, loop=True)
-    b.spring(
-        "spring", ("tool", (0, 0, 1)), ("finger", (1, 0, 0)), stiffness=5.0, rest_length=0.1, damping=1.0
-    )
+    b.spring("spring", ("tool", (0, 0, 1)), ("finger", (1, 0, 0)), stiffness=5.0, rest_length=0.1, damping=1.0)
     b.cable("cable", ["world", ("tool", (0, 1, 0)), "finger"], stiffness=3.0, rest_length=0.2)
     b.wrench("push", "finger", (1, 2, 3, 4, 5, 6), point=(0.1, 0, 0), frame="body")
     b.wrench("pull", "tool", (1, 2, 3, 4, 5, 6), point=(0.1, 0, 0), frame="world")

@@ -22,9 +22,7 @@ POSE = 'pos="0.3 0.1 -0.2" euler="30 -40 50"'
 def chain(*contents):
     """Bodies a, b, c ... each in the one before it."""
     names = "abcdefgh"[: len(contents)]
-    opened = [
-        f'<body name="{name}" {POSE}>{inside}{GEOM}' for name, inside in zip(names, contents, strict=True)
-    ]
+    opened = [f'<body name="{name}" {POSE}>{inside}{GEOM}' for name, inside in zip(names, contents, strict=True)]
     return mjcf("\n".join(opened) + "</body>" * len(contents))
 
 
@@ -38,9 +36,7 @@ MODELS = {
         SLIDE.format("x", "") + HINGE.format("j", "") + '<joint name="k" axis="0 1 0" pos="0.5 0 0"/>',
         HINGE.format("l", "") + BALL.format("m", ""),
     ),
-    "refs": chain(
-        HINGE.format("j", 'ref="40"') + SLIDE.format("k", 'ref="0.3"'), HINGE.format("l", 'ref="-20"')
-    ),
+    "refs": chain(HINGE.format("j", 'ref="40"') + SLIDE.format("k", 'ref="0.3"'), HINGE.format("l", 'ref="-20"')),
     "springs, dampers, armature": chain(
         HINGE.format("j", 'stiffness="3" springref="25" ref="10" damping="0.7" armature="0.2"'),
         SLIDE.format("k", 'stiffness="5" springref="0.2" damping="0.3" armature="0.1"'),
@@ -81,9 +77,7 @@ def test_dynamics(tmp_path, name):
         scale = np.abs(M).max()
         np.testing.assert_allclose(M, state.mass_matrix(), atol=1e-12 * scale)
         np.testing.assert_allclose(la.dynamics.bias_forces(*args), state.bias_forces(), atol=1e-11 * scale)
-        np.testing.assert_allclose(
-            la.dynamics.passive_forces(*args), state.passive_forces(), atol=1e-11 * scale
-        )
+        np.testing.assert_allclose(la.dynamics.passive_forces(*args), state.passive_forces(), atol=1e-11 * scale)
         for body, pose in zip(robot.body_names, la.dynamics.body_poses(*args[:2]), strict=True):
             if body in "abc":
                 np.testing.assert_allclose(pose[:3, 3], state.data.body(body).xpos, atol=1e-13)
@@ -104,9 +98,7 @@ def test_composite_joints_move_as_chains_of_massless_bodies_do(tmp_path):
     q, v = np.array([0.1, 0.2, 0.3]), np.array([1.0, 2.0, 3.0])
     for law in (la.dynamics.bias_forces, la.dynamics.passive_forces):
         np.testing.assert_allclose(law(joined, q, v), law(split, q, v), atol=1e-14)
-    np.testing.assert_allclose(
-        la.dynamics.mass_matrix(joined, q), la.dynamics.mass_matrix(split, q), atol=1e-14
-    )
+    np.testing.assert_allclose(la.dynamics.mass_matrix(joined, q), la.dynamics.mass_matrix(split, q), atol=1e-14)
 
 
 def test_joints_with_different_anchors_do_not_become_composite(tmp_path):

@@ -118,9 +118,7 @@ ASSET = '<asset><mesh name="m" file="m.obj"/></asset>'
 
 def test_meshes_are_read_from_the_mesh_folder(tmp_path):
     write(tmp_path, TETRAHEDRON, "assets/m.obj")
-    text = mjcf(
-        MESH_BODY.format("", ""), before='<compiler meshdir="assets"/><asset><mesh file="m.obj"/></asset>'
-    )
+    text = mjcf(MESH_BODY.format("", ""), before='<compiler meshdir="assets"/><asset><mesh file="m.obj"/></asset>')
     robot = load_mjcf(write(tmp_path, text, "main.xml"))
     assert robot.bodies[0].shapes[0].kind == "mesh"
     assert robot.total_mass == pytest.approx(1000 / 6, rel=1e-5)

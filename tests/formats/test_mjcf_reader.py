@@ -25,9 +25,7 @@ def test_names_sizes_and_gravity(tmp_path):
     robot = read(tmp_path, mjcf(BODY.format(""), before='<option gravity="1 2 3"/>'))
     assert (robot.name, robot.body_names, robot.joint_names) == ("robot", ("a",), ("j",))
     assert robot.gravity == (1.0, 2.0, 3.0)
-    assert (
-        load_mjcf(write(tmp_path, mjcf(BODY.format("")).replace(' model="robot"', ""), "x.xml")).name == "x"
-    )
+    assert load_mjcf(write(tmp_path, mjcf(BODY.format("")).replace(' model="robot"', ""), "x.xml")).name == "x"
 
 
 def test_the_compiler_gives_bodies_their_mass(tmp_path):
@@ -76,8 +74,7 @@ def test_shapes(tmp_path):
         Box: '<geom type="box" size="0.1 0.2 0.3" material="m"/>',
     }
     text = mjcf(
-        '<geom name="floor" type="plane" size="1 1 1"/>'
-        f'<body name="a"><joint/>{"".join(geoms.values())}</body>',
+        f'<geom name="floor" type="plane" size="1 1 1"/><body name="a"><joint/>{"".join(geoms.values())}</body>',
         before='<asset><texture name="t" type="2d" file="none.png"/>'
         '<material name="m" rgba="0 0 1 1" texture="t"/></asset>',
     )
@@ -167,16 +164,12 @@ def test_servos_become_motors_with_a_warning(tmp_path):
 
 
 def test_actuated_coordinates_of_composite_joints(tmp_path):
-    world = (
-        '<body name="a"><joint name="x" type="slide"/><joint name="y" axis="1 0 0"/><geom size="0.1"/></body>'
-    )
+    world = '<body name="a"><joint name="x" type="slide"/><joint name="y" axis="1 0 0"/><geom size="0.1"/></body>'
     text = mjcf(world, '<actuator><motor joint="y"/></actuator>')
     assert read(tmp_path, text, composite=True).actuators[0].coordinate == "a.turn1"
 
 
-SITES = (
-    '<site name="s"/><body name="a"><joint name="j"/><geom size="0.1"/><site name="t" pos="0 0 1"/></body>'
-)
+SITES = '<site name="s"/><body name="a"><joint name="j"/><geom size="0.1"/><site name="t" pos="0 0 1"/></body>'
 
 
 SPATIAL = '<tendon><spatial name="c" {}><site site="s"/><site site="t"/></spatial></tendon>'

@@ -70,9 +70,7 @@ def test_collada_has_units(tmp_path):
 
 def test_missing_meshes_make_one_warning(tmp_path):
     path = write(tmp_path, model("a.obj", "b.stl", "package://c/d.dae", "http://e/f.stl", "g.obj", "a.obj"))
-    with pytest.warns(
-        UserWarning, match=r"meshes that were not found: a\.obj, b\.stl.* and 1 more"
-    ) as record:
+    with pytest.warns(UserWarning, match=r"meshes that were not found: a\.obj, b\.stl.* and 1 more") as record:
         assert shapes(path) == ()
     assert len(record) == 1
     assert record[0].filename == __file__
@@ -98,9 +96,7 @@ def test_meshes_can_be_left_alone(tmp_path, recwarn):
     assert not recwarn
 
 
-@pytest.mark.parametrize(
-    "filename", ["../m.obj", "/m.obj", "file:///m.obj", "package://a/../../m.obj", "link.obj"]
-)
+@pytest.mark.parametrize("filename", ["../m.obj", "/m.obj", "file:///m.obj", "package://a/../../m.obj", "link.obj"])
 def test_meshes_outside_the_folder_are_refused(tmp_path, filename):
     outside = write(tmp_path, TETRAHEDRON, "m.obj")
     path = write(tmp_path, model(filename), "thing/robot.urdf")
@@ -110,9 +106,7 @@ def test_meshes_outside_the_folder_are_refused(tmp_path, filename):
     assert (error.value.line, error.value.element) == (2, '<mesh> of link "a"')
 
 
-@pytest.mark.parametrize(
-    "filename", ["../m.obj", "package://pack/m.obj", "package://{}/m.obj", "file://{}/m.obj"]
-)
+@pytest.mark.parametrize("filename", ["../m.obj", "package://pack/m.obj", "package://{}/m.obj", "file://{}/m.obj"])
 def test_meshes_outside_the_folder_can_be_allowed(tmp_path, filename):
     write(tmp_path, TETRAHEDRON, "m.obj")
     write(tmp_path, TETRAHEDRON, "pack/m.obj")

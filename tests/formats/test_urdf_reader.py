@@ -148,9 +148,7 @@ def test_a_floating_base_adds_a_free_joint(tmp_path):
 
 def test_a_root_called_world_is_the_world(tmp_path):
     shape = '<collision><geometry><box size="1 1 1"/></geometry></collision>'
-    robot = read(
-        tmp_path, urdf(link("world", shape, mass=None), link("a"), joint("j", "floating", "world", "a"))
-    )
+    robot = read(tmp_path, urdf(link("world", shape, mass=None), link("a"), joint("j", "floating", "world", "a")))
     assert robot.body_names == ("a",)
     assert [shape.kind for shape in robot.ground] == ["box"]
 
@@ -218,9 +216,7 @@ def test_loop_joint(tmp_path):
 
 
 def test_a_loop_may_start_at_the_world(tmp_path):
-    loop = (
-        '<loop_joint name="l" type="ball"><link1 link="world" xyz="0 0 1"/><link2 link="tip"/></loop_joint>'
-    )
+    loop = '<loop_joint name="l" type="ball"><link1 link="world" xyz="0 0 1"/><link2 link="tip"/></loop_joint>'
     robot = read(tmp_path, arm().replace("</robot>", loop + "</robot>"))
     assert (robot.loops[0].parent, robot.loops[0].kind) == ("world", "spherical")
 

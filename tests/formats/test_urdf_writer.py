@@ -38,14 +38,10 @@ def round_trip(robot, tmp_path, **options):
 finite = st.floats(-10, 10, allow_subnormal=False)
 positive = st.floats(1e-3, 10)
 unit3 = st.tuples(finite, finite, finite).filter(lambda v: np.linalg.norm(v) > 1e-3)
-axes = unit3.map(lambda v: tuple((np.array(v) / np.linalg.norm(v)).tolist())) | st.sampled_from(
-    ["x", "-y", "z"]
-)
+axes = unit3.map(lambda v: tuple((np.array(v) / np.linalg.norm(v)).tolist())) | st.sampled_from(["x", "-y", "z"])
 # Right angles are what robots are full of, and where roll, pitch and yaw are degenerate.
 angles = st.floats(-math.pi, math.pi) | st.sampled_from([0.0, math.pi / 2, -math.pi / 2, math.pi])
-poses = st.builds(
-    Pose.from_rpy, st.tuples(finite, finite, finite), st.tuples(angles, angles, angles)
-) | st.just(Pose())
+poses = st.builds(Pose.from_rpy, st.tuples(finite, finite, finite), st.tuples(angles, angles, angles)) | st.just(Pose())
 colors = st.tuples(*[st.floats(0, 1)] * 4)
 common = {"pose": poses, "color": colors, "name": st.sampled_from(["", "skin", 'a "quoted" <name> & more'])}
 flags = st.sampled_from([{}, {"visual": False}, {"collision": False}])
@@ -86,9 +82,7 @@ def robots(draw):
     for k in range(count):
         inertia = solid_box(draw(positive), draw(st.tuples(positive, positive, positive)))
         inertia = inertia.moved(draw(poses))
-        b.body(
-            f"body{k}", inertia=inertia, shapes=draw(st.lists(solids, max_size=2, unique_by=lambda s: s.pose))
-        )
+        b.body(f"body{k}", inertia=inertia, shapes=draw(st.lists(solids, max_size=2, unique_by=lambda s: s.pose)))
         parent = "world" if k == 0 else f"body{draw(st.integers(-1, k - 1))}".replace("body-1", "world")
         kind = draw(st.sampled_from(KINDS))
         options = draw(options_of_joint(kind))
@@ -147,9 +141,7 @@ def test_meshes_go_into_a_folder_beside_the_file(tmp_path):
     b = pendulum()
     corners = np.random.default_rng(1).normal(size=(12, 3))
     corners /= np.linalg.norm(corners, axis=1)[:, None]  # on a sphere, so that each is a corner of the hull
-    b.add_shape(
-        "rod", Mesh(corners, pose=Pose.from_rpy((0, 0, 1), (1, 2, 3)), name="rock", file="somewhere.stl")
-    )
+    b.add_shape("rod", Mesh(corners, pose=Pose.from_rpy((0, 0, 1), (1, 2, 3)), name="rock", file="somewhere.stl"))
     back = round_trip(b.build(), tmp_path)
     assert_same(back, b.build(), ROUNDING)
     assert back.bodies[0].shapes[0].file == "robot_meshes/mesh0.obj"

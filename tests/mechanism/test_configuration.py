@@ -56,9 +56,7 @@ def test_many_configurations_at_once():
     q = np.array([robot.random_configuration(rng) for _ in range(4)])
     dv = rng.normal(size=(4, robot.nv))
     together = robot.integrate(q, dv)
-    np.testing.assert_allclose(
-        together, [robot.integrate(a, b) for a, b in zip(q, dv, strict=True)], atol=1e-15
-    )
+    np.testing.assert_allclose(together, [robot.integrate(a, b) for a, b in zip(q, dv, strict=True)], atol=1e-15)
     np.testing.assert_allclose(
         robot.difference(q, together),
         [robot.difference(a, b) for a, b in zip(q, together, strict=True)],
@@ -77,9 +75,7 @@ def test_quaternions_stay_unit():
 
 def test_wrong_sizes_are_refused():
     robot = mixed()
-    with pytest.raises(
-        MechanismError, match=rf"q: expected shape \(..., {robot.nq}\) for 'mixed', got \(3,\)"
-    ):
+    with pytest.raises(MechanismError, match=rf"q: expected shape \(..., {robot.nq}\) for 'mixed', got \(3,\)"):
         robot.integrate([1, 2, 3], np.zeros(robot.nv))
     with pytest.raises(MechanismError, match="dv: expected shape"):
         robot.integrate(robot.neutral(), [1.0])

@@ -56,9 +56,7 @@ def test_roll_pitch_yaw_are_about_fixed_axes():
 def test_axis_and_angle():
     X = Pose.from_axis_angle("z", np.pi / 2, (1, 0, 0))
     np.testing.assert_allclose(X.apply((1, 0, 0)), [1, 1, 0], atol=1e-15)
-    np.testing.assert_allclose(
-        Pose.from_axis_angle((0, 0, -1), 0.3).rotation, Pose.from_axis_angle("z", -0.3).rotation
-    )
+    np.testing.assert_allclose(Pose.from_axis_angle((0, 0, -1), 0.3).rotation, Pose.from_axis_angle("z", -0.3).rotation)
 
 
 def test_identity_is_recognised():

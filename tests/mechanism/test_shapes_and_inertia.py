@@ -74,16 +74,12 @@ def test_a_capsule_is_a_cylinder_with_two_half_balls():
     side = trapezoid(math.pi * rho2 * (0.25 * rho2 + z**2), z) * m / volume
     capsule = Capsule(r, l)
     assert capsule.volume() == pytest.approx(volume, rel=1e-7)
-    np.testing.assert_allclose(
-        capsule.inertia(mass=m).matrix, np.diag([side, side, axial]), rtol=1e-7, atol=1e-15
-    )
+    np.testing.assert_allclose(capsule.inertia(mass=m).matrix, np.diag([side, side, axial]), rtol=1e-7, atol=1e-15)
 
 
 def test_limits_of_a_capsule():
     """No length: a ball. No radius: a thin rod."""
-    np.testing.assert_allclose(
-        solid_capsule(1.0, 0.5, 1e-13).matrix, solid_sphere(1.0, 0.5).matrix, rtol=1e-12
-    )
+    np.testing.assert_allclose(solid_capsule(1.0, 0.5, 1e-13).matrix, solid_sphere(1.0, 0.5).matrix, rtol=1e-12)
     np.testing.assert_allclose(solid_capsule(1.0, 1e-9, 2.0).matrix, rod(1.0, 2.0).matrix, atol=1e-8)
     np.testing.assert_allclose(solid_cylinder(1.0, 1e-9, 2.0).matrix, rod(1.0, 2.0).matrix, atol=1e-15)
 
@@ -165,9 +161,7 @@ def test_composites_against_a_cloud_of_points(seed):
     total = Inertia.from_parts(parts)
     com = masses @ points / masses.sum()
     d = points - com
-    expected = np.einsum(
-        "n,nij->ij", masses, (d**2).sum(1)[:, None, None] * np.eye(3) - np.einsum("ni,nj->nij", d, d)
-    )
+    expected = np.einsum("n,nij->ij", masses, (d**2).sum(1)[:, None, None] * np.eye(3) - np.einsum("ni,nj->nij", d, d))
     assert total.mass == pytest.approx(masses.sum())
     np.testing.assert_allclose(total.com, com, atol=1e-13)
     np.testing.assert_allclose(total.matrix, expected, atol=1e-12)
@@ -179,9 +173,7 @@ def test_principal_axes():
     np.testing.assert_allclose(moments, [0.5, 0.9, 1.2], rtol=1e-12)
     assert frame.position == (1.0, 2.0, 3.0)
     assert np.linalg.det(frame.rotation) == pytest.approx(1.0)
-    np.testing.assert_allclose(
-        frame.rotation @ np.diag(moments) @ frame.rotation.T, inertia.matrix, atol=1e-13
-    )
+    np.testing.assert_allclose(frame.rotation @ np.diag(moments) @ frame.rotation.T, inertia.matrix, atol=1e-13)
 
 
 def test_moving_an_inertia_there_and_back():

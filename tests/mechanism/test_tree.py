@@ -59,12 +59,8 @@ def test_a_weld_changes_nothing_but_the_bookkeeping():
     merged = b.build()
     for seed in range(3):
         q = robot.random_configuration(seed)
-        np.testing.assert_allclose(
-            dynamics.mass_matrix(merged, q), dynamics.mass_matrix(robot, q), atol=1e-14
-        )
-        np.testing.assert_allclose(
-            dynamics.gravity_forces(merged, q), dynamics.gravity_forces(robot, q), atol=1e-13
-        )
+        np.testing.assert_allclose(dynamics.mass_matrix(merged, q), dynamics.mass_matrix(robot, q), atol=1e-14)
+        np.testing.assert_allclose(dynamics.gravity_forces(merged, q), dynamics.gravity_forces(robot, q), atol=1e-13)
 
 
 def test_joints_with_several_axes_become_several_nodes():
@@ -83,9 +79,7 @@ def test_joints_with_several_axes_become_several_nodes():
     assert list(tree.rest) == [0, 0, 1, 0, 0, 0]
 
 
-@pytest.mark.parametrize(
-    "name", ["atlas", "n_four_bar", "sphere_chain", "flyball_governor", "spring_flamingo"]
-)
+@pytest.mark.parametrize("name", ["atlas", "n_four_bar", "sphere_chain", "flyball_governor", "spring_flamingo"])
 def test_invariants_of_the_arrays(name):
     """Parents first, coordinates in order without gaps, all movable mass present, rotations orthonormal."""
     robot = robots.get(name)

@@ -233,9 +233,7 @@ def test_flat_and_thin_bodies_meet_the_inequality_with_equality(moments):
 
 def test_the_inequality_is_tested_in_principal_axes():
     """A body turned away from its principal axes is judged as before."""
-    turned = Inertia(
-        1.0, (0, 0, 0), [[2.0, 1.5, 0.0], [1.5, 2.0, 0.0], [0.0, 0.0, 1.0]]
-    )  # moments 0.5, 1, 3.5
+    turned = Inertia(1.0, (0, 0, 0), [[2.0, 1.5, 0.0], [1.5, 2.0, 0.0], [0.0, 0.0, 1.0]])  # moments 0.5, 1, 3.5
     with pytest.raises(MechanismError, match=r"0\.5, 1, 3\.5"):
         turned.check("it")
 

@@ -9,9 +9,7 @@ from tests.robots.kinematics import point
 
 def test_a_free_body_has_the_given_moments_and_no_gravity():
     robot = robots.free_body(2.0, (1.0, 2.0, 3.0))
-    np.testing.assert_allclose(
-        dynamics.mass_matrix(robot, robot.neutral()), np.diag([1, 2, 3, 2, 2, 2]), atol=1e-15
-    )
+    np.testing.assert_allclose(dynamics.mass_matrix(robot, robot.neutral()), np.diag([1, 2, 3, 2, 2, 2]), atol=1e-15)
     assert robot.gravity == (0.0, 0.0, 0.0)
     assert robots.free_body(gravity=(0, 0, -9.81)).gravity == (0.0, 0.0, -9.81)
 

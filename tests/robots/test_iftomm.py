@@ -36,9 +36,7 @@ def test_the_squeezer_starts_as_the_test_set_says(squeezer):
 def test_first_acceleration_of_the_squeezer(squeezer):
     a = constrained_acceleration(squeezer, np.zeros(7), np.zeros(7))
     expected = from_test_set(squeezer, [*DATA["A03"]["acceleration"], 0, 0, 0, 0, 0])
-    np.testing.assert_allclose(
-        a, expected, atol=0.01
-    )  # central differences of the loops: 1e-6 of the largest
+    np.testing.assert_allclose(a, expected, atol=0.01)  # central differences of the loops: 1e-6 of the largest
 
 
 def test_energy_balance_of_the_squeezer_over_its_reference_run(squeezer):
@@ -88,9 +86,7 @@ def test_the_governor_follows_its_reference_run():
 
     def rate(_, x):
         q, v = x[:4], x[4:]
-        return np.concatenate(
-            [v, dynamics.forward_dynamics(robot, q, v, dynamics.passive_forces(robot, q, v))]
-        )
+        return np.concatenate([v, dynamics.forward_dynamics(robot, q, v, dynamics.passive_forces(robot, q, v))])
 
     start = np.concatenate([robots.home(robot), [2 * np.pi, 0, 0, 0]])
     times = DATA["A05"]["t"]

@@ -50,9 +50,7 @@ def test_left_and_right_legs_mirror_each_other(name, left, right, flipped):
             if coordinate.startswith(l):
                 j = robot.coordinate_index(coordinate.replace(l, r, 1))
                 q[i], q[j] = rng.uniform(-0.5, 0.5, 2)
-                sign = (
-                    -1.0 if any(word in coordinate for word in flipped) and "pitch" not in coordinate else 1.0
-                )
+                sign = -1.0 if any(word in coordinate for word in flipped) and "pitch" not in coordinate else 1.0
                 mirrored[i], mirrored[j] = sign * q[j], sign * q[i]
     x, y, z = dynamics.center_of_mass(robot, q)
     offset = 2 * dynamics.center_of_mass(robot, robot.neutral())[1]  # the trunk of A1 is a little lopsided

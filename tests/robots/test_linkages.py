@@ -77,10 +77,7 @@ def test_a_four_bar_that_cannot_close_is_refused():
 
 
 def test_assembly_chooses_the_side():
-    tips = [
-        point(robots.four_bar(assembly=side), np.zeros(3), "coupler", (0, 0, -2))
-        for side in ("below", "above")
-    ]
+    tips = [point(robots.four_bar(assembly=side), np.zeros(3), "coupler", (0, 0, -2)) for side in ("below", "above")]
     assert tips[0][2] < tips[1][2]
 
 
@@ -133,9 +130,7 @@ def test_n_four_bar_starts_as_in_the_benchmark():
     entry = next(e for e in robots.catalogue() if e.name == "n_four_bar")
     q, v = entry.home(robot), entry.home_velocity(robot)
     np.testing.assert_allclose(point(robot, q, "crank0", (0, 0, 1)), [0, 0, 1])
-    np.testing.assert_allclose(
-        dynamics.body_twists(robot, q, v)[0][:3], [0, 1, 0]
-    )  # the end moves at +1 m/s in x
+    np.testing.assert_allclose(dynamics.body_twists(robot, q, v)[0][:3], [0, 1, 0])  # the end moves at +1 m/s in x
     energy = dynamics.kinetic_energy(robot, q, v) + dynamics.potential_energy(robot, q)
     assert energy == pytest.approx(35.835, rel=1e-14)
     assert robots.double_four_bar().bodies == robot.bodies

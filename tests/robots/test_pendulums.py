@@ -105,9 +105,7 @@ def test_cart_pole_is_the_textbook_system():
     np.testing.assert_allclose(
         dynamics.mass_matrix(robot, [2.0, q]), [[M + m, coupling], [coupling, m * l**2 / 3]], atol=1e-15
     )
-    np.testing.assert_allclose(
-        dynamics.gravity_forces(robot, [2.0, q]), [0, m * g * l / 2 * np.sin(q)], atol=1e-15
-    )
+    np.testing.assert_allclose(dynamics.gravity_forces(robot, [2.0, q]), [0, m * g * l / 2 * np.sin(q)], atol=1e-15)
     assert [a.coordinate for a in robot.actuators] == ["rail"]
 
 

@@ -57,9 +57,7 @@ def test_logarithm_undoes_the_exponential_for_either_sign(w, sign):
 def test_logarithm_is_never_longer_than_pi(axis, angle):
     w = spatial.quat_log(spatial.quat_exp(tuple(angle * x for x in axis)))
     assert np.linalg.norm(w) <= math.pi + 1e-15
-    assert close(
-        Rotation.from_rotvec(w).as_matrix(), Rotation.from_rotvec(np.multiply(angle, axis)).as_matrix(), 1e-14
-    )
+    assert close(Rotation.from_rotvec(w).as_matrix(), Rotation.from_rotvec(np.multiply(angle, axis)).as_matrix(), 1e-14)
 
 
 @few

@@ -61,9 +61,7 @@ def action_blocks(
         a spring joins them); and C, shape (s + 1, nv, nu), by the controls.
     """
     stepper: Any = _stepper(mechanism, integrator, dt, "second_derivatives")
-    return stepper.second_derivatives(
-        configuration(mechanism, q), tangent(mechanism, p, "p"), _controls(mechanism, u)
-    )
+    return stepper.second_derivatives(configuration(mechanism, q), tangent(mechanism, p, "p"), _controls(mechanism, u))
 
 
 def backpropagate(run: Trajectory, dq: Any, dp: Any) -> tuple[FloatArray, FloatArray, FloatArray]:

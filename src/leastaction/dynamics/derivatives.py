@@ -91,9 +91,7 @@ def coriolis_matrices(nodes, links, B):
 
 
 @routine
-def inverse_dynamics_derivatives(
-    nodes, dofs, gravity, links, screws, rates, B, q, v, a, external, tau, dq, dv
-):
+def inverse_dynamics_derivatives(nodes, dofs, gravity, links, screws, rates, B, q, v, a, external, tau, dq, dv):
     """tau and its derivatives dq = dtau/dq, dv = dtau/dv, shape (nv, nv) each, zeroed on entry.
 
     External wrenches must be zero: their own derivatives are not in here.

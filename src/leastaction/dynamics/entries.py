@@ -32,9 +32,7 @@ def forward_dynamics(nodes, dofs, gravity, links, screws, q, v, tau, external, a
 
 
 @entry
-def inverse_dynamics_derivatives(
-    nodes, dofs, gravity, links, screws, rates, B, q, v, a, external, tau, dq, dv
-):
+def inverse_dynamics_derivatives(nodes, dofs, gravity, links, screws, rates, B, q, v, a, external, tau, dq, dv):
     """Inverse dynamics and its derivatives."""
     derivatives.inverse_dynamics_derivatives(
         nodes, dofs, gravity, links, screws, rates, B, q, v, a, external, tau, dq, dv

@@ -140,9 +140,7 @@ class _SemiImplicitStepper(_ExplicitStepper):
 
     def advance(self, record: dict[str, FloatArray], first: int, last: int, u: FloatArray) -> int:
         rows = slice(first, last + 1)
-        return first + semi_implicit(
-            *self.common, self.dt, u, record["q"][rows], record["v"][rows], self.x, self.y
-        )
+        return first + semi_implicit(*self.common, self.dt, u, record["q"][rows], record["v"][rows], self.x, self.y)
 
 
 @dataclass(frozen=True)

@@ -76,7 +76,5 @@ def quantities(mechanism: Mechanism, Q: FloatArray, V: FloatArray) -> tuple[Floa
     t = w.tree
     T, U, H = np.zeros(len(Q)), np.zeros(len(Q)), np.zeros((len(Q), 6))
     scratch = np.zeros(mechanism.nv)
-    quantities_rows(
-        t.nodes, t.dofs, t.gravity, t.rest, t.paths, t.points, w.links, w.screws, Q, V, scratch, T, U, H
-    )
+    quantities_rows(t.nodes, t.dofs, t.gravity, t.rest, t.paths, t.points, w.links, w.screws, Q, V, scratch, T, U, H)
     return T, U, H

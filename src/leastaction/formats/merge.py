@@ -57,8 +57,7 @@ def merge_fixed_bodies(mechanism: Mechanism) -> Mechanism:
         springs=tuple(replace(s, start=moved(s.start), end=moved(s.end)) for s in mechanism.springs),
         cables=tuple(replace(c, via=tuple(moved(a) for a in c.via)) for c in mechanism.cables),
         contacts=tuple(
-            replace(c, body=place[c.body][0], point=place[c.body][1].apply(c.point))
-            for c in mechanism.contacts
+            replace(c, body=place[c.body][0], point=place[c.body][1].apply(c.point)) for c in mechanism.contacts
         ),
         actuators=tuple(
             replace(a, body=place[a.body][0], wrench=_wrench(a.wrench, place[a.body][1]))

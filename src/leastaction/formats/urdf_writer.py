@@ -221,9 +221,7 @@ class _Writer:
         if mimic is not None:
             offset, ratio = (*mimic.coefficients, 0.0, 0.0)[:2]
             name = {} if mimic.name == f"{joint.name}_mimic" else {"name": mimic.name}
-            element.add(
-                "mimic", joint=mimic.leader, multiplier=_text([ratio]), offset=_text([offset]), **name
-            )
+            element.add("mimic", joint=mimic.leader, multiplier=_text([ratio]), offset=_text([offset]), **name)
 
     def _loop(self, loop: Joint) -> None:
         element = self.root.add("loop_joint", name=loop.name, type=self._type(loop))

@@ -81,9 +81,7 @@ class Closure:
         for coupling in mechanism.couplings:
             follower, leader = (mechanism.velocity_index(x) for x in (coupling.follower, coupling.leader))
             first, count = len(coefficients), len(coupling.coefficients)
-            hard.append(
-                {"kind": COUPLING, "follower": follower, "leader": leader, "first": first, "count": count}
-            )
+            hard.append({"kind": COUPLING, "follower": follower, "leader": leader, "first": first, "count": count})
             coefficients += coupling.coefficients
             self.names.append(coupling.name)
         for rolling in mechanism.rollings:

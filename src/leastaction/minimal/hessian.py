@@ -340,9 +340,7 @@ def _path_column(nodes, path, points, pts, row, D, Q, al, b, k, other, T, V, wdt
         f = scale3(tension, e)
         df = axpy3(dtension, e, scale3(tension, de))
         _end_force(nodes, points[a - 1].node, row, D, Q, al, b, k, other, x, dx, f, df, T, wdt)
-        _end_force(
-            nodes, points[a].node, row, D, Q, al, b, k, other, y, dy, scale3(-1.0, f), scale3(-1.0, df), T, wdt
-        )
+        _end_force(nodes, points[a].node, row, D, Q, al, b, k, other, y, dy, scale3(-1.0, f), scale3(-1.0, df), T, wdt)
         x, dx = y, dy
 
 

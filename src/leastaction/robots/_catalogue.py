@@ -111,9 +111,7 @@ def _littledog_stance() -> Values:
 
 
 def _atlas_stance() -> Values:
-    legs = {
-        f"{side}_leg_{part}": a for side in "lr" for part, a in (("hpy", -0.3), ("kny", 0.6), ("aky", -0.3))
-    }
+    legs = {f"{side}_leg_{part}": a for side in "lr" for part, a in (("hpy", -0.3), ("kny", 0.6), ("aky", -0.3))}
     return {**legs, "l_arm_shx": -1.2, "r_arm_shx": 1.2, "l_arm_elx": 0.6, "r_arm_elx": -0.6}
 
 

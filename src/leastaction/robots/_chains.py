@@ -43,9 +43,7 @@ def serial_arm(dof: int = 7, *, reach: float = 1.4, mass: float = 14.0) -> Mecha
     return b.build()
 
 
-def spatial_chain(
-    links: int = 6, *, length: float = 1.0, mass: float = 1.0, radius: float = 0.02
-) -> Mechanism:
+def spatial_chain(links: int = 6, *, length: float = 1.0, mass: float = 1.0, radius: float = 0.02) -> Mechanism:
     """A chain of uniform rods on hinges about x and y in turn, hanging from the origin along -z at q = 0.
 
     The simplest chain that moves in space: a pendulum whose axes alternate.
@@ -102,9 +100,7 @@ def humanoid_tree(*, floating: bool = True) -> Mechanism:
         floating: False welds the pelvis to the world.
     """
     b = MechanismBuilder("humanoid_tree")
-    b.body(
-        "pelvis", inertia=solid_box(10.0, (0.2, 0.25, 0.15)), shapes=Box((0.2, 0.25, 0.15), collision=False)
-    )
+    b.body("pelvis", inertia=solid_box(10.0, (0.2, 0.25, 0.15)), shapes=Box((0.2, 0.25, 0.15), collision=False))
     base(b, "pelvis", floating)
 
     def limb(rows: Any, parent: str, prefix: str = "", side: float = 1.0) -> str:

@@ -11,9 +11,7 @@ from leastaction.mechanism import Box, Inertia, Mechanism, MechanismBuilder, Pos
 from leastaction.robots._parts import count, ground_plane, segment
 
 
-def free_body(
-    mass: float = 1.0, moments: Any = (0.7, 1.1, 1.6), *, gravity: Any = (0.0, 0.0, 0.0)
-) -> Mechanism:
+def free_body(mass: float = 1.0, moments: Any = (0.7, 1.1, 1.6), *, gravity: Any = (0.0, 0.0, 0.0)) -> Mechanism:
     """One rigid body that moves freely, by default without gravity (Euler's top).
 
     With moments=(1, 2, 3) and a spin about the middle axis it tumbles as Dzhanibekov's wing nut does.
@@ -35,9 +33,7 @@ def free_body(
     return b.build()
 
 
-def cube(
-    *, edge: float = 0.5, mass: float = 1.0, friction: float = 0.2, restitution: float = 0.0
-) -> Mechanism:
+def cube(*, edge: float = 0.5, mass: float = 1.0, friction: float = 0.2, restitution: float = 0.0) -> Mechanism:
     """A uniform cube with eight contact points at its corners, over the ground z = 0.
 
     The box drop of Brüdigam 2023 (Fig. 7d): edge 0.5 m, 1 kg, dropped with 0.4 m between its bottom and the

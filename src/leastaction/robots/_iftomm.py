@@ -23,9 +23,7 @@ ANDREWS_START = {
 """Angles at the start of Andrews' squeezer [rad]; its coordinates are counted from these."""
 
 
-def _lamina(
-    mass: float, com: tuple[float, float], polar: float, *points: tuple[float, float]
-) -> dict[str, Any]:
+def _lamina(mass: float, com: tuple[float, float], polar: float, *points: tuple[float, float]) -> dict[str, Any]:
     """A flat body in its x-y plane; `polar` is the moment about its centre of mass."""
     inertia = Inertia(mass, (*com, 0.0), (0.5 * polar, 0, 0, 0.5 * polar, 0, polar))
     return {"inertia": inertia, "shapes": [segment((0, 0, 0), (*p, 0.0), 0.001) for p in points]}
@@ -73,9 +71,7 @@ def andrews_squeezer(*, torque: float = 0.033, closure: str = "in_plane") -> Mec
         b.revolute(name, parent, child, axis="z", placement=turned("z", ANDREWS_START[name], position))
     for name, point in point_e.items():
         hinge_loop(b, f"E_{name}", (("FE", (-0.028, 0.0, 0.0)), (name, point)), "z", closure)
-    b.spring(
-        "spring", ("BDE", (0.02, -0.018, 0.0)), ("world", pivot_c), stiffness=4530.0, rest_length=0.07785
-    )
+    b.spring("spring", ("BDE", (0.02, -0.018, 0.0)), ("world", pivot_c), stiffness=4530.0, rest_length=0.07785)
     b.wrench("motor", "OF", (0.0, 0.0, torque, 0.0, 0.0, 0.0))
     return b.build()
 

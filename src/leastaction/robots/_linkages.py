@@ -139,9 +139,7 @@ def four_bar_chain(
         outer = opening + (0.5 if k == n - 1 else 0.25) * math.pi
         names = [b.body(f"link{4 * k + j}", **link) for j in (1, 2, 3, 4)]
         first, second, third, fourth = names
-        b.revolute(
-            f"joint{4 * k + 1}", parent, first, axis=HINGE, placement=turned(HINGE, outer - before, at)
-        )
+        b.revolute(f"joint{4 * k + 1}", parent, first, axis=HINGE, placement=turned(HINGE, outer - before, at))
         b.revolute(f"joint{4 * k + 2}", first, second, axis=HINGE, placement=turned(HINGE, -2 * opening, tip))
         b.revolute(f"joint{4 * k + 3}", first, third, axis=HINGE, placement=turned(HINGE, -2 * opening))
         b.revolute(f"joint{4 * k + 4}", third, fourth, axis=HINGE, placement=turned(HINGE, 2 * opening, tip))

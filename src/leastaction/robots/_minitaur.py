@@ -47,9 +47,7 @@ def minitaur(
     b = MechanismBuilder("minitaur")
     chassis = [(solid_box(3.0, (0.33, 0.1, 0.07)), Pose())]
     for y in (0.1, -0.1):
-        chassis.append(
-            (solid_box(0.1, (0.34, 0.08, 0.04)), turned("x", math.copysign(_CANT, y), (0.0, y, 0.0)))
-        )
+        chassis.append((solid_box(0.1, (0.34, 0.08, 0.04)), turned("x", math.copysign(_CANT, y), (0.0, y, 0.0))))
     pictures = (Box((0.33, 0.1, 0.07), collision=False), Box((0.17, 0.3, 0.05), collision=False))
     b.body("chassis", inertia=Inertia.from_parts(chassis), shapes=pictures)
     base(b, "chassis", floating)

@@ -97,9 +97,7 @@ _LINKS = (
 _SOLE = ((0.07025, 0.0299), (0.07025, -0.0231), (-0.03025, 0.0299), (-0.02965, -0.0191))
 
 
-def nao(
-    *, floating: bool = True, ground: bool = False, friction: float = 0.8, coupled_hips: bool = False
-) -> Mechanism:
+def nao(*, floating: bool = True, ground: bool = False, friction: float = 0.8, coupled_hips: bool = False) -> Mechanism:
     """NAO, the humanoid of Aldebaran and SoftBank: 24 joints and a floating base, 5.3 kg.
 
     The robot of Villanueva 2025 (Sect. 5.3). Figures of version 5 as published by the maker

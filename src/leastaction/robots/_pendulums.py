@@ -18,9 +18,7 @@ def _bob(joint: str, mass: float, length: float, radius: float) -> dict[str, Any
     return {"inertia": inertia, "shapes": (segment((0, 0, 0), com, 0.25 * radius), segment(com, com, radius))}
 
 
-def _hang(
-    b: MechanismBuilder, links: int, joint: str, shape: str, mass: float, length: float, radius: float
-) -> None:
+def _hang(b: MechanismBuilder, links: int, joint: str, shape: str, mass: float, length: float, radius: float) -> None:
     parent, position = "world", (0.0, 0.0, 0.0)
     for k in range(1, links + 1):
         link = thin_rod(mass, length, radius) if shape == "rod" else _bob(joint, mass, length, radius)
@@ -96,9 +94,7 @@ def cart_pole(*, cart_mass: float = 1.0, pole_mass: float = 0.1, pole_length: fl
     return b.build()
 
 
-def acrobot(
-    *, lengths: tuple[float, float] = (1.0, 2.0), masses: tuple[float, float] = (1.0, 1.0)
-) -> Mechanism:
+def acrobot(*, lengths: tuple[float, float] = (1.0, 2.0), masses: tuple[float, float] = (1.0, 1.0)) -> Mechanism:
     """Two uniform rods on hinges about y, hanging along -z at q = 0; only the elbow is driven.
 
     Default figures: Spong, IEEE Control Systems 15 (1995): l = 1 and 2 m, m = 1 and 1 kg, I = 0.083 and 0.33

@@ -36,13 +36,9 @@ def spring_flamingo(
     leg = segment((0, 0, 0), (0, 0, -shin), 0.02)
     for side, y in (("r", -0.12), ("l", 0.12)):
         upper, lower, foot = f"{side}_upper_leg", f"{side}_lower_leg", f"{side}_foot"
-        b.body(
-            upper, inertia=Inertia(0.4598, (0, 0, -0.3029), (0.01256, 0, 0, 0.01256, 0, 0.00013)), shapes=leg
-        )
+        b.body(upper, inertia=Inertia(0.4598, (0, 0, -0.3029), (0.01256, 0, 0, 0.01256, 0, 0.00013)), shapes=leg)
         b.revolute(f"{side}_hip", "body", upper, axis="y", position=(0.0, y, 0.0))
-        b.body(
-            lower, inertia=Inertia(0.306, (0, 0, -0.1818), (0.00952, 0, 0, 0.00952, 0, 5.67e-5)), shapes=leg
-        )
+        b.body(lower, inertia=Inertia(0.306, (0, 0, -0.1818), (0.00952, 0, 0, 0.00952, 0, 5.67e-5)), shapes=leg)
         knee = {"position": (0.0, 0.0, -shin), "limits": (-math.pi, 0.0)}
         b.revolute(f"{side}_knee", upper, lower, axis="y", **knee)
         sole = segment((0.0575, 0, -0.03), (-0.1725, 0, -0.03), 0.01)
