@@ -1,5 +1,7 @@
 """Linearization of a Galerkin step: growth with the number of links, and beside Pinocchio's derivatives."""
 
+from typing import Any
+
 import numpy as np
 import pinocchio as pin
 
@@ -35,7 +37,7 @@ def state(robot):
 def our_seconds(robot, order):
     """Seconds of the kernel alone; the step is solved before."""
     # The dense Newton direction takes any robot; how the step was solved does not matter here.
-    stepper = la.Galerkin(order=order, solver="dense").prepare(robot, DT)
+    stepper: Any = la.Galerkin(order=order, solver="dense").prepare(robot, DT)
     q, p = state(robot)
     record = stepper._solve(q, p, np.zeros((1, len(stepper.control_nodes), robot.nu)))
     w, n = stepper.work, robot.nv

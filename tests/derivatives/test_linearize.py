@@ -320,7 +320,8 @@ def test_integrators_without_derivatives():
 
 def test_bad_shapes():
     robot = actuated(la.robots.pendulum(2))
-    good, integrator = {"q": np.zeros(2), "p": np.zeros(2), "u": np.zeros(robot.nu)}, METHODS["order 2"]
+    good = {"q": np.zeros(2), "p": np.zeros(2), "u": np.zeros(robot.nu)}
+    integrator = METHODS["order 2"]
     for name in good:
         bad = good | {name: np.zeros(7)}
         with pytest.raises(la.MechanismError, match=rf"{name}: expected shape"):

@@ -77,9 +77,9 @@ def a02(windows, times):
     return exact.y
 
 
-@pytest.mark.parametrize(("windows", "duration", "bound"), [(2, 10.0, 1e-3), (40, 3.0, 1e-3)])
+@pytest.mark.parametrize(("windows", "duration", "bound"), [(2, 10.0, 1e-6), (40, 3.0, 1e-6)])
 def test_a02_stays_on_its_branch_through_singular_configurations(windows, duration, bound):
-    """IFToMM A02, to the benchmark's grade "high precision"; all links are in line several times on the way."""
+    """IFToMM A02, far below the 1e-3 of its grade "high precision"; all links are in line several times on the way."""
     robot = la.robots.n_four_bar(windows)
     entry = next(e for e in CLOSED if e.name == "n_four_bar")
     start = la.robots.home(robot), entry.home_velocity(robot)
@@ -112,7 +112,7 @@ def test_andrews_squeezer():
         assert np.abs(balance).max() <= 1e-3 * run.energy.max()
     slopes = np.log2(np.divide(*errors))
     assert np.abs(slopes - 4.0).max() <= 0.15, (slopes, errors)
-    assert errors[1][0] <= 1e-3
+    assert errors[1][0] <= 1e-6
 
 
 @pytest.mark.parametrize("order", [2, 4])
@@ -123,8 +123,8 @@ def test_bricard(order):
     assert_order(robot, order, reference, 1.0, (20, 40) if order == 4 else (100, 200))
     run = la.simulate(robot, dt=0.01, duration=3.0, integrator=method(order))
     assert run.constraint_violation.max() <= LOOSE
-    np.testing.assert_allclose(run.q[-1], data["angles"][4], atol=1e-2 if order == 2 else 1e-5)
-    assert np.abs(run.energy - run.energy[0]).max() <= (0.05 if order == 2 else 1e-4)
+    np.testing.assert_allclose(run.q[-1], data["angles"][4], atol=1e-3 if order == 2 else 1e-7)
+    assert np.abs(run.energy - run.energy[0]).max() <= (1e-3 if order == 2 else 1e-7)
 
 
 @pytest.mark.parametrize("entry", CLOSED, ids=NAMES)
