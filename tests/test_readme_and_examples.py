@@ -23,7 +23,7 @@ def python(arguments, folder):
 
 def test_examples_of_the_readme(tmp_path):
     blocks = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), re.DOTALL)
-    assert len(blocks) == 2
+    assert len(blocks) == 3
     python(["-c", "\n".join(blocks)], tmp_path)
     assert {path.name for path in tmp_path.iterdir()} == {"run.npz", "energy.png"}
 

@@ -80,6 +80,7 @@ def _loops(integrator: Any) -> None:
     robot = la.robots.four_bar()
     run = la.simulate(robot, v=[0.1] * robot.nv, steps=2, integrator=integrator, project=True)
     assert len(run.constraint_violation) == len(run)
+    la.linearize(robot, integrator, run.q[-1], run.p[-1])
 
 
 def _simulate(robot: Any, integrator: Any) -> None:

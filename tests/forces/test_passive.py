@@ -101,24 +101,27 @@ def test_tension_of_a_cable_over_a_via_point():
     assert dynamics.passive_forces(robot, [-2.0], [0.0]) == pytest.approx([10.0])  # length 5
     assert dynamics.passive_forces(robot, [-2.0], [-0.5]) == pytest.approx([11.0])  # and getting longer
     assert dynamics.passive_forces(robot, [-0.5], [-0.5]) == pytest.approx([0.0])  # length 3.5: slack
+    assert dynamics.passive_forces(robot, [-2.0], [8.0]) == pytest.approx([0.0])  # its damper would push: slack too
 
 
 @given(seeds, st.integers(1, 5))
 @settings(max_examples=15, deadline=None)
 def test_dampers_take_energy_away(seed, bodies):
-    """Power is -sum c v^2 for joints and -c (dl/dt)^2 for springs and cables that are not slack."""
+    """Power is -sum c v^2 for joints and -c (dl/dt)^2 for springs and for taut cables that grow longer."""
     c = 0.7
     robot = with_elements(without_gravity(seed, bodies), np.random.default_rng(seed), stiffness=0.0, damping=c)
     q, v = random_state(robot, seed)
     expected = 0.0
     poses = [dynamics.body_poses(robot, robot.integrate(q, h * v)) for h in (-1e-6, 1e-6)]
-    elements = [(s.start, s.end) for s in robot.springs] + [x.via for x in robot.cables if x.name != "slack"]
-    for via in elements:
+    elements = [((s.start, s.end), False) for s in robot.springs]
+    elements += [(x.via, x.pulls_only) for x in robot.cables if x.name != "slack"]
+    for via, pulls_only in elements:
         lengths = []
         for X in poses:
             points = [np.array(p.point) if p.body == "world" else world_point(robot, X, p) for p in via]
             lengths.append(sum(np.linalg.norm(b - a) for a, b in pairwise(points)))
-        expected -= c * ((lengths[1] - lengths[0]) / 2e-6) ** 2
+        rate = (lengths[1] - lengths[0]) / 2e-6
+        expected -= c * (max(rate, 0.0) if pulls_only else rate) ** 2
     assert v @ dynamics.passive_forces(robot, q, v) == pytest.approx(expected, rel=1e-6, abs=1e-8)
 
     damped = without_gravity(seed, bodies, damping=c)

@@ -38,5 +38,5 @@ def test_fails_where_newton_does_not():
     rng = np.random.default_rng(3)
     q, v = rng.uniform(-np.pi / 2, np.pi / 2, (2, 32))
     la.simulate(robot, q, v, dt=0.05, steps=1)
-    with pytest.raises(la.ConvergenceError, match="step 1 did not converge"):
+    with pytest.raises(la.ConvergenceError, match="did not fall below"):
         la.simulate(robot, q, v, dt=0.05, steps=1, integrator=la.Galerkin(order=2, solver="quasi"))
