@@ -75,7 +75,7 @@ def main() -> None:
     options.output.mkdir(parents=True, exist_ok=True)
     for file, error in (("energy.png", False), ("energy_error.png", True)):
         path = options.output / file
-        la.plot.energy(list(runs.values()), list(runs), path, error=error)
+        la.plot.energy(list(runs.values()), labels=list(runs), path=path, error=error)
         console.print(f"Plot: {path.resolve()}", highlight=False, soft_wrap=True)
 
 

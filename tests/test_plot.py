@@ -48,7 +48,7 @@ def test_energy_of_one_run(runs):
 
 
 def test_energies_of_several_runs(runs):
-    drawn = lines(la.plot.energy(runs, ["first", "second"]).axes[0])
+    drawn = lines(la.plot.energy(runs, labels=["first", "second"]).axes[0])
     assert list(drawn) == ["first", "second"]
     assert (drawn["second"] == runs[1].energy).all()
     assert "RungeKutta(order=4)" in lines(la.plot.energy(runs).axes[0])
@@ -89,7 +89,7 @@ def test_coordinates_are_grouped_by_unit(runs):
         else:
             assert f"{joint.name}.x" in labels["length [m]"]
             assert f"{joint.name}.qw" in labels["quaternion [1]"]
-    one = la.plot.coordinates(runs, ["a", "b"], names=["joint0"])
+    one = la.plot.coordinates(runs, labels=["a", "b"], names=["joint0"])
     assert set(lines(one.axes[0])) == {"joint0, a", "joint0, b"}
 
 
@@ -106,7 +106,7 @@ def test_files(runs, function, suffix, tmp_path):
 
 def test_bad_input(runs):
     with pytest.raises(la.LeastActionError, match="expected 2 labels"):
-        la.plot.energy(runs, ["one"])
+        la.plot.energy(runs, labels=["one"])
     with pytest.raises(la.LeastActionError, match="expected a Trajectory"):
         la.plot.energy([])
     with pytest.raises(la.LeastActionError, match="expected a Trajectory"):

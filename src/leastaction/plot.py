@@ -32,7 +32,7 @@ Runs = Trajectory | Sequence[Trajectory]
 Path = str | PathLike[str]
 
 
-def energy(runs: Runs, labels: Sequence[str] | None = None, path: Path | None = None, *, error: bool = False) -> Figure:
+def energy(runs: Runs, *, labels: Sequence[str] | None = None, path: Path | None = None, error: bool = False) -> Figure:
     """Energy [J] over time [s]: kinetic, potential and total of one run, or the totals of several.
 
     Args:
@@ -64,7 +64,7 @@ def energy(runs: Runs, labels: Sequence[str] | None = None, path: Path | None = 
     return _finish(figure, [axis], path)
 
 
-def momentum(runs: Runs, labels: Sequence[str] | None = None, path: Path | None = None) -> Figure:
+def momentum(runs: Runs, *, labels: Sequence[str] | None = None, path: Path | None = None) -> Figure:
     """Momentum about the world's origin over time [s]: angular [kg m²/s] above, linear [kg m/s] below.
 
     Args:
@@ -85,9 +85,9 @@ def momentum(runs: Runs, labels: Sequence[str] | None = None, path: Path | None 
 
 def coordinates(
     runs: Runs,
+    *,
     labels: Sequence[str] | None = None,
     path: Path | None = None,
-    *,
     names: Sequence[str] | None = None,
 ) -> Figure:
     """Joint positions over time [s], one panel for each unit: angles [rad], lengths [m], quaternions.

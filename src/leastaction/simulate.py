@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -12,7 +13,7 @@ import numpy as np
 from leastaction.dynamics.legendre import momentum_of_velocity, velocity_of_momentum
 from leastaction.dynamics.loops import close_loops
 from leastaction.dynamics.workspace import FloatArray, configuration, tangent
-from leastaction.errors import IntegratorError
+from leastaction.errors import IntegratorError, MechanismError
 from leastaction.integrators import Integrator, Stepper
 from leastaction.mechanism import Mechanism
 from leastaction.trajectory import Trajectory
@@ -39,6 +40,9 @@ def simulate(
 ) -> Trajectory:
     """Simulate the motion of a mechanism.
 
+    Joint limits, dry friction and contacts of the mechanism do not act yet; a mechanism with contact points and ground
+    is simulated with a warning.
+
     Args:
         mechanism: the robot.
         q: initial joint positions [rad or m], shape (nq,); default the neutral configuration.
@@ -48,7 +52,8 @@ def simulate(
         duration: length of the run [s], rounded to whole steps; or
         steps: number of steps.
         integrator: such as `Galerkin(order=4)`; default `Galerkin(order=2)`.
-        controls: actuator controls: shape (nu,) constant; (steps, nu) held over each step; or a function of
+        controls: actuator controls (without actuators: one generalised force per degree of freedom), not clipped to
+            their limits: shape (nu,) constant; (steps, nu) held over each step; or a function of
             time [s] that gives (nu,), read at the nodes of the integrator.
         controller: called once a step with (t, q, v), gives the controls (nu,) held over that step.
         start: time of the first state [s].
@@ -69,6 +74,10 @@ def simulate(
         integrator = Galerkin(order=2)
     if not isinstance(integrator, Integrator):
         raise IntegratorError(f"integrator must be one such as leastaction.RungeKutta(order=4), got {integrator!r}")
+    if not isinstance(mechanism, Mechanism):
+        raise MechanismError(f"simulate needs a Mechanism, such as leastaction.robots.pendulum(), got {mechanism!r}")
+    if mechanism.contacts and mechanism.ground:
+        warnings.warn(f"the contacts of {mechanism.name!r} do not act: bodies fall through the ground", stacklevel=2)
     stepper = integrator.prepare(mechanism, dt)
     count = _steps(dt, duration, steps)
     if not _is_finite(start):

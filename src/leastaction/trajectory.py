@@ -128,6 +128,8 @@ class Trajectory:
         path = Path(path)
         path = path if path.suffix == ".npz" else path.with_name(path.name + ".npz")
         text = json.dumps({"mechanism": to_json(self.mechanism), "integrator": repr(self.integrator)})
+        if not path.parent.is_dir():
+            raise FormatError(f"the folder {str(path.parent)!r} does not exist", file=path)
         part = path.with_name(path.name + ".part")
         arrays: dict[str, Any] = {"t": self.t, "q": self.q, "dt": self.dt, "about": np.array(text)}
         arrays |= {f"stored_{name}": values for name, values in self.stored.items()}

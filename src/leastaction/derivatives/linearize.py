@@ -14,6 +14,8 @@ from leastaction.trajectory import Trajectory
 
 
 def _stepper(mechanism: Mechanism, integrator: Integrator, dt: float, method: str) -> Stepper:
+    if not isinstance(integrator, Integrator):
+        raise IntegratorError(f"expected an integrator such as leastaction.Galerkin(order=4), got {integrator!r}")
     stepper = integrator.prepare(mechanism, dt)
     if not hasattr(stepper, method):
         name = type(integrator).__name__
@@ -64,13 +66,16 @@ def action_blocks(
     return stepper.second_derivatives(configuration(mechanism, q), tangent(mechanism, p, "p"), _controls(mechanism, u))
 
 
-def backpropagate(run: Trajectory, dq: Any, dp: Any) -> tuple[FloatArray, FloatArray, FloatArray]:
+def backpropagate(
+    run: Trajectory, dq: Any, dp: Any, *, integrator: Integrator | None = None
+) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Gradient of an objective of a whole run, by one transposed solve per step (discrete adjoint).
 
     Args:
         run: of `Galerkin` or `Midpoint`.
         dq: gradient of the objective by the positions along the tangent, shape (steps + 1, nv).
         dp: gradient by the momenta, shape (steps + 1, nv).
+        integrator: what made the run; needed only for one that was loaded from a file.
 
     Returns:
         Gradients by the initial positions (nv,), the initial momenta (nv,), and by the controls at the nodes of each
@@ -81,7 +86,9 @@ def backpropagate(run: Trajectory, dq: Any, dp: Any) -> tuple[FloatArray, FloatA
     dq, dp = np.asarray(dq, float), np.asarray(dp, float)
     if dq.shape != (len(run), n) or dp.shape != (len(run), n):
         raise IntegratorError(f"dq and dp must have shape ({len(run)}, {n}), got {dq.shape} and {dp.shape}")
-    stepper: Any = _stepper(m, run.integrator, run.dt, "pull_back")
+    if not (np.isfinite(dq).all() and np.isfinite(dp).all()):
+        raise IntegratorError("dq and dp must be finite numbers")
+    stepper: Any = _stepper(m, integrator or run.integrator, run.dt, "pull_back")
     nodes = len(stepper.control_nodes)
     controls = run.stored.get("u", np.broadcast_to(np.zeros(m.nu), (run.steps, nodes, m.nu)))
     gradient = np.zeros((run.steps, nodes, m.nu))

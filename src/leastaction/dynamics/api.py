@@ -127,7 +127,10 @@ def mass_matrix(mechanism: Mechanism, q: Any) -> FloatArray:
 
 
 def inverse_dynamics(mechanism: Mechanism, q: Any, v: Any, a: Any) -> FloatArray:
-    """Generalised forces [N m or N] for accelerations a [rad/s^2 or m/s^2], shape (nv,): M a + bias forces."""
+    """Generalised forces [N m or N] for accelerations a [rad/s^2 or m/s^2], shape (nv,): M a + bias forces.
+
+    Of the tree alone, without the mechanism's own springs and dampers (`passive_forces`) and without loops.
+    """
     w = Workspace(mechanism)
     tau = np.zeros(mechanism.nv)
     state = configuration(mechanism, q), tangent(mechanism, v), tangent(mechanism, a, "a")
@@ -147,7 +150,11 @@ def gravity_forces(mechanism: Mechanism, q: Any) -> FloatArray:
 
 
 def forward_dynamics(mechanism: Mechanism, q: Any, v: Any, u: Any = None) -> FloatArray:
-    """Accelerations [rad/s^2 or m/s^2], shape (nv,), under generalised forces u [N m or N], shape (nv,)."""
+    """Accelerations [rad/s^2 or m/s^2], shape (nv,), under generalised forces u [N m or N], shape (nv,).
+
+    Of the tree alone: add `passive_forces(mechanism, q, v)` to u for the mechanism's springs and dampers, use
+    `mechanism.generalized_forces(controls)` to turn controls into forces; loops are not closed here.
+    """
     w = Workspace(mechanism)
     return _accelerations(mechanism, w, configuration(mechanism, q), tangent(mechanism, v), tangent(mechanism, u, "u"))
 

@@ -140,12 +140,15 @@ class MechanismBuilder:
     ) -> str:
         """Add a joint of any kind; gives back its name.
 
+        A body is carried by the first joint that reaches it; every further joint to it closes a loop, and so does one
+        with `loop=True`.
+
         Args:
             name: unique.
             kind: see `Joint`; common names of others (hinge, ball, slide, floating, continuous) are understood.
             parent, child: names of the bodies; the parent may be "world".
-            axis: "x", "-y", ... or a unit vector in the joint frame: axis of a revolute, prismatic, screw or
-                cylindrical joint, normal of a plane, pair of axes of a universal joint.
+            axis: "x", "-y", ... or a unit vector in the joint frame, default "z": axis of a revolute, prismatic, screw
+                or cylindrical joint, normal of a plane, pair of axes of a universal joint.
             pitch: of a screw [m/rad].
             parts: primitives of a composite joint, from `leastaction.mechanism.joints`.
             position, rotation: origin [m] and quaternion (w, x, y, z) of the joint frame in the parent's frame.
@@ -243,7 +246,7 @@ class MechanismBuilder:
     def actuator(
         self, name: str, coordinate: str, *, gear: float = 1.0, limits: tuple[float, float] | None = None
     ) -> str:
-        """A drive of one degree of freedom: force = gear * u, u within `limits`."""
+        """A drive of one degree of freedom: force = gear * u; simulate does not clip u to `limits`."""
         low, high = _check.pair(limits or (-float("inf"), float("inf")), f"actuator {name!r}: limits")
         self._actuators.append(JointActuator(name, coordinate, gear, low, high))
         return name

@@ -139,7 +139,9 @@ class VariationalStepper(Stepper):
         """See `Stepper.failure`."""
         name = type(self.integrator).__name__
         residuals = [float(x) for x in self.history if x > 0.0 or math.isnan(x)]
-        if turns_too_far(self.work.model[0], self.work.X):
+        if any(math.isnan(x) for x in residuals):
+            why = "the equations became NaN; is there a body without inertia on a joint, or a force without bound?"
+        elif turns_too_far(self.work.model[0], self.work.X):
             why = "a ball or free joint turns by more than half a turn within the step; take a smaller dt"
         else:
             why = (

@@ -16,7 +16,15 @@ from leastaction.minimal import exponential as ex
 from leastaction.minimal.points import is_nodal
 from leastaction.minimal.residual import ball_vectors, in_child, unit3
 from leastaction.minimal.sparse import composites, gravity_slope
-from leastaction.minimal.variations import _chart_curvature, _weighted, along, put6, rate_vector, turn_vector
+from leastaction.minimal.variations import (
+    along,
+    chart_curvature,
+    own_axis,
+    put6,
+    rate_vector,
+    turn_vector,
+    weighted,
+)
 from leastaction.spatial import (
     ZERO3,
     ZERO6,
@@ -97,23 +105,6 @@ def vectors(model, rule, work, full, dt):
                     put6(row[n + j, chi], 6 * (Q + al), Tr)
 
 
-@inline
-def _own_axis(rule, dof, chi, other, dt):
-    """Armature, damper and spring of a joint with one axis."""
-    w, b = rule[1], rule[2]
-    x = 0.0
-    for al in range(w.shape[0]):
-        x += w[al] * b[al, chi] * b[al, other]
-    x *= dof.armature / dt
-    if is_nodal(rule):
-        x -= w[chi] * dof.damping * b[chi, other]
-        if chi == other:
-            x -= w[chi] * dt * dof.stiffness
-    else:
-        x -= 0.5 * dof.damping * b[0, other] + 0.25 * dt * dof.stiffness
-    return x
-
-
 @routine
 def _own_ball(model, rule, work, i, chi, j, other, m, dt):
     """What ball joint i does to itself in row (chi, j) when control point `other` moves along its coordinate m."""
@@ -145,17 +136,17 @@ def _own_ball(model, rule, work, i, chi, j, other, m, dt):
             if other == ga or other == 0:
                 y = (X[ga, n], X[ga, n + 1], X[ga, n + 2])
                 kx = k if other == ga else scale3(-1.0, ex.jl_inverse(y, ex.coefficients(y), k))
-                bx, tx = _chart_curvature(rule, balls, P, X, n, h, al, chi, ga, e, kx, dt)
+                bx, tx = chart_curvature(rule, balls, P, X, n, h, al, chi, ga, e, kx, dt)
                 bent = add3(bent, bx)
                 turned = add3(turned, tx)
         x += wdt * dot3(mom, bent) + dot3(push, turned)
         vel = matvec(load9(Om[al, h, other]), k)
-        x += wdt * dot3(_weighted(dofs, n, True, vel), matvec(load9(Om[al, h, chi]), e))
+        x += wdt * dot3(weighted(dofs, n, True, vel), matvec(load9(Om[al, h, chi]), e))
         if not mine:
             continue
         turn = matvec(load9(P[al, h, chi]), e)
         x -= wdt * dot3(in_child(scr, al, n, mu), cross(vel, turn))
-        x -= wdt * dot3(_weighted(dofs, n, False, vel), turn)
+        x -= wdt * dot3(weighted(dofs, n, False, vel), turn)
         if (not is_nodal(rule)) or chi == other:
             k3 = (dofs[n].stiffness, dofs[n + 1].stiffness, dofs[n + 2].stiffness)
             phi = load3(balls[al, h].phi)
@@ -188,7 +179,7 @@ def assemble(model, rule, work, full, D, dt):
                     for m in range(nv):
                         x = _dot(up[chi], col[n + m, other])
                         if nv == 1:
-                            x += _own_axis(rule, dofs[n], chi, other, dt)
+                            x += own_axis(rule, dofs[n], chi, other, dt)
                         else:
                             x += _own_ball(model, rule, work, i, chi, j, other, m, dt)
                         D[chi, k, other, n + m] = x

@@ -114,29 +114,28 @@ def joint_variations(model, rule, work, var, dt):
                                 put6(row[k, chi], pose_block(rule, al), T)
                             put6(e[k, chi], 0, scale(-w[al] * dt, coad(T, load6(pts[al, i].mu))))
         if nv == 1:
-            _own_axis(rule, dofs[n], own[n], dt)
+            for rho in range(s):
+                for ga in range(s):
+                    own[n, rho, 0, ga] = own_axis(rule, dofs[n], rho, ga + 1, dt)
         else:
             _own_ball(model, rule, work, own, i, dt)
 
 
 @inline
-def _own_axis(rule, dof, own, dt):
-    """Armature, damper and spring of a joint with one axis; own[rho, 0, gamma - 1]."""
+def own_axis(rule, dof, chi, other, dt):
+    """What armature, damper and spring of a joint with one axis add to row chi when control point `other` moves."""
     w, b = rule[1], rule[2]
-    s = rule[0].shape[0] - 1
-    for rho in range(s):
-        for ga in range(1, s + 1):
-            x = 0.0
-            for al in range(w.shape[0]):
-                x += w[al] * b[al, rho] * b[al, ga]
-            x *= dof.armature / dt
-            if is_nodal(rule):
-                x -= w[rho] * dof.damping * b[rho, ga]
-                if rho == ga:
-                    x -= w[rho] * dt * dof.stiffness
-            else:
-                x -= 0.5 * dof.damping * b[0, ga] + 0.25 * dt * dof.stiffness
-            own[rho, 0, ga - 1] = x
+    x = 0.0
+    for al in range(w.shape[0]):
+        x += w[al] * b[al, chi] * b[al, other]
+    x *= dof.armature / dt
+    if is_nodal(rule):
+        x -= w[chi] * dof.damping * b[chi, other]
+        if chi == other:
+            x -= w[chi] * dt * dof.stiffness
+    else:
+        x -= 0.5 * dof.damping * b[0, other] + 0.25 * dt * dof.stiffness
+    return x
 
 
 @inline
@@ -145,7 +144,7 @@ def _column(A, j):
 
 
 @inline
-def _weighted(dofs, n, armature, a):
+def weighted(dofs, n, armature, a):
     """Componentwise product with the armatures or dampings of a ball joint."""
     if armature:
         return (dofs[n].armature * a[0], dofs[n + 1].armature * a[1], dofs[n + 2].armature * a[2])
@@ -181,15 +180,15 @@ def _own_ball(model, rule, work, own, i, dt):
                 for m in range(3):
                     k = unit3(m)
                     vel = _column(Om[al, h, ga], m)
-                    drag = scale3(wdt, _weighted(dofs, n, False, vel))
-                    slow = scale3(wdt, _weighted(dofs, n, True, vel))
+                    drag = scale3(wdt, weighted(dofs, n, False, vel))
+                    slow = scale3(wdt, weighted(dofs, n, True, vel))
                     slope = ZERO3
                     if mine and ((not is_nodal(rule)) or rho == ga):
                         slope = scale3(wdt, ex.spring_torque_slope(phi, spring, k3, _column(P[al, h, ga], m)))
                     for j in range(3):
                         x = dot3(slow, _column(Om[al, h, rho], j))
                         if bends:
-                            bent, turned = _chart_curvature(rule, balls, P, X, n, h, al, rho, ga, unit3(j), k, dt)
+                            bent, turned = chart_curvature(rule, balls, P, X, n, h, al, rho, ga, unit3(j), k, dt)
                             x += wdt * dot3(mom, bent) + dot3(push, turned)
                         if mine:
                             turn = _column(P[al, h, rho], j)
@@ -204,7 +203,7 @@ def _bends(rule, al, rho, ga):
 
 
 @inline
-def _chart_curvature(rule, balls, P, X, n, h, al, rho, ga, e, k, dt):
+def chart_curvature(rule, balls, P, X, n, h, al, rho, ga, e, k, dt):
     """Derivatives of Om[al, rho] e and P[al, rho] e when xi^ga moves by k."""
     b = rule[2]
     idt = 1.0 / dt
