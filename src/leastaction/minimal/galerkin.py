@@ -165,7 +165,7 @@ def choose_solver(name: str, w: Workspace) -> str:
     scalar = (s * depth[:, None] + np.arange(s)).ravel()
     factor = 4.2e-4 * float((scalar**2).sum())
     assemble = 0.155 * w.nv * s * w.Q + 1.1e-3 * s * s * w.Q * float(depth.sum())
-    recursive = w.nv * w.mz * w.mf * (1.4e-3 + 2.6e-4 * s)
+    recursive = 0.85 * w.nv * w.mz * w.mf * (1.4e-3 + 2.6e-4 * s)
     return "sparse" if factor + assemble < recursive else "recursive"
 
 

@@ -227,7 +227,11 @@ def impulses(model, rule, pts, balls, X, rate, force, external, lam, u, al, dt):
         store6(pts[al, i].G, scale(wdt, gravity_wrench(load_inertia(pts[al, i].M), g)))
         for k in range(node.iv, node.iv + node.nv):
             force[al, k] = -dofs[k].damping * rate[al, k]
-        _joint_spring(node, dofs, rule, balls, X, force, al)
+        n = node.iv
+        if node.nv == 1:
+            force[al, n] += dofs[n].stiffness * (dofs[n].rest - coordinate(rule, X, al, n))
+        else:
+            _ball_spring(dofs, balls, force, al, n, node.ball)
     if paths.shape[0] + wrenches.shape[0] > 0:
         for i in range(nodes.shape[0]):
             store6(external[i], ZERO6)
@@ -269,17 +273,12 @@ def _closure_impulses(rows, coefficients, pts, X, force, lam, al, wdt):
             add_to(pts[al, row.a].G, scale(-x, W))
 
 
-@inline
-def _joint_spring(node, dofs, rule, balls, X, force, al):
-    """Add the force of a joint's spring."""
-    n = node.iv
-    if node.nv == 1:
-        d = dofs[n]
-        force[al, n] += d.stiffness * (d.rest - coordinate(rule, X, al, n))
-        return
+@routine
+def _ball_spring(dofs, balls, force, al, n, h):
+    """Add the torque of a ball joint's spring; apart, so that its long series stay out of the loop over all joints."""
     k3 = (dofs[n].stiffness, dofs[n + 1].stiffness, dofs[n + 2].stiffness)
     if k3[0] != 0.0 or k3[1] != 0.0 or k3[2] != 0.0:
-        phi = load3(balls[al, node.ball].phi)
+        phi = load3(balls[al, h].phi)
         t, _ = ex.spring_torque(phi, ex.coefficients(phi), k3)
         for j in range(3):
             force[al, n + j] += t[j]

@@ -179,13 +179,21 @@ def _hand_on(rule, pts, i, parent, n, m, s, col, X, H, A, l, dx):
         minus6_at(H[t], 6 * moved, coad(T, load6(pts[moved, i].mu)))
         if poses_vary(rule, moved):
             minus6_at(H[t], pose_block(rule, moved), coad(T, load6(pts[moved, i].G)))
+    # The first one or two unknowns together with the sum of A, then two at a time: fewer passes over memory.
     for o in range(mz):
-        for c in range(mf):
-            A[parent, o, c] += A[i, o, c]
-        for t in range(m):
-            x = X[n + t // s, t % s, o]
+        x = X[n, 0, o]
+        if m % 2 == 1:
             for c in range(mf):
-                A[parent, o, c] += H[t, c] * x
+                A[parent, o, c] = A[parent, o, c] + A[i, o, c] + H[0, c] * x
+        else:
+            y = X[n + 1 // s, 1 % s, o]
+            for c in range(mf):
+                A[parent, o, c] = A[parent, o, c] + A[i, o, c] + H[0, c] * x + H[1, c] * y
+        for t in range(2 - m % 2, m, 2):
+            x = X[n + t // s, t % s, o]
+            y = X[n + (t + 1) // s, (t + 1) % s, o]
+            for c in range(mf):
+                A[parent, o, c] += H[t, c] * x + H[t + 1, c] * y
     for c in range(mf):
         y = l[parent, c] + l[i, c]
         for t in range(m):
