@@ -31,7 +31,30 @@ ROUND_OFF = 1e-10
 SHARPEST = 1e-13
 """... unless the tolerance asked for less than this."""
 
-ATTEMPTS = ((0, 0.5), (2, 0.3), (2, 1.0), (1, 0.5), (0, 1.0), (1, 0.2), (2, 0.1), (0, 0.2), (2, 3.0), (1, 1.5))
+ATTEMPTS = (
+    (0, 0.5),
+    (2, 0.3),
+    (2, 1.0),
+    (1, 0.5),
+    (0, 1.0),
+    (1, 0.2),
+    (2, 0.1),
+    (0, 0.2),
+    (2, 3.0),
+    (1, 1.5),
+    (2, 0.6),
+    (1, 0.1),
+    (0, 3.0),
+    (2, 0.05),
+    (1, 0.8),
+    (0, 0.1),
+    (2, 1.7),
+    (1, 3.0),
+    (0, 0.05),
+    (1, 0.05),
+    (2, 0.45),
+    (0, 0.7),
+)
 """(way of `predict`, cap of the Newton update) tried in turn; all but the first are for steps that are too large."""
 
 
