@@ -1,112 +1,31 @@
-"""Entry points of the variational integrators, one per way to solve for the Newton direction."""
+"""Entry points of the variational integrators, one per way to solve for the Newton direction.
+
+`problem` bundles what stays the same over a run, see `newton.step`.
+"""
 
 from leastaction._jit import entry
 from leastaction.minimal import directions, newton, quasi_newton
 
 
 @entry
-def rollout_recursive(
-    model, forces, free, rule, work, var, solver, classical, U, dt, settings, split, dx, history, Q, P, its
-):
+def rollout_recursive(problem, U, dt, settings, Q, P, its):
     """Steps with the O(n) recursion."""
-    return newton.rollout(
-        directions.recursive,
-        model,
-        forces,
-        free,
-        rule,
-        work,
-        var,
-        solver,
-        classical,
-        U,
-        dt,
-        settings,
-        split,
-        dx,
-        history,
-        Q,
-        P,
-        its,
-    )
+    return newton.rollout(directions.recursive, problem, U, dt, settings, Q, P, its)
 
 
 @entry
-def rollout_sparse(
-    model, forces, free, rule, work, var, solver, classical, U, dt, settings, split, dx, history, Q, P, its
-):
+def rollout_sparse(problem, U, dt, settings, Q, P, its):
     """Steps with the tree-sparse factorisation."""
-    return newton.rollout(
-        directions.tree_sparse,
-        model,
-        forces,
-        free,
-        rule,
-        work,
-        var,
-        solver,
-        classical,
-        U,
-        dt,
-        settings,
-        split,
-        dx,
-        history,
-        Q,
-        P,
-        its,
-    )
+    return newton.rollout(directions.tree_sparse, problem, U, dt, settings, Q, P, its)
 
 
 @entry
-def rollout_dense(
-    model, forces, free, rule, work, var, solver, classical, U, dt, settings, split, dx, history, Q, P, its
-):
-    """Steps with LAPACK."""
-    return newton.rollout(
-        directions.dense,
-        model,
-        forces,
-        free,
-        rule,
-        work,
-        var,
-        solver,
-        classical,
-        U,
-        dt,
-        settings,
-        split,
-        dx,
-        history,
-        Q,
-        P,
-        its,
-    )
+def rollout_dense(problem, U, dt, settings, Q, P, its):
+    """Steps with elimination on the whole Jacobian."""
+    return newton.rollout(directions.dense, problem, U, dt, settings, Q, P, its)
 
 
 @entry
-def rollout_quasi(
-    model, forces, free, rule, work, var, solver, classical, U, dt, settings, split, dx, history, Q, P, its
-):
-    """Steps with the quasi-Newton method."""
-    return quasi_newton.rollout(
-        quasi_newton.direction,
-        model,
-        forces,
-        free,
-        rule,
-        work,
-        var,
-        solver,
-        classical,
-        U,
-        dt,
-        settings,
-        split,
-        dx,
-        history,
-        Q,
-        P,
-        its,
-    )
+def rollout_quasi(problem, U, dt, settings, Q, P, its):
+    """Steps with the quasi-Newton method of Lee et al. 2016."""
+    return quasi_newton.rollout(quasi_newton.direction, problem, U, dt, settings, Q, P, its)

@@ -66,25 +66,10 @@ class VariationalStepper(Stepper):
         w, rows = self.work, slice(first, last + 1)
         # A fresh array always has the same type; views with other strides would be compiled anew.
         u = np.array(u, order="C")
-        done = self.rollout(
-            w.model,
-            force_arrays(self.mechanism),
-            w.tree.free,
-            self.rule,
-            w.work,
-            w.var,
-            self.solver,
-            self.classical,
-            u,
-            self.dt,
-            self.settings,
-            np.zeros(w.nv),
-            w.dx,
-            self.history,
-            record["q"][rows],
-            record["p"][rows],
-            record["iterations"][rows],
-        )
+        problem = (w.model, force_arrays(self.mechanism), w.tree.free, self.rule, w.work, w.var)
+        problem += (self.solver, self.classical, np.zeros(w.nv), w.dx, self.history)
+        states = (record["q"][rows], record["p"][rows], record["iterations"][rows])
+        done = self.rollout(problem, u, self.dt, self.settings, *states)
         return first + done
 
     def linearize(self, q: FloatArray, p: FloatArray, u: FloatArray) -> tuple[FloatArray, FloatArray]:

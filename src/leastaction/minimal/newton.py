@@ -221,10 +221,15 @@ def largest(dx):
 
 
 @routine(inline="always")
-def step(direction, model, forces, free, rule, work, var, solver, classical, q, p, u, dt, settings, out, history):
-    """One step (q, p) -> (q_next, p_next); gives back (iterations, converged)."""
+def step(direction, problem, q, p, u, dt, settings, q_next, p_next):
+    """One step (q, p) -> (q_next, p_next); gives back (iterations, converged).
+
+    `problem`: (arrays of the mechanism with split and with native free joints, where the free joints are, rule, state
+    of the points, variations, arrays of the solver, work space of the classical recursions, scratch momentum, update
+    and residual norms); `settings`: (tolerance, iterations allowed from each first guess).
+    """
+    model, forces, free, rule, work, var, solver, classical, split, dx, history = problem
     tolerance, limit = settings
-    q_next, p_next, split, dx = out
     X = work[5]
     done = 0
     for attempt in range(len(ATTEMPTS)):
@@ -246,31 +251,10 @@ def step(direction, model, forces, free, rule, work, var, solver, classical, q, 
 
 
 @routine(inline="always")
-def rollout(
-    direction, model, forces, free, rule, work, var, solver, classical, U, dt, settings, split, dx, history, Q, P, its
-):
+def rollout(direction, problem, U, dt, settings, Q, P, its):
     """Steps from row 0 of Q and P; U: controls, shape (steps, Q, nu). Gives back the steps done."""
     for k in range(U.shape[0]):
-        out = (Q[k + 1], P[k + 1], split, dx)
-        iterations, converged = step(
-            direction,
-            model,
-            forces,
-            free,
-            rule,
-            work,
-            var,
-            solver,
-            classical,
-            Q[k],
-            P[k],
-            U[k],
-            dt,
-            settings,
-            out,
-            history,
-        )
-        its[k + 1] = iterations
+        its[k + 1], converged = step(direction, problem, Q[k], P[k], U[k], dt, settings, Q[k + 1], P[k + 1])
         if not converged:
             return k
     return U.shape[0]

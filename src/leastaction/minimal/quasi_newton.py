@@ -34,30 +34,12 @@ def direction(model, rule, work, var, solver, dt, dx):
 
 
 @routine
-def rollout(
-    d,
-    model,
-    forces,
-    free,
-    rule,
-    work,
-    var,
-    solver,
-    classical,
-    U,
-    dt,
-    settings,
-    split,
-    dx,
-    history,
-    Q,
-    P,
-    its,
-):
+def rollout(d, problem, U, dt, settings, Q, P, its):
     """As `newton.rollout`, with one plain attempt per step: no shortened updates, no second guess.
 
     `d`: `direction`, handed in because Numba keeps no kernels on disk that name a function as a value.
     """
+    model, forces, free, rule, work, var, solver, classical, split, dx, history = problem
     X = work[5]
     for k in range(U.shape[0]):
         predict(forces, rule, classical, X, Q[k], P[k], U[k, 0], dt, 0)
