@@ -1,10 +1,14 @@
 """The compile decorators: what is compiled when, what is kept on disk, and what an edit does to it."""
 
+import importlib
+import inspect
 import os
+import pkgutil
 import shutil
 import subprocess
 import sys
 import time
+import types
 from pathlib import Path
 
 import numba
@@ -184,3 +188,33 @@ def test_parts_without_kernels_compile_nothing():
             text = file.read_text() if file.exists() else ""
             for word in ("@entry", "@routine", "@inline", "njit"):
                 assert word not in text, (file, word)
+
+
+def test_no_part_calls_the_kernels_of_a_leaf_it_does_not_name():
+    """Its own cached kernels would then not notice an edit of the leaf."""
+    for module in pkgutil.walk_packages(leastaction.__path__, "leastaction."):
+        importlib.import_module(module.name)
+    for point in _jit.ENTRIES:
+        if not point.__module__.startswith("leastaction."):
+            continue  # of another test
+        part = _jit._part(Path(inspect.getfile(_jit.cuda_source(point))))
+        allowed = {_jit.CORE, part, *_jit.LEAVES.get(part, ())}
+        for function in _called(_jit.cuda_source(point), set()):
+            assert _jit._part(Path(inspect.getfile(function))) in allowed, (point, function)
+
+
+def _called(function, seen):
+    """All functions of the package that a kernel may reach through its globals."""
+    names = [*function.__code__.co_names]
+    for constant in function.__code__.co_consts:
+        names += getattr(constant, "co_names", ())
+    for name in names:
+        target = _jit.cuda_source(function.__globals__.get(name))
+        if (
+            isinstance(target, types.FunctionType)
+            and target.__module__.startswith("leastaction")
+            and target not in seen
+        ):
+            seen.add(target)
+            _called(target, seen)
+    return seen

@@ -6,8 +6,10 @@ Three decorators, all built on Numba:
 - ``routine`` for larger kernels, called by entry points;
 - ``entry`` for the few functions Python calls: compiled at the first call, then kept on disk.
 
-A kernel on disk holds the code of everything it calls, so the cache directory is named after a hash of all
-the package's sources: after an edit anywhere in the package, nothing old is found. Environment variables:
+A kernel on disk holds the code of everything it calls, so the directory that keeps it is named after a hash of
+the sources it may have been made from: after an edit of one of them, nothing old is found. The formulations that
+no other part calls (`LEAVES`) have directories of their own, so an edit there leaves the rest compiled.
+Environment variables:
 
 - ``LEASTACTION_CACHE_DIR``: where kernels are kept, in place of the user's cache directory;
 - ``LEASTACTION_QUIET=1``: no line on stderr when an entry point is compiled;
@@ -40,8 +42,17 @@ __all__ = ["ENTRIES", "cache_directory", "cuda_ptx", "cuda_source", "entry", "in
 ENTRIES: list[Any] = []
 """Every entry point defined so far, in order of definition."""
 
-KERNEL_FREE = ("cli.py", "formats", "plot.py", "robots", "view")
+KERNEL_FREE = (
+    *("__init__.py", "_display", "_warmup.py", "cli", "cli.py", "errors.py", "formats", "plot", "plot.py", "robots"),
+    *("simulate.py", "trajectory.py", "view"),
+)
 """Parts of the package whose sources do not decide about kernels; none of them may import this module."""
+
+LEAVES: dict[str, tuple[str, ...]] = {"contact": (), "maximal": ("contact",), "redmax": ("contact",)}
+"""Parts whose kernels no other part calls, but for those that name them: each part, and the leaves it calls."""
+
+CORE = ""
+"""The name of the part that holds all sources that belong to no leaf."""
 
 _IMPORTED_AT = time.time()
 _PACKAGE = Path(__file__).resolve().parent
@@ -104,9 +115,9 @@ def _exact_on_gpu(compiled: Any) -> None:
     compiled.targetoptions = compiled.targetoptions | {"fastmath": False}
 
 
-def cache_directory() -> Path:
-    """The directory that holds the compiled kernels of these very sources, existing or not."""
-    return _cache_root() / f"kernels-{_source_hash()}"
+def cache_directory(part: str = CORE) -> Path:
+    """The directory that holds the compiled kernels of a part, made from these very sources; it may not exist."""
+    return _cache_root() / f"kernels-{_source_hash(part)}"
 
 
 def _cache_root() -> Path:
@@ -122,27 +133,42 @@ def _cache_root() -> Path:
     return Path(base) / "leastaction"
 
 
-def _kernel_sources() -> list[Path]:
-    """All source files but those of the parts that hold no kernels and no constants of kernels."""
-    files = _PACKAGE.rglob("*.py")
-    return [path for path in files if path.relative_to(_PACKAGE).parts[0] not in KERNEL_FREE]
+def _part(path: Path) -> str:
+    """The part of the package that a source file belongs to."""
+    first = path.relative_to(_PACKAGE).parts[0] if path.is_relative_to(_PACKAGE) else CORE
+    return first if first in LEAVES or first in KERNEL_FREE else CORE
 
 
 @cache
-def _source_hash() -> str:
-    """Hash of the package's sources (names and contents) and of the Numba settings that change their code."""
+def _sources() -> dict[str, list[Path]]:
+    """The package's source files, by part."""
+    parts: dict[str, list[Path]] = {}
+    for path in sorted(_PACKAGE.rglob("*.py")):
+        parts.setdefault(_part(path), []).append(path)
+    return parts
+
+
+def _kernel_sources(part: str) -> list[Path]:
+    """The source files that decide about the kernels of a part: its own, the core's and those of leaves it calls."""
+    wanted = (CORE,) if part == CORE else (CORE, part, *LEAVES[part])
+    return [path for name in wanted for path in _sources().get(name, ())]
+
+
+@cache
+def _source_hash(part: str) -> str:
+    """Hash of a part's sources (names and contents) and of the Numba settings that change their code."""
     settings = [getattr(config, name, None) for name in ("OPT", "BOUNDSCHECK", "DEBUGINFO_DEFAULT")]
-    digest = hashlib.sha256(str(settings).encode())
-    for path in sorted(_kernel_sources()):
+    digest = hashlib.sha256(f"{part} {settings}".encode())
+    for path in _kernel_sources(part):
         content = path.read_bytes()
         digest.update(f"\n{path.relative_to(_PACKAGE).as_posix()} {len(content)}\n".encode())
         digest.update(content)
     return digest.hexdigest()[:20]
 
 
-def _sources_changed() -> bool:
+def _sources_changed(part: str) -> bool:
     """Whether a source file changed after the import: then its hash is not that of the code in memory."""
-    return any(path.stat().st_mtime > _IMPORTED_AT for path in _kernel_sources())
+    return any(path.stat().st_mtime > _IMPORTED_AT for path in _kernel_sources(part))
 
 
 class _Locator(caching._CacheLocator):
@@ -153,7 +179,7 @@ class _Locator(caching._CacheLocator):
         self._line = function.__code__.co_firstlineno
 
     def get_cache_path(self) -> str:
-        return str(cache_directory())
+        return str(cache_directory(_part(Path(self._py_file).resolve())))
 
     def get_source_stamp(self) -> str:
         # The directory's name covers the package; an entry point of another package brings its own file.
@@ -201,13 +227,14 @@ class _KernelCache(caching._Cache):
 
     def __init__(self, function: Callable[..., Any]):
         self._function = function
+        self._part = _part(Path(inspect.getfile(function)).resolve())
         self._disk: _DiskCache | None = None
         self._started: dict[Any, float] = {}
 
     def _open(self) -> _DiskCache | None:
         if self._disk is None:
             self._disk = _DiskCache(self._function)
-        return None if _sources_changed() else self._disk
+        return None if _sources_changed(self._part) else self._disk
 
     @property
     def cache_path(self) -> str | None:
@@ -279,8 +306,9 @@ def _mark_used(directory: Path) -> None:
 @cache
 def _remove_unused(root: Path) -> None:
     """Remove the kernels of other sources that no process has used for 30 days; looks once a process."""
+    in_use = [cache_directory(part) for part in (CORE, *LEAVES)]
     for directory in root.iterdir():
-        ours = re.fullmatch(r"kernels-[0-9a-f]{20}", directory.name) and directory != cache_directory()
+        ours = re.fullmatch(r"kernels-[0-9a-f]{20}", directory.name) and directory not in in_use
         if ours and time.time() - directory.stat().st_mtime > _KEEP_SECONDS:
             shutil.rmtree(directory, ignore_errors=True)
 

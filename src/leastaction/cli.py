@@ -31,7 +31,7 @@ def warmup() -> None:
             bar.update(task, description=description, completed=done, total=parts)
 
         compile_kernels(show)
-    typer.echo(f"Kernels are kept in {cache_directory()}")
+    typer.echo(f"Kernels are kept in {cache_directory().parent}")
 
 
 @app.command()
