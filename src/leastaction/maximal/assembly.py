@@ -33,7 +33,7 @@ ROW_STATE = np.dtype(
 COORDINATE_STATE = np.dtype(
     [
         ("value", "f8"),  # at the start; angles are continuous
-        ("value1", "f8"),  # at the end
+        ("rate", "f8"),  # its mean rate over the step
         ("wa", "f8", 6),  # gradient at the start, in the bodies' directions
         ("wb", "f8", 6),
     ],
@@ -103,7 +103,7 @@ def add_pair(values, diagonal, offsets, edge, a, b, ua, ub, wa, wb, k):
 
 @routine
 def start_rows(rows, coordinates, coefficients, states, rowstates, cstates):
-    """Gradients at the start of the step; cstates must hold the values there."""
+    """Violations and gradients at the start of the step; cstates must hold the values there."""
     for k in range(coordinates.shape[0]):
         c = coordinates[k]
         if c.kind == BALL or c.kind == FREE:
@@ -116,7 +116,8 @@ def start_rows(rows, coordinates, coefficients, states, rowstates, cstates):
     for k in range(rows.shape[0]):
         row, s = rows[k], rowstates[k]
         if is_coupling(row):
-            _, slope = polynomial(row, coefficients, cstates[row.leader].value)
+            value, slope = polynomial(row, coefficients, cstates[row.leader].value)
+            s.g = cstates[row.coordinate].value - value
             for j in range(6):
                 s.wa[j] = cstates[row.coordinate].wa[j]
                 s.wb[j] = cstates[row.coordinate].wb[j]
@@ -126,7 +127,7 @@ def start_rows(rows, coordinates, coefficients, states, rowstates, cstates):
         Ra, xa = start_pose(states, row.a)
         Rb, xb = start_pose(states, row.b)
         turned = cstates[row.coordinate].value if is_screw(row) else 0.0
-        _, tb, ta, f = equation(row, turned, Ra, xa, Rb, xb)
+        s.g, tb, ta, f = equation(row, turned, Ra, xa, Rb, xb)
         store_wrench(s.wa, states, row.a, ta, f, -1.0)
         store_wrench(s.wb, states, row.b, tb, f, 1.0)
 
@@ -232,12 +233,12 @@ def implicit_coordinates(coordinates, states, cstates, diagonal, offsets, values
             continue
         Ra, xa = end_pose(states, c.a)
         Rb, xb = end_pose(states, c.b)
-        s.value1, tb, ta, f = coordinate(c, s.value, Ra, xa, Rb, xb)
+        value, tb, ta, f = coordinate(c, s.value, Ra, xa, Rb, xb)
+        s.rate = (value - s.value) / dt
         ea = end_row(states, c.a, ta, f, -1.0)
         eb = end_row(states, c.b, tb, f, 1.0)
-        impulse = -gain * (s.value1 - s.value) / dt
-        push(states, c.a, s.wa, impulse)
-        push(states, c.b, s.wb, impulse)
+        push(states, c.a, s.wa, -gain * s.rate)
+        push(states, c.b, s.wb, -gain * s.rate)
         add_pair(values, diagonal, offsets, c.edge, c.a, c.b, s.wa, s.wb, ea, eb, gain)
 
 

@@ -74,6 +74,7 @@ COORDINATE = np.dtype(
         ("iq", "i8"),  # first entry in q and v, -1 for a joint that closes a loop
         ("iv", "i8"),
         ("edge", "i8"),  # edge of the graph between a and b, -1 where there is none
+        ("pitch", "f8"),  # advance of a screw per angle [m/rad]
         ("sign", "f8"),  # -1 for that second hinge
         ("n", "f8", 3),  # axis in the frame of a
         ("n2", "f8", 3),  # zero mark in a
@@ -126,6 +127,7 @@ class Model:
         coefficients: polynomials of the couplings.
         frames: for each name of a body (and the world) its index among `bodies` and the pose of its frame there.
         paths, points, wrenches, drives: as in `mechanism.tree.Tree`, with indices of `bodies`.
+        pieces: the tree joints, in the order of the bodies they carry.
         augment: nodes whose equations are added to those of a massless child, see `assemble`.
         edges: pairs of graph nodes (bodies first, then groups of rows) that share a block.
     """
@@ -143,6 +145,7 @@ class Model:
     wrenches: Any
     drives: Any
     augment: NDArray[np.float64]
+    pieces: list[Piece]
     edges: list[tuple[int, int]] = field(default_factory=list)
 
     @classmethod
@@ -156,18 +159,31 @@ class Model:
 
 
 @dataclass
-class _Piece:
-    """One joint that the two general constraint functions describe."""
+class Piece:
+    """One joint that the two general constraint functions describe: all of a joint, or a part of it.
+
+    Attributes:
+        joint: what it belongs to.
+        primitives: its motions.
+        first: of its degrees of freedom within the joint.
+        first_q: of its coordinates within the joint.
+        a, b: indices of the bodies, -1 for the world.
+        Xa, Xb: the joint's frame in a and, moved, in b.
+        loop: whether it closes a loop.
+        iq, iv: where its coordinates begin in q and v; -1 for loops.
+    """
 
     joint: Joint
     primitives: tuple[Primitive, ...]
-    first: int  # of its degrees of freedom within the joint
+    first: int
     first_q: int
     a: int
     Xa: Pose
     b: int
     Xb: Pose
     loop: bool = False
+    iq: int = -1
+    iv: int = -1
 
 
 class _Compiler:
@@ -176,7 +192,7 @@ class _Compiler:
         self.parents: list[int] = []
         self.parts: list[list[tuple[Inertia, Pose]]] = []
         self.frames: dict[str, tuple[int, Pose]] = {WORLD: (-1, Pose())}
-        self.pieces: list[_Piece] = []
+        self.pieces: list[Piece] = []
 
     def run(self) -> Model:
         m = self.m
@@ -211,6 +227,7 @@ class _Compiler:
             wrenches=self._wrenches(),
             drives=self._drives(),
             augment=np.zeros(len(sizes)),
+            pieces=[piece for piece in self.pieces if not piece.loop],
         )
         model.paths, model.points = self._paths()
         self._edges(model)
@@ -232,7 +249,7 @@ class _Compiler:
             last = group is groups[-1]
             # The frame of a body is for now that of what the joint carries; `_bodies` moves it to the COM.
             Xb = joint.child_placement.inverse() if last else Pose()
-            self.pieces.append(_Piece(joint, group, k, kq, a, Xa, b, Xb))
+            self.pieces.append(Piece(joint, group, k, kq, a, Xa, b, Xb))
             a, Xa = b, Pose()
             k, kq = k + sum(p.nv for p in group), kq + sum(p.nq for p in group)
         return a, Pose()
@@ -261,7 +278,7 @@ class _Compiler:
                 f"joint {joint.name!r}: a composite joint that slides after it has turned cannot close a loop"
             )
         Xa, Xb = Xa * joint.placement, Xb * joint.child_placement.inverse()
-        self.pieces.append(_Piece(joint, joint.primitives, 0, 0, a, Xa, b, Xb, loop=True))
+        self.pieces.append(Piece(joint, joint.primitives, 0, 0, a, Xa, b, Xb, loop=True))
 
     def _armature(self, bodies: Any, coordinates: list[dict[str, Any]]) -> None:
         """Drive inertia of balls and free joints that hang on the world is part of the body's own inertia."""
@@ -298,8 +315,10 @@ class _Compiler:
             iq, iv = iq + joint.nq, iv + joint.nv
         for index, piece in enumerate(self.pieces):
             first[index] = len(out)
-            iq, iv = (-1, -1) if piece.loop else offsets[piece.joint.name]
-            out += _piece_coordinates(piece, iq, iv)
+            if not piece.loop:
+                iq, iv = offsets[piece.joint.name]
+                piece.iq, piece.iv = iq + piece.first_q, iv + piece.first
+            out += _piece_coordinates(piece)
         return out, first
 
     def _rows(self, first: dict[int, int], count: int) -> tuple[list[dict[str, Any]], list[int], list[str]]:
@@ -447,16 +466,16 @@ def _fits(group: tuple[Primitive, ...], p: Primitive) -> bool:
     return False  # a screw or a free motion is a joint of its own
 
 
-def _piece_coordinates(piece: _Piece, iq: int, iv: int) -> list[dict[str, Any]]:
-    """The coordinates of a piece whose joint begins at (iq, iv); of loop joints those that something acts on."""
+def _piece_coordinates(piece: Piece) -> list[dict[str, Any]]:
+    """The coordinates of a piece."""
     joint, Xa, Xb = piece.joint, piece.Xa, piece.Xb
     base = {"a": piece.a, "b": piece.b, "pa": Xa.position, "pb": Xb.position, "sign": 1.0, "edge": -1}
     base |= {"Ra": Xa.rotation.ravel(), "Rb": Xb.rotation.ravel(), "lower": -np.inf, "upper": np.inf}
     hinges = [p for p in piece.primitives if p.motion == Motion.REVOLUTE]
     out = []
-    k, kq = piece.first, piece.first_q
+    k, kq, iq, iv = piece.first, piece.first_q, piece.iq, piece.iv
     for p in piece.primitives:
-        at = {"iq": iq + kq, "iv": iv + k} if iq >= 0 else {"iq": -1, "iv": -1}
+        at = {"iq": iq, "iv": iv} if not piece.loop else {"iq": -1, "iv": -1}
         if p.motion in (Motion.SPHERICAL, Motion.FREE):
             c = {**base, **at, "kind": BALL if p.motion == Motion.SPHERICAL else FREE, "joint": joint, "first": k}
             c["damping"] = np.resize([*joint.damping[k : k + p.nv], 0.0, 0.0, 0.0], 6)
@@ -465,14 +484,14 @@ def _piece_coordinates(piece: _Piece, iq: int, iv: int) -> list[dict[str, Any]]:
                 raise IntegratorError(f"Maximal: a {joint.kind} joint that closes a loop ({joint.name!r}) has no spring")
         else:
             c = {**base, **at, "kind": SLIDE if p.motion == Motion.PRISMATIC else HINGE}
-            c |= _axis(p, hinges, Xa, Xb, base)
+            c |= _axis(p, hinges, Xa, Xb, base) | {"pitch": p.pitch}
             for name in ("armature", "friction", "lower", "upper"):
                 c[name] = getattr(joint, name)[k]
             c["damping"] = (joint.damping[k], 0, 0, 0, 0, 0)
             c["rest"] = joint.rest[kq]
             c["stiffness"] = joint.stiffness[k] if piece.loop else 0.0
         out.append(c)
-        k, kq = k + p.nv, kq + p.nq
+        k, kq, iq, iv = k + p.nv, kq + p.nq, iq + p.nq, iv + p.nv
     return out
 
 

@@ -85,7 +85,7 @@ def read_momenta(bodies, coordinates, states, H, p):
             Rc, xc = start_pose(states, other)
             x = add3(xc, matvec(Rc, y))
             n_w = matvec(Ra, load3(c.n))
-            p[c.iv] = dot3(n_w, sub3(K, cross(x, L)))
+            p[c.iv] = dot3(n_w, sub3(K, cross(x, L))) + c.pitch * dot3(n_w, L)
         elif c.kind == BALL or c.kind == FREE:
             x = add3(xb, matvec(Rb, load3(c.pb)))
             Jb = matmul(Rb, load9(c.Rb))
