@@ -123,11 +123,12 @@ def project_momenta(model, states, rowstates, cstates, graph, work):
                 states[leader.b].P[c] += mu * s.wb2[c]
 
 
-@routine
+@entry
 def rollout(model, states, rowstates, cstates, graph, work, forces, contact, u, dt, substeps, halves, settings, rows):
     """Advance over the rows of the record; gives back (steps done, why it stopped: 0 at the end).
 
     Args:
+        contact: arrays of `detection`, or None for a mechanism without contacts, limits and dry friction.
         u: controls, shape (steps, nodes, nu).
         substeps: fractions of dt of the steps that one step is composed of.
         rows: arrays (Z, P, q, p, iterations, violation, impulses) with steps + 1 rows; row 0 is filled.
@@ -150,18 +151,20 @@ def rollout(model, states, rowstates, cstates, graph, work, forces, contact, u, 
             first_node = j if halves < 1.0 else 0
             add_impulses(bodies, coordinates, states, cstates, forces, q[k + 1], u[k, first_node], halves * h, 0)
             guess(bodies, states)
-            count = find_cones(contact, bodies, states, coordinates, cstates, h)
-            if count < 0:
-                return k, REPLAN if count == -1 else FULL
-            cones, contacts = contact[0], contact[1]
+            count = 0
+            if contact is not None:
+                count = find_cones(contact, bodies, states, coordinates, cstates, h)
+                if count < 0:
+                    return k, REPLAN if count == -1 else FULL
             spent = solve_step(
-                model, states, rowstates, cstates, graph, work, cones, count, contacts, h, halves, settings, history
+                model, states, rowstates, cstates, graph, work, contact, count, h, halves, settings, history
             )
             iterations[k + 1] += abs(spent)
             if spent < 0:
                 return k, FAILED
-            if not note_contacts(contact, count, k, h):
-                return k, FULL
+            if contact is not None:
+                if not note_contacts(contact, count, k, h):
+                    return k, FULL
             finish_step(bodies, states, h)
             read_coordinates(coordinates, states, cstates, q[k + 1])
             start_rows(table, coordinates, coefficients, states, rowstates, cstates)
@@ -180,10 +183,3 @@ def rollout(model, states, rowstates, cstates, graph, work, forces, contact, u, 
         read_momenta(bodies, coordinates, states, H, p[k + 1])
     return Z.shape[0] - 1, 0
 
-
-@entry
-def run(model, states, rowstates, cstates, graph, work, forces, contact, u, dt, substeps, halves, settings, rows):
-    """See `rollout`."""
-    return rollout(
-        model, states, rowstates, cstates, graph, work, forces, contact, u, dt, substeps, halves, settings, rows
-    )

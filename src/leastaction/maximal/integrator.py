@@ -53,6 +53,7 @@ class MaximalStepper(Stepper):
         self.redundant = False
         self.room = 64
         self.log: list[FloatArray] = []
+        self.contact: Any = None
         self._plan(None)
 
     def _kappa(self) -> float:
@@ -105,6 +106,11 @@ class MaximalStepper(Stepper):
     def _make_room(self) -> None:
         pairs, pair_edges, anchors, numbers = self.near
         room = self.room + 3 * len(self.model.coordinates)
+        c = self.model.coordinates
+        inequalities = (c.friction > 0.0).any() or np.isfinite(c.lower).any() or np.isfinite(c.upper).any()
+        if not (inequalities or len(pairs) or len(self.table.movers) > 1):
+            self.contact = None
+            return
         self.contact = (
             records(room, CONE),
             records(self.room, CONTACT),
@@ -179,29 +185,37 @@ class MaximalStepper(Stepper):
             names = ("poses", "momenta", "q", "p", "iterations", "violation", "multipliers")
             arrays = tuple(record[name][rows] for name in names)
             arrays += (np.zeros((len(self.states), 6)), self.history, self.loops)
-            self.contact[9][0] = 0
+            if self.contact is not None:
+                self.contact[9][0] = 0
             problem = (self.arrays, self.states, self.rowstates, self.cstates, self.graph, self.work, self.forces)
-            done, why = entries.run(
+            done, why = entries.rollout(
                 *problem, self.contact, u[at - first :], self.dt, self.substeps, self.halves, self.settings, arrays
             )
-            log = self.contact[8][: int(self.contact[9][0])]
-            log = log[log[:, 0] < done]
-            log = log.copy()
-            log[:, 0] += at
-            self.log.append(log)
+            written = self._note(at, done)
             at += done
             if why == 0:
                 break
             if why == entries.FAILED:
                 return at
             if why == entries.FULL:
-                if int(self.contact[9][0]) < ROOM - self.room:
+                if written < ROOM // 2:
                     self.room *= 2
                     self._make_room()
             else:
                 self._plan(record["poses"][at])
             self._rewind(record, at)
         return last
+
+    def _note(self, at: int, done: int) -> int:
+        """Keep the log of contact forces of `done` steps from step `at` on; how many rows it had."""
+        if self.contact is None:
+            return 0
+        written = int(self.contact[9][0])
+        log = self.contact[8][:written]
+        log = log[log[:, 0] < done].copy()
+        log[:, 0] += at
+        self.log.append(log)
+        return written
 
     def _rewind(self, record: dict[str, FloatArray], at: int) -> None:
         """Nothing but velocities is carried between calls beside the record; angles are read off q."""

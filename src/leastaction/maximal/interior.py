@@ -78,14 +78,6 @@ def push_cones(cones, count, states):
             push(states, c.b, c.db[6 * j : 6 * j + 6], f)
 
 
-@inline
-def motion_row(c, j, end):
-    """Row j of the map from motion to (slack, sliding velocity): gradient on a (end = 0) or b (end = 1)."""
-    if j == 0:
-        return c.eb if end == 1 else c.ea
-    return c.db[6 * j : 6 * j + 6] if end == 1 else c.da[6 * j : 6 * j + 6]
-
-
 @routine
 def add_cones(cones, count, kappa, diagonal, offsets, values, ra, rb):
     """Blocks D' W E of all cones."""
@@ -162,20 +154,6 @@ def mean_product(cones, count, t):
 
 
 @routine
-def residual_size(bodies, states):
-    """Largest residual of a body, as the velocity [m/s] that it would change."""
-    worst = 0.0
-    for i in range(bodies.shape[0]):
-        b, r = bodies[i], states[i].r
-        m = max(b.mass, 1e-300)
-        if b.mass <= 0.0:
-            continue
-        for c in range(3):
-            worst = max(worst, abs(r[c]) / (m * b.radius), abs(r[3 + c]) / m)
-    return worst
-
-
-@routine
 def apply(bodies, states, rowstates, rows, first, dx, t, dt):
     """Take a fraction t of the step dx; its size as a velocity [m/s]. Turns stay below half a turn."""
     size = 0.0
@@ -198,50 +176,72 @@ def apply(bodies, states, rowstates, rows, first, dx, t, dt):
 
 
 @routine
-def solve_step(model, states, rowstates, cstates, graph, work_arrays, cones, count, contacts, dt, halves, settings, history):
+def contact_direction(contact, count, kappa, goal, graph, work_arrays):
+    """Newton direction with contacts: predictor, then corrector towards a smaller kappa (Mehrotra 1992).
+
+    Gives back the fraction of it that keeps all cones inside; takes that fraction of the cones' own steps.
+    """
+    cones = contact[0]
+    nodes, links, _, _, _, first = graph
+    values, pivots, fixed, dx = work_arrays[0], work_arrays[1], work_arrays[4], work_arrays[5]
+    right_side(cones, count, 0.0, 0, first, fixed, dx)
+    solve(nodes, links, values, pivots, dx, 1)
+    t = min(1.0, INSIDE * move_cones(cones, count, 0.0, 0, first, dx))
+    ratio = mean_product(cones, count, t) / kappa
+    target = max(ratio * ratio * ratio * kappa, goal)
+    right_side(cones, count, target, 1, first, fixed, dx)
+    solve(nodes, links, values, pivots, dx, 1)
+    t = min(1.0, INSIDE * move_cones(cones, count, target, 1, first, dx))
+    for k in range(count):
+        ip.advance(cones[k], t)
+    return t
+
+
+@routine
+def is_complementary(cones, count, goal):
+    """Whether all complementarity products have come to their goal."""
+    worst = 0.0
+    for k in range(count):
+        worst = max(worst, ip.worst_product(cones[k], goal))
+    return worst <= 10.0 * goal
+
+
+@routine
+def solve_step(model, states, rowstates, cstates, graph, work_arrays, contact, count, dt, halves, settings, history):
     """Velocities, joint impulses and contact impulses of a step, from the guess that `states` and the cones hold.
 
     Gives back the number of iterations, or -1 - that number when it did not converge.
 
     Args:
+        contact: arrays of `detection`, or None without any contact: then all about it is left out at compile time.
+        count: number of cones.
         settings: (tolerance of the last update [m/s], most iterations, final kappa [J]).
         history: out: size of each update [m/s].
     """
     bodies, rows, coordinates = model[0], model[1], model[2]
     nodes, links, targets, diagonal, offsets, first = graph
-    values, pivots, scale, rhs, fixed, dx, ra, rb = work_arrays
+    values, pivots, scale, _, fixed, dx, ra, rb = work_arrays
     tolerance, most, goal = settings
-    previous = 1e300
     for iteration in range(most):
-        g = assemble(model, states, rowstates, cstates, (nodes, links, targets, diagonal, offsets, first), values, fixed, dt, halves)
+        assemble(model, states, rowstates, cstates, graph, values, fixed, dt, halves)
         kappa = 0.0
-        rs = 0.0
-        if count > 0:
-            rs = look_at_cones(cones, count, contacts, coordinates, cstates, states, dt)
-            kappa = mean_product(cones, count, 0.0)
-            push_cones(cones, count, states)
-            for i in range(bodies.shape[0]):
-                for c in range(6):
-                    fixed[first[i] + c] = -states[i].r[c]
-            add_cones(cones, count, 0.0, diagonal, offsets, values, ra, rb)
+        if contact is not None:
+            if count > 0:
+                look_at_cones(contact[0], count, contact[1], coordinates, cstates, states, dt)
+                kappa = mean_product(contact[0], count, 0.0)
+                push_cones(contact[0], count, states)
+                for i in range(bodies.shape[0]):
+                    for c in range(6):
+                        fixed[first[i] + c] = -states[i].r[c]
+                add_cones(contact[0], count, 0.0, diagonal, offsets, values, ra, rb)
         singular, _ = factorize(nodes, links, targets, values, pivots, scale, 1e-11)
         if singular >= 0:
             history[iteration] = math.nan
             return -1 - iteration
         t = 1.0
-        target = goal
         if count > 0:
-            right_side(cones, count, 0.0, 0, first, fixed, dx)
-            solve(nodes, links, values, pivots, dx, 1)
-            t = min(1.0, INSIDE * move_cones(cones, count, 0.0, 0, first, dx))
-            after = mean_product(cones, count, t)
-            ratio = after / kappa
-            target = max(ratio * ratio * ratio * kappa, goal)
-            right_side(cones, count, target, 1, first, fixed, dx)
-            solve(nodes, links, values, pivots, dx, 1)
-            t = min(1.0, INSIDE * move_cones(cones, count, target, 1, first, dx))
-            for k in range(count):
-                ip.advance(cones[k], t)
+            if contact is not None:
+                t = contact_direction(contact, count, kappa, goal, graph, work_arrays)
         else:
             for i in range(fixed.shape[0]):
                 dx[i] = fixed[i]
@@ -251,12 +251,9 @@ def solve_step(model, states, rowstates, cstates, graph, work_arrays, cones, cou
         if not is_finite(size):
             return -1 - iteration
         done = size <= tolerance and t == 1.0
-        if count > 0 and done:
-            worst = 0.0
-            for k in range(count):
-                worst = max(worst, ip.worst_product(cones[k], goal))
-            done = worst <= 10.0 * goal
+        if contact is not None:
+            if count > 0 and done:
+                done = is_complementary(contact[0], count, goal)
         if done:
             return iteration + 1
-        previous = size
     return -1 - most
