@@ -57,7 +57,9 @@ class Trajectory:
     ) -> Trajectory:
         """From a stepper's record of which `done` steps hold."""
         # Controls belong to steps, contacts are a list, everything else belongs to states.
-        rows = {name: values[: done if name == "u" else done + 1] for name, values in record.items() if name != "contacts"}
+        rows = {
+            name: values[: done if name == "u" else done + 1] for name, values in record.items() if name != "contacts"
+        }
         if "contacts" in record:
             rows["contacts"] = record["contacts"][record["contacts"][:, 0] < done]
         return cls(mechanism, integrator, dt, t, rows.pop("q"), rows)

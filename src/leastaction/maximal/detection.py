@@ -2,6 +2,8 @@
 
 import math
 
+import numpy as np
+
 from leastaction._jit import inline, routine
 from leastaction.contact import cones as ip
 from leastaction.contact.detect import detect
@@ -69,17 +71,20 @@ def find_cones(contact, bodies, states, coordinates, cstates, dt):
     directions, gravity, most = int(numbers[0]), numbers[1], numbers[2]
     if has_moved(states, anchors, most):
         return -1
-    count = 0
+    # Typed, not literal zeros: each other type would be compiled anew.
+    count = np.int64(0)
     for k in range(coordinates.shape[0]):
         count = coordinate_cones(cones, count, coordinates[k], cstates[k], k, bodies, states, dt, gravity)
-    found = 0
+    found = np.int64(0)
     for k in range(pairs.shape[0]):
         a, b = shapes[pairs[k].a], shapes[pairs[k].b]
         ra, rb = reach_of(a), reach_of(b)
         speed = speed_of(states, a.body, ra) + speed_of(states, b.body, rb) + gravity * dt
         margin = REACH * dt * speed + 1e-3 * min(ra if ra > 0.0 else rb, rb)
         begin = found
-        found = detect(shapes, pairs, k, start_pose(states, a.body), start_pose(states, b.body), data, contacts, found, margin)
+        found = detect(
+            shapes, pairs, k, start_pose(states, a.body), start_pose(states, b.body), data, contacts, found, margin
+        )
         if found > contacts.shape[0] or count + found - begin > cones.shape[0]:
             return -2
         for j in range(begin, found):

@@ -1,5 +1,7 @@
 """The compiled loops of `Maximal`: many steps, no Python in between."""
 
+import numpy as np
+
 from leastaction._jit import entry, routine
 from leastaction.maximal.assembly import add_outer, add_pair, place_row, start_rows
 from leastaction.maximal.bodies import momenta
@@ -148,8 +150,9 @@ def rollout(model, states, rowstates, cstates, graph, work, forces, contact, u, 
             for i in range(bodies.shape[0]):
                 for c in range(6):
                     states[i].I[c] = 0.0
-            first_node = j if halves < 1.0 else 0
-            add_impulses(bodies, coordinates, states, cstates, forces, q[k + 1], u[k, first_node], halves * h, 0)
+            node = j if halves < 1.0 else 0
+            start, end = np.int64(0), np.int64(1)  # typed, so that one kernel serves both
+            add_impulses(bodies, coordinates, states, cstates, forces, q[k + 1], u[k, node], halves * h, start)
             guess(bodies, states)
             count = 0
             if contact is not None:
@@ -171,7 +174,7 @@ def rollout(model, states, rowstates, cstates, graph, work, forces, contact, u, 
             add_rates(coordinates, states, cstates, h, halves)
             if halves < 1.0:
                 scale = (1.0 - halves) * h
-                add_impulses(bodies, coordinates, states, cstates, forces, q[k + 1], u[k, j + 1], scale, 1)
+                add_impulses(bodies, coordinates, states, cstates, forces, q[k + 1], u[k, j + 1], scale, end)
         worst = 0.0
         for r in range(table.shape[0]):
             worst = max(worst, abs(rowstates[r].g))
@@ -182,4 +185,3 @@ def rollout(model, states, rowstates, cstates, graph, work, forces, contact, u, 
         store_state(states, Z[k + 1], P[k + 1])
         read_momenta(bodies, coordinates, states, H, p[k + 1])
     return Z.shape[0] - 1, 0
-

@@ -309,7 +309,9 @@ class Maximal(Integrator):
                 f"Maximal: n_directions must be an even number from 4 to {DIRECTIONS}, got {self.n_directions!r}"
             )
         if not (isinstance(self.smoothing, float | int) and 0.0 <= self.smoothing < math.inf):
-            raise IntegratorError(f"Maximal: smoothing must be a finite energy [J], not negative, got {self.smoothing!r}")
+            raise IntegratorError(
+                f"Maximal: smoothing must be a finite energy [J], not negative, got {self.smoothing!r}"
+            )
 
     @property
     def directions(self) -> int:

@@ -7,6 +7,8 @@ each adds one block to the bodies it touches. Without contacts this is plain New
 
 import math
 
+import numpy as np
+
 from leastaction._finite import is_finite
 from leastaction._jit import inline, routine
 from leastaction.contact import cones as ip
@@ -83,7 +85,7 @@ def add_cones(cones, count, kappa, diagonal, offsets, values, ra, rb):
     """Blocks D' W E of all cones."""
     for k in range(count):
         c = cones[k]
-        ip.reduce(c, kappa, 0)
+        ip.reduce(c, kappa, np.int64(0))
         for i in range(3):
             if c.W[3 * i] == 0.0 and c.W[3 * i + 1] == 0.0 and c.W[3 * i + 2] == 0.0:
                 continue
@@ -109,7 +111,7 @@ def right_side(cones, count, kappa, second, first, fixed, rhs):
     for k in range(count):
         c = cones[k]
         if second == 1:
-            w0, w1, w2, _, _, _, _ = ip.local_step(c, 0.0, 0.0, 0.0, kappa, 1)
+            w0, w1, w2, _, _, _, _ = ip.local_step(c, 0.0, 0.0, 0.0, kappa, second)
         else:
             w0, w1, w2 = c.w0[0], c.w0[1], c.w0[2]
         for m in range(6):
@@ -182,16 +184,17 @@ def contact_direction(contact, count, kappa, goal, graph, work_arrays):
     Gives back the fraction of it that keeps all cones inside; takes that fraction of the cones' own steps.
     """
     cones = contact[0]
+    affine, second = np.int64(0), np.int64(1)  # typed: literals would be compiled anew
     nodes, links, _, _, _, first = graph
     values, pivots, fixed, dx = work_arrays[0], work_arrays[1], work_arrays[4], work_arrays[5]
-    right_side(cones, count, 0.0, 0, first, fixed, dx)
+    right_side(cones, count, 0.0, affine, first, fixed, dx)
     solve(nodes, links, values, pivots, dx, 1)
-    t = min(1.0, INSIDE * move_cones(cones, count, 0.0, 0, first, dx))
+    t = min(1.0, INSIDE * move_cones(cones, count, 0.0, affine, first, dx))
     ratio = mean_product(cones, count, t) / kappa
     target = max(ratio * ratio * ratio * kappa, goal)
-    right_side(cones, count, target, 1, first, fixed, dx)
+    right_side(cones, count, target, second, first, fixed, dx)
     solve(nodes, links, values, pivots, dx, 1)
-    t = min(1.0, INSIDE * move_cones(cones, count, target, 1, first, dx))
+    t = min(1.0, INSIDE * move_cones(cones, count, target, second, first, dx))
     for k in range(count):
         ip.advance(cones[k], t)
     return t

@@ -481,7 +481,9 @@ def _piece_coordinates(piece: Piece) -> list[dict[str, Any]]:
             c["damping"] = np.resize([*joint.damping[k : k + p.nv], 0.0, 0.0, 0.0], 6)
             acts = any(joint.damping[k : k + p.nv]) or any(joint.stiffness[k : k + p.nv])
             if piece.loop and acts:
-                raise IntegratorError(f"Maximal: a {joint.kind} joint that closes a loop ({joint.name!r}) has no spring")
+                raise IntegratorError(
+                    f"Maximal: a {joint.kind} joint that closes a loop ({joint.name!r}) has no spring"
+                )
         else:
             c = {**base, **at, "kind": SLIDE if p.motion == Motion.PRISMATIC else HINGE}
             c |= _axis(p, hinges, Xa, Xb, base) | {"pitch": p.pitch}
@@ -515,4 +517,3 @@ def _across(v: Any, n: Any) -> Any:
     """The unit vector along the part of v across n."""
     u = v - n * (n @ v)
     return u / np.linalg.norm(u)
-

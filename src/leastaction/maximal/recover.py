@@ -94,4 +94,3 @@ def read_momenta(bodies, coordinates, states, H, p):
                 p[c.iv + 3], p[c.iv + 4], p[c.iv + 5] = mattvec(Jb, L)
         else:
             p[c.iv] = dot3(matvec(Ra, load3(c.n)), L)
-
