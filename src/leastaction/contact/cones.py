@@ -282,18 +282,65 @@ def advance(c, t):
 
 
 @routine
-def begin(c, impulse, speed, gap_speed, y0, y1):
-    """Values well inside the cone, of the size of a typical impulse and speed, for slack `gap_speed`."""
-    c.gam = impulse
-    c.s = max(gap_speed, speed)
+def least_product(c, t):
+    """Smallest complementarity product after a fraction t of the steps; of second-order cones sqrt(det det)."""
+    least = 1e300
+    if c.kind != DRY:
+        least = (c.gam + t * c.dgam) * (c.s + t * c.ds)
+    if c.kind == EXACT or c.kind == DRY:
+        bound = friction_bound(c) + (0.0 if c.kind == DRY else t * c.mu * c.dgam)
+        b0, b1 = c.beta[0] + t * c.dbeta[0], c.beta[1] + t * c.dbeta[1]
+        psi, y0, y1 = c.psi + t * c.dpsi, c.y[0] + t * c.dy[0], c.y[1] + t * c.dy[1]
+        det = max(bound * bound - b0 * b0 - b1 * b1, 0.0) * max(psi * psi - y0 * y0 - y1 * y1, 0.0)
+        least = min(least, math.sqrt(det))
+    elif c.kind == LINEAR:
+        least = min(least, (c.sigma + t * c.dsigma) * (c.psi + t * c.dpsi))
+        for i in range(c.directions):
+            least = min(least, (c.part[i] + t * c.dpart[i]) * (c.eta[i] + t * c.deta[i]))
+    return least
+
+
+@routine
+def begin(c, slack, y0, y1, kappa):
+    """Start on the central path: all products equal kappa, for a slack and a sliding velocity."""
+    c.s, c.gam = slack, kappa / slack
     c.beta[0] = c.beta[1] = 0.0
     c.y[0], c.y[1] = y0, y1
-    c.psi = math.sqrt(y0 * y0 + y1 * y1) + speed
+    if c.kind == LIMIT:
+        return
+    bound = friction_bound(c)
     if c.kind == LINEAR:
-        load = 0.0
+        begin_linear(c, bound, kappa)
+        return
+    # bound psi^2 - kappa psi - bound |y|^2 = 0, beta = -bound y / psi.
+    c.psi = (kappa + math.sqrt(kappa * kappa + 4.0 * bound * bound * (y0 * y0 + y1 * y1))) / (2.0 * bound)
+    c.beta[0], c.beta[1] = -bound * y0 / c.psi, -bound * y1 / c.psi
+
+
+@routine
+def begin_linear(c, bound, kappa):
+    """The same for the linearised cone: psi by bisection of sum kappa / eta_i + kappa / psi = bound."""
+    low = 0.0
+    for i in range(c.directions):
+        b0, b1 = direction(i, c.directions)
+        low = max(low, -(b0 * c.y[0] + b1 * c.y[1]))
+    high = low + (c.directions + 1) * kappa / bound
+    for _ in range(50):
+        psi = 0.5 * (low + high)
+        total = kappa / psi
         for i in range(c.directions):
             b0, b1 = direction(i, c.directions)
-            c.part[i] = 0.5 * c.mu * impulse / c.directions
-            c.eta[i] = max(b0 * y0 + b1 * y1 + c.psi, speed)
-            load += c.part[i]
-        c.sigma = c.mu * impulse - load
+            eta = b0 * c.y[0] + b1 * c.y[1] + psi
+            total += kappa / eta if eta > 0.0 else 1e300
+        if total > bound:
+            low = psi
+        else:
+            high = psi
+    c.psi = high
+    c.sigma = kappa / high
+    for i in range(c.directions):
+        b0, b1 = direction(i, c.directions)
+        c.eta[i] = b0 * c.y[0] + b1 * c.y[1] + high
+        c.part[i] = kappa / c.eta[i]
+        c.beta[0] += c.part[i] * b0
+        c.beta[1] += c.part[i] * b1

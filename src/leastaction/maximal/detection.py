@@ -65,7 +65,7 @@ def has_moved(states, anchors, most):
 def find_cones(contact, bodies, states, coordinates, cstates, dt):
     """Fill the cones of a step; how many, -1 if the list of near pairs is out of date, -2 if there is no room.
 
-    Velocities in `states` must be the guess for the step.
+    Velocities in `states` must be the guess for the step. Leaves the cones' typical energy [J] in numbers[3].
     """
     cones, contacts, shapes, pairs, edges, data, anchors, numbers, _, _ = contact
     directions, gravity, most = int(numbers[0]), numbers[1], numbers[2]
@@ -73,8 +73,12 @@ def find_cones(contact, bodies, states, coordinates, cstates, dt):
         return -1
     # Typed, not literal zeros: each other type would be compiled anew.
     count = np.int64(0)
+    energy = 0.0
     for k in range(coordinates.shape[0]):
+        begin = count
         count = coordinate_cones(cones, count, coordinates[k], cstates[k], k, bodies, states, dt, gravity)
+        for j in range(begin, count):
+            energy += cones[j].gam
     found = np.int64(0)
     for k in range(pairs.shape[0]):
         a, b = shapes[pairs[k].a], shapes[pairs[k].b]
@@ -88,14 +92,18 @@ def find_cones(contact, bodies, states, coordinates, cstates, dt):
         if found > contacts.shape[0] or count + found - begin > cones.shape[0]:
             return -2
         for j in range(begin, found):
-            contact_cone(cones[count], contacts[j], j, edges[k], bodies, states, directions, dt, gravity)
+            energy += contact_cone(cones[count], contacts[j], j, edges[k], bodies, states, directions, dt, gravity)
             count += 1
+    numbers[3] = energy / max(count, 1)
+    for k in range(count):
+        c = cones[k]
+        ip.begin(c, c.s, c.y[0], c.y[1], numbers[3])
     return count
 
 
 @routine
 def contact_cone(cone, contact, j, edge, bodies, states, directions, dt, gravity):
-    """Make contact j a cone, at the start poses."""
+    """Make contact j a cone, at the start poses, with a first guess of slack and sliding; its typical energy [J]."""
     cone.a, cone.b, cone.edge, cone.source, cone.key = contact.a, contact.b, edge, j, contact.key
     cone.mu, cone.directions = contact.friction, directions
     cone.kind = ip.LIMIT if contact.friction == 0.0 else (ip.LINEAR if directions > 0 else ip.EXACT)
@@ -119,12 +127,17 @@ def contact_cone(cone, contact, j, edge, bodies, states, directions, dt, gravity
     if contact.b >= 0:
         mass = max(mass, bodies[contact.b].mass)
     speed = gravity * dt + abs(min(vn, 0.0))
-    ip.begin(cone, mass * speed, speed, (phi - cone.rest) / dt + vn, y0, y1)
+    cone.s = max((phi - cone.rest) / dt + vn, speed)
+    cone.y[0], cone.y[1] = y0, y1
+    return mass * speed * speed
 
 
 @routine
 def coordinate_cones(cones, count, c, s, k, bodies, states, dt, gravity):
-    """Cones of a coordinate: limits that it may reach within the step, and dry friction."""
+    """Cones of a coordinate: limits that it may reach within the step, and dry friction.
+
+    Their slack and sliding velocity are first guesses, and `gam` is a typical energy [J].
+    """
     if c.kind == BALL or c.kind == FREE:
         return count
     rate = work(states, s.wa, c.a) + work(states, s.wb, c.b)
@@ -148,7 +161,8 @@ def coordinate_cones(cones, count, c, s, k, bodies, states, dt, gravity):
             for i in range(6):
                 cone.da[i], cone.db[i] = side * s.wa[i], side * s.wb[i]
             speed = typical + abs(rate)
-            ip.begin(cone, mass * size * size * speed, speed, room / dt + side * rate, 0.0, 0.0)
+            cone.s, cone.gam = max(room / dt + side * rate, speed), mass * (size * speed) ** 2
+            cone.y[0] = cone.y[1] = 0.0
             count += 1
     if c.friction > 0.0 and count < cones.shape[0]:
         cone = cones[count]
@@ -156,7 +170,8 @@ def coordinate_cones(cones, count, c, s, k, bodies, states, dt, gravity):
         cone.bound, cone.key = c.friction * dt, -4 * k - 3
         for i in range(6):
             cone.da[6 + i], cone.db[6 + i] = s.wa[i], s.wb[i]
-        ip.begin(cone, 0.0, typical, 0.0, rate, 0.0)
+        cone.s, cone.gam = 1.0, cone.bound * (typical + abs(rate))
+        cone.y[0], cone.y[1] = rate, 0.0
         count += 1
     return count
 

@@ -1,6 +1,7 @@
 """What a factorisation needs to know about a graph, worked out once: where blocks lie and which ones meet."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +12,7 @@ NODE = np.dtype(
         ("node", np.uint32),  # its number in the graph
         ("width", np.uint32),  # its rows and columns
         ("row", np.uint32),  # its first row
-        ("diagonal", np.uint32),  # where its diagonal block begins
+        ("block", np.uint32),  # where its diagonal block begins
         ("first", np.uint32),  # its first link
         ("count", np.uint32),  # how many links it has
         ("target", np.uint32),  # its first target
@@ -63,8 +64,8 @@ class Plan:
         if size >= 2**32:
             raise ValueError(f"the factors need {size} values, more than the 2^32 that can be addressed")
         self.size = size
-        self.nodes = np.zeros(len(order), NODE)
-        self.links = np.zeros(sum(map(len, parents)), LINK)
+        self.nodes: Any = np.zeros(len(order), NODE).view(np.recarray)  # so that plain Python reads it too
+        self.links: Any = np.zeros(sum(map(len, parents)), LINK).view(np.recarray)
         targets: list[int] = []
         first = 0
         for k, i in enumerate(order):

@@ -57,12 +57,12 @@ class MaximalStepper(Stepper):
         self._plan(None)
 
     def _kappa(self) -> float:
-        """Final central-path parameter [J]: the user's, or small beside the work of gravity in a step."""
+        """Least central-path parameter [J]: the user's, or small beside the work of gravity in a step."""
         if self.integrator.smoothing > 0.0:
             return self.integrator.smoothing
         m = self.mechanism
         g = float(np.linalg.norm(m.gravity)) or 1.0
-        return 1e-9 * (m.total_mass or 1.0) * (g * self.dt) ** 2
+        return 1e-12 * (m.total_mass or 1.0) * (g * self.dt) ** 2
 
     # ------------------------------------------------------------------ the graph and its near pairs
 
@@ -99,7 +99,7 @@ class MaximalStepper(Stepper):
             assert Z is not None
             anchors[:] = Z[:, :3]
         g = float(np.linalg.norm(self.mechanism.gravity)) or 1.0
-        numbers = np.array([float(self.integrator.directions), g, most if math.isfinite(most) else 1e300])
+        numbers = np.array([float(self.integrator.directions), g, most if math.isfinite(most) else 1e300, 0.0])
         self.near = (pairs, pair_edges, anchors, numbers)
         self._make_room()
 

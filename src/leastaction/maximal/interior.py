@@ -22,6 +22,18 @@ from leastaction.spatial import cross, neg3, scale3, sub3
 INSIDE = 0.99
 """Fraction of the way to the boundary that a step may go."""
 
+CENTRAL = 1e-3
+"""No complementarity product may fall below this share of their mean."""
+
+SHARPEST = 1e-8
+"""Least central-path parameter, relative to the typical energy of the contacts."""
+
+SETTLED = 1e-7
+"""Size of the last update with contacts, relative to their typical speed: about what round-off leaves."""
+
+BLOCKED = 0.1
+"""Steps shorter than this are replaced by one towards the centre."""
+
 
 @routine
 def look_at_cones(cones, count, contacts, coordinates, cstates, states, dt):
@@ -110,10 +122,7 @@ def right_side(cones, count, kappa, second, first, fixed, rhs):
         rhs[i] = fixed[i]
     for k in range(count):
         c = cones[k]
-        if second == 1:
-            w0, w1, w2, _, _, _, _ = ip.local_step(c, 0.0, 0.0, 0.0, kappa, second)
-        else:
-            w0, w1, w2 = c.w0[0], c.w0[1], c.w0[2]
+        w0, w1, w2, _, _, _, _ = ip.local_step(c, 0.0, 0.0, 0.0, kappa, second)
         for m in range(6):
             if c.a >= 0:
                 rhs[first[c.a] + m] += w0 * c.da[m] + w1 * c.da[6 + m] + w2 * c.da[12 + m]
@@ -178,6 +187,21 @@ def apply(bodies, states, rowstates, rows, first, dx, t, dt):
 
 
 @routine
+def central_fraction(cones, count, longest, goal):
+    """The fraction of a step that keeps all products above a share of their mean, so that none blocks the next."""
+    t = min(1.0, INSIDE * longest)
+    for _ in range(20):
+        mean = mean_product(cones, count, t)
+        least = 1e300
+        for k in range(count):
+            least = min(least, ip.least_product(cones[k], t))
+        if least >= CENTRAL * min(mean, goal if mean <= 10.0 * goal else mean):
+            return t
+        t *= 0.8
+    return t
+
+
+@routine
 def contact_direction(contact, count, kappa, goal, graph, work_arrays):
     """Newton direction with contacts: predictor, then corrector towards a smaller kappa (Mehrotra 1992).
 
@@ -194,10 +218,28 @@ def contact_direction(contact, count, kappa, goal, graph, work_arrays):
     target = max(ratio * ratio * ratio * kappa, goal)
     right_side(cones, count, target, second, first, fixed, dx)
     solve(nodes, links, values, pivots, dx, 1)
-    t = min(1.0, INSIDE * move_cones(cones, count, target, second, first, dx))
+    t = central_fraction(cones, count, move_cones(cones, count, target, second, first, dx), goal)
+    if t < BLOCKED:
+        # Too near the boundary: back towards the centre, without the corrector, which is then no good.
+        target = max(kappa, goal)
+        right_side(cones, count, target, affine, first, fixed, dx)
+        solve(nodes, links, values, pivots, dx, 1)
+        t = central_fraction(cones, count, move_cones(cones, count, target, affine, first, dx), goal)
     for k in range(count):
         ip.advance(cones[k], t)
     return t
+
+
+@routine
+def heaviest(bodies, cones, count):
+    """Largest mass of a body in contact [kg]."""
+    m = 0.0
+    for k in range(count):
+        if cones[k].a >= 0:
+            m = max(m, bodies[cones[k].a].mass)
+        if cones[k].b >= 0:
+            m = max(m, bodies[cones[k].b].mass)
+    return m
 
 
 @routine
@@ -225,6 +267,10 @@ def solve_step(model, states, rowstates, cstates, graph, work_arrays, contact, c
     nodes, links, targets, diagonal, offsets, first = graph
     values, pivots, scale, _, fixed, dx, ra, rb = work_arrays
     tolerance, most, goal = settings
+    if contact is not None:
+        if count > 0:
+            # Beyond this the Newton matrix loses the bodies' inertia beside the contacts' stiffness.
+            goal = max(goal, SHARPEST * contact[7][3])
     for iteration in range(most):
         assemble(model, states, rowstates, cstates, graph, values, fixed, dt, halves)
         kappa = 0.0
@@ -255,8 +301,9 @@ def solve_step(model, states, rowstates, cstates, graph, work_arrays, contact, c
             return -1 - iteration
         done = size <= tolerance and t == 1.0
         if contact is not None:
-            if count > 0 and done:
-                done = is_complementary(contact[0], count, goal)
+            if count > 0:
+                size *= math.sqrt(heaviest(bodies, contact[0], count) / contact[7][3])
+                done = size <= max(tolerance, SETTLED) and t == 1.0 and is_complementary(contact[0], count, goal)
         if done:
             return iteration + 1
     return -1 - most
