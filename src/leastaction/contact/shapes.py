@@ -150,9 +150,7 @@ def collect(
     known = [_known(items[a].kind, items[b].kind) for a, b in grounds]
     movers = np.array([k for k in free if items[k].on_bodies], np.int64)
     ignored = [pair for pair, good in zip(grounds, known, strict=True) if not good]
-    ignored += [
-        (a, b) for a in movers.tolist() for b in movers.tolist() if a < b and _unknown(items[a], items[b], apart)
-    ]
+    ignored += _ignored(items, movers.tolist(), apart)
     return ContactTable(
         shapes=shapes,
         names=tuple((item.body, item.name) for item in items),
