@@ -6,6 +6,8 @@ each is labelled by what it came from, so that it is known again at the next ste
 
 import math
 
+import numpy as np
+
 from leastaction._jit import inline, routine
 from leastaction.contact.distance import closest_on_lines, column, local
 from leastaction.contact.emit import edges, flipped, point_on_plane
@@ -57,7 +59,7 @@ def box_on_box(out, count, touch, box1, X1, box2, X2, margin):
     d = sub3(B[1], A[1])
     size = min(min(hA), min(hB))
     # Faces of A are 0, 1, 2 and of B 3, 4, 5. A face of B is the reference only if it is better beyond doubt.
-    face, separation = -1, -math.inf
+    face, separation = np.int64(-1), -math.inf  # literals would compile all twice
     for k in range(6):
         n = column(A[0], k) if k < 3 else column(B[0], k - 3)
         s = abs(dot3(n, d)) - _reach(hA, A[0], n) - _reach(hB, B[0], n)
@@ -65,7 +67,7 @@ def box_on_box(out, count, touch, box1, X1, box2, X2, margin):
             return count
         if s > separation + (TIE * size if k == 3 else 0.0):
             face, separation = k, s
-    edge, edge_separation = -1, -math.inf
+    edge, edge_separation = np.int64(-1), -math.inf
     C = mattmul(A[0], B[0])
     for k in range(9):
         cosine = C[k]
