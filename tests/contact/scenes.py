@@ -56,7 +56,9 @@ def pose(p, rotation=None):
 
 def random_poses(random, spread):
     """Two random poses (2, 12) whose positions differ by up to `spread` in each direction."""
-    return np.array([pose(random.uniform(-spread, spread, 3) * k, Rotation.random(rng=random).as_rotvec()) for k in (0, 1)])
+    return np.array(
+        [pose(random.uniform(-spread, spread, 3) * k, Rotation.random(rng=random).as_rotvec()) for k in (0, 1)]
+    )
 
 
 def moved(poses, twists, h):

@@ -84,8 +84,12 @@ def box_on_box(out, count, touch, box1, X1, box2, X2, margin):
         count, lowest = _face(out, count, touch, A, hA, X1, face, B, hB, X2, margin)
     else:
         count, lowest = _face(out, count, flipped(touch), B, hB, X2, face - 3, A, hA, X1, margin)
-    if edge >= 0 and edge_separation > max(separation, lowest) + TIE * size:
-        # Where the face's points tell the same as the edges, more points are better than one.
+    # Where the face's points tell the same as the edges, more points are better than one.
+    if (
+        edge >= 0
+        and edge_separation > separation + TIE * size
+        and (count == start or edge_separation > lowest + TIE * size)
+    ):
         return _edge(out, start, touch, A, hA, X1, B, hB, X2, edge, margin)
     return count
 
@@ -192,4 +196,5 @@ def _edge(out, count, touch, A, hA, X1, B, hB, X2, k, margin):
         mattvec(X1[0], n),
         w,
         mattvec(X2[0], d2),
+        0.0,
     )
