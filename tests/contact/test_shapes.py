@@ -1,5 +1,7 @@
 """What of a mechanism may touch what, with which coefficients; and which of many spheres are close."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -48,13 +50,30 @@ def test_loops_connect_too():
     assert named(table, table.body_pairs()) == {("s0", "s2"), ("s1", "s3")}
 
 
-def test_a_body_with_contact_points_touches_the_ground_with_these_only():
+def test_contact_points_stand_for_the_shape_that_holds_them():
     robot = la.robots.cube(friction=0.3, restitution=0.1)
     table = collect(robot, each(robot))
     assert table.shapes.kind.tolist() == [PLANE, BOX] + [SPHERE] * 8
     assert table.ground.b.tolist() == list(range(2, 10))
     assert set(table.ground.friction) == {0.3}
     assert set(table.ground.restitution) == {0.1}
+
+
+@pytest.mark.parametrize("shape", [Sphere(0.1), Capsule(0.1, 0.4), Cylinder(0.1, 0.4), Box((0.2, 0.2, 0.4))])
+def test_shapes_that_hold_no_contact_point_touch_the_ground_themselves(shape):
+    b = MechanismBuilder("foot")
+    half = 0.1 if isinstance(shape, Sphere) else 0.3 if isinstance(shape, Capsule) else 0.2
+    X = Pose.from_axis_angle("x", 0.7, (1, 2, 3))
+    b.body("foot", shapes=replace(shape, pose=X, name="shape"), **INERTIA)
+    b.free("foot")
+    b.add_shape("world", Plane(name="floor"))
+    for beyond in (0.0, 1e-3):
+        edit = MechanismBuilder.from_mechanism(b.build())
+        edit.contact("tip", "foot", X.apply((0, 0, half + beyond)))
+        robot = edit.build()
+        table = collect(robot, each(robot))
+        assert (("floor", "shape") in named(table, table.ground)) == (beyond > 0.0)
+        assert ("floor", "tip") in named(table, table.ground)
 
 
 def test_points_touch_bodies_only_when_asked():
