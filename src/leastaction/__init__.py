@@ -21,6 +21,7 @@ if TYPE_CHECKING:
         MissingExtraError,
     )
     from leastaction.formats import load
+    from leastaction.maximal import Maximal
     from leastaction.mechanism import Mechanism, MechanismBuilder
     from leastaction.minimal import Galerkin, Midpoint
     from leastaction.simulate import simulate
@@ -39,6 +40,7 @@ _NAMES = {
     "ImplicitTrapezoidal": "collocation",
     "IntegratorError": "errors",
     "LeastActionError": "errors",
+    "Maximal": "maximal",
     "Mechanism": "mechanism",
     "MechanismBuilder": "mechanism",
     "MechanismError": "errors",
@@ -63,6 +65,7 @@ __all__ = [
     "ImplicitTrapezoidal",
     "IntegratorError",
     "LeastActionError",
+    "Maximal",
     "Mechanism",
     "MechanismBuilder",
     "MechanismError",

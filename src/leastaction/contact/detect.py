@@ -34,9 +34,10 @@ def detect(shapes, pairs, k, Xa, Xb, data, contacts, count, margin):
         return count
     flip = 1 if a.kind > b.kind else 0
     touch = (a.body, b.body, flip, k, pair.key, pair.friction, pair.restitution)
-    if flip == 1:
-        return _detect(contacts, count, touch, b, Xb, a, Xa, data, margin)
-    return _detect(contacts, count, touch, a, Xa, b, Xb, data, margin)
+    # One call for both orders: it is long to compile.
+    one, two = (pair.b, pair.a) if flip == 1 else (pair.a, pair.b)
+    X1, X2 = (Xb, Xa) if flip == 1 else (Xa, Xb)
+    return _detect(contacts, count, touch, shapes[one], X1, shapes[two], X2, data, margin)
 
 
 @routine
