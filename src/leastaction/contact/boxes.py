@@ -6,6 +6,8 @@ each is labelled by what it came from, so that it is known again at the next ste
 
 import math
 
+import numpy as np
+
 from leastaction._jit import inline, routine
 from leastaction.contact.distance import closest_on_lines, column, local
 from leastaction.contact.emit import edges, flipped, point_on_plane
@@ -32,7 +34,7 @@ SAME = 1e-3
 TIE = 1e-5
 """Separations that differ by less than this part of the size are the same."""
 
-EDGE_LABEL = 6 * 6 * 24
+EDGE_LABEL = 6 * 6 * 32
 """Number of the first feature that is a pair of edges."""
 
 
@@ -57,7 +59,7 @@ def box_on_box(out, count, touch, box1, X1, box2, X2, margin):
     d = sub3(B[1], A[1])
     size = min(min(hA), min(hB))
     # Faces of A are 0, 1, 2 and of B 3, 4, 5. A face of B is the reference only if it is better beyond doubt.
-    face, separation = -1, -math.inf
+    face, separation = np.int64(-1), -math.inf  # literals would compile all twice
     for k in range(6):
         n = column(A[0], k) if k < 3 else column(B[0], k - 3)
         s = abs(dot3(n, d)) - _reach(hA, A[0], n) - _reach(hB, B[0], n)
@@ -65,7 +67,7 @@ def box_on_box(out, count, touch, box1, X1, box2, X2, margin):
             return count
         if s > separation + (TIE * size if k == 3 else 0.0):
             face, separation = k, s
-    edge, edge_separation = -1, -math.inf
+    edge, edge_separation = np.int64(-1), -math.inf
     C = mattmul(A[0], B[0])
     for k in range(9):
         cosine = C[k]
@@ -77,20 +79,36 @@ def box_on_box(out, count, touch, box1, X1, box2, X2, margin):
                 return count
             if s > edge_separation:
                 edge, edge_separation = k, s
-    start = count
-    if face < 3:
-        count, lowest = _face(out, count, touch, A, hA, X1, face, B, hB, X2, margin)
-    else:
-        count, lowest = _face(out, count, flipped(touch), B, hB, X2, face - 3, A, hA, X1, margin)
-    if edge >= 0 and edge_separation > max(separation, lowest) + TIE * size:
-        # Where the face's points tell the same as the edges, more points are better than one.
-        return _edge(out, start, touch, A, hA, X1, B, hB, X2, edge, margin)
-    return count
+    start, tie = count, TIE * size
+    edge_is_better = edge >= 0 and edge_separation > separation + tie
+    depth = 0.0 if edge_is_better else separation
+    count, lowest = _either_face(out, start, touch, A, hA, X1, B, hB, X2, face, depth, margin)
+    if not edge_is_better:
+        return count
+    # Where the face's points tell the same as the edges, more points are better than one.
+    deep_enough = edge_separation > 0.0 or lowest < edge_separation + tie
+    if count > start and deep_enough and edge_separation < lowest + tie:
+        return count
+    after = _edge(out, start, touch, A, hA, X1, B, hB, X2, edge, margin)
+    if after == start and edge_separation < 0.0:
+        after, _ = _either_face(out, start, touch, A, hA, X1, B, hB, X2, face, separation, margin)
+    return after
 
 
 @routine
-def _face(out, count, touch, A, hA, X1, k, B, hB, X2, margin):
-    """Points of B's incident face over face k of A; gives back the count and the lowest gap found."""
+def _either_face(out, count, touch, A, hA, X1, B, hB, X2, face, depth, margin):
+    """Points of one box over a face of the other, 0 to 2 of A and 3 to 5 of B."""
+    if face < 3:
+        return _face(out, count, touch, A, hA, X1, face, B, hB, X2, depth, margin)
+    return _face(out, count, flipped(touch), B, hB, X2, face - 3, A, hA, X1, depth, margin)
+
+
+@routine
+def _face(out, count, touch, A, hA, X1, k, B, hB, X2, depth, margin):
+    """Points of B's incident face over face k of A; gives back the count and the lowest gap found.
+
+    If the depth [m], negative, is that of the overlap, then one of the points is as deep.
+    """
     lowest = math.inf
     i, j = (k + 1) % 3, (k + 2) % 3
     sign = 1.0 if dot3(column(A[0], k), sub3(B[1], A[1])) >= 0.0 else -1.0
@@ -112,7 +130,7 @@ def _face(out, count, touch, A, hA, X1, k, B, hB, X2, margin):
     a, b = _at(hA, i), _at(hA, j)
     slack = SAME * min(min(hA), min(hB))
     # A change of reference or incident face makes other contacts.
-    faces = 24 * (6 * (2 * k + (1 if sign > 0.0 else 0)) + 2 * f + (1 if side > 0.0 else 0))
+    faces = 32 * (6 * (2 * k + (1 if sign > 0.0 else 0)) + 2 * f + (1 if side > 0.0 else 0))
     normal, point = mattvec(X1[0], n), local(X1, axpy3(_at(hA, k), n, A[1]))
     determinant = ex * gy - ey * gx
     for label in range(24):
@@ -154,6 +172,14 @@ def _face(out, count, touch, A, hA, X1, k, B, hB, X2, margin):
                 world = axpy3(z + _at(hA, k), n, A[1])
                 world = add3(world, add3(scale3(x, column(A[0], i)), scale3(y, column(A[0], j))))
                 count = point_on_plane(out, count, touch, faces + label, normal, point, local(X2, world), 0.0)
+    if depth < 0.0 and lowest > depth + slack:
+        # They overlap beside the incident face: B's corner that lies deepest, wherever it is.
+        deepest, label = B[1], 24
+        for m in range(3):
+            up = _at(along, m) < 0.0
+            deepest = axpy3(_at(hB, m) if up else -_at(hB, m), column(B[0], m), deepest)
+            label += (1 << m) if up else 0
+        count = point_on_plane(out, count, touch, faces + label, normal, point, local(X2, deepest), 0.0)
     return count, lowest
 
 
@@ -190,4 +216,5 @@ def _edge(out, count, touch, A, hA, X1, B, hB, X2, k, margin):
         mattvec(X1[0], n),
         w,
         mattvec(X2[0], d2),
+        0.0,
     )

@@ -54,9 +54,9 @@ def segments(out, count, touch, feature, u, v, r1, n, w, z, r2):
 
 
 @inline
-def edges(out, count, touch, feature, u, d1, n, w, d2):
-    """Two lines, each in its body's frame; n is the normal in the first one's."""
-    return emit(out, count, touch, feature, EDGES, 0.0, 0.0, u, d1, n, w, d2)
+def edges(out, count, touch, feature, u, d1, n, w, d2, r):
+    """Two lines, each in its body's frame, the second thick by r; n is the normal in the first one's."""
+    return emit(out, count, touch, feature, EDGES, 0.0, r, u, d1, n, w, d2)
 
 
 @routine

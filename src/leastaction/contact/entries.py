@@ -1,5 +1,7 @@
 """The contact kernels that Python calls."""
 
+import numpy as np
+
 from leastaction._jit import entry, inline
 from leastaction.contact.detect import detect
 from leastaction.contact.gap import gap
@@ -21,7 +23,7 @@ def detect_all(shapes, pairs, poses, data, contacts, margin):
 
     More than fit into `contacts` are counted, not written.
     """
-    count = 0
+    count = np.int64(0)  # not a literal, which would compile all twice
     for k in range(pairs.shape[0]):
         Xa, Xb = _pose(poses, shapes[pairs[k].a].body), _pose(poses, shapes[pairs[k].b].body)
         count = detect(shapes, pairs, k, Xa, Xb, data, contacts, count, margin)

@@ -6,6 +6,8 @@ with edges and corners of the surface; peaks of the surface touch boxes and the 
 
 import math
 
+import numpy as np
+
 from leastaction._jit import inline, routine
 from leastaction.contact.distance import (
     clamp,
@@ -61,7 +63,7 @@ def on_field(out, count, touch, field, X1, shape, X2, data, margin):
     if shape.kind == BOX:
         for k in range(8):
             w = corner(R, load3(shape.p), load3(shape.half), k)
-            count = _ball(out, count, touch, field, F, data, k, 8, w, X2, 0.0, margin)
+            count = _ball(out, count, touch, field, F, data, k, np.int64(8), w, X2, 0.0, margin)
         return _peaks(out, count, touch, field, X1, F, shape, X2, data, margin)
     if shape.kind == MESH:
         for k in range(shape.rows):
@@ -72,10 +74,10 @@ def on_field(out, count, touch, field, X1, shape, X2, data, margin):
         lowest, _ = lowest_direction(mattvec(X2[0], column(F[0], 2)), R)
         for k in range(2 * RIM_POINTS):
             w = rim_point(tip(shape, k // RIM_POINTS), column(R, 2), lowest, shape.radius, k % RIM_POINTS)
-            count = _ball(out, count, touch, field, F, data, k, 2 * RIM_POINTS, w, X2, 0.0, margin)
+            count = _ball(out, count, touch, field, F, data, k, np.int64(2 * RIM_POINTS), w, X2, 0.0, margin)
         return count
     for k in range(1 if shape.half[2] == 0.0 else 2):
-        count = _ball(out, count, touch, field, F, data, k, 2, tip(shape, k), X2, shape.radius, margin)
+        count = _ball(out, count, touch, field, F, data, k, np.int64(2), tip(shape, k), X2, shape.radius, margin)
     if shape.kind == CAPSULE:
         count = _peaks(out, count, touch, field, X1, F, shape, X2, data, margin)
     return count

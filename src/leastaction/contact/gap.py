@@ -37,7 +37,7 @@ def gap(contact, Xa, Xb):
     POINT_ON_PLANE  plane through v with normal u         ball of radius r2 about w
     RIM_ON_PLANE    plane through v with normal u         circle of radius r2 about w with axis z
     SEGMENTS        segment u to v, thick by r1           segment w to z, thick by r2
-    EDGES           line through u along v                line through w along z
+    EDGES           line through u along v                line through w along z, thick by r2
     POINT_ON_BOX    box at v, R with half edges u         ball of radius r2 about w
     ==============  ====================================  ==========================================
 

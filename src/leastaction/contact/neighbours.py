@@ -33,12 +33,12 @@ def _candidates(centres: NDArray[np.float64], radii: NDArray[np.float64], margin
 
     A tree over spheres of very different sizes would have to search with the largest radius everywhere.
     """
-    from scipy.spatial import cKDTree
+    from scipy.spatial import KDTree
 
     n = len(centres)
     usual = 2.0 * np.median(radii)
     small, large = np.flatnonzero(radii <= usual), np.flatnonzero(radii > usual)
-    tree = cKDTree(centres[small])
+    tree = KDTree(centres[small])
     pairs = [small[tree.query_pairs(2.0 * float(radii[small].max()) + margin, output_type="ndarray")].reshape(-1, 2)]
     for k in large:
         others = np.setdiff1d(np.arange(n), large[large <= k])

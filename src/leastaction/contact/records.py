@@ -36,8 +36,8 @@ PAIR = np.dtype(
 )
 """Two shapes that may touch."""
 
-POINT_ON_PLANE, RIM_ON_PLANE, SEGMENTS, EDGES, POINT_ON_BOX = range(5)
-"""Kinds of contacts; see `gap`."""
+POINT_ON_PLANE, RIM_ON_PLANE, SEGMENTS, EDGES, POINT_ON_BOX = np.arange(5)
+"""Kinds of contacts; see `gap`. NumPy's integers, since kernels compile anew for each literal."""
 
 CONTACT = np.dtype(
     [

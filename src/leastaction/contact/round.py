@@ -1,5 +1,9 @@
 """Spheres and capsules against each other and against boxes. A sphere is a capsule without length."""
 
+import math
+
+import numpy as np
+
 from leastaction._jit import inline, routine
 from leastaction.contact.distance import (
     TINY,
@@ -10,9 +14,25 @@ from leastaction.contact.distance import (
     corner,
     lerp,
     local,
+    unit,
 )
-from leastaction.contact.emit import flipped, point_on_box, segments
-from leastaction.spatial import act, add3, axpy3, compose, cross, dot3, load3, load9, mattvec, norm3, scale3, sub3
+from leastaction.contact.emit import edges, point_on_box, point_on_plane, segments
+from leastaction.spatial import (
+    act,
+    add3,
+    axpy3,
+    compose,
+    cross,
+    dot3,
+    load3,
+    load9,
+    mattvec,
+    matvec,
+    neg3,
+    norm3,
+    scale3,
+    sub3,
+)
 
 NEARLY_PARALLEL = 0.1
 """Capsules also touch at the ends of their overlap while the sine of the angle between them is less."""
@@ -92,6 +112,9 @@ def capsule_on_box(out, count, touch, box, X1, capsule, X2, margin):
         return count
     if box_distance(h, q)[0] - r < margin:
         count = point_on_box(out, count, touch, 1, box, z, r)
+    enter, leave = _inside(h, p, q)
+    if enter < leave:
+        return count if enter == 0.0 or leave == 1.0 else _through(out, count, touch, box, X1, B, capsule, X2, p, q)
     # In between it can only touch an edge or a corner that is the closest point of the box.
     eye, zero = (1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0), (0.0, 0.0, 0.0)
     R, centre = load9(box.R), load3(box.p)
@@ -122,9 +145,50 @@ def capsule_on_box(out, count, touch, box, X1, capsule, X2, margin):
 
 
 @inline
-def box_and_capsule(out, count, touch, capsule, X1, box, X2, margin):
-    """The same with the capsule on the first body."""
-    return capsule_on_box(out, count, flipped(touch), box, X2, capsule, X1, margin)
+def _inside(h, p, q):
+    """Which part (enter, leave) of the segment from p to q, 0 to 1, is in a box; enter >= leave if none is."""
+    enter, leave = 0.0, 1.0
+    for k in range(3):
+        d = q[k] - p[k]
+        if abs(d) > TINY:
+            t0, t1 = (-h[k] - p[k]) / d, (h[k] - p[k]) / d
+            enter, leave = max(enter, min(t0, t1)), min(leave, max(t0, t1))
+        elif abs(p[k]) > h[k]:
+            leave = -1.0
+    return enter, leave
+
+
+@routine
+def _through(out, count, touch, box, X1, B, capsule, X2, p, q):
+    """Contacts of a capsule whose axis runs through the box from p to q: out the shortest way (separating axes)."""
+    h, r = load3(box.half), capsule.radius
+    d, middle = unit(sub3(q, p)), lerp(p, q, 0.5)
+    best, depth, n = np.int64(0), -math.inf, (0.0, 0.0, 1.0)
+    for k in range(6):
+        e = ((1.0 if k % 3 == 0 else 0.0), (1.0 if k % 3 == 1 else 0.0), (1.0 if k % 3 == 2 else 0.0))
+        if k >= 3:
+            e = cross(e, d)
+            sine = norm3(e)
+            if sine < PARALLEL:
+                continue
+            e = scale3(1.0 / sine, e)
+        reach = abs(e[0]) * h[0] + abs(e[1]) * h[1] + abs(e[2]) * h[2]
+        s = abs(dot3(e, middle)) - 0.5 * abs(dot3(e, sub3(q, p))) - reach
+        if s > depth:
+            best, depth, n = k, s, (e if dot3(e, middle) >= 0.0 else neg3(e))
+    normal = mattvec(X1[0], matvec(B[0], n))
+    # The corner or face that lies farthest along the normal.
+    top = (math.copysign(h[0], n[0]), math.copysign(h[1], n[1]), math.copysign(h[2], n[2]))
+    if best < 3:
+        enter, leave = _inside(h, p, q)
+        for end in range(2):
+            w = local(X2, act(B, lerp(p, q, enter if end == 0 else leave)))
+            count = point_on_plane(out, count, touch, 34 + 2 * best + end, normal, local(X1, act(B, top)), w, r)
+        return count
+    axis = mattvec(X1[0], column(B[0], best - 3))
+    w = load3(capsule.p)
+    u = local(X1, act(B, top))
+    return edges(out, count, touch, 34 + 2 * best, u, axis, normal, w, column(load9(capsule.R), 2), r)
 
 
 @inline

@@ -122,9 +122,10 @@ def collect(
 ) -> ContactTable:
     """The shapes of a mechanism that may touch, and the rule which of them do.
 
-    A body with contact points of its own touches the ground only with these, else with its shapes (those with
-    `collision`). Moving bodies touch each other with their shapes, unless a joint connects them. A body fixed to the
-    world belongs to the ground; it never touches bodies that a joint connects to it.
+    A body touches the ground with its contact points and its shapes (those with `collision`), but for shapes that hold
+    a contact point of their body: the points stand for them, as corners do for a box. Moving bodies touch each other
+    with their shapes, unless a joint connects them. A body fixed to the world belongs to the ground; it never touches
+    bodies that a joint connects to it.
 
     Args:
         mechanism: a mechanism.
@@ -150,9 +151,7 @@ def collect(
     known = [_known(items[a].kind, items[b].kind) for a, b in grounds]
     movers = np.array([k for k in free if items[k].on_bodies], np.int64)
     ignored = [pair for pair, good in zip(grounds, known, strict=True) if not good]
-    ignored += [
-        (a, b) for a in movers.tolist() for b in movers.tolist() if a < b and _unknown(items[a], items[b], apart)
-    ]
+    ignored += _ignored(items, movers.tolist(), apart)
     return ContactTable(
         shapes=shapes,
         names=tuple((item.body, item.name) for item in items),
@@ -217,12 +216,13 @@ def _apart(mechanism: Mechanism, frames: Frames) -> Iterator[tuple[int | str, in
 
 
 def _items(mechanism: Mechanism, frames: Frames, bodies: bool, points_on_bodies: bool) -> Iterator[_Item]:
-    pointed = {point.body for point in mechanism.contacts}
     for name, shapes in ((WORLD, mechanism.ground), *((body.name, body.shapes) for body in mechanism.bodies)):
         index, owner, X = _place(frames, name)
+        points = [point.point for point in mechanism.contacts if point.body == name]
         for shape in shapes:
             if shape.collision:
-                yield _item(index, owner, X, name, shape, name not in pointed, bodies)
+                stood_for = any(_holds(shape, point) for point in points)
+                yield _item(index, owner, X, name, shape, not stood_for, bodies)
     for point in mechanism.contacts:
         index, owner, X = _place(frames, point.body)
         if index >= 0:
@@ -265,6 +265,19 @@ def _item(index: int, owner: int | str, X: Pose, body: str, shape: Shape, on_gro
         on_bodies=on_bodies,
         **options,
     )
+
+
+def _holds(shape: Shape, point: Any) -> bool:
+    """Whether a point of the body is in one of its shapes, within rounding; meshes hold every point."""
+    x, y, z = np.abs(shape.pose.inverse().apply(point)) * (1.0 - 1e-6)
+    if isinstance(shape, Box):
+        return bool(np.all(np.array([x, y, z]) <= 0.5 * np.array(shape.size)))
+    if isinstance(shape, Cylinder):
+        return bool(np.hypot(x, y) <= shape.radius and z <= 0.5 * shape.length)
+    if isinstance(shape, Sphere | Capsule):
+        length = shape.length if isinstance(shape, Capsule) else 0.0
+        return bool(np.linalg.norm([x, y, max(z - 0.5 * length, 0.0)]) <= shape.radius)
+    return isinstance(shape, Mesh)
 
 
 def _hull(mesh: Mesh) -> NDArray[np.float64]:
