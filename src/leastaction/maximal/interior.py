@@ -25,11 +25,14 @@ INSIDE = 0.99
 CENTRAL = 1e-3
 """No complementarity product may fall below this share of their mean."""
 
+ERROR = 10.0
+"""The central-path parameter is at least so many times the error of the slacks' products."""
+
 SHARPEST = 1e-8
 """Least central-path parameter, relative to the typical energy of the contacts."""
 
-SETTLED = 1e-7
-"""Size of the last update with contacts, relative to their typical speed: about what round-off leaves."""
+SETTLED = 1e-9
+"""Residuals with contacts, relative to their typical speed, at which a step is solved."""
 
 BLOCKED = 0.1
 """Steps shorter than this are replaced by one towards the centre."""
@@ -202,6 +205,17 @@ def central_fraction(cones, count, longest, goal):
 
 
 @routine
+def slack_error(cones, count):
+    """Largest residual of a slack times its impulse [J]."""
+    worst = 0.0
+    for k in range(count):
+        c = cones[k]
+        if c.kind != ip.DRY:
+            worst = max(worst, abs(c.rs) * c.gam)
+    return worst
+
+
+@routine
 def contact_direction(contact, count, kappa, goal, graph, work_arrays):
     """Newton direction with contacts: predictor, then corrector towards a smaller kappa (Mehrotra 1992).
 
@@ -215,7 +229,8 @@ def contact_direction(contact, count, kappa, goal, graph, work_arrays):
     solve(nodes, links, values, pivots, dx, 1)
     t = min(1.0, INSIDE * move_cones(cones, count, 0.0, affine, first, dx))
     ratio = mean_product(cones, count, t) / kappa
-    target = max(ratio * ratio * ratio * kappa, goal)
+    # Slacks must stay well above their own error: it decides how redundant contacts share the load.
+    target = max(ratio * ratio * ratio * kappa, goal, min(kappa, ERROR * slack_error(cones, count)))
     right_side(cones, count, target, second, first, fixed, dx)
     solve(nodes, links, values, pivots, dx, 1)
     t = central_fraction(cones, count, move_cones(cones, count, target, second, first, dx), goal)
@@ -244,11 +259,23 @@ def heaviest(bodies, cones, count):
 
 @routine
 def is_complementary(cones, count, goal):
-    """Whether all complementarity products have come to their goal."""
+    """Whether all complementarity products have come to their goal: only then is the step a smooth function."""
     worst = 0.0
     for k in range(count):
         worst = max(worst, ip.worst_product(cones[k], goal))
-    return worst <= 10.0 * goal
+    return worst <= 1e-6 * goal
+
+
+@routine
+def largest_residual(bodies, states):
+    """Largest residual of a body, as the velocity [m/s] that it would change."""
+    worst = 0.0
+    for i in range(bodies.shape[0]):
+        m, radius, r = bodies[i].mass, bodies[i].radius, states[i].r
+        if m > 0.0:
+            for c in range(3):
+                worst = max(worst, abs(r[c]) / (m * radius), abs(r[3 + c]) / m)
+    return worst
 
 
 @routine
@@ -267,18 +294,25 @@ def solve_step(model, states, rowstates, cstates, graph, work_arrays, contact, c
     nodes, links, targets, diagonal, offsets, first = graph
     values, pivots, scale, _, fixed, dx, ra, rb = work_arrays
     tolerance, most, goal = settings
+    smooth, limit = False, tolerance
     if contact is not None:
         if count > 0:
             # Beyond this the Newton matrix loses the bodies' inertia beside the contacts' stiffness.
+            smooth = goal > SHARPEST * contact[7][3]
             goal = max(goal, SHARPEST * contact[7][3])
+            limit = max(tolerance, SETTLED * math.sqrt(contact[7][3] / heaviest(bodies, contact[0], count)))
     for iteration in range(most):
-        assemble(model, states, rowstates, cstates, graph, values, fixed, dt, halves)
+        worst = assemble(model, states, rowstates, cstates, graph, values, fixed, dt, halves) / dt
         kappa = 0.0
         if contact is not None:
             if count > 0:
-                look_at_cones(contact[0], count, contact[1], coordinates, cstates, states, dt)
+                worst = max(worst, look_at_cones(contact[0], count, contact[1], coordinates, cstates, states, dt))
                 kappa = mean_product(contact[0], count, 0.0)
                 push_cones(contact[0], count, states)
+                if kappa <= 2.0 * goal:
+                    worst = max(worst, largest_residual(bodies, states))
+                    if worst <= limit and (not smooth or is_complementary(contact[0], count, goal)):
+                        return iteration
                 for i in range(bodies.shape[0]):
                     for c in range(6):
                         fixed[first[i] + c] = -states[i].r[c]
@@ -299,11 +333,6 @@ def solve_step(model, states, rowstates, cstates, graph, work_arrays, contact, c
         history[iteration] = size
         if not is_finite(size):
             return -1 - iteration
-        done = size <= tolerance and t == 1.0
-        if contact is not None:
-            if count > 0:
-                size *= math.sqrt(heaviest(bodies, contact[0], count) / contact[7][3])
-                done = size <= max(tolerance, SETTLED) and t == 1.0 and is_complementary(contact[0], count, goal)
-        if done:
+        if count == 0 and size <= tolerance:
             return iteration + 1
     return -1 - most
