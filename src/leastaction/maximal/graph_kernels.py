@@ -17,12 +17,12 @@ from leastaction.maximal.graph_blocks import (
     factor_block,
     factor_ranked_block,
     gauge_block,
-    gauge_product,
     solve_block,
     solve_block_transposed,
     subtract_product,
     subtract_transposed_product,
 )
+from leastaction.maximal.graph_rows import U
 
 
 @routine
@@ -35,7 +35,10 @@ def factorize(nodes, links, targets, values, pivots, scale, tolerance):
     skipped = 0
     for k in range(nodes.shape[0]):
         if nodes[k].ranked:
-            gauge_block(values, np.int64(nodes[k].diagonal), np.int64(nodes[k].width), scale, np.int64(nodes[k].row))
+            n, row = np.int64(nodes[k].width), np.int64(nodes[k].row)
+            for r in range(row, row + n):
+                scale[U(r)] = 0.0
+            gauge_block(values, np.int64(nodes[k].diagonal), n, scale, row)
     for k in range(nodes.shape[0]):
         n, row, d = np.int64(nodes[k].width), np.int64(nodes[k].row), np.int64(nodes[k].diagonal)
         if nodes[k].ranked:
@@ -53,13 +56,13 @@ def factorize(nodes, links, targets, values, pivots, scale, tolerance):
             )
         for p in range(first, first + count):
             lower, m = np.int64(links[p].lower), np.int64(links[p].width)
-            if links[p].ranked:
-                gauge_product(values, lower, np.int64(links[p].upper), m, n, scale, np.int64(links[p].row))
             for q in range(first, first + count):
-                c = np.int64(targets[target])
+                c = np.int64(targets[U(target)])
                 target += 1
                 width = np.int64(links[q].width)
                 subtract_product(values, lower, values, np.int64(links[q].upper), values, c, m, n, width)
+                if p == q and links[p].ranked:
+                    gauge_block(values, c, m, scale, np.int64(links[p].row))
     return -1, skipped
 
 
