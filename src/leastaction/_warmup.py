@@ -42,6 +42,7 @@ def _parts() -> list[tuple[str, Callable[[], Any]]]:
         parts.append((_title(integrator), lambda i=integrator: _simulate(robot, i)))
     parts.append(("derivatives of steps", lambda: _derivatives(robot, (la.Galerkin(order=2), la.Midpoint()))))
     parts.append(("closed loops", lambda: _loops(la.Galerkin(order=2))))
+    parts.append(("graph factorisation", _graph))
     return parts
 
 
@@ -81,6 +82,12 @@ def _loops(integrator: Any) -> None:
     run = la.simulate(robot, v=[0.1] * robot.nv, steps=2, integrator=integrator, project=True)
     assert len(run.constraint_violation) == len(run)
     la.linearize(robot, integrator, run.q[-1], run.p[-1])
+
+
+def _graph() -> None:
+    from leastaction.maximal import GraphLDU
+
+    GraphLDU([1], []).factor({(0, 0): [[1.0]]}).solve([1.0])
 
 
 def _simulate(robot: Any, integrator: Any) -> None:

@@ -6,7 +6,10 @@ A block of n rows and m columns begins at an offset and lies row by row.
 import numpy as np
 
 from leastaction._jit import inline, routine
-from leastaction.maximal.graph_rows import U, row1, row3, row6, solve_column3, solve_column6, subtract_rows
+from leastaction.maximal.graph_rows import U, row1, row3, row5, row6, solve_column3, solve_column6, subtract_rows
+
+_ROUND_OFF = 1e14
+"""Terms that cancel to less than their size over this leave nothing but round-off."""
 
 _GOOD = 0.01
 """A pivot of at least this, relative to the size of its row's terms, needs no search for a better one."""
@@ -51,6 +54,13 @@ def factor_block(values, d, n, pivots, row):
         if pivot != k:
             swap_rows(values, d, n, k, pivot)
         eliminate_column(values, d, n, k)
+    # A pivot that is mere round-off of the terms that it was summed from is zero; units do not matter to this test.
+    for k in range(1, n):
+        terms = 0.0
+        for l in range(k):
+            terms += abs(values[U(d + k * n + l)] * values[U(d + l * n + k)])
+        if not terms * abs(values[U(d + k * n + k)]) < _ROUND_OFF:
+            return False
     return True
 
 
@@ -161,6 +171,9 @@ def subtract_product(A, a, B, b, C, c, n, k, m):
     if m == 6:
         for i in range(n):
             row6(A, a + i * k, k, B, b, 6, C, c + i * 6)
+    elif m == 5:
+        for i in range(n):
+            row5(A, a + i * k, k, B, b, 5, C, c + i * 5)
     elif m == 3:
         for i in range(n):
             row3(A, a + i * k, k, B, b, 3, C, c + i * 3)

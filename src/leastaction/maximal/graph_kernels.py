@@ -38,9 +38,9 @@ def factorize(nodes, links, targets, values, pivots, scale, tolerance):
             n, row = np.int64(nodes[k].width), np.int64(nodes[k].row)
             for r in range(row, row + n):
                 scale[U(r)] = 0.0
-            gauge_block(values, np.int64(nodes[k].diagonal), n, scale, row)
+            gauge_block(values, np.int64(nodes[k].block), n, scale, row)
     for k in range(nodes.shape[0]):
-        n, row, d = np.int64(nodes[k].width), np.int64(nodes[k].row), np.int64(nodes[k].diagonal)
+        n, row, d = np.int64(nodes[k].width), np.int64(nodes[k].row), np.int64(nodes[k].block)
         if nodes[k].ranked:
             missing = factor_ranked_block(values, d, n, pivots, row, scale, tolerance)
             if missing < 0:
@@ -70,7 +70,7 @@ def factorize(nodes, links, targets, values, pivots, scale, tolerance):
 def solve(nodes, links, values, pivots, rhs, m):
     """rhs <- F^-1 rhs in place, for m right-hand sides: rhs (rows * m,), row by row."""
     for k in range(nodes.shape[0]):
-        n, row, d = np.int64(nodes[k].width), np.int64(nodes[k].row), np.int64(nodes[k].diagonal)
+        n, row, d = np.int64(nodes[k].width), np.int64(nodes[k].row), np.int64(nodes[k].block)
         solve_block(values, d, n, pivots, row, nodes[k].ranked, rhs, row * m, m)
         first, count = np.int64(nodes[k].first), np.int64(nodes[k].count)
         for p in range(first, first + count):
@@ -94,7 +94,7 @@ def solve_transposed(nodes, links, values, pivots, rhs, m):
             upper, width, c = np.int64(links[p].upper), np.int64(links[p].width), np.int64(links[p].row) * m
             subtract_transposed_product(values, upper, rhs, row * m, rhs, c, width, n, m)
     for k in range(nodes.shape[0] - 1, -1, -1):
-        n, row, d = np.int64(nodes[k].width), np.int64(nodes[k].row), np.int64(nodes[k].diagonal)
+        n, row, d = np.int64(nodes[k].width), np.int64(nodes[k].row), np.int64(nodes[k].block)
         first, count = np.int64(nodes[k].first), np.int64(nodes[k].count)
         for p in range(first, first + count):
             lower, width, c = np.int64(links[p].lower), np.int64(links[p].width), np.int64(links[p].row) * m
@@ -107,7 +107,7 @@ def subtract_multiple(nodes, links, values, x, rhs, m):
     """rhs -= F x for the matrix F in `values`, before it was factored; x and rhs (rows * m,)."""
     for k in range(nodes.shape[0]):
         n, row = np.int64(nodes[k].width), np.int64(nodes[k].row) * m
-        subtract_product(values, np.int64(nodes[k].diagonal), x, row, rhs, row, n, n, m)
+        subtract_product(values, np.int64(nodes[k].block), x, row, rhs, row, n, n, m)
         first, count = np.int64(nodes[k].first), np.int64(nodes[k].count)
         for p in range(first, first + count):
             width, c = np.int64(links[p].width), np.int64(links[p].row) * m
@@ -120,7 +120,7 @@ def subtract_transposed_multiple(nodes, links, values, x, rhs, m):
     """rhs -= F^T x for the matrix F in `values`, before it was factored; x and rhs (rows * m,)."""
     for k in range(nodes.shape[0]):
         n, row = np.int64(nodes[k].width), np.int64(nodes[k].row) * m
-        subtract_transposed_product(values, np.int64(nodes[k].diagonal), x, row, rhs, row, n, n, m)
+        subtract_transposed_product(values, np.int64(nodes[k].block), x, row, rhs, row, n, n, m)
         first, count = np.int64(nodes[k].first), np.int64(nodes[k].count)
         for p in range(first, first + count):
             width, c = np.int64(links[p].width), np.int64(links[p].row) * m

@@ -11,7 +11,7 @@ NODE = np.dtype(
         ("node", np.uint32),  # its number in the graph
         ("width", np.uint32),  # its rows and columns
         ("row", np.uint32),  # its first row
-        ("diagonal", np.uint32),  # where its diagonal block begins
+        ("block", np.uint32),  # where its diagonal block begins
         ("first", np.uint32),  # its first link
         ("count", np.uint32),  # how many links it has
         ("target", np.uint32),  # its first target
@@ -63,8 +63,8 @@ class Plan:
         if size >= 2**32:
             raise ValueError(f"the factors need {size} values, more than the 2^32 that can be addressed")
         self.size = size
-        self.nodes = np.zeros(len(order), NODE)
-        self.links = np.zeros(sum(map(len, parents)), LINK)
+        self.nodes = np.zeros(len(order), NODE).view(np.recarray)
+        self.links = np.zeros(sum(map(len, parents)), LINK).view(np.recarray)
         targets: list[int] = []
         first = 0
         for k, i in enumerate(order):

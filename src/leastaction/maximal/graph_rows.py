@@ -33,6 +33,20 @@ def row6(A, a, k, B, b, stride, C, c):
 
 
 @_in_order
+def row5(A, a, k, B, b, stride, C, c):
+    """Five columns: C[c …] -= sum of A[a + l] B[b + l stride …] over l < k."""
+    c0, c1, c2, c3, c4 = C[U(c)], C[U(c + 1)], C[U(c + 2)], C[U(c + 3)], C[U(c + 4)]
+    for l in range(k):
+        t, i = A[U(a + l)], b + l * stride
+        c0 -= t * B[U(i)]
+        c1 -= t * B[U(i + 1)]
+        c2 -= t * B[U(i + 2)]
+        c3 -= t * B[U(i + 3)]
+        c4 -= t * B[U(i + 4)]
+    C[U(c)], C[U(c + 1)], C[U(c + 2)], C[U(c + 3)], C[U(c + 4)] = c0, c1, c2, c3, c4
+
+
+@_in_order
 def row3(A, a, k, B, b, stride, C, c):
     """Three columns: C[c …] -= sum of A[a + l] B[b + l stride …] over l < k."""
     c0, c1, c2 = C[U(c)], C[U(c + 1)], C[U(c + 2)]
