@@ -5,8 +5,19 @@ A block of n rows and m columns begins at an offset and lies row by row.
 
 import numpy as np
 
-from leastaction._jit import inline, routine
-from leastaction.maximal.graph_rows import U, row1, row3, row5, row6, solve_column3, solve_column6, subtract_rows
+from leastaction.maximal.graph_rows import (
+    U,
+    borrowing,
+    in_order,
+    row1,
+    row3,
+    row5,
+    row6,
+    solve_column3,
+    solve_column5,
+    solve_column6,
+    subtract_rows,
+)
 
 _ROUND_OFF = 1e14
 """Terms that cancel to less than their size over this leave nothing but round-off."""
@@ -15,7 +26,7 @@ _GOOD = 0.01
 """A pivot of at least this, relative to the size of its row's terms, needs no search for a better one."""
 
 
-@routine
+@borrowing
 def swap_rows(X, x, m, i, j):
     """Swap rows i and j of the block at x, which has m columns."""
     for c in range(m):
@@ -24,7 +35,7 @@ def swap_rows(X, x, m, i, j):
         X[U(x + j * m + c)] = swap
 
 
-@inline
+@in_order
 def eliminate_column(values, d, n, k):
     """Eliminate what is below the pivot (k, k) of the n x n block at d."""
     inverse = 1.0 / values[U(d + k * n + k)]
@@ -36,7 +47,7 @@ def eliminate_column(values, d, n, k):
             values[U(d + r * n + c)] -= t * values[U(d + k * n + c)]
 
 
-@routine
+@borrowing
 def factor_block(values, d, n, pivots, row):
     """L and U of the n x n block at d, in place, with row pivoting; the diagonal keeps the inverse pivots.
 
@@ -64,7 +75,7 @@ def factor_block(values, d, n, pivots, row):
     return True
 
 
-@routine
+@borrowing
 def factor_ranked_block(values, d, n, pivots, row, scale, tolerance):
     """As `factor_block`, but rows that depend on others are skipped, and columns are swapped to tell.
 
@@ -110,7 +121,7 @@ def factor_ranked_block(values, d, n, pivots, row, scale, tolerance):
     return 0
 
 
-@routine
+@borrowing
 def solve_block(values, d, n, pivots, row, ranked, X, x, m):
     """X <- D^-1 X for the factored n x n block D at d and the n x m block at x of the array X."""
     for k in range(n):
@@ -120,6 +131,9 @@ def solve_block(values, d, n, pivots, row, ranked, X, x, m):
     if n == 6:
         for c in range(m):
             solve_column6(values, d, X, x + c, m)
+    elif n == 5:
+        for c in range(m):
+            solve_column5(values, d, X, x + c, m)
     elif n == 3:
         for c in range(m):
             solve_column3(values, d, X, x + c, m)
@@ -138,7 +152,7 @@ def solve_block(values, d, n, pivots, row, ranked, X, x, m):
                 swap_rows(X, x, m, k, pivot)
 
 
-@routine
+@borrowing
 def solve_block_transposed(values, d, n, pivots, row, ranked, X, x, m):
     """X <- D^-T X for the factored n x n block D at d and the n x m block at x of the array X."""
     if ranked:
@@ -165,7 +179,7 @@ def solve_block_transposed(values, d, n, pivots, row, ranked, X, x, m):
             swap_rows(X, x, m, k, pivot)
 
 
-@routine
+@borrowing
 def subtract_product(A, a, B, b, C, c, n, k, m):
     """C -= A B for blocks n x k, k x m and n x m at a, b and c of the arrays A, B and C."""
     if m == 6:
@@ -185,7 +199,7 @@ def subtract_product(A, a, B, b, C, c, n, k, m):
             subtract_rows(A, a + i * k, k, B, b, C, c + i * m, m)
 
 
-@routine
+@borrowing
 def subtract_transposed_product(A, a, B, b, C, c, n, k, m):
     """C -= A^T B for blocks k x n, k x m and n x m at a, b and c of the arrays A, B and C."""
     for l in range(k):
@@ -195,7 +209,7 @@ def subtract_transposed_product(A, a, B, b, C, c, n, k, m):
                 C[U(c + i * m + j)] -= t * B[U(b + l * m + j)]
 
 
-@routine
+@borrowing
 def gauge_block(values, d, n, scale, row):
     """Raise scale[row + …] to the largest entry of each row of the n x n block at d."""
     for r in range(n):

@@ -12,7 +12,6 @@ All of them take the arrays of a `Plan`, the flat array of values, and
 
 import numpy as np
 
-from leastaction._jit import routine
 from leastaction.maximal.graph_blocks import (
     factor_block,
     factor_ranked_block,
@@ -22,10 +21,10 @@ from leastaction.maximal.graph_blocks import (
     subtract_product,
     subtract_transposed_product,
 )
-from leastaction.maximal.graph_rows import U
+from leastaction.maximal.graph_rows import U, borrowing
 
 
-@routine
+@borrowing
 def factorize(nodes, links, targets, values, pivots, scale, tolerance):
     """Factor the matrix in `values`, in place.
 
@@ -66,7 +65,7 @@ def factorize(nodes, links, targets, values, pivots, scale, tolerance):
     return -1, skipped
 
 
-@routine
+@borrowing
 def solve(nodes, links, values, pivots, rhs, m):
     """rhs <- F^-1 rhs in place, for m right-hand sides: rhs (rows * m,), row by row."""
     for k in range(nodes.shape[0]):
@@ -84,7 +83,7 @@ def solve(nodes, links, values, pivots, rhs, m):
             subtract_product(values, upper, rhs, c, rhs, row * m, n, width, m)
 
 
-@routine
+@borrowing
 def solve_transposed(nodes, links, values, pivots, rhs, m):
     """rhs <- F^-T rhs in place, for m right-hand sides: rhs (rows * m,), row by row."""
     for k in range(nodes.shape[0]):
@@ -102,7 +101,7 @@ def solve_transposed(nodes, links, values, pivots, rhs, m):
         solve_block_transposed(values, d, n, pivots, row, nodes[k].ranked, rhs, row * m, m)
 
 
-@routine
+@borrowing
 def subtract_multiple(nodes, links, values, x, rhs, m):
     """rhs -= F x for the matrix F in `values`, before it was factored; x and rhs (rows * m,)."""
     for k in range(nodes.shape[0]):
@@ -115,7 +114,7 @@ def subtract_multiple(nodes, links, values, x, rhs, m):
             subtract_product(values, np.int64(links[p].lower), x, row, rhs, c, width, n, m)
 
 
-@routine
+@borrowing
 def subtract_transposed_multiple(nodes, links, values, x, rhs, m):
     """rhs -= F^T x for the matrix F in `values`, before it was factored; x and rhs (rows * m,)."""
     for k in range(nodes.shape[0]):
@@ -128,7 +127,7 @@ def subtract_transposed_multiple(nodes, links, values, x, rhs, m):
             subtract_transposed_product(values, np.int64(links[p].lower), x, c, rhs, row, n, width, m)
 
 
-@routine
+@borrowing
 def refine(nodes, links, original, values, pivots, x, rhs, residual, m, steps, transposed):
     """Improve x, a solution of F x = rhs (F^T x = rhs), by `steps` rounds of iterative refinement.
 

@@ -13,11 +13,14 @@ from leastaction._jit import routine
 U = np.uint64
 """For indices: an unsigned one is not tested for a negative value, which would cost more than the arithmetic."""
 
-# Without leave to reorder sums: the compiler would run along l, through memory that does not lie together.
-_in_order = routine(forceinline=True, fastmath={"contract", "nsz", "arcp"})
+borrowing = routine(_nrt=False)
+"""A kernel that does not count references to its arrays, which would cost as much as the arithmetic of a block."""
+
+in_order = routine(_nrt=False, forceinline=True, fastmath={"contract", "nsz", "arcp"})
+"""The same, inlined, and without leave to reorder sums: the compiler would run along l, through memory far apart."""
 
 
-@_in_order
+@in_order
 def row6(A, a, k, B, b, stride, C, c):
     """Six columns: C[c …] -= sum of A[a + l] B[b + l stride …] over l < k."""
     c0, c1, c2, c3, c4, c5 = C[U(c)], C[U(c + 1)], C[U(c + 2)], C[U(c + 3)], C[U(c + 4)], C[U(c + 5)]
@@ -32,7 +35,7 @@ def row6(A, a, k, B, b, stride, C, c):
     C[U(c)], C[U(c + 1)], C[U(c + 2)], C[U(c + 3)], C[U(c + 4)], C[U(c + 5)] = c0, c1, c2, c3, c4, c5
 
 
-@_in_order
+@in_order
 def row5(A, a, k, B, b, stride, C, c):
     """Five columns: C[c …] -= sum of A[a + l] B[b + l stride …] over l < k."""
     c0, c1, c2, c3, c4 = C[U(c)], C[U(c + 1)], C[U(c + 2)], C[U(c + 3)], C[U(c + 4)]
@@ -46,7 +49,7 @@ def row5(A, a, k, B, b, stride, C, c):
     C[U(c)], C[U(c + 1)], C[U(c + 2)], C[U(c + 3)], C[U(c + 4)] = c0, c1, c2, c3, c4
 
 
-@_in_order
+@in_order
 def row3(A, a, k, B, b, stride, C, c):
     """Three columns: C[c …] -= sum of A[a + l] B[b + l stride …] over l < k."""
     c0, c1, c2 = C[U(c)], C[U(c + 1)], C[U(c + 2)]
@@ -58,7 +61,7 @@ def row3(A, a, k, B, b, stride, C, c):
     C[U(c)], C[U(c + 1)], C[U(c + 2)] = c0, c1, c2
 
 
-@_in_order
+@in_order
 def row2(A, a, k, B, b, stride, C, c):
     """Two columns: C[c …] -= sum of A[a + l] B[b + l stride …] over l < k."""
     c0, c1 = C[U(c)], C[U(c + 1)]
@@ -69,7 +72,7 @@ def row2(A, a, k, B, b, stride, C, c):
     C[U(c)], C[U(c + 1)] = c0, c1
 
 
-@_in_order
+@in_order
 def row1(A, a, k, B, b, stride, C, c):
     """One column: C[c] -= sum of A[a + l] B[b + l stride] over l < k."""
     c0 = C[U(c)]
@@ -78,7 +81,7 @@ def row1(A, a, k, B, b, stride, C, c):
     C[U(c)] = c0
 
 
-@routine
+@borrowing
 def subtract_rows(A, a, k, B, b, C, c, m):
     """Any number m of columns: C[c …] -= sum of A[a + l] B[b + l m …] over l < k."""
     j = 0
@@ -95,7 +98,7 @@ def subtract_rows(A, a, k, B, b, C, c, m):
         row1(A, a, k, B, b + j, m, C, c + j)
 
 
-@_in_order
+@in_order
 def solve_column3(values, d, X, x, stride):
     """X <- (L U)^-1 X for the factored 3 x 3 block at d and the column X[x], X[x + stride], …"""
     x0, x1, x2 = X[U(x)], X[U(x + stride)], X[U(x + 2 * stride)]
@@ -107,7 +110,36 @@ def solve_column3(values, d, X, x, stride):
     X[U(x)], X[U(x + stride)], X[U(x + 2 * stride)] = x0, x1, x2
 
 
-@_in_order
+@in_order
+def solve_column5(values, d, X, x, stride):
+    """X <- (L U)^-1 X for the factored 5 x 5 block at d and the column X[x], X[x + stride], …"""
+    x0, x1, x2 = X[U(x)], X[U(x + stride)], X[U(x + 2 * stride)]
+    x3, x4 = X[U(x + 3 * stride)], X[U(x + 4 * stride)]
+    x1 -= values[U(d + 5)] * x0
+    x2 -= values[U(d + 10)] * x0
+    x3 -= values[U(d + 15)] * x0
+    x4 -= values[U(d + 20)] * x0
+    x2 -= values[U(d + 11)] * x1
+    x3 -= values[U(d + 16)] * x1
+    x4 -= values[U(d + 21)] * x1
+    x3 -= values[U(d + 17)] * x2
+    x4 -= values[U(d + 22)] * x2
+    x4 = (x4 - values[U(d + 23)] * x3) * values[U(d + 24)]
+    x3 = (x3 - values[U(d + 19)] * x4) * values[U(d + 18)]
+    x2 -= values[U(d + 14)] * x4
+    x1 -= values[U(d + 9)] * x4
+    x0 -= values[U(d + 4)] * x4
+    x2 = (x2 - values[U(d + 13)] * x3) * values[U(d + 12)]
+    x1 -= values[U(d + 8)] * x3
+    x0 -= values[U(d + 3)] * x3
+    x1 = (x1 - values[U(d + 7)] * x2) * values[U(d + 6)]
+    x0 -= values[U(d + 2)] * x2
+    x0 = (x0 - values[U(d + 1)] * x1) * values[U(d)]
+    X[U(x)], X[U(x + stride)], X[U(x + 2 * stride)] = x0, x1, x2
+    X[U(x + 3 * stride)], X[U(x + 4 * stride)] = x3, x4
+
+
+@in_order
 def solve_column6(values, d, X, x, stride):
     """X <- (L U)^-1 X for the factored 6 x 6 block at d and the column X[x], X[x + stride], …"""
     x0, x1, x2 = X[U(x)], X[U(x + stride)], X[U(x + 2 * stride)]
