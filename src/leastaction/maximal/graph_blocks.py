@@ -6,6 +6,7 @@ A block of n rows and m columns begins at an offset and lies row by row.
 import numpy as np
 
 from leastaction.maximal.graph_rows import (
+    FEW,
     U,
     borrowing,
     in_order,
@@ -128,13 +129,13 @@ def solve_block(values, d, n, pivots, row, ranked, X, x, m):
         pivot = np.int64(pivots[U(row + k), 0])
         if pivot != k:
             swap_rows(X, x, m, k, pivot)
-    if n == 6:
+    if n == 6 and m <= FEW:
         for c in range(m):
             solve_column6(values, d, X, x + c, m)
-    elif n == 5:
+    elif n == 5 and m <= FEW:
         for c in range(m):
             solve_column5(values, d, X, x + c, m)
-    elif n == 3:
+    elif n == 3 and m <= FEW:
         for c in range(m):
             solve_column3(values, d, X, x + c, m)
     else:
@@ -160,19 +161,26 @@ def solve_block_transposed(values, d, n, pivots, row, ranked, X, x, m):
             pivot = np.int64(pivots[U(row + k), 1])
             if pivot != k:
                 swap_rows(X, x, m, k, pivot)
-    for k in range(n):
-        for r in range(k):
-            t = values[U(d + r * n + k)]
+    if m == 1:
+        for k in range(n):
+            row1(X, x, k, values, d + k, n, X, x + k)
+            X[U(x + k)] *= values[U(d + k * n + k)]
+        for k in range(n - 2, -1, -1):
+            row1(X, x + k + 1, n - 1 - k, values, d + (k + 1) * n + k, n, X, x + k)
+    else:
+        for k in range(n):
+            for r in range(k):
+                t = values[U(d + r * n + k)]
+                for c in range(m):
+                    X[U(x + k * m + c)] -= t * X[U(x + r * m + c)]
+            inverse = values[U(d + k * n + k)]
             for c in range(m):
-                X[U(x + k * m + c)] -= t * X[U(x + r * m + c)]
-        inverse = values[U(d + k * n + k)]
-        for c in range(m):
-            X[U(x + k * m + c)] *= inverse
-    for k in range(n - 2, -1, -1):
-        for r in range(k + 1, n):
-            t = values[U(d + r * n + k)]
-            for c in range(m):
-                X[U(x + k * m + c)] -= t * X[U(x + r * m + c)]
+                X[U(x + k * m + c)] *= inverse
+        for k in range(n - 2, -1, -1):
+            for r in range(k + 1, n):
+                t = values[U(d + r * n + k)]
+                for c in range(m):
+                    X[U(x + k * m + c)] -= t * X[U(x + r * m + c)]
     for k in range(n - 1, -1, -1):
         pivot = np.int64(pivots[U(row + k), 0])
         if pivot != k:
@@ -202,6 +210,9 @@ def subtract_product(A, a, B, b, C, c, n, k, m):
 @borrowing
 def subtract_transposed_product(A, a, B, b, C, c, n, k, m):
     """C -= A^T B for blocks k x n, k x m and n x m at a, b and c of the arrays A, B and C."""
+    if m == 1:
+        subtract_product(B, b, A, a, C, c, 1, k, n)
+        return
     for l in range(k):
         for i in range(n):
             t = A[U(a + l * n + i)]

@@ -13,6 +13,9 @@ from leastaction._jit import routine
 U = np.uint64
 """For indices: an unsigned one is not tested for a negative value, which would cost more than the arithmetic."""
 
+FEW = 16
+"""More columns than this are best run through in a loop, which the compiler vectorises."""
+
 borrowing = routine(_nrt=False)
 """A kernel that does not count references to its arrays, which would cost as much as the arithmetic of a block."""
 
@@ -84,6 +87,12 @@ def row1(A, a, k, B, b, stride, C, c):
 @borrowing
 def subtract_rows(A, a, k, B, b, C, c, m):
     """Any number m of columns: C[c …] -= sum of A[a + l] B[b + l m …] over l < k."""
+    if m > FEW:
+        for l in range(k):
+            t = A[U(a + l)]
+            for j in range(m):
+                C[U(c + j)] -= t * B[U(b + l * m + j)]
+        return
     j = 0
     while j + 6 <= m:
         row6(A, a, k, B, b + j, m, C, c + j)
