@@ -177,7 +177,8 @@ class GraphLDU:
         if blocks.shape != (n, n):
             raise ValueError(f"the matrix must have shape ({n}, {n}), got {blocks.shape}")
         node = np.repeat(np.arange(len(self.sizes)), self.sizes)
-        rows, columns, entries = (given[entries != 0.0] for given in (rows, columns, entries))
+        keep = entries != 0.0
+        rows, columns, entries = rows[keep], columns[keep], entries[keep]
         i, j = node[rows], node[columns]
         pairs, which = np.unique(np.stack((i, j), axis=1), axis=0, return_inverse=True)
         begin = np.array([self._offset(*pair) for pair in pairs.tolist()], np.int64)[which.reshape(-1)]
