@@ -8,7 +8,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from leastaction import derivatives, dynamics, formats, mechanism, plot, robots
+    from leastaction import derivatives, dynamics, formats, maximal, mechanism, plot, robots
     from leastaction.collocation import HermiteSimpson, ImplicitTrapezoidal
     from leastaction.derivatives import linearize
     from leastaction.dynamics.explicit import DOP853, ExplicitEuler, Heun, RungeKutta, SemiImplicitEuler
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
         LeastActionError,
         MechanismError,
         MissingExtraError,
+        SingularMatrixError,
     )
     from leastaction.formats import load
     from leastaction.maximal import Maximal
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from leastaction.trajectory import Trajectory
 
 # Public names and where they live. They load on first use, so that `import leastaction` stays quick.
-_MODULES = ("derivatives", "dynamics", "formats", "mechanism", "plot", "robots")
+_MODULES = ("derivatives", "dynamics", "formats", "maximal", "mechanism", "plot", "robots")
 _NAMES = {
     "ConvergenceError": "errors",
     "DOP853": "dynamics.explicit",
@@ -48,6 +49,7 @@ _NAMES = {
     "MissingExtraError": "errors",
     "RungeKutta": "dynamics.explicit",
     "SemiImplicitEuler": "dynamics.explicit",
+    "SingularMatrixError": "errors",
     "Trajectory": "trajectory",
     "linearize": "derivatives",
     "load": "formats",
@@ -73,12 +75,14 @@ __all__ = [
     "MissingExtraError",
     "RungeKutta",
     "SemiImplicitEuler",
+    "SingularMatrixError",
     "Trajectory",
     "derivatives",
     "dynamics",
     "formats",
     "linearize",
     "load",
+    "maximal",
     "mechanism",
     "plot",
     "robots",
