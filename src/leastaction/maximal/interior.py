@@ -216,10 +216,14 @@ def slack_error(cones, count):
 
 
 @routine
-def contact_direction(contact, count, kappa, goal, graph, work_arrays):
+def contact_direction(contact, count, kappa, goal, floor, graph, work_arrays):
     """Newton direction with contacts: predictor, then corrector towards a smaller kappa (Mehrotra 1992).
 
     Gives back the fraction of it that keeps all cones inside; takes that fraction of the cones' own steps.
+
+    Args:
+        floor: least kappa to head for. Rigid contact has none: near its goal, how redundant contacts share the load is
+            still open, and to bring all products to one value would move it.
     """
     cones = contact[0]
     affine, second = np.int64(0), np.int64(1)  # typed: literals would be compiled anew
@@ -230,13 +234,13 @@ def contact_direction(contact, count, kappa, goal, graph, work_arrays):
     t = min(1.0, INSIDE * move_cones(cones, count, 0.0, affine, first, dx))
     ratio = mean_product(cones, count, t) / kappa
     # Slacks must stay well above their own error: it decides how redundant contacts share the load.
-    target = max(ratio * ratio * ratio * kappa, goal, min(kappa, ERROR * slack_error(cones, count)))
+    target = max(ratio * ratio * ratio * kappa, floor, min(kappa, ERROR * slack_error(cones, count)))
     right_side(cones, count, target, second, first, fixed, dx)
     solve(nodes, links, values, pivots, dx, 1)
     t = central_fraction(cones, count, move_cones(cones, count, target, second, first, dx), goal)
     if t < BLOCKED:
         # Too near the boundary: back towards the centre, without the corrector, which is then no good.
-        target = max(kappa, goal)
+        target = max(kappa, floor)
         right_side(cones, count, target, affine, first, fixed, dx)
         solve(nodes, links, values, pivots, dx, 1)
         t = central_fraction(cones, count, move_cones(cones, count, target, affine, first, dx), goal)
@@ -309,7 +313,7 @@ def solve_step(model, states, rowstates, cstates, graph, work_arrays, contact, c
                 worst = max(worst, look_at_cones(contact[0], count, contact[1], coordinates, cstates, states, dt))
                 kappa = mean_product(contact[0], count, 0.0)
                 push_cones(contact[0], count, states)
-                if kappa <= 2.0 * goal:
+                if kappa <= (1.01 if smooth else 10.0) * goal:
                     worst = max(worst, largest_residual(bodies, states))
                     if worst <= limit and (not smooth or is_complementary(contact[0], count, goal)):
                         return iteration
@@ -324,7 +328,7 @@ def solve_step(model, states, rowstates, cstates, graph, work_arrays, contact, c
         t = 1.0
         if count > 0:
             if contact is not None:
-                t = contact_direction(contact, count, kappa, goal, graph, work_arrays)
+                t = contact_direction(contact, count, kappa, goal, goal if smooth else 0.0, graph, work_arrays)
         else:
             for i in range(fixed.shape[0]):
                 dx[i] = fixed[i]
