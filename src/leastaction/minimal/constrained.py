@@ -206,7 +206,7 @@ def rollout(
         finish(model[0], Q[k], X, Q[k + 1])
         for c in range(count):
             forces_of_loops[k, c] = lam[0, c] / (w[0] * dt)
-        next_momentum(model, free, work, split)
+        next_momentum(model, rule, free, work, split, dt)
         from_split(free, Q[k + 1], split, P[k + 1])
         nu = project_momentum(
             native[0],

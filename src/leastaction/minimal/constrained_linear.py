@@ -107,7 +107,7 @@ def linearize(stepper: Any, record: dict[str, FloatArray], u: FloatArray) -> tup
     second()
     M, slope = _mass_and_slope(stepper, q_next, end)
     v = np.linalg.solve(M, end)
-    raw = _end_momentum(w)
+    raw = _end_momentum(stepper, start)
     nu_end = np.linalg.lstsq(A.T, end - raw, rcond=1e-9)[0]
     K2 = np.einsum("k,ckj->cj", v, curvature)
     K3 = np.einsum("c,ckj->kj", nu_end, curvature)
@@ -119,12 +119,12 @@ def linearize(stepper: Any, record: dict[str, FloatArray], u: FloatArray) -> tup
     return np.asarray(W[:, : 2 * n], float), np.asarray(W[:, 2 * n :], float)
 
 
-def _end_momentum(w: Any) -> FloatArray:
+def _end_momentum(stepper: Any, start: FloatArray) -> FloatArray:
     """Momentum of Eq. 6c in split coordinates, before the loops' impulse is added."""
     from leastaction.minimal.residual import next_momentum
 
-    out = np.zeros(w.nv)
-    next_momentum(w.model, w.tree.free, w.work, out)
+    w, out = stepper.work, start.copy()
+    next_momentum(w.model, stepper.rule, w.tree.free, w.work, out, stepper.dt)
     return out
 
 

@@ -244,7 +244,7 @@ def step(direction, problem, q, p, u, dt, settings, q_next, p_next):
         done += iterations
         if converged:
             finish(model[0], q, X, q_next)
-            next_momentum(model, free, work, split)
+            next_momentum(model, rule, free, work, split, dt)
             from_split(free, q_next, split, p_next)
             return done, True
     return done, False

@@ -64,6 +64,6 @@ def rollout(d, problem, U, dt, settings, Q, P, its):
         if not converged:
             return k
         finish(model[0], Q[k], X, Q[k + 1])
-        next_momentum(model, free, work, split)
+        next_momentum(model, rule, free, work, split, dt)
         from_split(free, Q[k + 1], split, P[k + 1])
     return U.shape[0]
