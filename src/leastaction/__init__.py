@@ -17,6 +17,7 @@ if TYPE_CHECKING:
         FormatError,
         IntegratorError,
         LeastActionError,
+        LeastActionWarning,
         MechanismError,
         MissingExtraError,
     )
@@ -39,6 +40,7 @@ _NAMES = {
     "ImplicitTrapezoidal": "collocation",
     "IntegratorError": "errors",
     "LeastActionError": "errors",
+    "LeastActionWarning": "errors",
     "Mechanism": "mechanism",
     "MechanismBuilder": "mechanism",
     "MechanismError": "errors",
@@ -63,6 +65,7 @@ __all__ = [
     "ImplicitTrapezoidal",
     "IntegratorError",
     "LeastActionError",
+    "LeastActionWarning",
     "Mechanism",
     "MechanismBuilder",
     "MechanismError",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
@@ -13,7 +14,7 @@ from leastaction.dynamics.explicit import force_arrays, refuse_loops
 from leastaction.dynamics.kinematics import LINK
 from leastaction.dynamics.kinematics import SCREW as CLASSICAL_SCREW
 from leastaction.dynamics.loops import check_closed, is_redundant, momentum_projection
-from leastaction.errors import ConvergenceError, IntegratorError, MechanismError
+from leastaction.errors import ConvergenceError, IntegratorError, LeastActionWarning, MechanismError
 from leastaction.integrators import FloatArray, Integrator, Stepper
 from leastaction.mechanism import Mechanism
 from leastaction.minimal import constrained, constrained_linear, entries, linear
@@ -51,6 +52,7 @@ class VariationalStepper(Stepper):
             np.zeros(nv),
             np.zeros(mechanism.nq),
         )
+        self.warned = False
         self.history = np.zeros(integrator.max_iterations + 1)
         self.settings = (float(integrator.tolerance), int(integrator.max_iterations))
         self.solver_name = choose_solver(integrator.solver, w)
@@ -67,10 +69,28 @@ class VariationalStepper(Stepper):
         # A fresh array always has the same type; views with other strides would be compiled anew.
         u = np.array(u, order="C")
         problem = (w.model, force_arrays(self.mechanism), w.tree.free, self.rule, w.work, w.var)
-        problem += (self.solver, self.classical, np.zeros(w.nv), w.dx, self.history)
+        doubts = np.zeros((last - first, 4))
+        problem += (self.solver, self.classical, np.zeros(w.nv), w.dx, self.history, doubts)
         states = (record["q"][rows], record["p"][rows], record["iterations"][rows])
         done = self.rollout(problem, u, self.dt, self.settings, *states)
+        if doubts.any():
+            self._warn(first, doubts)
         return first + done
+
+    def _warn(self, first: int, doubts: FloatArray) -> None:
+        """Tell, once a run, of steps so large that only an implausible solution was found; see `newton.step`."""
+        if self.warned:
+            return
+        self.warned = True
+        k = int(np.flatnonzero(doubts[:, 0])[0])
+        _, before, after, work = doubts[k]
+        warnings.warn(
+            f"{type(self.integrator).__name__}: dt = {self.dt:g} s is too large for step {first + k}, "
+            f"{(first + k) * self.dt:g} s from the start: the only solution found takes the kinetic energy from "
+            f"{before:.4g} J to {after:.4g} J while the forces do {work:.4g} J of work; take a smaller dt",
+            LeastActionWarning,
+            stacklevel=2,
+        )
 
     def linearize(self, q: FloatArray, p: FloatArray, u: FloatArray) -> tuple[FloatArray, FloatArray]:
         """(A, B) of the step from (q, p) with the controls u (nu,) held; see `leastaction.linearize`."""

@@ -39,7 +39,7 @@ def rollout(d, problem, U, dt, settings, Q, P, its):
 
     `d`: `direction`, handed in because Numba keeps no kernels on disk that name a function as a value.
     """
-    model, forces, free, rule, work, var, solver, classical, split, dx, history = problem
+    model, forces, free, rule, work, var, solver, classical, split, dx, history, _ = problem
     X = work[5]
     for k in range(U.shape[0]):
         predict(forces, rule, classical, X, Q[k], P[k], U[k, 0], dt, 0)
