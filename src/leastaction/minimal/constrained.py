@@ -24,10 +24,10 @@ from leastaction.minimal.newton import (
     finish,
     from_split,
     largest,
-    predict,
     to_split,
     turns_too_far,
 )
+from leastaction.minimal.predict import predict
 from leastaction.minimal.residual import next_momentum, residual, start_point
 from leastaction.spatial import ad, add, dot, load6_at, sub
 

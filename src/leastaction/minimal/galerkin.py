@@ -23,7 +23,11 @@ from leastaction.minimal.rules import MIDPOINT, Rule, lobatto
 from leastaction.minimal.sparse import depths
 from leastaction.minimal.workspace import Workspace, records
 
-SOLVERS = ("auto", "sparse", "recursive", "dense", "quasi")
+SOLVERS = ("auto", "simplified", "sparse", "recursive", "dense", "quasi")
+
+SWEPT = 3
+"""Half the order from which on "auto" means "simplified": there a step of chains and humanoids takes a third to a ninth
+of the time; at order 4 those of fast robots with free joints would take longer."""
 
 
 class VariationalStepper(Stepper):
@@ -51,12 +55,16 @@ class VariationalStepper(Stepper):
             np.zeros(nv),
             np.zeros(nv),
             np.zeros(mechanism.nq),
+            np.zeros(nv),
+            np.zeros(nv),
         )
         self.warned = False
         self.history = np.zeros(integrator.max_iterations + 1)
         self.settings = (float(integrator.tolerance), int(integrator.max_iterations))
         self.solver_name = choose_solver(integrator.solver, w)
         self.solver = solver_arrays(self.solver_name, w)
+        swept = integrator.solver == "simplified" or (integrator.solver == "auto" and w.s >= SWEPT)
+        self.simple = w.simplified_arrays(swept)
         self.rollout = getattr(entries, f"rollout_{self.solver_name}")
 
     def record(self, steps: int) -> dict[str, Any]:
@@ -70,7 +78,7 @@ class VariationalStepper(Stepper):
         u = np.array(u, order="C")
         problem = (w.model, force_arrays(self.mechanism), w.tree.free, self.rule, w.work, w.var)
         doubts = np.zeros((last - first, 4))
-        problem += (self.solver, self.classical, np.zeros(w.nv), w.dx, self.history, doubts)
+        problem += (self.solver, self.simple, self.classical, np.zeros(w.nv), w.dx, self.history, doubts)
         states = (record["q"][rows], record["p"][rows], record["iterations"][rows])
         done = self.rollout(problem, u, self.dt, self.settings, *states)
         if doubts.any():
@@ -89,7 +97,7 @@ class VariationalStepper(Stepper):
             f"{(first + k) * self.dt:g} s from the start: the only solution found takes the kinetic energy from "
             f"{before:.4g} J to {after:.4g} J while the forces do {work:.4g} J of work; take a smaller dt",
             LeastActionWarning,
-            stacklevel=2,
+            stacklevel=5,
         )
 
     def linearize(self, q: FloatArray, p: FloatArray, u: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -158,7 +166,7 @@ class VariationalStepper(Stepper):
 
 def choose_solver(name: str, w: Workspace) -> str:
     """The solver for the Newton direction; "auto" counts the work of the two exact ones."""
-    if name != "auto":
+    if name not in ("auto", "simplified"):
         return name
     if len(w.tree.paths) or (w.tree.wrenches.local == 0).any():
         return "dense"
@@ -313,7 +321,8 @@ class Galerkin(Integrator):
         tolerance: size of the Newton update [rad or m] at which a step counts as solved.
         max_iterations: Newton iterations allowed from each first guess.
         solver: "auto", "sparse" (tree-sparse LDU), "recursive" (O(n)) or "dense" (the whole matrix); or "quasi", the
-            quasi-Newton method of Lee et al. 2016, for comparison and of order 2 only.
+            quasi-Newton method of Lee et al. 2016, for comparison and of order 2 only. "simplified": cheap sweeps
+            first, Newton where they converge too slowly; `iterations` counts both. "auto" does so from order 6 on.
     """
 
     order: int = 2
@@ -343,7 +352,7 @@ class Midpoint(Integrator):
         tolerance: size of the Newton update [rad or m] at which a step counts as solved.
         max_iterations: Newton iterations allowed from each first guess.
         solver: "auto", "sparse" (tree-sparse LDU), "recursive" (O(n)) or "dense" (the whole matrix); or "quasi", the
-            quasi-Newton method of Lee et al. 2016, for comparison.
+            quasi-Newton method of Lee et al. 2016, for comparison; or "simplified", cheap sweeps before Newton.
     """
 
     tolerance: float = 1e-12
