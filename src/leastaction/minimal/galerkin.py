@@ -219,7 +219,8 @@ class ConstrainedStepper(VariationalStepper):
         closure = mechanism.tree.closure
         m, s = closure.count, w.s
         self.solver = solver_arrays("dense", w)
-        self.kkt = (np.zeros(s * m), np.zeros((s * w.nv, s * m)), np.zeros((s * m, s * w.nv)), w.dx)
+        H, H_start = np.zeros((s * m, s * w.nv)), np.zeros((s * m, w.nv))
+        self.kkt = (np.zeros(s * m), np.zeros((s * w.nv, s * m)), H, H_start, w.dx)
         self.redundant = False
         self.loops = (np.zeros(m), np.zeros((m, w.nv)), np.zeros((w.nv, w.nv)))
 
@@ -277,8 +278,6 @@ class ConstrainedStepper(VariationalStepper):
 
     def linearize(self, q: FloatArray, p: FloatArray, u: FloatArray) -> tuple[FloatArray, FloatArray]:
         """(A, B) of a step with loops; see `constrained_linear`."""
-        for rolling in self.mechanism.rollings:
-            raise IntegratorError(f"there are no derivatives yet for the rolling contact {rolling.name!r}")
         q = self.prepare_start(q)
         controls = np.array(np.broadcast_to(u, (len(self.control_nodes), self.mechanism.nu)))
         record = self._solve(q, self.prepare_momentum(q, p, False), controls[None])
