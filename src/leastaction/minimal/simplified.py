@@ -121,8 +121,8 @@ def mix(X, F, past, it):
 def relax(model, rule, work, arrays, p, u, dt, tolerance, limit):
     """Sweeps from the control points in X; gives back (sweeps, converged, whether X has come nearer).
 
-    Converged as in `newton`: the last update is below `tolerance` [rad or m], or what would still come after it,
-    estimated by how much it shrank the residual, is.
+    Converged: the last update is below `tolerance` [rad or m], or what would still come after it is, estimated by how
+    much the worse of the last two shrank the residual.
     """
     A, U, D, f, inverse, F, oldX, oldF = arrays
     pts, scr, X, r = work[0], work[1], work[5], work[10]
@@ -133,7 +133,7 @@ def relax(model, rule, work, arrays, p, u, dt, tolerance, limit):
     if norm == 0.0:
         return 0, True, True
     factor(nodes, dofs, pts, scr, al, A, U, D)
-    first = 0.0
+    first, last = 0.0, 1.0
     for it in range(1, limit + 1):
         size = 0.0
         for a in range(s):
@@ -156,8 +156,10 @@ def relax(model, rule, work, arrays, p, u, dt, tolerance, limit):
         new = residual(model, rule, work, p, u, dt)
         rate = new / norm
         norm = new
-        if size <= tolerance or (rate < 0.5 and size * rate <= (1.0 - rate) * tolerance):
+        worse = max(rate, last)
+        if size <= tolerance or (worse < 0.5 and size * worse <= (1.0 - worse) * tolerance):
             return it, True, True
+        last = rate
         if it >= 3:
             # Sweeps that are left at the mean rate so far.
             mean = math.log(size / first) / (it - 1)
