@@ -8,7 +8,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from leastaction import derivatives, dynamics, formats, mechanism, plot, robots
+    from leastaction import derivatives, dynamics, formats, maximal, mechanism, plot, robots
     from leastaction.collocation import HermiteSimpson, ImplicitTrapezoidal
     from leastaction.derivatives import linearize
     from leastaction.dynamics.explicit import DOP853, ExplicitEuler, Heun, RungeKutta, SemiImplicitEuler
@@ -20,15 +20,17 @@ if TYPE_CHECKING:
         LeastActionWarning,
         MechanismError,
         MissingExtraError,
+        SingularMatrixError,
     )
     from leastaction.formats import load
+    from leastaction.maximal import Maximal
     from leastaction.mechanism import Mechanism, MechanismBuilder
     from leastaction.minimal import Galerkin, Midpoint
     from leastaction.simulate import simulate
     from leastaction.trajectory import Trajectory
 
 # Public names and where they live. They load on first use, so that `import leastaction` stays quick.
-_MODULES = ("derivatives", "dynamics", "formats", "mechanism", "plot", "robots")
+_MODULES = ("derivatives", "dynamics", "formats", "maximal", "mechanism", "plot", "robots")
 _NAMES = {
     "ConvergenceError": "errors",
     "DOP853": "dynamics.explicit",
@@ -41,6 +43,7 @@ _NAMES = {
     "IntegratorError": "errors",
     "LeastActionError": "errors",
     "LeastActionWarning": "errors",
+    "Maximal": "maximal",
     "Mechanism": "mechanism",
     "MechanismBuilder": "mechanism",
     "MechanismError": "errors",
@@ -48,6 +51,7 @@ _NAMES = {
     "MissingExtraError": "errors",
     "RungeKutta": "dynamics.explicit",
     "SemiImplicitEuler": "dynamics.explicit",
+    "SingularMatrixError": "errors",
     "Trajectory": "trajectory",
     "linearize": "derivatives",
     "load": "formats",
@@ -66,6 +70,7 @@ __all__ = [
     "IntegratorError",
     "LeastActionError",
     "LeastActionWarning",
+    "Maximal",
     "Mechanism",
     "MechanismBuilder",
     "MechanismError",
@@ -73,12 +78,14 @@ __all__ = [
     "MissingExtraError",
     "RungeKutta",
     "SemiImplicitEuler",
+    "SingularMatrixError",
     "Trajectory",
     "derivatives",
     "dynamics",
     "formats",
     "linearize",
     "load",
+    "maximal",
     "mechanism",
     "plot",
     "robots",
