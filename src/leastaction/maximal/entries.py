@@ -71,6 +71,33 @@ def finish_step(bodies, states, dt):
 
 
 @routine
+def swap_momenta(states, other):
+    """Exchange the momenta in the states with those in `other`, shape (bodies, 6)."""
+    for i in range(states.shape[0]):
+        for c in range(6):
+            states[i].P[c], other[i, c] = other[i, c], states[i].P[c]
+
+
+@routine
+def read_mean_momenta(bodies, coordinates, states, minus, H, p, dt):
+    """Joint momenta at the start of a solved step: the mean of those before and after all impulses there.
+
+    Without contacts this is what `read_momenta` gives; with them it is the momentum of a body at rest that is zero.
+
+    Args:
+        minus: momenta at the end of the step before, without any impulse of its end; shape (bodies, 6).
+    """
+    for i in range(bodies.shape[0]):
+        left, _ = momenta(load9(bodies[i].J), load3(states[i].w), dt)
+        for c in range(3):
+            minus[i, c] = 0.5 * (minus[i, c] + left[c])
+            minus[i, 3 + c] = 0.5 * (minus[i, 3 + c] + bodies[i].mass * states[i].vc[c])
+    swap_momenta(states, minus)
+    read_momenta(bodies, coordinates, states, H, p)
+    swap_momenta(states, minus)
+
+
+@routine
 def project_momenta(model, states, rowstates, cstates, graph, work):
     """Take from the momenta what would violate the joints: P + G' mu with G M^-1 (P + G' mu) = 0.
 
@@ -133,11 +160,13 @@ def rollout(model, states, rowstates, cstates, graph, work, forces, contact, u, 
         contact: arrays of `detection`, or None for a mechanism without contacts, limits and dry friction.
         u: controls, shape (steps, nodes, nu).
         substeps: fractions of dt of the steps that one step is composed of.
-        rows: arrays (Z, P, q, p, iterations, violation, impulses) with steps + 1 rows; row 0 is filled.
+        rows: arrays (Z, P, q, p, iterations, violation, impulses) with steps + 1 rows, row 0 filled; then work space,
+            whether there are loops, and whether row 0 is the end of a step.
     """
-    Z, P, q, p, iterations, violation, impulses, H, history, loops = rows
+    Z, P, q, p, iterations, violation, impulses, minus, H, history, loops, started = rows
     bodies, table, coordinates, coefficients = model[0], model[1], model[2], model[3]
     load_state(states, Z[0], P[0])
+    count = np.int64(0)
     for k in range(Z.shape[0] - 1):
         for c in range(q.shape[1]):
             q[k + 1, c] = q[k, c]
@@ -154,7 +183,6 @@ def rollout(model, states, rowstates, cstates, graph, work, forces, contact, u, 
             start, end = np.int64(0), np.int64(1)  # typed, so that one kernel serves both
             add_impulses(bodies, coordinates, states, cstates, forces, q[k + 1], u[k, node], halves * h, start)
             guess(bodies, states)
-            count = 0
             if contact is not None:
                 count = find_cones(contact, bodies, states, coordinates, cstates, h)
                 if count < 0:
@@ -168,7 +196,12 @@ def rollout(model, states, rowstates, cstates, graph, work, forces, contact, u, 
             if contact is not None:
                 if not note_contacts(contact, count, k, h):
                     return k, FULL
+                if count > 0 and j == 0 and (k > 0 or started):
+                    read_mean_momenta(bodies, coordinates, states, minus, H, p[k], h)
             finish_step(bodies, states, h)
+            for i in range(bodies.shape[0]):
+                for c in range(6):
+                    minus[i, c] = states[i].P[c]
             read_coordinates(coordinates, states, cstates, q[k + 1])
             start_rows(table, coordinates, coefficients, states, rowstates, cstates)
             add_rates(coordinates, states, cstates, h, halves)
@@ -183,5 +216,11 @@ def rollout(model, states, rowstates, cstates, graph, work, forces, contact, u, 
         if loops:
             project_momenta(model, states, rowstates, cstates, graph, work)
         store_state(states, Z[k + 1], P[k + 1])
-        read_momenta(bodies, coordinates, states, H, p[k + 1])
+        if count > 0:
+            # Contacts hold the force that acts at the end of the step, but only the next step will know how.
+            swap_momenta(states, minus)
+            read_momenta(bodies, coordinates, states, H, p[k + 1])
+            swap_momenta(states, minus)
+        else:
+            read_momenta(bodies, coordinates, states, H, p[k + 1])
     return Z.shape[0] - 1, 0

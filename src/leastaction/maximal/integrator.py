@@ -50,6 +50,7 @@ class MaximalStepper(Stepper):
         self.forces = (t.nodes, t.dofs, t.rest, model.paths, model.points, model.wrenches, model.drives, t.gravity)
         self.forces += (np.zeros((len(model.bodies), 6)), np.zeros(mechanism.nv), np.zeros(mechanism.nv))
         self.table = collect(mechanism, model.frames, bodies=integrator.self_collision)
+        self.minus = np.zeros((len(model.bodies), 6))
         self.redundant = False
         self.room = 64
         self.log: list[FloatArray] = []
@@ -184,7 +185,7 @@ class MaximalStepper(Stepper):
             rows = slice(at, last + 1)
             names = ("poses", "momenta", "q", "p", "iterations", "violation", "multipliers")
             arrays = tuple(record[name][rows] for name in names)
-            arrays += (np.zeros((len(self.states), 6)), self.history, self.loops)
+            arrays += (self.minus, np.zeros((len(self.states), 6)), self.history, self.loops, at > 0)
             if self.contact is not None:
                 self.contact[9][0] = 0
             problem = (self.arrays, self.states, self.rowstates, self.cstates, self.graph, self.work, self.forces)

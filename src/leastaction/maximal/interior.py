@@ -31,8 +31,8 @@ ERROR = 10.0
 SHARPEST = 1e-8
 """Least central-path parameter, relative to the typical energy of the contacts."""
 
-SETTLED = 1e-9
-"""Residuals with contacts, relative to their typical speed, at which a step is solved."""
+SETTLED = 3e-9
+"""Residuals with contacts, relative to their typical speed, at which a step is solved: round-off leaves about 1e-9."""
 
 BLOCKED = 0.1
 """Steps shorter than this are replaced by one towards the centre."""
@@ -262,6 +262,15 @@ def heaviest(bodies, cones, count):
 
 
 @routine
+def fastest(cones, count):
+    """Largest sliding velocity of a cone at the start [m/s]."""
+    y = 0.0
+    for k in range(count):
+        y = max(y, abs(cones[k].y[0]), abs(cones[k].y[1]))
+    return y
+
+
+@routine
 def is_complementary(cones, count, goal):
     """Whether all complementarity products have come to their goal: only then is the step a smooth function."""
     worst = 0.0
@@ -304,7 +313,8 @@ def solve_step(model, states, rowstates, cstates, graph, work_arrays, contact, c
             # Beyond this the Newton matrix loses the bodies' inertia beside the contacts' stiffness.
             smooth = goal > SHARPEST * contact[7][3]
             goal = max(goal, SHARPEST * contact[7][3])
-            limit = max(tolerance, SETTLED * math.sqrt(contact[7][3] / heaviest(bodies, contact[0], count)))
+            speed = math.sqrt(contact[7][3] / heaviest(bodies, contact[0], count)) + fastest(contact[0], count)
+            limit = max(tolerance, SETTLED * speed)
     for iteration in range(most):
         worst = assemble(model, states, rowstates, cstates, graph, values, fixed, dt, halves) / dt
         kappa = 0.0
