@@ -100,13 +100,12 @@ def render(
     to_map, shadow, bias = _shadow_map(positions, faces[:count], np.asarray(lamp.direction, float), shadows)
     rays = np.stack([-focal * axes[2] - 0.5 * w * axes[0] + 0.5 * h * axes[1], axes[0], -axes[1]])
     numbers = np.array([*eye, *lamp.direction, lamp.floor, lamp.cell, lamp.reach, 1.0 / focal, bias], float)
-    image = np.empty((h, w, 3))
+    image = np.empty((height, width, 3), np.uint8)
     kernels.shade(
         screen, faces, positions, normals, colors, face_color, near, index, glass_near, glass_index, rays, numbers,
         to_map, shadow, image,
     )  # fmt: skip
-    mean = image.reshape(height, smooth, width, smooth, 3).mean(axis=(1, 3))
-    return (255.0 * mean + 0.5).astype(np.uint8)
+    return image
 
 
 def _shadow_map(

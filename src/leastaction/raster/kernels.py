@@ -11,6 +11,16 @@ from leastaction._jit import entry, inline, routine
 GAMMA = 2.2
 
 
+@inline
+def _span(value, slope, low, high):
+    """The part of [low, high] in which value + slope x is not negative."""
+    if slope > 0.0:
+        return max(low, -value / slope), high
+    if slope < 0.0:
+        return low, min(high, -value / slope)
+    return (low, high) if value >= 0.0 else (low, low - 1.0)
+
+
 @entry
 def nearest(points, faces, near, index):
     """For each pixel the nearest triangle, where it is nearer than `near` already says.
@@ -33,21 +43,25 @@ def nearest(points, faces, near, index):
         area = (bx - ax) * (cy - ay) - (by - ay) * (cx - ax)
         if area == 0.0:
             continue
-        left, right = max(math.ceil(min(ax, bx, cx) - 0.5), 0), min(math.floor(max(ax, bx, cx) - 0.5), width - 1)
+        left, right = min(ax, bx, cx), max(ax, bx, cx)
         top, bottom = max(math.ceil(min(ay, by, cy) - 0.5), 0), min(math.floor(max(ay, by, cy) - 0.5), height - 1)
         scale = 1.0 / area
+        # Barycentric coordinates change by these from pixel to pixel along a row.
+        du, dv = (by - cy) * scale, (cy - ay) * scale
+        dz = du * aw + dv * bw - (du + dv) * cw
         for i in range(top, bottom + 1):
             y = i + 0.5
-            for j in range(left, right + 1):
-                x = j + 0.5
-                u = ((bx - x) * (cy - y) - (by - y) * (cx - x)) * scale
-                v = ((cx - x) * (ay - y) - (cy - y) * (ax - x)) * scale
-                w = 1.0 - u - v
-                if u >= 0.0 and v >= 0.0 and w >= 0.0:
-                    z = u * aw + v * bw + w * cw
-                    if z > near[i, j]:
-                        near[i, j] = z
-                        index[i, j] = f
+            u = (bx * (cy - y) - cx * (by - y)) * scale
+            v = (cx * (ay - y) - ax * (cy - y)) * scale
+            low, high = _span(u, du, left, right)
+            low, high = _span(v, dv, low, high)
+            low, high = _span(1.0 - u - v, -du - dv, low, high)
+            z = u * aw + v * bw + (1.0 - u - v) * cw
+            for j in range(max(math.ceil(low - 0.5), 0), min(math.floor(high - 0.5), width - 1) + 1):
+                here = z + dz * (j + 0.5)
+                if here > near[i, j]:
+                    near[i, j] = here
+                    index[i, j] = f
 
 
 @inline
@@ -124,7 +138,7 @@ def _floor(p, far, ray, light, lit, cell, reach, pixel):
 
 
 @routine
-def _material(i, j, x, y, f, points, faces, positions, normals, colors, face_color, eye, light, lamp, shadow, bias):
+def _material(x, y, f, points, faces, positions, normals, colors, face_color, eye, light, lamp, shadow, bias):
     """Colour, opacity and distance of the triangle f at a pixel."""
     a, b, c = faces[f, 0], faces[f, 1], faces[f, 2]
     ax, ay, bx, by = points[a, 0], points[a, 1], points[b, 0], points[b, 1]
@@ -157,6 +171,16 @@ def _material(i, j, x, y, f, points, faces, positions, normals, colors, face_col
     return color, colors[k, 3], math.sqrt(_dot(to_eye, to_eye))
 
 
+@routine
+def _samples(near, glass_near, smooth, row, column):
+    """How many samples a pixel needs: one where it sees only the floor or the sky, which are smooth already."""
+    for i in range(smooth * row, smooth * (row + 1)):
+        for j in range(smooth * column, smooth * (column + 1)):
+            if near[i, j] > 0.0 or glass_near[i, j] > 0.0:
+                return smooth * smooth
+    return 1
+
+
 @entry
 def shade(
     points, faces, positions, normals, colors, face_color, near, index, glass_near, glass_index, rays, numbers, lamp,
@@ -177,40 +201,50 @@ def shade(
             fades, angle of a pixel, bias of shadows.
         lamp: from the world to the map of shadows, shape (3, 4).
         shadow: nearness to the lamp, shape (rows, columns).
-        image: red, green, blue from 0 to 1 as screens show them, shape (height, width, 3); written.
+        image: red, green, blue from 0 to 255 as screens show them, shape (height, width, 3); written. It has fewer
+            pixels than `near`, each the mean of several.
     """
-    height, width = near.shape
+    height, width = image.shape[0], image.shape[1]
+    smooth = near.shape[0] // height
     eye, light = (numbers[0], numbers[1], numbers[2]), (numbers[3], numbers[4], numbers[5])
     level, cell, reach, pixel, bias = numbers[6], numbers[7], numbers[8], numbers[9], numbers[10]
-    for i in range(height):
-        y = i + 0.5
-        for j in range(width):
-            x = j + 0.5
-            ray = _unit(
-                (
-                    rays[0, 0] + x * rays[1, 0] + y * rays[2, 0],
-                    rays[0, 1] + x * rays[1, 1] + y * rays[2, 1],
-                    rays[0, 2] + x * rays[1, 2] + y * rays[2, 2],
+    for row in range(height):
+        for column in range(width):
+            sum = (0.0, 0.0, 0.0)
+            samples = _samples(near, glass_near, smooth, row, column)
+            for sample in range(samples):
+                i, j = smooth * row + sample // smooth, smooth * column + sample % smooth
+                y, x = i + 0.5, j + 0.5
+                if samples == 1:
+                    y, x = smooth * (row + 0.5), smooth * (column + 0.5)
+                ray = _unit(
+                    (
+                        rays[0, 0] + x * rays[1, 0] + y * rays[2, 0],
+                        rays[0, 1] + x * rays[1, 1] + y * rays[2, 1],
+                        rays[0, 2] + x * rays[1, 2] + y * rays[2, 2],
+                    )
                 )
-            )
-            color, far = _backdrop(ray[2]), 1e30
-            if (level - eye[2]) * ray[2] > 0.0:
-                far = (level - eye[2]) / ray[2]
-                p = (eye[0] + far * ray[0], eye[1] + far * ray[1], level)
-                color = _floor(p, far, ray, light, _lit(p, lamp, shadow, bias), cell, reach, pixel)
-            if near[i, j] > 0.0:
-                own, _, d = _material(
-                    i, j, x, y, index[i, j], points, faces, positions, normals, colors, face_color, eye, light, lamp,
-                    shadow, bias,
-                )  # fmt: skip
-                if d < far:
-                    color, far = own, d
-            if glass_near[i, j] > near[i, j]:
-                own, opacity, d = _material(
-                    i, j, x, y, glass_index[i, j], points, faces, positions, normals, colors, face_color, eye, light,
-                    lamp, shadow, bias,
-                )  # fmt: skip
-                if d < far:
-                    color = _mix(color, own, opacity)
+                color, far = (0.0, 0.0, 0.0), 1e30
+                if near[i, j] > 0.0:
+                    color, _, far = _material(
+                        x, y, index[i, j], points, faces, positions, normals, colors, face_color, eye, light, lamp,
+                        shadow, bias,
+                    )  # fmt: skip
+                below = (level - eye[2]) / ray[2] if (level - eye[2]) * ray[2] > 0.0 else 1e30
+                if below < far:
+                    far = below
+                    p = (eye[0] + far * ray[0], eye[1] + far * ray[1], level)
+                    color = _floor(p, far, ray, light, _lit(p, lamp, shadow, bias), cell, reach, pixel)
+                elif far >= 1e30:
+                    color = _backdrop(ray[2])
+                if glass_near[i, j] > near[i, j]:
+                    own, opacity, away = _material(
+                        x, y, glass_index[i, j], points, faces, positions, normals, colors, face_color, eye, light,
+                        lamp, shadow, bias,
+                    )  # fmt: skip
+                    if away < far:
+                        color = _mix(color, own, opacity)
+                sum = (sum[0] + color[0], sum[1] + color[1], sum[2] + color[2])
             for k in range(3):
-                image[i, j, k] = min(max(color[k], 0.0), 1.0) ** (1.0 / GAMMA)
+                mean = min(max(sum[k] / samples, 0.0), 1.0)
+                image[row, column, k] = int(255.0 * mean ** (1.0 / GAMMA) + 0.5)

@@ -111,6 +111,7 @@ def atlas(*, floating: bool = True, ground: bool = False, friction: float = 0.8)
     base(b, "pelvis", floating)
     add_links(b, _LINKS, radius=0.05, damping=0.1)
     b.add_shape("utorso", Box((0.3, 0.4, 0.5), pose=Pose((-0.05, 0.0, 0.3)), collision=False))
+    b.add_shape("head", Box((0.2, 0.18, 0.16), pose=Pose((-0.04, 0.0, 0.06)), collision=False))
     for side, inner, outer in (("l", -0.0626, 0.066), ("r", 0.0626, -0.066)):
         foot = f"{side}_foot"
         sole = Pose((0.0426, 0.5 * (inner + outer), -0.06))

@@ -77,7 +77,7 @@ def figure(mechanism: Mechanism, color: style.Color | None = None) -> tuple[list
             parts += _hubs(mechanism, i, drawn)
     parts += _axes(mechanism, size)
     for contact in mechanism.contacts:
-        i, dot = mechanism.body_index(contact.body), geometry.capsule(max(contact.radius, 0.008 * size), 0.0)
+        i, dot = mechanism.body_index(contact.body), geometry.capsule(max(1.04 * contact.radius, 0.008 * size), 0.0)
         visible_ball = contact.radius > 0.0
         tone, role = (style.RUBBER, "body") if visible_ball else (style.CONTACT, "contact")
         parts.append(Part(i, dot.moved(Pose(contact.point)), tone, role))

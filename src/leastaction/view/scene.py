@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, is_dataclass
 from typing import Any
 
 import numpy as np
@@ -168,7 +168,7 @@ def build_scene(
         for k, (run, name, rows) in enumerate(zip(runs, names, states, strict=True)):
             tint = None if len(runs) == 1 else style.RUNS[k % len(style.RUNS)]
             frames = frames_of_run(run, rows)
-            opacity = 0.35 if layout == "ghost" and k > 0 else 1.0
+            opacity = 0.45 if layout == "ghost" and k > 0 else 1.0
             actors.append(_actor(run.mechanism, name, tint, frames, traces, opacity, _forces(run, rows)))
             sizes.append(reach(run.mechanism))
             floors += _floors(run.mechanism)
@@ -300,11 +300,20 @@ def _runs(what: Any, labels: Sequence[str] | None) -> tuple[list[Any], list[str]
         raise LeastActionError("view: a run has no states")
     if labels is None:
         made = [getattr(run, "integrator", None) for run in runs]
-        return runs, [f"run {k + 1}" if how is None else str(how) for k, how in enumerate(made)]
+        return runs, [f"run {k + 1}" if how is None else _short(how) for k, how in enumerate(made)]
     names = [labels] if isinstance(labels, str) else [str(label) for label in labels]
     if len(names) != len(runs):
         raise LeastActionError(f"view: expected {len(runs)} labels, one for each run, got {len(names)}")
     return runs, names
+
+
+def _short(integrator: Any) -> str:
+    """An integrator's name with its order and what else is not as usual, such as "Galerkin(order=4)"."""
+    if not is_dataclass(integrator):
+        return str(integrator)
+    values = [(f.name, getattr(integrator, f.name), f.default) for f in fields(integrator)]
+    said = [f"{name}={value!r}" for name, value, usual in values if name == "order" or value != usual]
+    return f"{type(integrator).__name__}({', '.join(said)})"
 
 
 def _sample(runs: Sequence[Any], fps: float, max_frames: int) -> tuple[FloatArray, list[NDArray[np.int64]]]:
