@@ -90,7 +90,7 @@ def _lit(p, lamp, shadow, bias):
     seen = 0
     for di in range(-1, 2):
         for dj in range(-1, 2):
-            i, j = int(math.floor(y)) + di, int(math.floor(x)) + dj
+            i, j = math.floor(y) + di, math.floor(x) + dj
             # Zero: nothing between here and the lamp.
             if i < 0 or j < 0 or i >= rows or j >= columns or shadow[i, j] <= max(z + bias, 0.0):
                 seen += 1

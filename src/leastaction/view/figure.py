@@ -110,7 +110,7 @@ def reach(mechanism: Mechanism) -> float:
         return 1.0
     frames = body_frames(mechanism, mechanism.neutral()[None])[0]
     points = [frames[:, :3], transform(frames, np.array([body.inertia.com for body in mechanism.bodies]))]
-    points += [attached for i in range(len(mechanism.bodies)) for attached in (transform(frames[i], ends(mechanism, i)),)]
+    points += [transform(frame, ends(mechanism, i)) for i, frame in enumerate(frames)]
     for frame, body in zip(frames, mechanism.bodies, strict=True):
         for mesh in map(geometry.of_shape, visible(body.shapes)):
             if mesh is not None:

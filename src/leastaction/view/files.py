@@ -30,7 +30,7 @@ def export_html(what: Any, path: PathLike, *, title: str | None = None, **option
         what: a `Trajectory`, several, or a `Mechanism`; or a `Scene` that is ready.
         path: of the file; it is written at once or not at all.
         title: of the page; default the robot's name.
-        options: of the scene, as of `build_scene`: `labels`, `layout`, `traces`, `plots`, `follow`, `camera`, `fps`, ...
+        options: of the scene, as of `build_scene`: `labels`, `layout`, `traces`, `plots`, `follow`, `camera`, ...
 
     Returns:
         The path.
@@ -52,7 +52,7 @@ def export_mp4(
     progress: Callable[[int, int], None] | None = None,
     **options: Any,
 ) -> Path:
-    """Write a run as a film: .mp4 (the extra `video` brings the encoder) or .gif (the extra `view` brings Pillow).
+    """Write a run as a film: .mp4 or .gif; the extra `video` brings the encoders.
 
     Args:
         what: a `Trajectory` or several.
@@ -178,10 +178,11 @@ def _png(picture: NDArray[np.uint8]) -> bytes:
 def _encode_mp4(pictures: Iterator[Any], path: Path, width: int, height: int, fps: int) -> None:
     ffmpeg = require("imageio_ffmpeg", "video").get_ffmpeg_exe()
     source = ["-f", "rawvideo", "-pix_fmt", "rgb24", "-s", f"{width}x{height}", "-r", str(fps), "-i", "-"]
-    codec = ["-an", "-c:v", "libx264", "-preset", "medium", "-crf", "20", "-pix_fmt", "yuv420p", "-movflags", "+faststart"]
-    command = [ffmpeg, "-y", "-loglevel", "error", *source, *codec, str(path)]
+    codec = ["-an", "-c:v", "libx264", "-preset", "medium", "-crf", "20", "-pix_fmt", "yuv420p"]
+    command = [ffmpeg, "-y", "-loglevel", "error", *source, *codec, "-movflags", "+faststart", str(path)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE) as process:
-        assert process.stdin is not None and process.stderr is not None
+        assert process.stdin is not None
+        assert process.stderr is not None
         try:
             for picture in pictures:
                 process.stdin.write(picture.tobytes())
@@ -194,6 +195,6 @@ def _encode_mp4(pictures: Iterator[Any], path: Path, width: int, height: int, fp
 
 
 def _encode_gif(pictures: Iterator[Any], path: Path, fps: int) -> None:
-    image = require("PIL.Image", "view")
+    image = require("PIL.Image", "video")
     first, *rest = [image.fromarray(p).quantize(128, dither=image.Dither.NONE) for p in pictures]
     first.save(path, save_all=True, append_images=rest, duration=round(1000 / fps), loop=0, optimize=True)

@@ -27,16 +27,18 @@ class Triangles:
         vertices: [m], shape (n, 3).
         normals: unit vectors, shape (n, 3).
         faces: indices of vertices, counter-clockwise seen from outside, shape (m, 3).
+        closed: whether it is known to have an inside, so that nobody sees its back.
     """
 
     vertices: FloatArray
     normals: FloatArray
     faces: NDArray[np.int64]
+    closed: bool = True
 
     def moved(self, pose: Pose) -> Triangles:
         """The same triangles in the frame in which theirs has that pose."""
         R = pose.rotation
-        return Triangles(self.vertices @ R.T + np.array(pose.position), self.normals @ R.T, self.faces)
+        return Triangles(self.vertices @ R.T + np.array(pose.position), self.normals @ R.T, self.faces, self.closed)
 
 
 def join(meshes: list[Triangles]) -> Triangles:
@@ -44,7 +46,8 @@ def join(meshes: list[Triangles]) -> Triangles:
     starts = np.cumsum([0, *(len(mesh.vertices) for mesh in meshes[:-1])])
     faces = [mesh.faces + start for mesh, start in zip(meshes, starts, strict=True)]
     vertices, normals = [m.vertices for m in meshes], [m.normals for m in meshes]
-    return Triangles(np.concatenate(vertices), np.concatenate(normals), np.concatenate(faces))
+    closed = all(mesh.closed for mesh in meshes)
+    return Triangles(np.concatenate(vertices), np.concatenate(normals), np.concatenate(faces), closed)
 
 
 def _revolved(profile: list[tuple[float, float, float, float]], sides: int) -> Triangles:
@@ -122,7 +125,7 @@ def soup(vertices: Any, faces: Any) -> Triangles:
     normals = np.where(smooth[:, None], shared, flat)
     key = np.concatenate([place[:, None], np.round(normals * 127.0).astype(np.int64)], axis=1)
     first, index = np.unique(key, axis=0, return_index=True, return_inverse=True)[1:]
-    return Triangles(points[first], normals[first], index.reshape(-1, 3))
+    return Triangles(points[first], normals[first], index.reshape(-1, 3), closed=False)
 
 
 def terrain(heights: Any, spacing: float) -> Triangles:
@@ -137,7 +140,7 @@ def terrain(heights: Any, spacing: float) -> Triangles:
     i, j = np.meshgrid(np.arange(nx - 1), np.arange(ny - 1), indexing="ij")
     a = (i * ny + j).ravel()
     faces = np.concatenate([np.stack([a, a + ny, a + ny + 1], axis=1), np.stack([a, a + ny + 1, a + 1], axis=1)])
-    return Triangles(vertices, normals, faces)
+    return Triangles(vertices, normals, faces, closed=False)
 
 
 def slab(half: float, thickness: float) -> Triangles:

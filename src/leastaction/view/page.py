@@ -91,7 +91,10 @@ def page(scene: Scene, *, title: str | None = None) -> str:
         },
     }
     sources = files("leastaction.view").joinpath("player")
-    text = {name: sources.joinpath(name).read_text("utf-8") for name in ("page.html", "style.css", "renderer.js", "player.js")}
+    text = {
+        name: sources.joinpath(name).read_text("utf-8")
+        for name in ("page.html", "style.css", "renderer.js", "player.js")
+    }
     # "<" is written as an escape, so that no label can end the element that holds the description.
     packed = json.dumps(description, ensure_ascii=False, allow_nan=False).replace("<", "\\u003c")
     data = base64.b64encode(gzip.compress(b"".join(store.blocks), 6, mtime=0)).decode()

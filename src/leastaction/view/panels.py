@@ -31,6 +31,13 @@ class Panel:
     colors: tuple[style.Color, ...]
     values: FloatArray
 
+    def range(self) -> tuple[float, float]:
+        """Lowest and highest value to be drawn, with a margin; never empty."""
+        finite = self.values[np.isfinite(self.values)]
+        low, high = (float(finite.min()), float(finite.max())) if finite.size else (0.0, 0.0)
+        margin = 0.05 * (high - low) if high > low else 0.5 * abs(high) or 0.5
+        return low - margin, high + margin
+
 
 def panels(runs: Sequence[Any], names: Sequence[str], states: Sequence[Any], plots: Sequence[str]) -> list[Panel]:
     """The plots of that name; what a run cannot have (the violation of a tree) is left out."""
@@ -48,7 +55,9 @@ def panels(runs: Sequence[Any], names: Sequence[str], states: Sequence[Any], plo
             out.append(_panel("energy gained E(t) − E(0) [J]", names, values))
         elif plot == "momentum":
             for part, unit in enumerate(("angular momentum [kg m²/s]", "linear momentum [kg m/s]")):
-                pairs = [(run, rows, name, k) for run, rows, name in zip(runs, states, names, strict=True) for k in range(3)]
+                pairs = [
+                    (run, rows, name, k) for run, rows, name in zip(runs, states, names, strict=True) for k in range(3)
+                ]
                 labels = ["xyz"[k] if len(runs) == 1 else f"{'xyz'[k]}, {name}" for _, _, name, k in pairs]
                 out.append(_panel(unit, labels, [run.momentum[rows, 3 * part + k] for run, rows, _, k in pairs]))
         elif plot == "violation" and not all(run.mechanism.is_tree for run in runs):

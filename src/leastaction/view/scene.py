@@ -157,7 +157,7 @@ def build_scene(
         raise LeastActionError(f"unknown plot {unknown[0]!r}; known plots: {', '.join(PLOTS)}")
     if isinstance(what, Mechanism):
         t = np.zeros(1)
-        still = body_frames(what, _start(what, q)[None])
+        still = body_frames(what, start_configuration(what, q)[None])
         actors, sizes, floors = [_actor(what, what.name, None, still, traces)], [reach(what)], _floors(what)
         curves: list[Panel] = []
         title = what.name
@@ -224,10 +224,7 @@ def _actor(
     parts, paths = figure(mechanism, tint)
     earth, _ = ground(mechanism, reach(mechanism))
     turn = _upright(mechanism)
-    poses = np.zeros((len(frames), len(mechanism.bodies) + 1, 7))
-    poses[:, :-1, :3] = rotate(turn, frames[..., :3])
-    poses[:, :-1, 3:] = _product(turn, frames[..., 3:])
-    poses[:, -1, 3:] = turn
+    poses = turned(frames, turn)
     tracks = []
     for trace in traces:
         end = attachment(trace, "traces")
@@ -242,6 +239,23 @@ def _actor(
     color = tint or style.RUNS[0]
     names = mechanism.body_names
     return Actor(label, color, parts + earth, paths, poses, opacity, np.zeros(3), names, tracks, points, forces)
+
+
+def turned(frames: FloatArray, turn: FloatArray) -> FloatArray:
+    """Poses of bodies in a world that is turned by a quaternion, and that world's pose behind them.
+
+    Args:
+        frames: shape (frames, bodies, 7).
+        turn: (w, x, y, z).
+
+    Returns:
+        Shape (frames, bodies + 1, 7).
+    """
+    poses = np.zeros((len(frames), frames.shape[1] + 1, 7))
+    poses[:, :-1, :3] = rotate(turn, frames[..., :3])
+    poses[:, :-1, 3:] = _product(turn, frames[..., 3:])
+    poses[:, -1, 3:] = turn
+    return poses
 
 
 def _upright(mechanism: Mechanism) -> FloatArray:
@@ -279,10 +293,12 @@ def _forces(run: Any, rows: Any) -> FloatArray | None:
     return forces[rows]
 
 
-def _start(mechanism: Mechanism, q: Any) -> FloatArray:
+def start_configuration(mechanism: Mechanism, q: Any = None) -> FloatArray:
     """The configuration in which a robot is shown: q, its home in the catalogue, or the neutral one."""
     if q is not None:
-        return np.asarray(q, float)
+        from leastaction.dynamics.workspace import configuration
+
+        return configuration(mechanism, q)
     from leastaction.robots import home
 
     try:
