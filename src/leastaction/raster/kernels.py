@@ -57,7 +57,8 @@ def nearest(points, faces, near, index):
             low, high = _span(v, dv, low, high)
             low, high = _span(1.0 - u - v, -du - dv, low, high)
             z = u * aw + v * bw + (1.0 - u - v) * cw
-            for j in range(max(math.ceil(low - 0.5), 0), min(math.floor(high - 0.5), width - 1) + 1):
+            # A little wider than it is, lest round-off leave gaps along common edges.
+            for j in range(max(math.ceil(low - 0.5 - 1e-7), 0), min(math.floor(high - 0.5 + 1e-7), width - 1) + 1):
                 here = z + dz * (j + 0.5)
                 if here > near[i, j]:
                     near[i, j] = here

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from leastaction.mechanism import Mechanism
+from leastaction.mechanism.graph import WORLD
 from leastaction.mechanism.joints import Motion, perpendicular
 from leastaction.mechanism.mechanism import Body
 from leastaction.mechanism.pose import Pose, quaternion_of_matrix
@@ -54,14 +55,14 @@ class Path:
     radius: float
 
 
-def figure(mechanism: Mechanism, color: style.Color | None = None) -> tuple[list[Part], list[Path]]:
+def figure(mechanism: Mechanism, size: float, color: style.Color | None = None) -> tuple[list[Part], list[Path]]:
     """The parts and lines of a robot.
 
     Args:
         mechanism: the robot.
+        size: its `reach` [m], which decides about the thickness of sticks and lines.
         color: for all that has no colour of its own; default by the depth of the body.
     """
-    size = reach(mechanism)
     parts: list[Part] = []
     for i, body in enumerate(mechanism.bodies):
         shapes = visible(body.shapes)
@@ -75,7 +76,7 @@ def figure(mechanism: Mechanism, color: style.Color | None = None) -> tuple[list
                 parts.append(Part(i, mesh, own if shape.color == style.PLAIN else shape.color))
         if plain:
             parts += _hubs(mechanism, i, drawn)
-    parts += _axes(mechanism, size)
+    parts += _axes(mechanism, size) + _rails(mechanism, size)
     for contact in mechanism.contacts:
         i, dot = mechanism.body_index(contact.body), geometry.capsule(max(1.04 * contact.radius, 0.008 * size), 0.0)
         visible_ball = contact.radius > 0.0
@@ -111,10 +112,17 @@ def reach(mechanism: Mechanism) -> float:
     frames = body_frames(mechanism, mechanism.neutral()[None])[0]
     points = [frames[:, :3], transform(frames, np.array([body.inertia.com for body in mechanism.bodies]))]
     points += [transform(frame, ends(mechanism, i)) for i, frame in enumerate(frames)]
-    for frame, body in zip(frames, mechanism.bodies, strict=True):
-        for mesh in map(geometry.of_shape, visible(body.shapes)):
-            if mesh is not None:
-                points.append(transform(frame, np.stack([mesh.vertices.min(axis=0), mesh.vertices.max(axis=0)])))
+    for frame, body, joint in zip(frames, mechanism.bodies, mechanism.joints, strict=True):
+        shapes = visible(body.shapes)
+        if not shapes:  # the far end of a rod that starts at the joint, and the box of the inertia
+            start, com = np.array(joint.child_placement.inverse().position), np.array(body.inertia.com)
+            points.append(transform(frame, np.stack([start, 2.0 * com - start])))
+            shapes = [box for box in (inertia_box(body),) if box is not None]
+        for shape in shapes:
+            mesh = None if isinstance(shape, Mesh) else geometry.of_shape(shape)
+            own = shape.vertices if isinstance(shape, Mesh) else mesh.vertices if mesh is not None else np.zeros((0, 3))
+            if len(own):
+                points.append(transform(frame, np.stack([own.min(axis=0), own.max(axis=0)])))
     size = float(np.linalg.norm(np.ptp(np.concatenate(points), axis=0)))
     return size if size > 1e-6 else 1.0
 
@@ -137,6 +145,9 @@ def stand_in(mechanism: Mechanism, i: int, size: float) -> list[Shape]:
     tips = [tip for tip in ends(mechanism, i) if np.linalg.norm(tip - start) > 0.01 * size]
     com = np.array(body.inertia.com)
     floating = any(p.motion == Motion.FREE for p in joint.primitives)
+    feet = [np.array(contact.point) for contact in mechanism.contacts if contact.body == body.name]
+    if not tips and not floating and any(np.linalg.norm(foot - start) > 0.01 * size for foot in feet):
+        tips = [foot for foot in feet if np.linalg.norm(foot - start) > 0.01 * size]
     if not tips and not floating and np.linalg.norm(com - start) > 0.01 * size:
         tips = [start + 2.0 * (com - start)]
     solid = inertia_box(body)
@@ -222,6 +233,18 @@ def _axes(mechanism: Mechanism, size: float) -> list[Part]:
                 last = k == len(joint.primitives) - 1
                 body, place = (child, joint.child_placement.inverse()) if last else (parent, joint.placement)
                 parts.append(Part(body, rod.moved(place * turned), style.AXIS, "axis"))
+    return parts
+
+
+def _rails(mechanism: Mechanism, size: float) -> list[Part]:
+    """The rails of slides on the world, as long as their limits or the robot's size say."""
+    parts = []
+    for joint in mechanism.joints:
+        if joint.kind == "prismatic" and joint.parent == WORLD:
+            low, high = max(joint.lower[0], -1.5 * size), min(joint.upper[0], 1.5 * size)
+            middle = tuple(0.5 * (low + high) * x for x in joint.primitives[0].axis)
+            place = joint.placement * Pose(middle, _along(joint.primitives[0].axis))
+            parts.append(Part(-1, geometry.capsule(0.008 * size, high - low, 12).moved(place), style.RAIL, "ground"))
     return parts
 
 

@@ -113,11 +113,12 @@ def soup(vertices: Any, faces: Any) -> Triangles:
     corners = np.asarray(vertices, float)[np.asarray(faces)]
     cross = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
     area = np.linalg.norm(cross, axis=1)
-    corners, cross, area = corners[area > 0.0], cross[area > 0.0], area[area > 0.0]
+    scale = max(float(np.ptp(corners)), 1e-12) if len(corners) else 1.0
+    proper = area > 1e-12 * scale**2
+    corners, cross, area = corners[proper], cross[proper], area[proper]
     flat = np.repeat(cross / area[:, None], 3, axis=0)
     points = corners.reshape(-1, 3)
     # Corners at one place share a normal, weighted by area, unless their faces deviate too much from it.
-    scale = max(float(np.ptp(points)), 1e-12) if len(points) else 1.0
     place = np.unique(np.round(points / (1e-6 * scale)).astype(np.int64), axis=0, return_inverse=True)[1].ravel()
     sums = np.stack([np.bincount(place, np.repeat(cross[:, k], 3)) for k in range(3)], axis=1)[place]
     shared = sums / np.maximum(np.linalg.norm(sums, axis=1, keepdims=True), 1e-300)

@@ -34,9 +34,10 @@ class Actor:
         parts, paths: what is drawn, see `Part` and `Path`.
         poses: position [m] and unit quaternion (w, x, y, z) of each body, shape (frames, bodies + 1, 7); the last one
             is the world, so that its index -1 finds it.
+        size: a typical length of the robot [m].
+        floors: heights of the level planes of its world [m].
         opacity: 1 is solid.
         offset: where it is put beside the others [m], shape (3,).
-        names: of the bodies, for `follow`.
         traces: points along the way, each of shape (frames, 3) [m].
         force_points, forces: where contact forces act [m] and what they are [N], each of shape (frames, contacts, 3).
     """
@@ -46,9 +47,10 @@ class Actor:
     parts: list[Part]
     paths: list[Path]
     poses: FloatArray
+    size: float
+    floors: list[float]
     opacity: float = 1.0
     offset: FloatArray = field(default_factory=lambda: np.zeros(3))
-    names: tuple[str, ...] = ()
     traces: list[FloatArray] = field(default_factory=list)
     force_points: FloatArray | None = None
     forces: FloatArray | None = None
@@ -158,37 +160,33 @@ def build_scene(
     if isinstance(what, Mechanism):
         t = np.zeros(1)
         still = body_frames(what, start_configuration(what, q)[None])
-        actors, sizes, floors = [_actor(what, what.name, None, still, traces)], [reach(what)], _floors(what)
+        actors = [_actor(what, what.name, None, still, traces)]
         curves: list[Panel] = []
         title = what.name
     else:
         runs, names = _runs(what, labels)
         t, states = _sample(runs, fps, max_frames)
-        actors, sizes, floors = [], [], []
+        actors = []
         for k, (run, name, rows) in enumerate(zip(runs, names, states, strict=True)):
             tint = None if len(runs) == 1 else style.RUNS[k % len(style.RUNS)]
             frames = frames_of_run(run, rows)
             opacity = 0.45 if layout == "ghost" and k > 0 else 1.0
             actors.append(_actor(run.mechanism, name, tint, frames, traces, opacity, _forces(run, rows)))
-            sizes.append(reach(run.mechanism))
-            floors += _floors(run.mechanism)
         curves = panels(runs, names, states, plots)
         title = ", ".join(dict.fromkeys(run.mechanism.name for run in runs))
-    size = max(sizes)
-    return _composed(title, t, actors, size, floors, curves, layout, follow, camera)
+    return _composed(title, t, actors, curves, layout, follow, camera)
 
 
 def _composed(
     title: str,
     t: FloatArray,
     actors: list[Actor],
-    size: float,
-    floors: list[float],
     curves: list[Panel],
     layout: str,
     follow: bool | None,
     camera: Any,
 ) -> Scene:
+    size, floors = max(actor.size for actor in actors), [z for actor in actors for z in actor.floors]
     some = np.unique(np.linspace(0, len(t) - 1, 40).astype(int))
     tracks = [np.stack([actor.poses[f, :-1, :3].mean(axis=0) for f in some]) for actor in actors]
     travels = any(np.linalg.norm(np.ptp(track, axis=0)) > 2.0 * size for track in tracks)
@@ -221,8 +219,9 @@ def _actor(
     forces: FloatArray | None = None,
 ) -> Actor:
     """An actor whose world is turned so that gravity pulls it along -z."""
-    parts, paths = figure(mechanism, tint)
-    earth, _ = ground(mechanism, reach(mechanism))
+    size = reach(mechanism)
+    parts, paths = figure(mechanism, size, tint)
+    earth, floors = ground(mechanism, size)
     turn = _upright(mechanism)
     poses = turned(frames, turn)
     tracks = []
@@ -237,8 +236,8 @@ def _actor(
         points = transform(poses[:, bodies], np.array([contact.point for contact in mechanism.contacts]))
         forces = rotate(turn, forces)
     color = tint or style.RUNS[0]
-    names = mechanism.body_names
-    return Actor(label, color, parts + earth, paths, poses, opacity, np.zeros(3), names, tracks, points, forces)
+    everything = parts + earth
+    return Actor(label, color, everything, paths, poses, size, floors, opacity, np.zeros(3), tracks, points, forces)
 
 
 def turned(frames: FloatArray, turn: FloatArray) -> FloatArray:
@@ -274,10 +273,6 @@ def _product(a: FloatArray, b: FloatArray) -> FloatArray:
     """The quaternion a times quaternions b, shape (..., 4)."""
     w = a[0] * b[..., :1] - (b[..., 1:] @ a[1:])[..., None]
     return np.concatenate([w, a[0] * b[..., 1:] + b[..., :1] * a[1:] + np.cross(a[1:], b[..., 1:])], axis=-1)
-
-
-def _floors(mechanism: Mechanism) -> list[float]:
-    return ground(mechanism, 1.0)[1]
 
 
 def _forces(run: Any, rows: Any) -> FloatArray | None:

@@ -13,6 +13,9 @@ from leastaction.view.geometry import join
 from leastaction.view.render import actor_lines, grid_cell, lamp_direction
 from leastaction.view.scene import Actor, Scene
 
+SWITCHED = {"axis": "axes", "contact": "contacts"}
+"""Roles of parts that are shown on demand, and the names of their switches."""
+
 TRACE_POINTS = 400
 """A trace is sent with at most so many points."""
 
@@ -113,10 +116,10 @@ class Stage:
             handle = scene.add_mesh_simple(
                 f"/actor{k}/body{body}/part{n}", mesh.vertices.astype(np.float32), mesh.faces.astype(np.uint32),
                 color=_bytes(color), opacity=None if opacity > 0.999 else opacity,
-                side="front" if mesh.closed else "double", visible=role in ("body", "ground"), cast_shadow=role != "ground",
+                side="front" if mesh.closed else "double", visible=role not in SWITCHED, cast_shadow=role != "ground",
             )  # fmt: skip
-            if role in ("axis", "contact"):
-                self.optional["axes" if role == "axis" else "contacts"].append(handle)
+            if role in SWITCHED:
+                self.optional[SWITCHED[role]].append(handle)
         return frames
 
     def _line(self, k: int, number: int, points: Any, radius: float, color: style.Color) -> Any:
