@@ -109,7 +109,8 @@ class Viewer:
         camera.fov, camera.up = scene.camera.field_of_view, np.array([0.0, 0.0, 1.0])
         camera.near, camera.far = 0.01 * scene.camera.distance, 300.0 * scene.camera.distance
         self.stage = Stage(self.server, scene)
-        self.server.gui.configure_theme(control_layout="fixed", show_logo=False, show_share_button=False)
+        self.server.gui.configure_theme(show_logo=False, show_share_button=False)
+        self.server.gui.main_panel.dock_right()
         self._playback()
         self._switches()
         self._plots()
