@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from leastaction.mechanism import Mechanism
+from leastaction.mechanism.elements import ContactPoint
 from leastaction.mechanism.graph import WORLD
 from leastaction.mechanism.joints import Motion, perpendicular
 from leastaction.mechanism.mechanism import Body
@@ -78,11 +79,21 @@ def figure(mechanism: Mechanism, size: float, color: style.Color | None = None) 
             parts += _hubs(mechanism, i, drawn)
     parts += _axes(mechanism, size) + _rails(mechanism, size)
     for contact in mechanism.contacts:
+        if _is_drawn(mechanism, contact):
+            continue
         i, dot = mechanism.body_index(contact.body), geometry.capsule(max(1.04 * contact.radius, 0.008 * size), 0.0)
         visible_ball = contact.radius > 0.0
         tone, role = (style.RUBBER, "body") if visible_ball else (style.CONTACT, "contact")
         parts.append(Part(i, dot.moved(Pose(contact.point)), tone, role))
     return parts, _paths(mechanism, size)
+
+
+def _is_drawn(mechanism: Mechanism, contact: ContactPoint) -> bool:
+    """Whether a shape of the body is the ball of a contact point already."""
+    i = mechanism.body_index(contact.body)
+    balls = [s for s in (visible(mechanism.bodies[i].shapes) if i >= 0 else []) if isinstance(s, Sphere)]
+    near = [ball for ball in balls if math.dist(ball.pose.position, contact.point) < 0.05 * ball.radius]
+    return any(ball.radius > 0.95 * contact.radius for ball in near)
 
 
 def ground(mechanism: Mechanism, size: float) -> tuple[list[Part], list[float]]:

@@ -178,7 +178,7 @@ def tubes(start: Any, end: Any, start_radius: Any, end_radius: Any, sides: int =
 def of_shape(shape: Shape) -> Triangles | None:
     """The triangles of a shape in its body's frame; None for planes, which have no end."""
     if isinstance(shape, Sphere):
-        mesh = capsule(shape.radius, 0.0)
+        mesh = capsule(shape.radius, 0.0, 36)
     elif isinstance(shape, Capsule):
         mesh = capsule(shape.radius, shape.length)
     elif isinstance(shape, Cylinder):

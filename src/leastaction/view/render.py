@@ -70,7 +70,7 @@ class Painter:
         lines = [*actor_lines(actor, frame)]
         if "traces" in self.show:
             lines += [
-                (trace[: frame + 1], 0.0028 * self.scene.size, actor.color) for trace in actor.traces if frame > 0
+                (trace[: frame + 1], 0.0034 * self.scene.size, actor.color) for trace in actor.traces if frame > 0
             ]
         for points, radius, color in lines:
             points = points + actor.offset

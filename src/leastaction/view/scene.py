@@ -335,11 +335,13 @@ def _sample(runs: Sequence[Any], fps: float, max_frames: int) -> tuple[FloatArra
     t = np.asarray(longest.t, float)
     wanted = min(math.floor((t[-1] - t[0]) * fps + 1e-9) + 1, max_frames)
     if wanted < len(t):
-        t = np.linspace(t[0], t[-1], max(wanted, 2))
-    nearest = []
-    for run in runs:
-        own = np.asarray(run.t, float)
-        after = np.clip(np.searchsorted(own, t), 0, len(own) - 1)
-        before = np.maximum(after - 1, 0)
-        nearest.append(np.where(t - own[before] < own[after] - t, before, after))
-    return t, nearest
+        # Times of states, not just near them, so that curves over them are smooth.
+        t = t[np.unique(_nearest(t, np.linspace(t[0], t[-1], wanted)))]
+    return t, [_nearest(np.asarray(run.t, float), t) for run in runs]
+
+
+def _nearest(t: FloatArray, wanted: FloatArray) -> NDArray[np.int64]:
+    """Indices of the entries of t, which ascends, that are nearest to wanted ones."""
+    after = np.clip(np.searchsorted(t, wanted), 0, len(t) - 1)
+    before = np.maximum(after - 1, 0)
+    return np.where(wanted - t[before] < t[after] - wanted, before, after)

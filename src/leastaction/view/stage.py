@@ -37,7 +37,7 @@ class Stage:
         self.frames = [self._robot(k, actor) for k, actor in enumerate(scene.actors)]
         self.lines = [[self._line(k, i, *line) for i, line in enumerate(actor_lines(actor, 0))]
                       for k, actor in enumerate(scene.actors)]  # fmt: skip
-        self.traces = [[self._line(k, 1000 + i, trace[:1], 0.0028 * scene.size, actor.color)
+        self.traces = [[self._line(k, 1000 + i, trace[:1], 0.0034 * scene.size, actor.color)
                         for i, trace in enumerate(actor.traces)] for k, actor in enumerate(scene.actors)]  # fmt: skip
         self.arrows = [self._arrows(k, actor) for k, actor in enumerate(scene.actors)]
         self.draw(0)

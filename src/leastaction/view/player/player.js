@@ -121,7 +121,7 @@ class Player {
       if (this.on.traces) for (const trace of actor.traces) {
         const points = [];
         for (let k = 0; k <= place[0]; k++) points.push([0, 1, 2].map((i) => trace[3 * k + i] + shift[i]));
-        chain(tubes, points, 0.0028 * scene.size, actor.color);
+        chain(tubes, points, 0.0034 * scene.size, actor.color);
       }
       if (this.on.forces && actor.forces) this.arrows(tubes, actor, this.frame, shift);
     }
