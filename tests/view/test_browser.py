@@ -71,6 +71,8 @@ def test_the_controls_of_a_page(page, runs, tmp_path):
     for name in ("axes", "follow", "side", "plots"):
         page.click(f"#switch-{name}")
         assert page.get_attribute(f"#switch-{name}", "aria-pressed") == str(name != "plots").lower()
+    apart = page.evaluate("player.actors.map((a) => player.pose(a, 0, [0, 0]).position)")
+    assert np.linalg.norm(np.subtract(*apart)) > 0.5  # side by side
     box = page.locator("#view").bounding_box()
     before = page.evaluate("[player.camera.azimuth, player.camera.distance]")
     page.mouse.move(box["x"] + 100, box["y"] + 100)

@@ -109,6 +109,8 @@ def test_runs_of_different_steps_share_a_clock():
     assert coarse.poses[-1] == pytest.approx(coarse.poses[k + int(0.1 * 60) + 1])  # holds its last state
     assert np.linalg.norm(fine.offset - coarse.offset) > 0.3 * scene.size
     assert fine.color != coarse.color
+    assert scene.side
+    assert not build_scene(runs).side
     assert build_scene(runs).actors[1].opacity < 1.0  # a ghost
     com = robot.bodies[0].inertia.com
     assert fine.traces[0][k] == pytest.approx(transform(fine.poses[k, 0], np.array(com)))

@@ -234,7 +234,7 @@ def _hubs(mechanism: Mechanism, i: int, shapes: list[Shape]) -> list[Part]:
 def _axes(mechanism: Mechanism, size: float) -> list[Part]:
     """The axes of hinges and slides, as rods that are shown on demand."""
     parts = []
-    rod = geometry.capsule(0.004 * size, 0.12 * size, 8)
+    rod = geometry.capsule(0.004 * size, 0.2 * size, 8)
     for joint in (*mechanism.joints, *mechanism.loops):
         parent, child = mechanism.body_index(joint.parent), mechanism.body_index(joint.child)
         for k, primitive in enumerate(joint.primitives):

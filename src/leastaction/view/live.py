@@ -185,9 +185,7 @@ class Viewer:
         self.stage.draw(frame)
         if self.follow:
             self._move_cameras(frame)
-        self._moving_slider = True
         self._slider.value = float(self.scene.t[frame])
-        self._moving_slider = False
         self._mark(frame)
 
     def _move_cameras(self, frame: int) -> None:
@@ -205,7 +203,6 @@ class Viewer:
 
     def _playback(self) -> None:
         gui, t = self.server.gui, self.scene.t
-        self._moving_slider = False
         with gui.add_folder("Time", visible=self.scene.frames > 1):
             self._button = gui.add_button("Pause" if self.playing else "Play")
             step = max(float(t[-1] - t[0]) / max(self.scene.frames - 1, 1), 1e-6)
@@ -221,7 +218,7 @@ class Viewer:
         @self._slider.on_update
         def _(event: Any) -> None:
             # Our own updates come without a client.
-            if event.client is not None and not self._moving_slider:
+            if event.client is not None:
                 self.pause()
                 self.seek(self._slider.value)
 
@@ -248,7 +245,7 @@ class Viewer:
             for name in [name for name, is_there in there.items() if is_there]:
                 switch(name)
             follow = gui.add_checkbox("follow", self.follow)
-            side = gui.add_checkbox("side by side", bool(np.any(scene.actors[0].offset)), visible=len(scene.actors) > 1)
+            side = gui.add_checkbox("side by side", scene.side, visible=len(scene.actors) > 1)
             for actor in scene.actors if len(scene.actors) > 1 else ():
                 color = style.hexadecimal(actor.color)
                 gui.add_markdown(f'<span style="color:{color}">&#9632;</span> {_plain(actor.label)}')
@@ -260,16 +257,7 @@ class Viewer:
 
         @side.on_update
         def _(_: Any) -> None:
-            self.stage.spread([actor.offset if side.value else np.zeros(3) for actor in self._beside()])
-
-    def _beside(self) -> list[Any]:
-        """The actors with offsets that keep them apart."""
-        actors = self.scene.actors
-        if not any(np.any(actor.offset) for actor in actors):
-            right, width = self.scene.camera.axes()[0], 1.2 * self.scene.size
-            for k, actor in enumerate(actors):
-                actor.offset[:] = (k - 0.5 * (len(actors) - 1)) * width * right
-        return actors
+            self.stage.spread(side.value)
 
     def _plots(self) -> None:
         gui, t = self.server.gui, self.scene.t

@@ -78,7 +78,7 @@ def page(scene: Scene, *, title: str | None = None) -> str:
         "cell": grid_cell(scene.size),
         "light": lamp_direction(camera.azimuth),
         "follow": scene.follow,
-        "side": any(np.any(actor.offset) for actor in scene.actors),
+        "side": scene.side,
         "forceScale": scene.force_scale,
         "forceColor": style.FORCE,
         "reach": max(float(reach), scene.size),

@@ -61,7 +61,8 @@ class Painter:
         return render(mesh.vertices, mesh.normals, mesh.faces, colors, face_color, lens, lamp, width, height)
 
     def _solids(self, k: int, actor: Actor, frame: int) -> list[Solid]:
-        poses = actor.poses[frame] + np.concatenate([actor.offset, np.zeros(4)])
+        offset = self.scene.offset(actor)
+        poses = actor.poses[frame] + np.concatenate([offset, np.zeros(4)])
         solids: list[Solid] = []
         for part in self.parts[k]:
             pose, mesh = poses[part.body], part.mesh
@@ -73,14 +74,14 @@ class Painter:
                 (trace[: frame + 1], 0.0034 * self.scene.size, actor.color) for trace in actor.traces if frame > 0
             ]
         for points, radius, color in lines:
-            points = points + actor.offset
+            points = points + offset
             solids.append((tubes(points[:-1], points[1:], radius, radius), _faded(color, actor.opacity)))
             if len(points) == 2:
                 for point in points:
                     ball = capsule(radius, 0.0, 8)
                     solids.append((Triangles(ball.vertices + point, ball.normals, ball.faces), color))
         if "forces" in self.show and actor.forces is not None and actor.force_points is not None:
-            solids += self._arrows(actor.force_points[frame] + actor.offset, actor.forces[frame])
+            solids += self._arrows(actor.force_points[frame] + offset, actor.forces[frame])
         return solids
 
     def _arrows(self, points: Any, forces: Any) -> list[Solid]:

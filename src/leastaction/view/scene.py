@@ -37,7 +37,7 @@ class Actor:
         size: a typical length of the robot [m].
         floors: heights of the level planes of its world [m].
         opacity: 1 is solid.
-        offset: where it is put beside the others [m], shape (3,).
+        offset: where it is put if the robots stand side by side [m], shape (3,).
         traces: points along the way, each of shape (frames, 3) [m].
         force_points, forces: where contact forces act [m] and what they are [N], each of shape (frames, contacts, 3).
     """
@@ -97,6 +97,7 @@ class Scene:
         camera: where it is seen from.
         panels: curves beside the scene.
         follow: whether the camera moves with the first robot.
+        side: whether the robots stand side by side.
         force_scale: length of the arrow of a force [m/N].
     """
 
@@ -108,12 +109,17 @@ class Scene:
     camera: Camera
     panels: list[Panel]
     follow: bool
+    side: bool
     force_scale: float
 
     @property
     def frames(self) -> int:
         """Number of frames."""
         return len(self.t)
+
+    def offset(self, actor: Actor) -> FloatArray:
+        """Where a robot is put [m], shape (3,)."""
+        return actor.offset if self.side else np.zeros(3)
 
     def focus(self, frame: int) -> FloatArray:
         """The point that the camera follows [m], shape (3,): the middle of the first robot's bodies."""
@@ -196,17 +202,18 @@ def _composed(
     # Robots made to stand on z = 0 show that floor even where none is part of the model.
     floor = max(floors) if floors else 0.0 if -0.03 * size < lowest < 0.5 * size else lowest - 0.05 * size
     view = camera if isinstance(camera, Camera) else choose_camera(np.concatenate(seen), camera)
-    if layout == "side" and len(actors) > 1:
+    side = layout == "side" and len(actors) > 1
+    if len(actors) > 1:
         right = view.axes()[0]
         width = max(float(np.ptp(points @ right)) for points in seen) * 1.15
         for k, actor in enumerate(actors):
             actor.offset[:] = (k - 0.5 * (len(actors) - 1)) * width * right
     if not isinstance(camera, Camera):
-        everything = np.concatenate([points + a.offset for points, a in zip(seen, actors, strict=True)])
+        everything = np.concatenate([points + side * a.offset for points, a in zip(seen, actors, strict=True)])
         view = choose_camera(everything, (view.azimuth, view.elevation))
     strongest = max((float(np.linalg.norm(a.forces, axis=-1).max()) for a in actors if a.forces is not None), default=0)
     scale = 0.35 * size / strongest if strongest > 0.0 else 0.0
-    return Scene(title, t, actors, size, floor, view, curves, follow, scale)
+    return Scene(title, t, actors, size, floor, view, curves, follow, side, scale)
 
 
 def _actor(

@@ -67,15 +67,10 @@ class Stage:
         for handle in self.optional.get(name, ()):
             handle.visible = visible
 
-    def spread(self, offsets: list[NDArray[np.float64]]) -> None:
-        """Put the actors side by side, or on each other with offsets of zero [m]."""
-        for root, offset in zip(self.roots, offsets, strict=True):
-            root.position = offset
-
-    @property
-    def roots(self) -> list[Any]:
-        """The frames that carry the actors."""
-        return self._roots
+    def spread(self, side: bool) -> None:
+        """Put the actors side by side, or all in one place."""
+        for root, actor in zip(self.roots, self.scene.actors, strict=True):
+            root.position = side * actor.offset
 
     def _floor_and_lamps(self) -> None:
         scene, view = self.server.scene, self.scene
@@ -97,8 +92,8 @@ class Stage:
             section_color=(165, 172, 180), plane_color=(240, 243, 246), plane_opacity=1.0, shadow_opacity=0.25,
             infinite_grid=True, fade_distance=12.0 * view.size, position=middle,
         )  # fmt: skip
-        self._roots = [
-            scene.add_frame(f"/actor{k}", show_axes=False, position=tuple(actor.offset.tolist()))
+        self.roots = [
+            scene.add_frame(f"/actor{k}", show_axes=False, position=tuple(view.offset(actor).tolist()))
             for k, actor in enumerate(view.actors)
         ]
 
