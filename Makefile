@@ -28,7 +28,7 @@ test: $(DEV)  ## run the tests (ARGS="-k galerkin -n 0" goes to pytest)
 
 # Never fails: without a browser those tests are skipped. On a machine that is not root's own, install it yourself.
 browser:  ## install Chromium for the tests of pages, where this is root on Debian or Ubuntu
-	@if command -v chromium chromium-browser google-chrome >/dev/null 2>&1; then \
+	@if command -v chromium >/dev/null 2>&1 || command -v google-chrome >/dev/null 2>&1; then \
 		echo "Chromium is there"; \
 	elif [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null 2>&1; then \
 		echo "Installing Chromium"; \

@@ -134,6 +134,8 @@ def test_floors_slopes_and_terrain():
     scene = build_scene(la.robots.cube().replace(ground=ground))
     assert scene.floor == 0.25
     assert len([part for part in scene.actors[0].parts if part.role == "ground"]) == 2
+    hills = build_scene(la.robots.unitree_a1().replace(ground=(HeightField(-np.ones((3, 4)), 1.0),)))
+    assert hills.floor < -1.0  # it hides no hill
     standing = build_scene(la.robots.unitree_a1())
     assert standing.floor == 0.0
     hanging = build_scene(la.robots.pendulum())

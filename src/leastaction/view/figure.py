@@ -30,7 +30,7 @@ class Part:
         body: index of the body; -1 is the world.
         mesh: its triangles in the body's frame [m].
         color: red, green, blue, alpha, each from 0 to 1.
-        role: "body"; "axis" and "contact" are shown on demand, "ground" belongs to the world.
+        role: "body"; "axis" and "contact" are shown on demand, "ground" and "rail" belong to the world.
     """
 
     body: int
@@ -255,7 +255,7 @@ def _rails(mechanism: Mechanism, size: float) -> list[Part]:
             low, high = max(joint.lower[0], -1.5 * size), min(joint.upper[0], 1.5 * size)
             middle = tuple(0.5 * (low + high) * x for x in joint.primitives[0].axis)
             place = joint.placement * Pose(middle, _along(joint.primitives[0].axis))
-            parts.append(Part(-1, geometry.capsule(0.008 * size, high - low, 12).moved(place), style.RAIL, "ground"))
+            parts.append(Part(-1, geometry.capsule(0.008 * size, high - low, 12).moved(place), style.RAIL, "rail"))
     return parts
 
 

@@ -41,7 +41,7 @@ class Painter:
     def __init__(self, scene: Scene, show: Any = ("forces", "traces")) -> None:
         self.scene = scene
         self.show = set(show)
-        roles = {"body", "ground"} | ({"axis"} if "axes" in self.show else set())
+        roles = {"body", "ground", "rail"} | ({"axis"} if "axes" in self.show else set())
         roles |= {"contact"} if "contacts" in self.show else set()
         self.parts = [[part for part in actor.parts if part.role in roles] for actor in scene.actors]
 

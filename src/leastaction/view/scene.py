@@ -68,6 +68,12 @@ class Actor:
             boxes.append(self.path_points(path, frame))
         return np.concatenate(boxes) if boxes else np.zeros((1, 3))
 
+    def depth(self) -> float:
+        """Height of the lowest point of the ground's shapes [m]; infinite without any."""
+        parts = [part for part in self.parts if part.role == "ground"]
+        depths = [transform(self.poses[0, part.body], part.mesh.vertices)[:, 2].min() for part in parts]
+        return float(min(depths, default=math.inf))
+
     def lowest(self, frame: int) -> float:
         """Height of the lowest point of the robot [m]."""
         heights = [float(self.path_points(path, frame)[:, 2].min()) - 5.0 * path.radius for path in self.paths]
@@ -199,8 +205,7 @@ def _composed(
     follow = travels if follow is None else follow
     seen = [np.concatenate([actor.corners(f) for f in (some[:1] if follow else some)]) for actor in actors]
     lowest = min(actor.lowest(f) for actor in actors for f in some)
-    # Robots made to stand on z = 0 show that floor even where none is part of the model.
-    floor = max(floors) if floors else 0.0 if -0.03 * size < lowest < 0.5 * size else lowest - 0.05 * size
+    floor = _floor(floors, lowest, [actor.depth() for actor in actors], size)
     view = camera if isinstance(camera, Camera) else choose_camera(np.concatenate(seen), camera)
     side = layout == "side" and len(actors) > 1
     if len(actors) > 1:
@@ -214,6 +219,18 @@ def _composed(
     strongest = max((float(np.linalg.norm(a.forces, axis=-1).max()) for a in actors if a.forces is not None), default=0)
     scale = 0.35 * size / strongest if strongest > 0.0 else 0.0
     return Scene(title, t, actors, size, floor, view, curves, follow, side, scale)
+
+
+def _floor(planes: list[float], lowest: float, depths: list[float], size: float) -> float:
+    """Height of the floor [m]: that of the world's level plane; else below the robots and the ground's shapes.
+
+    Robots made to stand on z = 0 show that floor even where none is part of the model.
+    """
+    if planes:
+        return max(planes)
+    if math.isfinite(min(depths)):
+        return min(lowest, *depths) - 0.005 * size
+    return 0.0 if -0.03 * size < lowest < 0.5 * size else lowest - 0.05 * size
 
 
 def _actor(
