@@ -11,6 +11,7 @@ __all__ = [
     "LeastActionError",
     "MechanismError",
     "MissingExtraError",
+    "SingularMatrixError",
 ]
 
 # Attributes are optional keywords and the message stays as it was given, so that exceptions survive pickling
@@ -112,3 +113,15 @@ class MissingExtraError(LeastActionError, ImportError):
     def __init__(self, message: str, *, name: str | None = None, extra: str | None = None) -> None:
         super().__init__(message, name=name)
         self.extra = extra
+
+
+class SingularMatrixError(LeastActionError):
+    """A matrix cannot be factored: a pivot vanishes.
+
+    Attributes:
+        node: the node of the graph whose pivot block is singular, or None when unknown.
+    """
+
+    def __init__(self, message: str, *, node: int | None = None) -> None:
+        super().__init__(message)
+        self.node = node
