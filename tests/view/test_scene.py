@@ -48,8 +48,6 @@ def test_poses_of_maximal_runs_are_those_of_centres_of_mass():
     poses[..., :3] = transform(frames, np.array([body.inertia.com for body in robot.bodies]))
     run = still(robot, q, poses=poses)
     assert frames_of_run(run, [0, 2]) == pytest.approx(frames[[0, 2]], abs=1e-12)
-    stored = SimpleNamespace(mechanism=robot, t=np.arange(3.0), q=q, stored={"poses": poses})
-    assert frames_of_run(stored, [1]) == pytest.approx(frames[[1]], abs=1e-12)
     with pytest.raises(LeastActionError, match="poses of 'unitree_a1'"):
         frames_of_run(still(robot, q, poses=poses[:, 1:]), [0])
 
@@ -178,6 +176,21 @@ def test_contact_forces_stand_on_their_points_and_fit_the_picture():
     assert 0.1 < scene.force_scale * np.linalg.norm(actor.forces[1, 2]) / scene.size < 0.5
     with pytest.raises(LeastActionError, match="contact forces of 'unitree_a1'"):
         build_scene(still(robot, q, contact_forces=forces[:, :3]), plots=())
+
+
+def test_logged_contact_forces_carry_the_weight():
+    """At rest the forces of a state add up to the weight, and each stands at a corner of the cube."""
+    log = [(k, -1, 0, x, y, 0.0, 0.0, 0.0, 9.81 / 4, 0.0) for k in (1, 2) for x in (-1, 1) for y in (-1, 1)]
+    log = [(0, -1, 0, 0.5, 0.5, 0.0, 0.0, 0.0, 500.0, 0.0), *log]  # the impact, at one point
+    robot = la.robots.cube()
+    run = still(robot, np.stack([robot.neutral()] * 4))
+    run.stored["contacts"] = np.array(log)
+    scene = build_scene(run, plots=())
+    actor = scene.actors[0]
+    assert actor.forces.shape == (4, 4, 3)
+    assert actor.forces.sum(axis=1)[[0, 2, 3]] == pytest.approx(np.array([[0, 0, 0], [0, 0, 9.81], [0, 0, 9.81]]))
+    assert sorted(map(tuple, actor.force_points[3, :, :2])) == [(-1, -1), (-1, 1), (1, -1), (1, 1)]
+    assert scene.force_scale * np.linalg.norm(actor.forces, axis=-1).max() <= 0.6 * scene.size * (1 + 1e-9)
 
 
 def test_a_robot_that_travels_is_followed():

@@ -41,12 +41,11 @@ def body_frames(mechanism: Mechanism, q: Any) -> FloatArray:
 def frames_of_run(run: Any, states: Any) -> FloatArray:
     """Poses of the bodies' frames at some states of a run, shape (states, bodies, 7).
 
-    Runs in maximal coordinates carry `poses`, shape (steps + 1, bodies, 7), of frames at the bodies' centres of mass;
-    they are used as they are. For other runs the poses follow from q.
+    A run may carry `poses`, shape (steps + 1, bodies, 7), of frames at the bodies' centres of mass, in the order of
+    `mechanism.bodies`; they are used as they are. For other runs the poses follow from q.
     """
     mechanism, states = run.mechanism, np.asarray(states)
     poses = getattr(run, "poses", None)
-    poses = run.stored.get("poses") if poses is None and hasattr(run, "stored") else poses
     if poses is None:
         return body_frames(mechanism, np.asarray(run.q)[states])
     poses = np.array(np.asarray(poses, float)[states])

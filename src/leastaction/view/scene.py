@@ -39,7 +39,8 @@ class Actor:
         opacity: 1 is solid.
         offset: where it is put if the robots stand side by side [m], shape (3,).
         traces: points along the way, each of shape (frames, 3) [m].
-        force_points, forces: where contact forces act [m] and what they are [N], each of shape (frames, contacts, 3).
+        force_points, forces: where contact forces act [m] and what they are [N] (the strongest ones cut to what fits
+            the picture), each of shape (frames, contacts, 3).
     """
 
     label: str
@@ -183,7 +184,7 @@ def build_scene(
             tint = None if len(runs) == 1 else style.RUNS[k % len(style.RUNS)]
             frames = frames_of_run(run, rows)
             opacity = 0.45 if layout == "ghost" and k > 0 else 1.0
-            actors.append(_actor(run.mechanism, name, tint, frames, traces, opacity, _forces(run, rows)))
+            actors.append(_actor(run.mechanism, name, tint, frames, traces, opacity, _forces(run, rows, frames)))
         curves = panels(runs, names, states, plots)
         title = ", ".join(dict.fromkeys(run.mechanism.name for run in runs))
     return _composed(title, t, actors, curves, layout, follow, camera)
@@ -216,9 +217,23 @@ def _composed(
     if not isinstance(camera, Camera):
         everything = np.concatenate([points + side * a.offset for points, a in zip(seen, actors, strict=True)])
         view = choose_camera(everything, (view.azimuth, view.elevation))
-    strongest = max((float(np.linalg.norm(a.forces, axis=-1).max()) for a in actors if a.forces is not None), default=0)
-    scale = 0.35 * size / strongest if strongest > 0.0 else 0.0
+    scale = _force_scale(actors, size)
     return Scene(title, t, actors, size, floor, view, curves, follow, side, scale)
+
+
+def _force_scale(actors: list[Actor], size: float) -> float:
+    """Length of the arrow of a force [m/N]; forces of impacts, far stronger than the others, are cut to fit."""
+    strength = [np.linalg.norm(actor.forces, axis=-1) for actor in actors if actor.forces is not None]
+    felt = np.concatenate([s.ravel() for s in strength]) if strength else np.zeros(0)
+    felt = felt[felt > 1e-3 * felt.max(initial=0.0)]
+    if felt.size == 0:
+        return 0.0
+    scale = 0.35 * size / float(np.quantile(felt, 0.9))
+    for actor in actors:
+        if actor.forces is not None:
+            length = scale * np.linalg.norm(actor.forces, axis=-1, keepdims=True)
+            actor.forces[:] *= np.minimum(1.0, 0.6 * size / np.maximum(length, 1e-300))
+    return scale
 
 
 def _floor(planes: list[float], lowest: float, depths: list[float], size: float) -> float:
@@ -240,7 +255,7 @@ def _actor(
     frames: FloatArray,
     traces: Sequence[Any],
     opacity: float = 1.0,
-    forces: FloatArray | None = None,
+    forces: tuple[FloatArray, FloatArray] | None = None,
 ) -> Actor:
     """An actor whose world is turned so that gravity pulls it along -z."""
     size = reach(mechanism)
@@ -254,14 +269,10 @@ def _actor(
         body = mechanism.body_index(end.body)
         point = mechanism.bodies[body].inertia.com if isinstance(trace, str) and body >= 0 else end.point
         tracks.append(transform(poses[:, body], np.array(point)))
-    points = None
-    if forces is not None:
-        bodies = [mechanism.body_index(contact.body) for contact in mechanism.contacts]
-        points = transform(poses[:, bodies], np.array([contact.point for contact in mechanism.contacts]))
-        forces = rotate(turn, forces)
+    points, pushes = (rotate(turn, x) for x in forces) if forces is not None else (None, None)
     color = tint or style.RUNS[0]
     everything = parts + earth
-    return Actor(label, color, everything, paths, poses, size, floors, opacity, np.zeros(3), tracks, points, forces)
+    return Actor(label, color, everything, paths, poses, size, floors, opacity, np.zeros(3), tracks, points, pushes)
 
 
 def turned(frames: FloatArray, turn: FloatArray) -> FloatArray:
@@ -299,17 +310,37 @@ def _product(a: FloatArray, b: FloatArray) -> FloatArray:
     return np.concatenate([w, a[0] * b[..., 1:] + b[..., :1] * a[1:] + np.cross(a[1:], b[..., 1:])], axis=-1)
 
 
-def _forces(run: Any, rows: Any) -> FloatArray | None:
-    """Contact forces in the world's directions [N], shape (rows, contacts, 3), where the run has them."""
-    forces = getattr(run, "contact_forces", None)
-    forces = getattr(run, "stored", {}).get("contact_forces") if forces is None else forces
-    if forces is None or not run.mechanism.contacts:
-        return None
+def _forces(run: Any, rows: Any, poses: FloatArray) -> tuple[FloatArray, FloatArray] | None:
+    """Where contact forces act [m] and what they are [N], each (rows, contacts, 3) in the world, where a run has them.
+
+    A run has either `contact_forces`, one for each contact point and state, or the log of the maximal integrator.
+    """
+    mechanism, stored = run.mechanism, getattr(run, "stored", {})
+    forces = getattr(run, "contact_forces", stored.get("contact_forces"))
+    if forces is None:
+        return _logged_forces(stored["contacts"], len(run.t), rows) if len(stored.get("contacts", ())) else None
     forces = np.asarray(forces, float)
-    if forces.shape != (len(run.t), len(run.mechanism.contacts), 3):
-        expected = (len(run.t), len(run.mechanism.contacts), 3)
-        raise LeastActionError(f"contact forces of {run.mechanism.name!r}: expected {expected}, got {forces.shape}")
-    return forces[rows]
+    if forces.shape != (len(run.t), len(mechanism.contacts), 3):
+        expected = (len(run.t), len(mechanism.contacts), 3)
+        raise LeastActionError(f"contact forces of {mechanism.name!r}: expected {expected}, got {forces.shape}")
+    bodies = [mechanism.body_index(contact.body) for contact in mechanism.contacts]
+    local = np.array([contact.point for contact in mechanism.contacts]).reshape(-1, 3)
+    return transform(poses[:, bodies], local), forces[rows]
+
+
+def _logged_forces(log: Any, states: int, rows: Any) -> tuple[FloatArray, FloatArray]:
+    """Contact forces from a log of (step, two bodies, point, force on the second, gap), shape (n, 10).
+
+    The force of a step is shown at the state that the step ends in; places that a state does not need hold zeros.
+    """
+    log = np.asarray(log, float)
+    state = log[:, 0].astype(int) + 1
+    counts = np.bincount(state, minlength=states)
+    order = np.argsort(state, kind="stable")
+    place = np.arange(len(log)) - np.repeat(np.cumsum(counts) - counts, counts)
+    points, forces = np.zeros((2, states, max(int(counts.max()), 1), 3))
+    points[state[order], place], forces[state[order], place] = log[order, 3:6], log[order, 6:9]
+    return points[rows], forces[rows]
 
 
 def start_configuration(mechanism: Mechanism, q: Any = None) -> FloatArray:
