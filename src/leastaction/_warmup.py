@@ -46,6 +46,7 @@ def _parts() -> list[tuple[str, Callable[[], Any]]]:
     parts.append(("graph factorisation", _graph))
     for robot_name in ("pendulum", "cube"):  # without and with contact
         parts.append((f"Maximal, {robot_name}", lambda n=robot_name: _maximal(n)))
+    parts.append(("pictures", lambda: la.view.screenshot(robot, width=32, height=32)))
     return parts
 
 
