@@ -118,7 +118,7 @@ class Trajectory:
 
     @cached_property
     def constraint_violation(self) -> FloatArray:
-        """Largest violation of a loop or coupling, in maximal coordinates of any joint [m or rad], shape (steps + 1,)."""
+        """Largest violation of a loop or coupling, with `Maximal` of any joint [m or rad], shape (steps + 1,)."""
         if "violation" in self.stored:
             return self.stored["violation"]
         if self.mechanism.is_tree:

@@ -74,7 +74,7 @@ def end_pose(states, i):
 
 @inline
 def momenta(J, w, dt):
-    """Angular momenta at start and end, each in the body's directions of that time: D1 and D2 of the action (Eq. 16)."""
+    """Angular momenta at start and end, in the body's directions of that time: D1 and D2 of the action (Eq. 16)."""
     h = 0.5 * dt
     s = math.sqrt(max(1.0 - h * h * dot3(w, w), 0.0))
     Jw = matvec(J, w)

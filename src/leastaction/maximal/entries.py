@@ -13,7 +13,10 @@ from leastaction.maximal.recover import read_coordinates, read_momenta
 from leastaction.spatial import load3, load4, load9, quat_to_rotation, store9
 
 FAILED, FULL, REPLAN = -1, -2, -3
-"""Why a loop stopped early: no convergence, no room for contacts, or bodies have come near that the graph does not tie."""
+"""Why a loop stopped early: no convergence, no room for contacts, or bodies may touch that the graph does not tie."""
+
+IMPACT = 4.0
+"""Impulses that change velocities by more than gravity does in so many steps are impacts."""
 
 
 @routine
@@ -79,22 +82,39 @@ def swap_momenta(states, other):
 
 
 @routine
-def read_mean_momenta(bodies, coordinates, states, minus, H, p, dt):
-    """Joint momenta at the start of a solved step: the mean of those before and after all impulses there.
+def bears_load(cones, count, bodies, speed):
+    """Whether a contact gives a body more than a tenth of what gravity does in a step, which changes it by `speed`."""
+    for k in range(count):
+        c = cones[k]
+        if c.source >= 0 and c.b >= 0 and c.gam > 0.1 * speed * bodies[c.b].mass:
+            return True
+    return False
 
-    Without contacts this is what `read_momenta` gives; with them it is the momentum of a body at rest that is zero.
+
+@routine
+def read_mean_momenta(bodies, coordinates, states, minus, H, p, dt, gravity):
+    """Joint momenta at the start of a solved step of order 2: the mean of those before and after all impulses there.
+
+    Without contacts this is what `read_momenta` gives; a body at rest on the ground has none, as it should. After an
+    impact, which changes velocities by more than gravity does in a few steps, those before the impact stay.
 
     Args:
         minus: momenta at the end of the step before, without any impulse of its end; shape (bodies, 6).
+        gravity: its acceleration [m/s^2].
     """
+    impact = False
     for i in range(bodies.shape[0]):
-        left, _ = momenta(load9(bodies[i].J), load3(states[i].w), dt)
+        s, m = states[i], bodies[i].mass
+        left, _ = momenta(load9(bodies[i].J), load3(s.w), dt)
         for c in range(3):
+            impact = impact or abs(m * s.vc[c] - minus[i, 3 + c]) > IMPACT * m * gravity * dt
+            impact = impact or abs(left[c] - minus[i, c]) > IMPACT * m * bodies[i].radius * gravity * dt
             minus[i, c] = 0.5 * (minus[i, c] + left[c])
-            minus[i, 3 + c] = 0.5 * (minus[i, 3 + c] + bodies[i].mass * states[i].vc[c])
-    swap_momenta(states, minus)
-    read_momenta(bodies, coordinates, states, H, p)
-    swap_momenta(states, minus)
+            minus[i, 3 + c] = 0.5 * (minus[i, 3 + c] + m * s.vc[c])
+    if not impact:
+        swap_momenta(states, minus)
+        read_momenta(bodies, coordinates, states, H, p)
+        swap_momenta(states, minus)
 
 
 @routine
@@ -196,8 +216,8 @@ def rollout(model, states, rowstates, cstates, graph, work, forces, contact, u, 
             if contact is not None:
                 if not note_contacts(contact, count, k, h):
                     return k, FULL
-                if count > 0 and j == 0 and (k > 0 or started):
-                    read_mean_momenta(bodies, coordinates, states, minus, H, p[k], h)
+                if count > 0 and halves < 1.0 and j == 0 and (k > 0 or started):
+                    read_mean_momenta(bodies, coordinates, states, minus, H, p[k], h, contact[7][1])
             finish_step(bodies, states, h)
             for i in range(bodies.shape[0]):
                 for c in range(6):
@@ -216,11 +236,14 @@ def rollout(model, states, rowstates, cstates, graph, work, forces, contact, u, 
         if loops:
             project_momenta(model, states, rowstates, cstates, graph, work)
         store_state(states, Z[k + 1], P[k + 1])
-        if count > 0:
-            # Contacts hold the force that acts at the end of the step, but only the next step will know how.
+        # What contacts will hold of the forces at the end of the step only the next step knows; until then, those that
+        # bear a load are taken to hold them all.
+        held = halves < 1.0 and count > 0
+        if contact is not None:
+            held = held and bears_load(contact[0], count, bodies, contact[7][1] * dt)
+        if held:
             swap_momenta(states, minus)
-            read_momenta(bodies, coordinates, states, H, p[k + 1])
+        read_momenta(bodies, coordinates, states, H, p[k + 1])
+        if held:
             swap_momenta(states, minus)
-        else:
-            read_momenta(bodies, coordinates, states, H, p[k + 1])
     return Z.shape[0] - 1, 0

@@ -68,7 +68,7 @@ class MaximalStepper(Stepper):
     # ------------------------------------------------------------------ the graph and its near pairs
 
     def _plan(self, Z: FloatArray | None) -> None:
-        """Lay out the graph, with an edge for each pair of bodies that may touch soon (Z: poses; None: no pairs yet)."""
+        """Lay out the graph, with an edge for each pair of bodies that may touch soon at the poses Z (None: none)."""
         model, table = self.model, self.table
         nb = len(model.bodies)
         pairs, most = table.ground, math.inf

@@ -308,7 +308,7 @@ def solve_step(model, states, rowstates, cstates, graph, work_arrays, contact, c
     values, pivots, scale, _, fixed, dx, ra, rb = work_arrays
     tolerance, most, goal = settings
     smooth, limit = False, tolerance
-    if contact is not None:
+    if contact is not None:  # noqa: SIM102  (on its own, so that it is left out at compile time)
         if count > 0:
             # Beyond this the Newton matrix loses the bodies' inertia beside the contacts' stiffness.
             smooth = goal > SHARPEST * contact[7][3]
@@ -318,7 +318,7 @@ def solve_step(model, states, rowstates, cstates, graph, work_arrays, contact, c
     for iteration in range(most):
         worst = assemble(model, states, rowstates, cstates, graph, values, fixed, dt, halves) / dt
         kappa = 0.0
-        if contact is not None:
+        if contact is not None:  # noqa: SIM102
             if count > 0:
                 worst = max(worst, look_at_cones(contact[0], count, contact[1], coordinates, cstates, states, dt))
                 kappa = mean_product(contact[0], count, 0.0)
