@@ -43,6 +43,8 @@ STATE = np.dtype(
         ("w", "f8", 3),  # angular velocity within the step, in the body's directions [rad/s]
         ("v", "f8", 6),  # spatial twist for the forces of springs and cables: kept at zero
         ("vc", "f8", 3),  # velocity of the COM within the step [m/s]
+        ("x", "f8", 6),  # (w, vc) of the step before
+        ("slope", "f8", 6),  # change of that per time
         ("P", "f8", 6),  # momentum at the start: angular in the body's directions, linear
         ("I", "f8", 6),  # impulse of known forces at the start, in the same directions
         ("r", "f8", 6),  # residual

@@ -3,10 +3,13 @@
 import numpy as np
 
 from leastaction._jit import entry, routine
-from leastaction.maximal.assembly import add_outer, add_pair, place_row, start_rows
-from leastaction.maximal.bodies import momenta
+from leastaction.maximal.assembly import start_rows
+from leastaction.maximal.assembly_parts import add_outer, add_pair, place_row
+from leastaction.maximal.bodies import momenta, move
+from leastaction.maximal.dampers import end_paths, start_paths
 from leastaction.maximal.detection import find_cones, note_contacts
 from leastaction.maximal.graph_kernels import factorize, solve
+from leastaction.maximal.guess import extrapolate, guess, remember
 from leastaction.maximal.impulses import add_impulses, add_rates
 from leastaction.maximal.interior import solve_step
 from leastaction.maximal.recover import read_coordinates, read_momenta
@@ -47,21 +50,11 @@ def store_state(states, Z, P):
 
 
 @routine
-def guess(bodies, states):
-    """First guess of a step: the velocities of the step before; at rest, those of the momenta."""
-    for i in range(bodies.shape[0]):
-        s = states[i]
-        if s.w[0] == 0.0 and s.w[1] == 0.0 and s.w[2] == 0.0 and s.vc[0] == 0.0 and s.vc[1] == 0.0 and s.vc[2] == 0.0:
-            for c in range(3):
-                if bodies[i].mass > 0.0:
-                    s.vc[c] = s.P[3 + c] / bodies[i].mass
-
-
-@routine
 def finish_step(bodies, states, dt):
     """End poses become start poses; momenta at the end of the step (D2 of the action)."""
     for i in range(bodies.shape[0]):
         s = states[i]
+        move(s, dt)
         _, right = momenta(load9(bodies[i].J), load3(s.w), dt)
         for c in range(3):
             s.P[c] = right[c]
@@ -124,7 +117,7 @@ def project_momenta(model, states, rowstates, cstates, graph, work):
     A step leaves this part open, for the next step's joint impulses take it up; velocities must not show it. Drive
     inertias count to M.
     """
-    bodies, rows, coordinates, _, sizes, augment = model
+    bodies, rows, coordinates, _, sizes, augment, _ = model
     nodes, links, targets, diagonal, offsets, first = graph
     values, pivots, scale, dx = work[0], work[1], work[2], work[5]
     for k in range(values.shape[0]):
@@ -155,11 +148,14 @@ def project_momenta(model, states, rowstates, cstates, graph, work):
                 add_outer(values, offsets[row.eab, 1 if row.a < row.b else 0], s.wb, s.wa, augment[row.node])
     singular, _ = factorize(nodes, links, targets, values, pivots, scale, 1e-11)
     if singular >= 0:
+        for k in range(rows.shape[0]):
+            rowstates[k].mu = 0.0
         return
     solve(nodes, links, values, pivots, dx, 1)
     for k in range(rows.shape[0]):
         row, s = rows[k], rowstates[k]
         mu = dx[first[bodies.shape[0] + row.node] + row.local]
+        s.mu = mu
         leader = coordinates[row.leader]
         for c in range(6):
             if row.ea >= 0:
@@ -180,11 +176,12 @@ def rollout(model, states, rowstates, cstates, graph, work, forces, contact, u, 
         contact: arrays of `detection`, or None for a mechanism without contacts, limits and dry friction.
         u: controls, shape (steps, nodes, nu).
         substeps: fractions of dt of the steps that one step is composed of.
-        rows: arrays (Z, P, q, p, iterations, violation, impulses) with steps + 1 rows, row 0 filled; then work space,
-            whether there are loops, and whether row 0 is the end of a step.
+        rows: arrays (Z, P, q, p, iterations, violation, forces of the joints) with steps + 1 rows, row 0 filled; then
+            momenta before the impulses at the end of a step, scratch, history of updates, whether there are loops,
+            whether row 0 is the end of a step, and what `guess` keeps.
     """
-    Z, P, q, p, iterations, violation, impulses, minus, H, history, loops, started = rows
-    bodies, table, coordinates, coefficients = model[0], model[1], model[2], model[3]
+    Z, P, q, p, iterations, violation, impulses, minus, H, history, loops, started, clock = rows
+    bodies, table, coordinates, coefficients, dampers = model[0], model[1], model[2], model[3], model[6]
     load_state(states, Z[0], P[0])
     count = np.int64(0)
     for k in range(Z.shape[0] - 1):
@@ -194,16 +191,19 @@ def rollout(model, states, rowstates, cstates, graph, work, forces, contact, u, 
         for j in range(substeps.shape[0]):
             h = substeps[j] * dt
             if k == 0 and j == 0:
-                read_coordinates(coordinates, states, cstates, q[k + 1])
+                read_coordinates(coordinates, states, cstates, q[k + 1], h)
                 start_rows(table, coordinates, coefficients, states, rowstates, cstates)
+                start_paths(dampers, states)
             for i in range(bodies.shape[0]):
                 for c in range(6):
                     states[i].I[c] = 0.0
             node = j if halves < 1.0 else 0
             start, end = np.int64(0), np.int64(1)  # typed, so that one kernel serves both
             add_impulses(bodies, coordinates, states, cstates, forces, q[k + 1], u[k, node], halves * h, start)
-            guess(bodies, states)
-            if contact is not None:
+            if contact is None:
+                extrapolate(bodies, states, rowstates, clock, h)
+            else:
+                guess(bodies, states)
                 count = find_cones(contact, bodies, states, coordinates, cstates, h)
                 if count < 0:
                     return k, REPLAN if count == -1 else FULL
@@ -218,23 +218,30 @@ def rollout(model, states, rowstates, cstates, graph, work, forces, contact, u, 
                     return k, FULL
                 if count > 0 and halves < 1.0 and j == 0 and (k > 0 or started):
                     read_mean_momenta(bodies, coordinates, states, minus, H, p[k], h, contact[7][1])
+            remember(states, rowstates, clock, h)
+            if j == 0:
+                for r in range(table.shape[0]):
+                    impulses[k, r] = rowstates[r].force
             finish_step(bodies, states, h)
             for i in range(bodies.shape[0]):
                 for c in range(6):
                     minus[i, c] = states[i].P[c]
-            read_coordinates(coordinates, states, cstates, q[k + 1])
+            read_coordinates(coordinates, states, cstates, q[k + 1], h)
             start_rows(table, coordinates, coefficients, states, rowstates, cstates)
             add_rates(coordinates, states, cstates, h, halves)
+            end_paths(dampers, states, h, halves)
             if halves < 1.0:
                 scale = (1.0 - halves) * h
                 add_impulses(bodies, coordinates, states, cstates, forces, q[k + 1], u[k, j + 1], scale, end)
         worst = 0.0
         for r in range(table.shape[0]):
             worst = max(worst, abs(rowstates[r].g))
-            impulses[k + 1, r] = rowstates[r].lam / dt
+            impulses[k + 1, r] = rowstates[r].force
         violation[k + 1] = worst
         if loops:
             project_momenta(model, states, rowstates, cstates, graph, work)
+            for r in range(table.shape[0]):
+                impulses[k + 1, r] = 2.0 * rowstates[r].mu / (substeps[0] * dt)
         store_state(states, Z[k + 1], P[k + 1])
         # What contacts will hold of the forces at the end of the step only the next step knows; until then, those that
         # bear a load are taken to hold them all.

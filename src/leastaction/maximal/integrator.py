@@ -45,6 +45,7 @@ class MaximalStepper(Stepper):
         self.rowstates = records(len(model.rows), ROW_STATE)
         self.cstates = records(len(model.coordinates), COORDINATE_STATE)
         self.history = np.zeros(integrator.max_iterations)
+        self.clock = np.zeros(2)
         self.settings = (float(integrator.tolerance), int(integrator.max_iterations), float(self._kappa()))
         t = mechanism.tree
         self.forces = (t.nodes, t.dofs, t.rest, model.paths, model.points, model.wrenches, model.drives, t.gravity)
@@ -94,7 +95,7 @@ class MaximalStepper(Stepper):
         n = int(ldu.rows[-1])
         self.work = (ldu.values, ldu.pivots, ldu.scale, np.zeros(n), np.zeros(n), np.zeros(n), np.zeros(6), np.zeros(6))
         self.arrays = (model.bodies, model.rows, model.coordinates, model.coefficients)
-        self.arrays += (np.array(model.sizes, np.int64), model.augment)
+        self.arrays += (np.array(model.sizes, np.int64), model.augment, model.dampers)
         anchors = np.zeros((nb if math.isfinite(most) else 0, 3))
         if len(anchors):
             assert Z is not None
@@ -172,7 +173,9 @@ class MaximalStepper(Stepper):
             state.value = q[c.iq] if c.iq >= 0 and c.kind < 2 else 0.0
         for s in self.states:
             s.w, s.vc, s.v = 0.0, 0.0, 0.0
-        self.rowstates.lam = 0.0
+        self.rowstates.lam = self.rowstates.mu = 0.0
+        self.states.x = 0.0
+        self.clock[:] = 0.0
         self._plan(record["poses"][0])
 
     def advance(self, record: dict[str, FloatArray], first: int, last: int, u: FloatArray) -> int:
@@ -185,7 +188,7 @@ class MaximalStepper(Stepper):
             rows = slice(at, last + 1)
             names = ("poses", "momenta", "q", "p", "iterations", "violation", "multipliers")
             arrays = tuple(record[name][rows] for name in names)
-            arrays += (self.minus, np.zeros((len(self.states), 6)), self.history, self.loops, at > 0)
+            arrays += (self.minus, np.zeros((len(self.states), 6)), self.history, self.loops, at > 0, self.clock)
             if self.contact is not None:
                 self.contact[9][0] = 0
             problem = (self.arrays, self.states, self.rowstates, self.cstates, self.graph, self.work, self.forces)
@@ -277,7 +280,8 @@ class Maximal(Integrator):
     Attributes:
         order: 1 as in the papers (symplectic Euler); 2 symmetric, the same action with forces and velocities read at
             both ends of the step; 4 and 6 compose symmetric steps, some of them backwards, so they take no contacts.
-        tolerance: size of the last Newton update [m/s; angular velocities times the radius of gyration].
+        tolerance: error of the velocities within a step that Newton may leave, by the size of its last updates [m/s;
+            angular velocities times the radius of gyration].
         max_iterations: Newton iterations of a step.
         friction: "cone", the exact friction cone; or "linear", linearised with
         n_directions: so many directions (n_f of 2023, Eq. 26); an even number from 4 to 32.

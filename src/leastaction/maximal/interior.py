@@ -13,9 +13,11 @@ from leastaction._finite import is_finite
 from leastaction._jit import inline, routine
 from leastaction.contact import cones as ip
 from leastaction.contact.gap import gap
-from leastaction.maximal.assembly import add_outer, assemble, end_row, push, work
-from leastaction.maximal.bodies import FURTHEST, end_pose
+from leastaction.maximal.assembly import assemble
+from leastaction.maximal.assembly_parts import add_outer, end_row, push, work
+from leastaction.maximal.bodies import end_pose
 from leastaction.maximal.graph_kernels import factorize, solve
+from leastaction.maximal.newton import DEPENDENT, apply, newton_step
 from leastaction.maximal.rows import coordinate
 from leastaction.spatial import cross, neg3, scale3, sub3
 
@@ -168,28 +170,6 @@ def mean_product(cones, count, t):
 
 
 @routine
-def apply(bodies, states, rowstates, rows, first, dx, t, dt):
-    """Take a fraction t of the step dx; its size as a velocity [m/s]. Turns stay below half a turn."""
-    size = 0.0
-    furthest = (FURTHEST / (0.5 * dt)) ** 2
-    for i in range(bodies.shape[0]):
-        s, o = states[i], first[i]
-        for c in range(3):
-            s.w[c] += t * dx[o + c]
-            s.vc[c] += t * dx[o + 3 + c]
-            size = max(size, abs(dx[o + c]) * bodies[i].radius, abs(dx[o + 3 + c]))
-        turn = s.w[0] ** 2 + s.w[1] ** 2 + s.w[2] ** 2
-        if turn > furthest:
-            k = math.sqrt(furthest / turn)
-            for c in range(3):
-                s.w[c] *= k
-    n = bodies.shape[0]
-    for k in range(rows.shape[0]):
-        rowstates[k].lam += t * dx[first[n + rows[k].node] + rows[k].local]
-    return size
-
-
-@routine
 def central_fraction(cones, count, longest, goal):
     """The fraction of a step that keeps all products above a share of their mean, so that none blocks the next."""
     t = min(1.0, INSIDE * longest)
@@ -303,50 +283,46 @@ def solve_step(model, states, rowstates, cstates, graph, work_arrays, contact, c
         settings: (tolerance of the last update [m/s], most iterations, final kappa [J]).
         history: out: size of each update [m/s].
     """
+    if contact is None or count == 0:
+        return newton_step(model, states, rowstates, cstates, graph, work_arrays, dt, halves, settings, history)
+    return interior_step(
+        model, states, rowstates, cstates, graph, work_arrays, contact, count, dt, halves, settings, history
+    )
+
+
+@routine
+def interior_step(model, states, rowstates, cstates, graph, work_arrays, contact, count, dt, halves, settings, history):
+    """`solve_step` with at least one cone."""
     bodies, rows, coordinates = model[0], model[1], model[2]
     nodes, links, targets, diagonal, offsets, first = graph
     values, pivots, scale, _, fixed, dx, ra, rb = work_arrays
     tolerance, most, goal = settings
-    smooth, limit = False, tolerance
-    if contact is not None:  # noqa: SIM102  (on its own, so that it is left out at compile time)
-        if count > 0:
-            # Beyond this the Newton matrix loses the bodies' inertia beside the contacts' stiffness.
-            smooth = goal > SHARPEST * contact[7][3]
-            goal = max(goal, SHARPEST * contact[7][3])
-            speed = math.sqrt(contact[7][3] / heaviest(bodies, contact[0], count)) + fastest(contact[0], count)
-            limit = max(tolerance, SETTLED * speed)
+    # Beyond this the Newton matrix loses the bodies' inertia beside the contacts' stiffness.
+    smooth = goal > SHARPEST * contact[7][3]
+    goal = max(goal, SHARPEST * contact[7][3])
+    floor = goal if smooth else 0.0
+    speed = math.sqrt(contact[7][3] / heaviest(bodies, contact[0], count)) + fastest(contact[0], count)
+    limit = max(tolerance, SETTLED * speed)
     for iteration in range(most):
-        worst = assemble(model, states, rowstates, cstates, graph, values, fixed, dt, halves) / dt
-        kappa = 0.0
-        if contact is not None:  # noqa: SIM102
-            if count > 0:
-                worst = max(worst, look_at_cones(contact[0], count, contact[1], coordinates, cstates, states, dt))
-                kappa = mean_product(contact[0], count, 0.0)
-                push_cones(contact[0], count, states)
-                if kappa <= (1.01 if smooth else 10.0) * goal:
-                    worst = max(worst, largest_residual(bodies, states))
-                    if worst <= limit and (not smooth or is_complementary(contact[0], count, goal)):
-                        return iteration
-                for i in range(bodies.shape[0]):
-                    for c in range(6):
-                        fixed[first[i] + c] = -states[i].r[c]
-                add_cones(contact[0], count, 0.0, diagonal, offsets, values, ra, rb)
-        singular, _ = factorize(nodes, links, targets, values, pivots, scale, 1e-11)
+        worst = assemble(model, states, rowstates, cstates, graph, values, fixed, dt, halves, True) / dt
+        worst = max(worst, look_at_cones(contact[0], count, contact[1], coordinates, cstates, states, dt))
+        kappa = mean_product(contact[0], count, 0.0)
+        push_cones(contact[0], count, states)
+        if kappa <= (1.01 if smooth else 10.0) * goal:
+            worst = max(worst, largest_residual(bodies, states))
+            if worst <= limit and (not smooth or is_complementary(contact[0], count, goal)):
+                return iteration
+        for i in range(bodies.shape[0]):
+            for c in range(6):
+                fixed[first[i] + c] = -states[i].r[c]
+        add_cones(contact[0], count, 0.0, diagonal, offsets, values, ra, rb)
+        singular, _ = factorize(nodes, links, targets, values, pivots, scale, DEPENDENT)
         if singular >= 0:
             history[iteration] = math.nan
             return -1 - iteration
-        t = 1.0
-        if count > 0:
-            if contact is not None:
-                t = contact_direction(contact, count, kappa, goal, goal if smooth else 0.0, graph, work_arrays)
-        else:
-            for i in range(fixed.shape[0]):
-                dx[i] = fixed[i]
-            solve(nodes, links, values, pivots, dx, 1)
+        t = contact_direction(contact, count, kappa, goal, floor, graph, work_arrays)
         size = apply(bodies, states, rowstates, rows, first, dx, t, dt)
         history[iteration] = size
         if not is_finite(size):
             return -1 - iteration
-        if count == 0 and size <= tolerance:
-            return iteration + 1
     return -1 - most

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leastaction.errors import IntegratorError, MechanismError
+from leastaction.maximal.damper_records import PATH_STATE, POINT_STATE
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism.closure import COUPLING, DOT, SCREW, SHIFT, angle_marks, joint_equations
 from leastaction.mechanism.elements import JointActuator
@@ -130,6 +131,7 @@ class Model:
         pieces: the tree joints, in the order of the bodies they carry.
         augment: nodes whose equations are added to those of a massless child, see `assemble`.
         edges: pairs of graph nodes (bodies first, then groups of rows) that share a block.
+        dampers: arrays of the springs and cables with damping, see `dampers`.
     """
 
     mechanism: Mechanism
@@ -147,6 +149,7 @@ class Model:
     augment: NDArray[np.float64]
     pieces: list[Piece]
     edges: list[tuple[int, int]] = field(default_factory=list)
+    dampers: tuple[Any, ...] = ()
 
     @classmethod
     def compile(cls, mechanism: Mechanism) -> Model:
@@ -378,12 +381,14 @@ class _Compiler:
         self._augment(model, edge)
         for row in model.rows:
             row.eab = edge(row.a, row.b) if model.augment[row.node] else -1
-        for path in model.paths:
-            if path.damping:
-                nodes = model.points.node[path.first : path.first + path.count]
-                for i in set(nodes.tolist()):
-                    for j in set(nodes.tolist()):
-                        edge(i, j)
+        damped = model.paths[model.paths.damping > 0.0]
+        states, between = records(len(damped), PATH_STATE), []
+        for path, state in zip(damped, states, strict=True):
+            nodes = model.points.node[path.first : path.first + path.count].tolist()
+            state.first = len(between)
+            between += [edge(i, j) for i in nodes for j in nodes]
+        points = records(len(model.points), POINT_STATE)
+        model.dampers = (damped, model.points, states, points, np.array(between, np.int64))
         model.edges = [pair for pair, _ in sorted(edges.items(), key=lambda item: item[1])]
 
     def _augment(self, model: Model, edge: Any) -> None:

@@ -24,8 +24,11 @@ from leastaction.spatial import (
 
 
 @routine
-def read_coordinates(coordinates, states, cstates, q):
-    """Coordinates at the start poses: into cstates (continuous angles) and q; q holds the step before's on entry."""
+def read_coordinates(coordinates, states, cstates, q, dt):
+    """Coordinates at the start poses: into cstates (continuous angles) and q; q holds the step before's on entry.
+
+    cstates also get the mean rate since then, dt earlier.
+    """
     for k in range(coordinates.shape[0]):
         c = coordinates[k]
         Ra, xa = start_pose(states, c.a)
@@ -46,6 +49,7 @@ def read_coordinates(coordinates, states, cstates, q):
                 q[j + i] = sign * r[i]
             continue
         value, _, _, _ = coordinate(c, cstates[k].value, Ra, xa, Rb, xb)
+        cstates[k].rate = (value - cstates[k].value) / dt
         cstates[k].value = value
         if c.iq >= 0:
             q[c.iq] = value

@@ -1,0 +1,73 @@
+"""Small parts of the Newton system: wrenches on bodies, and blocks in the flat array of values."""
+
+from leastaction._jit import inline
+from leastaction.spatial import load9, mattvec
+
+
+@inline
+def store_wrench(w, states, body, t, f, sign):
+    """Wrench (t about the COM, sign f) in the directions that a body has at the start of the step."""
+    if body >= 0:
+        t = mattvec(load9(states[body].R), t)
+    w[0], w[1], w[2] = t
+    w[3], w[4], w[5] = sign * f[0], sign * f[1], sign * f[2]
+
+
+@inline
+def end_row(states, body, t, f, sign):
+    """The same gradient at the end of the step as six numbers by which (w, v) are multiplied."""
+    if body < 0:
+        return 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+    s = states[body]
+    t = mattvec(load9(s.B), mattvec(load9(s.R1), t))
+    return t[0], t[1], t[2], sign * f[0], sign * f[1], sign * f[2]
+
+
+@inline
+def work(states, w, body):
+    """w . (w, v) of a body: the rate of what w is the gradient of."""
+    if body < 0:
+        return 0.0
+    s = states[body]
+    rate = w[0] * s.w[0] + w[1] * s.w[1] + w[2] * s.w[2]
+    return rate + w[3] * s.vc[0] + w[4] * s.vc[1] + w[5] * s.vc[2]
+
+
+@inline
+def push(states, body, w, k):
+    """Take the impulse k w from the residual of a body."""
+    if body >= 0:
+        for c in range(6):
+            states[body].r[c] -= k * w[c]
+
+
+@inline
+def add_outer(values, at, u, w, k):
+    """Add k u w' to the 6 x 6 block at `at`."""
+    for i in range(6):
+        ku = k * u[i]
+        for j in range(6):
+            values[at + 6 * i + j] += ku * w[j]
+
+
+@inline
+def add_pair(values, diagonal, offsets, edge, a, b, ua, ub, wa, wb, k):
+    """Add k (ua, ub) (wa, wb)' to the blocks of two bodies (either may be the world)."""
+    if a >= 0:
+        add_outer(values, diagonal[a], ua, wa, k)
+    if b >= 0:
+        add_outer(values, diagonal[b], ub, wb, k)
+    if edge >= 0:
+        i, j = (0, 1) if a < b else (1, 0)
+        add_outer(values, offsets[edge, i], ua, wb, k)
+        add_outer(values, offsets[edge, j], ub, wa, k)
+
+
+@inline
+def place_row(values, offsets, edge, m, local, w, e):
+    """Blocks of one row and one body: column -w of (body, node), row e of (node, body)."""
+    if edge >= 0:
+        column, row = offsets[edge, 0] + local, offsets[edge, 1] + 6 * local
+        for c in range(6):
+            values[column + m * c] -= w[c]
+            values[row + c] += e[c]

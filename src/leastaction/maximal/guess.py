@@ -1,0 +1,59 @@
+"""First guess of a step: velocities from the steps before.
+
+They vary smoothly over time without contacts, so a straight line through the last two steps is off by O(dt^2) only;
+steps of compositions differ in length, so all is taken at the middle of a step. Impulses of joints need no guess: they
+stand linearly in the equations, so the first Newton update finds them from anywhere. Starting them at zero keeps those
+of redundant equations small.
+"""
+
+from leastaction._jit import routine
+
+FIRST, SECOND, LATER = 0, 1, 2
+"""How much is known: nothing, one step, two steps."""
+
+
+@routine
+def guess(bodies, states):
+    """First guess of a step: the velocities of the step before; at rest, those of the momenta."""
+    for i in range(bodies.shape[0]):
+        s = states[i]
+        if s.w[0] == 0.0 and s.w[1] == 0.0 and s.w[2] == 0.0 and s.vc[0] == 0.0 and s.vc[1] == 0.0 and s.vc[2] == 0.0:
+            for c in range(3):
+                if bodies[i].mass > 0.0:
+                    s.vc[c] = s.P[3 + c] / bodies[i].mass
+
+
+@routine
+def extrapolate(bodies, states, rowstates, clock, dt):
+    """Guess of a step of `dt` without contacts; clock: (how much is known, dt of the step before)."""
+    for k in range(rowstates.shape[0]):
+        rowstates[k].lam = 0.0
+    if clock[0] == FIRST:
+        guess(bodies, states)
+        return
+    ahead = 0.5 * (clock[1] + dt) if clock[0] == LATER else 0.0
+    for i in range(states.shape[0]):
+        s = states[i]
+        for c in range(3):
+            s.w[c] = s.x[c] + ahead * s.slope[c]
+            s.vc[c] = s.x[3 + c] + ahead * s.slope[3 + c]
+
+
+@routine
+def remember(states, rowstates, clock, dt):
+    """Keep the velocities of a step of `dt` for the guess of the next, and the forces of the joints at its start."""
+    apart = 0.5 * (clock[1] + dt) if clock[0] != FIRST else dt
+    # The very first step starts with consistent momenta, so its joints gave only half of their impulse.
+    whole = 2.0 if clock[0] == FIRST else 1.0
+    for i in range(states.shape[0]):
+        s = states[i]
+        for c in range(3):
+            s.slope[c] = (s.w[c] - s.x[c]) / apart
+            s.slope[3 + c] = (s.vc[c] - s.x[3 + c]) / apart
+            s.x[c], s.x[3 + c] = s.w[c], s.vc[c]
+    for k in range(rowstates.shape[0]):
+        s = rowstates[k]
+        s.force = whole * (s.lam + s.mu) / dt
+        s.mu = 0.0
+    clock[0] = SECOND if clock[0] == FIRST else LATER
+    clock[1] = dt

@@ -1,0 +1,156 @@
+"""Newton's method for a step without contacts (Bruedigam 2020, Section 4; 2023, Algorithm 5 without inequalities).
+
+The Jacobian changes little within a step and from a good guess two or three updates suffice, so a factorisation is
+kept for the next updates as long as they shrink fast; those then cost a third of a full iteration.
+"""
+
+import math
+
+from leastaction._finite import is_finite
+from leastaction._jit import routine
+from leastaction.maximal.assembly import assemble
+from leastaction.maximal.bodies import FURTHEST
+from leastaction.maximal.graph_kernels import factorize, solve
+
+DEPENDENT = 1e-11
+"""Equations of which this share is left, once those before are taken out, count as dependent on them."""
+
+FAST = 0.03
+"""While updates shrink by this factor or more, the factorisation is kept."""
+
+ROUND_OFF = 1e-12
+"""Residuals below this share of their terms are round-off."""
+
+
+@routine
+def apply(bodies, states, rowstates, rows, first, dx, t, dt):
+    """Take a fraction t of the step dx; its size as a velocity [m/s]. Turns stay below half a turn."""
+    size = 0.0
+    furthest = (FURTHEST / (0.5 * dt)) ** 2
+    for i in range(bodies.shape[0]):
+        s, o = states[i], first[i]
+        for c in range(3):
+            s.w[c] += t * dx[o + c]
+            s.vc[c] += t * dx[o + 3 + c]
+            size = max(size, abs(dx[o + c]) * bodies[i].radius, abs(dx[o + 3 + c]))
+        turn = s.w[0] ** 2 + s.w[1] ** 2 + s.w[2] ** 2
+        if turn > furthest:
+            k = math.sqrt(furthest / turn)
+            for c in range(3):
+                s.w[c] *= k
+    n = bodies.shape[0]
+    for k in range(rows.shape[0]):
+        rowstates[k].lam += t * dx[first[n + rows[k].node] + rows[k].local]
+    return size
+
+
+@routine
+def at_round_off(bodies, states, rows, rowstates, dt):
+    """Whether all residuals are round-off of the terms that they are sums of: nothing is left to improve.
+
+    Near singular configurations of loops velocities are badly determined, and updates stay above any tolerance.
+    """
+    momentum = far = 0.0
+    for i in range(bodies.shape[0]):
+        s = states[i]
+        for c in range(3):
+            far = max(far, abs(s.p1[c]), bodies[i].radius)
+            for j in (c, 3 + c):
+                momentum = max(momentum, abs(s.P[j]), abs(s.P[j] + s.I[j]))
+    violated = 0.0
+    for k in range(rows.shape[0]):
+        momentum = max(momentum, abs(rowstates[k].lam))
+        violated = max(violated, abs(rowstates[k].g))
+    worst = 0.0
+    for i in range(bodies.shape[0]):
+        for c in range(6):
+            worst = max(worst, abs(states[i].r[c]))
+    return worst <= ROUND_OFF * momentum and violated <= ROUND_OFF * far
+
+
+@routine
+def merit(bodies, first, rhs):
+    """Largest residual as a velocity [m/s]."""
+    mass = 0.0
+    for i in range(bodies.shape[0]):
+        mass = max(mass, bodies[i].mass)
+    worst = 0.0
+    for i in range(bodies.shape[0]):
+        for c in range(3):
+            angular, linear = abs(rhs[first[i] + c]) / bodies[i].radius, abs(rhs[first[i] + 3 + c])
+            worst = max(worst, angular / mass, linear / mass)
+    for k in range(first[bodies.shape[0]], rhs.shape[0]):
+        worst = max(worst, abs(rhs[k]))
+    return worst
+
+
+@routine
+def shorten(model, states, rowstates, cstates, graph, work_arrays, dt, halves, before):
+    """Take back parts of the update just taken until the residuals shrink; gives back the fraction that is left."""
+    first, fixed, dx = graph[5], work_arrays[4], work_arrays[5]
+    t = 1.0
+    for _ in range(8):
+        assemble(model, states, rowstates, cstates, graph, work_arrays[0], fixed, dt, halves, False)
+        if merit(model[0], first, fixed) <= (1.0 - 0.1 * t) * before:
+            break
+        apply(model[0], states, rowstates, model[1], first, dx, -0.5 * t, dt)
+        t *= 0.5
+    return t
+
+
+@routine
+def iterate(model, states, rowstates, cstates, graph, work_arrays, dt, halves, settings, history, careful):
+    """Newton from the guess in `states`, `careful` with a line search; the number of updates, or -1 - that number."""
+    bodies, rows = model[0], model[1]
+    nodes, links, targets, first = graph[0], graph[1], graph[2], graph[5]
+    values, pivots, scale, fixed, dx = work_arrays[0], work_arrays[1], work_arrays[2], work_arrays[4], work_arrays[5]
+    tolerance, most = settings[0], settings[1]
+    fresh = True
+    last = 0.0
+    for iteration in range(most):
+        assemble(model, states, rowstates, cstates, graph, values, fixed, dt, halves, fresh)
+        if fresh:
+            singular, _ = factorize(nodes, links, targets, values, pivots, scale, DEPENDENT)
+            if singular >= 0:
+                history[iteration] = math.nan
+                return -1 - iteration
+        for i in range(fixed.shape[0]):
+            dx[i] = fixed[i]
+        solve(nodes, links, values, pivots, dx, 1)
+        rounded = fresh and iteration > 1 and at_round_off(bodies, states, rows, rowstates, dt)
+        before = merit(bodies, first, fixed) if careful else 0.0
+        size = apply(bodies, states, rowstates, rows, first, dx, 1.0, dt)
+        history[iteration] = size
+        if not is_finite(size):
+            return -1 - iteration
+        t = 1.0
+        if careful and size > tolerance and not rounded:
+            t = shorten(model, states, rowstates, cstates, graph, work_arrays, dt, halves, before)
+        # How much smaller than the last this update was tells how large the next would be.
+        shrinks = size / last if iteration > 0 else 1.0
+        if t == 1.0 and (rounded or size <= tolerance or (shrinks < 0.1 and shrinks * size <= 0.1 * tolerance)):
+            return iteration + 1
+        fresh = careful or (iteration > 0 and shrinks > FAST)
+        last = size
+    return -1 - most
+
+
+@routine
+def newton_step(model, states, rowstates, cstates, graph, work_arrays, dt, halves, settings, history):
+    """Velocities and joint impulses of a step from the guess in `states` and `rowstates`, as `solve_step` says.
+
+    Where Newton fails from there, it starts once more from the velocities of the step before, with a line search.
+    """
+    for i in range(history.shape[0]):
+        history[i] = 0.0
+    spent = iterate(model, states, rowstates, cstates, graph, work_arrays, dt, halves, settings, history, False)
+    if spent < 0:
+        for i in range(states.shape[0]):
+            s = states[i]
+            for c in range(3):
+                s.w[c], s.vc[c] = s.x[c], s.x[3 + c]
+        for k in range(rowstates.shape[0]):
+            rowstates[k].lam = 0.0
+        again = iterate(model, states, rowstates, cstates, graph, work_arrays, dt, halves, settings, history, True)
+        return again - abs(spent) if again < 0 else again - spent
+    return spent
