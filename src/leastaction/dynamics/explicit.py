@@ -171,8 +171,8 @@ class RungeKutta(Integrator):
     stepper_class: ClassVar[Any] = _RungeKuttaStepper
 
     def __post_init__(self) -> None:
-        if self.order not in (1, 2, 4):
-            raise IntegratorError(f"RungeKutta: order must be 1, 2 or 4, got {self.order}")
+        if not isinstance(self.order, int) or self.order not in (1, 2, 4):
+            raise IntegratorError(f"RungeKutta: order must be 1, 2 or 4, got {self.order!r}")
 
     @property
     def tableau(self) -> str:
@@ -227,6 +227,12 @@ class DOP853(Integrator):
     rtol: float = 1e-10
     atol: float = 1e-12
     stepper_class: ClassVar[Any] = _AdaptiveStepper
+
+    def __post_init__(self) -> None:
+        for name in ("rtol", "atol"):
+            value = getattr(self, name)
+            if not (isinstance(value, float | int) and 0.0 < value < 1.0):
+                raise IntegratorError(f"DOP853: {name} must be between 0 and 1, got {value!r}")
 
 
 def refuse_loops(integrator: Any, mechanism: Mechanism) -> None:

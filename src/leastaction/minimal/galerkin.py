@@ -213,7 +213,8 @@ class ConstrainedStepper(VariationalStepper):
             return p  # it fits already: a restarted run must go on with the very same numbers
         if not project and change > 1e-6 * scale:
             raise MechanismError(
-                "v: the initial velocity opens the loops; pass project=True to take the nearest one that does not"
+                "the initial velocity opens the loops (v, or that of p); pass project=True to simulate, to take the "
+                "nearest one that does not"
             )
         return out
 

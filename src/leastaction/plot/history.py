@@ -1,37 +1,21 @@
-"""Plots of runs: energy, momentum and coordinates over time. Needs matplotlib, which the extra `view` brings.
-
-Every function takes one `Trajectory` or several, gives back the figure, and writes it to `path` if there is
-one (the suffix decides on the format). Without a `path` the figure belongs to pyplot, so that notebooks and
-`plt.show()` know it; where there is no display, matplotlib's Agg draws it.
-"""
+"""Quantities over time: energy, momentum, constraint violation, coordinates."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from leastaction._extras import require
 from leastaction.errors import LeastActionError
 from leastaction.mechanism.joints import Motion
-from leastaction.trajectory import Trajectory
+from leastaction.plot.style import Path, Runs, canvas, color, legend, line, named_runs, styled
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["coordinates", "energy", "momentum"]
 
-PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
-"""Okabe and Ito's colours without the pale yellow: colour-blind people can tell them apart, too."""
-
-LINES = ("-", "--", ":", "-.")
-
-Runs = Trajectory | Sequence[Trajectory]
-Path = str | PathLike[str]
-
-
+@styled
 def energy(runs: Runs, *, labels: Sequence[str] | None = None, path: Path | None = None, error: bool = False) -> Figure:
     """Energy [J] over time [s]: kinetic, potential and total of one run, or the totals of several.
 
@@ -41,29 +25,28 @@ def energy(runs: Runs, *, labels: Sequence[str] | None = None, path: Path | None
         path: where to write the figure.
         error: show how far the total energy is from that at the start, |E(t) - E(0)|, on a logarithmic axis.
     """
-    many, names = _runs(runs, labels)
-    figure, (axis,) = _figure(path, 1)
+    many, names = named_runs(runs, labels)
+    figure, (axis,) = canvas(path)
     if error:
         for k, (run, name) in enumerate(zip(many, names, strict=True)):
             E = run.energy
-            # Zero cannot be drawn on a logarithmic axis: leave those points out.
-            change = np.abs(E - E[0])
-            axis.plot(run.t, np.where(change > 0.0, change, np.nan), color=_color(k), lw=1.0, label=name)
+            axis.plot(run.t, _positive(np.abs(E - E[0])), line(k), color=color(k), lw=1.0, label=name)
         axis.set_yscale("log")
         axis.set_ylabel("energy error |E(t) − E(0)| [J]")
     elif len(many) == 1:
         run = many[0]
         parts = {"kinetic": run.kinetic_energy, "potential": run.potential_energy, "total": run.energy}
         for k, (name, values) in enumerate(parts.items()):
-            axis.plot(run.t, values, color=_color(k), label=name)
+            axis.plot(run.t, values, ("--", "-.", "-")[k], color=color(k), label=name)
         axis.set_ylabel("energy [J]")
     else:
         for k, (run, name) in enumerate(zip(many, names, strict=True)):
-            axis.plot(run.t, run.energy, color=_color(k), label=name)
+            axis.plot(run.t, run.energy, line(k), color=color(k), label=name)
         axis.set_ylabel("total energy [J]")
-    return _finish(figure, [axis], path)
+    return _over_time(figure, [axis])
 
 
+@styled
 def momentum(runs: Runs, *, labels: Sequence[str] | None = None, path: Path | None = None) -> Figure:
     """Momentum about the world's origin over time [s]: angular [kg m²/s] above, linear [kg m/s] below.
 
@@ -72,17 +55,38 @@ def momentum(runs: Runs, *, labels: Sequence[str] | None = None, path: Path | No
         labels: a name for each run; default the integrators.
         path: where to write the figure.
     """
-    many, names = _runs(runs, labels)
-    figure, axes = _figure(path, 2)
+    many, names = named_runs(runs, labels)
+    figure, axes = canvas(path, 2)
     for part, (axis, unit) in enumerate(zip(axes, ("angular momentum [kg m²/s]", "momentum [kg m/s]"), strict=True)):
         for r, (run, name) in enumerate(zip(many, names, strict=True)):
             for k, letter in enumerate("xyz"):
-                label = letter if len(many) == 1 else f"{letter}, {name}"
-                axis.plot(run.t, run.momentum[:, 3 * part + k], LINES[r % 4], color=_color(k), label=label)
+                label, dashes = (letter, line(k)) if len(many) == 1 else (f"{letter}, {name}", line(r))
+                axis.plot(run.t, run.momentum[:, 3 * part + k], dashes, color=color(k), label=label)
         axis.set_ylabel(unit)
-    return _finish(figure, axes, path)
+    return _over_time(figure, axes)
 
 
+@styled
+def constraint_violation(runs: Runs, *, labels: Sequence[str] | None = None, path: Path | None = None) -> Figure:
+    """Largest violation of a loop, coupling or joint [m or rad] over time [s], on a logarithmic axis.
+
+    Args:
+        runs: one run, or several to compare; of robots with loops, or in body coordinates.
+        labels: a name for each run; default the integrators.
+        path: where to write the figure.
+    """
+    many, names = named_runs(runs, labels)
+    if not any(run.constraint_violation.any() for run in many):
+        raise LeastActionError("plot.constraint_violation: there is none in these runs; has the robot a loop?")
+    figure, (axis,) = canvas(path)
+    for k, (run, name) in enumerate(zip(many, names, strict=True)):
+        axis.plot(run.t, _positive(run.constraint_violation), line(k), color=color(k), lw=1.0, label=name)
+    axis.set_yscale("log")
+    axis.set_ylabel("constraint violation [m or rad]")
+    return _over_time(figure, [axis])
+
+
+@styled
 def coordinates(
     runs: Runs,
     *,
@@ -98,7 +102,7 @@ def coordinates(
         path: where to write the figure.
         names: which coordinates, as in `Mechanism.coordinate_names`; default all.
     """
-    many, run_names = _runs(runs, labels)
+    many, run_names = named_runs(runs, labels)
     robot = many[0].mechanism
     if any(run.mechanism.coordinate_names != robot.coordinate_names for run in many):
         raise LeastActionError("plot.coordinates: the runs are of robots with different coordinates")
@@ -109,15 +113,27 @@ def coordinates(
     if not panels:
         raise LeastActionError("plot.coordinates: there are no coordinates to draw")
     titles = {"rad": "angle [rad]", "m": "length [m]", "quaternion": "quaternion [1]"}
-    figure, axes = _figure(path, len(panels))
+    figure, axes = canvas(path, len(panels))
     for axis, (unit, indices) in zip(axes, panels.items(), strict=True):
         for r, (run, run_name) in enumerate(zip(many, run_names, strict=True)):
             for k, i in enumerate(indices):
                 name = robot.coordinate_names[i]
-                label = name if len(many) == 1 else f"{name}, {run_name}"
-                axis.plot(run.t, run.q[:, i], LINES[r % 4], color=_color(k), label=label)
+                label, dashes = (name, line(k)) if len(many) == 1 else (f"{name}, {run_name}", line(r))
+                axis.plot(run.t, run.q[:, i], dashes, color=color(k), label=label)
         axis.set_ylabel(titles[unit])
-    return _finish(figure, axes, path)
+    return _over_time(figure, axes)
+
+
+def _positive(values: Any) -> Any:
+    """Zero cannot be drawn on a logarithmic axis: leave those points out."""
+    return np.where(values > 0.0, values, np.nan)
+
+
+def _over_time(figure: Any, axes: list[Any]) -> Figure:
+    axes[-1].set_xlabel("time [s]")
+    for axis in axes:
+        legend(axis)
+    return figure
 
 
 def _units(robot: Any) -> list[str]:
@@ -132,50 +148,3 @@ def _units(robot: Any) -> list[str]:
             else:
                 units.append("m" if p.motion == Motion.PRISMATIC else "rad")
     return units
-
-
-def _runs(runs: Runs, labels: Sequence[str] | None) -> tuple[list[Trajectory], list[str]]:
-    """Runs as a list, with a name for each."""
-    many = [runs] if isinstance(runs, Trajectory) else list(runs)
-    if not many or not all(isinstance(run, Trajectory) for run in many):
-        raise LeastActionError("plot: expected a Trajectory or several")
-    if labels is None:
-        return many, [f"run {k + 1}" if run.integrator is None else str(run.integrator) for k, run in enumerate(many)]
-    names = [labels] if isinstance(labels, str) else [str(label) for label in labels]
-    if len(names) != len(many):
-        raise LeastActionError(f"plot: expected {len(many)} labels, one for each run, got {len(names)}")
-    return many, names
-
-
-def _color(k: int) -> str:
-    return PALETTE[k % len(PALETTE)]
-
-
-def _figure(path: Path | None, rows: int) -> tuple[Figure, list[Any]]:
-    size = (7.0, 1.2 + 2.4 * rows)
-    if path is not None:
-        figure = require("matplotlib.figure", "view").Figure(figsize=size, layout="constrained")
-    else:
-        pyplot = require("matplotlib.pyplot", "view")
-        try:
-            figure = pyplot.figure(figsize=size, layout="constrained")
-        except ImportError:  # a window was asked for where there is no display
-            pyplot.switch_backend("Agg")
-            figure = pyplot.figure(figsize=size, layout="constrained")
-    axes = figure.subplots(rows, 1, sharex=True, squeeze=False)[:, 0]
-    return figure, list(axes)
-
-
-def _finish(figure: Figure, axes: list[Any], path: Path | None) -> Figure:
-    axes[-1].set_xlabel("time [s]")
-    for axis in axes:
-        axis.grid(True, color="#dddddd", linewidth=0.6)
-        axis.set_axisbelow(True)
-        for side in ("top", "right"):
-            axis.spines[side].set_visible(False)
-        lines = axis.get_lines()
-        if 1 < len(lines) <= 24:
-            axis.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False, fontsize="small")
-    if path is not None:
-        figure.savefig(path, dpi=150)
-    return figure
