@@ -51,7 +51,8 @@ def compare(
 ) -> None:
     """Compare integrators on one motion.
 
-    Energy, momentum, constraint violation and computing time side by side. Times are those of a second run, without compiling and loading kernels.
+    Energy, momentum, constraint violation and computing time side by side. Times are those
+    of a second run, without compiling and loading kernels.
     """
     from leastaction import registry
 

@@ -36,7 +36,8 @@ def linearize(
 ) -> None:
     """Linearize one step, and show its eigenvalues.
 
-    (dq', dp') = A (dq, dp) + B du. For a robot without forces A is symplectic to round-off with the variational integrators.
+    (dq', dp') = A (dq, dp) + B du. For a robot without forces A is symplectic to round-off with the
+    variational integrators.
     """
     import numpy as np
 
