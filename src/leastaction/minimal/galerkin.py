@@ -142,8 +142,8 @@ def choose_solver(name: str, w: Workspace) -> str:
         return name
     if len(w.tree.paths) or (w.tree.wrenches.local == 0).any():
         return "dense"
-    if w.s == w.Q:
-        return "recursive"  # midpoint rule: faster at every size, by 10 to 30 %
+    if w.s == w.Q or w.s <= 2:
+        return "recursive"  # midpoint rule and orders 2 and 4: faster at every size, and one kernel serves them all
     # Microseconds on one core, fitted to pendulums of 8 to 128 links and the humanoid at orders 2 and 4.
     depth = depths(w.tree).astype(float)
     s = w.s
