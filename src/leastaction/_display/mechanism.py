@@ -9,7 +9,7 @@ from leastaction._display import page
 if TYPE_CHECKING:
     from leastaction.mechanism import Mechanism
 
-COLUMNS = ("body", "joint", "kind", "mass [kg]", "coordinates", "limits")
+COLUMNS = ("body", "joint", "kind", "mass [kg]", "limits")
 
 
 def describe(mechanism: Mechanism) -> page.Page:
@@ -21,7 +21,9 @@ def describe(mechanism: Mechanism) -> page.Page:
         ("gravity", f"({', '.join(f'{x:g}' for x in m.gravity)}) m/s²"),
     ]
     remarks = m.summary().splitlines()[2 + len(m.bodies) :]  # below the tree: loops and all other elements
-    return page.Page(m.name, facts, COLUMNS, _rows(m), remarks)
+    rows = _rows(m)
+    used = COLUMNS if any(row[-1] for row in rows) else COLUMNS[:-1]
+    return page.Page(m.name, facts, used, [row[: len(used)] for row in rows], remarks)
 
 
 def _rows(m: Mechanism) -> list[Any]:
@@ -32,25 +34,12 @@ def _rows(m: Mechanism) -> list[Any]:
         # The last of its siblings when nothing after its own branch hangs on the same parent.
         after = i + m.subtree_sizes[i]
         branch = "├─" if after < len(depth) and depth[after] == depth[i] else "└─"
-        indent = "   " * depth[i] + branch + " "
-        rows.append(
-            (
-                indent + body.name,
-                joint.name,
-                joint.kind,
-                f"{body.inertia.mass:.4g}",
-                _some(joint.coordinate_names()),
-                _limits(joint),
-            )
-        )
+        indent = "  " * depth[i] + branch + " "
+        # A joint with one coordinate lends it its name; of others the names are not plain.
+        names = list(joint.coordinate_names())
+        kind = joint.kind if len(names) <= 1 else f"{joint.kind} ({names[0]} … {names[-1].rpartition('.')[2]})"
+        rows.append((indent + body.name, joint.name, kind, f"{body.inertia.mass:.4g}", _limits(joint)))
     return rows
-
-
-def _some(names: Any) -> str:
-    names = list(names)
-    if len(names) <= 2:
-        return ", ".join(names)
-    return f"{names[0]} … {names[-1]} ({len(names)})"
 
 
 def _limits(joint: Any) -> str:

@@ -44,6 +44,7 @@ def _numeric(heading: str) -> bool:
 
 def panel(page: Page) -> Any:
     """The page for rich."""
+    from rich.box import SIMPLE_HEAD
     from rich.console import Group
     from rich.table import Table
     from rich.text import Text
@@ -57,9 +58,10 @@ def panel(page: Page) -> Any:
             facts.add_row(Text(what), Text(value))
         parts.append(facts)
     if page.rows:
-        table = Table(header_style="bold")
-        for heading in page.columns:  # as Text, or [kg] would be taken for markup
-            table.add_column(Text(heading.lstrip("#")), justify="right" if _numeric(heading) else "left")
+        table = Table(box=SIMPLE_HEAD, header_style="bold", pad_edge=False)
+        for k, heading in enumerate(page.columns):  # as Text, or [kg] would be taken for markup
+            side = "right" if _numeric(heading) else "left"
+            table.add_column(Text(heading.lstrip("#")), justify=side, no_wrap=k == 0)
         for row in page.shown():
             table.add_row(*(Text(cell) for cell in row))
         parts.append(table)

@@ -6,19 +6,20 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from leastaction import registry
 from leastaction._display import page
+from leastaction._display.units import coordinate_units
 
 if TYPE_CHECKING:
     from leastaction.trajectory import Trajectory
 
-COLUMNS = ("coordinate", "start [rad or m]", "end [rad or m]", "least [rad or m]", "most [rad or m]")
+COLUMNS = ("coordinate", "unit", "#start", "#end", "#least", "#most")
 
 
 def describe(run: Trajectory) -> page.Page:
     """The page of a run."""
     m = run.mechanism
-    integrator = "unknown" if run.integrator is None else repr(run.integrator)
-    facts = [("integrator", integrator), ("steps", f"{run.steps} of {run.dt:g} s")]
+    facts = [("integrator", registry.title(run.integrator) or "unknown"), ("steps", f"{run.steps} of {run.dt:g} s")]
     if len(run):
         change = np.abs(run.energy - run.energy[0]).max()
         facts += [
@@ -32,9 +33,9 @@ def describe(run: Trajectory) -> page.Page:
             its = run.iterations[1:]
             facts.append(("Newton iterations", f"{its.mean():.3g} a step, at most {its.max()}"))
     rows = []
-    for k, name in enumerate(m.coordinate_names if len(run) else ()):
+    for k, unit in enumerate(coordinate_units(m) if len(run) else ()):
         q = run.q[:, k]
-        rows.append((name, *(f"{x:.5g}" for x in (q[0], q[-1], q.min(), q.max()))))
+        rows.append((m.coordinate_names[k], unit, *(f"{x:.5g}" for x in (q[0], q[-1], q.min(), q.max()))))
     return page.Page(f"Run of {m.name}", facts, COLUMNS, rows)
 
 

@@ -18,7 +18,9 @@ def console(stderr: bool = False) -> Any:
     """A rich console that takes [kg] for a unit, not for markup."""
     from rich.console import Console
 
-    return Console(markup=False, highlight=False, stderr=stderr, soft_wrap=False)
+    screen = Console(markup=False, highlight=False, stderr=stderr)
+    # A file or a pipe has no width: cut nothing off.
+    return screen if screen.is_terminal else Console(markup=False, highlight=False, stderr=stderr, width=400)
 
 
 def print_json(value: Any) -> None:

@@ -10,8 +10,8 @@ import typer
 from leastaction.cli import _outputs
 from leastaction.cli._app import fail, verb
 from leastaction.cli._model import Floating, ModelArgument, Parameters, Positions, Velocities, find_model
-from leastaction.cli._show import AsJson, compiling, console, print_json, stopwatch
-from leastaction.cli.simulate import Duration, Project, Step, complete_integrator, summarize
+from leastaction.cli._show import AsJson, compiling, console, print_json
+from leastaction.cli.simulate import Duration, Project, Step, complete_integrator, summarize, timed_run
 from leastaction.errors import LeastActionError
 
 FOR_TREES = "galerkin:2,galerkin:4,runge-kutta:4,semi-implicit-euler"
@@ -89,13 +89,9 @@ def _run_all(start: Any, methods: list[Any], options: dict[str, Any], show: bool
             label = registry.label(method)
             bar.update(task, description=label)
             try:
-                # One step first, so that kernels are compiled and loaded before the clock runs.
-                la.simulate(start.robot, start.q, start.v, integrator=method, progress=False,
-                            **(options | {"duration": options["dt"]}))  # fmt: skip
-                with stopwatch() as spent:
-                    run = la.simulate(start.robot, start.q, start.v, integrator=method, progress=False, **options)
+                run, seconds = timed_run(start, method, options, progress=False)
                 runs.append(run)
-                rows.append(summarize(run, spent[0]))
+                rows.append(summarize(run, seconds))
             except la.IntegratorError as error:
                 rows.append({"integrator": label, "error": str(error)})
             bar.advance(task)

@@ -7,7 +7,7 @@ from typing import Any
 
 from leastaction.cli._app import verb
 from leastaction.cli._model import Floating, ModelArgument, Parameters, find_model
-from leastaction.cli._show import AsJson, console, print_json
+from leastaction.cli._show import AsJson, compiling, console, print_json
 
 STEEPEST = 1e4
 """Ratio of masses on one joint above which a remark is made."""
@@ -26,7 +26,8 @@ def inspect(
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         robot = find_model(model, parameters, floating).robot
-    remarks = [str(warning.message) for warning in caught] + _remarks(robot)
+    with compiling():
+        remarks = [str(warning.message) for warning in caught] + _remarks(robot)
     if as_json:
         print_json(_facts(robot) | {"warnings": remarks})
         return

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from leastaction._display.units import coordinate_units
 from leastaction.errors import LeastActionError
-from leastaction.mechanism.joints import Motion
 from leastaction.plot.style import Path, Runs, canvas, color, legend, line, named_runs, styled
 
 if TYPE_CHECKING:
@@ -106,13 +106,13 @@ def coordinates(
     robot = many[0].mechanism
     if any(run.mechanism.coordinate_names != robot.coordinate_names for run in many):
         raise LeastActionError("plot.coordinates: the runs are of robots with different coordinates")
-    units = _units(robot)
+    units = coordinate_units(robot)
     wanted = range(robot.nq) if names is None else [robot.coordinate_index(name) for name in names]
-    panels = {unit: [i for i in wanted if units[i] == unit] for unit in ("rad", "m", "quaternion")}
+    panels = {unit: [i for i in wanted if units[i] == unit] for unit in ("rad", "m", "1")}
     panels = {unit: indices for unit, indices in panels.items() if indices}
     if not panels:
         raise LeastActionError("plot.coordinates: there are no coordinates to draw")
-    titles = {"rad": "angle [rad]", "m": "length [m]", "quaternion": "quaternion [1]"}
+    titles = {"rad": "angle [rad]", "m": "length [m]", "1": "quaternion [1]"}
     figure, axes = canvas(path, len(panels))
     for axis, (unit, indices) in zip(axes, panels.items(), strict=True):
         for r, (run, run_name) in enumerate(zip(many, run_names, strict=True)):
@@ -134,17 +134,3 @@ def _over_time(figure: Any, axes: list[Any]) -> Figure:
     for axis in axes:
         legend(axis)
     return figure
-
-
-def _units(robot: Any) -> list[str]:
-    """Unit of each entry of q."""
-    units: list[str] = []
-    for joint in robot.joints:
-        for p in joint.primitives:
-            if p.motion == Motion.FREE:
-                units += ["m"] * 3 + ["quaternion"] * 4
-            elif p.motion == Motion.SPHERICAL:
-                units += ["quaternion"] * 4
-            else:
-                units.append("m" if p.motion == Motion.PRISMATIC else "rad")
-    return units
