@@ -82,8 +82,8 @@ def _run_all(start: Any, methods: list[Any], options: dict[str, Any], show: bool
     import leastaction as la
     from leastaction import registry
 
-    runs, rows = [], []
-    with compiling(), Progress(console=console(stderr=True), transient=True, disable=not show) as bar:
+    runs, rows, screen = [], [], console(stderr=True)
+    with compiling(), Progress(console=screen, transient=True, disable=not (show and screen.is_terminal)) as bar:
         task = bar.add_task("", total=len(methods))
         for method in methods:
             label = registry.label(method)
