@@ -25,9 +25,9 @@ app = typer.Typer(
 
 def _print_version(wanted: bool) -> None:
     if wanted:
-        from importlib.metadata import version
+        from leastaction.cli._about import own_version
 
-        typer.echo(f"leastaction {version('leastaction')}")
+        typer.echo(f"leastaction {own_version()}")
         raise typer.Exit
 
 

@@ -43,7 +43,7 @@ def complete_model(incomplete: str) -> list[str]:
 def complete_run(incomplete: str) -> list[str]:
     """Files of runs, then models."""
     folder = Path(incomplete).parent if "/" in incomplete else Path()
-    runs = [str(path) for path in folder.glob(f"{Path(incomplete).name}*.npz")]
+    runs = [str(path) for path in folder.glob(f"{Path(incomplete).name}*") if path.suffix == ".npz"]
     return runs + complete_model(incomplete)
 
 

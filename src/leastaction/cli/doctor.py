@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 import platform
 from collections.abc import Callable
-from importlib.metadata import PackageNotFoundError, metadata, version
 from importlib.util import find_spec
 from typing import Annotated, Any
 
 import typer
 
+from leastaction.cli._about import extras, installed, own_version
 from leastaction.cli._app import verb
 from leastaction.cli._show import AsJson, compiling, console, print_json, stopwatch
 
@@ -38,37 +38,19 @@ def doctor(
 
 def _versions() -> dict[str, str]:
     found = {"python": platform.python_version(), "system": f"{platform.system()} {platform.machine()}"}
-    found["processors"] = str(os.cpu_count())
-    for package in ("leastaction", "numpy", "scipy", "numba", "llvmlite", "rich", "typer"):
-        try:
-            found[package] = version(package)
-        except PackageNotFoundError:
-            found[package] = "not installed"
+    found |= {"processors": str(os.cpu_count()), "leastaction": own_version()}
+    for package in ("numpy", "scipy", "numba", "llvmlite", "rich", "typer"):
+        found[package] = installed(package) or "not installed"
     return found
 
 
 def _extras() -> list[dict[str, Any]]:
-    """Each extra of the package with the packages it asks for, as its metadata tells; no import needed."""
-    import re
-
-    about = metadata("leastaction")
+    """Each extra with the versions of its packages, and the command that installs what is missing."""
     rows = []
-    for extra in about.get_all("Provides-Extra") or ():
-        if extra in ("all", "dev", "docs", "test"):
-            continue
-        asked = re.compile(rf"extra == ['\"]{extra}['\"]")
-        needs = [text for text in about.get_all("Requires-Dist") or () if asked.search(text)]
-        packages: dict[str, str | None] = {}
-        for need in needs:
-            found = re.match(r"[\w.-]+", need)
-            package = found.group() if found else need
-            try:
-                packages[package] = version(package)
-            except PackageNotFoundError:
-                packages[package] = None
-        present = all(packages.values())
-        rows.append({"extra": extra, "present": present, "packages": packages})
-        if not present:
+    for extra, names in extras().items():
+        packages = {name: installed(name) for name in names}
+        rows.append({"extra": extra, "present": all(packages.values()), "packages": packages})
+        if not rows[-1]["present"]:
             rows[-1]["install"] = f'pip install "leastaction[{extra}]"'
     return rows
 

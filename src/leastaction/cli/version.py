@@ -9,8 +9,10 @@ from leastaction.cli._app import verb
 def version() -> None:
     """Print the versions that results depend on."""
     import platform
-    from importlib.metadata import version as installed
 
-    for package in ("leastaction", "numpy", "scipy", "numba"):
+    from leastaction.cli._about import installed, own_version
+
+    typer.echo(f"leastaction {own_version()}")
+    for package in ("numpy", "scipy", "numba"):
         typer.echo(f"{package} {installed(package)}")
     typer.echo(f"python {platform.python_version()}")
