@@ -72,7 +72,7 @@ def test_units_of_coordinates():
     b = la.MechanismBuilder("all")
     for name in ("a", "b", "c", "d"):
         b.body(name, mass=1.0, inertia=1.0)
-    b.free("fly", "world", "a")
+    b.free("a", name="fly")
     b.spherical("ball", "a", "b")
     b.prismatic("slide", "b", "c")
     b.revolute("turn", "c", "d")

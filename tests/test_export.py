@@ -60,9 +60,14 @@ def test_missing_extras_are_named(run, method, module, monkeypatch):
 def test_a_file_that_fails_half_way_is_not_there(tmp_path):
     path = tmp_path / "figure.png"
     path.write_text("old")
-    with pytest.raises(ValueError, match="stop"), writing(path) as part:
-        part.write_text("half")
-        raise ValueError("stop")
+
+    def fail():
+        with writing(path) as part:
+            part.write_text("half")
+            raise ValueError("stop")
+
+    with pytest.raises(ValueError, match="stop"):
+        fail()
     assert path.read_text() == "old"
     assert list(tmp_path.iterdir()) == [path]
     with writing(path) as part:

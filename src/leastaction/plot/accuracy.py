@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 def slope(dt: Any, errors: Any) -> float:
     """Measured order of convergence: slope of log error over log dt.
 
-    Fitted from the largest step on, as long as errors shrink by at least a quarter per halving of the step: smaller
-    steps are at round-off. NaN with fewer than two points.
+    Fitted from the largest step on, until errors shrink clearly slower than before: smaller steps are at round-off.
+    NaN where they do not shrink at all.
 
     Args:
         dt: steps [s], shape (n,).
@@ -26,12 +26,12 @@ def slope(dt: Any, errors: Any) -> float:
     """
     order = np.argsort(dt)[::-1]
     x, y = np.asarray(dt, float)[order], np.asarray(errors, float)[order]
-    count = 1
-    while count < len(x) and 0.0 < y[count] < y[count - 1] * (x[count] / x[count - 1]) ** 0.4:
+    with np.errstate(all="ignore"):
+        local = np.diff(np.log(y)) / np.diff(np.log(x))
+    count = 0
+    while count < len(local) and local[count] > max(0.4, 0.85 * local[:count].max(initial=0.0)):
         count += 1
-    if count < 2 or not np.isfinite(y[:count]).all() or y[0] <= 0.0:
-        return float("nan")
-    return float(np.polyfit(np.log(x[:count]), np.log(y[:count]), 1)[0])
+    return float(np.polyfit(np.log(x[: count + 1]), np.log(y[: count + 1]), 1)[0]) if count else float("nan")
 
 
 @styled
