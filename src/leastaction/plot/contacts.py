@@ -27,7 +27,7 @@ def contacts(
         tolerance: largest gap [m] that counts as touching.
         forces: normal forces [N], shape (steps + 1, contacts); lines are then as thick as they are strong.
         gaps: distances of the points from the ground [m], shape (steps + 1, contacts); default: to the planes of the
-            ground, by the run's configurations.
+            ground, or to z = 0 if the robot has none, by the run's configurations.
     """
     if not isinstance(run, Trajectory):
         raise LeastActionError(f"plot.contacts: expected a Trajectory, got {run!r}")
@@ -63,12 +63,15 @@ def contacts(
 
 
 def contact_gaps(run: Trajectory) -> Any:
-    """Distances of the contact points from the planes of the ground [m], shape (steps + 1, contacts)."""
+    """Distances of the contact points from the planes of the ground, or from z = 0 where there is no ground [m].
+
+    Shape (steps + 1, contacts).
+    """
     from leastaction.dynamics import body_poses
 
     m = run.mechanism
-    planes = [shape for shape in m.ground if isinstance(shape, Plane)]
-    if len(planes) != len(m.ground) or not planes:
+    planes = [shape for shape in m.ground or (Plane(),) if isinstance(shape, Plane)]
+    if len(planes) < len(m.ground):
         raise LeastActionError("plot.contacts: the ground is not made of planes; pass gaps")
     bodies = [m.body_index(point.body) for point in m.contacts]
     local = np.array([point.point for point in m.contacts])
