@@ -25,9 +25,12 @@ if TYPE_CHECKING:
     from leastaction.minimal import Galerkin, Midpoint
     from leastaction.simulate import simulate
     from leastaction.trajectory import Trajectory
+    from leastaction.view import ViewModule
+
+    view: ViewModule
 
 # Public names and where they live. They load on first use, so that `import leastaction` stays quick.
-_MODULES = ("derivatives", "dynamics", "formats", "mechanism", "plot", "robots")
+_MODULES = ("derivatives", "dynamics", "formats", "mechanism", "plot", "robots", "view")
 _NAMES = {
     "ConvergenceError": "errors",
     "DOP853": "dynamics.explicit",
@@ -80,6 +83,7 @@ __all__ = [
     "plot",
     "robots",
     "simulate",
+    "view",
 ]
 
 

@@ -48,7 +48,7 @@ KERNEL_FREE = (
 )
 """Parts of the package whose sources do not decide about kernels; none of them may define any."""
 
-LEAVES: dict[str, tuple[str, ...]] = {"contact": (), "maximal": ("contact",), "redmax": ("contact",)}
+LEAVES: dict[str, tuple[str, ...]] = {"contact": (), "maximal": ("contact",), "raster": (), "redmax": ("contact",)}
 """Parts whose kernels no other part calls, but for those that name them: each part, and the leaves it calls."""
 
 LISTENERS: list[Callable[[str, float | None], None]] = []

@@ -42,6 +42,7 @@ def _parts() -> list[tuple[str, Callable[[], Any]]]:
         parts.append((_title(integrator), lambda i=integrator: _simulate(robot, i)))
     parts.append(("derivatives of steps", lambda: _derivatives(robot, (la.Galerkin(order=2), la.Midpoint()))))
     parts.append(("closed loops", lambda: _loops(la.Galerkin(order=2))))
+    parts.append(("pictures", lambda: la.view.screenshot(robot, width=32, height=32)))
     return parts
 
 

@@ -175,16 +175,30 @@ def test_doctor_fails_when_a_law_is_broken(monkeypatch):
 
 
 def test_view_hands_over_runs_and_robots(monkeypatch):
+    pytest.importorskip("viser")
     run("simulate", "double_pendulum", *QUICK, "--save", "run.npz")
     seen = []
-    monkeypatch.setattr("leastaction._extras.require", lambda *_: None)
-    monkeypatch.setitem(vars(la), "view", seen.append)
-    run("view", "run.npz")
+    monkeypatch.setitem(vars(la), "view", lambda what, **options: seen.append((what, options)))
+    run("view", "run.npz", "--port", "9999", "--no-browser")
     run("view", "four_bar")
     run("view", "run.npz", "run.npz")
-    assert seen[0].steps == 20
-    assert seen[1].mechanism.name == "four_bar"
-    assert [type(x) for x in seen[2]] == [la.Trajectory, la.Trajectory]
+    run("simulate", "double_pendulum", *QUICK, "--view")
+    assert seen[0][0].steps == 20
+    assert seen[0][1] == {"port": 9999, "open_browser": False, "block": True}
+    assert seen[1][0] == la.robots.four_bar()
+    assert list(seen[1][1]["q"]) == la.robots.home("four_bar").tolist()
+    assert [type(x) for x in seen[2][0]] == [la.Trajectory, la.Trajectory]
+    assert seen[3][0].steps == 20
+
+
+def test_export_page_and_film(tmp_path):
+    pytest.importorskip("imageio_ffmpeg")
+    run("simulate", "pendulum", *QUICK, "--save", "run.npz")
+    told = run("export", "run.npz", "--html", "--mp4")
+    assert "run.html" in told
+    assert "run.mp4" in told
+    assert (tmp_path / "run.html").read_text(encoding="utf-8").lstrip().lower().startswith("<!doctype html")
+    assert (tmp_path / "run.mp4").read_bytes()[4:8] == b"ftyp"
 
 
 def test_every_verb_has_examples_that_it_understands():

@@ -56,6 +56,7 @@ WRONG = {
     "view, missing run": ("view run.npz", "run.npz: there is no such file"),
     "view, typo in a name": ("view pendulm", "did you mean 'pendulum'?"),
     "view, not a run": ("view text.npz", "not a trajectory"),
+    "view, runs and robots": ("view good.npz pendulum", "one robot, or runs"),
     "export, missing run": ("export run.npz --csv", "run.npz: there is no such file"),
     "export, not a run": ("export text.npz --csv", "not a trajectory"),
     "export, nothing chosen": ("export good.npz", "--html, --mp4 or --csv"),
@@ -104,6 +105,7 @@ def test_refusals(case, folder):
         ("viser", "simulate pendulum --view", "view"),
         ("viser", "view good.npz", "view"),
         ("mujoco", "inspect scene.xml", "mjcf"),
+        ("imageio_ffmpeg", "export good.npz --mp4", "video"),
     ],
 )
 def test_missing_extras(missing, arguments, extra, folder, monkeypatch):

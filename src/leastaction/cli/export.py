@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -48,12 +48,24 @@ def export(
         for kind, path in files.items():
             if kind == "csv":
                 trajectory.to_csv(path)
+            elif kind == "html":
+                la.view.export_html(trajectory, path)
             else:
-                from leastaction import view as scenes  # type: ignore[attr-defined]
-
-                (scenes.export_html if kind == "html" else scenes.export_mp4)(trajectory, path)
+                _film(trajectory, path, show=not as_json)
     if as_json:
         print_json({"files": [str(path) for path in files.values()]})
         return
     for path in files.values():
         console().print(f"wrote {path} ({path.stat().st_size / 1e6:.2g} MB)", soft_wrap=True)
+
+
+def _film(run: Any, path: Path, show: bool) -> None:
+    """Write a film, with a bar that tells how far it is."""
+    from rich.progress import Progress
+
+    import leastaction as la
+
+    screen = console(stderr=True)
+    with Progress(console=screen, transient=True, disable=not (show and screen.is_terminal)) as bar:
+        task = bar.add_task("drawing", total=None)
+        la.view.export_mp4(run, path, progress=lambda done, frames: bar.update(task, completed=done, total=frames))

@@ -98,7 +98,7 @@ def simulate(
         for file in files:
             screen.print(f"wrote {file}", soft_wrap=True)
     if view:
-        la.view(run)  # type: ignore[attr-defined]
+        la.view(run, block=True)
 
 
 def timed_run(start: Any, method: Any, options: dict[str, Any], progress: bool) -> tuple[Any, float]:

@@ -53,6 +53,9 @@ def convergence(
         order = slope(steps, values)
         label = name if np.isnan(order) else f"{name} (slope {order:.2f})"
         axis.loglog(steps, values, line(k) + marker(k), color=color(k), label=label)
+    if len(steps) <= 8:  # else matplotlib's own ticks do better
+        axis.set_xticks(steps, [f"{x:g}" for x in steps])
+        axis.minorticks_off()
     axis.set_xlabel("time step [s]")
     axis.set_ylabel(ylabel)
     if len(errors) == 1:

@@ -30,7 +30,7 @@ def energy(runs: Runs, *, labels: Sequence[str] | None = None, path: Path | None
     if error:
         for k, (run, name) in enumerate(zip(many, names, strict=True)):
             E = run.energy
-            axis.plot(run.t, _positive(np.abs(E - E[0])), line(k), color=color(k), lw=1.0, label=name)
+            axis.plot(run.t, _positive(np.abs(E - E[0])), line(k), color=color(k), lw=1.1, label=name)
         axis.set_yscale("log")
         axis.set_ylabel("energy error |E(t) − E(0)| [J]")
     elif len(many) == 1:
@@ -80,7 +80,7 @@ def constraint_violation(runs: Runs, *, labels: Sequence[str] | None = None, pat
         raise LeastActionError("plot.constraint_violation: there is none in these runs; has the robot a loop?")
     figure, (axis,) = canvas(path)
     for k, (run, name) in enumerate(zip(many, names, strict=True)):
-        axis.plot(run.t, _positive(run.constraint_violation), line(k), color=color(k), lw=1.0, label=name)
+        axis.plot(run.t, _positive(run.constraint_violation), line(k), color=color(k), lw=1.1, label=name)
     axis.set_yscale("log")
     axis.set_ylabel("constraint violation [m or rad]")
     return _over_time(figure, [axis])
