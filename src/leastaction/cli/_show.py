@@ -54,24 +54,33 @@ class Clock:
 
 
 @contextmanager
-def compiling() -> Iterator[Clock]:
-    """Name each kernel on stderr while it is being compiled, which happens once; tells how long that took."""
+def compiling(bar: Any = None) -> Iterator[Clock]:
+    """Name each kernel on stderr while it is being compiled, which happens once; tells how long that took.
+
+    Args:
+        bar: a rich progress bar that is on the screen already; a second one would draw over it.
+    """
     from leastaction._jit import LISTENERS
 
-    screen, clock = console(stderr=True), Clock()
+    screen, clock = console(stderr=True) if bar is None else bar.console, Clock()
     status: Any = None
+    tasks: list[Any] = []
 
     def listen(name: str, seconds: float | None) -> None:
         nonlocal status
-        if seconds is None:
-            if screen.is_terminal:
-                status = screen.status(f"compiling {name}: the first use only, up to a minute")
-                status.start()
-            return
-        if status is not None:
-            status.stop()
-        clock.compiling += seconds
-        screen.print(f"compiled {name} in {seconds:.1f} s, kept for next time", style="dim")
+        text = f"compiling {name}: the first use only, up to a minute"
+        if seconds is not None:
+            clock.compiling += seconds
+            if status is not None:
+                status.stop()
+            while tasks and bar is not None:
+                bar.remove_task(tasks.pop())
+            screen.print(f"compiled {name} in {seconds:.1f} s, kept for next time", style="dim")
+        elif bar is not None:
+            tasks.append(bar.add_task(text, total=None))
+        elif screen.is_terminal:
+            status = screen.status(text)
+            status.start()
 
     LISTENERS.append(listen)
     try:
@@ -80,6 +89,14 @@ def compiling() -> Iterator[Clock]:
         LISTENERS.remove(listen)
         if status is not None:
             status.stop()
+
+
+def progress(show: bool) -> Any:
+    """A rich progress bar on stderr, gone when the work is done; invisible where there is no terminal."""
+    from rich.progress import Progress
+
+    screen = console(stderr=True)
+    return Progress(console=screen, transient=True, disable=not (show and screen.is_terminal))
 
 
 @contextmanager

@@ -10,7 +10,7 @@ import typer
 from leastaction.cli import _outputs
 from leastaction.cli._app import fail, verb
 from leastaction.cli._model import Floating, ModelArgument, Parameters, Positions, Velocities, find_model
-from leastaction.cli._show import AsJson, compiling, console, print_json
+from leastaction.cli._show import AsJson, compiling, console, print_json, progress
 from leastaction.cli.simulate import Duration, Project, Step, complete_integrator, summarize, timed_run
 from leastaction.errors import LeastActionError
 
@@ -77,13 +77,11 @@ def compare(
 
 def _run_all(start: Any, methods: list[Any], options: dict[str, Any], show: bool) -> tuple[list[Any], list[Any]]:
     """(runs that succeeded, a row of figures or an error for each method)."""
-    from rich.progress import Progress
-
     import leastaction as la
     from leastaction import registry
 
-    runs, rows, screen = [], [], console(stderr=True)
-    with compiling(), Progress(console=screen, transient=True, disable=not (show and screen.is_terminal)) as bar:
+    runs, rows = [], []
+    with progress(show) as bar, compiling(bar):
         task = bar.add_task("", total=len(methods))
         for method in methods:
             label = registry.label(method)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -9,7 +10,7 @@ import typer
 
 from leastaction.cli._app import verb
 from leastaction.cli._model import complete_run
-from leastaction.cli._show import AsJson, compiling, console, print_json
+from leastaction.cli._show import AsJson, compiling, console, print_json, progress
 from leastaction.errors import LeastActionError
 
 
@@ -44,14 +45,17 @@ def export(
     files = {kind: output or archive_path(run).with_suffix(f".{kind}") for kind in kinds}
     for kind, path in files.items():
         check_output(path, (f".{kind}",))
-    with compiling():
+    with progress(not as_json) as bar, compiling(bar):
         for kind, path in files.items():
+            task = bar.add_task(f"writing {path.name}", total=None)
             if kind == "csv":
                 trajectory.to_csv(path)
             elif kind == "html":
                 la.view.export_html(trajectory, path)
             else:
-                _film(trajectory, path, show=not as_json)
+                tell = partial(_tell, bar, task)
+                la.view.export_mp4(trajectory, path, progress=tell)
+            bar.remove_task(task)
     if as_json:
         print_json({"files": [str(path) for path in files.values()]})
         return
@@ -59,13 +63,5 @@ def export(
         console().print(f"wrote {path} ({path.stat().st_size / 1e6:.2g} MB)", soft_wrap=True)
 
 
-def _film(run: Any, path: Path, show: bool) -> None:
-    """Write a film, with a bar that tells how far it is."""
-    from rich.progress import Progress
-
-    import leastaction as la
-
-    screen = console(stderr=True)
-    with Progress(console=screen, transient=True, disable=not (show and screen.is_terminal)) as bar:
-        task = bar.add_task("drawing", total=None)
-        la.view.export_mp4(run, path, progress=lambda done, frames: bar.update(task, completed=done, total=frames))
+def _tell(bar: Any, task: Any, done: int, frames: int) -> None:
+    bar.update(task, completed=done, total=frames)
