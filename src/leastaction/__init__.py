@@ -8,7 +8,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from leastaction import derivatives, dynamics, formats, mechanism, plot, robots
+    from leastaction import derivatives, dynamics, formats, maximal, mechanism, plot, robots
     from leastaction.collocation import HermiteSimpson, ImplicitTrapezoidal
     from leastaction.derivatives import linearize
     from leastaction.dynamics.explicit import DOP853, ExplicitEuler, Heun, RungeKutta, SemiImplicitEuler
@@ -17,10 +17,13 @@ if TYPE_CHECKING:
         FormatError,
         IntegratorError,
         LeastActionError,
+        LeastActionWarning,
         MechanismError,
         MissingExtraError,
+        SingularMatrixError,
     )
     from leastaction.formats import load
+    from leastaction.maximal import Maximal
     from leastaction.mechanism import Mechanism, MechanismBuilder
     from leastaction.minimal import Galerkin, Midpoint
     from leastaction.simulate import simulate
@@ -30,7 +33,7 @@ if TYPE_CHECKING:
     view: ViewModule
 
 # Public names and where they live. They load on first use, so that `import leastaction` stays quick.
-_MODULES = ("derivatives", "dynamics", "formats", "mechanism", "plot", "robots", "view")
+_MODULES = ("derivatives", "dynamics", "formats", "maximal", "mechanism", "plot", "robots", "view")
 _NAMES = {
     "ConvergenceError": "errors",
     "DOP853": "dynamics.explicit",
@@ -42,6 +45,8 @@ _NAMES = {
     "ImplicitTrapezoidal": "collocation",
     "IntegratorError": "errors",
     "LeastActionError": "errors",
+    "LeastActionWarning": "errors",
+    "Maximal": "maximal",
     "Mechanism": "mechanism",
     "MechanismBuilder": "mechanism",
     "MechanismError": "errors",
@@ -49,6 +54,7 @@ _NAMES = {
     "MissingExtraError": "errors",
     "RungeKutta": "dynamics.explicit",
     "SemiImplicitEuler": "dynamics.explicit",
+    "SingularMatrixError": "errors",
     "Trajectory": "trajectory",
     "linearize": "derivatives",
     "load": "formats",
@@ -66,6 +72,8 @@ __all__ = [
     "ImplicitTrapezoidal",
     "IntegratorError",
     "LeastActionError",
+    "LeastActionWarning",
+    "Maximal",
     "Mechanism",
     "MechanismBuilder",
     "MechanismError",
@@ -73,12 +81,14 @@ __all__ = [
     "MissingExtraError",
     "RungeKutta",
     "SemiImplicitEuler",
+    "SingularMatrixError",
     "Trajectory",
     "derivatives",
     "dynamics",
     "formats",
     "linearize",
     "load",
+    "maximal",
     "mechanism",
     "plot",
     "robots",

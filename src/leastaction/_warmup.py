@@ -42,6 +42,10 @@ def _parts() -> list[tuple[str, Callable[[], Any]]]:
         parts.append((_title(integrator), lambda i=integrator: _simulate(robot, i)))
     parts.append(("derivatives of steps", lambda: _derivatives(robot, (la.Galerkin(order=2), la.Midpoint()))))
     parts.append(("closed loops", lambda: _loops(la.Galerkin(order=2))))
+    parts.append(("contact", _contact))
+    parts.append(("graph factorisation", _graph))
+    for robot_name in ("pendulum", "cube"):  # without and with contact
+        parts.append((f"Maximal, {robot_name}", lambda n=robot_name: _maximal(n)))
     parts.append(("pictures", lambda: la.view.screenshot(robot, width=32, height=32)))
     return parts
 
@@ -82,6 +86,33 @@ def _loops(integrator: Any) -> None:
     run = la.simulate(robot, v=[0.1] * robot.nv, steps=2, integrator=integrator, project=True)
     assert len(run.constraint_violation) == len(run)
     la.linearize(robot, integrator, run.q[-1], run.p[-1])
+
+
+def _contact() -> None:
+    import numpy as np
+
+    import leastaction as la
+    from leastaction.contact.entries import detect_all, measure_all
+    from leastaction.contact.records import CONTACT, records
+    from leastaction.contact.shapes import collect
+    from leastaction.mechanism import Pose
+
+    table, contacts = collect(la.robots.cube(), {"cube": (0, Pose())}), records(8, CONTACT)
+    poses = np.concatenate([np.eye(3).ravel(), np.zeros(3)]).reshape(1, 12)
+    found = contacts[: detect_all(table.shapes, table.ground, poses, table.data, contacts, 0.0)]
+    measure_all(found, poses, np.zeros(len(found)), np.zeros((len(found), 3)), np.zeros((len(found), 3)))
+
+
+def _graph() -> None:
+    from leastaction.maximal import GraphLDU
+
+    GraphLDU([1], []).factor({(0, 0): [[1.0]]}).solve([1.0])
+
+
+def _maximal(name: str) -> None:
+    import leastaction as la
+
+    la.simulate(la.robots.get(name), steps=1, integrator=la.Maximal())
 
 
 def _simulate(robot: Any, integrator: Any) -> None:

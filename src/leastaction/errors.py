@@ -1,4 +1,4 @@
-"""The exceptions of the package: every one is a `LeastActionError`."""
+"""The exceptions of the package: every one is a `LeastActionError`. Warnings are `LeastActionWarning`s."""
 
 from collections.abc import Sequence
 from os import PathLike, fspath
@@ -9,8 +9,10 @@ __all__ = [
     "FormatError",
     "IntegratorError",
     "LeastActionError",
+    "LeastActionWarning",
     "MechanismError",
     "MissingExtraError",
+    "SingularMatrixError",
 ]
 
 # Attributes are optional keywords and the message stays as it was given, so that exceptions survive pickling
@@ -19,6 +21,10 @@ __all__ = [
 
 class LeastActionError(Exception):
     """Base of every exception that the package raises on purpose."""
+
+
+class LeastActionWarning(UserWarning):
+    """A result stands, but there is reason to doubt it; the message says which and what to change."""
 
 
 class MechanismError(LeastActionError):
@@ -112,3 +118,15 @@ class MissingExtraError(LeastActionError, ImportError):
     def __init__(self, message: str, *, name: str | None = None, extra: str | None = None) -> None:
         super().__init__(message, name=name)
         self.extra = extra
+
+
+class SingularMatrixError(LeastActionError):
+    """A matrix cannot be factored: a pivot vanishes.
+
+    Attributes:
+        node: the node of the graph whose pivot block is singular, or None when unknown.
+    """
+
+    def __init__(self, message: str, *, node: int | None = None) -> None:
+        super().__init__(message)
+        self.node = node

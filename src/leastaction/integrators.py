@@ -62,6 +62,9 @@ class Stepper:
         """
         raise NotImplementedError
 
+    def finish(self, record: dict[str, FloatArray]) -> None:
+        """Complete the record at the end of a run."""
+
     def failure(self, step: int, record: dict[str, FloatArray]) -> ConvergenceError:
         """The error for a step that did not converge."""
         raise NotImplementedError

@@ -103,6 +103,7 @@ def simulate(
             done = _advance(stepper, record, count, table, bar)
         else:
             done = _advance_with(controller, stepper, record, times, bar)
+    stepper.finish(record)
     run = Trajectory.of_record(mechanism, integrator, dt, times[: done + 1], record, done)
     if done < count:
         error = stepper.failure(done, record)

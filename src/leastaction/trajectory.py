@@ -57,8 +57,12 @@ class Trajectory:
         done: int,
     ) -> Trajectory:
         """From a stepper's record of which `done` steps hold."""
-        # Controls belong to steps, everything else to states.
-        rows = {name: values[: done if name == "u" else done + 1] for name, values in record.items()}
+        # Controls belong to steps, contacts are a list, everything else belongs to states.
+        rows = {
+            name: values[: done if name == "u" else done + 1] for name, values in record.items() if name != "contacts"
+        }
+        if "contacts" in record:
+            rows["contacts"] = record["contacts"][record["contacts"][:, 0] < done]
         return cls(mechanism, integrator, dt, t, rows.pop("q"), rows)
 
     def __len__(self) -> int:
@@ -115,7 +119,9 @@ class Trajectory:
 
     @cached_property
     def constraint_violation(self) -> FloatArray:
-        """Largest violation of a loop or coupling [m or rad], shape (steps + 1,)."""
+        """Largest violation of a loop or coupling, in maximal coordinates of any joint [m or rad], shape (steps + 1,)."""
+        if "violation" in self.stored:
+            return self.stored["violation"]
         if self.mechanism.is_tree:
             return np.zeros(len(self.t))
         from leastaction.dynamics.loops import violation

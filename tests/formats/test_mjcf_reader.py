@@ -128,6 +128,7 @@ def test_spheres_and_capsules_that_collide_become_contact_points(tmp_path):
         ("bar", "a", (0, 0, -0.5), 0.1, 1.0),
         ("bar_2", "a", (0, 0, 0.5), 0.1, 1.0),
     ]
+    assert [shape.friction for shape in robot.bodies[0].shapes] == [0.7, 1.0, 1.0, None]
     assert read(tmp_path, mjcf(world), contacts=False).contacts == ()
 
 

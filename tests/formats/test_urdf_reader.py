@@ -250,6 +250,15 @@ def test_visual_and_collision_stay_apart_where_they_differ(tmp_path):
     assert (collision.pose.position, collision.visual, collision.collision) == ((0, 0, 1), False, True)
 
 
+def test_friction_and_restitution_of_links_and_collisions(tmp_path):
+    ball, other = '<sphere radius="1"/>', '<sphere radius="2"/>'
+    whole = '<contact><lateral_friction value="0.8"/><restitution value="0.1"/></contact>'
+    own = '<contact><lateral_friction value="0.3"/></contact>'
+    inside = whole + shape("visual", ball) + shape("collision", ball, own) + shape("collision", other)
+    shapes = read(tmp_path, urdf(link("a", inside))).bodies[0].shapes
+    assert [(s.visual, s.friction, s.restitution) for s in shapes] == [(True, 0.3, 0.1), (False, 0.8, 0.1)]
+
+
 def test_colours_by_name_and_inline(tmp_path):
     box = '<box size="1 1 1"/>'
     named, inline = '<material name="red"/>', '<material name=""><color rgba="0 1 0 0.5"/></material>'

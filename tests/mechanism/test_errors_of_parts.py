@@ -224,6 +224,8 @@ def test_poses(make, message):
             lambda b: ContactPoint("p", "a", restitution=1.5),
             "contact point 'p': restitution must not exceed 1",
         ),
+        (lambda b: Sphere(1.0, name="s", friction=-1), "sphere 's': friction: must not be negative"),
+        (lambda b: Sphere(1.0, name="s", restitution=1.5), "sphere 's': restitution must not exceed 1"),
         (lambda b: b.add_shape("a", "box"), "body 'a': expected a Shape, got 'box'"),
         (lambda b: b.add_shape("aa", Sphere(1.0)), "unknown body 'aa'; did you mean 'a'"),
         (lambda b: b.add(3), "cannot add a int to a mechanism"),

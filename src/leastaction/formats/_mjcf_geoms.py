@@ -70,6 +70,8 @@ class Geoms:
             "collision": bool(m.geom_contype[g] or m.geom_conaffinity[g]),
             "visual": bool(m.geom_group[g] < HIDDEN_GROUP and rgba[3]),
         }
+        if common["collision"]:
+            common["friction"] = float(m.geom_friction[g, 0])
         if type_ == PLANE:
             return Plane(**common)
         if type_ == SPHERE:

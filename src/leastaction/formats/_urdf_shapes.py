@@ -46,20 +46,22 @@ class ShapeReader:
             if element.tag not in ("visual", "collision"):
                 continue
             visual = element.tag == "visual"
-            for key, shape in self._shape(element):
+            for key, shape in self._shape(element, {} if visual else _surface(element, link)):
                 twins = alone.get((not visual, key))
                 if twins:
                     k = twins.pop(0)
                     shapes[k] = replace(shapes[k], visual=True, collision=True)
                     if visual:
                         shapes[k] = replace(shapes[k], color=shape.color)
+                    else:
+                        shapes[k] = replace(shapes[k], friction=shape.friction, restitution=shape.restitution)
                 else:
                     alone.setdefault((visual, key), []).append(len(shapes))
                     shapes.append(replace(shape, visual=visual, collision=not visual))
         return tuple(shapes)
 
-    def _shape(self, element: Element) -> list[tuple[Any, Shape]]:
-        """The shape with a key that says what it is, apart from its colour; nothing where it is left out."""
+    def _shape(self, element: Element, surface: dict[str, float]) -> list[tuple[Any, Shape]]:
+        """The shape with a key that says what it is, apart from its surface; nothing where it is left out."""
         geometry = element.find("geometry")
         if geometry is None:
             raise element.error("has no <geometry>")
@@ -71,14 +73,15 @@ class ShapeReader:
             self.notes.add("shapes without size", f"{solid.tag} in line {solid.line}")
             return []
         try:
-            shape = self._solid(solid, {**common, "color": self._color(element.find("material"))})
+            shape = self._solid(solid, {**common, **surface, "color": self._color(element.find("material"))})
         except MechanismError as error:
             raise solid.error(str(error)) from None
         if shape is None:
             return []
         # Meshes count as the same when their files do, which spares comparing the vertices.
         mesh = (solid.get("filename"), solid.numbers("scale"), *common.values())
-        return [(mesh if solid.tag == "mesh" else replace(shape, color=DEFAULT_COLOR), shape)]
+        plain = replace(shape, color=DEFAULT_COLOR, friction=None, restitution=None)
+        return [(mesh if solid.tag == "mesh" else plain, shape)]
 
     def _solid(self, solid: Element, common: dict[str, Any]) -> Shape | None:
         if solid.tag == "box":
@@ -108,3 +111,13 @@ class ShapeReader:
         if color is not None:
             return color.vector("rgba", DEFAULT_COLOR)
         return self.colors.get(material.get("name") or "", DEFAULT_COLOR)
+
+
+def _surface(collision: Element, link: Element) -> dict[str, float]:
+    """Friction and restitution from the `<contact>` of the link, or of the collision, which counts more."""
+    surface: dict[str, float] = {}
+    for contact in (*link.all("contact"), *collision.all("contact")):
+        for tag, name in (("lateral_friction", "friction"), ("restitution", "restitution")):
+            for element in contact.all(tag):
+                surface[name] = element.number("value")
+    return surface

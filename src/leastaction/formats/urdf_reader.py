@@ -13,6 +13,7 @@ Understood beyond the standard:
 - `<capsule radius length>`, as Drake and Dojo write it;
 - `<dynamics>` with `spring_stiffness`, `spring_reference` (SDFormat's names) and `armature` (MuJoCo's);
   properties of joints with several axes as one number for all, or one for each;
+- `<contact>` of a link (Bullet's) or of a `<collision>` with `<lateral_friction value>`, `<restitution value>`;
 - revolute joints without `<limit>` or without lower and upper: unlimited; the old `<joint_properties>`.
 
 Ignored: transmissions, Gazebo and ROS elements, safety controllers, collision filters, textures.

@@ -41,10 +41,10 @@ TYPES = {
 def save_urdf(robot: Mechanism, path: str | PathLike[str], *, lossy: bool = False) -> None:
     """Write a robot as URDF; `load_urdf` reads the same robot back.
 
-    Loops become `<loop_joint>`, couplings `<mimic>`, joint springs and armatures attributes of `<dynamics>`;
-    other programs ignore what is not standard. Meshes are written as `.obj` files into the folder
-    `<name>_meshes` beside the file. A link's frame sits at the joint that carries it: where a joint has a
-    `child_placement`, the frame of its body moves there.
+    Loops become `<loop_joint>`, couplings `<mimic>`, joint springs and armatures attributes of `<dynamics>`,
+    friction and restitution of shapes a `<contact>`; other programs ignore what is not standard. Meshes are
+    written as `.obj` files into the folder `<name>_meshes` beside the file. A link's frame sits at the joint
+    that carries it: where a joint has a `child_placement`, the frame of its body moves there.
 
     Args:
         robot: what to write.
@@ -86,6 +86,16 @@ def rpy(pose: Pose) -> tuple[float, float, float]:
 def _text(values: Iterable[float]) -> str:
     """Numbers that read back as the same floats."""
     return " ".join(repr(float(x)) for x in values)
+
+
+def _surface(element: Element, shape: Shape) -> None:
+    """Friction and restitution in Bullet's words, but for each shape."""
+    words = {"lateral_friction": shape.friction, "restitution": shape.restitution}
+    given = {tag: value for tag, value in words.items() if value is not None}
+    if given:
+        contact = element.add("contact")
+        for tag, value in given.items():
+            contact.add(tag, value=_text([value]))
 
 
 def _origin(parent: Element, pose: Pose, tag: str = "origin", **attributes: str) -> None:
@@ -196,6 +206,8 @@ class _Writer:
                 element.add("geometry").children.append(geometry)
                 if shape.color != DEFAULT_COLOR:
                     element.add("material", name="").add("color", rgba=_text(shape.color))
+                if tag == "collision":
+                    _surface(element, shape)
 
     def _geometry(self, shape: Shape) -> Element:
         if isinstance(shape, Box):

@@ -21,7 +21,7 @@ import numpy as np
 
 from leastaction.errors import MechanismError
 from leastaction.mechanism.elements import Rolling
-from leastaction.mechanism.joints import Joint, Motion, perpendicular
+from leastaction.mechanism.joints import Joint, Motion, Primitive, perpendicular
 from leastaction.mechanism.pose import Pose
 
 if TYPE_CHECKING:
@@ -105,17 +105,11 @@ class Closure:
         a, Xa = self.frames[joint.parent]
         b, Xb = self.frames[joint.child]
         Xa, Xb = Xa * joint.placement, Xb * joint.child_placement.inverse()
-        Ra, Rb = Xa.rotation, Xb.rotation
-        slides, turns, ball = _free_motions(joint)
-        if slides is None:
+        rows, turns = joint_equations(joint.name, joint.primitives, a, Xa, b, Xb)
+        if rows is None:
             return [], []
+        Ra, Rb = Xa.rotation, Xb.rotation
         base = {"a": a, "b": b, "pa": Xa.position, "pb": Xb.position}
-        rows = [{**base, "kind": SHIFT, "n": Ra @ n} for n in _complement(slides)]
-        screw = next((p for p in joint.primitives if p.motion == Motion.SCREW), None)
-        if not ball:
-            rows += [{**base, "kind": DOT, "n": Ra @ n, "w": Rb @ w, "value": c} for n, w, c in _rotation_rows(turns)]
-        if screw is not None:
-            rows.append({**base, "kind": SCREW, "pitch": screw.pitch, **_angle(screw.axis, Ra, Rb)})
         soft: list[dict[str, Any]] = []
         k = 0
         for p in joint.primitives:
@@ -126,7 +120,7 @@ class Closure:
                 if p.motion == Motion.PRISMATIC:
                     soft.append({**base, **spring, "kind": SHIFT, "n": Ra @ np.array(p.axis), "value": joint.rest[k]})
                 elif p.motion == Motion.REVOLUTE and len(turns) == 1:
-                    soft.append({**base, **spring, "kind": TURN, "value": joint.rest[k], **_angle(p.axis, Ra, Rb)})
+                    soft.append({**base, **spring, "kind": TURN, "value": joint.rest[k], **angle_marks(p.axis, Ra, Rb)})
                 else:
                     raise MechanismError(
                         f"joint {joint.name!r}: springs and dampers of a loop joint work along sliders and about a "
@@ -136,16 +130,42 @@ class Closure:
         return rows, soft
 
 
-def _free_motions(joint: Joint) -> tuple[list[Any] | None, list[Any], bool]:
+def joint_equations(
+    name: str, primitives: tuple[Primitive, ...], a: int, Xa: Pose, b: int, Xb: Pose
+) -> tuple[list[dict[str, Any]] | None, list[Any]]:
+    """(rows of what a joint forbids, its hinge axes); rows None where it leaves everything free.
+
+    Args:
+        name: of the joint, for messages.
+        primitives: its motions, from parent to child.
+        a, b: index of the two parts it ties.
+        Xa: the joint's frame in part a.
+        Xb: the joint's moved frame in part b.
+    """
+    Ra, Rb = Xa.rotation, Xb.rotation
+    slides, turns, ball = _free_motions(name, primitives)
+    if slides is None:
+        return None, turns
+    base = {"a": a, "b": b, "pa": Xa.position, "pb": Xb.position}
+    rows = [{**base, "kind": SHIFT, "n": Ra @ n} for n in _complement(slides)]
+    screw = next((p for p in primitives if p.motion == Motion.SCREW), None)
+    if not ball:
+        rows += [{**base, "kind": DOT, "n": Ra @ n, "w": Rb @ w, "value": c} for n, w, c in _rotation_rows(turns)]
+    if screw is not None:
+        rows.append({**base, "kind": SCREW, "pitch": screw.pitch, **angle_marks(screw.axis, Ra, Rb)})
+    return rows, turns
+
+
+def _free_motions(name: str, primitives: tuple[Primitive, ...]) -> tuple[list[Any] | None, list[Any], bool]:
     """(slider axes, hinge axes, whether it turns freely); sliders None: the joint leaves everything free."""
     slides, turns, ball = [], [], False
-    for p in joint.primitives:
+    for p in primitives:
         if p.motion == Motion.FREE:
             return None, [], True
         if p.motion == Motion.PRISMATIC:
             if turns or ball:
                 raise MechanismError(
-                    f"joint {joint.name!r}: a composite joint that slides after it has turned cannot close a loop"
+                    f"joint {name!r}: a composite joint that slides after it has turned cannot close a loop"
                 )
             slides.append(np.array(p.axis))
         elif p.motion == Motion.SPHERICAL:
@@ -183,7 +203,7 @@ def _rotation_rows(turns: list[Any]) -> list[tuple[Any, Any, float]]:
     return [(turns[0], turns[1], float(turns[0] @ turns[1]))]
 
 
-def _angle(axis: Any, Ra: Any, Rb: Any) -> dict[str, Any]:
+def angle_marks(axis: Any, Ra: Any, Rb: Any) -> dict[str, Any]:
     """Axis and zero marks of an angle about it."""
     mark = np.array(perpendicular(tuple(np.asarray(axis, float).tolist()))[0])
     return {"n": Ra @ np.asarray(axis, float), "n2": Ra @ mark, "w2": Rb @ mark}

@@ -25,6 +25,10 @@ class Shape:
         color: red, green, blue, alpha, each from 0 to 1.
         collision: whether contact may use it.
         visual: whether pictures show it.
+        friction: Coulomb coefficient; None leaves it to what the shape touches. Where both say one, the larger
+            counts (as in MuJoCo), where neither does 0.5.
+        restitution: Newton's coefficient, 0 (plastic) to 1 (elastic); None leaves it to what the shape touches. Where
+            both say one, the larger counts, where neither does 0.
     """
 
     pose: Pose = field(default=Pose(), kw_only=True)
@@ -32,11 +36,19 @@ class Shape:
     color: tuple[float, float, float, float] = field(default=(0.55, 0.6, 0.68, 1.0), kw_only=True)
     collision: bool = field(default=True, kw_only=True)
     visual: bool = field(default=True, kw_only=True)
+    friction: float | None = field(default=None, kw_only=True)
+    restitution: float | None = field(default=None, kw_only=True)
 
     kind: ClassVar[str] = "shape"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "color", _check.vector(self.color, 4, f"colour of {self.kind} {self.name!r}"))
+        what = f"{self.kind} {self.name!r}"
+        object.__setattr__(self, "color", _check.vector(self.color, 4, f"colour of {what}"))
+        for name in ("friction", "restitution"):
+            if getattr(self, name) is not None:
+                object.__setattr__(self, name, _check.nonnegative(getattr(self, name), f"{what}: {name}"))
+        if self.restitution is not None and self.restitution > 1.0:
+            raise MechanismError(f"{what}: restitution must not exceed 1, got {self.restitution}")
 
     def _positive(self, *names: str) -> None:
         for name in names:

@@ -1,0 +1,1 @@
+"""Contact: which shapes may touch, where, and how far apart they are."""

@@ -1,0 +1,346 @@
+"""What contact, friction and joint limits add to a step: complementarity, softened along the central path.
+
+Each cone knows a normal impulse gam with its slack s (a velocity: gap at the end of the step over dt), and a friction
+impulse with the sliding velocity y:
+
+    LIMIT   gam s = kappa                                                        (Bruedigam 2023, Eq. 24)
+    EXACT   gam s = kappa, (mu gam, beta) o (psi, y) = (kappa, 0)                second-order cone, beyond the paper
+    LINEAR  gam s = kappa, sigma psi = kappa, beta_i eta_i = kappa               Eq. 27, n_f directions
+    DRY     (bound, beta) o (psi, y) = (kappa, 0)                                dry friction in a joint
+
+with sigma = mu gam - sum beta_i, eta_i = b_i . y + psi, and o the Jordan product. At kappa = 0 these are Signorini's and
+Coulomb's laws with maximum dissipation; kappa > 0 makes the step a smooth function of its state.
+
+`local_step` linearises these equations about the present values. It is affine in u = (change of s, change of y) that
+the motion of the bodies brings about, so contacts enter the Newton matrix only through a 3 x 3 matrix.
+"""
+
+import math
+
+import numpy as np
+
+from leastaction._jit import inline, routine
+
+LIMIT, EXACT, LINEAR, DRY = range(4)
+
+DIRECTIONS = 32
+"""Largest number of directions of a linearised friction cone."""
+
+CONE = np.dtype(
+    [
+        ("kind", "i8"),
+        ("a", "i8"),  # bodies, -1 for the world
+        ("b", "i8"),
+        ("edge", "i8"),  # edge of the graph between them
+        ("source", "i8"),  # index of the contact, or -1 - index of the coordinate
+        ("side", "f8"),  # 1: lower limit, -1: upper limit of a coordinate
+        ("key", "i8"),  # the same at the next step
+        ("directions", "i8"),
+        ("mu", "f8"),
+        ("bound", "f8"),  # of dry friction [N s]
+        ("rest", "f8"),  # what the gap must exceed at the end of the step [m]
+        ("gap", "f8"),  # at the end of the step [m]
+        ("da", "f8", 18),  # wrenches of unit impulses along n, t1, t2 at the start, on a and b
+        ("db", "f8", 18),
+        ("ea", "f8", 6),  # gradient of the gap at the end by the velocities of a and b
+        ("eb", "f8", 6),
+        ("point", "f8", 3),  # contact point at the start [m]
+        ("normal", "f8", 3),
+        ("gam", "f8"),
+        ("s", "f8"),
+        ("psi", "f8"),
+        ("sigma", "f8"),
+        ("beta", "f8", 2),  # friction impulse along t1, t2
+        ("y", "f8", 2),
+        ("part", "f8", DIRECTIONS),  # beta_i
+        ("eta", "f8", DIRECTIONS),
+        ("dgam", "f8"),  # steps of all these
+        ("ds", "f8"),
+        ("dpsi", "f8"),
+        ("dsigma", "f8"),
+        ("dbeta", "f8", 2),
+        ("dy", "f8", 2),
+        ("dpart", "f8", DIRECTIONS),
+        ("deta", "f8", DIRECTIONS),
+        ("rs", "f8"),  # residuals of s and y
+        ("ry", "f8", 2),
+        ("W", "f8", 9),
+        ("w0", "f8", 3),
+    ],
+    align=True,
+)
+"""One contact, joint limit or joint with dry friction."""
+
+
+@inline
+def direction(i, n):
+    """Direction i of n in the tangent plane."""
+    return math.cos(2.0 * math.pi * i / n), math.sin(2.0 * math.pi * i / n)
+
+
+@inline
+def friction_bound(c):
+    """Largest friction impulse now."""
+    return c.bound if c.kind == DRY else c.mu * c.gam
+
+
+@routine
+def local_step(c, u0, u1, u2, kappa, second):
+    """Steps of all quantities of a cone towards kappa, for changes u of slack and sliding velocity.
+
+    Gives back the steps of (normal, friction, friction) impulse. With `second` = 1 the products of the steps that the
+    cone holds are taken into account (Mehrotra's corrector), so these must not be overwritten: the caller then asks
+    with `second` = 1 only through `reduce` and `take`, which keep them apart.
+    """
+    q0 = q1 = q2 = q3 = 0.0
+    if second == 1:
+        q0 = c.dgam * c.ds
+        bound_step = 0.0 if c.kind == DRY else c.mu * c.dgam
+        q1 = bound_step * c.dpsi + c.dbeta[0] * c.dy[0] + c.dbeta[1] * c.dy[1]
+        q2 = bound_step * c.dy[0] + c.dpsi * c.dbeta[0]
+        q3 = bound_step * c.dy[1] + c.dpsi * c.dbeta[1]
+    ds = u0 - c.rs
+    dgam = 0.0
+    if c.kind != DRY:
+        dgam = (kappa - c.gam * c.s - q0 - c.gam * ds) / c.s
+    if c.kind == LIMIT:
+        return dgam, 0.0, 0.0, ds, 0.0, 0.0, 0.0
+    if c.kind == LINEAR:
+        return linear_step(c, dgam, ds, u1, u2, kappa, second)
+    dy0, dy1 = u1 - c.ry[0], u2 - c.ry[1]
+    bound = friction_bound(c)
+    dbound = c.mu * dgam
+    b0, b1, y0, y1, psi = c.beta[0], c.beta[1], c.y[0], c.y[1], c.psi
+    r = kappa - (bound * psi + b0 * y0 + b1 * y1) - q1
+    e0 = -(bound * y0 + psi * b0) - q2 - bound * dy0 - y0 * dbound
+    e1 = -(bound * y1 + psi * b1) - q3 - bound * dy1 - y1 * dbound
+    slope = bound - (b0 * y0 + b1 * y1) / psi
+    dpsi = (r - psi * dbound - b0 * dy0 - b1 * dy1 - (y0 * e0 + y1 * e1) / psi) / slope
+    return dgam, (e0 - b0 * dpsi) / psi, (e1 - b1 * dpsi) / psi, ds, dpsi, dy0, dy1
+
+
+@routine
+def linear_step(c, dgam, ds, u1, u2, kappa, second):
+    """`local_step` for the linearised cone (Eq. 27); also notes nothing: `linear_take` repeats it for the parts."""
+    total, weight = 0.0, 0.0
+    n = c.directions
+    for i in range(n):
+        b0, b1 = direction(i, n)
+        q = c.dpart[i] * c.deta[i] if second == 1 else 0.0
+        r = c.eta[i] - (b0 * c.y[0] + b1 * c.y[1] + c.psi)
+        k = c.part[i] / c.eta[i]
+        total += (kappa - q) / c.eta[i] - c.part[i] - k * (b0 * u1 + b1 * u2 - r)
+        weight += k
+    q = c.dsigma * c.dpsi if second == 1 else 0.0
+    load = 0.0
+    for i in range(n):
+        load += c.part[i]
+    r = c.sigma - (c.mu * c.gam - load)
+    dpsi = (kappa - q - c.sigma * c.psi - c.psi * (c.mu * dgam - total - r)) / (c.sigma + c.psi * weight)
+    f0, f1 = 0.0, 0.0
+    for i in range(n):
+        b0, b1 = direction(i, n)
+        q = c.dpart[i] * c.deta[i] if second == 1 else 0.0
+        r = c.eta[i] - (b0 * c.y[0] + b1 * c.y[1] + c.psi)
+        k = c.part[i] / c.eta[i]
+        step = (kappa - q) / c.eta[i] - c.part[i] - k * (b0 * u1 + b1 * u2 - r + dpsi)
+        f0 += step * b0
+        f1 += step * b1
+    return dgam, f0, f1, ds, dpsi, u1, u2
+
+
+@routine
+def reduce(c, kappa, second):
+    """The affine map from motion to impulses: steps of the impulses are w0 - W u."""
+    z0, z1, z2, _, _, _, _ = local_step(c, 0.0, 0.0, 0.0, kappa, second)
+    c.w0[0], c.w0[1], c.w0[2] = z0, z1, z2
+    for j in range(3):
+        a0, a1, a2, _, _, _, _ = local_step(
+            c, 1.0 if j == 0 else 0.0, 1.0 if j == 1 else 0.0, 1.0 if j == 2 else 0.0, kappa, second
+        )
+        c.W[j], c.W[3 + j], c.W[6 + j] = z0 - a0, z1 - a1, z2 - a2
+
+
+@routine
+def take(c, u0, u1, u2, kappa, second):
+    """Note the steps for the motion u in the cone."""
+    dgam, f0, f1, ds, dpsi, dy0, dy1 = local_step(c, u0, u1, u2, kappa, second)
+    if c.kind == LINEAR:
+        load, change = 0.0, 0.0
+        n = c.directions
+        for i in range(n):
+            b0, b1 = direction(i, n)
+            q = c.dpart[i] * c.deta[i] if second == 1 else 0.0
+            deta = b0 * u1 + b1 * u2 + dpsi - (c.eta[i] - (b0 * c.y[0] + b1 * c.y[1] + c.psi))
+            c.dpart[i] = (kappa - q - c.part[i] * deta) / c.eta[i] - c.part[i]
+            c.deta[i] = deta
+            load += c.part[i]
+            change += c.dpart[i]
+        c.dsigma = c.mu * dgam - change - (c.sigma - (c.mu * c.gam - load))
+    c.dgam, c.ds, c.dpsi = dgam, ds, dpsi
+    c.dbeta[0], c.dbeta[1] = f0, f1
+    c.dy[0], c.dy[1] = dy0, dy1
+
+
+@inline
+def to_boundary(x, dx, longest):
+    """How far along dx a positive x may go."""
+    return min(longest, -x / dx) if dx < 0.0 else longest
+
+
+@inline
+def to_cone(x0, x1, x2, d0, d1, d2, longest):
+    """How far along d a point inside the second-order cone x0 >= |(x1, x2)| may go."""
+    a = d0 * d0 - d1 * d1 - d2 * d2
+    b = x0 * d0 - x1 * d1 - x2 * d2
+    c = max(x0 * x0 - x1 * x1 - x2 * x2, 0.0)
+    longest = to_boundary(x0, d0, longest)
+    # First positive root of a t^2 + 2 b t + c, c > 0, in the form that does not cancel.
+    D = b * b - a * c
+    if D >= 0.0:
+        root = math.sqrt(D)
+        if b < 0.0:
+            longest = min(longest, c / (root - b))
+        elif a < 0.0:
+            longest = min(longest, (b + root) / -a)
+    return longest
+
+
+@routine
+def longest_step(c, longest):
+    """How far (at most `longest`) the steps of a cone may be taken before something reaches its boundary."""
+    if c.kind != DRY:
+        longest = to_boundary(c.gam, c.dgam, to_boundary(c.s, c.ds, longest))
+    if c.kind == EXACT or c.kind == DRY:
+        dbound = 0.0 if c.kind == DRY else c.mu * c.dgam
+        longest = to_cone(friction_bound(c), c.beta[0], c.beta[1], dbound, c.dbeta[0], c.dbeta[1], longest)
+        longest = to_cone(c.psi, c.y[0], c.y[1], c.dpsi, c.dy[0], c.dy[1], longest)
+    elif c.kind == LINEAR:
+        longest = to_boundary(c.psi, c.dpsi, to_boundary(c.sigma, c.dsigma, longest))
+        for i in range(c.directions):
+            longest = to_boundary(c.part[i], c.dpart[i], to_boundary(c.eta[i], c.deta[i], longest))
+    return longest
+
+
+@routine
+def gauge(c, t):
+    """(sum of complementarity products, how many) after a fraction t of the steps."""
+    total, count = 0.0, 0
+    if c.kind != DRY:
+        total += (c.gam + t * c.dgam) * (c.s + t * c.ds)
+        count += 1
+    if c.kind == EXACT or c.kind == DRY:
+        bound = friction_bound(c) + (0.0 if c.kind == DRY else t * c.mu * c.dgam)
+        total += bound * (c.psi + t * c.dpsi)
+        total += (c.beta[0] + t * c.dbeta[0]) * (c.y[0] + t * c.dy[0])
+        total += (c.beta[1] + t * c.dbeta[1]) * (c.y[1] + t * c.dy[1])
+        count += 1
+    elif c.kind == LINEAR:
+        total += (c.sigma + t * c.dsigma) * (c.psi + t * c.dpsi)
+        for i in range(c.directions):
+            total += (c.part[i] + t * c.dpart[i]) * (c.eta[i] + t * c.deta[i])
+        count += 1 + c.directions
+    return total, count
+
+
+@routine
+def worst_product(c, kappa):
+    """Largest distance of a complementarity product from kappa."""
+    worst = 0.0 if c.kind == DRY else abs(c.gam * c.s - kappa)
+    if c.kind == EXACT or c.kind == DRY:
+        bound = friction_bound(c)
+        worst = max(worst, abs(bound * c.psi + c.beta[0] * c.y[0] + c.beta[1] * c.y[1] - kappa))
+        worst = max(worst, abs(bound * c.y[0] + c.psi * c.beta[0]), abs(bound * c.y[1] + c.psi * c.beta[1]))
+    elif c.kind == LINEAR:
+        worst = max(worst, abs(c.sigma * c.psi - kappa))
+        for i in range(c.directions):
+            worst = max(worst, abs(c.part[i] * c.eta[i] - kappa))
+    return worst
+
+
+@routine
+def advance(c, t):
+    """Take a fraction t of the steps."""
+    c.gam += t * c.dgam
+    c.s += t * c.ds
+    if c.kind == LIMIT:
+        return
+    c.psi += t * c.dpsi
+    if c.kind != LINEAR:
+        for i in range(2):
+            c.beta[i] += t * c.dbeta[i]
+            c.y[i] += t * c.dy[i]
+        return
+    c.sigma += t * c.dsigma
+    c.beta[0] = c.beta[1] = 0.0
+    for i in range(c.directions):
+        b0, b1 = direction(i, c.directions)
+        c.part[i] += t * c.dpart[i]
+        c.eta[i] += t * c.deta[i]
+        c.beta[0] += c.part[i] * b0
+        c.beta[1] += c.part[i] * b1
+
+
+@routine
+def least_product(c, t):
+    """Smallest complementarity product after a fraction t of the steps; of second-order cones sqrt(det det)."""
+    least = 1e300
+    if c.kind != DRY:
+        least = (c.gam + t * c.dgam) * (c.s + t * c.ds)
+    if c.kind == EXACT or c.kind == DRY:
+        bound = friction_bound(c) + (0.0 if c.kind == DRY else t * c.mu * c.dgam)
+        b0, b1 = c.beta[0] + t * c.dbeta[0], c.beta[1] + t * c.dbeta[1]
+        psi, y0, y1 = c.psi + t * c.dpsi, c.y[0] + t * c.dy[0], c.y[1] + t * c.dy[1]
+        det = max(bound * bound - b0 * b0 - b1 * b1, 0.0) * max(psi * psi - y0 * y0 - y1 * y1, 0.0)
+        least = min(least, math.sqrt(det))
+    elif c.kind == LINEAR:
+        least = min(least, (c.sigma + t * c.dsigma) * (c.psi + t * c.dpsi))
+        for i in range(c.directions):
+            least = min(least, (c.part[i] + t * c.dpart[i]) * (c.eta[i] + t * c.deta[i]))
+    return least
+
+
+@routine
+def begin(c, slack, y0, y1, kappa):
+    """Start on the central path: all products equal kappa, for a slack and a sliding velocity."""
+    c.s, c.gam = slack, kappa / slack
+    c.beta[0] = c.beta[1] = 0.0
+    c.y[0], c.y[1] = y0, y1
+    if c.kind == LIMIT:
+        return
+    bound = friction_bound(c)
+    if c.kind == LINEAR:
+        begin_linear(c, bound, kappa)
+        return
+    # bound psi^2 - kappa psi - bound |y|^2 = 0, beta = -bound y / psi.
+    c.psi = (kappa + math.sqrt(kappa * kappa + 4.0 * bound * bound * (y0 * y0 + y1 * y1))) / (2.0 * bound)
+    c.beta[0], c.beta[1] = -bound * y0 / c.psi, -bound * y1 / c.psi
+
+
+@routine
+def begin_linear(c, bound, kappa):
+    """The same for the linearised cone: psi by bisection of sum kappa / eta_i + kappa / psi = bound."""
+    low = 0.0
+    for i in range(c.directions):
+        b0, b1 = direction(i, c.directions)
+        low = max(low, -(b0 * c.y[0] + b1 * c.y[1]))
+    high = low + (c.directions + 1) * kappa / bound
+    for _ in range(50):
+        psi = 0.5 * (low + high)
+        total = kappa / psi
+        for i in range(c.directions):
+            b0, b1 = direction(i, c.directions)
+            eta = b0 * c.y[0] + b1 * c.y[1] + psi
+            total += kappa / eta if eta > 0.0 else 1e300
+        if total > bound:
+            low = psi
+        else:
+            high = psi
+    c.psi = high
+    c.sigma = kappa / high
+    for i in range(c.directions):
+        b0, b1 = direction(i, c.directions)
+        c.eta[i] = b0 * c.y[0] + b1 * c.y[1] + high
+        c.part[i] = kappa / c.eta[i]
+        c.beta[0] += c.part[i] * b0
+        c.beta[1] += c.part[i] * b1

@@ -1,0 +1,58 @@
+"""Which features of two shapes may touch within the margin."""
+
+from leastaction._jit import routine
+from leastaction.contact.boxes import box_on_box
+from leastaction.contact.fields import on_field
+from leastaction.contact.planes import on_plane
+from leastaction.contact.records import BOX, CAPSULE, FIELD, PLANE
+from leastaction.contact.round import capsule_on_box, capsule_on_capsule
+from leastaction.spatial import act, dot3, load3, sub3
+
+
+@routine
+def detect(shapes, pairs, k, Xa, Xb, data, contacts, count, margin):
+    """Append the contacts of pair k whose gap is below the margin at the given poses; gives back the count.
+
+    The features are fixed to the bodies; `gap` measures them at any poses nearby. The count goes on beyond the
+    length of `contacts`, where nothing is written: then there was not room enough.
+
+    Args:
+        shapes: `SHAPE` records.
+        pairs: `PAIR` records.
+        k: index of the pair.
+        Xa, Xb: poses (9 + 3) of the indices that the pair's shapes are fixed to; the identity for the world.
+        data: heights and vertices, flat [m].
+        contacts: `CONTACT` records, written from `count` on.
+        count: of contacts written before.
+        margin: [m].
+    """
+    pair = pairs[k]
+    a, b = shapes[pair.a], shapes[pair.b]
+    reach = a.bound + b.bound + margin
+    d = sub3(act(Xb, load3(b.centre)), act(Xa, load3(a.centre)))
+    if dot3(d, d) > reach * reach:
+        return count
+    flip = 1 if a.kind > b.kind else 0
+    touch = (a.body, b.body, flip, k, pair.key, pair.friction, pair.restitution)
+    # One call for both orders: it is long to compile.
+    one, two = (pair.b, pair.a) if flip == 1 else (pair.a, pair.b)
+    X1, X2 = (Xb, Xa) if flip == 1 else (Xa, Xb)
+    return _detect(contacts, count, touch, shapes[one], X1, shapes[two], X2, data, margin)
+
+
+@routine
+def _detect(contacts, count, touch, one, X1, two, X2, data, margin):
+    """The same for shapes in the order of their kinds."""
+    if two.kind <= FIELD:
+        return count
+    if one.kind == PLANE:
+        return on_plane(contacts, count, touch, one, X1, two, X2, data, margin)
+    if one.kind == FIELD:
+        return on_field(contacts, count, touch, one, X1, two, X2, data, margin)
+    if two.kind > CAPSULE:
+        return count
+    if one.kind != BOX:
+        return capsule_on_capsule(contacts, count, touch, one, X1, two, X2, margin)
+    if two.kind == BOX:
+        return box_on_box(contacts, count, touch, one, X1, two, X2, margin)
+    return capsule_on_box(contacts, count, touch, one, X1, two, X2, margin)

@@ -1,0 +1,40 @@
+"""The contact kernels that Python calls."""
+
+import numpy as np
+
+from leastaction._jit import entry, inline
+from leastaction.contact.detect import detect
+from leastaction.contact.gap import gap
+from leastaction.spatial import IDENTITY, store3
+
+
+@inline
+def _pose(poses, k):
+    """Pose k (9 + 3) of an array (n, 12); the identity for the world, -1."""
+    if k < 0:
+        return IDENTITY
+    x = poses[k]
+    return (x[0], x[1], x[2], x[3], x[4], x[5], x[6], x[7], x[8]), (x[9], x[10], x[11])
+
+
+@entry
+def detect_all(shapes, pairs, poses, data, contacts, margin):
+    """Contacts of all pairs at the poses (n, 12) (rotation row by row, then position); gives back how many.
+
+    More than fit into `contacts` are counted, not written.
+    """
+    count = np.int64(0)  # not a literal, which would compile all twice
+    for k in range(pairs.shape[0]):
+        Xa, Xb = _pose(poses, shapes[pairs[k].a].body), _pose(poses, shapes[pairs[k].b].body)
+        count = detect(shapes, pairs, k, Xa, Xb, data, contacts, count, margin)
+    return count
+
+
+@entry
+def measure_all(contacts, poses, phi, normals, points):
+    """Gaps phi (m), normals (m, 3) and points (m, 3) of m contacts at the poses (n, 12)."""
+    for k in range(contacts.shape[0]):
+        c = contacts[k]
+        phi[k], n, x = gap(c, _pose(poses, c.a), _pose(poses, c.b))
+        store3(normals[k], n)
+        store3(points[k], x)

@@ -1,0 +1,48 @@
+"""Which bounding spheres are close: the broad phase for bodies against bodies."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+FEW = 50
+"""Up to this many spheres, every pair is looked at."""
+
+
+def neighbours(centres: Any, radii: Any, margin: float) -> NDArray[np.int64]:
+    """Pairs (i, j), i < j, of spheres whose surfaces are closer than `margin`, in ascending order; shape (m, 2).
+
+    Args:
+        centres: [m], shape (n, 3).
+        radii: [m], shape (n,), finite.
+        margin: [m].
+    """
+    centres, radii = np.asarray(centres, float).reshape(-1, 3), np.asarray(radii, float)
+    if len(centres) <= FEW:
+        i, j = np.triu_indices(len(centres), 1)
+    else:
+        i, j = _candidates(centres, radii, margin)
+    near = np.linalg.norm(centres[i] - centres[j], axis=1) < radii[i] + radii[j] + margin
+    return np.column_stack([i[near], j[near]]).astype(np.int64)
+
+
+def _candidates(centres: NDArray[np.float64], radii: NDArray[np.float64], margin: float) -> Any:
+    """Pairs that may be close: spheres of about one size by a tree, each larger one with all the others.
+
+    A tree over spheres of very different sizes would have to search with the largest radius everywhere.
+    """
+    from scipy.spatial import KDTree
+
+    n = len(centres)
+    usual = 2.0 * np.median(radii)
+    small, large = np.flatnonzero(radii <= usual), np.flatnonzero(radii > usual)
+    tree = KDTree(centres[small])
+    pairs = [small[tree.query_pairs(2.0 * float(radii[small].max()) + margin, output_type="ndarray")].reshape(-1, 2)]
+    for k in large:
+        others = np.setdiff1d(np.arange(n), large[large <= k])
+        pairs.append(np.column_stack([np.full(len(others), k), others]))
+    table = np.sort(np.concatenate(pairs), axis=1)
+    table = table[np.lexsort((table[:, 1], table[:, 0]))]
+    return table[:, 0], table[:, 1]

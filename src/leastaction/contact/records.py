@@ -1,0 +1,68 @@
+"""The records that contact kernels read and write, and the codes in them."""
+
+import numpy as np
+
+PLANE, FIELD, BOX, SPHERE, CAPSULE, CYLINDER, MESH = range(7)
+"""Kinds of shapes, in the order in which a pair is looked at: the first of two kinds holds the reference."""
+
+SHAPE = np.dtype(
+    [
+        ("kind", "i8"),
+        ("body", "i8"),  # index that the shape is fixed to, -1 for the world
+        ("R", "f8", 9),  # pose of the shape in the index's frame: rotation, row major
+        ("p", "f8", 3),  # ... and origin [m]
+        ("half", "f8", 3),  # half edges of a box; (0, 0, half length) of capsule and cylinder [m]
+        ("radius", "f8"),  # of sphere, capsule, cylinder [m]; 0 is a point
+        ("centre", "f8", 3),  # of the bounding sphere, in the index's frame [m]
+        ("bound", "f8"),  # radius of the bounding sphere [m], infinite for grounds
+        ("first", "i8"),  # of its numbers in the flat array of heights and vertices
+        ("rows", "i8"),  # grid points along x, or number of vertices
+        ("columns", "i8"),  # grid points along y
+        ("spacing", "f8"),  # of the grid [m]
+    ],
+    align=True,
+)
+"""A shape that may touch others. The vertices of a mesh are in the frame of its index."""
+
+PAIR = np.dtype(
+    [
+        ("a", "i8"),  # shape; one of the world comes first
+        ("b", "i8"),
+        ("key", "i8"),  # of the pair's contacts: this plus the number of the feature
+        ("friction", "f8"),
+        ("restitution", "f8"),
+    ],
+    align=True,
+)
+"""Two shapes that may touch."""
+
+POINT_ON_PLANE, RIM_ON_PLANE, SEGMENTS, EDGES, POINT_ON_BOX = np.arange(5)
+"""Kinds of contacts; see `gap`. NumPy's integers, since kernels compile anew for each literal."""
+
+CONTACT = np.dtype(
+    [
+        ("kind", "i8"),
+        ("a", "i8"),  # index of the body that the normal points away from, -1 for the world
+        ("b", "i8"),  # index of the body that the normal points to
+        ("flip", "i8"),  # 0: the first feature is fixed to a and the second to b; 1: the other way round
+        ("pair", "i8"),  # index of the pair
+        ("key", "i8"),  # the same contact has the same key at the next step
+        ("friction", "f8"),
+        ("restitution", "f8"),
+        ("r1", "f8"),  # radius about the first feature [m]
+        ("r2", "f8"),  # radius about the second feature, or of the rim [m]
+        ("u", "f8", 3),  # first feature, in its body's frame
+        ("v", "f8", 3),
+        ("n", "f8", 3),  # normal when it was found, from first to second, in the first body's frame
+        ("w", "f8", 3),  # second feature, in its body's frame
+        ("z", "f8", 3),
+        ("R", "f8", 9),  # rotation of a box, in the first body's frame, row major
+    ],
+    align=True,
+)
+"""Two features that may touch, each fixed to its body, good for one step."""
+
+
+def records(count: int, dtype: np.dtype) -> np.recarray:
+    """`count` records, all zero."""
+    return np.zeros(count, dtype).view(np.recarray)

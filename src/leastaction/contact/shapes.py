@@ -1,0 +1,310 @@
+"""What of a mechanism may touch what: its shapes, contact points and ground as flat records."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leastaction.contact.neighbours import neighbours
+from leastaction.contact.records import BOX, CAPSULE, CYLINDER, FIELD, MESH, PAIR, PLANE, SHAPE, SPHERE, records
+from leastaction.errors import MechanismError
+from leastaction.mechanism.graph import WORLD
+from leastaction.mechanism.pose import Pose
+from leastaction.mechanism.shapes import Box, Capsule, Cylinder, HeightField, Mesh, Plane, Shape, Sphere
+
+if TYPE_CHECKING:
+    from leastaction.mechanism.elements import ContactPoint
+    from leastaction.mechanism.mechanism import Mechanism
+
+FRICTION = 0.5
+"""Coefficient of friction between shapes that both say nothing about it."""
+
+FEATURES = 1 << 32
+"""Keys that belong to one pair of shapes."""
+
+KINDS: dict[type, int] = {
+    Plane: PLANE,
+    HeightField: FIELD,
+    Box: BOX,
+    Sphere: SPHERE,
+    Capsule: CAPSULE,
+    Cylinder: CYLINDER,
+    Mesh: MESH,
+}
+
+Frames = Mapping[str, tuple[int, Pose]]
+"""For each body's name the index it is part of, -1 for the world, and the pose of its frame in the index's frame."""
+
+
+@dataclass(frozen=True, eq=False)
+class ContactTable:
+    """All that may touch in one mechanism.
+
+    Attributes:
+        shapes: `SHAPE` records.
+        names: for each of them the names of its body and of the shape or contact point.
+        data: heights and vertices of height fields and meshes, flat [m].
+        ground: `PAIR` records of the world's shapes with those of moving bodies.
+        movers: indices of the shapes of moving bodies that may touch other moving bodies.
+        apart: pairs of names of bodies that never touch, since a joint connects them.
+        ignored: pairs of shapes between which contact is not known, so that they pass through each other: a cylinder
+            or mesh on anything but a plane or height field.
+        friction, restitution: what each shape says, NaN where nothing.
+    """
+
+    shapes: Any
+    names: tuple[tuple[str, str], ...]
+    data: NDArray[np.float64]
+    ground: Any
+    movers: NDArray[np.int64]
+    apart: frozenset[tuple[Any, Any]]
+    ignored: tuple[tuple[int, int], ...]
+    friction: NDArray[np.float64]
+    restitution: NDArray[np.float64]
+
+    def body_pairs(self, poses: Any = None, margin: float = 0.0) -> Any:
+        """`PAIR` records of shapes of moving bodies with each other.
+
+        Args:
+            poses: poses of the indices, shape (n, 12) (rotation row by row, then position [m]); then only pairs whose
+                bounding spheres are closer than `margin`. None gives all pairs.
+            margin: [m].
+        """
+        m = self.movers
+        if poses is None:
+            i, j = np.triu_indices(len(m), 1)
+        else:
+            near = neighbours(self.centres(poses)[m], self.shapes.bound[m], margin)
+            i, j = near[:, 0], near[:, 1]
+        pairs = [pair for pair in zip(m[i].tolist(), m[j].tolist(), strict=True) if self._may_touch(*pair)]
+        return _pairs(pairs, self.friction, self.restitution)
+
+    def centres(self, poses: Any) -> NDArray[np.float64]:
+        """Centres of the shapes' bounding spheres in the world [m], shape (shapes, 3), at poses (n, 12)."""
+        poses = np.asarray(poses, float).reshape(-1, 12)
+        moving = self.shapes.body >= 0
+        X = poses[self.shapes.body[moving]]
+        centres = self.shapes.centre.copy()
+        centres[moving] = np.einsum("kij,kj->ki", X[:, :9].reshape(-1, 3, 3), centres[moving]) + X[:, 9:]
+        return centres
+
+    def _may_touch(self, a: int, b: int) -> bool:
+        i, j = self.shapes.body[a], self.shapes.body[b]
+        return i != j and (i, j) not in self.apart and _known(self.shapes.kind[a], self.shapes.kind[b])
+
+
+@dataclass(frozen=True, eq=False)
+class _Item:
+    """One shape or contact point on its way into the records; `owner` is an index, or the name of a fixed body."""
+
+    index: int
+    owner: int | str
+    body: str
+    name: str
+    kind: int
+    pose: Pose
+    friction: float | None
+    restitution: float | None
+    half: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    radius: float = 0.0
+    on_ground: bool = True
+    on_bodies: bool = True
+    spacing: float = 0.0
+    table: NDArray[np.float64] | None = None  # heights (rows, columns) or vertices (count, 3) in the index's frame
+
+
+def collect(
+    mechanism: Mechanism, frames: Frames, *, bodies: bool = True, points_on_bodies: bool = False
+) -> ContactTable:
+    """The shapes of a mechanism that may touch, and the rule which of them do.
+
+    A body touches the ground with its contact points and its shapes (those with `collision`), but for shapes that hold
+    a contact point of their body: the points stand for them, as corners do for a box. Moving bodies touch each other
+    with their shapes, unless a joint connects them. A body fixed to the world belongs to the ground; it never touches
+    bodies that a joint connects to it.
+
+    Args:
+        mechanism: a mechanism.
+        frames: for each body's name the index it is part of, -1 for the world, and the pose of the body's frame in the
+            index's frame.
+        bodies: whether moving bodies may touch each other.
+        points_on_bodies: whether contact points may touch other moving bodies, as balls.
+    """
+    items = list(_items(mechanism, frames, bodies, points_on_bodies))
+    shapes = records(len(items), SHAPE)
+    flat: list[NDArray[np.float64]] = []
+    for record, item in zip(shapes, items, strict=True):
+        _fill(record, item, sum(map(len, flat)))
+        if item.table is not None:
+            flat.append(np.ravel(item.table))
+    friction = np.array([np.nan if item.friction is None else item.friction for item in items])
+    restitution = np.array([np.nan if item.restitution is None else item.restitution for item in items])
+    apart = frozenset(_apart(mechanism, frames))
+    fixed = [k for k, item in enumerate(items) if item.index < 0]
+    free = [k for k, item in enumerate(items) if item.index >= 0]
+    grounds = [(a, b) for a in fixed for b in free if items[b].on_ground]
+    grounds = [(a, b) for a, b in grounds if (items[a].owner, items[b].owner) not in apart]
+    known = [_known(items[a].kind, items[b].kind) for a, b in grounds]
+    movers = np.array([k for k in free if items[k].on_bodies], np.int64)
+    ignored = [pair for pair, good in zip(grounds, known, strict=True) if not good]
+    ignored += _ignored(items, movers.tolist(), apart)
+    return ContactTable(
+        shapes=shapes,
+        names=tuple((item.body, item.name) for item in items),
+        data=np.concatenate([*flat, np.zeros(1)]),  # never empty, so that kernels see one type
+        ground=_pairs([pair for pair, good in zip(grounds, known, strict=True) if good], friction, restitution),
+        movers=movers,
+        apart=apart,
+        ignored=tuple(ignored),
+        friction=friction,
+        restitution=restitution,
+    )
+
+
+def combine(a: Any, b: Any, default: float) -> NDArray[np.float64]:
+    """Coefficient between two surfaces: the larger of the two; the only one given; the default. NaN is not given."""
+    return np.nan_to_num(np.fmax(a, b), nan=default)
+
+
+def _known(a: int, b: int) -> bool:
+    """Whether contact between shapes of two kinds is known."""
+    return max(a, b) > FIELD and (min(a, b) <= FIELD or max(a, b) <= CAPSULE)
+
+
+def _ignored(items: list[_Item], movers: list[int], apart: frozenset[Any]) -> Iterator[tuple[int, int]]:
+    """Pairs of movers between which contact is not known."""
+    for a in movers:
+        for b in movers if items[a].kind > CAPSULE else ():
+            twice = items[b].kind > CAPSULE and b <= a
+            joined = items[a].index == items[b].index or (items[a].owner, items[b].owner) in apart
+            if not (twice or joined or _known(items[a].kind, items[b].kind)):
+                yield min(a, b), max(a, b)
+
+
+def _pairs(pairs: list[tuple[int, int]], friction: NDArray[np.float64], restitution: NDArray[np.float64]) -> Any:
+    table = records(len(pairs), PAIR)
+    if pairs:
+        a, b = np.array(pairs).T
+        table.a, table.b = a, b
+        table.key = (a * len(friction) + b) * FEATURES
+        table.friction = combine(friction[a], friction[b], FRICTION)
+        table.restitution = combine(restitution[a], restitution[b], 0.0)
+    return table
+
+
+def _place(frames: Frames, body: str) -> tuple[int, int | str, Pose]:
+    """Index, owner and pose of a body."""
+    if body == WORLD:
+        return -1, WORLD, Pose()
+    if body not in frames:
+        raise MechanismError(f"body {body!r}: no frame is given for it")
+    index, X = frames[body]
+    return index, (index if index >= 0 else body), X
+
+
+def _apart(mechanism: Mechanism, frames: Frames) -> Iterator[tuple[int | str, int | str]]:
+    """Owners that a joint connects, both ways round; joints to the world do not count."""
+    for joint in (*mechanism.joints, *mechanism.loops):
+        if joint.parent != WORLD:
+            a, b = _place(frames, joint.parent)[1], _place(frames, joint.child)[1]
+            yield a, b
+            yield b, a
+
+
+def _items(mechanism: Mechanism, frames: Frames, bodies: bool, points_on_bodies: bool) -> Iterator[_Item]:
+    for name, shapes in ((WORLD, mechanism.ground), *((body.name, body.shapes) for body in mechanism.bodies)):
+        index, owner, X = _place(frames, name)
+        points = [point.point for point in mechanism.contacts if point.body == name]
+        for shape in shapes:
+            if shape.collision:
+                stood_for = any(_holds(shape, point) for point in points)
+                yield _item(index, owner, X, name, shape, not stood_for, bodies)
+    for point in mechanism.contacts:
+        index, owner, X = _place(frames, point.body)
+        if index >= 0:
+            yield _point(index, owner, X, point, bodies and points_on_bodies)
+
+
+def _point(index: int, owner: int | str, X: Pose, point: ContactPoint, on_bodies: bool) -> _Item:
+    pose = X * Pose(point.point)
+    coefficients = point.friction, point.restitution
+    return _Item(
+        index, owner, point.body, point.name, SPHERE, pose, *coefficients, radius=point.radius, on_bodies=on_bodies
+    )
+
+
+def _item(index: int, owner: int | str, X: Pose, body: str, shape: Shape, on_ground: bool, on_bodies: bool) -> _Item:
+    if type(shape) not in KINDS:
+        raise MechanismError(f"body {body!r}: contact of a {shape.kind} is not known; set collision=False")
+    pose = X * shape.pose
+    options: dict[str, Any] = {}
+    if isinstance(shape, Sphere | Capsule | Cylinder):
+        options["radius"] = shape.radius
+    if isinstance(shape, Capsule | Cylinder):
+        options["half"] = (0.0, 0.0, 0.5 * shape.length)
+    elif isinstance(shape, Box):
+        options["half"] = tuple(0.5 * x for x in shape.size)
+    elif isinstance(shape, HeightField):
+        options["spacing"], options["table"] = shape.spacing, shape.heights
+    elif isinstance(shape, Mesh):
+        options["table"] = _hull(shape) @ pose.rotation.T + np.array(pose.position)
+    return _Item(
+        index,
+        owner,
+        body,
+        shape.name or shape.kind,
+        KINDS[type(shape)],
+        pose,
+        shape.friction,
+        shape.restitution,
+        on_ground=on_ground,
+        on_bodies=on_bodies,
+        **options,
+    )
+
+
+def _holds(shape: Shape, point: Any) -> bool:
+    """Whether a point of the body is in one of its shapes, within rounding; meshes hold every point."""
+    x, y, z = np.abs(shape.pose.inverse().apply(point)) * (1.0 - 1e-6)
+    if isinstance(shape, Box):
+        return bool(np.all(np.array([x, y, z]) <= 0.5 * np.array(shape.size)))
+    if isinstance(shape, Cylinder):
+        return bool(np.hypot(x, y) <= shape.radius and z <= 0.5 * shape.length)
+    if isinstance(shape, Sphere | Capsule):
+        length = shape.length if isinstance(shape, Capsule) else 0.0
+        return bool(np.linalg.norm([x, y, max(z - 0.5 * length, 0.0)]) <= shape.radius)
+    return isinstance(shape, Mesh)
+
+
+def _hull(mesh: Mesh) -> NDArray[np.float64]:
+    """The corners of a mesh's convex hull, in its own frame; all vertices of a flat one."""
+    from scipy.spatial import ConvexHull, QhullError
+
+    try:
+        return mesh.vertices[ConvexHull(mesh.vertices).vertices]
+    except (QhullError, ValueError):
+        return mesh.vertices
+
+
+def _fill(record: Any, item: _Item, first: int) -> None:
+    record.kind, record.body = item.kind, item.index
+    record.R[:], record.p[:] = item.pose.rotation.ravel(), item.pose.position
+    record.half[:], record.radius, record.spacing = item.half, item.radius, item.spacing
+    record.centre[:] = item.pose.position
+    record.first = first
+    if item.table is not None:
+        record.rows, record.columns = item.table.shape
+    if item.kind in (PLANE, FIELD):
+        record.bound = np.inf
+    elif item.kind == MESH:
+        assert item.table is not None
+        record.centre[:] = 0.5 * (item.table.min(axis=0) + item.table.max(axis=0))
+        record.bound = np.linalg.norm(item.table - record.centre, axis=1).max()
+    elif item.kind == CYLINDER:
+        record.bound = np.hypot(item.radius, item.half[2])
+    else:
+        record.bound = np.linalg.norm(item.half) + item.radius

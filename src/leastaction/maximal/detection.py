@@ -1,0 +1,210 @@
+"""Which contacts, joint limits and dry frictions take part in a step, as cones at the start poses."""
+
+import math
+
+import numpy as np
+
+from leastaction._jit import inline, routine
+from leastaction.contact import cones as ip
+from leastaction.contact.detect import detect
+from leastaction.contact.gap import gap, tangents
+from leastaction.maximal.assembly import work
+from leastaction.maximal.bodies import start_pose
+from leastaction.maximal.model import BALL, FREE
+from leastaction.spatial import add3, cross, load3, mattvec, scale3, store3, sub3
+
+REACH = 4.0
+"""A contact takes part when its gap is less than what the bodies cover in so many steps."""
+
+BOUNCE = 2.0
+"""Restitution acts on impacts faster than what gravity adds in so many steps; slower ones come to rest."""
+
+
+@inline
+def wrench_row(out, at, states, body, x, n, sign):
+    """Wrench of a force sign n at x on a body, in its own directions, to out[at : at + 6]."""
+    R, p = start_pose(states, body)
+    t = mattvec(R, cross(sub3(x, p), n))
+    for i in range(3):
+        out[at + i] = sign * t[i]
+        out[at + 3 + i] = sign * n[i]
+
+
+@inline
+def speed_of(states, body, reach):
+    """Bound on the speed of the points of a body within `reach` of its COM."""
+    if body < 0:
+        return 0.0
+    s = states[body]
+    v = math.sqrt(s.vc[0] ** 2 + s.vc[1] ** 2 + s.vc[2] ** 2)
+    return v + reach * math.sqrt(s.w[0] ** 2 + s.w[1] ** 2 + s.w[2] ** 2)
+
+
+@inline
+def reach_of(shape):
+    """Radius about the COM that holds a shape [m]; 0 for grounds."""
+    if shape.bound > 1e30:
+        return 0.0
+    c = load3(shape.centre)
+    return shape.bound + math.sqrt(c[0] * c[0] + c[1] * c[1] + c[2] * c[2])
+
+
+@routine
+def has_moved(states, anchors, most):
+    """Whether a body has left the place where the list of near pairs was made by more than `most` [m]."""
+    for i in range(anchors.shape[0]):
+        d = 0.0
+        for c in range(3):
+            d += (states[i].p[c] - anchors[i, c]) ** 2
+        if d > most * most:
+            return True
+    return False
+
+
+@routine
+def find_cones(contact, bodies, states, coordinates, cstates, dt):
+    """Fill the cones of a step; how many, -1 if the list of near pairs is out of date, -2 if there is no room.
+
+    Velocities in `states` must be the guess for the step. Leaves the cones' typical energy [J] in numbers[3].
+    """
+    cones, contacts, shapes, pairs, edges, data, anchors, numbers, _, _ = contact
+    directions, gravity, most = int(numbers[0]), numbers[1], numbers[2]
+    if has_moved(states, anchors, most):
+        return -1
+    # Typed, not literal zeros: each other type would be compiled anew.
+    count = np.int64(0)
+    energy = 0.0
+    for k in range(coordinates.shape[0]):
+        begin = count
+        count = coordinate_cones(cones, count, coordinates[k], cstates[k], k, bodies, states, dt, gravity)
+        for j in range(begin, count):
+            energy += cones[j].gam
+    found = np.int64(0)
+    for k in range(pairs.shape[0]):
+        a, b = shapes[pairs[k].a], shapes[pairs[k].b]
+        ra, rb = reach_of(a), reach_of(b)
+        speed = speed_of(states, a.body, ra) + speed_of(states, b.body, rb) + gravity * dt
+        margin = REACH * dt * speed + 1e-3 * min(ra if ra > 0.0 else rb, rb)
+        begin = found
+        found = detect(
+            shapes, pairs, k, start_pose(states, a.body), start_pose(states, b.body), data, contacts, found, margin
+        )
+        if found > contacts.shape[0] or count + found - begin > cones.shape[0]:
+            return -2
+        for j in range(begin, found):
+            energy += contact_cone(cones[count], contacts[j], j, edges[k], bodies, states, directions, dt, gravity)
+            count += 1
+    numbers[3] = energy / max(count, 1)
+    for k in range(count):
+        c = cones[k]
+        ip.begin(c, c.s, c.y[0], c.y[1], numbers[3])
+    return count
+
+
+@routine
+def contact_cone(cone, contact, j, edge, bodies, states, directions, dt, gravity):
+    """Make contact j a cone, at the start poses, with a first guess of slack and sliding; its typical energy [J]."""
+    cone.a, cone.b, cone.edge, cone.source, cone.key = contact.a, contact.b, edge, j, contact.key
+    cone.mu, cone.directions = contact.friction, directions
+    cone.kind = ip.LIMIT if contact.friction == 0.0 else (ip.LINEAR if directions > 0 else ip.EXACT)
+    phi, n, x = gap(contact, start_pose(states, contact.a), start_pose(states, contact.b))
+    t1, t2 = tangents(n)
+    store3(cone.point, x)
+    store3(cone.normal, n)
+    for row, d in enumerate((n, t1, t2)):
+        wrench_row(cone.da, 6 * row, states, contact.a, x, d, -1.0)
+        wrench_row(cone.db, 6 * row, states, contact.b, x, d, 1.0)
+    vn = work(states, cone.da[0:6], cone.a) + work(states, cone.db[0:6], cone.b)
+    cone.rest = 0.0
+    if contact.restitution > 0.0 and phi + dt * vn < 0.0 and -vn > BOUNCE * gravity * dt:
+        # Newton's law: this gap after the step makes its mean normal velocity -e times that before.
+        cone.rest = max(phi, 0.0) - contact.restitution * dt * vn
+    y0 = work(states, cone.da[6:12], cone.a) + work(states, cone.db[6:12], cone.b)
+    y1 = work(states, cone.da[12:18], cone.a) + work(states, cone.db[12:18], cone.b)
+    mass = 0.0
+    if contact.a >= 0:
+        mass = max(mass, bodies[contact.a].mass)
+    if contact.b >= 0:
+        mass = max(mass, bodies[contact.b].mass)
+    speed = gravity * dt + abs(min(vn, 0.0))
+    cone.s = max((phi - cone.rest) / dt + vn, speed)
+    cone.y[0], cone.y[1] = y0, y1
+    return mass * speed * speed
+
+
+@routine
+def coordinate_cones(cones, count, c, s, k, bodies, states, dt, gravity):
+    """Cones of a coordinate: limits that it may reach within the step, and dry friction.
+
+    Their slack and sliding velocity are first guesses, and `gam` is a typical energy [J].
+    """
+    if c.kind == BALL or c.kind == FREE:
+        return count
+    rate = work(states, s.wa, c.a) + work(states, s.wb, c.b)
+    mass = 0.0
+    for body in (c.a, c.b):
+        if body >= 0:
+            mass = max(mass, bodies[body].mass)
+    size = 1.0
+    if s.wb[3] == 0.0 and s.wb[4] == 0.0 and s.wb[5] == 0.0:  # an angle
+        size = bodies[max(c.a, c.b)].radius
+    typical = gravity * dt / size + 1e-6
+    for side in (1.0, -1.0):
+        bound = c.lower if side > 0.0 else c.upper
+        if abs(bound) > 1e30:
+            continue
+        room = side * (s.value - bound)
+        if room + REACH * dt * min(side * rate - typical, -abs(rate)) < 0.0 and count < cones.shape[0]:
+            cone = cones[count]
+            base_cone(cone, c, s, k, ip.LIMIT)
+            cone.side, cone.bound, cone.rest, cone.key = side, bound, 0.0, -4 * k - (1 if side > 0.0 else 2)
+            for i in range(6):
+                cone.da[i], cone.db[i] = side * s.wa[i], side * s.wb[i]
+            speed = typical + abs(rate)
+            cone.s, cone.gam = max(room / dt + side * rate, speed), mass * (size * speed) ** 2
+            cone.y[0] = cone.y[1] = 0.0
+            count += 1
+    if c.friction > 0.0 and count < cones.shape[0]:
+        cone = cones[count]
+        base_cone(cone, c, s, k, ip.DRY)
+        cone.bound, cone.key = c.friction * dt, -4 * k - 3
+        for i in range(6):
+            cone.da[6 + i], cone.db[6 + i] = s.wa[i], s.wb[i]
+        cone.s, cone.gam = 1.0, cone.bound * (typical + abs(rate))
+        cone.y[0], cone.y[1] = rate, 0.0
+        count += 1
+    return count
+
+
+@routine
+def base_cone(cone, c, s, k, kind):
+    """What limits and dry friction of coordinate k share."""
+    cone.kind, cone.a, cone.b, cone.edge, cone.source, cone.mu = kind, c.a, c.b, c.edge, -1 - k, 0.0
+    cone.directions = 0
+    for i in range(18):
+        cone.da[i] = cone.db[i] = 0.0
+    for i in range(6):
+        cone.ea[i] = cone.eb[i] = 0.0
+
+
+@routine
+def note_contacts(contact, count, step, dt):
+    """Write the contact forces of a step to the log; False when it is full."""
+    cones, contacts, log, written = contact[0], contact[1], contact[8], contact[9]
+    for k in range(count):
+        c = cones[k]
+        if c.source < 0:
+            continue
+        if written[0] >= log.shape[0]:
+            return False
+        n = load3(c.normal)
+        t1, t2 = tangents(n)
+        f = add3(scale3(c.gam, n), add3(scale3(c.beta[0], t1), scale3(c.beta[1], t2)))
+        row = log[written[0]]
+        row[0], row[1], row[2] = step, c.a, c.b
+        for i in range(3):
+            row[3 + i] = c.point[i]
+            row[6 + i] = f[i] / dt
+        row[9] = c.gap
+        written[0] += 1
+    return True

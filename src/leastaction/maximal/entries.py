@@ -1,0 +1,226 @@
+"""The compiled loops of `Maximal`: many steps, no Python in between."""
+
+import numpy as np
+
+from leastaction._jit import entry, routine
+from leastaction.maximal.assembly import add_outer, add_pair, place_row, start_rows
+from leastaction.maximal.bodies import momenta
+from leastaction.maximal.detection import find_cones, note_contacts
+from leastaction.maximal.graph_kernels import factorize, solve
+from leastaction.maximal.impulses import add_impulses, add_rates
+from leastaction.maximal.interior import solve_step
+from leastaction.maximal.recover import read_coordinates, read_momenta
+from leastaction.spatial import load3, load4, load9, quat_to_rotation, store9
+
+FAILED, FULL, REPLAN = -1, -2, -3
+"""Why a loop stopped early: no convergence, no room for contacts, or bodies have come near that the graph does not tie."""
+
+
+@routine
+def load_state(states, Z, P):
+    """Poses Z (bodies, 7: position, quaternion) and momenta P (bodies, 6) into the states."""
+    for i in range(states.shape[0]):
+        s = states[i]
+        for c in range(3):
+            s.p[c] = Z[i, c]
+        for c in range(4):
+            s.quat[c] = Z[i, 3 + c]
+        for c in range(6):
+            s.P[c] = P[i, c]
+        store9(s.R, quat_to_rotation(load4(s.quat)))
+
+
+@routine
+def store_state(states, Z, P):
+    """The other way round."""
+    for i in range(states.shape[0]):
+        s = states[i]
+        for c in range(3):
+            Z[i, c] = s.p[c]
+        for c in range(4):
+            Z[i, 3 + c] = s.quat[c]
+        for c in range(6):
+            P[i, c] = s.P[c]
+
+
+@routine
+def guess(bodies, states):
+    """First guess of a step: the velocities of the step before; at rest, those of the momenta."""
+    for i in range(bodies.shape[0]):
+        s = states[i]
+        if s.w[0] == 0.0 and s.w[1] == 0.0 and s.w[2] == 0.0 and s.vc[0] == 0.0 and s.vc[1] == 0.0 and s.vc[2] == 0.0:
+            for c in range(3):
+                if bodies[i].mass > 0.0:
+                    s.vc[c] = s.P[3 + c] / bodies[i].mass
+
+
+@routine
+def finish_step(bodies, states, dt):
+    """End poses become start poses; momenta at the end of the step (D2 of the action)."""
+    for i in range(bodies.shape[0]):
+        s = states[i]
+        _, right = momenta(load9(bodies[i].J), load3(s.w), dt)
+        for c in range(3):
+            s.P[c] = right[c]
+            s.P[3 + c] = bodies[i].mass * s.vc[c]
+            s.p[c] = s.p1[c]
+        for c in range(4):
+            s.quat[c] = s.quat1[c]
+        for c in range(9):
+            s.R[c] = s.R1[c]
+
+
+@routine
+def swap_momenta(states, other):
+    """Exchange the momenta in the states with those in `other`, shape (bodies, 6)."""
+    for i in range(states.shape[0]):
+        for c in range(6):
+            states[i].P[c], other[i, c] = other[i, c], states[i].P[c]
+
+
+@routine
+def read_mean_momenta(bodies, coordinates, states, minus, H, p, dt):
+    """Joint momenta at the start of a solved step: the mean of those before and after all impulses there.
+
+    Without contacts this is what `read_momenta` gives; with them it is the momentum of a body at rest that is zero.
+
+    Args:
+        minus: momenta at the end of the step before, without any impulse of its end; shape (bodies, 6).
+    """
+    for i in range(bodies.shape[0]):
+        left, _ = momenta(load9(bodies[i].J), load3(states[i].w), dt)
+        for c in range(3):
+            minus[i, c] = 0.5 * (minus[i, c] + left[c])
+            minus[i, 3 + c] = 0.5 * (minus[i, 3 + c] + bodies[i].mass * states[i].vc[c])
+    swap_momenta(states, minus)
+    read_momenta(bodies, coordinates, states, H, p)
+    swap_momenta(states, minus)
+
+
+@routine
+def project_momenta(model, states, rowstates, cstates, graph, work):
+    """Take from the momenta what would violate the joints: P + G' mu with G M^-1 (P + G' mu) = 0.
+
+    A step leaves this part open, for the next step's joint impulses take it up; velocities must not show it. Drive
+    inertias count to M.
+    """
+    bodies, rows, coordinates, _, sizes, augment = model
+    nodes, links, targets, diagonal, offsets, first = graph
+    values, pivots, scale, dx = work[0], work[1], work[2], work[5]
+    for k in range(values.shape[0]):
+        values[k] = 0.0
+    for i in range(bodies.shape[0]):
+        d = diagonal[i]
+        for r in range(3):
+            for c in range(3):
+                values[d + 6 * r + c] = bodies[i].J[3 * r + c]
+            values[d + 7 * (3 + r)] = bodies[i].mass
+        for c in range(6):
+            dx[first[i] + c] = states[i].P[c]
+    for k in range(coordinates.shape[0]):
+        c, s = coordinates[k], cstates[k]
+        if c.armature > 0.0:
+            add_pair(values, diagonal, offsets, c.edge, c.a, c.b, s.wa, s.wb, s.wa, s.wb, c.armature)
+    for k in range(rows.shape[0]):
+        row, s = rows[k], rowstates[k]
+        m = sizes[row.node]
+        place_row(values, offsets, row.ea, m, row.local, s.wa, s.wa)
+        place_row(values, offsets, row.eb, m, row.local, s.wb, s.wb)
+        place_row(values, offsets, row.ea2, m, row.local, s.wa2, s.wa2)
+        place_row(values, offsets, row.eb2, m, row.local, s.wb2, s.wb2)
+        dx[first[bodies.shape[0] + row.node] + row.local] = 0.0
+        if augment[row.node] > 0.0:
+            add_outer(values, diagonal[row.b], s.wb, s.wb, augment[row.node])
+            if row.eab >= 0:
+                add_outer(values, offsets[row.eab, 1 if row.a < row.b else 0], s.wb, s.wa, augment[row.node])
+    singular, _ = factorize(nodes, links, targets, values, pivots, scale, 1e-11)
+    if singular >= 0:
+        return
+    solve(nodes, links, values, pivots, dx, 1)
+    for k in range(rows.shape[0]):
+        row, s = rows[k], rowstates[k]
+        mu = dx[first[bodies.shape[0] + row.node] + row.local]
+        leader = coordinates[row.leader]
+        for c in range(6):
+            if row.ea >= 0:
+                states[row.a].P[c] += mu * s.wa[c]
+            if row.eb >= 0:
+                states[row.b].P[c] += mu * s.wb[c]
+            if row.ea2 >= 0:
+                states[leader.a].P[c] += mu * s.wa2[c]
+            if row.eb2 >= 0:
+                states[leader.b].P[c] += mu * s.wb2[c]
+
+
+@entry
+def rollout(model, states, rowstates, cstates, graph, work, forces, contact, u, dt, substeps, halves, settings, rows):
+    """Advance over the rows of the record; gives back (steps done, why it stopped: 0 at the end).
+
+    Args:
+        contact: arrays of `detection`, or None for a mechanism without contacts, limits and dry friction.
+        u: controls, shape (steps, nodes, nu).
+        substeps: fractions of dt of the steps that one step is composed of.
+        rows: arrays (Z, P, q, p, iterations, violation, impulses) with steps + 1 rows, row 0 filled; then work space,
+            whether there are loops, and whether row 0 is the end of a step.
+    """
+    Z, P, q, p, iterations, violation, impulses, minus, H, history, loops, started = rows
+    bodies, table, coordinates, coefficients = model[0], model[1], model[2], model[3]
+    load_state(states, Z[0], P[0])
+    count = np.int64(0)
+    for k in range(Z.shape[0] - 1):
+        for c in range(q.shape[1]):
+            q[k + 1, c] = q[k, c]
+        iterations[k + 1] = 0
+        for j in range(substeps.shape[0]):
+            h = substeps[j] * dt
+            if k == 0 and j == 0:
+                read_coordinates(coordinates, states, cstates, q[k + 1])
+                start_rows(table, coordinates, coefficients, states, rowstates, cstates)
+            for i in range(bodies.shape[0]):
+                for c in range(6):
+                    states[i].I[c] = 0.0
+            node = j if halves < 1.0 else 0
+            start, end = np.int64(0), np.int64(1)  # typed, so that one kernel serves both
+            add_impulses(bodies, coordinates, states, cstates, forces, q[k + 1], u[k, node], halves * h, start)
+            guess(bodies, states)
+            if contact is not None:
+                count = find_cones(contact, bodies, states, coordinates, cstates, h)
+                if count < 0:
+                    return k, REPLAN if count == -1 else FULL
+            spent = solve_step(
+                model, states, rowstates, cstates, graph, work, contact, count, h, halves, settings, history
+            )
+            iterations[k + 1] += abs(spent)
+            if spent < 0:
+                return k, FAILED
+            if contact is not None:
+                if not note_contacts(contact, count, k, h):
+                    return k, FULL
+                if count > 0 and j == 0 and (k > 0 or started):
+                    read_mean_momenta(bodies, coordinates, states, minus, H, p[k], h)
+            finish_step(bodies, states, h)
+            for i in range(bodies.shape[0]):
+                for c in range(6):
+                    minus[i, c] = states[i].P[c]
+            read_coordinates(coordinates, states, cstates, q[k + 1])
+            start_rows(table, coordinates, coefficients, states, rowstates, cstates)
+            add_rates(coordinates, states, cstates, h, halves)
+            if halves < 1.0:
+                scale = (1.0 - halves) * h
+                add_impulses(bodies, coordinates, states, cstates, forces, q[k + 1], u[k, j + 1], scale, end)
+        worst = 0.0
+        for r in range(table.shape[0]):
+            worst = max(worst, abs(rowstates[r].g))
+            impulses[k + 1, r] = rowstates[r].lam / dt
+        violation[k + 1] = worst
+        if loops:
+            project_momenta(model, states, rowstates, cstates, graph, work)
+        store_state(states, Z[k + 1], P[k + 1])
+        if count > 0:
+            # Contacts hold the force that acts at the end of the step, but only the next step will know how.
+            swap_momenta(states, minus)
+            read_momenta(bodies, coordinates, states, H, p[k + 1])
+            swap_momenta(states, minus)
+        else:
+            read_momenta(bodies, coordinates, states, H, p[k + 1])
+    return Z.shape[0] - 1, 0

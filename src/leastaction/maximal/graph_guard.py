@@ -1,0 +1,101 @@
+"""When may a constraint node be eliminated without a zero pivot?
+
+In a saddle-point matrix
+
+    [ M  G^T ]
+    [ G   0  ]
+
+the diagonal block of a constraint node is zero until bodies that it touches are eliminated. A set of eliminated bodies
+B and constraints J leaves a regular pivot behind exactly when the rows G_JB are independent. Two structures grant that:
+
+- a tree of bodies and constraints in which every constraint has a body of its own (a joint and its child): G_JB can be
+  sorted to be block triangular;
+- a set whose constraints touch no body outside of it: a dependent row is then redundant in the whole system as well,
+  and no order of elimination could help.
+"""
+
+from collections.abc import Sequence
+
+
+class PivotGuard:
+    """Follows an elimination and tells which constraint nodes have a pivot by now.
+
+    Args:
+        neighbours: for each node the nodes that it shares an edge with.
+        constraint: for each node whether its own diagonal block may be zero.
+    """
+
+    def __init__(self, neighbours: Sequence[Sequence[int]], constraint: Sequence[bool]) -> None:
+        # Edges between two bodies (dampers) or two constraints do not make rows of G more independent.
+        self._others = [[j for j in around if constraint[j] != constraint[i]] for i, around in enumerate(neighbours)]
+        self._constraint = constraint
+        self._parent = list(range(len(neighbours)))
+        self._gone = [False] * len(neighbours)
+        # Of each connected set of eliminated nodes, by its representative: bodies less constraints (0 or 1), and the
+        # bodies outside that its constraints touch.
+        self._spare = [0] * len(neighbours)
+        self._outside: list[set[int]] = [set() for _ in neighbours]
+
+    def allows(self, node: int) -> bool:
+        """Whether the node has a pivot: always for a body."""
+        if not self._constraint[node]:
+            return True
+        bodies = self._others[node]
+        sets = [self._find(b) for b in bodies if self._gone[b]]
+        if not sets:
+            return False
+        if len(set(sets)) == len(sets) and sum(self._spare[s] for s in sets) >= 1:
+            return True
+        return len(sets) == len(bodies) and not any(self._outside[s] for s in sets)
+
+    def eliminate(self, node: int) -> None:
+        """Take the node into the set of eliminated ones."""
+        self._gone[node] = True
+        others = self._others[node]
+        sets = [self._find(j) for j in others if self._gone[j]]
+        merged = set(sets)
+        spare = sum(self._spare[s] for s in merged)
+        outside = max((self._outside[s] for s in merged), key=len, default=set())
+        for s in merged:
+            self._parent[s] = node
+            if self._outside[s] is not outside:
+                outside |= self._outside[s]
+        if self._constraint[node]:
+            tree = len(merged) == len(sets)
+            spare = max(spare - 1, 0) if tree else 0
+            outside.update(j for j in others if not self._gone[j])
+        else:
+            spare += 1
+            outside.discard(node)
+        self._spare[node], self._outside[node] = spare, outside
+
+    def _find(self, node: int) -> int:
+        while self._parent[node] != node:
+            self._parent[node] = self._parent[self._parent[node]]
+            node = self._parent[node]
+        return node
+
+
+def made_safe(order: Sequence[int], neighbours: Sequence[Sequence[int]], constraint: Sequence[bool]) -> list[int]:
+    """The same order, with every constraint node put off until it has a pivot."""
+    if not any(constraint):
+        return list(order)
+    guard = PivotGuard(neighbours, constraint)
+    waiting: dict[int, None] = {}
+    safe: list[int] = []
+
+    def take(node: int) -> None:
+        guard.eliminate(node)
+        safe.append(node)
+
+    for node in order:
+        if not guard.allows(node):
+            waiting[node] = None
+            continue
+        take(node)
+        while waiting and (free := next((w for w in waiting if guard.allows(w)), None)) is not None:
+            del waiting[free]
+            take(free)
+    for node in waiting:  # touches no body at all: its own block must do
+        take(node)
+    return safe

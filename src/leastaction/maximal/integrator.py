@@ -1,0 +1,320 @@
+"""`Maximal`: variational integrators in maximal coordinates, with loops, contact and friction."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from leastaction.contact.cones import CONE, DIRECTIONS
+from leastaction.contact.records import CONTACT
+from leastaction.contact.shapes import collect
+from leastaction.dynamics.kinematics import LINK
+from leastaction.dynamics.kinematics import SCREW as CLASSICAL_SCREW
+from leastaction.dynamics.legendre import velocity_of_momentum
+from leastaction.dynamics.loops import check_closed, is_redundant, momentum_projection
+from leastaction.errors import ConvergenceError, IntegratorError, MechanismError
+from leastaction.integrators import FloatArray, Integrator, Stepper
+from leastaction.maximal import entries
+from leastaction.maximal.assembly import COORDINATE_STATE, ROW_STATE
+from leastaction.maximal.bodies import STATE
+from leastaction.maximal.graph_ldu import GraphLDU
+from leastaction.maximal.model import Model, records
+from leastaction.maximal.placement import momenta_of, place
+from leastaction.mechanism import Mechanism
+
+ROOM = 1 << 14
+"""Rows of the log of contact forces that one call of the compiled loop may fill."""
+
+
+class MaximalStepper(Stepper):
+    """Runs `Maximal`: state (poses, momenta) of the bodies; q and p are read off them."""
+
+    momentum = True
+
+    def __init__(self, integrator: Maximal, mechanism: Mechanism, dt: float) -> None:
+        super().__init__(integrator, mechanism, dt)
+        self.model = model = Model.compile(mechanism)
+        self.substeps = composition(integrator.order)
+        self.halves = 1.0 if integrator.order == 1 else 0.5
+        self.control_nodes = (0.0,) if integrator.order == 1 else (0.0, *np.cumsum(self.substeps).tolist())
+        self.loops = not mechanism.is_tree
+        self.states = records(len(model.bodies), STATE)
+        self.rowstates = records(len(model.rows), ROW_STATE)
+        self.cstates = records(len(model.coordinates), COORDINATE_STATE)
+        self.history = np.zeros(integrator.max_iterations)
+        self.settings = (float(integrator.tolerance), int(integrator.max_iterations), float(self._kappa()))
+        t = mechanism.tree
+        self.forces = (t.nodes, t.dofs, t.rest, model.paths, model.points, model.wrenches, model.drives, t.gravity)
+        self.forces += (np.zeros((len(model.bodies), 6)), np.zeros(mechanism.nv), np.zeros(mechanism.nv))
+        self.table = collect(mechanism, model.frames, bodies=integrator.self_collision)
+        self.minus = np.zeros((len(model.bodies), 6))
+        self.redundant = False
+        self.room = 64
+        self.log: list[FloatArray] = []
+        self.contact: Any = None
+        self._plan(None)
+
+    def _kappa(self) -> float:
+        """Least central-path parameter [J]: the user's, or small beside the work of gravity in a step."""
+        if self.integrator.smoothing > 0.0:
+            return self.integrator.smoothing
+        m = self.mechanism
+        g = float(np.linalg.norm(m.gravity)) or 1.0
+        return 1e-12 * (m.total_mass or 1.0) * (g * self.dt) ** 2
+
+    # ------------------------------------------------------------------ the graph and its near pairs
+
+    def _plan(self, Z: FloatArray | None) -> None:
+        """Lay out the graph, with an edge for each pair of bodies that may touch soon (Z: poses; None: no pairs yet)."""
+        model, table = self.model, self.table
+        nb = len(model.bodies)
+        pairs, most = table.ground, math.inf
+        if Z is not None and len(table.movers) > 1:
+            finite = table.shapes.bound[table.movers]
+            margin = max(0.5 * float(np.median(finite)), 1e-3)
+            near = table.body_pairs(_as_transforms(Z), margin)
+            pairs = np.concatenate([table.ground, near]).view(np.recarray)
+            most = margin / 4.0
+        edges = list(model.edges)
+        index = {pair: k for k, pair in enumerate(edges)}
+        pair_edges = np.full(len(pairs), -1, np.int64)
+        for k, pair in enumerate(pairs):
+            i, j = sorted((int(table.shapes.body[pair.a]), int(table.shapes.body[pair.b])))
+            if i >= 0 and i != j:
+                pair_edges[k] = index.setdefault((i, j), len(edges))
+                if pair_edges[k] == len(edges):
+                    edges.append((i, j))
+        sizes = [6] * nb + model.sizes
+        ldu = GraphLDU(sizes, edges, constraint=[False] * nb + [True] * len(model.sizes))
+        self.ldu = ldu
+        self.graph = (*ldu.plan, ldu.diagonal, ldu.edge_offset, ldu.rows)
+        n = int(ldu.rows[-1])
+        self.work = (ldu.values, ldu.pivots, ldu.scale, np.zeros(n), np.zeros(n), np.zeros(n), np.zeros(6), np.zeros(6))
+        self.arrays = (model.bodies, model.rows, model.coordinates, model.coefficients)
+        self.arrays += (np.array(model.sizes, np.int64), model.augment)
+        anchors = np.zeros((nb if math.isfinite(most) else 0, 3))
+        if len(anchors):
+            assert Z is not None
+            anchors[:] = Z[:, :3]
+        g = float(np.linalg.norm(self.mechanism.gravity)) or 1.0
+        numbers = np.array([float(self.integrator.directions), g, most if math.isfinite(most) else 1e300, 0.0])
+        self.near = (pairs, pair_edges, anchors, numbers)
+        self._make_room()
+
+    def _make_room(self) -> None:
+        pairs, pair_edges, anchors, numbers = self.near
+        room = self.room + 3 * len(self.model.coordinates)
+        c = self.model.coordinates
+        inequalities = (c.friction > 0.0).any() or np.isfinite(c.lower).any() or np.isfinite(c.upper).any()
+        if not (inequalities or len(pairs) or len(self.table.movers) > 1):
+            self.contact = None
+            return
+        self.contact = (
+            records(room, CONE),
+            records(self.room, CONTACT),
+            self.table.shapes,
+            pairs,
+            pair_edges,
+            self.table.data,
+            anchors,
+            numbers,
+            np.zeros((ROOM, 10)),
+            np.zeros(1, np.int64),
+        )
+
+    # ------------------------------------------------------------------ the interface of steppers
+
+    def record(self, steps: int) -> dict[str, Any]:
+        """As `Stepper.record`, with the poses and momenta of bodies, joint forces and contacts."""
+        n, m = len(self.model.bodies), len(self.model.rows)
+        self.log = []
+        return super().record(steps) | {
+            "iterations": np.zeros(steps + 1, np.int64),
+            "violation": np.zeros(steps + 1),
+            "multipliers": np.zeros((steps + 1, m)),
+            "poses": np.zeros((steps + 1, n, 7)),
+            "momenta": np.zeros((steps + 1, n, 6)),
+        }
+
+    def prepare_start(self, q: FloatArray) -> FloatArray:
+        """Refuse open loops."""
+        if self.loops:
+            check_closed(self.mechanism, q)
+            self.redundant = is_redundant(self.mechanism, q)
+        return q
+
+    def prepare_momentum(self, q: FloatArray, p: FloatArray, project: bool) -> FloatArray:
+        """Refuse (or, with `project`, mend) a momentum whose velocity opens the loops."""
+        if not self.loops:
+            return p
+        t = self.mechanism.tree
+        c, out, n = t.closure, p.copy(), len(t.nodes)
+        m, nv = c.count, self.mechanism.nv
+        arrays = (t.nodes, t.dofs, c.rows, c.coefficients, c.count, records(n, LINK), records(nv, CLASSICAL_SCREW))
+        momentum_projection(*arrays, q, out, np.zeros(m), np.zeros((m, nv)), np.zeros((nv, nv)), self.redundant)
+        change, scale = np.abs(out - p).max(initial=0.0), max(1.0, np.abs(p).max(initial=0.0))
+        if not project and change > 1e-6 * scale:
+            raise MechanismError(
+                "v: the initial velocity opens the loops; pass project=True to take the nearest one that does not"
+            )
+        return out
+
+    def begin(self, record: dict[str, Any]) -> None:
+        """Fill row 0 of poses and momenta from q and p."""
+        q, p = record["q"][0], record["p"][0]
+        v = velocity_of_momentum(self.mechanism, q[None], p[None])[0]
+        record["poses"][0], twists, rates = place(self.model, q, v)
+        record["momenta"][0] = momenta_of(self.model, record["poses"][0], twists, rates)
+        for c, state in zip(self.model.coordinates, self.cstates, strict=True):
+            state.value = q[c.iq] if c.iq >= 0 and c.kind < 2 else 0.0
+        for s in self.states:
+            s.w, s.vc, s.v = 0.0, 0.0, 0.0
+        self.rowstates.lam = 0.0
+        self._plan(record["poses"][0])
+
+    def advance(self, record: dict[str, FloatArray], first: int, last: int, u: FloatArray) -> int:
+        """See `Stepper.advance`."""
+        if first == 0:
+            self.begin(record)
+        u = np.array(u, order="C")
+        at = first
+        while at < last:
+            rows = slice(at, last + 1)
+            names = ("poses", "momenta", "q", "p", "iterations", "violation", "multipliers")
+            arrays = tuple(record[name][rows] for name in names)
+            arrays += (self.minus, np.zeros((len(self.states), 6)), self.history, self.loops, at > 0)
+            if self.contact is not None:
+                self.contact[9][0] = 0
+            problem = (self.arrays, self.states, self.rowstates, self.cstates, self.graph, self.work, self.forces)
+            done, why = entries.rollout(
+                *problem, self.contact, u[at - first :], self.dt, self.substeps, self.halves, self.settings, arrays
+            )
+            written = self._note(at, done)
+            at += done
+            if why == 0:
+                break
+            if why == entries.FAILED:
+                return at
+            if why == entries.FULL:
+                if written < ROOM // 2:
+                    self.room *= 2
+                    self._make_room()
+            else:
+                self._plan(record["poses"][at])
+            self._rewind(record, at)
+        return last
+
+    def _note(self, at: int, done: int) -> int:
+        """Keep the log of contact forces of `done` steps from step `at` on; how many rows it had."""
+        if self.contact is None:
+            return 0
+        written = int(self.contact[9][0])
+        log = self.contact[8][:written]
+        log = log[log[:, 0] < done].copy()
+        log[:, 0] += at
+        self.log.append(log)
+        return written
+
+    def _rewind(self, record: dict[str, FloatArray], at: int) -> None:
+        """Nothing but velocities is carried between calls beside the record; angles are read off q."""
+        for c, state in zip(self.model.coordinates, self.cstates, strict=True):
+            if c.iq >= 0 and c.kind < 2:
+                state.value = record["q"][at][c.iq]
+
+    def finish(self, record: dict[str, Any]) -> None:
+        """Add the log of contact forces to the record."""
+        record["contacts"] = np.concatenate([*self.log, np.zeros((0, 10))])
+
+    def failure(self, step: int, record: dict[str, FloatArray]) -> ConvergenceError:
+        """See `Stepper.failure`."""
+        residuals = [float(x) for x in self.history if x > 0.0 or math.isnan(x)]
+        if any(math.isnan(x) for x in residuals):
+            why = "the Newton matrix is singular; is there a body without inertia that may spin freely?"
+        else:
+            why = (
+                f"the Newton updates did not fall below {self.integrator.tolerance:g} m/s within "
+                f"{self.integrator.max_iterations} iterations; take a smaller dt or a larger tolerance"
+            )
+        return ConvergenceError(f"Maximal: {why}", step=step, residuals=residuals)
+
+
+def _as_transforms(Z: FloatArray) -> FloatArray:
+    """Poses (n, 7) as rotation (row by row) and position, shape (n, 12)."""
+    w, x, y, z = Z[:, 3:].T
+    R = [
+        *(1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)),
+        *(2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)),
+        *(2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)),
+    ]
+    return np.column_stack([*R, Z[:, :3]])
+
+
+def composition(order: int) -> FloatArray:
+    """Fractions of the steps of order 2 that make one step of a higher order.
+
+    Order 4 after Suzuki (1990), order 6 after Yoshida (1990), solution A: both symmetric, so the composed step keeps
+    momenta and constraints as its parts do.
+    """
+    if order <= 2:
+        return np.ones(1)
+    if order == 4:
+        a = 1.0 / (4.0 - 4.0 ** (1.0 / 3.0))
+        return np.array([a, a, 1.0 - 4.0 * a, a, a])
+    w = (0.784513610477560, 0.235573213359357, -1.17767998417887)
+    return np.array([*w, 1.0 - 2.0 * sum(w), *reversed(w)])
+
+
+@dataclass(frozen=True)
+class Maximal(Integrator):
+    """Variational integrator in maximal coordinates, with loops, contact and friction (Bruedigam 2020, 2023).
+
+    Every body has its own pose; joints are equations that hold at the end of each step, so they never drift apart, and
+    loops cost nothing extra to write down. Contacts are rigid: gaps are never negative beyond the solver's tolerance.
+
+    Attributes:
+        order: 1 as in the papers (symplectic Euler); 2 symmetric, the same action with forces and velocities read at
+            both ends of the step; 4 and 6 compose symmetric steps, some of them backwards, so they take no contacts.
+        tolerance: size of the last Newton update [m/s; angular velocities times the radius of gyration].
+        max_iterations: Newton iterations of a step.
+        friction: "cone", the exact friction cone; or "linear", linearised with
+        n_directions: so many directions (n_f of 2023, Eq. 26); an even number from 4 to 32.
+        smoothing: central-path parameter [J] at which contact is solved; 0 for rigid contact, larger values for smooth
+            gradients through contact.
+        self_collision: whether bodies may touch each other, not only the ground.
+    """
+
+    order: int = 2
+    tolerance: float = 1e-10
+    max_iterations: int = 60
+    friction: str = "cone"
+    smoothing: float = 0.0
+    self_collision: bool = True
+    n_directions: int = 8
+
+    stepper_class: ClassVar[Any] = MaximalStepper
+
+    def __post_init__(self) -> None:
+        if self.order not in (1, 2, 4, 6):
+            raise IntegratorError(f"Maximal: order must be 1, 2, 4 or 6, got {self.order!r}")
+        if not (isinstance(self.tolerance, float | int) and 0.0 < self.tolerance < 1.0):
+            raise IntegratorError(f"Maximal: tolerance must be between 0 and 1, got {self.tolerance!r}")
+        if not isinstance(self.max_iterations, int) or self.max_iterations < 1:
+            raise IntegratorError(f"Maximal: max_iterations must be at least 1, got {self.max_iterations!r}")
+        if self.friction not in ("cone", "linear"):
+            raise IntegratorError(f"Maximal: friction must be 'cone' or 'linear', got {self.friction!r}")
+        if self.n_directions not in range(4, DIRECTIONS + 1, 2):
+            raise IntegratorError(
+                f"Maximal: n_directions must be an even number from 4 to {DIRECTIONS}, got {self.n_directions!r}"
+            )
+        if not (isinstance(self.smoothing, float | int) and 0.0 <= self.smoothing < math.inf):
+            raise IntegratorError(
+                f"Maximal: smoothing must be a finite energy [J], not negative, got {self.smoothing!r}"
+            )
+
+    @property
+    def directions(self) -> int:
+        """Directions of the linearised cone, 0 for the exact one."""
+        return self.n_directions if self.friction == "linear" else 0

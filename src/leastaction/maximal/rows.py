@@ -1,0 +1,113 @@
+"""Joint equations and coordinates as functions of two poses, with their gradients as wrenches.
+
+A gradient comes as (tb, ta, f): the rate of the value is tb . wb + f . vb + ta . wa - f . va, with angular velocities
+w and velocities v of the COMs in the world's directions. The same three are the torques and forces that a unit
+multiplier exerts on the two bodies (G^T of Bruedigam 2023, Eq. 20).
+"""
+
+import math
+
+from leastaction._jit import inline, routine
+from leastaction.maximal.model import COUPLING, DOT, HINGE, SCREW
+from leastaction.spatial import (
+    ZERO3,
+    add3,
+    axpy3,
+    cross,
+    dot3,
+    load3,
+    load9,
+    matmul,
+    mattmul,
+    mattvec,
+    matvec,
+    neg3,
+    scale3,
+    sub3,
+)
+
+TWO_PI = 2.0 * math.pi
+
+
+@inline
+def along(n, pa, pb, Ra, xa, Rb, xb):
+    """n . (x_b - x_a) for a direction n in a (Eq. B.1), and its gradient."""
+    n = matvec(Ra, n)
+    arm = matvec(Rb, pb)
+    x = add3(xb, arm)
+    arm_a = sub3(x, xa)
+    value = dot3(n, sub3(arm_a, matvec(Ra, pa)))
+    return value, cross(arm, n), neg3(cross(arm_a, n)), n
+
+
+@inline
+def angle(c, near, Ra, Rb):
+    """Angle of a hinge, the one nearest to `near`, and its gradient (a torque on b, its opposite on a)."""
+    n = matvec(Ra, load3(c.n))
+    m = matvec(Ra, load3(c.n2))
+    w = matvec(Rb, load3(c.w2))
+    x = dot3(w, m)
+    y = dot3(w, cross(n, m))
+    raw = c.sign * math.atan2(y, x)
+    value = raw + TWO_PI * math.floor((near - raw) / TWO_PI + 0.5)
+    # The mark of b may lean towards the axis (universal joints): n - across (w . n) / |across|^2.
+    wn = dot3(w, n)
+    across = axpy3(-wn, n, w)
+    t = scale3(c.sign, axpy3(-wn / (x * x + y * y), across, n))
+    return value, t
+
+
+@inline
+def coordinate(c, near, Ra, xa, Rb, xb):
+    """Value of a SLIDE or HINGE, the angle nearest to `near`, and its gradient."""
+    if c.kind == HINGE:
+        value, t = angle(c, near, Ra, Rb)
+        return value, t, neg3(t), ZERO3
+    return along(load3(c.n), load3(c.pa), load3(c.pb), Ra, xa, Rb, xb)
+
+
+@inline
+def equation(row, turned, Ra, xa, Rb, xb):
+    """Value of a row of a joint and its gradient; `turned` is the angle of a screw."""
+    if row.kind == DOT:
+        n = matvec(Ra, load3(row.n))
+        w = matvec(Rb, load3(row.w))
+        t = cross(w, n)
+        return dot3(n, w) - row.value, t, neg3(t), ZERO3
+    value, tb, ta, f = along(load3(row.n), load3(row.pa), load3(row.pb), Ra, xa, Rb, xb)
+    if row.kind == SCREW:
+        t = scale3(row.pitch, f)
+        return value - row.pitch * turned, sub3(tb, t), add3(ta, t), f
+    return value, tb, ta, f
+
+
+@inline
+def is_coupling(row):
+    """Whether a row ties two coordinates."""
+    return row.kind == COUPLING
+
+
+@inline
+def is_screw(row):
+    """Whether a row needs its angle."""
+    return row.kind == SCREW
+
+
+@routine
+def polynomial(row, coefficients, x):
+    """Polynomial of a coupling and its slope at x."""
+    f = 0.0
+    slope = 0.0
+    for k in range(row.first + row.count - 1, row.first - 1, -1):
+        slope = slope * x + f
+        f = f * x + coefficients[k]
+    return f, slope
+
+
+@inline
+def relative(c, Ra, xa, Rb, xb):
+    """Rotation and origin of the moved frame of a BALL or FREE coordinate in its joint's frame."""
+    Ja = matmul(Ra, load9(c.Ra))
+    Jb = matmul(Rb, load9(c.Rb))
+    d = sub3(add3(xb, matvec(Rb, load3(c.pb))), add3(xa, matvec(Ra, load3(c.pa))))
+    return mattmul(Ja, Jb), mattvec(Ja, d)
