@@ -112,7 +112,7 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), *_MODULES, *_NAMES])
+    return sorted([*__all__, *(name for name in globals() if name.startswith("__"))])
 
 
 class _Package(ModuleType):

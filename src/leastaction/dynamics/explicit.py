@@ -171,8 +171,8 @@ class RungeKutta(Integrator):
     stepper_class: ClassVar[Any] = _RungeKuttaStepper
 
     def __post_init__(self) -> None:
-        if self.order not in (1, 2, 4):
-            raise IntegratorError(f"RungeKutta: order must be 1, 2 or 4, got {self.order}")
+        if not isinstance(self.order, int) or self.order not in (1, 2, 4):
+            raise IntegratorError(f"RungeKutta: order must be 1, 2 or 4, got {self.order!r}")
 
     @property
     def tableau(self) -> str:
@@ -245,6 +245,10 @@ class DOP853(Integrator):
     stepper_class: ClassVar[Any] = _AdaptiveStepper
 
     def __post_init__(self) -> None:
+        for name in ("rtol", "atol"):
+            value = getattr(self, name)
+            if not (isinstance(value, float | int) and 0.0 < value < 1.0):
+                raise IntegratorError(f"DOP853: {name} must be between 0 and 1, got {value!r}")
         if not isinstance(self.max_steps, int) or self.max_steps < 1:
             raise IntegratorError(f"DOP853: max_steps must be at least 1, got {self.max_steps!r}")
 

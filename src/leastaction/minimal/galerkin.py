@@ -170,8 +170,8 @@ def choose_solver(name: str, w: Workspace) -> str:
         return name
     if len(w.tree.paths) or (w.tree.wrenches.local == 0).any():
         return "dense"
-    if w.s == w.Q:
-        return "recursive"  # midpoint rule: faster at every size, by 10 to 30 %
+    if w.s == w.Q or w.s <= 2:
+        return "recursive"  # midpoint rule and orders 2 and 4: faster at every size, and one kernel serves them all
     # Microseconds on one core, fitted to pendulums of 8 to 128 links and the humanoid at orders 2 and 4.
     depth = depths(w.tree).astype(float)
     s = w.s
@@ -242,7 +242,8 @@ class ConstrainedStepper(VariationalStepper):
             return p  # it fits already: a restarted run must go on with the very same numbers
         if not project and change > 1e-6 * scale:
             raise MechanismError(
-                "v: the initial velocity opens the loops; pass project=True to take the nearest one that does not"
+                "the initial velocity opens the loops (v, or that of p); pass project=True to simulate, to take the "
+                "nearest one that does not"
             )
         return out
 
