@@ -13,7 +13,7 @@ DOCS := $(VENV)/.installed-docs
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help venv demo test lint format bench docs clean
+.PHONY: help venv demo browser test lint format bench docs clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -25,6 +25,19 @@ demo: $(DEMO)  ## run the demo
 
 test: $(DEV)  ## run the tests (ARGS="-k galerkin -n 0" goes to pytest)
 	$(PY) -m pytest -n auto --maxprocesses 8 $(ARGS)
+
+# Never fails: without a browser those tests are skipped. On a machine that is not root's own, install it yourself.
+browser:  ## install Chromium for the tests of pages, where this is root on Debian or Ubuntu
+	@if command -v chromium >/dev/null 2>&1 || command -v google-chrome >/dev/null 2>&1; then \
+		echo "Chromium is there"; \
+	elif [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null 2>&1; then \
+		echo "Installing Chromium"; \
+		export DEBIAN_FRONTEND=noninteractive; \
+		{ timeout 120 apt-get update -qq && timeout 400 apt-get install -qq -y --no-install-recommends chromium; } \
+			>/dev/null 2>&1 || echo "Chromium cannot be installed here: tests in a browser are skipped"; \
+	else \
+		echo "No Chromium here: tests in a browser are skipped"; \
+	fi
 
 lint: $(DEV)  ## check style, formatting and types
 	$(PY) -m ruff check .

@@ -47,19 +47,20 @@ class Report:
     requirements: list[Requirement] = field(default_factory=list)
 
     def show(self, console: Console) -> None:
-        console.rule(self.title)
+        # As Text everywhere: [rad] is a unit, not markup.
+        console.rule(Text(self.title))
         if self.notes:
-            console.print(self.notes, highlight=False)
+            console.print(Text(self.notes))
         for sheet in self.sheets:
             table = Table(title=Text(sheet.title), title_justify="left")
             for k, heading in enumerate(sheet.columns):
                 table.add_column(Text(heading), justify="left" if k == 0 else "right")
             for row in sheet.rows:
-                table.add_row(*(f"{x:.3g}" if isinstance(x, float) else str(x) for x in row))
+                table.add_row(*(Text(f"{x:.3g}" if isinstance(x, float) else str(x)) for x in row))
             console.print(table)
         for r in self.requirements:
-            mark = "[green]met[/]" if r.met else "[red]NOT MET[/]"
-            console.print(f"{mark}  {r.what}: {r.value:.3g} (required: at most {r.bound:g})")
+            mark = Text("met", "green") if r.met else Text("NOT MET", "red")
+            console.print(mark + Text(f"  {r.what}: {r.value:.3g} (required: at most {r.bound:g})"))
 
     def save(self, name: str) -> Path:
         """Write to results/<name>.json, with the machine and versions that made it."""

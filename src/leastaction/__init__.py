@@ -8,7 +8,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from leastaction import derivatives, dynamics, formats, mechanism, plot, robots
+    from leastaction import derivatives, dynamics, formats, maximal, mechanism, plot, robots
     from leastaction.collocation import HermiteSimpson, ImplicitTrapezoidal
     from leastaction.derivatives import linearize
     from leastaction.dynamics.explicit import DOP853, ExplicitEuler, Heun, RungeKutta, SemiImplicitEuler
@@ -17,8 +17,10 @@ if TYPE_CHECKING:
         FormatError,
         IntegratorError,
         LeastActionError,
+        LeastActionWarning,
         MechanismError,
         MissingExtraError,
+        SingularMatrixError,
     )
     from leastaction.formats import load
     from leastaction.maximal import Maximal
@@ -26,9 +28,12 @@ if TYPE_CHECKING:
     from leastaction.minimal import Galerkin, Midpoint
     from leastaction.simulate import simulate
     from leastaction.trajectory import Trajectory
+    from leastaction.view import ViewModule
+
+    view: ViewModule
 
 # Public names and where they live. They load on first use, so that `import leastaction` stays quick.
-_MODULES = ("derivatives", "dynamics", "formats", "mechanism", "plot", "robots")
+_MODULES = ("derivatives", "dynamics", "formats", "maximal", "mechanism", "plot", "robots", "view")
 _NAMES = {
     "ConvergenceError": "errors",
     "DOP853": "dynamics.explicit",
@@ -40,6 +45,7 @@ _NAMES = {
     "ImplicitTrapezoidal": "collocation",
     "IntegratorError": "errors",
     "LeastActionError": "errors",
+    "LeastActionWarning": "errors",
     "Maximal": "maximal",
     "Mechanism": "mechanism",
     "MechanismBuilder": "mechanism",
@@ -48,6 +54,7 @@ _NAMES = {
     "MissingExtraError": "errors",
     "RungeKutta": "dynamics.explicit",
     "SemiImplicitEuler": "dynamics.explicit",
+    "SingularMatrixError": "errors",
     "Trajectory": "trajectory",
     "linearize": "derivatives",
     "load": "formats",
@@ -65,6 +72,7 @@ __all__ = [
     "ImplicitTrapezoidal",
     "IntegratorError",
     "LeastActionError",
+    "LeastActionWarning",
     "Maximal",
     "Mechanism",
     "MechanismBuilder",
@@ -73,16 +81,19 @@ __all__ = [
     "MissingExtraError",
     "RungeKutta",
     "SemiImplicitEuler",
+    "SingularMatrixError",
     "Trajectory",
     "derivatives",
     "dynamics",
     "formats",
     "linearize",
     "load",
+    "maximal",
     "mechanism",
     "plot",
     "robots",
     "simulate",
+    "view",
 ]
 
 
@@ -101,7 +112,7 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), *_MODULES, *_NAMES])
+    return sorted([*__all__, *(name for name in globals() if name.startswith("__"))])
 
 
 class _Package(ModuleType):

@@ -37,19 +37,23 @@ from typing import Any
 import numba
 from numba.core import caching, config
 
-__all__ = ["ENTRIES", "cache_directory", "cuda_ptx", "cuda_source", "entry", "inline", "routine"]
+__all__ = ["ENTRIES", "LISTENERS", "cache_directory", "cuda_ptx", "cuda_source", "entry", "inline", "routine"]
 
 ENTRIES: list[Any] = []
 """Every entry point defined so far, in order of definition."""
 
 KERNEL_FREE = (
-    *("__init__.py", "_display", "_warmup.py", "cli", "cli.py", "errors.py", "formats", "plot", "plot.py", "robots"),
-    *("simulate.py", "trajectory.py", "view"),
+    *("__init__.py", "__main__.py", "_display", "_export.py", "_output.py", "_warmup.py", "cli", "errors.py"),
+    *("formats", "plot", "registry.py", "robots", "simulate.py", "trajectory.py", "trajectory_bodies.py", "view"),
 )
-"""Parts of the package whose sources do not decide about kernels; none of them may import this module."""
+"""Parts of the package whose sources do not decide about kernels; none of them may define any."""
 
-LEAVES: dict[str, tuple[str, ...]] = {"contact": (), "maximal": ("contact",), "redmax": ("contact",)}
+LEAVES: dict[str, tuple[str, ...]] = {"contact": (), "maximal": ("contact",), "raster": (), "redmax": ("contact",)}
 """Parts whose kernels no other part calls, but for those that name them: each part, and the leaves it calls."""
+
+LISTENERS: list[Callable[[str, float | None], None]] = []
+"""Called with (name of an entry point, None) before it is compiled, and with the seconds it took after; while there
+are any, nothing is printed."""
 
 CORE = ""
 """The name of the part that holds all sources that belong to no leaf."""
@@ -250,15 +254,13 @@ class _KernelCache(caching._Cache):
         except Exception:  # a damaged or unreadable file is as good as none
             pass
         self._started[sig] = time.perf_counter()
+        _tell(self._function.__name__)
         return None
 
     def save_overload(self, sig: Any, data: Any) -> None:
         seconds = time.perf_counter() - self._started.pop(sig, time.perf_counter())
         fate = "cached for next time" if self._save(sig, data) else "not cached"
-        quiet = os.environ.get("LEASTACTION_QUIET", "0") not in ("", "0")
-        if not quiet and sys.stderr is not None:
-            name = self._function.__name__
-            print(f"leastaction: compiled {name} in {seconds:.1f} s ({fate})", file=sys.stderr, flush=True)
+        _tell(self._function.__name__, seconds, fate)
 
     def _save(self, sig: Any, data: Any) -> bool:
         try:
@@ -294,6 +296,21 @@ class _KernelCache(caching._Cache):
     def flush(self) -> None:
         if (disk := self._open()) is not None:
             disk.flush()
+
+
+def _tell(name: str, seconds: float | None = None, fate: str = "") -> None:
+    """Say that an entry point is being compiled (without `seconds`) or was compiled: to listeners, else on stderr."""
+    for listener in LISTENERS:
+        listener(name, seconds)
+    quiet = os.environ.get("LEASTACTION_QUIET", "0") not in ("", "0")
+    if LISTENERS or quiet or sys.stderr is None:
+        return
+    terminal = sys.stderr.isatty()
+    if seconds is not None:
+        again = "\r\033[K" if terminal else ""  # in place of the line that announced it
+        print(f"{again}leastaction: compiled {name} in {seconds:.1f} s ({fate})", file=sys.stderr, flush=True)
+    elif terminal:
+        print(f"leastaction: compiling {name}, once ...", end="", file=sys.stderr, flush=True)
 
 
 @cache

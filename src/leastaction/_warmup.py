@@ -43,6 +43,10 @@ def _parts() -> list[tuple[str, Callable[[], Any]]]:
     parts.append(("derivatives of steps", lambda: _derivatives(robot, (la.Galerkin(order=2), la.Midpoint()))))
     parts.append(("closed loops", lambda: _loops(la.Galerkin(order=2))))
     parts.append(("contact", _contact))
+    parts.append(("graph factorisation", _graph))
+    for robot_name in ("pendulum", "cube"):  # without and with contact
+        parts.append((f"Maximal, {robot_name}", lambda n=robot_name: _maximal(n)))
+    parts.append(("pictures", lambda: la.view.screenshot(robot, width=32, height=32)))
     return parts
 
 
@@ -97,6 +101,18 @@ def _contact() -> None:
     poses = np.concatenate([np.eye(3).ravel(), np.zeros(3)]).reshape(1, 12)
     found = contacts[: detect_all(table.shapes, table.ground, poses, table.data, contacts, 0.0)]
     measure_all(found, poses, np.zeros(len(found)), np.zeros((len(found), 3)), np.zeros((len(found), 3)))
+
+
+def _graph() -> None:
+    from leastaction.maximal import GraphLDU
+
+    GraphLDU([1], []).factor({(0, 0): [[1.0]]}).solve([1.0])
+
+
+def _maximal(name: str) -> None:
+    import leastaction as la
+
+    la.simulate(la.robots.get(name), steps=1, integrator=la.Maximal())
 
 
 def _simulate(robot: Any, integrator: Any) -> None:

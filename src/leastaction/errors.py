@@ -1,4 +1,4 @@
-"""The exceptions of the package: every one is a `LeastActionError`."""
+"""The exceptions of the package: every one is a `LeastActionError`. Warnings are `LeastActionWarning`s."""
 
 from collections.abc import Sequence
 from os import PathLike, fspath
@@ -9,6 +9,7 @@ __all__ = [
     "FormatError",
     "IntegratorError",
     "LeastActionError",
+    "LeastActionWarning",
     "MechanismError",
     "MissingExtraError",
     "SingularMatrixError",
@@ -20,6 +21,10 @@ __all__ = [
 
 class LeastActionError(Exception):
     """Base of every exception that the package raises on purpose."""
+
+
+class LeastActionWarning(UserWarning):
+    """A result stands, but there is reason to doubt it; the message says which and what to change."""
 
 
 class MechanismError(LeastActionError):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 import time
 import warnings
@@ -10,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from leastaction._display.progress import Progress
 from leastaction.dynamics.legendre import momentum_of_velocity, velocity_of_momentum
 from leastaction.dynamics.loops import close_loops
 from leastaction.dynamics.workspace import FloatArray, configuration, tangent
@@ -17,9 +19,6 @@ from leastaction.errors import IntegratorError, MechanismError
 from leastaction.integrators import Integrator, Stepper
 from leastaction.mechanism import Mechanism
 from leastaction.trajectory import Trajectory
-
-SHOW_AFTER = 2.0
-"""A run gets a progress bar when it promises to take longer than this [s]."""
 
 
 def simulate(
@@ -58,7 +57,7 @@ def simulate(
         controller: called once a step with (t, q, v), gives the controls (nu,) held over that step.
         start: time of the first state [s].
         project: close loops that q leaves open, and take from v what would open them, instead of refusing.
-        progress: show a progress bar; default: only on a terminal and when the run takes long.
+        progress: show a progress bar; default: only on a terminal or in a notebook, and when the run takes long.
 
     Returns:
         The trajectory, steps + 1 states.
@@ -84,8 +83,8 @@ def simulate(
         raise IntegratorError(f"start must be a finite time [s], got {start!r}")
     if controls is not None and controller is not None:
         raise IntegratorError("give either controls or a controller")
-    if controller is not None and not callable(controller):
-        raise IntegratorError(f"controller must be a function of (t, q, v), got {controller!r}")
+    if controller is not None:
+        _check_call(controller, "controller", ("t", "q", "v"))
     q0 = mechanism.neutral() if q is None else configuration(mechanism, q)
     if project and not mechanism.is_tree:
         q0 = close_loops(mechanism, q0)
@@ -96,8 +95,7 @@ def simulate(
     if stepper.momentum:
         record["p"][0] = stepper.prepare_momentum(q0, record["p"][0], project)
     times: FloatArray = np.asarray(start + dt * np.arange(count + 1), dtype=float)
-    bar = _Progress(count, progress)
-    with bar:
+    with Progress(count, progress) as bar:
         if controller is None:
             table = _control_table(mechanism, stepper, controls, times)
             if controls is not None:
@@ -137,7 +135,9 @@ def _set_velocity(stepper: Stepper, record: dict[str, FloatArray], q: FloatArray
         raise IntegratorError("give either v or p")
     if stepper.momentum:
         if p is None:
-            record["p"][0] = momentum_of_velocity(m, q[None], tangent(m, v)[None])[0]
+            velocity = tangent(m, v)
+            # At rest there is nothing to multiply, and no kernel to load or compile for it.
+            record["p"][0] = momentum_of_velocity(m, q[None], velocity[None])[0] if velocity.any() else 0.0
         else:
             record["p"][0] = tangent(m, p, "p")
     elif p is None:
@@ -153,6 +153,7 @@ def _control_table(mechanism: Mechanism, stepper: Stepper, controls: Any, times:
     if controls is None:
         return np.broadcast_to(np.zeros(nu), shape)
     if callable(controls):
+        _check_call(controls, "controls", ("t",))
         fractions = np.array(nodes) * stepper.dt
         table = np.array([[_control(mechanism, controls(t + f), t + f) for f in fractions] for t in times[:-1]])
         return table.reshape(shape)
@@ -164,6 +165,21 @@ def _control_table(mechanism: Mechanism, stepper: Stepper, controls: Any, times:
     if values.shape == (steps, nu):
         return np.broadcast_to(values[:, None, :], shape)
     raise IntegratorError(f"controls: expected shape ({nu},) or ({steps}, {nu}), got {values.shape}")
+
+
+def _check_call(function: Any, what: str, arguments: tuple[str, ...]) -> None:
+    """Refuse what cannot be called with these arguments."""
+    call = f"{what}({', '.join(arguments)})"
+    if not callable(function):
+        raise IntegratorError(f"{what} must be a function that can be called as {call}, got {function!r}")
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):  # some built-in functions do not tell
+        return
+    try:
+        signature.bind(*arguments)
+    except TypeError as error:
+        raise IntegratorError(f"{what} must be a function that can be called as {call}: {error}") from None
 
 
 def _control(mechanism: Mechanism, value: Any, t: float) -> FloatArray:
@@ -183,7 +199,7 @@ def _numbers(value: Any) -> FloatArray | None:
     return a if np.isfinite(a).all() else None
 
 
-def _advance(stepper: Stepper, record: dict[str, FloatArray], count: int, table: FloatArray, bar: _Progress) -> int:
+def _advance(stepper: Stepper, record: dict[str, FloatArray], count: int, table: FloatArray, bar: Progress) -> int:
     """Compiled loop over many steps, in pieces of about a tenth of a second so that the bar moves."""
     done, piece = 0, 16
     while done < count:
@@ -205,7 +221,7 @@ def _advance_with(
     stepper: Stepper,
     record: dict[str, FloatArray],
     times: FloatArray,
-    bar: _Progress,
+    bar: Progress,
 ) -> int:
     """Step by step, the controller called before each."""
     m = stepper.mechanism
@@ -220,39 +236,3 @@ def _advance_with(
             return k
         bar.update(k + 1)
     return len(times) - 1
-
-
-class _Progress:
-    """A rich progress bar that appears only when a run takes long."""
-
-    def __init__(self, count: int, wanted: bool | None) -> None:
-        import sys
-
-        self.count = count
-        self.wanted = sys.stderr is not None and sys.stderr.isatty() if wanted is None else wanted
-        self.eager = wanted is True
-        self.began = time.perf_counter()
-        self.bar: Any = None
-        self.task: Any = None
-
-    def __enter__(self) -> _Progress:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self.bar is not None:
-            self.bar.stop()
-
-    def update(self, done: int) -> None:
-        """Tell how many steps are done."""
-        if not self.wanted:
-            return
-        spent = time.perf_counter() - self.began
-        if self.bar is None and (self.eager or spent * self.count > SHOW_AFTER * max(done, 1)) and spent > 0.2:
-            from rich.console import Console
-            from rich.progress import Progress
-
-            self.bar = Progress(console=Console(stderr=True), transient=True)
-            self.task = self.bar.add_task("simulating", total=self.count)
-            self.bar.start()
-        if self.bar is not None:
-            self.bar.update(self.task, completed=done)

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from leastaction._output import writing
 from leastaction.dynamics.legendre import momentum_of_velocity, quantities, velocity_of_momentum
 from leastaction.errors import FormatError, LeastActionError
 from leastaction.mechanism import Mechanism
@@ -30,7 +31,7 @@ class Trajectory:
 
     Attributes:
         mechanism: the robot.
-        integrator: what made it (None for one that was loaded from a file).
+        integrator: what made it (None if it came from a file that does not tell).
         dt: time step [s].
         t: times [s], shape (steps + 1,).
         q: joint positions [rad or m], shape (steps + 1, nq), in the order of `mechanism.coordinate_names`.
@@ -111,6 +112,26 @@ class Trajectory:
         """Momentum about the world's origin, angular [kg m^2/s] and linear [kg m/s], shape (steps + 1, 6)."""
         return self._quantities[2]
 
+    @cached_property
+    def poses(self) -> FloatArray:
+        """Poses of the COM frames of all bodies, shape (steps + 1, bodies, 7): position [m] and quaternion.
+
+        In the order of `mechanism.body_names`; a COM frame has the directions of the body's frame. Runs in maximal
+        coordinates solved for them, otherwise they are derived from q.
+        """
+        from leastaction.trajectory_bodies import poses_of_q, poses_of_rigid_bodies
+
+        if "poses" in self.stored:
+            return poses_of_rigid_bodies(self.mechanism, self.stored["poses"])
+        return poses_of_q(self.mechanism, self.q)
+
+    @cached_property
+    def twists(self) -> FloatArray:
+        """Twists of the same frames in their own directions, shape (steps + 1, bodies, 6): [rad/s] and [m/s]."""
+        from leastaction.trajectory_bodies import twists_of_velocity
+
+        return twists_of_velocity(self.mechanism, self.q, self.v)
+
     @property
     def iterations(self) -> NDArray[np.int64]:
         """Newton iterations of each step, shape (steps + 1,); zero at the start and for explicit methods."""
@@ -118,7 +139,7 @@ class Trajectory:
 
     @cached_property
     def constraint_violation(self) -> FloatArray:
-        """Largest violation of a loop or coupling, in maximal coordinates of any joint [m or rad], shape (steps + 1,)."""
+        """Largest violation of a loop or coupling, with `Maximal` of any joint [m or rad], shape (steps + 1,)."""
         if "violation" in self.stored:
             return self.stored["violation"]
         if self.mechanism.is_tree:
@@ -128,27 +149,34 @@ class Trajectory:
         return violation(self.mechanism, self.q)
 
     def save(self, path: str | PathLike[str]) -> Path:
-        """Write everything, the mechanism too, to a NumPy archive (.npz); `Trajectory.load` reads it back."""
+        """Write everything, the mechanism and the integrator too, to a NumPy archive; `load` reads it back.
+
+        Args:
+            path: of the file; `.npz` is added where it is missing.
+
+        Returns:
+            The path that was written.
+        """
+        from leastaction import registry
         from leastaction.mechanism.codec import to_json
 
-        path = Path(path)
-        path = path if path.suffix == ".npz" else path.with_name(path.name + ".npz")
-        text = json.dumps({"mechanism": to_json(self.mechanism), "integrator": repr(self.integrator)})
-        if not path.parent.is_dir():
-            raise FormatError(f"the folder {str(path.parent)!r} does not exist", file=path)
-        part = path.with_name(path.name + ".part")
+        path = archive_path(path)
+        text = json.dumps({"mechanism": to_json(self.mechanism), "integrator": registry.to_json(self.integrator)})
         arrays: dict[str, Any] = {"t": self.t, "q": self.q, "dt": self.dt, "about": np.array(text)}
         arrays |= {f"stored_{name}": values for name, values in self.stored.items()}
-        with part.open("wb") as file:
+        with writing(path) as part, part.open("wb") as file:
             np.savez_compressed(file, **arrays)
-        part.replace(path)
         return path
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> Trajectory:
-        """Read a run that `save` wrote. Runs no code from the file."""
+        """Read a run that `save` wrote, by the same path, with `.npz` or without. Runs no code from the file."""
+        from leastaction import registry
         from leastaction.mechanism.codec import from_json
 
+        path = archive_path(path)
+        if not path.is_file():
+            raise FormatError("there is no such file", file=path)
         try:
             with np.load(path, allow_pickle=False) as data:
                 about = json.loads(str(data["about"]))
@@ -156,10 +184,52 @@ class Trajectory:
                 stored = {k.removeprefix("stored_"): data[k] for k in data.files if k.startswith("stored_")}
                 if not isinstance(mechanism, Mechanism) or q.shape != (len(t), mechanism.nq):
                     raise ValueError("its parts do not fit together")
-                return cls(mechanism, None, float(data["dt"]), t, q, stored)
+                integrator = registry.from_json(about.get("integrator"))
+                return cls(mechanism, integrator, float(data["dt"]), t, q, stored)
         except (*_UNREADABLE, LeastActionError) as error:
             raise FormatError(f"not a trajectory that leastaction wrote: {error}", file=path) from None
+
+    def to_pandas(self) -> Any:
+        """The run as a pandas DataFrame: one row per time, indexed by t [s]. Needs the extra `data`.
+
+        Columns `q.NAME`, `v.NAME`, `u.NAME` (control at the start of each step), energies [J], `constraint_violation`
+        and `iterations`.
+        """
+        from leastaction._export import to_pandas
+
+        return to_pandas(self)
+
+    def to_xarray(self) -> Any:
+        """The run as an xarray Dataset with named coordinates and units. Needs the extra `data`."""
+        from leastaction._export import to_xarray
+
+        return to_xarray(self)
+
+    def to_csv(self, path: str | PathLike[str]) -> Path:
+        """Write the columns of `to_pandas`, after t, to a CSV file with full precision. Needs no extra."""
+        from leastaction._export import to_csv
+
+        return to_csv(self, path)
 
     def __repr__(self) -> str:
         end = f"{self.t[-1]:g} s" if len(self.t) else "empty"
         return f"<Trajectory of {self.mechanism.name!r}: {self.steps} steps of {self.dt:g} s to {end}>"
+
+    def _repr_html_(self) -> str:
+        from leastaction._display.trajectory import html
+
+        return html(self)
+
+    def __rich__(self) -> Any:
+        from leastaction._display.trajectory import panel
+
+        return panel(self)
+
+
+def archive_path(path: Any) -> Path:
+    """The path of a run's file: with `.npz` added where it is missing."""
+    try:
+        path = Path(path)
+    except TypeError:
+        raise FormatError(f"expected the path of a .npz file, got {path!r}") from None
+    return path if path.suffix == ".npz" else path.with_name(path.name + ".npz")

@@ -145,3 +145,15 @@ def test_loops_and_couplings_are_refused(integrator):
     b.joint("closure", "spherical", "world", "body1", loop=True)
     with pytest.raises(la.IntegratorError, match="'closure'"):
         la.simulate(b.build(), steps=1, integrator=integrator)
+
+
+def test_an_adaptive_run_that_gets_nowhere_ends():
+    """A spring so stiff that the steps within dt would not end in this life."""
+    b = la.MechanismBuilder("stiff")
+    b.body("rod", mass=1.0, com=(0, 0, -0.5), inertia=0.1)
+    b.revolute("pivot", "world", "rod", axis="y", stiffness=1e12)
+    with pytest.raises(la.ConvergenceError, match="max_steps = 50") as caught:
+        la.simulate(b.build(), q=[0.5], dt=0.1, steps=3, integrator=la.DOP853(max_steps=50))
+    assert caught.value.step == 0
+    with pytest.raises(la.IntegratorError, match="max_steps"):
+        la.DOP853(max_steps=0)

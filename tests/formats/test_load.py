@@ -46,7 +46,7 @@ def test_unknown_extensions_are_refused_unread(tmp_path):
 
 def test_options_reach_the_reader(tmp_path):
     assert load(write(tmp_path, arm()), floating_base=True).nq == 8
-    with pytest.raises(TypeError, match="floating_base"):
+    with pytest.raises(la.FormatError, match="floating_base"):
         load(write(tmp_path, mjcf(BALL), "scene.xml"), floating_base=True)
 
 

@@ -1,4 +1,4 @@
-"""Saddle-point matrices of random mechanisms, with and without loops, to factor."""
+"""Matrices to factor: saddle points of random mechanisms, with and without loops, and random blocks on graphs."""
 
 import numpy as np
 
@@ -66,3 +66,19 @@ def dense(sizes, blocks):
     for (i, j), block in blocks.items():
         F[rows[i] : rows[i + 1], rows[j] : rows[j + 1]] += block
     return F
+
+
+def random_blocks(sizes, edges, rng):
+    """Unsymmetric, with diagonal blocks heavy enough for any order of elimination."""
+    blocks = {(i, i): 2.0 * n * np.eye(n) + rng.normal(size=(n, n)) for i, n in enumerate(sizes)}
+    for i, j in edges:
+        blocks[i, j] = rng.normal(size=(sizes[i], sizes[j]))
+        blocks[j, i] = rng.normal(size=(sizes[j], sizes[i]))
+    return blocks
+
+
+def grid(*shape):
+    """Edges of a ladder (2, k), net (k, k) or crystal (k, k, k), and the number of nodes (Brüdigam 2023, Fig. 9)."""
+    numbers = np.arange(np.prod(shape)).reshape(shape)
+    lines = [np.moveaxis(numbers, axis, 0) for axis in range(len(shape))]
+    return numbers.size, [e for a in lines for e in zip(a[:-1].ravel().tolist(), a[1:].ravel().tolist(), strict=True)]

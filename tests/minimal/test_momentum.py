@@ -45,8 +45,8 @@ def test_free_body(order):
     steps = 100_000 if order in ("midpoint", 2, 4) else 10_000
     run = la.simulate(robot, v=[1, -2, 3, 0, 0, 0], dt=0.01, steps=steps, integrator=method(order))
     angular = run.momentum[:, :3]
-    # Round-off alone: less than a tenth of a unit in the last place per step, but of one sign.
-    assert largest_change(angular) <= max(1e-12, 5e-17 * steps) * np.linalg.norm(angular[0])
+    # Round-off alone, and without a bias: it grows with the root of the number of steps.
+    assert largest_change(angular) <= 1e-15 * np.sqrt(steps) * np.linalg.norm(angular[0])
     assert not run.momentum[:, 3:].any()
     # The motion is not trivial: the angular velocity tumbles.
     assert np.ptp(run.v[:, 0]) > 1.0
@@ -82,7 +82,7 @@ def test_a_moving_body_keeps_its_linear_momentum(order):
     robot = la.robots.free_body(mass=2.0)
     run = la.simulate(robot, v=[1, -2, 3, 0.3, 0.2, -0.1], dt=0.01, steps=10_000, integrator=method(order))
     linear = run.momentum[:, 3:]
-    assert largest_change(linear) <= 5e-12 * np.linalg.norm(linear[0])
+    assert largest_change(linear) <= 1e-12 * np.linalg.norm(linear[0])
     straight = run.q[0, :3] + run.t[:, None] * linear[0] / 2.0
     assert np.abs(run.q[:, :3] - straight).max() <= 1e-10
 
@@ -134,4 +134,4 @@ def test_floating_tree_for_a_hundred_thousand_steps():
     robot = floating_tree(5)
     q, v = resting_state(robot, 1)
     run = la.simulate(robot, q, v, dt=0.01, steps=100_000, integrator=method(2))
-    assert largest_change(run.momentum) <= 5e-12 * np.linalg.norm(run.momentum[0])
+    assert largest_change(run.momentum) <= 5e-13 * np.linalg.norm(run.momentum[0])

@@ -73,7 +73,43 @@ def test_methods_that_cannot_roll_refuse():
     robot = disc()
     with pytest.raises(la.IntegratorError, match="contact"):
         la.simulate(robot, q=tilted(robot), dt=0.01, steps=1, integrator=la.RungeKutta())
-    with pytest.raises(la.IntegratorError, match="contact"):
-        la.linearize(robot, la.Galerkin(), tilted(robot), np.zeros(6), dt=0.01)
     with pytest.raises(la.MechanismError, match="contact"):
         la.simulate(robot, dt=0.01, steps=1)
+
+
+@pytest.mark.parametrize("order", [2, 4])
+@pytest.mark.parametrize("build", [ball, disc])
+def test_linearization_against_central_differences(build, order):
+    """Along curves of states that touch the ground and roll; torques in all directions."""
+    robot = build()
+    integrator = la.Galerkin(order=order, tolerance=1e-14)
+    options = {"dt": 0.02, "integrator": integrator, "project": True}
+    q = tilted(robot) if build is disc else robot.neutral() + [0, 0, 0.2, 0, 0, 0, 0]
+    run = la.simulate(robot, q, [0.5, 6, 1.5, 0, 0, 0], steps=3, **options)
+    q, p = run.q[-1], run.p[-1]
+    rng = np.random.default_rng(1)
+    u = rng.normal(size=robot.nu)
+
+    def step(q, p, u):
+        end = la.simulate(robot, q, p=p, steps=1, controls=u, **options)
+        return end.q[-1], end.p[-1]
+
+    q1, p1 = step(q, p, u)
+    A, B = la.linearize(robot, integrator, q, p, u, dt=0.02)
+    for _ in range(3):
+        dq, dp = rng.normal(size=(2, robot.nv))
+
+        def both(h, dq=dq, dp=dp):
+            x = la.dynamics.close_loops(robot, robot.integrate(q, h * dq), tolerance=1e-14)
+            y = la.simulate(robot, x, p=p + h * dp, steps=0, **options).p[0]
+            x1, y1 = step(x, y, u)
+            return np.concatenate([robot.difference(q, x), y - p, robot.difference(q1, x1), y1 - p1])
+
+        h = 1e-4
+        slope = (8 * (both(h) - both(-h)) - (both(2 * h) - both(-2 * h))) / (12 * h)
+        before, after = np.split(slope, 2)
+        np.testing.assert_allclose(A @ before, after, atol=1e-6 * np.abs(after).max())
+    for k, e in enumerate(np.eye(robot.nu)):
+        (qa, pa), (qb, pb) = step(q, p, u + 1e-2 * e), step(q, p, u - 1e-2 * e)
+        change = np.concatenate([robot.difference(qb, qa), pa - pb]) / 2e-2
+        np.testing.assert_allclose(B[:, k], change, atol=1e-6)

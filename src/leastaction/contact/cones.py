@@ -8,8 +8,8 @@ impulse with the sliding velocity y:
     LINEAR  gam s = kappa, sigma psi = kappa, beta_i eta_i = kappa               Eq. 27, n_f directions
     DRY     (bound, beta) o (psi, y) = (kappa, 0)                                dry friction in a joint
 
-with sigma = mu gam - sum beta_i, eta_i = b_i . y + psi, and o the Jordan product. At kappa = 0 these are Signorini's and
-Coulomb's laws with maximum dissipation; kappa > 0 makes the step a smooth function of its state.
+with sigma = mu gam - sum beta_i, eta_i = b_i . y + psi, and o the Jordan product. At kappa = 0 these are Signorini's
+and Coulomb's laws with maximum dissipation; kappa > 0 makes the step a smooth function of its state.
 
 `local_step` linearises these equations about the present values. It is affine in u = (change of s, change of y) that
 the motion of the bodies brings about, so contacts enter the Newton matrix only through a 3 x 3 matrix.

@@ -171,8 +171,8 @@ class RungeKutta(Integrator):
     stepper_class: ClassVar[Any] = _RungeKuttaStepper
 
     def __post_init__(self) -> None:
-        if self.order not in (1, 2, 4):
-            raise IntegratorError(f"RungeKutta: order must be 1, 2 or 4, got {self.order}")
+        if not isinstance(self.order, int) or self.order not in (1, 2, 4):
+            raise IntegratorError(f"RungeKutta: order must be 1, 2 or 4, got {self.order!r}")
 
     @property
     def tableau(self) -> str:
@@ -188,16 +188,17 @@ class SemiImplicitEuler(Integrator):
 
 
 class _AdaptiveStepper(_ExplicitStepper):
-    """SciPy's DOP853 with dense output at the steps; quaternions as plain variables, normalised on the way."""
+    """SciPy's DOP853 from step to step; quaternions as plain variables, normalised on the way."""
 
     control_nodes = (0.0,)
+    stuck = False
 
     def advance(self, record: dict[str, FloatArray], first: int, last: int, u: FloatArray) -> int:
-        from scipy.integrate import solve_ivp
+        from scipy import integrate
 
         from leastaction.mechanism.configuration import normalize, quaternion_rate
 
-        m = self.mechanism
+        m, method = self.mechanism, self.integrator
         acc = np.zeros(m.nv)
         for step in range(first, last):
             # One step at a time: controls jump at the steps, and a jump inside an adaptive step costs dearly.
@@ -207,13 +208,26 @@ class _AdaptiveStepper(_ExplicitStepper):
                 return np.concatenate([quaternion_rate(m, q, v), acc])
 
             y0 = np.concatenate([record["q"][step], record["v"][step]])
-            method = self.integrator
-            sol = solve_ivp(rate, (0.0, self.dt), y0, "DOP853", rtol=method.rtol, atol=method.atol)
-            if not sol.success or not np.isfinite(sol.y[:, -1]).all():
+            solver = integrate.DOP853(rate, 0.0, y0, self.dt, rtol=method.rtol, atol=method.atol)
+            for _ in range(method.max_steps):
+                solver.step()
+                if solver.status != "running":
+                    break
+            self.stuck = solver.status == "running"
+            if solver.status != "finished" or not np.isfinite(solver.y).all():
                 return step
-            record["q"][step + 1] = normalize(m, sol.y[: m.nq, -1])
-            record["v"][step + 1] = sol.y[m.nq :, -1]
+            record["q"][step + 1] = normalize(m, solver.y[: m.nq])
+            record["v"][step + 1] = solver.y[m.nq :]
         return last
+
+    def failure(self, step: int, record: dict[str, FloatArray]) -> ConvergenceError:
+        if not self.stuck:
+            return super().failure(step, record)
+        message = (
+            f"DOP853: more than max_steps = {self.integrator.max_steps} steps within dt = {self.dt:g} s; the motion "
+            "is too stiff or too fast for rtol and atol"
+        )
+        return ConvergenceError(message, step=step, time=step * self.dt)
 
 
 @dataclass(frozen=True)
@@ -222,11 +236,21 @@ class DOP853(Integrator):
 
     Attributes:
         rtol, atol: relative and absolute tolerance.
+        max_steps: its own steps allowed within each step of the output; more raise `ConvergenceError`.
     """
 
     rtol: float = 1e-10
     atol: float = 1e-12
+    max_steps: int = 10_000
     stepper_class: ClassVar[Any] = _AdaptiveStepper
+
+    def __post_init__(self) -> None:
+        for name in ("rtol", "atol"):
+            value = getattr(self, name)
+            if not (isinstance(value, float | int) and 0.0 < value < 1.0):
+                raise IntegratorError(f"DOP853: {name} must be between 0 and 1, got {value!r}")
+        if not isinstance(self.max_steps, int) or self.max_steps < 1:
+            raise IntegratorError(f"DOP853: max_steps must be at least 1, got {self.max_steps!r}")
 
 
 def refuse_loops(integrator: Any, mechanism: Mechanism) -> None:

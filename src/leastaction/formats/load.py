@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ from leastaction.formats._xml import MAX_BYTES, read_xml
 from leastaction.formats.mjcf_reader import load_mjcf
 from leastaction.formats.urdf_reader import load_urdf
 from leastaction.mechanism import Mechanism
+from leastaction.mechanism._check import suggestion
 
 _READERS = {"robot": load_urdf, "mujoco": load_mjcf}
 _XML_SUFFIXES = (".urdf", ".xml", ".mjcf", ".sdf", ".world", ".xacro")
@@ -28,7 +30,10 @@ def load(path: str | PathLike[str], **options: Any) -> Mechanism:
     Raises:
         FormatError: the file cannot be read; names the file, the line and the element.
     """
-    path = Path(path)
+    try:
+        path = Path(path)
+    except TypeError:
+        raise FormatError(f"load needs the path of a file, got {path!r}") from None
     if path.suffix.lower() not in _XML_SUFFIXES:
         raise FormatError(f"unknown extension {path.suffix!r}; expected .urdf, or .xml for MJCF", file=path)
     root = read_xml(path, options.get("max_bytes", MAX_BYTES))
@@ -36,4 +41,10 @@ def load(path: str | PathLike[str], **options: Any) -> Mechanism:
         what = _OTHERS.get(root.tag, "an unknown format")
         wanted = "expected URDF (<robot>) or MJCF (<mujoco>)"
         raise root.error(f"this is {what} (root element <{root.tag}>); {wanted}")
-    return _READERS[root.tag](path, **options)
+    reader = _READERS[root.tag]
+    known = list(inspect.signature(reader).parameters)[1:]
+    for option in options:
+        if option not in known:
+            hint = suggestion(option, known) or f"; it has {', '.join(known)}"
+            raise FormatError(f"{reader.__name__} has no option {option!r}{hint}", file=path)
+    return reader(path, **options)

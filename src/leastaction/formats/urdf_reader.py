@@ -38,9 +38,9 @@ from leastaction.formats._urdf_shapes import ShapeReader, pose_of
 from leastaction.formats._xml import MAX_BYTES, Element, read_xml
 from leastaction.formats.merge import merge_fixed_bodies
 from leastaction.mechanism import Inertia, Mechanism, MechanismBuilder
+from leastaction.mechanism._check import suggestion
 from leastaction.mechanism.graph import WORLD
 from leastaction.mechanism.joints import primitives_of
-from leastaction.mechanism.mechanism import suggestion
 
 KINDS = {
     "fixed": "fixed",

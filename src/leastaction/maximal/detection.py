@@ -190,7 +190,7 @@ def base_cone(cone, c, s, k, kind):
 @routine
 def note_contacts(contact, count, step, dt):
     """Write the contact forces of a step to the log; False when it is full."""
-    cones, contacts, log, written = contact[0], contact[1], contact[8], contact[9]
+    cones, log, written = contact[0], contact[8], contact[9]
     for k in range(count):
         c = cones[k]
         if c.source < 0:

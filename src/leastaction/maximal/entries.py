@@ -16,7 +16,10 @@ from leastaction.maximal.recover import read_coordinates, read_momenta
 from leastaction.spatial import ZERO3, load3, load4, load9, mattvec, matvec, quat_to_rotation, store9
 
 FAILED, FULL, REPLAN = -1, -2, -3
-"""Why a loop stopped: no convergence, no room for contacts, or bodies have come near that the graph does not tie."""
+"""Why a loop stopped early: no convergence, no room for contacts, or bodies may touch that the graph does not tie."""
+
+IMPACT = 4.0
+"""Impulses that change velocities by more than gravity does in so many steps are impacts."""
 
 
 @routine
@@ -67,6 +70,50 @@ def finish_step(bodies, states, dt, carry):
             s.quat[c] = s.quat1[c]
         for c in range(9):
             s.R[c] = s.R1[c]
+
+
+@routine
+def swap_momenta(states, other):
+    """Exchange the momenta in the states with those in `other`, shape (bodies, 6)."""
+    for i in range(states.shape[0]):
+        for c in range(6):
+            states[i].P[c], other[i, c] = other[i, c], states[i].P[c]
+
+
+@routine
+def bears_load(cones, count, bodies, speed):
+    """Whether a contact gives a body more than a tenth of what gravity does in a step, which changes it by `speed`."""
+    for k in range(count):
+        c = cones[k]
+        if c.source >= 0 and c.b >= 0 and c.gam > 0.1 * speed * bodies[c.b].mass:
+            return True
+    return False
+
+
+@routine
+def read_mean_momenta(bodies, coordinates, states, minus, H, p, dt, gravity):
+    """Joint momenta at the start of a solved step of order 2: the mean of those before and after all impulses there.
+
+    Without contacts this is what `read_momenta` gives; a body at rest on the ground has none, as it should. After an
+    impact, which changes velocities by more than gravity does in a few steps, those before the impact stay.
+
+    Args:
+        minus: momenta at the end of the step before, without any impulse of its end; shape (bodies, 6).
+        gravity: its acceleration [m/s^2].
+    """
+    impact = False
+    for i in range(bodies.shape[0]):
+        s, m = states[i], bodies[i].mass
+        left, _ = momenta(load9(bodies[i].J), load3(s.w), dt)
+        for c in range(3):
+            impact = impact or abs(m * s.vc[c] - minus[i, 3 + c]) > IMPACT * m * gravity * dt
+            impact = impact or abs(left[c] - minus[i, c]) > IMPACT * m * bodies[i].radius * gravity * dt
+            minus[i, c] = 0.5 * (minus[i, c] + left[c])
+            minus[i, 3 + c] = 0.5 * (minus[i, 3 + c] + m * s.vc[c])
+    if not impact:
+        swap_momenta(states, minus)
+        read_momenta(bodies, coordinates, states, H, p)
+        swap_momenta(states, minus)
 
 
 @routine
@@ -135,12 +182,14 @@ def rollout(model, states, rowstates, cstates, graph, work, forces, contact, u, 
         contact: arrays of `detection`, or None for a mechanism without contacts, limits and dry friction.
         u: controls, shape (steps, nodes, nu).
         substeps: fractions of dt of the steps that one step is composed of.
-        rows: arrays (Z, P, q, p, iterations, violation, forces of the joints) with steps + 1 rows, row 0 is filled;
-            and scratch, history of updates, whether there are loops, and what `guess` keeps.
+        rows: arrays (Z, P, q, p, iterations, violation, forces of the joints) with steps + 1 rows, row 0 filled; then
+            momenta before the impulses at the end of a step, scratch, history of updates, whether there are loops,
+            whether row 0 is the end of a step, and what `guess` keeps.
     """
-    Z, P, q, p, iterations, violation, impulses, H, history, loops, clock = rows
+    Z, P, q, p, iterations, violation, impulses, minus, H, history, loops, started, clock = rows
     bodies, table, coordinates, coefficients, dampers = model[0], model[1], model[2], model[3], model[6]
     load_state(states, Z[0], P[0])
+    count = np.int64(0)
     for k in range(Z.shape[0] - 1):
         for c in range(q.shape[1]):
             q[k + 1, c] = q[k, c]
@@ -157,7 +206,6 @@ def rollout(model, states, rowstates, cstates, graph, work, forces, contact, u, 
             node = j if halves < 1.0 else 0
             start, end = np.int64(0), np.int64(1)  # typed, so that one kernel serves both
             add_impulses(bodies, coordinates, states, cstates, forces, q[k + 1], u[k, node], halves * h, start)
-            count = 0
             if contact is None:
                 extrapolate(bodies, states, rowstates, clock, h)
             else:
@@ -171,14 +219,19 @@ def rollout(model, states, rowstates, cstates, graph, work, forces, contact, u, 
             iterations[k + 1] += abs(spent)
             if spent < 0:
                 return k, FAILED
-            if contact is not None:  # noqa: SIM102 (Numba prunes only the bare test)
+            if contact is not None:
                 if not note_contacts(contact, count, k, h):
                     return k, FULL
+                if count > 0 and halves < 1.0 and j == 0 and (k > 0 or started):
+                    read_mean_momenta(bodies, coordinates, states, minus, H, p[k], h, contact[7][1])
             remember(states, rowstates, clock, h)
             if j == 0:
                 for r in range(table.shape[0]):
                     impulses[k, r] = rowstates[r].force
             finish_step(bodies, states, h, count == 0)
+            for i in range(bodies.shape[0]):
+                for c in range(6):
+                    minus[i, c] = states[i].P[c]
             read_coordinates(coordinates, states, cstates, q[k + 1], h)
             start_rows(table, coordinates, coefficients, states, rowstates, cstates)
             add_rates(coordinates, states, cstates, h, halves)
@@ -196,5 +249,14 @@ def rollout(model, states, rowstates, cstates, graph, work, forces, contact, u, 
             for r in range(table.shape[0]):
                 impulses[k + 1, r] = 2.0 * rowstates[r].mu / (substeps[0] * dt)
         store_state(states, Z[k + 1], P[k + 1])
+        # What contacts will hold of the forces at the end of the step only the next step knows; until then, those that
+        # bear a load are taken to hold them all.
+        held = halves < 1.0 and count > 0
+        if contact is not None:
+            held = held and bears_load(contact[0], count, bodies, contact[7][1] * dt)
+        if held:
+            swap_momenta(states, minus)
         read_momenta(bodies, coordinates, states, H, p[k + 1])
+        if held:
+            swap_momenta(states, minus)
     return Z.shape[0] - 1, 0

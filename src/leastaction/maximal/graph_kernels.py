@@ -12,20 +12,19 @@ All of them take the arrays of a `Plan`, the flat array of values, and
 
 import numpy as np
 
-from leastaction._jit import routine
 from leastaction.maximal.graph_blocks import (
     factor_block,
     factor_ranked_block,
     gauge_block,
-    gauge_product,
     solve_block,
     solve_block_transposed,
     subtract_product,
     subtract_transposed_product,
 )
+from leastaction.maximal.graph_rows import U, borrowing
 
 
-@routine
+@borrowing
 def factorize(nodes, links, targets, values, pivots, scale, tolerance):
     """Factor the matrix in `values`, in place.
 
@@ -35,7 +34,10 @@ def factorize(nodes, links, targets, values, pivots, scale, tolerance):
     skipped = 0
     for k in range(nodes.shape[0]):
         if nodes[k].ranked:
-            gauge_block(values, np.int64(nodes[k].block), np.int64(nodes[k].width), scale, np.int64(nodes[k].row))
+            n, row = np.int64(nodes[k].width), np.int64(nodes[k].row)
+            for r in range(row, row + n):
+                scale[U(r)] = 0.0
+            gauge_block(values, np.int64(nodes[k].block), n, scale, row)
     for k in range(nodes.shape[0]):
         n, row, d = np.int64(nodes[k].width), np.int64(nodes[k].row), np.int64(nodes[k].block)
         if nodes[k].ranked:
@@ -53,17 +55,17 @@ def factorize(nodes, links, targets, values, pivots, scale, tolerance):
             )
         for p in range(first, first + count):
             lower, m = np.int64(links[p].lower), np.int64(links[p].width)
-            if links[p].ranked:
-                gauge_product(values, lower, np.int64(links[p].upper), m, n, scale, np.int64(links[p].row))
             for q in range(first, first + count):
-                c = np.int64(targets[target])
+                c = np.int64(targets[U(target)])
                 target += 1
                 width = np.int64(links[q].width)
                 subtract_product(values, lower, values, np.int64(links[q].upper), values, c, m, n, width)
+                if p == q and links[p].ranked:
+                    gauge_block(values, c, m, scale, np.int64(links[p].row))
     return -1, skipped
 
 
-@routine
+@borrowing
 def solve(nodes, links, values, pivots, rhs, m):
     """rhs <- F^-1 rhs in place, for m right-hand sides: rhs (rows * m,), row by row."""
     for k in range(nodes.shape[0]):
@@ -81,7 +83,7 @@ def solve(nodes, links, values, pivots, rhs, m):
             subtract_product(values, upper, rhs, c, rhs, row * m, n, width, m)
 
 
-@routine
+@borrowing
 def solve_transposed(nodes, links, values, pivots, rhs, m):
     """rhs <- F^-T rhs in place, for m right-hand sides: rhs (rows * m,), row by row."""
     for k in range(nodes.shape[0]):
@@ -99,7 +101,7 @@ def solve_transposed(nodes, links, values, pivots, rhs, m):
         solve_block_transposed(values, d, n, pivots, row, nodes[k].ranked, rhs, row * m, m)
 
 
-@routine
+@borrowing
 def subtract_multiple(nodes, links, values, x, rhs, m):
     """rhs -= F x for the matrix F in `values`, before it was factored; x and rhs (rows * m,)."""
     for k in range(nodes.shape[0]):
@@ -112,7 +114,7 @@ def subtract_multiple(nodes, links, values, x, rhs, m):
             subtract_product(values, np.int64(links[p].lower), x, row, rhs, c, width, n, m)
 
 
-@routine
+@borrowing
 def subtract_transposed_multiple(nodes, links, values, x, rhs, m):
     """rhs -= F^T x for the matrix F in `values`, before it was factored; x and rhs (rows * m,)."""
     for k in range(nodes.shape[0]):
@@ -125,7 +127,7 @@ def subtract_transposed_multiple(nodes, links, values, x, rhs, m):
             subtract_transposed_product(values, np.int64(links[p].lower), x, c, rhs, row, n, width, m)
 
 
-@routine
+@borrowing
 def refine(nodes, links, original, values, pivots, x, rhs, residual, m, steps, transposed):
     """Improve x, a solution of F x = rhs (F^T x = rhs), by `steps` rounds of iterative refinement.
 

@@ -177,11 +177,12 @@ class GraphLDU:
         if blocks.shape != (n, n):
             raise ValueError(f"the matrix must have shape ({n}, {n}), got {blocks.shape}")
         node = np.repeat(np.arange(len(self.sizes)), self.sizes)
+        keep = entries != 0.0
+        rows, columns, entries = rows[keep], columns[keep], entries[keep]
         i, j = node[rows], node[columns]
-        blank = entries == 0.0
-        begin = np.array([0 if b else self._offset(*pair) for b, *pair in zip(blank, i, j, strict=True)], np.int64)
-        at = begin + (rows - self.rows[i]) * self.sizes[j] + columns - self.rows[j]
-        np.add.at(values, at[~blank], entries[~blank])
+        pairs, which = np.unique(np.stack((i, j), axis=1), axis=0, return_inverse=True)
+        begin = np.array([self._offset(*pair) for pair in pairs.tolist()], np.int64)[which.reshape(-1)]
+        np.add.at(values, begin + (rows - self.rows[i]) * self.sizes[j] + columns - self.rows[j], entries)
         return values
 
     def _offset(self, i: int, j: int) -> int:

@@ -1,7 +1,6 @@
 """What a factorisation needs to know about a graph, worked out once: where blocks lie and which ones meet."""
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -64,8 +63,8 @@ class Plan:
         if size >= 2**32:
             raise ValueError(f"the factors need {size} values, more than the 2^32 that can be addressed")
         self.size = size
-        self.nodes: Any = np.zeros(len(order), NODE).view(np.recarray)  # so that plain Python reads it too
-        self.links: Any = np.zeros(sum(map(len, parents)), LINK).view(np.recarray)
+        self.nodes = np.zeros(len(order), NODE).view(np.recarray)
+        self.links = np.zeros(sum(map(len, parents)), LINK).view(np.recarray)
         targets: list[int] = []
         first = 0
         for k, i in enumerate(order):

@@ -51,6 +51,7 @@ class MaximalStepper(Stepper):
         self.forces = (t.nodes, t.dofs, t.rest, model.paths, model.points, model.wrenches, model.drives, t.gravity)
         self.forces += (np.zeros((len(model.bodies), 6)), np.zeros(mechanism.nv), np.zeros(mechanism.nv))
         self.table = collect(mechanism, model.frames, bodies=integrator.self_collision)
+        self.minus = np.zeros((len(model.bodies), 6))
         self.redundant = False
         self.room = 64
         self.log: list[FloatArray] = []
@@ -68,7 +69,7 @@ class MaximalStepper(Stepper):
     # ------------------------------------------------------------------ the graph and its near pairs
 
     def _plan(self, Z: FloatArray | None) -> None:
-        """Lay out the graph, with an edge for each pair of bodies that may touch soon (Z: poses; None: no pairs yet)."""
+        """Lay out the graph, with an edge for each pair of bodies that may touch soon at the poses Z (None: none)."""
         model, table = self.model, self.table
         nb = len(model.bodies)
         pairs, most = table.ground, math.inf
@@ -187,7 +188,7 @@ class MaximalStepper(Stepper):
             rows = slice(at, last + 1)
             names = ("poses", "momenta", "q", "p", "iterations", "violation", "multipliers")
             arrays = tuple(record[name][rows] for name in names)
-            arrays += (np.zeros((len(self.states), 6)), self.history, self.loops, self.clock)
+            arrays += (self.minus, np.zeros((len(self.states), 6)), self.history, self.loops, at > 0, self.clock)
             if self.contact is not None:
                 self.contact[9][0] = 0
             problem = (self.arrays, self.states, self.rowstates, self.cstates, self.graph, self.work, self.forces)

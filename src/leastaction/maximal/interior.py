@@ -27,11 +27,14 @@ INSIDE = 0.99
 CENTRAL = 1e-3
 """No complementarity product may fall below this share of their mean."""
 
+ERROR = 10.0
+"""The central-path parameter is at least so many times the error of the slacks' products."""
+
 SHARPEST = 1e-8
 """Least central-path parameter, relative to the typical energy of the contacts."""
 
-SETTLED = 1e-7
-"""Size of the last update with contacts, relative to their typical speed: about what round-off leaves."""
+SETTLED = 3e-9
+"""Residuals with contacts, relative to their typical speed, at which a step is solved: round-off leaves about 1e-9."""
 
 BLOCKED = 0.1
 """Steps shorter than this are replaced by one towards the centre."""
@@ -182,10 +185,25 @@ def central_fraction(cones, count, longest, goal):
 
 
 @routine
-def contact_direction(contact, count, kappa, goal, graph, work_arrays):
+def slack_error(cones, count):
+    """Largest residual of a slack times its impulse [J]."""
+    worst = 0.0
+    for k in range(count):
+        c = cones[k]
+        if c.kind != ip.DRY:
+            worst = max(worst, abs(c.rs) * c.gam)
+    return worst
+
+
+@routine
+def contact_direction(contact, count, kappa, goal, floor, graph, work_arrays):
     """Newton direction with contacts: predictor, then corrector towards a smaller kappa (Mehrotra 1992).
 
     Gives back the fraction of it that keeps all cones inside; takes that fraction of the cones' own steps.
+
+    Args:
+        floor: least kappa to head for. Rigid contact has none: near its goal, how redundant contacts share the load is
+            still open, and to bring all products to one value would move it.
     """
     cones = contact[0]
     affine, second = np.int64(0), np.int64(1)  # typed: literals would be compiled anew
@@ -195,13 +213,14 @@ def contact_direction(contact, count, kappa, goal, graph, work_arrays):
     solve(nodes, links, values, pivots, dx, 1)
     t = min(1.0, INSIDE * move_cones(cones, count, 0.0, affine, first, dx))
     ratio = mean_product(cones, count, t) / kappa
-    target = max(ratio * ratio * ratio * kappa, goal)
+    # Slacks must stay well above their own error: it decides how redundant contacts share the load.
+    target = max(ratio * ratio * ratio * kappa, floor, min(kappa, ERROR * slack_error(cones, count)))
     right_side(cones, count, target, second, first, fixed, dx)
     solve(nodes, links, values, pivots, dx, 1)
     t = central_fraction(cones, count, move_cones(cones, count, target, second, first, dx), goal)
     if t < BLOCKED:
         # Too near the boundary: back towards the centre, without the corrector, which is then no good.
-        target = max(kappa, goal)
+        target = max(kappa, floor)
         right_side(cones, count, target, affine, first, fixed, dx)
         solve(nodes, links, values, pivots, dx, 1)
         t = central_fraction(cones, count, move_cones(cones, count, target, affine, first, dx), goal)
@@ -223,12 +242,33 @@ def heaviest(bodies, cones, count):
 
 
 @routine
+def fastest(cones, count):
+    """Largest sliding velocity of a cone at the start [m/s]."""
+    y = 0.0
+    for k in range(count):
+        y = max(y, abs(cones[k].y[0]), abs(cones[k].y[1]))
+    return y
+
+
+@routine
 def is_complementary(cones, count, goal):
-    """Whether all complementarity products have come to their goal."""
+    """Whether all complementarity products have come to their goal: only then is the step a smooth function."""
     worst = 0.0
     for k in range(count):
         worst = max(worst, ip.worst_product(cones[k], goal))
-    return worst <= 10.0 * goal
+    return worst <= 1e-6 * goal
+
+
+@routine
+def largest_residual(bodies, states):
+    """Largest residual of a body, as the velocity [m/s] that it would change."""
+    worst = 0.0
+    for i in range(bodies.shape[0]):
+        m, radius, r = bodies[i].mass, bodies[i].radius, states[i].r
+        if m > 0.0:
+            for c in range(3):
+                worst = max(worst, abs(r[c]) / (m * radius), abs(r[3 + c]) / m)
+    return worst
 
 
 @routine
@@ -258,12 +298,20 @@ def interior_step(model, states, rowstates, cstates, graph, work_arrays, contact
     values, pivots, scale, _, fixed, dx, ra, rb = work_arrays
     tolerance, most, goal = settings
     # Beyond this the Newton matrix loses the bodies' inertia beside the contacts' stiffness.
+    smooth = goal > SHARPEST * contact[7][3]
     goal = max(goal, SHARPEST * contact[7][3])
+    floor = goal if smooth else 0.0
+    speed = math.sqrt(contact[7][3] / heaviest(bodies, contact[0], count)) + fastest(contact[0], count)
+    limit = max(tolerance, SETTLED * speed)
     for iteration in range(most):
-        assemble(model, states, rowstates, cstates, graph, values, fixed, dt, halves, True)
-        look_at_cones(contact[0], count, contact[1], coordinates, cstates, states, dt)
+        worst = assemble(model, states, rowstates, cstates, graph, values, fixed, dt, halves, True) / dt
+        worst = max(worst, look_at_cones(contact[0], count, contact[1], coordinates, cstates, states, dt))
         kappa = mean_product(contact[0], count, 0.0)
         push_cones(contact[0], count, states)
+        if kappa <= (1.01 if smooth else 10.0) * goal:
+            worst = max(worst, largest_residual(bodies, states))
+            if worst <= limit and (not smooth or is_complementary(contact[0], count, goal)):
+                return iteration
         for i in range(bodies.shape[0]):
             for c in range(6):
                 fixed[first[i] + c] = -states[i].r[c]
@@ -272,12 +320,9 @@ def interior_step(model, states, rowstates, cstates, graph, work_arrays, contact
         if singular >= 0:
             history[iteration] = math.nan
             return -1 - iteration
-        t = contact_direction(contact, count, kappa, goal, graph, work_arrays)
+        t = contact_direction(contact, count, kappa, goal, floor, graph, work_arrays)
         size = apply(bodies, states, rowstates, rows, first, dx, t, dt)
         history[iteration] = size
         if not is_finite(size):
             return -1 - iteration
-        size *= math.sqrt(heaviest(bodies, contact[0], count) / contact[7][3])
-        if size <= max(tolerance, SETTLED) and t == 1.0 and is_complementary(contact[0], count, goal):
-            return iteration + 1
     return -1 - most

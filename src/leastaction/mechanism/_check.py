@@ -110,3 +110,18 @@ def unique(names: Sequence[str], what: str) -> None:
         if name in seen:
             raise MechanismError(f"{what} {name!r}: this name is used twice")
         seen.add(name)
+
+
+def suggestion(name: Any, known: Any) -> str:
+    """`; did you mean ...?` when a known name is close, else what is known if that is short; may be empty."""
+    import difflib
+
+    names = list(known)
+    if not isinstance(name, str):
+        return f"; expected a name such as {names[0]!r}" if names else ""
+    folded = {other.casefold(): other for other in reversed(names)}
+    close = difflib.get_close_matches(name.casefold(), folded, n=1)
+    close = close or [other for other in folded if len(name) > 1 and name.casefold() in other]
+    if close:
+        return f"; did you mean {folded[close[0]]!r}?"
+    return f"; there are {', '.join(map(repr, names))}" if 0 < len(names) <= 8 else ""

@@ -7,6 +7,7 @@ from typing import Any
 
 from leastaction.errors import MechanismError
 from leastaction.mechanism import _check
+from leastaction.mechanism._check import suggestion
 from leastaction.mechanism.elements import (
     Actuator,
     BodyActuator,
@@ -22,7 +23,7 @@ from leastaction.mechanism.elements import (
 from leastaction.mechanism.graph import WORLD
 from leastaction.mechanism.inertia import Inertia
 from leastaction.mechanism.joints import ALIASES, Joint, primitives_of
-from leastaction.mechanism.mechanism import Body, Mechanism, suggestion
+from leastaction.mechanism.mechanism import Body, Mechanism
 from leastaction.mechanism.pose import Pose
 from leastaction.mechanism.shapes import Shape
 
@@ -176,7 +177,8 @@ class MechanismBuilder:
         known = {"lower", "upper", "velocity_limit", "effort_limit", "stiffness", "rest", "damping", "friction"}
         unknown = set(properties) - known - {"armature", "loop"}
         if unknown:
-            raise MechanismError(f"{what}: a joint has no property {sorted(unknown)[0]!r}")
+            name = sorted(unknown)[0]
+            raise MechanismError(f"{what}: a joint has no property {name!r}{suggestion(name, sorted(known))}")
         self._joints[name] = Joint(
             name, kind, parent, child, primitives, placement, child_placement or Pose(), **properties
         )

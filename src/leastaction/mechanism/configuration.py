@@ -76,7 +76,10 @@ def _conjugate(q: FloatArray) -> FloatArray:
 
 
 def _checked(mechanism: Mechanism, value: Any, size: int, what: str) -> FloatArray:
-    a = np.array(value, dtype=float)
+    try:
+        a = np.array(value, dtype=float)
+    except (TypeError, ValueError):
+        raise MechanismError(f"{what}: expected {size} numbers for {mechanism.name!r}, got {value!r}") from None
     if a.shape[-1:] != (size,):
         raise MechanismError(f"{what}: expected shape (..., {size}) for {mechanism.name!r}, got {a.shape}")
     return a

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from leastaction.errors import MechanismError
+from leastaction.mechanism._check import suggestion
 from leastaction.mechanism.joints import Joint
 
 WORLD = "world"
@@ -22,7 +23,8 @@ def spanning_tree(bodies: Sequence[str], joints: Sequence[Joint]) -> tuple[list[
     for joint in joints:
         for role, name in (("parent", joint.parent), ("child", joint.child)):
             if name not in known:
-                raise MechanismError(f"joint {joint.name!r}: unknown {role} body {name!r}")
+                hint = suggestion(name, [*bodies, WORLD])
+                raise MechanismError(f"joint {joint.name!r}: unknown {role} body {name!r}{hint}")
     carrier: dict[str, Joint] = {}
     waiting = [joint for joint in joints if not joint.loop]
     progress = True

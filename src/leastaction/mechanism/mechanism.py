@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from leastaction.errors import MechanismError
 from leastaction.mechanism import _check
+from leastaction.mechanism._check import suggestion
 from leastaction.mechanism.elements import Actuator, Cable, ContactPoint, Coupling, ExternalWrench, Rolling, Spring
 from leastaction.mechanism.graph import WORLD, spanning_tree
 from leastaction.mechanism.inertia import Inertia
@@ -138,7 +139,7 @@ class Mechanism:
             return -1
         try:
             return self._body_index[name]
-        except KeyError:
+        except (KeyError, TypeError):
             raise MechanismError(f"unknown body {name!r} in {self.name!r}{suggestion(name, self.body_names)}") from None
 
     def joint(self, name: str) -> Joint:
@@ -274,7 +275,8 @@ class Mechanism:
         values = {f.name: getattr(self, f.name) for f in fields(self)}
         unknown = set(changes) - set(values)
         if unknown:
-            raise MechanismError(f"a mechanism has no attribute {sorted(unknown)[0]!r}")
+            name = sorted(unknown)[0]
+            raise MechanismError(f"a mechanism has no attribute {name!r}{suggestion(name, values)}")
         return Mechanism(**{**values, **changes})
 
     def summary(self) -> str:
@@ -290,6 +292,16 @@ class Mechanism:
     def __str__(self) -> str:
         return self.summary()
 
+    def _repr_html_(self) -> str:
+        from leastaction._display.mechanism import html
+
+        return html(self)
+
+    def __rich__(self) -> Any:
+        from leastaction._display.mechanism import panel
+
+        return panel(self)
+
     @cached_property
     def _hash(self) -> int:
         return hash(tuple(getattr(self, f.name) for f in fields(self) if f.compare))
@@ -304,11 +316,3 @@ class Mechanism:
     def __setstate__(self, state: dict[str, Any]) -> None:
         for name, value in state.items():
             object.__setattr__(self, name, value)
-
-
-def suggestion(name: str, known: Any) -> str:
-    """`; did you mean ...?` when a known name is close, else an empty string."""
-    import difflib
-
-    close = difflib.get_close_matches(name, list(known), n=1)
-    return f"; did you mean {close[0]!r}?" if close else ""

@@ -88,13 +88,12 @@ def _check_references(mechanism: Mechanism) -> None:
         if isinstance(actuator, BodyActuator):
             movable(actuator.body, f"actuator {actuator.name!r}")
         elif actuator.coordinate not in mechanism.velocity_names:
-            from leastaction.mechanism.mechanism import suggestion
-
-            hint = suggestion(actuator.coordinate, mechanism.velocity_names)
+            hint = _check.suggestion(actuator.coordinate, mechanism.velocity_names)
             raise MechanismError(f"actuator {actuator.name!r}: unknown degree of freedom {actuator.coordinate!r}{hint}")
     for coupling in mechanism.couplings:
         for name in (coupling.follower, coupling.leader):
             if name not in mechanism.coordinate_names:
-                raise MechanismError(f"coupling {coupling.name!r}: unknown coordinate {name!r}")
+                hint = _check.suggestion(name, mechanism.coordinate_names)
+                raise MechanismError(f"coupling {coupling.name!r}: unknown coordinate {name!r}{hint}")
             if name not in mechanism.velocity_names:
                 raise MechanismError(f"coupling {coupling.name!r}: {name!r} is part of a ball or free joint")

@@ -24,17 +24,20 @@ from leastaction.minimal.newton import (
     finish,
     from_split,
     largest,
-    predict,
     to_split,
     turns_too_far,
 )
+from leastaction.minimal.predict import predict
 from leastaction.minimal.residual import next_momentum, residual, start_point
 from leastaction.spatial import ad, add, dot, load6_at, sub
 
 
 @routine
-def loop_rows(model, rule, work, full, count, h, G, H, dt):
-    """Values h[(gamma, c)], G[(rho, k), (rho, c)] and H[(gamma, c), (gamma, k)] of the equations at all points."""
+def loop_rows(model, rule, work, full, count, h, G, H, H_start, dt):
+    """Values h[(gamma, c)], G[(rho, k), (rho, c)] and H[(gamma, c), (gamma, k)] of the equations at all points.
+
+    `H_start`[(gamma, c), k]: their derivative by the start of the step, which rolling contacts alone have.
+    """
     pts, X = work[0], work[5]
     col, row = full[0], full[1]
     nodes, rows, coefficients = model[0], model[8], model[9]
@@ -42,6 +45,7 @@ def loop_rows(model, rule, work, full, count, h, G, H, dt):
     Q = rule[1].shape[0]
     G[:] = 0.0
     H[:] = 0.0
+    H_start[:] = 0.0
     for al in range(s + 1):
         links = pts[al]
         for c in range(count):
@@ -65,7 +69,7 @@ def loop_rows(model, rule, work, full, count, h, G, H, dt):
                     weight = 0.5 * dt if s == 1 else dt
                     before = h[at] if s == 1 and al == 1 else 0.0
                     h[at] = before + weight * dot(W, sub(twist_of(links, eq.b), twist_of(links, eq.a)))
-                    _velocity_row(model, work, full, eq, W, H, at, al, Q, weight)
+                    _velocity_row(model, work, full, eq, W, H, H_start, at, al, Q, weight)
             elif al > 0:
                 h[down] = value
             for end in range(2):
@@ -81,8 +85,8 @@ def loop_rows(model, rule, work, full, count, h, G, H, dt):
 
 
 @routine
-def _velocity_row(model, work, full, eq, W, H, down, al, Q, weight):
-    """Add the derivative of weight W . (twist of b - twist of a) at point al by all control points after the first."""
+def _velocity_row(model, work, full, eq, W, H, H_start, down, al, Q, weight):
+    """Add the derivative of weight W . (twist of b - twist of a) at point al by all control points."""
     pts, col = work[0], full[0]
     nodes = model[0]
     links = pts[al]
@@ -94,11 +98,15 @@ def _velocity_row(model, work, full, eq, W, H, down, al, Q, weight):
         own = vb if end == 0 else va
         while i >= 0:
             for k in range(nodes[i].iv, nodes[i].iv + nodes[i].nv):
-                for chi in range(1, col.shape[1]):
+                for chi in range(col.shape[1]):
                     T = load6_at(col[k, chi], 6 * (Q + al))
                     V = add(load6_at(col[k, chi], 6 * al), ad(T, own))
                     dW = wrench_slope(eq, links, end == 1, end == 0, T)
-                    H[down, (chi - 1) * n + k] += weight * (sign * dot(W, V) + dot(dW, sub(vb, va)))
+                    slope = weight * (sign * dot(W, V) + dot(dW, sub(vb, va)))
+                    if chi == 0:
+                        H_start[down, k] += slope
+                    else:
+                        H[down, (chi - 1) * n + k] += slope
             i = nodes[i].parent
 
 
@@ -106,7 +114,7 @@ def _velocity_row(model, work, full, eq, W, H, down, al, Q, weight):
 def newton(model, rule, work, solver, kkt, count, p, u, dt, tolerance, limit, cap, redundant, history):
     """Solve for control points and multipliers. Gives back (iterations, converged)."""
     full, D, J = solver[0], solver[1], solver[2]
-    h, G, H, dx = kkt
+    h, G, H, H_start, dx = kkt
     X, r, lam = work[5], work[10], work[11]
     s, n = r.shape
     m = s * count
@@ -120,7 +128,7 @@ def newton(model, rule, work, solver, kkt, count, p, u, dt, tolerance, limit, ca
     for it in range(1, limit + 1):
         directions.clear4(D)
         hessian.assemble(model, rule, work, full, D, dt)
-        loop_rows(model, rule, work, full, count, h, G, H, dt)
+        loop_rows(model, rule, work, full, count, h, G, H, H_start, dt)
         directions.jacobian(D, J)
         for a in range(s):
             for i in range(n):
@@ -206,7 +214,7 @@ def rollout(
         finish(model[0], Q[k], X, Q[k + 1])
         for c in range(count):
             forces_of_loops[k, c] = lam[0, c] / (w[0] * dt)
-        next_momentum(model, free, work, split)
+        next_momentum(model, rule, free, work, split, dt)
         from_split(free, Q[k + 1], split, P[k + 1])
         nu = project_momentum(
             native[0],

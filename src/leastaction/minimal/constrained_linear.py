@@ -3,7 +3,7 @@
 Differentiates the equations of `constrained`: first the control points and multipliers, then the projection that makes
 the new momentum fit the loops, p^ = p + A^T nu with A M^-1 p^ = 0. Both by the implicit function theorem, with exact
 second derivatives; redundant equations are met in the least-squares sense. The derivatives hold along motions that keep
-the loops closed.
+the loops closed. Those of rolling contacts, equations of velocities, depend on the start of the step too.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ from leastaction.minimal.workspace import records
 
 
 @entry
-def evaluate(model, rule, work, full, D, C, count, h, G, H, p, u, dt):
+def evaluate(model, rule, work, full, D, C, count, h, G, H, H_start, p, u, dt):
     """Residual, second derivatives and loop rows at the control points and multipliers in work."""
     residual(model, rule, work, p, u, dt)
     linear.blocks(model, rule, work, full, D, C, dt)
-    loop_rows(model, rule, work, full, count, h, G, H, dt)
+    loop_rows(model, rule, work, full, count, h, G, H, H_start, dt)
 
 
 @entry
@@ -70,22 +70,23 @@ def linearize(stepper: Any, record: dict[str, FloatArray], u: FloatArray) -> tup
     w, m = stepper.work, stepper.mechanism
     s, n, nu, count = w.s, w.nv, m.nu, stepper.mechanism.tree.closure.count
     full, D, C, _ = stepper._linear
-    h, G, H, _ = stepper.kkt
+    h, G, H, H_start, _ = stepper.kkt
     lam = w.work[11]
     (q, q_next), (p, p_next) = record["q"], record["p"]
     start = np.zeros(n)
     split_momentum(w.tree.free, q, p, start)
 
     def second() -> FloatArray:
-        evaluate(w.model, stepper.rule, w.work, full, D, C, count, h, G, H, start, u, stepper.dt)
+        evaluate(w.model, stepper.rule, w.work, full, D, C, count, h, G, H, H_start, start, u, stepper.dt)
         return D.copy()
 
     blocks = second()
-    control, G0, H0 = C.copy(), G.copy(), H.copy()
+    control, G0, H0, last = C.copy(), G.copy(), H.copy(), w.g[s].copy()
     J = blocks[:s, :, 1:, :].reshape(s * n, s * n)
     right = np.zeros((s * (n + count), 2 * n + nu))
     right[: s * n, :n] = -blocks[:s, :, 0, :].reshape(s * n, n)
     right[:n, n : 2 * n] = -np.eye(n)
+    right[s * n :, :n] = -H_start
     right[: s * n, 2 * n :] = -control[:s].reshape(s * n, nu)
     kkt = np.block([[J, G0], [H0, np.zeros((s * count, s * count))]])
     dx = np.linalg.lstsq(kkt, right, rcond=1e-13)[0][: s * n]
@@ -95,19 +96,19 @@ def linearize(stepper: Any, record: dict[str, FloatArray], u: FloatArray) -> tup
     turn = np.zeros((n, n))
     end_jacobian(w.model, w.X, turn)
     dq = turn @ dx[(s - 1) * n :]
-    # Curvature of each equation at the end: with a unit multiplier there, row s of D changes by d(A_c)/dq.
+    # With a unit multiplier at the end, the last row is that of the equation's Jacobian, and row s of D its derivative.
     end = np.zeros(n)
     split_momentum(w.tree.free, q_next, p_next, end)
-    A = np.linalg.solve(turn.T, H0[(s - 1) * count :, (s - 1) * n :].T).T
-    curvature = np.zeros((count, n, n))
+    A, curvature = np.zeros((count, n)), np.zeros((count, n, n))
     for c in range(count):
         lam[s, c] = 1.0
         curvature[c] = np.linalg.solve(turn.T, (second() - blocks)[s, :, s, :].T).T
+        A[c] = np.linalg.solve(turn.T, w.g[s] - last)
         lam[s, c] = 0.0
     second()
     M, slope = _mass_and_slope(stepper, q_next, end)
     v = np.linalg.solve(M, end)
-    raw = _end_momentum(w)
+    raw = _end_momentum(stepper, start)
     nu_end = np.linalg.lstsq(A.T, end - raw, rcond=1e-9)[0]
     K2 = np.einsum("k,ckj->cj", v, curvature)
     K3 = np.einsum("c,ckj->kj", nu_end, curvature)
@@ -119,12 +120,12 @@ def linearize(stepper: Any, record: dict[str, FloatArray], u: FloatArray) -> tup
     return np.asarray(W[:, : 2 * n], float), np.asarray(W[:, 2 * n :], float)
 
 
-def _end_momentum(w: Any) -> FloatArray:
+def _end_momentum(stepper: Any, start: FloatArray) -> FloatArray:
     """Momentum of Eq. 6c in split coordinates, before the loops' impulse is added."""
     from leastaction.minimal.residual import next_momentum
 
-    out = np.zeros(w.nv)
-    next_momentum(w.model, w.tree.free, w.work, out)
+    w, out = stepper.work, start.copy()
+    next_momentum(w.model, stepper.rule, w.tree.free, w.work, out, stepper.dt)
     return out
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
@@ -13,7 +14,7 @@ from leastaction.dynamics.explicit import force_arrays, refuse_loops
 from leastaction.dynamics.kinematics import LINK
 from leastaction.dynamics.kinematics import SCREW as CLASSICAL_SCREW
 from leastaction.dynamics.loops import check_closed, is_redundant, momentum_projection
-from leastaction.errors import ConvergenceError, IntegratorError, MechanismError
+from leastaction.errors import ConvergenceError, IntegratorError, LeastActionWarning, MechanismError
 from leastaction.integrators import FloatArray, Integrator, Stepper
 from leastaction.mechanism import Mechanism
 from leastaction.minimal import constrained, constrained_linear, entries, linear
@@ -22,7 +23,11 @@ from leastaction.minimal.rules import MIDPOINT, Rule, lobatto
 from leastaction.minimal.sparse import depths
 from leastaction.minimal.workspace import Workspace, records
 
-SOLVERS = ("auto", "sparse", "recursive", "dense", "quasi")
+SOLVERS = ("auto", "simplified", "sparse", "recursive", "dense", "quasi")
+
+SWEPT = 3
+"""Half the order from which on "auto" means "simplified": there a step of chains and humanoids takes a third to a ninth
+of the time; at order 4 those of fast robots with free joints would take longer."""
 
 
 class VariationalStepper(Stepper):
@@ -50,11 +55,16 @@ class VariationalStepper(Stepper):
             np.zeros(nv),
             np.zeros(nv),
             np.zeros(mechanism.nq),
+            np.zeros(nv),
+            np.zeros(nv),
         )
+        self.warned = False
         self.history = np.zeros(integrator.max_iterations + 1)
         self.settings = (float(integrator.tolerance), int(integrator.max_iterations))
         self.solver_name = choose_solver(integrator.solver, w)
         self.solver = solver_arrays(self.solver_name, w)
+        swept = integrator.solver == "simplified" or (integrator.solver == "auto" and w.s >= SWEPT)
+        self.simple = w.simplified_arrays(swept)
         self.rollout = getattr(entries, f"rollout_{self.solver_name}")
 
     def record(self, steps: int) -> dict[str, Any]:
@@ -67,10 +77,28 @@ class VariationalStepper(Stepper):
         # A fresh array always has the same type; views with other strides would be compiled anew.
         u = np.array(u, order="C")
         problem = (w.model, force_arrays(self.mechanism), w.tree.free, self.rule, w.work, w.var)
-        problem += (self.solver, self.classical, np.zeros(w.nv), w.dx, self.history)
+        doubts = np.zeros((last - first, 4))
+        problem += (self.solver, self.simple, self.classical, np.zeros(w.nv), w.dx, self.history, doubts)
         states = (record["q"][rows], record["p"][rows], record["iterations"][rows])
         done = self.rollout(problem, u, self.dt, self.settings, *states)
+        if doubts.any():
+            self._warn(first, doubts)
         return first + done
+
+    def _warn(self, first: int, doubts: FloatArray) -> None:
+        """Tell, once a run, of steps so large that only an implausible solution was found; see `newton.step`."""
+        if self.warned:
+            return
+        self.warned = True
+        k = int(np.flatnonzero(doubts[:, 0])[0])
+        _, before, after, work = doubts[k]
+        warnings.warn(
+            f"{type(self.integrator).__name__}: dt = {self.dt:g} s is too large for step {first + k}, "
+            f"{(first + k) * self.dt:g} s from the start: the only solution found takes the kinetic energy from "
+            f"{before:.4g} J to {after:.4g} J while the forces do {work:.4g} J of work; take a smaller dt",
+            LeastActionWarning,
+            stacklevel=5,
+        )
 
     def linearize(self, q: FloatArray, p: FloatArray, u: FloatArray) -> tuple[FloatArray, FloatArray]:
         """(A, B) of the step from (q, p) with the controls u (nu,) held; see `leastaction.linearize`."""
@@ -138,12 +166,12 @@ class VariationalStepper(Stepper):
 
 def choose_solver(name: str, w: Workspace) -> str:
     """The solver for the Newton direction; "auto" counts the work of the two exact ones."""
-    if name != "auto":
+    if name not in ("auto", "simplified"):
         return name
     if len(w.tree.paths) or (w.tree.wrenches.local == 0).any():
         return "dense"
-    if w.s == w.Q:
-        return "recursive"  # midpoint rule: faster at every size, by 10 to 30 %
+    if w.s == w.Q or w.s <= 2:
+        return "recursive"  # midpoint rule and orders 2 and 4: faster at every size, and one kernel serves them all
     # Microseconds on one core, fitted to pendulums of 8 to 128 links and the humanoid at orders 2 and 4.
     depth = depths(w.tree).astype(float)
     s = w.s
@@ -191,7 +219,8 @@ class ConstrainedStepper(VariationalStepper):
         closure = mechanism.tree.closure
         m, s = closure.count, w.s
         self.solver = solver_arrays("dense", w)
-        self.kkt = (np.zeros(s * m), np.zeros((s * w.nv, s * m)), np.zeros((s * m, s * w.nv)), w.dx)
+        H, H_start = np.zeros((s * m, s * w.nv)), np.zeros((s * m, w.nv))
+        self.kkt = (np.zeros(s * m), np.zeros((s * w.nv, s * m)), H, H_start, w.dx)
         self.redundant = False
         self.loops = (np.zeros(m), np.zeros((m, w.nv)), np.zeros((w.nv, w.nv)))
 
@@ -213,7 +242,8 @@ class ConstrainedStepper(VariationalStepper):
             return p  # it fits already: a restarted run must go on with the very same numbers
         if not project and change > 1e-6 * scale:
             raise MechanismError(
-                "v: the initial velocity opens the loops; pass project=True to take the nearest one that does not"
+                "the initial velocity opens the loops (v, or that of p); pass project=True to simulate, to take the "
+                "nearest one that does not"
             )
         return out
 
@@ -249,8 +279,6 @@ class ConstrainedStepper(VariationalStepper):
 
     def linearize(self, q: FloatArray, p: FloatArray, u: FloatArray) -> tuple[FloatArray, FloatArray]:
         """(A, B) of a step with loops; see `constrained_linear`."""
-        for rolling in self.mechanism.rollings:
-            raise IntegratorError(f"there are no derivatives yet for the rolling contact {rolling.name!r}")
         q = self.prepare_start(q)
         controls = np.array(np.broadcast_to(u, (len(self.control_nodes), self.mechanism.nu)))
         record = self._solve(q, self.prepare_momentum(q, p, False), controls[None])
@@ -293,7 +321,8 @@ class Galerkin(Integrator):
         tolerance: size of the Newton update [rad or m] at which a step counts as solved.
         max_iterations: Newton iterations allowed from each first guess.
         solver: "auto", "sparse" (tree-sparse LDU), "recursive" (O(n)) or "dense" (the whole matrix); or "quasi", the
-            quasi-Newton method of Lee et al. 2016, for comparison and of order 2 only.
+            quasi-Newton method of Lee et al. 2016, for comparison and of order 2 only. "simplified": cheap sweeps
+            first, Newton where they converge too slowly; `iterations` counts both. "auto" does so from order 6 on.
     """
 
     order: int = 2
@@ -323,7 +352,7 @@ class Midpoint(Integrator):
         tolerance: size of the Newton update [rad or m] at which a step counts as solved.
         max_iterations: Newton iterations allowed from each first guess.
         solver: "auto", "sparse" (tree-sparse LDU), "recursive" (O(n)) or "dense" (the whole matrix); or "quasi", the
-            quasi-Newton method of Lee et al. 2016, for comparison.
+            quasi-Newton method of Lee et al. 2016, for comparison; or "simplified", cheap sweeps before Newton.
     """
 
     tolerance: float = 1e-12

@@ -11,7 +11,8 @@ by an articulated-body recursion at the end of the present iterate. Steps of ord
 
 from leastaction._jit import routine
 from leastaction.dynamics import recursions
-from leastaction.minimal.newton import finish, from_split, newton, predict, to_split
+from leastaction.minimal.newton import finish, from_split, newton, to_split
+from leastaction.minimal.predict import predict
 from leastaction.minimal.residual import next_momentum, start_point
 
 
@@ -39,7 +40,7 @@ def rollout(d, problem, U, dt, settings, Q, P, its):
 
     `d`: `direction`, handed in because Numba keeps no kernels on disk that name a function as a value.
     """
-    model, forces, free, rule, work, var, solver, classical, split, dx, history = problem
+    model, forces, free, rule, work, var, solver, _, classical, split, dx, history, _ = problem
     X = work[5]
     for k in range(U.shape[0]):
         predict(forces, rule, classical, X, Q[k], P[k], U[k, 0], dt, 0)
@@ -64,6 +65,6 @@ def rollout(d, problem, U, dt, settings, Q, P, its):
         if not converged:
             return k
         finish(model[0], Q[k], X, Q[k + 1])
-        next_momentum(model, free, work, split)
+        next_momentum(model, rule, free, work, split, dt)
         from_split(free, Q[k + 1], split, P[k + 1])
     return U.shape[0]

@@ -29,8 +29,10 @@ from leastaction.spatial import (
     load3,
     load6,
     load9,
-    matmul,
     mattvec,
+    quat_conj,
+    quat_exp,
+    quat_rotate,
     rot_exp,
     scale3,
     sub3,
@@ -210,32 +212,34 @@ def residual(model, rule, work, p, u, dt):
 
 
 @routine
-def next_momentum(model, free, work, p_next):
-    """Eq. 5c. What is left of the residual is handed on as the same wrench, so momentum maps are kept whatever the
-    tolerance. `free`: where the free joints start, see `Tree.free`.
+def next_momentum(model, rule, free, work, p, dt):
+    """Eq. 5c: p becomes the momentum at the end of the step.
+
+    The rows of a joint, each carried to one place, sum up to the impulse on it, since moving all control points alike
+    changes no velocity. So the new momentum is the old one plus that impulse: what is left of the residual is handed on
+    as the same wrench, momentum maps are kept whatever the tolerance, and without an impulse nothing is rounded twice.
+    `free`: where the free joints start, see `Tree.free`.
     """
-    balls, X, g, r = work[2], work[5], work[9], work[10]
-    nodes = model[0]
+    pts, scr, balls, X, rate, force, r = work[0], work[1], work[2], work[5], work[6], work[7], work[10]
+    nodes, dofs = model[0], model[1]
+    w = rule[1]
     s = r.shape[0]
     for i in range(nodes.shape[0]):
         node = nodes[i]
         n = node.iv
         if node.nv == 1:
-            e = g[s, n]
-            for rho in range(s):
-                e += r[rho, n]
-            p_next[n] = e
+            for al in range(w.shape[0]):
+                turn = dot(load6(scr[al, n].Sp), load6(pts[al, i].mu)) + force[al, n]
+                p[n] += w[al] * dt * turn + dot(load6(scr[al, n].S), load6(pts[al, i].G))
             continue
-        xi = (X[s, n], X[s, n + 1], X[s, n + 2])
-        k = ex.coefficients(xi)
-        left = (r[0, n], r[0, n + 1], r[0, n + 2])
-        for rho in range(1, s):
-            y = (X[rho, n], X[rho, n + 1], X[rho, n + 2])
-            own = (r[rho, n], r[rho, n + 1], r[rho, n + 2])
-            left = add3(left, ex.jr_inverse(y, ex.coefficients(y), own))
-        e = ex.jl_inverse(xi, k, (g[s, n], g[s, n + 1], g[s, n + 2]))
-        e = add3(e, mattvec(rot_exp(xi), left))
-        p_next[n], p_next[n + 1], p_next[n + 2] = e
+        total = (p[n], p[n + 1], p[n + 2])
+        for al in range(w.shape[0]):
+            mu, G = load6(pts[al, i].mu), load6(pts[al, i].G)
+            _, push = ball_vectors(dofs, scr, rate, force, al, n, mu, G, w[al] * dt)
+            total = add3(total, quat_rotate(quat_exp(load3(balls[al, node.ball].xi)), push))
+        # Not by the matrix: its rounding is relative to the momentum, this one's to how far the momentum turns.
+        end = quat_exp((X[s, n], X[s, n + 1], X[s, n + 2]))
+        p[n], p[n + 1], p[n + 2] = quat_rotate(quat_conj(end), total)
     for f in range(free.shape[0]):
         # The residual's force acted where the body was, not where it is now.
         n = free[f, 1]
@@ -244,7 +248,7 @@ def next_momentum(model, free, work, p_next):
             arm = (X[rho, n] - X[s, n], X[rho, n + 1] - X[s, n + 1], X[rho, n + 2] - X[s, n + 2])
             torque = add3(torque, cross(arm, (r[rho, n], r[rho, n + 1], r[rho, n + 2])))
         m = n + 3
-        end = matmul(load9(balls[0, free[f, 2]].base), rot_exp((X[s, m], X[s, m + 1], X[s, m + 2])))
-        torque = mattvec(end, torque)
+        end = quat_exp((X[s, m], X[s, m + 1], X[s, m + 2]))
+        torque = quat_rotate(quat_conj(end), mattvec(load9(balls[0, free[f, 2]].base), torque))
         for j in range(3):
-            p_next[m + j] += torque[j]
+            p[m + j] += torque[j]

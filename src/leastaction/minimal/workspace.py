@@ -94,6 +94,22 @@ class Workspace:
             np.zeros((m, m + 1)),
         )
 
+    def simplified_arrays(self, wanted: bool) -> tuple[Any, ...]:
+        """(A, U, D, f, inverse of K, update, last control points and updates) of `simplified`; empty if not wanted."""
+        n, nv = (self.n, self.nv) if wanted else (0, 0)
+        s, (_, w, b) = self.s, self.rule
+        K = np.einsum("a,ar,ac->rc", w, b[:, :-1], b[:, 1:])
+        return (
+            np.zeros((n, 21)),
+            np.zeros((nv, 6)),
+            np.zeros(nv),
+            np.zeros((n, 6)),
+            np.linalg.inv(K),
+            np.zeros((s, nv)),
+            np.zeros((2, s, nv)),
+            np.zeros((2, s, nv)),
+        )
+
     def hessian_arrays(self) -> tuple[Any, ...]:
         """(col, row, up, down) of `hessian` and the blocks D."""
         s, nv, width = self.s, self.nv, 12 * self.Q

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -13,7 +14,7 @@ from numpy.typing import NDArray
 
 from leastaction.errors import MechanismError
 from leastaction.mechanism import Mechanism
-from leastaction.mechanism.mechanism import suggestion
+from leastaction.mechanism._check import suggestion
 from leastaction.robots._atlas import atlas
 from leastaction.robots._chains import humanoid_tree, serial_arm, spatial_chain
 from leastaction.robots._exoskeleton import arm_exoskeleton
@@ -182,7 +183,7 @@ def catalogue() -> list[Entry]:
 def _entry(name: str) -> Entry:
     try:
         return _BY_NAME[name]
-    except KeyError:
+    except (KeyError, TypeError):
         hint = suggestion(name, _BY_NAME) or f"; known robots: {', '.join(_BY_NAME)}"
         raise MechanismError(f"unknown robot {name!r}{hint}") from None
 
@@ -190,6 +191,11 @@ def _entry(name: str) -> Entry:
 def get(name: str, **parameters: Any) -> Mechanism:
     """The robot of that name, for example `get("pendulum", links=3)`; `MechanismError` if there is none."""
     entry = _entry(name)
+    known = inspect.signature(entry.build).parameters
+    for parameter in parameters:
+        if parameter not in known:
+            hint = suggestion(parameter, known) or ("" if known else "; it has none")
+            raise MechanismError(f"robot {name!r} has no parameter {parameter!r}{hint}")
     return entry.build(**parameters) if parameters else entry.robot
 
 
@@ -203,4 +209,6 @@ def home(robot: Mechanism | str) -> FloatArray:
     """
     if isinstance(robot, str):
         return _entry(robot).home()
+    if not isinstance(robot, Mechanism):
+        raise MechanismError(f"home needs a robot of the catalogue, or its name, got {robot!r}")
     return _entry(robot.name).home(robot)

@@ -76,7 +76,8 @@ def _a1_leg(leg: str) -> list[Link]:
              1.013, (-0.003237, -y * 0.022327, -0.027326),
              (0.005529065, y * 4.825e-6, 0.000343869, 0.005139339, y * 2.2448e-5, 0.001367788)),
         Link(f"{leg}_calf", f"{leg}_thigh", f"{leg}_calf_joint", "y", (0, 0, -0.2),
-             (-2.6965336943312392, -0.9162978572970231), effort, speed, calf.mass, calf.com, calf.moments),
+             (-2.6965336943312392, -0.9162978572970231), effort, speed, calf.mass, calf.com, calf.moments,
+             tip=(0.0, 0.0, -0.2)),
     ]
     # fmt: on
 

@@ -26,6 +26,7 @@ class Link(NamedTuple):
         com: centre of mass in the link's frame [m].
         moments: (xx, xy, xz, yy, yz, zz) about the centre of mass [kg m^2].
         rpy: roll, pitch, yaw of the hinge's frame in the parent's frame [rad].
+        tip: where a link without children ends in pictures [m]; default twice its centre of mass.
     """
 
     name: str
@@ -40,6 +41,7 @@ class Link(NamedTuple):
     com: Vector3
     moments: tuple[float, float, float, float, float, float]
     rpy: Vector3 = (0.0, 0.0, 0.0)
+    tip: Vector3 | None = None
 
 
 def add_links(b: MechanismBuilder, links: Sequence[Link], *, radius: float, damping: float = 0.0) -> None:
@@ -47,7 +49,8 @@ def add_links(b: MechanismBuilder, links: Sequence[Link], *, radius: float, damp
     for link in links:
         ends = [other.origin for other in links if other.parent == link.name]
         ends = [end for end in ends if np.linalg.norm(end) > 0.01]
-        shapes = [segment((0, 0, 0), end, radius) for end in ends or [tuple(2.0 * x for x in link.com)]]
+        tip = tuple(2.0 * x for x in link.com) if link.tip is None else link.tip
+        shapes = [segment((0, 0, 0), end, radius) for end in ends or [tip]]
         b.body(link.name, inertia=Inertia(link.mass, link.com, link.moments), shapes=shapes)
         b.revolute(
             link.joint,

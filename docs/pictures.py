@@ -1,0 +1,89 @@
+"""Makes the pictures of docs/how-to/view.md: python docs/pictures.py (needs the extras, playwright and Chromium)."""
+
+import shutil
+import tempfile
+from pathlib import Path
+
+import numpy as np
+
+import leastaction as la
+from leastaction.view.files import _png
+
+IMAGES = Path(__file__).parent / "images"
+FLAGS = ("--headless", "--no-sandbox", "--use-gl=angle", "--use-angle=swiftshader", "--enable-unsafe-swiftshader")
+SIZE = {"width": 1000, "height": 560}
+
+
+def leap():
+    """Unitree A1 in flight, from its stance."""
+    robot = la.robots.unitree_a1()
+    v = np.zeros(robot.nv)
+    v[[1, 3, 5]] = -1.2, 1.0, 2.6  # it pitches, goes forward and up
+    v[6:] = np.tile([0.0, -2.0, 4.0], 4)
+    return la.simulate(robot, q=la.robots.home(robot), v=v, dt=0.005, duration=0.5, integrator=la.Galerkin(order=4))
+
+
+def zoo(columns=5, width=256, height=192):
+    """Most robots of the catalogue in one picture, shape (rows, columns, 3)."""
+    others = ("free_body", "n_four_bar", "acrobot", "spatial_chain", "pendulum", "three_link_loop")
+    names = [entry.name for entry in la.robots.catalogue() if entry.name not in others]
+    tiles = [la.view.screenshot(la.robots.get(name), width=width, height=height) for name in names]
+    rows = [np.concatenate(tiles[k : k + columns], axis=1) for k in range(0, len(tiles), columns)]
+    return np.concatenate(rows)
+
+
+def pendulum():
+    robot = la.robots.double_pendulum()
+    return la.simulate(robot, q=[1.57, 0.0], dt=0.01, duration=10.0, integrator=la.Galerkin(order=4))
+
+
+def four_bar():
+    robot = la.robots.four_bar()
+    return la.simulate(robot, q=la.robots.home(robot), dt=0.01, duration=5.0, integrator=la.Galerkin(order=4))
+
+
+def save(path, shot):
+    """As a PNG file with a palette, which is a third of the size."""
+    from PIL import Image
+
+    Image.open(shot).convert("RGB").quantize(255, dither=Image.Dither.NONE).save(path, optimize=True)
+
+
+def main():
+    from playwright.sync_api import sync_playwright
+
+    shots = {
+        "pendulum": (pendulum(), 3.3, {"traces": [("link2", (0.0, 0.0, -1.0))], "plots": ("energy", "momentum")}),
+        "four_bar": (four_bar(), 0.32, {"plots": ("energy", "violation")}),
+        "unitree_a1": (leap(), 0.26, {"plots": ("energy", "momentum"), "follow": False}),
+    }
+    with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
+        program = shutil.which("chromium") or shutil.which("google-chrome")
+        options = {"executable_path": program, "args": list(FLAGS), "viewport": SIZE}
+        browser = playwright.chromium.launch_persistent_context(f"{folder}/profile", **options)
+        page = browser.new_page()
+        shot = f"{folder}/shot.png"
+        for name, (run, time, settings) in shots.items():
+            path = la.view.export_html(run, f"{folder}/{name}.html", **settings)
+            page.goto(Path(path).as_uri())
+            page.wait_for_function("window.player && player.drawn > 2")
+            page.evaluate(f"player.setPlaying(false); player.seek({time})")
+            page.wait_for_function("!player.dirty")
+            page.screenshot(path=shot)
+            save(IMAGES / f"view_{name}.png", shot)
+        with la.view(la.robots.atlas(), block=False, open_browser=False) as viewer:
+            page.goto(viewer.url)
+            page.get_by_text("back_bkz").wait_for()
+            page.wait_for_timeout(3000)
+            for close in page.locator(".mantine-Notification-closeButton").all():
+                close.click()
+            page.wait_for_timeout(1500)
+            page.screenshot(path=shot)
+            save(IMAGES / "view_atlas.png", shot)
+        browser.close()
+        Path(shot).write_bytes(_png(zoo()))
+        save(IMAGES / "view_zoo.png", shot)
+
+
+if __name__ == "__main__":
+    main()

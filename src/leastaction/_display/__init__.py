@@ -1,0 +1,1 @@
+"""How robots, runs and progress look in terminals and notebooks."""

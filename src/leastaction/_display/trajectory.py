@@ -1,0 +1,49 @@
+"""A run as a page: what made it, how well it kept what it should keep, and where each coordinate went."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from leastaction import registry
+from leastaction._display import page
+from leastaction._display.units import coordinate_units
+
+if TYPE_CHECKING:
+    from leastaction.trajectory import Trajectory
+
+COLUMNS = ("coordinate", "unit", "#start", "#end", "#least", "#most")
+
+
+def describe(run: Trajectory) -> page.Page:
+    """The page of a run."""
+    m = run.mechanism
+    facts = [("integrator", registry.title(run.integrator) or "unknown"), ("steps", f"{run.steps} of {run.dt:g} s")]
+    if len(run):
+        change = np.abs(run.energy - run.energy[0]).max()
+        facts += [
+            ("time", f"{run.t[0]:g} s to {run.t[-1]:g} s"),
+            ("energy", f"{run.energy[0]:.6g} J at the start, {run.energy[-1]:.6g} J at the end"),
+            ("largest change of energy", f"{change:.3g} J"),
+        ]
+        if not m.is_tree:
+            facts.append(("largest violation of a loop", f"{run.constraint_violation.max():.3g} m or rad"))
+        if run.iterations.any():
+            its = run.iterations[1:]
+            facts.append(("Newton iterations", f"{its.mean():.3g} a step, at most {its.max()}"))
+    rows = []
+    for k, unit in enumerate(coordinate_units(m) if len(run) else ()):
+        q = run.q[:, k]
+        rows.append((m.coordinate_names[k], unit, *(f"{x:.5g}" for x in (q[0], q[-1], q.min(), q.max()))))
+    return page.Page(f"Run of {m.name}", facts, COLUMNS, rows)
+
+
+def html(run: Trajectory) -> str:
+    """For notebooks."""
+    return page.html(describe(run))
+
+
+def panel(run: Trajectory) -> Any:
+    """For rich."""
+    return page.panel(describe(run))

@@ -1,0 +1,90 @@
+"""Runs as tables for other programs: pandas, xarray and CSV files."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from leastaction._extras import require
+from leastaction._output import writing
+
+if TYPE_CHECKING:
+    from leastaction.trajectory import Trajectory
+
+
+def control_names(run: Trajectory) -> tuple[str, ...]:
+    """Names of the controls: the actuators, or the degrees of freedom where there are none."""
+    return tuple(a.name for a in run.mechanism.actuators) or run.mechanism.velocity_names
+
+
+def columns(run: Trajectory) -> dict[str, Any]:
+    """All columns by name, each of shape (steps + 1,).
+
+    `t` [s]; `q.NAME` [rad or m]; `v.NAME` [rad/s or m/s]; `u.NAME`, the control at the start of each step, NaN in the
+    last row; energies [J]; `constraint_violation` [m or rad]; `iterations`.
+    """
+    m = run.mechanism
+    table: dict[str, Any] = {"t": run.t}
+    table |= {f"q.{name}": run.q[:, k] for k, name in enumerate(m.coordinate_names)}
+    table |= {f"v.{name}": run.v[:, k] for k, name in enumerate(m.velocity_names)}
+    if "u" in run.stored:
+        first = np.vstack([run.stored["u"][:, 0], np.full((1, m.nu), np.nan)])
+        table |= {f"u.{name}": first[:, k] for k, name in enumerate(control_names(run))}
+    table |= {name: getattr(run, name) for name in ("kinetic_energy", "potential_energy", "energy")}
+    table["constraint_violation"] = run.constraint_violation
+    table["iterations"] = run.iterations
+    return table
+
+
+def to_pandas(run: Trajectory) -> Any:
+    """See `Trajectory.to_pandas`."""
+    pandas = require("pandas", "data")
+    table = columns(run)
+    index = pandas.Index(table.pop("t"), name="t")
+    frame = pandas.DataFrame(table, index=index)
+    frame.attrs |= _about(run)
+    return frame
+
+
+def to_xarray(run: Trajectory) -> Any:
+    """See `Trajectory.to_xarray`."""
+    xarray = require("xarray", "data")
+    m = run.mechanism
+    variables: dict[str, Any] = {
+        "q": (("t", "coordinate"), run.q, {"long_name": "joint positions", "units": "rad or m"}),
+        "v": (("t", "dof"), run.v, {"long_name": "joint velocities", "units": "rad/s or m/s"}),
+        "p": (("t", "dof"), run.p, {"long_name": "discrete momenta"}),
+        "momentum": (("t", "axis"), run.momentum, {"long_name": "momentum about the world's origin"}),
+        "iterations": (("t",), run.iterations, {"long_name": "Newton iterations"}),
+        "constraint_violation": (("t",), run.constraint_violation, {"units": "m or rad"}),
+    }
+    for name in ("kinetic_energy", "potential_energy", "energy"):
+        variables[name] = (("t",), getattr(run, name), {"units": "J"})
+    coordinates: dict[str, Any] = {
+        "t": ("t", run.t, {"units": "s"}),
+        "coordinate": list(m.coordinate_names),
+        "dof": list(m.velocity_names),
+        "axis": ["Lx", "Ly", "Lz", "px", "py", "pz"],
+    }
+    if "u" in run.stored:
+        variables["u"] = (("step", "node", "control"), run.stored["u"], {"long_name": "controls at the nodes"})
+        coordinates["control"] = list(control_names(run))
+    return xarray.Dataset(variables, coordinates, _about(run))
+
+
+def to_csv(run: Trajectory, path: Any) -> Path:
+    """See `Trajectory.to_csv`."""
+    table = columns(run)
+    rows = zip(*(values.tolist() for values in table.values()), strict=True)
+    with writing(path, (".csv",)) as part, part.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow(table)
+        writer.writerows(rows)
+    return Path(path)
+
+
+def _about(run: Trajectory) -> dict[str, Any]:
+    return {"robot": run.mechanism.name, "integrator": repr(run.integrator), "dt": run.dt}

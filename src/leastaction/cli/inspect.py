@@ -1,0 +1,94 @@
+"""`leastaction inspect`."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+from leastaction.cli._app import verb
+from leastaction.cli._model import Floating, ModelArgument, Parameters, find_model
+from leastaction.cli._show import AsJson, compiling, console, print_json
+
+STEEPEST = 1e4
+"""Ratio of masses on one joint above which a remark is made."""
+
+
+@verb(
+    "inspect double_pendulum",
+    "inspect pendulum --set links=5",
+    "inspect my_robot.urdf --floating",
+    "inspect atlas --json",
+)
+def inspect(
+    model: ModelArgument, parameters: Parameters = None, floating: Floating = False, as_json: AsJson = False
+) -> None:
+    """Show a robot: tree, masses, joints, loops, oddities."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        robot = find_model(model, parameters, floating).robot
+    with compiling():
+        remarks = [str(warning.message) for warning in caught] + _remarks(robot)
+    if as_json:
+        print_json(_facts(robot) | {"warnings": remarks})
+        return
+    screen = console()
+    screen.print(robot)
+    for remark in remarks:
+        screen.print(f"warning: {remark}", style="yellow")
+
+
+def _facts(robot: Any) -> dict[str, Any]:
+    joints = [
+        {
+            "name": joint.name,
+            "kind": joint.kind,
+            "parent": joint.parent,
+            "child": joint.child,
+            "coordinates": list(joint.coordinate_names()),
+            "lower": list(joint.lower),
+            "upper": list(joint.upper),
+            "damping": list(joint.damping),
+        }
+        for joint in (*robot.joints, *robot.loops)
+    ]
+    return {
+        "name": robot.name,
+        "nq": robot.nq,
+        "nv": robot.nv,
+        "nu": robot.nu,
+        "mass": robot.total_mass,
+        "gravity": list(robot.gravity),
+        "bodies": [{"name": body.name, "mass": body.inertia.mass} for body in robot.bodies],
+        "joints": joints[: len(robot.joints)],
+        "loops": joints[len(robot.joints) :],
+        "couplings": [coupling.name for coupling in robot.couplings],
+        "springs": [spring.name for spring in (*robot.springs, *robot.cables)],
+        "actuators": [actuator.name for actuator in robot.actuators],
+        "contacts": [contact.name for contact in robot.contacts],
+    }
+
+
+def _remarks(robot: Any) -> list[str]:
+    """What is allowed, but often a mistake in a file."""
+    remarks = []
+    massless = [body.name for body in robot.bodies if body.inertia.mass == 0.0]
+    if massless:
+        more = f" and {len(massless) - 3} more" if len(massless) > 3 else ""
+        remarks.append(f"without mass: {', '.join(massless[:3])}{more}")
+    mass = [body.inertia.mass for body in robot.bodies]
+    for i, parent in enumerate(robot.parents):
+        if parent >= 0 and min(mass[i], mass[parent]) > 0.0:
+            ratio = max(mass[i], mass[parent]) / min(mass[i], mass[parent])
+            if ratio > STEEPEST:
+                names = f"{robot.bodies[parent].name} and {robot.bodies[i].name}"
+                remarks.append(f"masses of {names} differ by a factor of {ratio:.1g}")
+    limited = [j.name for j in robot.joints if any(x > -float("inf") for x in j.lower)]
+    if limited:
+        remarks.append(f"{len(limited)} joints have limits; they act only with integrators that know limits")
+    if not robot.is_tree:
+        from leastaction.dynamics.loops import violation
+
+        gap = float(violation(robot, robot.neutral()[None])[0])
+        if gap > 1e-9:
+            remarks.append(f"loops are open by {gap:.2g} m or rad at q = 0; simulate with --project closes them")
+    return remarks

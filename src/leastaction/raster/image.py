@@ -1,0 +1,127 @@
+"""One picture: puts triangles before a lens, and calls the compiled loops."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leastaction.raster import kernels
+
+FloatArray = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Lens:
+    """A pinhole camera.
+
+    Attributes:
+        eye: where it is [m], 3 numbers.
+        axes: unit vectors to the right, up and backwards, shape (3, 3).
+        field_of_view: vertical opening [rad].
+    """
+
+    eye: Any
+    axes: Any
+    field_of_view: float
+
+
+@dataclass(frozen=True)
+class Lamp:
+    """A distant lamp, and the floor that it shines on.
+
+    Attributes:
+        direction: unit vector towards it.
+        floor: height of the floor [m].
+        cell: width of a cell of the floor's grid [m].
+        reach: distance from the camera at which the floor fades [m].
+    """
+
+    direction: Any
+    floor: float
+    cell: float
+    reach: float
+
+
+def render(
+    vertices: Any,
+    normals: Any,
+    faces: Any,
+    colors: Any,
+    face_color: Any,
+    lens: Lens,
+    lamp: Lamp,
+    width: int,
+    height: int,
+    *,
+    smooth: int = 2,
+    shadows: int = 1024,
+) -> NDArray[np.uint8]:
+    """Draw triangles with light and shadow over a floor.
+
+    Args:
+        vertices, normals: [m], shape (n, 3).
+        faces: indices of vertices, shape (m, 3).
+        colors: red, green, blue and opacity from 0 to 1, as screens show them, shape (k, 4).
+        face_color: which colour each triangle has, shape (m,).
+        lens: the camera.
+        lamp: the light and the floor.
+        width, height: of the picture [pixels].
+        smooth: so many samples along each side of a pixel.
+        shadows: rows and columns of the map of shadows.
+
+    Returns:
+        Red, green, blue from 0 to 255, shape (height, width, 3).
+    """
+    w, h = smooth * width, smooth * height
+    positions = np.ascontiguousarray(vertices, float)
+    normals, colors = np.ascontiguousarray(normals, float), np.array(colors, float).reshape(-1, 4)
+    faces = np.ascontiguousarray(faces, np.int64).reshape(-1, 3)
+    face_color = np.ascontiguousarray(face_color, np.int64)
+    colors[:, :3] **= kernels.GAMMA
+    eye, axes = np.asarray(lens.eye, float), np.asarray(lens.axes, float)
+    focal = 0.5 * h / math.tan(0.5 * lens.field_of_view)
+    seen = (positions - eye) @ axes.T
+    depth = -seen[:, 2]
+    # What is behind the camera gets a nearness of zero, which hides it.
+    nearness = np.where(depth > 1e-3 * lamp.reach, 1.0 / np.where(depth > 0.0, depth, 1.0), 0.0)
+    screen = np.stack([0.5 * w + focal * seen[:, 0] * nearness, 0.5 * h - focal * seen[:, 1] * nearness, nearness], 1)
+    solid = colors[face_color, 3] > 0.999
+    near, index = np.zeros((h, w)), np.zeros((h, w), np.int64)
+    glass_near, glass_index = np.zeros((h, w)), np.zeros((h, w), np.int64)
+    order = np.concatenate([np.flatnonzero(solid), np.flatnonzero(~solid)])
+    faces, face_color, count = faces[order], face_color[order], int(solid.sum())
+    kernels.nearest(screen, faces[:count], near, index)
+    kernels.nearest(screen, faces[count:], glass_near, glass_index)
+    glass_index += count
+    to_map, shadow, bias = _shadow_map(positions, faces[:count], np.asarray(lamp.direction, float), shadows)
+    rays = np.stack([-focal * axes[2] - 0.5 * w * axes[0] + 0.5 * h * axes[1], axes[0], -axes[1]])
+    numbers = np.array([*eye, *lamp.direction, lamp.floor, lamp.cell, lamp.reach, 1.0 / focal, bias], float)
+    image = np.empty((height, width, 3), np.uint8)
+    kernels.shade(
+        screen, faces, positions, normals, colors, face_color, near, index, glass_near, glass_index, rays, numbers,
+        to_map, shadow, image,
+    )  # fmt: skip
+    return image
+
+
+def _shadow_map(
+    positions: FloatArray, faces: NDArray[np.int64], light: FloatArray, size: int
+) -> tuple[FloatArray, FloatArray, float]:
+    """From the world to the map (3, 4), nearness to the lamp (size, size), and the bias that avoids self-shadows."""
+    used = positions[np.unique(faces)] if len(faces) else np.zeros((1, 3))
+    side = np.cross(light, (0.0, 0.0, 1.0) if abs(light[2]) < 0.95 else (1.0, 0.0, 0.0))
+    side /= np.linalg.norm(side)
+    frame = np.stack([side, np.cross(light, side), light])
+    along = used @ frame.T
+    low, extent = along.min(axis=0), float(max(np.ptp(along, axis=0).max(), 1e-6))
+    scale = (size - 8) / extent
+    # The nearness starts at one, since zero means that nothing is there.
+    to_map = np.concatenate([frame * scale, (-scale * low + np.array([4.0, 4.0, 1.0]))[:, None]], axis=1)
+    shadow, index = np.zeros((size, size)), np.zeros((size, size), np.int64)
+    points = np.ascontiguousarray(positions @ to_map[:, :3].T + to_map[:, 3])
+    kernels.nearest(points, faces, shadow, index)
+    return to_map, shadow, 3.0

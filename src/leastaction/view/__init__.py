@@ -1,0 +1,74 @@
+"""Looking at robots and runs: in the browser, as HTML pages, films and pictures.
+
+    la.view(run)                              # the viewer (needs the extra `view`)
+    la.view.export_html(run, "run.html")      # plays anywhere, without Python and without a network
+    la.view.export_mp4(run, "run.mp4")        # or .gif (the extras `video` and `view`)
+    la.view.screenshot(run, "run.png", time=1.0)
+
+All of them are made from one `Scene`, which `build_scene` makes from a run, several runs, or a robot.
+"""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from leastaction.view.camera import Camera
+    from leastaction.view.files import export_html, export_mp4, screenshot
+    from leastaction.view.live import Viewer
+    from leastaction.view.scene import Scene, build_scene
+
+_NAMES = {
+    "Camera": "camera",
+    "Scene": "scene",
+    "Viewer": "live",
+    "build_scene": "scene",
+    "export_html": "files",
+    "export_mp4": "files",
+    "screenshot": "files",
+}
+
+__all__ = ["Camera", "Scene", "Viewer", "build_scene", "export_html", "export_mp4", "screenshot"]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _NAMES:
+        value = getattr(import_module(f"leastaction.view.{_NAMES[name]}"), name)
+        globals()[name] = value
+        return value
+    raise AttributeError(f"module 'leastaction.view' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *_NAMES])
+
+
+class ViewModule(ModuleType):
+    """This module; calling it, as in `la.view(run)`, opens the viewer."""
+
+    if TYPE_CHECKING:
+        Camera = Camera
+        Scene = Scene
+        Viewer = Viewer
+        build_scene = staticmethod(build_scene)
+        export_html = staticmethod(export_html)
+        export_mp4 = staticmethod(export_mp4)
+        screenshot = staticmethod(screenshot)
+
+    def __call__(self, what: Any, **options: Any) -> Viewer:
+        """Show a run, several runs, or a robot in the browser; the options are those of `leastaction.view.live.view`.
+
+        Args:
+            what: a `Trajectory`, several, or a `Mechanism`.
+            options: `labels`, `layout`, `traces`, `plots`, `follow`, `camera`, `q`, `host`, `port`, `open_browser`,
+                `block`, `play`.
+        """
+        from leastaction.view.live import view
+
+        return view(what, **options)
+
+
+sys.modules[__name__].__class__ = ViewModule

@@ -1,0 +1,324 @@
+"""The viewer in the browser: a viser server that plays a scene."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import math
+import sys
+import threading
+import time
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from leastaction._extras import require
+from leastaction.mechanism import Mechanism
+from leastaction.mechanism.joints import Motion
+from leastaction.view import style
+from leastaction.view.poses import body_frames
+from leastaction.view.scene import Scene, build_scene, start_configuration, turned
+from leastaction.view.stage import Stage
+
+SPEEDS = ("0.1", "0.25", "0.5", "1", "2", "4")
+RATE = 40.0
+"""Pictures for each second that the server sends."""
+
+PLOT_POINTS = 300
+
+
+def view(
+    what: Any,
+    *,
+    host: str = "127.0.0.1",
+    port: int = 8080,
+    open_browser: bool | None = None,
+    block: bool | None = None,
+    play: bool = True,
+    **options: Any,
+) -> Viewer:
+    """Show a run, several runs, or a robot in the browser. Needs viser, which the extra `view` brings.
+
+    Args:
+        what: a `Trajectory`, several, or a `Mechanism`, which gets a slider for every coordinate.
+        host: the address to listen on; the default is open to this machine only, "0.0.0.0" to the network.
+        port: to listen on; the next free one if it is taken.
+        open_browser: open a tab; default: where this waits (see `block`).
+        block: wait until Ctrl-C; default: in scripts yes, in notebooks and consoles no.
+        play: start to play at once.
+        options: of the scene, as of `build_scene`: `labels`, `layout`, `traces`, `plots`, `follow`, `camera`, `q`, ...
+
+    Returns:
+        The viewer; its `url` says where it is, `stop()` ends it.
+    """
+    scene = what if isinstance(what, Scene) else build_scene(what, **options)
+    robot = what if isinstance(what, Mechanism) else None
+    viewer = Viewer(scene, host=host, port=port, play=play, robot=robot, q=options.get("q"))
+    block = not _interactive() if block is None else block
+    if block if open_browser is None else open_browser:
+        import webbrowser
+
+        webbrowser.open(viewer.url)
+    if block:
+        print(f"Showing {scene.title} at {viewer.url} (Ctrl-C ends it)")
+        with contextlib.suppress(KeyboardInterrupt):
+            viewer.wait()
+        viewer.stop()
+    return viewer
+
+
+def _quiet() -> Any:
+    """viser announces itself in a box, even when it is asked to be silent."""
+    return contextlib.redirect_stdout(io.StringIO())
+
+
+def _interactive() -> bool:
+    return hasattr(sys, "ps1") or bool(sys.flags.interactive) or "ipykernel" in sys.modules
+
+
+class Viewer:
+    """A scene that is being served.
+
+    Attributes:
+        scene: what it shows.
+        server: the `viser.ViserServer`, to add things of your own.
+        url: where it is.
+        frame: the frame it shows; set by `seek` and by playing.
+        playing: whether it plays.
+        speed: seconds of the run for each second of the clock.
+    """
+
+    def __init__(
+        self, scene: Scene, *, host: str, port: int, play: bool, robot: Mechanism | None = None, q: Any = None
+    ) -> None:
+        viser = require("viser", "view")
+        self.scene = scene
+        with _quiet():
+            self.server = viser.ViserServer(host=host, port=port, label=scene.title, verbose=False)
+        shown = "localhost" if host in ("0.0.0.0", "127.0.0.1") else host
+        self.url = f"http://{shown}:{self.server.get_port()}"
+        self.frame, self.playing, self.speed = 0, play and scene.frames > 1, 1.0
+        self.time = float(scene.t[0])
+        self.follow = scene.follow
+        self._lock, self._ended = threading.RLock(), threading.Event()
+        self._focus = scene.focus(0)
+        camera = self.server.initial_camera
+        start = replace(scene.camera, distance=1.2 * scene.camera.distance)  # the panel takes its share of the width
+        camera.position, camera.look_at = start.eye, np.array(scene.camera.target)
+        camera.fov, camera.up = scene.camera.field_of_view, np.array([0.0, 0.0, 1.0])
+        camera.near, camera.far = 0.01 * scene.camera.distance, 300.0 * scene.camera.distance
+        self.stage = Stage(self.server, scene)
+        self.server.gui.configure_theme(show_logo=False, show_share_button=False)
+        self.server.gui.main_panel.dock_right()
+        self._playback()
+        self._switches()
+        self._plots()
+        if robot is not None:
+            self._sliders(robot, q)
+        self._thread = threading.Thread(target=self._run, name="leastaction viewer", daemon=True)
+        self._thread.start()
+
+    def seek(self, time: float) -> None:
+        """Go to a time of the run [s]."""
+        with self._lock:
+            t = self.scene.t
+            self.time = float(np.clip(time, t[0], t[-1]))
+            self._show(int(np.argmin(np.abs(t - self.time))))
+
+    def play(self) -> None:
+        """Go on playing, from the start if it was at the end."""
+        with self._lock:
+            if self.frame == self.scene.frames - 1:
+                self.time = float(self.scene.t[0])
+            self._set_playing(self.scene.frames > 1)
+
+    def pause(self) -> None:
+        """Stand still."""
+        with self._lock:
+            self._set_playing(False)
+
+    def wait(self) -> None:
+        """Return when the viewer has been stopped."""
+        while not self._ended.wait(0.2):  # in pieces, so that Ctrl-C is heard on every system
+            pass
+
+    def stop(self) -> None:
+        """End the server."""
+        if not self._ended.is_set():
+            self._ended.set()
+            self._thread.join(timeout=2.0)
+            with _quiet():
+                self.server.stop()
+
+    def __enter__(self) -> Viewer:
+        return self
+
+    def __exit__(self, *args: object) -> None:
+        self.stop()
+
+    def __repr__(self) -> str:
+        return f"<Viewer of {self.scene.title!r} at {self.url}>"
+
+    def _repr_html_(self) -> str:
+        return f'<iframe src="{self.url}" width="100%" height="520" style="border:0"></iframe>'
+
+    # ------------------------------------------------------------------ playing
+
+    def _run(self) -> None:
+        last = time.perf_counter()
+        while not self._ended.wait(1.0 / RATE):
+            now = time.perf_counter()
+            with self._lock:
+                if self.playing:
+                    t = self.scene.t
+                    self.time += self.speed * (now - last)
+                    if self.time > t[-1]:
+                        self.time = float(t[0])
+                    self._show(max(int(np.searchsorted(t, self.time + 1e-9)) - 1, 0))
+            last = now
+
+    def _show(self, frame: int) -> None:
+        if frame == self.frame:
+            return
+        self.frame = frame
+        self.stage.draw(frame)
+        if self.follow:
+            self._move_cameras(frame)
+        self._slider.value = float(self.scene.t[frame])
+        self._mark(frame)
+
+    def _move_cameras(self, frame: int) -> None:
+        shift, self._focus = self.scene.focus(frame) - self._focus, self.scene.focus(frame)
+        for client in self.server.get_clients().values():
+            with client.atomic():
+                position, target = client.camera.position + shift, client.camera.look_at + shift
+                client.camera.position, client.camera.look_at = position, target
+
+    def _set_playing(self, playing: bool) -> None:
+        self.playing = playing
+        self._button.label = "Pause" if playing else "Play"
+
+    # ------------------------------------------------------------------ panel
+
+    def _playback(self) -> None:
+        gui, t = self.server.gui, self.scene.t
+        with gui.add_folder("Time", visible=self.scene.frames > 1):
+            self._button = gui.add_button("Pause" if self.playing else "Play")
+            step = max(float(t[-1] - t[0]) / max(self.scene.frames - 1, 1), 1e-6)
+            end = float(t[-1]) if t[-1] > t[0] else float(t[0]) + 1.0
+            self._slider = gui.add_slider("t [s]", float(t[0]), end, step, float(t[0]))
+            speed = gui.add_dropdown("speed", SPEEDS, initial_value="1")
+        self._button.on_click(lambda _: self.pause() if self.playing else self.play())
+
+        @speed.on_update
+        def _(_: Any) -> None:
+            self.speed = float(speed.value)
+
+        @self._slider.on_update
+        def _(event: Any) -> None:
+            # Our own updates come without a client.
+            if event.client is not None:
+                self.pause()
+                self.seek(self._slider.value)
+
+    def _switches(self) -> None:
+        gui, scene = self.server.gui, self.scene
+        there = {
+            "axes": bool(self.stage.optional["axes"]),
+            "contacts": bool(self.stage.optional["contacts"]),
+            "forces": any(actor.forces is not None for actor in scene.actors),
+            "traces": any(actor.traces for actor in scene.actors),
+        }
+        titles = {"axes": "joint axes", "contacts": "contact points", "forces": "contact forces", "traces": "traces"}
+
+        def switch(name: str) -> None:
+            box = gui.add_checkbox(titles[name], self.stage.show[name])
+
+            @box.on_update
+            def _(_: Any) -> None:
+                with self._lock:
+                    self.stage.set_visible(name, box.value)
+                    self.stage.draw(self.frame)
+
+        with gui.add_folder("Show"):
+            for name in [name for name, is_there in there.items() if is_there]:
+                switch(name)
+            follow = gui.add_checkbox("follow", self.follow)
+            side = gui.add_checkbox("side by side", scene.side, visible=len(scene.actors) > 1)
+            for actor in scene.actors if len(scene.actors) > 1 else ():
+                color = style.hexadecimal(actor.color)
+                gui.add_markdown(f'<span style="color:{color}">&#9632;</span> {_plain(actor.label)}')
+
+        @follow.on_update
+        def _(_: Any) -> None:
+            with self._lock:
+                self.follow, self._focus = follow.value, scene.focus(self.frame)
+
+        @side.on_update
+        def _(_: Any) -> None:
+            self.stage.spread(side.value)
+
+    def _plots(self) -> None:
+        gui, t = self.server.gui, self.scene.t
+        self._curves = []
+        rows = np.unique(np.linspace(0, len(t) - 1, PLOT_POINTS).astype(int))
+        for panel in self.scene.panels if len(t) > 1 else ():
+            series: list[Any] = [{"label": "t"}]
+            for label, color in zip(panel.labels, panel.colors, strict=True):
+                series.append({"label": label, "stroke": style.hexadecimal(color), "width": 1.5})
+            series.append({"label": "now", "stroke": "#20262e", "width": 1})
+            values = [np.ascontiguousarray(panel.values[rows, k]) for k in range(panel.values.shape[1])]
+            low, high = panel.range()
+            data = (t[rows], *values, np.full(len(rows), low))
+            scales: Any = {"x": {"time": False}, "y": {"range": (low, high)}}
+            with gui.add_folder(panel.title):
+                handle = gui.add_uplot(data, tuple(series), aspect=1.5, scales=scales, legend={"live": False})
+            self._curves.append((handle, rows, values, low, high))
+        self._marked = 0.0
+        self._mark(0)
+
+    def _mark(self, frame: int) -> None:
+        """Mark the present time in the plots, a few times each second while it plays."""
+        now = time.perf_counter()
+        if self.playing and now - self._marked < 0.2:
+            return
+        self._marked = now
+        for handle, rows, values, low, high in self._curves:
+            # The plot has one time axis for all curves: a step from the bottom to the top stands for the present.
+            handle.data = (self.scene.t[rows], *values, np.where(rows < frame, low, high))
+
+    def _sliders(self, robot: Mechanism, q: Any) -> None:
+        """One slider for each coordinate that is a number, for a robot that stands still."""
+        gui, state, upright = self.server.gui, start_configuration(robot, q).copy(), self.scene.actors[0].poses[0, -1]
+        names, sliders = robot.coordinate_names, {}
+        lower = [x for joint in robot.joints for x in joint.lower]
+        upper = [x for joint in robot.joints for x in joint.upper]
+        k = dof = 0
+        with gui.add_folder("Coordinates"):
+            for joint in robot.joints:
+                for primitive in joint.primitives:
+                    if primitive.nq == 1:
+                        wide = 2.0 if primitive.motion == Motion.PRISMATIC else math.pi
+                        low, high = max(lower[dof], -wide), min(upper[dof], wide)
+                        low, high = min(low, state[k]), max(high, state[k], low + 1e-3)  # homes may be out of range
+                        sliders[k] = gui.add_slider(names[k], low, high, (high - low) / 500.0, float(state[k]))
+                    k, dof = k + primitive.nq, dof + primitive.nv
+
+        def move(_: Any) -> None:
+            with self._lock:
+                for index, slider in sliders.items():
+                    state[index] = slider.value
+                poses = turned(body_frames(robot, state[None]), upright[3:])
+                self.scene.actors[0].poses[:] = poses
+                self.stage.draw(0)
+
+        for slider in sliders.values():
+            slider.on_update(move)
+
+
+def _plain(text: str) -> str:
+    """Text that Markdown and HTML show as it is."""
+    import html
+
+    return "".join(f"\\{c}" if c in "\\`*_{}[]#|" else c for c in html.escape(text))

@@ -1,0 +1,68 @@
+"""Integrators by name: all are found, with their options, and survive text and JSON."""
+
+from dataclasses import dataclass
+
+import pytest
+
+import leastaction as la
+from leastaction import registry
+from leastaction.integrators import Integrator
+
+ALL = [registry.find(name) for name in registry.names()]
+
+
+def test_every_public_integrator_is_there():
+    public = {getattr(la, name) for name in la.__all__ if isinstance(getattr(la, name), type)}
+    assert set(ALL) == {cls for cls in public if issubclass(cls, Integrator)}
+    assert {"galerkin", "midpoint", "hermite-simpson", "implicit-trapezoidal", "runge-kutta"} <= set(registry.names())
+    assert {"heun", "explicit-euler", "semi-implicit-euler", "dop853"} <= set(registry.names())
+
+
+def test_a_new_one_appears_by_itself(monkeypatch):
+    @dataclass(frozen=True)
+    class LeapFrog(Integrator):
+        order: int = 2
+        careful: bool = False
+
+    monkeypatch.setitem(vars(la), "LeapFrog", LeapFrog)
+    monkeypatch.setattr(la, "__all__", [*la.__all__, "LeapFrog"])
+    assert "leap-frog" in registry.names()
+    assert registry.parse("leap-frog:4:careful=yes") == LeapFrog(4, True)
+    assert registry.label(LeapFrog(2, True)) == "leap-frog:2:careful=True"
+
+
+@pytest.mark.parametrize("cls", ALL, ids=lambda cls: cls.__name__)
+def test_names_text_and_json_lead_back(cls):
+    integrator = cls()
+    assert registry.find(cls.__name__) is cls
+    assert registry.parse(registry.label(integrator)) == integrator
+    assert registry.from_json(registry.to_json(integrator)) == integrator
+    assert registry.title(integrator).startswith(f"{cls.__name__}(")
+
+
+def test_options_are_read_as_what_they_are():
+    assert registry.parse("galerkin:4") == la.Galerkin(order=4)
+    assert registry.parse("Galerkin:order=6:solver=dense:tolerance=1e-9") == la.Galerkin(6, 1e-9, solver="dense")
+    assert registry.make("HERMITE_SIMPSON", {"max-iterations": "7"}) == la.HermiteSimpson(max_iterations=7)
+    assert registry.title(la.Galerkin(order=4, solver="dense")) == "Galerkin(order=4, solver='dense')"
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("galerkn", "did you mean 'galerkin'"),
+        ("trajectory", "unknown integrator 'trajectory'"),
+        ("galerkin:four", "order must be a whole number, got 'four'"),
+        ("galerkin:slver=dense", "did you mean 'solver'"),
+        ("heun:2", "heun has no option 'order'; it has none"),
+        ("galerkin:3", "order must be 2, 4, 6"),
+    ],
+)
+def test_wrong_text(text, says):
+    with pytest.raises(la.IntegratorError, match=says):
+        registry.parse(text)
+
+
+@pytest.mark.parametrize("value", [None, "Galerkin()", {"name": "Newer", "options": {}}, {"name": "Galerkin"}, 3])
+def test_files_may_name_integrators_that_are_unknown(value):
+    assert registry.from_json(value) is None
