@@ -50,13 +50,13 @@ def test_angles_beyond_a_turn():
     b = la.MechanismBuilder("turns", gravity=(0, 0, 0))
     b.body("a", mass=1.0, inertia=0.1)
     b.body("b", mass=1.0, inertia=0.1)
-    b.revolute("hinge", "world", "a", axis="x")
+    b.revolute("hinge", "world", "a", axis="z")
     b.joint("screw", "screw", "a", "b", axis="z", pitch=0.1)
     robot = b.build()
     q2, *_ = recovered(robot, np.array([25.0, -40.0]), np.zeros(2))
     assert_close(q2, [25.0, -40.0], 1e-12)
-    run = la.simulate(robot, [25.0, -40.0], [30.0, 0.0], dt=0.01, duration=1.0, integrator=method(2))
-    assert run.q[-1, 0] == pytest.approx(55.0, rel=1e-3)
+    run = la.simulate(robot, [25.0, -40.0], [5.0, 0.0], dt=0.01, duration=4.0, integrator=method(2))
+    assert run.q[-1, 0] == pytest.approx(45.0, rel=1e-3)
 
 
 def test_poses_and_twists_of_named_bodies():

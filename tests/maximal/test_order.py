@@ -89,7 +89,7 @@ def test_order_of_composite_joints(name):
         )  # fmt: skip
     robot = b.build()
     states = reference(robot, 3)
-    for order, counts in {1: (160, 320), 2: (80, 160), 4: (40, 80)}.items():
+    for order, counts in {1: (160, 320), 2: (80, 160), 4: (24, 48)}.items():
         assert_order(robot, order, states, 0.2, counts)
 
 
