@@ -1,0 +1,143 @@
+"""Bearings: where the two sides of a joint touch, so that the load on the joint makes friction (Sueda 2021, 2.11).
+
+No collision detection: each kind of joint has contact points at fixed places around it. They are bilateral, they
+cannot come apart, so their impulses may have either sign and only their sizes count for friction.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from leastaction.dynamics.kinematics import PRISMATIC, REVOLUTE, SPHERICAL
+from leastaction.dynamics.workspace import FloatArray
+from leastaction.errors import IntegratorError
+from leastaction.mechanism import Mechanism, _check
+
+REGULARIZATION = 1e-10
+"""Of (2.125): of all impulses that carry the load, nearly the smallest."""
+
+
+@dataclass(frozen=True)
+class Bearing:
+    """A joint whose friction grows with its load.
+
+    A revolute joint is a pin in a bush, with contacts on two rings and a thrust face; a prismatic joint a square rod
+    in a guide, with contacts at its two ends; a spherical joint a ball in a socket. A joint with several axes has one
+    bearing on each.
+
+    Attributes:
+        joint: name of the tree joint.
+        friction: Coulomb coefficient.
+        radius: of the pin or ball, or half the width of the rod [m].
+        length: of the pin, or of the guide [m].
+    """
+
+    joint: str
+    friction: float
+    radius: float = 0.02
+    length: float = 0.1
+
+    def __post_init__(self) -> None:
+        what = f"bearing of {self.joint!r}"
+        object.__setattr__(self, "friction", _check.nonnegative(self.friction, f"{what}: friction"))
+        for name in ("radius", "length"):
+            object.__setattr__(self, name, _check.positive(getattr(self, name), f"{what}: {name}"))
+
+
+def contact_points(kind: int, radius: float, length: float) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """(points (rows, 3), normals (rows, 3), directions of slip (rows, 3)) in the node's frame, z along its motion.
+
+    A row of a thrust face stands for a ring: its point is on the axis, and slip is read at the radius.
+    """
+    points, normals, slips = [], [], []
+    x, y, z = np.eye(3)
+    for end in (-0.5 * length, 0.5 * length):
+        for n, side in ((x, y), (-x, -y), (y, -x), (-y, x)):
+            if kind == REVOLUTE:
+                points.append(radius * n + end * z)
+                normals.append(n)
+                slips.append(side)
+            elif kind == PRISMATIC:
+                for offset in (-radius, radius):
+                    points.append(radius * n + offset * side + end * z)
+                    normals.append(n)
+                    slips.append(z)
+    if kind == REVOLUTE:
+        points.append(radius * x)
+        normals.append(z)
+        slips.append(y)
+        points.append(-radius * x)
+        normals.append(z)
+        slips.append(-y)
+    if kind == SPHERICAL:
+        for n, a, b in ((x, y, z), (y, z, x), (z, x, y)):
+            points += [radius * n, radius * n]
+            normals += [n, n]
+            slips += [a, b]
+    return np.array(points), np.array(normals), np.array(slips)
+
+
+class Bearings:
+    """All bearings of a mechanism, one for each node of their joints.
+
+    Attributes:
+        nodes: that they carry, shape (count,).
+        dofs: degrees of freedom with friction, shape (rows,).
+    """
+
+    def __init__(self, mechanism: Mechanism, bearings: tuple[Bearing, ...]) -> None:
+        nodes = mechanism.tree.nodes
+        places: list[tuple[int, Bearing]] = []
+        for bearing in bearings:
+            if bearing.joint not in mechanism.joint_names:
+                known = mechanism.joint(bearing.joint).name
+                raise IntegratorError(f"bearing of {known!r}: bearings are on tree joints, this one closes a loop")
+            names = set(mechanism.joint(bearing.joint).velocity_names())
+            found = [i for i, node in enumerate(nodes) if mechanism.velocity_names[node.iv] in names]
+            for i in found:
+                if nodes[i].kind not in (REVOLUTE, PRISMATIC, SPHERICAL) or nodes[i].pitch != 0.0:
+                    raise IntegratorError(
+                        f"bearing of {bearing.joint!r}: bearings are for turning, sliding and ball joints"
+                    )
+                places.append((i, bearing))
+        self.nodes = np.array([i for i, _ in places], np.int64)
+        if len(set(self.nodes.tolist())) < len(self.nodes):
+            raise IntegratorError("a joint has two bearings")
+        self.friction = np.array([b.friction for _, b in places])
+        self.contacts = [contact_points(int(nodes[i].kind), b.radius, b.length) for i, b in places]
+        self.dofs = np.array(
+            [k for i, _ in places for k in range(nodes[i].iv, nodes[i].iv + nodes[i].nv)], np.int64
+        )
+        self._shares: list[tuple[FloatArray, FloatArray, FloatArray]] = []
+        for (i, b), (points, normals, slips) in zip(places, self.contacts, strict=True):
+            N = np.concatenate([np.cross(points, normals), normals], axis=1)
+            # Slip of each contact per unit velocity of each degree of freedom.
+            S = _screws(int(nodes[i].kind))
+            T = np.concatenate([np.cross(points, slips), slips], axis=1)
+            lever = b.friction * np.abs(T @ S)
+            solve = np.linalg.solve(N @ N.T + REGULARIZATION * np.trace(N @ N.T) * np.eye(len(N)), N)
+            # What the joint's own forces do along its motion is no load on the bearing.
+            self._shares.append((solve, lever, 1.0 - np.abs(S).sum(axis=1)))
+
+    def __len__(self) -> int:
+        """Number of bearings."""
+        return len(self.nodes)
+
+    def bounds(self, links: Any) -> FloatArray:
+        """Largest friction of each degree of freedom in `dofs` [N m or N] for the wrenches in links.f (2.125)."""
+        out = [np.zeros(0)]
+        for i, (solve, lever, load) in zip(self.nodes, self._shares, strict=True):
+            R, p, F = links[i].R.reshape(3, 3), links[i].p, links[i].f
+            local = np.concatenate([R.T @ (F[:3] - np.cross(p, F[3:])), R.T @ F[3:]]) * load
+            out.append(np.abs(solve @ local) @ lever)
+        return np.concatenate(out)
+
+
+def _screws(kind: int) -> FloatArray:
+    """Twists (6, nv) of unit velocities in the node's frame."""
+    if kind == PRISMATIC:
+        return np.eye(6)[:, 5:6]
+    return np.eye(6)[:, :3] if kind == SPHERICAL else np.eye(6)[:, 2:3]
