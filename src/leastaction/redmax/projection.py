@@ -7,10 +7,18 @@ loop closed by a spatial hinge) or, where they contradict each other, are kept a
 from __future__ import annotations
 
 import numpy as np
-from scipy.linalg import lu_factor, lu_solve
 
+from leastaction._jit import entry
+from leastaction.dynamics.dense import solve_in_place
 from leastaction.dynamics.loops import RANK_TOLERANCE
 from leastaction.dynamics.workspace import FloatArray
+from leastaction.errors import ConvergenceError
+
+
+@entry
+def invert(A, B):
+    """B <- A^-1 B for the unit matrix B, without LAPACK, whose threads cost more than they gain; A is destroyed."""
+    return solve_in_place(A, B)
 
 
 class Projection:
@@ -27,22 +35,21 @@ class Projection:
     """
 
     def __init__(self, A: FloatArray, b: FloatArray, G: FloatArray, c: FloatArray) -> None:
-        self._factor = lu_factor(A, check_finite=False)
+        self._A = np.eye(len(b))
+        if not invert(A.copy(), self._A):
+            raise ConvergenceError("the matrix of a step is singular; is there a joint that moves no mass?")
         self._G, self._b, self._c = G, b, c
-        self._AG = self._solve(G.T)
+        self._AG = self._A @ G.T
         self._inverse = np.linalg.pinv(G @ self._AG, rcond=RANK_TOLERANCE) if len(G) else np.zeros((0, 0))
-        free = self._solve(b)
+        free = self._A @ b
         self.v = free + self._AG @ (self._inverse @ (c - G @ free))
-
-    def _solve(self, x: FloatArray) -> FloatArray:
-        return lu_solve(self._factor, x, check_finite=False) if x.size else np.zeros_like(x)
 
     def response(self, C: FloatArray) -> FloatArray:
         """Change of the velocities per impulse along each row of C (m, n), equations kept; shape (n, m)."""
-        Y = self._solve(C.T)
+        Y = self._A @ C.T
         return Y - self._AG @ (self._inverse @ (self._G @ Y))
 
     def multipliers(self, impulse: FloatArray | float = 0.0) -> FloatArray:
         """Impulses of the equations where the generalised impulse (n,) acts as well, shape (m,)."""
-        free = self._solve(self._b + impulse)
+        free = self._A @ (self._b + impulse)
         return self._inverse @ (self._c - self._G @ free)
