@@ -15,6 +15,7 @@ import numpy as np
 from leastaction.dynamics.workspace import FloatArray, Workspace
 from leastaction.errors import IntegratorError
 from leastaction.mechanism import Mechanism, Plane
+from leastaction.redmax.bearings import cross_rows
 from leastaction.redmax.projection import Projection
 from leastaction.redmax.qp import QuadraticProgram
 
@@ -92,9 +93,9 @@ class GroundContacts:
         gap = np.einsum("ci,ci->c", n, x - self._origin) - self._radius
         near = np.flatnonzero((gap < reach) & (self._node >= 0))
         at = x[near] - self._radius[near, None] * n[near]
-        normal = np.concatenate([np.cross(at, n[near]), n[near]], axis=1)
+        normal = np.concatenate([cross_rows(at, n[near]), n[near]], axis=1)
         sides = self._frame[near][:, :, :2].transpose(0, 2, 1).reshape(-1, 3)
-        tangent = np.concatenate([np.cross(np.repeat(at, 2, axis=0), sides), sides], axis=1)
+        tangent = np.concatenate([cross_rows(np.repeat(at, 2, axis=0), sides), sides], axis=1)
         node = self._node[near]
         S = work.screws.S.T
         return Touching(

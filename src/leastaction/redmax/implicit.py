@@ -400,3 +400,9 @@ def push_rows(rows, coefficients, count, links, forces, external):
         if not is_coupling(rows[c]):
             _, W = evaluate(rows[c], links)
             push(rows[c], external, W, forces[c])
+
+
+@entry
+def moved(nodes, q, x, out):
+    """out = q moved by the tangent vector x."""
+    retract(nodes, q, x, out)

@@ -144,7 +144,8 @@ class ReducedStepper(Stepper):
         q, v = record["q"][k], record["v"][k]
         equations = self.equations(self.start + k * self.dt, q, v, u)
         v1 = self.velocities(equations, record, k, q, v, u)
-        q1 = self.mechanism.integrate(q, self.dt * v1)
+        q1 = np.empty_like(q)
+        implicit.moved(self.arrays[0], q, self.dt * v1, q1)
         if self.hyper is not None:
             q1 = self.hyper.complete(q1)
             v1 = self.hyper.jacobian(q1, v1)[0] @ v1[self.hyper.leaders]

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from leastaction._extras import require
 from leastaction.dynamics.workspace import FloatArray
@@ -36,12 +37,12 @@ class QuadraticProgram:
         self._prox: dict[tuple[int, int], Any] = {}
 
     def solve(
-        self, H: FloatArray, g: FloatArray, lower: Any = 0.0, upper: Any = np.inf, C: FloatArray | None = None
+        self, H: Any, g: FloatArray, lower: Any = 0.0, upper: Any = np.inf, C: FloatArray | None = None
     ) -> FloatArray:
         """The solution x, shape (n,).
 
         Args:
-            H: positive semidefinite, shape (n, n).
+            H: positive semidefinite, shape (n, n); a SciPy sparse array goes to PIQP's sparse solver.
             g: shape (n,).
             lower, upper: bounds, shape (n,) or one for all.
             C: rows that must not become negative, shape (m, n).
@@ -50,15 +51,15 @@ class QuadraticProgram:
         if n == 0:
             return np.zeros(0)
         # Equal scaling of all, and a touch of regularisation: of equally good solutions the smallest (2.125).
-        size = max(float(np.trace(H)) / n, 1e-300)
-        H = 0.5 * (H + H.T) / size
-        H[np.diag_indices(n)] += 1e-9
+        size = max(float(H.diagonal().sum()) / n, 1e-300)
+        scattered = sparse.issparse(H)
+        H = 0.5 / size * (H + H.T) + 1e-9 * (sparse.eye_array(n) if scattered else np.eye(n))
         lower, upper = np.broadcast_to(lower, n).astype(float), np.broadcast_to(upper, n).astype(float)
         force = max(float(np.abs(g).max()), 1e-300)
         scale = force / size
         bounds = lower / scale, upper / scale
         x = None
-        if self.solver == "proxqp" or (self.solver == "auto" and n <= LARGE):
+        if not scattered and (self.solver == "proxqp" or (self.solver == "auto" and n <= LARGE)):
             x = self._proxqp(H, g / force, *bounds, C)
         if x is None:
             x = self._piqp(H, g / force, *bounds, C)
@@ -89,10 +90,11 @@ class QuadraticProgram:
 
     def _piqp(self, H: Any, g: Any, lower: Any, upper: Any, C: Any) -> FloatArray | None:
         piqp: Any = require("piqp", "qp")
-        qp = piqp.DenseSolver()
+        scattered = sparse.issparse(H)
+        qp = piqp.SparseSolver() if scattered else piqp.DenseSolver()
         qp.settings.eps_abs = qp.settings.eps_rel = self.tolerance
         rows = {} if C is None else {"G": C, "h_l": np.zeros(len(C)), "h_u": np.full(len(C), np.inf)}
-        qp.setup(H, g, x_l=lower, x_u=upper, **rows)
+        qp.setup(H.tocsc() if scattered else H, g, x_l=lower, x_u=upper, **rows)
         status = qp.solve()
         x = np.array(qp.result.x)
         good = status in (piqp.PIQP_SOLVED, piqp.PIQP_MAX_ITER_REACHED) and np.isfinite(x).all()
