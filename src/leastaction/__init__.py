@@ -8,7 +8,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from leastaction import derivatives, dynamics, formats, mechanism, plot, robots
+    from leastaction import derivatives, dynamics, formats, mechanism, plot, redmax, robots
     from leastaction.collocation import HermiteSimpson, ImplicitTrapezoidal
     from leastaction.derivatives import linearize
     from leastaction.dynamics.explicit import DOP853, ExplicitEuler, Heun, RungeKutta, SemiImplicitEuler
@@ -23,12 +23,14 @@ if TYPE_CHECKING:
     from leastaction.formats import load
     from leastaction.mechanism import Mechanism, MechanismBuilder
     from leastaction.minimal import Galerkin, Midpoint
+    from leastaction.redmax import BDF, SDIRK2
     from leastaction.simulate import simulate
     from leastaction.trajectory import Trajectory
 
 # Public names and where they live. They load on first use, so that `import leastaction` stays quick.
-_MODULES = ("derivatives", "dynamics", "formats", "mechanism", "plot", "robots")
+_MODULES = ("derivatives", "dynamics", "formats", "mechanism", "plot", "redmax", "robots")
 _NAMES = {
+    "BDF": "redmax",
     "ConvergenceError": "errors",
     "DOP853": "dynamics.explicit",
     "ExplicitEuler": "dynamics.explicit",
@@ -45,6 +47,7 @@ _NAMES = {
     "Midpoint": "minimal",
     "MissingExtraError": "errors",
     "RungeKutta": "dynamics.explicit",
+    "SDIRK2": "redmax",
     "SemiImplicitEuler": "dynamics.explicit",
     "Trajectory": "trajectory",
     "linearize": "derivatives",
@@ -53,7 +56,9 @@ _NAMES = {
 }
 
 __all__ = [
+    "BDF",
     "DOP853",
+    "SDIRK2",
     "ConvergenceError",
     "ExplicitEuler",
     "FormatError",
@@ -78,6 +83,7 @@ __all__ = [
     "load",
     "mechanism",
     "plot",
+    "redmax",
     "robots",
     "simulate",
 ]
