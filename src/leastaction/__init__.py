@@ -23,12 +23,14 @@ if TYPE_CHECKING:
     from leastaction.formats import load
     from leastaction.mechanism import Mechanism, MechanismBuilder
     from leastaction.minimal import Galerkin, Midpoint
+    from leastaction.redmax import BDF, SDIRK2, LinearlyImplicitEuler, MaximalEuler, StaggeredProjections
     from leastaction.simulate import simulate
     from leastaction.trajectory import Trajectory
 
 # Public names and where they live. They load on first use, so that `import leastaction` stays quick.
 _MODULES = ("derivatives", "dynamics", "formats", "mechanism", "plot", "redmax", "robots")
 _NAMES = {
+    "BDF": "redmax",
     "ConvergenceError": "errors",
     "DOP853": "dynamics.explicit",
     "ExplicitEuler": "dynamics.explicit",
@@ -39,13 +41,17 @@ _NAMES = {
     "ImplicitTrapezoidal": "collocation",
     "IntegratorError": "errors",
     "LeastActionError": "errors",
+    "LinearlyImplicitEuler": "redmax",
+    "MaximalEuler": "redmax",
     "Mechanism": "mechanism",
     "MechanismBuilder": "mechanism",
     "MechanismError": "errors",
     "Midpoint": "minimal",
     "MissingExtraError": "errors",
     "RungeKutta": "dynamics.explicit",
+    "SDIRK2": "redmax",
     "SemiImplicitEuler": "dynamics.explicit",
+    "StaggeredProjections": "redmax",
     "Trajectory": "trajectory",
     "linearize": "derivatives",
     "load": "formats",
@@ -53,7 +59,9 @@ _NAMES = {
 }
 
 __all__ = [
+    "BDF",
     "DOP853",
+    "SDIRK2",
     "ConvergenceError",
     "ExplicitEuler",
     "FormatError",
@@ -63,6 +71,8 @@ __all__ = [
     "ImplicitTrapezoidal",
     "IntegratorError",
     "LeastActionError",
+    "LinearlyImplicitEuler",
+    "MaximalEuler",
     "Mechanism",
     "MechanismBuilder",
     "MechanismError",
@@ -70,6 +80,7 @@ __all__ = [
     "MissingExtraError",
     "RungeKutta",
     "SemiImplicitEuler",
+    "StaggeredProjections",
     "Trajectory",
     "derivatives",
     "dynamics",

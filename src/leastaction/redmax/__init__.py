@@ -1,5 +1,45 @@
-"""Motion in reduced coordinates through maximal ones (Sueda 2021)."""
+"""Motion in reduced coordinates through maximal ones (Sueda 2021): implicit integrators, constraints, friction."""
 
+from leastaction.redmax.bearings import Bearing
+from leastaction.redmax.constraints import (
+    Constraint,
+    MaximalConstraint,
+    PrescribedMotion,
+    PrescribedTwist,
+    ReducedConstraint,
+    Rows,
+)
+from leastaction.redmax.deformable import Network, add_chain, add_cloth, add_network, add_tetrahedra
 from leastaction.redmax.hybrid import HybridSolution, InverseInertia, hybrid_dynamics, inverse_inertia_product
+from leastaction.redmax.hyper import HyperReduction
+from leastaction.redmax.integrators import BDF, SDIRK2
+from leastaction.redmax.linearly_implicit import LinearlyImplicitEuler
+from leastaction.redmax.maximal_kkt import MaximalEuler, MaximalMap, taken_apart
+from leastaction.redmax.staggered import StaggeredProjections
 
-__all__ = ["HybridSolution", "InverseInertia", "hybrid_dynamics", "inverse_inertia_product"]
+__all__ = [
+    "BDF",
+    "SDIRK2",
+    "Bearing",
+    "Constraint",
+    "HybridSolution",
+    "HyperReduction",
+    "InverseInertia",
+    "LinearlyImplicitEuler",
+    "MaximalConstraint",
+    "MaximalEuler",
+    "MaximalMap",
+    "Network",
+    "PrescribedMotion",
+    "PrescribedTwist",
+    "ReducedConstraint",
+    "Rows",
+    "StaggeredProjections",
+    "add_chain",
+    "add_cloth",
+    "add_network",
+    "add_tetrahedra",
+    "hybrid_dynamics",
+    "inverse_inertia_product",
+    "taken_apart",
+]

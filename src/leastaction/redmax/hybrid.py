@@ -66,6 +66,7 @@ def hybrid_dynamics(
         prescribed: acceleration [rad/s^2 or m/s^2] by name of degree of freedom (`mechanism.velocity_names`).
         close_loops: False leaves loops open.
     """
+    _refuse_splines(mechanism)
     q, v, tau = configuration(mechanism, q), tangent(mechanism, v), tangent(mechanism, u, "u")
     w = Workspace(mechanism)
     t = w.tree
@@ -88,6 +89,12 @@ def hybrid_dynamics(
     carried = t.bodies.node >= 0
     reactions[carried] = w.links.f[t.bodies.node[carried]]
     return HybridSolution(acc, tau, multipliers, reactions)
+
+
+def _refuse_splines(mechanism: Mechanism) -> None:
+    name = mechanism.special_parts.get("spline joint")
+    if name is not None:
+        raise MechanismError(f"joint {name!r}: recursions do not know spline joints; use leastaction.BDF")
 
 
 def prescription(mechanism: Mechanism, prescribed: dict[str, float]) -> tuple[Any, FloatArray]:
@@ -138,7 +145,7 @@ def acceleration_equations(nodes, rows, coefficients, count, links, screws, q, v
 
 
 def loop_acceleration(mechanism: Mechanism, q: FloatArray, v: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Jacobian G (equations, nv) of loops and couplings and the bias dG/dt v: loops stay closed where G a + bias = 0."""
+    """Jacobian G (equations, nv) of loops and couplings, and the bias dG/dt v: they hold where G a + bias = 0."""
     w = Workspace(mechanism)
     t = w.tree
     c = t.closure
@@ -163,6 +170,7 @@ class InverseInertia:
     """
 
     def __init__(self, mechanism: Mechanism, q: Any, *, diagonal: Any = None, blocks: Any = None) -> None:
+        _refuse_splines(mechanism)
         self.mechanism = mechanism
         self._work = w = Workspace(mechanism)
         q, extra = configuration(mechanism, q), tangent(mechanism, diagonal, "diagonal")

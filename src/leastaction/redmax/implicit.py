@@ -1,9 +1,9 @@
 """Kernels of the linearly implicit step: (M + dt D - dt^2 K) v1 = M v0 + dt (f + D v0) (Sueda 2021, 2.86).
 
-K = df/dq and D = -df/dv of joint springs and dampers, of springs and cables and of springs in loops; gravity, Coriolis
-forces, constant wrenches and controls are explicit, as in the paper. The dense matrix has the paper's maximal
-stiffness J^T K_m J with the forces differentiated in the frames of their bodies (1.64 to 1.80), which is not
-symmetric; the matrix-free product, meant for conjugate gradients, has its symmetric part without the turning frames.
+K = df/dq and D = -df/dv of joint springs, dampers and limits, of all body forces of section 1.9 but gravity, and of
+springs in loops; gravity, Coriolis forces and controls are explicit, as in the paper. The dense matrix has the maximal
+stiffness J^T K_m J with the forces differentiated in the frames of their bodies, which is not symmetric; the
+matrix-free product, meant for conjugate gradients, has springs and cables without the turning of those frames.
 """
 
 import math
@@ -23,14 +23,18 @@ from leastaction.forces.passive import (
     path_length,
     path_point,
     path_tension,
+    penalty_forces,
 )
+from leastaction.forces.slopes import body_force_slopes
 from leastaction.redmax.recursive import back_substitute, factor
 from leastaction.spatial import (
     ZERO6,
+    ad,
     add3,
     axpy,
     axpy3,
     cross,
+    cross_force,
     dot,
     dot3,
     load6,
@@ -49,109 +53,54 @@ def _point_velocity(T, x):
 
 
 @routine
-def _touched(nodes, points, path, index, mark):
-    """List in `index` the degrees of freedom that move any point of the path; gives back their number."""
-    count = 0
-    for p in range(path.first, path.first + path.count):
-        i = points[p].node
-        while i >= 0:
-            for k in range(nodes[i].iv, nodes[i].iv + nodes[i].nv):
-                if mark[k] == 0:
-                    mark[k] = 1
-                    index[count] = k
-                    count += 1
-            i = nodes[i].parent
-    for m in range(count):
-        mark[index[m]] = 0
-    return count
+def _project(nodes, screws, out, k, scale, A):
+    """Add scale * J^T out to column k of A, for world wrenches out (nodes, 6), which are destroyed."""
+    for i in range(nodes.shape[0] - 1, -1, -1):
+        node = nodes[i]
+        F = load6(out[i])
+        for m in range(node.iv, node.iv + node.nv):
+            A[m, k] += scale * dot(load6(screws[m].S), F)
+        if node.parent >= 0:
+            add_to(out[node.parent], F)
 
 
 @routine
-def _end_columns(nodes, screws, node, x, sign, B):
-    """Add to B (nv, 6) the point velocity (0:3) and angular velocity (3:6) of each degree of freedom at x on a node."""
-    i = node
-    while i >= 0:
-        for k in range(nodes[i].iv, nodes[i].iv + nodes[i].nv):
-            S = load6(screws[k].S)
-            d = _point_velocity(S, x)
-            for c in range(3):
-                B[k, c] += sign * d[c]
-                B[k, 3 + c] = S[0][c]
-        i = nodes[i].parent
+def body_force_terms(arrays, links, screws, own, dt, A, D, T, dV, out):
+    """Add to A dt D - dt^2 K of body forces, and to D their D, column by column.
 
-
-@routine
-def _clear_rows(index, count, B):
-    for m in range(count):
-        for c in range(B.shape[1]):
-            B[index[m], c] = 0.0
-
-
-@routine
-def path_terms(nodes, paths, points, links, screws, v, dt, A, b, a, c, B, E, index, mark):
-    """Add to A dt D - dt^2 K of springs and cables, and to b dt D v.
-
-    a, c: scratch (nv,), zero: slope of the length, and of its rate at fixed twists; B, E: scratch (nv, 6), zero.
+    own: the wrenches of these forces (nodes, 6); T, dV, out: scratch (nodes, 6).
     """
-    for p in range(paths.shape[0]):
-        path = paths[p]
-        length, rate = path_length(path, points, links)
-        tension = path_tension(path, length, rate)
-        if path.pulls_only != 0 and tension <= 0.0:
-            continue
-        count = _touched(nodes, points, path, index, mark)
-        for s in range(path.first, path.first + path.count - 1):
-            x, xd = path_point(points[s], links)
-            y, yd = path_point(points[s + 1], links)
-            d = sub3(y, x)
-            r = math.sqrt(dot3(d, d))
-            if r == 0.0:
-                continue
-            n = scale3(1.0 / r, d)
-            side = sub3(yd, xd)
-            side = axpy3(-dot3(n, side), n, side)
-            for end in range(2):
-                node = points[s + end].node
-                at, rate_at, sign = (y, yd, 1.0) if end == 1 else (x, xd, -1.0)
-                _end_columns(nodes, screws, node, at, sign, B)
-                _end_columns(nodes, screws, node, at, 1.0, E)
-                F = scale3(-sign * tension, n)
-                for m in range(count):
-                    k = index[m]
-                    turn = (E[k, 3], E[k, 4], E[k, 5])
-                    c[k] += sign * dot3(n, cross(turn, rate_at))
-                    G = cross(F, turn)
-                    if G[0] != 0.0 or G[1] != 0.0 or G[2] != 0.0:
-                        for j in range(count):
-                            # The force keeps its direction in the world: it turns back in the body's frame (1.43).
-                            e = (E[index[j], 0], E[index[j], 1], E[index[j], 2])
-                            A[index[j], k] -= dt * dt * dot3(e, G)
-                _clear_rows(index, count, E)
-            for m in range(count):
-                k = index[m]
-                Bk = (B[k, 0], B[k, 1], B[k, 2])
-                along = dot3(n, Bk)
-                a[k] += along
-                c[k] += dot3(side, Bk) / r
-                across = axpy3(-along, n, Bk)
-                for j in range(count):
-                    Bj = (B[index[j], 0], B[index[j], 1], B[index[j], 2])
-                    A[index[j], k] += dt * dt * tension / r * dot3(across, Bj)
-            _clear_rows(index, count, B)
-        for m in range(count):
-            k = index[m]
-            slope = (dt * path.damping + dt * dt * path.stiffness) * a[k] + dt * dt * path.damping * c[k]
-            b[k] += dt * path.damping * rate * a[k]
-            for j in range(count):
-                A[index[j], k] += slope * a[index[j]]
-        for m in range(count):
-            a[index[m]] = 0.0
-            c[index[m]] = 0.0
+    nodes, dofs, _, _, paths, points, wrenches, _, penalties = arrays
+    damped = penalties.shape[0] > 0
+    for i in range(paths.shape[0]):
+        damped = damped or paths[i].damping > 0.0
+    for k in range(A.shape[0]):
+        S = load6(screws[k].S)
+        for i in range(nodes.shape[0]):
+            # Subtrees are contiguous, but a child knows its parent anyway: what carries the parent carries it.
+            parent = nodes[i].parent
+            carried = i == dofs[k].node or (parent >= 0 and out[parent, 0] != 0.0)
+            out[i, 0] = 1.0 if carried else 0.0
+            store6(T[i], S if carried else ZERO6)
+            store6(dV[i], ad(S, load6(links[i].v)) if carried else ZERO6)
+        for i in range(nodes.shape[0]):
+            # The paper's K_m is taken in the body's frame, which turns away under a force that does not (1.43).
+            F = cross_force(load6(T[i]), load6(own[i]))
+            store6(out[i], (scale3(-1.0, F[0]), scale3(-1.0, F[1])))
+        body_force_slopes(paths, points, wrenches, penalties, links, T, dV, out)
+        _project(nodes, screws, out, k, -dt * dt, A)
+        if damped:
+            for i in range(nodes.shape[0]):
+                store6(dV[i], load6(T[i]))
+                store6(T[i], ZERO6)
+                store6(out[i], ZERO6)
+            body_force_slopes(paths, points, wrenches, penalties, links, T, dV, out)
+            _project(nodes, screws, out, k, -1.0, D)
 
 
 @routine
-def soft_row_terms(nodes, rows, count, links, screws, v, dt, A, b, G):
-    """Add to A dt D - dt^2 K of springs and dampers in loops, and to b dt D v; G: scratch (1, nv)."""
+def soft_row_terms(nodes, rows, count, links, screws, dt, A, D, G):
+    """Add to A -dt^2 K of springs in loops, and to D the dampers' D; G: scratch (1, nv)."""
     for i in range(count, rows.shape[0]):
         row = rows[i]
         _, W = evaluate(row, links)
@@ -159,32 +108,48 @@ def soft_row_terms(nodes, rows, count, links, screws, v, dt, A, b, G):
             G[0, k] = 0.0
         add_row(nodes, screws, row.b, W, 1.0, G, 0)
         add_row(nodes, screws, row.a, W, -1.0, G, 0)
-        rate = 0.0
         for k in range(G.shape[1]):
-            rate += G[0, k] * v[k]
-        for k in range(G.shape[1]):
-            if G[0, k] == 0.0:
-                continue
-            b[k] += dt * row.damping * rate * G[0, k]
             for j in range(G.shape[1]):
-                A[j, k] += (dt * row.damping + dt * dt * row.stiffness) * G[0, k] * G[0, j]
+                A[j, k] += dt * dt * row.stiffness * G[0, k] * G[0, j]
+                D[j, k] += row.damping * G[0, k] * G[0, j]
 
 
 @routine
-def explicit_forces(arrays, closure, links, screws, external, tau, zero, q, v, u, f):
-    """f = all generalised forces less Coriolis and centrifugal ones, loops left open; positions and velocities after."""
-    nodes, dofs, gravity, rest, paths, points, wrenches, drives = arrays
+def joint_terms(nodes, dofs, q, dt, A, D):
+    """Add to A -dt^2 K of joint springs and limits, and to D the D of their dampers."""
+    for i in range(nodes.shape[0]):
+        node = nodes[i]
+        for k in range(node.iv, node.iv + node.nv):
+            stiffness, damping = dofs[k].stiffness, dofs[k].damping
+            x = q[node.iq]
+            if node.nv == 1 and dofs[k].limit_stiffness > 0.0 and (x < dofs[k].lower or x > dofs[k].upper):
+                stiffness += dofs[k].limit_stiffness
+                damping += dofs[k].limit_damping
+            A[k, k] += dt * dt * stiffness
+            D[k, k] += damping
+
+
+@routine
+def explicit_forces(arrays, closure, links, screws, external, own, tau, zero, q, v, u, f):
+    """f = all generalised forces less Coriolis and centrifugal ones, loops left open.
+
+    `own` gets the wrenches of body forces (nodes, 6), `external` those of drives and of springs in loops as well.
+    """
+    nodes, dofs, gravity, rest, paths, points, wrenches, drives, penalties = arrays
     rows, _, count = closure
     positions(nodes, links, screws, q)
     velocities(nodes, links, screws, v)
     clear(external, tau)
     body_forces(paths, points, wrenches, links, external)
+    penalty_forces(penalties, links, external)
+    for i in range(nodes.shape[0]):
+        store6(own[i], load6(external[i]))
     joint_forces(nodes, dofs, rest, q, v, tau)
     drive_forces(drives, links, u, external, tau)
     for i in range(count, rows.shape[0]):
         h, W = evaluate(rows[i], links)
         push(rows[i], external, W, soft_force(rows[i], links, h, W))
-    recursions.inverse_dynamics(nodes, dofs, gravity, links, screws, q, v, zero, external, f)
+    recursions.required_forces(nodes, dofs, gravity, links, screws, v, zero, external, f)
     for k in range(v.shape[0]):
         f[k] = tau[k] - f[k]
 
@@ -192,24 +157,29 @@ def explicit_forces(arrays, closure, links, screws, external, tau, zero, q, v, u
 @entry
 def assemble(arrays, closure, links, screws, external, tau, zero, q, v, u, dt, M, A, b, h, G, scratch):
     """M (nv, nv), A = M + dt D - dt^2 K, b = M v + dt (f + D v); loop equations h and their Jacobian G."""
-    nodes, dofs, gravity, rest, paths, points, wrenches, drives = arrays
+    nodes, dofs, paths, wrenches, penalties = arrays[0], arrays[1], arrays[4], arrays[6], arrays[8]
     rows, coefficients, count = closure
-    a, c, B, E, g, index, mark = scratch
+    D, own, T, dV, out, g = scratch
     n = v.shape[0]
-    explicit_forces(arrays, closure, links, screws, external, tau, zero, q, v, u, b)
+    explicit_forces(arrays, closure, links, screws, external, own, tau, zero, q, v, u, b)
     equations(nodes, rows, coefficients, count, links, screws, q, h, G)
     for i in range(n):
         for j in range(n):
             M[i, j] = 0.0
+            D[i, j] = 0.0
     recursions.mass_matrix(nodes, dofs, links, screws, q, M)
     for i in range(n):
-        b[i] = dt * (b[i] + dofs[i].damping * v[i])
         for j in range(n):
             A[i, j] = M[i, j]
-            b[i] += M[i, j] * v[j]
-        A[i, i] += dt * dofs[i].damping + dt * dt * dofs[i].stiffness
-    path_terms(nodes, paths, points, links, screws, v, dt, A, b, a, c, B, E, index, mark)
-    soft_row_terms(nodes, rows, count, links, screws, v, dt, A, b, g)
+    joint_terms(nodes, dofs, q, dt, A, D)
+    if paths.shape[0] + wrenches.shape[0] + penalties.shape[0] > 0:
+        body_force_terms(arrays, links, screws, own, dt, A, D, T, dV, out)
+    soft_row_terms(nodes, rows, count, links, screws, dt, A, D, g)
+    for i in range(n):
+        b[i] *= dt
+        for j in range(n):
+            b[i] += (M[i, j] + dt * D[i, j]) * v[j]
+            A[i, j] += dt * D[i, j]
 
 
 @routine
@@ -238,6 +208,13 @@ def product(nodes, dofs, paths, points, links, screws, cm, cd, ck, x, y):
 @routine
 def _path_product(path, points, links, cd, ck):
     """Add to links.f the wrenches of one spring or cable for the displacements links.a."""
+    along_all = cd * path.damping + ck * path.stiffness
+    if path.isotropic != 0:
+        x, _ = path_point(points[path.first], links)
+        y, _ = path_point(points[path.first + 1], links)
+        w = sub3(_displacement(points[path.first + 1], links, y), _displacement(points[path.first], links, x))
+        _push_apart(points[path.first].node, x, points[path.first + 1].node, y, scale3(along_all, w), links)
+        return
     length, rate = path_length(path, points, links)
     tension = path_tension(path, length, rate)
     if path.pulls_only != 0 and tension <= 0.0:
@@ -258,13 +235,19 @@ def _path_product(path, points, links, cd, ck):
                 else:
                     # A compressed spring would make the matrix indefinite: what buckles is left explicit.
                     F = scale3(ck * max(tension, 0.0) / r, axpy3(-along, n, w))
-                    F = axpy3((cd * path.damping + ck * path.stiffness) * change, n, F)
-                    if points[s + 1].node >= 0:
-                        add_to(links[points[s + 1].node].f, (cross(y, F), F))
-                    if points[s].node >= 0:
-                        F = scale3(-1.0, F)
-                        add_to(links[points[s].node].f, (cross(x, F), F))
+                    F = axpy3(along_all * change, n, F)
+                    _push_apart(points[s].node, x, points[s + 1].node, y, F, links)
             x = y
+
+
+@inline
+def _push_apart(a, x, b, y, F, links):
+    """Add the force F at y on node b, and its opposite at x on node a, to links.f."""
+    if b >= 0:
+        add_to(links[b].f, (cross(y, F), F))
+    if a >= 0:
+        F = scale3(-1.0, F)
+        add_to(links[a].f, (cross(x, F), F))
 
 
 @inline
@@ -281,7 +264,7 @@ def path_blocks(paths, points, links, cd, ck, blocks):
         path = paths[p]
         length, rate = path_length(path, points, links)
         tension = path_tension(path, length, rate)
-        if path.pulls_only != 0 and tension <= 0.0:
+        if path.isotropic == 0 and path.pulls_only != 0 and tension <= 0.0:
             continue
         along = cd * path.damping + ck * path.stiffness
         for s in range(path.first, path.first + path.count - 1):
@@ -292,7 +275,7 @@ def path_blocks(paths, points, links, cd, ck, blocks):
             if r == 0.0 or points[s].node == points[s + 1].node:
                 continue
             n = scale3(1.0 / r, d)
-            across = ck * max(tension, 0.0) / r
+            across = along if path.isotropic != 0 else ck * max(tension, 0.0) / r
             if points[s].node >= 0:
                 _add_block(blocks[points[s].node], x, n, along, across)
             if points[s + 1].node >= 0:
@@ -366,11 +349,11 @@ def conjugate_gradients(arrays, links, screws, dt, b, x, scratch, tolerance):
 def preconditioned_rollout(arrays, closure, work, dt, U, Q, V, iterations, blocks, scratch, tolerance):
     """Linearly implicit steps of a tree by preconditioned conjugate gradients; gives back the steps done."""
     nodes, dofs, paths, points = arrays[0], arrays[1], arrays[4], arrays[5]
-    links, screws, external, tau, zero = work
+    links, screws, external, own, tau, zero = work
     b, f = scratch[4], scratch[5]
     n = V.shape[1]
     for step in range(U.shape[0]):
-        explicit_forces(arrays, closure, links, screws, external, tau, zero, Q[step], V[step], U[step, 0], f)
+        explicit_forces(arrays, closure, links, screws, external, own, tau, zero, Q[step], V[step], U[step, 0], f)
         product(nodes, dofs, paths, points, links, screws, 1.0, dt, 0.0, V[step], b)
         for k in range(n):
             b[k] += dt * f[k]

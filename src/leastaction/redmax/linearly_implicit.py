@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from leastaction.dynamics.explicit import force_arrays
+from leastaction.dynamics.explicit import PENALTIES, force_arrays
 from leastaction.dynamics.loops import RANK_TOLERANCE, loop_jacobian
 from leastaction.dynamics.workspace import FloatArray, Workspace
 from leastaction.errors import ConvergenceError, IntegratorError
@@ -62,7 +62,7 @@ class StepEquations:
         return v if self.basis is None else self.basis @ v
 
 
-class ReducedStepper(Stepper):
+class ConstrainedStepper(Stepper):
     """Assembles the equations of a step; subclasses decide how impulses of contacts are found."""
 
     contacts = True
@@ -76,8 +76,8 @@ class ReducedStepper(Stepper):
         n, m = mechanism.nv, closure.count
         self.tau, self.zero = np.zeros(n), np.zeros(n)
         self.M, self.A, self.b, self.h, self.G = np.zeros((n, n)), np.zeros((n, n)), np.zeros(n), np.zeros(m), np.zeros((m, n))
-        counts = np.zeros(n, np.int64), np.zeros(n, np.int64)
-        self.scratch = (np.zeros(n), np.zeros(n), np.zeros((n, 6)), np.zeros((n, 6)), np.zeros((1, n)), *counts)
+        wide = (len(mechanism.tree.nodes), 6)
+        self.scratch = (np.zeros((n, n)), *(np.zeros(wide) for _ in range(4)), np.zeros((1, n)))
         for constraint in integrator.constraints:
             if not isinstance(constraint, Constraint):
                 raise IntegratorError(f"constraints: expected one such as PrescribedMotion(...), got {constraint!r}")
@@ -90,7 +90,9 @@ class ReducedStepper(Stepper):
         self.kept = np.flatnonzero(kept)
         self.ground = GroundContacts(mechanism)
         lower, upper = (np.array([x for j in mechanism.joints for x in getattr(j, e)]) for e in ("lower", "upper"))
-        self.limited = np.flatnonzero(np.isfinite(lower) | np.isfinite(upper)) if integrator.limits else np.zeros(0, int)
+        soft = np.array([x > 0.0 for j in mechanism.joints for x in j.limit_stiffness], bool)
+        hard = (np.isfinite(lower) | np.isfinite(upper)) & ~soft & bool(integrator.limits)
+        self.limited = np.flatnonzero(hard)
         self.lower, self.upper = lower, upper
         names = mechanism.velocity_names
         self.limit_entries = [mechanism.coordinate_index(names[k]) for k in self.limited if names[k] in mechanism.coordinate_names]
@@ -217,13 +219,13 @@ class ReducedStepper(Stepper):
         return q
 
 
-class _LinearlyImplicitStepper(ReducedStepper):
+class _LinearlyImplicitStepper(ConstrainedStepper):
     """Contacts without friction, or with friction in a single quadratic program."""
 
     def velocities(
         self, e: StepEquations, record: dict[str, FloatArray], k: int, q: FloatArray, v: FloatArray, u: FloatArray
     ) -> FloatArray:
-        """See `ReducedStepper.velocities`."""
+        """See `ConstrainedStepper.velocities`."""
         N = e.reduced(np.concatenate([e.touching.N, e.limits]))
         least = np.concatenate([e.floor, e.least])
         count = len(e.touching.N)
@@ -246,8 +248,9 @@ class _PreconditionedStepper(Stepper):
 
     def __init__(self, integrator: Any, mechanism: Mechanism, dt: float) -> None:
         super().__init__(integrator, mechanism, dt)
-        limited = integrator.limits and any(np.isfinite((*j.lower, *j.upper)).any() for j in mechanism.joints)
-        if not mechanism.is_tree or integrator.constraints or limited or (mechanism.contacts and mechanism.ground):
+        limited = any(np.isfinite((*j.lower, *j.upper)).any() for j in mechanism.joints)
+        touching = (mechanism.contacts and mechanism.ground) or mechanism.penalties
+        if not mechanism.is_tree or integrator.constraints or limited or touching:
             raise IntegratorError(
                 f"solver='pcg' runs trees without loops, couplings, limits, constraints and contacts, which "
                 f"{mechanism.name!r} has; use solver='dense'"
@@ -258,7 +261,7 @@ class _PreconditionedStepper(Stepper):
         self.closure = (closure.rows, closure.coefficients, closure.count)
         n = mechanism.nv
         self.tau, self.zero, self.x = np.zeros(n), np.zeros(n), np.zeros(n)
-        self.blocks = np.zeros((len(mechanism.tree.nodes), 21))
+        self.blocks, self.own = np.zeros((len(mechanism.tree.nodes), 21)), np.zeros((len(mechanism.tree.nodes), 6))
         self.scratch = np.zeros((6, n))
 
     def record(self, steps: int) -> dict[str, FloatArray]:
@@ -273,7 +276,7 @@ class _PreconditionedStepper(Stepper):
         done = implicit.preconditioned_rollout(
             self.arrays,
             self.closure,
-            (w.links, w.screws, w.external, self.tau, self.zero),
+            (w.links, w.screws, w.external, self.own, self.tau, self.zero),
             self.dt,
             u,
             record["q"][rows],
@@ -324,6 +327,7 @@ class LinearlyImplicitEuler(Integrator):
     solver: str = "dense"
     tolerance: float = 1e-10
     qp: str = "auto"
+    handles: ClassVar[frozenset[str]] = PENALTIES
     stepper_class: ClassVar[Any] = staticmethod(_stepper)
 
     def __post_init__(self) -> None:

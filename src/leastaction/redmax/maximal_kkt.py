@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from leastaction.dynamics import api
+from leastaction.dynamics.explicit import PENALTIES
 from leastaction.dynamics.workspace import FloatArray
 from leastaction.errors import ConvergenceError, IntegratorError
 from leastaction.integrators import Integrator, Stepper
@@ -172,6 +173,7 @@ class MaximalEuler(Integrator):
     baumgarte: float = 5.0
     friction: str = "none"
     qp: str = "auto"
+    handles: ClassVar[frozenset[str]] = PENALTIES - {"limit spring of joint"}
     stepper_class: ClassVar[Any] = _MaximalStepper
 
     def __post_init__(self) -> None:

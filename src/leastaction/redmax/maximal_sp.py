@@ -53,7 +53,7 @@ class MaximalStaggeredStepper(StaggeredStepper):
     def velocities(
         self, e: StepEquations, record: dict[str, FloatArray], k: int, q: FloatArray, v: FloatArray, u: FloatArray
     ) -> FloatArray:
-        """See `ReducedStepper.velocities`."""
+        """See `ConstrainedStepper.velocities`."""
         touch, method, dt = e.touching, self.integrator, self.dt
         inverse, unconstrained, spread = self._maximal(e, v, u)
         N, T = self._rows(touch)

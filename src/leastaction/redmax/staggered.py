@@ -15,17 +15,18 @@ from typing import Any, ClassVar
 import numpy as np
 
 from leastaction.dynamics import entries
+from leastaction.dynamics.explicit import PENALTIES
 from leastaction.dynamics.workspace import FloatArray
 from leastaction.errors import ConvergenceError, IntegratorError
 from leastaction.integrators import Integrator
 from leastaction.mechanism import Mechanism
 from leastaction.redmax import implicit
 from leastaction.redmax.bearings import Bearing, Bearings
-from leastaction.redmax.linearly_implicit import ReducedStepper, StepEquations, check_settings
+from leastaction.redmax.linearly_implicit import ConstrainedStepper, StepEquations, check_settings
 from leastaction.redmax.qp import QuadraticProgram
 
 
-class StaggeredStepper(ReducedStepper):
+class StaggeredStepper(ConstrainedStepper):
     """Algorithm 8, with external constraints."""
 
     def __init__(self, integrator: Any, mechanism: Mechanism, dt: float) -> None:
@@ -42,7 +43,7 @@ class StaggeredStepper(ReducedStepper):
         self.beta_contacts = np.zeros((len(self.ground), 2))
 
     def record(self, steps: int) -> dict[str, FloatArray]:
-        """As `ReducedStepper.record`, and the friction of joints."""
+        """As `ConstrainedStepper.record`, and the friction of joints."""
         record = super().record(steps)
         record["joint_friction"] = np.zeros((steps + 1, self.mechanism.nv))
         # A run begins without memory of the one before.
@@ -53,7 +54,7 @@ class StaggeredStepper(ReducedStepper):
     def velocities(
         self, e: StepEquations, record: dict[str, FloatArray], k: int, q: FloatArray, v: FloatArray, u: FloatArray
     ) -> FloatArray:
-        """See `ReducedStepper.velocities`."""
+        """See `ConstrainedStepper.velocities`."""
         method, p, touch = self.integrator, e.projection, e.touching
         count, joints = len(touch.N), len(self.dofs)
         C, least = e.reduced(np.concatenate([touch.N, e.limits])), np.concatenate([e.floor, e.least])
@@ -140,7 +141,7 @@ class StaggeredStepper(ReducedStepper):
         return np.concatenate([out, sides])
 
 
-def _stepper(integrator: Any, mechanism: Mechanism, dt: float) -> ReducedStepper:
+def _stepper(integrator: Any, mechanism: Mechanism, dt: float) -> ConstrainedStepper:
     if integrator.method == "bisp":
         return StaggeredStepper(integrator, mechanism, dt)
     from leastaction.redmax.maximal_sp import MaximalStaggeredStepper
@@ -173,6 +174,7 @@ class StaggeredProjections(Integrator):
     couplings: str = "constrain"
     limits: bool = True
     qp: str = "auto"
+    handles: ClassVar[frozenset[str]] = PENALTIES
     stepper_class: ClassVar[Any] = staticmethod(_stepper)
 
     def __post_init__(self) -> None:
