@@ -16,6 +16,9 @@ from leastaction.dynamics.workspace import FloatArray
 from leastaction.errors import IntegratorError
 from leastaction.mechanism import Mechanism, _check
 
+RING = 8
+"""Contacts on each ring of a pin: friction then depends on the direction of the load by 8 % at most."""
+
 REGULARIZATION = 1e-10
 """Of (2.125): of all impulses that carry the load, nearly the smallest."""
 
@@ -24,9 +27,9 @@ REGULARIZATION = 1e-10
 class Bearing:
     """A joint whose friction grows with its load.
 
-    A revolute joint is a pin in a bush, with contacts on two rings and a thrust face; a prismatic joint a square rod
-    in a guide, with contacts at its two ends; a spherical joint a ball in a socket. A joint with several axes has one
-    bearing on each.
+    A revolute joint is a pin in a bush, with contacts on two rings and a thrust face: a load F across it spreads around
+    the pin, and its friction is 4/pi friction radius F within 4 %. A prismatic joint is a square rod in a guide, with
+    contacts at its two ends; a spherical joint a ball in a socket. A joint with several axes has one bearing on each.
 
     Attributes:
         joint: name of the tree joint.
@@ -48,30 +51,26 @@ class Bearing:
 
 
 def contact_points(kind: int, radius: float, length: float) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """(points (rows, 3), normals (rows, 3), directions of slip (rows, 3)) in the node's frame, z along its motion.
-
-    A row of a thrust face stands for a ring: its point is on the axis, and slip is read at the radius.
-    """
+    """(points (rows, 3), normals (rows, 3), directions of slip (rows, 3)) in the node's frame, z along its motion."""
     points, normals, slips = [], [], []
     x, y, z = np.eye(3)
-    for end in (-0.5 * length, 0.5 * length):
-        for n, side in ((x, y), (-x, -y), (y, -x), (-y, x)):
-            if kind == REVOLUTE:
-                points.append(radius * n + end * z)
-                normals.append(n)
-                slips.append(side)
-            elif kind == PRISMATIC:
-                for offset in (-radius, radius):
-                    points.append(radius * n + offset * side + end * z)
-                    normals.append(n)
-                    slips.append(z)
+    ends = (-0.5 * length * z, 0.5 * length * z)
     if kind == REVOLUTE:
-        points.append(radius * x)
-        normals.append(z)
-        slips.append(y)
-        points.append(-radius * x)
-        normals.append(z)
-        slips.append(-y)
+        for angle in 2.0 * np.pi / RING * np.arange(RING):
+            n, side = np.cos(angle) * x + np.sin(angle) * y, np.cos(angle) * y - np.sin(angle) * x
+            points += [radius * n + end for end in ends]
+            normals += [n, n]
+            slips += [side, side]
+        for n, side in ((x, y), (-x, -y)):  # the thrust face
+            points.append(radius * n)
+            normals.append(z)
+            slips.append(side)
+    if kind == PRISMATIC:
+        for n, side in ((x, y), (-x, -y), (y, -x), (-y, x)):
+            corners = [radius * n + offset * side + end for offset in (-radius, radius) for end in ends]
+            points += corners
+            normals += [n] * len(corners)
+            slips += [z] * len(corners)
     if kind == SPHERICAL:
         for n, a, b in ((x, y, z), (y, z, x), (z, x, y)):
             points += [radius * n, radius * n]
