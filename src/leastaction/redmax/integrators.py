@@ -81,6 +81,7 @@ class ReducedStepper(Stepper):
         if self.method != rollout.BDF1:
             rows = steps + 1 if self.method == rollout.SDIRK2 else min(steps + 1, 2)
             out |= {"stage": np.zeros((rows, n)), "stage_rate": np.zeros((rows, n))}
+            out["stage_multipliers"] = np.zeros((rows, self.multipliers))
         return out
 
     @property
@@ -101,14 +102,15 @@ class ReducedStepper(Stepper):
         from_public(red.balls, red.index_q, red.index_v, *state)
 
     def arrays(self, record: dict[str, Any]) -> tuple[Any, ...]:
-        """(R, RD, charts, RA, RDA, multipliers) of a record."""
+        """(R, RD, charts, RA, RDA, LA, multipliers) of a record."""
         rows, red = len(record["q"]), self.reduced
         same = red.identical
         r, rd = (record["q"], record["v"]) if same else (record["r"], record["rd"])
         charts = np.zeros((rows, 0), np.int64) if same else record["chart"]
         none = np.zeros((0, red.nr))
         multipliers = record.get("multipliers", np.zeros((rows, 0)))
-        return r, rd, charts, record.get("stage", none), record.get("stage_rate", none), multipliers
+        stages = (record.get(name, none) for name in ("stage", "stage_rate", "stage_multipliers"))
+        return r, rd, charts, *stages, multipliers
 
     def advance(self, record: dict[str, Any], first: int, last: int, u: FloatArray) -> int:
         """See `Stepper.advance`."""
@@ -124,6 +126,12 @@ class ReducedStepper(Stepper):
             r, rd, charts = (x[rows] for x in arrays[:3])
             to_public(red.balls, red.index_q, red.index_v, r, rd, charts, record["q"][rows], record["v"][rows])
         return done
+
+    def gradients(self, record: dict[str, Any], u: FloatArray, dq: FloatArray, dv: FloatArray, wanted: bool) -> Any:
+        """Gradients of an objective by the first state, the controls and, if `wanted`, parameters; see `adjoint`."""
+        from leastaction.redmax.adjoint import reverse_run
+
+        return reverse_run(self, record, u, dq, dv, wanted)
 
     def failure(self, step: int, record: dict[str, FloatArray]) -> ConvergenceError:
         """See `Stepper.failure`."""

@@ -19,7 +19,7 @@ ALPHA = 1.0 - 0.5 * math.sqrt(2.0)
 
 
 @routine
-def _sdirk2(problem, settings, dt, u, x1, v1, xa, va, x2, v2, lam, P, Pv, sizes):
+def _sdirk2(problem, settings, dt, u, x1, v1, xa, va, lama, x2, v2, lam, P, Pv, sizes):
     """Two stages from (x1, v1): (xa, va) at ALPHA dt, (x2, v2) at dt (Eqs. 3.66 to 3.74)."""
     model, loops, work, scratch = problem
     n = x1.shape[0]
@@ -27,13 +27,17 @@ def _sdirk2(problem, settings, dt, u, x1, v1, xa, va, x2, v2, lam, P, Pv, sizes)
     for k in range(n):
         P[k], Pv[k] = x1[k], v1[k]
         xa[k] = x1[k] + gamma * v1[k]
-    first = solve_stage(model, loops, work, scratch, P, Pv, gamma, u, xa, va, lam, settings, sizes)
+    for k in range(lam.shape[0]):
+        lama[k] = lam[k]
+    first = solve_stage(model, loops, work, scratch, P, Pv, gamma, u, xa, va, lama, settings, sizes)
     if first < 0:
         return -1
     for k in range(n):
         P[k] = x1[k] + (1.0 - ALPHA) * dt * va[k]
         Pv[k] = v1[k] + (1.0 - ALPHA) / ALPHA * (va[k] - v1[k])
         x2[k] = xa[k] + (1.0 - ALPHA) * dt * va[k]
+    for k in range(lam.shape[0]):
+        lam[k] = lama[k]
     second = solve_stage(model, loops, work, scratch, P, Pv, gamma, u, x2, v2, lam, settings, sizes)
     return -1 if second < 0 else first + second
 
@@ -60,10 +64,11 @@ def _bdf2(problem, settings, dt, u, x0, v0, x1, v1, x2, v2, lam, P, Pv, sizes):
 
 
 @entry
-def rollout(method, problem, settings, dt, first, last, U, R, RD, charts, RA, RDA, LAM, its, vectors, sizes):
+def rollout(method, problem, settings, dt, first, last, U, R, RD, charts, RA, RDA, LA, LAM, its, vectors, sizes):
     """Fill rows first + 1 ... last of R, RD; gives back the last row that holds.
 
-    RA, RDA: states at the end of the first stage of SDIRK2, row k + 1 for step k; of BDF2 its first step alone.
+    RA, RDA, LA: states and multipliers at the end of the first stage of SDIRK2, row k + 1 for step k; of BDF2 its first
+    step alone.
     """
     model = problem[0]
     nodes, balls = model[0], model[4][5]
@@ -81,7 +86,7 @@ def rollout(method, problem, settings, dt, first, last, U, R, RD, charts, RA, RD
             count = _bdf1(problem, settings, dt, u, x1, v1, x2, v2, lam, P, Pv, sizes)
         elif method == SDIRK2 or step == 0:
             xa, va = RA[step + 1], RDA[step + 1]
-            count = _sdirk2(problem, settings, dt, u, x1, v1, xa, va, x2, v2, lam, P, Pv, sizes)
+            count = _sdirk2(problem, settings, dt, u, x1, v1, xa, va, LA[step + 1], x2, v2, lam, P, Pv, sizes)
         else:
             rewritten(balls, charts[step - 1], charts[step], R[step - 1], RD[step - 1], x1, x0, v0)
             count = _bdf2(problem, settings, dt, u, x0, v0, x1, v1, x2, v2, lam, P, Pv, sizes)
