@@ -82,7 +82,7 @@ def simulate(
     count = _steps(dt, duration, steps)
     if not _is_finite(start):
         raise IntegratorError(f"start must be a finite time [s], got {start!r}")
-    stepper.start = float(start)
+    stepper.start_time = float(start)
     if controls is not None and controller is not None:
         raise IntegratorError("give either controls or a controller")
     if controller is not None and not callable(controller):

@@ -11,7 +11,7 @@ from leastaction.redmax import LinearlyImplicitEuler, MaximalEuler
 from leastaction.redmax.qp import QuadraticProgram
 from tests.redmax.scenes_with_contact import block_on_incline
 
-pytest.importorskip("proxsuite")
+pytest.importorskip("daqp")
 pytest.importorskip("piqp")
 
 
@@ -30,7 +30,7 @@ def brute_force(H, g, lower, upper):
     return best
 
 
-@pytest.mark.parametrize("solver", ["proxqp", "piqp", "auto"])
+@pytest.mark.parametrize("solver", ["daqp", "piqp", "auto"])
 @pytest.mark.parametrize("scale", [1e-6, 1.0, 1e6])
 def test_quadratic_programs(solver, scale):
     """Against every active set, at any scale of masses and impulses, also when started from another solution."""
@@ -41,7 +41,7 @@ def test_quadratic_programs(solver, scale):
         H, g = scale * J @ J.T, rng.normal(size=4)
         lower, upper = np.array([0.0, 0.0, -0.3 / scale, -np.inf]), np.array([np.inf, 0.2 / scale, 0.3 / scale, np.inf])
         x = brute_force(H, g, lower, upper)
-        assert np.allclose(qp.solve(H, g, lower, upper), x, atol=1e-6 * np.abs(x).max())
+        assert np.allclose(qp.solve(H, g, lower, upper), x, rtol=0, atol=1e-5 * np.abs(x).max())
 
 
 def test_rank_deficient_problem_has_a_small_solution():
@@ -61,7 +61,9 @@ def test_block_without_friction_slides_freely(integrator):
     assert run.stored["normal_forces"][-1].sum() == pytest.approx(2.0 * 9.81 * math.cos(angle), rel=1e-6)
 
 
-@pytest.mark.parametrize("integrator", [LinearlyImplicitEuler(friction="single_qp"), MaximalEuler(friction="single_qp")])
+@pytest.mark.parametrize(
+    "integrator", [LinearlyImplicitEuler(friction="single_qp"), MaximalEuler(friction="single_qp")]
+)
 def test_single_qp_holds_a_block_within_the_cone(integrator):
     robot, q = block_on_incline(0.3, 0.5)
     run = la.simulate(robot, q=q, dt=2e-3, steps=100, integrator=integrator)
@@ -101,7 +103,7 @@ def test_nothing_is_said_about_contacts_that_act(recwarn):
 def test_missing_solver_names_the_extra(monkeypatch):
     import sys
 
-    monkeypatch.setitem(sys.modules, "proxsuite", None)
+    monkeypatch.setitem(sys.modules, "daqp", None)
     robot, q = block_on_incline(0.0, 0.5)
     with pytest.raises(la.MissingExtraError, match=r"leastaction\[qp\]"):
         la.simulate(robot, q=q, steps=1, integrator=LinearlyImplicitEuler())

@@ -116,7 +116,9 @@ def test_prescribed_joint_takes_the_torque_of_hybrid_dynamics():
     name = robot.velocity_names[1]
     motion = PrescribedMotion(name, lambda t: math.cos(t), lambda t: math.sin(t))
     dt = 1e-4
-    run = la.simulate(robot, q=[0.3, 0, 0.2], v=[0, 1, 0], dt=dt, steps=1600, integrator=LinearlyImplicitEuler((motion,)))
+    run = la.simulate(
+        robot, q=[0.3, 0, 0.2], v=[0, 1, 0], dt=dt, steps=1600, integrator=LinearlyImplicitEuler((motion,))
+    )
     assert np.abs(run.q[:, 1] - np.sin(run.t)).max() < 2 * dt
     k = 1500
     a = (run.v[k + 1] - run.v[k]) / dt
@@ -130,7 +132,11 @@ def test_prescribed_twist_of_a_body():
     twist = np.array([0.1, -0.2, 0.3, 0.05, 0.1, -0.1])
     q = np.full(robot.nq, 0.4)
     run = la.simulate(
-        robot, q=q, dt=1e-3, steps=100, integrator=LinearlyImplicitEuler((PrescribedTwist(robot.body_names[-1], lambda t: twist),))
+        robot,
+        q=q,
+        dt=1e-3,
+        steps=100,
+        integrator=LinearlyImplicitEuler((PrescribedTwist(robot.body_names[-1], lambda t: twist),)),
     )
     last = la.dynamics.body_jacobian(robot, run.q[-2], robot.body_names[-1], frame="body") @ run.v[-1]
     assert np.allclose(last, twist, atol=1e-10)
@@ -227,7 +233,9 @@ def test_nonlinear_coupling_has_the_rate_of_its_jacobian():
     exact = la.simulate(robot, q=q, v=v, dt=1e-3, steps=300, integrator=la.Galerkin(order=4)).q[-1]
     errors = [
         np.abs(
-            la.simulate(robot, q=q, v=v, dt=0.3 / n, steps=n, integrator=LinearlyImplicitEuler(couplings="eliminate")).q[-1]
+            la.simulate(
+                robot, q=q, v=v, dt=0.3 / n, steps=n, integrator=LinearlyImplicitEuler(couplings="eliminate")
+            ).q[-1]
             - exact
         ).max()
         for n in (150, 300, 600)

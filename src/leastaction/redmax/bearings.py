@@ -75,7 +75,7 @@ def contact_points(kind: int, radius: float, length: float) -> tuple[FloatArray,
         for n, a, b in ((x, y, z), (y, z, x), (z, x, y)):
             points += [radius * n, radius * n]
             normals += [n, n]
-            slips += [a, b]
+            slips += [2.0 * a, 2.0 * b]  # the two rows share the load of one contact
     return np.array(points), np.array(normals), np.array(slips)
 
 
@@ -107,9 +107,7 @@ class Bearings:
             raise IntegratorError("a joint has two bearings")
         self.friction = np.array([b.friction for _, b in places])
         self.contacts = [contact_points(int(nodes[i].kind), b.radius, b.length) for i, b in places]
-        self.dofs = np.array(
-            [k for i, _ in places for k in range(nodes[i].iv, nodes[i].iv + nodes[i].nv)], np.int64
-        )
+        self.dofs = np.array([k for i, _ in places for k in range(nodes[i].iv, nodes[i].iv + nodes[i].nv)], np.int64)
         # One array for all, padded: contacts per bearing, and at most three degrees of freedom.
         most = max((len(points) for points, _, _ in self.contacts), default=0)
         self._solve, self._lever = np.zeros((len(places), most, 6)), np.zeros((len(places), most, 3))

@@ -199,6 +199,4 @@ def add_tetrahedra(
     mass = np.zeros(len(x))
     np.add.at(mass, cells.ravel(), np.repeat(0.25 * density * volumes, 4))
     edges = sorted({tuple(sorted(pair)) for cell in cells.tolist() for pair in combinations(cell, 2)})
-    return add_network(
-        builder, name, x, edges, mass=mass, stiffness=stiffness, damping=damping, attached=attached
-    )
+    return add_network(builder, name, x, edges, mass=mass, stiffness=stiffness, damping=damping, attached=attached)

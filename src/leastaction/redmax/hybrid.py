@@ -73,7 +73,7 @@ def hybrid_dynamics(
     given, acc = prescription(mechanism, prescribed or {})
     state = (t.nodes, t.dofs, t.gravity, w.links, w.screws, q, v)
     recursive.hybrid_dynamics(*state, given, w.external, acc, tau)
-    multipliers = np.zeros(0)
+    multipliers: Any = np.zeros(0)
     if close_loops and not mechanism.is_tree:
         G, bias = loop_acceleration(mechanism, q, v)
         # Forces of constraints move free degrees of freedom only: others are held.

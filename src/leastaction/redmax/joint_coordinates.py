@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from leastaction.dynamics.workspace import FloatArray
@@ -86,7 +88,7 @@ def joint_coordinates(joint: Joint, X: FloatArray, guess: FloatArray) -> FloatAr
         R = Y[:3, :3].T
         E = R @ X[:3, :3]
         turn = 0.5 * np.array([E[2, 1] - E[1, 2], E[0, 2] - E[2, 0], E[1, 0] - E[0, 1]])
-        step = np.linalg.lstsq(S, np.concatenate([turn, R @ (X[:3, 3] - Y[:3, 3])]), rcond=None)[0]
+        step: Any = np.linalg.lstsq(S, np.concatenate([turn, R @ (X[:3, 3] - Y[:3, 3])]), rcond=None)[0]
         q = _moved(joint, q, step)
         if np.abs(step).max() < 1e-14:
             break

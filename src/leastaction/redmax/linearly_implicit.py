@@ -75,7 +75,13 @@ class ConstrainedStepper(Stepper):
         self.closure = (closure.rows, closure.coefficients, closure.count)
         n, m = mechanism.nv, closure.count
         self.tau, self.zero = np.zeros(n), np.zeros(n)
-        self.M, self.A, self.b, self.h, self.G = np.zeros((n, n)), np.zeros((n, n)), np.zeros(n), np.zeros(m), np.zeros((m, n))
+        self.M, self.A, self.b, self.h, self.G = (
+            np.zeros((n, n)),
+            np.zeros((n, n)),
+            np.zeros(n),
+            np.zeros(m),
+            np.zeros((m, n)),
+        )
         wide = (len(mechanism.tree.nodes), 6)
         self.scratch = (np.zeros((n, n)), *(np.zeros(wide) for _ in range(4)), np.zeros((1, n)))
         for constraint in integrator.constraints:
@@ -95,7 +101,9 @@ class ConstrainedStepper(Stepper):
         self.limited = np.flatnonzero(hard)
         self.lower, self.upper = lower, upper
         names = mechanism.velocity_names
-        self.limit_entries = [mechanism.coordinate_index(names[k]) for k in self.limited if names[k] in mechanism.coordinate_names]
+        self.limit_entries = [
+            mechanism.coordinate_index(names[k]) for k in self.limited if names[k] in mechanism.coordinate_names
+        ]
         if len(self.limit_entries) < len(self.limited):
             bad = next(names[k] for k in self.limited if names[k] not in mechanism.coordinate_names)
             raise IntegratorError(f"limits of {bad!r}: limits act on joints with axes, not on ball or free joints")
@@ -107,7 +115,9 @@ class ConstrainedStepper(Stepper):
     def record(self, steps: int) -> dict[str, FloatArray]:
         """q, v, the forces of the equations and of contacts (normal, tangential), and iterations."""
         record: dict[str, Any] = super().record(steps)
-        rows = len(self.kept) + len(stacked(self.equalities, self.mechanism, self.start, self.mechanism.neutral()).g)
+        rows = len(self.kept) + len(
+            stacked(self.equalities, self.mechanism, self.start_time, self.mechanism.neutral()).g
+        )
         record["multipliers"] = np.zeros((steps + 1, rows))
         record["iterations"] = np.zeros(steps + 1, np.int64)
         if len(self.ground):
@@ -144,7 +154,7 @@ class ConstrainedStepper(Stepper):
     def step(self, record: dict[str, FloatArray], k: int, u: FloatArray) -> None:
         """Fill row k + 1 of the record."""
         q, v = record["q"][k], record["v"][k]
-        equations = self.equations(self.start + k * self.dt, q, v, u)
+        equations = self.equations(self.start_time + k * self.dt, q, v, u)
         v1 = self.velocities(equations, record, k, q, v, u)
         q1 = np.empty_like(q)
         implicit.moved(self.arrays[0], q, self.dt * v1, q1)
@@ -152,7 +162,7 @@ class ConstrainedStepper(Stepper):
             q1 = self.hyper.complete(q1)
             v1 = self.hyper.jacobian(q1, v1)[0] @ v1[self.hyper.leaders]
         if self.integrator.stabilization == "post":
-            q1 = self.stabilized(q1, self.start + (k + 1) * self.dt, equations.M)
+            q1 = self.stabilized(q1, self.start_time + (k + 1) * self.dt, equations.M)
         record["q"][k + 1], record["v"][k + 1] = q1, v1
 
     def equations(self, t: float, q: FloatArray, v: FloatArray, u: FloatArray) -> StepEquations:
@@ -160,7 +170,19 @@ class ConstrainedStepper(Stepper):
         m, dt, w = self.mechanism, self.dt, self.work
         matrices = (self.M, self.A, self.b, self.h, self.G)
         implicit.assemble(
-            self.arrays, self.closure, w.links, w.screws, w.external, self.tau, self.zero, q, v, u, dt, *matrices, self.scratch
+            self.arrays,
+            self.closure,
+            w.links,
+            w.screws,
+            w.external,
+            self.tau,
+            self.zero,
+            q,
+            v,
+            u,
+            dt,
+            *matrices,
+            self.scratch,
         )
         own = stacked(self.equalities, m, t, q)
         gamma = self.gamma if self.integrator.stabilization == "baumgarte" else 0.0
@@ -170,14 +192,11 @@ class ConstrainedStepper(Stepper):
         reach = 2.0 * dt * max(float(np.abs(v).max(initial=0.0)), 1.0)
         touching = self.ground.touching(w, math.inf if len(self.ground) <= 16 else reach)
         floor = approach_bounds(touching.gap, touching.N @ v, touching.restitution, dt, self.gamma)
-        A, b, basis = self.A, self.b, None
+        A, b, rows, basis = self.A, self.b, G, None
         if self.hyper is not None:
             basis, bias = self.hyper.jacobian(q, v)
-            A, b = basis.T @ A @ basis, basis.T @ (b - dt * self.M @ bias)
-            G_R = G @ basis
-            projection = Projection(A, b, G_R, c)
-        else:
-            projection = Projection(A, b, G, c)
+            A, b, rows = basis.T @ A @ basis, basis.T @ (b - dt * self.M @ bias), G @ basis
+        projection = Projection(A, b, rows, c)
         return StepEquations(self.M, self.A, self.b, G, c, limits, least, touching, floor, basis, projection)
 
     def _inequalities(self, t: float, q: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -315,7 +334,7 @@ class LinearlyImplicitEuler(Integrator):
         friction: "none", or "single_qp" for friction of contacts in a single quadratic program (1.13).
         solver: "dense"; or "pcg", conjugate gradients preconditioned by Algorithm 10, for large trees with springs.
         tolerance: relative residual of "pcg".
-        qp: solver of quadratic programs: "auto", "proxqp" or "piqp"; used only where inequalities act.
+        qp: solver of quadratic programs: "auto", "daqp" or "piqp"; used only where inequalities act.
     """
 
     constraints: tuple[Any, ...] = ()

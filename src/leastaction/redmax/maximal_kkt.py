@@ -45,7 +45,9 @@ class MaximalMap:
     def __init__(self, mechanism: Mechanism, apart: Mechanism) -> None:
         self.mechanism, self.apart = mechanism, apart
         self.order = [apart.body_index(name) for name in mechanism.body_names]
-        self.placements = [(np.linalg.inv(j.placement.matrix), np.linalg.inv(j.child_placement.matrix)) for j in mechanism.joints]
+        self.placements = [
+            (np.linalg.inv(j.placement.matrix), np.linalg.inv(j.child_placement.matrix)) for j in mechanism.joints
+        ]
 
     def poses(self, q: FloatArray) -> FloatArray:
         """Maximal positions of reduced ones, shape (7 bodies,)."""
@@ -136,7 +138,7 @@ class _MaximalStepper(Stepper):
     def advance(self, record: dict[str, FloatArray], first: int, last: int, u: FloatArray) -> int:
         """See `Stepper.advance`."""
         m = self.mechanism
-        self.inner.start = self.start
+        self.inner.start_time = self.start_time
         inner = {**record, "q": record["poses"], "v": record["twists"]}
         for k in range(first, last):
             q, v = record["q"][k], record["v"][k]
@@ -166,7 +168,7 @@ class MaximalEuler(Integrator):
         stabilization: "baumgarte", "post" or "none": against the drift of the joints (1.12).
         baumgarte: rate gamma at which violations are taken back [1/s]; 1/dt at most.
         friction: "none", or "single_qp" for friction of contacts in a single quadratic program (1.13).
-        qp: solver of quadratic programs: "auto", "proxqp" or "piqp".
+        qp: solver of quadratic programs: "auto", "daqp" or "piqp".
     """
 
     stabilization: str = "baumgarte"

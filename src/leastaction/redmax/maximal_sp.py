@@ -73,9 +73,7 @@ class MaximalStaggeredStepper(StaggeredStepper):
             history.append(float(np.sqrt(change @ (inverse @ change) / max(whole @ (inverse @ whole), 1e-24))))
             if iteration and history[-1] <= method.tolerance:
                 break
-            bounds = np.concatenate(
-                [self.mu * np.abs(force[:joints]), np.repeat(touch.friction * force[joints:], 2)]
-            )
+            bounds = np.concatenate([self.mu * np.abs(force[:joints]), np.repeat(touch.friction * force[joints:], 2)])
             beta = self.friction_qp.solve(HT, T @ unconstrained + cross @ force, -bounds, bounds)
         else:
             raise ConvergenceError("staggered projections did not converge; take method='bisp'", residuals=history)

@@ -25,6 +25,9 @@ from leastaction.redmax.bearings import Bearing, Bearings
 from leastaction.redmax.linearly_implicit import ConstrainedStepper, StepEquations, check_settings
 from leastaction.redmax.qp import QuadraticProgram
 
+LOAD_TOLERANCE = 1e-6
+"""Relative change of friction bounds that counts as none."""
+
 
 class StaggeredStepper(ConstrainedStepper):
     """Algorithm 8, with external constraints."""
@@ -77,7 +80,8 @@ class StaggeredStepper(ConstrainedStepper):
                 change = e.full(v1 - v_old)
                 move = float(np.sqrt(max(change @ e.M @ change, 0.0))) / scale
                 load = float(np.abs(bounds - before).max(initial=0.0) / max(bounds.max(initial=0.0), 1e-12))
-                history.append(max(move, load))
+                # How four feet share a load is known to seven digits only; what they do to the motion, to all.
+                history.append(max(move, load if load > LOAD_TOLERANCE else 0.0))
                 if history[-1] <= method.tolerance:
                     break
                 if iteration > 20:  # bounds that chase each other are led to their middle
