@@ -76,13 +76,13 @@ def test_dry_friction_of_joints():
     assert held.stored["joint_friction"][-1, 0] == pytest.approx(-5.9, rel=1e-6)
 
 
-def chain_with_bearings(links, friction=0.3):
-    robot = la.robots.pendulum(links=links)
+def chain_with_bearings(links, friction=0.3, length=1.0):
+    robot = la.robots.pendulum(links=links, length=length)
     return robot, tuple(Bearing(name, friction, radius=0.05) for name in robot.joint_names)
 
 
 def test_chain_loses_energy_and_comes_to_rest():
-    robot, bearings = chain_with_bearings(4, friction=3.0)
+    robot, bearings = chain_with_bearings(4, friction=1.0, length=0.25)
     method = StaggeredProjections(bearings=bearings)
     run = la.simulate(robot, q=[0.9, 0.3, -0.2, 0.4], dt=2e-3, steps=1500, integrator=method)
     assert np.diff(run.energy).max() < 1e-9
