@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from leastaction.formats import load
     from leastaction.mechanism import Mechanism, MechanismBuilder
     from leastaction.minimal import Galerkin, Midpoint
-    from leastaction.redmax import BDF, SDIRK2, LinearlyImplicitEuler, MaximalEuler, StaggeredProjections
+    from leastaction.redmax import BDF, SDIRK2, ConstrainedEuler, MaximalEuler, StaggeredProjections
     from leastaction.simulate import simulate
     from leastaction.trajectory import Trajectory
 
@@ -41,7 +41,7 @@ _NAMES = {
     "ImplicitTrapezoidal": "collocation",
     "IntegratorError": "errors",
     "LeastActionError": "errors",
-    "LinearlyImplicitEuler": "redmax",
+    "ConstrainedEuler": "redmax",
     "MaximalEuler": "redmax",
     "Mechanism": "mechanism",
     "MechanismBuilder": "mechanism",
@@ -71,7 +71,7 @@ __all__ = [
     "ImplicitTrapezoidal",
     "IntegratorError",
     "LeastActionError",
-    "LinearlyImplicitEuler",
+    "ConstrainedEuler",
     "MaximalEuler",
     "Mechanism",
     "MechanismBuilder",

@@ -43,7 +43,7 @@ def _parts() -> list[tuple[str, Callable[[], Any]]]:
     parts.append(("derivatives of steps", lambda: _derivatives(robot, (la.Galerkin(order=2), la.Midpoint()))))
     parts.append(("closed loops", lambda: _loops(la.Galerkin(order=2))))
     parts.append(("hybrid dynamics", lambda: _hybrid(robot)))
-    parts.append(("linearly implicit steps", lambda: _linearly_implicit(robot)))
+    parts.append(("linearly implicit steps", lambda: _constrained(robot)))
     return parts
 
 
@@ -92,13 +92,13 @@ def _hybrid(robot: Any) -> None:
     la.redmax.inverse_inertia_product(robot, [0.1], [1.0])
 
 
-def _linearly_implicit(robot: Any) -> None:
+def _constrained(robot: Any) -> None:
     import numpy as np
 
     import leastaction as la
 
     for solver in ("dense", "pcg"):
-        _simulate(robot, la.LinearlyImplicitEuler(solver=solver))
+        _simulate(robot, la.ConstrainedEuler(solver=solver))
     # No step: it would need a solver of quadratic programs, which is an extra.
     loop = la.robots.four_bar()
     bearings = tuple(la.redmax.Bearing(name, 0.1) for name in loop.joint_names)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import leastaction as la
-from leastaction.redmax import LinearlyImplicitEuler, MaximalEuler
+from leastaction.redmax import ConstrainedEuler, MaximalEuler
 from leastaction.redmax.qp import QuadraticProgram
 from tests.redmax.scenes_with_contact import block_on_incline
 
@@ -52,7 +52,7 @@ def test_rank_deficient_problem_has_a_small_solution():
     assert np.allclose(N.T @ alpha, [4.0, 0, 0], atol=1e-6)
 
 
-@pytest.mark.parametrize("integrator", [LinearlyImplicitEuler(), MaximalEuler()])
+@pytest.mark.parametrize("integrator", [ConstrainedEuler(), MaximalEuler()])
 def test_block_without_friction_slides_freely(integrator):
     angle = 0.4
     robot, q = block_on_incline(angle, 0.5)
@@ -62,7 +62,7 @@ def test_block_without_friction_slides_freely(integrator):
 
 
 @pytest.mark.parametrize(
-    "integrator", [LinearlyImplicitEuler(friction="single_qp"), MaximalEuler(friction="single_qp")]
+    "integrator", [ConstrainedEuler(friction="single_qp"), MaximalEuler(friction="single_qp")]
 )
 def test_single_qp_holds_a_block_within_the_cone(integrator):
     robot, q = block_on_incline(0.3, 0.5)
@@ -76,7 +76,7 @@ def test_single_qp_brakes_a_sliding_block_and_lifts_it():
     """Anitescu and Hart's relaxation: along the slope right to the order of mu^2, but v_n = mu v_t where it slides."""
     angle, mu = 0.6, 0.3
     robot, q = block_on_incline(angle, mu)
-    run = la.simulate(robot, q=q, dt=1e-3, steps=50, integrator=LinearlyImplicitEuler(friction="single_qp"))
+    run = la.simulate(robot, q=q, dt=1e-3, steps=50, integrator=ConstrainedEuler(friction="single_qp"))
     speed = run.v[-1, 3]
     assert speed < 9.81 * math.sin(angle) * 0.05 - 0.05
     assert np.diff(run.energy).max() < 1e-9
@@ -87,7 +87,7 @@ def test_single_qp_brakes_a_sliding_block_and_lifts_it():
 def test_restitution(restitution):
     """A dropped block leaves the ground with e times the speed of its fall."""
     robot, q = block_on_incline(0.0, 0.0, restitution, height=0.2)
-    run = la.simulate(robot, q=q, dt=1e-3, steps=300, integrator=LinearlyImplicitEuler())
+    run = la.simulate(robot, q=q, dt=1e-3, steps=300, integrator=ConstrainedEuler())
     hit = int(np.argmin(run.v[:, 5]))
     assert run.v[hit, 5] == pytest.approx(-math.sqrt(2 * 9.81 * 0.2), rel=5e-3)
     assert run.v[hit + 1, 5] == pytest.approx(-restitution * run.v[hit, 5], abs=0.02)
@@ -96,7 +96,7 @@ def test_restitution(restitution):
 
 def test_nothing_is_said_about_contacts_that_act(recwarn):
     robot, q = block_on_incline(0.0, 0.5)
-    la.simulate(robot, q=q, steps=1, integrator=LinearlyImplicitEuler())
+    la.simulate(robot, q=q, steps=1, integrator=ConstrainedEuler())
     assert not [w for w in recwarn if "do not act" in str(w.message)]
 
 
@@ -106,4 +106,4 @@ def test_missing_solver_names_the_extra(monkeypatch):
     monkeypatch.setitem(sys.modules, "daqp", None)
     robot, q = block_on_incline(0.0, 0.5)
     with pytest.raises(la.MissingExtraError, match=r"leastaction\[qp\]"):
-        la.simulate(robot, q=q, steps=1, integrator=LinearlyImplicitEuler())
+        la.simulate(robot, q=q, steps=1, integrator=ConstrainedEuler())

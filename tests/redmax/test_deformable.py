@@ -7,7 +7,7 @@ import pytest
 
 import leastaction as la
 from leastaction import redmax
-from leastaction.redmax import LinearlyImplicitEuler
+from leastaction.redmax import ConstrainedEuler
 
 
 def arm_with_rope(count=6, hanging=True):
@@ -51,7 +51,7 @@ def test_hanging_rope_rests_at_its_statics():
     points = [(0, 0, -0.1 * k) for k in range(6)]
     redmax.add_chain(b, "r", points, mass=0.05, stiffness=20.0, damping=0.5, start="world")
     robot = b.build()
-    run = la.simulate(robot, dt=5e-3, steps=3000, integrator=LinearlyImplicitEuler())
+    run = la.simulate(robot, dt=5e-3, steps=3000, integrator=ConstrainedEuler())
     z = run.q[-1, 2::3]
     stretch = -np.diff(np.concatenate([[0.0], z]))
     below = np.arange(5, 0, -1)
@@ -66,7 +66,7 @@ def test_free_network_keeps_its_momentum_and_frequency():
     v[0], v[3] = 0.1, -0.1
     period = 2 * math.pi / math.sqrt(100.0 / 0.25)
     n = 4000
-    run = la.simulate(robot, v=v, dt=period / n, steps=n, integrator=LinearlyImplicitEuler())
+    run = la.simulate(robot, v=v, dt=period / n, steps=n, integrator=ConstrainedEuler())
     assert np.abs(run.momentum[-1] - run.momentum[0]).max() < 1e-12
     assert np.abs(run.q[-1]).max() < 1e-4
     half = run.q[n // 4, 0]
@@ -78,7 +78,7 @@ def test_rope_moves_its_arm_in_every_formulation():
     robot, _ = arm_with_rope(4, hanging=False)
     exact = la.simulate(robot, dt=2e-4, steps=1000, integrator=la.BDF(order=2)).q[-1]
     errors = [
-        np.abs(la.simulate(robot, dt=0.2 / n, steps=n, integrator=LinearlyImplicitEuler()).q[-1] - exact).max()
+        np.abs(la.simulate(robot, dt=0.2 / n, steps=n, integrator=ConstrainedEuler()).q[-1] - exact).max()
         for n in (100, 200, 400)
     ]
     assert errors[1] / errors[2] == pytest.approx(2.0, abs=0.35)
@@ -94,7 +94,7 @@ def test_conjugate_gradients_give_the_dense_solution():
     redmax.add_cloth(b, "c", points, mass=0.01, stiffness=3.0, shear=0.0, attached=corners)
     robot = b.build()
     runs = [
-        la.simulate(robot, dt=2e-3, steps=15, integrator=LinearlyImplicitEuler(solver=s, tolerance=1e-12))
+        la.simulate(robot, dt=2e-3, steps=15, integrator=ConstrainedEuler(solver=s, tolerance=1e-12))
         for s in ("dense", "pcg")
     ]
     assert np.abs(runs[0].q[-1]).max() > 1e-4
@@ -113,7 +113,7 @@ def test_cloth_and_solid_are_built():
     assert len(solid.springs) == 18
     robot = b.build()
     assert robot.total_mass == pytest.approx(11 * 0.1 + 5.0)
-    run = la.simulate(robot, dt=1e-2, steps=20, integrator=LinearlyImplicitEuler(solver="pcg"))
+    run = la.simulate(robot, dt=1e-2, steps=20, integrator=ConstrainedEuler(solver="pcg"))
     assert len(solid.free) == 8
     drop = run.q[-1, robot.coordinate_index("s0_moves.slide3")]
     assert drop == pytest.approx(-0.5 * 9.81 * 0.2**2, rel=0.06)

@@ -6,7 +6,7 @@ import pytest
 import leastaction as la
 from leastaction import redmax
 from leastaction.dynamics.loops import violation
-from leastaction.redmax import LinearlyImplicitEuler, MaximalEuler
+from leastaction.redmax import ConstrainedEuler, MaximalEuler
 from tests.oracles.random_trees import random_state, random_tree
 
 
@@ -67,7 +67,7 @@ def test_controls_and_a_closed_loop():
     u = np.linspace(0.5, -0.5, robot.nu)
     runs = [
         la.simulate(robot, q=q, dt=5e-4, steps=200, integrator=method, controls=u)
-        for method in (MaximalEuler(), LinearlyImplicitEuler())
+        for method in (MaximalEuler(), ConstrainedEuler())
     ]
     assert np.abs(runs[0].q[-1] - runs[1].q[-1]).max() < 2e-3
 

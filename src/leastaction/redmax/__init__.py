@@ -13,7 +13,7 @@ from leastaction.redmax.deformable import Network, add_chain, add_cloth, add_net
 from leastaction.redmax.hybrid import HybridSolution, InverseInertia, hybrid_dynamics, inverse_inertia_product
 from leastaction.redmax.hyper import HyperReduction
 from leastaction.redmax.integrators import BDF, SDIRK2
-from leastaction.redmax.linearly_implicit import LinearlyImplicitEuler
+from leastaction.redmax.constrained_euler import ConstrainedEuler
 from leastaction.redmax.maximal_kkt import MaximalEuler, MaximalMap, taken_apart
 from leastaction.redmax.staggered import StaggeredProjections
 
@@ -25,7 +25,7 @@ __all__ = [
     "HybridSolution",
     "HyperReduction",
     "InverseInertia",
-    "LinearlyImplicitEuler",
+    "ConstrainedEuler",
     "MaximalConstraint",
     "MaximalEuler",
     "MaximalMap",

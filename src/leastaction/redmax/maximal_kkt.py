@@ -2,7 +2,7 @@
 
 Maximal coordinates are reduced coordinates of another mechanism, in which every body is free and every joint closes a
 loop: then J_mr is the unit matrix, M is block diagonal and the step with loops is the KKT system (1.88). So this file
-only takes a mechanism apart and puts its states together again; the steps are those of `LinearlyImplicitEuler`.
+only takes a mechanism apart and puts its states together again; the steps are those of `ConstrainedEuler`.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from leastaction.mechanism import Joint, Mechanism, Pose
 from leastaction.mechanism.joints import free
 from leastaction.mechanism.pose import quaternion_of_matrix
 from leastaction.redmax.joint_coordinates import joint_coordinates, joint_motion
-from leastaction.redmax.linearly_implicit import LinearlyImplicitEuler
+from leastaction.redmax.constrained_euler import ConstrainedEuler
 
 
 def taken_apart(mechanism: Mechanism) -> Mechanism:
@@ -126,7 +126,7 @@ class _MaximalStepper(Stepper):
         self.apart = taken_apart(mechanism)
         self.map = MaximalMap(mechanism, self.apart)
         shared = {name: getattr(integrator, name) for name in ("stabilization", "baumgarte", "friction", "qp")}
-        self.inner: Any = LinearlyImplicitEuler(**shared).prepare(self.apart, dt)
+        self.inner: Any = ConstrainedEuler(**shared).prepare(self.apart, dt)
 
     def record(self, steps: int) -> dict[str, FloatArray]:
         """q and v, the poses and twists they come from, and what the steps tell."""
@@ -179,6 +179,6 @@ class MaximalEuler(Integrator):
     stepper_class: ClassVar[Any] = _MaximalStepper
 
     def __post_init__(self) -> None:
-        LinearlyImplicitEuler(
+        ConstrainedEuler(
             stabilization=self.stabilization, baumgarte=self.baumgarte, friction=self.friction, qp=self.qp
         )

@@ -16,7 +16,7 @@ from leastaction.dynamics.workspace import FloatArray
 from leastaction.errors import ConvergenceError, IntegratorError
 from leastaction.mechanism import Mechanism
 from leastaction.redmax.bearings import cross_rows
-from leastaction.redmax.linearly_implicit import StepEquations
+from leastaction.redmax.constrained_euler import StepEquations
 from leastaction.redmax.staggered import StaggeredStepper
 
 

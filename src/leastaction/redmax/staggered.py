@@ -22,7 +22,7 @@ from leastaction.integrators import Integrator
 from leastaction.mechanism import Mechanism
 from leastaction.redmax import implicit
 from leastaction.redmax.bearings import Bearing, Bearings
-from leastaction.redmax.linearly_implicit import ConstrainedStepper, StepEquations, check_settings
+from leastaction.redmax.constrained_euler import ConstrainedStepper, StepEquations, check_settings
 from leastaction.redmax.qp import QuadraticProgram
 
 LOAD_TOLERANCE = 1e-6
@@ -158,14 +158,14 @@ class StaggeredProjections(Integrator):
     """Linearly implicit Euler with friction of joints and contacts by staggered projections (Sueda 2021, 2.11).
 
     Dry friction of joints acts, bearings make friction that grows with the load of their joint, and contact points
-    rub on the ground (four-sided cone). All else is as in `LinearlyImplicitEuler`.
+    rub on the ground (four-sided cone). All else is as in `ConstrainedEuler`.
 
     Attributes:
         bearings: joints whose friction grows with their load.
         method: "bisp" (Algorithm 8), or "sp" (Algorithm 7), which solves for the contacts of all bearings in maximal
             coordinates and is there to compare with; it runs trees of bodies on joints with bearings.
         max_iterations, tolerance: of the staggered iteration; relative change of velocities and of friction bounds.
-        constraints, stabilization, baumgarte, couplings, limits, qp: see `LinearlyImplicitEuler`.
+        constraints, stabilization, baumgarte, couplings, limits, qp: see `ConstrainedEuler`.
     """
 
     bearings: tuple[Bearing, ...] = ()

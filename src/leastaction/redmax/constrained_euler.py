@@ -238,7 +238,7 @@ class ConstrainedStepper(Stepper):
         return q
 
 
-class _LinearlyImplicitStepper(ConstrainedStepper):
+class _ContactStepper(ConstrainedStepper):
     """Contacts without friction, or with friction in a single quadratic program."""
 
     def velocities(
@@ -313,12 +313,12 @@ class _PreconditionedStepper(Stepper):
 
 
 def _stepper(integrator: Any, mechanism: Mechanism, dt: float) -> Stepper:
-    kind = _PreconditionedStepper if integrator.solver == "pcg" else _LinearlyImplicitStepper
+    kind = _PreconditionedStepper if integrator.solver == "pcg" else _ContactStepper
     return kind(integrator, mechanism, dt)
 
 
 @dataclass(frozen=True)
-class LinearlyImplicitEuler(Integrator):
+class ConstrainedEuler(Integrator):
     """Linearly implicit Euler in reduced coordinates, order 1 (Sueda 2021, 2.86, 2.106, 2.112, 2.114).
 
     Stiff joint springs, springs and dampers may be as stiff as they like; loops, couplings, prescribed motions, joint

@@ -8,7 +8,7 @@ import pytest
 
 import leastaction as la
 from leastaction import redmax
-from leastaction.redmax import LinearlyImplicitEuler, PrescribedMotion, PrescribedTwist
+from leastaction.redmax import ConstrainedEuler, PrescribedMotion, PrescribedTwist
 
 
 def springy_chain(links=3, stiffness=5.0, damping=0.3):
@@ -27,13 +27,13 @@ def order(robot, q, integrator, reference, times=0.25, steps=(50, 100, 200), **o
 
 def test_order_one():
     robot = springy_chain()
-    assert 0.9 < order(robot, [0.5, -0.2, 0.3], LinearlyImplicitEuler(), la.DOP853()) < 1.15
+    assert 0.9 < order(robot, [0.5, -0.2, 0.3], ConstrainedEuler(), la.DOP853()) < 1.15
 
 
 def test_the_step_is_equation_2_84():
     robot = springy_chain(stiffness=40.0, damping=2.0)
     q, v, h = np.array([0.4, -0.3, 0.9]), np.array([1.0, -2.0, 0.5]), 0.02
-    run = la.simulate(robot, q=q, v=v, dt=h, steps=1, integrator=LinearlyImplicitEuler())
+    run = la.simulate(robot, q=q, v=v, dt=h, steps=1, integrator=ConstrainedEuler())
     M = la.dynamics.mass_matrix(robot, q)
     f = -la.dynamics.bias_forces(robot, q, v) - 40.0 * q
     v1 = np.linalg.solve(M + h * 2.0 * np.eye(3) + h * h * 40.0 * np.eye(3), M @ v + h * f)
@@ -59,7 +59,7 @@ def test_stiffness_and_damping_of_body_forces():
     rng = np.random.default_rng(4)
     q = robot.integrate(robot.neutral(), rng.normal(size=robot.nv))
     v, dt, h = rng.normal(size=robot.nv), 0.1, 1e-6
-    stepper = LinearlyImplicitEuler().prepare(robot, dt)
+    stepper = ConstrainedEuler().prepare(robot, dt)
     stepper.equations(0.0, q, v, np.zeros(robot.nu))
     forces = la.dynamics.passive_forces
     K, D = np.zeros((12, 12)), np.zeros((12, 12))
@@ -72,7 +72,7 @@ def test_stiffness_and_damping_of_body_forces():
 def test_stiff_springs_are_stable():
     """A spring a million times too stiff for an explicit step only loses energy."""
     robot = springy_chain(stiffness=1e7, damping=0.0)
-    run = la.simulate(robot, q=[0.3, 0.2, -0.4], dt=0.01, steps=200, integrator=LinearlyImplicitEuler())
+    run = la.simulate(robot, q=[0.3, 0.2, -0.4], dt=0.01, steps=200, integrator=ConstrainedEuler())
     assert np.abs(run.v[-1]).max() < 1e-2
     assert np.diff(run.energy).max() < 1e-6 * run.energy[0]
 
@@ -82,7 +82,7 @@ def test_loops(stabilization):
     robot = la.robots.three_link_loop()
     q = la.dynamics.loops.close_loops(robot, la.robots.home(robot))
     dt = 1e-3
-    run = la.simulate(robot, q=q, dt=dt, steps=400, integrator=LinearlyImplicitEuler(stabilization=stabilization))
+    run = la.simulate(robot, q=q, dt=dt, steps=400, integrator=ConstrainedEuler(stabilization=stabilization))
     exact = la.simulate(robot, q=q, dt=dt, steps=400, integrator=la.Galerkin(order=4))
     assert np.abs(run.q[-1] - exact.q[-1]).max() < 20.0 * dt
     drift = run.constraint_violation.max()
@@ -93,7 +93,7 @@ def test_baumgarte_brings_an_open_loop_back():
     """g decays as exp(-gamma t)."""
     robot = la.robots.three_link_loop().replace(gravity=(0, 0, 0))
     q = la.dynamics.loops.close_loops(robot, la.robots.home(robot)) + np.array([0.0, 1e-4, 0.0])
-    run = la.simulate(robot, q=q, dt=1e-3, steps=400, integrator=LinearlyImplicitEuler(baumgarte=5.0))
+    run = la.simulate(robot, q=q, dt=1e-3, steps=400, integrator=ConstrainedEuler(baumgarte=5.0))
     assert run.constraint_violation[-1] == pytest.approx(math.exp(-5.0 * 0.4) * run.constraint_violation[0], rel=0.02)
 
 
@@ -103,7 +103,7 @@ def test_redundant_loop_equations():
     for closure in ("in_plane", "revolute"):
         robot = la.robots.three_link_loop(closure=closure)
         q = la.dynamics.loops.close_loops(robot, la.robots.home(robot))
-        runs.append(la.simulate(robot, q=q, dt=1e-3, steps=100, integrator=LinearlyImplicitEuler()))
+        runs.append(la.simulate(robot, q=q, dt=1e-3, steps=100, integrator=ConstrainedEuler()))
     assert np.allclose(runs[0].q, runs[1].q, atol=1e-8)
 
 
@@ -114,7 +114,7 @@ def test_prescribed_joint_takes_the_torque_of_hybrid_dynamics():
     motion = PrescribedMotion(name, lambda t: math.cos(t), lambda t: math.sin(t))
     dt = 1e-4
     run = la.simulate(
-        robot, q=[0.3, 0, 0.2], v=[0, 1, 0], dt=dt, steps=1600, integrator=LinearlyImplicitEuler((motion,))
+        robot, q=[0.3, 0, 0.2], v=[0, 1, 0], dt=dt, steps=1600, integrator=ConstrainedEuler((motion,))
     )
     assert np.abs(run.q[:, 1] - np.sin(run.t)).max() < 2 * dt
     k = 1500
@@ -128,7 +128,7 @@ def test_prescribed_twist_of_a_body():
     robot = la.robots.serial_arm(7)
     twist = np.array([0.1, -0.2, 0.3, 0.05, 0.1, -0.1])
     q = np.full(robot.nq, 0.4)
-    method = LinearlyImplicitEuler((PrescribedTwist(robot.body_names[-1], lambda t: twist),))
+    method = ConstrainedEuler((PrescribedTwist(robot.body_names[-1], lambda t: twist),))
     run = la.simulate(robot, q=q, dt=1e-3, steps=100, integrator=method)
     last = la.dynamics.body_jacobian(robot, run.q[-2], robot.body_names[-1], frame="body") @ run.v[-1]
     assert np.allclose(last, twist, atol=1e-10)
@@ -137,7 +137,7 @@ def test_prescribed_twist_of_a_body():
 def test_start_time_reaches_prescribed_motions():
     robot = la.robots.pendulum()
     motion = PrescribedMotion(robot.velocity_names[0], lambda t: t)
-    run = la.simulate(robot, dt=0.01, steps=1, start=3.0, integrator=LinearlyImplicitEuler((motion,)))
+    run = la.simulate(robot, dt=0.01, steps=1, start=3.0, integrator=ConstrainedEuler((motion,)))
     assert run.v[1, 0] == pytest.approx(3.0)
 
 
@@ -158,7 +158,7 @@ def test_constraints_on_reduced_and_maximal_coordinates_agree():
 
     runs = []
     for constraint in (redmax.MaximalConstraint((tip,), of_pose), redmax.ReducedConstraint(of_angles)):
-        runs.append(la.simulate(robot, q=q, dt=1e-3, steps=200, integrator=LinearlyImplicitEuler((constraint,))))
+        runs.append(la.simulate(robot, q=q, dt=1e-3, steps=200, integrator=ConstrainedEuler((constraint,))))
     assert np.allclose(runs[0].q, runs[1].q, atol=1e-10)
     heights = [la.dynamics.body_poses(robot, x)[1, 2, 3] for x in runs[0].q]
     assert np.abs(np.array(heights) - height).max() < 1e-3
@@ -174,8 +174,8 @@ def test_inequality_keeps_the_tip_above_a_floor():
         return [X[2, 3] - floor], [[0, 0, 0, *X[2, :3]]]
 
     wall = redmax.MaximalConstraint((tip,), above, inequality=True)
-    free = la.simulate(robot, q=[1.2, 0.4], dt=1e-3, steps=800, integrator=LinearlyImplicitEuler())
-    run = la.simulate(robot, q=[1.2, 0.4], dt=1e-3, steps=800, integrator=LinearlyImplicitEuler((wall,)))
+    free = la.simulate(robot, q=[1.2, 0.4], dt=1e-3, steps=800, integrator=ConstrainedEuler())
+    run = la.simulate(robot, q=[1.2, 0.4], dt=1e-3, steps=800, integrator=ConstrainedEuler((wall,)))
     z = np.array([la.dynamics.body_poses(robot, x)[1, 2, 3] for x in run.q])
     assert min(la.dynamics.body_poses(robot, x)[1, 2, 3] for x in free.q) < floor - 0.05
     assert z.min() > floor - 1e-4
@@ -186,9 +186,9 @@ def test_joint_limits_stop_a_pendulum():
     b.body("rod", mass=1.0, com=(0, 0, -0.5), inertia=0.1)
     b.revolute("pivot", "world", "rod", axis="y", limits=(-0.2, 2.0))
     robot = b.build()
-    run = la.simulate(robot, q=[1.0], dt=2e-3, steps=600, integrator=LinearlyImplicitEuler())
+    run = la.simulate(robot, q=[1.0], dt=2e-3, steps=600, integrator=ConstrainedEuler())
     assert run.q.min() > -0.2 - 1e-9
-    free = la.simulate(robot, q=[1.0], dt=2e-3, steps=600, integrator=LinearlyImplicitEuler(limits=False))
+    free = la.simulate(robot, q=[1.0], dt=2e-3, steps=600, integrator=ConstrainedEuler(limits=False))
     assert free.q.min() < -0.8
 
 
@@ -204,9 +204,9 @@ def test_hyper_reduced_coordinates():
     """Couplings by a chained Jacobian (2.90): exact at every step, and the motion of the constrained chain."""
     robot = coupled_chain()
     q = np.array([0.8, 0.8, -0.3])
-    reduced = la.simulate(robot, q=q, dt=1e-3, steps=400, integrator=LinearlyImplicitEuler(couplings="eliminate"))
+    reduced = la.simulate(robot, q=q, dt=1e-3, steps=400, integrator=ConstrainedEuler(couplings="eliminate"))
     assert reduced.constraint_violation.max() < 1e-14
-    kept = la.simulate(robot, q=q, dt=1e-3, steps=400, integrator=LinearlyImplicitEuler())
+    kept = la.simulate(robot, q=q, dt=1e-3, steps=400, integrator=ConstrainedEuler())
     assert np.abs(kept.q - reduced.q).max() < 1e-9
     exact = la.simulate(robot, q=q, dt=1e-3, steps=400, integrator=la.Galerkin(order=4))
     assert np.abs(exact.q[-1] - reduced.q[-1]).max() < 5e-3
@@ -223,7 +223,7 @@ def test_nonlinear_coupling_has_the_rate_of_its_jacobian():
     q = hyper.complete(np.array([0.9, 0.0]))
     v = hyper.jacobian(q, np.zeros(2))[0] @ np.array([2.0])
     exact = la.simulate(robot, q=q, v=v, dt=1e-3, steps=300, integrator=la.Galerkin(order=4)).q[-1]
-    method = LinearlyImplicitEuler(couplings="eliminate")
+    method = ConstrainedEuler(couplings="eliminate")
     runs = [la.simulate(robot, q=q, v=v, dt=0.3 / n, steps=n, integrator=method) for n in (150, 300, 600)]
     errors = [np.abs(run.q[-1] - exact).max() for run in runs]
     assert 1.7 < errors[0] / errors[1] < 2.3
@@ -233,13 +233,13 @@ def test_nonlinear_coupling_has_the_rate_of_its_jacobian():
 def test_bad_settings_are_refused():
     robot = la.robots.pendulum()
     with pytest.raises(la.IntegratorError, match="stabilization"):
-        LinearlyImplicitEuler(stabilization="glue")
+        ConstrainedEuler(stabilization="glue")
     with pytest.raises(la.IntegratorError, match="PrescribedMotion"):
-        la.simulate(robot, steps=1, integrator=LinearlyImplicitEuler(("pivot",)))
+        la.simulate(robot, steps=1, integrator=ConstrainedEuler(("pivot",)))
     with pytest.raises(la.MechanismError, match="unknown degree of freedom"):
-        la.simulate(robot, steps=1, integrator=LinearlyImplicitEuler((PrescribedMotion("knee", lambda t: 0.0),)))
+        la.simulate(robot, steps=1, integrator=ConstrainedEuler((PrescribedMotion("knee", lambda t: 0.0),)))
     with pytest.raises(la.IntegratorError, match="pcg"):
-        la.simulate(la.robots.four_bar(), steps=1, integrator=LinearlyImplicitEuler(solver="pcg"))
+        la.simulate(la.robots.four_bar(), steps=1, integrator=ConstrainedEuler(solver="pcg"))
     bad = redmax.ReducedConstraint(lambda t, q: ([0.0], [[1.0, 2.0]]))
     with pytest.raises(la.IntegratorError, match="shape"):
-        la.simulate(robot, steps=1, integrator=LinearlyImplicitEuler((bad,)))
+        la.simulate(robot, steps=1, integrator=ConstrainedEuler((bad,)))
