@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from leastaction import derivatives, dynamics, formats, mechanism, plot, redmax, robots
     from leastaction.collocation import HermiteSimpson, ImplicitTrapezoidal
-    from leastaction.derivatives import linearize
+    from leastaction.derivatives import adjoint, linearize
     from leastaction.dynamics.explicit import DOP853, ExplicitEuler, Heun, RungeKutta, SemiImplicitEuler
     from leastaction.errors import (
         ConvergenceError,
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from leastaction.formats import load
     from leastaction.mechanism import Mechanism, MechanismBuilder
     from leastaction.minimal import Galerkin, Midpoint
-    from leastaction.redmax import BDF, SDIRK2
+    from leastaction.redmax import BDF, SDIRK2, LinearlyImplicitEuler
     from leastaction.simulate import simulate
     from leastaction.trajectory import Trajectory
 
@@ -41,6 +41,7 @@ _NAMES = {
     "ImplicitTrapezoidal": "collocation",
     "IntegratorError": "errors",
     "LeastActionError": "errors",
+    "LinearlyImplicitEuler": "redmax",
     "Mechanism": "mechanism",
     "MechanismBuilder": "mechanism",
     "MechanismError": "errors",
@@ -50,6 +51,7 @@ _NAMES = {
     "SDIRK2": "redmax",
     "SemiImplicitEuler": "dynamics.explicit",
     "Trajectory": "trajectory",
+    "adjoint": "derivatives",
     "linearize": "derivatives",
     "load": "formats",
     "simulate": "simulate",
@@ -68,6 +70,7 @@ __all__ = [
     "ImplicitTrapezoidal",
     "IntegratorError",
     "LeastActionError",
+    "LinearlyImplicitEuler",
     "Mechanism",
     "MechanismBuilder",
     "MechanismError",
@@ -76,6 +79,7 @@ __all__ = [
     "RungeKutta",
     "SemiImplicitEuler",
     "Trajectory",
+    "adjoint",
     "derivatives",
     "dynamics",
     "formats",
