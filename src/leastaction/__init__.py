@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from leastaction import derivatives, dynamics, formats, mechanism, plot, redmax, robots
     from leastaction.collocation import HermiteSimpson, ImplicitTrapezoidal
-    from leastaction.derivatives import linearize
+    from leastaction.derivatives import adjoint, linearize
     from leastaction.dynamics.explicit import DOP853, ExplicitEuler, Heun, RungeKutta, SemiImplicitEuler
     from leastaction.errors import (
         ConvergenceError,
@@ -23,7 +23,14 @@ if TYPE_CHECKING:
     from leastaction.formats import load
     from leastaction.mechanism import Mechanism, MechanismBuilder
     from leastaction.minimal import Galerkin, Midpoint
-    from leastaction.redmax import BDF, SDIRK2, ConstrainedEuler, MaximalEuler, StaggeredProjections
+    from leastaction.redmax import (
+        BDF,
+        SDIRK2,
+        ConstrainedEuler,
+        LinearlyImplicitEuler,
+        MaximalEuler,
+        StaggeredProjections,
+    )
     from leastaction.simulate import simulate
     from leastaction.trajectory import Trajectory
 
@@ -31,6 +38,7 @@ if TYPE_CHECKING:
 _MODULES = ("derivatives", "dynamics", "formats", "mechanism", "plot", "redmax", "robots")
 _NAMES = {
     "BDF": "redmax",
+    "ConstrainedEuler": "redmax",
     "ConvergenceError": "errors",
     "DOP853": "dynamics.explicit",
     "ExplicitEuler": "dynamics.explicit",
@@ -41,7 +49,7 @@ _NAMES = {
     "ImplicitTrapezoidal": "collocation",
     "IntegratorError": "errors",
     "LeastActionError": "errors",
-    "ConstrainedEuler": "redmax",
+    "LinearlyImplicitEuler": "redmax",
     "MaximalEuler": "redmax",
     "Mechanism": "mechanism",
     "MechanismBuilder": "mechanism",
@@ -53,6 +61,7 @@ _NAMES = {
     "SemiImplicitEuler": "dynamics.explicit",
     "StaggeredProjections": "redmax",
     "Trajectory": "trajectory",
+    "adjoint": "derivatives",
     "linearize": "derivatives",
     "load": "formats",
     "simulate": "simulate",
@@ -62,6 +71,7 @@ __all__ = [
     "BDF",
     "DOP853",
     "SDIRK2",
+    "ConstrainedEuler",
     "ConvergenceError",
     "ExplicitEuler",
     "FormatError",
@@ -71,7 +81,7 @@ __all__ = [
     "ImplicitTrapezoidal",
     "IntegratorError",
     "LeastActionError",
-    "ConstrainedEuler",
+    "LinearlyImplicitEuler",
     "MaximalEuler",
     "Mechanism",
     "MechanismBuilder",
@@ -82,6 +92,7 @@ __all__ = [
     "SemiImplicitEuler",
     "StaggeredProjections",
     "Trajectory",
+    "adjoint",
     "derivatives",
     "dynamics",
     "formats",

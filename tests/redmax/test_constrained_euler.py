@@ -113,9 +113,7 @@ def test_prescribed_joint_takes_the_torque_of_hybrid_dynamics():
     name = robot.velocity_names[1]
     motion = PrescribedMotion(name, lambda t: math.cos(t), lambda t: math.sin(t))
     dt = 1e-4
-    run = la.simulate(
-        robot, q=[0.3, 0, 0.2], v=[0, 1, 0], dt=dt, steps=1600, integrator=ConstrainedEuler((motion,))
-    )
+    run = la.simulate(robot, q=[0.3, 0, 0.2], v=[0, 1, 0], dt=dt, steps=1600, integrator=ConstrainedEuler((motion,)))
     assert np.abs(run.q[:, 1] - np.sin(run.t)).max() < 2 * dt
     k = 1500
     a = (run.v[k + 1] - run.v[k]) / dt

@@ -61,9 +61,7 @@ def test_block_without_friction_slides_freely(integrator):
     assert run.stored["normal_forces"][-1].sum() == pytest.approx(2.0 * 9.81 * math.cos(angle), rel=1e-6)
 
 
-@pytest.mark.parametrize(
-    "integrator", [ConstrainedEuler(friction="single_qp"), MaximalEuler(friction="single_qp")]
-)
+@pytest.mark.parametrize("integrator", [ConstrainedEuler(friction="single_qp"), MaximalEuler(friction="single_qp")])
 def test_single_qp_holds_a_block_within_the_cone(integrator):
     robot, q = block_on_incline(0.3, 0.5)
     run = la.simulate(robot, q=q, dt=2e-3, steps=100, integrator=integrator)

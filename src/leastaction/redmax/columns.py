@@ -12,17 +12,18 @@ from leastaction.forces.balls import is_soft, torque_slope, twist_pair
 from leastaction.forces.closure import evaluate, is_coupling, is_velocity, polynomial, push, soft_force, twist_of
 from leastaction.forces.closure import wrench_slope as closure_slope
 from leastaction.forces.passive import clear
-from leastaction.forces.slopes import body_force_slopes
+from leastaction.forces.slopes import body_force_slopes, point_slope, pull_slope
+from leastaction.forces.user import call_user
 from leastaction.redmax.lift import lower
-from leastaction.redmax.residual import drive_wrench
-from leastaction.spatial import ZERO6, ad, add, axpy, cross_force, dot, load6, neg, scale, store6, sub
+from leastaction.redmax.residual import drive_wrench, user_state
+from leastaction.spatial import ZERO6, ad, add, add3, axpy, cross_force, dot, load6, neg, scale, store6, sub
 
 
 @routine
 def has_wrenches(model, loops, u):
     """Whether any wrench acts on a node besides gravity."""
-    _, paths, _, wrenches, penalties, balls, drives, _ = model[4]
-    if paths.shape[0] + wrenches.shape[0] + penalties.shape[0] + loops[0].shape[0] > 0:
+    _, paths, _, wrenches, penalties, balls, drives, _, user = model[4]
+    if paths.shape[0] + wrenches.shape[0] + penalties.shape[0] + loops[0].shape[0] + user[0].shape[0] > 0:
         return True
     for k in range(balls.shape[0]):
         if is_soft(balls[k]):
@@ -104,11 +105,45 @@ def loop_columns(model, loops, work, lam, dx, out, tau, H, c, nr):
 
 
 @routine
+def user_slopes(user, links, T, dV, out):
+    """Add the changes of the wrenches of the user's forces."""
+    addresses, _, points, x, xd, f, K, D = user
+    for k in range(addresses.shape[0]):
+        first, n = user_state(user, k, links)
+        for j in range(n):
+            f[j, 0], f[j, 1], f[j, 2] = 0.0, 0.0, 0.0
+        call_user(addresses[k, 0], x, xd, f, K, n)
+        for j in range(9 * n * n):
+            K[j] = 0.0
+            D[j] = 0.0
+        call_user(addresses[k, 1], x, xd, K, D, n)
+        for i in range(n):
+            xi, fi, df = (x[i, 0], x[i, 1], x[i, 2]), (f[i, 0], f[i, 1], f[i, 2]), (0.0, 0.0, 0.0)
+            for j in range(n):
+                dx, dv = point_slope(points[first + j].node, (x[j, 0], x[j, 1], x[j, 2]), links, T, dV)
+                df = add3(df, add3(_block(K, n, i, j, dx), _block(D, n, i, j, dv)))
+            dx, _ = point_slope(points[first + i].node, xi, links, T, dV)
+            pull_slope(out, points[first + i].node, xi, dx, fi, df)
+
+
+@inline
+def _block(K, n, i, j, d):
+    """Block (i, j) of a matrix (3 n, 3 n) of 3 x 3 blocks, times d."""
+    a, b, c = 3 * i * 3 * n + 3 * j, (3 * i + 1) * 3 * n + 3 * j, (3 * i + 2) * 3 * n + 3 * j
+    return (
+        K[a] * d[0] + K[a + 1] * d[1] + K[a + 2] * d[2],
+        K[b] * d[0] + K[b + 1] * d[1] + K[b + 2] * d[2],
+        K[c] * d[0] + K[c + 1] * d[1] + K[c + 2] * d[2],
+    )
+
+
+@routine
 def wrench_changes(model, work, u, out):
     """Add to `out` how all wrenches on nodes change, loops apart; T and dV are in the work space."""
-    _, paths, points, wrenches, penalties, balls, drives, _ = model[4]
+    _, paths, points, wrenches, penalties, balls, drives, _, user = model[4]
     links, T, dV = work[0], work[5][1], work[5][2]
     body_force_slopes(paths, points, wrenches, penalties, links, T, dV, out)
+    user_slopes(user, links, T, dV, out)
     for k in range(balls.shape[0]):
         if is_soft(balls[k]):
             twist_pair(out, balls[k].child, balls[k].other, torque_slope(balls[k], links, T, dV))

@@ -11,9 +11,10 @@ import numpy as np
 from leastaction.dynamics.explicit import PENALTIES
 from leastaction.dynamics.loops import check_closed, loop_jacobian
 from leastaction.errors import ConvergenceError, IntegratorError
+from leastaction.forces.user import PointForce
 from leastaction.integrators import FloatArray, Integrator, Stepper
 from leastaction.mechanism import Mechanism
-from leastaction.redmax import rollout
+from leastaction.redmax import linear_euler, rollout
 from leastaction.redmax.charts import XYZ
 from leastaction.redmax.public import from_public, to_public
 from leastaction.redmax.reduced import Reduced
@@ -25,12 +26,14 @@ class ReducedStepper(Stepper):
     """Runs `BDF` and `SDIRK2`; keeps reduced coordinates beside the mechanism's own where they differ."""
 
     control_nodes = (1.0,)
+    dense_nodes = False
+    """Whether the work space holds a matrix of the nodes even without splines and exponential coordinates."""
 
     def __init__(self, integrator: Any, mechanism: Mechanism, dt: float) -> None:
         super().__init__(integrator, mechanism, dt)
-        self.reduced = Reduced(mechanism, exponential=integrator.chart == "exponential")
+        self.reduced = Reduced(mechanism, exponential=integrator.chart == "exponential", forces=integrator.forces)
         self.settings = (float(integrator.tolerance), int(integrator.max_iterations))
-        self.sizes = np.zeros(integrator.max_iterations)
+        self.sizes = np.zeros(int(integrator.max_iterations))
         self.kept = np.zeros(len(self.reduced.tree.closure.rows), np.int64)
         self._arrange(np.arange(self.reduced.tree.closure.count))
 
@@ -40,7 +43,7 @@ class ReducedStepper(Stepper):
         self.kept[:] = -1
         self.kept[rows] = np.arange(len(rows))
         n, m, nv = red.nr, len(rows), red.tree.nv
-        blocks = nv if len(red.blocks) else 0
+        blocks = nv if len(red.blocks) or self.dense_nodes else 0
         vectors = (np.zeros(nv), np.zeros(nv), np.zeros(nv), np.zeros(n))
         self.scratch = (
             np.zeros((n + m, n + m)),
@@ -114,18 +117,22 @@ class ReducedStepper(Stepper):
 
     def advance(self, record: dict[str, Any], first: int, last: int, u: FloatArray) -> int:
         """See `Stepper.advance`."""
-        red = self.reduced
         if first == 0:
             self.start(record)
         u = np.array(u, order="C")
         steps = (self.method, self.problem, self.settings, self.dt, first, last, u)
         arrays = self.arrays(record)
         done = rollout.rollout(*steps, *arrays, record["iterations"], self.vectors, self.sizes)
+        self.publish(record, first, done)
+        return done
+
+    def publish(self, record: dict[str, Any], first: int, done: int) -> None:
+        """The mechanism's own q and v of the states after `first`, where they differ from the reduced ones."""
+        red = self.reduced
         if not red.identical:
             rows = slice(first + 1, done + 1)
-            r, rd, charts = (x[rows] for x in arrays[:3])
+            r, rd, charts = (x[rows] for x in self.arrays(record)[:3])
             to_public(red.balls, red.index_q, red.index_v, r, rd, charts, record["q"][rows], record["v"][rows])
-        return done
 
     def gradients(self, record: dict[str, Any], u: FloatArray, dq: FloatArray, dv: FloatArray, wanted: bool) -> Any:
         """Gradients of an objective by the first state, the controls and, if `wanted`, parameters; see `adjoint`."""
@@ -142,6 +149,36 @@ class ReducedStepper(Stepper):
             f"{self.integrator.max_iterations} iterations; take a smaller dt or a larger tolerance"
         )
         return ConvergenceError(f"{name}: {why}", step=step, residuals=sizes)
+
+
+class LinearStepper(ReducedStepper):
+    """Runs `LinearlyImplicitEuler`."""
+
+    dense_nodes = True
+
+    def __init__(self, integrator: Any, mechanism: Mechanism, dt: float) -> None:
+        for rolling in mechanism.rollings:
+            raise IntegratorError(f"LinearlyImplicitEuler cannot keep {rolling.name!r} rolling; use leastaction.BDF")
+        super().__init__(integrator, mechanism, dt)
+
+    def advance(self, record: dict[str, Any], first: int, last: int, u: FloatArray) -> int:
+        """See `Stepper.advance`."""
+        if first == 0:
+            self.start(record)
+        R, RD, charts, _, _, _, multipliers = self.arrays(record)
+        steps = (self.problem, self.dt, float(self.integrator.stabilization), first, last, np.array(u, order="C"))
+        done = linear_euler.rollout(*steps, R, RD, charts, multipliers, np.zeros(self.reduced.nr))
+        self.publish(record, first, done)
+        return done
+
+    def gradients(self, record: dict[str, Any], u: FloatArray, dq: FloatArray, dv: FloatArray, wanted: bool) -> Any:
+        """There are none."""
+        raise IntegratorError("LinearlyImplicitEuler has no adjoint; use leastaction.BDF or leastaction.SDIRK2")
+
+    def failure(self, step: int, record: dict[str, FloatArray]) -> ConvergenceError:
+        """See `Stepper.failure`."""
+        message = "LinearlyImplicitEuler: the motion became infinite or its matrix singular; take a smaller dt"
+        return ConvergenceError(message, step=step)
 
 
 def independent_rows(A: FloatArray) -> Any:
@@ -161,6 +198,8 @@ def _check(integrator: Any) -> None:
         raise IntegratorError(f"{name}: tolerance must be between 0 and 1, got {integrator.tolerance!r}")
     if not isinstance(integrator.max_iterations, int) or integrator.max_iterations < 1:
         raise IntegratorError(f"{name}: max_iterations must be at least 1, got {integrator.max_iterations!r}")
+    if not isinstance(integrator.forces, tuple) or not all(isinstance(f, PointForce) for f in integrator.forces):
+        raise IntegratorError(f"{name}: forces must be a tuple of leastaction.forces.PointForce")
     if integrator.chart not in CHARTS:
         raise IntegratorError(f"{name}: chart must be one of {', '.join(CHARTS)}, got {integrator.chart!r}")
 
@@ -178,12 +217,14 @@ class BDF(Integrator):
         max_iterations: Newton iterations allowed.
         chart: coordinates of ball and free joints inside a run: "euler", twelve charts of Euler angles with automatic
             changes, or "exponential".
+        forces: forces of the user's own, see `leastaction.forces.PointForce`.
     """
 
     order: int = 2
     tolerance: float = 1e-12
     max_iterations: int = 100
     chart: str = "euler"
+    forces: tuple[PointForce, ...] = ()
     handles: ClassVar[frozenset[str]] = PENALTIES | {"spline joint"}
     stepper_class: ClassVar[Any] = ReducedStepper
 
@@ -208,11 +249,13 @@ class SDIRK2(Integrator):
         tolerance: relative size of the Newton update at which a stage counts as solved.
         max_iterations: Newton iterations allowed.
         chart: as for `BDF`.
+        forces: forces of the user's own, see `leastaction.forces.PointForce`.
     """
 
     tolerance: float = 1e-12
     max_iterations: int = 100
     chart: str = "euler"
+    forces: tuple[PointForce, ...] = ()
     handles: ClassVar[frozenset[str]] = PENALTIES | {"spline joint"}
     stepper_class: ClassVar[Any] = ReducedStepper
 
@@ -223,3 +266,28 @@ class SDIRK2(Integrator):
     def method(self) -> int:
         """Code for the kernel."""
         return rollout.SDIRK2
+
+
+@dataclass(frozen=True)
+class LinearlyImplicitEuler(Integrator):
+    """Linearly implicit Euler, order 1 (Sueda 2021, 2.5): springs and dampers implicit, one linear system per step.
+
+    Attributes:
+        stabilization: rate at which open loops close [1/s] (Baumgarte, Eq. 1.97).
+        chart: coordinates of ball and free joints inside a run, as for `BDF`.
+        forces: forces of the user's own, see `leastaction.forces.PointForce`.
+    """
+
+    stabilization: float = 5.0
+    chart: str = "exponential"
+    forces: tuple[PointForce, ...] = ()
+    tolerance: ClassVar[float] = 0.5
+    max_iterations: ClassVar[int] = 1
+    method: ClassVar[int] = rollout.BDF1
+    handles: ClassVar[frozenset[str]] = PENALTIES | {"spline joint"}
+    stepper_class: ClassVar[Any] = LinearStepper
+
+    def __post_init__(self) -> None:
+        _check(self)
+        if not (isinstance(self.stabilization, float | int) and 0.0 <= self.stabilization < math.inf):
+            raise IntegratorError(f"LinearlyImplicitEuler: stabilization must be a rate, got {self.stabilization!r}")

@@ -10,6 +10,7 @@ from leastaction.dynamics.derivatives import coriolis_matrices, times, times_tra
 from leastaction.dynamics.kinematics import lift as lift_world
 from leastaction.dynamics.kinematics import parent_twist
 from leastaction.dynamics.recursions import composite_inertias
+from leastaction.redmax.columns import add_force_columns, has_wrenches
 from leastaction.spatial import (
     ZERO6,
     ad,
@@ -43,17 +44,10 @@ def screw_rates(nodes, gravity, links, screws, rates, c1, c2):
 
 
 @routine
-def prepare_matrix(model, work):
-    """Inertias of subtrees and their Coriolis matrices; `residual` must have run. Destroys the nodes' inertias."""
-    coriolis_matrices(model[0], work[0], work[3])
-    composite_inertias(model[0], work[0])
-
-
-@routine
 def inertial_matrix(model, work, c1, c2, H):
-    """Derivative of the inertial forces by the coordinates of the nodes, once `prepare_matrix` has run.
+    """Derivative of the inertial and joint forces by the coordinates of the nodes, c1 and c2 times those by rates.
 
-    H (nv, nv) comes out complete, with zeros between branches.
+    H (nv, nv) comes out complete, with zeros between branches. Links hold the inertias of subtrees.
     """
     nodes, dofs, gravity = model[0], model[1], model[2]
     links, screws, rates, B = work[0], work[1], work[2], work[3]
@@ -80,22 +74,14 @@ def inertial_matrix(model, work, c1, c2, H):
                     H[m, k] = dot(load6(screws[m].S), column)
                     H[k, m] = dot(t3, load6(rates[m].X)) + dot(t4, load6(rates[m].Y))
                 i = nodes[i].parent
-    for k in range(dofs.shape[0]):
-        H[k, k] += c2 * dofs[k].armature
-
-
-@routine
-def joint_matrix(model, work, c1, H):
-    """Add springs, dampers and limits of the nodes' coordinates."""
-    nodes, dofs = model[0], model[1]
     q = work[4][0]
     for i in range(nodes.shape[0]):
         if nodes[i].nv != 1:
             continue
-        k = nodes[i].iv
+        k, x = nodes[i].iv, q[nodes[i].iq]
         dof = dofs[k]
-        H[k, k] += dof.stiffness + c1 * dof.damping
-        if dof.limit_stiffness > 0.0 and (q[nodes[i].iq] < dof.lower or q[nodes[i].iq] > dof.upper):
+        H[k, k] += dof.stiffness + c1 * dof.damping + c2 * dof.armature
+        if dof.limit_stiffness > 0.0 and (x < dof.lower or x > dof.upper):
             H[k, k] += dof.limit_stiffness + c1 * dof.limit_damping
 
 
@@ -113,28 +99,15 @@ def _column(block, c, c1, c2, A, tau):
 
 
 @routine
-def reduced_matrix(model, work, scratch, c1, c2, H):
-    """H (nr, nr) of all that is not a body force, through the blocks of splines and exponential coordinates.
-
-    `scratch`: (A, column) of shapes (3, nv, nv) and (nv,).
-    """
+def combine_blocks(model, work, A, column, r, c1, c2, H):
+    """H (nr, nr) from the nodes' matrices A = (A0, A0 + A1, A0 + A2) through the blocks; column: scratch (nv,)."""
     plain, blocks = model[3][0], model[3][1]
-    A, column = scratch
-    prepare_matrix(model, work)
-    # The matrix is affine in (c1, c2), so three of them tell its parts.
-    inertial_matrix(model, work, 0.0, 0.0, A[0])
-    inertial_matrix(model, work, 1.0, 0.0, A[1])
-    inertial_matrix(model, work, 0.0, 1.0, A[2])
-    joint_matrix(model, work, 0.0, A[0])
-    joint_matrix(model, work, 1.0, A[1])
-    joint_matrix(model, work, 0.0, A[2])
     for p in range(plain.shape[0]):
         c, k = plain[p, 0], plain[p, 2]
         for i in range(column.shape[0]):
             column[i] = A[0, i, k] * (1.0 - c1 - c2) + A[1, i, k] * c1 + A[2, i, k] * c2
         _store_column(plain, blocks, column, H, c)
-    tau = work[4][3]
-    coords = model[4][7]
+    tau, coords = work[4][3], model[4][7]
     for b in range(blocks.shape[0]):
         block = blocks[b]
         for c in range(block.nr):
@@ -148,6 +121,8 @@ def reduced_matrix(model, work, scratch, c1, c2, H):
                     H[block.ir + c, block.ir + d] += block.D2[j, c, d] * tau[block.iv + j]
             k = block.ir + c
             H[k, k] += coords[k].stiffness + c1 * coords[k].damping + c2 * coords[k].armature
+            if coords[k].limit_stiffness > 0.0 and (r[k] < coords[k].lower or r[k] > coords[k].upper):
+                H[k, k] += coords[k].limit_stiffness + c1 * coords[k].limit_damping
 
 
 @routine
@@ -165,11 +140,24 @@ def _store_column(plain, blocks, column, H, c):
 
 
 @routine
-def limit_matrix(model, r, c1, H):
-    """Add the limits of the coordinates of splines."""
-    blocks, coords = model[3][1], model[4][7]
-    for b in range(blocks.shape[0]):
-        for k in range(blocks[b].ir, blocks[b].ir + blocks[b].nr):
-            c = coords[k]
-            if c.limit_stiffness > 0.0 and (r[k] < c.lower or r[k] > c.upper):
-                H[k, k] += c.limit_stiffness + c1 * c.limit_damping
+def newton_matrix(model, loops, work, scratch, r, u, lam, c1, c2, H):
+    """The exact matrix H (nr + m, nr + m) at the state where `residual` ran last; m: multipliers of loops."""
+    A, column, vectors = scratch[4], scratch[5], scratch[6]
+    nr = r.shape[0]
+    for i in range(nr, H.shape[0]):
+        for j in range(H.shape[1]):
+            H[i, j] = 0.0
+            H[j, i] = 0.0
+    coriolis_matrices(model[0], work[0], work[3])
+    composite_inertias(model[0], work[0])
+    through_blocks = A.shape[1] > 0
+    # The matrix of the nodes is affine in (c1, c2), so three of them tell its parts.
+    for part in range(3 if through_blocks else 1):
+        a1, a2, target = c1, c2, H
+        if through_blocks:
+            a1, a2, target = 1.0 if part == 1 else 0.0, 1.0 if part == 2 else 0.0, A[part]
+        inertial_matrix(model, work, a1, a2, target)
+    if through_blocks:
+        combine_blocks(model, work, A, column, r, c1, c2, H)
+    if has_wrenches(model, loops, u):
+        add_force_columns(model, loops, work, u, lam, c1, vectors, H, nr)

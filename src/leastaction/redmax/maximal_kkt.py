@@ -20,8 +20,8 @@ from leastaction.integrators import Integrator, Stepper
 from leastaction.mechanism import Joint, Mechanism, Pose
 from leastaction.mechanism.joints import free
 from leastaction.mechanism.pose import quaternion_of_matrix
-from leastaction.redmax.joint_coordinates import joint_coordinates, joint_motion
 from leastaction.redmax.constrained_euler import ConstrainedEuler
+from leastaction.redmax.joint_coordinates import joint_coordinates, joint_motion
 
 
 def taken_apart(mechanism: Mechanism) -> Mechanism:
@@ -179,6 +179,4 @@ class MaximalEuler(Integrator):
     stepper_class: ClassVar[Any] = _MaximalStepper
 
     def __post_init__(self) -> None:
-        ConstrainedEuler(
-            stabilization=self.stabilization, baumgarte=self.baumgarte, friction=self.friction, qp=self.qp
-        )
+        ConstrainedEuler(stabilization=self.stabilization, baumgarte=self.baumgarte, friction=self.friction, qp=self.qp)

@@ -93,7 +93,7 @@ def _path_gradient(path, points, links, cot, out):
 @routine
 def add_force_gradients(model, work, cot, of_paths, of_wrenches, of_gravity):
     """Add the gradients by springs and cables (paths, 3), constant wrenches (wrenches, 6) and gravity (3,)."""
-    _, paths, points, wrenches, _, _, _, _ = model[4]
+    _, paths, points, wrenches, _, _, _, _, _ = model[4]
     links = work[0]
     for i in range(paths.shape[0]):
         _path_gradient(paths[i], points, links, cot, of_paths[i])

@@ -10,12 +10,13 @@ from numpy.typing import NDArray
 
 from leastaction.dynamics.kinematics import LINK, SCREW
 from leastaction.errors import IntegratorError
+from leastaction.forces.user import user_arrays
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism.closure import COUPLING
 from leastaction.mechanism.elements import JointActuator
 from leastaction.mechanism.joints import SPLINES, Motion
 from leastaction.mechanism.pose import Pose, quaternion_of_matrix
-from leastaction.mechanism.tree import DOF, PROPERTIES, Span, Tree
+from leastaction.mechanism.tree import DOF, POINT, PROPERTIES, Span, Tree
 from leastaction.redmax.charts import AXES, BALL, XYZ
 from leastaction.redmax.expansion import SEGMENT, expand, segments, surface_polynomials
 from leastaction.redmax.lift import BLOCK
@@ -58,7 +59,7 @@ class Reduced:
         index_q, index_v: for each reduced coordinate its entry in the mechanism's q and v; -1 for balls.
     """
 
-    def __init__(self, mechanism: Mechanism, *, exponential: bool = False) -> None:
+    def __init__(self, mechanism: Mechanism, *, exponential: bool = False, forces: tuple[Any, ...] = ()) -> None:
         self.mechanism = mechanism
         self.exponential = exponential
         self.tree = t = Tree.compile(mechanism, expand=partial(expand, exponential=exponential))
@@ -80,6 +81,7 @@ class Reduced:
         self.table = np.concatenate(self._tables).view(np.recarray) if self._tables else records(0, SEGMENT)
         self.polynomials = np.concatenate([np.zeros((0, 4, 4)), *self._polynomials])
         self.drives = self._drives()
+        self.user = user_arrays(forces, t.bodies, mechanism.body_index, POINT)
         self._number_couplings(plain)
 
     # ------------------------------------------------------------------ compiling
@@ -154,6 +156,8 @@ class Reduced:
                 "segment": -1,
             }
         )
+        # Springs and dampers act as torques between the two bodies, as for balls in Euler angles.
+        self.tree.dofs.stiffness[iv : iv + 3] = self.tree.dofs.damping[iv : iv + 3] = 0.0
         self._balls.append(ball | {"chart": -1, "base": self.tree.nodes[ball["node"]].Rt})
 
     def _refuse_armature(self, span: Span, shifts: int) -> None:
@@ -233,7 +237,7 @@ class Reduced:
         """Arrays of the mechanism: see `residual.residual`."""
         t = self.tree
         lifting = (self.plain, self.blocks, self.table, self.polynomials)
-        forces = (t.rest, t.paths, t.points, t.wrenches, t.penalties, self.balls, self.drives, self.coords)
+        forces = (t.rest, t.paths, t.points, t.wrenches, t.penalties, self.balls, self.drives, self.coords, self.user)
         return t.nodes, t.dofs, t.gravity, lifting, forces
 
     def workspace(self) -> tuple[Any, ...]:

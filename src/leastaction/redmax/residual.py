@@ -10,7 +10,8 @@ from leastaction.dynamics.loops import coordinate_of
 from leastaction.dynamics.recursions import required_forces
 from leastaction.forces.balls import is_soft, torque, twist_pair
 from leastaction.forces.closure import evaluate, is_coupling, is_velocity, polynomial, push, soft_force, twist_of
-from leastaction.forces.passive import body_forces, clear, joint_forces, limit_force, penalty_forces
+from leastaction.forces.passive import body_forces, clear, joint_forces, limit_force, path_point, penalty_forces, pull
+from leastaction.forces.user import call_user
 from leastaction.redmax.lift import lift, lower
 from leastaction.spatial import add3, cross, dot, load3, load6, load9, matvec, neg, scale3, sub
 
@@ -27,13 +28,14 @@ def drive_wrench(drive, u, links):
 @routine
 def add_wrenches(forces, links, u, external):
     """Add all world wrenches on nodes to `external`."""
-    _, paths, points, wrenches, penalties, balls, drives, _ = forces
+    _, paths, points, wrenches, penalties, balls, drives, _, user = forces
     body_forces(paths, points, wrenches, links, external)
     penalty_forces(penalties, links, external)
     for k in range(balls.shape[0]):
         if is_soft(balls[k]):
             t, _ = torque(balls[k], links)
             twist_pair(external, balls[k].child, balls[k].other, t)
+    add_user_forces(user, links, external)
     for k in range(drives.shape[0]):
         drive = drives[k]
         if drive.coordinate < 0 and drive.node >= 0 and u[k] != 0.0:
@@ -41,6 +43,31 @@ def add_wrenches(forces, links, u, external):
             add_to(external[drive.node], W)
             if drive.other >= 0:
                 add_to(external[drive.other], neg(W))
+
+
+@routine
+def user_state(user, k, links):
+    """Positions and velocities of the points of a user's force, into its scratch; gives back first and count."""
+    _, spans, points, x, xd, _, _, _ = user
+    first, count = spans[k, 0], spans[k, 1]
+    for j in range(count):
+        p, v = path_point(points[first + j], links)
+        for c in range(3):
+            x[j, c], xd[j, c] = p[c], v[c]
+    return first, count
+
+
+@routine
+def add_user_forces(user, links, external):
+    """Add the wrenches of the user's forces."""
+    addresses, _, points, x, xd, f, K, _ = user
+    for k in range(addresses.shape[0]):
+        first, count = user_state(user, k, links)
+        for j in range(count):
+            f[j, 0], f[j, 1], f[j, 2] = 0.0, 0.0, 0.0
+        call_user(addresses[k, 0], x, xd, f, K, count)
+        for j in range(count):
+            pull(external, points[first + j].node, (x[j, 0], x[j, 1], x[j, 2]), (f[j, 0], f[j, 1], f[j, 2]))
 
 
 @routine

@@ -20,10 +20,10 @@ from leastaction.redmax.cotangents import (
 )
 from leastaction.redmax.lift import lower, raise_direction
 from leastaction.redmax.linear import factor, solve_transposed
+from leastaction.redmax.matrix import newton_matrix
 from leastaction.redmax.parameters import add_force_gradients, add_joint_gradients, add_wrench_placements
 from leastaction.redmax.residual import drive_wrench, residual
-from leastaction.redmax.rollout import ALPHA, BDF1, SDIRK2
-from leastaction.redmax.stage import newton_matrix
+from leastaction.redmax.rollout import ALPHA, BDF2, is_double, predictors
 from leastaction.spatial import dot, load6, sub
 
 
@@ -120,6 +120,27 @@ def _to_old_charts(balls, old, new, x, v, s, sd, bx, bv):
             pull_chart(old[k], new[k], i, x, v, s, sd, bx, bv)
 
 
+@routine
+def _pull_predictors(method, stage, double, dt, bP, bPv, bx, bv, ba, bva):
+    """Add the gradients by the predictors to those by the state (bx, bv) of the step's start; see `predictors`.
+
+    (ba, bva): those by the end of the first of two stages.
+    """
+    ratio = (1.0 - ALPHA) / ALPHA
+    for k in range(bP.shape[0]):
+        if double and stage == 1:
+            bx[k] += bP[k]
+            bv[k] += (1.0 - ratio) * bPv[k]
+            ba[k] = 0.0
+            bva[k] = (1.0 - ALPHA) * dt * bP[k] + ratio * bPv[k]
+        elif method == BDF2 and not double:
+            bx[k] += 4.0 / 3.0 * bP[k]
+            bv[k] += 4.0 / 3.0 * bPv[k]
+        else:
+            bx[k] += bP[k]
+            bv[k] += bPv[k]
+
+
 @entry
 def reverse(method, problem, back, dt, last, U, R, RD, charts, RA, RDA, LA, LAM, BX, BV, BU, vectors, wanted, grads):
     """Turn gradients BX, BV (rows 0 ... last) by the states into gradients by the first state, controls and parameters.
@@ -139,47 +160,23 @@ def reverse(method, problem, back, dt, last, U, R, RD, charts, RA, RDA, LA, LAM,
         rewritten(balls, charts[step + 1], charts[step], R[step + 1], RD[step + 1], x1, x2, v2)
         bx, bv = BX[step + 1], BV[step + 1]
         _to_old_charts(balls, charts[step], charts[step + 1], x2, v2, R[step + 1], RD[step + 1], bx, bv)
-        lam = LAM[step + 1]
-        if method == BDF1:
-            for k in range(n):
-                P[k], Pv[k] = x1[k], v1[k]
-            if not reverse_stage(problem, back, dt, u, P, Pv, x2, v2, lam, bx, bv, bP, bPv, bu, wanted, grads):
-                return step
-            for k in range(n):
-                BX[step, k] += bP[k]
-                BV[step, k] += bPv[k]
-        elif method == SDIRK2 or step == 0:
-            xa, va = RA[step + 1], RDA[step + 1]
-            ratio = (1.0 - ALPHA) / ALPHA
-            for k in range(n):
-                P[k] = x1[k] + (1.0 - ALPHA) * dt * va[k]
-                Pv[k] = v1[k] + ratio * (va[k] - v1[k])
-            gamma = ALPHA * dt
-            if not reverse_stage(problem, back, gamma, u, P, Pv, x2, v2, lam, bx, bv, bP, bPv, bu, wanted, grads):
-                return step
-            for k in range(n):
-                BX[step, k] += bP[k]
-                BV[step, k] += (1.0 - ratio) * bPv[k]
-                ba[k] = 0.0
-                bva[k] = (1.0 - ALPHA) * dt * bP[k] + ratio * bPv[k]
-                P[k], Pv[k] = x1[k], v1[k]
-            lama = LA[step + 1]
-            if not reverse_stage(problem, back, gamma, u, P, Pv, xa, va, lama, ba, bva, bP, bPv, bu, wanted, grads):
-                return step
-            for k in range(n):
-                BX[step, k] += bP[k]
-                BV[step, k] += bPv[k]
-        else:
+        double = is_double(method, step)
+        if method == BDF2 and not double:
             rewritten(balls, charts[step - 1], charts[step], R[step - 1], RD[step - 1], x1, x0, v0)
-            for k in range(n):
-                P[k] = (4.0 * x1[k] - x0[k]) / 3.0
-                Pv[k] = (4.0 * v1[k] - v0[k]) / 3.0
-            gamma = 2.0 * dt / 3.0
-            if not reverse_stage(problem, back, gamma, u, P, Pv, x2, v2, lam, bx, bv, bP, bPv, bu, wanted, grads):
+        x, v, lam = x2, v2, LAM[step + 1]
+        for stage in range(1 if double else 0, -1, -1):
+            early = double and stage == 0
+            va = v1
+            if double:
+                va = RDA[step + 1]
+            if early:
+                x, v, lam, bx, bv = RA[step + 1], va, LA[step + 1], ba, bva
+            gamma = predictors(method, stage, double, dt, x0, v0, x1, v1, va, P, Pv)
+            if not reverse_stage(problem, back, gamma, u, P, Pv, x, v, lam, bx, bv, bP, bPv, bu, wanted, grads):
                 return step
+            _pull_predictors(method, stage, double, dt, bP, bPv, BX[step], BV[step], ba, bva)
+        if method == BDF2 and not double:
             for k in range(n):
-                BX[step, k] += 4.0 / 3.0 * bP[k]
-                BV[step, k] += 4.0 / 3.0 * bPv[k]
                 bP[k] *= -1.0 / 3.0
                 bPv[k] *= -1.0 / 3.0
             r0, rd0 = R[step - 1], RD[step - 1]
