@@ -9,6 +9,7 @@ import pytest
 import leastaction as la
 from leastaction import redmax
 from leastaction.redmax import ConstrainedEuler, PrescribedMotion, PrescribedTwist
+from leastaction.redmax.joint_coordinates import loop_joint_rate
 
 
 def springy_chain(links=3, stiffness=5.0, damping=0.3):
@@ -39,6 +40,18 @@ def test_the_step_is_equation_2_84():
     v1 = np.linalg.solve(M + h * 2.0 * np.eye(3) + h * h * 40.0 * np.eye(3), M @ v + h * f)
     assert np.allclose(run.v[1], v1, rtol=1e-12)
     assert np.allclose(run.q[1], q + h * v1, rtol=1e-12)
+
+
+@pytest.mark.parametrize("name", ["chain", "loop"])
+def test_without_constraints_it_is_linearly_implicit_euler(name):
+    robot = springy_chain() if name == "chain" else la.robots.three_link_loop()
+    q = np.array([0.5, -0.2, 0.3]) if name == "chain" else la.robots.home(robot)
+    q = q if name == "chain" else la.dynamics.loops.close_loops(robot, q)
+    runs = [
+        la.simulate(robot, q=q, dt=2e-3, steps=50, integrator=i)
+        for i in (ConstrainedEuler(), la.LinearlyImplicitEuler())
+    ]
+    assert np.abs(runs[0].q - runs[1].q).max() < 1e-10
 
 
 def free_bodies_with_forces():
@@ -130,6 +143,18 @@ def test_prescribed_twist_of_a_body():
     run = la.simulate(robot, q=q, dt=1e-3, steps=100, integrator=method)
     last = la.dynamics.body_jacobian(robot, run.q[-2], robot.body_names[-1], frame="body") @ run.v[-1]
     assert np.allclose(last, twist, atol=1e-10)
+
+
+def test_prescribed_angle_of_a_loop_joint():
+    """A loop may be driven at the joint that closes it."""
+    robot = la.robots.four_bar(closure="revolute")
+    loop, q = robot.loops[0], la.robots.home(robot)
+    start = loop_joint_rate(robot, loop, q, np.zeros(1))[0][0]
+    motion = PrescribedMotion(loop.name, lambda t: t, lambda t: start + 0.5 * t * t)
+    run = la.simulate(robot, q=q, dt=1e-3, steps=800, integrator=ConstrainedEuler((motion,)))
+    angle = loop_joint_rate(robot, loop, run.q[-1], np.array([start]))[0][0]
+    assert angle == pytest.approx(start + 0.5 * 0.8**2, abs=2e-3)
+    assert run.constraint_violation.max() < 1e-3
 
 
 def test_start_time_reaches_prescribed_motions():

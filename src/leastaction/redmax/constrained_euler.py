@@ -319,10 +319,11 @@ def _stepper(integrator: Any, mechanism: Mechanism, dt: float) -> Stepper:
 
 @dataclass(frozen=True)
 class ConstrainedEuler(Integrator):
-    """Linearly implicit Euler in reduced coordinates, order 1 (Sueda 2021, 2.86, 2.106, 2.112, 2.114).
+    """Linearly implicit Euler with constraints on the new velocity, order 1 (Sueda 2021, 2.86, 2.106, 2.112, 2.114).
 
-    Stiff joint springs, springs and dampers may be as stiff as they like; loops, couplings, prescribed motions, joint
-    limits and contacts with planes of the ground act as constraints on the new velocity.
+    The step of `LinearlyImplicitEuler`, with prescribed motions, joint limits and contacts with planes of the ground
+    beside loops and couplings. Springs and dampers may be as stiff as they like. Ball and free joints move by the
+    exponential map; spline joints and forces of the user's own are for `LinearlyImplicitEuler`.
 
     Attributes:
         constraints: prescribed motions and other constraints, see `leastaction.redmax`.

@@ -17,7 +17,8 @@ import numpy as np
 from leastaction.dynamics import api
 from leastaction.dynamics.workspace import FloatArray
 from leastaction.errors import IntegratorError
-from leastaction.mechanism import Mechanism
+from leastaction.mechanism import Joint, Mechanism
+from leastaction.redmax.joint_coordinates import loop_joint_rate
 
 
 @dataclass(frozen=True)
@@ -57,8 +58,11 @@ class Constraint:
 class PrescribedMotion(Constraint):
     """A degree of freedom that follows a given motion (2.114, with the velocity prescribed).
 
+    Both functions are read at the start of a step.
+
     Attributes:
-        name: of the degree of freedom, as in `Mechanism.velocity_names`.
+        name: of the degree of freedom, as in `Mechanism.velocity_names`; or of a joint with one axis that closes a
+            loop.
         velocity: function of time [s] that gives its velocity [rad/s or m/s].
         position: function of time that gives its position [rad or m], towards which it is pulled; without it the
             velocity alone is followed.
@@ -70,18 +74,30 @@ class PrescribedMotion(Constraint):
 
     def check(self, mechanism: Mechanism) -> None:
         """Refuse unknown names."""
-        k = mechanism.velocity_index(self.name)
+        loop = self._loop(mechanism)
+        if loop is not None:
+            if loop.nv != 1:
+                raise IntegratorError(f"loop joint {self.name!r}: only joints with one axis can be prescribed")
+            return
+        mechanism.velocity_index(self.name)
         if self.position is not None and self.name not in mechanism.coordinate_names:
             raise IntegratorError(f"{self.name!r} is part of a ball or free joint: prescribe its velocity alone")
-        assert k >= 0
+
+    def _loop(self, mechanism: Mechanism) -> Joint | None:
+        return next((joint for joint in mechanism.loops if joint.name == self.name), None)
 
     def rows(self, mechanism: Mechanism, t: float, q: FloatArray) -> Rows:
         """See `Constraint.rows`."""
-        G = np.zeros((1, mechanism.nv))
-        G[0, mechanism.velocity_index(self.name)] = 1.0
-        g = np.zeros(1)
-        if self.position is not None:
-            g[0] = q[mechanism.coordinate_index(self.name)] - self.position(t)
+        loop = self._loop(mechanism)
+        goal = 0.0 if self.position is None else float(self.position(t))
+        if loop is not None:
+            x, G = loop_joint_rate(mechanism, loop, q, np.array([goal]))
+            value = x[0] - goal
+        else:
+            G = np.zeros((1, mechanism.nv))
+            G[0, mechanism.velocity_index(self.name)] = 1.0
+            value = 0.0 if self.position is None else q[mechanism.coordinate_index(self.name)] - goal
+        g = np.array([0.0 if self.position is None else value])
         return Rows(G, g, np.array([-float(self.velocity(t))]))
 
 

@@ -1,4 +1,7 @@
-"""Coordinates of a joint from the poses of the two bodies it ties: from maximal back to reduced coordinates."""
+"""Coordinates of a joint from the poses of the two bodies it ties: from maximal back to reduced coordinates.
+
+For tree joints that is the way back to q; for joints that close loops it is the only way to their angles.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from leastaction.dynamics import api
 from leastaction.dynamics.workspace import FloatArray
+from leastaction.mechanism import Mechanism
 from leastaction.mechanism.joints import Joint, Motion, Primitive
 from leastaction.mechanism.pose import rotation_matrix
 
@@ -93,3 +98,26 @@ def joint_coordinates(joint: Joint, X: FloatArray, guess: FloatArray) -> FloatAr
         if np.abs(step).max() < 1e-14:
             break
     return q
+
+
+def loop_joint_rate(
+    mechanism: Mechanism, joint: Joint, q: FloatArray, guess: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Coordinates (nq of the joint,) of a joint that closes a loop, and the Jacobian (nv of it, nv) of its velocities.
+
+    Args:
+        mechanism: the robot.
+        joint: one of its loops.
+        q: joint positions of the tree [rad or m], shape (nq,).
+        guess: coordinates of the joint near its own.
+    """
+    poses = np.concatenate([api.body_poses(mechanism, q), np.eye(4)[None]])  # the last one is the world
+    parent, child = (poses[mechanism.body_index(name)] for name in (joint.parent, joint.child))
+    at = child @ joint.child_placement.inverse().matrix
+    x = joint_coordinates(joint, np.linalg.inv(parent @ joint.placement.matrix) @ at, guess)
+    J = np.zeros((6, mechanism.nv))
+    for name, sign in ((joint.child, 1.0), (joint.parent, -1.0)):
+        J += sign * api.body_jacobian(mechanism, q, name, frame="origin")
+    R, p = at[:3, :3].T, at[:3, 3]
+    relative = np.concatenate([R @ J[:3], R @ (J[3:] + np.cross(J[:3].T, p).T)])
+    return x, np.linalg.pinv(joint_motion(joint, x)[1]) @ relative
