@@ -40,8 +40,8 @@ def simulate(
 ) -> Trajectory:
     """Simulate the motion of a mechanism.
 
-    Joint limits, dry friction and contacts of the mechanism do not act yet; a mechanism with contact points and ground
-    is simulated with a warning.
+    Joint limits, dry friction and contacts of the mechanism act only with integrators that say so, such as
+    `StaggeredProjections`; with others a mechanism with contact points and ground is simulated with a warning.
 
     Args:
         mechanism: the robot.
