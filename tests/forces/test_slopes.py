@@ -134,7 +134,7 @@ def test_a_force_of_the_user_with_and_without_slopes():
 def test_errors_of_user_forces():
     with pytest.raises(la.MechanismError, match="at least one point"):
         PointForce("f", (), law, slopes)
-    with pytest.raises(la.MechanismError, match="compiled by numba.njit"):
+    with pytest.raises(la.MechanismError, match="compiled by numba"):
         PointForce("f", POINTS, lambda x, xd, f: None)
-    with pytest.raises(la.IntegratorError, match="tuple of leastaction.forces.PointForce"):
+    with pytest.raises(la.IntegratorError, match="forces must be a tuple"):
         la.BDF(forces=[1])

@@ -28,7 +28,7 @@ def test_order(name):
             assert np.log2(coarse / fine) == pytest.approx(order, abs=0.3), method
 
 
-@pytest.mark.parametrize("name", ["spherical", "free", "springs"])
+@pytest.mark.parametrize("name", ["spherical", "free", "soft balls"])
 def test_agrees_with_the_variational_integrator(name):
     robot = ROBOTS[name]()
     q, v = start(name, robot)
