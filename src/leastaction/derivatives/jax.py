@@ -13,7 +13,7 @@ from leastaction.integrators import Integrator
 from leastaction.mechanism import Mechanism
 from leastaction.simulate import simulate as run_simulation
 
-jax: Any = require("jax", "jax")
+__all__ = ["simulation"]
 
 
 def simulation(mechanism: Mechanism, integrator: Integrator, *, dt: float) -> Any:
@@ -27,6 +27,7 @@ def simulation(mechanism: Mechanism, integrator: Integrator, *, dt: float) -> An
         integrator: `BDF(...)` or `SDIRK2(...)`.
         dt: time step [s].
     """
+    jax: Any = require("jax", "jax")
     jnp = jax.numpy
 
     def run(q: Any, v: Any, controls: Any) -> Any:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from leastaction.derivatives.adjoint import STATES, Objective, gradient
+from leastaction.derivatives.adjoint import STATES, Objective, total_gradient
 from leastaction.derivatives.parameters import parameter, with_parameters
 from leastaction.dynamics.workspace import FloatArray
 from leastaction.errors import IntegratorError
@@ -92,22 +92,34 @@ class SimulationObjective:
         """The simulation with the parameters x."""
         values = self.unpack(x)
         robot = with_parameters(self.mechanism, {k: v for k, v in values.items() if k not in STATES})
-        options = self.options | {k: v for k, v in values.items() if k in STATES}
+        options: dict[str, Any] = self.options | {k: v for k, v in values.items() if k in STATES}
         return simulate(robot, integrator=self.integrator, **options)
 
     def __call__(self, x: Any) -> tuple[float, FloatArray]:
         """Value and gradient at x."""
         self.evaluations += 1
         run = self.run(x)
-        value, dq, dv = self.objective(run)
-        total = gradient(run, dq, dv, self.names)
+        value, total = total_gradient(run, self.objective, self.names)
         if self.penalty is not None:
             extra, slopes = self.penalty(self.unpack(x))
             value += extra
             total = {name: total[name] + slopes.get(name, 0.0) for name in self.names}
+        for name in self.names:
+            if name.startswith("rotation:"):
+                total[name] = _left_jacobian(self.unpack(x)[name]).T @ total[name]
         # Units: a step of one in x is a step of `scale` in the parameter.
         pieces = [np.ravel(np.broadcast_to(total[n], self.values[n].shape)) * self.scales[n] for n in self.names]
         return float(value), np.concatenate(pieces)
+
+
+def _left_jacobian(turn: FloatArray) -> FloatArray:
+    """How a change of a rotation vector turns what it has turned already: exp(x + d) = exp(J d) exp(x)."""
+    angle = float(np.linalg.norm(turn))
+    x, y, z = turn
+    W = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
+    if angle < 1e-6:
+        return np.eye(3) + 0.5 * W
+    return np.eye(3) + (1.0 - np.cos(angle)) / angle**2 * W + (angle - np.sin(angle)) / angle**3 * W @ W
 
 
 def reach(body: str, point: Any, target: Any, *, step: int = -1, weight: float = 1.0) -> Objective:
@@ -121,14 +133,31 @@ def reach(body: str, point: Any, target: Any, *, step: int = -1, weight: float =
         weight: of the square [1/m^2].
     """
 
-    def objective(run: Trajectory) -> tuple[float, FloatArray, None]:
+    def objective(run: Trajectory) -> tuple[Any, ...]:
         from leastaction.dynamics import body_jacobian, body_poses
 
         m, q = run.mechanism, run.q[step]
-        X = body_poses(m, q)[m.body_index(body)]
-        miss = X[:3, :3] @ np.asarray(point, float) + X[:3, 3] - np.asarray(target, float)
+        poses = body_poses(m, q)
+        X = poses[m.body_index(body)]
+        x = X[:3, :3] @ np.asarray(point, float) + X[:3, 3]
+        miss = x - np.asarray(target, float)
         dq = np.zeros((len(run), m.nv))
         dq[step] = weight * body_jacobian(m, q, body, point=point)[3:].T @ miss
-        return 0.5 * weight * float(miss @ miss), dq, None
+
+        def direct(name: str) -> Any:
+            """The point moves with the placements of the joints that carry it."""
+            kind, _, part = name.partition(":")
+            chain = (*m.ancestors[m.body_index(body)], m.body_index(body))
+            carried = [m.joints[k] for k in chain if m.joints[k].name == part]
+            if kind not in ("position", "rotation") or not carried:
+                return 0.0
+            parent = m.body_index(carried[0].parent)
+            R, p = (np.eye(3), np.zeros(3)) if parent < 0 else (poses[parent][:3, :3], poses[parent][:3, 3])
+            if kind == "position":
+                return weight * R.T @ miss
+            lever = x - (R @ np.array(carried[0].placement.position) + p)
+            return weight * R.T @ np.cross(lever, miss)
+
+        return 0.5 * weight * float(miss @ miss), dq, None, direct
 
     return objective

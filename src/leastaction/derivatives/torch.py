@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -14,35 +15,39 @@ from leastaction.integrators import Integrator
 from leastaction.mechanism import Mechanism
 from leastaction.simulate import simulate as run_simulation
 
-torch: Any = require("torch", "torch")
+__all__ = ["simulate"]
 
 
-class _Simulation(torch.autograd.Function):
-    """Forward simulation; backward by the adjoint method."""
+@cache
+def _function() -> Any:
+    """The autograd function: forward by simulation, backward by the adjoint method."""
+    torch: Any = require("torch", "torch")
 
-    @staticmethod
-    def forward(ctx: Any, mechanism: Any, integrator: Any, dt: float, names: Any, q: Any, v: Any, u: Any, *values: Any):
-        robot = with_parameters(mechanism, {n: _array(x) for n, x in zip(names, values, strict=True)})
-        run = run_simulation(
-            robot, _array(q), _array(v), dt=dt, steps=len(u), controls=_array(u), integrator=integrator
-        )
-        ctx.run, ctx.names, ctx.like = run, names, (q, v, u, *values)
-        ctx.set_materialize_grads(True)
-        return torch.as_tensor(run.q, dtype=q.dtype), torch.as_tensor(run.v, dtype=q.dtype)
+    class Simulation(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, mechanism: Any, integrator: Any, dt: float, names: Any, *tensors: Any):
+            q, v, u, *values = tensors
+            robot = with_parameters(mechanism, {n: _array(x) for n, x in zip(names, values, strict=True)})
+            options = {"dt": dt, "steps": len(u), "controls": _array(u), "integrator": integrator}
+            run = run_simulation(robot, _array(q), _array(v), **options)
+            ctx.run, ctx.names, ctx.like = run, names, (q, v, u, *values)
+            return torch.as_tensor(run.q, dtype=q.dtype), torch.as_tensor(run.v, dtype=q.dtype)
 
-    @staticmethod
-    def backward(ctx: Any, *bars: Any):
-        run = ctx.run
-        dq = to_tangent(run.mechanism, run.q, _array(bars[0]))
-        g = gradient(run, dq, _array(bars[1]), ["q", "v", "controls", *ctx.names])
-        first = from_tangent(run.mechanism, run.q[0], g["q"])
-        out = [first, g["v"], g["controls"], *(g[name] for name in ctx.names)]
-        tensors = [torch.as_tensor(x, dtype=t.dtype).reshape(t.shape) for x, t in zip(out, ctx.like, strict=True)]
-        return None, None, None, None, *tensors
+        @staticmethod
+        def backward(ctx: Any, *bars: Any):
+            run = ctx.run
+            dq = to_tangent(run.mechanism, run.q, _array(bars[0]))
+            g = gradient(run, dq, _array(bars[1]), ["q", "v", "controls", *ctx.names])
+            first = from_tangent(run.mechanism, run.q[0], g["q"])
+            out = [first, g["v"], g["controls"], *(g[name] for name in ctx.names)]
+            tensors = [torch.as_tensor(x, dtype=t.dtype).reshape(t.shape) for x, t in zip(out, ctx.like, strict=True)]
+            return None, None, None, None, *tensors
+
+    return Simulation
 
 
 def _array(x: Any) -> Any:
-    return np.asarray(x.detach().cpu().numpy(), dtype=float)
+    return np.array(x.detach().cpu().numpy(), dtype=float)
 
 
 def simulate(
@@ -70,4 +75,4 @@ def simulate(
         q (steps + 1, nq) and v (steps + 1, nv).
     """
     extra = parameters or {}
-    return _Simulation.apply(mechanism, integrator, dt, tuple(extra), q, v, controls, *extra.values())
+    return _function().apply(mechanism, integrator, dt, tuple(extra), q, v, controls, *extra.values())

@@ -37,7 +37,7 @@ def _curve(reduced: Any, block: Any, x: float) -> tuple[FloatArray, FloatArray, 
 
 
 def _derived(coefficients: FloatArray, order: int) -> FloatArray:
-    return np.polynomial.polynomial.polyder(coefficients, order)
+    return np.asarray(np.polynomial.polynomial.polyder(coefficients, order), dtype=np.float64)
 
 
 def _surface(G: FloatArray, x: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
