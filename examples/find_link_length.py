@@ -1,4 +1,4 @@
-"""How long must the upper link of a falling double pendulum be for its tip to hit a target? A design by its gradient."""
+"""How long must the upper link of a falling double pendulum be for its tip to hit a target?"""
 
 from optimise import arm, descend, options, report
 

@@ -1,6 +1,7 @@
 """An arm of five links swings up to a target: all torques over time are optimised (Sueda 2021, Eq. 3.82).
 
-The objective is the distance at the end plus a little effort; its gradient by 500 torques costs about one more simulation.
+The objective is the distance at the end plus a little effort; its gradient by 500 torques costs about one more
+simulation.
 """
 
 import numpy as np

@@ -1,11 +1,11 @@
-"""How stiff must a spring be for a falling arm to pass through a point at a given time? One parameter, exact gradient."""
+"""How stiff must a spring be for a falling arm to pass through a point at a given time?"""
 
 from optimise import arm, descend, options, report
 
 import leastaction as la
 from leastaction.derivatives import SimulationObjective, reach
 
-STEPS, DT, TIP = 150, 0.005, (0, 0, -0.5)
+STEPS, DT, TIP = 60, 0.005, (0, 0, -0.5)
 TRUE = 60.0
 
 
