@@ -120,4 +120,5 @@ def loop_joint_rate(
         J += sign * api.body_jacobian(mechanism, q, name, frame="origin")
     R, p = at[:3, :3].T, at[:3, 3]
     relative = np.concatenate([R @ J[:3], R @ (J[3:] + np.cross(J[:3].T, p).T)])
-    return x, np.linalg.pinv(joint_motion(joint, x)[1]) @ relative
+    G: Any = np.linalg.pinv(joint_motion(joint, x)[1]) @ relative
+    return x, G

@@ -17,6 +17,7 @@ from leastaction.errors import ConvergenceError, IntegratorError
 from leastaction.mechanism import Mechanism
 from leastaction.redmax.bearings import cross_rows
 from leastaction.redmax.constrained_euler import StepEquations
+from leastaction.redmax.qp import QuadraticProgram
 from leastaction.redmax.staggered import StaggeredStepper
 
 
@@ -44,6 +45,7 @@ class MaximalStaggeredStepper(StaggeredStepper):
             np.concatenate([c[k] for c in self.bearings.contacts]) if counts else np.zeros((0, 3)) for k in range(3)
         )
         self.sp_beta = np.zeros(len(self.owner))
+        self.qp = QuadraticProgram(integrator.qp, regularization=1e-6)
 
     def record(self, steps: int) -> dict[str, FloatArray]:
         """As `StaggeredStepper.record`."""

@@ -31,12 +31,14 @@ class QuadraticProgram:
     Args:
         solver: "daqp", "piqp" or "auto" (DAQP up to 150 unknowns).
         tolerance: of the residuals.
+        regularization: relative addition to the diagonal, which makes the smallest of all solutions the only one; an
+            interior-point method sees it only where it is well above the tolerance.
     """
 
-    def __init__(self, solver: str = "auto", tolerance: float = 1e-10) -> None:
+    def __init__(self, solver: str = "auto", tolerance: float = 1e-10, regularization: float = 1e-9) -> None:
         if solver not in SOLVERS:
             raise IntegratorError(f"the QP solver must be one of {', '.join(map(repr, SOLVERS))}; got {solver!r}")
-        self.solver, self.tolerance = solver, tolerance
+        self.solver, self.tolerance, self.regularization = solver, tolerance, regularization
         self._last: dict[tuple[int, int], FloatArray] = {}
 
     def solve(
@@ -53,10 +55,10 @@ class QuadraticProgram:
         n = len(g)
         if n == 0:
             return np.zeros(0)
-        # Equal scaling of all, and a touch of regularisation: of equally good solutions the smallest (2.125).
+        # Equal scaling of all, and of equally good solutions the smallest (2.125).
         size = max(float(H.diagonal().sum()) / n, 1e-300)
         scattered = sparse.issparse(H)
-        H = 0.5 / size * (H + H.T) + 1e-9 * (sparse.eye_array(n) if scattered else np.eye(n))
+        H = 0.5 / size * (H + H.T) + self.regularization * (sparse.eye_array(n) if scattered else np.eye(n))
         lower, upper = np.broadcast_to(lower, n).astype(float), np.broadcast_to(upper, n).astype(float)
         force = max(float(np.abs(g).max()), 1e-300)
         scale = force / size
