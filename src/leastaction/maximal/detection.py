@@ -97,7 +97,8 @@ def find_cones(contact, bodies, states, coordinates, cstates, dt):
     numbers[3] = energy / max(count, 1)
     for k in range(count):
         c = cones[k]
-        ip.begin(c, c.s, c.y[0], c.y[1], numbers[3])
+        # From higher up on the central path where joints put more mass behind a contact than the body has itself.
+        ip.begin(c, c.s, c.y[0], c.y[1], numbers[3] * numbers[4])
     return count
 
 

@@ -39,6 +39,9 @@ SETTLED = 3e-9
 BLOCKED = 0.1
 """Steps shorter than this are replaced by one towards the centre."""
 
+STUCK, PATIENCE, LIFT = 0.02, 3, 1e2
+"""After PATIENCE steps in a row shorter than STUCK, the cones start again from LIFT times as high a kappa."""
+
 
 @routine
 def look_at_cones(cones, count, contacts, coordinates, cstates, states, dt):
@@ -251,6 +254,14 @@ def fastest(cones, count):
 
 
 @routine
+def restart(cones, count, kappa, speed):
+    """Put the cones back on the central path, at kappa and with slacks of at least `speed` [m/s]."""
+    for k in range(count):
+        c = cones[k]
+        ip.begin(c, max(c.s, speed), c.y[0], c.y[1], kappa)
+
+
+@routine
 def is_complementary(cones, count, goal):
     """Whether all complementarity products have come to their goal: only then is the step a smooth function."""
     worst = 0.0
@@ -303,6 +314,7 @@ def interior_step(model, states, rowstates, cstates, graph, work_arrays, contact
     floor = goal if smooth else 0.0
     speed = math.sqrt(contact[7][3] / heaviest(bodies, contact[0], count)) + fastest(contact[0], count)
     limit = max(tolerance, SETTLED * speed)
+    stuck, start = 0, contact[7][3] * contact[7][4]
     for iteration in range(most):
         worst = assemble(model, states, rowstates, cstates, graph, values, fixed, dt, halves, True) / dt
         worst = max(worst, look_at_cones(contact[0], count, contact[1], coordinates, cstates, states, dt))
@@ -325,4 +337,9 @@ def interior_step(model, states, rowstates, cstates, graph, work_arrays, contact
         history[iteration] = size
         if not is_finite(size):
             return -1 - iteration
+        stuck = stuck + 1 if t < STUCK else 0
+        if stuck == PATIENCE:
+            stuck = 0
+            start *= LIFT
+            restart(contact[0], count, start, math.sqrt(contact[7][3] / heaviest(bodies, contact[0], count)))
     return -1 - most
