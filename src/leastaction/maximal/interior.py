@@ -36,6 +36,9 @@ SHARPEST = 1e-8
 SETTLED = 3e-9
 """Residuals with contacts, relative to their typical speed, at which a step is solved: round-off leaves about 1e-9."""
 
+ROUND_OFF = 30.0
+"""Residuals, relative to the tolerance, that round-off may leave where stiff contacts meet long chains of joints."""
+
 BLOCKED = 0.1
 """Steps shorter than this are replaced by one towards the centre."""
 
@@ -312,9 +315,9 @@ def interior_step(model, states, rowstates, cstates, graph, work_arrays, contact
     smooth = goal > SHARPEST * contact[7][3]
     goal = max(goal, SHARPEST * contact[7][3])
     floor = goal if smooth else 0.0
-    speed = math.sqrt(contact[7][3] / heaviest(bodies, contact[0], count)) + fastest(contact[0], count)
-    limit = max(tolerance, SETTLED * speed)
-    stuck, start = 0, contact[7][3] * contact[7][4]
+    typical = math.sqrt(contact[7][3] / (contact[7][4] * heaviest(bodies, contact[0], count)))
+    limit = max(tolerance, SETTLED * (typical + fastest(contact[0], count)))
+    stuck, start, size = 0, contact[7][3], math.inf
     for iteration in range(most):
         worst = assemble(model, states, rowstates, cstates, graph, values, fixed, dt, halves, True) / dt
         worst = max(worst, look_at_cones(contact[0], count, contact[1], coordinates, cstates, states, dt))
@@ -322,6 +325,9 @@ def interior_step(model, states, rowstates, cstates, graph, work_arrays, contact
         push_cones(contact[0], count, states)
         if kappa <= (1.01 if smooth else 10.0) * goal:
             worst = max(worst, largest_residual(bodies, states))
+            # Updates far below the tolerance change nothing any more: what is left of the residual is round-off.
+            if size <= 0.01 * tolerance:
+                limit = max(limit, ROUND_OFF * tolerance)
             if worst <= limit and (not smooth or is_complementary(contact[0], count, goal)):
                 return iteration
         for i in range(bodies.shape[0]):
@@ -341,5 +347,5 @@ def interior_step(model, states, rowstates, cstates, graph, work_arrays, contact
         if stuck == PATIENCE:
             stuck = 0
             start *= LIFT
-            restart(contact[0], count, start, math.sqrt(contact[7][3] / heaviest(bodies, contact[0], count)))
+            restart(contact[0], count, start, typical)
     return -1 - most
