@@ -24,7 +24,7 @@ from rich.text import Text
 import leastaction as la
 
 matplotlib.use("Agg")
-from matplotlib import pyplot as plt  # noqa: E402
+from matplotlib import pyplot as plt
 
 LIMIT = 5.0
 """Comfortable torque of the elbow's drive [N m]."""

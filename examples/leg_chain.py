@@ -21,7 +21,7 @@ from rich.text import Text
 import leastaction as la
 
 matplotlib.use("Agg")
-from matplotlib import pyplot as plt  # noqa: E402
+from matplotlib import pyplot as plt
 
 
 def swing(segments: int, duration: float, dt: float, order: int) -> tuple[la.Trajectory, float]:

@@ -33,6 +33,10 @@ MOST_CARRIED = 1e3
 """Bound on `carried_mass`: to start the interior point method from higher up costs an iteration for each 1e2 or so."""
 
 
+INDEPENDENT = 1e-13
+"""Share of a loop's equations that must be left beside stiff contacts for them to count as independent."""
+
+
 class MaximalStepper(Stepper):
     """Runs `Maximal`: state (poses, momenta) of the bodies; q and p are read off them."""
 
@@ -106,7 +110,9 @@ class MaximalStepper(Stepper):
             anchors[:] = Z[:, :3]
         g = float(np.linalg.norm(self.mechanism.gravity)) or 1.0
         most = most if math.isfinite(most) else 1e300
-        numbers = np.array([float(self.integrator.directions), g, most, 0.0, carried_mass(model)])
+        # Beside a stiff contact, little is left of a joint's equations; without loops they are independent all the same.
+        dependent = INDEPENDENT if self.loops else 0.0
+        numbers = np.array([float(self.integrator.directions), g, most, 0.0, carried_mass(model), dependent])
         self.near = (pairs, pair_edges, anchors, numbers)
         self._make_room()
 

@@ -17,7 +17,7 @@ from leastaction.maximal.assembly import assemble
 from leastaction.maximal.assembly_parts import add_outer, end_row, push, work
 from leastaction.maximal.bodies import end_pose
 from leastaction.maximal.graph_kernels import factorize, solve
-from leastaction.maximal.newton import DEPENDENT, apply, newton_step
+from leastaction.maximal.newton import apply, newton_step
 from leastaction.maximal.rows import coordinate
 from leastaction.spatial import cross, neg3, scale3, sub3
 
@@ -334,7 +334,7 @@ def interior_step(model, states, rowstates, cstates, graph, work_arrays, contact
             for c in range(6):
                 fixed[first[i] + c] = -states[i].r[c]
         add_cones(contact[0], count, 0.0, diagonal, offsets, values, ra, rb)
-        singular, _ = factorize(nodes, links, targets, values, pivots, scale, DEPENDENT)
+        singular, _ = factorize(nodes, links, targets, values, pivots, scale, contact[7][5])
         if singular >= 0:
             history[iteration] = math.nan
             return -1 - iteration
