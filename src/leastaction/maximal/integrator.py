@@ -29,6 +29,14 @@ ROOM = 1 << 14
 """Rows of the log of contact forces that one call of the compiled loop may fill."""
 
 
+MOST_CARRIED = 1e3
+"""Bound on `carried_mass`: to start the interior point method from higher up costs an iteration for each 1e2 or so."""
+
+
+INDEPENDENT = 1e-13
+"""Share of a loop's equations that must be left beside stiff contacts for them to count as independent."""
+
+
 class MaximalStepper(Stepper):
     """Runs `Maximal`: state (poses, momenta) of the bodies; q and p are read off them."""
 
@@ -101,7 +109,10 @@ class MaximalStepper(Stepper):
             assert Z is not None
             anchors[:] = Z[:, :3]
         g = float(np.linalg.norm(self.mechanism.gravity)) or 1.0
-        numbers = np.array([float(self.integrator.directions), g, most if math.isfinite(most) else 1e300, 0.0])
+        most = most if math.isfinite(most) else 1e300
+        # Beside a stiff contact, little is left of a joint's equations; without loops they are independent all the same.
+        dependent = INDEPENDENT if self.loops else 0.0
+        numbers = np.array([float(self.integrator.directions), g, most, 0.0, carried_mass(model), dependent])
         self.near = (pairs, pair_edges, anchors, numbers)
         self._make_room()
 
@@ -242,6 +253,18 @@ class MaximalStepper(Stepper):
                 f"{self.integrator.max_iterations} iterations; take a smaller dt or a larger tolerance"
             )
         return ConvergenceError(f"Maximal: {why}", step=step, residuals=residuals)
+
+
+def carried_mass(model: Model) -> float:
+    """Most mass that joints tie to a body, relative to the body's own: a contact of that body may carry all of it."""
+    mass = model.bodies.mass
+    root = np.arange(len(mass))
+    for i, parent in enumerate(model.bodies.parent):
+        if parent >= 0:
+            root[i] = root[parent]
+    total = np.bincount(root, weights=mass, minlength=len(root))[root]
+    heavy = mass > 0.0
+    return float(min(MOST_CARRIED, (total[heavy] / mass[heavy]).max(initial=1.0)))
 
 
 def _as_transforms(Z: FloatArray) -> FloatArray:
