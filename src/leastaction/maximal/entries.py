@@ -3,6 +3,7 @@
 import numpy as np
 
 from leastaction._jit import entry, routine
+from leastaction.contact.cones import DRY
 from leastaction.maximal.assembly import start_rows
 from leastaction.maximal.assembly_parts import add_outer, add_pair, place_row
 from leastaction.maximal.bodies import momenta, move
@@ -85,29 +86,46 @@ def bears_load(cones, count, bodies, speed):
 
 
 @routine
-def read_mean_momenta(bodies, coordinates, states, minus, H, p, dt, gravity):
-    """Joint momenta at the start of a solved step of order 2: the mean of those before and after all impulses there.
-
-    Without contacts this is what `read_momenta` gives; a body at rest on the ground has none, as it should. After an
-    impact, which changes velocities by more than gravity does in a few steps, those before the impact stay.
-
-    Args:
-        minus: momenta at the end of the step before, without any impulse of its end; shape (bodies, 6).
-        gravity: its acceleration [m/s^2].
-    """
-    impact = False
+def is_impact(bodies, states, dt, gravity):
+    """Whether velocities have jumped since the step before, by more than gravity does in a few steps."""
     for i in range(bodies.shape[0]):
         s, m = states[i], bodies[i].mass
-        left, _ = momenta(load9(bodies[i].J), load3(s.w), dt)
+        J = load9(bodies[i].J)
+        _, before = momenta(J, (s.x[0], s.x[1], s.x[2]), dt)
+        after, _ = momenta(J, load3(s.w), dt)
         for c in range(3):
-            impact = impact or abs(m * s.vc[c] - minus[i, 3 + c]) > IMPACT * m * gravity * dt
-            impact = impact or abs(left[c] - minus[i, c]) > IMPACT * m * bodies[i].radius * gravity * dt
-            minus[i, c] = 0.5 * (minus[i, c] + left[c])
-            minus[i, 3 + c] = 0.5 * (minus[i, 3 + c] + m * s.vc[c])
-    if not impact:
-        swap_momenta(states, minus)
-        read_momenta(bodies, coordinates, states, H, p)
-        swap_momenta(states, minus)
+            linear, angular = abs(s.vc[c] - s.x[3 + c]), abs(after[c] - before[c])
+            if linear > IMPACT * gravity * dt or angular > IMPACT * m * bodies[i].radius * gravity * dt:
+                return True
+    return False
+
+
+@routine
+def read_mean_momenta(cones, count, bodies, coordinates, states, other, H, p):
+    """Joint momenta at the start of a solved step of order 2: the mean of those before and after all impulses there.
+
+    Without contacts this is what `read_momenta` gives; to it they add half of their impulses, so that a body at rest on
+    the ground has no momentum.
+
+    Args:
+        other: scratch, shape (bodies, 6).
+    """
+    for i in range(bodies.shape[0]):
+        for c in range(6):
+            other[i, c] = states[i].P[c]
+    for k in range(count):
+        cone = cones[k]
+        normal = 0.0 if cone.kind == DRY else cone.gam
+        for c in range(6):
+            if cone.a >= 0:
+                f = normal * cone.da[c] + cone.beta[0] * cone.da[6 + c] + cone.beta[1] * cone.da[12 + c]
+                other[cone.a, c] += 0.5 * f
+            if cone.b >= 0:
+                f = normal * cone.db[c] + cone.beta[0] * cone.db[6 + c] + cone.beta[1] * cone.db[12 + c]
+                other[cone.b, c] += 0.5 * f
+    swap_momenta(states, other)
+    read_momenta(bodies, coordinates, states, H, p)
+    swap_momenta(states, other)
 
 
 @routine
@@ -177,7 +195,7 @@ def rollout(model, states, rowstates, cstates, graph, work, forces, contact, u, 
         u: controls, shape (steps, nodes, nu).
         substeps: fractions of dt of the steps that one step is composed of.
         rows: arrays (Z, P, q, p, iterations, violation, forces of the joints) with steps + 1 rows, row 0 filled; then
-            momenta before the impulses at the end of a step, scratch, history of updates, whether there are loops,
+            momenta without the impulses of forces at the end of a step, scratch, history of updates, whether there are loops,
             whether row 0 is the end of a step, and what `guess` keeps.
     """
     Z, P, q, p, iterations, violation, impulses, minus, H, history, loops, started, clock = rows
@@ -216,20 +234,21 @@ def rollout(model, states, rowstates, cstates, graph, work, forces, contact, u, 
             if contact is not None:
                 if not note_contacts(contact, count, k, h):
                     return k, FULL
-                if count > 0 and halves < 1.0 and j == 0 and (k > 0 or started):
-                    read_mean_momenta(bodies, coordinates, states, minus, H, p[k], h, contact[7][1])
+                # After an impact the momenta before it stay: the mean would be of neither.
+                if halves < 1.0 and j == 0 and (k > 0 or started) and not is_impact(bodies, states, h, contact[7][1]):
+                    read_mean_momenta(contact[0], count, bodies, coordinates, states, minus, H, p[k])
             remember(states, rowstates, clock, h)
             if j == 0:
                 for r in range(table.shape[0]):
                     impulses[k, r] = rowstates[r].force
             finish_step(bodies, states, h)
-            for i in range(bodies.shape[0]):
-                for c in range(6):
-                    minus[i, c] = states[i].P[c]
             read_coordinates(coordinates, states, cstates, q[k + 1], h)
             start_rows(table, coordinates, coefficients, states, rowstates, cstates)
             add_rates(coordinates, states, cstates, h, halves)
             end_paths(dampers, states, h, halves)
+            for i in range(bodies.shape[0]):
+                for c in range(6):
+                    minus[i, c] = states[i].P[c]
             if halves < 1.0:
                 scale = (1.0 - halves) * h
                 add_impulses(bodies, coordinates, states, cstates, forces, q[k + 1], u[k, j + 1], scale, end)
