@@ -14,7 +14,7 @@ from leastaction.maximal.guess import extrapolate, guess, remember
 from leastaction.maximal.impulses import add_impulses, add_rates
 from leastaction.maximal.interior import solve_step
 from leastaction.maximal.recover import read_coordinates, read_momenta
-from leastaction.spatial import load3, load4, load9, quat_to_rotation, store9
+from leastaction.spatial import ZERO3, load3, load4, load9, mattvec, matvec, quat_to_rotation, store9
 
 FAILED, FULL, REPLAN = -1, -2, -3
 """Why a loop stopped early: no convergence, no room for contacts, or bodies may touch that the graph does not tie."""
@@ -51,15 +51,21 @@ def store_state(states, Z, P):
 
 
 @routine
-def finish_step(bodies, states, dt):
-    """End poses become start poses; momenta at the end of the step (D2 of the action)."""
+def finish_step(bodies, states, dt, carry):
+    """End poses become start poses; momenta at the end of the step (D2 of the action).
+
+    With `carry` what Newton left in the equations goes on to the next step, turned into its directions: momenta then
+    stay constant to round-off however loose the tolerance is. The residuals must belong to the velocities.
+    """
     for i in range(bodies.shape[0]):
         s = states[i]
-        move(s, dt)
+        if not carry:
+            move(s, dt)
         _, right = momenta(load9(bodies[i].J), load3(s.w), dt)
+        left = mattvec(load9(s.R1), matvec(load9(s.R), load3(s.r))) if carry else ZERO3
         for c in range(3):
-            s.P[c] = right[c]
-            s.P[3 + c] = bodies[i].mass * s.vc[c]
+            s.P[c] = right[c] - left[c]
+            s.P[3 + c] = bodies[i].mass * s.vc[c] - (s.r[3 + c] if carry else 0.0)
             s.p[c] = s.p1[c]
         for c in range(4):
             s.quat[c] = s.quat1[c]
@@ -241,7 +247,7 @@ def rollout(model, states, rowstates, cstates, graph, work, forces, contact, u, 
             if j == 0:
                 for r in range(table.shape[0]):
                     impulses[k, r] = rowstates[r].force
-            finish_step(bodies, states, h)
+            finish_step(bodies, states, h, count == 0)
             read_coordinates(coordinates, states, cstates, q[k + 1], h)
             start_rows(table, coordinates, coefficients, states, rowstates, cstates)
             add_rates(coordinates, states, cstates, h, halves)
