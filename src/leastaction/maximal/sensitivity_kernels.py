@@ -21,7 +21,19 @@ from leastaction.maximal.impulses import add_impulses, add_rates
 from leastaction.maximal.interior import add_cones, look_at_cones, push_cones
 from leastaction.maximal.model import BALL, FREE
 from leastaction.maximal.recover import child_of, freedoms, read_coordinates, read_momenta, screw_of
-from leastaction.spatial import cross, dot3, load3, load4, load9, mattvec, quat_mul, quat_to_rotation, store4, store9, sub3
+from leastaction.spatial import (
+    cross,
+    dot3,
+    load3,
+    load4,
+    load9,
+    mattvec,
+    quat_mul,
+    quat_to_rotation,
+    store4,
+    store9,
+    sub3,
+)
 
 STEP = 1e-4
 """Displacement of central differences [rad; lengths relative to the radius of gyration]."""
