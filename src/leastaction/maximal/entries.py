@@ -135,15 +135,10 @@ def read_mean_momenta(cones, count, bodies, coordinates, states, other, H, p):
 
 
 @routine
-def project_momenta(model, states, rowstates, cstates, graph, work):
-    """Take from the momenta what would violate the joints: P + G' mu with G M^-1 (P + G' mu) = 0.
-
-    A step leaves this part open, for the next step's joint impulses take it up; velocities must not show it. Drive
-    inertias count to M.
-    """
+def projection_matrix(model, rowstates, cstates, graph, values):
+    """Matrix (M -G'; G 0) of `project_momenta` at the start poses, into values."""
     bodies, rows, coordinates, _, sizes, augment, _ = model
-    nodes, links, targets, diagonal, offsets, first = graph
-    values, pivots, scale, dx = work[0], work[1], work[2], work[5]
+    diagonal, offsets = graph[3], graph[4]
     for k in range(values.shape[0]):
         values[k] = 0.0
     for i in range(bodies.shape[0]):
@@ -152,8 +147,6 @@ def project_momenta(model, states, rowstates, cstates, graph, work):
             for c in range(3):
                 values[d + 6 * r + c] = bodies[i].J[3 * r + c]
             values[d + 7 * (3 + r)] = bodies[i].mass
-        for c in range(6):
-            dx[first[i] + c] = states[i].P[c]
     for k in range(coordinates.shape[0]):
         c, s = coordinates[k], cstates[k]
         if c.armature > 0.0:
@@ -165,11 +158,28 @@ def project_momenta(model, states, rowstates, cstates, graph, work):
         place_row(values, offsets, row.eb, m, row.local, s.wb, s.wb)
         place_row(values, offsets, row.ea2, m, row.local, s.wa2, s.wa2)
         place_row(values, offsets, row.eb2, m, row.local, s.wb2, s.wb2)
-        dx[first[bodies.shape[0] + row.node] + row.local] = 0.0
         if augment[row.node] > 0.0:
             add_outer(values, diagonal[row.b], s.wb, s.wb, augment[row.node])
             if row.eab >= 0:
                 add_outer(values, offsets[row.eab, 1 if row.a < row.b else 0], s.wb, s.wa, augment[row.node])
+
+
+@routine
+def project_momenta(model, states, rowstates, cstates, graph, work):
+    """Take from the momenta what would violate the joints: P + G' mu with G M^-1 (P + G' mu) = 0.
+
+    A step leaves this part open, for the next step's joint impulses take it up; velocities must not show it. Drive
+    inertias count to M.
+    """
+    bodies, rows, coordinates = model[0], model[1], model[2]
+    nodes, links, targets, _, _, first = graph
+    values, pivots, scale, dx = work[0], work[1], work[2], work[5]
+    projection_matrix(model, rowstates, cstates, graph, values)
+    for i in range(dx.shape[0]):
+        dx[i] = 0.0
+    for i in range(bodies.shape[0]):
+        for c in range(6):
+            dx[first[i] + c] = states[i].P[c]
     singular, _ = factorize(nodes, links, targets, values, pivots, scale, 1e-11)
     if singular >= 0:
         for k in range(rows.shape[0]):

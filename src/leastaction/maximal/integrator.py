@@ -21,6 +21,7 @@ from leastaction.maximal import entries
 from leastaction.maximal.assembly import COORDINATE_STATE, ROW_STATE
 from leastaction.maximal.bodies import STATE
 from leastaction.maximal.graph_ldu import GraphLDU
+from leastaction.maximal.linearize import OneStep, Parts, backpropagate
 from leastaction.maximal.model import Model, records
 from leastaction.maximal.placement import momenta_of, place
 from leastaction.mechanism import Mechanism
@@ -64,6 +65,7 @@ class MaximalStepper(Stepper):
         self.room = 64
         self.log: list[FloatArray] = []
         self.contact: Any = None
+        self.parts: Parts | None = None
         self._plan(None)
 
     def _kappa(self) -> float:
@@ -241,6 +243,34 @@ class MaximalStepper(Stepper):
     def finish(self, record: dict[str, Any]) -> None:
         """Add the log of contact forces to the record."""
         record["contacts"] = np.concatenate([*self.log, np.zeros((0, 10))])
+
+    # ------------------------------------------------------------------ derivatives
+
+    def _start(self, q: FloatArray, p: FloatArray, u: FloatArray) -> OneStep:
+        q = self.prepare_start(q)
+        self.parts = self.parts or Parts(self)
+        return OneStep(self.parts, q, self.prepare_momentum(q, p, False), u)
+
+    def linearize(self, q: FloatArray, p: FloatArray, u: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """(A, B) of the step from (q, p) with the controls u (nu,) held; see `leastaction.linearize`."""
+        u = np.array(np.broadcast_to(u, (len(self.control_nodes), self.mechanism.nu)))
+        return self._start(q, p, u).jacobians()
+
+    def pull_back(self, q: FloatArray, p: FloatArray, u: FloatArray, bar: FloatArray) -> FloatArray:
+        """Turn the gradient `bar` (2 nv) by (q', p') into that by (q, p), in place; gives back that by the controls.
+
+        Args:
+            q, p: start of the step.
+            u: controls at the control nodes, shape (nodes, nu).
+            bar: gradient by (q', p') along the tangent.
+        """
+        n = self.mechanism.nv
+        bar[:n], bar[n:], by_controls = self._start(q, p, u).backward(bar[:n].copy(), bar[n:].copy())
+        return by_controls
+
+    def backpropagate(self, run: Any, dq: FloatArray, dp: FloatArray, u: FloatArray) -> tuple[FloatArray, ...]:
+        """Gradient of an objective of a whole run; see `leastaction.derivatives.backpropagate`."""
+        return backpropagate(self, run, dq, dp, u)
 
     def failure(self, step: int, record: dict[str, FloatArray]) -> ConvergenceError:
         """See `Stepper.failure`."""
