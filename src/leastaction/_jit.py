@@ -43,8 +43,19 @@ ENTRIES: list[Any] = []
 """Every entry point defined so far, in order of definition."""
 
 KERNEL_FREE = (
-    *("__init__.py", "_display", "_warmup.py", "cli", "cli.py", "errors.py", "formats", "plot", "plot.py", "robots"),
-    *("simulate.py", "trajectory.py", "view"),
+    *(
+        "__init__.py",
+        "_display",
+        "_warmup.py",
+        "cli",
+        "cli.py",
+        "derivatives",
+        "errors.py",
+        "formats",
+        "plot",
+        "plot.py",
+    ),
+    *("robots", "simulate.py", "trajectory.py", "view"),
 )
 """Parts of the package whose sources do not decide about kernels; none of them may import this module."""
 

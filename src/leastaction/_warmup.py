@@ -44,6 +44,8 @@ def _parts() -> list[tuple[str, Callable[[], Any]]]:
     parts.append(("closed loops", lambda: _loops(la.Galerkin(order=2))))
     parts.append(("hybrid dynamics", lambda: _hybrid(robot)))
     parts.append(("linearly implicit steps", lambda: _constrained(robot)))
+    parts.append(("BDF and SDIRK2, with adjoint", lambda: _reduced(la.BDF(order=2))))
+    parts.append(("LinearlyImplicitEuler", lambda: _simulate(robot, la.LinearlyImplicitEuler())))
     return parts
 
 
@@ -74,6 +76,28 @@ def _derivatives(robot: Any, integrators: Any) -> None:
         la.derivatives.action_blocks(robot, integrator, [0.1], [0.1])
         run = la.simulate(robot, q=[0.1], steps=2, integrator=integrator)
         la.derivatives.backpropagate(run, run.v, run.v)
+
+
+def _reduced(integrator: Any) -> None:
+    """A ball and a spline: they call all kernels of the reduced formulation."""
+    import numpy as np
+
+    import leastaction as la
+    from leastaction.mechanism import MechanismBuilder, Pose
+
+    b = MechanismBuilder("tiny reduced")
+    b.body("ball", mass=1.0, com=(0.0, 0.0, -0.5), inertia=0.1)
+    b.spherical("socket", "world", "ball")
+    ball = b.build()
+    b.body("bead", mass=1.0, inertia=0.1)
+    b.joint("wire", "spline_curve", "ball", "bead", frames=[Pose((x, 0, 0)) for x in range(4)])
+    wired = b.build()
+    upright = [np.sqrt(0.5), 0.0, np.sqrt(0.5), 0.0]  # far from the chart that is tried first
+    run = la.simulate(ball, q=upright, steps=2, integrator=integrator)
+    la.derivatives.gradient(run, run.v, run.v, ["controls", "gravity"])
+    la.redmax.body_forces(ball, upright)
+    la.redmax.jacobian(ball, upright)
+    assert len(la.simulate(wired, steps=1, integrator=integrator).energy) == 2
 
 
 def _loops(integrator: Any) -> None:

@@ -14,7 +14,7 @@ from leastaction.mechanism import Mechanism
 from leastaction.simulate import simulate
 from leastaction.trajectory import Trajectory
 
-Objective = Callable[[Trajectory], tuple[float, Any, Any]]
+Objective = Callable[[Trajectory], tuple[Any, ...]]
 
 STATES = ("q", "v", "controls")
 """Parameters that are no part of the mechanism."""
@@ -33,7 +33,8 @@ def adjoint(
         mechanism: the robot.
         integrator: `BDF(...)` or `SDIRK2(...)`.
         objective: takes the `Trajectory` and gives its value and its gradients by all positions (along the tangent of
-            `Mechanism.integrate`) and velocities, each of shape (steps + 1, nv), or None for zero.
+            `Mechanism.integrate`) and velocities, each of shape (steps + 1, nv), or None for zero. Where it depends on
+            parameters directly, a function from a parameter's name to that part of the gradient comes fourth.
         parameters: what to differentiate by:
             "q", "v": the initial state, shape (nv,); "controls": shape (steps, nu);
             "gravity": shape (3,);
@@ -48,8 +49,17 @@ def adjoint(
         The value, and the gradient by each parameter.
     """
     run = simulate(mechanism, integrator=integrator, **options)
-    value, dq, dv = objective(run)
-    return float(value), gradient(run, dq, dv, parameters)
+    return total_gradient(run, objective, parameters)
+
+
+def total_gradient(run: Trajectory, objective: Objective, parameters: Iterable[str]) -> tuple[float, dict[str, Any]]:
+    """Value of an objective of a run, and its gradient through the states and directly."""
+    value, dq, dv, *direct = objective(run)
+    names = list(parameters)
+    out = gradient(run, dq, dv, names)
+    for explicit in direct:
+        out = {name: out[name] + explicit(name) for name in names}
+    return float(value), out
 
 
 def gradient(run: Trajectory, dq: Any, dv: Any, parameters: Iterable[str] = ("controls",)) -> dict[str, FloatArray]:
@@ -76,7 +86,7 @@ def gradient(run: Trajectory, dq: Any, dv: Any, parameters: Iterable[str] = ("co
     record = {"q": run.q, **run.stored}
     bars = [_bar(run, x, what) for x, what in ((dq, "dq"), (dv, "dv"))]
     wanted = any(name not in STATES for name in names)
-    g = stepper.gradients(record, u, *bars, wanted)
+    g = stepper.gradients(record, u, bars[0], bars[1], wanted)
     return {name: getattr(g, name) if name in STATES else parameter_gradient(g, m, name) for name in names}
 
 

@@ -114,8 +114,7 @@ def _slopes_call(law: Any, slopes: Any) -> Any:
     return stepped
 
 
-@intrinsic
-def _call(typingctx, address, a, b, c, d, n):
+def _call_typed(typingctx, address, a, b, c, d, n):
     """Call the C function at an address with four addresses of arrays and a count."""
     signature = types.void(*(types.int64,) * 6)
 
@@ -129,6 +128,9 @@ def _call(typingctx, address, a, b, c, d, n):
         return context.get_dummy_value()
 
     return signature, build
+
+
+_call: Any = intrinsic(_call_typed)
 
 
 @routine

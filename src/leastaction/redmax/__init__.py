@@ -16,6 +16,15 @@ from leastaction.redmax.hyper import HyperReduction
 from leastaction.redmax.integrators import BDF, SDIRK2, LinearlyImplicitEuler
 from leastaction.redmax.maximal_kkt import MaximalEuler, MaximalMap, taken_apart
 from leastaction.redmax.staggered import StaggeredProjections
+from leastaction.redmax.body_forces import body_forces
+from leastaction.redmax.jacobians import (
+    jacobian,
+    jacobian_product,
+    jacobian_rate,
+    jacobian_rate_slopes,
+    jacobian_slopes,
+    jacobian_transposed_product,
+from leastaction.redmax.kinematics import body_poses
 
 __all__ = [
     "BDF",
@@ -43,4 +52,12 @@ __all__ = [
     "hybrid_dynamics",
     "inverse_inertia_product",
     "taken_apart",
+    "body_forces",
+    "body_poses",
+    "jacobian",
+    "jacobian_product",
+    "jacobian_rate",
+    "jacobian_rate_slopes",
+    "jacobian_slopes",
+    "jacobian_transposed_product",
 ]

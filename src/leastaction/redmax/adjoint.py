@@ -55,6 +55,7 @@ def reverse_run(
     t, n = red.tree, red.nr
     arrays = stepper.arrays(record)
     R, RD, charts = arrays[:3]
+    dq, dv = np.array(dq, order="C"), np.array(dv, order="C")
     last = len(R) - 1
     BX, BV = np.zeros((last + 1, n)), np.zeros((last + 1, n))
     pull_public(red.balls, red.index_v, R, RD, charts, dq, dv, BX, BV)
@@ -72,7 +73,7 @@ def reverse_run(
         np.zeros(3),
     )
     BU = np.zeros((last, m.nu))
-    U = np.ascontiguousarray(u)
+    U = np.array(u, order="C")
     run = (stepper.method, stepper.problem, back, stepper.dt, last, U)
     failed = reverse(*run, *arrays, BX, BV, BU, vectors, wanted, grads)
     if failed >= 0:

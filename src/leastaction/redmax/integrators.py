@@ -187,7 +187,8 @@ def independent_rows(A: FloatArray) -> Any:
 
     if len(A) == 0:
         return np.arange(0)
-    R, order = qr(A.T, mode="r", pivoting=True)[:2]
+    factors: Any = qr(A.T, mode="r", pivoting=True)
+    R, order = factors[0], factors[1]
     diagonal = np.abs(np.diag(R))
     return np.sort(order[: int((diagonal > 1e-9 * diagonal[0]).sum())])
 

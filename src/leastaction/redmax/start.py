@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from leastaction._jit import entry
-from leastaction.redmax.charts import SWITCH, XYZ, angles, quality
+from leastaction.redmax.charts import SWITCH, XYZ, angles, quality, use_charts
 from leastaction.spatial import quat_to_rotation
 
 
@@ -35,3 +35,9 @@ def best_start(reduced: Any, q: Any) -> Any:
     charts = np.zeros(len(reduced.balls), np.int64)
     first_charts(reduced.balls, q, charts)
     return charts
+
+
+@entry
+def place_charts(nodes, balls, charts):
+    """Bring the hinges of all balls to given charts."""
+    use_charts(nodes, balls, charts)
