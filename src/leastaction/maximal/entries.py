@@ -23,6 +23,10 @@ IMPACT = 4.0
 """Impulses that change velocities by more than gravity does in so many steps are impacts."""
 
 
+FINEST = 64
+"""Most parts that a step is divided into where Newton fails: fast motions of long chains, for a moment."""
+
+
 @routine
 def load_state(states, Z, P):
     """Poses Z (bodies, 7: position, quaternion) and momenta P (bodies, 6) into the states."""
@@ -222,9 +226,10 @@ def rollout(model, states, rowstates, cstates, graph, work, forces, contact, u, 
         for c in range(q.shape[1]):
             q[k + 1, c] = q[k, c]
         iterations[k + 1] = 0
-        for j in range(substeps.shape[0]):
-            h = substeps[j] * dt
-            if k == 0 and j == 0:
+        j, parts, part, h = 0, 1, 0, substeps[0] * dt
+        while j < substeps.shape[0]:
+            h = substeps[j] * dt / parts
+            if k == 0 and j == 0 and part == 0:
                 read_coordinates(coordinates, states, cstates, q[k + 1], h)
                 start_rows(table, coordinates, coefficients, states, rowstates, cstates)
                 start_paths(dampers, states)
@@ -246,7 +251,11 @@ def rollout(model, states, rowstates, cstates, graph, work, forces, contact, u, 
             )
             iterations[k + 1] += abs(spent)
             if spent < 0:
-                return k, FAILED
+                if contact is not None or parts >= FINEST:
+                    return k, FAILED
+                # Nothing has changed but the guess: the rest of this step in shorter ones.
+                parts, part = 2 * parts, 2 * part
+                continue
             if contact is not None:
                 if not note_contacts(contact, count, k, h):
                     return k, FULL
@@ -254,7 +263,7 @@ def rollout(model, states, rowstates, cstates, graph, work, forces, contact, u, 
                 if halves < 1.0 and j == 0 and (k > 0 or started) and not is_impact(bodies, states, h, contact[7][1]):
                     read_mean_momenta(contact[0], count, bodies, coordinates, states, minus, H, p[k])
             remember(states, rowstates, clock, h)
-            if j == 0:
+            if j == 0 and part == 0:
                 for r in range(table.shape[0]):
                     impulses[k, r] = rowstates[r].force
             finish_step(bodies, states, h, count == 0)
@@ -268,6 +277,9 @@ def rollout(model, states, rowstates, cstates, graph, work, forces, contact, u, 
             if halves < 1.0:
                 scale = (1.0 - halves) * h
                 add_impulses(bodies, coordinates, states, cstates, forces, q[k + 1], u[k, j + 1], scale, end)
+            part += 1
+            if part == parts:
+                j, parts, part = j + 1, 1, 0
         worst = 0.0
         for r in range(table.shape[0]):
             worst = max(worst, abs(rowstates[r].g))
@@ -276,7 +288,7 @@ def rollout(model, states, rowstates, cstates, graph, work, forces, contact, u, 
         if loops:
             project_momenta(model, states, rowstates, cstates, graph, work)
             for r in range(table.shape[0]):
-                impulses[k + 1, r] = 2.0 * rowstates[r].mu / (substeps[0] * dt)
+                impulses[k + 1, r] = 2.0 * rowstates[r].mu / h
         store_state(states, Z[k + 1], P[k + 1])
         # What contacts will hold of the forces at the end of the step only the next step knows; until then, those that
         # bear a load are taken to hold them all.
