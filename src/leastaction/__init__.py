@@ -8,9 +8,9 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from leastaction import derivatives, dynamics, formats, maximal, mechanism, plot, robots
+    from leastaction import derivatives, dynamics, formats, maximal, mechanism, plot, redmax, robots
     from leastaction.collocation import HermiteSimpson, ImplicitTrapezoidal
-    from leastaction.derivatives import linearize
+    from leastaction.derivatives import adjoint, linearize
     from leastaction.dynamics.explicit import DOP853, ExplicitEuler, Heun, RungeKutta, SemiImplicitEuler
     from leastaction.errors import (
         ConvergenceError,
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from leastaction.maximal import Maximal
     from leastaction.mechanism import Mechanism, MechanismBuilder
     from leastaction.minimal import Galerkin, Midpoint
+    from leastaction.redmax import BDF, SDIRK2, LinearlyImplicitEuler
     from leastaction.simulate import simulate
     from leastaction.trajectory import Trajectory
     from leastaction.view import ViewModule
@@ -33,8 +34,9 @@ if TYPE_CHECKING:
     view: ViewModule
 
 # Public names and where they live. They load on first use, so that `import leastaction` stays quick.
-_MODULES = ("derivatives", "dynamics", "formats", "maximal", "mechanism", "plot", "robots", "view")
+_MODULES = ("derivatives", "dynamics", "formats", "maximal", "mechanism", "plot", "redmax", "robots", "view")
 _NAMES = {
+    "BDF": "redmax",
     "ConvergenceError": "errors",
     "DOP853": "dynamics.explicit",
     "ExplicitEuler": "dynamics.explicit",
@@ -46,6 +48,7 @@ _NAMES = {
     "IntegratorError": "errors",
     "LeastActionError": "errors",
     "LeastActionWarning": "errors",
+    "LinearlyImplicitEuler": "redmax",
     "Maximal": "maximal",
     "Mechanism": "mechanism",
     "MechanismBuilder": "mechanism",
@@ -53,16 +56,20 @@ _NAMES = {
     "Midpoint": "minimal",
     "MissingExtraError": "errors",
     "RungeKutta": "dynamics.explicit",
+    "SDIRK2": "redmax",
     "SemiImplicitEuler": "dynamics.explicit",
     "SingularMatrixError": "errors",
     "Trajectory": "trajectory",
+    "adjoint": "derivatives",
     "linearize": "derivatives",
     "load": "formats",
     "simulate": "simulate",
 }
 
 __all__ = [
+    "BDF",
     "DOP853",
+    "SDIRK2",
     "ConvergenceError",
     "ExplicitEuler",
     "FormatError",
@@ -73,6 +80,7 @@ __all__ = [
     "IntegratorError",
     "LeastActionError",
     "LeastActionWarning",
+    "LinearlyImplicitEuler",
     "Maximal",
     "Mechanism",
     "MechanismBuilder",
@@ -83,6 +91,7 @@ __all__ = [
     "SemiImplicitEuler",
     "SingularMatrixError",
     "Trajectory",
+    "adjoint",
     "derivatives",
     "dynamics",
     "formats",
@@ -91,6 +100,7 @@ __all__ = [
     "maximal",
     "mechanism",
     "plot",
+    "redmax",
     "robots",
     "simulate",
     "view",

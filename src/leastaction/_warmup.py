@@ -47,6 +47,8 @@ def _parts() -> list[tuple[str, Callable[[], Any]]]:
     for robot_name in ("pendulum", "cube"):  # without and with contact
         parts.append((f"Maximal, {robot_name}", lambda n=robot_name: _maximal(n)))
     parts.append(("pictures", lambda: la.view.screenshot(robot, width=32, height=32)))
+    parts.append(("BDF and SDIRK2, with adjoint", lambda: _reduced(la.BDF(order=2))))
+    parts.append(("LinearlyImplicitEuler", lambda: _simulate(robot, la.LinearlyImplicitEuler())))
     return parts
 
 
@@ -77,6 +79,28 @@ def _derivatives(robot: Any, integrators: Any) -> None:
         la.derivatives.action_blocks(robot, integrator, [0.1], [0.1])
         run = la.simulate(robot, q=[0.1], steps=2, integrator=integrator)
         la.derivatives.backpropagate(run, run.v, run.v)
+
+
+def _reduced(integrator: Any) -> None:
+    """A ball and a spline: they call all kernels of the reduced formulation."""
+    import numpy as np
+
+    import leastaction as la
+    from leastaction.mechanism import MechanismBuilder, Pose
+
+    b = MechanismBuilder("tiny reduced")
+    b.body("ball", mass=1.0, com=(0.0, 0.0, -0.5), inertia=0.1)
+    b.spherical("socket", "world", "ball")
+    ball = b.build()
+    b.body("bead", mass=1.0, inertia=0.1)
+    b.joint("wire", "spline_curve", "ball", "bead", frames=[Pose((x, 0, 0)) for x in range(4)])
+    wired = b.build()
+    upright = [np.sqrt(0.5), 0.0, np.sqrt(0.5), 0.0]  # far from the chart that is tried first
+    run = la.simulate(ball, q=upright, steps=2, integrator=integrator)
+    la.derivatives.gradient(run, run.v, run.v, ["controls", "gravity"])
+    la.redmax.body_forces(ball, upright)
+    la.redmax.jacobian(ball, upright)
+    assert len(la.simulate(wired, steps=1, integrator=integrator).energy) == 2
 
 
 def _loops(integrator: Any) -> None:
