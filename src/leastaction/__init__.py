@@ -26,7 +26,14 @@ if TYPE_CHECKING:
     from leastaction.maximal import Maximal
     from leastaction.mechanism import Mechanism, MechanismBuilder
     from leastaction.minimal import Galerkin, Midpoint
-    from leastaction.redmax import BDF, SDIRK2, LinearlyImplicitEuler
+    from leastaction.redmax import (
+        BDF,
+        SDIRK2,
+        ConstrainedEuler,
+        LinearlyImplicitEuler,
+        MaximalEuler,
+        StaggeredProjections,
+    )
     from leastaction.simulate import simulate
     from leastaction.trajectory import Trajectory
     from leastaction.view import ViewModule
@@ -37,6 +44,7 @@ if TYPE_CHECKING:
 _MODULES = ("derivatives", "dynamics", "formats", "maximal", "mechanism", "plot", "redmax", "robots", "view")
 _NAMES = {
     "BDF": "redmax",
+    "ConstrainedEuler": "redmax",
     "ConvergenceError": "errors",
     "DOP853": "dynamics.explicit",
     "ExplicitEuler": "dynamics.explicit",
@@ -48,8 +56,9 @@ _NAMES = {
     "IntegratorError": "errors",
     "LeastActionError": "errors",
     "LeastActionWarning": "errors",
-    "LinearlyImplicitEuler": "redmax",
     "Maximal": "maximal",
+    "LinearlyImplicitEuler": "redmax",
+    "MaximalEuler": "redmax",
     "Mechanism": "mechanism",
     "MechanismBuilder": "mechanism",
     "MechanismError": "errors",
@@ -59,6 +68,7 @@ _NAMES = {
     "SDIRK2": "redmax",
     "SemiImplicitEuler": "dynamics.explicit",
     "SingularMatrixError": "errors",
+    "StaggeredProjections": "redmax",
     "Trajectory": "trajectory",
     "adjoint": "derivatives",
     "linearize": "derivatives",
@@ -70,6 +80,7 @@ __all__ = [
     "BDF",
     "DOP853",
     "SDIRK2",
+    "ConstrainedEuler",
     "ConvergenceError",
     "ExplicitEuler",
     "FormatError",
@@ -82,6 +93,7 @@ __all__ = [
     "LeastActionWarning",
     "LinearlyImplicitEuler",
     "Maximal",
+    "MaximalEuler",
     "Mechanism",
     "MechanismBuilder",
     "MechanismError",
@@ -90,6 +102,7 @@ __all__ = [
     "RungeKutta",
     "SemiImplicitEuler",
     "SingularMatrixError",
+    "StaggeredProjections",
     "Trajectory",
     "adjoint",
     "derivatives",

@@ -43,8 +43,18 @@ ENTRIES: list[Any] = []
 """Every entry point defined so far, in order of definition."""
 
 KERNEL_FREE = (
-    *("__init__.py", "__main__.py", "_display", "_export.py", "_output.py", "_warmup.py", "cli", "derivatives"),
-    *("errors.py", "formats", "plot", "registry.py", "robots", "simulate.py", "trajectory.py", "view"),
+    *("__init__.py", "__main__.py", "_display", "_export.py", "_output.py", "_warmup.py", "cli", "errors.py"),
+    *(
+        "derivatives",
+        "formats",
+        "plot",
+        "registry.py",
+        "robots",
+        "simulate.py",
+        "trajectory.py",
+        "trajectory_bodies.py",
+    ),
+    "view",
 )
 """Parts of the package whose sources do not decide about kernels; none of them may define any."""
 

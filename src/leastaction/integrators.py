@@ -40,10 +40,14 @@ class Stepper:
     Attributes:
         control_nodes: fractions of a step at which controls are read.
         momentum: True when the integrator solves for (q, p), False when for (q, v).
+        contacts: whether the mechanism's contact points act.
+        start_time: time of the first state [s].
     """
 
     control_nodes: tuple[float, ...] = (0.0,)
     momentum = False
+    contacts = False
+    start_time = 0.0
 
     def __init__(self, integrator: Integrator, mechanism: Mechanism, dt: float) -> None:
         self.integrator: Any = integrator

@@ -152,5 +152,7 @@ def newton_step(model, states, rowstates, cstates, graph, work_arrays, dt, halve
         for k in range(rowstates.shape[0]):
             rowstates[k].lam = 0.0
         again = iterate(model, states, rowstates, cstates, graph, work_arrays, dt, halves, settings, history, True)
-        return again - abs(spent) if again < 0 else again - spent
+        spent = again - abs(spent) if again < 0 else again - spent
+    # End poses and residuals that belong to the last update.
+    assemble(model, states, rowstates, cstates, graph, work_arrays[0], work_arrays[4], dt, halves, False)
     return spent
