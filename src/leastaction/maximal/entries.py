@@ -215,8 +215,8 @@ def rollout(model, states, rowstates, cstates, graph, work, forces, contact, u, 
         u: controls, shape (steps, nodes, nu).
         substeps: fractions of dt of the steps that one step is composed of.
         rows: arrays (Z, P, q, p, iterations, violation, forces of the joints) with steps + 1 rows, row 0 filled; then
-            momenta without the impulses of forces at the end of a step, scratch, history of updates, whether there are loops,
-            whether row 0 is the end of a step, and what `guess` keeps.
+            momenta without the impulses of forces at the end of a step, scratch, history of updates, whether there are
+            loops, whether row 0 is the end of a step, and what `guess` keeps.
     """
     Z, P, q, p, iterations, violation, impulses, minus, H, history, loops, started, clock = rows
     bodies, table, coordinates, coefficients, dampers = model[0], model[1], model[2], model[3], model[6]

@@ -113,7 +113,7 @@ class MaximalStepper(Stepper):
             anchors[:] = Z[:, :3]
         g = float(np.linalg.norm(self.mechanism.gravity)) or 1.0
         most = most if math.isfinite(most) else 1e300
-        # Beside a stiff contact, little is left of a joint's equations; without loops they are independent all the same.
+        # Beside a stiff contact little is left of a joint's equations; without loops they are independent all the same.
         dependent = INDEPENDENT if self.loops else 0.0
         numbers = np.array([float(self.integrator.directions), g, most, 0.0, carried_mass(model), dependent])
         self.near = (pairs, pair_edges, anchors, numbers)
