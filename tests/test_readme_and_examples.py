@@ -34,6 +34,14 @@ def test_files_that_the_readme_names_exist():
     assert all((ROOT / link).is_file() for link in links)
 
 
+@pytest.mark.parametrize("name", ["reach_target", "throw_ball", "tune_spring", "find_link_length"])
+def test_optimisation(tmp_path, name):
+    out = python([str(ROOT / "examples" / f"{name}.py"), "--iterations", "3", "--output", "out"], tmp_path)
+    assert "objective" in out
+    assert (tmp_path / "out" / f"{name}.png").stat().st_size > 5000
+    assert len(la.Trajectory.load(tmp_path / "out" / f"{name}.npz")) > 1
+
+
 def test_demo(tmp_path):
     out = python([str(ROOT / "examples" / "demo.py"), "--duration", "0.5", "--output", "plots"], tmp_path)
     assert "Galerkin, order 4" in out
@@ -41,3 +49,17 @@ def test_demo(tmp_path):
         path = tmp_path / "plots" / name
         assert str(path.resolve()) in out
         assert path.stat().st_size > 5000
+
+
+@pytest.mark.parametrize(
+    ("script", "says", "files"),
+    [
+        ("quadruped.py", "Walks", {"learning.png", "walk.html", "gait.json"}),
+        ("exoskeleton.py", "spastic", {"torques.png", "exercise.html", "torques.json"}),
+        ("leg_chain.py", "segments", {"chains.png", "chain.html", "chains.json"}),
+    ],
+)
+def test_applications(tmp_path, script, says, files):
+    out = python([str(ROOT / "examples" / script), "--quick", "--output", "results"], tmp_path)
+    assert says in out
+    assert {path.name for path in (tmp_path / "results").iterdir()} == files

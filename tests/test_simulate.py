@@ -201,3 +201,11 @@ def test_progress_goes_to_stderr_only(robot, capsys):
     la.simulate(robot, steps=3, integrator=RK4, progress=True)
     la.simulate(robot, steps=3, integrator=RK4, progress=False)
     assert capsys.readouterr().out == ""
+
+
+def test_contacts_that_do_not_act_are_warned_of(recwarn):
+    """Only where they do not: `Maximal` has contact."""
+    la.simulate(la.robots.cube(), steps=0, integrator=la.Maximal())
+    assert not recwarn
+    with pytest.warns(UserWarning, match="'cube' do not act with RungeKutta: .* Maximal has contact"):
+        la.simulate(la.robots.cube(), steps=0, integrator=RK4)

@@ -39,8 +39,8 @@ def simulate(
 ) -> Trajectory:
     """Simulate the motion of a mechanism.
 
-    Joint limits, dry friction and contacts of the mechanism do not act yet; a mechanism with contact points and ground
-    is simulated with a warning.
+    Joint limits, dry friction and contacts of the mechanism act only with integrators that say so, such as
+    `StaggeredProjections`; with others a mechanism with contact points and ground is simulated with a warning.
 
     Args:
         mechanism: the robot.
@@ -75,12 +75,13 @@ def simulate(
         raise IntegratorError(f"integrator must be one such as leastaction.RungeKutta(order=4), got {integrator!r}")
     if not isinstance(mechanism, Mechanism):
         raise MechanismError(f"simulate needs a Mechanism, such as leastaction.robots.pendulum(), got {mechanism!r}")
-    if mechanism.contacts and mechanism.ground:
-        warnings.warn(f"the contacts of {mechanism.name!r} do not act: bodies fall through the ground", stacklevel=2)
     stepper = integrator.prepare(mechanism, dt)
+    if mechanism.contacts and mechanism.ground and not stepper.contacts:
+        warnings.warn(f"the contacts of {mechanism.name!r} do not act: bodies fall through the ground", stacklevel=2)
     count = _steps(dt, duration, steps)
     if not _is_finite(start):
         raise IntegratorError(f"start must be a finite time [s], got {start!r}")
+    stepper.start_time = float(start)
     if controls is not None and controller is not None:
         raise IntegratorError("give either controls or a controller")
     if controller is not None:

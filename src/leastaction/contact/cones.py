@@ -150,6 +150,28 @@ def linear_step(c, dgam, ds, u1, u2, kappa, second):
 
 
 @routine
+def friction_slope(c):
+    """Change of the friction impulse (2) per change of its bound, while motion and normal impulse stay."""
+    if c.kind == LIMIT:
+        return 0.0, 0.0
+    if c.kind != LINEAR:
+        b0, b1, y0, y1, psi = c.beta[0], c.beta[1], c.y[0], c.y[1], c.psi
+        slope = friction_bound(c) - (b0 * y0 + b1 * y1) / psi
+        dpsi = ((y0 * y0 + y1 * y1) / psi - psi) / slope
+        return -(y0 + b0 * dpsi) / psi, -(y1 + b1 * dpsi) / psi
+    weight = 0.0
+    for i in range(c.directions):
+        weight += c.part[i] / c.eta[i]
+    dpsi = -c.psi / (c.sigma + c.psi * weight)
+    f0, f1 = 0.0, 0.0
+    for i in range(c.directions):
+        b0, b1 = direction(i, c.directions)
+        f0 -= c.part[i] / c.eta[i] * dpsi * b0
+        f1 -= c.part[i] / c.eta[i] * dpsi * b1
+    return f0, f1
+
+
+@routine
 def reduce(c, kappa, second):
     """The affine map from motion to impulses: steps of the impulses are w0 - W u."""
     z0, z1, z2, _, _, _, _ = local_step(c, 0.0, 0.0, 0.0, kappa, second)

@@ -1,5 +1,18 @@
-"""Derivatives of steps and rollouts."""
+"""Derivatives of steps and rollouts; `derivatives.torch` and `derivatives.jax` are bridges to those libraries."""
 
+from leastaction.derivatives.adjoint import adjoint, gradient
 from leastaction.derivatives.linearize import action_blocks, backpropagate, linearize
+from leastaction.derivatives.objective import SimulationObjective, reach
+from leastaction.derivatives.parameters import parameter, with_parameters
 
-__all__ = ["action_blocks", "backpropagate", "linearize"]
+__all__ = [
+    "SimulationObjective",
+    "action_blocks",
+    "adjoint",
+    "backpropagate",
+    "gradient",
+    "linearize",
+    "parameter",
+    "reach",
+    "with_parameters",
+]

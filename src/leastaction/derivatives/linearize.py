@@ -91,6 +91,8 @@ def backpropagate(
     stepper: Any = _stepper(m, integrator or run.integrator, run.dt, "pull_back")
     nodes = len(stepper.control_nodes)
     controls = run.stored.get("u", np.broadcast_to(np.zeros(m.nu), (run.steps, nodes, m.nu)))
+    if hasattr(stepper, "backpropagate"):  # the run carries more than (q, p) from step to step
+        return stepper.backpropagate(run, dq, dp, controls)
     gradient = np.zeros((run.steps, nodes, m.nu))
     bar = np.concatenate([dq[-1], dp[-1]])
     for k in range(run.steps - 1, -1, -1):

@@ -94,7 +94,8 @@ def find_cones(contact, bodies, states, coordinates, cstates, dt):
         for j in range(begin, found):
             energy += contact_cone(cones[count], contacts[j], j, edges[k], bodies, states, directions, dt, gravity)
             count += 1
-    numbers[3] = energy / max(count, 1)
+    # Joints may put more mass behind a contact than the body has itself.
+    numbers[3] = numbers[4] * energy / max(count, 1)
     for k in range(count):
         c = cones[k]
         ip.begin(c, c.s, c.y[0], c.y[1], numbers[3])
@@ -107,13 +108,7 @@ def contact_cone(cone, contact, j, edge, bodies, states, directions, dt, gravity
     cone.a, cone.b, cone.edge, cone.source, cone.key = contact.a, contact.b, edge, j, contact.key
     cone.mu, cone.directions = contact.friction, directions
     cone.kind = ip.LIMIT if contact.friction == 0.0 else (ip.LINEAR if directions > 0 else ip.EXACT)
-    phi, n, x = gap(contact, start_pose(states, contact.a), start_pose(states, contact.b))
-    t1, t2 = tangents(n)
-    store3(cone.point, x)
-    store3(cone.normal, n)
-    for row, d in enumerate((n, t1, t2)):
-        wrench_row(cone.da, 6 * row, states, contact.a, x, d, -1.0)
-        wrench_row(cone.db, 6 * row, states, contact.b, x, d, 1.0)
+    phi = contact_wrenches(cone, contact, states)
     vn = work(states, cone.da[0:6], cone.a) + work(states, cone.db[0:6], cone.b)
     cone.rest = 0.0
     if contact.restitution > 0.0 and phi + dt * vn < 0.0 and -vn > BOUNCE * gravity * dt:
@@ -130,6 +125,29 @@ def contact_cone(cone, contact, j, edge, bodies, states, directions, dt, gravity
     cone.s = max((phi - cone.rest) / dt + vn, speed)
     cone.y[0], cone.y[1] = y0, y1
     return mass * speed * speed
+
+
+@routine
+def contact_wrenches(cone, contact, states):
+    """Point, normal and unit wrenches of a contact at the start poses, into its cone; the gap [m]."""
+    phi, n, x = gap(contact, start_pose(states, contact.a), start_pose(states, contact.b))
+    t1, t2 = tangents(n)
+    store3(cone.point, x)
+    store3(cone.normal, n)
+    for row, d in enumerate((n, t1, t2)):
+        wrench_row(cone.da, 6 * row, states, contact.a, x, d, -1.0)
+        wrench_row(cone.db, 6 * row, states, contact.b, x, d, 1.0)
+    return phi
+
+
+@routine
+def coordinate_wrenches(cone, s):
+    """Unit wrenches of the limit or dry friction of a coordinate, into its cone."""
+    for i in range(6):
+        if cone.kind == ip.DRY:
+            cone.da[6 + i], cone.db[6 + i] = s.wa[i], s.wb[i]
+        else:
+            cone.da[i], cone.db[i] = cone.side * s.wa[i], cone.side * s.wb[i]
 
 
 @routine
@@ -158,8 +176,7 @@ def coordinate_cones(cones, count, c, s, k, bodies, states, dt, gravity):
             cone = cones[count]
             base_cone(cone, c, s, k, ip.LIMIT)
             cone.side, cone.bound, cone.rest, cone.key = side, bound, 0.0, -4 * k - (1 if side > 0.0 else 2)
-            for i in range(6):
-                cone.da[i], cone.db[i] = side * s.wa[i], side * s.wb[i]
+            coordinate_wrenches(cone, s)
             speed = typical + abs(rate)
             cone.s, cone.gam = max(room / dt + side * rate, speed), mass * (size * speed) ** 2
             cone.y[0] = cone.y[1] = 0.0
@@ -168,8 +185,7 @@ def coordinate_cones(cones, count, c, s, k, bodies, states, dt, gravity):
         cone = cones[count]
         base_cone(cone, c, s, k, ip.DRY)
         cone.bound, cone.key = c.friction * dt, -4 * k - 3
-        for i in range(6):
-            cone.da[6 + i], cone.db[6 + i] = s.wa[i], s.wb[i]
+        coordinate_wrenches(cone, s)
         cone.s, cone.gam = 1.0, cone.bound * (typical + abs(rate))
         cone.y[0], cone.y[1] = rate, 0.0
         count += 1

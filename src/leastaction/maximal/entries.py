@@ -3,6 +3,7 @@
 import numpy as np
 
 from leastaction._jit import entry, routine
+from leastaction.contact.cones import DRY
 from leastaction.maximal.assembly import start_rows
 from leastaction.maximal.assembly_parts import add_outer, add_pair, place_row
 from leastaction.maximal.bodies import momenta, move
@@ -95,41 +96,53 @@ def bears_load(cones, count, bodies, speed):
 
 
 @routine
-def read_mean_momenta(bodies, coordinates, states, minus, H, p, dt, gravity):
-    """Joint momenta at the start of a solved step of order 2: the mean of those before and after all impulses there.
-
-    Without contacts this is what `read_momenta` gives; a body at rest on the ground has none, as it should. After an
-    impact, which changes velocities by more than gravity does in a few steps, those before the impact stay.
-
-    Args:
-        minus: momenta at the end of the step before, without any impulse of its end; shape (bodies, 6).
-        gravity: its acceleration [m/s^2].
-    """
-    impact = False
+def is_impact(bodies, states, dt, gravity):
+    """Whether velocities have jumped since the step before, by more than gravity does in a few steps."""
     for i in range(bodies.shape[0]):
         s, m = states[i], bodies[i].mass
-        left, _ = momenta(load9(bodies[i].J), load3(s.w), dt)
+        J = load9(bodies[i].J)
+        _, before = momenta(J, (s.x[0], s.x[1], s.x[2]), dt)
+        after, _ = momenta(J, load3(s.w), dt)
         for c in range(3):
-            impact = impact or abs(m * s.vc[c] - minus[i, 3 + c]) > IMPACT * m * gravity * dt
-            impact = impact or abs(left[c] - minus[i, c]) > IMPACT * m * bodies[i].radius * gravity * dt
-            minus[i, c] = 0.5 * (minus[i, c] + left[c])
-            minus[i, 3 + c] = 0.5 * (minus[i, 3 + c] + m * s.vc[c])
-    if not impact:
-        swap_momenta(states, minus)
-        read_momenta(bodies, coordinates, states, H, p)
-        swap_momenta(states, minus)
+            linear, angular = abs(s.vc[c] - s.x[3 + c]), abs(after[c] - before[c])
+            if linear > IMPACT * gravity * dt or angular > IMPACT * m * bodies[i].radius * gravity * dt:
+                return True
+    return False
 
 
 @routine
-def project_momenta(model, states, rowstates, cstates, graph, work):
-    """Take from the momenta what would violate the joints: P + G' mu with G M^-1 (P + G' mu) = 0.
+def read_mean_momenta(cones, count, bodies, coordinates, states, other, H, p):
+    """Joint momenta at the start of a solved step of order 2: the mean of those before and after all impulses there.
 
-    A step leaves this part open, for the next step's joint impulses take it up; velocities must not show it. Drive
-    inertias count to M.
+    Without contacts this is what `read_momenta` gives; to it they add half of their impulses, so that a body at rest on
+    the ground has no momentum.
+
+    Args:
+        other: scratch, shape (bodies, 6).
     """
+    for i in range(bodies.shape[0]):
+        for c in range(6):
+            other[i, c] = states[i].P[c]
+    for k in range(count):
+        cone = cones[k]
+        normal = 0.0 if cone.kind == DRY else cone.gam
+        for c in range(6):
+            if cone.a >= 0:
+                f = normal * cone.da[c] + cone.beta[0] * cone.da[6 + c] + cone.beta[1] * cone.da[12 + c]
+                other[cone.a, c] += 0.5 * f
+            if cone.b >= 0:
+                f = normal * cone.db[c] + cone.beta[0] * cone.db[6 + c] + cone.beta[1] * cone.db[12 + c]
+                other[cone.b, c] += 0.5 * f
+    swap_momenta(states, other)
+    read_momenta(bodies, coordinates, states, H, p)
+    swap_momenta(states, other)
+
+
+@routine
+def projection_matrix(model, rowstates, cstates, graph, values):
+    """Matrix (M -G'; G 0) of `project_momenta` at the start poses, into values."""
     bodies, rows, coordinates, _, sizes, augment, _ = model
-    nodes, links, targets, diagonal, offsets, first = graph
-    values, pivots, scale, dx = work[0], work[1], work[2], work[5]
+    diagonal, offsets = graph[3], graph[4]
     for k in range(values.shape[0]):
         values[k] = 0.0
     for i in range(bodies.shape[0]):
@@ -138,8 +151,6 @@ def project_momenta(model, states, rowstates, cstates, graph, work):
             for c in range(3):
                 values[d + 6 * r + c] = bodies[i].J[3 * r + c]
             values[d + 7 * (3 + r)] = bodies[i].mass
-        for c in range(6):
-            dx[first[i] + c] = states[i].P[c]
     for k in range(coordinates.shape[0]):
         c, s = coordinates[k], cstates[k]
         if c.armature > 0.0:
@@ -151,11 +162,28 @@ def project_momenta(model, states, rowstates, cstates, graph, work):
         place_row(values, offsets, row.eb, m, row.local, s.wb, s.wb)
         place_row(values, offsets, row.ea2, m, row.local, s.wa2, s.wa2)
         place_row(values, offsets, row.eb2, m, row.local, s.wb2, s.wb2)
-        dx[first[bodies.shape[0] + row.node] + row.local] = 0.0
         if augment[row.node] > 0.0:
             add_outer(values, diagonal[row.b], s.wb, s.wb, augment[row.node])
             if row.eab >= 0:
                 add_outer(values, offsets[row.eab, 1 if row.a < row.b else 0], s.wb, s.wa, augment[row.node])
+
+
+@routine
+def project_momenta(model, states, rowstates, cstates, graph, work):
+    """Take from the momenta what would violate the joints: P + G' mu with G M^-1 (P + G' mu) = 0.
+
+    A step leaves this part open, for the next step's joint impulses take it up; velocities must not show it. Drive
+    inertias count to M.
+    """
+    bodies, rows, coordinates = model[0], model[1], model[2]
+    nodes, links, targets, _, _, first = graph
+    values, pivots, scale, dx = work[0], work[1], work[2], work[5]
+    projection_matrix(model, rowstates, cstates, graph, values)
+    for i in range(dx.shape[0]):
+        dx[i] = 0.0
+    for i in range(bodies.shape[0]):
+        for c in range(6):
+            dx[first[i] + c] = states[i].P[c]
     singular, _ = factorize(nodes, links, targets, values, pivots, scale, 1e-11)
     if singular >= 0:
         for k in range(rows.shape[0]):
@@ -187,8 +215,8 @@ def rollout(model, states, rowstates, cstates, graph, work, forces, contact, u, 
         u: controls, shape (steps, nodes, nu).
         substeps: fractions of dt of the steps that one step is composed of.
         rows: arrays (Z, P, q, p, iterations, violation, forces of the joints) with steps + 1 rows, row 0 filled; then
-            momenta before the impulses at the end of a step, scratch, history of updates, whether there are loops,
-            whether row 0 is the end of a step, and what `guess` keeps.
+            momenta without the impulses of forces at the end of a step, scratch, history of updates, whether there are
+            loops, whether row 0 is the end of a step, and what `guess` keeps.
     """
     Z, P, q, p, iterations, violation, impulses, minus, H, history, loops, started, clock = rows
     bodies, table, coordinates, coefficients, dampers = model[0], model[1], model[2], model[3], model[6]
@@ -231,20 +259,21 @@ def rollout(model, states, rowstates, cstates, graph, work, forces, contact, u, 
             if contact is not None:
                 if not note_contacts(contact, count, k, h):
                     return k, FULL
-                if count > 0 and halves < 1.0 and j == 0 and (k > 0 or started):
-                    read_mean_momenta(bodies, coordinates, states, minus, H, p[k], h, contact[7][1])
+                # After an impact the momenta before it stay: the mean would be of neither.
+                if halves < 1.0 and j == 0 and (k > 0 or started) and not is_impact(bodies, states, h, contact[7][1]):
+                    read_mean_momenta(contact[0], count, bodies, coordinates, states, minus, H, p[k])
             remember(states, rowstates, clock, h)
             if j == 0 and part == 0:
                 for r in range(table.shape[0]):
                     impulses[k, r] = rowstates[r].force
             finish_step(bodies, states, h, count == 0)
-            for i in range(bodies.shape[0]):
-                for c in range(6):
-                    minus[i, c] = states[i].P[c]
             read_coordinates(coordinates, states, cstates, q[k + 1], h)
             start_rows(table, coordinates, coefficients, states, rowstates, cstates)
             add_rates(coordinates, states, cstates, h, halves)
             end_paths(dampers, states, h, halves)
+            for i in range(bodies.shape[0]):
+                for c in range(6):
+                    minus[i, c] = states[i].P[c]
             if halves < 1.0:
                 scale = (1.0 - halves) * h
                 add_impulses(bodies, coordinates, states, cstates, forces, q[k + 1], u[k, j + 1], scale, end)

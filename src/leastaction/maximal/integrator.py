@@ -21,6 +21,7 @@ from leastaction.maximal import entries
 from leastaction.maximal.assembly import COORDINATE_STATE, ROW_STATE
 from leastaction.maximal.bodies import STATE
 from leastaction.maximal.graph_ldu import GraphLDU
+from leastaction.maximal.linearize import OneStep, Parts, backpropagate
 from leastaction.maximal.model import Model, records
 from leastaction.maximal.placement import momenta_of, place
 from leastaction.mechanism import Mechanism
@@ -29,10 +30,19 @@ ROOM = 1 << 14
 """Rows of the log of contact forces that one call of the compiled loop may fill."""
 
 
+MOST_CARRIED = 1e3
+"""Bound on `carried_mass`: to start the interior point method from higher up costs an iteration for each 1e2 or so."""
+
+
+INDEPENDENT = 1e-13
+"""Share of a loop's equations that must be left beside stiff contacts for them to count as independent."""
+
+
 class MaximalStepper(Stepper):
     """Runs `Maximal`: state (poses, momenta) of the bodies; q and p are read off them."""
 
     momentum = True
+    contacts = True
 
     def __init__(self, integrator: Maximal, mechanism: Mechanism, dt: float) -> None:
         super().__init__(integrator, mechanism, dt)
@@ -56,6 +66,7 @@ class MaximalStepper(Stepper):
         self.room = 64
         self.log: list[FloatArray] = []
         self.contact: Any = None
+        self.parts: Parts | None = None
         self._plan(None)
 
     def _kappa(self) -> float:
@@ -101,7 +112,10 @@ class MaximalStepper(Stepper):
             assert Z is not None
             anchors[:] = Z[:, :3]
         g = float(np.linalg.norm(self.mechanism.gravity)) or 1.0
-        numbers = np.array([float(self.integrator.directions), g, most if math.isfinite(most) else 1e300, 0.0])
+        most = most if math.isfinite(most) else 1e300
+        # Beside a stiff contact little is left of a joint's equations; without loops they are independent all the same.
+        dependent = INDEPENDENT if self.loops else 0.0
+        numbers = np.array([float(self.integrator.directions), g, most, 0.0, carried_mass(model), dependent])
         self.near = (pairs, pair_edges, anchors, numbers)
         self._make_room()
 
@@ -231,6 +245,34 @@ class MaximalStepper(Stepper):
         """Add the log of contact forces to the record."""
         record["contacts"] = np.concatenate([*self.log, np.zeros((0, 10))])
 
+    # ------------------------------------------------------------------ derivatives
+
+    def _start(self, q: FloatArray, p: FloatArray, u: FloatArray) -> OneStep:
+        q = self.prepare_start(q)
+        self.parts = self.parts or Parts(self)
+        return OneStep(self.parts, q, self.prepare_momentum(q, p, False), u)
+
+    def linearize(self, q: FloatArray, p: FloatArray, u: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """(A, B) of the step from (q, p) with the controls u (nu,) held; see `leastaction.linearize`."""
+        u = np.array(np.broadcast_to(u, (len(self.control_nodes), self.mechanism.nu)))
+        return self._start(q, p, u).jacobians()
+
+    def pull_back(self, q: FloatArray, p: FloatArray, u: FloatArray, bar: FloatArray) -> FloatArray:
+        """Turn the gradient `bar` (2 nv) by (q', p') into that by (q, p), in place; gives back that by the controls.
+
+        Args:
+            q, p: start of the step.
+            u: controls at the control nodes, shape (nodes, nu).
+            bar: gradient by (q', p') along the tangent.
+        """
+        n = self.mechanism.nv
+        bar[:n], bar[n:], by_controls = self._start(q, p, u).backward(bar[:n].copy(), bar[n:].copy())
+        return by_controls
+
+    def backpropagate(self, run: Any, dq: FloatArray, dp: FloatArray, u: FloatArray) -> tuple[FloatArray, ...]:
+        """Gradient of an objective of a whole run; see `leastaction.derivatives.backpropagate`."""
+        return backpropagate(self, run, dq, dp, u)
+
     def failure(self, step: int, record: dict[str, FloatArray]) -> ConvergenceError:
         """See `Stepper.failure`."""
         residuals = [float(x) for x in self.history if x > 0.0 or math.isnan(x)]
@@ -242,6 +284,18 @@ class MaximalStepper(Stepper):
                 f"{self.integrator.max_iterations} iterations; take a smaller dt or a larger tolerance"
             )
         return ConvergenceError(f"Maximal: {why}", step=step, residuals=residuals)
+
+
+def carried_mass(model: Model) -> float:
+    """Most mass that joints tie to a body, relative to the body's own: a contact of that body may carry all of it."""
+    mass = model.bodies.mass
+    root = np.arange(len(mass))
+    for i, parent in enumerate(model.bodies.parent):
+        if parent >= 0:
+            root[i] = root[parent]
+    total = np.bincount(root, weights=mass, minlength=len(root))[root]
+    heavy = mass > 0.0
+    return float(min(MOST_CARRIED, (total[heavy] / mass[heavy]).max(initial=1.0)))
 
 
 def _as_transforms(Z: FloatArray) -> FloatArray:

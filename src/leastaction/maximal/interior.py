@@ -17,7 +17,7 @@ from leastaction.maximal.assembly import assemble
 from leastaction.maximal.assembly_parts import add_outer, end_row, push, work
 from leastaction.maximal.bodies import end_pose
 from leastaction.maximal.graph_kernels import factorize, solve
-from leastaction.maximal.newton import DEPENDENT, apply, newton_step
+from leastaction.maximal.newton import apply, newton_step
 from leastaction.maximal.rows import coordinate
 from leastaction.spatial import cross, neg3, scale3, sub3
 
@@ -36,8 +36,17 @@ SHARPEST = 1e-8
 SETTLED = 3e-9
 """Residuals with contacts, relative to their typical speed, at which a step is solved: round-off leaves about 1e-9."""
 
+ROUND_OFF = 30.0
+"""Residuals, relative to the tolerance, that round-off may leave where stiff contacts meet long chains of joints."""
+
+NEAR = 2.0
+"""From this multiple of the final central-path parameter on, Newton heads straight for it."""
+
 BLOCKED = 0.1
 """Steps shorter than this are replaced by one towards the centre."""
+
+STUCK, PATIENCE, LIFT = 0.02, 3, 1e2
+"""After PATIENCE steps in a row shorter than STUCK, the cones start again from LIFT times as high a kappa."""
 
 
 @routine
@@ -196,6 +205,19 @@ def slack_error(cones, count):
 
 
 @routine
+def centre(cones, count, target, goal, graph, work_arrays):
+    """Plain Newton direction towards the point `target` of the central path; otherwise as `contact_direction`."""
+    affine = np.int64(0)
+    values, pivots, fixed, dx = work_arrays[0], work_arrays[1], work_arrays[4], work_arrays[5]
+    right_side(cones, count, target, affine, graph[5], fixed, dx)
+    solve(graph[0], graph[1], values, pivots, dx, 1)
+    t = central_fraction(cones, count, move_cones(cones, count, target, affine, graph[5], dx), goal)
+    for k in range(count):
+        ip.advance(cones[k], t)
+    return t
+
+
+@routine
 def contact_direction(contact, count, kappa, goal, floor, graph, work_arrays):
     """Newton direction with contacts: predictor, then corrector towards a smaller kappa (Mehrotra 1992).
 
@@ -209,6 +231,10 @@ def contact_direction(contact, count, kappa, goal, floor, graph, work_arrays):
     affine, second = np.int64(0), np.int64(1)  # typed: literals would be compiled anew
     nodes, links, _, _, _, first = graph
     values, pivots, fixed, dx = work_arrays[0], work_arrays[1], work_arrays[4], work_arrays[5]
+    if kappa <= NEAR * floor:
+        # The corrector's second-order terms belong to a predictor that heads for zero: with them Newton would come to
+        # rest beside the central path, not on it.
+        return centre(cones, count, floor, goal, graph, work_arrays)
     right_side(cones, count, 0.0, affine, first, fixed, dx)
     solve(nodes, links, values, pivots, dx, 1)
     t = min(1.0, INSIDE * move_cones(cones, count, 0.0, affine, first, dx))
@@ -220,10 +246,7 @@ def contact_direction(contact, count, kappa, goal, floor, graph, work_arrays):
     t = central_fraction(cones, count, move_cones(cones, count, target, second, first, dx), goal)
     if t < BLOCKED:
         # Too near the boundary: back towards the centre, without the corrector, which is then no good.
-        target = max(kappa, floor)
-        right_side(cones, count, target, affine, first, fixed, dx)
-        solve(nodes, links, values, pivots, dx, 1)
-        t = central_fraction(cones, count, move_cones(cones, count, target, affine, first, dx), goal)
+        return centre(cones, count, max(kappa, floor), goal, graph, work_arrays)
     for k in range(count):
         ip.advance(cones[k], t)
     return t
@@ -248,6 +271,14 @@ def fastest(cones, count):
     for k in range(count):
         y = max(y, abs(cones[k].y[0]), abs(cones[k].y[1]))
     return y
+
+
+@routine
+def restart(cones, count, kappa, speed):
+    """Put the cones back on the central path, at kappa and with slacks of at least `speed` [m/s]."""
+    for k in range(count):
+        c = cones[k]
+        ip.begin(c, max(c.s, speed), c.y[0], c.y[1], kappa)
 
 
 @routine
@@ -301,8 +332,9 @@ def interior_step(model, states, rowstates, cstates, graph, work_arrays, contact
     smooth = goal > SHARPEST * contact[7][3]
     goal = max(goal, SHARPEST * contact[7][3])
     floor = goal if smooth else 0.0
-    speed = math.sqrt(contact[7][3] / heaviest(bodies, contact[0], count)) + fastest(contact[0], count)
-    limit = max(tolerance, SETTLED * speed)
+    typical = math.sqrt(contact[7][3] / (contact[7][4] * heaviest(bodies, contact[0], count)))
+    limit = max(tolerance, SETTLED * (typical + fastest(contact[0], count)))
+    stuck, start, size = 0, contact[7][3], math.inf
     for iteration in range(most):
         worst = assemble(model, states, rowstates, cstates, graph, values, fixed, dt, halves, True) / dt
         worst = max(worst, look_at_cones(contact[0], count, contact[1], coordinates, cstates, states, dt))
@@ -310,13 +342,16 @@ def interior_step(model, states, rowstates, cstates, graph, work_arrays, contact
         push_cones(contact[0], count, states)
         if kappa <= (1.01 if smooth else 10.0) * goal:
             worst = max(worst, largest_residual(bodies, states))
+            # Updates far below the tolerance change nothing any more: what is left of the residual is round-off.
+            if size <= 0.01 * tolerance:
+                limit = max(limit, ROUND_OFF * tolerance)
             if worst <= limit and (not smooth or is_complementary(contact[0], count, goal)):
                 return iteration
         for i in range(bodies.shape[0]):
             for c in range(6):
                 fixed[first[i] + c] = -states[i].r[c]
         add_cones(contact[0], count, 0.0, diagonal, offsets, values, ra, rb)
-        singular, _ = factorize(nodes, links, targets, values, pivots, scale, DEPENDENT)
+        singular, _ = factorize(nodes, links, targets, values, pivots, scale, contact[7][5])
         if singular >= 0:
             history[iteration] = math.nan
             return -1 - iteration
@@ -325,4 +360,9 @@ def interior_step(model, states, rowstates, cstates, graph, work_arrays, contact
         history[iteration] = size
         if not is_finite(size):
             return -1 - iteration
+        stuck = stuck + 1 if t < STUCK else 0
+        if stuck == PATIENCE:
+            stuck = 0
+            start *= LIFT
+            restart(contact[0], count, start, typical)
     return -1 - most

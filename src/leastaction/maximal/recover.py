@@ -5,21 +5,20 @@ projected on its motion: what joint impulses add to the momenta of bodies, which
 constraints, drops out.
 """
 
-from leastaction._jit import routine
+from leastaction._jit import inline, routine
 from leastaction.maximal.bodies import start_pose
 from leastaction.maximal.model import BALL, FREE, HINGE
 from leastaction.maximal.rows import coordinate, relative
 from leastaction.spatial import (
+    ZERO3,
     add3,
+    axpy3,
     cross,
     dot3,
     load3,
     load9,
-    matmul,
-    mattvec,
     matvec,
     quat_from_rotation,
-    sub3,
 )
 
 
@@ -55,6 +54,36 @@ def read_coordinates(coordinates, states, cstates, q, dt):
             q[c.iq] = value
 
 
+@inline
+def freedoms(c):
+    """Number of degrees of freedom of a coordinate."""
+    return 6 if c.kind == FREE else (3 if c.kind == BALL else 1)
+
+
+@inline
+def child_of(c):
+    """The body that a coordinate moves: bodies of the second hinge of a universal joint are swapped."""
+    return max(c.a, c.b)
+
+
+@routine
+def screw_of(c, j, states):
+    """Twist about the world's origin that unit j of a coordinate's velocity gives to its child, at the start poses."""
+    Rb, xb = start_pose(states, c.b)
+    if c.kind == BALL or c.kind == FREE:
+        e = (1.0 if j % 3 == 0 else 0.0, 1.0 if j % 3 == 1 else 0.0, 1.0 if j % 3 == 2 else 0.0)
+        n = matvec(Rb, matvec(load9(c.Rb), e))
+        if j >= 3:
+            return ZERO3, n
+        return n, cross(add3(xb, matvec(Rb, load3(c.pb))), n)
+    Ra, xa = start_pose(states, c.a)
+    n = matvec(Ra, load3(c.n))
+    if c.kind != HINGE:
+        return ZERO3, n
+    x = add3(xb, matvec(Rb, load3(c.pb))) if c.sign > 0.0 else add3(xa, matvec(Ra, load3(c.pa)))
+    return n, axpy3(c.pitch, n, cross(x, n))
+
+
 @routine
 def read_momenta(bodies, coordinates, states, H, p):
     """Joint momenta p (nv,) of the bodies' momenta P at the start poses.
@@ -78,23 +107,8 @@ def read_momenta(bodies, coordinates, states, H, p):
         c = coordinates[k]
         if c.iv < 0:
             continue
-        # The second hinge of a universal joint has its bodies swapped: the child is the one with the higher index.
-        child = max(c.a, c.b)
-        K = (H[child, 0], H[child, 1], H[child, 2])
-        L = (H[child, 3], H[child, 4], H[child, 5])
-        Ra, _ = start_pose(states, c.a)
-        Rb, xb = start_pose(states, c.b)
-        if c.kind == HINGE:
-            other, y = (c.b, load3(c.pb)) if c.sign > 0.0 else (c.a, load3(c.pa))
-            Rc, xc = start_pose(states, other)
-            x = add3(xc, matvec(Rc, y))
-            n_w = matvec(Ra, load3(c.n))
-            p[c.iv] = dot3(n_w, sub3(K, cross(x, L))) + c.pitch * dot3(n_w, L)
-        elif c.kind == BALL or c.kind == FREE:
-            x = add3(xb, matvec(Rb, load3(c.pb)))
-            Jb = matmul(Rb, load9(c.Rb))
-            p[c.iv], p[c.iv + 1], p[c.iv + 2] = mattvec(Jb, sub3(K, cross(x, L)))
-            if c.kind == FREE:
-                p[c.iv + 3], p[c.iv + 4], p[c.iv + 5] = mattvec(Jb, L)
-        else:
-            p[c.iv] = dot3(matvec(Ra, load3(c.n)), L)
+        child = child_of(c)
+        for j in range(freedoms(c)):
+            t, f = screw_of(c, j, states)
+            p[c.iv + j] = dot3(t, (H[child, 0], H[child, 1], H[child, 2]))
+            p[c.iv + j] += dot3(f, (H[child, 3], H[child, 4], H[child, 5]))

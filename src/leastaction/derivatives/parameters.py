@@ -1,0 +1,93 @@
+"""Parameters of a mechanism by name: reading them, and mechanisms with other values."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from leastaction.dynamics.workspace import FloatArray
+from leastaction.errors import MechanismError
+from leastaction.mechanism import Mechanism, Pose
+
+_INERTIA = {"mass": "mass", "com": "com", "inertia": "moments"}
+_PATH = {"stiffness": "stiffness", "damping": "damping", "rest": "rest_length"}
+
+
+def parameter(mechanism: Mechanism, name: str) -> FloatArray:
+    """The value of a parameter such as "mass:link1" (see `adjoint`), a number or a vector; turns are zero."""
+    kind, _, part = name.partition(":")
+    if kind == "gravity":
+        return np.array(mechanism.gravity)
+    if kind in _INERTIA:
+        body = mechanism.bodies[_body(mechanism, part)]
+        return np.array(getattr(body.inertia, _INERTIA[kind]))
+    if kind == "wrench":
+        return np.array(_named(mechanism.wrenches, part, "external wrench").wrench)
+    paths = [e for e in (*mechanism.springs, *mechanism.cables) if e.name == part]
+    if paths and kind in _PATH:
+        return np.array(getattr(paths[0], _PATH[kind]))
+    joint = mechanism.joint(part)
+    if kind == "position":
+        return np.array(joint.placement.position)
+    if kind == "rotation":
+        return np.zeros(3)
+    if kind in ("stiffness", "damping", "rest", "armature"):
+        return np.array(getattr(joint, kind))
+    raise MechanismError(f"there is no parameter {name!r}; see the documentation of leastaction.adjoint")
+
+
+def with_parameters(mechanism: Mechanism, values: dict[str, Any]) -> Mechanism:
+    """A mechanism with other values of some parameters (see `adjoint`); turns come on top of the joint's own."""
+    for name, value in values.items():
+        mechanism = _with(mechanism, name, np.asarray(value, float))
+    return mechanism
+
+
+def _with(m: Mechanism, name: str, value: FloatArray) -> Mechanism:
+    kind, _, part = name.partition(":")
+    entries = tuple(value.ravel().tolist())
+    if kind == "gravity":
+        return m.replace(gravity=entries)
+    if kind in _INERTIA:
+        k = _body(m, part)
+        body = m.bodies[k]
+        own = entries[0] if kind == "mass" else entries
+        body = replace(body, inertia=replace(body.inertia, **{_INERTIA[kind]: own}))
+        return m.replace(bodies=(*m.bodies[:k], body, *m.bodies[k + 1 :]))
+    if kind == "wrench":
+        _named(m.wrenches, part, "external wrench")
+        return m.replace(wrenches=_exchanged(m.wrenches, part, wrench=entries))
+    if kind in _PATH and any(e.name == part for e in (*m.springs, *m.cables)):
+        change = {_PATH[kind]: entries[0]}
+        return m.replace(springs=_exchanged(m.springs, part, **change), cables=_exchanged(m.cables, part, **change))
+    joint = m.joint(part)
+    if kind == "position":
+        return m.replace(joints=_exchanged(m.joints, part, placement=Pose(entries, joint.placement.quaternion)))
+    if kind == "rotation":
+        angle = float(np.linalg.norm(value))
+        turn = Pose.from_axis_angle(value / angle, angle) if angle else Pose()
+        quaternion = (turn * Pose((0, 0, 0), joint.placement.quaternion)).quaternion
+        return m.replace(joints=_exchanged(m.joints, part, placement=Pose(joint.placement.position, quaternion)))
+    if kind in ("stiffness", "damping", "rest", "armature"):
+        return m.replace(joints=_exchanged(m.joints, part, **{kind: entries}))
+    raise MechanismError(f"there is no parameter {name!r}; see the documentation of leastaction.adjoint")
+
+
+def _exchanged(items: tuple[Any, ...], name: str, **changes: Any) -> tuple[Any, ...]:
+    return tuple(replace(x, **changes) if x.name == name else x for x in items)
+
+
+def _body(m: Mechanism, name: str) -> int:
+    k = m.body_index(name)
+    if k < 0:
+        raise MechanismError("the world has no inertia")
+    return k
+
+
+def _named(items: tuple[Any, ...], name: str, what: str) -> Any:
+    for item in items:
+        if item.name == name:
+            return item
+    raise MechanismError(f"unknown {what} {name!r}")

@@ -1,0 +1,189 @@
+"""Derivatives of a solved step and of what is read off a pose, as linear maps that work both ways in linear time.
+
+At the solution x = (velocities, joint impulses) of F(x; z, P, u) = 0 the implicit function theorem gives
+
+    dx = -F_x^-1 (F_z dz - dP - (dI/du) du)
+
+with the Newton matrix F_x, which the graph factorises in linear time; contacts are eliminated from it as in Newton
+(Bruedigam 2023, Section 5; Howell et al. 2022, Dojo, Section IV-E). Bodies vary by a turn in their own directions and a
+shift in the world's: dz has six entries for each body.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import coo_array, csr_array
+
+from leastaction.contact.cones import CONE
+from leastaction.contact.records import CONTACT
+from leastaction.maximal.colours import Neighbours
+from leastaction.maximal.model import records
+from leastaction.maximal.sensitivity_kernels import differentiate_step
+from leastaction.maximal.sparse_blocks import (
+    blocks,
+    factored,
+    momenta_within,
+    momentum_slopes,
+    places_of,
+    rotations,
+    sparse,
+)
+
+FloatArray = NDArray[np.float64]
+
+
+def contact_arrays(stepper: Any, count: int) -> tuple[Any, Any, int]:
+    """(cones, contacts, number of cones) for the kernels, also where a mechanism has none."""
+    if stepper.contact is None:
+        return records(0, CONE), records(0, CONTACT), 0
+    return stepper.contact[0], stepper.contact[1], count
+
+
+@dataclass(frozen=True, eq=False)
+class BodyState:
+    """State between two steps.
+
+    Attributes:
+        Z, P: poses (bodies, 7) and momenta (bodies, 6), those at the end of a step before they are projected on loops.
+        q: joint positions, shape (nq,).
+        near: coordinates of the model, which tell full turns.
+        V: velocities (bodies, 6) of the step before, from which the next one is guessed.
+    """
+
+    Z: FloatArray
+    P: FloatArray
+    q: FloatArray
+    near: FloatArray
+    V: FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class Solved:
+    """One solved step, or part of a composed one.
+
+    Attributes:
+        stepper: holds the unknowns in its arrays, until it solves another step.
+        start, end: states.
+        V: velocities (bodies, 6) within the step.
+        u: controls at both ends, shape (2, nu).
+        count: number of cones.
+    """
+
+    stepper: Any
+    start: BodyState
+    V: FloatArray
+    u: FloatArray
+    count: int
+    end: BodyState
+
+    def outputs(self, colours: Any, J: FloatArray, model: Any, forces: Any, contacts: Any) -> tuple[FloatArray, Any]:
+        """Run `differentiate_step` with the arrays of a model; (outputs, drive columns)."""
+        s = self.stepper
+        n, nu = len(self.V), s.mechanism.nu
+        out = np.zeros(int(s.ldu.rows[-1]) + 3 * self.count + 6 * n)
+        drives = tuple(np.zeros(shape, kind) for shape, kind in 2 * (((nu, 2), np.int64), ((nu, 2, 6), float)))
+        at = (self.start.Z, self.start.P, self.V, self.start.near, self.start.q.copy())
+        problem = (model, s.states, s.rowstates, s.cstates, s.graph, s.work, forces, contacts, at, self.u)
+        differentiate_step(*problem, s.dt, s.halves, colours, places_of(s.model, s.mechanism.nv), J, out, drives)
+        return out, drives
+
+
+class StepMap:
+    """Derivative of a solved step by poses, momenta and controls: matrices, and the factors of the Newton matrix.
+
+    Attributes:
+        plus, minus: momenta (bodies, 6) within the step at its start and end, without any impulse there.
+        left, right: their derivatives by the velocities.
+        held: whether contacts bear a load, so that joint momenta at the end are read off `minus`.
+    """
+
+    def __init__(self, solved: Solved) -> None:
+        self.solved = solved
+        s = solved.stepper
+        first = s.ldu.rows
+        n, N, count, nu = len(solved.V), int(first[-1]), solved.count, s.mechanism.nu
+        cones = s.contact[0][:count] if count else ()
+        self.neighbours = Neighbours(s.model, first, [(c.a, c.b) for c in cones])
+        entries = self.neighbours.step()
+        J = np.zeros((len(entries.owner), 12))
+        out, drives = solved.outputs(entries.colours, J, s.arrays, s.forces, contact_arrays(s, count))
+        self.ldu = factored(s.ldu, s.work[0])
+        self.out = out
+        self.body_rows = (first[:n, None] + np.arange(6)).ravel()
+        self.size, self.cone_rows, self.end = N, slice(N, N + 3 * count), N + 3 * count
+        self.D = self._wrenches(cones, n, N)
+        shape = (len(out), 6 * n)
+        Jz = sparse(entries, J[:, :6], shape)
+        Jx = sparse(entries, J[:, 6:], shape)
+        self.Fz, self.Ez, self.Ex = self._reduced(Jz), Jz[self.end :], Jx[self.end :]
+        self.U0, self.U1 = self._drives(*drives[:2], n, nu), self._drives(*drives[2:], n, nu)
+        w = solved.V[:, :3]
+        R, R1 = rotations(solved.start.Z), rotations(solved.end.Z)
+        Tz, Tx = np.zeros((n, 6, 6)), np.zeros((n, 6, 6))
+        Tz[:, :3, :3] = R1.transpose(0, 2, 1) @ R
+        Tx[:, :3, :3] = s.dt * s.states.B.reshape(-1, 3, 3)
+        Tz[:, 3:, 3:], Tx[:, 3:, 3:] = np.eye(3), s.dt * np.eye(3)
+        self.Tz, self.Tx = blocks(Tz), blocks(Tx)
+        self.left, self.right = (momentum_slopes(s.model.bodies, w, h) for h in (s.dt, -s.dt))
+        self.plus, self.minus = (momenta_within(s.model.bodies, solved.V, h) for h in (s.dt, -s.dt))
+        self.held = False
+        if count and s.halves < 1.0:
+            # As `entries.bears_load` has it.
+            least = 0.1 * s.contact[7][1] * s.dt * s.model.bodies.mass[cones.b]
+            self.held = bool(((cones.source >= 0) & (cones.b >= 0) & (cones.gam > least)).any())
+
+    def _wrenches(self, cones: Any, n: int, N: int) -> Any:
+        """Unit wrenches of the cones: (N, 3 cones)."""
+        rows, columns, data = [], [], []
+        for k, c in enumerate(cones):
+            for body, d in ((c.a, c.da), (c.b, c.db)):
+                if body >= 0:
+                    rows.append(np.tile(self.body_rows[6 * body : 6 * body + 6], 3))
+                    columns.append(np.repeat(3 * k + np.arange(3), 6))
+                    data.append(d.copy())
+        if not rows:
+            return csr_array((N, 3 * len(cones)))
+        place = np.concatenate(rows), np.concatenate(columns)
+        return coo_array((np.concatenate(data), place), shape=(N, 3 * len(cones))).tocsr()
+
+    def _drives(self, touched: Any, columns: FloatArray, n: int, nu: int) -> Any:
+        """Impulses per control: (6 n, nu)."""
+        k, side = np.nonzero(touched >= 0)
+        rows = 6 * touched[k, side][:, None] + np.arange(6)
+        place = rows.ravel(), np.repeat(k, 6)
+        return coo_array((columns[k, side].ravel(), place), shape=(6 * n, nu)).tocsr()
+
+    def _reduced(self, change: Any) -> Any:
+        """Change of the equations with the cones eliminated, from that of all outputs."""
+        return change[: self.size] - self.D @ change[self.cone_rows]
+
+    def forward(self, dz: Any, dP: Any, du: tuple[Any, Any], direct: Any = None) -> tuple[FloatArray, ...]:
+        """Changes (dz1, dP1, change of the velocities), each shape (6 bodies, m).
+
+        Args:
+            dz, dP: at the start, shape (6 bodies, m).
+            du: changes of the controls at start and end, shape (nu, m).
+            direct: change of all outputs by something else, shape (outputs, m).
+        """
+        b = self.Fz @ dz
+        b[self.body_rows] -= dP + self.U0 @ du[0]
+        if direct is not None:
+            b += self._reduced(direct)
+        dx = -self.ldu.solve(b, refinements=1)[self.body_rows]
+        dP1 = self.Ez @ dz + self.Ex @ dx + self.U1 @ du[1]
+        if direct is not None:
+            dP1 += direct[self.end :]
+        return self.Tz @ dz + self.Tx @ dx, dP1, dx
+
+    def backward(self, bz1: FloatArray, bP1: FloatArray, bx: FloatArray) -> tuple[FloatArray, ...]:
+        """Gradients (by dz, by dP, by the controls at start and end) from those by (dz1, dP1, velocities)."""
+        right = np.zeros(self.size)
+        right[self.body_rows] = bx + self.Tx.T @ bz1 + self.Ex.T @ bP1
+        y = -self.ldu.solve_transposed(right, refinements=1)
+        pushed = -y[self.body_rows]
+        bz = self.Tz.T @ bz1 + self.Ez.T @ bP1 + self.Fz.T @ y
+        return bz, pushed, self.U0.T @ pushed, self.U1.T @ bP1
