@@ -39,8 +39,9 @@ def simulate(
 ) -> Trajectory:
     """Simulate the motion of a mechanism.
 
-    Joint limits, dry friction and contacts of the mechanism act only with integrators that say so, such as
-    `StaggeredProjections`; with others a mechanism with contact points and ground is simulated with a warning.
+    Joint limits, dry friction and contacts of the mechanism act only with integrators that say so: `Maximal`, and in
+    reduced coordinates `ConstrainedEuler`, `MaximalEuler` and `StaggeredProjections`. With others a mechanism with
+    contact points and ground is simulated with a warning.
 
     Args:
         mechanism: the robot.
@@ -77,7 +78,12 @@ def simulate(
         raise MechanismError(f"simulate needs a Mechanism, such as leastaction.robots.pendulum(), got {mechanism!r}")
     stepper = integrator.prepare(mechanism, dt)
     if mechanism.contacts and mechanism.ground and not stepper.contacts:
-        warnings.warn(f"the contacts of {mechanism.name!r} do not act: bodies fall through the ground", stacklevel=2)
+        name = type(integrator).__name__
+        warnings.warn(
+            f"the contacts of {mechanism.name!r} do not act with {name}: bodies fall through the ground; "
+            "leastaction.Maximal has contact",
+            stacklevel=2,
+        )
     count = _steps(dt, duration, steps)
     if not _is_finite(start):
         raise IntegratorError(f"start must be a finite time [s], got {start!r}")
