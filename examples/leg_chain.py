@@ -1,7 +1,7 @@
 """Chains of closed four-link legs, as Minitaur has them, through their singular configurations (Brüdigam 2020, Fig. 6).
 
-When the links of a segment overlap, joint coordinates lose track of which way it will open. In maximal coordinates every
-link has its own pose and the loops are equations like any others: chains of any length run, and no loop opens.
+When the links of a segment overlap, joint coordinates lose track of which way it will open. In maximal coordinates
+every link has its own pose and the loops are equations like any others: chains of any length run, and no loop opens.
 """
 
 from __future__ import annotations

@@ -36,3 +36,17 @@ def test_demo(tmp_path):
         path = tmp_path / "out" / name
         assert str(path.resolve()) in out
         assert path.stat().st_size > 5000
+
+
+@pytest.mark.parametrize(
+    ("script", "says", "files"),
+    [
+        ("quadruped.py", "Walks", {"learning.png", "walk.html", "gait.json"}),
+        ("exoskeleton.py", "spastic", {"torques.png", "exercise.html", "torques.json"}),
+        ("leg_chain.py", "segments", {"chains.png", "chain.html", "chains.json"}),
+    ],
+)
+def test_applications(tmp_path, script, says, files):
+    out = python([str(ROOT / "examples" / script), "--quick", "--output", "results"], tmp_path)
+    assert says in out
+    assert {path.name for path in (tmp_path / "results").iterdir()} == files

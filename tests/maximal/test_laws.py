@@ -122,3 +122,15 @@ def floating_without_dampers():
     b.joint("cross", "universal", "body0", "body1", position=(0.3, 0, 0))
     b.prismatic("slide", "body1", "body2", axis="x", stiffness=5.0, armature=0.1)
     return b.build()
+
+
+def test_a_step_that_newton_cannot_solve_is_divided():
+    """A whip of 32 links, too fast for steps of 0.01 s, still runs; joints hold, and momentum about z is kept."""
+    robot = la.robots.pendulum(32, joint="spherical")
+    v = np.zeros((32, 3))
+    v[:, 2] = v[:, 0] = 0.3
+    q = robot.integrate(robot.neutral(), 0.2 * np.cos(np.arange(robot.nv)))
+    run = la.simulate(robot, q, v.ravel(), dt=0.01, steps=20, integrator=la.Maximal())
+    assert run.iterations.max() > 10
+    assert run.constraint_violation.max() <= 1e-10
+    assert_close(run.momentum[:, 2], np.full(21, run.momentum[0, 2]), 1e-9)

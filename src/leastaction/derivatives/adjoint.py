@@ -85,7 +85,8 @@ def gradient(run: Trajectory, dq: Any, dv: Any, parameters: Iterable[str] = ("co
     u = run.stored.get("u", np.broadcast_to(np.zeros(m.nu), (run.steps, 1, m.nu)))[:, 0]
     record = {"q": run.q, **run.stored}
     bars = [_bar(run, x, what) for x, what in ((dq, "dq"), (dv, "dv"))]
-    wanted = any(name not in STATES for name in names)
+    placed = any(name.startswith(("position:", "rotation:")) for name in names)
+    wanted = 2 if placed else int(any(name not in STATES for name in names))
     g = stepper.gradients(record, u, bars[0], bars[1], wanted)
     return {name: getattr(g, name) if name in STATES else parameter_gradient(g, m, name) for name in names}
 

@@ -23,6 +23,10 @@ IMPACT = 4.0
 """Impulses that change velocities by more than gravity does in so many steps are impacts."""
 
 
+FINEST = 64
+"""Most parts that a step is divided into where Newton fails: fast motions of long chains, for a moment."""
+
+
 @routine
 def load_state(states, Z, P):
     """Poses Z (bodies, 7: position, quaternion) and momenta P (bodies, 6) into the states."""
@@ -83,10 +87,15 @@ def swap_momenta(states, other):
 
 @routine
 def bears_load(cones, count, bodies, speed):
-    """Whether a contact gives a body more than a tenth of what gravity does in a step, which changes it by `speed`."""
+    """Whether a cone gives a body more than a tenth of what gravity does in a step, which changes it by `speed`."""
     for k in range(count):
         c = cones[k]
-        if c.source >= 0 and c.b >= 0 and c.gam > 0.1 * speed * bodies[c.b].mass:
+        body = bodies[max(c.a, c.b)]
+        least = 0.1 * speed * body.mass
+        row = 9 if c.kind == DRY else 3
+        if c.source < 0 and c.db[row] == 0.0 and c.db[row + 1] == 0.0 and c.db[row + 2] == 0.0:  # an angle's
+            least *= body.radius
+        if max(0.0 if c.kind == DRY else c.gam, abs(c.beta[0]), abs(c.beta[1])) > least:
             return True
     return False
 
@@ -107,11 +116,11 @@ def is_impact(bodies, states, dt, gravity):
 
 
 @routine
-def read_mean_momenta(cones, count, bodies, coordinates, states, other, H, p):
-    """Joint momenta at the start of a solved step of order 2: the mean of those before and after all impulses there.
+def read_contact_momenta(cones, count, bodies, coordinates, states, other, H, p, share):
+    """Joint momenta at the start of a solved step of order 2, with a share of the cones' impulses.
 
-    Without contacts this is what `read_momenta` gives; to it they add half of their impulses, so that a body at rest on
-    the ground has no momentum.
+    With half of them, these are the mean of the momenta before and after all impulses at that time, as `read_momenta`
+    gives them without cones; a body at rest on the ground then has no momentum.
 
     Args:
         other: scratch, shape (bodies, 6).
@@ -125,10 +134,10 @@ def read_mean_momenta(cones, count, bodies, coordinates, states, other, H, p):
         for c in range(6):
             if cone.a >= 0:
                 f = normal * cone.da[c] + cone.beta[0] * cone.da[6 + c] + cone.beta[1] * cone.da[12 + c]
-                other[cone.a, c] += 0.5 * f
+                other[cone.a, c] += share * f
             if cone.b >= 0:
                 f = normal * cone.db[c] + cone.beta[0] * cone.db[6 + c] + cone.beta[1] * cone.db[12 + c]
-                other[cone.b, c] += 0.5 * f
+                other[cone.b, c] += share * f
     swap_momenta(states, other)
     read_momenta(bodies, coordinates, states, H, p)
     swap_momenta(states, other)
@@ -211,8 +220,8 @@ def rollout(model, states, rowstates, cstates, graph, work, forces, contact, u, 
         u: controls, shape (steps, nodes, nu).
         substeps: fractions of dt of the steps that one step is composed of.
         rows: arrays (Z, P, q, p, iterations, violation, forces of the joints) with steps + 1 rows, row 0 filled; then
-            momenta without the impulses of forces at the end of a step, scratch, history of updates, whether there are loops,
-            whether row 0 is the end of a step, and what `guess` keeps.
+            momenta without the impulses of forces at the end of a step, scratch, history of updates, whether there are
+            loops, whether row 0 is the end of a step, and what `guess` keeps.
     """
     Z, P, q, p, iterations, violation, impulses, minus, H, history, loops, started, clock = rows
     bodies, table, coordinates, coefficients, dampers = model[0], model[1], model[2], model[3], model[6]
@@ -222,9 +231,10 @@ def rollout(model, states, rowstates, cstates, graph, work, forces, contact, u, 
         for c in range(q.shape[1]):
             q[k + 1, c] = q[k, c]
         iterations[k + 1] = 0
-        for j in range(substeps.shape[0]):
-            h = substeps[j] * dt
-            if k == 0 and j == 0:
+        j, parts, part, h = 0, 1, 0, substeps[0] * dt
+        while j < substeps.shape[0]:
+            h = substeps[j] * dt / parts
+            if k == 0 and j == 0 and part == 0:
                 read_coordinates(coordinates, states, cstates, q[k + 1], h)
                 start_rows(table, coordinates, coefficients, states, rowstates, cstates)
                 start_paths(dampers, states)
@@ -246,15 +256,20 @@ def rollout(model, states, rowstates, cstates, graph, work, forces, contact, u, 
             )
             iterations[k + 1] += abs(spent)
             if spent < 0:
-                return k, FAILED
+                if contact is not None or parts >= FINEST:
+                    return k, FAILED
+                # Nothing has changed but the guess: the rest of this step in shorter ones.
+                parts, part = 2 * parts, 2 * part
+                continue
             if contact is not None:
                 if not note_contacts(contact, count, k, h):
                     return k, FULL
-                # After an impact the momenta before it stay: the mean would be of neither.
-                if halves < 1.0 and j == 0 and (k > 0 or started) and not is_impact(bodies, states, h, contact[7][1]):
-                    read_mean_momenta(contact[0], count, bodies, coordinates, states, minus, H, p[k])
+                if halves < 1.0 and j == 0 and (k > 0 or started):
+                    # At an impact those before it: the mean would be of neither.
+                    share = 0.0 if is_impact(bodies, states, h, contact[7][1]) else 0.5
+                    read_contact_momenta(contact[0], count, bodies, coordinates, states, minus, H, p[k], share)
             remember(states, rowstates, clock, h)
-            if j == 0:
+            if j == 0 and part == 0:
                 for r in range(table.shape[0]):
                     impulses[k, r] = rowstates[r].force
             finish_step(bodies, states, h, count == 0)
@@ -268,6 +283,9 @@ def rollout(model, states, rowstates, cstates, graph, work, forces, contact, u, 
             if halves < 1.0:
                 scale = (1.0 - halves) * h
                 add_impulses(bodies, coordinates, states, cstates, forces, q[k + 1], u[k, j + 1], scale, end)
+            part += 1
+            if part == parts:
+                j, parts, part = j + 1, 1, 0
         worst = 0.0
         for r in range(table.shape[0]):
             worst = max(worst, abs(rowstates[r].g))
@@ -276,13 +294,14 @@ def rollout(model, states, rowstates, cstates, graph, work, forces, contact, u, 
         if loops:
             project_momenta(model, states, rowstates, cstates, graph, work)
             for r in range(table.shape[0]):
-                impulses[k + 1, r] = 2.0 * rowstates[r].mu / (substeps[0] * dt)
+                impulses[k + 1, r] = 2.0 * rowstates[r].mu / h
         store_state(states, Z[k + 1], P[k + 1])
         # What contacts will hold of the forces at the end of the step only the next step knows; until then, those that
         # bear a load are taken to hold them all.
         held = halves < 1.0 and count > 0
         if contact is not None:
             held = held and bears_load(contact[0], count, bodies, contact[7][1] * dt)
+            contact[7][6] = 1.0 if held else 0.0
         if held:
             swap_momenta(states, minus)
         read_momenta(bodies, coordinates, states, H, p[k + 1])

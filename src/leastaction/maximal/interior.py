@@ -39,6 +39,9 @@ SETTLED = 3e-9
 ROUND_OFF = 30.0
 """Residuals, relative to the tolerance, that round-off may leave where stiff contacts meet long chains of joints."""
 
+NEAR = 2.0
+"""From this multiple of the final central-path parameter on, Newton heads straight for it."""
+
 BLOCKED = 0.1
 """Steps shorter than this are replaced by one towards the centre."""
 
@@ -202,6 +205,19 @@ def slack_error(cones, count):
 
 
 @routine
+def centre(cones, count, target, goal, graph, work_arrays):
+    """Plain Newton direction towards the point `target` of the central path; otherwise as `contact_direction`."""
+    affine = np.int64(0)
+    values, pivots, fixed, dx = work_arrays[0], work_arrays[1], work_arrays[4], work_arrays[5]
+    right_side(cones, count, target, affine, graph[5], fixed, dx)
+    solve(graph[0], graph[1], values, pivots, dx, 1)
+    t = central_fraction(cones, count, move_cones(cones, count, target, affine, graph[5], dx), goal)
+    for k in range(count):
+        ip.advance(cones[k], t)
+    return t
+
+
+@routine
 def contact_direction(contact, count, kappa, goal, floor, graph, work_arrays):
     """Newton direction with contacts: predictor, then corrector towards a smaller kappa (Mehrotra 1992).
 
@@ -215,6 +231,10 @@ def contact_direction(contact, count, kappa, goal, floor, graph, work_arrays):
     affine, second = np.int64(0), np.int64(1)  # typed: literals would be compiled anew
     nodes, links, _, _, _, first = graph
     values, pivots, fixed, dx = work_arrays[0], work_arrays[1], work_arrays[4], work_arrays[5]
+    if kappa <= NEAR * floor:
+        # The corrector's second-order terms belong to a predictor that heads for zero: with them Newton would come to
+        # rest beside the central path, not on it.
+        return centre(cones, count, floor, goal, graph, work_arrays)
     right_side(cones, count, 0.0, affine, first, fixed, dx)
     solve(nodes, links, values, pivots, dx, 1)
     t = min(1.0, INSIDE * move_cones(cones, count, 0.0, affine, first, dx))
@@ -226,10 +246,7 @@ def contact_direction(contact, count, kappa, goal, floor, graph, work_arrays):
     t = central_fraction(cones, count, move_cones(cones, count, target, second, first, dx), goal)
     if t < BLOCKED:
         # Too near the boundary: back towards the centre, without the corrector, which is then no good.
-        target = max(kappa, floor)
-        right_side(cones, count, target, affine, first, fixed, dx)
-        solve(nodes, links, values, pivots, dx, 1)
-        t = central_fraction(cones, count, move_cones(cones, count, target, affine, first, dx), goal)
+        return centre(cones, count, max(kappa, floor), goal, graph, work_arrays)
     for k in range(count):
         ip.advance(cones[k], t)
     return t

@@ -48,9 +48,12 @@ class Gradients:
 
 
 def reverse_run(
-    stepper: Any, record: dict[str, Any], u: FloatArray, dq: FloatArray, dv: FloatArray, wanted: bool
+    stepper: Any, record: dict[str, Any], u: FloatArray, dq: FloatArray, dv: FloatArray, wanted: int
 ) -> Gradients:
-    """Turn gradients by all states, dq (along the tangent) and dv of shape (steps + 1, nv), into `Gradients`."""
+    """Turn gradients by all states, dq (along the tangent) and dv of shape (steps + 1, nv), into `Gradients`.
+
+    `wanted`: 0 for states and controls alone, 1 with parameters, 2 with placements too.
+    """
     red, m = stepper.reduced, stepper.mechanism
     t, n = red.tree, red.nr
     arrays = stepper.arrays(record)

@@ -134,8 +134,8 @@ class ReducedStepper(Stepper):
             r, rd, charts = (x[rows] for x in self.arrays(record)[:3])
             to_public(red.balls, red.index_q, red.index_v, r, rd, charts, record["q"][rows], record["v"][rows])
 
-    def gradients(self, record: dict[str, Any], u: FloatArray, dq: FloatArray, dv: FloatArray, wanted: bool) -> Any:
-        """Gradients of an objective by the first state, the controls and, if `wanted`, parameters; see `adjoint`."""
+    def gradients(self, record: dict[str, Any], u: FloatArray, dq: FloatArray, dv: FloatArray, wanted: int) -> Any:
+        """Gradients of an objective by the first state, the controls and, as `wanted`, parameters; see `adjoint`."""
         from leastaction.redmax.adjoint import reverse_run
 
         return reverse_run(self, record, u, dq, dv, wanted)
@@ -171,7 +171,7 @@ class LinearStepper(ReducedStepper):
         self.publish(record, first, done)
         return done
 
-    def gradients(self, record: dict[str, Any], u: FloatArray, dq: FloatArray, dv: FloatArray, wanted: bool) -> Any:
+    def gradients(self, record: dict[str, Any], u: FloatArray, dq: FloatArray, dv: FloatArray, wanted: int) -> Any:
         """There are none."""
         raise IntegratorError("LinearlyImplicitEuler has no adjoint; use leastaction.BDF or leastaction.SDIRK2")
 

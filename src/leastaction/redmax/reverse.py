@@ -79,7 +79,8 @@ def _control_gradients(model, work, cot, z, bu):
 def reverse_stage(problem, back, gamma, u, P, Pv, r, rd, lam, bx, bv, bP, bPv, bu, wanted, grads):
     """Gradients (bP, bPv) by the predictors of a stage from (bx, bv) by its end state; adds to bu and to grads.
 
-    `wanted`: whether gradients by parameters are asked for. Gives back False if H is singular.
+    `wanted`: 0 for states and controls alone, 1 with parameters of bodies, joints and forces, 2 with placements too,
+    which cost most. Gives back False if H is singular.
     """
     model, loops, work, scratch = problem
     cot, nodal, z, yv, ya, extra = back
@@ -101,10 +102,11 @@ def reverse_stage(problem, back, gamma, u, P, Pv, r, rd, lam, bx, bv, bP, bPv, b
         bP[k] = (yv[k] - bv[k]) * c1 + ya[k] * c2
         bPv[k] = ya[k] * c1
     _control_gradients(model, work, cot, z, bu)
-    if wanted:
-        add_inertia_gradients(model, work, cot, -1.0, grads[0])
+    if wanted > 1:
         add_placement_gradients(model, work, cot, -1.0, grads[1])
         add_wrench_placements(model, loops, work, scratch, cot, u, grads[1])
+    if wanted > 0:
+        add_inertia_gradients(model, work, cot, -1.0, grads[0])
         add_joint_gradients(model, r, rd, rdd, z, grads[2])
         add_force_gradients(model, work, cot, grads[3], grads[4], grads[5])
     return True
