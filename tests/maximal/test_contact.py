@@ -65,7 +65,7 @@ def test_tossed_cube_of_order_two(seed):
 def test_chain_of_balls_falls_on_the_ground(count):
     robot = ball_chain(count)
     q = robot.neutral()
-    q[:7] = [0, 0, 0.3, *turn(-0.1)]
+    q[:7] = [0, 0, 0.15, *turn(-0.01)]
     run = la.simulate(robot, q, dt=0.01, steps=60, integrator=la.Maximal(self_collision=False))
     centres = run.stored["poses"][:, :, 2]
     assert centres.min() > 0.1 - 1e-6
@@ -150,9 +150,7 @@ def test_fast_ball_does_not_go_through_a_board(speed):
     robot = b.build()
     v = np.zeros(12)
     v[9] = speed
-    run = la.simulate(
-        robot, placed(robot, (0, 0, 0), (-0.7, 0.1, 0.1)), v, dt=0.01, steps=60, integrator=la.Maximal()
-    )
+    run = la.simulate(robot, placed(robot, (0, 0, 0), (-0.7, 0.1, 0.1)), v, dt=0.01, steps=60, integrator=la.Maximal())
     assert (run.q[:, 7] - run.q[:, 0]).max() < -0.025 + 1e-9
     assert run.v[-1, 9] < 0.0
     np.testing.assert_allclose(run.momentum[:, 3], 0.1 * speed, atol=1e-12)
