@@ -65,7 +65,7 @@ def test_tossed_cube_of_order_two(seed):
 def test_chain_of_balls_falls_on_the_ground(count):
     robot = ball_chain(count)
     q = robot.neutral()
-    q[:7] = [0, 0, 0.3, *turn(-0.1)]
+    q[:7] = [0, 0, 0.15, *turn(-0.01)]
     run = la.simulate(robot, q, dt=0.01, steps=60, integrator=la.Maximal(self_collision=False))
     centres = run.stored["poses"][:, :, 2]
     assert centres.min() > 0.1 - 1e-6
