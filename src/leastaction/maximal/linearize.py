@@ -7,10 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from leastaction.contact.cones import CONE
+from leastaction.contact.records import CONTACT
 from leastaction.dynamics.legendre import velocity_of_momentum
 from leastaction.errors import IntegratorError
 from leastaction.integrators import FloatArray
 from leastaction.maximal.entries import IMPACT
+from leastaction.maximal.model import records
 from leastaction.maximal.placement import momenta_of, place
 from leastaction.maximal.pose_map import PoseMap
 from leastaction.maximal.sensitivity import BodyState, Solved, StepMap
@@ -65,12 +68,16 @@ class Parts:
             s.contact[0].s = 0.0  # every cone of a step has a slack, so this tells how many there are
         if s.advance(record, 1, 2, u[None] if s.halves < 1.0 else u[None, :1]) < 2:
             raise s.failure(0, record)
-        count = 0 if s.contact is None else int(np.count_nonzero(s.contact[0].s > 0.0))
-        if count and s.contact[0].rest[:count].any():
+        cones, contacts = records(0, CONE), records(0, CONTACT)
+        if s.contact is not None:
+            cones = s.contact[0][: int(np.count_nonzero(s.contact[0].s > 0.0))].copy()
+            contacts = s.contact[1][: int(cones.source.max(initial=-1)) + 1].copy()
+        if cones.rest.any():
             raise IntegratorError("Maximal has no derivative of a step in which restitution acts; set restitution to 0")
         V = np.hstack([s.states.w, s.states.vc])
-        end = BodyState(*(record[name][2].copy() for name in ("poses", "momenta", "q")), s.cstates.value.copy(), V)
-        return Solved(s, at, V, np.array(u, order="C"), count, end)
+        Z, P, q = (np.array(record[name][2]) for name in ("poses", "momenta", "q"))
+        end = BodyState(Z, P, q, s.cstates.value.copy(), V)
+        return Solved(s, at, V, np.array(u, order="C"), cones, contacts, s.rowstates.lam.copy(), end)
 
     def run(self, at: BodyState, u: FloatArray) -> list[StepMap]:
         """Solve and differentiate all parts of a step; u: controls at the nodes of the whole step, (nodes, nu)."""
@@ -112,7 +119,7 @@ class OneStep:
         Args:
             dq, dp: at the start, shape (nv, m).
             du: of the controls at each node, shape (nodes, nu, m).
-            direct: of all parts by something else, see `parameters.Direct`.
+            direct: of all that is computed on the way, by something else: see `parameters.Direct`.
         """
         dz = self.first.move(dq)
         if direct is not None:

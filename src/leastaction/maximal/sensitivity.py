@@ -18,10 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import coo_array, csr_array
 
-from leastaction.contact.cones import CONE
-from leastaction.contact.records import CONTACT
 from leastaction.maximal.colours import Neighbours
-from leastaction.maximal.model import records
 from leastaction.maximal.sensitivity_kernels import differentiate_step
 from leastaction.maximal.sparse_blocks import (
     blocks,
@@ -34,13 +31,6 @@ from leastaction.maximal.sparse_blocks import (
 )
 
 FloatArray = NDArray[np.float64]
-
-
-def contact_arrays(stepper: Any, count: int) -> tuple[Any, Any, int]:
-    """(cones, contacts, number of cones) for the kernels, also where a mechanism has none."""
-    if stepper.contact is None:
-        return records(0, CONE), records(0, CONTACT), 0
-    return stepper.contact[0], stepper.contact[1], count
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,26 +60,37 @@ class Solved:
         start, end: states.
         V: velocities (bodies, 6) within the step.
         u: controls at both ends, shape (2, nu).
-        count: number of cones.
+        cones, contacts: the cones as they were solved, and the contacts they belong to.
+        impulses: of the rows.
     """
 
     stepper: Any
     start: BodyState
     V: FloatArray
     u: FloatArray
-    count: int
+    cones: Any
+    contacts: Any
+    impulses: FloatArray
     end: BodyState
 
-    def outputs(self, colours: Any, J: FloatArray, model: Any, forces: Any, contacts: Any) -> tuple[FloatArray, Any]:
-        """Run `differentiate_step` with the arrays of a model; (outputs, drive columns)."""
+    @property
+    def count(self) -> int:
+        """Number of cones."""
+        return len(self.cones)
+
+    def outputs(self, colours: Any, J: FloatArray, model: Any, forces: Any, contacts: Any) -> tuple[Any, ...]:
+        """Run `differentiate_step` with the arrays of a model; (outputs, drive columns, cones)."""
         s = self.stepper
         n, nu = len(self.V), s.mechanism.nu
         out = np.zeros(int(s.ldu.rows[-1]) + 3 * self.count + 6 * n)
         drives = tuple(np.zeros(shape, kind) for shape, kind in 2 * (((nu, 2), np.int64), ((nu, 2, 6), float)))
         at = (self.start.Z, self.start.P, self.V, self.start.near, self.start.q.copy())
-        problem = (model, s.states, s.rowstates, s.cstates, s.graph, s.work, forces, contacts, at, self.u)
+        s.rowstates.lam = self.impulses
+        cones = self.cones.copy()
+        problem = (model, s.states, s.rowstates, s.cstates, s.graph, s.work, forces, (cones, contacts, self.count))
+        problem += (at, self.u)
         differentiate_step(*problem, s.dt, s.halves, colours, places_of(s.model, s.mechanism.nv), J, out, drives)
-        return out, drives
+        return out, drives, cones
 
 
 class StepMap:
@@ -106,11 +107,11 @@ class StepMap:
         s = solved.stepper
         first = s.ldu.rows
         n, N, count, nu = len(solved.V), int(first[-1]), solved.count, s.mechanism.nu
-        cones = s.contact[0][:count] if count else ()
-        self.neighbours = Neighbours(s.model, first, [(c.a, c.b) for c in cones])
+        cones = solved.cones
+        self.neighbours = Neighbours(s.model, first, zip(cones.a.tolist(), cones.b.tolist(), strict=True))
         entries = self.neighbours.step()
         J = np.zeros((len(entries.owner), 12))
-        out, drives = solved.outputs(entries.colours, J, s.arrays, s.forces, contact_arrays(s, count))
+        out, drives, cones = solved.outputs(entries.colours, J, s.arrays, s.forces, solved.contacts)
         self.ldu = factored(s.ldu, s.work[0])
         self.out = out
         self.body_rows = (first[:n, None] + np.arange(6)).ravel()
@@ -120,7 +121,7 @@ class StepMap:
         Jz = sparse(entries, J[:, :6], shape)
         Jx = sparse(entries, J[:, 6:], shape)
         self.Fz, self.Ez, self.Ex = self._reduced(Jz), Jz[self.end :], Jx[self.end :]
-        self.U0, self.U1 = self._drives(*drives[:2], n, nu), self._drives(*drives[2:], n, nu)
+        self.U0, self.U1 = self._drives(drives[:2], n, nu), self._drives(drives[2:], n, nu)
         w = solved.V[:, :3]
         R, R1 = rotations(solved.start.Z), rotations(solved.end.Z)
         Tz, Tx = np.zeros((n, 6, 6)), np.zeros((n, 6, 6))
@@ -150,8 +151,9 @@ class StepMap:
         place = np.concatenate(rows), np.concatenate(columns)
         return coo_array((np.concatenate(data), place), shape=(N, 3 * len(cones))).tocsr()
 
-    def _drives(self, touched: Any, columns: FloatArray, n: int, nu: int) -> Any:
+    def _drives(self, found: Any, n: int, nu: int) -> Any:
         """Impulses per control: (6 n, nu)."""
+        touched, columns = found
         k, side = np.nonzero(touched >= 0)
         rows = 6 * touched[k, side][:, None] + np.arange(6)
         place = rows.ravel(), np.repeat(k, 6)

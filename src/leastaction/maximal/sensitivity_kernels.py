@@ -213,7 +213,7 @@ def differentiate_step(
                         s.w[c - 6] += offset * h / dt
                     else:
                         s.vc[c - 9] += offset * h / dt
-                outputs(*problem, False, out)
+                outputs(*problem, begins.shape[0] < 1, out)
                 for m in range(begins[colour], begins[colour + 1]):
                     i = members[m]
                     h = STEP * (bodies[i].radius if c % 6 >= 3 else 1.0)
@@ -223,7 +223,8 @@ def differentiate_step(
     load_all(states, Z, P, V)
     read_start(model, states, rowstates, cstates, near, q, dt)
     drive_columns(forces[6], model[2], places, states, cstates, halves * dt, drives[0], drives[1])
-    outputs(*problem, True, out)
+    # The graph of another model may have other edges; without colours only the outputs are wanted.
+    outputs(*problem, begins.shape[0] > 1, out)
     drive_columns(forces[6], model[2], places, states, cstates, (1.0 - halves) * dt, drives[2], drives[3])
 
 
