@@ -63,7 +63,7 @@ class Parts:
         s.cstates.value = at.near
         s.states.w, s.states.vc = at.V[:, :3], at.V[:, 3:]
         s.states.x, s.states.slope, s.clock[:] = 0.0, 0.0, 0.0
-        s.rowstates.lam = s.rowstates.mu = 0.0
+        s.rowstates.lam, s.rowstates.mu = 0.0, 0.0
         if s.contact is not None:
             s.contact[0].s = 0.0  # every cone of a step has a slack, so this tells how many there are
         if s.advance(record, 1, 2, u[None] if s.halves < 1.0 else u[None, :1]) < 2:
@@ -77,7 +77,7 @@ class Parts:
         V = np.hstack([s.states.w, s.states.vc])
         Z, P, q = (np.array(record[name][2]) for name in ("poses", "momenta", "q"))
         end = BodyState(Z, P, q, s.cstates.value.copy(), V)
-        return Solved(s, at, V, np.array(u, order="C"), cones, contacts, s.rowstates.lam.copy(), end)
+        return Solved(s, at, V, np.array(u, order="C"), cones, contacts, np.array(s.rowstates.lam), end)
 
     def run(self, at: BodyState, u: FloatArray) -> list[StepMap]:
         """Solve and differentiate all parts of a step; u: controls at the nodes of the whole step, (nodes, nu)."""
