@@ -1,7 +1,13 @@
-"""Makes the pictures of docs/how-to/view.md: python docs/pictures.py (needs the extras, playwright and Chromium)."""
+"""Makes the pictures of the documentation: python docs/pictures.py [names] (needs the extras, playwright, Chromium).
 
+Names: `plots` (drawn by matplotlib), `scenes` (by the package's own renderer), `pages` (in a browser); default all.
+"""
+
+import math
 import shutil
+import sys
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -49,7 +55,69 @@ def save(path, shot):
     Image.open(shot).convert("RGB").quantize(255, dither=Image.Dither.NONE).save(path, optimize=True)
 
 
-def main():
+def energies():
+    """The picture of the README: a minute of a double pendulum with four integrators."""
+    robot = la.robots.double_pendulum()
+    methods = {
+        "semi-implicit Euler": la.SemiImplicitEuler(),
+        "Runge-Kutta 4": la.RungeKutta(order=4),
+        "Galerkin 2 (variational)": la.Galerkin(order=2),
+        "Galerkin 4 (variational)": la.Galerkin(order=4),
+    }
+    options = {"q": [0.5 * math.pi, 0.0], "dt": 0.01, "duration": 60.0}
+    return [la.simulate(robot, integrator=i, **options) for i in methods.values()], list(methods)
+
+
+def crate():
+    """The run of docs/tutorial/contact.md."""
+    b = la.MechanismBuilder("crate")
+    b.body("crate", mass=2.0, shapes=la.mechanism.Box((0.4, 0.4, 0.4), friction=0.5))
+    b.free("crate")
+    b.add_shape("world", la.mechanism.Plane())
+    robot = b.build()
+    q = robot.normalize([0.0, 0.0, 0.6, 0.92, 0.31, 0.24, 0.0])
+    return la.simulate(robot, q, [0, 0, 0, 1.0, 0, 0], dt=0.01, duration=2.0, integrator=la.Maximal())
+
+
+def reaching_arm():
+    """The run of docs/tutorial/gradient.md."""
+    from scipy.optimize import minimize
+
+    arm = la.robots.serial_arm(dof=4)
+    arm = arm.replace(joints=tuple(replace(joint, damping=(2.0,)) for joint in arm.joints))
+    goal = la.derivatives.reach("link4", (0, 0, 0.35), [0.6, 0.3, 0.7])
+    objective = la.derivatives.SimulationObjective(
+        arm, la.BDF(order=2), goal, ["controls"], scale={"controls": 10.0}, dt=0.02, steps=30
+    )
+    found = minimize(objective, objective.start, jac=True, method="L-BFGS-B", options={"maxiter": 40})
+    return objective.run(found.x)
+
+
+def plots(shot):
+    runs, labels = energies()
+    la.plot.energy(runs, labels=labels, path=shot, error=True)
+    save(IMAGES / "double_pendulum_energy.png", shot)
+
+
+def scenes(shot):
+    run = crate()
+    times = [0.0, 0.3, 0.5, 0.7, 2.0]
+    strip(shot, "tutorial_contact", run, times, traces=["crate"], follow=False)
+    arm = reaching_arm()
+    strip(shot, "tutorial_arm", arm, [0.0, 0.2, 0.4, 0.6], traces=[("link4", (0, 0, 0.35))], follow=False)
+    Path(shot).write_bytes(_png(zoo()))
+    save(IMAGES / "view_zoo.png", shot)
+
+
+def strip(shot, name, run, times, width=300, height=300, **options):
+    """Several moments of a run side by side."""
+    scene = la.view.build_scene(run, plots=(), **options)
+    tiles = [la.view.screenshot(scene, time=t, width=width, height=height) for t in times]
+    Path(shot).write_bytes(_png(np.concatenate(tiles, axis=1)))
+    save(IMAGES / f"{name}.png", shot)
+
+
+def pages(shot):
     from playwright.sync_api import sync_playwright
 
     shots = {
@@ -57,12 +125,12 @@ def main():
         "four_bar": (four_bar(), 0.32, {"plots": ("energy", "violation")}),
         "unitree_a1": (leap(), 0.26, {"plots": ("energy", "momentum"), "follow": False}),
     }
-    with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
+    folder = Path(shot).parent
+    with sync_playwright() as playwright:
         program = shutil.which("chromium") or shutil.which("google-chrome")
         options = {"executable_path": program, "args": list(FLAGS), "viewport": SIZE}
         browser = playwright.chromium.launch_persistent_context(f"{folder}/profile", **options)
         page = browser.new_page()
-        shot = f"{folder}/shot.png"
         for name, (run, time, settings) in shots.items():
             path = la.view.export_html(run, f"{folder}/{name}.html", **settings)
             page.goto(Path(path).as_uri())
@@ -81,8 +149,12 @@ def main():
             page.screenshot(path=shot)
             save(IMAGES / "view_atlas.png", shot)
         browser.close()
-        Path(shot).write_bytes(_png(zoo()))
-        save(IMAGES / "view_zoo.png", shot)
+
+
+def main():
+    with tempfile.TemporaryDirectory() as folder:
+        for kind in sys.argv[1:] or ("plots", "scenes", "pages"):
+            {"plots": plots, "scenes": scenes, "pages": pages}[kind](f"{folder}/shot.png")
 
 
 if __name__ == "__main__":

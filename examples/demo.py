@@ -1,82 +1,225 @@
-"""A double pendulum falls from horizontal rest: four integrators, and what becomes of its energy.
+"""leastaction in a minute: energy that stays, an arm that learns to reach, a loop that stays closed, a cube that lands.
 
-Nothing takes energy from the pendulum, so every joule that is gained or lost is the integrator's doing.
+Figures go to the terminal, plots and pages to a folder. The first run compiles the kernels that it needs, those for
+contact in a process of their own; the second finds them on disk.
 """
 
 import argparse
 import math
+import multiprocessing
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 from rich.console import Console
-from rich.progress import Progress
 from rich.table import Table
 from rich.text import Text
 
 import leastaction as la
+from leastaction import _jit
 
-METHODS = {
-    "semi-implicit Euler": la.SemiImplicitEuler(),
-    "Runge-Kutta, order 4": la.RungeKutta(order=4),
-    "Galerkin, order 2": la.Galerkin(order=2),
-    "Galerkin, order 4": la.Galerkin(order=4),
-}
+DT = 0.01
+
+
+def compile_contact() -> None:
+    """Compile the kernels of the loop and of the cube (in a process of its own)."""
+    _jit.LISTENERS.append(lambda name, seconds: None)  # say nothing
+    la.simulate(la.robots.cube(), steps=1, integrator=la.Maximal())
+
+
+class Story:
+    """Runs the chapters, prints what they find and keeps the names of files."""
+
+    def __init__(self, folder: Path, duration: float) -> None:
+        self.console = Console(highlight=False)
+        self.folder, self.duration = folder, duration
+        self.files: list[tuple[Path, str]] = []
+        folder.mkdir(parents=True, exist_ok=True)
+
+    def file(self, name: str, what: str) -> Path:
+        """The path of a file that a chapter writes."""
+        self.files.append((self.folder / name, what))
+        return self.folder / name
+
+    def title(self, text: str) -> None:
+        self.console.print(f"\n[bold]{text}[/bold]")
+
+    def table(self, headings: tuple[str, ...], rows: list[tuple[str, ...]]) -> None:
+        """Print a table; all of it as Text, or [m] would be taken for markup."""
+        table = Table()
+        for k, heading in enumerate(headings):
+            table.add_column(Text(heading), justify="left" if k == 0 else "right", no_wrap=k == 0)
+        for row in rows:
+            table.add_row(*(Text(cell) for cell in row))
+        self.console.print(table)
+
+    @contextmanager
+    def compiling(self) -> Iterator[None]:
+        """Show which kernel is being compiled."""
+        with self.console.status("simulating") as status:
+
+            def tell(name: str, seconds: float | None) -> None:
+                if seconds is None:
+                    status.update(f"compiling {name} (only this first time)")
+                else:
+                    status.update("simulating")
+                    self.console.print(f"[dim]compiled {name} in {seconds:.1f} s[/dim]")
+
+            _jit.LISTENERS.append(tell)
+            try:
+                yield
+            finally:
+                _jit.LISTENERS.remove(tell)
+
+
+def energy(story: Story) -> None:
+    """A double pendulum falls from horizontal rest. Nothing takes energy from it but the integrator."""
+    story.title("1. Energy: a double pendulum without friction")
+    robot = la.robots.double_pendulum()
+    methods = {"semi-implicit Euler": la.SemiImplicitEuler(), "Galerkin, order 4": la.Galerkin(order=4)}
+    runs, seconds = {}, {}
+    options = {"q": [0.5 * math.pi, 0.0], "dt": DT, "progress": False}
+    with story.compiling():
+        for name, integrator in methods.items():
+            la.simulate(robot, steps=1, integrator=integrator, **options)
+            began = time.perf_counter()
+            runs[name] = la.simulate(robot, duration=story.duration, integrator=integrator, **options)
+            seconds[name] = time.perf_counter() - began
+            assert len(runs[name].energy) == len(runs[name])
+    rows = []
+    for name, run in runs.items():
+        error = np.abs(run.energy - run.energy[0])
+        rows.append((name, f"{error.max():.1e}", f"{error[-1]:.1e}", f"{seconds[name]:.3f}"))
+    story.table(("integrator", "largest energy error [J]", "error at the end [J]", "time to compute [s]"), rows)
+    steps = round(story.duration / DT)
+    story.console.print(f"{steps} steps of {DT} s; hanging still it would have {2 * 9.81 * 2.0 / 2:.1f} J less.")
+    la.plot.energy(list(runs.values()), labels=list(runs), path=story.file("energy.png", "plot of the energies"))
+    short = [la.simulate(robot, duration=10.0, integrator=i, **options) for i in methods.values()]
+    page = story.file("pendulum.html", "both pendulums side by side, 10 s")
+    la.view.export_html(short[::-1], page, labels=list(methods)[::-1], layout="side", traces=["link2"])
+
+
+def reach(story: Story) -> None:
+    """Torques of an arm by gradients through the whole simulation."""
+    from scipy.optimize import minimize
+
+    story.title("2. Gradients: a 7-joint arm learns torques that bring its hand to a target")
+    arm, steps, dt = la.robots.serial_arm(), 40, 0.02
+    arm = arm.replace(joints=tuple(replace(joint, damping=(2.0,)) for joint in arm.joints))
+    target, hand = np.array([0.5, 0.4, 0.6]), (0.0, 0.0, 0.2)
+    effort = 1e-6
+
+    def penalty(values):
+        u = values["controls"]
+        return effort * float((u * u).sum()), {"controls": 2.0 * effort * u}
+
+    goal = la.derivatives.reach("link7", hand, target)
+    options = {"dt": dt, "steps": steps, "progress": False}
+    objective = la.derivatives.SimulationObjective(
+        arm, la.BDF(order=2), goal, ["controls"], penalty=penalty, scale={"controls": 10.0}, **options
+    )
+    with story.compiling():
+        objective(objective.start)
+        began = time.perf_counter()
+        found = minimize(objective, objective.start, jac=True, method="L-BFGS-B", options={"maxiter": 60})
+        seconds = time.perf_counter() - began
+        direction = np.random.default_rng(0).normal(size=len(objective.start))
+        ahead, behind = (objective(found.x + s * 1e-5 * direction)[0] for s in (1.0, -1.0))
+        slope, exact = (ahead - behind) / 2e-5, objective(found.x)[1] @ direction
+    misses = [math.sqrt(2.0 * goal(objective.run(x))[0]) for x in (objective.start, found.x)]
+    story.table(("", "before", "after"), [("from hand to target [m]", *(f"{x:.4f}" for x in misses))])
+    count = objective.evaluations - 3
+    story.console.print(
+        f"{len(objective.start)} torques, {count} runs with gradients in {seconds:.1f} s. Along a random direction the "
+        f"gradient is {exact:.6e}, finite differences say {slope:.6e}."
+    )
+    run = objective.run(found.x)
+    la.view.export_html(run, story.file("arm.html", "the arm, reaching"), traces=[("link7", hand)])
+
+
+def loop(story: Story) -> None:
+    """Minitaur, with a closed loop in every leg, is dropped and stands; springs at the hips stand for a controller."""
+    story.title("3. Closed loops: Minitaur, a closed chain in each leg, lands on its feet")
+    robot = la.robots.minitaur(ground=True, friction=0.4)
+    motors = {actuator.coordinate for actuator in robot.actuators}
+    hold = {"stiffness": (25.0,), "damping": (0.4,)}
+    joints = [replace(joint, **hold) if joint.name in motors else joint for joint in robot.joints]
+    robot = robot.replace(joints=tuple(joints))
+    q = la.robots.home(robot)
+    q[2] += 0.12
+    with story.compiling():
+        run = la.simulate(
+            robot, q, dt=0.005, duration=min(2.0, story.duration), integrator=la.Maximal(), progress=False
+        )
+    rows = [
+        ("gap of a joint, loops included [m]", f"{run.constraint_violation.max():.1e}"),
+        ("depth of a foot in the ground [m]", f"{max(0.0, -lowest(run).min()):.1e}"),
+    ]
+    story.table(("", "largest, whole run"), rows)
+    story.console.print(f"{run.steps} steps of 0.005 s with {len(robot.loops)} loops, nothing stabilised or projected.")
+    la.view.export_html(run, story.file("minitaur.html", "Minitaur, with its contact forces"))
+
+
+def lowest(run: la.Trajectory) -> np.ndarray:
+    """Height of the lowest contact point at all times [m]."""
+    robot = run.mechanism
+    bodies = [robot.body_index(c.body) for c in robot.contacts]
+    points, radii = np.array([c.point for c in robot.contacts]), np.array([c.radius for c in robot.contacts])
+    heights = []
+    for q in run.q:
+        X = la.dynamics.body_poses(robot, q)[bodies]
+        heights.append((np.einsum("cj,cj->c", X[:, 2, :3], points) + X[:, 2, 3] - radii).min())
+    return np.array(heights)
+
+
+def contact(story: Story) -> None:
+    """A cube falls on a corner, tumbles, and comes to rest on the ground, not in it."""
+    story.title("4. Contact: a cube lands on the ground and does not sink")
+    robot = la.robots.cube(friction=0.5)
+    turn = np.array([math.cos(0.4), 0.8 * math.sin(0.4), 0.6 * math.sin(0.4), 0.0])
+    with story.compiling():
+        run = la.simulate(
+            robot,
+            q=[0.0, 0.0, 1.0, *turn],
+            v=[1.0, 3.0, 0.0, 1.0, 0.0, 0.0],
+            dt=DT,
+            duration=min(3.0, story.duration),
+            integrator=la.Maximal(),
+            progress=False,
+        )
+    heights = lowest(run)
+    rows = [
+        ("deepest corner, whole run [m]", f"{max(0.0, -heights.min()):.1e}"),
+        ("lowest corner at the end [m]", f"{heights[-1]:.1e}"),
+        ("kinetic energy at the end [J]", f"{run.kinetic_energy[-1]:.1e}"),
+    ]
+    story.table(("", ""), rows)
+    story.console.print("No springs, no penalties: impulses solve for a gap that is never negative.")
+    la.view.export_html(run, story.file("cube.html", "the cube, with its contact forces"))
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--duration", type=float, default=60.0, help="simulated time [s], default 60")
-    parser.add_argument("--dt", type=float, default=0.01, help="time step [s], default 0.01")
-    parser.add_argument("--output", type=Path, default=Path("demo_output"), help="folder for the plots")
+    parser.add_argument("--duration", type=float, default=60.0, help="simulated time of the pendulum [s], default 60")
+    parser.add_argument("--output", type=Path, default=Path("demo_output"), help="folder for plots and pages")
     options = parser.parse_args()
-    console = Console()
-
-    robot = la.robots.double_pendulum()
-    start = [0.5 * math.pi, 0.0]
-    runs, seconds = {}, {}
-    with Progress(console=console, transient=True) as bar:
-        task = bar.add_task("", total=2 * len(METHODS))
-        for name, integrator in METHODS.items():
-            bar.update(task, description=f"{name}: compiling (the first time only)")
-            la.simulate(robot, q=start, dt=options.dt, steps=1, integrator=integrator)
-            bar.update(task, description=f"{name}: simulating {options.duration:g} s", advance=1)
-            began = time.perf_counter()
-            runs[name] = la.simulate(
-                robot,
-                q=start,
-                dt=options.dt,
-                duration=options.duration,
-                integrator=integrator,
-                progress=False,
-            )
-            seconds[name] = time.perf_counter() - began
-            bar.advance(task)
-
-    lowest = robot.total_mass * 9.81 * -la.dynamics.center_of_mass(robot, [0.0, 0.0])[2]
-    title = f"Double pendulum, {options.duration:g} s in steps of {options.dt:g} s"
-    table = Table(title=title, title_justify="left")
-    table.add_column("integrator", no_wrap=True)
-    for heading in (
-        "largest energy error [J]",
-        "mean of first tenth [J]",
-        "mean of last tenth [J]",
-        "time [s]",
-    ):
-        table.add_column(Text(heading), justify="right")  # as Text, or [s] would be taken for markup
-    for name, run in runs.items():
-        error = np.abs(run.energy - run.energy[0])
-        tenth = max(1, len(error) // 10)
-        figures = (error.max(), error[:tenth].mean(), error[-tenth:].mean())
-        table.add_row(name, *(f"{x:.2e}" for x in figures), f"{seconds[name]:.3f}")
-    console.print(table)
-    console.print(f"For scale: the pendulum falls {lowest:.1f} J deep.", highlight=False)
-
-    options.output.mkdir(parents=True, exist_ok=True)
-    for file, error in (("energy.png", False), ("energy_error.png", True)):
-        path = options.output / file
-        la.plot.energy(list(runs.values()), labels=list(runs), path=path, error=error)
-        console.print(f"Plot: {path.resolve()}", highlight=False, soft_wrap=True)
+    began = time.perf_counter()
+    story = Story(options.output, options.duration)
+    helper = multiprocessing.get_context("spawn").Process(target=compile_contact)
+    helper.start()
+    energy(story)
+    reach(story)
+    if helper.is_alive():
+        with story.console.status("compiling the kernel of contact, since the start (only this first time)"):
+            helper.join()
+    loop(story)
+    contact(story)
+    story.title(f"Done in {time.perf_counter() - began:.0f} s. Open in a browser or an image viewer:")
+    for path, what in story.files:
+        story.console.print(f"  {path.resolve()}  [dim]{what}[/dim]", soft_wrap=True)
 
 
 if __name__ == "__main__":

@@ -8,9 +8,9 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from leastaction import derivatives, dynamics, formats, maximal, mechanism, plot, robots
+    from leastaction import derivatives, dynamics, formats, maximal, mechanism, plot, redmax, robots
     from leastaction.collocation import HermiteSimpson, ImplicitTrapezoidal
-    from leastaction.derivatives import linearize
+    from leastaction.derivatives import adjoint, linearize
     from leastaction.dynamics.explicit import DOP853, ExplicitEuler, Heun, RungeKutta, SemiImplicitEuler
     from leastaction.errors import (
         ConvergenceError,
@@ -26,6 +26,14 @@ if TYPE_CHECKING:
     from leastaction.maximal import Maximal
     from leastaction.mechanism import Mechanism, MechanismBuilder
     from leastaction.minimal import Galerkin, Midpoint
+    from leastaction.redmax import (
+        BDF,
+        SDIRK2,
+        ConstrainedEuler,
+        LinearlyImplicitEuler,
+        MaximalEuler,
+        StaggeredProjections,
+    )
     from leastaction.simulate import simulate
     from leastaction.trajectory import Trajectory
     from leastaction.view import ViewModule
@@ -33,8 +41,10 @@ if TYPE_CHECKING:
     view: ViewModule
 
 # Public names and where they live. They load on first use, so that `import leastaction` stays quick.
-_MODULES = ("derivatives", "dynamics", "formats", "maximal", "mechanism", "plot", "robots", "view")
+_MODULES = ("derivatives", "dynamics", "formats", "maximal", "mechanism", "plot", "redmax", "robots", "view")
 _NAMES = {
+    "BDF": "redmax",
+    "ConstrainedEuler": "redmax",
     "ConvergenceError": "errors",
     "DOP853": "dynamics.explicit",
     "ExplicitEuler": "dynamics.explicit",
@@ -47,22 +57,30 @@ _NAMES = {
     "LeastActionError": "errors",
     "LeastActionWarning": "errors",
     "Maximal": "maximal",
+    "LinearlyImplicitEuler": "redmax",
+    "MaximalEuler": "redmax",
     "Mechanism": "mechanism",
     "MechanismBuilder": "mechanism",
     "MechanismError": "errors",
     "Midpoint": "minimal",
     "MissingExtraError": "errors",
     "RungeKutta": "dynamics.explicit",
+    "SDIRK2": "redmax",
     "SemiImplicitEuler": "dynamics.explicit",
     "SingularMatrixError": "errors",
+    "StaggeredProjections": "redmax",
     "Trajectory": "trajectory",
+    "adjoint": "derivatives",
     "linearize": "derivatives",
     "load": "formats",
     "simulate": "simulate",
 }
 
 __all__ = [
+    "BDF",
     "DOP853",
+    "SDIRK2",
+    "ConstrainedEuler",
     "ConvergenceError",
     "ExplicitEuler",
     "FormatError",
@@ -73,7 +91,9 @@ __all__ = [
     "IntegratorError",
     "LeastActionError",
     "LeastActionWarning",
+    "LinearlyImplicitEuler",
     "Maximal",
+    "MaximalEuler",
     "Mechanism",
     "MechanismBuilder",
     "MechanismError",
@@ -82,7 +102,9 @@ __all__ = [
     "RungeKutta",
     "SemiImplicitEuler",
     "SingularMatrixError",
+    "StaggeredProjections",
     "Trajectory",
+    "adjoint",
     "derivatives",
     "dynamics",
     "formats",
@@ -91,6 +113,7 @@ __all__ = [
     "maximal",
     "mechanism",
     "plot",
+    "redmax",
     "robots",
     "simulate",
     "view",

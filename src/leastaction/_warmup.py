@@ -47,6 +47,10 @@ def _parts() -> list[tuple[str, Callable[[], Any]]]:
     for robot_name in ("pendulum", "cube"):  # without and with contact
         parts.append((f"Maximal, {robot_name}", lambda n=robot_name: _maximal(n)))
     parts.append(("pictures", lambda: la.view.screenshot(robot, width=32, height=32)))
+    parts.append(("hybrid dynamics", lambda: _hybrid(robot)))
+    parts.append(("linearly implicit steps", lambda: _constrained(robot)))
+    parts.append(("BDF and SDIRK2, with adjoint", lambda: _reduced(la.BDF(order=2))))
+    parts.append(("LinearlyImplicitEuler", lambda: _simulate(robot, la.LinearlyImplicitEuler())))
     return parts
 
 
@@ -77,6 +81,28 @@ def _derivatives(robot: Any, integrators: Any) -> None:
         la.derivatives.action_blocks(robot, integrator, [0.1], [0.1])
         run = la.simulate(robot, q=[0.1], steps=2, integrator=integrator)
         la.derivatives.backpropagate(run, run.v, run.v)
+
+
+def _reduced(integrator: Any) -> None:
+    """A ball and a spline: they call all kernels of the reduced formulation."""
+    import numpy as np
+
+    import leastaction as la
+    from leastaction.mechanism import MechanismBuilder, Pose
+
+    b = MechanismBuilder("tiny reduced")
+    b.body("ball", mass=1.0, com=(0.0, 0.0, -0.5), inertia=0.1)
+    b.spherical("socket", "world", "ball")
+    ball = b.build()
+    b.body("bead", mass=1.0, inertia=0.1)
+    b.joint("wire", "spline_curve", "ball", "bead", frames=[Pose((x, 0, 0)) for x in range(4)])
+    wired = b.build()
+    upright = [np.sqrt(0.5), 0.0, np.sqrt(0.5), 0.0]  # far from the chart that is tried first
+    run = la.simulate(ball, q=upright, steps=2, integrator=integrator)
+    la.derivatives.gradient(run, run.v, run.v, ["controls", "gravity"])
+    la.redmax.body_forces(ball, upright)
+    la.redmax.jacobian(ball, upright)
+    assert len(la.simulate(wired, steps=1, integrator=integrator).energy) == 2
 
 
 def _loops(integrator: Any) -> None:
@@ -113,6 +139,29 @@ def _maximal(name: str) -> None:
     import leastaction as la
 
     la.simulate(la.robots.get(name), steps=1, integrator=la.Maximal())
+
+
+def _hybrid(robot: Any) -> None:
+    import leastaction as la
+
+    la.redmax.hybrid_dynamics(la.robots.four_bar(), la.robots.home(la.robots.four_bar()))
+    la.redmax.inverse_inertia_product(robot, [0.1], [1.0])
+
+
+def _constrained(robot: Any) -> None:
+    import numpy as np
+
+    import leastaction as la
+
+    for solver in ("dense", "pcg"):
+        _simulate(robot, la.ConstrainedEuler(solver=solver))
+    # No step: it would need a solver of quadratic programs, which is an extra.
+    loop = la.robots.four_bar()
+    bearings = tuple(la.redmax.Bearing(name, 0.1) for name in loop.joint_names)
+    stepper: Any = la.StaggeredProjections(bearings).prepare(loop, 0.01)
+    q, v = la.robots.home(loop), np.zeros(loop.nv)
+    equations = stepper.equations(0.0, q, v, np.zeros(loop.nu))
+    stepper.bounds(equations, stepper.external(equations), q, v, v, np.zeros(0), np.zeros(loop.nv))
 
 
 def _simulate(robot: Any, integrator: Any) -> None:

@@ -20,11 +20,17 @@ class Integrator:
     """Base of all integrators: small frozen settings; `prepare` makes the stepper that does the work."""
 
     stepper_class: ClassVar[Any] = None
+    handles: ClassVar[frozenset[str]] = frozenset()
+    """The kinds of `Mechanism.special_parts` that it can run."""
 
     def prepare(self, mechanism: Mechanism, dt: float) -> Stepper:
         """A stepper for `mechanism` with steps of `dt` [s]; refuses at once what it cannot run."""
         if not isinstance(dt, int | float | np.number) or not math.isfinite(dt) or dt <= 0.0:
             raise IntegratorError(f"dt must be a positive, finite time step [s], got {dt!r}")
+        for what, name in mechanism.special_parts.items():
+            if what not in self.handles:
+                own = type(self).__name__
+                raise IntegratorError(f"{own} cannot run the {what} {name!r}; use leastaction.BDF")
         return self.stepper_class(self, mechanism, float(dt))
 
 
@@ -34,10 +40,14 @@ class Stepper:
     Attributes:
         control_nodes: fractions of a step at which controls are read.
         momentum: True when the integrator solves for (q, p), False when for (q, v).
+        acts: what acts of "contacts" (with the ground), "limits" (rigid ones of joints) and "dry friction" (of joints).
+        start_time: time of the first state [s].
     """
 
     control_nodes: tuple[float, ...] = (0.0,)
     momentum = False
+    acts: frozenset[str] = frozenset()
+    start_time = 0.0
 
     def __init__(self, integrator: Integrator, mechanism: Mechanism, dt: float) -> None:
         self.integrator: Any = integrator

@@ -112,6 +112,26 @@ class Trajectory:
         """Momentum about the world's origin, angular [kg m^2/s] and linear [kg m/s], shape (steps + 1, 6)."""
         return self._quantities[2]
 
+    @cached_property
+    def poses(self) -> FloatArray:
+        """Poses of the COM frames of all bodies, shape (steps + 1, bodies, 7): position [m] and quaternion.
+
+        In the order of `mechanism.body_names`; a COM frame has the directions of the body's frame. Runs in maximal
+        coordinates solved for them, otherwise they are derived from q.
+        """
+        from leastaction.trajectory_bodies import poses_of_q, poses_of_rigid_bodies
+
+        if "poses" in self.stored:
+            return poses_of_rigid_bodies(self.mechanism, self.stored["poses"])
+        return poses_of_q(self.mechanism, self.q)
+
+    @cached_property
+    def twists(self) -> FloatArray:
+        """Twists of the same frames in their own directions, shape (steps + 1, bodies, 6): [rad/s] and [m/s]."""
+        from leastaction.trajectory_bodies import twists_of_velocity
+
+        return twists_of_velocity(self.mechanism, self.q, self.v)
+
     @property
     def iterations(self) -> NDArray[np.int64]:
         """Newton iterations of each step, shape (steps + 1,); zero at the start and for explicit methods."""

@@ -77,7 +77,7 @@ def chart_slopes(nodes, x, v, F):
 def forces(arrays, work, q, v, u, tau):
     """Generalised forces of springs, dampers, wrenches and the controls u."""
     links, screws, external = work[0], work[1], work[2]
-    nodes, dofs, _, rest, paths, points, wrenches, drives = arrays
+    nodes, dofs, _, rest, paths, points, wrenches, drives, _ = arrays
     positions(nodes, links, screws, q)
     velocities(nodes, links, screws, v)
     clear(external, tau)

@@ -145,14 +145,16 @@ def _face(out, count, touch, A, hA, X1, k, B, hB, X2, depth, margin):
             p = ((x - mx) * gy - (y - my) * gx) / determinant
             q = (ex * (y - my) - ey * (x - mx)) / determinant
             z = mz + p * ez + q * gz
-            inside = (1.0 - abs(p)) * _at(hB, e) > slack and (1.0 - abs(q)) * _at(hB, g) > slack
+            # Within rounding as well, for sides that lie on each other: but then a corner of both counts once.
+            along_e, along_g = (1.0 - abs(p)) * _at(hB, e), (1.0 - abs(q)) * _at(hB, g)
+            inside = min(along_e, along_g) > -slack and max(abs(along_e), abs(along_g)) > 0.5 * slack
         else:  # sides of the incident face that cross sides of the reference face
             s, t = (label - 8) // 4, (label - 8) % 4
             p = 1.0 if s & 1 else -1.0
-            along_g = s >= 2
-            cx, cy, cz = (mx + p * ex, my + p * ey, mz + p * ez) if along_g else (mx + p * gx, my + p * gy, mz + p * gz)
-            dx, dy, dz = (gx, gy, gz) if along_g else (ex, ey, ez)
-            half = _at(hB, g) if along_g else _at(hB, e)
+            second = s >= 2
+            cx, cy, cz = (mx + p * ex, my + p * ey, mz + p * ez) if second else (mx + p * gx, my + p * gy, mz + p * gz)
+            dx, dy, dz = (gx, gy, gz) if second else (ex, ey, ez)
+            half = _at(hB, g) if second else _at(hB, e)
             if t < 2:
                 x = a if t & 1 else -a
                 q = (x - cx) / dx if dx != 0.0 else 2.0

@@ -1,6 +1,20 @@
-"""Derivatives of steps and rollouts."""
+"""Derivatives of steps and rollouts; `derivatives.torch` and `derivatives.jax` are bridges to those libraries."""
 
+from leastaction.derivatives.adjoint import adjoint, gradient
+from leastaction.derivatives.by_parameters import parameter_jacobian
 from leastaction.derivatives.linearize import action_blocks, backpropagate, linearize
-from leastaction.derivatives.parameters import changed, parameter, parameter_jacobian
+from leastaction.derivatives.objective import SimulationObjective, reach
+from leastaction.derivatives.parameters import parameter, with_parameters
 
-__all__ = ["action_blocks", "backpropagate", "changed", "linearize", "parameter", "parameter_jacobian"]
+__all__ = [
+    "SimulationObjective",
+    "action_blocks",
+    "adjoint",
+    "backpropagate",
+    "gradient",
+    "linearize",
+    "parameter",
+    "parameter_jacobian",
+    "reach",
+    "with_parameters",
+]

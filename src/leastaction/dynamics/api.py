@@ -172,13 +172,25 @@ def _accelerations(mechanism: Mechanism, w: Workspace, q: FloatArray, v: FloatAr
 
 
 def passive_forces(mechanism: Mechanism, q: Any, v: Any) -> FloatArray:
-    """Generalised forces [N m or N], shape (nv,), of joint springs and dampers, springs, cables, constant wrenches."""
+    """Generalised forces [N m or N], shape (nv,), of joint springs, dampers and limits, springs, cables, constant
+    wrenches and penalty contacts."""
     w = Workspace(mechanism)
     tau = np.zeros(mechanism.nv)
     t = w.tree
     state = configuration(mechanism, q), tangent(mechanism, v)
     entries.passive_forces(
-        t.nodes, t.dofs, t.rest, t.paths, t.points, t.wrenches, w.links, w.screws, *state, w.external, tau
+        t.nodes,
+        t.dofs,
+        t.rest,
+        t.paths,
+        t.points,
+        t.wrenches,
+        t.penalties,
+        w.links,
+        w.screws,
+        *state,
+        w.external,
+        tau,
     )
     entries.project_wrenches(t.nodes, w.screws, w.external, tau)
     return tau
@@ -194,7 +206,7 @@ def kinetic_energy(mechanism: Mechanism, q: Any, v: Any) -> float:
 
 
 def potential_energy(mechanism: Mechanism, q: Any) -> float:
-    """Potential energy [J] of gravity (zero at the world's origin), joint springs, springs and cables."""
+    """Potential energy [J] of gravity (zero at the world's origin), springs, cables, limits and penalty contacts."""
     return float(_quantities(mechanism, q, None)[1][0])
 
 

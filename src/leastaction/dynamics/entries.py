@@ -40,11 +40,12 @@ def inverse_dynamics_derivatives(nodes, dofs, gravity, links, screws, rates, B, 
 
 
 @entry
-def passive_forces(nodes, dofs, rest, paths, points, wrenches, links, screws, q, v, external, tau):
+def passive_forces(nodes, dofs, rest, paths, points, wrenches, penalties, links, screws, q, v, external, tau):
     """Wrenches per node (external) and generalised forces (tau) that the mechanism itself exerts; both zeroed."""
     positions(nodes, links, screws, q)
     velocities(nodes, links, screws, v)
     passive.body_forces(paths, points, wrenches, links, external)
+    passive.penalty_forces(penalties, links, external)
     passive.joint_forces(nodes, dofs, rest, q, v, tau)
 
 

@@ -18,7 +18,7 @@ from leastaction.dynamics.kinematics import positions, velocities
 from leastaction.dynamics.manifold import chart_rate, retract
 from leastaction.dynamics.workspace import FloatArray, Workspace
 from leastaction.errors import ConvergenceError, IntegratorError
-from leastaction.forces.passive import body_forces, clear, drive_forces, joint_forces
+from leastaction.forces.passive import body_forces, clear, drive_forces, joint_forces, penalty_forces
 from leastaction.integrators import Integrator, Stepper
 from leastaction.mechanism import Mechanism
 
@@ -33,11 +33,12 @@ TABLEAUX = {
 @routine
 def full_acceleration(arrays, links, screws, external, tau, q, v, u, acc):
     """Accelerations with all forces of the mechanism and of the controls u."""
-    nodes, dofs, gravity, rest, paths, points, wrenches, drives = arrays
+    nodes, dofs, gravity, rest, paths, points, wrenches, drives, penalties = arrays
     positions(nodes, links, screws, q)
     velocities(nodes, links, screws, v)
     clear(external, tau)
     body_forces(paths, points, wrenches, links, external)
+    penalty_forces(penalties, links, external)
     joint_forces(nodes, dofs, rest, q, v, tau)
     drive_forces(drives, links, u, external, tau)
     recursions.accelerations(nodes, dofs, gravity, links, screws, v, tau, external, acc)
@@ -100,7 +101,7 @@ def semi_implicit(arrays, links, screws, external, tau, dt, U, Q, V, x, y):
 def force_arrays(mechanism: Mechanism) -> tuple[Any, ...]:
     """What `full_acceleration` reads of a mechanism."""
     t = mechanism.tree
-    return t.nodes, t.dofs, t.gravity, t.rest, t.paths, t.points, t.wrenches, t.drives
+    return t.nodes, t.dofs, t.gravity, t.rest, t.paths, t.points, t.wrenches, t.drives, t.penalties
 
 
 class _ExplicitStepper(Stepper):
@@ -143,11 +144,18 @@ class _SemiImplicitStepper(_ExplicitStepper):
         return first + semi_implicit(*self.common, self.dt, u, record["q"][rows], record["v"][rows], self.x, self.y)
 
 
+PENALTIES = frozenset(
+    ("penalty contact", "limit spring of joint", "isotropic spring", "cable without clipping"),
+)
+"""Parts of `Mechanism.special_parts` that are nothing but forces."""
+
+
 @dataclass(frozen=True)
 class ExplicitEuler(Integrator):
     """Explicit Euler, order 1; gains energy. For comparison only."""
 
     tableau: ClassVar[str] = "euler"
+    handles: ClassVar[frozenset[str]] = PENALTIES
     stepper_class: ClassVar[Any] = _RungeKuttaStepper
 
 
@@ -156,6 +164,7 @@ class Heun(Integrator):
     """Heun's method, order 2."""
 
     tableau: ClassVar[str] = "heun"
+    handles: ClassVar[frozenset[str]] = PENALTIES
     stepper_class: ClassVar[Any] = _RungeKuttaStepper
 
 
@@ -168,6 +177,7 @@ class RungeKutta(Integrator):
     """
 
     order: int = 4
+    handles: ClassVar[frozenset[str]] = PENALTIES
     stepper_class: ClassVar[Any] = _RungeKuttaStepper
 
     def __post_init__(self) -> None:
@@ -184,6 +194,7 @@ class RungeKutta(Integrator):
 class SemiImplicitEuler(Integrator):
     """Semi-implicit Euler, order 1: what most robot simulators use by default."""
 
+    handles: ClassVar[frozenset[str]] = PENALTIES
     stepper_class: ClassVar[Any] = _SemiImplicitStepper
 
 
@@ -242,6 +253,7 @@ class DOP853(Integrator):
     rtol: float = 1e-10
     atol: float = 1e-12
     max_steps: int = 10_000
+    handles: ClassVar[frozenset[str]] = PENALTIES
     stepper_class: ClassVar[Any] = _AdaptiveStepper
 
     def __post_init__(self) -> None:

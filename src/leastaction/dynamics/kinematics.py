@@ -104,7 +104,7 @@ def place(node, q, Rp, pp):
         p = axpy3(node.pitch * q[i], (R[2], R[5], R[8]), p)
     elif node.kind == PRISMATIC:
         p = axpy3(q[i], (R[2], R[5], R[8]), p)
-    else:
+    elif node.kind == SPHERICAL or node.kind == FREE:
         if node.kind == FREE:
             p = add3(p, matvec(R, (q[i], q[i + 1], q[i + 2])))
             i += 3

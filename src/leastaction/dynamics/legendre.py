@@ -29,7 +29,7 @@ def multiply_rows(nodes, dofs, gravity, links, screws, external, Q, V, P, zero):
 
 
 @entry
-def quantities_rows(nodes, dofs, gravity, rest, paths, points, links, screws, Q, V, tau, T, U, H):
+def quantities_rows(nodes, dofs, gravity, rest, paths, points, penalties, links, screws, Q, V, tau, T, U, H):
     """Kinetic and potential energies (T, U) and spatial momenta about the world's origin (H) row by row."""
     g = load3(gravity)
     for r in range(Q.shape[0]):
@@ -37,6 +37,7 @@ def quantities_rows(nodes, dofs, gravity, rest, paths, points, links, screws, Q,
         velocities(nodes, links, screws, V[r])
         t = 0.0
         u = passive.joint_forces(nodes, dofs, rest, Q[r], V[r], tau) + passive.path_energy(paths, points, links)
+        u += passive.penalty_energy(penalties, links)
         h = ZERO6
         for i in range(nodes.shape[0]):
             M = load_inertia(links[i].M)
@@ -72,9 +73,14 @@ def velocity_of_momentum(mechanism: Mechanism, Q: FloatArray, P: FloatArray) -> 
 
 def quantities(mechanism: Mechanism, Q: FloatArray, V: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
     """(kinetic energy [J], potential energy [J], spatial momentum about the origin (rows, 6)) for each row."""
+    if "spline joint" in mechanism.special_parts:
+        from leastaction.redmax.kinematics import spline_quantities
+
+        return spline_quantities(mechanism, Q, V)
     w = Workspace(mechanism)
     t = w.tree
     T, U, H = np.zeros(len(Q)), np.zeros(len(Q)), np.zeros((len(Q), 6))
     scratch = np.zeros(mechanism.nv)
-    quantities_rows(t.nodes, t.dofs, t.gravity, t.rest, t.paths, t.points, w.links, w.screws, Q, V, scratch, T, U, H)
+    forces = (t.rest, t.paths, t.points, t.penalties)
+    quantities_rows(t.nodes, t.dofs, t.gravity, *forces, w.links, w.screws, Q, V, scratch, T, U, H)
     return T, U, H

@@ -52,6 +52,12 @@ def inverse_dynamics(nodes, dofs, gravity, links, screws, q, v, a, external, tau
     """tau = M a + bias - external (RNEA). `external`: world wrenches per node, shape (nodes, 6)."""
     positions(nodes, links, screws, q)
     velocities(nodes, links, screws, v)
+    required_forces(nodes, dofs, gravity, links, screws, v, a, external, tau)
+
+
+@routine
+def required_forces(nodes, dofs, gravity, links, screws, v, a, external, tau):
+    """`inverse_dynamics` once positions and velocities are there."""
     root = lift(gravity)
     for i in range(nodes.shape[0]):
         node = nodes[i]

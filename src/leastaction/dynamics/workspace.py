@@ -37,7 +37,7 @@ def state_vector(mechanism: Mechanism, value: Any, size: int, what: str) -> Floa
 def configuration(mechanism: Mechanism, q: Any) -> FloatArray:
     """q as a checked array of shape (nq,); quaternions must have unit norm within 1e-6 and come out exact."""
     a = state_vector(mechanism, q, mechanism.nq, "q")
-    for node in mechanism.tree.nodes if mechanism.nq != mechanism.nv else ():
+    for node in mechanism.coordinate_groups if mechanism.nq != mechanism.nv else ():
         if node.kind in (Motion.SPHERICAL, Motion.FREE):
             i = int(node.iq) + (3 if node.kind == Motion.FREE else 0)
             norm = float(np.linalg.norm(a[i : i + 4]))

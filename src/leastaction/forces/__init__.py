@@ -1,1 +1,5 @@
 """Forces, each written once for all formulations."""
+
+from leastaction.forces.user import PointForce
+
+__all__ = ["PointForce"]

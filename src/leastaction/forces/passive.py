@@ -1,4 +1,5 @@
-"""Forces that the mechanism itself exerts: joint springs and dampers, body springs, cables, constant wrenches.
+"""Forces that the mechanism itself exerts: joint springs, dampers and limits, body springs, cables, constant wrenches,
+planes that push back.
 
 Each force stands here once, with its potential energy. Body forces come as world wrenches per node, joint forces
 as generalised forces.
@@ -32,10 +33,15 @@ from leastaction.spatial import (
 @inline
 def path_point(point, links):
     """World position and velocity [m, m/s] of a point on a spring or cable; links must hold poses and twists."""
-    local = load3(point.p)
-    if point.node < 0:
+    return point_state(point.node, load3(point.p), links)
+
+
+@inline
+def point_state(node, local, links):
+    """World position and velocity [m, m/s] of a point fixed to a node (-1: the world)."""
+    if node < 0:
         return local, ZERO3
-    link = links[point.node]
+    link = links[node]
     x = add3(load3(link.p), matvec(load9(link.R), local))
     V = load6(link.v)
     return x, add3(V[1], cross(V[0], x))
@@ -64,14 +70,84 @@ def path_tension(path, length, rate):
     if path.pulls_only != 0 and length <= path.rest_length:
         return 0.0
     tension = path.stiffness * (length - path.rest_length) + path.damping * rate
-    return max(tension, 0.0) if path.pulls_only != 0 else tension
+    return max(tension, 0.0) if path.clip != 0 and path.pulls_only != 0 else tension
 
 
 @inline
-def pull(external, point, x, f):
-    """Add the force f at the world position x to the wrench of the node that the point is fixed to."""
-    if point.node >= 0:
-        add_to(external[point.node], (cross(x, f), f))
+def pull(external, node, x, f):
+    """Add the force f at the world position x to the wrench of a node."""
+    if node >= 0:
+        add_to(external[node], (cross(x, f), f))
+
+
+@inline
+def isotropic_force(path, points, links, external):
+    """Add the wrenches of a spring in proportion to the difference of its points (Sueda 2021, Eqs. 1.40, 1.45)."""
+    a, b = points[path.first], points[path.first + 1]
+    x, xd = path_point(a, links)
+    y, yd = path_point(b, links)
+    f = add3(scale3(path.stiffness, sub3(y, x)), scale3(path.damping, sub3(yd, xd)))
+    pull(external, a.node, x, f)
+    pull(external, b.node, y, neg3(f))
+
+
+@inline
+def penalty_force(contact, x, v):
+    """(force, depth, sliding velocity, whether it sticks) at a point x with velocity v (Sueda 2021, 1.9.6).
+
+    The signs are those of a plane that pushes out and of friction against the sliding, not those of Eqs. 1.49, 1.59.
+    """
+    n = load3(contact.normal)
+    d = dot3(n, sub3(x, load3(contact.origin)))
+    if d > 0.0:
+        return ZERO3, d, ZERO3, False
+    rate = dot3(n, v)
+    f = scale3(-contact.stiffness * d - contact.damping * rate, n)
+    a = sub3(v, scale3(rate, n))
+    size = math.sqrt(dot3(a, a))
+    most = -contact.friction * contact.stiffness * d
+    sticks = most > contact.stiction * size
+    if sticks:
+        f = sub3(f, scale3(contact.stiction, a))
+    elif size > 0.0:
+        f = sub3(f, scale3(most / size, a))
+    return f, d, a, sticks
+
+
+@routine
+def penalty_forces(penalties, links, external):
+    """Add the wrenches of planes that push back to `external`, shape (nodes, 6)."""
+    for i in range(penalties.shape[0]):
+        contact = penalties[i]
+        x, v = point_state(contact.node, load3(contact.at), links)
+        f, d, _, _ = penalty_force(contact, x, v)
+        if d <= 0.0:
+            pull(external, contact.node, x, f)
+
+
+@routine
+def penalty_energy(penalties, links):
+    """Energy of planes that push back [J]."""
+    energy = 0.0
+    for i in range(penalties.shape[0]):
+        contact = penalties[i]
+        x, _ = point_state(contact.node, load3(contact.at), links)
+        d = min(0.0, dot3(load3(contact.normal), sub3(x, load3(contact.origin))))
+        energy += 0.5 * contact.stiffness * d * d
+    return energy
+
+
+@inline
+def limit_force(dof, q, v):
+    """(force, energy) of the limits of one degree of freedom."""
+    d = 0.0
+    if q < dof.lower:
+        d = dof.lower - q
+    elif q > dof.upper:
+        d = dof.upper - q
+    else:
+        return 0.0, 0.0
+    return dof.limit_stiffness * d - dof.limit_damping * v, 0.5 * dof.limit_stiffness * d * d
 
 
 @routine
@@ -79,6 +155,9 @@ def body_forces(paths, points, wrenches, links, external):
     """Add the wrenches of springs, cables and constant wrenches to `external`, shape (nodes, 6)."""
     for i in range(paths.shape[0]):
         path = paths[i]
+        if path.isotropic != 0:
+            isotropic_force(path, points, links, external)
+            continue
         length, rate = path_length(path, points, links)
         tension = path_tension(path, length, rate)
         x, _ = path_point(points[path.first], links)
@@ -88,8 +167,8 @@ def body_forces(paths, points, wrenches, links, external):
             r = math.sqrt(dot3(d, d))
             if r > 0.0:
                 f = scale3(tension / r, d)
-                pull(external, points[k - 1], x, f)
-                pull(external, points[k], y, neg3(f))
+                pull(external, points[k - 1].node, x, f)
+                pull(external, points[k].node, y, neg3(f))
             x = y
     for i in range(wrenches.shape[0]):
         w = wrenches[i]
@@ -127,6 +206,10 @@ def joint_forces(nodes, dofs, rest, q, v, tau):
             d = q[node.iq] - rest[node.iq]
             tau[n] -= dofs[n].stiffness * d
             energy += 0.5 * dofs[n].stiffness * d * d
+            if dofs[n].limit_stiffness > 0.0:
+                f, e = limit_force(dofs[n], q[node.iq], v[n])
+                tau[n] += f
+                energy += e
             continue
         j = node.iq
         if node.kind == FREE:

@@ -3,6 +3,7 @@
 import numpy as np
 
 from leastaction._jit import entry, routine
+from leastaction.contact.cones import DRY
 from leastaction.maximal.assembly import start_rows
 from leastaction.maximal.assembly_parts import add_outer, add_pair, place_row
 from leastaction.maximal.bodies import momenta, move
@@ -13,13 +14,17 @@ from leastaction.maximal.guess import extrapolate, guess, remember
 from leastaction.maximal.impulses import add_impulses, add_rates
 from leastaction.maximal.interior import solve_step
 from leastaction.maximal.recover import read_coordinates, read_momenta
-from leastaction.spatial import load3, load4, load9, quat_to_rotation, store9
+from leastaction.spatial import ZERO3, load3, load4, load9, mattvec, matvec, quat_to_rotation, store9
 
 FAILED, FULL, REPLAN = -1, -2, -3
 """Why a loop stopped early: no convergence, no room for contacts, or bodies may touch that the graph does not tie."""
 
 IMPACT = 4.0
 """Impulses that change velocities by more than gravity does in so many steps are impacts."""
+
+
+FINEST = 64
+"""Most parts that a step is divided into where Newton fails: fast motions of long chains, for a moment."""
 
 
 @routine
@@ -50,15 +55,21 @@ def store_state(states, Z, P):
 
 
 @routine
-def finish_step(bodies, states, dt):
-    """End poses become start poses; momenta at the end of the step (D2 of the action)."""
+def finish_step(bodies, states, dt, carry):
+    """End poses become start poses; momenta at the end of the step (D2 of the action).
+
+    With `carry` what Newton left in the equations goes on to the next step, turned into its directions: momenta then
+    stay constant to round-off however loose the tolerance is. The residuals must belong to the velocities.
+    """
     for i in range(bodies.shape[0]):
         s = states[i]
-        move(s, dt)
+        if not carry:
+            move(s, dt)
         _, right = momenta(load9(bodies[i].J), load3(s.w), dt)
+        left = mattvec(load9(s.R1), matvec(load9(s.R), load3(s.r))) if carry else ZERO3
         for c in range(3):
-            s.P[c] = right[c]
-            s.P[3 + c] = bodies[i].mass * s.vc[c]
+            s.P[c] = right[c] - left[c]
+            s.P[3 + c] = bodies[i].mass * s.vc[c] - (s.r[3 + c] if carry else 0.0)
             s.p[c] = s.p1[c]
         for c in range(4):
             s.quat[c] = s.quat1[c]
@@ -76,38 +87,60 @@ def swap_momenta(states, other):
 
 @routine
 def bears_load(cones, count, bodies, speed):
-    """Whether a contact gives a body more than a tenth of what gravity does in a step, which changes it by `speed`."""
+    """Whether a cone gives a body more than a tenth of what gravity does in a step, which changes it by `speed`."""
     for k in range(count):
         c = cones[k]
-        if c.source >= 0 and c.b >= 0 and c.gam > 0.1 * speed * bodies[c.b].mass:
+        body = bodies[max(c.a, c.b)]
+        least = 0.1 * speed * body.mass
+        row = 9 if c.kind == DRY else 3
+        if c.source < 0 and c.db[row] == 0.0 and c.db[row + 1] == 0.0 and c.db[row + 2] == 0.0:  # an angle's
+            least *= body.radius
+        if max(0.0 if c.kind == DRY else c.gam, abs(c.beta[0]), abs(c.beta[1])) > least:
             return True
     return False
 
 
 @routine
-def read_mean_momenta(bodies, coordinates, states, minus, H, p, dt, gravity):
-    """Joint momenta at the start of a solved step of order 2: the mean of those before and after all impulses there.
-
-    Without contacts this is what `read_momenta` gives; a body at rest on the ground has none, as it should. After an
-    impact, which changes velocities by more than gravity does in a few steps, those before the impact stay.
-
-    Args:
-        minus: momenta at the end of the step before, without any impulse of its end; shape (bodies, 6).
-        gravity: its acceleration [m/s^2].
-    """
-    impact = False
+def is_impact(bodies, states, dt, gravity):
+    """Whether velocities have jumped since the step before, by more than gravity does in a few steps."""
     for i in range(bodies.shape[0]):
         s, m = states[i], bodies[i].mass
-        left, _ = momenta(load9(bodies[i].J), load3(s.w), dt)
+        J = load9(bodies[i].J)
+        _, before = momenta(J, (s.x[0], s.x[1], s.x[2]), dt)
+        after, _ = momenta(J, load3(s.w), dt)
         for c in range(3):
-            impact = impact or abs(m * s.vc[c] - minus[i, 3 + c]) > IMPACT * m * gravity * dt
-            impact = impact or abs(left[c] - minus[i, c]) > IMPACT * m * bodies[i].radius * gravity * dt
-            minus[i, c] = 0.5 * (minus[i, c] + left[c])
-            minus[i, 3 + c] = 0.5 * (minus[i, 3 + c] + m * s.vc[c])
-    if not impact:
-        swap_momenta(states, minus)
-        read_momenta(bodies, coordinates, states, H, p)
-        swap_momenta(states, minus)
+            linear, angular = abs(s.vc[c] - s.x[3 + c]), abs(after[c] - before[c])
+            if linear > IMPACT * gravity * dt or angular > IMPACT * m * bodies[i].radius * gravity * dt:
+                return True
+    return False
+
+
+@routine
+def read_contact_momenta(cones, count, bodies, coordinates, states, other, H, p, share):
+    """Joint momenta at the start of a solved step of order 2, with a share of the cones' impulses.
+
+    With half of them, these are the mean of the momenta before and after all impulses at that time, as `read_momenta`
+    gives them without cones; a body at rest on the ground then has no momentum.
+
+    Args:
+        other: scratch, shape (bodies, 6).
+    """
+    for i in range(bodies.shape[0]):
+        for c in range(6):
+            other[i, c] = states[i].P[c]
+    for k in range(count):
+        cone = cones[k]
+        normal = 0.0 if cone.kind == DRY else cone.gam
+        for c in range(6):
+            if cone.a >= 0:
+                f = normal * cone.da[c] + cone.beta[0] * cone.da[6 + c] + cone.beta[1] * cone.da[12 + c]
+                other[cone.a, c] += share * f
+            if cone.b >= 0:
+                f = normal * cone.db[c] + cone.beta[0] * cone.db[6 + c] + cone.beta[1] * cone.db[12 + c]
+                other[cone.b, c] += share * f
+    swap_momenta(states, other)
+    read_momenta(bodies, coordinates, states, H, p)
+    swap_momenta(states, other)
 
 
 @routine
@@ -187,8 +220,8 @@ def rollout(model, states, rowstates, cstates, graph, work, forces, contact, u, 
         u: controls, shape (steps, nodes, nu).
         substeps: fractions of dt of the steps that one step is composed of.
         rows: arrays (Z, P, q, p, iterations, violation, forces of the joints) with steps + 1 rows, row 0 filled; then
-            momenta before the impulses at the end of a step, scratch, history of updates, whether there are loops,
-            whether row 0 is the end of a step, and what `guess` keeps.
+            momenta without the impulses of forces at the end of a step, scratch, history of updates, whether there are
+            loops, whether row 0 is the end of a step, and what `guess` keeps.
     """
     Z, P, q, p, iterations, violation, impulses, minus, H, history, loops, started, clock = rows
     bodies, table, coordinates, coefficients, dampers = model[0], model[1], model[2], model[3], model[6]
@@ -198,9 +231,10 @@ def rollout(model, states, rowstates, cstates, graph, work, forces, contact, u, 
         for c in range(q.shape[1]):
             q[k + 1, c] = q[k, c]
         iterations[k + 1] = 0
-        for j in range(substeps.shape[0]):
-            h = substeps[j] * dt
-            if k == 0 and j == 0:
+        j, parts, part, h = 0, 1, 0, substeps[0] * dt
+        while j < substeps.shape[0]:
+            h = substeps[j] * dt / parts
+            if k == 0 and j == 0 and part == 0:
                 read_coordinates(coordinates, states, cstates, q[k + 1], h)
                 start_rows(table, coordinates, coefficients, states, rowstates, cstates)
                 start_paths(dampers, states)
@@ -222,27 +256,36 @@ def rollout(model, states, rowstates, cstates, graph, work, forces, contact, u, 
             )
             iterations[k + 1] += abs(spent)
             if spent < 0:
-                return k, FAILED
+                if contact is not None or parts >= FINEST:
+                    return k, FAILED
+                # Nothing has changed but the guess: the rest of this step in shorter ones.
+                parts, part = 2 * parts, 2 * part
+                continue
             if contact is not None:
                 if not note_contacts(contact, count, k, h):
                     return k, FULL
-                if count > 0 and halves < 1.0 and j == 0 and (k > 0 or started):
-                    read_mean_momenta(bodies, coordinates, states, minus, H, p[k], h, contact[7][1])
+                if halves < 1.0 and j == 0 and (k > 0 or started):
+                    # At an impact those before it: the mean would be of neither.
+                    share = 0.0 if is_impact(bodies, states, h, contact[7][1]) else 0.5
+                    read_contact_momenta(contact[0], count, bodies, coordinates, states, minus, H, p[k], share)
             remember(states, rowstates, clock, h)
-            if j == 0:
+            if j == 0 and part == 0:
                 for r in range(table.shape[0]):
                     impulses[k, r] = rowstates[r].force
-            finish_step(bodies, states, h)
-            for i in range(bodies.shape[0]):
-                for c in range(6):
-                    minus[i, c] = states[i].P[c]
+            finish_step(bodies, states, h, count == 0)
             read_coordinates(coordinates, states, cstates, q[k + 1], h)
             start_rows(table, coordinates, coefficients, states, rowstates, cstates)
             add_rates(coordinates, states, cstates, h, halves)
             end_paths(dampers, states, h, halves)
+            for i in range(bodies.shape[0]):
+                for c in range(6):
+                    minus[i, c] = states[i].P[c]
             if halves < 1.0:
                 scale = (1.0 - halves) * h
                 add_impulses(bodies, coordinates, states, cstates, forces, q[k + 1], u[k, j + 1], scale, end)
+            part += 1
+            if part == parts:
+                j, parts, part = j + 1, 1, 0
         worst = 0.0
         for r in range(table.shape[0]):
             worst = max(worst, abs(rowstates[r].g))
@@ -251,13 +294,14 @@ def rollout(model, states, rowstates, cstates, graph, work, forces, contact, u, 
         if loops:
             project_momenta(model, states, rowstates, cstates, graph, work)
             for r in range(table.shape[0]):
-                impulses[k + 1, r] = 2.0 * rowstates[r].mu / (substeps[0] * dt)
+                impulses[k + 1, r] = 2.0 * rowstates[r].mu / h
         store_state(states, Z[k + 1], P[k + 1])
         # What contacts will hold of the forces at the end of the step only the next step knows; until then, those that
         # bear a load are taken to hold them all.
         held = halves < 1.0 and count > 0
         if contact is not None:
             held = held and bears_load(contact[0], count, bodies, contact[7][1] * dt)
+            contact[7][6] = 1.0 if held else 0.0
         if held:
             swap_momenta(states, minus)
         read_momenta(bodies, coordinates, states, H, p[k + 1])

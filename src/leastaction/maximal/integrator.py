@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -15,7 +16,7 @@ from leastaction.dynamics.kinematics import LINK
 from leastaction.dynamics.kinematics import SCREW as CLASSICAL_SCREW
 from leastaction.dynamics.legendre import velocity_of_momentum
 from leastaction.dynamics.loops import check_closed, is_redundant, momentum_projection
-from leastaction.errors import ConvergenceError, IntegratorError, MechanismError
+from leastaction.errors import ConvergenceError, IntegratorError, LeastActionWarning, MechanismError
 from leastaction.integrators import FloatArray, Integrator, Stepper
 from leastaction.maximal import entries
 from leastaction.maximal.assembly import COORDINATE_STATE, ROW_STATE
@@ -31,6 +32,17 @@ ROOM = 1 << 14
 """Rows of the log of contact forces that one call of the compiled loop may fill."""
 
 
+MOST_CARRIED = 1e3
+"""Bound on `carried_mass`: to start the interior point method from higher up costs an iteration for each 1e2 or so."""
+
+
+INDEPENDENT = 1e-13
+"""Share of a loop's equations that must be left beside stiff contacts for them to count as independent."""
+
+
+ALL_ACT = frozenset({"contacts", "limits", "dry friction"})
+
+
 class MaximalStepper(Stepper):
     """Runs `Maximal`: state (poses, momenta) of the bodies; q and p are read off them."""
 
@@ -42,6 +54,8 @@ class MaximalStepper(Stepper):
         self.substeps = composition(integrator.order)
         self.halves = 1.0 if integrator.order == 1 else 0.5
         self.control_nodes = (0.0,) if integrator.order == 1 else (0.0, *np.cumsum(self.substeps).tolist())
+        # Rigid contact cannot go backwards, as some of the steps of a composition do.
+        self.acts = ALL_ACT if len(self.substeps) == 1 else frozenset()
         self.loops = not mechanism.is_tree
         self.states = records(len(model.bodies), STATE)
         self.rowstates = records(len(model.rows), ROW_STATE)
@@ -51,13 +65,29 @@ class MaximalStepper(Stepper):
         self.settings = (float(integrator.tolerance), int(integrator.max_iterations), float(self._kappa()))
         self.forces = model.forces()
         self.table = collect(mechanism, model.frames, bodies=integrator.self_collision)
+        if self.table.ignored and self.acts:
+            self._warn_of_ignored_pairs()
+        self.reach = reach_of_bodies(self.table.shapes, len(model.bodies))
         self.minus = np.zeros((len(model.bodies), 6))
         self.redundant = False
         self.room = 64
         self.log: list[FloatArray] = []
         self.contact: Any = None
+        self.edges: list[tuple[int, int]] | None = None
         self.parts: Parts | None = None
         self._plan(None)
+
+    def _warn_of_ignored_pairs(self) -> None:
+        """Say which shapes pass through each other."""
+        pairs, names = self.table.ignored, self.table.names
+        (a, b), more = ("{}/{}".format(*names[k]) for k in pairs[0]), len(pairs) - 1
+        others = f", and so do {more} other pairs" if more else ""
+        warnings.warn(
+            f"{a!r} and {b!r} pass through each other: contact of cylinders and meshes is known with planes and height "
+            f"fields only{others}; use capsules or boxes, or set collision=False",
+            LeastActionWarning,
+            stacklevel=5,
+        )
 
     def _kappa(self) -> float:
         """Least central-path parameter [J]: the user's, or small beside the work of gravity in a step."""
@@ -77,9 +107,9 @@ class MaximalStepper(Stepper):
         if Z is not None and len(table.movers) > 1:
             finite = table.shapes.bound[table.movers]
             margin = max(0.5 * float(np.median(finite)), 1e-3)
-            near = table.body_pairs(_as_transforms(Z), margin)
+            near = self._near_pairs(Z, margin)
             pairs = np.concatenate([table.ground, near]).view(np.recarray)
-            most = margin / 4.0
+            most = margin / 8.0
         edges = list(model.edges)
         index = {pair: k for k, pair in enumerate(edges)}
         pair_edges = np.full(len(pairs), -1, np.int64)
@@ -89,28 +119,50 @@ class MaximalStepper(Stepper):
                 pair_edges[k] = index.setdefault((i, j), len(edges))
                 if pair_edges[k] == len(edges):
                     edges.append((i, j))
-        sizes = [6] * nb + model.sizes
-        ldu = GraphLDU(sizes, edges, constraint=[False] * nb + [True] * len(model.sizes))
-        self.ldu = ldu
+        if edges != self.edges:  # the order of elimination is the long part of a plan
+            self._lay_out(edges)
+        self.arrays = model.arrays
+        anchors = np.zeros((nb if math.isfinite(most) else 0, 8))
+        if len(anchors):
+            assert Z is not None
+            anchors[:, :3], anchors[:, 3:6] = Z[:, :3], self.states.vc
+            anchors[:, 6], anchors[:, 7] = np.linalg.norm(self.states.w, axis=1), self.reach
+        g = float(np.linalg.norm(self.mechanism.gravity)) or 1.0
+        most = most if math.isfinite(most) else 1e300
+        # Beside a stiff contact little is left of a joint's equations; without loops they are independent all the same.
+        dependent = INDEPENDENT if self.loops else 0.0
+        numbers = np.array([float(self.integrator.directions), g, most, 0.0, carried_mass(model), dependent, 0.0])
+        self.near = (pairs, pair_edges, anchors, numbers)
+        self._make_room()
+
+    def _lay_out(self, edges: list[tuple[int, int]]) -> None:
+        """Make the graph with these edges, and its work space."""
+        nb, joints = len(self.model.bodies), self.model.sizes
+        self.edges = edges
+        self.ldu = ldu = GraphLDU([6] * nb + joints, edges, constraint=[False] * nb + [True] * len(joints))
         self.graph = (*ldu.plan, ldu.diagonal, ldu.edge_offset, ldu.rows)
         n = int(ldu.rows[-1])
         self.work = (ldu.values, ldu.pivots, ldu.scale, np.zeros(n), np.zeros(n), np.zeros(n), np.zeros(6), np.zeros(6))
-        self.arrays = model.arrays
-        anchors = np.zeros((nb if math.isfinite(most) else 0, 3))
-        if len(anchors):
-            assert Z is not None
-            anchors[:] = Z[:, :3]
-        g = float(np.linalg.norm(self.mechanism.gravity)) or 1.0
-        numbers = np.array([float(self.integrator.directions), g, most if math.isfinite(most) else 1e300, 0.0])
-        self.near = (pairs, pair_edges, anchors, numbers)
-        self._make_room()
+
+    def _near_pairs(self, Z: FloatArray, margin: float) -> Any:
+        """Pairs of shapes of bodies that are closer than `margin` and what they cover towards each other in a step."""
+        v, turn = self.states.vc, np.linalg.norm(self.states.w, axis=1) * self.reach
+        ahead = 2.0 * self.dt * float((np.linalg.norm(v, axis=1) + turn).max(initial=0.0))
+        X, shapes = _as_transforms(Z), self.table.shapes
+        near = self.table.body_pairs(X, margin + ahead)
+        if ahead == 0.0:
+            return near
+        i, j, centres = shapes.body[near.a], shapes.body[near.b], self.table.centres(X)
+        apart = np.linalg.norm(centres[near.a] - centres[near.b], axis=1) - shapes.bound[near.a] - shapes.bound[near.b]
+        covered = self.dt * (np.linalg.norm(v[i] - v[j], axis=1) + turn[i] + turn[j])
+        return near[apart < margin + covered]
 
     def _make_room(self) -> None:
         pairs, pair_edges, anchors, numbers = self.near
         room = self.room + 3 * len(self.model.coordinates)
         c = self.model.coordinates
         inequalities = (c.friction > 0.0).any() or np.isfinite(c.lower).any() or np.isfinite(c.upper).any()
-        if not (inequalities or len(pairs) or len(self.table.movers) > 1):
+        if not self.acts or not (inequalities or len(pairs) or len(self.table.movers) > 1):
             self.contact = None
             return
         self.contact = (
@@ -124,6 +176,7 @@ class MaximalStepper(Stepper):
             numbers,
             np.zeros((ROOM, 10)),
             np.zeros(1, np.int64),
+            np.zeros(len(self.model.bodies)),
         )
 
     # ------------------------------------------------------------------ the interface of steppers
@@ -171,8 +224,9 @@ class MaximalStepper(Stepper):
         record["momenta"][0] = momenta_of(self.model, record["poses"][0], twists, rates)
         for c, state in zip(self.model.coordinates, self.cstates, strict=True):
             state.value = q[c.iq] if c.iq >= 0 and c.kind < 2 else 0.0
-        for s in self.states:
-            s.w, s.vc, s.v = 0.0, 0.0, 0.0
+        # The first guess; spins beyond its chart, half a turn in a step, are left to Newton.
+        fast = 0.5 * self.dt * np.linalg.norm(twists[:, :3], axis=1, keepdims=True) > 0.9
+        self.states.w, self.states.vc, self.states.v = np.where(fast, 0.0, twists[:, :3]), twists[:, 3:], 0.0
         self.rowstates.lam = self.rowstates.mu = 0.0
         self.states.x = 0.0
         self.clock[:] = 0.0
@@ -281,6 +335,26 @@ class MaximalStepper(Stepper):
                 f"{self.integrator.max_iterations} iterations; take a smaller dt or a larger tolerance"
             )
         return ConvergenceError(f"Maximal: {why}", step=step, residuals=residuals)
+
+
+def carried_mass(model: Model) -> float:
+    """Most mass that joints tie to a body, relative to the body's own: a contact of that body may carry all of it."""
+    mass = model.bodies.mass
+    root = np.arange(len(mass))
+    for i, parent in enumerate(model.bodies.parent):
+        if parent >= 0:
+            root[i] = root[parent]
+    total = np.bincount(root, weights=mass, minlength=len(root))[root]
+    heavy = mass > 0.0
+    return float(min(MOST_CARRIED, (total[heavy] / mass[heavy]).max(initial=1.0)))
+
+
+def reach_of_bodies(shapes: Any, count: int) -> FloatArray:
+    """Radius [m] about the COM of each body that holds its shapes, shape (count,)."""
+    reach = np.zeros(count)
+    moving = shapes[shapes.body >= 0]
+    np.maximum.at(reach, moving.body, np.linalg.norm(moving.centre, axis=1) + moving.bound)
+    return reach
 
 
 def _as_transforms(Z: FloatArray) -> FloatArray:

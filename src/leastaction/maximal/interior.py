@@ -17,7 +17,7 @@ from leastaction.maximal.assembly import assemble
 from leastaction.maximal.assembly_parts import add_outer, end_row, push, work
 from leastaction.maximal.bodies import end_pose
 from leastaction.maximal.graph_kernels import factorize, solve
-from leastaction.maximal.newton import DEPENDENT, apply, newton_step
+from leastaction.maximal.newton import apply, newton_step
 from leastaction.maximal.rows import coordinate
 from leastaction.spatial import cross, neg3, scale3, sub3
 
@@ -36,11 +36,17 @@ SHARPEST = 1e-8
 SETTLED = 3e-9
 """Residuals with contacts, relative to their typical speed, at which a step is solved: round-off leaves about 1e-9."""
 
+ROUND_OFF = 30.0
+"""Residuals, relative to the tolerance, that round-off may leave where stiff contacts meet long chains of joints."""
+
 NEAR = 2.0
 """From this multiple of the final central-path parameter on, Newton heads straight for it."""
 
 BLOCKED = 0.1
 """Steps shorter than this are replaced by one towards the centre."""
+
+STUCK, PATIENCE, LIFT = 0.02, 3, 1e2
+"""After PATIENCE steps in a row shorter than STUCK, the cones start again from LIFT times as high a kappa."""
 
 
 @routine
@@ -268,6 +274,14 @@ def fastest(cones, count):
 
 
 @routine
+def restart(cones, count, kappa, speed):
+    """Put the cones back on the central path, at kappa and with slacks of at least `speed` [m/s]."""
+    for k in range(count):
+        c = cones[k]
+        ip.begin(c, max(c.s, speed), c.y[0], c.y[1], kappa)
+
+
+@routine
 def is_complementary(cones, count, goal):
     """Whether all complementarity products have come to their goal: only then is the step a smooth function."""
     worst = 0.0
@@ -318,8 +332,9 @@ def interior_step(model, states, rowstates, cstates, graph, work_arrays, contact
     smooth = goal > SHARPEST * contact[7][3]
     goal = max(goal, SHARPEST * contact[7][3])
     floor = goal if smooth else 0.0
-    speed = math.sqrt(contact[7][3] / heaviest(bodies, contact[0], count)) + fastest(contact[0], count)
-    limit = max(tolerance, SETTLED * speed)
+    typical = math.sqrt(contact[7][3] / (contact[7][4] * heaviest(bodies, contact[0], count)))
+    limit = max(tolerance, SETTLED * (typical + fastest(contact[0], count)))
+    stuck, start, size = 0, contact[7][3], math.inf
     for iteration in range(most):
         worst = assemble(model, states, rowstates, cstates, graph, values, fixed, dt, halves, True) / dt
         worst = max(worst, look_at_cones(contact[0], count, contact[1], coordinates, cstates, states, dt))
@@ -327,13 +342,16 @@ def interior_step(model, states, rowstates, cstates, graph, work_arrays, contact
         push_cones(contact[0], count, states)
         if kappa <= (1.01 if smooth else 10.0) * goal:
             worst = max(worst, largest_residual(bodies, states))
+            # Updates far below the tolerance change nothing any more: what is left of the residual is round-off.
+            if size <= 0.01 * tolerance:
+                limit = max(limit, ROUND_OFF * tolerance)
             if worst <= limit and (not smooth or is_complementary(contact[0], count, goal)):
                 return iteration
         for i in range(bodies.shape[0]):
             for c in range(6):
                 fixed[first[i] + c] = -states[i].r[c]
         add_cones(contact[0], count, 0.0, diagonal, offsets, values, ra, rb)
-        singular, _ = factorize(nodes, links, targets, values, pivots, scale, DEPENDENT)
+        singular, _ = factorize(nodes, links, targets, values, pivots, scale, contact[7][5])
         if singular >= 0:
             history[iteration] = math.nan
             return -1 - iteration
@@ -342,4 +360,9 @@ def interior_step(model, states, rowstates, cstates, graph, work_arrays, contact
         history[iteration] = size
         if not is_finite(size):
             return -1 - iteration
+        stuck = stuck + 1 if t < STUCK else 0
+        if stuck == PATIENCE:
+            stuck = 0
+            start *= LIFT
+            restart(contact[0], count, start, typical)
     return -1 - most

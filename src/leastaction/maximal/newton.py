@@ -18,6 +18,9 @@ DEPENDENT = 1e-11
 FAST = 0.03
 """While updates shrink by this factor or more, the factorisation is kept."""
 
+PATIENCE = 10
+"""After so many updates, one that is larger than the first means that there is no solution nearby."""
+
 ROUND_OFF = 1e-12
 """Residuals below this share of their terms are round-off."""
 
@@ -45,7 +48,7 @@ def apply(bodies, states, rowstates, rows, first, dx, t, dt):
 
 
 @routine
-def at_round_off(bodies, states, rows, rowstates, dt):
+def at_round_off(bodies, states, rows, rowstates):
     """Whether all residuals are round-off of the terms that they are sums of: nothing is left to improve.
 
     Near singular configurations of loops velocities are badly determined, and updates stay above any tolerance.
@@ -69,42 +72,14 @@ def at_round_off(bodies, states, rows, rowstates, dt):
 
 
 @routine
-def merit(bodies, first, rhs):
-    """Largest residual as a velocity [m/s]."""
-    mass = 0.0
-    for i in range(bodies.shape[0]):
-        mass = max(mass, bodies[i].mass)
-    worst = 0.0
-    for i in range(bodies.shape[0]):
-        for c in range(3):
-            angular, linear = abs(rhs[first[i] + c]) / bodies[i].radius, abs(rhs[first[i] + 3 + c])
-            worst = max(worst, angular / mass, linear / mass)
-    for k in range(first[bodies.shape[0]], rhs.shape[0]):
-        worst = max(worst, abs(rhs[k]))
-    return worst
-
-
-@routine
-def shorten(model, states, rowstates, cstates, graph, work_arrays, dt, halves, before):
-    """Take back parts of the update just taken until the residuals shrink; gives back the fraction that is left."""
-    first, fixed, dx = graph[5], work_arrays[4], work_arrays[5]
-    t = 1.0
-    for _ in range(8):
-        assemble(model, states, rowstates, cstates, graph, work_arrays[0], fixed, dt, halves, False)
-        if merit(model[0], first, fixed) <= (1.0 - 0.1 * t) * before:
-            break
-        apply(model[0], states, rowstates, model[1], first, dx, -0.5 * t, dt)
-        t *= 0.5
-    return t
-
-
-@routine
-def iterate(model, states, rowstates, cstates, graph, work_arrays, dt, halves, settings, history, careful):
-    """Newton from the guess in `states`, `careful` with a line search; the number of updates, or -1 - that number."""
+def newton_step(model, states, rowstates, cstates, graph, work_arrays, dt, halves, settings, history):
+    """Velocities and joint impulses of a step from the guess in `states` and `rowstates`, as `solve_step` says."""
     bodies, rows = model[0], model[1]
     nodes, links, targets, first = graph[0], graph[1], graph[2], graph[5]
     values, pivots, scale, fixed, dx = work_arrays[0], work_arrays[1], work_arrays[2], work_arrays[4], work_arrays[5]
     tolerance, most = settings[0], settings[1]
+    for i in range(history.shape[0]):
+        history[i] = 0.0
     fresh = True
     last = 0.0
     for iteration in range(most):
@@ -117,40 +92,17 @@ def iterate(model, states, rowstates, cstates, graph, work_arrays, dt, halves, s
         for i in range(fixed.shape[0]):
             dx[i] = fixed[i]
         solve(nodes, links, values, pivots, dx, 1)
-        rounded = fresh and iteration > 1 and at_round_off(bodies, states, rows, rowstates, dt)
-        before = merit(bodies, first, fixed) if careful else 0.0
+        rounded = fresh and iteration > 1 and at_round_off(bodies, states, rows, rowstates)
         size = apply(bodies, states, rowstates, rows, first, dx, 1.0, dt)
         history[iteration] = size
-        if not is_finite(size):
+        if not is_finite(size) or (iteration >= PATIENCE and size > history[0]):
             return -1 - iteration
-        t = 1.0
-        if careful and size > tolerance and not rounded:
-            t = shorten(model, states, rowstates, cstates, graph, work_arrays, dt, halves, before)
         # How much smaller than the last this update was tells how large the next would be.
         shrinks = size / last if iteration > 0 else 1.0
-        if t == 1.0 and (rounded or size <= tolerance or (shrinks < 0.1 and shrinks * size <= 0.1 * tolerance)):
+        if rounded or size <= tolerance or (shrinks < 0.1 and shrinks * size <= 0.1 * tolerance):
+            # End poses and residuals that belong to the last update.
+            assemble(model, states, rowstates, cstates, graph, values, fixed, dt, halves, False)
             return iteration + 1
-        fresh = careful or (iteration > 0 and shrinks > FAST)
+        fresh = iteration > 0 and shrinks > FAST
         last = size
     return -1 - most
-
-
-@routine
-def newton_step(model, states, rowstates, cstates, graph, work_arrays, dt, halves, settings, history):
-    """Velocities and joint impulses of a step from the guess in `states` and `rowstates`, as `solve_step` says.
-
-    Where Newton fails from there, it starts once more from the velocities of the step before, with a line search.
-    """
-    for i in range(history.shape[0]):
-        history[i] = 0.0
-    spent = iterate(model, states, rowstates, cstates, graph, work_arrays, dt, halves, settings, history, False)
-    if spent < 0:
-        for i in range(states.shape[0]):
-            s = states[i]
-            for c in range(3):
-                s.w[c], s.vc[c] = s.x[c], s.x[3 + c]
-        for k in range(rowstates.shape[0]):
-            rowstates[k].lam = 0.0
-        again = iterate(model, states, rowstates, cstates, graph, work_arrays, dt, halves, settings, history, True)
-        return again - abs(spent) if again < 0 else again - spent
-    return spent

@@ -15,7 +15,7 @@ from leastaction.integrators import FloatArray
 from leastaction.maximal.model import Model, records
 from leastaction.maximal.placement import place
 from leastaction.maximal.sensitivity import Solved
-from leastaction.maximal.sparse_blocks import momenta_within, rotations
+from leastaction.maximal.sparse_blocks import rotations
 
 
 @dataclass
@@ -26,7 +26,6 @@ class Direct:
         dz: poses at the start, at fixed q; shape (6 bodies, 1).
         first: p at the start, at fixed poses and momenta.
         steps: outputs of each part.
-        minus: momenta within the last part at its end.
         projection: see `PoseMap.project`.
         dq, dp: at the end, at fixed poses and momenta.
     """
@@ -34,7 +33,6 @@ class Direct:
     dz: Any = 0.0
     first: Any = 0.0
     steps: Any = ()
-    minus: Any = 0.0
     projection: Any = None
     dq: Any = 0.0
     dp: Any = 0.0
@@ -67,10 +65,7 @@ def add(direct: Direct, weight: float, step: Any, mechanism: Any) -> None:
         nothing = part.neighbours.none()
         out, _, _ = solved.outputs(nothing, np.zeros((0, 12)), arrays, model.forces(), contacts)
         direct.steps[j] = direct.steps[j] + weight * out.reshape(column)
-    last, V = step.last, step.maps[-1].solved.V
-    direct.minus = direct.minus + weight * momenta_within(model.bodies, V, -step.maps[-1].solved.stepper.dt).reshape(
-        column
-    )
+    last = step.last
     if direct.projection is not None:
         size = len(last.projection.scale)
         pushed, _ = last.read(last.P, mu=last.mu, arrays=arrays)

@@ -11,6 +11,7 @@ from leastaction.mechanism.elements import (
     Coupling,
     ExternalWrench,
     JointActuator,
+    PenaltyContact,
     Rolling,
     Spring,
 )
@@ -40,6 +41,7 @@ __all__ = [
     "MechanismBuilder",
     "Mesh",
     "Motion",
+    "PenaltyContact",
     "Plane",
     "Pose",
     "Primitive",

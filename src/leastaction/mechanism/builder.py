@@ -16,6 +16,7 @@ from leastaction.mechanism.elements import (
     Coupling,
     ExternalWrench,
     JointActuator,
+    PenaltyContact,
     Rolling,
     Spring,
     attachment,
@@ -56,6 +57,7 @@ class MechanismBuilder:
         self._wrenches: list[ExternalWrench] = []
         self._contacts: list[ContactPoint] = []
         self._rollings: list[Rolling] = []
+        self._penalties: list[PenaltyContact] = []
         self._ground: list[Shape] = []
 
     @classmethod
@@ -71,6 +73,7 @@ class MechanismBuilder:
         b._wrenches = list(mechanism.wrenches)
         b._contacts = list(mechanism.contacts)
         b._rollings = list(mechanism.rollings)
+        b._penalties = list(mechanism.penalties)
         b._ground = list(mechanism.ground)
         return b
 
@@ -132,6 +135,8 @@ class MechanismBuilder:
         axis: Any = None,
         pitch: float = 0.0,
         parts: Any = (),
+        frames: Any = (),
+        controls: Any = (),
         position: Any = None,
         rotation: Any = None,
         placement: Pose | None = None,
@@ -152,12 +157,14 @@ class MechanismBuilder:
                 or cylindrical joint, normal of a plane, pair of axes of a universal joint.
             pitch: of a screw [m/rad].
             parts: primitives of a composite joint, from `leastaction.mechanism.joints`.
+            frames: control frames of a spline curve, see `joints.spline_curve`.
+            controls: control values of a spline surface, see `joints.spline_surface`.
             position, rotation: origin [m] and quaternion (w, x, y, z) of the joint frame in the parent's frame.
             placement: the same as a `Pose`.
             child_placement: pose of the child's body frame in the moved joint frame.
             limits: (lower, upper) of a joint with one axis, or a pair of sequences.
             **properties: lower, upper, velocity_limit, effort_limit, stiffness, rest, damping, friction, armature,
-                loop (see `Joint`).
+                loop, limit_stiffness, limit_damping (see `Joint`).
         """
         what = f"joint {_check.label(name, 'joint')!r}"
         if name in self._joints:
@@ -169,13 +176,13 @@ class MechanismBuilder:
             if placement is None:
                 origin = (0, 0, 0) if position is None else position
                 placement = Pose(origin, (1, 0, 0, 0) if rotation is None else rotation)
-            primitives = primitives_of(kind, axis, pitch, parts)
+            primitives = primitives_of(kind, axis, pitch, parts, frames, controls)
         except MechanismError as error:
             raise MechanismError(f"{what}: {error}") from None
         if limits is not None:
             properties["lower"], properties["upper"] = _check.pair(limits, f"{what}: limits")
         known = {"lower", "upper", "velocity_limit", "effort_limit", "stiffness", "rest", "damping", "friction"}
-        unknown = set(properties) - known - {"armature", "loop"}
+        unknown = set(properties) - known - {"armature", "loop", "limit_stiffness", "limit_damping"}
         if unknown:
             name = sorted(unknown)[0]
             raise MechanismError(f"{what}: a joint has no property {name!r}{suggestion(name, sorted(known))}")
@@ -215,10 +222,11 @@ class MechanismBuilder:
         stiffness: float = 0.0,
         rest_length: float = 0.0,
         damping: float = 0.0,
+        isotropic: bool = False,
     ) -> str:
-        """Spring and damper between two points; each is a body's name or (body, point [m])."""
+        """Spring and damper between two points; each is a body's name or (body, point [m]). See `Spring`."""
         ends = attachment(start, f"spring {name!r}"), attachment(end, f"spring {name!r}")
-        self._springs.append(Spring(name, *ends, stiffness, rest_length, damping))
+        self._springs.append(Spring(name, *ends, stiffness, rest_length, damping, isotropic))
         return name
 
     def damper(self, name: str, start: Any, end: Any, *, damping: float) -> str:
@@ -234,10 +242,11 @@ class MechanismBuilder:
         rest_length: float,
         damping: float = 0.0,
         pulls_only: bool = True,
+        clip: bool = True,
     ) -> str:
-        """An elastic cable through points; each is a body's name or (body, point [m])."""
+        """An elastic cable through points; each is a body's name or (body, point [m]). See `Cable`."""
         points = tuple(attachment(point, f"cable {name!r}") for point in via)
-        self._cables.append(Cable(name, points, stiffness, rest_length, damping, pulls_only))
+        self._cables.append(Cable(name, points, stiffness, rest_length, damping, pulls_only, clip))
         return name
 
     def coupling(self, name: str, follower: str, leader: str, *, ratio: float = 1.0, offset: float = 0.0) -> str:
@@ -278,6 +287,19 @@ class MechanismBuilder:
         self._contacts.append(ContactPoint(name, body, point, radius, friction, restitution))
         return name
 
+    def penalty_contact(self, name: str, body: str, points: Any, *, stiffness: float, **options: Any) -> str:
+        """Let a plane push back points of a body with springs, dampers and friction; see `PenaltyContact`.
+
+        Args:
+            name: unique.
+            body: name of the body.
+            points: in the body's frame [m], shape (count, 3), such as the corners of a box.
+            stiffness: [N/m].
+            **options: damping, friction, stiction, origin, normal.
+        """
+        self._penalties.append(PenaltyContact(name, body, points, stiffness, **options))
+        return name
+
     def rolling(self, name: str, body: str, radius: float, *, axis: Any = None, center: Any = (0, 0, 0)) -> str:
         """Let a body roll on the plane z = 0 without slipping: a disc with `axis`, or a ball without."""
         self._rollings.append(Rolling(name, body, radius, axis, center))
@@ -294,6 +316,7 @@ class MechanismBuilder:
             ExternalWrench: self._wrenches,
             ContactPoint: self._contacts,
             Rolling: self._rollings,
+            PenaltyContact: self._penalties,
         }
         for element in elements:
             if isinstance(element, Body | Joint):
@@ -317,6 +340,7 @@ class MechanismBuilder:
             self._wrenches,
             self._contacts,
             self._rollings,
+            self._penalties,
         )
         found = self._bodies.pop(name, None) is not None
         found = self._joints.pop(name, None) is not None or found
@@ -340,6 +364,7 @@ class MechanismBuilder:
             wrenches=tuple(self._wrenches),
             contacts=tuple(self._contacts),
             rollings=tuple(self._rollings),
+            penalties=tuple(self._penalties),
             ground=tuple(self._ground),
             gravity=self.gravity,
             strict=self.strict,

@@ -90,7 +90,7 @@ def integrate(mechanism: Mechanism, q: Any, dv: Any) -> FloatArray:
     q, dv = _checked(mechanism, q, mechanism.nq, "q"), _checked(mechanism, dv, mechanism.nv, "dv")
     shape = np.broadcast_shapes(q.shape[:-1], dv.shape[:-1])
     out = np.broadcast_to(q, (*shape, mechanism.nq)).copy()
-    for node in mechanism.tree.nodes:
+    for node in mechanism.coordinate_groups:
         i, k = int(node.iq), int(node.iv)
         if node.nv == 1:
             out[..., i] += dv[..., k]
@@ -110,7 +110,7 @@ def difference(mechanism: Mechanism, q0: Any, q1: Any) -> FloatArray:
     q0, q1 = _checked(mechanism, q0, mechanism.nq, "q0"), _checked(mechanism, q1, mechanism.nq, "q1")
     shape = np.broadcast_shapes(q0.shape[:-1], q1.shape[:-1])
     out = np.zeros((*shape, mechanism.nv))
-    for node in mechanism.tree.nodes:
+    for node in mechanism.coordinate_groups:
         i, k = int(node.iq), int(node.iv)
         if node.nv == 1:
             out[..., k] = q1[..., i] - q0[..., i]
@@ -127,7 +127,7 @@ def difference(mechanism: Mechanism, q0: Any, q1: Any) -> FloatArray:
 
 def _quaternions(mechanism: Mechanism) -> list[int]:
     """Where the quaternions of ball and free joints start in q."""
-    nodes = mechanism.tree.nodes
+    nodes = mechanism.coordinate_groups
     return [int(n.iq) + (3 if n.kind == Motion.FREE else 0) for n in nodes if n.nv > 1]
 
 
@@ -148,7 +148,11 @@ def random_configuration(mechanism: Mechanism, rng: np.random.Generator, scale: 
     for joint in mechanism.joints:
         k = 0
         for p in joint.primitives:
-            if p.nv == 1:
+            if p.motion == Motion.SPLINE_CURVE:
+                q.append(rng.uniform(0.0, len(p.frames)))
+            elif p.motion == Motion.SPLINE_SURFACE:
+                q += rng.uniform(0.0, 1.0, 2).tolist()
+            elif p.nv == 1:
                 reach = scale if p.motion == Motion.PRISMATIC else np.pi * scale
                 low, high = max(joint.lower[k], -reach), min(joint.upper[k], reach)
                 # Limits may lie outside the range altogether: then they decide.
@@ -183,7 +187,7 @@ def generalized_forces(mechanism: Mechanism, u: Any, q: Any) -> FloatArray:
 def quaternion_rate(mechanism: Mechanism, q: FloatArray, v: FloatArray) -> FloatArray:
     """dq/dt for velocities v: quaternions change by q * (0, omega) / 2, positions of free joints by the turned v."""
     out = np.zeros(mechanism.nq)
-    for node in mechanism.tree.nodes:
+    for node in mechanism.coordinate_groups:
         i, k = int(node.iq), int(node.iv)
         if node.nv == 1:
             out[i] = v[k]

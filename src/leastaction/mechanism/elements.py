@@ -50,6 +50,8 @@ class Spring:
         stiffness: k [N/m].
         rest_length: [m].
         damping: c along the line [N s/m].
+        isotropic: the force is k d + c dd/dt with the vector d between the points, also across the line (Sueda 2021,
+            Eqs. 1.40 and 1.45); its rest length is zero.
     """
 
     name: str
@@ -58,8 +60,11 @@ class Spring:
     stiffness: float = 0.0
     rest_length: float = 0.0
     damping: float = 0.0
+    isotropic: bool = False
 
     def __post_init__(self) -> None:
+        if self.isotropic and self.rest_length:
+            raise MechanismError(f"spring {self.name!r}: an isotropic spring has rest length zero")
         for field in ("stiffness", "rest_length", "damping"):
             value = _check.nonnegative(getattr(self, field), f"spring {self.name!r}: {field}")
             object.__setattr__(self, field, value)
@@ -78,6 +83,8 @@ class Cable:
         rest_length: [m].
         damping: c [N s/m].
         pulls_only: False makes it a spring through via points, which also pushes.
+        clip: a taut cable whose damper would make it push is slack; False: its damper acts whenever it is longer than
+            at rest, as Eq. 1.83 of Sueda 2021 is written.
     """
 
     name: str
@@ -86,6 +93,7 @@ class Cable:
     rest_length: float = 0.0
     damping: float = 0.0
     pulls_only: bool = True
+    clip: bool = True
 
     def __post_init__(self) -> None:
         if len(self.via) < 2:
@@ -225,6 +233,47 @@ class ContactPoint:
             object.__setattr__(self, field, _check.nonnegative(getattr(self, field), f"{what}: {field}"))
         if self.restitution > 1.0:
             raise MechanismError(f"{what}: restitution must not exceed 1, got {self.restitution}")
+
+
+@dataclass(frozen=True, slots=True)
+class PenaltyContact:
+    """Points of a body that a plane pushes back with springs and dampers, with friction (Sueda 2021, 1.9.6).
+
+    At a point in depth d <= 0 with velocity v acts the force -k d n - c (n . v) n along the plane's normal n, and
+    against the sliding velocity a the friction min(stiction |a|, friction k |d|).
+
+    Attributes:
+        name: unique among the penalty contacts.
+        body: name of the body.
+        points: in the body's frame [m], one or several of 3 numbers.
+        stiffness: k [N/m].
+        damping: c along the normal [N s/m].
+        friction: Coulomb coefficient of the sliding point.
+        stiction: viscous law of the sticking point [N s/m].
+        origin: a point of the plane [m], 3 numbers.
+        normal: unit normal of the plane, out of the ground.
+    """
+
+    name: str
+    body: str
+    points: tuple[tuple[float, float, float], ...]
+    stiffness: float
+    damping: float = 0.0
+    friction: float = 0.0
+    stiction: float = 0.0
+    origin: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    normal: tuple[float, float, float] = (0.0, 0.0, 1.0)
+
+    def __post_init__(self) -> None:
+        what = f"penalty contact {self.name!r}"
+        points = tuple(_check.vector(p, 3, f"{what}: point") for p in self.points)
+        if not points:
+            raise MechanismError(f"{what}: needs at least one point")
+        object.__setattr__(self, "points", points)
+        for field in ("stiffness", "damping", "friction", "stiction"):
+            object.__setattr__(self, field, _check.nonnegative(getattr(self, field), f"{what}: {field}"))
+        object.__setattr__(self, "origin", _check.vector(self.origin, 3, f"{what}: origin"))
+        object.__setattr__(self, "normal", _check.axis(self.normal, f"{what}: normal"))
 
 
 @dataclass(frozen=True, slots=True)

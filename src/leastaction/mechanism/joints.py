@@ -4,8 +4,9 @@ Every joint is a product of primitives, each with its own motion:
 
     X_parent_child = placement * exp(motion of primitive 1) * ... * exp(motion of primitive k) * child_placement
 
-Primitive motions are rotation about an axis, translation along an axis, a screw, a ball and a free motion. The
-list covers Table B.2 of Bruedigam 2023, the joints of Sueda 2021 without splines, and screws.
+Primitive motions are rotation about an axis, translation along an axis, a screw, a ball, a free motion, and motions
+along spline curves and spline surfaces of frames. The list covers Table B.2 of Bruedigam 2023, the joints of Sueda
+2021, and screws.
 """
 
 from __future__ import annotations
@@ -32,10 +33,23 @@ class Motion(IntEnum):
     SCREW = 2
     SPHERICAL = 3
     FREE = 4
+    WELD = 5  # no motion: carries what must not turn with the node before it
+    SPLINE_CURVE = 6
+    SPLINE_SURFACE = 7
 
 
-NQ = {Motion.REVOLUTE: 1, Motion.PRISMATIC: 1, Motion.SCREW: 1, Motion.SPHERICAL: 4, Motion.FREE: 7}
-NV = {Motion.REVOLUTE: 1, Motion.PRISMATIC: 1, Motion.SCREW: 1, Motion.SPHERICAL: 3, Motion.FREE: 6}
+NQ = {
+    Motion.REVOLUTE: 1,
+    Motion.PRISMATIC: 1,
+    Motion.SCREW: 1,
+    Motion.SPHERICAL: 4,
+    Motion.FREE: 7,
+    Motion.WELD: 0,
+    Motion.SPLINE_CURVE: 1,
+    Motion.SPLINE_SURFACE: 2,
+}
+NV = NQ | {Motion.SPHERICAL: 3, Motion.FREE: 6}
+SPLINES = (Motion.SPLINE_CURVE, Motion.SPLINE_SURFACE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,11 +60,15 @@ class Primitive:
         motion: which one.
         axis: unit axis in the joint frame, for rotation, translation and screw.
         pitch: advance of a screw per angle [m/rad].
+        frames: control frames of a spline curve, at least four.
+        controls: control values of a spline surface: six grids (x, y, z [m], turns about x, y, z [rad]) of 4 x 4.
     """
 
     motion: Motion
     axis: tuple[float, ...] = (0.0, 0.0, 1.0)
     pitch: float = 0.0
+    frames: tuple[Pose, ...] = ()
+    controls: tuple[float, ...] = ()
 
     @property
     def nq(self) -> int:
@@ -64,7 +82,8 @@ class Primitive:
 
     def neutral(self) -> tuple[float, ...]:
         """Position coordinates of the identity."""
-        return {Motion.SPHERICAL: (1.0, 0, 0, 0), Motion.FREE: (0.0, 0, 0, 1, 0, 0, 0)}.get(self.motion, (0.0,))
+        special = {Motion.SPHERICAL: (1.0, 0, 0, 0), Motion.FREE: (0.0, 0, 0, 1, 0, 0, 0)}
+        return special.get(self.motion, (0.0,) * self.nq)
 
 
 def revolute(axis: Any = "z") -> Primitive:
@@ -90,6 +109,31 @@ def spherical() -> Primitive:
 def free() -> Primitive:
     """Free motion: position [m] and unit quaternion; velocity is the twist in the child's frame."""
     return Primitive(Motion.FREE)
+
+
+def spline_curve(frames: Any) -> Primitive:
+    """Motion along a closed cubic B-spline of frames (Lee and Terzopoulos 2008; Sueda 2021, Eq. 2.74).
+
+    The coordinate counts control frames: between k and k + 1 the frames k, k + 1, k + 2 and k + 3 shape the motion,
+    with indices modulo their number.
+
+    Args:
+        frames: control frames in the joint's frame, at least four: `Pose`s, or matrices of shape (4, 4).
+    """
+    poses = tuple(x if isinstance(x, Pose) else Pose.from_matrix(x) for x in frames)
+    if len(poses) < 4:
+        raise MechanismError(f"spline curve: needs at least four control frames, got {len(poses)}")
+    return Primitive(Motion.SPLINE_CURVE, frames=poses)
+
+
+def spline_surface(controls: Any) -> Primitive:
+    """Motion on a cubic B-spline surface of frames with two coordinates in [0, 1] (Sueda 2021, Eq. 2.78).
+
+    Args:
+        controls: shape (6, 4, 4): grids of control values of the shifts along x, y, z [m] and of the turns about x, y,
+            z [rad], applied in this order; the first coordinate runs along the rows of a grid.
+    """
+    return Primitive(Motion.SPLINE_SURFACE, controls=_check.vector(controls, 96, "spline surface: control values"))
 
 
 def perpendicular(axis: tuple[float, ...]) -> tuple[tuple[float, ...], tuple[float, ...]]:
@@ -155,8 +199,14 @@ ALIASES = {
 }
 
 
-def primitives_of(kind: str, axis: Any = None, pitch: float = 0.0, parts: Any = ()) -> tuple[Primitive, ...]:
+def primitives_of(
+    kind: str, axis: Any = None, pitch: float = 0.0, parts: Any = (), frames: Any = (), controls: Any = ()
+) -> tuple[Primitive, ...]:
     """The primitives of a joint `kind`; refuses kinds that do not exist."""
+    if kind == "spline_curve":
+        return (spline_curve(frames),)
+    if kind == "spline_surface":
+        return (spline_surface(controls),)
     if kind == "screw":
         return (screw(_axis_or_z(axis), pitch),)
     if kind == "composite":
@@ -165,7 +215,7 @@ def primitives_of(kind: str, axis: Any = None, pitch: float = 0.0, parts: Any = 
             raise MechanismError("a composite joint needs parts such as joints.revolute('x'), joints.prismatic('z')")
         return parts
     if kind not in KINDS:
-        known = ", ".join([*KINDS, "screw", "composite"])
+        known = ", ".join([*KINDS, "screw", "spline_curve", "spline_surface", "composite"])
         raise MechanismError(f"unknown kind of joint {kind!r}; known kinds: {known}")
     return KINDS[kind](axis)
 
@@ -178,13 +228,16 @@ class Joint:
         name: unique among the joints.
         kind: "fixed", "revolute", "prismatic", "screw", "cylindrical", "universal", "planar",
             "planar_fixed_orientation", "translational", "rotation_axis_free_movement", "spherical",
-            "cylindrical_free_orientation", "planar_free_orientation", "free" or "composite".
+            "cylindrical_free_orientation", "planar_free_orientation", "free", "spline_curve", "spline_surface" or
+            "composite".
         parent: name of the parent body, or "world".
         child: name of the child body.
         primitives: what the kind is made of, from parent to child.
         placement: pose of the joint's frame in the parent body's frame.
         child_placement: pose of the child body's frame in the joint's moved frame.
         lower, upper: position limits [rad or m], one per degree of freedom; infinite where there is none.
+        limit_stiffness, limit_damping: spring [N m/rad or N/m] and damper that push back beyond a limit, one per degree
+            of freedom (Sueda 2021, 2.5); zero: the limit does not act as a force.
         velocity_limit: [rad/s or m/s], one per degree of freedom.
         effort_limit: [N m or N], one per degree of freedom.
         stiffness: spring towards `rest` [N m/rad or N/m], one per degree of freedom.
@@ -212,6 +265,8 @@ class Joint:
     friction: tuple[float, ...] = field(default=None)  # type: ignore[assignment]
     armature: tuple[float, ...] = field(default=None)  # type: ignore[assignment]
     loop: bool = False
+    limit_stiffness: tuple[float, ...] = field(default=None)  # type: ignore[assignment]
+    limit_damping: tuple[float, ...] = field(default=None)  # type: ignore[assignment]
 
     def __post_init__(self) -> None:
         what = f"joint {self.name!r}"
@@ -226,7 +281,7 @@ class Joint:
             if not isinstance(getattr(self, name), Pose):
                 raise MechanismError(f"{what}: {name} must be a Pose, got {getattr(self, name)!r}")
         defaults = {"lower": -INF, "upper": INF, "velocity_limit": INF, "effort_limit": INF}
-        for name in (*defaults, "stiffness", "damping", "friction", "armature"):
+        for name in (*defaults, "stiffness", "damping", "friction", "armature", "limit_stiffness", "limit_damping"):
             value = getattr(self, name)
             value = defaults.get(name, 0.0) if value is None else value
             numbers = _check.per_dof(value, self.nv, f"{what}: {name}", infinite=name in defaults)
@@ -243,6 +298,9 @@ class Joint:
                 if len(set(getattr(self, name)[k + 3 : k + 6])) > 1:
                     raise MechanismError(f"{what}: {name} of a free joint must be equal in x, y and z")
             k += primitive.nv
+        for primitive, values in self.by_primitive(self.limit_stiffness):
+            if any(values) and primitive.motion in (Motion.SPHERICAL, Motion.FREE):
+                raise MechanismError(f"{what}: limits of a {primitive.motion.name.lower()} motion cannot act as forces")
         rest = self.neutral() if self.rest is None else _check.per_dof(self.rest, self.nq, f"{what}: rest")
         k = 0
         for primitive in self.primitives:
@@ -261,6 +319,14 @@ class Joint:
         """Number of degrees of freedom."""
         return sum(p.nv for p in self.primitives)
 
+    def by_primitive(self, values: tuple[float, ...]) -> list[tuple[Primitive, tuple[float, ...]]]:
+        """Values per degree of freedom, dealt out to the primitives."""
+        dealt, k = [], 0
+        for p in self.primitives:
+            dealt.append((p, values[k : k + p.nv]))
+            k += p.nv
+        return dealt
+
     def neutral(self) -> tuple[float, ...]:
         """Coordinates of the joint at its zero, shape (nq,)."""
         return tuple(float(x) for p in self.primitives for x in p.neutral())
@@ -274,6 +340,8 @@ class Joint:
             elif p.motion == Motion.FREE:
                 both = (["wx", "wy", "wz", "vx", "vy", "vz"], ["x", "y", "z", "qw", "qx", "qy", "qz"])
                 labels += both[0] if tangent else both[1]
+            elif p.motion in SPLINES:
+                labels += ["s1", "s2"][: p.nv]
             elif p.motion == Motion.PRISMATIC:
                 slides += 1
                 labels.append(f"slide{slides}")

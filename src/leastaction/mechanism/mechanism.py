@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, fields
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,10 +12,19 @@ from numpy.typing import NDArray
 from leastaction.errors import MechanismError
 from leastaction.mechanism import _check
 from leastaction.mechanism._check import suggestion
-from leastaction.mechanism.elements import Actuator, Cable, ContactPoint, Coupling, ExternalWrench, Rolling, Spring
+from leastaction.mechanism.elements import (
+    Actuator,
+    Cable,
+    ContactPoint,
+    Coupling,
+    ExternalWrench,
+    PenaltyContact,
+    Rolling,
+    Spring,
+)
 from leastaction.mechanism.graph import WORLD, spanning_tree
 from leastaction.mechanism.inertia import Inertia
-from leastaction.mechanism.joints import Joint
+from leastaction.mechanism.joints import SPLINES, Joint, Motion
 from leastaction.mechanism.shapes import Shape
 
 if TYPE_CHECKING:
@@ -23,6 +32,21 @@ if TYPE_CHECKING:
     from leastaction.mechanism.tree import Tree
 
 FloatArray = NDArray[np.float64]
+
+
+class CoordinateGroup(NamedTuple):
+    """Coordinates that belong together: one of a single axis, or all of a ball or free motion.
+
+    Attributes:
+        kind: `Motion` code.
+        iq, iv: first of them in q and v.
+        nv: number of degrees of freedom.
+    """
+
+    kind: int
+    iq: int
+    iv: int
+    nv: int
 
 
 @dataclass(frozen=True)
@@ -51,7 +75,7 @@ class Mechanism:
         bodies: in depth-first order.
         joints: the tree joint of each body, in the same order.
         loops: joints that close loops.
-        couplings, springs, cables, actuators, wrenches, contacts, rollings: see their classes.
+        couplings, springs, cables, actuators, wrenches, contacts, rollings, penalties: see their classes.
         ground: shapes fixed to the world.
         gravity: acceleration of gravity [m/s^2], 3 numbers.
         strict: whether implausible inertias were refused (True) or only warned about.
@@ -71,6 +95,7 @@ class Mechanism:
     ground: tuple[Shape, ...] = ()
     gravity: tuple[float, float, float] = (0.0, 0.0, -9.81)
     strict: bool = field(default=True, compare=False)
+    penalties: tuple[PenaltyContact, ...] = ()
 
     def __post_init__(self) -> None:
         from leastaction.mechanism.validate import validate
@@ -123,6 +148,18 @@ class Mechanism:
         """Whether nothing ties the coordinates of the tree together: no loops, couplings or rolling contacts."""
         return not (self.loops or self.couplings or self.rollings)
 
+    @cached_property
+    def special_parts(self) -> dict[str, str]:
+        """Parts that only some integrators can run: what they are, and the name of the first of each."""
+        found = {
+            "spline joint": [j.name for j in self.joints if any(p.motion in SPLINES for p in j.primitives)],
+            "penalty contact": [p.name for p in self.penalties],
+            "limit spring of joint": [j.name for j in self.joints if any(j.limit_stiffness)],
+            "isotropic spring": [s.name for s in self.springs if s.isotropic],
+            "cable without clipping": [c.name for c in self.cables if not c.clip],
+        }
+        return {what: names[0] for what, names in found.items() if names}
+
     @property
     def nu(self) -> int:
         """Number of controls: the actuators, or one generalised force per degree of freedom if there are none."""
@@ -149,6 +186,18 @@ class Mechanism:
                 return joint
         known = [joint.name for joint in (*self.joints, *self.loops)]
         raise MechanismError(f"unknown joint {name!r} in {self.name!r}{suggestion(name, known)}")
+
+    @cached_property
+    def coordinate_groups(self) -> tuple[CoordinateGroup, ...]:
+        """How q and v are put together."""
+        groups, iq, iv = [], 0, 0
+        for p in (p for joint in self.joints for p in joint.primitives):
+            whole = p.motion in (Motion.SPHERICAL, Motion.FREE)
+            for _ in range(1 if whole else p.nv):
+                nq, nv = (p.nq, p.nv) if whole else (1, 1)
+                groups.append(CoordinateGroup(int(p.motion), iq, iv, nv))
+                iq, iv = iq + nq, iv + nv
+        return tuple(groups)
 
     def coordinate_index(self, name: str) -> int:
         """Index into q of a coordinate's name."""

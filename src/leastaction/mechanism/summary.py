@@ -41,6 +41,8 @@ def summary(mechanism: Mechanism) -> str:
         lines.append(f"contact points: {', '.join(c.name for c in m.contacts)}")
     for r in m.rollings:
         lines.append(f"rolling {r.name!r}: {r.body}, {'ball' if r.axis is None else 'disc'} of {r.radius:g} m")
+    for p in m.penalties:
+        lines.append(f"penalty contact {p.name!r}: {len(p.points)} points of {p.body}, {p.stiffness:g} N/m")
     if m.ground:
         lines.append(f"ground: {', '.join(shape.name or shape.kind for shape in m.ground)}")
     return "\n".join(lines)

@@ -8,17 +8,19 @@ kernels never see an axis.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from leastaction.errors import MechanismError
 from leastaction.mechanism.closure import Closure
 from leastaction.mechanism.elements import JointActuator
 from leastaction.mechanism.graph import WORLD
 from leastaction.mechanism.inertia import Inertia
-from leastaction.mechanism.joints import Joint, Motion, Primitive, perpendicular, prismatic, spherical
+from leastaction.mechanism.joints import SPLINES, Joint, Motion, Primitive, perpendicular, prismatic, spherical
 from leastaction.mechanism.pose import Pose, quaternion_of_matrix
 
 if TYPE_CHECKING:
@@ -51,6 +53,10 @@ DOF = np.dtype(
         ("stiffness", "f8"),
         ("friction", "f8"),
         ("rest", "f8"),  # of the spring; for balls the rest orientation is in Tree.rest
+        ("lower", "f8"),  # limits that push back ...
+        ("upper", "f8"),
+        ("limit_stiffness", "f8"),  # ... with a spring
+        ("limit_damping", "f8"),  # ... and a damper
     ],
     align=True,
 )
@@ -64,6 +70,8 @@ PATH = np.dtype(
         ("first", "i8"),  # first of its points in Tree.points
         ("count", "i8"),
         ("pulls_only", "i8"),
+        ("clip", "i8"),  # never pushes, not even by its damper
+        ("isotropic", "i8"),  # acts along the difference of its two points, in proportion to it
         ("stiffness", "f8"),
         ("rest_length", "f8"),
         ("damping", "f8"),
@@ -78,8 +86,45 @@ POINT = np.dtype([("node", "i8"), ("p", "f8", 3)], align=True)
 DRIVE = np.dtype([("dof", "i8"), ("node", "i8"), ("gear", "f8"), ("wrench", "f8", 6)], align=True)
 """One control: the force gear * u on `dof`; or, where dof is -1, the wrench u * `wrench` in the node's frame."""
 
+PENALTY = np.dtype(
+    [
+        ("node", "i8"),
+        ("at", "f8", 3),  # the point in the node's frame [m]
+        ("origin", "f8", 3),  # of the plane, in the world [m]
+        ("normal", "f8", 3),
+        ("stiffness", "f8"),
+        ("damping", "f8"),
+        ("friction", "f8"),
+        ("stiction", "f8"),
+    ],
+    align=True,
+)
+"""A point of a node that a plane pushes back."""
+
 WRENCH = np.dtype([("node", "i8"), ("local", "i8"), ("point", "f8", 3), ("wrench", "f8", 6)], align=True)
 """A constant wrench at a point of a node; local: given in the node's directions, else in the world's."""
+
+
+class Span(NamedTuple):
+    """Where a primitive motion of a joint ended up.
+
+    Attributes:
+        joint: the joint.
+        primitive: its motion.
+        first, count: its nodes.
+        iy: first of their coordinates and degrees of freedom in the tree.
+        iq, iv: first of its coordinates and degrees of freedom in the mechanism.
+        offset: first of its degrees of freedom among those of the joint.
+    """
+
+    joint: Joint
+    primitive: Primitive
+    first: int
+    count: int
+    iy: int
+    iq: int
+    iv: int
+    offset: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,6 +143,8 @@ class Tree:
         free: first entries in q and v and ball index of the free joints that were split, shape (count, 3).
         closure: loops and couplings as scalar rows.
         nq, nv: numbers of coordinates and of degrees of freedom.
+        penalties: `PENALTY` records, one per point.
+        spans: one per primitive motion of the joints.
     """
 
     nodes: Any
@@ -113,21 +160,27 @@ class Tree:
     closure: Closure
     nq: int
     nv: int
+    penalties: Any
+    spans: tuple[Span, ...]
 
     @classmethod
-    def compile(cls, mechanism: Mechanism, *, split_free: bool = False) -> Tree:
+    def compile(cls, mechanism: Mechanism, *, split_free: bool = False, expand: Expansion | None = None) -> Tree:
         """Flatten `mechanism`.
 
         With `split_free` a free joint becomes three translations in the joint's frame followed by a ball, and its
         degrees of freedom come in that order: (x, y, z, wx, wy, wz).
+
+        With `expand` each primitive becomes those that it gives; springs, dampers, drive inertias, limits and controls
+        of primitives that change are left to the caller.
         """
-        return _Compiler(mechanism, split_free).run()
+        return _Compiler(mechanism, split_free, expand).run()
 
     @property
     def passive(self) -> bool:
         """Whether nothing but gravity acts: no joint springs, dampers, body springs, cables or wrenches."""
         d = self.dofs
-        return not (d.damping.any() or d.stiffness.any() or len(self.paths) or len(self.wrenches))
+        forces = len(self.paths) or len(self.wrenches) or len(self.penalties)
+        return not (d.damping.any() or d.stiffness.any() or d.limit_stiffness.any() or forces)
 
 
 def _records(count: int, dtype: np.dtype) -> Any:
@@ -142,13 +195,20 @@ def _axis_frame(primitive: Primitive) -> Pose:
     return Pose((0, 0, 0), quaternion_of_matrix(np.column_stack([first, second, primitive.axis])))
 
 
+Expansion = Callable[[Primitive], tuple[Primitive, ...]]
+"""What a primitive motion is made of."""
+
+PROPERTIES = ("armature", "damping", "stiffness", "friction", "lower", "upper", "limit_stiffness", "limit_damping")
+
 _SPLIT = (prismatic("x"), prismatic("y"), prismatic("z"), spherical())
 
 
 class _Compiler:
-    def __init__(self, mechanism: Mechanism, split_free: bool) -> None:
+    def __init__(self, mechanism: Mechanism, split_free: bool, expand: Expansion | None) -> None:
         self.m = mechanism
         self.split_free = split_free
+        self.expand = expand
+        self.spans: list[Span] = []
         self.body_frame: dict[str, tuple[int, Pose]] = {WORLD: (-1, Pose())}
         self.parts: list[list[tuple[Inertia, Pose]]] = []
         self.free_nodes: list[tuple[int, int]] = []  # (first entry in v, ball) of the free joints that were split
@@ -157,13 +217,17 @@ class _Compiler:
         m = self.m
         primitives = [self._primitives(joint) for joint in m.joints]
         total = sum(len(parts) for parts in primitives)
-        nodes, dofs = _records(total, NODE), _records(m.nv, DOF)
-        rest = np.zeros(m.nq)
+        nq, nv = (sum(getattr(p, n) for parts in primitives for p in parts) for n in ("nq", "nv"))
+        nodes, dofs = _records(total, NODE), _records(nv, DOF)
+        rest = np.zeros(nq)
+        own_q = own_v = 0
         k = iq = iv = 0
         for body, joint, parts in zip(m.bodies, m.joints, primitives, strict=True):
             node, X = self.body_frame[joint.parent]
             X = X * joint.placement
             jq, jv = iq, iv
+            self._note_spans(joint, k, iv, own_q, own_v)
+            own_q, own_v = own_q + joint.nq, own_v + joint.nv
             for primitive in parts:
                 align = _axis_frame(primitive)
                 self._node(nodes[k], node, primitive, X * align, iq, iv)
@@ -173,9 +237,9 @@ class _Compiler:
                 self.parts.append([])
             if self.split_free:
                 self._note_free(joint, k, iv)
-            for name in ("armature", "damping", "stiffness", "friction"):
+            for name in PROPERTIES:
                 dofs[name][jv:iv] = self._reordered(joint, getattr(joint, name))
-            rest[jq:iq] = joint.rest
+            rest[jq:iq] = self._rest(joint)
             X = X * joint.child_placement
             self.body_frame[body.name] = (node, X)
             if node >= 0:
@@ -188,7 +252,7 @@ class _Compiler:
         balls = nodes.kind == Motion.SPHERICAL
         nodes.ball = np.where(balls, np.cumsum(balls) - 1, -1)
         paths, points = self._paths()
-        drives = self._drives()
+        drives = self._drives() if self.expand is None else _records(0, DRIVE)
         if self.split_free:
             self._drive_free_joints_by_wrenches(drives)
         return Tree(
@@ -203,11 +267,20 @@ class _Compiler:
             gravity=np.array(m.gravity),
             free=np.array([(nodes[i].iq - 3, iv, nodes[i].ball) for iv, i in self.free_nodes], np.int64).reshape(-1, 3),
             closure=Closure(m, self.body_frame),
-            nq=m.nq,
-            nv=m.nv,
+            nq=nq,
+            nv=nv,
+            penalties=self._penalties(),
+            spans=tuple(self.spans),
         )
 
     def _primitives(self, joint: Joint) -> tuple[Primitive, ...]:
+        if self.expand is not None:
+            return tuple(x for p in joint.primitives for x in self.expand(p))
+        if any(p.motion in SPLINES for p in joint.primitives):
+            raise MechanismError(
+                f"joint {joint.name!r} is a spline: of the dynamics only leastaction.redmax knows it, and the "
+                "integrators BDF, SDIRK2 and ConstrainedEuler"
+            )
         if not self.split_free:
             return joint.primitives
         return tuple(x for p in joint.primitives for x in (_SPLIT if p.motion == Motion.FREE else (p,)))
@@ -220,8 +293,37 @@ class _Compiler:
             k -= 4 if p.motion == Motion.FREE else 1
             iv -= p.nv
 
+    def _note_spans(self, joint: Joint, k: int, iy: int, iq: int, iv: int) -> None:
+        """Remember where the primitives of a joint go, whose first node is k."""
+        offset = 0
+        for p in joint.primitives:
+            parts = (p,) if self.expand is None else self.expand(p)
+            self.spans.append(Span(joint, p, k, len(parts), iy, iq, iv + offset, offset))
+            k, iy = k + len(parts), iy + sum(x.nv for x in parts)
+            iq, offset = iq + p.nq, offset + p.nv
+
+    def _rest(self, joint: Joint) -> list[float]:
+        """Rest positions of the joint's nodes; zero for those of primitives that were expanded."""
+        if self.expand is None:
+            return list(joint.rest)
+        out: list[float] = []
+        k = 0
+        for p in joint.primitives:
+            parts = self.expand(p)
+            size = sum(x.nq for x in parts)
+            own = list(joint.rest[k : k + p.nq])
+            out += own if parts == (p,) else [0.0] * size
+            k += p.nq
+        return out
+
     def _reordered(self, joint: Joint, values: tuple[float, ...]) -> list[float]:
         """Values per degree of freedom, with those of free joints translation first where these are split."""
+        if self.expand is not None:
+            return [
+                x
+                for p, own in joint.by_primitive(values)
+                for x in (own if self.expand(p) == (p,) else [0.0] * sum(y.nv for y in self.expand(p)))
+            ]
         out: list[float] = []
         k = 0
         for p in joint.primitives:
@@ -254,6 +356,7 @@ class _Compiler:
             record.first, record.count, record.pulls_only = k, len(via), pulls_only
             for name in ("stiffness", "rest_length", "damping"):
                 record[name] = getattr(element, name)
+            record.clip, record.isotropic = getattr(element, "clip", False), getattr(element, "isotropic", False)
             for a in via:
                 node, X = self.body_frame[a.body]
                 points[k].node, points[k].p = node, X.apply(a.point)
@@ -268,6 +371,18 @@ class _Compiler:
             turn = X.rotation if w.frame == "body" else np.eye(3)
             record.wrench = np.concatenate([turn @ w.wrench[:3], turn @ w.wrench[3:]])
         return wrenches
+
+    def _penalties(self) -> Any:
+        records = _records(sum(len(p.points) for p in self.m.penalties), PENALTY)
+        k = 0
+        for contact in self.m.penalties:
+            node, X = self.body_frame[contact.body]
+            for point in contact.points:
+                records[k].node, records[k].at = node, X.apply(point)
+                for name in ("origin", "normal", "stiffness", "damping", "friction", "stiction"):
+                    records[k][name] = getattr(contact, name)
+                k += 1
+        return records
 
     def _drives(self) -> Any:
         drives = _records(self.m.nu, DRIVE)

@@ -9,7 +9,7 @@ from leastaction.errors import MechanismError
 from leastaction.mechanism import _check
 from leastaction.mechanism.elements import BodyActuator
 from leastaction.mechanism.graph import WORLD
-from leastaction.mechanism.joints import Motion
+from leastaction.mechanism.joints import SPLINES, Motion
 
 if TYPE_CHECKING:
     from leastaction.mechanism.mechanism import Mechanism
@@ -37,7 +37,7 @@ def _check_movable_masses(mechanism: Mechanism) -> None:
     turning = [body.inertia.mass > 0.0 or any(body.inertia.moments) for body in mechanism.bodies]
     for i in range(len(mass) - 1, -1, -1):
         joint = mechanism.joints[i]
-        slides = any(p.motion in (Motion.PRISMATIC, Motion.FREE) for p in joint.primitives)
+        slides = any(p.motion in (Motion.PRISMATIC, Motion.FREE, *SPLINES) for p in joint.primitives)
         driven = all(a > 0.0 for a in joint.armature)
         if not driven and (mass[i] <= 0.0 if slides else not turning[i]):
             raise MechanismError(
@@ -57,6 +57,7 @@ def _check_names(mechanism: Mechanism) -> None:
         "external wrench": (w.name for w in mechanism.wrenches),
         "contact point": (c.name for c in mechanism.contacts),
         "rolling contact": (r.name for r in mechanism.rollings),
+        "penalty contact": (p.name for p in mechanism.penalties),
     }
     for what, names in groups.items():
         _check.unique([_check.label(name, what) for name in names], what)
@@ -82,7 +83,7 @@ def _check_references(mechanism: Mechanism) -> None:
     for cable in mechanism.cables:
         for point in cable.via:
             body(point.body, f"cable {cable.name!r}")
-    for element in (*mechanism.wrenches, *mechanism.contacts, *mechanism.rollings):
+    for element in (*mechanism.wrenches, *mechanism.contacts, *mechanism.rollings, *mechanism.penalties):
         movable(element.body, f"{type(element).__name__} {element.name!r}")
     for actuator in mechanism.actuators:
         if isinstance(actuator, BodyActuator):

@@ -17,12 +17,12 @@ from leastaction.dynamics import entries as classical
 from leastaction.dynamics.derivatives import RATES
 from leastaction.dynamics.kinematics import LINK, SCREW
 from leastaction.integrators import FloatArray
-from leastaction.minimal import exponential as ex
 from leastaction.minimal import linear
 from leastaction.minimal.constrained import loop_rows
 from leastaction.minimal.newton import to_split
 from leastaction.minimal.residual import residual
 from leastaction.minimal.workspace import records
+from leastaction.spatial import exponential as ex
 
 
 @entry

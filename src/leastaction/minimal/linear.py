@@ -12,8 +12,8 @@ import numpy as np
 from leastaction._jit import entry, inline, routine
 from leastaction.dynamics.dense import solve_in_place
 from leastaction.minimal import directions, hessian
-from leastaction.minimal import exponential as ex
 from leastaction.spatial import cross, mattvec, matvec, neg3, quat_to_rotation
+from leastaction.spatial import exponential as ex
 
 
 @routine

@@ -9,7 +9,6 @@ from leastaction._jit import inline, routine
 from leastaction.dynamics.kinematics import PRISMATIC, REVOLUTE, add_to, turn_z
 from leastaction.forces.closure import evaluate, is_coupling, polynomial, soft_force
 from leastaction.forces.passive import body_forces, drive_wrench
-from leastaction.minimal import exponential as ex
 from leastaction.spatial import (
     EYE,
     ZERO3,
@@ -41,6 +40,7 @@ from leastaction.spatial import (
     store_inertia,
     world_inertia,
 )
+from leastaction.spatial import exponential as ex
 
 POINT = np.dtype(
     [
@@ -64,7 +64,7 @@ BALL = np.dtype(
         ("base", "f8", 9),  # rotation of the joint at the start of the step
         ("xi", "f8", 3),  # exponential coordinates at this point
         ("rate", "f8", 3),  # their rate
-        ("k", "f8", 8),  # see minimal.exponential
+        ("k", "f8", 8),  # see spatial.exponential
         ("phi", "f8", 3),  # rotation vector from the rest of the joint's spring
     ],
     align=True,

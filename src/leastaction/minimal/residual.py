@@ -12,7 +12,6 @@ Two small matrices per quadrature point alpha and row describe this (`ball_matri
 import math
 
 from leastaction._jit import inline, routine
-from leastaction.minimal import exponential as ex
 from leastaction.minimal.points import (
     ball_coefficients,
     base_rotations,
@@ -37,6 +36,7 @@ from leastaction.spatial import (
     scale3,
     sub3,
 )
+from leastaction.spatial import exponential as ex
 
 
 @inline

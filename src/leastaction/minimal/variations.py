@@ -12,7 +12,6 @@ This is Fan 2018, C.19 to C.24, with ball joints written so that they have the s
 """
 
 from leastaction._jit import inline, routine
-from leastaction.minimal import exponential as ex
 from leastaction.minimal.points import ball_coefficients, is_nodal
 from leastaction.minimal.residual import back_row, ball_vectors, in_child, unit3
 from leastaction.spatial import (
@@ -36,6 +35,7 @@ from leastaction.spatial import (
     scale3,
     sub3,
 )
+from leastaction.spatial import exponential as ex
 
 
 @inline

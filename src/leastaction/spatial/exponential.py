@@ -1,4 +1,4 @@
-"""The exponential chart of a ball joint within a step: R(t) = R_k exp(xi(t)), and all derivatives that Newton needs.
+"""The exponential chart of a ball joint: R(t) = R_0 exp(xi(t)), and all derivatives that implicit methods need.
 
 The angular velocity in the child's frame is omega = J_r(xi) xi'. Coefficients are computed once per point and passed
 as a tuple k = (b, c, slopes of b and c, curvatures of b and c, g, slope of g), each a function of |xi|^2, where
@@ -8,8 +8,8 @@ as a tuple k = (b, c, slopes of b and c, curvatures of b and c, g, slope of g), 
 """
 
 from leastaction._jit import inline
-from leastaction.spatial import add3, axpy3, cross, dot3, scale3, sub3
 from leastaction.spatial._series import jacobian_curvatures, jacobian_slopes, jacobian_terms
+from leastaction.spatial.vec3 import add3, axpy3, cross, dot3, scale3, sub3
 
 
 @inline

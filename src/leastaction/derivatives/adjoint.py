@@ -1,0 +1,101 @@
+"""Gradients of objectives of whole simulations by the adjoint method (Sueda 2021, 3.5)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+
+from leastaction.dynamics.workspace import FloatArray
+from leastaction.errors import IntegratorError
+from leastaction.integrators import Integrator
+from leastaction.mechanism import Mechanism
+from leastaction.simulate import simulate
+from leastaction.trajectory import Trajectory
+
+Objective = Callable[[Trajectory], tuple[Any, ...]]
+
+STATES = ("q", "v", "controls")
+"""Parameters that are no part of the mechanism."""
+
+
+def adjoint(
+    mechanism: Mechanism,
+    integrator: Integrator,
+    objective: Objective,
+    parameters: Iterable[str] = ("controls",),
+    **options: Any,
+) -> tuple[float, dict[str, FloatArray]]:
+    """An objective of a simulation and its gradient, at about the cost of two simulations for any number of parameters.
+
+    Args:
+        mechanism: the robot.
+        integrator: `BDF(...)` or `SDIRK2(...)`.
+        objective: takes the `Trajectory` and gives its value and its gradients by all positions (along the tangent of
+            `Mechanism.integrate`) and velocities, each of shape (steps + 1, nv), or None for zero. Where it depends on
+            parameters directly, a function from a parameter's name to that part of the gradient comes fourth.
+        parameters: what to differentiate by:
+            "q", "v": the initial state, shape (nv,); "controls": shape (steps, nu);
+            "gravity": shape (3,);
+            "mass:BODY", "com:BODY" (3,), "inertia:BODY" (6: xx, xy, xz, yy, yz, zz about the COM);
+            "position:JOINT" (3,): origin of a joint in its parent's frame, so the length of the link before it;
+            "rotation:JOINT" (3,): turning the joint's frame about axes of its parent's frame;
+            "stiffness:NAME", "damping:NAME", "rest:NAME" of a joint (nv of it), a spring or a cable; "armature:JOINT";
+            "wrench:NAME" (6,): a constant external wrench.
+        **options: as for `simulate`: q, v, dt, duration or steps, controls (an array of shape (steps, nu) or (nu,)).
+
+    Returns:
+        The value, and the gradient by each parameter.
+    """
+    run = simulate(mechanism, integrator=integrator, **options)
+    return total_gradient(run, objective, parameters)
+
+
+def total_gradient(run: Trajectory, objective: Objective, parameters: Iterable[str]) -> tuple[float, dict[str, Any]]:
+    """Value of an objective of a run, and its gradient through the states and directly."""
+    value, dq, dv, *direct = objective(run)
+    names = list(parameters)
+    out = gradient(run, dq, dv, names)
+    for explicit in direct:
+        out = {name: out[name] + explicit(name) for name in names}
+    return float(value), out
+
+
+def gradient(run: Trajectory, dq: Any, dv: Any, parameters: Iterable[str] = ("controls",)) -> dict[str, FloatArray]:
+    """Gradients by parameters of an objective with given gradients by the states of a run; see `adjoint`.
+
+    Args:
+        run: of `BDF` or `SDIRK2`.
+        dq: gradient by the positions along the tangent, shape (steps + 1, nv); None is zero.
+        dv: gradient by the velocities, shape (steps + 1, nv); None is zero.
+        parameters: names, as for `adjoint`.
+    """
+    from leastaction.redmax.adjoint import parameter_gradient
+    from leastaction.redmax.integrators import ReducedStepper
+
+    m, names = run.mechanism, list(parameters)
+    if not isinstance(run.integrator, Integrator):
+        raise IntegratorError("the run does not say which integrator made it")
+    stepper = run.integrator.prepare(m, run.dt)
+    if not isinstance(stepper, ReducedStepper):
+        own = type(run.integrator).__name__
+        raise IntegratorError(f"{own} has no adjoint; use leastaction.BDF, leastaction.SDIRK2 or backpropagate")
+    stepper.prepare_start(run.q[0])
+    u = run.stored.get("u", np.broadcast_to(np.zeros(m.nu), (run.steps, 1, m.nu)))[:, 0]
+    record = {"q": run.q, **run.stored}
+    bars = [_bar(run, x, what) for x, what in ((dq, "dq"), (dv, "dv"))]
+    placed = any(name.startswith(("position:", "rotation:")) for name in names)
+    wanted = 2 if placed else int(any(name not in STATES for name in names))
+    g = stepper.gradients(record, u, bars[0], bars[1], wanted)
+    return {name: getattr(g, name) if name in STATES else parameter_gradient(g, m, name) for name in names}
+
+
+def _bar(run: Trajectory, value: Any, what: str) -> FloatArray:
+    shape = (len(run), run.mechanism.nv)
+    if value is None:
+        return np.zeros(shape)
+    a = np.ascontiguousarray(value, dtype=float)
+    if a.shape != shape or not np.isfinite(a).all():
+        raise IntegratorError(f"{what}: expected finite numbers of shape {shape}, got shape {a.shape}")
+    return a

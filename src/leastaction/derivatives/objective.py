@@ -1,0 +1,163 @@
+"""Objectives of simulations as functions of one vector, for `scipy.optimize.minimize` and its like."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from leastaction.derivatives.adjoint import STATES, Objective, total_gradient
+from leastaction.derivatives.parameters import parameter, with_parameters
+from leastaction.dynamics.workspace import FloatArray
+from leastaction.errors import IntegratorError
+from leastaction.integrators import Integrator
+from leastaction.mechanism import Mechanism
+from leastaction.simulate import simulate
+from leastaction.trajectory import Trajectory
+
+
+class SimulationObjective:
+    """An objective of a simulation as a function of a vector of parameters, with its gradient.
+
+    Example:
+        >>> f = SimulationObjective(robot, la.BDF(order=2), objective, ["controls"], dt=0.01, steps=100)
+        >>> scipy.optimize.minimize(f, f.start, jac=True)
+
+    Attributes:
+        start: the vector of the present values, shape (n,).
+        evaluations: number of calls so far.
+    """
+
+    def __init__(
+        self,
+        mechanism: Mechanism,
+        integrator: Integrator,
+        objective: Objective,
+        parameters: Iterable[str],
+        *,
+        penalty: Any = None,
+        scale: dict[str, float] | None = None,
+        **options: Any,
+    ) -> None:
+        """Collect what a simulation needs.
+
+        Args:
+            mechanism: the robot.
+            integrator: `BDF(...)` or `SDIRK2(...)`.
+            objective: of the trajectory, as for `adjoint`.
+            parameters: names, as for `adjoint`.
+            penalty: optional function of the dictionary of parameters that gives a value to add, and a dictionary of
+                gradients; for effort, regularisation, ...
+            scale: size of a unit of the vector for some parameters; default 1.
+            **options: as for `simulate`.
+        """
+        self.mechanism, self.integrator, self.objective = mechanism, integrator, objective
+        self.names, self.penalty, self.options = list(parameters), penalty, dict(options)
+        if "q" in self.names and mechanism.nq != mechanism.nv:
+            raise IntegratorError("the initial positions of ball and free joints are no vector to optimise over")
+        self.values = {name: self._present(name) for name in self.names}
+        self.scales = {name: float((scale or {}).get(name, 1.0)) for name in self.names}
+        self.start = self.pack(self.values)
+        self.evaluations = 0
+
+    def _present(self, name: str) -> FloatArray:
+        m, o = self.mechanism, self.options
+        if name == "controls":
+            steps = o.get("steps")
+            if steps is None:
+                steps = round(o["duration"] / o.get("dt", 0.01))
+            given = o.get("controls")
+            return np.zeros((steps, m.nu)) if given is None else np.broadcast_to(given, (steps, m.nu)).astype(float)
+        if name == "q":
+            return np.array(m.neutral() if o.get("q") is None else o["q"], float)
+        if name == "v":
+            return np.zeros(m.nv) if o.get("v") is None else np.array(o["v"], float)
+        return parameter(m, name)
+
+    def pack(self, values: dict[str, Any]) -> FloatArray:
+        """The vector of given values."""
+        return np.concatenate([np.ravel(values[name]) / self.scales[name] for name in self.names])
+
+    def unpack(self, x: Any) -> dict[str, FloatArray]:
+        """The values of a vector."""
+        out, k = {}, 0
+        for name in self.names:
+            size = self.values[name].size
+            out[name] = np.asarray(x[k : k + size], float).reshape(self.values[name].shape) * self.scales[name]
+            k += size
+        return out
+
+    def run(self, x: Any) -> Trajectory:
+        """The simulation with the parameters x."""
+        values = self.unpack(x)
+        robot = with_parameters(self.mechanism, {k: v for k, v in values.items() if k not in STATES})
+        options: dict[str, Any] = self.options | {k: v for k, v in values.items() if k in STATES}
+        return simulate(robot, integrator=self.integrator, **options)
+
+    def __call__(self, x: Any) -> tuple[float, FloatArray]:
+        """Value and gradient at x."""
+        self.evaluations += 1
+        run = self.run(x)
+        value, total = total_gradient(run, self.objective, self.names)
+        if self.penalty is not None:
+            extra, slopes = self.penalty(self.unpack(x))
+            value += extra
+            total = {name: total[name] + slopes.get(name, 0.0) for name in self.names}
+        for name in self.names:
+            if name.startswith("rotation:"):
+                total[name] = _left_jacobian(self.unpack(x)[name]).T @ total[name]
+        # Units: a step of one in x is a step of `scale` in the parameter.
+        pieces = [np.ravel(np.broadcast_to(total[n], self.values[n].shape)) * self.scales[n] for n in self.names]
+        return float(value), np.concatenate(pieces)
+
+
+def _left_jacobian(turn: FloatArray) -> FloatArray:
+    """How a change of a rotation vector turns what it has turned already: exp(x + d) = exp(J d) exp(x)."""
+    angle = float(np.linalg.norm(turn))
+    x, y, z = turn
+    W = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
+    if angle < 1e-6:
+        return np.eye(3) + 0.5 * W
+    return np.eye(3) + (1.0 - np.cos(angle)) / angle**2 * W + (angle - np.sin(angle)) / angle**3 * W @ W
+
+
+def reach(body: str, point: Any, target: Any, *, step: int = -1, weight: float = 1.0) -> Objective:
+    """Objective weight / 2 |x - target|^2 of a point of a body at a step (Sueda 2021, Eq. 3.82).
+
+    Args:
+        body: name of the body.
+        point: in its frame [m], 3 numbers.
+        target: in the world [m], 3 numbers.
+        step: index of the state, -1 for the last.
+        weight: of the square [1/m^2].
+    """
+
+    def objective(run: Trajectory) -> tuple[Any, ...]:
+        from leastaction.dynamics import body_jacobian, body_poses
+
+        m, q = run.mechanism, run.q[step]
+        poses = body_poses(m, q)
+        X = poses[m.body_index(body)]
+        x = X[:3, :3] @ np.asarray(point, float) + X[:3, 3]
+        miss = x - np.asarray(target, float)
+        dq = np.zeros((len(run), m.nv))
+        dq[step] = weight * body_jacobian(m, q, body, point=point)[3:].T @ miss
+
+        def direct(name: str) -> Any:
+            """The point moves with the placements of the joints that carry it."""
+            kind, _, part = name.partition(":")
+            chain = (*m.ancestors[m.body_index(body)], m.body_index(body))
+            carried = [m.joints[k] for k in chain if m.joints[k].name == part]
+            if kind not in ("position", "rotation") or not carried:
+                return 0.0
+            parent = m.body_index(carried[0].parent)
+            R, p = (np.eye(3), np.zeros(3)) if parent < 0 else (poses[parent][:3, :3], poses[parent][:3, 3])
+            if kind == "position":
+                return weight * R.T @ miss
+            lever = x - (R @ np.array(carried[0].placement.position) + p)
+            return weight * R.T @ np.cross(lever, miss)
+
+        return 0.5 * weight * float(miss @ miss), dq, None, direct
+
+    return objective

@@ -1,0 +1,64 @@
+"""Motion in reduced coordinates through maximal ones (Sueda 2021): implicit integrators, constraints, friction."""
+
+from leastaction.redmax.bearings import Bearing
+from leastaction.redmax.body_forces import body_forces
+from leastaction.redmax.constrained_euler import ConstrainedEuler
+from leastaction.redmax.constraints import (
+    Constraint,
+    MaximalConstraint,
+    PrescribedMotion,
+    PrescribedTwist,
+    ReducedConstraint,
+    Rows,
+)
+from leastaction.redmax.deformable import Network, add_chain, add_cloth, add_network, add_tetrahedra
+from leastaction.redmax.hybrid import HybridSolution, InverseInertia, hybrid_dynamics, inverse_inertia_product
+from leastaction.redmax.hyper import HyperReduction
+from leastaction.redmax.integrators import BDF, SDIRK2, LinearlyImplicitEuler
+from leastaction.redmax.jacobians import (
+    jacobian,
+    jacobian_product,
+    jacobian_rate,
+    jacobian_rate_slopes,
+    jacobian_slopes,
+    jacobian_transposed_product,
+)
+from leastaction.redmax.kinematics import body_poses
+from leastaction.redmax.maximal_kkt import MaximalEuler, MaximalMap, taken_apart
+from leastaction.redmax.staggered import StaggeredProjections
+
+__all__ = [
+    "BDF",
+    "SDIRK2",
+    "Bearing",
+    "ConstrainedEuler",
+    "Constraint",
+    "HybridSolution",
+    "HyperReduction",
+    "InverseInertia",
+    "LinearlyImplicitEuler",
+    "MaximalConstraint",
+    "MaximalEuler",
+    "MaximalMap",
+    "Network",
+    "PrescribedMotion",
+    "PrescribedTwist",
+    "ReducedConstraint",
+    "Rows",
+    "StaggeredProjections",
+    "add_chain",
+    "add_cloth",
+    "add_network",
+    "add_tetrahedra",
+    "body_forces",
+    "body_poses",
+    "hybrid_dynamics",
+    "inverse_inertia_product",
+    "jacobian",
+    "jacobian_product",
+    "jacobian_rate",
+    "jacobian_rate_slopes",
+    "jacobian_slopes",
+    "jacobian_transposed_product",
+    "taken_apart",
+]

@@ -1,0 +1,189 @@
+"""The adjoint method (Sueda 2021, 3.5), stage by stage from the last to the first.
+
+The paper writes the steps as one block-triangular system in positions alone and solves with its transpose. Here every
+stage is turned round by itself: with gradients (bx, bv) by its end state, z = H^-T (bx + bv / gamma) gives those by its
+predictors, controls and parameters. So BDF1, BDF2 with its SDIRK2 start (the boxed entries with alpha of Eq. 3.103) and
+SDIRK2 are one piece of code, and initial velocities are parameters like all others.
+"""
+
+from leastaction._jit import entry, routine
+from leastaction.redmax.chart_slopes import pull_chart
+from leastaction.redmax.charts import history as rewritten
+from leastaction.redmax.charts import use_charts
+from leastaction.redmax.columns import force_column, has_wrenches
+from leastaction.redmax.cotangents import (
+    add_inertia_gradients,
+    add_joint_limits,
+    add_placement_gradients,
+    cotangents,
+    keep_inertias,
+)
+from leastaction.redmax.lift import lower, raise_direction
+from leastaction.redmax.linear import factor, solve_transposed
+from leastaction.redmax.matrix import newton_matrix
+from leastaction.redmax.parameters import add_force_gradients, add_joint_gradients, add_wrench_placements
+from leastaction.redmax.residual import drive_wrench, residual
+from leastaction.redmax.rollout import ALPHA, BDF2, is_double, predictors
+from leastaction.spatial import dot, load6, sub
+
+
+@routine
+def rate_gradients(model, loops, work, scratch, cot, nodal, r, rd, u, lam, z, yv, ya, extra):
+    """(yv, ya): gradients of z . g by rd and rdd; z (nr + m) holds the multipliers' part behind."""
+    nr = r.shape[0]
+    plain, blocks = model[3][0], model[3][1]
+    zn, an, vn = nodal
+    raise_direction(plain, blocks, z, zn)
+    cotangents(model, work, cot, zn, vn, an)
+    add_joint_limits(model, work, zn, vn)
+    lower(plain, blocks, an, ya)
+    lower(plain, blocks, vn, yv)
+    coords = model[4][7]
+    for b in range(blocks.shape[0]):
+        block = blocks[b]
+        for c in range(block.nr):
+            k = block.ir + c
+            for j in range(block.nv):
+                yv[k] += block.G[j, c] * an[block.iv + j]
+            ya[k] += coords[k].armature * z[k]
+            yv[k] += coords[k].damping * z[k]
+            if coords[k].limit_stiffness > 0.0 and (r[k] < coords[k].lower or r[k] > coords[k].upper):
+                yv[k] += coords[k].limit_damping * z[k]
+    if has_wrenches(model, loops, u):
+        vectors = scratch[6]
+        column = vectors[3]
+        for c in range(nr):
+            force_column(model, loops, work, u, lam, c, 0.0, 1.0, vectors, extra, nr)
+            for i in range(nr):
+                yv[c] -= z[i] * column[i]
+            for i in range(nr, z.shape[0]):
+                yv[c] += z[i] * extra[i, c]
+
+
+@routine
+def _control_gradients(model, work, cot, z, bu):
+    """Add minus the gradient of z . g by the controls."""
+    drives = model[4][6]
+    for k in range(drives.shape[0]):
+        drive = drives[k]
+        if drive.coordinate >= 0:
+            bu[k] += drive.gear * z[drive.coordinate]
+        elif drive.node >= 0:
+            W = load6(cot[drive.node].W)
+            if drive.other >= 0:
+                W = sub(W, load6(cot[drive.other].W))
+            bu[k] += dot(W, drive_wrench(drive, 1.0, work[0]))
+
+
+@routine
+def reverse_stage(problem, back, gamma, u, P, Pv, r, rd, lam, bx, bv, bP, bPv, bu, wanted, grads):
+    """Gradients (bP, bPv) by the predictors of a stage from (bx, bv) by its end state; adds to bu and to grads.
+
+    `wanted`: 0 for states and controls alone, 1 with parameters of bodies, joints and forces, 2 with placements too,
+    which cost most. Gives back False if H is singular.
+    """
+    model, loops, work, scratch = problem
+    cot, nodal, z, yv, ya, extra = back
+    H, pivots, g, rdd = scratch[0], scratch[1], scratch[2], scratch[7]
+    n = r.shape[0]
+    c1, c2 = 1.0 / gamma, 1.0 / (gamma * gamma)
+    for k in range(n):
+        rdd[k] = (rd[k] - Pv[k]) * c1
+    residual(model, loops, work, r, rd, rdd, u, lam, g)
+    keep_inertias(work[0], cot)
+    newton_matrix(model, loops, work, scratch, r, u, lam, c1, c2, H)
+    if not factor(H, pivots):
+        return False
+    for k in range(z.shape[0]):
+        z[k] = bx[k] + bv[k] * c1 if k < n else 0.0
+    solve_transposed(H, pivots, z)
+    rate_gradients(model, loops, work, scratch, cot, nodal, r, rd, u, lam, z, yv, ya, extra)
+    for k in range(n):
+        bP[k] = (yv[k] - bv[k]) * c1 + ya[k] * c2
+        bPv[k] = ya[k] * c1
+    _control_gradients(model, work, cot, z, bu)
+    if wanted > 1:
+        add_placement_gradients(model, work, cot, -1.0, grads[1])
+        add_wrench_placements(model, loops, work, scratch, cot, u, grads[1])
+    if wanted > 0:
+        add_inertia_gradients(model, work, cot, -1.0, grads[0])
+        add_joint_gradients(model, r, rd, rdd, z, grads[2])
+        add_force_gradients(model, work, cot, grads[3], grads[4], grads[5])
+    return True
+
+
+@routine
+def _to_old_charts(balls, old, new, x, v, s, sd, bx, bv):
+    """Gradients by the end state (s, sd) in its own charts as those by (x, v) in the charts of the step's start."""
+    for k in range(balls.shape[0]):
+        i = balls[k].ir
+        same = x[i] == s[i] and x[i + 1] == s[i + 1] and x[i + 2] == s[i + 2]
+        if old[k] != new[k] or not same:
+            pull_chart(old[k], new[k], i, x, v, s, sd, bx, bv)
+
+
+@routine
+def _pull_predictors(method, stage, double, dt, bP, bPv, bx, bv, ba, bva):
+    """Add the gradients by the predictors to those by the state (bx, bv) of the step's start; see `predictors`.
+
+    (ba, bva): those by the end of the first of two stages.
+    """
+    ratio = (1.0 - ALPHA) / ALPHA
+    for k in range(bP.shape[0]):
+        if double and stage == 1:
+            bx[k] += bP[k]
+            bv[k] += (1.0 - ratio) * bPv[k]
+            ba[k] = 0.0
+            bva[k] = (1.0 - ALPHA) * dt * bP[k] + ratio * bPv[k]
+        elif method == BDF2 and not double:
+            bx[k] += 4.0 / 3.0 * bP[k]
+            bv[k] += 4.0 / 3.0 * bPv[k]
+        else:
+            bx[k] += bP[k]
+            bv[k] += bPv[k]
+
+
+@entry
+def reverse(method, problem, back, dt, last, U, R, RD, charts, RA, RDA, LA, LAM, BX, BV, BU, vectors, wanted, grads):
+    """Turn gradients BX, BV (rows 0 ... last) by the states into gradients by the first state, controls and parameters.
+
+    BX[0], BV[0] come out as those by the first state; other rows are used up. Gives back the step at which H was
+    singular, or -1.
+    """
+    model = problem[0]
+    nodes, balls = model[0], model[4][5]
+    x0, v0, x1, v1, P, Pv, x2, v2, bP, bPv, ba, bva = vectors
+    n = R.shape[1]
+    for step in range(last - 1, -1, -1):
+        u, bu = U[step], BU[step]
+        use_charts(nodes, balls, charts[step])
+        for k in range(n):
+            x1[k], v1[k] = R[step, k], RD[step, k]
+        rewritten(balls, charts[step + 1], charts[step], R[step + 1], RD[step + 1], x1, x2, v2)
+        bx, bv = BX[step + 1], BV[step + 1]
+        _to_old_charts(balls, charts[step], charts[step + 1], x2, v2, R[step + 1], RD[step + 1], bx, bv)
+        double = is_double(method, step)
+        if method == BDF2 and not double:
+            rewritten(balls, charts[step - 1], charts[step], R[step - 1], RD[step - 1], x1, x0, v0)
+        x, v, lam = x2, v2, LAM[step + 1]
+        for stage in range(1 if double else 0, -1, -1):
+            early = double and stage == 0
+            va = v1
+            if double:
+                va = RDA[step + 1]
+            if early:
+                x, v, lam, bx, bv = RA[step + 1], va, LA[step + 1], ba, bva
+            gamma = predictors(method, stage, double, dt, x0, v0, x1, v1, va, P, Pv)
+            if not reverse_stage(problem, back, gamma, u, P, Pv, x, v, lam, bx, bv, bP, bPv, bu, wanted, grads):
+                return step
+            _pull_predictors(method, stage, double, dt, bP, bPv, BX[step], BV[step], ba, bva)
+        if method == BDF2 and not double:
+            for k in range(n):
+                bP[k] *= -1.0 / 3.0
+                bPv[k] *= -1.0 / 3.0
+            r0, rd0 = R[step - 1], RD[step - 1]
+            _to_old_charts(balls, charts[step - 1], charts[step], r0, rd0, x0, v0, bP, bPv)
+            for k in range(n):
+                BX[step - 1, k] += bP[k]
+                BV[step - 1, k] += bPv[k]
+    return -1

@@ -1,0 +1,107 @@
+"""Springs, cables, dampers, wrenches, thrusters and controls in maximal coordinates: order by slope."""
+
+import numpy as np
+import pytest
+from scipy.integrate import solve_ivp
+
+import leastaction as la
+from tests.maximal.helpers import assert_order, method
+from tests.maximal.test_order import reference
+from tests.minimal.test_forces import arm, flying_arm
+from tests.oracles.differences import assert_close
+from tests.oracles.random_trees import random_inertia, random_state
+
+COUNTS = {1: (160, 320), 2: (80, 160), 4: (32, 64)}
+
+
+@pytest.mark.parametrize("order", COUNTS)
+def test_constant_controls(order):
+    """A generalised force on every degree of freedom, a ball joint's in the child's frame."""
+    robot = arm("spherical", damping=0.3, armature=False)
+    u = 4.0 * np.cos(np.arange(robot.nu))
+    states = reference(robot, 1, 0.4, controls=u)
+    assert_order(robot, order, states, 0.4, COUNTS[order], controls=u)
+
+
+@pytest.mark.parametrize("order", COUNTS)
+def test_controls_as_functions_of_time(order):
+    """Read at the ends of the steps, they keep the order."""
+    robot = arm()
+    q, v = random_state(robot, 1)
+
+    def controls(t):
+        return 5.0 * np.sin(6.0 * t + np.arange(3))
+
+    def rate(t, x):
+        return np.concatenate([x[3:], la.dynamics.forward_dynamics(robot, x[:3], x[3:], controls(t))])
+
+    x0 = np.concatenate([q, v])
+    exact = solve_ivp(rate, (0.0, 0.4), x0, "DOP853", t_eval=(0.0, 0.2, 0.4), rtol=1e-13, atol=1e-14).y.T
+    assert_order(robot, order, (exact[:, :3], exact[:, 3:]), 0.4, COUNTS[order], controls=controls)
+
+
+@pytest.mark.parametrize("order", COUNTS)
+@pytest.mark.parametrize("springs", [False, True])
+def test_forces_on_bodies(order, springs):
+    """Thrusters, a motor, a wrench that turns with its body; springs, a cable and their dampers between bodies."""
+    robot = flying_arm(springs=springs)
+    u = np.array([2.0, -1.0, 1.5])
+    states = reference(robot, 3, 0.4, controls=u)
+    assert_order(robot, order, states, 0.4, COUNTS[order], controls=u)
+
+
+@pytest.mark.parametrize("order", COUNTS)
+def test_a_damped_cable_along_many_bodies(order):
+    """Via points on every body of a chain, two of them on one body, and on the world."""
+    rng = np.random.default_rng(4)
+    b = la.MechanismBuilder("finger")
+    for k in range(3):
+        b.body(f"body{k}", inertia=random_inertia(rng))
+        b.revolute(f"hinge{k}", f"body{k - 1}" if k else "world", f"body{k}", axis="y", position=(0, 0, -0.5))
+    via = ["world", ("body0", (0.1, 0, 0)), ("body1", (0.1, 0, 0.1)), ("body1", (0.1, 0, -0.1)), ("body2", (0.1, 0, 0))]
+    b.cable("tendon", via, stiffness=20.0, rest_length=0.3, damping=2.0)
+    robot = b.build()
+    assert_order(robot, order, reference(robot, 3, 0.4), 0.4, COUNTS[order])
+
+
+@pytest.mark.parametrize("order", [1, 2])
+def test_stiff_dampers_are_stable(order):
+    """A damper is implicit: rates fall, however stiff it is, and energy never rises."""
+    b = la.MechanismBuilder("damped", gravity=(0, 0, 0))
+    b.body("body", mass=1.0, inertia=0.1)
+    b.prismatic("slide", "world", "body", axis="x")
+    b.spring("spring", ("world", (-1, 0, 0)), "body", stiffness=1.0, rest_length=1.0, damping=1e3)
+    run = la.simulate(b.build(), v=[1.0], dt=0.1, steps=200, integrator=method(order))
+    assert (np.diff(run.energy) <= 1e-12).all() if order == 1 else run.energy[-1] < 1e-2 * run.energy[0]
+
+
+def test_a_slack_cable_does_nothing():
+    """Free fall until the cable is tight; then it holds."""
+    b = la.MechanismBuilder("bungee")
+    b.body("stone", mass=1.0, inertia=0.1)
+    b.prismatic("fall", "world", "stone", axis="z")
+    b.cable("cable", ["world", "stone"], stiffness=200.0, rest_length=1.0, damping=5.0)
+    run = la.simulate(b.build(), q=[-0.2], dt=0.001, steps=3000, integrator=method(2))
+    slack = run.q[:, 0] > -1.0
+    first = np.argmin(slack)
+    assert_close(run.q[:first, 0], -0.2 - 9.81 / 2 * run.t[:first] ** 2, 1e-9)
+    assert run.q[:, 0].min() > -1.6
+    assert (np.diff(run.energy) <= 2e-4).all()
+    assert run.energy[-1] < run.energy[0] - 1.0
+
+
+@pytest.mark.parametrize("order", [1, 2, 4])
+def test_a_controller_of_the_state(order):
+    """Feedback is held over a step: the run with the same controls as a table is the same."""
+    robot = arm()
+    used = []
+
+    def controller(t, q, v):
+        used.append(-3.0 * q - 0.5 * v)
+        return used[-1]
+
+    options = {"dt": 0.02, "steps": 10, "integrator": method(order)}
+    q, v = random_state(robot, 1)
+    run = la.simulate(robot, q, v, **options, controller=controller)
+    again = la.simulate(robot, q, v, **options, controls=np.array(used))
+    assert_close(run.q, again.q, 1e-12)

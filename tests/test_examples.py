@@ -1,0 +1,52 @@
+"""The examples run, and write what they promise."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import leastaction as la
+
+ROOT = Path(__file__).parents[1]
+pytest.importorskip("matplotlib")
+
+
+def python(arguments, folder):
+    settings = os.environ | {"PYTHONPATH": str(Path(la.__file__).parents[1])}
+    done = subprocess.run([sys.executable, *arguments], env=settings, capture_output=True, text=True, cwd=folder)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.mark.parametrize("name", ["reach_target", "throw_ball", "tune_spring", "find_link_length"])
+def test_optimisation(tmp_path, name):
+    out = python([str(ROOT / "examples" / f"{name}.py"), "--iterations", "3", "--output", "out"], tmp_path)
+    assert "objective" in out
+    assert (tmp_path / "out" / f"{name}.png").stat().st_size > 5000
+    assert len(la.Trajectory.load(tmp_path / "out" / f"{name}.npz")) > 1
+
+
+def test_demo(tmp_path):
+    """All chapters, shortened, with the files that it promises."""
+    out = python([str(ROOT / "examples" / "demo.py"), "--duration", "0.5", "--output", "out"], tmp_path)
+    assert "Galerkin, order 4" in out
+    for name in ("energy.png", "pendulum.html", "arm.html", "cube.html"):
+        path = tmp_path / "out" / name
+        assert str(path.resolve()) in out
+        assert path.stat().st_size > 5000
+
+
+@pytest.mark.parametrize(
+    ("script", "says", "files"),
+    [
+        ("quadruped.py", "Walks", {"learning.png", "walk.html", "gait.json"}),
+        ("exoskeleton.py", "spastic", {"torques.png", "exercise.html", "torques.json"}),
+        ("leg_chain.py", "segments", {"chains.png", "chain.html", "chains.json"}),
+    ],
+)
+def test_applications(tmp_path, script, says, files):
+    out = python([str(ROOT / "examples" / script), "--quick", "--output", "results"], tmp_path)
+    assert says in out
+    assert {path.name for path in (tmp_path / "results").iterdir()} == files
