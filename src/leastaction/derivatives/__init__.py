@@ -1,6 +1,7 @@
 """Derivatives of steps and rollouts; `derivatives.torch` and `derivatives.jax` are bridges to those libraries."""
 
 from leastaction.derivatives.adjoint import adjoint, gradient
+from leastaction.derivatives.by_parameters import parameter_jacobian
 from leastaction.derivatives.linearize import action_blocks, backpropagate, linearize
 from leastaction.derivatives.objective import SimulationObjective, reach
 from leastaction.derivatives.parameters import parameter, with_parameters
@@ -13,6 +14,7 @@ __all__ = [
     "gradient",
     "linearize",
     "parameter",
+    "parameter_jacobian",
     "reach",
     "with_parameters",
 ]

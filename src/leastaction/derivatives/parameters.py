@@ -12,6 +12,8 @@ from leastaction.errors import MechanismError
 from leastaction.mechanism import Mechanism, Pose
 
 _INERTIA = {"mass": "mass", "com": "com", "inertia": "moments"}
+_CONTACT = ("friction", "radius", "point")
+_JOINT = ("stiffness", "damping", "rest", "armature", "friction", "lower", "upper")
 _PATH = {"stiffness": "stiffness", "damping": "damping", "rest": "rest_length"}
 
 
@@ -28,12 +30,15 @@ def parameter(mechanism: Mechanism, name: str) -> FloatArray:
     paths = [e for e in (*mechanism.springs, *mechanism.cables) if e.name == part]
     if paths and kind in _PATH:
         return np.array(getattr(paths[0], _PATH[kind]))
+    points = [x for x in mechanism.contacts if x.name == part]
+    if points and kind in _CONTACT:
+        return np.array(getattr(points[0], kind))
     joint = mechanism.joint(part)
     if kind == "position":
         return np.array(joint.placement.position)
     if kind == "rotation":
         return np.zeros(3)
-    if kind in ("stiffness", "damping", "rest", "armature"):
+    if kind in _JOINT:
         return np.array(getattr(joint, kind))
     raise MechanismError(f"there is no parameter {name!r}; see the documentation of leastaction.adjoint")
 
@@ -62,17 +67,26 @@ def _with(m: Mechanism, name: str, value: FloatArray) -> Mechanism:
     if kind in _PATH and any(e.name == part for e in (*m.springs, *m.cables)):
         change = {_PATH[kind]: entries[0]}
         return m.replace(springs=_exchanged(m.springs, part, **change), cables=_exchanged(m.cables, part, **change))
-    joint = m.joint(part)
+    if kind in _CONTACT and any(x.name == part for x in m.contacts):
+        own = entries if kind == "point" else entries[0]
+        return m.replace(contacts=_exchanged(m.contacts, part, **{kind: own}))
+    change = _of_joint(m.joint(part).placement, kind, value)
+    if change is None:
+        raise MechanismError(f"there is no parameter {name!r}; see the documentation of leastaction.adjoint")
+    return m.replace(joints=_exchanged(m.joints, part, **change), loops=_exchanged(m.loops, part, **change))
+
+
+def _of_joint(placement: Pose, kind: str, value: FloatArray) -> dict[str, Any] | None:
+    """What a parameter of a joint changes in it."""
+    entries = tuple(value.ravel().tolist())
     if kind == "position":
-        return m.replace(joints=_exchanged(m.joints, part, placement=Pose(entries, joint.placement.quaternion)))
+        return {"placement": Pose(entries, placement.quaternion)}
     if kind == "rotation":
         angle = float(np.linalg.norm(value))
         turn = Pose.from_axis_angle(value / angle, angle) if angle else Pose()
-        quaternion = (turn * Pose((0, 0, 0), joint.placement.quaternion)).quaternion
-        return m.replace(joints=_exchanged(m.joints, part, placement=Pose(joint.placement.position, quaternion)))
-    if kind in ("stiffness", "damping", "rest", "armature"):
-        return m.replace(joints=_exchanged(m.joints, part, **{kind: entries}))
-    raise MechanismError(f"there is no parameter {name!r}; see the documentation of leastaction.adjoint")
+        quaternion = (turn * Pose((0, 0, 0), placement.quaternion)).quaternion
+        return {"placement": Pose(placement.position, quaternion)}
+    return {kind: entries} if kind in _JOINT else None
 
 
 def _exchanged(items: tuple[Any, ...], name: str, **changes: Any) -> tuple[Any, ...]:

@@ -24,6 +24,7 @@ from leastaction.maximal.bodies import STATE
 from leastaction.maximal.graph_ldu import GraphLDU
 from leastaction.maximal.linearize import OneStep, Parts, backpropagate
 from leastaction.maximal.model import Model, records
+from leastaction.maximal.parameters import by_parameter
 from leastaction.maximal.placement import momenta_of, place
 from leastaction.mechanism import Mechanism
 
@@ -62,9 +63,7 @@ class MaximalStepper(Stepper):
         self.history = np.zeros(integrator.max_iterations)
         self.clock = np.zeros(2)
         self.settings = (float(integrator.tolerance), int(integrator.max_iterations), float(self._kappa()))
-        t = mechanism.tree
-        self.forces = (t.nodes, t.dofs, t.rest, model.paths, model.points, model.wrenches, model.drives, t.gravity)
-        self.forces += (np.zeros((len(model.bodies), 6)), np.zeros(mechanism.nv), np.zeros(mechanism.nv))
+        self.forces = model.forces()
         self.table = collect(mechanism, model.frames, bodies=integrator.self_collision)
         if self.table.ignored and self.acts:
             self._warn_of_ignored_pairs()
@@ -122,8 +121,7 @@ class MaximalStepper(Stepper):
                     edges.append((i, j))
         if edges != self.edges:  # the order of elimination is the long part of a plan
             self._lay_out(edges)
-        self.arrays = (model.bodies, model.rows, model.coordinates, model.coefficients)
-        self.arrays += (np.array(model.sizes, np.int64), model.augment, model.dampers)
+        self.arrays = model.arrays
         anchors = np.zeros((nb if math.isfinite(most) else 0, 8))
         if len(anchors):
             assert Z is not None
@@ -310,6 +308,17 @@ class MaximalStepper(Stepper):
         n = self.mechanism.nv
         bar[:n], bar[n:], by_controls = self._start(q, p, u).backward(bar[:n].copy(), bar[n:].copy())
         return by_controls
+
+    def parameter_jacobian(self, q: FloatArray, p: FloatArray, u: FloatArray, stencils: Any) -> FloatArray:
+        """Derivatives of (q', p') by parameters; see `leastaction.derivatives.parameter_jacobian`.
+
+        Args:
+            stencils: for each parameter, weights and mechanisms whose weighted sum is the derivative by it.
+        """
+        u = np.array(np.broadcast_to(u, (len(self.control_nodes), self.mechanism.nu)))
+        step = self._start(q, p, u)
+        columns = [np.concatenate(by_parameter(step, stencil)) for stencil in stencils]
+        return np.column_stack([np.zeros((2 * self.mechanism.nv, 0)), *columns])
 
     def backpropagate(self, run: Any, dq: FloatArray, dp: FloatArray, u: FloatArray) -> tuple[FloatArray, ...]:
         """Gradient of an objective of a whole run; see `leastaction.derivatives.backpropagate`."""

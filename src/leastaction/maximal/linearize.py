@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from leastaction.contact.cones import CONE
+from leastaction.contact.records import CONTACT
 from leastaction.dynamics.legendre import velocity_of_momentum
 from leastaction.errors import IntegratorError
 from leastaction.integrators import FloatArray
 from leastaction.maximal.entries import IMPACT
+from leastaction.maximal.model import records
 from leastaction.maximal.placement import momenta_of, place
 from leastaction.maximal.pose_map import PoseMap
 from leastaction.maximal.sensitivity import BodyState, Solved, StepMap
+from leastaction.maximal.sparse_blocks import momenta_within
 
 
 class Parts:
@@ -31,7 +36,11 @@ class Parts:
         for h in self.lengths:
             if h not in self.steppers:
                 # Not by `prepare`: parts of a composed step may go backwards.
-                self.steppers[h] = type(stepper)(plain, stepper.mechanism, h)
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore")  # they came when `stepper` was made
+                    self.steppers[h] = type(stepper)(plain, stepper.mechanism, h)
+                self.steppers[h].acts = stepper.acts
+                self.steppers[h]._make_room()
                 self.steppers[h].loops = False  # momenta are projected at the end of the whole step
 
     def start(self, q: FloatArray, p: FloatArray) -> BodyState:
@@ -39,18 +48,22 @@ class Parts:
         s = self.stepper
         v = velocity_of_momentum(s.mechanism, q[None], p[None])[0]
         Z, twists, rates = place(s.model, q, v)
-        return BodyState(Z, momenta_of(s.model, Z, twists, rates), q.copy(), self.near(q), np.zeros_like(twists))
+        # The guess of `MaximalStepper.begin`.
+        fast = 0.5 * s.dt * np.linalg.norm(twists[:, :3], axis=1, keepdims=True) > 0.9
+        V = np.hstack([np.where(fast, 0.0, twists[:, :3]), twists[:, 3:]])
+        return BodyState(Z, momenta_of(s.model, Z, twists, rates), q.copy(), self.near(q), V)
 
     def near(self, q: FloatArray) -> FloatArray:
         """Coordinates of the joints; zero for those that close loops, and for balls."""
         c = self.stepper.model.coordinates
         return np.where((c.iq >= 0) & (c.kind < 2), q[np.maximum(c.iq, 0)], 0.0)
 
-    def plan(self, Z: FloatArray) -> None:
-        """Lay out which bodies may touch near the poses Z."""
+    def plan(self, at: BodyState) -> None:
+        """Lay out which bodies may touch near a state."""
         for s in self.steppers.values():
-            if len(s.table.movers) > 1:
-                s._plan(Z)
+            if s.contact is not None and len(s.table.movers) > 1:
+                s.states.w, s.states.vc = at.V[:, :3], at.V[:, 3:]
+                s._plan(at.Z)
 
     def solve(self, h: float, at: BodyState, u: FloatArray) -> Solved:
         """Solve a part of length h; u: controls at its ends, shape (2, nu)."""
@@ -60,17 +73,24 @@ class Parts:
         s.cstates.value = at.near
         s.states.w, s.states.vc = at.V[:, :3], at.V[:, 3:]
         s.states.x, s.states.slope, s.clock[:] = 0.0, 0.0, 0.0
-        s.rowstates.lam = s.rowstates.mu = 0.0
+        s.rowstates.lam, s.rowstates.mu = 0.0, 0.0
         if s.contact is not None:
             s.contact[0].s = 0.0  # every cone of a step has a slack, so this tells how many there are
         if s.advance(record, 1, 2, u[None] if s.halves < 1.0 else u[None, :1]) < 2:
             raise s.failure(0, record)
-        count = 0 if s.contact is None else int(np.count_nonzero(s.contact[0].s > 0.0))
-        if count and (s.contact[0].rest[:count] > 0.0).any():
+        cones, contacts = records(0, CONE), records(0, CONTACT)
+        if s.contact is not None:
+            cones = s.contact[0][: int(np.count_nonzero(s.contact[0].s > 0.0))].copy()
+            contacts = s.contact[1][: int(cones.source.max(initial=-1)) + 1].copy()
+        if (cones.rest > 0.0).any():
             raise IntegratorError("Maximal has no derivative of a step in which restitution acts; set restitution to 0")
         V = np.hstack([s.states.w, s.states.vc])
-        end = BodyState(*(record[name][2].copy() for name in ("poses", "momenta", "q")), s.cstates.value.copy(), V)
-        return Solved(s, at, V, np.array(u, order="C"), count, end)
+        if np.abs(at.Z[:, :3] + h * V[:, 3:] - record["poses"][2][:, :3]).max() > 1e-9 * (1.0 + np.abs(at.Z).max()):
+            raise IntegratorError("Maximal: this step was divided to be solved, so it has no derivative; lower dt")
+        held = s.contact is not None and bool(s.contact[7][6])
+        Z, P, q = (np.array(record[name][2]) for name in ("poses", "momenta", "q"))
+        end = BodyState(Z, P, q, s.cstates.value.copy(), V)
+        return Solved(s, at, V, np.array(u, order="C"), cones, contacts, np.array(s.rowstates.lam), held, end)
 
     def run(self, at: BodyState, u: FloatArray) -> list[StepMap]:
         """Solve and differentiate all parts of a step; u: controls at the nodes of the whole step, (nodes, nu)."""
@@ -96,7 +116,7 @@ class OneStep:
     def __init__(self, parts: Parts, q: FloatArray, p: FloatArray, u: FloatArray) -> None:
         self.parts, self.n = parts, parts.stepper.mechanism.nv
         at = parts.start(q, p)
-        parts.plan(at.Z)
+        parts.plan(at)
         self.maps = parts.run(at, u)
         last = self.maps[-1]
         self.first = parts.poses(at, self.maps[0])
@@ -112,21 +132,17 @@ class OneStep:
         Args:
             dq, dp: at the start, shape (nv, m).
             du: of the controls at each node, shape (nodes, nu, m).
-            direct: of all parts by something else, see `parameters.Direct`.
+            direct: of all that is computed on the way, by something else: see `parameters.Direct`.
         """
         dz = self.first.move(dq)
         if direct is not None:
             dz = dz + direct.dz
         dP = self.first.spread(dp - self.first.momenta(dz) - (0.0 if direct is None else direct.first))
-        dx = np.zeros_like(dz)
+        minus = dP
         for j, step in enumerate(self.maps):
             nodes = (du[0], du[0]) if len(du) == 1 else (du[j], du[j + 1])
-            dz, dP, dx = step.forward(dz, dP, nodes, None if direct is None else direct.steps[j])
-        if self.held:
-            dP = self.maps[-1].right @ dx
-            if direct is not None:
-                dP = dP + direct.minus
-        dP = self.last.project(dz, dP, None if direct is None else direct.projection)
+            dz, dP, minus = step.forward(dz, dP, nodes, None if direct is None else direct.steps[j])
+        dP = self.last.project(dz, minus if self.held else dP, None if direct is None else direct.projection)
         dq, dp = self.last.Jq @ dz, self.last.momenta(dz) + self.last.gather(dP)
         return (dq, dp) if direct is None else (dq + direct.dq, dp + direct.dp)
 
@@ -144,34 +160,31 @@ class OneStep:
         bz = self.last.Jq.T @ bq + self.last.momenta_transposed(bp)
         bP = self.last.move(bp)
         more, bP = self.last.project_transposed(bP)
-        bx = self.maps[-1].right.T @ bP if self.held else np.zeros_like(bP)
-        bz, bP, bu = backward(self.parts, self.maps, bz + more, np.zeros_like(bP) if self.held else bP, bx)
+        zero = np.zeros_like(bP)
+        bP, minus = (zero, bP) if self.held else (bP, zero)
+        bz, bP, bu = backward(self.parts, self.maps, bz + more, bP, minus, zero)
         by_p = self.first.spread_transposed(bP)
         return self.first.gather(bz - self.first.momenta_transposed(by_p)), by_p, bu
 
 
-def backward(parts: Parts, maps: list[StepMap], bz: Any, bP: Any, bx: Any, first: Any = None) -> tuple[Any, Any, Any]:
-    """Pull gradients by (z, P) at the end and by the velocities of the last part back to the start.
-
-    Args:
-        first: gradient by the velocities of the first part.
-    """
+def backward(parts: Parts, maps: list[StepMap], bz: Any, bP: Any, minus: Any, push: Any) -> tuple[Any, Any, Any]:
+    """Pull gradients by (z, P, `minus`) at the end of a step and by `push` at its start back to (z, P) and controls."""
     nodes = len(parts.stepper.control_nodes)
     bu = np.zeros((nodes, parts.stepper.mechanism.nu))
+    zero = np.zeros_like(bz)
     for j in range(len(maps) - 1, -1, -1):
-        if j == 0 and first is not None:
-            bx = bx + first
-        bz, bP, start, end = maps[j].backward(bz, bP, bx)
+        bz, bP, start, end = maps[j].backward(bz, bP, minus, push if j == 0 else zero)
         bu[min(j, nodes - 1)] += start
         bu[min(j + 1, nodes - 1)] += end
-        bx = np.zeros_like(bx)
+        minus = zero
     return bz, bP, bu
 
 
 def backpropagate(stepper: Any, run: Any, dq: FloatArray, dp: FloatArray, u: FloatArray) -> tuple[FloatArray, ...]:
     """Gradient of an objective of a whole run; see `leastaction.derivatives.backpropagate`.
 
-    What a run carries from step to step are the poses and momenta of the bodies.
+    What a run carries from step to step are the poses and momenta of the bodies. In steps of order 2 with contacts, p
+    between two steps has a share of the impulses that cones give in the step after (`entries.read_contact_momenta`).
     """
     parts = Parts(stepper)
     gradient = np.zeros((run.steps, len(stepper.control_nodes), stepper.mechanism.nu))
@@ -180,25 +193,28 @@ def backpropagate(stepper: Any, run: Any, dq: FloatArray, dp: FloatArray, u: Flo
     for k in range(run.steps, 0, -1):
         at = parts.start(run.q[0], run.p[0]) if k == 1 else state_of(parts, run, k - 1)
         if after is None or len(stepper.table.movers) > 1:
-            parts.plan(at.Z)
+            parts.plan(at)
         maps = parts.run(at, u[k - 1])
         last, end = maps[-1], maps[-1].solved.end
-        momenta, weights = what_was_read(stepper, last, None if after is None else after[0])
-        pose = parts.poses(end, last)
-        pose.hold(momenta, stepper.loops and weights[0] == 1.0)
-        by_momenta = pose.move(dp[k])
-        bz, bP = np.zeros_like(by_momenta), np.zeros_like(by_momenta)
+        carried = parts.poses(end, last)
+        P = carried.hold(end.P, stepper.loops)
+        share = 0.0 if after is None else share_of(stepper, last, after[0])
+        reader, of_minus = carried, after is None and last.held
+        if of_minus or (after is not None and share > 0.0):
+            reader = parts.poses(end, last)
+            reader.hold(last.minus if after is None else P + share * after[0].push, False)
+        by_momenta = reader.move(dp[k])
+        zero = np.zeros_like(by_momenta)
+        bz, bP = zero, zero
         if after is not None:
-            bz, bP, gradient[k] = backward(parts, after, *pending, first=weights[2] * (after[0].left.T @ by_momenta))
-        bz = bz + pose.Jq.T @ dq[k] + pose.momenta_transposed(dp[k])
-        if stepper.loops and weights[0] == 0.0:
-            pose = parts.poses(end, last)
-            pose.hold(end.P, True)
-        more, bP = pose.project_transposed(bP + weights[0] * by_momenta)
-        pending, after = (bz + more, bP, weights[1] * (last.right.T @ by_momenta)), maps
+            bz, bP, gradient[k] = backward(parts, after, *pending, push=share * by_momenta)
+        bz = bz + reader.Jq.T @ dq[k] + reader.momenta_transposed(dp[k])
+        more, bP = carried.project_transposed(bP if of_minus else bP + by_momenta)
+        pending, after = (bz + more, bP, by_momenta if of_minus else zero), maps
     if after is None:
         return dq[0].copy(), dp[0].copy(), gradient
-    bz, bP, gradient[0] = backward(parts, after, *pending)
+    bz, bP, minus = pending
+    bz, bP, gradient[0] = backward(parts, after, bz, bP, minus, np.zeros_like(bz))
     pose = parts.poses(after[0].solved.start, after[0])
     pose.hold(after[0].solved.start.P, False)
     by_p = pose.spread_transposed(bP)
@@ -216,18 +232,12 @@ def state_of(parts: Parts, run: Any, k: int) -> BodyState:
     return BodyState(Z, run.stored["momenta"][k], run.q[k], parts.near(run.q[k]), V)
 
 
-def what_was_read(stepper: Any, last: StepMap, after: StepMap | None) -> tuple[FloatArray, tuple[float, float, float]]:
-    """Momenta that p between two steps was read off, and their shares: carried, before and after the impulses there.
-
-    As `entries.rollout` and `entries.read_mean_momenta` have it; only steps of order 2 with contacts differ.
-    """
-    carried, minus = last.solved.end.P, last.minus
-    if after is not None and after.solved.count and stepper.halves < 1.0:
-        bodies, left = stepper.model.bodies, after.plus
-        scale = bodies.mass[:, None] * np.hstack(
-            [np.repeat(bodies.radius[:, None], 3, axis=1), np.ones((len(left), 3))]
-        )
-        gravity = float(np.linalg.norm(stepper.mechanism.gravity)) or 1.0
-        if not (np.abs(left - minus) > IMPACT * gravity * stepper.dt * scale).any():
-            return 0.5 * (minus + left), (0.0, 0.5, 0.5)
-    return (minus, (0.0, 1.0, 0.0)) if last.held else (carried, (1.0, 0.0, 0.0))
+def share_of(stepper: Any, last: StepMap, after: StepMap) -> float:
+    """Share of the cones' impulses in p between two steps: half of them, none at an impact (`entries.is_impact`)."""
+    if not after.solved.count or stepper.halves == 1.0:
+        return 0.0
+    bodies, before, V = stepper.model.bodies, last.solved.V, after.solved.V
+    jump = momenta_within(bodies, V, stepper.dt) - momenta_within(bodies, before, -stepper.dt)
+    most = IMPACT * (float(np.linalg.norm(stepper.mechanism.gravity)) or 1.0) * stepper.dt
+    turned = (np.abs(jump[:, :3]) > most * (bodies.mass * bodies.radius)[:, None]).any()
+    return 0.0 if turned or (np.abs(V[:, 3:] - before[:, 3:]) > most).any() else 0.5

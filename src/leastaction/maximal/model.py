@@ -160,6 +160,18 @@ class Model:
             )
         return _Compiler(mechanism).run()
 
+    @property
+    def arrays(self) -> tuple[Any, ...]:
+        """What kernels know of the bodies and joints."""
+        sizes = np.array(self.sizes, np.int64)
+        return self.bodies, self.rows, self.coordinates, self.coefficients, sizes, self.augment, self.dampers
+
+    def forces(self) -> tuple[Any, ...]:
+        """What `impulses.add_impulses` knows of the forces, with scratch of its own."""
+        t, nv = self.mechanism.tree, self.mechanism.nv
+        acting = (t.nodes, t.dofs, t.rest, self.paths, self.points, self.wrenches, self.drives, t.gravity)
+        return *acting, np.zeros((len(self.bodies), 6)), np.zeros(nv), np.zeros(nv)
+
 
 @dataclass
 class Piece:

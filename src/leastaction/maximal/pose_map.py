@@ -136,7 +136,7 @@ class PoseMap:
         if project:
             # M T - G' mu = P, G T = 0: momenta P + G' mu (`entries.project_momenta`).
             self.read(P)
-            self.projection = factored(s.ldu, s.work[0])
+            self.projection = factored(s.ldu, s.work[0], s.ldu.tolerance)
             right = np.zeros(size)
             right[self.body_rows] = P.ravel()
             x = self.projection.solve(right, refinements=1)

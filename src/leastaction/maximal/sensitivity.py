@@ -18,29 +18,17 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import coo_array, csr_array
 
-from leastaction.contact.cones import CONE
-from leastaction.contact.records import CONTACT
 from leastaction.maximal.colours import Neighbours
-from leastaction.maximal.model import records
 from leastaction.maximal.sensitivity_kernels import differentiate_step
 from leastaction.maximal.sparse_blocks import (
     blocks,
     factored,
-    momenta_within,
-    momentum_slopes,
     places_of,
     rotations,
     sparse,
 )
 
 FloatArray = NDArray[np.float64]
-
-
-def contact_arrays(stepper: Any, count: int) -> tuple[Any, Any, int]:
-    """(cones, contacts, number of cones) for the kernels, also where a mechanism has none."""
-    if stepper.contact is None:
-        return records(0, CONE), records(0, CONTACT), 0
-    return stepper.contact[0], stepper.contact[1], count
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,34 +58,50 @@ class Solved:
         start, end: states.
         V: velocities (bodies, 6) within the step.
         u: controls at both ends, shape (2, nu).
-        count: number of cones.
+        cones, contacts: the cones as they were solved, and the contacts they belong to.
+        impulses: of the rows.
+        held: whether contacts bear a load, so that joint momenta at the end are read without the forces there.
     """
 
     stepper: Any
     start: BodyState
     V: FloatArray
     u: FloatArray
-    count: int
+    cones: Any
+    contacts: Any
+    impulses: FloatArray
+    held: bool
     end: BodyState
 
-    def outputs(self, colours: Any, J: FloatArray, model: Any, forces: Any, contacts: Any) -> tuple[FloatArray, Any]:
-        """Run `differentiate_step` with the arrays of a model; (outputs, drive columns)."""
+    @property
+    def count(self) -> int:
+        """Number of cones."""
+        return len(self.cones)
+
+    def outputs(self, colours: Any, J: FloatArray, model: Any, forces: Any, contacts: Any) -> tuple[Any, ...]:
+        """Run `differentiate_step` with the arrays of a model; (outputs, drive columns, cones)."""
         s = self.stepper
         n, nu = len(self.V), s.mechanism.nu
-        out = np.zeros(int(s.ldu.rows[-1]) + 3 * self.count + 6 * n)
+        out = np.zeros(int(s.ldu.rows[-1]) + 3 * self.count + 18 * n)
         drives = tuple(np.zeros(shape, kind) for shape, kind in 2 * (((nu, 2), np.int64), ((nu, 2, 6), float)))
         at = (self.start.Z, self.start.P, self.V, self.start.near, self.start.q.copy())
-        problem = (model, s.states, s.rowstates, s.cstates, s.graph, s.work, forces, contacts, at, self.u)
+        s.rowstates.lam = self.impulses
+        cones = self.cones.copy()
+        problem = (model, s.states, s.rowstates, s.cstates, s.graph, s.work, forces, (cones, contacts, self.count))
+        problem += (at, self.u)
         differentiate_step(*problem, s.dt, s.halves, colours, places_of(s.model, s.mechanism.nv), J, out, drives)
-        return out, drives
+        return out, drives, cones
 
 
 class StepMap:
     """Derivative of a solved step by poses, momenta and controls: matrices, and the factors of the Newton matrix.
 
     Attributes:
-        plus, minus: momenta (bodies, 6) within the step at its start and end, without any impulse there.
-        left, right: their derivatives by the velocities.
+        Fz: equations by the poses, cones eliminated; Ez, Ex: momenta at the end by poses and velocities.
+        minus: momenta (bodies, 6) at the end without the impulses of forces there; Mz, Mx: their derivatives.
+        push: impulses (bodies, 6) of the cones at the start; Qz, Qx: their derivatives.
+        Tz, Tx: poses at the end by poses and velocities.
+        U0, U1: impulses at the start and end per control.
         held: whether contacts bear a load, so that joint momenta at the end are read off `minus`.
     """
 
@@ -106,12 +110,12 @@ class StepMap:
         s = solved.stepper
         first = s.ldu.rows
         n, N, count, nu = len(solved.V), int(first[-1]), solved.count, s.mechanism.nu
-        cones = s.contact[0][:count] if count else ()
-        self.neighbours = Neighbours(s.model, first, [(c.a, c.b) for c in cones])
+        cones = solved.cones
+        self.neighbours = Neighbours(s.model, first, zip(cones.a.tolist(), cones.b.tolist(), strict=True))
         entries = self.neighbours.step()
         J = np.zeros((len(entries.owner), 12))
-        out, drives = solved.outputs(entries.colours, J, s.arrays, s.forces, contact_arrays(s, count))
-        self.ldu = factored(s.ldu, s.work[0])
+        out, drives, cones = solved.outputs(entries.colours, J, s.arrays, s.forces, solved.contacts)
+        self.ldu = factored(s.ldu, s.work[0], s.contact[7][5] if count else s.ldu.tolerance)
         self.out = out
         self.body_rows = (first[:n, None] + np.arange(6)).ravel()
         self.size, self.cone_rows, self.end = N, slice(N, N + 3 * count), N + 3 * count
@@ -119,20 +123,20 @@ class StepMap:
         shape = (len(out), 6 * n)
         Jz = sparse(entries, J[:, :6], shape)
         Jx = sparse(entries, J[:, 6:], shape)
-        self.Fz, self.Ez, self.Ex = self._reduced(Jz), Jz[self.end :], Jx[self.end :]
-        self.U0, self.U1 = self._drives(*drives[:2], n, nu), self._drives(*drives[2:], n, nu)
-        w = solved.V[:, :3]
+        ends, within, pushed = (slice(self.end + 6 * n * k, self.end + 6 * n * (k + 1)) for k in range(3))
+        self.Fz, self.Ez, self.Ex = self._reduced(Jz), Jz[ends], Jx[ends]
+        self.Mz, self.Mx = Jz[within], Jx[within]
+        wrenches = self.D[self.body_rows]
+        self.Qz, self.Qx = Jz[pushed] + wrenches @ Jz[self.cone_rows], wrenches @ Jx[self.cone_rows]
+        self.minus, self.push = out[within].reshape(n, 6), out[pushed].reshape(n, 6)
+        self.U0, self.U1 = self._drives(drives[:2], n, nu), self._drives(drives[2:], n, nu)
         R, R1 = rotations(solved.start.Z), rotations(solved.end.Z)
         Tz, Tx = np.zeros((n, 6, 6)), np.zeros((n, 6, 6))
         Tz[:, :3, :3] = R1.transpose(0, 2, 1) @ R
         Tx[:, :3, :3] = s.dt * s.states.B.reshape(-1, 3, 3)
         Tz[:, 3:, 3:], Tx[:, 3:, 3:] = np.eye(3), s.dt * np.eye(3)
         self.Tz, self.Tx = blocks(Tz), blocks(Tx)
-        self.left, self.right = (momentum_slopes(s.model.bodies, w, h) for h in (s.dt, -s.dt))
-        self.plus, self.minus = (momenta_within(s.model.bodies, solved.V, h) for h in (s.dt, -s.dt))
-        self.held = False
-        if count and s.halves < 1.0:
-            self.held = bool(s.contact[7][6])
+        self.held = bool(count and s.halves < 1.0 and solved.held)
 
     def _wrenches(self, cones: Any, n: int, N: int) -> Any:
         """Unit wrenches of the cones: (N, 3 cones)."""
@@ -148,8 +152,9 @@ class StepMap:
         place = np.concatenate(rows), np.concatenate(columns)
         return coo_array((np.concatenate(data), place), shape=(N, 3 * len(cones))).tocsr()
 
-    def _drives(self, touched: Any, columns: FloatArray, n: int, nu: int) -> Any:
+    def _drives(self, found: Any, n: int, nu: int) -> Any:
         """Impulses per control: (6 n, nu)."""
+        touched, columns = found
         k, side = np.nonzero(touched >= 0)
         rows = 6 * touched[k, side][:, None] + np.arange(6)
         place = rows.ravel(), np.repeat(k, 6)
@@ -160,7 +165,7 @@ class StepMap:
         return change[: self.size] - self.D @ change[self.cone_rows]
 
     def forward(self, dz: Any, dP: Any, du: tuple[Any, Any], direct: Any = None) -> tuple[FloatArray, ...]:
-        """Changes (dz1, dP1, change of the velocities), each shape (6 bodies, m).
+        """Changes (dz1, dP1, change of `minus`), each shape (6 bodies, m).
 
         Args:
             dz, dP: at the start, shape (6 bodies, m).
@@ -170,18 +175,19 @@ class StepMap:
         b = self.Fz @ dz
         b[self.body_rows] -= dP + self.U0 @ du[0]
         if direct is not None:
-            b += self._reduced(direct)
+            b = b + self._reduced(direct)
         dx = -self.ldu.solve(b, refinements=1)[self.body_rows]
-        dP1 = self.Ez @ dz + self.Ex @ dx + self.U1 @ du[1]
+        dP1, minus = self.Ez @ dz + self.Ex @ dx + self.U1 @ du[1], self.Mz @ dz + self.Mx @ dx
         if direct is not None:
-            dP1 += direct[self.end :]
-        return self.Tz @ dz + self.Tx @ dx, dP1, dx
+            n = len(dP1)
+            dP1, minus = dP1 + direct[self.end : self.end + n], minus + direct[self.end + n : self.end + 2 * n]
+        return self.Tz @ dz + self.Tx @ dx, dP1, minus
 
-    def backward(self, bz1: FloatArray, bP1: FloatArray, bx: FloatArray) -> tuple[FloatArray, ...]:
-        """Gradients (by dz, by dP, by the controls at start and end) from those by (dz1, dP1, velocities)."""
+    def backward(self, bz1: FloatArray, bP1: FloatArray, minus: FloatArray, push: FloatArray) -> tuple[FloatArray, ...]:
+        """Gradients by (dz, dP, controls at the start, at the end) from those by (dz1, dP1, `minus`, `push`)."""
         right = np.zeros(self.size)
-        right[self.body_rows] = bx + self.Tx.T @ bz1 + self.Ex.T @ bP1
+        right[self.body_rows] = self.Tx.T @ bz1 + self.Ex.T @ bP1 + self.Mx.T @ minus + self.Qx.T @ push
         y = -self.ldu.solve_transposed(right, refinements=1)
-        pushed = -y[self.body_rows]
-        bz = self.Tz.T @ bz1 + self.Ez.T @ bP1 + self.Fz.T @ y
-        return bz, pushed, self.U0.T @ pushed, self.U1.T @ bP1
+        by_momenta = -y[self.body_rows]
+        bz = self.Tz.T @ bz1 + self.Ez.T @ bP1 + self.Mz.T @ minus + self.Qz.T @ push + self.Fz.T @ y
+        return bz, by_momenta, self.U0.T @ by_momenta, self.U1.T @ bP1

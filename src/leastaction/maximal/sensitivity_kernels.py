@@ -15,7 +15,7 @@ from leastaction.contact import cones as ip
 from leastaction.forces.passive import drive_wrench
 from leastaction.maximal.assembly import assemble, ball_axis, start_rows
 from leastaction.maximal.dampers import end_paths, start_paths
-from leastaction.maximal.detection import contact_wrenches, coordinate_wrenches
+from leastaction.maximal.detection import OVERLAP, contact_wrenches, coordinate_wrenches
 from leastaction.maximal.entries import finish_step, load_state, projection_matrix
 from leastaction.maximal.impulses import add_impulses, add_rates
 from leastaction.maximal.interior import add_cones, look_at_cones, push_cones
@@ -84,7 +84,9 @@ def renew_cones(cones, count, contacts, coordinates, cstates, states):
     for k in range(count):
         c = cones[k]
         if c.source >= 0:
-            contact_wrenches(c, contacts[c.source], states)
+            phi = contact_wrenches(c, contacts[c.source], states)
+            if c.rest <= 0.0:
+                c.rest = OVERLAP * min(phi, 0.0)
             continue
         j = -1 - c.source
         coordinate_wrenches(c, cstates[j])
@@ -103,6 +105,23 @@ def bound_change(c, contacts, coordinates, dt):
 
 
 @routine
+def push_outputs(cones, count, out, at, n):
+    """Impulses of the cones on the n bodies, into out[at : at + 6 n]."""
+    for i in range(6 * n):
+        out[at + i] = 0.0
+    for k in range(count):
+        c = cones[k]
+        normal = 0.0 if c.kind == ip.DRY else c.gam
+        for i in range(6):
+            if c.a >= 0:
+                f = normal * c.da[i] + c.beta[0] * c.da[6 + i] + c.beta[1] * c.da[12 + i]
+                out[at + 6 * c.a + i] += f
+            if c.b >= 0:
+                f = normal * c.db[i] + c.beta[0] * c.db[6 + i] + c.beta[1] * c.db[12 + i]
+                out[at + 6 * c.b + i] += f
+
+
+@routine
 def outputs(model, states, rowstates, cstates, graph, work, forces, contact, near, q, u, dt, halves, fresh, out):
     """All equations of the step at the unknowns in states, rowstates and cones; leaves the states at its end.
 
@@ -110,7 +129,8 @@ def outputs(model, states, rowstates, cstates, graph, work, forces, contact, nea
         u: controls at both ends, shape (2, nu).
         fresh: whether to fill in the Newton matrix, with the cones eliminated.
         out: residuals in the order of the graph; three for each cone: the step of its impulses that its own equations
-            ask for; then the momenta at the end of the step, six for each body.
+            ask for; then six for each body, three times: momenta at the end of the step, those without the impulses of
+            forces there, and what the cones push it with.
     """
     bodies, rows, coordinates, dampers = model[0], model[1], model[2], model[6]
     values, fixed, ra, rb = work[0], work[4], work[6], work[7]
@@ -143,11 +163,15 @@ def outputs(model, states, rowstates, cstates, graph, work, forces, contact, nea
         at += 3
     if fresh:
         add_cones(cones, count, 0.0, diagonal, offsets, values, ra, rb)
-    finish_step(bodies, states, dt)
+    push_outputs(cones, count, out, at + 12 * n, n)
+    finish_step(bodies, states, dt, count < 0)
     read_coordinates(coordinates, states, cstates, q, dt)
     start_rows(rows, coordinates, model[3], states, rowstates, cstates)
     add_rates(coordinates, states, cstates, dt, halves)
     end_paths(dampers, states, dt, halves)
+    for i in range(n):
+        for c in range(6):
+            out[at + 6 * (n + i) + c] = states[i].P[c]
     if halves < 1.0:
         add_impulses(bodies, coordinates, states, cstates, forces, q, u[1], (1.0 - halves) * dt, end)
     for i in range(n):
@@ -213,7 +237,7 @@ def differentiate_step(
                         s.w[c - 6] += offset * h / dt
                     else:
                         s.vc[c - 9] += offset * h / dt
-                outputs(*problem, False, out)
+                outputs(*problem, begins.shape[0] < 1, out)
                 for m in range(begins[colour], begins[colour + 1]):
                     i = members[m]
                     h = STEP * (bodies[i].radius if c % 6 >= 3 else 1.0)
@@ -223,7 +247,8 @@ def differentiate_step(
     load_all(states, Z, P, V)
     read_start(model, states, rowstates, cstates, near, q, dt)
     drive_columns(forces[6], model[2], places, states, cstates, halves * dt, drives[0], drives[1])
-    outputs(*problem, True, out)
+    # The graph of another model may have other edges; without colours only the outputs are wanted.
+    outputs(*problem, begins.shape[0] > 1, out)
     drive_columns(forces[6], model[2], places, states, cstates, (1.0 - halves) * dt, drives[2], drives[3])
 
 

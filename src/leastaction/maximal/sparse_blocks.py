@@ -36,17 +36,6 @@ def rotations(Z: FloatArray) -> FloatArray:
     return np.eye(3) + 2.0 * w * K + 2.0 * K @ K
 
 
-def momentum_slopes(bodies: Any, w: FloatArray, dt: float) -> Any:
-    """Derivative of the momenta at the start of the step by (w, v); with -dt of those at its end (`bodies.momenta`)."""
-    J, h = bodies.J.reshape(-1, 3, 3), 0.5 * dt
-    s = np.sqrt(np.maximum(1.0 - h * h * (w * w).sum(axis=1), 1e-12))[:, None, None]
-    Jw = np.einsum("nij,nj->ni", J, w)
-    out = np.zeros((len(w), 6, 6))
-    out[:, :3, :3] = s * J - h * h / s * Jw[:, :, None] * w[:, None, :] + h * (skew(w) @ J - skew(Jw))
-    out[:, 3:, 3:] = bodies.mass[:, None, None] * np.eye(3)
-    return blocks(out)
-
-
 def momenta_within(bodies: Any, V: FloatArray, dt: float) -> FloatArray:
     """Momenta (n, 6) at the start of a step with velocities V; with -dt those at its end (`bodies.momenta`)."""
     J, h, w = bodies.J.reshape(-1, 3, 3), 0.5 * dt, V[:, :3]
@@ -62,9 +51,10 @@ def sparse(entries: Sparsity, J: FloatArray, shape: tuple[int, int]) -> Any:
     return coo_array((J.ravel(), (rows, columns)), shape=shape).tocsr()
 
 
-def factored(ldu: GraphLDU, values: FloatArray) -> GraphLDU:
+def factored(ldu: GraphLDU, values: FloatArray, tolerance: float) -> GraphLDU:
     """Factorisation of other values on the same graph, with arrays of its own."""
     twin = copy.copy(ldu)
+    twin.tolerance = float(tolerance)
     twin.values, twin.pivots, twin.scale = np.zeros_like(ldu.values), np.zeros_like(ldu.pivots), ldu.scale.copy()
     twin._original = np.zeros_like(values)
     return twin.factor(values)

@@ -1,0 +1,128 @@
+"""Derivatives of a step by parameters of the mechanism: what changes in its equations at fixed unknowns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from leastaction.contact.entries import detect_all
+from leastaction.contact.records import CONTACT
+from leastaction.contact.shapes import collect
+from leastaction.errors import IntegratorError
+from leastaction.integrators import FloatArray
+from leastaction.maximal.model import Model, records
+from leastaction.maximal.placement import place
+from leastaction.maximal.sensitivity import Solved
+from leastaction.maximal.sparse_blocks import rotations
+
+
+@dataclass
+class Direct:
+    """Changes of all that a step computes by a parameter, each at fixed inputs; see `linearize.OneStep.forward`.
+
+    Attributes:
+        dz: poses at the start, at fixed q; shape (6 bodies, 1).
+        first: p at the start, at fixed poses and momenta.
+        steps: outputs of each part.
+        projection: see `PoseMap.project`.
+        dq, dp: at the end, at fixed poses and momenta.
+    """
+
+    dz: Any = 0.0
+    first: Any = 0.0
+    steps: Any = ()
+    projection: Any = None
+    dq: Any = 0.0
+    dp: Any = 0.0
+
+
+def by_parameter(step: Any, stencil: list[tuple[float, Any]]) -> tuple[FloatArray, FloatArray]:
+    """(dq', dp') of a `OneStep` by one parameter; stencil: weights and mechanisms."""
+    direct = Direct(steps=[0.0] * len(step.maps), projection=[0.0, 0.0] if step.last.projection else None)
+    for weight, mechanism in stencil:
+        add(direct, weight, step, mechanism)
+    n, m = step.n, step.parts.stepper.mechanism
+    du = np.zeros((len(step.parts.stepper.control_nodes), m.nu, 1))
+    dq, dp = step.forward(np.zeros((n, 1)), np.zeros((n, 1)), du, direct)
+    return dq[:, 0], dp[:, 0]
+
+
+def add(direct: Direct, weight: float, step: Any, mechanism: Any) -> None:
+    """Add what one mechanism of the stencil gives."""
+    stepper = step.parts.stepper
+    model = alike(Model.compile(mechanism), stepper.model)
+    arrays, column = model.arrays, (-1, 1)
+    start = step.maps[0].solved.start
+    Z, _, _ = place(model, start.q, np.zeros(step.n))
+    direct.dz = direct.dz + weight * pose_difference(start.Z, Z).reshape(column)
+    step.first.read(step.first.P, arrays=arrays)
+    direct.first = direct.first + weight * step.first.p.reshape(column)
+    for j, part in enumerate(step.maps):
+        solved = part.solved
+        contacts = renewed(solved, mechanism, model)
+        nothing = part.neighbours.none()
+        out, _, _ = solved.outputs(nothing, np.zeros((0, 12)), arrays, model.forces(), contacts)
+        direct.steps[j] = direct.steps[j] + weight * out.reshape(column)
+    last = step.last
+    if direct.projection is not None:
+        size = len(last.projection.scale)
+        pushed, _ = last.read(last.P, mu=last.mu, arrays=arrays)
+        moved, _ = last.read(last.P, last.T, arrays=arrays)
+        direct.projection[0] = direct.projection[0] + weight * (pushed + moved)[:size].reshape(column)
+        direct.projection[1] = direct.projection[1] - weight * pushed[last.body_rows].reshape(column)
+    last.read(last.P, arrays=arrays)
+    direct.dq = direct.dq + weight * stepper.mechanism.difference(step.q, last.q).reshape(column)
+    direct.dp = direct.dp + weight * last.p.reshape(column)
+
+
+def alike(model: Model, other: Model) -> Model:
+    """Give a model the edges of another one's graph; refuses one with other bodies or joints."""
+    if len(model.bodies) != len(other.bodies) or len(model.rows) != len(other.rows):
+        raise IntegratorError("Maximal: a change of this parameter makes another mechanism, with other joints")
+    model.coordinates.edge = other.coordinates.edge
+    for name in ("ea", "eb", "ea2", "eb2", "eab"):
+        model.rows[name] = other.rows[name]
+    model.augment[:] = other.augment
+    model.bodies.radius = other.bodies.radius  # only a scale
+    return model
+
+
+def pose_difference(Z: FloatArray, other: FloatArray) -> FloatArray:
+    """Small displacement (n, 6) from poses Z to others: turns in the body's directions, shifts in the world's."""
+    D = rotations(Z).transpose(0, 2, 1) @ rotations(other)
+    turn = 0.5 * np.stack([D[:, 2, 1] - D[:, 1, 2], D[:, 0, 2] - D[:, 2, 0], D[:, 1, 0] - D[:, 0, 1]], axis=1)
+    return np.hstack([np.arcsin(np.clip(turn, -1.0, 1.0)), other[:, :3] - Z[:, :3]])
+
+
+def renewed(solved: Solved, mechanism: Any, model: Model) -> Any:
+    """The contacts of a solved step with the shapes and coefficients of another mechanism."""
+    if not len(solved.contacts):
+        return solved.contacts
+    s, Z = solved.stepper, solved.start.Z
+    table = collect(mechanism, model.frames, bodies=s.integrator.self_collision)
+    transforms = np.hstack([rotations(Z).reshape(-1, 9), Z[:, :3]])
+    pairs = table.ground
+    if len(table.movers) > 1:
+        pairs = np.concatenate([table.ground, table.body_pairs()]).view(np.recarray)
+    wanted = {int(key): k for k, key in enumerate(solved.contacts.key)}
+    pairs = pairs[np.isin(pairs.key >> 32, np.unique(solved.contacts.key >> 32))]
+    # More than the gaps at the start of the step: what is found beyond the contacts wanted is left aside.
+    reach = 1.0 + float(np.where(table.shapes.bound < 1e30, table.shapes.bound, 0.0).max())
+    margin = 2.0 * float(np.abs(solved.cones.gap).max()) + 8.0 * s.dt * reach * float(np.abs(solved.V).max()) + 1e-3
+    found = records(4 * len(solved.contacts) + 16, CONTACT)
+    while (count := detect_all(table.shapes, pairs, transforms, table.data, found, margin)) > len(found):
+        found = records(count, CONTACT)
+    out = solved.contacts.copy()
+    missing = set(wanted.values())
+    for c in found[:count]:
+        k = wanted.get(int(c.key))
+        if k is not None:
+            out[k] = c
+            missing.discard(k)
+    if missing:
+        raise IntegratorError(
+            "Maximal: a contact of this step vanishes when the parameter changes; it has no derivative"
+        )
+    return out
