@@ -63,7 +63,7 @@ def draw(runs: dict[int, la.Trajectory], seconds: dict[int, float], path: Path) 
     right.set(xlabel="segments of four links", ylabel="CPU time per step [µs]")
     for axes in (left, middle, right):
         axes.grid(alpha=0.3)
-    figure.savefig(path, dpi=150)
+    figure.savefig(path, dpi=120)
     plt.close(figure)
 
 

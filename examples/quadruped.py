@@ -149,7 +149,7 @@ def draw(history: list[dict], path: Path) -> None:
     lower.legend(ncols=5)
     for axes in (upper, lower):
         axes.grid(alpha=0.3)
-    figure.savefig(path, dpi=150)
+    figure.savefig(path, dpi=120)
     plt.close(figure)
 
 
