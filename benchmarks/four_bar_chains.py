@@ -12,8 +12,8 @@ SEGMENTS = (1, 2, 5, 10, 20, 50)
 DT, DURATION = 0.01, 10.0
 
 NOTES = f"""Maximal coordinates, order 2, steps of {DT} s for {DURATION:g} s from the home configuration. "Energy" is \
-the largest error of the energy beside the largest kinetic energy; the weight of 50 segments makes waves that steps of \
-0.01 s do not resolve, and steps that Newton cannot solve are divided. Time as the wall clock tells it, once."""
+the largest error of the energy beside the largest kinetic energy; the weight of 50 segments makes waves that steps \
+of {DT} s do not resolve, and steps that Newton cannot solve are divided. Time as the wall clock tells it, once."""
 
 
 def run(progress) -> Report:

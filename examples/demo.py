@@ -10,6 +10,7 @@ import multiprocessing
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -46,11 +47,14 @@ class Story:
     def title(self, text: str) -> None:
         self.console.print(f"\n[bold]{text}[/bold]")
 
-    def table(self, *headings: str) -> Table:
+    def table(self, headings: tuple[str, ...], rows: list[tuple[str, ...]]) -> None:
+        """Print a table; all of it as Text, or [m] would be taken for markup."""
         table = Table()
         for k, heading in enumerate(headings):
             table.add_column(Text(heading), justify="left" if k == 0 else "right", no_wrap=k == 0)
-        return table
+        for row in rows:
+            table.add_row(*(Text(cell) for cell in row))
+        self.console.print(table)
 
     @contextmanager
     def compiling(self) -> Iterator[None]:
@@ -85,11 +89,11 @@ def energy(story: Story) -> None:
             runs[name] = la.simulate(robot, duration=story.duration, integrator=integrator, **options)
             seconds[name] = time.perf_counter() - began
             assert len(runs[name].energy) == len(runs[name])
-    table = story.table("integrator", "largest energy error [J]", "error at the end [J]", "time to compute [s]")
+    rows = []
     for name, run in runs.items():
         error = np.abs(run.energy - run.energy[0])
-        table.add_row(name, f"{error.max():.1e}", f"{error[-1]:.1e}", f"{seconds[name]:.3f}")
-    story.console.print(table)
+        rows.append((name, f"{error.max():.1e}", f"{error[-1]:.1e}", f"{seconds[name]:.3f}"))
+    story.table(("integrator", "largest energy error [J]", "error at the end [J]", "time to compute [s]"), rows)
     steps = round(story.duration / DT)
     story.console.print(f"{steps} steps of {DT} s; hanging still it would have {2 * 9.81 * 2.0 / 2:.1f} J less.")
     la.plot.energy(list(runs.values()), labels=list(runs), path=story.file("energy.png", "plot of the energies"))
@@ -104,6 +108,7 @@ def reach(story: Story) -> None:
 
     story.title("2. Gradients: a 7-joint arm learns torques that bring its hand to a target")
     arm, steps, dt = la.robots.serial_arm(), 40, 0.02
+    arm = arm.replace(joints=tuple(replace(joint, damping=(2.0,)) for joint in arm.joints))
     target, hand = np.array([0.5, 0.4, 0.6]), (0.0, 0.0, 0.2)
     effort = 1e-6
 
@@ -124,10 +129,8 @@ def reach(story: Story) -> None:
         direction = np.random.default_rng(0).normal(size=len(objective.start))
         ahead, behind = (objective(found.x + s * 1e-5 * direction)[0] for s in (1.0, -1.0))
         slope, exact = (ahead - behind) / 2e-5, objective(found.x)[1] @ direction
-    table = story.table("", "before", "after")
     misses = [math.sqrt(2.0 * goal(objective.run(x))[0]) for x in (objective.start, found.x)]
-    table.add_row("hand to target [m]", *(f"{x:.4f}" for x in misses))
-    story.console.print(table)
+    story.table(("", "before", "after"), [("from hand to target [m]", *(f"{x:.4f}" for x in misses))])
     count = objective.evaluations - 3
     story.console.print(
         f"{len(objective.start)} torques, {count} runs with gradients in {seconds:.1f} s. Along a random direction the "
@@ -138,23 +141,38 @@ def reach(story: Story) -> None:
 
 
 def loop(story: Story) -> None:
-    """A closed loop in body coordinates: every joint is an equation, and none drifts."""
-    story.title("3. Closed loops: a four-bar linkage")
-    robot = la.robots.four_bar()
+    """Minitaur, with a closed loop in every leg, is dropped and stands; springs at the hips stand for a controller."""
+    story.title("3. Closed loops: Minitaur, a closed chain in each leg, lands on its feet")
+    robot = la.robots.minitaur(ground=True, friction=0.4)
+    motors = {actuator.coordinate for actuator in robot.actuators}
+    hold = {"stiffness": (25.0,), "damping": (0.4,)}
+    joints = [replace(joint, **hold) if joint.name in motors else joint for joint in robot.joints]
+    robot = robot.replace(joints=tuple(joints))
+    q = la.robots.home(robot)
+    q[2] += 0.12
     with story.compiling():
         run = la.simulate(
-            robot,
-            q=la.robots.home(robot),
-            dt=DT,
-            duration=story.duration,
-            integrator=la.Maximal(),
-            progress=False,
+            robot, q, dt=0.005, duration=min(2.0, story.duration), integrator=la.Maximal(), progress=False
         )
-    error = np.abs(run.energy - run.energy[0]).max()
-    table = story.table("integrator", "largest gap of a joint [m]", "largest energy error [J]")
-    table.add_row("Maximal, order 2", f"{run.constraint_violation.max():.1e}", f"{error:.1e}")
-    story.console.print(table)
-    story.console.print(f"{run.steps} steps of {DT} s, without stabilisation or projection.")
+    rows = [
+        ("gap of a joint, loops included [m]", f"{run.constraint_violation.max():.1e}"),
+        ("depth of a foot in the ground [m]", f"{max(0.0, -lowest(run).min()):.1e}"),
+    ]
+    story.table(("", "largest, whole run"), rows)
+    story.console.print(f"{run.steps} steps of 0.005 s with {len(robot.loops)} loops, nothing stabilised or projected.")
+    la.view.export_html(run, story.file("minitaur.html", "Minitaur, with its contact forces"))
+
+
+def lowest(run: la.Trajectory) -> np.ndarray:
+    """Height of the lowest contact point at all times [m]."""
+    robot = run.mechanism
+    bodies = [robot.body_index(c.body) for c in robot.contacts]
+    points, radii = np.array([c.point for c in robot.contacts]), np.array([c.radius for c in robot.contacts])
+    heights = []
+    for q in run.q:
+        X = la.dynamics.body_poses(robot, q)[bodies]
+        heights.append((np.einsum("cj,cj->c", X[:, 2, :3], points) + X[:, 2, 3] - radii).min())
+    return np.array(heights)
 
 
 def contact(story: Story) -> None:
@@ -172,23 +190,20 @@ def contact(story: Story) -> None:
             integrator=la.Maximal(),
             progress=False,
         )
-    corners = np.array([point.point for point in robot.contacts])
-    lowest = [
-        (X[:3, :3] @ corners.T + X[:3, 3:])[2].min() for X in (la.dynamics.body_poses(robot, q)[0] for q in run.q)
+    heights = lowest(run)
+    rows = [
+        ("deepest corner, whole run [m]", f"{max(0.0, -heights.min()):.1e}"),
+        ("lowest corner at the end [m]", f"{heights[-1]:.1e}"),
+        ("kinetic energy at the end [J]", f"{run.kinetic_energy[-1]:.1e}"),
     ]
-    table = story.table("", "")
-    table.add_row("deepest point of a corner, whole run [m]", f"{min(lowest):.1e}")
-    table.add_row("at the end: lowest corner [m]", f"{lowest[-1]:.1e}")
-    table.add_row("at the end: kinetic energy [J]", f"{run.kinetic_energy[-1]:.1e}")
-    table.show_header = False
-    story.console.print(table)
+    story.table(("", ""), rows)
     story.console.print("No springs, no penalties: impulses solve for a gap that is never negative.")
     la.view.export_html(run, story.file("cube.html", "the cube, with its contact forces"))
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--duration", type=float, default=60.0, help="simulated time of the pendulum and the loop [s]")
+    parser.add_argument("--duration", type=float, default=60.0, help="simulated time of the pendulum [s], default 60")
     parser.add_argument("--output", type=Path, default=Path("demo_output"), help="folder for plots and pages")
     options = parser.parse_args()
     began = time.perf_counter()

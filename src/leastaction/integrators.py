@@ -40,13 +40,13 @@ class Stepper:
     Attributes:
         control_nodes: fractions of a step at which controls are read.
         momentum: True when the integrator solves for (q, p), False when for (q, v).
-        contacts: whether the mechanism's contact points act.
+        acts: what acts of "contacts" (with the ground), "limits" (rigid ones of joints) and "dry friction" (of joints).
         start_time: time of the first state [s].
     """
 
     control_nodes: tuple[float, ...] = (0.0,)
     momentum = False
-    contacts = False
+    acts: frozenset[str] = frozenset()
     start_time = 0.0
 
     def __init__(self, integrator: Integrator, mechanism: Mechanism, dt: float) -> None:

@@ -15,7 +15,7 @@ from leastaction._display.progress import Progress
 from leastaction.dynamics.legendre import momentum_of_velocity, velocity_of_momentum
 from leastaction.dynamics.loops import close_loops
 from leastaction.dynamics.workspace import FloatArray, configuration, tangent
-from leastaction.errors import IntegratorError, MechanismError
+from leastaction.errors import IntegratorError, LeastActionWarning, MechanismError
 from leastaction.integrators import Integrator, Stepper
 from leastaction.mechanism import Mechanism
 from leastaction.trajectory import Trajectory
@@ -39,8 +39,9 @@ def simulate(
 ) -> Trajectory:
     """Simulate the motion of a mechanism.
 
-    Joint limits, dry friction and contacts of the mechanism act only with integrators that say so, such as
-    `StaggeredProjections`; with others a mechanism with contact points and ground is simulated with a warning.
+    Contacts, joint limits and dry friction of joints act with `Maximal` (of order 1 and 2) and, with planes as ground,
+    with `ConstrainedEuler` and `StaggeredProjections`. Other integrators leave them out, and a warning says what: of
+    contacts and dry friction at the start, of limits when a joint goes beyond one.
 
     Args:
         mechanism: the robot.
@@ -76,8 +77,7 @@ def simulate(
     if not isinstance(mechanism, Mechanism):
         raise MechanismError(f"simulate needs a Mechanism, such as leastaction.robots.pendulum(), got {mechanism!r}")
     stepper = integrator.prepare(mechanism, dt)
-    if mechanism.contacts and mechanism.ground and not stepper.contacts:
-        warnings.warn(f"the contacts of {mechanism.name!r} do not act: bodies fall through the ground", stacklevel=2)
+    _warn_of_ignored(stepper)
     count = _steps(dt, duration, steps)
     if not _is_finite(start):
         raise IntegratorError(f"start must be a finite time [s], got {start!r}")
@@ -106,12 +106,44 @@ def simulate(
             done = _advance_with(controller, stepper, record, times, bar)
     stepper.finish(record)
     run = Trajectory.of_record(mechanism, integrator, dt, times[: done + 1], record, done)
+    if "limits" not in stepper.acts:
+        _warn_of_limits(run)
     if done < count:
         error = stepper.failure(done, record)
         error.trajectory = run
         error.time = float(times[done])
         raise error
     return run
+
+
+def _warn_of_ignored(stepper: Stepper) -> None:
+    """Say what of the mechanism this integrator leaves out."""
+    m, own = stepper.mechanism, type(stepper.integrator).__name__
+    shapes = any(shape.collision for body in m.bodies for shape in body.shapes)
+    if m.ground and (m.contacts or shapes) and "contacts" not in stepper.acts:
+        text = f"contacts do not act with {own}: {m.name!r} falls through the ground; leastaction.Maximal has them"
+        warnings.warn(text, LeastActionWarning, stacklevel=3)
+    rough = next((joint.name for joint in m.joints if any(joint.friction)), None)
+    if rough is not None and "dry friction" not in stepper.acts:
+        text = f"dry friction, such as that of joint {rough!r}, does not act with {own}; leastaction.Maximal has it"
+        warnings.warn(text, LeastActionWarning, stacklevel=3)
+
+
+def _warn_of_limits(run: Trajectory) -> None:
+    """Say which joint has gone beyond a rigid limit that does not act."""
+    m = run.mechanism
+    at = 0
+    for joint in m.joints:
+        if joint.nq == joint.nv and not any(joint.limit_stiffness):
+            q = run.q[:, at : at + joint.nq]
+            beyond = np.flatnonzero(np.any((q < np.array(joint.lower)) | (q > np.array(joint.upper)), axis=1))
+            # One that starts beyond its limits is meant to.
+            if len(beyond) and beyond[0] > 0:
+                own, t = type(run.integrator).__name__, run.t[beyond[0]]
+                text = f"joint {joint.name!r} goes beyond its limits at t = {t:g} s: they do not act with {own}"
+                warnings.warn(f"{text}; leastaction.Maximal keeps them", LeastActionWarning, stacklevel=3)
+                return
+        at += joint.nq
 
 
 def _is_finite(value: Any) -> bool:

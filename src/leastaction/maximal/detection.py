@@ -11,10 +11,13 @@ from leastaction.contact.gap import gap, tangents
 from leastaction.maximal.assembly import work
 from leastaction.maximal.bodies import start_pose
 from leastaction.maximal.model import BALL, FREE
-from leastaction.spatial import add3, cross, load3, mattvec, scale3, store3, sub3
+from leastaction.spatial import act, add3, cross, dot3, load3, mattvec, scale3, store3, sub3
 
 REACH = 4.0
 """A contact takes part when its gap is less than what the bodies cover in so many steps."""
+
+OVERLAP = 0.8
+"""Share of an overlap at the start of a step that may be left at its end."""
 
 BOUNCE = 2.0
 """Restitution acts on impacts faster than what gravity adds in so many steps; slower ones come to rest."""
@@ -50,15 +53,53 @@ def reach_of(shape):
 
 
 @routine
-def has_moved(states, anchors, most):
-    """Whether a body has left the place where the list of near pairs was made by more than `most` [m]."""
-    for i in range(anchors.shape[0]):
-        d = 0.0
-        for c in range(3):
-            d += (states[i].p[c] - anchors[i, c]) ** 2
-        if d > most * most:
+def has_moved(states, anchors, most, dt):
+    """Whether the list of near pairs is out of date.
+
+    A body has left the place where it was made by more than `most` [m], or its velocity has changed so much that it may
+    cover as much more in a step; what all bodies have in common does not count.
+    """
+    n = anchors.shape[0]
+    x = y = z = vx = vy = vz = 0.0
+    for i in range(n):
+        s = states[i]
+        x, y, z = x + s.p[0] - anchors[i, 0], y + s.p[1] - anchors[i, 1], z + s.p[2] - anchors[i, 2]
+        vx, vy, vz = vx + s.vc[0] - anchors[i, 3], vy + s.vc[1] - anchors[i, 4], vz + s.vc[2] - anchors[i, 5]
+    drift, gain = (x / max(n, 1), y / max(n, 1), z / max(n, 1)), (vx / max(n, 1), vy / max(n, 1), vz / max(n, 1))
+    for i in range(n):
+        s, a = states[i], anchors[i]
+        d = sub3(sub3(load3(s.p), (a[0], a[1], a[2])), drift)
+        v = sub3(sub3(load3(s.vc), (a[3], a[4], a[5])), gain)
+        spin = max(math.sqrt(dot3(load3(s.w), load3(s.w))) - a[6], 0.0) * a[7]
+        if dot3(d, d) > most * most or dt * (math.sqrt(dot3(v, v)) + spin) > most:
             return True
     return False
+
+
+@routine
+def spread_speeds(speeds, shapes, pairs, coordinates, states, dt):
+    """Largest speed of each body [m/s], or of one that may kick it within the step: by a contact, or by a joint."""
+    for i in range(speeds.shape[0]):
+        speeds[i] = speed_of(states, i, 0.0)
+    for k in range(pairs.shape[0]):
+        for shape in (shapes[pairs[k].a], shapes[pairs[k].b]):
+            if shape.body >= 0:
+                speeds[shape.body] = max(speeds[shape.body], speed_of(states, shape.body, reach_of(shape)))
+    for sweep in range(2):  # there and back, so that a kick gets along a row of bodies either way
+        for j in range(pairs.shape[0]):
+            pair = pairs[j if sweep == 0 else pairs.shape[0] - 1 - j]
+            a, b = shapes[pair.a], shapes[pair.b]
+            if a.body < 0 or b.body < 0 or speeds[a.body] == speeds[b.body]:
+                continue
+            x = act(start_pose(states, a.body), load3(a.centre))
+            d = sub3(x, act(start_pose(states, b.body), load3(b.centre)))
+            near = a.bound + b.bound + dt * (speeds[a.body] + speeds[b.body])
+            if dot3(d, d) < near * near:
+                speeds[a.body] = speeds[b.body] = max(speeds[a.body], speeds[b.body])
+        for j in range(coordinates.shape[0]):
+            c = coordinates[j if sweep == 0 else coordinates.shape[0] - 1 - j]
+            if c.a >= 0 and c.b >= 0:
+                speeds[c.a] = speeds[c.b] = max(speeds[c.a], speeds[c.b])
 
 
 @routine
@@ -67,10 +108,11 @@ def find_cones(contact, bodies, states, coordinates, cstates, dt):
 
     Velocities in `states` must be the guess for the step. Leaves the cones' typical energy [J] in numbers[3].
     """
-    cones, contacts, shapes, pairs, edges, data, anchors, numbers, _, _ = contact
+    cones, contacts, shapes, pairs, edges, data, anchors, numbers, _, _, speeds = contact
     directions, gravity, most = int(numbers[0]), numbers[1], numbers[2]
-    if has_moved(states, anchors, most):
+    if has_moved(states, anchors, most, dt):
         return -1
+    spread_speeds(speeds, shapes, pairs, coordinates, states, dt)
     # Typed, not literal zeros: each other type would be compiled anew.
     count = np.int64(0)
     energy = 0.0
@@ -83,7 +125,10 @@ def find_cones(contact, bodies, states, coordinates, cstates, dt):
     for k in range(pairs.shape[0]):
         a, b = shapes[pairs[k].a], shapes[pairs[k].b]
         ra, rb = reach_of(a), reach_of(b)
-        speed = speed_of(states, a.body, ra) + speed_of(states, b.body, rb) + gravity * dt
+        speed = gravity * dt
+        for body in (a.body, b.body):
+            if body >= 0:
+                speed += speeds[body]
         margin = REACH * dt * speed + 1e-3 * min(ra if ra > 0.0 else rb, rb)
         begin = found
         found = detect(
@@ -110,7 +155,8 @@ def contact_cone(cone, contact, j, edge, bodies, states, directions, dt, gravity
     cone.kind = ip.LIMIT if contact.friction == 0.0 else (ip.LINEAR if directions > 0 else ip.EXACT)
     phi = contact_wrenches(cone, contact, states)
     vn = work(states, cone.da[0:6], cone.a) + work(states, cone.db[0:6], cone.b)
-    cone.rest = 0.0
+    # Features that were not seen to overlap before get out of each other without a jump.
+    cone.rest = OVERLAP * min(phi, 0.0)
     if contact.restitution > 0.0 and phi + dt * vn < 0.0 and -vn > BOUNCE * gravity * dt:
         # Newton's law: this gap after the step makes its mean normal velocity -e times that before.
         cone.rest = max(phi, 0.0) - contact.restitution * dt * vn

@@ -87,10 +87,15 @@ def swap_momenta(states, other):
 
 @routine
 def bears_load(cones, count, bodies, speed):
-    """Whether a contact gives a body more than a tenth of what gravity does in a step, which changes it by `speed`."""
+    """Whether a cone gives a body more than a tenth of what gravity does in a step, which changes it by `speed`."""
     for k in range(count):
         c = cones[k]
-        if c.source >= 0 and c.b >= 0 and c.gam > 0.1 * speed * bodies[c.b].mass:
+        body = bodies[max(c.a, c.b)]
+        least = 0.1 * speed * body.mass
+        row = 9 if c.kind == DRY else 3
+        if c.source < 0 and c.db[row] == 0.0 and c.db[row + 1] == 0.0 and c.db[row + 2] == 0.0:  # an angle's
+            least *= body.radius
+        if max(0.0 if c.kind == DRY else c.gam, abs(c.beta[0]), abs(c.beta[1])) > least:
             return True
     return False
 
@@ -111,11 +116,11 @@ def is_impact(bodies, states, dt, gravity):
 
 
 @routine
-def read_mean_momenta(cones, count, bodies, coordinates, states, other, H, p):
-    """Joint momenta at the start of a solved step of order 2: the mean of those before and after all impulses there.
+def read_contact_momenta(cones, count, bodies, coordinates, states, other, H, p, share):
+    """Joint momenta at the start of a solved step of order 2, with a share of the cones' impulses.
 
-    Without contacts this is what `read_momenta` gives; to it they add half of their impulses, so that a body at rest on
-    the ground has no momentum.
+    With half of them, these are the mean of the momenta before and after all impulses at that time, as `read_momenta`
+    gives them without cones; a body at rest on the ground then has no momentum.
 
     Args:
         other: scratch, shape (bodies, 6).
@@ -129,10 +134,10 @@ def read_mean_momenta(cones, count, bodies, coordinates, states, other, H, p):
         for c in range(6):
             if cone.a >= 0:
                 f = normal * cone.da[c] + cone.beta[0] * cone.da[6 + c] + cone.beta[1] * cone.da[12 + c]
-                other[cone.a, c] += 0.5 * f
+                other[cone.a, c] += share * f
             if cone.b >= 0:
                 f = normal * cone.db[c] + cone.beta[0] * cone.db[6 + c] + cone.beta[1] * cone.db[12 + c]
-                other[cone.b, c] += 0.5 * f
+                other[cone.b, c] += share * f
     swap_momenta(states, other)
     read_momenta(bodies, coordinates, states, H, p)
     swap_momenta(states, other)
@@ -259,9 +264,10 @@ def rollout(model, states, rowstates, cstates, graph, work, forces, contact, u, 
             if contact is not None:
                 if not note_contacts(contact, count, k, h):
                     return k, FULL
-                # After an impact the momenta before it stay: the mean would be of neither.
-                if halves < 1.0 and j == 0 and (k > 0 or started) and not is_impact(bodies, states, h, contact[7][1]):
-                    read_mean_momenta(contact[0], count, bodies, coordinates, states, minus, H, p[k])
+                if halves < 1.0 and j == 0 and (k > 0 or started):
+                    # At an impact those before it: the mean would be of neither.
+                    share = 0.0 if is_impact(bodies, states, h, contact[7][1]) else 0.5
+                    read_contact_momenta(contact[0], count, bodies, coordinates, states, minus, H, p[k], share)
             remember(states, rowstates, clock, h)
             if j == 0 and part == 0:
                 for r in range(table.shape[0]):
@@ -295,6 +301,7 @@ def rollout(model, states, rowstates, cstates, graph, work, forces, contact, u, 
         held = halves < 1.0 and count > 0
         if contact is not None:
             held = held and bears_load(contact[0], count, bodies, contact[7][1] * dt)
+            contact[7][6] = 1.0 if held else 0.0
         if held:
             swap_momenta(states, minus)
         read_momenta(bodies, coordinates, states, H, p[k + 1])

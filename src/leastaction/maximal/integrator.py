@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -15,7 +16,7 @@ from leastaction.dynamics.kinematics import LINK
 from leastaction.dynamics.kinematics import SCREW as CLASSICAL_SCREW
 from leastaction.dynamics.legendre import velocity_of_momentum
 from leastaction.dynamics.loops import check_closed, is_redundant, momentum_projection
-from leastaction.errors import ConvergenceError, IntegratorError, MechanismError
+from leastaction.errors import ConvergenceError, IntegratorError, LeastActionWarning, MechanismError
 from leastaction.integrators import FloatArray, Integrator, Stepper
 from leastaction.maximal import entries
 from leastaction.maximal.assembly import COORDINATE_STATE, ROW_STATE
@@ -38,11 +39,13 @@ INDEPENDENT = 1e-13
 """Share of a loop's equations that must be left beside stiff contacts for them to count as independent."""
 
 
+ALL_ACT = frozenset({"contacts", "limits", "dry friction"})
+
+
 class MaximalStepper(Stepper):
     """Runs `Maximal`: state (poses, momenta) of the bodies; q and p are read off them."""
 
     momentum = True
-    contacts = True
 
     def __init__(self, integrator: Maximal, mechanism: Mechanism, dt: float) -> None:
         super().__init__(integrator, mechanism, dt)
@@ -50,6 +53,8 @@ class MaximalStepper(Stepper):
         self.substeps = composition(integrator.order)
         self.halves = 1.0 if integrator.order == 1 else 0.5
         self.control_nodes = (0.0,) if integrator.order == 1 else (0.0, *np.cumsum(self.substeps).tolist())
+        # Rigid contact cannot go backwards, as some of the steps of a composition do.
+        self.acts = ALL_ACT if len(self.substeps) == 1 else frozenset()
         self.loops = not mechanism.is_tree
         self.states = records(len(model.bodies), STATE)
         self.rowstates = records(len(model.rows), ROW_STATE)
@@ -61,13 +66,29 @@ class MaximalStepper(Stepper):
         self.forces = (t.nodes, t.dofs, t.rest, model.paths, model.points, model.wrenches, model.drives, t.gravity)
         self.forces += (np.zeros((len(model.bodies), 6)), np.zeros(mechanism.nv), np.zeros(mechanism.nv))
         self.table = collect(mechanism, model.frames, bodies=integrator.self_collision)
+        if self.table.ignored and self.acts:
+            self._warn_of_ignored_pairs()
+        self.reach = reach_of_bodies(self.table.shapes, len(model.bodies))
         self.minus = np.zeros((len(model.bodies), 6))
         self.redundant = False
         self.room = 64
         self.log: list[FloatArray] = []
         self.contact: Any = None
+        self.edges: list[tuple[int, int]] | None = None
         self.parts: Parts | None = None
         self._plan(None)
+
+    def _warn_of_ignored_pairs(self) -> None:
+        """Say which shapes pass through each other."""
+        pairs, names = self.table.ignored, self.table.names
+        (a, b), more = ("{}/{}".format(*names[k]) for k in pairs[0]), len(pairs) - 1
+        others = f", and so do {more} other pairs" if more else ""
+        warnings.warn(
+            f"{a!r} and {b!r} pass through each other: contact of cylinders and meshes is known with planes and height "
+            f"fields only{others}; use capsules or boxes, or set collision=False",
+            LeastActionWarning,
+            stacklevel=5,
+        )
 
     def _kappa(self) -> float:
         """Least central-path parameter [J]: the user's, or small beside the work of gravity in a step."""
@@ -87,9 +108,9 @@ class MaximalStepper(Stepper):
         if Z is not None and len(table.movers) > 1:
             finite = table.shapes.bound[table.movers]
             margin = max(0.5 * float(np.median(finite)), 1e-3)
-            near = table.body_pairs(_as_transforms(Z), margin)
+            near = self._near_pairs(Z, margin)
             pairs = np.concatenate([table.ground, near]).view(np.recarray)
-            most = margin / 4.0
+            most = margin / 8.0
         edges = list(model.edges)
         index = {pair: k for k, pair in enumerate(edges)}
         pair_edges = np.full(len(pairs), -1, np.int64)
@@ -99,32 +120,51 @@ class MaximalStepper(Stepper):
                 pair_edges[k] = index.setdefault((i, j), len(edges))
                 if pair_edges[k] == len(edges):
                     edges.append((i, j))
-        sizes = [6] * nb + model.sizes
-        ldu = GraphLDU(sizes, edges, constraint=[False] * nb + [True] * len(model.sizes))
-        self.ldu = ldu
-        self.graph = (*ldu.plan, ldu.diagonal, ldu.edge_offset, ldu.rows)
-        n = int(ldu.rows[-1])
-        self.work = (ldu.values, ldu.pivots, ldu.scale, np.zeros(n), np.zeros(n), np.zeros(n), np.zeros(6), np.zeros(6))
+        if edges != self.edges:  # the order of elimination is the long part of a plan
+            self._lay_out(edges)
         self.arrays = (model.bodies, model.rows, model.coordinates, model.coefficients)
         self.arrays += (np.array(model.sizes, np.int64), model.augment, model.dampers)
-        anchors = np.zeros((nb if math.isfinite(most) else 0, 3))
+        anchors = np.zeros((nb if math.isfinite(most) else 0, 8))
         if len(anchors):
             assert Z is not None
-            anchors[:] = Z[:, :3]
+            anchors[:, :3], anchors[:, 3:6] = Z[:, :3], self.states.vc
+            anchors[:, 6], anchors[:, 7] = np.linalg.norm(self.states.w, axis=1), self.reach
         g = float(np.linalg.norm(self.mechanism.gravity)) or 1.0
         most = most if math.isfinite(most) else 1e300
         # Beside a stiff contact little is left of a joint's equations; without loops they are independent all the same.
         dependent = INDEPENDENT if self.loops else 0.0
-        numbers = np.array([float(self.integrator.directions), g, most, 0.0, carried_mass(model), dependent])
+        numbers = np.array([float(self.integrator.directions), g, most, 0.0, carried_mass(model), dependent, 0.0])
         self.near = (pairs, pair_edges, anchors, numbers)
         self._make_room()
+
+    def _lay_out(self, edges: list[tuple[int, int]]) -> None:
+        """Make the graph with these edges, and its work space."""
+        nb, joints = len(self.model.bodies), self.model.sizes
+        self.edges = edges
+        self.ldu = ldu = GraphLDU([6] * nb + joints, edges, constraint=[False] * nb + [True] * len(joints))
+        self.graph = (*ldu.plan, ldu.diagonal, ldu.edge_offset, ldu.rows)
+        n = int(ldu.rows[-1])
+        self.work = (ldu.values, ldu.pivots, ldu.scale, np.zeros(n), np.zeros(n), np.zeros(n), np.zeros(6), np.zeros(6))
+
+    def _near_pairs(self, Z: FloatArray, margin: float) -> Any:
+        """Pairs of shapes of bodies that are closer than `margin` and what they cover towards each other in a step."""
+        v, turn = self.states.vc, np.linalg.norm(self.states.w, axis=1) * self.reach
+        ahead = 2.0 * self.dt * float((np.linalg.norm(v, axis=1) + turn).max(initial=0.0))
+        X, shapes = _as_transforms(Z), self.table.shapes
+        near = self.table.body_pairs(X, margin + ahead)
+        if ahead == 0.0:
+            return near
+        i, j, centres = shapes.body[near.a], shapes.body[near.b], self.table.centres(X)
+        apart = np.linalg.norm(centres[near.a] - centres[near.b], axis=1) - shapes.bound[near.a] - shapes.bound[near.b]
+        covered = self.dt * (np.linalg.norm(v[i] - v[j], axis=1) + turn[i] + turn[j])
+        return near[apart < margin + covered]
 
     def _make_room(self) -> None:
         pairs, pair_edges, anchors, numbers = self.near
         room = self.room + 3 * len(self.model.coordinates)
         c = self.model.coordinates
         inequalities = (c.friction > 0.0).any() or np.isfinite(c.lower).any() or np.isfinite(c.upper).any()
-        if not (inequalities or len(pairs) or len(self.table.movers) > 1):
+        if not self.acts or not (inequalities or len(pairs) or len(self.table.movers) > 1):
             self.contact = None
             return
         self.contact = (
@@ -138,6 +178,7 @@ class MaximalStepper(Stepper):
             numbers,
             np.zeros((ROOM, 10)),
             np.zeros(1, np.int64),
+            np.zeros(len(self.model.bodies)),
         )
 
     # ------------------------------------------------------------------ the interface of steppers
@@ -185,8 +226,9 @@ class MaximalStepper(Stepper):
         record["momenta"][0] = momenta_of(self.model, record["poses"][0], twists, rates)
         for c, state in zip(self.model.coordinates, self.cstates, strict=True):
             state.value = q[c.iq] if c.iq >= 0 and c.kind < 2 else 0.0
-        for s in self.states:
-            s.w, s.vc, s.v = 0.0, 0.0, 0.0
+        # The first guess; spins beyond its chart, half a turn in a step, are left to Newton.
+        fast = 0.5 * self.dt * np.linalg.norm(twists[:, :3], axis=1, keepdims=True) > 0.9
+        self.states.w, self.states.vc, self.states.v = np.where(fast, 0.0, twists[:, :3]), twists[:, 3:], 0.0
         self.rowstates.lam = self.rowstates.mu = 0.0
         self.states.x = 0.0
         self.clock[:] = 0.0
@@ -298,6 +340,14 @@ def carried_mass(model: Model) -> float:
     return float(min(MOST_CARRIED, (total[heavy] / mass[heavy]).max(initial=1.0)))
 
 
+def reach_of_bodies(shapes: Any, count: int) -> FloatArray:
+    """Radius [m] about the COM of each body that holds its shapes, shape (count,)."""
+    reach = np.zeros(count)
+    moving = shapes[shapes.body >= 0]
+    np.maximum.at(reach, moving.body, np.linalg.norm(moving.centre, axis=1) + moving.bound)
+    return reach
+
+
 def _as_transforms(Z: FloatArray) -> FloatArray:
     """Poses (n, 7) as rotation (row by row) and position, shape (n, 12)."""
     w, x, y, z = Z[:, 3:].T
@@ -330,7 +380,6 @@ class Maximal(Integrator):
 
     Every body has its own pose; joints are equations that hold at the end of each step, so they never drift apart, and
     loops cost nothing extra to write down. Contacts are rigid: gaps are never negative beyond the solver's tolerance.
-    A step without contacts that Newton cannot solve is divided into up to 64 shorter ones.
 
     Attributes:
         order: 1 as in the papers (symplectic Euler); 2 symmetric, the same action with forces and velocities read at

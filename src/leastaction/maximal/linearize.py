@@ -66,7 +66,7 @@ class Parts:
         if s.advance(record, 1, 2, u[None] if s.halves < 1.0 else u[None, :1]) < 2:
             raise s.failure(0, record)
         count = 0 if s.contact is None else int(np.count_nonzero(s.contact[0].s > 0.0))
-        if count and s.contact[0].rest[:count].any():
+        if count and (s.contact[0].rest[:count] > 0.0).any():
             raise IntegratorError("Maximal has no derivative of a step in which restitution acts; set restitution to 0")
         V = np.hstack([s.states.w, s.states.vc])
         end = BodyState(*(record[name][2].copy() for name in ("poses", "momenta", "q")), s.cstates.value.copy(), V)

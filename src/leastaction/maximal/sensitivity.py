@@ -132,9 +132,7 @@ class StepMap:
         self.plus, self.minus = (momenta_within(s.model.bodies, solved.V, h) for h in (s.dt, -s.dt))
         self.held = False
         if count and s.halves < 1.0:
-            # As `entries.bears_load` has it.
-            least = 0.1 * s.contact[7][1] * s.dt * s.model.bodies.mass[cones.b]
-            self.held = bool(((cones.source >= 0) & (cones.b >= 0) & (cones.gam > least)).any())
+            self.held = bool(s.contact[7][6])
 
     def _wrenches(self, cones: Any, n: int, N: int) -> Any:
         """Unit wrenches of the cones: (N, 3 cones)."""

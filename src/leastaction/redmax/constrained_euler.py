@@ -65,7 +65,7 @@ class StepEquations:
 class ConstrainedStepper(Stepper):
     """Assembles the equations of a step; subclasses decide how impulses of contacts are found."""
 
-    contacts = True
+    acts = frozenset({"contacts", "limits"})
 
     def __init__(self, integrator: Any, mechanism: Mechanism, dt: float) -> None:
         super().__init__(integrator, mechanism, dt)

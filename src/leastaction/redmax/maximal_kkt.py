@@ -119,7 +119,7 @@ def _carried_to(X: FloatArray, at: FloatArray, W: FloatArray) -> FloatArray:
 
 
 class _MaximalStepper(Stepper):
-    contacts = True
+    acts = frozenset({"contacts"})
 
     def __init__(self, integrator: Any, mechanism: Mechanism, dt: float) -> None:
         super().__init__(integrator, mechanism, dt)

@@ -32,6 +32,8 @@ LOAD_TOLERANCE = 1e-6
 class StaggeredStepper(ConstrainedStepper):
     """Algorithm 8, with external constraints."""
 
+    acts = frozenset({"contacts", "limits", "dry friction"})
+
     def __init__(self, integrator: Any, mechanism: Mechanism, dt: float) -> None:
         super().__init__(integrator, mechanism, dt)
         self.bearings = Bearings(mechanism, integrator.bearings)
