@@ -130,8 +130,8 @@ def reach(story: Story) -> None:
     misses = [math.sqrt(2.0 * goal(objective.run(x))[0]) for x in (objective.start, found.x)]
     story.table(("", "before", "after"), [("from hand to target [m]", *(f"{x:.4f}" for x in misses))])
     story.console.print(
-        f"{len(objective.start)} torques, {found.nfev} runs with gradients in {seconds:.1f} s. Along a random direction "
-        f"at the start the gradient is {exact:.6e}, finite differences say {slope:.6e}."
+        f"{len(objective.start)} torques, {found.nfev} runs with gradients in {seconds:.1f} s. At the start, along a "
+        f"random direction, the gradient is {exact:.6e}, finite differences say {slope:.6e}."
     )
     run = objective.run(found.x)
     la.view.export_html(run, story.file("arm.html", "the arm, reaching"), traces=[("link7", hand)])
