@@ -19,7 +19,7 @@ def _stepper(mechanism: Mechanism, integrator: Integrator, dt: float, method: st
     stepper = integrator.prepare(mechanism, dt)
     if not hasattr(stepper, method):
         name = type(integrator).__name__
-        raise IntegratorError(f"{name} has no derivatives; use leastaction.Galerkin or leastaction.Midpoint")
+        raise IntegratorError(f"{name} has no derivatives; use leastaction.Galerkin, Midpoint or Maximal")
     return stepper
 
 
@@ -37,7 +37,7 @@ def linearize(
 
     Args:
         mechanism: the robot.
-        integrator: `Galerkin(...)` or `Midpoint()`.
+        integrator: `Galerkin(...)`, `Midpoint()` or `Maximal(...)`.
         q: joint positions [rad or m], shape (nq,).
         p: discrete momenta, shape (nv,).
         u: controls held over the step, shape (nu,); default zero.
@@ -72,7 +72,7 @@ def backpropagate(
     """Gradient of an objective of a whole run, by one transposed solve per step (discrete adjoint).
 
     Args:
-        run: of `Galerkin` or `Midpoint`.
+        run: of `Galerkin`, `Midpoint` or `Maximal`.
         dq: gradient of the objective by the positions along the tangent, shape (steps + 1, nv).
         dp: gradient by the momenta, shape (steps + 1, nv).
         integrator: what made the run; needed only for one that was loaded from a file.
