@@ -43,8 +43,8 @@ BLOCKED = 0.1
 """Steps shorter than this are replaced by one towards the centre."""
 
 TIRED, SOFT, LOOSE = 20, 1e3, 1e-6
-"""After TIRED iterations, a step is solved at SOFT times its central-path parameter, with residuals that are LOOSE times
-the typical speed. Coulomb's law is not monotone: there may be no solution that is rigid to round-off."""
+"""After TIRED iterations, contacts are solved at SOFT times their central-path parameter, with residuals that are LOOSE
+times the typical speed. Coulomb's law is not monotone: there may be no solution that is rigid to round-off."""
 
 STUCK, PATIENCE, LIFT = 0.02, 3, 1e2
 """After PATIENCE steps in a row shorter than STUCK, the cones start again from LIFT times as high a kappa."""
@@ -219,9 +219,10 @@ def contact_direction(contact, count, kappa, goal, floor, graph, work_arrays):
     affine, second = np.int64(0), np.int64(1)  # typed: literals would be compiled anew
     nodes, links, _, _, _, first = graph
     values, pivots, fixed, dx = work_arrays[0], work_arrays[1], work_arrays[4], work_arrays[5]
-    right_side(cones, count, 0.0, affine, first, fixed, dx)
+    # The predictor heads for the goal itself: at the solution it must not move, or the corrector would lead off.
+    right_side(cones, count, floor, affine, first, fixed, dx)
     solve(nodes, links, values, pivots, dx, 1)
-    t = min(1.0, INSIDE * move_cones(cones, count, 0.0, affine, first, dx))
+    t = min(1.0, INSIDE * move_cones(cones, count, floor, affine, first, dx))
     ratio = mean_product(cones, count, t) / kappa
     # Slacks must stay well above their own error: it decides how redundant contacts share the load.
     target = max(ratio * ratio * ratio * kappa, floor, min(kappa, ERROR * slack_error(cones, count)))
@@ -323,19 +324,18 @@ def interior_step(model, states, rowstates, cstates, graph, work_arrays, contact
     limit = max(tolerance, SETTLED * (typical + fastest(contact[0], count)))
     stuck, start, size = 0, contact[7][3], math.inf
     for iteration in range(most):
-        worst = assemble(model, states, rowstates, cstates, graph, values, fixed, dt, halves, True) / dt
-        worst = max(worst, look_at_cones(contact[0], count, contact[1], coordinates, cstates, states, dt))
+        joints = assemble(model, states, rowstates, cstates, graph, values, fixed, dt, halves, True) / dt
+        worst = look_at_cones(contact[0], count, contact[1], coordinates, cstates, states, dt)
         kappa = mean_product(contact[0], count, 0.0)
         push_cones(contact[0], count, states)
         tired = iteration >= TIRED and not smooth
-        if tired:
-            limit = max(limit, LOOSE * typical)
         if kappa <= (1.01 if smooth else (SOFT if tired else 10.0)) * goal:
             worst = max(worst, largest_residual(bodies, states))
             # Updates far below the tolerance change nothing any more: what is left of the residual is round-off.
             if size <= 0.01 * tolerance:
                 limit = max(limit, ROUND_OFF * tolerance)
-            if worst <= limit and (not smooth or is_complementary(contact[0], count, goal)):
+            allowed = max(limit, LOOSE * typical) if tired else limit
+            if worst <= allowed and joints <= limit and (not smooth or is_complementary(contact[0], count, goal)):
                 return iteration
         for i in range(bodies.shape[0]):
             for c in range(6):
