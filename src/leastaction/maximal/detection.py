@@ -16,6 +16,18 @@ from leastaction.spatial import act, add3, cross, dot3, load3, mattvec, scale3, 
 REACH = 4.0
 """A contact takes part when its gap is less than what the bodies cover in so many steps."""
 
+WARM = 1e-4
+"""Central-path parameter of a warm start, relative to that of a cold one."""
+
+WINDOW = 64
+"""How far a contact may have moved in the list of contacts since the step before."""
+
+IDLE = 1e-3
+"""Contacts that gave less than this share of the largest impulse start anew."""
+
+INSIDE = 0.9999
+"""Largest share of the bound, squared, that friction starts with."""
+
 OVERLAP = 0.8
 """Share of an overlap at the start of a step that may be left at its end."""
 
@@ -108,11 +120,16 @@ def find_cones(contact, bodies, states, coordinates, cstates, dt):
 
     Velocities in `states` must be the guess for the step. Leaves the cones' typical energy [J] in numbers[3].
     """
-    cones, contacts, shapes, pairs, edges, data, anchors, numbers, _, _, speeds = contact
+    cones, contacts, shapes, pairs, edges, data, anchors, numbers, _, _, speeds, keys, kept = contact
     directions, gravity, most = int(numbers[0]), numbers[1], numbers[2]
     if has_moved(states, anchors, most, dt):
         return -1
     spread_speeds(speeds, shapes, pairs, coordinates, states, dt)
+    before = int(numbers[8])
+    numbers[8] = 0.0
+    for k in range(before):
+        c = cones[k]
+        keys[k], kept[k, 0], kept[k, 1], kept[k, 2] = c.key, c.gam, c.beta[0], c.beta[1]
     # Typed, not literal zeros: each other type would be compiled anew.
     count = np.int64(0)
     energy = 0.0
@@ -145,7 +162,55 @@ def find_cones(contact, bodies, states, coordinates, cstates, dt):
     for k in range(count):
         c = cones[k]
         ip.begin(c, c.s, c.y[0], c.y[1], numbers[3])
+    numbers[8], numbers[10] = count, 0.0
+    if numbers[9] > 0.0 and directions == 0 and match(cones, count, keys, before):
+        warm_start(cones, count, kept, WARM * numbers[3])
+        numbers[10] = 1.0
     return count
+
+
+@routine
+def match(cones, count, keys, before):
+    """Find each cone among those of the step before; where it was goes to w0[0]. False if one is new, or bounces."""
+    at = 0
+    for k in range(count):
+        if cones[k].rest > 0.0:
+            return False
+        found = -1
+        for j in range(min(WINDOW, before)):
+            m = (at + j) % before
+            if keys[m] == cones[k].key:
+                found = m
+                break
+        if found < 0:
+            return False
+        cones[k].w0[0], at = found, found + 1
+    return before > 0
+
+
+@routine
+def warm_start(cones, count, kept, kappa):
+    """Start on the central path at kappa, with the impulses of the step before where they bear a load."""
+    largest = 0.0
+    for k in range(count):
+        if cones[k].kind != ip.DRY:
+            largest = max(largest, kept[int(cones[k].w0[0]), 0])
+    for k in range(count):
+        c = cones[k]
+        m = int(c.w0[0])
+        gam = kept[m, 0]
+        if c.kind == ip.DRY or gam <= IDLE * largest:
+            ip.begin(c, c.s, c.y[0], c.y[1], kappa)
+            continue
+        ip.begin(c, kappa / gam, 0.0, 0.0, kappa)
+        if c.kind == ip.EXACT:
+            bound = c.mu * gam
+            part = (kept[m, 1] ** 2 + kept[m, 2] ** 2) / (bound * bound)
+            shrink = math.sqrt(INSIDE / part) if part > INSIDE else 1.0
+            c.psi = kappa / (bound * (1.0 - min(part, INSIDE)))
+            for i in range(2):
+                c.beta[i] = shrink * kept[m, 1 + i]
+                c.y[i] = -c.psi * c.beta[i] / bound
 
 
 @routine

@@ -49,6 +49,9 @@ TIRED, SOFT, LOOSE = 20, 1e3, 1e-6
 """After TIRED iterations, a step is solved at SOFT times its central-path parameter, with residuals LOOSE times
 the typical speed. Coulomb's law is not monotone: there may be no solution that is rigid to round-off."""
 
+PATIENT = 16
+"""A warm start that takes more iterations is replaced by a cold one."""
+
 STUCK, PATIENCE, LIFT = 0.02, 3, 1e2
 """After PATIENCE steps in a row shorter than STUCK, the cones start again from LIFT times as high a kappa."""
 
@@ -368,6 +371,9 @@ def interior_step(model, states, rowstates, cstates, graph, work_arrays, contact
         if not is_finite(size):
             return -1 - iteration
         stuck = stuck + 1 if t < STUCK else 0
+        if contact[7][10] > 0.0 and iteration == PATIENT:
+            contact[7][10] = 0.0
+            restart(contact[0], count, start, typical)
         if stuck == PATIENCE:
             stuck = 0
             start *= LIFT

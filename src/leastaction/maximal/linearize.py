@@ -74,6 +74,7 @@ class Parts:
         s.states.x, s.states.slope, s.clock[:] = 0.0, 0.0, 0.0
         s.rowstates.lam, s.rowstates.mu = 0.0, 0.0
         if s.contact is not None:
+            s.contact[7][8] = 0.0  # no warm start
             s.contact[0].s = 0.0  # every cone of a step has a slack, so this tells how many there are
         if s.advance(record, 1, 2, u[None] if s.halves < 1.0 else u[None, :1]) < 2:
             raise s.failure(0, record)
