@@ -22,9 +22,6 @@ WARM = 1e-4
 WINDOW = 64
 """How far a contact may have moved in the list of contacts since the step before."""
 
-IDLE = 1e-3
-"""Contacts that gave less than this share of the largest impulse start anew."""
-
 INSIDE = 0.9999
 """Largest share of the bound, squared, that friction starts with."""
 
@@ -163,43 +160,43 @@ def find_cones(contact, bodies, states, coordinates, cstates, dt):
         c = cones[k]
         ip.begin(c, c.s, c.y[0], c.y[1], numbers[3])
     numbers[8], numbers[10] = count, 0.0
-    if numbers[9] > 0.0 and directions == 0 and match(cones, count, keys, before):
+    if numbers[9] > 0.0 and directions == 0 and match(cones, count, keys, kept, before, WARM * numbers[3]):
         warm_start(cones, count, kept, WARM * numbers[3])
         numbers[10] = 1.0
     return count
 
 
 @routine
-def match(cones, count, keys, before):
-    """Find each cone among those of the step before; where it was goes to w0[0]. False if one is new, or bounces."""
+def match(cones, count, keys, kept, before, kappa):
+    """Find each cone among those of the step before; where it was goes to w0[0].
+
+    False if one of them is new, bounces, or bore no load and may now: then a step had better start from afar.
+    """
     at = 0
     for k in range(count):
-        if cones[k].rest > 0.0:
+        c = cones[k]
+        if c.rest > 0.0:
             return False
         found = -1
         for j in range(min(WINDOW, before)):
             m = (at + j) % before
-            if keys[m] == cones[k].key:
+            if keys[m] == c.key:
                 found = m
                 break
-        if found < 0:
+        if found < 0 or (c.ds < c.s and kept[found, 0] * c.s <= kappa):
             return False
-        cones[k].w0[0], at = found, found + 1
+        c.w0[0], at = found, found + 1
     return before > 0
 
 
 @routine
 def warm_start(cones, count, kept, kappa):
     """Start on the central path at kappa, with the impulses of the step before where they bear a load."""
-    largest = 0.0
-    for k in range(count):
-        if cones[k].kind != ip.DRY:
-            largest = max(largest, kept[int(cones[k].w0[0]), 0])
     for k in range(count):
         c = cones[k]
         m = int(c.w0[0])
         gam = kept[m, 0]
-        if c.kind == ip.DRY or gam <= IDLE * largest:
+        if c.kind == ip.DRY or gam * c.s <= kappa:
             ip.begin(c, c.s, c.y[0], c.y[1], kappa)
             continue
         ip.begin(c, kappa / gam, 0.0, 0.0, kappa)
@@ -234,7 +231,8 @@ def contact_cone(cone, contact, j, edge, bodies, states, directions, dt, gravity
     if contact.b >= 0:
         mass = max(mass, bodies[contact.b].mass)
     speed = gravity * dt + abs(min(vn, 0.0))
-    cone.s = max((phi - cone.rest) / dt + vn, speed)
+    cone.ds = (phi - cone.rest) / dt + vn  # as predicted, for `match`
+    cone.s = max(cone.ds, speed)
     cone.y[0], cone.y[1] = y0, y1
     return mass * speed * speed
 
@@ -290,7 +288,8 @@ def coordinate_cones(cones, count, c, s, k, bodies, states, dt, gravity):
             cone.side, cone.bound, cone.rest, cone.key = side, bound, 0.0, -4 * k - (1 if side > 0.0 else 2)
             coordinate_wrenches(cone, s)
             speed = typical + abs(rate)
-            cone.s, cone.gam = max(room / dt + side * rate, speed), mass * (size * speed) ** 2
+            cone.ds = room / dt + side * rate
+            cone.s, cone.gam = max(cone.ds, speed), mass * (size * speed) ** 2
             cone.y[0] = cone.y[1] = 0.0
             count += 1
     if c.friction > 0.0 and count < cones.shape[0]:
@@ -298,7 +297,7 @@ def coordinate_cones(cones, count, c, s, k, bodies, states, dt, gravity):
         base_cone(cone, c, s, k, ip.DRY)
         cone.bound, cone.key = c.friction * dt, -4 * k - 3
         coordinate_wrenches(cone, s)
-        cone.s, cone.gam = 1.0, cone.bound * (typical + abs(rate))
+        cone.s, cone.ds, cone.gam = 1.0, 1.0, cone.bound * (typical + abs(rate))
         cone.y[0], cone.y[1] = rate, 0.0
         count += 1
     return count
