@@ -289,6 +289,24 @@ def test_gradient_of_a_run_with_contact(order):
     assert_gradient(robot, la.Maximal(order=order, smoothing=1e-3), q, p, np.tile(u, (4, 1)), 1e-5, 1e-5)
 
 
+def test_gradient_of_a_run_with_loops():
+    """By the controls, which may vary in all directions, and by the initial momentum along those that fit the loop."""
+    robot, rng = la.robots.four_bar(), np.random.default_rng(7)
+    options = {"dt": DT, "integrator": la.Maximal(**SHARP), "project": True}
+    q, u = ZOO["four_bar"].home(), rng.normal(size=(3, robot.nu))
+    dp = rng.normal(size=(4, robot.nv))
+    p = la.simulate(robot, q, rng.normal(size=robot.nv), steps=0, **options).p[0]
+    along = la.simulate(robot, q, p=rng.normal(size=robot.nv), steps=0, **options).p[0]
+
+    def value(p=p, u=u):
+        return (dp * la.simulate(robot, q, p=p, controls=u, steps=3, **options).p).sum()
+
+    run = la.simulate(robot, q, p=p, controls=u, steps=3, **options)
+    _, by_momentum, by_control = backpropagate(run, np.zeros_like(dp), dp)
+    assert_relative(by_control.sum(axis=1).ravel(), by_vector(lambda x: value(u=x.reshape(u.shape)), u.ravel()), 1e-7)
+    assert_relative(np.atleast_1d(by_momentum @ along), np.atleast_1d(central(lambda h: value(p=p + h * along))), 1e-7)
+
+
 # ---------------------------------------------------------------- what it costs
 
 
