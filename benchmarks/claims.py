@@ -110,7 +110,7 @@ def mujoco_loop(dt, solref):
 
 
 def cube(integrator):
-    """(deepest corner [m], deepest at the end [m], seconds per step) of ours."""
+    """(deepest corner [m], deepest at rest [m], seconds per step) of ours; negative is above the ground."""
     robot = la.robots.cube(edge=EDGE)
     start = [0.0, 0.0, EDGE / 2 + 0.15, 1.0, 0.0, 0.0, 0.0]
     run = la.simulate(robot, q=start, dt=DT, steps=FALL + WINDOW, integrator=integrator)

@@ -59,13 +59,13 @@ class Story:
     @contextmanager
     def compiling(self) -> Iterator[None]:
         """Show which kernel is being compiled."""
-        with self.console.status("simulating") as status:
+        with self.console.status("at work") as status:
 
             def tell(name: str, seconds: float | None) -> None:
                 if seconds is None:
                     status.update(f"compiling {name} (only this first time)")
                 else:
-                    status.update("simulating")
+                    status.update("at work")
                     self.console.print(f"[dim]compiled {name} in {seconds:.1f} s[/dim]")
 
             _jit.LISTENERS.append(tell)
@@ -82,13 +82,12 @@ def energy(story: Story) -> None:
     methods = {"semi-implicit Euler": la.SemiImplicitEuler(), "Galerkin, order 4": la.Galerkin(order=4)}
     runs, seconds = {}, {}
     options = {"q": [0.5 * math.pi, 0.0], "dt": DT, "progress": False}
-    with story.compiling():
-        for name, integrator in methods.items():
-            la.simulate(robot, steps=1, integrator=integrator, **options)
-            began = time.perf_counter()
-            runs[name] = la.simulate(robot, duration=story.duration, integrator=integrator, **options)
-            seconds[name] = time.perf_counter() - began
-            assert len(runs[name].energy) == len(runs[name])
+    for name, integrator in methods.items():
+        la.simulate(robot, steps=1, integrator=integrator, **options)
+        began = time.perf_counter()
+        runs[name] = la.simulate(robot, duration=story.duration, integrator=integrator, **options)
+        seconds[name] = time.perf_counter() - began
+        assert len(runs[name].energy) == len(runs[name])
     rows = []
     for name, run in runs.items():
         error = np.abs(run.energy - run.energy[0])
@@ -121,20 +120,18 @@ def reach(story: Story) -> None:
     objective = la.derivatives.SimulationObjective(
         arm, la.BDF(order=2), goal, ["controls"], penalty=penalty, scale={"controls": 10.0}, **options
     )
-    with story.compiling():
-        objective(objective.start)
-        began = time.perf_counter()
-        found = minimize(objective, objective.start, jac=True, method="L-BFGS-B", options={"maxiter": 60})
-        seconds = time.perf_counter() - began
-        direction = np.random.default_rng(0).normal(size=len(objective.start))
-        ahead, behind = (objective(found.x + s * 1e-5 * direction)[0] for s in (1.0, -1.0))
-        slope, exact = (ahead - behind) / 2e-5, objective(found.x)[1] @ direction
+    objective(objective.start)
+    began = time.perf_counter()
+    found = minimize(objective, objective.start, jac=True, method="L-BFGS-B", options={"maxiter": 60})
+    seconds = time.perf_counter() - began
+    direction = np.random.default_rng(0).normal(size=len(objective.start))
+    ahead, behind = (objective(objective.start + s * 1e-5 * direction)[0] for s in (1.0, -1.0))
+    slope, exact = (ahead - behind) / 2e-5, objective(objective.start)[1] @ direction
     misses = [math.sqrt(2.0 * goal(objective.run(x))[0]) for x in (objective.start, found.x)]
     story.table(("", "before", "after"), [("from hand to target [m]", *(f"{x:.4f}" for x in misses))])
-    count = objective.evaluations - 3
     story.console.print(
-        f"{len(objective.start)} torques, {count} runs with gradients in {seconds:.1f} s. Along a random direction the "
-        f"gradient is {exact:.6e}, finite differences say {slope:.6e}."
+        f"{len(objective.start)} torques, {found.nfev} runs with gradients in {seconds:.1f} s. At the start, along a "
+        f"random direction, the gradient is {exact:.6e}, finite differences say {slope:.6e}."
     )
     run = objective.run(found.x)
     la.view.export_html(run, story.file("arm.html", "the arm, reaching"), traces=[("link7", hand)])
@@ -150,10 +147,7 @@ def loop(story: Story) -> None:
     robot = robot.replace(joints=tuple(joints))
     q = la.robots.home(robot)
     q[2] += 0.12
-    with story.compiling():
-        run = la.simulate(
-            robot, q, dt=0.005, duration=min(2.0, story.duration), integrator=la.Maximal(), progress=False
-        )
+    run = la.simulate(robot, q, dt=0.005, duration=min(2.0, story.duration), integrator=la.Maximal(), progress=False)
     rows = [
         ("gap of a joint, loops included [m]", f"{run.constraint_violation.max():.1e}"),
         ("depth of a foot in the ground [m]", f"{max(0.0, -lowest(run).min()):.1e}"),
@@ -180,16 +174,15 @@ def contact(story: Story) -> None:
     story.title("4. Contact: a cube lands on the ground and does not sink")
     robot = la.robots.cube(friction=0.5)
     turn = np.array([math.cos(0.4), 0.8 * math.sin(0.4), 0.6 * math.sin(0.4), 0.0])
-    with story.compiling():
-        run = la.simulate(
-            robot,
-            q=[0.0, 0.0, 1.0, *turn],
-            v=[1.0, 3.0, 0.0, 1.0, 0.0, 0.0],
-            dt=DT,
-            duration=min(3.0, story.duration),
-            integrator=la.Maximal(),
-            progress=False,
-        )
+    run = la.simulate(
+        robot,
+        q=[0.0, 0.0, 1.0, *turn],
+        v=[1.0, 3.0, 0.0, 1.0, 0.0, 0.0],
+        dt=DT,
+        duration=min(3.0, story.duration),
+        integrator=la.Maximal(),
+        progress=False,
+    )
     heights = lowest(run)
     rows = [
         ("deepest corner, whole run [m]", f"{max(0.0, -heights.min()):.1e}"),
@@ -210,13 +203,12 @@ def main() -> None:
     story = Story(options.output, options.duration)
     helper = multiprocessing.get_context("spawn").Process(target=compile_contact)
     helper.start()
-    energy(story)
-    reach(story)
-    if helper.is_alive():
-        with story.console.status("compiling the kernel of contact, since the start (only this first time)"):
-            helper.join()
-    loop(story)
-    contact(story)
+    for chapter in (energy, reach, loop, contact):
+        if chapter is loop and helper.is_alive():
+            with story.console.status("compiling the kernel of contact, since the start (only this first time)"):
+                helper.join()
+        with story.compiling():
+            chapter(story)
     story.title(f"Done in {time.perf_counter() - began:.0f} s. Open in a browser or an image viewer:")
     for path, what in story.files:
         story.console.print(f"  {path.resolve()}  [dim]{what}[/dim]", soft_wrap=True)

@@ -157,7 +157,7 @@ def draw(runs: dict, path: Path) -> None:
     axes[1, 0].legend()
     for each in axes.flat:
         each.grid(alpha=0.3)
-    figure.savefig(path, dpi=150)
+    figure.savefig(path, dpi=120)
     plt.close(figure)
 
 

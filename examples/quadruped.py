@@ -87,6 +87,13 @@ def walk(robot: la.Mechanism, parameters: np.ndarray, duration: float, dt: float
     )
 
 
+def peak_torque(run: la.Trajectory, parameters: np.ndarray) -> float:
+    """Largest torque that a joint's controller asked for [N m]; the makers' limit of 33.5 N m is not enforced."""
+    gains = np.array([GAINS[part] for _ in LEGS for part in ("hip", "thigh", "calf")])
+    torques = gains[:, 0] * (targets(run.t, parameters) - run.q[:, 7:]) - gains[:, 1] * run.v[:, 6:]
+    return float(np.abs(torques).max())
+
+
 def distance(run: la.Trajectory) -> float:
     """How far the trunk has come along x [m]; -inf after a fall."""
     q = run.q
@@ -142,7 +149,7 @@ def draw(history: list[dict], path: Path) -> None:
     lower.legend(ncols=5)
     for axes in (upper, lower):
         axes.grid(alpha=0.3)
-    figure.savefig(path, dpi=150)
+    figure.savefig(path, dpi=120)
     plt.close(figure)
 
 
@@ -163,18 +170,21 @@ def main() -> None:
     history: list[dict] = []
     iterations = steps = 0
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    began = time.perf_counter()
+    began, busy = time.perf_counter(), 0.0
     with Progress(*columns, console=console, transient=True) as bar:
         task = bar.add_task("learning to walk", total=options.episodes)
         for _ in range(options.episodes):
             parameters = learning.sample()
+            busy -= time.process_time()
             try:
                 run = walk(robot, parameters, options.duration, options.dt)
                 walked = distance(run)
             except la.ConvergenceError as error:
                 console.print(f"[red]episode {len(history) + 1}: {error}[/]")
                 run, walked = error.trajectory, -math.inf
-            learning.judge(parameters, walked)
+            busy += time.process_time()
+            if learning.judge(parameters, walked):
+                console.print(f"episode {len(history) + 1:3d}: {walked:6.2f} m", highlight=False)
             iterations, steps = iterations + int(run.iterations.sum()), steps + len(run) - 1
             history.append({"walked": walked, "record": learning.record, "best": learning.best.tolist()})
             bar.update(task, advance=1, description=f"best {learning.record:.2f} m")
@@ -188,7 +198,7 @@ def main() -> None:
     )
     console.print("Gait: " + ", ".join(f"{n} = {x:.4f}" for n, x in zip(NAMES, learning.best, strict=True)))
     console.print(
-        f"{seconds:.0f} s in all, {1e6 * seconds / steps:.0f} µs and {iterations / steps:.1f} iterations a step.",
+        f"{seconds:.0f} s in all; {1e6 * busy / steps:.0f} µs of CPU and {iterations / steps:.1f} iterations a step.",
         highlight=False,
     )
     options.output.mkdir(parents=True, exist_ok=True)
@@ -196,7 +206,8 @@ def main() -> None:
     contacts = best.stored["contacts"]
     console.print(
         f"Best episode: joints open by at most {best.constraint_violation.max():.1e} m, "
-        f"feet sink in by at most {max(0.0, -contacts[:, 9].min()):.1e} m.",
+        f"feet sink in by at most {max(0.0, -contacts[:, 9].min()):.1e} m, "
+        f"motors give up to {peak_torque(best, learning.best):.0f} N m.",
         highlight=False,
     )
     draw(history, options.output / "learning.png")

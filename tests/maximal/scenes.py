@@ -57,7 +57,7 @@ def placed(robot, *positions, angle=0.0):
 
 
 def separation(a, b):
-    """Signed distance [m] of two boxes (rotation, centre, half edges): largest over the 15 axes, exact if negative."""
+    """Signed distance [m] of two boxes (rotation, centre, half edges) by the 15 axes; exact if negative."""
     axes = [*a[0].T, *b[0].T]
     for u in a[0].T:
         for w in b[0].T:

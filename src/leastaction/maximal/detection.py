@@ -139,8 +139,9 @@ def find_cones(contact, bodies, states, coordinates, cstates, dt):
         for j in range(begin, found):
             energy += contact_cone(cones[count], contacts[j], j, edges[k], bodies, states, directions, dt, gravity)
             count += 1
-    # Joints may put more mass behind a contact than the body has itself.
-    numbers[3] = numbers[4] * energy / max(count, 1)
+    # Joints may put more mass behind a contact than the body has itself, which all contacts share.
+    numbers[7] = max(1.0, numbers[4] / max(count, 1))
+    numbers[3] = numbers[7] * energy / max(count, 1)
     for k in range(count):
         c = cones[k]
         ip.begin(c, c.s, c.y[0], c.y[1], numbers[3])

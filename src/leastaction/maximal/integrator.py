@@ -131,7 +131,7 @@ class MaximalStepper(Stepper):
         most = most if math.isfinite(most) else 1e300
         # Beside a stiff contact little is left of a joint's equations; without loops they are independent all the same.
         dependent = INDEPENDENT if self.loops else 0.0
-        numbers = np.array([float(self.integrator.directions), g, most, 0.0, carried_mass(model), dependent, 0.0])
+        numbers = np.array([float(self.integrator.directions), g, most, 0.0, carried_mass(model), dependent, 0.0, 1.0])
         self.near = (pairs, pair_edges, anchors, numbers)
         self._make_room()
 

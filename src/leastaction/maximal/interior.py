@@ -45,6 +45,10 @@ NEAR = 2.0
 BLOCKED = 0.1
 """Steps shorter than this are replaced by one towards the centre."""
 
+TIRED, SOFT, LOOSE = 20, 1e3, 1e-6
+"""After TIRED iterations, a step is solved at SOFT times its central-path parameter, with residuals LOOSE times
+the typical speed. Coulomb's law is not monotone: there may be no solution that is rigid to round-off."""
+
 STUCK, PATIENCE, LIFT = 0.02, 3, 1e2
 """After PATIENCE steps in a row shorter than STUCK, the cones start again from LIFT times as high a kappa."""
 
@@ -332,7 +336,7 @@ def interior_step(model, states, rowstates, cstates, graph, work_arrays, contact
     smooth = goal > SHARPEST * contact[7][3]
     goal = max(goal, SHARPEST * contact[7][3])
     floor = goal if smooth else 0.0
-    typical = math.sqrt(contact[7][3] / (contact[7][4] * heaviest(bodies, contact[0], count)))
+    typical = math.sqrt(contact[7][3] / (contact[7][7] * heaviest(bodies, contact[0], count)))
     limit = max(tolerance, SETTLED * (typical + fastest(contact[0], count)))
     stuck, start, size = 0, contact[7][3], math.inf
     for iteration in range(most):
@@ -340,7 +344,10 @@ def interior_step(model, states, rowstates, cstates, graph, work_arrays, contact
         worst = max(worst, look_at_cones(contact[0], count, contact[1], coordinates, cstates, states, dt))
         kappa = mean_product(contact[0], count, 0.0)
         push_cones(contact[0], count, states)
-        if kappa <= (1.01 if smooth else 10.0) * goal:
+        tired = iteration >= TIRED and not smooth
+        if tired:
+            limit = max(limit, LOOSE * typical)
+        if kappa <= (1.01 if smooth else (SOFT if tired else 10.0)) * goal:
             worst = max(worst, largest_residual(bodies, states))
             # Updates far below the tolerance change nothing any more: what is left of the residual is round-off.
             if size <= 0.01 * tolerance:

@@ -100,8 +100,9 @@ def newton_step(model, states, rowstates, cstates, graph, work_arrays, dt, halve
         # How much smaller than the last this update was tells how large the next would be.
         shrinks = size / last if iteration > 0 else 1.0
         if rounded or size <= tolerance or (shrinks < 0.1 and shrinks * size <= 0.1 * tolerance):
-            # End poses and residuals that belong to the last update.
-            assemble(model, states, rowstates, cstates, graph, values, fixed, dt, halves, False)
+            # End poses and residuals that belong to the last update. No literal False: it would be compiled anew.
+            fresh = size < 0.0
+            assemble(model, states, rowstates, cstates, graph, values, fixed, dt, halves, fresh)
             return iteration + 1
         fresh = iteration > 0 and shrinks > FAST
         last = size

@@ -1,0 +1,73 @@
+"""Stacks, piles and legs: many contacts at rest, none of which may creep."""
+
+import math
+
+import numpy as np
+import pytest
+
+import leastaction as la
+from tests.maximal.scenes import G, clearance, cubes, gaps, placed
+
+
+@pytest.mark.parametrize("friction", ["cone", "linear"])
+def test_stack_of_ten_cubes_stands_still(friction):
+    """For 10 s."""
+    robot = cubes(10)
+    q = placed(robot, *[(0, 0, 0.25 + 0.5 * i) for i in range(10)])
+    dt, duration = (0.01, 10.0) if friction == "cone" else (0.01, 1.0)
+    run = la.simulate(robot, q, dt=dt, duration=duration, integrator=la.Maximal(friction=friction))
+    assert np.abs(run.q - q).max() < 1e-6
+    last = run.stored["contacts"][run.stored["contacts"][:, 0] == run.steps - 1]
+    ground = last[last[:, 1] < 0]
+    assert ground[:, 8].sum() == pytest.approx(10 * G, rel=1e-6)
+
+
+def test_dropped_stack_settles():
+    """Ten cubes, a little out of line, fall on each other and stay where they land."""
+    rng = np.random.default_rng(1)
+    robot = cubes(10)
+    q = placed(robot, *[(*(0.02 * rng.normal(size=2)), 0.26 + 0.52 * i) for i in range(10)])
+    run = la.simulate(robot, q, dt=0.01, duration=2.0, integrator=la.Maximal())
+    assert clearance(run, np.full((10, 3), 0.25), every=5) > -1e-6
+    assert gaps(run).min() > -1e-6
+    np.testing.assert_allclose(run.q[-1, 2::7], 0.25 + 0.5 * np.arange(10), atol=1e-4)
+    np.testing.assert_allclose(run.q[-1], run.q[-50], atol=1e-5)
+
+
+def test_cubes_with_sides_in_line_do_not_tilt_into_each_other():
+    robot = cubes(3)
+    q = placed(robot, *[(0.05 * i, 0, 0.35 + 0.6 * i) for i in range(3)])
+    run = la.simulate(robot, q, dt=0.01, duration=2.0, integrator=la.Maximal())
+    assert clearance(run, np.full((3, 3), 0.25)) > -1e-6
+    np.testing.assert_allclose(run.q[-1, 2::7], [0.25, 0.75, 1.25], atol=1e-6)
+
+
+def test_cube_lands_on_another_askew():
+    robot = cubes(2)
+    turned = np.array([math.cos(0.4), 0.1, 0.05, math.sin(0.4)])
+    q = np.concatenate([placed(robot, (0, 0, 0.25)), [0.1, 0.05, 0.9], turned / np.linalg.norm(turned)])
+    run = la.simulate(robot, q, dt=0.01, duration=2.0, integrator=la.Maximal())
+    assert clearance(run, np.full((2, 3), 0.25)) > -1e-5
+    assert run.q[-1, 9] == pytest.approx(0.75, abs=1e-4)
+    np.testing.assert_allclose(run.v[-1], 0.0, atol=1e-3)
+
+
+def test_quadruped_stands_on_four_feet():
+    """Twelve contact forces for six equations: no drift, and together they carry the robot."""
+    robot = la.robots.unitree_a1(ground=True)
+    q = robot.neutral()
+    q[7:] = np.tile([0.0, 0.8, -1.6], 4)
+    q[2] = 0.4 * math.cos(0.8) + 0.02
+
+    def hold(_t, x, v):
+        return 100.0 * (q[7:] - x[7:]) - 2.0 * v[6:]
+
+    run = la.simulate(robot, q, dt=0.002, duration=1.6, integrator=la.Maximal(), controller=hold)
+    late = run.q[run.t > 1.2]
+    assert np.abs(late - late[0]).max() < 1e-4
+    assert np.abs(run.q[:, :2]).max() < 0.02
+    last = run.stored["contacts"][run.stored["contacts"][:, 0] == run.steps - 1]
+    assert len(last) == 4
+    np.testing.assert_allclose(last[:, 6:9].sum(axis=0), [0, 0, robot.total_mass * G], atol=0.2)
+    assert run.stored["poses"].shape[1] == len(robot.bodies)
+    assert np.all(np.hypot(last[:, 6], last[:, 7]) <= 0.8 * last[:, 8] * (1 + 1e-6))
