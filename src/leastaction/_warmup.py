@@ -138,7 +138,9 @@ def _graph() -> None:
 def _maximal(name: str) -> None:
     import leastaction as la
 
-    la.simulate(la.robots.get(name), steps=1, integrator=la.Maximal())
+    robot = la.robots.get(name)
+    run = la.simulate(robot, steps=1, integrator=la.Maximal())
+    la.linearize(robot, la.Maximal(), run.q[-1], run.p[-1])
 
 
 def _hybrid(robot: Any) -> None:

@@ -94,7 +94,6 @@ def _ball(out, count, touch, field, F, data, number, numbers, w, X2, r, margin):
     n = triangle_normal(a, b, c)
     over = dot3(n, sub3(x, a))
     start = count
-    tiny = 1e-9 * field.spacing
     if over >= 0.0:
         reach = (r + margin) / field.spacing
         for i in range(math.floor(gx - reach) - 1, math.floor(gx + reach) + 1):
@@ -107,10 +106,10 @@ def _ball(out, count, touch, field, F, data, number, numbers, w, X2, r, margin):
                         continue
                     feature = ((8 * _cell(field, i, j) + region) * 2 + upper) * numbers + number
                     feature = feature % PEAKS
-                    n = triangle_normal(a, b, c)
-                    # Beyond a crease inwards the plane next to it does not bind yet, but it may within the step.
-                    if (region == 0 and dot3(n, d) >= 0.0) or (region > 0 and dot3(n, sub3(x, a)) > over + tiny):
-                        count = _plane(out, count, touch, feature, field, n, a, w, r)
+                    if region == 0:
+                        n = triangle_normal(a, b, c)
+                        if dot3(n, d) >= 0.0:
+                            count = _plane(out, count, touch, feature, field, n, a, w, r)
                     elif r > 0.0 and _owned(region, upper) and _is_closest(field, data, i, j, p, x):
                         u = a if region == 1 or region == 4 else c
                         v = u if region == 1 else (b if region == 4 else a)

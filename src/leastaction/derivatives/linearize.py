@@ -19,7 +19,9 @@ def _stepper(mechanism: Mechanism, integrator: Integrator, dt: float, method: st
     stepper = integrator.prepare(mechanism, dt)
     if not hasattr(stepper, method):
         name = type(integrator).__name__
-        raise IntegratorError(f"{name} has no derivatives; use leastaction.Galerkin, Midpoint or Maximal")
+        if method == "parameter_jacobian":
+            raise IntegratorError(f"{name} has no derivatives by parameters; use leastaction.Maximal")
+        raise IntegratorError(f"{name} has no derivatives; use leastaction.Galerkin, leastaction.Midpoint or Maximal")
     return stepper
 
 
@@ -37,7 +39,8 @@ def linearize(
 
     Args:
         mechanism: the robot.
-        integrator: `Galerkin(...)`, `Midpoint()` or `Maximal(...)`.
+        integrator: `Galerkin(...)`, `Midpoint()` or `Maximal(...)`; with contact, `Maximal(smoothing=...)` makes the
+            step a smooth function, without it the derivatives are those of the contacts as they are.
         q: joint positions [rad or m], shape (nq,).
         p: discrete momenta, shape (nv,).
         u: controls held over the step, shape (nu,); default zero.

@@ -46,7 +46,7 @@ BLOCKED = 0.1
 """Steps shorter than this are replaced by one towards the centre."""
 
 TIRED, SOFT, LOOSE = 20, 1e3, 1e-6
-"""After TIRED iterations, a step is solved at SOFT times its central-path parameter, with residuals that are LOOSE times
+"""After TIRED iterations, a step is solved at SOFT times its central-path parameter, with residuals LOOSE times
 the typical speed. Coulomb's law is not monotone: there may be no solution that is rigid to round-off."""
 
 STUCK, PATIENCE, LIFT = 0.02, 3, 1e2

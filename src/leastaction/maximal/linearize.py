@@ -41,7 +41,6 @@ class Parts:
                     self.steppers[h] = type(stepper)(plain, stepper.mechanism, h)
                 self.steppers[h].acts = stepper.acts
                 self.steppers[h]._make_room()
-                self.steppers[h].loops = False  # momenta are projected at the end of the whole step
 
     def start(self, q: FloatArray, p: FloatArray) -> BodyState:
         """Bodies of joint positions and momenta, as at the start of a run."""
@@ -98,7 +97,7 @@ class Parts:
         for j, h in enumerate(self.lengths):
             nodes = [0, 0] if self.stepper.halves == 1.0 else [j, j + 1]
             maps.append(StepMap(self.solve(h, at, u[nodes])))
-            at = maps[-1].solved.end
+            at = maps[-1].carried
         return maps
 
     def poses(self, at: BodyState, like: StepMap) -> PoseMap:
@@ -121,10 +120,10 @@ class OneStep:
         last = self.maps[-1]
         self.first = parts.poses(at, self.maps[0])
         self.first.hold(at.P, False)
-        self.last = parts.poses(last.solved.end, last)
+        self.last = parts.poses(last.carried, last)
         self.held = last.held
-        self.last.hold(last.minus if self.held else last.solved.end.P, parts.stepper.loops and not self.held)
-        self.q, self.p = last.solved.end.q, self.last.p
+        self.last.hold(last.minus if self.held else last.carried.P, parts.stepper.loops and not self.held)
+        self.q, self.p = last.carried.q, self.last.p
 
     def forward(self, dq: Any, dp: Any, du: Any, direct: Any = None) -> tuple[FloatArray, FloatArray]:
         """Changes (dq', dp'), shapes (nv, m).
@@ -195,7 +194,7 @@ def backpropagate(stepper: Any, run: Any, dq: FloatArray, dp: FloatArray, u: Flo
         if after is None or len(stepper.table.movers) > 1:
             parts.plan(at)
         maps = parts.run(at, u[k - 1])
-        last, end = maps[-1], maps[-1].solved.end
+        last, end = maps[-1], maps[-1].carried
         carried = parts.poses(end, last)
         P = carried.hold(end.P, stepper.loops)
         share = 0.0 if after is None else share_of(stepper, last, after[0])

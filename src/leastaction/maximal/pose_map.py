@@ -96,11 +96,11 @@ class PoseMap:
         for i, parent in enumerate(self.parents):
             if parent >= 0:
                 twist[i] += twist[parent]
-        return self.B @ twist.reshape(6 * len(self.Z), -1)
+        return self.B @ twist.reshape(6 * len(self.Z), *dq.shape[1:])
 
     def gather(self, P: FloatArray) -> FloatArray:
         """S' P, shapes (6 bodies, m) and (nv, m)."""
-        return self.screws @ self._subtrees(self._shape(self.B.T @ P)).reshape(6 * len(self.Z), -1)
+        return self.screws @ self._subtrees(self._shape(self.B.T @ P)).reshape(6 * len(self.Z), *P.shape[1:])
 
     def spread(self, dp: FloatArray) -> FloatArray:
         """Some dP with S' dP = dp; which one does not matter, for joint impulses take up the rest."""
@@ -109,7 +109,7 @@ class PoseMap:
         for i, parent in enumerate(self.parents):
             if parent >= 0:
                 out[parent] -= H[i]
-        return self.B_inverse.T @ out.reshape(6 * len(self.Z), -1)
+        return self.B_inverse.T @ out.reshape(6 * len(self.Z), *dp.shape[1:])
 
     def spread_transposed(self, bP: FloatArray) -> FloatArray:
         """Transpose of `spread`."""
@@ -118,7 +118,7 @@ class PoseMap:
         for i, parent in enumerate(self.parents):
             if parent >= 0:
                 out[i] -= b[parent]
-        return self.lift.T @ out.reshape(6 * len(self.Z), -1)
+        return self.lift.T @ out.reshape(6 * len(self.Z), *bP.shape[1:])
 
     # ------------------------------------------------------------------ derivatives
 
@@ -173,7 +173,7 @@ class PoseMap:
 
     def momenta(self, dz: FloatArray) -> FloatArray:
         """dp by dz at fixed P, shape (nv, m)."""
-        H = self._subtrees(self._shape(self.turned @ dz)).reshape(6 * len(self.Z), -1)
+        H = self._subtrees(self._shape(self.turned @ dz)).reshape(6 * len(self.Z), *dz.shape[1:])
         return self.bent @ dz + self.screws @ H
 
     def momenta_transposed(self, bp: FloatArray) -> FloatArray:
@@ -182,7 +182,7 @@ class PoseMap:
         for i, parent in enumerate(self.parents):
             if parent >= 0:
                 twist[i] += twist[parent]
-        return self.bent.T @ bp + self.turned.T @ twist.reshape(6 * len(self.Z), -1)
+        return self.bent.T @ bp + self.turned.T @ twist.reshape(6 * len(self.Z), *bp.shape[1:])
 
     def project(self, dz: FloatArray, dP: FloatArray, direct: Any = None) -> FloatArray:
         """Change of the projected momenta by that of poses and momenta, each shape (6 bodies, m).

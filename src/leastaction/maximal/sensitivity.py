@@ -11,7 +11,7 @@ shift in the world's: dz has six entries for each body.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -36,7 +36,7 @@ class BodyState:
     """State between two steps.
 
     Attributes:
-        Z, P: poses (bodies, 7) and momenta (bodies, 6), those at the end of a step before they are projected on loops.
+        Z, P: poses (bodies, 7) and momenta (bodies, 6).
         q: joint positions, shape (nq,).
         near: coordinates of the model, which tell full turns.
         V: velocities (bodies, 6) of the step before, from which the next one is guessed.
@@ -98,6 +98,7 @@ class StepMap:
 
     Attributes:
         Fz: equations by the poses, cones eliminated; Ez, Ex: momenta at the end by poses and velocities.
+        carried: state at the end, before momenta are projected on closed loops.
         minus: momenta (bodies, 6) at the end without the impulses of forces there; Mz, Mx: their derivatives.
         push: impulses (bodies, 6) of the cones at the start; Qz, Qx: their derivatives.
         Tz, Tx: poses at the end by poses and velocities.
@@ -116,10 +117,9 @@ class StepMap:
         J = np.zeros((len(entries.owner), 12))
         out, drives, cones = solved.outputs(entries.colours, J, s.arrays, s.forces, solved.contacts)
         self.ldu = factored(s.ldu, s.work[0], s.contact[7][5] if count else s.ldu.tolerance)
-        self.out = out
         self.body_rows = (first[:n, None] + np.arange(6)).ravel()
         self.size, self.cone_rows, self.end = N, slice(N, N + 3 * count), N + 3 * count
-        self.D = self._wrenches(cones, n, N)
+        self.D = self._wrenches(cones)
         shape = (len(out), 6 * n)
         Jz = sparse(entries, J[:, :6], shape)
         Jx = sparse(entries, J[:, 6:], shape)
@@ -128,6 +128,8 @@ class StepMap:
         self.Mz, self.Mx = Jz[within], Jx[within]
         wrenches = self.D[self.body_rows]
         self.Qz, self.Qx = Jz[pushed] + wrenches @ Jz[self.cone_rows], wrenches @ Jx[self.cone_rows]
+        # Not those of the run, which may have been projected on closed loops: that comes at the end of a whole step.
+        self.carried = replace(solved.end, P=out[ends].reshape(n, 6))
         self.minus, self.push = out[within].reshape(n, 6), out[pushed].reshape(n, 6)
         self.U0, self.U1 = self._drives(drives[:2], n, nu), self._drives(drives[2:], n, nu)
         R, R1 = rotations(solved.start.Z), rotations(solved.end.Z)
@@ -138,7 +140,7 @@ class StepMap:
         self.Tz, self.Tx = blocks(Tz), blocks(Tx)
         self.held = bool(count and s.halves < 1.0 and solved.held)
 
-    def _wrenches(self, cones: Any, n: int, N: int) -> Any:
+    def _wrenches(self, cones: Any) -> Any:
         """Unit wrenches of the cones: (N, 3 cones)."""
         rows, columns, data = [], [], []
         for k, c in enumerate(cones):
@@ -148,9 +150,9 @@ class StepMap:
                     columns.append(np.repeat(3 * k + np.arange(3), 6))
                     data.append(d.copy())
         if not rows:
-            return csr_array((N, 3 * len(cones)))
+            return csr_array((self.size, 3 * len(cones)))
         place = np.concatenate(rows), np.concatenate(columns)
-        return coo_array((np.concatenate(data), place), shape=(N, 3 * len(cones))).tocsr()
+        return coo_array((np.concatenate(data), place), shape=(self.size, 3 * len(cones))).tocsr()
 
     def _drives(self, found: Any, n: int, nu: int) -> Any:
         """Impulses per control: (6 n, nu)."""
