@@ -191,7 +191,7 @@ def growth(progress):
         rollout = Rollout(robot, la.Maximal(self_collision=False), q, v, DT, STEPS)
         rollout.run()
         times = []
-        for _ in range(max(3, 2000 // count)):
+        for _ in range(max(12, 3000 // count)):
             began = time.thread_time()
             reached = rollout.stepper.advance(rollout.record, 1, STEPS, rollout.controls[1:])  # placed already
             times.append(time.thread_time() - began if reached == STEPS else math.nan)

@@ -84,7 +84,7 @@ def reaching_arm():
     from scipy.optimize import minimize
 
     arm = la.robots.serial_arm(dof=4)
-    arm = arm.replace(joints=tuple(replace(joint, damping=(2.0,)) for joint in arm.joints))
+    arm = arm.replace(joints=tuple(replace(joint, damping=(4.0,)) for joint in arm.joints))
     goal = la.derivatives.reach("link4", (0, 0, 0.35), [0.6, 0.3, 0.7])
     objective = la.derivatives.SimulationObjective(
         arm, la.BDF(order=2), goal, ["controls"], scale={"controls": 10.0}, dt=0.02, steps=30

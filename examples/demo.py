@@ -8,6 +8,7 @@ import argparse
 import math
 import multiprocessing
 import time
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -122,7 +123,9 @@ def reach(story: Story) -> None:
     )
     objective(objective.start)
     began = time.perf_counter()
-    found = minimize(objective, objective.start, jac=True, method="L-BFGS-B", options={"maxiter": 60})
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", la.LeastActionWarning)  # a trial on the way may go beyond a joint's limits
+        found = minimize(objective, objective.start, jac=True, method="L-BFGS-B", options={"maxiter": 60})
     seconds = time.perf_counter() - began
     direction = np.random.default_rng(0).normal(size=len(objective.start))
     ahead, behind = (objective(objective.start + s * 1e-5 * direction)[0] for s in (1.0, -1.0))

@@ -343,19 +343,18 @@ def interior_step(model, states, rowstates, cstates, graph, work_arrays, contact
     limit = max(tolerance, SETTLED * (typical + fastest(contact[0], count)))
     stuck, start, size = 0, contact[7][3], math.inf
     for iteration in range(most):
-        worst = assemble(model, states, rowstates, cstates, graph, values, fixed, dt, halves, True) / dt
-        worst = max(worst, look_at_cones(contact[0], count, contact[1], coordinates, cstates, states, dt))
+        joints = assemble(model, states, rowstates, cstates, graph, values, fixed, dt, halves, True) / dt
+        worst = look_at_cones(contact[0], count, contact[1], coordinates, cstates, states, dt)
         kappa = mean_product(contact[0], count, 0.0)
         push_cones(contact[0], count, states)
         tired = iteration >= TIRED and not smooth
-        if tired:
-            limit = max(limit, LOOSE * typical)
         if kappa <= (1.01 if smooth else (SOFT if tired else 10.0)) * goal:
             worst = max(worst, largest_residual(bodies, states))
             # Updates far below the tolerance change nothing any more: what is left of the residual is round-off.
             if size <= 0.01 * tolerance:
                 limit = max(limit, ROUND_OFF * tolerance)
-            if worst <= limit and (not smooth or is_complementary(contact[0], count, goal)):
+            allowed = max(limit, LOOSE * typical) if tired else limit
+            if worst <= allowed and joints <= limit and (not smooth or is_complementary(contact[0], count, goal)):
                 return iteration
         for i in range(bodies.shape[0]):
             for c in range(6):

@@ -84,6 +84,7 @@ class Parts:
             contacts = s.contact[1][: int(cones.source.max(initial=-1)) + 1].copy()
         if (cones.rest > 0.0).any():
             raise IntegratorError("Maximal has no derivative of a step in which restitution acts; set restitution to 0")
+        cones.side = np.where(cones.source >= 0, cones.rest < 0.0, cones.side)  # see `renew_cones`
         V = np.hstack([s.states.w, s.states.vc])
         if np.abs(at.Z[:, :3] + h * V[:, 3:] - record["poses"][2][:, :3]).max() > 1e-9 * (1.0 + np.abs(at.Z).max()):
             raise IntegratorError("Maximal: this step was divided to be solved, so it has no derivative; lower dt")

@@ -85,8 +85,8 @@ def renew_cones(cones, count, contacts, coordinates, cstates, states):
         c = cones[k]
         if c.source >= 0:
             phi = contact_wrenches(c, contacts[c.source], states)
-            if c.rest <= 0.0:
-                c.rest = OVERLAP * min(phi, 0.0)
+            if c.side != 0.0:  # bodies overlapped when the step was solved: not a matter of the poses tried here
+                c.rest = OVERLAP * phi
             continue
         j = -1 - c.source
         coordinate_wrenches(c, cstates[j])
