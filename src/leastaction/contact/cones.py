@@ -39,6 +39,7 @@ CONE = np.dtype(
         ("mu", "f8"),
         ("bound", "f8"),  # of dry friction [N s]
         ("rest", "f8"),  # what the gap must exceed at the end of the step [m]
+        ("leave", "f8"),  # how far gravity moves things in a step [m]: how fast an overlap is left
         ("gap", "f8"),  # at the end of the step [m]
         ("da", "f8", 18),  # wrenches of unit impulses along n, t1, t2 at the start, on a and b
         ("db", "f8", 18),
