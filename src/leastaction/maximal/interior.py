@@ -52,11 +52,17 @@ TIRED, SOFT, LOOSE = 20, 1e3, 1e-6
 """After TIRED iterations, a step is solved at SOFT times its central-path parameter, with residuals LOOSE times
 the typical speed. Coulomb's law is not monotone: there may be no solution that is rigid to round-off."""
 
+EXHAUSTED, BACK, SOFTEST = 36, 3.0, 1e-3
+"""After EXHAUSTED iterations, or where it gets stuck, the central path is taken to have an end: Coulomb's law need not
+have a solution that is rigid to round-off. Then a step is solved at the point of it that is BACK times as high as the
+present one, unless that is softer than SOFTEST times the typical energy of the contacts."""
+
 PATIENT = 16
 """A warm start that takes more iterations is replaced by a cold one."""
 
 STUCK, PATIENCE, LIFT = 0.02, 3, 1e2
-"""After PATIENCE steps in a row shorter than STUCK, the cones start again from LIFT times as high a kappa."""
+"""After PATIENCE steps in a row shorter than STUCK the path has an end; far from its goal, the cones start again from
+LIFT times as high a kappa."""
 
 
 @routine
@@ -368,6 +374,7 @@ def interior_step(model, states, rowstates, cstates, graph, work_arrays, contact
         find_redundant(model, states, rowstates, cstates, graph, work_arrays, dt, halves)
     smooth = goal > SHARPEST * contact[7][3]
     least = goal = max(goal, SHARPEST * contact[7][3])
+    rigid = not smooth
     floor = goal if smooth else 0.0
     typical = math.sqrt(contact[7][3] / (contact[7][7] * heaviest(bodies, contact[0], count)))
     limit = max(tolerance, SETTLED * (typical + fastest(contact[0], count)))
@@ -380,6 +387,15 @@ def interior_step(model, states, rowstates, cstates, graph, work_arrays, contact
         if not smooth:
             goal = max(least, SHARPEST * typical * strongest(contact[0], count))
         tired = iteration >= TIRED and not smooth
+        if stuck == PATIENCE or (iteration == EXHAUSTED and not smooth):
+            stuck = 0
+            back = BACK * max(kappa, floor)
+            if rigid and back <= SOFTEST * contact[7][3]:
+                smooth, goal, floor = True, back, back
+            elif iteration != EXHAUSTED:
+                start *= LIFT
+                restart(contact[0], count, start, typical)
+                continue
         if kappa <= (1.01 if smooth else (SOFT if tired else 10.0)) * goal:
             worst = max(worst, largest_residual(bodies, states))
             # Updates far below the tolerance change nothing any more: what is left of the residual is round-off.
@@ -406,9 +422,5 @@ def interior_step(model, states, rowstates, cstates, graph, work_arrays, contact
         stuck = stuck + 1 if t < STUCK else 0
         if contact[7][10] > 0.0 and iteration == PATIENT:
             contact[7][10] = 0.0
-            restart(contact[0], count, start, typical)
-        if stuck == PATIENCE:
-            stuck = 0
-            start *= LIFT
             restart(contact[0], count, start, typical)
     return -1 - most
