@@ -13,6 +13,7 @@ from leastaction.maximal.graph_kernels import factorize, solve
 from leastaction.maximal.guess import extrapolate, guess, remember
 from leastaction.maximal.impulses import add_impulses, add_rates
 from leastaction.maximal.interior import solve_step
+from leastaction.maximal.missed import ROUNDS, add_missed
 from leastaction.maximal.recover import read_coordinates, read_momenta
 from leastaction.spatial import ZERO3, load3, load4, load9, mattvec, matvec, quat_to_rotation, store9
 
@@ -268,6 +269,20 @@ def rollout(model, states, rowstates, cstates, graph, work, forces, contact, u, 
                 model, states, rowstates, cstates, graph, work, contact, count, h, halves, settings, history
             )
             iterations[k + 1] += abs(spent)
+            if contact is not None:
+                for _ in range(ROUNDS):
+                    if spent < 0:
+                        break
+                    missed = add_missed(contact, count, bodies, states, h)
+                    if missed < 0:
+                        return k, FULL
+                    if missed == 0:
+                        break
+                    count += missed
+                    spent = solve_step(
+                        model, states, rowstates, cstates, graph, work, contact, count, h, halves, settings, history
+                    )
+                    iterations[k + 1] += abs(spent)
             if spent < 0:
                 # Nothing has changed but the guess: the rest of this step in shorter ones.
                 if contact is not None:
