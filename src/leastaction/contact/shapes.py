@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -76,12 +77,19 @@ class ContactTable:
         """
         m = self.movers
         if poses is None:
-            i, j = np.triu_indices(len(m), 1)
-        else:
-            near = neighbours(self.centres(poses)[m], self.shapes.bound[m], margin)
-            i, j = near[:, 0], near[:, 1]
-        pairs = [pair for pair in zip(m[i].tolist(), m[j].tolist(), strict=True) if self._may_touch(*pair)]
-        return _pairs(pairs, self.friction, self.restitution)
+            return self._all_pairs
+        near = neighbours(self.centres(poses)[m], self.shapes.bound[m], margin)
+        return self._pairs_of(near[:, 0], near[:, 1])
+
+    @cached_property
+    def _all_pairs(self) -> Any:
+        return self._pairs_of(*np.triu_indices(len(self.movers), 1))
+
+    def _pairs_of(self, i: Any, j: Any) -> Any:
+        """`PAIR` records of those of the movers i with the movers j that may touch."""
+        m = self.movers
+        may = self._may_touch(m[i], m[j])
+        return _pairs(np.column_stack([m[i][may], m[j][may]]), self.friction, self.restitution)
 
     def centres(self, poses: Any) -> NDArray[np.float64]:
         """Centres of the shapes' bounding spheres in the world [m], shape (shapes, 3), at poses (n, 12)."""
@@ -92,9 +100,18 @@ class ContactTable:
         centres[moving] = np.einsum("kij,kj->ki", X[:, :9].reshape(-1, 3, 3), centres[moving]) + X[:, 9:]
         return centres
 
-    def _may_touch(self, a: int, b: int) -> bool:
+    @cached_property
+    def _joined(self) -> NDArray[np.int64]:
+        """Pairs of moving bodies (i, j) in `apart`, as i n + j."""
+        n = len(self.shapes.body) and int(self.shapes.body.max()) + 1
+        numbers = [i * n + j for i, j in self.apart if isinstance(i, int) and isinstance(j, int) and min(i, j) >= 0]
+        return np.array(sorted(numbers), np.int64)
+
+    def _may_touch(self, a: NDArray[np.int64], b: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """For each pair of shapes a, b of moving bodies whether they may touch."""
         i, j = self.shapes.body[a], self.shapes.body[b]
-        return i != j and (i, j) not in self.apart and _known(self.shapes.kind[a], self.shapes.kind[b])
+        n = len(self.shapes.body) and int(self.shapes.body.max()) + 1
+        return (i != j) & ~np.isin(i * n + j, self._joined) & _known(self.shapes.kind[a], self.shapes.kind[b])
 
 
 @dataclass(frozen=True, eq=False)
@@ -170,9 +187,10 @@ def combine(a: Any, b: Any, default: float) -> NDArray[np.float64]:
     return np.nan_to_num(np.fmax(a, b), nan=default)
 
 
-def _known(a: int, b: int) -> bool:
-    """Whether contact between shapes of two kinds is known."""
-    return max(a, b) > FIELD and (min(a, b) <= FIELD or max(a, b) <= CAPSULE)
+def _known(a: Any, b: Any) -> Any:
+    """Whether contact between shapes of two kinds is known; of numbers or arrays of them."""
+    first, second = np.minimum(a, b), np.maximum(a, b)
+    return (second > FIELD) & ((first <= FIELD) | (second <= CAPSULE))
 
 
 def _ignored(items: list[_Item], movers: list[int], apart: frozenset[Any]) -> Iterator[tuple[int, int]]:
@@ -185,9 +203,9 @@ def _ignored(items: list[_Item], movers: list[int], apart: frozenset[Any]) -> It
                 yield min(a, b), max(a, b)
 
 
-def _pairs(pairs: list[tuple[int, int]], friction: NDArray[np.float64], restitution: NDArray[np.float64]) -> Any:
+def _pairs(pairs: Any, friction: NDArray[np.float64], restitution: NDArray[np.float64]) -> Any:
     table = records(len(pairs), PAIR)
-    if pairs:
+    if len(pairs):
         a, b = np.array(pairs).T
         table.a, table.b = a, b
         table.key = (a * len(friction) + b) * FEATURES

@@ -36,6 +36,9 @@ MOST_CARRIED = 1e3
 """Bound on `carried_mass`: to start the interior point method from higher up costs an iteration for each 1e2 or so."""
 
 
+MANY = 100
+"""Up to so many shapes, every pair of them is looked at when the graph is laid out."""
+
 INDEPENDENT = 1e-13
 """Share of a loop's equations that must be left beside stiff contacts for them to count as independent."""
 
@@ -99,17 +102,21 @@ class MaximalStepper(Stepper):
 
     # ------------------------------------------------------------------ the graph and its near pairs
 
-    def _plan(self, Z: FloatArray | None) -> None:
-        """Lay out the graph, with an edge for each pair of bodies that may touch soon at the poses Z (None: none)."""
+    def _plan(self, Z: FloatArray | None, wider: float = 1.0) -> None:
+        """Lay out the graph, with an edge for each pair of bodies that may touch soon at the poses Z (None: none).
+
+        What is soon grows with `wider`: a step that is divided may need another plan before it is over.
+        """
         model, table = self.model, self.table
         nb = len(model.bodies)
         pairs, most = table.ground, math.inf
         if Z is not None and len(table.movers) > 1:
             finite = table.shapes.bound[table.movers]
-            margin = max(0.5 * float(np.median(finite)), 1e-3)
-            near = self._near_pairs(Z, margin)
+            margin = wider * max(0.5 * float(np.median(finite)), 1e-3)
+            near, room = self._near_pairs(Z, margin)
             pairs = np.concatenate([table.ground, near]).view(np.recarray)
-            most = margin / 8.0
+            # Others stay apart while none moves further than this and, per step, changes its velocity by more.
+            most = (room - 0.5 * margin) / 4.0
         edges = list(model.edges)
         index = {pair: k for k, pair in enumerate(edges)}
         pair_edges = np.full(len(pairs), -1, np.int64)
@@ -149,18 +156,22 @@ class MaximalStepper(Stepper):
         n = int(ldu.rows[-1])
         self.work = (ldu.values, ldu.pivots, ldu.scale, np.zeros(n), np.zeros(n), np.zeros(n), np.zeros(6), np.zeros(6))
 
-    def _near_pairs(self, Z: FloatArray, margin: float) -> Any:
-        """Pairs of shapes of bodies that are closer than `margin` and what they cover towards each other in a step."""
+    def _near_pairs(self, Z: FloatArray, margin: float) -> tuple[Any, float]:
+        """Pairs of shapes of bodies that are closer than `margin` and what they cover towards each other in a step.
+
+        With them comes how close the nearest others are, at least `margin`.
+        """
         v, turn = self.states.vc, np.linalg.norm(self.states.w, axis=1) * self.reach
         ahead = 2.0 * self.dt * float((np.linalg.norm(v, axis=1) + turn).max(initial=0.0))
         X, shapes = _as_transforms(Z), self.table.shapes
-        near = self.table.body_pairs(X, margin + ahead)
-        if ahead == 0.0:
-            return near
-        i, j, centres = shapes.body[near.a], shapes.body[near.b], self.table.centres(X)
-        apart = np.linalg.norm(centres[near.a] - centres[near.b], axis=1) - shapes.bound[near.a] - shapes.bound[near.b]
-        covered = self.dt * (np.linalg.norm(v[i] - v[j], axis=1) + turn[i] + turn[j])
-        return near[apart < margin + covered]
+        many = len(self.table.movers) > MANY
+        pairs = self.table.body_pairs(X, margin + ahead) if many else self.table.body_pairs()
+        i, j, centres = shapes.body[pairs.a], shapes.body[pairs.b], self.table.centres(X)
+        apart = np.linalg.norm(centres[pairs.a] - centres[pairs.b], axis=1)
+        apart -= shapes.bound[pairs.a] + shapes.bound[pairs.b]
+        apart -= self.dt * (np.linalg.norm(v[i] - v[j], axis=1) + turn[i] + turn[j])
+        near = apart < margin
+        return pairs[near], margin if many else float(apart[~near].min(initial=1e6 * margin))
 
     def _make_room(self) -> None:
         pairs, pair_edges, anchors, numbers = self.near
@@ -244,7 +255,7 @@ class MaximalStepper(Stepper):
         if first == 0:
             self.begin(record)
         u = np.array(u, order="C")
-        at = first
+        at, wider = first, 1.0
         while at < last:
             rows = slice(at, last + 1)
             names = ("poses", "momenta", "q", "p", "iterations", "violation", "multipliers")
@@ -267,7 +278,8 @@ class MaximalStepper(Stepper):
                     self.room *= 2
                     self._make_room()
             else:
-                self._plan(record["poses"][at])
+                wider = 1.0 if done else 2.0 * wider
+                self._plan(record["poses"][at], wider)
             self._rewind(record, at)
         return last
 
