@@ -4,6 +4,8 @@ What touches what is decided at the start of a step. Two boxes that turn and sli
 at its end; those are looked for after the step is solved, and it is solved again with them.
 """
 
+import math
+
 import numpy as np
 
 from leastaction._jit import routine
@@ -26,7 +28,7 @@ def has_features(one, two):
     """Whether contacts of two shapes are of corners, edges and faces, which may change; round ones know no such."""
     first, second = min(one.kind, two.kind), max(one.kind, two.kind)
     if first == BOX:
-        return second == BOX or second == CAPSULE
+        return second in (BOX, CAPSULE)
     return first == FIELD
 
 
@@ -69,7 +71,9 @@ def add_missed(contact, count, bodies, states, dt):
                     cone, contacts[found], found, edges[k], bodies, states, int(numbers[0]), dt, numbers[1]
                 )
                 numbers[3] = max(numbers[3], energy)
-                cone.rest = 0.0  # the features may lie beyond each other's ends at the start
+                # At the start the features may lie beyond each other's ends, with a gap below zero that says nothing.
+                # Then what is deep is left as in `overlap_left`: nothing is shot away.
+                cone.rest = max(cone.rest, min(phi + math.sqrt(-cone.leave * phi), 0.0))
                 found += 1
                 count += 1
     if count > before:
