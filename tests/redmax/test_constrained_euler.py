@@ -10,6 +10,7 @@ import leastaction as la
 from leastaction import redmax
 from leastaction.redmax import ConstrainedEuler, PrescribedMotion, PrescribedTwist
 from leastaction.redmax.joint_coordinates import loop_joint_rate
+from tests.redmax.robots import ROBOTS, chain, springs, start
 
 
 def springy_chain(links=3, stiffness=5.0, damping=0.3):
@@ -52,6 +53,32 @@ def test_without_constraints_it_is_linearly_implicit_euler(name):
         for i in (ConstrainedEuler(), la.LinearlyImplicitEuler())
     ]
     assert np.abs(runs[0].q - runs[1].q).max() < 1e-10
+
+
+def one_step_apart(robot, q, v, dt, **options):
+    """Largest difference of the velocities after one step of the two."""
+    methods = ConstrainedEuler(limits=False), la.LinearlyImplicitEuler(**options)
+    one, two = (la.simulate(robot, q, v, dt=dt, steps=1, integrator=i).v[1] for i in methods)
+    return np.abs(one - two).max()
+
+
+@pytest.mark.parametrize("name", ["springs", "universal springs", "contact", "limits", "thrusters"])
+def test_forces_on_bodies_have_the_same_stiffness_in_both(name):
+    """K in the frames of the bodies (1.32, 1.44): one step with springs, cables, wrenches and soft ground."""
+    robot = chain("universal", 2, springs) if name == "universal springs" else ROBOTS[name]()
+    if robot.nq > robot.nv:  # at rest in the neutral pose both have the same coordinates of balls
+        assert one_step_apart(robot, robot.neutral(), np.zeros(robot.nv), 0.02) < 1e-12
+    else:
+        assert one_step_apart(robot, *start(name, robot), 0.02) < 1e-12
+
+
+def test_balls_move_in_other_coordinates():
+    """Rates of exponential coordinates or twists: the methods differ by dt^2 in one step, as their errors do."""
+    robot = ROBOTS["springs on balls"]()
+    assert one_step_apart(robot, robot.neutral(), np.zeros(robot.nv), 0.02) < 1e-12
+    q, v = start("springs on balls", robot)
+    coarse, fine = (one_step_apart(robot, q, v, dt) for dt in (2e-3, 1e-3))
+    assert np.log2(coarse / fine) == pytest.approx(2.0, abs=0.2)
 
 
 def free_bodies_with_forces():
