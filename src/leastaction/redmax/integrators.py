@@ -66,8 +66,6 @@ class ReducedStepper(Stepper):
         """Refuse open loops, and leave out loop equations that follow from the others."""
         if self.mechanism.is_tree:
             return q
-        if "spline joint" in self.mechanism.special_parts:
-            raise IntegratorError(f"{type(self.integrator).__name__}: loops and spline joints cannot be mixed yet")
         check_closed(self.mechanism, q)
         self._arrange(independent_rows(loop_jacobian(self.mechanism, q)[1]))
         return q

@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 from leastaction._jit import entry
 from leastaction.dynamics.kinematics import positions, velocities
 from leastaction.dynamics.workspace import configuration, tangent
+from leastaction.forces.balls import is_soft, torque
+from leastaction.forces.closure import soft_energy
 from leastaction.forces.passive import joint_forces, limit_force, path_energy, penalty_energy
 from leastaction.mechanism import Mechanism
 from leastaction.redmax.charts import XYZ
@@ -35,13 +37,13 @@ def reduced_kinematics(model, work, r, rd, rdd):
 
 
 @entry
-def quantities_rows(model, work, R, RD, zero, T, U, H):
+def quantities_rows(model, rows, count, work, R, RD, zero, T, U, H):
     """Kinetic and potential energies and momenta about the world's origin, row by row."""
     nodes, dofs, gravity, lifting, forces = model
     plain, blocks, table, polynomials = lifting
     links, screws, _, _, nodal, _ = work
     q, v, a, tau = nodal
-    rest, paths, points, _, penalties, _, _, coords, _ = forces
+    rest, paths, points, _, penalties, balls, _, coords, _ = forces
     g = load3(gravity)
     for row in range(R.shape[0]):
         r, rd = R[row], RD[row]
@@ -50,7 +52,10 @@ def quantities_rows(model, work, R, RD, zero, T, U, H):
         velocities(nodes, links, screws, v)
         t = 0.0
         u = joint_forces(nodes, dofs, rest, q, v, tau) + path_energy(paths, points, links)
-        u += penalty_energy(penalties, links)
+        u += penalty_energy(penalties, links) + soft_energy(rows, count, links)
+        for b in range(balls.shape[0]):
+            if is_soft(balls[b]):
+                u += torque(balls[b], links)[1]
         h = ZERO6
         for i in range(nodes.shape[0]):
             M, V = load_inertia(links[i].M), load6(links[i].v)
@@ -82,11 +87,12 @@ def to_reduced(reduced: Reduced, Q: FloatArray, V: FloatArray) -> tuple[FloatArr
 
 def spline_quantities(mechanism: Mechanism, Q: FloatArray, V: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
     """(kinetic energy [J], potential energy [J], momentum about the origin (rows, 6)) of mechanisms with splines."""
-    # Springs of balls are left out of the nodes' own; exponential coordinates have no singular orientation here.
+    # Exponential coordinates have no singular orientation here.
     red = Reduced(mechanism, exponential=True)
     R, RD = to_reduced(red, np.ascontiguousarray(Q), np.ascontiguousarray(V))
     T, U, H = np.zeros(len(Q)), np.zeros(len(Q)), np.zeros((len(Q), 6))
-    quantities_rows(red.model(), red.workspace(), R, RD, np.zeros(red.nr), T, U, H)
+    c = red.tree.closure
+    quantities_rows(red.model(), c.rows, c.count, red.workspace(), R, RD, np.zeros(red.nr), T, U, H)
     return T, U, H
 
 
