@@ -21,6 +21,7 @@ from leastaction.redmax.contact_qp import GroundContacts, Touching, approach_bou
 from leastaction.redmax.hyper import HyperReduction
 from leastaction.redmax.projection import Projection
 from leastaction.redmax.qp import SOLVERS, QuadraticProgram
+from leastaction.redmax.shape_contacts import ShapeContacts
 
 POST_ITERATIONS = 20
 
@@ -95,6 +96,9 @@ class ConstrainedStepper(Stepper):
         kept = np.ones(m, bool) if self.hyper is None else closure.rows.kind[:m] != COUPLING
         self.kept = np.flatnonzero(kept)
         self.ground = GroundContacts(mechanism)
+        self.shapes = ShapeContacts(mechanism, self.ground.moves, integrator.self_collision)
+        self.fall = dt * float(np.linalg.norm(mechanism.gravity))
+        self.log: list[FloatArray] = []
         lower, upper = (np.array([x for j in mechanism.joints for x in getattr(j, e)]) for e in ("lower", "upper"))
         soft = np.array([x > 0.0 for j in mechanism.joints for x in j.limit_stiffness], bool)
         hard = (np.isfinite(lower) | np.isfinite(upper)) & ~soft & bool(integrator.limits)
@@ -123,7 +127,13 @@ class ConstrainedStepper(Stepper):
         if len(self.ground):
             record["normal_forces"] = np.zeros((steps + 1, len(self.ground)))
             record["friction_forces"] = np.zeros((steps + 1, len(self.ground), 2))
+        self.log = []
         return record
+
+    def finish(self, record: dict[str, FloatArray]) -> None:
+        """Put the log of contact forces into the record, as `Maximal` does."""
+        if len(self.ground) or self.shapes.any:
+            record["contacts"] = np.concatenate([*self.log, np.zeros((0, 10))])
 
     def prepare_start(self, q: FloatArray) -> FloatArray:
         """Followers of eliminated couplings are put where they belong."""
@@ -191,6 +201,8 @@ class ConstrainedStepper(Stepper):
         limits, least = self._inequalities(t, q)
         reach = 2.0 * dt * max(float(np.abs(v).max(initial=0.0)), 1.0)
         touching = self.ground.touching(w, math.inf if len(self.ground) <= 16 else reach)
+        if self.shapes.any:
+            touching = touching + self.shapes.touching(w, v, dt, self.fall)
         floor = approach_bounds(touching.gap, touching.N @ v, touching.restitution, dt, self.gamma)
         A, b, rows, basis = self.A, self.b, G, None
         if self.hyper is not None:
@@ -221,9 +233,15 @@ class ConstrainedStepper(Stepper):
     def note(self, e: StepEquations, record: Any, k: int, impulse: Any, alpha: FloatArray, beta: FloatArray) -> None:
         """Write down the forces of equations and contacts; `impulse` is the generalised one of all inequalities."""
         record["multipliers"][k + 1] = e.projection.multipliers(impulse) / self.dt
+        t = e.touching
         if len(self.ground):
-            record["normal_forces"][k + 1, e.touching.index] = alpha / self.dt
-            record["friction_forces"][k + 1, e.touching.index] = beta.reshape(-1, 2) / self.dt
+            on_plane = np.flatnonzero(t.index >= 0)
+            record["normal_forces"][k + 1, t.index[on_plane]] = alpha[on_plane] / self.dt
+            record["friction_forces"][k + 1, t.index[on_plane]] = beta.reshape(-1, 2)[on_plane] / self.dt
+        push = np.flatnonzero(alpha > 0.0)
+        forces = t.forces(alpha, beta) / self.dt
+        columns = (np.full((len(alpha), 1), float(k)), t.bodies, t.point, forces, t.gap[:, None])
+        self.log.append(np.concatenate(columns, axis=1)[push])
 
     def stabilized(self, q: FloatArray, t: float, M: FloatArray) -> FloatArray:
         """Post-stabilisation: the nearest closed configuration in the metric of the masses (Cline and Pai 2003)."""
@@ -268,7 +286,8 @@ class _PreconditionedStepper(Stepper):
     def __init__(self, integrator: Any, mechanism: Mechanism, dt: float) -> None:
         super().__init__(integrator, mechanism, dt)
         limited = any(np.isfinite((*j.lower, *j.upper)).any() for j in mechanism.joints)
-        touching = (mechanism.contacts and mechanism.ground) or mechanism.penalties
+        shapes = any(shape.collision for body in mechanism.bodies for shape in body.shapes)
+        touching = ((mechanism.contacts or shapes) and mechanism.ground) or mechanism.penalties
         if not mechanism.is_tree or integrator.constraints or limited or touching:
             raise IntegratorError(
                 f"solver='pcg' runs trees without loops, couplings, limits, constraints and contacts, which "
@@ -321,8 +340,9 @@ def _stepper(integrator: Any, mechanism: Mechanism, dt: float) -> Stepper:
 class ConstrainedEuler(Integrator):
     """Linearly implicit Euler with constraints on the new velocity, order 1 (Sueda 2021, 2.86, 2.106, 2.112, 2.114).
 
-    The step of `LinearlyImplicitEuler`, with prescribed motions, joint limits and contacts with planes of the ground
-    beside loops and couplings. Springs and dampers may be as stiff as they like. Ball and free joints move by the
+    The step of `LinearlyImplicitEuler`, with prescribed motions, joint limits and contacts beside loops and couplings.
+    Contact points and shapes touch the ground by the rules of `Maximal`, which also has the layout of the forces in
+    `run.stored["contacts"]`. Springs and dampers may be as stiff as they like. Ball and free joints move by the
     exponential map; spline joints and forces of the user's own are for `LinearlyImplicitEuler`.
 
     Attributes:
@@ -336,6 +356,7 @@ class ConstrainedEuler(Integrator):
         solver: "dense"; or "pcg", conjugate gradients preconditioned by Algorithm 10, for large trees with springs.
         tolerance: relative residual of "pcg".
         qp: solver of quadratic programs: "auto", "daqp" or "piqp"; used only where inequalities act.
+        self_collision: whether shapes of bodies touch each other too, not only the ground.
     """
 
     constraints: tuple[Any, ...] = ()
@@ -347,6 +368,7 @@ class ConstrainedEuler(Integrator):
     solver: str = "dense"
     tolerance: float = 1e-10
     qp: str = "auto"
+    self_collision: bool = False
     handles: ClassVar[frozenset[str]] = PENALTIES
     stepper_class: ClassVar[Any] = staticmethod(_stepper)
 
