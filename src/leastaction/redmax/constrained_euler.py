@@ -67,6 +67,7 @@ class ConstrainedStepper(Stepper):
     """Assembles the equations of a step; subclasses decide how impulses of contacts are found."""
 
     acts = frozenset({"contacts", "limits"})
+    control_nodes = (1.0,)
 
     def __init__(self, integrator: Any, mechanism: Mechanism, dt: float) -> None:
         super().__init__(integrator, mechanism, dt)
@@ -164,7 +165,7 @@ class ConstrainedStepper(Stepper):
     def step(self, record: dict[str, FloatArray], k: int, u: FloatArray) -> None:
         """Fill row k + 1 of the record."""
         q, v = record["q"][k], record["v"][k]
-        equations = self.equations(self.start_time + k * self.dt, q, v, u)
+        equations = self.equations(self.start_time + (k + 1) * self.dt, q, v, u)
         v1 = self.velocities(equations, record, k, q, v, u)
         q1 = np.empty_like(q)
         implicit.moved(self.arrays[0], q, self.dt * v1, q1)
@@ -176,7 +177,7 @@ class ConstrainedStepper(Stepper):
         record["q"][k + 1], record["v"][k + 1] = q1, v1
 
     def equations(self, t: float, q: FloatArray, v: FloatArray, u: FloatArray) -> StepEquations:
-        """Everything that a step from (q, v) at time t has to obey."""
+        """Everything that a step from (q, v) to time t has to obey."""
         m, dt, w = self.mechanism, self.dt, self.work
         matrices = (self.M, self.A, self.b, self.h, self.G)
         implicit.assemble(
@@ -283,6 +284,8 @@ class _ContactStepper(ConstrainedStepper):
 class _PreconditionedStepper(Stepper):
     """Large systems of springs by conjugate gradients with the O(n) inverse inertia as preconditioner."""
 
+    control_nodes = (1.0,)
+
     def __init__(self, integrator: Any, mechanism: Mechanism, dt: float) -> None:
         super().__init__(integrator, mechanism, dt)
         limited = any(np.isfinite((*j.lower, *j.upper)).any() for j in mechanism.joints)
@@ -343,7 +346,8 @@ class ConstrainedEuler(Integrator):
     The step of `LinearlyImplicitEuler`, with prescribed motions, joint limits and contacts beside loops and couplings.
     Contact points and shapes touch the ground by the rules of `Maximal`, which also has the layout of the forces in
     `run.stored["contacts"]`. Springs and dampers may be as stiff as they like. Ball and free joints move by the
-    exponential map; spline joints and forces of the user's own are for `LinearlyImplicitEuler`.
+    exponential map; spline joints and forces of the user's own are for `LinearlyImplicitEuler`. Controls and prescribed
+    motions are those at the end of a step.
 
     Attributes:
         constraints: prescribed motions and other constraints, see `leastaction.redmax`.

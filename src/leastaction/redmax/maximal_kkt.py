@@ -120,6 +120,7 @@ def _carried_to(X: FloatArray, at: FloatArray, W: FloatArray) -> FloatArray:
 
 class _MaximalStepper(Stepper):
     acts = frozenset({"contacts"})
+    control_nodes = (1.0,)
 
     def __init__(self, integrator: Any, mechanism: Mechanism, dt: float) -> None:
         super().__init__(integrator, mechanism, dt)
