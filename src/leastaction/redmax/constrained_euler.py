@@ -203,7 +203,7 @@ class ConstrainedStepper(Stepper):
         reach = 2.0 * dt * max(float(np.abs(v).max(initial=0.0)), 1.0)
         touching = self.ground.touching(w, math.inf if len(self.ground) <= 16 else reach)
         if self.shapes.any:
-            touching = touching + self.shapes.touching(w, v, dt, self.fall)
+            touching = touching + self.shapes.touching(w, dt, self.fall)
         floor = approach_bounds(touching.gap, touching.N @ v, touching.restitution, dt, self.gamma)
         A, b, rows, basis = self.A, self.b, G, None
         if self.hyper is not None:

@@ -16,7 +16,7 @@ from leastaction.forces.passive import joint_forces, limit_force, path_energy, p
 from leastaction.mechanism import Mechanism
 from leastaction.redmax.charts import XYZ
 from leastaction.redmax.lift import lift
-from leastaction.redmax.public import from_public
+from leastaction.redmax.public import from_public, to_public
 from leastaction.redmax.reduced import Reduced
 from leastaction.redmax.start import best_start
 from leastaction.spatial import ZERO6, add, dot3, kinetic, load3, load6, load_inertia
@@ -83,6 +83,43 @@ def to_reduced(reduced: Reduced, Q: FloatArray, V: FloatArray) -> tuple[FloatArr
     charts = np.broadcast_to(best_start(reduced, Q[0]), (len(Q), len(reduced.balls))).copy()
     from_public(reduced.balls, reduced.index_q, reduced.index_v, Q, V, charts, R, RD)
     return R, RD
+
+
+def reduced_coordinates(
+    mechanism: Mechanism, q: Any, v: Any = None, *, chart: str = "euler"
+) -> tuple[FloatArray, FloatArray]:
+    """(r, rd), each (nv,): the coordinates of `BDF` and their rates; they differ from q and v in ball and free joints.
+
+    Args:
+        mechanism: the robot.
+        q: joint positions [rad or m], shape (nq,).
+        v: joint velocities [rad/s or m/s], shape (nv,); default rest.
+        chart: "euler": of a ball the angles of R_x R_y R_z, of a free joint (x, y, z) in its parent's frame and these
+            angles; near the singularity of this chart another one is taken. "exponential": rotation vectors.
+    """
+    red = Reduced(mechanism, exponential=chart == "exponential")
+    r, rd = to_reduced(red, configuration(mechanism, q)[None].copy(), tangent(mechanism, v)[None].copy())
+    return r[0], rd[0]
+
+
+def from_reduced_coordinates(
+    mechanism: Mechanism, r: Any, rd: Any = None, *, chart: str = "euler"
+) -> tuple[FloatArray, FloatArray]:
+    """(q, v) of reduced coordinates and rates: the way back of `reduced_coordinates`, from the chart R_x R_y R_z.
+
+    Args:
+        mechanism: the robot.
+        r, rd: coordinates and rates, shape (nv,), one joint after the other; rates default to rest.
+        chart: "euler" or "exponential".
+    """
+    red = Reduced(mechanism, exponential=chart == "exponential")
+    R, RD = tangent(mechanism, r, "r")[None].copy(), tangent(mechanism, rd, "rd")[None].copy()
+    if red.identical:
+        return R[0], RD[0]
+    Q, V = np.zeros((1, mechanism.nq)), np.zeros((1, mechanism.nv))
+    charts = np.full((1, len(red.balls)), -1 if red.exponential else XYZ)
+    to_public(red.balls, red.index_q, red.index_v, R, RD, charts, Q, V)
+    return Q[0], V[0]
 
 
 def spline_quantities(mechanism: Mechanism, Q: FloatArray, V: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:

@@ -53,19 +53,18 @@ class ShapeContacts:
             text = f"{a!r} and {b!r} pass through each other: contact between such shapes is not known"
             warnings.warn(text, LeastActionWarning, stacklevel=6)
 
-    def touching(self, work: Workspace, v: FloatArray, dt: float, fall: float) -> Touching:
+    def touching(self, work: Workspace, dt: float, fall: float) -> Touching:
         """Contacts within reach at the positions and velocities in the work space.
 
         Args:
             work: with poses and twists of the nodes in place.
-            v: velocities (nv,).
             dt: time step [s].
             fall: what gravity adds to a velocity in a step [m/s].
         """
         links, table = work.links, self.table
         poses = np.ascontiguousarray(np.concatenate([links.R, links.p], axis=1))
         margin = REACH * dt * (self._speed(links, poses) + fall) + 1e-3 * self.size
-        pairs = self.ground
+        pairs: Any = self.ground
         if len(table.movers) > 1:
             pairs = np.concatenate([self.ground, table.body_pairs(poses, margin)]).view(np.recarray)
         count = detect_all(table.shapes, pairs, poses, table.data, self._contacts, margin)
@@ -75,7 +74,7 @@ class ShapeContacts:
         found = self._contacts[:count]
         gap, n, x = np.zeros(count), np.zeros((count, 3)), np.zeros((count, 3))
         measure_all(found, poses, gap, n, x)
-        pair = pairs[found.pair]
+        pair: Any = pairs[found.pair]
         bodies = np.column_stack([self.bodies[pair.a], self.bodies[pair.b]]).reshape(-1, 2)
         sides = _tangents(n)
         return touching_rows(
@@ -109,6 +108,7 @@ class ShapeContacts:
 def _tangents(n: FloatArray) -> FloatArray:
     """Two unit vectors across each normal (count, 3), shape (count, 2, 3)."""
     seed = np.eye(3)[np.argmin(np.abs(n), axis=1)] if len(n) else np.zeros((0, 3))
-    first = np.cross(n, seed)
+    first: Any = np.cross(n, seed)
     first /= np.linalg.norm(first, axis=1, keepdims=True)
-    return np.stack([first, np.cross(n, first)], axis=1)
+    second: Any = np.cross(n, first)
+    return np.stack([first, second], axis=1)
