@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import leastaction as la
+from leastaction.mechanism import Pose, joints
 
 DURATION = 0.3
 STEPS = (60, 120, 240)
@@ -23,6 +24,9 @@ METHODS = {
     "BDF2": (la.BDF(order=2), 2),
     "SDIRK2": (la.SDIRK2(), 2),
 }
+LOWER = {("slider-crank", "SDIRK2"): 1}
+"""Runge-Kutta methods lose an order in the velocities under equations of positions, unless these are linear."""
+LOOPS = ("four-bar linkage", "slider-crank", "gears")
 REFERENCE = la.Galerkin(order=4)
 REFERENCE_STEPS = 1200
 
@@ -91,6 +95,21 @@ def with_motors_and_wrench():
     return b.build()
 
 
+def slider_crank():
+    """A loop whose equations bend, unlike those of a parallelogram."""
+    b = la.MechanismBuilder("slider-crank")
+    b.body("slider", mass=1.0, com=(0, 0, 0.05), inertia=0.02)
+    b.body("rod", mass=0.5, com=(0.3, 0, 0), inertia=(0.001, 0.02, 0.02))
+    b.body("crank", mass=0.7, com=(0.1, 0, 0), inertia=(0.001, 0.01, 0.01))
+    b.prismatic("rail", "world", "slider", axis="x", position=(1.9, 0, 0))
+    b.revolute("pin", "slider", "rod", axis="y", placement=Pose.from_axis_angle("y", 0.2))
+    b.revolute("axle", "world", "crank", axis="y", placement=Pose.from_axis_angle("y", 2.5, (3.0, 0, 0)))
+    parts = (joints.prismatic("y"), joints.spherical())
+    knee = {"position": (0.3, 0, 0), "child_placement": Pose((-0.8, 0, 0)), "loop": True}
+    b.joint("knee", "composite", "crank", "rod", parts=parts, **knee)
+    return b.build()
+
+
 MECHANISMS = {
     "hinges": lambda: chain(("revolute", "y"), ("revolute", "x"), ("revolute", (0.6, 0.0, 0.8))).build(),
     "branching": branching,
@@ -106,6 +125,7 @@ MECHANISMS = {
     "springs and cable": with_point_springs,
     "armatures and wrench": with_motors_and_wrench,
     "four-bar linkage": lambda: la.robots.four_bar(),
+    "slider-crank": slider_crank,
     "gears": gears,
 }
 
@@ -117,6 +137,7 @@ def start(robot, seed=5):
     v = 1.2 * rng.normal(size=robot.nv)
     if not robot.is_tree:
         home = la.robots.home(robot) if robot.name == "four_bar" else q
+        home = robot.neutral() if robot.name == "slider-crank" else home
         q = la.dynamics.close_loops(robot, home)
         A = la.dynamics.loop_jacobian(robot, q)[1]
         v -= np.linalg.pinv(A) @ (A @ v)
@@ -144,7 +165,9 @@ def test_formulations_agree(name):
     """By slope over three steps: the error falls with the order of the method; so does any difference of two."""
     robot, state, end = reference(name)
     ends = {label: [] for label in METHODS}
-    for label, (method, order) in METHODS.items():
+    orders = {label: LOWER.get((name, label), order) for label, (_, order) in METHODS.items()}
+    for label, (method, _) in METHODS.items():
+        order = orders[label]
         for n in STEPS:
             run = simulate(robot, method, n, state)
             ends[label].append((run.q[-1], run.v[-1]))
@@ -152,12 +175,12 @@ def test_formulations_agree(name):
         slopes = np.log2(errors[:-1] / errors[1:])
         assert slopes == pytest.approx(order, abs=0.15), label
     for one, two in itertools.combinations(METHODS, 2):
-        order = min(METHODS[one][1], METHODS[two][1])
+        order = min(orders[one], orders[two])
         apart = [distance(robot, *pair) for pair in zip(ends[one], ends[two], strict=True)]
         assert np.log2(apart[1] / apart[2]) > order - 0.15, (one, two)
 
 
-@pytest.mark.parametrize("name", [n for n in MECHANISMS if n not in ("four-bar linkage", "gears")])
+@pytest.mark.parametrize("name", [n for n in MECHANISMS if n not in LOOPS])
 def test_the_reference_is_the_motion_of_forward_dynamics(name):
     """Explicit Runge-Kutta steps of forward dynamics, which Pinocchio checks elsewhere, end in the same state."""
     robot, state, end = reference(name)
@@ -165,7 +188,7 @@ def test_the_reference_is_the_motion_of_forward_dynamics(name):
     assert distance(robot, end, (run.q[-1], run.v[-1])) < 1e-8
 
 
-@pytest.mark.parametrize("name", ["four-bar linkage", "gears"])
+@pytest.mark.parametrize("name", LOOPS)
 def test_the_reference_keeps_energy_and_constraints(name):
     """A loop or gear does no work: one degree of freedom is left (two with the gears' third link)."""
     robot, state, end = reference(name)
