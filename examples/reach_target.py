@@ -16,17 +16,19 @@ TIP, TARGET = (0, 0, -0.5), (1.2, 0.0, -0.6)
 
 def effort(parameters):
     u = parameters["controls"]
-    return 0.5e-6 * float((u**2).sum()), {"controls": 1e-6 * u}
+    return 0.5e-4 * float((u**2).sum()), {"controls": 1e-4 * u}
 
 
 def main():
     chosen = options(__doc__)
-    robot = arm(LINKS, damping=0.05)
+    robot = arm(LINKS, damping=0.5)
     goal = reach(f"link{LINKS - 1}", TIP, TARGET, weight=100.0)
     f = SimulationObjective(robot, la.BDF(order=2), goal, ["controls"], penalty=effort, dt=DT, steps=STEPS)
     x, values = descend(f, chosen.iterations)
     after = f.run(x)
-    report("reach_target", chosen, values, f.run(f.start), after, f"link{LINKS - 1}", TIP, TARGET, "reaching")
+    report(
+        "reach_target", chosen, values, f.run(f.start), after, (f"link{LINKS - 1}", TIP), TARGET, "reaching a target"
+    )
     print(f"largest torque {np.abs(f.unpack(x)['controls']).max():.2f} N m")
 
 

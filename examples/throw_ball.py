@@ -8,6 +8,7 @@ from optimise import arm, descend, options, report
 
 import leastaction as la
 from leastaction.derivatives import SimulationObjective
+from leastaction.mechanism import Sphere
 
 LENGTH, STEPS, DT, HEIGHT = 0.5, 60, 0.01, 1.5
 TIP, TARGET = (0, 0, -LENGTH), (3.0, 0.0, -HEIGHT)
@@ -44,13 +45,33 @@ def effort(parameters):
     return 0.5e-6 * float((u**2).sum()), {"controls": 1e-6 * u}
 
 
+def thrown(run):
+    """(run with the ball in hand and in flight, positions of the flight [m], shape (count, 3))."""
+    value, _ = hand(run.q[-1], run.v[-1])
+    (x, z), (vx, vz) = value[:2], value[2:]
+    t = DT * np.arange(int((vz + np.sqrt(vz**2 + 2 * 9.81 * (z + HEIGHT))) / 9.81 / DT) + 1)
+    flight = np.stack([x + vx * t, 0 * t, z + vz * t - 0.5 * 9.81 * t**2], axis=1)
+    # The arm swings on without torques while the ball flies.
+    swing = la.simulate(run.mechanism, run.q[-1], run.v[-1], dt=DT, steps=len(t) - 1, integrator=run.integrator)
+    held = np.array([[hand(q, v)[0][0], 0.0, hand(q, v)[0][1]] for q, v in zip(run.q, run.v, strict=True)])
+    b = run.mechanism.edit()
+    b.body("ball", mass=0.1, shapes=[Sphere(0.05, color=(0.2, 0.55, 0.35, 1.0), collision=False)])
+    b.joint("flies", "translational", "world", "ball")
+    arm_q, ball = np.concatenate([run.q, swing.q[1:]]), np.concatenate([held, flight[1:]])
+    q = np.concatenate([arm_q, ball], axis=1)
+    v = np.gradient(q, DT, axis=0)
+    return la.Trajectory(b.build(), run.integrator, DT, DT * np.arange(len(q)), q, {"v": v}), flight
+
+
 def main():
     chosen = options(__doc__)
     robot = arm(2, LENGTH, damping=0.02)
     f = SimulationObjective(robot, la.BDF(order=2), landing, ["controls"], penalty=effort, dt=DT, steps=STEPS)
     x, values = descend(f, chosen.iterations)
     after = f.run(x)
-    report("throw_ball", chosen, values, f.run(f.start), after, "link1", TIP, TARGET, "path of the hand")
+    scene, flight = thrown(after)
+    tip = ("link1", TIP)
+    report("throw_ball", chosen, values, f.run(f.start), after, tip, TARGET, "throwing a ball", flight, scene)
     print(f"the ball misses by {1e3 * np.sqrt(2 * landing(after)[0]):.3f} mm")
 
 

@@ -27,7 +27,7 @@ def main():
         spring_arm(40.0), la.BDF(order=2), goal, ["stiffness:spring"], scale={"stiffness:spring": 10.0}, **start
     )
     x, values = descend(f, chosen.iterations)
-    report("tune_spring", chosen, values, f.run(f.start), f.run(x), "link1", TIP, target, "a spring to be found")
+    report("tune_spring", chosen, values, f.run(f.start), f.run(x), ("link1", TIP), target, "a spring to be found")
     print(f"stiffness {float(f.unpack(x)['stiffness:spring']):.6f} N/m (the target was made with {TRUE} N/m)")
 
 

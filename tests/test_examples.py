@@ -24,7 +24,10 @@ def python(arguments, folder):
 def test_optimisation(tmp_path, name):
     out = python([str(ROOT / "examples" / f"{name}.py"), "--iterations", "3", "--output", "out"], tmp_path)
     assert "objective" in out
-    assert (tmp_path / "out" / f"{name}.png").stat().st_size > 5000
+    for kind in ("png", "html"):
+        path = tmp_path / "out" / f"{name}.{kind}"
+        assert str(path.resolve()) in out
+        assert path.stat().st_size > 5000
     assert len(la.Trajectory.load(tmp_path / "out" / f"{name}.npz")) > 1
 
 

@@ -39,8 +39,8 @@ def simulate(
 ) -> Trajectory:
     """Simulate the motion of a mechanism.
 
-    Contacts, joint limits and dry friction of joints act with `Maximal` (of order 1 and 2) and, with planes as ground,
-    with `ConstrainedEuler` and `StaggeredProjections`. Other integrators leave them out, and a warning says what: of
+    Contacts, joint limits and dry friction of joints act with `Maximal` (of order 1 and 2) and `StaggeredProjections`,
+    the former two with `ConstrainedEuler`. Other integrators leave them out, and a warning says what: of
     contacts and dry friction at the start, of limits when a joint goes beyond one.
 
     Args:

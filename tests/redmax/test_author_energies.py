@@ -3,6 +3,8 @@
 Units are cm, g, s; the energy is T + V less V at the start. Each scene has one feature that the sample scenes lack.
 """
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
@@ -95,6 +97,24 @@ def loop():
     return robot, None, v, 0.01, 100
 
 
+def cable():
+    """The rest length of a cable is that at the start; its damper acts whenever it is longer."""
+    s = Scene()
+    one = s.box((0.1, 0.1, 0.1), (0, 0, 0), "world", "fixed")
+    two = s.box((10, 1, 1), (5, 0, 0), one, "revolute", axis="y")
+    three = s.box((10, 1, 1), (5, 0, 0), two, "revolute", (10, 0, 0), axis="y")
+    four = s.box((1, 1, 1), (0, 0, 0), one, "prismatic", (10, 0, 0), axis="x", stiffness=1e4, damping=1e3)
+    via = [(four, (0, 0, 0)), (two, (1, 0, 1)), (three, (1, 0, 1))]
+    robot = s.b.build()
+    q = np.zeros(robot.nq)
+    q[robot.coordinate_index("j2")], q[robot.coordinate_index("j3")] = np.pi / 2, -np.pi / 2
+    X = la.dynamics.body_poses(robot, q)
+    points = [X[robot.body_index(body)] @ [*x, 1.0] for body, x in via]
+    L = sum(np.linalg.norm(b - a) for a, b in pairwise(points))
+    s.b.cable("cable", via, stiffness=1e6 / L, damping=1e3 / L, rest_length=L, clip=False)
+    return s.b.build(), q, None, 0.01, 100
+
+
 SCENES = {
     axes: (-3.8359074258588909e04, -9.7138545812971279e02),
     prismatic: (-3.7579402399569808e04, -6.1132876082600706e02),
@@ -104,6 +124,7 @@ SCENES = {
     spherical: (-8.7859815791305155e03, 8.6544602745403390e03),
     free_3d: (4.3970920953724946e00, 4.5466508559364156e00),
     loop: (1.2475343855668743e03, 4.1276838094574923e03),
+    cable: (-3.1874892332895153e04, -2.7872894793863266e04),
 }
 
 

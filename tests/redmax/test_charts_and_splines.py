@@ -54,6 +54,30 @@ def test_runs_in_pieces_are_the_same_runs():
     assert (whole.q == watched.q).all()
 
 
+@pytest.mark.parametrize("chart", ["euler", "exponential"])
+def test_states_from_angles_and_back(chart):
+    """A free body and a ball on it: angles and rates as other codes have them."""
+    b = la.MechanismBuilder("pair")
+    for name in ("one", "two"):
+        b.body(name, mass=1.0, inertia=(0.1, 0.2, 0.25))
+    b.free("one")
+    b.spherical("ball", "one", "two", position=(0, 0, 0.3))
+    robot = b.build()
+    rng = np.random.default_rng(3)
+    r, rd = 0.5 * rng.normal(size=9), rng.normal(size=9)
+    q, v = redmax.from_reduced_coordinates(robot, r, rd, chart=chart)
+    turn = Rotation.from_euler("XYZ", r[3:6]) if chart == "euler" else Rotation.from_rotvec(r[3:6])
+    X = la.dynamics.body_poses(robot, q)[0]
+    assert np.abs(X[:3, :3] - turn.as_matrix()).max() <= 1e-12
+    assert np.abs(X[:3, 3] - r[:3]).max() <= 1e-15
+    h = 1e-6
+    ends = [redmax.from_reduced_coordinates(robot, r + s * h * rd, chart=chart)[0] for s in (1, -1)]
+    assert np.abs(robot.difference(ends[1], ends[0]) / (2 * h) - v).max() <= 1e-8
+    back = redmax.reduced_coordinates(robot, q, v, chart=chart)
+    assert np.abs(back[0] - r).max() <= 1e-12
+    assert np.abs(back[1] - rd).max() <= 1e-12
+
+
 def spline_pose(frames, x):
     """Product of exponentials of Sueda 2021, Eq. 2.74, term by term."""
     C = [f.matrix for f in frames]

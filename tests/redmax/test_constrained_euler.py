@@ -10,6 +10,7 @@ import leastaction as la
 from leastaction import redmax
 from leastaction.redmax import ConstrainedEuler, PrescribedMotion, PrescribedTwist
 from leastaction.redmax.joint_coordinates import loop_joint_rate
+from tests.redmax.robots import ROBOTS, chain, springs, start
 
 
 def springy_chain(links=3, stiffness=5.0, damping=0.3):
@@ -52,6 +53,32 @@ def test_without_constraints_it_is_linearly_implicit_euler(name):
         for i in (ConstrainedEuler(), la.LinearlyImplicitEuler())
     ]
     assert np.abs(runs[0].q - runs[1].q).max() < 1e-10
+
+
+def one_step_apart(robot, q, v, dt, **options):
+    """Largest difference of the velocities after one step of the two."""
+    methods = ConstrainedEuler(limits=False), la.LinearlyImplicitEuler(**options)
+    one, two = (la.simulate(robot, q, v, dt=dt, steps=1, integrator=i).v[1] for i in methods)
+    return np.abs(one - two).max()
+
+
+@pytest.mark.parametrize("name", ["springs", "universal springs", "contact", "limits", "thrusters"])
+def test_forces_on_bodies_have_the_same_stiffness_in_both(name):
+    """K in the frames of the bodies (1.32, 1.44): one step with springs, cables, wrenches and soft ground."""
+    robot = chain("universal", 2, springs) if name == "universal springs" else ROBOTS[name]()
+    if robot.nq > robot.nv:  # at rest in the neutral pose both have the same coordinates of balls
+        assert one_step_apart(robot, robot.neutral(), np.zeros(robot.nv), 0.02) < 1e-12
+    else:
+        assert one_step_apart(robot, *start(name, robot), 0.02) < 1e-12
+
+
+def test_balls_move_in_other_coordinates():
+    """Rates of exponential coordinates or twists: the methods differ by dt^2 in one step, as their errors do."""
+    robot = ROBOTS["springs on balls"]()
+    assert one_step_apart(robot, robot.neutral(), np.zeros(robot.nv), 0.02) < 1e-12
+    q, v = start("springs on balls", robot)
+    coarse, fine = (one_step_apart(robot, q, v, dt) for dt in (2e-3, 1e-3))
+    assert np.log2(coarse / fine) == pytest.approx(2.0, abs=0.2)
 
 
 def free_bodies_with_forces():
@@ -145,6 +172,17 @@ def test_prescribed_twist_of_a_body():
     assert np.allclose(last, twist, atol=1e-10)
 
 
+def test_prescribed_velocity_in_directions_of_the_world():
+    """The tip of an arm moves along a line of the world while the arm turns."""
+    robot = la.robots.serial_arm(7)
+    name, point = robot.body_names[-1], (0.0, 0.0, 0.1)
+    motion = PrescribedTwist(name, lambda t: [0, 0, 0, 0.2, 0, 0.1], (3, 4, 5), point, "world")
+    run = la.simulate(robot, q=np.full(robot.nq, 0.4), dt=1e-3, steps=200, integrator=ConstrainedEuler((motion,)))
+    X = [la.dynamics.body_poses(robot, x)[-1] for x in (run.q[0], run.q[-1])]
+    tips = [x[:3, :3] @ point + x[:3, 3] for x in X]
+    assert np.allclose(tips[1] - tips[0], [0.04, 0.0, 0.02], atol=3e-3)
+
+
 def test_prescribed_angle_of_a_loop_joint():
     """A loop may be driven at the joint that closes it."""
     robot = la.robots.four_bar(closure="revolute")
@@ -161,7 +199,7 @@ def test_start_time_reaches_prescribed_motions():
     robot = la.robots.pendulum()
     motion = PrescribedMotion(robot.velocity_names[0], lambda t: t)
     run = la.simulate(robot, dt=0.01, steps=1, start=3.0, integrator=ConstrainedEuler((motion,)))
-    assert run.v[1, 0] == pytest.approx(3.0)
+    assert run.v[1, 0] == pytest.approx(3.01)
 
 
 def test_constraints_on_reduced_and_maximal_coordinates_agree():

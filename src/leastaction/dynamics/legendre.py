@@ -9,6 +9,7 @@ from leastaction.dynamics import recursions
 from leastaction.dynamics.kinematics import positions, velocities
 from leastaction.dynamics.workspace import FloatArray, Workspace
 from leastaction.forces import passive
+from leastaction.forces.closure import soft_energy
 from leastaction.mechanism import Mechanism
 from leastaction.spatial import ZERO6, add, dot3, kinetic, load3, load6, load_inertia
 from leastaction.spatial import momentum as spatial_momentum
@@ -29,7 +30,9 @@ def multiply_rows(nodes, dofs, gravity, links, screws, external, Q, V, P, zero):
 
 
 @entry
-def quantities_rows(nodes, dofs, gravity, rest, paths, points, penalties, links, screws, Q, V, tau, T, U, H):
+def quantities_rows(
+    nodes, dofs, gravity, rest, paths, points, penalties, rows, count, links, screws, Q, V, tau, T, U, H
+):
     """Kinetic and potential energies (T, U) and spatial momenta about the world's origin (H) row by row."""
     g = load3(gravity)
     for r in range(Q.shape[0]):
@@ -37,7 +40,7 @@ def quantities_rows(nodes, dofs, gravity, rest, paths, points, penalties, links,
         velocities(nodes, links, screws, V[r])
         t = 0.0
         u = passive.joint_forces(nodes, dofs, rest, Q[r], V[r], tau) + passive.path_energy(paths, points, links)
-        u += passive.penalty_energy(penalties, links)
+        u += passive.penalty_energy(penalties, links) + soft_energy(rows, count, links)
         h = ZERO6
         for i in range(nodes.shape[0]):
             M = load_inertia(links[i].M)
@@ -81,6 +84,6 @@ def quantities(mechanism: Mechanism, Q: FloatArray, V: FloatArray) -> tuple[Floa
     t = w.tree
     T, U, H = np.zeros(len(Q)), np.zeros(len(Q)), np.zeros((len(Q), 6))
     scratch = np.zeros(mechanism.nv)
-    forces = (t.rest, t.paths, t.points, t.penalties)
+    forces = (t.rest, t.paths, t.points, t.penalties, t.closure.rows, t.closure.count)
     quantities_rows(t.nodes, t.dofs, t.gravity, *forces, w.links, w.screws, Q, V, scratch, T, U, H)
     return T, U, H

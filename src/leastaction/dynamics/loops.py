@@ -141,6 +141,10 @@ def _arrays(mechanism: Mechanism) -> tuple[Workspace, Any, int]:
 
 def loop_jacobian(mechanism: Mechanism, q: Any) -> tuple[FloatArray, FloatArray]:
     """Loop and coupling equations at q: values h [m, rad or 1], shape (m,); Jacobian A, shape (m, nv): dh/dt = A v."""
+    if "spline joint" in mechanism.special_parts:
+        from leastaction.redmax.spline_loops import spline_loop_jacobian
+
+        return spline_loop_jacobian(mechanism, q)
     w, c, count = _arrays(mechanism)
     h, A = np.zeros(count), np.zeros((count, mechanism.nv))
     zero = np.zeros(mechanism.nv)
@@ -151,6 +155,8 @@ def loop_jacobian(mechanism: Mechanism, q: Any) -> tuple[FloatArray, FloatArray]
 
 def violation(mechanism: Mechanism, Q: FloatArray) -> FloatArray:
     """Largest violation of a loop or coupling at each row of Q, shape (rows,)."""
+    if "spline joint" in mechanism.special_parts:
+        return np.array([np.abs(loop_jacobian(mechanism, q)[0]).max(initial=0.0) for q in Q])
     w, c, count = _arrays(mechanism)
     out, h, A, zero = np.zeros(len(Q)), np.zeros(count), np.zeros((count, mechanism.nv)), np.zeros(mechanism.nv)
     violation_rows(w.tree.nodes, c.rows, c.coefficients, count, w.links, w.screws, Q, zero, h, A, out)
@@ -191,12 +197,21 @@ def close_loops(mechanism: Mechanism, q: Any, *, tolerance: float = 1e-12, max_i
     )
 
 
+def _names(mechanism: Mechanism) -> list[str]:
+    """The loop or coupling that each equation belongs to."""
+    if "spline joint" in mechanism.special_parts:
+        from leastaction.redmax.spline_loops import spline_loop_names
+
+        return spline_loop_names(mechanism)
+    return mechanism.tree.closure.names
+
+
 def check_closed(mechanism: Mechanism, q: FloatArray, tolerance: float = 1e-8) -> None:
     """Refuse a configuration whose loops are open, naming the loop."""
     h, _ = loop_jacobian(mechanism, q)
     worst = int(np.argmax(np.abs(h))) if len(h) else 0
     if len(h) and abs(h[worst]) > tolerance:
-        name = mechanism.tree.closure.names[worst]
+        name = _names(mechanism)[worst]
         raise MechanismError(
             f"q: the loop {name!r} is open by {abs(h[worst]):.3g}; pass project=True to close it, or start from "
             "dynamics.close_loops(robot, q)"

@@ -2,7 +2,7 @@
 
 import math
 
-from leastaction._jit import inline
+from leastaction._jit import inline, routine
 from leastaction.dynamics.kinematics import add_to
 from leastaction.mechanism.closure import COUPLING, DOT, HEIGHT, ROLL, SCREW, SHIFT, TURN
 from leastaction.spatial import (
@@ -142,6 +142,16 @@ def soft_force(row, links, h, W):
     """Force of a soft row: -k h - c dh/dt."""
     rate = dot(W, sub(twist_of(links, row.b), twist_of(links, row.a)))
     return -row.stiffness * h - row.damping * rate
+
+
+@routine
+def soft_energy(rows, count, links):
+    """Energy of the springs of loop joints [J]: of the rows behind the first `count`, which are equations."""
+    energy = 0.0
+    for i in range(count, rows.shape[0]):
+        h, _ = evaluate(rows[i], links)
+        energy += 0.5 * rows[i].stiffness * h * h
+    return energy
 
 
 @inline

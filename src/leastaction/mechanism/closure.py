@@ -21,7 +21,7 @@ import numpy as np
 
 from leastaction.errors import MechanismError
 from leastaction.mechanism.elements import Rolling
-from leastaction.mechanism.joints import Joint, Motion, Primitive, perpendicular
+from leastaction.mechanism.joints import SPLINES, Joint, Motion, Primitive, perpendicular
 from leastaction.mechanism.pose import Pose
 
 if TYPE_CHECKING:
@@ -160,6 +160,10 @@ def _free_motions(name: str, primitives: tuple[Primitive, ...]) -> tuple[list[An
     """(slider axes, hinge axes, whether it turns freely); sliders None: the joint leaves everything free."""
     slides, turns, ball = [], [], False
     for p in primitives:
+        if p.motion in SPLINES:
+            raise MechanismError(
+                f"joint {name!r}: a spline cannot close a loop; let it carry its child, and close the loop elsewhere"
+            )
         if p.motion == Motion.FREE:
             return None, [], True
         if p.motion == Motion.PRISMATIC:

@@ -279,7 +279,7 @@ class _Compiler:
         if any(p.motion in SPLINES for p in joint.primitives):
             raise MechanismError(
                 f"joint {joint.name!r} is a spline: of the dynamics only leastaction.redmax knows it, and the "
-                "integrators BDF, SDIRK2 and ConstrainedEuler"
+                "integrators BDF, SDIRK2 and LinearlyImplicitEuler"
             )
         if not self.split_free:
             return joint.primitives

@@ -23,7 +23,7 @@ from leastaction.redmax.jacobians import (
     jacobian_slopes,
     jacobian_transposed_product,
 )
-from leastaction.redmax.kinematics import body_poses
+from leastaction.redmax.kinematics import body_poses, from_reduced_coordinates, reduced_coordinates
 from leastaction.redmax.maximal_kkt import MaximalEuler, MaximalMap, taken_apart
 from leastaction.redmax.staggered import StaggeredProjections
 
@@ -52,6 +52,7 @@ __all__ = [
     "add_tetrahedra",
     "body_forces",
     "body_poses",
+    "from_reduced_coordinates",
     "hybrid_dynamics",
     "inverse_inertia_product",
     "jacobian",
@@ -60,5 +61,6 @@ __all__ = [
     "jacobian_rate_slopes",
     "jacobian_slopes",
     "jacobian_transposed_product",
+    "reduced_coordinates",
     "taken_apart",
 ]

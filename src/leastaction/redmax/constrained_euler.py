@@ -21,6 +21,7 @@ from leastaction.redmax.contact_qp import GroundContacts, Touching, approach_bou
 from leastaction.redmax.hyper import HyperReduction
 from leastaction.redmax.projection import Projection
 from leastaction.redmax.qp import SOLVERS, QuadraticProgram
+from leastaction.redmax.shape_contacts import ShapeContacts
 
 POST_ITERATIONS = 20
 
@@ -66,6 +67,7 @@ class ConstrainedStepper(Stepper):
     """Assembles the equations of a step; subclasses decide how impulses of contacts are found."""
 
     acts = frozenset({"contacts", "limits"})
+    control_nodes = (1.0,)
 
     def __init__(self, integrator: Any, mechanism: Mechanism, dt: float) -> None:
         super().__init__(integrator, mechanism, dt)
@@ -95,6 +97,9 @@ class ConstrainedStepper(Stepper):
         kept = np.ones(m, bool) if self.hyper is None else closure.rows.kind[:m] != COUPLING
         self.kept = np.flatnonzero(kept)
         self.ground = GroundContacts(mechanism)
+        self.shapes = ShapeContacts(mechanism, self.ground.moves, integrator.self_collision)
+        self.fall = dt * float(np.linalg.norm(mechanism.gravity))
+        self.log: list[FloatArray] = []
         lower, upper = (np.array([x for j in mechanism.joints for x in getattr(j, e)]) for e in ("lower", "upper"))
         soft = np.array([x > 0.0 for j in mechanism.joints for x in j.limit_stiffness], bool)
         hard = (np.isfinite(lower) | np.isfinite(upper)) & ~soft & bool(integrator.limits)
@@ -123,7 +128,13 @@ class ConstrainedStepper(Stepper):
         if len(self.ground):
             record["normal_forces"] = np.zeros((steps + 1, len(self.ground)))
             record["friction_forces"] = np.zeros((steps + 1, len(self.ground), 2))
+        self.log = []
         return record
+
+    def finish(self, record: dict[str, FloatArray]) -> None:
+        """Put the log of contact forces into the record, as `Maximal` does."""
+        if len(self.ground) or self.shapes.any:
+            record["contacts"] = np.concatenate([*self.log, np.zeros((0, 10))])
 
     def prepare_start(self, q: FloatArray) -> FloatArray:
         """Followers of eliminated couplings are put where they belong."""
@@ -154,7 +165,7 @@ class ConstrainedStepper(Stepper):
     def step(self, record: dict[str, FloatArray], k: int, u: FloatArray) -> None:
         """Fill row k + 1 of the record."""
         q, v = record["q"][k], record["v"][k]
-        equations = self.equations(self.start_time + k * self.dt, q, v, u)
+        equations = self.equations(self.start_time + (k + 1) * self.dt, q, v, u)
         v1 = self.velocities(equations, record, k, q, v, u)
         q1 = np.empty_like(q)
         implicit.moved(self.arrays[0], q, self.dt * v1, q1)
@@ -166,7 +177,7 @@ class ConstrainedStepper(Stepper):
         record["q"][k + 1], record["v"][k + 1] = q1, v1
 
     def equations(self, t: float, q: FloatArray, v: FloatArray, u: FloatArray) -> StepEquations:
-        """Everything that a step from (q, v) at time t has to obey."""
+        """Everything that a step from (q, v) to time t has to obey."""
         m, dt, w = self.mechanism, self.dt, self.work
         matrices = (self.M, self.A, self.b, self.h, self.G)
         implicit.assemble(
@@ -191,6 +202,8 @@ class ConstrainedStepper(Stepper):
         limits, least = self._inequalities(t, q)
         reach = 2.0 * dt * max(float(np.abs(v).max(initial=0.0)), 1.0)
         touching = self.ground.touching(w, math.inf if len(self.ground) <= 16 else reach)
+        if self.shapes.any:
+            touching = touching + self.shapes.touching(w, dt, self.fall)
         floor = approach_bounds(touching.gap, touching.N @ v, touching.restitution, dt, self.gamma)
         A, b, rows, basis = self.A, self.b, G, None
         if self.hyper is not None:
@@ -221,9 +234,15 @@ class ConstrainedStepper(Stepper):
     def note(self, e: StepEquations, record: Any, k: int, impulse: Any, alpha: FloatArray, beta: FloatArray) -> None:
         """Write down the forces of equations and contacts; `impulse` is the generalised one of all inequalities."""
         record["multipliers"][k + 1] = e.projection.multipliers(impulse) / self.dt
+        t = e.touching
         if len(self.ground):
-            record["normal_forces"][k + 1, e.touching.index] = alpha / self.dt
-            record["friction_forces"][k + 1, e.touching.index] = beta.reshape(-1, 2) / self.dt
+            on_plane = np.flatnonzero(t.index >= 0)
+            record["normal_forces"][k + 1, t.index[on_plane]] = alpha[on_plane] / self.dt
+            record["friction_forces"][k + 1, t.index[on_plane]] = beta.reshape(-1, 2)[on_plane] / self.dt
+        push = np.flatnonzero(alpha > 0.0)
+        forces = t.forces(alpha, beta) / self.dt
+        columns = (np.full((len(alpha), 1), float(k)), t.bodies, t.point, forces, t.gap[:, None])
+        self.log.append(np.concatenate(columns, axis=1)[push])
 
     def stabilized(self, q: FloatArray, t: float, M: FloatArray) -> FloatArray:
         """Post-stabilisation: the nearest closed configuration in the metric of the masses (Cline and Pai 2003)."""
@@ -265,10 +284,13 @@ class _ContactStepper(ConstrainedStepper):
 class _PreconditionedStepper(Stepper):
     """Large systems of springs by conjugate gradients with the O(n) inverse inertia as preconditioner."""
 
+    control_nodes = (1.0,)
+
     def __init__(self, integrator: Any, mechanism: Mechanism, dt: float) -> None:
         super().__init__(integrator, mechanism, dt)
         limited = any(np.isfinite((*j.lower, *j.upper)).any() for j in mechanism.joints)
-        touching = (mechanism.contacts and mechanism.ground) or mechanism.penalties
+        shapes = any(shape.collision for body in mechanism.bodies for shape in body.shapes)
+        touching = ((mechanism.contacts or shapes) and mechanism.ground) or mechanism.penalties
         if not mechanism.is_tree or integrator.constraints or limited or touching:
             raise IntegratorError(
                 f"solver='pcg' runs trees without loops, couplings, limits, constraints and contacts, which "
@@ -321,9 +343,11 @@ def _stepper(integrator: Any, mechanism: Mechanism, dt: float) -> Stepper:
 class ConstrainedEuler(Integrator):
     """Linearly implicit Euler with constraints on the new velocity, order 1 (Sueda 2021, 2.86, 2.106, 2.112, 2.114).
 
-    The step of `LinearlyImplicitEuler`, with prescribed motions, joint limits and contacts with planes of the ground
-    beside loops and couplings. Springs and dampers may be as stiff as they like. Ball and free joints move by the
-    exponential map; spline joints and forces of the user's own are for `LinearlyImplicitEuler`.
+    The step of `LinearlyImplicitEuler`, with prescribed motions, joint limits and contacts beside loops and couplings.
+    Contact points and shapes touch the ground by the rules of `Maximal`, which also has the layout of the forces in
+    `run.stored["contacts"]`. Springs and dampers may be as stiff as they like. Ball and free joints move by the
+    exponential map; spline joints and forces of the user's own are for `LinearlyImplicitEuler`. Controls and prescribed
+    motions are those at the end of a step.
 
     Attributes:
         constraints: prescribed motions and other constraints, see `leastaction.redmax`.
@@ -336,6 +360,7 @@ class ConstrainedEuler(Integrator):
         solver: "dense"; or "pcg", conjugate gradients preconditioned by Algorithm 10, for large trees with springs.
         tolerance: relative residual of "pcg".
         qp: solver of quadratic programs: "auto", "daqp" or "piqp"; used only where inequalities act.
+        self_collision: whether shapes of bodies touch each other too, not only the ground.
     """
 
     constraints: tuple[Any, ...] = ()
@@ -347,6 +372,7 @@ class ConstrainedEuler(Integrator):
     solver: str = "dense"
     tolerance: float = 1e-10
     qp: str = "auto"
+    self_collision: bool = False
     handles: ClassVar[frozenset[str]] = PENALTIES
     stepper_class: ClassVar[Any] = staticmethod(_stepper)
 

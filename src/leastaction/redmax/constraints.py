@@ -50,7 +50,7 @@ class Constraint:
         """Refuse what does not fit the mechanism."""
 
     def rows(self, mechanism: Mechanism, t: float, q: FloatArray) -> Rows:
-        """Its rows at time t [s] and positions q (nq,)."""
+        """Its rows at the time t [s] of the end of a step, and positions q (nq,) at its start."""
         raise NotImplementedError
 
 
@@ -58,7 +58,8 @@ class Constraint:
 class PrescribedMotion(Constraint):
     """A degree of freedom that follows a given motion (2.114, with the velocity prescribed).
 
-    Both functions are read at the start of a step.
+    Both functions are read at the end of a step: `ConstrainedEuler` makes the new velocity what `velocity` says, plus
+    its rate of stabilisation times what is missing of `position`; `BDF` makes the new position what `position` says.
 
     Attributes:
         name: of the degree of freedom, as in `Mechanism.velocity_names`; or of a joint with one axis that closes a
@@ -107,27 +108,31 @@ class PrescribedTwist(Constraint):
 
     Attributes:
         body: its name.
-        twist: function of time [s] that gives (angular, linear) velocity of the body's origin [rad/s, m/s], 6 numbers,
-            in the body's frame.
+        twist: function of time [s] that gives (angular, linear) velocity [rad/s, m/s], 6 numbers; read at the end of a
+            step.
         components: which of the 6 are prescribed.
         point: point of the body whose velocity is meant, in the body's frame [m].
+        frame: "body" or "world": in which directions the twist is given.
     """
 
     body: str
     twist: Callable[[float], Any]
     components: tuple[int, ...] = (0, 1, 2, 3, 4, 5)
     point: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    frame: str = "body"
 
     def check(self, mechanism: Mechanism) -> None:
         """Refuse unknown bodies and components."""
         mechanism.body_index(self.body)
         if not set(self.components) <= set(range(6)):
             raise IntegratorError(f"prescribed twist of {self.body!r}: components are 0 to 5, got {self.components}")
+        if self.frame not in ("body", "world"):
+            raise IntegratorError(f"prescribed twist of {self.body!r}: frame must be 'body' or 'world'")
 
     def rows(self, mechanism: Mechanism, t: float, q: FloatArray) -> Rows:
         """See `Constraint.rows`."""
         keep = list(self.components)
-        J = api.body_jacobian(mechanism, q, self.body, point=self.point, frame="body")[keep]
+        J = api.body_jacobian(mechanism, q, self.body, point=self.point, frame=self.frame)[keep]
         return Rows(J, np.zeros(len(keep)), -np.asarray(self.twist(t), float)[keep])
 
 

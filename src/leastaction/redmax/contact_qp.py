@@ -1,4 +1,4 @@
-"""Contacts of a mechanism's contact points with the ground, and the quadratic programs of their impulses.
+"""Contacts of a mechanism's contact points with planes, and the quadratic programs of all contacts' impulses.
 
 Sueda 2021, Sections 1.11 (contact), 1.13 (friction in a single quadratic program, after Anitescu and Hart) and 2.8
 (joint limits). Impulses are positive where they push apart: v = A^-1 (b + N'alpha + T'beta). The paper's Eq. 1.99 has
@@ -7,13 +7,12 @@ the opposite sign of alpha, which does not fit its own Eqs. 1.94 and 1.98.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
 
 from leastaction.dynamics.workspace import FloatArray, Workspace
-from leastaction.errors import IntegratorError
 from leastaction.mechanism import Mechanism, Plane
 from leastaction.redmax.bearings import cross_rows
 from leastaction.redmax.projection import Projection
@@ -25,24 +24,61 @@ class Touching:
     """Contacts that may act in one step.
 
     Attributes:
-        index: which of all pairs they are, shape (count,).
+        index: which pair of a contact point and a plane they are, shape (count,); -1 for contacts of shapes.
+        key: a number that the same contact has again in the next step, shape (count,).
         N: rows of the normal velocities, shape (count, nv).
         T: rows of the tangential velocities, two for each contact, shape (2 count, nv).
         gap: distances [m], shape (count,).
         friction, restitution: coefficients, shape (count,).
-        node: that carries the contact point, shape (count,).
+        node: that is pushed along the normal, shape (count,).
+        other: that is pushed back, -1 for the world, shape (count,).
+        bodies: indices of the two bodies, -1 for the world; forces are on the second; shape (count, 2).
+        point: where they are in the world [m], shape (count, 3).
         normal, tangent: world wrenches (x cross n, n) of unit impulses, shapes (count, 6) and (2 count, 6).
     """
 
     index: Any
+    key: Any
     N: FloatArray
     T: FloatArray
     gap: FloatArray
     friction: FloatArray
     restitution: FloatArray
     node: Any
+    other: Any
+    bodies: Any
+    point: FloatArray
     normal: FloatArray
     tangent: FloatArray
+
+    def __add__(self, more: Touching) -> Touching:
+        """These contacts, then some more."""
+        return Touching(*(np.concatenate([getattr(x, f.name) for x in (self, more)]) for f in fields(self)))
+
+    def forces(self, alpha: FloatArray, beta: FloatArray) -> FloatArray:
+        """Impulses (or forces) on the second bodies in the world, shape (count, 3), of their parts along N and T."""
+        sides = self.tangent[:, 3:] * np.ravel(beta)[:, None]
+        return self.normal[:, 3:] * alpha[:, None] + sides[0::2] + sides[1::2]
+
+
+def touching_rows(
+    S: FloatArray, moves: Any, x: FloatArray, n: FloatArray, sides: FloatArray, **others: Any
+) -> Touching:
+    """`Touching` of contacts at x with normals n (count, 3) and tangents `sides` (count, 2, 3).
+
+    Args:
+        S: screws (nv, 6).
+        moves: whether each node (row) is moved by each degree of freedom (column).
+        x, n, sides: in the world.
+        **others: the other attributes of `Touching`.
+    """
+    across = sides.reshape(-1, 3)
+    normal = np.concatenate([cross_rows(x, n), n], axis=1)
+    tangent = np.concatenate([cross_rows(np.repeat(x, 2, axis=0), across), across], axis=1)
+    still = np.concatenate([moves, np.zeros((1, moves.shape[1]), bool)]).astype(float)  # the last row: the world's
+    relative = still[others["node"]] - still[others["other"]]
+    N, T = (normal @ S.T) * relative, (tangent @ S.T) * np.repeat(relative, 2, axis=0)
+    return Touching(N=N, T=T, point=x, normal=normal, tangent=tangent, **others)
 
 
 class GroundContacts:
@@ -56,28 +92,23 @@ class GroundContacts:
     """
 
     def __init__(self, mechanism: Mechanism) -> None:
-        planes = []
-        for shape in mechanism.ground if mechanism.contacts else ():
-            if not shape.collision:
-                continue
-            if not isinstance(shape, Plane):
-                raise IntegratorError(
-                    f"ground {shape.name or shape.kind!r}: contact points act against planes here, not a {shape.kind}"
-                )
-            planes.append(shape.pose)
+        planes = [shape for shape in mechanism.ground if shape.collision and isinstance(shape, Plane)]
         tree = mechanism.tree
-        pairs = [(c, pose) for c in mechanism.contacts for pose in planes]
+        pairs = [(c, plane) for c in mechanism.contacts for plane in planes]
         count = len(pairs)
         self.names = tuple(c.name for c, _ in pairs)
-        self._node = np.zeros(count, np.int64)
+        self._node, self._body = np.zeros(count, np.int64), np.zeros(count, np.int64)
         self._point, self._frame, self._origin = np.zeros((count, 3)), np.zeros((count, 3, 3)), np.zeros((count, 3))
-        for k, (c, pose) in enumerate(pairs):
-            body = tree.bodies[mechanism.body_index(c.body)]
+        for k, (c, plane) in enumerate(pairs):
+            self._body[k] = mechanism.body_index(c.body)
+            body = tree.bodies[self._body[k]]
             self._node[k] = body.node
             self._point[k] = body.p + body.R.reshape(3, 3) @ np.array(c.point)
-            self._frame[k], self._origin[k] = pose.rotation, pose.position
-        self._radius, self._friction, self._restitution = (
-            np.array([getattr(c, name) for c, _ in pairs]) for name in ("radius", "friction", "restitution")
+            self._frame[k], self._origin[k] = plane.pose.rotation, plane.pose.position
+        self._radius = np.array([c.radius for c, _ in pairs])
+        self._friction, self._restitution = (
+            np.array([max(getattr(c, name), getattr(plane, name) or 0.0) for c, plane in pairs])
+            for name in ("friction", "restitution")
         )
         self.moves = carried_by(tree)
 
@@ -92,22 +123,21 @@ class GroundContacts:
         n = self._frame[:, :, 2]
         gap = np.einsum("ci,ci->c", n, x - self._origin) - self._radius
         near = np.flatnonzero((gap < reach) & (self._node >= 0))
-        at = x[near] - self._radius[near, None] * n[near]
-        normal = np.concatenate([cross_rows(at, n[near]), n[near]], axis=1)
-        sides = self._frame[near][:, :, :2].transpose(0, 2, 1).reshape(-1, 3)
-        tangent = np.concatenate([cross_rows(np.repeat(at, 2, axis=0), sides), sides], axis=1)
-        node = self._node[near]
-        S = work.screws.S.T
-        return Touching(
-            near,
-            (normal @ S) * self.moves[node],
-            (tangent @ S) * np.repeat(self.moves[node], 2, axis=0),
-            gap[near],
-            self._friction[near],
-            self._restitution[near],
-            node,
-            normal,
-            tangent,
+        away = np.full(len(near), -1)
+        return touching_rows(
+            work.screws.S,
+            self.moves,
+            x[near] - self._radius[near, None] * n[near],
+            n[near],
+            self._frame[near][:, :, :2].transpose(0, 2, 1),
+            index=near,
+            key=-1 - near,
+            gap=gap[near],
+            friction=self._friction[near],
+            restitution=self._restitution[near],
+            node=self._node[near],
+            other=away,
+            bodies=np.column_stack([away, self._body[near]]),
         )
 
 

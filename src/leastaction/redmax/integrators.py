@@ -66,8 +66,6 @@ class ReducedStepper(Stepper):
         """Refuse open loops, and leave out loop equations that follow from the others."""
         if self.mechanism.is_tree:
             return q
-        if "spline joint" in self.mechanism.special_parts:
-            raise IntegratorError(f"{type(self.integrator).__name__}: loops and spline joints cannot be mixed yet")
         check_closed(self.mechanism, q)
         self._arrange(independent_rows(loop_jacobian(self.mechanism, q)[1]))
         return q
@@ -181,6 +179,14 @@ class LinearStepper(ReducedStepper):
         return ConvergenceError(message, step=step)
 
 
+def _stepper(integrator: Any, mechanism: Mechanism, dt: float) -> ReducedStepper:
+    if not integrator.constraints:
+        return ReducedStepper(integrator, mechanism, dt)
+    from leastaction.redmax.driven import DrivenStepper
+
+    return DrivenStepper(integrator, mechanism, dt)
+
+
 def independent_rows(A: FloatArray) -> Any:
     """Indices of loop equations that tell all of them, given their Jacobian A (rows, nv)."""
     from scipy.linalg import qr
@@ -219,6 +225,8 @@ class BDF(Integrator):
         chart: coordinates of ball and free joints inside a run: "euler", twelve charts of Euler angles with automatic
             changes, or "exponential".
         forces: forces of the user's own, see `leastaction.forces.PointForce`.
+        constraints: joints that follow given positions, `leastaction.redmax.PrescribedMotion`; they hold at the end of
+            each step, and the forces that it takes are the last of `run.stored["multipliers"]`.
     """
 
     order: int = 2
@@ -226,10 +234,12 @@ class BDF(Integrator):
     max_iterations: int = 100
     chart: str = "euler"
     forces: tuple[PointForce, ...] = ()
+    constraints: tuple[Any, ...] = ()
     handles: ClassVar[frozenset[str]] = PENALTIES | {"spline joint"}
-    stepper_class: ClassVar[Any] = ReducedStepper
+    stepper_class: ClassVar[Any] = staticmethod(_stepper)
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "constraints", tuple(self.constraints))
         if self.order not in (1, 2):
             raise IntegratorError(f"BDF: order must be 1 or 2, got {self.order!r}")
         _check(self)
@@ -244,7 +254,8 @@ class BDF(Integrator):
 class SDIRK2(Integrator):
     """Singly diagonally implicit Runge-Kutta method of order 2 in reduced coordinates (Sueda 2021, Eq. 3.66).
 
-    L-stable, two implicit stages per step; controls are held at those of the end of the step.
+    L-stable, two implicit stages per step; controls are held at those of the end of the step. With loops and couplings
+    it falls to order 1 in the velocities, as Runge-Kutta methods do with constraints; `BDF` of order 2 does not.
 
     Attributes:
         tolerance: relative size of the Newton update at which a stage counts as solved.

@@ -10,11 +10,13 @@ from numpy.typing import NDArray
 from leastaction._jit import entry
 from leastaction.dynamics.kinematics import positions, velocities
 from leastaction.dynamics.workspace import configuration, tangent
+from leastaction.forces.balls import is_soft, torque
+from leastaction.forces.closure import soft_energy
 from leastaction.forces.passive import joint_forces, limit_force, path_energy, penalty_energy
 from leastaction.mechanism import Mechanism
 from leastaction.redmax.charts import XYZ
 from leastaction.redmax.lift import lift
-from leastaction.redmax.public import from_public
+from leastaction.redmax.public import from_public, to_public
 from leastaction.redmax.reduced import Reduced
 from leastaction.redmax.start import best_start
 from leastaction.spatial import ZERO6, add, dot3, kinetic, load3, load6, load_inertia
@@ -35,13 +37,13 @@ def reduced_kinematics(model, work, r, rd, rdd):
 
 
 @entry
-def quantities_rows(model, work, R, RD, zero, T, U, H):
+def quantities_rows(model, rows, count, work, R, RD, zero, T, U, H):
     """Kinetic and potential energies and momenta about the world's origin, row by row."""
     nodes, dofs, gravity, lifting, forces = model
     plain, blocks, table, polynomials = lifting
     links, screws, _, _, nodal, _ = work
     q, v, a, tau = nodal
-    rest, paths, points, _, penalties, _, _, coords, _ = forces
+    rest, paths, points, _, penalties, balls, _, coords, _ = forces
     g = load3(gravity)
     for row in range(R.shape[0]):
         r, rd = R[row], RD[row]
@@ -50,7 +52,10 @@ def quantities_rows(model, work, R, RD, zero, T, U, H):
         velocities(nodes, links, screws, v)
         t = 0.0
         u = joint_forces(nodes, dofs, rest, q, v, tau) + path_energy(paths, points, links)
-        u += penalty_energy(penalties, links)
+        u += penalty_energy(penalties, links) + soft_energy(rows, count, links)
+        for b in range(balls.shape[0]):
+            if is_soft(balls[b]):
+                u += torque(balls[b], links)[1]
         h = ZERO6
         for i in range(nodes.shape[0]):
             M, V = load_inertia(links[i].M), load6(links[i].v)
@@ -80,13 +85,51 @@ def to_reduced(reduced: Reduced, Q: FloatArray, V: FloatArray) -> tuple[FloatArr
     return R, RD
 
 
+def reduced_coordinates(
+    mechanism: Mechanism, q: Any, v: Any = None, *, chart: str = "euler"
+) -> tuple[FloatArray, FloatArray]:
+    """(r, rd), each (nv,): the coordinates of `BDF` and their rates; they differ from q and v in ball and free joints.
+
+    Args:
+        mechanism: the robot.
+        q: joint positions [rad or m], shape (nq,).
+        v: joint velocities [rad/s or m/s], shape (nv,); default rest.
+        chart: "euler": of a ball the angles of R_x R_y R_z, of a free joint (x, y, z) in its parent's frame and these
+            angles; near the singularity of this chart another one is taken. "exponential": rotation vectors.
+    """
+    red = Reduced(mechanism, exponential=chart == "exponential")
+    r, rd = to_reduced(red, configuration(mechanism, q)[None].copy(), tangent(mechanism, v)[None].copy())
+    return r[0], rd[0]
+
+
+def from_reduced_coordinates(
+    mechanism: Mechanism, r: Any, rd: Any = None, *, chart: str = "euler"
+) -> tuple[FloatArray, FloatArray]:
+    """(q, v) of reduced coordinates and rates: the way back of `reduced_coordinates`, from the chart R_x R_y R_z.
+
+    Args:
+        mechanism: the robot.
+        r, rd: coordinates and rates, shape (nv,), one joint after the other; rates default to rest.
+        chart: "euler" or "exponential".
+    """
+    red = Reduced(mechanism, exponential=chart == "exponential")
+    R, RD = tangent(mechanism, r, "r")[None].copy(), tangent(mechanism, rd, "rd")[None].copy()
+    if red.identical:
+        return R[0], RD[0]
+    Q, V = np.zeros((1, mechanism.nq)), np.zeros((1, mechanism.nv))
+    charts = np.full((1, len(red.balls)), -1 if red.exponential else XYZ)
+    to_public(red.balls, red.index_q, red.index_v, R, RD, charts, Q, V)
+    return Q[0], V[0]
+
+
 def spline_quantities(mechanism: Mechanism, Q: FloatArray, V: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
     """(kinetic energy [J], potential energy [J], momentum about the origin (rows, 6)) of mechanisms with splines."""
-    # Springs of balls are left out of the nodes' own; exponential coordinates have no singular orientation here.
+    # Exponential coordinates have no singular orientation here.
     red = Reduced(mechanism, exponential=True)
     R, RD = to_reduced(red, np.ascontiguousarray(Q), np.ascontiguousarray(V))
     T, U, H = np.zeros(len(Q)), np.zeros(len(Q)), np.zeros((len(Q), 6))
-    quantities_rows(red.model(), red.workspace(), R, RD, np.zeros(red.nr), T, U, H)
+    c = red.tree.closure
+    quantities_rows(red.model(), c.rows, c.count, red.workspace(), R, RD, np.zeros(red.nr), T, U, H)
     return T, U, H
 
 

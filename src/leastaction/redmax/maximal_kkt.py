@@ -120,12 +120,16 @@ def _carried_to(X: FloatArray, at: FloatArray, W: FloatArray) -> FloatArray:
 
 class _MaximalStepper(Stepper):
     acts = frozenset({"contacts"})
+    control_nodes = (1.0,)
 
     def __init__(self, integrator: Any, mechanism: Mechanism, dt: float) -> None:
         super().__init__(integrator, mechanism, dt)
         self.apart = taken_apart(mechanism)
         self.map = MaximalMap(mechanism, self.apart)
-        shared = {name: getattr(integrator, name) for name in ("stabilization", "baumgarte", "friction", "qp")}
+        shared = {
+            name: getattr(integrator, name)
+            for name in ("stabilization", "baumgarte", "friction", "qp", "self_collision")
+        }
         self.inner: Any = ConstrainedEuler(**shared).prepare(self.apart, dt)
 
     def record(self, steps: int) -> dict[str, FloatArray]:
@@ -152,6 +156,14 @@ class _MaximalStepper(Stepper):
             record["q"][k + 1], record["v"][k + 1] = self.map.reduced(inner["q"][k + 1], inner["v"][k + 1], q)
         return last
 
+    def finish(self, record: dict[str, FloatArray]) -> None:
+        """See `Stepper.finish`."""
+        self.inner.finish(record)
+        if "contacts" in record:
+            names = [*self.apart.body_names, "world"]
+            index = np.array([self.mechanism.body_index(name) for name in names])
+            record["contacts"][:, 1:3] = index[record["contacts"][:, 1:3].astype(int)]
+
     def failure(self, step: int, record: dict[str, FloatArray]) -> ConvergenceError:
         """The error of the step that failed."""
         return self.inner.failure(step, record)
@@ -169,12 +181,14 @@ class MaximalEuler(Integrator):
         baumgarte: rate gamma at which violations are taken back [1/s]; 1/dt at most.
         friction: "none", or "single_qp" for friction of contacts in a single quadratic program (1.13).
         qp: solver of quadratic programs: "auto", "daqp" or "piqp".
+        self_collision: whether shapes of bodies touch each other too, not only the ground.
     """
 
     stabilization: str = "baumgarte"
     baumgarte: float = 5.0
     friction: str = "none"
     qp: str = "auto"
+    self_collision: bool = False
     handles: ClassVar[frozenset[str]] = PENALTIES - {"limit spring of joint"}
     stepper_class: ClassVar[Any] = _MaximalStepper
 

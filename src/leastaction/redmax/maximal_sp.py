@@ -64,7 +64,7 @@ class MaximalStaggeredStepper(StaggeredStepper):
         HN, HT, cross = (NM @ N.T), (TM @ T.T), (TM @ N.T)
         bias = np.concatenate([np.zeros(joints), e.floor])
         lower = np.concatenate([np.full(joints, -np.inf), np.zeros(contacts)])
-        beta = np.concatenate([self.sp_beta, self.beta_contacts[touch.index].ravel()])
+        beta = np.concatenate([self.sp_beta, self.remembered(touch)])
         force = np.zeros(len(bias))
         history: list[float] = []
         for iteration in range(method.max_iterations):
@@ -80,8 +80,7 @@ class MaximalStaggeredStepper(StaggeredStepper):
         else:
             raise ConvergenceError("staggered projections did not converge; take method='bisp'", residuals=history)
         self.sp_beta = beta[:joints]
-        self.beta_contacts[:] = 0.0
-        self.beta_contacts[touch.index] = beta[joints:].reshape(-1, 2)
+        self.remember(touch, beta[joints:])
         record["iterations"][k + 1] = iteration + 1
         # J'N' of bearings is zero: only friction and the ground push along the reduced coordinates.
         friction = spread.T @ (T[:joints].T @ beta[:joints])
@@ -144,14 +143,14 @@ class MaximalStaggeredStepper(StaggeredStepper):
         R, p = links.R[self.owner].reshape(-1, 3, 3), links.p[self.owner]
         x = np.einsum("cij,cj->ci", R, self.points) + p
         out = []
-        for directions, own, at in (
-            (self.normals, touch.normal, touch.node),
-            (self.slips, touch.tangent, np.repeat(touch.node, 2)),
+        for directions, own, each in (
+            (self.normals, touch.normal, 1),
+            (self.slips, touch.tangent, 2),
         ):
             d = np.einsum("cij,cj->ci", R, directions)
             W = np.concatenate([np.concatenate([cross_rows(x, d), d], axis=1), own])
-            child = np.concatenate([self.owner, at])
-            parent = np.concatenate([nodes.parent[self.owner], np.full(len(at), -1)])
+            child = np.concatenate([self.owner, np.repeat(touch.node, each)])
+            parent = np.concatenate([nodes.parent[self.owner], np.repeat(touch.other, each)])
             rows = np.arange(len(W))
             has = np.flatnonzero(parent >= 0)
             r = np.repeat(np.concatenate([rows, has]), 6)

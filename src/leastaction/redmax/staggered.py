@@ -23,6 +23,7 @@ from leastaction.mechanism import Mechanism
 from leastaction.redmax import implicit
 from leastaction.redmax.bearings import Bearing, Bearings
 from leastaction.redmax.constrained_euler import ConstrainedStepper, StepEquations, check_settings
+from leastaction.redmax.contact_qp import Touching
 from leastaction.redmax.qp import QuadraticProgram
 
 LOAD_TOLERANCE = 1e-6
@@ -45,7 +46,7 @@ class StaggeredStepper(ConstrainedStepper):
         self.rows = np.zeros((len(self.dofs), mechanism.nv))
         self.rows[np.arange(len(self.dofs)), self.dofs] = 1.0
         self.beta = np.zeros(len(self.dofs))
-        self.beta_contacts = np.zeros((len(self.ground), 2))
+        self.beta_contacts: dict[int, FloatArray] = {}
 
     def record(self, steps: int) -> dict[str, FloatArray]:
         """As `ConstrainedStepper.record`, and the friction of joints."""
@@ -53,8 +54,17 @@ class StaggeredStepper(ConstrainedStepper):
         record["joint_friction"] = np.zeros((steps + 1, self.mechanism.nv))
         # A run begins without memory of the one before.
         self.beta[:] = 0.0
-        self.beta_contacts[:] = 0.0
+        self.beta_contacts = {}
         return record
+
+    def remembered(self, touch: Touching) -> FloatArray:
+        """Friction impulses of the step before, shape (2 contacts,); zero for contacts that are new."""
+        none = np.zeros(2)
+        return np.concatenate([np.zeros(0), *(self.beta_contacts.get(k, none) for k in touch.key.tolist())])
+
+    def remember(self, touch: Touching, beta: FloatArray) -> None:
+        """Keep the friction impulses (2 contacts,) for the next step."""
+        self.beta_contacts = dict(zip(touch.key.tolist(), beta.reshape(-1, 2), strict=True))
 
     def velocities(
         self, e: StepEquations, record: dict[str, FloatArray], k: int, q: FloatArray, v: FloatArray, u: FloatArray
@@ -68,7 +78,7 @@ class StaggeredStepper(ConstrainedStepper):
         HC, HR = C @ YC, R @ YR
         base = self.external(e)
         # Friction of the step before starts the iteration.
-        beta = np.concatenate([self.beta, self.beta_contacts[touch.index].ravel()])
+        beta = np.concatenate([self.beta, self.remembered(touch)])
         alpha, bounds, v1 = np.zeros(len(C)), np.zeros(0), p.v
         history: list[float] = []
         scale = float(np.sqrt(max(e.full(p.v) @ e.M @ e.full(p.v), v @ e.M @ v))) + 1e-12
@@ -96,8 +106,7 @@ class StaggeredStepper(ConstrainedStepper):
                 "staggered projections did not converge; take a smaller dt or a larger tolerance", residuals=history
             )
         self.beta = beta[:joints]
-        self.beta_contacts[:] = 0.0
-        self.beta_contacts[touch.index] = beta[joints:].reshape(-1, 2)
+        self.remember(touch, beta[joints:])
         record["iterations"][k + 1] = iteration + 1
         record["joint_friction"][k + 1, self.dofs] = self.beta / self.dt
         self.note(e, record, k, C.T @ alpha + R.T @ beta, alpha[:count], beta[joints:])
@@ -132,8 +141,11 @@ class StaggeredStepper(ConstrainedStepper):
         w, t = self.work, self.mechanism.tree
         joints = len(self.dofs)
         wrenches = base.copy()
-        np.add.at(wrenches, touch.node, touch.normal * (alpha[: len(touch.N), None] / dt))
-        np.add.at(wrenches, np.repeat(touch.node, 2), touch.tangent * (beta[joints:, None] / dt))
+        for node, sign in ((touch.node, 1.0 / dt), (touch.other, -1.0 / dt)):
+            moving = node >= 0
+            np.add.at(wrenches, node[moving], (sign * touch.normal * alpha[: len(touch.N), None])[moving])
+            rubs, both = sign * touch.tangent * beta[joints:, None], np.repeat(moving, 2)
+            np.add.at(wrenches, np.repeat(node, 2)[both], rubs[both])
         if len(self.kept):
             impulse = e.reduced(np.concatenate([touch.N, e.limits])).T @ alpha
             impulse += e.reduced(np.concatenate([self.rows, touch.T])).T @ beta
@@ -159,8 +171,8 @@ def _stepper(integrator: Any, mechanism: Mechanism, dt: float) -> ConstrainedSte
 class StaggeredProjections(Integrator):
     """Linearly implicit Euler with friction of joints and contacts by staggered projections (Sueda 2021, 2.11).
 
-    Dry friction of joints acts, bearings make friction that grows with the load of their joint, and contact points
-    rub on the ground (four-sided cone). All else is as in `ConstrainedEuler`.
+    Dry friction of joints acts, bearings make friction that grows with the load of their joint, and what touches rubs
+    (four-sided cone). All else is as in `ConstrainedEuler`.
 
     Attributes:
         bearings: joints whose friction grows with their load.
@@ -168,7 +180,7 @@ class StaggeredProjections(Integrator):
             coordinates and is there to compare with; it runs trees of bodies on joints with bearings, and wants a
             tolerance of 1e-5.
         max_iterations, tolerance: of the staggered iteration; relative change of velocities and of friction bounds.
-        constraints, stabilization, baumgarte, couplings, limits, qp: see `ConstrainedEuler`.
+        constraints, stabilization, baumgarte, couplings, limits, qp, self_collision: see `ConstrainedEuler`.
     """
 
     bearings: tuple[Bearing, ...] = ()
@@ -181,6 +193,7 @@ class StaggeredProjections(Integrator):
     couplings: str = "constrain"
     limits: bool = True
     qp: str = "auto"
+    self_collision: bool = False
     handles: ClassVar[frozenset[str]] = PENALTIES
     stepper_class: ClassVar[Any] = staticmethod(_stepper)
 
