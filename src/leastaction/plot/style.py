@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import wraps
 from os import PathLike
 from typing import TYPE_CHECKING, Any, ParamSpec
@@ -70,6 +71,19 @@ def styled(function: Callable[Arguments, Figure]) -> Callable[Arguments, Figure]
     return draw
 
 
+@contextmanager
+def look() -> Iterator[None]:
+    """Figures drawn inside look like those of the package: `with la.plot.look(): plt.plot(...)`.
+
+    Lines get their colours and dashes one after the other.
+    """
+    matplotlib: Any = require("matplotlib", "view")
+    lines = [LINES[k % len(LINES)] for k in range(len(PALETTE))]
+    cycle = matplotlib.cycler(color=PALETTE, linestyle=lines)
+    with matplotlib.rc_context({**LOOK, "axes.prop_cycle": cycle}):
+        yield
+
+
 def canvas(path: Path | None, rows: int = 1, columns: int = 1, *, share: bool = True, size: Any = None) -> Any:
     """(figure, list of its axes, row by row); one that is for a file is not known to pyplot."""
     size = size or (3.5 * columns + 3.5, 1.2 + 2.4 * rows)
@@ -119,4 +133,12 @@ def named_runs(runs: Runs, labels: Sequence[str] | None) -> tuple[list[Trajector
     names = [labels] if isinstance(labels, str) else [str(label) for label in labels]
     if len(names) != len(many):
         raise LeastActionError(f"plot: expected {len(many)} labels, one for each run, got {len(names)}")
+    return many, names
+
+
+def alike(runs: Runs, labels: Sequence[str] | None, what: str) -> tuple[list[Trajectory], list[str]]:
+    """`named_runs` of robots with the same coordinates; others are refused in the name of `what`."""
+    many, names = named_runs(runs, labels)
+    if any(run.mechanism.coordinate_names != many[0].mechanism.coordinate_names for run in many):
+        raise LeastActionError(f"plot.{what}: the runs are of robots with different coordinates")
     return many, names
