@@ -43,10 +43,26 @@ def test_inspect_shows_tree_and_loops():
     text = run("inspect", "four_bar")
     assert "coupler" in text
     assert "loop 'closure'" in text
+    assert "degrees of freedom: 1, of nv = 3 the loops and couplings take 2" in text
     facts = run_json("inspect", "pendulum", "--set", "links=3")
     assert facts["nv"] == 3
     assert facts["mass"] == pytest.approx(la.robots.pendulum(links=3).total_mass)
     assert [joint["name"] for joint in facts["joints"]] == ["joint1", "joint2", "joint3"]
+
+
+@pytest.mark.parametrize("name", ["double_pendulum", "four_bar", "bricard", "andrews_squeezer"])
+def test_inspect_counts_degrees_of_freedom(name):
+    """As the catalogue does, where they are written down."""
+    entry = next(e for e in la.robots.catalogue() if e.name == name)
+    assert run_json("inspect", name)["degrees_of_freedom"] == entry.dof
+
+
+def test_inspect_lets_a_base_without_mass_be(tmp_path):
+    """Nearly every URDF file has one; it is welded to the world."""
+    link = '<link name="{}"><inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial></link>'
+    joint = '<joint name="j" type="continuous"><parent link="base"/><child link="arm"/></joint>'
+    (tmp_path / "arm.urdf").write_text(f'<robot name="r"><link name="base"/>{link.format("arm")}{joint}</robot>')
+    assert run_json("inspect", "arm.urdf")["warnings"] == []
 
 
 def test_inspect_warns_about_what_is_odd():
