@@ -178,6 +178,10 @@ def applications(shot):
             run = made["walk"](made["quadruped"](), np.array(list(gait.values())), 2.0, 0.001)
             stride = 0.1 / gait["b"]  # [s]
             strip(shot, "quadruped_walks", run, 1.5 + stride * np.arange(4) / 4, width=360, height=280)
+            figure = la.plot.contacts(run)
+            figure.axes[0].set_xlim(1.5, 2.0)
+            figure.savefig(shot, dpi=150)
+            save(IMAGES / "quadruped_contacts.png", shot)
 
 
 def main():
