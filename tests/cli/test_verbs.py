@@ -59,9 +59,10 @@ def test_inspect_counts_degrees_of_freedom(name):
 
 def test_inspect_lets_a_base_without_mass_be(tmp_path):
     """Nearly every URDF file has one; it is welded to the world."""
-    link = '<link name="{}"><inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial></link>'
+    inertia = '<mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/>'
+    arm = f'<link name="arm"><inertial>{inertia}</inertial></link>'
     joint = '<joint name="j" type="continuous"><parent link="base"/><child link="arm"/></joint>'
-    (tmp_path / "arm.urdf").write_text(f'<robot name="r"><link name="base"/>{link.format("arm")}{joint}</robot>')
+    (tmp_path / "arm.urdf").write_text(f'<robot name="r"><link name="base"/>{arm}{joint}</robot>')
     assert run_json("inspect", "arm.urdf")["warnings"] == []
 
 

@@ -222,7 +222,7 @@ def _composed(
 
 
 def _force_scale(actors: list[Actor], size: float) -> float:
-    """Length of the arrow of a force [m/N]: a usual one is well seen; those of impacts, far stronger, are cut to fit."""
+    """Length of the arrow of a force [m/N]: a usual one is well seen, those of impacts are cut to fit."""
     strength = [np.linalg.norm(actor.forces, axis=-1) for actor in actors if actor.forces is not None]
     felt = np.concatenate([s.ravel() for s in strength]) if strength else np.zeros(0)
     felt = felt[felt > 1e-3 * felt.max(initial=0.0)]
