@@ -14,12 +14,15 @@ START = (np.pi / 2, 0.0)
 
 NOTES = """Two uniform rods of 1 m and 1 kg from horizontal rest, dt = 0.01 s. Relative to m g l = 9.81 J. \
 "Error" is the largest distance from the energy at the start; "drift" the change of the mean energy from the \
-first to the last tenth of the run. "Loose" has a Newton tolerance of 1e-8 in place of 1e-12."""
+first to the last tenth of the run. "Loose" has a Newton tolerance of 1e-8 in place of 1e-12, to \
+show what that costs: it may drift."""
+
+LOOSE = "Galerkin 4, loose"
 
 OURS = {
     "Galerkin 2": la.Galerkin(order=2),
     "Galerkin 4": la.Galerkin(order=4),
-    "Galerkin 4, loose": la.Galerkin(order=4, tolerance=1e-8),
+    LOOSE: la.Galerkin(order=4, tolerance=1e-8),
     "Galerkin 6": la.Galerkin(order=6),
     "Maximal": la.Maximal(),
 }
@@ -88,11 +91,13 @@ def run(progress) -> Report:
         curves[name] = hour[name]
         short, long = summary(hour[name][: MINUTE + 1]), summary(hour[name])
         sheet.rows.append([name, *short, *long, 1e6 * seconds])
+        progress.done()
+        if name == LOOSE:
+            continue
         report.requirements += [
             Requirement(f"{name}: error after 60 min / after 60 s", long[0] / short[0], 2.0),
             Requirement(f"{name}: drift / error", abs(long[1]) / long[0], 0.1),
         ]
-        progress.done()
     for integrator in PEERS:
         name = f"MuJoCo {integrator}"
         progress.next(name)

@@ -8,7 +8,7 @@ from functools import wraps
 from os import PathLike
 from typing import TYPE_CHECKING, Any, ParamSpec
 
-from leastaction import registry
+from leastaction._display.labels import run_names
 from leastaction._extras import require
 from leastaction._output import check_output, writing
 from leastaction.errors import LeastActionError
@@ -128,12 +128,7 @@ def named_runs(runs: Runs, labels: Sequence[str] | None) -> tuple[list[Trajector
     many = [runs] if isinstance(runs, Trajectory) else list(runs)
     if not many or not all(isinstance(run, Trajectory) for run in many):
         raise LeastActionError("plot: expected a Trajectory or several")
-    if labels is None:
-        return many, [registry.title(run.integrator) or f"run {k + 1}" for k, run in enumerate(many)]
-    names = [labels] if isinstance(labels, str) else [str(label) for label in labels]
-    if len(names) != len(many):
-        raise LeastActionError(f"plot: expected {len(many)} labels, one for each run, got {len(names)}")
-    return many, names
+    return many, run_names(many, labels, "plot")
 
 
 def alike(runs: Runs, labels: Sequence[str] | None, what: str) -> tuple[list[Trajectory], list[str]]:

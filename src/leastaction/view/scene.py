@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field, fields, is_dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from leastaction._display.labels import run_names
 from leastaction.errors import LeastActionError, MechanismError
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism.elements import attachment
@@ -364,22 +365,7 @@ def _runs(what: Any, labels: Sequence[str] | None) -> tuple[list[Any], list[str]
         raise LeastActionError(f"view: expected a Trajectory, several, or a Mechanism; got {what!r}")
     if any(len(run.t) == 0 for run in runs):
         raise LeastActionError("view: a run has no states")
-    if labels is None:
-        made = [getattr(run, "integrator", None) for run in runs]
-        return runs, [f"run {k + 1}" if how is None else _short(how) for k, how in enumerate(made)]
-    names = [labels] if isinstance(labels, str) else [str(label) for label in labels]
-    if len(names) != len(runs):
-        raise LeastActionError(f"view: expected {len(runs)} labels, one for each run, got {len(names)}")
-    return runs, names
-
-
-def _short(integrator: Any) -> str:
-    """An integrator's name with its order and what else is not as usual, such as "Galerkin(order=4)"."""
-    if not is_dataclass(integrator):
-        return str(integrator)
-    values = [(f.name, getattr(integrator, f.name), f.default) for f in fields(integrator)]
-    said = [f"{name}={value!r}" for name, value, usual in values if name == "order" or value != usual]
-    return f"{type(integrator).__name__}({', '.join(said)})"
+    return runs, run_names(runs, labels, "view")
 
 
 def _sample(runs: Sequence[Any], fps: float, max_frames: int) -> tuple[FloatArray, list[NDArray[np.int64]]]:
