@@ -61,7 +61,6 @@ def test_tossed_cube_of_order_two(seed):
     assert rises[1] < 2e-4 * run.energy[0]
 
 
-@pytest.mark.xfail(strict=False, reason="known: joints of 100 balls open by 5e-9 m in the impact, wanted 1e-9")
 @pytest.mark.parametrize("count", [10, 100])
 def test_chain_of_balls_falls_on_the_ground(count):
     robot = ball_chain(count)
@@ -140,7 +139,6 @@ def test_row_of_balls_struck_within_one_step(gap):
     np.testing.assert_allclose(run.momentum[:, 3], 1.0, atol=1e-12)
 
 
-@pytest.mark.xfail(strict=False, reason="known: what crosses a board within one step is not seen")
 @pytest.mark.parametrize("speed", [5.0, 10.0])
 def test_fast_ball_does_not_go_through_a_board(speed):
     """A marble that covers more than the thickness of a board in a step."""
@@ -227,7 +225,6 @@ def test_contact_force_is_the_weight():
     np.testing.assert_allclose(last[:, 6:9].sum(axis=0), [0, 0, 2.0 * G], atol=1e-6)
 
 
-@pytest.mark.xfail(strict=False, reason="known: contacts enter the smoothed step within a margin, which shows")
 def test_smoothing_makes_the_step_a_smooth_function():
     """The height after a step over the height before: rigid contact has a kink at touchdown, smooth contact none."""
 

@@ -52,7 +52,6 @@ def test_cube_lands_on_another_askew():
     np.testing.assert_allclose(run.v[-1], 0.0, atol=1e-3)
 
 
-@pytest.mark.xfail(strict=False, reason="known: still settling by some millimetres after 1.2 s")
 def test_quadruped_stands_on_four_feet():
     """Twelve contact forces for six equations: no drift, and together they carry the robot."""
     robot = la.robots.unitree_a1(ground=True)
@@ -61,11 +60,12 @@ def test_quadruped_stands_on_four_feet():
     q[2] = 0.4 * math.cos(0.8) + 0.02
 
     def hold(_t, x, v):
-        return 400.0 * (q[7:] - x[7:]) - 5.0 * v[6:]
+        return 100.0 * (q[7:] - x[7:]) - 2.0 * v[6:]
 
-    run = la.simulate(robot, q, dt=0.001, duration=1.5, integrator=la.Maximal(), controller=hold)
-    late = run.q[run.t > 1.3]
-    assert np.abs(late - late[0]).max() < 1e-4
+    run = la.simulate(robot, q, dt=0.002, duration=6.0, integrator=la.Maximal(), controller=hold)
+    # The soft drives settle like exp(-1.9 t); what is left after 5 s is that, and no creep.
+    late = run.q[run.t > 5.0]
+    assert np.abs(late - late[-1]).max() < 1e-5
     assert np.abs(run.q[:, :2]).max() < 0.02
     last = run.stored["contacts"][run.stored["contacts"][:, 0] == run.steps - 1]
     assert len(last) == 4

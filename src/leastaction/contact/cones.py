@@ -23,6 +23,9 @@ from leastaction._jit import inline, routine
 
 LIMIT, EXACT, LINEAR, DRY = range(4)
 
+HOLD = -1.0
+"""In place of kappa: every complementarity product stays what it is, only residuals are to vanish."""
+
 DIRECTIONS = 32
 """Largest number of directions of a linearised friction cone."""
 
@@ -39,6 +42,7 @@ CONE = np.dtype(
         ("mu", "f8"),
         ("bound", "f8"),  # of dry friction [N s]
         ("rest", "f8"),  # what the gap must exceed at the end of the step [m]
+        ("leave", "f8"),  # how far gravity moves things in a step [m]: how fast an overlap is left
         ("gap", "f8"),  # at the end of the step [m]
         ("da", "f8", 18),  # wrenches of unit impulses along n, t1, t2 at the start, on a and b
         ("db", "f8", 18),
@@ -84,6 +88,12 @@ def friction_bound(c):
     return c.bound if c.kind == DRY else c.mu * c.gam
 
 
+@inline
+def rise(product, kappa):
+    """How much a complementarity product is to rise: to kappa, or not at all where kappa is `HOLD`."""
+    return kappa - product if kappa >= 0.0 else 0.0
+
+
 @routine
 def local_step(c, u0, u1, u2, kappa, second):
     """Steps of all quantities of a cone towards kappa, for changes u of slack and sliding velocity.
@@ -102,7 +112,7 @@ def local_step(c, u0, u1, u2, kappa, second):
     ds = u0 - c.rs
     dgam = 0.0
     if c.kind != DRY:
-        dgam = (kappa - c.gam * c.s - q0 - c.gam * ds) / c.s
+        dgam = (rise(c.gam * c.s, kappa) - q0 - c.gam * ds) / c.s
     if c.kind == LIMIT:
         return dgam, 0.0, 0.0, ds, 0.0, 0.0, 0.0
     if c.kind == LINEAR:
@@ -111,7 +121,7 @@ def local_step(c, u0, u1, u2, kappa, second):
     bound = friction_bound(c)
     dbound = c.mu * dgam
     b0, b1, y0, y1, psi = c.beta[0], c.beta[1], c.y[0], c.y[1], c.psi
-    r = kappa - (bound * psi + b0 * y0 + b1 * y1) - q1
+    r = rise(bound * psi + b0 * y0 + b1 * y1, kappa) - q1
     e0 = -(bound * y0 + psi * b0) - q2 - bound * dy0 - y0 * dbound
     e1 = -(bound * y1 + psi * b1) - q3 - bound * dy1 - y1 * dbound
     slope = bound - (b0 * y0 + b1 * y1) / psi
@@ -129,21 +139,21 @@ def linear_step(c, dgam, ds, u1, u2, kappa, second):
         q = c.dpart[i] * c.deta[i] if second == 1 else 0.0
         r = c.eta[i] - (b0 * c.y[0] + b1 * c.y[1] + c.psi)
         k = c.part[i] / c.eta[i]
-        total += (kappa - q) / c.eta[i] - c.part[i] - k * (b0 * u1 + b1 * u2 - r)
+        total += (rise(c.part[i] * c.eta[i], kappa) - q) / c.eta[i] - k * (b0 * u1 + b1 * u2 - r)
         weight += k
     q = c.dsigma * c.dpsi if second == 1 else 0.0
     load = 0.0
     for i in range(n):
         load += c.part[i]
     r = c.sigma - (c.mu * c.gam - load)
-    dpsi = (kappa - q - c.sigma * c.psi - c.psi * (c.mu * dgam - total - r)) / (c.sigma + c.psi * weight)
+    dpsi = (rise(c.sigma * c.psi, kappa) - q - c.psi * (c.mu * dgam - total - r)) / (c.sigma + c.psi * weight)
     f0, f1 = 0.0, 0.0
     for i in range(n):
         b0, b1 = direction(i, n)
         q = c.dpart[i] * c.deta[i] if second == 1 else 0.0
         r = c.eta[i] - (b0 * c.y[0] + b1 * c.y[1] + c.psi)
         k = c.part[i] / c.eta[i]
-        step = (kappa - q) / c.eta[i] - c.part[i] - k * (b0 * u1 + b1 * u2 - r + dpsi)
+        step = (rise(c.part[i] * c.eta[i], kappa) - q) / c.eta[i] - k * (b0 * u1 + b1 * u2 - r + dpsi)
         f0 += step * b0
         f1 += step * b1
     return dgam, f0, f1, ds, dpsi, u1, u2
@@ -194,7 +204,7 @@ def take(c, u0, u1, u2, kappa, second):
             b0, b1 = direction(i, n)
             q = c.dpart[i] * c.deta[i] if second == 1 else 0.0
             deta = b0 * u1 + b1 * u2 + dpsi - (c.eta[i] - (b0 * c.y[0] + b1 * c.y[1] + c.psi))
-            c.dpart[i] = (kappa - q - c.part[i] * deta) / c.eta[i] - c.part[i]
+            c.dpart[i] = (rise(c.part[i] * c.eta[i], kappa) - q - c.part[i] * deta) / c.eta[i]
             c.deta[i] = deta
             load += c.part[i]
             change += c.dpart[i]

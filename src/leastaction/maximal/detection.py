@@ -26,7 +26,7 @@ INSIDE = 0.9999
 """Largest share of the bound, squared, that friction starts with."""
 
 OVERLAP = 0.8
-"""Share of an overlap at the start of a step that may be left at its end."""
+"""Share of a small overlap at the start of a step that may be left at its end."""
 
 BOUNCE = 2.0
 """Restitution acts on impacts faster than what gravity adds in so many steps; slower ones come to rest."""
@@ -40,6 +40,17 @@ def wrench_row(out, at, states, body, x, n, sign):
     for i in range(3):
         out[at + i] = sign * t[i]
         out[at + 3 + i] = sign * n[i]
+
+
+@inline
+def overlap_left(phi, leave):
+    """What may be left at the end of a step of a gap phi [m] at its start: 0, but some of it where it is negative.
+
+    Things get out of each other no faster than they would fall through half of the overlap: none is shot away.
+    """
+    if phi >= 0.0:
+        return 0.0
+    return phi + min((OVERLAP - 1.0) * phi, math.sqrt(-leave * phi))
 
 
 @inline
@@ -219,7 +230,8 @@ def contact_cone(cone, contact, j, edge, bodies, states, directions, dt, gravity
     phi = contact_wrenches(cone, contact, states)
     vn = work(states, cone.da[0:6], cone.a) + work(states, cone.db[0:6], cone.b)
     # Features that were not seen to overlap before get out of each other without a jump.
-    cone.rest = OVERLAP * min(phi, 0.0)
+    cone.leave = gravity * dt * dt
+    cone.rest = overlap_left(phi, cone.leave)
     if contact.restitution > 0.0 and phi + dt * vn < 0.0 and -vn > BOUNCE * gravity * dt:
         # Newton's law: this gap after the step makes its mean normal velocity -e times that before.
         cone.rest = max(phi, 0.0) - contact.restitution * dt * vn
@@ -285,10 +297,12 @@ def coordinate_cones(cones, count, c, s, k, bodies, states, dt, gravity):
         if room + REACH * dt * min(side * rate - typical, -abs(rate)) < 0.0 and count < cones.shape[0]:
             cone = cones[count]
             base_cone(cone, c, s, k, ip.LIMIT)
-            cone.side, cone.bound, cone.rest, cone.key = side, bound, 0.0, -4 * k - (1 if side > 0.0 else 2)
+            cone.side, cone.bound, cone.key = side, bound, -4 * k - (1 if side > 0.0 else 2)
+            cone.leave = typical * dt
+            cone.rest = overlap_left(room, cone.leave)
             coordinate_wrenches(cone, s)
             speed = typical + abs(rate)
-            cone.ds = room / dt + side * rate
+            cone.ds = (room - cone.rest) / dt + side * rate
             cone.s, cone.gam = max(cone.ds, speed), mass * (size * speed) ** 2
             cone.y[0] = cone.y[1] = 0.0
             count += 1

@@ -13,6 +13,7 @@ from leastaction.maximal.graph_kernels import factorize, solve
 from leastaction.maximal.guess import extrapolate, guess, remember
 from leastaction.maximal.impulses import add_impulses, add_rates
 from leastaction.maximal.interior import solve_step
+from leastaction.maximal.missed import ROUNDS, add_missed
 from leastaction.maximal.recover import read_coordinates, read_momenta
 from leastaction.spatial import ZERO3, load3, load4, load9, mattvec, matvec, quat_to_rotation, store9
 
@@ -24,7 +25,8 @@ IMPACT = 4.0
 
 
 FINEST = 64
-"""Most parts that a step is divided into where Newton fails: fast motions of long chains, for a moment."""
+"""Most parts that a step is divided into where Newton fails: fast motions of long chains, or of loops that pass a
+singular configuration while they touch, for a moment."""
 
 
 @routine
@@ -113,6 +115,18 @@ def is_impact(bodies, states, dt, gravity):
             if linear > IMPACT * gravity * dt or angular > IMPACT * m * bodies[i].radius * gravity * dt:
                 return True
     return False
+
+
+@routine
+def forget_failure(states, rowstates, contact):
+    """Back to the guess with which a failed step began, and no warm start from its contacts."""
+    for i in range(states.shape[0]):
+        s = states[i]
+        for c in range(3):
+            s.w[c], s.vc[c] = s.x[c], s.x[3 + c]
+    for k in range(rowstates.shape[0]):
+        rowstates[k].lam = 0.0
+    contact[7][8] = 0.0
 
 
 @routine
@@ -255,16 +269,32 @@ def rollout(model, states, rowstates, cstates, graph, work, forces, contact, u, 
                 model, states, rowstates, cstates, graph, work, contact, count, h, halves, settings, history
             )
             iterations[k + 1] += abs(spent)
+            if contact is not None:
+                for _ in range(ROUNDS):
+                    if spent < 0:
+                        break
+                    missed = add_missed(contact, count, bodies, states, h)
+                    if missed < 0:
+                        return k, FULL
+                    if missed == 0:
+                        break
+                    count += missed
+                    spent = solve_step(
+                        model, states, rowstates, cstates, graph, work, contact, count, h, halves, settings, history
+                    )
+                    iterations[k + 1] += abs(spent)
             if spent < 0:
-                if contact is not None or parts >= FINEST:
-                    return k, FAILED
                 # Nothing has changed but the guess: the rest of this step in shorter ones.
+                if contact is not None:
+                    forget_failure(states, rowstates, contact)
+                if parts >= FINEST:
+                    return k, FAILED
                 parts, part = 2 * parts, 2 * part
                 continue
             if contact is not None:
-                if not note_contacts(contact, count, k, h):
+                if not note_contacts(contact, count, k, substeps[j] * dt):
                     return k, FULL
-                if halves < 1.0 and j == 0 and (k > 0 or started):
+                if halves < 1.0 and j == 0 and part == 0 and (k > 0 or started):
                     # At an impact those before it: the mean would be of neither.
                     share = 0.0 if is_impact(bodies, states, h, contact[7][1]) else 0.5
                     read_contact_momenta(contact[0], count, bodies, coordinates, states, minus, H, p[k], share)

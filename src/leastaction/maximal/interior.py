@@ -17,7 +17,8 @@ from leastaction.maximal.assembly import assemble
 from leastaction.maximal.assembly_parts import add_outer, end_row, push, work
 from leastaction.maximal.bodies import end_pose
 from leastaction.maximal.graph_kernels import factorize, solve
-from leastaction.maximal.newton import apply, newton_step
+from leastaction.maximal.newton import DEPENDENT, apply, newton_step
+from leastaction.maximal.redundant import leave_out_rows, mark_redundant
 from leastaction.maximal.rows import coordinate
 from leastaction.spatial import cross, neg3, scale3, sub3
 
@@ -31,7 +32,9 @@ ERROR = 10.0
 """The central-path parameter is at least so many times the error of the slacks' products."""
 
 SHARPEST = 1e-8
-"""Least central-path parameter, relative to the typical energy of the contacts."""
+"""Least central-path parameter, relative to the typical energy of the contacts, and least slack of the contact with the
+largest impulse, relative to their typical speed: beyond it the Newton matrix loses the bodies' inertia beside the
+contacts' stiffness."""
 
 SETTLED = 3e-9
 """Residuals with contacts, relative to their typical speed, at which a step is solved: round-off leaves about 1e-9."""
@@ -49,11 +52,17 @@ TIRED, SOFT, LOOSE = 20, 1e3, 1e-6
 """After TIRED iterations, a step is solved at SOFT times its central-path parameter, with residuals LOOSE times
 the typical speed. Coulomb's law is not monotone: there may be no solution that is rigid to round-off."""
 
+EXHAUSTED, BACK, SOFTEST = 36, 3.0, 1e-3
+"""After EXHAUSTED iterations, or where it gets stuck, the central path is taken to have an end: Coulomb's law need not
+have a solution that is rigid to round-off. Then a step is solved at the point of it that is BACK times as high as the
+present one, unless that is softer than SOFTEST times the typical energy of the contacts."""
+
 PATIENT = 16
 """A warm start that takes more iterations is replaced by a cold one."""
 
 STUCK, PATIENCE, LIFT = 0.02, 3, 1e2
-"""After PATIENCE steps in a row shorter than STUCK, the cones start again from LIFT times as high a kappa."""
+"""After PATIENCE steps in a row shorter than STUCK the path has an end; far from its goal, the cones start again from
+LIFT times as high a kappa."""
 
 
 @routine
@@ -232,12 +241,14 @@ def contact_direction(contact, count, kappa, goal, floor, graph, work_arrays):
 
     Args:
         floor: least kappa to head for. Rigid contact has none: near its goal, how redundant contacts share the load is
-            still open, and to bring all products to one value would move it.
+            still open, and to bring all products to one value would move it; they stay what they are.
     """
     cones = contact[0]
     affine, second = np.int64(0), np.int64(1)  # typed: literals would be compiled anew
     nodes, links, _, _, _, first = graph
     values, pivots, fixed, dx = work_arrays[0], work_arrays[1], work_arrays[4], work_arrays[5]
+    if floor == 0.0 and kappa <= goal:
+        return centre(cones, count, ip.HOLD, goal, graph, work_arrays)
     if kappa <= NEAR * floor:
         # The corrector's second-order terms belong to a predictor that heads for zero: with them Newton would come to
         # rest beside the central path, not on it.
@@ -269,6 +280,29 @@ def heaviest(bodies, cones, count):
         if cones[k].b >= 0:
             m = max(m, bodies[cones[k].b].mass)
     return m
+
+
+@routine
+def strongest(cones, count):
+    """Largest impulse along the normal of a contact or of a limit [N s]."""
+    gam = 0.0
+    for k in range(count):
+        if cones[k].kind != ip.DRY:
+            gam = max(gam, cones[k].gam)
+    return gam
+
+
+@routine
+def find_redundant(model, states, rowstates, cstates, graph, work_arrays, dt, halves):
+    """Mark the joint equations of this step that depend on others, and set their multipliers to zero."""
+    bodies, rows = model[0], model[1]
+    values, pivots, scale, left_out, fixed, dx = work_arrays[:6]
+    assemble(model, states, rowstates, cstates, graph, values, fixed, dt, halves, True)
+    factorize(graph[0], graph[1], graph[2], values, pivots, scale, DEPENDENT)
+    mark_redundant(graph[0], values, pivots, dx, left_out)
+    for k in range(rows.shape[0]):
+        if left_out[graph[5][bodies.shape[0] + rows[k].node] + rows[k].local] > 0.0:
+            rowstates[k].lam = 0.0
 
 
 @routine
@@ -331,13 +365,16 @@ def solve_step(model, states, rowstates, cstates, graph, work_arrays, contact, c
 @routine
 def interior_step(model, states, rowstates, cstates, graph, work_arrays, contact, count, dt, halves, settings, history):
     """`solve_step` with at least one cone."""
-    bodies, rows, coordinates = model[0], model[1], model[2]
+    bodies, rows, coordinates, sizes = model[0], model[1], model[2], model[4]
     nodes, links, targets, diagonal, offsets, first = graph
-    values, pivots, scale, _, fixed, dx, ra, rb = work_arrays
+    values, pivots, scale, left_out, fixed, dx, ra, rb = work_arrays
     tolerance, most, goal = settings
-    # Beyond this the Newton matrix loses the bodies' inertia beside the contacts' stiffness.
+    loops = contact[7][5] > 0.0
+    if loops:
+        find_redundant(model, states, rowstates, cstates, graph, work_arrays, dt, halves)
     smooth = goal > SHARPEST * contact[7][3]
-    goal = max(goal, SHARPEST * contact[7][3])
+    least = goal = max(goal, SHARPEST * contact[7][3])
+    rigid = not smooth
     floor = goal if smooth else 0.0
     typical = math.sqrt(contact[7][3] / (contact[7][7] * heaviest(bodies, contact[0], count)))
     limit = max(tolerance, SETTLED * (typical + fastest(contact[0], count)))
@@ -347,7 +384,18 @@ def interior_step(model, states, rowstates, cstates, graph, work_arrays, contact
         worst = look_at_cones(contact[0], count, contact[1], coordinates, cstates, states, dt)
         kappa = mean_product(contact[0], count, 0.0)
         push_cones(contact[0], count, states)
+        if not smooth:
+            goal = max(least, SHARPEST * typical * strongest(contact[0], count))
         tired = iteration >= TIRED and not smooth
+        if stuck == PATIENCE or (iteration == EXHAUSTED and not smooth):
+            stuck = 0
+            back = BACK * max(kappa, floor)
+            if rigid and back <= SOFTEST * contact[7][3]:
+                smooth, goal, floor = True, back, back
+            elif iteration != EXHAUSTED:
+                start *= LIFT
+                restart(contact[0], count, start, typical)
+                continue
         if kappa <= (1.01 if smooth else (SOFT if tired else 10.0)) * goal:
             worst = max(worst, largest_residual(bodies, states))
             # Updates far below the tolerance change nothing any more: what is left of the residual is round-off.
@@ -360,7 +408,9 @@ def interior_step(model, states, rowstates, cstates, graph, work_arrays, contact
             for c in range(6):
                 fixed[first[i] + c] = -states[i].r[c]
         add_cones(contact[0], count, 0.0, diagonal, offsets, values, ra, rb)
-        singular, _ = factorize(nodes, links, targets, values, pivots, scale, contact[7][5])
+        if loops:
+            leave_out_rows(rows, sizes, graph, values, fixed, left_out, bodies.shape[0])
+        singular, _ = factorize(nodes, links, targets, values, pivots, scale, 0.0)
         if singular >= 0:
             history[iteration] = math.nan
             return -1 - iteration
@@ -372,9 +422,5 @@ def interior_step(model, states, rowstates, cstates, graph, work_arrays, contact
         stuck = stuck + 1 if t < STUCK else 0
         if contact[7][10] > 0.0 and iteration == PATIENT:
             contact[7][10] = 0.0
-            restart(contact[0], count, start, typical)
-        if stuck == PATIENCE:
-            stuck = 0
-            start *= LIFT
             restart(contact[0], count, start, typical)
     return -1 - most

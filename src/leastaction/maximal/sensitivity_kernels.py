@@ -15,7 +15,7 @@ from leastaction.contact import cones as ip
 from leastaction.forces.passive import drive_wrench
 from leastaction.maximal.assembly import assemble, ball_axis, start_rows
 from leastaction.maximal.dampers import end_paths, start_paths
-from leastaction.maximal.detection import OVERLAP, contact_wrenches, coordinate_wrenches
+from leastaction.maximal.detection import contact_wrenches, coordinate_wrenches, overlap_left
 from leastaction.maximal.entries import finish_step, load_state, projection_matrix
 from leastaction.maximal.impulses import add_impulses, add_rates
 from leastaction.maximal.interior import add_cones, look_at_cones, push_cones
@@ -86,12 +86,14 @@ def renew_cones(cones, count, contacts, coordinates, cstates, states):
         if c.source >= 0:
             phi = contact_wrenches(c, contacts[c.source], states)
             if c.side != 0.0:  # bodies overlapped when the step was solved: not a matter of the poses tried here
-                c.rest = OVERLAP * phi
+                c.rest = overlap_left(phi, c.leave)
             continue
         j = -1 - c.source
         coordinate_wrenches(c, cstates[j])
         if c.kind == ip.LIMIT:
             c.bound = coordinates[j].lower if c.side > 0.0 else coordinates[j].upper
+            if c.rest < 0.0:
+                c.rest = overlap_left(c.side * (cstates[j].value - c.bound), c.leave)
 
 
 @inline

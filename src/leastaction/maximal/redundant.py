@@ -1,0 +1,56 @@
+"""Which equations of loops depend on others: told without contacts, kept for all iterations with them.
+
+Beside a contact that is 1e10 times as stiff as a body is heavy, little is left of independent equations, and it could
+not be told from the round-off that dependent ones leave. Which depend on others is a matter of the joints alone.
+"""
+
+from leastaction._jit import inline, routine
+
+
+@routine
+def mark_redundant(nodes, values, pivots, place, left_out):
+    """left_out <- 1 for the unknowns that the factorisation in `values` has skipped, 0 for all others.
+
+    The matrix G M^-1 G' that they were skipped from is symmetric, so the equations of the same numbers go with them.
+
+    Args:
+        place: scratch, as long as left_out.
+    """
+    for i in range(left_out.shape[0]):
+        left_out[i] = 0.0
+    for k in range(nodes.shape[0]):
+        if nodes[k].ranked:
+            n, row, d = int(nodes[k].width), int(nodes[k].row), int(nodes[k].block)
+            for j in range(n):
+                place[row + j] = row + j
+            for j in range(n):
+                i = row + int(pivots[row + j, 1])
+                place[row + j], place[i] = place[i], place[row + j]
+                if values[d + j * n + j] == 0.0:
+                    left_out[int(place[row + j])] = 1.0
+
+
+@inline
+def clear_row(values, offsets, edge, m, local):
+    """Remove what `assembly_parts.place_row` has placed."""
+    if edge >= 0:
+        for c in range(6):
+            values[offsets[edge, 0] + local + m * c] = 0.0
+            values[offsets[edge, 1] + 6 * local + c] = 0.0
+
+
+@routine
+def leave_out_rows(rows, sizes, graph, values, fixed, left_out, n):
+    """Replace the equations that are marked by "this multiplier does not change"; n: number of bodies."""
+    diagonal, offsets, first = graph[3], graph[4], graph[5]
+    for k in range(rows.shape[0]):
+        row = rows[k]
+        m = sizes[row.node]
+        at = first[n + row.node] + row.local
+        if left_out[at] > 0.0:
+            clear_row(values, offsets, row.ea, m, row.local)
+            clear_row(values, offsets, row.eb, m, row.local)
+            clear_row(values, offsets, row.ea2, m, row.local)
+            clear_row(values, offsets, row.eb2, m, row.local)
+            values[diagonal[n + row.node] + row.local * (m + 1)] = 1.0
+            fixed[at] = 0.0
