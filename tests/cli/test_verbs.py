@@ -153,6 +153,13 @@ def test_linearize_is_the_library():
     assert "largest eigenvalues" in run("linearize", "pendulum")
 
 
+def test_linearize_with_loops_claims_nothing_about_motions_that_open_them():
+    assert run_json("linearize", "four_bar")["symplectic_defect"] is None
+    text = run("linearize", "four_bar")
+    assert "symplectic" not in text
+    assert "4 eigenvalues are zero: motions that open loops" in text
+
+
 def test_export_csv():
     run("simulate", "double_pendulum", *QUICK, "--save", "run.npz")
     assert "run.csv" in run("export", "run.npz", "--csv")
@@ -168,6 +175,8 @@ def test_integrators_lists_every_public_one():
     rows = {row["name"]: row for row in run_json("integrators")}
     assert set(rows) == set(registry.names())
     assert rows["galerkin"]["options"]["order"] == 2
+    assert list(rows) == sorted(rows)
+    assert "forces" not in rows["bdf"]["options"]  # cannot be typed
     assert "hermite-simpson" in run("integrators")
 
 
