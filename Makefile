@@ -54,6 +54,7 @@ bench: $(DEV)  ## run the benchmarks (ARGS goes to them)
 
 docs: $(DOCS)  ## build the documentation into site/
 	$(PY) -m mkdocs build --strict
+	@echo "Open site/index.html, or with a search box: $(PY) -m http.server -d site"
 
 clean:  ## remove .venv, caches and build products
 	rm -rf $(VENV) build dist site .hypothesis .pytest_cache .ruff_cache

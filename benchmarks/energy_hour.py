@@ -14,13 +14,17 @@ START = (np.pi / 2, 0.0)
 
 NOTES = """Two uniform rods of 1 m and 1 kg from horizontal rest, dt = 0.01 s. Relative to m g l = 9.81 J. \
 "Error" is the largest distance from the energy at the start; "drift" the change of the mean energy from the \
-first to the last tenth of the run. "Tight" has a Newton tolerance of 1e-12 in place of 1e-10."""
+first to the last tenth of the run. "Loose" has a Newton tolerance of 1e-8 in place of 1e-12, to \
+show what that costs: it may drift."""
+
+LOOSE = "Galerkin 4, loose"
 
 OURS = {
     "Galerkin 2": la.Galerkin(order=2),
     "Galerkin 4": la.Galerkin(order=4),
-    "Galerkin 4, tight": la.Galerkin(order=4, tolerance=1e-12),
-    "Galerkin 6, tight": la.Galerkin(order=6, tolerance=1e-12),
+    LOOSE: la.Galerkin(order=4, tolerance=1e-8),
+    "Galerkin 6": la.Galerkin(order=6),
+    "Maximal": la.Maximal(),
 }
 PEERS = ("Euler", "implicitfast", "RK4")
 
@@ -54,22 +58,23 @@ def figure(curves, hour):
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
 
-    fig, (left, right) = plt.subplots(1, 2, figsize=(11, 4), layout="constrained")
-    t = DT * np.arange(MINUTE + 1)
-    for name, energy in curves.items():
-        left.plot(t, (energy[: MINUTE + 1] - energy[0]) / UNIT, lw=0.7, label=name)
-    left.set(xlabel="time [s]", ylabel="energy error / (m g l)", title="the first minute")
-    left.set_yscale("symlog", linthresh=1e-6)
-    left.legend(fontsize=8)
-    for name, energy in hour.items():
-        # The largest and smallest in every 10 s: 360 000 points make no picture.
-        blocks = ((energy[1:] - energy[0]) / UNIT).reshape(-1, 1000)
-        minutes = (np.arange(len(blocks)) + 0.5) / 6.0
-        right.fill_between(minutes, blocks.min(axis=1), blocks.max(axis=1), alpha=0.6, label=name)
-    right.set(xlabel="time [min]", ylabel="energy error / (m g l)", title="an hour")
-    right.set_yscale("symlog", linthresh=1e-6)
-    right.legend(fontsize=8)
-    return save_figure(fig, "energy_hour")
+    with la.plot.look():
+        fig, (left, right) = plt.subplots(1, 2, figsize=(11, 4), layout="constrained")
+        t = DT * np.arange(MINUTE + 1)
+        for name, energy in curves.items():
+            left.plot(t, (energy[: MINUTE + 1] - energy[0]) / UNIT, lw=0.7, label=name)
+        left.set(xlabel="time [s]", ylabel="energy error / (m g l)", title="the first minute")
+        left.set_yscale("symlog", linthresh=1e-6)
+        left.legend(fontsize=8)
+        for name, energy in hour.items():
+            # The largest and smallest in every 10 s: 360 000 points make no picture.
+            blocks = ((energy[1:] - energy[0]) / UNIT).reshape(-1, 1000)
+            minutes = (np.arange(len(blocks)) + 0.5) / 6.0
+            right.fill_between(minutes, blocks.min(axis=1), blocks.max(axis=1), alpha=0.6, label=name)
+        right.set(xlabel="time [min]", ylabel="energy error / (m g l)", title="an hour")
+        right.set_yscale("symlog", linthresh=1e-6)
+        right.legend(fontsize=8)
+        return save_figure(fig, "energy_hour")
 
 
 def run(progress) -> Report:
@@ -86,11 +91,13 @@ def run(progress) -> Report:
         curves[name] = hour[name]
         short, long = summary(hour[name][: MINUTE + 1]), summary(hour[name])
         sheet.rows.append([name, *short, *long, 1e6 * seconds])
+        progress.done()
+        if name == LOOSE:
+            continue
         report.requirements += [
             Requirement(f"{name}: error after 60 min / after 60 s", long[0] / short[0], 2.0),
             Requirement(f"{name}: drift / error", abs(long[1]) / long[0], 0.1),
         ]
-        progress.done()
     for integrator in PEERS:
         name = f"MuJoCo {integrator}"
         progress.next(name)

@@ -1,9 +1,12 @@
 """Makes the pictures of the documentation: python docs/pictures.py [names] (needs the extras, playwright, Chromium).
 
-Names: `plots` (drawn by matplotlib), `scenes` (by the package's own renderer), `pages` (in a browser); default all.
+Names: `plots` (drawn by matplotlib), `scenes` (by the package's own renderer), `pages` (in a browser), `applications`
+(by the scripts in `examples/`, some minutes); default all.
 """
 
+import json
 import math
+import runpy
 import shutil
 import sys
 import tempfile
@@ -16,6 +19,7 @@ import leastaction as la
 from leastaction.view.files import _png
 
 IMAGES = Path(__file__).parent / "images"
+EXAMPLES = Path(__file__).parents[1] / "examples"
 FLAGS = ("--headless", "--no-sandbox", "--use-gl=angle", "--use-angle=swiftshader", "--enable-unsafe-swiftshader")
 SIZE = {"width": 1000, "height": 560}
 
@@ -33,9 +37,18 @@ def zoo(columns=5, width=256, height=192):
     """Most robots of the catalogue in one picture, shape (rows, columns, 3)."""
     others = ("free_body", "n_four_bar", "acrobot", "spatial_chain", "pendulum", "three_link_loop")
     names = [entry.name for entry in la.robots.catalogue() if entry.name not in others]
-    tiles = [la.view.screenshot(la.robots.get(name), width=width, height=height) for name in names]
+    tiles = [named(la.view.screenshot(la.robots.get(name), width=width, height=height), name) for name in names]
     rows = [np.concatenate(tiles[k : k + columns], axis=1) for k in range(0, len(tiles), columns)]
     return np.concatenate(rows)
+
+
+def named(picture, text):
+    """The picture with a line of text below."""
+    from PIL import Image, ImageDraw, ImageFont
+
+    image = Image.fromarray(picture)
+    ImageDraw.Draw(image).text((8, image.height - 20), text, fill=(70, 75, 85), font=ImageFont.load_default(13))
+    return np.array(image)
 
 
 def pendulum():
@@ -95,7 +108,7 @@ def reaching_arm():
 
 def plots(shot):
     runs, labels = energies()
-    la.plot.energy(runs, labels=labels, path=shot, error=True)
+    la.plot.energy(runs, labels=labels, path=shot, error=True, worst=True)
     save(IMAGES / "double_pendulum_energy.png", shot)
 
 
@@ -151,10 +164,31 @@ def pages(shot):
         browser.close()
 
 
+def applications(shot):
+    """What the scripts of docs/examples.md draw, and a stride of the gait that the quadruped has learnt."""
+    pictures = {"quadruped": "learning_to_walk", "exoskeleton": "exoskeleton_torques", "leg_chain": "leg_chains"}
+    for script, name in pictures.items():
+        folder = Path(shot).parent / script
+        program = EXAMPLES / f"{script}.py"
+        sys.argv = [str(program), "--output", str(folder)]
+        made = runpy.run_path(str(program), run_name="__main__")
+        save(IMAGES / f"{name}.png", next(folder.glob("*.png")))
+        if script == "quadruped":
+            gait = json.loads((folder / "gait.json").read_text())["parameters"]
+            run = made["walk"](made["quadruped"](), np.array(list(gait.values())), 2.0, 0.001)
+            stride = 0.1 / gait["b"]  # [s]
+            strip(shot, "quadruped_walks", run, 1.5 + stride * np.arange(4) / 4, width=360, height=280)
+            figure = la.plot.contacts(run)
+            figure.axes[0].set_xlim(1.5, 2.0)
+            figure.savefig(shot, dpi=150)
+            save(IMAGES / "quadruped_contacts.png", shot)
+
+
 def main():
+    kinds = {"plots": plots, "scenes": scenes, "pages": pages, "applications": applications}
     with tempfile.TemporaryDirectory() as folder:
-        for kind in sys.argv[1:] or ("plots", "scenes", "pages"):
-            {"plots": plots, "scenes": scenes, "pages": pages}[kind](f"{folder}/shot.png")
+        for kind in sys.argv[1:] or list(kinds):
+            kinds[kind](f"{folder}/shot.png")
 
 
 if __name__ == "__main__":

@@ -141,24 +141,24 @@ def tune(duration: float, dt: float, bisections: int, report) -> float:
 
 def draw(runs: dict, path: Path) -> None:
     """Torque and angle of the elbow's drive, before and after tuning."""
-    figure, axes = plt.subplots(2, 2, figsize=(10, 6), sharex=True, sharey="row", layout="constrained")
-    for column, (title, scale) in enumerate(dict.fromkeys((k[0], k[2]) for k in runs)):
-        upper, lower = axes[:, column]
-        upper.axhspan(-LIMIT, LIMIT, color="tab:green", alpha=0.12)
-        for (when, name, _), run in runs.items():
-            if when == title:
-                upper.plot(run.t, drive_torque(run, scale), label=name)
-                lower.plot(run.t, np.degrees(run.q[:, run.mechanism.coordinate_index("eFE")]), label=name)
-        lower.plot(run.t, np.degrees(exercise(run.t, TRACKED["eFE"][2])[0]), "k--", lw=1, label="wanted")
-        upper.set_title(f"{title} (scale {scale:.3g})")
-        lower.set_xlabel("time [s]")
-    axes[0, 0].set_ylabel("elbow torque [N m]")
-    axes[1, 0].set_ylabel("elbow angle [deg]")
-    axes[1, 0].legend()
-    for each in axes.flat:
-        each.grid(alpha=0.3)
-    figure.savefig(path, dpi=120)
-    plt.close(figure)
+    with la.plot.look():
+        figure, axes = plt.subplots(2, 2, figsize=(10, 6), sharex=True, sharey="row", layout="constrained")
+        for column, (title, scale) in enumerate(dict.fromkeys((k[0], k[2]) for k in runs)):
+            upper, lower = axes[:, column]
+            upper.axhspan(-LIMIT, LIMIT, color="0.92")
+            for (when, name, _), run in runs.items():
+                if when == title:
+                    upper.plot(run.t, drive_torque(run, scale), label=name)
+                    lower.plot(run.t, np.degrees(run.q[:, run.mechanism.coordinate_index("eFE")]), label=name)
+            wanted = np.degrees(exercise(run.t, TRACKED["eFE"][2])[0])
+            lower.plot(run.t, wanted, ":", color="black", lw=1, label="wanted")
+            upper.set_title(f"{title} (scale {scale:.3g})")
+            lower.set_xlabel("time [s]")
+        axes[0, 0].set_ylabel("elbow torque [N m]")
+        axes[1, 0].set_ylabel("elbow angle [deg]")
+        axes[1, 0].legend(loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=3)
+        figure.savefig(path)
+        plt.close(figure)
 
 
 def main() -> None:

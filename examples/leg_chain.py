@@ -51,20 +51,22 @@ def energy_error(run: la.Trajectory) -> np.ndarray:
 
 def draw(runs: dict[int, la.Trajectory], seconds: dict[int, float], path: Path) -> None:
     """Violation of the loops, energy, and the growth of the time with the number of segments."""
-    figure, (left, middle, right) = plt.subplots(1, 3, figsize=(13, 4), layout="constrained")
-    for n, run in runs.items():
-        left.semilogy(run.t[1:], np.maximum(run.constraint_violation[1:], 1e-18), lw=0.8)
-        middle.plot(run.t, energy_error(run), lw=0.8, label=f"{n} segment{'s' * (n > 1)}")
-    left.set(xlabel="time [s]", ylabel="loops open by [m]")
-    middle.set(xlabel="time [s]", ylabel="energy error / largest kinetic energy")
-    middle.legend(fontsize=8)
-    counts = list(runs)
-    right.loglog(counts, [1e6 * seconds[n] / (len(runs[n]) - 1) for n in counts], "o-")
-    right.set(xlabel="segments of four links", ylabel="CPU time per step [µs]")
-    for axes in (left, middle, right):
-        axes.grid(alpha=0.3)
-    figure.savefig(path, dpi=120)
-    plt.close(figure)
+    with la.plot.look():
+        figure, (left, middle, right) = plt.subplots(1, 3, figsize=(13, 4), layout="constrained")
+        for n, run in runs.items():
+            label = f"{n} segment{'s' * (n > 1)}"
+            left.semilogy(run.t[1:], np.maximum.accumulate(run.constraint_violation[1:]), label=label)
+            middle.semilogy(run.t[1:], np.maximum.accumulate(np.abs(energy_error(run))[1:]), label=label)
+        left.set(xlabel="time [s]", ylabel="loops open by at most, so far [m]")
+        middle.set(xlabel="time [s]", ylabel="energy error, largest so far [1]")
+        middle.legend()
+        counts = list(runs)
+        right.loglog(counts, [1e6 * seconds[n] / (len(runs[n]) - 1) for n in counts], "o-")
+        right.set(xlabel="segments of four links", ylabel="CPU time per step [µs]")
+        right.set_xticks(counts, [str(n) for n in counts])
+        right.minorticks_off()
+        figure.savefig(path)
+        plt.close(figure)
 
 
 def main() -> None:
@@ -92,6 +94,7 @@ def main() -> None:
         "segments",
         "loops open by at most [m]",
         "closest to singular [deg]",
+        "energy error",
         "iterations",
         "CPU time a step [µs]",
     )

@@ -135,22 +135,21 @@ class Learning:
 def draw(history: list[dict], path: Path) -> None:
     """Distance and parameters by episode."""
     episodes = np.arange(1, len(history) + 1)
-    figure, (upper, lower) = plt.subplots(2, 1, figsize=(8, 7), sharex=True, layout="constrained")
     walked = np.array([h["walked"] for h in history])
     stood = np.isfinite(walked)
-    upper.plot(episodes[stood], walked[stood], "o", ms=3.5, color="0.6", label="this episode")
-    upper.plot(episodes[~stood], np.zeros((~stood).sum()), "x", ms=5, color="tab:red", label="fell")
-    upper.step(episodes, [h["record"] for h in history], where="post", color="tab:blue", label="best so far")
-    upper.set(ylabel="distance [m]", title="Learning to walk: A1, rigid contact")
-    upper.legend()
-    for k, name in enumerate(NAMES):
-        lower.plot(episodes, [h["best"][k] - STANDING[k] for h in history], label=name)
-    lower.set(xlabel="episode", ylabel="best parameters, change from standing")
-    lower.legend(ncols=5)
-    for axes in (upper, lower):
-        axes.grid(alpha=0.3)
-    figure.savefig(path, dpi=120)
-    plt.close(figure)
+    with la.plot.look():
+        figure, (upper, lower) = plt.subplots(2, 1, figsize=(8, 7), sharex=True, layout="constrained")
+        upper.step(episodes, [h["record"] for h in history], where="post", label="best so far")
+        upper.plot(episodes[stood], walked[stood], "o", ms=3.5, color="0.6", label="this episode")
+        upper.plot(episodes[~stood], np.zeros((~stood).sum()), "x", ms=5, color="black", label="fell")
+        upper.set(ylabel="distance [m]", title="Learning to walk: A1, rigid contact")
+        upper.legend()
+        for k, name in enumerate(NAMES):
+            lower.plot(episodes, [h["best"][k] - STANDING[k] for h in history], label=name)
+        lower.set(xlabel="episode", ylabel="best parameters, change from standing")
+        lower.legend(loc="lower left", ncols=5)
+        figure.savefig(path)
+        plt.close(figure)
 
 
 def main() -> None:

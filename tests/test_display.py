@@ -34,8 +34,17 @@ def test_a_robot_shows_its_bodies_joints_and_loops():
 def test_branches_of_the_tree():
     text = rich(la.robots.four_bar())
     assert "├─ crank" in text
-    assert "  └─ coupler" in text
+    assert "│  └─ coupler" in text
     assert "└─ rocker" in text
+    assert "│  └─ coupler  [revolute" in str(la.robots.four_bar())
+
+
+def test_a_run_prints_what_rich_shows(run):
+    text = str(run)
+    for part in ("Run of double_pendulum", "Galerkin(order=4)", "of the largest kinetic energy", "joint2"):
+        assert part in text
+        assert part in rich(run)
+    assert repr(run) == "<Trajectory of 'double_pendulum': 5 steps of 0.01 s to 0.05 s>"
 
 
 def test_limits_are_shown_where_there_are_any():

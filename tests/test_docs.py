@@ -1,10 +1,16 @@
 """The code of README and documentation runs as it stands, its claims (assertions) included, and its pictures exist."""
 
 import re
+import subprocess
+import sys
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
+from types import ModuleType
 
 import pytest
+
+import leastaction as la
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
@@ -53,3 +59,51 @@ def test_links_and_pictures_exist_and_are_small(page):
         target = (path.parent / link).resolve()
         assert target.is_file(), link
         assert target.suffix != ".png" or 1000 < target.stat().st_size < 250_000, link
+
+
+def test_names_in_the_text_exist():
+    """Every `la.something` of a page is there after nothing but `import leastaction as la`."""
+    text = "".join((ROOT / page).read_text("utf-8") for page in PAGES)
+    names = sorted(set(re.findall(r"\bla\.(\w+(?:\.\w+)*)", text)))
+    code = f"import functools, leastaction as la\nfor n in {names}: functools.reduce(getattr, n.split('.'), la)"
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def is_module(name: str) -> bool:
+    try:
+        return find_spec(name) is not None
+    except ModuleNotFoundError:  # its parent is no module
+        return False
+
+
+def find(name: str):
+    """The thing of a dotted name."""
+    if is_module(name):
+        return import_module(name)
+    parent, _, attribute = name.rpartition(".")
+    return getattr(find(parent), attribute)
+
+
+def shown_in_the_reference() -> list:
+    """What the pages of the reference name, and the public names of the modules among it."""
+    shown = []
+    for page in (DOCS / "reference").glob("*.md"):
+        for name in re.findall(r"^::: ([\w.]+)$", page.read_text("utf-8"), re.MULTILINE):
+            thing = find(name)
+            shown.append(thing)
+            if isinstance(thing, ModuleType):
+                own = [n for n, x in vars(thing).items() if n[0] != "_" and getattr(x, "__module__", "") == name]
+                # Where a module has the name of a function, the module is shown.
+                shown += [getattr(thing, n) for n in getattr(thing, "__all__", own) if not is_module(f"{name}.{n}")]
+    return shown
+
+
+@pytest.mark.parametrize("module", ["", *sorted(n for n in la.__all__ if isinstance(getattr(la, n), ModuleType))])
+def test_every_public_name_is_in_the_reference(module):
+    """With a docstring: without one it is not shown."""
+    home = getattr(la, module) if module else la
+    things = {name: getattr(home, name) for name in home.__all__}
+    shown = shown_in_the_reference()
+    missing = [name for name, thing in things.items() if not any(thing is other for other in shown)]
+    assert [name for name in missing if module or not isinstance(things[name], ModuleType)] == []
+    assert all(thing.__doc__ for thing in things.values())

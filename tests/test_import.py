@@ -69,3 +69,8 @@ def test_every_public_name_exists():
 def test_a_module_does_not_hide_the_function_of_its_name():
     code = "import leastaction as la; from leastaction.simulate import simulate; print(la.simulate is simulate)"
     assert python("-c", code).stdout.strip() == "True"
+
+
+def test_a_misspelt_name_is_told_so_that_python_can_suggest_another():
+    code = "import leastaction as la\ntry: la.simulte\nexcept AttributeError as e: print(e.name, e.obj is la, e)"
+    assert python("-c", code).stdout.strip() == "simulte True module 'leastaction' has no attribute 'simulte'"

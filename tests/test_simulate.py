@@ -7,7 +7,7 @@ import pytest
 
 import leastaction as la
 from tests.oracles.differences import assert_close
-from tests.oracles.random_trees import random_state, random_tree
+from tests.oracles.random_trees import hinge_ball_slide, random_state, random_tree
 
 EXPLICIT = [la.ExplicitEuler(), la.SemiImplicitEuler(), la.Heun(), la.RungeKutta(order=4), la.DOP853()]
 RK4 = la.RungeKutta(order=4)
@@ -160,14 +160,8 @@ BAD = {
 @pytest.mark.parametrize("case", BAD)
 def test_bad_input_is_refused(case):
     changes, error, message = BAD[case]
-    b = la.MechanismBuilder("arm")
-    for name in ("one", "two", "three"):
-        b.body(name, mass=1.0, inertia=0.1)
-    b.revolute("hinge", "world", "one", axis="x")
-    b.spherical("ball", "one", "two", position=(0, 0, 1))
-    b.prismatic("slide", "two", "three", axis="x")
     with pytest.raises(error, match=message):
-        la.simulate(b.build(), **(GOOD | changes))
+        la.simulate(hinge_ball_slide(), **(GOOD | changes))
 
 
 @pytest.mark.parametrize("integrator", [la.ExplicitEuler(), la.SemiImplicitEuler(), RK4])
@@ -212,3 +206,21 @@ def test_contacts_that_do_not_act_are_warned_of():
         la.simulate(la.robots.cube(), steps=0, integrator=la.Maximal())
     with pytest.warns(UserWarning, match="contacts do not act with RungeKutta: 'cube' .*leastaction.Maximal"):
         la.simulate(la.robots.cube(), steps=0, integrator=RK4)
+
+
+def test_starts_by_name():
+    """Entries that are not named are neutral, or at rest."""
+    robot = hinge_ball_slide()
+    run = la.simulate(robot, q={"slide": 0.3}, v={"hinge": -1.0}, dt=0.01, steps=1, integrator=RK4)
+    q, v = robot.neutral(), np.zeros(robot.nv)
+    q[robot.coordinate_index("slide")], v[robot.velocity_index("hinge")] = 0.3, -1.0
+    assert (run.q[0] == q).all()
+    assert (run.v[0] == v).all()
+    for state in ({"q": {"slid": 0.3}}, {"v": {"hing": 1.0}}):
+        with pytest.raises(la.MechanismError, match="did you mean"):
+            la.simulate(robot, **state, dt=0.01, steps=1, integrator=RK4)
+
+
+def test_a_class_in_place_of_an_integrator():
+    with pytest.raises(la.IntegratorError, match=r"write Heun\(\)"):
+        la.simulate(la.robots.pendulum(), steps=1, integrator=la.Heun)

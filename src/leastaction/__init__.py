@@ -8,7 +8,18 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from leastaction import derivatives, dynamics, formats, maximal, mechanism, plot, redmax, robots
+    from leastaction import (
+        derivatives,
+        dynamics,
+        errors,
+        forces,
+        formats,
+        maximal,
+        mechanism,
+        plot,
+        redmax,
+        robots,
+    )
     from leastaction.collocation import HermiteSimpson, ImplicitTrapezoidal
     from leastaction.derivatives import adjoint, linearize
     from leastaction.dynamics.explicit import DOP853, ExplicitEuler, Heun, RungeKutta, SemiImplicitEuler
@@ -41,7 +52,19 @@ if TYPE_CHECKING:
     view: ViewModule
 
 # Public names and where they live. They load on first use, so that `import leastaction` stays quick.
-_MODULES = ("derivatives", "dynamics", "formats", "maximal", "mechanism", "plot", "redmax", "robots", "view")
+_MODULES = (
+    "derivatives",
+    "dynamics",
+    "errors",
+    "forces",
+    "formats",
+    "maximal",
+    "mechanism",
+    "plot",
+    "redmax",
+    "robots",
+    "view",
+)
 _NAMES = {
     "BDF": "redmax",
     "ConstrainedEuler": "redmax",
@@ -107,6 +130,8 @@ __all__ = [
     "adjoint",
     "derivatives",
     "dynamics",
+    "errors",
+    "forces",
     "formats",
     "linearize",
     "load",
@@ -131,7 +156,8 @@ def __getattr__(name: str) -> Any:
         from importlib.metadata import version
 
         return version("leastaction")
-    raise AttributeError(f"module 'leastaction' has no attribute {name!r}")
+    # With name and module, tracebacks of Python suggest what may have been meant.
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name, obj=sys.modules[__name__])
 
 
 def __dir__() -> list[str]:

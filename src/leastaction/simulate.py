@@ -6,7 +6,7 @@ import inspect
 import math
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,6 +18,7 @@ from leastaction.dynamics.workspace import FloatArray, configuration, tangent
 from leastaction.errors import IntegratorError, LeastActionWarning, MechanismError
 from leastaction.integrators import Integrator, Stepper
 from leastaction.mechanism import Mechanism
+from leastaction.mechanism._check import suggestion
 from leastaction.trajectory import Trajectory
 
 
@@ -45,8 +46,9 @@ def simulate(
 
     Args:
         mechanism: the robot.
-        q: initial joint positions [rad or m], shape (nq,); default the neutral configuration.
-        v: initial joint velocities [rad/s or m/s], shape (nv,); default rest.
+        q: initial joint positions [rad or m], shape (nq,); default the neutral configuration. Or only some of them by
+            their names, `{"joint1": 1.57}`, the others neutral.
+        v: initial joint velocities [rad/s or m/s], shape (nv,); default rest. Or by their names, the others zero.
         p: initial discrete momentum, shape (nv,), instead of v: continues a run exactly.
         dt: time step [s].
         duration: length of the run [s], rounded to whole steps; or
@@ -73,7 +75,8 @@ def simulate(
 
         integrator = Galerkin(order=2)
     if not isinstance(integrator, Integrator):
-        raise IntegratorError(f"integrator must be one such as leastaction.RungeKutta(order=4), got {integrator!r}")
+        hint = f"; write {integrator.__name__}()" if isinstance(integrator, type) else ""
+        raise IntegratorError(f"integrator must be one such as leastaction.Galerkin(order=4), got {integrator!r}{hint}")
     if not isinstance(mechanism, Mechanism):
         raise MechanismError(f"simulate needs a Mechanism, such as leastaction.robots.pendulum(), got {mechanism!r}")
     stepper = integrator.prepare(mechanism, dt)
@@ -86,6 +89,10 @@ def simulate(
         raise IntegratorError("give either controls or a controller")
     if controller is not None:
         _check_call(controller, "controller", ("t", "q", "v"))
+    if isinstance(q, Mapping):
+        q = _by_name(q, mechanism.coordinate_names, mechanism.neutral(), "q")
+    if isinstance(v, Mapping):
+        v = _by_name(v, mechanism.velocity_names, np.zeros(mechanism.nv), "v")
     q0 = mechanism.neutral() if q is None else configuration(mechanism, q)
     if project and not mechanism.is_tree:
         q0 = close_loops(mechanism, q0)
@@ -114,6 +121,16 @@ def simulate(
         error.time = float(times[done])
         raise error
     return run
+
+
+def _by_name(given: Mapping[str, Any], names: Sequence[str], default: FloatArray, what: str) -> FloatArray:
+    """`default` with the entries of these names replaced."""
+    values: FloatArray = np.array(default, dtype=float)
+    for name, value in given.items():
+        if name not in names:
+            raise MechanismError(f"{what}: there is no {name!r}{suggestion(str(name), names)}")
+        values[names.index(name)] = value
+    return values
 
 
 def _warn_of_ignored(stepper: Stepper) -> None:

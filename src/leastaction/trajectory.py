@@ -174,8 +174,10 @@ class Trajectory:
         from leastaction import registry
         from leastaction.mechanism.codec import from_json
 
-        path = archive_path(path)
+        given, path = path, archive_path(path)
         if not path.is_file():
+            if path != Path(given) and Path(given).is_file():
+                raise FormatError("not a saved run; these end in .npz", file=given)
             raise FormatError("there is no such file", file=path)
         try:
             with np.load(path, allow_pickle=False) as data:
@@ -214,6 +216,12 @@ class Trajectory:
     def __repr__(self) -> str:
         end = f"{self.t[-1]:g} s" if len(self.t) else "empty"
         return f"<Trajectory of {self.mechanism.name!r}: {self.steps} steps of {self.dt:g} s to {end}>"
+
+    def __str__(self) -> str:
+        from leastaction._display.page import text
+        from leastaction._display.trajectory import describe
+
+        return text(describe(self))
 
     def _repr_html_(self) -> str:
         from leastaction._display.trajectory import html

@@ -34,6 +34,16 @@ def test_momenta_along_symmetries_are_kept(name):
     assert momentum_drift(run) < 1e-10 * max(1.0, np.abs(run.momentum).max())
 
 
+def test_shapes_on_a_ground_take_energy():
+    b = la.MechanismBuilder("crate")
+    b.body("crate", mass=2.0, shapes=la.mechanism.Box((0.4, 0.4, 0.4)))
+    b.free("crate")
+    assert keeps_energy(b.build())
+    b.add_shape("world", la.mechanism.Plane())
+    assert not keeps_energy(b.build())
+    assert not len(symmetries(b.build()))
+
+
 def test_what_breaks_them():
     robot = la.robots.free_body()
     b = robot.edit()

@@ -43,10 +43,27 @@ def test_inspect_shows_tree_and_loops():
     text = run("inspect", "four_bar")
     assert "coupler" in text
     assert "loop 'closure'" in text
+    assert "degrees of freedom: 1, of nv = 3 the loops and couplings take 2" in text
     facts = run_json("inspect", "pendulum", "--set", "links=3")
     assert facts["nv"] == 3
     assert facts["mass"] == pytest.approx(la.robots.pendulum(links=3).total_mass)
     assert [joint["name"] for joint in facts["joints"]] == ["joint1", "joint2", "joint3"]
+
+
+@pytest.mark.parametrize("name", ["double_pendulum", "four_bar", "bricard", "andrews_squeezer"])
+def test_inspect_counts_degrees_of_freedom(name):
+    """As the catalogue does, where they are written down."""
+    entry = next(e for e in la.robots.catalogue() if e.name == name)
+    assert run_json("inspect", name)["degrees_of_freedom"] == entry.dof
+
+
+def test_inspect_lets_a_base_without_mass_be(tmp_path):
+    """Nearly every URDF file has one; it is welded to the world."""
+    inertia = '<mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/>'
+    arm = f'<link name="arm"><inertial>{inertia}</inertial></link>'
+    joint = '<joint name="j" type="continuous"><parent link="base"/><child link="arm"/></joint>'
+    (tmp_path / "arm.urdf").write_text(f'<robot name="r"><link name="base"/>{arm}{joint}</robot>')
+    assert run_json("inspect", "arm.urdf")["warnings"] == []
 
 
 def test_inspect_warns_about_what_is_odd():
@@ -136,6 +153,13 @@ def test_linearize_is_the_library():
     assert "largest eigenvalues" in run("linearize", "pendulum")
 
 
+def test_linearize_with_loops_claims_nothing_about_motions_that_open_them():
+    assert run_json("linearize", "four_bar")["symplectic_defect"] is None
+    text = run("linearize", "four_bar")
+    assert "symplectic" not in text
+    assert "4 eigenvalues are zero: motions that open loops" in text
+
+
 def test_export_csv():
     run("simulate", "double_pendulum", *QUICK, "--save", "run.npz")
     assert "run.csv" in run("export", "run.npz", "--csv")
@@ -151,6 +175,8 @@ def test_integrators_lists_every_public_one():
     rows = {row["name"]: row for row in run_json("integrators")}
     assert set(rows) == set(registry.names())
     assert rows["galerkin"]["options"]["order"] == 2
+    assert list(rows) == sorted(rows)
+    assert "forces" not in rows["bdf"]["options"]  # cannot be typed
     assert "hermite-simpson" in run("integrators")
 
 

@@ -2,12 +2,11 @@
 
 import numpy as np
 import pytest
-from scipy.integrate import solve_ivp
 
 import leastaction as la
 from tests.maximal.helpers import assert_order, method
 from tests.maximal.test_order import reference
-from tests.minimal.test_forces import arm, flying_arm
+from tests.minimal.test_forces import arm, driven, flying_arm, swaying
 from tests.oracles.differences import assert_close
 from tests.oracles.random_trees import random_inertia, random_state
 
@@ -27,17 +26,8 @@ def test_constant_controls(order):
 def test_controls_as_functions_of_time(order):
     """Read at the ends of the steps, they keep the order."""
     robot = arm()
-    q, v = random_state(robot, 1)
-
-    def controls(t):
-        return 5.0 * np.sin(6.0 * t + np.arange(3))
-
-    def rate(t, x):
-        return np.concatenate([x[3:], la.dynamics.forward_dynamics(robot, x[:3], x[3:], controls(t))])
-
-    x0 = np.concatenate([q, v])
-    exact = solve_ivp(rate, (0.0, 0.4), x0, "DOP853", t_eval=(0.0, 0.2, 0.4), rtol=1e-13, atol=1e-14).y.T
-    assert_order(robot, order, (exact[:, :3], exact[:, 3:]), 0.4, COUNTS[order], controls=controls)
+    states = driven(robot, *random_state(robot, 1), swaying, 0.4)
+    assert_order(robot, order, states, 0.4, COUNTS[order], controls=swaying)
 
 
 @pytest.mark.parametrize("order", COUNTS)

@@ -2,13 +2,12 @@
 
 import numpy as np
 import pytest
-from scipy.integrate import solve_ivp
 
 import leastaction as la
 from leastaction.mechanism import Coupling, joints
 from tests.maximal.helpers import ORDERS, assert_order, method
 from tests.minimal.test_loop_joints import KINDS as LOOP_KINDS
-from tests.minimal.test_loop_joints import both, geared, held_state
+from tests.minimal.test_loop_joints import both, geared, geared_motion, held_state
 from tests.minimal.test_loops import four_bar
 from tests.minimal.test_order import CASES, exact_states
 from tests.oracles.differences import assert_close
@@ -114,20 +113,8 @@ def test_a_loop_joint_does_what_a_tree_joint_does(case):
 @pytest.mark.parametrize("order", [1, 2, 4])
 @pytest.mark.parametrize("coefficients", [(0.3, -2.0), (0.2, 0.5, 0.3, -0.1)], ids=str)
 def test_couplings_against_the_reduced_system(coefficients, order):
-    """(I0 + f'^2 I1) x'' + f' f'' I1 x'^2 = -m0 g l0 sin(x) - f' m1 g l1 sin(f)."""
     f = np.polynomial.Polynomial(coefficients)
-    d1, d2 = f.deriv(), f.deriv(2)
-    I0, I1 = 0.02 + 0.25, 0.02 + 0.6 * 0.09
-
-    def rate(_, y):
-        x, w = y
-        pull = -9.81 * (0.5 * np.sin(x) + d1(x) * 0.18 * np.sin(f(x)))
-        return [w, (pull - d1(x) * d2(x) * I1 * w**2) / (I0 + d1(x) ** 2 * I1)]
-
-    times = np.linspace(0.0, 1.0, 6)
-    x, w = solve_ivp(rate, (0, 1), [0.8, 0.5], "DOP853", t_eval=times, rtol=1e-13, atol=1e-13).y
-    states = np.stack([x, f(x)], axis=-1), np.stack([w, d1(x) * w], axis=-1)
-    robot = geared(coefficients)
+    robot, states = geared(coefficients), geared_motion(coefficients)
     assert_order(robot, order, states, 1.0, (50, 100) if order == 4 else (100, 200))
     run = la.simulate(robot, states[0][0], states[1][0], dt=0.02, steps=50, integrator=method(order))
     assert_close(run.q[:, 1], f(run.q[:, 0]), 1e-10)

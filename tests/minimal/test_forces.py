@@ -19,6 +19,23 @@ def reference(robot, q, v, duration, **options):
     return run.q, run.v
 
 
+def swaying(t):
+    """Controls of `arm` over time [s]."""
+    return 5.0 * np.sin(6.0 * t + np.arange(3))
+
+
+def driven(robot, q, v, controls, duration):
+    """(q, v) at three even times under controls that are a function of time, which DOP853 would hold over a step."""
+    n = robot.nv
+
+    def rate(t, x):
+        return np.concatenate([x[n:], la.dynamics.forward_dynamics(robot, x[:n], x[n:], controls(t))])
+
+    times = (0.0, 0.5 * duration, duration)
+    x = solve_ivp(rate, (0.0, duration), [*q, *v], "DOP853", t_eval=times, rtol=1e-13, atol=1e-14).y.T
+    return x[:, :n], x[:, n:]
+
+
 def arm(joint="revolute", **properties):
     return random_tree(31, 3, (joint, "revolute"), branching=0.0, **properties)
 
@@ -39,17 +56,8 @@ def test_constant_controls(order):
 def test_controls_as_functions_of_time(order):
     """Read at the control points of the rule, they keep its order."""
     robot = arm()
-    q, v = random_state(robot, 1)
-
-    def controls(t):
-        return 5.0 * np.sin(6.0 * t + np.arange(3))
-
-    def rate(t, x):
-        return np.concatenate([x[3:], la.dynamics.forward_dynamics(robot, x[:3], x[3:], controls(t))])
-
-    x0 = np.concatenate([q, v])
-    exact = solve_ivp(rate, (0.0, 0.4), x0, "DOP853", t_eval=(0.0, 0.2, 0.4), rtol=1e-13, atol=1e-14).y.T
-    assert_order(robot, order, (exact[:, :3], exact[:, 3:]), 0.4, COUNTS[number(order)], controls=controls)
+    states = driven(robot, *random_state(robot, 1), swaying, 0.4)
+    assert_order(robot, order, states, 0.4, COUNTS[number(order)], controls=swaying)
 
 
 @pytest.mark.parametrize("order", METHODS)

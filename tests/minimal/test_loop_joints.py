@@ -175,11 +175,11 @@ def geared(coefficients):
     return b.build()
 
 
-@pytest.mark.parametrize(
-    ("coefficients", "order"), [((0.3, -2.0), 2), ((0.3, -2.0), 4), ((0.2, 0.5, 0.3, -0.1), 4)], ids=str
-)
-def test_couplings_against_the_reduced_system(coefficients, order):
-    """(I0 + f'^2 I1) x'' + f' f'' I1 x'^2 = -m0 g l0 sin(x) - f' m1 g l1 sin(f): order by slope."""
+def geared_motion(coefficients):
+    """(q, v) of `geared` at six even times of one second.
+
+    By the reduced system (I0 + f'^2 I1) x'' + f' f'' I1 x'^2 = -m0 g l0 sin(x) - f' m1 g l1 sin(f).
+    """
     f = np.polynomial.Polynomial(coefficients)
     d1, d2 = f.deriv(), f.deriv(2)
     I0, I1 = 0.02 + 0.25, 0.02 + 0.6 * 0.09
@@ -190,10 +190,17 @@ def test_couplings_against_the_reduced_system(coefficients, order):
         return [w, (pull - d1(x) * d2(x) * I1 * w**2) / (I0 + d1(x) ** 2 * I1)]
 
     times = np.linspace(0.0, 1.0, 6)
-    exact = solve_ivp(rate, (0, 1), [0.8, 0.5], "DOP853", t_eval=times, rtol=1e-13, atol=1e-13)
-    x, w = exact.y
-    reference = np.stack([x, f(x)], axis=-1), np.stack([w, d1(x) * w], axis=-1)
-    robot = geared(coefficients)
+    x, w = solve_ivp(rate, (0, 1), [0.8, 0.5], "DOP853", t_eval=times, rtol=1e-13, atol=1e-13).y
+    return np.stack([x, f(x)], axis=-1), np.stack([w, d1(x) * w], axis=-1)
+
+
+@pytest.mark.parametrize(
+    ("coefficients", "order"), [((0.3, -2.0), 2), ((0.3, -2.0), 4), ((0.2, 0.5, 0.3, -0.1), 4)], ids=str
+)
+def test_couplings_against_the_reduced_system(coefficients, order):
+    """Order by slope."""
+    f = np.polynomial.Polynomial(coefficients)
+    robot, reference = geared(coefficients), geared_motion(coefficients)
     assert_order(robot, order, reference, 1.0, (20, 40) if order == 4 else (100, 200))
     run = la.simulate(robot, reference[0][0], reference[1][0], dt=0.02, steps=50, integrator=method(order))
     assert run.constraint_violation.max() <= 1e-10

@@ -46,15 +46,19 @@ def test_order_of_four_bars(name, order):
     assert_order(robot, order, reference, 2.0, (50, 100) if order == 4 else (200, 400))
 
 
-@pytest.mark.parametrize("order", [2, 4])
-def test_redundant_closure_makes_the_same_motion(order):
+def assert_redundant_closure_makes_the_same_motion(integrator):
     """Five equations of a hinge, three of them dependent, against the two that suffice in the plane."""
     runs = [
-        la.simulate(la.robots.four_bar(crank_angle=1.2, closure=c), dt=0.02, steps=100, integrator=method(order))
+        la.simulate(la.robots.four_bar(crank_angle=1.2, closure=c), dt=0.02, steps=100, integrator=integrator)
         for c in ("in_plane", "revolute")
     ]
     assert_close(runs[1].q, runs[0].q, 1e-10)
     assert runs[1].constraint_violation.max() <= LOOSE
+
+
+@pytest.mark.parametrize("order", [2, 4])
+def test_redundant_closure_makes_the_same_motion(order):
+    assert_redundant_closure_makes_the_same_motion(method(order))
 
 
 @pytest.mark.parametrize("order", [2, 4])

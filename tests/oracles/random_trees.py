@@ -84,6 +84,17 @@ def random_state(robot, seed, speed=1.0):
 few = settings(max_examples=25, deadline=None)
 
 
+def hinge_ball_slide():
+    """Three bodies on a hinge, a ball and a sliding joint: nq 6, nv 5."""
+    b = MechanismBuilder("arm")
+    for name in ("one", "two", "three"):
+        b.body(name, mass=1.0, inertia=0.1)
+    b.revolute("hinge", "world", "one", axis="x")
+    b.spherical("ball", "one", "two", position=(0, 0, 1))
+    b.prismatic("slide", "two", "three", axis="x")
+    return b.build()
+
+
 def trees(most=6, **properties):
     """A Hypothesis strategy for `random_tree` of at most `most` bodies; the first joint is a hinge."""
     kinds = st.lists(st.sampled_from(KINDS), min_size=1, max_size=4, unique=True)

@@ -5,7 +5,7 @@ import pytest
 
 import leastaction as la
 from leastaction.plot import style
-from leastaction.plot.contacts import contact_gaps
+from leastaction.plot.contacts import contact_gaps, logged_contacts
 from leastaction.plot.structure import mass_matrix_pattern
 
 pytest.importorskip("matplotlib")
@@ -107,6 +107,62 @@ def test_contacts_touch_when_the_gap_closes():
     figure = la.plot.contacts(run)
     assert [label.get_text() for label in figure.axes[0].get_yticklabels()] == [c.name for c in robot.contacts]
     la.plot.contacts(run, forces=np.ones_like(gaps), gaps=gaps)
+
+
+def logged(robot, q, rows):
+    """A run that has logged contacts: (step, two bodies, point, force, gap)."""
+    stored = {"v": np.zeros((len(q), robot.nv)), "contacts": np.array(rows, float).reshape(-1, 10)}
+    return la.Trajectory(robot, None, 0.1, np.arange(len(q)) * 0.1, np.array(q), stored)
+
+
+def drawn(figure):
+    """(first, last) time of every piece of every line."""
+    pieces = [[path.vertices[:, 0] for path in c.get_paths()] for c in figure.axes[0].collections]
+    return [[(x.min(), x.max()) for x in line] for line in pieces]
+
+
+def test_contacts_come_from_the_log_of_a_run():
+    """A contact of one step is drawn for that step, under the name of its point or of its bodies; open ones are not."""
+    b = la.robots.cube().edit()
+    b.body("ball", mass=1.0, inertia=1.0)
+    b.free("ball")
+    robot = b.build()
+    q = np.tile(robot.neutral(), (4, 1))
+    corner = robot.contacts[2]
+    rows = [
+        [1, -1, 0, *corner.point, 0, 0, 5.0, 0],
+        [2, -1, 0, *corner.point, 0, 0, 1e-12, 0.1],
+        [2, 0, 1, 0, 0, 0, 3.0, 0, 4.0, 0],
+        [2, -1, 1, 0, 0, 7.0, 0, 0, 1.0, 0],
+        [1, -1, 0, 0, 0, 7.0, 0, 0, 1e-12, 0.2],  # near, but not touching
+    ]
+    figure = la.plot.contacts(logged(robot, q, rows))
+    names = [label.get_text() for label in figure.axes[0].get_yticklabels()]
+    assert names == [*(c.name for c in robot.contacts), "cube – ball", "ball"]
+    lines = dict(zip(names, drawn(figure), strict=True))
+    assert lines.pop(corner.name) == [pytest.approx((0.1, 0.2))]
+    assert lines.pop("cube – ball") == lines.pop("ball") == [pytest.approx((0.2, 0.3))]
+    assert not any(lines.values())
+
+
+def test_contacts_of_a_run_in_body_coordinates():
+    """A cube falls on its face: four corners touch from the impact on, and carry its weight at the end."""
+    robot = la.robots.cube()
+    run = la.simulate(robot, q=la.robots.home(robot), dt=0.02, duration=0.6, integrator=la.Maximal())
+    names, forces = logged_contacts(run)
+    assert names == [c.name for c in robot.contacts]
+    lower = np.array([c.point[2] < 0 for c in robot.contacts])
+    assert forces[-1, ~lower].max() < 1e-9
+    assert forces[-1].sum() == pytest.approx(9.81, rel=1e-3)
+    begun = run.t[(forces > 1.0).any(axis=1)][0]
+    assert [len(line) for line in drawn(la.plot.contacts(run))] == lower.astype(int).tolist()
+    assert begun == pytest.approx(np.sqrt(2 * 0.4 / 9.81), abs=0.021)
+
+
+def test_contacts_of_a_run_without_any():
+    robot = la.robots.double_pendulum()
+    with pytest.raises(la.LeastActionError, match="nothing touched"):
+        la.plot.contacts(logged(robot, np.zeros((2, 2)), []))
 
 
 def test_palette_is_distinct_for_colour_blind_readers():

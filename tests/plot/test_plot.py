@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import leastaction as la
+from leastaction.plot.style import PALETTE
 from tests.oracles.random_trees import random_state, random_tree
 
 pytest.importorskip("matplotlib")
@@ -61,6 +62,26 @@ def test_energy_error(runs):
     change = np.abs(runs[1].energy - runs[1].energy[0])
     assert (drawn[change > 0] == change[change > 0]).all()
     assert np.isnan(drawn[0])
+
+
+def test_worst_energy_error_so_far(runs):
+    (axis,) = la.plot.energy(runs, error=True, worst=True).axes
+    for run, name in zip(runs, ("RungeKutta(order=4)", "SemiImplicitEuler()"), strict=True):
+        drawn = lines(axis)[name][1:]
+        assert (np.diff(drawn) >= 0.0).all()
+        assert drawn[-1] == np.abs(run.energy - run.energy[0]).max()
+
+
+def test_figures_of_ones_own_in_the_same_look():
+    import matplotlib as mpl
+    import matplotlib.pyplot as plt
+
+    before = dict(mpl.rcParams)
+    with la.plot.look():
+        first, second = plt.plot([0, 1], [[0, 0], [1, 2]])
+    assert [first.get_color(), second.get_color()] == list(PALETTE[:2])
+    assert first.get_linestyle() != second.get_linestyle()
+    assert dict(mpl.rcParams) == before
 
 
 def test_momentum(runs):

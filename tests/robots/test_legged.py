@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import leastaction as la
 from leastaction import dynamics, robots
 from tests.robots.kinematics import loop_jacobian, loop_residual, point, poses, rank
 
@@ -158,3 +159,17 @@ def test_torques_are_those_of_the_published_description(name):
     tau = dynamics.inverse_dynamics(robot, 0.4 * np.sin(1.0 + k), np.cos(2.0 * k), np.sin(3.0 * k))
     expected = np.array([PUBLISHED[name][coordinate] for coordinate in robot.velocity_names])
     np.testing.assert_allclose(tau, expected, rtol=1e-7, atol=1e-9 * np.abs(expected).max())
+
+
+@pytest.mark.parametrize("name", ["unitree_a1", "littledog", "minitaur", "nao", "atlas", "spring_flamingo"])
+def test_a_limp_robot_falls_on_its_trunk_and_not_through_the_ground(name):
+    robot = robots.get(name, ground=True)
+    run = la.simulate(robot, robots.home(robot), dt=0.005, duration=1.5, integrator=la.Maximal())
+    (trunk,) = (k for k, body in enumerate(robot.bodies) if any(shape.collision for shape in body.shapes))
+    signs = np.array(list(np.ndindex(2, 2, 2))) - 0.5
+    boxes = [shape for shape in robot.bodies[trunk].shapes if shape.collision]
+    corners = np.concatenate([signs * box.size + box.pose.position for box in boxes])
+    X = np.array([dynamics.body_poses(robot, q)[trunk] for q in run.q[::5]])
+    heights = (X[:, :3, :3] @ corners.T + X[:, :3, 3:])[:, 2].min(axis=1)
+    assert heights.min() > -1e-6
+    assert heights.min() < 0.5 * heights[0]  # it did fall

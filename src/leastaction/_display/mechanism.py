@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from leastaction._display import page
+from leastaction.mechanism.summary import branches
 
 if TYPE_CHECKING:
     from leastaction.mechanism import Mechanism
 
-COLUMNS = ("body", "joint", "kind", "mass [kg]", "limits")
+COLUMNS = ("body", "joint", "kind", "mass [kg]", "limits [rad or m]")
 
 
 def describe(mechanism: Mechanism) -> page.Page:
@@ -28,17 +29,12 @@ def describe(mechanism: Mechanism) -> page.Page:
 
 def _rows(m: Mechanism) -> list[Any]:
     """One row per body, indented as in the tree."""
-    depth = [len(ancestors) for ancestors in m.ancestors]
     rows = []
-    for i, (body, joint) in enumerate(zip(m.bodies, m.joints, strict=True)):
-        # The last of its siblings when nothing after its own branch hangs on the same parent.
-        after = i + m.subtree_sizes[i]
-        branch = "├─" if after < len(depth) and depth[after] == depth[i] else "└─"
-        indent = "  " * depth[i] + branch + " "
+    for branch, body, joint in zip(branches(m), m.bodies, m.joints, strict=True):
         # A joint with one coordinate lends it its name; of others the names are not plain.
         names = list(joint.coordinate_names())
         kind = joint.kind if len(names) <= 1 else f"{joint.kind} ({names[0]} … {names[-1].rpartition('.')[2]})"
-        rows.append((indent + body.name, joint.name, kind, f"{body.inertia.mass:.4g}", _limits(joint)))
+        rows.append((branch + body.name, joint.name, kind, f"{body.inertia.mass:.4g}", _limits(joint)))
     return rows
 
 

@@ -69,6 +69,17 @@ def panel(page: Page) -> Any:
     return Group(*parts)
 
 
+def text(page: Page) -> str:
+    """The page as plain text, for `print`."""
+    import io
+
+    from rich.console import Console
+
+    screen = Console(file=io.StringIO(), width=200, color_system=None)
+    screen.print(panel(page))
+    return "\n".join(line.rstrip() for line in screen.file.getvalue().rstrip().splitlines())  # type: ignore[attr-defined]
+
+
 def html(page: Page) -> str:
     """The page for a notebook."""
     parts = [f"<div><b>{escape(page.title)}</b>"]

@@ -25,7 +25,7 @@ def describe(run: Trajectory) -> page.Page:
         facts += [
             ("time", f"{run.t[0]:g} s to {run.t[-1]:g} s"),
             ("energy", f"{run.energy[0]:.6g} J at the start, {run.energy[-1]:.6g} J at the end"),
-            ("largest change of energy", f"{change:.3g} J"),
+            ("largest change of energy", f"{change:.3g} J{_share(change, run.kinetic_energy.max())}"),
         ]
         if not m.is_tree:
             facts.append(("largest violation of a loop", f"{run.constraint_violation.max():.3g} m or rad"))
@@ -37,6 +37,13 @@ def describe(run: Trajectory) -> page.Page:
         q = run.q[:, k]
         rows.append((m.coordinate_names[k], unit, *(f"{x:.5g}" for x in (q[0], q[-1], q.min(), q.max()))))
     return page.Page(f"Run of {m.name}", facts, COLUMNS, rows)
+
+
+def _share(change: float, kinetic: float) -> str:
+    """What the change is of the energy that goes back and forth: that of a potential has no zero of its own."""
+    if not kinetic > 0.0 or change > 10.0 * kinetic:
+        return ""
+    return f", {change / kinetic:.1e} of the largest kinetic energy"
 
 
 def html(run: Trajectory) -> str:

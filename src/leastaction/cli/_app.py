@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 import warnings
 from collections.abc import Callable, Iterator
@@ -76,7 +77,8 @@ def plain_errors() -> Iterator[None]:
         try:
             yield
         except LeastActionError as error:
-            fail(str(error))
+            # What Python would be told is an option here.
+            fail(re.sub(r"pass project=True.*", "--project mends it", str(error)))
         except BrokenPipeError:  # the reader of a pipe has seen enough; keep Python from flushing into it at exit
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             raise typer.Exit(1) from None

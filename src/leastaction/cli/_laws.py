@@ -15,7 +15,13 @@ def keeps_energy(robot: Any) -> bool:
     joints = (*robot.joints, *robot.loops)
     lossless = not any(any(joint.damping) or any(joint.friction) for joint in joints)
     springs = not any(getattr(s, "damping", 0.0) for s in (*robot.springs, *robot.cables))
-    return lossless and springs and not robot.wrenches and not (robot.contacts and robot.ground)
+    return lossless and springs and not robot.wrenches and not robot.penalties and not touches_ground(robot)
+
+
+def touches_ground(robot: Any) -> bool:
+    """Whether there is a ground and something to touch it with."""
+    shapes = any(shape.collision for body in robot.bodies for shape in body.shapes)
+    return bool(robot.ground) and (bool(robot.contacts) or shapes)
 
 
 def symmetries(robot: Any) -> Any:
@@ -32,7 +38,7 @@ def symmetries(robot: Any) -> Any:
     held = any(any(j.stiffness) or any(j.damping) or any(j.friction) or any(j.armature) for j in roots)
     coupled = any(c.follower in j.coordinate_names() or c.leader in j.coordinate_names()
                   for c in robot.couplings for j in roots)  # fmt: skip
-    grounded = robot.contacts and robot.ground
+    grounded = touches_ground(robot) or robot.penalties
     if tied or WORLD in ends or held or coupled or grounded or robot.wrenches or robot.rollings:
         return none
     if any(len(joint.primitives) != 1 for joint in roots):

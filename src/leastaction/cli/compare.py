@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import compress
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -16,6 +17,8 @@ from leastaction.errors import LeastActionError
 
 FOR_TREES = "galerkin:2,galerkin:4,runge-kutta:4,semi-implicit-euler"
 FOR_LOOPS = "galerkin:2,galerkin:4"
+NONE = "–"
+"""In place of what a robot has not; a column of nothing else is left out."""
 
 
 @verb(
@@ -106,22 +109,13 @@ def _show(robot: Any, rows: list[dict[str, Any]], dt: float, duration: float) ->
     table = Table(title=Text(f"{robot.name}: {duration:g} s in steps of {dt:g} s"), title_justify="left")
     table.add_column("integrator", no_wrap=True)
     energy = ("largest energy error [J]", "energy drift [J]") if kept else ("largest energy change [J]", "trend [J]")
-    for heading in (*energy, "momentum drift", "constraint violation", "iterations", "time [s]"):
+    headings = (*energy, "momentum drift", "constraint violation", "iterations", "time [s]")
+    cells = [None if "error" in row else _cells(row, robot.is_tree) for row in rows]
+    told = [any(row is not None and row[k] != NONE for row in cells) for k in range(len(headings))]
+    for heading in compress(headings, told):
         table.add_column(Text(heading), justify="right")
-    for row in rows:
-        if "error" in row:
-            table.add_row(row["integrator"], Text("refused", "red"))
-            continue
-        momentum = row["momentum_drift"]
-        table.add_row(
-            row["integrator"],
-            f"{row['energy_error']:.2e}",
-            f"{row['energy_drift']:+.2e}",
-            "–" if momentum is None else f"{momentum:.2e}",
-            "–" if robot.is_tree and not row["constraint_violation"] else f"{row['constraint_violation']:.2e}",
-            f"{row['iterations']:.1f}" if row["iterations"] else "–",
-            f"{row['seconds']:.3g}",
-        )
+    for row, texts in zip(rows, cells, strict=True):
+        table.add_row(row["integrator"], *(compress(texts, told) if texts else [Text("refused", "red")]))
     screen = console()
     screen.print(table)
     for row in rows:
@@ -129,3 +123,16 @@ def _show(robot: Any, rows: list[dict[str, Any]], dt: float, duration: float) ->
             screen.print(f"{row['integrator']}: {row['error']}", style="red")
     if not kept:
         screen.print("Energy is not to be kept here: damping, friction, contact or wrenches act on this robot.")
+
+
+def _cells(row: dict[str, Any], is_tree: bool) -> list[str]:
+    """Figures of a run as text."""
+    momentum = row["momentum_drift"]
+    return [
+        f"{row['energy_error']:.2e}",
+        f"{row['energy_drift']:+.2e}",
+        NONE if momentum is None else f"{momentum:.2e}",
+        NONE if is_tree and not row["constraint_violation"] else f"{row['constraint_violation']:.2e}",
+        f"{row['iterations']:.1f}" if row["iterations"] else NONE,
+        f"{row['seconds']:.3g}",
+    ]

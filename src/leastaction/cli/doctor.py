@@ -152,7 +152,7 @@ def _show(report: dict[str, Any]) -> None:
     state += "" if cache["writable"] else ", NOT writable: set LEASTACTION_CACHE_DIR"
     facts.add_row("kernel cache", f"{cache['folder']} ({state})")
     screen.print(facts)
-    table = Table("extra", "", "packages", title="Optional parts", title_justify="left")
+    table = Table("extra", "state", "packages", title="Optional parts", title_justify="left")
     for row in report["extras"]:
         packages = ", ".join(f"{name} {found or 'missing'}" for name, found in row["packages"].items())
         mark = Text("ready", "green") if row["present"] else Text(row["install"], "yellow")
@@ -162,7 +162,7 @@ def _show(report: dict[str, Any]) -> None:
         laws = Table("law", title="Self-test", title_justify="left")
         for heading in ("measured", "allowed", "time [s]"):
             laws.add_column(Text(heading), justify="right")
-        laws.add_column("")
+        laws.add_column("result")
         for law in report["laws"]:
             mark = Text("kept", "green") if law["kept"] else Text("BROKEN", "red")
             laws.add_row(law["law"], f"{law['value']:.1e}", f"{law['bound']:.0e}", f"{law['seconds']:.2f}", mark)

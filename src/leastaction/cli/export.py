@@ -25,7 +25,8 @@ def export(
     mp4: Annotated[bool, typer.Option("--mp4", help="A film.")] = False,
     csv: Annotated[bool, typer.Option("--csv", help="A table of numbers.")] = False,
     output: Annotated[
-        Path | None, typer.Option("--output", help="File to write; default: the name of the run with a new ending.")
+        Path | None,
+        typer.Option("--output", "-o", help="File to write; default: the name of the run with a new ending."),
     ] = None,
     as_json: AsJson = False,
 ) -> None:

@@ -25,16 +25,34 @@ def inspect(
     """Show a robot: tree, masses, joints, loops, oddities."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        robot = find_model(model, parameters, floating).robot
+        start = find_model(model, parameters, floating)
+    robot = start.robot
     with compiling():
         remarks = [str(warning.message) for warning in caught] + _remarks(robot)
+        freedom = _degrees_of_freedom(robot, start.q)
     if as_json:
-        print_json(_facts(robot) | {"warnings": remarks})
+        print_json(_facts(robot) | {"degrees_of_freedom": freedom, "warnings": remarks})
         return
     screen = console()
     screen.print(robot)
+    if freedom < robot.nv:
+        screen.print(
+            f"degrees of freedom: {freedom}, of nv = {robot.nv} the loops and couplings take {robot.nv - freedom}"
+        )
     for remark in remarks:
         screen.print(f"warning: {remark}", style="yellow")
+
+
+def _degrees_of_freedom(robot: Any, q: Any) -> int:
+    """What loops and couplings leave of nv, at the start."""
+    if robot.is_tree and not robot.couplings:
+        return robot.nv
+    import numpy as np
+
+    import leastaction as la
+
+    _, A = la.dynamics.loop_jacobian(robot, la.dynamics.close_loops(robot, q))
+    return robot.nv - int(np.linalg.matrix_rank(A, tol=1e-8))
 
 
 def _facts(robot: Any) -> dict[str, Any]:
@@ -71,7 +89,11 @@ def _facts(robot: Any) -> dict[str, Any]:
 def _remarks(robot: Any) -> list[str]:
     """What is allowed, but often a mistake in a file."""
     remarks = []
-    massless = [body.name for body in robot.bodies if body.inertia.mass == 0.0]
+    welded: list[bool] = []
+    for joint, parent in zip(robot.joints, robot.parents, strict=True):
+        welded.append(joint.kind == "fixed" and (parent < 0 or welded[parent]))
+    pairs = zip(robot.bodies, welded, strict=True)
+    massless = [body.name for body, fixed in pairs if body.inertia.mass == 0.0 and not fixed]
     if massless:
         more = f" and {len(massless) - 3} more" if len(massless) > 3 else ""
         remarks.append(f"without mass: {', '.join(massless[:3])}{more}")
@@ -84,7 +106,8 @@ def _remarks(robot: Any) -> list[str]:
                 remarks.append(f"masses of {names} differ by a factor of {ratio:.1g}")
     limited = [j.name for j in robot.joints if any(x > -float("inf") for x in j.lower)]
     if limited:
-        remarks.append(f"{len(limited)} joints have limits; they act only with integrators that know limits")
+        which = f"joint {limited[0]} has limits" if len(limited) == 1 else f"{len(limited)} joints have limits"
+        remarks.append(f"{which}, which act with maximal, constrained-euler and staggered-projections only")
     if not robot.is_tree:
         from leastaction.dynamics.loops import violation
 

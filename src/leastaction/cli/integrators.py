@@ -13,9 +13,11 @@ def integrators(as_json: AsJson = False) -> None:
     from leastaction import registry
 
     rows = []
-    for name in registry.names():
+    for name in sorted(registry.names()):
         cls = registry.find(name)
-        rows.append({"name": name, "options": registry.options(cls), "about": (cls.__doc__ or "").splitlines()[0]})
+        # Those that take objects of Python, such as forces, cannot be typed.
+        options = {key: value for key, value in registry.options(cls).items() if value != ()}
+        rows.append({"name": name, "options": options, "about": (cls.__doc__ or "").splitlines()[0]})
     if as_json:
         print_json(rows)
         return

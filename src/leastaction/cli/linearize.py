@@ -15,6 +15,9 @@ from leastaction.cli.simulate import IntegratorName, Options, Order, Step, make_
 LARGEST = 8
 """Matrices up to this size are printed whole."""
 
+NOTHING = 1e-9
+"""Eigenvalues below this, and exponents, are zero up to round-off: double ones are known to its square root only."""
+
 
 @verb(
     "linearize acrobot --q 0,0",
@@ -57,7 +60,8 @@ def linearize(
     eigenvalues = eigenvalues[np.argsort(-np.abs(eigenvalues), kind="stable")]
     n = robot.nv
     J = np.block([[np.zeros((n, n)), np.eye(n)], [-np.eye(n), np.zeros((n, n))]])
-    defect = float(np.abs(A.T @ J @ A - J).max())
+    # With loops A is symplectic only on the motions that they leave.
+    defect = float(np.abs(A.T @ J @ A - J).max()) if robot.is_tree else None
     if save is not None:
         with writing(save) as part, part.open("wb") as file:
             np.savez(file, A=A, B=B, q=np.array(start.q), p=p, dt=dt)
@@ -74,10 +78,17 @@ def linearize(
         screen.print(_matrix("B", B, names, [f"u {name}" for name in controls]))
     else:
         screen.print(f"A {A.shape[0]} × {A.shape[1]}, B {B.shape[0]} × {B.shape[1]}: --save or --json for the numbers")
-    screen.print("largest eigenvalues of A (size, growth rate [1/s]):")
-    for x in eigenvalues[:LARGEST]:
-        screen.print(f"  {x.real:+.8f} {x.imag:+.8f}i   |·| = {abs(x):.8f}   {np.log(abs(x) + 1e-300) / dt:+.4g}")
-    screen.print(f"largest entry of AᵀJA − J: {defect:.2e}")
+    screen.print("largest eigenvalues of A, their size, and how fast they grow [1/s]:")
+    alive = eigenvalues[np.abs(eigenvalues) > NOTHING]
+    for x in alive[:LARGEST]:
+        rate = np.log(abs(x)) / dt
+        screen.print(
+            f"  {x.real:+.8f} {x.imag:+.8f}i   {abs(x):.8f}   {rate if abs(rate * dt) > NOTHING else 0.0:+.4g}"
+        )
+    if len(alive) < len(A):
+        screen.print(f"{len(A) - len(alive)} eigenvalues are zero: motions that open loops, which a step does not keep")
+    if defect is not None:
+        screen.print(f"A is symplectic to {defect:.1e}, the largest entry of AᵀJA − J")
     if save is not None:
         screen.print(f"wrote {save}", soft_wrap=True)
 
@@ -90,6 +101,7 @@ def _matrix(title: str, values: Any, rows: list[str], columns: list[str]) -> Any
     table.add_column("")
     for name in columns:
         table.add_column(Text(name), justify="right")
+    round_off = 1e-14 * abs(values).max(initial=1.0)
     for name, row in zip(rows, values, strict=True):
-        table.add_row(Text(name), *(f"{x:.5g}" for x in row))
+        table.add_row(Text(name), *(f"{x:.5g}" if abs(x) > round_off else "0" for x in row))
     return table

@@ -93,7 +93,7 @@ def simulate(
         screen = console()
         screen.print(run)
         screen.print(
-            f"computed in {seconds:.3g} s: {run.steps / seconds:.3g} steps a second" if run.steps else "no steps"
+            f"computed in {seconds:.3g} s: {run.steps / seconds:,.0f} steps a second" if run.steps else "no steps"
         )
         for file in files:
             screen.print(f"wrote {file}", soft_wrap=True)

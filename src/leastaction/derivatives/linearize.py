@@ -21,7 +21,10 @@ def _stepper(mechanism: Mechanism, integrator: Integrator, dt: float, method: st
         name = type(integrator).__name__
         if method == "parameter_jacobian":
             raise IntegratorError(f"{name} has no derivatives by parameters; use leastaction.Maximal")
-        raise IntegratorError(f"{name} has no derivatives; use leastaction.Galerkin, leastaction.Midpoint or Maximal")
+        raise IntegratorError(
+            f"{name} has no Jacobians of a step; Galerkin, Midpoint and Maximal have, and leastaction.adjoint "
+            "differentiates runs of BDF and SDIRK2"
+        )
     return stepper
 
 

@@ -1,4 +1,10 @@
-"""Classical dynamics in joint coordinates: the yardstick for everything else."""
+"""Classical dynamics in joint coordinates: the yardstick for everything else.
+
+Functions take the mechanism first, then positions q [rad or m], shape (nq,), velocities v [rad/s or m/s], shape (nv,),
+accelerations a [rad/s² or m/s²], shape (nv,), or generalised forces u [N m or N], shape (nv,). Forces of the
+mechanism's own springs, dampers and constant wrenches are in `passive_forces`; inverse and forward dynamics leave them
+to the caller, as Pinocchio's and MuJoCo's do. Loops are not closed here: these are the dynamics of the tree.
+"""
 
 from leastaction.dynamics.api import (
     bias_forces,

@@ -192,23 +192,34 @@ class MechanismBuilder:
         return name
 
     def fixed(self, name: str, parent: str, child: str, **options: Any) -> str:
-        """Weld `child` to `parent`."""
+        """Weld `child` to `parent`; options as of `joint`, such as `position` [m]."""
         return self.joint(name, "fixed", parent, child, **options)
 
     def revolute(self, name: str, parent: str, child: str, *, axis: Any = "z", **options: Any) -> str:
-        """A hinge about `axis`."""
+        """A hinge about `axis`, "x", "y", "z" or 3 numbers in the joint's frame; q is an angle [rad].
+
+        Options as of `joint`: `position` [m] in the parent, `limits` [rad], `damping` [N m s/rad], `stiffness`
+        [N m/rad] with `rest` [rad], `armature` [kg m²], dry `friction` [N m], ...
+        """
         return self.joint(name, "revolute", parent, child, axis=axis, **options)
 
     def prismatic(self, name: str, parent: str, child: str, *, axis: Any = "z", **options: Any) -> str:
-        """A slider along `axis`."""
+        """A slider along `axis`, "x", "y", "z" or 3 numbers in the joint's frame; q is a length [m].
+
+        Options as of `joint`: `position` [m] in the parent, `limits` [m], `damping` [N s/m], `stiffness` [N/m] with
+        `rest` [m], `armature` [kg], dry `friction` [N], ...
+        """
         return self.joint(name, "prismatic", parent, child, axis=axis, **options)
 
     def spherical(self, name: str, parent: str, child: str, **options: Any) -> str:
-        """A ball joint; q is a unit quaternion."""
+        """A ball joint; q is a unit quaternion (w, x, y, z), v the angular velocity in the child's frame [rad/s]."""
         return self.joint(name, "spherical", parent, child, **options)
 
     def free(self, child: str, *, name: str = "", parent: str = WORLD, **options: Any) -> str:
-        """Let `child` move freely; q is (x, y, z, qw, qx, qy, qz)."""
+        """Let `child` move freely; q is (x, y, z, qw, qx, qy, qz) [m, 1].
+
+        v is the twist (angular, linear) in the child's frame [rad/s, m/s].
+        """
         return self.joint(name or f"{child}_free", "free", parent, child, **options)
 
     # ------------------------------------------------------------------ elements
@@ -224,13 +235,22 @@ class MechanismBuilder:
         damping: float = 0.0,
         isotropic: bool = False,
     ) -> str:
-        """Spring and damper between two points; each is a body's name or (body, point [m]). See `Spring`."""
+        """Spring and damper between two points; see `Spring`.
+
+        Args:
+            name: unique.
+            start, end: a body's name, for its origin, or (body, point in its frame [m]).
+            stiffness: [N/m].
+            rest_length: at which the spring is slack [m].
+            damping: along the line between the points [N s/m].
+            isotropic: act on the whole vector between the points, sideways too; the rest length is then 0.
+        """
         ends = attachment(start, f"spring {name!r}"), attachment(end, f"spring {name!r}")
         self._springs.append(Spring(name, *ends, stiffness, rest_length, damping, isotropic))
         return name
 
     def damper(self, name: str, start: Any, end: Any, *, damping: float) -> str:
-        """A damper [N s/m] along the line between two points."""
+        """A damper [N s/m] along the line between two points; each is a body's name or (body, point [m])."""
         return self.spring(name, start, end, damping=damping)
 
     def cable(
@@ -244,32 +264,64 @@ class MechanismBuilder:
         pulls_only: bool = True,
         clip: bool = True,
     ) -> str:
-        """An elastic cable through points; each is a body's name or (body, point [m]). See `Cable`."""
+        """An elastic cable through points, along which it slides without friction; see `Cable`.
+
+        Args:
+            name: unique.
+            via: the points, each a body's name, for its origin, or (body, point in its frame [m]).
+            stiffness: [N/m].
+            rest_length: of the whole cable [m].
+            damping: [N s/m].
+            pulls_only: hang slack where it is shorter, instead of pushing.
+            clip: with a damper, do not let it push either.
+        """
         points = tuple(attachment(point, f"cable {name!r}") for point in via)
         self._cables.append(Cable(name, points, stiffness, rest_length, damping, pulls_only, clip))
         return name
 
     def coupling(self, name: str, follower: str, leader: str, *, ratio: float = 1.0, offset: float = 0.0) -> str:
-        """Gear or mimic: follower = ratio * leader + offset, for joints with one axis."""
+        """Gear or mimic: follower = ratio * leader + offset [rad or m], for joints with one axis, by their names."""
         self._couplings.append(Coupling(name, follower, leader, (offset, ratio)))
         return name
 
     def actuator(
         self, name: str, coordinate: str, *, gear: float = 1.0, limits: tuple[float, float] | None = None
     ) -> str:
-        """A drive of one degree of freedom: force = gear * u; simulate does not clip u to `limits`."""
+        """A drive of one degree of freedom: force [N m or N] = gear * u.
+
+        Args:
+            name: unique; the order in which actuators are added is that of u.
+            coordinate: the joint with one axis, or one of `Mechanism.velocity_names`.
+            gear: force per unit of control.
+            limits: lowest and highest u, for optimisers; `simulate` does not clip.
+        """
         low, high = _check.pair(limits or (-float("inf"), float("inf")), f"actuator {name!r}: limits")
         self._actuators.append(JointActuator(name, coordinate, gear, low, high))
         return name
 
     def thruster(self, name: str, body: str, wrench: Any, *, limits: tuple[float, float] | None = None) -> str:
-        """A drive that pushes on a body: wrench (torque, force) per unit of control, in the body's frame."""
+        """A drive that pushes on a body, fixed to it.
+
+        Args:
+            name: unique; the order in which actuators are added is that of u.
+            body: name of the body.
+            wrench: torque and force [N m, N] per unit of control about the body's origin, in its frame, 6 numbers.
+            limits: lowest and highest u, for optimisers; `simulate` does not clip.
+        """
         low, high = _check.pair(limits or (-float("inf"), float("inf")), f"actuator {name!r}: limits")
         self._actuators.append(BodyActuator(name, body, wrench, low, high))
         return name
 
     def wrench(self, name: str, body: str, wrench: Any, *, point: Any = (0, 0, 0), frame: str = "world") -> str:
-        """A constant external wrench (torque, force) [N m, N] on a body."""
+        """A constant external wrench on a body.
+
+        Args:
+            name: unique.
+            body: name of the body.
+            wrench: torque and force [N m, N], 6 numbers.
+            point: where the force acts, in the body's frame [m].
+            frame: "world", directions that stay, or "body", directions that turn with it.
+        """
         self._wrenches.append(ExternalWrench(name, body, wrench, point, frame))
         return name
 
@@ -283,7 +335,16 @@ class MechanismBuilder:
         friction: float = 0.0,
         restitution: float = 0.0,
     ) -> str:
-        """A contact point (or ball) of a body."""
+        """A contact point, or ball, of a body, which touches the ground (planes and height fields of the world).
+
+        Args:
+            name: unique.
+            body: name of the body.
+            point: in the body's frame [m].
+            radius: of the ball about it [m]; 0 is a point.
+            friction: Coulomb coefficient; 0 slides freely.
+            restitution: Newton's coefficient, 0 (plastic) to 1 (elastic).
+        """
         self._contacts.append(ContactPoint(name, body, point, radius, friction, restitution))
         return name
 
@@ -301,7 +362,15 @@ class MechanismBuilder:
         return name
 
     def rolling(self, name: str, body: str, radius: float, *, axis: Any = None, center: Any = (0, 0, 0)) -> str:
-        """Let a body roll on the plane z = 0 without slipping: a disc with `axis`, or a ball without."""
+        """Let a body roll on the plane z = 0 without slipping: a disc with `axis`, or a ball without.
+
+        Args:
+            name: unique.
+            body: name of the body.
+            radius: [m].
+            axis: of the disc, in the body's frame; None is a ball.
+            center: in the body's frame [m].
+        """
         self._rollings.append(Rolling(name, body, radius, axis, center))
         return name
 

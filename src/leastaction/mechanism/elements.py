@@ -178,6 +178,7 @@ def _check_limits(actuator: JointActuator | BodyActuator, what: str) -> None:
 
 
 Actuator = JointActuator | BodyActuator
+"""What drives a robot: a motor of a joint or a thruster on a body, in the order of the controls u."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,22 +8,26 @@ if TYPE_CHECKING:
     from leastaction.mechanism.mechanism import Mechanism
 
 
+def branches(mechanism: Mechanism) -> list[str]:
+    """The lines of a drawn tree that lead to each body, such as "│  └─ ". Bodies stand in depth-first order."""
+    parents, last = mechanism.parents, {parent: i for i, parent in enumerate(mechanism.parents)}
+    drawn: list[str] = []
+    below: list[str] = []  # what goes before the branches of a body's own children
+    for i, parent in enumerate(parents):
+        before = below[parent] if parent >= 0 else ""
+        ends = last[parent] == i
+        drawn.append(before + ("└─ " if ends else "├─ "))
+        below.append(before + ("   " if ends else "│  "))
+    return drawn
+
+
 def summary(mechanism: Mechanism) -> str:
     """Sizes, then the tree with its joints and masses, then loops and elements."""
     m = mechanism
-    lines = [f"{m.name}: {len(m.bodies)} bodies, {m.total_mass:.6g} kg, nq {m.nq}, nv {m.nv}, nu {m.nu}", "world"]
-    children: dict[int, list[int]] = {}
-    for i, parent in enumerate(m.parents):
-        children.setdefault(parent, []).append(i)
-    stack = [(i, "", k == len(children[-1]) - 1) for k, i in reversed(list(enumerate(children[-1])))]
-    while stack:
-        i, indent, last = stack.pop()
-        joint, body = m.joints[i], m.bodies[i]
-        branch = "└─ " if last else "├─ "
-        lines.append(f"{indent}{branch}{body.name}  [{joint.kind} {joint.name!r}, {body.inertia.mass:.6g} kg]")
-        below = children.get(i, [])
-        deeper = indent + ("   " if last else "│  ")
-        stack += [(j, deeper, k == len(below) - 1) for k, j in reversed(list(enumerate(below)))]
+    count = f"{len(m.bodies)} {'body' if len(m.bodies) == 1 else 'bodies'}"
+    lines = [f"{m.name}: {count}, {m.total_mass:.6g} kg, nq {m.nq}, nv {m.nv}, nu {m.nu}", "world"]
+    for branch, joint, body in zip(branches(m), m.joints, m.bodies, strict=True):
+        lines.append(f"{branch}{body.name}  [{joint.kind} {joint.name!r}, {body.inertia.mass:.6g} kg]")
     for loop in m.loops:
         lines.append(f"loop {loop.name!r}: {loop.kind} from {loop.parent} to {loop.child}")
     for c in m.couplings:

@@ -1,7 +1,8 @@
-"""Contact timelines: which points touch the ground, and when."""
+"""Contact timelines: what touches, when, and how hard."""
 
 from __future__ import annotations
 
+from itertools import compress
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,52 +15,97 @@ from leastaction.trajectory import Trajectory
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+WEAKEST = 1e-6
+"""A logged force below this part of the largest one belongs to a contact that is open."""
+
+ON_A_POINT = 1e-4
+"""A logged force this near to a contact point's surface is that point's [m]."""
+
 
 @styled
 def contacts(
     run: Trajectory, *, path: Path | None = None, tolerance: float = 1e-3, forces: Any = None, gaps: Any = None
 ) -> Figure:
-    """One line per contact point over time [s]: drawn where the point touches the ground.
+    """One line per contact over time [s]: drawn where it touches, as thick as it is strong where forces are known.
+
+    A run of `Maximal` knows its contacts and their forces; there is a line for each contact point, and one for each
+    body or pair of bodies that touches with its shapes. Of other runs contact points are drawn by their gaps.
 
     Args:
-        run: of a robot with contact points.
+        run: of a robot with contact points, or one that has logged its contacts (`run.stored["contacts"]`).
         path: where to write the figure.
-        tolerance: largest gap [m] that counts as touching.
-        forces: normal forces [N], shape (steps + 1, contacts); lines are then as thick as they are strong.
+        tolerance: largest gap [m] that counts as touching, where no forces are logged.
+        forces: normal forces [N], shape (steps + 1, contacts), instead of logged ones.
         gaps: distances of the points from the ground [m], shape (steps + 1, contacts); default: to the planes of the
             ground, or to z = 0 if the robot has none, by the run's configurations.
     """
     if not isinstance(run, Trajectory):
         raise LeastActionError(f"plot.contacts: expected a Trajectory, got {run!r}")
+    if forces is None and gaps is None and len(run.stored.get("contacts", ())):
+        names, strength = logged_contacts(run)
+        touching = strength > WEAKEST * strength.max()
+        # Bodies are logged when they come near, points have a line in any case.
+        kept = touching.any(axis=0) | (np.arange(len(names)) < len(run.mechanism.contacts))
+        names, strength, touching = list(compress(names, kept)), strength[:, kept], touching[:, kept]
+    else:
+        names, touching, strength = _by_gaps(run, tolerance, forces, gaps)
+    figure, (axis,) = canvas(path, size=(7.0, 1.2 + 0.28 * len(names)))
+    widths = np.full(touching.shape, 0.6)
+    if strength is not None and touching.any():
+        full = float(np.percentile(strength[touching], 95))  # impacts would make all else a hair's breadth
+        widths = 0.1 + 0.7 * np.clip(strength / max(full, 1e-300), 0.0, 1.0)
+        axis.set_title(f"full height: {full:.3g} N or more", loc="right", fontsize=8)
+    t = np.stack([run.t[:-1], run.t[1:]], axis=1).ravel()  # a state stands for the step that ends in it
+    half, drawn = 0.5 * np.repeat(widths[1:], 2, axis=0), np.repeat(touching[1:], 2, axis=0)
+    for k in range(len(names)):
+        axis.fill_between(t, k - half[:, k], k + half[:, k], where=drawn[:, k], color=color(0), lw=0)
+    axis.set_yticks(range(len(names)), names, fontsize=8)
+    axis.set_ylim(len(names) - 0.4, -0.6)
+    axis.set_xlim(run.t[0], run.t[-1] if run.steps else run.t[0] + 1.0)
+    axis.set_xlabel("time [s]")
+    return figure
+
+
+def logged_contacts(run: Trajectory) -> tuple[list[str], Any]:
+    """(names, sizes of the forces [N], shape (steps + 1, names)) by the log of a run; a step's are in its last state.
+
+    Forces on a contact point go under its name, all others under that of their body, or of both bodies.
+    """
+    from leastaction.dynamics import body_poses
+
+    m = run.mechanism
+    log = np.asarray(run.stored["contacts"], float)
+    bodies = [m.body_index(point.body) for point in m.contacts]
+    local = np.array([point.point for point in m.contacts]).reshape(-1, 3)
+    radius = np.array([point.radius for point in m.contacts])
+    names = [point.name for point in m.contacts]
+    strength: dict[str, Any] = {name: np.zeros(len(run)) for name in names}
+    for step in np.unique(log[:, 0]).astype(int):
+        X = body_poses(m, m.normalize(run.q[step]))[bodies]  # logged points are where they were when the step began
+        x = np.einsum("cij,cj->ci", X[:, :3, :3], local) + X[:, :3, 3]
+        for row in log[log[:, 0] == step]:
+            pair = [int(i) for i in row[1:3] if i >= 0]
+            off = np.linalg.norm(x - row[3:6], axis=1) - radius
+            near = [k for k in np.argsort(off)[:1] if off[k] < ON_A_POINT and pair == [bodies[k]]]
+            name = names[near[0]] if near else " – ".join(m.bodies[i].name for i in pair)
+            strength.setdefault(name, np.zeros(len(run)))[step + 1] += np.linalg.norm(row[6:9])
+    return list(strength), np.stack(list(strength.values()), axis=1)
+
+
+def _by_gaps(run: Trajectory, tolerance: float, forces: Any, gaps: Any) -> tuple[list[str], Any, Any]:
+    """(names, where they touch, forces or None) of the contact points."""
     points = run.mechanism.contacts
     if not points:
+        if "contacts" in run.stored:
+            raise LeastActionError("plot.contacts: nothing touched anything in this run")
         raise LeastActionError(f"plot.contacts: {run.mechanism.name!r} has no contact points")
     distance = contact_gaps(run) if gaps is None else np.asarray(gaps, float)
     if distance.shape != (len(run), len(points)):
         raise LeastActionError(f"plot.contacts: gaps must have shape ({len(run)}, {len(points)})")
-    touching = distance <= tolerance
-    widths = np.full(distance.shape, 0.6)
-    if forces is not None:
-        strength = np.asarray(forces, float)
-        if strength.shape != distance.shape:
-            raise LeastActionError(f"plot.contacts: forces must have shape {distance.shape}")
-        widths = 0.1 + 0.7 * strength / max(float(strength.max(initial=0.0)), 1e-300)
-    figure, (axis,) = canvas(path, size=(7.0, 1.2 + 0.28 * len(points)))
-    for k in range(len(points)):
-        axis.fill_between(
-            run.t,
-            k - 0.5 * widths[:, k],
-            k + 0.5 * widths[:, k],
-            where=touching[:, k],
-            color=color(0),
-            step="mid",
-            lw=0,
-        )
-    axis.set_yticks(range(len(points)), [point.name for point in points], fontsize=8)
-    axis.set_ylim(len(points) - 0.4, -0.6)
-    axis.set_xlim(run.t[0], run.t[-1] if run.steps else run.t[0] + 1.0)
-    axis.set_xlabel("time [s]")
-    return figure
+    strength = None if forces is None else np.asarray(forces, float)
+    if strength is not None and strength.shape != distance.shape:
+        raise LeastActionError(f"plot.contacts: forces must have shape {distance.shape}")
+    return [point.name for point in points], distance <= tolerance, strength
 
 
 def contact_gaps(run: Trajectory) -> Any:

@@ -9,14 +9,21 @@ import numpy as np
 
 from leastaction._display.units import coordinate_units
 from leastaction.errors import LeastActionError
-from leastaction.plot.style import Path, Runs, canvas, color, legend, line, named_runs, styled
+from leastaction.plot.style import Path, Runs, alike, canvas, color, legend, line, named_runs, styled
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
 @styled
-def energy(runs: Runs, *, labels: Sequence[str] | None = None, path: Path | None = None, error: bool = False) -> Figure:
+def energy(
+    runs: Runs,
+    *,
+    labels: Sequence[str] | None = None,
+    path: Path | None = None,
+    error: bool = False,
+    worst: bool = False,
+) -> Figure:
     """Energy [J] over time [s]: kinetic, potential and total of one run, or the totals of several.
 
     Args:
@@ -24,13 +31,18 @@ def energy(runs: Runs, *, labels: Sequence[str] | None = None, path: Path | None
         labels: a name for each run; default the integrators.
         path: where to write the figure.
         error: show how far the total energy is from that at the start, |E(t) - E(0)|, on a logarithmic axis.
+        worst: with `error`, show the largest error so far, and the error itself as a thin line: errors that swing are
+            then easy to compare, and drift is a line that keeps rising.
     """
     many, names = named_runs(runs, labels)
     figure, (axis,) = canvas(path)
     if error:
         for k, (run, name) in enumerate(zip(many, names, strict=True)):
-            E = run.energy
-            axis.plot(run.t, _positive(np.abs(E - E[0])), line(k), color=color(k), lw=1.1, label=name)
+            size = np.abs(run.energy - run.energy[0])
+            if worst:
+                axis.plot(run.t, _positive(size), color=color(k), lw=0.5, alpha=0.35)
+                size = np.maximum.accumulate(size)
+            axis.plot(run.t, _positive(size), line(k), color=color(k), lw=1.8 if worst else 1.1, label=name)
         axis.set_yscale("log")
         axis.set_ylabel("energy error |E(t) − E(0)| [J]")
     elif len(many) == 1:
@@ -102,10 +114,8 @@ def coordinates(
         path: where to write the figure.
         names: which coordinates, as in `Mechanism.coordinate_names`; default all.
     """
-    many, run_names = named_runs(runs, labels)
+    many, run_names = alike(runs, labels, "coordinates")
     robot = many[0].mechanism
-    if any(run.mechanism.coordinate_names != robot.coordinate_names for run in many):
-        raise LeastActionError("plot.coordinates: the runs are of robots with different coordinates")
     units = coordinate_units(robot)
     wanted = range(robot.nq) if names is None else [robot.coordinate_index(name) for name in names]
     panels = {unit: [i for i in wanted if units[i] == unit] for unit in ("rad", "m", "1")}

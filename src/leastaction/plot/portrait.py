@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from leastaction.errors import LeastActionError
-from leastaction.plot.style import Path, Runs, canvas, color, line, named_runs, styled
+from leastaction.plot.style import Path, Runs, alike, canvas, color, line, styled
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -33,10 +33,8 @@ def phase(
         names: which degrees of freedom, as in `Mechanism.velocity_names`; ball and free joints have no such portrait.
             Default: all others, at most 12.
     """
-    many, run_names = named_runs(runs, labels)
+    many, run_names = alike(runs, labels, "phase")
     robot = many[0].mechanism
-    if any(run.mechanism.coordinate_names != robot.coordinate_names for run in many):
-        raise LeastActionError("plot.phase: the runs are of robots with different coordinates")
     plain = [name for name in robot.velocity_names if name in robot.coordinate_names]
     wanted = plain[:MOST] if names is None else [robot.velocity_names[robot.velocity_index(name)] for name in names]
     for name in wanted:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import wraps
 from os import PathLike
 from typing import TYPE_CHECKING, Any, ParamSpec
 
-from leastaction import registry
+from leastaction._display.labels import run_names
 from leastaction._extras import require
 from leastaction._output import check_output, writing
 from leastaction.errors import LeastActionError
@@ -70,6 +71,19 @@ def styled(function: Callable[Arguments, Figure]) -> Callable[Arguments, Figure]
     return draw
 
 
+@contextmanager
+def look() -> Iterator[None]:
+    """Figures drawn inside look like those of the package: `with la.plot.look(): plt.plot(...)`.
+
+    Lines get their colours and dashes one after the other.
+    """
+    matplotlib: Any = require("matplotlib", "view")
+    lines = [LINES[k % len(LINES)] for k in range(len(PALETTE))]
+    cycle = matplotlib.cycler(color=PALETTE, linestyle=lines)
+    with matplotlib.rc_context({**LOOK, "axes.prop_cycle": cycle}):
+        yield
+
+
 def canvas(path: Path | None, rows: int = 1, columns: int = 1, *, share: bool = True, size: Any = None) -> Any:
     """(figure, list of its axes, row by row); one that is for a file is not known to pyplot."""
     size = size or (3.5 * columns + 3.5, 1.2 + 2.4 * rows)
@@ -114,9 +128,12 @@ def named_runs(runs: Runs, labels: Sequence[str] | None) -> tuple[list[Trajector
     many = [runs] if isinstance(runs, Trajectory) else list(runs)
     if not many or not all(isinstance(run, Trajectory) for run in many):
         raise LeastActionError("plot: expected a Trajectory or several")
-    if labels is None:
-        return many, [registry.title(run.integrator) or f"run {k + 1}" for k, run in enumerate(many)]
-    names = [labels] if isinstance(labels, str) else [str(label) for label in labels]
-    if len(names) != len(many):
-        raise LeastActionError(f"plot: expected {len(many)} labels, one for each run, got {len(names)}")
+    return many, run_names(many, labels, "plot")
+
+
+def alike(runs: Runs, labels: Sequence[str] | None, what: str) -> tuple[list[Trajectory], list[str]]:
+    """`named_runs` of robots with the same coordinates; others are refused in the name of `what`."""
+    many, names = named_runs(runs, labels)
+    if any(run.mechanism.coordinate_names != many[0].mechanism.coordinate_names for run in many):
+        raise LeastActionError(f"plot.{what}: the runs are of robots with different coordinates")
     return many, names

@@ -103,14 +103,15 @@ def atlas(*, floating: bool = True, ground: bool = False, friction: float = 0.8)
 
     Args:
         floating: False welds the pelvis to the world.
-        ground: add the ground z = 0.
+        ground: add the ground z = 0, which the feet and the upper torso touch.
         friction: Coulomb coefficient of the eight contact points, the corners of the feet.
     """
     b = MechanismBuilder("atlas")
     b.body("pelvis", inertia=_PELVIS, shapes=Box((0.2, 0.25, 0.15), collision=False))
     base(b, "pelvis", floating)
     add_links(b, _LINKS, radius=0.05, damping=0.1)
-    b.add_shape("utorso", Box((0.3, 0.4, 0.5), pose=Pose((-0.05, 0.0, 0.3)), collision=False))
+    chest = Box((0.3, 0.4, 0.5), pose=Pose((-0.05, 0.0, 0.3)), collision=ground, friction=friction)
+    b.add_shape("utorso", chest)
     b.add_shape("head", Box((0.2, 0.18, 0.16), pose=Pose((-0.04, 0.0, 0.06)), collision=False))
     for side, inner, outer in (("l", -0.0626, 0.066), ("r", 0.0626, -0.066)):
         foot = f"{side}_foot"

@@ -40,7 +40,7 @@ def minitaur(
 
     Args:
         floating: False welds the chassis to the world.
-        ground: add the ground z = 0.
+        ground: add the ground z = 0, which the feet and the chassis touch.
         friction: Coulomb coefficient of the feet.
         closure: see `four_bar`.
     """
@@ -48,7 +48,8 @@ def minitaur(
     chassis = [(solid_box(3.0, (0.33, 0.1, 0.07)), Pose())]
     for y in (0.1, -0.1):
         chassis.append((solid_box(0.1, (0.34, 0.08, 0.04)), turned("x", math.copysign(_CANT, y), (0.0, y, 0.0))))
-    pictures = (Box((0.33, 0.1, 0.07), collision=False), Box((0.17, 0.3, 0.05), collision=False))
+    touching = {"collision": ground, "friction": friction}
+    pictures = (Box((0.33, 0.1, 0.07), **touching), Box((0.17, 0.3, 0.05), **touching))
     b.body("chassis", inertia=Inertia.from_parts(chassis), shapes=pictures)
     base(b, "chassis", floating)
     # With level upper links, the lower links make an isosceles triangle: its half angle at the foot.

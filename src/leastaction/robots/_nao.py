@@ -109,12 +109,13 @@ def nao(*, floating: bool = True, ground: bool = False, friction: float = 0.8, c
 
     Args:
         floating: False welds the torso to the world.
-        ground: add the ground z = 0.
+        ground: add the ground z = 0, which the feet and the torso touch.
         friction: Coulomb coefficient of the eight contact points, the force sensors of the feet.
         coupled_hips: on the machine one motor turns both hips' yaw-pitch joints; True couples the two.
     """
     b = MechanismBuilder("nao")
-    b.body("torso", inertia=_TORSO, shapes=Box((0.08, 0.13, 0.2), pose=Pose((0, 0, 0.03)), collision=False))
+    chest = Box((0.08, 0.13, 0.2), pose=Pose((0, 0, 0.03)), collision=ground, friction=friction)
+    b.body("torso", inertia=_TORSO, shapes=chest)
     base(b, "torso", floating)
     add_links(b, _LINKS, radius=0.02)
     if coupled_hips:

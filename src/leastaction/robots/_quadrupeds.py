@@ -37,12 +37,12 @@ def littledog(*, floating: bool = True, ground: bool = False, friction: float = 
 
     Args:
         floating: False welds the body to the world.
-        ground: add the ground z = 0.
-        friction: Coulomb coefficient of the feet.
+        ground: add the ground z = 0, which the feet and the trunk touch.
+        friction: Coulomb coefficient of what touches.
     """
     b = MechanismBuilder("littledog")
     trunk = Inertia(1.8, (0, 0, 0), (0.001625, 0, 0, 0.009178, 0, 0.008794))
-    b.body("body", inertia=trunk, shapes=Box((0.24, 0.08, 0.06), collision=False))
+    b.body("body", inertia=trunk, shapes=Box((0.24, 0.08, 0.06), collision=ground, friction=friction))
     base(b, "body", floating)
     legs = [(end, side) for end in ("front", "back") for side in ("left", "right")]
     add_links(b, [link for leg in legs for link in _little_leg(*leg)], radius=0.01)
@@ -95,15 +95,15 @@ def unitree_a1(*, floating: bool = True, ground: bool = False, friction: float =
 
     Args:
         floating: False welds the trunk to the world.
-        ground: add the ground z = 0.
-        friction: Coulomb coefficient of the feet, balls of 2 cm.
+        ground: add the ground z = 0, which the feet and the trunk touch.
+        friction: Coulomb coefficient of what touches; feet are balls of 2 cm.
     """
     b = MechanismBuilder("unitree_a1")
     moments = (0.0158533, -3.66e-5, -6.11e-5, 0.0377999, -2.75e-5, 0.0456542)
     trunk = Inertia(6.0, (0, 0.0041, -0.0005), moments)
     sensor = Inertia(0.001, (0, 0, 0), (1e-4, 0, 0, 1e-4, 0, 1e-4))
     inertia = Inertia.from_parts([(trunk, Pose()), (sensor, Pose())])
-    b.body("trunk", inertia=inertia, shapes=Box((0.267, 0.194, 0.114), collision=False))
+    b.body("trunk", inertia=inertia, shapes=Box((0.267, 0.194, 0.114), collision=ground, friction=friction))
     base(b, "trunk", floating)
     legs = ("FR", "FL", "RR", "RL")
     add_links(b, [link for leg in legs for link in _a1_leg(leg)], radius=0.02)

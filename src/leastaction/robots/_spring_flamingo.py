@@ -22,14 +22,14 @@ def spring_flamingo(
     left leg, about y. Controls: torques of right hip, right knee, left hip, left knee [N m].
 
     Args:
-        ground: add the ground z = 0.
+        ground: add the ground z = 0, which the feet and the trunk touch.
         friction: Coulomb coefficient of heels and toes.
         ankle_stiffness: [N m/rad].
         ankle_damping: [N m s/rad].
     """
     shin = 0.42
     b = MechanismBuilder("spring_flamingo")
-    trunk = Box((0.1, 0.24, 0.4), pose=Pose((0.0, 0.0, 0.2)), collision=False)
+    trunk = Box((0.1, 0.24, 0.4), pose=Pose((0.0, 0.0, 0.2)), collision=ground, friction=friction)
     b.body("body", inertia=Inertia(12.0, (0, 0, 0.2), (0.1, 0, 0, 0.1, 0, 0.1)), shapes=trunk)
     plane = (joints.prismatic("x"), joints.prismatic("z"), joints.revolute("y"))
     b.joint("base", "composite", "world", "body", parts=plane)

@@ -7,7 +7,6 @@ import struct
 import subprocess
 import zlib
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leastaction._extras import require
+from leastaction._output import check_output, writing
 from leastaction.errors import FormatError, LeastActionError
 from leastaction.view.page import page
 from leastaction.view.render import Painter
@@ -35,8 +35,10 @@ def export_html(what: Any, path: PathLike, *, title: str | None = None, **option
     Returns:
         The path.
     """
-    with _whole(path, ".html") as part:
-        part.write_text(page(_scene(what, options), title=title), "utf-8")
+    check_output(path)  # before the work
+    text = page(_scene(what, options), title=title)
+    with writing(path) as part:
+        part.write_text(text, "utf-8")
     return Path(path)
 
 
@@ -67,9 +69,7 @@ def export_mp4(
     Returns:
         The path.
     """
-    suffix = Path(path).suffix.lower()
-    if suffix not in (".mp4", ".gif"):
-        raise FormatError(f"a film's name must end in .mp4 or .gif, got {suffix!r}", file=path)
+    suffix = check_output(path, (".mp4", ".gif")).suffix.lower()
     _check_size(width, height, even=suffix == ".mp4")
     if not fps > 0 or not speed > 0.0:
         raise LeastActionError(f"fps and speed must be positive, got {fps!r} and {speed!r}")
@@ -89,7 +89,7 @@ def export_mp4(
             if progress is not None:
                 progress(done + 1, len(frames))
 
-    with _whole(path, suffix) as part:
+    with writing(path) as part:
         if suffix == ".mp4":
             _encode_mp4(pictures(), part, width, height, fps)
         else:
@@ -121,13 +121,13 @@ def screenshot(
         Red, green, blue from 0 to 255, shape (height, width, 3).
     """
     _check_size(width, height)
-    if path is not None and Path(path).suffix.lower() != ".png":
-        raise FormatError(f"a picture's name must end in .png, got {Path(path).suffix!r}", file=path)
+    if path is not None:
+        check_output(path, (".png",))
     scene = _scene(what, {"plots": ()} | options)
     frame = 0 if time is None else int(np.argmin(np.abs(scene.t - time)))
     picture = Painter(scene, show).picture(frame, width, height)
     if path is not None:
-        with _whole(path, ".png") as part:
+        with writing(path) as part:
             part.write_bytes(_png(picture))
     return picture
 
@@ -141,22 +141,6 @@ def _check_size(width: int, height: int, even: bool = False) -> None:
         if value < 16 or value > 8192 or (even and value % 2):
             kind = "an even number" if even else "a number"
             raise LeastActionError(f"{name} must be {kind} of pixels from 16 to 8192, got {value!r}")
-
-
-@contextmanager
-def _whole(path: PathLike, suffix: str) -> Iterator[Path]:
-    """A temporary file beside `path` that takes its place if all goes well, and leaves no trace if not."""
-    target = Path(path)
-    if not target.parent.is_dir():
-        raise FormatError(f"the folder {str(target.parent)!r} does not exist", file=path)
-    part = target.with_name(f"{target.name}.part{suffix}")
-    try:
-        yield part
-        part.replace(target)
-    except OSError as error:
-        raise FormatError(f"cannot be written: {error.strerror or error}", file=path) from None
-    finally:
-        part.unlink(missing_ok=True)
 
 
 def _png(picture: NDArray[np.uint8]) -> bytes:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field, fields, is_dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from leastaction._display.labels import run_names
 from leastaction.errors import LeastActionError, MechanismError
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism.elements import attachment
@@ -222,13 +223,13 @@ def _composed(
 
 
 def _force_scale(actors: list[Actor], size: float) -> float:
-    """Length of the arrow of a force [m/N]; forces of impacts, far stronger than the others, are cut to fit."""
+    """Length of the arrow of a force [m/N]: a usual one is well seen, those of impacts are cut to fit."""
     strength = [np.linalg.norm(actor.forces, axis=-1) for actor in actors if actor.forces is not None]
     felt = np.concatenate([s.ravel() for s in strength]) if strength else np.zeros(0)
     felt = felt[felt > 1e-3 * felt.max(initial=0.0)]
     if felt.size == 0:
         return 0.0
-    scale = 0.35 * size / float(np.quantile(felt, 0.9))
+    scale = 0.25 * size / float(np.median(felt))
     for actor in actors:
         if actor.forces is not None:
             length = scale * np.linalg.norm(actor.forces, axis=-1, keepdims=True)
@@ -364,22 +365,7 @@ def _runs(what: Any, labels: Sequence[str] | None) -> tuple[list[Any], list[str]
         raise LeastActionError(f"view: expected a Trajectory, several, or a Mechanism; got {what!r}")
     if any(len(run.t) == 0 for run in runs):
         raise LeastActionError("view: a run has no states")
-    if labels is None:
-        made = [getattr(run, "integrator", None) for run in runs]
-        return runs, [f"run {k + 1}" if how is None else _short(how) for k, how in enumerate(made)]
-    names = [labels] if isinstance(labels, str) else [str(label) for label in labels]
-    if len(names) != len(runs):
-        raise LeastActionError(f"view: expected {len(runs)} labels, one for each run, got {len(names)}")
-    return runs, names
-
-
-def _short(integrator: Any) -> str:
-    """An integrator's name with its order and what else is not as usual, such as "Galerkin(order=4)"."""
-    if not is_dataclass(integrator):
-        return str(integrator)
-    values = [(f.name, getattr(integrator, f.name), f.default) for f in fields(integrator)]
-    said = [f"{name}={value!r}" for name, value, usual in values if name == "order" or value != usual]
-    return f"{type(integrator).__name__}({', '.join(said)})"
+    return runs, run_names(runs, labels, "view")
 
 
 def _sample(runs: Sequence[Any], fps: float, max_frames: int) -> tuple[FloatArray, list[NDArray[np.int64]]]:
