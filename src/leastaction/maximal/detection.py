@@ -28,6 +28,9 @@ INSIDE = 0.9999
 OVERLAP = 0.8
 """Share of a small overlap at the start of a step that may be left at its end."""
 
+FELT = 1e-3
+"""Share of its weight that a smoothed contact may push a body with and yet be left out."""
+
 BOUNCE = 2.0
 """Restitution acts on impacts faster than what gravity adds in so many steps; slower ones come to rest."""
 
@@ -70,6 +73,16 @@ def reach_of(shape):
         return 0.0
     c = load3(shape.centre)
     return shape.bound + math.sqrt(c[0] * c[0] + c[1] * c[1] + c[2] * c[2])
+
+
+@inline
+def lightest(bodies, a, b):
+    """Smaller mass of two bodies [kg], the world and bodies without mass left out; 1 where nothing is left."""
+    least = math.inf
+    for body in (a, b):
+        if body >= 0 and bodies[body].mass > 0.0:
+            least = min(least, bodies[body].mass)
+    return least if least < math.inf else 1.0
 
 
 @routine
@@ -155,6 +168,8 @@ def find_cones(contact, bodies, states, coordinates, cstates, dt):
             if body >= 0:
                 speed += speeds[body]
         margin = REACH * dt * speed + 1e-3 * min(ra if ra > 0.0 else rb, rb)
+        if numbers[11] > 0.0:
+            margin += numbers[11] / (FELT * gravity * lightest(bodies, a.body, b.body))
         begin = found
         found = detect(
             shapes, pairs, k, start_pose(states, a.body), start_pose(states, b.body), data, contacts, found, margin
