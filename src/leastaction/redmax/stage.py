@@ -80,31 +80,31 @@ def _newton(model, loops, work, scratch, P, Pv, gamma, u, r, rd, lam, settings, 
     while True:
         norm = _state(model, loops, work, scratch, P, Pv, c1, u, r, rd, lam)
         if phase == SEARCH:
-            if it > 0 and changed == 0:
-                shrinks = norm < before or size <= ROUND_OFF
-                # Along a surface that touches, the residual rises steeply to both sides and is no measure of progress.
-                if not shrinks and exact and scale > SHORTEST and touching == 0:
-                    scale *= 0.5
-                    for k in range(n):
-                        r[k] = old[k] - scale * step[k]
-                    for k in range(m):
-                        lam[k] = old_lam[k] - scale * step[n + k]
+            judged = it > 0 and changed == 0
+            shrinks = norm < before or size <= ROUND_OFF
+            # Along a surface that touches, the residual rises steeply to both sides and is no measure of progress.
+            if judged and not shrinks and exact and scale > SHORTEST and touching == 0:
+                scale *= 0.5
+                for k in range(n):
+                    r[k] = old[k] - scale * step[k]
+                for k in range(m):
+                    lam[k] = old_lam[k] - scale * step[n + k]
+                continue
+            if damped and (it == 0 or (judged and (size <= LOOSE or it > PATIENCE))):
+                changed, touching = change_modes(model, work, r, rd, size <= SETTLED, it > PATIENCE)
+                if changed > 0 and it > 0:
+                    size = 1.0
                     continue
-                if damped and (size <= LOOSE or it > PATIENCE):
-                    changed, touching = change_modes(model, work, r, rd, size <= SETTLED, it > PATIENCE)
-                    if changed > 0:
-                        size = 1.0
-                        continue
-                if size <= tolerance or (ratio < FAST and ratio * size <= tolerance):
+            keep = False
+            if judged:
+                # In the layer, which is thin, a small error of the state is a large one of the force.
+                goal = tolerance if touching == 0 else 1e-3 * tolerance
+                if size <= goal or (ratio < FAST and ratio * size <= goal):
                     return it
                 if size <= ROUND_OFF and ratio > 0.5 and exact:
                     return it
                 keep = touching == 0 and shrinks and scale == 1.0
                 keep = keep and (ratio < FAST or (it == 1 and norm < FAST * FAST * before))
-            elif it > 0:
-                keep = False
-            elif damped:
-                change_modes(model, work, r, rd, False, False)
             changed = 0
             if it == most or not is_finite(norm):
                 return -1
