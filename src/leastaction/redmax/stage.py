@@ -10,11 +10,11 @@ gamma = 2 h / 3 (Eq. 3.81): dividing those equations by gamma^2 gives this form.
 
 from leastaction._finite import is_finite
 from leastaction._jit import routine
-from leastaction.forces.touch import HELD, TOUCHING
+from leastaction.forces.touch import BY_DEPTH, HELD, TOUCHING
 from leastaction.redmax.linear import factor, solve
 from leastaction.redmax.matrix import newton_matrix
 from leastaction.redmax.residual import residual
-from leastaction.redmax.touching import change_modes, exchange_modes, go_by_depth, has_dampers
+from leastaction.redmax.touching import change_modes, exchange_modes, has_dampers
 
 FAST = 0.05
 """The factors of an earlier iteration are used again while they shrink the update to this part."""
@@ -38,37 +38,15 @@ SEARCH, MATRIX, STEP = range(3)
 
 @routine
 def solve_stage(model, loops, work, scratch, P, Pv, gamma, u, r, rd, lam, settings, history):
-    """As `_newton`; forces with dampers that touch are kept on the pieces of their laws meanwhile, see `touching`."""
-    damped = has_dampers(model)
-    count = _newton(model, loops, work, scratch, P, Pv, gamma, u, r, rd, lam, settings, history, damped)
-    if damped:
-        go_by_depth(model)
-    return count
-
-
-@routine
-def _state(model, loops, work, scratch, P, Pv, c1, u, r, rd, lam):
-    """Rates rd, and residual of the stage at r; gives back the square of its norm."""
-    g, rdd = scratch[2], scratch[7]
-    for k in range(r.shape[0]):
-        rd[k] = (r[k] - P[k]) * c1
-        rdd[k] = (rd[k] - Pv[k]) * c1
-    residual(model, loops, work, r, rd, rdd, u, lam, g)
-    norm = 0.0
-    for k in range(g.shape[0]):
-        norm += g[k] * g[k]
-    return norm
-
-
-@routine
-def _newton(model, loops, work, scratch, P, Pv, gamma, u, r, rd, lam, settings, history, damped):
     """Newton's method with line search (Algorithm 12) from the guess in r; fills r, rd and the multipliers lam.
 
-    Factors of the exact matrix serve several iterations while these converge fast. Gives back the number of iterations,
-    or -1 if it did not converge. `history` gets the sizes of the updates.
+    Factors of the exact matrix serve several iterations while these converge fast. Forces with dampers that touch are
+    kept on pieces of their laws meanwhile, see `touching`. Gives back the number of iterations, or -1 if it did not
+    converge. `history` gets the sizes of the updates.
     """
     H, pivots, g, step = scratch[0], scratch[1], scratch[2], scratch[3]
-    old, old_lam = scratch[8], scratch[9]
+    rdd, old, old_lam = scratch[7], scratch[8], scratch[9]
+    damped = has_dampers(model)
     tolerance, most = settings
     n, m = r.shape[0], lam.shape[0]
     c1 = 1.0 / gamma
@@ -78,7 +56,13 @@ def _newton(model, loops, work, scratch, P, Pv, gamma, u, r, rd, lam, settings, 
     keep, exact, phase = False, False, SEARCH
     it, changed, touching = 0, 0, 0
     while True:
-        norm = _state(model, loops, work, scratch, P, Pv, c1, u, r, rd, lam)
+        for k in range(n):
+            rd[k] = (r[k] - P[k]) * c1
+            rdd[k] = (rd[k] - Pv[k]) * c1
+        residual(model, loops, work, r, rd, rdd, u, lam, g)
+        norm = 0.0
+        for k in range(n + m):
+            norm += g[k] * g[k]
         if phase == SEARCH:
             judged = it > 0 and changed == 0
             shrinks = norm < before or size <= ROUND_OFF
@@ -100,14 +84,15 @@ def _newton(model, loops, work, scratch, P, Pv, gamma, u, r, rd, lam, settings, 
                 # In the layer, which is thin, a small error of the state is a large one of the force.
                 goal = tolerance if touching == 0 else 1e-3 * tolerance
                 if size <= goal or (ratio < FAST and ratio * size <= goal):
-                    return it
+                    break
                 if size <= ROUND_OFF and ratio > 0.5 and exact:
-                    return it
+                    break
                 keep = touching == 0 and shrinks and scale == 1.0
                 keep = keep and (ratio < FAST or (it == 1 and norm < FAST * FAST * before))
             changed = 0
             if it == most or not is_finite(norm):
-                return -1
+                it = -1
+                break
             exact = not keep
             before = norm
             if exact and touching > 0:
@@ -118,7 +103,8 @@ def _newton(model, loops, work, scratch, P, Pv, gamma, u, r, rd, lam, settings, 
         if exact and phase != STEP:
             newton_matrix(model, loops, work, scratch, r, rd, u, lam, c1, c1 * c1, H)
             if not factor(H, pivots):
-                return -1
+                it = -1
+                break
             if phase == MATRIX:
                 exchange_modes(model, HELD, TOUCHING)
                 phase = STEP
@@ -140,3 +126,6 @@ def _newton(model, loops, work, scratch, P, Pv, gamma, u, r, rd, lam, settings, 
         ratio = size / last if it > 0 else 1.0
         history[it] = size
         it += 1
+    if damped:
+        exchange_modes(model, -1, BY_DEPTH)
+    return it

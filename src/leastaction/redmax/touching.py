@@ -8,7 +8,7 @@ needs, which only counts once Newton's updates are small.
 
 from leastaction._jit import inline, routine
 from leastaction.forces.passive import limit_gap, path_length, point_state
-from leastaction.forces.touch import BY_DEPTH, CLOSED, LAYER, OPEN, TOUCHING
+from leastaction.forces.touch import CLOSED, LAYER, OPEN, TOUCHING
 from leastaction.spatial import dot3, load3, sub3
 
 
@@ -59,12 +59,6 @@ def exchange_modes(model, old, new):
         _exchange(dofs[k], old, new)
     for k in range(coords.shape[0]):
         _exchange(coords[k], old, new)
-
-
-@routine
-def go_by_depth(model):
-    """Let the gaps alone say which piece of its law every force is on."""
-    exchange_modes(model, -1, BY_DEPTH)
 
 
 @inline
