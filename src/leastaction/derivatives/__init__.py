@@ -2,6 +2,7 @@
 
 from leastaction.derivatives.adjoint import adjoint, gradient
 from leastaction.derivatives.by_parameters import parameter_jacobian
+from leastaction.derivatives.checkpoints import piecewise
 from leastaction.derivatives.linearize import action_blocks, backpropagate, linearize
 from leastaction.derivatives.objective import SimulationObjective, reach
 from leastaction.derivatives.parameters import parameter, with_parameters
@@ -15,6 +16,7 @@ __all__ = [
     "linearize",
     "parameter",
     "parameter_jacobian",
+    "piecewise",
     "reach",
     "with_parameters",
 ]

@@ -25,6 +25,8 @@ def adjoint(
     integrator: Integrator,
     objective: Objective,
     parameters: Iterable[str] = ("controls",),
+    *,
+    checkpoints: int | bool | None = None,
     **options: Any,
 ) -> tuple[float, dict[str, FloatArray]]:
     """An objective of a simulation and its gradient, at about the cost of two simulations for any number of parameters.
@@ -41,13 +43,27 @@ def adjoint(
             "mass:BODY", "com:BODY" (3,), "inertia:BODY" (6: xx, xy, xz, yy, yz, zz about the COM);
             "position:JOINT" (3,): origin of a joint in its parent's frame, so the length of the link before it;
             "rotation:JOINT" (3,): turning the joint's frame about axes of its parent's frame;
-            "stiffness:NAME", "damping:NAME", "rest:NAME" of a joint (nv of it), a spring or a cable; "armature:JOINT";
+            "stiffness:NAME", "damping:NAME", "rest:NAME" of a joint (nv of it; rest: nq, of quaternions the part that
+            keeps their norm), a spring or a cable; "armature:JOINT";
+            "lower:JOINT", "upper:JOINT", "limit_stiffness:JOINT", "limit_damping:JOINT": limits that push back;
+            "points:NAME" (count, 3): where a spring, cable or penalty contact acts, in the frames of its bodies;
+            "stiffness:NAME", "damping:NAME", "friction:NAME", "stiction:NAME", "origin:NAME" (3,) of a penalty contact;
             "wrench:NAME" (6,): a constant external wrench.
+            Where a changed placement opens a loop, the initial positions follow by the least change, as with
+            `simulate(project=True)`.
+        checkpoints: keep the state at so many times only and run the steps between them again, for long runs: memory
+            for one piece of the run and the states at its ends, one more simulation, the same gradients. True takes the
+            square root of the number of steps. A plain objective still gets all positions and velocities; one made by
+            `leastaction.derivatives.piecewise` only ever sees a piece.
         **options: as for `simulate`: q, v, dt, duration or steps, controls (an array of shape (steps, nu) or (nu,)).
 
     Returns:
         The value, and the gradient by each parameter.
     """
+    if checkpoints is not None and checkpoints is not False:
+        from leastaction.derivatives.checkpoints import checkpointed_gradient
+
+        return checkpointed_gradient(mechanism, integrator, objective, parameters, checkpoints, options)
     run = simulate(mechanism, integrator=integrator, **options)
     return total_gradient(run, objective, parameters)
 
@@ -71,24 +87,40 @@ def gradient(run: Trajectory, dq: Any, dv: Any, parameters: Iterable[str] = ("co
         dv: gradient by the velocities, shape (steps + 1, nv); None is zero.
         parameters: names, as for `adjoint`.
     """
-    from leastaction.redmax.adjoint import parameter_gradient
-    from leastaction.redmax.integrators import ReducedStepper
-
     m, names = run.mechanism, list(parameters)
     if not isinstance(run.integrator, Integrator):
         raise IntegratorError("the run does not say which integrator made it")
-    stepper = run.integrator.prepare(m, run.dt)
-    if not isinstance(stepper, ReducedStepper):
-        own = type(run.integrator).__name__
-        raise IntegratorError(f"{own} has no adjoint; use leastaction.BDF, leastaction.SDIRK2 or backpropagate")
+    stepper = reversible(run.integrator.prepare(m, run.dt))
+    bars = [_bar(run, x, what) for x, what in ((dq, "dq"), (dv, "dv"))]
     stepper.prepare_start(run.q[0])
     u = run.stored.get("u", np.broadcast_to(np.zeros(m.nu), (run.steps, 1, m.nu)))[:, 0]
-    record = {"q": run.q, **run.stored}
-    bars = [_bar(run, x, what) for x, what in ((dq, "dq"), (dv, "dv"))]
-    placed = any(name.startswith(("position:", "rotation:")) for name in names)
-    wanted = 2 if placed else int(any(name not in STATES for name in names))
-    g = stepper.gradients(record, u, bars[0], bars[1], wanted)
-    return {name: getattr(g, name) if name in STATES else parameter_gradient(g, m, name) for name in names}
+    reversal = reversal_for(stepper, names)
+    reversal.piece({"q": run.q, **run.stored}, 0, 0, u, bars[0], bars[1])
+    return named_gradients(reversal, run.q[0], m, names)
+
+
+def reversible(stepper: Any) -> Any:
+    """The stepper, if its runs have an adjoint."""
+    if not getattr(stepper, "reverses", False):
+        own = type(stepper.integrator).__name__
+        raise IntegratorError(f"{own} has no adjoint; use leastaction.BDF, leastaction.SDIRK2 or backpropagate")
+    return stepper
+
+
+def reversal_for(stepper: Any, names: list[str]) -> Any:
+    """What goes back over the steps of a stepper, for gradients by `names`."""
+    from leastaction.redmax.adjoint import Reversal
+
+    own = any(name not in STATES for name in names)
+    return Reversal(stepper, names, parameters=own, controls="controls" in names)
+
+
+def named_gradients(reversal: Any, q: FloatArray, mechanism: Mechanism, names: list[str]) -> dict[str, FloatArray]:
+    """Gradients by name, after all pieces of a run that started at q."""
+    from leastaction.redmax.by_name import parameter_gradient
+
+    g = reversal.finish(q)
+    return {name: getattr(g, name) if name in STATES else parameter_gradient(g, mechanism, name) for name in names}
 
 
 def _bar(run: Trajectory, value: Any, what: str) -> FloatArray:

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from leastaction.derivatives.adjoint import STATES, Objective, total_gradient
+from leastaction.derivatives.adjoint import STATES, Objective, adjoint
+from leastaction.derivatives.checkpoints import piecewise
 from leastaction.derivatives.parameters import parameter, with_parameters
 from leastaction.dynamics.workspace import FloatArray
 from leastaction.errors import IntegratorError
@@ -38,6 +39,7 @@ class SimulationObjective:
         *,
         penalty: Any = None,
         scale: dict[str, float] | None = None,
+        checkpoints: int | bool | None = None,
         **options: Any,
     ) -> None:
         """Collect what a simulation needs.
@@ -50,10 +52,12 @@ class SimulationObjective:
             penalty: optional function of the dictionary of parameters that gives a value to add, and a dictionary of
                 gradients; for effort, regularisation, ...
             scale: size of a unit of the vector for some parameters; default 1.
+            checkpoints: as for `adjoint`.
             **options: as for `simulate`.
         """
         self.mechanism, self.integrator, self.objective = mechanism, integrator, objective
         self.names, self.penalty, self.options = list(parameters), penalty, dict(options)
+        self.checkpoints = checkpoints
         if "q" in self.names and mechanism.nq != mechanism.nv:
             raise IntegratorError("the initial positions of ball and free joints are no vector to optimise over")
         self.values = {name: self._present(name) for name in self.names}
@@ -88,18 +92,23 @@ class SimulationObjective:
             k += size
         return out
 
-    def run(self, x: Any) -> Trajectory:
-        """The simulation with the parameters x."""
+    def _case(self, x: Any) -> tuple[Mechanism, dict[str, Any]]:
+        """The mechanism and the options of the simulation with the parameters x."""
         values = self.unpack(x)
         robot = with_parameters(self.mechanism, {k: v for k, v in values.items() if k not in STATES})
-        options: dict[str, Any] = self.options | {k: v for k, v in values.items() if k in STATES}
+        return robot, self.options | {k: v for k, v in values.items() if k in STATES}
+
+    def run(self, x: Any) -> Trajectory:
+        """The simulation with the parameters x."""
+        robot, options = self._case(x)
         return simulate(robot, integrator=self.integrator, **options)
 
     def __call__(self, x: Any) -> tuple[float, FloatArray]:
         """Value and gradient at x."""
         self.evaluations += 1
-        run = self.run(x)
-        value, total = total_gradient(run, self.objective, self.names)
+        robot, options = self._case(x)
+        settings: dict[str, Any] = {"checkpoints": self.checkpoints, **options}
+        value, total = adjoint(robot, self.integrator, self.objective, self.names, **settings)
         if self.penalty is not None:
             extra, slopes = self.penalty(self.unpack(x))
             value += extra
@@ -133,16 +142,20 @@ def reach(body: str, point: Any, target: Any, *, step: int = -1, weight: float =
         weight: of the square [1/m^2].
     """
 
-    def objective(run: Trajectory) -> tuple[Any, ...]:
+    @piecewise
+    def objective(run: Trajectory, first: int, steps: int) -> tuple[Any, ...]:
         from leastaction.dynamics import body_jacobian, body_poses
 
-        m, q = run.mechanism, run.q[step]
+        row = step % (steps + 1) - first
+        if not 0 <= row < len(run):
+            return 0.0, None, None
+        m, q = run.mechanism, run.q[row]
         poses = body_poses(m, q)
         X = poses[m.body_index(body)]
         x = X[:3, :3] @ np.asarray(point, float) + X[:3, 3]
         miss = x - np.asarray(target, float)
         dq = np.zeros((len(run), m.nv))
-        dq[step] = weight * body_jacobian(m, q, body, point=point)[3:].T @ miss
+        dq[row] = weight * body_jacobian(m, q, body, point=point)[3:].T @ miss
 
         def direct(name: str) -> Any:
             """The point moves with the placements of the joints that carry it."""

@@ -9,11 +9,13 @@ import numpy as np
 
 from leastaction.dynamics.workspace import FloatArray
 from leastaction.errors import MechanismError
-from leastaction.mechanism import Mechanism, Pose
+from leastaction.mechanism import Joint, Mechanism, Pose
+from leastaction.mechanism.elements import Attachment
 
 _INERTIA = {"mass": "mass", "com": "com", "inertia": "moments"}
 _CONTACT = ("friction", "radius", "point")
-_JOINT = ("stiffness", "damping", "rest", "armature", "friction", "lower", "upper")
+_PENALTY = ("stiffness", "damping", "friction", "stiction", "origin", "points")
+_JOINT = ("stiffness", "damping", "rest", "armature", "friction", "lower", "upper", "limit_stiffness", "limit_damping")
 _PATH = {"stiffness": "stiffness", "damping": "damping", "rest": "rest_length"}
 
 
@@ -30,9 +32,14 @@ def parameter(mechanism: Mechanism, name: str) -> FloatArray:
     paths = [e for e in (*mechanism.springs, *mechanism.cables) if e.name == part]
     if paths and kind in _PATH:
         return np.array(getattr(paths[0], _PATH[kind]))
+    if paths and kind == "points":
+        return np.array([a.point for a in _attachments(paths[0])])
     points = [x for x in mechanism.contacts if x.name == part]
     if points and kind in _CONTACT:
         return np.array(getattr(points[0], kind))
+    penalties = [x for x in mechanism.penalties if x.name == part]
+    if penalties and kind in _PENALTY:
+        return np.array(getattr(penalties[0], kind))
     joint = mechanism.joint(part)
     if kind == "position":
         return np.array(joint.placement.position)
@@ -67,18 +74,35 @@ def _with(m: Mechanism, name: str, value: FloatArray) -> Mechanism:
     if kind in _PATH and any(e.name == part for e in (*m.springs, *m.cables)):
         change = {_PATH[kind]: entries[0]}
         return m.replace(springs=_exchanged(m.springs, part, **change), cables=_exchanged(m.cables, part, **change))
+    if kind == "points" and any(e.name == part for e in (*m.springs, *m.cables)):
+        return m.replace(
+            springs=tuple(_moved(e, value) if e.name == part else e for e in m.springs),
+            cables=tuple(_moved(e, value) if e.name == part else e for e in m.cables),
+        )
     if kind in _CONTACT and any(x.name == part for x in m.contacts):
         own = entries if kind == "point" else entries[0]
         return m.replace(contacts=_exchanged(m.contacts, part, **{kind: own}))
-    change = _of_joint(m.joint(part).placement, kind, value)
+    if kind in _PENALTY and any(x.name == part for x in m.penalties):
+        own = entries if kind == "origin" else entries[0]
+        if kind == "points":
+            own = tuple(map(tuple, value.tolist()))
+        return m.replace(penalties=_exchanged(m.penalties, part, **{kind: own}))
+    change = _of_joint(m.joint(part), kind, value)
     if change is None:
         raise MechanismError(f"there is no parameter {name!r}; see the documentation of leastaction.adjoint")
     return m.replace(joints=_exchanged(m.joints, part, **change), loops=_exchanged(m.loops, part, **change))
 
 
-def _of_joint(placement: Pose, kind: str, value: FloatArray) -> dict[str, Any] | None:
+def _of_joint(joint: Joint, kind: str, value: FloatArray) -> dict[str, Any] | None:
     """What a parameter of a joint changes in it."""
-    entries = tuple(value.ravel().tolist())
+    placement, entries = joint.placement, tuple(value.ravel().tolist())
+    if kind == "rest":
+        k = 0
+        for p in joint.primitives:
+            k += p.nq
+            if p.nq > p.nv:  # a quaternion, of which only the direction counts
+                turn = value[k - 4 : k] / np.linalg.norm(value[k - 4 : k])
+                entries = (*entries[: k - 4], *turn.tolist(), *entries[k:])
     if kind == "position":
         return {"placement": Pose(entries, placement.quaternion)}
     if kind == "rotation":
@@ -87,6 +111,17 @@ def _of_joint(placement: Pose, kind: str, value: FloatArray) -> dict[str, Any] |
         quaternion = (turn * Pose((0, 0, 0), placement.quaternion)).quaternion
         return {"placement": Pose(placement.position, quaternion)}
     return {kind: entries} if kind in _JOINT else None
+
+
+def _attachments(path: Any) -> tuple[Attachment, ...]:
+    """The points of a spring or cable."""
+    return path.via if hasattr(path, "via") else (path.start, path.end)
+
+
+def _moved(path: Any, points: FloatArray) -> Any:
+    """A spring or cable through other points of the same bodies."""
+    ends = tuple(replace(a, point=tuple(x)) for a, x in zip(_attachments(path), points.tolist(), strict=True))
+    return replace(path, via=ends) if hasattr(path, "via") else replace(path, start=ends[0], end=ends[1])
 
 
 def _exchanged(items: tuple[Any, ...], name: str, **changes: Any) -> tuple[Any, ...]:

@@ -32,7 +32,7 @@ def is_soft(ball):
 
 
 @inline
-def _state(ball, links):
+def state(ball, links):
     """(rotation of the child, rotation vector from the rest, relative twist in the world) of a ball joint."""
     R = load9(links[ball.child].R)
     Ro = EYE
@@ -48,7 +48,7 @@ def _state(ball, links):
 @inline
 def torque(ball, links):
     """(world torque on the child, energy) of the ball's spring and damper."""
-    R, phi, V = _state(ball, links)
+    R, phi, V = state(ball, links)
     w = mattvec(R, V[0])
     stiffness = (ball.stiffness[0], ball.stiffness[1], ball.stiffness[2])
     t, energy = ex.spring_torque(phi, ex.coefficients(phi), stiffness)
@@ -59,7 +59,7 @@ def torque(ball, links):
 @inline
 def torque_slope(ball, links, T, dV):
     """Change of `torque` for displacements T and twist changes dV of the nodes, shape (nodes, 6) each."""
-    R, phi, V = _state(ball, links)
+    R, phi, V = state(ball, links)
     world, _ = torque(ball, links)
     t, d = load6(T[ball.child]), load6(dV[ball.child])
     eta, change = t[0], d[0]

@@ -9,6 +9,7 @@ import math
 
 from leastaction._jit import inline, routine
 from leastaction.dynamics.kinematics import FREE, SPHERICAL, add_to
+from leastaction.forces.touch import touch
 from leastaction.spatial import (
     ZERO3,
     add3,
@@ -67,10 +68,24 @@ def path_length(path, points, links):
 @inline
 def path_tension(path, length, rate):
     """Tension [N] of a spring or cable; a cable is slack rather than pushing."""
-    if path.pulls_only != 0 and length <= path.rest_length:
+    if path.pulls_only == 0:
+        return path.stiffness * (length - path.rest_length) + path.damping * rate
+    acts, share, _ = touch(path.mode, path.rest_length - length)
+    if not acts:
         return 0.0
-    tension = path.stiffness * (length - path.rest_length) + path.damping * rate
-    return max(tension, 0.0) if path.clip != 0 and path.pulls_only != 0 else tension
+    tension = path.stiffness * (length - path.rest_length) + share * path.damping * rate
+    return max(tension, 0.0) if path.clip != 0 else tension
+
+
+@inline
+def tension_slopes(path, length, rate):
+    """Derivatives of `path_tension` by length, rate and damping; all zero for a slack cable."""
+    if path.pulls_only == 0:
+        return path.stiffness, path.damping, rate
+    acts, share, slope = touch(path.mode, path.rest_length - length)
+    if not acts or (path.clip != 0 and path_tension(path, length, rate) <= 0.0):
+        return 0.0, 0.0, 0.0
+    return path.stiffness - path.damping * rate * slope, share * path.damping, share * rate
 
 
 @inline
@@ -93,25 +108,33 @@ def isotropic_force(path, points, links, external):
 
 @inline
 def penalty_force(contact, x, v):
-    """(force, depth, sliding velocity, whether it sticks) at a point x with velocity v (Sueda 2021, 1.9.6).
+    """(whether it acts, force, depth, sliding velocity, whether it sticks) at a point x with velocity v (1.9.6).
 
     The signs are those of a plane that pushes out and of friction against the sliding, not those of Eqs. 1.49, 1.59.
     """
     n = load3(contact.normal)
     d = dot3(n, sub3(x, load3(contact.origin)))
-    if d > 0.0:
-        return ZERO3, d, ZERO3, False
+    acts, share, _ = touch(contact.mode, d)
+    if not acts:
+        return False, ZERO3, d, ZERO3, False
     rate = dot3(n, v)
-    f = scale3(-contact.stiffness * d - contact.damping * rate, n)
+    f = scale3(-contact.stiffness * d - share * contact.damping * rate, n)
     a = sub3(v, scale3(rate, n))
     size = math.sqrt(dot3(a, a))
-    most = -contact.friction * contact.stiffness * d
+    most = -contact.friction * contact.stiffness * min(d, 0.0)
     sticks = most > contact.stiction * size
     if sticks:
         f = sub3(f, scale3(contact.stiction, a))
     elif size > 0.0:
         f = sub3(f, scale3(most / size, a))
-    return f, d, a, sticks
+    return True, f, d, a, sticks
+
+
+@inline
+def penalty_slopes_along(contact, d, rate):
+    """Derivatives of the normal force by depth and rate, less their signs: stiffness and damping."""
+    _, share, slope = touch(contact.mode, d)
+    return contact.stiffness + contact.damping * rate * slope, share * contact.damping
 
 
 @routine
@@ -120,8 +143,8 @@ def penalty_forces(penalties, links, external):
     for i in range(penalties.shape[0]):
         contact = penalties[i]
         x, v = point_state(contact.node, load3(contact.at), links)
-        f, d, _, _ = penalty_force(contact, x, v)
-        if d <= 0.0:
+        acts, f, _, _, _ = penalty_force(contact, x, v)
+        if acts:
             pull(external, contact.node, x, f)
 
 
@@ -138,16 +161,33 @@ def penalty_energy(penalties, links):
 
 
 @inline
+def limit_gap(dof, q):
+    """(direction away from the nearer limit, distance to it, negative beyond)."""
+    low, high = q - dof.lower, dof.upper - q
+    if low < high:
+        return 1.0, low
+    return -1.0, high
+
+
+@inline
 def limit_force(dof, q, v):
     """(force, energy) of the limits of one degree of freedom."""
-    d = 0.0
-    if q < dof.lower:
-        d = dof.lower - q
-    elif q > dof.upper:
-        d = dof.upper - q
-    else:
+    side, d = limit_gap(dof, q)
+    acts, share, _ = touch(dof.mode, d)
+    if not acts or dof.limit_stiffness == 0.0:
         return 0.0, 0.0
-    return dof.limit_stiffness * d - dof.limit_damping * v, 0.5 * dof.limit_stiffness * d * d
+    force = -side * dof.limit_stiffness * d - share * dof.limit_damping * v
+    return force, 0.5 * dof.limit_stiffness * d * d
+
+
+@inline
+def limit_slopes(dof, q, v):
+    """Derivatives of `limit_force` by position and velocity, less their signs: stiffness and damping."""
+    side, d = limit_gap(dof, q)
+    acts, share, slope = touch(dof.mode, d)
+    if not acts or dof.limit_stiffness == 0.0:
+        return 0.0, 0.0
+    return dof.limit_stiffness + dof.limit_damping * side * v * slope, share * dof.limit_damping
 
 
 @routine

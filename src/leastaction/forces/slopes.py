@@ -9,7 +9,15 @@ import math
 
 from leastaction._jit import inline, routine
 from leastaction.dynamics.kinematics import add_to
-from leastaction.forces.passive import path_length, path_point, path_tension, penalty_force, point_state
+from leastaction.forces.passive import (
+    path_length,
+    path_point,
+    path_tension,
+    penalty_force,
+    penalty_slopes_along,
+    point_state,
+    tension_slopes,
+)
 from leastaction.spatial import (
     ZERO3,
     add3,
@@ -92,8 +100,8 @@ def path_slopes(paths, points, links, T, dV, out):
             continue
         length, rate = path_length(path, points, links)
         tension = path_tension(path, length, rate)
-        slack = path.pulls_only != 0 and (length <= path.rest_length or (path.clip != 0 and tension <= 0.0))
-        if slack:
+        stiffness, damping, _ = tension_slopes(path, length, rate)
+        if tension == 0.0 and stiffness == 0.0 and damping == 0.0:
             continue
         dl = 0.0
         dr = 0.0
@@ -106,7 +114,7 @@ def path_slopes(paths, points, links, T, dV, out):
             dl += dot3(e, sub3(dy, dx))
             dr += dot3(de, sub3(yd, xd)) + dot3(e, sub3(dyd, dxd))
             x, xd, dx, dxd = y, yd, dy, dyd
-        change = path.stiffness * dl + path.damping * dr
+        change = stiffness * dl + damping * dr
         x, _ = path_point(points[path.first], links)
         dx, _ = point_slope(points[path.first].node, x, links, T, dV)
         for k in range(path.first + 1, path.first + path.count):
@@ -142,16 +150,16 @@ def wrench_slopes(wrenches, links, T, out):
 
 
 @inline
-def _penalty_slope(contact, d, a, sticks, dx, dv):
+def _penalty_slope(contact, stiffness, damping, d, a, sticks, dx, dv):
     """Change of the force of a plane at a point in depth d that slides with velocity a (Eqs. 1.52 to 1.61)."""
     n = load3(contact.normal)
     dd, rate = dot3(n, dx), dot3(n, dv)
-    df = scale3(-contact.stiffness * dd - contact.damping * rate, n)
+    df = scale3(-stiffness * dd - damping * rate, n)
     da = sub3(dv, scale3(rate, n))
     if sticks:
         return sub3(df, scale3(contact.stiction, da))
     size = math.sqrt(dot3(a, a))
-    if size == 0.0:
+    if size == 0.0 or d >= 0.0:
         return df
     t = scale3(1.0 / size, a)
     dt = scale3(1.0 / size, axpy3(-dot3(t, da), t, da))
@@ -165,10 +173,13 @@ def penalty_slopes(penalties, links, T, dV, out):
     for i in range(penalties.shape[0]):
         contact = penalties[i]
         x, v = point_state(contact.node, load3(contact.at), links)
-        f, d, a, sticks = penalty_force(contact, x, v)
-        if d <= 0.0 and contact.node >= 0:
+        acts, f, d, a, sticks = penalty_force(contact, x, v)
+        if acts and contact.node >= 0:
             dx, dv = point_slope(contact.node, x, links, T, dV)
-            pull_slope(out, contact.node, x, dx, f, _penalty_slope(contact, d, a, sticks, dx, dv))
+            n = load3(contact.normal)
+            stiffness, damping = penalty_slopes_along(contact, d, dot3(n, v))
+            df = _penalty_slope(contact, stiffness, damping, d, a, sticks, dx, dv)
+            pull_slope(out, contact.node, x, dx, f, df)
 
 
 @routine

@@ -57,6 +57,7 @@ DOF = np.dtype(
         ("upper", "f8"),
         ("limit_stiffness", "f8"),  # ... with a spring
         ("limit_damping", "f8"),  # ... and a damper
+        ("mode", "i8"),  # of the limits, see forces.touch
     ],
     align=True,
 )
@@ -75,6 +76,7 @@ PATH = np.dtype(
         ("stiffness", "f8"),
         ("rest_length", "f8"),
         ("damping", "f8"),
+        ("mode", "i8"),  # of a cable, see forces.touch
     ],
     align=True,
 )
@@ -96,6 +98,7 @@ PENALTY = np.dtype(
         ("damping", "f8"),
         ("friction", "f8"),
         ("stiction", "f8"),
+        ("mode", "i8"),  # see forces.touch
     ],
     align=True,
 )

@@ -1,17 +1,21 @@
-"""Running the adjoint method over a recorded run, and sorting its gradients by the parts of the mechanism."""
+"""Running the adjoint method over a recorded run, whole or piece by piece."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from leastaction.errors import IntegratorError, MechanismError
+from leastaction.dynamics.loops import RANK_TOLERANCE, loop_jacobian
+from leastaction.errors import IntegratorError
 from leastaction.mechanism import Mechanism
+from leastaction.mechanism.closure import ROLL
 from leastaction.redmax.chart_slopes import pull_public, push_public
 from leastaction.redmax.cotangents import COTANGENT
+from leastaction.redmax.expansion import WELD
 from leastaction.redmax.reduced import Reduced, records
 from leastaction.redmax.reverse import reverse
 
@@ -25,13 +29,20 @@ class Gradients:
     Attributes:
         q: by the first positions along the tangent, shape (nv,).
         v: by the first velocities, shape (nv,).
-        controls: shape (steps, nu).
+        controls: shape (steps, nu); empty where they were not asked for.
         inertias: by each node's mass, first moment and inertia about its origin, in its frame, shape (nodes, 10).
         placements: by displacements of each node's placement, twists in its parent's frame, shape (nodes, 6).
-        coordinates: by stiffness, rest, damping and armature of each degree of freedom, shape (nv, 4).
+        coordinates: by stiffness, rest, damping, armature, lower and upper limit, stiffness and damping of the limits
+            of each degree of freedom, shape (nv, 8).
         paths: by stiffness, rest length and damping of springs, then cables, shape (count, 3).
         wrenches: of constant wrenches, shape (count, 6).
         gravity: shape (3,).
+        balls: by stiffness and damping of each ball, and turns of its rest in its own frame, shape (balls, 9).
+        penalties: by stiffness, damping, friction, stiction and origin of each penalty point, shape (count, 7).
+        points: by the points of springs and cables in their nodes' frames, shape (count, 3).
+        spots: by the penalty points in their nodes' frames, shape (count, 3).
+        rows: by displacements of the placement of each row of a loop (a twist in its parent node's frame), and by
+            stiffness, damping and rest of soft rows, shape (rows, 9).
         reduced: the arrays that nodes are numbered by.
     """
 
@@ -44,125 +55,121 @@ class Gradients:
     paths: FloatArray
     wrenches: FloatArray
     gravity: FloatArray
+    balls: FloatArray
+    penalties: FloatArray
+    points: FloatArray
+    spots: FloatArray
+    rows: FloatArray
     reduced: Reduced
 
 
-def reverse_run(
-    stepper: Any, record: dict[str, Any], u: FloatArray, dq: FloatArray, dv: FloatArray, wanted: int
-) -> Gradients:
-    """Turn gradients by all states, dq (along the tangent) and dv of shape (steps + 1, nv), into `Gradients`.
-
-    `wanted`: 0 for states and controls alone, 1 with parameters, 2 with placements too.
-    """
-    red, m = stepper.reduced, stepper.mechanism
-    t, n = red.tree, red.nr
-    arrays = stepper.arrays(record)
-    R, RD, charts = arrays[:3]
-    dq, dv = np.array(dq, order="C"), np.array(dv, order="C")
-    last = len(R) - 1
-    BX, BV = np.zeros((last + 1, n)), np.zeros((last + 1, n))
-    pull_public(red.balls, red.index_v, R, RD, charts, dq, dv, BX, BV)
-    size = n + stepper.multipliers
-    nodal = tuple(np.zeros(t.nv) for _ in range(3))
-    extra = np.zeros((size, n if stepper.multipliers else 0))
-    back = (records(len(t.nodes), COTANGENT), nodal, np.zeros(size), np.zeros(n), np.zeros(n), extra)
-    vectors = tuple(np.zeros(n) for _ in range(12))
-    grads = (
-        np.zeros((len(t.nodes), 10)),
-        np.zeros((len(t.nodes), 6)),
-        np.zeros((n, 4)),
-        np.zeros((len(t.paths), 3)),
-        np.zeros((len(t.wrenches), 6)),
-        np.zeros(3),
-    )
-    BU = np.zeros((last, m.nu))
-    U = np.array(u, order="C")
-    run = (stepper.method, stepper.problem, back, stepper.dt, last, U)
-    failed = reverse(*run, *arrays, BX, BV, BU, vectors, wanted, grads)
-    if failed >= 0:
-        raise IntegratorError(f"the adjoint of step {failed} has no solution: its Newton matrix is singular")
-    bq, bv = np.zeros(m.nv), np.zeros(m.nv)
-    push_public(red.balls, red.index_v, R[0], RD[0], charts[0], BX[0], BV[0], bq, bv)
-    return Gradients(bq, bv, BU, *grads, red)
+def welded(mechanism: Mechanism, names: Iterable[str]) -> Mechanism | None:
+    """The same mechanism with nodes for fixed joints, where `names` ask for placements of some; else None."""
+    asked = {name.partition(":")[2] for name in names if name.startswith(("position:", "rotation:"))}
+    fixed = [joint.name for joint in mechanism.joints if not joint.primitives]
+    if not asked.intersection(fixed):
+        return None
+    joints = (replace(j, kind="composite", primitives=(WELD,)) if j.name in fixed else j for j in mechanism.joints)
+    return mechanism.replace(joints=tuple(joints))
 
 
-def parameter_gradient(g: Gradients, mechanism: Mechanism, name: str) -> FloatArray:
-    """The gradient by one parameter of the mechanism, such as "mass:link1"; see `leastaction.adjoint`."""
-    kind, _, part = name.partition(":")
-    if kind == "gravity":
-        return g.gravity.copy()
-    if kind in ("mass", "com", "inertia"):
-        return _inertial(g, mechanism, kind, part)
-    if kind in ("position", "rotation"):
-        return _placement(g, mechanism, kind, part)
-    if kind == "wrench":
-        return _wrench(g, mechanism, part)
-    if kind in ("stiffness", "damping", "rest", "armature"):
-        return _elastic(g, mechanism, kind, part)
-    raise MechanismError(f"there is no parameter {name!r}; see the documentation of leastaction.adjoint")
+class Reversal:
+    """Turns gradients by states into gradients by the first state, controls and parameters, last steps first."""
 
+    def __init__(self, stepper: Any, names: Iterable[str], *, parameters: bool, controls: bool) -> None:
+        """Allocate.
 
-def _inertial(g: Gradients, mechanism: Mechanism, kind: str, body: str) -> FloatArray:
-    i = mechanism.body_index(body)
-    if i < 0:
-        raise MechanismError("the world has no inertia")
-    frame = g.reduced.tree.bodies[i]
-    if frame.node < 0:
-        return np.zeros({"mass": (), "com": 3, "inertia": 6}[kind])
-    row, inertia = g.inertias[int(frame.node)], mechanism.bodies[i].inertia
-    R = frame.R.reshape(3, 3)
-    c = R @ np.array(inertia.com) + frame.p
-    J = np.array([[row[4], row[5] / 2, row[6] / 2], [row[5] / 2, row[7], row[8] / 2], [row[6] / 2, row[8] / 2, row[9]]])
-    if kind == "mass":
-        return np.array(row[0] + row[1:4] @ c + np.trace(J) * (c @ c) - c @ J @ c)
-    if kind == "com":
-        return inertia.mass * (R.T @ (row[1:4] + 2.0 * np.trace(J) * c - 2.0 * J @ c))
-    B = R.T @ J @ R
-    return np.array([B[0, 0], 2 * B[0, 1], 2 * B[0, 2], B[1, 1], 2 * B[1, 2], B[2, 2]])
+        Args:
+            stepper: that made the run, after its `prepare_start`.
+            names: of the parameters.
+            parameters: whether any belongs to the mechanism.
+            controls: whether gradients by controls are to be kept.
+        """
+        own = welded(stepper.mechanism, names)
+        self.kept = [int(k) for k in np.flatnonzero(stepper.kept >= 0)]
+        if own is not None:
+            stepper = stepper.integrator.prepare(own, stepper.dt)
+            stepper._arrange(self.kept)
+        self.stepper, self.parameters, self.keeps_controls = stepper, parameters, controls
+        red = stepper.reduced
+        t, n = red.tree, red.nr
+        size = n + stepper.multipliers
+        nodal = tuple(np.zeros(t.nv) for _ in range(3))
+        self.back = (records(len(t.nodes), COTANGENT), nodal, np.zeros(size), np.zeros(n), np.zeros(n))
+        self.vectors = tuple(np.zeros(n) for _ in range(12))
+        self.grads = (
+            np.zeros((len(t.nodes), 10)),
+            np.zeros((len(t.nodes), 6)),
+            np.zeros((n, 8)),
+            np.zeros((len(t.paths), 3)),
+            np.zeros((len(t.wrenches), 6)),
+            np.zeros(3),
+            np.zeros((len(red.balls), 9)),
+            np.zeros((len(t.penalties), 7)),
+            np.zeros((len(t.points), 3)),
+            np.zeros((len(t.penalties), 3)),
+            np.zeros((len(t.closure.rows), 9)),
+        )
+        self.controls: list[FloatArray] = []
+        self.carried: tuple[FloatArray, FloatArray] | None = None
 
+    def piece(self, record: dict[str, Any], first: int, at: int, u: FloatArray, dq: FloatArray, dv: FloatArray) -> None:
+        """Go back over the steps of a record that follow its row `first`.
 
-def _placement(g: Gradients, mechanism: Mechanism, kind: str, name: str) -> FloatArray:
-    t = g.reduced.tree
-    span = next((s for s in t.spans if s.joint.name == name), None)
-    if span is None:
-        mechanism.joint(name)
-        raise MechanismError(f"{kind}:{name}: only joints of the tree that move have gradients by their placement")
-    if any(p.nv == 0 or p.motion.name.startswith("SPLINE") for p in span.joint.primitives):
-        raise MechanismError(f"{kind}:{name}: spline joints have no gradients by their placement")
-    row = g.placements[span.first]
-    R = np.eye(3)
-    if span.joint.parent != "world":
-        R = t.bodies[mechanism.body_index(span.joint.parent)].R.reshape(3, 3)
-    if kind == "position":
-        return R.T @ row[3:]
-    return R.T @ (row[:3] + np.cross(row[3:], t.nodes[span.first].pt))
+        Args:
+            record: with as many rows before `first` as the integrator looks back.
+            first: row from which its steps start.
+            at: number of the step that starts there.
+            u: controls of its steps, shape (steps, nu).
+            dq, dv: gradients by the states of all rows, shape (rows, nv), zero for those that belong to other pieces.
+        """
+        stepper, red = self.stepper, self.stepper.reduced
+        arrays = stepper.arrays(record)
+        R, RD, charts = arrays[:3]
+        last = len(R) - 1
+        BX, BV = np.zeros((last + 1, red.nr)), np.zeros((last + 1, red.nr))
+        dq, dv = np.array(dq, order="C"), np.array(dv, order="C")
+        pull_public(red.balls, red.index_v, R, RD, charts, dq, dv, BX, BV)
+        if self.carried is not None:
+            rows = len(self.carried[0])
+            BX[last + 1 - rows :] += self.carried[0]
+            BV[last + 1 - rows :] += self.carried[1]
+        U, BU = np.zeros((last, stepper.mechanism.nu)), np.zeros((last, stepper.mechanism.nu))
+        U[first:] = u
+        self._reverse(first, last, U, arrays, BX, BV, BU, np.zeros(0), at - first)
+        self.carried = BX[: first + 1].copy(), BV[: first + 1].copy()
+        if self.keeps_controls:
+            self.controls.append(BU[first:])
+        self.first = (arrays, U)
 
+    def _reverse(
+        self, first: int, last: int, U: Any, arrays: Any, BX: Any, BV: Any, BU: Any, mu: FloatArray, shift: int
+    ) -> None:
+        s = self.stepper
+        run = (s.method, s.problem, self.back, s.dt, first, last, U)
+        failed = reverse(*run, *arrays, BX, BV, BU, self.vectors, self.parameters, self.grads, mu)
+        if failed >= 0:
+            raise IntegratorError(
+                f"the adjoint of step {shift + failed} has no solution: its Newton matrix is singular"
+            )
 
-def _wrench(g: Gradients, mechanism: Mechanism, name: str) -> FloatArray:
-    names = [w.name for w in mechanism.wrenches]
-    if name not in names:
-        raise MechanismError(f"unknown external wrench {name!r}")
-    k = names.index(name)
-    w, out = mechanism.wrenches[k], g.wrenches[k].copy()
-    if w.frame == "body":
-        R = g.reduced.tree.bodies[mechanism.body_index(w.body)].R.reshape(3, 3)
-        out = np.concatenate([R.T @ out[:3], R.T @ out[3:]])
-    return out
-
-
-def _elastic(g: Gradients, mechanism: Mechanism, kind: str, name: str) -> FloatArray:
-    paths = [s.name for s in mechanism.springs] + [c.name for c in mechanism.cables]
-    if name in paths:
-        column = {"stiffness": 0, "rest": 1, "damping": 2}
-        if kind not in column:
-            raise MechanismError(f"{kind}:{name}: a spring has stiffness, rest and damping")
-        return np.array(g.paths[paths.index(name), column[kind]])
-    spans = [s for s in g.reduced.tree.spans if s.joint.name == name]
-    if not spans:
-        mechanism.joint(name)
-        raise MechanismError(f"{kind}:{name}: there is no spring, cable or moving joint of that name")
-    if any(s.primitive.nq != s.primitive.nv for s in spans):
-        raise MechanismError(f"{kind}:{name}: springs and dampers of ball and free joints have no gradients yet")
-    column = {"stiffness": 0, "rest": 1, "damping": 2, "armature": 3}[kind]
-    rows = [s.iv + j for s in spans for j in range(s.primitive.nv)]
-    return g.coordinates[rows, column].copy()
+    def finish(self, q: FloatArray) -> Gradients:
+        """All gradients, after the piece that starts at the first state, which is q (nq)."""
+        stepper, red = self.stepper, self.stepper.reduced
+        m, (arrays, U) = stepper.mechanism, self.first
+        R, RD, charts = arrays[:3]
+        if self.carried is None:
+            raise IntegratorError("there is nothing to differentiate")
+        BX, BV = self.carried
+        bq, bv = np.zeros(m.nv), np.zeros(m.nv)
+        push_public(red.balls, red.index_v, R[0], RD[0], charts[0], BX[0], BV[0], bq, bv)
+        if self.parameters and stepper.multipliers:
+            # Where a placement opens a loop, the first state follows by the least change, as `close_loops` does.
+            A = loop_jacobian(m, q)[1][self.kept]
+            mu = np.linalg.pinv(A, rcond=RANK_TOLERANCE).T @ bq
+            mu[red.tree.closure.rows.kind[self.kept] == ROLL] = 0.0
+            none = np.zeros((1, red.nr))
+            U = U if len(U) else np.zeros((1, m.nu))
+            self._reverse(0, 0, U, arrays, none, none, U, mu, 0)
+        controls = np.concatenate(self.controls[::-1]) if self.controls else np.zeros((0, m.nu))
+        return Gradients(bq, bv, controls, *self.grads, red)

@@ -12,6 +12,7 @@ import numpy as np
 from leastaction._jit import inline, routine
 from leastaction.dynamics.kinematics import add_to
 from leastaction.dynamics.kinematics import lift as lift_world
+from leastaction.forces.passive import limit_slopes
 from leastaction.spatial import (
     ZERO6,
     Ad_inv,
@@ -83,13 +84,11 @@ def cotangents(model, work, cot, z, yv, ya):
 def add_joint_limits(model, work, z, yv):
     """Add the dampers of limits to the gradient by the velocities."""
     nodes, dofs = model[0], model[1]
-    q = work[4][0]
+    q, v = work[4][0], work[4][1]
     for i in range(nodes.shape[0]):
         if nodes[i].nv == 1:
             k = nodes[i].iv
-            x = q[nodes[i].iq]
-            if dofs[k].limit_stiffness > 0.0 and (x < dofs[k].lower or x > dofs[k].upper):
-                yv[k] += dofs[k].limit_damping * z[k]
+            yv[k] += limit_slopes(dofs[k], q[nodes[i].iq], v[k])[1] * z[k]
 
 
 @inline

@@ -28,6 +28,8 @@ class ReducedStepper(Stepper):
     control_nodes = (1.0,)
     dense_nodes = False
     """Whether the work space holds a matrix of the nodes even without splines and exponential coordinates."""
+    reverses = True
+    """Whether its runs have an adjoint."""
 
     def __init__(self, integrator: Any, mechanism: Mechanism, dt: float) -> None:
         super().__init__(integrator, mechanism, dt)
@@ -132,12 +134,6 @@ class ReducedStepper(Stepper):
             r, rd, charts = (x[rows] for x in self.arrays(record)[:3])
             to_public(red.balls, red.index_q, red.index_v, r, rd, charts, record["q"][rows], record["v"][rows])
 
-    def gradients(self, record: dict[str, Any], u: FloatArray, dq: FloatArray, dv: FloatArray, wanted: int) -> Any:
-        """Gradients of an objective by the first state, the controls and, as `wanted`, parameters; see `adjoint`."""
-        from leastaction.redmax.adjoint import reverse_run
-
-        return reverse_run(self, record, u, dq, dv, wanted)
-
     def failure(self, step: int, record: dict[str, FloatArray]) -> ConvergenceError:
         """See `Stepper.failure`."""
         sizes = [float(x) for x in self.sizes if x > 0.0 or math.isnan(x)]
@@ -153,6 +149,7 @@ class LinearStepper(ReducedStepper):
     """Runs `LinearlyImplicitEuler`."""
 
     dense_nodes = True
+    reverses = False
 
     def __init__(self, integrator: Any, mechanism: Mechanism, dt: float) -> None:
         for rolling in mechanism.rollings:
@@ -168,10 +165,6 @@ class LinearStepper(ReducedStepper):
         done = linear_euler.rollout(*steps, R, RD, charts, multipliers, np.zeros(self.reduced.nr))
         self.publish(record, first, done)
         return done
-
-    def gradients(self, record: dict[str, Any], u: FloatArray, dq: FloatArray, dv: FloatArray, wanted: int) -> Any:
-        """There are none."""
-        raise IntegratorError("LinearlyImplicitEuler has no adjoint; use leastaction.BDF or leastaction.SDIRK2")
 
     def failure(self, step: int, record: dict[str, FloatArray]) -> ConvergenceError:
         """See `Stepper.failure`."""

@@ -10,6 +10,7 @@ from leastaction.dynamics.derivatives import coriolis_matrices, times, times_tra
 from leastaction.dynamics.kinematics import lift as lift_world
 from leastaction.dynamics.kinematics import parent_twist
 from leastaction.dynamics.recursions import composite_inertias
+from leastaction.forces.passive import limit_slopes
 from leastaction.redmax.columns import add_force_columns, has_wrenches
 from leastaction.spatial import (
     ZERO6,
@@ -74,15 +75,14 @@ def inertial_matrix(model, work, c1, c2, H):
                     H[m, k] = dot(load6(screws[m].S), column)
                     H[k, m] = dot(t3, load6(rates[m].X)) + dot(t4, load6(rates[m].Y))
                 i = nodes[i].parent
-    q = work[4][0]
+    q, v = work[4][0], work[4][1]
     for i in range(nodes.shape[0]):
         if nodes[i].nv != 1:
             continue
-        k, x = nodes[i].iv, q[nodes[i].iq]
+        k = nodes[i].iv
         dof = dofs[k]
-        H[k, k] += dof.stiffness + c1 * dof.damping + c2 * dof.armature
-        if dof.limit_stiffness > 0.0 and (x < dof.lower or x > dof.upper):
-            H[k, k] += dof.limit_stiffness + c1 * dof.limit_damping
+        stiffness, damping = limit_slopes(dof, q[nodes[i].iq], v[k])
+        H[k, k] += dof.stiffness + stiffness + c1 * (dof.damping + damping) + c2 * dof.armature
 
 
 @routine
@@ -99,7 +99,7 @@ def _column(block, c, c1, c2, A, tau):
 
 
 @routine
-def combine_blocks(model, work, A, column, r, c1, c2, H):
+def combine_blocks(model, work, A, column, r, rd, c1, c2, H):
     """H (nr, nr) from the nodes' matrices A = (A0, A0 + A1, A0 + A2) through the blocks; column: scratch (nv,)."""
     plain, blocks = model[3][0], model[3][1]
     for p in range(plain.shape[0]):
@@ -120,9 +120,8 @@ def combine_blocks(model, work, A, column, r, c1, c2, H):
                 for j in range(block.nv):
                     H[block.ir + c, block.ir + d] += block.D2[j, c, d] * tau[block.iv + j]
             k = block.ir + c
-            H[k, k] += coords[k].stiffness + c1 * coords[k].damping + c2 * coords[k].armature
-            if coords[k].limit_stiffness > 0.0 and (r[k] < coords[k].lower or r[k] > coords[k].upper):
-                H[k, k] += coords[k].limit_stiffness + c1 * coords[k].limit_damping
+            stiffness, damping = limit_slopes(coords[k], r[k], rd[k])
+            H[k, k] += coords[k].stiffness + stiffness + c1 * (coords[k].damping + damping) + c2 * coords[k].armature
 
 
 @routine
@@ -140,7 +139,7 @@ def _store_column(plain, blocks, column, H, c):
 
 
 @routine
-def newton_matrix(model, loops, work, scratch, r, u, lam, c1, c2, H):
+def newton_matrix(model, loops, work, scratch, r, rd, u, lam, c1, c2, H):
     """The exact matrix H (nr + m, nr + m) at the state where `residual` ran last; m: multipliers of loops."""
     A, column, vectors = scratch[4], scratch[5], scratch[6]
     nr = r.shape[0]
@@ -158,6 +157,6 @@ def newton_matrix(model, loops, work, scratch, r, u, lam, c1, c2, H):
             a1, a2, target = 1.0 if part == 1 else 0.0, 1.0 if part == 2 else 0.0, A[part]
         inertial_matrix(model, work, a1, a2, target)
     if through_blocks:
-        combine_blocks(model, work, A, column, r, c1, c2, H)
+        combine_blocks(model, work, A, column, r, rd, c1, c2, H)
     if has_wrenches(model, loops, u):
         add_force_columns(model, loops, work, u, lam, c1, vectors, H, nr)

@@ -93,6 +93,8 @@ class Reduced:
         if motion in SPLINES:
             self._spline(span, ir, iq)
             return []
+        if motion == Motion.WELD:
+            return []
         if motion not in (Motion.SPHERICAL, Motion.FREE):
             self.index_q[ir], self.index_v[ir] = span.iq, span.iv
             self._drive_of[span.iv] = {"coordinate": ir}

@@ -7,10 +7,10 @@ SDIRK2 are one piece of code, and initial velocities are parameters like all oth
 """
 
 from leastaction._jit import entry, routine
+from leastaction.forces.passive import limit_slopes
 from leastaction.redmax.chart_slopes import pull_chart
 from leastaction.redmax.charts import history as rewritten
 from leastaction.redmax.charts import use_charts
-from leastaction.redmax.columns import force_column, has_wrenches
 from leastaction.redmax.cotangents import (
     add_inertia_gradients,
     add_joint_limits,
@@ -21,21 +21,24 @@ from leastaction.redmax.cotangents import (
 from leastaction.redmax.lift import lower, raise_direction
 from leastaction.redmax.linear import factor, solve_transposed
 from leastaction.redmax.matrix import newton_matrix
-from leastaction.redmax.parameters import add_force_gradients, add_joint_gradients, add_wrench_placements
+from leastaction.redmax.parameters import add_gravity_gradient, add_joint_gradients, wrench_cotangents
 from leastaction.redmax.residual import drive_wrench, residual
 from leastaction.redmax.rollout import ALPHA, BDF2, is_double, predictors
-from leastaction.spatial import dot, load6, sub
+from leastaction.spatial import ZERO6, dot, load6, store6, sub
 
 
 @routine
-def rate_gradients(model, loops, work, scratch, cot, nodal, r, rd, u, lam, z, yv, ya, extra):
-    """(yv, ya): gradients of z . g by rd and rdd; z (nr + m) holds the multipliers' part behind."""
-    nr = r.shape[0]
+def rate_gradients(model, loops, work, cot, nodal, r, rd, u, lam, z, yv, ya, grads):
+    """(yv, ya): gradients of z . g by rd and rdd; z (nr + m) holds the multipliers' part behind.
+
+    Those by the parameters of forces and by placements through forces come with them, into `grads`.
+    """
     plain, blocks = model[3][0], model[3][1]
     zn, an, vn = nodal
     raise_direction(plain, blocks, z, zn)
     cotangents(model, work, cot, zn, vn, an)
     add_joint_limits(model, work, zn, vn)
+    wrench_cotangents(model, loops, work, cot, u, lam, z, r.shape[0], vn, grads)
     lower(plain, blocks, an, ya)
     lower(plain, blocks, vn, yv)
     coords = model[4][7]
@@ -47,17 +50,7 @@ def rate_gradients(model, loops, work, scratch, cot, nodal, r, rd, u, lam, z, yv
                 yv[k] += block.G[j, c] * an[block.iv + j]
             ya[k] += coords[k].armature * z[k]
             yv[k] += coords[k].damping * z[k]
-            if coords[k].limit_stiffness > 0.0 and (r[k] < coords[k].lower or r[k] > coords[k].upper):
-                yv[k] += coords[k].limit_damping * z[k]
-    if has_wrenches(model, loops, u):
-        vectors = scratch[6]
-        column = vectors[3]
-        for c in range(nr):
-            force_column(model, loops, work, u, lam, c, 0.0, 1.0, vectors, extra, nr)
-            for i in range(nr):
-                yv[c] -= z[i] * column[i]
-            for i in range(nr, z.shape[0]):
-                yv[c] += z[i] * extra[i, c]
+            yv[k] += limit_slopes(coords[k], r[k], rd[k])[1] * z[k]
 
 
 @routine
@@ -79,11 +72,10 @@ def _control_gradients(model, work, cot, z, bu):
 def reverse_stage(problem, back, gamma, u, P, Pv, r, rd, lam, bx, bv, bP, bPv, bu, wanted, grads):
     """Gradients (bP, bPv) by the predictors of a stage from (bx, bv) by its end state; adds to bu and to grads.
 
-    `wanted`: 0 for states and controls alone, 1 with parameters of bodies, joints and forces, 2 with placements too,
-    which cost most. Gives back False if H is singular.
+    `wanted`: whether parameters of bodies and joints count. Gives back False if H is singular.
     """
     model, loops, work, scratch = problem
-    cot, nodal, z, yv, ya, extra = back
+    cot, nodal, z, yv, ya = back
     H, pivots, g, rdd = scratch[0], scratch[1], scratch[2], scratch[7]
     n = r.shape[0]
     c1, c2 = 1.0 / gamma, 1.0 / (gamma * gamma)
@@ -91,24 +83,22 @@ def reverse_stage(problem, back, gamma, u, P, Pv, r, rd, lam, bx, bv, bP, bPv, b
         rdd[k] = (rd[k] - Pv[k]) * c1
     residual(model, loops, work, r, rd, rdd, u, lam, g)
     keep_inertias(work[0], cot)
-    newton_matrix(model, loops, work, scratch, r, u, lam, c1, c2, H)
+    newton_matrix(model, loops, work, scratch, r, rd, u, lam, c1, c2, H)
     if not factor(H, pivots):
         return False
     for k in range(z.shape[0]):
         z[k] = bx[k] + bv[k] * c1 if k < n else 0.0
     solve_transposed(H, pivots, z)
-    rate_gradients(model, loops, work, scratch, cot, nodal, r, rd, u, lam, z, yv, ya, extra)
+    rate_gradients(model, loops, work, cot, nodal, r, rd, u, lam, z, yv, ya, grads)
     for k in range(n):
         bP[k] = (yv[k] - bv[k]) * c1 + ya[k] * c2
         bPv[k] = ya[k] * c1
     _control_gradients(model, work, cot, z, bu)
-    if wanted > 1:
+    if wanted:
         add_placement_gradients(model, work, cot, -1.0, grads[1])
-        add_wrench_placements(model, loops, work, scratch, cot, u, grads[1])
-    if wanted > 0:
         add_inertia_gradients(model, work, cot, -1.0, grads[0])
         add_joint_gradients(model, r, rd, rdd, z, grads[2])
-        add_force_gradients(model, work, cot, grads[3], grads[4], grads[5])
+        add_gravity_gradient(model[0], cot, grads[5])
     return True
 
 
@@ -143,18 +133,42 @@ def _pull_predictors(method, stage, double, dt, bP, bPv, bx, bv, ba, bva):
             bv[k] += bPv[k]
 
 
-@entry
-def reverse(method, problem, back, dt, last, U, R, RD, charts, RA, RDA, LA, LAM, BX, BV, BU, vectors, wanted, grads):
-    """Turn gradients BX, BV (rows 0 ... last) by the states into gradients by the first state, controls and parameters.
+@routine
+def _close_first(problem, back, u, R, RD, mu, grads):
+    """Add the gradients by placements of -mu . h at the first state: it follows the loops that they open."""
+    model, loops, work, scratch = problem
+    cot, nodal, z, _, _ = back
+    g, rdd, lam = scratch[2], scratch[7], scratch[9]
+    for k in range(rdd.shape[0]):
+        rdd[k], z[k] = 0.0, 0.0
+    for k in range(mu.shape[0]):
+        lam[k] = 0.0
+        z[R.shape[1] + k] = mu[k]
+    residual(model, loops, work, R[0], RD[0], rdd, u, lam, g)
+    for i in range(cot.shape[0]):
+        store6(cot[i].W, ZERO6)
+    wrench_cotangents(model, loops, work, cot, u, lam, z, R.shape[1], nodal[2], grads)
 
-    BX[0], BV[0] come out as those by the first state; other rows are used up. Gives back the step at which H was
-    singular, or -1.
+
+@entry
+def reverse(
+    method, problem, back, dt, first, last, U, R, RD, charts, RA, RDA, LA, LAM, BX, BV, BU, vectors, wanted, grads, mu
+):
+    """Turn gradients BX, BV by the states of rows first ... last into those by earlier states, controls, parameters.
+
+    BX[first], BV[first] (and for BDF2 the row before, where there is one) come out as those by the states that the
+    steps started from; later rows are used up. With mu (multipliers of loops, else empty) only the closing of the first
+    state is differentiated. Gives back the step at which H was singular, or -1.
     """
     model = problem[0]
     nodes, balls = model[0], model[4][5]
     x0, v0, x1, v1, P, Pv, x2, v2, bP, bPv, ba, bva = vectors
     n = R.shape[1]
-    for step in range(last - 1, -1, -1):
+    if mu.shape[0] > 0:
+        use_charts(nodes, balls, charts[0])
+        _close_first(problem, back, U[0], R, RD, mu, grads)
+        return -1
+    for step in range(last - 1, first - 1, -1):
         u, bu = U[step], BU[step]
         use_charts(nodes, balls, charts[step])
         for k in range(n):

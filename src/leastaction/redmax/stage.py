@@ -10,9 +10,11 @@ gamma = 2 h / 3 (Eq. 3.81): dividing those equations by gamma^2 gives this form.
 
 from leastaction._finite import is_finite
 from leastaction._jit import routine
+from leastaction.forces.touch import BY_DEPTH, HELD, TOUCHING
 from leastaction.redmax.linear import factor, solve
 from leastaction.redmax.matrix import newton_matrix
 from leastaction.redmax.residual import residual
+from leastaction.redmax.touching import change_modes, exchange_modes, has_dampers
 
 FAST = 0.05
 """The factors of an earlier iteration are used again while they shrink the update to this part."""
@@ -23,24 +25,36 @@ ROUND_OFF = 1e-9
 SHORTEST = 1e-3
 """The line search halves a step down to this part of it."""
 
+LOOSE, SETTLED = 1e-3, 1e-9
+"""Relative updates below which forces may open and close; and below which errors are far smaller than `touch.LAYER`."""
+
+PATIENCE = 20
+"""After so many iterations forces change their modes one at a time, and for as many again updates are halved: neither
+goes round in circles so easily."""
+
+SEARCH, MATRIX, STEP = range(3)
+"""What the residual is for: to judge an update, for the Newton matrix alone, for the next update."""
+
 
 @routine
 def solve_stage(model, loops, work, scratch, P, Pv, gamma, u, r, rd, lam, settings, history):
     """Newton's method with line search (Algorithm 12) from the guess in r; fills r, rd and the multipliers lam.
 
-    Factors of the exact matrix serve several iterations while these converge fast. Gives back the number of iterations,
-    or -1 if it did not converge. `history` gets the sizes of the updates.
+    Factors of the exact matrix serve several iterations while these converge fast. Forces with dampers that touch are
+    kept on pieces of their laws meanwhile, see `touching`. Gives back the number of iterations, or -1 if it did not
+    converge. `history` gets the sizes of the updates.
     """
     H, pivots, g, step = scratch[0], scratch[1], scratch[2], scratch[3]
     rdd, old, old_lam = scratch[7], scratch[8], scratch[9]
+    damped = has_dampers(model)
     tolerance, most = settings
     n, m = r.shape[0], lam.shape[0]
     c1 = 1.0 / gamma
     for k in range(history.shape[0]):
         history[k] = 0.0
     size, ratio, before, scale = 1.0, 1.0, 0.0, 1.0
-    keep, exact = False, False
-    it = 0
+    keep, exact, phase = False, False, SEARCH
+    it, changed, touching = 0, 0, 0
     while True:
         for k in range(n):
             rd[k] = (r[k] - P[k]) * c1
@@ -49,38 +63,69 @@ def solve_stage(model, loops, work, scratch, P, Pv, gamma, u, r, rd, lam, settin
         norm = 0.0
         for k in range(n + m):
             norm += g[k] * g[k]
-        if it > 0:
+        if phase == SEARCH:
+            judged = it > 0 and changed == 0
             shrinks = norm < before or size <= ROUND_OFF
-            if not shrinks and exact and scale > SHORTEST:
+            # Along a surface that touches, the residual rises steeply to both sides and is no measure of progress.
+            if judged and not shrinks and exact and scale > SHORTEST and touching == 0:
                 scale *= 0.5
                 for k in range(n):
                     r[k] = old[k] - scale * step[k]
                 for k in range(m):
                     lam[k] = old_lam[k] - scale * step[n + k]
                 continue
-            if size <= tolerance or (ratio < FAST and ratio * size <= tolerance):
-                return it
-            if size <= ROUND_OFF and ratio > 0.5 and exact:
-                return it
-            keep = shrinks and scale == 1.0 and (ratio < FAST or (it == 1 and norm < FAST * FAST * before))
-        if it == most or not is_finite(norm):
-            return -1
-        exact = not keep
-        if exact:
-            newton_matrix(model, loops, work, scratch, r, u, lam, c1, c1 * c1, H)
+            if damped and (it == 0 or (judged and (size <= LOOSE or it > PATIENCE))):
+                changed, touching = change_modes(model, work, r, rd, size <= SETTLED, it > PATIENCE)
+                if changed > 0 and it > 0:
+                    size = 1.0
+                    continue
+            keep = False
+            if judged:
+                # In the layer, which is thin, a small error of the state is a large one of the force.
+                goal = tolerance if touching == 0 else 1e-3 * tolerance
+                if size <= goal or (ratio < FAST and ratio * size <= goal):
+                    break
+                if size <= ROUND_OFF and ratio > 0.5 and exact:
+                    break
+                keep = touching == 0 and shrinks and scale == 1.0
+                keep = keep and (ratio < FAST or (it == 1 and norm < FAST * FAST * before))
+            changed = 0
+            if it == most or not is_finite(norm):
+                it = -1
+                break
+            exact = not keep
+            before = norm
+            if exact and touching > 0:
+                # Far from its surface the force of what touches is out of all proportion, and so is its geometry.
+                exchange_modes(model, TOUCHING, HELD)
+                phase = MATRIX
+                continue
+        if exact and phase != STEP:
+            newton_matrix(model, loops, work, scratch, r, rd, u, lam, c1, c1 * c1, H)
             if not factor(H, pivots):
-                return -1
+                it = -1
+                break
+            if phase == MATRIX:
+                exchange_modes(model, HELD, TOUCHING)
+                phase = STEP
+                continue
+        phase = SEARCH
         for k in range(n + m):
             step[k] = g[k]
         solve(H, pivots, step)
-        last, size, scale, before = size, 0.0, 1.0, norm
+        last, size, scale = size, 0.0, 1.0
+        if it % (2 * PATIENCE) >= PATIENCE:
+            scale = 0.5  # going round in circles
         for k in range(n):
             old[k] = r[k]
             size = max(size, abs(step[k]) / (1.0 + abs(r[k])))
-            r[k] -= step[k]
+            r[k] -= scale * step[k]
         for k in range(m):
             old_lam[k] = lam[k]
-            lam[k] -= step[n + k]
+            lam[k] -= scale * step[n + k]
         ratio = size / last if it > 0 else 1.0
         history[it] = size
         it += 1
+    if damped:
+        exchange_modes(model, -1, BY_DEPTH)
+    return it
