@@ -314,7 +314,7 @@ def test_integrators_without_derivatives():
         with pytest.raises(la.IntegratorError, match=r"RungeKutta has no Jacobians of a step; Galerkin"):
             derivative(robot, la.RungeKutta(order=4), q, p)
     run = la.simulate(robot, dt=0.01, steps=2, integrator=la.RungeKutta(order=4))
-    with pytest.raises(la.IntegratorError, match="RungeKutta has no derivatives"):
+    with pytest.raises(la.IntegratorError, match="RungeKutta has no Jacobians"):
         backpropagate(run, np.zeros((3, 2)), np.zeros((3, 2)))
 
 
