@@ -1,5 +1,7 @@
 """The compiled loops of `Maximal`: many steps, no Python in between."""
 
+import math
+
 import numpy as np
 
 from leastaction._jit import entry, routine
@@ -29,8 +31,8 @@ FINEST = 64
 singular configuration while they touch, for a moment."""
 
 
-PLAUSIBLE = 3.0
-"""Most that the kinetic energy may grow in a step with contacts, beside what forces and typical contacts add."""
+PLAUSIBLE = 1.2
+"""Most that the kinetic energy may grow in a step with contacts, beside what forces and overlaps add."""
 
 
 @routine
@@ -122,16 +124,16 @@ def is_impact(bodies, states, dt, gravity):
 
 
 @routine
-def is_implausible(bodies, states, energy):
+def is_implausible(bodies, states, cones, count, gravity, halves):
     """Whether a solved step has far more kinetic energy than the step before and its forces account for.
 
     Contacts and joints only take energy away, but the equations of a step that is too long for a fast motion, such as
     that of a leg through a singular configuration, may have other solutions, and Newton may find one of them.
 
     Args:
-        energy: typical energy of all contacts [J].
+        halves: share of the forces' impulses that the states hold; the others are in their momenta already.
     """
-    now = before = push = 0.0
+    now = before = push = total = 0.0
     for i in range(bodies.shape[0]):
         s, m, J = states[i], bodies[i].mass, load9(bodies[i].J)
         if m > 0.0:
@@ -140,7 +142,12 @@ def is_implausible(bodies, states, energy):
             before += 0.5 * (m * (s.x[3] ** 2 + s.x[4] ** 2 + s.x[5] ** 2) + dot3(x, matvec(J, x)))
             push += (s.I[3] ** 2 + s.I[4] ** 2 + s.I[5] ** 2) / m
             push += (s.I[0] ** 2 + s.I[1] ** 2 + s.I[2] ** 2) / (m * bodies[i].radius ** 2)
-    return now > PLAUSIBLE * (before + push) + energy
+            total += m
+    deepest = 0.0
+    for k in range(count):
+        deepest = max(deepest, -cones[k].rest)
+    out_of_it = 2.0 * total * gravity * deepest  # what getting out of an overlap may add, and more
+    return now > PLAUSIBLE * (math.sqrt(before) + math.sqrt(push) / halves) ** 2 + out_of_it
 
 
 @routine
@@ -309,8 +316,8 @@ def rollout(model, states, rowstates, cstates, graph, work, forces, contact, u, 
                         model, states, rowstates, cstates, graph, work, contact, count, h, halves, settings, history
                     )
                     iterations[k + 1] += abs(spent)
-                known = clock[0] != FIRST and parts < FINEST  # and what is to be believed at last
-                if spent >= 0 and count > 0 and known and is_implausible(bodies, states, count * contact[7][3]):
+                judged = spent >= 0 and count > 0 and clock[0] != FIRST and parts < FINEST
+                if judged and is_implausible(bodies, states, contact[0], count, contact[7][1], halves):
                     spent = -1 - spent
             if spent < 0:
                 # Nothing has changed but the guess: the rest of this step in shorter ones.
