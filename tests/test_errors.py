@@ -56,7 +56,7 @@ def test_convergence_error_tells_the_step_and_the_residuals(facts, text):
     [
         FormatError("bad", file="arm.urdf", line=7, element='link "hand"'),
         ConvergenceError("bad", time=0.5, step=50, residuals=[1.0, 2.0], trajectory=[[0.0]]),
-        MissingExtraError("bad", name="casadi", extra="optimize"),
+        MissingExtraError("bad", name="daqp", extra="qp"),
     ],
 )
 def test_attributes_and_text_survive_pickling(error):

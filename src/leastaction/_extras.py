@@ -12,8 +12,8 @@ def require(module_name: str, extra: str) -> ModuleType:
     """Import and return an optional module.
 
     Args:
-        module_name: dotted name of the module, e.g. `"casadi"` or `"matplotlib.pyplot"`.
-        extra: the extra of this package that installs it, e.g. `"optimize"`.
+        module_name: dotted name of the module, e.g. `"daqp"` or `"matplotlib.pyplot"`.
+        extra: the extra of this package that installs it, e.g. `"qp"`.
 
     Raises:
         MissingExtraError: the module is not installed. A module that is installed but fails to import

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from leastaction.derivatives.parameters import parameter
 from leastaction.dynamics.workspace import FloatArray
 from leastaction.errors import IntegratorError
 from leastaction.integrators import Integrator
@@ -60,6 +61,10 @@ def adjoint(
     Returns:
         The value, and the gradient by each parameter.
     """
+    parameters = [parameters] if isinstance(parameters, str) else list(parameters)
+    for name in parameters:
+        if name not in STATES:
+            parameter(mechanism, name)  # refuses unknown ones before the long run
     if checkpoints is not None and checkpoints is not False:
         from leastaction.derivatives.checkpoints import checkpointed_gradient
 
@@ -68,9 +73,20 @@ def adjoint(
     return total_gradient(run, objective, parameters)
 
 
+def evaluated(objective: Objective, run: Trajectory) -> tuple[Any, ...]:
+    """What an objective says of a run: its value, gradients by q and v and, where given, the direct part."""
+    out = objective(run)
+    if not isinstance(out, tuple) or len(out) not in (3, 4):
+        raise IntegratorError(
+            "an objective must give (value, gradient by q or None, gradient by v or None), and as a fourth, if it "
+            f"depends on parameters directly, a function of their names; got {out!r:.80}"
+        )
+    return out
+
+
 def total_gradient(run: Trajectory, objective: Objective, parameters: Iterable[str]) -> tuple[float, dict[str, Any]]:
     """Value of an objective of a run, and its gradient through the states and directly."""
-    value, dq, dv, *direct = objective(run)
+    value, dq, dv, *direct = evaluated(objective, run)
     names = list(parameters)
     out = gradient(run, dq, dv, names)
     for explicit in direct:

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from leastaction.derivatives.adjoint import Objective, _bar, named_gradients, reversal_for, reversible
+from leastaction.derivatives.adjoint import Objective, _bar, evaluated, named_gradients, reversal_for, reversible
 from leastaction.dynamics.loops import close_loops
 from leastaction.dynamics.workspace import FloatArray, configuration
 from leastaction.errors import IntegratorError
@@ -158,7 +158,7 @@ def checkpointed_gradient(
     parts: list[tuple[Any, ...]] = []
     if not in_pieces:
         whole = run.trajectory(slice(0, run.steps + 1), Q, V)
-        value, dq, dv, *direct = objective(whole)
+        value, dq, dv, *direct = evaluated(objective, whole)
         parts.append((value, direct))
         DQ, DV = _bar(whole, dq, "dq"), _bar(whole, dv, "dv")
     reversal = reversal_for(run.stepper, names)

@@ -10,6 +10,7 @@ import numpy as np
 from leastaction.dynamics.workspace import FloatArray
 from leastaction.errors import MechanismError
 from leastaction.mechanism import Joint, Mechanism, Pose
+from leastaction.mechanism._check import suggestion
 from leastaction.mechanism.elements import Attachment
 
 _INERTIA = {"mass": "mass", "com": "com", "inertia": "moments"}
@@ -17,11 +18,15 @@ _CONTACT = ("friction", "radius", "point")
 _PENALTY = ("stiffness", "damping", "friction", "stiction", "origin", "points")
 _JOINT = ("stiffness", "damping", "rest", "armature", "friction", "lower", "upper", "limit_stiffness", "limit_damping")
 _PATH = {"stiffness": "stiffness", "damping": "damping", "rest": "rest_length"}
+_OTHER = ("gravity", "wrench", "position", "rotation")
 
 
 def parameter(mechanism: Mechanism, name: str) -> FloatArray:
     """The value of a parameter such as "mass:link1" (see `adjoint`), a number or a vector; turns are zero."""
     kind, _, part = name.partition(":")
+    kinds = dict.fromkeys((*_INERTIA, *_OTHER, *_CONTACT, *_PENALTY, *_JOINT))
+    if kind not in kinds:
+        raise MechanismError(f"there is no parameter {name!r}{suggestion(kind, kinds)}")
     if kind == "gravity":
         return np.array(mechanism.gravity)
     if kind in _INERTIA:
