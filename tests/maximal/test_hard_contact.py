@@ -78,7 +78,8 @@ def test_smoothed_contact_is_felt_without_a_jump():
     robot, dt = balls(1, friction=0.5), 0.01
     integrator = la.Maximal(order=1, smoothing=1e-3)
     heights = 0.1 + np.linspace(0.001, 0.3, 120)
-    ends = [la.simulate(robot, placed(robot, (0, 0, z)), dt=dt, steps=1, integrator=integrator).q[-1, 2] for z in heights]
+    starts = [placed(robot, (0, 0, z)) for z in heights]
+    ends = [la.simulate(robot, q, dt=dt, steps=1, integrator=integrator).q[-1, 2] for q in starts]
     push = np.array(ends) - (heights - G * dt * dt)
     assert push[0] > 1e-5
     assert np.diff(push).max() < 1e-9
