@@ -13,9 +13,8 @@ from leastaction.forces.closure import evaluate, is_coupling, is_velocity, polyn
 from leastaction.forces.closure import wrench_slope as closure_slope
 from leastaction.forces.passive import clear
 from leastaction.forces.slopes import body_force_slopes, point_slope, pull_slope
-from leastaction.forces.user import call_user
 from leastaction.redmax.lift import lower
-from leastaction.redmax.residual import drive_wrench, user_state
+from leastaction.redmax.residual import drive_wrench, user_force_slopes
 from leastaction.spatial import ZERO6, ad, add, add3, axpy, cross_force, dot, load6, neg, scale, store6, sub
 
 
@@ -107,16 +106,9 @@ def loop_columns(model, loops, work, lam, dx, out, tau, H, c, nr):
 @routine
 def user_slopes(user, links, T, dV, out):
     """Add the changes of the wrenches of the user's forces."""
-    addresses, _, points, x, xd, f, K, D = user
+    addresses, _, points, x, _, f, K, D = user
     for k in range(addresses.shape[0]):
-        first, n = user_state(user, k, links)
-        for j in range(n):
-            f[j, 0], f[j, 1], f[j, 2] = 0.0, 0.0, 0.0
-        call_user(addresses[k, 0], x, xd, f, K, n)
-        for j in range(9 * n * n):
-            K[j] = 0.0
-            D[j] = 0.0
-        call_user(addresses[k, 1], x, xd, K, D, n)
+        first, n = user_force_slopes(user, k, links)
         for i in range(n):
             xi, fi, df = (x[i, 0], x[i, 1], x[i, 2]), (f[i, 0], f[i, 1], f[i, 2]), (0.0, 0.0, 0.0)
             for j in range(n):

@@ -24,8 +24,7 @@ from leastaction.forces.passive import (
     tension_slopes,
 )
 from leastaction.forces.touch import touch
-from leastaction.forces.user import call_user
-from leastaction.redmax.residual import drive_wrench, user_state
+from leastaction.redmax.residual import drive_wrench, user_force_slopes
 from leastaction.spatial import (
     ZERO3,
     add3,
@@ -242,16 +241,9 @@ def _block_transposed(K, n, i, j, w):
 @routine
 def _user(user, links, cot, GT, GV, scratch):
     """Forces of the user's own."""
-    addresses, _, points, x, xd, f, K, D = user
+    addresses, _, points, x, _, f, K, D = user
     for k in range(addresses.shape[0]):
-        first, n = user_state(user, k, links)
-        for j in range(n):
-            f[j, 0], f[j, 1], f[j, 2] = 0.0, 0.0, 0.0
-        call_user(addresses[k, 0], x, xd, f, K, n)
-        for j in range(9 * n * n):
-            K[j] = 0.0
-            D[j] = 0.0
-        call_user(addresses[k, 1], x, xd, K, D, n)
+        first, n = user_force_slopes(user, k, links)
         for j in range(n):
             xj = (x[j, 0], x[j, 1], x[j, 2])
             W, _ = _virtual(points[first + j].node, cot, xj)

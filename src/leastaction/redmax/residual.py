@@ -58,6 +58,21 @@ def user_state(user, k, links):
 
 
 @routine
+def user_force_slopes(user, k, links):
+    """A user's force with its stiffness and damping, into its scratch; gives back first and count of its points."""
+    addresses, _, _, x, xd, f, K, D = user
+    first, n = user_state(user, k, links)
+    for j in range(n):
+        f[j, 0], f[j, 1], f[j, 2] = 0.0, 0.0, 0.0
+    call_user(addresses[k, 0], x, xd, f, K, n)
+    for j in range(9 * n * n):
+        K[j] = 0.0
+        D[j] = 0.0
+    call_user(addresses[k, 1], x, xd, K, D, n)
+    return first, n
+
+
+@routine
 def add_user_forces(user, links, external):
     """Add the wrenches of the user's forces."""
     addresses, _, points, x, xd, f, K, _ = user
