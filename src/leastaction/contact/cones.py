@@ -56,20 +56,21 @@ CONE = np.dtype(
         ("sigma", "f8"),
         ("beta", "f8", 2),  # friction impulse along t1, t2
         ("y", "f8", 2),
-        ("part", "f8", DIRECTIONS),  # beta_i
-        ("eta", "f8", DIRECTIONS),
         ("dgam", "f8"),  # steps of all these
         ("ds", "f8"),
         ("dpsi", "f8"),
         ("dsigma", "f8"),
         ("dbeta", "f8", 2),
         ("dy", "f8", 2),
-        ("dpart", "f8", DIRECTIONS),
-        ("deta", "f8", DIRECTIONS),
         ("rs", "f8"),  # residuals of s and y
         ("ry", "f8", 2),
         ("W", "f8", 9),
         ("w0", "f8", 3),
+        # of the linearised cone alone, at the end: the exact one does not touch them, and caches are small
+        ("part", "f8", DIRECTIONS),  # beta_i
+        ("eta", "f8", DIRECTIONS),
+        ("dpart", "f8", DIRECTIONS),
+        ("deta", "f8", DIRECTIONS),
     ],
     align=True,
 )

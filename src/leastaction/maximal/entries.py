@@ -10,12 +10,12 @@ from leastaction.maximal.bodies import momenta, move
 from leastaction.maximal.dampers import end_paths, start_paths
 from leastaction.maximal.detection import find_cones, note_contacts
 from leastaction.maximal.graph_kernels import factorize, solve
-from leastaction.maximal.guess import extrapolate, guess, remember
+from leastaction.maximal.guess import FIRST, extrapolate, guess, remember
 from leastaction.maximal.impulses import add_impulses, add_rates
 from leastaction.maximal.interior import solve_step
 from leastaction.maximal.missed import ROUNDS, add_missed
 from leastaction.maximal.recover import read_coordinates, read_momenta
-from leastaction.spatial import ZERO3, load3, load4, load9, mattvec, matvec, quat_to_rotation, store9
+from leastaction.spatial import ZERO3, dot3, load3, load4, load9, mattvec, matvec, quat_to_rotation, store9
 
 FAILED, FULL, REPLAN = -1, -2, -3
 """Why a loop stopped early: no convergence, no room for contacts, or bodies may touch that the graph does not tie."""
@@ -27,6 +27,10 @@ IMPACT = 4.0
 FINEST = 64
 """Most parts that a step is divided into where Newton fails: fast motions of long chains, or of loops that pass a
 singular configuration while they touch, for a moment."""
+
+
+PLAUSIBLE = 3.0
+"""Most that the kinetic energy may grow in a step with contacts, beside what forces and typical contacts add."""
 
 
 @routine
@@ -115,6 +119,28 @@ def is_impact(bodies, states, dt, gravity):
             if linear > IMPACT * gravity * dt or angular > IMPACT * m * bodies[i].radius * gravity * dt:
                 return True
     return False
+
+
+@routine
+def is_implausible(bodies, states, energy):
+    """Whether a solved step has far more kinetic energy than the step before and its forces account for.
+
+    Contacts and joints only take energy away, but the equations of a step that is too long for a fast motion, such as
+    that of a leg through a singular configuration, may have other solutions, and Newton may find one of them.
+
+    Args:
+        energy: typical energy of all contacts [J].
+    """
+    now = before = push = 0.0
+    for i in range(bodies.shape[0]):
+        s, m, J = states[i], bodies[i].mass, load9(bodies[i].J)
+        if m > 0.0:
+            w, x = load3(s.w), (s.x[0], s.x[1], s.x[2])
+            now += 0.5 * (m * dot3(load3(s.vc), load3(s.vc)) + dot3(w, matvec(J, w)))
+            before += 0.5 * (m * (s.x[3] ** 2 + s.x[4] ** 2 + s.x[5] ** 2) + dot3(x, matvec(J, x)))
+            push += (s.I[3] ** 2 + s.I[4] ** 2 + s.I[5] ** 2) / m
+            push += (s.I[0] ** 2 + s.I[1] ** 2 + s.I[2] ** 2) / (m * bodies[i].radius ** 2)
+    return now > PLAUSIBLE * (before + push) + energy
 
 
 @routine
@@ -283,6 +309,9 @@ def rollout(model, states, rowstates, cstates, graph, work, forces, contact, u, 
                         model, states, rowstates, cstates, graph, work, contact, count, h, halves, settings, history
                     )
                     iterations[k + 1] += abs(spent)
+                known = clock[0] != FIRST and parts < FINEST  # and what is to be believed at last
+                if spent >= 0 and count > 0 and known and is_implausible(bodies, states, count * contact[7][3]):
+                    spent = -1 - spent
             if spent < 0:
                 # Nothing has changed but the guess: the rest of this step in shorter ones.
                 if contact is not None:

@@ -30,17 +30,16 @@ TIRED, SOFT, LOOSE = 20, 1e3, 1e-6
 """After TIRED iterations, a step is solved at SOFT times its central-path parameter, with residuals LOOSE times
 the typical speed. Coulomb's law is not monotone: there may be no solution that is rigid to round-off."""
 
-EXHAUSTED, BACK, SOFTEST = 36, 3.0, 1e-3
-"""After EXHAUSTED iterations, or where it gets stuck, the central path is taken to have an end: Coulomb's law need not
-have a solution that is rigid to round-off. Then a step is solved at the point of it that is BACK times as high as the
-present one, unless that is softer than SOFTEST times the typical energy of the contacts."""
+EXHAUSTED, BACK, SOFTEST = 40, 3.0, 1e-3
+"""After EXHAUSTED iterations, or where it gets stuck twice, the central path is taken to have an end: Coulomb's law
+need not have a solution that is rigid to round-off. Then a step is solved at the point of it that is BACK times as high
+as the present one, unless that is softer than SOFTEST times the typical energy of the contacts."""
 
 PATIENT = 10
 """A warm start that takes more iterations is replaced by a cold one."""
 
 STUCK, PATIENCE, LIFT = 0.02, 3, 1e2
-"""After PATIENCE steps in a row shorter than STUCK the path has an end; far from its goal, the cones start again from
-LIFT times as high a kappa."""
+"""After PATIENCE steps in a row shorter than STUCK the cones start again from LIFT times as high a kappa."""
 
 
 @routine
@@ -160,12 +159,13 @@ def interior_step(model, states, rowstates, cstates, graph, work_arrays, contact
         if not smooth:
             goal = max(least, SHARPEST * typical * strongest(contact[0], count))
         tired = iteration >= TIRED and not smooth
-        if stuck == PATIENCE or (iteration == EXHAUSTED and not smooth):
-            stuck = 0
+        if stuck == PATIENCE or (iteration >= EXHAUSTED and not smooth):
             back = BACK * max(kappa, floor)
-            if rigid and back <= SOFTEST * contact[7][3]:
-                smooth, goal, floor = True, back, back
-            elif iteration != EXHAUSTED:
+            lifted = start > contact[7][3] or iteration >= EXHAUSTED
+            if rigid and lifted and back <= SOFTEST * contact[7][3]:
+                stuck, smooth, goal, floor = 0, True, back, back
+            elif stuck == PATIENCE:
+                stuck = 0
                 start *= LIFT
                 restart(contact[0], count, start, typical)
                 continue

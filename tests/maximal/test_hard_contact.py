@@ -1,0 +1,86 @@
+"""Contact problems that are hard to solve: stiff beside light, many at once, overlapping, with no rigid solution."""
+
+import math
+
+import numpy as np
+import pytest
+
+import leastaction as la
+from leastaction import MechanismBuilder
+from leastaction.mechanism import Box, Plane, Sphere
+from tests.maximal.scenes import G, balls, cubes, gaps, placed
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_closed_legs_that_stick_to_the_ground(seed):
+    """Minitaur dropped limp on rough ground: redundant loops, light links and stiff contacts in one matrix.
+
+    Its legs fold through singular configurations at a hundred radians a second, where steps have to be divided.
+    """
+    rng = np.random.default_rng(seed)
+    robot = la.robots.minitaur(ground=True, friction=1.0)
+    q = robot.neutral()
+    q[2] += rng.uniform(0.2, 0.5)
+    q[3:7] += 0.05 * rng.normal(size=4)
+    q[3:7] /= np.linalg.norm(q[3:7])
+    run = la.simulate(robot, q, dt=(0.002, 0.005)[seed % 2], duration=1.0, integrator=la.Maximal())
+    assert run.constraint_violation.max() < 1e-8
+    assert gaps(run).min() > -1e-9
+    assert run.energy[-1] < run.energy[0]
+
+
+def wall():
+    """Courses of boxes that touch, and a ball that flies into them at 6 m/s."""
+    b, places = MechanismBuilder("wall"), []
+    for row in range(4):
+        for column in range(4 - row % 2):
+            b.body(f"b{row}{column}", mass=1.0, shapes=Box((0.2, 0.4, 0.2)))
+            b.free(f"b{row}{column}")
+            places.append((0, (column + 0.5 * (row % 2)) * 0.401, 0.1 + 0.2 * row))
+    b.body("ball", mass=5.0, shapes=Sphere(0.15))
+    b.free("ball")
+    b.add_shape("world", Plane())
+    robot = b.build()
+    v = np.zeros(robot.nv)
+    v[-3] = 6.0
+    return robot, placed(robot, *places, (-1, 0.6, 0.5)), v
+
+
+@pytest.mark.parametrize("dt", [0.01, 0.004])
+def test_ball_breaks_a_wall(dt):
+    """Over a hundred contacts in an impact, corners and edges that meet unforeseen: nothing overlaps, all is solved."""
+    robot, q, v = wall()
+    run = la.simulate(robot, q, v, dt=dt, duration=0.8, integrator=la.Maximal())
+    assert gaps(run).min() > -2e-6
+    assert np.max(run.energy - np.minimum.accumulate(run.energy)) < 1e-3 * (run.energy[0] - run.energy[-1])
+    assert run.q[-1, 0::7].max() > 0.3
+
+
+def test_deep_overlap_is_left_no_faster_than_by_falling():
+    robot = cubes(1)
+    run = la.simulate(robot, placed(robot, (0, 0, 0.1)), dt=0.002, duration=1.0, integrator=la.Maximal())
+    assert run.v[:, 5].max() < math.sqrt(G * 0.15) + 0.05
+    assert run.q[-1, 2] == pytest.approx(0.25, abs=1e-6)
+
+
+def test_joint_beyond_its_limit_comes_back_calmly():
+    b = MechanismBuilder("arm", gravity=(0, 0, 0))
+    b.body("arm", mass=1.0, com=(0.5, 0, 0), inertia=0.1)
+    b.revolute("hinge", "world", "arm", axis="z", lower=-1.0, upper=1.0)
+    robot = b.build()
+    run = la.simulate(robot, [1.5], dt=0.002, duration=1.5, integrator=la.Maximal())
+    assert 0.9 < run.q[run.q[:, 0] < 1.0 + 1e-9, 0].max() <= 1.0 + 1e-9
+    assert np.abs(run.v).max() < 3.0
+
+
+def test_smoothed_contact_is_felt_without_a_jump():
+    """Over the height, the push of a smoothed contact fades; where it is left out it is a thousandth of the weight."""
+    robot, dt = balls(1, friction=0.5), 0.01
+    integrator = la.Maximal(order=1, smoothing=1e-3)
+    heights = 0.1 + np.linspace(0.001, 0.3, 120)
+    ends = [la.simulate(robot, placed(robot, (0, 0, z)), dt=dt, steps=1, integrator=integrator).q[-1, 2] for z in heights]
+    push = np.array(ends) - (heights - G * dt * dt)
+    assert push[0] > 1e-5
+    assert np.diff(push).max() < 1e-9
+    far = push[np.argmax(push < 0.002 * G * dt * dt) :]
+    assert np.abs(np.diff(far)).max() < 0.0015 * G * dt * dt
