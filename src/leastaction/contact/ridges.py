@@ -7,7 +7,7 @@ what the other is an edge of.
 
 import math
 
-from leastaction._jit import routine
+from leastaction._jit import inline, routine
 from leastaction.contact.distance import (
     TINY,
     clamp,
@@ -73,7 +73,8 @@ def peaks_and_ridges(out, count, touch, field, F, shape, X2, data, margin):
             near, far = grid(field, data, i, j - 1), grid(field, data, i, j + 1)
             around = 0.25 * (left[2] + right[2] + near[2] + far[2])
             if u[2] > bottom and u[2] - around > SLACK * d:
-                count = _peak(out, count, touch, PEAKS + cell(field, i, j) % (1 << 30), field, shape, L, u, margin)
+                feature = PEAKS + cell(field, i, j) % (1 << 30)
+                count = _peak(out, count, touch, feature, field, shape, L, u, (left, right, near, far), margin)
             opposite = grid(field, data, i + 1, j + 1)
             for side in range(3):
                 # The ridge, and the two corners beside it, that on its left first.
@@ -88,13 +89,13 @@ def peaks_and_ridges(out, count, touch, field, F, shape, X2, data, margin):
                 if shape.kind == BOX:
                     count = _on_box(out, count, touch, feature, field, shape, L, u, v, b, c, margin)
                 else:
-                    count = _on_capsule(out, count, touch, feature, field, shape, L, u, v, margin)
+                    count = _on_capsule(out, count, touch, feature, field, shape, L, u, v, b, c, margin)
     return count
 
 
 @routine
-def _peak(out, count, touch, feature, field, shape, L, top, margin):
-    """A contact of a grid point that stands out."""
+def _peak(out, count, touch, feature, field, shape, L, top, around, margin):
+    """A contact of a grid point that stands out among those around it."""
     P = (load9(field.R), load3(field.p))
     u = act(P, top)
     y, h = local(L, top), load3(shape.half)
@@ -104,24 +105,36 @@ def _peak(out, count, touch, feature, field, shape, L, top, margin):
         if distance < margin:
             count = point_on_box(out, count, flipped(touch), feature, shape, u, 0.0)
     elif abs(y[2]) < h[2] and 0.0 < distance < shape.radius + margin:
-        n = matvec(P[0], matvec(L[0], scale3(-1.0 / distance, d)))
+        d = matvec(L[0], scale3(-1.0, d))
+        for x in around:
+            if _beside(d, top, x, margin):
+                return count
         w, z = ends(shape)
+        n = matvec(P[0], scale3(1.0 / distance, d))
         count = segments(out, count, touch, feature, u, u, 0.0, n, w, z, shape.radius)
     return count
 
 
+@inline
+def _beside(d, p, x, margin):
+    """Whether what is d (3) from the surface point p is so far over the next point x that it will not touch p."""
+    e = sub3(x, p)
+    return dot3(d, e) > margin * norm3(e)
+
+
 @routine
-def _on_capsule(out, count, touch, feature, field, shape, L, u, v, margin):
-    """A contact of the ridge from u to v with a capsule between its ends."""
+def _on_capsule(out, count, touch, feature, field, shape, L, u, v, b, c, margin):
+    """A contact of the ridge from u to v, between b and c, with a capsule between its ends."""
     half = scale3(shape.half[2], column(L[0], 2))
     p, q = sub3(L[1], half), axpy3(1.0, half, L[1])
     s, t = closest_on_segments(u, v, p, q)
-    d = sub3(lerp(p, q, t), lerp(u, v, s))
+    x = lerp(u, v, s)
+    d = sub3(lerp(p, q, t), x)
     distance = norm3(d)
     if distance - shape.radius >= margin or distance < TINY or t <= 0.0 or t >= 1.0:
         return count
-    # Where a corner is closest, the ridge counts if the capsule may get over it.
-    if (s <= 0.0 or s >= 1.0) and abs(dot3(d, sub3(v, u))) > margin * norm3(sub3(v, u)):
+    # Where a corner of the surface is closest, the capsule has to get over the ridge.
+    if _beside(d, x, b, margin) or _beside(d, x, c, margin) or _beside(d, v, u, margin) or _beside(d, u, v, margin):
         return count
     P = (load9(field.R), load3(field.p))
     w, z = ends(shape)
