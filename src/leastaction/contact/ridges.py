@@ -89,7 +89,7 @@ def peaks_and_ridges(out, count, touch, field, F, shape, X2, data, margin):
                 if shape.kind == BOX:
                     count = _on_box(out, count, touch, feature, field, shape, L, u, v, b, c, margin)
                 else:
-                    count = _on_capsule(out, count, touch, feature, field, shape, L, u, v, b, c, margin)
+                    count = _on_capsule(out, count, touch, feature, field, shape, L, u, v, margin)
     return count
 
 
@@ -123,18 +123,18 @@ def _beside(d, p, x, margin):
 
 
 @routine
-def _on_capsule(out, count, touch, feature, field, shape, L, u, v, b, c, margin):
-    """A contact of the ridge from u to v, between b and c, with a capsule between its ends."""
+def _on_capsule(out, count, touch, feature, field, shape, L, u, v, margin):
+    """A contact of the ridge from u to v with a capsule between its ends."""
     half = scale3(shape.half[2], column(L[0], 2))
     p, q = sub3(L[1], half), axpy3(1.0, half, L[1])
     s, t = closest_on_segments(u, v, p, q)
-    x = lerp(u, v, s)
-    d = sub3(lerp(p, q, t), x)
+    d = sub3(lerp(p, q, t), lerp(u, v, s))
     distance = norm3(d)
     if distance - shape.radius >= margin or distance < TINY or t <= 0.0 or t >= 1.0:
         return count
-    # Where a corner of the surface is closest, the capsule has to get over the ridge.
-    if _beside(d, x, b, margin) or _beside(d, x, c, margin) or _beside(d, v, u, margin) or _beside(d, u, v, margin):
+    # Where a corner of the surface is closest, the capsule has to get over the ridge. Which side of the ridge it is on
+    # tells nothing: where they are nearly parallel, that changes within a step.
+    if _beside(d, v, u, margin) or _beside(d, u, v, margin):
         return count
     P = (load9(field.R), load3(field.p))
     w, z = ends(shape)
