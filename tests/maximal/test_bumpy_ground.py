@@ -71,4 +71,5 @@ def test_nothing_sinks_into_bumpy_ground(shape, surface):
         lost = run.energy[0] - run.energy[-1]
         assert lost > 0.3 * run.energy[0]
         assert np.diff(run.energy).max() < 1e-4 * lost
-        assert run.stored["contacts"][:, 9].min() > -1e-4
+        # No feature was missed and then found to overlap.
+        assert run.stored["contacts"][:, 9].min() > (-1e-4 if isinstance(shape, Box) else -1e-7)

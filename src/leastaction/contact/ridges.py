@@ -104,7 +104,7 @@ def _peak(out, count, touch, feature, field, shape, L, top, around, margin):
     if shape.kind == BOX:
         if distance < margin:
             count = point_on_box(out, count, flipped(touch), feature, shape, u, 0.0)
-    elif abs(y[2]) < h[2] and 0.0 < distance < shape.radius + margin:
+    elif abs(y[2]) < h[2] + margin and 0.0 < distance < shape.radius + margin:
         d = matvec(L[0], scale3(-1.0, d))
         for x in around:
             if _beside(d, top, x, margin):
@@ -117,7 +117,7 @@ def _peak(out, count, touch, feature, field, shape, L, top, around, margin):
 
 @inline
 def _beside(d, p, x, margin):
-    """Whether what is d (3) from the surface point p is so far over the next point x that it will not touch p."""
+    """Whether the distance d (3) leans, the way from p to x, by more than may be gone within a step."""
     e = sub3(x, p)
     return dot3(d, e) > margin * norm3(e)
 
@@ -130,11 +130,11 @@ def _on_capsule(out, count, touch, feature, field, shape, L, u, v, margin):
     s, t = closest_on_segments(u, v, p, q)
     d = sub3(lerp(p, q, t), lerp(u, v, s))
     distance = norm3(d)
-    if distance - shape.radius >= margin or distance < TINY or t <= 0.0 or t >= 1.0:
+    if distance - shape.radius >= margin or distance < TINY:
         return count
-    # Where a corner of the surface is closest, the capsule has to get over the ridge. Which side of the ridge it is on
-    # tells nothing: where they are nearly parallel, that changes within a step.
-    if _beside(d, v, u, margin) or _beside(d, u, v, margin):
+    # They have to cross each other, now or soon. Which side of the ridge the capsule is on tells nothing: where they
+    # are nearly parallel, that changes within a step.
+    if _beside(d, v, u, margin) or _beside(d, u, v, margin) or _beside(d, p, q, margin) or _beside(d, q, p, margin):
         return count
     P = (load9(field.R), load3(field.p))
     w, z = ends(shape)
