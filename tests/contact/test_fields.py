@@ -5,10 +5,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from leastaction.contact.distance import closest_on_triangle
-from leastaction.contact.records import SEGMENTS
+from leastaction.contact.records import EDGES, POINT_ON_TRIANGLE, SEGMENTS
 from leastaction.mechanism import Box, Capsule, Cylinder, HeightField, Mesh, Plane, Sphere
 from tests.contact.scenes import Scene, measure, pose, random_poses
+from tests.contact.surfaces import Surface
 from tests.contact.test_distances import placed
 
 SPACING, RADIUS = 0.25, 0.15
@@ -16,35 +16,7 @@ HEIGHTS = 0.1 * np.random.default_rng(2).normal(size=(7, 9))
 HILLS = Scene(HeightField(HEIGHTS, SPACING), Sphere(RADIUS), ground=True)
 
 
-def triangles(beyond=4):
-    """All triangles of the surface (n, 3, 3), and some cells beyond its edge."""
-    nx, ny = HEIGHTS.shape
-    i, j = np.meshgrid(np.arange(-beyond, nx + beyond), np.arange(-beyond, ny + beyond), indexing="ij")
-    z = HEIGHTS[np.clip(i, 0, nx - 1), np.clip(j, 0, ny - 1)]
-    P = np.stack([(i - (nx - 1) / 2) * SPACING, (j - (ny - 1) / 2) * SPACING, z], axis=-1)
-    a, b, c, d = P[:-1, :-1], P[1:, :-1], P[1:, 1:], P[:-1, 1:]
-    return np.concatenate([np.stack(t, axis=2).reshape(-1, 3, 3) for t in ((a, b, c), (a, c, d))])
-
-
-TRIANGLES = triangles()
-
-
-def brute(x):
-    """Distance of a point from the surface."""
-    point = tuple(x.tolist())
-    near = TRIANGLES[np.abs(TRIANGLES[:, :, :2] - x[:2]).max(axis=(1, 2)) < 3 * SPACING]
-    corners = [tuple(tuple(v) for v in t) for t in near.tolist()]
-    return min(np.linalg.norm(np.array(closest_on_triangle(*t, point)[0]) - x) for t in corners)
-
-
-def height(x, y):
-    nx, ny = HEIGHTS.shape
-    gx, gy = x / SPACING + (nx - 1) / 2, y / SPACING + (ny - 1) / 2
-    i, j = int(np.floor(gx)), int(np.floor(gy))
-    z = [[HEIGHTS[np.clip(i + m, 0, nx - 1), np.clip(j + n, 0, ny - 1)] for n in (0, 1)] for m in (0, 1)]
-    fx, fy = gx - i, gy - j
-    middle = z[1][0] if fx > fy else z[0][1]
-    return z[0][0] + min(fx, fy) * (z[1][1] - middle) + max(fx, fy) * (middle - z[0][0])
+SURFACE = Surface(HEIGHTS, SPACING)
 
 
 @given(st.integers(0, 2**32 - 1))
@@ -53,19 +25,19 @@ def test_ball_over_hills(seed):
     """The least gap is the distance from the surface, on the grid and beyond its edge."""
     random = np.random.default_rng(seed)
     x = np.append(random.uniform(-1.2, 1.2, 2), 0.0)
-    x[2] = height(*x[:2]) + random.uniform(1e-3, 0.3)
+    x[2] = SURFACE.height(*x[:2]) + random.uniform(1e-3, 0.3)
     poses = placed(HILLS, pose(x), pose(x))
     contacts = HILLS.find(poses, 0.2)
     phi, n, p = measure(contacts, poses)
-    distance = brute(x)
+    distance = SURFACE.distance(x)
     if distance > RADIUS + 0.2:
         assert len(phi) == 0
     else:
         assert phi.min() == pytest.approx(distance - RADIUS, abs=1e-9)
-        # Each contact is with the surface, the gap away; the point is on the ball, or half way where two are round.
-        for kind, gap, normal, point in zip(contacts.kind, phi, n, p, strict=True):
-            on_surface = point - (0.5 if kind == SEGMENTS else 1.0) * gap * normal
-            assert on_surface[2] == pytest.approx(height(*on_surface[:2]), abs=1e-9)
+        # Triangles are there, the gap away; planes may go on beyond theirs.
+        for gap, normal, point in zip(*(v[contacts.kind == POINT_ON_TRIANGLE] for v in (phi, n, p)), strict=True):
+            on_surface = point - gap * normal
+            assert on_surface[2] == pytest.approx(SURFACE.height(*on_surface[:2]), abs=1e-9)
     assert len(set(contacts.key.tolist())) == len(contacts)
 
 
@@ -74,11 +46,91 @@ def test_ball_over_hills(seed):
 def test_ball_below_the_surface_is_pushed_up(seed):
     random = np.random.default_rng(seed)
     x = np.append(random.uniform(-1.2, 1.2, 2), 0.0)
-    x[2] = height(*x[:2]) - random.uniform(1e-6, 0.5)
+    x[2] = SURFACE.height(*x[:2]) - random.uniform(1e-6, 0.5)
     poses = placed(HILLS, pose(x), pose(x))
     phi, n, _ = measure(HILLS.find(poses, 0.05), poses)
     assert phi.min() < -RADIUS
     assert (n[:, 2] > 0.0).all()
+
+
+@pytest.mark.parametrize("margin", [0.01, 0.1])
+def test_contacts_of_a_ball_hold_until_the_end_of_a_step(margin):
+    """Moved by a quarter of the margin, a ball that touches gets into nothing that was not found before it moved.
+
+    Nor is it kept away from anything farther than the surface bends within the step: by its square, not itself.
+    """
+    random = np.random.default_rng(3)
+    early = []
+    for _ in range(300):
+        x = SURFACE.drop((*random.uniform(-0.8, 0.8, 2), 1.0), RADIUS)
+        x[2] += random.uniform(0.0, 0.1) * margin
+        step = random.normal(size=3)
+        y = x + random.uniform(0.0, 0.25) * margin * step / np.linalg.norm(step)
+        start, end = placed(HILLS, pose(x), pose(x)), placed(HILLS, pose(y), pose(y))
+        contacts = HILLS.find(start, margin)
+        assert measure(contacts, start)[0].min() == pytest.approx(SURFACE.distance(x) - RADIUS, abs=1e-9)
+        gap = SURFACE.distance(y) - RADIUS
+        found = measure(contacts, end)[0].min()
+        assert found < max(gap, 0.0) + 1e-9
+        early.append(gap - found)
+    assert max(early) < 2.0 * margin**2 / RADIUS
+    assert np.mean(np.array(early) > 1e-9) < 0.2
+
+
+def test_ball_in_front_of_a_low_kerb_touches_its_edge():
+    """The plane of the kerb's side goes on above the edge, where nothing is: the ball must not feel it."""
+    heights = np.zeros((9, 9))
+    heights[5:] = 0.05  # from x = 0 to 0.01 up, on a grid of 0.01
+    scene = Scene(HeightField(heights, 0.01), Sphere(0.1), ground=True)
+    x = (-0.085, 0.0, 0.1 + 1e-6)
+    poses = placed(scene, pose(x), pose(x))
+    phi, n, _ = measure(scene.find(poses, 0.02), poses)
+    edge = np.array([x[0] - 0.01, 0.0, x[2] - 0.05])
+    side = (phi < 0.015) & (n[:, 0] < -0.1)
+    assert side.any()
+    np.testing.assert_allclose(phi[side], np.linalg.norm(edge) - 0.1, atol=1e-9)
+    np.testing.assert_allclose(n[side], np.tile(edge / np.linalg.norm(edge), (side.sum(), 1)), atol=1e-9)
+
+
+def roof(length):
+    """A ridge along y at the height 0.1, from -length / 2 to length / 2, with slopes of 45 degrees."""
+    x = 0.1 * np.arange(-3, 4)
+    return HeightField(np.repeat(0.1 - np.abs(x)[:, None], 1 + round(length / 0.1), axis=1), 0.1)
+
+
+@pytest.mark.parametrize("gap", [0.01, -0.001])
+def test_capsule_across_a_ridge(gap):
+    """It touches the ridge, between two grid points, where it crosses it."""
+    scene = Scene(roof(0.6), Capsule(0.1, 0.5), ground=True)
+    X = pose((0.02, 0.043, 0.2 + gap), (0, np.pi / 2, 0))
+    poses = placed(scene, X, X)
+    contacts = scene.find(poses, 0.02)
+    phi, n, x = measure(contacts, poses)
+    k = phi.argmin()
+    assert contacts.kind[k] == SEGMENTS
+    assert phi[k] == pytest.approx(gap, abs=1e-9)
+    np.testing.assert_allclose(n[k], (0, 0, 1), atol=1e-9)
+    np.testing.assert_allclose(x[k], (0.0, 0.043, 0.1 + 0.5 * gap), atol=1e-9)
+
+
+@pytest.mark.parametrize("gap", [0.01, -0.001])
+@pytest.mark.parametrize("tilt", [0.0, 0.3])
+def test_box_across_a_ridge(gap, tilt):
+    """Flat on a ridge, it touches with the two edges that cross it; rolled about x, with the lower one."""
+    size = np.array([0.5, 0.31, 0.2])
+    scene = Scene(roof(0.8), Box(size), ground=True)
+    y, z = 0.5 * size[1], 0.5 * size[2]
+    low = z * np.cos(tilt) + y * np.sin(tilt)
+    X = pose((0.02, 0.013, 0.1 + gap + low), (tilt, 0, 0))
+    poses = placed(scene, X, X)
+    contacts = scene.find(poses, 0.02)
+    phi, n, x = measure(contacts, poses)
+    crossing = contacts.kind == EDGES
+    np.testing.assert_allclose(phi[crossing], gap, atol=1e-9)
+    np.testing.assert_allclose(n[crossing], np.tile((0, 0, 1), (crossing.sum(), 1)), atol=1e-9)
+    touched = 0.013 + np.array([-y * np.cos(tilt) + z * np.sin(tilt), y])[: 1 if tilt else 2]
+    np.testing.assert_allclose(np.sort(x[crossing, 1]), touched, atol=1e-9)
+    np.testing.assert_allclose(x[crossing, 0], 0.0, atol=1e-9)
 
 
 @pytest.mark.parametrize(

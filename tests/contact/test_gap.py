@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from leastaction.contact.gap import tangents
-from leastaction.contact.records import EDGES, POINT_ON_BOX, POINT_ON_PLANE, RIM_ON_PLANE, SEGMENTS
+from leastaction.contact.records import EDGES, POINT_ON_BOX, POINT_ON_PLANE, POINT_ON_TRIANGLE, RIM_ON_PLANE, SEGMENTS
 from leastaction.mechanism import Box, Capsule, Cylinder, HeightField, Mesh, Plane, Pose, Sphere
 from tests.contact.scenes import Scene, measure, moved, random_poses
 from tests.oracles.differences import central
@@ -28,9 +28,9 @@ PAIRS = {
     "plane, box": (PLANE, BOX, {POINT_ON_PLANE}),
     "plane, cylinder": (PLANE, CYLINDER, {RIM_ON_PLANE}),
     "plane, mesh": (PLANE, HULL, {POINT_ON_PLANE}),
-    "field, sphere": (HILLS, SPHERE, {POINT_ON_PLANE, SEGMENTS}),
-    "field, capsule": (HILLS, CAPSULE, {POINT_ON_PLANE, SEGMENTS}),
-    "field, box": (HILLS, BOX, {POINT_ON_PLANE, POINT_ON_BOX}),
+    "field, sphere": (HILLS, SPHERE, {POINT_ON_PLANE, POINT_ON_TRIANGLE}),
+    "field, capsule": (HILLS, CAPSULE, {POINT_ON_PLANE, POINT_ON_TRIANGLE, SEGMENTS}),
+    "field, box": (HILLS, BOX, {POINT_ON_PLANE, POINT_ON_BOX, EDGES}),
     "field, cylinder": (HILLS, CYLINDER, {POINT_ON_PLANE}),
     "field, mesh": (HILLS, HULL, {POINT_ON_PLANE}),
     "sphere, sphere": (SPHERE, Sphere(0.3), {SEGMENTS}),

@@ -1,7 +1,7 @@
 """Writing contacts into their array."""
 
 from leastaction._jit import inline, routine
-from leastaction.contact.records import EDGES, POINT_ON_BOX, POINT_ON_PLANE, RIM_ON_PLANE, SEGMENTS
+from leastaction.contact.records import EDGES, POINT_ON_BOX, POINT_ON_PLANE, POINT_ON_TRIANGLE, RIM_ON_PLANE, SEGMENTS
 from leastaction.spatial import ZERO3, load3, load9, store3, store9
 
 
@@ -66,4 +66,13 @@ def point_on_box(out, count, touch, feature, box, w, r):
     count = emit(out, count, touch, feature, POINT_ON_BOX, 0.0, r, half, load3(box.p), ZERO3, w, ZERO3)
     if count <= out.shape[0]:
         store9(out[count - 1].R, load9(box.R))
+    return count
+
+
+@routine
+def point_on_triangle(out, count, touch, feature, corners, n, w, r):
+    """A ball of radius r about w, in its body's frame, and a triangle (3 x 3) with unit normal n in the other's."""
+    count = emit(out, count, touch, feature, POINT_ON_TRIANGLE, 0.0, r, ZERO3, ZERO3, n, w, ZERO3)
+    if count <= out.shape[0]:
+        store9(out[count - 1].R, corners[0] + corners[1] + corners[2])
     return count

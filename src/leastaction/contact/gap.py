@@ -8,8 +8,16 @@ So n and x are all that the Jacobian of the gap takes (Brüdigam 2023, Section 4
 import math
 
 from leastaction._jit import inline, routine
-from leastaction.contact.distance import TINY, box_distance, closest_on_lines, closest_on_segments, lerp, local
-from leastaction.contact.records import EDGES, POINT_ON_PLANE, RIM_ON_PLANE, SEGMENTS
+from leastaction.contact.distance import (
+    TINY,
+    box_distance,
+    closest_on_lines,
+    closest_on_segments,
+    closest_on_triangle,
+    lerp,
+    local,
+)
+from leastaction.contact.records import EDGES, POINT_ON_PLANE, POINT_ON_TRIANGLE, RIM_ON_PLANE, SEGMENTS
 from leastaction.spatial import (
     act,
     add3,
@@ -31,15 +39,16 @@ from leastaction.spatial import (
 def gap(contact, Xa, Xb):
     """Signed distance phi [m] (positive apart), unit normal n (3) from a to b and contact point x (3), in the world.
 
-    ==============  ====================================  ==========================================
-    kind            first feature (body a, or b if flip)  second feature
-    ==============  ====================================  ==========================================
-    POINT_ON_PLANE  plane through v with normal u         ball of radius r2 about w
-    RIM_ON_PLANE    plane through v with normal u         circle of radius r2 about w with axis z
-    SEGMENTS        segment u to v, thick by r1           segment w to z, thick by r2
-    EDGES           line through u along v                line through w along z, thick by r2
-    POINT_ON_BOX    box at v, R with half edges u         ball of radius r2 about w
-    ==============  ====================================  ==========================================
+    =================  ====================================  ==========================================
+    kind               first feature (body a, or b if flip)  second feature
+    =================  ====================================  ==========================================
+    POINT_ON_PLANE     plane through v with normal u         ball of radius r2 about w
+    RIM_ON_PLANE       plane through v with normal u         circle of radius r2 about w with axis z
+    SEGMENTS           segment u to v, thick by r1           segment w to z, thick by r2
+    EDGES              line through u along v                line through w along z, thick by r2
+    POINT_ON_BOX       box at v, R with half edges u         ball of radius r2 about w
+    POINT_ON_TRIANGLE  triangle, corners R, normal n         ball of radius r2 about w
+    =================  ====================================  ==========================================
 
     Args:
         contact: a `CONTACT` record.
@@ -87,8 +96,17 @@ def _gap(contact, X1, X2):
             distance = dot3(n, sub3(x2, x1))
         middle = scale3(0.5, add3(axpy3(contact.r1, n, x1), axpy3(-contact.r2, n, x2)))
         return distance - contact.r1 - contact.r2, n, middle
-    B = compose(X1, (load9(contact.R), load3(contact.v)))
     x = act(X2, load3(contact.w))
+    if kind == POINT_ON_TRIANGLE:
+        R, y, n = load9(contact.R), local(X1, x), load3(contact.n)
+        p, region = closest_on_triangle(R[0:3], R[3:6], R[6:9], y)
+        d = sub3(y, p)
+        distance = dot3(n, d) if region == 0 else norm3(d)  # with a sign over the face
+        if region != 0 and distance > TINY:
+            n = scale3(1.0 / distance, d)
+        n = matvec(X1[0], n)
+        return distance - contact.r2, n, axpy3(-contact.r2, n, x)
+    B = compose(X1, (load9(contact.R), load3(contact.v)))
     distance, gradient = box_distance(load3(contact.u), local(B, x))
     n = matvec(B[0], gradient)
     return distance - contact.r2, n, axpy3(-contact.r2, n, x)

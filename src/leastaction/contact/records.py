@@ -36,7 +36,7 @@ PAIR = np.dtype(
 )
 """Two shapes that may touch."""
 
-POINT_ON_PLANE, RIM_ON_PLANE, SEGMENTS, EDGES, POINT_ON_BOX = np.arange(5)
+POINT_ON_PLANE, RIM_ON_PLANE, SEGMENTS, EDGES, POINT_ON_BOX, POINT_ON_TRIANGLE = np.arange(6)
 """Kinds of contacts; see `gap`. NumPy's integers, since kernels compile anew for each literal."""
 
 CONTACT = np.dtype(
@@ -56,7 +56,7 @@ CONTACT = np.dtype(
         ("n", "f8", 3),  # normal when it was found, from first to second, in the first body's frame
         ("w", "f8", 3),  # second feature, in its body's frame
         ("z", "f8", 3),
-        ("R", "f8", 9),  # rotation of a box, in the first body's frame, row major
+        ("R", "f8", 9),  # rotation of a box, or corners of a triangle, in the first body's frame, row major
     ],
     align=True,
 )
