@@ -69,7 +69,8 @@ def find_redundant(model, states, rowstates, cstates, graph, work_arrays, dt, ha
     """Mark the joint equations of this step that depend on others, and set their multipliers to zero."""
     bodies, rows = model[0], model[1]
     values, pivots, scale, left_out, fixed, dx = work_arrays[:6]
-    assemble(model, states, rowstates, cstates, graph, values, fixed, dt, halves, True)
+    fresh = dt > 0.0  # no literal: it would be compiled anew
+    assemble(model, states, rowstates, cstates, graph, values, fixed, dt, halves, fresh)
     factorize(graph[0], graph[1], graph[2], values, pivots, scale, DEPENDENT)
     mark_redundant(graph[0], values, pivots, dx, left_out)
     for k in range(rows.shape[0]):
@@ -141,7 +142,7 @@ def interior_step(model, states, rowstates, cstates, graph, work_arrays, contact
     nodes, links, targets, diagonal, offsets, first = graph
     values, pivots, scale, left_out, fixed, dx, ra, rb = work_arrays
     tolerance, most, goal = settings
-    loops = contact[7][5] > 0.0
+    loops, fresh = contact[7][5] > 0.0, most > 0  # no literal True: it would be compiled anew
     if loops:
         find_redundant(model, states, rowstates, cstates, graph, work_arrays, dt, halves)
     smooth = goal > SHARPEST * contact[7][3]
@@ -152,7 +153,7 @@ def interior_step(model, states, rowstates, cstates, graph, work_arrays, contact
     limit = max(tolerance, SETTLED * (typical + fastest(contact[0], count)))
     stuck, start, size = 0, contact[7][3], math.inf
     for iteration in range(most):
-        joints = assemble(model, states, rowstates, cstates, graph, values, fixed, dt, halves, True) / dt
+        joints = assemble(model, states, rowstates, cstates, graph, values, fixed, dt, halves, fresh) / dt
         worst = look_at_cones(contact[0], count, contact[1], coordinates, cstates, states, dt)
         kappa = mean_product(contact[0], count, 0.0)
         push_cones(contact[0], count, states)

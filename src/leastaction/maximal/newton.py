@@ -80,7 +80,7 @@ def newton_step(model, states, rowstates, cstates, graph, work_arrays, dt, halve
     tolerance, most = settings[0], settings[1]
     for i in range(history.shape[0]):
         history[i] = 0.0
-    fresh = True
+    fresh = most > 0  # no literal True: it would be compiled anew
     last = 0.0
     for iteration in range(most):
         assemble(model, states, rowstates, cstates, graph, values, fixed, dt, halves, fresh)
