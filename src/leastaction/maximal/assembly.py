@@ -15,8 +15,9 @@ from leastaction._jit import inline, routine
 from leastaction.maximal.assembly_parts import add_outer, add_pair, end_row, place_row, push, store_wrench, work
 from leastaction.maximal.bodies import end_pose, momenta, momentum_slope, move, start_pose
 from leastaction.maximal.dampers import implicit_paths
-from leastaction.maximal.model import BALL, DOT, FREE
+from leastaction.maximal.records import BALL, FREE
 from leastaction.maximal.rows import coordinate, equation, is_coupling, is_screw, polynomial
+from leastaction.mechanism.closure import DOT
 from leastaction.spatial import load3, load9, mattvec, matvec, neg3, scale3
 
 ROW_STATE = np.dtype(

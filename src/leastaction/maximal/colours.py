@@ -9,7 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from leastaction.maximal.model import BALL, COUPLING, FREE, Model
+from leastaction.maximal.model import Model
+from leastaction.maximal.records import BALL, FREE
+from leastaction.mechanism.closure import COUPLING
 
 Colours = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]
 

@@ -10,7 +10,7 @@ from leastaction.contact.detect import detect
 from leastaction.contact.gap import gap, tangents
 from leastaction.maximal.assembly import work
 from leastaction.maximal.bodies import start_pose
-from leastaction.maximal.model import BALL, FREE
+from leastaction.maximal.records import BALL, FREE
 from leastaction.spatial import act, add3, cross, dot3, load3, mattvec, scale3, store3, sub3
 
 REACH = 4.0

@@ -7,7 +7,7 @@ to impulses on bodies, in their own directions.
 from leastaction._jit import routine
 from leastaction.forces import passive
 from leastaction.maximal.assembly import ball_axis
-from leastaction.maximal.model import BALL, FREE
+from leastaction.maximal.records import BALL, FREE
 from leastaction.spatial import cross, load3, load9, mattvec, sub3
 
 

@@ -23,9 +23,10 @@ from leastaction.maximal.assembly import COORDINATE_STATE, ROW_STATE
 from leastaction.maximal.bodies import STATE
 from leastaction.maximal.graph_ldu import GraphLDU
 from leastaction.maximal.linearize import OneStep, Parts, backpropagate
-from leastaction.maximal.model import Model, records
+from leastaction.maximal.model import Model
 from leastaction.maximal.parameters import by_parameter
 from leastaction.maximal.placement import momenta_of, place
+from leastaction.maximal.records import records
 from leastaction.mechanism import Mechanism
 
 ROOM = 1 << 14

@@ -14,9 +14,9 @@ from leastaction.dynamics.legendre import velocity_of_momentum
 from leastaction.errors import IntegratorError
 from leastaction.integrators import FloatArray
 from leastaction.maximal.entries import IMPACT
-from leastaction.maximal.model import records
 from leastaction.maximal.placement import momenta_of, place
 from leastaction.maximal.pose_map import PoseMap
+from leastaction.maximal.records import records
 from leastaction.maximal.sensitivity import BodyState, Solved, StepMap
 from leastaction.maximal.sparse_blocks import momenta_within
 

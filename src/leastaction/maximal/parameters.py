@@ -12,8 +12,9 @@ from leastaction.contact.records import CONTACT
 from leastaction.contact.shapes import collect
 from leastaction.errors import IntegratorError
 from leastaction.integrators import FloatArray
-from leastaction.maximal.model import Model, records
+from leastaction.maximal.model import Model
 from leastaction.maximal.placement import place
+from leastaction.maximal.records import records
 from leastaction.maximal.sensitivity import Solved
 from leastaction.maximal.sparse_blocks import rotations
 

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from leastaction.maximal.model import BALL, FREE, HINGE, Model
+from leastaction.maximal.model import Model
+from leastaction.maximal.records import BALL, FREE, HINGE
 from leastaction.mechanism.joints import Motion
 from leastaction.mechanism.pose import Pose, rotation_matrix
 

@@ -7,7 +7,7 @@ constraints, drops out.
 
 from leastaction._jit import inline, routine
 from leastaction.maximal.bodies import start_pose
-from leastaction.maximal.model import BALL, FREE, HINGE
+from leastaction.maximal.records import BALL, FREE, HINGE
 from leastaction.maximal.rows import coordinate, relative
 from leastaction.spatial import (
     ZERO3,

@@ -8,7 +8,8 @@ multiplier exerts on the two bodies (G^T of Bruedigam 2023, Eq. 20).
 import math
 
 from leastaction._jit import inline, routine
-from leastaction.maximal.model import COUPLING, DOT, HINGE, SCREW
+from leastaction.maximal.records import HINGE
+from leastaction.mechanism.closure import COUPLING, DOT, SCREW
 from leastaction.spatial import (
     ZERO3,
     add3,

@@ -19,7 +19,7 @@ from leastaction.maximal.detection import contact_wrenches, coordinate_wrenches,
 from leastaction.maximal.directions import add_cones, look_at_cones, push_cones
 from leastaction.maximal.entries import finish_step, load_state, projection_matrix
 from leastaction.maximal.impulses import add_impulses, add_rates
-from leastaction.maximal.model import BALL, FREE
+from leastaction.maximal.records import BALL, FREE
 from leastaction.maximal.recover import child_of, freedoms, read_coordinates, read_momenta, screw_of
 from leastaction.spatial import (
     cross,

@@ -11,7 +11,8 @@ from scipy.sparse import bsr_array, coo_array
 
 from leastaction.maximal.colours import Sparsity
 from leastaction.maximal.graph_ldu import GraphLDU
-from leastaction.maximal.model import BALL, FREE, Model
+from leastaction.maximal.model import Model
+from leastaction.maximal.records import BALL, FREE
 
 FloatArray = NDArray[np.float64]
 
