@@ -5,6 +5,7 @@ import pytest
 
 import leastaction as la
 from leastaction.derivatives import action_blocks, backpropagate
+from tests.derivatives.maps import stepper_map
 from tests.oracles.differences import assert_close, by_q, by_vector, central
 from tests.oracles.random_trees import KINDS, random_state, random_tree
 
@@ -43,20 +44,6 @@ def start_of(robot, q, v, seed=1):
     rng = np.random.default_rng(seed)
     v = v + 0.3 * rng.normal(size=robot.nv)
     return q, la.dynamics.mass_matrix(robot, q) @ v, rng.normal(size=robot.nu)
-
-
-def stepper_map(robot, integrator, dt=DT):
-    """(q, p, u) -> (q', p')."""
-    stepper = integrator.prepare(robot, dt)
-    zero = np.zeros((1, len(stepper.control_nodes), 1))
-
-    def step(q, p, u):
-        record = stepper.record(1)
-        record["q"][0], record["p"][0] = stepper.prepare_start(q), p
-        assert stepper.advance(record, 0, 1, zero + u) == 1
-        return record["q"][1], record["p"][1]
-
-    return step
 
 
 def assert_columns(actual, expected, tolerance=1e-6):

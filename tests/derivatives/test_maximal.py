@@ -8,25 +8,12 @@ import pytest
 import leastaction as la
 from leastaction.derivatives import backpropagate, parameter, parameter_jacobian, with_parameters
 from leastaction.maximal.linearize import Parts
+from tests.derivatives.maps import stepper_map
 from tests.oracles.differences import assert_close, by_q, by_vector, central
 
 DT = 0.01
 SHARP = {"tolerance": 1e-13, "self_collision": False}
 ZOO = {entry.name: entry for entry in la.robots.catalogue()}
-
-
-def stepper_map(robot, integrator, dt=DT):
-    """(q, p, u) -> (q', p')."""
-    stepper = integrator.prepare(robot, dt)
-    zero = np.zeros((1, len(stepper.control_nodes), 1))
-
-    def step(q, p, u):
-        record = stepper.record(1)
-        record["q"][0], record["p"][0] = stepper.prepare_start(q), p
-        assert stepper.advance(record, 0, 1, zero + u) == 1
-        return record["q"][1].copy(), record["p"][1].copy()
-
-    return step
 
 
 def motion(robot, q, seed=1, size=1.0):
