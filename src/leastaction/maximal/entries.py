@@ -298,6 +298,8 @@ def rollout(model, states, rowstates, cstates, graph, work, forces, contact, u, 
                 count = find_cones(contact, bodies, states, coordinates, cstates, h)
                 if count < 0:
                     return k, REPLAN if count == -1 else FULL
+                if contact[9][0] + count > contact[8].shape[0]:
+                    return k, FULL  # of the log: better now than after the step is solved
             spent = solve_step(
                 model, states, rowstates, cstates, graph, work, contact, count, h, halves, settings, history
             )

@@ -26,11 +26,11 @@ from leastaction.maximal.linearize import OneStep, Parts, backpropagate
 from leastaction.maximal.model import Model
 from leastaction.maximal.parameters import by_parameter
 from leastaction.maximal.placement import momenta_of, place
-from leastaction.maximal.records import records
+from leastaction.maximal.records import BALL, records
 from leastaction.mechanism import Mechanism
 
-ROOM = 1 << 14
-"""Rows of the log of contact forces that one call of the compiled loop may fill."""
+LOGGED = 256
+"""Steps, each with as many contacts as there is room for, whose forces one call of the compiled loop may log."""
 
 
 MOST_CARRIED = 1e3
@@ -121,12 +121,12 @@ class MaximalStepper(Stepper):
         edges = list(model.edges)
         index = {pair: k for k, pair in enumerate(edges)}
         pair_edges = np.full(len(pairs), -1, np.int64)
-        for k, pair in enumerate(pairs):
-            i, j = sorted((int(table.shapes.body[pair.a]), int(table.shapes.body[pair.b])))
-            if i >= 0 and i != j:
-                pair_edges[k] = index.setdefault((i, j), len(edges))
-                if pair_edges[k] == len(edges):
-                    edges.append((i, j))
+        tied = np.sort([table.shapes.body[pairs.a], table.shapes.body[pairs.b]], axis=0)
+        for k in np.flatnonzero((tied[0] >= 0) & (tied[0] != tied[1])):
+            i, j = tied[:, k].tolist()
+            pair_edges[k] = index.setdefault((i, j), len(edges))
+            if pair_edges[k] == len(edges):
+                edges.append((i, j))
         if edges != self.edges:  # the order of elimination is the long part of a plan
             self._lay_out(edges)
         self.arrays = model.arrays
@@ -192,7 +192,7 @@ class MaximalStepper(Stepper):
             self.table.data,
             anchors,
             numbers,
-            np.zeros((ROOM, 10)),
+            np.zeros((LOGGED * self.room, 10)),
             np.zeros(1, np.int64),
             np.zeros(len(self.model.bodies)),
             np.zeros(room, np.int64),
@@ -242,8 +242,8 @@ class MaximalStepper(Stepper):
         v = velocity_of_momentum(self.mechanism, q[None], p[None])[0]
         record["poses"][0], twists, rates = place(self.model, q, v)
         record["momenta"][0] = momenta_of(self.model, record["poses"][0], twists, rates)
-        for c, state in zip(self.model.coordinates, self.cstates, strict=True):
-            state.value = q[c.iq] if c.iq >= 0 and c.kind < 2 else 0.0
+        self.cstates.value = 0.0
+        self._rewind(record, 0)
         # The first guess; spins beyond its chart, half a turn in a step, are left to Newton.
         fast = 0.5 * self.dt * np.linalg.norm(twists[:, :3], axis=1, keepdims=True) > 0.9
         self.states.w, self.states.vc, self.states.v = np.where(fast, 0.0, twists[:, :3]), twists[:, 3:], 0.0
@@ -276,7 +276,7 @@ class MaximalStepper(Stepper):
             if why == entries.FAILED:
                 return at
             if why == entries.FULL:
-                if written < ROOM // 2:
+                if written < len(self.contact[8]) // 2:
                     self.room *= 2
                     self._make_room()
             else:
@@ -298,9 +298,9 @@ class MaximalStepper(Stepper):
 
     def _rewind(self, record: dict[str, FloatArray], at: int) -> None:
         """Nothing but velocities is carried between calls beside the record; angles are read off q."""
-        for c, state in zip(self.model.coordinates, self.cstates, strict=True):
-            if c.iq >= 0 and c.kind < 2:
-                state.value = record["q"][at][c.iq]
+        c = self.model.coordinates
+        read = np.flatnonzero((c.iq >= 0) & (c.kind < BALL))
+        self.cstates.value[read] = record["q"][at][c.iq[read]]
 
     def finish(self, record: dict[str, Any]) -> None:
         """Add the log of contact forces to the record."""
