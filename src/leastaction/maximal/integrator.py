@@ -276,7 +276,7 @@ class MaximalStepper(Stepper):
             if why == entries.FAILED:
                 return at
             if why == entries.FULL:
-                if written < len(self.contact[8]) // 2:
+                if written < LOGGED * self.room // 2:
                     self.room *= 2
                     self._make_room()
             else:
