@@ -247,8 +247,8 @@ class MaximalStepper(Stepper):
         # The first guess; spins beyond its chart, half a turn in a step, are left to Newton.
         fast = 0.5 * self.dt * np.linalg.norm(twists[:, :3], axis=1, keepdims=True) > 0.9
         self.states.w, self.states.vc, self.states.v = np.where(fast, 0.0, twists[:, :3]), twists[:, 3:], 0.0
+        self.states.x[:, :3], self.states.x[:, 3:] = self.states.w, self.states.vc
         self.rowstates.lam = self.rowstates.mu = 0.0
-        self.states.x = 0.0
         self.clock[:] = 0.0
         self._plan(record["poses"][0])
 

@@ -13,7 +13,8 @@ from leastaction.contact.records import CONTACT
 from leastaction.dynamics.legendre import velocity_of_momentum
 from leastaction.errors import IntegratorError
 from leastaction.integrators import FloatArray
-from leastaction.maximal.entries import IMPACT
+from leastaction.maximal.entries import IMPACT, READ_ALL
+from leastaction.maximal.guess import FIRST, LATER
 from leastaction.maximal.placement import momenta_of, place
 from leastaction.maximal.pose_map import PoseMap
 from leastaction.maximal.records import records
@@ -71,7 +72,9 @@ class Parts:
         record["poses"][1], record["momenta"][1], record["q"][1] = at.Z, at.P, at.q
         s.cstates.value = at.near
         s.states.w, s.states.vc = at.V[:, :3], at.V[:, 3:]
-        s.states.x, s.states.slope, s.clock[:] = 0.0, 0.0, 0.0
+        s.states.x, s.states.slope, s.clock[:] = at.V, 0.0, FIRST
+        if at.slope is not None:
+            s.states.slope, s.clock[:] = at.slope, (LATER, h)
         s.rowstates.lam, s.rowstates.mu = 0.0, 0.0
         if s.contact is not None:
             s.contact[7][8] = 0.0  # no warm start
@@ -88,10 +91,10 @@ class Parts:
         V = np.hstack([s.states.w, s.states.vc])
         if np.abs(at.Z[:, :3] + h * V[:, 3:] - record["poses"][2][:, :3]).max() > 1e-9 * (1.0 + np.abs(at.Z).max()):
             raise IntegratorError("Maximal: this step was divided to be solved, so it has no derivative; lower dt")
-        held = s.contact is not None and bool(s.contact[7][6])
+        reading = READ_ALL if s.contact is None else int(s.contact[7][6])
         Z, P, q = (np.array(record[name][2]) for name in ("poses", "momenta", "q"))
         end = BodyState(Z, P, q, s.cstates.value.copy(), V)
-        return Solved(s, at, V, np.array(u, order="C"), cones, contacts, np.array(s.rowstates.lam), held, end)
+        return Solved(s, at, V, np.array(u, order="C"), cones, contacts, np.array(s.rowstates.lam), reading, end)
 
     def run(self, at: BodyState, u: FloatArray) -> list[StepMap]:
         """Solve and differentiate all parts of a step; u: controls at the nodes of the whole step, (nodes, nu)."""
@@ -124,7 +127,7 @@ class OneStep:
         self.first.hold(at.P, False)
         self.last = parts.poses(last.carried, last)
         self.held = last.held
-        self.last.hold(last.minus if self.held else last.carried.P, parts.stepper.loops and not self.held)
+        self.last.hold(last.shown if self.held else last.carried.P, parts.stepper.loops and not self.held)
         self.q, self.p = last.carried.q, self.last.p
 
     def forward(self, dq: Any, dp: Any, du: Any, direct: Any = None) -> tuple[FloatArray, FloatArray]:
@@ -139,11 +142,11 @@ class OneStep:
         if direct is not None:
             dz = dz + direct.dz
         dP = self.first.spread(dp - self.first.momenta(dz) - (0.0 if direct is None else direct.first))
-        minus = dP
+        shown = dP
         for j, step in enumerate(self.maps):
             nodes = (du[0], du[0]) if len(du) == 1 else (du[j], du[j + 1])
-            dz, dP, minus = step.forward(dz, dP, nodes, None if direct is None else direct.steps[j])
-        dP = self.last.project(dz, minus if self.held else dP, None if direct is None else direct.projection)
+            dz, dP, shown = step.forward(dz, dP, nodes, None if direct is None else direct.steps[j])
+        dP = self.last.project(dz, shown if self.held else dP, None if direct is None else direct.projection)
         dq, dp = self.last.Jq @ dz, self.last.momenta(dz) + self.last.gather(dP)
         return (dq, dp) if direct is None else (dq + direct.dq, dp + direct.dp)
 
@@ -162,22 +165,22 @@ class OneStep:
         bP = self.last.move(bp)
         more, bP = self.last.project_transposed(bP)
         zero = np.zeros_like(bP)
-        bP, minus = (zero, bP) if self.held else (bP, zero)
-        bz, bP, bu = backward(self.parts, self.maps, bz + more, bP, minus, zero)
+        bP, shown = (zero, bP) if self.held else (bP, zero)
+        bz, bP, bu = backward(self.parts, self.maps, bz + more, bP, shown, zero)
         by_p = self.first.spread_transposed(bP)
         return self.first.gather(bz - self.first.momenta_transposed(by_p)), by_p, bu
 
 
-def backward(parts: Parts, maps: list[StepMap], bz: Any, bP: Any, minus: Any, push: Any) -> tuple[Any, Any, Any]:
-    """Pull gradients by (z, P, `minus`) at the end of a step and by `push` at its start back to (z, P) and controls."""
+def backward(parts: Parts, maps: list[StepMap], bz: Any, bP: Any, shown: Any, push: Any) -> tuple[Any, Any, Any]:
+    """Pull gradients by (z, P, `shown`) at the end of a step and by `push` at its start back to (z, P) and controls."""
     nodes = len(parts.stepper.control_nodes)
     bu = np.zeros((nodes, parts.stepper.mechanism.nu))
     zero = np.zeros_like(bz)
     for j in range(len(maps) - 1, -1, -1):
-        bz, bP, start, end = maps[j].backward(bz, bP, minus, push if j == 0 else zero)
+        bz, bP, start, end = maps[j].backward(bz, bP, shown, push if j == 0 else zero)
         bu[min(j, nodes - 1)] += start
         bu[min(j + 1, nodes - 1)] += end
-        minus = zero
+        shown = zero
     return bz, bP, bu
 
 
@@ -200,22 +203,22 @@ def backpropagate(stepper: Any, run: Any, dq: FloatArray, dp: FloatArray, u: Flo
         carried = parts.poses(end, last)
         P = carried.hold(end.P, stepper.loops)
         share = 0.0 if after is None else share_of(stepper, last, after[0])
-        reader, of_minus = carried, after is None and last.held
-        if of_minus or (after is not None and share > 0.0):
+        reader, of_shown = carried, after is None and last.held
+        if of_shown or (after is not None and share > 0.0):
             reader = parts.poses(end, last)
-            reader.hold(last.minus if after is None else P + share * after[0].push, False)
+            reader.hold(last.shown if after is None else P + share * after[0].push, False)
         by_momenta = reader.move(dp[k])
         zero = np.zeros_like(by_momenta)
         bz, bP = zero, zero
         if after is not None:
             bz, bP, gradient[k] = backward(parts, after, *pending, push=share * by_momenta)
         bz = bz + reader.Jq.T @ dq[k] + reader.momenta_transposed(dp[k])
-        more, bP = carried.project_transposed(bP if of_minus else bP + by_momenta)
-        pending, after = (bz + more, bP, by_momenta if of_minus else zero), maps
+        more, bP = carried.project_transposed(bP if of_shown else bP + by_momenta)
+        pending, after = (bz + more, bP, by_momenta if of_shown else zero), maps
     if after is None:
         return dq[0].copy(), dp[0].copy(), gradient
-    bz, bP, minus = pending
-    bz, bP, gradient[0] = backward(parts, after, bz, bP, minus, np.zeros_like(bz))
+    bz, bP, shown = pending
+    bz, bP, gradient[0] = backward(parts, after, bz, bP, shown, np.zeros_like(bz))
     pose = parts.poses(after[0].solved.start, after[0])
     pose.hold(after[0].solved.start.P, False)
     by_p = pose.spread_transposed(bP)
@@ -224,13 +227,19 @@ def backpropagate(stepper: Any, run: Any, dq: FloatArray, dp: FloatArray, u: Flo
 
 def state_of(parts: Parts, run: Any, k: int) -> BodyState:
     """State k > 0 of a run, with the velocities of the step before as the guess of the next."""
+    Z, V = run.stored["poses"], velocities(run, k)
+    slope = (V - velocities(run, k - 1)) / run.dt if k > 1 else None
+    return BodyState(Z[k], run.stored["momenta"][k], run.q[k], parts.near(run.q[k]), V, slope)
+
+
+def velocities(run: Any, k: int) -> FloatArray:
+    """Velocities (bodies, 6) of the step that ends in state k > 0 of a run."""
     Z, before = run.stored["poses"][k], run.stored["poses"][k - 1]
     a, b = before[:, 3:], Z[:, 3:]
     scalar = (a * b).sum(axis=1, keepdims=True)
     turn = a[:, :1] * b[:, 1:] - b[:, :1] * a[:, 1:] - np.cross(a[:, 1:], b[:, 1:])
     w = 2.0 * np.where(scalar < 0.0, -turn, turn) / run.dt
-    V = np.hstack([w, (Z[:, :3] - before[:, :3]) / run.dt])
-    return BodyState(Z, run.stored["momenta"][k], run.q[k], parts.near(run.q[k]), V)
+    return np.hstack([w, (Z[:, :3] - before[:, :3]) / run.dt])
 
 
 def share_of(stepper: Any, last: StepMap, after: StepMap) -> float:
