@@ -43,6 +43,8 @@ def summary(mechanism: Mechanism) -> str:
         lines.append(f"external wrench {w.name!r} on {w.body}: {w.wrench} ({w.frame} frame)")
     if m.contacts:
         lines.append(f"contact points: {', '.join(c.name for c in m.contacts)}")
+    for first, second in m.excluded_contacts:
+        lines.append(f"no contact between {first} and {second}")
     for r in m.rollings:
         lines.append(f"rolling {r.name!r}: {r.body}, {'ball' if r.axis is None else 'disc'} of {r.radius:g} m")
     for p in m.penalties:
