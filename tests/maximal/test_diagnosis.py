@@ -89,3 +89,14 @@ def test_runs_without_contacts_say_so():
     run = la.simulate(la.robots.pendulum(), dt=0.01, steps=2)
     with pytest.raises(la.errors.LeastActionError, match="no log of contacts"):
         run.contact_force("link1")
+
+
+def test_a_first_step_that_has_no_solution_names_what_overlaps():
+    """Two boxes on hinges, one half in the other, and a single iteration to get out."""
+    b = la.MechanismBuilder("jammed")
+    for name, x in (("left", -0.05), ("right", 0.05)):
+        b.body(name, mass=1.0, shapes=Box((0.2, 0.2, 0.2)))
+        b.revolute(name, "world", name, axis="y", position=(x, 0, 0))
+    hasty = la.Maximal(max_iterations=1)
+    with pytest.raises(ConvergenceError, match="'left/box' and 'right/box' overlap by "):
+        la.simulate(b.build(), dt=0.01, steps=1, integrator=hasty)

@@ -126,9 +126,10 @@ def _surface_friction(m: Mechanism, part: str) -> float:
     """Coefficient of friction that all shapes for collision of a body, or of the world, agree on."""
     k = m.body_index(part)
     told = {shape.friction for shape in (m.ground if k < 0 else m.bodies[k].shapes) if shape.collision}
-    if len(told) != 1 or None in told:
+    friction = told.pop() if len(told) == 1 else None
+    if friction is None:
         raise MechanismError(f"surface_friction:{part}: its shapes for collision must all say the same coefficient")
-    return told.pop()
+    return friction
 
 
 def _with_surface_friction(m: Mechanism, part: str, value: float) -> Mechanism:

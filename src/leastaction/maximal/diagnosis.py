@@ -32,7 +32,7 @@ def warn_of_ignored_pairs(table: ContactTable) -> None:
         f"{a!r} and {b!r} pass through each other: contact of cylinders and meshes is known with planes and height "
         f"fields only{others}; use capsules or boxes, or set collision=False",
         LeastActionWarning,
-        stacklevel=6,
+        stacklevel=5,
     )
 
 
@@ -48,7 +48,7 @@ def warn_of_overlap(log: FloatArray, names: Sequence[str], reach: FloatArray) ->
         return
     a, b = (names[int(i)] for i in least[1:3])
     text = f"{b!r} and {a!r} overlap at the start, by {-least[9]:.2g} m after the first step, and are pushed apart"
-    warnings.warn(f"{text}; {REMEDY}", LeastActionWarning, stacklevel=5)
+    warnings.warn(f"{text}; {REMEDY}", LeastActionWarning, stacklevel=4)
 
 
 def spinning_without_inertia(mechanism: Mechanism) -> str:

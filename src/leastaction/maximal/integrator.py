@@ -364,6 +364,7 @@ class MaximalStepper(Stepper):
             why = (
                 f"the Newton updates did not fall below {self.integrator.tolerance:g} m/s within "
                 f"{self.integrator.max_iterations} iterations; take a smaller dt or a larger tolerance"
+                f"{self._overlap(record) if step == 0 else ''}"
             )
         return ConvergenceError(f"Maximal: {why}", step=step, residuals=residuals)
 
@@ -371,10 +372,13 @@ class MaximalStepper(Stepper):
         """What may be the matter with a step that has no solution, as the end of a sentence."""
         if light := spinning_without_inertia(self.mechanism):
             return f"; body {light!r} has no moments of inertia, but may spin freely: give it some"
-        if step == 0 and self.contact is not None:
-            overlap = deepest_overlap(self.table, _as_transforms(record["poses"][0]))
-            return f"; {overlap} at the start: {REMEDY}" if overlap else ""
-        return "; is a loop in a singular configuration?" if self.loops else ""
+        overlap = self._overlap(record) if step == 0 else ""
+        return overlap or ("; is a loop in a singular configuration?" if self.loops else "")
+
+    def _overlap(self, record: dict[str, FloatArray]) -> str:
+        """What overlaps most at the start, as the end of a sentence; empty where nothing does."""
+        overlap = deepest_overlap(self.table, _as_transforms(record["poses"][0])) if self.contact is not None else ""
+        return f"; {overlap} at the start: {REMEDY}" if overlap else ""
 
 
 def carried_mass(model: Model) -> float:
