@@ -8,6 +8,7 @@ import pytest
 import leastaction as la
 from leastaction.derivatives import backpropagate, parameter, parameter_jacobian, with_parameters
 from leastaction.maximal.linearize import Parts
+from leastaction.mechanism import Box, Plane
 from tests.derivatives.maps import stepper_map
 from tests.oracles.differences import assert_close, by_q, by_vector, central
 
@@ -220,6 +221,23 @@ def test_parameters_of_contact():
     robot, q, p, u = on_the_ground(0.8)
     names = ["mass:cube", "com:cube", "friction:corner1", "point:corner5", "gravity"]
     assert_parameters(robot, la.Maximal(smoothing=1e-4), q, p, u, names, 1e-5, 1e-5)
+
+
+def test_friction_of_surfaces():
+    """Of a box on the ground: the larger coefficient counts."""
+    b = la.MechanismBuilder("box")
+    b.body("box", mass=1.0, shapes=Box((0.2, 0.2, 0.2), friction=0.5))
+    b.free("box")
+    b.add_shape("world", Plane(friction=0.2))
+    robot = b.build()
+    q, p, u = np.array([0, 0, 0.1005, 1, 0, 0, 0]), np.array([0, 0, 0, 1.0, 0.3, -0.1]), np.zeros(6)
+    integrator = la.Maximal(smoothing=1e-4)
+    assert_parameters(robot, integrator, q, p, u, ["surface_friction:box"], 1e-5, 1e-5)
+    by_ground = parameter_jacobian(robot, integrator, q, p, u, DT, parameters=["surface_friction:world"])
+    assert abs(by_ground["surface_friction:world"]).max() < 1e-9
+    silent = robot.replace(ground=(Plane(),))
+    with pytest.raises(la.MechanismError, match="surface_friction:world: its shapes"):
+        parameter_jacobian(silent, integrator, q, p, u, DT, parameters=["surface_friction:world"])
 
 
 def test_a_stiffness_of_zero():

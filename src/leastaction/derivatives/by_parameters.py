@@ -50,8 +50,9 @@ def parameter_jacobian(
         u: controls held over the step, shape (nu,); default zero.
         dt: time step [s].
         parameters: names as for `adjoint`, and "friction:POINT", "radius:POINT", "point:POINT" (3,) of a contact point,
-            "friction:JOINT" (dry friction), "lower:JOINT", "upper:JOINT" (nv of it). Where two surfaces say a
-            coefficient of friction the larger counts, so the derivative by the smaller one is zero.
+            "surface_friction:BODY" of all shapes of a body or of the world, "friction:JOINT" (dry friction),
+            "lower:JOINT", "upper:JOINT" (nv of it). Where two surfaces say a coefficient of friction the larger counts,
+            so the derivative by the smaller one is zero.
 
     Returns:
         For each parameter an array of shape (2 nv,) or, for a vector, (2 nv, size); rows as those of A of `linearize`.

@@ -18,7 +18,7 @@ _CONTACT = ("friction", "radius", "point")
 _PENALTY = ("stiffness", "damping", "friction", "stiction", "origin", "points")
 _JOINT = ("stiffness", "damping", "rest", "armature", "friction", "lower", "upper", "limit_stiffness", "limit_damping")
 _PATH = {"stiffness": "stiffness", "damping": "damping", "rest": "rest_length"}
-_OTHER = ("gravity", "wrench", "position", "rotation")
+_OTHER = ("gravity", "wrench", "position", "rotation", "surface_friction")
 
 
 def parameter(mechanism: Mechanism, name: str) -> FloatArray:
@@ -34,6 +34,8 @@ def parameter(mechanism: Mechanism, name: str) -> FloatArray:
         return np.array(getattr(body.inertia, _INERTIA[kind]))
     if kind == "wrench":
         return np.array(_named(mechanism.wrenches, part, "external wrench").wrench)
+    if kind == "surface_friction":
+        return np.array(_surface_friction(mechanism, part))
     paths = [e for e in (*mechanism.springs, *mechanism.cables) if e.name == part]
     if paths and kind in _PATH:
         return np.array(getattr(paths[0], _PATH[kind]))
@@ -76,6 +78,8 @@ def _with(m: Mechanism, name: str, value: FloatArray) -> Mechanism:
     if kind == "wrench":
         _named(m.wrenches, part, "external wrench")
         return m.replace(wrenches=_exchanged(m.wrenches, part, wrench=entries))
+    if kind == "surface_friction":
+        return _with_surface_friction(m, part, entries[0])
     if kind in _PATH and any(e.name == part for e in (*m.springs, *m.cables)):
         change = {_PATH[kind]: entries[0]}
         return m.replace(springs=_exchanged(m.springs, part, **change), cables=_exchanged(m.cables, part, **change))
@@ -116,6 +120,27 @@ def _of_joint(joint: Joint, kind: str, value: FloatArray) -> dict[str, Any] | No
         quaternion = (turn * Pose((0, 0, 0), placement.quaternion)).quaternion
         return {"placement": Pose(placement.position, quaternion)}
     return {kind: entries} if kind in _JOINT else None
+
+
+def _surface_friction(m: Mechanism, part: str) -> float:
+    """Coefficient of friction that all shapes for collision of a body, or of the world, agree on."""
+    k = m.body_index(part)
+    told = {shape.friction for shape in (m.ground if k < 0 else m.bodies[k].shapes) if shape.collision}
+    friction = told.pop() if len(told) == 1 else None
+    if friction is None:
+        raise MechanismError(f"surface_friction:{part}: its shapes for collision must all say the same coefficient")
+    return friction
+
+
+def _with_surface_friction(m: Mechanism, part: str, value: float) -> Mechanism:
+    def changed(shapes: tuple[Any, ...]) -> tuple[Any, ...]:
+        return tuple(replace(shape, friction=value) if shape.collision else shape for shape in shapes)
+
+    k = m.body_index(part)
+    if k < 0:
+        return m.replace(ground=changed(m.ground))
+    body = replace(m.bodies[k], shapes=changed(m.bodies[k].shapes))
+    return m.replace(bodies=(*m.bodies[:k], body, *m.bodies[k + 1 :]))
 
 
 def _attachments(path: Any) -> tuple[Attachment, ...]:
