@@ -76,6 +76,7 @@ class MaximalStepper(Stepper):
         self.redundant = False
         self.room = 64
         self.log: list[FloatArray] = []
+        self.reached = (0, np.zeros(mechanism.nu))
         self.contact: Any = None
         self.edges: list[tuple[int, int]] | None = None
         self.parts: Parts | None = None
@@ -257,7 +258,7 @@ class MaximalStepper(Stepper):
         if first == 0:
             self.begin(record)
         u = np.array(u, order="C")
-        at, wider = first, 1.0
+        at, wider, self.reached = first, 1.0, (0, u[-1, -1])
         while at < last:
             rows = slice(at, last + 1)
             names = ("poses", "momenta", "q", "p", "iterations", "violation", "multipliers")
@@ -283,6 +284,7 @@ class MaximalStepper(Stepper):
                 wider = 1.0 if done else 2.0 * wider
                 self._plan(record["poses"][at], wider)
             self._rewind(record, at)
+        self.reached = (last, u[-1, -1])
         return last
 
     def _note(self, at: int, done: int) -> int:
@@ -303,8 +305,19 @@ class MaximalStepper(Stepper):
         self.cstates.value[read] = record["q"][at][c.iq[read]]
 
     def finish(self, record: dict[str, Any]) -> None:
-        """Add the log of contact forces to the record."""
+        """Add the log of contact forces to the record; with order 2 and contacts, what p is at the last time.
+
+        Half of the impulses that contacts give at that time belong to it (`entries.read_contact_momenta`), and they
+        are those of the step after. So that step is done, with the last controls held, and forgotten.
+        """
         record["contacts"] = np.concatenate([*self.log, np.zeros((0, 10))])
+        last, u = self.reached
+        if self.contact is not None and self.halves < 1.0 and 0 < last == len(record["p"]) - 1:
+            ahead = self.record(2)
+            for name in ("poses", "momenta", "q", "p"):
+                ahead[name][1] = record[name][last]
+            if self.advance(ahead, 1, 2, np.tile(u, (1, 2, 1))) == 2:
+                record["p"][last] = ahead["p"][1]
 
     # ------------------------------------------------------------------ derivatives
 
