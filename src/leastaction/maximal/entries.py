@@ -266,18 +266,18 @@ def rollout(model, states, rowstates, cstates, graph, work, forces, contact, u, 
         contact: arrays of `detection`, or None for a mechanism without contacts, limits and dry friction.
         u: controls, shape (steps, nodes, nu).
         substeps: fractions of dt of the steps that one step is composed of.
-        rows: arrays (Z, P, q, p, iterations, violation, forces of the joints) with steps + 1 rows, row 0 filled; then
-            momenta without the impulses of forces at the end of a step, scratch, history of updates, whether there are
-            loops, whether row 0 is the end of a step, and what `guess` keeps.
+        rows: arrays (Z, P, q, p, iterations, violation, forces of the joints, parts that a step was solved in) with
+            steps + 1 rows, row 0 filled; then momenta without the impulses of forces at the end of a step, scratch,
+            history of updates, whether there are loops, whether row 0 is the end of a step, and what `guess` keeps.
     """
-    Z, P, q, p, iterations, violation, impulses, minus, H, history, loops, started, clock = rows
+    Z, P, q, p, iterations, violation, impulses, solved, minus, H, history, loops, started, clock = rows
     bodies, table, coordinates, coefficients, dampers = model[0], model[1], model[2], model[3], model[6]
     load_state(states, Z[0], P[0])
     count = np.int64(0)
     for k in range(Z.shape[0] - 1):
         for c in range(q.shape[1]):
             q[k + 1, c] = q[k, c]
-        iterations[k + 1] = 0
+        iterations[k + 1] = solved[k + 1] = 0
         j, parts, part, h = 0, 1, 0, substeps[0] * dt
         while j < substeps.shape[0]:
             h = substeps[j] * dt / parts
@@ -352,6 +352,7 @@ def rollout(model, states, rowstates, cstates, graph, work, forces, contact, u, 
                 scale = (1.0 - halves) * h
                 add_impulses(bodies, coordinates, states, cstates, forces, q[k + 1], u[k, j + 1], scale, end)
             part += 1
+            solved[k + 1] += 1
             if part == parts:
                 j, parts, part = j + 1, 1, 0
         worst = 0.0

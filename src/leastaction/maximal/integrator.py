@@ -208,6 +208,7 @@ class MaximalStepper(Stepper):
         return super().record(steps) | {
             "iterations": np.zeros(steps + 1, np.int64),
             "violation": np.zeros(steps + 1),
+            "parts": np.ones(steps + 1, np.int64),
             "multipliers": np.zeros((steps + 1, m)),
             "poses": np.zeros((steps + 1, n, 7)),
             "momenta": np.zeros((steps + 1, n, 6)),
@@ -248,7 +249,7 @@ class MaximalStepper(Stepper):
         fast = 0.5 * self.dt * np.linalg.norm(twists[:, :3], axis=1, keepdims=True) > 0.9
         self.states.w, self.states.vc, self.states.v = np.where(fast, 0.0, twists[:, :3]), twists[:, 3:], 0.0
         self.rowstates.lam = self.rowstates.mu = 0.0
-        self.states.x = 0.0
+        self.states.x = np.hstack([self.states.w, self.states.vc])
         self.clock[:] = 0.0
         self._plan(record["poses"][0])
 
@@ -260,7 +261,7 @@ class MaximalStepper(Stepper):
         at, wider = first, 1.0
         while at < last:
             rows = slice(at, last + 1)
-            names = ("poses", "momenta", "q", "p", "iterations", "violation", "multipliers")
+            names = ("poses", "momenta", "q", "p", "iterations", "violation", "multipliers", "parts")
             arrays = tuple(record[name][rows] for name in names)
             arrays += (self.minus, np.zeros((len(self.states), 6)), self.history, self.loops, at > 0, self.clock)
             if self.contact is not None:
@@ -275,6 +276,7 @@ class MaximalStepper(Stepper):
                 break
             if why == entries.FAILED:
                 return at
+            self._rewind(record, at)
             if why == entries.FULL:
                 if written < len(self.contact[8]) // 2:
                     self.room *= 2
@@ -282,7 +284,6 @@ class MaximalStepper(Stepper):
             else:
                 wider = 1.0 if done else 2.0 * wider
                 self._plan(record["poses"][at], wider)
-            self._rewind(record, at)
         return last
 
     def _note(self, at: int, done: int) -> int:
@@ -297,10 +298,11 @@ class MaximalStepper(Stepper):
         return written
 
     def _rewind(self, record: dict[str, FloatArray], at: int) -> None:
-        """Nothing but velocities is carried between calls beside the record; angles are read off q."""
+        """Back to a state of the record; angles are read off q, and velocities are those of the step before."""
         c = self.model.coordinates
         read = np.flatnonzero((c.iq >= 0) & (c.kind < BALL))
         self.cstates.value[read] = record["q"][at][c.iq[read]]
+        self.states.w, self.states.vc = self.states.x[:, :3], self.states.x[:, 3:]
 
     def finish(self, record: dict[str, Any]) -> None:
         """Add the log of contact forces to the record."""

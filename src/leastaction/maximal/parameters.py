@@ -26,6 +26,7 @@ class Direct:
     Attributes:
         dz: poses at the start, at fixed q; shape (6 bodies, 1).
         first: p at the start, at fixed poses and momenta.
+        velocities: equations of the velocities there; see `PoseMap.velocities`.
         steps: outputs of each part.
         projection: see `PoseMap.project`.
         dq, dp: at the end, at fixed poses and momenta.
@@ -33,6 +34,7 @@ class Direct:
 
     dz: Any = 0.0
     first: Any = 0.0
+    velocities: Any = None
     steps: Any = ()
     projection: Any = None
     dq: Any = 0.0
@@ -60,6 +62,9 @@ def add(direct: Direct, weight: float, step: Any, mechanism: Any) -> None:
     direct.dz = direct.dz + weight * pose_difference(start.Z, Z).reshape(column)
     step.first.read(step.first.P, arrays=arrays)
     direct.first = direct.first + weight * step.first.p.reshape(column)
+    if step.maps[0].bounces:
+        _, out = projected(step.first, arrays)
+        direct.velocities = (0.0 if direct.velocities is None else direct.velocities) + weight * out
     for j, part in enumerate(step.maps):
         solved = part.solved
         contacts = renewed(solved, mechanism, model)
@@ -68,14 +73,20 @@ def add(direct: Direct, weight: float, step: Any, mechanism: Any) -> None:
         direct.steps[j] = direct.steps[j] + weight * out.reshape(column)
     last = step.last
     if direct.projection is not None:
-        size = len(last.projection.scale)
-        pushed, _ = last.read(last.P, mu=last.mu, arrays=arrays)
-        moved, _ = last.read(last.P, last.T, arrays=arrays)
-        direct.projection[0] = direct.projection[0] + weight * (pushed + moved)[:size].reshape(column)
-        direct.projection[1] = direct.projection[1] - weight * pushed[last.body_rows].reshape(column)
+        pushed, out = projected(last, arrays)
+        direct.projection[0] = direct.projection[0] + weight * out
+        direct.projection[1] = direct.projection[1] - weight * pushed[last.body_rows]
     last.read(last.P, arrays=arrays)
     direct.dq = direct.dq + weight * stepper.mechanism.difference(step.q, last.q).reshape(column)
     direct.dp = direct.dp + weight * last.p.reshape(column)
+
+
+def projected(pose: Any, arrays: Any) -> tuple[FloatArray, FloatArray]:
+    """-G' mu, and with it M T and G T, of a `PoseMap` at its T and mu with the arrays of a model; each (rows, 1)."""
+    size = len(pose.projection.scale)
+    pushed, _ = pose.read(pose.P, mu=pose.mu, arrays=arrays)
+    moved, _ = pose.read(pose.P, pose.T, arrays=arrays)
+    return pushed[:size, None], (pushed + moved)[:size, None]
 
 
 def alike(model: Model, other: Model) -> Model:

@@ -7,6 +7,8 @@ At the solution x = (velocities, joint impulses) of F(x; z, P, u) = 0 the implic
 with the Newton matrix F_x, which the graph factorises in linear time; contacts are eliminated from it as in Newton
 (Bruedigam 2023, Section 5; Howell et al. 2022, Dojo, Section IV-E). Bodies vary by a turn in their own directions and a
 shift in the world's: dz has six entries for each body.
+
+What restitution asks of a step depends on the velocities V of the step before, so these are part of the state.
 """
 
 from __future__ import annotations
@@ -19,7 +21,7 @@ from numpy.typing import NDArray
 from scipy.sparse import coo_array, csr_array
 
 from leastaction.maximal.colours import Neighbours
-from leastaction.maximal.sensitivity_kernels import differentiate_step
+from leastaction.maximal.sensitivity_kernels import BOUNCE, differentiate_step
 from leastaction.maximal.sparse_blocks import (
     blocks,
     factored,
@@ -39,7 +41,7 @@ class BodyState:
         Z, P: poses (bodies, 7) and momenta (bodies, 6).
         q: joint positions, shape (nq,).
         near: coordinates of the model, which tell full turns.
-        V: velocities (bodies, 6) of the step before, from which the next one is guessed.
+        V: velocities (bodies, 6) of the step before: approach velocities, and the guess of the next step.
     """
 
     Z: FloatArray
@@ -57,8 +59,11 @@ class Solved:
         stepper: holds the unknowns in its arrays, until it solves another step.
         start, end: states.
         V: velocities (bodies, 6) within the step.
-        u: controls at both ends, shape (2, nu).
-        cones, contacts: the cones as they were solved, and the contacts they belong to.
+        nodes: of the whole step's controls, which of them are those at both ends.
+        u: controls there, shape (2, nu).
+        layout: (graph, work space) that it was solved with; another plan has others.
+        cones, contacts: the cones as they were solved (see `sensitivity_kernels.renew_cones` for `side`), and the
+            contacts they belong to.
         impulses: of the rows.
         held: whether contacts bear a load, so that joint momenta at the end are read without the forces there.
     """
@@ -66,7 +71,9 @@ class Solved:
     stepper: Any
     start: BodyState
     V: FloatArray
+    nodes: tuple[int, int]
     u: FloatArray
+    layout: tuple[Any, Any]
     cones: Any
     contacts: Any
     impulses: FloatArray
@@ -85,22 +92,23 @@ class Solved:
         out = np.zeros(int(s.ldu.rows[-1]) + 3 * self.count + 18 * n)
         drives = tuple(np.zeros(shape, kind) for shape, kind in 2 * (((nu, 2), np.int64), ((nu, 2, 6), float)))
         at = (self.start.Z, self.start.P, self.V, self.start.near, self.start.q.copy())
-        s.rowstates.lam = self.impulses
+        s.rowstates.lam, s.states.x = self.impulses, self.start.V
         cones = self.cones.copy()
-        problem = (model, s.states, s.rowstates, s.cstates, s.graph, s.work, forces, (cones, contacts, self.count))
+        problem = (model, s.states, s.rowstates, s.cstates, *self.layout, forces, (cones, contacts, self.count))
         problem += (at, self.u)
         differentiate_step(*problem, s.dt, s.halves, colours, places_of(s.model, s.mechanism.nv), J, out, drives)
         return out, drives, cones
 
 
 class StepMap:
-    """Derivative of a solved step by poses, momenta and controls: matrices, and the factors of the Newton matrix.
+    """Derivative of a solved step by poses, momenta, velocities before and controls: matrices, and Newton's factors.
 
     Attributes:
-        Fz: equations by the poses, cones eliminated; Ez, Ex: momenta at the end by poses and velocities.
+        Fz, Fv: equations by the poses and by the velocities of the step before, cones eliminated.
+        Ez, Ex: momenta at the end by poses and velocities.
         carried: state at the end, before momenta are projected on closed loops.
         minus: momenta (bodies, 6) at the end without the impulses of forces there; Mz, Mx: their derivatives.
-        push: impulses (bodies, 6) of the cones at the start; Qz, Qx: their derivatives.
+        push: impulses (bodies, 6) of the cones at the start; Qz, Qx, Qv: their derivatives.
         Tz, Tx: poses at the end by poses and velocities.
         U0, U1: impulses at the start and end per control.
         held: whether contacts bear a load, so that joint momenta at the end are read off `minus`.
@@ -128,6 +136,8 @@ class StepMap:
         self.Mz, self.Mx = Jz[within], Jx[within]
         wrenches = self.D[self.body_rows]
         self.Qz, self.Qx = Jz[pushed] + wrenches @ Jz[self.cone_rows], wrenches @ Jx[self.cone_rows]
+        by_approach = self._by_approach(cones, solved.contacts, n)
+        self.Fv, self.Qv = -self.D @ by_approach, wrenches @ by_approach
         # Not those of the run, which may have been projected on closed loops: that comes at the end of a whole step.
         self.carried = replace(solved.end, P=out[ends].reshape(n, 6))
         self.minus, self.push = out[within].reshape(n, 6), out[pushed].reshape(n, 6)
@@ -154,6 +164,30 @@ class StepMap:
         place = np.concatenate(rows), np.concatenate(columns)
         return coo_array((np.concatenate(data), place), shape=(self.size, 3 * len(cones))).tocsr()
 
+    def _by_approach(self, cones: Any, contacts: Any, n: int) -> Any:
+        """What the cones ask of their impulses by the velocities of the step before: (3 cones, 6 n).
+
+        The slack s = (gap - rest) / dt falls by e v_n where restitution acts, and impulses change by -W of that.
+        """
+        rows, columns, data = [], [], []
+        for k in np.flatnonzero((cones.source >= 0) & (cones.side >= BOUNCE)):
+            c = cones[k]
+            e = contacts[c.source].restitution
+            for body, d in ((c.a, c.da), (c.b, c.db)):
+                if body >= 0:
+                    rows.append(np.repeat(3 * k + np.arange(3), 6))
+                    columns.append(np.tile(6 * body + np.arange(6), 3))
+                    data.append(np.outer(-e * c.W[::3], d[:6]).ravel())
+        if not rows:
+            return csr_array((3 * len(cones), 6 * n))
+        place = np.concatenate(rows), np.concatenate(columns)
+        return coo_array((np.concatenate(data), place), shape=(3 * len(cones), 6 * n)).tocsr()
+
+    @property
+    def bounces(self) -> bool:
+        """Whether restitution acts, so that velocities before count."""
+        return self.Fv.nnz > 0
+
     def _drives(self, found: Any, n: int, nu: int) -> Any:
         """Impulses per control: (6 n, nu)."""
         touched, columns = found
@@ -166,30 +200,33 @@ class StepMap:
         """Change of the equations with the cones eliminated, from that of all outputs."""
         return change[: self.size] - self.D @ change[self.cone_rows]
 
-    def forward(self, dz: Any, dP: Any, du: tuple[Any, Any], direct: Any = None) -> tuple[FloatArray, ...]:
-        """Changes (dz1, dP1, change of `minus`), each shape (6 bodies, m).
+    def forward(self, dz: Any, dP: Any, dV: Any, du: Any, direct: Any = None) -> tuple[FloatArray, ...]:
+        """Changes (dz1, dP1, velocities, `minus`), each shape (6 bodies, m).
 
         Args:
             dz, dP: at the start, shape (6 bodies, m).
-            du: changes of the controls at start and end, shape (nu, m).
+            dV: of the velocities before, shape (6 bodies, m).
+            du: of the controls at the nodes of the whole step, shape (nodes, nu, m).
             direct: change of all outputs by something else, shape (outputs, m).
         """
-        b = self.Fz @ dz
-        b[self.body_rows] -= dP + self.U0 @ du[0]
+        start, end = self.solved.nodes
+        b = self.Fz @ dz + self.Fv @ dV
+        b[self.body_rows] -= dP + self.U0 @ du[start]
         if direct is not None:
             b = b + self._reduced(direct)
         dx = -self.ldu.solve(b, refinements=1)[self.body_rows]
-        dP1, minus = self.Ez @ dz + self.Ex @ dx + self.U1 @ du[1], self.Mz @ dz + self.Mx @ dx
+        dP1, minus = self.Ez @ dz + self.Ex @ dx + self.U1 @ du[end], self.Mz @ dz + self.Mx @ dx
         if direct is not None:
             n = len(dP1)
             dP1, minus = dP1 + direct[self.end : self.end + n], minus + direct[self.end + n : self.end + 2 * n]
-        return self.Tz @ dz + self.Tx @ dx, dP1, minus
+        return self.Tz @ dz + self.Tx @ dx, dP1, dx, minus
 
-    def backward(self, bz1: FloatArray, bP1: FloatArray, minus: FloatArray, push: FloatArray) -> tuple[FloatArray, ...]:
-        """Gradients by (dz, dP, controls at the start, at the end) from those by (dz1, dP1, `minus`, `push`)."""
+    def backward(self, bz1: Any, bP1: Any, bV1: Any, minus: Any, push: Any) -> tuple[FloatArray, ...]:
+        """Gradients by (dz, dP, dV, controls at the start, at the end) from those by (dz1, dP1, velocities, ...)."""
         right = np.zeros(self.size)
-        right[self.body_rows] = self.Tx.T @ bz1 + self.Ex.T @ bP1 + self.Mx.T @ minus + self.Qx.T @ push
+        right[self.body_rows] = self.Tx.T @ bz1 + self.Ex.T @ bP1 + bV1 + self.Mx.T @ minus + self.Qx.T @ push
         y = -self.ldu.solve_transposed(right, refinements=1)
         by_momenta = -y[self.body_rows]
         bz = self.Tz.T @ bz1 + self.Ez.T @ bP1 + self.Mz.T @ minus + self.Qz.T @ push + self.Fz.T @ y
-        return bz, by_momenta, self.U0.T @ by_momenta, self.U1.T @ bP1
+        bV = self.Fv.T @ y + self.Qv.T @ push
+        return bz, by_momenta, bV, self.U0.T @ by_momenta, self.U1.T @ bP1

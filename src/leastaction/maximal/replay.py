@@ -1,0 +1,229 @@
+"""Solving the steps of a run again, one by one and in the parts that they were solved in, to differentiate them.
+
+A step that Newton cannot solve is divided (`entries.rollout`). What it computes is then the chain of its parts, and so
+is its derivative: that of the division as it was. Where a slight change of the state would divide the step otherwise,
+the step jumps, as at a contact that switches.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from leastaction.contact.cones import CONE
+from leastaction.contact.records import CONTACT
+from leastaction.dynamics.legendre import velocity_of_momentum
+from leastaction.errors import IntegratorError
+from leastaction.integrators import FloatArray
+from leastaction.maximal.entries import FINEST
+from leastaction.maximal.guess import FIRST, SECOND
+from leastaction.maximal.placement import momenta_of, place
+from leastaction.maximal.pose_map import PoseMap
+from leastaction.maximal.records import records
+from leastaction.maximal.sensitivity import BodyState, Solved, StepMap
+from leastaction.maximal.sensitivity_kernels import BOUNCE, DEEP_BOUNCE, OVERLAP
+
+
+class Parts:
+    """The steps that one step of an integrator is composed of, each with a stepper of its own.
+
+    Args:
+        stepper: a `MaximalStepper`.
+
+    Attributes:
+        lengths: of the composition [s]; each of them may be divided further.
+        fast: bodies whose spin at the start of a run is beyond the chart of a step, and not guessed.
+    """
+
+    def __init__(self, stepper: Any) -> None:
+        self.stepper = stepper
+        self.steppers: dict[float, Any] = {}
+        self.lengths: list[float] = (stepper.substeps * stepper.dt).tolist()
+        self.near_pairs_at: BodyState | None = None
+        self.fast = np.zeros((len(stepper.model.bodies), 1), bool)
+
+    def stepper_of(self, h: float) -> Any:
+        """Stepper for a part of length h."""
+        if h not in self.steppers:
+            plain = replace(self.stepper.integrator, order=min(self.stepper.integrator.order, 2))
+            # Not by `prepare`: parts of a composed step may go backwards.
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # they came when `stepper` was made
+                s = self.steppers[h] = type(self.stepper)(plain, self.stepper.mechanism, h)
+            s.acts = self.stepper.acts
+            s._make_room()
+            if self.near_pairs_at is not None:
+                self._plan(s, self.near_pairs_at)
+        return self.steppers[h]
+
+    def start(self, q: FloatArray, p: FloatArray) -> BodyState:
+        """Bodies of joint positions and momenta, as at the start of a run."""
+        s = self.stepper
+        v = velocity_of_momentum(s.mechanism, q[None], p[None])[0]
+        Z, twists, rates = place(s.model, q, v)
+        # The guess of `MaximalStepper.begin`.
+        self.fast = 0.5 * s.dt * np.linalg.norm(twists[:, :3], axis=1, keepdims=True) > 0.9
+        V = np.hstack([np.where(self.fast, 0.0, twists[:, :3]), twists[:, 3:]])
+        return BodyState(Z, momenta_of(s.model, Z, twists, rates), q.copy(), self.near(q), V)
+
+    def near(self, q: FloatArray) -> FloatArray:
+        """Coordinates of the joints; zero for those that close loops, and for balls."""
+        c = self.stepper.model.coordinates
+        return np.where((c.iq >= 0) & (c.kind < 2), q[np.maximum(c.iq, 0)], 0.0)
+
+    def plan(self, at: BodyState) -> None:
+        """Lay out which bodies may touch near a state."""
+        self.near_pairs_at = at
+        for s in self.steppers.values():
+            self._plan(s, at)
+
+    def _plan(self, s: Any, at: BodyState) -> None:
+        if s.contact is not None and len(s.table.movers) > 1:
+            s.states.w, s.states.vc = at.V[:, :3], at.V[:, 3:]
+            s._plan(at.Z)
+
+    def solve(self, h: float, at: BodyState, u: FloatArray, nodes: tuple[int, int], judged: bool) -> tuple[Solved, int]:
+        """Solve a part of length h; with it comes in how many parts that was done, so it holds only where it is one.
+
+        Args:
+            u: controls at the nodes of the whole step, (nodes, nu).
+            nodes: those at the ends of this part.
+            judged: whether the step must be plausible beside the one before (`entries.is_implausible`).
+        """
+        s = self.stepper_of(h)
+        u = u[list(nodes)]
+        record = s.record(2)
+        record["poses"][1], record["momenta"][1], record["q"][1] = at.Z, at.P, at.q
+        s.cstates.value = at.near
+        s.states.w, s.states.vc = at.V[:, :3], at.V[:, 3:]
+        s.states.x, s.states.slope, s.clock[:] = at.V, 0.0, (SECOND if judged else FIRST, h)
+        s.rowstates.lam, s.rowstates.mu = 0.0, 0.0
+        if s.contact is not None:
+            s.contact[7][8] = 0.0  # no warm start
+            s.contact[0].s = 0.0  # every cone of a step has a slack, so this tells how many there are
+        if s.advance(record, 1, 2, u[None] if s.halves < 1.0 else u[None, :1]) < 2:
+            raise s.failure(0, record)
+        cones, contacts = records(0, CONE), records(0, CONTACT)
+        if s.contact is not None:
+            cones = s.contact[0][: int(np.count_nonzero(s.contact[0].s > 0.0))].copy()
+            contacts = s.contact[1][: int(cones.source.max(initial=-1)) + 1].copy()
+        note_rest(cones, contacts, at.V, h)
+        held = s.contact is not None and bool(s.contact[7][6])
+        V = np.hstack([s.states.w, s.states.vc])
+        Z, P, q = (np.array(record[name][2]) for name in ("poses", "momenta", "q"))
+        end = BodyState(Z, P, q, s.cstates.value.copy(), V)
+        impulses, u = np.array(s.rowstates.lam), np.array(u, order="C")
+        solved = Solved(s, at, V, nodes, u, (s.graph, s.work), cones, contacts, impulses, held, end)
+        return solved, int(record["parts"][2])
+
+    def run(self, at: BodyState, u: FloatArray, judged: bool) -> list[StepMap]:
+        """Solve and differentiate all parts of a step.
+
+        Args:
+            u: controls at the nodes of the whole step, (nodes, nu).
+            judged: whether a step came before; see `solve`.
+        """
+        maps: list[StepMap] = []
+        for j, h in enumerate(self.lengths):
+            nodes = (0, 0) if self.stepper.halves == 1.0 else (j, j + 1)
+            maps += self._divided(h, at, u, nodes, judged or j > 0)
+            at = maps[-1].carried
+        return maps
+
+    def _divided(self, h: float, at: BodyState, u: FloatArray, nodes: tuple[int, int], judged: bool) -> list[StepMap]:
+        """One step of the composition, divided as `entries.rollout` does: what is left in halves, where one fails."""
+        whole, count = self.solve(h, at, u, nodes, judged)
+        if count == 1:
+            return [StepMap(whole)]
+        maps: list[StepMap] = []
+        parts, part = 2, 0
+        while part < parts:
+            solved, count = self.solve(h / parts, at, u, nodes, (judged or part > 0) and parts < FINEST)
+            if count > 1:
+                if parts == FINEST:
+                    raise IntegratorError("Maximal: a step could not be solved again in its parts; take a smaller dt")
+                parts, part = 2 * parts, 2 * part
+                continue
+            maps.append(StepMap(solved))
+            at, part = maps[-1].carried, part + 1
+        # Loads count beside what gravity does in the whole step.
+        maps[-1].held = bool(solved.count and self.stepper.halves < 1.0 and whole.held)
+        return maps
+
+    def poses(self, at: BodyState, like: StepMap) -> PoseMap:
+        """Joints and bodies at a state."""
+        return PoseMap(like.solved.stepper, like.neighbours, at)
+
+
+def note_rest(cones: Any, contacts: Any, V: FloatArray, dt: float) -> None:
+    """Note in `side` what the gaps of contacts must exceed; see `sensitivity_kernels.renew_cones`.
+
+    Args:
+        V: velocities of the step before, shape (bodies, 6).
+    """
+    k = np.flatnonzero(cones.source >= 0)
+    c = cones[k]
+    # No body is -1, the world, whose velocity is the last row.
+    V = np.vstack([V, np.zeros(6)])
+    vn = (c.da[:, :6] * V[c.a]).sum(axis=1) + (c.db[:, :6] * V[c.b]).sum(axis=1)
+    apart = c.rest + contacts[c.source].restitution * dt * vn > 1e-12 * c.rest
+    cones.side[k] = np.where(c.rest > 0.0, np.where(apart, BOUNCE, DEEP_BOUNCE), np.where(c.rest < 0.0, OVERLAP, 0.0))
+
+
+class Replay:
+    """The steps of a run, each from the state that the run had.
+
+    Args:
+        parts: of the run's stepper.
+        run: a `Trajectory` of `Maximal`.
+        u: controls at the nodes of each step, shape (steps, nodes, nu).
+    """
+
+    def __init__(self, parts: Parts, run: Any, u: FloatArray) -> None:
+        self.parts, self.run, self.u = parts, run, u
+        self.counts = run.stored.get("parts", np.full(len(run), len(parts.lengths)))
+        self.known: dict[int, BodyState] = {}
+        self.planned = False
+
+    def step(self, k: int) -> list[StepMap]:
+        """Solve and differentiate the step from state k."""
+        at = self._start(k)
+        if not self.planned or len(self.parts.stepper.table.movers) > 1:
+            self.parts.plan(at)
+            self.planned = True
+        maps = self.parts.run(at, self.u[k], k > 0)
+        if len(maps) != self.counts[k + 1]:
+            raise IntegratorError(
+                f"Maximal: step {k} of the run was solved in {self.counts[k + 1]} part(s), and again in {len(maps)}: "
+                "at the edge of what Newton solves it has no derivative; take a smaller dt or a larger max_iterations"
+            )
+        return maps
+
+    def _start(self, k: int) -> BodyState:
+        """State k, with the velocities of the part of a step before it."""
+        if k in self.known:
+            return self.known.pop(k)
+        first = k  # the last state that follows on a step that was not divided
+        while first > 0 and self.counts[first] != len(self.parts.lengths):
+            first -= 1
+        at = self._stored(first)
+        for j in range(first, k):
+            self.known[j] = at
+            at = replace(self._stored(j + 1), V=self.step(j)[-1].carried.V)
+        return at
+
+    def _stored(self, k: int) -> BodyState:
+        """State k, with the mean velocities of the step before."""
+        run, parts = self.run, self.parts
+        if k == 0:
+            return parts.start(run.q[0], run.p[0])
+        Z, before = run.stored["poses"][k], run.stored["poses"][k - 1]
+        a, b = before[:, 3:], Z[:, 3:]
+        scalar = (a * b).sum(axis=1, keepdims=True)
+        turn = a[:, :1] * b[:, 1:] - b[:, :1] * a[:, 1:] - np.cross(a[:, 1:], b[:, 1:])
+        w = 2.0 * np.where(scalar < 0.0, -turn, turn) / run.dt
+        V = np.hstack([w, (Z[:, :3] - before[:, :3]) / run.dt])
+        return BodyState(Z, run.stored["momenta"][k], run.q[k], parts.near(run.q[k]), V)
