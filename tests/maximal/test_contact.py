@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import leastaction as la
+from leastaction.maximal import entries
 from leastaction.mechanism import Box, Capsule, Cylinder, HeightField, Mechanism, MechanismBuilder, Plane, Pose, Sphere
 from tests.maximal.scenes import G, ball_chain, balls, clearance, cubes, gaps, placed, turn
 
@@ -216,6 +217,28 @@ def test_many_redundant_contacts():
     last = run.stored["contacts"][run.stored["contacts"][:, 0] == run.steps - 1]
     assert len(last) == 30
     assert last[:, 8].sum() == pytest.approx(3.0 * G, rel=1e-6)
+
+
+def test_log_of_forces_that_is_full(monkeypatch):
+    """The compiled loop stops when its log of contact forces is full, and goes on where it was."""
+    robot = cubes(2)
+    q, v = placed(robot, (0, 0, 0.25), (0, 1, 0.25)), np.array([0, 0, 0, 1.0, 0, 0, 0, 0, 1.0, 0, 0, 0])
+
+    def slide():
+        return la.simulate(robot, q, v, dt=0.01, steps=50, integrator=la.Maximal())
+
+    whole = slide()
+    calls, rollout = [], entries.rollout
+    monkeypatch.setattr(entries, "rollout", lambda *args: calls.append(rollout(*args)) or calls[-1])
+    slide()
+    assert all(why == 0 for _, why in calls)
+    monkeypatch.setattr("leastaction.maximal.integrator.LOGGED", 1)
+    calls.clear()
+    pieces = slide()
+    assert [why for _, why in calls].count(entries.FULL) > 3
+    assert sum(done for done, _ in calls) == 50
+    np.testing.assert_allclose(pieces.q, whole.q, atol=1e-9)
+    np.testing.assert_allclose(pieces.stored["contacts"], whole.stored["contacts"], atol=1e-6)
 
 
 def test_contact_force_is_the_weight():

@@ -57,6 +57,16 @@ def test_sliding_distance(friction):
         assert np.diff(run.energy).max() < 1e-9
 
 
+@pytest.mark.parametrize("order", [1, 2])
+def test_last_velocity_is_that_of_a_longer_run(order):
+    """The contacts' impulses at the last time belong to the step after, which is not there."""
+    slope, integrator = 1.5 * math.atan(MU), la.Maximal(order=order)
+    robot = cubes(friction=MU, slope=slope)
+    q = placed(robot, 0.25 * np.array([math.sin(slope), 0, math.cos(slope)]), angle=slope)
+    long, short = (la.simulate(robot, q, dt=0.01, steps=n, integrator=integrator).v for n in (20, 10))
+    np.testing.assert_allclose(short[-1], long[10], atol=1e-6)
+
+
 def thrown(angle, spin, **settings):
     """Where a cube thrown flat over the ground at an angle to its edges comes to rest: (x, y)."""
     robot = cubes(friction=MU)

@@ -12,7 +12,7 @@ from leastaction.maximal.bodies import momenta, move
 from leastaction.maximal.dampers import end_paths, start_paths
 from leastaction.maximal.detection import find_cones, note_contacts
 from leastaction.maximal.graph_kernels import factorize, solve
-from leastaction.maximal.guess import FIRST, extrapolate, guess, remember
+from leastaction.maximal.guess import FIRST, LATER, extrapolate, guess, remember
 from leastaction.maximal.impulses import add_impulses, add_rates
 from leastaction.maximal.interior import solve_step
 from leastaction.maximal.missed import ROUNDS, add_missed
@@ -21,6 +21,14 @@ from leastaction.spatial import ZERO3, dot3, load3, load4, load9, mattvec, matve
 
 FAILED, FULL, REPLAN = -1, -2, -3
 """Why a loop stopped early: no convergence, no room for contacts, or bodies may touch that the graph does not tie."""
+
+READ_ALL, READ_WITHOUT, READ_MEAN = range(3)
+"""How joint momenta at the end of the last step of order 2 are read. What contacts will hold of the forces there only
+the next step knows; until then those that bear a load are taken to push as they did in this step (READ_MEAN) where the
+motion is steady, or else to hold all forces (READ_WITHOUT); without such contacts all forces count (READ_ALL)."""
+
+STEADY = 0.5
+"""Change of accelerations from step to step, relative to gravity's, up to which a motion is steady."""
 
 IMPACT = 4.0
 """Impulses that change velocities by more than gravity does in so many steps are impacts."""
@@ -121,6 +129,19 @@ def is_impact(bodies, states, dt, gravity):
             if linear > IMPACT * gravity * dt or angular > IMPACT * m * bodies[i].radius * gravity * dt:
                 return True
     return False
+
+
+@routine
+def is_steady(bodies, states, dt, gravity):
+    """Whether accelerations are about those of the step before, so that contacts push as they did."""
+    most = STEADY * gravity
+    for i in range(bodies.shape[0]):
+        s = states[i]
+        for c in range(3):
+            turn, shift = (s.w[c] - s.x[c]) / dt - s.slope[c], (s.vc[c] - s.x[3 + c]) / dt - s.slope[3 + c]
+            if abs(turn) * bodies[i].radius > most or abs(shift) > most:
+                return False
+    return True
 
 
 @routine
@@ -273,7 +294,7 @@ def rollout(model, states, rowstates, cstates, graph, work, forces, contact, u, 
     Z, P, q, p, iterations, violation, impulses, solved, minus, H, history, loops, started, clock = rows
     bodies, table, coordinates, coefficients, dampers = model[0], model[1], model[2], model[3], model[6]
     load_state(states, Z[0], P[0])
-    count = np.int64(0)
+    count, steady = np.int64(0), False
     for k in range(Z.shape[0] - 1):
         for c in range(q.shape[1]):
             q[k + 1, c] = q[k, c]
@@ -332,9 +353,10 @@ def rollout(model, states, rowstates, cstates, graph, work, forces, contact, u, 
             if contact is not None:
                 if not note_contacts(contact, count, k, substeps[j] * dt):
                     return k, FULL
+                # At an impact the momenta before it: the mean would be of neither.
+                share = 0.0 if halves == 1.0 or is_impact(bodies, states, h, contact[7][1]) else 0.5
+                steady = clock[0] == LATER and is_steady(bodies, states, h, contact[7][1])
                 if halves < 1.0 and j == 0 and part == 0 and (k > 0 or started):
-                    # At an impact those before it: the mean would be of neither.
-                    share = 0.0 if is_impact(bodies, states, h, contact[7][1]) else 0.5
                     read_contact_momenta(contact[0], count, bodies, coordinates, states, minus, H, p[k], share)
             remember(states, rowstates, clock, h)
             if j == 0 and part == 0:
@@ -365,15 +387,17 @@ def rollout(model, states, rowstates, cstates, graph, work, forces, contact, u, 
             for r in range(table.shape[0]):
                 impulses[k + 1, r] = 2.0 * rowstates[r].mu / h
         store_state(states, Z[k + 1], P[k + 1])
-        # What contacts will hold of the forces at the end of the step only the next step knows; until then, those that
-        # bear a load are taken to hold them all.
-        held = halves < 1.0 and count > 0
+        reading = np.int64(READ_ALL)
         if contact is not None:
-            held = held and bears_load(contact[0], count, bodies, contact[7][1] * dt)
-            contact[7][6] = 1.0 if held else 0.0
-        if held:
+            if halves < 1.0 and bears_load(contact[0], count, bodies, contact[7][1] * dt):
+                reading = READ_MEAN if steady else READ_WITHOUT
+            contact[7][6] = reading
+            if reading == READ_MEAN:
+                read_contact_momenta(contact[0], count, bodies, coordinates, states, minus, H, p[k + 1], 0.5)
+        if reading == READ_WITHOUT:
             swap_momenta(states, minus)
-        read_momenta(bodies, coordinates, states, H, p[k + 1])
-        if held:
+        if reading != READ_MEAN:
+            read_momenta(bodies, coordinates, states, H, p[k + 1])
+        if reading == READ_WITHOUT:
             swap_momenta(states, minus)
     return Z.shape[0] - 1, 0

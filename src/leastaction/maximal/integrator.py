@@ -248,8 +248,8 @@ class MaximalStepper(Stepper):
         # The first guess; spins beyond its chart, half a turn in a step, are left to Newton.
         fast = 0.5 * self.dt * np.linalg.norm(twists[:, :3], axis=1, keepdims=True) > 0.9
         self.states.w, self.states.vc, self.states.v = np.where(fast, 0.0, twists[:, :3]), twists[:, 3:], 0.0
+        self.states.x[:, :3], self.states.x[:, 3:] = self.states.w, self.states.vc
         self.rowstates.lam = self.rowstates.mu = 0.0
-        self.states.x = np.hstack([self.states.w, self.states.vc])
         self.clock[:] = 0.0
         self._plan(record["poses"][0])
 
@@ -278,7 +278,7 @@ class MaximalStepper(Stepper):
                 return at
             self._rewind(record, at)
             if why == entries.FULL:
-                if written < len(self.contact[8]) // 2:
+                if written < LOGGED * self.room // 2:
                     self.room *= 2
                     self._make_room()
             else:

@@ -31,7 +31,7 @@ class OneStep:
         self.guessed = guessed(parts)
         self.last = parts.poses(last.carried, last)
         self.held = last.held
-        self.last.hold(last.minus if self.held else last.carried.P, parts.stepper.loops and not self.held)
+        self.last.hold(last.shown if self.held else last.carried.P, parts.stepper.loops and not self.held)
         self.q, self.p = last.carried.q, self.last.p
 
     def forward(self, dq: Any, dp: Any, du: Any, direct: Any = None) -> tuple[FloatArray, FloatArray]:
@@ -46,12 +46,12 @@ class OneStep:
         if direct is not None:
             dz = dz + direct.dz
         dP = self.first.spread(dp - self.first.momenta(dz) - (0.0 if direct is None else direct.first))
-        dV, minus = np.zeros_like(dP), dP
+        dV, shown = np.zeros_like(dP), dP
         if self.maps[0].bounces:
             dV = self.guessed * self.first.velocities(dz, dP, None if direct is None else direct.velocities)
         for j, step in enumerate(self.maps):
-            dz, dP, dV, minus = step.forward(dz, dP, dV, du, None if direct is None else direct.steps[j])
-        dP = self.last.project(dz, minus if self.held else dP, None if direct is None else direct.projection)
+            dz, dP, dV, shown = step.forward(dz, dP, dV, du, None if direct is None else direct.steps[j])
+        dP = self.last.project(dz, shown if self.held else dP, None if direct is None else direct.projection)
         dq, dp = self.last.Jq @ dz, self.last.momenta(dz) + self.last.gather(dP)
         return (dq, dp) if direct is None else (dq + direct.dq, dp + direct.dp)
 
@@ -70,8 +70,8 @@ class OneStep:
         bP = self.last.move(bp)
         more, bP = self.last.project_transposed(bP)
         zero = np.zeros_like(bP)
-        bP, minus = (zero, bP) if self.held else (bP, zero)
-        *bars, bu = backward(self.parts, self.maps, bz + more, bP, zero, minus, zero)
+        bP, shown = (zero, bP) if self.held else (bP, zero)
+        *bars, bu = backward(self.parts, self.maps, bz + more, bP, zero, shown, zero)
         return *to_joints(self.parts, self.first, *bars), bu
 
 
@@ -89,20 +89,20 @@ def to_joints(parts: Parts, first: Any, bz: Any, bP: Any, bV: Any) -> tuple[Floa
     return first.gather(bz - first.momenta_transposed(by_p)), by_p
 
 
-def backward(parts: Parts, maps: list[StepMap], bz: Any, bP: Any, bV: Any, minus: Any, push: Any) -> tuple[Any, ...]:
+def backward(parts: Parts, maps: list[StepMap], bz: Any, bP: Any, bV: Any, shown: Any, push: Any) -> tuple[Any, ...]:
     """Pull gradients back over a step to (z, P, V) at its start and to the controls at its nodes.
 
     Args:
-        bz, bP, bV, minus: by poses, momenta, velocities and `minus` at the end of the step.
+        bz, bP, bV, shown: by poses, momenta, velocities and `shown` at the end of the step.
         push: by `push` at its start.
     """
     bu = np.zeros((len(parts.stepper.control_nodes), parts.stepper.mechanism.nu))
     zero = np.zeros_like(bz)
     for j in range(len(maps) - 1, -1, -1):
-        bz, bP, bV, start, end = maps[j].backward(bz, bP, bV, minus, push if j == 0 else zero)
+        bz, bP, bV, start, end = maps[j].backward(bz, bP, bV, shown, push if j == 0 else zero)
         bu[maps[j].solved.nodes[0]] += start
         bu[maps[j].solved.nodes[1]] += end
-        minus = zero
+        shown = zero
     return bz, bP, bV, bu
 
 
@@ -124,18 +124,18 @@ def backpropagate(stepper: Any, run: Any, dq: FloatArray, dp: FloatArray, u: Flo
         carried = parts.poses(end, last)
         P = carried.hold(end.P, stepper.loops)
         share = 0.0 if after is None else share_of(stepper, last, after[0])
-        reader, of_minus = carried, after is None and last.held
-        if of_minus or (after is not None and share > 0.0):
+        reader, of_shown = carried, after is None and last.held
+        if of_shown or (after is not None and share > 0.0):
             reader = parts.poses(end, last)
-            reader.hold(last.minus if after is None else P + share * after[0].push, False)
+            reader.hold(last.shown if after is None else P + share * after[0].push, False)
         by_momenta = reader.move(dp[k])
         zero = np.zeros_like(by_momenta)
         bz, bP, bV = zero, zero, zero
         if after is not None:
             bz, bP, bV, gradient[k] = backward(parts, after, *pending, push=share * by_momenta)
         bz = bz + reader.Jq.T @ dq[k] + reader.momenta_transposed(dp[k])
-        more, bP = carried.project_transposed(bP if of_minus else bP + by_momenta)
-        pending, after = (bz + more, bP, bV, by_momenta if of_minus else zero), maps
+        more, bP = carried.project_transposed(bP if of_shown else bP + by_momenta)
+        pending, after = (bz + more, bP, bV, by_momenta if of_shown else zero), maps
     if after is None:
         return dq[0].copy(), dp[0].copy(), gradient
     *bars, gradient[0] = backward(parts, after, *pending, push=np.zeros_like(pending[0]))

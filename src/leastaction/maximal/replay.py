@@ -18,8 +18,8 @@ from leastaction.contact.records import CONTACT
 from leastaction.dynamics.legendre import velocity_of_momentum
 from leastaction.errors import IntegratorError
 from leastaction.integrators import FloatArray
-from leastaction.maximal.entries import FINEST
-from leastaction.maximal.guess import FIRST, SECOND
+from leastaction.maximal.entries import FINEST, READ_ALL
+from leastaction.maximal.guess import FIRST, LATER, SECOND
 from leastaction.maximal.placement import momenta_of, place
 from leastaction.maximal.pose_map import PoseMap
 from leastaction.maximal.records import records
@@ -100,6 +100,8 @@ class Parts:
         s.cstates.value = at.near
         s.states.w, s.states.vc = at.V[:, :3], at.V[:, 3:]
         s.states.x, s.states.slope, s.clock[:] = at.V, 0.0, (SECOND if judged else FIRST, h)
+        if at.slope is not None:
+            s.states.slope, s.clock[0] = at.slope, LATER
         s.rowstates.lam, s.rowstates.mu = 0.0, 0.0
         if s.contact is not None:
             s.contact[7][8] = 0.0  # no warm start
@@ -111,12 +113,12 @@ class Parts:
             cones = s.contact[0][: int(np.count_nonzero(s.contact[0].s > 0.0))].copy()
             contacts = s.contact[1][: int(cones.source.max(initial=-1)) + 1].copy()
         note_rest(cones, contacts, at.V, h)
-        held = s.contact is not None and bool(s.contact[7][6])
+        reading = READ_ALL if s.contact is None else int(s.contact[7][6])
         V = np.hstack([s.states.w, s.states.vc])
         Z, P, q = (np.array(record[name][2]) for name in ("poses", "momenta", "q"))
         end = BodyState(Z, P, q, s.cstates.value.copy(), V)
         impulses, u = np.array(s.rowstates.lam), np.array(u, order="C")
-        solved = Solved(s, at, V, nodes, u, (s.graph, s.work), cones, contacts, impulses, held, end)
+        solved = Solved(s, at, V, nodes, u, (s.graph, s.work), cones, contacts, impulses, reading, end)
         return solved, int(record["parts"][2])
 
     def run(self, at: BodyState, u: FloatArray, judged: bool) -> list[StepMap]:
@@ -147,10 +149,10 @@ class Parts:
                     raise IntegratorError("Maximal: a step could not be solved again in its parts; take a smaller dt")
                 parts, part = 2 * parts, 2 * part
                 continue
-            maps.append(StepMap(solved))
-            at, part = maps[-1].carried, part + 1
-        # Loads count beside what gravity does in the whole step.
-        maps[-1].held = bool(solved.count and self.stepper.halves < 1.0 and whole.held)
+            part += 1
+            # Loads count beside what gravity does in the whole step.
+            maps.append(StepMap(solved if part < parts else replace(solved, reading=whole.reading)))
+            at = maps[-1].carried
         return maps
 
     def poses(self, at: BodyState, like: StepMap) -> PoseMap:
@@ -212,18 +214,26 @@ class Replay:
         at = self._stored(first)
         for j in range(first, k):
             self.known[j] = at
-            at = replace(self._stored(j + 1), V=self.step(j)[-1].carried.V)
+            last = self.step(j)[-1].solved
+            slope = (last.V - last.start.V) / last.stepper.dt
+            at = replace(self._stored(j + 1), V=last.V, slope=slope)
         return at
 
     def _stored(self, k: int) -> BodyState:
-        """State k, with the mean velocities of the step before."""
+        """State k, with the mean velocities of the step before, and their slope where there are two."""
         run, parts = self.run, self.parts
         if k == 0:
             return parts.start(run.q[0], run.p[0])
-        Z, before = run.stored["poses"][k], run.stored["poses"][k - 1]
-        a, b = before[:, 3:], Z[:, 3:]
-        scalar = (a * b).sum(axis=1, keepdims=True)
-        turn = a[:, :1] * b[:, 1:] - b[:, :1] * a[:, 1:] - np.cross(a[:, 1:], b[:, 1:])
-        w = 2.0 * np.where(scalar < 0.0, -turn, turn) / run.dt
-        V = np.hstack([w, (Z[:, :3] - before[:, :3]) / run.dt])
-        return BodyState(Z, run.stored["momenta"][k], run.q[k], parts.near(run.q[k]), V)
+        V = velocities(run, k)
+        slope = (V - velocities(run, k - 1)) / run.dt if k > 1 else None
+        return BodyState(run.stored["poses"][k], run.stored["momenta"][k], run.q[k], parts.near(run.q[k]), V, slope)
+
+
+def velocities(run: Any, k: int) -> FloatArray:
+    """Mean velocities (bodies, 6) of the step that ends in state k > 0 of a run."""
+    Z, before = run.stored["poses"][k], run.stored["poses"][k - 1]
+    a, b = before[:, 3:], Z[:, 3:]
+    scalar = (a * b).sum(axis=1, keepdims=True)
+    turn = a[:, :1] * b[:, 1:] - b[:, :1] * a[:, 1:] - np.cross(a[:, 1:], b[:, 1:])
+    w = 2.0 * np.where(scalar < 0.0, -turn, turn) / run.dt
+    return np.hstack([w, (Z[:, :3] - before[:, :3]) / run.dt])

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from scipy.sparse import coo_array, csr_array
 
 from leastaction.maximal.colours import Neighbours
+from leastaction.maximal.entries import READ_ALL, READ_MEAN
 from leastaction.maximal.sensitivity_kernels import BOUNCE, differentiate_step
 from leastaction.maximal.sparse_blocks import (
     blocks,
@@ -42,6 +43,7 @@ class BodyState:
         q: joint positions, shape (nq,).
         near: coordinates of the model, which tell full turns.
         V: velocities (bodies, 6) of the step before: approach velocities, and the guess of the next step.
+        slope: change of V per time over the two steps before, None where there are none.
     """
 
     Z: FloatArray
@@ -49,6 +51,7 @@ class BodyState:
     q: FloatArray
     near: FloatArray
     V: FloatArray
+    slope: FloatArray | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,7 +68,7 @@ class Solved:
         cones, contacts: the cones as they were solved (see `sensitivity_kernels.renew_cones` for `side`), and the
             contacts they belong to.
         impulses: of the rows.
-        held: whether contacts bear a load, so that joint momenta at the end are read without the forces there.
+        reading: how joint momenta at the end are read, see `entries.READ_ALL`.
     """
 
     stepper: Any
@@ -77,7 +80,7 @@ class Solved:
     cones: Any
     contacts: Any
     impulses: FloatArray
-    held: bool
+    reading: int
     end: BodyState
 
     @property
@@ -107,11 +110,11 @@ class StepMap:
         Fz, Fv: equations by the poses and by the velocities of the step before, cones eliminated.
         Ez, Ex: momenta at the end by poses and velocities.
         carried: state at the end, before momenta are projected on closed loops.
-        minus: momenta (bodies, 6) at the end without the impulses of forces there; Mz, Mx: their derivatives.
+        held: whether contacts bear a load, so that joint momenta at the end are read off `shown`, not off `carried`.
+        shown: momenta (bodies, 6) at the end as contacts will leave them; Mz, Mx, Mv, U2: derivatives (U2: controls).
         push: impulses (bodies, 6) of the cones at the start; Qz, Qx, Qv: their derivatives.
         Tz, Tx: poses at the end by poses and velocities.
         U0, U1: impulses at the start and end per control.
-        held: whether contacts bear a load, so that joint momenta at the end are read off `minus`.
     """
 
     def __init__(self, solved: Solved) -> None:
@@ -131,24 +134,33 @@ class StepMap:
         shape = (len(out), 6 * n)
         Jz = sparse(entries, J[:, :6], shape)
         Jx = sparse(entries, J[:, 6:], shape)
-        ends, within, pushed = (slice(self.end + 6 * n * k, self.end + 6 * n * (k + 1)) for k in range(3))
+        ends, within, pushed = self._sections(n)
         self.Fz, self.Ez, self.Ex = self._reduced(Jz), Jz[ends], Jx[ends]
-        self.Mz, self.Mx = Jz[within], Jx[within]
-        wrenches = self.D[self.body_rows]
-        self.Qz, self.Qx = Jz[pushed] + wrenches @ Jz[self.cone_rows], wrenches @ Jx[self.cone_rows]
+        self.Qz, self.Qx = self._pushed(Jz, pushed), self._pushed(Jx, pushed)
         by_approach = self._by_approach(cones, solved.contacts, n)
-        self.Fv, self.Qv = -self.D @ by_approach, wrenches @ by_approach
+        self.Fv, self.Qv = -self.D @ by_approach, self.D[self.body_rows] @ by_approach
         # Not those of the run, which may have been projected on closed loops: that comes at the end of a whole step.
         self.carried = replace(solved.end, P=out[ends].reshape(n, 6))
-        self.minus, self.push = out[within].reshape(n, 6), out[pushed].reshape(n, 6)
+        self.push = out[pushed].reshape(n, 6)
         self.U0, self.U1 = self._drives(drives[:2], n, nu), self._drives(drives[2:], n, nu)
+        self.held = bool(count and solved.reading != READ_ALL)
+        if solved.reading == READ_MEAN:
+            self.shown, self.U2 = self.carried.P + 0.5 * self.push, self.U1
+            self.Mz, self.Mx, self.Mv = self.Ez + 0.5 * self.Qz, self.Ex + 0.5 * self.Qx, 0.5 * self.Qv
+        else:
+            self.shown, self.U2 = out[within].reshape(n, 6), 0.0 * self.U1
+            self.Mz, self.Mx, self.Mv = Jz[within], Jx[within], 0.0 * self.Qv
         R, R1 = rotations(solved.start.Z), rotations(solved.end.Z)
         Tz, Tx = np.zeros((n, 6, 6)), np.zeros((n, 6, 6))
         Tz[:, :3, :3] = R1.transpose(0, 2, 1) @ R
         Tx[:, :3, :3] = s.dt * s.states.B.reshape(-1, 3, 3)
         Tz[:, 3:, 3:], Tx[:, 3:, 3:] = np.eye(3), s.dt * np.eye(3)
         self.Tz, self.Tx = blocks(Tz), blocks(Tx)
-        self.held = bool(count and s.halves < 1.0 and solved.held)
+
+    def _sections(self, n: int) -> tuple[slice, slice, slice]:
+        """Where the outputs hold momenta at the end, those without the forces there, and the cones' impulses."""
+        a, b, c = (slice(self.end + 6 * n * k, self.end + 6 * n * (k + 1)) for k in range(3))
+        return a, b, c
 
     def _wrenches(self, cones: Any) -> Any:
         """Unit wrenches of the cones: (N, 3 cones)."""
@@ -200,8 +212,12 @@ class StepMap:
         """Change of the equations with the cones eliminated, from that of all outputs."""
         return change[: self.size] - self.D @ change[self.cone_rows]
 
+    def _pushed(self, change: Any, at: slice) -> Any:
+        """Change of the cones' impulses on the bodies, from that of all outputs; at: where these impulses stand."""
+        return change[at] + self.D[self.body_rows] @ change[self.cone_rows]
+
     def forward(self, dz: Any, dP: Any, dV: Any, du: Any, direct: Any = None) -> tuple[FloatArray, ...]:
-        """Changes (dz1, dP1, velocities, `minus`), each shape (6 bodies, m).
+        """Changes (dz1, dP1, velocities, `shown`), each shape (6 bodies, m).
 
         Args:
             dz, dP: at the start, shape (6 bodies, m).
@@ -215,18 +231,21 @@ class StepMap:
         if direct is not None:
             b = b + self._reduced(direct)
         dx = -self.ldu.solve(b, refinements=1)[self.body_rows]
-        dP1, minus = self.Ez @ dz + self.Ex @ dx + self.U1 @ du[end], self.Mz @ dz + self.Mx @ dx
+        dP1 = self.Ez @ dz + self.Ex @ dx + self.U1 @ du[end]
+        shown = self.Mz @ dz + self.Mx @ dx + self.Mv @ dV + self.U2 @ du[end]
         if direct is not None:
-            n = len(dP1)
-            dP1, minus = dP1 + direct[self.end : self.end + n], minus + direct[self.end + n : self.end + 2 * n]
-        return self.Tz @ dz + self.Tx @ dx, dP1, dx, minus
+            ends, within, pushed = self._sections(len(self.solved.V))
+            dP1 = dP1 + direct[ends]
+            mean = self.solved.reading == READ_MEAN
+            shown = shown + (direct[ends] + 0.5 * self._pushed(direct, pushed) if mean else direct[within])
+        return self.Tz @ dz + self.Tx @ dx, dP1, dx, shown
 
-    def backward(self, bz1: Any, bP1: Any, bV1: Any, minus: Any, push: Any) -> tuple[FloatArray, ...]:
+    def backward(self, bz1: Any, bP1: Any, bV1: Any, shown: Any, push: Any) -> tuple[FloatArray, ...]:
         """Gradients by (dz, dP, dV, controls at the start, at the end) from those by (dz1, dP1, velocities, ...)."""
         right = np.zeros(self.size)
-        right[self.body_rows] = self.Tx.T @ bz1 + self.Ex.T @ bP1 + bV1 + self.Mx.T @ minus + self.Qx.T @ push
+        right[self.body_rows] = self.Tx.T @ bz1 + self.Ex.T @ bP1 + bV1 + self.Mx.T @ shown + self.Qx.T @ push
         y = -self.ldu.solve_transposed(right, refinements=1)
         by_momenta = -y[self.body_rows]
-        bz = self.Tz.T @ bz1 + self.Ez.T @ bP1 + self.Mz.T @ minus + self.Qz.T @ push + self.Fz.T @ y
-        bV = self.Fv.T @ y + self.Qv.T @ push
-        return bz, by_momenta, bV, self.U0.T @ by_momenta, self.U1.T @ bP1
+        bz = self.Tz.T @ bz1 + self.Ez.T @ bP1 + self.Mz.T @ shown + self.Qz.T @ push + self.Fz.T @ y
+        bV = self.Fv.T @ y + self.Mv.T @ shown + self.Qv.T @ push
+        return bz, by_momenta, bV, self.U0.T @ by_momenta, self.U1.T @ bP1 + self.U2.T @ shown
