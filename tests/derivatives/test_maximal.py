@@ -242,7 +242,7 @@ def test_work_grows_linearly():
         robot = la.robots.pendulum(n)
         parts = Parts(la.Maximal().prepare(robot, DT))
         at = parts.start(np.full(n, 0.1), np.zeros(n))
-        step = parts.run(at, np.zeros((2, robot.nu)), False)[0]
+        step = parts.run(at, np.zeros((2, robot.nu)))[0]
         work[n] = (step.Fz.nnz + step.Ez.nnz + step.Ex.nnz, step.ldu.flops, len(step.neighbours.begins) - 1)
     assert {colours for _, _, colours in work.values()} == {3}
     for k in (0, 1):

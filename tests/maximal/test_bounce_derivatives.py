@@ -30,13 +30,18 @@ def width(smoothing):
     return 1e-5 if smoothing else 1e-4
 
 
+def tolerance(friction, smoothing):
+    """What rigid contact leaves of its products depends on the state, and the linearised cone has many of them."""
+    return 1e-5 if smoothing or friction == "cone" else 3e-4
+
+
 def falling_ball():
     """A spinning ball that hits the ground within the step, and slides there."""
     b = MechanismBuilder("ball")
     b.body("ball", mass=0.7, shapes=Sphere(0.1, name="skin", friction=0.05, restitution=E))
     b.free("ball")
     b.add_shape("world", Plane(name="floor"))
-    return b.build(), [0.02, -0.01, 0.1 + 0.01, 1, 0, 0, 0], [0.5, 3.0, 0.2, 1.0, 0.3, -2.0]
+    return b.build(), [0.02, -0.01, 0.1 + 0.01, 1, 0, 0, 0], [5.0, -9.0, 2.0, 2.0, 0.7, -2.0]
 
 
 def spinning_box():
@@ -59,7 +64,7 @@ def two_balls():
     b.body("two", mass=0.4, shapes=Sphere(0.06, name="skin"))
     b.free("two")
     q = [0, 0, 1, 1, 0, 0, 0, 0.16, 0.05, 1.02, 1, 0, 0, 0]
-    return b.build(), q, [0.3, 1.0, -0.4, 2.0, 0.1, 0.0, 1.0, -2.0, 0.5, -1.5, -0.3, 0.1]
+    return b.build(), q, [3.0, 9.0, -14.0, 2.0, 0.1, 0.0, 5.0, 20.0, -15.0, -1.5, -0.3, 0.1]
 
 
 def pendulum_on_a_wall():
@@ -141,7 +146,7 @@ def test_rigid_step(scene, order, friction):
     rigid, once, twice = (
         np.hstack(la.linearize(robot, integrator(order, friction, k), q, p, u, DT)) for k in (0.0, kappa, 2 * kappa)
     )
-    assert_relative(rigid, 2.0 * once - twice, 1e-5)
+    assert_relative(rigid, 2.0 * once - twice, tolerance(friction, 0.0))
 
 
 NAMES = {
@@ -158,8 +163,8 @@ NAMES = {
 def test_parameters(scene, order, friction, smoothing):
     """Differences of rigid steps see what is left of kappa, too (`test_rigid_step`)."""
     robot, q, p, u = moving(scene)
-    tolerance = 1e-5 if smoothing else 1e-4
-    assert_parameters(robot, integrator(order, friction, smoothing), q, p, u, NAMES[scene], tolerance, width(smoothing))
+    bound = 1e-5 if smoothing else 1e-4
+    assert_parameters(robot, integrator(order, friction, smoothing), q, p, u, NAMES[scene], bound, width(smoothing))
 
 
 def test_where_the_wall_is_does_not_count():
@@ -190,4 +195,5 @@ def test_runs_through_a_bounce(scene, order, friction, smoothing):
     robot, q, p, u = moving(scene)
     v = np.linalg.solve(la.dynamics.mass_matrix(robot, q), p)
     q = robot.integrate(q, -1.3 * DT * v)
-    assert_gradient(robot, integrator(order, friction, smoothing), q, p, np.tile(u, (3, 1)), 1e-5, width(smoothing))
+    step, bound = integrator(order, friction, smoothing), tolerance(friction, smoothing)
+    assert_gradient(robot, step, q, p, np.tile(u, (3, 1)), bound, width(smoothing))

@@ -208,7 +208,7 @@ class MaximalStepper(Stepper):
         return super().record(steps) | {
             "iterations": np.zeros(steps + 1, np.int64),
             "violation": np.zeros(steps + 1),
-            "parts": np.ones(steps + 1, np.int64),
+            "divided": np.zeros((steps + 1, len(self.substeps)), np.int64),
             "multipliers": np.zeros((steps + 1, m)),
             "poses": np.zeros((steps + 1, n, 7)),
             "momenta": np.zeros((steps + 1, n, 6)),
@@ -261,7 +261,7 @@ class MaximalStepper(Stepper):
         at, wider = first, 1.0
         while at < last:
             rows = slice(at, last + 1)
-            names = ("poses", "momenta", "q", "p", "iterations", "violation", "multipliers", "parts")
+            names = ("poses", "momenta", "q", "p", "iterations", "violation", "multipliers", "divided")
             arrays = tuple(record[name][rows] for name in names)
             arrays += (self.minus, np.zeros((len(self.states), 6)), self.history, self.loops, at > 0, self.clock)
             if self.contact is not None:

@@ -24,7 +24,7 @@ class OneStep:
         self.parts, self.n = parts, parts.stepper.mechanism.nv
         at = parts.start(q, p)
         parts.plan(at)
-        self.maps = parts.run(at, u, False)
+        self.maps = parts.run(at, u, parts.divided(q, p, u))
         last = self.maps[-1]
         self.first = parts.poses(at, self.maps[0])
         self.first.hold(at.P, self.maps[0].bounces)

@@ -19,12 +19,29 @@ from leastaction.dynamics.legendre import velocity_of_momentum
 from leastaction.errors import IntegratorError
 from leastaction.integrators import FloatArray
 from leastaction.maximal.entries import FINEST, READ_ALL
-from leastaction.maximal.guess import FIRST, LATER, SECOND
+from leastaction.maximal.guess import FIRST, LATER
 from leastaction.maximal.placement import momenta_of, place
 from leastaction.maximal.pose_map import PoseMap
 from leastaction.maximal.records import records
 from leastaction.maximal.sensitivity import BodyState, Solved, StepMap
 from leastaction.maximal.sensitivity_kernels import BOUNCE, DEEP_BOUNCE, OVERLAP
+
+PATIENT = 5
+"""How many times as many iterations steps may take when they are solved again: from another guess, perhaps."""
+
+
+def lengths_of(divided: int) -> list[float]:
+    """Lengths of the parts of a step, relative to it, that `entries.FINEST` tells."""
+    failed = []
+    while divided:
+        divided, digit = divmod(divided, FINEST + 1)
+        failed.append(digit - 1)
+    lengths: list[float] = []
+    parts, part = 1, 0
+    for k in reversed(failed):
+        lengths += [1.0 / parts] * (k - part)
+        parts, part = 2 * parts, 2 * k
+    return lengths + [1.0 / parts] * (parts - part)
 
 
 class Parts:
@@ -40,24 +57,25 @@ class Parts:
 
     def __init__(self, stepper: Any) -> None:
         self.stepper = stepper
-        self.steppers: dict[float, Any] = {}
+        self.steppers: dict[tuple[float, int], Any] = {}
         self.lengths: list[float] = (stepper.substeps * stepper.dt).tolist()
         self.near_pairs_at: BodyState | None = None
         self.fast = np.zeros((len(stepper.model.bodies), 1), bool)
 
-    def stepper_of(self, h: float) -> Any:
-        """Stepper for a part of length h."""
-        if h not in self.steppers:
-            plain = replace(self.stepper.integrator, order=min(self.stepper.integrator.order, 2))
+    def stepper_of(self, h: float, patience: int) -> Any:
+        """Stepper for a part of length h with so many times the iterations."""
+        if (h, patience) not in self.steppers:
+            own = self.stepper.integrator
+            plain = replace(own, order=min(own.order, 2), max_iterations=patience * own.max_iterations)
             # Not by `prepare`: parts of a composed step may go backwards.
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # they came when `stepper` was made
-                s = self.steppers[h] = type(self.stepper)(plain, self.stepper.mechanism, h)
+                s = self.steppers[h, patience] = type(self.stepper)(plain, self.stepper.mechanism, h)
             s.acts = self.stepper.acts
             s._make_room()
             if self.near_pairs_at is not None:
                 self._plan(s, self.near_pairs_at)
-        return self.steppers[h]
+        return self.steppers[h, patience]
 
     def start(self, q: FloatArray, p: FloatArray) -> BodyState:
         """Bodies of joint positions and momenta, as at the start of a run."""
@@ -85,23 +103,34 @@ class Parts:
             s.states.w, s.states.vc = at.V[:, :3], at.V[:, 3:]
             s._plan(at.Z)
 
-    def solve(self, h: float, at: BodyState, u: FloatArray, nodes: tuple[int, int], judged: bool) -> tuple[Solved, int]:
-        """Solve a part of length h; with it comes in how many parts that was done, so it holds only where it is one.
+    def divided(self, q: FloatArray, p: FloatArray, u: FloatArray) -> Any:
+        """How the steps of the composition are divided from (q, p) on; None for a plain step, which tells itself."""
+        if len(self.lengths) == 1:
+            return None
+        s = self.stepper
+        record = s.record(1)
+        record["q"][0], record["p"][0] = q, p
+        if s.advance(record, 0, 1, u[None]) < 1:
+            raise s.failure(0, record)
+        return record["divided"][1]
+
+    def solve(self, h: float, at: BodyState, u: FloatArray, nodes: Any, patience: int) -> tuple[Solved, int]:
+        """Solve a part of length h; with it comes how it was divided, so it holds only where that is 0.
 
         Args:
             u: controls at the nodes of the whole step, (nodes, nu).
             nodes: those at the ends of this part.
-            judged: whether the step must be plausible beside the one before (`entries.is_implausible`).
+            patience: see `stepper_of`.
         """
-        s = self.stepper_of(h)
+        s = self.stepper_of(h, patience)
         u = u[list(nodes)]
         record = s.record(2)
         record["poses"][1], record["momenta"][1], record["q"][1] = at.Z, at.P, at.q
         s.cstates.value = at.near
         s.states.w, s.states.vc = at.V[:, :3], at.V[:, 3:]
-        s.states.x, s.states.slope, s.clock[:] = at.V, 0.0, (SECOND if judged else FIRST, h)
+        s.states.x, s.states.slope, s.clock[:] = at.V, 0.0, FIRST
         if at.slope is not None:
-            s.states.slope, s.clock[0] = at.slope, LATER
+            s.states.slope, s.clock[:] = at.slope, (LATER, h)
         s.rowstates.lam, s.rowstates.mu = 0.0, 0.0
         if s.contact is not None:
             s.contact[7][8] = 0.0  # no warm start
@@ -119,39 +148,39 @@ class Parts:
         end = BodyState(Z, P, q, s.cstates.value.copy(), V)
         impulses, u = np.array(s.rowstates.lam), np.array(u, order="C")
         solved = Solved(s, at, V, nodes, u, (s.graph, s.work), cones, contacts, impulses, reading, end)
-        return solved, int(record["parts"][2])
+        return solved, int(record["divided"][2, 0])
 
-    def run(self, at: BodyState, u: FloatArray, judged: bool) -> list[StepMap]:
+    def run(self, at: BodyState, u: FloatArray, divided: Any = None) -> list[StepMap]:
         """Solve and differentiate all parts of a step.
 
         Args:
             u: controls at the nodes of the whole step, (nodes, nu).
-            judged: whether a step came before; see `solve`.
+            divided: how each step of the composition was divided; to be found out by default.
         """
         maps: list[StepMap] = []
         for j, h in enumerate(self.lengths):
             nodes = (0, 0) if self.stepper.halves == 1.0 else (j, j + 1)
-            maps += self._divided(h, at, u, nodes, judged or j > 0)
+            maps += self._parts(h, at, u, nodes, None if divided is None else int(divided[j]))
             at = maps[-1].carried
         return maps
 
-    def _divided(self, h: float, at: BodyState, u: FloatArray, nodes: tuple[int, int], judged: bool) -> list[StepMap]:
-        """One step of the composition, divided as `entries.rollout` does: what is left in halves, where one fails."""
-        whole, count = self.solve(h, at, u, nodes, judged)
-        if count == 1:
+    def _parts(self, h: float, at: BodyState, u: FloatArray, nodes: Any, divided: int | None) -> list[StepMap]:
+        """One step of the composition."""
+        whole, found = self.solve(h, at, u, nodes, PATIENT if divided == 0 else 1)
+        divided = found if divided is None else divided
+        if divided == found == 0:
             return [StepMap(whole)]
         maps: list[StepMap] = []
-        parts, part = 2, 0
-        while part < parts:
-            solved, count = self.solve(h / parts, at, u, nodes, (judged or part > 0) and parts < FINEST)
-            if count > 1:
-                if parts == FINEST:
-                    raise IntegratorError("Maximal: a step could not be solved again in its parts; take a smaller dt")
-                parts, part = 2 * parts, 2 * part
-                continue
-            part += 1
+        lengths = lengths_of(divided)
+        for k, length in enumerate(lengths, 1):
+            solved, found = self.solve(h * length, at, u, nodes, PATIENT)
+            if found != 0:
+                raise IntegratorError(
+                    "Maximal: a step could not be solved again as it was the first time, so it has no derivative; take "
+                    "a smaller dt or a larger max_iterations"
+                )
             # Loads count beside what gravity does in the whole step.
-            maps.append(StepMap(solved if part < parts else replace(solved, reading=whole.reading)))
+            maps.append(StepMap(solved if k < len(lengths) else replace(solved, reading=whole.reading)))
             at = maps[-1].carried
         return maps
 
@@ -186,7 +215,7 @@ class Replay:
 
     def __init__(self, parts: Parts, run: Any, u: FloatArray) -> None:
         self.parts, self.run, self.u = parts, run, u
-        self.counts = run.stored.get("parts", np.full(len(run), len(parts.lengths)))
+        self.divided = run.stored.get("divided", np.zeros((len(run), len(parts.lengths)), np.int64))
         self.known: dict[int, BodyState] = {}
         self.planned = False
 
@@ -196,20 +225,14 @@ class Replay:
         if not self.planned or len(self.parts.stepper.table.movers) > 1:
             self.parts.plan(at)
             self.planned = True
-        maps = self.parts.run(at, self.u[k], k > 0)
-        if len(maps) != self.counts[k + 1]:
-            raise IntegratorError(
-                f"Maximal: step {k} of the run was solved in {self.counts[k + 1]} part(s), and again in {len(maps)}: "
-                "at the edge of what Newton solves it has no derivative; take a smaller dt or a larger max_iterations"
-            )
-        return maps
+        return self.parts.run(at, self.u[k], self.divided[k + 1])
 
     def _start(self, k: int) -> BodyState:
         """State k, with the velocities of the part of a step before it."""
         if k in self.known:
             return self.known.pop(k)
         first = k  # the last state that follows on a step that was not divided
-        while first > 0 and self.counts[first] != len(self.parts.lengths):
+        while first > 0 and self.divided[first].any():
             first -= 1
         at = self._stored(first)
         for j in range(first, k):
