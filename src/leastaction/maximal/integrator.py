@@ -209,6 +209,7 @@ class MaximalStepper(Stepper):
         return super().record(steps) | {
             "iterations": np.zeros(steps + 1, np.int64),
             "violation": np.zeros(steps + 1),
+            "divided": np.zeros((steps + 1, len(self.substeps)), np.int64),
             "multipliers": np.zeros((steps + 1, m)),
             "poses": np.zeros((steps + 1, n, 7)),
             "momenta": np.zeros((steps + 1, n, 6)),
@@ -261,7 +262,7 @@ class MaximalStepper(Stepper):
         at, wider, self.reached = first, 1.0, (0, u[-1, -1])
         while at < last:
             rows = slice(at, last + 1)
-            names = ("poses", "momenta", "q", "p", "iterations", "violation", "multipliers")
+            names = ("poses", "momenta", "q", "p", "iterations", "violation", "multipliers", "divided")
             arrays = tuple(record[name][rows] for name in names)
             arrays += (self.minus, np.zeros((len(self.states), 6)), self.history, self.loops, at > 0, self.clock)
             if self.contact is not None:
@@ -276,6 +277,7 @@ class MaximalStepper(Stepper):
                 break
             if why == entries.FAILED:
                 return at
+            self._rewind(record, at)
             if why == entries.FULL:
                 if written < LOGGED * self.room // 2:
                     self.room *= 2
@@ -283,7 +285,6 @@ class MaximalStepper(Stepper):
             else:
                 wider = 1.0 if done else 2.0 * wider
                 self._plan(record["poses"][at], wider)
-            self._rewind(record, at)
         self.reached = (last, u[-1, -1])
         return last
 
@@ -299,10 +300,11 @@ class MaximalStepper(Stepper):
         return written
 
     def _rewind(self, record: dict[str, FloatArray], at: int) -> None:
-        """Nothing but velocities is carried between calls beside the record; angles are read off q."""
+        """Back to a state of the record; angles are read off q, and velocities are those of the step before."""
         c = self.model.coordinates
         read = np.flatnonzero((c.iq >= 0) & (c.kind < BALL))
         self.cstates.value[read] = record["q"][at][c.iq[read]]
+        self.states.w, self.states.vc = self.states.x[:, :3], self.states.x[:, 3:]
 
     def finish(self, record: dict[str, Any]) -> None:
         """Add the log of contact forces to the record; with order 2 and contacts, what p is at the last time.
