@@ -49,10 +49,12 @@ def parameter_jacobian(
         p: discrete momenta, shape (nv,).
         u: controls held over the step, shape (nu,); default zero.
         dt: time step [s].
-        parameters: names as for `adjoint`, and "friction:POINT", "radius:POINT", "point:POINT" (3,) of a contact point,
-            "surface_friction:BODY" of all shapes of a body or of the world, "friction:JOINT" (dry friction),
-            "lower:JOINT", "upper:JOINT" (nv of it). Where two surfaces say a coefficient of friction the larger counts,
-            so the derivative by the smaller one is zero.
+        parameters: names as for `adjoint`; "friction:JOINT" (dry friction), "lower:JOINT", "upper:JOINT" (nv of it);
+            "friction:POINT", "restitution:POINT", "radius:POINT", "point:POINT" (3,) of a contact point;
+            "friction:BODY/SHAPE", "restitution:BODY/SHAPE", "radius:BODY/SHAPE", "length:BODY/SHAPE",
+            "size:BODY/SHAPE" (3,), "position:BODY/SHAPE" (3,), "rotation:BODY/SHAPE" (3,) of a shape by its name or
+            number, "world/..." of the ground; masses do not follow. Where two surfaces say a coefficient of friction or
+            restitution the larger counts, so the derivative by the smaller one is zero.
 
     Returns:
         For each parameter an array of shape (2 nv,) or, for a vector, (2 nv, size); rows as those of A of `linearize`.

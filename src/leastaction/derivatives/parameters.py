@@ -12,19 +12,21 @@ from leastaction.errors import MechanismError
 from leastaction.mechanism import Joint, Mechanism, Pose
 from leastaction.mechanism._check import suggestion
 from leastaction.mechanism.elements import Attachment
+from leastaction.mechanism.graph import WORLD
 
 _INERTIA = {"mass": "mass", "com": "com", "inertia": "moments"}
-_CONTACT = ("friction", "radius", "point")
+_CONTACT = ("friction", "restitution", "radius", "point")
+_SHAPE = ("friction", "restitution", "radius", "length", "size", "position", "rotation")
 _PENALTY = ("stiffness", "damping", "friction", "stiction", "origin", "points")
 _JOINT = ("stiffness", "damping", "rest", "armature", "friction", "lower", "upper", "limit_stiffness", "limit_damping")
 _PATH = {"stiffness": "stiffness", "damping": "damping", "rest": "rest_length"}
-_OTHER = ("gravity", "wrench", "position", "rotation", "surface_friction")
+_OTHER = ("gravity", "wrench", "position", "rotation")
 
 
 def parameter(mechanism: Mechanism, name: str) -> FloatArray:
     """The value of a parameter such as "mass:link1" (see `adjoint`), a number or a vector; turns are zero."""
     kind, _, part = name.partition(":")
-    kinds = dict.fromkeys((*_INERTIA, *_OTHER, *_CONTACT, *_PENALTY, *_JOINT))
+    kinds = dict.fromkeys((*_INERTIA, *_OTHER, *_CONTACT, *_SHAPE, *_PENALTY, *_JOINT))
     if kind not in kinds:
         raise MechanismError(f"there is no parameter {name!r}{suggestion(kind, kinds)}")
     if kind == "gravity":
@@ -34,8 +36,6 @@ def parameter(mechanism: Mechanism, name: str) -> FloatArray:
         return np.array(getattr(body.inertia, _INERTIA[kind]))
     if kind == "wrench":
         return np.array(_named(mechanism.wrenches, part, "external wrench").wrench)
-    if kind == "surface_friction":
-        return np.array(_surface_friction(mechanism, part))
     paths = [e for e in (*mechanism.springs, *mechanism.cables) if e.name == part]
     if paths and kind in _PATH:
         return np.array(getattr(paths[0], _PATH[kind]))
@@ -47,6 +47,9 @@ def parameter(mechanism: Mechanism, name: str) -> FloatArray:
     penalties = [x for x in mechanism.penalties if x.name == part]
     if penalties and kind in _PENALTY:
         return np.array(getattr(penalties[0], kind))
+    found = _shape(mechanism, kind, part)
+    if found is not None:
+        return _of_shape(mechanism, kind, *found)
     joint = mechanism.joint(part)
     if kind == "position":
         return np.array(joint.placement.position)
@@ -78,8 +81,6 @@ def _with(m: Mechanism, name: str, value: FloatArray) -> Mechanism:
     if kind == "wrench":
         _named(m.wrenches, part, "external wrench")
         return m.replace(wrenches=_exchanged(m.wrenches, part, wrench=entries))
-    if kind == "surface_friction":
-        return _with_surface_friction(m, part, entries[0])
     if kind in _PATH and any(e.name == part for e in (*m.springs, *m.cables)):
         change = {_PATH[kind]: entries[0]}
         return m.replace(springs=_exchanged(m.springs, part, **change), cables=_exchanged(m.cables, part, **change))
@@ -96,6 +97,9 @@ def _with(m: Mechanism, name: str, value: FloatArray) -> Mechanism:
         if kind == "points":
             own = tuple(map(tuple, value.tolist()))
         return m.replace(penalties=_exchanged(m.penalties, part, **{kind: own}))
+    found = _shape(m, kind, part)
+    if found is not None:
+        return _with_shape(m, kind, *found, value)
     change = _of_joint(m.joint(part), kind, value)
     if change is None:
         raise MechanismError(f"there is no parameter {name!r}; see the documentation of leastaction.adjoint")
@@ -112,35 +116,63 @@ def _of_joint(joint: Joint, kind: str, value: FloatArray) -> dict[str, Any] | No
             if p.nq > p.nv:  # a quaternion, of which only the direction counts
                 turn = value[k - 4 : k] / np.linalg.norm(value[k - 4 : k])
                 entries = (*entries[: k - 4], *turn.tolist(), *entries[k:])
-    if kind == "position":
-        return {"placement": Pose(entries, placement.quaternion)}
-    if kind == "rotation":
-        angle = float(np.linalg.norm(value))
-        turn = Pose.from_axis_angle(value / angle, angle) if angle else Pose()
-        quaternion = (turn * Pose((0, 0, 0), placement.quaternion)).quaternion
-        return {"placement": Pose(placement.position, quaternion)}
+    if kind in ("position", "rotation"):
+        return {"placement": _displaced(placement, kind, value)}
     return {kind: entries} if kind in _JOINT else None
 
 
-def _surface_friction(m: Mechanism, part: str) -> float:
-    """Coefficient of friction that all shapes for collision of a body, or of the world, agree on."""
-    k = m.body_index(part)
-    told = {shape.friction for shape in (m.ground if k < 0 else m.bodies[k].shapes) if shape.collision}
-    friction = told.pop() if len(told) == 1 else None
-    if friction is None:
-        raise MechanismError(f"surface_friction:{part}: its shapes for collision must all say the same coefficient")
-    return friction
+def _displaced(pose: Pose, kind: str, value: FloatArray) -> Pose:
+    """A pose with another position, or turned about axes of the frame that it is given in."""
+    if kind == "position":
+        return Pose(tuple(value.tolist()), pose.quaternion)
+    angle = float(np.linalg.norm(value))
+    turn = Pose.from_axis_angle(value / angle, angle) if angle else Pose()
+    return Pose(pose.position, (turn * Pose((0, 0, 0), pose.quaternion)).quaternion)
 
 
-def _with_surface_friction(m: Mechanism, part: str, value: float) -> Mechanism:
-    def changed(shapes: tuple[Any, ...]) -> tuple[Any, ...]:
-        return tuple(replace(shape, friction=value) if shape.collision else shape for shape in shapes)
+def _shape(m: Mechanism, kind: str, part: str) -> tuple[int, int] | None:
+    """Body (-1: the world) and number of the shape BODY/NAME, or BODY/NUMBER among those of the body; None if none."""
+    if kind not in _SHAPE or any(j.name == part for j in (*m.joints, *m.loops)):
+        return None
+    for i, name in enumerate((WORLD, *(b.name for b in m.bodies)), -1):
+        own = part.removeprefix(f"{name}/")
+        if own != part:
+            shapes = _shapes(m, i)
+            for k, shape in enumerate(shapes):
+                if own in (shape.name, str(k)) and own:
+                    return i, k
+            names = ", ".join(f"{name}/{shape.name or k}" for k, shape in enumerate(shapes))
+            raise MechanismError(f"unknown shape {part!r}; there is {names or 'none'}")
+    return None
 
-    k = m.body_index(part)
-    if k < 0:
-        return m.replace(ground=changed(m.ground))
-    body = replace(m.bodies[k], shapes=changed(m.bodies[k].shapes))
-    return m.replace(bodies=(*m.bodies[:k], body, *m.bodies[k + 1 :]))
+
+def _shapes(m: Mechanism, body: int) -> tuple[Any, ...]:
+    return m.ground if body < 0 else m.bodies[body].shapes
+
+
+def _of_shape(m: Mechanism, kind: str, body: int, k: int) -> FloatArray:
+    """A parameter of a shape."""
+    shape = _shapes(m, body)[k]
+    if kind in ("position", "rotation"):
+        return np.array(shape.pose.position) if kind == "position" else np.zeros(3)
+    value = getattr(shape, kind, None)
+    if value is None:
+        raise MechanismError(f"{shape.kind} {shape.name!r} says no {kind}, so nothing can be differentiated by it")
+    return np.array(value, float)
+
+
+def _with_shape(m: Mechanism, kind: str, body: int, k: int, value: FloatArray) -> Mechanism:
+    """A mechanism with another parameter of a shape; masses stay what they are."""
+    shapes = _shapes(m, body)
+    _of_shape(m, kind, body, k)
+    if kind in ("position", "rotation"):
+        change: dict[str, Any] = {"pose": _displaced(shapes[k].pose, kind, value)}
+    else:
+        change = {kind: tuple(value.tolist()) if value.ndim else float(value)}
+    shapes = (*shapes[:k], replace(shapes[k], **change), *shapes[k + 1 :])
+    if body < 0:
+        return m.replace(ground=shapes)
+    return m.replace(bodies=(*m.bodies[:body], replace(m.bodies[body], shapes=shapes), *m.bodies[body + 1 :]))
 
 
 def _attachments(path: Any) -> tuple[Attachment, ...]:

@@ -236,6 +236,18 @@ def warm_start(cones, count, kept, kappa):
                 c.y[i] = -c.psi * c.beta[i] / bound
 
 
+@inline
+def approach(cone, states):
+    """Normal velocity of a contact in the step before [m/s], along the normal at the start of this one."""
+    vn = 0.0
+    for i in range(6):
+        if cone.a >= 0:
+            vn += cone.da[i] * states[cone.a].x[i]
+        if cone.b >= 0:
+            vn += cone.db[i] * states[cone.b].x[i]
+    return vn
+
+
 @routine
 def contact_cone(cone, contact, j, edge, bodies, states, directions, dt, gravity):
     """Make contact j a cone, at the start poses, with a first guess of slack and sliding; its typical energy [J]."""
@@ -247,9 +259,10 @@ def contact_cone(cone, contact, j, edge, bodies, states, directions, dt, gravity
     # Features that were not seen to overlap before get out of each other without a jump.
     cone.leave = gravity * dt * dt
     cone.rest = overlap_left(phi, cone.leave)
-    if contact.restitution > 0.0 and phi + dt * vn < 0.0 and -vn > BOUNCE * gravity * dt:
+    before = approach(cone, states)  # not `vn`: contacts that were missed find the velocities of a first solution
+    if contact.restitution > 0.0 and phi + dt * before < 0.0 and -before > BOUNCE * gravity * dt:
         # Newton's law: this gap after the step makes its mean normal velocity -e times that before.
-        cone.rest = max(phi, 0.0) - contact.restitution * dt * vn
+        cone.rest = max(phi, 0.0) - contact.restitution * dt * before
     y0 = work(states, cone.da[6:12], cone.a) + work(states, cone.db[6:12], cone.b)
     y1 = work(states, cone.da[12:18], cone.a) + work(states, cone.db[12:18], cone.b)
     mass = 0.0

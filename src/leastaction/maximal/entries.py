@@ -36,7 +36,9 @@ IMPACT = 4.0
 
 FINEST = 64
 """Most parts that a step is divided into where Newton fails: fast motions of long chains, or of loops that pass a
-singular configuration while they touch, for a moment."""
+singular configuration while they touch, for a moment. Each time what is left is divided into twice as many; which part
+failed makes a digit, from 1 on, of a number to the base FINEST + 1 that tells how a step was divided
+(`replay.lengths_of`), 0 if it was not."""
 
 
 PLAUSIBLE = 1.2
@@ -287,11 +289,11 @@ def rollout(model, states, rowstates, cstates, graph, work, forces, contact, u, 
         contact: arrays of `detection`, or None for a mechanism without contacts, limits and dry friction.
         u: controls, shape (steps, nodes, nu).
         substeps: fractions of dt of the steps that one step is composed of.
-        rows: arrays (Z, P, q, p, iterations, violation, forces of the joints) with steps + 1 rows, row 0 filled; then
-            momenta without the impulses of forces at the end of a step, scratch, history of updates, whether there are
-            loops, whether row 0 is the end of a step, and what `guess` keeps.
+        rows: arrays (Z, P, q, p, iterations, violation, forces of the joints, how steps were divided) with
+            steps + 1 rows, row 0 filled; then momenta without the impulses of forces at the end of a step, scratch,
+            history of updates, whether there are loops, whether row 0 is the end of a step, and what `guess` keeps.
     """
-    Z, P, q, p, iterations, violation, impulses, minus, H, history, loops, started, clock = rows
+    Z, P, q, p, iterations, violation, impulses, divided, minus, H, history, loops, started, clock = rows
     bodies, table, coordinates, coefficients, dampers = model[0], model[1], model[2], model[3], model[6]
     load_state(states, Z[0], P[0])
     count, steady = np.int64(0), False
@@ -299,6 +301,8 @@ def rollout(model, states, rowstates, cstates, graph, work, forces, contact, u, 
         for c in range(q.shape[1]):
             q[k + 1, c] = q[k, c]
         iterations[k + 1] = 0
+        for j in range(substeps.shape[0]):
+            divided[k + 1, j] = 0
         j, parts, part, h = 0, 1, 0, substeps[0] * dt
         while j < substeps.shape[0]:
             h = substeps[j] * dt / parts
@@ -348,6 +352,7 @@ def rollout(model, states, rowstates, cstates, graph, work, forces, contact, u, 
                     forget_failure(states, rowstates, contact)
                 if parts >= FINEST:
                     return k, FAILED
+                divided[k + 1, j] = (FINEST + 1) * divided[k + 1, j] + part + 1
                 parts, part = 2 * parts, 2 * part
                 continue
             if contact is not None:
@@ -390,7 +395,6 @@ def rollout(model, states, rowstates, cstates, graph, work, forces, contact, u, 
         if contact is not None:
             if halves < 1.0 and bears_load(contact[0], count, bodies, contact[7][1] * dt):
                 reading = READ_MEAN if steady else READ_WITHOUT
-            contact[7][6] = reading
             if reading == READ_MEAN:
                 read_contact_momenta(contact[0], count, bodies, coordinates, states, minus, H, p[k + 1], 0.5)
         if reading == READ_WITHOUT:

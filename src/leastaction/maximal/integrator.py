@@ -84,6 +84,7 @@ class MaximalStepper(Stepper):
         self.redundant = False
         self.room = 64
         self.log: list[FloatArray] = []
+        self.reached = (0, np.zeros(mechanism.nu))
         self.contact: Any = None
         self.edges: list[tuple[int, int]] | None = None
         self.parts: Parts | None = None
@@ -205,6 +206,7 @@ class MaximalStepper(Stepper):
         return super().record(steps) | {
             "iterations": np.zeros(steps + 1, np.int64),
             "violation": np.zeros(steps + 1),
+            "divided": np.zeros((steps + 1, len(self.substeps)), np.int64),
             "multipliers": np.zeros((steps + 1, m)),
             "poses": np.zeros((steps + 1, n, 7)),
             "momenta": np.zeros((steps + 1, n, 6)),
@@ -254,10 +256,10 @@ class MaximalStepper(Stepper):
         if first == 0:
             self.begin(record)
         u = np.array(u, order="C")
-        at, wider = first, 1.0
+        at, wider, self.reached = first, 1.0, (0, u[-1, -1])
         while at < last:
             rows = slice(at, last + 1)
-            names = ("poses", "momenta", "q", "p", "iterations", "violation", "multipliers")
+            names = ("poses", "momenta", "q", "p", "iterations", "violation", "multipliers", "divided")
             arrays = tuple(record[name][rows] for name in names)
             arrays += (self.minus, np.zeros((len(self.states), 6)), self.history, self.loops, at > 0, self.clock)
             if self.contact is not None:
@@ -272,6 +274,7 @@ class MaximalStepper(Stepper):
                 break
             if why == entries.FAILED:
                 return at
+            self._rewind(record, at)
             if why == entries.FULL:
                 if written < LOGGED * self.room // 2:
                     self.room *= 2
@@ -279,7 +282,7 @@ class MaximalStepper(Stepper):
             else:
                 wider = 1.0 if done else 2.0 * wider
                 self._plan(record["poses"][at], wider)
-            self._rewind(record, at)
+        self.reached = (last, u[-1, -1])
         return last
 
     def _note(self, at: int, done: int) -> int:
@@ -294,10 +297,11 @@ class MaximalStepper(Stepper):
         return written
 
     def _rewind(self, record: dict[str, FloatArray], at: int) -> None:
-        """Nothing but velocities is carried between calls beside the record; angles are read off q."""
+        """Back to a state of the record; angles are read off q, and velocities are those of the step before."""
         c = self.model.coordinates
         read = np.flatnonzero((c.iq >= 0) & (c.kind < BALL))
         self.cstates.value[read] = record["q"][at][c.iq[read]]
+        self.states.w, self.states.vc = self.states.x[:, :3], self.states.x[:, 3:]
 
     def finish(self, record: dict[str, Any]) -> None:
         """Add the log of contact forces to the record, rigid bodies by the index of the first body in each."""
@@ -306,6 +310,21 @@ class MaximalStepper(Stepper):
         warn_of_overlap(log[log[:, 0] == 0], [names[i] for i in first], self.reach)
         log[:, 1:3] = first[log[:, 1:3].astype(int)]
         record["contacts"] = log
+        self._look_ahead(record)
+
+    def _look_ahead(self, record: dict[str, Any]) -> None:
+        """Joint momenta at the end of a run of order 2 with contacts.
+
+        Half of the impulses that contacts give at that time belong to them (`entries.read_contact_momenta`), and these
+        are of the step after. So that step is done, with the last controls held, and forgotten.
+        """
+        last, u = self.reached
+        if self.contact is not None and self.halves < 1.0 and 0 < last == len(record["p"]) - 1:
+            ahead = self.record(2)
+            for name in ("poses", "momenta", "q", "p"):
+                ahead[name][1] = record[name][last]
+            if self.advance(ahead, 1, 2, np.tile(u, (1, 2, 1))) == 2:
+                record["p"][last] = ahead["p"][1]
 
     def _first_bodies(self) -> NDArray[np.int64]:
         """For each rigid body the index of the first body of the mechanism that is part of it; last the world's, -1."""

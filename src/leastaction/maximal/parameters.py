@@ -15,7 +15,7 @@ from leastaction.integrators import FloatArray
 from leastaction.maximal.model import Model
 from leastaction.maximal.placement import place
 from leastaction.maximal.records import records
-from leastaction.maximal.sensitivity import Solved
+from leastaction.maximal.sensitivity import Solved, StepMap
 from leastaction.maximal.sparse_blocks import rotations
 
 
@@ -26,14 +26,17 @@ class Direct:
     Attributes:
         dz: poses at the start, at fixed q; shape (6 bodies, 1).
         first: p at the start, at fixed poses and momenta.
-        steps: outputs of each part.
+        velocities: equations of the velocities there; see `PoseMap.velocities`.
+        steps, after: outputs of each part, and of the step after.
         projection: see `PoseMap.project`.
         dq, dp: at the end, at fixed poses and momenta.
     """
 
     dz: Any = 0.0
     first: Any = 0.0
+    velocities: Any = None
     steps: Any = ()
+    after: Any = 0.0
     projection: Any = None
     dq: Any = 0.0
     dp: Any = 0.0
@@ -41,7 +44,7 @@ class Direct:
 
 def by_parameter(step: Any, stencil: list[tuple[float, Any]]) -> tuple[FloatArray, FloatArray]:
     """(dq', dp') of a `OneStep` by one parameter; stencil: weights and mechanisms."""
-    direct = Direct(steps=[0.0] * len(step.maps), projection=[0.0, 0.0] if step.last.projection else None)
+    direct = Direct(steps=[0.0] * len(step.maps), projection=[0.0, 0.0] if step.carried.projection else None)
     for weight, mechanism in stencil:
         add(direct, weight, step, mechanism)
     n, m = step.n, step.parts.stepper.mechanism
@@ -60,22 +63,37 @@ def add(direct: Direct, weight: float, step: Any, mechanism: Any) -> None:
     direct.dz = direct.dz + weight * pose_difference(start.Z, Z).reshape(column)
     step.first.read(step.first.P, arrays=arrays)
     direct.first = direct.first + weight * step.first.p.reshape(column)
+    if step.maps[0].bounces:
+        _, out = projected(step.first, arrays)
+        direct.velocities = (0.0 if direct.velocities is None else direct.velocities) + weight * out
     for j, part in enumerate(step.maps):
-        solved = part.solved
-        contacts = renewed(solved, mechanism, model)
-        nothing = part.neighbours.none()
-        out, _, _ = solved.outputs(nothing, np.zeros((0, 12)), arrays, model.forces(), contacts)
-        direct.steps[j] = direct.steps[j] + weight * out.reshape(column)
+        direct.steps[j] = direct.steps[j] + weight * outputs(part, mechanism, model)
+    if step.after is not None:
+        direct.after = direct.after + weight * outputs(step.after, mechanism, model)
     last = step.last
     if direct.projection is not None:
-        size = len(last.projection.scale)
-        pushed, _ = last.read(last.P, mu=last.mu, arrays=arrays)
-        moved, _ = last.read(last.P, last.T, arrays=arrays)
-        direct.projection[0] = direct.projection[0] + weight * (pushed + moved)[:size].reshape(column)
-        direct.projection[1] = direct.projection[1] - weight * pushed[last.body_rows].reshape(column)
+        pushed, out = projected(step.carried, arrays)
+        direct.projection[0] = direct.projection[0] + weight * out
+        direct.projection[1] = direct.projection[1] - weight * pushed[last.body_rows]
     last.read(last.P, arrays=arrays)
     direct.dq = direct.dq + weight * stepper.mechanism.difference(step.q, last.q).reshape(column)
     direct.dp = direct.dp + weight * last.p.reshape(column)
+
+
+def outputs(step: StepMap, mechanism: Any, model: Model) -> FloatArray:
+    """All that a solved step computes at its unknowns, (outputs, 1), with another mechanism's numbers."""
+    contacts = renewed(step.solved, mechanism, model)
+    nothing = step.neighbours.none()
+    out, _, _ = step.solved.outputs(nothing, np.zeros((0, 12)), model.arrays, model.forces(), contacts)
+    return out.reshape(-1, 1)
+
+
+def projected(pose: Any, arrays: Any) -> tuple[FloatArray, FloatArray]:
+    """-G' mu, and with it M T and G T, of a `PoseMap` at its T and mu with the arrays of a model; each (rows, 1)."""
+    size = len(pose.projection.scale)
+    pushed, _ = pose.read(pose.P, mu=pose.mu, arrays=arrays)
+    moved, _ = pose.read(pose.P, pose.T, arrays=arrays)
+    return pushed[:size, None], (pushed + moved)[:size, None]
 
 
 def alike(model: Model, other: Model) -> Model:

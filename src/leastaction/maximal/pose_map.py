@@ -201,6 +201,23 @@ class PoseMap:
         out = dP + self.impulses @ dmu + self.pushed @ dz
         return out if direct is None else out + direct[1]
 
+    def velocities(self, dz: FloatArray, dP: FloatArray, direct: Any = None) -> FloatArray:
+        """Change of the velocities (6 bodies, m) that belong to the momenta held with `project`; see `project`."""
+        assert self.projection is not None
+        b = self.Kz @ dz
+        if direct is not None:
+            b = b + direct
+        b[self.body_rows] -= dP
+        return -self.projection.solve(b, refinements=1)[self.body_rows]
+
+    def velocities_transposed(self, bV: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Gradients (by dz, by dP) from that by the velocities, each shape (6 bodies,)."""
+        assert self.projection is not None
+        right = np.zeros(len(self.projection.scale))
+        right[self.body_rows] = bV
+        y = -self.projection.solve_transposed(right, refinements=1)
+        return self.Kz.T @ y, -y[self.body_rows]
+
     def project_transposed(self, b: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Gradients (by dz, by dP) from that by the projected momenta, each shape (6 bodies,)."""
         if self.projection is None:

@@ -7,6 +7,8 @@ At the solution x = (velocities, joint impulses) of F(x; z, P, u) = 0 the implic
 with the Newton matrix F_x, which the graph factorises in linear time; contacts are eliminated from it as in Newton
 (Bruedigam 2023, Section 5; Howell et al. 2022, Dojo, Section IV-E). Bodies vary by a turn in their own directions and a
 shift in the world's: dz has six entries for each body.
+
+What restitution asks of a step depends on the velocities V of the step before, so these are part of the state.
 """
 
 from __future__ import annotations
@@ -19,8 +21,7 @@ from numpy.typing import NDArray
 from scipy.sparse import coo_array, csr_array
 
 from leastaction.maximal.colours import Neighbours
-from leastaction.maximal.entries import READ_ALL, READ_MEAN
-from leastaction.maximal.sensitivity_kernels import differentiate_step
+from leastaction.maximal.sensitivity_kernels import BOUNCE, differentiate_step
 from leastaction.maximal.sparse_blocks import (
     blocks,
     factored,
@@ -40,8 +41,7 @@ class BodyState:
         Z, P: poses (bodies, 7) and momenta (bodies, 6).
         q: joint positions, shape (nq,).
         near: coordinates of the model, which tell full turns.
-        V: velocities (bodies, 6) of the step before, from which the next one is guessed.
-        slope: change of V per time over the two steps before, None where there are none.
+        V: velocities (bodies, 6) of the step before: approach velocities, and the guess of the next step.
     """
 
     Z: FloatArray
@@ -49,7 +49,6 @@ class BodyState:
     q: FloatArray
     near: FloatArray
     V: FloatArray
-    slope: FloatArray | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,20 +59,23 @@ class Solved:
         stepper: holds the unknowns in its arrays, until it solves another step.
         start, end: states.
         V: velocities (bodies, 6) within the step.
-        u: controls at both ends, shape (2, nu).
-        cones, contacts: the cones as they were solved, and the contacts they belong to.
+        nodes: of the whole step's controls, which of them are those at both ends.
+        u: controls there, shape (2, nu).
+        layout: (graph, work space) that it was solved with; another plan has others.
+        cones, contacts: the cones as they were solved (see `sensitivity_kernels.renew_cones` for `side`), and the
+            contacts they belong to.
         impulses: of the rows.
-        reading: how joint momenta at the end are read, see `entries.READ_ALL`.
     """
 
     stepper: Any
     start: BodyState
     V: FloatArray
+    nodes: tuple[int, int]
     u: FloatArray
+    layout: tuple[Any, Any]
     cones: Any
     contacts: Any
     impulses: FloatArray
-    reading: int
     end: BodyState
 
     @property
@@ -85,26 +87,25 @@ class Solved:
         """Run `differentiate_step` with the arrays of a model; (outputs, drive columns, cones)."""
         s = self.stepper
         n, nu = len(self.V), s.mechanism.nu
-        out = np.zeros(int(s.ldu.rows[-1]) + 3 * self.count + 18 * n)
+        out = np.zeros(int(s.ldu.rows[-1]) + 3 * self.count + 12 * n)
         drives = tuple(np.zeros(shape, kind) for shape, kind in 2 * (((nu, 2), np.int64), ((nu, 2, 6), float)))
         at = (self.start.Z, self.start.P, self.V, self.start.near, self.start.q.copy())
-        s.rowstates.lam = self.impulses
+        s.rowstates.lam, s.states.x = self.impulses, self.start.V
         cones = self.cones.copy()
-        problem = (model, s.states, s.rowstates, s.cstates, s.graph, s.work, forces, (cones, contacts, self.count))
+        problem = (model, s.states, s.rowstates, s.cstates, *self.layout, forces, (cones, contacts, self.count))
         problem += (at, self.u)
         differentiate_step(*problem, s.dt, s.halves, colours, places_of(s.model, s.mechanism.nv), J, out, drives)
         return out, drives, cones
 
 
 class StepMap:
-    """Derivative of a solved step by poses, momenta and controls: matrices, and the factors of the Newton matrix.
+    """Derivative of a solved step by poses, momenta, velocities before and controls: matrices, and Newton's factors.
 
     Attributes:
-        Fz: equations by the poses, cones eliminated; Ez, Ex: momenta at the end by poses and velocities.
+        Fz, Fv: equations by the poses and by the velocities of the step before, cones eliminated.
+        Ez, Ex: momenta at the end by poses and velocities.
         carried: state at the end, before momenta are projected on closed loops.
-        held: whether contacts bear a load, so that joint momenta at the end are read off `shown`, not off `carried`.
-        shown: momenta (bodies, 6) at the end as contacts will leave them; Mz, Mx, U2: its derivatives (U2: controls).
-        push: impulses (bodies, 6) of the cones at the start; Qz, Qx: their derivatives.
+        push: impulses (bodies, 6) of the cones at the start; Qz, Qx, Qv: their derivatives.
         Tz, Tx: poses at the end by poses and velocities.
         U0, U1: impulses at the start and end per control.
     """
@@ -126,20 +127,15 @@ class StepMap:
         shape = (len(out), 6 * n)
         Jz = sparse(entries, J[:, :6], shape)
         Jx = sparse(entries, J[:, 6:], shape)
-        ends, within, pushed = self._sections(n)
+        ends, pushed = self._sections(n)
         self.Fz, self.Ez, self.Ex = self._reduced(Jz), Jz[ends], Jx[ends]
         self.Qz, self.Qx = self._pushed(Jz, pushed), self._pushed(Jx, pushed)
+        by_approach = self._by_approach(cones, solved.contacts, n)
+        self.Fv, self.Qv = -self.D @ by_approach, self.D[self.body_rows] @ by_approach
         # Not those of the run, which may have been projected on closed loops: that comes at the end of a whole step.
         self.carried = replace(solved.end, P=out[ends].reshape(n, 6))
         self.push = out[pushed].reshape(n, 6)
         self.U0, self.U1 = self._drives(drives[:2], n, nu), self._drives(drives[2:], n, nu)
-        self.held = bool(count and solved.reading != READ_ALL)
-        if solved.reading == READ_MEAN:
-            self.shown, self.U2 = self.carried.P + 0.5 * self.push, self.U1
-            self.Mz, self.Mx = self.Ez + 0.5 * self.Qz, self.Ex + 0.5 * self.Qx
-        else:
-            self.shown, self.U2 = out[within].reshape(n, 6), 0.0 * self.U1
-            self.Mz, self.Mx = Jz[within], Jx[within]
         R, R1 = rotations(solved.start.Z), rotations(solved.end.Z)
         Tz, Tx = np.zeros((n, 6, 6)), np.zeros((n, 6, 6))
         Tz[:, :3, :3] = R1.transpose(0, 2, 1) @ R
@@ -147,10 +143,10 @@ class StepMap:
         Tz[:, 3:, 3:], Tx[:, 3:, 3:] = np.eye(3), s.dt * np.eye(3)
         self.Tz, self.Tx = blocks(Tz), blocks(Tx)
 
-    def _sections(self, n: int) -> tuple[slice, slice, slice]:
-        """Where the outputs hold momenta at the end, those without the forces there, and the cones' impulses."""
-        a, b, c = (slice(self.end + 6 * n * k, self.end + 6 * n * (k + 1)) for k in range(3))
-        return a, b, c
+    def _sections(self, n: int) -> tuple[slice, slice]:
+        """Where the outputs hold the momenta of n bodies at the end, and the cones' impulses on them."""
+        middle = self.end + 6 * n
+        return slice(self.end, middle), slice(middle, middle + 6 * n)
 
     def _wrenches(self, cones: Any) -> Any:
         """Unit wrenches of the cones: (N, 3 cones)."""
@@ -165,6 +161,30 @@ class StepMap:
             return csr_array((self.size, 3 * len(cones)))
         place = np.concatenate(rows), np.concatenate(columns)
         return coo_array((np.concatenate(data), place), shape=(self.size, 3 * len(cones))).tocsr()
+
+    def _by_approach(self, cones: Any, contacts: Any, n: int) -> Any:
+        """What the cones ask of their impulses by the velocities of the step before: (3 cones, 6 n).
+
+        The slack s = (gap - rest) / dt falls by e v_n where restitution acts, and impulses change by -W of that.
+        """
+        rows, columns, data = [], [], []
+        for k in np.flatnonzero((cones.source >= 0) & (cones.side >= BOUNCE)):
+            c = cones[k]
+            e = contacts[c.source].restitution
+            for body, d in ((c.a, c.da), (c.b, c.db)):
+                if body >= 0:
+                    rows.append(np.repeat(3 * k + np.arange(3), 6))
+                    columns.append(np.tile(6 * body + np.arange(6), 3))
+                    data.append(np.outer(-e * c.W[::3], d[:6]).ravel())
+        if not rows:
+            return csr_array((3 * len(cones), 6 * n))
+        place = np.concatenate(rows), np.concatenate(columns)
+        return coo_array((np.concatenate(data), place), shape=(3 * len(cones), 6 * n)).tocsr()
+
+    @property
+    def bounces(self) -> bool:
+        """Whether restitution acts, so that velocities before count."""
+        return self.Fv.nnz > 0
 
     def _drives(self, found: Any, n: int, nu: int) -> Any:
         """Impulses per control: (6 n, nu)."""
@@ -182,33 +202,34 @@ class StepMap:
         """Change of the cones' impulses on the bodies, from that of all outputs; at: where these impulses stand."""
         return change[at] + self.D[self.body_rows] @ change[self.cone_rows]
 
-    def forward(self, dz: Any, dP: Any, du: tuple[Any, Any], direct: Any = None) -> tuple[FloatArray, ...]:
-        """Changes (dz1, dP1, change of `shown`), each shape (6 bodies, m).
+    def forward(self, dz: Any, dP: Any, dV: Any, du: Any, direct: Any = None) -> tuple[FloatArray, ...]:
+        """Changes (dz1, dP1, velocities, `push`), each shape (6 bodies, m).
 
         Args:
             dz, dP: at the start, shape (6 bodies, m).
-            du: changes of the controls at start and end, shape (nu, m).
+            dV: of the velocities before, shape (6 bodies, m).
+            du: of the controls at the nodes of the whole step, shape (nodes, nu, m).
             direct: change of all outputs by something else, shape (outputs, m).
         """
-        b = self.Fz @ dz
-        b[self.body_rows] -= dP + self.U0 @ du[0]
+        start, end = self.solved.nodes
+        b = self.Fz @ dz + self.Fv @ dV
+        b[self.body_rows] -= dP + self.U0 @ du[start]
         if direct is not None:
             b = b + self._reduced(direct)
         dx = -self.ldu.solve(b, refinements=1)[self.body_rows]
-        dP1 = self.Ez @ dz + self.Ex @ dx + self.U1 @ du[1]
-        shown = self.Mz @ dz + self.Mx @ dx + self.U2 @ du[1]
+        dP1 = self.Ez @ dz + self.Ex @ dx + self.U1 @ du[end]
+        push = self.Qz @ dz + self.Qx @ dx + self.Qv @ dV
         if direct is not None:
-            ends, within, pushed = self._sections(len(self.solved.V))
-            dP1 = dP1 + direct[ends]
-            mean = self.solved.reading == READ_MEAN
-            shown = shown + (direct[ends] + 0.5 * self._pushed(direct, pushed) if mean else direct[within])
-        return self.Tz @ dz + self.Tx @ dx, dP1, shown
+            ends, pushed = self._sections(len(self.solved.V))
+            dP1, push = dP1 + direct[ends], push + self._pushed(direct, pushed)
+        return self.Tz @ dz + self.Tx @ dx, dP1, dx, push
 
-    def backward(self, bz1: FloatArray, bP1: FloatArray, shown: FloatArray, push: FloatArray) -> tuple[FloatArray, ...]:
-        """Gradients by (dz, dP, controls at the start, at the end) from those by (dz1, dP1, `shown`, `push`)."""
+    def backward(self, bz1: Any, bP1: Any, bV1: Any, push: Any) -> tuple[FloatArray, ...]:
+        """Gradients by (dz, dP, dV, controls at the start, at the end) from those by (dz1, dP1, velocities, ...)."""
         right = np.zeros(self.size)
-        right[self.body_rows] = self.Tx.T @ bz1 + self.Ex.T @ bP1 + self.Mx.T @ shown + self.Qx.T @ push
+        right[self.body_rows] = self.Tx.T @ bz1 + self.Ex.T @ bP1 + bV1 + self.Qx.T @ push
         y = -self.ldu.solve_transposed(right, refinements=1)
         by_momenta = -y[self.body_rows]
-        bz = self.Tz.T @ bz1 + self.Ez.T @ bP1 + self.Mz.T @ shown + self.Qz.T @ push + self.Fz.T @ y
-        return bz, by_momenta, self.U0.T @ by_momenta, self.U1.T @ bP1 + self.U2.T @ shown
+        bz = self.Tz.T @ bz1 + self.Ez.T @ bP1 + self.Qz.T @ push + self.Fz.T @ y
+        bV = self.Fv.T @ y + self.Qv.T @ push
+        return bz, by_momenta, bV, self.U0.T @ by_momenta, self.U1.T @ bP1

@@ -15,7 +15,7 @@ from leastaction.contact import cones as ip
 from leastaction.forces.passive import drive_wrench
 from leastaction.maximal.assembly import assemble, ball_axis, start_rows
 from leastaction.maximal.dampers import end_paths, start_paths
-from leastaction.maximal.detection import contact_wrenches, coordinate_wrenches, overlap_left
+from leastaction.maximal.detection import approach, contact_wrenches, coordinate_wrenches, overlap_left
 from leastaction.maximal.directions import add_cones, look_at_cones, push_cones
 from leastaction.maximal.entries import finish_step, load_state, projection_matrix
 from leastaction.maximal.impulses import add_impulses, add_rates
@@ -37,6 +37,10 @@ from leastaction.spatial import (
 
 STEP = 1e-4
 """Displacement of central differences [rad; lengths relative to the radius of gyration]."""
+
+OVERLAP, BOUNCE, DEEP_BOUNCE = 1.0, 2.0, 3.0
+"""In `side` of a contact's cone: what its gap must exceed at the end of the step when that was solved. Some of an
+overlap; what restitution asks for beside the gap at the start; the same where that was negative."""
 
 
 @inline
@@ -79,14 +83,17 @@ def read_start(model, states, rowstates, cstates, near, q, dt):
 
 
 @routine
-def renew_cones(cones, count, contacts, coordinates, cstates, states):
-    """Unit wrenches of the cones at the start poses, and where limits stand."""
+def renew_cones(cones, count, contacts, coordinates, cstates, states, dt):
+    """Unit wrenches of the cones at the start poses, what gaps must exceed, and where limits stand."""
     for k in range(count):
         c = cones[k]
         if c.source >= 0:
             phi = contact_wrenches(c, contacts[c.source], states)
-            if c.side != 0.0:  # bodies overlapped when the step was solved: not a matter of the poses tried here
+            # Which of these it is was decided when the step was solved: not a matter of the poses tried here.
+            if c.side == OVERLAP:
                 c.rest = overlap_left(phi, c.leave)
+            elif c.side != 0.0:
+                c.rest = (phi if c.side == BOUNCE else 0.0) - contacts[c.source].restitution * dt * approach(c, states)
             continue
         j = -1 - c.source
         coordinate_wrenches(c, cstates[j])
@@ -131,8 +138,7 @@ def outputs(model, states, rowstates, cstates, graph, work, forces, contact, nea
         u: controls at both ends, shape (2, nu).
         fresh: whether to fill in the Newton matrix, with the cones eliminated.
         out: residuals in the order of the graph; three for each cone: the step of its impulses that its own equations
-            ask for; then six for each body, three times: momenta at the end of the step, those without the impulses of
-            forces there, and what the cones push it with.
+            ask for; then six for each body, twice: momenta at the end of the step, and what the cones push it with.
     """
     bodies, rows, coordinates, dampers = model[0], model[1], model[2], model[6]
     values, fixed, ra, rb = work[0], work[4], work[6], work[7]
@@ -146,7 +152,7 @@ def outputs(model, states, rowstates, cstates, graph, work, forces, contact, nea
         for c in range(6):
             states[i].I[c] = 0.0
     add_impulses(bodies, coordinates, states, cstates, forces, q, u[0], halves * dt, start)
-    renew_cones(cones, count, contacts, coordinates, cstates, states)
+    renew_cones(cones, count, contacts, coordinates, cstates, states, dt)
     assemble(model, states, rowstates, cstates, graph, values, fixed, dt, halves, fresh)
     look_at_cones(cones, count, contacts, coordinates, cstates, states, dt)
     push_cones(cones, count, states)
@@ -165,15 +171,12 @@ def outputs(model, states, rowstates, cstates, graph, work, forces, contact, nea
         at += 3
     if fresh:
         add_cones(cones, count, 0.0, diagonal, offsets, values, ra, rb)
-    push_outputs(cones, count, out, at + 12 * n, n)
+    push_outputs(cones, count, out, at + 6 * n, n)
     finish_step(bodies, states, dt, count < 0)
     read_coordinates(coordinates, states, cstates, q, dt)
     start_rows(rows, coordinates, model[3], states, rowstates, cstates)
     add_rates(coordinates, states, cstates, dt, halves)
     end_paths(dampers, states, dt, halves)
-    for i in range(n):
-        for c in range(6):
-            out[at + 6 * (n + i) + c] = states[i].P[c]
     if halves < 1.0:
         add_impulses(bodies, coordinates, states, cstates, forces, q, u[1], (1.0 - halves) * dt, end)
     for i in range(n):
@@ -216,7 +219,8 @@ def differentiate_step(
 
     Args:
         contact: (cones, contacts, number of cones), solved.
-        at: (poses, momenta, velocities, near, q) of the solved step; see `read_start`.
+        at: (poses, momenta, velocities, near, q) of the solved step; see `read_start`. Velocities of the step before
+            are in the states (`x`).
         colours: (bodies by colour, first body of each colour, first entry of each body, entries).
         places: coordinate of each degree of freedom, and its number there, shape (nv, 2).
         J: out, shape (entries, 12): derivative of the output with that number; then the Newton matrix is in work[0].

@@ -1,0 +1,104 @@
+"""Derivatives of steps that were divided to be solved: those of the chain of their parts.
+
+Few iterations make Newton fail, so that steps are divided where they would not be with more.
+"""
+
+import numpy as np
+import pytest
+
+import leastaction as la
+from leastaction.derivatives import backpropagate
+from leastaction.maximal.entries import FINEST
+from leastaction.maximal.linearize import OneStep, Parts
+from leastaction.maximal.replay import lengths_of
+from tests.derivatives.checks import DT, assert_gradient, assert_linearized, assert_parameters
+from tests.maximal.test_bounce_derivatives import moving
+
+
+def fast_chain():
+    """Three bodies with springs and a motor, fast."""
+    b = la.MechanismBuilder("chain")
+    b.body("arm", mass=1.0, com=(0.1, 0.0, -0.5), inertia=(0.2, 0.1, 0.15))
+    b.revolute("pivot", "world", "arm", axis="y", stiffness=2.0, damping=0.3, armature=0.1)
+    b.body("bob", mass=0.5, com=(0.0, 0.1, -0.3), inertia=(0.02, 0.03, 0.04))
+    b.joint("ball", "spherical", "arm", "bob", position=(0.0, 0.0, -1.0), damping=0.05)
+    b.spring("rope", ("world", (1, 0, 0)), ("bob", (0, 0, -0.4)), stiffness=5.0, rest_length=0.5, damping=0.2)
+    b.actuator("motor", "pivot", gear=2.0)
+    robot = b.build()
+    q = robot.neutral()
+    return robot, q, la.dynamics.mass_matrix(robot, q) @ [30.0, 10.0, -40.0, 20.0], np.array([1.5])
+
+
+def falling_box():
+    """A box that bounces off the ground with a corner in the second step."""
+    robot, q, p, u = moving("box")
+    v = np.linalg.solve(la.dynamics.mass_matrix(robot, q), p)
+    return robot, robot.integrate(q, -1.3 * DT * v), p, u
+
+
+def divided(order):
+    return la.Maximal(order=order, max_iterations=4, tolerance=1e-11)
+
+
+def divided_bounce(order):
+    return la.Maximal(order=order, max_iterations=8, smoothing=1e-4)
+
+
+def parts_of(robot, integrator, q, p, u):
+    stepper = integrator.prepare(robot, DT)
+    return OneStep(Parts(stepper), q, p, np.tile(u, (len(stepper.control_nodes), 1))).maps
+
+
+@pytest.mark.parametrize("order", [1, 2, 4])
+def test_step(order):
+    robot, q, p, u = fast_chain()
+    run = la.simulate(robot, q, p=p, controls=u, dt=DT, steps=1, integrator=divided(order))
+    maps = parts_of(robot, divided(order), q, p, u)
+    assert run.stored["divided"][1].any()
+    assert sum(m.solved.stepper.dt for m in maps) == pytest.approx(DT)
+    np.testing.assert_allclose(maps[-1].carried.Z, run.stored["poses"][1], atol=1e-12)
+    assert_linearized(robot, divided(order), q, p, u, 1e-6, 1e-4)
+    assert_parameters(robot, divided(order), q, p, u, ["mass:bob", "position:ball", "stiffness:rope"], 1e-6)
+
+
+@pytest.mark.parametrize("order", [1, 2, 4])
+def test_run(order):
+    robot, q, p, u = fast_chain()
+    assert_gradient(robot, divided(order), q, p, np.outer([1.0, -0.5, 0.3], u), 1e-6, 1e-4)
+
+
+@pytest.mark.parametrize("order", [1, 2])
+def test_bounce_in_a_divided_step(order):
+    """The approach velocity of a part is that of the part before."""
+    robot, q, p, u = falling_box()
+    run = la.simulate(robot, q, p=p, controls=u, dt=DT, steps=5, integrator=divided_bounce(order))
+    assert run.stored["divided"][2] > 0
+    assert_linearized(robot, divided_bounce(order), run.q[1], run.p[1], u, 1e-5, 1e-6)
+    assert_gradient(robot, divided_bounce(order), q, p, np.tile(u, (5, 1)), 1e-5, 1e-6)
+
+
+def test_a_step_that_cannot_be_solved_again(monkeypatch):
+    """No derivative is better than a wrong one."""
+    robot, q, p, _ = fast_chain()
+    run = la.simulate(robot, q, p=p, dt=DT, steps=2, integrator=divided(2))
+    run.stored["divided"][:] = 0
+    monkeypatch.setattr("leastaction.maximal.replay.PATIENT", 1)
+    with pytest.raises(la.IntegratorError, match="take a smaller dt or a larger max_iterations"):
+        backpropagate(run, np.ones((3, robot.nv)), np.ones((3, robot.nv)))
+
+
+def test_lengths_of_parts():
+    """The numbers that the compiled loop writes, by its rule: what is left in halves, where a part fails."""
+    rng = np.random.default_rng(0)
+    for _ in range(50):
+        number, parts, part, lengths = 0, 1, 0, []
+        while part < parts:
+            if parts < FINEST and rng.random() < 0.5:
+                number = (FINEST + 1) * number + part + 1
+                parts, part = 2 * parts, 2 * part
+            else:
+                lengths.append(1 / parts)
+                part += 1
+        assert lengths_of(number) == lengths
+        assert sum(lengths) == 1.0
+    assert lengths_of(0) == [1.0]
