@@ -191,6 +191,22 @@ def test_dry_friction_stops_a_slider():
         assert np.diff(run.energy).max() < 1e-9
 
 
+def test_dry_friction_is_of_second_order_and_runs_can_be_taken_up():
+    """A wheel that friction slows down: v(1) = 3 - 0.2 / 0.1, q(1) = 3 - 0.5 * 0.2 / 0.1."""
+    b = MechanismBuilder("wheel")
+    b.body("wheel", mass=1.0, inertia=0.1)
+    b.revolute("axle", "world", "wheel", axis="z", friction=0.2)
+    robot, errors = b.build(), []
+    for dt in (0.02, 0.01):
+        options = {"dt": dt, "integrator": la.Maximal(order=2)}
+        run = la.simulate(robot, v=[3.0], duration=1.0, **options)
+        assert run.v[-1, 0] == pytest.approx(1.0, abs=1e-5)
+        rest = la.simulate(robot, run.q[10], p=run.p[10], steps=run.steps - 10, **options)
+        assert rest.q[-1, 0] == pytest.approx(run.q[-1, 0], abs=1e-7)
+        errors.append(abs(run.q[-1, 0] - 2.0))
+    assert errors[1] < 0.3 * errors[0] < 1e-3
+
+
 def test_pendulum_with_dry_friction_stops_where_friction_can_hold_it():
     b = MechanismBuilder("dry")
     b.body("rod", mass=1.0, com=(0, 0, -0.5), inertia=(1 / 12, 1 / 12, 1e-3))

@@ -156,7 +156,7 @@ def find_cones(contact, bodies, states, coordinates, cstates, dt):
     energy = 0.0
     for k in range(coordinates.shape[0]):
         begin = count
-        count = coordinate_cones(cones, count, coordinates[k], cstates[k], k, bodies, states, dt, gravity)
+        count = coordinate_cones(cones, count, coordinates[k], cstates[k], k, bodies, states, dt, gravity, numbers[6])
         for j in range(begin, count):
             energy += cones[j].gam
     found = np.int64(0)
@@ -301,8 +301,8 @@ def coordinate_wrenches(cone, s):
 
 
 @routine
-def coordinate_cones(cones, count, c, s, k, bodies, states, dt, gravity):
-    """Cones of a coordinate: limits that it may reach within the step, and dry friction.
+def coordinate_cones(cones, count, c, s, k, bodies, states, dt, gravity, share):
+    """Cones of a coordinate: limits that it may reach within the step, and dry friction for a `share` of it.
 
     Their slack and sliding velocity are first guesses, and `gam` is a typical energy [J].
     """
@@ -337,7 +337,7 @@ def coordinate_cones(cones, count, c, s, k, bodies, states, dt, gravity):
     if c.friction > 0.0 and count < cones.shape[0]:
         cone = cones[count]
         base_cone(cone, c, s, k, ip.DRY)
-        cone.bound, cone.key = c.friction * dt, -4 * k - 3
+        cone.bound, cone.side, cone.key = share * c.friction * dt, share, -4 * k - 3
         coordinate_wrenches(cone, s)
         cone.s, cone.ds, cone.gam = 1.0, 1.0, cone.bound * (typical + abs(rate))
         cone.y[0], cone.y[1] = rate, 0.0

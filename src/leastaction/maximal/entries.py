@@ -320,6 +320,8 @@ def rollout(model, states, rowstates, cstates, graph, work, forces, contact, u, 
                 extrapolate(bodies, states, rowstates, clock, h)
             else:
                 guess(bodies, states)
+                # A run starts with momenta that hold half of the impulses of that time already, dry friction's as well.
+                contact[7][6] = halves if clock[0] == FIRST else 1.0
                 count = find_cones(contact, bodies, states, coordinates, cstates, h)
                 if count < 0:
                     return k, REPLAN if count == -1 else FULL

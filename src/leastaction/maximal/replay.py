@@ -19,7 +19,7 @@ from leastaction.dynamics.legendre import velocity_of_momentum
 from leastaction.errors import IntegratorError
 from leastaction.integrators import FloatArray
 from leastaction.maximal.entries import FINEST
-from leastaction.maximal.guess import FIRST
+from leastaction.maximal.guess import FIRST, SECOND
 from leastaction.maximal.placement import momenta_of, place
 from leastaction.maximal.pose_map import PoseMap
 from leastaction.maximal.records import records
@@ -85,7 +85,7 @@ class Parts:
         # The guess of `MaximalStepper.begin`.
         self.fast = 0.5 * s.dt * np.linalg.norm(twists[:, :3], axis=1, keepdims=True) > 0.9
         V = np.hstack([np.where(self.fast, 0.0, twists[:, :3]), twists[:, 3:]])
-        return BodyState(Z, momenta_of(s.model, Z, twists, rates), q.copy(), self.near(q), V)
+        return BodyState(Z, momenta_of(s.model, Z, twists, rates), q.copy(), self.near(q), V, True)
 
     def near(self, q: FloatArray) -> FloatArray:
         """Coordinates of the joints; zero for those that close loops, and for balls."""
@@ -128,7 +128,7 @@ class Parts:
         record["poses"][1], record["momenta"][1], record["q"][1] = at.Z, at.P, at.q
         s.cstates.value = at.near
         s.states.w, s.states.vc = at.V[:, :3], at.V[:, 3:]
-        s.states.x, s.states.slope, s.clock[:] = at.V, 0.0, FIRST
+        s.states.x, s.states.slope, s.clock[:] = at.V, 0.0, FIRST if at.fresh else SECOND
         s.rowstates.lam, s.rowstates.mu = 0.0, 0.0
         if s.contact is not None:
             s.contact[7][8] = 0.0  # no warm start

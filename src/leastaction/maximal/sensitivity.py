@@ -42,6 +42,7 @@ class BodyState:
         q: joint positions, shape (nq,).
         near: coordinates of the model, which tell full turns.
         V: velocities (bodies, 6) of the step before: approach velocities, and the guess of the next step.
+        fresh: whether a run starts here.
     """
 
     Z: FloatArray
@@ -49,6 +50,7 @@ class BodyState:
     q: FloatArray
     near: FloatArray
     V: FloatArray
+    fresh: bool = False
 
 
 @dataclass(frozen=True, eq=False)

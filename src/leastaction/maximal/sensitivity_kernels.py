@@ -109,7 +109,7 @@ def bound_change(c, contacts, coordinates, dt):
     if c.kind == ip.LIMIT:
         return 0.0
     if c.kind == ip.DRY:
-        return coordinates[-1 - c.source].friction * dt - c.bound
+        return c.side * coordinates[-1 - c.source].friction * dt - c.bound
     return (contacts[c.source].friction - c.mu) * c.gam
 
 
