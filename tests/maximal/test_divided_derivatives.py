@@ -88,17 +88,21 @@ def test_a_step_that_cannot_be_solved_again(monkeypatch):
 
 
 def test_lengths_of_parts():
-    """The numbers that the compiled loop writes, by its rule: what is left in halves, where a part fails."""
+    """The numbers that the compiled loop writes, by its rule: a part that fails in halves, one after the other."""
     rng = np.random.default_rng(0)
+
+    def solve(length):
+        if length > 1 / FINEST and rng.random() < 0.45:
+            bits.append("1")
+            return [*solve(length / 2), *solve(length / 2)]
+        bits.append("0")
+        return [length]
+
     for _ in range(50):
-        number, parts, part, lengths = 0, 1, 0, []
-        while part < parts:
-            if parts < FINEST and rng.random() < 0.5:
-                number = (FINEST + 1) * number + part + 1
-                parts, part = 2 * parts, 2 * part
-            else:
-                lengths.append(1 / parts)
-                part += 1
-        assert lengths_of(number) == lengths
+        bits = []
+        lengths = solve(1.0)
+        assert lengths_of(int("1" + "".join(bits), 2)) == lengths
         assert sum(lengths) == 1.0
     assert lengths_of(0) == [1.0]
+    with pytest.raises(la.IntegratorError, match="too finely"):
+        lengths_of(-1)

@@ -7,7 +7,7 @@ import pytest
 
 import leastaction as la
 from leastaction import MechanismBuilder
-from leastaction.mechanism import Box, Plane, Sphere
+from leastaction.mechanism import Box, Capsule, HeightField, Plane, Sphere
 from tests.maximal.scenes import G, balls, cubes, gaps, placed
 
 
@@ -88,3 +88,67 @@ def test_smoothed_contact_is_felt_without_a_jump():
     fades = push[1:][felt[:-1]] / push[:-1][felt[:-1]]
     assert len(fades) > 10
     assert fades.min() > 0.5
+
+
+def test_bounce_out_of_an_overlap_is_no_faster_than_the_law_of_impact():
+    """Restitution speaks of velocities: an overlap at the start does not add to the bounce."""
+    b = MechanismBuilder("ball")
+    b.body("ball", mass=1.0, shapes=Sphere(0.1, restitution=0.5))
+    b.free("ball")
+    b.add_shape("world", Plane())
+    robot, v = b.build(), np.array([0, 0, 0, 0, 0, -1.0])
+    run = la.simulate(robot, placed(robot, (0, 0, 0.05)), v, dt=0.01, duration=0.3, integrator=la.Maximal(order=1))
+    assert 0.3 < run.v[:, 5].max() < 1.0
+
+
+@pytest.mark.parametrize("seed", [0, 7, 10, 21])
+def test_heavy_ball_lands_beside_a_light_stick(seed):
+    """What a fast and heavy body brings along does not whirl a light one around while the step is solved."""
+    b, x = MechanismBuilder("stick"), np.linspace(-2, 2, 21)
+    for name, mass, shape in (("stick", 0.05, Box((0.3, 0.04, 0.04))), ("ball", 20.0, Sphere(0.1))):
+        b.body(name, mass=mass, shapes=shape)
+        b.free(name)
+    heights = 0.15 * np.sin(3 * x[:, None]) * np.cos(2 * x) + 0.1 * (x[:, None] ** 2 + x**2)
+    b.add_shape("world", HeightField(heights, 0.2, friction=0.6))
+    robot, rng = b.build(), np.random.default_rng(seed)
+    q = placed(robot, (*rng.uniform(-0.2, 0.2, 2), 0.15), (0.6, 0, 1.5))
+    q[3:7] = rng.normal(size=4)
+    v = np.zeros(robot.nv)
+    v[11] = -20.0
+    run = la.simulate(robot, robot.normalize(q), v, dt=0.01, duration=0.4, integrator=la.Maximal(order=1))
+    assert run.iterations.max() <= 60
+
+
+@pytest.mark.parametrize("seed", [5, 9])
+def test_whirling_rods_gain_nothing_when_they_meet(seed):
+    """Rods turn by half a radian in a step, so that the normal at its start tells little about its end."""
+    b = MechanismBuilder("rods")
+    for name in ("one", "two"):
+        b.body(name, mass=1.0, shapes=Capsule(0.03, 0.5, friction=0.8))
+        b.free(name)
+    b.add_shape("world", Plane(friction=0.6))
+    robot, rng = b.build(), np.random.default_rng(seed)
+    q = placed(robot, (0, 0, 0.5), (0, 0.1, 0.9))
+    q[3:7], q[10:14] = rng.normal(size=4), rng.normal(size=4)
+    v = np.zeros(robot.nv)
+    v[:3], v[6:9], v[5], v[11] = 30 * rng.normal(size=3), 30 * rng.normal(size=3), -1.0, -4.0
+    run = la.simulate(robot, robot.normalize(q), v, dt=0.01, duration=0.6, integrator=la.Maximal(order=1))
+    assert np.max(run.energy - np.minimum.accumulate(run.energy)) < 1e-3 * (run.energy[0] - run.energy[-1])
+
+
+@pytest.mark.parametrize("seed", [21, 41, 77])
+def test_tumbling_boxes_that_meet_with_other_corners_do_not_overlap(seed):
+    """What two boxes have moved into each other within a step, with features unforeseen at its start, is undone."""
+    b = MechanismBuilder("boxes")
+    for k, (mass, size) in enumerate(((1.0, (0.3, 0.4, 0.3)), (0.3, (0.16, 0.12, 0.13)), (0.3, (0.16, 0.3, 0.05)))):
+        b.body(f"box{k}", mass=mass, shapes=Box(size, friction=0.3))
+        b.free(f"box{k}")
+    b.add_shape("world", Plane(friction=0.6))
+    robot, rng = b.build(), np.random.default_rng(seed)
+    q = robot.neutral()
+    for k, z in ((0, 0.4), (7, 0.8), (14, 1.1)):
+        q[k : k + 3] = [*rng.uniform(-0.1, 0.1, 2), z]
+        q[k + 3 : k + 7] = rng.normal(size=4)
+    q, v = robot.normalize(q), rng.normal(size=robot.nv)
+    run = la.simulate(robot, q, v, dt=0.005, duration=1.0, integrator=la.Maximal(order=1))
+    assert gaps(run).min() > -1e-6

@@ -11,6 +11,9 @@ impulse with the sliding velocity y:
 with sigma = mu gam - sum beta_i, eta_i = b_i . y + psi, and o the Jordan product. At kappa = 0 these are Signorini's
 and Coulomb's laws with maximum dissipation; kappa > 0 makes the step a smooth function of its state.
 
+Each cone has a share of kappa, which stands for its own kappa in these equations: the products of light bodies start
+smaller than those of heavy ones. All shares are 1 in the end (`interior`).
+
 `local_step` linearises these equations about the present values. It is affine in u = (change of s, change of y) that
 the motion of the bodies brings about, so contacts enter the Newton matrix only through a 3 x 3 matrix.
 """
@@ -36,11 +39,16 @@ CONE = np.dtype(
         ("b", "i8"),
         ("edge", "i8"),  # edge of the graph between them
         ("source", "i8"),  # index of the contact, or -1 - index of the coordinate
-        ("side", "f8"),  # 1: lower limit, -1: upper limit of a coordinate; share of the step in which friction is dry
+        (
+            "side",
+            "f8",
+        ),  # 1: lower limit, -1: upper; dry friction: share of the step; contacts: see `detection`
         ("key", "i8"),  # the same at the next step
         ("directions", "i8"),
         ("mu", "f8"),
         ("bound", "f8"),  # of dry friction [N s]
+        ("own", "f8"),  # share of kappa that suits the cone's own energy
+        ("share", "f8"),  # share of kappa that its products are to have now
         ("rest", "f8"),  # what the gap must exceed at the end of the step [m]
         ("leave", "f8"),  # how far gravity moves things in a step [m]: how fast an overlap is left
         ("gap", "f8"),  # at the end of the step [m]
@@ -103,6 +111,7 @@ def local_step(c, u0, u1, u2, kappa, second):
     cone holds are taken into account (Mehrotra's corrector), so these must not be overwritten: the caller then asks
     with `second` = 1 only through `reduce` and `take`, which keep them apart.
     """
+    kappa *= c.share
     q0 = q1 = q2 = q3 = 0.0
     if second == 1:
         q0 = c.dgam * c.ds
@@ -200,12 +209,12 @@ def take(c, u0, u1, u2, kappa, second):
     dgam, f0, f1, ds, dpsi, dy0, dy1 = local_step(c, u0, u1, u2, kappa, second)
     if c.kind == LINEAR:
         load, change = 0.0, 0.0
-        n = c.directions
+        n, own = c.directions, c.share * kappa
         for i in range(n):
             b0, b1 = direction(i, n)
             q = c.dpart[i] * c.deta[i] if second == 1 else 0.0
             deta = b0 * u1 + b1 * u2 + dpsi - (c.eta[i] - (b0 * c.y[0] + b1 * c.y[1] + c.psi))
-            c.dpart[i] = (rise(c.part[i] * c.eta[i], kappa) - q - c.part[i] * deta) / c.eta[i]
+            c.dpart[i] = (rise(c.part[i] * c.eta[i], own) - q - c.part[i] * deta) / c.eta[i]
             c.deta[i] = deta
             load += c.part[i]
             change += c.dpart[i]
@@ -257,7 +266,7 @@ def longest_step(c, longest):
 
 @routine
 def gauge(c, t):
-    """(sum of complementarity products, how many) after a fraction t of the steps."""
+    """(sum of complementarity products, sum of their shares of kappa) after a fraction t of the steps."""
     total, count = 0.0, 0
     if c.kind != DRY:
         total += (c.gam + t * c.dgam) * (c.s + t * c.ds)
@@ -273,12 +282,13 @@ def gauge(c, t):
         for i in range(c.directions):
             total += (c.part[i] + t * c.dpart[i]) * (c.eta[i] + t * c.deta[i])
         count += 1 + c.directions
-    return total, count
+    return total, c.share * count
 
 
 @routine
 def worst_product(c, kappa):
-    """Largest distance of a complementarity product from kappa."""
+    """Largest distance of a complementarity product from its share of kappa."""
+    kappa *= c.share
     worst = 0.0 if c.kind == DRY else abs(c.gam * c.s - kappa)
     if c.kind == EXACT or c.kind == DRY:
         bound = friction_bound(c)
@@ -316,7 +326,10 @@ def advance(c, t):
 
 @routine
 def least_product(c, t):
-    """Smallest complementarity product after a fraction t of the steps; of second-order cones sqrt(det det)."""
+    """Smallest complementarity product after a fraction t of the steps, divided by its share of kappa.
+
+    That of second-order cones is sqrt(det det).
+    """
     least = 1e300
     if c.kind != DRY:
         least = (c.gam + t * c.dgam) * (c.s + t * c.ds)
@@ -330,12 +343,13 @@ def least_product(c, t):
         least = min(least, (c.sigma + t * c.dsigma) * (c.psi + t * c.dpsi))
         for i in range(c.directions):
             least = min(least, (c.part[i] + t * c.dpart[i]) * (c.eta[i] + t * c.deta[i]))
-    return least
+    return least / c.share
 
 
 @routine
 def begin(c, slack, y0, y1, kappa):
-    """Start on the central path: all products equal kappa, for a slack and a sliding velocity."""
+    """Start on the central path: all products equal their share of kappa, for a slack and a sliding velocity."""
+    kappa *= c.share
     c.s, c.gam = slack, kappa / slack
     c.beta[0] = c.beta[1] = 0.0
     c.y[0], c.y[1] = y0, y1

@@ -25,6 +25,13 @@ WINDOW = 64
 INSIDE = 0.9999
 """Largest share of the bound, squared, that friction starts with."""
 
+LIGHT = 1e-3
+"""Least share of the central-path parameter that a cone starts with. All the same, heavy things that come in fast would
+press light ones, which hardly move, with so much that these turn over within the step while it is solved."""
+
+APART, OVERLAPPING, BOUNCING = 0.0, 1.0, 2.0
+"""What decides how large the gap of a contact must be at the end of a step, in `side` of its cone."""
+
 OVERLAP = 0.8
 """Share of a small overlap at the start of a step that may be left at its end."""
 
@@ -159,6 +166,7 @@ def find_cones(contact, bodies, states, coordinates, cstates, dt):
         count = coordinate_cones(cones, count, coordinates[k], cstates[k], k, bodies, states, dt, gravity, numbers[6])
         for j in range(begin, count):
             energy += cones[j].gam
+            cones[j].own = cones[j].gam
     found = np.int64(0)
     for k in range(pairs.shape[0]):
         a, b = shapes[pairs[k].a], shapes[pairs[k].b]
@@ -184,6 +192,7 @@ def find_cones(contact, bodies, states, coordinates, cstates, dt):
     numbers[3] = numbers[7] * energy / max(count, 1)
     for k in range(count):
         c = cones[k]
+        c.share = c.own = min(max(numbers[7] * c.own / numbers[3], LIGHT), 1.0)
         ip.begin(c, c.s, c.y[0], c.y[1], numbers[3])
     numbers[8], numbers[10] = count, 0.0
     if numbers[9] > 0.0 and directions == 0 and match(cones, count, keys, kept, before, WARM * numbers[3]):
@@ -209,7 +218,7 @@ def match(cones, count, keys, kept, before, kappa):
             if keys[m] == c.key:
                 found = m
                 break
-        if found < 0 or (c.ds < c.s and kept[found, 0] * c.s <= kappa):
+        if found < 0 or (c.ds < c.s and kept[found, 0] * c.s <= c.share * kappa):
             return False
         c.w0[0], at = found, found + 1
     return before > 0
@@ -221,16 +230,16 @@ def warm_start(cones, count, kept, kappa):
     for k in range(count):
         c = cones[k]
         m = int(c.w0[0])
-        gam = kept[m, 0]
-        if c.kind == ip.DRY or gam * c.s <= kappa:
+        gam, own = kept[m, 0], c.share * kappa
+        if c.kind == ip.DRY or gam * c.s <= own:
             ip.begin(c, c.s, c.y[0], c.y[1], kappa)
             continue
-        ip.begin(c, kappa / gam, 0.0, 0.0, kappa)
+        ip.begin(c, own / gam, 0.0, 0.0, kappa)
         if c.kind == ip.EXACT:
             bound = c.mu * gam
             part = (kept[m, 1] ** 2 + kept[m, 2] ** 2) / (bound * bound)
             shrink = math.sqrt(INSIDE / part) if part > INSIDE else 1.0
-            c.psi = kappa / (bound * (1.0 - min(part, INSIDE)))
+            c.psi = own / (bound * (1.0 - min(part, INSIDE)))
             for i in range(2):
                 c.beta[i] = shrink * kept[m, 1 + i]
                 c.y[i] = -c.psi * c.beta[i] / bound
@@ -250,7 +259,10 @@ def approach(cone, states):
 
 @routine
 def contact_cone(cone, contact, j, edge, bodies, states, directions, dt, gravity):
-    """Make contact j a cone, at the start poses, with a first guess of slack and sliding; its typical energy [J]."""
+    """Make contact j a cone, at the start poses, with a first guess of slack and sliding; its typical energy [J].
+
+    That of the lighter body goes to `own`.
+    """
     cone.a, cone.b, cone.edge, cone.source, cone.key = contact.a, contact.b, edge, j, contact.key
     cone.mu, cone.directions = contact.friction, directions
     cone.kind = ip.LIMIT if contact.friction == 0.0 else (ip.LINEAR if directions > 0 else ip.EXACT)
@@ -259,18 +271,22 @@ def contact_cone(cone, contact, j, edge, bodies, states, directions, dt, gravity
     # Features that were not seen to overlap before get out of each other without a jump.
     cone.leave = gravity * dt * dt
     cone.rest = overlap_left(phi, cone.leave)
+    cone.side = OVERLAPPING if phi < 0.0 else APART
     before = approach(cone, states)  # not `vn`: contacts that were missed find the velocities of a first solution
     if contact.restitution > 0.0 and phi + dt * before < 0.0 and -before > BOUNCE * gravity * dt:
         # Newton's law: this gap after the step makes its mean normal velocity -e times that before.
-        cone.rest = max(phi, 0.0) - contact.restitution * dt * before
+        rest = phi - contact.restitution * dt * before
+        if rest > cone.rest:
+            cone.rest, cone.side = rest, BOUNCING
     y0 = work(states, cone.da[6:12], cone.a) + work(states, cone.db[6:12], cone.b)
     y1 = work(states, cone.da[12:18], cone.a) + work(states, cone.db[12:18], cone.b)
-    mass = 0.0
+    mass, least = 0.0, lightest(bodies, contact.a, contact.b)
     if contact.a >= 0:
         mass = max(mass, bodies[contact.a].mass)
     if contact.b >= 0:
         mass = max(mass, bodies[contact.b].mass)
     speed = gravity * dt + abs(min(vn, 0.0))
+    cone.own = least * speed * speed
     cone.ds = (phi - cone.rest) / dt + vn  # as predicted, for `match`
     cone.s = max(cone.ds, speed)
     cone.y[0], cone.y[1] = y0, y1

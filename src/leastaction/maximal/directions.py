@@ -4,6 +4,8 @@ Contacts never become unknowns of the graph: their impulses are an affine functi
 each adds one block to the bodies it touches (Bruedigam 2023, Appendix D; Mehrotra 1992).
 """
 
+import math
+
 import numpy as np
 
 from leastaction._jit import inline, routine
@@ -29,6 +31,9 @@ NEAR = 2.0
 
 BLOCKED = 0.1
 """Steps shorter than this are replaced by one towards the centre."""
+
+CENTRED, LOWER = 0.5, 0.3
+"""Where no product is below CENTRED times kappa, that centre is reached: on to LOWER times kappa."""
 
 
 @routine
@@ -151,13 +156,13 @@ def move_cones(cones, count, kappa, second, first, dx):
 
 @routine
 def mean_product(cones, count, t):
-    """Mean complementarity product after a fraction t of the steps."""
-    total, number = 0.0, 0
+    """The kappa that the complementarity products have shares of, after a fraction t of the steps [J]."""
+    total, number = 0.0, 0.0
     for k in range(count):
         a, b = ip.gauge(cones[k], t)
         total += a
         number += b
-    return total / max(number, 1)
+    return total / number
 
 
 @routine
@@ -177,13 +182,22 @@ def central_fraction(cones, count, longest, goal):
 
 @routine
 def slack_error(cones, count):
-    """Largest residual of a slack times its impulse [J]."""
+    """Largest residual of a slack times its impulse [J], relative to the cone's share of kappa."""
     worst = 0.0
     for k in range(count):
         c = cones[k]
         if c.kind != ip.DRY:
-            worst = max(worst, abs(c.rs) * c.gam)
+            worst = max(worst, abs(c.rs) * c.gam / c.share)
     return worst
+
+
+@routine
+def is_central(cones, count, kappa):
+    """Whether all products are near their share of kappa and all slacks are known well."""
+    least = math.inf
+    for k in range(count):
+        least = min(least, ip.least_product(cones[k], 0.0))
+    return least > CENTRED * kappa and ERROR * slack_error(cones, count) < kappa
 
 
 @routine
@@ -229,7 +243,10 @@ def contact_direction(contact, count, kappa, goal, floor, graph, work_arrays):
     solve(nodes, links, values, pivots, dx, 1)
     t = central_fraction(cones, count, move_cones(cones, count, target, second, first, dx), goal)
     if t < BLOCKED:
-        # Too near the boundary: back towards the centre, without the corrector, which is then no good.
+        # Too near the boundary: back towards the centre, without the corrector, which is then no good. From the centre
+        # itself a plain step to a lower one, which is short enough to be straight.
+        if is_central(cones, count, kappa):
+            kappa *= LOWER
         return centre(cones, count, max(kappa, floor), goal, graph, work_arrays)
     for k in range(count):
         ip.advance(cones[k], t)

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from leastaction._jit import entry, routine
+from leastaction._jit import entry, inline, routine
 from leastaction.contact.cones import DRY
 from leastaction.maximal.assembly import start_rows
 from leastaction.maximal.assembly_parts import add_outer, add_pair, place_row
@@ -34,15 +34,29 @@ IMPACT = 4.0
 """Impulses that change velocities by more than gravity does in so many steps are impacts."""
 
 
-FINEST = 64
-"""Most parts that a step is divided into where Newton fails: fast motions of long chains, or of loops that pass a
-singular configuration while they touch, for a moment. Each time what is left is divided into twice as many; which part
-failed makes a digit, from 1 on, of a number to the base FINEST + 1 that tells how a step was divided
-(`replay.lengths_of`), 0 if it was not."""
+FINEST = 1024
+"""Most parts that a step is divided into where Newton fails: fast motions of long chains, loops that pass a singular
+configuration while they touch, or bodies that jam between others, for a moment. It is halved, and a half that fails is
+halved again."""
+
+LONGEST = 1 << 61
+"""How a step was halved is told by a number: after a leading 1, bit by bit, 1 for a part that failed and was halved and
+0 for one that was solved, in order of time (`replay.lengths_of`); 0 for a step that was not halved, -1 for one whose
+number would be larger than this."""
 
 
 PLAUSIBLE = 1.2
 """Most that the kinetic energy may grow in a step with contacts, beside what forces and overlaps add."""
+
+WORK, FINE = 2e-3, 16
+"""Most that contacts may add to the kinetic energy in a step, relative to it; steps of FINE parts are taken as they
+are."""
+
+
+@inline
+def with_bit(told, bit):
+    """A bit more of how a step was halved."""
+    return 2 * told + bit if 0 < told < LONGEST else -1
 
 
 @routine
@@ -171,6 +185,42 @@ def is_implausible(bodies, states, cones, count, gravity, halves):
         deepest = max(deepest, -cones[k].rest)
     out_of_it = 2.0 * total * gravity * deepest  # what getting out of an overlap may add, and more
     return now > PLAUSIBLE * (math.sqrt(before) + math.sqrt(push) / halves) ** 2 + out_of_it
+
+
+@routine
+def is_driven(bodies, states, cones, count, gravity, halves):
+    """Whether the contacts of a solved step have added energy.
+
+    Their impulses act along the normals and at the points of the start of the step, while their gaps are those of its
+    end. Where a body turns far within a step, the two may differ so much that an impact drives it.
+    """
+    energy, work, deepest, total = 0.0, 0.0, 0.0, 0.0
+    for i in range(bodies.shape[0]):
+        s, m, x = states[i], bodies[i].mass, states[i].x
+        if m > 0.0:
+            w, v, push = (x[0], x[1], x[2]), (x[3], x[4], x[5]), (s.I[3], s.I[4], s.I[5])
+            energy += 0.5 * (m * dot3(v, v) + dot3(w, matvec(load9(bodies[i].J), w)))
+            energy += 0.5 * dot3(push, push) / (m * halves * halves)
+            total += m
+    for k in range(count):
+        c = cones[k]
+        deepest = max(deepest, -c.rest)
+        for j in range(3):
+            f = c.gam if j == 0 else c.beta[j - 1]
+            if c.source >= 0 and f != 0.0:
+                work += 0.5 * f * (mean_work(states, c.da, 6 * j, c.a) + mean_work(states, c.db, 6 * j, c.b))
+    return work > WORK * energy + 2.0 * total * gravity * deepest
+
+
+@inline
+def mean_work(states, wrench, at, body):
+    """Power of the wrench at wrench[at : at + 6] on a body with its velocities of this step and the step before."""
+    power = 0.0
+    if body >= 0:
+        s = states[body]
+        for c in range(3):
+            power += wrench[at + c] * (s.w[c] + s.x[c]) + wrench[at + 3 + c] * (s.vc[c] + s.x[3 + c])
+    return power
 
 
 @routine
@@ -348,13 +398,17 @@ def rollout(model, states, rowstates, cstates, graph, work, forces, contact, u, 
                 judged = spent >= 0 and count > 0 and clock[0] != FIRST and parts < FINEST
                 if judged and is_implausible(bodies, states, contact[0], count, contact[7][1], halves):
                     spent = -1 - spent
+                # Smoothed contact gives back what it took.
+                judged = judged and spent >= 0 and parts < FINE and contact[7][11] == 0.0
+                if judged and is_driven(bodies, states, contact[0], count, contact[7][1], halves):
+                    spent = -1 - spent
             if spent < 0:
                 # Nothing has changed but the guess: the rest of this step in shorter ones.
                 if contact is not None:
                     forget_failure(states, rowstates, contact)
                 if parts >= FINEST:
                     return k, FAILED
-                divided[k + 1, j] = (FINEST + 1) * divided[k + 1, j] + part + 1
+                divided[k + 1, j] = with_bit(divided[k + 1, j] if parts > 1 else 1, 1)
                 parts, part = 2 * parts, 2 * part
                 continue
             if contact is not None:
@@ -380,9 +434,13 @@ def rollout(model, states, rowstates, cstates, graph, work, forces, contact, u, 
             if halves < 1.0:
                 scale = (1.0 - halves) * h
                 add_impulses(bodies, coordinates, states, cstates, forces, q[k + 1], u[k, j + 1], scale, end)
+            if parts > 1:
+                divided[k + 1, j] = with_bit(divided[k + 1, j], 0)
             part += 1
+            while parts > 1 and part % 2 == 0:  # two halves are done: on with what they are a half of
+                part, parts = part // 2, parts // 2
             if part == parts:
-                j, parts, part = j + 1, 1, 0
+                j, part = j + 1, 0
         worst = 0.0
         for r in range(table.shape[0]):
             worst = max(worst, abs(rowstates[r].g))

@@ -140,9 +140,9 @@ class MaximalStepper(Stepper):
         warm = float(self.integrator.warm_start and self.integrator.smoothing == 0.0)
         # Directions of the cone, gravity, how far bodies may move until the next plan, typical energy, carried mass,
         # when equations are dependent, share of a step in which dry friction acts, share of the carried mass, cones of
-        # the step before, whether to start from their impulses, whether a step did, smoothing.
-        smoothing = self.integrator.smoothing
-        numbers = [self.integrator.directions, g, most, 0, carried_mass(model), dependent, 0, 1, 0, warm, 0, smoothing]
+        # the step before, whether to start from their impulses, whether a step did, smoothing, length of a whole step.
+        directions, smoothing = self.integrator.directions, self.integrator.smoothing
+        numbers = [directions, g, most, 0, carried_mass(model), dependent, 0, 1, 0, warm, 0, smoothing, self.dt]
         numbers = np.array(numbers, float)
         self.near = (pairs, pair_edges, anchors, numbers)
         self._make_room()

@@ -10,7 +10,14 @@ from leastaction._finite import is_finite
 from leastaction._jit import routine
 from leastaction.contact import cones as ip
 from leastaction.maximal.assembly import assemble
-from leastaction.maximal.directions import add_cones, contact_direction, look_at_cones, mean_product, push_cones
+from leastaction.maximal.directions import (
+    NEAR,
+    add_cones,
+    contact_direction,
+    look_at_cones,
+    mean_product,
+    push_cones,
+)
 from leastaction.maximal.graph_kernels import factorize
 from leastaction.maximal.newton import DEPENDENT, apply, newton_step
 from leastaction.maximal.redundant import leave_out_rows, mark_redundant
@@ -33,13 +40,15 @@ the typical speed. Coulomb's law is not monotone: there may be no solution that 
 EXHAUSTED, BACK, SOFTEST = 40, 3.0, 1e-3
 """After EXHAUSTED iterations, or where it gets stuck twice, the central path is taken to have an end: Coulomb's law
 need not have a solution that is rigid to round-off. Then a step is solved at the point of it that is BACK times as high
-as the present one, unless that is softer than SOFTEST times the typical energy of the contacts."""
+as the present one, unless that is softer than SOFTEST times the typical energy of the contacts, or the energy of what
+gravity adds to velocities in a whole step, where the present one is part of it."""
 
 PATIENT = 10
 """A warm start that takes more iterations is replaced by a cold one."""
 
 STUCK, PATIENCE, LIFT = 0.02, 3, 1e2
-"""After PATIENCE steps in a row shorter than STUCK the cones start again from LIFT times as high a kappa."""
+"""After PATIENCE steps in a row shorter than STUCK the cones start again from LIFT times as high a kappa, all with the
+same share of it: where one path has an end, another may not."""
 
 
 @routine
@@ -88,11 +97,24 @@ def fastest(cones, count):
 
 
 @routine
-def restart(cones, count, kappa, speed):
-    """Put the cones back on the central path, at kappa and with slacks of at least `speed` [m/s]."""
+def restart(cones, count, kappa, speed, least):
+    """Put the cones back on the central path, at kappa and with slacks of at least `speed` [m/s].
+
+    Each has at least the share `least` of it.
+    """
     for k in range(count):
         c = cones[k]
+        c.share = c.own = max(c.own, least)
         ip.begin(c, max(c.s, speed), c.y[0], c.y[1], kappa)
+
+
+@routine
+def even_out(cones, count, goal):
+    """The present kappa [J]; all shares of it rise to 1 before it comes to its goal, and no product has to rise."""
+    kappa = mean_product(cones, count, 0.0)
+    for k in range(count):
+        cones[k].share = min(max(cones[k].own, NEAR * goal / kappa), 1.0)
+    return mean_product(cones, count, 0.0)
 
 
 @routine
@@ -152,23 +174,25 @@ def interior_step(model, states, rowstates, cstates, graph, work_arrays, contact
     typical = math.sqrt(contact[7][3] / (contact[7][7] * heaviest(bodies, contact[0], count)))
     limit = max(tolerance, SETTLED * (typical + fastest(contact[0], count)))
     stuck, start, size = 0, contact[7][3], math.inf
+    gained = contact[7][1] * contact[7][12]
+    softest = SOFTEST * max(contact[7][3], contact[7][7] * heaviest(bodies, contact[0], count) * gained * gained)
     for iteration in range(most):
         joints = assemble(model, states, rowstates, cstates, graph, values, fixed, dt, halves, fresh) / dt
         worst = look_at_cones(contact[0], count, contact[1], coordinates, cstates, states, dt)
-        kappa = mean_product(contact[0], count, 0.0)
         push_cones(contact[0], count, states)
         if not smooth:
             goal = max(least, SHARPEST * typical * strongest(contact[0], count))
+        kappa = even_out(contact[0], count, goal)
         tired = iteration >= TIRED and not smooth
         if stuck == PATIENCE or (iteration >= EXHAUSTED and not smooth):
             back = BACK * max(kappa, floor)
             lifted = start > contact[7][3] or iteration >= EXHAUSTED
-            if rigid and lifted and back <= SOFTEST * contact[7][3]:
+            if rigid and lifted and back <= softest:
                 stuck, smooth, goal, floor = 0, True, back, back
             elif stuck == PATIENCE:
                 stuck = 0
                 start *= LIFT
-                restart(contact[0], count, start, typical)
+                restart(contact[0], count, start, typical, 1.0)
                 continue
         if kappa <= (1.01 if smooth else (SOFT if tired else 10.0)) * goal:
             worst = max(worst, largest_residual(bodies, states))
@@ -196,5 +220,5 @@ def interior_step(model, states, rowstates, cstates, graph, work_arrays, contact
         stuck = stuck + 1 if t < STUCK else 0
         if contact[7][10] > 0.0 and iteration == PATIENT:
             contact[7][10] = 0.0
-            restart(contact[0], count, start, typical)
+            restart(contact[0], count, start, typical, 0.0)
     return -1 - most

@@ -14,7 +14,7 @@ from leastaction.contact.detect import detect
 from leastaction.contact.gap import gap
 from leastaction.contact.records import BOX, CAPSULE, FIELD
 from leastaction.maximal.bodies import end_pose
-from leastaction.maximal.detection import contact_cone
+from leastaction.maximal.detection import APART, LIGHT, contact_cone
 
 ROUNDS = 4
 """Most times that a step is solved again."""
@@ -33,13 +33,14 @@ def has_features(one, two):
 
 
 @routine
-def overlapped(cones, count, contacts, k, deep):
-    """Whether shapes of pair k overlapped at the start of the step: then some of it may be left."""
+def allowed(cones, count, contacts, k):
+    """How deep shapes of pair k may overlap at the end of the step [m]: what may be left of an overlap at its start."""
+    deepest = 0.0
     for j in range(count):
         c = cones[j]
-        if c.source >= 0 and contacts[c.source].pair == k and c.rest < -deep:
-            return True
-    return False
+        if c.source >= 0 and contacts[c.source].pair == k:
+            deepest = max(deepest, -c.rest)
+    return deepest
 
 
 @routine
@@ -55,30 +56,37 @@ def add_missed(contact, count, bodies, states, dt):
     before, nothing = count, 0.0
     for k in range(pairs.shape[0]):
         a, b = shapes[pairs[k].a], shapes[pairs[k].b]
-        deep = DEEP * min(a.bound, b.bound)
-        if not has_features(a, b) or overlapped(cones, before, contacts, k, deep):
+        if not has_features(a, b):
             continue
         Xa, Xb = end_pose(states, a.body), end_pose(states, b.body)
         last = detect(shapes, pairs, k, Xa, Xb, data, contacts, found, nothing)
         if last > contacts.shape[0] or count + last - found > cones.shape[0]:
             return np.int64(-1)
+        deep = DEEP * min(a.bound, b.bound)
+        left = allowed(cones, before, contacts, k) if last > found else 0.0
+        # Two bodies that a plane kept apart at the start overlap by what they have moved within the step alone.
+        undo = left == 0.0 and a.kind != FIELD and b.kind != FIELD
         for j in range(found, last):
             phi, _, _ = gap(contacts[j], Xa, Xb)
-            if phi < -deep:
+            if phi < -deep - left:
                 contacts[found] = contacts[j]
                 cone = cones[count]
                 energy = contact_cone(
                     cone, contacts[found], found, edges[k], bodies, states, int(numbers[0]), dt, numbers[1]
                 )
                 numbers[3] = max(numbers[3], energy)
+                cone.own = min(max(cone.own / numbers[3], LIGHT), 1.0)
                 # At the start the features may lie beyond each other's ends, with a gap below zero that says nothing.
                 # Then what is deep is left as in `overlap_left`: nothing is shot away.
-                cone.rest = max(cone.rest, min(phi + math.sqrt(-cone.leave * phi), 0.0))
+                rest = 0.0 if undo else min(phi + math.sqrt(-cone.leave * phi), 0.0)
+                if rest > cone.rest:
+                    cone.rest, cone.side = rest, APART
                 found += 1
                 count += 1
     if count > before:
         for k in range(count):
             c = cones[k]
+            c.share = c.own
             ip.begin(c, max(c.s, numbers[1] * dt), c.y[0], c.y[1], numbers[3])
         numbers[8], numbers[10] = count, 0.0
     return count - before

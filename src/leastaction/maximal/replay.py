@@ -18,30 +18,28 @@ from leastaction.contact.records import CONTACT
 from leastaction.dynamics.legendre import velocity_of_momentum
 from leastaction.errors import IntegratorError
 from leastaction.integrators import FloatArray
-from leastaction.maximal.entries import FINEST
 from leastaction.maximal.guess import FIRST, SECOND
 from leastaction.maximal.placement import momenta_of, place
 from leastaction.maximal.pose_map import PoseMap
 from leastaction.maximal.records import records
 from leastaction.maximal.sensitivity import BodyState, Solved, StepMap
-from leastaction.maximal.sensitivity_kernels import BOUNCE, DEEP_BOUNCE, OVERLAP
 
 PATIENT = 5
 """How many times as many iterations steps may take when they are solved again: from another guess, perhaps."""
 
 
 def lengths_of(divided: int) -> list[float]:
-    """Lengths of the parts of a step, relative to it, that `entries.FINEST` tells."""
-    failed = []
-    while divided:
-        divided, digit = divmod(divided, FINEST + 1)
-        failed.append(digit - 1)
-    lengths: list[float] = []
-    parts, part = 1, 0
-    for k in reversed(failed):
-        lengths += [1.0 / parts] * (k - part)
-        parts, part = 2 * parts, 2 * k
-    return lengths + [1.0 / parts] * (parts - part)
+    """Lengths of the parts of a step, relative to it, that a number as in `entries.LONGEST` tells."""
+    if divided < 0:
+        raise IntegratorError("Maximal: a step was divided too finely to be differentiated; take a smaller dt")
+    ahead, lengths = [1.0], []
+    for bit in f"{divided:b}"[1:]:
+        length = ahead.pop()
+        if bit == "1":
+            ahead += [length / 2, length / 2]
+        else:
+            lengths.append(length)
+    return lengths + ahead
 
 
 class Parts:
@@ -139,7 +137,6 @@ class Parts:
         if s.contact is not None:
             cones = s.contact[0][: int(np.count_nonzero(s.contact[0].s > 0.0))].copy()
             contacts = s.contact[1][: int(cones.source.max(initial=-1)) + 1].copy()
-        note_rest(cones, contacts, at.V, h)
         V = np.hstack([s.states.w, s.states.vc])
         Z, P, q = (np.array(record[name][2]) for name in ("poses", "momenta", "q"))
         end = BodyState(Z, P, q, s.cstates.value.copy(), V)
@@ -196,21 +193,6 @@ class Parts:
     def poses(self, at: BodyState, like: StepMap) -> PoseMap:
         """Joints and bodies at a state."""
         return PoseMap(like.solved.stepper, like.neighbours, at)
-
-
-def note_rest(cones: Any, contacts: Any, V: FloatArray, dt: float) -> None:
-    """Note in `side` what the gaps of contacts must exceed; see `sensitivity_kernels.renew_cones`.
-
-    Args:
-        V: velocities of the step before, shape (bodies, 6).
-    """
-    k = np.flatnonzero(cones.source >= 0)
-    c = cones[k]
-    # No body is -1, the world, whose velocity is the last row.
-    V = np.vstack([V, np.zeros(6)])
-    vn = (c.da[:, :6] * V[c.a]).sum(axis=1) + (c.db[:, :6] * V[c.b]).sum(axis=1)
-    apart = c.rest + contacts[c.source].restitution * dt * vn > 1e-12 * c.rest
-    cones.side[k] = np.where(c.rest > 0.0, np.where(apart, BOUNCE, DEEP_BOUNCE), np.where(c.rest < 0.0, OVERLAP, 0.0))
 
 
 class Replay:

@@ -21,7 +21,8 @@ from numpy.typing import NDArray
 from scipy.sparse import coo_array, csr_array
 
 from leastaction.maximal.colours import Neighbours
-from leastaction.maximal.sensitivity_kernels import BOUNCE, differentiate_step
+from leastaction.maximal.detection import BOUNCING
+from leastaction.maximal.sensitivity_kernels import differentiate_step
 from leastaction.maximal.sparse_blocks import (
     blocks,
     factored,
@@ -170,7 +171,7 @@ class StepMap:
         The slack s = (gap - rest) / dt falls by e v_n where restitution acts, and impulses change by -W of that.
         """
         rows, columns, data = [], [], []
-        for k in np.flatnonzero((cones.source >= 0) & (cones.side >= BOUNCE)):
+        for k in np.flatnonzero((cones.source >= 0) & (cones.side == BOUNCING)):
             c = cones[k]
             e = contacts[c.source].restitution
             for body, d in ((c.a, c.da), (c.b, c.db)):

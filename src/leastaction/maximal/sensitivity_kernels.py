@@ -15,7 +15,14 @@ from leastaction.contact import cones as ip
 from leastaction.forces.passive import drive_wrench
 from leastaction.maximal.assembly import assemble, ball_axis, start_rows
 from leastaction.maximal.dampers import end_paths, start_paths
-from leastaction.maximal.detection import approach, contact_wrenches, coordinate_wrenches, overlap_left
+from leastaction.maximal.detection import (
+    BOUNCING,
+    OVERLAPPING,
+    approach,
+    contact_wrenches,
+    coordinate_wrenches,
+    overlap_left,
+)
 from leastaction.maximal.directions import add_cones, look_at_cones, push_cones
 from leastaction.maximal.entries import finish_step, load_state, projection_matrix
 from leastaction.maximal.impulses import add_impulses, add_rates
@@ -37,10 +44,6 @@ from leastaction.spatial import (
 
 STEP = 1e-4
 """Displacement of central differences [rad; lengths relative to the radius of gyration]."""
-
-OVERLAP, BOUNCE, DEEP_BOUNCE = 1.0, 2.0, 3.0
-"""In `side` of a contact's cone: what its gap must exceed at the end of the step when that was solved. Some of an
-overlap; what restitution asks for beside the gap at the start; the same where that was negative."""
 
 
 @inline
@@ -90,10 +93,10 @@ def renew_cones(cones, count, contacts, coordinates, cstates, states, dt):
         if c.source >= 0:
             phi = contact_wrenches(c, contacts[c.source], states)
             # Which of these it is was decided when the step was solved: not a matter of the poses tried here.
-            if c.side == OVERLAP:
+            if c.side == OVERLAPPING:
                 c.rest = overlap_left(phi, c.leave)
-            elif c.side != 0.0:
-                c.rest = (phi if c.side == BOUNCE else 0.0) - contacts[c.source].restitution * dt * approach(c, states)
+            elif c.side == BOUNCING:
+                c.rest = phi - contacts[c.source].restitution * dt * approach(c, states)
             continue
         j = -1 - c.source
         coordinate_wrenches(c, cstates[j])
