@@ -15,11 +15,13 @@ from leastaction.contact.entries import detect_all
 from leastaction.contact.records import BOX, CAPSULE, CONTACT, FIELD
 from leastaction.integrators import FloatArray
 from leastaction.maximal.records import records
-from leastaction.maximal.sensitivity_kernels import STEP
 from leastaction.maximal.sparse_blocks import rotations
 
 CENTRAL = ((-2.0, 1.0 / 12.0), (-1.0, -2.0 / 3.0), (1.0, 2.0 / 3.0), (2.0, -1.0 / 12.0))
 """Offsets and weights of a central difference of order 4."""
+
+STEP = 1e-6
+"""Displacement [rad; lengths relative to the radius of gyration]: small, for faces of boxes switch easily."""
 
 
 def find_again(solved: Any, table: Any, pairs: Any, Z: FloatArray, missing: dict[int, int], out: Any) -> None:
@@ -59,10 +61,15 @@ def add_moving_features(solved: Any, entries: Any, none: Any, J: FloatArray) -> 
         bodies = [i for i in members[begins[colour] : begins[colour + 1]].tolist() if i in touched]
         for c in range(6 if bodies else 0):
             sizes = STEP * (s.model.bodies.radius[bodies] if c >= 3 else np.ones(len(bodies)))
-            for offset, weight in CENTRAL:
-                other = contacts.copy()
+            found, lost = [], set()
+            for offset, _ in CENTRAL:
                 missing = {int(contacts.key[k]): int(k) for k in moving}
-                find_again(solved, s.table, own, displaced(solved.start.Z, bodies, c, offset * sizes), missing, other)
+                found.append(contacts.copy())
+                Z = displaced(solved.start.Z, bodies, c, offset * sizes)
+                find_again(solved, s.table, own, Z, missing, found[-1])
+                lost |= set(missing.values())
+            for (_, weight), other in zip(CENTRAL, found, strict=True):
+                other[list(lost)] = contacts[list(lost)]  # as if fixed, not half of a difference
                 out, _, _ = solved.outputs(none, np.zeros((0, 12)), s.arrays, s.forces, other)
                 for i, size in zip(bodies, sizes, strict=True):
                     at = slice(pointer[i], pointer[i + 1])
