@@ -19,6 +19,7 @@ from leastaction.errors import IntegratorError, LeastActionWarning, MechanismErr
 from leastaction.integrators import Integrator, Stepper
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism._check import suggestion
+from leastaction.mechanism.graph import WORLD
 from leastaction.trajectory import Trajectory
 
 
@@ -135,14 +136,25 @@ def _by_name(given: Mapping[str, Any], names: Sequence[str], default: FloatArray
 
 def _warn_of_ignored(stepper: Stepper) -> None:
     """Say what of the mechanism this integrator leaves out."""
-    m, own = stepper.mechanism, type(stepper.integrator).__name__
+    m, own, better = stepper.mechanism, type(stepper.integrator).__name__, "leastaction.Maximal"
+    if own == "Maximal" and not stepper.acts:
+        own, better = f"{own} of order {stepper.integrator.order}", "order 2"
     shapes = any(shape.collision for body in m.bodies for shape in body.shapes)
     if m.ground and (m.contacts or shapes) and "contacts" not in stepper.acts:
-        text = f"contacts do not act with {own}: {m.name!r} falls through the ground; leastaction.Maximal has them"
+        text = f"contacts do not act with {own}: {m.name!r} falls through the ground; {better} has them"
+        warnings.warn(text, LeastActionWarning, stacklevel=3)
+    if any(shape.collision for shape in m.ground) and not (m.contacts or m.penalties or shapes):
+        text = f"nothing of {m.name!r} can touch the ground: no body has a contact point or a shape for collision"
+        warnings.warn(f"{text} (were its meshes found?)", LeastActionWarning, stacklevel=3)
+    falls = any(m.gravity) and any(joint.kind == "free" and joint.parent == WORLD for joint in m.joints)
+    if falls and m.contacts and not m.ground and "contacts" in stepper.acts:
+        text = (
+            f"{m.name!r} has contact points, but there is no ground: add_shape('world', Plane()) of a builder makes one"
+        )
         warnings.warn(text, LeastActionWarning, stacklevel=3)
     rough = next((joint.name for joint in m.joints if any(joint.friction)), None)
     if rough is not None and "dry friction" not in stepper.acts:
-        text = f"dry friction, such as that of joint {rough!r}, does not act with {own}; leastaction.Maximal has it"
+        text = f"dry friction, such as that of joint {rough!r}, does not act with {own}; {better} has it"
         warnings.warn(text, LeastActionWarning, stacklevel=3)
 
 

@@ -132,6 +132,21 @@ class Trajectory:
 
         return twists_of_velocity(self.mechanism, self.q, self.v)
 
+    def contact_force(self, body: str, other: str | None = None) -> FloatArray:
+        """Force that contacts exert on a body [N], in the world, shape (steps, 3): the mean over each step.
+
+        At an impact it grows as 1 / dt; times dt, it is the impulse.
+
+        Args:
+            body: its name; forces on whatever is welded to it count, too.
+            other: name of the body, or "world", whose contacts alone count; default all.
+        """
+        from leastaction.trajectory_bodies import force_on_body
+
+        if "contacts" not in self.stored:
+            raise LeastActionError("this run has no log of contacts; those of `Maximal` have one")
+        return force_on_body(self.mechanism, self.stored["contacts"], self.steps, body, other)
+
     @property
     def iterations(self) -> NDArray[np.int64]:
         """Newton iterations of each step, shape (steps + 1,); zero at the start and for explicit methods."""

@@ -47,6 +47,37 @@ def poses_of_q(mechanism: Mechanism, q: FloatArray) -> FloatArray:
     return out
 
 
+def force_on_body(mechanism: Mechanism, log: FloatArray, steps: int, body: str, other: str | None) -> FloatArray:
+    """Sum of the logged contact forces on a body and all that is welded to it, shape (steps, 3) [N].
+
+    Args:
+        mechanism: the robot.
+        log: rows (step, two bodies, point, force on the second, gap), shape (n, 10).
+        steps: of the run.
+        body: name of the body.
+        other: name of the only other body that counts; None: all.
+    """
+    own = _welded(mechanism, body)
+    others = None if other is None else _welded(mechanism, other)
+    out = np.zeros((steps, 3))
+    for sign, mine, its in ((1.0, 2, 1), (-1.0, 1, 2)):
+        rows = np.isin(log[:, mine], own) & ~np.isin(log[:, its], own)
+        if others is not None:
+            rows &= np.isin(log[:, its], others)
+        np.add.at(out, log[rows, 0].astype(int), sign * log[rows, 6:9])
+    return out
+
+
+def _welded(mechanism: Mechanism, body: str) -> list[int]:
+    """Indices of the bodies that fixed joints make one with a body, its own among them; -1 is the world."""
+    roots: list[int] = []
+    for i, (joint, parent) in enumerate(zip(mechanism.joints, mechanism.parents, strict=True)):
+        roots.append((roots[parent] if parent >= 0 else -1) if joint.nv == 0 else i)
+    k = mechanism.body_index(body)
+    root = roots[k] if k >= 0 else -1
+    return [i for i in range(-1, len(roots)) if (roots[i] if i >= 0 else -1) == root]
+
+
 def twists_of_velocity(mechanism: Mechanism, q: FloatArray, v: FloatArray) -> FloatArray:
     """Twists of the COM frames, in their own directions, shape (times, bodies, 6)."""
     from leastaction.dynamics import body_twists

@@ -262,3 +262,25 @@ def test_completion_offers_names_and_files(tmp_path):
     assert complete_model("do") == ["double_pendulum", "double_four_bar", "dog.urdf"]
     assert complete_run("double.")[0] == "double.npz"
     assert complete_integrator("gal") == ["galerkin"]
+
+
+def test_ground_is_added_and_stood_on(tmp_path):
+    robot = tmp_path / "ball.urdf"
+    robot.write_text("""<robot name="ball"><link name="ball">
+      <inertial><mass value="1"/><inertia ixx="0.01" iyy="0.01" izz="0.01" ixy="0" ixz="0" iyz="0"/></inertial>
+      <collision><geometry><sphere radius="0.1"/></geometry></collision>
+    </link></robot>""")
+    run("simulate", robot, "--floating", "--ground", "--integrator", "maximal", "--save", "run.npz", *QUICK)
+    q = la.Trajectory.load("run.npz").q
+    assert q[:, 2] == pytest.approx(0.1, abs=1e-6)
+
+
+def test_a_keyframe_is_a_start(tmp_path):
+    pytest.importorskip("mujoco")
+    scene = tmp_path / "scene.xml"
+    scene.write_text("""<mujoco><worldbody><body><joint name="hinge" axis="0 1 0"/><geom size=".1" pos="1 0 0"/></body>
+      </worldbody><keyframe><key name="bent" qpos="0.7"/></keyframe></mujoco>""")
+    run("simulate", scene, "--q", "bent", "--save", "run.npz", *QUICK)
+    assert la.Trajectory.load("run.npz").q[0] == [0.7]
+    run("simulate", scene, "--q", "hinge=0.3", "--save", "run.npz", *QUICK)
+    assert la.Trajectory.load("run.npz").q[0] == [0.3]

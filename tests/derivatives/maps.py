@@ -12,6 +12,7 @@ def stepper_map(robot, integrator, dt=0.01):
         record = stepper.record(1)
         record["q"][0], record["p"][0] = stepper.prepare_start(q), p
         assert stepper.advance(record, 0, 1, zero + u) == 1
+        stepper.finish(record)
         return record["q"][1].copy(), record["p"][1].copy()
 
     return step

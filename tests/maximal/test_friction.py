@@ -63,8 +63,24 @@ def test_last_velocity_is_that_of_a_longer_run(order):
     slope, integrator = 1.5 * math.atan(MU), la.Maximal(order=order)
     robot = cubes(friction=MU, slope=slope)
     q = placed(robot, 0.25 * np.array([math.sin(slope), 0, math.cos(slope)]), angle=slope)
-    long, short = (la.simulate(robot, q, dt=0.01, steps=n, integrator=integrator).v for n in (20, 10))
-    np.testing.assert_allclose(short[-1], long[10], atol=1e-6)
+    long = la.simulate(robot, q, dt=0.01, steps=20, integrator=integrator)
+    for n in (1, 2, 10):
+        short = la.simulate(robot, q, dt=0.01, steps=n, integrator=integrator)
+        np.testing.assert_allclose(short.v[-1], long.v[n], atol=1e-6)
+        np.testing.assert_array_equal(short.stored["contacts"][:, 0], long.stored["contacts"][: 4 * n, 0])
+
+
+@pytest.mark.parametrize("order", [1, 2])
+def test_runs_of_one_step_each_do_what_one_run_does(order):
+    """Friction acts fully, though each of them starts anew from positions and velocities."""
+    robot, integrator = cubes(friction=MU), la.Maximal(order=order)
+    q, v = placed(robot, (0, 0, 0.25)), np.array([0, 0, 0, 2.0, 0, 0])
+    whole = la.simulate(robot, q, v, dt=0.01, steps=20, integrator=integrator)
+    for _ in range(20):
+        step = la.simulate(robot, q, v, dt=0.01, steps=1, integrator=integrator)
+        q, v = step.q[-1], step.v[-1]
+    np.testing.assert_allclose(v, whole.v[-1], atol=1e-6)
+    np.testing.assert_allclose(q, whole.q[-1], atol=1e-6)
 
 
 def thrown(angle, spin, **settings):

@@ -58,9 +58,16 @@ Parameters = Annotated[
     typer.Option("--set", metavar="NAME=VALUE", help="Parameter of a robot of the package, such as links=3."),
 ]
 Floating = Annotated[bool, typer.Option("--floating", help="Let the root link of a URDF file fly.")]
+Ground = Annotated[
+    bool, typer.Option("--ground", help="Add level ground, and put a robot that flies on it with its lowest point.")
+]
 Positions = Annotated[
     str | None,
-    typer.Option("--q", metavar="NUMBERS", help="Positions: 1.5,0 or joint1=pi/2,joint2=45deg; default: its home."),
+    typer.Option(
+        "--q",
+        metavar="NUMBERS",
+        help="Positions: 1.5,0 or joint1=pi/2,joint2=45deg or a keyframe of an MJCF file; default: its home.",
+    ),
 ]
 Velocities = Annotated[
     str | None, typer.Option("--v", metavar="NUMBERS", help="Velocities: 0,1 or joint2=1; default: its home's.")
@@ -90,6 +97,9 @@ def find_model(
         options = {"floating_base": True} if floating else {}
         robot = la.load(text, **options)
         model = Model(robot, robot.neutral(), [0.0] * robot.nv)
+        keys = la.formats.load_keyframes(text) if q is not None and not floating and _is_mjcf(text) else {}
+        if q in keys:
+            model.q, q = robot.normalize(keys[q]), None
     else:
         from leastaction.mechanism._check import suggestion
 
@@ -99,6 +109,26 @@ def find_model(
     model.q = read_vector(q, robot.coordinate_names, model.q, "q")
     model.v = read_vector(v, robot.velocity_names, model.v, "v")
     return model
+
+
+def _is_mjcf(path: str) -> bool:
+    from leastaction.formats._xml import MAX_BYTES, read_xml
+
+    return read_xml(Path(path), MAX_BYTES).tag == "mujoco"
+
+
+def add_ground(model: Model, project: bool) -> None:
+    """Add the plane z = 0 where there is none, and stand the robot on it if it flies, its loops closed on request."""
+    import leastaction as la
+
+    if not any(isinstance(shape, la.mechanism.Plane) for shape in model.robot.ground):
+        builder = model.robot.edit()
+        builder.add_shape("world", la.mechanism.Plane())
+        model.robot = builder.build()
+    if project and not model.robot.is_tree:
+        model.q = la.dynamics.close_loops(model.robot, model.q)
+    if any(joint.kind == "free" for joint in model.robot.joints):
+        model.q = la.robots.on_ground(model.robot, model.q).tolist()
 
 
 def _parameters(texts: Sequence[str]) -> dict[str, Any]:

@@ -10,7 +10,16 @@ import typer
 
 from leastaction.cli import _outputs
 from leastaction.cli._app import verb
-from leastaction.cli._model import Floating, ModelArgument, Parameters, Positions, Velocities, find_model
+from leastaction.cli._model import (
+    Floating,
+    Ground,
+    ModelArgument,
+    Parameters,
+    Positions,
+    Velocities,
+    add_ground,
+    find_model,
+)
 from leastaction.cli._show import AsJson, compiling, console, print_json, stopwatch
 from leastaction.errors import LeastActionError
 
@@ -47,6 +56,7 @@ Project = Annotated[bool, typer.Option("--project", help="Close loops that the s
     "simulate double_pendulum --integrator galerkin --order 4 --dt 0.01 --duration 10 --plot energy,q",
     "simulate pendulum --set links=5 --q joint1=pi/2 --save run.npz",
     "simulate my_robot.urdf --floating --duration 1 --json",
+    "simulate my_robot.urdf --floating --ground --integrator maximal --plot contacts",
     "simulate four_bar --v 1,-1,1 --project --view",
 )
 def simulate(
@@ -61,6 +71,7 @@ def simulate(
     project: Project = False,
     parameters: Parameters = None,
     floating: Floating = False,
+    ground: Ground = False,
     save: Annotated[Path | None, typer.Option(help="Write the run to this .npz file.")] = None,
     plots: _outputs.Plots = None,
     folder: _outputs.Folder = Path(),
@@ -74,6 +85,8 @@ def simulate(
     from leastaction.trajectory import archive_path
 
     start = find_model(model, parameters, floating, q, v)
+    if ground:
+        add_ground(start, project)
     method = make_integrator(integrator, order, options)
     if save is not None:
         check_output(archive_path(save))

@@ -51,7 +51,7 @@ class ContactTable:
         data: heights and vertices of height fields and meshes, flat [m].
         ground: `PAIR` records of the world's shapes with those of moving bodies.
         movers: indices of the shapes of moving bodies that may touch other moving bodies.
-        apart: pairs of names of bodies that never touch, since a joint connects them.
+        apart: pairs of owners that never touch, since a joint connects them or the mechanism excludes it.
         ignored: pairs of shapes between which contact is not known, so that they pass through each other: a cylinder
             or mesh on anything but a plane or height field.
         friction, restitution: what each shape says, NaN where nothing.
@@ -128,7 +128,7 @@ class _Item:
     restitution: float | None
     half: tuple[float, float, float] = (0.0, 0.0, 0.0)
     radius: float = 0.0
-    on_ground: bool = True
+    stood_for: bool = False  # contact points of its body are in it
     on_bodies: bool = True
     spacing: float = 0.0
     table: NDArray[np.float64] | None = None  # heights (rows, columns) or vertices (count, 3) in the index's frame
@@ -140,9 +140,10 @@ def collect(
     """The shapes of a mechanism that may touch, and the rule which of them do.
 
     A body touches the ground with its contact points and its shapes (those with `collision`), but for shapes that hold
-    a contact point of their body: the points stand for them, as corners do for a box. Moving bodies touch each other
-    with their shapes, unless a joint connects them. A body fixed to the world belongs to the ground; it never touches
-    bodies that a joint connects to it.
+    a contact point of their body: the points stand for them, as corners do for a box. For a capsule they do so on
+    planes alone: its ends may well hang over both sides of a narrow step. Moving bodies touch each other with their
+    shapes, unless a joint connects them or `Mechanism.excluded_contacts` names them. A body fixed to the world belongs
+    to the ground; it never touches bodies that a joint connects to it.
 
     Args:
         mechanism: a mechanism.
@@ -163,7 +164,7 @@ def collect(
     apart = frozenset(_apart(mechanism, frames))
     fixed = [k for k, item in enumerate(items) if item.index < 0]
     free = [k for k, item in enumerate(items) if item.index >= 0]
-    grounds = [(a, b) for a in fixed for b in free if items[b].on_ground]
+    grounds = [(a, b) for a in fixed for b in free if not _stood_for(items[b], items[a])]
     grounds = [(a, b) for a, b in grounds if (items[a].owner, items[b].owner) not in apart]
     known = [_known(items[a].kind, items[b].kind) for a, b in grounds]
     movers = np.array([k for k in free if items[k].on_bodies], np.int64)
@@ -191,6 +192,11 @@ def _known(a: Any, b: Any) -> Any:
     """Whether contact between shapes of two kinds is known; of numbers or arrays of them."""
     first, second = np.minimum(a, b), np.maximum(a, b)
     return (second > FIELD) & ((first <= FIELD) | (second <= CAPSULE))
+
+
+def _stood_for(item: _Item, ground: _Item) -> bool:
+    """Whether contact points touch a part of the ground in the place of a shape that holds them."""
+    return item.stood_for and (item.kind != CAPSULE or ground.kind == PLANE)
 
 
 def _ignored(items: list[_Item], movers: list[int], apart: frozenset[Any]) -> Iterator[tuple[int, int]]:
@@ -225,12 +231,12 @@ def _place(frames: Frames, body: str) -> tuple[int, int | str, Pose]:
 
 
 def _apart(mechanism: Mechanism, frames: Frames) -> Iterator[tuple[int | str, int | str]]:
-    """Owners that a joint connects, both ways round; joints to the world do not count."""
-    for joint in (*mechanism.joints, *mechanism.loops):
-        if joint.parent != WORLD:
-            a, b = _place(frames, joint.parent)[1], _place(frames, joint.child)[1]
-            yield a, b
-            yield b, a
+    """Owners that a joint connects or the mechanism excludes, both ways; joints to the world do not count."""
+    joined = [(joint.parent, joint.child) for joint in (*mechanism.joints, *mechanism.loops) if joint.parent != WORLD]
+    for first, second in (*joined, *mechanism.excluded_contacts):
+        a, b = _place(frames, first)[1], _place(frames, second)[1]
+        yield a, b
+        yield b, a
 
 
 def _items(mechanism: Mechanism, frames: Frames, bodies: bool, points_on_bodies: bool) -> Iterator[_Item]:
@@ -240,7 +246,7 @@ def _items(mechanism: Mechanism, frames: Frames, bodies: bool, points_on_bodies:
         for shape in shapes:
             if shape.collision:
                 stood_for = any(_holds(shape, point) for point in points)
-                yield _item(index, owner, X, name, shape, not stood_for, bodies)
+                yield _item(index, owner, X, name, shape, stood_for, bodies)
     for point in mechanism.contacts:
         index, owner, X = _place(frames, point.body)
         if index >= 0:
@@ -255,7 +261,7 @@ def _point(index: int, owner: int | str, X: Pose, point: ContactPoint, on_bodies
     )
 
 
-def _item(index: int, owner: int | str, X: Pose, body: str, shape: Shape, on_ground: bool, on_bodies: bool) -> _Item:
+def _item(index: int, owner: int | str, X: Pose, body: str, shape: Shape, stood_for: bool, on_bodies: bool) -> _Item:
     if type(shape) not in KINDS:
         raise MechanismError(f"body {body!r}: contact of a {shape.kind} is not known; set collision=False")
     pose = X * shape.pose
@@ -279,7 +285,7 @@ def _item(index: int, owner: int | str, X: Pose, body: str, shape: Shape, on_gro
         pose,
         shape.friction,
         shape.restitution,
-        on_ground=on_ground,
+        stood_for=stood_for,
         on_bodies=on_bodies,
         **options,
     )

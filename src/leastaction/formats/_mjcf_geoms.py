@@ -56,6 +56,22 @@ class Geoms:
             # Bodies that never move touch nothing by themselves.
             if self.contacts and shape.collision and self.m.body_weldid[self.m.geom_bodyid[g]] != 0:
                 self._contacts(g, body, shape)
+        self.exclude()
+
+    def exclude(self) -> None:
+        """Exclude pairs of bodies none of whose geoms MuJoCo would let touch (contype, conaffinity, <exclude>)."""
+        m, names = self.m, self.bodies.bodies
+        excluded = {tuple(sorted((s >> 16, s & 0xFFFF))) for s in m.exclude_signature.tolist()}
+        says: dict[int, set[tuple[int, int]]] = {}
+        for g in range(m.ngeom):
+            if m.geom_contype[g] or m.geom_conaffinity[g]:
+                says.setdefault(int(m.geom_bodyid[g]), set()).add((int(m.geom_contype[g]), int(m.geom_conaffinity[g])))
+        bodies = sorted(says)
+        for k, i in enumerate(bodies):
+            for j in bodies[k + 1 :]:
+                meet = any(a[0] & b[1] or b[0] & a[1] for a in says[i] for b in says[j])
+                if (not meet or (i, j) in excluded) and m.body_weldid[i] != m.body_weldid[j]:
+                    self.builder.exclude_contact(names[i], names[j])
 
     def _shape(self, g: int) -> Shape | None:
         m = self.m

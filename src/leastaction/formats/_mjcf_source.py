@@ -13,7 +13,7 @@ from pathlib import Path
 from leastaction.formats._files import Folder, Notes
 from leastaction.formats._xml import MAX_ELEMENTS, Element, read_xml
 
-IGNORED = {"contact", "sensor", "keyframe", "visual", "statistic", "custom", "size"}
+IGNORED = {"sensor", "keyframe", "visual", "statistic", "custom", "size"}
 """Sections that do not shape the mechanism."""
 PICTURES = {"texture", "skin", "camera", "light", "layer"}
 REFUSED = {
@@ -41,11 +41,12 @@ def prepare(path: Path, folder: Folder, notes: Notes, strict: bool) -> tuple[Ele
     root = read_xml(path, folder.max_bytes)
     if root.tag != "mujoco":
         raise root.error("an MJCF file has the root element <mujoco>")
-    _expand_includes(root, path.resolve(), folder)
+    expand_includes(root, path.resolve(), folder)
     _check_growth(root)
     for section in root.all("contact"):
         for pair in section.all("pair"):
             notes.add("contact pairs", pair.get("name") or f"{pair.get('geom1')}-{pair.get('geom2')}")
+        section.children = section.all("exclude")
     root.children = [child for child in root.children if child.tag not in IGNORED]
     for element in root.walk():
         element.children = [child for child in element.children if child.tag not in PICTURES]
@@ -61,7 +62,7 @@ def prepare(path: Path, folder: Folder, notes: Notes, strict: bool) -> tuple[Ele
 # ---------------------------------------------------------------------- includes
 
 
-def _expand_includes(root: Element, path: Path, folder: Folder) -> None:
+def expand_includes(root: Element, path: Path, folder: Folder) -> None:
     """Replace every `<include file=...>` by the contents of that file, found relative to the main file.
 
     As in MuJoCo, no file may be included twice; so there is neither a cycle nor an explosion.

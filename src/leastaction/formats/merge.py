@@ -50,7 +50,9 @@ def merge_fixed_bodies(mechanism: Mechanism) -> Mechanism:
         if parent != child:
             poses = {"placement": X * loop.placement, "child_placement": loop.child_placement * Y.inverse()}
             loops.append(replace(loop, parent=parent, child=child, **poses))
+    excluded = [(place[a][0], place[b][0]) for a, b in mechanism.excluded_contacts]
     return mechanism.replace(
+        excluded_contacts=tuple((a, b) for a, b in dict.fromkeys(excluded) if a != b),
         bodies=tuple(bodies),
         joints=tuple(joints),
         loops=tuple(loops),

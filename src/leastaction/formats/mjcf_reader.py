@@ -9,12 +9,13 @@ body.
   them, or one composite joint takes their place on request.
 - `connect` becomes a spherical loop joint, `weld` a fixed one, `joint` a coupling; all hold exactly, MuJoCo's
   softness (solref, solimp) is not taken over.
-- Geoms become shapes, those that collide and are spheres or capsules also contact points.
+- Geoms become shapes, those that collide and are spheres or capsules also contact points. Pairs of bodies of which no
+  geoms may touch (contype and conaffinity, `exclude`) are excluded from contact.
 - Motors drive joints or bodies. Servos keep their gear and force limits, their control becomes the force
   itself.
 - Tendons that are springs through sites become cables.
 
-What has no counterpart is left out with one warning. Not read: sensors, keyframes, contact excludes, cameras.
+What has no counterpart is left out with one warning. Not read: sensors, cameras; keyframes have `load_keyframes`.
 """
 
 from __future__ import annotations

@@ -49,8 +49,8 @@ def save_urdf(robot: Mechanism, path: str | PathLike[str], *, lossy: bool = Fals
     Args:
         robot: what to write.
         path: of the file to write.
-        lossy: leave out, with one warning, what URDF cannot say: actuators, contact points, springs and
-            cables between bodies, external wrenches, ground that is not a solid, gravity, nonlinear
+        lossy: leave out, with one warning, what URDF cannot say: actuators, contact points, excluded contacts,
+            springs and cables between bodies, external wrenches, ground that is not a solid, gravity, nonlinear
             couplings.
 
     Raises:
@@ -167,6 +167,8 @@ class _Writer:
         for what, elements in kinds.items():
             for element in elements:
                 self._refuse(what, element.name, f"that a robot has a {what}")
+        for first, second in robot.excluded_contacts:
+            self._refuse("excluded contact", f"{first} - {second}", "that two links do not touch")
         if robot.gravity != (0.0, 0.0, -9.81):
             self._refuse("mechanism", robot.name, f"that gravity is {robot.gravity}")
 

@@ -72,7 +72,7 @@ class Neighbours:
         end = self.size + 3 * len(self.cones)
         found = self._equations()
         for i, near in enumerate(self.near):
-            found[i] += [end + 6 * (k * self.n + j) + c for k in range(3) for j in near for c in range(6)]
+            found[i] += [end + 6 * (k * self.n + j) + c for k in range(2) for j in near for c in range(6)]
         for k, pair in enumerate(self.cones):
             for i in {i for i in pair if i >= 0}:
                 found[i] += [self.size + 3 * k + c for c in range(3)]

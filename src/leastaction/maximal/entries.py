@@ -395,7 +395,6 @@ def rollout(model, states, rowstates, cstates, graph, work, forces, contact, u, 
         if contact is not None:
             if halves < 1.0 and bears_load(contact[0], count, bodies, contact[7][1] * dt):
                 reading = READ_MEAN if steady else READ_WITHOUT
-            contact[7][6] = reading
             if reading == READ_MEAN:
                 read_contact_momenta(contact[0], count, bodies, coordinates, states, minus, H, p[k + 1], 0.5)
         if reading == READ_WITHOUT:

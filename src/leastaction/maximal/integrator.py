@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-import warnings
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from leastaction.contact.cones import CONE, DIRECTIONS
 from leastaction.contact.records import CONTACT
@@ -16,11 +16,18 @@ from leastaction.dynamics.kinematics import LINK
 from leastaction.dynamics.kinematics import SCREW as CLASSICAL_SCREW
 from leastaction.dynamics.legendre import velocity_of_momentum
 from leastaction.dynamics.loops import check_closed, is_redundant, momentum_projection
-from leastaction.errors import ConvergenceError, IntegratorError, LeastActionWarning, MechanismError
+from leastaction.errors import ConvergenceError, IntegratorError, MechanismError
 from leastaction.integrators import FloatArray, Integrator, Stepper
 from leastaction.maximal import entries
 from leastaction.maximal.assembly import COORDINATE_STATE, ROW_STATE
 from leastaction.maximal.bodies import STATE
+from leastaction.maximal.diagnosis import (
+    REMEDY,
+    deepest_overlap,
+    spinning_without_inertia,
+    warn_of_ignored_pairs,
+    warn_of_overlap,
+)
 from leastaction.maximal.graph_ldu import GraphLDU
 from leastaction.maximal.linearize import OneStep, Parts, backpropagate
 from leastaction.maximal.model import Model
@@ -28,6 +35,7 @@ from leastaction.maximal.parameters import by_parameter
 from leastaction.maximal.placement import momenta_of, place
 from leastaction.maximal.records import BALL, records
 from leastaction.mechanism import Mechanism
+from leastaction.mechanism.graph import WORLD
 
 LOGGED = 256
 """Steps, each with as many contacts as there is room for, whose forces one call of the compiled loop may log."""
@@ -70,28 +78,17 @@ class MaximalStepper(Stepper):
         self.forces = model.forces()
         self.table = collect(mechanism, model.frames, bodies=integrator.self_collision)
         if self.table.ignored and self.acts:
-            self._warn_of_ignored_pairs()
+            warn_of_ignored_pairs(self.table)
         self.reach = reach_of_bodies(self.table.shapes, len(model.bodies))
         self.minus = np.zeros((len(model.bodies), 6))
         self.redundant = False
         self.room = 64
         self.log: list[FloatArray] = []
+        self.reached = (0, np.zeros(mechanism.nu))
         self.contact: Any = None
         self.edges: list[tuple[int, int]] | None = None
         self.parts: Parts | None = None
         self._plan(None)
-
-    def _warn_of_ignored_pairs(self) -> None:
-        """Say which shapes pass through each other."""
-        pairs, names = self.table.ignored, self.table.names
-        (a, b), more = ("{}/{}".format(*names[k]) for k in pairs[0]), len(pairs) - 1
-        others = f", and so do {more} other pairs" if more else ""
-        warnings.warn(
-            f"{a!r} and {b!r} pass through each other: contact of cylinders and meshes is known with planes and height "
-            f"fields only{others}; use capsules or boxes, or set collision=False",
-            LeastActionWarning,
-            stacklevel=5,
-        )
 
     def _kappa(self) -> float:
         """Least central-path parameter [J]: the user's, or small beside the work of gravity in a step."""
@@ -112,8 +109,9 @@ class MaximalStepper(Stepper):
         nb = len(model.bodies)
         pairs, most = table.ground, math.inf
         if Z is not None and len(table.movers) > 1:
-            finite = table.shapes.bound[table.movers]
-            margin = wider * max(0.5 * float(np.median(finite)), 1e-3)
+            bound = table.shapes.bound[table.movers]
+            usual = float(np.median(bound[np.isfinite(bound)])) if np.isfinite(bound).any() else 0.0
+            margin = wider * max(0.5 * usual, 1e-3)
             near, room = self._near_pairs(Z, margin)
             pairs = np.concatenate([table.ground, near]).view(np.recarray)
             # Others stay apart while none moves further than this and, per step, changes its velocity by more.
@@ -258,7 +256,7 @@ class MaximalStepper(Stepper):
         if first == 0:
             self.begin(record)
         u = np.array(u, order="C")
-        at, wider = first, 1.0
+        at, wider, self.reached = first, 1.0, (0, u[-1, -1])
         while at < last:
             rows = slice(at, last + 1)
             names = ("poses", "momenta", "q", "p", "iterations", "violation", "multipliers", "divided")
@@ -284,6 +282,7 @@ class MaximalStepper(Stepper):
             else:
                 wider = 1.0 if done else 2.0 * wider
                 self._plan(record["poses"][at], wider)
+        self.reached = (last, u[-1, -1])
         return last
 
     def _note(self, at: int, done: int) -> int:
@@ -305,8 +304,36 @@ class MaximalStepper(Stepper):
         self.states.w, self.states.vc = self.states.x[:, :3], self.states.x[:, 3:]
 
     def finish(self, record: dict[str, Any]) -> None:
-        """Add the log of contact forces to the record."""
-        record["contacts"] = np.concatenate([*self.log, np.zeros((0, 10))])
+        """Add the log of contact forces to the record, rigid bodies by the index of the first body in each."""
+        log, first = np.concatenate([*self.log, np.zeros((0, 10))]), self._first_bodies()
+        names = [*self.mechanism.body_names, WORLD]
+        warn_of_overlap(log[log[:, 0] == 0], [names[i] for i in first], self.reach)
+        log[:, 1:3] = first[log[:, 1:3].astype(int)]
+        record["contacts"] = log
+        self._look_ahead(record)
+
+    def _look_ahead(self, record: dict[str, Any]) -> None:
+        """Joint momenta at the end of a run of order 2 with contacts.
+
+        Half of the impulses that contacts give at that time belong to them (`entries.read_contact_momenta`), and these
+        are of the step after. So that step is done, with the last controls held, and forgotten.
+        """
+        last, u = self.reached
+        if self.contact is not None and self.halves < 1.0 and 0 < last == len(record["p"]) - 1:
+            ahead = self.record(2)
+            for name in ("poses", "momenta", "q", "p"):
+                ahead[name][1] = record[name][last]
+            if self.advance(ahead, 1, 2, np.tile(u, (1, 2, 1))) == 2:
+                record["p"][last] = ahead["p"][1]
+
+    def _first_bodies(self) -> NDArray[np.int64]:
+        """For each rigid body the index of the first body of the mechanism that is part of it; last the world's, -1."""
+        first = np.full(len(self.model.bodies) + 1, -1)
+        for i in range(len(self.mechanism.bodies) - 1, -1, -1):
+            index = self.model.frames[self.mechanism.body_names[i]][0]
+            if index >= 0:
+                first[index] = i
+        return first
 
     # ------------------------------------------------------------------ derivatives
 
@@ -351,13 +378,26 @@ class MaximalStepper(Stepper):
         """See `Stepper.failure`."""
         residuals = [float(x) for x in self.history if x > 0.0 or math.isnan(x)]
         if any(math.isnan(x) for x in residuals):
-            why = "the Newton matrix is singular; is there a body without inertia that may spin freely?"
+            why = f"the Newton matrix is singular{self._reason(step, record)}"
         else:
             why = (
                 f"the Newton updates did not fall below {self.integrator.tolerance:g} m/s within "
                 f"{self.integrator.max_iterations} iterations; take a smaller dt or a larger tolerance"
+                f"{self._overlap(record) if step == 0 else ''}"
             )
         return ConvergenceError(f"Maximal: {why}", step=step, residuals=residuals)
+
+    def _reason(self, step: int, record: dict[str, FloatArray]) -> str:
+        """What may be the matter with a step that has no solution, as the end of a sentence."""
+        if light := spinning_without_inertia(self.mechanism):
+            return f"; body {light!r} has no moments of inertia, but may spin freely: give it some"
+        overlap = self._overlap(record) if step == 0 else ""
+        return overlap or ("; is a loop in a singular configuration?" if self.loops else "")
+
+    def _overlap(self, record: dict[str, FloatArray]) -> str:
+        """What overlaps most at the start, as the end of a sentence; empty where nothing does."""
+        overlap = deepest_overlap(self.table, _as_transforms(record["poses"][0])) if self.contact is not None else ""
+        return f"; {overlap} at the start: {REMEDY}" if overlap else ""
 
 
 def carried_mass(model: Model) -> float:
@@ -373,9 +413,9 @@ def carried_mass(model: Model) -> float:
 
 
 def reach_of_bodies(shapes: Any, count: int) -> FloatArray:
-    """Radius [m] about the COM of each body that holds its shapes, shape (count,)."""
+    """Radius [m] about the COM of each body that holds its shapes but planes and fields, shape (count,)."""
     reach = np.zeros(count)
-    moving = shapes[shapes.body >= 0]
+    moving = shapes[(shapes.body >= 0) & np.isfinite(shapes.bound)]
     np.maximum.at(reach, moving.body, np.linalg.norm(moving.centre, axis=1) + moving.bound)
     return reach
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,9 @@ class OneStep:
 
     Attributes:
         q, p: at the end.
+        after: the step after, in which contacts give impulses; None if it does not count.
+        share: share of these impulses in p.
+        carried, last: joints and bodies at the end, with the momenta carried on and with those that p is read off.
     """
 
     def __init__(self, parts: Parts, q: FloatArray, p: FloatArray, u: FloatArray) -> None:
@@ -29,10 +33,15 @@ class OneStep:
         self.first = parts.poses(at, self.maps[0])
         self.first.hold(at.P, self.maps[0].bounces)
         self.guessed = guessed(parts)
-        self.last = parts.poses(last.carried, last)
-        self.held = last.held
-        self.last.hold(last.shown if self.held else last.carried.P, parts.stepper.loops and not self.held)
-        self.q, self.p = last.carried.q, self.last.p
+        end = last.carried
+        self.last = self.carried = parts.poses(end, last)
+        P = self.carried.hold(end.P, parts.stepper.loops)
+        self.after = parts.ahead(replace(end, P=P), u)
+        self.share = 0.0 if self.after is None else share_of(parts.stepper, last, self.after)
+        if self.after is not None:
+            self.last = parts.poses(end, last)
+            self.last.hold(P + self.share * self.after.push, False)
+        self.q, self.p = end.q, self.last.p
 
     def forward(self, dq: Any, dp: Any, du: Any, direct: Any = None) -> tuple[FloatArray, FloatArray]:
         """Changes (dq', dp'), shapes (nv, m).
@@ -46,12 +55,14 @@ class OneStep:
         if direct is not None:
             dz = dz + direct.dz
         dP = self.first.spread(dp - self.first.momenta(dz) - (0.0 if direct is None else direct.first))
-        dV, shown = np.zeros_like(dP), dP
+        dV = np.zeros_like(dP)
         if self.maps[0].bounces:
             dV = self.guessed * self.first.velocities(dz, dP, None if direct is None else direct.velocities)
         for j, step in enumerate(self.maps):
-            dz, dP, dV, shown = step.forward(dz, dP, dV, du, None if direct is None else direct.steps[j])
-        dP = self.last.project(dz, shown if self.held else dP, None if direct is None else direct.projection)
+            dz, dP, dV, _ = step.forward(dz, dP, dV, du, None if direct is None else direct.steps[j])
+        dP = self.carried.project(dz, dP, None if direct is None else direct.projection)
+        if self.after is not None:
+            dP = dP + self.share * self.after.forward(dz, dP, dV, du, None if direct is None else direct.after)[3]
         dq, dp = self.last.Jq @ dz, self.last.momenta(dz) + self.last.gather(dP)
         return (dq, dp) if direct is None else (dq + direct.dq, dp + direct.dp)
 
@@ -68,11 +79,14 @@ class OneStep:
         """Gradients (by q, by p, by the controls at the nodes) from those by (q', p')."""
         bz = self.last.Jq.T @ bq + self.last.momenta_transposed(bp)
         bP = self.last.move(bp)
-        more, bP = self.last.project_transposed(bP)
         zero = np.zeros_like(bP)
-        bP, shown = (zero, bP) if self.held else (bP, zero)
-        *bars, bu = backward(self.parts, self.maps, bz + more, bP, zero, shown, zero)
-        return *to_joints(self.parts, self.first, *bars), bu
+        bV, held = zero, 0.0
+        if self.after is not None:
+            *more, bV, held = backward(self.parts, [self.after], zero, zero, zero, self.share * bP)
+            bz, bP = bz + more[0], bP + more[1]
+        more, bP = self.carried.project_transposed(bP)
+        *bars, bu = backward(self.parts, self.maps, bz + more, bP, bV, zero)
+        return *to_joints(self.parts, self.first, *bars), bu + held
 
 
 def guessed(parts: Parts) -> FloatArray:
@@ -89,20 +103,19 @@ def to_joints(parts: Parts, first: Any, bz: Any, bP: Any, bV: Any) -> tuple[Floa
     return first.gather(bz - first.momenta_transposed(by_p)), by_p
 
 
-def backward(parts: Parts, maps: list[StepMap], bz: Any, bP: Any, bV: Any, shown: Any, push: Any) -> tuple[Any, ...]:
+def backward(parts: Parts, maps: list[StepMap], bz: Any, bP: Any, bV: Any, push: Any) -> tuple[Any, ...]:
     """Pull gradients back over a step to (z, P, V) at its start and to the controls at its nodes.
 
     Args:
-        bz, bP, bV, shown: by poses, momenta, velocities and `shown` at the end of the step.
+        bz, bP, bV: by poses, momenta and velocities at the end of the step.
         push: by `push` at its start.
     """
     bu = np.zeros((len(parts.stepper.control_nodes), parts.stepper.mechanism.nu))
     zero = np.zeros_like(bz)
     for j in range(len(maps) - 1, -1, -1):
-        bz, bP, bV, start, end = maps[j].backward(bz, bP, bV, shown, push if j == 0 else zero)
+        bz, bP, bV, start, end = maps[j].backward(bz, bP, bV, push if j == 0 else zero)
         bu[maps[j].solved.nodes[0]] += start
         bu[maps[j].solved.nodes[1]] += end
-        shown = zero
     return bz, bP, bV, bu
 
 
@@ -111,34 +124,39 @@ def backpropagate(stepper: Any, run: Any, dq: FloatArray, dp: FloatArray, u: Flo
 
     What a run carries from step to step are the poses and momenta of the bodies, and their velocities, which
     restitution looks at. In steps of order 2 with contacts, p between two steps has a share of the impulses that cones
-    give in the step after (`entries.read_contact_momenta`).
+    give in the step after (`entries.read_contact_momenta`), also at the end (`MaximalStepper.finish`).
     """
     parts = Parts(stepper)
     replay = Replay(parts, run, u)
     gradient = np.zeros((run.steps, len(stepper.control_nodes), stepper.mechanism.nu))
     pending: Any = None
-    after: list[StepMap] | None = None
+    after: list[StepMap] = []
     for k in range(run.steps, 0, -1):
         maps = replay.step(k - 1)
         last, end = maps[-1], maps[-1].carried
         carried = parts.poses(end, last)
         P = carried.hold(end.P, stepper.loops)
-        share = 0.0 if after is None else share_of(stepper, last, after[0])
-        reader, of_shown = carried, after is None and last.held
-        if of_shown or (after is not None and share > 0.0):
+        if k == run.steps:
+            ahead = parts.ahead(replace(end, P=P), u[k - 1])
+            after = [] if ahead is None else [ahead]
+        share = share_of(stepper, last, after[0]) if after else 0.0
+        reader = carried
+        if share > 0.0:
             reader = parts.poses(end, last)
-            reader.hold(last.shown if after is None else P + share * after[0].push, False)
+            reader.hold(P + share * after[0].push, False)
         by_momenta = reader.move(dp[k])
-        zero = np.zeros_like(by_momenta)
-        bz, bP, bV = zero, zero, zero
-        if after is not None:
-            bz, bP, bV, gradient[k] = backward(parts, after, *pending, push=share * by_momenta)
+        bz, bP, bV = pending if k < run.steps else (np.zeros_like(by_momenta),) * 3
+        if after:
+            bz, bP, bV, by_controls = backward(parts, after, bz, bP, bV, share * by_momenta)
+            gradient[min(k, run.steps - 1)] += by_controls
         bz = bz + reader.Jq.T @ dq[k] + reader.momenta_transposed(dp[k])
-        more, bP = carried.project_transposed(bP if of_shown else bP + by_momenta)
-        pending, after = (bz + more, bP, bV, by_momenta if of_shown else zero), maps
-    if after is None:
+        more, bP = carried.project_transposed(bP + by_momenta)
+        pending, after = (bz + more, bP, bV), maps
+    if not after:
         return dq[0].copy(), dp[0].copy(), gradient
-    *bars, gradient[0] = backward(parts, after, *pending, push=np.zeros_like(pending[0]))
+    bz, bP, bV = pending
+    *bars, by_controls = backward(parts, after, bz, bP, bV, np.zeros_like(bz))
+    gradient[0] += by_controls
     pose = parts.poses(after[0].solved.start, after[0])
     pose.hold(after[0].solved.start.P, after[0].bounces)
     by_q, by_p = to_joints(parts, pose, *bars)

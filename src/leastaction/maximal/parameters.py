@@ -13,7 +13,7 @@ from leastaction.integrators import FloatArray
 from leastaction.maximal.features import find_again
 from leastaction.maximal.model import Model
 from leastaction.maximal.placement import place
-from leastaction.maximal.sensitivity import Solved
+from leastaction.maximal.sensitivity import Solved, StepMap
 from leastaction.maximal.sparse_blocks import rotations
 
 
@@ -25,7 +25,7 @@ class Direct:
         dz: poses at the start, at fixed q; shape (6 bodies, 1).
         first: p at the start, at fixed poses and momenta.
         velocities: equations of the velocities there; see `PoseMap.velocities`.
-        steps: outputs of each part.
+        steps, after: outputs of each part, and of the step after.
         projection: see `PoseMap.project`.
         dq, dp: at the end, at fixed poses and momenta.
     """
@@ -34,6 +34,7 @@ class Direct:
     first: Any = 0.0
     velocities: Any = None
     steps: Any = ()
+    after: Any = 0.0
     projection: Any = None
     dq: Any = 0.0
     dp: Any = 0.0
@@ -41,7 +42,7 @@ class Direct:
 
 def by_parameter(step: Any, stencil: list[tuple[float, Any]]) -> tuple[FloatArray, FloatArray]:
     """(dq', dp') of a `OneStep` by one parameter; stencil: weights and mechanisms."""
-    direct = Direct(steps=[0.0] * len(step.maps), projection=[0.0, 0.0] if step.last.projection else None)
+    direct = Direct(steps=[0.0] * len(step.maps), projection=[0.0, 0.0] if step.carried.projection else None)
     for weight, mechanism in stencil:
         add(direct, weight, step, mechanism)
     n, m = step.n, step.parts.stepper.mechanism
@@ -64,19 +65,25 @@ def add(direct: Direct, weight: float, step: Any, mechanism: Any) -> None:
         _, out = projected(step.first, arrays)
         direct.velocities = (0.0 if direct.velocities is None else direct.velocities) + weight * out
     for j, part in enumerate(step.maps):
-        solved = part.solved
-        contacts = renewed(solved, mechanism, model)
-        nothing = part.neighbours.none()
-        out, _, _ = solved.outputs(nothing, np.zeros((0, 12)), arrays, model.forces(), contacts)
-        direct.steps[j] = direct.steps[j] + weight * out.reshape(column)
+        direct.steps[j] = direct.steps[j] + weight * outputs(part, mechanism, model)
+    if step.after is not None:
+        direct.after = direct.after + weight * outputs(step.after, mechanism, model)
     last = step.last
     if direct.projection is not None:
-        pushed, out = projected(last, arrays)
+        pushed, out = projected(step.carried, arrays)
         direct.projection[0] = direct.projection[0] + weight * out
         direct.projection[1] = direct.projection[1] - weight * pushed[last.body_rows]
     last.read(last.P, arrays=arrays)
     direct.dq = direct.dq + weight * stepper.mechanism.difference(step.q, last.q).reshape(column)
     direct.dp = direct.dp + weight * last.p.reshape(column)
+
+
+def outputs(step: StepMap, mechanism: Any, model: Model) -> FloatArray:
+    """All that a solved step computes at its unknowns, (outputs, 1), with another mechanism's numbers."""
+    contacts = renewed(step.solved, mechanism, model)
+    nothing = step.neighbours.none()
+    out, _, _ = step.solved.outputs(nothing, np.zeros((0, 12)), model.arrays, model.forces(), contacts)
+    return out.reshape(-1, 1)
 
 
 def projected(pose: Any, arrays: Any) -> tuple[FloatArray, FloatArray]:

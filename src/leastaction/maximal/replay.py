@@ -18,8 +18,8 @@ from leastaction.contact.records import CONTACT
 from leastaction.dynamics.legendre import velocity_of_momentum
 from leastaction.errors import IntegratorError
 from leastaction.integrators import FloatArray
-from leastaction.maximal.entries import FINEST, READ_ALL
-from leastaction.maximal.guess import FIRST, LATER
+from leastaction.maximal.entries import FINEST
+from leastaction.maximal.guess import FIRST
 from leastaction.maximal.placement import momenta_of, place
 from leastaction.maximal.pose_map import PoseMap
 from leastaction.maximal.records import records
@@ -129,8 +129,6 @@ class Parts:
         s.cstates.value = at.near
         s.states.w, s.states.vc = at.V[:, :3], at.V[:, 3:]
         s.states.x, s.states.slope, s.clock[:] = at.V, 0.0, FIRST
-        if at.slope is not None:
-            s.states.slope, s.clock[:] = at.slope, (LATER, h)
         s.rowstates.lam, s.rowstates.mu = 0.0, 0.0
         if s.contact is not None:
             s.contact[7][8] = 0.0  # no warm start
@@ -142,12 +140,11 @@ class Parts:
             cones = s.contact[0][: int(np.count_nonzero(s.contact[0].s > 0.0))].copy()
             contacts = s.contact[1][: int(cones.source.max(initial=-1)) + 1].copy()
         note_rest(cones, contacts, at.V, h)
-        reading = READ_ALL if s.contact is None else int(s.contact[7][6])
         V = np.hstack([s.states.w, s.states.vc])
         Z, P, q = (np.array(record[name][2]) for name in ("poses", "momenta", "q"))
         end = BodyState(Z, P, q, s.cstates.value.copy(), V)
         impulses, u = np.array(s.rowstates.lam), np.array(u, order="C")
-        solved = Solved(s, at, V, nodes, u, (s.graph, s.work), cones, contacts, impulses, reading, end)
+        solved = Solved(s, at, V, nodes, u, (s.graph, s.work), cones, contacts, impulses, end)
         return solved, int(record["divided"][2, 0])
 
     def run(self, at: BodyState, u: FloatArray, divided: Any = None) -> list[StepMap]:
@@ -172,17 +169,29 @@ class Parts:
             return [StepMap(whole)]
         maps: list[StepMap] = []
         lengths = lengths_of(divided)
-        for k, length in enumerate(lengths, 1):
+        for length in lengths:
             solved, found = self.solve(h * length, at, u, nodes, PATIENT)
             if found != 0:
                 raise IntegratorError(
                     "Maximal: a step could not be solved again as it was the first time, so it has no derivative; take "
                     "a smaller dt or a larger max_iterations"
                 )
-            # Loads count beside what gravity does in the whole step.
-            maps.append(StepMap(solved if k < len(lengths) else replace(solved, reading=whole.reading)))
+            maps.append(StepMap(solved))
             at = maps[-1].carried
         return maps
+
+    def ahead(self, at: BodyState, u: FloatArray) -> StepMap | None:
+        """What comes after a step with controls u (nodes, nu), its last ones held, up to where contacts give impulses.
+
+        At order 2 joint momenta at the end of a step have a share of these; None where they have none.
+        """
+        if self.stepper.contact is None or self.stepper.halves == 1.0:
+            return None
+        h, nodes = self.lengths[0], (len(u) - 1, len(u) - 1)
+        solved, divided = self.solve(h, at, u, nodes, 1)
+        if divided:
+            solved, _ = self.solve(h * lengths_of(divided)[0], at, u, nodes, PATIENT)
+        return StepMap(solved) if solved.count else None
 
     def poses(self, at: BodyState, like: StepMap) -> PoseMap:
         """Joints and bodies at a state."""
@@ -237,19 +246,16 @@ class Replay:
         at = self._stored(first)
         for j in range(first, k):
             self.known[j] = at
-            last = self.step(j)[-1].solved
-            slope = (last.V - last.start.V) / last.stepper.dt
-            at = replace(self._stored(j + 1), V=last.V, slope=slope)
+            at = replace(self._stored(j + 1), V=self.step(j)[-1].solved.V)
         return at
 
     def _stored(self, k: int) -> BodyState:
-        """State k, with the mean velocities of the step before, and their slope where there are two."""
+        """State k, with the mean velocities of the step before."""
         run, parts = self.run, self.parts
         if k == 0:
             return parts.start(run.q[0], run.p[0])
-        V = velocities(run, k)
-        slope = (V - velocities(run, k - 1)) / run.dt if k > 1 else None
-        return BodyState(run.stored["poses"][k], run.stored["momenta"][k], run.q[k], parts.near(run.q[k]), V, slope)
+        poses, momenta = run.stored["poses"][k], run.stored["momenta"][k]
+        return BodyState(poses, momenta, run.q[k], parts.near(run.q[k]), velocities(run, k))
 
 
 def velocities(run: Any, k: int) -> FloatArray:

@@ -21,7 +21,6 @@ from numpy.typing import NDArray
 from scipy.sparse import coo_array, csr_array
 
 from leastaction.maximal.colours import Neighbours
-from leastaction.maximal.entries import READ_ALL, READ_MEAN
 from leastaction.maximal.features import add_moving_features
 from leastaction.maximal.sensitivity_kernels import BOUNCE, differentiate_step
 from leastaction.maximal.sparse_blocks import (
@@ -44,7 +43,6 @@ class BodyState:
         q: joint positions, shape (nq,).
         near: coordinates of the model, which tell full turns.
         V: velocities (bodies, 6) of the step before: approach velocities, and the guess of the next step.
-        slope: change of V per time over the two steps before, None where there are none.
     """
 
     Z: FloatArray
@@ -52,7 +50,6 @@ class BodyState:
     q: FloatArray
     near: FloatArray
     V: FloatArray
-    slope: FloatArray | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,7 +66,6 @@ class Solved:
         cones, contacts: the cones as they were solved (see `sensitivity_kernels.renew_cones` for `side`), and the
             contacts they belong to.
         impulses: of the rows.
-        reading: how joint momenta at the end are read, see `entries.READ_ALL`.
     """
 
     stepper: Any
@@ -81,7 +77,6 @@ class Solved:
     cones: Any
     contacts: Any
     impulses: FloatArray
-    reading: int
     end: BodyState
 
     @property
@@ -93,7 +88,7 @@ class Solved:
         """Run `differentiate_step` with the arrays of a model; (outputs, drive columns, cones)."""
         s = self.stepper
         n, nu = len(self.V), s.mechanism.nu
-        out = np.zeros(int(s.ldu.rows[-1]) + 3 * self.count + 18 * n)
+        out = np.zeros(int(s.ldu.rows[-1]) + 3 * self.count + 12 * n)
         drives = tuple(np.zeros(shape, kind) for shape, kind in 2 * (((nu, 2), np.int64), ((nu, 2, 6), float)))
         at = (self.start.Z, self.start.P, self.V, self.start.near, self.start.q.copy())
         s.rowstates.lam, s.states.x = self.impulses, self.start.V
@@ -111,8 +106,6 @@ class StepMap:
         Fz, Fv: equations by the poses and by the velocities of the step before, cones eliminated.
         Ez, Ex: momenta at the end by poses and velocities.
         carried: state at the end, before momenta are projected on closed loops.
-        held: whether contacts bear a load, so that joint momenta at the end are read off `shown`, not off `carried`.
-        shown: momenta (bodies, 6) at the end as contacts will leave them; Mz, Mx, Mv, U2: derivatives (U2: controls).
         push: impulses (bodies, 6) of the cones at the start; Qz, Qx, Qv: their derivatives.
         Tz, Tx: poses at the end by poses and velocities.
         U0, U1: impulses at the start and end per control.
@@ -136,7 +129,7 @@ class StepMap:
         shape = (len(out), 6 * n)
         Jz = sparse(entries, J[:, :6], shape)
         Jx = sparse(entries, J[:, 6:], shape)
-        ends, within, pushed = self._sections(n)
+        ends, pushed = self._sections(n)
         self.Fz, self.Ez, self.Ex = self._reduced(Jz), Jz[ends], Jx[ends]
         self.Qz, self.Qx = self._pushed(Jz, pushed), self._pushed(Jx, pushed)
         by_approach = self._by_approach(cones, solved.contacts, n)
@@ -145,13 +138,6 @@ class StepMap:
         self.carried = replace(solved.end, P=out[ends].reshape(n, 6))
         self.push = out[pushed].reshape(n, 6)
         self.U0, self.U1 = self._drives(drives[:2], n, nu), self._drives(drives[2:], n, nu)
-        self.held = bool(count and solved.reading != READ_ALL)
-        if solved.reading == READ_MEAN:
-            self.shown, self.U2 = self.carried.P + 0.5 * self.push, self.U1
-            self.Mz, self.Mx, self.Mv = self.Ez + 0.5 * self.Qz, self.Ex + 0.5 * self.Qx, 0.5 * self.Qv
-        else:
-            self.shown, self.U2 = out[within].reshape(n, 6), 0.0 * self.U1
-            self.Mz, self.Mx, self.Mv = Jz[within], Jx[within], 0.0 * self.Qv
         R, R1 = rotations(solved.start.Z), rotations(solved.end.Z)
         Tz, Tx = np.zeros((n, 6, 6)), np.zeros((n, 6, 6))
         Tz[:, :3, :3] = R1.transpose(0, 2, 1) @ R
@@ -159,10 +145,10 @@ class StepMap:
         Tz[:, 3:, 3:], Tx[:, 3:, 3:] = np.eye(3), s.dt * np.eye(3)
         self.Tz, self.Tx = blocks(Tz), blocks(Tx)
 
-    def _sections(self, n: int) -> tuple[slice, slice, slice]:
-        """Where the outputs hold momenta at the end, those without the forces there, and the cones' impulses."""
-        a, b, c = (slice(self.end + 6 * n * k, self.end + 6 * n * (k + 1)) for k in range(3))
-        return a, b, c
+    def _sections(self, n: int) -> tuple[slice, slice]:
+        """Where the outputs hold the momenta of n bodies at the end, and the cones' impulses on them."""
+        middle = self.end + 6 * n
+        return slice(self.end, middle), slice(middle, middle + 6 * n)
 
     def _wrenches(self, cones: Any) -> Any:
         """Unit wrenches of the cones: (N, 3 cones)."""
@@ -219,7 +205,7 @@ class StepMap:
         return change[at] + self.D[self.body_rows] @ change[self.cone_rows]
 
     def forward(self, dz: Any, dP: Any, dV: Any, du: Any, direct: Any = None) -> tuple[FloatArray, ...]:
-        """Changes (dz1, dP1, velocities, `shown`), each shape (6 bodies, m).
+        """Changes (dz1, dP1, velocities, `push`), each shape (6 bodies, m).
 
         Args:
             dz, dP: at the start, shape (6 bodies, m).
@@ -234,20 +220,18 @@ class StepMap:
             b = b + self._reduced(direct)
         dx = -self.ldu.solve(b, refinements=1)[self.body_rows]
         dP1 = self.Ez @ dz + self.Ex @ dx + self.U1 @ du[end]
-        shown = self.Mz @ dz + self.Mx @ dx + self.Mv @ dV + self.U2 @ du[end]
+        push = self.Qz @ dz + self.Qx @ dx + self.Qv @ dV
         if direct is not None:
-            ends, within, pushed = self._sections(len(self.solved.V))
-            dP1 = dP1 + direct[ends]
-            mean = self.solved.reading == READ_MEAN
-            shown = shown + (direct[ends] + 0.5 * self._pushed(direct, pushed) if mean else direct[within])
-        return self.Tz @ dz + self.Tx @ dx, dP1, dx, shown
+            ends, pushed = self._sections(len(self.solved.V))
+            dP1, push = dP1 + direct[ends], push + self._pushed(direct, pushed)
+        return self.Tz @ dz + self.Tx @ dx, dP1, dx, push
 
-    def backward(self, bz1: Any, bP1: Any, bV1: Any, shown: Any, push: Any) -> tuple[FloatArray, ...]:
+    def backward(self, bz1: Any, bP1: Any, bV1: Any, push: Any) -> tuple[FloatArray, ...]:
         """Gradients by (dz, dP, dV, controls at the start, at the end) from those by (dz1, dP1, velocities, ...)."""
         right = np.zeros(self.size)
-        right[self.body_rows] = self.Tx.T @ bz1 + self.Ex.T @ bP1 + bV1 + self.Mx.T @ shown + self.Qx.T @ push
+        right[self.body_rows] = self.Tx.T @ bz1 + self.Ex.T @ bP1 + bV1 + self.Qx.T @ push
         y = -self.ldu.solve_transposed(right, refinements=1)
         by_momenta = -y[self.body_rows]
-        bz = self.Tz.T @ bz1 + self.Ez.T @ bP1 + self.Mz.T @ shown + self.Qz.T @ push + self.Fz.T @ y
-        bV = self.Fv.T @ y + self.Mv.T @ shown + self.Qv.T @ push
-        return bz, by_momenta, bV, self.U0.T @ by_momenta, self.U1.T @ bP1 + self.U2.T @ shown
+        bz = self.Tz.T @ bz1 + self.Ez.T @ bP1 + self.Qz.T @ push + self.Fz.T @ y
+        bV = self.Fv.T @ y + self.Qv.T @ push
+        return bz, by_momenta, bV, self.U0.T @ by_momenta, self.U1.T @ bP1

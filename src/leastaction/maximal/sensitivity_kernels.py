@@ -138,8 +138,7 @@ def outputs(model, states, rowstates, cstates, graph, work, forces, contact, nea
         u: controls at both ends, shape (2, nu).
         fresh: whether to fill in the Newton matrix, with the cones eliminated.
         out: residuals in the order of the graph; three for each cone: the step of its impulses that its own equations
-            ask for; then six for each body, three times: momenta at the end of the step, those without the impulses of
-            forces there, and what the cones push it with.
+            ask for; then six for each body, twice: momenta at the end of the step, and what the cones push it with.
     """
     bodies, rows, coordinates, dampers = model[0], model[1], model[2], model[6]
     values, fixed, ra, rb = work[0], work[4], work[6], work[7]
@@ -172,15 +171,12 @@ def outputs(model, states, rowstates, cstates, graph, work, forces, contact, nea
         at += 3
     if fresh:
         add_cones(cones, count, 0.0, diagonal, offsets, values, ra, rb)
-    push_outputs(cones, count, out, at + 12 * n, n)
+    push_outputs(cones, count, out, at + 6 * n, n)
     finish_step(bodies, states, dt, count < 0)
     read_coordinates(coordinates, states, cstates, q, dt)
     start_rows(rows, coordinates, model[3], states, rowstates, cstates)
     add_rates(coordinates, states, cstates, dt, halves)
     end_paths(dampers, states, dt, halves)
-    for i in range(n):
-        for c in range(6):
-            out[at + 6 * (n + i) + c] = states[i].P[c]
     if halves < 1.0:
         add_impulses(bodies, coordinates, states, cstates, forces, q, u[1], (1.0 - halves) * dt, end)
     for i in range(n):

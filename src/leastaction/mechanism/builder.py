@@ -59,6 +59,7 @@ class MechanismBuilder:
         self._rollings: list[Rolling] = []
         self._penalties: list[PenaltyContact] = []
         self._ground: list[Shape] = []
+        self._excluded: list[tuple[str, str]] = []
 
     @classmethod
     def from_mechanism(cls, mechanism: Mechanism) -> MechanismBuilder:
@@ -75,6 +76,7 @@ class MechanismBuilder:
         b._rollings = list(mechanism.rollings)
         b._penalties = list(mechanism.penalties)
         b._ground = list(mechanism.ground)
+        b._excluded = list(mechanism.excluded_contacts)
         return b
 
     # ------------------------------------------------------------------ bodies
@@ -348,6 +350,17 @@ class MechanismBuilder:
         self._contacts.append(ContactPoint(name, body, point, radius, friction, restitution))
         return name
 
+    def exclude_contact(self, first: str, *others: str) -> None:
+        """Let a body pass through others, such as links whose shapes overlap; what a joint connects does so anyway.
+
+        Args:
+            first: name of a body.
+            others: names of bodies; "world" for the shapes of the world.
+        """
+        if not others:
+            raise MechanismError(f"exclude_contact({first!r}): name the bodies that it may pass through")
+        self._excluded += [(first, other) for other in others]
+
     def penalty_contact(self, name: str, body: str, points: Any, *, stiffness: float, **options: Any) -> str:
         """Let a plane push back points of a body with springs, dampers and friction; see `PenaltyContact`.
 
@@ -412,6 +425,8 @@ class MechanismBuilder:
             self._penalties,
         )
         found = self._bodies.pop(name, None) is not None
+        if found:
+            self._excluded = [pair for pair in self._excluded if name not in pair]
         found = self._joints.pop(name, None) is not None or found
         for items in lists:
             keep = [item for item in items if item.name != name]
@@ -435,6 +450,7 @@ class MechanismBuilder:
             rollings=tuple(self._rollings),
             penalties=tuple(self._penalties),
             ground=tuple(self._ground),
+            excluded_contacts=tuple(dict.fromkeys(self._excluded)),
             gravity=self.gravity,
             strict=self.strict,
         )
@@ -453,6 +469,7 @@ def _inertia(
                 raise MechanismError("a density needs shapes, and no mass, com or inertia beside it")
             return Inertia.from_parts([(shape.inertia(density=density), Pose()) for shape in shapes])
         if mass is not None and inertia is None and com is None and shapes:
+            mass = _check.positive(mass, "mass")
             volume = sum(shape.volume() for shape in shapes)
             return Inertia.from_parts([(shape.inertia(density=mass / volume), Pose()) for shape in shapes])
         return Inertia(

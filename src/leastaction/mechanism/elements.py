@@ -209,7 +209,7 @@ class ExternalWrench:
 
 @dataclass(frozen=True, slots=True)
 class ContactPoint:
-    """A point (or a small ball) of a body that may touch the ground and other bodies.
+    """A point (or a small ball) of a body that may touch the ground, but not other bodies; those are touched by shapes.
 
     Attributes:
         name: unique among the contact points.

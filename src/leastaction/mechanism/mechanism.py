@@ -77,6 +77,7 @@ class Mechanism:
         loops: joints that close loops.
         couplings, springs, cables, actuators, wrenches, contacts, rollings, penalties: see their classes.
         ground: shapes fixed to the world.
+        excluded_contacts: pairs of names of bodies that pass through each other; one may be "world".
         gravity: acceleration of gravity [m/s^2], 3 numbers.
         strict: whether implausible inertias were refused (True) or only warned about.
     """
@@ -96,6 +97,7 @@ class Mechanism:
     gravity: tuple[float, float, float] = (0.0, 0.0, -9.81)
     strict: bool = field(default=True, compare=False)
     penalties: tuple[PenaltyContact, ...] = ()
+    excluded_contacts: tuple[tuple[str, str], ...] = ()
 
     def __post_init__(self) -> None:
         from leastaction.mechanism.validate import validate

@@ -8,6 +8,10 @@ if TYPE_CHECKING:
     from leastaction.mechanism.mechanism import Mechanism
 
 
+SHOWN = 6
+"""Pairs of bodies without contact that are named."""
+
+
 def branches(mechanism: Mechanism) -> list[str]:
     """The lines of a drawn tree that lead to each body, such as "│  └─ ". Bodies stand in depth-first order."""
     parents, last = mechanism.parents, {parent: i for i, parent in enumerate(mechanism.parents)}
@@ -43,6 +47,10 @@ def summary(mechanism: Mechanism) -> str:
         lines.append(f"external wrench {w.name!r} on {w.body}: {w.wrench} ({w.frame} frame)")
     if m.contacts:
         lines.append(f"contact points: {', '.join(c.name for c in m.contacts)}")
+    if m.excluded_contacts:
+        pairs, more = m.excluded_contacts[:SHOWN], len(m.excluded_contacts) - SHOWN
+        named = ", ".join(f"{first} and {second}" for first, second in pairs)
+        lines.append(f"no contact between {named}{f' and {more} other pairs' if more > 0 else ''}")
     for r in m.rollings:
         lines.append(f"rolling {r.name!r}: {r.body}, {'ball' if r.axis is None else 'disc'} of {r.radius:g} m")
     for p in m.penalties:

@@ -85,6 +85,11 @@ def _check_references(mechanism: Mechanism) -> None:
             body(point.body, f"cable {cable.name!r}")
     for element in (*mechanism.wrenches, *mechanism.contacts, *mechanism.rollings, *mechanism.penalties):
         movable(element.body, f"{type(element).__name__} {element.name!r}")
+    for first, second in mechanism.excluded_contacts:
+        for name in (first, second):
+            body(name, "excluded contact")
+        if first == second:
+            raise MechanismError(f"excluded contact: {first!r} is named twice; name two bodies")
     for actuator in mechanism.actuators:
         if isinstance(actuator, BodyActuator):
             movable(actuator.body, f"actuator {actuator.name!r}")

@@ -1,7 +1,7 @@
 """The zoo: robots and benchmark systems, written from published figures.
 
 Every function builds one `Mechanism`; `catalogue` lists them, `get` finds them by name and `home` gives each
-a start. Closed loops are closed at q = 0.
+a start. Closed loops are closed at q = 0. `on_ground` puts any robot on its feet.
 """
 
 from leastaction.robots._atlas import atlas
@@ -20,6 +20,7 @@ from leastaction.robots._linkages import (
 from leastaction.robots._minitaur import minitaur
 from leastaction.robots._nao import nao
 from leastaction.robots._pendulums import acrobot, cart_pole, double_pendulum, heavy_top, pendulum
+from leastaction.robots._placing import on_ground
 from leastaction.robots._quadrupeds import littledog, unitree_a1
 from leastaction.robots._spring_flamingo import spring_flamingo
 
@@ -48,6 +49,7 @@ __all__ = [
     "minitaur",
     "n_four_bar",
     "nao",
+    "on_ground",
     "pendulum",
     "serial_arm",
     "spatial_chain",

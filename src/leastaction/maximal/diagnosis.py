@@ -1,0 +1,73 @@
+"""What may be wrong with a start or a step of `Maximal`, in words that name the bodies."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leastaction.contact.entries import detect_all, measure_all
+from leastaction.contact.records import CONTACT, records
+from leastaction.contact.shapes import ContactTable
+from leastaction.errors import LeastActionWarning
+from leastaction.mechanism import Mechanism
+
+FloatArray = NDArray[np.float64]
+
+DEEP = 1e-3
+"""Overlap at the start that is worth a warning, in terms of the size of a body."""
+
+REMEDY = "start them apart, or let them pass through each other by exclude_contact of a builder"
+
+
+def warn_of_ignored_pairs(table: ContactTable) -> None:
+    """Say which shapes pass through each other since contact between them is not known."""
+    pairs, names = table.ignored, table.names
+    (a, b), more = ("{}/{}".format(*names[k]) for k in pairs[0]), len(pairs) - 1
+    others = f", and so do {more} other pairs" if more else ""
+    warnings.warn(
+        f"{a!r} and {b!r} pass through each other: contact of cylinders and meshes is known with planes and height "
+        f"fields only{others}; use capsules or boxes, or set collision=False",
+        LeastActionWarning,
+        stacklevel=5,
+    )
+
+
+def warn_of_overlap(log: FloatArray, names: Sequence[str], reach: FloatArray) -> None:
+    """Say what overlaps at the start.
+
+    Args:
+        log: the contacts of the first step: step, two rigid bodies, point, force, gap; shape (n, 10).
+        names: of the rigid bodies, and last of the world.
+        reach: their sizes [m].
+    """
+    if len(log) == 0 or (least := log[log[:, 9].argmin()])[9] >= -DEEP * reach[int(least[2])]:
+        return
+    a, b = (names[int(i)] for i in least[1:3])
+    text = f"{b!r} and {a!r} overlap at the start, by {-least[9]:.2g} m after the first step, and are pushed apart"
+    warnings.warn(f"{text}; {REMEDY}", LeastActionWarning, stacklevel=4)
+
+
+def spinning_without_inertia(mechanism: Mechanism) -> str:
+    """The name of a body that may spin freely without moments of inertia; empty if there is none."""
+    for body, joint in zip(mechanism.bodies, mechanism.joints, strict=True):
+        if joint.kind in ("free", "spherical") and not any(body.inertia.moments):
+            return body.name
+    return ""
+
+
+def deepest_overlap(table: ContactTable, X: Any) -> str:
+    """The shapes that overlap most at the poses X (n, 12), and by how much, in words; empty if none do."""
+    pairs = np.concatenate([table.ground, table.body_pairs()]).view(np.recarray)
+    found: Any = records(1 << 12, CONTACT)
+    found = found[: detect_all(table.shapes, pairs, X, table.data, found, 0.0)]
+    if len(found) == 0:
+        return ""
+    phi, other = np.zeros(len(found)), np.zeros((2, len(found), 3))
+    measure_all(found, X, phi, other[0], other[1])
+    k = int(phi.argmin())
+    a, b = ("/".join(table.names[shape]) for shape in (pairs.a[found.pair[k]], pairs.b[found.pair[k]]))
+    return f"{a!r} and {b!r} overlap by {-phi[k]:.2g} m"

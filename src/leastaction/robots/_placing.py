@@ -1,0 +1,70 @@
+"""Where a robot stands: configurations in which it just touches the ground."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leastaction.errors import MechanismError
+from leastaction.mechanism import Box, Capsule, Cylinder, Mechanism, Mesh, Motion, Shape, Sphere
+from leastaction.mechanism.graph import WORLD
+
+FloatArray = NDArray[np.float64]
+
+
+def on_ground(robot: Mechanism, q: Any = None, *, clearance: float = 0.0) -> FloatArray:
+    """q, moved up or down so that the lowest point of the robot is on the level ground z = 0; shape (nq,).
+
+    Its contact points and shapes for collision count; all bodies that fly are moved by the same distance.
+
+    Args:
+        robot: any robot, at least one of whose bodies is tied to the world by a free joint.
+        q: joint positions [rad or m], shape (nq,); default neutral.
+        clearance: height of the lowest point [m].
+    """
+    from leastaction.dynamics import body_poses
+
+    q = np.array(robot.neutral() if q is None else q, dtype=float)
+    X = body_poses(robot, q)
+    rises, at = [], 0
+    flying = np.zeros(len(robot.bodies), bool)
+    for i, (joint, parent) in enumerate(zip(robot.joints, robot.parents, strict=True)):
+        free = joint.parent == WORLD and len(joint.primitives) == 1 and joint.primitives[0].motion == Motion.FREE
+        if free:
+            rises.append((at, joint.placement.rotation[2]))
+        flying[i] = free or (parent >= 0 and flying[parent])
+        at += joint.nq
+    if not rises:
+        raise MechanismError(f"{robot.name!r} is tied to the world: no free joint lets it be lifted")
+    lowest = [
+        _lowest(shape, X[i]) for i in np.flatnonzero(flying) for shape in robot.bodies[i].shapes if shape.collision
+    ]
+    for point in robot.contacts:
+        if flying[i := robot.body_index(point.body)]:
+            lowest.append(float(X[i, 2, :3] @ point.point + X[i, 2, 3]) - point.radius)
+    if not lowest:
+        raise MechanismError(
+            f"nothing of {robot.name!r} can touch the ground: no contact points, no shapes for collision"
+        )
+    for at, up in rises:
+        q[at : at + 3] += (clearance - min(lowest)) * np.asarray(up)
+    return q
+
+
+def _lowest(shape: Shape, X: FloatArray) -> float:
+    """Height of a shape's lowest point [m], its body at the pose X (4, 4)."""
+    T = X @ shape.pose.matrix
+    down, height = -T[2, :3], T[2, 3]
+    if isinstance(shape, Sphere):
+        return height - shape.radius
+    if isinstance(shape, Capsule):
+        return height - 0.5 * shape.length * abs(down[2]) - shape.radius
+    if isinstance(shape, Cylinder):
+        return height - 0.5 * shape.length * abs(down[2]) - shape.radius * float(np.hypot(down[0], down[1]))
+    if isinstance(shape, Box):
+        return height - 0.5 * float(np.abs(down) @ np.asarray(shape.size))
+    if isinstance(shape, Mesh):
+        return height - float((shape.vertices @ down).max())
+    return np.inf  # ground

@@ -1,0 +1,102 @@
+"""What `Maximal` and `simulate` say about starts and robots with which something is wrong."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+import leastaction as la
+from leastaction.errors import ConvergenceError, LeastActionWarning, MechanismError
+from leastaction.mechanism import Box, Plane, Pose, Sphere
+
+
+def box(**options) -> la.MechanismBuilder:
+    b = la.MechanismBuilder("box")
+    b.body("box", **({"mass": 1.0, "shapes": Box((0.2, 0.2, 0.2))} | options))
+    b.free("box")
+    b.add_shape("world", Plane())
+    return b
+
+
+def simulate(robot, height=0.1, steps=3, **options):
+    q = [0, 0, height, 1, 0, 0, 0]
+    return la.simulate(robot, q, dt=0.01, steps=steps, integrator=la.Maximal(**options))
+
+
+def test_a_start_in_the_ground_is_mentioned():
+    with pytest.warns(LeastActionWarning, match="'box' and 'world' overlap at the start"):
+        simulate(box().build(), 0.05)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        simulate(box().build(), 0.1)  # on the ground, within rounding
+
+
+def test_orders_without_contact_name_one_that_has_it():
+    with pytest.warns(LeastActionWarning, match="Maximal of order 4: 'box' falls through the ground; order 2 has them"):
+        simulate(box().build(), order=4)
+
+
+def test_ground_that_nothing_can_touch():
+    with pytest.warns(LeastActionWarning, match="nothing of 'box' can touch the ground"):
+        simulate(box(shapes=(), inertia=1.0).build())
+
+
+def test_contact_points_without_ground():
+    b = la.MechanismBuilder("leg")
+    b.body("leg", mass=1.0, inertia=0.1)
+    b.free("leg")
+    b.contact("foot", "leg")
+    with pytest.warns(LeastActionWarning, match="'leg' has contact points, but there is no ground"):
+        simulate(b.build())
+
+
+def test_a_body_that_spins_without_inertia_is_named():
+    with pytest.raises(ConvergenceError, match="body 'box' has no moments of inertia, but may spin freely"):
+        simulate(box(inertia=0.0, com=(0, 0, 0)).build())
+
+
+def test_no_mass_is_called_no_mass():
+    with pytest.raises(MechanismError, match="body 'box': mass: must be positive"):
+        box(mass=0.0)
+
+
+def test_contact_forces_know_welded_bodies():
+    """A leg that stands on a foot: bodies welded to the world or to each other do not shift the indices of the log."""
+    b = la.MechanismBuilder("leg")
+    b.body("base", mass=1.0, inertia=1.0)
+    b.fixed("base", "world", "base")
+    b.body("leg", mass=2.0, inertia=0.1)
+    b.prismatic("slide", "base", "leg", axis="z", position=(0, 0, 1.0))
+    b.body("foot", mass=1.0, shapes=Sphere(0.1))
+    b.fixed("ankle", "leg", "foot", position=(0, 0, -0.9))
+    b.body("ball", mass=0.5, shapes=Sphere(0.1))
+    b.prismatic("rail", "world", "ball", axis="z", position=(0, 0, 0.3))
+    b.add_shape("world", Box((1, 1, 0.1), pose=Pose((0, 0, -0.05))))
+    run = la.simulate(b.build(), dt=0.01, duration=0.5, integrator=la.Maximal())
+    names = {tuple(row) for row in run.stored["contacts"][:, 1:3].astype(int)}
+    body = run.mechanism.body_index
+    assert names == {(-1, body("leg")), tuple(sorted((body("leg"), body("ball"))))}
+    weight = np.array([0.0, 0.0, 9.81])
+    assert run.contact_force("foot", "world").shape == (run.steps, 3)
+    np.testing.assert_allclose(run.contact_force("foot", "world")[-1], 3.5 * weight, atol=1e-6)
+    np.testing.assert_allclose(run.contact_force("leg")[-1], 3.0 * weight, atol=1e-6)
+    np.testing.assert_allclose(run.contact_force("ball")[-1], 0.5 * weight, atol=1e-6)
+    np.testing.assert_allclose(run.contact_force("leg", "ball"), -run.contact_force("ball", "leg"))
+    assert not run.contact_force("ball", "world").any()
+
+
+def test_runs_without_contacts_say_so():
+    run = la.simulate(la.robots.pendulum(), dt=0.01, steps=2)
+    with pytest.raises(la.errors.LeastActionError, match="no log of contacts"):
+        run.contact_force("link1")
+
+
+def test_a_first_step_that_has_no_solution_names_what_overlaps():
+    """Two boxes on hinges, one half in the other, and a single iteration to get out."""
+    b = la.MechanismBuilder("jammed")
+    for name, x in (("left", -0.05), ("right", 0.05)):
+        b.body(name, mass=1.0, shapes=Box((0.2, 0.2, 0.2)))
+        b.revolute(name, "world", name, axis="y", position=(x, 0, 0))
+    hasty = la.Maximal(max_iterations=1)
+    with pytest.raises(ConvergenceError, match="'left/box' and 'right/box' overlap by "):
+        la.simulate(b.build(), dt=0.01, steps=1, integrator=hasty)
