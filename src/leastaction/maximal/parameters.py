@@ -7,14 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from leastaction.contact.entries import detect_all
-from leastaction.contact.records import CONTACT
 from leastaction.contact.shapes import collect
 from leastaction.errors import IntegratorError
 from leastaction.integrators import FloatArray
+from leastaction.maximal.features import find_again
 from leastaction.maximal.model import Model
 from leastaction.maximal.placement import place
-from leastaction.maximal.records import records
 from leastaction.maximal.sensitivity import Solved, StepMap
 from leastaction.maximal.sparse_blocks import rotations
 
@@ -119,29 +117,15 @@ def renewed(solved: Solved, mechanism: Any, model: Model) -> Any:
     """The contacts of a solved step with the shapes and coefficients of another mechanism."""
     if not len(solved.contacts):
         return solved.contacts
-    s, Z = solved.stepper, solved.start.Z
+    s = solved.stepper
     table = collect(mechanism, model.frames, bodies=s.integrator.self_collision)
-    transforms = np.hstack([rotations(Z).reshape(-1, 9), Z[:, :3]])
     pairs = table.ground
     if len(table.movers) > 1:
         pairs = np.concatenate([table.ground, table.body_pairs()]).view(np.recarray)
-    wanted = {int(key): k for k, key in enumerate(solved.contacts.key)}
     pairs = pairs[np.isin(pairs.key >> 32, np.unique(solved.contacts.key >> 32))]
-    # More than the gaps at the start of the step: what is found beyond the contacts wanted is left aside.
-    reach = 1.0 + float(np.where(table.shapes.bound < 1e30, table.shapes.bound, 0.0).max())
-    margin = 2.0 * float(np.abs(solved.cones.gap).max()) + 8.0 * s.dt * reach * float(np.abs(solved.V).max()) + 1e-3
-    found = records(4 * len(solved.contacts) + 16, CONTACT)
-    while (count := detect_all(table.shapes, pairs, transforms, table.data, found, margin)) > len(found):
-        found = records(count, CONTACT)
-    out = solved.contacts.copy()
-    missing = set(wanted.values())
-    for c in found[:count]:
-        k = wanted.get(int(c.key))
-        if k is not None:
-            out[k] = c
-            missing.discard(k)
-    if missing:
-        raise IntegratorError(
-            "Maximal: a contact of this step vanishes when the parameter changes; it has no derivative"
-        )
-    return out
+    missing, out = {int(key): k for k, key in enumerate(solved.contacts.key)}, solved.contacts.copy()
+    for Z in (solved.start.Z, solved.end.Z):  # those that a step had missed were found at its end
+        find_again(solved, table, pairs, Z, missing, out)
+        if not missing:
+            return out
+    raise IntegratorError("Maximal: a contact of this step vanishes when the parameter changes; it has no derivative")

@@ -46,8 +46,7 @@ class PoseMap:
         columns = (6 * child[:, None] + np.arange(6)).ravel()
         self.screws = coo_array((self.twists.ravel(), (rows, columns)), shape=(nv, 6 * n)).tocsr()
         inverse = np.zeros((nv, 6))
-        for i in range(n):
-            own = np.flatnonzero(child == i)
+        for own in np.split(np.argsort(child, kind="stable"), np.searchsorted(np.sort(child), np.arange(1, n))):
             inverse[own] = np.linalg.pinv(self.twists[own]).T
         self.lift = coo_array((inverse.ravel(), (columns, rows)), shape=(6 * n, nv)).tocsr()
         parts = []

@@ -22,6 +22,7 @@ from scipy.sparse import coo_array, csr_array
 
 from leastaction.maximal.colours import Neighbours
 from leastaction.maximal.detection import BOUNCING
+from leastaction.maximal.features import add_moving_features
 from leastaction.maximal.sensitivity_kernels import differentiate_step
 from leastaction.maximal.sparse_blocks import (
     blocks,
@@ -123,6 +124,7 @@ class StepMap:
         entries = self.neighbours.step()
         J = np.zeros((len(entries.owner), 12))
         out, drives, cones = solved.outputs(entries.colours, J, s.arrays, s.forces, solved.contacts)
+        add_moving_features(solved, entries, self.neighbours.none(), J)
         self.ldu = factored(s.ldu, s.work[0], s.contact[7][5] if count else s.ldu.tolerance)
         self.body_rows = (first[:n, None] + np.arange(6)).ravel()
         self.size, self.cone_rows, self.end = N, slice(N, N + 3 * count), N + 3 * count
