@@ -27,7 +27,7 @@ def integrator(order, friction, smoothing):
 
 def width(smoothing):
     """Of differences: rigid contact is solved to 1e-9 of its velocities only."""
-    return 1e-5 if smoothing else 1e-4
+    return 1e-5 if smoothing else 3e-5
 
 
 def tolerance(friction, smoothing):
@@ -141,7 +141,7 @@ def test_rigid_step(scene, order, friction):
     robot, q, p, u = moving(scene)
     assert_bounces(robot, q, p, u, integrator(order, friction, 0.0))
     if friction == "cone":
-        assert_linearized(robot, integrator(order, friction, 0.0), q, p, u, 1e-4, 1e-4, assert_relative)
+        assert_linearized(robot, integrator(order, friction, 0.0), q, p, u, 1e-4, width(0.0), assert_relative)
     kappa = 1e-5
     rigid, once, twice = (
         np.hstack(la.linearize(robot, integrator(order, friction, k), q, p, u, DT)) for k in (0.0, kappa, 2 * kappa)
@@ -196,4 +196,5 @@ def test_runs_through_a_bounce(scene, order, friction, smoothing):
     v = np.linalg.solve(la.dynamics.mass_matrix(robot, q), p)
     q = robot.integrate(q, -1.3 * DT * v)
     step, bound = integrator(order, friction, smoothing), tolerance(friction, smoothing)
+    bound *= 3.0 if scene == "box" and not smoothing else 1.0  # four corners leave more of their products
     assert_gradient(robot, step, q, p, np.tile(u, (3, 1)), bound, width(smoothing))
