@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from leastaction._jit import entry, inline, routine
-from leastaction.contact.cones import DRY
+from leastaction.contact.cones import DRY, EXACT, LIMIT, LINEAR
 from leastaction.maximal.assembly import start_rows
 from leastaction.maximal.assembly_parts import add_outer, add_pair, place_row
 from leastaction.maximal.bodies import momenta, move
@@ -37,7 +37,8 @@ IMPACT = 4.0
 FINEST = 1024
 """Most parts that a step is divided into where Newton fails: fast motions of long chains, loops that pass a singular
 configuration while they touch, or bodies that jam between others, for a moment. It is halved, and a half that fails is
-halved again."""
+halved again. Coulomb's law need not have a solution; where there is none in one of the finest parts, all contacts slip
+in it, as without friction there always is one."""
 
 LONGEST = 1 << 61
 """How a step was halved is told by a number: after a leading 1, bit by bit, 1 for a part that failed and was halved and
@@ -224,6 +225,15 @@ def mean_work(states, wrench, at, body):
 
 
 @routine
+def let_slip(cones, count):
+    """Take friction from all contacts."""
+    for k in range(count):
+        c = cones[k]
+        if c.kind == EXACT or c.kind == LINEAR:
+            c.kind, c.beta[0], c.beta[1] = LIMIT, 0.0, 0.0
+
+
+@routine
 def forget_failure(states, rowstates, contact):
     """Back to the guess with which a failed step began, and no warm start from its contacts."""
     for i in range(states.shape[0]):
@@ -346,7 +356,7 @@ def rollout(model, states, rowstates, cstates, graph, work, forces, contact, u, 
     Z, P, q, p, iterations, violation, impulses, divided, minus, H, history, loops, started, clock = rows
     bodies, table, coordinates, coefficients, dampers = model[0], model[1], model[2], model[3], model[6]
     load_state(states, Z[0], P[0])
-    count, steady = np.int64(0), False
+    count, steady, slip = np.int64(0), False, False
     for k in range(Z.shape[0] - 1):
         for c in range(q.shape[1]):
             q[k + 1, c] = q[k, c]
@@ -377,6 +387,8 @@ def rollout(model, states, rowstates, cstates, graph, work, forces, contact, u, 
                     return k, REPLAN if count == -1 else FULL
                 if contact[9][0] + count > contact[8].shape[0]:
                     return k, FULL  # of the log: better now than after the step is solved
+                if slip:
+                    let_slip(contact[0], count)
             spent = solve_step(
                 model, states, rowstates, cstates, graph, work, contact, count, h, halves, settings, history
             )
@@ -391,6 +403,8 @@ def rollout(model, states, rowstates, cstates, graph, work, forces, contact, u, 
                     if missed == 0:
                         break
                     count += missed
+                    if slip:
+                        let_slip(contact[0], count)
                     spent = solve_step(
                         model, states, rowstates, cstates, graph, work, contact, count, h, halves, settings, history
                     )
@@ -407,7 +421,10 @@ def rollout(model, states, rowstates, cstates, graph, work, forces, contact, u, 
                 if contact is not None:
                     forget_failure(states, rowstates, contact)
                 if parts >= FINEST:
-                    return k, FAILED
+                    if contact is None or slip:
+                        return k, FAILED
+                    slip = True
+                    continue
                 divided[k + 1, j] = with_bit(divided[k + 1, j] if parts > 1 else 1, 1)
                 parts, part = 2 * parts, 2 * part
                 continue
@@ -435,7 +452,8 @@ def rollout(model, states, rowstates, cstates, graph, work, forces, contact, u, 
                 scale = (1.0 - halves) * h
                 add_impulses(bodies, coordinates, states, cstates, forces, q[k + 1], u[k, j + 1], scale, end)
             if parts > 1:
-                divided[k + 1, j] = with_bit(divided[k + 1, j], 0)
+                divided[k + 1, j] = -1 if slip else with_bit(divided[k + 1, j], 0)
+            slip = False
             part += 1
             while parts > 1 and part % 2 == 0:  # two halves are done: on with what they are a half of
                 part, parts = part // 2, parts // 2

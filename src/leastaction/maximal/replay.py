@@ -31,7 +31,7 @@ PATIENT = 5
 def lengths_of(divided: int) -> list[float]:
     """Lengths of the parts of a step, relative to it, that a number as in `entries.LONGEST` tells."""
     if divided < 0:
-        raise IntegratorError("Maximal: a step was divided too finely to be differentiated; take a smaller dt")
+        raise IntegratorError("Maximal: a step was divided so finely that it has no derivative; take a smaller dt")
     ahead, lengths = [1.0], []
     for bit in f"{divided:b}"[1:]:
         length = ahead.pop()
