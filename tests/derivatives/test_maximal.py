@@ -123,6 +123,15 @@ def test_smoothed_contact(speed, order, friction):
     assert_linearized(robot, integrator, q, p, u, 1e-5, 1e-5)
 
 
+@pytest.mark.parametrize("order", [1, 2])
+def test_smoothed_contact_of_what_just_touches(order):
+    """A gap of zero is no kink: that is how robots are put on the ground."""
+    robot, q, _, u = on_the_ground(0.0)
+    q[2] = 0.25
+    p = la.dynamics.mass_matrix(robot, q) @ np.array([0, 0, 0, 0.5, 0.1, 0])
+    assert_linearized(robot, la.Maximal(order=order, smoothing=1e-3), q, p, u, 1e-5, 1e-6)
+
+
 def test_standing_quadruped():
     """Four loaded feet with friction; the hips are held by springs."""
     robot = la.robots.unitree_a1(ground=True)

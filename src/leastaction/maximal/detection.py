@@ -32,6 +32,9 @@ press light ones, which hardly move, with so much that these turn over within th
 APART, OVERLAPPING, BOUNCING = 0.0, 1.0, 2.0
 """What decides how large the gap of a contact must be at the end of a step, in `side` of its cone."""
 
+SLIGHT = 1e-2
+"""An overlap so small beside how far gravity moves things in a step is none."""
+
 OVERLAP = 0.8
 """Share of a small overlap at the start of a step that may be left at its end."""
 
@@ -56,8 +59,10 @@ def wrench_row(out, at, states, body, x, n, sign):
 def overlap_left(phi, leave):
     """What may be left at the end of a step of a gap phi [m] at its start: 0, but some of it where it is negative.
 
-    Things get out of each other no faster than they would fall through half of the overlap: none is shot away.
+    Things get out of each other no faster than they would fall through half of the overlap: none is shot away. Slight
+    overlaps are left at once, so that the step is a smooth function where things just touch.
     """
+    phi += SLIGHT * leave
     if phi >= 0.0:
         return 0.0
     return phi + min((OVERLAP - 1.0) * phi, math.sqrt(-leave * phi))
@@ -271,7 +276,7 @@ def contact_cone(cone, contact, j, edge, bodies, states, directions, dt, gravity
     # Features that were not seen to overlap before get out of each other without a jump.
     cone.leave = gravity * dt * dt
     cone.rest = overlap_left(phi, cone.leave)
-    cone.side = OVERLAPPING if phi < 0.0 else APART
+    cone.side = OVERLAPPING if cone.rest < 0.0 else APART
     before = approach(cone, states)  # not `vn`: contacts that were missed find the velocities of a first solution
     if contact.restitution > 0.0 and phi + dt * before < 0.0 and -before > BOUNCE * gravity * dt:
         # Newton's law: this gap after the step makes its mean normal velocity -e times that before.
