@@ -167,7 +167,7 @@ def interior_step(model, states, rowstates, cstates, graph, work_arrays, contact
     loops, fresh = contact[7][5] > 0.0, most > 0  # no literal True: it would be compiled anew
     if loops:
         find_redundant(model, states, rowstates, cstates, graph, work_arrays, dt, halves)
-    smooth = goal > SHARPEST * contact[7][3]
+    smooth = contact[7][11] > 0.0 and goal > SHARPEST * contact[7][3]
     least = goal = max(goal, SHARPEST * contact[7][3])
     rigid = not smooth
     floor = goal if smooth else 0.0
