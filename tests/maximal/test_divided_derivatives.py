@@ -8,9 +8,11 @@ import pytest
 
 import leastaction as la
 from leastaction.derivatives import backpropagate
-from leastaction.maximal.entries import FINEST
+from leastaction.maximal.entries import FINE, FINEST
+from leastaction.maximal.integrator import MaximalStepper
 from leastaction.maximal.linearize import OneStep, Parts
-from leastaction.maximal.replay import lengths_of
+from leastaction.maximal.replay import Replay, lengths_of
+from leastaction.mechanism import Box, Plane
 from tests.derivatives.checks import DT, assert_gradient, assert_linearized, assert_parameters
 from tests.maximal.test_bounce_derivatives import moving
 
@@ -106,3 +108,67 @@ def test_lengths_of_parts():
     assert lengths_of(0) == [1.0]
     with pytest.raises(la.IntegratorError, match="so finely"):
         lengths_of(-1)
+
+
+def tumbling_boxes(seed):
+    """Two to five boxes that whirl about in each other's way: long steps of it are divided."""
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(2, 6))
+    b = la.MechanismBuilder("tumbling")
+    for i in range(n):
+        size, mass = tuple(rng.uniform(0.08, 0.4, 3)), float(rng.choice([0.1, 1, 10]))
+        mu, e = float(rng.choice([0.2, 0.6, 1.0])), float(rng.choice([0, 0, 0.5]))
+        b.body(f"box{i}", mass=mass, shapes=Box(size, friction=mu, restitution=e))
+        b.free(f"box{i}")
+    b.add_shape("world", Plane(friction=0.6))
+    robot = b.build()
+    q, v = np.zeros(robot.nq), np.zeros(robot.nv)
+    for i in range(n):
+        q[7 * i : 7 * i + 3] = [*rng.normal(size=2) * 0.1, 0.35 + 0.5 * i]
+        turn = rng.normal(size=4)
+        q[7 * i + 3 : 7 * i + 7] = turn / np.linalg.norm(turn)
+        v[6 * i : 6 * i + 3], v[6 * i + 3 : 6 * i + 6] = rng.normal(size=3) * 12, rng.normal(size=3) * 4
+    return robot, q, v
+
+
+@pytest.mark.parametrize("seed", [21, 49])
+def test_parts_so_fine_that_they_were_not_judged(seed):
+    robot, q, v = tumbling_boxes(seed)
+    run = la.simulate(robot, q, v, dt=0.02, steps=70, integrator=la.Maximal())
+    finest = [min(lengths_of(int(told))) if told else 1.0 for told in run.stored["divided"][:, 0]]
+    assert min(finest) <= 1.0 / FINE
+    replay = Replay(Parts(run.integrator.prepare(robot, run.dt)), run, np.zeros((run.steps, 2, robot.nu)))
+    for k in np.flatnonzero(np.array(finest) <= 1.0 / FINE):
+        end = replay.step(k - 1)[-1].carried
+        np.testing.assert_allclose(end.Z, run.stored["poses"][k], atol=1e-5)
+
+
+@pytest.mark.parametrize("seed", [3, 16, 25])
+def test_a_divided_step_that_needs_another_plan_starts_again(seed, monkeypatch):
+    robot, q, v = tumbling_boxes(seed)
+    run = la.simulate(robot, q, v, dt=0.02, steps=2, integrator=la.Maximal())
+    plan = MaximalStepper._plan
+    monkeypatch.setattr(MaximalStepper, "_plan", lambda self, Z, wider=1.0: plan(self, Z, max(64.0, wider)))
+    other = la.simulate(robot, q, v, dt=0.02, steps=2, integrator=la.Maximal())
+    assert run.stored["divided"][1].any()
+    np.testing.assert_array_equal(run.stored["divided"], other.stored["divided"])
+    np.testing.assert_allclose(run.q, other.q, atol=1e-5)
+
+
+def test_steps_are_solved_again_twice_at_most(monkeypatch):
+    robot, q, p, u = fast_chain()
+    run = la.simulate(robot, q, p=p, controls=u, dt=DT, steps=8, integrator=divided(2))
+    run.stored["divided"][:] = np.maximum(run.stored["divided"], 0b1100)
+    solved = []
+    monkeypatch.setattr(Parts, "run", lambda self, at, *rest: (solved.append(at), [Unsolved(at)])[1])
+    replay = Replay(Parts(run.integrator.prepare(robot, run.dt)), run, np.zeros((8, 2, robot.nu)))
+    for k in reversed(range(8)):
+        replay.step(k)
+    assert len(solved) <= 16
+
+
+class Unsolved:
+    """Stands for a step whose velocities stay as they were."""
+
+    def __init__(self, at):
+        self.solved = at

@@ -351,13 +351,19 @@ def rollout(model, states, rowstates, cstates, graph, work, forces, contact, u, 
         substeps: fractions of dt of the steps that one step is composed of.
         rows: arrays (Z, P, q, p, iterations, violation, forces of the joints, how steps were divided) with
             steps + 1 rows, row 0 filled; then momenta without the impulses of forces at the end of a step, scratch,
-            history of updates, whether there are loops, whether row 0 is the end of a step, and what `guess` keeps.
+            history of updates, whether there are loops, whether row 0 is the end of a step, what `guess` keeps, and
+            what it kept at the start of the present step, which is divided, perhaps, when the loop stops: velocities
+            and slopes (bodies, 12), and the clock.
     """
-    Z, P, q, p, iterations, violation, impulses, divided, minus, H, history, loops, started, clock = rows
+    Z, P, q, p, iterations, violation, impulses, divided, minus, H, history, loops, started, clock, kept, then = rows
     bodies, table, coordinates, coefficients, dampers = model[0], model[1], model[2], model[3], model[6]
     load_state(states, Z[0], P[0])
     count, steady, slip = np.int64(0), False, False
     for k in range(Z.shape[0] - 1):
+        then[0], then[1] = clock[0], clock[1]
+        for i in range(bodies.shape[0]):
+            for c in range(6):
+                kept[i, c], kept[i, 6 + c] = states[i].x[c], states[i].slope[c]
         for c in range(q.shape[1]):
             q[k + 1, c] = q[k, c]
         iterations[k + 1] = 0
@@ -409,11 +415,12 @@ def rollout(model, states, rowstates, cstates, graph, work, forces, contact, u, 
                         model, states, rowstates, cstates, graph, work, contact, count, h, halves, settings, history
                     )
                     iterations[k + 1] += abs(spent)
-                judged = spent >= 0 and count > 0 and clock[0] != FIRST and parts < FINEST
+                # Not by `parts`: those of a step that is solved again one by one are judged as they were.
+                judged = spent >= 0 and count > 0 and clock[0] != FIRST and FINEST * h > contact[7][12]
                 if judged and is_implausible(bodies, states, contact[0], count, contact[7][1], halves):
                     spent = -1 - spent
                 # Smoothed contact gives back what it took.
-                judged = judged and spent >= 0 and parts < FINE and contact[7][11] == 0.0
+                judged = judged and spent >= 0 and FINE * h > contact[7][12] and contact[7][11] == 0.0
                 if judged and is_driven(bodies, states, contact[0], count, contact[7][1], halves):
                     spent = -1 - spent
             if spent < 0:

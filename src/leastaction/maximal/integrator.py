@@ -74,6 +74,8 @@ class MaximalStepper(Stepper):
         self.cstates = records(len(model.coordinates), COORDINATE_STATE)
         self.history = np.zeros(integrator.max_iterations)
         self.clock = np.zeros(2)
+        self.kept = (np.zeros((len(model.bodies), 12)), np.zeros(2))
+        self.whole = dt  # length of the step that a step is part of
         self.settings = (float(integrator.tolerance), int(integrator.max_iterations), float(self._kappa()))
         self.forces = model.forces()
         self.table = collect(mechanism, model.frames, bodies=integrator.self_collision)
@@ -142,7 +144,7 @@ class MaximalStepper(Stepper):
         # when equations are dependent, share of a step in which dry friction acts, share of the carried mass, cones of
         # the step before, whether to start from their impulses, whether a step did, smoothing, length of a whole step.
         directions, smoothing = self.integrator.directions, self.integrator.smoothing
-        numbers = [directions, g, most, 0, carried_mass(model), dependent, 0, 1, 0, warm, 0, smoothing, self.dt]
+        numbers = [directions, g, most, 0, carried_mass(model), dependent, 0, 1, 0, warm, 0, smoothing, self.whole]
         numbers = np.array(numbers, float)
         self.near = (pairs, pair_edges, anchors, numbers)
         self._make_room()
@@ -261,7 +263,15 @@ class MaximalStepper(Stepper):
             rows = slice(at, last + 1)
             names = ("poses", "momenta", "q", "p", "iterations", "violation", "multipliers", "divided")
             arrays = tuple(record[name][rows] for name in names)
-            arrays += (self.minus, np.zeros((len(self.states), 6)), self.history, self.loops, at > 0, self.clock)
+            arrays += (
+                self.minus,
+                np.zeros((len(self.states), 6)),
+                self.history,
+                self.loops,
+                at > 0,
+                self.clock,
+                *self.kept,
+            )
             if self.contact is not None:
                 self.contact[9][0] = 0
             problem = (self.arrays, self.states, self.rowstates, self.cstates, self.graph, self.work, self.forces)
@@ -274,6 +284,8 @@ class MaximalStepper(Stepper):
                 break
             if why == entries.FAILED:
                 return at
+            self.states.x, self.states.slope = self.kept[0][:, :6], self.kept[0][:, 6:]
+            self.clock[:] = self.kept[1]
             self._rewind(record, at)
             if why == entries.FULL:
                 if written < LOGGED * self.room // 2:

@@ -69,8 +69,9 @@ class Parts:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # they came when `stepper` was made
                 s = self.steppers[h, patience] = type(self.stepper)(plain, self.stepper.mechanism, h)
-            s.acts = self.stepper.acts
-            s._make_room()
+            s.acts, s.whole = self.stepper.acts, self.stepper.whole
+            s.settings = (*s.settings[:2], self.stepper.settings[2])
+            s._plan(None)
             if self.near_pairs_at is not None:
                 self._plan(s, self.near_pairs_at)
         return self.steppers[h, patience]
@@ -123,7 +124,7 @@ class Parts:
         s = self.stepper_of(h, patience)
         u = u[list(nodes)]
         record = s.record(2)
-        record["poses"][1], record["momenta"][1], record["q"][1] = at.Z, at.P, at.q
+        record["poses"][:2], record["momenta"][1], record["q"][1] = at.Z, at.P, at.q
         s.cstates.value = at.near
         s.states.w, s.states.vc = at.V[:, :3], at.V[:, 3:]
         s.states.x, s.states.slope, s.clock[:] = at.V, 0.0, FIRST if at.fresh else SECOND
@@ -228,7 +229,8 @@ class Replay:
         at = self._stored(first)
         for j in range(first, k):
             self.known[j] = at
-            at = replace(self._stored(j + 1), V=self.step(j)[-1].solved.V)
+            V = self.step(j)[-1].solved.V
+            self.known[j], at = at, replace(self._stored(j + 1), V=V)
         return at
 
     def _stored(self, k: int) -> BodyState:
