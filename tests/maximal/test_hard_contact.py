@@ -7,7 +7,7 @@ import pytest
 
 import leastaction as la
 from leastaction import MechanismBuilder
-from leastaction.mechanism import Box, Capsule, HeightField, Plane, Sphere
+from leastaction.mechanism import Box, Capsule, Cylinder, HeightField, Plane, Sphere
 from tests.maximal.scenes import G, balls, cubes, gaps, placed
 
 
@@ -152,3 +152,18 @@ def test_tumbling_boxes_that_meet_with_other_corners_do_not_overlap(seed):
     q, v = robot.normalize(q), rng.normal(size=robot.nv)
     run = la.simulate(robot, q, v, dt=0.005, duration=1.0, integrator=la.Maximal(order=1))
     assert gaps(run).min() > -1e-6
+
+
+@pytest.mark.parametrize("seed", [2, 17, 37])
+def test_tilting_cylinder_does_not_sink(seed):
+    """It stands on some points of its rim; within a step others may become the lowest."""
+    rng = np.random.default_rng(seed)
+    b = MechanismBuilder("disc")
+    b.body("disc", mass=1.0, shapes=Cylinder(0.1, 0.05))
+    b.free("disc")
+    b.add_shape("world", Plane(friction=0.8))
+    robot = b.build()
+    q = robot.normalize(np.r_[0, 0, 0.08 + 0.02 * rng.random(), 1, 0.1 * rng.normal(size=3)])
+    v = np.r_[2.0 * rng.normal(size=3), 0.3 * rng.normal(size=2), -0.5]
+    run = la.simulate(robot, q, v, dt=0.01, duration=1.0, integrator=la.Maximal(order=1))
+    assert run.stored["contacts"][:, 9].min() > -1e-6

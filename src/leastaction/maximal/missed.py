@@ -12,7 +12,7 @@ from leastaction._jit import routine
 from leastaction.contact import cones as ip
 from leastaction.contact.detect import detect
 from leastaction.contact.gap import gap
-from leastaction.contact.records import BOX, CAPSULE, FIELD
+from leastaction.contact.records import BOX, CAPSULE, CYLINDER, FIELD, MESH
 from leastaction.maximal.bodies import end_pose
 from leastaction.maximal.detection import APART, LIGHT, contact_cone
 
@@ -29,7 +29,7 @@ def has_features(one, two):
     first, second = min(one.kind, two.kind), max(one.kind, two.kind)
     if first == BOX:
         return second in (BOX, CAPSULE)
-    return first == FIELD
+    return first == FIELD or second in (CYLINDER, MESH)
 
 
 @routine
