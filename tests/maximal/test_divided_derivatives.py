@@ -155,11 +155,20 @@ def test_a_divided_step_that_needs_another_plan_starts_again(seed, monkeypatch):
     np.testing.assert_allclose(run.q, other.q, atol=1e-5)
 
 
+def test_a_step_with_another_result_is_refused():
+    robot, q, p, u = fast_chain()
+    run = la.simulate(robot, q, p=p, controls=u, dt=DT, steps=3, integrator=la.Maximal(order=2))
+    run.stored["poses"][3, 0, 0] += 1e-3
+    with pytest.raises(la.IntegratorError, match="step 2 of the run was solved again with another result"):
+        backpropagate(run, np.ones((4, robot.nv)), np.ones((4, robot.nv)))
+
+
 def test_steps_are_solved_again_twice_at_most(monkeypatch):
     robot, q, p, u = fast_chain()
     run = la.simulate(robot, q, p=p, controls=u, dt=DT, steps=8, integrator=divided(2))
     run.stored["divided"][:] = np.maximum(run.stored["divided"], 0b1100)
     solved = []
+    monkeypatch.setattr("leastaction.maximal.replay.SAME", np.inf)
     monkeypatch.setattr(Parts, "run", lambda self, at, *rest: (solved.append(at), [Unsolved(at)])[1])
     replay = Replay(Parts(run.integrator.prepare(robot, run.dt)), run, np.zeros((8, 2, robot.nu)))
     for k in reversed(range(8)):
@@ -171,4 +180,4 @@ class Unsolved:
     """Stands for a step whose velocities stay as they were."""
 
     def __init__(self, at):
-        self.solved = at
+        self.solved = self.carried = at

@@ -39,10 +39,7 @@ CONE = np.dtype(
         ("b", "i8"),
         ("edge", "i8"),  # edge of the graph between them
         ("source", "i8"),  # index of the contact, or -1 - index of the coordinate
-        (
-            "side",
-            "f8",
-        ),  # 1: lower limit, -1: upper; dry friction: share of the step; contacts: see `detection`
+        ("side", "f8"),  # 1: lower limit, -1: upper; dry friction: share of the step; contacts: see `detection`
         ("key", "i8"),  # the same at the next step
         ("directions", "i8"),
         ("mu", "f8"),

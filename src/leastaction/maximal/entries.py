@@ -23,9 +23,10 @@ FAILED, FULL, REPLAN = -1, -2, -3
 """Why a loop stopped early: no convergence, no room for contacts, or bodies may touch that the graph does not tie."""
 
 READ_ALL, READ_WITHOUT, READ_MEAN = range(3)
-"""How joint momenta at the end of the last step of order 2 are read. What contacts will hold of the forces there only
-the next step knows; until then those that bear a load are taken to push as they did in this step (READ_MEAN) where the
-motion is steady, or else to hold all forces (READ_WITHOUT); without such contacts all forces count (READ_ALL)."""
+"""How joint momenta at the end of the last step of a call are read at order 2, for controllers. What contacts will hold
+of the forces there only the next step knows; until then those that bear a load are taken to push as they did in this
+step (READ_MEAN) where the motion is steady, or else to hold all forces (READ_WITHOUT); without such contacts all forces
+count (READ_ALL)."""
 
 STEADY = 0.5
 """Change of accelerations from step to step, relative to gravity's, up to which a motion is steady."""

@@ -24,6 +24,9 @@ from leastaction.maximal.pose_map import PoseMap
 from leastaction.maximal.records import records
 from leastaction.maximal.sensitivity import BodyState, Solved, StepMap
 
+SAME = 1e-4
+"""Largest difference of poses to those of the run [m and quaternions, relative to one and the largest position]."""
+
 PATIENT = 5
 """How many times as many iterations steps may take when they are solved again: from another guess, perhaps."""
 
@@ -217,7 +220,14 @@ class Replay:
         if not self.planned or len(self.parts.stepper.table.movers) > 1:
             self.parts.plan(at)
             self.planned = True
-        return self.parts.run(at, self.u[k], self.divided[k + 1])
+        maps = self.parts.run(at, self.u[k], self.divided[k + 1])
+        found, stored = maps[-1].carried.Z, self.run.stored["poses"][k + 1]
+        if np.abs(found - stored).max(initial=0.0) > SAME * (1.0 + np.abs(stored).max(initial=0.0)):
+            raise IntegratorError(
+                f"Maximal: step {k} of the run was solved again with another result: it has several solutions, so no "
+                "derivative; take a smaller dt"
+            )
+        return maps
 
     def _start(self, k: int) -> BodyState:
         """State k, with the velocities of the part of a step before it."""
