@@ -232,7 +232,7 @@ def test_log_of_forces_that_is_full(monkeypatch):
     monkeypatch.setattr(entries, "rollout", lambda *args: calls.append(rollout(*args)) or calls[-1])
     slide()
     assert all(why == 0 for _, why in calls)
-    monkeypatch.setattr("leastaction.maximal.integrator.LOGGED", 1)
+    monkeypatch.setattr("leastaction.maximal.stepper.LOGGED", 1)
     calls.clear()
     pieces = slide()
     assert [why for _, why in calls].count(entries.FULL) > 3

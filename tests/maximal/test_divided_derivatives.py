@@ -9,9 +9,9 @@ import pytest
 import leastaction as la
 from leastaction.derivatives import backpropagate
 from leastaction.maximal.entries import FINE, FINEST
-from leastaction.maximal.integrator import MaximalStepper
 from leastaction.maximal.linearize import OneStep, Parts
 from leastaction.maximal.replay import Replay, lengths_of
+from leastaction.maximal.stepper import MaximalStepper
 from leastaction.mechanism import Box, Plane
 from tests.derivatives.checks import DT, assert_gradient, assert_linearized, assert_parameters
 from tests.maximal.test_bounce_derivatives import moving
