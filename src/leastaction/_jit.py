@@ -58,7 +58,13 @@ KERNEL_FREE = (
 )
 """Parts of the package whose sources do not decide about kernels; none of them may define any."""
 
-LEAVES: dict[str, tuple[str, ...]] = {"contact": (), "maximal": ("contact",), "raster": (), "redmax": ("contact",)}
+LEAVES: dict[str, tuple[str, ...]] = {
+    "contact": (),
+    "linear_implicit": ("contact",),
+    "maximal": ("contact",),
+    "raster": (),
+    "redmax": ("contact",),
+}
 """Parts whose kernels no other part calls, but for those that name them: each part, and the leaves it calls."""
 
 LISTENERS: list[Callable[[str, float | None], None]] = []
