@@ -13,7 +13,8 @@ from threadpoolctl import threadpool_limits
 from benchmarks import peers
 from benchmarks.report import Report, Requirement, Sheet
 from benchmarks.rollouts import load_note, save_figure
-from leastaction.maximal import GraphLDU, graph_kernels
+from leastaction.linalg.graph import kernels as graph_kernels
+from leastaction.maximal import GraphLDU
 from tests.maximal.saddle_points import grid, mechanism, random_blocks
 
 SHAPES = {

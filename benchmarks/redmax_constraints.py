@@ -8,8 +8,8 @@ import leastaction as la
 from benchmarks.report import Report, Requirement, Sheet
 from benchmarks.rollouts import load_note
 from leastaction import redmax
+from leastaction.dynamics import hybrid_recursions as recursive
 from leastaction.dynamics.workspace import Workspace
-from leastaction.redmax import recursive
 
 LENGTHS = (10, 30, 100, 300, 1000)
 CHAINS = (5, 10, 20, 40)

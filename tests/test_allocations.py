@@ -7,9 +7,10 @@ from numba.core import config
 from numba.core.runtime import _nrt_python, rtsys
 
 import leastaction as la
-from leastaction.dynamics import derivatives, explicit, recursions
-from leastaction.dynamics.explicit import TABLEAUX
+from leastaction.dynamics import derivatives, recursions
 from leastaction.dynamics.workspace import Workspace
+from leastaction.explicit import integrators as explicit
+from leastaction.explicit.integrators import TABLEAUX
 from tests.oracles.random_trees import random_state, random_tree
 
 pytestmark = pytest.mark.skipif(bool(config.DISABLE_JIT), reason="nothing is compiled")

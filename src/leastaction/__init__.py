@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     )
     from leastaction.collocation import HermiteSimpson, ImplicitTrapezoidal
     from leastaction.derivatives import adjoint, linearize
-    from leastaction.dynamics.explicit import DOP853, ExplicitEuler, Heun, RungeKutta, SemiImplicitEuler
     from leastaction.errors import (
         ConvergenceError,
         FormatError,
@@ -33,6 +32,7 @@ if TYPE_CHECKING:
         MissingExtraError,
         SingularMatrixError,
     )
+    from leastaction.explicit.integrators import DOP853, ExplicitEuler, Heun, RungeKutta, SemiImplicitEuler
     from leastaction.formats import load
     from leastaction.maximal import Maximal
     from leastaction.mechanism import Mechanism, MechanismBuilder
@@ -69,12 +69,12 @@ _NAMES = {
     "BDF": "redmax",
     "ConstrainedEuler": "redmax",
     "ConvergenceError": "errors",
-    "DOP853": "dynamics.explicit",
-    "ExplicitEuler": "dynamics.explicit",
+    "DOP853": "explicit.integrators",
+    "ExplicitEuler": "explicit.integrators",
     "FormatError": "errors",
     "Galerkin": "minimal",
     "HermiteSimpson": "collocation",
-    "Heun": "dynamics.explicit",
+    "Heun": "explicit.integrators",
     "ImplicitTrapezoidal": "collocation",
     "IntegratorError": "errors",
     "LeastActionError": "errors",
@@ -87,9 +87,9 @@ _NAMES = {
     "MechanismError": "errors",
     "Midpoint": "minimal",
     "MissingExtraError": "errors",
-    "RungeKutta": "dynamics.explicit",
+    "RungeKutta": "explicit.integrators",
     "SDIRK2": "redmax",
-    "SemiImplicitEuler": "dynamics.explicit",
+    "SemiImplicitEuler": "explicit.integrators",
     "SingularMatrixError": "errors",
     "StaggeredProjections": "redmax",
     "Trajectory": "trajectory",

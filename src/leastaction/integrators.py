@@ -14,6 +14,11 @@ from leastaction.mechanism import Mechanism
 
 FloatArray = NDArray[np.float64]
 
+PENALTIES = frozenset(
+    ("penalty contact", "limit spring of joint", "isotropic spring", "cable without clipping"),
+)
+"""Parts of `Mechanism.special_parts` that are nothing but forces."""
+
 
 @dataclass(frozen=True)
 class Integrator:
@@ -86,3 +91,14 @@ class Stepper:
     def prepare_momentum(self, q: FloatArray, p: FloatArray, project: bool) -> FloatArray:
         """Check (or, with `project`, adjust) the initial momentum."""
         return p
+
+
+def refuse_loops(integrator: Any, mechanism: Mechanism) -> None:
+    """Methods for trees refuse loops and couplings, and name a method that can."""
+    name = type(integrator).__name__
+    for joint in mechanism.loops:
+        raise IntegratorError(f"{name} cannot close the loop joint {joint.name!r}; use leastaction.Galerkin")
+    for coupling in mechanism.couplings:
+        raise IntegratorError(f"{name} cannot keep the coupling {coupling.name!r}; use leastaction.Galerkin")
+    for rolling in mechanism.rollings:
+        raise IntegratorError(f"{name} cannot keep {rolling.name!r} rolling; use leastaction.Galerkin")

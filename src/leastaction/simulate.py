@@ -14,11 +14,11 @@ import numpy as np
 from leastaction._display.progress import Progress
 from leastaction.dynamics.legendre import momentum_of_velocity, velocity_of_momentum
 from leastaction.dynamics.loops import close_loops
-from leastaction.dynamics.workspace import FloatArray, configuration, tangent
 from leastaction.errors import IntegratorError, LeastActionWarning, MechanismError
 from leastaction.integrators import Integrator, Stepper
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism._check import suggestion
+from leastaction.mechanism.arguments import FloatArray, configuration, tangent
 from leastaction.mechanism.graph import WORLD
 from leastaction.trajectory import Trajectory
 

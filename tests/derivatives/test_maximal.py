@@ -7,7 +7,7 @@ import pytest
 
 import leastaction as la
 from leastaction.derivatives import backpropagate, parameter_jacobian, with_parameters
-from leastaction.maximal.linearize import Parts
+from leastaction.maximal.derivatives.linearize import Parts
 from tests.derivatives.checks import (
     DT,
     assert_columns,

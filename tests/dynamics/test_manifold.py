@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import leastaction as la
-from leastaction.dynamics.manifold import chart_rate, retract
+from leastaction.kinematics.manifold import chart_rate, retract
 from tests.oracles.differences import assert_close, central
 from tests.oracles.random_trees import few, random_state, seeds, trees
 

@@ -7,7 +7,7 @@ import pytest
 
 import leastaction as la
 from leastaction.derivatives import parameter, parameter_jacobian
-from leastaction.maximal.linearize import OneStep, Parts
+from leastaction.maximal.derivatives.linearize import OneStep, Parts
 from leastaction.mechanism import Box, MechanismBuilder, Plane, Pose, Sphere
 from tests.derivatives.checks import (
     DT,

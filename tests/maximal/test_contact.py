@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import leastaction as la
-from leastaction.maximal import entries
+from leastaction.maximal.step import rollout as entries
 from leastaction.mechanism import Box, Capsule, Cylinder, HeightField, Mechanism, MechanismBuilder, Plane, Pose, Sphere
 from tests.maximal.scenes import G, ball_chain, balls, clearance, cubes, gaps, placed, turn
 

@@ -5,9 +5,9 @@ import pytest
 
 import leastaction as la
 from leastaction.dynamics.legendre import momentum_of_velocity
-from leastaction.maximal.assembly import start_rows
-from leastaction.maximal.entries import load_state
-from leastaction.maximal.recover import read_coordinates, read_momenta
+from leastaction.maximal.coordinates.recover import read_coordinates, read_momenta
+from leastaction.maximal.step.assembly import start_rows
+from leastaction.maximal.step.rollout import load_state
 from leastaction.mechanism import Pose, joints
 from tests.maximal.helpers import method
 from tests.minimal.test_forces import flying_arm

@@ -8,9 +8,9 @@ import pytest
 
 import leastaction as la
 from leastaction.derivatives import backpropagate
-from leastaction.maximal.entries import FINE, FINEST
-from leastaction.maximal.linearize import OneStep, Parts
-from leastaction.maximal.replay import Replay, lengths_of
+from leastaction.maximal.derivatives.linearize import OneStep, Parts
+from leastaction.maximal.derivatives.replay import Replay, lengths_of
+from leastaction.maximal.step.rollout import FINE, FINEST
 from leastaction.maximal.stepper import MaximalStepper
 from leastaction.mechanism import Box, Plane
 from tests.derivatives.checks import DT, assert_gradient, assert_linearized, assert_parameters
@@ -84,7 +84,7 @@ def test_a_step_that_cannot_be_solved_again(monkeypatch):
     robot, q, p, _ = fast_chain()
     run = la.simulate(robot, q, p=p, dt=DT, steps=2, integrator=divided(2))
     run.stored["divided"][:] = 0
-    monkeypatch.setattr("leastaction.maximal.replay.PATIENT", 1)
+    monkeypatch.setattr("leastaction.maximal.derivatives.replay.PATIENT", 1)
     with pytest.raises(la.IntegratorError, match="take a smaller dt or a larger max_iterations"):
         backpropagate(run, np.ones((3, robot.nv)), np.ones((3, robot.nv)))
 
@@ -168,7 +168,7 @@ def test_steps_are_solved_again_twice_at_most(monkeypatch):
     run = la.simulate(robot, q, p=p, controls=u, dt=DT, steps=8, integrator=divided(2))
     run.stored["divided"][:] = np.maximum(run.stored["divided"], 0b1100)
     solved = []
-    monkeypatch.setattr("leastaction.maximal.replay.SAME", np.inf)
+    monkeypatch.setattr("leastaction.maximal.derivatives.replay.SAME", np.inf)
     monkeypatch.setattr(Parts, "run", lambda self, at, *rest: (solved.append(at), [Unsolved(at)])[1])
     replay = Replay(Parts(run.integrator.prepare(robot, run.dt)), run, np.zeros((8, 2, robot.nu)))
     for k in reversed(range(8)):

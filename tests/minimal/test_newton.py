@@ -6,7 +6,7 @@ import pytest
 import leastaction as la
 from leastaction._jit import entry
 from leastaction.minimal import directions
-from leastaction.minimal.galerkin import solver_arrays
+from leastaction.minimal.integrators import solver_arrays
 from leastaction.minimal.residual import residual, start_point
 from leastaction.minimal.rules import MIDPOINT, lobatto
 from leastaction.minimal.workspace import Workspace

@@ -90,7 +90,7 @@ def test_response_is_the_inverse_of_the_mass_matrix():
 
 
 def stepper_forces(robot):
-    from leastaction.dynamics.explicit import force_arrays
+    from leastaction.forces.arrays import force_arrays
 
     return force_arrays(robot)
 

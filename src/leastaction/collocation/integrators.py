@@ -9,11 +9,12 @@ from typing import Any, ClassVar
 import numpy as np
 
 from leastaction.collocation.newton import rollout
-from leastaction.dynamics.explicit import force_arrays, refuse_loops
-from leastaction.dynamics.workspace import FloatArray, Workspace
+from leastaction.dynamics.workspace import Workspace
 from leastaction.errors import ConvergenceError, IntegratorError
-from leastaction.integrators import Integrator, Stepper
+from leastaction.forces.arrays import force_arrays
+from leastaction.integrators import Integrator, Stepper, refuse_loops
 from leastaction.mechanism import Mechanism
+from leastaction.mechanism.arguments import FloatArray
 
 
 class CollocationStepper(Stepper):

@@ -11,9 +11,9 @@ import math
 
 from leastaction._jit import entry, inline, routine
 from leastaction.collocation.slopes import rate_slopes
-from leastaction.dynamics.dense import multiply, solve_in_place
-from leastaction.dynamics.explicit import full_acceleration
-from leastaction.dynamics.manifold import chart_rate, retract
+from leastaction.explicit.integrators import full_acceleration
+from leastaction.kinematics.manifold import chart_rate, retract
+from leastaction.linalg.dense import multiply, solve_in_place
 
 
 @routine

@@ -10,13 +10,13 @@ bodies, cables, wrenches and thrusters are differentiated by differences: both c
 """
 
 from leastaction._jit import inline, routine
-from leastaction.dynamics.dense import solve_in_place
 from leastaction.dynamics.derivatives import inverse_dynamics_derivatives, unit
 from leastaction.dynamics.entries import project_wrenches
-from leastaction.dynamics.kinematics import FREE, positions, velocities
-from leastaction.dynamics.manifold import retract
 from leastaction.dynamics.recursions import mass_matrix
 from leastaction.forces.passive import body_forces, clear, drive_forces, joint_forces
+from leastaction.kinematics.manifold import retract
+from leastaction.kinematics.sweeps import FREE, positions, velocities
+from leastaction.linalg.dense import solve_in_place
 from leastaction.spatial import (
     ZERO3,
     ad,

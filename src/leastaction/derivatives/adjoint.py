@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from leastaction.derivatives.parameters import parameter
-from leastaction.dynamics.workspace import FloatArray
 from leastaction.errors import IntegratorError
 from leastaction.integrators import Integrator
 from leastaction.mechanism import Mechanism
+from leastaction.mechanism.arguments import FloatArray
 from leastaction.simulate import simulate
 from leastaction.trajectory import Trajectory
 
@@ -125,7 +125,7 @@ def reversible(stepper: Any) -> Any:
 
 def reversal_for(stepper: Any, names: list[str]) -> Any:
     """What goes back over the steps of a stepper, for gradients by `names`."""
-    from leastaction.redmax.adjoint import Reversal
+    from leastaction.redmax.adjoint.runs import Reversal
 
     own = any(name not in STATES for name in names)
     return Reversal(stepper, names, parameters=own, controls="controls" in names)
@@ -133,7 +133,7 @@ def reversal_for(stepper: Any, names: list[str]) -> Any:
 
 def named_gradients(reversal: Any, q: FloatArray, mechanism: Mechanism, names: list[str]) -> dict[str, FloatArray]:
     """Gradients by name, after all pieces of a run that started at q."""
-    from leastaction.redmax.by_name import parameter_gradient
+    from leastaction.redmax.adjoint.by_name import parameter_gradient
 
     g = reversal.finish(q)
     return {name: getattr(g, name) if name in STATES else parameter_gradient(g, mechanism, name) for name in names}

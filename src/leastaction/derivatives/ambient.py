@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from leastaction.dynamics.workspace import FloatArray
 from leastaction.mechanism import Mechanism, Motion
+from leastaction.mechanism.arguments import FloatArray
 from leastaction.mechanism.pose import rotation_matrix
 
 

@@ -10,10 +10,10 @@ import numpy as np
 
 from leastaction.derivatives.linearize import _controls, _stepper
 from leastaction.derivatives.parameters import parameter, with_parameters
-from leastaction.dynamics.workspace import FloatArray, configuration, tangent
 from leastaction.errors import IntegratorError, MechanismError
 from leastaction.integrators import Integrator
 from leastaction.mechanism import Mechanism
+from leastaction.mechanism.arguments import FloatArray, configuration, tangent
 
 CENTRAL = ((-2.0, 1.0 / 12.0), (-1.0, -2.0 / 3.0), (1.0, 2.0 / 3.0), (2.0, -1.0 / 12.0))
 """Offsets and weights of a central difference of order 4."""

@@ -14,10 +14,10 @@ import numpy as np
 
 from leastaction.derivatives.adjoint import Objective, _bar, evaluated, named_gradients, reversal_for, reversible
 from leastaction.dynamics.loops import close_loops
-from leastaction.dynamics.workspace import FloatArray, configuration
 from leastaction.errors import IntegratorError
 from leastaction.integrators import Integrator
 from leastaction.mechanism import Mechanism
+from leastaction.mechanism.arguments import FloatArray, configuration
 from leastaction.simulate import _control_table, _set_velocity, _steps, _warn_of_ignored
 from leastaction.trajectory import Trajectory
 

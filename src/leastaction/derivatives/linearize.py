@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from leastaction.dynamics.workspace import FloatArray, configuration, state_vector, tangent
 from leastaction.errors import IntegratorError
 from leastaction.integrators import Integrator, Stepper
 from leastaction.mechanism import Mechanism
+from leastaction.mechanism.arguments import FloatArray, configuration, state_vector, tangent
 from leastaction.trajectory import Trajectory
 
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from leastaction.dynamics.workspace import FloatArray
 from leastaction.errors import MechanismError
 from leastaction.mechanism import Joint, Mechanism, Pose
 from leastaction.mechanism._check import suggestion
+from leastaction.mechanism.arguments import FloatArray
 from leastaction.mechanism.elements import Attachment
 from leastaction.mechanism.graph import WORLD
 

@@ -13,9 +13,10 @@ import numpy as np
 
 from leastaction.dynamics import entries
 from leastaction.dynamics.legendre import quantities
-from leastaction.dynamics.workspace import FloatArray, Workspace, configuration, tangent
+from leastaction.dynamics.workspace import Workspace
 from leastaction.errors import MechanismError
 from leastaction.mechanism import Mechanism
+from leastaction.mechanism.arguments import FloatArray, configuration, tangent
 
 
 def _kinematics(mechanism: Mechanism, q: Any, v: Any = None) -> Workspace:

@@ -8,8 +8,8 @@ RA-L 2022, Algorithm 1, in the world frame. Derivatives with respect to q are al
 import numpy as np
 
 from leastaction._jit import inline, routine
-from leastaction.dynamics.kinematics import lift, parent_twist
 from leastaction.dynamics.recursions import composite_inertias, inverse_dynamics
+from leastaction.kinematics.sweeps import lift, parent_twist
 from leastaction.spatial import (
     ZERO3,
     ZERO6,

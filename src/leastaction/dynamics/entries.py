@@ -2,8 +2,8 @@
 
 from leastaction._jit import entry
 from leastaction.dynamics import derivatives, recursions
-from leastaction.dynamics.kinematics import positions, velocities
 from leastaction.forces import passive
+from leastaction.kinematics.sweeps import positions, velocities
 
 
 @entry

@@ -6,11 +6,12 @@ import numpy as np
 
 from leastaction._jit import entry
 from leastaction.dynamics import recursions
-from leastaction.dynamics.kinematics import positions, velocities
-from leastaction.dynamics.workspace import FloatArray, Workspace
+from leastaction.dynamics.workspace import Workspace
 from leastaction.forces import passive
-from leastaction.forces.closure import soft_energy
+from leastaction.kinematics.closure import soft_energy
+from leastaction.kinematics.sweeps import positions, velocities
 from leastaction.mechanism import Mechanism
+from leastaction.mechanism.arguments import FloatArray
 from leastaction.spatial import ZERO6, add, dot3, kinetic, load3, load6, load_inertia
 from leastaction.spatial import momentum as spatial_momentum
 
@@ -77,7 +78,7 @@ def velocity_of_momentum(mechanism: Mechanism, Q: FloatArray, P: FloatArray) -> 
 def quantities(mechanism: Mechanism, Q: FloatArray, V: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
     """(kinetic energy [J], potential energy [J], spatial momentum about the origin (rows, 6)) for each row."""
     if "spline joint" in mechanism.special_parts:
-        from leastaction.redmax.kinematics import spline_quantities
+        from leastaction.redmax.coordinates.kinematics import spline_quantities
 
         return spline_quantities(mechanism, Q, V)
     w = Workspace(mechanism)

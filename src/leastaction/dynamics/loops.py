@@ -8,12 +8,13 @@ import numpy as np
 
 from leastaction._jit import entry, routine
 from leastaction.dynamics import recursions
-from leastaction.dynamics.dense import multiply, solve_in_place
-from leastaction.dynamics.kinematics import positions, velocities
-from leastaction.dynamics.workspace import FloatArray, Workspace, configuration
+from leastaction.dynamics.workspace import Workspace
 from leastaction.errors import ConvergenceError, MechanismError
-from leastaction.forces.closure import evaluate, is_coupling, polynomial
+from leastaction.kinematics.closure import evaluate, is_coupling, polynomial
+from leastaction.kinematics.sweeps import positions, velocities
+from leastaction.linalg.dense import multiply, solve_in_place
 from leastaction.mechanism import Mechanism
+from leastaction.mechanism.arguments import FloatArray, configuration
 from leastaction.spatial import dot, load6
 
 RANK_TOLERANCE = 1e-9
@@ -142,7 +143,7 @@ def _arrays(mechanism: Mechanism) -> tuple[Workspace, Any, int]:
 def loop_jacobian(mechanism: Mechanism, q: Any) -> tuple[FloatArray, FloatArray]:
     """Loop and coupling equations at q: values h [m, rad or 1], shape (m,); Jacobian A, shape (m, nv): dh/dt = A v."""
     if "spline joint" in mechanism.special_parts:
-        from leastaction.redmax.spline_loops import spline_loop_jacobian
+        from leastaction.redmax.coordinates.spline_loops import spline_loop_jacobian
 
         return spline_loop_jacobian(mechanism, q)
     w, c, count = _arrays(mechanism)
@@ -200,7 +201,7 @@ def close_loops(mechanism: Mechanism, q: Any, *, tolerance: float = 1e-12, max_i
 def _names(mechanism: Mechanism) -> list[str]:
     """The loop or coupling that each equation belongs to."""
     if "spline joint" in mechanism.special_parts:
-        from leastaction.redmax.spline_loops import spline_loop_names
+        from leastaction.redmax.coordinates.spline_loops import spline_loop_names
 
         return spline_loop_names(mechanism)
     return mechanism.tree.closure.names

@@ -6,7 +6,7 @@ eliminated one degree of freedom at a time, which equals the block elimination.
 """
 
 from leastaction._jit import inline, routine
-from leastaction.dynamics.kinematics import add_to, joint_acceleration, lift, parent_twist, positions, velocities
+from leastaction.kinematics.sweeps import add_to, joint_acceleration, lift, parent_twist, positions, velocities
 from leastaction.spatial import (
     add,
     add3,

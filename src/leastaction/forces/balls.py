@@ -1,7 +1,7 @@
 """Springs and dampers of ball joints as torques between the two nodes that the joint connects."""
 
 from leastaction._jit import inline
-from leastaction.dynamics.kinematics import add_to
+from leastaction.kinematics.sweeps import add_to
 from leastaction.spatial import (
     EYE,
     ZERO3,

@@ -8,8 +8,8 @@ as generalised forces.
 import math
 
 from leastaction._jit import inline, routine
-from leastaction.dynamics.kinematics import FREE, SPHERICAL, add_to
 from leastaction.forces.touch import touch
+from leastaction.kinematics.sweeps import FREE, SPHERICAL, add_to
 from leastaction.spatial import (
     ZERO3,
     add3,

@@ -8,7 +8,6 @@ wants one multiplies with unit twists.
 import math
 
 from leastaction._jit import inline, routine
-from leastaction.dynamics.kinematics import add_to
 from leastaction.forces.passive import (
     path_length,
     path_point,
@@ -18,6 +17,7 @@ from leastaction.forces.passive import (
     point_state,
     tension_slopes,
 )
+from leastaction.kinematics.sweeps import add_to
 from leastaction.spatial import (
     ZERO3,
     add3,

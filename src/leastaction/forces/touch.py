@@ -4,7 +4,7 @@ Such a force jumps when it touches, by the damper's share of it, and an implicit
 solution: without the force it goes too deep, with it not deep enough. So the damper fades in over the first `LAYER` of
 depth, far below what any other part of a model resolves; deeper than that the law is the plain one. Newton's method
 does not see so thin a layer. It therefore says for each force on which piece of the law it is, and changes that between
-its iterations: see `redmax.touching`.
+its iterations: see `redmax.step.one_sided`.
 """
 
 from leastaction._jit import inline

@@ -1,6 +1,6 @@
 """Motion in body coordinates: every body has its own pose, joints are explicit constraints (Brüdigam 2020, 2023)."""
 
-from leastaction.maximal.graph_ldu import GraphLDU
-from leastaction.maximal.integrator import Maximal
+from leastaction.linalg.graph.ldu import GraphLDU
+from leastaction.maximal.integrators import Maximal
 
 __all__ = ["GraphLDU", "Maximal"]

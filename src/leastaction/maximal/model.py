@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leastaction.errors import IntegratorError, MechanismError
-from leastaction.maximal.damper_records import PATH_STATE, POINT_STATE
 from leastaction.maximal.records import BALL, BODY, COORDINATE, FREE, HINGE, ROW, SLIDE, filled, records
+from leastaction.maximal.step.damper_records import PATH_STATE, POINT_STATE
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism.closure import COUPLING, SCREW, angle_marks, joint_equations
 from leastaction.mechanism.elements import JointActuator

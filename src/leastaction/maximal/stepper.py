@@ -11,33 +11,33 @@ from numpy.typing import NDArray
 from leastaction.contact.cones import CONE
 from leastaction.contact.records import CONTACT
 from leastaction.contact.shapes import collect
-from leastaction.dynamics.kinematics import LINK
-from leastaction.dynamics.kinematics import SCREW as CLASSICAL_SCREW
 from leastaction.dynamics.legendre import velocity_of_momentum
 from leastaction.dynamics.loops import check_closed, is_redundant, momentum_projection
 from leastaction.errors import ConvergenceError, MechanismError
 from leastaction.integrators import FloatArray, Stepper
-from leastaction.maximal import entries
-from leastaction.maximal.assembly import COORDINATE_STATE, ROW_STATE
-from leastaction.maximal.bodies import STATE
-from leastaction.maximal.diagnosis import (
+from leastaction.kinematics.sweeps import LINK
+from leastaction.kinematics.sweeps import SCREW as CLASSICAL_SCREW
+from leastaction.linalg.graph.ldu import GraphLDU
+from leastaction.maximal.contact.diagnosis import (
     REMEDY,
     deepest_overlap,
     spinning_without_inertia,
     warn_of_ignored_pairs,
     warn_of_overlap,
 )
-from leastaction.maximal.graph_ldu import GraphLDU
-from leastaction.maximal.linearize import OneStep, Parts, backpropagate
+from leastaction.maximal.coordinates.placement import momenta_of, place
+from leastaction.maximal.derivatives.linearize import OneStep, Parts, backpropagate
+from leastaction.maximal.derivatives.parameters import by_parameter
 from leastaction.maximal.model import Model
-from leastaction.maximal.parameters import by_parameter
-from leastaction.maximal.placement import momenta_of, place
 from leastaction.maximal.records import BALL, records
+from leastaction.maximal.step import rollout as entries
+from leastaction.maximal.step.assembly import COORDINATE_STATE, ROW_STATE
+from leastaction.maximal.step.bodies import STATE
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism.graph import WORLD
 
 if TYPE_CHECKING:
-    from leastaction.maximal.integrator import Maximal
+    from leastaction.maximal.integrators import Maximal
 
 LOGGED = 256
 """Steps, each with as many contacts as there is room for, whose forces one call of the compiled loop may log."""

@@ -14,9 +14,9 @@ loops.
 import numpy as np
 
 from leastaction._jit import entry, routine
-from leastaction.dynamics.dense import multiply, solve_in_place
 from leastaction.dynamics.loops import project_momentum, solve_ranked
-from leastaction.forces.closure import evaluate, is_coupling, is_velocity, polynomial, twist_of, wrench_slope
+from leastaction.kinematics.closure import evaluate, is_coupling, is_velocity, polynomial, twist_of, wrench_slope
+from leastaction.linalg.dense import multiply, solve_in_place
 from leastaction.minimal import directions, hessian
 from leastaction.minimal.newton import (
     ROUND_OFF,

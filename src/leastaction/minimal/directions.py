@@ -1,7 +1,7 @@
 """The ways to solve for a Newton direction, behind one signature: (model, rule, work, var, solver, dt, dx)."""
 
 from leastaction._jit import routine
-from leastaction.dynamics.dense import solve_in_place
+from leastaction.linalg.dense import solve_in_place
 from leastaction.minimal import hessian, recursion, sparse
 from leastaction.minimal.variations import joint_variations
 

@@ -10,8 +10,8 @@ its own frame, so that it is the momentum p_{k+1}.
 import math
 
 from leastaction._jit import inline, routine
-from leastaction.forces.closure import evaluate, is_coupling, polynomial, soft_force, twist_of, wrench_slope
 from leastaction.forces.passive import drive_wrench, path_length, path_point, path_tension
+from leastaction.kinematics.closure import evaluate, is_coupling, polynomial, soft_force, twist_of, wrench_slope
 from leastaction.minimal.points import is_nodal
 from leastaction.minimal.residual import ball_vectors, in_child, unit3
 from leastaction.minimal.sparse import composites, gravity_slope

@@ -2,8 +2,8 @@
 
 from leastaction._jit import inline, routine
 from leastaction.dynamics import recursions
-from leastaction.dynamics.kinematics import positions, velocities
 from leastaction.forces.passive import clear
+from leastaction.kinematics.sweeps import positions, velocities
 from leastaction.minimal.predict import predict, quaternion_at
 from leastaction.minimal.residual import next_momentum, residual, start_point
 from leastaction.minimal.simplified import PER_ORDER, relax

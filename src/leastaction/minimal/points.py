@@ -6,9 +6,9 @@ All spatial quantities are in the world frame about the world's origin: the barr
 import numpy as np
 
 from leastaction._jit import inline, routine
-from leastaction.dynamics.kinematics import PRISMATIC, REVOLUTE, add_to, turn_z
-from leastaction.forces.closure import evaluate, is_coupling, polynomial, soft_force
 from leastaction.forces.passive import body_forces, drive_wrench
+from leastaction.kinematics.closure import evaluate, is_coupling, polynomial, soft_force
+from leastaction.kinematics.sweeps import PRISMATIC, REVOLUTE, add_to, turn_z
 from leastaction.spatial import (
     EYE,
     ZERO3,

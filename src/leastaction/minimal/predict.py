@@ -4,10 +4,10 @@ restarted from any of its states and gives the same numbers bit for bit.
 
 from leastaction._jit import inline, routine
 from leastaction.dynamics import recursions
-from leastaction.dynamics.explicit import full_acceleration
-from leastaction.dynamics.kinematics import FREE, positions, velocities
-from leastaction.dynamics.manifold import chart_rate, retract
+from leastaction.explicit.integrators import full_acceleration
 from leastaction.forces.passive import clear
+from leastaction.kinematics.manifold import chart_rate, retract
+from leastaction.kinematics.sweeps import FREE, positions, velocities
 from leastaction.spatial import add3, cross, quat_rotate, se3_exp
 
 SUBSTEPS = 24

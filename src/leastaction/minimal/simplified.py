@@ -14,7 +14,6 @@ where Newton's is O(s^3 n). Sweeps converge linearly, by a factor that falls wit
 import math
 
 from leastaction._jit import routine
-from leastaction.dynamics.kinematics import add_to
 from leastaction.dynamics.recursions import (
     apply,
     from_rigid,
@@ -23,6 +22,7 @@ from leastaction.dynamics.recursions import (
     store_articulated,
     sum_articulated,
 )
+from leastaction.kinematics.sweeps import add_to
 from leastaction.minimal.residual import residual
 from leastaction.spatial import ZERO6, axpy, dot, load6, load_inertia, store6
 

@@ -1,9 +1,9 @@
 """Motion in reduced coordinates through maximal ones (Sueda 2021): implicit integrators, constraints, friction."""
 
-from leastaction.redmax.bearings import Bearing
-from leastaction.redmax.body_forces import body_forces
-from leastaction.redmax.constrained_euler import ConstrainedEuler
-from leastaction.redmax.constraints import (
+from leastaction.dynamics.hybrid import HybridSolution, InverseInertia, hybrid_dynamics, inverse_inertia_product
+from leastaction.linear_implicit.bearings import Bearing
+from leastaction.linear_implicit.constrained_euler import ConstrainedEuler
+from leastaction.linear_implicit.constraints import (
     Constraint,
     MaximalConstraint,
     PrescribedMotion,
@@ -11,11 +11,11 @@ from leastaction.redmax.constraints import (
     ReducedConstraint,
     Rows,
 )
-from leastaction.redmax.deformable import Network, add_chain, add_cloth, add_network, add_tetrahedra
-from leastaction.redmax.hybrid import HybridSolution, InverseInertia, hybrid_dynamics, inverse_inertia_product
-from leastaction.redmax.hyper import HyperReduction
-from leastaction.redmax.integrators import BDF, SDIRK2, LinearlyImplicitEuler
-from leastaction.redmax.jacobians import (
+from leastaction.linear_implicit.hyper_reduced import HyperReduction
+from leastaction.linear_implicit.maximal_euler import MaximalEuler, MaximalMap, taken_apart
+from leastaction.linear_implicit.staggered import StaggeredProjections
+from leastaction.mechanism.deformable import Network, add_chain, add_cloth, add_network, add_tetrahedra
+from leastaction.redmax.coordinates.jacobians import (
     jacobian,
     jacobian_product,
     jacobian_rate,
@@ -23,9 +23,9 @@ from leastaction.redmax.jacobians import (
     jacobian_slopes,
     jacobian_transposed_product,
 )
-from leastaction.redmax.kinematics import body_poses, from_reduced_coordinates, reduced_coordinates
-from leastaction.redmax.maximal_kkt import MaximalEuler, MaximalMap, taken_apart
-from leastaction.redmax.staggered import StaggeredProjections
+from leastaction.redmax.coordinates.kinematics import body_poses, from_reduced_coordinates, reduced_coordinates
+from leastaction.redmax.integrators import BDF, SDIRK2, LinearlyImplicitEuler
+from leastaction.redmax.step.body_forces import body_forces
 
 __all__ = [
     "BDF",

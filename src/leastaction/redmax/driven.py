@@ -14,12 +14,12 @@ import numpy as np
 from leastaction.dynamics.loops import check_closed, loop_jacobian
 from leastaction.errors import IntegratorError
 from leastaction.integrators import FloatArray
+from leastaction.linear_implicit.constraints import PrescribedMotion
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism.closure import COUPLING, ROW
-from leastaction.redmax import rollout
-from leastaction.redmax.constraints import PrescribedMotion
+from leastaction.redmax.coordinates.native import from_public, to_public
 from leastaction.redmax.integrators import ReducedStepper, independent_rows
-from leastaction.redmax.public import from_public, to_public
+from leastaction.redmax.step import rollout
 
 CLOSED = 1e-8
 """Largest difference from the prescribed motion that a run may start with [rad or m]."""

@@ -8,16 +8,15 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from leastaction.dynamics.explicit import PENALTIES
 from leastaction.dynamics.loops import check_closed, loop_jacobian
 from leastaction.errors import ConvergenceError, IntegratorError
 from leastaction.forces.user import PointForce
-from leastaction.integrators import FloatArray, Integrator, Stepper
+from leastaction.integrators import PENALTIES, FloatArray, Integrator, Stepper
 from leastaction.mechanism import Mechanism
-from leastaction.redmax import linear_euler, rollout
-from leastaction.redmax.charts import XYZ
-from leastaction.redmax.public import from_public, to_public
-from leastaction.redmax.reduced import Reduced
+from leastaction.redmax.coordinates.charts import XYZ
+from leastaction.redmax.coordinates.native import from_public, to_public
+from leastaction.redmax.model import Reduced
+from leastaction.redmax.step import linear_euler, rollout
 
 CHARTS = ("euler", "exponential")
 
@@ -94,7 +93,7 @@ class ReducedStepper(Stepper):
 
     def start(self, record: dict[str, Any]) -> None:
         """Reduced coordinates of the first state."""
-        from leastaction.redmax.start import best_start
+        from leastaction.redmax.coordinates.first_charts import best_start
 
         red = self.reduced
         if red.identical:

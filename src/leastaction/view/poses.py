@@ -21,7 +21,8 @@ def body_frames(mechanism: Mechanism, q: Any) -> FloatArray:
     """
     # `dynamics.body_poses` of every row, without making its work space anew for each.
     from leastaction.dynamics import entries
-    from leastaction.dynamics.workspace import Workspace, configuration
+    from leastaction.dynamics.workspace import Workspace
+    from leastaction.mechanism.arguments import configuration
 
     w = Workspace(mechanism)
     frames = w.tree.bodies

@@ -347,7 +347,7 @@ def _logged_forces(log: Any, states: int, rows: Any) -> tuple[FloatArray, FloatA
 def start_configuration(mechanism: Mechanism, q: Any = None) -> FloatArray:
     """The configuration in which a robot is shown: q, its home in the catalogue, or the neutral one."""
     if q is not None:
-        from leastaction.dynamics.workspace import configuration
+        from leastaction.mechanism.arguments import configuration
 
         return configuration(mechanism, q)
     from leastaction.robots import home

@@ -1,0 +1,160 @@
+"""Kernels of recursive hybrid dynamics and of products with the inverse inertia (Sueda 2021, Algorithms 9 and 10).
+
+Both are articulated-body recursions. As in `dynamics.recursions`, everything is written in the world frame, so that a
+child's contribution is added to its parent's without a transform, and joints with several degrees of freedom are
+eliminated one degree of freedom at a time, which equals the paper's block elimination. The paper's names: hat(M) is
+`links.A`, hat(B) is `links.f`, Psi is 1 / `screws.D`.
+"""
+
+from leastaction._jit import entry, routine
+from leastaction.dynamics.recursions import (
+    apply,
+    armature_bias,
+    from_rigid,
+    load_articulated,
+    minus_outer,
+    store_articulated,
+    sum_articulated,
+)
+from leastaction.kinematics.sweeps import add_to, joint_acceleration, lift, parent_twist, positions, velocities
+from leastaction.spatial import (
+    ZERO6,
+    add,
+    axpy,
+    cross_force,
+    dot,
+    load6,
+    load_inertia,
+    momentum,
+    store6,
+    sub,
+)
+
+
+@routine
+def hybrid_recursion(nodes, dofs, gravity, links, screws, v, given, external, acc, tau):
+    """Algorithm 9 once positions and velocities are there.
+
+    Args:
+        nodes, dofs, gravity: of the tree.
+        links, screws: work space; links.f gives back the wrench that each node's joint transmits to it.
+        v: velocities (nv,).
+        given: (nv,), not 0 where the acceleration is given and the force is asked for.
+        external: world wrenches per node (nodes, 6).
+        acc: accelerations (nv,): read where given, written elsewhere.
+        tau: generalised forces (nv,): written where the acceleration is given, read elsewhere.
+    """
+    for i in range(nodes.shape[0]):
+        M = load_inertia(links[i].M)
+        V = load6(links[i].v)
+        store_articulated(links[i].A, from_rigid(M))
+        store6(links[i].f, sub(cross_force(V, momentum(M, V)), load6(external[i])))
+    for i in range(nodes.shape[0] - 1, -1, -1):
+        node = nodes[i]
+        X = load_articulated(links[i].A)
+        f = load6(links[i].f)
+        for k in range(node.iv + node.nv - 1, node.iv - 1, -1):
+            S = load6(screws[k].S)
+            U = apply(X, S)
+            if given[k] != 0:
+                f = axpy(acc[k], U, f)
+                continue
+            D = dot(S, U) + dofs[k].armature
+            u = tau[k] - dot(S, f) - armature_bias(node, dofs, v, k - node.iv)
+            store6(screws[k].U, U)
+            screws[k].D = D
+            screws[k].u = u
+            X = minus_outer(X, U, 1.0 / D)
+            f = axpy(u / D, U, f)
+        if node.parent >= 0:
+            sum_articulated(links[node.parent].A, X)
+            add_to(links[node.parent].f, add(f, apply(X, joint_acceleration(node, screws, v))))
+    root = lift(gravity)
+    for i in range(nodes.shape[0]):
+        node = nodes[i]
+        a = add(parent_twist(links, node.parent, root, False), joint_acceleration(node, screws, v))
+        for k in range(node.iv, node.iv + node.nv):
+            if given[k] == 0:
+                acc[k] = (screws[k].u - dot(load6(screws[k].U), a)) / screws[k].D
+            a = axpy(acc[k], load6(screws[k].S), a)
+        store6(links[i].a, a)
+        F = add(apply(load_articulated(links[i].A), a), load6(links[i].f))
+        store6(links[i].f, F)
+        for k in range(node.iv, node.iv + node.nv):
+            if given[k] != 0:
+                bias = armature_bias(node, dofs, v, k - node.iv)
+                tau[k] = dot(load6(screws[k].S), F) + dofs[k].armature * acc[k] + bias
+
+
+@entry
+def hybrid_dynamics(nodes, dofs, gravity, links, screws, q, v, given, external, acc, tau):
+    """Algorithm 9 from the state; see `hybrid_recursion`."""
+    positions(nodes, links, screws, q)
+    velocities(nodes, links, screws, v)
+    hybrid_recursion(nodes, dofs, gravity, links, screws, v, given, external, acc, tau)
+
+
+@routine
+def factor(nodes, dofs, links, screws, diagonal, blocks):
+    """First loop of Algorithm 10, once positions are there: articulated inertias with the implicit terms P.
+
+    Args:
+        nodes, dofs: of the tree.
+        links, screws: work space.
+        diagonal: P of the joints, added to the diagonal of the mass matrix (nv,).
+        blocks: P of the bodies, symmetric and about the world's origin, as the 21 numbers of an articulated inertia;
+            shape (nodes, 21), or (0, 21) where there are none.
+    """
+    for i in range(nodes.shape[0]):
+        store_articulated(links[i].A, from_rigid(load_inertia(links[i].M)))
+        if blocks.shape[0] > 0:
+            sum_articulated(links[i].A, load_articulated(blocks[i]))
+    for i in range(nodes.shape[0] - 1, -1, -1):
+        node = nodes[i]
+        X = load_articulated(links[i].A)
+        for k in range(node.iv + node.nv - 1, node.iv - 1, -1):
+            S = load6(screws[k].S)
+            U = apply(X, S)
+            D = dot(S, U) + dofs[k].armature + diagonal[k]
+            store6(screws[k].U, U)
+            screws[k].D = D
+            X = minus_outer(X, U, 1.0 / D)
+        if node.parent >= 0:
+            sum_articulated(links[node.parent].A, X)
+
+
+@routine
+def back_substitute(nodes, links, screws, x, y):
+    """Second and third loop of Algorithm 10: y = (M + P)^-1 x, both (nv,); `factor` must have run. y may be x."""
+    for i in range(nodes.shape[0]):
+        store6(links[i].f, ZERO6)
+    for i in range(nodes.shape[0] - 1, -1, -1):
+        node = nodes[i]
+        f = load6(links[i].f)
+        for k in range(node.iv + node.nv - 1, node.iv - 1, -1):
+            u = x[k] - dot(load6(screws[k].S), f)
+            screws[k].u = u
+            f = axpy(u / screws[k].D, load6(screws[k].U), f)
+        if node.parent >= 0:
+            add_to(links[node.parent].f, f)
+    for i in range(nodes.shape[0]):
+        node = nodes[i]
+        a = parent_twist(links, node.parent, ZERO6, False)
+        for k in range(node.iv, node.iv + node.nv):
+            y[k] = (screws[k].u - dot(load6(screws[k].U), a)) / screws[k].D
+            a = axpy(y[k], load6(screws[k].S), a)
+        store6(links[i].a, a)
+
+
+@entry
+def inverse_factor(nodes, dofs, links, screws, q, diagonal, blocks):
+    """Positions, then the first loop of Algorithm 10."""
+    positions(nodes, links, screws, q)
+    factor(nodes, dofs, links, screws, diagonal, blocks)
+
+
+@entry
+def inverse_product(nodes, links, screws, X, Y):
+    """Y = (M + P)^-1 X, row by row, both of shape (count, nv); `inverse_factor` must have run."""
+    for r in range(X.shape[0]):
+        back_substitute(nodes, links, screws, X[r], Y[r])

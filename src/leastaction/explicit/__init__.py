@@ -1,0 +1,1 @@
+"""Explicit integrators on top of forward dynamics, to compare with."""

@@ -1,0 +1,1 @@
+"""Where links are and how they move: the records and sweeps that dynamics and forces stand on."""

@@ -1,0 +1,55 @@
+"""Moving on the configuration manifold inside kernels."""
+
+from leastaction._jit import routine
+from leastaction.kinematics.sweeps import FREE
+from leastaction.spatial import (
+    add3,
+    block_apply,
+    matvec,
+    quat_exp,
+    quat_mul,
+    quat_normalize,
+    quat_rotate,
+    right_jacobian_inv,
+    se3_exp,
+    se3_right_jacobian_inv,
+)
+
+
+@routine
+def retract(nodes, q, x, out):
+    """out = q moved by the tangent vector x through the exponential map; out may be q."""
+    for i in range(nodes.shape[0]):
+        node = nodes[i]
+        n, k = node.iq, node.iv
+        if node.nv == 1:
+            out[n] = q[n] + x[k]
+            continue
+        w = (x[k], x[k + 1], x[k + 2])
+        if node.kind == FREE:
+            _, d = se3_exp((w, (x[k + 3], x[k + 4], x[k + 5])))
+            r = (q[n + 3], q[n + 4], q[n + 5], q[n + 6])
+            out[n], out[n + 1], out[n + 2] = add3((q[n], q[n + 1], q[n + 2]), quat_rotate(r, d))
+            n += 3
+        r = quat_mul((q[n], q[n + 1], q[n + 2], q[n + 3]), quat_exp(w))
+        out[n], out[n + 1], out[n + 2], out[n + 3] = quat_normalize(r)
+
+
+@routine
+def chart_rate(nodes, x, v, out):
+    """Rate of the exponential coordinates x when the velocity is v: out = dexp^-1(x) v."""
+    for i in range(nodes.shape[0]):
+        node = nodes[i]
+        k = node.iv
+        if node.nv == 1:
+            out[k] = v[k]
+            continue
+        w = (x[k], x[k + 1], x[k + 2])
+        V = (v[k], v[k + 1], v[k + 2])
+        if node.kind == FREE:
+            B = se3_right_jacobian_inv((w, (x[k + 3], x[k + 4], x[k + 5])))
+            r = block_apply(B, (V, (v[k + 3], v[k + 4], v[k + 5])))
+            out[k], out[k + 1], out[k + 2] = r[0]
+            out[k + 3], out[k + 4], out[k + 5] = r[1]
+        else:
+            out[k], out[k + 1], out[k + 2] = matvec(right_jacobian_inv(w), V)

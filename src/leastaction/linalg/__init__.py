@@ -1,0 +1,1 @@
+"""Linear algebra of the kernels: small dense blocks, kept factors, and the LDU along a graph."""

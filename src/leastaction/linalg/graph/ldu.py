@@ -1,0 +1,258 @@
+"""Direct solution of block-sparse linear systems along their graph (Brüdigam 2020; 2023, Section 4)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from leastaction._jit import entry
+from leastaction.errors import SingularMatrixError
+from leastaction.linalg.graph import kernels
+from leastaction.linalg.graph.order import best_order, parents_of, work
+from leastaction.linalg.graph.plan import Plan
+
+__all__ = ["GraphLDU"]
+
+Floats = NDArray[np.float64]
+
+
+@entry
+def _factorize(nodes, links, targets, values, pivots, scale, tolerance):
+    return kernels.factorize(nodes, links, targets, values, pivots, scale, tolerance)
+
+
+@entry
+def _solve(nodes, links, original, values, pivots, x, rhs, residual, m, steps, transposed):
+    for i in range(rhs.shape[0]):
+        x[i] = rhs[i]
+    if transposed:
+        kernels.solve_transposed(nodes, links, values, pivots, x, m)
+    else:
+        kernels.solve(nodes, links, values, pivots, x, m)
+    kernels.refine(nodes, links, original, values, pivots, x, rhs, residual, m, steps, transposed)
+
+
+class GraphLDU:
+    """Factors a block-sparse matrix whose pattern is symmetric; its values need not be.
+
+    Nodes are groups of rows and columns, edges the blocks off the diagonal that may not be zero. The order of
+    elimination is worked out once: from leaves to root where the graph is a tree, in O(n) without fill-in, and the
+    least work of several orders where it has cycles. Every factorisation then runs in place on one flat array.
+
+        ldu = GraphLDU(sizes=[6, 3, 6], edges=[(0, 1), (1, 2)], constraint=[False, True, False])
+        ldu.factor(matrix)  # dense, SciPy sparse, or {(i, j): block}
+        x = ldu.solve(b)
+
+    Kernels that assemble in place add to `values` (of length `size`, set to zero first) at the offsets `diagonal[i]`
+    and `edge_offset[e]`, then call `graph_kernels.factorize(*ldu.plan, ldu.values, ldu.pivots, ldu.scale, tolerance)`.
+
+    Args:
+        sizes: rows and columns of each node; 0 is allowed.
+        edges: pairs (i, j) of nodes; an edge given twice shares its blocks.
+        constraint: marks nodes whose diagonal block may be zero, such as the joints of a mechanism. They are eliminated
+            after a body that gives them a pivot, and rows that depend on others (redundant loops) are skipped: their
+            unknowns are zero, the other equations hold.
+        order: the order of elimination, a permutation of the nodes. Default: the best one known.
+        roots: nodes at which the search of the default order begins, to be eliminated last.
+        tolerance: a row of a constraint node counts as dependent when what elimination leaves of it is less than
+            this, relative to the terms that it was summed from.
+
+    Attributes:
+        sizes: rows and columns of each node, shape (nodes,).
+        edges: the edges as given, shape (edges, 2).
+        order: the nodes in the order of elimination.
+        parents: for each node the nodes that its elimination changes.
+        fill_in: number of pairs of nodes without an edge whose blocks fill up.
+        flops: multiplications and additions of one factorisation and one solve.
+        size: length of `values`.
+        rows: first row of each node, shape (nodes + 1,).
+        diagonal: where the diagonal block of each node begins in `values`, shape (nodes,).
+        edge_offset: where blocks (i, j) and (j, i) of each edge (i, j) begin in `values`, shape (edges, 2).
+        plan: the arrays (nodes, links, targets) that the kernels run on.
+        values: the blocks, each row by row; after `factor`, the factors.
+        pivots: swaps inside the pivot blocks, uint32, shape (rows, 2).
+        scale: scratch of the factorisation, shape (rows,).
+        skipped: rows that the last factorisation skipped because they depend on others.
+    """
+
+    def __init__(
+        self,
+        sizes: Sequence[int] | NDArray[np.integer],
+        edges: Iterable[tuple[int, int]] | NDArray[np.integer],
+        *,
+        constraint: Sequence[bool] | NDArray[np.bool_] | None = None,
+        order: Sequence[int] | None = None,
+        roots: Iterable[int] = (),
+        tolerance: float = 1e-11,
+    ) -> None:
+        self.sizes: NDArray[np.int64] = _whole_numbers(sizes, "sizes").reshape(-1)
+        self.edges: NDArray[np.int64] = _whole_numbers(list(edges), "edges").reshape(-1, 2)
+        self.tolerance = float(tolerance)
+        widths, n = self.sizes.tolist(), len(self.sizes)
+        marks = [False] * n if constraint is None else [bool(mark) for mark in constraint]
+        self._check(marks)
+        # Nodes without rows take no part; without edges they are eliminated at once.
+        neighbours: list[list[int]] = [[] for _ in range(n)]
+        for i, j in {(min(e), max(e)) for e in self.edges.tolist() if widths[e[0]] and widths[e[1]]}:
+            neighbours[i].append(j)
+            neighbours[j].append(i)
+        for around in neighbours:
+            around.sort()
+        self._neighbours = neighbours
+        if order is None:
+            self.order, self.parents = best_order(widths, neighbours, marks, roots)
+        else:
+            self.order = [int(i) for i in order]
+            if sorted(self.order) != list(range(n)):
+                raise ValueError(f"order must be a permutation of the {n} nodes, got {self.order}")
+            self.parents = parents_of(self.order, neighbours)
+        self.fill_in = sum(map(len, self.parents)) - sum(map(len, neighbours)) // 2
+        self.flops = work(widths, self.parents)
+        ranked = [mark and width > 0 for mark, width in zip(marks, widths, strict=True)]
+        plan = Plan(widths, self.order, self.parents, ranked)
+        self.plan = plan.nodes, plan.links, plan.targets
+        self.size, self.rows, self.diagonal = plan.size, plan.rows, plan.diagonal
+        self._offsets = plan.offsets
+        offsets = [(plan.offsets.get((i, j), 0), plan.offsets.get((j, i), 0)) for i, j in self.edges.tolist()]
+        self.edge_offset: NDArray[np.int64] = np.array(offsets, np.int64).reshape(-1, 2)
+        self.values: Floats = np.zeros(self.size)
+        self.pivots: NDArray[np.uint32] = np.zeros((int(self.rows[-1]), 2), np.uint32)
+        self.scale: Floats = np.zeros(int(self.rows[-1]))
+        self.skipped = 0
+        self._original: Floats = np.zeros(self.size)
+        self._factored = False
+
+    def _check(self, marks: Sequence[bool]) -> None:
+        n = len(self.sizes)
+        if len(marks) != n:
+            raise ValueError(f"constraint must have one entry for each of the {n} nodes, got {len(marks)}")
+        if (self.sizes < 0).any():
+            raise ValueError(f"node {int(np.argmax(self.sizes < 0))} has a negative size")
+        for e, (i, j) in enumerate(self.edges.tolist()):
+            if not (0 <= i < n and 0 <= j < n) or i == j:
+                raise ValueError(f"edge {e} must join two different nodes of 0 … {n - 1}, got ({i}, {j})")
+
+    @classmethod
+    def from_matrix(cls, matrix: Any, sizes: Sequence[int] | NDArray[np.integer], **options: Any) -> GraphLDU:
+        """Read the graph off a matrix, and factor it.
+
+        Args:
+            matrix: square, SciPy sparse or dense; its pattern is made symmetric.
+            sizes: rows and columns of each node, in the order of the rows.
+            **options: as for `GraphLDU`.
+        """
+        rows, columns, entries = _coordinates(matrix)
+        node = np.repeat(np.arange(len(sizes)), sizes)
+        if len(node) != matrix.shape[0]:
+            raise ValueError(f"sizes add up to {len(node)}, the matrix has {matrix.shape[0]} rows")
+        keep = entries != 0.0
+        i, j = node[rows[keep]], node[columns[keep]]
+        pairs = np.unique(np.sort(np.stack((i, j), axis=1)[i != j], axis=1), axis=0)
+        ldu = cls(sizes, pairs, **options)
+        ldu.factor(matrix)
+        return ldu
+
+    def assemble(self, blocks: Any) -> Floats:
+        """Put a matrix into the layout of `values`; shape (size,), fill-in zero.
+
+        Args:
+            blocks: a dense or SciPy sparse matrix, or a mapping from pairs (i, j) of nodes to blocks of shape
+                (sizes[i], sizes[j]); blocks that are missing are zero.
+        """
+        values = np.zeros(self.size)
+        if isinstance(blocks, Mapping):
+            for (i, j), block in blocks.items():
+                shape = (int(self.sizes[i]), int(self.sizes[j]))
+                entries = np.asarray(block, np.float64)
+                if entries.shape != shape:
+                    raise ValueError(f"block ({i}, {j}) must have shape {shape}, got {entries.shape}")
+                begin = self._offset(i, j)
+                values[begin : begin + entries.size] += entries.reshape(-1)
+            return values
+        rows, columns, entries = _coordinates(blocks)
+        n = int(self.rows[-1])
+        if blocks.shape != (n, n):
+            raise ValueError(f"the matrix must have shape ({n}, {n}), got {blocks.shape}")
+        node = np.repeat(np.arange(len(self.sizes)), self.sizes)
+        keep = entries != 0.0
+        rows, columns, entries = rows[keep], columns[keep], entries[keep]
+        i, j = node[rows], node[columns]
+        pairs, which = np.unique(np.stack((i, j), axis=1), axis=0, return_inverse=True)
+        begin = np.array([self._offset(*pair) for pair in pairs.tolist()], np.int64)[which.reshape(-1)]
+        np.add.at(values, begin + (rows - self.rows[i]) * self.sizes[j] + columns - self.rows[j], entries)
+        return values
+
+    def _offset(self, i: int, j: int) -> int:
+        if i == j:
+            return int(self.diagonal[i])
+        if 0 in (self.sizes[i], self.sizes[j]):
+            return 0
+        try:
+            return self._offsets[int(i), int(j)]
+        except KeyError:
+            raise ValueError(f"block ({i}, {j}) is not zero, but nodes {i} and {j} share no edge") from None
+
+    def factor(self, blocks: Any) -> GraphLDU:
+        """Factor a matrix (see `assemble`), or values that are in place already: a flat array of length `size`.
+
+        Raises:
+            SingularMatrixError: a pivot block is singular; names the node.
+        """
+        flat = isinstance(blocks, np.ndarray) and blocks.ndim == 1
+        original = np.asarray(blocks, np.float64) if flat else self.assemble(blocks)
+        if original.shape != (self.size,):
+            raise ValueError(f"values must have shape ({self.size},), got {original.shape}")
+        if not np.isfinite(original).all():
+            raise ValueError("the matrix has entries that are not finite")
+        self._factored = False
+        self._original[:] = original
+        self.values[:] = original
+        failed, self.skipped = _factorize(*self.plan, self.values, self.pivots, self.scale, self.tolerance)
+        if failed >= 0:
+            raise SingularMatrixError(f"the pivot block of node {failed} is singular", node=int(failed))
+        self._factored = True
+        return self
+
+    def solve(self, rhs: ArrayLike, *, refinements: int = 0) -> Floats:
+        """The solution x of F x = rhs.
+
+        Args:
+            rhs: right-hand side, shape (rows,), or several as columns, shape (rows, m).
+            refinements: rounds of iterative refinement.
+        """
+        return self._run(rhs, refinements, False)
+
+    def solve_transposed(self, rhs: ArrayLike, *, refinements: int = 0) -> Floats:
+        """The solution x of F^T x = rhs; arguments as for `solve`."""
+        return self._run(rhs, refinements, True)
+
+    def _run(self, rhs: ArrayLike, refinements: int, transposed: bool) -> Floats:
+        if not self._factored:
+            raise ValueError("there are no factors: call factor() first")
+        b = np.ascontiguousarray(rhs, np.float64)
+        if b.ndim not in (1, 2) or b.shape[0] != self.rows[-1]:
+            raise ValueError(f"the right-hand side must have {self.rows[-1]} rows, got shape {b.shape}")
+        x, residual, m = np.empty(b.size), np.empty(b.size), b.shape[1] if b.ndim == 2 else 1
+        state = self._original, self.values, self.pivots
+        _solve(*self.plan[:2], *state, x, b.reshape(-1), residual, m, refinements, transposed)
+        return x.reshape(b.shape)
+
+
+def _whole_numbers(given: Any, name: str) -> NDArray[np.int64]:
+    array = np.asarray(given)
+    if array.size and not np.issubdtype(array.dtype, np.integer):
+        raise ValueError(f"{name} must be whole numbers, got {array.dtype}")
+    return array.astype(np.int64)
+
+
+def _coordinates(matrix: Any) -> tuple[NDArray[np.int64], NDArray[np.int64], Floats]:
+    """Rows, columns and values of a matrix, dense or SciPy sparse."""
+    if hasattr(matrix, "tocoo"):
+        coo = matrix.tocoo()
+        return coo.row.astype(np.int64), coo.col.astype(np.int64), coo.data.astype(np.float64)
+    dense = np.asarray(matrix, np.float64)
+    rows, columns = np.nonzero(dense)
+    return rows, columns, dense[rows, columns]

@@ -1,0 +1,400 @@
+"""Which contacts, joint limits and dry frictions take part in a step, as cones at the start poses."""
+
+import math
+
+import numpy as np
+
+from leastaction._jit import inline, routine
+from leastaction.contact import cones as ip
+from leastaction.contact.detect import detect
+from leastaction.contact.gap import gap, tangents
+from leastaction.maximal.records import BALL, FREE
+from leastaction.maximal.step.assembly import work
+from leastaction.maximal.step.bodies import start_pose
+from leastaction.spatial import act, add3, cross, dot3, load3, mattvec, scale3, store3, sub3
+
+REACH = 4.0
+"""A contact takes part when its gap is less than what the bodies cover in so many steps."""
+
+WARM = 1e-4
+"""Central-path parameter of a warm start, relative to that of a cold one."""
+
+WINDOW = 64
+"""How far a contact may have moved in the list of contacts since the step before."""
+
+INSIDE = 0.9999
+"""Largest share of the bound, squared, that friction starts with."""
+
+LIGHT = 1e-3
+"""Least share of the central-path parameter that a cone starts with. All the same, heavy things that come in fast would
+press light ones, which hardly move, with so much that these turn over within the step while it is solved."""
+
+APART, OVERLAPPING, BOUNCING = 0.0, 1.0, 2.0
+"""What decides how large the gap of a contact must be at the end of a step, in `side` of its cone."""
+
+SLIGHT = 1e-2
+"""An overlap so small beside how far gravity moves things in a step is none."""
+
+OVERLAP = 0.8
+"""Share of a small overlap at the start of a step that may be left at its end."""
+
+FELT = 1e-3
+"""Share of its weight that a smoothed contact may push a body with and yet be left out."""
+
+BOUNCE = 2.0
+"""Restitution acts on impacts faster than what gravity adds in so many steps; slower ones come to rest."""
+
+
+@inline
+def wrench_row(out, at, states, body, x, n, sign):
+    """Wrench of a force sign n at x on a body, in its own directions, to out[at : at + 6]."""
+    R, p = start_pose(states, body)
+    t = mattvec(R, cross(sub3(x, p), n))
+    for i in range(3):
+        out[at + i] = sign * t[i]
+        out[at + 3 + i] = sign * n[i]
+
+
+@inline
+def overlap_left(phi, leave):
+    """What may be left at the end of a step of a gap phi [m] at its start: 0, but some of it where it is negative.
+
+    Things get out of each other no faster than they would fall through half of the overlap: none is shot away. Slight
+    overlaps are left at once, so that the step is a smooth function where things just touch.
+    """
+    phi += SLIGHT * leave
+    if phi >= 0.0:
+        return 0.0
+    return phi + min((OVERLAP - 1.0) * phi, math.sqrt(-leave * phi))
+
+
+@inline
+def speed_of(states, body, reach):
+    """Bound on the speed of the points of a body within `reach` of its COM."""
+    if body < 0:
+        return 0.0
+    s = states[body]
+    v = math.sqrt(s.vc[0] ** 2 + s.vc[1] ** 2 + s.vc[2] ** 2)
+    return v + reach * math.sqrt(s.w[0] ** 2 + s.w[1] ** 2 + s.w[2] ** 2)
+
+
+@inline
+def reach_of(shape):
+    """Radius about the COM that holds a shape [m]; 0 for grounds."""
+    if shape.bound > 1e30:
+        return 0.0
+    c = load3(shape.centre)
+    return shape.bound + math.sqrt(c[0] * c[0] + c[1] * c[1] + c[2] * c[2])
+
+
+@inline
+def lightest(bodies, a, b):
+    """Smaller mass of two bodies [kg], the world and bodies without mass left out; 1 where nothing is left."""
+    least = math.inf
+    for body in (a, b):
+        if body >= 0 and bodies[body].mass > 0.0:
+            least = min(least, bodies[body].mass)
+    return least if least < math.inf else 1.0
+
+
+@routine
+def has_moved(states, anchors, most, dt):
+    """Whether the list of near pairs is out of date.
+
+    A body has left the place where it was made by more than `most` [m], or its velocity has changed so much that it may
+    cover as much more in a step; what all bodies have in common does not count.
+    """
+    n = anchors.shape[0]
+    x = y = z = vx = vy = vz = 0.0
+    for i in range(n):
+        s = states[i]
+        x, y, z = x + s.p[0] - anchors[i, 0], y + s.p[1] - anchors[i, 1], z + s.p[2] - anchors[i, 2]
+        vx, vy, vz = vx + s.vc[0] - anchors[i, 3], vy + s.vc[1] - anchors[i, 4], vz + s.vc[2] - anchors[i, 5]
+    drift, gain = (x / max(n, 1), y / max(n, 1), z / max(n, 1)), (vx / max(n, 1), vy / max(n, 1), vz / max(n, 1))
+    for i in range(n):
+        s, a = states[i], anchors[i]
+        d = sub3(sub3(load3(s.p), (a[0], a[1], a[2])), drift)
+        v = sub3(sub3(load3(s.vc), (a[3], a[4], a[5])), gain)
+        spin = max(math.sqrt(dot3(load3(s.w), load3(s.w))) - a[6], 0.0) * a[7]
+        if dot3(d, d) > most * most or dt * (math.sqrt(dot3(v, v)) + spin) > most:
+            return True
+    return False
+
+
+@routine
+def spread_speeds(speeds, shapes, pairs, coordinates, states, dt):
+    """Largest speed of each body [m/s], or of one that may kick it within the step: by a contact, or by a joint."""
+    for i in range(speeds.shape[0]):
+        speeds[i] = speed_of(states, i, 0.0)
+    for k in range(pairs.shape[0]):
+        for shape in (shapes[pairs[k].a], shapes[pairs[k].b]):
+            if shape.body >= 0:
+                speeds[shape.body] = max(speeds[shape.body], speed_of(states, shape.body, reach_of(shape)))
+    for sweep in range(2):  # there and back, so that a kick gets along a row of bodies either way
+        for j in range(pairs.shape[0]):
+            pair = pairs[j if sweep == 0 else pairs.shape[0] - 1 - j]
+            a, b = shapes[pair.a], shapes[pair.b]
+            if a.body < 0 or b.body < 0 or speeds[a.body] == speeds[b.body]:
+                continue
+            x = act(start_pose(states, a.body), load3(a.centre))
+            d = sub3(x, act(start_pose(states, b.body), load3(b.centre)))
+            near = a.bound + b.bound + dt * (speeds[a.body] + speeds[b.body])
+            if dot3(d, d) < near * near:
+                speeds[a.body] = speeds[b.body] = max(speeds[a.body], speeds[b.body])
+        for j in range(coordinates.shape[0]):
+            c = coordinates[j if sweep == 0 else coordinates.shape[0] - 1 - j]
+            if c.a >= 0 and c.b >= 0:
+                speeds[c.a] = speeds[c.b] = max(speeds[c.a], speeds[c.b])
+
+
+@routine
+def find_cones(contact, bodies, states, coordinates, cstates, dt):
+    """Fill the cones of a step; how many, -1 if the list of near pairs is out of date, -2 if there is no room.
+
+    Velocities in `states` must be the guess for the step. Leaves the cones' typical energy [J] in numbers[3].
+    """
+    cones, contacts, shapes, pairs, edges, data, anchors, numbers, _, _, speeds, keys, kept = contact
+    directions, gravity, most = int(numbers[0]), numbers[1], numbers[2]
+    if has_moved(states, anchors, most, dt):
+        return -1
+    spread_speeds(speeds, shapes, pairs, coordinates, states, dt)
+    before = int(numbers[8])
+    numbers[8] = 0.0
+    for k in range(before):
+        c = cones[k]
+        keys[k], kept[k, 0], kept[k, 1], kept[k, 2] = c.key, c.gam, c.beta[0], c.beta[1]
+    # Typed, not literal zeros: each other type would be compiled anew.
+    count = np.int64(0)
+    energy = 0.0
+    for k in range(coordinates.shape[0]):
+        begin = count
+        count = coordinate_cones(cones, count, coordinates[k], cstates[k], k, bodies, states, dt, gravity, numbers[6])
+        for j in range(begin, count):
+            energy += cones[j].gam
+            cones[j].own = cones[j].gam
+    found = np.int64(0)
+    for k in range(pairs.shape[0]):
+        a, b = shapes[pairs[k].a], shapes[pairs[k].b]
+        ra, rb = reach_of(a), reach_of(b)
+        speed = gravity * dt
+        for body in (a.body, b.body):
+            if body >= 0:
+                speed += speeds[body]
+        margin = REACH * dt * speed + 1e-3 * min(ra if ra > 0.0 else rb, rb)
+        if numbers[11] > 0.0:
+            margin += numbers[11] / (FELT * gravity * lightest(bodies, a.body, b.body))
+        begin = found
+        found = detect(
+            shapes, pairs, k, start_pose(states, a.body), start_pose(states, b.body), data, contacts, found, margin
+        )
+        if found > contacts.shape[0] or count + found - begin > cones.shape[0]:
+            return -2
+        for j in range(begin, found):
+            energy += contact_cone(cones[count], contacts[j], j, edges[k], bodies, states, directions, dt, gravity)
+            count += 1
+    # Joints may put more mass behind a contact than the body has itself, which all contacts share.
+    numbers[7] = max(1.0, numbers[4] / max(count, 1))
+    numbers[3] = numbers[7] * energy / max(count, 1)
+    for k in range(count):
+        c = cones[k]
+        c.share = c.own = min(max(numbers[7] * c.own / numbers[3], LIGHT), 1.0)
+        ip.begin(c, c.s, c.y[0], c.y[1], numbers[3])
+    numbers[8], numbers[10] = count, 0.0
+    if numbers[9] > 0.0 and directions == 0 and match(cones, count, keys, kept, before, WARM * numbers[3]):
+        warm_start(cones, count, kept, WARM * numbers[3])
+        numbers[10] = 1.0
+    return count
+
+
+@routine
+def match(cones, count, keys, kept, before, kappa):
+    """Find each cone among those of the step before; where it was goes to w0[0].
+
+    False if one of them is new, bounces, or bore no load and may now: then a step had better start from afar.
+    """
+    at = 0
+    for k in range(count):
+        c = cones[k]
+        if c.rest > 0.0:
+            return False
+        found = -1
+        for j in range(min(WINDOW, before)):
+            m = (at + j) % before
+            if keys[m] == c.key:
+                found = m
+                break
+        if found < 0 or (c.ds < c.s and kept[found, 0] * c.s <= c.share * kappa):
+            return False
+        c.w0[0], at = found, found + 1
+    return before > 0
+
+
+@routine
+def warm_start(cones, count, kept, kappa):
+    """Start on the central path at kappa, with the impulses of the step before where they bear a load."""
+    for k in range(count):
+        c = cones[k]
+        m = int(c.w0[0])
+        gam, own = kept[m, 0], c.share * kappa
+        if c.kind == ip.DRY or gam * c.s <= own:
+            ip.begin(c, c.s, c.y[0], c.y[1], kappa)
+            continue
+        ip.begin(c, own / gam, 0.0, 0.0, kappa)
+        if c.kind == ip.EXACT:
+            bound = c.mu * gam
+            part = (kept[m, 1] ** 2 + kept[m, 2] ** 2) / (bound * bound)
+            shrink = math.sqrt(INSIDE / part) if part > INSIDE else 1.0
+            c.psi = own / (bound * (1.0 - min(part, INSIDE)))
+            for i in range(2):
+                c.beta[i] = shrink * kept[m, 1 + i]
+                c.y[i] = -c.psi * c.beta[i] / bound
+
+
+@inline
+def approach(cone, states):
+    """Normal velocity of a contact in the step before [m/s], along the normal at the start of this one."""
+    vn = 0.0
+    for i in range(6):
+        if cone.a >= 0:
+            vn += cone.da[i] * states[cone.a].x[i]
+        if cone.b >= 0:
+            vn += cone.db[i] * states[cone.b].x[i]
+    return vn
+
+
+@routine
+def contact_cone(cone, contact, j, edge, bodies, states, directions, dt, gravity):
+    """Make contact j a cone, at the start poses, with a first guess of slack and sliding; its typical energy [J].
+
+    That of the lighter body goes to `own`.
+    """
+    cone.a, cone.b, cone.edge, cone.source, cone.key = contact.a, contact.b, edge, j, contact.key
+    cone.mu, cone.directions = contact.friction, directions
+    cone.kind = ip.LIMIT if contact.friction == 0.0 else (ip.LINEAR if directions > 0 else ip.EXACT)
+    phi = contact_wrenches(cone, contact, states)
+    vn = work(states, cone.da[0:6], cone.a) + work(states, cone.db[0:6], cone.b)
+    # Features that were not seen to overlap before get out of each other without a jump.
+    cone.leave = gravity * dt * dt
+    cone.rest = overlap_left(phi, cone.leave)
+    cone.side = OVERLAPPING if cone.rest < 0.0 else APART
+    before = approach(cone, states)  # not `vn`: contacts that were missed find the velocities of a first solution
+    if contact.restitution > 0.0 and phi + dt * before < 0.0 and -before > BOUNCE * gravity * dt:
+        # Newton's law: this gap after the step makes its mean normal velocity -e times that before.
+        rest = phi - contact.restitution * dt * before
+        if rest > cone.rest:
+            cone.rest, cone.side = rest, BOUNCING
+    y0 = work(states, cone.da[6:12], cone.a) + work(states, cone.db[6:12], cone.b)
+    y1 = work(states, cone.da[12:18], cone.a) + work(states, cone.db[12:18], cone.b)
+    mass, least = 0.0, lightest(bodies, contact.a, contact.b)
+    if contact.a >= 0:
+        mass = max(mass, bodies[contact.a].mass)
+    if contact.b >= 0:
+        mass = max(mass, bodies[contact.b].mass)
+    speed = gravity * dt + abs(min(vn, 0.0))
+    cone.own = least * speed * speed
+    cone.ds = (phi - cone.rest) / dt + vn  # as predicted, for `match`
+    cone.s = max(cone.ds, speed)
+    cone.y[0], cone.y[1] = y0, y1
+    return mass * speed * speed
+
+
+@routine
+def contact_wrenches(cone, contact, states):
+    """Point, normal and unit wrenches of a contact at the start poses, into its cone; the gap [m]."""
+    phi, n, x = gap(contact, start_pose(states, contact.a), start_pose(states, contact.b))
+    t1, t2 = tangents(n)
+    store3(cone.point, x)
+    store3(cone.normal, n)
+    for row, d in enumerate((n, t1, t2)):
+        wrench_row(cone.da, 6 * row, states, contact.a, x, d, -1.0)
+        wrench_row(cone.db, 6 * row, states, contact.b, x, d, 1.0)
+    return phi
+
+
+@routine
+def coordinate_wrenches(cone, s):
+    """Unit wrenches of the limit or dry friction of a coordinate, into its cone."""
+    for i in range(6):
+        if cone.kind == ip.DRY:
+            cone.da[6 + i], cone.db[6 + i] = s.wa[i], s.wb[i]
+        else:
+            cone.da[i], cone.db[i] = cone.side * s.wa[i], cone.side * s.wb[i]
+
+
+@routine
+def coordinate_cones(cones, count, c, s, k, bodies, states, dt, gravity, share):
+    """Cones of a coordinate: limits that it may reach within the step, and dry friction for a `share` of it.
+
+    Their slack and sliding velocity are first guesses, and `gam` is a typical energy [J].
+    """
+    if c.kind == BALL or c.kind == FREE:
+        return count
+    rate = work(states, s.wa, c.a) + work(states, s.wb, c.b)
+    mass = 0.0
+    for body in (c.a, c.b):
+        if body >= 0:
+            mass = max(mass, bodies[body].mass)
+    size = 1.0
+    if s.wb[3] == 0.0 and s.wb[4] == 0.0 and s.wb[5] == 0.0:  # an angle
+        size = bodies[max(c.a, c.b)].radius
+    typical = gravity * dt / size + 1e-6
+    for side in (1.0, -1.0):
+        bound = c.lower if side > 0.0 else c.upper
+        if abs(bound) > 1e30:
+            continue
+        room = side * (s.value - bound)
+        if room + REACH * dt * min(side * rate - typical, -abs(rate)) < 0.0 and count < cones.shape[0]:
+            cone = cones[count]
+            base_cone(cone, c, s, k, ip.LIMIT)
+            cone.side, cone.bound, cone.key = side, bound, -4 * k - (1 if side > 0.0 else 2)
+            cone.leave = typical * dt
+            cone.rest = overlap_left(room, cone.leave)
+            coordinate_wrenches(cone, s)
+            speed = typical + abs(rate)
+            cone.ds = (room - cone.rest) / dt + side * rate
+            cone.s, cone.gam = max(cone.ds, speed), mass * (size * speed) ** 2
+            cone.y[0] = cone.y[1] = 0.0
+            count += 1
+    if c.friction > 0.0 and count < cones.shape[0]:
+        cone = cones[count]
+        base_cone(cone, c, s, k, ip.DRY)
+        cone.bound, cone.side, cone.key = share * c.friction * dt, share, -4 * k - 3
+        coordinate_wrenches(cone, s)
+        cone.s, cone.ds, cone.gam = 1.0, 1.0, cone.bound * (typical + abs(rate))
+        cone.y[0], cone.y[1] = rate, 0.0
+        count += 1
+    return count
+
+
+@routine
+def base_cone(cone, c, s, k, kind):
+    """What limits and dry friction of coordinate k share."""
+    cone.kind, cone.a, cone.b, cone.edge, cone.source, cone.mu = kind, c.a, c.b, c.edge, -1 - k, 0.0
+    cone.directions = 0
+    for i in range(18):
+        cone.da[i] = cone.db[i] = 0.0
+    for i in range(6):
+        cone.ea[i] = cone.eb[i] = 0.0
+
+
+@routine
+def note_contacts(contact, count, step, dt):
+    """Write the contact forces of a step to the log; False when it is full."""
+    cones, log, written = contact[0], contact[8], contact[9]
+    for k in range(count):
+        c = cones[k]
+        if c.source < 0:
+            continue
+        if written[0] >= log.shape[0]:
+            return False
+        n = load3(c.normal)
+        t1, t2 = tangents(n)
+        f = add3(scale3(c.gam, n), add3(scale3(c.beta[0], t1), scale3(c.beta[1], t2)))
+        row = log[written[0]]
+        row[0], row[1], row[2] = step, c.a, c.b
+        for i in range(3):
+            row[3 + i] = c.point[i]
+            row[6 + i] = f[i] / dt
+        row[9] = c.gap
+        written[0] += 1
+    return True

@@ -1,0 +1,89 @@
+"""Contacts found again at other poses or with other shapes, and points of contact that move over both bodies.
+
+Most contacts are of features that are fixed to their bodies: a corner over a plane, two edges, a ball's centre. But
+faces of boxes touch where their outlines cross, and those points depend on the poses at which they are looked for, at
+the start of a step.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from leastaction.contact.entries import detect_all
+from leastaction.contact.records import BOX, CAPSULE, CONTACT, FIELD
+from leastaction.integrators import FloatArray
+from leastaction.maximal.derivatives.sparse_blocks import rotations
+from leastaction.maximal.records import records
+
+CENTRAL = ((-2.0, 1.0 / 12.0), (-1.0, -2.0 / 3.0), (1.0, 2.0 / 3.0), (2.0, -1.0 / 12.0))
+"""Offsets and weights of a central difference of order 4."""
+
+STEP = 1e-6
+"""Displacement [rad; lengths relative to the radius of gyration]: small, for faces of boxes switch easily."""
+
+
+def find_again(solved: Any, table: Any, pairs: Any, Z: FloatArray, missing: dict[int, int], out: Any) -> None:
+    """Put contacts of the shapes of a table at poses Z in the places that `missing` has for their keys, out of it."""
+    # More than the gaps at the start of the step: what is found beyond the contacts wanted is left aside.
+    reach = 1.0 + float(np.where(table.shapes.bound < 1e30, table.shapes.bound, 0.0).max())
+    speed = float(np.abs(solved.V).max())
+    margin = 2.0 * float(np.abs(solved.cones.gap).max()) + 8.0 * solved.stepper.dt * reach * speed + 1e-3
+    transforms = np.hstack([rotations(Z).reshape(-1, 9), Z[:, :3]])
+    found = records(4 * len(out) + 16, CONTACT)
+    while (count := detect_all(table.shapes, pairs, transforms, table.data, found, margin)) > len(found):
+        found = records(count, CONTACT)
+    for c in found[:count]:
+        k = missing.pop(int(c.key), None)
+        if k is not None:
+            out[k] = c
+
+
+def add_moving_features(solved: Any, entries: Any, none: Any, J: FloatArray) -> None:
+    """Add to the derivatives J (entries, 12) by the poses what comes from contact points that are found elsewhere.
+
+    Args:
+        solved: a `Solved` step.
+        entries: a `Sparsity` of its outputs.
+        none: colours of no body at all.
+    """
+    s, contacts = solved.stepper, solved.contacts
+    pairs, shapes = s.near[0], s.table.shapes
+    kinds = np.sort([shapes.kind[pairs.a[contacts.pair]], shapes.kind[pairs.b[contacts.pair]]], axis=0)
+    moving = np.flatnonzero(((kinds[0] == BOX) | (kinds[0] == FIELD)) & ((kinds[1] == BOX) | (kinds[1] == CAPSULE)))
+    if not len(moving):
+        return
+    own = pairs[np.unique(contacts.pair[moving])]
+    touched = set(contacts.a[moving].tolist()) | set(contacts.b[moving].tolist())
+    members, begins, pointer, index = entries.colours
+    for colour in range(len(begins) - 1):
+        bodies = [i for i in members[begins[colour] : begins[colour + 1]].tolist() if i in touched]
+        for c in range(6 if bodies else 0):
+            sizes = STEP * (s.model.bodies.radius[bodies] if c >= 3 else np.ones(len(bodies)))
+            found, lost = [], set()
+            for offset, _ in CENTRAL:
+                missing = {int(contacts.key[k]): int(k) for k in moving}
+                found.append(contacts.copy())
+                Z = displaced(solved.start.Z, bodies, c, offset * sizes)
+                find_again(solved, s.table, own, Z, missing, found[-1])
+                lost |= set(missing.values())
+            for (_, weight), other in zip(CENTRAL, found, strict=True):
+                other[list(lost)] = contacts[list(lost)]  # as if fixed, not half of a difference
+                out, _, _ = solved.outputs(none, np.zeros((0, 12)), s.arrays, s.forces, other)
+                for i, size in zip(bodies, sizes, strict=True):
+                    at = slice(pointer[i], pointer[i + 1])
+                    J[at, c] += weight / size * out[index[at]]
+
+
+def displaced(Z: FloatArray, bodies: list[int], c: int, d: FloatArray) -> FloatArray:
+    """Poses (n, 7) with some bodies turned about (c = 0, 1, 2) or shifted along (3, 4, 5) an axis by d."""
+    Z = Z.copy()
+    if c >= 3:
+        Z[bodies, c - 3] += d
+        return Z
+    w, v, sin = Z[bodies, 3], Z[bodies, 4:], np.sin(0.5 * d)[:, None] * np.eye(3)[c]
+    cos = np.cos(0.5 * d)
+    Z[bodies, 3] = w * cos - (v * sin).sum(axis=1)
+    Z[bodies, 4:] = w[:, None] * sin + cos[:, None] * v + np.cross(v, sin)
+    return Z

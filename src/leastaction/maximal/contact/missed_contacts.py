@@ -1,0 +1,92 @@
+"""Contacts that a step has missed: features that did not face each other at its start and overlap at its end.
+
+What touches what is decided at the start of a step. Two boxes that turn and slide may meet with other corners and edges
+at its end; those are looked for after the step is solved, and it is solved again with them.
+"""
+
+import math
+
+import numpy as np
+
+from leastaction._jit import routine
+from leastaction.contact import cones as ip
+from leastaction.contact.detect import detect
+from leastaction.contact.gap import gap
+from leastaction.contact.records import BOX, CAPSULE, CYLINDER, FIELD, MESH
+from leastaction.maximal.contact.detection import APART, LIGHT, contact_cone
+from leastaction.maximal.step.bodies import end_pose
+
+ROUNDS = 4
+"""Most times that a step is solved again."""
+
+DEEP = 1e-6
+"""Overlap that counts, relative to the size of the shapes."""
+
+
+@routine
+def has_features(one, two):
+    """Whether contacts of two shapes are of corners, edges and faces, which may change; round ones know no such."""
+    first, second = min(one.kind, two.kind), max(one.kind, two.kind)
+    if first == BOX:
+        return second in (BOX, CAPSULE)
+    return first == FIELD or second in (CYLINDER, MESH)
+
+
+@routine
+def allowed(cones, count, contacts, k):
+    """How deep shapes of pair k may overlap at the end of the step [m]: what may be left of an overlap at its start."""
+    deepest = 0.0
+    for j in range(count):
+        c = cones[j]
+        if c.source >= 0 and contacts[c.source].pair == k:
+            deepest = max(deepest, -c.rest)
+    return deepest
+
+
+@routine
+def add_missed(contact, count, bodies, states, dt):
+    """Append cones for what overlaps at the end of a solved step; how many, or -1 where there is no room.
+
+    With them the cones are back on the central path, for the step to be solved again from its present velocities.
+    """
+    cones, contacts, shapes, pairs, edges, data, numbers = contact[:6] + (contact[7],)
+    found = np.int64(0)
+    for j in range(count):
+        found = max(found, cones[j].source + 1)
+    before, nothing = count, 0.0
+    for k in range(pairs.shape[0]):
+        a, b = shapes[pairs[k].a], shapes[pairs[k].b]
+        if not has_features(a, b):
+            continue
+        Xa, Xb = end_pose(states, a.body), end_pose(states, b.body)
+        last = detect(shapes, pairs, k, Xa, Xb, data, contacts, found, nothing)
+        if last > contacts.shape[0] or count + last - found > cones.shape[0]:
+            return np.int64(-1)
+        deep = DEEP * min(a.bound, b.bound)
+        left = allowed(cones, before, contacts, k) if last > found else 0.0
+        # Two bodies that a plane kept apart at the start overlap by what they have moved within the step alone.
+        undo = left == 0.0 and a.kind != FIELD and b.kind != FIELD
+        for j in range(found, last):
+            phi, _, _ = gap(contacts[j], Xa, Xb)
+            if phi < -deep - left:
+                contacts[found] = contacts[j]
+                cone = cones[count]
+                energy = contact_cone(
+                    cone, contacts[found], found, edges[k], bodies, states, int(numbers[0]), dt, numbers[1]
+                )
+                numbers[3] = max(numbers[3], energy)
+                cone.own = min(max(cone.own / numbers[3], LIGHT), 1.0)
+                # At the start the features may lie beyond each other's ends, with a gap below zero that says nothing.
+                # Then what is deep is left as in `overlap_left`: nothing is shot away.
+                rest = 0.0 if undo else min(phi + math.sqrt(-cone.leave * phi), 0.0)
+                if rest > cone.rest:
+                    cone.rest, cone.side = rest, APART
+                found += 1
+                count += 1
+    if count > before:
+        for k in range(count):
+            c = cones[k]
+            c.share = c.own
+            ip.begin(c, max(c.s, numbers[1] * dt), c.y[0], c.y[1], numbers[3])
+        numbers[8], numbers[10] = count, 0.0
+    return count - before

@@ -1,0 +1,1 @@
+"""Between joint coordinates and the poses and momenta of bodies."""

@@ -1,0 +1,1 @@
+"""Derivatives of steps and runs in body coordinates."""

@@ -1,0 +1,262 @@
+"""Solving the steps of a run again, one by one and in the parts that they were solved in, to differentiate them.
+
+A step that Newton cannot solve is divided (`entries.rollout`). What it computes is then the chain of its parts, and so
+is its derivative: that of the division as it was. Where a slight change of the state would divide the step otherwise,
+the step jumps, as at a contact that switches.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from leastaction.contact.cones import CONE
+from leastaction.contact.records import CONTACT
+from leastaction.dynamics.legendre import velocity_of_momentum
+from leastaction.errors import IntegratorError
+from leastaction.integrators import FloatArray
+from leastaction.maximal.coordinates.placement import momenta_of, place
+from leastaction.maximal.derivatives.pose_map import PoseMap
+from leastaction.maximal.derivatives.sensitivity import BodyState, Solved, StepMap
+from leastaction.maximal.records import records
+from leastaction.maximal.step.guess import FIRST, SECOND
+
+SAME = 1e-4
+"""Largest difference of poses to those of the run [m and quaternions, relative to one and the largest position]."""
+
+PATIENT = 5
+"""How many times as many iterations steps may take when they are solved again: from another guess, perhaps."""
+
+
+def lengths_of(divided: int) -> list[float]:
+    """Lengths of the parts of a step, relative to it, that a number as in `entries.LONGEST` tells."""
+    if divided < 0:
+        raise IntegratorError("Maximal: a step was divided so finely that it has no derivative; take a smaller dt")
+    ahead, lengths = [1.0], []
+    for bit in f"{divided:b}"[1:]:
+        length = ahead.pop()
+        if bit == "1":
+            ahead += [length / 2, length / 2]
+        else:
+            lengths.append(length)
+    return lengths + ahead
+
+
+class Parts:
+    """The steps that one step of an integrator is composed of, each with a stepper of its own.
+
+    Args:
+        stepper: a `MaximalStepper`.
+
+    Attributes:
+        lengths: of the composition [s]; each of them may be divided further.
+        fast: bodies whose spin at the start of a run is beyond the chart of a step, and not guessed.
+    """
+
+    def __init__(self, stepper: Any) -> None:
+        self.stepper = stepper
+        self.steppers: dict[tuple[float, int], Any] = {}
+        self.lengths: list[float] = (stepper.substeps * stepper.dt).tolist()
+        self.near_pairs_at: BodyState | None = None
+        self.fast = np.zeros((len(stepper.model.bodies), 1), bool)
+
+    def stepper_of(self, h: float, patience: int) -> Any:
+        """Stepper for a part of length h with so many times the iterations."""
+        if (h, patience) not in self.steppers:
+            own = self.stepper.integrator
+            plain = replace(own, order=min(own.order, 2), max_iterations=patience * own.max_iterations)
+            # Not by `prepare`: parts of a composed step may go backwards.
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # they came when `stepper` was made
+                s = self.steppers[h, patience] = type(self.stepper)(plain, self.stepper.mechanism, h)
+            s.acts, s.whole = self.stepper.acts, self.stepper.whole
+            s.settings = (*s.settings[:2], self.stepper.settings[2])
+            s._plan(None)
+            if self.near_pairs_at is not None:
+                self._plan(s, self.near_pairs_at)
+        return self.steppers[h, patience]
+
+    def start(self, q: FloatArray, p: FloatArray) -> BodyState:
+        """Bodies of joint positions and momenta, as at the start of a run."""
+        s = self.stepper
+        v = velocity_of_momentum(s.mechanism, q[None], p[None])[0]
+        Z, twists, rates = place(s.model, q, v)
+        # The guess of `MaximalStepper.begin`.
+        self.fast = 0.5 * s.dt * np.linalg.norm(twists[:, :3], axis=1, keepdims=True) > 0.9
+        V = np.hstack([np.where(self.fast, 0.0, twists[:, :3]), twists[:, 3:]])
+        return BodyState(Z, momenta_of(s.model, Z, twists, rates), q.copy(), self.near(q), V, True)
+
+    def near(self, q: FloatArray) -> FloatArray:
+        """Coordinates of the joints; zero for those that close loops, and for balls."""
+        c = self.stepper.model.coordinates
+        return np.where((c.iq >= 0) & (c.kind < 2), q[np.maximum(c.iq, 0)], 0.0)
+
+    def plan(self, at: BodyState) -> None:
+        """Lay out which bodies may touch near a state."""
+        self.near_pairs_at = at
+        for s in self.steppers.values():
+            self._plan(s, at)
+
+    def _plan(self, s: Any, at: BodyState) -> None:
+        if s.contact is not None and len(s.table.movers) > 1:
+            s.states.w, s.states.vc = at.V[:, :3], at.V[:, 3:]
+            s._plan(at.Z)
+
+    def divided(self, q: FloatArray, p: FloatArray, u: FloatArray) -> Any:
+        """How the steps of the composition are divided from (q, p) on; None for a plain step, which tells itself."""
+        if len(self.lengths) == 1:
+            return None
+        s = self.stepper
+        record = s.record(1)
+        record["q"][0], record["p"][0] = q, p
+        if s.advance(record, 0, 1, u[None]) < 1:
+            raise s.failure(0, record)
+        return record["divided"][1]
+
+    def solve(self, h: float, at: BodyState, u: FloatArray, nodes: Any, patience: int) -> tuple[Solved, int]:
+        """Solve a part of length h; with it comes how it was divided, so it holds only where that is 0.
+
+        Args:
+            u: controls at the nodes of the whole step, (nodes, nu).
+            nodes: those at the ends of this part.
+            patience: see `stepper_of`.
+        """
+        s = self.stepper_of(h, patience)
+        u = u[list(nodes)]
+        record = s.record(2)
+        record["poses"][:2], record["momenta"][1], record["q"][1] = at.Z, at.P, at.q
+        s.cstates.value = at.near
+        s.states.w, s.states.vc = at.V[:, :3], at.V[:, 3:]
+        s.states.x, s.states.slope, s.clock[:] = at.V, 0.0, FIRST if at.fresh else SECOND
+        s.rowstates.lam, s.rowstates.mu = 0.0, 0.0
+        if s.contact is not None:
+            s.contact[7][8] = 0.0  # no warm start
+            s.contact[0].s = 0.0  # every cone of a step has a slack, so this tells how many there are
+        if s.advance(record, 1, 2, u[None] if s.halves < 1.0 else u[None, :1]) < 2:
+            raise s.failure(0, record)
+        cones, contacts = records(0, CONE), records(0, CONTACT)
+        if s.contact is not None:
+            cones = s.contact[0][: int(np.count_nonzero(s.contact[0].s > 0.0))].copy()
+            contacts = s.contact[1][: int(cones.source.max(initial=-1)) + 1].copy()
+        V = np.hstack([s.states.w, s.states.vc])
+        Z, P, q = (np.array(record[name][2]) for name in ("poses", "momenta", "q"))
+        end = BodyState(Z, P, q, s.cstates.value.copy(), V)
+        impulses, u = np.array(s.rowstates.lam), np.array(u, order="C")
+        solved = Solved(s, at, V, nodes, u, (s.graph, s.work), cones, contacts, impulses, end)
+        return solved, int(record["divided"][2, 0])
+
+    def run(self, at: BodyState, u: FloatArray, divided: Any = None) -> list[StepMap]:
+        """Solve and differentiate all parts of a step.
+
+        Args:
+            u: controls at the nodes of the whole step, (nodes, nu).
+            divided: how each step of the composition was divided; to be found out by default.
+        """
+        maps: list[StepMap] = []
+        for j, h in enumerate(self.lengths):
+            nodes = (0, 0) if self.stepper.halves == 1.0 else (j, j + 1)
+            maps += self._parts(h, at, u, nodes, None if divided is None else int(divided[j]))
+            at = maps[-1].carried
+        return maps
+
+    def _parts(self, h: float, at: BodyState, u: FloatArray, nodes: Any, divided: int | None) -> list[StepMap]:
+        """One step of the composition."""
+        whole, found = self.solve(h, at, u, nodes, PATIENT if divided == 0 else 1)
+        divided = found if divided is None else divided
+        if divided == found == 0:
+            return [StepMap(whole)]
+        maps: list[StepMap] = []
+        lengths = lengths_of(divided)
+        for length in lengths:
+            solved, found = self.solve(h * length, at, u, nodes, PATIENT)
+            if found != 0:
+                raise IntegratorError(
+                    "Maximal: a step could not be solved again as it was the first time, so it has no derivative; take "
+                    "a smaller dt or a larger max_iterations"
+                )
+            maps.append(StepMap(solved))
+            at = maps[-1].carried
+        return maps
+
+    def ahead(self, at: BodyState, u: FloatArray) -> StepMap | None:
+        """What comes after a step with controls u (nodes, nu), its last ones held, up to where contacts give impulses.
+
+        At order 2 joint momenta at the end of a step have a share of these; None where they have none.
+        """
+        if self.stepper.contact is None or self.stepper.halves == 1.0:
+            return None
+        h, nodes = self.lengths[0], (len(u) - 1, len(u) - 1)
+        solved, divided = self.solve(h, at, u, nodes, 1)
+        if divided:
+            solved, _ = self.solve(h * lengths_of(divided)[0], at, u, nodes, PATIENT)
+        return StepMap(solved) if solved.count else None
+
+    def poses(self, at: BodyState, like: StepMap) -> PoseMap:
+        """Joints and bodies at a state."""
+        return PoseMap(like.solved.stepper, like.neighbours, at)
+
+
+class Replay:
+    """The steps of a run, each from the state that the run had.
+
+    Args:
+        parts: of the run's stepper.
+        run: a `Trajectory` of `Maximal`.
+        u: controls at the nodes of each step, shape (steps, nodes, nu).
+    """
+
+    def __init__(self, parts: Parts, run: Any, u: FloatArray) -> None:
+        self.parts, self.run, self.u = parts, run, u
+        self.divided = run.stored.get("divided", np.zeros((len(run), len(parts.lengths)), np.int64))
+        self.known: dict[int, BodyState] = {}
+        self.planned = False
+
+    def step(self, k: int) -> list[StepMap]:
+        """Solve and differentiate the step from state k."""
+        at = self._start(k)
+        if not self.planned or len(self.parts.stepper.table.movers) > 1:
+            self.parts.plan(at)
+            self.planned = True
+        maps = self.parts.run(at, self.u[k], self.divided[k + 1])
+        found, stored = maps[-1].carried.Z, self.run.stored["poses"][k + 1]
+        if np.abs(found - stored).max(initial=0.0) > SAME * (1.0 + np.abs(stored).max(initial=0.0)):
+            raise IntegratorError(
+                f"Maximal: step {k} of the run was solved again with another result: it has several solutions, so no "
+                "derivative; take a smaller dt"
+            )
+        return maps
+
+    def _start(self, k: int) -> BodyState:
+        """State k, with the velocities of the part of a step before it."""
+        if k in self.known:
+            return self.known.pop(k)
+        first = k  # the last state that follows on a step that was not divided
+        while first > 0 and self.divided[first].any():
+            first -= 1
+        at = self._stored(first)
+        for j in range(first, k):
+            self.known[j] = at
+            V = self.step(j)[-1].solved.V
+            self.known[j], at = at, replace(self._stored(j + 1), V=V)
+        return at
+
+    def _stored(self, k: int) -> BodyState:
+        """State k, with the mean velocities of the step before."""
+        run, parts = self.run, self.parts
+        if k == 0:
+            return parts.start(run.q[0], run.p[0])
+        poses, momenta = run.stored["poses"][k], run.stored["momenta"][k]
+        return BodyState(poses, momenta, run.q[k], parts.near(run.q[k]), velocities(run, k))
+
+
+def velocities(run: Any, k: int) -> FloatArray:
+    """Mean velocities (bodies, 6) of the step that ends in state k > 0 of a run."""
+    Z, before = run.stored["poses"][k], run.stored["poses"][k - 1]
+    a, b = before[:, 3:], Z[:, 3:]
+    scalar = (a * b).sum(axis=1, keepdims=True)
+    turn = a[:, :1] * b[:, 1:] - b[:, :1] * a[:, 1:] - np.cross(a[:, 1:], b[:, 1:])
+    w = 2.0 * np.where(scalar < 0.0, -turn, turn) / run.dt
+    return np.hstack([w, (Z[:, :3] - before[:, :3]) / run.dt])

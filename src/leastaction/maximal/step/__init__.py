@@ -1,0 +1,1 @@
+"""One step in body coordinates: its equations, their Newton system, and the loops over many steps."""

@@ -1,0 +1,221 @@
+"""The Newton system of a step: residuals of the bodies, joint equations, and the blocks of their Jacobian.
+
+Unknowns are, for each body, (w, v) within the step, and for each row of a joint its impulse lam (Bruedigam 2023,
+Eq. 29): with poses z at the start and z1 at the end of the step,
+
+    D1 of the action - P - I - G(z)' lam - (contacts) = 0        6 equations for each body
+    g(z1) / dt = 0                                               one for each row
+
+Blocks lie in one flat array where the graph's plan puts them (`graph_plan`).
+"""
+
+import numpy as np
+
+from leastaction._jit import inline, routine
+from leastaction.maximal.records import BALL, FREE
+from leastaction.maximal.step.block_parts import add_outer, add_pair, end_row, place_row, push, store_wrench, work
+from leastaction.maximal.step.bodies import end_pose, momenta, momentum_slope, move, start_pose
+from leastaction.maximal.step.dampers import implicit_paths
+from leastaction.maximal.step.joint_rows import coordinate, equation, is_coupling, is_screw, polynomial
+from leastaction.mechanism.closure import DOT
+from leastaction.spatial import load3, load9, mattvec, matvec, neg3, scale3
+
+ROW_STATE = np.dtype(
+    [
+        ("wa", "f8", 6),  # wrench of a unit impulse on the bodies at the start, in their own directions
+        ("wb", "f8", 6),
+        ("wa2", "f8", 6),  # on the leader's bodies
+        ("wb2", "f8", 6),
+        ("lam", "f8"),  # impulse [N s or N m s]
+        ("mu", "f8"),  # impulse that momenta were projected with at the end of the step before
+        ("force", "f8"),  # of the joint at the start of the step before [N or N m]
+        ("g", "f8"),  # violation at the end of the step [m or rad]
+    ],
+    align=True,
+)
+"""What a step knows of a row."""
+
+COORDINATE_STATE = np.dtype(
+    [
+        ("value", "f8"),  # at the start; angles are continuous
+        ("rate", "f8"),  # its mean rate over the step before
+        ("wa", "f8", 6),  # gradient at the start, in the bodies' directions
+        ("wb", "f8", 6),
+    ],
+    align=True,
+)
+"""What a step knows of a SLIDE or HINGE."""
+
+
+@routine
+def start_rows(rows, coordinates, coefficients, states, rowstates, cstates):
+    """Violations and gradients at the start of the step; cstates must hold the values there."""
+    for k in range(coordinates.shape[0]):
+        c = coordinates[k]
+        if c.kind == BALL or c.kind == FREE:
+            continue
+        Ra, xa = start_pose(states, c.a)
+        Rb, xb = start_pose(states, c.b)
+        _, tb, ta, f = coordinate(c, cstates[k].value, Ra, xa, Rb, xb)
+        store_wrench(cstates[k].wa, states, c.a, ta, f, -1.0)
+        store_wrench(cstates[k].wb, states, c.b, tb, f, 1.0)
+    for k in range(rows.shape[0]):
+        row, s = rows[k], rowstates[k]
+        if is_coupling(row):
+            value, slope = polynomial(row, coefficients, cstates[row.leader].value)
+            s.g = cstates[row.coordinate].value - value
+            for j in range(6):
+                s.wa[j] = cstates[row.coordinate].wa[j]
+                s.wb[j] = cstates[row.coordinate].wb[j]
+                s.wa2[j] = -slope * cstates[row.leader].wa[j]
+                s.wb2[j] = -slope * cstates[row.leader].wb[j]
+            continue
+        Ra, xa = start_pose(states, row.a)
+        Rb, xb = start_pose(states, row.b)
+        turned = cstates[row.coordinate].value if is_screw(row) else 0.0
+        s.g, tb, ta, f = equation(row, turned, Ra, xa, Rb, xb)
+        store_wrench(s.wa, states, row.a, ta, f, -1.0)
+        store_wrench(s.wb, states, row.b, tb, f, 1.0)
+
+
+@routine
+def assemble(model, states, rowstates, cstates, graph, values, rhs, dt, halves, fresh):
+    """Residuals, right-hand side and Jacobian at the velocities in `states`; contacts are added by the caller.
+
+    Gives back the largest violation of a joint equation [m or rad].
+
+    Args:
+        halves: share of velocity-dependent forces at the start of the step.
+        fresh: whether to fill in the Jacobian; without it `values` stay as they are.
+    """
+    bodies, rows, coordinates, coefficients, sizes, augment, dampers = model
+    diagonal, offsets, first = graph[3], graph[4], graph[5]
+    if fresh:
+        for k in range(values.shape[0]):
+            values[k] = 0.0
+    for i in range(bodies.shape[0]):
+        b, s = bodies[i], states[i]
+        move(s, dt)
+        J, w = load9(b.J), load3(s.w)
+        left, _ = momenta(J, w, dt)
+        for r in range(3):
+            s.r[r] = left[r] - s.P[r] - s.I[r]
+            s.r[3 + r] = b.mass * s.vc[r] - s.P[3 + r] - s.I[3 + r]
+        if fresh:
+            A = momentum_slope(J, w, dt)
+            d = diagonal[i]
+            for r in range(3):
+                values[d + 6 * r] = A[3 * r]
+                values[d + 6 * r + 1] = A[3 * r + 1]
+                values[d + 6 * r + 2] = A[3 * r + 2]
+                values[d + 7 * (3 + r)] = b.mass
+    implicit_coordinates(coordinates, states, cstates, diagonal, offsets, values, dt, halves, fresh)
+    implicit_paths(dampers, states, diagonal, offsets, values, dt, halves, fresh)
+    worst = 0.0
+    for k in range(rows.shape[0]):
+        row, s = rows[k], rowstates[k]
+        node = bodies.shape[0] + row.node
+        m = sizes[row.node]
+        Ra, xa = end_pose(states, row.a)
+        Rb, xb = end_pose(states, row.b)
+        if is_coupling(row):
+            follower, leader = coordinates[row.coordinate], coordinates[row.leader]
+            value, tb, ta, f = coordinate(follower, cstates[row.coordinate].value, Ra, xa, Rb, xb)
+            La, ya = end_pose(states, leader.a)
+            Lb, yb = end_pose(states, leader.b)
+            x, tb2, ta2, f2 = coordinate(leader, cstates[row.leader].value, La, ya, Lb, yb)
+            p, slope = polynomial(row, coefficients, x)
+            s.g = value - p
+            f2 = scale3(-slope, f2)
+            ea2 = end_row(states, leader.a, scale3(-slope, ta2), f2, -1.0)
+            eb2 = end_row(states, leader.b, scale3(-slope, tb2), f2, 1.0)
+            if fresh:
+                place_row(values, offsets, row.ea2, m, row.local, s.wa2, ea2)
+                place_row(values, offsets, row.eb2, m, row.local, s.wb2, eb2)
+            push(states, leader.a, s.wa2, s.lam)
+            push(states, leader.b, s.wb2, s.lam)
+        else:
+            turned = 0.0
+            if is_screw(row):
+                turned, _, _, _ = coordinate(coordinates[row.coordinate], cstates[row.coordinate].value, Ra, xa, Rb, xb)
+            s.g, tb, ta, f = equation(row, turned, Ra, xa, Rb, xb)
+        ea = end_row(states, row.a, ta, f, -1.0)
+        eb = end_row(states, row.b, tb, f, 1.0)
+        if fresh:
+            place_row(values, offsets, row.ea, m, row.local, s.wa, ea)
+            place_row(values, offsets, row.eb, m, row.local, s.wb, eb)
+        push(states, row.a, s.wa, s.lam)
+        push(states, row.b, s.wb, s.lam)
+        rhs[first[node] + row.local] = -s.g / dt
+        worst = max(worst, abs(s.g))
+        rho = augment[row.node]
+        if rho > 0.0:
+            # A multiple of this row in the equations of its child, which may have no inertia of its own.
+            if row.kind == DOT:
+                rho *= bodies[row.b].radius ** 2
+            if fresh:
+                add_outer(values, diagonal[row.b], s.wb, eb, rho)
+                if row.eab >= 0:
+                    add_outer(values, offsets[row.eab, 1 if row.a < row.b else 0], s.wb, ea, rho)
+            push(states, row.b, s.wb, -rho * s.g / dt)
+    for i in range(bodies.shape[0]):
+        for c in range(6):
+            rhs[first[i] + c] = -states[i].r[c]
+    return worst
+
+
+@routine
+def implicit_coordinates(coordinates, states, cstates, diagonal, offsets, values, dt, halves, fresh):
+    """Dampers and drive inertias of joints, by the mean rate of their coordinate over the step."""
+    for k in range(coordinates.shape[0]):
+        c, s = coordinates[k], cstates[k]
+        if c.kind == BALL or c.kind == FREE:
+            ball_dampers(c, states, diagonal, offsets, values, dt * halves, fresh)
+            continue
+        gain = c.armature + halves * dt * c.damping[0]
+        if gain == 0.0:
+            continue
+        Ra, xa = end_pose(states, c.a)
+        Rb, xb = end_pose(states, c.b)
+        value, tb, ta, f = coordinate(c, s.value, Ra, xa, Rb, xb)
+        rate = (value - s.value) / dt
+        ea = end_row(states, c.a, ta, f, -1.0)
+        eb = end_row(states, c.b, tb, f, 1.0)
+        push(states, c.a, s.wa, -gain * rate)
+        push(states, c.b, s.wb, -gain * rate)
+        if fresh:
+            add_pair(values, diagonal, offsets, c.edge, c.a, c.b, s.wa, s.wb, ea, eb, gain)
+
+
+@inline
+def ball_axis(c, j, states, end):
+    """Wrenches (a, b) that unit j of the velocity of a BALL or FREE is dual to: torques, then forces."""
+    e = (1.0 if j % 3 == 0 else 0.0, 1.0 if j % 3 == 1 else 0.0, 1.0 if j % 3 == 2 else 0.0)
+    Rb, xb = end_pose(states, c.b) if end else start_pose(states, c.b)
+    Ra, xa = end_pose(states, c.a) if end else start_pose(states, c.a)
+    local = matvec(load9(c.Rb), e)
+    n = matvec(Rb, local)
+    na = mattvec(Ra, n)
+    if j < 3:
+        return (*neg3(na), 0.0, 0.0, 0.0), (*local, 0.0, 0.0, 0.0)
+    pb = load3(c.pb)
+    arm = matvec(Rb, pb)
+    xa = (xb[0] + arm[0] - xa[0], xb[1] + arm[1] - xa[1], xb[2] + arm[2] - xa[2])
+    pa = mattvec(Ra, xa)
+    ta = (na[1] * pa[2] - na[2] * pa[1], na[2] * pa[0] - na[0] * pa[2], na[0] * pa[1] - na[1] * pa[0])
+    tb = (pb[1] * local[2] - pb[2] * local[1], pb[2] * local[0] - pb[0] * local[2], pb[0] * local[1] - pb[1] * local[0])
+    return (*ta, -n[0], -n[1], -n[2]), (*tb, *n)
+
+
+@routine
+def ball_dampers(c, states, diagonal, offsets, values, dt, fresh):
+    """Dampers of a ball or free joint: the rate is that of the step's velocities in the directions at its start."""
+    for j in range(6 if c.kind == FREE else 3):
+        if c.damping[j] > 0.0:
+            wa, wb = ball_axis(c, j, states, False)
+            rate = work(states, wa, c.a) + work(states, wb, c.b)
+            gain = c.damping[j] * dt
+            push(states, c.a, wa, -gain * rate)
+            push(states, c.b, wb, -gain * rate)
+            if fresh:
+                add_pair(values, diagonal, offsets, c.edge, c.a, c.b, wa, wb, wa, wb, gain)

@@ -1,0 +1,253 @@
+"""Newton directions with contacts: their share of the system, Mehrotra's predictor and corrector, how far to go.
+
+Contacts never become unknowns of the graph: their impulses are an affine function of the motion (`contact.cones`), so
+each adds one block to the bodies it touches (Bruedigam 2023, Appendix D; Mehrotra 1992).
+"""
+
+import math
+
+import numpy as np
+
+from leastaction._jit import inline, routine
+from leastaction.contact import cones as ip
+from leastaction.contact.gap import gap
+from leastaction.linalg.graph.kernels import solve
+from leastaction.maximal.step.block_parts import add_outer, end_row, push, work
+from leastaction.maximal.step.bodies import end_pose
+from leastaction.maximal.step.joint_rows import coordinate
+from leastaction.spatial import cross, neg3, scale3, sub3
+
+INSIDE = 0.99
+"""Fraction of the way to the boundary that a step may go."""
+
+CENTRAL = 1e-3
+"""No complementarity product may fall below this share of their mean."""
+
+ERROR = 10.0
+"""The central-path parameter is at least so many times the error of the slacks' products."""
+
+NEAR = 2.0
+"""From this multiple of the final central-path parameter on, Newton heads straight for it."""
+
+BLOCKED = 0.1
+"""Steps shorter than this are replaced by one towards the centre."""
+
+CENTRED, LOWER = 0.5, 0.3
+"""Where no product is below CENTRED times kappa, that centre is reached: on to LOWER times kappa."""
+
+
+@routine
+def look_at_cones(cones, count, contacts, coordinates, cstates, states, dt):
+    """Gaps at the end of the step, their gradients and the residuals of slacks; the largest residual [m/s]."""
+    worst = 0.0
+    for k in range(count):
+        c = cones[k]
+        c.rs = c.ry[0] = c.ry[1] = 0.0
+        if c.kind != ip.DRY:
+            Ra, xa = end_pose(states, c.a)
+            Rb, xb = end_pose(states, c.b)
+            if c.source >= 0:
+                phi, n, x = gap(contacts[c.source], (Ra, xa), (Rb, xb))
+                ea = end_row(states, c.a, neg3(cross(sub3(x, xa), n)), n, -1.0)
+                eb = end_row(states, c.b, cross(sub3(x, xb), n), n, 1.0)
+            else:
+                j = -1 - c.source
+                value, tb, ta, f = coordinate(coordinates[j], cstates[j].value, Ra, xa, Rb, xb)
+                phi = c.side * (value - c.bound)
+                f = scale3(c.side, f)
+                ea = end_row(states, c.a, scale3(c.side, ta), f, -1.0)
+                eb = end_row(states, c.b, scale3(c.side, tb), f, 1.0)
+            c.gap = phi
+            for i in range(6):
+                c.ea[i], c.eb[i] = ea[i], eb[i]
+            c.rs = c.s - (phi - c.rest) / dt
+            worst = max(worst, abs(c.rs))
+        if c.kind != ip.LIMIT:
+            y0, y1 = sliding(c, states)
+            if c.kind == ip.LINEAR:
+                c.y[0], c.y[1] = y0, y1
+            else:
+                c.ry[0], c.ry[1] = c.y[0] - y0, c.y[1] - y1
+                worst = max(worst, abs(c.ry[0]), abs(c.ry[1]))
+    return worst
+
+
+@inline
+def sliding(c, states):
+    """Sliding velocity of a cone along its two tangents."""
+    y0 = work(states, c.da[6:12], c.a) + work(states, c.db[6:12], c.b)
+    y1 = work(states, c.da[12:18], c.a) + work(states, c.db[12:18], c.b)
+    return y0, y1
+
+
+@routine
+def push_cones(cones, count, states):
+    """Take the present impulses of the cones from the bodies' residuals."""
+    for k in range(count):
+        c = cones[k]
+        for j in range(3):
+            f = c.gam if j == 0 else c.beta[j - 1]
+            if c.kind == ip.DRY and j == 0:
+                f = 0.0
+            push(states, c.a, c.da[6 * j : 6 * j + 6], f)
+            push(states, c.b, c.db[6 * j : 6 * j + 6], f)
+
+
+@routine
+def add_cones(cones, count, kappa, diagonal, offsets, values, ra, rb):
+    """Blocks D' W E of all cones."""
+    for k in range(count):
+        c = cones[k]
+        ip.reduce(c, kappa, np.int64(0))
+        for i in range(3):
+            if c.W[3 * i] == 0.0 and c.W[3 * i + 1] == 0.0 and c.W[3 * i + 2] == 0.0:
+                continue
+            for m in range(6):
+                ra[m] = c.W[3 * i] * c.ea[m] + c.W[3 * i + 1] * c.da[6 + m] + c.W[3 * i + 2] * c.da[12 + m]
+                rb[m] = c.W[3 * i] * c.eb[m] + c.W[3 * i + 1] * c.db[6 + m] + c.W[3 * i + 2] * c.db[12 + m]
+            da, db = c.da[6 * i : 6 * i + 6], c.db[6 * i : 6 * i + 6]
+            if c.a >= 0:
+                add_outer(values, diagonal[c.a], da, ra, 1.0)
+            if c.b >= 0:
+                add_outer(values, diagonal[c.b], db, rb, 1.0)
+            if c.edge >= 0:
+                first, second = (0, 1) if c.a < c.b else (1, 0)
+                add_outer(values, offsets[c.edge, first], da, rb, 1.0)
+                add_outer(values, offsets[c.edge, second], db, ra, 1.0)
+
+
+@routine
+def right_side(cones, count, kappa, second, first, fixed, rhs):
+    """Right-hand side with the cones' share towards kappa: the impulses that they give without motion."""
+    for i in range(rhs.shape[0]):
+        rhs[i] = fixed[i]
+    for k in range(count):
+        c = cones[k]
+        w0, w1, w2, _, _, _, _ = ip.local_step(c, 0.0, 0.0, 0.0, kappa, second)
+        for m in range(6):
+            if c.a >= 0:
+                rhs[first[c.a] + m] += w0 * c.da[m] + w1 * c.da[6 + m] + w2 * c.da[12 + m]
+            if c.b >= 0:
+                rhs[first[c.b] + m] += w0 * c.db[m] + w1 * c.db[6 + m] + w2 * c.db[12 + m]
+
+
+@routine
+def move_cones(cones, count, kappa, second, first, dx):
+    """Steps of all cones for the bodies' step dx; how far they may be taken."""
+    longest = 1.0 / INSIDE
+    for k in range(count):
+        c = cones[k]
+        u0 = u1 = u2 = 0.0
+        for m in range(6):
+            if c.a >= 0:
+                d = dx[first[c.a] + m]
+                u0 += c.ea[m] * d
+                u1 += c.da[6 + m] * d
+                u2 += c.da[12 + m] * d
+            if c.b >= 0:
+                d = dx[first[c.b] + m]
+                u0 += c.eb[m] * d
+                u1 += c.db[6 + m] * d
+                u2 += c.db[12 + m] * d
+        ip.take(c, u0, u1, u2, kappa, second)
+        longest = ip.longest_step(c, longest)
+    return longest
+
+
+@routine
+def mean_product(cones, count, t):
+    """The kappa that the complementarity products have shares of, after a fraction t of the steps [J]."""
+    total, number = 0.0, 0.0
+    for k in range(count):
+        a, b = ip.gauge(cones[k], t)
+        total += a
+        number += b
+    return total / number
+
+
+@routine
+def central_fraction(cones, count, longest, goal):
+    """The fraction of a step that keeps all products above a share of their mean, so that none blocks the next."""
+    t = min(1.0, INSIDE * longest)
+    for _ in range(20):
+        mean = mean_product(cones, count, t)
+        least = 1e300
+        for k in range(count):
+            least = min(least, ip.least_product(cones[k], t))
+        if least >= CENTRAL * min(mean, goal if mean <= 10.0 * goal else mean):
+            return t
+        t *= 0.8
+    return t
+
+
+@routine
+def slack_error(cones, count):
+    """Largest residual of a slack times its impulse [J], relative to the cone's share of kappa."""
+    worst = 0.0
+    for k in range(count):
+        c = cones[k]
+        if c.kind != ip.DRY:
+            worst = max(worst, abs(c.rs) * c.gam / c.share)
+    return worst
+
+
+@routine
+def is_central(cones, count, kappa):
+    """Whether all products are near their share of kappa and all slacks are known well."""
+    least = math.inf
+    for k in range(count):
+        least = min(least, ip.least_product(cones[k], 0.0))
+    return least > CENTRED * kappa and ERROR * slack_error(cones, count) < kappa
+
+
+@routine
+def centre(cones, count, target, goal, graph, work_arrays):
+    """Plain Newton direction towards the point `target` of the central path; otherwise as `contact_direction`."""
+    affine = np.int64(0)
+    values, pivots, fixed, dx = work_arrays[0], work_arrays[1], work_arrays[4], work_arrays[5]
+    right_side(cones, count, target, affine, graph[5], fixed, dx)
+    solve(graph[0], graph[1], values, pivots, dx, 1)
+    t = central_fraction(cones, count, move_cones(cones, count, target, affine, graph[5], dx), goal)
+    for k in range(count):
+        ip.advance(cones[k], t)
+    return t
+
+
+@routine
+def contact_direction(contact, count, kappa, goal, floor, graph, work_arrays):
+    """Newton direction with contacts: predictor, then corrector towards a smaller kappa (Mehrotra 1992).
+
+    Gives back the fraction of it that keeps all cones inside; takes that fraction of the cones' own steps.
+
+    Args:
+        floor: least kappa to head for. Rigid contact has none: near its goal, how redundant contacts share the load is
+            still open, and to bring all products to one value would move it; they stay what they are.
+    """
+    cones = contact[0]
+    affine, second = np.int64(0), np.int64(1)  # typed: literals would be compiled anew
+    nodes, links, _, _, _, first = graph
+    values, pivots, fixed, dx = work_arrays[0], work_arrays[1], work_arrays[4], work_arrays[5]
+    if floor == 0.0 and kappa <= goal:
+        return centre(cones, count, ip.HOLD, goal, graph, work_arrays)
+    if kappa <= NEAR * floor:
+        # The corrector's second-order terms belong to a predictor that heads for zero: with them Newton would come to
+        # rest beside the central path, not on it.
+        return centre(cones, count, floor, goal, graph, work_arrays)
+    right_side(cones, count, 0.0, affine, first, fixed, dx)
+    solve(nodes, links, values, pivots, dx, 1)
+    t = min(1.0, INSIDE * move_cones(cones, count, 0.0, affine, first, dx))
+    ratio = mean_product(cones, count, t) / kappa
+    # Slacks must stay well above their own error: it decides how redundant contacts share the load.
+    target = max(ratio * ratio * ratio * kappa, floor, min(kappa, ERROR * slack_error(cones, count)))
+    right_side(cones, count, target, second, first, fixed, dx)
+    solve(nodes, links, values, pivots, dx, 1)
+    t = central_fraction(cones, count, move_cones(cones, count, target, second, first, dx), goal)
+    if t < BLOCKED:
+        # Too near the boundary: back towards the centre, without the corrector, which is then no good. From the centre
+        # itself a plain step to a lower one, which is short enough to be straight.
+        if is_central(cones, count, kappa):
+            kappa *= LOWER
+        return centre(cones, count, max(kappa, floor), goal, graph, work_arrays)
+    for k in range(count):
+        ip.advance(cones[k], t)
+    return t

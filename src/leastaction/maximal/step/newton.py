@@ -1,0 +1,109 @@
+"""Newton's method for a step without contacts (Bruedigam 2020, Section 4; 2023, Algorithm 5 without inequalities).
+
+The Jacobian changes little within a step and from a good guess two or three updates suffice, so a factorisation is
+kept for the next updates as long as they shrink fast; those then cost a third of a full iteration.
+"""
+
+import math
+
+from leastaction._finite import is_finite
+from leastaction._jit import routine
+from leastaction.linalg.graph.kernels import factorize, solve
+from leastaction.maximal.step.assembly import assemble
+from leastaction.maximal.step.bodies import FURTHEST
+
+DEPENDENT = 1e-11
+"""Equations of which this share is left, once those before are taken out, count as dependent on them."""
+
+FAST = 0.03
+"""While updates shrink by this factor or more, the factorisation is kept."""
+
+PATIENCE = 10
+"""After so many updates, one that is larger than the first means that there is no solution nearby."""
+
+ROUND_OFF = 1e-12
+"""Residuals below this share of their terms are round-off."""
+
+
+@routine
+def apply(bodies, states, rowstates, rows, first, dx, t, dt):
+    """Take a fraction t of the step dx; its size as a velocity [m/s]. Turns stay below half a turn."""
+    size = 0.0
+    furthest = (FURTHEST / (0.5 * dt)) ** 2
+    for i in range(bodies.shape[0]):
+        s, o = states[i], first[i]
+        for c in range(3):
+            s.w[c] += t * dx[o + c]
+            s.vc[c] += t * dx[o + 3 + c]
+            size = max(size, abs(dx[o + c]) * bodies[i].radius, abs(dx[o + 3 + c]))
+        turn = s.w[0] ** 2 + s.w[1] ** 2 + s.w[2] ** 2
+        if turn > furthest:
+            k = math.sqrt(furthest / turn)
+            for c in range(3):
+                s.w[c] *= k
+    n = bodies.shape[0]
+    for k in range(rows.shape[0]):
+        rowstates[k].lam += t * dx[first[n + rows[k].node] + rows[k].local]
+    return size
+
+
+@routine
+def at_round_off(bodies, states, rows, rowstates):
+    """Whether all residuals are round-off of the terms that they are sums of: nothing is left to improve.
+
+    Near singular configurations of loops velocities are badly determined, and updates stay above any tolerance.
+    """
+    momentum = far = 0.0
+    for i in range(bodies.shape[0]):
+        s = states[i]
+        for c in range(3):
+            far = max(far, abs(s.p1[c]), bodies[i].radius)
+            for j in (c, 3 + c):
+                momentum = max(momentum, abs(s.P[j]), abs(s.P[j] + s.I[j]))
+    violated = 0.0
+    for k in range(rows.shape[0]):
+        momentum = max(momentum, abs(rowstates[k].lam))
+        violated = max(violated, abs(rowstates[k].g))
+    worst = 0.0
+    for i in range(bodies.shape[0]):
+        for c in range(6):
+            worst = max(worst, abs(states[i].r[c]))
+    return worst <= ROUND_OFF * momentum and violated <= ROUND_OFF * far
+
+
+@routine
+def newton_step(model, states, rowstates, cstates, graph, work_arrays, dt, halves, settings, history):
+    """Velocities and joint impulses of a step from the guess in `states` and `rowstates`, as `solve_step` says."""
+    bodies, rows = model[0], model[1]
+    nodes, links, targets, first = graph[0], graph[1], graph[2], graph[5]
+    values, pivots, scale, fixed, dx = work_arrays[0], work_arrays[1], work_arrays[2], work_arrays[4], work_arrays[5]
+    tolerance, most = settings[0], settings[1]
+    for i in range(history.shape[0]):
+        history[i] = 0.0
+    fresh = most > 0  # no literal True: it would be compiled anew
+    last = 0.0
+    for iteration in range(most):
+        assemble(model, states, rowstates, cstates, graph, values, fixed, dt, halves, fresh)
+        if fresh:
+            singular, _ = factorize(nodes, links, targets, values, pivots, scale, DEPENDENT)
+            if singular >= 0:
+                history[iteration] = math.nan
+                return -1 - iteration
+        for i in range(fixed.shape[0]):
+            dx[i] = fixed[i]
+        solve(nodes, links, values, pivots, dx, 1)
+        rounded = fresh and iteration > 1 and at_round_off(bodies, states, rows, rowstates)
+        size = apply(bodies, states, rowstates, rows, first, dx, 1.0, dt)
+        history[iteration] = size
+        if not is_finite(size) or (iteration >= PATIENCE and size > history[0]):
+            return -1 - iteration
+        # How much smaller than the last this update was tells how large the next would be.
+        shrinks = size / last if iteration > 0 else 1.0
+        if rounded or size <= tolerance or (shrinks < 0.1 and shrinks * size <= 0.1 * tolerance):
+            # End poses and residuals that belong to the last update. No literal False: it would be compiled anew.
+            fresh = size < 0.0
+            assemble(model, states, rowstates, cstates, graph, values, fixed, dt, halves, fresh)
+            return iteration + 1
+        fresh = iteration > 0 and shrinks > FAST
+        last = size
+    return -1 - most

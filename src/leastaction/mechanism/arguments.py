@@ -1,0 +1,54 @@
+"""Checking states at the door: sizes, finite numbers, unit quaternions."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leastaction.errors import MechanismError
+from leastaction.mechanism.joints import Motion
+
+if TYPE_CHECKING:
+    from leastaction.mechanism.mechanism import Mechanism
+
+FloatArray = NDArray[np.float64]
+
+
+def state_vector(mechanism: Mechanism, value: Any, size: int, what: str) -> FloatArray:
+    """`value` as a contiguous float array of shape (size,); refuses wrong sizes, NaN and infinity."""
+    try:
+        a = np.array(value, dtype=float)
+    except (TypeError, ValueError):
+        raise MechanismError(f"{what}: expected {size} numbers for {mechanism.name!r}, got {value!r}") from None
+    if a.ndim == 0 and size == 1:
+        a = a.reshape(1)
+    if a.shape != (size,):
+        raise MechanismError(f"{what}: expected shape ({size},) for {mechanism.name!r}, got {a.shape}")
+    if not np.isfinite(a).all():
+        k = int(np.flatnonzero(~np.isfinite(a))[0])
+        names = {mechanism.nq: mechanism.coordinate_names, mechanism.nv: mechanism.velocity_names}
+        name = f" ({names[size][k]!r})" if size in names else ""
+        raise MechanismError(f"{what}: entry {k}{name} is {a[k]}, expected a finite number")
+    return a
+
+
+def configuration(mechanism: Mechanism, q: Any) -> FloatArray:
+    """q as a checked array of shape (nq,); quaternions must have unit norm within 1e-6 and come out exact."""
+    a = state_vector(mechanism, q, mechanism.nq, "q")
+    for node in mechanism.coordinate_groups if mechanism.nq != mechanism.nv else ():
+        if node.kind in (Motion.SPHERICAL, Motion.FREE):
+            i = int(node.iq) + (3 if node.kind == Motion.FREE else 0)
+            norm = float(np.linalg.norm(a[i : i + 4]))
+            if abs(norm - 1.0) > 1e-6:
+                name = mechanism.coordinate_names[i]
+                raise MechanismError(f"q: the quaternion at {name!r} must have unit norm, got norm {norm:.9g}")
+            if abs(norm - 1.0) > 1e-15:
+                a[i : i + 4] /= norm
+    return a
+
+
+def tangent(mechanism: Mechanism, v: Any, what: str = "v") -> FloatArray:
+    """A velocity, acceleration or generalised force as a checked array of shape (nv,); None is zero."""
+    return np.zeros(mechanism.nv) if v is None else state_vector(mechanism, v, mechanism.nv, what)

@@ -1,0 +1,185 @@
+"""Gradients by named parameters of a mechanism, from those by the arrays that kernels read."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leastaction.errors import MechanismError
+from leastaction.mechanism import Mechanism
+from leastaction.mechanism.joints import Joint, Motion
+from leastaction.redmax.adjoint.runs import Gradients
+
+FloatArray = NDArray[np.float64]
+
+_PATH = {"stiffness": 0, "rest": 1, "damping": 2}
+_PENALTY = {"stiffness": 0, "damping": 1, "friction": 2, "stiction": 3}
+_COORDINATE = {
+    "stiffness": 0,
+    "rest": 1,
+    "damping": 2,
+    "armature": 3,
+    "lower": 4,
+    "upper": 5,
+    "limit_stiffness": 6,
+    "limit_damping": 7,
+}
+_ROW = {"stiffness": 6, "damping": 7, "rest": 8}
+
+
+def parameter_gradient(g: Gradients, mechanism: Mechanism, name: str) -> FloatArray:
+    """The gradient by one parameter of the mechanism, such as "mass:link1"; see `leastaction.adjoint`."""
+    kind, _, part = name.partition(":")
+    if kind == "gravity":
+        return g.gravity.copy()
+    if kind in ("mass", "com", "inertia"):
+        return _inertial(g, mechanism, kind, part)
+    if kind == "wrench":
+        return _wrench(g, mechanism, part)
+    paths = (*mechanism.springs, *mechanism.cables)
+    for k, path in enumerate(paths):
+        if path.name == part and kind in (*_PATH, "points"):
+            return _points_of_path(g, mechanism, k) if kind == "points" else np.array(g.paths[k, _PATH[kind]])
+    if any(p.name == part for p in mechanism.penalties) and kind in (*_PENALTY, "origin", "points"):
+        return _penalty(g, mechanism, kind, part)
+    if kind in ("position", "rotation"):
+        return _placement(g, mechanism, kind, mechanism.joint(part))
+    if kind in _COORDINATE:
+        return _elastic(g, mechanism, kind, mechanism.joint(part))
+    raise MechanismError(f"there is no parameter {name!r}; see the documentation of leastaction.adjoint")
+
+
+def _rotation(g: Gradients, mechanism: Mechanism, body: str) -> tuple[FloatArray, FloatArray]:
+    """Rotation and origin of a body's frame in its node."""
+    if body == "world":
+        return np.eye(3), np.zeros(3)
+    frame = g.reduced.tree.bodies[mechanism.body_index(body)]
+    return frame.R.reshape(3, 3), frame.p
+
+
+def _inertial(g: Gradients, mechanism: Mechanism, kind: str, body: str) -> FloatArray:
+    i = mechanism.body_index(body)
+    if i < 0:
+        raise MechanismError("the world has no inertia")
+    frame = g.reduced.tree.bodies[i]
+    if frame.node < 0:
+        return np.zeros({"mass": (), "com": 3, "inertia": 6}[kind])
+    row, inertia = g.inertias[int(frame.node)], mechanism.bodies[i].inertia
+    R = frame.R.reshape(3, 3)
+    c = R @ np.array(inertia.com) + frame.p
+    J = np.array([[row[4], row[5] / 2, row[6] / 2], [row[5] / 2, row[7], row[8] / 2], [row[6] / 2, row[8] / 2, row[9]]])
+    if kind == "mass":
+        return np.array(row[0] + row[1:4] @ c + np.trace(J) * (c @ c) - c @ J @ c)
+    if kind == "com":
+        return inertia.mass * (R.T @ (row[1:4] + 2.0 * np.trace(J) * c - 2.0 * J @ c))
+    B = R.T @ J @ R
+    return np.array([B[0, 0], 2 * B[0, 1], 2 * B[0, 2], B[1, 1], 2 * B[1, 2], B[2, 2]])
+
+
+def _placement(g: Gradients, mechanism: Mechanism, kind: str, joint: Joint) -> FloatArray:
+    t = g.reduced.tree
+    span = next((s for s in t.spans if s.joint.name == joint.name), None)
+    loop = _rows_of(g, mechanism, joint)[0]
+    row = g.rows[loop, :6].sum(axis=0) if span is None else g.placements[span.first]
+    R, p = _rotation(g, mechanism, joint.parent)
+    if kind == "position":
+        return R.T @ row[3:]
+    return R.T @ (row[:3] + np.cross(row[3:], R @ np.array(joint.placement.position) + p))
+
+
+def _rows_of(g: Gradients, mechanism: Mechanism, joint: Joint) -> tuple[list[int], dict[int, int]]:
+    """Rows of a loop joint, and of its springs and dampers by degree of freedom."""
+    closure = g.reduced.tree.closure
+    rows = [k for k, name in enumerate(closure.names) if name == joint.name]
+    soft: dict[int, int] = {}
+    k = closure.count
+    for loop in mechanism.loops:
+        for dof in range(loop.nv):
+            if loop.stiffness[dof] or loop.damping[dof]:
+                if loop.name == joint.name:
+                    soft[dof] = k
+                k += 1
+    return rows + list(soft.values()), soft
+
+
+def _wrench(g: Gradients, mechanism: Mechanism, name: str) -> FloatArray:
+    names = [w.name for w in mechanism.wrenches]
+    if name not in names:
+        raise MechanismError(f"unknown external wrench {name!r}")
+    k = names.index(name)
+    w, out = mechanism.wrenches[k], g.wrenches[k].copy()
+    if w.frame == "body":
+        R, _ = _rotation(g, mechanism, w.body)
+        out = np.concatenate([R.T @ out[:3], R.T @ out[3:]])
+    return out
+
+
+def _points_of_path(g: Gradients, mechanism: Mechanism, k: int) -> FloatArray:
+    path = g.reduced.tree.paths[k]
+    bodies = [
+        *((s.start.body, s.end.body) for s in mechanism.springs),
+        *(tuple(a.body for a in c.via) for c in mechanism.cables),
+    ][k]
+    rows = g.points[int(path.first) : int(path.first + path.count)]
+    return np.stack([_rotation(g, mechanism, b)[0].T @ row for b, row in zip(bodies, rows, strict=True)])
+
+
+def _penalty(g: Gradients, mechanism: Mechanism, kind: str, name: str) -> FloatArray:
+    first = 0
+    for contact in mechanism.penalties:
+        rows = slice(first, first + len(contact.points))
+        first += len(contact.points)
+        if contact.name != name:
+            continue
+        if kind == "points":
+            return g.spots[rows] @ _rotation(g, mechanism, contact.body)[0]
+        columns: Any = slice(4, 7) if kind == "origin" else _PENALTY[kind]
+        return np.array(g.penalties[rows, columns].sum(axis=0))
+    raise MechanismError(f"unknown penalty contact {name!r}")
+
+
+def _elastic(g: Gradients, mechanism: Mechanism, kind: str, joint: Joint) -> FloatArray:
+    if any(joint.name == loop.name for loop in mechanism.loops):
+        return _of_loop(g, mechanism, kind, joint)
+    pieces: list[FloatArray] = [np.zeros(0)]
+    for span in (s for s in g.reduced.tree.spans if s.joint.name == joint.name):
+        motion, n = span.primitive.motion, span.primitive.nv
+        own = g.coordinates[span.iv : span.iv + n, _COORDINATE[kind]]
+        if motion in (Motion.SPHERICAL, Motion.FREE):
+            # Reduced coordinates have the shifts first.
+            pieces += _of_ball(g, kind, joint, span.iv, own[: n - 3])
+        else:
+            pieces.append(own)
+    return np.concatenate(pieces)
+
+
+def _of_ball(g: Gradients, kind: str, joint: Joint, iv: int, shifts: FloatArray) -> list[FloatArray]:
+    k = int(np.flatnonzero(g.reduced.balls.iv == iv)[0])
+    row, rest = g.balls[k], g.reduced.balls[k].rest
+    if kind in ("stiffness", "damping"):
+        return [row[:3] if kind == "stiffness" else row[3:6], shifts]
+    if kind == "rest":
+        # A turn by d in its own frame changes the quaternion by rest * (0, d / 2), and |rest| = 1.
+        w, x, y, z = rest
+        a, b, c = 2.0 * row[6:9]
+        turn = [-x * a - y * b - z * c, w * a + y * c - z * b, w * b + z * a - x * c, w * c + x * b - y * a]
+        return [shifts, np.array(turn)]
+    if kind == "armature":
+        raise MechanismError(f"{kind}:{joint.name}: balls with a drive inertia cannot be run in reduced coordinates")
+    return [np.zeros(3), shifts]
+
+
+def _of_loop(g: Gradients, mechanism: Mechanism, kind: str, joint: Joint) -> FloatArray:
+    if kind not in _ROW:
+        raise MechanismError(f"{kind}:{joint.name}: a joint that closes a loop has stiffness, damping and rest")
+    out = np.zeros(joint.nv)
+    soft = _rows_of(g, mechanism, joint)[1]
+    for dof in range(joint.nv):
+        if dof not in soft:
+            raise MechanismError(
+                f"{kind}:{joint.name}: its spring and damper are both zero there, so they have no gradients"
+            )
+        out[dof] = g.rows[soft[dof], _ROW[kind]]
+    return out

@@ -1,0 +1,1 @@
+"""Reduced coordinates: charts of ball joints, splines, and the kinematics through them."""

@@ -1,0 +1,85 @@
+"""Wrenches on the bodies with their stiffness and damping matrices, in body frames (Sueda 2021, 1.9)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leastaction._jit import entry
+from leastaction.errors import MechanismError
+from leastaction.mechanism import Mechanism
+from leastaction.redmax.coordinates.kinematics import State
+from leastaction.redmax.step.columns import wrench_changes
+from leastaction.redmax.step.residual import add_wrenches
+
+FloatArray = NDArray[np.float64]
+
+
+@entry
+def node_wrenches(model, work, u, derivative, out):
+    """Wrenches of the body forces on all nodes, or their change for the displacements and twist changes in `work`."""
+    if derivative:
+        wrench_changes(model, work, u, out)
+    else:
+        add_wrenches(model[4], work[0], u, out)
+
+
+def body_forces(mechanism: Mechanism, q: Any, v: Any = None) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Wrenches of springs, cables, constant wrenches and penalty contacts, with K = df/dE and D = df/d(phi).
+
+    Args:
+        mechanism: the robot; no body may be fixed to another.
+        q: joint positions, shape (nq,).
+        v: joint velocities, shape (nv,); default rest.
+
+    Returns:
+        f, shape (6 bodies,): torque and force on each body in its frame, about its origin [N m, N];
+        K, shape (6 bodies, 6 bodies): by displacements of the bodies, twists in their frames [rad, m], at fixed twists;
+        D, shape (6 bodies, 6 bodies): by the bodies' twists in their frames.
+    """
+    state = State(mechanism, q, v, chart="exponential")
+    red, work = state.reduced, state.work
+    frames, nodes = red.tree.bodies, len(red.tree.nodes)
+    if (frames.node < 0).any() or len(np.unique(frames.node)) < len(frames):
+        raise MechanismError("body_forces: bodies that are welded to others have no wrench of their own")
+    T, dV, out = work[5][1], work[5][2], work[5][3]
+    model, u = red.model(), np.zeros(mechanism.nu)
+    poses, n = state.body_poses(), len(frames)
+    external = np.zeros((nodes, 6))
+    node_wrenches(model, work, u, False, external)
+    f = np.concatenate([_in_body(poses[b], external[frames[b].node]) for b in range(n)])
+    K, D = np.zeros((6 * n, 6 * n)), np.zeros((6 * n, 6 * n))
+    for b in range(n):
+        node = int(frames[b].node)
+        for c in range(6):
+            xi = _to_world(poses[b], np.eye(6)[c])
+            for matrix, displacement, change in (
+                (K, xi, _bracket(xi, state.links[node].v)),
+                (D, np.zeros(6), xi),
+            ):
+                T[:], dV[:], out[:] = 0.0, 0.0, 0.0
+                T[node], dV[node] = displacement, change
+                node_wrenches(model, work, u, True, out)
+                out[node] -= _cross_force(displacement, external[node])  # the frame of the body moves with it
+                matrix[:, 6 * b + c] = np.concatenate([_in_body(poses[k], out[frames[k].node]) for k in range(n)])
+    return f, K, D
+
+
+def _bracket(a: FloatArray, b: FloatArray) -> FloatArray:
+    return np.concatenate([np.cross(a[:3], b[:3]), np.cross(a[3:], b[:3]) + np.cross(a[:3], b[3:])])
+
+
+def _cross_force(a: FloatArray, f: FloatArray) -> FloatArray:
+    return np.concatenate([np.cross(a[:3], f[:3]) + np.cross(a[3:], f[3:]), np.cross(a[:3], f[3:])])
+
+
+def _to_world(X: FloatArray, V: FloatArray) -> FloatArray:
+    w = X[:3, :3] @ V[:3]
+    return np.concatenate([w, X[:3, :3] @ V[3:] + np.cross(X[:3, 3], w)])
+
+
+def _in_body(X: FloatArray, F: FloatArray) -> FloatArray:
+    R = X[:3, :3].T
+    return np.concatenate([R @ (F[:3] - np.cross(X[:3, 3], F[3:])), R @ F[3:]])

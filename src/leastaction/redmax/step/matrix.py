@@ -1,0 +1,162 @@
+"""The exact Newton matrix H = dg/dr + c1 dg/d(rd) + c2 dg/d(rdd) (Sueda 2021, Eqs. 3.65, 3.69, 3.74, 3.81).
+
+The paper assembles H from dM/dq, K and D, which it makes of the tensors dJ/dq and dJd/dq. Here the derivatives of
+inverse dynamics (Singh, Russell and Wensing 2022) give the same matrix in O(n d), d the depth of the tree: with the
+three derivatives combined before any product, every pair of a coordinate and its ancestor costs three dot products.
+"""
+
+from leastaction._jit import routine
+from leastaction.dynamics.derivatives import coriolis_matrices, times, times_transposed
+from leastaction.dynamics.recursions import composite_inertias
+from leastaction.forces.passive import limit_slopes
+from leastaction.kinematics.sweeps import lift as lift_world
+from leastaction.kinematics.sweeps import parent_twist
+from leastaction.redmax.step.columns import add_force_columns, has_wrenches
+from leastaction.spatial import (
+    ZERO6,
+    ad,
+    add,
+    axpy,
+    cross_force,
+    dot,
+    load6,
+    load_inertia,
+    momentum,
+    scale,
+    store6,
+)
+
+
+@routine
+def screw_rates(nodes, gravity, links, screws, rates, c1, c2):
+    """P1 = v_parent x S, and X = P1 + c1 S, Y = P2 + c1 (P1 + Sd) + c2 S with P2 = a_parent x S + v_parent x P1."""
+    root = lift_world(gravity)
+    for i in range(nodes.shape[0]):
+        node = nodes[i]
+        Vp = parent_twist(links, node.parent, ZERO6, True)
+        ap = parent_twist(links, node.parent, root, False)
+        for k in range(node.iv, node.iv + node.nv):
+            S = load6(screws[k].S)
+            P1 = ad(Vp, S)
+            P2 = add(ad(ap, S), ad(Vp, P1))
+            store6(rates[k].P1, P1)
+            store6(rates[k].X, axpy(c1, S, P1))
+            store6(rates[k].Y, axpy(c2, S, axpy(c1, add(P1, load6(screws[k].Sd)), P2)))
+
+
+@routine
+def inertial_matrix(model, work, c1, c2, H):
+    """Derivative of the inertial and joint forces by the coordinates of the nodes, c1 and c2 times those by rates.
+
+    H (nv, nv) comes out complete, with zeros between branches. Links hold the inertias of subtrees.
+    """
+    nodes, dofs, gravity = model[0], model[1], model[2]
+    links, screws, rates, B = work[0], work[1], work[2], work[3]
+    for i in range(dofs.shape[0]):
+        for j in range(dofs.shape[0]):
+            H[i, j] = 0.0
+    screw_rates(nodes, gravity, links, screws, rates, c1, c2)
+    for j in range(nodes.shape[0] - 1, -1, -1):
+        node = nodes[j]
+        C = load_inertia(links[j].M)
+        f = load6(links[j].f)
+        for k in range(node.iv, node.iv + node.nv):
+            S = load6(screws[k].S)
+            column = add(scale(2.0, times(B[j], load6(rates[k].X))), momentum(C, load6(rates[k].Y)))
+            t3 = scale(2.0, times_transposed(B[j], S))
+            t4 = momentum(C, S)
+            for m in range(node.iv, node.iv + node.nv):
+                H[m, k] = dot(load6(screws[m].S), column)
+            # The wrench of the subtree turns with this joint; the screws of its ancestors do not.
+            column = add(column, cross_force(S, f))
+            i = node.parent
+            while i >= 0:
+                for m in range(nodes[i].iv, nodes[i].iv + nodes[i].nv):
+                    H[m, k] = dot(load6(screws[m].S), column)
+                    H[k, m] = dot(t3, load6(rates[m].X)) + dot(t4, load6(rates[m].Y))
+                i = nodes[i].parent
+    q, v = work[4][0], work[4][1]
+    for i in range(nodes.shape[0]):
+        if nodes[i].nv != 1:
+            continue
+        k = nodes[i].iv
+        dof = dofs[k]
+        stiffness, damping = limit_slopes(dof, q[nodes[i].iq], v[k])
+        H[k, k] += dof.stiffness + stiffness + c1 * (dof.damping + damping) + c2 * dof.armature
+
+
+@routine
+def _column(block, c, c1, c2, A, tau):
+    """tau = A0 x + A1 w + A2 s along the reduced coordinate c of a block, with A = (A0, A0 + A1, A0 + A2)."""
+    for i in range(tau.shape[0]):
+        total = 0.0
+        for j in range(block.nv):
+            k = block.iv + j
+            w = block.E[j, c] + c1 * block.T[j, c]
+            s = block.F[j, c] + c1 * block.G[j, c] + c2 * block.T[j, c]
+            total += A[0, i, k] * (block.T[j, c] - w - s) + A[1, i, k] * w + A[2, i, k] * s
+        tau[i] = total
+
+
+@routine
+def combine_blocks(model, work, A, column, r, rd, c1, c2, H):
+    """H (nr, nr) from the nodes' matrices A = (A0, A0 + A1, A0 + A2) through the blocks; column: scratch (nv,)."""
+    plain, blocks = model[3][0], model[3][1]
+    for p in range(plain.shape[0]):
+        c, k = plain[p, 0], plain[p, 2]
+        for i in range(column.shape[0]):
+            column[i] = A[0, i, k] * (1.0 - c1 - c2) + A[1, i, k] * c1 + A[2, i, k] * c2
+        _store_column(plain, blocks, column, H, c)
+    tau, coords = work[4][3], model[4][7]
+    for b in range(blocks.shape[0]):
+        block = blocks[b]
+        for c in range(block.nr):
+            _column(block, c, c1, c2, A, column)
+            _store_column(plain, blocks, column, H, block.ir + c)
+    for b in range(blocks.shape[0]):
+        block = blocks[b]
+        for c in range(block.nr):
+            for d in range(block.nr):
+                for j in range(block.nv):
+                    H[block.ir + c, block.ir + d] += block.D2[j, c, d] * tau[block.iv + j]
+            k = block.ir + c
+            stiffness, damping = limit_slopes(coords[k], r[k], rd[k])
+            H[k, k] += coords[k].stiffness + stiffness + c1 * (coords[k].damping + damping) + c2 * coords[k].armature
+
+
+@routine
+def _store_column(plain, blocks, column, H, c):
+    """Column c of H from one of the nodes: T^T times it."""
+    for p in range(plain.shape[0]):
+        H[plain[p, 0], c] = column[plain[p, 2]]
+    for b in range(blocks.shape[0]):
+        block = blocks[b]
+        for d in range(block.nr):
+            total = 0.0
+            for j in range(block.nv):
+                total += block.T[j, d] * column[block.iv + j]
+            H[block.ir + d, c] = total
+
+
+@routine
+def newton_matrix(model, loops, work, scratch, r, rd, u, lam, c1, c2, H):
+    """The exact matrix H (nr + m, nr + m) at the state where `residual` ran last; m: multipliers of loops."""
+    A, column, vectors = scratch[4], scratch[5], scratch[6]
+    nr = r.shape[0]
+    for i in range(nr, H.shape[0]):
+        for j in range(H.shape[1]):
+            H[i, j] = 0.0
+            H[j, i] = 0.0
+    coriolis_matrices(model[0], work[0], work[3])
+    composite_inertias(model[0], work[0])
+    through_blocks = A.shape[1] > 0
+    # The matrix of the nodes is affine in (c1, c2), so three of them tell its parts.
+    for part in range(3 if through_blocks else 1):
+        a1, a2, target = c1, c2, H
+        if through_blocks:
+            a1, a2, target = 1.0 if part == 1 else 0.0, 1.0 if part == 2 else 0.0, A[part]
+        inertial_matrix(model, work, a1, a2, target)
+    if through_blocks:
+        combine_blocks(model, work, A, column, r, rd, c1, c2, H)
+    if has_wrenches(model, loops, u):
+        add_force_columns(model, loops, work, u, lam, c1, vectors, H, nr)

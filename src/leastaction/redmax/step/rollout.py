@@ -1,0 +1,90 @@
+"""Steps of the implicit integrators in compiled loops.
+
+States are kept as reduced coordinates R and their rates RD, one row per time, together with the charts of the balls. A
+stage is solved in the charts of the state that it starts from; afterwards a ball near the edge of its chart gets a new
+one, in which the new state is written.
+"""
+
+import math
+
+from leastaction._jit import entry, inline, routine
+from leastaction.redmax.coordinates.charts import history as rewritten
+from leastaction.redmax.coordinates.charts import switch_charts, use_charts
+from leastaction.redmax.step.stage import solve_stage
+
+BDF1, BDF2, SDIRK2 = range(3)
+
+ALPHA = 1.0 - 0.5 * math.sqrt(2.0)
+"""Length of the first stage of SDIRK2."""
+
+
+@inline
+def is_double(method, step):
+    """Whether a step has two stages; the first of BDF2 is one of SDIRK2."""
+    return method == SDIRK2 or (method == BDF2 and step == 0)
+
+
+@routine
+def predictors(method, stage, double, dt, x0, v0, x1, v1, va, P, Pv):
+    """Fill P and Pv of a stage and give back its length; see `stage`.
+
+    One stage: BDF1 (Eq. 3.64) or BDF2 (Eqs. 3.77 to 3.81); two: SDIRK2 (Eqs. 3.66 to 3.74), va at the end of the first.
+    """
+    n = x1.shape[0]
+    if double and stage == 1:
+        ratio = (1.0 - ALPHA) / ALPHA
+        for k in range(n):
+            P[k] = x1[k] + (1.0 - ALPHA) * dt * va[k]
+            Pv[k] = v1[k] + ratio * (va[k] - v1[k])
+        return ALPHA * dt
+    if method == BDF2 and not double:
+        for k in range(n):
+            P[k] = (4.0 * x1[k] - x0[k]) / 3.0
+            Pv[k] = (4.0 * v1[k] - v0[k]) / 3.0
+        return 2.0 * dt / 3.0
+    for k in range(n):
+        P[k], Pv[k] = x1[k], v1[k]
+    return ALPHA * dt if double else dt
+
+
+@entry
+def rollout(method, problem, settings, dt, first, last, U, R, RD, charts, RA, RDA, LA, LAM, its, vectors, sizes):
+    """Fill rows first + 1 ... last of R, RD; gives back the last row that holds.
+
+    RA, RDA, LA: states and multipliers at the end of the first stage of SDIRK2, row k + 1 for step k; of BDF2 its first
+    step alone.
+    """
+    model, loops, work, scratch = problem
+    nodes, balls = model[0], model[4][5]
+    x0, v0, x1, v1, P, Pv = vectors
+    n, m = R.shape[1], LAM.shape[1]
+    for step in range(first, last):
+        u = U[step - first, 0]
+        use_charts(nodes, balls, charts[step])
+        for k in range(n):
+            x1[k], v1[k] = R[step, k], RD[step, k]
+        double = is_double(method, step)
+        if method == BDF2 and not double:
+            rewritten(balls, charts[step - 1], charts[step], R[step - 1], RD[step - 1], x1, x0, v0)
+        x, v, lam = x1, v1, LAM[step]
+        its[step + 1] = 0
+        for stage in range(2 if double else 1):
+            early = double and stage == 0
+            gamma = predictors(method, stage, double, dt, x0, v0, x1, v1, v, P, Pv)
+            reach = dt if not double else (gamma if early else dt - gamma)
+            start, speed, old = x, v, lam
+            x, v, lam = R[step + 1], RD[step + 1], LAM[step + 1]
+            if early:
+                x, v, lam = RA[step + 1], RDA[step + 1], LA[step + 1]
+            for k in range(n):
+                x[k] = start[k] + reach * speed[k]
+                if method == BDF2 and not double:
+                    x[k] += 0.5 * dt * (v1[k] - v0[k])
+            for k in range(m):
+                lam[k] = old[k]
+            count = solve_stage(model, loops, work, scratch, P, Pv, gamma, u, x, v, lam, settings, sizes)
+            if count < 0:
+                return step
+            its[step + 1] += count
+        switch_charts(balls, x, v, x1, charts[step + 1])
+    return last

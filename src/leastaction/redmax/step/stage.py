@@ -1,0 +1,131 @@
+"""One implicit stage, which every integrator here is made of.
+
+Given the predictors P of the position and Pv of the velocity and the length gamma of the stage, find r with
+
+    rd = (r - P) / gamma,   rdd = (rd - Pv) / gamma,   g(r, rd, rdd) = 0.
+
+BDF1 is one stage with P = q_k, Pv = v_k, gamma = h (Sueda 2021, Eq. 3.64), SDIRK2 two (Eqs. 3.69, 3.74), BDF2 one with
+gamma = 2 h / 3 (Eq. 3.81): dividing those equations by gamma^2 gives this form.
+"""
+
+from leastaction._finite import is_finite
+from leastaction._jit import routine
+from leastaction.forces.touch import BY_DEPTH, HELD, TOUCHING
+from leastaction.linalg.factor import factor, solve
+from leastaction.redmax.step.matrix import newton_matrix
+from leastaction.redmax.step.one_sided import change_modes, exchange_modes, has_dampers
+from leastaction.redmax.step.residual import residual
+
+FAST = 0.05
+"""The factors of an earlier iteration are used again while they shrink the update to this part."""
+
+ROUND_OFF = 1e-9
+"""Relative updates below this that no longer shrink are round-off."""
+
+SHORTEST = 1e-3
+"""The line search halves a step down to this part of it."""
+
+LOOSE, SETTLED = 1e-3, 1e-9
+"""Relative updates below which forces may open and close; and below which errors are far smaller than `touch.LAYER`."""
+
+PATIENCE = 20
+"""After so many iterations forces change their modes one at a time, and for as many again updates are halved: neither
+goes round in circles so easily."""
+
+SEARCH, MATRIX, STEP = range(3)
+"""What the residual is for: to judge an update, for the Newton matrix alone, for the next update."""
+
+
+@routine
+def solve_stage(model, loops, work, scratch, P, Pv, gamma, u, r, rd, lam, settings, history):
+    """Newton's method with line search (Algorithm 12) from the guess in r; fills r, rd and the multipliers lam.
+
+    Factors of the exact matrix serve several iterations while these converge fast. Forces with dampers that touch are
+    kept on pieces of their laws meanwhile, see `touching`. Gives back the number of iterations, or -1 if it did not
+    converge. `history` gets the sizes of the updates.
+    """
+    H, pivots, g, step = scratch[0], scratch[1], scratch[2], scratch[3]
+    rdd, old, old_lam = scratch[7], scratch[8], scratch[9]
+    damped = has_dampers(model)
+    tolerance, most = settings
+    n, m = r.shape[0], lam.shape[0]
+    c1 = 1.0 / gamma
+    for k in range(history.shape[0]):
+        history[k] = 0.0
+    size, ratio, before, scale = 1.0, 1.0, 0.0, 1.0
+    keep, exact, phase = False, False, SEARCH
+    it, changed, touching = 0, 0, 0
+    while True:
+        for k in range(n):
+            rd[k] = (r[k] - P[k]) * c1
+            rdd[k] = (rd[k] - Pv[k]) * c1
+        residual(model, loops, work, r, rd, rdd, u, lam, g)
+        norm = 0.0
+        for k in range(n + m):
+            norm += g[k] * g[k]
+        if phase == SEARCH:
+            judged = it > 0 and changed == 0
+            shrinks = norm < before or size <= ROUND_OFF
+            # Along a surface that touches, the residual rises steeply to both sides and is no measure of progress.
+            if judged and not shrinks and exact and scale > SHORTEST and touching == 0:
+                scale *= 0.5
+                for k in range(n):
+                    r[k] = old[k] - scale * step[k]
+                for k in range(m):
+                    lam[k] = old_lam[k] - scale * step[n + k]
+                continue
+            if damped and (it == 0 or (judged and (size <= LOOSE or it > PATIENCE))):
+                changed, touching = change_modes(model, work, r, rd, size <= SETTLED, it > PATIENCE)
+                if changed > 0 and it > 0:
+                    size = 1.0
+                    continue
+            keep = False
+            if judged:
+                # In the layer, which is thin, a small error of the state is a large one of the force.
+                goal = tolerance if touching == 0 else 1e-3 * tolerance
+                if size <= goal or (ratio < FAST and ratio * size <= goal):
+                    break
+                if size <= ROUND_OFF and ratio > 0.5 and exact:
+                    break
+                keep = touching == 0 and shrinks and scale == 1.0
+                keep = keep and (ratio < FAST or (it == 1 and norm < FAST * FAST * before))
+            changed = 0
+            if it == most or not is_finite(norm):
+                it = -1
+                break
+            exact = not keep
+            before = norm
+            if exact and touching > 0:
+                # Far from its surface the force of what touches is out of all proportion, and so is its geometry.
+                exchange_modes(model, TOUCHING, HELD)
+                phase = MATRIX
+                continue
+        if exact and phase != STEP:
+            newton_matrix(model, loops, work, scratch, r, rd, u, lam, c1, c1 * c1, H)
+            if not factor(H, pivots):
+                it = -1
+                break
+            if phase == MATRIX:
+                exchange_modes(model, HELD, TOUCHING)
+                phase = STEP
+                continue
+        phase = SEARCH
+        for k in range(n + m):
+            step[k] = g[k]
+        solve(H, pivots, step)
+        last, size, scale = size, 0.0, 1.0
+        if it % (2 * PATIENCE) >= PATIENCE:
+            scale = 0.5  # going round in circles
+        for k in range(n):
+            old[k] = r[k]
+            size = max(size, abs(step[k]) / (1.0 + abs(r[k])))
+            r[k] -= scale * step[k]
+        for k in range(m):
+            old_lam[k] = lam[k]
+            lam[k] -= scale * step[n + k]
+        ratio = size / last if it > 0 else 1.0
+        history[it] = size
+        it += 1
+    if damped:
+        exchange_modes(model, -1, BY_DEPTH)
+    return it
