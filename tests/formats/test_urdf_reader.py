@@ -211,8 +211,8 @@ def test_loop_joint(tmp_path):
     )
     assert (closing.loop, closing.damping, closing.primitives[0].axis) == (True, (2.0,), (0.0, 1.0, 0.0))
     poses = dict(zip(robot.body_names, la.dynamics.body_poses(robot, [0.0, 0.0, 0.0]), strict=True))
-    first = poses["top"] @ closing.placement.matrix
-    second = poses["right"] @ closing.child_placement.inverse().matrix
+    first = poses["top"] @ closing.pose.matrix
+    second = poses["right"] @ closing.child_pose.inverse().matrix
     np.testing.assert_allclose(first, second, atol=1e-15)
 
 

@@ -206,7 +206,7 @@ class _Reader:
                 joint.required("name"),
                 parent=self._end(joint, "parent"),
                 child=self._end(joint, "child"),
-                placement=pose_of(joint.find("origin")),
+                pose=pose_of(joint.find("origin")),
                 **_motion(joint),
             )
 
@@ -219,8 +219,8 @@ class _Reader:
                 loop.required("name"),
                 parent=ends[0][0],
                 child=ends[1][0],
-                placement=ends[0][1],
-                child_placement=ends[1][1].inverse(),
+                pose=ends[0][1],
+                child_pose=ends[1][1].inverse(),
                 loop=True,
                 **_motion(loop),
             )
