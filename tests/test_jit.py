@@ -1,21 +1,20 @@
 """The compile decorators: what is compiled when, what is kept on disk, and what an edit does to it."""
 
-import importlib
-import inspect
+import collections
 import os
-import pkgutil
 import shutil
 import subprocess
 import sys
 import time
-import types
 from pathlib import Path
 
 import numba
 import pytest
+from numba import types
 
 import leastaction
 from leastaction import _jit
+from leastaction._jit.fingerprint import describe_types
 
 SOURCE = Path(leastaction.__file__).parent
 
@@ -25,6 +24,41 @@ from demo._jit import inline
 @inline
 def shift(x):
     return x + 1.0
+"""
+
+REACHED = """
+from collections import namedtuple
+from demo._jit import inline, routine
+
+ONE = 1.0
+TABLE = (1.0, 2.0)
+Pair = namedtuple('Pair', 'first second')
+
+@inline
+def shift(x):
+    \"\"\"Add one.\"\"\"
+    # why
+    pair = Pair(x, TABLE[0])
+    return pair.first + ONE
+
+@inline
+def back(x):
+    return x - 1.0
+"""
+
+OTHER = """
+from demo._jit import routine
+
+@routine
+def factor():
+    return 2.0
+"""
+
+UNUSED = """
+from demo import other
+
+def unused(x):
+    return x
 """
 
 BIG = """
@@ -46,7 +80,7 @@ def demo(tmp_path):
     """A package with our decorators, one inlined function and one entry point that uses it."""
     package = tmp_path / "demo"
     package.mkdir()
-    shutil.copy(SOURCE / "_jit.py", package / "_jit.py")
+    shutil.copytree(SOURCE / "_jit", package / "_jit")
     (package / "__init__.py").write_text("")
     (package / "small.py").write_text(SMALL)
     (package / "big.py").write_text(BIG)
@@ -85,19 +119,53 @@ def test_kernels_are_kept_and_never_stale(demo):
     assert python(CALL, demo) == ("8.0", "")
 
 
-def test_code_older_than_its_source_is_not_kept(demo):
+def test_code_older_than_its_source_is_not_taken_for_the_new_one(demo):
     """A process that imported the package before an edit may not leave its kernels to the next."""
     edit = "import demo.big, pathlib; f = pathlib.Path(demo.__file__).parent / 'small.py'; "
     edit += "f.write_text(f.read_text().replace('x + 1.0', 'x + 2.0')); print(demo.big.answer(3.0))"
-    out, err = python(edit, demo)
-    assert out == "8.0"
-    assert err.endswith("(not cached)")
+    assert python(edit, demo)[0] == "8.0"
     assert python(CALL, demo)[0] == "10.0"
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new", "kept"),
+    [
+        ("small.py", "ONE = 1.0", "ONE = 2.0", False),
+        ("small.py", "TABLE = (1.0, 2.0)", "TABLE = (1.0, 3.0)", False),
+        ("small.py", "'first second'", "'second first'", False),
+        ("small.py", "@inline", "@routine(error_model='python')", False),
+        ("small.py", "# why", "# why not\n", True),
+        ("small.py", '"""Add one."""', '"""Add one, and more."""', True),
+        ("small.py", "return x - 1.0", "return x - 2.0", True),
+        ("other.py", "return 2.0", "return 3.0", False),
+        ("big.py", "return twice(x)", "return twice(twice(x))", False),
+        ("big.py", "def unused(x):", "def unused(x, y):", True),
+    ],
+)
+def test_only_edits_of_what_a_kernel_reaches_count(demo, file, old, new, kept):
+    (demo / "demo" / "small.py").write_text(REACHED)
+    (demo / "demo" / "other.py").write_text(OTHER)
+    (demo / "demo" / "big.py").write_text(BIG.replace("2.0 * shift(x)", "other.factor() * shift(x)") + UNUSED)
+    code = "from demo.big import answer; from demo._jit.fingerprint import fingerprint; print(fingerprint(answer))"
+    before = python(code, demo)[0]
+    path = demo / "demo" / file
+    assert old in path.read_text()
+    path.write_text(path.read_text().replace(old, new))
+    assert (python(code, demo, PYTHONHASHSEED="7")[0] == before) == kept
+
+
+def test_named_tuples_of_other_fields_are_other_arguments():
+    """Numba names them by their class alone."""
+    one, other = (numba.typeof(collections.namedtuple("Pair", names)(1.0, 2.0)) for names in ("a b", "b a"))
+    assert str(one) == str(other)
+    nested = [(types.Tuple([pair, types.int64]),) for pair in (one, other)]
+    assert describe_types(nested[0]) != describe_types(nested[1])
+    assert describe_types((one,)) != describe_types((other,))
 
 
 def test_damaged_kernels_are_compiled_again(demo):
     python(CALL, demo)
-    for path in (demo / "cache").rglob("*.nb?"):
+    for path in (demo / "cache").rglob("*.nbc"):
         path.write_bytes(b"not a kernel")
     out, err = python(CALL, demo)
     assert out == "8.0"
@@ -114,17 +182,22 @@ def test_a_cache_that_cannot_be_written_costs_one_warning(demo):
     assert err.count("(not cached)") == 2
 
 
-def test_kernels_of_other_sources_go_after_thirty_days(demo):
-    cache = demo / "cache"
-    old, recent, foreign = (cache / name for name in ("kernels-" + "0" * 20, "kernels-" + "1" * 20, "notes"))
-    for directory, days in ((old, 31), (recent, 29), (foreign, 1000)):
-        directory.mkdir(parents=True)
-        (directory / "file").write_text("")
-        os.utime(directory, (time.time() - days * 24 * 3600,) * 2)
+def test_kernels_go_thirty_days_after_their_last_use(demo):
+    folder = demo / "cache" / "kernels"
+    folder.mkdir(parents=True)
+    old, recent, foreign = (folder / name for name in ("a-0.nbc", "a-1.nbc", "notes"))
+    for file, days in ((old, 31), (recent, 29), (foreign, 1000)):
+        file.write_text("")
+        os.utime(file, (time.time() - days * 24 * 3600,) * 2)
     python(CALL, demo)
     assert not old.exists()
     assert recent.exists()
     assert foreign.exists()
+
+    kernel = next(folder.glob("demo.big.answer-*.nbc"))
+    os.utime(kernel, (time.time() - 29 * 24 * 3600,) * 2)
+    python(CALL, demo)
+    assert time.time() - kernel.stat().st_mtime < 3600
 
 
 def test_plain_python_without_the_compiler(demo):
@@ -177,44 +250,3 @@ def test_not_a_number_stays_not_a_number():
         return x - x
 
     assert minus(float("inf")) != minus(float("inf"))
-
-
-def test_parts_without_kernels_compile_nothing():
-    """Kernels are keyed by the sources of all other parts, so a kernel in these parts could go stale."""
-    package = Path(_jit.__file__).parent
-    for part in _jit.KERNEL_FREE:
-        files = [package / part] if part.endswith(".py") else sorted((package / part).rglob("*.py"))
-        for file in files:
-            text = file.read_text() if file.exists() else ""
-            for word in ("@entry", "@routine", "@inline", "njit"):
-                assert word not in text, (file, word)
-
-
-def test_no_part_calls_the_kernels_of_a_leaf_it_does_not_name():
-    """Its own cached kernels would then not notice an edit of the leaf."""
-    for module in pkgutil.walk_packages(leastaction.__path__, "leastaction."):
-        importlib.import_module(module.name)
-    for point in _jit.ENTRIES:
-        if not point.__module__.startswith("leastaction."):
-            continue  # of another test
-        part = _jit._part(Path(inspect.getfile(_jit.cuda_source(point))))
-        allowed = {_jit.CORE, part, *_jit.LEAVES.get(part, ())}
-        for function in _called(_jit.cuda_source(point), set()):
-            assert _jit._part(Path(inspect.getfile(function))) in allowed, (point, function)
-
-
-def _called(function, seen):
-    """All functions of the package that a kernel may reach through its globals."""
-    names = [*function.__code__.co_names]
-    for constant in function.__code__.co_consts:
-        names += getattr(constant, "co_names", ())
-    for name in names:
-        target = _jit.cuda_source(function.__globals__.get(name))
-        if (
-            isinstance(target, types.FunctionType)
-            and target.__module__.startswith("leastaction")
-            and target not in seen
-        ):
-            seen.add(target)
-            _called(target, seen)
-    return seen

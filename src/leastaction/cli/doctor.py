@@ -74,7 +74,7 @@ def _gpu() -> dict[str, Any]:
 def _cache() -> dict[str, Any]:
     from leastaction._jit import cache_directory
 
-    root = cache_directory().parent
+    root = cache_directory()
     files = [path for path in root.rglob("*") if path.is_file()] if root.is_dir() else []
     nearest = next(folder for folder in (root, *root.parents) if folder.exists())
     return {
@@ -82,7 +82,6 @@ def _cache() -> dict[str, Any]:
         "kernels": sum(path.suffix == ".nbc" for path in files),
         "megabytes": sum(path.stat().st_size for path in files) / 1e6,
         "writable": os.access(nearest, os.W_OK),
-        "current": cache_directory().is_dir(),
     }
 
 

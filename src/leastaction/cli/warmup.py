@@ -21,4 +21,4 @@ def warmup() -> None:
             bar.update(task, description=description, completed=done, total=parts)
 
         compile_kernels(show)
-    typer.echo(f"Kernels are kept in {cache_directory().parent}")
+    typer.echo(f"Kernels are kept in {cache_directory()}")

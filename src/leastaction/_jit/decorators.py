@@ -1,0 +1,71 @@
+"""The decorators of kernels: what Numba is asked to do with each kind of function."""
+
+import os
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import numba
+
+from .store import KernelCache
+
+__all__ = ["ENTRIES", "entry", "inline", "routine"]
+
+ENTRIES: list[Any] = []
+"""Every entry point defined so far, in order of definition."""
+
+# FMA and reordering, but NaN and infinity keep their meaning. x / 0 gives infinity, not an exception.
+_MATH: dict[str, Any] = {"error_model": "numpy", "fastmath": {"contract", "reassoc", "nsz", "arcp"}}
+_WRAPPERS = os.environ.get("LEASTACTION_WRAPPERS", "0") not in ("", "0")
+
+
+def inline(function: Callable[..., Any]) -> Any:
+    """Compile a small pure function so that LLVM always inlines it into its caller."""
+    return _inner(function, _MATH | {"forceinline": True})
+
+
+def routine(function: Callable[..., Any] | None = None, **options: Any) -> Any:
+    """Compile a kernel that other kernels call. Keyword options go to ``numba.njit``."""
+    if function is None:
+        return lambda function: routine(function, **options)
+    return _inner(function, _MATH | options)
+
+
+def entry(function: Callable[..., Any] | None = None, **options: Any) -> Any:
+    """Compile a kernel that Python calls, and keep it on disk. Keyword options go to ``numba.njit``."""
+    if function is None:
+        return lambda function: entry(function, **options)
+    compiled: Any = numba.njit(**(_MATH | options))(function)
+    if compiled is not function:  # else NUMBA_DISABLE_JIT is set
+        _exact_on_gpu(compiled)
+        compiled._cache = KernelCache(compiled)
+    ENTRIES.append(compiled)
+    return compiled
+
+
+def _inner(function: Callable[..., Any], options: dict[str, Any]) -> Any:
+    """Compile a function for other kernels to call.
+
+    Numba's wrapper for calls from Python doubles the time to compile, so it is left out. A call from Python
+    goes to a twin of the function that has one; without, it would crash the process.
+    """
+    bare: dict[str, Any] = {"no_cpython_wrapper": not _WRAPPERS, "no_cfunc_wrapper": True}
+    compiled: Any = numba.njit(**(options | bare))(function)
+    if compiled is function:  # NUMBA_DISABLE_JIT is set
+        return compiled
+    _exact_on_gpu(compiled)
+    if not _WRAPPERS:
+        njit: Any = numba.njit(**options)
+        twin = cache(lambda: njit(function))
+        compiled._insert = lambda *args, **kwargs: None  # what Python may call directly: nothing
+        compiled._compile_for_args = lambda *args, **kwargs: twin()._compile_for_args(*args, **kwargs)
+    return compiled
+
+
+def _exact_on_gpu(compiled: Any) -> None:
+    """Keep CUDA kernels that call this function from approximating.
+
+    They compile it anew with the options they find on it, and take any set of fast-math flags for leave to
+    use the GPU's rough single-precision sine and its like. The CPU compiler holds the true options already.
+    """
+    compiled.targetoptions = compiled.targetoptions | {"fastmath": False}

@@ -1,0 +1,157 @@
+"""The kernels on disk: one file per entry point, argument types and everything that decides about the machine code."""
+
+import contextlib
+import hashlib
+import os
+import pickle
+import platform
+import secrets
+import sys
+import time
+import warnings
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import llvmlite
+import numba
+import numpy as np
+from numba.core import caching, config
+from numba.core.compiler import CompileResult
+from numba.core.serialize import dumps
+
+from .fingerprint import describe_types, fingerprint
+from .messages import tell
+
+__all__ = ["KernelCache", "cache_directory"]
+
+_KEEP_SECONDS = 30 * 24 * 3600.0
+
+
+def cache_directory() -> Path:
+    """The directory that holds compiled kernels; it may not exist."""
+    return _cache_root() / "kernels"
+
+
+def _cache_root() -> Path:
+    """The directory of all that the package keeps for a user."""
+    if chosen := os.environ.get("LEASTACTION_CACHE_DIR"):
+        return Path(chosen).expanduser().absolute()
+    if sys.platform == "win32":
+        base = os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local"
+    elif sys.platform == "darwin":
+        base = Path.home() / "Library" / "Caches"
+    else:
+        base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(base) / "leastaction"
+
+
+@cache
+def _toolchain() -> str:
+    """What else decides about machine code: versions, and the settings of Numba that change it."""
+    versions = [platform.python_implementation(), sys.version_info[:2], numba.__version__, llvmlite.__version__]
+    settings = [getattr(config, name, None) for name in ("OPT", "BOUNDSCHECK", "DEBUGINFO_DEFAULT")]
+    return f"{versions} {np.__version__} {settings}"
+
+
+class KernelCache(caching._Cache):
+    """The cache of one entry point. If it fails, that only costs time.
+
+    Numba asks it for a kernel before it compiles one and hands it the new one after, so it can tell the time.
+    """
+
+    _complained = False
+
+    def __init__(self, dispatcher: Any):
+        self._dispatcher = dispatcher
+        self._name = dispatcher.py_func.__name__
+        self._fingerprint = ""
+        self._started: dict[Any, float] = {}
+
+    @property
+    def cache_path(self) -> str:
+        return str(cache_directory())
+
+    def file(self, sig: Any, codegen: Any) -> Path:
+        """The file of the kernel for argument types `sig` and the processor of `codegen`; it may not exist."""
+        if not self._fingerprint:
+            self._fingerprint = fingerprint(self._dispatcher)
+        arguments = describe_types(sig if isinstance(sig, tuple) else sig.args)
+        key = f"{self._fingerprint} {arguments} {codegen.magic_tuple()} {_toolchain()}"
+        function = self._dispatcher.py_func
+        name = f"{function.__module__}.{function.__qualname__}".replace("<", "").replace(">", "")
+        return cache_directory() / f"{name}-{hashlib.sha256(key.encode()).hexdigest()[:24]}.nbc"
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        target_context.refresh()
+        try:
+            file = self.file(sig, target_context.codegen())
+            if file.exists():
+                kernel = CompileResult._rebuild(target_context, *pickle.loads(file.read_bytes()))
+                _mark_used(file)
+                return kernel
+        except Exception:  # a damaged or unreadable file is as good as none
+            pass
+        self._started[sig] = time.perf_counter()
+        tell(self._name)
+        return None
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        seconds = time.perf_counter() - self._started.pop(sig, time.perf_counter())
+        fate = "cached for next time" if self._save(sig, data) else "not cached"
+        tell(self._name, seconds, fate)
+
+    def _save(self, sig: Any, data: Any) -> bool:
+        if data.library.has_dynamic_globals or any(not loop.can_cache for loop in data.lifted):
+            return False  # it holds addresses of this process
+        try:
+            file = self.file(sig, data.codegen)
+            file.parent.mkdir(parents=True, exist_ok=True)
+            _write(file, dumps(data._reduce()))
+            _remove_unused(file.parent)
+            return True
+        except Exception as error:
+            if not KernelCache._complained:
+                KernelCache._complained = True
+                warnings.warn(
+                    f"leastaction cannot keep compiled kernels ({error}), so every process compiles its own; "
+                    "set LEASTACTION_CACHE_DIR to a writable directory",
+                    RuntimeWarning,
+                    stacklevel=2,
+                )
+            return False
+
+    def enable(self) -> None:
+        pass
+
+    def disable(self) -> None:
+        pass
+
+    def flush(self) -> None:
+        pass
+
+
+def _write(file: Path, content: bytes) -> None:
+    """Write a file that other processes see whole or not at all."""
+    draft = file.with_name(f"{file.name}.{secrets.token_hex(8)}")
+    try:
+        draft.write_bytes(content)
+        draft.replace(file)
+    except OSError:
+        draft.unlink(missing_ok=True)
+        raise
+
+
+def _mark_used(file: Path) -> None:
+    """Set the file's time to now: the age that `_remove_unused` looks at."""
+    with contextlib.suppress(OSError):  # a read-only cache still serves
+        os.utime(file)
+
+
+@cache
+def _remove_unused(directory: Path) -> None:
+    """Remove the kernels that no process has used for 30 days; looks once a process."""
+    for file in directory.glob("*.nbc*"):
+        with contextlib.suppress(OSError):  # another process may have been faster
+            if time.time() - file.stat().st_mtime > _KEEP_SECONDS:
+                file.unlink()

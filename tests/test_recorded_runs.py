@@ -1,0 +1,44 @@
+"""Every integrator gives the numbers that were recorded of it, to round-off.
+
+Why not to the last bit: a change of sources compiles anew, and LLVM then contracts and reorders sums otherwise. That
+moves each step by some 1e-16 of its numbers, which the motion makes larger. How much is measured beside each run: a
+change of gravity by 1e-9 at the same steps (`growth` in the record), and the tolerance of a case (see
+`tests/recorded_runs.py`) is multiplied by it:
+
+- 1e-12 for steps that Newton or a direct solver solves to round-off;
+- 1e-10 for `Maximal` with contact, limits or dry friction, whose interior-point iteration ends at its tolerance 1e-10;
+- 1e-9 for quadratic programs, 1e-6 for staggered projections (tolerance 1e-8) and 1e-4 for SP (tolerance 1e-5);
+- derivatives 1e-10, gradients of whole runs 1e-9, those through smoothed contact, or by differences, 1e-6.
+
+Iteration counts may shift by a few where an update falls just at the tolerance.
+"""
+
+import numpy as np
+import pytest
+
+from tests.recorded_runs import CASES, allowed, differences, measured, recorded
+
+
+@pytest.fixture(scope="module")
+def record():
+    return recorded()
+
+
+def test_every_case_is_recorded(record):
+    assert set(record) == set(CASES)
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.slow] if case.slow else []) for name, case in CASES.items()]
+)
+def test_recorded_run(name, record):
+    if name.startswith(("staggered", "constrained_euler", "maximal_euler")):
+        pytest.importorskip("daqp")
+        pytest.importorskip("piqp")
+    new, old = measured(name), record[name]
+    assert set(new) == set(old) - {"growth"}
+    apart, bound = differences(new, old), allowed(name, old)
+    assert np.all(apart <= bound), f"relative differences {apart}, expected at most {bound}"
+    if "iterations" in old and CASES[name].steady:
+        now, then = int(new["iterations"].sum()), int(old["iterations"].sum())
+        assert abs(now - then) <= 3 + 0.05 * then, f"{now} iterations, recorded {then}"
