@@ -146,7 +146,7 @@ def user_arrays(forces: tuple[PointForce, ...], frames: Any, body_index: Any, po
         forces: of an integrator.
         frames: `FRAME` records of the bodies in the kernels' nodes.
         body_index: function from a body's name to its index, -1 for the world.
-        point_dtype: `POINT`.
+        point_dtype: `NODE_POINT`.
 
     Returns:
         (addresses, spans, points, scratch x, xd, f, K, D); spans: first point and count of each force.

@@ -16,7 +16,7 @@ from leastaction._jit import entry
 from leastaction.dynamics import entries as classical
 from leastaction.dynamics.derivatives import RATES
 from leastaction.integrators import FloatArray
-from leastaction.kinematics.sweeps import LINK, SCREW
+from leastaction.kinematics.sweeps import JOINT_SCREW, LINK
 from leastaction.minimal import linearization as linear
 from leastaction.minimal.constrained import loop_rows
 from leastaction.minimal.newton import to_split
@@ -133,7 +133,7 @@ def _mass_and_slope(stepper: Any, q: FloatArray, p: FloatArray) -> tuple[FloatAr
     """Mass matrix at q in split coordinates, and the derivative of M(q) v along q with v = M^-1 p held."""
     t = stepper.work.tree
     n = t.nv
-    links, screws = records(len(t.nodes), LINK), records(n, SCREW)
+    links, screws = records(len(t.nodes), LINK), records(n, JOINT_SCREW)
     M = np.zeros((n, n))
     classical.mass_matrix(t.nodes, t.dofs, links, screws, q, M)
     v = np.linalg.solve(M, p)

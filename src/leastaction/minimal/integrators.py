@@ -14,8 +14,7 @@ from leastaction.dynamics.loops import check_closed, is_redundant, momentum_proj
 from leastaction.errors import ConvergenceError, IntegratorError, LeastActionWarning, MechanismError
 from leastaction.forces.arrays import force_arrays
 from leastaction.integrators import FloatArray, Integrator, Stepper, refuse_loops
-from leastaction.kinematics.sweeps import LINK
-from leastaction.kinematics.sweeps import SCREW as CLASSICAL_SCREW
+from leastaction.kinematics.sweeps import JOINT_SCREW, LINK
 from leastaction.mechanism import Mechanism
 from leastaction.minimal import (
     constrained,
@@ -54,7 +53,7 @@ class VariationalStepper(Stepper):
         n, nv = len(mechanism.tree.nodes), mechanism.nv
         self.classical = (
             records(n, LINK),
-            records(nv, CLASSICAL_SCREW),
+            records(nv, JOINT_SCREW),
             np.zeros((n, 6)),
             np.zeros(nv),
             np.zeros(nv),
@@ -199,7 +198,7 @@ def solver_arrays(name: str, w: Workspace) -> tuple[Any, ...]:
     if name == "quasi":
         return (
             records(w.n, LINK),
-            records(w.nv, CLASSICAL_SCREW),
+            records(w.nv, JOINT_SCREW),
             np.zeros((w.n, 6)),
             np.zeros(3),
             np.zeros(w.nv),
