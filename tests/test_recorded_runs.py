@@ -28,9 +28,7 @@ def test_every_case_is_recorded(record):
     assert set(record) == set(CASES)
 
 
-@pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=[pytest.mark.slow] if case.slow else []) for name, case in CASES.items()]
-)
+@pytest.mark.parametrize("name", CASES)
 def test_recorded_run(name, record):
     if name.startswith(("staggered", "constrained_euler", "maximal_euler")):
         pytest.importorskip("daqp")

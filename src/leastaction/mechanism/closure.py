@@ -104,7 +104,7 @@ class Closure:
     def _joint(self, joint: Joint) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
         a, Xa = self.frames[joint.parent]
         b, Xb = self.frames[joint.child]
-        Xa, Xb = Xa * joint.placement, Xb * joint.child_placement.inverse()
+        Xa, Xb = Xa * joint.pose, Xb * joint.child_pose.inverse()
         rows, turns = joint_equations(joint.name, joint.primitives, a, Xa, b, Xb)
         if rows is None:
             return [], []

@@ -236,7 +236,7 @@ class _Compiler:
         k = iq = iv = 0
         for body, joint, parts in zip(m.bodies, m.joints, primitives, strict=True):
             node, X = self.body_frame[joint.parent]
-            X = X * joint.placement
+            X = X * joint.pose
             jq, jv = iq, iv
             self._note_spans(joint, k, iv, own_q, own_v)
             own_q, own_v = own_q + joint.nq, own_v + joint.nv
@@ -252,7 +252,7 @@ class _Compiler:
             for name in PROPERTIES:
                 dofs[name][jv:iv] = self._reordered(joint, getattr(joint, name))
             rest[jq:iq] = self._rest(joint)
-            X = X * joint.child_placement
+            X = X * joint.child_pose
             self.body_frame[body.name] = (node, X)
             if node >= 0:
                 self.parts[node].append((body.inertia, X))
