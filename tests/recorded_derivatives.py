@@ -52,7 +52,7 @@ LINEARIZED = {
     "maximal-2-rigid-cube": (landing_cube, la.Maximal(order=2)),
 }
 for name, (scene, method) in LINEARIZED.items():
-    derivative(f"linearize-{name}", linearized(scene, method), tolerance=1e-7 if "cube" in name else 1e-10)
+    derivative(f"linearize-{name}", linearized(scene, method), tolerance=1e-6 if "cube" in name else 1e-9)
 
 
 def back(scene: Callable[[], Scene], integrator: Any, steps: int = 20) -> Callable[[], Arrays]:
@@ -67,9 +67,9 @@ def back(scene: Callable[[], Scene], integrator: Any, steps: int = 20) -> Callab
     return measure
 
 
-derivative("backpropagate-galerkin-4-walker", back(walker, la.Galerkin(order=4)))
-derivative("backpropagate-midpoint-strung", back(strung, la.Midpoint()))
-derivative("backpropagate-maximal-2-walker", back(walker, la.Maximal(order=2)))
+derivative("backpropagate-galerkin-4-walker", back(walker, la.Galerkin(order=4)), 1e-9)
+derivative("backpropagate-midpoint-strung", back(strung, la.Midpoint()), 1e-9)
+derivative("backpropagate-maximal-2-walker", back(walker, la.Maximal(order=2)), 1e-9)
 derivative("backpropagate-maximal-2-smooth-cube", back(landing_cube, la.Maximal(order=2, smoothing=1e-3)), 1e-6)
 
 
@@ -107,7 +107,7 @@ ADJOINTS = {
 }
 for scene_name, (scene, names) in ADJOINTS.items():
     for name in ("bdf1", "bdf2", "sdirk2"):
-        derivative(f"adjoint-{name}-{scene_name}", gradients(scene, reduced()[name], names), 1e-9)
+        derivative(f"adjoint-{name}-{scene_name}", gradients(scene, reduced()[name], names), 1e-8)
 for name in ("bdf1", "bdf2"):
     derivative(
         f"adjoint-{name}-geared", gradients(geared, reduced()[name], ["gravity", "mass:a", "stiffness:ja"]), 1e-9

@@ -22,6 +22,7 @@ from leastaction.minimal.constrained import loop_rows
 from leastaction.minimal.newton import to_split
 from leastaction.minimal.residual import residual
 from leastaction.minimal.workspace import records
+from leastaction.record import Record
 from leastaction.spatial import exponential as ex
 
 
@@ -65,7 +66,7 @@ def end_jacobian(model, X, out):
             out[n, n + j], out[n + 1, n + j], out[n + 2, n + j] = y
 
 
-def linearize(stepper: Any, record: dict[str, FloatArray], u: FloatArray) -> tuple[FloatArray, FloatArray]:
+def linearize(stepper: Any, record: Record, u: FloatArray) -> tuple[FloatArray, FloatArray]:
     """(A, B) of the step in `record` (two rows), which `stepper` has just solved; u: controls (nodes, nu)."""
     w, m = stepper.work, stepper.mechanism
     s, n, nu, count = w.s, w.nv, m.nu, stepper.mechanism.tree.closure.count
