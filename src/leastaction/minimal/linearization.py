@@ -17,21 +17,15 @@ from leastaction.spatial import exponential as ex
 
 
 @routine
-def blocks(model, rule, work, full, D, C, dt):
+def blocks(model, settings, points, data):
     """D and C at the present iterate."""
-    directions.clear4(D)
-    hessian.assemble(model, rule, work, full, D, dt)
-    for chi in range(C.shape[0]):
-        for i in range(C.shape[1]):
-            for k in range(C.shape[2]):
-                C[chi, i, k] = 0.0
-    hessian.control_blocks(model, rule, work, full, C, dt)
+    hessian.assemble(model, settings, points, data.hessian)
+    hessian.control_blocks(model, settings, points, data.hessian, data.C)
 
 
 @routine
-def end_turns(model, X, M):
+def end_turns(nodes, X, M):
     """Rows of M (nv, anything), variations of the last control point, from coordinates of balls to turns, in place."""
-    nodes = model[0]
     s = X.shape[0] - 1
     for i in range(nodes.shape[0]):
         if nodes[i].nv == 3:
@@ -95,12 +89,12 @@ def _rotation(q, i):
 
 
 @entry
-def linearize(model, free, rule, work, full, D, C, J, q, p, q_next, p_next, dt, A, B):
-    """A and B at a solved step; work must hold its control points and residual."""
-    X = work[5]
+def linearize(model, settings, points, data, states, momenta, A, B):
+    """A and B at the solved step from row 0 to row 1 of (states, momenta), whose control points are in `points`."""
+    D, C, J = data.hessian.D, data.C, data.J
     s, n = D.shape[0] - 1, D.shape[1]
     nu = C.shape[2]
-    blocks(model, rule, work, full, D, C, dt)
+    blocks(model, settings, points, data)
     directions.jacobian(D, J)
     Y = np.zeros((s * n, 2 * n + nu))
     for a in range(s):
@@ -126,33 +120,33 @@ def linearize(model, free, rule, work, full, D, C, J, q, p, q_next, p_next, dt, 
                 if t != 0.0:
                     for c in range(W.shape[1]):
                         W[n + i, c] += t * Y[a * n + j, c]
-    end_turns(model, X, W[:n])
-    user_columns(free, q, p, W)
-    user_rows(free, q_next, p_next, W)
+    end_turns(model.nodes, points.X, W[:n])
+    user_columns(model.free, states[0], momenta[0], W)
+    user_rows(model.free, states[1], momenta[1], W)
     A[:] = W[:, : 2 * n]
     B[:] = W[:, 2 * n :]
 
 
 @entry
-def second_derivatives(model, rule, work, full, D, C, dt):
-    """D and C at the control points in work."""
-    blocks(model, rule, work, full, D, C, dt)
+def second_derivatives(model, settings, points, data):
+    """D and C at the control points in `points`, whose residual was evaluated."""
+    blocks(model, settings, points, data)
 
 
 @entry
-def pull_back(model, free, rule, work, full, D, C, J, q, p, q_next, p_next, dt, bar, G):
+def pull_back(model, settings, points, data, states, momenta, bar, G):
     """Vector-Jacobian product of a solved step: bar (2 nv) at its end becomes that at its start, in place.
 
     G: gradient by the controls at the control points, shape (s + 1, nu); for the midpoint rule all in G[0].
     One solve with the transposed Jacobian, whatever the number of controls.
     """
-    nodes, X = model[0], work[5]
+    nodes, X, D, C, J = model.nodes, points.X, data.hessian.D, data.C, data.J
     s, n = D.shape[0] - 1, D.shape[1]
-    blocks(model, rule, work, full, D, C, dt)
+    blocks(model, settings, points, data)
     directions.jacobian(D, J)
     row = np.zeros((1, 2 * n))
     row[0] = bar
-    _user_rows_transposed(free, q_next, p_next, row)
+    _user_rows_transposed(model.free, states[1], momenta[1], row)
     y = np.zeros((s * n, 1))
     for c in range(s):
         for j in range(n):
@@ -185,7 +179,7 @@ def pull_back(model, free, rule, work, full, D, C, J, q, p, q_next, p_next, dt, 
             for i in range(n):
                 x += C[chi, i, k] * (row[0, n + i] if chi == s else -y[chi * n + i, 0])
             G[chi, k] = x
-    user_columns(free, q, p, out)
+    user_columns(model.free, states[0], momenta[0], out)
     bar[:] = out[0]
 
 
