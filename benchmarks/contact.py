@@ -44,7 +44,7 @@ def chain(count):
         if i == 0:
             b.free("s0")
         else:
-            b.spherical(f"j{i}", f"s{i - 1}", f"s{i}", position=(0.1, 0, 0), child_placement=Pose((0.1, 0, 0)))
+            b.spherical(f"j{i}", f"s{i - 1}", f"s{i}", position=(0.1, 0, 0), child_pose=Pose((0.1, 0, 0)))
     b.add_shape("world", Plane(friction=MU))
     return b.build()
 

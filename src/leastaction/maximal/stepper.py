@@ -15,8 +15,7 @@ from leastaction.dynamics.legendre import velocity_of_momentum
 from leastaction.dynamics.loops import check_closed, is_redundant, momentum_projection
 from leastaction.errors import ConvergenceError, MechanismError
 from leastaction.integrators import FloatArray, Stepper
-from leastaction.kinematics.sweeps import LINK
-from leastaction.kinematics.sweeps import SCREW as CLASSICAL_SCREW
+from leastaction.kinematics.sweeps import JOINT_SCREW, LINK
 from leastaction.linalg.graph.ldu import GraphLDU
 from leastaction.maximal.contact.diagnosis import (
     REMEDY,
@@ -230,7 +229,7 @@ class MaximalStepper(Stepper):
         t = self.mechanism.tree
         c, out, n = t.closure, p.copy(), len(t.nodes)
         m, nv = c.count, self.mechanism.nv
-        arrays = (t.nodes, t.dofs, c.rows, c.coefficients, c.count, records(n, LINK), records(nv, CLASSICAL_SCREW))
+        arrays = (t.nodes, t.dofs, c.rows, c.coefficients, c.count, records(n, LINK), records(nv, JOINT_SCREW))
         momentum_projection(*arrays, q, out, np.zeros(m), np.zeros((m, nv)), np.zeros((nv, nv)), self.redundant)
         change, scale = np.abs(out - p).max(initial=0.0), max(1.0, np.abs(p).max(initial=0.0))
         if not project and change > 1e-6 * scale:

@@ -16,7 +16,7 @@ from leastaction.errors import IntegratorError
 from leastaction.integrators import FloatArray
 from leastaction.linear_implicit.constraints import PrescribedMotion
 from leastaction.mechanism import Mechanism
-from leastaction.mechanism.closure import COUPLING, ROW
+from leastaction.mechanism.closure import CLOSURE_ROW, COUPLING
 from leastaction.redmax.coordinates.native import from_public, to_public
 from leastaction.redmax.integrators import ReducedStepper, independent_rows
 from leastaction.redmax.step import rollout
@@ -34,7 +34,7 @@ class DrivenStepper(ReducedStepper):
         super().__init__(integrator, mechanism, dt)
         red, c = self.reduced, self.reduced.tree.closure
         node_of = {int(ir): int(iv) for ir, _, iv in red.plain if red.index_v[ir] >= 0}
-        extra: Any = np.zeros(len(integrator.constraints), ROW)
+        extra: Any = np.zeros(len(integrator.constraints), CLOSURE_ROW)
         for k, motion in enumerate(integrator.constraints):
             dof = mechanism.velocity_index(_checked(integrator, mechanism, motion).name)
             if dof not in node_of:
