@@ -177,7 +177,7 @@ class RecursionData(NamedTuple):
 
     var: Variations
     A: FloatArray
-    l: FloatArray  # noqa: E741 - the paper's letter
+    l: FloatArray
     z: FloatArray
     X: FloatArray
     H: FloatArray
@@ -320,11 +320,24 @@ class StepData(NamedTuple):
 
 
 class LinearData(NamedTuple):
-    """Scratch of `linearization`: second derivatives, C by the controls (s + 1, nv, nu), the Jacobian J (s nv, s nv)."""
+    """Scratch of `linearization`.
+
+    Attributes:
+        hessian: second derivatives.
+        C: derivative of the rows by the controls, shape (s + 1, nv, nu).
+        J: derivative of the residual by the control points after the first, shape (s nv, s nv).
+        Y: derivatives of these control points, shape (s nv, 2 nv + nu).
+        W: derivatives of the end of the step, shape (2 nv, 2 nv + nu).
+        y, bar: the same transposed, for one gradient: shapes (s nv, 1) and (2, 2 nv).
+    """
 
     hessian: HessianData
     C: FloatArray
     J: FloatArray
+    Y: FloatArray
+    W: FloatArray
+    y: FloatArray
+    bar: FloatArray
 
 
 class LoopData(NamedTuple):

@@ -80,7 +80,9 @@ def end_jacobian(model, X, out):
             out[n, n + j], out[n + 1, n + j], out[n + 2, n + j] = y
 
 
-def linearize(stepper: ConstrainedStepper, record: dict[str, FloatArray], u: FloatArray) -> tuple[FloatArray, FloatArray]:
+def linearize(
+    stepper: ConstrainedStepper, record: dict[str, FloatArray], u: FloatArray
+) -> tuple[FloatArray, FloatArray]:
     """(A, B) of the step in `record` (two rows), which `stepper` has just solved; u: controls (nodes, nu)."""
     tree, settings, points, loops = stepper.model.tree, stepper.settings, stepper.data.points, stepper.loops
     s, n, nu, count = len(settings.rule.c) - 1, stepper.mechanism.nv, u.shape[1], len(loops.end_h)

@@ -198,8 +198,9 @@ def solver_data(name: str, model: TreeModel, rule: Rule) -> Any:
 def linear_data(model: TreeModel, rule: Rule, nu: int) -> LinearData:
     """For `linearization` of a mechanism with nu controls."""
     size = sizes(model, rule)
-    m = size.s * size.nv
-    return LinearData(hessian_data(size), np.zeros((size.s + 1, size.nv, nu)), np.zeros((m, m)))
+    n, m = size.nv, size.s * size.nv
+    shapes = ((size.s + 1, n, nu), (m, m), (m, 2 * n + nu), (2 * n, 2 * n + nu), (m, 1), (2, 2 * n))
+    return LinearData(hessian_data(size), *(np.zeros(shape) for shape in shapes))
 
 
 def loop_data(model: TreeModel, settings: GalerkinSettings, points: PointData, hessian: HessianData) -> LoopData:

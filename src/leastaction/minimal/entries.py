@@ -1,7 +1,7 @@
 """Entry points of the variational integrators, one per way to solve for the Newton direction.
 
-A run is done by `rollout_...`, or by `swept_...` with the sweeps of `simplified` ahead; the few steps that are too large
-for these by `rescue_...`, which is compiled when it is first needed.
+A run is done by `rollout_...`, or by `swept_...` with the sweeps of `simplified` ahead; the few steps that are too
+large for these by `rescue_...`, which is compiled when it is first needed.
 """
 
 from leastaction._jit import entry

@@ -25,10 +25,8 @@ from leastaction.minimal.variations import (
 from leastaction.spatial import (
     ZERO3,
     ZERO6,
-    ad,
     add,
     add3,
-    axpy3,
     coad,
     cross,
     dot,

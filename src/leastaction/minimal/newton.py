@@ -18,6 +18,7 @@ ROUND_OFF = 1e-10
 SHARPEST = 1e-13
 """... unless the tolerance asked for less than this."""
 
+
 @routine
 def to_split(free, q, p, out):
     """Momenta of free joints, from (angular, linear) in the child's frame to (linear in the joint's frame, angular)."""

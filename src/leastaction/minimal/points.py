@@ -42,6 +42,7 @@ from leastaction.spatial import (
 )
 from leastaction.spatial import exponential as ex
 
+
 @inline
 def is_nodal(rule):
     """True when the quadrature points are the control points (Galerkin), False for the midpoint rule."""
