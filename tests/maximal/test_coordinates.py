@@ -24,7 +24,7 @@ def recovered(robot, q, v):
     stepper.begin(record)
     q2, p2, n = q.copy(), np.zeros(robot.nv), len(stepper.states)
     bodies, rows, coordinates, coefficients = stepper.arrays[:4]
-    load_state(stepper.states, record["poses"][0], record["momenta"][0])
+    load_state(stepper.states, record["rigid_poses"][0], record["momenta"][0])
     read_coordinates(coordinates, stepper.states, stepper.cstates, q2, 0.01)
     start_rows(rows, coordinates, coefficients, stepper.states, stepper.rowstates, stepper.cstates)
     read_momenta(bodies, coordinates, stepper.states, np.zeros((n, 6)), p2)

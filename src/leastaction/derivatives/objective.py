@@ -9,11 +9,11 @@ import numpy as np
 
 from leastaction.derivatives.adjoint import STATES, Objective, adjoint
 from leastaction.derivatives.checkpoints import piecewise
-from leastaction.derivatives.parameters import parameter, with_parameters
 from leastaction.errors import IntegratorError
 from leastaction.integrators import Integrator
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism.arguments import FloatArray
+from leastaction.parameters import parameter, with_parameters
 from leastaction.simulate import simulate
 from leastaction.trajectory import Trajectory
 

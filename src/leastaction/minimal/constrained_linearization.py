@@ -23,6 +23,7 @@ from leastaction.minimal import residual as equations
 from leastaction.minimal.constrained import look_at_ends, loop_rows, start_momentum
 from leastaction.minimal.data import records
 from leastaction.minimal.points import is_nodal
+from leastaction.record import Record
 from leastaction.spatial import exponential as ex
 
 if TYPE_CHECKING:
@@ -80,9 +81,7 @@ def end_jacobian(model, X, out):
             out[n, n + j], out[n + 1, n + j], out[n + 2, n + j] = y
 
 
-def linearize(
-    stepper: ConstrainedStepper, record: dict[str, FloatArray], u: FloatArray
-) -> tuple[FloatArray, FloatArray]:
+def linearize(stepper: ConstrainedStepper, record: Record, u: FloatArray) -> tuple[FloatArray, FloatArray]:
     """(A, B) of the step in `record` (two rows), which `stepper` has just solved; u: controls (nodes, nu)."""
     tree, settings, points, loops = stepper.model.tree, stepper.settings, stepper.data.points, stepper.loops
     s, n, nu, count = len(settings.rule.c) - 1, stepper.mechanism.nv, u.shape[1], len(loops.end_h)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
 
@@ -30,6 +31,8 @@ from leastaction.minimal.data import (
 from leastaction.minimal.newton import turns_too_far
 from leastaction.minimal.rules import Rule
 from leastaction.minimal.sparse import depths
+from leastaction.record import Record
+from leastaction.step_reversal import StepReversal
 
 SWEPT = 3
 """Half the order from which on "auto" means "simplified": there a step of chains and humanoids takes a third to a ninth
@@ -50,6 +53,7 @@ class VariationalStepper(Stepper):
     """
 
     momentum = True
+    can = frozenset({"linearize", "residual", "reverse"})
     model: GalerkinModel
     data: StepData
 
@@ -74,11 +78,11 @@ class VariationalStepper(Stepper):
         )
         self.warned = False
 
-    def record(self, steps: int) -> dict[str, Any]:
+    def record(self, steps: int) -> Record:
         """As `Stepper.record`, with the Newton iterations of each step."""
         return super().record(steps) | {"iterations": np.zeros(steps + 1, np.int64)}
 
-    def advance(self, record: dict[str, FloatArray], first: int, last: int, u: FloatArray) -> int:
+    def advance(self, record: Record, first: int, last: int, u: FloatArray) -> int:
         """See `Stepper.advance`."""
         # A fresh array always has the same type; views with other strides would be compiled anew.
         u = np.array(u, order="C")
@@ -129,7 +133,7 @@ class VariationalStepper(Stepper):
         linear.linearize(*self._solved, record["q"], record["p"], A, B)
         return A, B
 
-    def second_derivatives(self, q: FloatArray, p: FloatArray, u: FloatArray) -> tuple[FloatArray, FloatArray]:
+    def action_blocks(self, q: FloatArray, p: FloatArray, u: FloatArray) -> tuple[FloatArray, FloatArray]:
         """(D, C) of the step from (q, p); see `leastaction.derivatives.action_blocks`."""
         self._solve(q, p, np.broadcast_to(u, (1, len(self.control_nodes), self.mechanism.nu)))
         linear.second_derivatives(*self._solved)
@@ -151,7 +155,11 @@ class VariationalStepper(Stepper):
         linear.pull_back(*self._solved, record["q"], record["p"], bar, G)
         return G if len(self.control_nodes) > 1 else G.sum(axis=0, keepdims=True)
 
-    def _solve(self, q: FloatArray, p: FloatArray, u: FloatArray) -> dict[str, FloatArray]:
+    def reverse(self, names: Sequence[str]) -> StepReversal:
+        """See `Stepper.reverse`."""
+        return StepReversal(self, names)
+
+    def _solve(self, q: FloatArray, p: FloatArray, u: FloatArray) -> Record:
         """One step; leaves its control points in the data."""
         record = self.record(1)
         record["q"][0], record["p"][0] = q, p
@@ -169,7 +177,7 @@ class VariationalStepper(Stepper):
         """Scratch of linearizations."""
         return linear_data(self.model.tree, self.settings.rule, self.mechanism.nu)
 
-    def failure(self, step: int, record: dict[str, FloatArray]) -> ConvergenceError:
+    def failure(self, step: int, record: Record) -> ConvergenceError:
         """See `Stepper.failure`."""
         name = type(self.integrator).__name__
         residuals = [float(x) for x in self.data.history if x > 0.0 or math.isnan(x)]
@@ -232,11 +240,11 @@ class ConstrainedStepper(VariationalStepper):
             )
         return out
 
-    def record(self, steps: int) -> dict[str, Any]:
+    def record(self, steps: int) -> Record:
         """As `Stepper.record`, with the forces [N or N m] in the loop equations, one per equation."""
         return super().record(steps) | {"multipliers": np.zeros((steps + 1, self.mechanism.tree.closure.count))}
 
-    def advance(self, record: dict[str, FloatArray], first: int, last: int, u: FloatArray) -> int:
+    def advance(self, record: Record, first: int, last: int, u: FloatArray) -> int:
         """See `Stepper.advance`."""
         rows = slice(first, last + 1)
         states = (record[name][rows] for name in ("q", "p", "iterations", "multipliers"))
@@ -250,10 +258,10 @@ class ConstrainedStepper(VariationalStepper):
         record = self._solve(q, self.prepare_momentum(q, p, False), controls[None])
         return constrained_linear.linearize(self, record, controls)
 
-    def second_derivatives(self, q: FloatArray, p: FloatArray, u: FloatArray) -> tuple[FloatArray, FloatArray]:
+    def action_blocks(self, q: FloatArray, p: FloatArray, u: FloatArray) -> tuple[FloatArray, FloatArray]:
         """(D, C) of a step with loops, the work of their multipliers included."""
         q = self.prepare_start(q)
-        return super().second_derivatives(q, self.prepare_momentum(q, p, False), u)
+        return super().action_blocks(q, self.prepare_momentum(q, p, False), u)
 
     def pull_back(self, q: FloatArray, p: FloatArray, u: FloatArray, bar: FloatArray) -> FloatArray:
         """As for trees, by the full linearization; the gradient by held controls stands in its first row."""
