@@ -1,8 +1,8 @@
 """Every force acts the same in every integrator, or is refused by name.
 
-A double pendulum (or one on ball joints) with one force moves for 0.2 s. The reference is a Runge-Kutta method of fourth
-order with very small steps; each integrator must come to it as dt becomes small, and from the start far closer than the
-motion without the force is.
+A double pendulum (or one on ball joints) with one force moves for 0.2 s. The reference is a Runge-Kutta method of
+fourth order with very small steps; each integrator must come to it as dt becomes small, and from the start far closer
+than the motion without the force is.
 """
 
 from functools import cache

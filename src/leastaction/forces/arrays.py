@@ -62,9 +62,11 @@ class ForceModel(NamedTuple):
         drives: one per control.
         balls: `BALL_SPRING` records; None where every ball joint is a node.
         coords: `tree.DOF` records of reduced coordinates that are no nodes' own; None where there are none.
+        touched: nodes that body forces act on, drives apart, in ascending order.
         user: forces that the user wrote; None where the formulation takes none.
 
-    A field that is None costs no time to compile either: kernels are compiled without it.
+    A field that is None costs no time to compile either: kernels are compiled without it. Of `paths`, `points`,
+    `wrenches` and `penalties` either none or all are None, see `compact`.
     """
 
     nodes: Any
@@ -77,13 +79,14 @@ class ForceModel(NamedTuple):
     drives: Any
     balls: Any
     coords: Any
+    touched: NDArray[np.int64]
     user: UserForces | None
 
 
 class ForceModes(NamedTuple):
     """What one robot's forces write: on which piece of their law one-sided forces are, see `forces.touch`.
 
-    All zero (`touch.BY_DEPTH`): as their gaps say.
+    All zero (`touch.BY_DEPTH`): as their gaps say. With rows, one for each point of a step, see `modes_at`.
 
     Attributes:
         limits: of the degrees of freedom, shape (nv,).
@@ -135,6 +138,7 @@ def force_model(tree: Tree) -> ForceModel:
         drives=tree.drives,
         balls=None,
         coords=None,
+        touched=_touched(tree.points, tree.wrenches, tree.penalties),
         user=None,
     )
 
@@ -143,12 +147,50 @@ def _size(records: Any) -> int:
     return 0 if records is None else len(records)
 
 
-def force_modes(forces: ForceModel | Tree) -> ForceModes:
-    """What the forces of one robot write: modes, all `BY_DEPTH`, and scratch."""
+def _touched(*records: Any) -> NDArray[np.int64]:
+    """Nodes that stand in the records of body forces."""
+    fields = [r[name] for r in records if r is not None for name in ("node", "child", "other") if name in r.dtype.names]
+    nodes = np.unique(np.concatenate([np.zeros(0, np.int64), *fields]))
+    return nodes[nodes >= 0]
+
+
+def compact(forces: ForceModel) -> ForceModel:
+    """The same with None in place of the records of body forces where there are none, and `touched` up to date."""
+    user = None if forces.user is None else forces.user.points
+    touched = _touched(forces.points, forces.wrenches, forces.penalties, forces.balls, user)
+    body = {name: getattr(forces, name) for name in ("paths", "points", "wrenches", "penalties")}
+    empty = not any(map(_size, body.values()))
+    return forces._replace(touched=touched, **({name: None for name in body} if empty else {}))
+
+
+def moves_with_bodies(forces: ForceModel) -> bool:
+    """Whether every wrench on a body moves rigidly with it, so that no two bodies have forces in common."""
+    addresses = None if forces.user is None else forces.user.addresses
+    fixed = forces.wrenches is None or bool(forces.wrenches.local.all())
+    return fixed and not any(map(_size, (forces.paths, forces.penalties, forces.balls, addresses)))
+
+
+def has_jumps(forces: ForceModel) -> bool:
+    """Whether any one-sided force has a damper, so that it jumps where it touches."""
+    cables = () if forces.paths is None else forces.paths.damping[forces.paths.pulls_only != 0]
+    others = [x.limit_damping for x in (forces.dofs, forces.coords) if x is not None]
+    contacts = () if forces.penalties is None else forces.penalties.damping
+    return any(np.any(damping) for damping in (cables, contacts, *others))
+
+
+def force_modes(forces: ForceModel | Tree, rows: int | None = None) -> ForceModes:
+    """What the forces of one robot write: modes, all `BY_DEPTH`, and scratch; with rows, modes of shape (rows, ...)."""
     if isinstance(forces, Tree):
         forces = force_model(forces)
-    sizes = (len(forces.dofs), len(forces.paths), len(forces.penalties), _size(forces.coords))
-    return ForceModes(*(np.zeros(n, np.int64) for n in sizes), user=_user_scratch(forces.user))
+    many = () if rows is None else (rows,)
+    sizes = (_size(x) for x in (forces.dofs, forces.paths, forces.penalties, forces.coords))
+    return ForceModes(*(np.zeros((*many, n), np.int64) for n in sizes), user=_user_scratch(forces.user))
+
+
+@inline
+def modes_at(modes, row):
+    """One row of modes."""
+    return ForceModes(modes.limits[row], modes.paths[row], modes.penalties[row], modes.coords[row], modes.user)
 
 
 def _user_scratch(user: UserForces | None) -> UserScratch | None:
@@ -164,11 +206,11 @@ def force_gradients(forces: ForceModel) -> ForceGradients:
     """Zeros to add gradients to."""
     points = 0 if forces.user is None else len(forces.user.points)
     return ForceGradients(
-        paths=np.zeros((len(forces.paths), 3)),
-        points=np.zeros((len(forces.points), 3)),
-        wrenches=np.zeros((len(forces.wrenches), 6)),
-        penalties=np.zeros((len(forces.penalties), 7)),
-        penalty_points=np.zeros((len(forces.penalties), 3)),
+        paths=np.zeros((_size(forces.paths), 3)),
+        points=np.zeros((_size(forces.points), 3)),
+        wrenches=np.zeros((_size(forces.wrenches), 6)),
+        penalties=np.zeros((_size(forces.penalties), 7)),
+        penalty_points=np.zeros((_size(forces.penalties), 3)),
         balls=np.zeros((_size(forces.balls), 12)),
         user=np.zeros((points, 3)),
     )

@@ -15,7 +15,7 @@ from leastaction.forces.points import (
     pull_slope,
     virtual_velocity,
 )
-from leastaction.forces.touch import change, touch
+from leastaction.forces.touch import change, settle, touch
 from leastaction.spatial import ZERO3, axpy3, cross, dot3, neg3, scale3, sub3
 
 
@@ -227,3 +227,14 @@ def change_modes(paths, points, modes, links, settled, most):
             c, t = change(modes, i, paths[i].rest_length - length, -rate, settled, changed < most)
             changed, touching = changed + c, touching + t
     return changed, touching
+
+
+@routine
+def settle_modes(paths, points, modes, links):
+    """Open or close cables, see `touch.settle`; gives back how many changed."""
+    changed = 0
+    for i in range(paths.shape[0]):
+        if jumps(paths[i]):
+            length, _ = length_and_rate(paths[i], points, links)
+            changed += settle(modes, i, paths[i].rest_length - length)
+    return changed

@@ -7,7 +7,7 @@ import math
 
 from leastaction._jit import inline, routine
 from leastaction.forces.points import give_back, point_slope, point_state, pull, pull_slope, virtual_velocity
-from leastaction.forces.touch import change, touch
+from leastaction.forces.touch import change, settle, touch
 from leastaction.spatial import ZERO3, add3, axpy3, cross, dot3, load3, scale3, sub3
 
 
@@ -153,3 +153,15 @@ def change_modes(penalties, modes, links, settled, most):
             c, t = change(modes, i, gap, rate, settled, changed < most)
             changed, touching = changed + c, touching + t
     return changed, touching
+
+
+@routine
+def settle_modes(penalties, modes, links):
+    """Open or close contacts, see `touch.settle`; gives back how many changed."""
+    changed = 0
+    for i in range(penalties.shape[0]):
+        contact = penalties[i]
+        if contact.damping > 0.0:
+            x, _ = point_state(contact.node, load3(contact.at), links)
+            changed += settle(modes, i, dot3(load3(contact.normal), sub3(x, load3(contact.origin))))
+    return changed

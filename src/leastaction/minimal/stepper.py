@@ -12,6 +12,7 @@ import numpy as np
 
 from leastaction.dynamics.loops import check_closed, is_redundant, momentum_projection
 from leastaction.errors import ConvergenceError, IntegratorError, LeastActionWarning, MechanismError
+from leastaction.forces.arrays import moves_with_bodies
 from leastaction.integrators import FloatArray, Stepper
 from leastaction.mechanism import Mechanism
 from leastaction.minimal import constrained, entries
@@ -197,7 +198,7 @@ def choose_solver(name: str, model: TreeModel, rule: Rule) -> str:
     """The solver for the Newton direction; "auto" counts the work of the two exact ones."""
     if name not in ("auto", "simplified"):
         return name
-    if len(model.forces.paths) or (model.forces.wrenches.local == 0).any():
+    if not moves_with_bodies(model.forces):
         return "dense"
     _, nv, s, Q, mz, mf = sizes(model, rule)
     if s == Q or s <= 2:
