@@ -7,14 +7,16 @@ from typing import Any
 
 import numpy as np
 
-from leastaction.derivatives.adjoint import STATES, Objective, adjoint
+from leastaction.derivatives.adjoint import Objective, adjoint
 from leastaction.derivatives.checkpoints import piecewise
+from leastaction.derivatives.velocity_reversal import STATES
 from leastaction.errors import IntegratorError
 from leastaction.integrators import Integrator
 from leastaction.mechanism import Mechanism
-from leastaction.mechanism.arguments import FloatArray
+from leastaction.mechanism.arguments import FloatArray, tangent
 from leastaction.parameters import parameter, with_parameters
 from leastaction.simulate import simulate
+from leastaction.start import initial_positions, initial_velocities, number_of_steps
 from leastaction.trajectory import Trajectory
 
 
@@ -68,15 +70,15 @@ class SimulationObjective:
     def _present(self, name: str) -> FloatArray:
         m, o = self.mechanism, self.options
         if name == "controls":
-            steps = o.get("steps")
-            if steps is None:
-                steps = round(o["duration"] / o.get("dt", 0.01))
+            steps = number_of_steps(o.get("dt", 0.01), o.get("duration"), o.get("steps"))
             given = o.get("controls")
             return np.zeros((steps, m.nu)) if given is None else np.broadcast_to(given, (steps, m.nu)).astype(float)
         if name == "q":
-            return np.array(m.neutral() if o.get("q") is None else o["q"], float)
+            return initial_positions(m, o.get("q"))
         if name == "v":
-            return np.zeros(m.nv) if o.get("v") is None else np.array(o["v"], float)
+            return initial_velocities(m, o.get("v"))
+        if name == "p":
+            return tangent(m, o.get("p"), "p")
         return parameter(m, name)
 
     def pack(self, values: dict[str, Any]) -> FloatArray:
