@@ -93,20 +93,20 @@ class VariationalStepper(Stepper):
             rows = slice(done, last + 1)
             done += rollout(self.model, self.settings, self.data, u[done - first :], q[rows], p[rows], iterations[rows])
             if done < last:
-                if not self._rescue(done, u[done - first], q[done : done + 2], p[done : done + 2], iterations):
+                if not self.rescue(record, done, u[done - first]):
                     break
                 done += 1
         return done
 
-    def _rescue(self, step: int, u: FloatArray, q: FloatArray, p: FloatArray, iterations: FloatArray) -> bool:
-        """Solve a step (two rows of q and p) that does not converge from its first guess; whether it could be."""
+    def rescue(self, record: Record, step: int, u: FloatArray) -> bool:
+        """Solve a step that does not converge from its first guess, with the controls u (nodes, nu); False: in vain."""
         if self.solver == "quasi":
             return False
-        doubt = np.zeros(4)
-        more, converged = getattr(entries, f"rescue_{self.solver}")(
-            self.model, self.settings, self.data, u, q, p, doubt
-        )
-        iterations[step + 1] += more
+        rows, doubt = slice(step, step + 2), np.zeros(4)
+        states = (record["q"][rows], record["p"][rows], doubt)
+        rescue = getattr(entries, f"rescue_{self.solver}")
+        more, converged = rescue(self.model, self.settings, self.data, u, *states)
+        record["iterations"][step + 1] += more
         if doubt.any():
             self._warn(step, doubt)
         return converged
