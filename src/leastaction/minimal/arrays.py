@@ -234,14 +234,6 @@ class HessianData(NamedTuple):
     dF: FloatArray
 
 
-class DenseData(NamedTuple):
-    """Scratch of elimination on the whole Jacobian J (s nv, s nv), with the right-hand side b (s nv, 1)."""
-
-    hessian: HessianData
-    J: FloatArray
-    b: FloatArray
-
-
 class QuasiData(NamedTuple):
     """Records of the classical recursions, at rest, see `quasi_newton`."""
 
@@ -250,6 +242,14 @@ class QuasiData(NamedTuple):
     external: FloatArray
     zero3: FloatArray
     zero: FloatArray
+
+
+class DenseData(NamedTuple):
+    """Scratch of elimination on the whole Jacobian J (s nv, s nv), with the right-hand side b (s nv, 1)."""
+
+    hessian: HessianData
+    J: FloatArray
+    b: FloatArray
 
 
 class SimplifiedData(NamedTuple):
@@ -329,7 +329,7 @@ class LinearData(NamedTuple):
     """Scratch of `linearization`.
 
     Attributes:
-        hessian: second derivatives.
+        hessian: the blocks D.
         C: derivative of the rows by the controls, shape (s + 1, nv, nu).
         J: derivative of the residual by the control points after the first, shape (s nv, s nv).
         Y: derivatives of these control points, shape (s nv, 2 nv + nu).

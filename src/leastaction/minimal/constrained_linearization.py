@@ -8,21 +8,25 @@ the loops closed. Those of rolling contacts, equations of velocities, depend on 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from leastaction._jit import entry
 from leastaction.dynamics import entries as classical
 from leastaction.dynamics.derivatives import RATES
+from leastaction.dynamics.loops import momentum_projection
 from leastaction.integrators import FloatArray
 from leastaction.kinematics.sweeps import JOINT_SCREW, LINK
 from leastaction.minimal import linearization as linear
 from leastaction.minimal import newton
 from leastaction.minimal import residual as equations
 from leastaction.minimal.constrained import look_at_ends, loop_rows, start_momentum
-from leastaction.minimal.data import records
-from leastaction.minimal.points import is_nodal
+from leastaction.minimal.data import galerkin_model, records
+from leastaction.minimal.parameter_rows import last_turns
+from leastaction.minimal.points import is_nodal, positions
+from leastaction.parameter_stencils import Stencil
 from leastaction.record import Record
 from leastaction.spatial import exponential as ex
 
@@ -33,7 +37,9 @@ if TYPE_CHECKING:
 @entry
 def evaluate(model, settings, points, data, loops, p, u):
     """Residual, second derivatives and loop rows at the control points and multipliers of a step from momentum p."""
-    if not is_nodal(settings.rule):
+    if is_nodal(settings.rule):
+        positions(model, settings.rule, points, 0)
+    else:
         look_at_ends(model, loops)
         loop_rows(model, loops)
     start_momentum(settings, loops, p)
@@ -45,7 +51,7 @@ def evaluate(model, settings, points, data, loops, p, u):
 
 @entry
 def convert(model, X, states, momenta, W):
-    """W (2 nv, 2 nv + nu) from split coordinates to the joints' own ones, in place."""
+    """W (2 nv, 2 nv + others) from split coordinates to the joints' own ones, in place."""
     linear.end_turns(model.nodes, X, W[: momenta.shape[1]])
     linear.user_columns(model.free, states[0], momenta[0], W)
     linear.user_rows(model.free, states[1], momenta[1], W)
@@ -81,8 +87,59 @@ def end_jacobian(model, X, out):
             out[n, n + j], out[n + 1, n + j], out[n + 2, n + j] = y
 
 
-def linearize(stepper: ConstrainedStepper, record: Record, u: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """(A, B) of the step in `record` (two rows), which `stepper` has just solved; u: controls (nodes, nu)."""
+@entry
+def own_momentum(model, q, p, out):
+    """See `newton.from_split`."""
+    newton.from_split(model.free, q, p, out)
+
+
+class _Changes(NamedTuple):
+    """What parameters change at fixed control points, multipliers and end of the step, one column each.
+
+    Attributes:
+        rows: of the action, shape (s + 1, nv, parameters).
+        h: of the loop equations, shape (s m, parameters).
+        p: of the projected momentum, in the joints' own coordinates, shape (nv, parameters).
+    """
+
+    rows: FloatArray
+    h: FloatArray
+    p: FloatArray
+
+
+def _changes(
+    stepper: ConstrainedStepper, u: FloatArray, start: FloatArray, end: tuple[Any, ...], stencils: Sequence[Stencil]
+) -> _Changes:
+    """Weighted sums over mechanisms with other parameters; `end`: configuration and momentum before its projection."""
+    settings, points, loops, guess = stepper.settings, stepper.data.points, stepper.loops, stepper.data.guess
+    (s, n), count, k = points.r.shape, len(loops.h), len(stencils)
+    out = _Changes(np.zeros((s + 1, n, k)), np.zeros((count, k)), np.zeros((n, k)))
+    for c, stencil in enumerate(stencils):
+        for weight, mechanism in stencil:
+            model, t, p = galerkin_model(mechanism).tree, mechanism.tree, end[1].copy()
+            evaluate(model, settings, points, stepper.linear, loops, start, u)
+            last_turns(model, points)
+            out.rows[:s, :, c] += weight * points.r
+            out.rows[s, :, c] += weight * points.g[s]
+            out.h[:, c] += weight * loops.h
+            arrays = (t.nodes, t.dofs, t.closure.rows, t.closure.coefficients, t.closure.count)
+            scratch = (loops.end_h, loops.end_A, loops.end_M, loops.redundant)
+            momentum_projection(*arrays, guess.links, guess.screws, end[0], p, *scratch)
+            out.p[:, c] += weight * p
+    return out
+
+
+def linearize(
+    stepper: ConstrainedStepper, record: Record, u: FloatArray, stencils: Sequence[Stencil] = ()
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """(A, B) of the step in `record` (two rows), which `stepper` has just solved, and its derivatives by parameters.
+
+    Args:
+        stepper: after the step.
+        record: its start and end.
+        u: controls (nodes, nu).
+        stencils: of the parameters, see `parameter_stencils`.
+    """
     tree, settings, points, loops = stepper.model.tree, stepper.settings, stepper.data.points, stepper.loops
     s, n, nu, count = len(settings.rule.c) - 1, stepper.mechanism.nv, u.shape[1], len(loops.end_h)
     lam = loops.points.lam
@@ -108,17 +165,25 @@ def linearize(stepper: ConstrainedStepper, record: Record, u: FloatArray) -> tup
         lam[:] = 0.0
         D += with_loops - at_ends()
         lam[:] = held
-    right = np.zeros((s * (n + count), 2 * n + nu))
+    raw, end_raw = begins, np.zeros(n)
+    end_momentum(tree, settings, points, raw)
+    own_momentum(tree, q[1], raw, end_raw)
+    by = _changes(stepper, u, start, (q[1], end_raw), stencils)
+    at = 2 * n + nu
+    right = np.zeros((s * (n + count), at + len(stencils)))
     right[: s * n, :n] = -D[:s, :, 0, :].reshape(s * n, n)
     right[:n, n : 2 * n] = -np.eye(n)
     right[s * n :, :n] = -H_start
-    right[: s * n, 2 * n :] = -C[:s].reshape(s * n, nu)
+    right[: s * n, 2 * n : at] = -C[:s].reshape(s * n, nu)
+    right[: s * n, at:] = -by.rows[:s].reshape(s * n, len(stencils))
+    right[s * n :, at:] = -by.h
     J = D[:s, :, 1:, :].reshape(s * n, s * n)
     kkt = np.block([[J, G], [H, np.zeros((s * count, s * count))]])
     dx = np.linalg.lstsq(kkt, right, rcond=1e-13)[0][: s * n]
     dp = D[s, :, 1:, :].reshape(n, s * n) @ dx
     dp[:, :n] += D[s, :, 0, :]
-    dp[:, 2 * n :] += C[s]
+    dp[:, 2 * n : at] += C[s]
+    dp[:, at:] += by.rows[s]
     turn = np.zeros((n, n))
     end_jacobian(tree, points.X, turn)
     dq = turn @ dx[(s - 1) * n :]
@@ -132,16 +197,16 @@ def linearize(stepper: ConstrainedStepper, record: Record, u: FloatArray) -> tup
     at_ends()
     M, slope = _mass_and_slope(stepper, q[1], end)
     v = np.linalg.solve(M, end)
-    end_momentum(tree, settings, points, begins)
-    nu_end = np.linalg.lstsq(A.T, end - begins, rcond=1e-9)[0]
+    nu_end = np.linalg.lstsq(A.T, end - raw, rcond=1e-9)[0]
     K2 = np.einsum("k,ckj->cj", v, curvature)
     K3 = np.einsum("c,ckj->kj", nu_end, curvature)
     loose = dp + (K3 - slope) @ dq
     Mi_At = np.linalg.solve(M, A.T)
     dnu = np.linalg.lstsq(A @ Mi_At, -Mi_At.T @ loose - K2 @ dq, rcond=1e-9)[0]
-    W = np.concatenate([dx[(s - 1) * n :], dp + A.T @ dnu + K3 @ dq])
+    W = np.asarray(np.concatenate([dx[(s - 1) * n :], dp + A.T @ dnu + K3 @ dq]), float)
     convert(tree, points.X, q, p, W)
-    return np.asarray(W[:, : 2 * n], float), np.asarray(W[:, 2 * n :], float)
+    W[n:, at:] += by.p
+    return W[:, : 2 * n].copy(), W[:, 2 * n : at].copy(), W[:, at:].copy()
 
 
 def _mass_and_slope(stepper: ConstrainedStepper, q: FloatArray, p: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -49,7 +49,7 @@ def constant_acceleration(native, settings, guess, X, q, p, u):
         h = c[ga] * settings.dt
         for k in range(x.shape[0]):
             x[k] = h * v[k] + 0.5 * h * h * a[k]
-        _spread(native.nodes, q, x, X, ga)
+        place(native.nodes, q, x, X, ga)
 
 
 @routine
@@ -60,7 +60,7 @@ def constant_velocity(native, settings, guess, X, q, p):
     for ga in range(c.shape[0]):
         for k in range(x.shape[0]):
             x[k] = c[ga] * settings.dt * v[k]
-        _spread(native.nodes, q, x, X, ga)
+        place(native.nodes, q, x, X, ga)
 
 
 @routine
@@ -78,7 +78,7 @@ def quadratic_acceleration(native, settings, guess, X, q, p, u):
             c2 = (a[k] - 2.0 * middle[k] + end[k]) * c[ga] * c[ga]
             x[k] = h * v[k] + 0.5 * h * h * a[k] + h * h * (c1 + c2) / 6.0
         _bend(native.nodes, v, a, h, x)
-        _spread(native.nodes, q, x, X, ga)
+        place(native.nodes, q, x, X, ga)
 
 
 @routine
@@ -99,11 +99,11 @@ def small_steps(native, settings, guess, X, q, p, u):
                 chart_rate(nodes, x, v, y)
                 for k in range(a.shape[0]):
                     x[k] += small * y[k]
-        _spread(nodes, q, x, X, ga)
+        place(nodes, q, x, X, ga)
 
 
 @inline
-def _spread(nodes, q, x, X, ga):
+def place(nodes, q, x, X, ga):
     """Control point ga from the exponential coordinates x of the native joints."""
     for i in range(nodes.shape[0]):
         node = nodes[i]

@@ -15,7 +15,7 @@ from leastaction.errors import ConvergenceError, IntegratorError, LeastActionWar
 from leastaction.forces.arrays import moves_with_bodies
 from leastaction.integrators import FloatArray, Stepper
 from leastaction.mechanism import Mechanism
-from leastaction.minimal import constrained, entries
+from leastaction.minimal import constrained, entries, parameter_rows, tangent_rows
 from leastaction.minimal import constrained_linearization as constrained_linear
 from leastaction.minimal import linearization as linear
 from leastaction.minimal.arrays import GalerkinModel, GalerkinSettings, LinearData, StepData, TreeModel
@@ -54,7 +54,7 @@ class VariationalStepper(Stepper):
     """
 
     momentum = True
-    can = frozenset({"linearize", "residual", "reverse"})
+    can = frozenset({"linearize", "parameters", "residual", "reverse"})
     model: GalerkinModel
     data: StepData
 
@@ -94,20 +94,20 @@ class VariationalStepper(Stepper):
             rows = slice(done, last + 1)
             done += rollout(self.model, self.settings, self.data, u[done - first :], q[rows], p[rows], iterations[rows])
             if done < last:
-                if not self._rescue(done, u[done - first], q[done : done + 2], p[done : done + 2], iterations):
+                if not self.rescue(record, done, u[done - first]):
                     break
                 done += 1
         return done
 
-    def _rescue(self, step: int, u: FloatArray, q: FloatArray, p: FloatArray, iterations: FloatArray) -> bool:
-        """Solve a step (two rows of q and p) that does not converge from its first guess; whether it could be."""
+    def rescue(self, record: Record, step: int, u: FloatArray) -> bool:
+        """Solve a step that does not converge from its first guess, with the controls u (nodes, nu); False: in vain."""
         if self.solver == "quasi":
             return False
-        doubt = np.zeros(4)
-        more, converged = getattr(entries, f"rescue_{self.solver}")(
-            self.model, self.settings, self.data, u, q, p, doubt
-        )
-        iterations[step + 1] += more
+        rows, doubt = slice(step, step + 2), np.zeros(4)
+        states = (record["q"][rows], record["p"][rows], doubt)
+        rescue = getattr(entries, f"rescue_{self.solver}")
+        more, converged = rescue(self.model, self.settings, self.data, u, *states)
+        record["iterations"][step + 1] += more
         if doubt.any():
             self._warn(step, doubt)
         return converged
@@ -140,6 +140,28 @@ class VariationalStepper(Stepper):
         linear.second_derivatives(*self._solved)
         return self.linear.hessian.D.copy(), self.linear.C.copy()
 
+    def residual(self, q: FloatArray, p: FloatArray, u: FloatArray, x: FloatArray) -> FloatArray:
+        """See `Stepper.residual`; rows along the tangents of the control points."""
+        out = np.zeros((len(x) + 1, self.mechanism.nv))
+        tangent_rows.rows(self.model, self.settings, self.data.points, q, p, self._at_points(u), x, out)
+        return out
+
+    def residual_blocks(
+        self, q: FloatArray, p: FloatArray, u: FloatArray, x: FloatArray
+    ) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """See `Stepper.residual_blocks`."""
+        out = np.zeros((len(x) + 1, self.mechanism.nv))
+        model, settings, points, data = self.model, self.settings, self.data.points, self.linear
+        tangent_rows.blocks(model, settings, points, data, q, p, self._at_points(u), x, out)
+        C = np.zeros((*data.C.shape[:2], len(self.control_nodes), self.mechanism.nu))
+        for chi, block in enumerate(data.C):
+            C[chi, :, chi if len(self.control_nodes) > 1 else 0] = block
+        return out, data.hessian.D.copy(), C
+
+    def _at_points(self, u: FloatArray) -> FloatArray:
+        """Controls as kernels take them, shape (nodes, nu)."""
+        return np.array(np.broadcast_to(u, (len(self.control_nodes), self.mechanism.nu)), order="C")
+
     def pull_back(self, q: FloatArray, p: FloatArray, u: FloatArray, bar: FloatArray) -> FloatArray:
         """Turn the gradient `bar` (2 nv) at the end of a step into that at its start, in place.
 
@@ -155,6 +177,18 @@ class VariationalStepper(Stepper):
         G = np.zeros((len(self.settings.rule.c), self.mechanism.nu))
         linear.pull_back(*self._solved, record["q"], record["p"], bar, G)
         return G if len(self.control_nodes) > 1 else G.sum(axis=0, keepdims=True)
+
+    def pull_back_all(
+        self, q: FloatArray, p: FloatArray, u: FloatArray, bar: FloatArray, stencils: Sequence[Any]
+    ) -> tuple[FloatArray, FloatArray]:
+        """See `Stepper.pull_back_all`."""
+        by_controls = self.pull_back(q, p, u, bar)
+        return by_controls, parameter_rows.pull_back(self, q, self._at_points(u), stencils)
+
+    def parameter_jacobian(self, q: FloatArray, p: FloatArray, u: FloatArray, stencils: Sequence[Any]) -> FloatArray:
+        """See `Stepper.parameter_jacobian`."""
+        record = self._solve(q, p, self._at_points(u)[None])
+        return parameter_rows.jacobian(self, record, self._at_points(u), stencils)
 
     def reverse(self, names: Sequence[str]) -> StepReversal:
         """See `Stepper.reverse`."""
@@ -252,12 +286,21 @@ class ConstrainedStepper(VariationalStepper):
         u = np.array(u, order="C")
         return first + constrained.rollout(self.model, self.settings, self.data, self.loops, u, *states)
 
-    def linearize(self, q: FloatArray, p: FloatArray, u: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """(A, B) of a step with loops; see `constrained_linearization`."""
-        q = self.prepare_start(q)
-        controls = np.array(np.broadcast_to(u, (len(self.control_nodes), self.mechanism.nu)))
+    def _linearize(
+        self, q: FloatArray, p: FloatArray, u: FloatArray, stencils: Sequence[Any] = ()
+    ) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Derivatives of a step by (q, p), held controls and parameters; see `constrained_linearization`."""
+        q, controls = self.prepare_start(q), self._at_points(u)
         record = self._solve(q, self.prepare_momentum(q, p, False), controls[None])
-        return constrained_linear.linearize(self, record, controls)
+        return constrained_linear.linearize(self, record, controls, stencils)
+
+    def linearize(self, q: FloatArray, p: FloatArray, u: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """(A, B) of a step with loops."""
+        return self._linearize(q, p, u)[:2]
+
+    def parameter_jacobian(self, q: FloatArray, p: FloatArray, u: FloatArray, stencils: Sequence[Any]) -> FloatArray:
+        """See `Stepper.parameter_jacobian`."""
+        return self._linearize(q, p, u, stencils)[2]
 
     def action_blocks(self, q: FloatArray, p: FloatArray, u: FloatArray) -> tuple[FloatArray, FloatArray]:
         """(D, C) of a step with loops, the work of their multipliers included."""
@@ -266,13 +309,20 @@ class ConstrainedStepper(VariationalStepper):
 
     def pull_back(self, q: FloatArray, p: FloatArray, u: FloatArray, bar: FloatArray) -> FloatArray:
         """As for trees, by the full linearization; the gradient by held controls stands in its first row."""
+        return self.pull_back_all(q, p, u, bar, ())[0]
+
+    def pull_back_all(
+        self, q: FloatArray, p: FloatArray, u: FloatArray, bar: FloatArray, stencils: Sequence[Any]
+    ) -> tuple[FloatArray, FloatArray]:
+        """See `Stepper.pull_back_all`."""
         if np.ptp(u, axis=0).any():
             raise IntegratorError("with loops, gradients need controls that are held over each step")
-        A, B = self.linearize(q, p, u[0])
+        A, B, E = self._linearize(q, p, u[0], stencils)
         gradient = np.zeros((len(self.control_nodes), self.mechanism.nu))
         gradient[0] = B.T @ bar
+        by_parameters = E.T @ bar
         bar[:] = A.T @ bar
-        return gradient
+        return gradient, by_parameters
 
     @cached_property
     def linear(self) -> LinearData:
