@@ -14,7 +14,7 @@ BALL_SPRING = np.dtype(
     [
         ("child", "i8"),  # node that carries the child
         ("other", "i8"),  # node that carries the joint, -1 for the world
-        ("base", "f8", 9),  # placement of the joint's frame in `other`
+        ("frame", "f8", 9),  # placement of the joint's frame in `other`
         ("stiffness", "f8", 3),  # about the axes of the child [N m/rad]
         ("damping", "f8", 3),
         ("rest", "f8", 4),

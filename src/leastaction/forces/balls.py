@@ -40,7 +40,7 @@ def state(ball, links):
     if ball.other >= 0:
         Ro = load9(links[ball.other].R)
         V = sub(V, load6(links[ball.other].v))
-    relative = mattmul(matmul(Ro, load9(ball.base)), R)
+    relative = mattmul(matmul(Ro, load9(ball.frame)), R)
     rest = (ball.rest[0], ball.rest[1], ball.rest[2], ball.rest[3])
     return R, quat_log(quat_mul(quat_conj(rest), quat_from_rotation(relative))), V
 

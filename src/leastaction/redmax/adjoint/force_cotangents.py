@@ -24,7 +24,8 @@ from leastaction.forces.passive import (
 )
 from leastaction.forces.touch import touch
 from leastaction.kinematics.sweeps import add_to
-from leastaction.redmax.step.residual import drive_wrench, user_force_slopes
+from leastaction.redmax.step.residual import drive_wrench
+from leastaction.redmax.step.user_forces import user_force_slopes
 from leastaction.spatial import (
     ZERO3,
     add3,
@@ -189,10 +190,11 @@ def _unit3(c):
 
 
 @routine
-def _ball(ball, nodes, links, cot, GT, GV, placements, out):
-    """Spring and damper of a ball joint (the transpose of `balls.torque_slope`).
+def _ball(ball, p, links, cot, GT, GV, placement, out):
+    """Spring and damper of a ball joint on node p (the transpose of `balls.torque_slope`).
 
-    out (9,): by stiffness, damping, and turns of the rest orientation in its own frame.
+    placement (6,): by displacements of the joint's placement; out (9,): by stiffness, damping, and turns of the rest
+    orientation in its own frame.
     """
     R, phi, V = state(ball, links)
     omega = load6(cot[ball.child].W)[0]
@@ -216,10 +218,9 @@ def _ball(ball, nodes, links, cot, GT, GV, placements, out):
         add_to(GV[ball.other], (u, ZERO3))
     # A turn of the joint's own placement turns the rest orientation with it.
     back = (neg3(g), ZERO3)
-    p = nodes[ball.node].parent
     if p >= 0:
         back = coAd_inv((load9(links[p].R), load3(links[p].p)), back)
-    add_to(placements[ball.node], back)
+    add_to(placement, back)
     s, rest = ex.jr_inverse(phi, k, y), matvec(rot_exp(phi), m)
     for c in range(3):
         out[c] -= phi[c] * s[c]
@@ -239,39 +240,43 @@ def _block_transposed(K, n, i, j, w):
 
 
 @routine
-def _user(user, links, cot, GT, GV, scratch):
+def _user(user, data, cot):
     """Forces of the user's own."""
-    addresses, _, points, x, _, f, K, D = user
-    for k in range(addresses.shape[0]):
-        first, n = user_force_slopes(user, k, links)
+    if user is None:
+        return
+    links, GT, GV, own = data.links, data.T, data.dV, data.user
+    points, x, f = user.points, own.x, own.f
+    for k in range(user.addresses.shape[0]):
+        first, n = user_force_slopes(user, own, k, links)
         for j in range(n):
             xj = (x[j, 0], x[j, 1], x[j, 2])
             W, _ = _virtual(points[first + j].node, cot, xj)
             gx, gxd = cross((f[j, 0], f[j, 1], f[j, 2]), W), ZERO3
             for i in range(n):
                 _, w = _virtual(points[first + i].node, cot, (x[i, 0], x[i, 1], x[i, 2]))
-                gx = add3(gx, _block_transposed(K, n, i, j, w))
-                gxd = add3(gxd, _block_transposed(D, n, i, j, w))
-            _add_point(points[first + j].node, xj, gx, gxd, links, GT, GV, scratch)
+                gx = add3(gx, _block_transposed(own.K, n, i, j, w))
+                gxd = add3(gxd, _block_transposed(own.D, n, i, j, w))
+            _add_point(points[first + j].node, xj, gx, gxd, links, GT, GV, data.dF[0])
 
 
 @routine
-def body_force_cotangents(model, work, cot, u, GT, GV, grads):
-    """Add the gradients of all body forces to GT, GV (nodes, 6) and, by their parameters, to `grads`."""
-    _, paths, points, wrenches, penalties, balls, drives, _, user = model[4]
-    nodes, links = model[0], work[0]
-    for i in range(paths.shape[0]):
-        _path(paths[i], points, links, cot, GT, GV, grads[3][i], grads[8])
-    for i in range(wrenches.shape[0]):
-        if wrenches[i].node >= 0:
-            _wrench(wrenches[i], links, cot, GT, grads[4][i])
-    for i in range(penalties.shape[0]):
-        _penalty(penalties[i], links, cot, GT, GV, grads[7][i], grads[9][i])
-    for i in range(balls.shape[0]):
-        _ball(balls[i], nodes, links, cot, GT, GV, grads[1], grads[6][i])
-    _user(user, links, cot, GT, GV, work[5][3][0])
-    for k in range(drives.shape[0]):
-        drive = drives[k]
+def body_force_cotangents(model, data, cot, u, grads):
+    """Add the gradients of all body forces to data.T, data.dV (nodes, 6) and, by their parameters, to `grads`."""
+    forces, nodes, links, GT, GV = model.forces, data.coordinates.nodes, data.links, data.T, data.dV
+    for i in range(forces.paths.shape[0]):
+        _path(forces.paths[i], forces.points, links, cot, GT, GV, grads.paths[i], grads.points)
+    for i in range(forces.wrenches.shape[0]):
+        if forces.wrenches[i].node >= 0:
+            _wrench(forces.wrenches[i], links, cot, GT, grads.wrenches[i])
+    for i in range(forces.penalties.shape[0]):
+        _penalty(forces.penalties[i], links, cot, GT, GV, grads.penalties[i], grads.spots[i])
+    for i in range(forces.balls.shape[0]):
+        node = model.coordinates.balls[i].node
+        carrier = nodes[node].parent
+        _ball(forces.balls[i], carrier, links, cot, GT, GV, grads.placements[node], grads.balls[i])
+    _user(forces.user, data, cot)
+    for k in range(forces.drives.shape[0]):
+        drive = forces.drives[k]
         if drive.coordinate < 0 and drive.node >= 0 and u[k] != 0.0:
             W = load6(cot[drive.node].W)
             if drive.other >= 0:

@@ -23,22 +23,12 @@ def _next_mode(mode, gap, rate, settled):
 
 
 @routine
-def has_dampers(model):
+def has_dampers(one_sided):
     """Whether any one-sided force has a damper."""
-    dofs, paths, penalties, coords = model[1], model[4][1], model[4][4], model[4][7]
-    for i in range(penalties.shape[0]):
-        if penalties[i].damping > 0.0:
-            return True
-    for i in range(paths.shape[0]):
-        if paths[i].pulls_only != 0 and paths[i].damping > 0.0:
-            return True
-    for k in range(dofs.shape[0]):
-        if dofs[k].limit_damping > 0.0:
-            return True
-    found = False
-    for k in range(coords.shape[0]):
-        found = found or coords[k].limit_damping > 0.0
-    return found
+    if one_sided is None:
+        return False
+    some = one_sided.penalties.shape[0] + one_sided.paths.shape[0]
+    return some + one_sided.limits.shape[0] + one_sided.coords.shape[0] > 0
 
 
 @inline
@@ -48,17 +38,18 @@ def _exchange(record, old, new):
 
 
 @routine
-def exchange_modes(model, old, new):
+def exchange_modes(one_sided, forces, old, new):
     """Set all modes `old` (any if negative) to `new`."""
-    dofs, paths, penalties, coords = model[1], model[4][1], model[4][4], model[4][7]
-    for i in range(penalties.shape[0]):
-        _exchange(penalties[i], old, new)
-    for i in range(paths.shape[0]):
-        _exchange(paths[i], old, new)
-    for k in range(dofs.shape[0]):
-        _exchange(dofs[k], old, new)
-    for k in range(coords.shape[0]):
-        _exchange(coords[k], old, new)
+    if one_sided is None:
+        return
+    for i in one_sided.penalties:
+        _exchange(forces.penalties[i], old, new)
+    for i in one_sided.paths:
+        _exchange(forces.paths[i], old, new)
+    for i in one_sided.limits:
+        _exchange(forces.dofs[forces.nodes[i].iv], old, new)
+    for k in one_sided.coords:
+        _exchange(forces.coords[k], old, new)
 
 
 @inline
@@ -79,35 +70,33 @@ def _change_limit(dof, q, v, settled, may):
 
 
 @routine
-def change_modes(model, work, r, rd, settled, one):
+def change_modes(one_sided, model, data, r, rd, settled, one):
     """Bring all modes up to the state where `residual` ran last; gives back how many changed, and how many touch.
 
     settled: whether those that touch may leave; one: whether one change at most is made.
     """
-    nodes, dofs = model[0], model[1]
-    paths, points, penalties, coords = model[4][1], model[4][2], model[4][4], model[4][7]
-    links, q, v = work[0], work[4][0], work[4][1]
     changed, touching = 0, 0
-    for i in range(penalties.shape[0]):
-        contact = penalties[i]
-        if contact.damping > 0.0:
-            x, xd = point_state(contact.node, load3(contact.at), links)
-            n = load3(contact.normal)
-            gap, rate = dot3(n, sub3(x, load3(contact.origin))), dot3(n, xd)
-            c, t = _change(contact, gap, rate, settled, not one or changed == 0)
-            changed, touching = changed + c, touching + t
-    for i in range(paths.shape[0]):
-        if paths[i].pulls_only != 0 and paths[i].damping > 0.0:
-            length, rate = path_length(paths[i], points, links)
-            c, t = _change(paths[i], paths[i].rest_length - length, -rate, settled, not one or changed == 0)
-            changed, touching = changed + c, touching + t
-    for i in range(nodes.shape[0]):
-        k = nodes[i].iv
-        if nodes[i].nv == 1 and dofs[k].limit_damping > 0.0:
-            c, t = _change_limit(dofs[k], q[nodes[i].iq], v[k], settled, not one or changed == 0)
-            changed, touching = changed + c, touching + t
-    for k in range(coords.shape[0]):
-        if coords[k].limit_damping > 0.0:
-            c, t = _change_limit(coords[k], r[k], rd[k], settled, not one or changed == 0)
-            changed, touching = changed + c, touching + t
+    if one_sided is None:
+        return changed, touching
+    forces, links = model.forces, data.links
+    for i in one_sided.penalties:
+        contact = forces.penalties[i]
+        x, xd = point_state(contact.node, load3(contact.at), links)
+        n = load3(contact.normal)
+        gap, rate = dot3(n, sub3(x, load3(contact.origin))), dot3(n, xd)
+        c, t = _change(contact, gap, rate, settled, not one or changed == 0)
+        changed, touching = changed + c, touching + t
+    for i in one_sided.paths:
+        path = forces.paths[i]
+        length, rate = path_length(path, forces.points, links)
+        c, t = _change(path, path.rest_length - length, -rate, settled, not one or changed == 0)
+        changed, touching = changed + c, touching + t
+    for i in one_sided.limits:
+        node = forces.nodes[i]
+        dof, k = forces.dofs[node.iv], node.iv
+        c, t = _change_limit(dof, data.q[node.iq], data.v[k], settled, not one or changed == 0)
+        changed, touching = changed + c, touching + t
+    for k in one_sided.coords:
+        c, t = _change_limit(forces.coords[k], r[k], rd[k], settled, not one or changed == 0)
+        changed, touching = changed + c, touching + t
     return changed, touching

@@ -37,17 +37,18 @@ SEARCH, MATRIX, STEP = range(3)
 
 
 @routine
-def solve_stage(model, loops, work, scratch, P, Pv, gamma, u, r, rd, lam, settings, history):
+def solve_stage(model, settings, data, gamma, u, r, rd, lam):
     """Newton's method with line search (Algorithm 12) from the guess in r; fills r, rd and the multipliers lam.
 
-    Factors of the exact matrix serve several iterations while these converge fast. Forces with dampers that touch are
-    kept on pieces of their laws meanwhile, see `touching`. Gives back the number of iterations, or -1 if it did not
-    converge. `history` gets the sizes of the updates.
+    Predictors are data.P and data.Pv. Factors of the exact matrix serve several iterations while these converge fast.
+    Forces with dampers that touch are kept on pieces of their laws meanwhile, see `one_sided`. Gives back the number of
+    iterations, or -1 if it did not converge; data.sizes gets the sizes of the updates.
     """
-    H, pivots, g, step = scratch[0], scratch[1], scratch[2], scratch[3]
-    rdd, old, old_lam = scratch[7], scratch[8], scratch[9]
-    damped = has_dampers(model)
-    tolerance, most = settings
+    H, pivots, g, step, history = data.H, data.pivots, data.g, data.step, data.sizes
+    P, Pv, rdd, old, old_lam = data.P, data.Pv, data.rdd, data.old, data.old_lam
+    forces, one_sided = model.forces, model.one_sided
+    damped = has_dampers(one_sided)
+    tolerance, most = settings.tolerance, settings.max_iterations
     n, m = r.shape[0], lam.shape[0]
     c1 = 1.0 / gamma
     for k in range(history.shape[0]):
@@ -59,7 +60,7 @@ def solve_stage(model, loops, work, scratch, P, Pv, gamma, u, r, rd, lam, settin
         for k in range(n):
             rd[k] = (r[k] - P[k]) * c1
             rdd[k] = (rd[k] - Pv[k]) * c1
-        residual(model, loops, work, r, rd, rdd, u, lam, g)
+        residual(model, data, r, rd, rdd, u, lam)
         norm = 0.0
         for k in range(n + m):
             norm += g[k] * g[k]
@@ -75,7 +76,7 @@ def solve_stage(model, loops, work, scratch, P, Pv, gamma, u, r, rd, lam, settin
                     lam[k] = old_lam[k] - scale * step[n + k]
                 continue
             if damped and (it == 0 or (judged and (size <= LOOSE or it > PATIENCE))):
-                changed, touching = change_modes(model, work, r, rd, size <= SETTLED, it > PATIENCE)
+                changed, touching = change_modes(one_sided, model, data, r, rd, size <= SETTLED, it > PATIENCE)
                 if changed > 0 and it > 0:
                     size = 1.0
                     continue
@@ -97,16 +98,16 @@ def solve_stage(model, loops, work, scratch, P, Pv, gamma, u, r, rd, lam, settin
             before = norm
             if exact and touching > 0:
                 # Far from its surface the force of what touches is out of all proportion, and so is its geometry.
-                exchange_modes(model, TOUCHING, HELD)
+                exchange_modes(one_sided, forces, TOUCHING, HELD)
                 phase = MATRIX
                 continue
         if exact and phase != STEP:
-            newton_matrix(model, loops, work, scratch, r, rd, u, lam, c1, c1 * c1, H)
+            newton_matrix(model, data, r, rd, u, lam, c1)
             if not factor(H, pivots):
                 it = -1
                 break
             if phase == MATRIX:
-                exchange_modes(model, HELD, TOUCHING)
+                exchange_modes(one_sided, forces, HELD, TOUCHING)
                 phase = STEP
                 continue
         phase = SEARCH
@@ -127,5 +128,5 @@ def solve_stage(model, loops, work, scratch, P, Pv, gamma, u, r, rd, lam, settin
         history[it] = size
         it += 1
     if damped:
-        exchange_modes(model, -1, BY_DEPTH)
+        exchange_modes(one_sided, forces, -1, BY_DEPTH)
     return it
