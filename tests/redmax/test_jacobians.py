@@ -17,7 +17,7 @@ def matrices(state):
     J, first, _ = _nodal(state, 1)
     T, D, _ = _maps(state)
     slopes = np.einsum("bijm,jc,md->bicd", first, T, T) + np.einsum("bij,jcd->bicd", J, D)
-    n = state.reduced.nr
+    n = state.coordinates.nr
     return (J @ T).reshape(-1, n), (slopes @ state.rd).reshape(-1, n)
 
 
