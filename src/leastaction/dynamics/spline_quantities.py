@@ -8,8 +8,8 @@ import numpy as np
 
 from leastaction._jit import entry, routine
 from leastaction.dynamics.recursions import inverse_dynamics
-from leastaction.forces.balls import is_soft, torque
-from leastaction.forces.passive import joint_forces, limit_force, path_energy, penalty_energy
+from leastaction.forces import total
+from leastaction.forces.arrays import force_modes
 from leastaction.forces.reduced import reduced_forces
 from leastaction.kinematics.closure import soft_energy
 from leastaction.kinematics.reduced.compiled import compiled_coordinates
@@ -23,26 +23,23 @@ from leastaction.spatial import momentum as spatial_momentum
 
 
 @routine
-def _potential(model, forces, nodes, motion, r, rd, tau):
-    """Energy of all springs [J]."""
-    links = motion.links
-    u = joint_forces(nodes, forces.dofs, forces.rest, motion.q, motion.v, tau)
-    u += path_energy(forces.paths, forces.points, links) + penalty_energy(forces.penalties, links)
-    for b in range(forces.balls.shape[0]):
-        if is_soft(forces.balls[b]):
-            u += torque(forces.balls[b], links)[1]
+def _potential(model, forces, modes, motion, r, rd):
+    """Energy of all springs [J]; uses up the accelerations."""
+    u = total.joint_forces(forces, modes, motion.q, motion.v, motion.a) + total.energy(forces, motion.links)
     for b in range(model.blocks.shape[0]):
         for k in range(model.blocks[b].ir, model.blocks[b].ir + model.blocks[b].nr):
-            c = forces.coords[k]
-            u += limit_force(c, r[k], rd[k])[1] + 0.5 * c.stiffness * (r[k] - c.rest) * (r[k] - c.rest)
+            u += total.axis_force(forces.coords[k], modes.coords[k], r[k], rd[k])[1]
     return u
 
 
 @entry
-def quantities_of_rows(model, data, motion, forces, gravity, loops, R, RD, out):
-    """Rows of out (rows, 8): kinetic and potential energy [J], momentum about the world's origin."""
+def quantities_of_rows(model, data, motion, forces, modes, world, R, RD, out):
+    """Rows of out (rows, 8): kinetic and potential energy [J], momentum about the world's origin.
+
+    world: (gravity, rows of loops, number of their equations).
+    """
     nodes, links, screws, q, v = data.nodes, motion.links, motion.screws, motion.q, motion.v
-    rows, count = loops
+    gravity, rows, count = world
     g = load3(gravity)
     for row in range(R.shape[0]):
         r, rd = R[row], RD[row]
@@ -50,7 +47,7 @@ def quantities_of_rows(model, data, motion, forces, gravity, loops, R, RD, out):
         positions(nodes, links, screws, q)
         velocities(nodes, links, screws, v)
         t = 0.0
-        u = _potential(model, forces, nodes, motion, r, rd, motion.a) + soft_energy(rows, count, links)
+        u = _potential(model, forces, modes, motion, r, rd) + soft_energy(rows, count, links)
         h = ZERO6
         for i in range(nodes.shape[0]):
             M, V = load_inertia(links[i].M), load6(links[i].v)
@@ -102,8 +99,8 @@ def spline_quantities(mechanism: Mechanism, Q: FloatArray, V: FloatArray) -> tup
     """(kinetic energy [J], potential energy [J], momentum about the origin (rows, 6)) of mechanisms with splines."""
     rows, out = _Rows(mechanism, Q, V), np.zeros((len(Q), 8))
     t = rows.coordinates.tree
-    loops = t.closure.rows, t.closure.count
-    quantities_of_rows(*rows.arrays, t.gravity, loops, rows.R, rows.RD, out)
+    world = t.gravity, t.closure.rows, t.closure.count
+    quantities_of_rows(*rows.arrays, force_modes(rows.forces), world, rows.R, rows.RD, out)
     return out[:, 0].copy(), out[:, 1].copy(), out[:, 2:].copy()
 
 

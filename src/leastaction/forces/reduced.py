@@ -6,25 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from leastaction.forces.arrays import BALL_SPRING, ForceModel, UserForces, force_model
-from leastaction.forces.user import PointForce, user_arrays
+from leastaction.forces.arrays import BALL_SPRING, ForceModel, force_model
+from leastaction.forces.user import PointForce, user_forces
 from leastaction.kinematics.reduced.arrays import filled, records
 from leastaction.kinematics.reduced.compiled import ReducedCoordinates
 from leastaction.mechanism.elements import JointActuator
 from leastaction.mechanism.joints import SPLINES, Motion
-from leastaction.mechanism.tree import DOF, POINT, PROPERTIES, Span
-
-REDUCED_DRIVE = np.dtype(
-    [
-        ("coordinate", "i8"),  # reduced coordinate that it pushes, or -1
-        ("gear", "f8"),
-        ("node", "i8"),  # else: node on which it pushes with a wrench that moves with it ...
-        ("other", "i8"),  # ... and the node that takes the reaction, -1 for none
-        ("wrench", "f8", 6),
-    ],
-    align=True,
-)
-"""One control."""
+from leastaction.mechanism.tree import DOF, DRIVE, PROPERTIES, Span
 
 
 def reduced_forces(coordinates: ReducedCoordinates, user: tuple[PointForce, ...] = ()) -> ForceModel:
@@ -49,12 +37,11 @@ def reduced_forces(coordinates: ReducedCoordinates, user: tuple[PointForce, ...]
                 for name in PROPERTIES:
                     coord[name] = getattr(span.joint, name)[span.offset + j]
                 coord.rest = span.joint.rest[_rest_of(span) + j]
-    addresses, spans, points, *_ = user_arrays(user, c.tree.bodies, m.body_index, POINT)
     return force_model(c.tree)._replace(
-        drives=filled(_drives(c, drive_of), REDUCED_DRIVE),
+        drives=filled(_drives(c, drive_of), DRIVE),
         balls=filled(balls, BALL_SPRING),
         coords=coords,
-        user=UserForces(addresses, spans, points),
+        user=user_forces(user, c.tree.bodies, m.body_index),
     )
 
 
@@ -84,11 +71,11 @@ def _ball_spring(c: ReducedCoordinates, span: Span, k: int) -> dict[str, Any]:
 def _joint_drive(c: ReducedCoordinates, span: Span, j: int) -> dict[str, Any]:
     """What a unit control of degree of freedom j of a joint's primitive pushes."""
     if span.primitive.motion not in (Motion.SPHERICAL, Motion.FREE):
-        return {"coordinate": span.iv + j}
+        return {"dof": span.iv + j}
     wrench = np.zeros(6)
     wrench[j] = 1.0
     other = int(c.tree.nodes[span.first].parent)
-    return {"coordinate": -1, "node": span.first + span.count - 1, "other": other, "wrench": wrench}
+    return {"dof": -1, "node": span.first + span.count - 1, "other": other, "wrench": wrench}
 
 
 def _drives(c: ReducedCoordinates, drive_of: dict[int, dict[str, Any]]) -> list[dict[str, Any]]:
@@ -108,5 +95,5 @@ def _drives(c: ReducedCoordinates, drive_of: dict[int, dict[str, Any]]) -> list[
         force = R @ np.array(a.wrench[3:])
         torque = R @ np.array(a.wrench[:3]) + np.cross(frame.p, force)
         wrench = np.concatenate([torque, force])
-        rows.append({"coordinate": -1, "node": int(frame.node), "other": -1, "wrench": wrench})
+        rows.append({"dof": -1, "node": int(frame.node), "other": -1, "wrench": wrench})
     return rows

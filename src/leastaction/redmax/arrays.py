@@ -1,6 +1,6 @@
 """What the kernels of this package read and write: model (read only), settings, data of one robot, arrays of a run.
 
-Python hands plain tuples to entry points, which give them their names with `named_...`: that is quicker.
+Python hands plain tuples to entry points (see `leastaction._tuples`), which name them with `named_...`.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leastaction._jit import inline, routine
-from leastaction.forces.arrays import ForceModel, ForceModes, UserForces
+from leastaction.forces.arrays import ForceModel, ForceModes, named_forces, named_modes
 from leastaction.kinematics.reduced.arrays import CoordinateData, CoordinateModel
 
 FloatArray = NDArray[np.float64]
@@ -21,26 +21,11 @@ SCREW_RATE = np.dtype([("P1", "f8", 6), ("X", "f8", 6), ("Y", "f8", 6)], align=T
 """Per degree of freedom: v_parent x S, and its partners in the Newton matrix."""
 
 
-class OneSided(NamedTuple):
-    """Indices of the forces that act on one side only and have dampers, see `step.one_sided`.
-
-    Attributes:
-        penalties, paths: planes that push back, and cables.
-        limits: nodes with limits.
-        coords: reduced coordinates of splines with limits.
-    """
-
-    penalties: IntArray
-    paths: IntArray
-    limits: IntArray
-    coords: IntArray
-
-
 class LoopModel(NamedTuple):
     """Loops and couplings.
 
     Attributes:
-        rows: `closure.ROW` records: equations first, then soft ones.
+        rows: `closure.CLOSURE_ROW` records: equations first, then soft ones.
         count: number of equations.
     """
 
@@ -69,7 +54,8 @@ class ReducedModel(NamedTuple):
         coordinates: how reduced coordinates move the nodes.
         forces: what acts on them.
         loops: loops and couplings; None compiles kernels without them.
-        one_sided: forces that open and close during a step; None compiles kernels without them.
+        jumps: whether any force jumps where it touches, so that Newton's method says on which piece of its law it is
+            (see `forces.touch`); None compiles kernels without that.
     """
 
     dofs: Any
@@ -77,17 +63,7 @@ class ReducedModel(NamedTuple):
     coordinates: CoordinateModel
     forces: ForceModel
     loops: LoopModel | None
-    one_sided: OneSided | None
-
-
-class UserScratch(NamedTuple):
-    """Scratch of the user's forces: positions, velocities and forces of the points of one (points, 3); its slopes."""
-
-    x: FloatArray
-    xd: FloatArray
-    f: FloatArray
-    K: FloatArray
-    D: FloatArray
+    jumps: bool | None
 
 
 class ReducedData(NamedTuple):
@@ -95,10 +71,9 @@ class ReducedData(NamedTuple):
 
     Attributes:
         coordinates: where it stands in its coordinates.
-        modes: pieces of the law on which one-sided forces are.
-        user: scratch of the user's forces.
+        modes: pieces of the law on which one-sided forces are, and scratch of the user's forces.
         loops: multipliers and goals; None for trees.
-        links, screws: `sweeps.LINK` and `sweeps.SCREW` records of the nodes and their degrees of freedom.
+        links, screws: `sweeps.LINK` and `sweeps.JOINT_SCREW` records of the nodes and their degrees of freedom.
         rates: `SCREW_RATE` records.
         B: Coriolis matrices of the nodes, shape (n, 6, 6).
         q, v, a: coordinates, velocities and accelerations of the nodes.
@@ -122,7 +97,6 @@ class ReducedData(NamedTuple):
 
     coordinates: CoordinateData
     modes: ForceModes
-    user: UserScratch | None
     loops: LoopData | None
     links: Any
     screws: Any
@@ -199,31 +173,10 @@ class ReducedRun(NamedTuple):
 
 
 @routine
-def _named_user(user):
-    if user is None:
-        return None
-    return UserForces(*user)
-
-
-@routine
-def _named_scratch(user):
-    if user is None:
-        return None
-    return UserScratch(*user)
-
-
-@routine
 def _named_loops(loops):
     if loops is None:
         return None
     return LoopModel(*loops)
-
-
-@routine
-def _named_one_sided(one_sided):
-    if one_sided is None:
-        return None
-    return OneSided(*one_sided)
 
 
 @routine
@@ -236,20 +189,13 @@ def _named_loop_data(loops):
 @inline
 def named_model(model):
     """`ReducedModel` of plain tuples."""
-    dofs, gravity, coordinates, forces, loops, one_sided = model
-    named_forces = ForceModel(*(forces[:-1] + (_named_user(forces[-1]),)))
-    return ReducedModel(
-        dofs, gravity, CoordinateModel(*coordinates), named_forces, _named_loops(loops), _named_one_sided(one_sided)
-    )
+    dofs, gravity, coordinates, forces, loops, jumps = model
+    named = CoordinateModel(*coordinates)
+    return ReducedModel(dofs, gravity, named, named_forces(forces), _named_loops(loops), jumps)
 
 
 @inline
 def named_data(data):
     """`ReducedData` of plain tuples."""
-    head = (CoordinateData(*data[0]), ForceModes(*data[1]), _named_scratch(data[2]), _named_loop_data(data[3]))
-    return ReducedData(*(head + data[4:]))
-
-
-def plain(value: Any) -> Any:
-    """Tuples without names, for entry points."""
-    return tuple(plain(x) for x in value) if isinstance(value, tuple) else value
+    head = (CoordinateData(*data[0]), named_modes(data[1]), _named_loop_data(data[2]))
+    return ReducedData(*(head + data[3:]))

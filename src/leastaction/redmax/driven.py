@@ -17,6 +17,7 @@ from leastaction.integrators import FloatArray
 from leastaction.kinematics.reduced.compiled import ReducedCoordinates
 from leastaction.linear_implicit.constraints import PrescribedMotion
 from leastaction.mechanism import Mechanism
+from leastaction.record import Record
 from leastaction.redmax.arrays import ReducedRun
 from leastaction.redmax.model import Reduced
 from leastaction.redmax.step.rollout import ALPHA, BDF1, BDF2, rollout
@@ -29,7 +30,7 @@ CLOSED = 1e-8
 class DrivenStepper(ReducedStepper):
     """Runs `BDF` with prescribed motions, one stage after the other."""
 
-    reverses = False
+    can = frozenset()
 
     def __init__(self, integrator: Any, mechanism: Mechanism, dt: float) -> None:
         self.motions: tuple[PrescribedMotion, ...] = integrator.constraints
@@ -68,7 +69,7 @@ class DrivenStepper(ReducedStepper):
         """Prescribed positions at time t [s]."""
         return np.array([float(motion.position(t)) for motion in self.motions])  # type: ignore[misc]
 
-    def advance(self, record: dict[str, Any], first: int, last: int, u: FloatArray) -> int:
+    def advance(self, record: Record, first: int, last: int, u: FloatArray) -> int:
         """See `Stepper.advance`."""
         if first == 0:
             self.start(record)

@@ -6,22 +6,20 @@ from typing import Any
 
 import numpy as np
 
-from leastaction.forces.arrays import force_modes
+from leastaction.forces.arrays import ForceModel, force_modes
 from leastaction.forces.reduced import reduced_forces
 from leastaction.forces.user import PointForce
 from leastaction.kinematics.reduced.arrays import records
 from leastaction.kinematics.reduced.compiled import ReducedCoordinates
-from leastaction.kinematics.sweeps import LINK, SCREW
+from leastaction.kinematics.sweeps import JOINT_SCREW, LINK
 from leastaction.mechanism import Mechanism
-from leastaction.mechanism.closure import COUPLING, ROW
+from leastaction.mechanism.closure import CLOSURE_ROW, COUPLING
 from leastaction.redmax.arrays import (
     SCREW_RATE,
     LoopData,
     LoopModel,
-    OneSided,
     ReducedData,
     ReducedModel,
-    UserScratch,
 )
 
 
@@ -34,7 +32,7 @@ class Reduced:
         tree: its nodes.
         nr: number of reduced coordinates.
         model: what kernels read.
-        rows: `closure.ROW` records of loops, couplings and driven joints.
+        rows: `closure.CLOSURE_ROW` records of loops, couplings and driven joints.
         count: number of equations among them; the driven joints are the last.
         coefficients: polynomials of the couplings; zeros for the goals of driven joints behind them.
     """
@@ -58,12 +56,10 @@ class Reduced:
         self.mechanism = mechanism
         self.coordinates = c = ReducedCoordinates(mechanism, exponential=exponential)
         self.tree, self.nr = c.tree, c.nr
-        self._points = max((len(f.points) for f in forces), default=0)
         self._loops(driven)
         acting = reduced_forces(c, forces)
-        one_sided = _one_sided(acting)
-        special = len(self.rows) + len(c.model.blocks) + len(forces) + sum(len(x) for x in one_sided)
-        self.lean = special == 0
+        jumps = _any_jumps(acting)
+        self.lean = not (len(self.rows) or len(c.model.blocks) or forces or jumps)
         """Whether nothing of what is rare is there, so that kernels are compiled without it."""
         self.model = ReducedModel(
             dofs=c.tree.dofs,
@@ -71,12 +67,12 @@ class Reduced:
             coordinates=c.model._replace(blocks=None) if self.lean else c.model,
             forces=acting._replace(coords=None, user=None) if self.lean else acting,
             loops=None if self.lean else LoopModel(self.rows, self.count),
-            one_sided=None if self.lean else one_sided,
+            jumps=None if self.lean else jumps,
         )
 
     def _loops(self, driven: tuple[int, ...]) -> None:
         c = self.tree.closure
-        extra: Any = np.zeros(len(driven), ROW)
+        extra: Any = np.zeros(len(driven), CLOSURE_ROW)
         for k, dof in enumerate(driven):
             # A coupling whose polynomial is a constant, which is set anew for each stage.
             extra[k]["kind"], extra[k]["first"], extra[k]["count"] = COUPLING, len(c.coefficients) + k, 1
@@ -99,16 +95,13 @@ class Reduced:
         numbers[kept] = np.arange(len(kept))
         n, nv, m = len(t.nodes), t.nv, len(kept)
         side = nv if dense or len(self.coordinates.model.blocks) else 0
-        coordinates, points = self.coordinates.data(), self._points
-        # Slopes are square and dense for the force at hand: kernels hand out the first (3 points)^2 entries.
-        sizes = ((points, 3), (points, 3), (points, 3), 9 * points * points, 9 * points * points)
+        coordinates = self.coordinates.data()
         return ReducedData(
             coordinates=coordinates._replace(lifts=None) if self.lean else coordinates,
             modes=force_modes(self.model.forces),
-            user=None if self.lean else UserScratch(*(np.zeros(size) for size in sizes)),
             loops=None if self.lean else LoopData(numbers, self.coefficients.copy()),
             links=records(n, LINK),
-            screws=records(nv, SCREW),
+            screws=records(nv, JOINT_SCREW),
             rates=records(nv, SCREW_RATE),
             B=np.zeros((n, 6, 6)),
             q=np.zeros(t.nq),
@@ -142,13 +135,8 @@ class Reduced:
         )
 
 
-def _one_sided(forces: Any) -> OneSided:
-    """Forces that open and close, with dampers."""
-    nodes, dofs = forces.nodes, forces.dofs
-    single = np.flatnonzero(nodes.nv == 1)
-    return OneSided(
-        penalties=np.flatnonzero(forces.penalties.damping > 0.0),
-        paths=np.flatnonzero((forces.paths.pulls_only != 0) & (forces.paths.damping > 0.0)),
-        limits=single[dofs.limit_damping[nodes.iv[single]] > 0.0],
-        coords=np.flatnonzero(forces.coords.limit_damping > 0.0),
-    )
+def _any_jumps(forces: ForceModel) -> bool:
+    """Whether any one-sided force has a damper, so that it jumps where it touches."""
+    paths = forces.paths
+    found = (forces.penalties.damping > 0.0).any() or ((paths.pulls_only != 0) & (paths.damping > 0.0)).any()
+    return bool(found or (forces.dofs.limit_damping > 0.0).any() or (forces.coords.limit_damping > 0.0).any())

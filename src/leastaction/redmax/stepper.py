@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+from leastaction._tuples import plain
 from leastaction.dynamics.loops import check_closed, loop_jacobian
 from leastaction.errors import ConvergenceError, IntegratorError
-from leastaction.integrators import FloatArray, Stepper
+from leastaction.integrators import FloatArray, Reversal, Stepper
 from leastaction.kinematics.reduced.charts import XYZ
 from leastaction.mechanism import Mechanism
-from leastaction.redmax.arrays import ReducedRun, ReducedSettings, plain
+from leastaction.record import Record
+from leastaction.redmax.arrays import ReducedRun, ReducedSettings
 from leastaction.redmax.model import Reduced
 from leastaction.redmax.step.linear_euler import linear_rollout
 from leastaction.redmax.step.rollout import BDF1, SDIRK2, rollout
@@ -30,8 +33,7 @@ class ReducedStepper(Stepper):
     control_nodes = (1.0,)
     dense = False
     """Whether the data hold a matrix of the nodes even without splines and exponential coordinates."""
-    reverses = True
-    """Whether its runs have an adjoint."""
+    can = frozenset({"reverse"})
 
     def __init__(self, integrator: Any, mechanism: Mechanism, dt: float, reduced: Reduced | None = None) -> None:
         super().__init__(integrator, mechanism, dt)
@@ -68,10 +70,10 @@ class ReducedStepper(Stepper):
         self.keep(independent_rows(loop_jacobian(self.mechanism, q)[1]))
         return q
 
-    def record(self, steps: int) -> dict[str, Any]:
+    def record(self, steps: int) -> Record:
         """As `Stepper.record`, with iterations, multipliers of loops [N or N m], stages and reduced coordinates."""
         c, n, m = self.reduced.coordinates, self.reduced.nr, len(self.kept)
-        out: dict[str, Any] = super().record(steps) | {"iterations": np.zeros(steps + 1, np.int64)}
+        out = super().record(steps) | {"iterations": np.zeros(steps + 1, np.int64)}
         if m:
             out["multipliers"] = np.zeros((steps + 1, m))
         if not c.identical:
@@ -83,14 +85,14 @@ class ReducedStepper(Stepper):
             out["stage_multipliers"] = np.zeros((rows, m))
         return out
 
-    def start(self, record: dict[str, Any]) -> None:
+    def start(self, record: Record) -> None:
         """Reduced coordinates of the first state."""
         c = self.reduced.coordinates
         if not c.identical:
             record["chart"][0] = c.first_charts(record["q"][0])
             record["r"][:1], record["rd"][:1] = c.to_reduced(record["q"][:1], record["v"][:1], record["chart"][:1])
 
-    def run_arrays(self, record: dict[str, Any]) -> ReducedRun:
+    def run_arrays(self, record: Record) -> ReducedRun:
         """The arrays of a record as kernels take them."""
         rows, n = len(record["q"]), self.reduced.nr
         same = self.reduced.coordinates.identical
@@ -106,7 +108,7 @@ class ReducedStepper(Stepper):
             iterations=record.get("iterations", np.zeros(rows, np.int64)),
         )
 
-    def advance(self, record: dict[str, Any], first: int, last: int, u: FloatArray) -> int:
+    def advance(self, record: Record, first: int, last: int, u: FloatArray) -> int:
         """See `Stepper.advance`."""
         if first == 0:
             self.start(record)
@@ -119,14 +121,22 @@ class ReducedStepper(Stepper):
         model, settings, data = self._problem
         return rollout(model, tuple(settings), data, tuple(run), first, last, u)
 
-    def publish(self, record: dict[str, Any], run: ReducedRun, first: int, done: int) -> None:
+    def publish(self, record: Record, run: ReducedRun, first: int, done: int) -> None:
         """The mechanism's own q and v of the states after `first`, where they differ from the reduced ones."""
         c = self.reduced.coordinates
         if not c.identical:
             rows = slice(first + 1, done + 1)
             record["q"][rows], record["v"][rows] = c.to_mechanism(run.R[rows], run.RD[rows], run.charts[rows])
 
-    def failure(self, step: int, record: dict[str, FloatArray]) -> ConvergenceError:
+    def reverse(self, names: Sequence[str]) -> Reversal:
+        """See `Stepper.reverse`."""
+        if "reverse" not in self.can:
+            self.refuse("reverse")
+        from leastaction.redmax.adjoint.runs import ReducedReversal
+
+        return ReducedReversal(self, names)
+
+    def failure(self, step: int, record: Record) -> ConvergenceError:
         """See `Stepper.failure`."""
         sizes = [float(x) for x in self.data.sizes if x > 0.0 or math.isnan(x)]
         name = type(self.integrator).__name__
@@ -141,7 +151,7 @@ class LinearStepper(ReducedStepper):
     """Runs `LinearlyImplicitEuler`."""
 
     dense = True
-    reverses = False
+    can = frozenset()
 
     def __init__(self, integrator: Any, mechanism: Mechanism, dt: float) -> None:
         for rolling in mechanism.rollings:
@@ -152,7 +162,7 @@ class LinearStepper(ReducedStepper):
         model, settings, data = self._problem
         return linear_rollout(model, tuple(settings), data, tuple(run), first, last, u)
 
-    def failure(self, step: int, record: dict[str, FloatArray]) -> ConvergenceError:
+    def failure(self, step: int, record: Record) -> ConvergenceError:
         """See `Stepper.failure`."""
         message = "LinearlyImplicitEuler: the motion became infinite or its matrix singular; take a smaller dt"
         return ConvergenceError(message, step=step)

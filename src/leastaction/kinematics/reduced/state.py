@@ -11,7 +11,7 @@ from leastaction._jit import entry
 from leastaction.kinematics.reduced.charts import XYZ, use_charts
 from leastaction.kinematics.reduced.compiled import ReducedCoordinates, compiled_coordinates
 from leastaction.kinematics.reduced.lift import lift
-from leastaction.kinematics.sweeps import LINK, SCREW, positions, velocities
+from leastaction.kinematics.sweeps import JOINT_SCREW, LINK, positions, velocities
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism.arguments import configuration, tangent
 
@@ -23,7 +23,7 @@ class NodeMotion(NamedTuple):
 
     Attributes:
         links: `sweeps.LINK` records of the nodes.
-        screws: `sweeps.SCREW` records of their degrees of freedom.
+        screws: `sweeps.JOINT_SCREW` records of their degrees of freedom.
         q, v, a: their coordinates, velocities and accelerations, shapes (nodes' nq,), (nodes' nv,), (nodes' nv,).
         rest: zeros, shape (nr,).
     """
@@ -40,7 +40,7 @@ class NodeMotion(NamedTuple):
         """For one robot."""
         t = coordinates.tree
         links: Any = np.zeros(len(t.nodes), LINK).view(np.recarray)
-        screws: Any = np.zeros(t.nv, SCREW).view(np.recarray)
+        screws: Any = np.zeros(t.nv, JOINT_SCREW).view(np.recarray)
         return cls(links, screws, np.zeros(t.nq), np.zeros(t.nv), np.zeros(t.nv), np.zeros(coordinates.nr))
 
 

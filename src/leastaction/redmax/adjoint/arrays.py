@@ -7,6 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from leastaction._jit import inline
+from leastaction.forces.arrays import ForceGradients, force_gradients
 from leastaction.redmax.model import Reduced
 
 FloatArray = NDArray[np.float64]
@@ -23,13 +25,8 @@ class ParameterGradients(NamedTuple):
         placements: by displacements of each node's placement, twists in its parent's frame, shape (nodes, 6).
         coordinates: by stiffness, rest, damping, armature, lower and upper limit, stiffness and damping of the limits
             of each degree of freedom, shape (nv, 8).
-        paths: by stiffness, rest length and damping of springs, then cables, shape (count, 3).
-        wrenches: of constant wrenches, shape (count, 6).
+        forces: by the parameters of body forces.
         gravity: shape (3,).
-        balls: by stiffness and damping of each ball, and turns of its rest in its own frame, shape (balls, 9).
-        penalties: by stiffness, damping, friction, stiction and origin of each penalty point, shape (count, 7).
-        points: by the points of springs and cables in their nodes' frames, shape (count, 3).
-        spots: by the penalty points in their nodes' frames, shape (count, 3).
         rows: by displacements of the placement of each row of a loop (a twist in its parent node's frame), and by
             stiffness, damping and rest of soft rows, shape (rows, 9).
     """
@@ -37,30 +34,20 @@ class ParameterGradients(NamedTuple):
     inertias: FloatArray
     placements: FloatArray
     coordinates: FloatArray
-    paths: FloatArray
-    wrenches: FloatArray
+    forces: ForceGradients
     gravity: FloatArray
-    balls: FloatArray
-    penalties: FloatArray
-    points: FloatArray
-    spots: FloatArray
     rows: FloatArray
 
     @classmethod
     def zeros(cls, reduced: Reduced) -> ParameterGradients:
         """Nothing yet."""
-        t, f = reduced.tree, reduced.model.forces
+        t = reduced.tree
         return cls(
             inertias=np.zeros((len(t.nodes), 10)),
             placements=np.zeros((len(t.nodes), 6)),
             coordinates=np.zeros((reduced.nr, 8)),
-            paths=np.zeros((len(f.paths), 3)),
-            wrenches=np.zeros((len(f.wrenches), 6)),
+            forces=force_gradients(reduced.model.forces),
             gravity=np.zeros(3),
-            balls=np.zeros((len(f.balls), 9)),
-            penalties=np.zeros((len(f.penalties), 7)),
-            points=np.zeros((len(f.points), 3)),
-            spots=np.zeros((len(f.penalties), 3)),
             rows=np.zeros((len(reduced.rows), 9)),
         )
 
@@ -127,3 +114,10 @@ class StageEnd(NamedTuple):
     r: FloatArray
     rd: FloatArray
     lam: FloatArray
+
+
+@inline
+def named_gradients(grads):
+    """`ParameterGradients` of plain tuples, in entry points."""
+    inertias, placements, coordinates, forces, gravity, rows = grads
+    return ParameterGradients(inertias, placements, coordinates, ForceGradients(*forces), gravity, rows)

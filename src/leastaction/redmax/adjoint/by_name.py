@@ -42,7 +42,9 @@ def parameter_gradient(g: Gradients, mechanism: Mechanism, name: str) -> FloatAr
     for k, path in enumerate(paths):
         if path.name == part and kind in (*_PATH, "points"):
             return (
-                _points_of_path(g, mechanism, k) if kind == "points" else np.array(g.parameters.paths[k, _PATH[kind]])
+                _points_of_path(g, mechanism, k)
+                if kind == "points"
+                else np.array(g.parameters.forces.paths[k, _PATH[kind]])
             )
     if any(p.name == part for p in mechanism.penalties) and kind in (*_PENALTY, "origin", "points"):
         return _penalty(g, mechanism, kind, part)
@@ -111,7 +113,7 @@ def _wrench(g: Gradients, mechanism: Mechanism, name: str) -> FloatArray:
     if name not in names:
         raise MechanismError(f"unknown external wrench {name!r}")
     k = names.index(name)
-    w, out = mechanism.wrenches[k], g.parameters.wrenches[k].copy()
+    w, out = mechanism.wrenches[k], g.parameters.forces.wrenches[k].copy()
     if w.frame == "body":
         R, _ = _rotation(g, mechanism, w.body)
         out = np.concatenate([R.T @ out[:3], R.T @ out[3:]])
@@ -124,7 +126,7 @@ def _points_of_path(g: Gradients, mechanism: Mechanism, k: int) -> FloatArray:
         *((s.start.body, s.end.body) for s in mechanism.springs),
         *(tuple(a.body for a in c.via) for c in mechanism.cables),
     ][k]
-    rows = g.parameters.points[int(path.first) : int(path.first + path.count)]
+    rows = g.parameters.forces.points[int(path.first) : int(path.first + path.count)]
     return np.stack([_rotation(g, mechanism, b)[0].T @ row for b, row in zip(bodies, rows, strict=True)])
 
 
@@ -136,9 +138,9 @@ def _penalty(g: Gradients, mechanism: Mechanism, kind: str, name: str) -> FloatA
         if contact.name != name:
             continue
         if kind == "points":
-            return g.parameters.spots[rows] @ _rotation(g, mechanism, contact.body)[0]
+            return g.parameters.forces.penalty_points[rows] @ _rotation(g, mechanism, contact.body)[0]
         columns: Any = slice(4, 7) if kind == "origin" else _PENALTY[kind]
-        return np.array(g.parameters.penalties[rows, columns].sum(axis=0))
+        return np.array(g.parameters.forces.penalties[rows, columns].sum(axis=0))
     raise MechanismError(f"unknown penalty contact {name!r}")
 
 
@@ -160,7 +162,7 @@ def _elastic(g: Gradients, mechanism: Mechanism, kind: str, joint: Joint) -> Flo
 def _of_ball(g: Gradients, kind: str, joint: Joint, iv: int, shifts: FloatArray) -> list[FloatArray]:
     model = g.reduced.model
     k = int(np.flatnonzero(model.coordinates.balls.iv == iv)[0])
-    row, rest = g.parameters.balls[k], model.forces.balls[k].rest
+    row, rest = g.parameters.forces.balls[k], model.forces.balls[k].rest
     if kind in ("stiffness", "damping"):
         return [row[:3] if kind == "stiffness" else row[3:6], shifts]
     if kind == "rest":

@@ -8,7 +8,7 @@ of the geometry above a subtree acts on all of it alike, so two sums over subtre
 """
 
 from leastaction._jit import inline, routine
-from leastaction.forces.passive import limit_slopes
+from leastaction.forces import total
 from leastaction.kinematics.sweeps import add_to
 from leastaction.kinematics.sweeps import lift as lift_world
 from leastaction.spatial import (
@@ -72,17 +72,20 @@ def cotangents(model, data, back):
         for k in range(node.iv, node.iv + node.nv):
             S = load6(screws[k].S)
             ya[k] = dot(S, alpha) + dofs[k].armature * z[k]
-            yv[k] = dot(S, beta) + dot(alpha, ad(both, S)) + dofs[k].damping * z[k]
+            yv[k] = dot(S, beta) + dot(alpha, ad(both, S))
 
 
 @routine
-def add_joint_limits(model, data, back):
-    """Add the dampers of limits to the gradient by the velocities."""
+def add_joint_dampers(model, data, back):
+    """Add the dampers of joints and of their limits to the gradient by the velocities."""
     nodes, dofs = data.coordinates.nodes, model.dofs
     for i in range(nodes.shape[0]):
-        if nodes[i].nv == 1:
-            k = nodes[i].iv
-            back.vn[k] += limit_slopes(dofs[k], data.q[nodes[i].iq], data.v[k])[1] * back.zn[k]
+        node = nodes[i]
+        for k in range(node.iv, node.iv + node.nv):
+            damping = dofs[k].damping
+            if node.nv == 1:
+                damping = total.axis_slopes(dofs[k], data.modes.limits[k], data.q[node.iq], data.v[k])[1]
+            back.vn[k] += damping * back.zn[k]
 
 
 @inline

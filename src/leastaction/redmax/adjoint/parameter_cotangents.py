@@ -3,38 +3,25 @@
 The adjoint method adds them to those of the objective (Sueda 2021, Eq. 3.90).
 """
 
-from leastaction._jit import inline, routine
-from leastaction.forces.passive import limit_gap, limit_slopes
-from leastaction.forces.touch import touch
+from leastaction._jit import routine
+from leastaction.forces import drives, total
 from leastaction.kinematics.sweeps import add_to
-from leastaction.redmax.adjoint.force_cotangents import body_force_cotangents, clear_cotangents
 from leastaction.redmax.adjoint.loop_cotangents import loop_cotangents
 from leastaction.redmax.step.columns import has_wrenches
-from leastaction.spatial import add, coAd_inv, cross_force, dot, load3, load6, load9, store6, sub
-
-
-@inline
-def _joint_row(out, dof, rest, z, q, v, a):
-    """Gradients by stiffness, rest, damping, armature, lower and upper limit, their stiffness and damping."""
-    out[0] -= z * (q - rest)
-    out[1] += z * dof.stiffness
-    out[2] -= z * v
-    out[3] -= z * a
-    side, d = limit_gap(dof, q)
-    acts, share, _ = touch(dof.mode, d)
-    if acts:
-        out[4 if side > 0.0 else 5] += z * limit_slopes(dof, q, v)[0]
-        out[6] -= z * side * d
-        out[7] -= z * share * v
+from leastaction.spatial import ZERO6, add, coAd_inv, cross_force, dot, load3, load6, load9, store6, sub
 
 
 @routine
 def add_joint_gradients(model, data, r, rd, z, out):
-    """Add to `out` (nr, 8) the gradients by the properties of each reduced coordinate, see `_joint_row`."""
-    plain, rdd = model.coordinates.plain, data.rdd
+    """Add to `out` (nr, 8) the gradients by the properties of each reduced coordinate.
+
+    They are stiffness, rest, damping, armature, lower and upper limit, their stiffness and damping.
+    """
+    plain, modes = model.coordinates.plain, data.modes.limits
     for p in range(plain.shape[0]):
-        k, rest = plain[p, 0], model.forces.rest[plain[p, 1]]
-        _joint_row(out[k], model.dofs[plain[p, 2]], rest, z[k], r[k], rd[k], rdd[k])
+        k, j = plain[p, 0], plain[p, 2]
+        total.axis_cotangents(model.dofs[j], modes[j], z[k], r[k], rd[k], out[k])
+        out[k, 3] -= z[k] * data.rdd[k]
     _add_block_gradients(model.coordinates.blocks, model.forces.coords, data, r, rd, z, out)
 
 
@@ -44,7 +31,8 @@ def _add_block_gradients(blocks, coords, data, r, rd, z, out):
         return
     for b in range(blocks.shape[0]):
         for k in range(blocks[b].ir, blocks[b].ir + blocks[b].nr):
-            _joint_row(out[k], coords[k], coords[k].rest, z[k], r[k], rd[k], data.rdd[k])
+            total.axis_cotangents(coords[k], data.modes.coords[k], z[k], r[k], rd[k], out[k])
+            out[k, 3] -= z[k] * data.rdd[k]
 
 
 @routine
@@ -67,8 +55,11 @@ def wrench_cotangents(model, data, back, grads, u, lam):
         return
     nodes, links, screws, cot = data.coordinates.nodes, data.links, data.screws, back.cot
     GT, GV = data.T, data.dV
-    clear_cotangents(GT, GV)
-    body_force_cotangents(model, data, cot, u, grads)
+    for i in range(nodes.shape[0]):
+        store6(GT[i], ZERO6)
+        store6(GV[i], ZERO6)
+    total.wrench_cotangents(model.forces, data.modes, links, cot, GT, GV, grads.forces)
+    drives.cotangents(model.forces.drives, links, u, cot, GT)
     loop_cotangents(model.loops, data, back, lam, grads.rows)
     for i in range(nodes.shape[0] - 1, -1, -1):
         # A moved placement moves all behind it, and turns its twist relative to what carries it.

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from leastaction._tuples import plain
 from leastaction.dynamics.loops import RANK_TOLERANCE, loop_jacobian
 from leastaction.errors import IntegratorError
+from leastaction.integrators import Reversal
 from leastaction.kinematics.reduced.expansion import WELD
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism.closure import ROLL
 from leastaction.redmax.adjoint.arrays import ParameterGradients, ReverseData, RunGradients
 from leastaction.redmax.adjoint.chart_slopes import pull_public, push_public
 from leastaction.redmax.adjoint.stages import close_first, reverse
-from leastaction.redmax.arrays import plain
 from leastaction.redmax.model import Reduced
 
 FloatArray = NDArray[np.float64]
@@ -30,7 +31,7 @@ class Gradients:
     Attributes:
         q: by the first positions along the tangent, shape (nv,).
         v: by the first velocities, shape (nv,).
-        controls: shape (steps, nu); empty where they were not asked for.
+        controls: shape (steps, 1, nu); empty where they were not asked for.
         parameters: by the numbers that kernels read.
         reduced: the compiled mechanism that nodes are numbered by.
     """
@@ -52,60 +53,51 @@ def welded(mechanism: Mechanism, names: Iterable[str]) -> Mechanism | None:
     return mechanism.replace(joints=tuple(joints))
 
 
-class Reversal:
-    """Turns gradients by states into gradients by the first state, controls and parameters, last steps first."""
+class ReducedReversal(Reversal):
+    """Runs `BDF` and `SDIRK2` backwards.
 
-    def __init__(self, stepper: Any, names: Iterable[str], *, parameters: bool, controls: bool) -> None:
-        """Allocate.
+    Args:
+        stepper: that made the run, after its `prepare_start`.
+        names: as for `Stepper.reverse`.
+    """
 
-        Args:
-            stepper: that made the run, after its `prepare_start`.
-            names: of the parameters.
-            parameters: whether any belongs to the mechanism.
-            controls: whether gradients by controls are to be kept.
-        """
+    def __init__(self, stepper: Any, names: Sequence[str]) -> None:
+        self.mechanism = stepper.mechanism
+        self.names = [name for name in names if name != "controls"]
         own = welded(stepper.mechanism, names)
         self.kept = stepper.kept
         if own is not None:
             stepper = stepper.integrator.prepare(own, stepper.dt)
             stepper.keep(self.kept)
-        self.stepper, self.wanted, self.keeps_controls = stepper, parameters, controls
+        self.stepper, self.wanted, self.keeps_controls = stepper, bool(self.names), "controls" in names
         self.back = ReverseData.zeros(stepper.reduced, len(self.kept))
         self.grads = ParameterGradients.zeros(stepper.reduced)
         self.controls: list[FloatArray] = []
         self.carried: tuple[FloatArray, FloatArray] | None = None
 
-    def piece(self, record: dict[str, Any], first: int, at: int, u: FloatArray, dq: FloatArray, dv: FloatArray) -> None:
-        """Go back over the steps of a record that follow its row `first`.
-
-        Args:
-            record: with as many rows before `first` as the integrator looks back.
-            first: row from which its steps start.
-            at: number of the step that starts there.
-            u: controls of its steps, shape (steps, nu).
-            dq, dv: gradients by the states of all rows, shape (rows, nv), zero for those that belong to other pieces.
-        """
+    def piece(self, record: Any, row: int, first: int, u: FloatArray, bq: FloatArray, bs: FloatArray) -> None:
+        """See `Reversal.piece`."""
         stepper, c = self.stepper, self.stepper.reduced.coordinates
         run = stepper.run_arrays(record)
         last = len(run.R) - 1
         BX, BV = np.zeros((last + 1, c.nr)), np.zeros((last + 1, c.nr))
-        dq, dv = np.array(dq, order="C"), np.array(dv, order="C")
+        dq, dv = np.array(bq, order="C"), np.array(bs, order="C")
         pull_public(c.model.balls, c.model.index_v, run.R, run.RD, run.charts, dq, dv, BX, BV)
         if self.carried is not None:
-            rows = len(self.carried[0])
-            BX[last + 1 - rows :] += self.carried[0]
-            BV[last + 1 - rows :] += self.carried[1]
+            count = len(self.carried[0])
+            BX[last + 1 - count :] += self.carried[0]
+            BV[last + 1 - count :] += self.carried[1]
         U, BU = np.zeros((last, stepper.mechanism.nu)), np.zeros((last, stepper.mechanism.nu))
-        U[first:] = u
+        U[row:] = u[:, 0]
         bars = RunGradients(BX, BV, U, BU, self.wanted)
-        failed = reverse(*self._problem(), tuple(run), *self._scratch(), tuple(bars), first, last)
+        failed = reverse(*self._problem(), tuple(run), *self._scratch(), tuple(bars), row, last)
         if failed >= 0:
             raise IntegratorError(
-                f"the adjoint of step {at - first + failed} has no solution: its Newton matrix is singular"
+                f"the adjoint of step {first - row + failed} has no solution: its Newton matrix is singular"
             )
-        self.carried = BX[: first + 1].copy(), BV[: first + 1].copy()
+        self.carried = BX[: row + 1].copy(), BV[: row + 1].copy()
         if self.keeps_controls:
-            self.controls.append(BU[first:])
+            self.controls.append(BU[row:, None])
         self.first = run, U
 
     def _problem(self) -> tuple[Any, ...]:
@@ -113,10 +105,18 @@ class Reversal:
         return plain(s.reduced.model), tuple(s.settings), plain(s.data)
 
     def _scratch(self) -> tuple[Any, ...]:
-        return tuple(self.back), tuple(self.grads)
+        return plain(self.back), plain(self.grads)
 
-    def finish(self, q: FloatArray) -> Gradients:
-        """All gradients, after the piece that starts at the first state, which is q (nq)."""
+    def finish(self, q: FloatArray) -> dict[str, FloatArray]:
+        """See `Reversal.finish`."""
+        from leastaction.redmax.adjoint.by_name import parameter_gradient
+
+        found = self.gradients(q)
+        out = {"q": found.q, "v": found.v, **({"controls": found.controls} if self.keeps_controls else {})}
+        return out | {name: parameter_gradient(found, self.mechanism, name) for name in self.names}
+
+    def gradients(self, q: FloatArray) -> Gradients:
+        """All gradients by the arrays that kernels read."""
         stepper, c = self.stepper, self.stepper.reduced.coordinates
         m, (run, U) = stepper.mechanism, self.first
         if self.carried is None:
@@ -132,5 +132,9 @@ class Reversal:
             model, _, data = self._problem()
             u = U[0] if len(U) else np.zeros(m.nu)
             close_first(model, data, tuple(run), *self._scratch(), u, mu)
-        controls = np.concatenate(self.controls[::-1]) if self.controls else np.zeros((0, m.nu))
-        return Gradients(bq, bv, controls, self.grads, stepper.reduced)
+        controls = np.concatenate(self.controls[::-1]) if self.controls else np.zeros((0, 1, m.nu))
+        found = self.grads._replace(placements=self.grads.placements.copy())
+        for k, ball in enumerate(stepper.reduced.model.coordinates.balls):
+            # The rest orientation of a ball's spring turns with the joint's frame.
+            found.placements[ball.node, :3] += found.forces.balls[k, 9:]
+        return Gradients(bq, bv, controls, found, stepper.reduced)

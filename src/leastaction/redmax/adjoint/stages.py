@@ -7,16 +7,16 @@ SDIRK2 are one piece of code, and initial velocities are parameters like all oth
 """
 
 from leastaction._jit import entry, routine
-from leastaction.forces.passive import limit_slopes
+from leastaction.forces import drives, total
 from leastaction.kinematics.reduced.charts import history as rewritten
 from leastaction.kinematics.reduced.charts import use_charts
 from leastaction.kinematics.reduced.lift import lower, raise_direction
 from leastaction.linalg.factor import factor, solve_transposed
-from leastaction.redmax.adjoint.arrays import ParameterGradients, ReverseData, RunGradients, StageEnd
+from leastaction.redmax.adjoint.arrays import ReverseData, RunGradients, StageEnd, named_gradients
 from leastaction.redmax.adjoint.chart_slopes import pull_chart
 from leastaction.redmax.adjoint.inverse_dynamics_cotangents import (
     add_inertia_gradients,
-    add_joint_limits,
+    add_joint_dampers,
     add_placement_gradients,
     cotangents,
     keep_inertias,
@@ -24,9 +24,9 @@ from leastaction.redmax.adjoint.inverse_dynamics_cotangents import (
 from leastaction.redmax.adjoint.parameter_cotangents import add_gravity_gradient, add_joint_gradients, wrench_cotangents
 from leastaction.redmax.arrays import ReducedRun, ReducedSettings, named_data, named_model
 from leastaction.redmax.step.matrix import newton_matrix
-from leastaction.redmax.step.residual import drive_wrench, residual
+from leastaction.redmax.step.residual import residual
 from leastaction.redmax.step.rollout import ALPHA, BDF2, is_double, predictors
-from leastaction.spatial import ZERO6, dot, load6, store6, sub
+from leastaction.spatial import ZERO6, store6
 
 
 @routine
@@ -37,7 +37,7 @@ def rate_gradients(model, data, back, grads, end, u):
     """
     raise_direction(model.coordinates, data.coordinates, back.z, back.zn)
     cotangents(model, data, back)
-    add_joint_limits(model, data, back)
+    add_joint_dampers(model, data, back)
     wrench_cotangents(model, data, back, grads, u, end.lam)
     lower(model.coordinates, data.coordinates, back.an, back.ya)
     lower(model.coordinates, data.coordinates, back.vn, back.yv)
@@ -57,22 +57,7 @@ def _block_rates(blocks, coords, data, back, end):
             for j in range(block.nv):
                 yv[k] += G[j, c] * back.an[block.iv + j]
             ya[k] += coords[k].armature * z[k]
-            yv[k] += coords[k].damping * z[k]
-            yv[k] += limit_slopes(coords[k], end.r[k], end.rd[k])[1] * z[k]
-
-
-@routine
-def _control_gradients(drives, links, back, bu):
-    """Add minus the gradient of z . g by the controls."""
-    for k in range(drives.shape[0]):
-        drive = drives[k]
-        if drive.coordinate >= 0:
-            bu[k] += drive.gear * back.z[drive.coordinate]
-        elif drive.node >= 0:
-            W = load6(back.cot[drive.node].W)
-            if drive.other >= 0:
-                W = sub(W, load6(back.cot[drive.other].W))
-            bu[k] += dot(W, drive_wrench(drive, 1.0, links))
+            yv[k] += total.axis_slopes(coords[k], data.modes.coords[k], end.r[k], end.rd[k])[1] * z[k]
 
 
 @routine
@@ -98,7 +83,7 @@ def reverse_stage(model, data, back, grads, end, gamma, u, bu, wanted):
     for k in range(n):
         back.bP[k] = (back.yv[k] - back.bv[k]) * c1 + back.ya[k] * c2
         back.bPv[k] = back.ya[k] * c1
-    _control_gradients(model.forces.drives, data.links, back, bu)
+    drives.control_cotangents(model.forces.drives, data.links, back.cot, z, bu)
     if wanted:
         add_placement_gradients(model.gravity, data, back.cot, -1.0, grads.placements)
         add_inertia_gradients(data.links, back.cot, -1.0, grads.inertias)
@@ -190,7 +175,7 @@ def reverse(model, settings, data, run, back, grads, bars, first, last):
     steps started from; later rows are used up. Gives back the step at which H was singular, or -1.
     """
     model, settings, data, run = named_model(model), ReducedSettings(*settings), named_data(data), ReducedRun(*run)
-    back, grads, bars = ReverseData(*back), ParameterGradients(*grads), RunGradients(*bars)
+    back, grads, bars = ReverseData(*back), named_gradients(grads), RunGradients(*bars)
     for step in range(last - 1, first - 1, -1):
         if not _reverse_step(model, settings, data, run, back, grads, bars, step):
             return step
@@ -201,7 +186,7 @@ def reverse(model, settings, data, run, back, grads, bars, first, last):
 def close_first(model, data, run, back, grads, u, mu):
     """Add the gradients by placements of -mu . h at the first state: it follows the loops that they open."""
     model, data, run = named_model(model), named_data(data), ReducedRun(*run)
-    back, grads = ReverseData(*back), ParameterGradients(*grads)
+    back, grads = ReverseData(*back), named_gradients(grads)
     n = run.R.shape[1]
     use_charts(model.coordinates.balls, data.coordinates, run.charts[0])
     for k in range(n):

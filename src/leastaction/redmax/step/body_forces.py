@@ -8,13 +8,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leastaction._jit import entry
+from leastaction._tuples import plain
 from leastaction.errors import MechanismError
+from leastaction.forces import drives, total
 from leastaction.kinematics.reduced.state import State
 from leastaction.mechanism import Mechanism
-from leastaction.redmax.arrays import named_data, named_model, plain
+from leastaction.redmax.arrays import named_data, named_model
 from leastaction.redmax.model import Reduced
 from leastaction.redmax.step.columns import wrench_changes
-from leastaction.redmax.step.residual import add_wrenches
 
 FloatArray = NDArray[np.float64]
 
@@ -26,7 +27,8 @@ def node_wrenches(model, data, u, derivative, out):
     if derivative:
         wrench_changes(model.forces, data, u, out)
     else:
-        add_wrenches(model.forces, data, u, out)
+        total.wrenches(model.forces, data.modes, data.links, out)
+        drives.wrenches(model.forces.drives, data.links, u, out)
 
 
 def body_forces(mechanism: Mechanism, q: Any, v: Any = None) -> tuple[FloatArray, FloatArray, FloatArray]:

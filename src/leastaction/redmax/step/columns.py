@@ -6,15 +6,11 @@ rigidly with it; what is added here is the true change less that.
 """
 
 from leastaction._jit import routine
-from leastaction.forces.balls import is_soft, torque_slope, twist_pair
-from leastaction.forces.passive import clear
-from leastaction.forces.slopes import body_force_slopes
+from leastaction.forces import drives, total
 from leastaction.kinematics.reduced.lift import lower
 from leastaction.kinematics.sweeps import add_to
 from leastaction.redmax.step.loops import loop_columns, loop_directions, project
-from leastaction.redmax.step.residual import drive_wrench
-from leastaction.redmax.step.user_forces import user_slopes
-from leastaction.spatial import ZERO6, ad, add, axpy, cross_force, load6, neg, scale, store6, sub
+from leastaction.spatial import ZERO6, ad, add, axpy, cross_force, load6, scale, store6, sub
 
 
 @routine
@@ -23,23 +19,10 @@ def _rows(loops):
 
 
 @routine
-def _count(user):
-    return 0 if user is None else user.addresses.shape[0]
-
-
-@routine
 def has_wrenches(model, u):
     """Whether any wrench acts on a node besides gravity."""
     f = model.forces
-    if f.paths.shape[0] + f.wrenches.shape[0] + f.penalties.shape[0] + _rows(model.loops) + _count(f.user) > 0:
-        return True
-    for k in range(f.balls.shape[0]):
-        if is_soft(f.balls[k]):
-            return True
-    driven = False
-    for k in range(f.drives.shape[0]):
-        driven = driven or (f.drives[k].coordinate < 0 and u[k] != 0.0)
-    return driven
+    return _rows(model.loops) > 0 or total.has_wrenches(f) or drives.any_wrenches(f.drives, u)
 
 
 @routine
@@ -92,19 +75,8 @@ def move_nodes(data):
 @routine
 def wrench_changes(forces, data, u, out):
     """Add to `out` how all wrenches on nodes change for data.T and data.dV, loops apart."""
-    links, T, dV, balls, drives = data.links, data.T, data.dV, forces.balls, forces.drives
-    body_force_slopes(forces.paths, forces.points, forces.wrenches, forces.penalties, links, T, dV, out)
-    user_slopes(forces.user, data.user, links, T, dV, out)
-    for k in range(balls.shape[0]):
-        if is_soft(balls[k]):
-            twist_pair(out, balls[k].child, balls[k].other, torque_slope(balls[k], links, T, dV))
-    for k in range(drives.shape[0]):
-        drive = drives[k]
-        if drive.coordinate < 0 and drive.node >= 0 and u[k] != 0.0:
-            F = cross_force(load6(T[drive.node]), drive_wrench(drive, u[k], links))
-            add_to(out[drive.node], F)
-            if drive.other >= 0:
-                add_to(out[drive.other], neg(F))
+    total.wrench_slopes(forces, data.modes, data.links, data.T, data.dV, out)
+    drives.slopes(forces.drives, data.links, u, data.T, out)
 
 
 @routine
@@ -113,7 +85,7 @@ def force_column(model, data, u, lam, c, position, rate):
     nodes, nr = data.coordinates.nodes, data.change.shape[0]
     directions(model.coordinates, data, c, position, rate)
     move_nodes(data)
-    clear(data.dF, data.dtau)
+    total.clear(data.dF, data.dtau)
     wrench_changes(model.forces, data, u, data.dF)
     loop_columns(model.loops, data, lam, c, nr)
     if position != 0.0:

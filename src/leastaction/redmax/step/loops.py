@@ -1,7 +1,7 @@
 """Loops and couplings in a step: their equations, the forces of their multipliers, and how both change."""
 
 from leastaction._jit import inline, routine
-from leastaction.forces.passive import clear
+from leastaction.forces.total import clear
 from leastaction.kinematics.closure import evaluate, is_coupling, is_velocity, polynomial, push, soft_force, twist_of
 from leastaction.kinematics.closure import wrench_slope as closure_slope
 from leastaction.kinematics.loop_equations import coordinate_of

@@ -8,7 +8,7 @@ three derivatives combined before any product, every pair of a coordinate and it
 from leastaction._jit import routine
 from leastaction.dynamics.derivatives import coriolis_matrices, times, times_transposed
 from leastaction.dynamics.recursions import composite_inertias
-from leastaction.forces.passive import limit_slopes
+from leastaction.forces import total
 from leastaction.kinematics.reduced.lift import lower
 from leastaction.kinematics.sweeps import lift as lift_world
 from leastaction.kinematics.sweeps import parent_twist
@@ -82,8 +82,8 @@ def inertial_matrix(model, data, c1, c2, H):
             continue
         k = nodes[i].iv
         dof = dofs[k]
-        stiffness, damping = limit_slopes(dof, data.q[nodes[i].iq], data.v[k])
-        H[k, k] += dof.stiffness + stiffness + c1 * (dof.damping + damping) + c2 * dof.armature
+        stiffness, damping = total.axis_slopes(dof, data.modes.limits[k], data.q[nodes[i].iq], data.v[k])
+        H[k, k] += stiffness + c1 * damping + c2 * dof.armature
 
 
 @routine
@@ -131,8 +131,8 @@ def _combine(blocks, model, data, r, rd, c1, c2):
                 for j in range(block.nv):
                     H[block.ir + c, block.ir + d] += D2[j, c, d] * data.tau[block.iv + j]
             k = block.ir + c
-            stiffness, damping = limit_slopes(coords[k], r[k], rd[k])
-            H[k, k] += coords[k].stiffness + stiffness + c1 * (coords[k].damping + damping) + c2 * coords[k].armature
+            stiffness, damping = total.axis_slopes(coords[k], data.modes.coords[k], r[k], rd[k])
+            H[k, k] += stiffness + c1 * damping + c2 * coords[k].armature
 
 
 @routine

@@ -10,10 +10,10 @@ gamma = 2 h / 3 (Eq. 3.81): dividing those equations by gamma^2 gives this form.
 
 from leastaction._finite import is_finite
 from leastaction._jit import routine
+from leastaction.forces import total
 from leastaction.forces.touch import BY_DEPTH, HELD, TOUCHING
 from leastaction.linalg.factor import factor, solve
 from leastaction.redmax.step.matrix import newton_matrix
-from leastaction.redmax.step.one_sided import change_modes, exchange_modes, has_dampers
 from leastaction.redmax.step.residual import residual
 
 FAST = 0.05
@@ -32,8 +32,33 @@ PATIENCE = 20
 """After so many iterations forces change their modes one at a time, and for as many again updates are halved: neither
 goes round in circles so easily."""
 
+ALL = 1 << 30
+"""As many changes of modes at a time as there are."""
+
 SEARCH, MATRIX, STEP = range(3)
 """What the residual is for: to judge an update, for the Newton matrix alone, for the next update."""
+
+
+@routine
+def _has_jumps(jumps):
+    return False if jumps is None else jumps
+
+
+@routine
+def _exchange_modes(jumps, modes, old, new):
+    if jumps is None:
+        return
+    if jumps:
+        total.exchange_modes(modes, old, new)
+
+
+@routine
+def _change_modes(jumps, model, data, r, rd, settled, one):
+    """(how many forces changed their modes, how many touch); `one`: whether one change at most is made."""
+    if jumps is None:
+        return 0, 0
+    most = 1 if one else ALL
+    return total.change_modes(model.forces, data.modes, data.links, data.q, data.v, r, rd, settled, most)
 
 
 @routine
@@ -41,13 +66,12 @@ def solve_stage(model, settings, data, gamma, u, r, rd, lam):
     """Newton's method with line search (Algorithm 12) from the guess in r; fills r, rd and the multipliers lam.
 
     Predictors are data.P and data.Pv. Factors of the exact matrix serve several iterations while these converge fast.
-    Forces with dampers that touch are kept on pieces of their laws meanwhile, see `one_sided`. Gives back the number of
-    iterations, or -1 if it did not converge; data.sizes gets the sizes of the updates.
+    Forces that touch and have dampers are kept on pieces of their laws meanwhile, see `forces.touch`. Gives back the
+    number of iterations, or -1 if it did not converge; data.sizes gets the sizes of the updates.
     """
     H, pivots, g, step, history = data.H, data.pivots, data.g, data.step, data.sizes
     P, Pv, rdd, old, old_lam = data.P, data.Pv, data.rdd, data.old, data.old_lam
-    forces, one_sided = model.forces, model.one_sided
-    damped = has_dampers(one_sided)
+    jumps = _has_jumps(model.jumps)
     tolerance, most = settings.tolerance, settings.max_iterations
     n, m = r.shape[0], lam.shape[0]
     c1 = 1.0 / gamma
@@ -75,8 +99,8 @@ def solve_stage(model, settings, data, gamma, u, r, rd, lam):
                 for k in range(m):
                     lam[k] = old_lam[k] - scale * step[n + k]
                 continue
-            if damped and (it == 0 or (judged and (size <= LOOSE or it > PATIENCE))):
-                changed, touching = change_modes(one_sided, model, data, r, rd, size <= SETTLED, it > PATIENCE)
+            if jumps and (it == 0 or (judged and (size <= LOOSE or it > PATIENCE))):
+                changed, touching = _change_modes(model.jumps, model, data, r, rd, size <= SETTLED, it > PATIENCE)
                 if changed > 0 and it > 0:
                     size = 1.0
                     continue
@@ -98,7 +122,7 @@ def solve_stage(model, settings, data, gamma, u, r, rd, lam):
             before = norm
             if exact and touching > 0:
                 # Far from its surface the force of what touches is out of all proportion, and so is its geometry.
-                exchange_modes(one_sided, forces, TOUCHING, HELD)
+                _exchange_modes(model.jumps, data.modes, TOUCHING, HELD)
                 phase = MATRIX
                 continue
         if exact and phase != STEP:
@@ -107,7 +131,7 @@ def solve_stage(model, settings, data, gamma, u, r, rd, lam):
                 it = -1
                 break
             if phase == MATRIX:
-                exchange_modes(one_sided, forces, HELD, TOUCHING)
+                _exchange_modes(model.jumps, data.modes, HELD, TOUCHING)
                 phase = STEP
                 continue
         phase = SEARCH
@@ -127,6 +151,5 @@ def solve_stage(model, settings, data, gamma, u, r, rd, lam):
         ratio = size / last if it > 0 else 1.0
         history[it] = size
         it += 1
-    if damped:
-        exchange_modes(one_sided, forces, -1, BY_DEPTH)
+    _exchange_modes(model.jumps, data.modes, -1, BY_DEPTH)
     return it
