@@ -34,6 +34,7 @@ class ReducedStepper(Stepper):
     dense = False
     """Whether the data hold a matrix of the nodes even without splines and exponential coordinates."""
     can = frozenset({"reverse"})
+    carries = ("r", "rd", "chart", "multipliers")
 
     def __init__(self, integrator: Any, mechanism: Mechanism, dt: float, reduced: Reduced | None = None) -> None:
         super().__init__(integrator, mechanism, dt)

@@ -88,7 +88,8 @@ class ReverseData(NamedTuple):
         t, n = reduced.tree, reduced.nr
         cot: Any = np.zeros(len(t.nodes), COTANGENT).view(np.recarray)
         nodal = (np.zeros(t.nv) for _ in range(3))
-        return cls(cot, *nodal, np.zeros(n + multipliers), *(np.zeros(n) for _ in range(10)))
+        arrays = [*nodal, np.zeros(n + multipliers), *(np.zeros(n) for _ in range(10))]
+        return cls._make([cot, *arrays])
 
 
 class RunGradients(NamedTuple):
