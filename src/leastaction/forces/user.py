@@ -168,14 +168,6 @@ def user_forces(forces: tuple[PointForce, ...], frames: Any, body_index: Any) ->
     return UserForces(addresses, spans, points)
 
 
-def user_arrays(forces: tuple[PointForce, ...], frames: Any, body_index: Any, _: Any) -> tuple[Any, ...]:
-    """What kernels read of the forces, with scratch: (addresses, spans, points, x, xd, f, K, D)."""
-    user = user_forces(forces, frames, body_index)
-    most = max((len(f.points) for f in forces), default=0)
-    x, xd, f = (np.zeros((most, 3)) for _ in range(3))
-    return *user, x, xd, f, np.zeros(9 * most * most), np.zeros(9 * most * most)
-
-
 @routine
 def _place(user, scratch, k, links):
     """Positions and velocities of the points of force k, into its scratch; gives back first and count."""

@@ -12,7 +12,6 @@ from leastaction._finite import is_finite
 from leastaction._jit import entry, inline, routine
 from leastaction.dynamics import recursions
 from leastaction.dynamics.hybrid_recursions import back_substitute, factor
-from leastaction.dynamics.loops import add_row, equations
 from leastaction.forces.passive import (
     body_forces,
     clear,
@@ -25,6 +24,7 @@ from leastaction.forces.passive import (
 )
 from leastaction.forces.slopes import body_force_slopes
 from leastaction.kinematics.closure import evaluate, is_coupling, push, soft_force
+from leastaction.kinematics.loop_equations import add_row, equations
 from leastaction.kinematics.manifold import retract
 from leastaction.kinematics.sweeps import add_to, parent_twist, positions, velocities
 from leastaction.spatial import (
