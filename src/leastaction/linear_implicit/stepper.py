@@ -1,29 +1,26 @@
-"""Linearly implicit Euler steps in reduced coordinates, with equations and inequalities (Sueda 2021, 2.3 to 2.9)."""
+"""Linearly implicit steps in reduced coordinates, with equations and inequalities (Sueda 2021, 2.3 to 2.9)."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 
-from leastaction.contact.qp import SOLVERS, QuadraticProgram
+from leastaction._tuples import plain
+from leastaction.contact.qp import QuadraticProgram
 from leastaction.dynamics.loops import RANK_TOLERANCE, loop_jacobian
-from leastaction.dynamics.workspace import Workspace
 from leastaction.errors import ConvergenceError, IntegratorError
-from leastaction.forces.arrays import force_arrays
-from leastaction.integrators import PENALTIES, Integrator, Stepper
-from leastaction.linear_implicit import linear_step as implicit
+from leastaction.integrators import Stepper
+from leastaction.linear_implicit.arrays import LinearSettings, linear_data, linear_model
+from leastaction.linear_implicit.assembly import assemble, moved
 from leastaction.linear_implicit.constraints import Constraint, stacked
-from leastaction.linear_implicit.contact_qp import (
-    GroundContacts,
-    Touching,
-    approach_bounds,
-    contact_impulses,
-    single_qp,
-)
-from leastaction.linear_implicit.hyper_reduced import HyperReduction
+from leastaction.linear_implicit.contact_impulses import approach_bounds, contact_impulses, single_qp
+from leastaction.linear_implicit.contact_rows import ContactRows
+from leastaction.linear_implicit.ground_contacts import GroundContacts
+from leastaction.linear_implicit.hyper_reduction import HyperReduction
 from leastaction.linear_implicit.projection import Projection
 from leastaction.linear_implicit.shape_contacts import ShapeContacts
 from leastaction.mechanism import Mechanism
@@ -38,17 +35,21 @@ class StepEquations:
     """What one step has to solve, all at its start.
 
     Attributes:
+        q, v, u: positions and velocities at its start, and controls.
         M, A: mass matrix and matrix of the step, shape (nv, nv).
         b: right-hand side, shape (nv,).
         G, c: equations G v1 = c.
         limits: rows of joint limits that may act, and of inequalities of the user, shape (rows, nv).
         least: their right-hand sides.
-        touching: contacts that may act.
+        contacts: that may act.
         floor: least normal velocities of these contacts.
         basis: J_rR of hyper-reduced coordinates, or None.
         projection: v under the equations alone.
     """
 
+    q: FloatArray
+    v: FloatArray
+    u: FloatArray
     M: FloatArray
     A: FloatArray
     b: FloatArray
@@ -56,7 +57,7 @@ class StepEquations:
     c: FloatArray
     limits: FloatArray
     least: FloatArray
-    touching: Touching
+    contacts: ContactRows
     floor: FloatArray
     basis: FloatArray | None
     projection: Projection
@@ -70,6 +71,21 @@ class StepEquations:
         return v if self.basis is None else self.basis @ v
 
 
+@dataclass
+class RunMemory:
+    """What a run keeps from step to step beside its record; `ConstrainedStepper.record` makes a new one.
+
+    Attributes:
+        qp: solver of the contact problems, which starts from the solution before.
+        contacts: log of contact forces, a table for each step, see `ConstrainedStepper.finish`.
+        error: of the step that failed.
+    """
+
+    qp: QuadraticProgram
+    contacts: list[FloatArray] = field(default_factory=list)
+    error: ConvergenceError | None = None
+
+
 class ConstrainedStepper(Stepper):
     """Assembles the equations of a step; subclasses decide how impulses of contacts are found."""
 
@@ -78,21 +94,8 @@ class ConstrainedStepper(Stepper):
 
     def __init__(self, integrator: Any, mechanism: Mechanism, dt: float) -> None:
         super().__init__(integrator, mechanism, dt)
-        self.work = Workspace(mechanism)
-        closure = mechanism.tree.closure
-        self.arrays = force_arrays(mechanism)
-        self.closure = (closure.rows, closure.coefficients, closure.count)
-        n, m = mechanism.nv, closure.count
-        self.tau, self.zero = np.zeros(n), np.zeros(n)
-        self.M, self.A, self.b, self.h, self.G = (
-            np.zeros((n, n)),
-            np.zeros((n, n)),
-            np.zeros(n),
-            np.zeros(m),
-            np.zeros((m, n)),
-        )
-        wide = (len(mechanism.tree.nodes), 6)
-        self.scratch = (np.zeros((n, n)), *(np.zeros(wide) for _ in range(4)), np.zeros((1, n)))
+        self.model, self.data = linear_model(mechanism), linear_data(mechanism)
+        self._arrays = (plain(self.model), plain(LinearSettings(dt, 0.0)), plain(self.data))
         for constraint in integrator.constraints:
             if not isinstance(constraint, Constraint):
                 raise IntegratorError(f"constraints: expected one such as PrescribedMotion(...), got {constraint!r}")
@@ -101,12 +104,12 @@ class ConstrainedStepper(Stepper):
         self.inequalities = tuple(c for c in integrator.constraints if c.inequality)
         self.gamma = min(integrator.baumgarte, 1.0 / dt) if integrator.stabilization != "none" else 0.0
         self.hyper = HyperReduction(mechanism) if integrator.couplings == "eliminate" and mechanism.couplings else None
-        kept = np.ones(m, bool) if self.hyper is None else closure.rows.kind[:m] != COUPLING
+        count = self.model.count
+        kept = np.ones(count, bool) if self.hyper is None else self.model.rows.kind[:count] != COUPLING
         self.kept = np.flatnonzero(kept)
         self.ground = GroundContacts(mechanism)
         self.shapes = ShapeContacts(mechanism, self.ground.moves, integrator.self_collision)
         self.fall = dt * float(np.linalg.norm(mechanism.gravity))
-        self.log: list[FloatArray] = []
         lower, upper = (np.array([x for j in mechanism.joints for x in getattr(j, e)]) for e in ("lower", "upper"))
         soft = np.array([x > 0.0 for j in mechanism.joints for x in j.limit_stiffness], bool)
         hard = (np.isfinite(lower) | np.isfinite(upper)) & ~soft & bool(integrator.limits)
@@ -119,8 +122,6 @@ class ConstrainedStepper(Stepper):
         if len(self.limit_entries) < len(self.limited):
             bad = next(names[k] for k in self.limited if names[k] not in mechanism.coordinate_names)
             raise IntegratorError(f"limits of {bad!r}: limits act on joints with axes, not on ball or free joints")
-        self.qp = QuadraticProgram(integrator.qp)
-        self.error: ConvergenceError | None = None
 
     # ------------------------------------------------------------------ interface
 
@@ -135,13 +136,22 @@ class ConstrainedStepper(Stepper):
         if len(self.ground):
             record["normal_forces"] = np.zeros((steps + 1, len(self.ground)))
             record["friction_forces"] = np.zeros((steps + 1, len(self.ground), 2))
-        self.log = []
+        self.memory = self.new_memory()
         return record
+
+    @cached_property
+    def memory(self) -> Any:
+        """What the run keeps from step to step."""
+        return self.new_memory()
+
+    def new_memory(self) -> RunMemory:
+        """What a run starts with."""
+        return RunMemory(QuadraticProgram(self.integrator.qp))
 
     def finish(self, record: dict[str, FloatArray]) -> None:
         """Put the log of contact forces into the record, as `Maximal` does."""
         if len(self.ground) or self.shapes.any:
-            record["contacts"] = np.concatenate([*self.log, np.zeros((0, 10))])
+            record["contacts"] = np.concatenate([*self.memory.contacts, np.zeros((0, 10))])
 
     def prepare_start(self, q: FloatArray) -> FloatArray:
         """Followers of eliminated couplings are put where they belong."""
@@ -153,7 +163,7 @@ class ConstrainedStepper(Stepper):
             try:
                 self.step(record, k, u[k - first, 0])
             except ConvergenceError as error:
-                self.error = error
+                self.memory.error = error
                 return k
             if not np.isfinite(record["v"][k + 1]).all():
                 return k
@@ -161,9 +171,10 @@ class ConstrainedStepper(Stepper):
 
     def failure(self, step: int, record: dict[str, FloatArray]) -> ConvergenceError:
         """The error of the step that failed."""
-        if self.error is not None:
-            self.error.step = step
-            return self.error
+        error = self.memory.error
+        if error is not None:
+            error.step = step
+            return error
         name = type(self.integrator).__name__
         return ConvergenceError(f"{name}: the motion became infinite; take a smaller dt", step=step)
 
@@ -173,9 +184,9 @@ class ConstrainedStepper(Stepper):
         """Fill row k + 1 of the record."""
         q, v = record["q"][k], record["v"][k]
         equations = self.equations(self.start_time + (k + 1) * self.dt, q, v, u)
-        v1 = self.velocities(equations, record, k, q, v, u)
+        v1 = self.velocities(equations, record, k)
         q1 = np.empty_like(q)
-        implicit.moved(self.arrays[0], q, self.dt * v1, q1)
+        moved(self.model.forces.nodes, q, self.dt * v1, q1)
         if self.hyper is not None:
             q1 = self.hyper.complete(q1)
             v1 = self.hyper.jacobian(q1, v1)[0] @ v1[self.hyper.leaders]
@@ -185,39 +196,39 @@ class ConstrainedStepper(Stepper):
 
     def equations(self, t: float, q: FloatArray, v: FloatArray, u: FloatArray) -> StepEquations:
         """Everything that a step from (q, v) to time t has to obey."""
-        m, dt, w = self.mechanism, self.dt, self.work
-        matrices = (self.M, self.A, self.b, self.h, self.G)
-        implicit.assemble(
-            self.arrays,
-            self.closure,
-            w.links,
-            w.screws,
-            w.external,
-            self.tau,
-            self.zero,
-            q,
-            v,
-            u,
-            dt,
-            *matrices,
-            self.scratch,
-        )
-        own = stacked(self.equalities, m, t, q)
+        dt, data = self.dt, self.data
+        assemble(*self._arrays, q, v, u)
+        own = stacked(self.equalities, self.mechanism, t, q)
         gamma = self.gamma if self.integrator.stabilization == "baumgarte" else 0.0
-        G = np.concatenate([self.G[self.kept], own.G])
-        c = np.concatenate([-gamma * self.h[self.kept], -own.rate - gamma * own.g])
+        G = np.concatenate([data.G[self.kept], own.G])
+        c = np.concatenate([-gamma * data.h[self.kept], -own.rate - gamma * own.g])
         limits, least = self._inequalities(t, q)
         reach = 2.0 * dt * max(float(np.abs(v).max(initial=0.0)), 1.0)
-        touching = self.ground.touching(w, math.inf if len(self.ground) <= 16 else reach)
+        contacts = self.ground.rows(data, math.inf if len(self.ground) <= 16 else reach)
         if self.shapes.any:
-            touching = touching + self.shapes.touching(w, dt, self.fall)
-        floor = approach_bounds(touching.gap, touching.N @ v, touching.restitution, dt, self.gamma)
-        A, b, rows, basis = self.A, self.b, G, None
+            contacts = contacts + self.shapes.rows(data, dt, self.fall)
+        floor = approach_bounds(contacts.gap, contacts.N @ v, contacts.restitution, dt, self.gamma)
+        A, b, rows, basis = data.A, data.b, G, None
         if self.hyper is not None:
             basis, bias = self.hyper.jacobian(q, v)
-            A, b, rows = basis.T @ A @ basis, basis.T @ (b - dt * self.M @ bias), G @ basis
+            A, b, rows = basis.T @ A @ basis, basis.T @ (b - dt * data.M @ bias), G @ basis
         projection = Projection(A, b, rows, c)
-        return StepEquations(self.M, self.A, self.b, G, c, limits, least, touching, floor, basis, projection)
+        return StepEquations(
+            q=q,
+            v=v,
+            u=u,
+            M=data.M,
+            A=data.A,
+            b=data.b,
+            G=G,
+            c=c,
+            limits=limits,
+            least=least,
+            contacts=contacts,
+            floor=floor,
+            basis=basis,
+            projection=projection,
+        )
 
     def _inequalities(self, t: float, q: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Rows of joint limits and of the user's inequalities: rows v1 >= least."""
@@ -232,16 +243,14 @@ class ConstrainedStepper(Stepper):
             least.append(np.where(gap[near] > 0.0, -gap[near] / self.dt, -self.gamma * gap[near]))
         return np.concatenate(G), np.concatenate(least)
 
-    def velocities(
-        self, e: StepEquations, record: dict[str, FloatArray], k: int, q: FloatArray, v: FloatArray, u: FloatArray
-    ) -> FloatArray:
+    def velocities(self, e: StepEquations, record: dict[str, FloatArray], k: int) -> FloatArray:
         """v1, with the multipliers noted in row k + 1 of the record."""
         raise NotImplementedError
 
     def note(self, e: StepEquations, record: Any, k: int, impulse: Any, alpha: FloatArray, beta: FloatArray) -> None:
         """Write down the forces of equations and contacts; `impulse` is the generalised one of all inequalities."""
         record["multipliers"][k + 1] = e.projection.multipliers(impulse) / self.dt
-        t = e.touching
+        t = e.contacts
         if len(self.ground):
             on_plane = np.flatnonzero(t.index >= 0)
             record["normal_forces"][k + 1, t.index[on_plane]] = alpha[on_plane] / self.dt
@@ -249,7 +258,7 @@ class ConstrainedStepper(Stepper):
         push = np.flatnonzero(alpha > 0.0)
         forces = t.forces(alpha, beta) / self.dt
         columns = (np.full((len(alpha), 1), float(k)), t.bodies, t.point, forces, t.gap[:, None])
-        self.log.append(np.concatenate(columns, axis=1)[push])
+        self.memory.contacts.append(np.concatenate(columns, axis=1)[push])
 
     def stabilized(self, q: FloatArray, t: float, M: FloatArray) -> FloatArray:
         """Post-stabilisation: the nearest closed configuration in the metric of the masses (Cline and Pai 2003)."""
@@ -264,143 +273,23 @@ class ConstrainedStepper(Stepper):
         return q
 
 
-class _ContactStepper(ConstrainedStepper):
+class ContactStepper(ConstrainedStepper):
     """Contacts without friction, or with friction in a single quadratic program."""
 
-    def velocities(
-        self, e: StepEquations, record: dict[str, FloatArray], k: int, q: FloatArray, v: FloatArray, u: FloatArray
-    ) -> FloatArray:
+    def velocities(self, e: StepEquations, record: dict[str, FloatArray], k: int) -> FloatArray:
         """See `ConstrainedStepper.velocities`."""
-        N = e.reduced(np.concatenate([e.touching.N, e.limits]))
+        N = e.reduced(np.concatenate([e.contacts.N, e.limits]))
         least = np.concatenate([e.floor, e.least])
-        count = len(e.touching.N)
+        count = len(e.contacts.N)
         beta = np.zeros(2 * count)
         active = N @ e.projection.v < least + 1e-12
         if not active.any():
             alpha, v1 = np.zeros(len(N)), e.projection.v
         elif self.integrator.friction == "single_qp":
-            T = e.reduced(e.touching.T)
-            alpha, beta, v1 = single_qp(e.projection, N, least, T, e.touching.friction, self.qp)
+            T = e.reduced(e.contacts.T)
+            alpha, beta, v1 = single_qp(e.projection, N, least, T, e.contacts.friction, self.memory.qp)
         else:
-            alpha, v1 = contact_impulses(e.projection, N, least, self.qp)
-        impulse = N.T @ alpha + e.reduced(e.touching.T).T @ beta
+            alpha, v1 = contact_impulses(e.projection, N, least, self.memory.qp)
+        impulse = N.T @ alpha + e.reduced(e.contacts.T).T @ beta
         self.note(e, record, k, impulse, alpha[:count], beta)
         return e.full(v1)
-
-
-class _PreconditionedStepper(Stepper):
-    """Large systems of springs by conjugate gradients with the O(n) inverse inertia as preconditioner."""
-
-    control_nodes = (1.0,)
-
-    def __init__(self, integrator: Any, mechanism: Mechanism, dt: float) -> None:
-        super().__init__(integrator, mechanism, dt)
-        limited = any(np.isfinite((*j.lower, *j.upper)).any() for j in mechanism.joints)
-        shapes = any(shape.collision for body in mechanism.bodies for shape in body.shapes)
-        touching = ((mechanism.contacts or shapes) and mechanism.ground) or mechanism.penalties
-        if not mechanism.is_tree or integrator.constraints or limited or touching:
-            raise IntegratorError(
-                f"solver='pcg' runs trees without loops, couplings, limits, constraints and contacts, which "
-                f"{mechanism.name!r} has; use solver='dense'"
-            )
-        self.work = Workspace(mechanism)
-        closure = mechanism.tree.closure
-        self.arrays = force_arrays(mechanism)
-        self.closure = (closure.rows, closure.coefficients, closure.count)
-        n = mechanism.nv
-        self.tau, self.zero, self.x = np.zeros(n), np.zeros(n), np.zeros(n)
-        self.blocks, self.own = np.zeros((len(mechanism.tree.nodes), 21)), np.zeros((len(mechanism.tree.nodes), 6))
-        self.scratch = np.zeros((6, n))
-
-    def record(self, steps: int) -> dict[str, FloatArray]:
-        """q, v and the iterations of conjugate gradients."""
-        record: dict[str, Any] = super().record(steps)
-        record["iterations"] = np.zeros(steps + 1, np.int64)
-        return record
-
-    def advance(self, record: dict[str, FloatArray], first: int, last: int, u: FloatArray) -> int:
-        """See `Stepper.advance`."""
-        w, rows = self.work, slice(first, last + 1)
-        done = implicit.preconditioned_rollout(
-            self.arrays,
-            self.closure,
-            (w.links, w.screws, w.external, self.own, self.tau, self.zero),
-            self.dt,
-            u,
-            record["q"][rows],
-            record["v"][rows],
-            record["iterations"][rows],
-            self.blocks,
-            self.scratch,
-            self.integrator.tolerance,
-        )
-        return first + int(done)
-
-    def failure(self, step: int, record: dict[str, FloatArray]) -> ConvergenceError:
-        """The error of the step that failed."""
-        return ConvergenceError("conjugate gradients did not converge; take a smaller dt, or solver='dense'", step=step)
-
-
-def _stepper(integrator: Any, mechanism: Mechanism, dt: float) -> Stepper:
-    kind = _PreconditionedStepper if integrator.solver == "pcg" else _ContactStepper
-    return kind(integrator, mechanism, dt)
-
-
-@dataclass(frozen=True)
-class ConstrainedEuler(Integrator):
-    """Linearly implicit Euler with constraints on the new velocity, order 1 (Sueda 2021, 2.86, 2.106, 2.112, 2.114).
-
-    The step of `LinearlyImplicitEuler`, with prescribed motions, joint limits and contacts beside loops and couplings.
-    Contact points and shapes touch the ground by the rules of `Maximal`, which also has the layout of the forces in
-    `run.stored["contacts"]`. Springs and dampers may be as stiff as they like. Ball and free joints move by the
-    exponential map; spline joints and forces of the user's own are for `LinearlyImplicitEuler`. Controls and prescribed
-    motions are those at the end of a step.
-
-    Attributes:
-        constraints: prescribed motions and other constraints, see `leastaction.redmax`.
-        stabilization: what brings drifted constraints back: "baumgarte" (1.97), "post" (a projection after each
-            step, 1.12) or "none".
-        baumgarte: rate gamma at which violations are taken back [1/s]; 1/dt at most.
-        couplings: "constrain" keeps couplings by equations, "eliminate" by hyper-reduced coordinates (2.6).
-        limits: whether joint limits act.
-        friction: "none", or "single_qp" for friction of contacts in a single quadratic program (1.13).
-        solver: "dense"; or "pcg", conjugate gradients preconditioned by Algorithm 10, for large trees with springs.
-        tolerance: relative residual of "pcg".
-        qp: solver of quadratic programs: "auto", "daqp" or "piqp"; used only where inequalities act.
-        self_collision: whether shapes of bodies touch each other too, not only the ground.
-    """
-
-    constraints: tuple[Any, ...] = ()
-    stabilization: str = "baumgarte"
-    baumgarte: float = 5.0
-    couplings: str = "constrain"
-    limits: bool = True
-    friction: str = "none"
-    solver: str = "dense"
-    tolerance: float = 1e-10
-    qp: str = "auto"
-    self_collision: bool = False
-    handles: ClassVar[frozenset[str]] = PENALTIES
-    stepper_class: ClassVar[Any] = staticmethod(_stepper)
-
-    def __post_init__(self) -> None:
-        check_settings(self)
-        _one_of(self, "friction", ("none", "single_qp"))
-        _one_of(self, "solver", ("dense", "pcg"))
-
-
-def check_settings(integrator: Any) -> None:
-    """Settings that all steppers in reduced coordinates share."""
-    object.__setattr__(integrator, "constraints", tuple(integrator.constraints))
-    _one_of(integrator, "stabilization", ("baumgarte", "post", "none"))
-    _one_of(integrator, "couplings", ("constrain", "eliminate"))
-    _one_of(integrator, "qp", SOLVERS)
-    if not integrator.baumgarte >= 0.0:
-        raise IntegratorError(f"baumgarte must be a rate [1/s] that is not negative, got {integrator.baumgarte!r}")
-
-
-def _one_of(integrator: Any, name: str, options: tuple[str, ...]) -> None:
-    value = getattr(integrator, name)
-    if value not in options:
-        words = ", ".join(map(repr, options))
-        raise IntegratorError(f"{type(integrator).__name__}: {name} must be one of {words}; got {value!r}")
