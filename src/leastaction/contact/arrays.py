@@ -113,7 +113,7 @@ class FieldBall(NamedTuple):
     """
 
     number: int
-    count: int
+    count: Any
     centre: Any
     r: float
 
