@@ -8,7 +8,7 @@ import numpy as np
 
 from leastaction._jit import inline
 from leastaction.dynamics.workspace import Workspace
-from leastaction.forces.arrays import ForceModel, ForceModes, force_model, force_modes
+from leastaction.forces.arrays import ForceModel, ForceModes, force_model, force_modes, named_forces, named_modes
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism.arguments import FloatArray
 
@@ -130,10 +130,10 @@ def collocation_data(mechanism: Mechanism, points: int, max_iterations: int) -> 
 @inline
 def named_model(forces, *others):
     """The model with its names, from the plain tuple that Python passes."""
-    return CollocationModel(ForceModel(*forces), *others)
+    return CollocationModel(named_forces(forces), *others)
 
 
 @inline
 def named_data(modes, *others):
     """The data with their names, from the plain tuple that Python passes."""
-    return CollocationData(ForceModes(*modes), *others)
+    return CollocationData(named_modes(modes), *others)

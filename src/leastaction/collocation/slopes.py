@@ -14,7 +14,7 @@ from leastaction.dynamics.applied_forces import applied_forces
 from leastaction.dynamics.derivatives import inverse_dynamics_derivatives, unit
 from leastaction.dynamics.entries import project_wrenches
 from leastaction.dynamics.recursions import mass_matrix
-from leastaction.forces.passive import clear
+from leastaction.forces.total import clear
 from leastaction.kinematics.manifold import retract
 from leastaction.kinematics.sweeps import FREE
 from leastaction.linalg.dense import solve_in_place

@@ -14,6 +14,7 @@ from leastaction.errors import ConvergenceError
 from leastaction.integrators import Stepper, refuse_loops
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism.arguments import FloatArray
+from leastaction.record import Record
 
 
 class CollocationStepper(Stepper):
@@ -28,18 +29,18 @@ class CollocationStepper(Stepper):
         data = collocation_data(mechanism, len(self.control_nodes), integrator.max_iterations)
         self.history, self.data = data.history, plain(data)
 
-    def record(self, steps: int) -> dict[str, Any]:
+    def record(self, steps: int) -> Record:
         """Also the Newton iterations of each step."""
         return super().record(steps) | {"iterations": np.zeros(steps + 1, np.int64)}
 
-    def advance(self, record: dict[str, FloatArray], first: int, last: int, u: FloatArray) -> int:
+    def advance(self, record: Record, first: int, last: int, u: FloatArray) -> int:
         """Fill rows first + 1 ... last by the compiled loop."""
         rows = slice(first, last + 1)
         self.history[:] = 0.0
         states = record["q"][rows], record["v"][rows], record["iterations"][rows]
         return first + rollout(self.model, self.settings, self.data, u, *states)
 
-    def failure(self, step: int, record: dict[str, FloatArray]) -> ConvergenceError:
+    def failure(self, step: int, record: Record) -> ConvergenceError:
         """The defects of the Newton iterations go with the error."""
         method = self.integrator
         residuals = [float(x) for x in self.history if x > 0.0 or math.isnan(x)]

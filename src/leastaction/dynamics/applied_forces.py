@@ -2,6 +2,7 @@
 
 from leastaction._jit import routine
 from leastaction.dynamics import recursions
+from leastaction.forces import total
 from leastaction.forces.passive import body_forces, clear, drive_forces, joint_forces, penalty_forces
 from leastaction.kinematics.sweeps import positions, velocities
 
@@ -19,17 +20,16 @@ def mechanism_forces(forces, data, q, v):
     """
     positions(forces.nodes, data.links, data.screws, q)
     velocities(forces.nodes, data.links, data.screws, v)
-    clear(data.external, data.tau)
-    body_forces(forces.paths, forces.points, forces.wrenches, data.links, data.external)
-    penalty_forces(forces.penalties, data.links, data.external)
-    joint_forces(forces.nodes, forces.dofs, forces.rest, q, v, data.tau)
+    total.clear(data.external, data.tau)
+    total.wrenches(forces, data.modes, data.links, data.external)
+    total.joint_forces(forces, data.modes, q, v, data.tau)
 
 
 @routine
 def applied_forces(forces, data, q, v, u):
     """The same with the controls u (nu,)."""
     mechanism_forces(forces, data, q, v)
-    drive_forces(forces.drives, data.links, u, data.external, data.tau)
+    total.drive_forces(forces, data.links, u, data.external, data.tau)
 
 
 @routine

@@ -8,7 +8,7 @@ import numpy as np
 
 from leastaction._jit import inline
 from leastaction.dynamics.workspace import Workspace
-from leastaction.forces.arrays import ForceModel, ForceModes, force_model, force_modes
+from leastaction.forces.arrays import ForceModel, ForceModes, force_model, force_modes, named_forces, named_modes
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism.arguments import FloatArray
 
@@ -104,7 +104,7 @@ def explicit_data(mechanism: Mechanism, stages: int) -> ExplicitData:
 @inline
 def named_model(forces, *others):
     """The model with its names, from the plain tuple that Python passes."""
-    return ExplicitModel(ForceModel(*forces), *others)
+    return ExplicitModel(named_forces(forces), *others)
 
 
 @inline
@@ -116,4 +116,4 @@ def named_settings(dt, tableau):
 @inline
 def named_data(modes, *others):
     """The data with their names, from the plain tuple that Python passes."""
-    return ExplicitData(ForceModes(*modes), *others)
+    return ExplicitData(named_modes(modes), *others)

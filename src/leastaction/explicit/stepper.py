@@ -13,6 +13,7 @@ from leastaction.explicit.runge_kutta import acceleration, runge_kutta, semi_imp
 from leastaction.integrators import Stepper, refuse_loops
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism.arguments import FloatArray
+from leastaction.record import Record
 
 
 class ExplicitStepper(Stepper):
@@ -27,7 +28,7 @@ class ExplicitStepper(Stepper):
         self.settings = plain(ExplicitSettings(dt, self.tableau))
         self.data = plain(explicit_data(mechanism, len(self.tableau.nodes)))
 
-    def failure(self, step: int, record: dict[str, FloatArray]) -> ConvergenceError:
+    def failure(self, step: int, record: Record) -> ConvergenceError:
         """See `Stepper.failure`."""
         name = type(self.integrator).__name__
         message = f"{name}: the motion became infinite; take a smaller dt"
@@ -42,7 +43,7 @@ class RungeKuttaStepper(ExplicitStepper):
         self.control_nodes = self.tableau.nodes
         super().__init__(integrator, mechanism, dt)
 
-    def advance(self, record: dict[str, FloatArray], first: int, last: int, u: FloatArray) -> int:
+    def advance(self, record: Record, first: int, last: int, u: FloatArray) -> int:
         """See `Stepper.advance`."""
         rows = slice(first, last + 1)
         return first + runge_kutta(self.model, self.settings, self.data, u, record["q"][rows], record["v"][rows])
@@ -53,7 +54,7 @@ class SemiImplicitStepper(ExplicitStepper):
 
     control_nodes = (0.0,)
 
-    def advance(self, record: dict[str, FloatArray], first: int, last: int, u: FloatArray) -> int:
+    def advance(self, record: Record, first: int, last: int, u: FloatArray) -> int:
         """See `Stepper.advance`."""
         rows = slice(first, last + 1)
         return first + semi_implicit(self.model, self.settings, self.data, u, record["q"][rows], record["v"][rows])
@@ -65,7 +66,7 @@ class AdaptiveStepper(ExplicitStepper):
     control_nodes = (0.0,)
     stuck = False
 
-    def advance(self, record: dict[str, FloatArray], first: int, last: int, u: FloatArray) -> int:
+    def advance(self, record: Record, first: int, last: int, u: FloatArray) -> int:
         """See `Stepper.advance`."""
         from scipy import integrate
 
@@ -93,7 +94,7 @@ class AdaptiveStepper(ExplicitStepper):
             record["v"][step + 1] = solver.y[m.nq :]
         return last
 
-    def failure(self, step: int, record: dict[str, FloatArray]) -> ConvergenceError:
+    def failure(self, step: int, record: Record) -> ConvergenceError:
         """See `Stepper.failure`."""
         if not self.stuck:
             return super().failure(step, record)

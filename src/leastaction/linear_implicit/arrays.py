@@ -8,7 +8,7 @@ import numpy as np
 
 from leastaction._jit import inline
 from leastaction.dynamics.workspace import Workspace
-from leastaction.forces.arrays import ForceModel, ForceModes, force_model, force_modes
+from leastaction.forces.arrays import ForceModel, ForceModes, force_model, force_modes, named_forces, named_modes
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism.arguments import FloatArray
 
@@ -163,16 +163,16 @@ def gradient_data(mechanism: Mechanism) -> GradientData:
 @inline
 def named_model(forces, *others):
     """The model with its names, from the plain tuple that Python passes."""
-    return LinearModel(ForceModel(*forces), *others)
+    return LinearModel(named_forces(forces), *others)
 
 
 @inline
 def named_data(modes, *others):
     """The data with their names, from the plain tuple that Python passes."""
-    return LinearData(ForceModes(*modes), *others)
+    return LinearData(named_modes(modes), *others)
 
 
 @inline
 def named_gradient_data(modes, *others):
     """The same for steps by conjugate gradients."""
-    return GradientData(ForceModes(*modes), *others)
+    return GradientData(named_modes(modes), *others)

@@ -9,8 +9,7 @@ from leastaction._jit import entry, routine
 from leastaction.dynamics import recursions
 from leastaction.dynamics.applied_forces import mechanism_forces
 from leastaction.dynamics.loops import add_row, equations
-from leastaction.forces.passive import drive_forces
-from leastaction.forces.slopes import body_force_slopes
+from leastaction.forces import total
 from leastaction.kinematics.closure import evaluate, is_coupling, push, soft_force
 from leastaction.kinematics.manifold import retract
 from leastaction.kinematics.sweeps import add_to
@@ -51,14 +50,14 @@ def body_force_terms(model, settings, data):
             # The paper's K_m is taken in the body's frame, which turns away under a force that does not (1.43).
             F = cross_force(load6(T[i]), load6(data.own[i]))
             store6(slope[i], (scale3(-1.0, F[0]), scale3(-1.0, F[1])))
-        body_force_slopes(forces.paths, forces.points, forces.wrenches, forces.penalties, links, T, dV, slope)
+        total.wrench_slopes(forces, data.modes, links, T, dV, slope)
         _project(nodes, screws, slope, k, -dt * dt, data.A)
         if damped:
             for i in range(nodes.shape[0]):
                 store6(dV[i], load6(T[i]))
                 store6(T[i], ZERO6)
                 store6(slope[i], ZERO6)
-            body_force_slopes(forces.paths, forces.points, forces.wrenches, forces.penalties, links, T, dV, slope)
+            total.wrench_slopes(forces, data.modes, links, T, dV, slope)
             _project(nodes, screws, slope, k, -1.0, data.D)
 
 
@@ -81,18 +80,16 @@ def soft_row_terms(model, settings, data):
 
 
 @routine
-def joint_terms(nodes, dofs, q, dt, A, D):
+def joint_terms(forces, data, q, v, dt):
     """Add to A -dt^2 K of joint springs and limits, and to D the D of their dampers."""
-    for i in range(nodes.shape[0]):
-        node = nodes[i]
+    for i in range(forces.nodes.shape[0]):
+        node = forces.nodes[i]
         for k in range(node.iv, node.iv + node.nv):
-            stiffness, damping = dofs[k].stiffness, dofs[k].damping
-            x = q[node.iq]
-            if node.nv == 1 and dofs[k].limit_stiffness > 0.0 and (x < dofs[k].lower or x > dofs[k].upper):
-                stiffness += dofs[k].limit_stiffness
-                damping += dofs[k].limit_damping
-            A[k, k] += dt * dt * stiffness
-            D[k, k] += damping
+            stiffness, damping = forces.dofs[k].stiffness, forces.dofs[k].damping
+            if node.nv == 1:
+                stiffness, damping = total.axis_slopes(forces.dofs[k], data.modes.limits[k], q[node.iq], v[k])
+            data.A[k, k] += dt * dt * stiffness
+            data.D[k, k] += damping
 
 
 @routine
@@ -105,7 +102,7 @@ def explicit_forces(model, data, q, v, u, f):
     mechanism_forces(forces, data, q, v)
     for i in range(forces.nodes.shape[0]):
         store6(data.own[i], load6(external[i]))
-    drive_forces(forces.drives, links, u, external, data.tau)
+    total.drive_forces(forces, links, u, external, data.tau)
     for i in range(model.count, model.rows.shape[0]):
         h, W = evaluate(model.rows[i], links)
         push(model.rows[i], external, W, soft_force(model.rows[i], links, h, W))
@@ -131,8 +128,8 @@ def assemble(model, settings, data, q, v, u):
     for i in range(n):
         for j in range(n):
             A[i, j] = M[i, j]
-    joint_terms(forces.nodes, forces.dofs, q, dt, A, D)
-    if forces.paths.shape[0] + forces.wrenches.shape[0] + forces.penalties.shape[0] > 0:
+    joint_terms(forces, data, q, v, dt)
+    if total.has_wrenches(forces):
         body_force_terms(model, settings, data)
     soft_row_terms(model, settings, data)
     for i in range(n):

@@ -9,7 +9,8 @@ import math
 from leastaction._finite import is_finite
 from leastaction._jit import entry, inline, routine
 from leastaction.dynamics.hybrid_recursions import back_substitute, factor
-from leastaction.forces.passive import path_length, path_point, path_tension
+from leastaction.forces.paths import length_and_rate, tension
+from leastaction.forces.points import path_point
 from leastaction.kinematics.manifold import retract
 from leastaction.kinematics.sweeps import add_to, parent_twist
 from leastaction.linear_implicit.arrays import LinearSettings, named_gradient_data, named_model
@@ -50,7 +51,7 @@ def product(forces, data, cm, cd, ck, x, y):
         store6(links[i].f, (scale3(cm, P[0]), scale3(cm, P[1])))
     if cd != 0.0 or ck != 0.0:
         for i in range(paths.shape[0]):
-            _path_product(paths[i], forces.points, links, cd, ck)
+            _path_product(paths[i], data.modes.paths[i], forces.points, links, cd, ck)
     for i in range(nodes.shape[0] - 1, -1, -1):
         node = nodes[i]
         f = load6(links[i].f)
@@ -62,7 +63,7 @@ def product(forces, data, cm, cd, ck, x, y):
 
 
 @routine
-def _path_product(path, points, links, cd, ck):
+def _path_product(path, mode, points, links, cd, ck):
     """Add to links.f the wrenches of one spring or cable for the displacements links.a."""
     along_all = cd * path.damping + ck * path.stiffness
     if path.isotropic != 0:
@@ -71,9 +72,9 @@ def _path_product(path, points, links, cd, ck):
         w = sub3(_displacement(points[path.first + 1], links, y), _displacement(points[path.first], links, x))
         _push_apart(points[path.first].node, x, points[path.first + 1].node, y, scale3(along_all, w), links)
         return
-    length, rate = path_length(path, points, links)
-    tension = path_tension(path, length, rate)
-    if path.pulls_only != 0 and tension <= 0.0:
+    length, rate = length_and_rate(path, points, links)
+    pull = tension(path, mode, length, rate)
+    if path.pulls_only != 0 and pull <= 0.0:
         return
     change = 0.0
     for sweep in range(2):
@@ -90,7 +91,7 @@ def _path_product(path, points, links, cd, ck):
                     change += along
                 else:
                     # A compressed spring would make the matrix indefinite: what buckles is left explicit.
-                    F = scale3(ck * max(tension, 0.0) / r, axpy3(-along, n, w))
+                    F = scale3(ck * max(pull, 0.0) / r, axpy3(-along, n, w))
                     F = axpy3(along_all * change, n, F)
                     _push_apart(points[s].node, x, points[s + 1].node, y, F, links)
             x = y
@@ -114,14 +115,14 @@ def _displacement(point, links, x):
 
 
 @routine
-def path_blocks(forces, links, cd, ck, blocks):
+def path_blocks(forces, modes, links, cd, ck, blocks):
     """Add to blocks (nodes, 21) the part of cd D - ck K of springs and cables that couples no two bodies."""
     paths, points = forces.paths, forces.points
     for p in range(paths.shape[0]):
         path = paths[p]
-        length, rate = path_length(path, points, links)
-        tension = path_tension(path, length, rate)
-        if path.isotropic == 0 and path.pulls_only != 0 and tension <= 0.0:
+        length, rate = length_and_rate(path, points, links)
+        pull = tension(path, modes.paths[p], length, rate)
+        if path.isotropic == 0 and path.pulls_only != 0 and pull <= 0.0:
             continue
         along = cd * path.damping + ck * path.stiffness
         for s in range(path.first, path.first + path.count - 1):
@@ -132,7 +133,7 @@ def path_blocks(forces, links, cd, ck, blocks):
             if r == 0.0 or points[s].node == points[s + 1].node:
                 continue
             n = scale3(1.0 / r, d)
-            across = along if path.isotropic != 0 else ck * max(tension, 0.0) / r
+            across = along if path.isotropic != 0 else ck * max(pull, 0.0) / r
             if points[s].node >= 0:
                 _add_block(blocks[points[s].node], x, n, along, across)
             if points[s + 1].node >= 0:
@@ -219,7 +220,7 @@ def preconditioned_rollout(model, settings, data, U, Q, V, iterations):
         for i in range(blocks.shape[0]):
             for c in range(21):
                 blocks[i, c] = 0.0
-        path_blocks(forces, links, dt, dt * dt, blocks)
+        path_blocks(forces, data.modes, links, dt, dt * dt, blocks)
         factor(nodes, dofs, links, screws, data.tau, blocks)
         count = conjugate_gradients(model, settings, data, V[step + 1])
         if count < 0:

@@ -74,8 +74,8 @@ class ConstrainedEuler(Integrator):
 class MaximalEuler(Integrator):
     """Euler steps in maximal coordinates, joints by a KKT system, order 1 (Sueda 2021, 1.28, 1.88, 1.95, 1.103).
 
-    The run also holds `stored["poses"]`, 7 numbers per body (position, quaternion), and `stored["twists"]`, 6 per body
-    in its own frame; q and v are recovered from them. Joint limits do not act.
+    The run also holds `stored["body_frames"]`, 7 numbers per body (position, quaternion), and `stored["body_twists"]`,
+    6 per body in its own frame; q and v are recovered from them. Joint limits do not act.
 
     Attributes:
         stabilization: "baumgarte", "post" or "none": against the drift of the joints (1.12).

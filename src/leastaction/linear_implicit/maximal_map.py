@@ -41,9 +41,7 @@ class MaximalMap:
     def __init__(self, mechanism: Mechanism, apart: Mechanism) -> None:
         self.mechanism, self.apart = mechanism, apart
         self.order = [apart.body_index(name) for name in mechanism.body_names]
-        self.placements = [
-            (np.linalg.inv(j.placement.matrix), np.linalg.inv(j.child_placement.matrix)) for j in mechanism.joints
-        ]
+        self.placements = [(np.linalg.inv(j.pose.matrix), np.linalg.inv(j.child_pose.matrix)) for j in mechanism.joints]
 
     def poses(self, q: FloatArray) -> FloatArray:
         """Maximal positions of reduced ones, shape (7 bodies,)."""

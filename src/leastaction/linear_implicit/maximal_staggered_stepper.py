@@ -20,6 +20,7 @@ from leastaction.linear_implicit.staggered_stepper import StaggeredMemory, Stagg
 from leastaction.linear_implicit.stepper import StepEquations
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism.arguments import FloatArray
+from leastaction.record import Record
 
 
 class MaximalStaggeredStepper(StaggeredStepper):
@@ -51,9 +52,9 @@ class MaximalStaggeredStepper(StaggeredStepper):
         memory, qp = super().new_memory(), self.integrator.qp
         return replace(memory, qp=QuadraticProgram(qp, regularization=1e-6), joints=np.zeros(len(self.owner)))
 
-    def velocities(self, e: StepEquations, record: dict[str, FloatArray], k: int) -> FloatArray:
+    def velocities(self, e: StepEquations, record: Record, k: int) -> FloatArray:
         """See `ConstrainedStepper.velocities`."""
-        touch, method, memory, dt = e.contacts, self.integrator, self.memory, self.dt
+        touch, method, memory, dt = e.contacts, self.integrator, self.carried, self.dt
         inverse, unconstrained, spread = self._maximal(e.v, e.u)
         N, T = self._rows(touch)
         joints, contacts = len(self.owner), len(touch.N)

@@ -9,8 +9,10 @@ import numpy as np
 from leastaction.errors import ConvergenceError
 from leastaction.integrators import Stepper
 from leastaction.linear_implicit.maximal_map import MaximalMap, taken_apart
-from leastaction.mechanism import Mechanism
+from leastaction.mechanism import Mechanism, Pose
 from leastaction.mechanism.arguments import FloatArray
+from leastaction.mechanism.pose_arrays import carried
+from leastaction.record import Record
 
 
 class MaximalStepper(Stepper):
@@ -25,18 +27,24 @@ class MaximalStepper(Stepper):
         self.map = MaximalMap(mechanism, self.apart)
         self.inner: Any = integrator.in_parts().prepare(self.apart, dt)
 
-    def record(self, steps: int) -> dict[str, FloatArray]:
-        """q and v, the poses and twists they come from, and what the steps tell."""
-        record = super().record(steps)
+    def record(self, steps: int) -> Record:
+        """q and v, the frames and twists of the bodies that they come from, and what the steps tell."""
         inner = self.inner.record(steps)
-        record["poses"], record["twists"] = inner.pop("q"), inner.pop("v")
-        return record | inner
+        return super().record(steps) | {"body_frames": inner.q, "body_twists": inner.v, **inner.extras}
 
-    def advance(self, record: dict[str, FloatArray], first: int, last: int, u: FloatArray) -> int:
+    def memory(self) -> Any:
+        """See `Stepper.memory`."""
+        return self.inner.memory()
+
+    def remember(self, memory: Any) -> None:
+        """See `Stepper.remember`."""
+        self.inner.remember(memory)
+
+    def advance(self, record: Record, first: int, last: int, u: FloatArray) -> int:
         """See `Stepper.advance`."""
         m = self.mechanism
         self.inner.start_time = self.start_time
-        inner = {**record, "q": record["poses"], "v": record["twists"]}
+        inner = Record(record["body_frames"], v=record["body_twists"], extras=record.extras)
         for k in range(first, last):
             q, v = record["q"][k], record["v"][k]
             if k == 0:
@@ -49,14 +57,18 @@ class MaximalStepper(Stepper):
             record["q"][k + 1], record["v"][k + 1] = self.map.reduced(inner["q"][k + 1], inner["v"][k + 1], q)
         return last
 
-    def finish(self, record: dict[str, FloatArray]) -> None:
+    def finish(self, record: Record) -> None:
         """See `Stepper.finish`."""
         self.inner.finish(record)
+        frames = record["body_frames"].reshape(len(record.q), -1, 7)[:, self.map.order]
+        record.poses = np.stack(
+            [carried(frames[:, i], Pose(b.inertia.com)) for i, b in enumerate(self.mechanism.bodies)], axis=1
+        )
         if "contacts" in record:
             names = [*self.apart.body_names, "world"]
             index = np.array([self.mechanism.body_index(name) for name in names])
             record["contacts"][:, 1:3] = index[record["contacts"][:, 1:3].astype(int)]
 
-    def failure(self, step: int, record: dict[str, FloatArray]) -> ConvergenceError:
+    def failure(self, step: int, record: Record) -> ConvergenceError:
         """The error of the step that failed."""
         return self.inner.failure(step, record)

@@ -13,6 +13,7 @@ from leastaction.linear_implicit.arrays import LinearSettings, gradient_data, li
 from leastaction.linear_implicit.conjugate_gradients import preconditioned_rollout
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism.arguments import FloatArray
+from leastaction.record import Record
 
 
 class PreconditionedStepper(Stepper):
@@ -34,18 +35,18 @@ class PreconditionedStepper(Stepper):
         self.settings = plain(LinearSettings(dt, float(integrator.tolerance)))
         self.data = plain(gradient_data(mechanism))
 
-    def record(self, steps: int) -> dict[str, FloatArray]:
+    def record(self, steps: int) -> Record:
         """q, v and the iterations of conjugate gradients."""
-        record: dict[str, Any] = super().record(steps)
+        record = super().record(steps)
         record["iterations"] = np.zeros(steps + 1, np.int64)
         return record
 
-    def advance(self, record: dict[str, FloatArray], first: int, last: int, u: FloatArray) -> int:
+    def advance(self, record: Record, first: int, last: int, u: FloatArray) -> int:
         """See `Stepper.advance`."""
         rows = slice(first, last + 1)
         states = record["q"][rows], record["v"][rows], record["iterations"][rows]
         return first + int(preconditioned_rollout(self.model, self.settings, self.data, u, *states))
 
-    def failure(self, step: int, record: dict[str, FloatArray]) -> ConvergenceError:
+    def failure(self, step: int, record: Record) -> ConvergenceError:
         """The error of the step that failed."""
         return ConvergenceError("conjugate gradients did not converge; take a smaller dt, or solver='dense'", step=step)

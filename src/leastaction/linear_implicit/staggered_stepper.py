@@ -23,6 +23,7 @@ from leastaction.linear_implicit.contact_rows import ContactRows
 from leastaction.linear_implicit.stepper import ConstrainedStepper, RunMemory, StepEquations
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism.arguments import FloatArray
+from leastaction.record import Record
 
 LOAD_TOLERANCE = 1e-6
 """Relative change of friction bounds that counts as none."""
@@ -73,15 +74,15 @@ class StaggeredStepper(ConstrainedStepper):
         qp = self.integrator.qp
         return StaggeredMemory(QuadraticProgram(qp), friction_qp=QuadraticProgram(qp), joints=np.zeros(len(self.dofs)))
 
-    def record(self, steps: int) -> dict[str, FloatArray]:
+    def record(self, steps: int) -> Record:
         """As `ConstrainedStepper.record`, and the friction of joints."""
         record = super().record(steps)
         record["joint_friction"] = np.zeros((steps + 1, self.mechanism.nv))
         return record
 
-    def velocities(self, e: StepEquations, record: dict[str, FloatArray], k: int) -> FloatArray:
+    def velocities(self, e: StepEquations, record: Record, k: int) -> FloatArray:
         """See `ConstrainedStepper.velocities`."""
-        method, memory, p, touch = self.integrator, self.memory, e.projection, e.contacts
+        method, memory, p, touch = self.integrator, self.carried, e.projection, e.contacts
         count, joints = len(touch.N), len(self.dofs)
         C, least = e.reduced(np.concatenate([touch.N, e.limits])), np.concatenate([e.floor, e.least])
         R = e.reduced(np.concatenate([self.rows, touch.T]))
@@ -127,7 +128,7 @@ class StaggeredStepper(ConstrainedStepper):
         goal = C @ v - least
         if not (goal < 1e-12).any():
             return np.zeros(len(C))
-        return self.memory.qp.solve(H, goal)
+        return self.carried.qp.solve(H, goal)
 
     def external(self, e: StepEquations) -> FloatArray:
         """World wrenches (nodes, 6) of springs, wrenches and thrusters at the start of the step."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from copy import deepcopy
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -26,6 +27,7 @@ from leastaction.linear_implicit.shape_contacts import ShapeContacts
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism.arguments import FloatArray
 from leastaction.mechanism.closure import COUPLING
+from leastaction.record import Record
 
 POST_ITERATIONS = 20
 
@@ -73,7 +75,7 @@ class StepEquations:
 
 @dataclass
 class RunMemory:
-    """What a run keeps from step to step beside its record; `ConstrainedStepper.record` makes a new one.
+    """What a run carries from step to step beside its record; `ConstrainedStepper.record` makes a new one.
 
     Attributes:
         qp: solver of the contact problems, which starts from the solution before.
@@ -125,9 +127,9 @@ class ConstrainedStepper(Stepper):
 
     # ------------------------------------------------------------------ interface
 
-    def record(self, steps: int) -> dict[str, FloatArray]:
+    def record(self, steps: int) -> Record:
         """q, v, the forces of the equations and of contacts (normal, tangential), and iterations."""
-        record: dict[str, Any] = super().record(steps)
+        record = super().record(steps)
         rows = len(self.kept) + len(
             stacked(self.equalities, self.mechanism, self.start_time, self.mechanism.neutral()).g
         )
@@ -136,42 +138,50 @@ class ConstrainedStepper(Stepper):
         if len(self.ground):
             record["normal_forces"] = np.zeros((steps + 1, len(self.ground)))
             record["friction_forces"] = np.zeros((steps + 1, len(self.ground), 2))
-        self.memory = self.new_memory()
+        self.carried = self.new_memory()
         return record
 
     @cached_property
-    def memory(self) -> Any:
-        """What the run keeps from step to step."""
+    def carried(self) -> Any:
+        """What the run carries from step to step."""
         return self.new_memory()
 
     def new_memory(self) -> RunMemory:
         """What a run starts with."""
         return RunMemory(QuadraticProgram(self.integrator.qp))
 
-    def finish(self, record: dict[str, FloatArray]) -> None:
+    def memory(self) -> RunMemory:
+        """See `Stepper.memory`."""
+        return deepcopy(self.carried)
+
+    def remember(self, memory: RunMemory) -> None:
+        """See `Stepper.remember`."""
+        self.carried = deepcopy(memory)
+
+    def finish(self, record: Record) -> None:
         """Put the log of contact forces into the record, as `Maximal` does."""
         if len(self.ground) or self.shapes.any:
-            record["contacts"] = np.concatenate([*self.memory.contacts, np.zeros((0, 10))])
+            record["contacts"] = np.concatenate([*self.carried.contacts, np.zeros((0, 10))])
 
     def prepare_start(self, q: FloatArray) -> FloatArray:
         """Followers of eliminated couplings are put where they belong."""
         return q if self.hyper is None else self.hyper.complete(q)
 
-    def advance(self, record: dict[str, FloatArray], first: int, last: int, u: FloatArray) -> int:
+    def advance(self, record: Record, first: int, last: int, u: FloatArray) -> int:
         """See `Stepper.advance`."""
         for k in range(first, last):
             try:
                 self.step(record, k, u[k - first, 0])
             except ConvergenceError as error:
-                self.memory.error = error
+                self.carried.error = error
                 return k
             if not np.isfinite(record["v"][k + 1]).all():
                 return k
         return last
 
-    def failure(self, step: int, record: dict[str, FloatArray]) -> ConvergenceError:
+    def failure(self, step: int, record: Record) -> ConvergenceError:
         """The error of the step that failed."""
-        error = self.memory.error
+        error = self.carried.error
         if error is not None:
             error.step = step
             return error
@@ -180,7 +190,7 @@ class ConstrainedStepper(Stepper):
 
     # ------------------------------------------------------------------ one step
 
-    def step(self, record: dict[str, FloatArray], k: int, u: FloatArray) -> None:
+    def step(self, record: Record, k: int, u: FloatArray) -> None:
         """Fill row k + 1 of the record."""
         q, v = record["q"][k], record["v"][k]
         equations = self.equations(self.start_time + (k + 1) * self.dt, q, v, u)
@@ -243,11 +253,11 @@ class ConstrainedStepper(Stepper):
             least.append(np.where(gap[near] > 0.0, -gap[near] / self.dt, -self.gamma * gap[near]))
         return np.concatenate(G), np.concatenate(least)
 
-    def velocities(self, e: StepEquations, record: dict[str, FloatArray], k: int) -> FloatArray:
+    def velocities(self, e: StepEquations, record: Record, k: int) -> FloatArray:
         """v1, with the multipliers noted in row k + 1 of the record."""
         raise NotImplementedError
 
-    def note(self, e: StepEquations, record: Any, k: int, impulse: Any, alpha: FloatArray, beta: FloatArray) -> None:
+    def note(self, e: StepEquations, record: Record, k: int, impulse: Any, alpha: FloatArray, beta: FloatArray) -> None:
         """Write down the forces of equations and contacts; `impulse` is the generalised one of all inequalities."""
         record["multipliers"][k + 1] = e.projection.multipliers(impulse) / self.dt
         t = e.contacts
@@ -258,7 +268,7 @@ class ConstrainedStepper(Stepper):
         push = np.flatnonzero(alpha > 0.0)
         forces = t.forces(alpha, beta) / self.dt
         columns = (np.full((len(alpha), 1), float(k)), t.bodies, t.point, forces, t.gap[:, None])
-        self.memory.contacts.append(np.concatenate(columns, axis=1)[push])
+        self.carried.contacts.append(np.concatenate(columns, axis=1)[push])
 
     def stabilized(self, q: FloatArray, t: float, M: FloatArray) -> FloatArray:
         """Post-stabilisation: the nearest closed configuration in the metric of the masses (Cline and Pai 2003)."""
@@ -276,7 +286,7 @@ class ConstrainedStepper(Stepper):
 class ContactStepper(ConstrainedStepper):
     """Contacts without friction, or with friction in a single quadratic program."""
 
-    def velocities(self, e: StepEquations, record: dict[str, FloatArray], k: int) -> FloatArray:
+    def velocities(self, e: StepEquations, record: Record, k: int) -> FloatArray:
         """See `ConstrainedStepper.velocities`."""
         N = e.reduced(np.concatenate([e.contacts.N, e.limits]))
         least = np.concatenate([e.floor, e.least])
@@ -287,9 +297,9 @@ class ContactStepper(ConstrainedStepper):
             alpha, v1 = np.zeros(len(N)), e.projection.v
         elif self.integrator.friction == "single_qp":
             T = e.reduced(e.contacts.T)
-            alpha, beta, v1 = single_qp(e.projection, N, least, T, e.contacts.friction, self.memory.qp)
+            alpha, beta, v1 = single_qp(e.projection, N, least, T, e.contacts.friction, self.carried.qp)
         else:
-            alpha, v1 = contact_impulses(e.projection, N, least, self.memory.qp)
+            alpha, v1 = contact_impulses(e.projection, N, least, self.carried.qp)
         impulse = N.T @ alpha + e.reduced(e.contacts.T).T @ beta
         self.note(e, record, k, impulse, alpha[:count], beta)
         return e.full(v1)
