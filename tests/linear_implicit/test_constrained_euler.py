@@ -106,7 +106,7 @@ def test_stiffness_and_damping_of_body_forces():
     for k, e in enumerate(np.eye(12)):
         K[:, k] = (forces(robot, robot.integrate(q, h * e), v) - forces(robot, robot.integrate(q, -h * e), v)) / (2 * h)
         D[:, k] = -(forces(robot, q, v + h * e) - forces(robot, q, v - h * e)) / (2 * h)
-    assert np.allclose(stepper.A - stepper.M, dt * D - dt * dt * K, rtol=1e-7, atol=1e-6)
+    assert np.allclose(stepper.data.A - stepper.data.M, dt * D - dt * dt * K, rtol=1e-7, atol=1e-6)
 
 
 def test_stiff_springs_are_stable():

@@ -1,6 +1,7 @@
 """Which features of two shapes may touch within the margin."""
 
 from leastaction._jit import routine
+from leastaction.contact.arrays import Touch
 from leastaction.contact.boxes import box_on_box
 from leastaction.contact.fields import on_field
 from leastaction.contact.planes import on_plane
@@ -33,7 +34,7 @@ def detect(shapes, pairs, k, Xa, Xb, data, contacts, count, margin):
     if dot3(d, d) > reach * reach:
         return count
     flip = 1 if a.kind > b.kind else 0
-    touch = (a.body, b.body, flip, k, pair.key, pair.friction, pair.restitution)
+    touch = Touch(a.body, b.body, flip, k, pair.key, pair.friction, pair.restitution)
     # One call for both orders: it is long to compile.
     one, two = (pair.b, pair.a) if flip == 1 else (pair.a, pair.b)
     X1, X2 = (Xb, Xa) if flip == 1 else (Xa, Xb)
