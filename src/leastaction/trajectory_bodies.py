@@ -18,9 +18,9 @@ def poses_of_rigid_bodies(mechanism: Mechanism, Z: FloatArray) -> FloatArray:
         mechanism: the robot.
         Z: poses of rigid bodies (with what is welded to them), shape (times, rigid bodies, 7).
     """
-    from leastaction.maximal.model import Model
+    from leastaction.maximal.compiler import compile_model
 
-    frames = Model.compile(mechanism).frames
+    frames = compile_model(mechanism).frames
     out = np.zeros((len(Z), len(mechanism.bodies), 7))
     for i, body in enumerate(mechanism.bodies):
         index, X = frames[body.name]
