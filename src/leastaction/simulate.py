@@ -20,6 +20,7 @@ from leastaction.mechanism import Mechanism
 from leastaction.mechanism._check import suggestion
 from leastaction.mechanism.arguments import FloatArray, configuration, tangent
 from leastaction.mechanism.graph import WORLD
+from leastaction.record import Record
 from leastaction.trajectory import Trajectory
 
 
@@ -191,7 +192,7 @@ def _steps(dt: float, duration: float | None, steps: int | None) -> int:
     return int(steps)
 
 
-def _set_velocity(stepper: Stepper, record: dict[str, FloatArray], q: FloatArray, v: Any, p: Any) -> None:
+def _set_velocity(stepper: Stepper, record: Record, q: FloatArray, v: Any, p: Any) -> None:
     m = stepper.mechanism
     if v is not None and p is not None:
         raise IntegratorError("give either v or p")
@@ -261,7 +262,7 @@ def _numbers(value: Any) -> FloatArray | None:
     return a if np.isfinite(a).all() else None
 
 
-def _advance(stepper: Stepper, record: dict[str, FloatArray], count: int, table: FloatArray, bar: Progress) -> int:
+def _advance(stepper: Stepper, record: Record, count: int, table: FloatArray, bar: Progress) -> int:
     """Compiled loop over many steps, in pieces of about a tenth of a second so that the bar moves."""
     done, piece = 0, 16
     while done < count:
@@ -281,7 +282,7 @@ def _advance(stepper: Stepper, record: dict[str, FloatArray], count: int, table:
 def _advance_with(
     controller: Callable[[float, FloatArray, FloatArray], Any],
     stepper: Stepper,
-    record: dict[str, FloatArray],
+    record: Record,
     times: FloatArray,
     bar: Progress,
 ) -> int:

@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from leastaction.derivatives.parameters import parameter
+from leastaction.derivatives.linearize import stepper_that
 from leastaction.errors import IntegratorError
-from leastaction.integrators import Integrator
+from leastaction.integrators import Integrator, Reversal, Stepper
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism.arguments import FloatArray
+from leastaction.parameters import parameter
 from leastaction.simulate import simulate
 from leastaction.trajectory import Trajectory
 
@@ -106,37 +107,25 @@ def gradient(run: Trajectory, dq: Any, dv: Any, parameters: Iterable[str] = ("co
     m, names = run.mechanism, list(parameters)
     if not isinstance(run.integrator, Integrator):
         raise IntegratorError("the run does not say which integrator made it")
-    stepper = reversible(run.integrator.prepare(m, run.dt))
+    stepper = stepper_that("reverse", m, run.integrator, run.dt)
     bars = [_bar(run, x, what) for x, what in ((dq, "dq"), (dv, "dv"))]
     stepper.prepare_start(run.q[0])
-    u = run.stored.get("u", np.broadcast_to(np.zeros(m.nu), (run.steps, 1, m.nu)))[:, 0]
+    u = run.stored.get("u", np.broadcast_to(np.zeros(m.nu), (run.steps, len(stepper.control_nodes), m.nu)))
     reversal = reversal_for(stepper, names)
     reversal.piece({"q": run.q, **run.stored}, 0, 0, u, bars[0], bars[1])
-    return named_gradients(reversal, run.q[0], m, names)
+    return named_gradients(reversal, run.q[0], names)
 
 
-def reversible(stepper: Any) -> Any:
-    """The stepper, if its runs have an adjoint."""
-    if not getattr(stepper, "reverses", False):
-        own = type(stepper.integrator).__name__
-        raise IntegratorError(f"{own} has no adjoint; use leastaction.BDF, leastaction.SDIRK2 or backpropagate")
-    return stepper
-
-
-def reversal_for(stepper: Any, names: list[str]) -> Any:
+def reversal_for(stepper: Stepper, names: list[str]) -> Reversal:
     """What goes back over the steps of a stepper, for gradients by `names`."""
-    from leastaction.redmax.adjoint.runs import Reversal
-
-    own = any(name not in STATES for name in names)
-    return Reversal(stepper, names, parameters=own, controls="controls" in names)
+    return stepper.reverse([name for name in names if name not in ("q", "v")])
 
 
-def named_gradients(reversal: Any, q: FloatArray, mechanism: Mechanism, names: list[str]) -> dict[str, FloatArray]:
+def named_gradients(reversal: Reversal, q: FloatArray, names: list[str]) -> dict[str, FloatArray]:
     """Gradients by name, after all pieces of a run that started at q."""
-    from leastaction.redmax.adjoint.by_name import parameter_gradient
-
-    g = reversal.finish(q)
-    return {name: getattr(g, name) if name in STATES else parameter_gradient(g, mechanism, name) for name in names}
+    found = reversal.finish(q)
+    # Controls are held over a step.
+    return {name: found[name].sum(axis=1) if name == "controls" else found[name] for name in names}
 
 
 def _bar(run: Trajectory, value: Any, what: str) -> FloatArray:

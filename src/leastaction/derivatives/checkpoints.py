@@ -12,12 +12,14 @@ from typing import Any
 
 import numpy as np
 
-from leastaction.derivatives.adjoint import Objective, _bar, evaluated, named_gradients, reversal_for, reversible
+from leastaction.derivatives.adjoint import Objective, _bar, evaluated, named_gradients, reversal_for
+from leastaction.derivatives.linearize import stepper_that
 from leastaction.dynamics.loops import close_loops
 from leastaction.errors import IntegratorError
 from leastaction.integrators import Integrator
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism.arguments import FloatArray, configuration
+from leastaction.record import Record
 from leastaction.simulate import _control_table, _set_velocity, _steps, _warn_of_ignored
 from leastaction.trajectory import Trajectory
 
@@ -70,7 +72,7 @@ class _Cuts:
         progress: bool | None = None,
     ) -> None:
         self.mechanism = mechanism
-        self.stepper = reversible(integrator.prepare(mechanism, dt))
+        self.stepper = stepper_that("reverse", mechanism, integrator, dt)
         _warn_of_ignored(self.stepper)
         self.steps = _steps(dt, duration, steps)
         self.start = float(start)
@@ -84,14 +86,14 @@ class _Cuts:
         _set_velocity(self.stepper, first, self.q, v, p)
         count = _count(checkpoints, self.steps)
         self.cuts = [round(k * self.steps / count) for k in range(count + 1)] if self.steps else [0, 0]
-        self.kept: list[dict[str, Any]] = [first]
+        self.kept: list[dict[str, Any]] = [first.states()]
 
     @property
     def pieces(self) -> int:
         """How many."""
         return len(self.cuts) - 1
 
-    def run(self, k: int) -> tuple[dict[str, Any], int]:
+    def run(self, k: int) -> tuple[Record, int]:
         """(record of piece k, row of it from which its steps start); keeps the state at its end."""
         first, last = self.cuts[k], self.cuts[k + 1]
         row = int(first > 0)
@@ -175,10 +177,10 @@ def checkpointed_gradient(
             bq[own], bv[own] = _bar(piece, dq, "dq"), _bar(piece, dv, "dv")
         else:
             bq[own], bv[own] = DQ[of_run], DV[of_run]
-        u = run.controls[run.cuts[k] : run.cuts[k + 1], 0]
+        u = run.controls[run.cuts[k] : run.cuts[k + 1]]
         reversal.piece(record, row, run.cuts[k], u, bq, bv)
         run.kept.pop()
-    out = named_gradients(reversal, run.q, mechanism, names)
+    out = named_gradients(reversal, run.q, names)
     for _, direct in parts:
         for explicit in direct:
             out = {name: out[name] + explicit(name) for name in names}

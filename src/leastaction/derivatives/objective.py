@@ -9,11 +9,11 @@ import numpy as np
 
 from leastaction.derivatives.adjoint import STATES, Objective, adjoint
 from leastaction.derivatives.checkpoints import piecewise
-from leastaction.derivatives.parameters import parameter, with_parameters
 from leastaction.errors import IntegratorError
 from leastaction.integrators import Integrator
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism.arguments import FloatArray
+from leastaction.parameters import parameter, with_parameters
 from leastaction.simulate import simulate
 from leastaction.trajectory import Trajectory
 
@@ -168,7 +168,7 @@ def reach(body: str, point: Any, target: Any, *, step: int = -1, weight: float =
             R, p = (np.eye(3), np.zeros(3)) if parent < 0 else (poses[parent][:3, :3], poses[parent][:3, 3])
             if kind == "position":
                 return weight * R.T @ miss
-            lever = x - (R @ np.array(carried[0].placement.position) + p)
+            lever = x - (R @ np.array(carried[0].pose.position) + p)
             return weight * R.T @ np.cross(lever, miss)
 
         return 0.5 * weight * float(miss @ miss), dq, None, direct

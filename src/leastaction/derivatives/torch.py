@@ -10,9 +10,9 @@ import numpy as np
 from leastaction._extras import require
 from leastaction.derivatives.adjoint import gradient
 from leastaction.derivatives.ambient import from_tangent, to_tangent
-from leastaction.derivatives.parameters import with_parameters
 from leastaction.integrators import Integrator
 from leastaction.mechanism import Mechanism
+from leastaction.parameters import with_parameters
 from leastaction.simulate import simulate as run_simulation
 
 __all__ = ["simulate"]

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from leastaction.dynamics.derivatives import RATES
-from leastaction.kinematics.sweeps import LINK, SCREW
+from leastaction.kinematics.sweeps import JOINT_SCREW, LINK
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism.arguments import FloatArray
 
@@ -20,7 +20,7 @@ class Workspace:
         n = len(tree.nodes)
         self.tree = tree
         self.links: Any = np.zeros(n, LINK).view(np.recarray)
-        self.screws: Any = np.zeros(tree.nv, SCREW).view(np.recarray)
+        self.screws: Any = np.zeros(tree.nv, JOINT_SCREW).view(np.recarray)
         self.external = np.zeros((n, 6))
 
     def derivative_arrays(self) -> tuple[Any, FloatArray]:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from leastaction._jit import inline
 from leastaction.contact.cones import CONE
 from leastaction.contact.records import CONTACT
-from leastaction.forces.arrays import ForceModel, ForceModes, force_modes
+from leastaction.forces.arrays import ForceModel, ForceModes, force_modes, named_forces, named_modes
 from leastaction.linalg.graph.arrays import GraphFactors, GraphPlan
 from leastaction.maximal.records import (
     BODY_STATE,
@@ -184,7 +184,7 @@ class MaximalRecord(NamedTuple):
     """What a run stores, one row for each time: row 0 is the start.
 
     Attributes:
-        poses, momenta: of the bodies, shapes (rows, bodies, 7) and (rows, bodies, 6).
+        rigid_poses, momenta: of the bodies, shapes (rows, bodies, 7) and (rows, bodies, 6).
         q, p: of the joints.
         iterations: of Newton in the step that ends there.
         violation: largest one of a joint equation [m or rad].
@@ -192,7 +192,7 @@ class MaximalRecord(NamedTuple):
         divided: how each step of the composition was divided, see `division.LONGEST`.
     """
 
-    poses: Floats
+    rigid_poses: Floats
     momenta: Floats
     q: Floats
     p: Floats
@@ -210,13 +210,13 @@ def plain(arrays: Any) -> Any:
 @inline
 def named_model(model):
     """The plain tuple of a `MaximalModel` by name again."""
-    return MaximalModel(*model[:-2], ForceModel(*model[-2]), GraphPlan(*model[-1]))
+    return MaximalModel(*model[:-2], named_forces(model[-2]), GraphPlan(*model[-1]))
 
 
 @inline
 def named_data(data):
     """The plain tuple of a `MaximalData` by name again."""
-    return MaximalData(*data[:-2], ForceModes(*data[-2]), GraphFactors(*data[-1]))
+    return MaximalData(*data[:-2], named_modes(data[-2]), GraphFactors(*data[-1]))
 
 
 def copied(arrays: Any) -> Any:

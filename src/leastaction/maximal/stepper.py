@@ -13,8 +13,7 @@ from leastaction.dynamics.legendre import velocity_of_momentum
 from leastaction.dynamics.loops import check_closed, is_redundant, momentum_projection
 from leastaction.errors import ConvergenceError, MechanismError
 from leastaction.integrators import FloatArray, Stepper
-from leastaction.kinematics.sweeps import LINK
-from leastaction.kinematics.sweeps import SCREW as CLASSICAL_SCREW
+from leastaction.kinematics.sweeps import JOINT_SCREW, LINK
 from leastaction.linalg.graph.ldu import GraphLDU
 from leastaction.maximal.arrays import (
     ContactData,
@@ -36,7 +35,7 @@ from leastaction.maximal.contact.diagnosis import (
     warn_of_ignored_pairs,
     warn_of_overlap,
 )
-from leastaction.maximal.coordinates.placement import momenta_of, place
+from leastaction.maximal.coordinates.placement import momenta_of, place, poses_of_bodies
 from leastaction.maximal.derivatives.linearize import OneStep, Parts, backpropagate
 from leastaction.maximal.derivatives.parameters import by_parameter
 from leastaction.maximal.layout import Layout, as_transforms, carried_mass
@@ -44,6 +43,7 @@ from leastaction.maximal.records import BALL, records
 from leastaction.maximal.step import rollout as entries
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism.graph import WORLD
+from leastaction.record import Record
 
 if TYPE_CHECKING:
     from leastaction.maximal.integrators import Maximal
@@ -66,6 +66,7 @@ class MaximalStepper(Stepper):
     """
 
     momentum = True
+    can = frozenset({"linearize", "parameters"})
 
     def __init__(self, integrator: Maximal, mechanism: Mechanism, dt: float) -> None:
         super().__init__(integrator, mechanism, dt)
@@ -152,7 +153,7 @@ class MaximalStepper(Stepper):
 
     # ------------------------------------------------------------------ the interface of steppers
 
-    def record(self, steps: int) -> dict[str, Any]:
+    def record(self, steps: int) -> Record:
         """As `Stepper.record`, with the poses and momenta of bodies, joint forces and contacts."""
         n, m = len(self.model.bodies), len(self.model.rows)
         self.log = []
@@ -161,7 +162,7 @@ class MaximalStepper(Stepper):
             "violation": np.zeros(steps + 1),
             "divided": np.zeros((steps + 1, len(self.substeps)), np.int64),
             "multipliers": np.zeros((steps + 1, m)),
-            "poses": np.zeros((steps + 1, n, 7)),
+            "rigid_poses": np.zeros((steps + 1, n, 7)),
             "momenta": np.zeros((steps + 1, n, 6)),
         }
 
@@ -179,7 +180,7 @@ class MaximalStepper(Stepper):
         t = self.mechanism.tree
         c, out, n = t.closure, p.copy(), len(t.nodes)
         m, nv = c.count, self.mechanism.nv
-        arrays = (t.nodes, t.dofs, c.rows, c.coefficients, c.count, records(n, LINK), records(nv, CLASSICAL_SCREW))
+        arrays = (t.nodes, t.dofs, c.rows, c.coefficients, c.count, records(n, LINK), records(nv, JOINT_SCREW))
         momentum_projection(*arrays, q, out, np.zeros(m), np.zeros((m, nv)), np.zeros((nv, nv)), self.redundant)
         change, scale = np.abs(out - p).max(initial=0.0), max(1.0, np.abs(p).max(initial=0.0))
         if not project and change > 1e-6 * scale:
@@ -188,12 +189,12 @@ class MaximalStepper(Stepper):
             )
         return out
 
-    def begin(self, record: dict[str, Any]) -> None:
+    def begin(self, record: Record) -> None:
         """Fill row 0 of poses and momenta from q and p."""
         q, p = record["q"][0], record["p"][0]
         v = velocity_of_momentum(self.mechanism, q[None], p[None])[0]
-        record["poses"][0], twists, rates = place(self.model, q, v)
-        record["momenta"][0] = momenta_of(self.model, record["poses"][0], twists, rates)
+        record["rigid_poses"][0], twists, rates = place(self.model, q, v)
+        record["momenta"][0] = momenta_of(self.model, record["rigid_poses"][0], twists, rates)
         data = self.data
         data.coordinates.value = 0.0
         self._rewind(record, 0)
@@ -203,9 +204,9 @@ class MaximalStepper(Stepper):
         data.bodies.x[:, :3], data.bodies.x[:, 3:] = data.bodies.w, data.bodies.vc
         data.rows.lam = data.rows.mu = 0.0
         data.clock[:] = 0.0
-        self._plan(record["poses"][0])
+        self._plan(record["rigid_poses"][0])
 
-    def advance(self, record: dict[str, FloatArray], first: int, last: int, u: FloatArray) -> int:
+    def advance(self, record: Record, first: int, last: int, u: FloatArray) -> int:
         """See `Stepper.advance`."""
         if first == 0:
             self.begin(record)
@@ -228,11 +229,11 @@ class MaximalStepper(Stepper):
                     self._make_room()
             else:
                 wider = 1.0 if done else 2.0 * wider
-                self._plan(record["poses"][at], wider)
+                self._plan(record["rigid_poses"][at], wider)
         self.reached = (last, u[-1, -1])
         return last
 
-    def _run(self, record: dict[str, FloatArray], at: int, last: int, u: FloatArray) -> tuple[int, int, int]:
+    def _run(self, record: Record, at: int, last: int, u: FloatArray) -> tuple[int, int, int]:
         """Steps from `at` on, up to `last`: (how many were done, why it stopped, rows of the log)."""
         rows = tuple(record[name][at : last + 1] for name in MaximalRecord._fields)
         if self.contact is None:
@@ -247,7 +248,7 @@ class MaximalStepper(Stepper):
         self.log.append(log)
         return done, why, written
 
-    def _rewind(self, record: dict[str, FloatArray], at: int) -> None:
+    def _rewind(self, record: Record, at: int) -> None:
         """Back to a state of the record; angles are read off q, and velocities are those of the step before."""
         c = self.model.coordinates
         read = np.flatnonzero((c.iq >= 0) & (c.kind < BALL))
@@ -255,8 +256,9 @@ class MaximalStepper(Stepper):
         self.data.coordinates.value[read] = record["q"][at][c.iq[read]]
         bodies.w, bodies.vc = bodies.x[:, :3], bodies.x[:, 3:]
 
-    def finish(self, record: dict[str, Any]) -> None:
-        """Add the log of contact forces to the record, rigid bodies by the index of the first body in each."""
+    def finish(self, record: Record) -> None:
+        """Add the poses of all bodies and the log of contact forces, rigid bodies by the index of the first in each."""
+        record.poses = poses_of_bodies(self.model, self.mechanism, record["rigid_poses"])
         log, first = np.concatenate([*self.log, np.zeros((0, 10))]), self._first_bodies()
         names = [*self.mechanism.body_names, WORLD]
         warn_of_overlap(log[log[:, 0] == 0], [names[i] for i in first], self.layout.reach)
@@ -264,7 +266,7 @@ class MaximalStepper(Stepper):
         record["contacts"] = log
         self._look_ahead(record)
 
-    def _look_ahead(self, record: dict[str, Any]) -> None:
+    def _look_ahead(self, record: Record) -> None:
         """Joint momenta at the end of a run of order 2 with contacts.
 
         Half of the impulses that contacts give at that time belong to them (`joint_momenta.read_contact_momenta`), and
@@ -273,7 +275,7 @@ class MaximalStepper(Stepper):
         last, u = self.reached
         if self.contact is not None and self.halves < 1.0 and 0 < last == len(record["p"]) - 1:
             ahead = self.record(2)
-            for name in ("poses", "momenta", "q", "p"):
+            for name in ("rigid_poses", "momenta", "q", "p"):
                 ahead[name][1] = record[name][last]
             if self.advance(ahead, 1, 2, np.tile(u, (1, 2, 1))) == 2:
                 record["p"][last] = ahead["p"][1]
@@ -326,7 +328,7 @@ class MaximalStepper(Stepper):
         """Gradient of an objective of a whole run; see `leastaction.derivatives.backpropagate`."""
         return backpropagate(self, run, dq, dp, u)
 
-    def failure(self, step: int, record: dict[str, FloatArray]) -> ConvergenceError:
+    def failure(self, step: int, record: Record) -> ConvergenceError:
         """See `Stepper.failure`."""
         residuals = [float(x) for x in self.data.history if x > 0.0 or math.isnan(x)]
         if any(math.isnan(x) for x in residuals):
@@ -339,14 +341,16 @@ class MaximalStepper(Stepper):
             )
         return ConvergenceError(f"Maximal: {why}", step=step, residuals=residuals)
 
-    def _reason(self, step: int, record: dict[str, FloatArray]) -> str:
+    def _reason(self, step: int, record: Record) -> str:
         """What may be the matter with a step that has no solution, as the end of a sentence."""
         if light := spinning_without_inertia(self.mechanism):
             return f"; body {light!r} has no moments of inertia, but may spin freely: give it some"
         overlap = self._overlap(record) if step == 0 else ""
         return overlap or ("; is a loop in a singular configuration?" if self.loops else "")
 
-    def _overlap(self, record: dict[str, FloatArray]) -> str:
+    def _overlap(self, record: Record) -> str:
         """What overlaps most at the start, as the end of a sentence; empty where nothing does."""
-        overlap = deepest_overlap(self.table, as_transforms(record["poses"][0])) if self.contact is not None else ""
+        if self.contact is None:
+            return ""
+        overlap = deepest_overlap(self.table, as_transforms(record["rigid_poses"][0]))
         return f"; {overlap} at the start: {REMEDY}" if overlap else ""

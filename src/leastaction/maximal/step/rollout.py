@@ -56,7 +56,7 @@ def rollout_with_contact(model, settings, data, near, contact, record, u, subste
 def run(model, settings, data, near, contact, record, u, substeps, started):
     """See `rollout`; near and contact are None for a mechanism without contacts, limits and dry friction."""
     halves, q = settings.halves, record.q
-    load_state(data, record.poses[0], record.momenta[0])
+    load_state(data, record.rigid_poses[0], record.momenta[0])
     steady, slip = False, False
     for k in range(q.shape[0] - 1):
         keep_start(data)
@@ -118,7 +118,7 @@ def run(model, settings, data, near, contact, record, u, substeps, started):
             record.multipliers[k + 1, r] = data.rows[r].force
         record.violation[k + 1] = worst
         project_momenta(model, data, record.multipliers[k + 1], h, settings.loops)
-        store_state(data, record.poses[k + 1], record.momenta[k + 1])
+        store_state(data, record.rigid_poses[k + 1], record.momenta[k + 1])
         read_end_momenta(model, settings, data, contact, record.p[k + 1], steady)
     return q.shape[0] - 1, DONE
 
