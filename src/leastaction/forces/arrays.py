@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leastaction._jit import inline, routine
-from leastaction.mechanism import Mechanism
 from leastaction.mechanism.tree import Tree
 
 BALL_SPRING = np.dtype(
@@ -240,9 +239,3 @@ def _named_scratch(scratch):
     if scratch is None:
         return None
     return UserScratch(*scratch)
-
-
-def force_arrays(mechanism: Mechanism) -> tuple[Any, ...]:
-    """What `full_acceleration` reads of a mechanism."""
-    t = mechanism.tree
-    return t.nodes, t.dofs, t.gravity, t.rest, t.paths, t.points, t.wrenches, t.drives, t.penalties

@@ -27,6 +27,33 @@ from leastaction.forces import wrenches as constant
 
 
 @routine
+def has_wrenches(forces):
+    """Whether there is any body force, drives apart."""
+    return _element_count(forces.paths, forces) + _user_count(forces.user) > 0 or _any_soft(forces.balls)
+
+
+@inline
+def _element_count(some, forces):
+    if some is None:
+        return 0
+    return forces.paths.shape[0] + forces.wrenches.shape[0] + forces.penalties.shape[0]
+
+
+@inline
+def _user_count(forces):
+    if forces is None:
+        return 0
+    return forces.addresses.shape[0]
+
+
+@inline
+def _any_soft(balls):
+    if balls is None:
+        return False
+    return ball_springs.any_soft(balls)
+
+
+@routine
 def wrenches(forces, modes, links, external):
     """Add the world wrenches of all body forces to `external`, shape (nodes, 6)."""
     _element_wrenches(forces.paths, forces, modes, links, external)

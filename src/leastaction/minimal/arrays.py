@@ -83,13 +83,15 @@ class NativeModel(NamedTuple):
 
     Attributes:
         nodes, dofs: records of its nodes and degrees of freedom.
-        forces: what `full_acceleration` reads.
+        gravity: [m/s^2], shape (3,).
+        forces: all forces but gravity.
         closure: loops; None for trees.
     """
 
     nodes: Any
     dofs: Any
-    forces: Any
+    gravity: FloatArray
+    forces: ForceModel
     closure: ClosureModel | None
 
 
@@ -279,6 +281,7 @@ class GuessData(NamedTuple):
 
     Attributes:
         links, screws: records of the native nodes and degrees of freedom.
+        modes: of one-sided forces, all as their gaps say.
         external: world wrenches, shape (nodes, 6).
         tau: generalised forces, shape (nv,).
         v, a: velocity and acceleration at the start.
@@ -290,6 +293,7 @@ class GuessData(NamedTuple):
 
     links: Any
     screws: Any
+    modes: ForceModes
     external: FloatArray
     tau: FloatArray
     v: FloatArray

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from leastaction.forces.arrays import compact, force_arrays, force_model, force_modes, has_jumps
+from leastaction.forces.arrays import compact, force_model, force_modes, has_jumps
 from leastaction.kinematics.sweeps import JOINT_SCREW, LINK
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism.tree import Tree
@@ -47,7 +47,7 @@ def galerkin_model(mechanism: Mechanism) -> GalerkinModel:
     # One kernel for all robots with body forces, whether or not these jump.
     jumps = True if has_jumps(forces) or forces.paths is not None else None
     tree = TreeModel(split.nodes, split.dofs, split.gravity, split.free, forces, _closure(split), jumps)
-    return GalerkinModel(tree, NativeModel(t.nodes, t.dofs, force_arrays(mechanism), _closure(t)))
+    return GalerkinModel(tree, NativeModel(t.nodes, t.dofs, t.gravity, compact(force_model(t)), _closure(t)))
 
 
 def _closure(tree: Tree) -> ClosureModel | None:
@@ -175,6 +175,7 @@ def guess_data(mechanism: Mechanism) -> GuessData:
     return GuessData(
         links=records(n, LINK),
         screws=records(nv, JOINT_SCREW),
+        modes=force_modes(mechanism.tree),
         external=np.zeros((n, 6)),
         tau=np.zeros(nv),
         v=np.zeros(nv),
