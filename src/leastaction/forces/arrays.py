@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from leastaction._jit import inline, routine
+from leastaction.forces import drives, paths, penalty_contacts, wrenches
+from leastaction.forces.points import Frames
+from leastaction.mechanism import Mechanism
 from leastaction.mechanism.tree import Tree
 
 BALL_SPRING = np.dtype(
@@ -126,20 +130,30 @@ class ForceGradients(NamedTuple):
 
 def force_model(tree: Tree) -> ForceModel:
     """The forces of a tree; formulations with bodies or coordinates of their own replace fields of it."""
+    split = [(int(iv), int(np.flatnonzero(tree.nodes.ball == ball)[0])) for _, iv, ball in tree.free]
     return ForceModel(
         nodes=tree.nodes,
         dofs=tree.dofs,
         rest=tree.rest,
-        paths=tree.paths,
-        points=tree.points,
-        wrenches=tree.wrenches,
-        penalties=tree.penalties,
-        drives=tree.drives,
+        **force_records(tree.mechanism, tree.frames, split),
         balls=None,
         coords=None,
-        touched=_touched(tree.points, tree.wrenches, tree.penalties),
         user=None,
     )
+
+
+def force_records(mechanism: Mechanism, frames: Frames, split: Sequence[tuple[int, int]] = ()) -> dict[str, Any]:
+    """What elements and controls of a mechanism are on nodes of any kind; see `drives.compiled` for `split`."""
+    chains, points = paths.compiled(mechanism, frames)
+    constant, planes = wrenches.compiled(mechanism, frames), penalty_contacts.compiled(mechanism, frames)
+    return {
+        "paths": chains,
+        "points": points,
+        "wrenches": constant,
+        "penalties": planes,
+        "drives": drives.compiled(mechanism, frames, split),
+        "touched": _touched(points, constant, planes),
+    }
 
 
 def _size(records: Any) -> int:

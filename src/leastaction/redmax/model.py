@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from leastaction.forces.arrays import ForceModel, force_modes
+from leastaction.forces.arrays import compact, force_modes, has_jumps
 from leastaction.forces.reduced import reduced_forces
 from leastaction.forces.user import PointForce
 from leastaction.kinematics.reduced.arrays import records
@@ -58,14 +58,14 @@ class Reduced:
         self.tree, self.nr = c.tree, c.nr
         self._loops(driven)
         acting = reduced_forces(c, forces)
-        jumps = _any_jumps(acting)
+        jumps = has_jumps(acting)
         self.lean = not (len(self.rows) or len(c.model.blocks) or forces or jumps)
         """Whether nothing of what is rare is there, so that kernels are compiled without it."""
         self.model = ReducedModel(
             dofs=c.tree.dofs,
             gravity=c.tree.gravity,
             coordinates=c.model._replace(blocks=None) if self.lean else c.model,
-            forces=acting._replace(coords=None, user=None) if self.lean else acting,
+            forces=compact(acting)._replace(coords=None, user=None) if self.lean else acting,
             loops=None if self.lean else LoopModel(self.rows, self.count),
             jumps=None if self.lean else jumps,
         )
@@ -133,10 +133,3 @@ class Reduced:
             v1=np.zeros(nr),
             sizes=np.zeros(max_iterations),
         )
-
-
-def _any_jumps(forces: ForceModel) -> bool:
-    """Whether any one-sided force has a damper, so that it jumps where it touches."""
-    paths = forces.paths
-    found = (forces.penalties.damping > 0.0).any() or ((paths.pulls_only != 0) & (paths.damping > 0.0)).any()
-    return bool(found or (forces.dofs.limit_damping > 0.0).any() or (forces.coords.limit_damping > 0.0).any())

@@ -10,7 +10,7 @@ import math
 
 from leastaction._jit import entry, inline, routine
 from leastaction.contact import cones as ip
-from leastaction.forces.passive import drive_wrench
+from leastaction.forces.drives import drive_wrench
 from leastaction.maximal.arrays import ContactData, MaximalSettings, named_data, named_model
 from leastaction.maximal.contact.detection import (
     BOUNCING,
@@ -196,7 +196,7 @@ def drive_columns(model, data, places, scale, touched, columns):
         if d.dof < 0:
             if d.node >= 0:
                 s = states[d.node]
-                t, f = drive_wrench(d, scale, load9(s.R), load3(s.p))
+                t, f = drive_wrench(d, scale, s)
                 t = mattvec(load9(s.R), sub3(t, cross(load3(s.p), f)))
                 touched[k, 0] = d.node
                 for i in range(3):

@@ -121,7 +121,7 @@ def _wrench(g: Gradients, mechanism: Mechanism, name: str) -> FloatArray:
 
 
 def _points_of_path(g: Gradients, mechanism: Mechanism, k: int) -> FloatArray:
-    path = g.reduced.tree.paths[k]
+    path = g.reduced.model.forces.paths[k]
     bodies = [
         *((s.start.body, s.end.body) for s in mechanism.springs),
         *(tuple(a.body for a in c.via) for c in mechanism.cables),
