@@ -133,7 +133,7 @@ def linear_step(model, settings, data, r, v, u, lam):
     return True
 
 
-@entry
+@entry(nogil=True)
 def linear_rollout(model, settings, data, run, first, last, U):
     """Fill rows first + 1 ... last of a run; gives back the last row that holds."""
     model, settings = named_model(model), ReducedSettings(*settings)

@@ -86,7 +86,7 @@ def take_step(model, settings, data, run, step, u):
     return True
 
 
-@entry
+@entry(nogil=True)
 def rollout(model, settings, data, run, first, last, U):
     """Fill rows first + 1 ... last of a run; gives back the last row that holds."""
     model, settings = named_model(model), ReducedSettings(*settings)
