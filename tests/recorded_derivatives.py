@@ -27,9 +27,9 @@ def linearized(scene: Callable[[], Scene], integrator: Any, dt: float = 0.01) ->
     return measure
 
 
-def landing_cube() -> Scene:
+def landing_cube(restitution: float = 0.0) -> Scene:
     """A cube that hits the ground with a corner, 1 cm below it."""
-    robot = la.robots.cube(friction=0.4)
+    robot = la.robots.cube(friction=0.4, restitution=restitution)
     q = robot.normalize(np.array([0.0, 0.0, 0.0, 0.95, 0.3, 0.02, 0.1]))
     q[2] = 0.01 + 0.25 * np.abs(la.dynamics.body_poses(robot, q)[0, 2, :3]).sum()
     return robot, q, np.array([0.3, -0.4, 0.5, 0.5, 0.3, -2.0]), {}
@@ -130,5 +130,5 @@ CUBE = ["mass:cube", "friction:corner1", "restitution:corner1", "point:corner1",
 ARM = ["mass:l1", "com:l0", "position:j1", "stiffness:j0", "damping:j1", "stiffness:s", "gravity"]
 for order in (1, 2):
     method = la.Maximal(order=order, smoothing=1e-3)
-    derivative(f"parameters-maximal-{order}-cube", by_parameters(landing_cube, method, CUBE), 1e-6)
+    derivative(f"parameters-maximal-{order}-cube", by_parameters(lambda: landing_cube(0.3), method, CUBE), 1e-6)
     derivative(f"parameters-maximal-{order}-strung", by_parameters(strung, la.Maximal(order=order), ARM), 1e-6)

@@ -37,13 +37,17 @@ def measured(name: str, change: float = 0.0) -> Arrays:
 
 
 def differences(new: Arrays, old: Arrays) -> np.ndarray:
-    """Largest difference relative to the size of each field, by recorded step; one number for plain arrays."""
+    """Largest difference relative to the size of each field, by recorded step; one number for plain arrays.
+
+    A field that is next to zero beside the others, such as the derivative by what does not act, counts by them.
+    """
     rows = []
+    largest = max(float(np.abs(x).max(initial=0.0)) for key, x in old.items() if key not in ("growth", "iterations"))
     for key, values in old.items():
         if key in ("growth", "iterations"):
             continue
         assert new[key].shape == values.shape, f"{key}: shape {new[key].shape}, recorded {values.shape}"
-        scale = float(np.abs(values).max(initial=0.0)) or 1.0
+        scale = max(float(np.abs(values).max(initial=0.0)), 1e-6 * largest) or 1.0
         apart = np.where(np.isfinite(new[key]), np.abs(new[key] - values), np.inf) / scale
         rows.append(
             apart.reshape(len(values), -1).max(axis=1, initial=0.0) if "growth" in old else apart.max(initial=0.0)

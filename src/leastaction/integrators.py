@@ -65,6 +65,8 @@ class Stepper:
         momentum: True when the integrator solves for (q, p), False when for (q, v).
         acts: what acts of "contacts" (with the ground), "limits" (rigid ones of joints) and "dry friction" (of joints).
         start_time: time of the first state [s].
+        carries: extras of the record that are part of a state: what steps, or going back over them, read of the rows
+            before.
     """
 
     can: frozenset[str] = frozenset()
@@ -72,6 +74,7 @@ class Stepper:
     momentum = False
     acts: frozenset[str] = frozenset()
     start_time = 0.0
+    carries: tuple[str, ...] = ()
 
     def __init__(self, integrator: Integrator, mechanism: Mechanism, dt: float) -> None:
         self.integrator: Any = integrator

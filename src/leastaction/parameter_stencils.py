@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 
 import numpy as np
 
 from leastaction.errors import MechanismError
 from leastaction.mechanism import Mechanism
+from leastaction.mechanism.arguments import FloatArray
 from leastaction.parameters import parameter, with_parameters
 
 Stencil = list[tuple[float, Mechanism]]
@@ -45,4 +47,14 @@ def stencils(mechanism: Mechanism, name: str) -> list[Stencil]:
                 out.append([(weight / (1e-4 * size), at(offset)) for offset, weight in CENTRAL])
             except MechanismError:
                 out.append([(weight / (1e-4 * size), at(offset)) for offset, weight in ONE_SIDED])
+    return out
+
+
+def by_name(mechanism: Mechanism, names: Sequence[str], entries: FloatArray) -> dict[str, FloatArray]:
+    """Entries of parameters, one after the other, as arrays of their own shapes."""
+    out, at = {}, 0
+    for name in names:
+        value = parameter(mechanism, name)
+        out[name] = entries[at : at + value.size].reshape(value.shape)
+        at += value.size
     return out

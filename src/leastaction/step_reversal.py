@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 
 from leastaction.integrators import FloatArray, Reversal, Stepper
-from leastaction.parameter_stencils import stencils
-from leastaction.parameters import parameter
+from leastaction.parameter_stencils import by_name, stencils
 
 CONTROLS = "controls"
 
@@ -62,9 +61,4 @@ class StepReversal(Reversal):
         if self.keeps_controls:
             shape = (0, len(self.stepper.control_nodes), m.nu)
             out[CONTROLS] = np.concatenate([*self.controls[::-1], np.zeros(shape)])
-        at = 0
-        for name in self.names:
-            value = parameter(m, name)
-            out[name] = self.by_parameters[at : at + value.size].reshape(value.shape)
-            at += value.size
-        return out
+        return out | by_name(m, self.names, self.by_parameters)

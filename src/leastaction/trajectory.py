@@ -229,8 +229,8 @@ class Trajectory:
         return f"<Trajectory of {self.mechanism.name!r}: {self.steps} steps of {self.dt:g} s to {end}>"
 
     def __str__(self) -> str:
-        from leastaction._display.page import text
         from leastaction._display.trajectory import describe
+        from leastaction._page import text
 
         return text(describe(self))
 

@@ -63,6 +63,7 @@ class MaximalStepper(Stepper):
 
     momentum = True
     can = frozenset({"linearize", "parameters"})
+    carries = ("rigid_poses", "momenta", "divided")
 
     def __init__(self, integrator: Maximal, mechanism: Mechanism, dt: float) -> None:
         super().__init__(integrator, mechanism, dt)

@@ -47,4 +47,6 @@ def from_json(value: Any) -> Any:
         return joints.Motion(value["code"])
     if kind not in _TYPES:
         raise FormatError(f"unknown part {kind!r} in a stored mechanism")
-    return _TYPES[kind](**{_OLDER.get(str(name), str(name)): from_json(x) for name, x in value.items() if name != "type"})
+    return _TYPES[kind](
+        **{_OLDER.get(str(name), str(name)): from_json(x) for name, x in value.items() if name != "type"}
+    )

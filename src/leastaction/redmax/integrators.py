@@ -30,6 +30,7 @@ class ReducedStepper(Stepper):
     dense_nodes = False
     """Whether the work space holds a matrix of the nodes even without splines and exponential coordinates."""
     can = frozenset({"reverse"})
+    carries = ("r", "rd", "chart", "multipliers")
 
     def __init__(self, integrator: Any, mechanism: Mechanism, dt: float) -> None:
         super().__init__(integrator, mechanism, dt)
