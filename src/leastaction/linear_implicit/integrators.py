@@ -117,8 +117,7 @@ class StaggeredProjections(Integrator):
     Attributes:
         bearings: joints whose friction grows with their load.
         method: "bisp" (Algorithm 8), or "sp" (Algorithm 7), which solves for the contacts of all bearings in maximal
-            coordinates and is there to compare with; it runs trees of bodies on joints with bearings, and wants a
-            tolerance of 1e-5.
+            coordinates and is there to compare with; it runs trees of bodies on joints with bearings.
         max_iterations, tolerance: of the staggered iteration; relative change of velocities and of friction bounds.
         constraints, stabilization, baumgarte, couplings, limits, qp, self_collision: see `ConstrainedEuler`.
     """

@@ -13,11 +13,12 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from leastaction.contact.qp import QuadraticProgram
+from leastaction.contact.qp import LARGE, QuadraticProgram
 from leastaction.errors import ConvergenceError, IntegratorError
 from leastaction.forces import drives
+from leastaction.linear_implicit.anderson import Anderson
 from leastaction.linear_implicit.contact_rows import ContactRows, cross_rows
-from leastaction.linear_implicit.staggered_stepper import StaggeredMemory, StaggeredStepper
+from leastaction.linear_implicit.staggered_stepper import PATIENCE, StaggeredMemory, StaggeredStepper
 from leastaction.linear_implicit.stepper import StepEquations
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism.arguments import FloatArray
@@ -51,8 +52,8 @@ class MaximalStaggeredStepper(StaggeredStepper):
 
     def new_memory(self) -> StaggeredMemory:
         """See `ConstrainedStepper.new_memory`; its joint rows are the contacts of all bearings."""
-        memory, qp = super().new_memory(), self.integrator.qp
-        return replace(memory, qp=QuadraticProgram(qp, regularization=1e-6), joints=np.zeros(len(self.owner)))
+        qp, joint_qp = (QuadraticProgram(self.integrator.qp, regularization=1e-6) for _ in range(2))
+        return replace(super().new_memory(), qp=qp, joint_qp=joint_qp, joints=np.zeros(len(self.owner)))
 
     def velocities(self, e: StepEquations, record: Record, k: int) -> FloatArray:
         """See `ConstrainedStepper.velocities`."""
@@ -62,21 +63,31 @@ class MaximalStaggeredStepper(StaggeredStepper):
         joints, contacts = len(self.owner), len(touch.N)
         NM, TM = N @ inverse, T @ inverse
         HN, HT, cross = (NM @ N.T), (TM @ T.T), (TM @ N.T)
+        if len(self.owner) + contacts <= LARGE:
+            HN, HT, cross = HN.toarray(), HT.toarray(), cross.toarray()
         bias = np.concatenate([np.zeros(joints), e.floor])
         lower = np.concatenate([np.full(joints, -np.inf), np.zeros(contacts)])
         beta = np.concatenate([memory.joints, memory.of_contacts(touch)])
-        force = np.zeros(len(bias))
+        force, bounds = np.zeros(len(bias)), np.zeros(0)
         history: list[float] = []
+        anderson = Anderson()
         for iteration in range(method.max_iterations):
-            old = force
-            force = memory.qp.solve(HN, N @ unconstrained - bias + cross.T @ beta, lower)
+            old, before = force, bounds
+            if iteration < PATIENCE:
+                force = memory.qp.solve(HN, N @ unconstrained - bias + cross.T @ beta, lower)
+            else:
+                goal = np.concatenate([N @ unconstrained - bias, T @ unconstrained])
+                force, beta = self.together(_blocks(HN, cross, HT), goal, lower, bounds)
             change = N.T @ (force - old)
             whole = N.T @ force
             history.append(float(np.sqrt(change @ (inverse @ change) / max(whole @ (inverse @ whole), 1e-24))))
             if iteration and history[-1] <= method.tolerance:
                 break
             bounds = np.concatenate([self.mu * np.abs(force[:joints]), np.repeat(touch.friction * force[joints:], 2)])
-            beta = memory.friction_qp.solve(HT, T @ unconstrained + cross @ force, -bounds, bounds)
+            if iteration < PATIENCE:
+                beta = memory.friction_qp.solve(HT, T @ unconstrained + cross @ force, -bounds, bounds)
+            else:
+                bounds = np.maximum(anderson.next(before, bounds), 0.0)
         else:
             raise ConvergenceError("staggered projections did not converge; take method='bisp'", residuals=history)
         memory.keep(beta[:joints], touch, beta[joints:])
@@ -157,3 +168,8 @@ class MaximalStaggeredStepper(StaggeredStepper):
             values = np.concatenate([W, -W[has]]).ravel()
             out.append(sparse.csr_array((values, (r, c)), shape=(len(W), 6 * len(nodes))))
         return out[0], out[1]
+
+
+def _blocks(A: Any, B: Any, C: Any) -> Any:
+    """The symmetric matrix [[A, B'], [B, C]], sparse if they are."""
+    return sparse.block_array([[A, B.T], [B, C]]) if sparse.issparse(A) else np.block([[A, B.T], [B, C]])

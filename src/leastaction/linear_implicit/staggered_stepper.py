@@ -5,6 +5,9 @@ Algorithm 8 (BISP) with three liberties. Reactions of joints come from the recur
 would do work. External contacts enter that recursion as wrenches, so the second, unconstrained problem of (2.126)
 is not needed. The friction problem (2.121) is posed in reduced coordinates, with T J and M_r: friction then feels
 at once that joints hold, instead of learning it from one iteration to the next.
+
+Where turns do not settle, contacts and friction are solved for together, with friction bounded by the load found
+before, and the bounds go on by Anderson's acceleration. What they settle at is a fixed point of the turns as well.
 """
 
 from __future__ import annotations
@@ -17,6 +20,7 @@ import numpy as np
 from leastaction.contact.qp import QuadraticProgram
 from leastaction.dynamics import entries
 from leastaction.errors import ConvergenceError
+from leastaction.linear_implicit.anderson import Anderson
 from leastaction.linear_implicit.assembly import push_rows
 from leastaction.linear_implicit.bearings import Bearings
 from leastaction.linear_implicit.contact_rows import ContactRows
@@ -24,6 +28,12 @@ from leastaction.linear_implicit.stepper import ConstrainedStepper, RunMemory, S
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism.arguments import FloatArray
 from leastaction.record import Record
+
+PATIENCE = 20
+"""Staggered iterations after which contacts and friction are solved for together, with bounds from the load before.
+
+Where friction holds what contacts push apart (a penetration that is to be taken back, say), each turn undoes the other
+but for a tiny rise of the load, and the load that overcomes friction is hundreds of turns away."""
 
 LOAD_TOLERANCE = 1e-6
 """Relative change of friction bounds that counts as none."""
@@ -35,11 +45,13 @@ class StaggeredMemory(RunMemory):
 
     Attributes:
         friction_qp: solver of the friction problems.
+        joint_qp: solver of the problems of contacts and friction together.
         joints: friction impulses of joints, shape (joint rows,).
         contacts_by_key: friction impulses of contacts (2,) by their keys.
     """
 
     friction_qp: QuadraticProgram = field(default_factory=QuadraticProgram)
+    joint_qp: QuadraticProgram = field(default_factory=QuadraticProgram)
     joints: FloatArray = field(default_factory=lambda: np.zeros(0))
     contacts_by_key: dict[int, FloatArray] = field(default_factory=dict)
 
@@ -71,8 +83,8 @@ class StaggeredStepper(ConstrainedStepper):
 
     def new_memory(self) -> StaggeredMemory:
         """See `ConstrainedStepper.new_memory`."""
-        qp = self.integrator.qp
-        return StaggeredMemory(QuadraticProgram(qp), friction_qp=QuadraticProgram(qp), joints=np.zeros(len(self.dofs)))
+        qp, friction_qp, joint_qp = (QuadraticProgram(self.integrator.qp) for _ in range(3))
+        return StaggeredMemory(qp, friction_qp=friction_qp, joint_qp=joint_qp, joints=np.zeros(len(self.dofs)))
 
     def record(self, steps: int) -> Record:
         """As `ConstrainedStepper.record`, and the friction of joints."""
@@ -88,17 +100,21 @@ class StaggeredStepper(ConstrainedStepper):
         R = e.reduced(np.concatenate([self.rows, touch.T]))
         YC, YR = p.response(C), p.response(R)
         HC, HR = C @ YC, R @ YR
+        H, goal = np.block([[HC, C @ YR], [R @ YC, HR]]), np.concatenate([C @ p.v - least, R @ p.v])
         base = self.external(e)
         # Friction of the step before starts the iteration.
         beta = np.concatenate([memory.joints, memory.of_contacts(touch)])
         alpha, bounds, v1 = np.zeros(len(C)), np.zeros(0), p.v
         history: list[float] = []
         scale = float(np.sqrt(max(e.full(p.v) @ e.M @ e.full(p.v), e.v @ e.M @ e.v))) + 1e-12
+        anderson = Anderson()
         for iteration in range(method.max_iterations):
             before, v_old = bounds, v1
-            vf = p.v + YR @ beta
-            alpha = self._contact(C, HC, vf, least)
-            v1 = vf + YC @ alpha
+            if iteration < PATIENCE:
+                alpha = self._contact(C, HC, p.v + YR @ beta, least)
+            else:
+                alpha, beta = self.together(H, goal, np.zeros(len(C)), bounds)
+            v1 = p.v + YR @ beta + YC @ alpha
             bounds = self.bounds(e, base, e.full(v1), alpha, beta)
             if iteration:
                 change = e.full(v1 - v_old)
@@ -108,11 +124,12 @@ class StaggeredStepper(ConstrainedStepper):
                 history.append(max(move, load if load > LOAD_TOLERANCE else 0.0))
                 if history[-1] <= method.tolerance:
                     break
-                if iteration > 20:  # bounds that chase each other are led to their middle
-                    bounds = 0.5 * (bounds + before)
             if len(R) == 0:
                 break
-            beta = memory.friction_qp.solve(HR, R @ (p.v + YC @ alpha), -bounds, bounds)
+            if iteration < PATIENCE:
+                beta = memory.friction_qp.solve(HR, R @ (p.v + YC @ alpha), -bounds, bounds)
+            else:
+                bounds = np.maximum(anderson.next(before, bounds), 0.0)
         else:
             raise ConvergenceError(
                 "staggered projections did not converge; take a smaller dt or a larger tolerance", residuals=history
@@ -129,6 +146,19 @@ class StaggeredStepper(ConstrainedStepper):
         if not (goal < 1e-12).any():
             return np.zeros(len(C))
         return self.carried.qp.solve(H, goal)
+
+    def together(self, H: Any, goal: FloatArray, lower: FloatArray, bounds: FloatArray) -> tuple[FloatArray, ...]:
+        """Impulses of contacts, from `lower` on, and of friction within given bounds, in one problem.
+
+        Args:
+            H: Delassus matrix of contacts, then friction.
+            goal: its linear term.
+            lower: least impulses of contacts, 0 or minus infinity.
+            bounds: largest ones of friction.
+        """
+        limits = np.concatenate([lower, -bounds]), np.concatenate([np.full(len(lower), np.inf), bounds])
+        x = self.carried.joint_qp.solve(H, goal, *limits)
+        return x[: len(lower)], x[len(lower) :]
 
     def external(self, e: StepEquations) -> FloatArray:
         """World wrenches (nodes, 6) of springs, wrenches and thrusters at the start of the step."""
