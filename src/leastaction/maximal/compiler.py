@@ -215,12 +215,13 @@ class _Compiler:
                 row.ea2, row.eb2 = edge(leader.a, node), edge(leader.b, node)
         for c in model.coordinates:
             implicit = c.armature or c.damping.any() or c.friction or np.isfinite((c.lower, c.upper)).any()
+            implicit = implicit or (c.iv >= 0 and model.forces.dofs[c.iv].limit_damping > 0.0)
             c.edge = edge(c.a, c.b) if implicit else -1
         self._augment(model, edge)
         for row in model.rows:
             row.eab = edge(row.a, row.b) if model.augment[row.node] else -1
         paths, points = model.forces.paths, model.forces.points
-        damped = paths[paths.damping > 0.0]
+        damped = paths[(paths.damping > 0.0) & (paths.isotropic == 0)]
         model.damped = damped if len(damped) else None
         tied, first = [], []
         for path in damped:
@@ -228,6 +229,11 @@ class _Compiler:
             first.append(len(tied))
             tied += [edge(i, j) for i in nodes for j in nodes]
         model.tied, model.tied_first = np.array(tied, np.int64), np.array(first, np.int64)
+        model.drags = drags(model.forces)
+        bodies = [] if model.drags is None else model.drags.touched.tolist()
+        joined = set() if model.drags is None else together(model.drags)
+        ties = [[edge(i, j) if (min(i, j), max(i, j)) in joined else -1 for j in bodies] for i in bodies]
+        model.drag_edges = np.array(ties, np.int64).reshape(len(bodies), len(bodies))
         model.edges = [pair for pair, _ in sorted(edges.items(), key=lambda item: item[1])]
 
     def _augment(self, model: Model, edge: Any) -> None:
@@ -249,3 +255,20 @@ class _Compiler:
     def _forces(self) -> ForceModel:
         """What forces read, with indices of `bodies` in place of the tree's nodes."""
         return force_model(self.m.tree)._replace(**force_records(self.m, self.frames))
+
+
+def drags(forces: ForceModel) -> ForceModel | None:
+    """The forces that depend on velocities, without dampers along paths, which have kernels of their own."""
+    springs = forces.paths[(forces.paths.isotropic != 0) & (forces.paths.damping > 0.0)]
+    rough = (forces.penalties.damping > 0.0) | (forces.penalties.friction > 0.0)
+    if len(springs) == 0 and not rough.any():
+        return None
+    ends = [forces.points.node[p.first : p.first + p.count] for p in springs]
+    touched = np.unique(np.concatenate([forces.penalties.node[rough], *ends]))
+    return forces._replace(paths=springs, wrenches=forces.wrenches[:0], touched=touched[touched >= 0])
+
+
+def together(forces: ForceModel) -> set[tuple[int, int]]:
+    """Pairs of bodies (lower one first) that one spring ties."""
+    ends = [forces.points.node[p.first : p.first + p.count].tolist() for p in forces.paths]
+    return {(min(i, j), max(i, j)) for group in ends for i in group for j in group if i != j and min(i, j) >= 0}

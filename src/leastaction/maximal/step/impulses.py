@@ -7,7 +7,7 @@ to impulses on bodies, in their own directions.
 from leastaction._jit import routine
 from leastaction.forces import total
 from leastaction.maximal.records import BALL, FREE
-from leastaction.maximal.step.assembly import ball_axis
+from leastaction.maximal.step.assembly import axis_damping, ball_axis
 from leastaction.maximal.step.bodies import END
 from leastaction.spatial import cross, load3, load9, mattvec, sub3
 
@@ -80,7 +80,7 @@ def add_rates(model, settings, data, dt):
                     give(states, c.a, wa, -(1.0 - halves) * dt * c.damping[j] * rate, END)
                     give(states, c.b, wb, -(1.0 - halves) * dt * c.damping[j] * rate, END)
             continue
-        gain = c.armature - (1.0 - halves) * dt * c.damping[0]
+        gain = c.armature - (1.0 - halves) * dt * axis_damping(c, s.value, model.forces, data.modes)
         if gain != 0.0:
             give(states, c.a, s.wa, gain * s.rate, END)
             give(states, c.b, s.wb, gain * s.rate, END)
