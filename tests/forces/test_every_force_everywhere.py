@@ -109,6 +109,12 @@ def penalty_friction():
     return penalty(stiffness=300.0, damping=5.0, friction=0.4, stiction=5.0)
 
 
+def drag():
+    b = chain()
+    b.drag("f", "l1", linear=3.0, quadratic=2.0, point=(0, 0, -0.5))
+    return b, None
+
+
 def motor():
     b = chain()
     b.actuator("f", "j0", gear=2.0)
@@ -137,6 +143,7 @@ FORCES = [
     body_wrench,
     penalty_spring,
     penalty_friction,
+    drag,
     motor,
     thruster,
 ]

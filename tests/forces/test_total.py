@@ -49,6 +49,10 @@ def sticking_penalty(b):
     b.penalty_contact("f", "l1", [(0.1, 0.1, -0.6)], origin=(0, 0, 1), normal=(0, 0.6, 0.8), **law)
 
 
+def drag(b):
+    b.drag("f", "l1", linear=2.0, quadratic=3.0, point=(0.1, -0.2, 0.3))
+
+
 def ball_spring(b):
     """Nothing in the mechanism: it is added to the arrays."""
 
@@ -62,6 +66,7 @@ FORCES = [
     body_wrench,
     sliding_penalty,
     sticking_penalty,
+    drag,
     ball_spring,
 ]
 

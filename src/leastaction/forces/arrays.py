@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leastaction._jit import inline, routine
-from leastaction.forces import drives, paths, penalty_contacts, wrenches
+from leastaction.forces import drags, drives, paths, penalty_contacts, wrenches
 from leastaction.forces.points import Frames
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism.tree import Tree
@@ -62,14 +62,15 @@ class ForceModel(NamedTuple):
         paths, points: springs and cables with their points.
         wrenches: constant wrenches.
         penalties: points that planes push back.
+        drags: points that air or water resists.
         drives: one per control.
         balls: `BALL_SPRING` records; None where every ball joint is a node.
         coords: `tree.DOF` records of reduced coordinates that are no nodes' own; None where there are none.
         touched: nodes that body forces act on, drives apart, in ascending order.
         user: forces that the user wrote; None where the formulation takes none.
 
-    A field that is None costs no time to compile either: kernels are compiled without it. Of `paths`, `points`,
-    `wrenches` and `penalties` either none or all are None, see `compact`.
+    A field that is None costs no time to compile either: kernels are compiled without it. Of the records from
+    `paths` to `drags` either none or all are None, see `compact`.
     """
 
     nodes: Any
@@ -79,6 +80,7 @@ class ForceModel(NamedTuple):
     points: Any
     wrenches: Any
     penalties: Any
+    drags: Any
     drives: Any
     balls: Any
     coords: Any
@@ -115,6 +117,7 @@ class ForceGradients(NamedTuple):
         wrenches: shape (wrenches, 6).
         penalties: by stiffness, damping, friction, stiction and the plane's origin, shape (penalties, 7).
         penalty_points: by the places of the points, shape (penalties, 3).
+        drags: by the linear and quadratic coefficients and the places of the points, shape (drags, 5).
         balls: by stiffness, damping, and turns of the rest and of the joint's frame, shape (balls, 12).
         user: by the places of the points of the user's forces, shape (points, 3).
     """
@@ -124,8 +127,13 @@ class ForceGradients(NamedTuple):
     wrenches: NDArray[np.float64]
     penalties: NDArray[np.float64]
     penalty_points: NDArray[np.float64]
+    drags: NDArray[np.float64]
     balls: NDArray[np.float64]
     user: NDArray[np.float64]
+
+
+ELEMENTS = ("paths", "points", "wrenches", "penalties", "drags")
+"""Fields of `ForceModel` with the records of a mechanism's elements."""
 
 
 def force_model(tree: Tree) -> ForceModel:
@@ -145,15 +153,14 @@ def force_model(tree: Tree) -> ForceModel:
 def force_records(mechanism: Mechanism, frames: Frames, split: Sequence[tuple[int, int]] = ()) -> dict[str, Any]:
     """What elements and controls of a mechanism are on nodes of any kind; see `drives.compiled` for `split`."""
     chains, points = paths.compiled(mechanism, frames)
-    constant, planes = wrenches.compiled(mechanism, frames), penalty_contacts.compiled(mechanism, frames)
-    return {
+    body = {
         "paths": chains,
         "points": points,
-        "wrenches": constant,
-        "penalties": planes,
-        "drives": drives.compiled(mechanism, frames, split),
-        "touched": _touched(points, constant, planes),
+        "wrenches": wrenches.compiled(mechanism, frames),
+        "penalties": penalty_contacts.compiled(mechanism, frames),
+        "drags": drags.compiled(mechanism, frames),
     }
+    return body | {"drives": drives.compiled(mechanism, frames, split), "touched": _touched(*body.values())}
 
 
 def _size(records: Any) -> int:
@@ -170,8 +177,8 @@ def _touched(*records: Any) -> NDArray[np.int64]:
 def compact(forces: ForceModel) -> ForceModel:
     """The same with None in place of the records of body forces where there are none, and `touched` up to date."""
     user = None if forces.user is None else forces.user.points
-    touched = _touched(forces.points, forces.wrenches, forces.penalties, forces.balls, user)
-    body = {name: getattr(forces, name) for name in ("paths", "points", "wrenches", "penalties")}
+    body = {name: getattr(forces, name) for name in ELEMENTS}
+    touched = _touched(*body.values(), forces.balls, user)
     empty = not any(map(_size, body.values()))
     return forces._replace(touched=touched, **({name: None for name in body} if empty else {}))
 
@@ -180,7 +187,23 @@ def moves_with_bodies(forces: ForceModel) -> bool:
     """Whether every wrench on a body moves rigidly with it, so that no two bodies have forces in common."""
     addresses = None if forces.user is None else forces.user.addresses
     fixed = forces.wrenches is None or bool(forces.wrenches.local.all())
-    return fixed and not any(map(_size, (forces.paths, forces.penalties, forces.balls, addresses)))
+    return fixed and not any(map(_size, (forces.paths, forces.penalties, forces.drags, forces.balls, addresses)))
+
+
+def resisting(forces: ForceModel) -> ForceModel | None:
+    """The body forces that depend on velocities, without dampers along springs and cables; None if there are none."""
+    springs = forces.paths[(forces.paths.isotropic != 0) & (forces.paths.damping > 0.0)]
+    rough = forces.penalties[(forces.penalties.damping > 0.0) | (forces.penalties.friction > 0.0)]
+    ends = [forces.points[p.first : p.first + p.count] for p in springs]
+    touched = _touched(rough, forces.drags, *ends)
+    # All contacts stay, so that each has its own mode.
+    return forces._replace(paths=springs, wrenches=forces.wrenches[:0], touched=touched) if len(touched) else None
+
+
+def together(forces: ForceModel) -> set[tuple[int, int]]:
+    """Pairs of nodes (lower one first) that one force ties."""
+    ends = [forces.points.node[p.first : p.first + p.count].tolist() for p in forces.paths]
+    return {(min(i, j), max(i, j)) for group in ends for i in group for j in group if i != j and min(i, j) >= 0}
 
 
 def has_jumps(forces: ForceModel) -> bool:
@@ -224,6 +247,7 @@ def force_gradients(forces: ForceModel) -> ForceGradients:
         wrenches=np.zeros((_size(forces.wrenches), 6)),
         penalties=np.zeros((_size(forces.penalties), 7)),
         penalty_points=np.zeros((_size(forces.penalties), 3)),
+        drags=np.zeros((_size(forces.drags), 5)),
         balls=np.zeros((_size(forces.balls), 12)),
         user=np.zeros((points, 3)),
     )

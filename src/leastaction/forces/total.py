@@ -12,6 +12,7 @@ Where a kind of force is None in the model, nothing of it is compiled: Numba dro
 from leastaction._jit import inline, routine
 from leastaction.forces import (
     ball_springs,
+    drags,
     drives,
     isotropic_springs,
     joint_limits,
@@ -36,7 +37,8 @@ def has_wrenches(forces):
 def _element_count(some, forces):
     if some is None:
         return 0
-    return forces.paths.shape[0] + forces.wrenches.shape[0] + forces.penalties.shape[0]
+    count = forces.paths.shape[0] + forces.wrenches.shape[0] + forces.penalties.shape[0]
+    return count + forces.drags.shape[0]
 
 
 @inline
@@ -69,6 +71,7 @@ def _element_wrenches(some, forces, modes, links, external):
     isotropic_springs.wrenches(forces.paths, forces.points, links, external)
     constant.wrenches(forces.wrenches, links, external)
     penalty_contacts.wrenches(forces.penalties, modes.penalties, links, external)
+    drags.wrenches(forces.drags, links, external)
 
 
 @inline
@@ -121,6 +124,7 @@ def _element_slopes(some, forces, modes, links, T, dV, out):
     isotropic_springs.slopes(forces.paths, forces.points, links, T, dV, out)
     constant.slopes(forces.wrenches, links, T, out)
     penalty_contacts.slopes(forces.penalties, modes.penalties, links, T, dV, out)
+    drags.slopes(forces.drags, links, T, dV, out)
 
 
 @inline
@@ -152,6 +156,7 @@ def _element_cotangents(some, forces, modes, links, cot, GT, GV, grads):
     constant.cotangents(forces.wrenches, links, cot, GT, grads.wrenches)
     out, at = grads.penalties, grads.penalty_points
     penalty_contacts.cotangents(forces.penalties, modes.penalties, links, cot, GT, GV, out, at)
+    drags.cotangents(forces.drags, links, cot, GT, GV, grads.drags)
 
 
 @inline

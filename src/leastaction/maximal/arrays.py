@@ -45,9 +45,9 @@ class MaximalModel(NamedTuple):
             where there are none, so that nothing about them is compiled.
         tied: edges of the graph between the points of each damped path, one for each pair of its points.
         tied_first: first of these of each damped path.
-        drag_edges: edges of the graph between the bodies that `drags` act on, -1 where there is none, shape (count,
+        resisting_edges: edges of the graph between the bodies that `resisting` act on, -1 where there is none, shape (count,
             count).
-        drags: those forces that depend on velocities, see `drags`; None where there are none.
+        resisting: those forces that depend on velocities, see `resisting`; None where there are none.
         forces: what forces read.
         graph: of the Newton matrix: bodies first, then groups of rows.
     """
@@ -62,8 +62,8 @@ class MaximalModel(NamedTuple):
     damped: Any
     tied: Integers
     tied_first: Integers
-    drag_edges: Integers
-    drags: ForceModel | None
+    resisting_edges: Integers
+    resisting: ForceModel | None
     forces: ForceModel
     graph: GraphPlan
 
@@ -223,14 +223,14 @@ def plain(arrays: Any) -> Any:
 @inline
 def named_model(model):
     """The plain tuple of a `MaximalModel` by name again."""
-    return MaximalModel(*(model[:-3] + (_named_drags(model[-3]), named_forces(model[-2]), GraphPlan(*model[-1]))))
+    return MaximalModel(*(model[:-3] + (_named_resisting(model[-3]), named_forces(model[-2]), GraphPlan(*model[-1]))))
 
 
 @routine
-def _named_drags(drags):
-    if drags is None:
+def _named_resisting(resisting):
+    if resisting is None:
         return None
-    return named_forces(drags)
+    return named_forces(resisting)
 
 
 @inline

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from leastaction.errors import IntegratorError, MechanismError
-from leastaction.forces.arrays import ForceModel, force_model, force_records
+from leastaction.forces.arrays import ForceModel, force_model, force_records, resisting, together
 from leastaction.maximal.joint_pieces import Piece, piece_coordinates, split
 from leastaction.maximal.model import Model
 from leastaction.maximal.records import BALL, BODY, COORDINATE, FREE, HINGE, JOINT_ROW, SLIDE, filled, records
@@ -229,11 +229,11 @@ class _Compiler:
             first.append(len(tied))
             tied += [edge(i, j) for i in nodes for j in nodes]
         model.tied, model.tied_first = np.array(tied, np.int64), np.array(first, np.int64)
-        model.drags = drags(model.forces)
-        bodies = [] if model.drags is None else model.drags.touched.tolist()
-        joined = set() if model.drags is None else together(model.drags)
+        model.resisting = resisting(model.forces)
+        bodies = [] if model.resisting is None else model.resisting.touched.tolist()
+        joined = set() if model.resisting is None else together(model.resisting)
         ties = [[edge(i, j) if (min(i, j), max(i, j)) in joined else -1 for j in bodies] for i in bodies]
-        model.drag_edges = np.array(ties, np.int64).reshape(len(bodies), len(bodies))
+        model.resisting_edges = np.array(ties, np.int64).reshape(len(bodies), len(bodies))
         model.edges = [pair for pair, _ in sorted(edges.items(), key=lambda item: item[1])]
 
     def _augment(self, model: Model, edge: Any) -> None:
@@ -255,20 +255,3 @@ class _Compiler:
     def _forces(self) -> ForceModel:
         """What forces read, with indices of `bodies` in place of the tree's nodes."""
         return force_model(self.m.tree)._replace(**force_records(self.m, self.frames))
-
-
-def drags(forces: ForceModel) -> ForceModel | None:
-    """The forces that depend on velocities, without dampers along paths, which have kernels of their own."""
-    springs = forces.paths[(forces.paths.isotropic != 0) & (forces.paths.damping > 0.0)]
-    rough = (forces.penalties.damping > 0.0) | (forces.penalties.friction > 0.0)
-    if len(springs) == 0 and not rough.any():
-        return None
-    ends = [forces.points.node[p.first : p.first + p.count] for p in springs]
-    touched = np.unique(np.concatenate([forces.penalties.node[rough], *ends]))
-    return forces._replace(paths=springs, wrenches=forces.wrenches[:0], touched=touched[touched >= 0])
-
-
-def together(forces: ForceModel) -> set[tuple[int, int]]:
-    """Pairs of bodies (lower one first) that one spring ties."""
-    ends = [forces.points.node[p.first : p.first + p.count].tolist() for p in forces.paths]
-    return {(min(i, j), max(i, j)) for group in ends for i in group for j in group if i != j and min(i, j) >= 0}

@@ -28,9 +28,9 @@ from leastaction.maximal.step.bodies import END, START
 from leastaction.maximal.step.body_states import finish_step, load_state
 from leastaction.maximal.step.dampers import end_paths, start_paths
 from leastaction.maximal.step.directions import PREDICTOR, add_cones, look_at_cones, push_cones
-from leastaction.maximal.step.drags import end_drags
 from leastaction.maximal.step.impulses import add_impulses, add_rates
 from leastaction.maximal.step.projection import projection_matrix
+from leastaction.maximal.step.resistance import end_resistance
 from leastaction.spatial import (
     cross,
     dot3,
@@ -180,7 +180,7 @@ def outputs(model, settings, data, contact, at, fresh, out):
     start_rows(model, data)
     add_rates(model, settings, data, dt)
     end_paths(model, settings, data, dt, model.damped)
-    end_drags(model.drags, settings, data, dt)
+    end_resistance(model.resisting, settings, data, dt)
     if settings.halves < 1.0:
         add_impulses(model, data, at.q, at.u[1], (1.0 - settings.halves) * dt, END)
     for i in range(n):

@@ -15,8 +15,8 @@ from leastaction.maximal.records import BALL, FREE
 from leastaction.maximal.step.block_parts import add_outer, add_pair, end_row, place_row, push, store_wrench, work
 from leastaction.maximal.step.bodies import end_pose, momenta, momentum_slope, move, start_pose
 from leastaction.maximal.step.dampers import implicit_paths
-from leastaction.maximal.step.drags import implicit_drags
 from leastaction.maximal.step.joint_rows import coordinate, equation, is_coupling, is_screw, polynomial
+from leastaction.maximal.step.resistance import implicit_resistance
 from leastaction.mechanism.closure import DOT
 from leastaction.spatial import load3, load9, mattvec, matvec, neg3, scale3
 
@@ -87,7 +87,7 @@ def assemble(model, settings, data, dt, fresh):
                 values[d + 7 * (3 + r)] = b.mass
     implicit_coordinates(model, settings, data, dt, fresh)
     implicit_paths(model, settings, data, dt, fresh, model.damped)
-    implicit_drags(model.drags, model, settings, data, dt, fresh)
+    implicit_resistance(model.resisting, model, settings, data, dt, fresh)
     worst = 0.0
     for k in range(rows.shape[0]):
         row, s = rows[k], rowstates[k]

@@ -17,13 +17,13 @@ from leastaction.maximal.step.bodies import END, START
 from leastaction.maximal.step.body_states import finish_step, keep_start, load_state, store_state
 from leastaction.maximal.step.dampers import end_paths, start_paths
 from leastaction.maximal.step.division import FINEST, forget_failure, let_slip, with_bit
-from leastaction.maximal.step.drags import end_drags
 from leastaction.maximal.step.guess import FIRST, LATER, extrapolate, guess, remember
 from leastaction.maximal.step.impulses import add_impulses, add_rates
 from leastaction.maximal.step.interior import solve_step
 from leastaction.maximal.step.joint_momenta import read_contact_momenta, read_end_momenta
 from leastaction.maximal.step.judgement import FINE, is_driven, is_impact, is_implausible, is_steady
 from leastaction.maximal.step.projection import project_momenta
+from leastaction.maximal.step.resistance import end_resistance
 
 DONE, FAILED, FULL, REPLAN = 0, -1, -2, -3
 """Why a loop stopped: at its end; or early, for no convergence, no room for contacts, or since bodies may touch that
@@ -192,7 +192,7 @@ def end_part(model, settings, data, contact, q, u, dt):
     start_rows(model, data)
     add_rates(model, settings, data, dt)
     end_paths(model, settings, data, dt, model.damped)
-    end_drags(model.drags, settings, data, dt)
+    end_resistance(model.resisting, settings, data, dt)
     for i in range(data.bodies.shape[0]):
         for c in range(6):
             data.minus[i, c] = data.bodies[i].P[c]

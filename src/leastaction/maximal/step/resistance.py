@@ -26,36 +26,36 @@ def _impulse(s, F):
 
 
 @routine
-def _drag(drags, data):
+def _resistance(resisting, data):
     """data.dF: the wrenches on the bodies at their mean twists less those at rest; leaves the twists in the bodies."""
-    states, touched = data.bodies, drags.touched
+    states, touched = data.bodies, resisting.touched
     for j in range(touched.shape[0]):
         store6(data.external[touched[j]], ZERO6)
         store6(data.dF[touched[j]], ZERO6)
-    wrenches(drags, data.modes, states, data.external)
+    wrenches(resisting, data.modes, states, data.external)
     for j in range(touched.shape[0]):
         s = states[touched[j]]
         store6(s.v, _twist(s, load3(s.w), load3(s.vc)))
-    wrenches(drags, data.modes, states, data.dF)
+    wrenches(resisting, data.modes, states, data.dF)
     for j in range(touched.shape[0]):
         i = touched[j]
         store6(data.dF[i], sub(load6(data.dF[i]), load6(data.external[i])))
 
 
 @inline
-def _rest(drags, data):
+def _rest(resisting, data):
     """All other forces are those of bodies at rest."""
-    for j in range(drags.touched.shape[0]):
-        store6(data.bodies[drags.touched[j]].v, ZERO6)
+    for j in range(resisting.touched.shape[0]):
+        store6(data.bodies[resisting.touched[j]].v, ZERO6)
 
 
 @routine
-def implicit_drags(drags, model, settings, data, dt, fresh):
+def implicit_resistance(resisting, model, settings, data, dt, fresh):
     """Take the impulses at the start of the step from the residuals; with `fresh` add their blocks."""
-    if drags is None:
+    if resisting is None:
         return
-    states, touched, share = data.bodies, drags.touched, settings.halves * dt
-    _drag(drags, data)
+    states, touched, share = data.bodies, resisting.touched, settings.halves * dt
+    _resistance(resisting, data)
     for j in range(touched.shape[0]):
         s = states[touched[j]]
         t, f = _impulse(s, load6(data.dF[touched[j]]))
@@ -65,14 +65,14 @@ def implicit_drags(drags, model, settings, data, dt, fresh):
     if fresh:
         for j in range(touched.shape[0]):
             for c in range(6):
-                _column(drags, model, data, j, c, share)
-    _rest(drags, data)
+                _column(resisting, model, data, j, c, share)
+    _rest(resisting, data)
 
 
 @routine
-def _column(drags, model, data, j, c, share):
+def _column(resisting, model, data, j, c, share):
     """Column c of the blocks of body touched[j]."""
-    states, touched, values = data.bodies, drags.touched, data.factors.values
+    states, touched, values = data.bodies, resisting.touched, data.factors.values
     b = touched[j]
     for k in range(touched.shape[0]):
         store6(data.T[touched[k]], ZERO6)
@@ -81,9 +81,9 @@ def _column(drags, model, data, j, c, share):
     e = (1.0 if c % 3 == 0 else 0.0, 1.0 if c % 3 == 1 else 0.0, 1.0 if c % 3 == 2 else 0.0)
     zero = (0.0, 0.0, 0.0)
     store6(data.dV[b], _twist(states[b], e if c < 3 else zero, zero if c < 3 else e))
-    wrench_slopes(drags, data.modes, states, data.T, data.dV, data.dF)
+    wrench_slopes(resisting, data.modes, states, data.T, data.dV, data.dF)
     for k in range(touched.shape[0]):
-        a, edge = touched[k], model.drag_edges[k, j]
+        a, edge = touched[k], model.resisting_edges[k, j]
         if a != b and edge < 0:
             continue
         at = model.graph.diagonal[a] if a == b else model.graph.offsets[edge, 0 if a < b else 1]
@@ -94,17 +94,17 @@ def _column(drags, model, data, j, c, share):
 
 
 @routine
-def end_drags(drags, settings, data, dt):
+def end_resistance(resisting, settings, data, dt):
     """Momentum that the forces leave at the end of the step, which has become the start of the next."""
-    if drags is None:
+    if resisting is None:
         return
     if settings.halves == 1.0:
         return
-    _drag(drags, data)
-    for j in range(drags.touched.shape[0]):
-        s = data.bodies[drags.touched[j]]
-        t, f = _impulse(s, load6(data.dF[drags.touched[j]]))
+    _resistance(resisting, data)
+    for j in range(resisting.touched.shape[0]):
+        s = data.bodies[resisting.touched[j]]
+        t, f = _impulse(s, load6(data.dF[resisting.touched[j]]))
         for c in range(3):
             s.P[c] += (1.0 - settings.halves) * dt * t[c]
             s.P[3 + c] += (1.0 - settings.halves) * dt * f[c]
-    _rest(drags, data)
+    _rest(resisting, data)
