@@ -56,6 +56,22 @@ def _any_soft(balls):
 
 
 @routine
+def resists(forces):
+    """Whether any body force may depend on velocities."""
+    return _any_element_resists(forces.paths, forces) or _any_soft(forces.balls) or _user_count(forces.user) > 0
+
+
+@inline
+def _any_element_resists(some, forces):
+    if some is None:
+        return False
+    found = forces.penalties.shape[0] + forces.drags.shape[0] > 0
+    for i in range(forces.paths.shape[0]):
+        found = found or forces.paths[i].damping > 0.0
+    return found
+
+
+@routine
 def wrenches(forces, modes, links, external):
     """Add the world wrenches of all body forces to `external`, shape (nodes, 6)."""
     _element_wrenches(forces.paths, forces, modes, links, external)

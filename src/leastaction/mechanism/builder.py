@@ -411,7 +411,7 @@ class MechanismBuilder:
         return name
 
     def add(self, *elements: Any) -> None:
-        """Add ready-made elements: `Body`, `Joint`, `Spring`, `Cable`, `Coupling`, actuators, wrenches, contacts, forces."""
+        """Add ready-made elements: `Body`, `Joint`, `Spring`, `Cable`, `Coupling`, actuators, contacts, forces."""
         lists: dict[type, list[Any]] = {
             Spring: self._springs,
             Cable: self._cables,
