@@ -7,6 +7,7 @@ from typing import Any
 
 import numba
 
+from .pipeline import PartCompiler, WholeCompiler
 from .store import KernelCache
 
 __all__ = ["ENTRIES", "entry", "inline", "routine"]
@@ -15,7 +16,7 @@ ENTRIES: list[Any] = []
 """Every entry point defined so far, in order of definition."""
 
 # FMA and reordering, but NaN and infinity keep their meaning. x / 0 gives infinity, not an exception.
-_MATH: dict[str, Any] = {"error_model": "numpy", "fastmath": {"contract", "reassoc", "nsz", "arcp"}}
+_MATH: dict[str, Any] = {"error_model": "numpy", "_nrt": False, "fastmath": {"contract", "reassoc", "nsz", "arcp"}}
 _WRAPPERS = os.environ.get("LEASTACTION_WRAPPERS", "0") not in ("", "0")
 
 
@@ -35,7 +36,7 @@ def entry(function: Callable[..., Any] | None = None, **options: Any) -> Any:
     """Compile a kernel that Python calls, and keep it on disk. Keyword options go to ``numba.njit``."""
     if function is None:
         return lambda function: entry(function, **options)
-    compiled: Any = numba.njit(**(_MATH | options))(function)
+    compiled: Any = numba.njit(**(_MATH | options | {"pipeline_class": WholeCompiler}))(function)
     if compiled is not function:  # else NUMBA_DISABLE_JIT is set
         _exact_on_gpu(compiled)
         compiled._cache = KernelCache(compiled)
@@ -50,7 +51,8 @@ def _inner(function: Callable[..., Any], options: dict[str, Any]) -> Any:
     goes to a twin of the function that has one; without, it would crash the process.
     """
     bare: dict[str, Any] = {"no_cpython_wrapper": not _WRAPPERS, "no_cfunc_wrapper": True}
-    compiled: Any = numba.njit(**(options | bare))(function)
+    kind = {} if _WRAPPERS else {"pipeline_class": PartCompiler}
+    compiled: Any = numba.njit(**(options | bare | kind))(function)
     if compiled is function:  # NUMBA_DISABLE_JIT is set
         return compiled
     _exact_on_gpu(compiled)
