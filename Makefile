@@ -2,7 +2,8 @@
 # Choose the interpreter with PYTHON=…, pass options to pytest or the benchmarks with ARGS=…
 
 VENV := .venv
-PY := $(VENV)/bin/python
+# Windows keeps the programs of a virtual environment elsewhere.
+PY := $(VENV)/$(if $(filter Windows_NT,$(OS)),Scripts/python.exe,bin/python)
 PYTHON ?=
 ARGS ?=
 

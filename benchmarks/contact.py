@@ -44,7 +44,7 @@ def chain(count):
         if i == 0:
             b.free("s0")
         else:
-            b.spherical(f"j{i}", f"s{i - 1}", f"s{i}", position=(0.1, 0, 0), child_placement=Pose((0.1, 0, 0)))
+            b.spherical(f"j{i}", f"s{i - 1}", f"s{i}", position=(0.1, 0, 0), child_pose=Pose((0.1, 0, 0)))
     b.add_shape("world", Plane(friction=MU))
     return b.build()
 
@@ -197,7 +197,7 @@ def growth(progress):
             reached = rollout.stepper.advance(rollout.record, 1, STEPS, rollout.controls[1:])
             times.append(time.thread_time() - began if reached == STEPS else math.nan)
         seconds = min(times) / (STEPS - 1)
-        heights = rollout.record["poses"][:, :, 2]
+        heights = rollout.record["rigid_poses"][:, :, 2]
         iterations = float(rollout.record["iterations"][1:].mean())
         per_ball.append(1e6 * seconds / count)
         sheet.rows.append([count, 1e6 * seconds, per_ball[-1], iterations, float(max(0.0, 0.1 - heights.min()))])

@@ -72,7 +72,7 @@ def exoskeleton(patient: Patient, scale: float) -> la.Mechanism:
     for joint in builder.build().joints:
         if joint.name in LOCKED:
             builder.remove(joint.name)  # with its drive, which has the same name
-            ends = {"placement": joint.placement, "child_placement": joint.child_placement}
+            ends = {"placement": joint.pose, "child_placement": joint.child_pose}
             builder.fixed(joint.name, joint.parent, joint.child, **ends)
     robot = builder.build()
     joints = []

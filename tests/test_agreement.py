@@ -102,10 +102,10 @@ def slider_crank():
     b.body("rod", mass=0.5, com=(0.3, 0, 0), inertia=(0.001, 0.02, 0.02))
     b.body("crank", mass=0.7, com=(0.1, 0, 0), inertia=(0.001, 0.01, 0.01))
     b.prismatic("rail", "world", "slider", axis="x", position=(1.9, 0, 0))
-    b.revolute("pin", "slider", "rod", axis="y", placement=Pose.from_axis_angle("y", 0.2))
-    b.revolute("axle", "world", "crank", axis="y", placement=Pose.from_axis_angle("y", 2.5, (3.0, 0, 0)))
+    b.revolute("pin", "slider", "rod", axis="y", pose=Pose.from_axis_angle("y", 0.2))
+    b.revolute("axle", "world", "crank", axis="y", pose=Pose.from_axis_angle("y", 2.5, (3.0, 0, 0)))
     parts = (joints.prismatic("y"), joints.spherical())
-    knee = {"position": (0.3, 0, 0), "child_placement": Pose((-0.8, 0, 0)), "loop": True}
+    knee = {"position": (0.3, 0, 0), "child_pose": Pose((-0.8, 0, 0)), "loop": True}
     b.joint("knee", "composite", "crank", "rod", parts=parts, **knee)
     return b.build()
 

@@ -1,16 +1,19 @@
-"""The small interface between the front door and the integrators."""
+"""The small interface between the front door, derivatives and optimisers, and the integrators."""
 
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
 from leastaction.errors import ConvergenceError, IntegratorError
 from leastaction.mechanism import Mechanism
+from leastaction.record import Record
 
 FloatArray = NDArray[np.float64]
 
@@ -18,6 +21,16 @@ PENALTIES = frozenset(
     ("penalty contact", "limit spring of joint", "isotropic spring", "cable without clipping"),
 )
 """Parts of `Mechanism.special_parts` that are nothing but forces."""
+
+CAPABILITIES = {
+    "linearize": "has no Jacobians of a step; Galerkin, Midpoint and Maximal have, and leastaction.adjoint "
+    "differentiates runs of BDF and SDIRK2",
+    "parameters": "has no derivatives of a step by parameters; use leastaction.Maximal or leastaction.Galerkin",
+    "residual": "has no discrete action, so no equations and blocks of one; use leastaction.Galerkin or "
+    "leastaction.Midpoint",
+    "reverse": "has no adjoint; use leastaction.Galerkin, leastaction.Maximal or leastaction.BDF",
+}
+"""What a stepper may be able to do besides `Stepper.advance`, and what is said where it is not."""
 
 
 @dataclass(frozen=True)
@@ -42,32 +55,51 @@ class Integrator:
 class Stepper:
     """Runs one integrator on one mechanism with one dt; owns the work space, so one thread at a time.
 
+    A new integrator writes `advance` and `failure`; all else has a default. What it can do besides it says in `can`,
+    and what it cannot do it refuses with an `IntegratorError` that names an integrator that can.
+
     Attributes:
+        can: what there is of `CAPABILITIES`: "linearize" (`linearize`, `pull_back`), "parameters"
+            (`parameter_jacobian`), "residual" (`residual`, `action_blocks`) and "reverse" (`reverse`).
         control_nodes: fractions of a step at which controls are read.
         momentum: True when the integrator solves for (q, p), False when for (q, v).
         acts: what acts of "contacts" (with the ground), "limits" (rigid ones of joints) and "dry friction" (of joints).
         start_time: time of the first state [s].
+        carries: extras of the record that are part of a state: what steps, or going back over them, read of the rows
+            before.
     """
 
+    can: frozenset[str] = frozenset()
     control_nodes: tuple[float, ...] = (0.0,)
     momentum = False
     acts: frozenset[str] = frozenset()
     start_time = 0.0
+    carries: tuple[str, ...] = ()
 
     def __init__(self, integrator: Integrator, mechanism: Mechanism, dt: float) -> None:
         self.integrator: Any = integrator
         self.mechanism = mechanism
         self.dt = dt
 
-    def record(self, steps: int) -> dict[str, FloatArray]:
+    # ------------------------------------------------------------------ the start of a run
+
+    def prepare_start(self, q: FloatArray) -> FloatArray:
+        """Check (or adjust) the initial configuration."""
+        return q
+
+    def prepare_momentum(self, q: FloatArray, p: FloatArray, project: bool) -> FloatArray:
+        """Check (or, with `project`, adjust) the initial momentum."""
+        return p
+
+    # ------------------------------------------------------------------ the run
+
+    def record(self, steps: int) -> Record:
         """Arrays of a run of `steps` steps: q, v or p, and what else the method has to tell, one row per time."""
         m = self.mechanism
-        return {
-            "q": np.zeros((steps + 1, m.nq)),
-            "p" if self.momentum else "v": np.zeros((steps + 1, m.nv)),
-        }
+        q, second = np.zeros((steps + 1, m.nq)), np.zeros((steps + 1, m.nv))
+        return Record(q, p=second) if self.momentum else Record(q, v=second)
 
-    def advance(self, record: dict[str, FloatArray], first: int, last: int, u: FloatArray) -> int:
+    def advance(self, record: Record, first: int, last: int, u: FloatArray) -> int:
         """Fill rows first + 1 ... last; gives back the last row that holds, `last` if all went well.
 
         Args:
@@ -77,20 +109,126 @@ class Stepper:
         """
         raise NotImplementedError
 
-    def finish(self, record: dict[str, FloatArray]) -> None:
+    def finish(self, record: Record) -> None:
         """Complete the record at the end of a run."""
 
-    def failure(self, step: int, record: dict[str, FloatArray]) -> ConvergenceError:
+    def failure(self, step: int, record: Record) -> ConvergenceError:
         """The error for a step that did not converge."""
         raise NotImplementedError
 
-    def prepare_start(self, q: FloatArray) -> FloatArray:
-        """Check (or adjust) the initial configuration."""
-        return q
+    def memory(self) -> Any:
+        """A copy of what goes from step to step beside the record: guesses, contacts of the step before, ...
 
-    def prepare_momentum(self, q: FloatArray, p: FloatArray, project: bool) -> FloatArray:
-        """Check (or, with `project`, adjust) the initial momentum."""
-        return p
+        With it and the last rows of a record a run goes on to the last bit as if it had not been interrupted.
+        """
+        return None
+
+    def remember(self, memory: Any) -> None:
+        """Go on from what `memory` gave."""
+
+    # ------------------------------------------------------------------ derivatives
+
+    def linearize(self, q: FloatArray, p: FloatArray, u: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """(A, B) of the step from (q, p) with the controls u (nu,) held; see `leastaction.linearize`."""
+        self.refuse("linearize")
+
+    def pull_back(self, q: FloatArray, p: FloatArray, u: FloatArray, bar: FloatArray) -> FloatArray:
+        """Turn the gradient `bar` (2 nv) by (q', p') along the tangent into that by (q, p), in place.
+
+        Args:
+            q, p: start of the step.
+            u: controls at the control nodes, shape (nodes, nu).
+            bar: gradient at the end of the step.
+
+        Returns:
+            Gradient by the controls, shape (nodes, nu).
+        """
+        self.refuse("linearize")
+
+    def pull_back_all(
+        self, q: FloatArray, p: FloatArray, u: FloatArray, bar: FloatArray, stencils: Sequence[Any]
+    ) -> tuple[FloatArray, FloatArray]:
+        """As `pull_back`, with the gradient by entries of parameters, shape (len(stencils),), as a second value."""
+        self.refuse("parameters")
+
+    def parameter_jacobian(self, q: FloatArray, p: FloatArray, u: FloatArray, stencils: Sequence[Any]) -> FloatArray:
+        """Derivatives of (q', p') by parameters, shape (2 nv, len(stencils)); see `derivatives.parameter_jacobian`.
+
+        Args:
+            q, p: start of the step.
+            u: controls held over the step, shape (nu,).
+            stencils: for each entry of a parameter, weights and mechanisms whose weighted sum is the derivative by it;
+                see `leastaction.parameter_stencils.stencils`.
+        """
+        self.refuse("parameters")
+
+    def residual(self, q: FloatArray, p: FloatArray, u: FloatArray, x: FloatArray) -> FloatArray:
+        """Rows 0 ... s of the discrete Euler-Lagrange equations, shape (s + 1, nv), at given control points.
+
+        A step holds where rows 0 ... s - 1 vanish; row s then is the momentum at its end.
+
+        Args:
+            q, p: start of the step.
+            u: controls at the control nodes, shape (nodes, nu).
+            x: displacements of the control points 1 ... s from q along the tangent, shape (s, nv).
+        """
+        self.refuse("residual")
+
+    def action_blocks(self, q: FloatArray, p: FloatArray, u: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """(D, C): `residual` by control points and controls; see `leastaction.derivatives.action_blocks`."""
+        self.refuse("residual")
+
+    def reverse(self, names: Sequence[str]) -> Reversal:
+        """What goes back over recorded runs of this stepper, for gradients by `names`.
+
+        Args:
+            names: parameters of the mechanism (see `leastaction.adjoint`), and "controls" where gradients by them are
+                to be kept.
+        """
+        self.refuse("reverse")
+
+    def backpropagate(self, run: Any, dq: FloatArray, dp: FloatArray, u: FloatArray) -> tuple[FloatArray, ...]:
+        """Gradients by (q, p, controls) of a run; see `leastaction.derivatives.backpropagate`."""
+        self.prepare_start(run.q[0])
+        reversal = self.reverse(["controls"])
+        reversal.piece({"q": run.q, **run.stored}, 0, 0, u, dq, dp)
+        found = reversal.finish(run.q[0])
+        return found["q"], found["p"], found["controls"]
+
+    def refuse(self, what: str) -> NoReturn:
+        """Say that the integrator cannot do `what` of `CAPABILITIES`, and which one can."""
+        raise IntegratorError(f"{type(self.integrator).__name__} {CAPABILITIES[what]}")
+
+
+class Reversal(ABC):
+    """Turns gradients by the states of a run into those by its start, controls and parameters, last steps first.
+
+    A run may come in pieces, the last one first; gradients by states that a piece only looks back to are carried on to
+    the piece before it.
+    """
+
+    @abstractmethod
+    def piece(self, record: Any, row: int, first: int, u: FloatArray, bq: FloatArray, bs: FloatArray) -> None:
+        """Go back over the steps of a record that follow its row `row`.
+
+        Args:
+            record: rows of states by name, as `Record` or a mapping with the same names.
+            row: row from which its steps start; 0 for the piece that begins the run, else 1.
+            first: number of the step that starts there.
+            u: controls of its steps at the control nodes, shape (steps, nodes, nu).
+            bq: gradients by the positions of all rows along the tangent, shape (rows, nv); zero for states of which
+                another piece tells.
+            bs: the same by the momenta, or velocities, that the integrator solves for.
+        """
+
+    @abstractmethod
+    def finish(self, q: FloatArray) -> dict[str, FloatArray]:
+        """Gradients after the piece that begins the run, at q (nq,).
+
+        Returns:
+            "q" and "p" (or "v", if the integrator solves for it), shape (nv,), at the start; "controls", where asked
+            for, shape (steps, nodes, nu); and each parameter of the mechanism that was asked for, in its own shape.
+        """
 
 
 def refuse_loops(integrator: Any, mechanism: Mechanism) -> None:

@@ -18,6 +18,7 @@ from leastaction._output import writing
 from leastaction.dynamics.legendre import momentum_of_velocity, quantities, velocity_of_momentum
 from leastaction.errors import FormatError, LeastActionError
 from leastaction.mechanism import Mechanism
+from leastaction.record import Record
 
 FloatArray = NDArray[np.float64]
 
@@ -53,16 +54,11 @@ class Trajectory:
         integrator: Any,
         dt: float,
         t: FloatArray,
-        record: dict[str, Any],
+        record: Record,
         done: int,
     ) -> Trajectory:
         """From a stepper's record of which `done` steps hold."""
-        # Controls belong to steps, contacts are a list, everything else belongs to states.
-        rows = {
-            name: values[: done if name == "u" else done + 1] for name, values in record.items() if name != "contacts"
-        }
-        if "contacts" in record:
-            rows["contacts"] = record["contacts"][record["contacts"][:, 0] < done]
+        rows = record.held(done)
         return cls(mechanism, integrator, dt, t, rows.pop("q"), rows)
 
     def __len__(self) -> int:
@@ -119,10 +115,10 @@ class Trajectory:
         In the order of `mechanism.body_names`; a COM frame has the directions of the body's frame. Runs in maximal
         coordinates solved for them, otherwise they are derived from q.
         """
-        from leastaction.trajectory_bodies import poses_of_q, poses_of_rigid_bodies
+        from leastaction.trajectory_bodies import poses_of_q
 
         if "poses" in self.stored:
-            return poses_of_rigid_bodies(self.mechanism, self.stored["poses"])
+            return self.stored["poses"]
         return poses_of_q(self.mechanism, self.q)
 
     @cached_property
@@ -233,8 +229,8 @@ class Trajectory:
         return f"<Trajectory of {self.mechanism.name!r}: {self.steps} steps of {self.dt:g} s to {end}>"
 
     def __str__(self) -> str:
-        from leastaction._display.page import text
         from leastaction._display.trajectory import describe
+        from leastaction._page import text
 
         return text(describe(self))
 

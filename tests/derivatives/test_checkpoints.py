@@ -127,7 +127,7 @@ def test_errors():
         adjoint(robot, la.BDF(), goal, steps=4, checkpoints=0)
     with pytest.raises(la.IntegratorError, match="a controller cannot be run again"):
         adjoint(robot, la.BDF(), goal, steps=4, checkpoints=2, controller=lambda t, q, v: [0.0])
-    with pytest.raises(la.IntegratorError, match="Galerkin has no adjoint"):
-        adjoint(robot, la.Galerkin(), goal, steps=4, checkpoints=2)
+    with pytest.raises(la.IntegratorError, match=r"RungeKutta has no adjoint; use leastaction\.Galerkin"):
+        adjoint(robot, la.RungeKutta(), goal, steps=4, checkpoints=2)
     with pytest.raises(la.IntegratorError, match="LinearlyImplicitEuler has no adjoint"):
         gradient(la.simulate(robot, steps=1, integrator=la.LinearlyImplicitEuler()), None, None)

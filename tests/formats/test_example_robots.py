@@ -42,9 +42,9 @@ def test_total_mass_and_degrees_of_freedom_are_pinocchios(name):
     path = FILES[name]
     if name in FAULTY:
         with pytest.raises(la.FormatError, match=FAULTY[name]):
-            load_urdf(path, strict=False, meshes=False)
+            load_urdf(path, meshes=False)
         return
-    robot = load_urdf(path, strict=False, meshes=False)
+    robot = load_urdf(path, meshes=False)
     model = pin.buildModelFromUrdf(str(path))
     assert robot.total_mass == pytest.approx(sum(inertia.mass for inertia in model.inertias), rel=1e-13)
     assert robot.nv == model.nv
@@ -67,7 +67,7 @@ def positions(robot, model, rng):
 def test_mass_matrix_and_gravity_are_pinocchios(name):
     if name not in FILES:
         pytest.skip("example-robot-data is not installed")
-    robot = load_urdf(FILES[name], strict=False, meshes=False)
+    robot = load_urdf(FILES[name], meshes=False)
     model = pin.buildModelFromUrdf(str(FILES[name]))
     data = model.createData()
     q, theirs, order = positions(robot, model, np.random.default_rng(1))
@@ -83,7 +83,7 @@ def test_poses_of_all_links_are_yourdfpys(name):
     yourdfpy = pytest.importorskip("yourdfpy")
     if name not in FILES:
         pytest.skip("example-robot-data is not installed")
-    robot = load_urdf(FILES[name], strict=False, meshes=False)
+    robot = load_urdf(FILES[name], meshes=False)
     theirs = yourdfpy.URDF.load(str(FILES[name]), load_meshes=False, build_scene_graph=True)
     rng = np.random.default_rng(1)
     q = rng.uniform(-1, 1, robot.nq)

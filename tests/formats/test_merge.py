@@ -17,12 +17,12 @@ def machine():
     for k, name in enumerate(("base", "arm", "tool", "hand", "finger")):
         b.body(name, mass=1.0 + k, com=(0.1 * k, 0.2, 0.3), inertia=(0.1, 0.15, 0.2))
     b.fixed("root", "world", "base")
-    b.revolute("shoulder", "base", "arm", axis="y", placement=TURN)
-    b.fixed("weld", "arm", "tool", placement=TURN, child_placement=TURN)
-    b.revolute("wrist", "tool", "hand", axis="x", placement=TURN)
-    b.fixed("nail", "hand", "finger", placement=TURN)
+    b.revolute("shoulder", "base", "arm", axis="y", pose=TURN)
+    b.fixed("weld", "arm", "tool", pose=TURN, child_pose=TURN)
+    b.revolute("wrist", "tool", "hand", axis="x", pose=TURN)
+    b.fixed("nail", "hand", "finger", pose=TURN)
     b.add_shape("finger", Sphere(0.1, pose=TURN))
-    b.joint("loop", "spherical", "tool", "finger", placement=TURN, child_placement=TURN, loop=True)
+    b.joint("loop", "spherical", "tool", "finger", pose=TURN, child_pose=TURN, loop=True)
     b.spring("spring", ("tool", (0, 0, 1)), ("finger", (1, 0, 0)), stiffness=5.0, rest_length=0.1, damping=1.0)
     b.cable("cable", ["world", ("tool", (0, 1, 0)), "finger"], stiffness=3.0, rest_length=0.2)
     b.wrench("push", "finger", (1, 2, 3, 4, 5, 6), point=(0.1, 0, 0), frame="body")
@@ -67,10 +67,10 @@ def test_points_and_frames_stay_where_they_are_in_the_world():
     same(new[b.body] @ [*b.point, 1], old[a.body] @ [*a.point, 1])
     (a,), (b,) = robot.loops, merged.loops
     assert (b.parent, b.child) == ("arm", "hand")
-    same(new[b.parent] @ b.placement.matrix, old[a.parent] @ a.placement.matrix)
+    same(new[b.parent] @ b.pose.matrix, old[a.parent] @ a.pose.matrix)
     same(
-        new[b.child] @ b.child_placement.inverse().matrix,
-        old[a.child] @ a.child_placement.inverse().matrix,
+        new[b.child] @ b.child_pose.inverse().matrix,
+        old[a.child] @ a.child_pose.inverse().matrix,
     )
     (a,), (b,) = robot.actuators, merged.actuators
     same(about_origin(b.wrench, new[b.body]), about_origin(a.wrench, old[a.body]))

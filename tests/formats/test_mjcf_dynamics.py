@@ -140,8 +140,8 @@ def test_connect_and_weld_hold_the_same_frames_together(tmp_path, equality, kind
     for seed in range(3):
         state = MujocoState(path, robot, seed)
         poses = dict(zip(robot.body_names, la.dynamics.body_poses(robot, state.q), strict=True))
-        first = poses.get(loop.parent, np.eye(4)) @ loop.placement.matrix
-        second = poses[loop.child] @ loop.child_placement.inverse().matrix
+        first = poses.get(loop.parent, np.eye(4)) @ loop.pose.matrix
+        second = poses[loop.child] @ loop.child_pose.inverse().matrix
         residual = state.equality_residuals()
         gap = np.linalg.norm(first[:3, 3] - second[:3, 3])
         assert gap == pytest.approx(np.linalg.norm(residual[:3]), abs=1e-12)

@@ -1,6 +1,7 @@
 """What each element of a URDF file means."""
 
 import math
+import warnings
 
 import numpy as np
 import pytest
@@ -210,8 +211,8 @@ def test_loop_joint(tmp_path):
     )
     assert (closing.loop, closing.damping, closing.primitives[0].axis) == (True, (2.0,), (0.0, 1.0, 0.0))
     poses = dict(zip(robot.body_names, la.dynamics.body_poses(robot, [0.0, 0.0, 0.0]), strict=True))
-    first = poses["top"] @ closing.placement.matrix
-    second = poses["right"] @ closing.child_placement.inverse().matrix
+    first = poses["top"] @ closing.pose.matrix
+    second = poses["right"] @ closing.child_pose.inverse().matrix
     np.testing.assert_allclose(first, second, atol=1e-15)
 
 
@@ -291,10 +292,24 @@ def test_namespaces_and_foreign_elements_do_not_matter(tmp_path):
     assert read(tmp_path, text).nv == 1
 
 
-def test_implausible_inertias_are_kept_on_request(tmp_path):
+def test_implausible_inertias_are_kept_with_a_warning_or_refused(tmp_path):
     text = urdf(link("a").replace('izz="0.1"', 'izz="0.9"'))
     with pytest.raises(la.FormatError, match="triangle inequality"):
-        read(tmp_path, text)
-    with pytest.warns(UserWarning, match="triangle inequality"):
-        robot = read(tmp_path, text, strict=False)
+        read(tmp_path, text, strict=True)
+    with pytest.warns(la.LeastActionWarning, match="triangle inequality"):
+        robot = read(tmp_path, text)
     assert robot.bodies[0].inertia.moments[5] == 0.9
+
+
+@pytest.mark.parametrize("strict", [True, False])
+@pytest.mark.parametrize("moments", [(1e-6,) * 6, (-1e-20, 0, 0, 0, 0, 1e-20)])
+def test_inertias_that_are_wrong_by_round_off_load_silently(tmp_path, strict, moments):
+    """Files give frames without a body of their own such numbers; beside the robot's other moments they are nothing."""
+    tiny = "".join(
+        f'{name}="{x!r}" ' for name, x in zip(("ixx", "ixy", "ixz", "iyy", "iyz", "izz"), moments, strict=True)
+    )
+    frame = f'<link name="frame"><inertial><mass value="1e-6"/><inertia {tiny}/></inertial></link>'
+    text = urdf(link("a"), frame, joint("j", "fixed", "a", "frame"))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        read(tmp_path, text, strict=strict)

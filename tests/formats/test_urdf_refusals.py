@@ -153,7 +153,7 @@ def test_refusal(tmp_path, case):
     text, line, element, message = CASES[case]
     path = write(tmp_path, text)
     with pytest.raises(FormatError, match=message) as error:
-        load_urdf(path)
+        load_urdf(path, strict=True)
     assert (error.value.file, error.value.line, error.value.element) == (str(path), line, element)
 
 

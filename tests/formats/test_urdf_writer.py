@@ -87,7 +87,7 @@ def robots(draw):
         parent = "world" if k == 0 else f"body{draw(st.integers(-1, k - 1))}".replace("body-1", "world")
         kind = draw(st.sampled_from(KINDS))
         options = draw(options_of_joint(kind))
-        b.joint(f"joint{k}", kind, parent, f"body{k}", placement=draw(poses), **options)
+        b.joint(f"joint{k}", kind, parent, f"body{k}", pose=draw(poses), **options)
         if kind in ("revolute", "prismatic"):
             simple.append(f"joint{k}")
     if len(simple) > 1 and draw(st.booleans()):
@@ -97,7 +97,7 @@ def robots(draw):
         kind = draw(st.sampled_from(KINDS[:-1]))
         ends = draw(st.sampled_from(["world", "body0"])), f"body{count - 1}"
         options = draw(options_of_joint(kind))
-        b.joint("loop", kind, *ends, placement=draw(poses), child_placement=draw(poses), loop=True, **options)
+        b.joint("loop", kind, *ends, pose=draw(poses), child_pose=draw(poses), loop=True, **options)
     return b.build()
 
 
@@ -154,9 +154,9 @@ def test_a_child_placement_moves_the_frame_of_the_link_and_nothing_else(tmp_path
     X = Pose.from_rpy((0.1, 0.2, 0.3), (0.4, 0.5, 0.6))
     for name in ("upper", "lower"):
         b.body(name, inertia=Inertia(1.0, (0.1, 0, 0), 0.1))
-    b.revolute("shoulder", "world", "upper", axis="y", placement=X, child_placement=X)
-    b.revolute("elbow", "upper", "lower", axis="x", placement=X, child_placement=X)
-    b.joint("loop", "spherical", "world", "lower", placement=X, child_placement=X, loop=True)
+    b.revolute("shoulder", "world", "upper", axis="y", pose=X, child_pose=X)
+    b.revolute("elbow", "upper", "lower", axis="x", pose=X, child_pose=X)
+    b.joint("loop", "spherical", "world", "lower", pose=X, child_pose=X, loop=True)
     robot, q = b.build(), np.array([0.3, 0.4])
     back = round_trip(robot, tmp_path)
     for law in (la.dynamics.mass_matrix, la.dynamics.potential_energy):
@@ -164,7 +164,7 @@ def test_a_child_placement_moves_the_frame_of_the_link_and_nothing_else(tmp_path
     ends = []
     for r in (robot, back):
         pose = la.dynamics.body_poses(r, q)[r.body_index("lower")]
-        ends.append(pose @ r.loops[0].child_placement.inverse().matrix)
+        ends.append(pose @ r.loops[0].child_pose.inverse().matrix)
     np.testing.assert_allclose(*ends, atol=1e-14)
 
 

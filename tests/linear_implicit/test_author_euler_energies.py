@@ -47,7 +47,7 @@ def loop():
     three = s.box((1, 1, 10), (0, 0, -5), one, "revolute", (10, 0, 0), axis="y")
     four = s.box((20, 1, 1), (10, 0, 0), two, "revolute", (0, 0, -10), axis="y")
     s.box((1, 1, 10), (0, 0, -5), four, "revolute", (10, 0, 0), axis="y")
-    closed = {"position": (20, 0, 0), "child_placement": Pose((0, 0, 10)), "loop": True}
+    closed = {"position": (20, 0, 0), "child_pose": Pose((0, 0, 10)), "loop": True}
     s.b.joint("loop", "revolute", four, three, axis="y", **closed)
     robot = s.b.build()
     v = np.zeros(4)
@@ -78,7 +78,7 @@ def gear_in_a_loop():
     five = s.box((1, 1, 10), (0, 0, 5), four, "revolute", (-10, 0, 0), axis="y")
     six = s.box((1, 1, 10), (0, 0, 5), five, "revolute", (0, 0, 10), axis="y")
     s.box((1, 1, 10), (0, 0, -5), four, "revolute", (-5, 0, 0), axis="y")
-    closed = {"position": (-5, 0, 0), "child_placement": Pose((0, 0, -10)), "loop": True}
+    closed = {"position": (-5, 0, 0), "child_pose": Pose((0, 0, -10)), "loop": True}
     s.b.joint("loop", "revolute", one, six, axis="y", **closed)
     s.b.coupling("gear", "j6", "j3", ratio=0.5)
     robot = s.b.build()

@@ -24,7 +24,7 @@ def recovered(robot, q, v):
     stepper.begin(record)
     q2, p2, n = q.copy(), np.zeros(robot.nv), len(stepper.states)
     bodies, rows, coordinates, coefficients = stepper.arrays[:4]
-    load_state(stepper.states, record["poses"][0], record["momenta"][0])
+    load_state(stepper.states, record["rigid_poses"][0], record["momenta"][0])
     read_coordinates(coordinates, stepper.states, stepper.cstates, q2, 0.01)
     start_rows(rows, coordinates, coefficients, stepper.states, stepper.rowstates, stepper.cstates)
     read_momenta(bodies, coordinates, stepper.states, np.zeros((n, 6)), p2)
@@ -63,7 +63,7 @@ def test_poses_and_twists_of_named_bodies():
     """run.poses are those of the bodies' COM frames, welded bodies too; run.twists the twists of these frames."""
     b = flying_arm().edit()
     b.body("hand", mass=0.3, com=(0.1, 0.2, 0.0), inertia=0.01)
-    b.joint("weld", "fixed", "body2", "hand", placement=Pose((0.2, 0.0, 0.1), (0.5, 0.5, 0.5, -0.5)))
+    b.joint("weld", "fixed", "body2", "hand", pose=Pose((0.2, 0.0, 0.1), (0.5, 0.5, 0.5, -0.5)))
     b.joint(
         "late",
         "composite",

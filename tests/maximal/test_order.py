@@ -83,8 +83,8 @@ def test_order_of_composite_joints(name):
         b.body(f"body{k}", inertia=random_inertia(rng))
         options = {"armature": (armature,) * 2 + (0.0,) * (free - 2)} if armature else {"stiffness": 2.0}
         b.joint(
-            f"joint{k}", "composite", parent, f"body{k}", parts=parts, placement=random_pose(rng),
-            child_placement=random_pose(rng), damping=0.2, **options,
+            f"joint{k}", "composite", parent, f"body{k}", parts=parts, pose=random_pose(rng),
+            child_pose=random_pose(rng), damping=0.2, **options,
         )  # fmt: skip
     robot = b.build()
     states = reference(robot, 3)
@@ -126,10 +126,10 @@ def test_a_gear_between_moving_bodies():
     b = la.MechanismBuilder("gear")
     for k in range(4):
         b.body(f"body{k}", inertia=random_inertia(rng))
-    b.spherical("ball", "world", "body0", placement=random_pose(rng))
-    b.revolute("first", "body0", "body1", axis=random_unit(rng), placement=random_pose(rng))
-    b.prismatic("second", "body0", "body2", axis=random_unit(rng), placement=random_pose(rng))
-    b.revolute("third", "body2", "body3", axis=random_unit(rng), child_placement=random_pose(rng))
+    b.spherical("ball", "world", "body0", pose=random_pose(rng))
+    b.revolute("first", "body0", "body1", axis=random_unit(rng), pose=random_pose(rng))
+    b.prismatic("second", "body0", "body2", axis=random_unit(rng), pose=random_pose(rng))
+    b.revolute("third", "body2", "body3", axis=random_unit(rng), child_pose=random_pose(rng))
     b.coupling("gear", "second", "first", ratio=0.5, offset=0.1)
     b.add(Coupling("gear2", "third", "second", (0.0, 2.0, 1.0)))
     robot = b.build()

@@ -204,6 +204,6 @@ def test_a_pose_of_a_body_frame_may_be_anywhere_in_the_joint():
     """child_placement moves the body's frame, not the joint."""
     b = MechanismBuilder()
     b.body("a", mass=1.0, inertia=1.0)
-    b.revolute("j", "world", "a", axis="z", child_placement=Pose((1, 0, 0)))
+    b.revolute("j", "world", "a", axis="z", child_pose=Pose((1, 0, 0)))
     X = dynamics.body_poses(b.build(), [np.pi / 2])[0]
     np.testing.assert_allclose(X[:3, 3], [0, 1, 0], atol=1e-15)

@@ -5,7 +5,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from leastaction.mechanism import Pose
+import leastaction as la
+from leastaction.errors import MechanismError
+from leastaction.mechanism import Pose, Sphere
 from leastaction.mechanism.pose import quaternion_of_matrix, rotation_matrix
 
 
@@ -69,3 +71,30 @@ def test_almost_unit_quaternions_are_scaled_and_exact_ones_kept():
     assert Pose((0, 0, 0), tuple(q)).quaternion == tuple(q)
     scaled = Pose((0, 0, 0), tuple(q * (1 + 1e-8))).quaternion
     assert np.linalg.norm(scaled) == pytest.approx(1.0, abs=1e-15)
+
+
+@pytest.mark.parametrize(
+    "value", [Pose((1, 2, 3)), (1, 2, 3), [1, 2, 3, 1, 0, 0, 0], Pose((1, 2, 3)).matrix], ids=["pose", "3", "7", "4x4"]
+)
+def test_shapes_and_joints_take_a_pose_as_people_write_it(value):
+    """One word for where a frame sits, and one way to write it."""
+    b = la.MechanismBuilder()
+    b.body("a", mass=1.0, inertia=1.0, shapes=Sphere(0.1, pose=value))
+    b.free("a", name="j", pose=value, child_pose=value)
+    robot = b.build()
+    assert robot.bodies[0].shapes[0].pose == robot.joints[0].pose == robot.joints[0].child_pose == Pose((1, 2, 3))
+
+
+@pytest.mark.parametrize("value", ["a", (1, 2), None, (1, 2, float("nan")), [1, 2, 3, 0, 0, 0, 0]])
+def test_what_is_no_pose_is_refused_with_the_name_of_its_owner(value):
+    with pytest.raises(MechanismError, match="sphere 'tip': "):
+        Sphere(0.1, pose=value, name="tip")
+
+
+def test_the_older_word_for_the_pose_of_a_joint():
+    b = la.MechanismBuilder()
+    b.body("a", mass=1.0, inertia=1.0)
+    with pytest.warns(DeprecationWarning, match="joint 'j': placement is called pose now"):
+        b.joint("j", "revolute", "world", "a", placement=Pose((1, 2, 3)))
+    joint = b.build().joints[0]
+    assert joint.pose == joint.placement == Pose((1, 2, 3))

@@ -16,7 +16,7 @@ def with_fixed_bodies():
     b.body("link", mass=2.0, com=(0, 0, 0.5), inertia=(0.3, 0.3, 0.1))
     b.revolute("j1", "post", "link", axis="x", position=(0, 0, 0.2))
     b.body("tool", mass=1.0, com=(0.1, 0, 0), inertia=0.05)
-    b.fixed("weld", "link", "tool", placement=Pose.from_rpy((0, 0, 1), (0.3, 0.1, -0.7)))
+    b.fixed("weld", "link", "tool", pose=Pose.from_rpy((0, 0, 1), (0.3, 0.1, -0.7)))
     b.body("tip", mass=0.5, com=(0, 0.2, 0), inertia=0.02)
     b.revolute("j2", "tool", "tip", axis="y", position=(0, 0, 0.3))
     return b.build()
@@ -37,7 +37,7 @@ def test_welded_bodies_are_merged_with_what_carries_them():
     np.testing.assert_allclose(nodes.mass, [3.0, 0.5])
     # what is welded to the world does not move, so its 50 kg are nobody's
     assert nodes.mass.sum() == pytest.approx(robot.total_mass - 50.0)
-    X = robot.joint("weld").placement
+    X = robot.joint("weld").pose
     com = (2.0 * np.array([0, 0, 0.5]) + 1.0 * np.array(X.apply((0.1, 0, 0)))) / 3.0
     q = np.zeros(2)
     expected = poses(robot, q)["link"] @ [*com, 1.0]
@@ -49,13 +49,13 @@ def test_welded_bodies_are_merged_with_what_carries_them():
 def test_a_weld_changes_nothing_but_the_bookkeeping():
     """A robot with a welded tool moves as the robot with one composite body in its place."""
     robot = with_fixed_bodies()
-    weld = robot.joint("weld").placement
+    weld = robot.joint("weld").pose
     link, tool = (robot.bodies[robot.body_index(name)].inertia for name in ("link", "tool"))
     b = robot.edit()
     for name in ("weld", "tool", "link", "j2"):
         b.remove(name)
     b.body("link", inertia=Inertia.from_parts([(link, Pose()), (tool, weld)]))
-    b.revolute("j2", "link", "tip", axis="y", placement=weld * robot.joint("j2").placement)
+    b.revolute("j2", "link", "tip", axis="y", pose=weld * robot.joint("j2").pose)
     merged = b.build()
     for seed in range(3):
         q = robot.random_configuration(seed)

@@ -98,9 +98,9 @@ def flying_arm(*, springs=False, gravity=(0.3, -0.5, -9.81)):
     b = la.MechanismBuilder("flying_arm", gravity=gravity)
     for k in range(3):
         b.body(f"body{k}", inertia=random_inertia(rng))
-    b.free("body0", name="base", placement=random_pose(rng), child_placement=random_pose(rng))
-    b.spherical("ball", "body0", "body1", placement=random_pose(rng))
-    b.revolute("hinge", "body1", "body2", axis=(0.6, 0.0, 0.8), placement=random_pose(rng))
+    b.free("body0", name="base", pose=random_pose(rng), child_pose=random_pose(rng))
+    b.spherical("ball", "body0", "body1", pose=random_pose(rng))
+    b.revolute("hinge", "body1", "body2", axis=(0.6, 0.0, 0.8), pose=random_pose(rng))
     b.thruster("main", "body0", (0.2, -0.1, 0.3, 1.0, 2.0, -1.5))
     b.thruster("side", "body2", (0.0, 0.1, 0.0, -0.4, 0.0, 0.6))
     b.actuator("motor", "hinge", gear=-2.0)

@@ -52,14 +52,14 @@ def both(kind, options):
         b = la.MechanismBuilder("held" if loop else "carried")
         b.body("arm", inertia=inertias[0])
         b.body("body", inertia=inertias[1])
-        b.revolute("hinge", "world", "arm", axis="y", placement=places[0], child_placement=places[1])
+        b.revolute("hinge", "world", "arm", axis="y", pose=places[0], child_pose=places[1])
         b.joint(
             "joint",
             kind,
             "arm",
             "body",
-            placement=places[2],
-            child_placement=places[3],
+            pose=places[2],
+            child_pose=places[3],
             loop=loop,
             **options,
         )

@@ -15,7 +15,7 @@ def floating_tree(seed, bodies=10, gravity=(0, 0, 0)):
     names = []
     for i in range(bodies):
         name = b.body(f"body{i}", inertia=random_inertia(rng))
-        options = {"placement": random_pose(rng), "child_placement": random_pose(rng)}
+        options = {"pose": random_pose(rng), "child_pose": random_pose(rng)}
         parent = names[rng.integers(len(names))] if names else "world"
         kind = "free" if i == 0 else "revolute" if i % 2 else "spherical"
         axis = random_unit(rng) if kind == "revolute" else None

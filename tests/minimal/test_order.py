@@ -83,7 +83,7 @@ def test_order_of_a_thrown_body(order):
     b.body("stone", mass=2.0, com=c, inertia=(0.7, 1.1, 1.6))
     b.free("stone", position=(0.4, 0.1, -0.3), rotation=(0.5, 0.5, -0.5, 0.5))
     robot = b.build()
-    joint = np.array(robot.joints[0].placement.rotation)
+    joint = np.array(robot.joints[0].pose.rotation)
     q, v = [], []
     for t, x in zip(np.linspace(0.0, 1.0, len(states)), states, strict=True):
         # The exact attitude is that of the body in the joint's frame, so gravity is turned into it.

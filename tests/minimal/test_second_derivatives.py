@@ -125,7 +125,7 @@ def looped(seed):
     b, n = robot.edit(), robot.body_names
 
     def place():
-        return {"placement": random_pose(rng), "loop": True}
+        return {"pose": random_pose(rng), "loop": True}
 
     b.revolute("l1", n[1], n[4], axis=random_unit(rng), damping=0.4, **place())
     axis = random_unit(rng)

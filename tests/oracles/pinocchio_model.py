@@ -47,12 +47,12 @@ class PinocchioModel:
         joints, frames = [], []
         for body, joint in zip(mechanism.bodies, mechanism.joints, strict=True):
             parent, X = place[joint.parent]
-            X = X * _se3(joint.placement)
+            X = X * _se3(joint.pose)
             for k, primitive in enumerate(joint.primitives):
                 parent = model.addJoint(parent, _joint_model(primitive), X, f"{joint.name}/{k}")
                 joints.append(parent)
                 X = pin.SE3.Identity()
-            X = X * _se3(joint.child_placement)
+            X = X * _se3(joint.child_pose)
             place[body.name] = (parent, X)
             inertia = pin.Inertia(body.inertia.mass, np.array(body.inertia.com), body.inertia.matrix)
             model.appendBodyToJoint(parent, inertia, X)
@@ -72,7 +72,7 @@ class PinocchioModel:
         assert sorted(joints) == list(range(1, model.njoints))
         named = [model.frames[model.getFrameId(name, pin.BODY)] for name in mechanism.body_names]
         peer = cls.__new__(cls)
-        peer._set(mechanism, model, joints, [(frame.parentJoint, frame.placement) for frame in named])
+        peer._set(mechanism, model, joints, [(frame.parentJoint, frame.pose) for frame in named])
         return peer
 
     def _set(self, mechanism, model, joints, frames):

@@ -55,7 +55,7 @@ def random_tree(
         name = b.body(f"body{i}", inertia=random_inertia(rng))
         kind = kinds[rng.integers(len(kinds))] if i else kinds[0]
         parent = names[rng.integers(len(names))] if rng.random() < branching else names[-1]
-        options = {"placement": random_pose(rng), "child_placement": random_pose(rng)}
+        options = {"pose": random_pose(rng), "child_pose": random_pose(rng)}
         if kind == "universal":
             options["axis"] = (random_unit(rng), random_unit(rng))
         elif kind == "composite":

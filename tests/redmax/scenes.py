@@ -25,7 +25,7 @@ def load(number):
         parent = f"b{joint['parent']}" if joint["parent"] else "world"
         kind = joint["class"].removeprefix("redmax.Joint").lower()
         placement = Pose.from_matrix(joint["E0_parentjoint_joint"])
-        b.joint(f"j{k}", kind, parent, f"b{k}", axis=joint.get("axis"), placement=placement)
+        b.joint(f"j{k}", kind, parent, f"b{k}", axis=joint.get("axis"), pose=placement)
         if kind != "fixed":
             q += np.atleast_1d(joint["q0"]).tolist()
             v += np.atleast_1d(joint["qdot0"]).tolist()

@@ -142,5 +142,5 @@ def test_errors():
         gradient(run, None, None, ["colour"])
     with pytest.raises(la.IntegratorError, match=r"expected finite numbers of shape \(3, 1\)"):
         gradient(run, np.zeros((2, 1)), None)
-    with pytest.raises(la.IntegratorError, match="Galerkin has no adjoint"):
-        la.adjoint(robot, la.Galerkin(), lambda run: (0.0, None, None), steps=2)
+    with pytest.raises(la.IntegratorError, match="RungeKutta has no adjoint"):
+        la.adjoint(robot, la.RungeKutta(), lambda run: (0.0, None, None), steps=2)

@@ -21,7 +21,7 @@ def slider_crank(kind, planar=True, **rail):
     b.joint("pin", *(("revolute",) if planar else ("spherical",)), "slider", "rod", axis="y" if planar else None)
     b.revolute("axle", "world", "crank", axis="y", position=(3.0, 0, 0))
     parts = (joints.prismatic("y"), joints.spherical()) if planar else (joints.spherical(),)
-    knee = {"position": (0.3, 0, 0), "child_placement": Pose((-0.8, 0, 0)), "loop": True}
+    knee = {"position": (0.3, 0, 0), "child_pose": Pose((-0.8, 0, 0)), "loop": True}
     b.joint("knee", "composite", "crank", "rod", parts=parts, **knee)
     return b.build()
 

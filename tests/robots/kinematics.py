@@ -41,11 +41,11 @@ def poses(robot, q):
     X = {"world": np.eye(4)}
     i = 0
     for body, joint in zip(robot.bodies, robot.joints, strict=True):
-        Y = X[joint.parent] @ joint.placement.matrix
+        Y = X[joint.parent] @ joint.pose.matrix
         for primitive in joint.primitives:
             Y = Y @ _motion(primitive, q[i : i + primitive.nq])
             i += primitive.nq
-        X[body.name] = Y @ joint.child_placement.matrix
+        X[body.name] = Y @ joint.child_pose.matrix
     return X
 
 
@@ -59,8 +59,8 @@ def loop_residual(robot, q):
     X = poses(robot, q)
     rows = []
     for loop in robot.loops:
-        here = X[loop.parent] @ loop.placement.matrix
-        there = X[loop.child] @ np.linalg.inv(loop.child_placement.matrix)
+        here = X[loop.parent] @ loop.pose.matrix
+        there = X[loop.child] @ np.linalg.inv(loop.child_pose.matrix)
         Y = np.linalg.inv(here) @ there
         slides = [p.axis for p in loop.primitives if p.motion == Motion.PRISMATIC]
         if slides:

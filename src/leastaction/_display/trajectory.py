@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from leastaction import _page as page
 from leastaction import registry
-from leastaction._display import page
 from leastaction._display.units import coordinate_units
 
 if TYPE_CHECKING:

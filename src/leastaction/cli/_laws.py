@@ -50,7 +50,7 @@ def symmetries(robot: Any) -> Any:
     if len(roots) != 1:
         return none
     joint = roots[0]
-    X = joint.placement.matrix
+    X = joint.pose.matrix
     if kinds == {Motion.SPHERICAL}:
         axes = [g / np.linalg.norm(g)] if g.any() else list(np.eye(3))
         return np.array([np.concatenate([a, np.cross(X[:3, 3], a)]) for a in axes])

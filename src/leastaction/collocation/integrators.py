@@ -15,6 +15,7 @@ from leastaction.forces.arrays import force_arrays
 from leastaction.integrators import Integrator, Stepper, refuse_loops
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism.arguments import FloatArray
+from leastaction.record import Record
 
 
 class CollocationStepper(Stepper):
@@ -49,11 +50,11 @@ class CollocationStepper(Stepper):
         self.settings = (float(integrator.tolerance), int(integrator.max_iterations))
         self.history = np.zeros(integrator.max_iterations + 1)
 
-    def record(self, steps: int) -> dict[str, Any]:
+    def record(self, steps: int) -> Record:
         """Also the Newton iterations of each step."""
         return super().record(steps) | {"iterations": np.zeros(steps + 1, np.int64)}
 
-    def advance(self, record: dict[str, FloatArray], first: int, last: int, u: FloatArray) -> int:
+    def advance(self, record: Record, first: int, last: int, u: FloatArray) -> int:
         """Fill rows first + 1 ... last by the compiled loop."""
         rows = slice(first, last + 1)
         self.history[:] = 0.0
@@ -72,7 +73,7 @@ class CollocationStepper(Stepper):
         )
         return first + done
 
-    def failure(self, step: int, record: dict[str, FloatArray]) -> ConvergenceError:
+    def failure(self, step: int, record: Record) -> ConvergenceError:
         """The defects of the Newton iterations go with the error."""
         method = self.integrator
         residuals = [float(x) for x in self.history if x > 0.0 or math.isnan(x)]

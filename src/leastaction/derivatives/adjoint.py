@@ -7,18 +7,18 @@ from typing import Any
 
 import numpy as np
 
-from leastaction.derivatives.parameters import parameter
+from leastaction.derivatives.linearize import stepper_that
+from leastaction.derivatives.objective_value import evaluated
+from leastaction.derivatives.velocity_reversal import STATES, VelocityReversal
 from leastaction.errors import IntegratorError
 from leastaction.integrators import Integrator
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism.arguments import FloatArray
+from leastaction.parameters import parameter
 from leastaction.simulate import simulate
 from leastaction.trajectory import Trajectory
 
-Objective = Callable[[Trajectory], tuple[Any, ...]]
-
-STATES = ("q", "v", "controls")
-"""Parameters that are no part of the mechanism."""
+Objective = Callable[[Trajectory], Any]
 
 
 def adjoint(
@@ -37,7 +37,8 @@ def adjoint(
         integrator: `BDF(...)` or `SDIRK2(...)`.
         objective: takes the `Trajectory` and gives its value and its gradients by all positions (along the tangent of
             `Mechanism.integrate`) and velocities, each of shape (steps + 1, nv), or None for zero. Where it depends on
-            parameters directly, a function from a parameter's name to that part of the gradient comes fourth.
+            parameters directly, a function from a parameter's name to that part of the gradient comes fourth. Or it
+            gives an `ObjectiveValue`, as those of `reach` do; these can be added and scaled.
         parameters: what to differentiate by:
             "q", "v": the initial state, shape (nv,); "controls": shape (steps, nu);
             "gravity": shape (3,);
@@ -70,28 +71,17 @@ def adjoint(
 
         return checkpointed_gradient(mechanism, integrator, objective, parameters, checkpoints, options)
     run = simulate(mechanism, integrator=integrator, **options)
-    return total_gradient(run, objective, parameters)
+    return total_gradient(run, objective, parameters, options.get("p") is not None)
 
 
-def evaluated(objective: Objective, run: Trajectory) -> tuple[Any, ...]:
-    """What an objective says of a run: its value, gradients by q and v and, where given, the direct part."""
-    out = objective(run)
-    if not isinstance(out, tuple) or len(out) not in (3, 4):
-        raise IntegratorError(
-            "an objective must give (value, gradient by q or None, gradient by v or None), and as a fourth, if it "
-            f"depends on parameters directly, a function of their names; got {out!r:.80}"
-        )
-    return out
-
-
-def total_gradient(run: Trajectory, objective: Objective, parameters: Iterable[str]) -> tuple[float, dict[str, Any]]:
+def total_gradient(
+    run: Trajectory, objective: Objective, parameters: Iterable[str], from_momentum: bool = False
+) -> tuple[float, dict[str, Any]]:
     """Value of an objective of a run, and its gradient through the states and directly."""
-    value, dq, dv, *direct = evaluated(objective, run)
     names = list(parameters)
-    out = gradient(run, dq, dv, names)
-    for explicit in direct:
-        out = {name: out[name] + explicit(name) for name in names}
-    return float(value), out
+    said = evaluated(objective, run, names)
+    out = _gradient(run, said.dq, said.dv, names, from_momentum)
+    return float(said.value), {name: out[name] + said.directly(name) for name in names}
 
 
 def gradient(run: Trajectory, dq: Any, dv: Any, parameters: Iterable[str] = ("controls",)) -> dict[str, FloatArray]:
@@ -103,40 +93,20 @@ def gradient(run: Trajectory, dq: Any, dv: Any, parameters: Iterable[str] = ("co
         dv: gradient by the velocities, shape (steps + 1, nv); None is zero.
         parameters: names, as for `adjoint`.
     """
-    m, names = run.mechanism, list(parameters)
+    return _gradient(run, dq, dv, list(parameters), False)
+
+
+def _gradient(run: Trajectory, dq: Any, dv: Any, names: list[str], from_momentum: bool) -> dict[str, FloatArray]:
+    m = run.mechanism
     if not isinstance(run.integrator, Integrator):
         raise IntegratorError("the run does not say which integrator made it")
-    stepper = reversible(run.integrator.prepare(m, run.dt))
+    stepper = stepper_that("reverse", m, run.integrator, run.dt)
     bars = [_bar(run, x, what) for x, what in ((dq, "dq"), (dv, "dv"))]
     stepper.prepare_start(run.q[0])
-    u = run.stored.get("u", np.broadcast_to(np.zeros(m.nu), (run.steps, 1, m.nu)))[:, 0]
-    reversal = reversal_for(stepper, names)
+    u = run.stored.get("u", np.broadcast_to(np.zeros(m.nu), (run.steps, len(stepper.control_nodes), m.nu)))
+    reversal = VelocityReversal(stepper, names, from_momentum)
     reversal.piece({"q": run.q, **run.stored}, 0, 0, u, bars[0], bars[1])
-    return named_gradients(reversal, run.q[0], m, names)
-
-
-def reversible(stepper: Any) -> Any:
-    """The stepper, if its runs have an adjoint."""
-    if not getattr(stepper, "reverses", False):
-        own = type(stepper.integrator).__name__
-        raise IntegratorError(f"{own} has no adjoint; use leastaction.BDF, leastaction.SDIRK2 or backpropagate")
-    return stepper
-
-
-def reversal_for(stepper: Any, names: list[str]) -> Any:
-    """What goes back over the steps of a stepper, for gradients by `names`."""
-    from leastaction.redmax.adjoint.runs import Reversal
-
-    own = any(name not in STATES for name in names)
-    return Reversal(stepper, names, parameters=own, controls="controls" in names)
-
-
-def named_gradients(reversal: Any, q: FloatArray, mechanism: Mechanism, names: list[str]) -> dict[str, FloatArray]:
-    """Gradients by name, after all pieces of a run that started at q."""
-    from leastaction.redmax.adjoint.by_name import parameter_gradient
-
-    g = reversal.finish(q)
-    return {name: getattr(g, name) if name in STATES else parameter_gradient(g, mechanism, name) for name in names}
+    return reversal.finish(run.q[0], run.stored["p" if stepper.momentum else "v"][0])
 
 
 def _bar(run: Trajectory, value: Any, what: str) -> FloatArray:

@@ -2,27 +2,16 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable
 from typing import Any
 
-import numpy as np
-
-from leastaction.derivatives.linearize import _controls, _stepper
-from leastaction.derivatives.parameters import parameter, with_parameters
-from leastaction.errors import IntegratorError, MechanismError
+from leastaction.derivatives.linearize import controls_of, stepper_that
+from leastaction.errors import IntegratorError
 from leastaction.integrators import Integrator
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism.arguments import FloatArray, configuration, tangent
-
-CENTRAL = ((-2.0, 1.0 / 12.0), (-1.0, -2.0 / 3.0), (1.0, 2.0 / 3.0), (2.0, -1.0 / 12.0))
-"""Offsets and weights of a central difference of order 4."""
-
-ONE_SIDED = ((0.0, -25.0 / 12.0), (1.0, 4.0), (2.0, -3.0), (3.0, 4.0 / 3.0), (4.0, -0.25))
-"""The same where a parameter must not become smaller, such as a stiffness of zero."""
-
-LENGTHS = ("position", "rotation", "com", "point")
-"""Kinds whose value does not tell how far it may go: they move by a share of a decimetre or a tenth of a radian."""
+from leastaction.parameter_stencils import stencils
+from leastaction.parameters import parameter
 
 
 def parameter_jacobian(
@@ -44,7 +33,7 @@ def parameter_jacobian(
 
     Args:
         mechanism: the robot.
-        integrator: `Maximal(...)`.
+        integrator: `Maximal(...)` or `Galerkin(...)`.
         q: joint positions [rad or m], shape (nq,).
         p: discrete momenta, shape (nv,).
         u: controls held over the step, shape (nu,); default zero.
@@ -64,38 +53,13 @@ def parameter_jacobian(
     """
     if isinstance(parameters, str):
         raise IntegratorError(f"parameters: expected names in a list, got {parameters!r}")
-    stepper: Any = _stepper(mechanism, integrator, dt, "parameter_jacobian")
+    stepper = stepper_that("parameters", mechanism, integrator, dt)
     values = {name: parameter(mechanism, name) for name in parameters}
-    stencils = [stencil for name, value in values.items() for stencil in _stencils(mechanism, name, value)]
+    columns = [stencil for name in values for stencil in stencils(mechanism, name)]
     q, p = configuration(mechanism, q), tangent(mechanism, p, "p")
-    columns = stepper.parameter_jacobian(q, p, _controls(mechanism, u), stencils)
+    found = stepper.parameter_jacobian(q, p, controls_of(mechanism, u), columns)
     out, first = {}, 0
     for name, value in values.items():
-        out[name] = columns[:, first : first + value.size].reshape(-1, *value.shape)
+        out[name] = found[:, first : first + value.size].reshape(-1, *value.shape)
         first += value.size
-    return out
-
-
-def _stencils(mechanism: Mechanism, name: str, value: FloatArray) -> list[list[tuple[float, Mechanism]]]:
-    """For each entry of a parameter, weights and mechanisms whose weighted sum is the derivative by it."""
-    kind = name.partition(":")[0]
-    if not np.isfinite(value).all():
-        raise MechanismError(f"parameter {name!r} is infinite, so nothing can be differentiated by it")
-    with warnings.catch_warnings():
-        # Inertias at the edge of what real bodies have, such as those of thin rods, may cross it here.
-        warnings.simplefilter("ignore")
-        loose = mechanism.replace(strict=False)
-        out = []
-        for k in range(value.size):
-            size = 0.1 if kind in LENGTHS else abs(float(value.flat[k])) or float(np.abs(value).max()) or 1.0
-
-            def at(offset: float, k: int = k, h: float = 1e-4 * size) -> Mechanism:
-                other = value.copy()
-                other.flat[k] += offset * h
-                return with_parameters(loose, {name: other})
-
-            try:
-                out.append([(weight / (1e-4 * size), at(offset)) for offset, weight in CENTRAL])
-            except MechanismError:
-                out.append([(weight / (1e-4 * size), at(offset)) for offset, weight in ONE_SIDED])
     return out

@@ -12,19 +12,18 @@ from typing import Any
 
 import numpy as np
 
-from leastaction.derivatives.adjoint import Objective, _bar, evaluated, named_gradients, reversal_for, reversible
-from leastaction.dynamics.loops import close_loops
+from leastaction.derivatives.adjoint import Objective, _bar
+from leastaction.derivatives.objective_value import ObjectiveValue, evaluated
+from leastaction.derivatives.velocity_reversal import VelocityReversal
 from leastaction.errors import IntegratorError
 from leastaction.integrators import Integrator
 from leastaction.mechanism import Mechanism
-from leastaction.mechanism.arguments import FloatArray, configuration
-from leastaction.simulate import _control_table, _set_velocity, _steps, _warn_of_ignored
+from leastaction.mechanism.arguments import FloatArray
+from leastaction.record import Record
+from leastaction.start import Start, start_run
 from leastaction.trajectory import Trajectory
 
-PieceObjective = Callable[[Trajectory, int, int], tuple[Any, ...]]
-
-PER_STATE = ("q", "v", "r", "rd", "chart", "multipliers")
-"""What a state consists of in the record of a run."""
+PieceObjective = Callable[[Trajectory, int, int], Any]
 
 
 class piecewise:  # noqa: N801 - a decorator
@@ -37,75 +36,68 @@ class piecewise:  # noqa: N801 - a decorator
 
     The function gets a `Trajectory` of consecutive states, the number of the first of them, and the number of steps of
     the whole run. It gives the piece's value and its gradients by positions (along the tangent) and velocities, each of
-    shape (states, nv) or None, as for `adjoint`; a state is in one piece only.
+    shape (states, nv) or None, as for `adjoint`; a state is in one piece only. Such objectives can be added and scaled:
+    `reach(...) + 0.1 * effort`.
     """
 
     def __init__(self, function: PieceObjective) -> None:
         self.function = function
         self.__doc__ = function.__doc__ or type(self).__doc__
 
-    def __call__(self, run: Trajectory) -> tuple[Any, ...]:
+    def __call__(self, run: Trajectory) -> Any:
         """Of a whole run."""
         return self.function(run, 0, run.steps)
+
+    def __add__(self, other: Any) -> piecewise:
+        if not isinstance(other, piecewise):
+            return NotImplemented
+        return piecewise(lambda *piece: _whole(self.function(*piece)) + _whole(other.function(*piece)))
+
+    def __mul__(self, factor: Any) -> piecewise:
+        if not isinstance(factor, int | float | np.number):
+            return NotImplemented
+        return piecewise(lambda *piece: float(factor) * _whole(self.function(*piece)))
+
+    __rmul__ = __mul__
+
+
+def _whole(said: Any) -> ObjectiveValue:
+    return said if isinstance(said, ObjectiveValue) else ObjectiveValue(*said)
 
 
 class _Cuts:
     """A run of which only the states at the cuts are kept."""
 
-    def __init__(
-        self,
-        mechanism: Mechanism,
-        integrator: Integrator,
-        checkpoints: int | bool,
-        *,
-        q: Any = None,
-        v: Any = None,
-        p: Any = None,
-        dt: float = 0.01,
-        duration: float | None = None,
-        steps: int | None = None,
-        controls: Any = None,
-        start: float = 0.0,
-        project: bool = False,
-        progress: bool | None = None,
-    ) -> None:
-        self.mechanism = mechanism
-        self.stepper = reversible(integrator.prepare(mechanism, dt))
-        _warn_of_ignored(self.stepper)
-        self.steps = _steps(dt, duration, steps)
-        self.start = float(start)
-        q0 = mechanism.neutral() if q is None else configuration(mechanism, q)
-        self.q = self.stepper.prepare_start(close_loops(mechanism, q0) if project and not mechanism.is_tree else q0)
-        # Only controls that are a function are read at times, and then they are a table of all steps anyway.
-        times = self.times(slice(0, self.steps + 1)) if callable(controls) else np.broadcast_to(0.0, self.steps + 1)
-        self.controls = _control_table(mechanism, self.stepper, controls, times)
-        first = self.stepper.record(0)
-        first["q"][0] = self.q
-        _set_velocity(self.stepper, first, self.q, v, p)
+    def __init__(self, start: Start, checkpoints: int | bool) -> None:
+        self.start, self.stepper, self.steps = start, start.stepper, start.steps
         count = _count(checkpoints, self.steps)
         self.cuts = [round(k * self.steps / count) for k in range(count + 1)] if self.steps else [0, 0]
-        self.kept: list[dict[str, Any]] = [first]
+        self.kept: list[tuple[dict[str, Any], Any]] = [(start.first.states(), self.stepper.memory())]
 
     @property
     def pieces(self) -> int:
         """How many."""
         return len(self.cuts) - 1
 
-    def run(self, k: int) -> tuple[dict[str, Any], int]:
+    def run(self, k: int) -> tuple[Record, int]:
         """(record of piece k, row of it from which its steps start); keeps the state at its end."""
         first, last = self.cuts[k], self.cuts[k + 1]
         row = int(first > 0)
         record = self.stepper.record(last - first + row)
-        for name, rows in self.kept[k].items():
+        states, memory = self.kept[k]
+        for name, rows in states.items():
             record[name][: row + 1] = rows[-row - 1 :]
-        done = self.stepper.advance(record, row, last - first + row, self.controls[first:last].copy())
+        self.stepper.remember(memory)
+        done = self.stepper.advance(record, row, last - first + row, self.start.controls[first:last].copy())
         if done < last - first + row:
             step = first + done - row
             error = self.stepper.failure(step, record)
-            error.time = float(self.times(slice(step, step + 1))[0])
+            error.time = float(self.start.times(step, step)[0])
             raise error
         if len(self.kept) == k + 1:
-            self.kept.append({name: record[name][-2:].copy() for name in PER_STATE if name in record})
+            names = ("q", "p" if self.stepper.momentum else "v", *self.stepper.carries)
+            last_rows = {name: record[name][-2:].copy() for name in names if name in record}
+            self.kept.append((last_rows, self.stepper.memory()))
         return record, row
 
     def states(self, k: int, row: int) -> tuple[slice, slice]:
@@ -117,14 +109,11 @@ class _Cuts:
         last = self.steps if k == self.pieces - 1 else self.cuts[k + 1] - 2
         return slice(0, last + 1 - first), slice(first, last + 1)
 
-    def times(self, rows: slice) -> FloatArray:
-        """Times of states [s]."""
-        return np.asarray(self.start + self.stepper.dt * np.arange(rows.start, rows.stop), dtype=float)
-
-    def trajectory(self, rows: slice, q: FloatArray, v: FloatArray) -> Trajectory:
+    def trajectory(self, rows: slice, q: FloatArray, second: FloatArray) -> Trajectory:
         """States of the run as a `Trajectory`."""
-        s = self.stepper
-        return Trajectory(self.mechanism, s.integrator, s.dt, self.times(rows), q, {"v": v})
+        s, name = self.stepper, "p" if self.stepper.momentum else "v"
+        times = self.start.times(rows.start, rows.stop - 1)
+        return Trajectory(s.mechanism, s.integrator, s.dt, times, q, {name: second})
 
 
 def _count(checkpoints: int | bool, steps: int) -> int:
@@ -146,40 +135,41 @@ def checkpointed_gradient(
     """Value and gradient as of `adjoint`, with the run kept at a few times only."""
     if "controller" in options:
         raise IntegratorError("checkpoints: a controller cannot be run again; give its controls")
-    run, names = _Cuts(mechanism, integrator, checkpoints, **options), list(parameters)
+    options = {name: value for name, value in options.items() if name != "progress"}
+    begin = start_run(mechanism, integrator, **options)
+    if "reverse" not in begin.stepper.can:
+        begin.stepper.refuse("reverse")
+    run, names = _Cuts(begin, checkpoints), list(parameters)
     in_pieces = isinstance(objective, piecewise)
     nv, states = mechanism.nv, 0 if in_pieces else run.steps + 1
-    Q, V = np.zeros((states, mechanism.nq)), np.zeros((states, nv))
+    Q, S = np.zeros((states, mechanism.nq)), np.zeros((states, nv))
     for k in range(run.pieces - in_pieces):  # the last piece is run on the way back
         record, row = run.run(k)
         if not in_pieces:
             own, of_run = run.states(k, row)
-            Q[of_run], V[of_run] = record["q"][own], record["v"][own]
-    parts: list[tuple[Any, ...]] = []
+            Q[of_run], S[of_run] = record.q[own], record.second[own]
+    parts: list[ObjectiveValue] = []
     if not in_pieces:
-        whole = run.trajectory(slice(0, run.steps + 1), Q, V)
-        value, dq, dv, *direct = evaluated(objective, whole)
-        parts.append((value, direct))
-        DQ, DV = _bar(whole, dq, "dq"), _bar(whole, dv, "dv")
-    reversal = reversal_for(run.stepper, names)
+        whole = run.trajectory(slice(0, run.steps + 1), Q, S)
+        parts.append(evaluated(objective, whole, names))
+        DQ, DV = _bar(whole, parts[0].dq, "dq"), _bar(whole, parts[0].dv, "dv")
+    reversal = VelocityReversal(run.stepper, names, options.get("p") is not None)
     for k in range(run.pieces - 1, -1, -1):
         record, row = run.run(k)
         own, of_run = run.states(k, row)
-        bq, bv = np.zeros((len(record["q"]), nv)), np.zeros((len(record["q"]), nv))
+        bq, bv = np.zeros((len(record.q), nv)), np.zeros((len(record.q), nv))
         if of_run.start == of_run.stop:
             pass
         elif in_pieces:
-            piece = run.trajectory(of_run, record["q"][own], record["v"][own])
-            value, dq, dv, *direct = objective.function(piece, of_run.start, run.steps)
-            parts.append((value, direct))
-            bq[own], bv[own] = _bar(piece, dq, "dq"), _bar(piece, dv, "dv")
+            piece = run.trajectory(of_run, record.q[own], record.second[own])
+            said = evaluated(objective.function, piece, names, of_run.start, run.steps)
+            parts.append(ObjectiveValue(said.value, direct=said.direct))
+            bq[own], bv[own] = _bar(piece, said.dq, "dq"), _bar(piece, said.dv, "dv")
         else:
             bq[own], bv[own] = DQ[of_run], DV[of_run]
-        u = run.controls[run.cuts[k] : run.cuts[k + 1], 0]
-        reversal.piece(record, row, run.cuts[k], u, bq, bv)
+        reversal.piece(record, row, run.cuts[k], begin.controls[run.cuts[k] : run.cuts[k + 1]], bq, bv)
         run.kept.pop()
-    out = named_gradients(reversal, run.q, mechanism, names)
-    for _, direct in parts:
-        for explicit in direct:
-            out = {name: out[name] + explicit(name) for name in names}
-    return float(sum(value for value, _ in reversed(parts))), out
+    out = reversal.finish(begin.first.q[0], begin.first.second[0])
+    for part in parts:
+        out = {name: out[name] + part.directly(name) for name in names}
+    return float(sum(part.value for part in reversed(parts))), out

@@ -13,22 +13,18 @@ from leastaction.mechanism.arguments import FloatArray, configuration, state_vec
 from leastaction.trajectory import Trajectory
 
 
-def _stepper(mechanism: Mechanism, integrator: Integrator, dt: float, method: str) -> Stepper:
+def stepper_that(what: str, mechanism: Mechanism, integrator: Integrator, dt: float) -> Stepper:
+    """The stepper of an integrator, if it can do `what` of `leastaction.integrators.CAPABILITIES`."""
     if not isinstance(integrator, Integrator):
         raise IntegratorError(f"expected an integrator such as leastaction.Galerkin(order=4), got {integrator!r}")
     stepper = integrator.prepare(mechanism, dt)
-    if not hasattr(stepper, method):
-        name = type(integrator).__name__
-        if method == "parameter_jacobian":
-            raise IntegratorError(f"{name} has no derivatives by parameters; use leastaction.Maximal")
-        raise IntegratorError(
-            f"{name} has no Jacobians of a step; Galerkin, Midpoint and Maximal have, and leastaction.adjoint "
-            "differentiates runs of BDF and SDIRK2"
-        )
+    if what not in stepper.can:
+        stepper.refuse(what)
     return stepper
 
 
-def _controls(mechanism: Mechanism, u: Any) -> FloatArray:
+def controls_of(mechanism: Mechanism, u: Any) -> FloatArray:
+    """The controls of a step, shape (nu,), zero by default."""
     return np.zeros(mechanism.nu) if u is None else state_vector(mechanism, u, mechanism.nu, "u")
 
 
@@ -52,8 +48,8 @@ def linearize(
     Returns:
         A, shape (2 nv, 2 nv), of (q, p), and B, shape (2 nv, nu), of u.
     """
-    stepper: Any = _stepper(mechanism, integrator, dt, "linearize")
-    return stepper.linearize(configuration(mechanism, q), tangent(mechanism, p, "p"), _controls(mechanism, u))
+    stepper = stepper_that("linearize", mechanism, integrator, dt)
+    return stepper.linearize(configuration(mechanism, q), tangent(mechanism, p, "p"), controls_of(mechanism, u))
 
 
 def action_blocks(
@@ -68,8 +64,8 @@ def action_blocks(
         D, shape (s + 1, nv, s + 1, nv): D^2 L_d + DF_d, zero where neither degree of freedom carries the other (unless
         a spring joins them); and C, shape (s + 1, nv, nu), by the controls.
     """
-    stepper: Any = _stepper(mechanism, integrator, dt, "second_derivatives")
-    return stepper.second_derivatives(configuration(mechanism, q), tangent(mechanism, p, "p"), _controls(mechanism, u))
+    stepper = stepper_that("residual", mechanism, integrator, dt)
+    return stepper.action_blocks(configuration(mechanism, q), tangent(mechanism, p, "p"), controls_of(mechanism, u))
 
 
 def backpropagate(
@@ -94,15 +90,8 @@ def backpropagate(
         raise IntegratorError(f"dq and dp must have shape ({len(run)}, {n}), got {dq.shape} and {dp.shape}")
     if not (np.isfinite(dq).all() and np.isfinite(dp).all()):
         raise IntegratorError("dq and dp must be finite numbers")
-    stepper: Any = _stepper(m, integrator or run.integrator, run.dt, "pull_back")
+    stepper = stepper_that("linearize", m, integrator or run.integrator, run.dt)
     nodes = len(stepper.control_nodes)
     controls = run.stored.get("u", np.broadcast_to(np.zeros(m.nu), (run.steps, nodes, m.nu)))
-    if hasattr(stepper, "backpropagate"):  # the run carries more than (q, p) from step to step
-        return stepper.backpropagate(run, dq, dp, controls)
-    gradient = np.zeros((run.steps, nodes, m.nu))
-    bar = np.concatenate([dq[-1], dp[-1]])
-    for k in range(run.steps - 1, -1, -1):
-        gradient[k] = stepper.pull_back(run.q[k], run.p[k], controls[k], bar)
-        bar[:n] += dq[k]
-        bar[n:] += dp[k]
-    return bar[:n].copy(), bar[n:].copy(), gradient
+    by_q, by_p, by_controls = stepper.backpropagate(run, dq, dp, controls)
+    return by_q, by_p, by_controls

@@ -7,14 +7,18 @@ from typing import Any
 
 import numpy as np
 
-from leastaction.derivatives.adjoint import STATES, Objective, adjoint
+from leastaction.derivatives.adjoint import Objective, adjoint
 from leastaction.derivatives.checkpoints import piecewise
-from leastaction.derivatives.parameters import parameter, with_parameters
+from leastaction.derivatives.objective_value import ObjectiveValue
+from leastaction.derivatives.turns import at_values
+from leastaction.derivatives.velocity_reversal import STATES
 from leastaction.errors import IntegratorError
 from leastaction.integrators import Integrator
 from leastaction.mechanism import Mechanism
-from leastaction.mechanism.arguments import FloatArray
+from leastaction.mechanism.arguments import FloatArray, tangent
+from leastaction.parameters import parameter, with_parameters
 from leastaction.simulate import simulate
+from leastaction.start import initial_positions, initial_velocities, number_of_steps
 from leastaction.trajectory import Trajectory
 
 
@@ -68,15 +72,15 @@ class SimulationObjective:
     def _present(self, name: str) -> FloatArray:
         m, o = self.mechanism, self.options
         if name == "controls":
-            steps = o.get("steps")
-            if steps is None:
-                steps = round(o["duration"] / o.get("dt", 0.01))
+            steps = number_of_steps(o.get("dt", 0.01), o.get("duration"), o.get("steps"))
             given = o.get("controls")
             return np.zeros((steps, m.nu)) if given is None else np.broadcast_to(given, (steps, m.nu)).astype(float)
         if name == "q":
-            return np.array(m.neutral() if o.get("q") is None else o["q"], float)
+            return initial_positions(m, o.get("q"))
         if name == "v":
-            return np.zeros(m.nv) if o.get("v") is None else np.array(o["v"], float)
+            return initial_velocities(m, o.get("v"))
+        if name == "p":
+            return tangent(m, o.get("p"), "p")
         return parameter(m, name)
 
     def pack(self, values: dict[str, Any]) -> FloatArray:
@@ -113,22 +117,10 @@ class SimulationObjective:
             extra, slopes = self.penalty(self.unpack(x))
             value += extra
             total = {name: total[name] + slopes.get(name, 0.0) for name in self.names}
-        for name in self.names:
-            if name.startswith("rotation:"):
-                total[name] = _left_jacobian(self.unpack(x)[name]).T @ total[name]
+        total = at_values(total, self.unpack(x))
         # Units: a step of one in x is a step of `scale` in the parameter.
         pieces = [np.ravel(np.broadcast_to(total[n], self.values[n].shape)) * self.scales[n] for n in self.names]
         return float(value), np.concatenate(pieces)
-
-
-def _left_jacobian(turn: FloatArray) -> FloatArray:
-    """How a change of a rotation vector turns what it has turned already: exp(x + d) = exp(J d) exp(x)."""
-    angle = float(np.linalg.norm(turn))
-    x, y, z = turn
-    W = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
-    if angle < 1e-6:
-        return np.eye(3) + 0.5 * W
-    return np.eye(3) + (1.0 - np.cos(angle)) / angle**2 * W + (angle - np.sin(angle)) / angle**3 * W @ W
 
 
 def reach(body: str, point: Any, target: Any, *, step: int = -1, weight: float = 1.0) -> Objective:
@@ -140,15 +132,19 @@ def reach(body: str, point: Any, target: Any, *, step: int = -1, weight: float =
         target: in the world [m], 3 numbers.
         step: index of the state, -1 for the last.
         weight: of the square [1/m^2].
+
+    Returns:
+        An objective for `adjoint`; objectives of this kind can be added and scaled, and what they give of a run is an
+        `ObjectiveValue`, which can be, too.
     """
 
     @piecewise
-    def objective(run: Trajectory, first: int, steps: int) -> tuple[Any, ...]:
+    def objective(run: Trajectory, first: int, steps: int) -> ObjectiveValue:
         from leastaction.dynamics import body_jacobian, body_poses
 
         row = step % (steps + 1) - first
         if not 0 <= row < len(run):
-            return 0.0, None, None
+            return ObjectiveValue(0.0)
         m, q = run.mechanism, run.q[row]
         poses = body_poses(m, q)
         X = poses[m.body_index(body)]
@@ -168,9 +164,9 @@ def reach(body: str, point: Any, target: Any, *, step: int = -1, weight: float =
             R, p = (np.eye(3), np.zeros(3)) if parent < 0 else (poses[parent][:3, :3], poses[parent][:3, 3])
             if kind == "position":
                 return weight * R.T @ miss
-            lever = x - (R @ np.array(carried[0].placement.position) + p)
+            lever = x - (R @ np.array(carried[0].pose.position) + p)
             return weight * R.T @ np.cross(lever, miss)
 
-        return 0.5 * weight * float(miss @ miss), dq, None, direct
+        return ObjectiveValue(0.5 * weight * float(miss @ miss), dq, None, direct)
 
     return objective

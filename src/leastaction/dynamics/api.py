@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from leastaction._tuples import plain
 from leastaction.dynamics import entries
 from leastaction.dynamics.legendre import quantities
 from leastaction.dynamics.workspace import Workspace
@@ -179,20 +180,7 @@ def passive_forces(mechanism: Mechanism, q: Any, v: Any) -> FloatArray:
     tau = np.zeros(mechanism.nv)
     t = w.tree
     state = configuration(mechanism, q), tangent(mechanism, v)
-    entries.passive_forces(
-        t.nodes,
-        t.dofs,
-        t.rest,
-        t.paths,
-        t.points,
-        t.wrenches,
-        t.penalties,
-        w.links,
-        w.screws,
-        *state,
-        w.external,
-        tau,
-    )
+    entries.passive_forces(plain(w.forces), plain(w.modes), w.links, w.screws, *state, w.external, tau)
     entries.project_wrenches(t.nodes, w.screws, w.external, tau)
     return tau
 

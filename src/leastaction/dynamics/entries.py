@@ -2,7 +2,8 @@
 
 from leastaction._jit import entry
 from leastaction.dynamics import derivatives, recursions
-from leastaction.forces import passive
+from leastaction.forces import total
+from leastaction.forces.arrays import named_forces, named_modes
 from leastaction.kinematics.sweeps import positions, velocities
 
 
@@ -40,13 +41,13 @@ def inverse_dynamics_derivatives(nodes, dofs, gravity, links, screws, rates, B, 
 
 
 @entry
-def passive_forces(nodes, dofs, rest, paths, points, wrenches, penalties, links, screws, q, v, external, tau):
+def passive_forces(forces, modes, links, screws, q, v, external, tau):
     """Wrenches per node (external) and generalised forces (tau) that the mechanism itself exerts; both zeroed."""
-    positions(nodes, links, screws, q)
-    velocities(nodes, links, screws, v)
-    passive.body_forces(paths, points, wrenches, links, external)
-    passive.penalty_forces(penalties, links, external)
-    passive.joint_forces(nodes, dofs, rest, q, v, tau)
+    forces, modes = named_forces(forces), named_modes(modes)
+    positions(forces.nodes, links, screws, q)
+    velocities(forces.nodes, links, screws, v)
+    total.wrenches(forces, modes, links, external)
+    total.joint_forces(forces, modes, q, v, tau)
 
 
 @entry

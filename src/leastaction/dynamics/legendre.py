@@ -5,9 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from leastaction._jit import entry
+from leastaction._tuples import plain
 from leastaction.dynamics import recursions
 from leastaction.dynamics.workspace import Workspace
-from leastaction.forces import passive
+from leastaction.forces import total
+from leastaction.forces.arrays import named_forces, named_modes
 from leastaction.kinematics.closure import soft_energy
 from leastaction.kinematics.sweeps import positions, velocities
 from leastaction.mechanism import Mechanism
@@ -31,17 +33,27 @@ def multiply_rows(nodes, dofs, gravity, links, screws, external, Q, V, P, zero):
 
 
 @entry
-def quantities_rows(
-    nodes, dofs, gravity, rest, paths, points, penalties, rows, count, links, screws, Q, V, tau, T, U, H
-):
-    """Kinetic and potential energies (T, U) and spatial momenta about the world's origin (H) row by row."""
+def quantities_rows(model, data, Q, V, out):
+    """Kinetic and potential energies (T, U) and spatial momenta about the world's origin (H) row by row.
+
+    Args:
+        model: (forces, gravity, rows of loops, number of their equations).
+        data: (modes of the forces, links, screws, tau).
+        Q, V: positions and velocities, one row per time.
+        out: (T, U, H), shapes (rows,), (rows,) and (rows, 6).
+    """
+    forces, modes = named_forces(model[0]), named_modes(data[0])
+    _, gravity, rows, count = model
+    _, links, screws, tau = data
+    T, U, H = out
+    nodes, dofs = forces.nodes, forces.dofs
     g = load3(gravity)
     for r in range(Q.shape[0]):
         positions(nodes, links, screws, Q[r])
         velocities(nodes, links, screws, V[r])
         t = 0.0
-        u = passive.joint_forces(nodes, dofs, rest, Q[r], V[r], tau) + passive.path_energy(paths, points, links)
-        u += passive.penalty_energy(penalties, links) + soft_energy(rows, count, links)
+        u = total.joint_forces(forces, modes, Q[r], V[r], tau) + total.energy(forces, links)
+        u += soft_energy(rows, count, links)
         h = ZERO6
         for i in range(nodes.shape[0]):
             M = load_inertia(links[i].M)
@@ -84,7 +96,6 @@ def quantities(mechanism: Mechanism, Q: FloatArray, V: FloatArray) -> tuple[Floa
     w = Workspace(mechanism)
     t = w.tree
     T, U, H = np.zeros(len(Q)), np.zeros(len(Q)), np.zeros((len(Q), 6))
-    scratch = np.zeros(mechanism.nv)
-    forces = (t.rest, t.paths, t.points, t.penalties, t.closure.rows, t.closure.count)
-    quantities_rows(t.nodes, t.dofs, t.gravity, *forces, w.links, w.screws, Q, V, scratch, T, U, H)
+    model = (plain(w.forces), t.gravity, t.closure.rows, t.closure.count)
+    quantities_rows(model, (plain(w.modes), w.links, w.screws, w.tau), Q, V, (T, U, H))
     return T, U, H

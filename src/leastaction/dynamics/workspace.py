@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from leastaction.dynamics.derivatives import RATES
-from leastaction.kinematics.sweeps import LINK, SCREW
+from leastaction.forces.arrays import force_model, force_modes
+from leastaction.kinematics.sweeps import JOINT_SCREW, LINK
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism.arguments import FloatArray
 
@@ -20,8 +21,11 @@ class Workspace:
         n = len(tree.nodes)
         self.tree = tree
         self.links: Any = np.zeros(n, LINK).view(np.recarray)
-        self.screws: Any = np.zeros(tree.nv, SCREW).view(np.recarray)
+        self.screws: Any = np.zeros(tree.nv, JOINT_SCREW).view(np.recarray)
         self.external = np.zeros((n, 6))
+        self.tau = np.zeros(tree.nv)
+        self.forces = force_model(tree)
+        self.modes = force_modes(self.forces)
 
     def derivative_arrays(self) -> tuple[Any, FloatArray]:
         """Extra scratch of the derivative recursion."""

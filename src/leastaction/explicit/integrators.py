@@ -23,6 +23,7 @@ from leastaction.kinematics.manifold import chart_rate, retract
 from leastaction.kinematics.sweeps import positions, velocities
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism.arguments import FloatArray
+from leastaction.record import Record
 
 # Butcher tableaux: nodes c, rows of a, weights b. Every row of a only looks at the stage before it.
 TABLEAUX = {
@@ -112,7 +113,7 @@ class _ExplicitStepper(Stepper):
         self.tau, self.x, self.y, self.z = np.zeros(n), np.zeros(n), np.zeros(n), np.zeros(mechanism.nq)
         self.common = (self.arrays, self.work.links, self.work.screws, self.work.external, self.tau)
 
-    def failure(self, step: int, record: dict[str, FloatArray]) -> ConvergenceError:
+    def failure(self, step: int, record: Record) -> ConvergenceError:
         name = type(self.integrator).__name__
         message = f"{name}: the motion became infinite; take a smaller dt"
         return ConvergenceError(message, step=step, time=step * self.dt)
@@ -125,7 +126,7 @@ class _RungeKuttaStepper(_ExplicitStepper):
         self.control_nodes = self.tableau[0]
         self.K = np.zeros((len(self.control_nodes), 2, mechanism.nv))
 
-    def advance(self, record: dict[str, FloatArray], first: int, last: int, u: FloatArray) -> int:
+    def advance(self, record: Record, first: int, last: int, u: FloatArray) -> int:
         rows = slice(first, last + 1)
         scratch = (self.K, self.x, self.y, self.z)
         q, v = record["q"][rows], record["v"][rows]
@@ -135,7 +136,7 @@ class _RungeKuttaStepper(_ExplicitStepper):
 class _SemiImplicitStepper(_ExplicitStepper):
     control_nodes = (0.0,)
 
-    def advance(self, record: dict[str, FloatArray], first: int, last: int, u: FloatArray) -> int:
+    def advance(self, record: Record, first: int, last: int, u: FloatArray) -> int:
         rows = slice(first, last + 1)
         return first + semi_implicit(*self.common, self.dt, u, record["q"][rows], record["v"][rows], self.x, self.y)
 
@@ -194,7 +195,7 @@ class _AdaptiveStepper(_ExplicitStepper):
     control_nodes = (0.0,)
     stuck = False
 
-    def advance(self, record: dict[str, FloatArray], first: int, last: int, u: FloatArray) -> int:
+    def advance(self, record: Record, first: int, last: int, u: FloatArray) -> int:
         from scipy import integrate
 
         from leastaction.mechanism.configuration import normalize, quaternion_rate
@@ -221,7 +222,7 @@ class _AdaptiveStepper(_ExplicitStepper):
             record["v"][step + 1] = solver.y[m.nq :]
         return last
 
-    def failure(self, step: int, record: dict[str, FloatArray]) -> ConvergenceError:
+    def failure(self, step: int, record: Record) -> ConvergenceError:
         if not self.stuck:
             return super().failure(step, record)
         message = (

@@ -4,10 +4,10 @@ Such a force jumps when it touches, by the damper's share of it, and an implicit
 solution: without the force it goes too deep, with it not deep enough. So the damper fades in over the first `LAYER` of
 depth, far below what any other part of a model resolves; deeper than that the law is the plain one. Newton's method
 does not see so thin a layer. It therefore says for each force on which piece of the law it is, and changes that between
-its iterations: see `redmax.step.one_sided`.
+its iterations: see `change`.
 """
 
-from leastaction._jit import inline
+from leastaction._jit import inline, routine
 
 BY_DEPTH, OPEN, TOUCHING, HELD, CLOSED = range(5)
 """Pieces of the law: as the gap says; none; in the layer, continued beyond it; the same, but never less than none nor
@@ -28,3 +28,37 @@ def touch(mode, gap):
     if mode == HELD:
         share = min(1.0, max(0.0, share))
     return True, share, -1.0 / LAYER
+
+
+@inline
+def _next_mode(mode, gap, rate, settled):
+    """Mode of a force from its gap (negative beyond) and the gap's rate."""
+    if mode == CLOSED and rate < 0.0 and gap > -LAYER:
+        return TOUCHING
+    if mode == TOUCHING and rate < 0.0 and (not settled or -LAYER <= gap <= 0.0):
+        return TOUCHING
+    return OPEN if gap > 0.0 else CLOSED
+
+
+@inline
+def change(modes, i, gap, rate, settled, may):
+    """Bring the mode of one force up to its gap, if it may change; gives back (1 if it did, 1 if it touches now).
+
+    What is open and found beyond its surface closes. What is closed and found before it while it approaches touches:
+    neither piece holds. What touches opens or closes by the share of the damper that it needs, which only counts once
+    Newton's updates are small (`settled`).
+    """
+    mode = _next_mode(modes[i], gap, rate, settled)
+    changed = 0
+    if may and mode != modes[i]:
+        modes[i] = mode
+        changed = 1
+    return changed, 1 if modes[i] == TOUCHING else 0
+
+
+@routine
+def exchange(modes, old, new):
+    """Set all modes `old` (any if negative) to `new`."""
+    for i in range(modes.shape[0]):
+        if old == modes[i] or old < 0:
+            modes[i] = new

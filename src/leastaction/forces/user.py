@@ -19,9 +19,13 @@ import numpy as np
 from numba import types
 from numba.extending import intrinsic
 
-from leastaction._jit import routine
+from leastaction._jit import inline, routine
 from leastaction.errors import MechanismError
+from leastaction.forces.arrays import UserForces
+from leastaction.forces.points import give_back, path_point, point_slope, pull, pull_slope, virtual_velocity
 from leastaction.mechanism.elements import Attachment, attachment
+from leastaction.mechanism.tree import NODE_POINT
+from leastaction.spatial import ZERO3, add3, cross
 
 _POINTER = types.CPointer(types.float64)
 _SIGNATURE = types.void(_POINTER, _POINTER, _POINTER, _POINTER, types.intp)
@@ -139,21 +143,15 @@ def call_user(address, x, xd, a, b, n):
     _call(address, x.ctypes.data, xd.ctypes.data, a.ctypes.data, b.ctypes.data, n)
 
 
-def user_arrays(forces: tuple[PointForce, ...], frames: Any, body_index: Any, point_dtype: Any) -> tuple[Any, ...]:
-    """What kernels read of the forces.
+def user_forces(forces: tuple[PointForce, ...], frames: Any, body_index: Any) -> UserForces:
+    """What kernels read of the forces of an integrator.
 
     Args:
-        forces: of an integrator.
+        forces: the user's.
         frames: `FRAME` records of the bodies in the kernels' nodes.
         body_index: function from a body's name to its index, -1 for the world.
-        point_dtype: `POINT`.
-
-    Returns:
-        (addresses, spans, points, scratch x, xd, f, K, D); spans: first point and count of each force.
     """
-    count = sum(len(f.points) for f in forces)
-    most = max((len(f.points) for f in forces), default=0)
-    points = np.zeros(count, point_dtype).view(np.recarray)
+    points: Any = np.zeros(sum(len(f.points) for f in forces), NODE_POINT).view(np.recarray)
     spans, addresses = np.zeros((len(forces), 2), np.int64), np.zeros((len(forces), 2), np.int64)
     k = 0
     for i, force in enumerate(forces):
@@ -162,12 +160,115 @@ def user_arrays(forces: tuple[PointForce, ...], frames: Any, body_index: Any, po
         for p in force.points:
             b = body_index(p.body)
             local = np.array(p.point)
-            if b < 0:
-                points[k].node, points[k].p = -1, local
-            else:
+            points[k].node, points[k].p = -1, local
+            if b >= 0:
                 points[k].node = frames[b].node
                 points[k].p = frames[b].R.reshape(3, 3) @ local + frames[b].p
             k += 1
+    return UserForces(addresses, spans, points)
+
+
+def user_arrays(forces: tuple[PointForce, ...], frames: Any, body_index: Any, _: Any) -> tuple[Any, ...]:
+    """What kernels read of the forces, with scratch: (addresses, spans, points, x, xd, f, K, D)."""
+    user = user_forces(forces, frames, body_index)
+    most = max((len(f.points) for f in forces), default=0)
     x, xd, f = (np.zeros((most, 3)) for _ in range(3))
-    # Square and dense for the force at hand: kernels hand out the first (3 n)^2 entries.
-    return addresses, spans, points, x, xd, f, np.zeros(9 * most * most), np.zeros(9 * most * most)
+    return *user, x, xd, f, np.zeros(9 * most * most), np.zeros(9 * most * most)
+
+
+@routine
+def _place(user, scratch, k, links):
+    """Positions and velocities of the points of force k, into its scratch; gives back first and count."""
+    first, count = user.spans[k, 0], user.spans[k, 1]
+    for j in range(count):
+        p, v = path_point(user.points[first + j], links)
+        for c in range(3):
+            scratch.x[j, c], scratch.xd[j, c] = p[c], v[c]
+            scratch.f[j, c] = 0.0
+    return first, count
+
+
+@routine
+def _force(user, scratch, k, links):
+    """Force k, into its scratch; gives back first and count of its points."""
+    first, n = _place(user, scratch, k, links)
+    call_user(user.addresses[k, 0], scratch.x, scratch.xd, scratch.f, scratch.K, n)
+    return first, n
+
+
+@routine
+def _force_and_slopes(user, scratch, k, links):
+    """Force k with its stiffness and damping, into its scratch; gives back first and count of its points."""
+    first, n = _force(user, scratch, k, links)
+    for j in range(9 * n * n):
+        scratch.K[j] = 0.0
+        scratch.D[j] = 0.0
+    call_user(user.addresses[k, 1], scratch.x, scratch.xd, scratch.K, scratch.D, n)
+    return first, n
+
+
+@inline
+def _row(a, i):
+    return (a[i, 0], a[i, 1], a[i, 2])
+
+
+@inline
+def _block(K, n, i, j, d):
+    """Block (i, j) of a matrix (3 n, 3 n) of 3 x 3 blocks, times d."""
+    a, b, c = 3 * i * 3 * n + 3 * j, (3 * i + 1) * 3 * n + 3 * j, (3 * i + 2) * 3 * n + 3 * j
+    return (
+        K[a] * d[0] + K[a + 1] * d[1] + K[a + 2] * d[2],
+        K[b] * d[0] + K[b + 1] * d[1] + K[b + 2] * d[2],
+        K[c] * d[0] + K[c + 1] * d[1] + K[c + 2] * d[2],
+    )
+
+
+@inline
+def _block_transposed(K, n, i, j, w):
+    """Transposed block (i, j) of a matrix (3 n, 3 n) of 3 x 3 blocks, times w."""
+    a, b, c = 3 * i * 3 * n + 3 * j, (3 * i + 1) * 3 * n + 3 * j, (3 * i + 2) * 3 * n + 3 * j
+    return (
+        K[a] * w[0] + K[b] * w[1] + K[c] * w[2],
+        K[a + 1] * w[0] + K[b + 1] * w[1] + K[c + 1] * w[2],
+        K[a + 2] * w[0] + K[b + 2] * w[1] + K[c + 2] * w[2],
+    )
+
+
+@routine
+def wrenches(user, scratch, links, external):
+    """Add the world wrenches to `external`, shape (nodes, 6)."""
+    for k in range(user.addresses.shape[0]):
+        first, n = _force(user, scratch, k, links)
+        for j in range(n):
+            pull(external, user.points[first + j].node, _row(scratch.x, j), _row(scratch.f, j))
+
+
+@routine
+def slopes(user, scratch, links, T, dV, out):
+    """Add the changes of the wrenches."""
+    x, points = scratch.x, user.points
+    for k in range(user.addresses.shape[0]):
+        first, n = _force_and_slopes(user, scratch, k, links)
+        for i in range(n):
+            df = ZERO3
+            for j in range(n):
+                dx, dv = point_slope(points[first + j].node, _row(x, j), links, T, dV)
+                df = add3(df, add3(_block(scratch.K, n, i, j, dx), _block(scratch.D, n, i, j, dv)))
+            dx, _ = point_slope(points[first + i].node, _row(x, i), links, T, dV)
+            pull_slope(out, points[first + i].node, _row(x, i), dx, _row(scratch.f, i), df)
+
+
+@routine
+def cotangents(user, scratch, links, cot, GT, GV, of_points):
+    """Reverse mode; of_points (points, 3): by the places of the points."""
+    x, points = scratch.x, user.points
+    for k in range(user.addresses.shape[0]):
+        first, n = _force_and_slopes(user, scratch, k, links)
+        for j in range(n):
+            W, _ = virtual_velocity(points[first + j].node, cot, _row(x, j))
+            gx, gxd = cross(_row(scratch.f, j), W), ZERO3
+            for i in range(n):
+                _, w = virtual_velocity(points[first + i].node, cot, _row(x, i))
+                gx = add3(gx, _block_transposed(scratch.K, n, i, j, w))
+                gxd = add3(gxd, _block_transposed(scratch.D, n, i, j, w))
+            give_back(points[first + j].node, _row(x, j), gx, gxd, links, GT, GV, of_points[first + j])

@@ -90,7 +90,7 @@ class Bodies:
         first = int(m.body_jntadr[i])
         numbers = range(first, first + int(m.body_jntnum[i]))
         if not numbers:
-            self.builder.fixed(self.joint_names.unique(f"{name}_fixed"), parent, name, placement=X)
+            self.builder.fixed(self.joint_names.unique(f"{name}_fixed"), parent, name, pose=X)
         elif len(numbers) > 1 and self.composite and self._share_anchor(numbers):
             self._composite(numbers, parent, name, X)
         else:
@@ -129,7 +129,7 @@ class Bodies:
         else:
             turned_back = Pose.from_axis_angle(primitive.axis, -ref) if ref else Pose()
             placement, back = X * shift(anchor), turned_back * shift(-anchor)
-        self.builder.joint(name, kind, parent, child, placement=placement, child_placement=back, **options)
+        self.builder.joint(name, kind, parent, child, pose=placement, child_pose=back, **options)
 
     def _primitive(self, j: int) -> Primitive:
         type_, axis = self.m.jnt_type[j], tuple(self.m.jnt_axis[j].tolist())
@@ -152,7 +152,7 @@ class Bodies:
         anchor = next((m.jnt_pos[j] for j in numbers if m.jnt_type[j] != SLIDE), np.zeros(3))
         parts = [self._primitive(j) for j in numbers]
         properties = self._properties(numbers, name)
-        poses = {"placement": X * shift(anchor), "child_placement": shift(-anchor)}
+        poses = {"pose": X * shift(anchor), "child_pose": shift(-anchor)}
         self.builder.joint(name, "composite", parent, body, parts=parts, **poses, **properties)
         slides = turns = 0
         for j in numbers:

@@ -112,7 +112,7 @@ class Elements:
             return
         name = self.bodies.joint_names.unique(name)
         back = second[1].inverse()
-        self.builder.joint(name, kind, parent, child, placement=first[1], child_placement=back, loop=True)
+        self.builder.joint(name, kind, parent, child, pose=first[1], child_pose=back, loop=True)
 
     def _couple(self, name: str, follower: int, leader: int, data: Any) -> None:
         """follower - ref = polynomial of (leader - ref), with the refs multiplied out."""

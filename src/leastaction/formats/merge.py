@@ -32,10 +32,10 @@ def merge_fixed_bodies(mechanism: Mechanism) -> Mechanism:
     for body, joint in zip(mechanism.bodies, mechanism.joints, strict=True):
         owner, X = place[joint.parent]
         if joint.kind == "fixed" and owner != WORLD:
-            place[body.name] = (owner, X * joint.placement * joint.child_placement)
+            place[body.name] = (owner, X * joint.pose * joint.child_pose)
         else:
             place[body.name] = (body.name, Pose())
-            joints.append(replace(joint, parent=owner, placement=X * joint.placement))
+            joints.append(replace(joint, parent=owner, pose=X * joint.pose))
         owner, X = place[body.name]
         parts.setdefault(owner, []).append((body, X))
     bodies = [_merged(name, group) for name, group in parts.items()]
@@ -48,7 +48,7 @@ def merge_fixed_bodies(mechanism: Mechanism) -> Mechanism:
     for loop in mechanism.loops:
         (parent, X), (child, Y) = place[loop.parent], place[loop.child]
         if parent != child:
-            poses = {"placement": X * loop.placement, "child_placement": loop.child_placement * Y.inverse()}
+            poses = {"pose": X * loop.pose, "child_pose": loop.child_pose * Y.inverse()}
             loops.append(replace(loop, parent=parent, child=child, **poses))
     excluded = [(place[a][0], place[b][0]) for a, b in mechanism.excluded_contacts]
     return mechanism.replace(

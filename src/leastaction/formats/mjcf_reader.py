@@ -43,7 +43,7 @@ def load_mjcf(
     composite: bool = False,
     contacts: bool = True,
     merge_fixed: bool = False,
-    strict: bool = True,
+    strict: bool | None = None,
     meshes: bool = True,
     allow_outside: bool = False,
     max_bytes: int = MAX_BYTES,
@@ -56,8 +56,9 @@ def load_mjcf(
             of putting massless bodies between them; the joint is then called like the body.
         contacts: make contact points of the spheres and capsules that collide.
         merge_fixed: make one body of each group of bodies that are fixed to each other.
-        strict: refuse inertias that no real body has, and meshes that are missing but would give a body its
-            mass; False keeps or leaves them out with a warning.
+        strict: True refuses inertias that no real body has and meshes that are missing but would give a body its
+            mass; False keeps or leaves them out with a warning; None, the default, warns of inertias and refuses such
+            meshes.
         meshes: keep meshes as shapes. Mesh files that are missing are left out with one warning.
         allow_outside: let the file name includes and meshes outside its folder.
         max_bytes: limit of the size of each file.
@@ -67,9 +68,9 @@ def load_mjcf(
     """
     path = Path(path)
     notes = Notes(path)
-    root, assets = prepare(path, Folder.of(path, allow_outside, max_bytes), notes, strict)
+    root, assets = prepare(path, Folder.of(path, allow_outside, max_bytes), notes, strict is not False)
     model = _compile(root, assets)
-    builder = MechanismBuilder(root.get("model") or path.stem, strict=strict)
+    builder = MechanismBuilder(root.get("model") or path.stem, strict=strict is True)
     try:
         bodies = Bodies(model, builder, notes, composite)
         bodies.read()

@@ -60,7 +60,7 @@ def load_urdf(
     *,
     floating_base: bool = False,
     merge_fixed: bool = False,
-    strict: bool = True,
+    strict: bool = False,
     meshes: bool = True,
     allow_outside: bool = False,
     max_bytes: int = MAX_BYTES,
@@ -75,7 +75,8 @@ def load_urdf(
         path: of the file.
         floating_base: let the root link fly.
         merge_fixed: make one body of each group of bodies that fixed joints hold together.
-        strict: refuse inertias that no real body has; False keeps them with a warning.
+        strict: refuse inertias that no real body has, instead of keeping them with a warning. What they miss by
+            round-off does not count.
         meshes: read mesh files; those that are missing or cannot be read are left out with one warning.
         allow_outside: let the file name meshes outside its folder.
         max_bytes: limit of the size of each file.
@@ -205,7 +206,7 @@ class _Reader:
                 joint.required("name"),
                 parent=self._end(joint, "parent"),
                 child=self._end(joint, "child"),
-                placement=pose_of(joint.find("origin")),
+                pose=pose_of(joint.find("origin")),
                 **_motion(joint),
             )
 
@@ -218,8 +219,8 @@ class _Reader:
                 loop.required("name"),
                 parent=ends[0][0],
                 child=ends[1][0],
-                placement=ends[0][1],
-                child_placement=ends[1][1].inverse(),
+                pose=ends[0][1],
+                child_pose=ends[1][1].inverse(),
                 loop=True,
                 **_motion(loop),
             )

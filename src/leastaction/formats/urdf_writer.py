@@ -44,7 +44,7 @@ def save_urdf(robot: Mechanism, path: str | PathLike[str], *, lossy: bool = Fals
     Loops become `<loop_joint>`, couplings `<mimic>`, joint springs and armatures attributes of `<dynamics>`,
     friction and restitution of shapes a `<contact>`; other programs ignore what is not standard. Meshes are
     written as `.obj` files into the folder `<name>_meshes` beside the file. A link's frame sits at the joint
-    that carries it: where a joint has a `child_placement`, the frame of its body moves there.
+    that carries it: where a joint has a `child_pose`, the frame of its body moves there.
 
     Args:
         robot: what to write.
@@ -128,7 +128,7 @@ class _Writer:
         # Pose of each body's frame in the frame of its link.
         self.shift = {WORLD: Pose()}
         for joint in robot.joints:
-            self.shift[joint.child] = Pose() if joint.kind == "fixed" else joint.child_placement
+            self.shift[joint.child] = Pose() if joint.kind == "fixed" else joint.child_pose
 
     def write(self) -> Element:
         robot = self.robot
@@ -177,7 +177,7 @@ class _Writer:
         robot = self.robot
         base = robot.joints[0]
         alone = sum(joint.parent == WORLD for joint in robot.joints) == 1 and not robot.ground
-        at_origin = base.placement.is_identity and base.child_placement.is_identity
+        at_origin = base.pose.is_identity and base.child_pose.is_identity
         return alone and at_origin and base.kind == "fixed" and base.name == f"{base.child}_fixed"
 
     # ------------------------------------------------------------------ links
@@ -229,8 +229,8 @@ class _Writer:
         element = self.root.add("joint", name=joint.name, type=self._type(joint))
         element.add("parent", link=joint.parent)
         element.add("child", link=joint.child)
-        placement = self.shift[joint.parent] * joint.placement
-        _origin(element, placement * joint.child_placement if joint.kind == "fixed" else placement)
+        placement = self.shift[joint.parent] * joint.pose
+        _origin(element, placement * joint.child_pose if joint.kind == "fixed" else placement)
         self._motion(element, joint)
         if mimic is not None:
             offset, ratio = (*mimic.coefficients, 0.0, 0.0)[:2]
@@ -239,8 +239,8 @@ class _Writer:
 
     def _loop(self, loop: Joint) -> None:
         element = self.root.add("loop_joint", name=loop.name, type=self._type(loop))
-        _origin(element, self.shift[loop.parent] * loop.placement, "link1", link=loop.parent)
-        _origin(element, self.shift[loop.child] * loop.child_placement.inverse(), "link2", link=loop.child)
+        _origin(element, self.shift[loop.parent] * loop.pose, "link1", link=loop.parent)
+        _origin(element, self.shift[loop.child] * loop.child_pose.inverse(), "link2", link=loop.child)
         self._motion(element, loop)
 
     def _type(self, joint: Joint) -> str:

@@ -54,7 +54,7 @@ LINK = np.dtype(
 )
 """Work space of one node; all in the world frame."""
 
-SCREW = np.dtype(
+JOINT_SCREW = np.dtype(
     [
         ("S", "f8", 6),  # twist of a unit velocity of this degree of freedom
         ("Sd", "f8", 6),  # its rate

@@ -29,6 +29,7 @@ from leastaction.linear_implicit.shape_contacts import ShapeContacts
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism.arguments import FloatArray
 from leastaction.mechanism.closure import COUPLING
+from leastaction.record import Record
 
 POST_ITERATIONS = 20
 
@@ -124,9 +125,9 @@ class ConstrainedStepper(Stepper):
 
     # ------------------------------------------------------------------ interface
 
-    def record(self, steps: int) -> dict[str, FloatArray]:
+    def record(self, steps: int) -> Record:
         """q, v, the forces of the equations and of contacts (normal, tangential), and iterations."""
-        record: dict[str, Any] = super().record(steps)
+        record = super().record(steps)
         rows = len(self.kept) + len(
             stacked(self.equalities, self.mechanism, self.start_time, self.mechanism.neutral()).g
         )
@@ -138,7 +139,7 @@ class ConstrainedStepper(Stepper):
         self.log = []
         return record
 
-    def finish(self, record: dict[str, FloatArray]) -> None:
+    def finish(self, record: Record) -> None:
         """Put the log of contact forces into the record, as `Maximal` does."""
         if len(self.ground) or self.shapes.any:
             record["contacts"] = np.concatenate([*self.log, np.zeros((0, 10))])
@@ -147,7 +148,7 @@ class ConstrainedStepper(Stepper):
         """Followers of eliminated couplings are put where they belong."""
         return q if self.hyper is None else self.hyper.complete(q)
 
-    def advance(self, record: dict[str, FloatArray], first: int, last: int, u: FloatArray) -> int:
+    def advance(self, record: Record, first: int, last: int, u: FloatArray) -> int:
         """See `Stepper.advance`."""
         for k in range(first, last):
             try:
@@ -159,7 +160,7 @@ class ConstrainedStepper(Stepper):
                 return k
         return last
 
-    def failure(self, step: int, record: dict[str, FloatArray]) -> ConvergenceError:
+    def failure(self, step: int, record: Record) -> ConvergenceError:
         """The error of the step that failed."""
         if self.error is not None:
             self.error.step = step
@@ -169,7 +170,7 @@ class ConstrainedStepper(Stepper):
 
     # ------------------------------------------------------------------ one step
 
-    def step(self, record: dict[str, FloatArray], k: int, u: FloatArray) -> None:
+    def step(self, record: Record, k: int, u: FloatArray) -> None:
         """Fill row k + 1 of the record."""
         q, v = record["q"][k], record["v"][k]
         equations = self.equations(self.start_time + (k + 1) * self.dt, q, v, u)
@@ -233,7 +234,7 @@ class ConstrainedStepper(Stepper):
         return np.concatenate(G), np.concatenate(least)
 
     def velocities(
-        self, e: StepEquations, record: dict[str, FloatArray], k: int, q: FloatArray, v: FloatArray, u: FloatArray
+        self, e: StepEquations, record: Record, k: int, q: FloatArray, v: FloatArray, u: FloatArray
     ) -> FloatArray:
         """v1, with the multipliers noted in row k + 1 of the record."""
         raise NotImplementedError
@@ -268,7 +269,7 @@ class _ContactStepper(ConstrainedStepper):
     """Contacts without friction, or with friction in a single quadratic program."""
 
     def velocities(
-        self, e: StepEquations, record: dict[str, FloatArray], k: int, q: FloatArray, v: FloatArray, u: FloatArray
+        self, e: StepEquations, record: Record, k: int, q: FloatArray, v: FloatArray, u: FloatArray
     ) -> FloatArray:
         """See `ConstrainedStepper.velocities`."""
         N = e.reduced(np.concatenate([e.touching.N, e.limits]))
@@ -312,13 +313,13 @@ class _PreconditionedStepper(Stepper):
         self.blocks, self.own = np.zeros((len(mechanism.tree.nodes), 21)), np.zeros((len(mechanism.tree.nodes), 6))
         self.scratch = np.zeros((6, n))
 
-    def record(self, steps: int) -> dict[str, FloatArray]:
+    def record(self, steps: int) -> Record:
         """q, v and the iterations of conjugate gradients."""
-        record: dict[str, Any] = super().record(steps)
+        record = super().record(steps)
         record["iterations"] = np.zeros(steps + 1, np.int64)
         return record
 
-    def advance(self, record: dict[str, FloatArray], first: int, last: int, u: FloatArray) -> int:
+    def advance(self, record: Record, first: int, last: int, u: FloatArray) -> int:
         """See `Stepper.advance`."""
         w, rows = self.work, slice(first, last + 1)
         done = implicit.preconditioned_rollout(
@@ -336,7 +337,7 @@ class _PreconditionedStepper(Stepper):
         )
         return first + int(done)
 
-    def failure(self, step: int, record: dict[str, FloatArray]) -> ConvergenceError:
+    def failure(self, step: int, record: Record) -> ConvergenceError:
         """The error of the step that failed."""
         return ConvergenceError("conjugate gradients did not converge; take a smaller dt, or solver='dense'", step=step)
 

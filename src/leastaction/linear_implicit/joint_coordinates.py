@@ -113,8 +113,8 @@ def loop_joint_rate(
     """
     poses = np.concatenate([api.body_poses(mechanism, q), np.eye(4)[None]])  # the last one is the world
     parent, child = (poses[mechanism.body_index(name)] for name in (joint.parent, joint.child))
-    at = child @ joint.child_placement.inverse().matrix
-    x = joint_coordinates(joint, np.linalg.inv(parent @ joint.placement.matrix) @ at, guess)
+    at = child @ joint.child_pose.inverse().matrix
+    x = joint_coordinates(joint, np.linalg.inv(parent @ joint.pose.matrix) @ at, guess)
     J = np.zeros((6, mechanism.nv))
     for name, sign in ((joint.child, 1.0), (joint.parent, -1.0)):
         J += sign * api.body_jacobian(mechanism, q, name, frame="origin")

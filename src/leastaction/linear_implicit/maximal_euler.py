@@ -21,6 +21,8 @@ from leastaction.mechanism import Joint, Mechanism, Pose
 from leastaction.mechanism.arguments import FloatArray
 from leastaction.mechanism.joints import free
 from leastaction.mechanism.pose import quaternion_of_matrix
+from leastaction.mechanism.pose_arrays import carried
+from leastaction.record import Record
 
 
 def taken_apart(mechanism: Mechanism) -> Mechanism:
@@ -44,9 +46,7 @@ class MaximalMap:
     def __init__(self, mechanism: Mechanism, apart: Mechanism) -> None:
         self.mechanism, self.apart = mechanism, apart
         self.order = [apart.body_index(name) for name in mechanism.body_names]
-        self.placements = [
-            (np.linalg.inv(j.placement.matrix), np.linalg.inv(j.child_placement.matrix)) for j in mechanism.joints
-        ]
+        self.placements = [(np.linalg.inv(j.pose.matrix), np.linalg.inv(j.child_pose.matrix)) for j in mechanism.joints]
 
     def poses(self, q: FloatArray) -> FloatArray:
         """Maximal positions of reduced ones, shape (7 bodies,)."""
@@ -131,18 +131,16 @@ class _MaximalStepper(Stepper):
         }
         self.inner: Any = ConstrainedEuler(**shared).prepare(self.apart, dt)
 
-    def record(self, steps: int) -> dict[str, FloatArray]:
-        """q and v, the poses and twists they come from, and what the steps tell."""
-        record = super().record(steps)
+    def record(self, steps: int) -> Record:
+        """q and v, the frames and twists of the bodies that they come from, and what the steps tell."""
         inner = self.inner.record(steps)
-        record["poses"], record["twists"] = inner.pop("q"), inner.pop("v")
-        return record | inner
+        return super().record(steps) | {"body_frames": inner.q, "body_twists": inner.v, **inner.extras}
 
-    def advance(self, record: dict[str, FloatArray], first: int, last: int, u: FloatArray) -> int:
+    def advance(self, record: Record, first: int, last: int, u: FloatArray) -> int:
         """See `Stepper.advance`."""
         m = self.mechanism
         self.inner.start_time = self.start_time
-        inner = {**record, "q": record["poses"], "v": record["twists"]}
+        inner = Record(record["body_frames"], v=record["body_twists"], extras=record.extras)
         for k in range(first, last):
             q, v = record["q"][k], record["v"][k]
             if k == 0:
@@ -155,15 +153,19 @@ class _MaximalStepper(Stepper):
             record["q"][k + 1], record["v"][k + 1] = self.map.reduced(inner["q"][k + 1], inner["v"][k + 1], q)
         return last
 
-    def finish(self, record: dict[str, FloatArray]) -> None:
+    def finish(self, record: Record) -> None:
         """See `Stepper.finish`."""
         self.inner.finish(record)
+        frames = record["body_frames"].reshape(len(record.q), -1, 7)[:, self.map.order]
+        record.poses = np.stack(
+            [carried(frames[:, i], Pose(b.inertia.com)) for i, b in enumerate(self.mechanism.bodies)], axis=1
+        )
         if "contacts" in record:
             names = [*self.apart.body_names, "world"]
             index = np.array([self.mechanism.body_index(name) for name in names])
             record["contacts"][:, 1:3] = index[record["contacts"][:, 1:3].astype(int)]
 
-    def failure(self, step: int, record: dict[str, FloatArray]) -> ConvergenceError:
+    def failure(self, step: int, record: Record) -> ConvergenceError:
         """The error of the step that failed."""
         return self.inner.failure(step, record)
 
@@ -172,8 +174,8 @@ class _MaximalStepper(Stepper):
 class MaximalEuler(Integrator):
     """Euler steps in maximal coordinates, joints by a KKT system, order 1 (Sueda 2021, 1.28, 1.88, 1.95, 1.103).
 
-    The run also holds `stored["poses"]`, 7 numbers per body (position, quaternion), and `stored["twists"]`, 6 per body
-    in its own frame; q and v are recovered from them. Joint limits do not act.
+    The run also holds `stored["body_frames"]`, 7 numbers per body (position, quaternion), and `stored["body_twists"]`,
+    6 per body in its own frame; q and v are recovered from them. Joint limits do not act.
 
     Attributes:
         stabilization: "baumgarte", "post" or "none": against the drift of the joints (1.12).

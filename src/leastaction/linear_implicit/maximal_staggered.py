@@ -19,6 +19,7 @@ from leastaction.linear_implicit.constrained_euler import StepEquations
 from leastaction.linear_implicit.staggered import StaggeredStepper
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism.arguments import FloatArray
+from leastaction.record import Record
 
 
 class MaximalStaggeredStepper(StaggeredStepper):
@@ -47,13 +48,13 @@ class MaximalStaggeredStepper(StaggeredStepper):
         self.sp_beta = np.zeros(len(self.owner))
         self.qp = QuadraticProgram(integrator.qp, regularization=1e-6)
 
-    def record(self, steps: int) -> dict[str, FloatArray]:
+    def record(self, steps: int) -> Record:
         """As `StaggeredStepper.record`."""
         self.sp_beta = np.zeros(len(self.owner))
         return super().record(steps)
 
     def velocities(
-        self, e: StepEquations, record: dict[str, FloatArray], k: int, q: FloatArray, v: FloatArray, u: FloatArray
+        self, e: StepEquations, record: Record, k: int, q: FloatArray, v: FloatArray, u: FloatArray
     ) -> FloatArray:
         """See `ConstrainedStepper.velocities`."""
         touch, method, dt = e.touching, self.integrator, self.dt

@@ -24,6 +24,7 @@ from leastaction.linear_implicit.constrained_euler import ConstrainedStepper, St
 from leastaction.linear_implicit.contact_qp import Touching
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism.arguments import FloatArray
+from leastaction.record import Record
 
 LOAD_TOLERANCE = 1e-6
 """Relative change of friction bounds that counts as none."""
@@ -47,7 +48,7 @@ class StaggeredStepper(ConstrainedStepper):
         self.beta = np.zeros(len(self.dofs))
         self.beta_contacts: dict[int, FloatArray] = {}
 
-    def record(self, steps: int) -> dict[str, FloatArray]:
+    def record(self, steps: int) -> Record:
         """As `ConstrainedStepper.record`, and the friction of joints."""
         record = super().record(steps)
         record["joint_friction"] = np.zeros((steps + 1, self.mechanism.nv))
@@ -66,7 +67,7 @@ class StaggeredStepper(ConstrainedStepper):
         self.beta_contacts = dict(zip(touch.key.tolist(), beta.reshape(-1, 2), strict=True))
 
     def velocities(
-        self, e: StepEquations, record: dict[str, FloatArray], k: int, q: FloatArray, v: FloatArray, u: FloatArray
+        self, e: StepEquations, record: Record, k: int, q: FloatArray, v: FloatArray, u: FloatArray
     ) -> FloatArray:
         """See `ConstrainedStepper.velocities`."""
         method, p, touch = self.integrator, e.projection, e.touching

@@ -24,7 +24,7 @@ from leastaction.mechanism.graph import WORLD
 from leastaction.mechanism.inertia import Inertia
 from leastaction.mechanism.joints import Joint, Motion, Primitive
 from leastaction.mechanism.pose import Pose
-from leastaction.mechanism.tree import DRIVE, PATH, POINT, WRENCH
+from leastaction.mechanism.tree import DRIVE, NODE_POINT, PATH, WRENCH
 
 SINGULAR = 1e-9
 """Bodies whose least inertia, relative to the mechanism's size, lies below this count as massless."""
@@ -345,7 +345,7 @@ class _Compiler:
             for a in via:
                 index, X = self.frames[a.body]
                 points.append({"node": index, "p": X.apply(a.point)})
-        return filled(paths, PATH), filled(points, POINT)
+        return filled(paths, PATH), filled(points, NODE_POINT)
 
     def _wrenches(self) -> Any:
         out = []
@@ -358,6 +358,7 @@ class _Compiler:
 
     def _drives(self) -> Any:
         drives = records(self.m.nu, DRIVE)
+        drives.other = -1
         if not self.m.actuators:
             drives.dof, drives.gear = np.arange(self.m.nv), 1.0
         for record, a in zip(drives, self.m.actuators, strict=False):

@@ -15,8 +15,7 @@ from leastaction.dynamics.legendre import velocity_of_momentum
 from leastaction.dynamics.loops import check_closed, is_redundant, momentum_projection
 from leastaction.errors import ConvergenceError, MechanismError
 from leastaction.integrators import FloatArray, Stepper
-from leastaction.kinematics.sweeps import LINK
-from leastaction.kinematics.sweeps import SCREW as CLASSICAL_SCREW
+from leastaction.kinematics.sweeps import JOINT_SCREW, LINK
 from leastaction.linalg.graph.ldu import GraphLDU
 from leastaction.maximal.contact.diagnosis import (
     REMEDY,
@@ -33,8 +32,10 @@ from leastaction.maximal.records import BALL, records
 from leastaction.maximal.step import rollout as entries
 from leastaction.maximal.step.assembly import COORDINATE_STATE, ROW_STATE
 from leastaction.maximal.step.bodies import STATE
-from leastaction.mechanism import Mechanism
+from leastaction.mechanism import Mechanism, Pose
 from leastaction.mechanism.graph import WORLD
+from leastaction.mechanism.pose_arrays import carried
+from leastaction.record import Record
 
 if TYPE_CHECKING:
     from leastaction.maximal.integrators import Maximal
@@ -61,6 +62,8 @@ class MaximalStepper(Stepper):
     """Runs `Maximal`: state (poses, momenta) of the bodies; q and p are read off them."""
 
     momentum = True
+    can = frozenset({"linearize", "parameters"})
+    carries = ("rigid_poses", "momenta", "divided")
 
     def __init__(self, integrator: Maximal, mechanism: Mechanism, dt: float) -> None:
         super().__init__(integrator, mechanism, dt)
@@ -203,7 +206,7 @@ class MaximalStepper(Stepper):
 
     # ------------------------------------------------------------------ the interface of steppers
 
-    def record(self, steps: int) -> dict[str, Any]:
+    def record(self, steps: int) -> Record:
         """As `Stepper.record`, with the poses and momenta of bodies, joint forces and contacts."""
         n, m = len(self.model.bodies), len(self.model.rows)
         self.log = []
@@ -212,7 +215,7 @@ class MaximalStepper(Stepper):
             "violation": np.zeros(steps + 1),
             "divided": np.zeros((steps + 1, len(self.substeps)), np.int64),
             "multipliers": np.zeros((steps + 1, m)),
-            "poses": np.zeros((steps + 1, n, 7)),
+            "rigid_poses": np.zeros((steps + 1, n, 7)),
             "momenta": np.zeros((steps + 1, n, 6)),
         }
 
@@ -230,7 +233,7 @@ class MaximalStepper(Stepper):
         t = self.mechanism.tree
         c, out, n = t.closure, p.copy(), len(t.nodes)
         m, nv = c.count, self.mechanism.nv
-        arrays = (t.nodes, t.dofs, c.rows, c.coefficients, c.count, records(n, LINK), records(nv, CLASSICAL_SCREW))
+        arrays = (t.nodes, t.dofs, c.rows, c.coefficients, c.count, records(n, LINK), records(nv, JOINT_SCREW))
         momentum_projection(*arrays, q, out, np.zeros(m), np.zeros((m, nv)), np.zeros((nv, nv)), self.redundant)
         change, scale = np.abs(out - p).max(initial=0.0), max(1.0, np.abs(p).max(initial=0.0))
         if not project and change > 1e-6 * scale:
@@ -239,12 +242,12 @@ class MaximalStepper(Stepper):
             )
         return out
 
-    def begin(self, record: dict[str, Any]) -> None:
+    def begin(self, record: Record) -> None:
         """Fill row 0 of poses and momenta from q and p."""
         q, p = record["q"][0], record["p"][0]
         v = velocity_of_momentum(self.mechanism, q[None], p[None])[0]
-        record["poses"][0], twists, rates = place(self.model, q, v)
-        record["momenta"][0] = momenta_of(self.model, record["poses"][0], twists, rates)
+        record["rigid_poses"][0], twists, rates = place(self.model, q, v)
+        record["momenta"][0] = momenta_of(self.model, record["rigid_poses"][0], twists, rates)
         self.cstates.value = 0.0
         self._rewind(record, 0)
         # The first guess; spins beyond its chart, half a turn in a step, are left to Newton.
@@ -253,9 +256,9 @@ class MaximalStepper(Stepper):
         self.states.x[:, :3], self.states.x[:, 3:] = self.states.w, self.states.vc
         self.rowstates.lam = self.rowstates.mu = 0.0
         self.clock[:] = 0.0
-        self._plan(record["poses"][0])
+        self._plan(record["rigid_poses"][0])
 
-    def advance(self, record: dict[str, FloatArray], first: int, last: int, u: FloatArray) -> int:
+    def advance(self, record: Record, first: int, last: int, u: FloatArray) -> int:
         """See `Stepper.advance`."""
         if first == 0:
             self.begin(record)
@@ -263,7 +266,7 @@ class MaximalStepper(Stepper):
         at, wider, self.reached = first, 1.0, (0, u[-1, -1])
         while at < last:
             rows = slice(at, last + 1)
-            names = ("poses", "momenta", "q", "p", "iterations", "violation", "multipliers", "divided")
+            names = ("rigid_poses", "momenta", "q", "p", "iterations", "violation", "multipliers", "divided")
             arrays = tuple(record[name][rows] for name in names)
             arrays += (
                 self.minus,
@@ -295,7 +298,7 @@ class MaximalStepper(Stepper):
                     self._make_room()
             else:
                 wider = 1.0 if done else 2.0 * wider
-                self._plan(record["poses"][at], wider)
+                self._plan(record["rigid_poses"][at], wider)
         self.reached = (last, u[-1, -1])
         return last
 
@@ -310,15 +313,16 @@ class MaximalStepper(Stepper):
         self.log.append(log)
         return written
 
-    def _rewind(self, record: dict[str, FloatArray], at: int) -> None:
+    def _rewind(self, record: Record, at: int) -> None:
         """Back to a state of the record; angles are read off q, and velocities are those of the step before."""
         c = self.model.coordinates
         read = np.flatnonzero((c.iq >= 0) & (c.kind < BALL))
         self.cstates.value[read] = record["q"][at][c.iq[read]]
         self.states.w, self.states.vc = self.states.x[:, :3], self.states.x[:, 3:]
 
-    def finish(self, record: dict[str, Any]) -> None:
-        """Add the log of contact forces to the record, rigid bodies by the index of the first body in each."""
+    def finish(self, record: Record) -> None:
+        """Add the poses of all bodies and the log of contact forces, rigid bodies by the index of the first in each."""
+        record.poses = poses_of_bodies(self.model, self.mechanism, record["rigid_poses"])
         log, first = np.concatenate([*self.log, np.zeros((0, 10))]), self._first_bodies()
         names = [*self.mechanism.body_names, WORLD]
         warn_of_overlap(log[log[:, 0] == 0], [names[i] for i in first], self.reach)
@@ -326,7 +330,7 @@ class MaximalStepper(Stepper):
         record["contacts"] = log
         self._look_ahead(record)
 
-    def _look_ahead(self, record: dict[str, Any]) -> None:
+    def _look_ahead(self, record: Record) -> None:
         """Joint momenta at the end of a run of order 2 with contacts.
 
         Half of the impulses that contacts give at that time belong to them (`entries.read_contact_momenta`), and these
@@ -335,7 +339,7 @@ class MaximalStepper(Stepper):
         last, u = self.reached
         if self.contact is not None and self.halves < 1.0 and 0 < last == len(record["p"]) - 1:
             ahead = self.record(2)
-            for name in ("poses", "momenta", "q", "p"):
+            for name in ("rigid_poses", "momenta", "q", "p"):
                 ahead[name][1] = record[name][last]
             if self.advance(ahead, 1, 2, np.tile(u, (1, 2, 1))) == 2:
                 record["p"][last] = ahead["p"][1]
@@ -388,7 +392,7 @@ class MaximalStepper(Stepper):
         """Gradient of an objective of a whole run; see `leastaction.derivatives.backpropagate`."""
         return backpropagate(self, run, dq, dp, u)
 
-    def failure(self, step: int, record: dict[str, FloatArray]) -> ConvergenceError:
+    def failure(self, step: int, record: Record) -> ConvergenceError:
         """See `Stepper.failure`."""
         residuals = [float(x) for x in self.history if x > 0.0 or math.isnan(x)]
         if any(math.isnan(x) for x in residuals):
@@ -401,17 +405,31 @@ class MaximalStepper(Stepper):
             )
         return ConvergenceError(f"Maximal: {why}", step=step, residuals=residuals)
 
-    def _reason(self, step: int, record: dict[str, FloatArray]) -> str:
+    def _reason(self, step: int, record: Record) -> str:
         """What may be the matter with a step that has no solution, as the end of a sentence."""
         if light := spinning_without_inertia(self.mechanism):
             return f"; body {light!r} has no moments of inertia, but may spin freely: give it some"
         overlap = self._overlap(record) if step == 0 else ""
         return overlap or ("; is a loop in a singular configuration?" if self.loops else "")
 
-    def _overlap(self, record: dict[str, FloatArray]) -> str:
+    def _overlap(self, record: Record) -> str:
         """What overlaps most at the start, as the end of a sentence; empty where nothing does."""
-        overlap = deepest_overlap(self.table, _as_transforms(record["poses"][0])) if self.contact is not None else ""
+        overlap = (
+            deepest_overlap(self.table, _as_transforms(record["rigid_poses"][0])) if self.contact is not None else ""
+        )
         return f"; {overlap} at the start: {REMEDY}" if overlap else ""
+
+
+def poses_of_bodies(model: Model, mechanism: Mechanism, Z: FloatArray) -> FloatArray:
+    """COM frames of all bodies, shape (times, bodies, 7), from those of rigid ones, with what is welded to them."""
+    if [model.frames[name][0] for name in mechanism.body_names] == list(range(len(model.bodies))):
+        return Z  # nothing is welded
+    world = np.tile([0.0, 0, 0, 1, 0, 0, 0], (len(Z), 1))
+    out = np.zeros((len(Z), len(mechanism.bodies), 7))
+    for i, body in enumerate(mechanism.bodies):
+        index, X = model.frames[body.name]
+        out[:, i] = carried(Z[:, index] if index >= 0 else world, X * Pose(body.inertia.com))
+    return out
 
 
 def carried_mass(model: Model) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable
 from typing import Any
 
@@ -141,8 +142,8 @@ class MechanismBuilder:
         controls: Any = (),
         position: Any = None,
         rotation: Any = None,
-        placement: Pose | None = None,
-        child_placement: Pose | None = None,
+        pose: Any = None,
+        child_pose: Any = None,
         limits: Any = None,
         **properties: Any,
     ) -> str:
@@ -162,8 +163,8 @@ class MechanismBuilder:
             frames: control frames of a spline curve, see `joints.spline_curve`.
             controls: control values of a spline surface, see `joints.spline_surface`.
             position, rotation: origin [m] and quaternion (w, x, y, z) of the joint frame in the parent's frame.
-            placement: the same as a `Pose`.
-            child_placement: pose of the child's body frame in the moved joint frame.
+            pose: the same as a `Pose`, or as whatever `Pose.of` takes.
+            child_pose: pose of the child's body frame in the moved joint frame.
             limits: (lower, upper) of a joint with one axis, or a pair of sequences.
             **properties: lower, upper, velocity_limit, effort_limit, stiffness, rest, damping, friction, armature,
                 loop, limit_stiffness, limit_damping (see `Joint`).
@@ -172,12 +173,18 @@ class MechanismBuilder:
         if name in self._joints:
             raise MechanismError(f"{what}: this name is used twice")
         kind = ALIASES.get(kind, kind)
-        if placement is not None and (position is not None or rotation is not None):
-            raise MechanismError(f"{what}: give either a placement or position and rotation")
+        for older, poses in (("placement", pose), ("child_placement", child_pose)):
+            if older in properties and poses is None:
+                word = older.replace("placement", "pose")
+                warnings.warn(f"{what}: {older} is called {word} now", DeprecationWarning, stacklevel=3)
+        pose = properties.pop("placement", None) if pose is None else pose
+        child_pose = properties.pop("child_placement", None) if child_pose is None else child_pose
+        if pose is not None and (position is not None or rotation is not None):
+            raise MechanismError(f"{what}: give either a pose or position and rotation")
         try:
-            if placement is None:
+            if pose is None:
                 origin = (0, 0, 0) if position is None else position
-                placement = Pose(origin, (1, 0, 0, 0) if rotation is None else rotation)
+                pose = Pose(origin, (1, 0, 0, 0) if rotation is None else rotation)
             primitives = primitives_of(kind, axis, pitch, parts, frames, controls)
         except MechanismError as error:
             raise MechanismError(f"{what}: {error}") from None
@@ -189,7 +196,7 @@ class MechanismBuilder:
             name = sorted(unknown)[0]
             raise MechanismError(f"{what}: a joint has no property {name!r}{suggestion(name, sorted(known))}")
         self._joints[name] = Joint(
-            name, kind, parent, child, primitives, placement, child_placement or Pose(), **properties
+            name, kind, parent, child, primitives, pose, Pose() if child_pose is None else child_pose, **properties
         )
         return name
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 SHIFT, DOT, SCREW, TURN, COUPLING, HEIGHT, ROLL = range(7)
 
-ROW = np.dtype(
+CLOSURE_ROW = np.dtype(
     [
         ("kind", "i8"),
         ("a", "i8"),  # node of the parent, -1 for the world
@@ -60,7 +60,7 @@ class Closure:
     """All rows of a mechanism: `rows` are equations first, then soft ones.
 
     Attributes:
-        rows: `ROW` records.
+        rows: `CLOSURE_ROW` records.
         coefficients: polynomials of the couplings.
         count: number of equations.
         names: what each equation belongs to.
@@ -89,7 +89,7 @@ class Closure:
             self.names += [rolling.name] * 3
         self.count = len(hard)
         self.coefficients = np.array(coefficients, dtype=float)
-        self.rows: Any = np.zeros(len(hard) + len(soft), ROW).view(np.recarray)
+        self.rows: Any = np.zeros(len(hard) + len(soft), CLOSURE_ROW).view(np.recarray)
         for record, values in zip(self.rows, [*hard, *soft], strict=True):
             for name, value in values.items():
                 record[name] = value
@@ -104,7 +104,7 @@ class Closure:
     def _joint(self, joint: Joint) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
         a, Xa = self.frames[joint.parent]
         b, Xb = self.frames[joint.child]
-        Xa, Xb = Xa * joint.placement, Xb * joint.child_placement.inverse()
+        Xa, Xb = Xa * joint.pose, Xb * joint.child_pose.inverse()
         rows, turns = joint_equations(joint.name, joint.primitives, a, Xa, b, Xb)
         if rows is None:
             return [], []

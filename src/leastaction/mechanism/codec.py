@@ -17,6 +17,9 @@ _TYPES: dict[str, type] = {
     if isinstance(cls, type) and is_dataclass(cls)
 }
 
+_OLDER = {"placement": "pose", "child_placement": "child_pose"}
+"""Names of fields in older files."""
+
 
 def to_json(value: Any) -> Any:
     """A JSON value for a mechanism or any part of one."""
@@ -44,4 +47,6 @@ def from_json(value: Any) -> Any:
         return joints.Motion(value["code"])
     if kind not in _TYPES:
         raise FormatError(f"unknown part {kind!r} in a stored mechanism")
-    return _TYPES[kind](**{name: from_json(x) for name, x in value.items() if name != "type"})
+    return _TYPES[kind](
+        **{_OLDER.get(str(name), str(name)): from_json(x) for name, x in value.items() if name != "type"}
+    )

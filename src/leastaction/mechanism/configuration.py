@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leastaction.errors import MechanismError
-from leastaction.mechanism.elements import BodyActuator
 from leastaction.mechanism.joints import Motion
 
 if TYPE_CHECKING:
@@ -75,7 +74,8 @@ def _conjugate(q: FloatArray) -> FloatArray:
     return q * np.array([1.0, -1.0, -1.0, -1.0])
 
 
-def _checked(mechanism: Mechanism, value: Any, size: int, what: str) -> FloatArray:
+def checked(mechanism: Mechanism, value: Any, size: int, what: str) -> FloatArray:
+    """A vector of finite numbers of that size, or `MechanismError`."""
     try:
         a = np.array(value, dtype=float)
     except (TypeError, ValueError):
@@ -87,7 +87,7 @@ def _checked(mechanism: Mechanism, value: Any, size: int, what: str) -> FloatArr
 
 def integrate(mechanism: Mechanism, q: Any, dv: Any) -> FloatArray:
     """See `Mechanism.integrate`."""
-    q, dv = _checked(mechanism, q, mechanism.nq, "q"), _checked(mechanism, dv, mechanism.nv, "dv")
+    q, dv = checked(mechanism, q, mechanism.nq, "q"), checked(mechanism, dv, mechanism.nv, "dv")
     shape = np.broadcast_shapes(q.shape[:-1], dv.shape[:-1])
     out = np.broadcast_to(q, (*shape, mechanism.nq)).copy()
     for node in mechanism.coordinate_groups:
@@ -107,7 +107,7 @@ def integrate(mechanism: Mechanism, q: Any, dv: Any) -> FloatArray:
 
 def difference(mechanism: Mechanism, q0: Any, q1: Any) -> FloatArray:
     """See `Mechanism.difference`."""
-    q0, q1 = _checked(mechanism, q0, mechanism.nq, "q0"), _checked(mechanism, q1, mechanism.nq, "q1")
+    q0, q1 = checked(mechanism, q0, mechanism.nq, "q0"), checked(mechanism, q1, mechanism.nq, "q1")
     shape = np.broadcast_shapes(q0.shape[:-1], q1.shape[:-1])
     out = np.zeros((*shape, mechanism.nv))
     for node in mechanism.coordinate_groups:
@@ -133,7 +133,7 @@ def _quaternions(mechanism: Mechanism) -> list[int]:
 
 def normalize(mechanism: Mechanism, q: Any) -> FloatArray:
     """See `Mechanism.normalize`."""
-    q = _checked(mechanism, q, mechanism.nq, "q")
+    q = checked(mechanism, q, mechanism.nq, "q")
     for i in _quaternions(mechanism):
         norm = np.linalg.norm(q[..., i : i + 4], axis=-1, keepdims=True)
         if (norm == 0.0).any():
@@ -164,24 +164,6 @@ def random_configuration(mechanism: Mechanism, rng: np.random.Generator, scale: 
                 q += [*translation, *(r / np.linalg.norm(r)).tolist()]
             k += p.nv
     return np.array(q)
-
-
-def generalized_forces(mechanism: Mechanism, u: Any, q: Any) -> FloatArray:
-    """See `Mechanism.generalized_forces`."""
-    from leastaction.dynamics import body_jacobian
-
-    u = _checked(mechanism, u, mechanism.nu, "u")
-    tau = np.zeros(mechanism.nv)
-    if not mechanism.actuators:
-        return u
-    for control, actuator in zip(u, mechanism.actuators, strict=True):
-        if not isinstance(actuator, BodyActuator):
-            tau[mechanism.velocity_index(actuator.coordinate)] += actuator.gear * control
-            continue
-        if q is None:
-            raise MechanismError(f"actuator {actuator.name!r} pushes on a body: its force needs q")
-        tau += body_jacobian(mechanism, q, actuator.body, frame="body").T @ (control * np.array(actuator.wrench))
-    return tau
 
 
 def quaternion_rate(mechanism: Mechanism, q: FloatArray, v: FloatArray) -> FloatArray:

@@ -11,12 +11,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from leastaction.errors import MechanismError
+from leastaction.errors import LeastActionWarning, MechanismError
 from leastaction.mechanism import _check
 from leastaction.mechanism.pose import Pose, quaternion_of_matrix
 
 TRIANGLE_TOLERANCE = 1e-9
 """Relative slack of the triangle inequality of the principal moments (thin rods meet it with equality)."""
+
+ROUND_OFF = 1e-4
+"""Share of the largest moment of a robot below which a violation comes from the few digits of a file: frames without a
+body of their own, to which files give some tiny number. No motion shows it."""
 
 
 def symmetric(value: Any, what: str) -> tuple[float, ...]:
@@ -95,27 +99,35 @@ class Inertia:
             R[:, 2] = -R[:, 2]
         return values, Pose(self.com, quaternion_of_matrix(R))
 
-    def check(self, owner: str, *, strict: bool = True) -> None:
-        """Refuse a mass distribution that no real body has.
+    def complaint(self, largest: float = 0.0) -> str:
+        """What makes this a mass distribution that no real body has; empty for a real one.
 
-        Positive semidefinite inertia whose principal moments obey the triangle inequality. With
-        `strict=False` a violation only warns, for borderline files.
+        A real one has positive semidefinite inertia whose principal moments obey the triangle inequality.
+
+        Args:
+            largest: largest principal moment in the whole robot [kg m^2]; what is missing by less than `ROUND_OFF` of
+                it does not count.
         """
-        if self.mass < 0.0:
-            raise MechanismError(f"{owner}: mass must not be negative, got {self.mass} kg")
         a, b, c = np.linalg.eigvalsh(self.matrix)
-        complaint = ""
-        if a < -TRIANGLE_TOLERANCE * max(c, 1e-300):
-            complaint = f"inertia has a negative principal moment ({a:.6g} kg m^2)"
-        elif a + b < c * (1.0 - TRIANGLE_TOLERANCE):
-            complaint = (
+        slack = max(TRIANGLE_TOLERANCE * max(abs(a), c), ROUND_OFF * largest, 1e-300)
+        if a < -slack:
+            return f"inertia has a negative principal moment ({a:.6g} kg m^2)"
+        if a + b < c - slack:
+            return (
                 f"inertia breaks the triangle inequality: principal moments {a:.6g}, {b:.6g}, {c:.6g} kg m^2, "
                 f"{a:.6g} + {b:.6g} < {c:.6g}"
             )
-        if complaint and strict:
+        return ""
+
+    def check(self, owner: str, *, strict: bool = True) -> None:
+        """Refuse a mass distribution that no real body has, or with `strict=False` warn of it; see `complaint`."""
+        if self.mass < 0.0:
+            raise MechanismError(f"{owner}: mass must not be negative, got {self.mass} kg")
+        if not (complaint := self.complaint()):
+            return
+        if strict:
             raise MechanismError(f"{owner}: {complaint}; pass strict=False to keep it with a warning")
-        if complaint:
-            warnings.warn(f"{owner}: {complaint}; kept as given", stacklevel=3)
+        warnings.warn(f"{owner}: {complaint}; kept as given", LeastActionWarning, stacklevel=2)
 
 
 def rod(mass: float, length: float, *, axis: Any = "z", com: Any = (0, 0, 0)) -> Inertia:

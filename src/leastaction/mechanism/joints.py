@@ -2,7 +2,7 @@
 
 Every joint is a product of primitives, each with its own motion:
 
-    X_parent_child = placement * exp(motion of primitive 1) * ... * exp(motion of primitive k) * child_placement
+    X_parent_child = pose * exp(motion of primitive 1) * ... * exp(motion of primitive k) * child_placement
 
 Primitive motions are rotation about an axis, translation along an axis, a screw, a ball, a free motion, and motions
 along spline curves and spline surfaces of frames. The list covers Table B.2 of Bruedigam 2023, the joints of Sueda
@@ -233,8 +233,8 @@ class Joint:
         parent: name of the parent body, or "world".
         child: name of the child body.
         primitives: what the kind is made of, from parent to child.
-        placement: pose of the joint's frame in the parent body's frame.
-        child_placement: pose of the child body's frame in the joint's moved frame.
+        pose: of the joint's frame in the parent body's frame.
+        child_pose: of the child body's frame in the joint's moved frame.
         lower, upper: position limits [rad or m], one per degree of freedom; infinite where there is none.
         limit_stiffness, limit_damping: spring [N m/rad or N/m] and damper that push back beyond a limit, one per degree
             of freedom (Sueda 2021, 2.5); zero: the limit does not act as a force.
@@ -253,8 +253,8 @@ class Joint:
     parent: str
     child: str
     primitives: tuple[Primitive, ...] = ()
-    placement: Pose = Pose()
-    child_placement: Pose = Pose()
+    pose: Pose = Pose()
+    child_pose: Pose = Pose()
     lower: tuple[float, ...] = field(default=None)  # type: ignore[assignment]
     upper: tuple[float, ...] = field(default=None)  # type: ignore[assignment]
     velocity_limit: tuple[float, ...] = field(default=None)  # type: ignore[assignment]
@@ -277,9 +277,8 @@ class Joint:
             raise MechanismError(f"{what}: the world cannot be a child; swap parent and child")
         if (self.kind == "fixed") == bool(self.primitives):
             raise MechanismError(f"{what}: a {self.kind} joint cannot have {len(self.primitives)} primitive motions")
-        for name in ("placement", "child_placement"):
-            if not isinstance(getattr(self, name), Pose):
-                raise MechanismError(f"{what}: {name} must be a Pose, got {getattr(self, name)!r}")
+        for name in ("pose", "child_pose"):
+            object.__setattr__(self, name, Pose.of(getattr(self, name), f"{what}: {name}"))
         defaults = {"lower": -INF, "upper": INF, "velocity_limit": INF, "effort_limit": INF}
         for name in (*defaults, "stiffness", "damping", "friction", "armature", "limit_stiffness", "limit_damping"):
             value = getattr(self, name)
@@ -308,6 +307,16 @@ class Joint:
             if primitive.motion in (Motion.SPHERICAL, Motion.FREE):
                 rest = (*rest[: k - 4], *_check.unit(rest[k - 4 : k], 4, f"{what}: rest quaternion"), *rest[k:])
         object.__setattr__(self, "rest", rest)
+
+    @property
+    def placement(self) -> Pose:
+        """The older name of `pose`."""
+        return self.pose
+
+    @property
+    def child_placement(self) -> Pose:
+        """The older name of `child_pose`."""
+        return self.child_pose
 
     @property
     def nq(self) -> int:

@@ -309,7 +309,7 @@ class Mechanism:
             u: controls, shape (nu,): one per actuator, or one per degree of freedom if there are no actuators.
             q: joint positions, shape (nq,).
         """
-        from leastaction.mechanism.configuration import generalized_forces
+        from leastaction.mechanism.controls import generalized_forces
 
         return generalized_forces(self, u, q)
 
@@ -344,12 +344,12 @@ class Mechanism:
         return self.summary()
 
     def _repr_html_(self) -> str:
-        from leastaction._display.mechanism import html
+        from leastaction.mechanism.page import html
 
         return html(self)
 
     def __rich__(self) -> Any:
-        from leastaction._display.mechanism import panel
+        from leastaction.mechanism.page import panel
 
         return panel(self)
 

@@ -96,6 +96,29 @@ class Pose:
             (math.cos(0.5 * angle), s * a[0], s * a[1], s * a[2]),
         )
 
+    @classmethod
+    def of(cls, value: Any, what: str = "pose") -> Pose:
+        """A pose as people write it: a `Pose`, a position (3), position and quaternion (7), or a matrix (4, 4)."""
+        if isinstance(value, Pose):
+            return value
+        try:
+            a = np.asarray(value, dtype=float)
+        except (TypeError, ValueError):
+            a = np.zeros(0)
+        try:
+            if a.shape == (4, 4):
+                return cls.from_matrix(a)
+            if a.shape == (3,):
+                return cls(tuple(a.tolist()))
+            if a.shape == (7,):
+                return cls(tuple(a[:3].tolist()), tuple(a[3:].tolist()))
+        except MechanismError as error:
+            raise MechanismError(f"{what}: {error}") from None
+        raise MechanismError(
+            f"{what} must be a Pose, a position [m] (3 numbers), position and quaternion (7) or a matrix (4, 4), "
+            f"got {value!r}"
+        )
+
     @property
     def rotation(self) -> NDArray[np.float64]:
         """Rotation matrix, shape (3, 3)."""

@@ -20,7 +20,7 @@ class Shape:
     """A shape fixed to a body.
 
     Attributes:
-        pose: pose of the shape's own frame in the body frame.
+        pose: pose of the shape's own frame in the body frame: a `Pose`, or just its position [m].
         name: for messages and the viewer; may be empty.
         color: red, green, blue, alpha, each from 0 to 1.
         collision: whether contact may use it.
@@ -43,6 +43,7 @@ class Shape:
 
     def __post_init__(self) -> None:
         what = f"{self.kind} {self.name!r}"
+        object.__setattr__(self, "pose", Pose.of(self.pose, f"{what}: pose"))
         object.__setattr__(self, "color", _check.vector(self.color, 4, f"colour of {what}"))
         for name in ("friction", "restitution"):
             if getattr(self, name) is not None:

@@ -82,11 +82,20 @@ PATH = np.dtype(
 )
 """A spring or cable: a chain of points with a tension."""
 
-POINT = np.dtype([("node", "i8"), ("p", "f8", 3)], align=True)
+NODE_POINT = np.dtype([("node", "i8"), ("p", "f8", 3)], align=True)
 """A point fixed to a node (or to the world, node -1) [m]."""
 
-DRIVE = np.dtype([("dof", "i8"), ("node", "i8"), ("gear", "f8"), ("wrench", "f8", 6)], align=True)
-"""One control: the force gear * u on `dof`; or, where dof is -1, the wrench u * `wrench` in the node's frame."""
+DRIVE = np.dtype(
+    [
+        ("dof", "i8"),  # degree of freedom, or reduced coordinate, that it pushes with gear * u; or -1
+        ("node", "i8"),  # else: node that it pushes with u * wrench in the node's frame ...
+        ("other", "i8"),  # ... and the node that takes the reaction, -1 for none
+        ("gear", "f8"),
+        ("wrench", "f8", 6),
+    ],
+    align=True,
+)
+"""One control."""
 
 PENALTY = np.dtype(
     [
@@ -227,7 +236,7 @@ class _Compiler:
         k = iq = iv = 0
         for body, joint, parts in zip(m.bodies, m.joints, primitives, strict=True):
             node, X = self.body_frame[joint.parent]
-            X = X * joint.placement
+            X = X * joint.pose
             jq, jv = iq, iv
             self._note_spans(joint, k, iv, own_q, own_v)
             own_q, own_v = own_q + joint.nq, own_v + joint.nv
@@ -243,7 +252,7 @@ class _Compiler:
             for name in PROPERTIES:
                 dofs[name][jv:iv] = self._reordered(joint, getattr(joint, name))
             rest[jq:iq] = self._rest(joint)
-            X = X * joint.child_placement
+            X = X * joint.child_pose
             self.body_frame[body.name] = (node, X)
             if node >= 0:
                 self.parts[node].append((body.inertia, X))
@@ -353,7 +362,7 @@ class _Compiler:
     def _paths(self) -> tuple[Any, Any]:
         chains = [((s.start, s.end), 0, s) for s in self.m.springs]
         chains += [(c.via, int(c.pulls_only), c) for c in self.m.cables]
-        paths, points = _records(len(chains), PATH), _records(sum(len(via) for via, _, _ in chains), POINT)
+        paths, points = _records(len(chains), PATH), _records(sum(len(via) for via, _, _ in chains), NODE_POINT)
         k = 0
         for record, (via, pulls_only, element) in zip(paths, chains, strict=True):
             record.first, record.count, record.pulls_only = k, len(via), pulls_only
@@ -389,6 +398,7 @@ class _Compiler:
 
     def _drives(self) -> Any:
         drives = _records(self.m.nu, DRIVE)
+        drives.other = -1
         if not self.m.actuators:
             drives.dof, drives.gear = np.arange(self.m.nv), 1.0
         for record, a in zip(drives, self.m.actuators, strict=False):

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from leastaction.errors import MechanismError
+import numpy as np
+
+from leastaction.errors import LeastActionWarning, MechanismError
 from leastaction.mechanism import _check
 from leastaction.mechanism.elements import BodyActuator
 from leastaction.mechanism.graph import WORLD
@@ -22,10 +25,26 @@ def validate(mechanism: Mechanism) -> None:
     for body in mechanism.bodies:
         if _check.label(body.name, "body") == WORLD:
             raise MechanismError("body 'world': this name is taken by the fixed world")
-        body.inertia.check(f"body {body.name!r}", strict=mechanism.strict)
+    _check_inertias(mechanism)
     _check_movable_masses(mechanism)
     _check_names(mechanism)
     _check_references(mechanism)
+
+
+def _check_inertias(mechanism: Mechanism) -> None:
+    """Refuse mass distributions that no real body has; without `strict`, one warning names them all."""
+    for body in mechanism.bodies:
+        if body.inertia.mass < 0.0:
+            raise MechanismError(f"body {body.name!r}: mass must not be negative, got {body.inertia.mass} kg")
+    largest = max(float(np.linalg.eigvalsh(body.inertia.matrix)[-1]) for body in mechanism.bodies)
+    complaints = ((body.name, body.inertia.complaint(largest)) for body in mechanism.bodies)
+    wrong = [f"body {name!r}: {complaint}" for name, complaint in complaints if complaint]
+    if wrong and mechanism.strict:
+        raise MechanismError(f"{wrong[0]}; pass strict=False to keep it with a warning")
+    if wrong:
+        more = f" (and {len(wrong) - 1} more bodies)" if len(wrong) > 1 else ""
+        text = f"{wrong[0]}{more}; kept as given, so energies and motions may be wrong"
+        warnings.warn(text, LeastActionWarning, stacklevel=4)
 
 
 def _check_movable_masses(mechanism: Mechanism) -> None:

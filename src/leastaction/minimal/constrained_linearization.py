@@ -16,12 +16,13 @@ from leastaction._jit import entry
 from leastaction.dynamics import entries as classical
 from leastaction.dynamics.derivatives import RATES
 from leastaction.integrators import FloatArray
-from leastaction.kinematics.sweeps import LINK, SCREW
+from leastaction.kinematics.sweeps import JOINT_SCREW, LINK
 from leastaction.minimal import linearization as linear
 from leastaction.minimal.constrained import loop_rows
 from leastaction.minimal.newton import to_split
 from leastaction.minimal.residual import residual
 from leastaction.minimal.workspace import records
+from leastaction.record import Record
 from leastaction.spatial import exponential as ex
 
 
@@ -65,7 +66,7 @@ def end_jacobian(model, X, out):
             out[n, n + j], out[n + 1, n + j], out[n + 2, n + j] = y
 
 
-def linearize(stepper: Any, record: dict[str, FloatArray], u: FloatArray) -> tuple[FloatArray, FloatArray]:
+def linearize(stepper: Any, record: Record, u: FloatArray) -> tuple[FloatArray, FloatArray]:
     """(A, B) of the step in `record` (two rows), which `stepper` has just solved; u: controls (nodes, nu)."""
     w, m = stepper.work, stepper.mechanism
     s, n, nu, count = w.s, w.nv, m.nu, stepper.mechanism.tree.closure.count
@@ -133,7 +134,7 @@ def _mass_and_slope(stepper: Any, q: FloatArray, p: FloatArray) -> tuple[FloatAr
     """Mass matrix at q in split coordinates, and the derivative of M(q) v along q with v = M^-1 p held."""
     t = stepper.work.tree
     n = t.nv
-    links, screws = records(len(t.nodes), LINK), records(n, SCREW)
+    links, screws = records(len(t.nodes), LINK), records(n, JOINT_SCREW)
     M = np.zeros((n, n))
     classical.mass_matrix(t.nodes, t.dofs, links, screws, q, M)
     v = np.linalg.solve(M, p)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
@@ -14,8 +15,7 @@ from leastaction.dynamics.loops import check_closed, is_redundant, momentum_proj
 from leastaction.errors import ConvergenceError, IntegratorError, LeastActionWarning, MechanismError
 from leastaction.forces.arrays import force_arrays
 from leastaction.integrators import FloatArray, Integrator, Stepper, refuse_loops
-from leastaction.kinematics.sweeps import LINK
-from leastaction.kinematics.sweeps import SCREW as CLASSICAL_SCREW
+from leastaction.kinematics.sweeps import JOINT_SCREW, LINK
 from leastaction.mechanism import Mechanism
 from leastaction.minimal import (
     constrained,
@@ -31,6 +31,8 @@ from leastaction.minimal.newton import turns_too_far
 from leastaction.minimal.rules import MIDPOINT, Rule, lobatto
 from leastaction.minimal.sparse import depths
 from leastaction.minimal.workspace import Workspace, records
+from leastaction.record import Record
+from leastaction.step_reversal import StepReversal
 
 SOLVERS = ("auto", "simplified", "sparse", "recursive", "dense", "quasi")
 
@@ -43,6 +45,7 @@ class VariationalStepper(Stepper):
     """Runs `Galerkin` and `Midpoint`: state (q, p), Newton to the integrator's tolerance."""
 
     momentum = True
+    can = frozenset({"linearize", "residual", "reverse"})
 
     def __init__(self, integrator: Any, mechanism: Mechanism, dt: float) -> None:
         super().__init__(integrator, mechanism, dt)
@@ -54,7 +57,7 @@ class VariationalStepper(Stepper):
         n, nv = len(mechanism.tree.nodes), mechanism.nv
         self.classical = (
             records(n, LINK),
-            records(nv, CLASSICAL_SCREW),
+            records(nv, JOINT_SCREW),
             np.zeros((n, 6)),
             np.zeros(nv),
             np.zeros(nv),
@@ -76,11 +79,11 @@ class VariationalStepper(Stepper):
         self.simple = w.simplified_arrays(swept)
         self.rollout = getattr(entries, f"rollout_{self.solver_name}")
 
-    def record(self, steps: int) -> dict[str, Any]:
+    def record(self, steps: int) -> Record:
         """As `Stepper.record`, with the Newton iterations of each step."""
         return super().record(steps) | {"iterations": np.zeros(steps + 1, np.int64)}
 
-    def advance(self, record: dict[str, FloatArray], first: int, last: int, u: FloatArray) -> int:
+    def advance(self, record: Record, first: int, last: int, u: FloatArray) -> int:
         """See `Stepper.advance`."""
         w, rows = self.work, slice(first, last + 1)
         # A fresh array always has the same type; views with other strides would be compiled anew.
@@ -118,7 +121,7 @@ class VariationalStepper(Stepper):
         linear.linearize(w.model, w.tree.free, self.rule, w.work, *self._linear, *ends, self.dt, A, B)
         return A, B
 
-    def second_derivatives(self, q: FloatArray, p: FloatArray, u: FloatArray) -> tuple[FloatArray, FloatArray]:
+    def action_blocks(self, q: FloatArray, p: FloatArray, u: FloatArray) -> tuple[FloatArray, FloatArray]:
         """(D, C) of the step from (q, p); see `leastaction.derivatives.action_blocks`."""
         w, m = self.work, self.mechanism
         self._solve(q, p, np.broadcast_to(u, (1, len(self.control_nodes), m.nu)))
@@ -144,7 +147,11 @@ class VariationalStepper(Stepper):
         linear.pull_back(w.model, w.tree.free, self.rule, w.work, *self._linear, *ends, self.dt, bar, G)
         return G if len(self.control_nodes) > 1 else G.sum(axis=0, keepdims=True)
 
-    def _solve(self, q: FloatArray, p: FloatArray, u: FloatArray) -> dict[str, FloatArray]:
+    def reverse(self, names: Sequence[str]) -> StepReversal:
+        """See `Stepper.reverse`."""
+        return StepReversal(self, names)
+
+    def _solve(self, q: FloatArray, p: FloatArray, u: FloatArray) -> Record:
         """One step; leaves its control points in the work space."""
         record = self.record(1)
         record["q"][0], record["p"][0] = q, p
@@ -157,7 +164,7 @@ class VariationalStepper(Stepper):
         w = self.work
         return *w.hessian_arrays(), np.zeros((w.s + 1, w.nv, self.mechanism.nu)), np.zeros((w.s * w.nv,) * 2)
 
-    def failure(self, step: int, record: dict[str, FloatArray]) -> ConvergenceError:
+    def failure(self, step: int, record: Record) -> ConvergenceError:
         """See `Stepper.failure`."""
         name = type(self.integrator).__name__
         residuals = [float(x) for x in self.history if x > 0.0 or math.isnan(x)]
@@ -199,7 +206,7 @@ def solver_arrays(name: str, w: Workspace) -> tuple[Any, ...]:
     if name == "quasi":
         return (
             records(w.n, LINK),
-            records(w.nv, CLASSICAL_SCREW),
+            records(w.nv, JOINT_SCREW),
             np.zeros((w.n, 6)),
             np.zeros(3),
             np.zeros(w.nv),
@@ -256,11 +263,11 @@ class ConstrainedStepper(VariationalStepper):
             )
         return out
 
-    def record(self, steps: int) -> dict[str, Any]:
+    def record(self, steps: int) -> Record:
         """As `Stepper.record`, with the forces [N or N m] in the loop equations, one per equation."""
         return super().record(steps) | {"multipliers": np.zeros((steps + 1, self.mechanism.tree.closure.count))}
 
-    def advance(self, record: dict[str, FloatArray], first: int, last: int, u: FloatArray) -> int:
+    def advance(self, record: Record, first: int, last: int, u: FloatArray) -> int:
         """See `Stepper.advance`."""
         w, rows, t = self.work, slice(first, last + 1), self.mechanism.tree
         c = t.closure
@@ -293,10 +300,10 @@ class ConstrainedStepper(VariationalStepper):
         record = self._solve(q, self.prepare_momentum(q, p, False), controls[None])
         return constrained_linear.linearize(self, record, controls)
 
-    def second_derivatives(self, q: FloatArray, p: FloatArray, u: FloatArray) -> tuple[FloatArray, FloatArray]:
+    def action_blocks(self, q: FloatArray, p: FloatArray, u: FloatArray) -> tuple[FloatArray, FloatArray]:
         """(D, C) of a step with loops, the work of their multipliers included."""
         q = self.prepare_start(q)
-        return super().second_derivatives(q, self.prepare_momentum(q, p, False), u)
+        return super().action_blocks(q, self.prepare_momentum(q, p, False), u)
 
     def pull_back(self, q: FloatArray, p: FloatArray, u: FloatArray, bar: FloatArray) -> FloatArray:
         """As for trees, by the full linearization; the gradient by held controls stands in its first row."""

@@ -16,7 +16,8 @@ from leastaction.errors import IntegratorError
 from leastaction.integrators import FloatArray
 from leastaction.linear_implicit.constraints import PrescribedMotion
 from leastaction.mechanism import Mechanism
-from leastaction.mechanism.closure import COUPLING, ROW
+from leastaction.mechanism.closure import CLOSURE_ROW, COUPLING
+from leastaction.record import Record
 from leastaction.redmax.coordinates.native import from_public, to_public
 from leastaction.redmax.integrators import ReducedStepper, independent_rows
 from leastaction.redmax.step import rollout
@@ -28,13 +29,13 @@ CLOSED = 1e-8
 class DrivenStepper(ReducedStepper):
     """Runs `BDF` with prescribed motions, one stage after the other."""
 
-    reverses = False
+    can = frozenset()
 
     def __init__(self, integrator: Any, mechanism: Mechanism, dt: float) -> None:
         super().__init__(integrator, mechanism, dt)
         red, c = self.reduced, self.reduced.tree.closure
         node_of = {int(ir): int(iv) for ir, _, iv in red.plain if red.index_v[ir] >= 0}
-        extra: Any = np.zeros(len(integrator.constraints), ROW)
+        extra: Any = np.zeros(len(integrator.constraints), CLOSURE_ROW)
         for k, motion in enumerate(integrator.constraints):
             dof = mechanism.velocity_index(_checked(integrator, mechanism, motion).name)
             if dof not in node_of:
@@ -71,7 +72,7 @@ class DrivenStepper(ReducedStepper):
         """Prescribed positions at time t [s]."""
         return np.array([float(motion.position(t)) for motion in self.motions])  # type: ignore[misc]
 
-    def advance(self, record: dict[str, Any], first: int, last: int, u: FloatArray) -> int:
+    def advance(self, record: Record, first: int, last: int, u: FloatArray) -> int:
         """See `Stepper.advance`."""
         if first == 0:
             self.start(record)
@@ -87,13 +88,13 @@ class DrivenStepper(ReducedStepper):
         self.publish(record, first, last)
         return last
 
-    def _step(self, record: dict[str, Any], arrays: Any, k: int, t: float, u: FloatArray) -> bool:
+    def _step(self, record: Record, arrays: Any, k: int, t: float, u: FloatArray) -> bool:
         """A step of one stage, at its end."""
         self._aim(t + self.dt)
         steps = (self.method, self.problem, self.settings, self.dt, k, k + 1, u)
         return rollout.rollout(*steps, *arrays, record["iterations"], self.vectors, self.sizes) == k + 1
 
-    def _two_stages(self, record: dict[str, Any], arrays: Any, k: int, t: float, u: FloatArray) -> bool:
+    def _two_stages(self, record: Record, arrays: Any, k: int, t: float, u: FloatArray) -> bool:
         """The first step of BDF2 is one of SDIRK2 (Eqs. 3.66 to 3.74): each stage is one of BDF1."""
         R, RD, charts, RA, RDA, LA, multipliers = arrays
         x, v, chart, a = R[k], RD[k], charts[k], rollout.ALPHA
@@ -139,10 +140,6 @@ class DrivenStepper(ReducedStepper):
         to_public(red.balls, red.index_q, red.index_v, r[None], rd[None], own[None], Q, V)
         from_public(red.balls, red.index_q, red.index_v, Q, V, np.array(chart)[None], x, xd)
         return x[0], xd[0]
-
-    def gradients(self, record: dict[str, Any], u: FloatArray, dq: FloatArray, dv: FloatArray, wanted: int) -> Any:
-        """There are none."""
-        raise IntegratorError("runs with prescribed motions have no adjoint yet; drive the joint by controls instead")
 
 
 def _checked(integrator: Any, mechanism: Mechanism, motion: Any) -> PrescribedMotion:

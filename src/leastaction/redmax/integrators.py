@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -11,8 +12,9 @@ import numpy as np
 from leastaction.dynamics.loops import check_closed, loop_jacobian
 from leastaction.errors import ConvergenceError, IntegratorError
 from leastaction.forces.user import PointForce
-from leastaction.integrators import PENALTIES, FloatArray, Integrator, Stepper
+from leastaction.integrators import PENALTIES, FloatArray, Integrator, Reversal, Stepper
 from leastaction.mechanism import Mechanism
+from leastaction.record import Record
 from leastaction.redmax.coordinates.charts import XYZ
 from leastaction.redmax.coordinates.native import from_public, to_public
 from leastaction.redmax.model import Reduced
@@ -27,8 +29,8 @@ class ReducedStepper(Stepper):
     control_nodes = (1.0,)
     dense_nodes = False
     """Whether the work space holds a matrix of the nodes even without splines and exponential coordinates."""
-    reverses = True
-    """Whether its runs have an adjoint."""
+    can = frozenset({"reverse"})
+    carries = ("r", "rd", "chart", "multipliers")
 
     def __init__(self, integrator: Any, mechanism: Mechanism, dt: float) -> None:
         super().__init__(integrator, mechanism, dt)
@@ -71,10 +73,10 @@ class ReducedStepper(Stepper):
         self._arrange(independent_rows(loop_jacobian(self.mechanism, q)[1]))
         return q
 
-    def record(self, steps: int) -> dict[str, Any]:
+    def record(self, steps: int) -> Record:
         """As `Stepper.record`, with iterations, multipliers of loops [N or N m], stages and reduced coordinates."""
         red, n = self.reduced, self.reduced.nr
-        out: dict[str, Any] = super().record(steps) | {"iterations": np.zeros(steps + 1, np.int64)}
+        out = super().record(steps) | {"iterations": np.zeros(steps + 1, np.int64)}
         if self.multipliers:
             out["multipliers"] = np.zeros((steps + 1, self.multipliers))
         if not red.identical:
@@ -91,7 +93,7 @@ class ReducedStepper(Stepper):
         """Code of the integrator for the kernel."""
         return self.integrator.method
 
-    def start(self, record: dict[str, Any]) -> None:
+    def start(self, record: Record) -> None:
         """Reduced coordinates of the first state."""
         from leastaction.redmax.coordinates.first_charts import best_start
 
@@ -103,7 +105,7 @@ class ReducedStepper(Stepper):
         state = (record["q"][rows], record["v"][rows], record["chart"][rows], record["r"][rows], record["rd"][rows])
         from_public(red.balls, red.index_q, red.index_v, *state)
 
-    def arrays(self, record: dict[str, Any]) -> tuple[Any, ...]:
+    def arrays(self, record: Record) -> tuple[Any, ...]:
         """(R, RD, charts, RA, RDA, LA, multipliers) of a record."""
         rows, red = len(record["q"]), self.reduced
         same = red.identical
@@ -114,7 +116,7 @@ class ReducedStepper(Stepper):
         stages = (record.get(name, none) for name in ("stage", "stage_rate", "stage_multipliers"))
         return r, rd, charts, *stages, multipliers
 
-    def advance(self, record: dict[str, Any], first: int, last: int, u: FloatArray) -> int:
+    def advance(self, record: Record, first: int, last: int, u: FloatArray) -> int:
         """See `Stepper.advance`."""
         if first == 0:
             self.start(record)
@@ -125,7 +127,7 @@ class ReducedStepper(Stepper):
         self.publish(record, first, done)
         return done
 
-    def publish(self, record: dict[str, Any], first: int, done: int) -> None:
+    def publish(self, record: Record, first: int, done: int) -> None:
         """The mechanism's own q and v of the states after `first`, where they differ from the reduced ones."""
         red = self.reduced
         if not red.identical:
@@ -133,7 +135,15 @@ class ReducedStepper(Stepper):
             r, rd, charts = (x[rows] for x in self.arrays(record)[:3])
             to_public(red.balls, red.index_q, red.index_v, r, rd, charts, record["q"][rows], record["v"][rows])
 
-    def failure(self, step: int, record: dict[str, FloatArray]) -> ConvergenceError:
+    def reverse(self, names: Sequence[str]) -> Reversal:
+        """See `Stepper.reverse`."""
+        if "reverse" not in self.can:
+            self.refuse("reverse")
+        from leastaction.redmax.adjoint.runs import ReducedReversal
+
+        return ReducedReversal(self, names)
+
+    def failure(self, step: int, record: Record) -> ConvergenceError:
         """See `Stepper.failure`."""
         sizes = [float(x) for x in self.sizes if x > 0.0 or math.isnan(x)]
         name = type(self.integrator).__name__
@@ -148,14 +158,14 @@ class LinearStepper(ReducedStepper):
     """Runs `LinearlyImplicitEuler`."""
 
     dense_nodes = True
-    reverses = False
+    can = frozenset()
 
     def __init__(self, integrator: Any, mechanism: Mechanism, dt: float) -> None:
         for rolling in mechanism.rollings:
             raise IntegratorError(f"LinearlyImplicitEuler cannot keep {rolling.name!r} rolling; use leastaction.BDF")
         super().__init__(integrator, mechanism, dt)
 
-    def advance(self, record: dict[str, Any], first: int, last: int, u: FloatArray) -> int:
+    def advance(self, record: Record, first: int, last: int, u: FloatArray) -> int:
         """See `Stepper.advance`."""
         if first == 0:
             self.start(record)
@@ -165,7 +175,7 @@ class LinearStepper(ReducedStepper):
         self.publish(record, first, done)
         return done
 
-    def failure(self, step: int, record: dict[str, FloatArray]) -> ConvergenceError:
+    def failure(self, step: int, record: Record) -> ConvergenceError:
         """See `Stepper.failure`."""
         message = "LinearlyImplicitEuler: the motion became infinite or its matrix singular; take a smaller dt"
         return ConvergenceError(message, step=step)

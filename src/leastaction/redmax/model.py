@@ -10,30 +10,18 @@ from numpy.typing import NDArray
 
 from leastaction.errors import IntegratorError
 from leastaction.forces.user import user_arrays
-from leastaction.kinematics.sweeps import LINK, SCREW
+from leastaction.kinematics.sweeps import JOINT_SCREW, LINK
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism.closure import COUPLING
 from leastaction.mechanism.elements import JointActuator
 from leastaction.mechanism.joints import SPLINES, Motion
 from leastaction.mechanism.pose import Pose, quaternion_of_matrix
-from leastaction.mechanism.tree import DOF, POINT, PROPERTIES, Span, Tree
+from leastaction.mechanism.tree import DOF, DRIVE, NODE_POINT, PROPERTIES, Span, Tree
 from leastaction.redmax.coordinates.charts import AXES, BALL, XYZ
 from leastaction.redmax.coordinates.expansion import SEGMENT, expand, segments, surface_polynomials
 from leastaction.redmax.coordinates.lift import BLOCK
 
 FloatArray = NDArray[np.float64]
-
-DRIVE = np.dtype(
-    [
-        ("coordinate", "i8"),  # reduced coordinate that it pushes, or -1
-        ("gear", "f8"),
-        ("node", "i8"),  # else: node on which it pushes with a wrench that moves with it ...
-        ("other", "i8"),  # ... and the node that takes the reaction, -1 for none
-        ("wrench", "f8", 6),
-    ],
-    align=True,
-)
-"""One control."""
 
 RATE = np.dtype([("P1", "f8", 6), ("X", "f8", 6), ("Y", "f8", 6)], align=True)
 """Per degree of freedom: v_parent x S, and its partners in the Newton matrix."""
@@ -81,7 +69,7 @@ class Reduced:
         self.table = np.concatenate(self._tables).view(np.recarray) if self._tables else records(0, SEGMENT)
         self.polynomials = np.concatenate([np.zeros((0, 4, 4)), *self._polynomials])
         self.drives = self._drives()
-        self.user = user_arrays(forces, t.bodies, mechanism.body_index, POINT)
+        self.user = user_arrays(forces, t.bodies, mechanism.body_index, NODE_POINT)
         self._number_couplings(plain)
 
     # ------------------------------------------------------------------ compiling
@@ -97,7 +85,7 @@ class Reduced:
             return []
         if motion not in (Motion.SPHERICAL, Motion.FREE):
             self.index_q[ir], self.index_v[ir] = span.iq, span.iv
-            self._drive_of[span.iv] = {"coordinate": ir}
+            self._drive_of[span.iv] = {"dof": ir}
             return [(ir, iq, span.iy)]
         shifts = 3 if motion == Motion.FREE else 0
         first, weld = span.first + shifts, span.first + span.count - 1
@@ -106,7 +94,7 @@ class Reduced:
         for j in range(span.primitive.nv):
             wrench = np.zeros(6)
             wrench[j] = 1.0
-            self._drive_of[span.iv + j] = {"coordinate": -1, "node": weld, "other": other, "wrench": wrench}
+            self._drive_of[span.iv + j] = {"dof": -1, "node": weld, "other": other, "wrench": wrench}
         for j in range(shifts):
             dof = self.tree.dofs[span.iy + j]
             for name in PROPERTIES:
@@ -190,7 +178,7 @@ class Reduced:
         where = self._rest_of(span)
         for j in range(p.nv):
             self.index_q[ir + j], self.index_v[ir + j] = span.iq + j, span.iv + j
-            self._drive_of[span.iv + j] = {"coordinate": ir + j}
+            self._drive_of[span.iv + j] = {"dof": ir + j}
             coord = self.coords[ir + j]
             for name in PROPERTIES:
                 coord[name] = getattr(span.joint, name)[span.offset + j]
@@ -213,7 +201,7 @@ class Reduced:
             force = R @ np.array(a.wrench[3:])
             torque = R @ np.array(a.wrench[:3]) + np.cross(frame.p, force)
             wrench = np.concatenate([torque, force])
-            rows.append({"coordinate": -1, "node": int(frame.node), "other": -1, "wrench": wrench})
+            rows.append({"dof": -1, "node": int(frame.node), "other": -1, "wrench": wrench})
         return _filled(rows, DRIVE)
 
     def _number_couplings(self, plain: list[tuple[int, int, int]]) -> None:
@@ -246,7 +234,7 @@ class Reduced:
         """Scratch of the recursions."""
         t = self.tree
         n, nv = len(t.nodes), t.nv
-        links, screws = records(n, LINK), records(nv, SCREW)
+        links, screws = records(n, LINK), records(nv, JOINT_SCREW)
         rates, B = records(nv, RATE), np.zeros((n, 6, 6))
         nodal = (np.zeros(t.nq), np.zeros(nv), np.zeros(nv), np.zeros(nv))
         wrenches = (np.zeros((n, 6)), np.zeros((n, 6)), np.zeros((n, 6)), np.zeros((n, 6)))

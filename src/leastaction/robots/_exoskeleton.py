@@ -51,30 +51,30 @@ def arm_exoskeleton(*, stiffness: float = 100.0, damping: float = 5.0) -> Mechan
          (0.0069974, -9e-7, -4e-7, 0.0035498, 0.001812, 0.0037622), (0, 0.125, 0))
     # fmt: on
     right_angle = math.radians(90.0)
-    b.revolute("sAA", "world", "sAA_unit", placement=shoulder, limits=(0.0, right_angle))
-    b.revolute("sFE", "sAA_unit", "sFE_unit", placement=forward, limits=(0.0, right_angle))
+    b.revolute("sAA", "world", "sAA_unit", pose=shoulder, limits=(0.0, right_angle))
+    b.revolute("sFE", "sAA_unit", "sFE_unit", pose=forward, limits=(0.0, right_angle))
     limits = (math.radians(-80.0), math.radians(25.0))
-    b.revolute("sIE", "sFE_unit", "sIE_unit", placement=backward, limits=limits)
-    b.revolute("eFE", "sIE_unit", "eFE_unit", placement=forward, limits=(math.radians(-125.0), 0.0))
+    b.revolute("sIE", "sFE_unit", "sIE_unit", pose=backward, limits=limits)
+    b.revolute("eFE", "sIE_unit", "eFE_unit", pose=forward, limits=(math.radians(-125.0), 0.0))
 
     # 3 % and 2 % of a patient of 75 kg. Upper arm along +z of its frame, lower arm along +y.
     upper, lower = (0.0, 0.0, 0.155), (0.0, 0.125, 0.0)
     picture = segment((0, 0, 0), (0, 0, _UPPER), 0.04, color=skin)
     b.body("upper_arm", inertia=Inertia(2.25, upper, (0.01875, 0, 0, 0.01875, 0, 0.00375)), shapes=picture)
-    b.spherical("shoulder", "world", "upper_arm", placement=shoulder)
+    b.spherical("shoulder", "world", "upper_arm", pose=shoulder)
     picture = segment((0, 0, 0), (0, 0.25, 0), 0.035, color=skin)
     b.body(
         "lower_arm",
         inertia=Inertia(1.5, lower, (0.008515625, 0, 0, 0.00140625, 0, 0.008515625)),
         shapes=picture,
     )
-    b.revolute("elbow", "upper_arm", "lower_arm", placement=Pose((0.0, 0.0, _UPPER)) * forward)
+    b.revolute("elbow", "upper_arm", "lower_arm", pose=Pose((0.0, 0.0, _UPPER)) * forward)
 
     cuff = {"stiffness": stiffness, "damping": damping, "loop": True}
     behind_elbow = (0.0, 0.0, upper[2] - _UPPER)
-    ends = {"position": behind_elbow, "child_placement": Pose(upper).inverse()}
+    ends = {"position": behind_elbow, "child_pose": Pose(upper).inverse()}
     b.joint("upper_cuff", "planar", "sIE_unit", "upper_arm", axis="y", **ends, **cuff)
-    ends = {"position": lower, "child_placement": Pose(lower).inverse()}
+    ends = {"position": lower, "child_pose": Pose(lower).inverse()}
     b.joint("lower_cuff", "planar", "eFE_unit", "lower_arm", axis="z", **ends, **cuff)
     for name in ("sAA", "sFE", "sIE", "eFE", "elbow"):
         b.actuator(name, name)

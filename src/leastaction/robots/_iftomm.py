@@ -68,7 +68,7 @@ def andrews_squeezer(*, torque: float = 0.033, closure: str = "in_plane") -> Mec
     for name, body in bodies.items():
         b.body(name, **body)
     for name, parent, child, position in joints:
-        b.revolute(name, parent, child, axis="z", placement=turned("z", ANDREWS_START[name], position))
+        b.revolute(name, parent, child, axis="z", pose=turned("z", ANDREWS_START[name], position))
     for name, point in point_e.items():
         hinge_loop(b, f"E_{name}", (("FE", (-0.028, 0.0, 0.0)), (name, point)), "z", closure)
     b.spring("spring", ("BDE", (0.02, -0.018, 0.0)), ("world", pivot_c), stiffness=4530.0, rest_length=0.07785)
@@ -97,7 +97,7 @@ def bricard() -> Mechanism:
         position = np.subtract(point, start)
         b.revolute(f"P{k + 1}", parent, name, axis="yzxyz"[k], position=position)
         parent, start, last = name, point, Pose((x, y, z))
-    b.revolute("P6", "world", parent, axis="x", position=points[5], child_placement=last.inverse(), loop=True)
+    b.revolute("P6", "world", parent, axis="x", position=points[5], child_pose=last.inverse(), loop=True)
     return b.build()
 
 
@@ -123,7 +123,7 @@ def flyball_governor() -> Mechanism:
         ball = segment((1, 0, 0), (1, 0, 0), 0.05)
         b.body(f"{side}_rod", inertia=rod, shapes=(bar, ball))
         hinge = turned("z", yaw, (x, 0.0, 1.0)) * turned("-y", -start)
-        b.revolute(f"{side}_hinge", "shaft", f"{side}_rod", axis="-y", placement=hinge)
+        b.revolute(f"{side}_hinge", "shaft", f"{side}_rod", axis="-y", pose=hinge)
     b.body("slider", density=3000.0, shapes=Box((0.1, 0.1, 0.1), collision=False))
     b.prismatic("slide", "shaft", "slider", axis="z", position=(0.0, 0.0, 0.5))
     for side, x in (("right", 0.05), ("left", -0.05)):

@@ -49,9 +49,9 @@ def _four_bar(
     b = MechanismBuilder(name)
     for label, mass, length in zip(("crank", "coupler", "rocker"), masses, lengths, strict=True):
         b.body(label, **link(mass, length))
-    b.revolute("crank_joint", "world", "crank", axis=HINGE, placement=turned(HINGE, a1))
-    b.revolute("coupler_joint", "crank", "coupler", axis=HINGE, placement=turned(HINGE, a2 - a1, ends[0]))
-    b.revolute("rocker_joint", "world", "rocker", axis=HINGE, placement=turned(HINGE, a3, (ground, 0.0, 0.0)))
+    b.revolute("crank_joint", "world", "crank", axis=HINGE, pose=turned(HINGE, a1))
+    b.revolute("coupler_joint", "crank", "coupler", axis=HINGE, pose=turned(HINGE, a2 - a1, ends[0]))
+    b.revolute("rocker_joint", "world", "rocker", axis=HINGE, pose=turned(HINGE, a3, (ground, 0.0, 0.0)))
     hinge_loop(b, "closure", (("coupler", ends[1]), ("rocker", ends[2])), HINGE, closure)
     return b.build()
 
@@ -139,10 +139,10 @@ def four_bar_chain(
         outer = opening + (0.5 if k == n - 1 else 0.25) * math.pi
         names = [b.body(f"link{4 * k + j}", **link) for j in (1, 2, 3, 4)]
         first, second, third, fourth = names
-        b.revolute(f"joint{4 * k + 1}", parent, first, axis=HINGE, placement=turned(HINGE, outer - before, at))
-        b.revolute(f"joint{4 * k + 2}", first, second, axis=HINGE, placement=turned(HINGE, -2 * opening, tip))
-        b.revolute(f"joint{4 * k + 3}", first, third, axis=HINGE, placement=turned(HINGE, -2 * opening))
-        b.revolute(f"joint{4 * k + 4}", third, fourth, axis=HINGE, placement=turned(HINGE, 2 * opening, tip))
+        b.revolute(f"joint{4 * k + 1}", parent, first, axis=HINGE, pose=turned(HINGE, outer - before, at))
+        b.revolute(f"joint{4 * k + 2}", first, second, axis=HINGE, pose=turned(HINGE, -2 * opening, tip))
+        b.revolute(f"joint{4 * k + 3}", first, third, axis=HINGE, pose=turned(HINGE, -2 * opening))
+        b.revolute(f"joint{4 * k + 4}", third, fourth, axis=HINGE, pose=turned(HINGE, 2 * opening, tip))
         hinge_loop(b, f"closure{k + 1}", ((second, tip), (fourth, tip)), HINGE, closure)
         parent, at, before = fourth, tip, outer
     return b.build()

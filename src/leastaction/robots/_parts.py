@@ -91,7 +91,7 @@ def hinge_loop(
     """Close a planar loop with a hinge about `axis` between two (body, point [m]); see `CLOSURES`."""
     kind = CLOSURES[choice(closure, "closure", tuple(CLOSURES))]
     (parent, p), (child, c) = ends
-    options = {"axis": axis, "position": p, "child_placement": Pose(c).inverse(), "loop": True}
+    options = {"axis": axis, "position": p, "child_pose": Pose(c).inverse(), "loop": True}
     b.joint(name, kind, parent, child, **options)
 
 

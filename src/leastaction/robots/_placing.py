@@ -33,7 +33,7 @@ def on_ground(robot: Mechanism, q: Any = None, *, clearance: float = 0.0) -> Flo
     for i, (joint, parent) in enumerate(zip(robot.joints, robot.parents, strict=True)):
         free = joint.parent == WORLD and len(joint.primitives) == 1 and joint.primitives[0].motion == Motion.FREE
         if free:
-            rises.append((at, joint.placement.rotation[2]))
+            rises.append((at, joint.pose.rotation[2]))
         flying[i] = free or (parent >= 0 and flying[parent])
         at += joint.nq
     if not rises:

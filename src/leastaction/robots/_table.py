@@ -57,7 +57,7 @@ def add_links(b: MechanismBuilder, links: Sequence[Link], *, radius: float, damp
             link.parent,
             link.name,
             axis=link.axis,
-            placement=Pose.from_rpy(link.origin, link.rpy),
+            pose=Pose.from_rpy(link.origin, link.rpy),
             limits=link.limits,
             effort_limit=link.effort,
             velocity_limit=link.velocity,

@@ -126,7 +126,7 @@ def reach(mechanism: Mechanism) -> float:
     for frame, body, joint in zip(frames, mechanism.bodies, mechanism.joints, strict=True):
         shapes = visible(body.shapes)
         if not shapes:  # the far end of a rod that starts at the joint, and the box of the inertia
-            start, com = np.array(joint.child_placement.inverse().position), np.array(body.inertia.com)
+            start, com = np.array(joint.child_pose.inverse().position), np.array(body.inertia.com)
             points.append(transform(frame, np.stack([start, 2.0 * com - start])))
             shapes = [box for box in (inertia_box(body),) if box is not None]
         for shape in shapes:
@@ -141,8 +141,8 @@ def reach(mechanism: Mechanism) -> float:
 def ends(mechanism: Mechanism, i: int) -> np.ndarray:
     """Points of a body where other bodies are jointed to it, loops too, in its frame [m], shape (k, 3)."""
     name = mechanism.bodies[i].name
-    points = [joint.placement.position for joint in (*mechanism.joints, *mechanism.loops) if joint.parent == name]
-    points += [joint.child_placement.inverse().position for joint in mechanism.loops if joint.child == name]
+    points = [joint.pose.position for joint in (*mechanism.joints, *mechanism.loops) if joint.parent == name]
+    points += [joint.child_pose.inverse().position for joint in mechanism.loops if joint.child == name]
     return np.array(points, float).reshape(-1, 3)
 
 
@@ -152,7 +152,7 @@ def stand_in(mechanism: Mechanism, i: int, size: float) -> list[Shape]:
     for rolling in mechanism.rollings:
         if rolling.body == body.name:
             return [_wheel(rolling)]
-    start = np.array(joint.child_placement.inverse().position)
+    start = np.array(joint.child_pose.inverse().position)
     tips = [tip for tip in ends(mechanism, i) if np.linalg.norm(tip - start) > 0.01 * size]
     com = np.array(body.inertia.com)
     floating = any(p.motion == Motion.FREE for p in joint.primitives)
@@ -222,7 +222,7 @@ def _hubs(mechanism: Mechanism, i: int, shapes: list[Shape]) -> list[Part]:
         # The axis about which a closed loop turns may be that of its first motion: a slide along the hinge.
         turning = [p for p in joint.primitives if p.motion in (Motion.REVOLUTE, Motion.SCREW)]
         turning = turning[-1:] or [p for p in joint.primitives[:1] if joint in closing and p.motion in AXES]
-        back, color = joint.child_placement.inverse(), style.LOOP if joint in closing else style.HUB
+        back, color = joint.child_pose.inverse(), style.LOOP if joint in closing else style.HUB
         if turning:
             drum = geometry.cylinder(1.18 * radius, 2.5 * radius)
             parts.append(Part(i, drum.moved(back * Pose((0.0, 0.0, 0.0), _along(turning[0].axis))), color))
@@ -242,7 +242,7 @@ def _axes(mechanism: Mechanism, size: float) -> list[Part]:
                 turned = Pose((0.0, 0.0, 0.0), _along(primitive.axis))
                 # The last motion's axis is fixed to the child, the others follow the parent nearly enough.
                 last = k == len(joint.primitives) - 1
-                body, place = (child, joint.child_placement.inverse()) if last else (parent, joint.placement)
+                body, place = (child, joint.child_pose.inverse()) if last else (parent, joint.pose)
                 parts.append(Part(body, rod.moved(place * turned), style.AXIS, "axis"))
     return parts
 
@@ -254,7 +254,7 @@ def _rails(mechanism: Mechanism, size: float) -> list[Part]:
         if joint.kind == "prismatic" and joint.parent == WORLD:
             low, high = max(joint.lower[0], -1.5 * size), min(joint.upper[0], 1.5 * size)
             middle = tuple(0.5 * (low + high) * x for x in joint.primitives[0].axis)
-            place = joint.placement * Pose(middle, _along(joint.primitives[0].axis))
+            place = joint.pose * Pose(middle, _along(joint.primitives[0].axis))
             parts.append(Part(-1, geometry.capsule(0.008 * size, high - low, 12).moved(place), style.RAIL, "rail"))
     return parts
 
@@ -269,8 +269,8 @@ def _paths(mechanism: Mechanism, size: float) -> list[Path]:
         paths.append(Path("cable", points, style.CABLE, 0.004 * size))
     for joint in mechanism.loops:
         points = (
-            (index(joint.parent), joint.placement.position),
-            (index(joint.child), joint.child_placement.inverse().position),
+            (index(joint.parent), joint.pose.position),
+            (index(joint.child), joint.child_pose.inverse().position),
         )
         paths.append(Path("loop", points, style.LOOP, 0.006 * size))
     return paths

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 # Unsigned and short: the compiler then knows that sums of them are no negative indices.
-NODE = np.dtype(
+GRAPH_NODE = np.dtype(
     [
         ("node", np.uint32),  # its number in the graph
         ("width", np.uint32),  # its rows and columns
@@ -20,7 +20,7 @@ NODE = np.dtype(
 )
 """One record per node, in the order of elimination."""
 
-LINK = np.dtype(
+GRAPH_LINK = np.dtype(
     [
         ("upper", np.uint32),  # where block (node, parent) begins
         ("lower", np.uint32),  # where block (parent, node) begins
@@ -36,8 +36,8 @@ class Plan:
     """The arrays that the kernels of `graph_kernels` run on.
 
     Attributes:
-        nodes: `NODE` records in the order of elimination.
-        links: `LINK` records, those of a node together.
+        nodes: `GRAPH_NODE` records in the order of elimination.
+        links: `GRAPH_LINK` records, those of a node together.
         targets: for each node, the offsets of the blocks (p, q) of all its parents p and q, p by p.
         rows: first row of each node in a right-hand side, shape (nodes + 1,).
         diagonal: offset of each node's diagonal block among the values, shape (nodes,).
@@ -63,8 +63,8 @@ class Plan:
         if size >= 2**32:
             raise ValueError(f"the factors need {size} values, more than the 2^32 that can be addressed")
         self.size = size
-        self.nodes = np.zeros(len(order), NODE).view(np.recarray)
-        self.links = np.zeros(sum(map(len, parents)), LINK).view(np.recarray)
+        self.nodes = np.zeros(len(order), GRAPH_NODE).view(np.recarray)
+        self.links = np.zeros(sum(map(len, parents)), GRAPH_LINK).view(np.recarray)
         targets: list[int] = []
         first = 0
         for k, i in enumerate(order):

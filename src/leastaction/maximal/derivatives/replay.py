@@ -127,7 +127,7 @@ class Parts:
         s = self.stepper_of(h, patience)
         u = u[list(nodes)]
         record = s.record(2)
-        record["poses"][:2], record["momenta"][1], record["q"][1] = at.Z, at.P, at.q
+        record["rigid_poses"][:2], record["momenta"][1], record["q"][1] = at.Z, at.P, at.q
         s.cstates.value = at.near
         s.states.w, s.states.vc = at.V[:, :3], at.V[:, 3:]
         s.states.x, s.states.slope, s.clock[:] = at.V, 0.0, FIRST if at.fresh else SECOND
@@ -142,7 +142,7 @@ class Parts:
             cones = s.contact[0][: int(np.count_nonzero(s.contact[0].s > 0.0))].copy()
             contacts = s.contact[1][: int(cones.source.max(initial=-1)) + 1].copy()
         V = np.hstack([s.states.w, s.states.vc])
-        Z, P, q = (np.array(record[name][2]) for name in ("poses", "momenta", "q"))
+        Z, P, q = (np.array(record[name][2]) for name in ("rigid_poses", "momenta", "q"))
         end = BodyState(Z, P, q, s.cstates.value.copy(), V)
         impulses, u = np.array(s.rowstates.lam), np.array(u, order="C")
         solved = Solved(s, at, V, nodes, u, (s.graph, s.work), cones, contacts, impulses, end)
@@ -221,7 +221,7 @@ class Replay:
             self.parts.plan(at)
             self.planned = True
         maps = self.parts.run(at, self.u[k], self.divided[k + 1])
-        found, stored = maps[-1].carried.Z, self.run.stored["poses"][k + 1]
+        found, stored = maps[-1].carried.Z, self.run.stored["rigid_poses"][k + 1]
         if np.abs(found - stored).max(initial=0.0) > SAME * (1.0 + np.abs(stored).max(initial=0.0)):
             raise IntegratorError(
                 f"Maximal: step {k} of the run was solved again with another result: it has several solutions, so no "
@@ -248,13 +248,13 @@ class Replay:
         run, parts = self.run, self.parts
         if k == 0:
             return parts.start(run.q[0], run.p[0])
-        poses, momenta = run.stored["poses"][k], run.stored["momenta"][k]
+        poses, momenta = run.stored["rigid_poses"][k], run.stored["momenta"][k]
         return BodyState(poses, momenta, run.q[k], parts.near(run.q[k]), velocities(run, k))
 
 
 def velocities(run: Any, k: int) -> FloatArray:
     """Mean velocities (bodies, 6) of the step that ends in state k > 0 of a run."""
-    Z, before = run.stored["poses"][k], run.stored["poses"][k - 1]
+    Z, before = run.stored["rigid_poses"][k], run.stored["rigid_poses"][k - 1]
     a, b = before[:, 3:], Z[:, 3:]
     scalar = (a * b).sum(axis=1, keepdims=True)
     turn = a[:, :1] * b[:, 1:] - b[:, :1] * a[:, 1:] - np.cross(a[:, 1:], b[:, 1:])

@@ -272,7 +272,7 @@ def body_force_cotangents(model, work, cot, u, GT, GV, grads):
     _user(user, links, cot, GT, GV, work[5][3][0])
     for k in range(drives.shape[0]):
         drive = drives[k]
-        if drive.coordinate < 0 and drive.node >= 0 and u[k] != 0.0:
+        if drive.dof < 0 and drive.node >= 0 and u[k] != 0.0:
             W = load6(cot[drive.node].W)
             if drive.other >= 0:
                 W = sub(W, load6(cot[drive.other].W))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from leastaction.dynamics.loops import RANK_TOLERANCE, loop_jacobian
 from leastaction.errors import IntegratorError
+from leastaction.integrators import Reversal
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism.closure import ROLL
 from leastaction.redmax.adjoint.inverse_dynamics_cotangents import COTANGENT
@@ -29,7 +30,7 @@ class Gradients:
     Attributes:
         q: by the first positions along the tangent, shape (nv,).
         v: by the first velocities, shape (nv,).
-        controls: shape (steps, nu); empty where they were not asked for.
+        controls: shape (steps, 1, nu); empty where they were not asked for.
         inertias: by each node's mass, first moment and inertia about its origin, in its frame, shape (nodes, 10).
         placements: by displacements of each node's placement, twists in its parent's frame, shape (nodes, 6).
         coordinates: by stiffness, rest, damping, armature, lower and upper limit, stiffness and damping of the limits
@@ -73,18 +74,18 @@ def welded(mechanism: Mechanism, names: Iterable[str]) -> Mechanism | None:
     return mechanism.replace(joints=tuple(joints))
 
 
-class Reversal:
-    """Turns gradients by states into gradients by the first state, controls and parameters, last steps first."""
+class ReducedReversal(Reversal):
+    """Runs `BDF` and `SDIRK2` backwards.
 
-    def __init__(self, stepper: Any, names: Iterable[str], *, parameters: bool, controls: bool) -> None:
-        """Allocate.
+    Args:
+        stepper: that made the run, after its `prepare_start`.
+        names: as for `Stepper.reverse`.
+    """
 
-        Args:
-            stepper: that made the run, after its `prepare_start`.
-            names: of the parameters.
-            parameters: whether any belongs to the mechanism.
-            controls: whether gradients by controls are to be kept.
-        """
+    def __init__(self, stepper: Any, names: Sequence[str]) -> None:
+        self.mechanism = stepper.mechanism
+        self.names = [name for name in names if name != "controls"]
+        parameters, controls = bool(self.names), "controls" in names
         own = welded(stepper.mechanism, names)
         self.kept = [int(k) for k in np.flatnonzero(stepper.kept >= 0)]
         if own is not None:
@@ -113,33 +114,25 @@ class Reversal:
         self.controls: list[FloatArray] = []
         self.carried: tuple[FloatArray, FloatArray] | None = None
 
-    def piece(self, record: dict[str, Any], first: int, at: int, u: FloatArray, dq: FloatArray, dv: FloatArray) -> None:
-        """Go back over the steps of a record that follow its row `first`.
-
-        Args:
-            record: with as many rows before `first` as the integrator looks back.
-            first: row from which its steps start.
-            at: number of the step that starts there.
-            u: controls of its steps, shape (steps, nu).
-            dq, dv: gradients by the states of all rows, shape (rows, nv), zero for those that belong to other pieces.
-        """
+    def piece(self, record: Any, row: int, first: int, u: FloatArray, bq: FloatArray, bs: FloatArray) -> None:
+        """See `Reversal.piece`."""
         stepper, red = self.stepper, self.stepper.reduced
         arrays = stepper.arrays(record)
         R, RD, charts = arrays[:3]
         last = len(R) - 1
         BX, BV = np.zeros((last + 1, red.nr)), np.zeros((last + 1, red.nr))
-        dq, dv = np.array(dq, order="C"), np.array(dv, order="C")
+        dq, dv = np.array(bq, order="C"), np.array(bs, order="C")
         pull_public(red.balls, red.index_v, R, RD, charts, dq, dv, BX, BV)
         if self.carried is not None:
-            rows = len(self.carried[0])
-            BX[last + 1 - rows :] += self.carried[0]
-            BV[last + 1 - rows :] += self.carried[1]
+            count = len(self.carried[0])
+            BX[last + 1 - count :] += self.carried[0]
+            BV[last + 1 - count :] += self.carried[1]
         U, BU = np.zeros((last, stepper.mechanism.nu)), np.zeros((last, stepper.mechanism.nu))
-        U[first:] = u
-        self._reverse(first, last, U, arrays, BX, BV, BU, np.zeros(0), at - first)
-        self.carried = BX[: first + 1].copy(), BV[: first + 1].copy()
+        U[row:] = u[:, 0]
+        self._reverse(row, last, U, arrays, BX, BV, BU, np.zeros(0), first - row)
+        self.carried = BX[: row + 1].copy(), BV[: row + 1].copy()
         if self.keeps_controls:
-            self.controls.append(BU[first:])
+            self.controls.append(BU[row:, None])
         self.first = (arrays, U)
 
     def _reverse(
@@ -153,8 +146,16 @@ class Reversal:
                 f"the adjoint of step {shift + failed} has no solution: its Newton matrix is singular"
             )
 
-    def finish(self, q: FloatArray) -> Gradients:
-        """All gradients, after the piece that starts at the first state, which is q (nq)."""
+    def finish(self, q: FloatArray) -> dict[str, FloatArray]:
+        """See `Reversal.finish`."""
+        from leastaction.redmax.adjoint.by_name import parameter_gradient
+
+        found = self.gradients(q)
+        out = {"q": found.q, "v": found.v, **({"controls": found.controls} if self.keeps_controls else {})}
+        return out | {name: parameter_gradient(found, self.mechanism, name) for name in self.names}
+
+    def gradients(self, q: FloatArray) -> Gradients:
+        """All gradients by the arrays that kernels read."""
         stepper, red = self.stepper, self.stepper.reduced
         m, (arrays, U) = stepper.mechanism, self.first
         R, RD, charts = arrays[:3]
@@ -171,5 +172,5 @@ class Reversal:
             none = np.zeros((1, red.nr))
             U = U if len(U) else np.zeros((1, m.nu))
             self._reverse(0, 0, U, arrays, none, none, U, mu, 0)
-        controls = np.concatenate(self.controls[::-1]) if self.controls else np.zeros((0, m.nu))
+        controls = np.concatenate(self.controls[::-1]) if self.controls else np.zeros((0, 1, m.nu))
         return Gradients(bq, bv, controls, *self.grads, red)

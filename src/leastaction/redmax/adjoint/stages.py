@@ -59,8 +59,8 @@ def _control_gradients(model, work, cot, z, bu):
     drives = model[4][6]
     for k in range(drives.shape[0]):
         drive = drives[k]
-        if drive.coordinate >= 0:
-            bu[k] += drive.gear * z[drive.coordinate]
+        if drive.dof >= 0:
+            bu[k] += drive.gear * z[drive.dof]
         elif drive.node >= 0:
             W = load6(cot[drive.node].W)
             if drive.other >= 0:

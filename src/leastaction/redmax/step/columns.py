@@ -29,7 +29,7 @@ def has_wrenches(model, loops, u):
             return True
     driven = False
     for k in range(drives.shape[0]):
-        driven = driven or (drives[k].coordinate < 0 and u[k] != 0.0)
+        driven = driven or (drives[k].dof < 0 and u[k] != 0.0)
     return driven
 
 
@@ -141,7 +141,7 @@ def wrench_changes(model, work, u, out):
             twist_pair(out, balls[k].child, balls[k].other, torque_slope(balls[k], links, T, dV))
     for k in range(drives.shape[0]):
         drive = drives[k]
-        if drive.coordinate < 0 and drive.node >= 0 and u[k] != 0.0:
+        if drive.dof < 0 and drive.node >= 0 and u[k] != 0.0:
             F = cross_force(load6(T[drive.node]), drive_wrench(drive, u[k], links))
             add_to(out[drive.node], F)
             if drive.other >= 0:

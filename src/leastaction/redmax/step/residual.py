@@ -38,7 +38,7 @@ def add_wrenches(forces, links, u, external):
     add_user_forces(user, links, external)
     for k in range(drives.shape[0]):
         drive = drives[k]
-        if drive.coordinate < 0 and drive.node >= 0 and u[k] != 0.0:
+        if drive.dof < 0 and drive.node >= 0 and u[k] != 0.0:
             W = drive_wrench(drive, u[k], links)
             add_to(external[drive.node], W)
             if drive.other >= 0:
@@ -148,8 +148,8 @@ def residual(model, loops, work, r, rd, rdd, u, lam, g):
     lower(plain, blocks, tau, g)
     drives, coords = forces[6], forces[7]
     for k in range(drives.shape[0]):
-        if drives[k].coordinate >= 0:
-            g[drives[k].coordinate] -= drives[k].gear * u[k]
+        if drives[k].dof >= 0:
+            g[drives[k].dof] -= drives[k].gear * u[k]
     for b in range(blocks.shape[0]):
         for k in range(blocks[b].ir, blocks[b].ir + blocks[b].nr):
             c = coords[k]

@@ -52,7 +52,7 @@ def parameter(mechanism: Mechanism, name: str) -> FloatArray:
         return _of_shape(mechanism, kind, *found)
     joint = mechanism.joint(part)
     if kind == "position":
-        return np.array(joint.placement.position)
+        return np.array(joint.pose.position)
     if kind == "rotation":
         return np.zeros(3)
     if kind in _JOINT:
@@ -108,7 +108,7 @@ def _with(m: Mechanism, name: str, value: FloatArray) -> Mechanism:
 
 def _of_joint(joint: Joint, kind: str, value: FloatArray) -> dict[str, Any] | None:
     """What a parameter of a joint changes in it."""
-    placement, entries = joint.placement, tuple(value.ravel().tolist())
+    placement, entries = joint.pose, tuple(value.ravel().tolist())
     if kind == "rest":
         k = 0
         for p in joint.primitives:
@@ -117,7 +117,7 @@ def _of_joint(joint: Joint, kind: str, value: FloatArray) -> dict[str, Any] | No
                 turn = value[k - 4 : k] / np.linalg.norm(value[k - 4 : k])
                 entries = (*entries[: k - 4], *turn.tolist(), *entries[k:])
     if kind in ("position", "rotation"):
-        return {"placement": _displaced(placement, kind, value)}
+        return {"pose": _displaced(placement, kind, value)}
     return {kind: entries} if kind in _JOINT else None
 
 

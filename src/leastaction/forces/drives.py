@@ -1,0 +1,89 @@
+"""Forces of the controls: on a degree of freedom, or a wrench fixed to a node, with a reaction on another or none."""
+
+from leastaction._jit import inline, routine
+from leastaction.kinematics.sweeps import add_to
+from leastaction.spatial import add3, cross, cross_force, dot, load3, load6, load9, matvec, neg, scale3, sub
+
+
+@inline
+def drive_wrench(drive, u, link):
+    """World wrench of a drive that pushes on a node with the pose in `link`, for the control u."""
+    R, p = load9(link.R), load3(link.p)
+    F = load6(drive.wrench)
+    force = scale3(u, matvec(R, F[1]))
+    return (add3(scale3(u, matvec(R, F[0])), cross(p, force)), force)
+
+
+@inline
+def pushes_node(drive):
+    """Whether it pushes on a node; pushing on a body that is welded to the world moves nothing."""
+    return drive.dof < 0 and drive.node >= 0
+
+
+@routine
+def joint_forces(drives, u, scale, tau):
+    """Add scale times the generalised forces of the controls u (nu,) to tau."""
+    for k in range(drives.shape[0]):
+        if drives[k].dof >= 0:
+            tau[drives[k].dof] += scale * (drives[k].gear * u[k])
+
+
+@routine
+def any_wrenches(drives, u):
+    """Whether any control that acts pushes on a node."""
+    found = False
+    for k in range(drives.shape[0]):
+        found = found or (pushes_node(drives[k]) and u[k] != 0.0)
+    return found
+
+
+@inline
+def _add_pair(out, drive, F):
+    """Add the wrench F to the node and its opposite to the node that takes the reaction."""
+    add_to(out[drive.node], F)
+    if drive.other >= 0:
+        add_to(out[drive.other], neg(F))
+
+
+@routine
+def wrenches(drives, links, u, external):
+    """Add the world wrenches of the controls to `external`, shape (nodes, 6)."""
+    for k in range(drives.shape[0]):
+        if pushes_node(drives[k]) and u[k] != 0.0:
+            _add_pair(external, drives[k], drive_wrench(drives[k], u[k], links[drives[k].node]))
+
+
+@routine
+def slopes(drives, links, u, T, out):
+    """Add the changes of the wrenches: each moves with its node."""
+    for k in range(drives.shape[0]):
+        drive = drives[k]
+        if pushes_node(drive) and u[k] != 0.0:
+            _add_pair(out, drive, cross_force(load6(T[drive.node]), drive_wrench(drive, u[k], links[drive.node])))
+
+
+@inline
+def _virtual_twist(drive, cot):
+    W = load6(cot[drive.node].W)
+    return sub(W, load6(cot[drive.other].W)) if drive.other >= 0 else W
+
+
+@routine
+def cotangents(drives, links, u, cot, GT):
+    """Reverse mode by the motion of the nodes."""
+    for k in range(drives.shape[0]):
+        drive = drives[k]
+        if pushes_node(drive) and u[k] != 0.0:
+            F = drive_wrench(drive, u[k], links[drive.node])
+            add_to(GT[drive.node], neg(cross_force(_virtual_twist(drive, cot), F)))
+
+
+@routine
+def control_cotangents(drives, links, cot, z, bu):
+    """Add to bu (nu,) the gradients by the controls; z: virtual velocities of the degrees of freedom."""
+    for k in range(drives.shape[0]):
+        drive = drives[k]
+        if drive.dof >= 0:
+            bu[k] += drive.gear * z[drive.dof]
+        elif drive.node >= 0:
+            bu[k] += dot(_virtual_twist(drive, cot), drive_wrench(drive, 1.0, links[drive.node]))

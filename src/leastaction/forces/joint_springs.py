@@ -1,0 +1,79 @@
+"""Springs and dampers in joints, as generalised forces.
+
+Of a ball joint the energy is 1/2 sum k_j phi_j^2 with phi the rotation vector from its rest orientation; its gradient
+is dexp^-T K phi. A free joint has springs along the axes of its frame as well.
+"""
+
+from leastaction._jit import inline, routine
+from leastaction.kinematics.sweeps import FREE, SPHERICAL
+from leastaction.spatial import (
+    dot3,
+    mattvec,
+    neg3,
+    quat_conj,
+    quat_log,
+    quat_mul,
+    quat_to_rotation,
+    right_jacobian_inv,
+)
+
+
+@inline
+def spring_force(dof, rest, x, rate):
+    """(force, energy) of the spring and damper of one degree of freedom."""
+    d = x - rest
+    return -dof.stiffness * d - dof.damping * rate, 0.5 * dof.stiffness * d * d
+
+
+@inline
+def spring_cotangents(dof, rest, z, x, rate, out):
+    """Add to out[0:3] the gradients of z . force by stiffness, rest and damping."""
+    out[0] -= z * (x - rest)
+    out[1] += z * dof.stiffness
+    out[2] -= z * rate
+
+
+@inline
+def _ball_torque(q, rest, i, k):
+    """Torque in the child's frame and energy of a spring on a ball joint with coordinates q[i:i+4]."""
+    c = quat_mul(quat_conj((rest[i], rest[i + 1], rest[i + 2], rest[i + 3])), (q[i], q[i + 1], q[i + 2], q[i + 3]))
+    phi = quat_log(c)
+    kp = (k[0] * phi[0], k[1] * phi[1], k[2] * phi[2])
+    return neg3(mattvec(right_jacobian_inv(phi), kp)), 0.5 * dot3(kp, phi)
+
+
+@routine
+def joint_forces(nodes, dofs, rest, q, v, tau):
+    """Add the generalised forces to tau; gives back the springs' energy [J]."""
+    energy = 0.0
+    for i in range(nodes.shape[0]):
+        node = nodes[i]
+        n = node.iv
+        for k in range(n, n + node.nv):
+            tau[k] -= dofs[k].damping * v[k]
+        if node.nv == 1:
+            d = q[node.iq] - rest[node.iq]
+            tau[n] -= dofs[n].stiffness * d
+            energy += 0.5 * dofs[n].stiffness * d * d
+            continue
+        j = node.iq
+        if node.kind == FREE:
+            # Displacement is in the joint's frame, the force in the child's.
+            R = quat_to_rotation((q[j + 3], q[j + 4], q[j + 5], q[j + 6]))
+            d = (q[j] - rest[j], q[j + 1] - rest[j + 1], q[j + 2] - rest[j + 2])
+            kd = (dofs[n + 3].stiffness * d[0], dofs[n + 4].stiffness * d[1], dofs[n + 5].stiffness * d[2])
+            f = mattvec(R, kd)
+            tau[n + 3] -= f[0]
+            tau[n + 4] -= f[1]
+            tau[n + 5] -= f[2]
+            energy += 0.5 * dot3(kd, d)
+            j += 3
+        if node.kind == FREE or node.kind == SPHERICAL:
+            k3 = (dofs[n].stiffness, dofs[n + 1].stiffness, dofs[n + 2].stiffness)
+            if k3[0] != 0.0 or k3[1] != 0.0 or k3[2] != 0.0:
+                t, e = _ball_torque(q, rest, j, k3)
+                tau[n] += t[0]
+                tau[n + 1] += t[1]
+                tau[n + 2] += t[2]
+                energy += e
+    return energy

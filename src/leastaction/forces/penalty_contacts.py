@@ -1,0 +1,155 @@
+"""Planes that push points of bodies back, with a spring, a damper and friction (Sueda 2021, 1.9.6).
+
+The signs are those of a plane that pushes out and of friction against the sliding, not those of Eqs. 1.49, 1.59.
+"""
+
+import math
+
+from leastaction._jit import inline, routine
+from leastaction.forces.points import give_back, point_slope, point_state, pull, pull_slope, virtual_velocity
+from leastaction.forces.touch import change, touch
+from leastaction.spatial import ZERO3, add3, axpy3, cross, dot3, load3, scale3, sub3
+
+
+@inline
+def force_at(contact, mode, x, v):
+    """(whether it acts, force, depth, sliding velocity, whether it sticks) at a point x with velocity v."""
+    n = load3(contact.normal)
+    d = dot3(n, sub3(x, load3(contact.origin)))
+    acts, share, _ = touch(mode, d)
+    if not acts:
+        return False, ZERO3, d, ZERO3, False
+    rate = dot3(n, v)
+    f = scale3(-contact.stiffness * d - share * contact.damping * rate, n)
+    a = sub3(v, scale3(rate, n))
+    size = math.sqrt(dot3(a, a))
+    most = -contact.friction * contact.stiffness * min(d, 0.0)
+    sticks = most > contact.stiction * size
+    if sticks:
+        f = sub3(f, scale3(contact.stiction, a))
+    elif size > 0.0:
+        f = sub3(f, scale3(most / size, a))
+    return True, f, d, a, sticks
+
+
+@inline
+def _normal_slopes(contact, mode, d, rate):
+    """Derivatives of the normal force by depth and rate, less their signs: stiffness and damping."""
+    _, share, slope = touch(mode, d)
+    return contact.stiffness + contact.damping * rate * slope, share * contact.damping
+
+
+@routine
+def wrenches(penalties, modes, links, external):
+    """Add the world wrenches to `external`, shape (nodes, 6)."""
+    for i in range(penalties.shape[0]):
+        contact = penalties[i]
+        x, v = point_state(contact.node, load3(contact.at), links)
+        acts, f, _, _, _ = force_at(contact, modes[i], x, v)
+        if acts:
+            pull(external, contact.node, x, f)
+
+
+@routine
+def energy(penalties, links):
+    """Elastic energy [J]."""
+    total = 0.0
+    for i in range(penalties.shape[0]):
+        contact = penalties[i]
+        x, _ = point_state(contact.node, load3(contact.at), links)
+        d = min(0.0, dot3(load3(contact.normal), sub3(x, load3(contact.origin))))
+        total += 0.5 * contact.stiffness * d * d
+    return total
+
+
+@inline
+def _force_slope(contact, stiffness, damping, d, a, sticks, dx, dv):
+    """Change of the force at a point in depth d that slides with velocity a (Eqs. 1.52 to 1.61)."""
+    n = load3(contact.normal)
+    dd, rate = dot3(n, dx), dot3(n, dv)
+    df = scale3(-stiffness * dd - damping * rate, n)
+    da = sub3(dv, scale3(rate, n))
+    if sticks:
+        return sub3(df, scale3(contact.stiction, da))
+    size = math.sqrt(dot3(a, a))
+    if size == 0.0 or d >= 0.0:
+        return df
+    t = scale3(1.0 / size, a)
+    dt = scale3(1.0 / size, axpy3(-dot3(t, da), t, da))
+    most = contact.friction * contact.stiffness
+    return add3(df, add3(scale3(most * dd, t), scale3(most * d, dt)))
+
+
+@routine
+def slopes(penalties, modes, links, T, dV, out):
+    """Add the changes of the wrenches."""
+    for i in range(penalties.shape[0]):
+        contact = penalties[i]
+        x, v = point_state(contact.node, load3(contact.at), links)
+        acts, f, d, a, sticks = force_at(contact, modes[i], x, v)
+        if acts and contact.node >= 0:
+            dx, dv = point_slope(contact.node, x, links, T, dV)
+            stiffness, damping = _normal_slopes(contact, modes[i], d, dot3(load3(contact.normal), v))
+            df = _force_slope(contact, stiffness, damping, d, a, sticks, dx, dv)
+            pull_slope(out, contact.node, x, dx, f, df)
+
+
+@routine
+def cotangents(penalties, modes, links, cot, GT, GV, out, at):
+    """Reverse mode, the transpose of `slopes`.
+
+    out (penalties, 7): by stiffness, damping, friction, stiction and the plane's origin; at (penalties, 3): by the
+    point's place.
+    """
+    for i in range(penalties.shape[0]):
+        contact = penalties[i]
+        x, v = point_state(contact.node, load3(contact.at), links)
+        acts, f, d, a, sticks = force_at(contact, modes[i], x, v)
+        if not acts or contact.node < 0:
+            continue
+        n = load3(contact.normal)
+        W, w = virtual_velocity(contact.node, cot, x)
+        along, rate = dot3(n, w), dot3(n, v)
+        stiffness, damping = _normal_slopes(contact, modes[i], d, rate)
+        gx, gxd = scale3(-stiffness * along, n), scale3(-damping * along, n)
+        out[i, 0] -= d * along
+        out[i, 1] -= touch(modes[i], d)[1] * rate * along
+        sideways = axpy3(-along, n, w)
+        size = math.sqrt(dot3(a, a))
+        if sticks:
+            gxd = axpy3(-contact.stiction, sideways, gxd)
+            out[i, 3] -= dot3(a, w)
+        elif size > 0.0:
+            t = scale3(1.0 / size, a)
+            slip, most = dot3(t, w), contact.friction * contact.stiffness
+            gx = axpy3(most * slip, n, gx)
+            gxd = axpy3(most * d / size, axpy3(-slip, t, sideways), gxd)
+            out[i, 0] += contact.friction * d * slip
+            out[i, 2] += contact.stiffness * d * slip
+        for c in range(3):
+            out[i, 4 + c] -= gx[c]
+        give_back(contact.node, x, add3(gx, cross(f, W)), gxd, links, GT, GV, at[i])
+
+
+@routine
+def any_jumps(penalties):
+    """Whether the force of any jumps where it touches."""
+    found = False
+    for i in range(penalties.shape[0]):
+        found = found or penalties[i].damping > 0.0
+    return found
+
+
+@routine
+def change_modes(penalties, modes, links, settled, most):
+    """Bring the modes up to the depths, at most `most` of them; see `touch.change`."""
+    changed, touching = 0, 0
+    for i in range(penalties.shape[0]):
+        contact = penalties[i]
+        if contact.damping > 0.0:
+            x, xd = point_state(contact.node, load3(contact.at), links)
+            n = load3(contact.normal)
+            gap, rate = dot3(n, sub3(x, load3(contact.origin))), dot3(n, xd)
+            c, t = change(modes, i, gap, rate, settled, changed < most)
+            changed, touching = changed + c, touching + t
+    return changed, touching

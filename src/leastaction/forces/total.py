@@ -1,0 +1,237 @@
+"""The sums over all forces: what formulations call, so that none of them knows a single force.
+
+A new force is a file like its neighbours, its records in `arrays.ForceModel`, and its lines here. Body forces come as
+world wrenches per node, joint forces as generalised forces. `links` are any records with a pose (R, p) and a twist v.
+
+No block of the stiffness K = dF/dpose or of the damping D = dF/dtwist is ever stored: `wrench_slopes` gives the product
+K T + D dV for displacements T and twist changes dV (Sueda 2021, 1.9); who wants a block multiplies with unit twists.
+"""
+
+from leastaction._jit import inline, routine
+from leastaction.forces import (
+    ball_springs,
+    drives,
+    isotropic_springs,
+    joint_limits,
+    joint_springs,
+    paths,
+    penalty_contacts,
+    touch,
+    user,
+)
+from leastaction.forces import wrenches as constant
+
+# ------------------------------------------------------------------ body forces
+
+
+@inline
+def _user_count(forces):
+    return 0 if forces is None else forces.addresses.shape[0]
+
+
+@routine
+def has_wrenches(forces):
+    """Whether there is any body force, drives apart."""
+    count = forces.paths.shape[0] + forces.wrenches.shape[0] + forces.penalties.shape[0] + _user_count(forces.user)
+    return count > 0 or _any_soft(forces.balls)
+
+
+@inline
+def _any_soft(balls):
+    if balls is None:
+        return False
+    return ball_springs.any_soft(balls)
+
+
+@routine
+def wrenches(forces, modes, links, external):
+    """Add the world wrenches of all body forces to `external`, shape (nodes, 6)."""
+    paths.wrenches(forces.paths, forces.points, modes.paths, links, external)
+    isotropic_springs.wrenches(forces.paths, forces.points, links, external)
+    constant.wrenches(forces.wrenches, links, external)
+    penalty_contacts.wrenches(forces.penalties, modes.penalties, links, external)
+    _ball_wrenches(forces.balls, links, external)
+    _user_wrenches(forces.user, modes.user, links, external)
+
+
+@inline
+def _ball_wrenches(balls, links, external):
+    if balls is not None:
+        ball_springs.wrenches(balls, links, external)
+
+
+@inline
+def _user_wrenches(forces, scratch, links, external):
+    if forces is not None:
+        user.wrenches(forces, scratch, links, external)
+
+
+@routine
+def energy(forces, links):
+    """Potential energy of all body forces [J]."""
+    total = paths.energy(forces.paths, forces.points, links)
+    total += isotropic_springs.energy(forces.paths, forces.points, links)
+    total += penalty_contacts.energy(forces.penalties, links)
+    return total + _ball_energy(forces.balls, links)
+
+
+@inline
+def _ball_energy(balls, links):
+    if balls is None:
+        return 0.0
+    return ball_springs.energy(balls, links)
+
+
+@routine
+def wrench_slopes(forces, modes, links, T, dV, out):
+    """Add to `out` (nodes, 6) the change of all body wrenches for displacements T and twist changes dV (nodes, 6)."""
+    paths.slopes(forces.paths, forces.points, modes.paths, links, T, dV, out)
+    isotropic_springs.slopes(forces.paths, forces.points, links, T, dV, out)
+    constant.slopes(forces.wrenches, links, T, out)
+    penalty_contacts.slopes(forces.penalties, modes.penalties, links, T, dV, out)
+    _ball_slopes(forces.balls, links, T, dV, out)
+    _user_slopes(forces.user, modes.user, links, T, dV, out)
+
+
+@inline
+def _ball_slopes(balls, links, T, dV, out):
+    if balls is not None:
+        ball_springs.slopes(balls, links, T, dV, out)
+
+
+@inline
+def _user_slopes(forces, scratch, links, T, dV, out):
+    if forces is not None:
+        user.slopes(forces, scratch, links, T, dV, out)
+
+
+@routine
+def wrench_cotangents(forces, modes, links, cot, GT, GV, grads):
+    """Reverse mode of `wrenches`: add to GT, GV (nodes, 6) and, by parameters, to `grads`; see `forces.points`."""
+    paths.cotangents(forces.paths, forces.points, modes.paths, links, cot, GT, GV, grads.paths, grads.points)
+    isotropic_springs.cotangents(forces.paths, forces.points, links, cot, GT, GV, grads.paths, grads.points)
+    constant.cotangents(forces.wrenches, links, cot, GT, grads.wrenches)
+    out, at = grads.penalties, grads.penalty_points
+    penalty_contacts.cotangents(forces.penalties, modes.penalties, links, cot, GT, GV, out, at)
+    _ball_cotangents(forces.balls, links, cot, GT, GV, grads.balls)
+    _user_cotangents(forces.user, modes.user, links, cot, GT, GV, grads.user)
+
+
+@inline
+def _ball_cotangents(balls, links, cot, GT, GV, out):
+    if balls is not None:
+        ball_springs.cotangents(balls, links, cot, GT, GV, out)
+
+
+@inline
+def _user_cotangents(forces, scratch, links, cot, GT, GV, out):
+    if forces is not None:
+        user.cotangents(forces, scratch, links, cot, GT, GV, out)
+
+
+# ------------------------------------------------------------------ forces in joints
+
+
+@routine
+def joint_forces(forces, modes, q, v, tau):
+    """Add the generalised forces of springs, dampers and limits in joints to tau (nv,); gives back their energy [J]."""
+    energy = joint_springs.joint_forces(forces.nodes, forces.dofs, forces.rest, q, v, tau)
+    return energy + joint_limits.joint_forces(forces.nodes, forces.dofs, modes.limits, q, v, tau)
+
+
+@inline
+def axis_force(dof, mode, x, rate):
+    """(force, energy) in one degree of freedom that is a joint of its own, or a reduced coordinate."""
+    f, e = joint_springs.spring_force(dof, dof.rest, x, rate)
+    limit, stored = joint_limits.limit_force(dof, mode, x, rate)
+    return f + limit, e + stored
+
+
+@inline
+def axis_slopes(dof, mode, x, rate):
+    """Derivatives of `axis_force` by position and velocity, less their signs: stiffness and damping."""
+    stiffness, damping = joint_limits.limit_slopes(dof, mode, x, rate)
+    return dof.stiffness + stiffness, dof.damping + damping
+
+
+@inline
+def axis_cotangents(dof, mode, z, x, rate, out):
+    """Add to out (8,) the gradients of z . force by stiffness, rest, damping, (not 3), limits, their spring and damper.
+
+    Entry 3 is left to the armature, which is no force.
+    """
+    joint_springs.spring_cotangents(dof, dof.rest, z, x, rate, out)
+    joint_limits.limit_cotangents(dof, mode, z, x, rate, out)
+
+
+# ------------------------------------------------------------------ controls
+
+
+@routine
+def drive_forces(forces, links, u, external, tau):
+    """Add the generalised forces (tau) and world wrenches (external) of the controls u, shape (nu,)."""
+    drives.joint_forces(forces.drives, u, 1.0, tau)
+    drives.wrenches(forces.drives, links, u, external)
+
+
+# ------------------------------------------------------------------ one-sided forces
+
+
+@routine
+def any_jumps(forces):
+    """Whether any one-sided force has a damper, so that it jumps where it touches."""
+    found = penalty_contacts.any_jumps(forces.penalties) or paths.any_jumps(forces.paths)
+    return found or joint_limits.any_jumps(forces.dofs) or _any_coordinate_jumps(forces.coords)
+
+
+@inline
+def _any_coordinate_jumps(coords):
+    if coords is None:
+        return False
+    return joint_limits.any_jumps(coords)
+
+
+@routine
+def exchange_modes(modes, old, new):
+    """Set all modes `old` (any if negative) to `new`."""
+    touch.exchange(modes.penalties, old, new)
+    touch.exchange(modes.paths, old, new)
+    touch.exchange(modes.limits, old, new)
+    touch.exchange(modes.coords, old, new)
+
+
+@routine
+def change_modes(forces, modes, links, q, v, r, rd, settled, most):
+    """Bring all modes up to the state in `links`, at joint positions q and velocities v, at most `most` of them.
+
+    r, rd: positions and rates of the reduced coordinates. settled: whether those that touch may leave. Gives back how
+    many changed, and how many touch.
+    """
+    changed, touching = penalty_contacts.change_modes(forces.penalties, modes.penalties, links, settled, most)
+    c, t = paths.change_modes(forces.paths, forces.points, modes.paths, links, settled, most - changed)
+    changed, touching = changed + c, touching + t
+    c, t = joint_limits.change_modes(forces.nodes, forces.dofs, modes.limits, q, v, settled, most - changed)
+    changed, touching = changed + c, touching + t
+    c, t = _change_coordinates(forces.coords, modes.coords, r, rd, settled, most - changed)
+    return changed + c, touching + t
+
+
+@inline
+def _change_coordinates(coords, modes, r, rd, settled, most):
+    changed, touching = 0, 0
+    if coords is not None:
+        for k in range(coords.shape[0]):
+            if coords[k].limit_damping > 0.0:
+                c, t = joint_limits.change_mode(coords[k], modes, k, r[k], rd[k], settled, changed < most)
+                changed, touching = changed + c, touching + t
+    return changed, touching
+
+
+@routine
+def clear(external, tau):
+    """Set wrenches and generalised forces to zero."""
+    for i in range(external.shape[0]):
+        for c in range(6):
+            external[i, c] = 0.0
+    for k in range(tau.shape[0]):
+        tau[k] = 0.0

@@ -1,0 +1,55 @@
+"""What of a mechanism an integrator leaves out, said in warnings."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from leastaction.integrators import Stepper
+from leastaction.mechanism.graph import WORLD
+from leastaction.warn import warn
+
+if TYPE_CHECKING:
+    from leastaction.trajectory import Trajectory
+
+
+def warn_of_ignored(stepper: Stepper) -> None:
+    """Say what of the mechanism this integrator leaves out."""
+    m, own, better = stepper.mechanism, type(stepper.integrator).__name__, "leastaction.Maximal"
+    if own == "Maximal" and not stepper.acts:
+        own, better = f"{own} of order {stepper.integrator.order}", "order 2"
+    shapes = any(shape.collision for body in m.bodies for shape in body.shapes)
+    if m.ground and (m.contacts or shapes) and "contacts" not in stepper.acts:
+        text = f"contacts do not act with {own}: {m.name!r} falls through the ground; {better} has them"
+        warn(text)
+    if any(shape.collision for shape in m.ground) and not (m.contacts or m.penalties or shapes):
+        text = f"nothing of {m.name!r} can touch the ground: no body has a contact point or a shape for collision"
+        warn(f"{text} (were its meshes found?)")
+    falls = any(m.gravity) and any(joint.kind == "free" and joint.parent == WORLD for joint in m.joints)
+    if falls and m.contacts and not m.ground and "contacts" in stepper.acts:
+        text = (
+            f"{m.name!r} has contact points, but there is no ground: add_shape('world', Plane()) of a builder makes one"
+        )
+        warn(text)
+    rough = next((joint.name for joint in m.joints if any(joint.friction)), None)
+    if rough is not None and "dry friction" not in stepper.acts:
+        text = f"dry friction, such as that of joint {rough!r}, does not act with {own}; {better} has it"
+        warn(text)
+
+
+def warn_of_limits(run: Trajectory) -> None:
+    """Say which joint has gone beyond a rigid limit that does not act."""
+    m = run.mechanism
+    at = 0
+    for joint in m.joints:
+        if joint.nq == joint.nv and not any(joint.limit_stiffness):
+            q = run.q[:, at : at + joint.nq]
+            beyond = np.flatnonzero(np.any((q < np.array(joint.lower)) | (q > np.array(joint.upper)), axis=1))
+            # One that starts beyond its limits is meant to.
+            if len(beyond) and beyond[0] > 0:
+                own, t = type(run.integrator).__name__, run.t[beyond[0]]
+                text = f"joint {joint.name!r} goes beyond its limits at t = {t:g} s: they do not act with {own}"
+                warn(f"{text}; leastaction.Maximal keeps them")
+                return
+        at += joint.nq

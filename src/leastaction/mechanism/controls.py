@@ -1,0 +1,82 @@
+"""Controls as generalised forces, by virtual work."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leastaction.errors import MechanismError
+from leastaction.mechanism.configuration import checked
+from leastaction.mechanism.elements import BodyActuator
+from leastaction.mechanism.graph import WORLD
+from leastaction.mechanism.joints import SPLINES, Motion, Primitive
+from leastaction.mechanism.pose import Pose
+
+if TYPE_CHECKING:
+    from leastaction.mechanism.mechanism import Mechanism
+
+FloatArray = NDArray[np.float64]
+
+
+def generalized_forces(mechanism: Mechanism, u: Any, q: Any) -> FloatArray:
+    """See `Mechanism.generalized_forces`."""
+    u = checked(mechanism, u, mechanism.nu, "u")
+    tau = np.zeros(mechanism.nv)
+    if not mechanism.actuators:
+        return u
+    for control, actuator in zip(u, mechanism.actuators, strict=True):
+        if not isinstance(actuator, BodyActuator):
+            tau[mechanism.velocity_index(actuator.coordinate)] += actuator.gear * control
+            continue
+        if q is None:
+            raise MechanismError(f"actuator {actuator.name!r} pushes on a body: its force needs q")
+        _add_wrench(mechanism, mechanism.normalize(q), actuator.body, control * np.array(actuator.wrench), tau)
+    return tau
+
+
+def _add_wrench(mechanism: Mechanism, q: FloatArray, body: str, wrench: FloatArray, tau: FloatArray) -> None:
+    """Add to tau the forces of a wrench (torque, force) in the frame of a body, joint by joint down to the world."""
+    iq, iv = np.cumsum([[j.nq, j.nv] for j in mechanism.joints], axis=0).T
+    while body != WORLD:
+        k = mechanism.body_index(body)
+        joint, i, n = mechanism.joints[k], int(iq[k]), int(iv[k])
+        wrench = _carried(joint.child_pose, wrench)
+        for p in reversed(joint.primitives):
+            i, n = i - p.nq, n - p.nv
+            if p.motion in SPLINES:
+                raise MechanismError(
+                    f"joint {joint.name!r} is a spline: only BDF, SDIRK2 and LinearlyImplicitEuler know the forces of "
+                    "actuators on the bodies behind it"
+                )
+            tau[n : n + p.nv] += _directions(p) @ wrench
+            wrench = _carried(_motion(p, q[i : i + p.nq]), wrench)
+        wrench = _carried(joint.pose, wrench)
+        body = joint.parent
+
+
+def _carried(X: Pose, wrench: FloatArray) -> FloatArray:
+    """A wrench in a frame with pose X in another, as one in that other frame."""
+    force = X.rotation @ wrench[3:]
+    return np.concatenate([X.rotation @ wrench[:3] + np.cross(X.position, force), force])
+
+
+def _directions(p: Primitive) -> FloatArray:
+    """Twists of unit velocities of a primitive motion in the frame that it moves, shape (nv, 6)."""
+    axis, zero = np.array(p.axis), np.zeros(3)
+    if p.motion == Motion.PRISMATIC:
+        return np.concatenate([zero, axis])[None]
+    if p.motion in (Motion.REVOLUTE, Motion.SCREW):
+        return np.concatenate([axis, p.pitch * axis])[None]
+    return np.eye(6)[: p.nv]
+
+
+def _motion(p: Primitive, q: FloatArray) -> Pose:
+    if p.motion == Motion.PRISMATIC:
+        return Pose(tuple(q[0] * np.array(p.axis)))
+    if p.motion in (Motion.REVOLUTE, Motion.SCREW):
+        return Pose.from_axis_angle(p.axis, float(q[0]), tuple(p.pitch * q[0] * np.array(p.axis)))
+    if p.motion == Motion.SPHERICAL:
+        return Pose((0.0, 0.0, 0.0), tuple(q))
+    return Pose(tuple(q[:3]), tuple(q[3:])) if p.motion == Motion.FREE else Pose()

@@ -1,0 +1,60 @@
+"""Derivatives by parameters as weighted sums over mechanisms with other values of them."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+
+import numpy as np
+
+from leastaction.errors import MechanismError
+from leastaction.mechanism import Mechanism
+from leastaction.mechanism.arguments import FloatArray
+from leastaction.parameters import parameter, with_parameters
+
+Stencil = list[tuple[float, Mechanism]]
+"""Weights, and mechanisms: the weighted sum of what they give is a derivative by one entry of a parameter."""
+
+CENTRAL = ((-2.0, 1.0 / 12.0), (-1.0, -2.0 / 3.0), (1.0, 2.0 / 3.0), (2.0, -1.0 / 12.0))
+"""Offsets and weights of a central difference of order 4."""
+
+ONE_SIDED = ((0.0, -25.0 / 12.0), (1.0, 4.0), (2.0, -3.0), (3.0, 4.0 / 3.0), (4.0, -0.25))
+"""The same where a parameter must not become smaller, such as a stiffness of zero."""
+
+LENGTHS = ("position", "rotation", "com", "point")
+"""Kinds whose value does not tell how far it may go: they move by a share of a decimetre or a tenth of a radian."""
+
+
+def stencils(mechanism: Mechanism, name: str) -> list[Stencil]:
+    """For each entry of a parameter the stencil of the derivative by it."""
+    kind, value = name.partition(":")[0], parameter(mechanism, name)
+    if not np.isfinite(value).all():
+        raise MechanismError(f"parameter {name!r} is infinite, so nothing can be differentiated by it")
+    with warnings.catch_warnings():
+        # Inertias at the edge of what real bodies have, such as those of thin rods, may cross it here.
+        warnings.simplefilter("ignore")
+        loose = mechanism.replace(strict=False)
+        out = []
+        for k in range(value.size):
+            size = 0.1 if kind in LENGTHS else abs(float(value.flat[k])) or float(np.abs(value).max()) or 1.0
+
+            def at(offset: float, k: int = k, h: float = 1e-4 * size) -> Mechanism:
+                other = value.copy()
+                other.flat[k] += offset * h
+                return with_parameters(loose, {name: other})
+
+            try:
+                out.append([(weight / (1e-4 * size), at(offset)) for offset, weight in CENTRAL])
+            except MechanismError:
+                out.append([(weight / (1e-4 * size), at(offset)) for offset, weight in ONE_SIDED])
+    return out
+
+
+def by_name(mechanism: Mechanism, names: Sequence[str], entries: FloatArray) -> dict[str, FloatArray]:
+    """Entries of parameters, one after the other, as arrays of their own shapes."""
+    out, at = {}, 0
+    for name in names:
+        value = parameter(mechanism, name)
+        out[name] = entries[at : at + value.size].reshape(value.shape)
+        at += value.size
+    return out

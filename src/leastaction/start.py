@@ -1,0 +1,141 @@
+"""The start of a run: what every run checks, reads and prepares before its first step."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from leastaction.controls import control_table
+from leastaction.dynamics.legendre import momentum_of_velocity, velocity_of_momentum
+from leastaction.dynamics.loops import close_loops
+from leastaction.errors import IntegratorError, MechanismError
+from leastaction.integrators import Integrator, Stepper
+from leastaction.left_out import warn_of_ignored
+from leastaction.mechanism import Mechanism
+from leastaction.mechanism._check import suggestion
+from leastaction.mechanism.arguments import FloatArray, configuration, tangent
+from leastaction.record import Record
+
+
+@dataclass(frozen=True, eq=False)
+class Start:
+    """A run that is about to begin.
+
+    Attributes:
+        stepper: prepared for the first state.
+        steps: number of steps.
+        first: record of the first state alone.
+        controls: at the control nodes of each step, shape (steps, nodes, nu).
+    """
+
+    stepper: Stepper
+    steps: int
+    first: Record
+    controls: FloatArray
+
+    def times(self, first: int, last: int) -> FloatArray:
+        """Times [s] of the states `first` ... `last`, shape (last - first + 1,)."""
+        return np.asarray(self.stepper.start_time + self.stepper.dt * np.arange(first, last + 1), dtype=float)
+
+    def record(self) -> Record:
+        """Record of the whole run, with its first state."""
+        record = self.stepper.record(self.steps)
+        for name, rows in self.first.states().items():
+            record[name][:1] = rows
+        return record
+
+
+def start_run(
+    mechanism: Mechanism,
+    integrator: Integrator,
+    *,
+    q: Any = None,
+    v: Any = None,
+    p: Any = None,
+    dt: float = 0.01,
+    duration: float | None = None,
+    steps: int | None = None,
+    controls: Any = None,
+    start: float = 0.0,
+    project: bool = False,
+) -> Start:
+    """Prepare a run; arguments and errors are those of `leastaction.simulate`."""
+    if not isinstance(integrator, Integrator):
+        hint = f"; write {integrator.__name__}()" if isinstance(integrator, type) else ""
+        raise IntegratorError(f"integrator must be one such as leastaction.Galerkin(order=4), got {integrator!r}{hint}")
+    if not isinstance(mechanism, Mechanism):
+        raise MechanismError(f"simulate needs a Mechanism, such as leastaction.robots.pendulum(), got {mechanism!r}")
+    stepper = integrator.prepare(mechanism, dt)
+    warn_of_ignored(stepper)
+    count = number_of_steps(dt, duration, steps)
+    if not _is_finite(start):
+        raise IntegratorError(f"start must be a finite time [s], got {start!r}")
+    stepper.start_time = float(start)
+    q0 = initial_positions(mechanism, q)
+    if project and not mechanism.is_tree:
+        q0 = close_loops(mechanism, q0)
+    q0 = stepper.prepare_start(q0)
+    first = stepper.record(0)
+    first.q[0] = q0
+    first.second[0] = _second(stepper, q0, v, p)
+    if stepper.momentum:
+        first.second[0] = stepper.prepare_momentum(q0, first.second[0], project)
+    return Start(stepper, count, first, control_table(stepper, controls, count))
+
+
+def initial_positions(mechanism: Mechanism, q: Any) -> FloatArray:
+    """Joint positions, shape (nq,), from what `leastaction.simulate` takes."""
+    if isinstance(q, Mapping):
+        q = _by_name(q, mechanism.coordinate_names, mechanism.neutral(), "q")
+    return mechanism.neutral() if q is None else configuration(mechanism, q)
+
+
+def initial_velocities(mechanism: Mechanism, v: Any) -> FloatArray:
+    """Joint velocities, shape (nv,), from what `leastaction.simulate` takes."""
+    if isinstance(v, Mapping):
+        v = _by_name(v, mechanism.velocity_names, np.zeros(mechanism.nv), "v")
+    return tangent(mechanism, v)
+
+
+def number_of_steps(dt: float, duration: float | None, steps: int | None) -> int:
+    """Number of steps of a run, from what `leastaction.simulate` takes."""
+    if (duration is None) == (steps is None):
+        raise IntegratorError("give either duration [s] or steps")
+    if duration is not None:
+        if not _is_finite(duration) or duration < 0.0:
+            raise IntegratorError(f"duration must be a finite time [s] that is not negative, got {duration!r}")
+        return round(duration / dt)
+    if steps is None or not _is_finite(steps) or int(steps) != steps or steps < 0:
+        raise IntegratorError(f"steps must be a whole number that is not negative, got {steps!r}")
+    return int(steps)
+
+
+def _by_name(given: Mapping[str, Any], names: Sequence[str], default: FloatArray, what: str) -> FloatArray:
+    """`default` with the entries of these names replaced."""
+    values: FloatArray = np.array(default, dtype=float)
+    for name, value in given.items():
+        if name not in names:
+            raise MechanismError(f"{what}: there is no {name!r}{suggestion(str(name), names)}")
+        values[names.index(name)] = value
+    return values
+
+
+def _second(stepper: Stepper, q: FloatArray, v: Any, p: Any) -> FloatArray:
+    """The momentum or velocity that the stepper solves for, shape (nv,)."""
+    m = stepper.mechanism
+    if v is not None and p is not None:
+        raise IntegratorError("give either v or p")
+    if p is not None:
+        p = tangent(m, p, "p")
+        return p if stepper.momentum else velocity_of_momentum(m, q[None], p[None])[0]
+    v = initial_velocities(m, v)
+    # At rest there is nothing to multiply, and no kernel to load or compile for it.
+    return momentum_of_velocity(m, q[None], v[None])[0] if stepper.momentum and v.any() else v
+
+
+def _is_finite(value: Any) -> bool:
+    return isinstance(value, int | float | np.number) and math.isfinite(value)

@@ -1,0 +1,86 @@
+"""How the package is built: which part imports which."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+import leastaction as la
+
+SOURCE = Path(la.__file__).parent
+
+REMAINING = {frozenset(("dynamics", "linear_implicit", "redmax"))}
+"""Cycles that are still there."""
+
+
+def part(path):
+    """The folder or module below `leastaction` that a file belongs to."""
+    first, *rest = path.relative_to(SOURCE).parts
+    return first if rest else first.removesuffix(".py")
+
+
+def imports(tree):
+    """Dotted names that a module imports anywhere, lazily too, but for those that only type checkers see."""
+    unseen = {
+        id(node)
+        for block in ast.walk(tree)
+        if isinstance(block, ast.If) and isinstance(block.test, ast.Name) and block.test.id == "TYPE_CHECKING"
+        for node in ast.walk(block)
+    }
+    for node in ast.walk(tree):
+        if id(node) in unseen:
+            continue
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+        elif isinstance(node, ast.Call) and node.args and isinstance(node.args[0], ast.Constant):
+            function = getattr(node.func, "attr", getattr(node.func, "id", ""))
+            if function == "import_module":
+                yield str(node.args[0].value)
+
+
+def package_graph():
+    """For each part of the package the parts that it imports."""
+    files = sorted(SOURCE.rglob("*.py"))
+    parts = {part(path) for path in files} - {"__init__"}
+    graph = {name: set() for name in parts}
+    for path in files:
+        own = part(path)
+        for name in imports(ast.parse(path.read_text(encoding="utf-8"))):
+            first, *rest = name.split(".")
+            if own in parts and first == "leastaction" and rest and rest[0] in parts and rest[0] != own:
+                graph[own].add(rest[0])
+    return graph
+
+
+def cycles(graph):
+    """Groups of parts that all reach each other."""
+    reach = {a: set(b) for a, b in graph.items()}
+    grown = True
+    while grown:
+        grown = False
+        for near in reach.values():
+            far = set().union(*(reach[b] for b in near)) - near
+            grown = grown or bool(far)
+            near |= far
+    return {frozenset(b for b in near if a in reach[b]) for a, near in reach.items() if a in near}
+
+
+def test_parts_import_each_other_in_one_direction():
+    assert cycles(package_graph()) <= REMAINING
+
+
+def test_kinematics_lie_below_forces_and_these_below_dynamics():
+    graph = package_graph()
+    assert not {"forces", "dynamics"} & graph["kinematics"]
+    assert "dynamics" not in graph["forces"]
+
+
+@pytest.mark.parametrize("text", ["import leastaction.b", "def f():\n    from leastaction.b import c"])
+def test_lazy_imports_count(text):
+    assert any(name.startswith("leastaction.b") for name in imports(ast.parse(text)))
+
+
+def test_cycles_are_found():
+    assert cycles({"a": {"b"}, "b": {"c"}, "c": {"a"}, "d": {"a"}}) == {frozenset("abc")}
