@@ -11,6 +11,7 @@ from leastaction.errors import MechanismError
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism.elements import PointElement
 from leastaction.mechanism.joints import Joint, Motion
+from leastaction.parameters import parameter
 from leastaction.redmax.adjoint.runs import Gradients
 
 FloatArray = NDArray[np.float64]
@@ -52,11 +53,11 @@ def parameter_gradient(g: Gradients, mechanism: Mechanism, name: str) -> FloatAr
     for force in mechanism.forces:
         if force.name == part and kind in (*force.PARAMETERS, "point"):
             return _point_force(g, mechanism, kind, force)
-    if kind in ("position", "rotation"):
+    if kind in ("position", "rotation") and any(j.name == part for j in (*mechanism.joints, *mechanism.loops)):
         return _placement(g, mechanism, kind, mechanism.joint(part))
     if kind in _COORDINATE:
         return _elastic(g, mechanism, kind, mechanism.joint(part))
-    raise MechanismError(f"there is no parameter {name!r}; see the documentation of leastaction.adjoint")
+    return np.zeros(parameter(mechanism, name).shape)  # of what does not act in reduced coordinates
 
 
 def _rotation(g: Gradients, mechanism: Mechanism, body: str) -> tuple[FloatArray, FloatArray]:
