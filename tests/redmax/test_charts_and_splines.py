@@ -7,8 +7,8 @@ from scipy.spatial.transform import Rotation
 
 import leastaction as la
 from leastaction import redmax
-from leastaction.mechanism import Pose
 from leastaction.kinematics.reduced import charts
+from leastaction.mechanism import Pose
 from tests.redmax.robots import chain, ring, sheet
 
 

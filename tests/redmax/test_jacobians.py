@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from leastaction import redmax
-from leastaction.redmax.jacobians import _maps, _nodal
 from leastaction.kinematics.reduced.state import State
+from leastaction.redmax.jacobians import _maps, _nodal
 from tests.redmax.robots import ROBOTS, start
 
 NAMES = [n for n in ROBOTS if n not in ("springs", "springs on balls", "thrusters", "limits", "contact", "four bar")]

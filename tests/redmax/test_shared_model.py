@@ -55,7 +55,7 @@ def contents(reduced):
 
 @pytest.mark.parametrize("name", SHARED)
 def test_two_robots_in_turns(name):
-    """Robots of one model that step in turns move as each does alone, to the last bit, and leave the model as it was."""
+    """Robots of one model that step in turns move as each does alone, to the last bit; the model stays as it was."""
     reduced = robots(name)[0][0].reduced
     before, expected = contents(reduced), alone(name)
     runs = robots(name, reduced)

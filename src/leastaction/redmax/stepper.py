@@ -32,7 +32,7 @@ class ReducedStepper(Stepper):
 
     control_nodes = (1.0,)
     dense = False
-    """Whether the data hold a matrix of the nodes even without splines and exponential coordinates."""
+    """Whether the data hold a matrix of the nodes even without splines, exponential coordinates and loops."""
     can = frozenset({"reverse"})
     carries = ("r", "rd", "chart", "multipliers")
 
@@ -46,6 +46,8 @@ class ReducedStepper(Stepper):
             max_iterations=int(integrator.max_iterations),
             stabilization=float(getattr(integrator, "stabilization", 0.0)),
         )
+        if self.method == SDIRK2 and self.reduced.count:
+            self.can = frozenset()  # its projections of velocities have no way back yet
         self.keep(np.arange(self.reduced.count))
 
     def _compile(self) -> Reduced:
