@@ -10,7 +10,7 @@ from tests.redmax.robots import ROBOTS, start
 @pytest.mark.parametrize("method", [la.BDF, la.SDIRK2])
 @pytest.mark.parametrize("name", ["spherical", "springs"])
 def test_runs_are_as_exact_as_the_tolerance_says(method, name):
-    """Each step leaves the tolerance in its velocities, so n steps n times that at most, and their growth over a second.
+    """Each step leaves the tolerance in its velocities, so n steps n times that at most, and their growth.
 
     A test of positions alone would leave 1 / dt times as much.
     """

@@ -7,8 +7,8 @@ Given the predictors P of the position and Pv of the velocity and the length gam
 BDF1 is one stage with P = q_k, Pv = v_k, gamma = h (Sueda 2021, Eq. 3.64), SDIRK2 two (Eqs. 3.69, 3.74), BDF2 one with
 gamma = 2 h / 3 (Eq. 3.81): dividing those equations by gamma^2 gives this form.
 
-An error e of r is one of e / gamma of the velocity, which the motion carries on. So both have to be below the tolerance,
-as far as round-off of r allows.
+An error e of r is one of e / gamma of the velocity, which the motion carries on. So both have to be below the
+tolerance, as far as round-off of r allows.
 """
 
 from leastaction._finite import is_finite
