@@ -54,6 +54,7 @@ class ReducedModel(NamedTuple):
         coordinates: how reduced coordinates move the nodes.
         forces: what acts on them.
         loops: loops and couplings; None compiles kernels without them.
+        wrenches: whether anything but gravity may push on nodes; None compiles kernels without that.
         jumps: whether any force jumps where it touches, so that Newton's method says on which piece of its law it is
             (see `forces.touch`); None compiles kernels without that.
     """
@@ -63,6 +64,7 @@ class ReducedModel(NamedTuple):
     coordinates: CoordinateModel
     forces: ForceModel
     loops: LoopModel | None
+    wrenches: bool | None
     jumps: bool | None
 
 
@@ -138,7 +140,7 @@ class ReducedSettings(NamedTuple):
     Attributes:
         method: code of the integrator, see `step.rollout`.
         dt: step [s].
-        tolerance: relative size of the Newton update at which a stage counts as solved.
+        tolerance: relative error of positions and velocities at which a stage counts as solved.
         max_iterations: Newton iterations allowed.
         stabilization: rate at which open loops close in `LinearlyImplicitEuler` [1/s].
     """
@@ -189,9 +191,9 @@ def _named_loop_data(loops):
 @inline
 def named_model(model):
     """`ReducedModel` of plain tuples."""
-    dofs, gravity, coordinates, forces, loops, jumps = model
+    dofs, gravity, coordinates, forces, loops, wrenches, jumps = model
     named = CoordinateModel(*coordinates)
-    return ReducedModel(dofs, gravity, named, named_forces(forces), _named_loops(loops), jumps)
+    return ReducedModel(dofs, gravity, named, named_forces(forces), _named_loops(loops), wrenches, jumps)
 
 
 @inline

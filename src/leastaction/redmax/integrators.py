@@ -42,7 +42,7 @@ class BDF(Integrator):
 
     Attributes:
         order: 1 or 2.
-        tolerance: relative size of the Newton update at which a step counts as solved.
+        tolerance: relative error of positions and velocities at which a step counts as solved.
         max_iterations: Newton iterations allowed.
         chart: coordinates of ball and free joints inside a run: "euler", twelve charts of Euler angles with automatic
             changes, or "exponential".
@@ -76,11 +76,12 @@ class BDF(Integrator):
 class SDIRK2(Integrator):
     """Singly diagonally implicit Runge-Kutta method of order 2 in reduced coordinates (Sueda 2021, Eq. 3.66).
 
-    L-stable, two implicit stages per step; controls are held at those of the end of the step. With loops and couplings
-    it falls to order 1 in the velocities, as Runge-Kutta methods do with constraints; `BDF` of order 2 does not.
+    L-stable, two implicit stages per step; controls are held at those of the end of the step. With loops, couplings and
+    rolling the velocities at the end of each stage are projected, without which Runge-Kutta methods fall to order 1;
+    runs with loops have no adjoint, for which `BDF` is.
 
     Attributes:
-        tolerance: relative size of the Newton update at which a stage counts as solved.
+        tolerance: relative error of positions and velocities at which a stage counts as solved.
         max_iterations: Newton iterations allowed.
         chart: as for `BDF`.
         forces: forces of the user's own, see `leastaction.forces.PointForce`.

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from leastaction.forces.arrays import compact, force_modes, has_jumps
+from leastaction.forces.arrays import ELEMENTS, ForceModel, compact, force_modes, has_jumps
 from leastaction.forces.reduced import reduced_forces
 from leastaction.forces.user import PointForce
 from leastaction.kinematics.reduced.arrays import records
@@ -58,16 +58,26 @@ class Reduced:
         self.tree, self.nr = c.tree, c.nr
         self._loops(driven)
         acting = reduced_forces(c, forces)
-        jumps = has_jumps(acting)
-        self.lean = not (len(self.rows) or len(c.model.blocks) or forces or jumps)
-        """Whether nothing of what is rare is there, so that kernels are compiled without it."""
+        jumps, pushed = has_jumps(acting), _any_wrenches(acting)
+        # Kernels are compiled without what is rare, and for plain trees without forces on bodies, too.
+        rare = bool(len(self.rows) or len(c.model.blocks) or forces or jumps)
+        bare = not (rare or pushed or len(c.model.balls))
+        self.rare = rare
+        """Whether there are loops, splines, exponential coordinates, forces of the user's own or forces that jump."""
         self.model = ReducedModel(
             dofs=c.tree.dofs,
             gravity=c.tree.gravity,
-            coordinates=c.model._replace(blocks=None) if self.lean else c.model,
-            forces=compact(acting)._replace(coords=None, user=None) if self.lean else acting,
-            loops=None if self.lean else LoopModel(self.rows, self.count),
-            jumps=None if self.lean else jumps,
+            coordinates=c.model._replace(
+                blocks=c.model.blocks if rare else None, balls=None if bare else c.model.balls
+            ),
+            forces=(compact(acting) if bare else acting)._replace(
+                balls=None if bare else acting.balls,
+                coords=acting.coords if rare else None,
+                user=acting.user if rare else None,
+            ),
+            loops=LoopModel(self.rows, self.count) if rare else None,
+            wrenches=None if bare else pushed or len(self.rows) > 0,
+            jumps=jumps if rare else None,
         )
 
     def _loops(self, driven: tuple[int, ...]) -> None:
@@ -87,19 +97,19 @@ class Reduced:
         Args:
             kept: rows of the loop equations that have multipliers; default all.
             max_iterations: of Newton's method.
-            dense: whether the matrix of the nodes is needed even where no blocks need it.
+            dense: whether the matrix of the nodes is needed even where neither blocks nor loops need it.
         """
         t, nr = self.tree, self.nr
         kept = np.arange(self.count) if kept is None else kept
         numbers = np.full(len(self.rows), -1)
         numbers[kept] = np.arange(len(kept))
         n, nv, m = len(t.nodes), t.nv, len(kept)
-        side = nv if dense or len(self.coordinates.model.blocks) else 0
+        side = nv if dense or len(self.coordinates.model.blocks) or self.count else 0
         coordinates = self.coordinates.data()
         return ReducedData(
-            coordinates=coordinates._replace(lifts=None) if self.lean else coordinates,
+            coordinates=coordinates if self.rare else coordinates._replace(lifts=None),
             modes=force_modes(self.model.forces),
-            loops=None if self.lean else LoopData(numbers, self.coefficients.copy()),
+            loops=LoopData(numbers, self.coefficients.copy()) if self.rare else None,
             links=records(n, LINK),
             screws=records(nv, JOINT_SCREW),
             rates=records(nv, SCREW_RATE),
@@ -133,3 +143,10 @@ class Reduced:
             v1=np.zeros(nr),
             sizes=np.zeros(max_iterations),
         )
+
+
+def _any_wrenches(forces: ForceModel) -> bool:
+    """Whether any force or control may push on a node."""
+    soft = (forces.balls.stiffness != 0.0).any() or (forces.balls.damping != 0.0).any()
+    drives = ((forces.drives.dof < 0) & (forces.drives.node >= 0)).any()
+    return bool(any(len(getattr(forces, name)) for name in ELEMENTS) or soft or drives)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -32,7 +32,7 @@ class ReducedStepper(Stepper):
 
     control_nodes = (1.0,)
     dense = False
-    """Whether the data hold a matrix of the nodes even without splines and exponential coordinates."""
+    """Whether the data hold a matrix of the nodes even without splines, exponential coordinates and loops."""
     can = frozenset({"reverse"})
     carries = ("r", "rd", "chart", "multipliers")
 
@@ -46,6 +46,8 @@ class ReducedStepper(Stepper):
             max_iterations=int(integrator.max_iterations),
             stabilization=float(getattr(integrator, "stabilization", 0.0)),
         )
+        if self.method == SDIRK2 and self.reduced.count:
+            self.can = frozenset()
         self.keep(np.arange(self.reduced.count))
 
     def _compile(self) -> Reduced:
@@ -128,6 +130,14 @@ class ReducedStepper(Stepper):
         if not c.identical:
             rows = slice(first + 1, done + 1)
             record["q"][rows], record["v"][rows] = c.to_mechanism(run.R[rows], run.RD[rows], run.charts[rows])
+
+    def refuse(self, what: str) -> NoReturn:
+        """See `Stepper.refuse`."""
+        if what == "reverse" and self.method == SDIRK2:
+            raise IntegratorError(
+                "SDIRK2 has no adjoint with loops, whose velocities it projects; use leastaction.BDF(order=2)"
+            )
+        super().refuse(what)
 
     def reverse(self, names: Sequence[str]) -> Reversal:
         """See `Stepper.reverse`."""

@@ -174,9 +174,8 @@ def _elastic(g: Gradients, mechanism: Mechanism, kind: str, joint: Joint) -> Flo
 
 
 def _of_ball(g: Gradients, kind: str, joint: Joint, iv: int, shifts: FloatArray) -> list[FloatArray]:
-    model = g.reduced.model
-    k = int(np.flatnonzero(model.coordinates.balls.iv == iv)[0])
-    row, rest = g.parameters.forces.balls[k], model.forces.balls[k].rest
+    k = int(np.flatnonzero(g.reduced.coordinates.model.balls.iv == iv)[0])
+    row, rest = g.parameters.forces.balls[k], g.reduced.model.forces.balls[k].rest
     if kind in ("stiffness", "damping"):
         return [row[:3] if kind == "stiffness" else row[3:6], shifts]
     if kind == "rest":

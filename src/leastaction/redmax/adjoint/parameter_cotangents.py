@@ -45,13 +45,15 @@ def add_gravity_gradient(nodes, cot, out):
 
 
 @routine
-def wrench_cotangents(model, data, back, grads, u, lam):
+def wrench_cotangents(wrenches, model, data, back, grads, u, lam):
     """Subtract from back.vn the gradient of E by the nodes' velocities; add those by placements and parameters.
 
     E is the virtual power of the wrenches on all nodes less z . h of the loops. The inertial part of the gradients by
     placements moves every wrench rigidly with its node, so that is taken off here.
     """
-    if not has_wrenches(model, u) and model.forces.balls.shape[0] == 0:
+    if wrenches is None:
+        return
+    if not has_wrenches(wrenches, model, u) and model.forces.balls.shape[0] == 0:
         return
     nodes, links, screws, cot = data.coordinates.nodes, data.links, data.screws, back.cot
     GT, GV = data.T, data.dV

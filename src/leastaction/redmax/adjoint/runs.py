@@ -134,7 +134,7 @@ class ReducedReversal(Reversal):
             close_first(model, data, tuple(run), *self._scratch(), u, mu)
         controls = np.concatenate(self.controls[::-1]) if self.controls else np.zeros((0, 1, m.nu))
         found = self.grads._replace(placements=self.grads.placements.copy())
-        for k, ball in enumerate(stepper.reduced.model.coordinates.balls):
+        for k, ball in enumerate(c.model.balls):
             # The rest orientation of a ball's spring turns with the joint's frame.
             found.placements[ball.node, :3] += found.forces.balls[k, 9:]
         return Gradients(bq, bv, controls, found, stepper.reduced)

@@ -38,7 +38,7 @@ def rate_gradients(model, data, back, grads, end, u):
     raise_direction(model.coordinates, data.coordinates, back.z, back.zn)
     cotangents(model, data, back)
     add_joint_dampers(model, data, back)
-    wrench_cotangents(model, data, back, grads, u, end.lam)
+    wrench_cotangents(model.wrenches, model, data, back, grads, u, end.lam)
     lower(model.coordinates, data.coordinates, back.an, back.ya)
     lower(model.coordinates, data.coordinates, back.vn, back.yv)
     _block_rates(model.coordinates.blocks, model.forces.coords, data, back, end)
@@ -197,4 +197,4 @@ def close_first(model, data, run, back, grads, u, mu):
     residual(model, data, run.R[0], run.RD[0], data.rdd, u, data.old_lam)
     for i in range(back.cot.shape[0]):
         store6(back.cot[i].W, ZERO6)
-    wrench_cotangents(model, data, back, grads, u, data.old_lam)
+    wrench_cotangents(model.wrenches, model, data, back, grads, u, data.old_lam)

@@ -14,15 +14,16 @@ from leastaction.spatial import ZERO6, ad, add, axpy, cross_force, load6, scale,
 
 
 @routine
-def _rows(loops):
-    return 0 if loops is None else loops.rows.shape[0]
+def has_wrenches(wrenches, model, u):
+    """Whether any wrench acts on a node besides gravity."""
+    if wrenches is None:
+        return False
+    return _rows(model.loops) > 0 or total.has_wrenches(model.forces) or drives.any_wrenches(model.forces.drives, u)
 
 
 @routine
-def has_wrenches(model, u):
-    """Whether any wrench acts on a node besides gravity."""
-    f = model.forces
-    return _rows(model.loops) > 0 or total.has_wrenches(f) or drives.any_wrenches(f.drives, u)
+def _rows(loops):
+    return 0 if loops is None else loops.rows.shape[0]
 
 
 @routine
@@ -96,8 +97,12 @@ def force_column(model, data, u, lam, c, position, rate):
 
 
 @routine
-def add_force_columns(model, data, u, lam, c1):
+def add_force_columns(wrenches, model, data, u, lam, c1):
     """Subtract the changes of body and loop forces from data.H, and fill its rows and columns of loops."""
+    if wrenches is None:
+        return
+    if not has_wrenches(wrenches, model, u):
+        return
     nr = data.change.shape[0]
     for c in range(nr):
         force_column(model, data, u, lam, c, 1.0, c1)

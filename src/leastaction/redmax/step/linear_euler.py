@@ -8,60 +8,14 @@ are held by A v' = -s h, where s stabilises the constraint values h (Baumgarte, 
 
 from leastaction._finite import is_finite
 from leastaction._jit import entry, routine
-from leastaction.dynamics.recursions import composite_inertias
 from leastaction.kinematics.reduced.charts import switch_charts, use_charts
 from leastaction.linalg.factor import factor, solve
 from leastaction.redmax.arrays import ReducedRun, ReducedSettings, named_data, named_model
 from leastaction.redmax.step.columns import force_column, has_wrenches
 from leastaction.redmax.step.loops import loop_directions
-from leastaction.redmax.step.matrix import store_column
+from leastaction.redmax.step.masses import mass_matrix
 from leastaction.redmax.step.residual import residual
-from leastaction.spatial import ZERO6, dot, load6, load_inertia, momentum, store6
-
-
-@routine
-def mass_matrix(model, data):
-    """data.H[:nr, :nr] = T^T (mass matrix of the nodes) T. Uses up inertias."""
-    nodes, dofs = data.coordinates.nodes, model.dofs
-    links, screws, plain, A = data.links, data.screws, model.coordinates.plain, data.parts[0]
-    composite_inertias(nodes, links)
-    n = dofs.shape[0]
-    for i in range(n):
-        for j in range(n):
-            A[i, j] = 0.0
-    for i in range(nodes.shape[0] - 1, -1, -1):
-        C = load_inertia(links[i].M)
-        for k in range(nodes[i].iv, nodes[i].iv + nodes[i].nv):
-            f = momentum(C, load6(screws[k].S))
-            j = i
-            while j >= 0:
-                for m in range(nodes[j].iv, nodes[j].iv + nodes[j].nv):
-                    A[k, m] = dot(load6(screws[m].S), f)
-                    A[m, k] = A[k, m]
-                j = nodes[j].parent
-            A[k, k] += dofs[k].armature
-    for p in range(plain.shape[0]):
-        for i in range(n):
-            data.column[i] = A[i, plain[p, 2]]
-        store_column(model.coordinates, data, plain[p, 0])
-    _block_masses(model.coordinates.blocks, model, data)
-
-
-@routine
-def _block_masses(blocks, model, data):
-    """Columns of the mass matrix of splines and of balls in exponential coordinates."""
-    if blocks is None:
-        return
-    A, column = data.parts[0], data.column
-    for b in range(blocks.shape[0]):
-        block, T = blocks[b], data.coordinates.lifts[b].map
-        for c in range(block.nr):
-            for i in range(column.shape[0]):
-                column[i] = 0.0
-                for j in range(block.nv):
-                    column[i] += A[i, block.iv + j] * T[j, c]
-            store_column(model.coordinates, data, block.ir + c)
-            data.H[block.ir + c, block.ir + c] += model.forces.coords[block.ir + c].armature
+from leastaction.spatial import ZERO6, store6
 
 
 @routine
@@ -93,9 +47,31 @@ def _one_coordinate(dof, data, k, dt, r, v):
 
 
 @routine
+def _wrench_terms(wrenches, model, data, dt, v, u, lam):
+    """Add the stiffness and damping of what pushes on nodes to H, and the dampers' part to the right-hand side."""
+    if wrenches is None:
+        return
+    if not has_wrenches(wrenches, model, u):
+        return
+    H, step, rates, n = data.H, data.step, data.rates, v.shape[0]
+    # Stiffness at fixed twists of the bodies, as the method has it: velocities do not change with positions.
+    for k in range(rates.shape[0]):
+        store6(rates[k].P1, ZERO6)
+    for c in range(n):
+        force_column(model, data, u, lam, c, 0.0, dt)
+        for i in range(n):
+            H[i, c] -= data.change[i]
+            step[i] -= data.change[i] * v[c]
+        force_column(model, data, u, lam, c, 1.0, 0.0)
+        for i in range(n):
+            H[i, c] -= dt * dt * data.change[i]
+    loop_directions(model.loops, model.coordinates, data, n)
+
+
+@routine
 def linear_step(model, settings, data, r, v, u, lam):
     """data.step: the new velocities, then the multipliers times dt; False if the matrix is singular."""
-    H, g, step, rates, dt = data.H, data.g, data.step, data.rates, settings.dt
+    H, g, step, dt = data.H, data.g, data.step, settings.dt
     n, m = r.shape[0], lam.shape[0]
     for k in range(m):
         lam[k] = 0.0
@@ -113,19 +89,7 @@ def linear_step(model, settings, data, r, v, u, lam):
             step[i] += H[i, j] * v[j]
     for k in range(m):
         step[n + k] = -settings.stabilization * g[n + k]
-    if has_wrenches(model, u):
-        # Stiffness at fixed twists of the bodies, as the method has it: velocities do not change with positions.
-        for k in range(rates.shape[0]):
-            store6(rates[k].P1, ZERO6)
-        for c in range(n):
-            force_column(model, data, u, lam, c, 0.0, dt)
-            for i in range(n):
-                H[i, c] -= data.change[i]
-                step[i] -= data.change[i] * v[c]
-            force_column(model, data, u, lam, c, 1.0, 0.0)
-            for i in range(n):
-                H[i, c] -= dt * dt * data.change[i]
-        loop_directions(model.loops, model.coordinates, data, n)
+    _wrench_terms(model.wrenches, model, data, dt, v, u, lam)
     _joint_terms(model, data, dt, r, v)
     if not factor(H, data.pivots):
         return False

@@ -12,7 +12,7 @@ from leastaction.forces import total
 from leastaction.kinematics.reduced.lift import lower
 from leastaction.kinematics.sweeps import lift as lift_world
 from leastaction.kinematics.sweeps import parent_twist
-from leastaction.redmax.step.columns import add_force_columns, has_wrenches
+from leastaction.redmax.step.columns import add_force_columns
 from leastaction.spatial import (
     ZERO6,
     ad,
@@ -164,5 +164,4 @@ def newton_matrix(model, data, r, rd, u, lam, c1):
     composite_inertias(nodes, data.links)
     if not _through_blocks(model.coordinates.blocks, model, data, r, rd, c1, c2):
         inertial_matrix(model, data, c1, c2, H)
-    if has_wrenches(model, u):
-        add_force_columns(model, data, u, lam, c1)
+    add_force_columns(model.wrenches, model, data, u, lam, c1)

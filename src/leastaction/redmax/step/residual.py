@@ -13,6 +13,17 @@ from leastaction.redmax.step.loops import add_loop_forces, loop_values
 
 
 @routine
+def _add_wrenches(wrenches, model, data, u, lam):
+    """Add what pushes on nodes to data.external, and the loop equations to data.g."""
+    if wrenches is None:
+        return
+    total.wrenches(model.forces, data.modes, data.links, data.external)
+    drives.wrenches(model.forces.drives, data.links, u, data.external)
+    loop_values(model.loops, data, data.change.shape[0])
+    add_loop_forces(model.loops, data, lam)
+
+
+@routine
 def _block_forces(blocks, model, data, r, rd, rdd):
     """Add to data.g the drive inertias of splines, less their springs, dampers and limits."""
     if blocks is None:
@@ -37,10 +48,7 @@ def residual(model, data, r, rd, rdd, u, lam):
     positions(nodes, links, screws, q)
     velocities(nodes, links, screws, v)
     total.clear(data.external, tau)
-    total.wrenches(forces, data.modes, links, data.external)
-    drives.wrenches(forces.drives, links, u, data.external)
-    loop_values(model.loops, data, r.shape[0])
-    add_loop_forces(model.loops, data, lam)
+    _add_wrenches(model.wrenches, model, data, u, lam)
     total.joint_forces(forces, data.modes, q, v, tau)
     for k in range(tau.shape[0]):
         screws[k].u = tau[k]

@@ -11,6 +11,7 @@ from leastaction._jit import entry, inline, routine
 from leastaction.kinematics.reduced.charts import history as rewritten
 from leastaction.kinematics.reduced.charts import switch_charts, use_charts
 from leastaction.redmax.arrays import ReducedRun, ReducedSettings, named_data, named_model
+from leastaction.redmax.step.masses import project_velocity
 from leastaction.redmax.step.stage import solve_stage
 
 BDF1, BDF2, SDIRK2 = range(3)
@@ -82,6 +83,9 @@ def take_step(model, settings, data, run, step, u):
         if count < 0:
             return False
         run.iterations[step + 1] += count
+        # One step that starts BDF2 does no harm, and its velocities are differences like all others.
+        if method == SDIRK2 and not project_velocity(model.loops, model, data, v):
+            return False
     switch_charts(balls, x, v, x1, charts[step], charts[step + 1])
     return True
 

@@ -6,6 +6,9 @@ Given the predictors P of the position and Pv of the velocity and the length gam
 
 BDF1 is one stage with P = q_k, Pv = v_k, gamma = h (Sueda 2021, Eq. 3.64), SDIRK2 two (Eqs. 3.69, 3.74), BDF2 one with
 gamma = 2 h / 3 (Eq. 3.81): dividing those equations by gamma^2 gives this form.
+
+An error e of r is one of e / gamma of the velocity, which the motion carries on. So both have to be below the
+tolerance, as far as round-off of r allows.
 """
 
 from leastaction._finite import is_finite
@@ -21,6 +24,9 @@ FAST = 0.05
 
 ROUND_OFF = 1e-9
 """Relative updates below this that no longer shrink are round-off."""
+
+FINEST = 1e-15
+"""Relative changes of positions that velocities may not resolve: a few units of round-off."""
 
 SHORTEST = 1e-3
 """The line search halves a step down to this part of it."""
@@ -77,7 +83,7 @@ def solve_stage(model, settings, data, gamma, u, r, rd, lam):
     c1 = 1.0 / gamma
     for k in range(history.shape[0]):
         history[k] = 0.0
-    size, ratio, before, scale = 1.0, 1.0, 0.0, 1.0
+    size, speed, ratio, before, scale = 1.0, 1.0, 1.0, 0.0, 1.0
     keep, exact, phase = False, False, SEARCH
     it, changed, touching = 0, 0, 0
     while True:
@@ -108,7 +114,9 @@ def solve_stage(model, settings, data, gamma, u, r, rd, lam):
             if judged:
                 # In the layer, which is thin, a small error of the state is a large one of the force.
                 goal = tolerance if touching == 0 else 1e-3 * tolerance
-                if size <= goal or (ratio < FAST and ratio * size <= goal):
+                # What is left after a fast update is a small part of it.
+                left = ratio if ratio < FAST else 1.0
+                if left * size <= goal and left * speed <= tolerance:
                     break
                 if size <= ROUND_OFF and ratio > 0.5 and exact:
                     break
@@ -138,12 +146,14 @@ def solve_stage(model, settings, data, gamma, u, r, rd, lam):
         for k in range(n + m):
             step[k] = g[k]
         solve(H, pivots, step)
-        last, size, scale = size, 0.0, 1.0
+        last, size, speed, scale = size, 0.0, 0.0, 1.0
         if it % (2 * PATIENCE) >= PATIENCE:
             scale = 0.5  # going round in circles
         for k in range(n):
             old[k] = r[k]
             size = max(size, abs(step[k]) / (1.0 + abs(r[k])))
+            if abs(step[k]) > FINEST * (1.0 + abs(r[k])):
+                speed = max(speed, abs(step[k]) * c1 / (1.0 + abs(rd[k])))
             r[k] -= scale * step[k]
         for k in range(m):
             old_lam[k] = lam[k]
