@@ -16,6 +16,17 @@ from leastaction.linear_implicit.projection import Projection
 from leastaction.mechanism.arguments import FloatArray
 
 
+def closing_bounds(g: FloatArray, dt: float, gamma: float) -> FloatArray:
+    """Least rates of inequalities g >= 0: they close no further than they are open; see `constraints`.
+
+    Args:
+        g: values at the start of a step, shape (count,).
+        dt: time step [s].
+        gamma: rate at which violations are taken back [1/s] (1.97).
+    """
+    return np.where(g > 0.0, -g / dt, -gamma * g)
+
+
 def approach_bounds(gap: FloatArray, speed: FloatArray, restitution: FloatArray, dt: float, gamma: float) -> FloatArray:
     """Least normal velocities [m/s] of a step: contacts close no further than the gap, and bounce where they hit.
 
@@ -26,7 +37,7 @@ def approach_bounds(gap: FloatArray, speed: FloatArray, restitution: FloatArray,
         dt: time step [s].
         gamma: rate at which penetration is taken back [1/s] (1.97).
     """
-    floor = np.where(gap > 0.0, -gap / dt, -gamma * gap)
+    floor = closing_bounds(gap, dt, gamma)
     return np.maximum(floor, np.where((gap <= -dt * speed) & (speed < 0.0), -restitution * speed, -np.inf))
 
 

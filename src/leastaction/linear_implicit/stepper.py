@@ -18,7 +18,7 @@ from leastaction.integrators import Stepper
 from leastaction.linear_implicit.arrays import LinearSettings, linear_data, linear_model
 from leastaction.linear_implicit.assembly import assemble, moved
 from leastaction.linear_implicit.constraints import Constraint, stacked
-from leastaction.linear_implicit.contact_impulses import approach_bounds, contact_impulses, single_qp
+from leastaction.linear_implicit.contact_impulses import approach_bounds, closing_bounds, contact_impulses, single_qp
 from leastaction.linear_implicit.contact_rows import ContactRows
 from leastaction.linear_implicit.ground_contacts import GroundContacts
 from leastaction.linear_implicit.hyper_reduction import HyperReduction
@@ -130,9 +130,7 @@ class ConstrainedStepper(Stepper):
     def record(self, steps: int) -> Record:
         """q, v, the forces of the equations and of contacts (normal, tangential), and iterations."""
         record = super().record(steps)
-        rows = len(self.kept) + len(
-            stacked(self.equalities, self.mechanism, self.start_time, self.mechanism.neutral()).g
-        )
+        rows = len(self.kept) + self.own_equations
         record["multipliers"] = np.zeros((steps + 1, rows))
         record["iterations"] = np.zeros(steps + 1, np.int64)
         if len(self.ground):
@@ -140,6 +138,11 @@ class ConstrainedStepper(Stepper):
             record["friction_forces"] = np.zeros((steps + 1, len(self.ground), 2))
         self.carried = self.new_memory()
         return record
+
+    @cached_property
+    def own_equations(self) -> int:
+        """How many equations the user's constraints have."""
+        return len(stacked(self.equalities, self.mechanism, self.start_time, self.mechanism.neutral()).g)
 
     @cached_property
     def carried(self) -> Any:
@@ -209,6 +212,11 @@ class ConstrainedStepper(Stepper):
         dt, data = self.dt, self.data
         assemble(*self._arrays, q, v, u)
         own = stacked(self.equalities, self.mechanism, t, q)
+        if len(own.g) != self.own_equations:
+            raise IntegratorError(
+                f"constraints: the equations of a run must stay as many as they were, {self.own_equations}; at "
+                f"t = {t:g} there are {len(own.g)}"
+            )
         gamma = self.gamma if self.integrator.stabilization == "baumgarte" else 0.0
         G = np.concatenate([data.G[self.kept], own.G])
         c = np.concatenate([-gamma * data.h[self.kept], -own.rate - gamma * own.g])
@@ -243,14 +251,15 @@ class ConstrainedStepper(Stepper):
     def _inequalities(self, t: float, q: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Rows of joint limits and of the user's inequalities: rows v1 >= least."""
         own = stacked(self.inequalities, self.mechanism, t, q)
-        G, least = [own.G], [approach_bounds(own.g, own.rate, np.zeros(len(own.g)), self.dt, self.gamma) - own.rate]
+        # g is that of the end of the step: without the way that its other side goes, it is that of the start.
+        G, least = [own.G], [closing_bounds(own.g - self.dt * own.rate, self.dt, self.gamma) - own.rate]
         for side, bound in ((1.0, self.lower), (-1.0, self.upper)):
             gap = side * (q[self.limit_entries] - bound[self.limited])
             near = np.flatnonzero(np.isfinite(gap))
             rows = np.zeros((len(near), self.mechanism.nv))
             rows[np.arange(len(near)), self.limited[near]] = side
             G.append(rows)
-            least.append(np.where(gap[near] > 0.0, -gap[near] / self.dt, -self.gamma * gap[near]))
+            least.append(closing_bounds(gap[near], self.dt, self.gamma))
         return np.concatenate(G), np.concatenate(least)
 
     def velocities(self, e: StepEquations, record: Record, k: int) -> FloatArray:
