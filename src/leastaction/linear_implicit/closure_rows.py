@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from leastaction._jit import inline, routine
-from leastaction.dynamics.loops import add_row, equations
 from leastaction.kinematics.closure import evaluate, frame, wrap
+from leastaction.kinematics.loop_equations import add_row, equations
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism.closure import DOT, SCREW, SHIFT
 from leastaction.mechanism.joints import Joint, Motion
