@@ -41,7 +41,7 @@ def ours_loop(count, plan, factors, original, tolerance, rhs, x):
         for i in range(rhs.shape[0]):
             x[i] = rhs[i]
         graph_kernels.factorize(plan, factors, tolerance)
-        graph_kernels.solve(plan, factors, x, 1)
+        graph_kernels.solve(plan, factors, x)
 
 
 def contenders(ldu, blocks, A, rhs):

@@ -113,3 +113,46 @@ def test_jax():
     g = gradient(run, dq, dv, ["q", "controls"])
     assert np.allclose(gq, g["q"], rtol=1e-12)
     assert np.allclose(gU, g["controls"], rtol=1e-12)
+
+
+def longer_arm_goal():
+    robot = arm()
+    goal = reach("l1", (0, 0, -0.6), (0.5, 0.0, -0.6))
+    options = {"q": [0.3, 0.2], "dt": DT, "steps": STEPS}
+    names = ["position:j1", "mass:l1"]
+    return robot, goal, names, options
+
+
+@pytest.mark.parametrize("checkpoints", [None, 2])
+def test_the_direct_part_of_an_objective_cannot_get_lost(checkpoints):
+    """A point moves with the joints that carry it: an objective that forgets to say so is refused."""
+    robot, goal, names, options = longer_arm_goal()
+
+    def forgetful(run):
+        value, dq, dv, _ = goal(run)
+        return 2.0 * value, 2.0 * dq, dv
+
+    with pytest.raises(la.IntegratorError, match="depends on 'position:j1' directly, and loses that part"):
+        la.adjoint(robot, la.BDF(order=1), forgetful, names, checkpoints=checkpoints, **options)
+    # By others it says all.
+    by_mass = la.adjoint(robot, la.BDF(order=1), forgetful, ["mass:l1"], checkpoints=checkpoints, **options)[1]
+    expected = la.adjoint(robot, la.BDF(order=1), goal, names, **options)[1]
+    assert by_mass["mass:l1"] == pytest.approx(2.0 * expected["mass:l1"], rel=1e-12)
+
+
+@pytest.mark.parametrize("checkpoints", [None, 2])
+def test_objectives_are_added_and_scaled_whole(checkpoints):
+    robot, goal, names, options = longer_arm_goal()
+    other = reach("l0", (0, 0, -0.3), (0.1, 0.0, 0.0), step=1)
+
+    def sum_of_values(run):
+        return 2.0 * goal(run) - 0.5 * other(run) + 1.0
+
+    forms = (sum_of_values, 2.0 * goal + -0.5 * other)
+    singles = [la.adjoint(robot, la.BDF(order=1), part, names, **options) for part in (goal, other)]
+    for form, more in zip(forms, (1.0, 0.0), strict=True):
+        value, found = la.adjoint(robot, la.BDF(order=1), form, names, checkpoints=checkpoints, **options)
+        assert value == pytest.approx(2.0 * singles[0][0] - 0.5 * singles[1][0] + more, rel=1e-12)
+        for name in names:
+            expected = 2.0 * singles[0][1][name] - 0.5 * singles[1][1][name]
+            np.testing.assert_allclose(found[name], expected, rtol=1e-10, atol=1e-12)

@@ -5,9 +5,11 @@ from leastaction.derivatives.by_parameters import parameter_jacobian
 from leastaction.derivatives.checkpoints import piecewise
 from leastaction.derivatives.linearize import action_blocks, backpropagate, linearize
 from leastaction.derivatives.objective import SimulationObjective, reach
+from leastaction.derivatives.objective_value import ObjectiveValue
 from leastaction.parameters import parameter, with_parameters
 
 __all__ = [
+    "ObjectiveValue",
     "SimulationObjective",
     "action_blocks",
     "adjoint",

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from leastaction.derivatives.linearize import stepper_that
+from leastaction.derivatives.objective_value import evaluated
 from leastaction.derivatives.velocity_reversal import STATES, VelocityReversal
 from leastaction.errors import IntegratorError
 from leastaction.integrators import Integrator
@@ -17,7 +18,7 @@ from leastaction.parameters import parameter
 from leastaction.simulate import simulate
 from leastaction.trajectory import Trajectory
 
-Objective = Callable[[Trajectory], tuple[Any, ...]]
+Objective = Callable[[Trajectory], Any]
 
 
 def adjoint(
@@ -36,7 +37,8 @@ def adjoint(
         integrator: `BDF(...)` or `SDIRK2(...)`.
         objective: takes the `Trajectory` and gives its value and its gradients by all positions (along the tangent of
             `Mechanism.integrate`) and velocities, each of shape (steps + 1, nv), or None for zero. Where it depends on
-            parameters directly, a function from a parameter's name to that part of the gradient comes fourth.
+            parameters directly, a function from a parameter's name to that part of the gradient comes fourth. Or it
+            gives an `ObjectiveValue`, as those of `reach` do; these can be added and scaled.
         parameters: what to differentiate by:
             "q", "v": the initial state, shape (nv,); "controls": shape (steps, nu);
             "gravity": shape (3,);
@@ -72,27 +74,14 @@ def adjoint(
     return total_gradient(run, objective, parameters, options.get("p") is not None)
 
 
-def evaluated(objective: Objective, run: Trajectory) -> tuple[Any, ...]:
-    """What an objective says of a run: its value, gradients by q and v and, where given, the direct part."""
-    out = objective(run)
-    if not isinstance(out, tuple) or len(out) not in (3, 4):
-        raise IntegratorError(
-            "an objective must give (value, gradient by q or None, gradient by v or None), and as a fourth, if it "
-            f"depends on parameters directly, a function of their names; got {out!r:.80}"
-        )
-    return out
-
-
 def total_gradient(
     run: Trajectory, objective: Objective, parameters: Iterable[str], from_momentum: bool = False
 ) -> tuple[float, dict[str, Any]]:
     """Value of an objective of a run, and its gradient through the states and directly."""
-    value, dq, dv, *direct = evaluated(objective, run)
     names = list(parameters)
-    out = _gradient(run, dq, dv, names, from_momentum)
-    for explicit in direct:
-        out = {name: out[name] + explicit(name) for name in names}
-    return float(value), out
+    said = evaluated(objective, run, names)
+    out = _gradient(run, said.dq, said.dv, names, from_momentum)
+    return float(said.value), {name: out[name] + said.directly(name) for name in names}
 
 
 def gradient(run: Trajectory, dq: Any, dv: Any, parameters: Iterable[str] = ("controls",)) -> dict[str, FloatArray]:

@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from leastaction.derivatives.adjoint import Objective, _bar, evaluated
+from leastaction.derivatives.adjoint import Objective, _bar
+from leastaction.derivatives.objective_value import ObjectiveValue, evaluated
 from leastaction.derivatives.velocity_reversal import VelocityReversal
 from leastaction.errors import IntegratorError
 from leastaction.integrators import Integrator
@@ -22,7 +23,7 @@ from leastaction.record import Record
 from leastaction.start import Start, start_run
 from leastaction.trajectory import Trajectory
 
-PieceObjective = Callable[[Trajectory, int, int], tuple[Any, ...]]
+PieceObjective = Callable[[Trajectory, int, int], Any]
 
 
 class piecewise:  # noqa: N801 - a decorator
@@ -35,16 +36,33 @@ class piecewise:  # noqa: N801 - a decorator
 
     The function gets a `Trajectory` of consecutive states, the number of the first of them, and the number of steps of
     the whole run. It gives the piece's value and its gradients by positions (along the tangent) and velocities, each of
-    shape (states, nv) or None, as for `adjoint`; a state is in one piece only.
+    shape (states, nv) or None, as for `adjoint`; a state is in one piece only. Such objectives can be added and scaled:
+    `reach(...) + 0.1 * effort`.
     """
 
     def __init__(self, function: PieceObjective) -> None:
         self.function = function
         self.__doc__ = function.__doc__ or type(self).__doc__
 
-    def __call__(self, run: Trajectory) -> tuple[Any, ...]:
+    def __call__(self, run: Trajectory) -> Any:
         """Of a whole run."""
         return self.function(run, 0, run.steps)
+
+    def __add__(self, other: Any) -> piecewise:
+        if not isinstance(other, piecewise):
+            return NotImplemented
+        return piecewise(lambda *piece: _whole(self.function(*piece)) + _whole(other.function(*piece)))
+
+    def __mul__(self, factor: Any) -> piecewise:
+        if not isinstance(factor, int | float | np.number):
+            return NotImplemented
+        return piecewise(lambda *piece: float(factor) * _whole(self.function(*piece)))
+
+    __rmul__ = __mul__
+
+
+def _whole(said: Any) -> ObjectiveValue:
+    return said if isinstance(said, ObjectiveValue) else ObjectiveValue(*said)
 
 
 class _Cuts:
@@ -130,12 +148,11 @@ def checkpointed_gradient(
         if not in_pieces:
             own, of_run = run.states(k, row)
             Q[of_run], S[of_run] = record.q[own], record.second[own]
-    parts: list[tuple[Any, ...]] = []
+    parts: list[ObjectiveValue] = []
     if not in_pieces:
         whole = run.trajectory(slice(0, run.steps + 1), Q, S)
-        value, dq, dv, *direct = evaluated(objective, whole)
-        parts.append((value, direct))
-        DQ, DV = _bar(whole, dq, "dq"), _bar(whole, dv, "dv")
+        parts.append(evaluated(objective, whole, names))
+        DQ, DV = _bar(whole, parts[0].dq, "dq"), _bar(whole, parts[0].dv, "dv")
     reversal = VelocityReversal(run.stepper, names, options.get("p") is not None)
     for k in range(run.pieces - 1, -1, -1):
         record, row = run.run(k)
@@ -145,15 +162,14 @@ def checkpointed_gradient(
             pass
         elif in_pieces:
             piece = run.trajectory(of_run, record.q[own], record.second[own])
-            value, dq, dv, *direct = objective.function(piece, of_run.start, run.steps)
-            parts.append((value, direct))
-            bq[own], bv[own] = _bar(piece, dq, "dq"), _bar(piece, dv, "dv")
+            said = evaluated(objective.function, piece, names, of_run.start, run.steps)
+            parts.append(ObjectiveValue(said.value, direct=said.direct))
+            bq[own], bv[own] = _bar(piece, said.dq, "dq"), _bar(piece, said.dv, "dv")
         else:
             bq[own], bv[own] = DQ[of_run], DV[of_run]
         reversal.piece(record, row, run.cuts[k], begin.controls[run.cuts[k] : run.cuts[k + 1]], bq, bv)
         run.kept.pop()
     out = reversal.finish(begin.first.q[0], begin.first.second[0])
-    for _, direct in parts:
-        for explicit in direct:
-            out = {name: out[name] + explicit(name) for name in names}
-    return float(sum(value for value, _ in reversed(parts))), out
+    for part in parts:
+        out = {name: out[name] + part.directly(name) for name in names}
+    return float(sum(part.value for part in reversed(parts))), out

@@ -2,73 +2,93 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
 from leastaction._extras import require
-from leastaction.derivatives.adjoint import gradient
-from leastaction.derivatives.ambient import from_tangent, to_tangent
+from leastaction.derivatives.bridge import DifferentiableSimulation
+from leastaction.errors import IntegratorError
 from leastaction.integrators import Integrator
 from leastaction.mechanism import Mechanism
-from leastaction.simulate import simulate as run_simulation
 
 __all__ = ["simulation"]
 
 
-def simulation(mechanism: Mechanism, integrator: Integrator, *, dt: float) -> Any:
-    """A function f(q, v, controls) -> (positions, velocities) with a vector-Jacobian product by the adjoint method.
+def simulation(
+    mechanism: Mechanism,
+    integrator: Integrator,
+    *,
+    dt: float,
+    steps: int | None = None,
+    parameters: Iterable[str] = (),
+) -> Any:
+    """A function f(q, v, controls, parameters) -> (positions, velocities) that JAX can differentiate.
 
-    Shapes: q (nq,), v (nv,), controls (steps, nu); positions (steps + 1, nq), velocities (steps + 1, nv). It works
-    under `jax.jit` and `jax.grad`; turn on `jax_enable_x64` for gradients in double precision.
+    Shapes: q (nq,), v (nv,), controls (steps, nu), zero where they are left out or None; positions (steps + 1, nq),
+    velocities (steps + 1, nv). It works under `jax.jit`, `jax.vmap` and `jax.grad`; turn on `jax_enable_x64` for
+    gradients in double precision. What has no gradient is refused here, before the first call.
+
+    Example:
+        >>> f = leastaction.derivatives.jax.simulation(
+        ...     robot, la.Galerkin(order=4), dt=0.01, steps=100, parameters=["mass:link1"]
+        ... )
+        >>> def loss(mass):
+        ...     return (f(q, v, None, {"mass:link1": mass})[0][-1] ** 2).sum()
+        >>> jax.grad(loss)(1.0)
 
     Args:
         mechanism: the robot.
-        integrator: `BDF(...)` or `SDIRK2(...)`.
+        integrator: any with an adjoint, such as `Galerkin(...)`, `Maximal(...)` or `BDF(...)`; with contact,
+            `Maximal(smoothing=...)` makes the motion a smooth function.
         dt: time step [s].
+        steps: number of steps; needed where controls are left out.
+        parameters: names of mechanism parameters, see `leastaction.adjoint`; f takes a dictionary of their values,
+            and those that it leaves out are the mechanism's own.
     """
     jax: Any = require("jax", "jax")
     jnp = jax.numpy
+    if isinstance(parameters, str):
+        raise IntegratorError(f"parameters: expected names in a list, got {parameters!r}")
+    problem = DifferentiableSimulation(mechanism, integrator, dt, tuple(parameters))
 
-    def run(q: Any, v: Any, controls: Any) -> Any:
-        u = np.asarray(controls, float)
-        return run_simulation(
-            mechanism,
-            np.asarray(q, float),
-            np.asarray(v, float),
-            dt=dt,
-            steps=len(u),
-            controls=u,
-            integrator=integrator,
-        )
+    def forward(*arrays: Any) -> Any:
+        q, v, u, *values = (np.asarray(x, float) for x in arrays)
+        run, kind = problem.run(q, v, u, values), np.asarray(arrays[0]).dtype
+        return run.q.astype(kind), run.v.astype(kind)
 
-    def forward(q: Any, v: Any, controls: Any) -> Any:
-        result = run(q, v, controls)
-        return result.q.astype(q.dtype), result.v.astype(q.dtype)
-
-    def backward(q: Any, v: Any, controls: Any, bar_q: Any, bar_v: Any) -> Any:
-        result = run(q, v, controls)
-        dq = to_tangent(mechanism, result.q, np.asarray(bar_q, float))
-        g = gradient(result, dq, np.asarray(bar_v, float), ["q", "v", "controls"])
-        first = from_tangent(mechanism, result.q[0], g["q"])
-        return tuple(x.astype(q.dtype) for x in (first, g["v"], g["controls"]))
+    def backward(*arrays: Any) -> Any:
+        q, v, u, *values, bar_q, bar_v = (np.asarray(x, float) for x in arrays)
+        run = problem.run(q, v, u, values)
+        found = problem.pull_back(run, values, bar_q, bar_v)
+        return tuple(np.asarray(x, np.asarray(like).dtype) for x, like in zip(found, arrays[: len(found)], strict=True))
 
     @jax.custom_vjp
-    def simulate(q: Any, v: Any, controls: Any) -> Any:
-        rows, kind = controls.shape[0] + 1, jnp.result_type(q)
-        shapes = (
-            jax.ShapeDtypeStruct((rows, mechanism.nq), kind),
-            jax.ShapeDtypeStruct((rows, mechanism.nv), kind),
-        )
-        return jax.pure_callback(forward, shapes, q, v, controls)
+    def call(*arrays: Any) -> Any:
+        rows, kind = arrays[2].shape[0] + 1, arrays[0].dtype
+        shapes = tuple(jax.ShapeDtypeStruct((rows, n), kind) for n in (mechanism.nq, mechanism.nv))
+        return jax.pure_callback(forward, shapes, *arrays, vmap_method="sequential")
 
-    def simulate_forward(q: Any, v: Any, controls: Any) -> Any:
-        return simulate(q, v, controls), (q, v, controls)
+    def call_forward(*arrays: Any) -> Any:
+        return call(*arrays), arrays
 
-    def simulate_backward(saved: Any, bars: Any) -> Any:
-        q = saved[0]
-        shapes = tuple(jax.ShapeDtypeStruct(x.shape, jnp.result_type(q)) for x in saved)
-        return jax.pure_callback(backward, shapes, *saved, *bars)
+    def call_backward(saved: Any, bars: Any) -> Any:
+        shapes = tuple(jax.ShapeDtypeStruct(x.shape, x.dtype) for x in saved)
+        return jax.pure_callback(backward, shapes, *saved, *bars, vmap_method="sequential")
 
-    simulate.defvjp(simulate_forward, simulate_backward)
+    call.defvjp(call_forward, call_backward)
+
+    def simulate(q: Any, v: Any, controls: Any = None, parameters: Any = None) -> Any:
+        given = parameters or {}
+        for name in given:
+            if name not in problem.names:
+                raise IntegratorError(f"{name!r} is not one of the parameters that the simulation was made with")
+        q, v = jnp.asarray(q, float), jnp.asarray(v, float)
+        controls = None if controls is None else jnp.asarray(controls, float)
+        u = problem.controls(controls, steps, q.dtype, jnp.zeros)
+        values = [jnp.asarray(given.get(name, problem.value(name)), float) for name in problem.names]
+        problem.check(values)
+        return call(q, v, u, *values)
+
     return simulate

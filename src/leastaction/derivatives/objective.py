@@ -9,6 +9,8 @@ import numpy as np
 
 from leastaction.derivatives.adjoint import Objective, adjoint
 from leastaction.derivatives.checkpoints import piecewise
+from leastaction.derivatives.objective_value import ObjectiveValue
+from leastaction.derivatives.turns import at_values
 from leastaction.derivatives.velocity_reversal import STATES
 from leastaction.errors import IntegratorError
 from leastaction.integrators import Integrator
@@ -115,22 +117,10 @@ class SimulationObjective:
             extra, slopes = self.penalty(self.unpack(x))
             value += extra
             total = {name: total[name] + slopes.get(name, 0.0) for name in self.names}
-        for name in self.names:
-            if name.startswith("rotation:"):
-                total[name] = _left_jacobian(self.unpack(x)[name]).T @ total[name]
+        total = at_values(total, self.unpack(x))
         # Units: a step of one in x is a step of `scale` in the parameter.
         pieces = [np.ravel(np.broadcast_to(total[n], self.values[n].shape)) * self.scales[n] for n in self.names]
         return float(value), np.concatenate(pieces)
-
-
-def _left_jacobian(turn: FloatArray) -> FloatArray:
-    """How a change of a rotation vector turns what it has turned already: exp(x + d) = exp(J d) exp(x)."""
-    angle = float(np.linalg.norm(turn))
-    x, y, z = turn
-    W = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
-    if angle < 1e-6:
-        return np.eye(3) + 0.5 * W
-    return np.eye(3) + (1.0 - np.cos(angle)) / angle**2 * W + (angle - np.sin(angle)) / angle**3 * W @ W
 
 
 def reach(body: str, point: Any, target: Any, *, step: int = -1, weight: float = 1.0) -> Objective:
@@ -142,15 +132,19 @@ def reach(body: str, point: Any, target: Any, *, step: int = -1, weight: float =
         target: in the world [m], 3 numbers.
         step: index of the state, -1 for the last.
         weight: of the square [1/m^2].
+
+    Returns:
+        An objective for `adjoint`; objectives of this kind can be added and scaled, and what they give of a run is an
+        `ObjectiveValue`, which can be, too.
     """
 
     @piecewise
-    def objective(run: Trajectory, first: int, steps: int) -> tuple[Any, ...]:
+    def objective(run: Trajectory, first: int, steps: int) -> ObjectiveValue:
         from leastaction.dynamics import body_jacobian, body_poses
 
         row = step % (steps + 1) - first
         if not 0 <= row < len(run):
-            return 0.0, None, None
+            return ObjectiveValue(0.0)
         m, q = run.mechanism, run.q[row]
         poses = body_poses(m, q)
         X = poses[m.body_index(body)]
@@ -173,6 +167,6 @@ def reach(body: str, point: Any, target: Any, *, step: int = -1, weight: float =
             lever = x - (R @ np.array(carried[0].pose.position) + p)
             return weight * R.T @ np.cross(lever, miss)
 
-        return 0.5 * weight * float(miss @ miss), dq, None, direct
+        return ObjectiveValue(0.5 * weight * float(miss @ miss), dq, None, direct)
 
     return objective

@@ -8,12 +8,9 @@ from typing import Any
 import numpy as np
 
 from leastaction._extras import require
-from leastaction.derivatives.adjoint import gradient
-from leastaction.derivatives.ambient import from_tangent, to_tangent
+from leastaction.derivatives.bridge import DifferentiableSimulation
 from leastaction.integrators import Integrator
 from leastaction.mechanism import Mechanism
-from leastaction.parameters import with_parameters
-from leastaction.simulate import simulate as run_simulation
 
 __all__ = ["simulate"]
 
@@ -25,23 +22,18 @@ def _function() -> Any:
 
     class Simulation(torch.autograd.Function):
         @staticmethod
-        def forward(ctx: Any, mechanism: Any, integrator: Any, dt: float, names: Any, *tensors: Any):
-            q, v, u, *values = tensors
-            robot = with_parameters(mechanism, {n: _array(x) for n, x in zip(names, values, strict=True)})
-            options = {"dt": dt, "steps": len(u), "controls": _array(u), "integrator": integrator}
-            run = run_simulation(robot, _array(q), _array(v), **options)
-            ctx.run, ctx.names, ctx.like = run, names, (q, v, u, *values)
-            return torch.as_tensor(run.q, dtype=q.dtype), torch.as_tensor(run.v, dtype=q.dtype)
+        def forward(ctx: Any, simulation: DifferentiableSimulation, *tensors: Any):
+            q, v, u, *values = (_array(x) for x in tensors)
+            run = simulation.run(q, v, u, values)
+            ctx.run, ctx.simulation, ctx.values, ctx.like = run, simulation, values, tensors
+            like = {"dtype": tensors[0].dtype, "device": tensors[0].device}
+            return torch.as_tensor(run.q, **like), torch.as_tensor(run.v, **like)
 
         @staticmethod
         def backward(ctx: Any, *bars: Any):
-            run = ctx.run
-            dq = to_tangent(run.mechanism, run.q, _array(bars[0]))
-            g = gradient(run, dq, _array(bars[1]), ["q", "v", "controls", *ctx.names])
-            first = from_tangent(run.mechanism, run.q[0], g["q"])
-            out = [first, g["v"], g["controls"], *(g[name] for name in ctx.names)]
-            tensors = [torch.as_tensor(x, dtype=t.dtype).reshape(t.shape) for x, t in zip(out, ctx.like, strict=True)]
-            return None, None, None, None, *tensors
+            found = ctx.simulation.pull_back(ctx.run, ctx.values, _array(bars[0]), _array(bars[1]))
+            pairs = zip(found, ctx.like, strict=True)
+            return None, *(torch.as_tensor(x, dtype=t.dtype, device=t.device).reshape(t.shape) for x, t in pairs)
 
     return Simulation
 
@@ -54,10 +46,11 @@ def simulate(
     mechanism: Mechanism,
     q: Any,
     v: Any,
-    controls: Any,
+    controls: Any = None,
     *,
     dt: float,
     integrator: Integrator,
+    steps: int | None = None,
     parameters: dict[str, Any] | None = None,
 ) -> tuple[Any, Any]:
     """Positions and velocities of a simulation as tensors through which gradients flow.
@@ -66,13 +59,19 @@ def simulate(
         mechanism: the robot.
         q: initial positions, tensor of shape (nq,); quaternions of unit norm.
         v: initial velocities, tensor of shape (nv,).
-        controls: tensor of shape (steps, nu).
+        controls: tensor of shape (steps, nu); zero by default, for so many
+        steps.
         dt: time step [s].
-        integrator: `BDF(...)` or `SDIRK2(...)`.
+        integrator: any with an adjoint, such as `Galerkin(...)`, `Maximal(...)` or `BDF(...)`; with contact,
+            `Maximal(smoothing=...)` makes the motion a smooth function.
         parameters: tensors by the names of mechanism parameters, see `leastaction.adjoint`.
 
     Returns:
         q (steps + 1, nq) and v (steps + 1, nv).
     """
-    extra = parameters or {}
-    return _function().apply(mechanism, integrator, dt, tuple(extra), q, v, controls, *extra.values())
+    torch: Any = require("torch", "torch")
+    extra = {name: torch.as_tensor(value) for name, value in (parameters or {}).items()}
+    simulation = DifferentiableSimulation(mechanism, integrator, dt, tuple(extra))
+    simulation.check(list(extra.values()))
+    u = simulation.controls(controls, steps, q.dtype, torch.zeros)
+    return _function().apply(simulation, q, v, u, *extra.values())

@@ -210,13 +210,13 @@ def plain(arrays: Any) -> Any:
 @inline
 def named_model(model):
     """The plain tuple of a `MaximalModel` by name again."""
-    return MaximalModel(*model[:-2], named_forces(model[-2]), GraphPlan(*model[-1]))
+    return MaximalModel(*(model[:-2] + (named_forces(model[-2]), GraphPlan(*model[-1]))))
 
 
 @inline
 def named_data(data):
     """The plain tuple of a `MaximalData` by name again."""
-    return MaximalData(*data[:-2], named_modes(data[-2]), GraphFactors(*data[-1]))
+    return MaximalData(*(data[:-2] + (named_modes(data[-2]), GraphFactors(*data[-1]))))
 
 
 def copied(arrays: Any) -> Any:

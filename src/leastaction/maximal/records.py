@@ -7,8 +7,21 @@ import numpy as np
 from leastaction.contact.records import records
 
 __all__ = [
-    *("BALL", "BODY", "BODY_STATE", "CONTACT_STATE", "COORDINATE", "COORDINATE_STATE", "FREE", "HINGE", "JOINT_ROW"),
-    *("PATH_STATE", "POINT_STATE", "ROW_STATE", "SLIDE", "filled", "records"),
+    "BALL",
+    "BODY",
+    "BODY_STATE",
+    "CONTACT_STATE",
+    "COORDINATE",
+    "COORDINATE_STATE",
+    "FREE",
+    "HINGE",
+    "JOINT_ROW",
+    "PATH_STATE",
+    "POINT_STATE",
+    "ROW_STATE",
+    "SLIDE",
+    "filled",
+    "records",
 ]
 
 SLIDE, HINGE, BALL, FREE = range(4)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +23,7 @@ from leastaction.maximal.arrays import (
     MaximalRecord,
     MaximalSettings,
     contact_data,
+    copied,
     maximal_data,
     on_graph,
     plain,
@@ -143,11 +145,15 @@ class MaximalStepper(Stepper):
         self._make_room()
 
     def _make_room(self) -> None:
-        """Arrays for contacts, none of them known; and all that the compiled loop takes, as plain tuples."""
+        """Arrays for contacts, none of them known."""
         self.contact = None
         if self.acts and self.layout.touches():
             n, m = len(self.model.bodies), len(self.model.coordinates)
             self.contact = contact_data(n, self.room, m, LOGGED * self.room)
+        self._bind()
+
+    def _bind(self) -> None:
+        """All that the compiled loop takes, as plain tuples."""
         self._problem = plain((self.arrays, self.settings, self.data))
         if self.contact is not None:
             self._problem += plain((self.near, self.contact))
@@ -233,6 +239,16 @@ class MaximalStepper(Stepper):
                 self._plan(record["rigid_poses"][at], wider)
         self.reached = (last, u[-1, -1])
         return last
+
+    def memory(self) -> Any:
+        """See `Stepper.memory`."""
+        return copy.copy(self.layout), copied(self.data), copied(self.contact), self.room, self.reached
+
+    def remember(self, memory: Any) -> None:
+        """See `Stepper.remember`."""
+        layout, data, contact, self.room, self.reached = memory
+        self.layout, self.data, self.contact = copy.copy(layout), copied(data), copied(contact)
+        self._bind()
 
     def _run(self, record: Record, at: int, last: int, u: FloatArray) -> tuple[int, int, int]:
         """Steps from `at` on, up to `last`: (how many were done, why it stopped, rows of the log)."""

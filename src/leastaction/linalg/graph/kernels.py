@@ -15,6 +15,8 @@ from leastaction.linalg.graph.blocks import (
     gauge_block,
     solve_block,
     solve_block_transposed,
+    solve_column,
+    subtract_column,
     subtract_product,
     subtract_transposed_product,
 )
@@ -65,7 +67,26 @@ def factorize(plan, factors, tolerance):
 
 
 @borrowing
-def solve(plan, factors, rhs, m):
+def solve(plan, factors, rhs):
+    """rhs <- F^-1 rhs in place, for one right-hand side, shape (rows,)."""
+    nodes, links, values, pivots = plan.nodes, plan.links, factors.values, factors.pivots
+    for k in range(nodes.shape[0]):
+        n, row, d = np.int64(nodes[k].width), np.int64(nodes[k].row), np.int64(nodes[k].block)
+        solve_column(values, d, n, pivots, row, nodes[k].ranked, rhs, row)
+        first, count = np.int64(nodes[k].first), np.int64(nodes[k].count)
+        for p in range(first, first + count):
+            lower, width, c = np.int64(links[p].lower), np.int64(links[p].width), np.int64(links[p].row)
+            subtract_column(values, lower, rhs, row, rhs, c, width, n)
+    for k in range(nodes.shape[0] - 1, -1, -1):
+        n, row = np.int64(nodes[k].width), np.int64(nodes[k].row)
+        first, count = np.int64(nodes[k].first), np.int64(nodes[k].count)
+        for p in range(first, first + count):
+            upper, width, c = np.int64(links[p].upper), np.int64(links[p].width), np.int64(links[p].row)
+            subtract_column(values, upper, rhs, c, rhs, row, n, width)
+
+
+@borrowing
+def solve_many(plan, factors, rhs, m):
     """rhs <- F^-1 rhs in place, for m right-hand sides: rhs (rows * m,), row by row."""
     nodes, links, values, pivots = plan.nodes, plan.links, factors.values, factors.pivots
     for k in range(nodes.shape[0]):
@@ -144,6 +165,6 @@ def refine(plan, factors, original, x, rhs, residual, m, steps, transposed):
             solve_transposed(plan, factors, residual, m)
         else:
             subtract_multiple(plan, original, x, residual, m)
-            solve(plan, factors, residual, m)
+            solve_many(plan, factors, residual, m)
         for i in range(rhs.shape[0]):
             x[i] += residual[i]

@@ -33,7 +33,7 @@ def _solve(plan, factors, original, x, rhs, residual, m, steps, transposed):
     if transposed:
         kernels.solve_transposed(plan, factors, x, m)
     else:
-        kernels.solve(plan, factors, x, m)
+        kernels.solve_many(plan, factors, x, m)
     kernels.refine(plan, factors, original, x, rhs, residual, m, steps, transposed)
 
 

@@ -213,7 +213,7 @@ def advance_cones(contact, t):
 def centre(model, data, contact, target, goal):
     """Plain Newton direction towards the point `target` of the central path; otherwise as `contact_direction`."""
     right_side(model, data, contact, target, PREDICTOR)
-    solve(model.graph, data.factors, data.dx, 1)
+    solve(model.graph, data.factors, data.dx)
     t = central_fraction(contact, move_cones(model, data, contact, target, PREDICTOR), goal)
     advance_cones(contact, t)
     return t
@@ -236,13 +236,13 @@ def contact_direction(model, data, contact, kappa, goal, floor):
         # rest beside the central path, not on it.
         return centre(model, data, contact, floor, goal)
     right_side(model, data, contact, 0.0, PREDICTOR)
-    solve(model.graph, data.factors, data.dx, 1)
+    solve(model.graph, data.factors, data.dx)
     t = min(1.0, INSIDE * move_cones(model, data, contact, 0.0, PREDICTOR))
     ratio = mean_product(contact, t) / kappa
     # Slacks must stay well above their own error: it decides how redundant contacts share the load.
     target = max(ratio * ratio * ratio * kappa, floor, min(kappa, ERROR * slack_error(contact)))
     right_side(model, data, contact, target, CORRECTOR)
-    solve(model.graph, data.factors, data.dx, 1)
+    solve(model.graph, data.factors, data.dx)
     t = central_fraction(contact, move_cones(model, data, contact, target, CORRECTOR), goal)
     if t < BLOCKED:
         # Too near the boundary: back towards the centre, without the corrector, which is then no good. From the centre

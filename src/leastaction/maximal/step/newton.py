@@ -92,7 +92,7 @@ def newton_step(model, settings, data, dt):
                 return -1 - iteration
         for i in range(fixed.shape[0]):
             dx[i] = fixed[i]
-        solve(model.graph, data.factors, dx, 1)
+        solve(model.graph, data.factors, dx)
         rounded = fresh and iteration > 1 and at_round_off(model, data)
         size = apply(model, data, 1.0, dt)
         history[iteration] = size

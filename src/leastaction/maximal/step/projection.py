@@ -64,7 +64,7 @@ def project_momenta(model, data, multipliers, dt, loops):
         for k in range(rows.shape[0]):
             rowstates[k].mu = multipliers[k] = 0.0
         return
-    solve(model.graph, data.factors, dx, 1)
+    solve(model.graph, data.factors, dx)
     for k in range(rows.shape[0]):
         row, s = rows[k], rowstates[k]
         mu = dx[first[bodies.shape[0] + row.node] + row.local]
