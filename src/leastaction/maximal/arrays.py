@@ -41,7 +41,8 @@ class MaximalModel(NamedTuple):
         sizes: number of rows of each node.
         augment: nodes whose equations are added to those of a massless child, see `assemble`; 0 for others.
         gravity: [m/s^2], shape (3,).
-        damped: `tree.PATH` records of the springs and cables with a damper; their points are those of `forces`.
+        damped: `tree.PATH` records of the springs and cables with a damper; their points are those of `forces`. None
+            where there are none, so that nothing about them is compiled.
         tied: edges of the graph between the points of each damped path, one for each pair of its points.
         tied_first: first of these of each damped path.
         forces: what forces read.
@@ -148,6 +149,8 @@ class ContactModel(NamedTuple):
         anchors: position, velocity, spin and reach of each body when the pairs were looked for, shape (bodies, 8); no
             rows where all pairs that there are stand in `pairs`.
         most: how far a body may move until they have to be looked for again [m].
+        features: whether edges, faces or bumpy ground may touch (`ContactTable.is_smooth`); None where they cannot, so
+            that nothing about them is compiled.
     """
 
     shapes: Any
@@ -156,6 +159,7 @@ class ContactModel(NamedTuple):
     edges: Integers
     anchors: Floats
     most: float
+    features: bool | None
 
 
 class ContactData(NamedTuple):
@@ -233,7 +237,7 @@ def maximal_data(model: MaximalModel, factors: GraphFactors, max_iterations: int
         bodies=records(n, BODY_STATE),
         rows=records(len(model.rows), ROW_STATE),
         coordinates=records(len(model.coordinates), COORDINATE_STATE),
-        paths=records(len(model.damped), PATH_STATE),
+        paths=records(0 if model.damped is None else len(model.damped), PATH_STATE),
         points=records(len(model.forces.points), POINT_STATE),
         clock=np.zeros(2),
         start_clock=np.zeros(2),

@@ -222,9 +222,10 @@ class _Compiler:
         for row in model.rows:
             row.eab = edge(row.a, row.b) if model.augment[row.node] else -1
         paths, points = model.forces.paths, model.forces.points
-        model.damped = paths[paths.damping > 0.0]
+        damped = paths[paths.damping > 0.0]
+        model.damped = damped if len(damped) else None
         tied, first = [], []
-        for path in model.damped:
+        for path in damped:
             nodes = points.node[path.first : path.first + path.count].tolist()
             first.append(len(tied))
             tied += [edge(i, j) for i in nodes for j in nodes]

@@ -76,7 +76,9 @@ class Layout:
             anchors[:, :3], anchors[:, 3:6] = Z[:, :3], states.vc
             anchors[:, 6], anchors[:, 7] = np.linalg.norm(states.w, axis=1), self.reach
         most = most if math.isfinite(most) else 1e300
-        self.near = ContactModel(table.shapes, table.data, pairs, pair_edges, anchors, most)
+        self.near = ContactModel(
+            table.shapes, table.data, pairs, pair_edges, anchors, most, None if table.is_smooth else True
+        )
         return other
 
     def _lay_out(self, edges: list[tuple[int, int]]) -> None:

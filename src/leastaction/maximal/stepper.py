@@ -199,7 +199,8 @@ class MaximalStepper(Stepper):
     def begin(self, record: Record) -> None:
         """Fill row 0 of poses and momenta from q and p."""
         q, p = record["q"][0], record["p"][0]
-        v = velocity_of_momentum(self.mechanism, q[None], p[None])[0]
+        # At rest nothing needs to be solved, nor compiled.
+        v = velocity_of_momentum(self.mechanism, q[None], p[None])[0] if p.any() else np.zeros(len(p))
         record["rigid_poses"][0], twists, rates = place(self.model, q, v)
         record["momenta"][0] = momenta_of(self.model, record["rigid_poses"][0], twists, rates)
         data = self.data

@@ -6,7 +6,7 @@ import numpy as np
 
 from leastaction._jit import inline, routine
 from leastaction.contact import cones as ip
-from leastaction.contact.detect import detect
+from leastaction.contact.detect import detect, detect_smooth
 from leastaction.contact.gap import gap, tangents
 from leastaction.maximal.records import BALL, FREE
 from leastaction.maximal.step.assembly import work
@@ -180,7 +180,7 @@ def find_cones(model, settings, data, near, contact, dt):
     for k in range(near.pairs.shape[0]):
         margin = margin_of(model, settings, near, contact.speeds, k, dt)
         begin = found
-        found = detect_pair(data.bodies, near, contact.contacts, k, found, margin)
+        found = detect_pair(data.bodies, near, contact.contacts, k, found, margin, near.features)
         if found > contact.contacts.shape[0] or count + found - begin > cones.shape[0]:
             return NO_ROOM
         for j in range(begin, found):
@@ -216,10 +216,12 @@ def margin_of(model, settings, near, speeds, k, dt):
 
 
 @routine
-def detect_pair(states, near, contacts, k, found, margin):
-    """Append the contacts of pair k at the start poses; see `contact.detect`."""
+def detect_pair(states, near, contacts, k, found, margin, features):
+    """Append the contacts of pair k at the start poses; see `contact.detect` and `ContactModel`."""
     a, b = near.shapes[near.pairs[k].a], near.shapes[near.pairs[k].b]
     Xa, Xb = start_pose(states, a.body), start_pose(states, b.body)
+    if features is None:
+        return detect_smooth(near.shapes, near.pairs, k, Xa, Xb, near.table, contacts, found, margin)
     return detect(near.shapes, near.pairs, k, Xa, Xb, near.table, contacts, found, margin)
 
 

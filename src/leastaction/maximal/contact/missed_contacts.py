@@ -44,11 +44,16 @@ def allowed(contact, k):
 
 
 @routine
-def add_missed(model, settings, data, near, contact, dt):
+def add_missed(model, settings, data, near, contact, dt, features):
     """Append cones for what overlaps at the end of a solved step; how many, or NO_ROOM.
 
     With them the cones are back on the central path, for the step to be solved again from its present velocities.
+
+    Args:
+        features: see `ContactModel`; None where nothing can be missed.
     """
+    if features is None:
+        return np.int64(0)
     cones, contacts, shapes, pairs, now = contact.cones, contact.contacts, near.shapes, near.pairs, contact.now[0]
     found = np.int64(0)
     for j in range(now.count):

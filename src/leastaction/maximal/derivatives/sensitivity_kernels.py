@@ -148,7 +148,7 @@ def outputs(model, settings, data, contact, at, fresh, out):
     """
     rows, first, count, dt = model.rows, model.graph.first, contact.now[0].count, settings.dt
     read_start(model, data, at.near, at.q, dt)
-    start_paths(model, data)
+    start_paths(model, data, model.damped)
     n = model.bodies.shape[0]
     for i in range(n):
         for c in range(6):
@@ -178,7 +178,7 @@ def outputs(model, settings, data, contact, at, fresh, out):
     read_coordinates(model, data, at.q, dt)
     start_rows(model, data)
     add_rates(model, settings, data, dt)
-    end_paths(model, settings, data, dt)
+    end_paths(model, settings, data, dt, model.damped)
     if settings.halves < 1.0:
         add_impulses(model, data, at.q, at.u[1], (1.0 - settings.halves) * dt, END)
     for i in range(n):

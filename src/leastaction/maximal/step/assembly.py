@@ -84,7 +84,7 @@ def assemble(model, settings, data, dt, fresh):
                 values[d + 6 * r + 2] = A[3 * r + 2]
                 values[d + 7 * (3 + r)] = b.mass
     implicit_coordinates(model, settings, data, dt, fresh)
-    implicit_paths(model, settings, data, dt, fresh)
+    implicit_paths(model, settings, data, dt, fresh, model.damped)
     worst = 0.0
     for k in range(rows.shape[0]):
         row, s = rows[k], rowstates[k]

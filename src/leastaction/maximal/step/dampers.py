@@ -2,7 +2,8 @@
 
 The impulse is that of the mean rate, along the path at the start of the step (a share `halves` of it) and at its end:
 the same for the step taken backwards, so a symmetric step stays one. Springs and cables may run along any number of
-bodies; `tied` of the model holds the edge of each pair of points of a path.
+bodies; `tied` of the model holds the edge of each pair of points of a path. All kernels take the damped paths once
+more, as an argument: where it is None they do nothing, and nothing of them is compiled.
 """
 
 import math
@@ -67,19 +68,23 @@ def tension(path, length, rate):
 
 
 @routine
-def start_paths(model, data):
+def start_paths(model, data, damped):
     """Lengths and gradients at the start of the step."""
-    for i in range(model.damped.shape[0]):
-        data.paths[i].length = measure(model.damped[i], model.forces.points, data.points, data.bodies, START)
+    if damped is None:
+        return
+    for i in range(damped.shape[0]):
+        data.paths[i].length = measure(damped[i], model.forces.points, data.points, data.bodies, START)
 
 
 @routine
-def implicit_paths(model, settings, data, dt, fresh):
+def implicit_paths(model, settings, data, dt, fresh, damped):
     """Take the dampers' impulses from the residuals; with `fresh` add their blocks."""
+    if damped is None:
+        return
     points, pointstates, states = model.forces.points, data.points, data.bodies
     diagonal, offsets, values = model.graph.diagonal, model.graph.offsets, data.factors.values
-    for i in range(model.damped.shape[0]):
-        path, s = model.damped[i], data.paths[i]
+    for i in range(damped.shape[0]):
+        path, s = damped[i], data.paths[i]
         length = measure(path, points, pointstates, states, END)
         force, slope = tension(path, s.length, (length - s.length) / dt)
         for k in range(path.count):
@@ -99,11 +104,13 @@ def implicit_paths(model, settings, data, dt, fresh):
 
 
 @routine
-def end_paths(model, settings, data, dt):
+def end_paths(model, settings, data, dt, damped):
     """Momentum that the dampers leave at the end of the step, which has become the start of the next."""
+    if damped is None:
+        return
     points, pointstates, states = model.forces.points, data.points, data.bodies
-    for i in range(model.damped.shape[0]):
-        path, s = model.damped[i], data.paths[i]
+    for i in range(damped.shape[0]):
+        path, s = damped[i], data.paths[i]
         length = measure(path, points, pointstates, states, START)
         force, _ = tension(path, length, (length - s.length) / dt)
         s.length = length

@@ -71,7 +71,7 @@ def run(model, settings, data, near, contact, record, u, substeps, started):
             if k == 0 and j == 0 and part == 0:
                 read_coordinates(model, data, q[k + 1], h)
                 start_rows(model, data)
-                start_paths(model, data)
+                start_paths(model, data, model.damped)
             why = start_part(model, settings, data, near, contact, q[k + 1], u[k, j if halves < 1.0 else 0], h)
             if why != DONE:
                 return k, why
@@ -160,7 +160,7 @@ def solve_part(model, settings, data, near, contact, dt, slip):
     for _ in range(ROUNDS):
         if spent < 0:
             break
-        missed = add_missed(model, settings, data, near, contact, dt)
+        missed = add_missed(model, settings, data, near, contact, dt, near.features)
         if missed < 0:
             return spent, iterations, FULL
         if missed == 0:
@@ -190,7 +190,7 @@ def end_part(model, settings, data, contact, q, u, dt):
     read_coordinates(model, data, q, dt)
     start_rows(model, data)
     add_rates(model, settings, data, dt)
-    end_paths(model, settings, data, dt)
+    end_paths(model, settings, data, dt, model.damped)
     for i in range(data.bodies.shape[0]):
         for c in range(6):
             data.minus[i, c] = data.bodies[i].P[c]
