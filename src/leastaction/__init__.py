@@ -21,6 +21,7 @@ if TYPE_CHECKING:
         robots,
     )
     from leastaction.collocation import HermiteSimpson, ImplicitTrapezoidal
+    from leastaction.default import default_integrator
     from leastaction.derivatives import adjoint, linearize
     from leastaction.errors import (
         ConvergenceError,
@@ -94,6 +95,7 @@ _NAMES = {
     "StaggeredProjections": "redmax",
     "Trajectory": "trajectory",
     "adjoint": "derivatives",
+    "default_integrator": "default",
     "linearize": "derivatives",
     "load": "formats",
     "simulate": "simulate",
@@ -128,6 +130,7 @@ __all__ = [
     "StaggeredProjections",
     "Trajectory",
     "adjoint",
+    "default_integrator",
     "derivatives",
     "dynamics",
     "errors",

@@ -10,6 +10,7 @@ import numpy as np
 
 from leastaction._display.progress import Progress
 from leastaction.controls import check_call, control_at
+from leastaction.default import announce, choose
 from leastaction.dynamics.legendre import velocity_of_momentum
 from leastaction.errors import IntegratorError
 from leastaction.integrators import Integrator, Stepper
@@ -52,7 +53,9 @@ def simulate(
         dt: time step [s].
         duration: length of the run [s], rounded to whole steps; or
         steps: number of steps.
-        integrator: such as `Galerkin(order=4)`; default `Galerkin(order=2)`.
+        integrator: such as `Galerkin(order=4)`. By default what the robot needs: `Maximal()` where contacts, joint
+            limits or dry friction can act; else `Galerkin(order=4)`; `BDF(order=2)` for joints along splines. A line on
+            stderr says which, once; `run.integrator` has it.
         controls: actuator controls (without actuators: one generalised force per degree of freedom), not clipped to
             their limits: shape (nu,) constant; (steps, nu) held over each step; or a function of
             time [s] that gives (nu,), read at the nodes of the integrator.
@@ -69,10 +72,9 @@ def simulate(
         IntegratorError: for bad settings, or an integrator that cannot run this mechanism.
         ConvergenceError: when a step does not converge; its `trajectory` holds all steps before it.
     """
-    if integrator is None:
-        from leastaction.minimal import Galerkin
-
-        integrator = Galerkin(order=2)
+    if integrator is None and isinstance(mechanism, Mechanism):
+        integrator, why = choose(mechanism)
+        announce(mechanism, integrator, why)
     if controls is not None and controller is not None:
         raise IntegratorError("give either controls or a controller")
     if controller is not None:

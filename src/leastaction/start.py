@@ -51,7 +51,7 @@ class Start:
 
 def start_run(
     mechanism: Mechanism,
-    integrator: Integrator,
+    integrator: Integrator | None,
     *,
     q: Any = None,
     v: Any = None,
@@ -64,11 +64,11 @@ def start_run(
     project: bool = False,
 ) -> Start:
     """Prepare a run; arguments and errors are those of `leastaction.simulate`."""
+    if not isinstance(mechanism, Mechanism):
+        raise MechanismError(f"simulate needs a Mechanism, such as leastaction.robots.pendulum(), got {mechanism!r}")
     if not isinstance(integrator, Integrator):
         hint = f"; write {integrator.__name__}()" if isinstance(integrator, type) else ""
         raise IntegratorError(f"integrator must be one such as leastaction.Galerkin(order=4), got {integrator!r}{hint}")
-    if not isinstance(mechanism, Mechanism):
-        raise MechanismError(f"simulate needs a Mechanism, such as leastaction.robots.pendulum(), got {mechanism!r}")
     stepper = integrator.prepare(mechanism, dt)
     warn_of_ignored(stepper)
     count = number_of_steps(dt, duration, steps)

@@ -108,14 +108,31 @@ def test_simulate_writes_files(tmp_path):
 
 def test_simulate_tells_people():
     text = run("simulate", "double_pendulum", *QUICK)
-    for words in ("Galerkin(order=2)", "largest change of energy", "joint2", "steps a second"):
+    for words in ("Galerkin(order=4)", "largest change of energy", "joint2", "steps a second"):
         assert words in text
 
 
 def test_options_of_an_integrator():
     told = run_json("simulate", "double_pendulum", *QUICK, "-o", "tolerance=1e-6")
-    assert told["integrator"] == "galerkin:2:tolerance=1e-06"
+    assert told["integrator"] == "galerkin:4:tolerance=1e-06"
     assert run_json("simulate", "pendulum", *QUICK, "-i", "runge-kutta:2")["integrator"] == "runge-kutta:2"
+
+
+@pytest.mark.parametrize(
+    ("robot", "chosen", "why"),
+    [
+        ("double_pendulum", "galerkin:4", "nothing touches"),
+        ("cube", "maximal:2", "it has contacts"),
+        ("serial_arm", "maximal:2", "it has joint limits"),
+    ],
+)
+def test_the_integrator_that_a_robot_needs(robot, chosen, why):
+    done = CliRunner().invoke(app, ["simulate", robot, *QUICK, "--json"])
+    assert json.loads(done.stdout)["integrator"] == chosen
+    assert why in done.stderr
+    assert "--integrator takes another" in done.stderr
+    named = CliRunner().invoke(app, ["simulate", robot, *QUICK, "--json", "-i", chosen])
+    assert why not in named.stderr
 
 
 def test_compare_tells_them_apart():

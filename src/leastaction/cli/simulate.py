@@ -41,6 +41,17 @@ IntegratorName = Annotated[
         autocompletion=complete_integrator,
     ),
 ]
+ChosenIntegrator = Annotated[
+    str | None,
+    typer.Option(
+        "--integrator",
+        "-i",
+        metavar="NAME",
+        help="`leastaction integrators` lists them. By default what the robot needs: maximal for contacts, joint "
+        "limits and dry friction, else galerkin of order 4.",
+        autocompletion=complete_integrator,
+    ),
+]
 Order = Annotated[int | None, typer.Option("--order", help="Order of the integrator, where it has a choice.")]
 Options = Annotated[
     list[str] | None,
@@ -61,7 +72,7 @@ Project = Annotated[bool, typer.Option("--project", help="Close loops that the s
 )
 def simulate(
     model: ModelArgument,
-    integrator: IntegratorName = "galerkin",
+    integrator: ChosenIntegrator = None,
     order: Order = None,
     options: Options = None,
     dt: Step = 0.01,
@@ -87,7 +98,7 @@ def simulate(
     start = find_model(model, parameters, floating, q, v)
     if ground:
         add_ground(start, project)
-    method = make_integrator(integrator, order, options)
+    method, why = chosen_integrator(start.robot, integrator, order, options)
     if save is not None:
         check_output(archive_path(save))
     plan = _outputs.plan(plots, folder, plot_format, start.robot.name)
@@ -110,6 +121,8 @@ def simulate(
         )
         for file in files:
             screen.print(f"wrote {file}", soft_wrap=True)
+    if why:
+        console(stderr=True).print(why, style="dim", soft_wrap=True)
     if view:
         la.view(run, block=True)
 
@@ -132,6 +145,20 @@ def _short(options: dict[str, Any]) -> dict[str, Any]:
     """The same with at most one step."""
     once = options["duration"] > options["dt"] > 0.0
     return options | ({"duration": options["dt"]} if once else {})
+
+
+def chosen_integrator(robot: Any, name: str | None, order: int | None, options: list[str] | None) -> tuple[Any, str]:
+    """(the integrator of that name, nothing); without a name (what the robot needs, why in a line)."""
+    from leastaction import registry
+    from leastaction.default import choose
+
+    if name is not None:
+        return make_integrator(name, order, options), ""
+    found, why = choose(robot)
+    if order is not None or options:
+        own = registry.to_json(found)
+        found = make_integrator(own["name"], own["options"].get("order") if order is None else order, options)
+    return found, f"{registry.title(found)} for {robot.name!r}: {why} (--integrator takes another)"
 
 
 def make_integrator(name: str, order: int | None = None, options: list[str] | None = None) -> Any:

@@ -44,6 +44,10 @@ class ObjectiveValue:
         """All four parts."""
         return iter((self.value, self.dq, self.dv, self.direct))
 
+    def __getitem__(self, k: int) -> Any:
+        """One of the four parts."""
+        return (self.value, self.dq, self.dv, self.direct)[k]
+
     def __add__(self, other: Any) -> ObjectiveValue:
         if isinstance(other, int | float | np.number):
             return ObjectiveValue(self.value + float(other), self.dq, self.dv, self.direct)

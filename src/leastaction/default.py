@@ -1,0 +1,75 @@
+"""Which integrator a run takes when none is named: the one that the robot needs."""
+
+from __future__ import annotations
+
+import os
+import sys
+from itertools import combinations
+
+import numpy as np
+
+from leastaction.integrators import Integrator
+from leastaction.mechanism import Mechanism
+
+__all__ = ["default_integrator"]
+
+_SAID: set[str] = set()
+"""Names of the integrators of which has been said that they were chosen."""
+
+
+def default_integrator(mechanism: Mechanism) -> Integrator:
+    """The integrator that `simulate` takes for a robot when none is named.
+
+    `Maximal()` where contacts, limits or dry friction can act; else `Galerkin(order=4)`; `BDF(order=2)` for parts that
+    these cannot run, such as joints along splines.
+    """
+    return choose(mechanism)[0]
+
+
+def choose(mechanism: Mechanism) -> tuple[Integrator, str]:
+    """(`default_integrator`, why in a few words)."""
+    from leastaction.maximal import Maximal
+    from leastaction.minimal import Galerkin
+    from leastaction.redmax import BDF
+
+    needs = one_sided_parts(mechanism)
+    choice: Integrator = Maximal() if needs else Galerkin(order=4)
+    why = f"it has {' and '.join(needs)}" if needs else "nothing touches, and no joint has limits or dry friction"
+    for what, name in mechanism.special_parts.items():
+        if what not in choice.handles:
+            return BDF(order=2), f"it has the {what} {name!r}"
+    return choice, why
+
+
+def announce(mechanism: Mechanism, integrator: Integrator, why: str) -> None:
+    """Say on stderr which integrator was chosen, once for each; `LEASTACTION_QUIET=1` keeps it quiet."""
+    from leastaction.registry import title
+
+    name = title(integrator)
+    quiet = os.environ.get("LEASTACTION_QUIET", "0") not in ("", "0")
+    if name not in _SAID and not quiet and sys.stderr is not None:
+        _SAID.add(name)
+        text = f"leastaction: {name} for {mechanism.name!r}: {why} (integrator=... takes another)"
+        print(text, file=sys.stderr, flush=True)
+
+
+def one_sided_parts(mechanism: Mechanism) -> list[str]:
+    """What of contacts, joint limits and dry friction can act in a mechanism, in words."""
+    rigid = [joint for joint in mechanism.joints if joint.nq == joint.nv and not any(joint.limit_stiffness)]
+    limited = any(np.isfinite((*joint.lower, *joint.upper)).any() for joint in rigid)
+    found = {
+        "contacts": can_touch(mechanism),
+        "joint limits": limited,
+        "dry friction": any(any(joint.friction) for joint in mechanism.joints),
+    }
+    return [what for what, there in found.items() if there]
+
+
+def can_touch(mechanism: Mechanism) -> bool:
+    """Whether a body can touch the ground, or another body that no joint connects it with."""
+    shapes = [body.name for body in mechanism.bodies if any(shape.collision for shape in body.shapes)]
+    if mechanism.ground and (mechanism.contacts or shapes):
+        return True
+    apart = {frozenset((joint.parent, joint.child)) for joint in (*mechanism.joints, *mechanism.loops)}
+    apart |= {frozenset(pair) for pair in mechanism.excluded_contacts}
+    return any(frozenset(pair) not in apart for pair in combinations(shapes, 2))
