@@ -94,6 +94,8 @@ class _Cuts:
             error = self.stepper.failure(step, record)
             error.time = float(self.start.times(step, step)[0])
             raise error
+        if k == self.pieces - 1:
+            self.stepper.finish(record)  # the last momenta may be known only now
         if len(self.kept) == k + 1:
             names = ("q", "p" if self.stepper.momentum else "v", *self.stepper.carries)
             last_rows = {name: record[name][-2:].copy() for name in names if name in record}
