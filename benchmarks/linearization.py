@@ -23,15 +23,15 @@ its time is without the cost of a call from Python and of copying what it gives 
 
 
 @entry
-def linearize_loop(count, model, free, rule, work, full, D, C, J, q, p, q_next, p_next, dt, A, B):
+def linearize_loop(count, model, settings, points, data, states, momenta, A, B):
     for _ in range(count):
-        linear.linearize(model, free, rule, work, full, D, C, J, q, p, q_next, p_next, dt, A, B)
+        linear.linearize(model, settings, points, data, states, momenta, A, B)
 
 
 @entry
-def blocks_loop(count, model, rule, work, full, D, C, dt):
+def blocks_loop(count, model, settings, points, data):
     for _ in range(count):
-        linear.second_derivatives(model, rule, work, full, D, C, dt)
+        linear.second_derivatives(model, settings, points, data)
 
 
 def state(robot):
@@ -47,12 +47,10 @@ def our_seconds(robot, order):
     stepper: Any = la.Galerkin(order=order, solver="dense").prepare(robot, DT)
     q, p = state(robot)
     record = stepper._solve(q, p, np.zeros((1, len(stepper.control_nodes), robot.nu)))
-    w, n = stepper.work, robot.nv
-    ends = (record["q"][0], record["p"][0], record["q"][1], record["p"][1])
+    n = robot.nv
     matrices = np.zeros((2 * n, 2 * n)), np.zeros((2 * n, robot.nu))
-    arguments = (w.model, w.tree.free, stepper.rule, w.work, *stepper._linear, *ends, DT, *matrices)
-    full, D, C, _ = stepper._linear
-    before = (w.model, stepper.rule, w.work, full, D, C, DT)
+    before = (stepper.model.tree, stepper.settings, stepper.data.points, stepper.linear)
+    arguments = (*before, record["q"], record["p"], *matrices)
     return peers.best(lambda count: linearize_loop(count, *arguments)), peers.best(
         lambda count: blocks_loop(count, *before)
     )

@@ -41,7 +41,7 @@ def one_steps(robot, integrator, dt, Q, V):
         seconds[k] = min(_seconds(rollout.run) for _ in range(3)) - call
         if rollout.run() == 1:
             iterations[k] = record["iterations"][1]
-            left[k] = np.abs(stepper.work.r).max() / np.abs(record["p"]).max()
+            left[k] = np.abs(stepper.data.points.r).max() / np.abs(record["p"]).max()
             ends[k] = record["q"][1]
     return iterations, seconds, left, ends
 

@@ -77,6 +77,14 @@ def test_kinematics_lie_below_forces_and_these_below_dynamics():
     assert "dynamics" not in graph["forces"]
 
 
+def test_derivatives_know_no_formulation():
+    """They speak to steppers through one interface."""
+    formulations = {"minimal", "maximal", "redmax", "linear_implicit", "explicit", "collocation"}
+    graph = package_graph()
+    assert not formulations & graph["derivatives"]
+    assert not any("derivatives" in graph[name] for name in formulations)
+
+
 @pytest.mark.parametrize("text", ["import leastaction.b", "def f():\n    from leastaction.b import c"])
 def test_lazy_imports_count(text):
     assert any(name.startswith("leastaction.b") for name in imports(ast.parse(text)))

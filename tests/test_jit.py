@@ -217,6 +217,22 @@ def test_python_may_call_inner_functions(demo, wrappers):
     assert out == "4.0 8.0 8.0 4.0"
 
 
+def test_other_compiled_functions_may_call_inner_ones(demo):
+    """Which is all the more as entry points take them apart: each has but its own code."""
+    code = "import numba; from demo.big import twice, answer; f = numba.njit(lambda x: twice(x) + twice(2.0 * x)); "
+    code += "print(f(3.0), answer(3.0), f(3.0), numba.njit(lambda x: answer(x))(3.0))"
+    assert python(code, demo)[0] == "22.0 8.0 22.0 8.0"
+
+
+def test_environments_of_inner_functions_are_known(demo):
+    """Exceptions with a value made at run time need them, in the process that compiled and in the next."""
+    small = SMALL.replace("    return x", "    if x < 0.0:\n        raise ValueError('negative', x)\n    return x")
+    (demo / "demo" / "small.py").write_text(small)
+    code = "from demo.big import answer\ntry:\n    answer(-3.0)\nexcept ValueError as e:\n    print(e.args)"
+    for _ in range(2):
+        assert python(code, demo)[0] == "('negative', -3.0)"
+
+
 def test_importing_compiles_nothing():
     code = (
         "import leastaction, leastaction.spatial as s, leastaction._jit as j; "

@@ -143,3 +143,17 @@ def test_damaged_files_are_refused_by_name(how, tmp_path):
     damaged(path, how)
     with pytest.raises(la.FormatError, match=r"run\.npz"):
         la.Trajectory.load(path)
+
+
+def test_arrays_that_are_one_are_written_once(tmp_path):
+    """Rigid bodies of `Maximal` are the bodies themselves where nothing is welded."""
+    robot = la.robots.pendulum(2)
+    run = la.simulate(robot, q=[0.4, 0.1], dt=0.01, steps=3, integrator=la.Maximal())
+    assert np.shares_memory(run.stored["poses"], run.stored["rigid_poses"])
+    path = run.save(tmp_path / "run")
+    with np.load(path) as data:
+        assert "stored_poses" in data.files
+        assert "stored_rigid_poses" not in data.files
+    back = la.Trajectory.load(path)
+    for name, values in run.stored.items():
+        assert np.array_equal(back.stored[name], values), name

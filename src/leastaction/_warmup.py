@@ -40,6 +40,8 @@ def _parts() -> list[tuple[str, Callable[[], Any]]]:
     parts: list[tuple[str, Callable[[], Any]]] = [("classical dynamics", lambda: _dynamics(robot))]
     for integrator in (*explicit, *implicit):
         parts.append((_title(integrator), lambda i=integrator: _simulate(robot, i)))
+    for solver in ("recursive", "sparse", "dense"):
+        parts.append((f"rare steps, {solver}", lambda s=solver: _rare_steps(robot, s)))
     parts.append(("derivatives of steps", lambda: _derivatives(robot, (la.Galerkin(order=2), la.Midpoint()))))
     parts.append(("closed loops", lambda: _loops(la.Galerkin(order=2))))
     parts.append(("contact", _contact))
@@ -73,10 +75,33 @@ def _dynamics(robot: Any) -> None:
     dynamics.momentum(robot, q, v)
 
 
+def _rare_steps(robot: Any, solver: str) -> None:
+    """Variational steps that begin with sweeps, and those that need another first guess."""
+    import numpy as np
+
+    import leastaction as la
+    from leastaction.minimal.data import simplified_data, sizes
+    from leastaction.minimal.stepper import VariationalStepper
+
+    stepper = VariationalStepper(la.Galerkin(order=2, solver=solver), robot, 0.01)
+    record, u = stepper.record(1), np.zeros((1, 2, robot.nu))
+    size = sizes(stepper.model.tree, stepper.settings.rule)
+    stepper.data = stepper.data._replace(sweeps=simplified_data(size, stepper.settings.rule))
+    stepper.advance(record, 0, 1, u)
+    stepper.rescue(record, 0, u[0])
+
+
 def _derivatives(robot: Any, integrators: Any) -> None:
+    import numpy as np
+
     import leastaction as la
 
     for integrator in integrators:
+        stepper = integrator.prepare(robot, 0.01)
+        zero = np.zeros((1, 1))
+        stepper.residual(zero[0], zero[0], zero, zero)
+        stepper.residual_blocks(zero[0], zero[0], zero, zero)
+        la.derivatives.parameter_jacobian(robot, integrator, [0.1], [0.1], parameters=["gravity"])
         la.linearize(robot, integrator, [0.1], [0.1])
         la.derivatives.action_blocks(robot, integrator, [0.1], [0.1])
         run = la.simulate(robot, q=[0.1], steps=2, integrator=integrator)
@@ -111,7 +136,7 @@ def _loops(integrator: Any) -> None:
     robot = la.robots.four_bar()
     run = la.simulate(robot, v=[0.1] * robot.nv, steps=2, integrator=integrator, project=True)
     assert len(run.constraint_violation) == len(run)
-    la.linearize(robot, integrator, run.q[-1], run.p[-1])
+    la.derivatives.parameter_jacobian(robot, integrator, run.q[-1], run.p[-1], parameters=["gravity"])
 
 
 def _contact() -> None:

@@ -60,7 +60,7 @@ class Stepper:
 
     Attributes:
         can: what there is of `CAPABILITIES`: "linearize" (`linearize`, `pull_back`), "parameters"
-            (`parameter_jacobian`), "residual" (`residual`, `action_blocks`) and "reverse" (`reverse`).
+            (`parameter_jacobian`), "residual" (`residual`, `residual_blocks`, `action_blocks`), "reverse" (`reverse`).
         control_nodes: fractions of a step at which controls are read.
         momentum: True when the integrator solves for (q, p), False when for (q, v).
         acts: what acts of "contacts" (with the ground), "limits" (rigid ones of joints) and "dry friction" (of joints).
@@ -165,12 +165,25 @@ class Stepper:
     def residual(self, q: FloatArray, p: FloatArray, u: FloatArray, x: FloatArray) -> FloatArray:
         """Rows 0 ... s of the discrete Euler-Lagrange equations, shape (s + 1, nv), at given control points.
 
-        A step holds where rows 0 ... s - 1 vanish; row s then is the momentum at its end.
+        A step holds where rows 0 ... s - 1 vanish; row s then is the momentum at its end. Row chi is along the tangent
+        of `Mechanism.integrate` at control point chi. Reactions of loops are no part of them: at control point chi each
+        adds its row of `dynamics.loop_jacobian` there, times its impulse.
 
         Args:
             q, p: start of the step.
             u: controls at the control nodes, shape (nodes, nu).
             x: displacements of the control points 1 ... s from q along the tangent, shape (s, nv).
+        """
+        self.refuse("residual")
+
+    def residual_blocks(
+        self, q: FloatArray, p: FloatArray, u: FloatArray, x: FloatArray
+    ) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """`residual` with its derivatives; arguments as there.
+
+        Returns:
+            The rows; their derivatives by the control points, each moved along its own tangent while the others stay,
+            shape (s + 1, nv, s + 1, nv); and by the controls, shape (s + 1, nv, nodes, nu).
         """
         self.refuse("residual")
 

@@ -11,7 +11,7 @@ from leastaction.errors import MechanismError
 from leastaction.mechanism import Joint, Mechanism, Pose
 from leastaction.mechanism._check import suggestion
 from leastaction.mechanism.arguments import FloatArray
-from leastaction.mechanism.elements import Attachment
+from leastaction.mechanism.elements import Attachment, Cable
 from leastaction.mechanism.graph import WORLD
 
 _INERTIA = {"mass": "mass", "com": "com", "inertia": "moments"}
@@ -177,13 +177,13 @@ def _with_shape(m: Mechanism, kind: str, body: int, k: int, value: FloatArray) -
 
 def _attachments(path: Any) -> tuple[Attachment, ...]:
     """The points of a spring or cable."""
-    return path.via if hasattr(path, "via") else (path.start, path.end)
+    return path.via if isinstance(path, Cable) else (path.start, path.end)
 
 
 def _moved(path: Any, points: FloatArray) -> Any:
     """A spring or cable through other points of the same bodies."""
     ends = tuple(replace(a, point=tuple(x)) for a, x in zip(_attachments(path), points.tolist(), strict=True))
-    return replace(path, via=ends) if hasattr(path, "via") else replace(path, start=ends[0], end=ends[1])
+    return replace(path, via=ends) if isinstance(path, Cable) else replace(path, start=ends[0], end=ends[1])
 
 
 def _exchanged(items: tuple[Any, ...], name: str, **changes: Any) -> tuple[Any, ...]:

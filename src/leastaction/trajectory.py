@@ -172,9 +172,10 @@ class Trajectory:
         from leastaction.mechanism.codec import to_json
 
         path = archive_path(path)
-        text = json.dumps({"mechanism": to_json(self.mechanism), "integrator": registry.to_json(self.integrator)})
-        arrays: dict[str, Any] = {"t": self.t, "q": self.q, "dt": self.dt, "about": np.array(text)}
-        arrays |= {f"stored_{name}": values for name, values in self.stored.items()}
+        same = _same_arrays(self.stored)
+        about = {"mechanism": to_json(self.mechanism), "integrator": registry.to_json(self.integrator), "same": same}
+        arrays: dict[str, Any] = {"t": self.t, "q": self.q, "dt": self.dt, "about": np.array(json.dumps(about))}
+        arrays |= {f"stored_{name}": values for name, values in self.stored.items() if name not in same}
         with writing(path) as part, part.open("wb") as file:
             np.savez_compressed(file, **arrays)
         return path
@@ -195,6 +196,7 @@ class Trajectory:
                 about = json.loads(str(data["about"]))
                 mechanism, t, q = from_json(about["mechanism"]), data["t"], data["q"]
                 stored = {k.removeprefix("stored_"): data[k] for k in data.files if k.startswith("stored_")}
+                stored |= {name: stored[other] for name, other in about.get("same", {}).items()}
                 if not isinstance(mechanism, Mechanism) or q.shape != (len(t), mechanism.nq):
                     raise ValueError("its parts do not fit together")
                 integrator = registry.from_json(about.get("integrator"))
@@ -243,6 +245,17 @@ class Trajectory:
         from leastaction._display.trajectory import panel
 
         return panel(self)
+
+
+def _same_arrays(stored: dict[str, NDArray[Any]]) -> dict[str, str]:
+    """Names of arrays that are one with another, which is written for both; that one's name."""
+    first: dict[Any, str] = {}
+    same = {}
+    for name, values in stored.items():
+        key = (values.__array_interface__["data"][0], values.shape, values.strides, values.dtype.str)
+        if values.size and first.setdefault(key, name) != name:
+            same[name] = first[key]
+    return same
 
 
 def archive_path(path: Any) -> Path:

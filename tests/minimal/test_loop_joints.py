@@ -133,7 +133,7 @@ def held_rod():
 def test_multipliers_at_rest_carry_the_weight():
     """The first three equations hold the pivot's position along x, y and z: 0, 0 and m g."""
     robot = held_rod()
-    for order in (2, 4):
+    for order in ("midpoint", 2, 4):
         run = la.simulate(robot, dt=0.01, steps=5, integrator=method(order))
         assert_close(run.stored["multipliers"][:, :3], np.tile(reaction(robot, [0, 0, 2 * 9.81]), (6, 1)), 1e-9)
         assert_close(run.stored["multipliers"][:, 3:], np.zeros((6, 2)), 1e-9)
@@ -195,7 +195,9 @@ def geared_motion(coefficients):
 
 
 @pytest.mark.parametrize(
-    ("coefficients", "order"), [((0.3, -2.0), 2), ((0.3, -2.0), 4), ((0.2, 0.5, 0.3, -0.1), 4)], ids=str
+    ("coefficients", "order"),
+    [((0.2, 0.5, 0.3, -0.1), "midpoint"), ((0.3, -2.0), 2), ((0.3, -2.0), 4), ((0.2, 0.5, 0.3, -0.1), 4)],
+    ids=str,
 )
 def test_couplings_against_the_reduced_system(coefficients, order):
     """Order by slope."""

@@ -6,10 +6,10 @@ import pytest
 import leastaction as la
 from leastaction._jit import entry
 from leastaction.minimal import directions
-from leastaction.minimal.integrators import solver_arrays
+from leastaction.minimal.arrays import GalerkinSettings
+from leastaction.minimal.data import galerkin_model, point_data, solver_data
 from leastaction.minimal.residual import residual, start_point
 from leastaction.minimal.rules import MIDPOINT, lobatto
-from leastaction.minimal.workspace import Workspace
 from tests.minimal.helpers import METHODS, method
 from tests.oracles.differences import assert_close, central
 from tests.oracles.random_trees import KINDS, random_state, random_tree
@@ -20,13 +20,14 @@ FORCES = {"stiffness": 3.0, "damping": 0.2, "armature": True}
 
 
 @entry
-def all_directions(model, rule, work, var, recursive, sparse, dense, q, p, u, dt, dx):
-    """Residual at the control points in `work`, three directions dx (3, s, nv); gives back its norm."""
-    start_point(model, rule, work, q)
-    norm = residual(model, rule, work, p, u, dt)
-    directions.recursive(model, rule, work, var, recursive, dt, dx[0])
-    directions.tree_sparse(model, rule, work, var, sparse, dt, dx[1])
-    directions.dense(model, rule, work, var, dense, dt, dx[2])
+def all_directions(model, settings, points, solvers, q, p, u, dx):
+    """Residual at the control points in `points`, three directions dx (3, s, nv); gives back its norm."""
+    start_point(model, settings.rule, points, q)
+    norm = residual(model, settings, points, p, u)
+    recursive, sparse, dense = solvers
+    directions.recursive(model, settings, points, recursive, dx[0])
+    directions.tree_sparse(model, settings, points, sparse, dx[1])
+    directions.dense(model, settings, points, dense, dx[2])
     return norm
 
 
@@ -35,30 +36,31 @@ class Iterate:
 
     def __init__(self, robot, rule, seed=0, dt=0.01, wobble=0.02):
         rng = np.random.default_rng(seed)
-        self.dt, self.w = dt, Workspace(robot, rule)
-        self.solvers = [solver_arrays(name, self.w) for name in SOLVERS]
+        self.model, self.settings = galerkin_model(robot).tree, GalerkinSettings(rule, dt, 1e-12, 1)
+        self.points = point_data(self.model, rule)
+        self.solvers = tuple(solver_data(name, self.model, rule) for name in SOLVERS)
         self.q, v = random_state(robot, seed)
         start = np.zeros(robot.nv)
-        for node in self.w.tree.nodes:
+        for node in self.model.nodes:
             if node.nv == 1:
                 start[node.iv] = self.q[node.iq]
-        self.w.X[:] = start + dt * rule[0][:, None] * v
-        self.w.X[1:] += wobble * rng.normal(size=self.w.X[1:].shape)
+        self.X, self.r = self.points.X, self.points.r
+        self.X[:] = start + dt * rule.c[:, None] * v
+        self.X[1:] += wobble * rng.normal(size=self.X[1:].shape)
         self.p = rng.normal(size=robot.nv)
-        self.u = rng.normal(size=(len(rule[1]), robot.nu))
-        self.dx = np.zeros((3, *self.w.dx.shape))
+        self.u = rng.normal(size=(len(rule.w), robot.nu))
+        self.dx = np.zeros((3, *self.r.shape))
 
     def evaluate(self):
         """Directions from the present control points; gives back the norm of the residual."""
-        w = self.w
-        return all_directions(w.model, w.rule, w.work, w.var, *self.solvers, self.q, self.p, self.u, self.dt, self.dx)
+        return all_directions(self.model, self.settings, self.points, self.solvers, self.q, self.p, self.u, self.dx)
 
     def residual_at(self, x):
         """The residual, one row per control point after the first, with those points moved by x."""
-        self.w.X[1:] += x
+        self.X[1:] += x
         self.evaluate()
-        self.w.X[1:] -= x
-        return self.w.r.ravel().copy()
+        self.X[1:] -= x
+        return self.r.ravel().copy()
 
 
 def assert_directions_agree(iterate, tolerance=1e-9):
@@ -93,10 +95,10 @@ def test_jacobian_is_the_derivative_of_the_residual(kind, rule):
     robot = random_tree(9, 3, (kind, kind, "revolute"), branching=0.3, **FORCES)
     iterate = Iterate(robot, RULES[rule])
     iterate.evaluate()
-    dx, r = iterate.dx[0].ravel().copy(), iterate.w.r.ravel().copy()
+    dx, r = iterate.dx[0].ravel().copy(), iterate.r.ravel().copy()
     # Blocks of all second derivatives of the action: residual rows against control points after the first.
-    blocks = iterate.solvers[2][1][:-1, :, 1:].copy()
-    unit = np.eye(dx.size).reshape(-1, *iterate.w.dx.shape)
+    blocks = iterate.solvers[2].hessian.D[:-1, :, 1:].copy()
+    unit = np.eye(dx.size).reshape(-1, *iterate.r.shape)
     J = np.stack([central(lambda h, e=e: iterate.residual_at(h * e)) for e in unit], axis=-1)
     assert_close(J @ dx, -r, 1e-9)
     assert_close(blocks.reshape(J.shape), J, 1e-9)
@@ -110,12 +112,12 @@ def test_quadratic_convergence(rule):
         iterate = Iterate(robot, RULES[rule], dt=0.05, wobble=0.0)
         # The momentum of a uniform motion, and a first guess beside it.
         iterate.evaluate()
-        iterate.p -= iterate.w.r[0]
-        iterate.w.X[1:] += 0.01 * np.random.default_rng(1).normal(size=iterate.w.dx.shape)
+        iterate.p -= iterate.r[0]
+        iterate.X[1:] += 0.01 * np.random.default_rng(1).normal(size=iterate.r.shape)
         history = []
         for _ in range(8):
             history.append(iterate.evaluate())
-            iterate.w.X[1:] += iterate.dx[way]
+            iterate.X[1:] += iterate.dx[way]
         fall = np.log(np.array(history) / history[0])
         # Above round-off, and after the first iteration: the exponent grows by a factor of two each time.
         clear = [k for k in range(1, 7) if history[k + 1] > 1e-11 * history[0]]

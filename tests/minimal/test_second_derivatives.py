@@ -12,8 +12,9 @@ from scipy.spatial.transform import Rotation
 from leastaction._jit import entry
 from leastaction.mechanism import Coupling
 from leastaction.minimal import hessian, residual
+from leastaction.minimal.arrays import GalerkinSettings
+from leastaction.minimal.data import galerkin_model, hessian_data, point_data, sizes
 from leastaction.minimal.rules import MIDPOINT, lobatto
-from leastaction.minimal.workspace import Workspace
 from tests.minimal.helpers import skew
 from tests.oracles.random_trees import KINDS, random_pose, random_tree, random_unit
 
@@ -23,15 +24,15 @@ STEP = 1e-5
 
 
 @entry
-def rows_of(model, rule, work, q, p, u, dt):
-    """All rows of the discrete action, left in the work space."""
-    residual.start_point(model, rule, work, q)
-    residual.residual(model, rule, work, p, u, dt)
+def rows_of(model, settings, points, q, p, u):
+    """All rows of the discrete action, left in `points`."""
+    residual.start_point(model, settings.rule, points, q)
+    residual.residual(model, settings, points, p, u)
 
 
 @entry
-def blocks_of(model, rule, work, full, D, dt):
-    hessian.assemble(model, rule, work, full, D, dt)
+def blocks_of(model, settings, points, data):
+    hessian.assemble(model, settings, points, data)
 
 
 def right_jacobian(xi):
@@ -45,26 +46,28 @@ class Step:
 
     def __init__(self, robot, rule, seed, multipliers=False):
         rng = np.random.default_rng(seed)
-        self.work = w = Workspace(robot, rule)
+        self.model, self.settings = galerkin_model(robot).tree, GalerkinSettings(rule, DT, 1e-12, 1)
+        self.points = point_data(self.model, rule)
+        self.size = sizes(self.model, rule)
         self.q, self.p = robot.random_configuration(rng), rng.normal(size=robot.nv)
-        self.u = rng.normal(size=(w.Q, robot.nu))
-        self.X = 0.3 * rng.normal(size=(w.s + 1, robot.nv))
+        self.u = rng.normal(size=(self.size.Q, robot.nu))
+        self.X = 0.3 * rng.normal(size=(self.size.s + 1, robot.nv))
         self.X[0] = 0.0
-        self.balls = {int(node.iv): int(node.iq) for node in w.tree.nodes if node.nv == 3}
-        for node in w.tree.nodes:
+        self.balls = {int(node.iv): int(node.iq) for node in self.model.nodes if node.nv == 3}
+        for node in self.model.nodes:
             if node.nv == 1:
                 self.X[:, node.iv] += self.q[node.iq]
         if multipliers:
-            w.work[11][:] = rng.normal(size=w.work[11].shape)
+            self.points.lam[:] = rng.normal(size=self.points.lam.shape)
 
     def rows(self, X, q):
         """First derivatives, shape (s + 1, nv)."""
-        w = self.work
-        w.X[:] = X
-        rows_of(w.model, w.rule, w.work, q, self.p, self.u, DT)
-        g = w.g.copy()
+        s = self.size.s
+        self.points.X[:] = X
+        rows_of(self.model, self.settings, self.points, q, self.p, self.u)
+        g = self.points.g.copy()
         for n in self.balls:
-            g[w.s, n : n + 3] = np.linalg.solve(right_jacobian(X[w.s, n : n + 3]).T, g[w.s, n : n + 3])
+            g[s, n : n + 3] = np.linalg.solve(right_jacobian(X[s, n : n + 3]).T, g[s, n : n + 3])
         return g
 
     def moved(self, chi, k, h):
@@ -84,7 +87,7 @@ class Step:
         return self.rows(X, q)
 
     def by_differences(self):
-        s, nv = self.work.s, self.work.nv
+        s, nv = self.size.s, self.size.nv
         D = np.zeros((s + 1, nv, s + 1, nv))
         for chi in range(s + 1):
             for k in range(nv):
@@ -93,9 +96,9 @@ class Step:
 
     def analytic(self):
         self.rows(self.X, self.q)
-        full, D = self.work.hessian_arrays()
-        blocks_of(self.work.model, self.work.rule, self.work.work, full, D, DT)
-        return D
+        data = hessian_data(self.size)
+        blocks_of(self.model, self.settings, self.points, data)
+        return data.D
 
 
 def springy():
@@ -156,7 +159,7 @@ CASES = {
 @pytest.mark.parametrize("rule", RULES)
 def test_blocks_are_the_derivatives_of_the_rows(name, rule):
     if "loops" in name and rule == "midpoint":
-        pytest.skip("the midpoint rule has no loops")
+        pytest.skip("the midpoint rule has no multipliers at its point")
     step = Step(CASES[name](), RULES[rule], 1, multipliers="loops" in name)
     D = step.by_differences()
     assert np.abs(step.analytic() - D).max() <= 1e-8 * np.abs(D).max()

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 import leastaction as la
-from leastaction.minimal.newton import to_split
-from leastaction.minimal.predict import predict
-from leastaction.minimal.residual import residual, start_point
+from leastaction.minimal.newton import begin
+from leastaction.minimal.predict import constant_acceleration, quadratic_acceleration
+from leastaction.minimal.residual import residual
 from leastaction.minimal.simplified import factor, respond
 from tests.minimal.test_momentum import floating_tree, resting_state
 from tests.oracles.random_trees import random_state
@@ -60,8 +60,8 @@ def test_where_sweeps_are_too_slow_newton_takes_over(order):
 @pytest.mark.parametrize("order", [6, 8])
 def test_the_default_sweeps_from_order_six_and_restarts_bit_for_bit(tree, order):
     robot, q, v = tree
-    assert la.Galerkin(order=order).prepare(robot, 0.01).simple[1].size
-    assert not la.Galerkin(order=4).prepare(robot, 0.01).simple[1].size
+    assert la.Galerkin(order=order).prepare(robot, 0.01).data.sweeps is not None
+    assert la.Galerkin(order=4).prepare(robot, 0.01).data.sweeps is None
     whole = la.simulate(robot, q, v, dt=0.005, steps=8, integrator=la.Galerkin(order=order))
     rest = la.simulate(robot, whole.q[5], p=whole.p[5], dt=0.005, steps=3, integrator=la.Galerkin(order=order))
     assert (rest.q == whole.q[5:]).all()
@@ -73,26 +73,17 @@ def test_response_is_the_inverse_of_the_mass_matrix():
     robot = la.robots.serial_arm()
     q, v = random_state(robot, 2)
     stepper = swept(6).prepare(robot, 0.01)
-    w, n = stepper.work, robot.nv
+    model, settings, data = stepper.model, stepper.settings, stepper.data
     p = la.dynamics.mass_matrix(robot, q) @ v
-    split = np.zeros(n)
-    predict(stepper_forces(robot), stepper.rule, stepper.classical, w.X, q, p, np.zeros(robot.nu), 0.01, 0)
-    start_point(w.model, stepper.rule, w.work, q)
-    to_split(w.tree.free, q, p, split)
-    residual(w.model, stepper.rule, w.work, split, np.zeros((w.s + 1, robot.nu)), 0.01)
-    A, U, D, f, *_ = stepper.simple
-    factor(w.tree.nodes, w.tree.dofs, w.work[0], w.work[1], 2, A, U, D)
-    y = np.random.default_rng(0).normal(size=(w.s, n))
+    constant_acceleration(model.native, settings, data.guess, data.points.X, q, p, np.zeros(robot.nu))
+    begin(model.tree, settings, data, q, p)
+    residual(model.tree, settings, data.points, data.p, np.zeros((4, robot.nu)))
+    factor(model.tree, data.points, data.sweeps, 2)
+    y = np.random.default_rng(0).normal(size=(3, robot.nv))
     x = y.copy()
-    respond(w.tree.nodes, w.work[1], 2, U, D, f, x)
-    M = la.dynamics.mass_matrix(robot, w.X[2])
+    respond(model.tree.nodes, data.points.screws, data.sweeps, x, 2)
+    M = la.dynamics.mass_matrix(robot, data.points.X[2])
     np.testing.assert_allclose(x, np.linalg.solve(M, y.T).T, rtol=1e-9, atol=1e-12)
-
-
-def stepper_forces(robot):
-    from leastaction.forces.arrays import force_arrays
-
-    return force_arrays(robot)
 
 
 @pytest.mark.parametrize("dt", [0.02, 0.01, 0.005])
@@ -106,9 +97,10 @@ def test_the_quartic_guess_is_of_fourth_order_for_all_joints(tree, dt):
 def first_miss(robot, q, v, dt):
     stepper = swept(6, tolerance=1e-14).prepare(robot, dt)
     run = la.simulate(robot, q, v, dt=dt, steps=1, integrator=swept(6, tolerance=1e-14))
-    w = stepper.work
-    predict(stepper_forces(robot), stepper.rule, stepper.classical, w.X, q, run.p[0], np.zeros(robot.nu), dt, 3)
-    guess = w.X.copy()
-    record = stepper._solve(q, run.p[0], np.zeros((1, w.s + 1, robot.nu)))
+    data = stepper.data
+    X = data.points.X
+    quadratic_acceleration(stepper.model.native, stepper.settings, data.guess, X, q, run.p[0], np.zeros(robot.nu))
+    guess = X.copy()
+    record = stepper._solve(q, run.p[0], np.zeros((1, 4, robot.nu)))
     assert (record["q"][1] == run.q[1]).all()
-    return np.abs(w.X - guess).max()
+    return np.abs(X - guess).max()

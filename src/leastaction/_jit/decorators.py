@@ -7,6 +7,7 @@ from typing import Any
 
 import numba
 
+from .pipeline import PartCompiler, WholeCompiler
 from .store import KernelCache
 
 __all__ = ["ENTRIES", "entry", "inline", "routine"]
@@ -24,18 +25,25 @@ def inline(function: Callable[..., Any]) -> Any:
     return _inner(function, _MATH | {"forceinline": True})
 
 
-def routine(function: Callable[..., Any] | None = None, **options: Any) -> Any:
-    """Compile a kernel that other kernels call. Keyword options go to ``numba.njit``."""
+def routine(function: Callable[..., Any] | None = None, *, allocates: bool = True, **options: Any) -> Any:
+    """Compile a kernel that other kernels call.
+
+    Args:
+        function: what to compile.
+        allocates: whether it makes arrays. Else it borrows them all, and references are not counted.
+        options: for ``numba.njit``.
+    """
     if function is None:
-        return lambda function: routine(function, **options)
-    return _inner(function, _MATH | options)
+        return lambda function: routine(function, allocates=allocates, **options)
+    return _inner(function, _MATH | {"_nrt": allocates} | options)
 
 
-def entry(function: Callable[..., Any] | None = None, **options: Any) -> Any:
-    """Compile a kernel that Python calls, and keep it on disk. Keyword options go to ``numba.njit``."""
+def entry(function: Callable[..., Any] | None = None, *, allocates: bool = True, **options: Any) -> Any:
+    """Compile a kernel that Python calls, and keep it on disk; arguments as in `routine`."""
     if function is None:
-        return lambda function: entry(function, **options)
-    compiled: Any = numba.njit(**(_MATH | options))(function)
+        return lambda function: entry(function, allocates=allocates, **options)
+    options = _MATH | {"_nrt": allocates, "pipeline_class": WholeCompiler} | options
+    compiled: Any = numba.njit(**options)(function)
     if compiled is not function:  # else NUMBA_DISABLE_JIT is set
         _exact_on_gpu(compiled)
         compiled._cache = KernelCache(compiled)
@@ -49,12 +57,15 @@ def _inner(function: Callable[..., Any], options: dict[str, Any]) -> Any:
     Numba's wrapper for calls from Python doubles the time to compile, so it is left out. A call from Python
     goes to a twin of the function that has one; without, it would crash the process.
     """
-    bare: dict[str, Any] = {"no_cpython_wrapper": not _WRAPPERS, "no_cfunc_wrapper": True}
+    bare: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, "pipeline_class": PartCompiler}
+    if _WRAPPERS:
+        bare = {"no_cfunc_wrapper": True, "pipeline_class": WholeCompiler}
     compiled: Any = numba.njit(**(options | bare))(function)
     if compiled is function:  # NUMBA_DISABLE_JIT is set
         return compiled
     _exact_on_gpu(compiled)
     if not _WRAPPERS:
+        options = options | {"pipeline_class": WholeCompiler}
         njit: Any = numba.njit(**options)
         twin = cache(lambda: njit(function))
         compiled._insert = lambda *args, **kwargs: None  # what Python may call directly: nothing

@@ -20,6 +20,7 @@ from numba.core import caching, config
 from numba.core.compiler import CompileResult
 from numba.core.serialize import dumps
 
+from . import pipeline
 from .fingerprint import describe_types, fingerprint
 from .messages import tell
 
@@ -48,10 +49,11 @@ def _cache_root() -> Path:
 
 @cache
 def _toolchain() -> str:
-    """What else decides about machine code: versions, and the settings of Numba that change it."""
+    """What else decides about machine code: versions, settings of Numba that change it, and how we use it."""
     versions = [platform.python_implementation(), sys.version_info[:2], numba.__version__, llvmlite.__version__]
     settings = [getattr(config, name, None) for name in ("OPT", "BOUNDSCHECK", "DEBUGINFO_DEFAULT")]
-    return f"{versions} {np.__version__} {settings}"
+    ways = hashlib.sha256(Path(pipeline.__file__).read_bytes()).hexdigest()
+    return f"{versions} {np.__version__} {settings} {ways}"
 
 
 class KernelCache(caching._Cache):

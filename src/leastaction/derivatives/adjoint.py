@@ -34,13 +34,15 @@ def adjoint(
 
     Args:
         mechanism: the robot.
-        integrator: `BDF(...)` or `SDIRK2(...)`.
+        integrator: any with an adjoint: `Galerkin(...)`, `Midpoint()`, `Maximal(...)`, `BDF(...)`, `SDIRK2(...)`; with
+            contact, `Maximal(smoothing=...)` makes the motion a smooth function.
         objective: takes the `Trajectory` and gives its value and its gradients by all positions (along the tangent of
             `Mechanism.integrate`) and velocities, each of shape (steps + 1, nv), or None for zero. Where it depends on
             parameters directly, a function from a parameter's name to that part of the gradient comes fourth. Or it
             gives an `ObjectiveValue`, as those of `reach` do; these can be added and scaled.
         parameters: what to differentiate by:
-            "q", "v": the initial state, shape (nv,); "controls": shape (steps, nu);
+            "q", "v": the initial state, shape (nv,), or "q", "p" for runs that start from a momentum; "controls":
+            shape (steps, nu), held over each step;
             "gravity": shape (3,);
             "mass:BODY", "com:BODY" (3,), "inertia:BODY" (6: xx, xy, xz, yy, yz, zz about the COM);
             "position:JOINT" (3,): origin of a joint in its parent's frame, so the length of the link before it;
@@ -50,7 +52,9 @@ def adjoint(
             "lower:JOINT", "upper:JOINT", "limit_stiffness:JOINT", "limit_damping:JOINT": limits that push back;
             "points:NAME" (count, 3): where a spring, cable or penalty contact acts, in the frames of its bodies;
             "stiffness:NAME", "damping:NAME", "friction:NAME", "stiction:NAME", "origin:NAME" (3,) of a penalty contact;
-            "wrench:NAME" (6,): a constant external wrench.
+            "wrench:NAME" (6,): a constant external wrench; with `Maximal` those of contacts, limits and dry friction
+            that `leastaction.derivatives.parameter_jacobian` names.
+            Masses, lengths and the like change at fixed initial velocities (momenta, where the run is given `p`).
             Where a changed placement opens a loop, the initial positions follow by the least change, as with
             `simulate(project=True)`.
         checkpoints: keep the state at so many times only and run the steps between them again, for long runs: memory
@@ -88,7 +92,7 @@ def gradient(run: Trajectory, dq: Any, dv: Any, parameters: Iterable[str] = ("co
     """Gradients by parameters of an objective with given gradients by the states of a run; see `adjoint`.
 
     Args:
-        run: of `BDF` or `SDIRK2`.
+        run: of an integrator with an adjoint, see `adjoint`.
         dq: gradient by the positions along the tangent, shape (steps + 1, nv); None is zero.
         dv: gradient by the velocities, shape (steps + 1, nv); None is zero.
         parameters: names, as for `adjoint`.

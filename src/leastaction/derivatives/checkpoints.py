@@ -95,7 +95,7 @@ class _Cuts:
             error.time = float(self.start.times(step, step)[0])
             raise error
         if k == self.pieces - 1:
-            self.stepper.finish(record)  # the last momenta may be known only now
+            self.stepper.finish(record)  # what the last state is may take a look beyond it
         if len(self.kept) == k + 1:
             names = ("q", "p" if self.stepper.momentum else "v", *self.stepper.carries)
             last_rows = {name: record[name][-2:].copy() for name in names if name in record}

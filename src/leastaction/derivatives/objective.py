@@ -50,7 +50,7 @@ class SimulationObjective:
 
         Args:
             mechanism: the robot.
-            integrator: `BDF(...)` or `SDIRK2(...)`.
+            integrator: any with an adjoint, as for `adjoint`.
             objective: of the trajectory, as for `adjoint`.
             parameters: names, as for `adjoint`.
             penalty: optional function of the dictionary of parameters that gives a value to add, and a dictionary of

@@ -1,4 +1,5 @@
-"""Galerkin steps with closed loops and couplings (Fan 2018, Eq. 6 and Section 3.3).
+"""Steps with closed loops and couplings (Fan 2018, Eq. 6 and Section 3.3; for the midpoint rule Johnson and Murphey,
+Scalable Variational Integrators for Constrained Mechanical Systems in Generalized Coordinates, T-RO 2009).
 
 Unknowns are the control points and the multipliers at the points 0 ... s-1; equations are the DEL rows and the loop
 equations at the points 1 ... s. (Those of rolling contacts are for velocities: at order 2 in the mean of both ends; no
@@ -6,46 +7,44 @@ higher order is promised for them.) With J the Jacobian of the rows, G their der
 the loop equations, a Newton step solves (H J^-1 G) dlam = h + H J^-1 (-r), then dx = J^-1 (-r - G dlam): O(m n) and
 O(m^3) beyond the direction without loops. J holds the curvature of the loops, so Newton converges quadratically.
 
+The midpoint rule has no quadrature point at its ends. There the mechanism is looked at with the Lobatto rule through
+the same control points, and the loops' impulse at the start, G lam, adds to the momentum with which the step begins.
+
 The momentum of Eq. 6c lacks the impulse of the loops at its own point. It is added here (`project_momentum`): the next
 step would take it back in its first multiplier, so the motion stays the same, and M^-1 p is a velocity that fits the
 loops.
 """
-
-import numpy as np
 
 from leastaction._jit import entry, routine
 from leastaction.dynamics.loops import project_momentum, solve_ranked
 from leastaction.kinematics.closure import evaluate, is_coupling, is_velocity, polynomial, twist_of, wrench_slope
 from leastaction.linalg.dense import multiply, solve_in_place
 from leastaction.minimal import directions, hessian
-from leastaction.minimal.newton import (
-    ROUND_OFF,
-    SHARPEST,
-    finish,
-    from_split,
-    largest,
-    to_split,
-    turns_too_far,
-)
-from leastaction.minimal.predict import predict
-from leastaction.minimal.residual import next_momentum, residual, start_point
+from leastaction.minimal.newton import ROUND_OFF, SHARPEST, begin, conclude, largest, turns_too_far
+from leastaction.minimal.points import is_nodal, positions, velocities
+from leastaction.minimal.predict import constant_velocity
+from leastaction.minimal.residual import ball_matrices, residual, start_point
 from leastaction.spatial import ad, add, dot, load6_at, sub
+
+CAPS = (0.5, 0.1, 2.0)
+"""Caps of the Newton updates [rad or m] tried in turn."""
 
 
 @routine
-def loop_rows(model, rule, work, full, count, h, G, H, H_start, dt):
+def loop_rows(model, loops):
     """Values h[(gamma, c)], G[(rho, k), (rho, c)] and H[(gamma, c), (gamma, k)] of the equations at all points.
 
     `H_start`[(gamma, c), k]: their derivative by the start of the step, which rolling contacts alone have.
     """
-    pts, X = work[0], work[5]
-    col, row = full[0], full[1]
-    nodes, rows, coefficients = model[0], model[8], model[9]
+    pts, X, dt = loops.points.nodes, loops.points.X, loops.settings.dt
+    col, row = loops.hessian.col, loops.hessian.row
+    h, G, H = loops.h, loops.G, loops.H
+    nodes, rows, coefficients, count = model.nodes, model.closure.rows, model.closure.coefficients, model.closure.count
     s, n = X.shape[0] - 1, X.shape[1]
-    Q = rule[1].shape[0]
+    Q = s + 1
     G[:] = 0.0
     H[:] = 0.0
-    H_start[:] = 0.0
+    loops.H_start[:] = 0.0
     for al in range(s + 1):
         links = pts[al]
         for c in range(count):
@@ -69,7 +68,7 @@ def loop_rows(model, rule, work, full, count, h, G, H, H_start, dt):
                     weight = 0.5 * dt if s == 1 else dt
                     before = h[at] if s == 1 and al == 1 else 0.0
                     h[at] = before + weight * dot(W, sub(twist_of(links, eq.b), twist_of(links, eq.a)))
-                    _velocity_row(model, work, full, eq, W, H, H_start, at, al, Q, weight)
+                    _velocity_row(nodes, loops, eq, W, at, al, weight)
             elif al > 0:
                 h[down] = value
             for end in range(2):
@@ -85,12 +84,11 @@ def loop_rows(model, rule, work, full, count, h, G, H, H_start, dt):
 
 
 @routine
-def _velocity_row(model, work, full, eq, W, H, H_start, down, al, Q, weight):
+def _velocity_row(nodes, loops, eq, W, down, al, weight):
     """Add the derivative of weight W . (twist of b - twist of a) at point al by all control points."""
-    pts, col = work[0], full[0]
-    nodes = model[0]
-    links = pts[al]
-    n = col.shape[0]
+    col, H, H_start = loops.hessian.col, loops.H, loops.H_start
+    links = loops.points.nodes[al]
+    n, Q = col.shape[0], col.shape[1]
     va, vb = twist_of(links, eq.a), twist_of(links, eq.b)
     for end in range(2):
         i = eq.b if end == 0 else eq.a
@@ -111,43 +109,74 @@ def _velocity_row(model, work, full, eq, W, H, H_start, down, al, Q, weight):
 
 
 @routine
-def newton(model, rule, work, solver, kkt, count, p, u, dt, tolerance, limit, cap, redundant, history):
-    """Solve for control points and multipliers. Gives back (iterations, converged)."""
-    full, D, J = solver[0], solver[1], solver[2]
-    h, G, H, H_start, dx = kkt
-    X, r, lam = work[5], work[10], work[11]
+def look_at_ends(model, loops):
+    """The mechanism at the control points of a rule whose quadrature points are others, with its rows and columns."""
+    points = loops.points
+    for al in range(points.nodes.shape[0]):
+        positions(model, loops.settings.rule, points, al)
+        velocities(model.nodes, loops.settings, points, al)
+    ball_matrices(model.nodes, loops.settings, points)
+    hessian.vectors(model.nodes, loops.settings, points, loops.hessian)
+
+
+@routine
+def start_momentum(settings, loops, p):
+    """loops.p: momentum p at the start and, where no quadrature point takes it, the impulse of the loops there."""
+    G, lam = loops.G, loops.points.lam
+    for k in range(p.shape[0]):
+        x = p[k]
+        if not is_nodal(settings.rule):
+            for c in range(G.shape[1]):
+                x += G[k, c] * lam[0, c]
+        loops.p[k] = x
+
+
+@routine
+def eliminate(model, loops, J, r, dx):
+    """Newton update dx of the control points and loops.dlam of the multipliers; J is destroyed."""
+    Y, HY, S, dlam, G = loops.Y, loops.HY, loops.S, loops.dlam, loops.G
     s, n = r.shape
-    m = s * count
+    m = G.shape[1]
+    for a in range(s):
+        for i in range(n):
+            Y[a * n + i, m] = -r[a, i]
+            for c in range(m):
+                Y[a * n + i, c] = G[a * n + i, c]
+    solve_in_place(J, Y)
+    multiply(loops.H, Y, HY)
+    for c in range(m):
+        dlam[c, 0] = HY[c, m] + loops.h[c]
+        for d in range(m):
+            S[c, d] = HY[c, d]
+    solve_ranked(S, dlam, loops.redundant)
+    for a in range(s):
+        for i in range(n):
+            x = Y[a * n + i, m]
+            for c in range(m):
+                x -= Y[a * n + i, c] * dlam[c, 0]
+            dx[a, i] = x
+
+
+@routine
+def newton(model, settings, data, loops, u, cap):
+    """Solve for control points and multipliers. Gives back (iterations, converged)."""
+    points, dx, history, tolerance = data.points, data.dx, data.history, settings.tolerance
+    X, r, lam, count = points.X, points.r, loops.points.lam, model.closure.count
+    s, n = r.shape
     lam[:] = 0.0
     for it in range(history.shape[0]):
         history[it] = 0.0
-    history[0] = residual(model, rule, work, p, u, dt)
+    for k in range(n):
+        loops.p[k] = data.p[k]
+    history[0] = residual(model, settings, points, loops.p, u)
     last = 1e300
-    Y, full_S = np.zeros((s * n, m + 1)), np.zeros((m, m + 1))
-    S, dlam = np.zeros((m, m)), np.zeros((m, 1))
-    for it in range(1, limit + 1):
-        directions.clear4(D)
-        hessian.assemble(model, rule, work, full, D, dt)
-        loop_rows(model, rule, work, full, count, h, G, H, H_start, dt)
-        directions.jacobian(D, J)
-        for a in range(s):
-            for i in range(n):
-                Y[a * n + i, m] = -r[a, i]
-                for c in range(m):
-                    Y[a * n + i, c] = G[a * n + i, c]
-        solve_in_place(J, Y)
-        multiply(H, Y, full_S)
-        for c in range(m):
-            dlam[c, 0] = full_S[c, m] + h[c]
-            for d in range(m):
-                S[c, d] = full_S[c, d]
-        solve_ranked(S, dlam, redundant)
-        for a in range(s):
-            for i in range(n):
-                x = Y[a * n + i, m]
-                for c in range(m):
-                    x -= Y[a * n + i, c] * dlam[c, 0]
-                dx[a, i] = x
+    for it in range(1, settings.max_iterations + 1):
+        hessian.assemble(model, settings, points, data.solver.hessian)
+        if not is_nodal(settings.rule):
+            look_at_ends(model, loops)
+        loop_rows(model, loops)
+        directions.jacobian(data.solver.hessian.D, data.solver.J)
+        eliminate(model, loops, data.solver.J, r, dx)
         size = largest(dx)
         if not size < 1e12:
             return it, False
@@ -156,81 +185,58 @@ def newton(model, rule, work, solver, kkt, count, p, u, dt, tolerance, limit, ca
             for i in range(n):
                 X[a + 1, i] += shorten * dx[a, i]
             for c in range(count):
-                lam[a, c] += shorten * dlam[a * count + c, 0]
-        history[it] = residual(model, rule, work, p, u, dt)
+                lam[a, c] += shorten * loops.dlam[a * count + c, 0]
+        start_momentum(settings, loops, data.p)
+        history[it] = residual(model, settings, points, loops.p, u)
         floor = size <= ROUND_OFF and size > 0.25 * last and tolerance >= SHARPEST
         if shorten == 1.0 and (size <= tolerance or floor):
-            return it, not turns_too_far(model[0], X)
+            return it, not turns_too_far(model.nodes, X)
         last = size
-    return limit, False
+    return settings.max_iterations, False
 
 
 @entry
-def rollout(
-    model,
-    native,
-    free,
-    rule,
-    work,
-    solver,
-    kkt,
-    classical,
-    loops,
-    U,
-    dt,
-    settings,
-    split,
-    history,
-    Q,
-    P,
-    its,
-    forces_of_loops,
-):
+def rollout(model, settings, data, loops, U, Q, P, iterations, multipliers):
     """Steps from row 0 of Q and P with loops; gives back the steps done.
 
-    `native`: arrays of the mechanism with native free joints; `loops`: (rows, coefficients, count, h, A, M, redundant)
-    of the same; `forces_of_loops`: multipliers as forces [N or N m], one row per state.
+    `multipliers`: those of the loops as forces [N or N m], one row per state.
     """
-    tolerance, limit = settings
-    rows, coefficients, count, h, A, M, redundant = loops
-    X, lam = work[5], work[11]
-    s = X.shape[0] - 1
-    w = rule[1]
+    tree, native, guess, closure = model.tree, model.native, data.guess, model.native.closure
+    w, s = loops.settings.rule.w, data.dx.shape[0]
+    dt, count, lam = settings.dt, closure.count, loops.points.lam
     for k in range(U.shape[0]):
         converged = False
-        for attempt in range(3):
-            cap = 0.5 if attempt == 0 else (0.1 if attempt == 1 else 2.0)
-            predict(native, rule, classical, X, Q[k], P[k], U[k, 0], dt, 2)
-            start_point(model, rule, work, Q[k])
-            to_split(free, Q[k], P[k], split)
-            iterations, converged = newton(
-                model, rule, work, solver, kkt, count, split, U[k], dt, tolerance, limit, cap, redundant, history
-            )
-            its[k + 1] += iterations
+        for attempt in range(len(CAPS)):
+            constant_velocity(native, settings, guess, data.points.X, Q[k], P[k])
+            begin(tree, settings, data, Q[k], P[k])
+            if not is_nodal(settings.rule):
+                start_point(tree, loops.settings.rule, loops.points, Q[k])
+            done, converged = newton(tree, settings, data, loops, U[k], CAPS[attempt])
+            iterations[k + 1] += done
             if converged:
                 break
         if not converged:
             return k
-        finish(model[0], Q[k], X, Q[k + 1])
         for c in range(count):
-            forces_of_loops[k, c] = lam[0, c] / (w[0] * dt)
-        next_momentum(model, rule, free, work, split, dt)
-        from_split(free, Q[k + 1], split, P[k + 1])
+            multipliers[k, c] = lam[0, c] / (w[0] * dt)
+        for i in range(data.p.shape[0]):
+            data.p[i] = loops.p[i]
+        conclude(tree, settings, data, Q[k], Q[k + 1], P[k + 1])
         nu = project_momentum(
-            native[0],
-            native[1],
-            rows,
-            coefficients,
+            native.nodes,
+            native.dofs,
+            closure.rows,
+            closure.coefficients,
             count,
-            classical[0],
-            classical[1],
+            guess.links,
+            guess.screws,
             Q[k + 1],
             P[k + 1],
-            h,
-            A,
-            M,
-            redundant,
+            loops.end_h,
+            loops.end_A,
+            loops.end_M,
+            loops.redundant,
         )
         for c in range(count):
-            forces_of_loops[k + 1, c] = nu[c, 0] / (w[s] * dt)
+            multipliers[k + 1, c] = nu[c, 0] / (w[s] * dt)
     return U.shape[0]

@@ -1,4 +1,4 @@
-"""Linearization of a Galerkin step with closed loops.
+"""Linearization of a step with closed loops.
 
 Differentiates the equations of `constrained`: first the control points and multipliers, then the projection that makes
 the new momentum fit the loops, p^ = p + A^T nu with A M^-1 p^ = 0. Both by the implicit function theorem, with exact
@@ -8,50 +8,71 @@ the loops closed. Those of rolling contacts, equations of velocities, depend on 
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from leastaction._jit import entry
 from leastaction.dynamics import entries as classical
 from leastaction.dynamics.derivatives import RATES
+from leastaction.dynamics.loops import momentum_projection
 from leastaction.integrators import FloatArray
 from leastaction.kinematics.sweeps import JOINT_SCREW, LINK
 from leastaction.minimal import linearization as linear
-from leastaction.minimal.constrained import loop_rows
-from leastaction.minimal.newton import to_split
-from leastaction.minimal.residual import residual
-from leastaction.minimal.workspace import records
+from leastaction.minimal import newton
+from leastaction.minimal import residual as equations
+from leastaction.minimal.constrained import look_at_ends, loop_rows, start_momentum
+from leastaction.minimal.data import galerkin_model, records
+from leastaction.minimal.parameter_rows import last_turns
+from leastaction.minimal.points import is_nodal, positions
+from leastaction.parameter_stencils import Stencil
 from leastaction.record import Record
 from leastaction.spatial import exponential as ex
 
-
-@entry
-def evaluate(model, rule, work, full, D, C, count, h, G, H, H_start, p, u, dt):
-    """Residual, second derivatives and loop rows at the control points and multipliers in work."""
-    residual(model, rule, work, p, u, dt)
-    linear.blocks(model, rule, work, full, D, C, dt)
-    loop_rows(model, rule, work, full, count, h, G, H, H_start, dt)
+if TYPE_CHECKING:
+    from leastaction.minimal.stepper import ConstrainedStepper
 
 
 @entry
-def convert(model, free, X, q, p, q_next, p_next, W):
-    """W (2 nv, 2 nv + nu) from split coordinates to the joints' own ones, in place."""
-    linear.end_turns(model, X, W[: p.shape[0]])
-    linear.user_columns(free, q, p, W)
-    linear.user_rows(free, q_next, p_next, W)
+def evaluate(model, settings, points, data, loops, p, u):
+    """Residual, second derivatives and loop rows at the control points and multipliers of a step from momentum p."""
+    if is_nodal(settings.rule):
+        positions(model, settings.rule, points, 0)
+    else:
+        look_at_ends(model, loops)
+        loop_rows(model, loops)
+    start_momentum(settings, loops, p)
+    equations.residual(model, settings, points, loops.p, u)
+    linear.blocks(model, settings, points, data)
+    if is_nodal(settings.rule):
+        loop_rows(model, loops)
 
 
 @entry
-def split_momentum(free, q, p, out):
+def convert(model, X, states, momenta, W):
+    """W (2 nv, 2 nv + others) from split coordinates to the joints' own ones, in place."""
+    linear.end_turns(model.nodes, X, W[: momenta.shape[1]])
+    linear.user_columns(model.free, states[0], momenta[0], W)
+    linear.user_rows(model.free, states[1], momenta[1], W)
+
+
+@entry
+def split_momentum(model, q, p, out):
     """See `newton.to_split`."""
-    to_split(free, q, p, out)
+    newton.to_split(model.free, q, p, out)
+
+
+@entry
+def end_momentum(model, settings, points, p):
+    """See `residual.next_momentum`."""
+    equations.next_momentum(model, settings, points, p)
 
 
 @entry
 def end_jacobian(model, X, out):
     """out (nv, nv): turns of the end per change of the last control point's coordinates; 1 for joints with one axis."""
-    nodes = model[0]
+    nodes = model.nodes
     s = X.shape[0] - 1
     for i in range(nodes.shape[0]):
         n = nodes[i].iv
@@ -66,74 +87,132 @@ def end_jacobian(model, X, out):
             out[n, n + j], out[n + 1, n + j], out[n + 2, n + j] = y
 
 
-def linearize(stepper: Any, record: Record, u: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """(A, B) of the step in `record` (two rows), which `stepper` has just solved; u: controls (nodes, nu)."""
-    w, m = stepper.work, stepper.mechanism
-    s, n, nu, count = w.s, w.nv, m.nu, stepper.mechanism.tree.closure.count
-    full, D, C, _ = stepper._linear
-    h, G, H, H_start, _ = stepper.kkt
-    lam = w.work[11]
-    (q, q_next), (p, p_next) = record["q"], record["p"]
-    start = np.zeros(n)
-    split_momentum(w.tree.free, q, p, start)
+@entry
+def own_momentum(model, q, p, out):
+    """See `newton.from_split`."""
+    newton.from_split(model.free, q, p, out)
 
-    def second() -> FloatArray:
-        evaluate(w.model, stepper.rule, w.work, full, D, C, count, h, G, H, H_start, start, u, stepper.dt)
-        return D.copy()
 
-    blocks = second()
-    control, G0, H0, last = C.copy(), G.copy(), H.copy(), w.g[s].copy()
-    J = blocks[:s, :, 1:, :].reshape(s * n, s * n)
-    right = np.zeros((s * (n + count), 2 * n + nu))
-    right[: s * n, :n] = -blocks[:s, :, 0, :].reshape(s * n, n)
+class _Changes(NamedTuple):
+    """What parameters change at fixed control points, multipliers and end of the step, one column each.
+
+    Attributes:
+        rows: of the action, shape (s + 1, nv, parameters).
+        h: of the loop equations, shape (s m, parameters).
+        p: of the projected momentum, in the joints' own coordinates, shape (nv, parameters).
+    """
+
+    rows: FloatArray
+    h: FloatArray
+    p: FloatArray
+
+
+def _changes(
+    stepper: ConstrainedStepper, u: FloatArray, start: FloatArray, end: tuple[Any, ...], stencils: Sequence[Stencil]
+) -> _Changes:
+    """Weighted sums over mechanisms with other parameters; `end`: configuration and momentum before its projection."""
+    settings, points, loops, guess = stepper.settings, stepper.data.points, stepper.loops, stepper.data.guess
+    (s, n), count, k = points.r.shape, len(loops.h), len(stencils)
+    out = _Changes(np.zeros((s + 1, n, k)), np.zeros((count, k)), np.zeros((n, k)))
+    for c, stencil in enumerate(stencils):
+        for weight, mechanism in stencil:
+            model, t, p = galerkin_model(mechanism).tree, mechanism.tree, end[1].copy()
+            evaluate(model, settings, points, stepper.linear, loops, start, u)
+            last_turns(model, points)
+            out.rows[:s, :, c] += weight * points.r
+            out.rows[s, :, c] += weight * points.g[s]
+            out.h[:, c] += weight * loops.h
+            arrays = (t.nodes, t.dofs, t.closure.rows, t.closure.coefficients, t.closure.count)
+            scratch = (loops.end_h, loops.end_A, loops.end_M, loops.redundant)
+            momentum_projection(*arrays, guess.links, guess.screws, end[0], p, *scratch)
+            out.p[:, c] += weight * p
+    return out
+
+
+def linearize(
+    stepper: ConstrainedStepper, record: Record, u: FloatArray, stencils: Sequence[Stencil] = ()
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """(A, B) of the step in `record` (two rows), which `stepper` has just solved, and its derivatives by parameters.
+
+    Args:
+        stepper: after the step.
+        record: its start and end.
+        u: controls (nodes, nu).
+        stencils: of the parameters, see `parameter_stencils`.
+    """
+    tree, settings, points, loops = stepper.model.tree, stepper.settings, stepper.data.points, stepper.loops
+    s, n, nu, count = len(settings.rule.c) - 1, stepper.mechanism.nv, u.shape[1], len(loops.end_h)
+    lam = loops.points.lam
+    q, p = record["q"], record["p"]
+    start, end = np.zeros(n), np.zeros(n)
+    split_momentum(tree, q[0], p[0], start)
+    split_momentum(tree, q[1], p[1], end)
+    evaluate(tree, settings, points, stepper.linear, loops, start, u)
+    D, C, G, H, begins = (x.copy() for x in (stepper.linear.hessian.D, stepper.linear.C, loops.G, loops.H, loops.p))
+    H_start = loops.H_start.copy()
+
+    def at_ends() -> FloatArray:
+        """Blocks of the rule through the control points: for Galerkin that of the step."""
+        data = stepper.linear_ends
+        evaluate(tree, loops.settings, loops.points, data, loops, start, u if loops.points is points else zero)
+        return data.hessian.D.copy()
+
+    zero = np.zeros((s + 1, nu))
+    with_loops = at_ends()
+    last = loops.points.g[s].copy()
+    if loops.points is not points:
+        held = lam.copy()
+        lam[:] = 0.0
+        D += with_loops - at_ends()
+        lam[:] = held
+    raw, end_raw = begins, np.zeros(n)
+    end_momentum(tree, settings, points, raw)
+    own_momentum(tree, q[1], raw, end_raw)
+    by = _changes(stepper, u, start, (q[1], end_raw), stencils)
+    at = 2 * n + nu
+    right = np.zeros((s * (n + count), at + len(stencils)))
+    right[: s * n, :n] = -D[:s, :, 0, :].reshape(s * n, n)
     right[:n, n : 2 * n] = -np.eye(n)
     right[s * n :, :n] = -H_start
-    right[: s * n, 2 * n :] = -control[:s].reshape(s * n, nu)
-    kkt = np.block([[J, G0], [H0, np.zeros((s * count, s * count))]])
+    right[: s * n, 2 * n : at] = -C[:s].reshape(s * n, nu)
+    right[: s * n, at:] = -by.rows[:s].reshape(s * n, len(stencils))
+    right[s * n :, at:] = -by.h
+    J = D[:s, :, 1:, :].reshape(s * n, s * n)
+    kkt = np.block([[J, G], [H, np.zeros((s * count, s * count))]])
     dx = np.linalg.lstsq(kkt, right, rcond=1e-13)[0][: s * n]
-    dp = blocks[s, :, 1:, :].reshape(n, s * n) @ dx
-    dp[:, :n] += blocks[s, :, 0, :]
-    dp[:, 2 * n :] += control[s]
+    dp = D[s, :, 1:, :].reshape(n, s * n) @ dx
+    dp[:, :n] += D[s, :, 0, :]
+    dp[:, 2 * n : at] += C[s]
+    dp[:, at:] += by.rows[s]
     turn = np.zeros((n, n))
-    end_jacobian(w.model, w.X, turn)
+    end_jacobian(tree, points.X, turn)
     dq = turn @ dx[(s - 1) * n :]
     # With a unit multiplier at the end, the last row is that of the equation's Jacobian, and row s of D its derivative.
-    end = np.zeros(n)
-    split_momentum(w.tree.free, q_next, p_next, end)
     A, curvature = np.zeros((count, n)), np.zeros((count, n, n))
     for c in range(count):
         lam[s, c] = 1.0
-        curvature[c] = np.linalg.solve(turn.T, (second() - blocks)[s, :, s, :].T).T
-        A[c] = np.linalg.solve(turn.T, w.g[s] - last)
+        curvature[c] = np.linalg.solve(turn.T, (at_ends() - with_loops)[s, :, s, :].T).T
+        A[c] = np.linalg.solve(turn.T, loops.points.g[s] - last)
         lam[s, c] = 0.0
-    second()
-    M, slope = _mass_and_slope(stepper, q_next, end)
+    at_ends()
+    M, slope = _mass_and_slope(stepper, q[1], end)
     v = np.linalg.solve(M, end)
-    raw = _end_momentum(stepper, start)
     nu_end = np.linalg.lstsq(A.T, end - raw, rcond=1e-9)[0]
     K2 = np.einsum("k,ckj->cj", v, curvature)
     K3 = np.einsum("c,ckj->kj", nu_end, curvature)
     loose = dp + (K3 - slope) @ dq
     Mi_At = np.linalg.solve(M, A.T)
     dnu = np.linalg.lstsq(A @ Mi_At, -Mi_At.T @ loose - K2 @ dq, rcond=1e-9)[0]
-    W = np.concatenate([dx[(s - 1) * n :], dp + A.T @ dnu + K3 @ dq])
-    convert(w.model, w.tree.free, w.X, q, p, q_next, p_next, W)
-    return np.asarray(W[:, : 2 * n], float), np.asarray(W[:, 2 * n :], float)
+    W = np.asarray(np.concatenate([dx[(s - 1) * n :], dp + A.T @ dnu + K3 @ dq]), float)
+    convert(tree, points.X, q, p, W)
+    W[n:, at:] += by.p
+    return W[:, : 2 * n].copy(), W[:, 2 * n : at].copy(), W[:, at:].copy()
 
 
-def _end_momentum(stepper: Any, start: FloatArray) -> FloatArray:
-    """Momentum of Eq. 6c in split coordinates, before the loops' impulse is added."""
-    from leastaction.minimal.residual import next_momentum
-
-    w, out = stepper.work, start.copy()
-    next_momentum(w.model, stepper.rule, w.tree.free, w.work, out, stepper.dt)
-    return out
-
-
-def _mass_and_slope(stepper: Any, q: FloatArray, p: FloatArray) -> tuple[FloatArray, FloatArray]:
+def _mass_and_slope(stepper: ConstrainedStepper, q: FloatArray, p: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Mass matrix at q in split coordinates, and the derivative of M(q) v along q with v = M^-1 p held."""
-    t = stepper.work.tree
-    n = t.nv
+    t = stepper.model.tree
+    n = len(t.dofs)
     links, screws = records(len(t.nodes), LINK), records(n, JOINT_SCREW)
     M = np.zeros((n, n))
     classical.mass_matrix(t.nodes, t.dofs, links, screws, q, M)

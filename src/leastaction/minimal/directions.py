@@ -1,4 +1,4 @@
-"""The ways to solve for a Newton direction, behind one signature: (model, rule, work, var, solver, dt, dx)."""
+"""The ways to solve for a Newton direction, behind one signature: (model, settings, points, data of the way, dx)."""
 
 from leastaction._jit import routine
 from leastaction.linalg.dense import solve_in_place
@@ -7,44 +7,40 @@ from leastaction.minimal.variations import joint_variations
 
 
 @routine
-def recursive(model, rule, work, var, solver, dt, dx):
+def recursive(model, settings, points, data, dx):
     """O(n) recursion (Fan 2018, Algorithms B.1 and B.2)."""
-    joint_variations(model, rule, work, var, dt)
-    recursion.direction(model, rule, work[0], var, solver, work[10], dt, dx)
+    joint_variations(model, settings, points, data.var)
+    recursion.direction(model, settings, points, data, dx)
 
 
 @routine
-def tree_sparse(model, rule, work, var, solver, dt, dx):
+def tree_sparse(model, settings, points, data, dx):
     """Tree-sparse LDU along ancestor paths (Fan 2018, Algorithms 2 and 3)."""
-    arrays, anc, x = solver
-    depth, LU, D = arrays[0], arrays[1], arrays[2]
-    r = work[10]
+    r, x = points.r, data.x
     s = dx.shape[0]
-    joint_variations(model, rule, work, var, dt)
-    sparse.assemble(model, rule, work[0], var, arrays, dt)
-    sparse.factor(depth, anc, s, LU, D)
+    joint_variations(model, settings, points, data.var)
+    sparse.assemble(model, settings, points.nodes, data)
+    sparse.factor(data, s)
     for k in range(dx.shape[1]):
         for a in range(s):
             x[s * k + a] = -r[a, k]
-    sparse.solve(depth, anc, s, LU, D, x, False)
+    sparse.solve(data, s, x, False)
     for k in range(dx.shape[1]):
         for a in range(s):
             dx[a, k] = x[s * k + a]
 
 
 @routine
-def dense(model, rule, work, var, solver, dt, dx):
+def dense(model, settings, points, data, dx):
     """Gaussian elimination on the whole Jacobian: the check, and for forces that break the sparsity (springs)."""
-    full, D, J, b = solver
-    r = work[10]
+    r, b = points.r, data.b
     s, n = dx.shape
-    clear4(D)
-    hessian.assemble(model, rule, work, full, D, dt)
-    jacobian(D, J)
+    hessian.assemble(model, settings, points, data.hessian)
+    jacobian(data.hessian.D, data.J)
     for a in range(s):
         for i in range(n):
             b[a * n + i, 0] = -r[a, i]
-    solve_in_place(J, b)
+    solve_in_place(data.J, b)
     for a in range(s):
         for i in range(n):
             dx[a, i] = b[a * n + i, 0]
@@ -59,13 +55,3 @@ def jacobian(D, J):
             for c in range(s):
                 for j in range(n):
                     J[a * n + i, c * n + j] = D[a, i, c + 1, j]
-
-
-@routine
-def clear4(D):
-    """Zero an array of four dimensions."""
-    for a in range(D.shape[0]):
-        for b in range(D.shape[1]):
-            for c in range(D.shape[2]):
-                for d in range(D.shape[3]):
-                    D[a, b, c, d] = 0.0

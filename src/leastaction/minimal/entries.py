@@ -1,31 +1,80 @@
 """Entry points of the variational integrators, one per way to solve for the Newton direction.
 
-`problem` bundles what stays the same over a run, see `newton.step`.
+A run is done by `rollout_...`, or by `swept_...` with the sweeps of `simplified` ahead; the few steps that are too
+large for these by `rescue_...`, which is compiled when it is first needed.
 """
 
 from leastaction._jit import entry
-from leastaction.minimal import directions, newton, quasi_newton
+from leastaction.minimal import directions, quasi_newton
+from leastaction.minimal.rescue import rescue_with
+from leastaction.minimal.rollout import rollout_with, swept_rollout_with
+
+_rollout_recursive = rollout_with(directions.recursive)
+_rollout_sparse = rollout_with(directions.tree_sparse)
+_rollout_dense = rollout_with(directions.dense)
+_swept_recursive = swept_rollout_with(directions.recursive)
+_swept_sparse = swept_rollout_with(directions.tree_sparse)
+_swept_dense = swept_rollout_with(directions.dense)
+_rescue_recursive = rescue_with(directions.recursive)
+_rescue_sparse = rescue_with(directions.tree_sparse)
+_rescue_dense = rescue_with(directions.dense)
 
 
 @entry
-def rollout_recursive(problem, U, dt, settings, Q, P, its):
+def rollout_recursive(model, settings, data, U, Q, P, iterations):
     """Steps with the O(n) recursion."""
-    return newton.rollout(directions.recursive, problem, U, dt, settings, Q, P, its)
+    return _rollout_recursive(model, settings, data, U, Q, P, iterations)
 
 
 @entry
-def rollout_sparse(problem, U, dt, settings, Q, P, its):
+def rollout_sparse(model, settings, data, U, Q, P, iterations):
     """Steps with the tree-sparse factorisation."""
-    return newton.rollout(directions.tree_sparse, problem, U, dt, settings, Q, P, its)
+    return _rollout_sparse(model, settings, data, U, Q, P, iterations)
 
 
 @entry
-def rollout_dense(problem, U, dt, settings, Q, P, its):
+def rollout_dense(model, settings, data, U, Q, P, iterations):
     """Steps with elimination on the whole Jacobian."""
-    return newton.rollout(directions.dense, problem, U, dt, settings, Q, P, its)
+    return _rollout_dense(model, settings, data, U, Q, P, iterations)
 
 
 @entry
-def rollout_quasi(problem, U, dt, settings, Q, P, its):
+def swept_recursive(model, settings, data, U, Q, P, iterations):
+    """Steps with sweeps, then the O(n) recursion."""
+    return _swept_recursive(model, settings, data, U, Q, P, iterations)
+
+
+@entry
+def swept_sparse(model, settings, data, U, Q, P, iterations):
+    """Steps with sweeps, then the tree-sparse factorisation."""
+    return _swept_sparse(model, settings, data, U, Q, P, iterations)
+
+
+@entry
+def swept_dense(model, settings, data, U, Q, P, iterations):
+    """Steps with sweeps, then elimination on the whole Jacobian."""
+    return _swept_dense(model, settings, data, U, Q, P, iterations)
+
+
+@entry
+def rescue_recursive(model, settings, data, u, states, momenta, doubt):
+    """A step that is too large, with the O(n) recursion."""
+    return _rescue_recursive(model, settings, data, u, states, momenta, doubt)
+
+
+@entry
+def rescue_sparse(model, settings, data, u, states, momenta, doubt):
+    """A step that is too large, with the tree-sparse factorisation."""
+    return _rescue_sparse(model, settings, data, u, states, momenta, doubt)
+
+
+@entry
+def rescue_dense(model, settings, data, u, states, momenta, doubt):
+    """A step that is too large, with elimination on the whole Jacobian."""
+    return _rescue_dense(model, settings, data, u, states, momenta, doubt)
+
+
+@entry
+def rollout_quasi(model, settings, data, U, Q, P, iterations):
     """Steps with the quasi-Newton method of Lee et al. 2016."""
-    return quasi_newton.rollout(quasi_newton.direction, problem, U, dt, settings, Q, P, its)
+    return quasi_newton.rollout(model, settings, data, U, Q, P, iterations)

@@ -7,11 +7,9 @@ its own frame with the other control points in place; column chi >= 1 moves xi^c
 its own frame, so that it is the momentum p_{k+1}.
 """
 
-import math
-
 from leastaction._jit import inline, routine
-from leastaction.forces.passive import drive_wrench, path_length, path_point, path_tension
-from leastaction.kinematics.closure import evaluate, is_coupling, polynomial, soft_force, twist_of, wrench_slope
+from leastaction.forces.passive import drive_wrench
+from leastaction.minimal.hessian_forces import body_forces, loops
 from leastaction.minimal.points import is_nodal
 from leastaction.minimal.residual import ball_vectors, in_child, unit3
 from leastaction.minimal.sparse import composites, gravity_slope
@@ -27,10 +25,8 @@ from leastaction.minimal.variations import (
 from leastaction.spatial import (
     ZERO3,
     ZERO6,
-    ad,
     add,
     add3,
-    axpy3,
     coad,
     cross,
     dot,
@@ -54,7 +50,7 @@ from leastaction.spatial import exponential as ex
 def row_axis(rule, X, n, nv, chi, j):
     """Coordinate direction of row (chi, j): for the end of a ball joint the xi that turns R_{k+1} about axis j."""
     e = unit3(j)
-    s = rule[0].shape[0] - 1
+    s = rule.c.shape[0] - 1
     if nv == 1 or chi < s:
         return e
     xi = (X[s, n], X[s, n + 1], X[s, n + 2])
@@ -71,19 +67,18 @@ def _combine(rule, A, h, nv, al, chi, e, rates, idt):
 
 
 @routine
-def vectors(model, rule, work, full, dt):
+def vectors(nodes, settings, points, data):
     """Rows and columns of all joints and control points: twists dv^al at 6 al, pose variations at 6 (Q + al)."""
-    scr, Om, P, X = work[1], work[3], work[4], work[5]
-    col, row = full[0], full[1]
-    nodes = model[0]
-    w = rule[1]
+    scr, Om, P, X = points.screws, points.Om, points.P, points.X
+    col, row, rule, dt = data.col, data.row, settings.rule, settings.dt
+    w = rule.w
     Q = w.shape[0]
     idt = 1.0 / dt
     for i in range(nodes.shape[0]):
         node = nodes[i]
         n, nv, h = node.iv, node.nv, node.ball
         for j in range(nv):
-            for chi in range(rule[0].shape[0]):
+            for chi in range(rule.c.shape[0]):
                 e = unit3(j)
                 er = row_axis(rule, X, n, nv, chi, j)
                 for al in range(Q):
@@ -106,13 +101,14 @@ def vectors(model, rule, work, full, dt):
 
 
 @routine
-def _own_ball(model, rule, work, i, chi, j, other, m, dt):
+def _own_ball(model, settings, points, i, chi, j, other, m):
     """What ball joint i does to itself in row (chi, j) when control point `other` moves along its coordinate m."""
-    pts, scr, balls, Om, P, X, rate, force = work[:8]
-    nodes, dofs = model[0], model[1]
-    w = rule[1]
-    s = rule[0].shape[0] - 1
-    n, h = nodes[i].iv, nodes[i].ball
+    pts, scr, balls, Om, P, X = points.nodes, points.screws, points.balls, points.Om, points.P, points.X
+    dofs, rule, dt = model.dofs, settings.rule, settings.dt
+    w = rule.w
+    s = rule.c.shape[0] - 1
+    node = model.nodes[i]
+    n, h = node.iv, node.ball
     e = row_axis(rule, X, n, 3, chi, j)
     k = unit3(m)
     end = (X[s, n], X[s, n + 1], X[s, n + 2])
@@ -126,7 +122,7 @@ def _own_ball(model, rule, work, i, chi, j, other, m, dt):
     for al in range(w.shape[0]):
         mu = load6(pts[al, i].mu)
         wdt = w[al] * dt
-        mom, push = ball_vectors(dofs, scr, rate, force, al, n, mu, load6(pts[al, i].G), wdt)
+        mom, push = ball_vectors(dofs, points, al, n, mu, load6(pts[al, i].G), wdt)
         bent = matvec(load9(Om[al, h, chi]), de)
         turned = ZERO3
         mine = (not is_nodal(rule)) or al == chi
@@ -136,7 +132,7 @@ def _own_ball(model, rule, work, i, chi, j, other, m, dt):
             if other == ga or other == 0:
                 y = (X[ga, n], X[ga, n + 1], X[ga, n + 2])
                 kx = k if other == ga else scale3(-1.0, ex.jl_inverse(y, ex.coefficients(y), k))
-                bx, tx = chart_curvature(rule, balls, P, X, n, h, al, chi, ga, e, kx, dt)
+                bx, tx = chart_curvature(settings, points, node, al, chi, ga, e, kx)
                 bent = add3(bent, bx)
                 turned = add3(turned, tx)
         x += wdt * dot3(mom, bent) + dot3(push, turned)
@@ -156,16 +152,16 @@ def _own_ball(model, rule, work, i, chi, j, other, m, dt):
 
 
 @routine
-def assemble(model, rule, work, full, D, dt):
-    """D[chi, i, chi', j], zeroed on entry; residual must have been evaluated at the present iterate."""
-    pts = work[0]
-    col, row, up, down = full
-    nodes, dofs, gravity = model[0], model[1], model[2]
-    w = rule[1]
-    Q, S = w.shape[0], rule[0].shape[0]
-    g = load3(gravity)
-    vectors(model, rule, work, full, dt)
-    for al in range(Q):
+def assemble(model, settings, points, data):
+    """The blocks D[chi, i, chi', j]; residual must have been evaluated at the present iterate."""
+    pts = points.nodes
+    col, row, up, down, D = data.col, data.row, data.up, data.down, data.D
+    nodes, dofs, rule = model.nodes, model.dofs, settings.rule
+    S = rule.c.shape[0]
+    g = load3(model.gravity)
+    clear(D)
+    vectors(nodes, settings, points, data)
+    for al in range(rule.w.shape[0]):
         composites(nodes, pts, al)
     for i in range(nodes.shape[0]):
         node = nodes[i]
@@ -173,15 +169,15 @@ def assemble(model, rule, work, full, D, dt):
         for j in range(nv):
             k = n + j
             for chi in range(S):
-                _weights(rule, pts, i, col[k, chi], row[k, chi], up[chi], down[chi], g, dt)
+                _weights(settings, pts, i, col[k, chi], row[k, chi], up[chi], down[chi], g)
             for chi in range(S):
                 for other in range(S):
                     for m in range(nv):
                         x = _dot(up[chi], col[n + m, other])
                         if nv == 1:
-                            x += own_axis(rule, dofs[n], chi, other, dt)
+                            x += own_axis(rule, dofs[n], chi, other, settings.dt)
                         else:
-                            x += _own_ball(model, rule, work, i, chi, j, other, m, dt)
+                            x += _own_ball(model, settings, points, i, chi, j, other, m)
                         D[chi, k, other, n + m] = x
                     a = node.parent
                     while a >= 0:
@@ -189,8 +185,19 @@ def assemble(model, rule, work, full, D, dt):
                             D[chi, k, other, c] = _dot(up[chi], col[c, other])
                             D[other, c, chi, k] = _dot(row[c, other], down[chi])
                         a = nodes[a].parent
-    if model[4].shape[0] + model[6].shape[0] + model[8].shape[0] > 0:
-        _body_forces(model, rule, work, full, D, dt)
+    if model.forces.paths.shape[0] + model.forces.wrenches.shape[0] > 0:
+        body_forces(model, settings, points, data)
+    loops(model.closure, nodes, settings, points, data)
+
+
+@routine
+def clear(D):
+    """Zero an array of four dimensions."""
+    for a in range(D.shape[0]):
+        for b in range(D.shape[1]):
+            for c in range(D.shape[2]):
+                for d in range(D.shape[3]):
+                    D[a, b, c, d] = 0.0
 
 
 @inline
@@ -202,9 +209,9 @@ def _dot(a, b):
 
 
 @inline
-def _weights(rule, pts, i, col, row, up, down, g, dt):
+def _weights(settings, pts, i, col, row, up, down, g):
     """up: what a row weighs in the variations of an ancestor; down: what a column causes in an ancestor."""
-    w = rule[1]
+    w, dt = settings.rule.w, settings.dt
     Q = w.shape[0]
     for al in range(Q):
         pt = pts[al, i]
@@ -221,165 +228,17 @@ def _weights(rule, pts, i, col, row, up, down, g, dt):
         put6(down, 6 * (Q + al), sub(gravity_slope(C, g, wdt, T), coad(T, load6(pt.G))))
 
 
-# ---------------------------------------------------------------- springs, cables and world-directed wrenches
-
-
-@inline
-def _is_above(nodes, a, i):
-    """Whether node a is i or an ancestor of i."""
-    while i > a:
-        i = nodes[i].parent
-    return i == a
-
-
 @routine
-def _body_forces(model, rule, work, full, D, dt):
-    """Add the derivatives of springs, cables and wrenches with fixed directions; these break the tree's sparsity."""
-    pts = work[0]
-    col, row = full[0], full[1]
-    nodes, paths, points, wrenches, rows = model[0], model[4], model[5], model[6], model[8]
-    lam = work[11]
-    w = rule[1]
-    Q, S = w.shape[0], rule[0].shape[0]
-    for al in range(Q):
-        wdt = w[al] * dt
-        for b in range(nodes.shape[0]):
-            for k in range(nodes[b].iv, nodes[b].iv + nodes[b].nv):
-                for other in range(S):
-                    T = load6_at(col[k, other], 6 * (Q + al))
-                    V = load6_at(col[k, other], 6 * al)
-                    for f in range(paths.shape[0]):
-                        _path_column(nodes, paths[f], points, pts[al], row, D, Q, al, b, k, other, T, V, wdt)
-                    for f in range(wrenches.shape[0]):
-                        _wrench_column(nodes, wrenches[f], pts[al], row, D, Q, al, b, k, other, T, wdt)
-                    for f in range(rows.shape[0]):
-                        _row_column(nodes, rows[f], lam[al, f], pts[al], row, D, Q, al, b, k, other, T, V, wdt)
-    for f in range(rows.shape[0]):
-        if is_coupling(rows[f]):
-            n = rows[f].leader
-            for al in range(Q):
-                _, _, curvature = polynomial(rows[f], model[9], work[5][al, n])
-                D[al, n, al, n] -= lam[al, f] * curvature
-
-
-@inline
-def _moved_point(nodes, point, pts, b, T, V):
-    """Ordinary variations of a point's position and velocity when node b (and all it carries) varies by (T, V)."""
-    if point.node < 0 or not _is_above(nodes, b, point.node):
-        return ZERO3, ZERO3
-    x, _ = path_point(point, pts)
-    W = load6(pts[point.node].v)
-    dx = add3(T[1], cross(T[0], x))
-    # V varies the twist in the moving frame; ad(T, W) brings it to the world.
-    dV = add(V, ad(T, W))
-    return dx, add3(add3(dV[1], cross(dV[0], x)), cross(W[0], dx))
-
-
-@inline
-def _spread(nodes, row, D, Q, al, node, k, other, F, wdt):
-    """Add the virtual work of a wrench variation F on a node to all rows above it."""
-    S = row.shape[1]
-    i = node
-    while i >= 0:
-        for c in range(nodes[i].iv, nodes[i].iv + nodes[i].nv):
-            for chi in range(S):
-                D[chi, c, other, k] += wdt * dot(load6_at(row[c, chi], 6 * (Q + al)), F)
-        i = nodes[i].parent
-
-
-@inline
-def _turn_rows(nodes, row, D, Q, al, node, b, k, other, F, T, wdt):
-    """Undo the turning of a wrench F on `node` with node b.
-
-    The tree assembly lets every wrench on a subtree turn with it, as if fixed in the bodies; this one is fixed in the
-    world (its own change comes in through `_spread`).
-    """
-    if node >= 0 and _is_above(nodes, b, node):
-        _spread(nodes, row, D, Q, al, node, k, other, coad(T, F), wdt)
-
-
-@inline
-def _path_column(nodes, path, points, pts, row, D, Q, al, b, k, other, T, V, wdt):
-    """Column (other, k) of one spring or cable, for a coordinate of node b."""
-    touched = False
-    for a in range(path.first, path.first + path.count):
-        if points[a].node >= 0 and _is_above(nodes, b, points[a].node):
-            touched = True
-    if not touched:
-        return
-    length, rate = path_length(path, points, pts)
-    tension = path_tension(path, length, rate)
-    dl = 0.0
-    dr = 0.0
-    x, xd = path_point(points[path.first], pts)
-    dx, dxd = _moved_point(nodes, points[path.first], pts, b, T, V)
-    for a in range(path.first + 1, path.first + path.count):
-        y, yd = path_point(points[a], pts)
-        dy, dyd = _moved_point(nodes, points[a], pts, b, T, V)
-        e, de = _segment(x, y, dx, dy)
-        dl += dot3(e, sub3(dy, dx))
-        dr += dot3(de, sub3(yd, xd)) + dot3(e, sub3(dyd, dxd))
-        x, xd, dx, dxd = y, yd, dy, dyd
-    slack = path.pulls_only != 0 and tension <= 0.0
-    dtension = 0.0 if slack else path.stiffness * dl + path.damping * dr
-    x, _ = path_point(points[path.first], pts)
-    dx, _ = _moved_point(nodes, points[path.first], pts, b, T, V)
-    for a in range(path.first + 1, path.first + path.count):
-        y, _ = path_point(points[a], pts)
-        dy, _ = _moved_point(nodes, points[a], pts, b, T, V)
-        e, de = _segment(x, y, dx, dy)
-        f = scale3(tension, e)
-        df = axpy3(dtension, e, scale3(tension, de))
-        _end_force(nodes, points[a - 1].node, row, D, Q, al, b, k, other, x, dx, f, df, T, wdt)
-        _end_force(nodes, points[a].node, row, D, Q, al, b, k, other, y, dy, scale3(-1.0, f), scale3(-1.0, df), T, wdt)
-        x, dx = y, dy
-
-
-@inline
-def _segment(x, y, dx, dy):
-    """Direction of a segment and its variation."""
-    d = sub3(y, x)
-    r = math.sqrt(dot3(d, d))
-    if r == 0.0:
-        return ZERO3, ZERO3
-    e = scale3(1.0 / r, d)
-    dd = sub3(dy, dx)
-    return e, scale3(1.0 / r, axpy3(-dot3(e, dd), e, dd))
-
-
-@inline
-def _end_force(nodes, node, row, D, Q, al, b, k, other, x, dx, f, df, T, wdt):
-    """A force f at x on a node, with its variations."""
-    if node < 0:
-        return
-    F = (cross(x, f), f)
-    dF = (add3(cross(dx, f), cross(x, df)), df)
-    _spread(nodes, row, D, Q, al, node, k, other, dF, wdt)
-    _turn_rows(nodes, row, D, Q, al, node, b, k, other, F, T, wdt)
-
-
-@inline
-def _wrench_column(nodes, wrench, pts, row, D, Q, al, b, k, other, T, wdt):
-    """Column (other, k) of a constant wrench with directions of the world."""
-    if wrench.local != 0 or wrench.node < 0 or not _is_above(nodes, b, wrench.node):
-        return
-    link = pts[wrench.node]
-    x = add3(load3(link.p), matvec(load9(link.R), load3(wrench.point)))
-    W = load6(wrench.wrench)
-    F = (add3(W[0], cross(x, W[1])), W[1])
-    dx = add3(T[1], cross(T[0], x))
-    _spread(nodes, row, D, Q, al, wrench.node, k, other, (cross(dx, W[1]), ZERO3), wdt)
-    _turn_rows(nodes, row, D, Q, al, wrench.node, b, k, other, F, T, wdt)
-
-
-@routine
-def control_blocks(model, rule, work, full, C, dt):
-    """C[chi, i, k]: derivative of the rows by control k, held over the step; zeroed on entry."""
-    pts, P, X = work[0], work[4], work[5]
-    row = full[1]
-    nodes, dofs, drives = model[0], model[1], model[7]
-    w = rule[1]
-    Q, S = w.shape[0], rule[0].shape[0]
+def control_blocks(model, settings, points, data, C):
+    """C[chi, i, k]: derivative of the rows by control k, held over the step; after `assemble`."""
+    pts, P, X, row = points.nodes, points.P, points.X, data.row
+    nodes, dofs, drives, rule, dt = model.nodes, model.dofs, model.forces.drives, settings.rule, settings.dt
+    w = rule.w
+    Q, S = w.shape[0], rule.c.shape[0]
+    for chi in range(C.shape[0]):
+        for i in range(C.shape[1]):
+            for k in range(C.shape[2]):
+                C[chi, i, k] = 0.0
     for k in range(drives.shape[0]):
         drive = drives[k]
         for chi in range(S):
@@ -402,37 +261,3 @@ def control_blocks(model, rule, work, full, C, dt):
                     e = row_axis(rule, X, n, nv, chi, j)
                     turn = _combine(rule, P, node.ball, nv, al, chi, e, False, 1.0 / dt)
                     C[chi, n + j, k] += wdt * drive.gear * turn[drive.dof - n]
-
-
-@inline
-def _row_column(nodes, row_, x, pts, row, D, Q, al, b, k, other, T, V, wdt):
-    """Column (other, k) of one row of a loop with the impulse x, or of a soft one."""
-    if is_coupling(row_):
-        return
-    moves_a = row_.a >= 0 and _is_above(nodes, b, row_.a)
-    moves_b = row_.b >= 0 and _is_above(nodes, b, row_.b)
-    if not (moves_a or moves_b):
-        return
-    h, W = evaluate(row_, pts)
-    dW = wrench_slope(row_, pts, moves_a, moves_b, T)
-    dx = 0.0
-    if row_.soft != 0:
-        x = wdt * soft_force(row_, pts, h, W)
-        va, vb = twist_of(pts, row_.a), twist_of(pts, row_.b)
-        dh = 0.0
-        rate = dot(dW, sub(vb, va))
-        if moves_b:
-            dh += dot(W, T)
-            rate += dot(W, add(V, ad(T, vb)))
-        if moves_a:
-            dh -= dot(W, T)
-            rate -= dot(W, add(V, ad(T, va)))
-        dx = -wdt * (row_.stiffness * dh + row_.damping * rate)
-    dF = add(scale(x, dW), scale(dx, W))
-    F = scale(x, W)
-    if row_.b >= 0:
-        _spread(nodes, row, D, Q, al, row_.b, k, other, dF, 1.0)
-        _turn_rows(nodes, row, D, Q, al, row_.b, b, k, other, F, T, 1.0)
-    if row_.a >= 0:
-        _spread(nodes, row, D, Q, al, row_.a, k, other, scale(-1.0, dF), 1.0)
-        _turn_rows(nodes, row, D, Q, al, row_.a, b, k, other, scale(-1.0, F), T, 1.0)

@@ -7,8 +7,6 @@ With rows r^0 ... r^{s-1} = 0 and p' = row s, the blocks D of `hessian` and C of
 where J = D[:s, 1:]. Ball and free joints in tangent coordinates: dq is a twist in the child's frame.
 """
 
-import numpy as np
-
 from leastaction._jit import entry, inline, routine
 from leastaction.linalg.dense import solve_in_place
 from leastaction.minimal import directions, hessian
@@ -17,21 +15,15 @@ from leastaction.spatial import exponential as ex
 
 
 @routine
-def blocks(model, rule, work, full, D, C, dt):
+def blocks(model, settings, points, data):
     """D and C at the present iterate."""
-    directions.clear4(D)
-    hessian.assemble(model, rule, work, full, D, dt)
-    for chi in range(C.shape[0]):
-        for i in range(C.shape[1]):
-            for k in range(C.shape[2]):
-                C[chi, i, k] = 0.0
-    hessian.control_blocks(model, rule, work, full, C, dt)
+    hessian.assemble(model, settings, points, data.hessian)
+    hessian.control_blocks(model, settings, points, data.hessian, data.C)
 
 
 @routine
-def end_turns(model, X, M):
+def end_turns(nodes, X, M):
     """Rows of M (nv, anything), variations of the last control point, from coordinates of balls to turns, in place."""
-    nodes = model[0]
     s = X.shape[0] - 1
     for i in range(nodes.shape[0]):
         if nodes[i].nv == 3:
@@ -95,27 +87,25 @@ def _rotation(q, i):
 
 
 @entry
-def linearize(model, free, rule, work, full, D, C, J, q, p, q_next, p_next, dt, A, B):
-    """A and B at a solved step; work must hold its control points and residual."""
-    X = work[5]
+def linearize(model, settings, points, data, states, momenta, A, B):
+    """A and B at the solved step from row 0 to row 1 of (states, momenta), whose control points are in `points`."""
+    D, C, J, Y, W = data.hessian.D, data.C, data.J, data.Y, data.W
     s, n = D.shape[0] - 1, D.shape[1]
     nu = C.shape[2]
-    blocks(model, rule, work, full, D, C, dt)
+    blocks(model, settings, points, data)
     directions.jacobian(D, J)
-    Y = np.zeros((s * n, 2 * n + nu))
     for a in range(s):
         for i in range(n):
             for j in range(n):
                 Y[a * n + i, j] = -D[a, i, 0, j]
-            if a == 0:
-                Y[i, n + i] = -1.0
+                Y[a * n + i, n + j] = -1.0 if a == 0 and i == j else 0.0
             for k in range(nu):
                 Y[a * n + i, 2 * n + k] = -C[a, i, k]
     solve_in_place(J, Y)
-    W = np.zeros((2 * n, 2 * n + nu))
     for i in range(n):
         for c in range(W.shape[1]):
             W[i, c] = Y[(s - 1) * n + i, c]
+            W[n + i, c] = 0.0
         for j in range(n):
             W[n + i, j] = D[s, i, 0, j]
         for k in range(nu):
@@ -126,67 +116,70 @@ def linearize(model, free, rule, work, full, D, C, J, q, p, q_next, p_next, dt, 
                 if t != 0.0:
                     for c in range(W.shape[1]):
                         W[n + i, c] += t * Y[a * n + j, c]
-    end_turns(model, X, W[:n])
-    user_columns(free, q, p, W)
-    user_rows(free, q_next, p_next, W)
-    A[:] = W[:, : 2 * n]
-    B[:] = W[:, 2 * n :]
+    end_turns(model.nodes, points.X, W[:n])
+    user_columns(model.free, states[0], momenta[0], W)
+    user_rows(model.free, states[1], momenta[1], W)
+    for i in range(2 * n):
+        for j in range(2 * n):
+            A[i, j] = W[i, j]
+        for k in range(nu):
+            B[i, k] = W[i, 2 * n + k]
 
 
 @entry
-def second_derivatives(model, rule, work, full, D, C, dt):
-    """D and C at the control points in work."""
-    blocks(model, rule, work, full, D, C, dt)
+def second_derivatives(model, settings, points, data):
+    """D and C at the control points in `points`, whose residual was evaluated."""
+    blocks(model, settings, points, data)
 
 
 @entry
-def pull_back(model, free, rule, work, full, D, C, J, q, p, q_next, p_next, dt, bar, G):
+def pull_back(model, settings, points, data, states, momenta, bar, G):
     """Vector-Jacobian product of a solved step: bar (2 nv) at its end becomes that at its start, in place.
 
     G: gradient by the controls at the control points, shape (s + 1, nu); for the midpoint rule all in G[0].
     One solve with the transposed Jacobian, whatever the number of controls.
     """
-    nodes, X = model[0], work[5]
+    nodes, X, D, C, J = model.nodes, points.X, data.hessian.D, data.C, data.J
     s, n = D.shape[0] - 1, D.shape[1]
-    blocks(model, rule, work, full, D, C, dt)
+    blocks(model, settings, points, data)
     directions.jacobian(D, J)
-    row = np.zeros((1, 2 * n))
-    row[0] = bar
-    _user_rows_transposed(free, q_next, p_next, row)
-    y = np.zeros((s * n, 1))
+    row, out, y = data.bar[0], data.bar[1], data.y
+    for j in range(2 * n):
+        row[j] = bar[j]
+    _user_rows_transposed(model.free, states[1], momenta[1], row)
     for c in range(s):
         for j in range(n):
             x = 0.0
             for i in range(n):
-                x += D[s, i, c + 1, j] * row[0, n + i]
+                x += D[s, i, c + 1, j] * row[n + i]
             y[c * n + j, 0] = x
     for i in range(nodes.shape[0]):
         k = nodes[i].iv
         if nodes[i].nv == 1:
-            y[(s - 1) * n + k, 0] += row[0, k]
+            y[(s - 1) * n + k, 0] += row[k]
         else:
             xi = (X[s, k], X[s, k + 1], X[s, k + 2])
-            t = ex.jr_transposed(xi, ex.coefficients(xi), (row[0, k], row[0, k + 1], row[0, k + 2]))
+            t = ex.jr_transposed(xi, ex.coefficients(xi), (row[k], row[k + 1], row[k + 2]))
             for j in range(3):
                 y[(s - 1) * n + k + j, 0] += t[j]
     solve_in_place(J.T, y)
-    out = np.zeros((1, 2 * n))
     for j in range(n):
         x = 0.0
         for i in range(n):
-            x += D[s, i, 0, j] * row[0, n + i]
+            x += D[s, i, 0, j] * row[n + i]
             for a in range(s):
                 x -= D[a, i, 0, j] * y[a * n + i, 0]
-        out[0, j] = x
-        out[0, n + j] = -y[j, 0]
+        out[j] = x
+        out[n + j] = -y[j, 0]
     for k in range(C.shape[2]):
         for chi in range(s + 1):
             x = 0.0
             for i in range(n):
-                x += C[chi, i, k] * (row[0, n + i] if chi == s else -y[chi * n + i, 0])
+                x += C[chi, i, k] * (row[n + i] if chi == s else -y[chi * n + i, 0])
             G[chi, k] = x
-    user_columns(free, q, p, out)
-    bar[:] = out[0]
+    user_columns(model.free, states[0], momenta[0], data.bar[1:])
+    for j in range(2 * n):
+        bar[j] = out[j]
 
 
 @routine
@@ -198,13 +191,13 @@ def _user_rows_transposed(free, q, p, row):
         m = nv + n
         R = _rotation(q, free[f, 0])
         pl = (p[n + 3], p[n + 4], p[n + 5])
-        w, v = (row[0, n], row[0, n + 1], row[0, n + 2]), (row[0, n + 3], row[0, n + 4], row[0, n + 5])
-        pw, plin = (row[0, m], row[0, m + 1], row[0, m + 2]), (row[0, m + 3], row[0, m + 4], row[0, m + 5])
+        w, v = (row[n], row[n + 1], row[n + 2]), (row[n + 3], row[n + 4], row[n + 5])
+        pw, plin = (row[m], row[m + 1], row[m + 2]), (row[m + 3], row[m + 4], row[m + 5])
         # dp_lin' = R^T dp_x - w x p_lin, so the turn collects p_lin x (its weight), negated.
         turn = neg3(cross(pl, plin))
         x, px = matvec(R, v), matvec(R, plin)
         for j in range(3):
-            row[0, n + j] = x[j]
-            row[0, n + 3 + j] = w[j] + turn[j]
-            row[0, m + j] = px[j]
-            row[0, m + 3 + j] = pw[j]
+            row[n + j] = x[j]
+            row[n + 3 + j] = w[j] + turn[j]
+            row[m + j] = px[j]
+            row[m + 3 + j] = pw[j]

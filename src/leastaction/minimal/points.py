@@ -42,40 +42,11 @@ from leastaction.spatial import (
 )
 from leastaction.spatial import exponential as ex
 
-POINT = np.dtype(
-    [
-        ("R", "f8", 9),
-        ("p", "f8", 3),
-        ("v", "f8", 6),  # twist
-        ("M", "f8", 10),  # inertia of the node
-        ("mu", "f8", 6),  # momentum of its subtree (Definition 1)
-        ("G", "f8", 6),  # impulse on its subtree (Definition 2)
-        ("C", "f8", 10),  # inertia of its subtree
-    ],
-    align=True,
-)
-"""One node at one quadrature point."""
-
-SCREW = np.dtype([("S", "f8", 6), ("Sp", "f8", 6)], align=True)
-"""One degree of freedom at one quadrature point: its screw, and ad(twist of the parent) S."""
-
-BALL = np.dtype(
-    [
-        ("base", "f8", 9),  # rotation of the joint at the start of the step
-        ("xi", "f8", 3),  # exponential coordinates at this point
-        ("rate", "f8", 3),  # their rate
-        ("k", "f8", 8),  # see spatial.exponential
-        ("phi", "f8", 3),  # rotation vector from the rest of the joint's spring
-    ],
-    align=True,
-)
-"""One ball joint at one quadrature point."""
-
 
 @inline
 def is_nodal(rule):
     """True when the quadrature points are the control points (Galerkin), False for the midpoint rule."""
-    return rule[1].shape[0] == rule[0].shape[0]
+    return rule.w.shape[0] == rule.c.shape[0]
 
 
 @inline
@@ -89,10 +60,9 @@ def coordinate(rule, X, al, k):
 @inline
 def coordinate_rate(rule, X, al, k, idt):
     """Rate of coordinate k at quadrature point al (Fan 2018, Eq. 2); idt = 1 / dt."""
-    b = rule[2]
     rate = 0.0
-    for be in range(b.shape[1]):
-        rate += b[al, be] * X[be, k]
+    for be in range(rule.b.shape[1]):
+        rate += rule.b[al, be] * X[be, k]
     return rate * idt
 
 
@@ -105,13 +75,14 @@ def base_rotations(nodes, balls, q):
             n = nodes[i].iq
             R = quat_to_rotation((q[n], q[n + 1], q[n + 2], q[n + 3]))
             for al in range(balls.shape[0]):
-                store9(balls[al, h].base, R)
+                store9(balls[al, h].start, R)
 
 
 @routine
-def positions(model, rule, pts, scr, balls, X, al):
+def positions(model, rule, data, al):
     """Poses, inertias and screws at quadrature point al."""
-    nodes, rest = model[0], model[3]
+    nodes, rest = model.nodes, model.forces.rest
+    pts, scr, balls, X = data.nodes, data.screws, data.balls, data.X
     for i in range(nodes.shape[0]):
         node = nodes[i]
         pt = pts[al, i]
@@ -140,7 +111,7 @@ def positions(model, rule, pts, scr, balls, X, al):
                 coordinate(rule, X, al, n + 1),
                 coordinate(rule, X, al, n + 2),
             )
-            Rj = matmul(load9(ball.base), rot_exp(xi))
+            Rj = matmul(load9(ball.start), rot_exp(xi))
             _rest_angle(rest, node.iq, Rj, ball.phi)
             R = matmul(R, Rj)
             store3(ball.xi, xi)
@@ -169,9 +140,10 @@ def ball_coefficients(ball):
 
 
 @routine
-def velocities(model, rule, pts, scr, balls, X, rate, al, idt):
+def velocities(nodes, settings, data, al):
     """Twists at quadrature point al; rate[al] gets joint velocities (of ball joints the angular velocity)."""
-    nodes = model[0]
+    rule, idt = settings.rule, 1.0 / settings.dt
+    pts, scr, balls, X, rate = data.nodes, data.screws, data.balls, data.X, data.rate
     for i in range(nodes.shape[0]):
         node = nodes[i]
         n = node.iv
@@ -202,9 +174,8 @@ def velocities(model, rule, pts, scr, balls, X, rate, al, idt):
 
 
 @routine
-def momenta(model, pts, al):
+def momenta(nodes, pts, al):
     """Momenta of all subtrees at quadrature point al (Definition 1)."""
-    nodes = model[0]
     for i in range(nodes.shape[0]):
         store6(pts[al, i].mu, momentum(load_inertia(pts[al, i].M), load6(pts[al, i].v)))
     for i in range(nodes.shape[0] - 1, 0, -1):
@@ -214,14 +185,15 @@ def momenta(model, pts, al):
 
 
 @routine
-def impulses(model, rule, pts, balls, X, rate, force, external, lam, u, al, dt):
+def impulses(model, settings, data, u, al):
     """Impulses on all subtrees (Definition 2) and joint forces at quadrature point al, for the controls u (nu).
 
-    `force[al]`: generalised forces of springs, dampers and drives [N m or N]; of ball joints in the child's frame.
+    `data.force[al]`: generalised forces of springs, dampers and drives [N m or N]; of ball joints in the child's frame.
     """
-    nodes, dofs, gravity, _, paths, points, wrenches, drives, rows, coefficients = model
-    wdt = rule[1][al] * dt
-    g = load3(gravity)
+    nodes, dofs, rule = model.nodes, model.dofs, settings.rule
+    pts, X, rate, force = data.nodes, data.X, data.rate, data.force
+    wdt = rule.w[al] * settings.dt
+    g = load3(model.gravity)
     for i in range(nodes.shape[0]):
         node = nodes[i]
         store6(pts[al, i].G, scale(wdt, gravity_wrench(load_inertia(pts[al, i].M), g)))
@@ -231,22 +203,9 @@ def impulses(model, rule, pts, balls, X, rate, force, external, lam, u, al, dt):
         if node.nv == 1:
             force[al, n] += dofs[n].stiffness * (dofs[n].rest - coordinate(rule, X, al, n))
         else:
-            _ball_spring(dofs, balls, force, al, n, node.ball)
-    if paths.shape[0] + wrenches.shape[0] > 0:
-        for i in range(nodes.shape[0]):
-            store6(external[i], ZERO6)
-        body_forces(paths, points, wrenches, pts[al], external)
-        for i in range(nodes.shape[0]):
-            add_to(pts[al, i].G, scale(wdt, load6(external[i])))
-    for k in range(drives.shape[0]):
-        drive = drives[k]
-        if drive.dof >= 0:
-            force[al, drive.dof] += drive.gear * u[k]
-        elif u[k] != 0.0 and drive.node >= 0:
-            pt = pts[al, drive.node]
-            add_to(pt.G, scale(wdt, drive_wrench(drive, u[k], load9(pt.R), load3(pt.p))))
-    if rows.shape[0] > 0:
-        _closure_impulses(rows, coefficients, pts, X, force, lam, al, wdt)
+            _ball_spring(dofs, data.balls, force, al, n, node.ball)
+    _outer_impulses(model.forces, data, u, al, wdt)
+    _closure_impulses(model.closure, data, al, wdt)
     for i in range(nodes.shape[0] - 1, 0, -1):
         j = nodes[i].parent
         if j >= 0:
@@ -254,13 +213,35 @@ def impulses(model, rule, pts, balls, X, rate, force, external, lam, u, al, dt):
 
 
 @routine
-def _closure_impulses(rows, coefficients, pts, X, force, lam, al, wdt):
+def _outer_impulses(forces, data, u, al, wdt):
+    """Add the impulses of springs, cables, wrenches and drives."""
+    pts, force, external = data.nodes, data.force, data.external
+    if forces.paths.shape[0] + forces.wrenches.shape[0] > 0:
+        for i in range(external.shape[0]):
+            store6(external[i], ZERO6)
+        body_forces(forces.paths, forces.points, forces.wrenches, pts[al], external)
+        for i in range(external.shape[0]):
+            add_to(pts[al, i].G, scale(wdt, load6(external[i])))
+    for k in range(forces.drives.shape[0]):
+        drive = forces.drives[k]
+        if drive.dof >= 0:
+            force[al, drive.dof] += drive.gear * u[k]
+        elif u[k] != 0.0 and drive.node >= 0:
+            pt = pts[al, drive.node]
+            add_to(pt.G, scale(wdt, drive_wrench(drive, u[k], load9(pt.R), load3(pt.p))))
+
+
+@routine
+def _closure_impulses(closure, data, al, wdt):
     """Add the impulses of loops and couplings: multipliers lam[al] of the equations, forces of the soft rows."""
+    if closure is None:
+        return
+    pts, X, force, lam = data.nodes, data.X, data.force, data.lam
     links = pts[al]
-    for c in range(rows.shape[0]):
-        row = rows[c]
+    for c in range(closure.rows.shape[0]):
+        row = closure.rows[c]
         if is_coupling(row):
-            _, slope, _ = polynomial(row, coefficients, X[al, row.leader])
+            _, slope, _ = polynomial(row, closure.coefficients, X[al, row.leader])
             # Joint forces are multiplied by the weight of the point; multipliers are impulses already.
             force[al, row.follower] += lam[al, c] / wdt
             force[al, row.leader] -= slope * lam[al, c] / wdt

@@ -1,10 +1,12 @@
-"""First guesses for a step. They depend on the state (q, p) alone, never on earlier steps, so that a run can be
-restarted from any of its states and gives the same numbers bit for bit.
+"""First guesses for the control points X of a step, all from the velocity M^-1 p.
+
+They depend on the state (q, p) alone, never on earlier steps, so that a run can be restarted from any of its states and
+gives the same numbers bit for bit.
 """
 
 from leastaction._jit import inline, routine
 from leastaction.dynamics import recursions
-from leastaction.explicit.integrators import full_acceleration
+from leastaction.dynamics.applied_forces import full_acceleration
 from leastaction.forces.passive import clear
 from leastaction.kinematics.manifold import chart_rate, retract
 from leastaction.kinematics.sweeps import FREE, positions, velocities
@@ -21,58 +23,87 @@ def quaternion_at(q, i):
 
 
 @routine
-def predict(forces, rule, classical, X, q, p, u, dt, way):
-    """First guess of the control points from the velocity M^-1 p.
+def start_velocity(native, guess, q, p):
+    """guess.v = M^-1 p, the velocity at the start of the step."""
+    clear(guess.external, guess.tau)
+    positions(native.nodes, guess.links, guess.screws, q)
+    velocities(native.nodes, guess.links, guess.screws, guess.zero)
+    recursions.accelerations(
+        native.nodes, native.dofs, guess.zero3, guess.links, guess.screws, guess.zero, p, guess.external, guess.v
+    )
 
-    way 0: constant acceleration; 1: an explicit integration in small steps; 2: constant velocity; 3: acceleration of
-    second degree in time.
-    `forces`: arrays of the mechanism with native free joints; `classical`: work space of its recursions.
-    """
-    links, screws, external, tau, v, a, zero3, zero, y, x, z, middle, end = classical
-    nodes, dofs = forces[0], forces[1]
-    c = rule[0]
-    clear(external, tau)
-    positions(nodes, links, screws, q)
-    velocities(nodes, links, screws, zero)
-    recursions.accelerations(nodes, dofs, zero3, links, screws, zero, p, external, v)
-    for k in range(a.shape[0]):
-        a[k] = 0.0
+
+@routine
+def acceleration(native, guess, q, v, u, a):
+    """a: accelerations at (q, v) with all forces and the controls u."""
+    full_acceleration(native.forces, guess.links, guess.screws, guess.external, guess.tau, q, v, u, a)
+
+
+@routine
+def constant_acceleration(native, settings, guess, X, q, p, u):
+    """Control points of a motion with the acceleration of the start."""
+    c, v, a, x = settings.rule.c, guess.v, guess.a, guess.x
+    start_velocity(native, guess, q, p)
+    acceleration(native, guess, q, v, u, a)
+    for ga in range(c.shape[0]):
+        h = c[ga] * settings.dt
+        for k in range(x.shape[0]):
+            x[k] = h * v[k] + 0.5 * h * h * a[k]
+        place(native.nodes, q, x, X, ga)
+
+
+@routine
+def constant_velocity(native, settings, guess, X, q, p):
+    """Control points of a motion with the velocity of the start."""
+    c, v, x = settings.rule.c, guess.v, guess.x
+    start_velocity(native, guess, q, p)
+    for ga in range(c.shape[0]):
+        for k in range(x.shape[0]):
+            x[k] = c[ga] * settings.dt * v[k]
+        place(native.nodes, q, x, X, ga)
+
+
+@routine
+def quadratic_acceleration(native, settings, guess, X, q, p, u):
+    """Control points of a motion with an acceleration of second degree in time."""
+    c, v, a, x, middle, end = settings.rule.c, guess.v, guess.a, guess.x, guess.middle, guess.end
+    start_velocity(native, guess, q, p)
+    acceleration(native, guess, q, v, u, a)
+    _accelerations_ahead(native, settings, guess, q, u)
+    for ga in range(c.shape[0]):
+        h = c[ga] * settings.dt
+        for k in range(x.shape[0]):
+            # Through the accelerations at 0, dt/2 and dt.
+            c1 = (4.0 * middle[k] - 3.0 * a[k] - end[k]) * c[ga]
+            c2 = (a[k] - 2.0 * middle[k] + end[k]) * c[ga] * c[ga]
+            x[k] = h * v[k] + 0.5 * h * h * a[k] + h * h * (c1 + c2) / 6.0
+        _bend(native.nodes, v, a, h, x)
+        place(native.nodes, q, x, X, ga)
+
+
+@routine
+def small_steps(native, settings, guess, X, q, p, u):
+    """Control points of semi-implicit Euler in small steps, each of which starts where the last one ended."""
+    nodes, c, v, a, x, y, z = native.nodes, settings.rule.c, guess.v, guess.a, guess.x, guess.y, guess.z
+    start_velocity(native, guess, q, p)
+    for k in range(x.shape[0]):
         x[k] = 0.0
-    if way in (0, 3):
-        full_acceleration(forces, links, screws, external, tau, q, v, u, a)
-    if way == 3:
-        _accelerations_ahead(forces, classical, q, u, dt)
-    for ga in range(1, c.shape[0]):
-        h = c[ga] * dt
-        if way == 1:
-            # Semi-implicit Euler in small steps, each of which starts where the last one ended.
-            small = (c[ga] - c[ga - 1]) * dt / SUBSTEPS
+    for ga in range(c.shape[0]):
+        if ga > 0:
+            small = (c[ga] - c[ga - 1]) * settings.dt / SUBSTEPS
             for _ in range(SUBSTEPS):
                 retract(nodes, q, x, z)
-                full_acceleration(forces, links, screws, external, tau, z, v, u, a)
+                acceleration(native, guess, z, v, u, a)
                 for k in range(a.shape[0]):
                     v[k] += small * a[k]
                 chart_rate(nodes, x, v, y)
                 for k in range(a.shape[0]):
                     x[k] += small * y[k]
-        else:
-            for k in range(a.shape[0]):
-                x[k] = h * v[k] + 0.5 * h * h * a[k]
-            if way == 3:
-                for k in range(a.shape[0]):
-                    # Through the accelerations at 0, dt/2 and dt.
-                    c1 = (4.0 * middle[k] - 3.0 * a[k] - end[k]) * c[ga]
-                    c2 = (a[k] - 2.0 * middle[k] + end[k]) * c[ga] * c[ga]
-                    x[k] += h * h * (c1 + c2) / 6.0
-                _bend(nodes, v, a, h, x)
-        _spread(nodes, q, x, X, ga)
-    for k in range(a.shape[0]):
-        x[k] = 0.0
-    _spread(nodes, q, x, X, 0)
+        place(nodes, q, x, X, ga)
 
 
 @inline
-def _spread(nodes, q, x, X, ga):
+def place(nodes, q, x, X, ga):
     """Control point ga from the exponential coordinates x of the native joints."""
     for i in range(nodes.shape[0]):
         node = nodes[i]
@@ -90,23 +121,21 @@ def _spread(nodes, q, x, X, ga):
 
 
 @routine
-def _accelerations_ahead(forces, classical, q, u, dt):
+def _accelerations_ahead(native, settings, guess, q, u):
     """Accelerations at dt/2 and dt, each along the motion that those before it give; those at the start are there."""
-    links, screws, external, tau, v, a, _, _, y, x, z, middle, end = classical
-    nodes = forces[0]
+    v, a, x, y, z, middle, end = guess.v, guess.a, guess.x, guess.y, guess.z, guess.middle, guess.end
+    dt = settings.dt
     h = 0.5 * dt
     for k in range(a.shape[0]):
         x[k] = h * v[k] + 0.5 * h * h * a[k]
         y[k] = v[k] + h * a[k]
-    retract(nodes, q, x, z)
-    full_acceleration(forces, links, screws, external, tau, z, y, u, middle)
+    retract(native.nodes, q, x, z)
+    acceleration(native, guess, z, y, u, middle)
     for k in range(a.shape[0]):
         x[k] = dt * v[k] + dt * dt * (a[k] + 2.0 * middle[k]) / 6.0
         y[k] = v[k] + dt * middle[k]
-    retract(nodes, q, x, z)
-    full_acceleration(forces, links, screws, external, tau, z, y, u, end)
-    for k in range(a.shape[0]):
-        x[k] = 0.0
+    retract(native.nodes, q, x, z)
+    acceleration(native, guess, z, y, u, end)
 
 
 @routine

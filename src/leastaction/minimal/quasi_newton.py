@@ -11,17 +11,15 @@ by an articulated-body recursion at the end of the present iterate. Steps of ord
 
 from leastaction._jit import routine
 from leastaction.dynamics import recursions
-from leastaction.minimal.newton import finish, from_split, newton, to_split
-from leastaction.minimal.predict import predict
-from leastaction.minimal.residual import next_momentum, start_point
+from leastaction.minimal.newton import begin, conclude, newton_with
+from leastaction.minimal.predict import constant_acceleration
 
 
 @routine
-def direction(model, rule, work, var, solver, dt, dx):
-    """dx[0]: the response to the residual; `solver`: records of the classical recursions, at rest."""
-    links, screws, external, zero3, zero = solver
-    pts, scr, r = work[0], work[1], work[10]
-    nodes, dofs = model[0], model[1]
+def direction(model, settings, points, data, dx):
+    """dx[0]: the response to the residual."""
+    nodes, dofs, pts, scr = model.nodes, model.dofs, points.nodes, points.screws
+    links, screws = data.links, data.screws
     al = pts.shape[0] - 1
     for i in range(nodes.shape[0]):
         for c in range(10):
@@ -29,42 +27,22 @@ def direction(model, rule, work, var, solver, dt, dx):
     for k in range(dofs.shape[0]):
         for c in range(6):
             screws[k].S[c] = scr[al, k].S[c]
-    recursions.accelerations(nodes, dofs, zero3, links, screws, zero, r[0], external, dx[0])
+    recursions.accelerations(nodes, dofs, data.zero3, links, screws, data.zero, points.r[0], data.external, dx[0])
     for k in range(dofs.shape[0]):
-        dx[0, k] *= dt
+        dx[0, k] *= settings.dt
+
+
+_newton = newton_with(direction)
 
 
 @routine
-def rollout(d, problem, U, dt, settings, Q, P, its):
-    """As `newton.rollout`, with one plain attempt per step: no shortened updates, no second guess.
-
-    `d`: `direction`, handed in because Numba keeps no kernels on disk that name a function as a value.
-    """
-    model, forces, free, rule, work, var, solver, _, classical, split, dx, history, _ = problem
-    X = work[5]
+def rollout(model, settings, data, U, Q, P, iterations):
+    """As that of `rollout`, with one plain attempt per step: no shortened updates, no second guess."""
     for k in range(U.shape[0]):
-        predict(forces, rule, classical, X, Q[k], P[k], U[k, 0], dt, 0)
-        start_point(model, rule, work, Q[k])
-        to_split(free, Q[k], P[k], split)
-        its[k + 1], converged = newton(
-            d,
-            model,
-            rule,
-            work,
-            var,
-            solver,
-            split,
-            U[k],
-            dt,
-            settings[0],
-            settings[1],
-            1e12,
-            dx,
-            history,
-        )
+        constant_acceleration(model.native, settings, data.guess, data.points.X, Q[k], P[k], U[k, 0])
+        begin(model.tree, settings, data, Q[k], P[k])
+        iterations[k + 1], converged = _newton(model.tree, settings, data, U[k], settings.max_iterations, 1e12)
         if not converged:
             return k
-        finish(model[0], Q[k], X, Q[k + 1])
-        next_momentum(model, rule, free, work, split, dt)
-        from_split(free, Q[k + 1], split, P[k + 1])
+        conclude(model.tree, settings, data, Q[k], Q[k + 1], P[k + 1])
     return U.shape[0]

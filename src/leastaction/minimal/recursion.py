@@ -94,16 +94,16 @@ def solve_joint(Lam, X, first, m):
 
 
 @routine
-def direction(model, rule, pts, var, rec, r, dt, dx):
-    """dx[gamma - 1, k]: the exact Newton direction for the residual r."""
-    col, row, e, own = var[:4]
-    A, l, z, X, H, Lam = rec
-    nodes, gravity = model[0], model[2]
-    w = rule[1]
-    s = rule[0].shape[0] - 1
+def direction(model, settings, points, data, dx):
+    """dx[gamma - 1, k]: the exact Newton direction for the residual in `points`."""
+    col, row, e, own = data.var.col, data.var.row, data.var.e, data.var.own
+    A, l, z, X, H, Lam = data.A, data.l, data.z, data.X, data.H, data.Lam
+    nodes, rule, pts, r = model.nodes, settings.rule, points.nodes, points.r
+    w = rule.w
+    s = rule.c.shape[0] - 1
     # Sizes at run time on purpose: LLVM vectorises these loops better than unrolled ones.
     mz, mf = A.shape[1], A.shape[2]
-    g = load3(gravity)
+    g = load3(model.gravity)
     for i in range(nodes.shape[0]):
         for a in range(mz):
             for c in range(mf):
@@ -114,7 +114,7 @@ def direction(model, rule, pts, var, rec, r, dt, dx):
             M = load_inertia(pts[al, i].M)
             put_inertia(A[i], 6 * al, M)
             if poses_vary(rule, al):
-                put_gravity(A[i], pose_block(rule, al), M, g, w[al] * dt)
+                put_gravity(A[i], pose_block(rule, al), M, g, w[al] * settings.dt)
     for i in range(nodes.shape[0] - 1, -1, -1):
         node = nodes[i]
         n, m = node.iv, node.nv * s
@@ -148,7 +148,7 @@ def direction(model, rule, pts, var, rec, r, dt, dx):
         for t in range(m):
             dx[t % s, n + t // s] = Lam[t, m]
         if node.parent >= 0:
-            _hand_on(rule, pts, i, node.parent, n, m, s, col, X, H, A, l, dx)
+            _hand_on(rule, pts, data, dx, i, node)
     for i in range(nodes.shape[0]):
         node = nodes[i]
         n, m = node.iv, node.nv * s
@@ -169,13 +169,16 @@ def direction(model, rule, pts, var, rec, r, dt, dx):
 
 
 @inline
-def _hand_on(rule, pts, i, parent, n, m, s, col, X, H, A, l, dx):
+def _hand_on(rule, pts, data, dx, i, node):
     """Add what is left of subtree i to its parent."""
+    A, l, X, H = data.A, data.l, data.X, data.H
     mz, mf = A.shape[1], A.shape[2]
+    parent, n, s = node.parent, node.iv, dx.shape[0]
+    m = node.nv * s
     for t in range(m):
         k, a = n + t // s, t % s
         moved = a + 1 if is_nodal(rule) else 0
-        T = load6_at(col[k, a], pose_block(rule, moved))
+        T = load6_at(data.var.col[k, a], pose_block(rule, moved))
         minus6_at(H[t], 6 * moved, coad(T, load6(pts[moved, i].mu)))
         if poses_vary(rule, moved):
             minus6_at(H[t], pose_block(rule, moved), coad(T, load6(pts[moved, i].G)))

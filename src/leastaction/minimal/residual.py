@@ -59,17 +59,17 @@ def back_row(balls, h, be, e):
 
 
 @routine
-def ball_matrices(model, rule, balls, Om, P, X, dt):
+def ball_matrices(nodes, settings, data):
     """Om and P of all ball joints at all quadrature points; shapes (Q, balls, s + 1, 9)."""
-    nodes = model[0]
-    b = rule[2]
-    idt = 1.0 / dt
+    rule, balls, Om, P = settings.rule, data.balls, data.Om, data.P
+    b = rule.b
+    idt = 1.0 / settings.dt
     for i in range(nodes.shape[0]):
         h = nodes[i].ball
         if h < 0:
             continue
         if not is_nodal(rule):
-            _midpoint_matrices(balls[0, h], Om[0, h], P[0, h], nodes[i].iv, X, idt)
+            _midpoint_matrices(balls[0, h], Om[0, h], P[0, h], nodes[i].iv, data.X, idt)
             continue
         for al in range(b.shape[0]):
             ball = balls[al, h]
@@ -121,10 +121,11 @@ def in_child_rate(scr, al, n, F):
 
 
 @routine
-def rows(model, rule, pts, scr, balls, Om, P, rate, force, g, dt):
+def rows(model, settings, data):
     """All rows g[chi, k] of the derivative of the discrete action."""
-    nodes, dofs = model[0], model[1]
-    w, b = rule[1], rule[2]
+    nodes, dofs, rule = model.nodes, model.dofs, settings.rule
+    pts, scr, rate, force, g = data.nodes, data.screws, data.rate, data.force, data.g
+    w, b, dt = rule.w, rule.b, settings.dt
     for i in range(nodes.shape[0]):
         node = nodes[i]
         n = node.iv
@@ -147,18 +148,19 @@ def rows(model, rule, pts, scr, balls, Om, P, rate, force, g, dt):
                     g[0, n] += 0.5 * push
                     g[1, n] += 0.5 * push
             else:
-                m, push = ball_vectors(dofs, scr, rate, force, al, n, mu, G, wdt)
+                m, push = ball_vectors(dofs, data, al, n, mu, G, wdt)
                 for chi in range(b.shape[1]):
-                    t3 = scale3(wdt, mattvec(load9(Om[al, node.ball, chi]), m))
+                    t3 = scale3(wdt, mattvec(load9(data.Om[al, node.ball, chi]), m))
                     if (not is_nodal(rule)) or chi == al:
-                        t3 = add3(t3, mattvec(load9(P[al, node.ball, chi]), push))
+                        t3 = add3(t3, mattvec(load9(data.P[al, node.ball, chi]), push))
                     for j in range(3):
                         g[chi, n + j] += t3[j]
 
 
 @inline
-def ball_vectors(dofs, scr, rate, force, al, n, mu, G, wdt):
+def ball_vectors(dofs, data, al, n, mu, G, wdt):
     """What acts on a ball joint, in the child's frame: momentum, and push (impulse that works on its turning)."""
+    scr, rate, force = data.screws, data.rate, data.force
     m = in_child(scr, al, n, mu)
     m = (
         m[0] + dofs[n].armature * rate[al, n],
@@ -174,32 +176,30 @@ def ball_vectors(dofs, scr, rate, force, al, n, mu, G, wdt):
 
 
 @routine
-def start_point(model, rule, work, q):
+def start_point(model, rule, data, q):
     """What stays fixed while a step is solved: base rotations and, for Galerkin, the poses of the first point."""
-    pts, scr, balls, X = work[0], work[1], work[2], work[5]
-    base_rotations(model[0], balls, q)
+    base_rotations(model.nodes, data.balls, q)
     if is_nodal(rule):
-        positions(model, rule, pts, scr, balls, X, 0)
+        positions(model, rule, data, 0)
 
 
 @routine
-def residual(model, rule, work, p, u, dt):
+def residual(model, settings, data, p, u):
     """Algorithm 1: rows g and residual r[rho, k] of the step; gives back the norm of r.
 
     `p`: momentum at the start; `u`: controls at the quadrature points, shape (Q, nu).
     """
-    pts, scr, balls, Om, P, X, rate, force, external, g, r, lam = work
-    w = rule[1]
+    rule, g, r = settings.rule, data.g, data.r
     first = 1 if is_nodal(rule) else 0
-    for al in range(w.shape[0]):
+    for al in range(rule.w.shape[0]):
         if al >= first:
-            positions(model, rule, pts, scr, balls, X, al)
-        velocities(model, rule, pts, scr, balls, X, rate, al, 1.0 / dt)
-        momenta(model, pts, al)
-        impulses(model, rule, pts, balls, X, rate, force, external, lam, u[al], al, dt)
-    if Om.shape[1] > 0:
-        ball_matrices(model, rule, balls, Om, P, X, dt)
-    rows(model, rule, pts, scr, balls, Om, P, rate, force, g, dt)
+            positions(model, rule, data, al)
+        velocities(model.nodes, settings, data, al)
+        momenta(model.nodes, data.nodes, al)
+        impulses(model, settings, data, u[al], al)
+    if data.Om.shape[1] > 0:
+        ball_matrices(model.nodes, settings, data)
+    rows(model, settings, data)
     total = 0.0
     for rho in range(r.shape[0]):
         for k in range(r.shape[1]):
@@ -212,17 +212,16 @@ def residual(model, rule, work, p, u, dt):
 
 
 @routine
-def next_momentum(model, rule, free, work, p, dt):
+def next_momentum(model, settings, data, p):
     """Eq. 5c: p becomes the momentum at the end of the step.
 
     The rows of a joint, each carried to one place, sum up to the impulse on it, since moving all control points alike
     changes no velocity. So the new momentum is the old one plus that impulse: what is left of the residual is handed on
     as the same wrench, momentum maps are kept whatever the tolerance, and without an impulse nothing is rounded twice.
-    `free`: where the free joints start, see `Tree.free`.
     """
-    pts, scr, balls, X, rate, force, r = work[0], work[1], work[2], work[5], work[6], work[7], work[10]
-    nodes, dofs = model[0], model[1]
-    w = rule[1]
+    nodes, free, dt = model.nodes, model.free, settings.dt
+    pts, scr, balls, X, force, r = data.nodes, data.screws, data.balls, data.X, data.force, data.r
+    w = settings.rule.w
     s = r.shape[0]
     for i in range(nodes.shape[0]):
         node = nodes[i]
@@ -235,7 +234,7 @@ def next_momentum(model, rule, free, work, p, dt):
         total = (p[n], p[n + 1], p[n + 2])
         for al in range(w.shape[0]):
             mu, G = load6(pts[al, i].mu), load6(pts[al, i].G)
-            _, push = ball_vectors(dofs, scr, rate, force, al, n, mu, G, w[al] * dt)
+            _, push = ball_vectors(model.dofs, data, al, n, mu, G, w[al] * dt)
             total = add3(total, quat_rotate(quat_exp(load3(balls[al, node.ball].xi)), push))
         # Not by the matrix: its rounding is relative to the momentum, this one's to how far the momentum turns.
         end = quat_exp((X[s, n], X[s, n + 1], X[s, n + 2]))
@@ -249,6 +248,6 @@ def next_momentum(model, rule, free, work, p, dt):
             torque = add3(torque, cross(arm, (r[rho, n], r[rho, n + 1], r[rho, n + 2])))
         m = n + 3
         end = quat_exp((X[s, m], X[s, m + 1], X[s, m + 2]))
-        torque = quat_rotate(quat_conj(end), mattvec(load9(balls[0, free[f, 2]].base), torque))
+        torque = quat_rotate(quat_conj(end), mattvec(load9(balls[0, free[f, 2]].start), torque))
         for j in range(3):
             p[m + j] += torque[j]

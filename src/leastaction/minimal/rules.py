@@ -1,33 +1,40 @@
 """Quadrature and interpolation of the discrete Lagrangian (Fan 2018, Eqs. 2 to 4; Villanueva 2025, Eq. 7).
 
-A rule is a tuple (c, w, b) of arrays:
-
-- c: s + 1 control points in [0, 1], shape (s + 1,);
-- w: weights of the quadrature points, shape (Q,); as many as control points when these are the same (Galerkin with
-  Lobatto quadrature), a single one for the midpoint rule;
-- b: dq/dt at the quadrature points is sum_beta b[alpha, beta] q^beta / dt, shape (Q, s + 1).
-
-They are arrays, not compile-time constants: one compiled kernel serves every order.
+A rule consists of arrays, not of compile-time constants: one compiled kernel serves every order.
 """
 
 from __future__ import annotations
 
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.polynomial import legendre
 from numpy.typing import NDArray
 
 FloatArray = NDArray[np.float64]
-Rule = tuple[FloatArray, FloatArray, FloatArray]
+
+
+class Rule(NamedTuple):
+    """Interpolation and quadrature of a step.
+
+    Attributes:
+        c: s + 1 control points in [0, 1], shape (s + 1,).
+        w: weights of the quadrature points, shape (Q,); as many as control points when these are the same (Galerkin
+            with Lobatto quadrature), a single one for the midpoint rule.
+        b: dq/dt at the quadrature points is sum_beta b[alpha, beta] q^beta / dt, shape (Q, s + 1).
+    """
+
+    c: FloatArray
+    w: FloatArray
+    b: FloatArray
 
 
 def _frozen(*arrays: Any) -> Rule:
-    out = tuple(np.ascontiguousarray(a, dtype=float) for a in arrays)
+    out = Rule(*(np.ascontiguousarray(a, dtype=float) for a in arrays))
     for a in out:
         a.flags.writeable = False
-    return out  # type: ignore[return-value]
+    return out
 
 
 MIDPOINT: Rule = _frozen([0.0, 1.0], [1.0], [[-1.0, 1.0]])

@@ -34,8 +34,10 @@ TOO_FAR = 0.5
 
 
 @routine
-def factor(nodes, dofs, pts, scr, al, A, U, D):
+def factor(model, points, data, al):
     """Articulated inertias of the tree at quadrature point al: U[k] = A S, and D[k] = 1 / (S . U + armature)."""
+    nodes, dofs, pts, scr = model.nodes, model.dofs, points.nodes, points.screws
+    A, U, D = data.A, data.U, data.D
     for i in range(nodes.shape[0]):
         store_articulated(A[i], from_rigid(load_inertia(pts[al, i].M)))
     for i in range(nodes.shape[0] - 1, -1, -1):
@@ -52,8 +54,9 @@ def factor(nodes, dofs, pts, scr, al, A, U, D):
 
 
 @routine
-def respond(nodes, scr, al, U, D, f, y):
-    """y[rho] becomes M^-1 y[rho], for all rho; f: scratch (nodes, 6)."""
+def respond(nodes, scr, data, y, al):
+    """y[rho] becomes M^-1 y[rho], for all rho."""
+    U, D, f = data.U, data.D, data.f
     for m in range(y.shape[0]):
         for i in range(nodes.shape[0]):
             store6(f[i], ZERO6)
@@ -77,12 +80,12 @@ def respond(nodes, scr, al, U, D, f, y):
 
 
 @routine
-def mix(X, F, past, it):
+def mix(X, data, it):
     """Control points X += F, less what the last two updates tell of it (Anderson's method, depth 2).
 
-    `past`: the last two control points and updates, shapes (2, s, nv); `it`: sweep, counted from 1.
+    `it`: sweep, counted from 1.
     """
-    oldX, oldF = past
+    F, oldX, oldF = data.F, data.oldX, data.oldF
     s, n = F.shape
     new, old = it % 2, (it + 1) % 2
     # Least squares: F - g0 (F - F_old) - g1 (F - F_older).
@@ -118,21 +121,19 @@ def mix(X, F, past, it):
 
 
 @routine
-def relax(model, rule, work, arrays, p, u, dt, tolerance, limit):
-    """Sweeps from the control points in X; gives back (sweeps, converged, whether X has come nearer).
+def relax(model, settings, points, data, p, u, limit):
+    """At most `limit` sweeps from the control points in X; gives back (sweeps, converged, whether X has come nearer).
 
     Converged: the last update is below `tolerance` [rad or m], or what would still come after it is, estimated by how
     much the worse of the last two shrank the residual.
     """
-    A, U, D, f, inverse, F, oldX, oldF = arrays
-    pts, scr, X, r = work[0], work[1], work[5], work[10]
-    nodes, dofs = model[0], model[1]
+    F, r, tolerance = data.F, points.r, settings.tolerance
     s, n = F.shape
-    al = rule[1].shape[0] // 2
-    norm = residual(model, rule, work, p, u, dt)
+    al = settings.rule.w.shape[0] // 2
+    norm = residual(model, settings, points, p, u)
     if norm == 0.0:
         return 0, True, True
-    factor(nodes, dofs, pts, scr, al, A, U, D)
+    factor(model, points, data, al)
     first, last = 0.0, 1.0
     for it in range(1, limit + 1):
         size = 0.0
@@ -140,9 +141,9 @@ def relax(model, rule, work, arrays, p, u, dt, tolerance, limit):
             for k in range(n):
                 y = 0.0
                 for rho in range(s):
-                    y += inverse[a, rho] * r[rho, k]
-                F[a, k] = -dt * y
-        respond(nodes, scr, al, U, D, f, F)
+                    y += data.inverse[a, rho] * r[rho, k]
+                F[a, k] = -settings.dt * y
+        respond(model.nodes, points.screws, data, F, al)
         for a in range(s):
             for k in range(n):
                 # A NaN must win: it fails every comparison from here on.
@@ -152,8 +153,8 @@ def relax(model, rule, work, arrays, p, u, dt, tolerance, limit):
             return it, False, False
         if it == 1:
             first = size
-        mix(X, F, (oldX, oldF), it)
-        new = residual(model, rule, work, p, u, dt)
+        mix(points.X, data, it)
+        new = residual(model, settings, points, p, u)
         rate = new / norm
         norm = new
         worse = max(rate, last)

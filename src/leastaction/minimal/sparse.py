@@ -54,25 +54,23 @@ def gravity_slope_transposed(C, g, k, T):
 @inline
 def poses_vary(rule, al):
     """Whether impulses at point al vary and matter to the residual."""
-    return (not is_nodal(rule)) or (al > 0 and al < rule[1].shape[0] - 1)
+    return (not is_nodal(rule)) or (al > 0 and al < rule.w.shape[0] - 1)
 
 
 @routine
-def assemble(model, rule, pts, var, sparse, dt):
+def assemble(model, settings, pts, data):
     """Fill U, L and D of the DEL Jacobian (Fan 2018, Algorithms 2 and 3, gathered along paths)."""
-    col, row, e, own = var[:4]
-    depth, LU, D, pcol, prow, up, down, line = sparse
-    nodes, gravity = model[0], model[2]
-    w = rule[1]
-    Q = w.shape[0]
-    s = rule[0].shape[0] - 1
-    g = load3(gravity)
-    for al in range(Q):
+    col, row, own = data.var.col, data.var.row, data.var.own
+    LU, D, pcol, prow, up, down, line = data.LU, data.D, data.cols, data.rows, data.up, data.down, data.line
+    nodes, rule = model.nodes, settings.rule
+    s = rule.c.shape[0] - 1
+    g = load3(model.gravity)
+    for al in range(rule.w.shape[0]):
         composites(nodes, pts, al)
     for i in range(nodes.shape[0]):
         node = nodes[i]
         n, nv = node.iv, node.nv
-        d = depth[n]
+        d = data.depth[n]
         for j in range(nv):
             for a in range(s):
                 for c in range(col.shape[2]):
@@ -82,7 +80,7 @@ def assemble(model, rule, pts, var, sparse, dt):
         for j in range(nv):
             k = n + j
             for a in range(s):
-                _weights(rule, pts, i, k, col, row, e, up, down, g, a, dt)
+                _weights(settings, pts, data, g, i, k, a)
             for a in range(s):
                 for b in range(s):
                     _products(rule, up, a, pcol, b, d + nv, line, True)
@@ -116,9 +114,10 @@ def _put(A, i, o, V):
 
 
 @inline
-def _weights(rule, pts, i, k, col, row, e, up, down, g, a, dt):
+def _weights(settings, pts, data, g, i, k, a):
     """up: what row (k, a) weighs in z of an ancestor; down: f that column (k, a + 1) causes in an ancestor."""
-    w = rule[1]
+    rule, dt, col, row = settings.rule, settings.dt, data.var.col, data.var.row
+    up, down, w = data.up, data.down, rule.w
     mine = a if is_nodal(rule) else 0
     moved = a + 1 if is_nodal(rule) else 0
     T = _get(col, k, a, pose_block(rule, moved))
@@ -126,7 +125,7 @@ def _weights(rule, pts, i, k, col, row, e, up, down, g, a, dt):
         C = load_inertia(pts[al, i].C)
         x = momentum(C, _get(row, k, a, 6 * al))
         if al == mine:
-            x = add(x, _get(e, k, a, 0))
+            x = add(x, _get(data.var.e, k, a, 0))
         _put(up, a, 6 * al, x)
         x = momentum(C, _get(col, k, a, 6 * al))
         if al == moved:
@@ -149,7 +148,7 @@ def _products(rule, weights, other, path, a, count, line, upwards):
 
     upwards: weights of row `other` on the variations z of columns a + 1; else f of column `other` + 1 on rows a.
     """
-    Q = rule[1].shape[0]
+    Q = rule.w.shape[0]
     for c in range(count):
         line[c] = 0.0
     for al in range(Q):
@@ -178,8 +177,9 @@ def _get2(A, i, o):
 
 
 @routine
-def factor(depth, anc, s, LU, D):
+def factor(data, s):
     """Eliminate from the leaves to the root, in place."""
+    depth, anc, LU, D = data.depth, data.ancestors, data.LU, data.D
     for k in range(D.shape[0] - 1, -1, -1):
         inverse = 1.0 / D[k]
         for a in range(scalar_depth(depth, s, k) - 1, -1, -1):
@@ -199,8 +199,9 @@ def scalar_depth(depth, s, k):
 
 
 @routine
-def solve(depth, anc, s, LU, D, x, transposed):
+def solve(data, s, x, transposed):
     """x <- J^-1 x (or J^-T x) with the factors of `factor`; x over scalar nodes."""
+    depth, anc, LU, D = data.depth, data.ancestors, data.LU, data.D
     lower = 0 if transposed else 1
     upper = 1 - lower
     for k in range(D.shape[0] - 1, -1, -1):
@@ -214,24 +215,24 @@ def solve(depth, anc, s, LU, D, x, transposed):
         x[k] = t / D[k]
 
 
-def depths(tree):
+def depths(nodes, nv):
     """Number of coordinates above each coordinate, shape (nv,)."""
-    depth = np.zeros(tree.nv, np.int64)
+    depth = np.zeros(nv, np.int64)
     below = {-1: 0}
-    for i, node in enumerate(tree.nodes):
+    for i, node in enumerate(nodes):
         first = below[int(node.parent)]
         depth[node.iv : node.iv + node.nv] = first + np.arange(node.nv)
         below[i] = first + int(node.nv)
     return depth
 
 
-def tables(tree, s):
+def tables(nodes, nv, s):
     """Depth of each coordinate, scalar ancestors of each scalar node (root first), and the longest path."""
-    depth = depths(tree)
-    reach = int(depth.max()) + 1 if tree.nv else 1
-    anc = np.zeros((s * tree.nv, s * reach), np.int64)
+    depth = depths(nodes, nv)
+    reach = int(depth.max()) + 1 if nv else 1
+    anc = np.zeros((s * nv, s * reach), np.int64)
     path = {-1: np.zeros(0, np.int64)}
-    for i, node in enumerate(tree.nodes):
+    for i, node in enumerate(nodes):
         chain = path[int(node.parent)]
         for k in range(int(node.iv), int(node.iv + node.nv)):
             for a in range(s):

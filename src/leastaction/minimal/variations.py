@@ -49,7 +49,7 @@ def put6(a, o, V):
 def pose_block(rule, al):
     """Offset of the pose variation of point al in z, and of the impulse variation in f."""
     if is_nodal(rule):
-        return 6 * (rule[1].shape[0] + al - 1)
+        return 6 * (rule.w.shape[0] + al - 1)
     return 6
 
 
@@ -66,7 +66,7 @@ def along(scr, al, n, nv, a, moved):
 def rate_vector(rule, Om, h, nv, al, chi, j, idt):
     """Change of the joint velocity (child's frame) at point al by coordinate j of control point chi."""
     if nv == 1:
-        return (rule[2][al, chi] * idt, 0.0, 0.0)
+        return (rule.b[al, chi] * idt, 0.0, 0.0)
     A = Om[al, h, chi]
     return (A[j], A[3 + j], A[6 + j])
 
@@ -81,13 +81,13 @@ def turn_vector(rule, P, h, nv, al, chi, j):
 
 
 @routine
-def joint_variations(model, rule, work, var, dt):
+def joint_variations(model, settings, data, var):
     """col, row, e and own of all joints at the present iterate."""
-    pts, scr, Om, P = work[0], work[1], work[3], work[4]
-    col, row, e, own = var[:4]
-    nodes, dofs = model[0], model[1]
-    w = rule[1]
-    s = rule[0].shape[0] - 1
+    pts, scr, Om, P = data.nodes, data.screws, data.Om, data.P
+    col, row, e, own = var.col, var.row, var.e, var.own
+    nodes, dofs, rule, dt = model.nodes, model.dofs, settings.rule, settings.dt
+    w = rule.w
+    s = rule.c.shape[0] - 1
     idt = 1.0 / dt
     for i in range(nodes.shape[0]):
         node = nodes[i]
@@ -118,13 +118,13 @@ def joint_variations(model, rule, work, var, dt):
                 for ga in range(s):
                     own[n, rho, 0, ga] = own_axis(rule, dofs[n], rho, ga + 1, dt)
         else:
-            _own_ball(model, rule, work, own, i, dt)
+            _own_ball(model, settings, data, own, i)
 
 
 @inline
 def own_axis(rule, dof, chi, other, dt):
     """What armature, damper and spring of a joint with one axis add to row chi when control point `other` moves."""
-    w, b = rule[1], rule[2]
+    w, b = rule.w, rule.b
     x = 0.0
     for al in range(w.shape[0]):
         x += w[al] * b[al, chi] * b[al, other]
@@ -152,14 +152,14 @@ def weighted(dofs, n, armature, a):
 
 
 @routine
-def _own_ball(model, rule, work, own, i, dt):
+def _own_ball(model, settings, data, own, i):
     """The same for a ball joint, with the second derivatives of its chart; own[k, rho, j', gamma - 1]."""
-    pts, scr, balls, Om, P, X, rate, force = work[:8]
-    nodes, dofs = model[0], model[1]
-    w = rule[1]
-    node = nodes[i]
+    pts, scr, balls, Om, P = data.nodes, data.screws, data.balls, data.Om, data.P
+    dofs, rule = model.dofs, settings.rule
+    w = rule.w
+    node = model.nodes[i]
     n, h = node.iv, node.ball
-    s = rule[0].shape[0] - 1
+    s = rule.c.shape[0] - 1
     for j in range(3):
         for rho in range(s):
             for m in range(3):
@@ -167,8 +167,8 @@ def _own_ball(model, rule, work, own, i, dt):
                     own[n + j, rho, m, ga] = 0.0
     for al in range(w.shape[0]):
         mu = load6(pts[al, i].mu)
-        wdt = w[al] * dt
-        mom, push = ball_vectors(dofs, scr, rate, force, al, n, mu, load6(pts[al, i].G), wdt)
+        wdt = w[al] * settings.dt
+        mom, push = ball_vectors(dofs, data, al, n, mu, load6(pts[al, i].G), wdt)
         bare = in_child(scr, al, n, mu)
         phi = load3(balls[al, h].phi)
         spring = ex.coefficients(phi)
@@ -188,7 +188,7 @@ def _own_ball(model, rule, work, own, i, dt):
                     for j in range(3):
                         x = dot3(slow, _column(Om[al, h, rho], j))
                         if bends:
-                            bent, turned = chart_curvature(rule, balls, P, X, n, h, al, rho, ga, unit3(j), k, dt)
+                            bent, turned = chart_curvature(settings, data, node, al, rho, ga, unit3(j), k)
                             x += wdt * dot3(mom, bent) + dot3(push, turned)
                         if mine:
                             turn = _column(P[al, h, rho], j)
@@ -203,13 +203,14 @@ def _bends(rule, al, rho, ga):
 
 
 @inline
-def chart_curvature(rule, balls, P, X, n, h, al, rho, ga, e, k, dt):
-    """Derivatives of Om[al, rho] e and P[al, rho] e when xi^ga moves by k."""
-    b = rule[2]
-    idt = 1.0 / dt
+def chart_curvature(settings, data, node, al, rho, ga, e, k):
+    """Derivatives of Om[al, rho] e and P[al, rho] e of a ball joint when its xi^ga moves by k."""
+    rule, balls, h = settings.rule, data.balls, node.ball
+    b = rule.b
+    idt = 1.0 / settings.dt
     zero = (0.0, 0.0, 0.0)
     if not is_nodal(rule):
-        return _midpoint_curvature(balls[0, h], P[0, h], X, n, rho, e, k, idt)
+        return _midpoint_curvature(balls[0, h], data.P[0, h], data.X, node.iv, rho, e, k, idt)
     ball = balls[al, h]
     xi, xid = load3(ball.xi), load3(ball.rate)
     c = ball_coefficients(ball)

@@ -4,6 +4,8 @@ Beside a contact that is 1e10 times as stiff as a body is heavy, little is left 
 not be told from the round-off that dependent ones leave. Which depend on others is a matter of the joints alone.
 """
 
+import numpy as np
+
 from leastaction._jit import inline, routine
 from leastaction.linalg.graph.kernels import factorize
 from leastaction.maximal.step.assembly import assemble
@@ -22,14 +24,14 @@ def mark_redundant(model, data):
         left_out[i] = 0.0
     for k in range(nodes.shape[0]):
         if nodes[k].ranked:
-            n, row, d = int(nodes[k].width), int(nodes[k].row), int(nodes[k].block)
+            n, row, d = np.int64(nodes[k].width), np.int64(nodes[k].row), np.int64(nodes[k].block)
             for j in range(n):
                 place[row + j] = row + j
             for j in range(n):
-                i = row + int(pivots[row + j, 1])
+                i = row + np.int64(pivots[row + j, 1])
                 place[row + j], place[i] = place[i], place[row + j]
                 if values[d + j * n + j] == 0.0:
-                    left_out[int(place[row + j])] = 1.0
+                    left_out[np.int64(place[row + j])] = 1.0
 
 
 @routine

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from leastaction.errors import MechanismError
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism.joints import Joint, Motion
+from leastaction.parameters import parameter
 from leastaction.redmax.adjoint.runs import Gradients
 
 FloatArray = NDArray[np.float64]
@@ -44,11 +45,11 @@ def parameter_gradient(g: Gradients, mechanism: Mechanism, name: str) -> FloatAr
             return _points_of_path(g, mechanism, k) if kind == "points" else np.array(g.paths[k, _PATH[kind]])
     if any(p.name == part for p in mechanism.penalties) and kind in (*_PENALTY, "origin", "points"):
         return _penalty(g, mechanism, kind, part)
-    if kind in ("position", "rotation"):
+    if kind in ("position", "rotation") and any(j.name == part for j in (*mechanism.joints, *mechanism.loops)):
         return _placement(g, mechanism, kind, mechanism.joint(part))
     if kind in _COORDINATE:
         return _elastic(g, mechanism, kind, mechanism.joint(part))
-    raise MechanismError(f"there is no parameter {name!r}; see the documentation of leastaction.adjoint")
+    return np.zeros(parameter(mechanism, name).shape)  # of what does not act in reduced coordinates
 
 
 def _rotation(g: Gradients, mechanism: Mechanism, body: str) -> tuple[FloatArray, FloatArray]:

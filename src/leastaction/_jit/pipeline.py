@@ -1,0 +1,158 @@
+"""How Numba is made to compile a kernel once.
+
+Left alone, Numba optimises every function together with all that it calls, and makes machine code of it, before its
+caller does the same with both again. Functions that only kernels call (`Part`) need none of that: they are kept as
+they are, and the entry point (`Whole`) links all of them, optimises once, and makes machine code once.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+import llvmlite.binding as llvm
+from numba import (
+    _dynfunc,  # pyright: ignore[reportAttributeAccessIssue]
+    types,
+)
+from numba.core import ir
+from numba.core.codegen import JITCodeLibrary
+from numba.core.compiler import Compiler
+from numba.core.compiler_machinery import AnalysisPass, register_pass
+from numba.core.environment import lookup_environment
+from numba.core.errors import NumbaError
+from numba.core.typed_passes import NopythonTypeInference
+
+__all__ = ["PartCompiler", "WholeCompiler"]
+
+
+class Part(JITCodeLibrary):
+    """The code of one function without that of those it calls, to be linked into an entry point."""
+
+    _linkable: Any = None
+    _alone: Any = None
+
+    def finalize(self) -> None:
+        self._raise_if_finalized()
+        self._finalize_dynamic_globals()
+        self._finalized = True
+
+    def module(self) -> Any:
+        """The function's own module, whose symbols any number of modules may define."""
+        if self._linkable is None:
+            self._linkable = self._final_module.clone()
+            for function in self._linkable.functions:
+                if not function.is_declaration and function.linkage == llvm.Linkage.external:
+                    function.linkage = "weak_odr"  # linkonce_odr would be left out where nothing calls it yet
+        return self._linkable
+
+    def _get_module_for_linking(self) -> Any:
+        """What code that is not compiled by us gets: everything that the function needs."""
+        if self._alone is None:
+            self._alone = Whole(self._codegen, self.name)
+            self._alone._final_module = self._final_module.clone()
+            self._alone._linking_libraries = self._linking_libraries
+            self._alone.finalize()
+        return self._alone._get_module_for_linking()
+
+
+class Whole(JITCodeLibrary):
+    """The code of one function and of all that it calls."""
+
+    def finalize(self) -> None:
+        self._raise_if_finalized()
+        self._codegen._check_llvm_bugs()
+        for library in _reached(self):
+            self._reload_init.update(library._reload_init)
+            module = library.module() if isinstance(library, Part) else library._get_module_for_linking()
+            self._final_module.link_in(module, preserve=True)
+        for function in self._final_module.functions:
+            if function.linkage == llvm.Linkage.weak_odr:
+                function.linkage = "internal"  # what is inlined everywhere goes
+        self._optimize_final_module()
+        self._final_module.verify()
+        self._finalize_final_module()
+
+    def _finalize_specific(self) -> None:
+        super()._finalize_specific()
+        codegen: Any = self._codegen
+        for variable in self._final_module.global_variables:
+            if variable.name.startswith("_ZN08NumbaEnv") and not variable.is_declaration:
+                environment = lookup_environment(variable.name)
+                if environment is not None:
+                    codegen.set_env(variable.name, environment)
+
+
+def _reached(library: Any) -> Iterator[Any]:
+    """The libraries to link, each once: those that parts name, too."""
+    waiting, seen = [*library._linking_libraries], set()
+    for other in waiting:  # grows
+        if other not in seen:
+            seen.add(other)
+            yield other
+            if isinstance(other, Part):
+                waiting += other._linking_libraries
+
+
+class WholeCompiler(Compiler):
+    """Numba's compiler, for functions that Python calls."""
+
+    _library: Any = Whole
+
+    def compile_extra(self, func: Any) -> Any:
+        self.state.library = self._library(self.state.targetctx.codegen(), func.__qualname__)
+        self.state.library.enable_object_caching()
+        return super().compile_extra(func)
+
+    def define_pipelines(self) -> Any:
+        pipelines = super().define_pipelines()
+        for pipeline in pipelines:
+            pipeline.add_pass_after(_CheckOwners, NopythonTypeInference)
+            pipeline.finalize()
+        return pipelines
+
+
+class PartCompiler(WholeCompiler):
+    """Numba's compiler, for functions that only kernels call."""
+
+    _library = Part
+
+    def compile_extra(self, func: Any) -> Any:
+        self.state.targetctx.get_executable = _stand_in  # of this compilation only: it has a context of its own
+        return super().compile_extra(func)
+
+
+def _stand_in(library: Any, fndesc: Any, environment: Any) -> Any:
+    """What stands for a function in Numba's tables, in place of something that Python could call."""
+    return _dynfunc.make_function(fndesc.lookup_module(), fndesc.qualname, "", 0, environment, (library,))
+
+
+@register_pass(mutates_CFG=False, analysis_only=True)
+class _CheckOwners(AnalysisPass):
+    """Refuse arrays that pass between functions that count references and functions that do not.
+
+    Kernels borrow all their arrays. Only one that was declared with `allocates=True` counts references, and neither
+    kind can take an array from the other: it would be freed twice, or never.
+    """
+
+    _name = "leastaction_check_owners"
+
+    def __init__(self) -> None:
+        super().__init__()
+
+    def run_pass(self, state: Any) -> bool:
+        counts = bool(state.flags.nrt)
+        name = state.func_id.func_qualname
+        if not counts and not state.flags.no_cpython_wrapper and _holds_arrays(state.return_type):
+            raise NumbaError(f"entry point {name} gives back an array: declare it with allocates=True")
+        for call, signature in state.calltypes.items():
+            if isinstance(call, ir.Expr) and call.op == "call" and _holds_arrays(signature.return_type):
+                called = state.typemap[call.func.name]
+                if isinstance(called, types.Dispatcher) and called.dispatcher.targetoptions.get("_nrt", True) != counts:
+                    raise NumbaError(
+                        f"{name} takes an array from {called.dispatcher.py_func.__qualname__}, which has "
+                        "another value of allocates"
+                    )
+        return False
+
+
+def _holds_arrays(kind: Any) -> bool:
+    return isinstance(kind, types.Array) or (isinstance(kind, types.BaseTuple) and any(map(_holds_arrays, kind)))  # pyright: ignore

@@ -1,0 +1,404 @@
+"""The arrays of variational integrators in joint coordinates, by name.
+
+Kernels are f(model, settings, data, ...): models are compiled from the mechanism and read only, settings are what the
+user chose, data is the state and scratch of one robot (one lane of a batch: copy it for the next).
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from leastaction.forces.arrays import ForceModel, ForceModes
+from leastaction.minimal.rules import FloatArray, Rule
+
+POINT_NODE = np.dtype(
+    [
+        ("R", "f8", 9),
+        ("p", "f8", 3),
+        ("v", "f8", 6),  # twist
+        ("M", "f8", 10),  # inertia of the node
+        ("mu", "f8", 6),  # momentum of its subtree (Definition 1)
+        ("G", "f8", 6),  # impulse on its subtree (Definition 2)
+        ("C", "f8", 10),  # inertia of its subtree
+    ],
+    align=True,
+)
+"""One node at one quadrature point."""
+
+POINT_SCREW = np.dtype([("S", "f8", 6), ("Sp", "f8", 6)], align=True)
+"""One degree of freedom at one quadrature point: its screw, and ad(twist of the parent) S."""
+
+POINT_BALL = np.dtype(
+    [
+        ("start", "f8", 9),  # rotation of the joint at the start of the step
+        ("xi", "f8", 3),  # exponential coordinates at this point
+        ("rate", "f8", 3),  # their rate
+        ("k", "f8", 8),  # see spatial.exponential
+        ("phi", "f8", 3),  # rotation vector from the rest of the joint's spring
+    ],
+    align=True,
+)
+"""One ball joint at one quadrature point."""
+
+
+class ClosureModel(NamedTuple):
+    """Loops, couplings and rolling contacts of a mechanism.
+
+    Attributes:
+        rows: `mechanism.closure` records, equations first, then soft ones.
+        coefficients: polynomials of the couplings.
+        count: number of equations.
+    """
+
+    rows: Any
+    coefficients: FloatArray
+    count: int
+
+
+class TreeModel(NamedTuple):
+    """A mechanism as kernels at the points of a step read it: free joints split into three sliders and a ball.
+
+    Attributes:
+        nodes, dofs: records of its nodes and degrees of freedom.
+        gravity: [m/s^2], shape (3,).
+        free: where the free joints are, see `Tree.free`.
+        forces: all forces but gravity.
+        closure: loops; None for trees, whose kernels are compiled without.
+    """
+
+    nodes: Any
+    dofs: Any
+    gravity: FloatArray
+    free: Any
+    forces: ForceModel
+    closure: ClosureModel | None
+
+
+class NativeModel(NamedTuple):
+    """A mechanism as the classical recursions read it, with its own free joints: for first guesses.
+
+    Attributes:
+        nodes, dofs: records of its nodes and degrees of freedom.
+        forces: what `full_acceleration` reads.
+        closure: loops; None for trees.
+    """
+
+    nodes: Any
+    dofs: Any
+    forces: Any
+    closure: ClosureModel | None
+
+
+class GalerkinModel(NamedTuple):
+    """A mechanism, as the equations of a step and as its first guesses read it."""
+
+    tree: TreeModel
+    native: NativeModel
+
+
+class GalerkinSettings(NamedTuple):
+    """What the user chose.
+
+    Attributes:
+        rule: interpolation and quadrature.
+        dt: time step [s].
+        tolerance: size of the Newton update [rad or m] at which a step counts as solved.
+        max_iterations: Newton iterations allowed from each first guess.
+    """
+
+    rule: Rule
+    dt: float
+    tolerance: float
+    max_iterations: int
+
+
+class PointData(NamedTuple):
+    """The mechanism at the Q quadrature points of a step with s + 1 control points, and the equations of the step.
+
+    Attributes:
+        nodes: `POINT_NODE` records (Q, nodes).
+        screws: `POINT_SCREW` records (Q, nv).
+        balls: `POINT_BALL` records (Q, balls).
+        Om, P: what ball joints do, see `residual`; shapes (Q, balls, s + 1, 9).
+        X: control points, shape (s + 1, nv).
+        rate: joint velocities, shape (Q, nv).
+        force: generalised forces [N m or N], shape (Q, nv).
+        external: world wrenches on the nodes, scratch of one point, shape (nodes, 6).
+        g: derivative of the discrete action along the control points, shape (s + 1, nv).
+        r: residual, shape (s, nv).
+        lam: impulses of the loop equations, shape (Q, rows).
+        modes: on which piece of their law one-sided forces are.
+    """
+
+    nodes: Any
+    screws: Any
+    balls: Any
+    Om: FloatArray
+    P: FloatArray
+    X: FloatArray
+    rate: FloatArray
+    force: FloatArray
+    external: FloatArray
+    g: FloatArray
+    r: FloatArray
+    lam: FloatArray
+    modes: ForceModes
+
+
+class Variations(NamedTuple):
+    """First variations of the equations joint by joint, see `variations`.
+
+    Attributes:
+        col: what a control point of a coordinate moves, shape (nv, s, mz).
+        row: how a row of the residual weighs momenta and impulses, shape (nv, s, mf).
+        e: what it weighs of the twist beside that, shape (nv, s, 6).
+        own: what a joint does to itself, shape (nv, s, 3, s).
+    """
+
+    col: FloatArray
+    row: FloatArray
+    e: FloatArray
+    own: FloatArray
+
+
+class RecursionData(NamedTuple):
+    """Scratch of the O(n) recursion, see `recursion`.
+
+    Attributes:
+        var: first variations.
+        A, l: answer f = A^T z + l of the subtrees, shapes (nodes, mz, mf) and (nodes, mf).
+        z: variations of the nodes, shape (nodes, mz).
+        X: coordinates per variation of the parent, shape (nv, s, mz).
+        H: shape (3 s, mf).
+        Lam: equations of one joint, shape (3 s, 3 s + 1).
+    """
+
+    var: Variations
+    A: FloatArray
+    l: FloatArray
+    z: FloatArray
+    X: FloatArray
+    H: FloatArray
+    Lam: FloatArray
+
+
+class SparseData(NamedTuple):
+    """Scratch of the tree-sparse factorisation over scalar nodes (coordinate, control point), see `sparse`.
+
+    Attributes:
+        var: first variations.
+        depth: number of coordinates above each coordinate, shape (nv,).
+        ancestors: scalar nodes above each scalar node, root first, shape (s nv, s reach).
+        LU: rows of U and columns of L over the ancestors, shape (2, s nv, s reach).
+        D: diagonal, shape (s nv,).
+        cols, rows: variations along the path to the root, shapes (s, mz, reach) and (s, mf, reach).
+        up, down: weights of one coordinate's rows and columns, shape (s, 6 Q + 6).
+        line: products along a path, shape (reach,).
+        x: right-hand side, shape (s nv,).
+    """
+
+    var: Variations
+    depth: Any
+    ancestors: Any
+    LU: FloatArray
+    D: FloatArray
+    cols: FloatArray
+    rows: FloatArray
+    up: FloatArray
+    down: FloatArray
+    line: FloatArray
+    x: FloatArray
+
+
+class HessianData(NamedTuple):
+    """All second derivatives of the discrete action, see `hessian`.
+
+    Attributes:
+        col, row: columns and rows of all coordinates and control points, shape (nv, s + 1, 12 Q).
+        up, down: weights of one coordinate's rows and columns, shape (s + 1, 12 Q).
+        D: the blocks, shape (s + 1, nv, s + 1, nv).
+    """
+
+    col: FloatArray
+    row: FloatArray
+    up: FloatArray
+    down: FloatArray
+    D: FloatArray
+
+
+class QuasiData(NamedTuple):
+    """Records of the classical recursions, at rest, see `quasi_newton`."""
+
+    links: Any
+    screws: Any
+    external: FloatArray
+    zero3: FloatArray
+    zero: FloatArray
+
+
+class DenseData(NamedTuple):
+    """Scratch of elimination on the whole Jacobian J (s nv, s nv), with the right-hand side b (s nv, 1)."""
+
+    hessian: HessianData
+    J: FloatArray
+    b: FloatArray
+
+
+class SimplifiedData(NamedTuple):
+    """Scratch of `simplified`.
+
+    Attributes:
+        A: articulated inertias, shape (nodes, 21).
+        U, D: factors of the degrees of freedom, shapes (nv, 6) and (nv,).
+        f: wrenches, then accelerations, shape (nodes, 6).
+        inverse: of the matrix K of the rule, shape (s, s).
+        F: update, shape (s, nv).
+        oldX, oldF: the last two control points and updates, shape (2, s, nv).
+    """
+
+    A: FloatArray
+    U: FloatArray
+    D: FloatArray
+    f: FloatArray
+    inverse: FloatArray
+    F: FloatArray
+    oldX: FloatArray
+    oldF: FloatArray
+
+
+class GuessData(NamedTuple):
+    """Scratch of the classical recursions that make first guesses, see `predict`.
+
+    Attributes:
+        links, screws: records of the native nodes and degrees of freedom.
+        external: world wrenches, shape (nodes, 6).
+        tau: generalised forces, shape (nv,).
+        v, a: velocity and acceleration at the start.
+        x, y: exponential coordinates from the start, and a velocity.
+        z: configuration, shape (nq,).
+        middle, end: accelerations at dt/2 and dt.
+        zero, zero3: zeros, shapes (nv,) and (3,).
+    """
+
+    links: Any
+    screws: Any
+    external: FloatArray
+    tau: FloatArray
+    v: FloatArray
+    a: FloatArray
+    x: FloatArray
+    y: FloatArray
+    z: FloatArray
+    middle: FloatArray
+    end: FloatArray
+    zero: FloatArray
+    zero3: FloatArray
+
+
+class StepData(NamedTuple):
+    """State and scratch of one robot.
+
+    Attributes:
+        points: the mechanism at the quadrature points.
+        guess: first guesses.
+        solver: scratch of the solver for the Newton direction.
+        sweeps: scratch of `simplified`; None where it is not wanted.
+        p: momentum with split free joints, shape (nv,).
+        dx: Newton update, shape (s, nv).
+        history: residual norms of the last attempt, shape (max_iterations + 1,).
+    """
+
+    points: PointData
+    guess: GuessData
+    solver: Any
+    sweeps: SimplifiedData | None
+    p: FloatArray
+    dx: FloatArray
+    history: FloatArray
+
+
+class LinearData(NamedTuple):
+    """Scratch of `linearization`.
+
+    Attributes:
+        hessian: the blocks D.
+        C: derivative of the rows by the controls, shape (s + 1, nv, nu).
+        J: derivative of the residual by the control points after the first, shape (s nv, s nv).
+        Y: derivatives of these control points, shape (s nv, 2 nv + nu).
+        W: derivatives of the end of the step, shape (2 nv, 2 nv + nu).
+        y, bar: the same transposed, for one gradient: shapes (s nv, 1) and (2, 2 nv).
+    """
+
+    hessian: HessianData
+    C: FloatArray
+    J: FloatArray
+    Y: FloatArray
+    W: FloatArray
+    y: FloatArray
+    bar: FloatArray
+
+
+class LoopData(NamedTuple):
+    """Scratch of steps with m loop equations, see `constrained`.
+
+    Attributes:
+        settings: those of the step, with the Lobatto rule through its control points.
+        points: the mechanism at the control points; for Galerkin the points of the step itself.
+        hessian: rows and columns there.
+        redundant: whether the equations depend on each other.
+        p: momentum at the start with the impulses of the loops there, for rules without a point at the start.
+        h: values of the equations at the control points, shape (s m,).
+        G: derivative of the rows of the action by the multipliers, shape (s nv, s m).
+        H: derivative of the equations by the control points after the first, shape (s m, s nv).
+        H_start: and by the start of the step, shape (s m, nv).
+        Y, HY, S, dlam: scratch of the elimination, shapes (s nv, s m + 1), (s m, s m + 1), (s m, s m), (s m, 1).
+        end_h, end_A, end_M: values, Jacobian and mass matrix at one state, shapes (m,), (m, nv), (nv, nv).
+    """
+
+    settings: GalerkinSettings
+    points: PointData
+    hessian: HessianData
+    redundant: bool
+    p: FloatArray
+    h: FloatArray
+    G: FloatArray
+    H: FloatArray
+    H_start: FloatArray
+    Y: FloatArray
+    HY: FloatArray
+    S: FloatArray
+    dlam: FloatArray
+    end_h: FloatArray
+    end_A: FloatArray
+    end_M: FloatArray
+
+
+class ForceRows(NamedTuple):
+    """Where the derivatives of one wrench go, at one quadrature point; see `hessian_forces`.
+
+    Attributes:
+        nodes: records of the tree.
+        links: `POINT_NODE` records of the point.
+        row, D: of `HessianData`.
+        at: offset of the point's pose variations in `row`.
+        weight: [s] of forces, 1 of impulses.
+    """
+
+    nodes: Any
+    links: Any
+    row: FloatArray
+    D: FloatArray
+    at: int
+    weight: float
+
+
+class ForceColumn(NamedTuple):
+    """Control point `other` of degree of freedom k of a node moves the node by the pose T and the twist V."""
+
+    node: int
+    k: int
+    other: int
+    T: Any
+    V: Any

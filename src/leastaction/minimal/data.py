@@ -1,0 +1,217 @@
+"""Models and data of the variational integrators: what `arrays` names, made for one mechanism and one rule."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from leastaction.forces.arrays import force_arrays, force_model, force_modes
+from leastaction.kinematics.sweeps import JOINT_SCREW, LINK
+from leastaction.mechanism import Mechanism
+from leastaction.mechanism.tree import Tree
+from leastaction.minimal.arrays import (
+    POINT_BALL,
+    POINT_NODE,
+    POINT_SCREW,
+    ClosureModel,
+    DenseData,
+    GalerkinModel,
+    GalerkinSettings,
+    GuessData,
+    HessianData,
+    LinearData,
+    LoopData,
+    NativeModel,
+    PointData,
+    QuasiData,
+    RecursionData,
+    SimplifiedData,
+    SparseData,
+    TreeModel,
+    Variations,
+)
+from leastaction.minimal.rules import Rule, lobatto
+from leastaction.minimal.sparse import tables
+
+
+def records(shape: Any, dtype: np.dtype) -> Any:
+    """Zeroed record array."""
+    return np.zeros(shape, dtype).view(np.recarray)
+
+
+def galerkin_model(mechanism: Mechanism) -> GalerkinModel:
+    """A mechanism as the variational integrators read it."""
+    t, split = mechanism.tree, mechanism.split_tree
+    tree = TreeModel(split.nodes, split.dofs, split.gravity, split.free, force_model(split), _closure(split))
+    return GalerkinModel(tree, NativeModel(t.nodes, t.dofs, force_arrays(mechanism), _closure(t)))
+
+
+def _closure(tree: Tree) -> ClosureModel | None:
+    c = tree.closure
+    return ClosureModel(c.rows, c.coefficients, c.count) if len(c.rows) else None
+
+
+class Sizes(NamedTuple):
+    """How large the arrays of a step are.
+
+    Attributes:
+        n, nv: nodes and degrees of freedom of the split tree.
+        s: control points after the first.
+        Q: quadrature points.
+        mz, mf: entries of the stacked variations z and f, see `variations`.
+    """
+
+    n: int
+    nv: int
+    s: int
+    Q: int
+    mz: int
+    mf: int
+
+
+def sizes(model: TreeModel, rule: Rule) -> Sizes:
+    """Sizes of the arrays for a mechanism and a rule."""
+    s, Q = len(rule.c) - 1, len(rule.w)
+    nodal = s + 1 == Q
+    return Sizes(len(model.nodes), len(model.dofs), s, Q, 6 * (2 * s + 1) if nodal else 12, 12 * s if nodal else 12)
+
+
+def point_data(model: TreeModel, rule: Rule) -> PointData:
+    """The mechanism at the quadrature points."""
+    n, nv, s, Q, _, _ = sizes(model, rule)
+    balls = int((model.nodes.ball >= 0).sum())
+    return PointData(
+        nodes=records((Q, n), POINT_NODE),
+        screws=records((Q, nv), POINT_SCREW),
+        balls=records((Q, balls), POINT_BALL),
+        Om=np.zeros((Q, balls, s + 1, 9)),
+        P=np.zeros((Q, balls, s + 1, 9)),
+        X=np.zeros((s + 1, nv)),
+        rate=np.zeros((Q, nv)),
+        force=np.zeros((Q, nv)),
+        external=np.zeros((n, 6)),
+        g=np.zeros((s + 1, nv)),
+        r=np.zeros((s, nv)),
+        lam=np.zeros((Q, len(model.closure.rows) if model.closure else 0)),
+        modes=force_modes(model.forces),
+    )
+
+
+def _variations(size: Sizes) -> Variations:
+    nv, s = size.nv, size.s
+    shapes = ((nv, s, size.mz), (nv, s, size.mf), (nv, s, 6), (nv, s, 3, s))
+    return Variations(*(np.zeros(shape) for shape in shapes))
+
+
+def recursion_data(size: Sizes) -> RecursionData:
+    """For `directions.recursive`."""
+    n, nv, s, _, mz, mf = size
+    shapes = ((n, mz, mf), (n, mf), (n, mz), (nv, s, mz), (3 * s, mf), (3 * s, 3 * s + 1))
+    return RecursionData(_variations(size), *(np.zeros(shape) for shape in shapes))
+
+
+def sparse_data(model: TreeModel, size: Sizes) -> SparseData:
+    """For `directions.tree_sparse`."""
+    _, nv, s, Q, mz, mf = size
+    depth, ancestors, reach = tables(model.nodes, nv, s)
+    return SparseData(
+        var=_variations(size),
+        depth=depth,
+        ancestors=ancestors,
+        LU=np.zeros((2, s * nv, s * reach)),
+        D=np.zeros(s * nv),
+        cols=np.zeros((s, mz, reach)),
+        rows=np.zeros((s, mf, reach)),
+        up=np.zeros((s, 6 * Q + 6)),
+        down=np.zeros((s, 6 * Q + 6)),
+        line=np.zeros(reach),
+        x=np.zeros(s * nv),
+    )
+
+
+def hessian_data(size: Sizes) -> HessianData:
+    """For `hessian`."""
+    S, nv, width = size.s + 1, size.nv, 12 * size.Q
+    shapes = ((nv, S, width), (nv, S, width), (S, width), (S, width), (S, nv, S, nv))
+    return HessianData(*(np.zeros(shape) for shape in shapes))
+
+
+def dense_data(size: Sizes) -> DenseData:
+    """For `directions.dense`."""
+    m = size.s * size.nv
+    return DenseData(hessian_data(size), np.zeros((m, m)), np.zeros((m, 1)))
+
+
+def quasi_data(size: Sizes) -> QuasiData:
+    """For `quasi_newton`."""
+    n, nv = size.n, size.nv
+    return QuasiData(records(n, LINK), records(nv, JOINT_SCREW), np.zeros((n, 6)), np.zeros(3), np.zeros(nv))
+
+
+def simplified_data(size: Sizes, rule: Rule) -> SimplifiedData:
+    """For `simplified`."""
+    n, nv, s = size.n, size.nv, size.s
+    K = np.einsum("a,ar,ac->rc", rule.w, rule.b[:, :-1], rule.b[:, 1:])
+    return SimplifiedData(
+        A=np.zeros((n, 21)),
+        U=np.zeros((nv, 6)),
+        D=np.zeros(nv),
+        f=np.zeros((n, 6)),
+        inverse=np.linalg.inv(K),
+        F=np.zeros((s, nv)),
+        oldX=np.zeros((2, s, nv)),
+        oldF=np.zeros((2, s, nv)),
+    )
+
+
+def guess_data(mechanism: Mechanism) -> GuessData:
+    """For `predict`."""
+    n, nv = len(mechanism.tree.nodes), mechanism.nv
+    return GuessData(
+        links=records(n, LINK),
+        screws=records(nv, JOINT_SCREW),
+        external=np.zeros((n, 6)),
+        tau=np.zeros(nv),
+        v=np.zeros(nv),
+        a=np.zeros(nv),
+        x=np.zeros(nv),
+        y=np.zeros(nv),
+        z=np.zeros(mechanism.nq),
+        middle=np.zeros(nv),
+        end=np.zeros(nv),
+        zero=np.zeros(nv),
+        zero3=np.zeros(3),
+    )
+
+
+def solver_data(name: str, model: TreeModel, rule: Rule) -> Any:
+    """For the way to solve for the Newton direction with this name."""
+    size = sizes(model, rule)
+    if name == "recursive":
+        return recursion_data(size)
+    if name == "sparse":
+        return sparse_data(model, size)
+    return quasi_data(size) if name == "quasi" else dense_data(size)
+
+
+def linear_data(model: TreeModel, rule: Rule, nu: int) -> LinearData:
+    """For `linearization` of a mechanism with nu controls."""
+    size = sizes(model, rule)
+    n, m = size.nv, size.s * size.nv
+    shapes = ((size.s + 1, n, nu), (m, m), (m, 2 * n + nu), (2 * n, 2 * n + nu), (m, 1), (2, 2 * n))
+    return LinearData(hessian_data(size), *(np.zeros(shape) for shape in shapes))
+
+
+def loop_data(model: TreeModel, settings: GalerkinSettings, points: PointData, hessian: HessianData) -> LoopData:
+    """For `constrained`, where the step has these points and second derivatives."""
+    assert model.closure is not None
+    s, nv, count = len(settings.rule.c) - 1, len(model.dofs), model.closure.count
+    ends = settings._replace(rule=lobatto(s))
+    if len(settings.rule.w) != s + 1:
+        hessian = hessian_data(sizes(model, ends.rule))
+        points = point_data(model, ends.rule)._replace(X=points.X)
+    m = s * count
+    shapes = ((nv,), (m,), (s * nv, m), (m, s * nv), (m, nv), (s * nv, m + 1), (m, m + 1), (m, m), (m, 1))
+    state = ((count,), (count, nv), (nv, nv))
+    return LoopData(ends, points, hessian, False, *(np.zeros(shape) for shape in (*shapes, *state)))

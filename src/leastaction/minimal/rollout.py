@@ -1,0 +1,64 @@
+"""Runs of steps from their first guess; the few steps that do not converge from it are left to `rescue`."""
+
+from leastaction._jit import routine
+from leastaction.minimal.newton import begin, conclude, newton_with, turns_too_far
+from leastaction.minimal.predict import constant_acceleration, quadratic_acceleration
+from leastaction.minimal.simplified import PER_ORDER, relax
+
+FIRST_LIMIT = 12
+"""Newton iterations from the first guess, where more are allowed: another guess is quicker than a long search."""
+
+FIRST_CAP = 0.5
+"""Cap of their updates [rad or m], see `newton`."""
+
+
+def rollout_with(direction):
+    """`rollout` with a way to solve for the Newton direction, one of `directions`."""
+    newton = newton_with(direction)
+
+    @routine
+    def rollout(model, settings, data, U, Q, P, iterations):
+        """Steps from row 0 of Q and P; U: controls, shape (steps, Q, nu). Gives back the steps done.
+
+        The step after these needs `rescue`; its iterations so far are counted.
+        """
+        limit = min(settings.max_iterations, FIRST_LIMIT)
+        for k in range(U.shape[0]):
+            constant_acceleration(model.native, settings, data.guess, data.points.X, Q[k], P[k], U[k, 0])
+            begin(model.tree, settings, data, Q[k], P[k])
+            iterations[k + 1], converged = newton(model.tree, settings, data, U[k], limit, FIRST_CAP)
+            if not converged:
+                return k
+            conclude(model.tree, settings, data, Q[k], Q[k + 1], P[k + 1])
+        return U.shape[0]
+
+    return rollout
+
+
+def swept_rollout_with(direction):
+    """`rollout` that begins each step with the sweeps of `simplified`."""
+    newton = newton_with(direction)
+
+    @routine
+    def rollout(model, settings, data, U, Q, P, iterations):
+        """As that of `rollout_with`; Newton goes on from where the sweeps have come, or from the first guess."""
+        limit = min(settings.max_iterations, FIRST_LIMIT)
+        points = data.points
+        allowed = min(settings.max_iterations, PER_ORDER * data.dx.shape[0])
+        for k in range(U.shape[0]):
+            quadratic_acceleration(model.native, settings, data.guess, points.X, Q[k], P[k], U[k, 0])
+            begin(model.tree, settings, data, Q[k], P[k])
+            done, converged, nearer = relax(model.tree, settings, points, data.sweeps, data.p, U[k], allowed)
+            converged = converged and not turns_too_far(model.tree.nodes, points.X)
+            if not nearer:
+                constant_acceleration(model.native, settings, data.guess, points.X, Q[k], P[k], U[k, 0])
+            if not converged:
+                more, converged = newton(model.tree, settings, data, U[k], limit, FIRST_CAP)
+                done += more
+            iterations[k + 1] = done
+            if not converged:
+                return k
+            conclude(model.tree, settings, data, Q[k], Q[k + 1], P[k + 1])
+        return U.shape[0]
+
+    return rollout

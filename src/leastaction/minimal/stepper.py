@@ -1,0 +1,337 @@
+"""The steppers of `Galerkin` and `Midpoint`, for trees and for mechanisms with loops."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from leastaction.dynamics.loops import check_closed, is_redundant, momentum_projection
+from leastaction.errors import ConvergenceError, IntegratorError, LeastActionWarning, MechanismError
+from leastaction.integrators import FloatArray, Stepper
+from leastaction.mechanism import Mechanism
+from leastaction.minimal import constrained, entries, parameter_rows, tangent_rows
+from leastaction.minimal import constrained_linearization as constrained_linear
+from leastaction.minimal import linearization as linear
+from leastaction.minimal.arrays import GalerkinModel, GalerkinSettings, LinearData, StepData, TreeModel
+from leastaction.minimal.data import (
+    galerkin_model,
+    guess_data,
+    linear_data,
+    loop_data,
+    point_data,
+    simplified_data,
+    sizes,
+    solver_data,
+)
+from leastaction.minimal.newton import turns_too_far
+from leastaction.minimal.rules import Rule
+from leastaction.minimal.sparse import depths
+from leastaction.record import Record
+from leastaction.step_reversal import StepReversal
+
+SWEPT = 3
+"""Half the order from which on "auto" means "simplified": there a step of chains and humanoids takes a third to a ninth
+of the time; at order 4 those of fast robots with free joints would take longer."""
+
+
+def variational_stepper(integrator: Any, mechanism: Mechanism, dt: float) -> VariationalStepper:
+    """The stepper for a mechanism: with loops or without."""
+    return (VariationalStepper if mechanism.is_tree else ConstrainedStepper)(integrator, mechanism, dt)
+
+
+class VariationalStepper(Stepper):
+    """Runs `Galerkin` and `Midpoint`: state (q, p), Newton to the integrator's tolerance.
+
+    Attributes:
+        model, settings, data: what its kernels read and write, see `arrays`.
+        solver: name of the way to solve for the Newton direction.
+    """
+
+    momentum = True
+    can = frozenset({"linearize", "parameters", "residual", "reverse"})
+    model: GalerkinModel
+    data: StepData
+
+    def __init__(self, integrator: Any, mechanism: Mechanism, dt: float) -> None:
+        super().__init__(integrator, mechanism, dt)
+        rule: Rule = integrator.rule
+        self.control_nodes = tuple(rule.c.tolist()) if len(rule.c) == len(rule.w) else (0.5,)
+        self.settings = GalerkinSettings(rule, dt, float(integrator.tolerance), int(integrator.max_iterations))
+        self.model = galerkin_model(mechanism)
+        tree = self.model.tree
+        size = sizes(tree, rule)
+        self.solver = choose_solver(integrator.solver, tree, rule) if mechanism.is_tree else "dense"
+        swept = integrator.solver == "simplified" or (integrator.solver == "auto" and size.s >= SWEPT)
+        self.data = StepData(
+            points=point_data(tree, rule),
+            guess=guess_data(mechanism),
+            solver=solver_data(self.solver, tree, rule),
+            sweeps=simplified_data(size, rule) if swept else None,
+            p=np.zeros(size.nv),
+            dx=np.zeros((size.s, size.nv)),
+            history=np.zeros(integrator.max_iterations + 1),
+        )
+        self.warned = False
+
+    def record(self, steps: int) -> Record:
+        """As `Stepper.record`, with the Newton iterations of each step."""
+        return super().record(steps) | {"iterations": np.zeros(steps + 1, np.int64)}
+
+    def advance(self, record: Record, first: int, last: int, u: FloatArray) -> int:
+        """See `Stepper.advance`."""
+        # A fresh array always has the same type; views with other strides would be compiled anew.
+        u = np.array(u, order="C")
+        rollout = getattr(entries, f"{'swept' if self.data.sweeps else 'rollout'}_{self.solver}")
+        q, p, iterations = record["q"], record["p"], record["iterations"]
+        done = first
+        while done < last:
+            rows = slice(done, last + 1)
+            done += rollout(self.model, self.settings, self.data, u[done - first :], q[rows], p[rows], iterations[rows])
+            if done < last:
+                if not self.rescue(record, done, u[done - first]):
+                    break
+                done += 1
+        return done
+
+    def rescue(self, record: Record, step: int, u: FloatArray) -> bool:
+        """Solve a step that does not converge from its first guess, with the controls u (nodes, nu); False: in vain."""
+        if self.solver == "quasi":
+            return False
+        rows, doubt = slice(step, step + 2), np.zeros(4)
+        states = (record["q"][rows], record["p"][rows], doubt)
+        rescue = getattr(entries, f"rescue_{self.solver}")
+        more, converged = rescue(self.model, self.settings, self.data, u, *states)
+        record["iterations"][step + 1] += more
+        if doubt.any():
+            self._warn(step, doubt)
+        return converged
+
+    def _warn(self, step: int, doubt: FloatArray) -> None:
+        """Tell, once a run, of a step so large that only an implausible solution was found; see `rescue`."""
+        if self.warned:
+            return
+        self.warned = True
+        _, before, after, work = doubt
+        warnings.warn(
+            f"{type(self.integrator).__name__}: dt = {self.dt:g} s is too large for step {step}, "
+            f"{step * self.dt:g} s from the start: the only solution found takes the kinetic energy from "
+            f"{before:.4g} J to {after:.4g} J while the forces do {work:.4g} J of work; take a smaller dt",
+            LeastActionWarning,
+            stacklevel=6,
+        )
+
+    def linearize(self, q: FloatArray, p: FloatArray, u: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """(A, B) of the step from (q, p) with the controls u (nu,) held; see `leastaction.linearize`."""
+        m, n = self.mechanism, self.mechanism.nv
+        record = self._solve(q, p, np.broadcast_to(u, (1, len(self.control_nodes), m.nu)))
+        A, B = np.zeros((2 * n, 2 * n)), np.zeros((2 * n, m.nu))
+        linear.linearize(*self._solved, record["q"], record["p"], A, B)
+        return A, B
+
+    def action_blocks(self, q: FloatArray, p: FloatArray, u: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """(D, C) of the step from (q, p); see `leastaction.derivatives.action_blocks`."""
+        self._solve(q, p, np.broadcast_to(u, (1, len(self.control_nodes), self.mechanism.nu)))
+        linear.second_derivatives(*self._solved)
+        return self.linear.hessian.D.copy(), self.linear.C.copy()
+
+    def residual(self, q: FloatArray, p: FloatArray, u: FloatArray, x: FloatArray) -> FloatArray:
+        """See `Stepper.residual`; rows along the tangents of the control points."""
+        out = np.zeros((len(x) + 1, self.mechanism.nv))
+        tangent_rows.rows(self.model, self.settings, self.data.points, q, p, self._at_points(u), x, out)
+        return out
+
+    def residual_blocks(
+        self, q: FloatArray, p: FloatArray, u: FloatArray, x: FloatArray
+    ) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """See `Stepper.residual_blocks`."""
+        out = np.zeros((len(x) + 1, self.mechanism.nv))
+        model, settings, points, data = self.model, self.settings, self.data.points, self.linear
+        tangent_rows.blocks(model, settings, points, data, q, p, self._at_points(u), x, out)
+        C = np.zeros((*data.C.shape[:2], len(self.control_nodes), self.mechanism.nu))
+        for chi, block in enumerate(data.C):
+            C[chi, :, chi if len(self.control_nodes) > 1 else 0] = block
+        return out, data.hessian.D.copy(), C
+
+    def _at_points(self, u: FloatArray) -> FloatArray:
+        """Controls as kernels take them, shape (nodes, nu)."""
+        return np.array(np.broadcast_to(u, (len(self.control_nodes), self.mechanism.nu)), order="C")
+
+    def pull_back(self, q: FloatArray, p: FloatArray, u: FloatArray, bar: FloatArray) -> FloatArray:
+        """Turn the gradient `bar` (2 nv) at the end of a step into that at its start, in place.
+
+        Args:
+            q, p: start of the step.
+            u: controls at the control nodes, shape (nodes, nu).
+            bar: gradient by (q', p') along the tangent.
+
+        Returns:
+            Gradient by the controls, shape (nodes, nu).
+        """
+        record = self._solve(q, p, u[None])
+        G = np.zeros((len(self.settings.rule.c), self.mechanism.nu))
+        linear.pull_back(*self._solved, record["q"], record["p"], bar, G)
+        return G if len(self.control_nodes) > 1 else G.sum(axis=0, keepdims=True)
+
+    def pull_back_all(
+        self, q: FloatArray, p: FloatArray, u: FloatArray, bar: FloatArray, stencils: Sequence[Any]
+    ) -> tuple[FloatArray, FloatArray]:
+        """See `Stepper.pull_back_all`."""
+        by_controls = self.pull_back(q, p, u, bar)
+        return by_controls, parameter_rows.pull_back(self, q, self._at_points(u), stencils)
+
+    def parameter_jacobian(self, q: FloatArray, p: FloatArray, u: FloatArray, stencils: Sequence[Any]) -> FloatArray:
+        """See `Stepper.parameter_jacobian`."""
+        record = self._solve(q, p, self._at_points(u)[None])
+        return parameter_rows.jacobian(self, record, self._at_points(u), stencils)
+
+    def reverse(self, names: Sequence[str]) -> StepReversal:
+        """See `Stepper.reverse`."""
+        return StepReversal(self, names)
+
+    def _solve(self, q: FloatArray, p: FloatArray, u: FloatArray) -> Record:
+        """One step; leaves its control points in the data."""
+        record = self.record(1)
+        record["q"][0], record["p"][0] = q, p
+        if self.advance(record, 0, 1, u) < 1:
+            raise self.failure(0, record)
+        return record
+
+    @property
+    def _solved(self) -> tuple[Any, ...]:
+        """What kernels of `linearization` take first."""
+        return self.model.tree, self.settings, self.data.points, self.linear
+
+    @cached_property
+    def linear(self) -> LinearData:
+        """Scratch of linearizations."""
+        return linear_data(self.model.tree, self.settings.rule, self.mechanism.nu)
+
+    def failure(self, step: int, record: Record) -> ConvergenceError:
+        """See `Stepper.failure`."""
+        name = type(self.integrator).__name__
+        residuals = [float(x) for x in self.data.history if x > 0.0 or math.isnan(x)]
+        if any(math.isnan(x) for x in residuals):
+            why = "the equations became NaN; is there a body without inertia on a joint, or a force without bound?"
+        elif turns_too_far(self.model.tree.nodes, self.data.points.X):
+            why = "a ball or free joint turns by more than half a turn within the step; take a smaller dt"
+        else:
+            why = (
+                f"the Newton updates did not fall below {self.integrator.tolerance:g} within "
+                f"{self.integrator.max_iterations} iterations; take a smaller dt or a larger tolerance"
+            )
+        return ConvergenceError(f"{name}: {why}", step=step, residuals=residuals)
+
+
+def choose_solver(name: str, model: TreeModel, rule: Rule) -> str:
+    """The solver for the Newton direction; "auto" counts the work of the two exact ones."""
+    if name not in ("auto", "simplified"):
+        return name
+    if len(model.forces.paths) or (model.forces.wrenches.local == 0).any():
+        return "dense"
+    _, nv, s, Q, mz, mf = sizes(model, rule)
+    if s == Q or s <= 2:
+        return "recursive"  # midpoint rule and orders 2 and 4: faster at every size, and one kernel serves them all
+    # Microseconds on one core, fitted to pendulums of 8 to 128 links and the humanoid at orders 2 and 4.
+    depth = depths(model.nodes, nv).astype(float)
+    scalar = (s * depth[:, None] + np.arange(s)).ravel()
+    factor = 4.2e-4 * float((scalar**2).sum())
+    assemble = 0.155 * nv * s * Q + 1.1e-3 * s * s * Q * float(depth.sum())
+    recursive = 0.85 * nv * mz * mf * (1.4e-3 + 2.6e-4 * s)
+    return "sparse" if factor + assemble < recursive else "recursive"
+
+
+class ConstrainedStepper(VariationalStepper):
+    """Runs them on mechanisms with loops or couplings; multipliers are part of the record."""
+
+    def __init__(self, integrator: Any, mechanism: Mechanism, dt: float) -> None:
+        super().__init__(integrator, mechanism, dt)
+        self.loops = loop_data(self.model.tree, self.settings, self.data.points, self.data.solver.hessian)
+
+    def prepare_start(self, q: FloatArray) -> FloatArray:
+        """Refuse open loops; find out whether their equations depend on each other."""
+        check_closed(self.mechanism, q)
+        self.loops = self.loops._replace(redundant=is_redundant(self.mechanism, q))
+        return q
+
+    def prepare_momentum(self, q: FloatArray, p: FloatArray, project: bool) -> FloatArray:
+        """Refuse (or, with `project`, mend) a momentum whose velocity opens the loops."""
+        t, guess, loops = self.mechanism.tree, self.data.guess, self.loops
+        c, out = t.closure, p.copy()
+        arrays = (t.nodes, t.dofs, c.rows, c.coefficients, c.count, guess.links, guess.screws)
+        momentum_projection(*arrays, q, out, loops.end_h, loops.end_A, loops.end_M, loops.redundant)
+        change, scale = np.abs(out - p).max(initial=0.0), max(1.0, np.abs(p).max(initial=0.0))
+        if change <= 1e-10 * scale:
+            return p  # it fits already: a restarted run must go on with the very same numbers
+        if not project and change > 1e-6 * scale:
+            raise MechanismError(
+                "the initial velocity opens the loops (v, or that of p); pass project=True to simulate, to take the "
+                "nearest one that does not"
+            )
+        return out
+
+    def record(self, steps: int) -> Record:
+        """As `Stepper.record`, with the forces [N or N m] in the loop equations, one per equation."""
+        return super().record(steps) | {"multipliers": np.zeros((steps + 1, self.mechanism.tree.closure.count))}
+
+    def advance(self, record: Record, first: int, last: int, u: FloatArray) -> int:
+        """See `Stepper.advance`."""
+        rows = slice(first, last + 1)
+        states = (record[name][rows] for name in ("q", "p", "iterations", "multipliers"))
+        u = np.array(u, order="C")
+        return first + constrained.rollout(self.model, self.settings, self.data, self.loops, u, *states)
+
+    def _linearize(
+        self, q: FloatArray, p: FloatArray, u: FloatArray, stencils: Sequence[Any] = ()
+    ) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Derivatives of a step by (q, p), held controls and parameters; see `constrained_linearization`."""
+        q, controls = self.prepare_start(q), self._at_points(u)
+        record = self._solve(q, self.prepare_momentum(q, p, False), controls[None])
+        return constrained_linear.linearize(self, record, controls, stencils)
+
+    def linearize(self, q: FloatArray, p: FloatArray, u: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """(A, B) of a step with loops."""
+        return self._linearize(q, p, u)[:2]
+
+    def parameter_jacobian(self, q: FloatArray, p: FloatArray, u: FloatArray, stencils: Sequence[Any]) -> FloatArray:
+        """See `Stepper.parameter_jacobian`."""
+        return self._linearize(q, p, u, stencils)[2]
+
+    def action_blocks(self, q: FloatArray, p: FloatArray, u: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """(D, C) of a step with loops, the work of their multipliers included."""
+        q = self.prepare_start(q)
+        return super().action_blocks(q, self.prepare_momentum(q, p, False), u)
+
+    def pull_back(self, q: FloatArray, p: FloatArray, u: FloatArray, bar: FloatArray) -> FloatArray:
+        """As for trees, by the full linearization; the gradient by held controls stands in its first row."""
+        return self.pull_back_all(q, p, u, bar, ())[0]
+
+    def pull_back_all(
+        self, q: FloatArray, p: FloatArray, u: FloatArray, bar: FloatArray, stencils: Sequence[Any]
+    ) -> tuple[FloatArray, FloatArray]:
+        """See `Stepper.pull_back_all`."""
+        if np.ptp(u, axis=0).any():
+            raise IntegratorError("with loops, gradients need controls that are held over each step")
+        A, B, E = self._linearize(q, p, u[0], stencils)
+        gradient = np.zeros((len(self.control_nodes), self.mechanism.nu))
+        gradient[0] = B.T @ bar
+        by_parameters = E.T @ bar
+        bar[:] = A.T @ bar
+        return gradient, by_parameters
+
+    @cached_property
+    def linear(self) -> LinearData:
+        """Scratch of linearizations; its second derivatives are those that the loops read."""
+        return super().linear._replace(hessian=self.data.solver.hessian)
+
+    @cached_property
+    def linear_ends(self) -> LinearData:
+        """The same for the rule through the control points; for Galerkin that of the step."""
+        if self.loops.points is self.data.points:
+            return self.linear
+        data = linear_data(self.model.tree, self.loops.settings.rule, self.mechanism.nu)
+        return data._replace(hessian=self.loops.hessian)

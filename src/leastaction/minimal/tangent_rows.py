@@ -1,0 +1,174 @@
+"""The equations of a step and their derivatives at given control points, along the joints' own tangents.
+
+Kernels of a step write ball joints in the chart xi of the start, R = R_k exp(xi), and free joints as three sliders and
+a ball. An optimiser has configurations at the control points instead. Here row chi is the derivative of the discrete
+action along the tangent of `Mechanism.integrate` at control point chi, for ball and free joints a twist in the child's
+frame, and column chi' moves control point chi' along its own tangent while the others stay.
+"""
+
+from leastaction._jit import entry, inline, routine
+from leastaction.minimal import linearization
+from leastaction.minimal.predict import place
+from leastaction.minimal.residual import residual, start_point, unit3
+from leastaction.spatial import cross, dot3, load9, matmul, mattvec, neg3, rot_exp
+from leastaction.spatial import exponential as ex
+
+
+@entry
+def rows(model, settings, points, q, p, u, x, out):
+    """Rows out (s + 1, nv) at control points displaced from q by x (s, nv).
+
+    The momentum p (nv) at the start is part of row 0, so that rows 0 ... s - 1 of a step vanish.
+    """
+    _evaluate(model, settings, points, q, u, x)
+    _own_rows(model.tree, points, out)
+    _begin_with(p, out)
+
+
+@entry
+def blocks(model, settings, points, data, q, p, u, x, out):
+    """`rows`, their derivatives by the control points in data.hessian.D and by held controls in data.C."""
+    _evaluate(model, settings, points, q, u, x)
+    linearization.blocks(model.tree, settings, points, data)
+    _turn_rows(model.tree.nodes, points, data.hessian.D, data.C)
+    _turn_columns(model.tree.nodes, points.X, data.hessian.D)
+    _own_rows(model.tree, points, out)
+    _own_free(model.tree, points, data.hessian.D, data.C, out)
+    _begin_with(p, out)
+
+
+@routine
+def _evaluate(model, settings, points, q, u, x):
+    """The equations at the control points, without the momentum at the start."""
+    for ga in range(points.X.shape[0]):
+        for k in range(x.shape[1]):
+            points.g[0, k] = x[ga - 1, k] if ga > 0 else 0.0
+        place(model.native.nodes, q, points.g[0], points.X, ga)
+    for k in range(x.shape[1]):
+        points.r[0, k] = 0.0
+    start_point(model.tree, settings.rule, points, q)
+    residual(model.tree, settings, points, points.r[0], u)
+
+
+@inline
+def _chart(X, chi, n):
+    """Exponential coordinates of a ball joint at a control point."""
+    return (X[chi, n], X[chi, n + 1], X[chi, n + 2])
+
+
+@inline
+def _rotation(points, free, chi):
+    """Rotation of a split free joint at a control point."""
+    return matmul(load9(points.balls[0, free[2]].start), rot_exp(_chart(points.X, chi, free[1] + 3)))
+
+
+@routine
+def _own_rows(model, points, out):
+    """Rows along turns in the child's frame, and those of free joints along twists."""
+    nodes, g, X = model.nodes, points.g, points.X
+    for i in range(nodes.shape[0]):
+        n = nodes[i].iv
+        for chi in range(g.shape[0]):
+            if nodes[i].nv == 1:
+                out[chi, n] = g[chi, n]
+                continue
+            xi = _chart(X, chi, n)
+            t = (g[chi, n], g[chi, n + 1], g[chi, n + 2])
+            if chi > 0:
+                t = ex.jl_inverse(xi, ex.coefficients(xi), t)
+            out[chi, n], out[chi, n + 1], out[chi, n + 2] = t
+    for f in range(model.free.shape[0]):
+        n = model.free[f, 1]
+        for chi in range(g.shape[0]):
+            force = mattvec(_rotation(points, model.free[f], chi), (out[chi, n], out[chi, n + 1], out[chi, n + 2]))
+            for j in range(3):
+                out[chi, n + j] = out[chi, n + 3 + j]
+                out[chi, n + 3 + j] = force[j]
+
+
+@routine
+def _begin_with(p, out):
+    for k in range(p.shape[0]):
+        out[0, k] += p[k]
+
+
+@routine
+def _turn_rows(nodes, points, D, C):
+    """Rows of ball joints at the inner control points from their charts to turns; the first and last are turns."""
+    X, g, s = points.X, points.g, points.X.shape[0] - 1
+    for i in range(nodes.shape[0]):
+        if nodes[i].nv == 1:
+            continue
+        n = nodes[i].iv
+        for chi in range(1, s):
+            xi = _chart(X, chi, n)
+            k = ex.coefficients(xi)
+            for other in range(s + 1):
+                for c in range(D.shape[3]):
+                    t = ex.jl_inverse(xi, k, (D[chi, n, other, c], D[chi, n + 1, other, c], D[chi, n + 2, other, c]))
+                    D[chi, n, other, c], D[chi, n + 1, other, c], D[chi, n + 2, other, c] = t
+            for c in range(C.shape[2]):
+                t = ex.jl_inverse(xi, k, (C[chi, n, c], C[chi, n + 1, c], C[chi, n + 2, c]))
+                C[chi, n, c], C[chi, n + 1, c], C[chi, n + 2, c] = t
+            # The rows themselves turn with xi, which moves when R or R_k does.
+            t = (g[chi, n], g[chi, n + 1], g[chi, n + 2])
+            for m in range(3):
+                e = unit3(m)
+                own = ex.jl_inverse_slope(xi, k, e, t)
+                start = ex.jl_inverse_slope(xi, k, neg3(ex.jl_inverse(xi, k, e)), t)
+                for j in range(3):
+                    D[chi, n + j, chi, n + m] += own[j]
+                    D[chi, n + j, 0, n + m] += start[j]
+
+
+@routine
+def _turn_columns(nodes, X, D):
+    """Columns of ball joints at the control points after the first from their charts to turns."""
+    for i in range(nodes.shape[0]):
+        if nodes[i].nv == 1:
+            continue
+        n = nodes[i].iv
+        for other in range(1, X.shape[0]):
+            xi = _chart(X, other, n)
+            k = ex.coefficients(xi)
+            for chi in range(D.shape[0]):
+                for r in range(D.shape[1]):
+                    t = (D[chi, r, other, n], D[chi, r, other, n + 1], D[chi, r, other, n + 2])
+                    for m in range(3):
+                        D[chi, r, other, n + m] = dot3(t, ex.jr_inverse(xi, k, unit3(m)))
+
+
+@routine
+def _own_free(model, points, D, C, out):
+    """Rows and columns of split free joints to twists in the child's frame; out: the rows themselves."""
+    for f in range(model.free.shape[0]):
+        n = model.free[f, 1]
+        for chi in range(D.shape[0]):
+            R = _rotation(points, model.free[f], chi)
+            for other in range(D.shape[2]):
+                for c in range(D.shape[3]):
+                    _swap_row(D[chi, :, other, c], n, R)
+            for c in range(C.shape[2]):
+                _swap_row(C[chi, :, c], n, R)
+            for other in range(D.shape[0]):
+                for r in range(D.shape[1]):
+                    # R^T again: a shift R v moves a slider by v . R^T.
+                    _swap_row(D[other, r, chi], n, R)
+    for f in range(model.free.shape[0]):
+        n = model.free[f, 1]
+        for chi in range(D.shape[0]):
+            # The force in the child's frame turns with it.
+            force = (out[chi, n + 3], out[chi, n + 4], out[chi, n + 5])
+            for m in range(3):
+                turn = cross(force, unit3(m))
+                for j in range(3):
+                    D[chi, n + 3 + j, chi, n + m] += turn[j]
+
+
+@inline
+def _swap_row(a, n, R):
+    """Entries (shift, turn) from n on become (turn, R^T shift)."""
+    shift = mattvec(R, (a[n], a[n + 1], a[n + 2]))
+    for j in range(3):
+        a[n + j] = a[n + 3 + j]
+        a[n + 3 + j] = shift[j]
