@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leastaction.maximal.arrays import plain
-from leastaction.maximal.derivatives.arrays import Colours, PoseOutputs
+from leastaction.maximal.derivatives.arrays import PoseOutputs
 from leastaction.maximal.derivatives.colours import Neighbours
 from leastaction.maximal.derivatives.sensitivity import BodyState
 from leastaction.maximal.derivatives.sensitivity_kernels import differentiate_pose
@@ -55,7 +55,7 @@ class PoseMap:
         nv, size = s.mechanism.nv, self.neighbours.size
         T = np.zeros((n, 6)) if T is None else T
         mu = np.zeros(len(s.model.rows)) if mu is None else mu
-        colours: Colours = self.neighbours.none if colours is None else colours
+        colours = self.neighbours.none if colours is None else colours
         H = self._subtrees(applied(self.B.transpose(0, 2, 1), P))
         q = self.at.q.copy()
         J, out = np.zeros((len(colours.outputs), 6)), np.zeros(size + nv)
