@@ -7,12 +7,13 @@ from typing import Any
 import numpy as np
 
 from leastaction.forces.arrays import BALL_SPRING, ForceModel, force_model
+from leastaction.forces.drives import DRIVE, node_wrench
 from leastaction.forces.user import PointForce, user_forces
 from leastaction.kinematics.reduced.arrays import filled, records
 from leastaction.kinematics.reduced.compiled import ReducedCoordinates
 from leastaction.mechanism.elements import JointActuator
 from leastaction.mechanism.joints import SPLINES, Motion
-from leastaction.mechanism.tree import DOF, DRIVE, PROPERTIES, Span
+from leastaction.mechanism.tree import DOF, PROPERTIES, Span
 
 
 def reduced_forces(coordinates: ReducedCoordinates, user: tuple[PointForce, ...] = ()) -> ForceModel:
@@ -90,10 +91,6 @@ def _drives(c: ReducedCoordinates, drive_of: dict[int, dict[str, Any]]) -> list[
                 drive["wrench"] = a.gear * drive["wrench"]
             rows.append(drive | {"gear": a.gear})
             continue
-        frame = c.tree.bodies[m.body_index(a.body)]
-        R = frame.R.reshape(3, 3)
-        force = R @ np.array(a.wrench[3:])
-        torque = R @ np.array(a.wrench[:3]) + np.cross(frame.p, force)
-        wrench = np.concatenate([torque, force])
-        rows.append({"dof": -1, "node": int(frame.node), "other": -1, "wrench": wrench})
+        node, wrench = node_wrench(c.tree.frames[a.body], a.wrench)
+        rows.append({"dof": -1, "node": node, "other": -1, "wrench": wrench})
     return rows

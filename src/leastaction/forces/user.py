@@ -22,9 +22,8 @@ from numba.extending import intrinsic
 from leastaction._jit import inline, routine
 from leastaction.errors import MechanismError
 from leastaction.forces.arrays import UserForces
-from leastaction.forces.points import give_back, path_point, point_slope, pull, pull_slope, virtual_velocity
+from leastaction.forces.points import NODE_POINT, give_back, path_point, point_slope, pull, pull_slope, virtual_velocity
 from leastaction.mechanism.elements import Attachment, attachment
-from leastaction.mechanism.tree import NODE_POINT
 from leastaction.spatial import ZERO3, add3, cross
 
 _POINTER = types.CPointer(types.float64)

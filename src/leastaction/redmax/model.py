@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from leastaction.forces.arrays import ForceModel, force_modes
+from leastaction.forces.arrays import ELEMENTS, ForceModel, compact, force_modes, has_jumps
 from leastaction.forces.reduced import reduced_forces
 from leastaction.forces.user import PointForce
 from leastaction.kinematics.reduced.arrays import records
@@ -58,7 +58,7 @@ class Reduced:
         self.tree, self.nr = c.tree, c.nr
         self._loops(driven)
         acting = reduced_forces(c, forces)
-        jumps, pushed = _any_jumps(acting), _any_wrenches(acting)
+        jumps, pushed = has_jumps(acting), _any_wrenches(acting)
         # Kernels are compiled without what is rare, and for plain trees without forces on bodies, too.
         rare = bool(len(self.rows) or len(c.model.blocks) or forces or jumps)
         bare = not (rare or pushed or len(c.model.balls))
@@ -70,7 +70,7 @@ class Reduced:
             coordinates=c.model._replace(
                 blocks=c.model.blocks if rare else None, balls=None if bare else c.model.balls
             ),
-            forces=acting._replace(
+            forces=(compact(acting) if bare else acting)._replace(
                 balls=None if bare else acting.balls,
                 coords=acting.coords if rare else None,
                 user=acting.user if rare else None,
@@ -145,15 +145,8 @@ class Reduced:
         )
 
 
-def _any_jumps(forces: ForceModel) -> bool:
-    """Whether any one-sided force has a damper, so that it jumps where it touches."""
-    paths = forces.paths
-    found = (forces.penalties.damping > 0.0).any() or ((paths.pulls_only != 0) & (paths.damping > 0.0)).any()
-    return bool(found or (forces.dofs.limit_damping > 0.0).any() or (forces.coords.limit_damping > 0.0).any())
-
-
 def _any_wrenches(forces: ForceModel) -> bool:
     """Whether any force or control may push on a node."""
     soft = (forces.balls.stiffness != 0.0).any() or (forces.balls.damping != 0.0).any()
     drives = ((forces.drives.dof < 0) & (forces.drives.node >= 0)).any()
-    return bool(len(forces.paths) or len(forces.wrenches) or len(forces.penalties) or soft or drives)
+    return bool(any(len(getattr(forces, name)) for name in ELEMENTS) or soft or drives)

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from leastaction.errors import MechanismError
 from leastaction.mechanism import Mechanism
+from leastaction.mechanism.elements import PointElement
 from leastaction.mechanism.joints import Joint, Motion
 from leastaction.parameters import parameter
 from leastaction.redmax.adjoint.runs import Gradients
@@ -49,6 +50,9 @@ def parameter_gradient(g: Gradients, mechanism: Mechanism, name: str) -> FloatAr
             )
     if any(p.name == part for p in mechanism.penalties) and kind in (*_PENALTY, "origin", "points"):
         return _penalty(g, mechanism, kind, part)
+    for force in mechanism.forces:
+        if force.name == part and kind in (*force.PARAMETERS, "point"):
+            return _point_force(g, mechanism, kind, force)
     if kind in ("position", "rotation") and any(j.name == part for j in (*mechanism.joints, *mechanism.loops)):
         return _placement(g, mechanism, kind, mechanism.joint(part))
     if kind in _COORDINATE:
@@ -122,13 +126,22 @@ def _wrench(g: Gradients, mechanism: Mechanism, name: str) -> FloatArray:
 
 
 def _points_of_path(g: Gradients, mechanism: Mechanism, k: int) -> FloatArray:
-    path = g.reduced.tree.paths[k]
+    path = g.reduced.model.forces.paths[k]
     bodies = [
         *((s.start.body, s.end.body) for s in mechanism.springs),
         *(tuple(a.body for a in c.via) for c in mechanism.cables),
     ][k]
     rows = g.parameters.forces.points[int(path.first) : int(path.first + path.count)]
     return np.stack([_rotation(g, mechanism, b)[0].T @ row for b, row in zip(bodies, rows, strict=True)])
+
+
+def _point_force(g: Gradients, mechanism: Mechanism, kind: str, force: PointElement) -> FloatArray:
+    """Of a force in `Mechanism.forces`: the columns of its records are its parameters, then its point."""
+    k = [f for f in mechanism.forces if type(f) is type(force)].index(force)
+    row = getattr(g.parameters.forces, force.RECORDS)[k]
+    if kind == "point":
+        return _rotation(g, mechanism, force.body)[0].T @ row[-3:]
+    return np.array(row[force.PARAMETERS.index(kind)])
 
 
 def _penalty(g: Gradients, mechanism: Mechanism, kind: str, name: str) -> FloatArray:
