@@ -18,7 +18,8 @@ ROOT = Path(__file__).resolve().parents[1]
 LEVELS = {
     "x86_64": (
         "x86-64-v3",
-        "cmov cx8 cx16 fxsr mmx sse sse2 sse3 ssse3 sse4.1 sse4.2 popcnt sahf avx avx2 bmi bmi2 f16c fma lzcnt movbe xsave",
+        "cmov cx8 cx16 fxsr mmx sse sse2 sse3 ssse3 sse4.1 sse4.2 popcnt sahf "
+        "avx avx2 bmi bmi2 f16c fma lzcnt movbe xsave",
     ),
 }
 

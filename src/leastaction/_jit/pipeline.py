@@ -21,6 +21,8 @@ from numba.core.environment import lookup_environment
 from numba.core.errors import NumbaError
 from numba.core.typed_passes import NopythonTypeInference
 
+from .haste import in_haste
+
 __all__ = ["PartCompiler", "WholeCompiler"]
 
 
@@ -100,7 +102,8 @@ class WholeCompiler(Compiler):
     def compile_extra(self, func: Any) -> Any:
         self.state.library = self._library(self.state.targetctx.codegen(), func.__qualname__)
         self.state.library.enable_object_caching()
-        return super().compile_extra(func)
+        with in_haste():
+            return super().compile_extra(func)
 
     def define_pipelines(self) -> Any:
         pipelines = super().define_pipelines()

@@ -29,7 +29,7 @@ def shipped_target(folder: Path = FOLDER) -> Target | None:
         return None
     try:
         triple, processor, features = json.loads((folder / "target.json").read_text(encoding="utf-8"))
-    except (OSError, ValueError):  # there are none, or they are damaged
+    except (OSError, TypeError, ValueError):  # there are none, or they are damaged
         return None
     target = (str(triple), str(processor), str(features))
     return target if fits(target, llvm.get_process_triple(), llvm.get_host_cpu_features()) else None

@@ -77,7 +77,7 @@ class KernelCache(caching._Cache):
         return str(cache_directory())
 
     def file_name(self, sig: Any, target: Any) -> str:
-        """The name of the file of a kernel for argument types `sig` and a processor, as `Codegen.magic_tuple` has it."""
+        """The name of the file of a kernel for argument types `sig` and a processor (a `Codegen.magic_tuple`)."""
         if not self._fingerprint:
             self._fingerprint = fingerprint(self._dispatcher)
         arguments = describe_types(sig if isinstance(sig, tuple) else sig.args)
@@ -144,7 +144,8 @@ def _read(file: Path, target_context: Any) -> Any:
         kernel = CompileResult._rebuild(target_context, *pickle.loads(file.read_bytes()))
     except Exception:
         return None
-    _mark_used(file)
+    if file.parent != FOLDER:
+        _mark_used(file)
     return kernel
 
 
