@@ -34,25 +34,24 @@ without diagonal blocks of their own."""
 
 # Not kept on disk: what benchmarks keep is not made anew after an edit in maximal/.
 @numba.njit
-def ours_loop(count, plan, original, values, pivots, scale, tolerance, rhs, x):
-    nodes, links, targets = plan
+def ours_loop(count, plan, factors, original, tolerance, rhs, x):
     for _ in range(count):
         for i in range(original.shape[0]):
-            values[i] = original[i]
+            factors.values[i] = original[i]
         for i in range(rhs.shape[0]):
             x[i] = rhs[i]
-        graph_kernels.factorize(nodes, links, targets, values, pivots, scale, tolerance)
-        graph_kernels.solve(nodes, links, values, pivots, x, 1)
+        graph_kernels.factorize(plan, factors, tolerance)
+        graph_kernels.solve(plan, factors, x)
 
 
 def contenders(ldu, blocks, A, rhs):
     """What each does `count` times: ours, LAPACK, SuperLU in its two orders."""
     x = np.zeros_like(rhs)
-    state = ldu.assemble(blocks), ldu.values, ldu.pivots, ldu.scale, ldu.tolerance
+    state = ldu.plan, ldu.factors, ldu.assemble(blocks), ldu.tolerance
     fortran, sparse = np.asfortranarray(A), sp.csc_matrix(A)
 
     def ours(count):
-        ours_loop(count, ldu.plan, *state, rhs, x)
+        ours_loop(count, *state, rhs, x)
 
     def lapack_dense(count):
         for _ in range(count):

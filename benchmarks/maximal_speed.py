@@ -44,16 +44,16 @@ class Chain(Rollout):
         if isinstance(integrator, la.Maximal):
             s = self.stepper
             s.begin(self.record)
-            self.angles = s.cstates.value.copy()
+            self.angles = s.data.coordinates.value.copy()
             s.begin = self.again
 
     def again(self, record):
         """In place of `begin`."""
-        s = self.stepper
-        s.states.w = s.states.vc = s.states.x = 0.0
-        s.rowstates.lam = s.rowstates.mu = 0.0
-        s.clock[:] = 0.0
-        s.cstates.value = self.angles
+        data = self.stepper.data
+        data.bodies.w = data.bodies.vc = data.bodies.x = 0.0
+        data.rows.lam = data.rows.mu = 0.0
+        data.clock[:] = 0.0
+        data.coordinates.value = self.angles
 
 
 def timed(links, joint, integrator):

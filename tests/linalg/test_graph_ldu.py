@@ -109,7 +109,7 @@ def test_a_constraint_waits_for_a_body_that_gives_it_a_pivot():
     place = {node: k for k, node in enumerate(ldu.order)}
     for node in range(6, 13):
         assert any(place[body] < place[node] for body, joint in edges if joint == node)
-    b = np.ones(len(ldu.scale))
+    b = np.ones(ldu.rows[-1])
     np.testing.assert_allclose(ldu.solve(b), np.linalg.solve(dense(sizes, blocks), b), atol=1e-9)
     # Every leading part of the matrix, in the order of elimination, is regular.
     A = dense(sizes, blocks)

@@ -228,8 +228,8 @@ def test_log_of_forces_that_is_full(monkeypatch):
         return la.simulate(robot, q, v, dt=0.01, steps=50, integrator=la.Maximal())
 
     whole = slide()
-    calls, rollout = [], entries.rollout
-    monkeypatch.setattr(entries, "rollout", lambda *args: calls.append(rollout(*args)) or calls[-1])
+    calls, rollout = [], entries.rollout_with_contact
+    monkeypatch.setattr(entries, "rollout_with_contact", lambda *args: calls.append(rollout(*args)) or calls[-1])
     slide()
     assert all(why == 0 for _, why in calls)
     monkeypatch.setattr("leastaction.maximal.stepper.LOGGED", 1)

@@ -7,7 +7,7 @@ import leastaction as la
 from leastaction.dynamics.legendre import momentum_of_velocity
 from leastaction.maximal.coordinates.recover import read_coordinates, read_momenta
 from leastaction.maximal.step.assembly import start_rows
-from leastaction.maximal.step.rollout import load_state
+from leastaction.maximal.step.body_states import load_state
 from leastaction.mechanism import Pose, joints
 from tests.maximal.helpers import method
 from tests.minimal.test_forces import flying_arm
@@ -22,13 +22,13 @@ def recovered(robot, q, v):
     record["q"][0] = q
     record["p"][0] = momentum_of_velocity(robot, q[None], v[None])[0]
     stepper.begin(record)
-    q2, p2, n = q.copy(), np.zeros(robot.nv), len(stepper.states)
-    bodies, rows, coordinates, coefficients = stepper.arrays[:4]
-    load_state(stepper.states, record["rigid_poses"][0], record["momenta"][0])
-    read_coordinates(coordinates, stepper.states, stepper.cstates, q2, 0.01)
-    start_rows(rows, coordinates, coefficients, stepper.states, stepper.rowstates, stepper.cstates)
-    read_momenta(bodies, coordinates, stepper.states, np.zeros((n, 6)), p2)
-    worst = np.abs(stepper.rowstates.g).max(initial=0.0)
+    model, data = stepper.arrays, stepper.data
+    q2, p2 = q.copy(), np.zeros(robot.nv)
+    load_state(data, record["rigid_poses"][0], record["momenta"][0])
+    read_coordinates(model, data, q2, 0.01)
+    start_rows(model, data)
+    read_momenta(model, data, p2)
+    worst = np.abs(data.rows.g).max(initial=0.0)
     return q2, p2, record["p"][0], worst
 
 

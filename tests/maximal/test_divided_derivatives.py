@@ -10,7 +10,8 @@ import leastaction as la
 from leastaction.derivatives import backpropagate
 from leastaction.maximal.derivatives.linearize import OneStep, Parts
 from leastaction.maximal.derivatives.replay import Replay, lengths_of
-from leastaction.maximal.step.rollout import FINE, FINEST
+from leastaction.maximal.step.division import FINEST
+from leastaction.maximal.step.judgement import FINE
 from leastaction.maximal.stepper import MaximalStepper
 from leastaction.mechanism import Box, Plane
 from tests.derivatives.checks import DT, assert_gradient, assert_linearized, assert_parameters

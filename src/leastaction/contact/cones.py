@@ -41,6 +41,7 @@ CONE = np.dtype(
         ("source", "i8"),  # index of the contact, or -1 - index of the coordinate
         ("side", "f8"),  # 1: lower limit, -1: upper; dry friction: share of the step; contacts: see `detection`
         ("key", "i8"),  # the same at the next step
+        ("was", "i8"),  # its index at the step before
         ("directions", "i8"),
         ("mu", "f8"),
         ("bound", "f8"),  # of dry friction [N s]

@@ -1,6 +1,7 @@
 """Which features of two shapes may touch within the margin."""
 
-from leastaction._jit import routine
+from leastaction._jit import inline, routine
+from leastaction.contact.arrays import Touch
 from leastaction.contact.boxes import box_on_box
 from leastaction.contact.fields import on_field
 from leastaction.contact.planes import on_plane
@@ -26,18 +27,42 @@ def detect(shapes, pairs, k, Xa, Xb, data, contacts, count, margin):
         count: of contacts written before.
         margin: [m].
     """
-    pair = pairs[k]
-    a, b = shapes[pair.a], shapes[pair.b]
+    a, b = shapes[pairs[k].a], shapes[pairs[k].b]
+    if _far(a, b, Xa, Xb, margin):
+        return count
+    # One call for both orders: it is long to compile.
+    one, two = (b, a) if a.kind > b.kind else (a, b)
+    X1, X2 = (Xb, Xa) if a.kind > b.kind else (Xa, Xb)
+    return _detect(contacts, count, _touch(a, b, pairs, k), one, X1, two, X2, data, margin)
+
+
+@routine
+def detect_smooth(shapes, pairs, k, Xa, Xb, data, contacts, count, margin):
+    """`detect` for `ContactTable.is_smooth`: it does not know boxes and grounds that are long to compile."""
+    a, b = shapes[pairs[k].a], shapes[pairs[k].b]
+    if _far(a, b, Xa, Xb, margin):
+        return count
+    one, two = (b, a) if a.kind > b.kind else (a, b)
+    X1, X2 = (Xb, Xa) if a.kind > b.kind else (Xa, Xb)
+    touch = _touch(a, b, pairs, k)
+    if one.kind == PLANE:
+        return on_plane(contacts, count, touch, one, X1, two, X2, data, margin)
+    return capsule_on_capsule(contacts, count, touch, one, X1, two, X2, margin)
+
+
+@inline
+def _far(a, b, Xa, Xb, margin):
+    """Whether the bounding spheres of two shapes are further apart than the margin."""
     reach = a.bound + b.bound + margin
     d = sub3(act(Xb, load3(b.centre)), act(Xa, load3(a.centre)))
-    if dot3(d, d) > reach * reach:
-        return count
-    flip = 1 if a.kind > b.kind else 0
-    touch = (a.body, b.body, flip, k, pair.key, pair.friction, pair.restitution)
-    # One call for both orders: it is long to compile.
-    one, two = (pair.b, pair.a) if flip == 1 else (pair.a, pair.b)
-    X1, X2 = (Xb, Xa) if flip == 1 else (Xa, Xb)
-    return _detect(contacts, count, touch, shapes[one], X1, shapes[two], X2, data, margin)
+    return dot3(d, d) > reach * reach
+
+
+@inline
+def _touch(a, b, pairs, k):
+    """What all contacts of pair k share."""
+    pair = pairs[k]
+    return Touch(a.body, b.body, 1 if a.kind > b.kind else 0, k, pair.key, pair.friction, pair.restitution)
 
 
 @routine

@@ -91,6 +91,15 @@ class ContactTable:
         may = self._may_touch(m[i], m[j])
         return _pairs(np.column_stack([m[i][may], m[j][may]]), self.friction, self.restitution)
 
+    @cached_property
+    def is_smooth(self) -> bool:
+        """Whether all that may touch are planes with spheres, capsules and boxes, and spheres and capsules."""
+        kinds = np.sort([self.shapes.kind[self.ground.a], self.shapes.kind[self.ground.b]], axis=0)
+        on_plane = (kinds[0] == PLANE) & np.isin(kinds[1], (BOX, SPHERE, CAPSULE))
+        round_kinds = np.isin(kinds, (SPHERE, CAPSULE)).all(axis=0)
+        movers = np.isin(self.shapes.kind[self.movers], (SPHERE, CAPSULE)).all()
+        return bool((on_plane | round_kinds).all() and (movers or len(np.unique(self.shapes.body[self.movers])) < 2))
+
     def centres(self, poses: Any) -> NDArray[np.float64]:
         """Centres of the shapes' bounding spheres in the world [m], shape (shapes, 3), at poses (n, 12)."""
         poses = np.asarray(poses, float).reshape(-1, 12)

@@ -1,4 +1,4 @@
-"""The records of bodies, joint equations and coordinates that the kernels read."""
+"""The records that kernels read (bodies, joint equations, coordinates) and those that they write (`…_STATE`)."""
 
 from typing import Any
 
@@ -6,7 +6,23 @@ import numpy as np
 
 from leastaction.contact.records import records
 
-__all__ = ["BALL", "BODY", "COORDINATE", "FREE", "HINGE", "ROW", "SLIDE", "filled", "records"]
+__all__ = [
+    "BALL",
+    "BODY",
+    "BODY_STATE",
+    "CONTACT_STATE",
+    "COORDINATE",
+    "COORDINATE_STATE",
+    "FREE",
+    "HINGE",
+    "JOINT_ROW",
+    "PATH_STATE",
+    "POINT_STATE",
+    "ROW_STATE",
+    "SLIDE",
+    "filled",
+    "records",
+]
 
 SLIDE, HINGE, BALL, FREE = range(4)
 
@@ -21,7 +37,7 @@ BODY = np.dtype(
 )
 """One rigid body; its frame sits in its COM."""
 
-ROW = np.dtype(
+JOINT_ROW = np.dtype(
     [
         ("kind", "i8"),
         ("a", "i8"),  # bodies, -1 for the world
@@ -76,6 +92,73 @@ COORDINATE = np.dtype(
     align=True,
 )
 """A coordinate of a joint: one number (SLIDE, HINGE) or an orientation (BALL), or both (FREE)."""
+
+BODY_STATE = np.dtype(
+    [
+        ("p", "f8", 3),  # COM at the start of the step [m]
+        ("quat", "f8", 4),  # orientation at the start
+        ("R", "f8", 9),
+        ("p1", "f8", 3),  # the same at its end
+        ("quat1", "f8", 4),
+        ("R1", "f8", 9),
+        ("w", "f8", 3),  # angular velocity within the step, in the body's directions [rad/s]
+        ("v", "f8", 6),  # spatial twist for the forces of springs and cables: kept at zero
+        ("vc", "f8", 3),  # velocity of the COM within the step [m/s]
+        ("x", "f8", 6),  # (w, vc) of the step before
+        ("slope", "f8", 6),  # change of that per time
+        ("P", "f8", 6),  # momentum at the start: angular in the body's directions, linear
+        ("I", "f8", 6),  # impulse of known forces at the start, in the same directions
+        ("r", "f8", 6),  # residual
+        ("B", "f8", 9),  # turn at the end of the step per change of w, divided by dt
+    ],
+    align=True,
+)
+"""What a step knows of a body."""
+
+ROW_STATE = np.dtype(
+    [
+        ("wa", "f8", 6),  # wrench of a unit impulse on the bodies at the start, in their own directions
+        ("wb", "f8", 6),
+        ("wa2", "f8", 6),  # on the leader's bodies
+        ("wb2", "f8", 6),
+        ("lam", "f8"),  # impulse [N s or N m s]
+        ("mu", "f8"),  # impulse that momenta were projected with at the end of the step before
+        ("force", "f8"),  # of the joint at the start of the step before [N or N m]
+        ("g", "f8"),  # violation at the end of the step [m or rad]
+    ],
+    align=True,
+)
+"""What a step knows of a row."""
+
+COORDINATE_STATE = np.dtype(
+    [
+        ("value", "f8"),  # at the start; angles are continuous
+        ("rate", "f8"),  # its mean rate over the step before
+        ("wa", "f8", 6),  # gradient at the start, in the bodies' directions
+        ("wb", "f8", 6),
+    ],
+    align=True,
+)
+"""What a step knows of a SLIDE or HINGE."""
+
+PATH_STATE = np.dtype([("length", "f8"), ("rate", "f8")], align=True)
+"""Length of a damped spring or cable at the start of the step [m], and its mean rate [m/s]."""
+
+POINT_STATE = np.dtype([("f", "f8", 3), ("w", "f8", 6), ("e", "f8", 6)], align=True)
+"""Gradient of the length by a point: in the world, on its body at the start, and as a row at the end of the step."""
+
+CONTACT_STATE = np.dtype(
+    [
+        ("count", "i8"),  # of the cones of the present step
+        ("known", "i8"),  # of those whose impulses the next step may start from; 0 after a failure
+        ("warm", "i8"),  # 1: the step started from the impulses of the step before
+        ("energy", "f8"),  # typical energy of the cones [J]
+        ("load", "f8"),  # how much more mass joints put behind a contact than the body has itself
+        ("dry", "f8"),  # share of the step in which dry friction acts
+    ],
+    align=True,
+)
+"""What the contacts of a step have in common."""
 
 
 def filled(items: list[dict[str, Any]], dtype: np.dtype) -> Any:

@@ -1,15 +1,14 @@
-"""The stepper of `Maximal`: keeps the graph, the near pairs and the work space that the compiled loops run on."""
+"""The stepper of `Maximal`: one robot's data, the layout that it runs on now, and the loop around the compiled loop."""
 
 from __future__ import annotations
 
+import copy
 import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from leastaction.contact.cones import CONE
-from leastaction.contact.records import CONTACT
 from leastaction.contact.shapes import collect
 from leastaction.dynamics.legendre import velocity_of_momentum
 from leastaction.dynamics.loops import check_closed, is_redundant, momentum_projection
@@ -17,6 +16,20 @@ from leastaction.errors import ConvergenceError, MechanismError
 from leastaction.integrators import FloatArray, Stepper
 from leastaction.kinematics.sweeps import JOINT_SCREW, LINK
 from leastaction.linalg.graph.ldu import GraphLDU
+from leastaction.maximal.arrays import (
+    ContactData,
+    ContactModel,
+    MaximalModel,
+    MaximalRecord,
+    MaximalSettings,
+    contact_data,
+    copied,
+    maximal_data,
+    on_graph,
+    plain,
+)
+from leastaction.maximal.compiler import compile_model
+from leastaction.maximal.composition import composition
 from leastaction.maximal.contact.diagnosis import (
     REMEDY,
     deepest_overlap,
@@ -24,17 +37,14 @@ from leastaction.maximal.contact.diagnosis import (
     warn_of_ignored_pairs,
     warn_of_overlap,
 )
-from leastaction.maximal.coordinates.placement import momenta_of, place
+from leastaction.maximal.coordinates.placement import momenta_of, place, poses_of_bodies
 from leastaction.maximal.derivatives.linearize import OneStep, Parts, backpropagate
 from leastaction.maximal.derivatives.parameters import by_parameter
-from leastaction.maximal.model import Model
+from leastaction.maximal.layout import Layout, as_transforms, carried_mass
 from leastaction.maximal.records import BALL, records
 from leastaction.maximal.step import rollout as entries
-from leastaction.maximal.step.assembly import COORDINATE_STATE, ROW_STATE
-from leastaction.maximal.step.bodies import STATE
-from leastaction.mechanism import Mechanism, Pose
+from leastaction.mechanism import Mechanism
 from leastaction.mechanism.graph import WORLD
-from leastaction.mechanism.pose_arrays import carried
 from leastaction.record import Record
 
 if TYPE_CHECKING:
@@ -43,23 +53,19 @@ if TYPE_CHECKING:
 LOGGED = 256
 """Steps, each with as many contacts as there is room for, whose forces one call of the compiled loop may log."""
 
-
-MOST_CARRIED = 1e3
-"""Bound on `carried_mass`: to start the interior point method from higher up costs an iteration for each 1e2 or so."""
-
-
-MANY = 100
-"""Up to so many shapes, every pair of them is looked at when the graph is laid out."""
-
-INDEPENDENT = 1e-13
-"""Share of a loop's equations that must be left beside stiff contacts for them to count as independent."""
-
-
 ALL_ACT = frozenset({"contacts", "limits", "dry friction"})
 
 
 class MaximalStepper(Stepper):
-    """Runs `Maximal`: state (poses, momenta) of the bodies; q and p are read off them."""
+    """Runs `Maximal`: state (poses, momenta) of the bodies; q and p are read off them.
+
+    Attributes:
+        model: the mechanism in maximal coordinates.
+        settings: what kernels know of the integrator and dt.
+        layout: graph and near pairs of the present steps.
+        data: state and scratch of this robot.
+        contact: its contacts; None where nothing can touch.
+    """
 
     momentum = True
     can = frozenset({"linearize", "parameters"})
@@ -67,142 +73,90 @@ class MaximalStepper(Stepper):
 
     def __init__(self, integrator: Maximal, mechanism: Mechanism, dt: float) -> None:
         super().__init__(integrator, mechanism, dt)
-        self.model = model = Model.compile(mechanism)
+        self.model = model = compile_model(mechanism)
         self.substeps = composition(integrator.order)
-        self.halves = 1.0 if integrator.order == 1 else 0.5
+        self.settings = self._settings()
         self.control_nodes = (0.0,) if integrator.order == 1 else (0.0, *np.cumsum(self.substeps).tolist())
         # Rigid contact cannot go backwards, as some of the steps of a composition do.
         self.acts = ALL_ACT if len(self.substeps) == 1 else frozenset()
-        self.loops = not mechanism.is_tree
-        self.states = records(len(model.bodies), STATE)
-        self.rowstates = records(len(model.rows), ROW_STATE)
-        self.cstates = records(len(model.coordinates), COORDINATE_STATE)
-        self.history = np.zeros(integrator.max_iterations)
-        self.clock = np.zeros(2)
-        self.kept = (np.zeros((len(model.bodies), 12)), np.zeros(2))
-        self.whole = dt  # length of the step that a step is part of
-        self.settings = (float(integrator.tolerance), int(integrator.max_iterations), float(self._kappa()))
-        self.forces = model.forces()
         self.table = collect(mechanism, model.frames, bodies=integrator.self_collision)
         if self.table.ignored and self.acts:
             warn_of_ignored_pairs(self.table)
-        self.reach = reach_of_bodies(self.table.shapes, len(model.bodies))
-        self.minus = np.zeros((len(model.bodies), 6))
+        self.layout = Layout(model, self.table, dt)
+        self.layout.renew(None, None, 1.0)
+        self.data = maximal_data(self.arrays, self.ldu.factors, integrator.max_iterations)
         self.redundant = False
         self.room = 64
         self.log: list[FloatArray] = []
         self.reached = (0, np.zeros(mechanism.nu))
-        self.contact: Any = None
-        self.edges: list[tuple[int, int]] | None = None
+        self.contact: ContactData | None = None
         self.parts: Parts | None = None
-        self._plan(None)
-
-    def _kappa(self) -> float:
-        """Least central-path parameter [J]: the user's, or small beside the work of gravity in a step."""
-        if self.integrator.smoothing > 0.0:
-            return self.integrator.smoothing
-        m = self.mechanism
-        g = float(np.linalg.norm(m.gravity)) or 1.0
-        return 1e-12 * (m.total_mass or 1.0) * (g * self.dt) ** 2
-
-    # ------------------------------------------------------------------ the graph and its near pairs
-
-    def _plan(self, Z: FloatArray | None, wider: float = 1.0) -> None:
-        """Lay out the graph, with an edge for each pair of bodies that may touch soon at the poses Z (None: none).
-
-        What is soon grows with `wider`: a step that is divided may need another plan before it is over.
-        """
-        model, table = self.model, self.table
-        nb = len(model.bodies)
-        pairs, most = table.ground, math.inf
-        if Z is not None and len(table.movers) > 1:
-            bound = table.shapes.bound[table.movers]
-            usual = float(np.median(bound[np.isfinite(bound)])) if np.isfinite(bound).any() else 0.0
-            margin = wider * max(0.5 * usual, 1e-3)
-            near, room = self._near_pairs(Z, margin)
-            pairs = np.concatenate([table.ground, near]).view(np.recarray)
-            # Others stay apart while none moves further than this and, per step, changes its velocity by more.
-            most = (room - 0.5 * margin) / 4.0
-        edges = list(model.edges)
-        index = {pair: k for k, pair in enumerate(edges)}
-        pair_edges = np.full(len(pairs), -1, np.int64)
-        tied = np.sort([table.shapes.body[pairs.a], table.shapes.body[pairs.b]], axis=0)
-        for k in np.flatnonzero((tied[0] >= 0) & (tied[0] != tied[1])):
-            i, j = tied[:, k].tolist()
-            pair_edges[k] = index.setdefault((i, j), len(edges))
-            if pair_edges[k] == len(edges):
-                edges.append((i, j))
-        if edges != self.edges:  # the order of elimination is the long part of a plan
-            self._lay_out(edges)
-        self.arrays = model.arrays
-        anchors = np.zeros((nb if math.isfinite(most) else 0, 8))
-        if len(anchors):
-            assert Z is not None
-            anchors[:, :3], anchors[:, 3:6] = Z[:, :3], self.states.vc
-            anchors[:, 6], anchors[:, 7] = np.linalg.norm(self.states.w, axis=1), self.reach
-        g = float(np.linalg.norm(self.mechanism.gravity)) or 1.0
-        most = most if math.isfinite(most) else 1e300
-        # Beside a stiff contact little is left of a joint's equations; without loops they are independent all the same.
-        dependent = INDEPENDENT if self.loops else 0.0
-        warm = float(self.integrator.warm_start and self.integrator.smoothing == 0.0)
-        # Directions of the cone, gravity, how far bodies may move until the next plan, typical energy, carried mass,
-        # when equations are dependent, share of a step in which dry friction acts, share of the carried mass, cones of
-        # the step before, whether to start from their impulses, whether a step did, smoothing, length of a whole step.
-        directions, smoothing = self.integrator.directions, self.integrator.smoothing
-        numbers = [directions, g, most, 0, carried_mass(model), dependent, 0, 1, 0, warm, 0, smoothing, self.whole]
-        numbers = np.array(numbers, float)
-        self.near = (pairs, pair_edges, anchors, numbers)
         self._make_room()
 
-    def _lay_out(self, edges: list[tuple[int, int]]) -> None:
-        """Make the graph with these edges, and its work space."""
-        nb, joints = len(self.model.bodies), self.model.sizes
-        self.edges = edges
-        self.ldu = ldu = GraphLDU([6] * nb + joints, edges, constraint=[False] * nb + [True] * len(joints))
-        self.graph = (*ldu.plan, ldu.diagonal, ldu.edge_offset, ldu.rows)
-        n = int(ldu.rows[-1])
-        self.work = (ldu.values, ldu.pivots, ldu.scale, np.zeros(n), np.zeros(n), np.zeros(n), np.zeros(6), np.zeros(6))
+    def _settings(self) -> MaximalSettings:
+        own, m = self.integrator, self.mechanism
+        g = float(np.linalg.norm(m.gravity)) or 1.0
+        # Small beside the work of gravity in a step, unless the user wants it smooth.
+        kappa = own.smoothing if own.smoothing > 0.0 else 1e-12 * (m.total_mass or 1.0) * (g * self.dt) ** 2
+        return MaximalSettings(
+            dt=self.dt,
+            halves=1.0 if own.order == 1 else 0.5,
+            loops=None if m.is_tree else True,
+            tolerance=float(own.tolerance),
+            max_iterations=int(own.max_iterations),
+            kappa=float(kappa),
+            directions=int(own.directions),
+            smoothing=float(own.smoothing),
+            warm_start=bool(own.warm_start and own.smoothing == 0.0),
+            gravity=g,
+            carried=carried_mass(self.model),
+            whole=self.dt,
+        )
 
-    def _near_pairs(self, Z: FloatArray, margin: float) -> tuple[Any, float]:
-        """Pairs of shapes of bodies that are closer than `margin` and what they cover towards each other in a step.
+    @property
+    def arrays(self) -> MaximalModel:
+        """What kernels read of the mechanism now."""
+        return self.layout.model
 
-        With them comes how close the nearest others are, at least `margin`.
-        """
-        v, turn = self.states.vc, np.linalg.norm(self.states.w, axis=1) * self.reach
-        ahead = 2.0 * self.dt * float((np.linalg.norm(v, axis=1) + turn).max(initial=0.0))
-        X, shapes = _as_transforms(Z), self.table.shapes
-        many = len(self.table.movers) > MANY
-        pairs = self.table.body_pairs(X, margin + ahead) if many else self.table.body_pairs()
-        i, j, centres = shapes.body[pairs.a], shapes.body[pairs.b], self.table.centres(X)
-        apart = np.linalg.norm(centres[pairs.a] - centres[pairs.b], axis=1)
-        apart -= shapes.bound[pairs.a] + shapes.bound[pairs.b]
-        apart -= self.dt * (np.linalg.norm(v[i] - v[j], axis=1) + turn[i] + turn[j])
-        near = apart < margin
-        return pairs[near], margin if many else float(apart[~near].min(initial=1e6 * margin))
+    @property
+    def near(self) -> ContactModel:
+        """What may touch what now."""
+        return self.layout.near
+
+    @property
+    def ldu(self) -> GraphLDU:
+        """The graph of the Newton matrix now."""
+        return self.layout.ldu
+
+    @property
+    def halves(self) -> float:
+        """Share of the forces' impulses at the start of a step."""
+        return self.settings.halves
+
+    @property
+    def loops(self) -> bool:
+        """Whether there are closed loops."""
+        return self.settings.loops is not None
+
+    def _plan(self, Z: FloatArray | None, wider: float = 1.0) -> None:
+        """Lay out graph and near pairs at the poses Z; see `Layout.renew`."""
+        if self.layout.renew(Z, self.data.bodies, wider):
+            self.data = on_graph(self.data, self.ldu.factors)
+        self._make_room()
 
     def _make_room(self) -> None:
-        pairs, pair_edges, anchors, numbers = self.near
-        room = self.room + 3 * len(self.model.coordinates)
-        c = self.model.coordinates
-        inequalities = (c.friction > 0.0).any() or np.isfinite(c.lower).any() or np.isfinite(c.upper).any()
-        if not self.acts or not (inequalities or len(pairs) or len(self.table.movers) > 1):
-            self.contact = None
-            return
-        self.contact = (
-            records(room, CONE),
-            records(self.room, CONTACT),
-            self.table.shapes,
-            pairs,
-            pair_edges,
-            self.table.data,
-            anchors,
-            numbers,
-            np.zeros((LOGGED * self.room, 10)),
-            np.zeros(1, np.int64),
-            np.zeros(len(self.model.bodies)),
-            np.zeros(room, np.int64),
-            np.zeros((room, 3)),
-        )
+        """Arrays for contacts, none of them known."""
+        self.contact = None
+        if self.acts and self.layout.touches():
+            n, m = len(self.model.bodies), len(self.model.coordinates)
+            self.contact = contact_data(n, self.room, m, LOGGED * self.room)
+        self._bind()
+
+    def _bind(self) -> None:
+        """All that the compiled loop takes, as plain tuples."""
+        self._problem = plain((self.arrays, self.settings, self.data))
+        if self.contact is not None:
+            self._problem += plain((self.near, self.contact))
 
     # ------------------------------------------------------------------ the interface of steppers
 
@@ -245,17 +199,19 @@ class MaximalStepper(Stepper):
     def begin(self, record: Record) -> None:
         """Fill row 0 of poses and momenta from q and p."""
         q, p = record["q"][0], record["p"][0]
-        v = velocity_of_momentum(self.mechanism, q[None], p[None])[0]
+        # At rest nothing needs to be solved, nor compiled.
+        v = velocity_of_momentum(self.mechanism, q[None], p[None])[0] if p.any() else np.zeros(len(p))
         record["rigid_poses"][0], twists, rates = place(self.model, q, v)
         record["momenta"][0] = momenta_of(self.model, record["rigid_poses"][0], twists, rates)
-        self.cstates.value = 0.0
+        data = self.data
+        data.coordinates.value = 0.0
         self._rewind(record, 0)
         # The first guess; spins beyond its chart, half a turn in a step, are left to Newton.
         fast = 0.5 * self.dt * np.linalg.norm(twists[:, :3], axis=1, keepdims=True) > 0.9
-        self.states.w, self.states.vc, self.states.v = np.where(fast, 0.0, twists[:, :3]), twists[:, 3:], 0.0
-        self.states.x[:, :3], self.states.x[:, 3:] = self.states.w, self.states.vc
-        self.rowstates.lam = self.rowstates.mu = 0.0
-        self.clock[:] = 0.0
+        data.bodies.w, data.bodies.vc, data.bodies.v = np.where(fast, 0.0, twists[:, :3]), twists[:, 3:], 0.0
+        data.bodies.x[:, :3], data.bodies.x[:, 3:] = data.bodies.w, data.bodies.vc
+        data.rows.lam = data.rows.mu = 0.0
+        data.clock[:] = 0.0
         self._plan(record["rigid_poses"][0])
 
     def advance(self, record: Record, first: int, last: int, u: FloatArray) -> int:
@@ -265,32 +221,15 @@ class MaximalStepper(Stepper):
         u = np.array(u, order="C")
         at, wider, self.reached = first, 1.0, (0, u[-1, -1])
         while at < last:
-            rows = slice(at, last + 1)
-            names = ("rigid_poses", "momenta", "q", "p", "iterations", "violation", "multipliers", "divided")
-            arrays = tuple(record[name][rows] for name in names)
-            arrays += (
-                self.minus,
-                np.zeros((len(self.states), 6)),
-                self.history,
-                self.loops,
-                at > 0,
-                self.clock,
-                *self.kept,
-            )
-            if self.contact is not None:
-                self.contact[9][0] = 0
-            problem = (self.arrays, self.states, self.rowstates, self.cstates, self.graph, self.work, self.forces)
-            done, why = entries.rollout(
-                *problem, self.contact, u[at - first :], self.dt, self.substeps, self.halves, self.settings, arrays
-            )
-            written = self._note(at, done)
+            done, why, written = self._run(record, at, last, u[at - first :])
             at += done
-            if why == 0:
+            if why == entries.DONE:
                 break
             if why == entries.FAILED:
                 return at
-            self.states.x, self.states.slope = self.kept[0][:, :6], self.kept[0][:, 6:]
-            self.clock[:] = self.kept[1]
+            data = self.data
+            data.bodies.x, data.bodies.slope = data.start_guess[:, :6], data.start_guess[:, 6:]
+            data.clock[:] = data.start_clock
             self._rewind(record, at)
             if why == entries.FULL:
                 if written < LOGGED * self.room // 2:
@@ -302,30 +241,45 @@ class MaximalStepper(Stepper):
         self.reached = (last, u[-1, -1])
         return last
 
-    def _note(self, at: int, done: int) -> int:
-        """Keep the log of contact forces of `done` steps from step `at` on; how many rows it had."""
+    def memory(self) -> Any:
+        """See `Stepper.memory`."""
+        return copy.copy(self.layout), copied(self.data), copied(self.contact), self.room, self.reached
+
+    def remember(self, memory: Any) -> None:
+        """See `Stepper.remember`."""
+        layout, data, contact, self.room, self.reached = memory
+        self.layout, self.data, self.contact = copy.copy(layout), copied(data), copied(contact)
+        self._bind()
+
+    def _run(self, record: Record, at: int, last: int, u: FloatArray) -> tuple[int, int, int]:
+        """Steps from `at` on, up to `last`: (how many were done, why it stopped, rows of the log)."""
+        rows = tuple(record[name][at : last + 1] for name in MaximalRecord._fields)
         if self.contact is None:
-            return 0
-        written = int(self.contact[9][0])
-        log = self.contact[8][:written]
+            done, why = entries.rollout(*self._problem, rows, u, self.substeps, at > 0)
+            return done, why, 0
+        self.contact.written[0] = 0
+        done, why = entries.rollout_with_contact(*self._problem, rows, u, self.substeps, at > 0)
+        written = int(self.contact.written[0])
+        log = self.contact.log[:written]
         log = log[log[:, 0] < done].copy()
         log[:, 0] += at
         self.log.append(log)
-        return written
+        return done, why, written
 
     def _rewind(self, record: Record, at: int) -> None:
         """Back to a state of the record; angles are read off q, and velocities are those of the step before."""
         c = self.model.coordinates
         read = np.flatnonzero((c.iq >= 0) & (c.kind < BALL))
-        self.cstates.value[read] = record["q"][at][c.iq[read]]
-        self.states.w, self.states.vc = self.states.x[:, :3], self.states.x[:, 3:]
+        bodies = self.data.bodies
+        self.data.coordinates.value[read] = record["q"][at][c.iq[read]]
+        bodies.w, bodies.vc = bodies.x[:, :3], bodies.x[:, 3:]
 
     def finish(self, record: Record) -> None:
         """Add the poses of all bodies and the log of contact forces, rigid bodies by the index of the first in each."""
         record.poses = poses_of_bodies(self.model, self.mechanism, record["rigid_poses"])
         log, first = np.concatenate([*self.log, np.zeros((0, 10))]), self._first_bodies()
         names = [*self.mechanism.body_names, WORLD]
-        warn_of_overlap(log[log[:, 0] == 0], [names[i] for i in first], self.reach)
+        warn_of_overlap(log[log[:, 0] == 0], [names[i] for i in first], self.layout.reach)
         log[:, 1:3] = first[log[:, 1:3].astype(int)]
         record["contacts"] = log
         self._look_ahead(record)
@@ -333,8 +287,8 @@ class MaximalStepper(Stepper):
     def _look_ahead(self, record: Record) -> None:
         """Joint momenta at the end of a run of order 2 with contacts.
 
-        Half of the impulses that contacts give at that time belong to them (`entries.read_contact_momenta`), and these
-        are of the step after. So that step is done, with the last controls held, and forgotten.
+        Half of the impulses that contacts give at that time belong to them (`joint_momenta.read_contact_momenta`), and
+        these are of the step after. So that step is done, with the last controls held, and forgotten.
         """
         last, u = self.reached
         if self.contact is not None and self.halves < 1.0 and 0 < last == len(record["p"]) - 1:
@@ -394,7 +348,7 @@ class MaximalStepper(Stepper):
 
     def failure(self, step: int, record: Record) -> ConvergenceError:
         """See `Stepper.failure`."""
-        residuals = [float(x) for x in self.history if x > 0.0 or math.isnan(x)]
+        residuals = [float(x) for x in self.data.history if x > 0.0 or math.isnan(x)]
         if any(math.isnan(x) for x in residuals):
             why = f"the Newton matrix is singular{self._reason(step, record)}"
         else:
@@ -414,65 +368,7 @@ class MaximalStepper(Stepper):
 
     def _overlap(self, record: Record) -> str:
         """What overlaps most at the start, as the end of a sentence; empty where nothing does."""
-        overlap = (
-            deepest_overlap(self.table, _as_transforms(record["rigid_poses"][0])) if self.contact is not None else ""
-        )
+        if self.contact is None:
+            return ""
+        overlap = deepest_overlap(self.table, as_transforms(record["rigid_poses"][0]))
         return f"; {overlap} at the start: {REMEDY}" if overlap else ""
-
-
-def poses_of_bodies(model: Model, mechanism: Mechanism, Z: FloatArray) -> FloatArray:
-    """COM frames of all bodies, shape (times, bodies, 7), from those of rigid ones, with what is welded to them."""
-    if [model.frames[name][0] for name in mechanism.body_names] == list(range(len(model.bodies))):
-        return Z  # nothing is welded
-    world = np.tile([0.0, 0, 0, 1, 0, 0, 0], (len(Z), 1))
-    out = np.zeros((len(Z), len(mechanism.bodies), 7))
-    for i, body in enumerate(mechanism.bodies):
-        index, X = model.frames[body.name]
-        out[:, i] = carried(Z[:, index] if index >= 0 else world, X * Pose(body.inertia.com))
-    return out
-
-
-def carried_mass(model: Model) -> float:
-    """Most mass that joints tie to a body, relative to the body's own: a contact of that body may carry all of it."""
-    mass = model.bodies.mass
-    root = np.arange(len(mass))
-    for i, parent in enumerate(model.bodies.parent):
-        if parent >= 0:
-            root[i] = root[parent]
-    total = np.bincount(root, weights=mass, minlength=len(root))[root]
-    heavy = mass > 0.0
-    return float(min(MOST_CARRIED, (total[heavy] / mass[heavy]).max(initial=1.0)))
-
-
-def reach_of_bodies(shapes: Any, count: int) -> FloatArray:
-    """Radius [m] about the COM of each body that holds its shapes but planes and fields, shape (count,)."""
-    reach = np.zeros(count)
-    moving = shapes[(shapes.body >= 0) & np.isfinite(shapes.bound)]
-    np.maximum.at(reach, moving.body, np.linalg.norm(moving.centre, axis=1) + moving.bound)
-    return reach
-
-
-def _as_transforms(Z: FloatArray) -> FloatArray:
-    """Poses (n, 7) as rotation (row by row) and position, shape (n, 12)."""
-    w, x, y, z = Z[:, 3:].T
-    R = [
-        *(1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)),
-        *(2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)),
-        *(2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)),
-    ]
-    return np.column_stack([*R, Z[:, :3]])
-
-
-def composition(order: int) -> FloatArray:
-    """Fractions of the steps of order 2 that make one step of a higher order.
-
-    Order 4 after Suzuki (1990), order 6 after Yoshida (1990), solution A: both symmetric, so the composed step keeps
-    momenta and constraints as its parts do.
-    """
-    if order <= 2:
-        return np.ones(1)
-    if order == 4:
-        a = 1.0 / (4.0 - 4.0 ** (1.0 / 3.0))
-        return np.array([a, a, 1.0 - 4.0 * a, a, a])
-    w = (0.784513610477560, 0.235573213359357, -1.17767998417887)
-    return np.array([*w, 1.0 - 2.0 * sum(w), *reversed(w)])

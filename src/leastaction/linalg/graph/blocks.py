@@ -7,6 +7,10 @@ import numpy as np
 
 from leastaction.linalg.graph.rows import (
     FEW,
+    FIVE,
+    ONE,
+    SIX,
+    THREE,
     U,
     borrowing,
     in_order,
@@ -154,6 +158,32 @@ def solve_block(values, d, n, pivots, row, ranked, X, x, m):
 
 
 @borrowing
+def solve_column(values, d, n, pivots, row, ranked, X, x):
+    """`solve_block` for a single column."""
+    for k in range(n):
+        pivot = np.int64(pivots[U(row + k), 0])
+        if pivot != k:
+            swap_rows(X, x, ONE, k, pivot)
+    if n == 6:
+        solve_column6(values, d, X, x, ONE)
+    elif n == 5:
+        solve_column5(values, d, X, x, ONE)
+    elif n == 3:
+        solve_column3(values, d, X, x, ONE)
+    else:
+        for k in range(1, n):
+            row1(values, d + k * n, k, X, x, ONE, X, x + k)
+        for k in range(n - 1, -1, -1):
+            row1(values, d + k * n + k + 1, n - 1 - k, X, x + k + 1, ONE, X, x + k)
+            X[U(x + k)] *= values[U(d + k * n + k)]
+    if ranked:
+        for k in range(n - 1, -1, -1):
+            pivot = np.int64(pivots[U(row + k), 1])
+            if pivot != k:
+                swap_rows(X, x, ONE, k, pivot)
+
+
+@borrowing
 def solve_block_transposed(values, d, n, pivots, row, ranked, X, x, m):
     """X <- D^-T X for the factored n x n block D at d and the n x m block at x of the array X."""
     if ranked:
@@ -192,19 +222,26 @@ def subtract_product(A, a, B, b, C, c, n, k, m):
     """C -= A B for blocks n x k, k x m and n x m at a, b and c of the arrays A, B and C."""
     if m == 6:
         for i in range(n):
-            row6(A, a + i * k, k, B, b, 6, C, c + i * 6)
+            row6(A, a + i * k, k, B, b, SIX, C, c + i * 6)
     elif m == 5:
         for i in range(n):
-            row5(A, a + i * k, k, B, b, 5, C, c + i * 5)
+            row5(A, a + i * k, k, B, b, FIVE, C, c + i * 5)
     elif m == 3:
         for i in range(n):
-            row3(A, a + i * k, k, B, b, 3, C, c + i * 3)
+            row3(A, a + i * k, k, B, b, THREE, C, c + i * 3)
     elif m == 1:
         for i in range(n):
-            row1(A, a + i * k, k, B, b, 1, C, c + i)
+            row1(A, a + i * k, k, B, b, ONE, C, c + i)
     else:
         for i in range(n):
             subtract_rows(A, a + i * k, k, B, b, C, c + i * m, m)
+
+
+@borrowing
+def subtract_column(A, a, B, b, C, c, n, k):
+    """`subtract_product` for a single column."""
+    for i in range(n):
+        row1(A, a + i * k, k, B, b, ONE, C, c + i)
 
 
 @borrowing

@@ -4,10 +4,7 @@ The paper keeps L = F_pc F_cc^-1, D = F_cc and U = F_cc^-1 F_cp. Only U is forme
 F_pq -= F_pc U_cq, which saves one of the two solves for every edge, and the factors are the block triangular matrices
 (L D) U. Each pivot block is kept as its own L and U with pivoting; no inverse is formed.
 
-All of them take the arrays of a `Plan`, the flat array of values, and
-
-- pivots: row and column swaps inside the pivot blocks, uint32, shape (rows, 2);
-- scale: size of the terms that each row of a ranked pivot block was summed from, shape (rows,), scratch.
+All of them take the `GraphPlan` of the graph and the `GraphFactors` of a matrix on it, or its values alone.
 """
 
 import numpy as np
@@ -18,6 +15,8 @@ from leastaction.linalg.graph.blocks import (
     gauge_block,
     solve_block,
     solve_block_transposed,
+    solve_column,
+    subtract_column,
     subtract_product,
     subtract_transposed_product,
 )
@@ -25,12 +24,14 @@ from leastaction.linalg.graph.rows import U, borrowing
 
 
 @borrowing
-def factorize(nodes, links, targets, values, pivots, scale, tolerance):
-    """Factor the matrix in `values`, in place.
+def factorize(plan, factors, tolerance):
+    """Factor the matrix in the values of `factors`, in place.
 
     Gives back the first node whose pivot block is singular (-1: none, the factors are good), and the number of rows
     of ranked nodes that were skipped because they depend on others (those left of them less than `tolerance`).
     """
+    nodes, links, targets = plan.nodes, plan.links, plan.targets
+    values, pivots, scale = factors.values, factors.pivots, factors.scale
     skipped = 0
     for k in range(nodes.shape[0]):
         if nodes[k].ranked:
@@ -66,8 +67,28 @@ def factorize(nodes, links, targets, values, pivots, scale, tolerance):
 
 
 @borrowing
-def solve(nodes, links, values, pivots, rhs, m):
+def solve(plan, factors, rhs):
+    """rhs <- F^-1 rhs in place, for one right-hand side, shape (rows,)."""
+    nodes, links, values, pivots = plan.nodes, plan.links, factors.values, factors.pivots
+    for k in range(nodes.shape[0]):
+        n, row, d = np.int64(nodes[k].width), np.int64(nodes[k].row), np.int64(nodes[k].block)
+        solve_column(values, d, n, pivots, row, nodes[k].ranked, rhs, row)
+        first, count = np.int64(nodes[k].first), np.int64(nodes[k].count)
+        for p in range(first, first + count):
+            lower, width, c = np.int64(links[p].lower), np.int64(links[p].width), np.int64(links[p].row)
+            subtract_column(values, lower, rhs, row, rhs, c, width, n)
+    for k in range(nodes.shape[0] - 1, -1, -1):
+        n, row = np.int64(nodes[k].width), np.int64(nodes[k].row)
+        first, count = np.int64(nodes[k].first), np.int64(nodes[k].count)
+        for p in range(first, first + count):
+            upper, width, c = np.int64(links[p].upper), np.int64(links[p].width), np.int64(links[p].row)
+            subtract_column(values, upper, rhs, c, rhs, row, n, width)
+
+
+@borrowing
+def solve_many(plan, factors, rhs, m):
     """rhs <- F^-1 rhs in place, for m right-hand sides: rhs (rows * m,), row by row."""
+    nodes, links, values, pivots = plan.nodes, plan.links, factors.values, factors.pivots
     for k in range(nodes.shape[0]):
         n, row, d = np.int64(nodes[k].width), np.int64(nodes[k].row), np.int64(nodes[k].block)
         solve_block(values, d, n, pivots, row, nodes[k].ranked, rhs, row * m, m)
@@ -84,8 +105,9 @@ def solve(nodes, links, values, pivots, rhs, m):
 
 
 @borrowing
-def solve_transposed(nodes, links, values, pivots, rhs, m):
+def solve_transposed(plan, factors, rhs, m):
     """rhs <- F^-T rhs in place, for m right-hand sides: rhs (rows * m,), row by row."""
+    nodes, links, values, pivots = plan.nodes, plan.links, factors.values, factors.pivots
     for k in range(nodes.shape[0]):
         n, row = np.int64(nodes[k].width), np.int64(nodes[k].row)
         first, count = np.int64(nodes[k].first), np.int64(nodes[k].count)
@@ -102,8 +124,9 @@ def solve_transposed(nodes, links, values, pivots, rhs, m):
 
 
 @borrowing
-def subtract_multiple(nodes, links, values, x, rhs, m):
+def subtract_multiple(plan, values, x, rhs, m):
     """rhs -= F x for the matrix F in `values`, before it was factored; x and rhs (rows * m,)."""
+    nodes, links = plan.nodes, plan.links
     for k in range(nodes.shape[0]):
         n, row = np.int64(nodes[k].width), np.int64(nodes[k].row) * m
         subtract_product(values, np.int64(nodes[k].block), x, row, rhs, row, n, n, m)
@@ -115,8 +138,9 @@ def subtract_multiple(nodes, links, values, x, rhs, m):
 
 
 @borrowing
-def subtract_transposed_multiple(nodes, links, values, x, rhs, m):
+def subtract_transposed_multiple(plan, values, x, rhs, m):
     """rhs -= F^T x for the matrix F in `values`, before it was factored; x and rhs (rows * m,)."""
+    nodes, links = plan.nodes, plan.links
     for k in range(nodes.shape[0]):
         n, row = np.int64(nodes[k].width), np.int64(nodes[k].row) * m
         subtract_transposed_product(values, np.int64(nodes[k].block), x, row, rhs, row, n, n, m)
@@ -128,7 +152,7 @@ def subtract_transposed_multiple(nodes, links, values, x, rhs, m):
 
 
 @borrowing
-def refine(nodes, links, original, values, pivots, x, rhs, residual, m, steps, transposed):
+def refine(plan, factors, original, x, rhs, residual, m, steps, transposed):
     """Improve x, a solution of F x = rhs (F^T x = rhs), by `steps` rounds of iterative refinement.
 
     original: the values before they were factored; residual (rows * m,): scratch.
@@ -137,10 +161,10 @@ def refine(nodes, links, original, values, pivots, x, rhs, residual, m, steps, t
         for i in range(rhs.shape[0]):
             residual[i] = rhs[i]
         if transposed:
-            subtract_transposed_multiple(nodes, links, original, x, residual, m)
-            solve_transposed(nodes, links, values, pivots, residual, m)
+            subtract_transposed_multiple(plan, original, x, residual, m)
+            solve_transposed(plan, factors, residual, m)
         else:
-            subtract_multiple(nodes, links, original, x, residual, m)
-            solve(nodes, links, values, pivots, residual, m)
+            subtract_multiple(plan, original, x, residual, m)
+            solve_many(plan, factors, residual, m)
         for i in range(rhs.shape[0]):
             x[i] += residual[i]

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from leastaction._jit import entry
 from leastaction.errors import SingularMatrixError
 from leastaction.linalg.graph import kernels
+from leastaction.linalg.graph.arrays import GraphFactors, GraphPlan
 from leastaction.linalg.graph.order import best_order, parents_of, work
 from leastaction.linalg.graph.plan import Plan
 
@@ -20,19 +21,20 @@ Floats = NDArray[np.float64]
 
 
 @entry
-def _factorize(nodes, links, targets, values, pivots, scale, tolerance):
-    return kernels.factorize(nodes, links, targets, values, pivots, scale, tolerance)
+def _factorize(plan, factors, tolerance):
+    return kernels.factorize(GraphPlan(*plan), GraphFactors(*factors), tolerance)
 
 
 @entry
-def _solve(nodes, links, original, values, pivots, x, rhs, residual, m, steps, transposed):
+def _solve(plan, factors, original, x, rhs, residual, m, steps, transposed):
+    plan, factors = GraphPlan(*plan), GraphFactors(*factors)
     for i in range(rhs.shape[0]):
         x[i] = rhs[i]
     if transposed:
-        kernels.solve_transposed(nodes, links, values, pivots, x, m)
+        kernels.solve_transposed(plan, factors, x, m)
     else:
-        kernels.solve(nodes, links, values, pivots, x, m)
-    kernels.refine(nodes, links, original, values, pivots, x, rhs, residual, m, steps, transposed)
+        kernels.solve_many(plan, factors, x, m)
+    kernels.refine(plan, factors, original, x, rhs, residual, m, steps, transposed)
 
 
 class GraphLDU:
@@ -47,7 +49,7 @@ class GraphLDU:
         x = ldu.solve(b)
 
     Kernels that assemble in place add to `values` (of length `size`, set to zero first) at the offsets `diagonal[i]`
-    and `edge_offset[e]`, then call `graph_kernels.factorize(*ldu.plan, ldu.values, ldu.pivots, ldu.scale, tolerance)`.
+    and `edge_offset[e]`, then call `graph.kernels.factorize(ldu.plan, ldu.factors, tolerance)`.
 
     Args:
         sizes: rows and columns of each node; 0 is allowed.
@@ -71,10 +73,9 @@ class GraphLDU:
         rows: first row of each node, shape (nodes + 1,).
         diagonal: where the diagonal block of each node begins in `values`, shape (nodes,).
         edge_offset: where blocks (i, j) and (j, i) of each edge (i, j) begin in `values`, shape (edges, 2).
-        plan: the arrays (nodes, links, targets) that the kernels run on.
+        plan: the arrays that the kernels run on.
         values: the blocks, each row by row; after `factor`, the factors.
-        pivots: swaps inside the pivot blocks, uint32, shape (rows, 2).
-        scale: scratch of the factorisation, shape (rows,).
+        factors: the values and what else the factorisation writes.
         skipped: rows that the last factorisation skipped because they depend on others.
     """
 
@@ -113,17 +114,26 @@ class GraphLDU:
         self.flops = work(widths, self.parents)
         ranked = [mark and width > 0 for mark, width in zip(marks, widths, strict=True)]
         plan = Plan(widths, self.order, self.parents, ranked)
-        self.plan = plan.nodes, plan.links, plan.targets
         self.size, self.rows, self.diagonal = plan.size, plan.rows, plan.diagonal
         self._offsets = plan.offsets
         offsets = [(plan.offsets.get((i, j), 0), plan.offsets.get((j, i), 0)) for i, j in self.edges.tolist()]
         self.edge_offset: NDArray[np.int64] = np.array(offsets, np.int64).reshape(-1, 2)
-        self.values: Floats = np.zeros(self.size)
-        self.pivots: NDArray[np.uint32] = np.zeros((int(self.rows[-1]), 2), np.uint32)
-        self.scale: Floats = np.zeros(int(self.rows[-1]))
+        arrays = plan.nodes, plan.links, plan.targets, self.diagonal, self.edge_offset, self.rows
+        self.plan = GraphPlan(*arrays)
+        self.factors = self.new_factors()
         self.skipped = 0
         self._original: Floats = np.zeros(self.size)
         self._factored = False
+
+    @property
+    def values(self) -> Floats:
+        """The blocks, each row by row; after `factor`, the factors."""
+        return self.factors.values
+
+    def new_factors(self) -> GraphFactors:
+        """Arrays for one more matrix on this graph."""
+        rows = int(self.rows[-1])
+        return GraphFactors(np.zeros(self.size), np.zeros((rows, 2), np.uint32), np.zeros(rows))
 
     def _check(self, marks: Sequence[bool]) -> None:
         n = len(self.sizes)
@@ -210,7 +220,7 @@ class GraphLDU:
         self._factored = False
         self._original[:] = original
         self.values[:] = original
-        failed, self.skipped = _factorize(*self.plan, self.values, self.pivots, self.scale, self.tolerance)
+        failed, self.skipped = _factorize(tuple(self.plan), tuple(self.factors), self.tolerance)
         if failed >= 0:
             raise SingularMatrixError(f"the pivot block of node {failed} is singular", node=int(failed))
         self._factored = True
@@ -236,8 +246,8 @@ class GraphLDU:
         if b.ndim not in (1, 2) or b.shape[0] != self.rows[-1]:
             raise ValueError(f"the right-hand side must have {self.rows[-1]} rows, got shape {b.shape}")
         x, residual, m = np.empty(b.size), np.empty(b.size), b.shape[1] if b.ndim == 2 else 1
-        state = self._original, self.values, self.pivots
-        _solve(*self.plan[:2], *state, x, b.reshape(-1), residual, m, refinements, transposed)
+        plan, factors = tuple(self.plan), tuple(self.factors)
+        _solve(plan, factors, self._original, x, b.reshape(-1), residual, m, refinements, transposed)
         return x.reshape(b.shape)
 
 

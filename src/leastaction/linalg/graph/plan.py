@@ -33,7 +33,7 @@ GRAPH_LINK = np.dtype(
 
 
 class Plan:
-    """The arrays that the kernels of `graph_kernels` run on.
+    """The arrays that the kernels of `graph.kernels` run on.
 
     Attributes:
         nodes: `GRAPH_NODE` records in the order of elimination.

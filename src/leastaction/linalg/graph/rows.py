@@ -13,6 +13,9 @@ from leastaction._jit import routine
 U = np.uint64
 """For indices: an unsigned one is not tested for a negative value, which would cost more than the arithmetic."""
 
+ONE, THREE, FIVE, SIX = np.int64(1), np.int64(3), np.int64(5), np.int64(6)
+"""NumPy's integers, since kernels are compiled anew for each literal; inlined, they are constants all the same."""
+
 FEW = 16
 """More columns than this are best run through in a loop, which the compiler vectorises."""
 

@@ -6,12 +6,15 @@ import numpy as np
 
 from leastaction._jit import inline, routine
 from leastaction.contact import cones as ip
-from leastaction.contact.detect import detect
+from leastaction.contact.detect import detect, detect_smooth
 from leastaction.contact.gap import gap, tangents
 from leastaction.maximal.records import BALL, FREE
 from leastaction.maximal.step.assembly import work
 from leastaction.maximal.step.bodies import start_pose
 from leastaction.spatial import act, add3, cross, dot3, load3, mattvec, scale3, store3, sub3
+
+OUT_OF_DATE, NO_ROOM = np.int64(-1), np.int64(-2)
+"""Why there are no cones of a step: see `find_cones`."""
 
 REACH = 4.0
 """A contact takes part when its gap is less than what the bodies cover in so many steps."""
@@ -98,12 +101,13 @@ def lightest(bodies, a, b):
 
 
 @routine
-def has_moved(states, anchors, most, dt):
+def has_moved(states, near, dt):
     """Whether the list of near pairs is out of date.
 
     A body has left the place where it was made by more than `most` [m], or its velocity has changed so much that it may
     cover as much more in a step; what all bodies have in common does not count.
     """
+    anchors, most = near.anchors, near.most
     n = anchors.shape[0]
     x = y = z = vx = vy = vz = 0.0
     for i in range(n):
@@ -122,8 +126,9 @@ def has_moved(states, anchors, most, dt):
 
 
 @routine
-def spread_speeds(speeds, shapes, pairs, coordinates, states, dt):
+def spread_speeds(model, data, near, speeds, dt):
     """Largest speed of each body [m/s], or of one that may kick it within the step: by a contact, or by a joint."""
+    shapes, pairs, coordinates, states = near.shapes, near.pairs, model.coordinates, data.bodies
     for i in range(speeds.shape[0]):
         speeds[i] = speed_of(states, i, 0.0)
     for k in range(pairs.shape[0]):
@@ -148,105 +153,119 @@ def spread_speeds(speeds, shapes, pairs, coordinates, states, dt):
 
 
 @routine
-def find_cones(contact, bodies, states, coordinates, cstates, dt):
-    """Fill the cones of a step; how many, -1 if the list of near pairs is out of date, -2 if there is no room.
+def find_cones(model, settings, data, near, contact, dt):
+    """Fill the cones of a step; how many, OUT_OF_DATE if the list of near pairs is, NO_ROOM if there is none.
 
-    Velocities in `states` must be the guess for the step. Leaves the cones' typical energy [J] in numbers[3].
+    Velocities in `data` must be the guess for the step. Leaves the cones' typical energy [J] in `now`.
     """
-    cones, contacts, shapes, pairs, edges, data, anchors, numbers, _, _, speeds, keys, kept = contact
-    directions, gravity, most = int(numbers[0]), numbers[1], numbers[2]
-    if has_moved(states, anchors, most, dt):
-        return -1
-    spread_speeds(speeds, shapes, pairs, coordinates, states, dt)
-    before = int(numbers[8])
-    numbers[8] = 0.0
+    cones, now = contact.cones, contact.now[0]
+    if has_moved(data.bodies, near, dt):
+        return OUT_OF_DATE
+    spread_speeds(model, data, near, contact.speeds, dt)
+    before = now.known
+    now.known = now.count = 0
     for k in range(before):
         c = cones[k]
-        keys[k], kept[k, 0], kept[k, 1], kept[k, 2] = c.key, c.gam, c.beta[0], c.beta[1]
-    # Typed, not literal zeros: each other type would be compiled anew.
+        contact.keys[k] = c.key
+        contact.impulses[k, 0], contact.impulses[k, 1], contact.impulses[k, 2] = c.gam, c.beta[0], c.beta[1]
     count = np.int64(0)
     energy = 0.0
-    for k in range(coordinates.shape[0]):
+    for k in range(model.coordinates.shape[0]):
         begin = count
-        count = coordinate_cones(cones, count, coordinates[k], cstates[k], k, bodies, states, dt, gravity, numbers[6])
+        count = coordinate_cones(model, settings, data, contact, count, k, dt)
         for j in range(begin, count):
             energy += cones[j].gam
             cones[j].own = cones[j].gam
     found = np.int64(0)
-    for k in range(pairs.shape[0]):
-        a, b = shapes[pairs[k].a], shapes[pairs[k].b]
-        ra, rb = reach_of(a), reach_of(b)
-        speed = gravity * dt
-        for body in (a.body, b.body):
-            if body >= 0:
-                speed += speeds[body]
-        margin = REACH * dt * speed + 1e-3 * min(ra if ra > 0.0 else rb, rb)
-        if numbers[11] > 0.0:
-            margin += numbers[11] / (FELT * gravity * lightest(bodies, a.body, b.body))
+    for k in range(near.pairs.shape[0]):
+        margin = margin_of(model, settings, near, contact.speeds, k, dt)
         begin = found
-        found = detect(
-            shapes, pairs, k, start_pose(states, a.body), start_pose(states, b.body), data, contacts, found, margin
-        )
-        if found > contacts.shape[0] or count + found - begin > cones.shape[0]:
-            return -2
+        found = detect_pair(data.bodies, near, contact.contacts, k, found, margin, near.features)
+        if found > contact.contacts.shape[0] or count + found - begin > cones.shape[0]:
+            return NO_ROOM
         for j in range(begin, found):
-            energy += contact_cone(cones[count], contacts[j], j, edges[k], bodies, states, directions, dt, gravity)
+            energy += contact_cone(model, settings, data, cones[count], contact.contacts[j], j, near.edges[k], dt)
             count += 1
     # Joints may put more mass behind a contact than the body has itself, which all contacts share.
-    numbers[7] = max(1.0, numbers[4] / max(count, 1))
-    numbers[3] = numbers[7] * energy / max(count, 1)
+    now.load = max(1.0, settings.carried / max(count, 1))
+    now.energy = now.load * energy / max(count, 1)
     for k in range(count):
         c = cones[k]
-        c.share = c.own = min(max(numbers[7] * c.own / numbers[3], LIGHT), 1.0)
-        ip.begin(c, c.s, c.y[0], c.y[1], numbers[3])
-    numbers[8], numbers[10] = count, 0.0
-    if numbers[9] > 0.0 and directions == 0 and match(cones, count, keys, kept, before, WARM * numbers[3]):
-        warm_start(cones, count, kept, WARM * numbers[3])
-        numbers[10] = 1.0
+        c.share = c.own = min(max(now.load * c.own / now.energy, LIGHT), 1.0)
+        ip.begin(c, c.s, c.y[0], c.y[1], now.energy)
+    now.known, now.count, now.warm = count, count, 0
+    if settings.warm_start and settings.directions == 0 and match(contact, before, WARM * now.energy):
+        warm_start(contact, WARM * now.energy)
+        now.warm = 1
     return count
 
 
 @routine
-def match(cones, count, keys, kept, before, kappa):
-    """Find each cone among those of the step before; where it was goes to w0[0].
+def margin_of(model, settings, near, speeds, k, dt):
+    """How far apart the shapes of pair k may be and yet take part in a step [m]."""
+    a, b = near.shapes[near.pairs[k].a], near.shapes[near.pairs[k].b]
+    ra, rb = reach_of(a), reach_of(b)
+    speed = settings.gravity * dt
+    for body in (a.body, b.body):
+        if body >= 0:
+            speed += speeds[body]
+    margin = REACH * dt * speed + 1e-3 * min(ra if ra > 0.0 else rb, rb)
+    if settings.smoothing > 0.0:
+        margin += settings.smoothing / (FELT * settings.gravity * lightest(model.bodies, a.body, b.body))
+    return margin
+
+
+@routine
+def detect_pair(states, near, contacts, k, found, margin, features):
+    """Append the contacts of pair k at the start poses; see `contact.detect` and `ContactModel`."""
+    a, b = near.shapes[near.pairs[k].a], near.shapes[near.pairs[k].b]
+    Xa, Xb = start_pose(states, a.body), start_pose(states, b.body)
+    if features is None:
+        return detect_smooth(near.shapes, near.pairs, k, Xa, Xb, near.table, contacts, found, margin)
+    return detect(near.shapes, near.pairs, k, Xa, Xb, near.table, contacts, found, margin)
+
+
+@routine
+def match(contact, before, kappa):
+    """Find each cone among those of the step before; `was` tells where it was.
 
     False if one of them is new, bounces, or bore no load and may now: then a step had better start from afar.
     """
     at = 0
-    for k in range(count):
-        c = cones[k]
+    for k in range(contact.now[0].count):
+        c = contact.cones[k]
         if c.rest > 0.0:
             return False
         found = -1
         for j in range(min(WINDOW, before)):
             m = (at + j) % before
-            if keys[m] == c.key:
+            if contact.keys[m] == c.key:
                 found = m
                 break
-        if found < 0 or (c.ds < c.s and kept[found, 0] * c.s <= c.share * kappa):
+        if found < 0 or (c.ds < c.s and contact.impulses[found, 0] * c.s <= c.share * kappa):
             return False
-        c.w0[0], at = found, found + 1
+        c.was, at = found, found + 1
     return before > 0
 
 
 @routine
-def warm_start(cones, count, kept, kappa):
+def warm_start(contact, kappa):
     """Start on the central path at kappa, with the impulses of the step before where they bear a load."""
-    for k in range(count):
-        c = cones[k]
-        m = int(c.w0[0])
-        gam, own = kept[m, 0], c.share * kappa
-        if c.kind == ip.DRY or gam * c.s <= own:
+    for k in range(contact.now[0].count):
+        c = contact.cones[k]
+        f0, f1, f2 = contact.impulses[c.was, 0], contact.impulses[c.was, 1], contact.impulses[c.was, 2]
+        own = c.share * kappa
+        if c.kind == ip.DRY or f0 * c.s <= own:
             ip.begin(c, c.s, c.y[0], c.y[1], kappa)
             continue
-        ip.begin(c, own / gam, 0.0, 0.0, kappa)
+        ip.begin(c, own / f0, 0.0, 0.0, kappa)
         if c.kind == ip.EXACT:
-            bound = c.mu * gam
-            part = (kept[m, 1] ** 2 + kept[m, 2] ** 2) / (bound * bound)
+            bound = c.mu * f0
+            part = (f1**2 + f2**2) / (bound * bound)
             shrink = math.sqrt(INSIDE / part) if part > INSIDE else 1.0
             c.psi = own / (bound * (1.0 - min(part, INSIDE)))
+            c.beta[0], c.beta[1] = shrink * f1, shrink * f2
             for i in range(2):
-                c.beta[i] = shrink * kept[m, 1 + i]
                 c.y[i] = -c.psi * c.beta[i] / bound
 
 
@@ -263,11 +282,17 @@ def approach(cone, states):
 
 
 @routine
-def contact_cone(cone, contact, j, edge, bodies, states, directions, dt, gravity):
+def contact_cone(model, settings, data, cone, contact, j, edge, dt):
     """Make contact j a cone, at the start poses, with a first guess of slack and sliding; its typical energy [J].
 
     That of the lighter body goes to `own`.
+
+    Args:
+        cone: a `CONE` record, filled in.
+        contact: a `CONTACT` record.
+        edge: of the graph between its bodies.
     """
+    bodies, states, directions, gravity = model.bodies, data.bodies, settings.directions, settings.gravity
     cone.a, cone.b, cone.edge, cone.source, cone.key = contact.a, contact.b, edge, j, contact.key
     cone.mu, cone.directions = contact.friction, directions
     cone.kind = ip.LIMIT if contact.friction == 0.0 else (ip.LINEAR if directions > 0 else ip.EXACT)
@@ -322,11 +347,13 @@ def coordinate_wrenches(cone, s):
 
 
 @routine
-def coordinate_cones(cones, count, c, s, k, bodies, states, dt, gravity, share):
-    """Cones of a coordinate: limits that it may reach within the step, and dry friction for a `share` of it.
+def coordinate_cones(model, settings, data, contact, count, k, dt):
+    """Append cones of coordinate k: limits that it may reach within the step, and dry friction for a share of it.
 
     Their slack and sliding velocity are first guesses, and `gam` is a typical energy [J].
     """
+    c, s, bodies, states = model.coordinates[k], data.coordinates[k], model.bodies, data.bodies
+    cones, share = contact.cones, contact.now[0].dry
     if c.kind == BALL or c.kind == FREE:
         return count
     rate = work(states, s.wa, c.a) + work(states, s.wb, c.b)
@@ -337,7 +364,7 @@ def coordinate_cones(cones, count, c, s, k, bodies, states, dt, gravity, share):
     size = 1.0
     if s.wb[3] == 0.0 and s.wb[4] == 0.0 and s.wb[5] == 0.0:  # an angle
         size = bodies[max(c.a, c.b)].radius
-    typical = gravity * dt / size + 1e-6
+    typical = settings.gravity * dt / size + 1e-6
     for side in (1.0, -1.0):
         bound = c.lower if side > 0.0 else c.upper
         if abs(bound) > 1e30:
@@ -345,7 +372,7 @@ def coordinate_cones(cones, count, c, s, k, bodies, states, dt, gravity, share):
         room = side * (s.value - bound)
         if room + REACH * dt * min(side * rate - typical, -abs(rate)) < 0.0 and count < cones.shape[0]:
             cone = cones[count]
-            base_cone(cone, c, s, k, ip.LIMIT)
+            base_cone(cone, c, k, ip.LIMIT)
             cone.side, cone.bound, cone.key = side, bound, -4 * k - (1 if side > 0.0 else 2)
             cone.leave = typical * dt
             cone.rest = overlap_left(room, cone.leave)
@@ -357,7 +384,7 @@ def coordinate_cones(cones, count, c, s, k, bodies, states, dt, gravity, share):
             count += 1
     if c.friction > 0.0 and count < cones.shape[0]:
         cone = cones[count]
-        base_cone(cone, c, s, k, ip.DRY)
+        base_cone(cone, c, k, ip.DRY)
         cone.bound, cone.side, cone.key = share * c.friction * dt, share, -4 * k - 3
         coordinate_wrenches(cone, s)
         cone.s, cone.ds, cone.gam = 1.0, 1.0, cone.bound * (typical + abs(rate))
@@ -367,7 +394,7 @@ def coordinate_cones(cones, count, c, s, k, bodies, states, dt, gravity, share):
 
 
 @routine
-def base_cone(cone, c, s, k, kind):
+def base_cone(cone, c, k, kind):
     """What limits and dry friction of coordinate k share."""
     cone.kind, cone.a, cone.b, cone.edge, cone.source, cone.mu = kind, c.a, c.b, c.edge, -1 - k, 0.0
     cone.directions = 0
@@ -378,11 +405,11 @@ def base_cone(cone, c, s, k, kind):
 
 
 @routine
-def note_contacts(contact, count, step, dt):
+def note_contacts(contact, step, dt):
     """Write the contact forces of a step to the log; False when it is full."""
-    cones, log, written = contact[0], contact[8], contact[9]
-    for k in range(count):
-        c = cones[k]
+    log, written = contact.log, contact.written
+    for k in range(contact.now[0].count):
+        c = contact.cones[k]
         if c.source < 0:
             continue
         if written[0] >= log.shape[0]:

@@ -49,7 +49,7 @@ def add_moving_features(solved: Any, entries: Any, none: Any, J: FloatArray) -> 
         none: colours of no body at all.
     """
     s, contacts = solved.stepper, solved.contacts
-    pairs, shapes = s.near[0], s.table.shapes
+    pairs, shapes = s.near.pairs, s.table.shapes
     kinds = np.sort([shapes.kind[pairs.a[contacts.pair]], shapes.kind[pairs.b[contacts.pair]]], axis=0)
     moving = np.flatnonzero(((kinds[0] == BOX) | (kinds[0] == FIELD)) & ((kinds[1] == BOX) | (kinds[1] == CAPSULE)))
     if not len(moving):
@@ -70,10 +70,10 @@ def add_moving_features(solved: Any, entries: Any, none: Any, J: FloatArray) -> 
                 lost |= set(missing.values())
             for (_, weight), other in zip(CENTRAL, found, strict=True):
                 other[list(lost)] = contacts[list(lost)]  # as if fixed, not half of a difference
-                out, _, _ = solved.outputs(none, np.zeros((0, 12)), s.arrays, s.forces, other)
+                result, _ = solved.outputs(none, np.zeros((0, 12)), solved.model, other)
                 for i, size in zip(bodies, sizes, strict=True):
                     at = slice(pointer[i], pointer[i + 1])
-                    J[at, c] += weight / size * out[index[at]]
+                    J[at, c] += weight / size * result.out[index[at]]
 
 
 def displaced(Z: FloatArray, bodies: list[int], c: int, d: FloatArray) -> FloatArray:

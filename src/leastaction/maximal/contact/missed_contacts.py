@@ -13,7 +13,7 @@ from leastaction.contact import cones as ip
 from leastaction.contact.detect import detect
 from leastaction.contact.gap import gap
 from leastaction.contact.records import BOX, CAPSULE, CYLINDER, FIELD, MESH
-from leastaction.maximal.contact.detection import APART, LIGHT, contact_cone
+from leastaction.maximal.contact.detection import APART, LIGHT, NO_ROOM, contact_cone
 from leastaction.maximal.step.bodies import end_pose
 
 ROUNDS = 4
@@ -33,37 +33,42 @@ def has_features(one, two):
 
 
 @routine
-def allowed(cones, count, contacts, k):
+def allowed(contact, k):
     """How deep shapes of pair k may overlap at the end of the step [m]: what may be left of an overlap at its start."""
     deepest = 0.0
-    for j in range(count):
-        c = cones[j]
-        if c.source >= 0 and contacts[c.source].pair == k:
+    for j in range(contact.now[0].count):
+        c = contact.cones[j]
+        if c.source >= 0 and contact.contacts[c.source].pair == k:
             deepest = max(deepest, -c.rest)
     return deepest
 
 
 @routine
-def add_missed(contact, count, bodies, states, dt):
-    """Append cones for what overlaps at the end of a solved step; how many, or -1 where there is no room.
+def add_missed(model, settings, data, near, contact, dt, features):
+    """Append cones for what overlaps at the end of a solved step; how many, or NO_ROOM.
 
     With them the cones are back on the central path, for the step to be solved again from its present velocities.
+
+    Args:
+        features: see `ContactModel`; None where nothing can be missed.
     """
-    cones, contacts, shapes, pairs, edges, data, numbers = contact[:6] + (contact[7],)
+    if features is None:
+        return np.int64(0)
+    cones, contacts, shapes, pairs, now = contact.cones, contact.contacts, near.shapes, near.pairs, contact.now[0]
     found = np.int64(0)
-    for j in range(count):
+    for j in range(now.count):
         found = max(found, cones[j].source + 1)
-    before, nothing = count, 0.0
+    count, nothing = now.count, 0.0
     for k in range(pairs.shape[0]):
         a, b = shapes[pairs[k].a], shapes[pairs[k].b]
         if not has_features(a, b):
             continue
-        Xa, Xb = end_pose(states, a.body), end_pose(states, b.body)
-        last = detect(shapes, pairs, k, Xa, Xb, data, contacts, found, nothing)
+        Xa, Xb = end_pose(data.bodies, a.body), end_pose(data.bodies, b.body)
+        last = detect(shapes, pairs, k, Xa, Xb, near.table, contacts, found, nothing)
         if last > contacts.shape[0] or count + last - found > cones.shape[0]:
-            return np.int64(-1)
+            return NO_ROOM
         deep = DEEP * min(a.bound, b.bound)
-        left = allowed(cones, before, contacts, k) if last > found else 0.0
+        left = allowed(contact, k) if last > found else 0.0
         # Two bodies that a plane kept apart at the start overlap by what they have moved within the step alone.
         undo = left == 0.0 and a.kind != FIELD and b.kind != FIELD
         for j in range(found, last):
@@ -71,11 +76,9 @@ def add_missed(contact, count, bodies, states, dt):
             if phi < -deep - left:
                 contacts[found] = contacts[j]
                 cone = cones[count]
-                energy = contact_cone(
-                    cone, contacts[found], found, edges[k], bodies, states, int(numbers[0]), dt, numbers[1]
-                )
-                numbers[3] = max(numbers[3], energy)
-                cone.own = min(max(cone.own / numbers[3], LIGHT), 1.0)
+                energy = contact_cone(model, settings, data, cone, contacts[found], found, near.edges[k], dt)
+                now.energy = max(now.energy, energy)
+                cone.own = min(max(cone.own / now.energy, LIGHT), 1.0)
                 # At the start the features may lie beyond each other's ends, with a gap below zero that says nothing.
                 # Then what is deep is left as in `overlap_left`: nothing is shot away.
                 rest = 0.0 if undo else min(phi + math.sqrt(-cone.leave * phi), 0.0)
@@ -83,10 +86,11 @@ def add_missed(contact, count, bodies, states, dt):
                     cone.rest, cone.side = rest, APART
                 found += 1
                 count += 1
-    if count > before:
+    missed = count - now.count
+    if missed > 0:
+        now.count, now.known, now.warm = count, count, 0
         for k in range(count):
             c = cones[k]
             c.share = c.own
-            ip.begin(c, max(c.s, numbers[1] * dt), c.y[0], c.y[1], numbers[3])
-        numbers[8], numbers[10] = count, 0.0
-    return count - before
+            ip.begin(c, max(c.s, settings.gravity * dt), c.y[0], c.y[1], now.energy)
+    return missed

@@ -9,8 +9,10 @@ from numpy.typing import NDArray
 
 from leastaction.maximal.model import Model
 from leastaction.maximal.records import BALL, FREE, HINGE
+from leastaction.mechanism import Mechanism
 from leastaction.mechanism.joints import Motion
 from leastaction.mechanism.pose import Pose, rotation_matrix
+from leastaction.mechanism.pose_arrays import carried
 
 FloatArray = NDArray[np.float64]
 
@@ -65,6 +67,18 @@ def place(model: Model, q: FloatArray, v: FloatArray) -> tuple[FloatArray, Float
         twists[i, :3] = X.rotation.T @ w
         twists[i, 3:] = spatial[i, 3:] + np.cross(w, X.position)
     return Z, twists, rates
+
+
+def poses_of_bodies(model: Model, mechanism: Mechanism, Z: FloatArray) -> FloatArray:
+    """COM frames of all bodies, shape (times, bodies, 7), from those of rigid ones, with what is welded to them."""
+    if [model.frames[name][0] for name in mechanism.body_names] == list(range(len(model.bodies))):
+        return Z  # nothing is welded
+    world = np.tile([0.0, 0, 0, 1, 0, 0, 0], (len(Z), 1))
+    out = np.zeros((len(Z), len(mechanism.bodies), 7))
+    for i, body in enumerate(mechanism.bodies):
+        index, X = model.frames[body.name]
+        out[:, i] = carried(Z[:, index] if index >= 0 else world, X * Pose(body.inertia.com))
+    return out
 
 
 def momenta_of(model: Model, Z: FloatArray, twists: FloatArray, rates: FloatArray) -> FloatArray:

@@ -9,11 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from leastaction.maximal.derivatives.arrays import Colours
 from leastaction.maximal.model import Model
 from leastaction.maximal.records import BALL, FREE
 from leastaction.mechanism.closure import COUPLING
-
-Colours = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -21,7 +20,7 @@ class Sparsity:
     """Entries of a Jacobian by bodies.
 
     Attributes:
-        colours: (bodies by colour, first of each colour, first entry of each body, outputs), for the kernels.
+        colours: for the kernels.
         owner: body of each entry.
     """
 
@@ -31,7 +30,7 @@ class Sparsity:
     @property
     def outputs(self) -> NDArray[np.int64]:
         """Output of each entry."""
-        return self.colours[3]
+        return self.colours.outputs
 
 
 class Neighbours:
@@ -48,7 +47,8 @@ class Neighbours:
             for c in model.coordinates
         ]
         self.cones = [(int(a), int(b)) for a, b in cones]
-        paths = [model.points.node[p.first : p.first + p.count].tolist() for p in model.paths]
+        points = model.forces.points
+        paths = [points.node[p.first : p.first + p.count].tolist() for p in model.forces.paths]
         near: list[set[int]] = [{i} for i in range(n)]
         for group in (*self.rows, *self.pairs, *self.cones, *paths):
             bodies = {i for i in group if i >= 0}
@@ -88,7 +88,7 @@ class Neighbours:
 
     def none(self) -> Colours:
         """No body at all: for the outputs alone."""
-        return self.members, np.zeros(1, np.int64), np.zeros(self.n + 1, np.int64), np.zeros(0, np.int64)
+        return Colours(self.members, np.zeros(1, np.int64), np.zeros(self.n + 1, np.int64), np.zeros(0, np.int64))
 
     def _equations(self) -> list[list[int]]:
         """Numbers of the equations that each body stands in."""
@@ -102,7 +102,7 @@ class Neighbours:
         counts = [len(x) for x in found]
         pointer = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
         index = np.array([k for x in found for k in x], np.int64)
-        return Sparsity((self.members, self.begins, pointer, index), np.repeat(np.arange(self.n), counts))
+        return Sparsity(Colours(self.members, self.begins, pointer, index), np.repeat(np.arange(self.n), counts))
 
 
 def _row_bodies(model: Model, row: Any) -> tuple[int, ...]:

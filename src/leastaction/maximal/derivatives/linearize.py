@@ -11,7 +11,7 @@ from leastaction.integrators import FloatArray
 from leastaction.maximal.derivatives.replay import Parts, Replay
 from leastaction.maximal.derivatives.sensitivity import StepMap
 from leastaction.maximal.derivatives.sparse_blocks import momenta_within
-from leastaction.maximal.step.rollout import IMPACT
+from leastaction.maximal.step.judgement import IMPACT
 
 
 class OneStep:
@@ -124,7 +124,7 @@ def backpropagate(stepper: Any, run: Any, dq: FloatArray, dp: FloatArray, u: Flo
 
     What a run carries from step to step are the poses and momenta of the bodies, and their velocities, which
     restitution looks at. In steps of order 2 with contacts, p between two steps has a share of the impulses that cones
-    give in the step after (`entries.read_contact_momenta`), also at the end (`MaximalStepper.finish`).
+    give in the step after (`joint_momenta.read_contact_momenta`), also at the end (`MaximalStepper.finish`).
     """
     parts = Parts(stepper)
     replay = Replay(parts, run, u)
@@ -164,7 +164,7 @@ def backpropagate(stepper: Any, run: Any, dq: FloatArray, dp: FloatArray, u: Flo
 
 
 def share_of(stepper: Any, last: StepMap, after: StepMap) -> float:
-    """Share of the cones' impulses in p between two steps: half of them, none at an impact (`entries.is_impact`)."""
+    """Share of the cones' impulses in p between two steps: half of them, none at an impact (`judgement.is_impact`)."""
     if not after.solved.count or stepper.halves == 1.0:
         return 0.0
     bodies, before, V = stepper.model.bodies, last.solved.V, after.solved.V

@@ -10,6 +10,7 @@ import numpy as np
 from leastaction.contact.shapes import collect
 from leastaction.errors import IntegratorError
 from leastaction.integrators import FloatArray
+from leastaction.maximal.compiler import compile_model
 from leastaction.maximal.contact.features import find_again
 from leastaction.maximal.coordinates.placement import place
 from leastaction.maximal.derivatives.sensitivity import Solved, StepMap
@@ -54,8 +55,8 @@ def by_parameter(step: Any, stencil: list[tuple[float, Any]]) -> tuple[FloatArra
 def add(direct: Direct, weight: float, step: Any, mechanism: Any) -> None:
     """Add what one mechanism of the stencil gives."""
     stepper = step.parts.stepper
-    model = alike(Model.compile(mechanism), stepper.model)
-    arrays, column = model.arrays, (-1, 1)
+    model = alike(compile_model(mechanism), stepper.model)
+    arrays, column = model.arrays(stepper.ldu.plan), (-1, 1)
     start = step.maps[0].solved.start
     Z, _, _ = place(model, start.q, np.zeros(step.n))
     direct.dz = direct.dz + weight * pose_difference(start.Z, Z).reshape(column)
@@ -82,13 +83,14 @@ def outputs(step: StepMap, mechanism: Any, model: Model) -> FloatArray:
     """All that a solved step computes at its unknowns, (outputs, 1), with another mechanism's numbers."""
     contacts = renewed(step.solved, mechanism, model)
     nothing = step.neighbours.none()
-    out, _, _ = step.solved.outputs(nothing, np.zeros((0, 12)), model.arrays, model.forces(), contacts)
-    return out.reshape(-1, 1)
+    arrays = model.arrays(step.solved.model.graph)
+    result, _ = step.solved.outputs(nothing, np.zeros((0, 12)), arrays, contacts)
+    return result.out.reshape(-1, 1)
 
 
 def projected(pose: Any, arrays: Any) -> tuple[FloatArray, FloatArray]:
     """-G' mu, and with it M T and G T, of a `PoseMap` at its T and mu with the arrays of a model; each (rows, 1)."""
-    size = len(pose.projection.scale)
+    size = int(pose.projection.rows[-1])
     pushed, _ = pose.read(pose.P, mu=pose.mu, arrays=arrays)
     moved, _ = pose.read(pose.P, pose.T, arrays=arrays)
     return pushed[:size, None], (pushed + moved)[:size, None]

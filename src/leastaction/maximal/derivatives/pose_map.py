@@ -8,6 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import coo_array, csr_array
 
+from leastaction.maximal.arrays import plain
+from leastaction.maximal.derivatives.arrays import PoseInputs, PoseOutputs
 from leastaction.maximal.derivatives.colours import Neighbours
 from leastaction.maximal.derivatives.sensitivity import BodyState
 from leastaction.maximal.derivatives.sensitivity_kernels import differentiate_pose
@@ -65,16 +67,16 @@ class PoseMap:
         """
         s, n = self.stepper, len(self.Z)
         nv, size = s.mechanism.nv, int(s.ldu.rows[-1])
-        self.p, self.twists, self.gradients = np.zeros(nv), np.zeros((nv, 6)), np.zeros((nv, 12))
         T = np.zeros((n, 6)) if T is None else T
         mu = np.zeros(len(s.model.rows)) if mu is None else mu
         colours = self.neighbours.none() if colours is None else colours
-        J, out = np.zeros((len(colours[3]), 6)), np.zeros(size + nv)
         self.H = self._subtrees((self.B.T @ P.ravel()).reshape(n, 6, 1)).reshape(n, 6)
-        read = (self.p, self.twists, self.gradients, np.zeros((n, 6)))
-        problem = (s.arrays if arrays is None else arrays, s.states, s.rowstates, s.cstates, s.graph, s.work[0])
-        at = (self.Z, P, self.near, self.q)
-        differentiate_pose(*problem, at, s.dt, T, mu, self.H, colours, J, out, read)
+        model = s.arrays if arrays is None else arrays._replace(graph=s.arrays.graph)
+        at = PoseInputs(self.Z, P, self.near, self.q, T, mu, self.H)
+        out, J = np.zeros(size + nv), np.zeros((len(colours.outputs), 6))
+        result = PoseOutputs(out, J, np.zeros(nv), np.zeros((nv, 6)), np.zeros((nv, 12)))
+        differentiate_pose(*plain((model, s.data, at, colours)), s.dt, tuple(result))
+        self.p, self.twists, self.gradients = result.p, result.screws, result.gradients
         return out, J
 
     # ------------------------------------------------------------------ along the tree
@@ -133,9 +135,9 @@ class PoseMap:
         shape = (size + s.mechanism.nv, 6 * n)
         self.T, self.mu, self.projection = np.zeros((n, 6)), np.zeros(len(s.model.rows)), None
         if project:
-            # M T - G' mu = P, G T = 0: momenta P + G' mu (`entries.project_momenta`).
+            # M T - G' mu = P, G T = 0: momenta P + G' mu (`projection.project_momenta`).
             self.read(P)
-            self.projection = factored(s.ldu, s.work[0], s.ldu.tolerance)
+            self.projection = factored(s.ldu, s.data.factors.values, s.ldu.tolerance)
             right = np.zeros(size)
             right[self.body_rows] = P.ravel()
             x = self.projection.solve(right, refinements=1)
@@ -159,7 +161,7 @@ class PoseMap:
     def _impulses(self) -> Any:
         """G' (6 n, rows) at the pose just read."""
         s, n = self.stepper, len(self.Z)
-        model, rows = s.model, s.rowstates
+        model, rows = s.model, s.data.rows
         rest = model.coordinates[model.rows.leader]
         ends = ((model.rows.a, model.rows.ea, rows.wa), (model.rows.b, model.rows.eb, rows.wb))
         ends += ((rest.a, model.rows.ea2, rows.wa2), (rest.b, model.rows.eb2, rows.wb2))
@@ -212,7 +214,7 @@ class PoseMap:
     def velocities_transposed(self, bV: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Gradients (by dz, by dP) from that by the velocities, each shape (6 bodies,)."""
         assert self.projection is not None
-        right = np.zeros(len(self.projection.scale))
+        right = np.zeros(int(self.projection.rows[-1]))
         right[self.body_rows] = bV
         y = -self.projection.solve_transposed(right, refinements=1)
         return self.Kz.T @ y, -y[self.body_rows]
@@ -221,7 +223,7 @@ class PoseMap:
         """Gradients (by dz, by dP) from that by the projected momenta, each shape (6 bodies,)."""
         if self.projection is None:
             return np.zeros_like(b), b
-        right = np.zeros(len(self.projection.scale))
+        right = np.zeros(int(self.projection.rows[-1]))
         right[self.neighbours.row_outputs] = self.impulses.T @ b
         y = -self.projection.solve_transposed(right, refinements=1)
         return self.Kz.T @ y + self.pushed.T @ b, b - y[self.body_rows]

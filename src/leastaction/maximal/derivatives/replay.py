@@ -1,6 +1,6 @@
 """Solving the steps of a run again, one by one and in the parts that they were solved in, to differentiate them.
 
-A step that Newton cannot solve is divided (`entries.rollout`). What it computes is then the chain of its parts, and so
+A step that Newton cannot solve is divided (`rollout.run`). What it computes is then the chain of its parts, and so
 is its derivative: that of the division as it was. Where a slight change of the state would divide the step otherwise,
 the step jumps, as at a contact that switches.
 """
@@ -32,7 +32,7 @@ PATIENT = 5
 
 
 def lengths_of(divided: int) -> list[float]:
-    """Lengths of the parts of a step, relative to it, that a number as in `entries.LONGEST` tells."""
+    """Lengths of the parts of a step, relative to it, that a number as in `division.LONGEST` tells."""
     if divided < 0:
         raise IntegratorError("Maximal: a step was divided so finely that it has no derivative; take a smaller dt")
     ahead, lengths = [1.0], []
@@ -72,8 +72,8 @@ class Parts:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # they came when `stepper` was made
                 s = self.steppers[h, patience] = type(self.stepper)(plain, self.stepper.mechanism, h)
-            s.acts, s.whole = self.stepper.acts, self.stepper.whole
-            s.settings = (*s.settings[:2], self.stepper.settings[2])
+            own = self.stepper.settings
+            s.acts, s.settings = self.stepper.acts, s.settings._replace(kappa=own.kappa, whole=own.whole)
             s._plan(None)
             if self.near_pairs_at is not None:
                 self._plan(s, self.near_pairs_at)
@@ -102,7 +102,7 @@ class Parts:
 
     def _plan(self, s: Any, at: BodyState) -> None:
         if s.contact is not None and len(s.table.movers) > 1:
-            s.states.w, s.states.vc = at.V[:, :3], at.V[:, 3:]
+            s.data.bodies.w, s.data.bodies.vc = at.V[:, :3], at.V[:, 3:]
             s._plan(at.Z)
 
     def divided(self, q: FloatArray, p: FloatArray, u: FloatArray) -> Any:
@@ -128,24 +128,24 @@ class Parts:
         u = u[list(nodes)]
         record = s.record(2)
         record["rigid_poses"][:2], record["momenta"][1], record["q"][1] = at.Z, at.P, at.q
-        s.cstates.value = at.near
-        s.states.w, s.states.vc = at.V[:, :3], at.V[:, 3:]
-        s.states.x, s.states.slope, s.clock[:] = at.V, 0.0, FIRST if at.fresh else SECOND
-        s.rowstates.lam, s.rowstates.mu = 0.0, 0.0
+        data, bodies = s.data, s.data.bodies
+        data.coordinates.value = at.near
+        bodies.w, bodies.vc = at.V[:, :3], at.V[:, 3:]
+        bodies.x, bodies.slope, data.clock[:] = at.V, 0.0, FIRST if at.fresh else SECOND
+        data.rows.lam, data.rows.mu = 0.0, 0.0
         if s.contact is not None:
-            s.contact[7][8] = 0.0  # no warm start
-            s.contact[0].s = 0.0  # every cone of a step has a slack, so this tells how many there are
+            s.contact.now.known = 0  # no warm start
         if s.advance(record, 1, 2, u[None] if s.halves < 1.0 else u[None, :1]) < 2:
             raise s.failure(0, record)
-        cones, contacts = records(0, CONE), records(0, CONTACT)
+        cones, contacts, data = records(0, CONE), records(0, CONTACT), s.data
         if s.contact is not None:
-            cones = s.contact[0][: int(np.count_nonzero(s.contact[0].s > 0.0))].copy()
-            contacts = s.contact[1][: int(cones.source.max(initial=-1)) + 1].copy()
-        V = np.hstack([s.states.w, s.states.vc])
+            cones = s.contact.cones[: s.contact.now[0].count].copy()
+            contacts = s.contact.contacts[: int(cones.source.max(initial=-1)) + 1].copy()
+        V = np.hstack([data.bodies.w, data.bodies.vc])
         Z, P, q = (np.array(record[name][2]) for name in ("rigid_poses", "momenta", "q"))
-        end = BodyState(Z, P, q, s.cstates.value.copy(), V)
-        impulses, u = np.array(s.rowstates.lam), np.array(u, order="C")
-        solved = Solved(s, at, V, nodes, u, (s.graph, s.work), cones, contacts, impulses, end)
+        end = BodyState(Z, P, q, data.coordinates.value.copy(), V)
+        impulses, u = np.array(data.rows.lam), np.array(u, order="C")
+        solved = Solved(s, at, V, nodes, u, s.arrays, data, cones, contacts, impulses, end)
         return solved, int(record["divided"][2, 0])
 
     def run(self, at: BodyState, u: FloatArray, divided: Any = None) -> list[StepMap]:

@@ -20,13 +20,19 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import coo_array, csr_array
 
+from leastaction.maximal.arrays import MaximalData, MaximalModel, contact_data, plain
 from leastaction.maximal.contact.detection import BOUNCING
 from leastaction.maximal.contact.features import add_moving_features
+from leastaction.maximal.derivatives.arrays import Colours, SolvedStep, StepOutputs
 from leastaction.maximal.derivatives.colours import Neighbours
 from leastaction.maximal.derivatives.sensitivity_kernels import differentiate_step
 from leastaction.maximal.derivatives.sparse_blocks import blocks, factored, places_of, rotations, sparse
 
 FloatArray = NDArray[np.float64]
+
+INDEPENDENT = 1e-13
+"""Share of a loop's equations that must be left beside stiff contacts for them to count as independent; without loops
+they are independent all the same."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,7 +65,7 @@ class Solved:
         V: velocities (bodies, 6) within the step.
         nodes: of the whole step's controls, which of them are those at both ends.
         u: controls there, shape (2, nu).
-        layout: (graph, work space) that it was solved with; another plan has others.
+        model, data: what it was solved with; another plan has others.
         cones, contacts: the cones as they were solved (see `sensitivity_kernels.renew_cones` for `side`), and the
             contacts they belong to.
         impulses: of the rows.
@@ -70,7 +76,8 @@ class Solved:
     V: FloatArray
     nodes: tuple[int, int]
     u: FloatArray
-    layout: tuple[Any, Any]
+    model: MaximalModel
+    data: MaximalData
     cones: Any
     contacts: Any
     impulses: FloatArray
@@ -81,19 +88,21 @@ class Solved:
         """Number of cones."""
         return len(self.cones)
 
-    def outputs(self, colours: Any, J: FloatArray, model: Any, forces: Any, contacts: Any) -> tuple[Any, ...]:
-        """Run `differentiate_step` with the arrays of a model; (outputs, drive columns, cones)."""
+    def outputs(self, colours: Colours, J: FloatArray, model: MaximalModel, contacts: Any) -> tuple[StepOutputs, Any]:
+        """Run `differentiate_step` with the arrays of a model, its graph apart; what it gives, and the cones."""
         s = self.stepper
         n, nu = len(self.V), s.mechanism.nu
         out = np.zeros(int(s.ldu.rows[-1]) + 3 * self.count + 12 * n)
-        drives = tuple(np.zeros(shape, kind) for shape, kind in 2 * (((nu, 2), np.int64), ((nu, 2, 6), float)))
-        at = (self.start.Z, self.start.P, self.V, self.start.near, self.start.q.copy())
-        s.rowstates.lam, s.states.x = self.impulses, self.start.V
-        cones = self.cones.copy()
-        problem = (model, s.states, s.rowstates, s.cstates, *self.layout, forces, (cones, contacts, self.count))
-        problem += (at, self.u)
-        differentiate_step(*problem, s.dt, s.halves, colours, places_of(s.model, s.mechanism.nv), J, out, drives)
-        return out, drives, cones
+        drives = (np.zeros(shape, kind) for shape, kind in 2 * (((nu, 2), np.int64), ((nu, 2, 6), float)))
+        result = StepOutputs(out, J, *drives)
+        at = SolvedStep(self.start.Z, self.start.P, self.V, self.start.near, self.start.q.copy(), self.u)
+        self.data.rows.lam, self.data.bodies.x = self.impulses, self.start.V
+        contact = contact_data(0, 0, 0, 0)._replace(cones=self.cones.copy(), contacts=contacts)
+        contact.now.count = self.count
+        model = model._replace(graph=self.model.graph)
+        problem = plain((model, s.settings._replace(loops=None), self.data, contact, at, colours))
+        differentiate_step(*problem, places_of(s.model, s.mechanism.nv), tuple(result))
+        return result, contact.cones
 
 
 class StepMap:
@@ -117,9 +126,10 @@ class StepMap:
         self.neighbours = Neighbours(s.model, first, zip(cones.a.tolist(), cones.b.tolist(), strict=True))
         entries = self.neighbours.step()
         J = np.zeros((len(entries.owner), 12))
-        out, drives, cones = solved.outputs(entries.colours, J, s.arrays, s.forces, solved.contacts)
+        result, cones = solved.outputs(entries.colours, J, solved.model, solved.contacts)
+        out = result.out
         add_moving_features(solved, entries, self.neighbours.none(), J)
-        self.ldu = factored(s.ldu, s.work[0], s.contact[7][5] if count else s.ldu.tolerance)
+        self.ldu = factored(s.ldu, solved.data.factors.values, self._dependent() if count else s.ldu.tolerance)
         self.body_rows = (first[:n, None] + np.arange(6)).ravel()
         self.size, self.cone_rows, self.end = N, slice(N, N + 3 * count), N + 3 * count
         self.D = self._wrenches(cones)
@@ -134,11 +144,12 @@ class StepMap:
         # Not those of the run, which may have been projected on closed loops: that comes at the end of a whole step.
         self.carried = replace(solved.end, P=out[ends].reshape(n, 6))
         self.push = out[pushed].reshape(n, 6)
-        self.U0, self.U1 = self._drives(drives[:2], n, nu), self._drives(drives[2:], n, nu)
+        self.U0 = self._drives(result.start_bodies, result.start_columns, n, nu)
+        self.U1 = self._drives(result.end_bodies, result.end_columns, n, nu)
         R, R1 = rotations(solved.start.Z), rotations(solved.end.Z)
         Tz, Tx = np.zeros((n, 6, 6)), np.zeros((n, 6, 6))
         Tz[:, :3, :3] = R1.transpose(0, 2, 1) @ R
-        Tx[:, :3, :3] = s.dt * s.states.B.reshape(-1, 3, 3)
+        Tx[:, :3, :3] = s.dt * solved.data.bodies.B.reshape(-1, 3, 3)
         Tz[:, 3:, 3:], Tx[:, 3:, 3:] = np.eye(3), s.dt * np.eye(3)
         self.Tz, self.Tx = blocks(Tz), blocks(Tx)
 
@@ -185,9 +196,12 @@ class StepMap:
         """Whether restitution acts, so that velocities before count."""
         return self.Fv.nnz > 0
 
-    def _drives(self, found: Any, n: int, nu: int) -> Any:
+    def _dependent(self) -> float:
+        """Share of a joint's equations beside stiff contacts below which they count as dependent."""
+        return INDEPENDENT if self.solved.stepper.loops else 0.0
+
+    def _drives(self, touched: Any, columns: Any, n: int, nu: int) -> Any:
         """Impulses per control: (6 n, nu)."""
-        touched, columns = found
         k, side = np.nonzero(touched >= 0)
         rows = 6 * touched[k, side][:, None] + np.arange(6)
         place = rows.ravel(), np.repeat(k, 6)

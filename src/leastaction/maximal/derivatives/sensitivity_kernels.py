@@ -8,11 +8,10 @@ fixed unknowns: error about 1e-11 of the largest term. No step is solved again.
 
 import math
 
-import numpy as np
-
 from leastaction._jit import entry, inline, routine
 from leastaction.contact import cones as ip
 from leastaction.forces.passive import drive_wrench
+from leastaction.maximal.arrays import ContactData, MaximalSettings, named_data, named_model
 from leastaction.maximal.contact.detection import (
     BOUNCING,
     OVERLAPPING,
@@ -22,12 +21,15 @@ from leastaction.maximal.contact.detection import (
     overlap_left,
 )
 from leastaction.maximal.coordinates.recover import child_of, freedoms, read_coordinates, read_momenta, screw_of
+from leastaction.maximal.derivatives.arrays import Colours, PoseInputs, PoseOutputs, SolvedStep, StepOutputs
 from leastaction.maximal.records import BALL, FREE
 from leastaction.maximal.step.assembly import assemble, ball_axis, start_rows
+from leastaction.maximal.step.bodies import END, START
+from leastaction.maximal.step.body_states import finish_step, load_state
 from leastaction.maximal.step.dampers import end_paths, start_paths
-from leastaction.maximal.step.directions import add_cones, look_at_cones, push_cones
+from leastaction.maximal.step.directions import PREDICTOR, add_cones, look_at_cones, push_cones
 from leastaction.maximal.step.impulses import add_impulses, add_rates
-from leastaction.maximal.step.rollout import finish_step, load_state, projection_matrix
+from leastaction.maximal.step.projection import projection_matrix
 from leastaction.spatial import (
     cross,
     dot3,
@@ -68,28 +70,30 @@ def displace(s, c, d):
 
 
 @routine
-def load_all(states, Z, P, V):
-    """Poses, momenta and velocities within the step (bodies, 6) into the states."""
-    load_state(states, Z, P)
-    for i in range(states.shape[0]):
+def load_all(data, at):
+    """Poses, momenta and velocities within a `SolvedStep` into the states of the bodies."""
+    load_state(data, at.poses, at.momenta)
+    for i in range(data.bodies.shape[0]):
+        s = data.bodies[i]
         for c in range(3):
-            states[i].w[c], states[i].vc[c] = V[i, c], V[i, 3 + c]
+            s.w[c], s.vc[c] = at.velocities[i, c], at.velocities[i, 3 + c]
 
 
 @routine
-def read_start(model, states, rowstates, cstates, near, q, dt):
+def read_start(model, data, near, q, dt):
     """Coordinates and gradients at the start poses; near: coordinates nearby, which tell full turns."""
-    for k in range(cstates.shape[0]):
-        cstates[k].value = near[k]
-    read_coordinates(model[2], states, cstates, q, dt)
-    start_rows(model[1], model[2], model[3], states, rowstates, cstates)
+    for k in range(data.coordinates.shape[0]):
+        data.coordinates[k].value = near[k]
+    read_coordinates(model, data, q, dt)
+    start_rows(model, data)
 
 
 @routine
-def renew_cones(cones, count, contacts, coordinates, cstates, states, dt):
+def renew_cones(model, data, contact, dt):
     """Unit wrenches of the cones at the start poses, what gaps must exceed, and where limits stand."""
-    for k in range(count):
-        c = cones[k]
+    contacts, coordinates, cstates, states = contact.contacts, model.coordinates, data.coordinates, data.bodies
+    for k in range(contact.now[0].count):
+        c = contact.cones[k]
         if c.source >= 0:
             phi = contact_wrenches(c, contacts[c.source], states)
             # Which of these it is was decided when the step was solved: not a matter of the poses tried here.
@@ -117,12 +121,12 @@ def bound_change(c, contacts, coordinates, dt):
 
 
 @routine
-def push_outputs(cones, count, out, at, n):
+def push_outputs(contact, out, at, n):
     """Impulses of the cones on the n bodies, into out[at : at + 6 n]."""
     for i in range(6 * n):
         out[at + i] = 0.0
-    for k in range(count):
-        c = cones[k]
+    for k in range(contact.now[0].count):
+        c = contact.cones[k]
         normal = 0.0 if c.kind == ip.DRY else c.gam
         for i in range(6):
             if c.a >= 0:
@@ -134,62 +138,58 @@ def push_outputs(cones, count, out, at, n):
 
 
 @routine
-def outputs(model, states, rowstates, cstates, graph, work, forces, contact, near, q, u, dt, halves, fresh, out):
-    """All equations of the step at the unknowns in states, rowstates and cones; leaves the states at its end.
+def outputs(model, settings, data, contact, at, fresh, out):
+    """All equations of a `SolvedStep` at the unknowns in `data` and the cones; leaves the bodies at its end.
 
     Args:
-        u: controls at both ends, shape (2, nu).
         fresh: whether to fill in the Newton matrix, with the cones eliminated.
         out: residuals in the order of the graph; three for each cone: the step of its impulses that its own equations
             ask for; then six for each body, twice: momenta at the end of the step, and what the cones push it with.
     """
-    bodies, rows, coordinates, dampers = model[0], model[1], model[2], model[6]
-    values, fixed, ra, rb = work[0], work[4], work[6], work[7]
-    cones, contacts, count = contact
-    diagonal, offsets, first = graph[3], graph[4], graph[5]
-    start, end, none = np.int64(0), np.int64(1), np.int64(0)
-    read_start(model, states, rowstates, cstates, near, q, dt)
-    start_paths(dampers, states)
-    n = bodies.shape[0]
+    rows, first, count, dt = model.rows, model.graph.first, contact.now[0].count, settings.dt
+    read_start(model, data, at.near, at.q, dt)
+    start_paths(model, data, model.damped)
+    n = model.bodies.shape[0]
     for i in range(n):
         for c in range(6):
-            states[i].I[c] = 0.0
-    add_impulses(bodies, coordinates, states, cstates, forces, q, u[0], halves * dt, start)
-    renew_cones(cones, count, contacts, coordinates, cstates, states, dt)
-    assemble(model, states, rowstates, cstates, graph, values, fixed, dt, halves, fresh)
-    look_at_cones(cones, count, contacts, coordinates, cstates, states, dt)
-    push_cones(cones, count, states)
+            data.bodies[i].I[c] = 0.0
+    add_impulses(model, data, at.q, at.u[0], settings.halves * dt, START)
+    renew_cones(model, data, contact, dt)
+    assemble(model, settings, data, dt, fresh)
+    look_at_cones(model, data, contact, dt)
+    push_cones(data, contact)
     for i in range(n):
         for c in range(6):
-            out[first[i] + c] = states[i].r[c]
+            out[first[i] + c] = data.bodies[i].r[c]
     for k in range(rows.shape[0]):
-        out[first[n + rows[k].node] + rows[k].local] = rowstates[k].g / dt
-    at = fixed.shape[0]
+        out[first[n + rows[k].node] + rows[k].local] = data.rows[k].g / dt
+    end = data.fixed.shape[0]
     for k in range(count):
-        c = cones[k]
-        w0, w1, w2, _, _, _, _ = ip.local_step(c, 0.0, 0.0, 0.0, 0.0, none)
+        c = contact.cones[k]
+        w0, w1, w2, _, _, _, _ = ip.local_step(c, 0.0, 0.0, 0.0, 0.0, PREDICTOR)
         f0, f1 = ip.friction_slope(c)
-        change = bound_change(c, contacts, coordinates, dt)
-        out[at], out[at + 1], out[at + 2] = w0, w1 + change * f0, w2 + change * f1
-        at += 3
+        change = bound_change(c, contact.contacts, model.coordinates, dt)
+        out[end], out[end + 1], out[end + 2] = w0, w1 + change * f0, w2 + change * f1
+        end += 3
     if fresh:
-        add_cones(cones, count, 0.0, diagonal, offsets, values, ra, rb)
-    push_outputs(cones, count, out, at + 6 * n, n)
-    finish_step(bodies, states, dt, count < 0)
-    read_coordinates(coordinates, states, cstates, q, dt)
-    start_rows(rows, coordinates, model[3], states, rowstates, cstates)
-    add_rates(coordinates, states, cstates, dt, halves)
-    end_paths(dampers, states, dt, halves)
-    if halves < 1.0:
-        add_impulses(bodies, coordinates, states, cstates, forces, q, u[1], (1.0 - halves) * dt, end)
+        add_cones(model, data, contact, 0.0)
+    push_outputs(contact, out, end + 6 * n, n)
+    finish_step(model, data, dt, count < 0)
+    read_coordinates(model, data, at.q, dt)
+    start_rows(model, data)
+    add_rates(model, settings, data, dt)
+    end_paths(model, settings, data, dt, model.damped)
+    if settings.halves < 1.0:
+        add_impulses(model, data, at.q, at.u[1], (1.0 - settings.halves) * dt, END)
     for i in range(n):
         for c in range(6):
-            out[at + 6 * i + c] = states[i].P[c]
+            out[end + 6 * i + c] = data.bodies[i].P[c]
 
 
 @routine
-def drive_columns(drives, coordinates, places, states, cstates, scale, touched, columns):
+def drive_columns(model, data, places, scale, touched, columns):
     """Impulse that a unit of each control gives over the time `scale` to the two bodies `touched` (controls, 2)."""
+    drives, coordinates, states, cstates = model.forces.drives, model.coordinates, data.bodies, data.coordinates
     for k in range(drives.shape[0]):
         d = drives[k]
         touched[k, 0] = touched[k, 1] = -1
@@ -206,7 +206,7 @@ def drive_columns(drives, coordinates, places, states, cstates, scale, touched, 
         touched[k, 0], touched[k, 1] = c.a, c.b
         gain = scale * d.gear
         if c.kind == BALL or c.kind == FREE:
-            wa, wb = ball_axis(c, places[d.dof, 1], states, False)
+            wa, wb = ball_axis(c, places[d.dof, 1], states)
             for i in range(6):
                 columns[k, 0, i], columns[k, 1, i] = gain * wa[i], gain * wb[i]
         else:
@@ -215,29 +215,25 @@ def drive_columns(drives, coordinates, places, states, cstates, scale, touched, 
 
 
 @entry
-def differentiate_step(
-    model, states, rowstates, cstates, graph, work, forces, contact, at, u, dt, halves, colours, places, J, out, drives
-):
+def differentiate_step(model, settings, data, contact, at, colours, places, result):
     """`outputs` and their partial derivatives by poses at the start (6) and velocities (6) of each body.
 
+    Leaves the Newton matrix in the values of the graph. Velocities of the step before are in the bodies (`x`).
+
     Args:
-        contact: (cones, contacts, number of cones), solved.
-        at: (poses, momenta, velocities, near, q) of the solved step; see `read_start`. Velocities of the step before
-            are in the states (`x`).
-        colours: (bodies by colour, first body of each colour, first entry of each body, entries).
+        model, settings, data, contact, at, colours, result: plain tuples of `MaximalModel`, `MaximalSettings`,
+            `MaximalData`, `ContactData` (solved), `SolvedStep`, `Colours` and `StepOutputs`.
         places: coordinate of each degree of freedom, and its number there, shape (nv, 2).
-        J: out, shape (entries, 12): derivative of the output with that number; then the Newton matrix is in work[0].
-        drives: out: (touched, columns) of `drive_columns` at the start, then at the end.
     """
-    Z, P, V, near, q = at
-    members, begins, pointer, index = colours
-    bodies = model[0]
-    problem = (model, states, rowstates, cstates, graph, work, forces, contact, near, q, u, dt, halves)
+    model, settings, data = named_model(model), MaximalSettings(*settings), named_data(data)
+    contact, at, colours, result = ContactData(*contact), SolvedStep(*at), Colours(*colours), StepOutputs(*result)
+    members, begins, pointer, index = colours.members, colours.begins, colours.pointer, colours.outputs
+    bodies, states, dt = model.bodies, data.bodies, settings.dt
     for colour in range(begins.shape[0] - 1):
         for c in range(12):
             for k in range(4):
                 offset, weight = stencil(k)
-                load_all(states, Z, P, V)
+                load_all(data, at)
                 for m in range(begins[colour], begins[colour + 1]):
                     s, h = states[members[m]], STEP * (bodies[members[m]].radius if c % 6 >= 3 else 1.0)
                     if c < 6:
@@ -246,34 +242,34 @@ def differentiate_step(
                         s.w[c - 6] += offset * h / dt
                     else:
                         s.vc[c - 9] += offset * h / dt
-                outputs(*problem, begins.shape[0] < 1, out)
+                outputs(model, settings, data, contact, at, begins.shape[0] < 1, result.out)
                 for m in range(begins[colour], begins[colour + 1]):
                     i = members[m]
                     h = STEP * (bodies[i].radius if c % 6 >= 3 else 1.0)
                     step = h if c < 6 else h / dt
                     for e in range(pointer[i], pointer[i + 1]):
-                        J[e, c] += weight / step * out[index[e]]
-    load_all(states, Z, P, V)
-    read_start(model, states, rowstates, cstates, near, q, dt)
-    drive_columns(forces[6], model[2], places, states, cstates, halves * dt, drives[0], drives[1])
+                        result.J[e, c] += weight / step * result.out[index[e]]
+    load_all(data, at)
+    read_start(model, data, at.near, at.q, dt)
+    share = settings.halves * dt
+    drive_columns(model, data, places, share, result.start_bodies, result.start_columns)
     # The graph of another model may have other edges; without colours only the outputs are wanted.
-    outputs(*problem, begins.shape[0] > 1, out)
-    drive_columns(forces[6], model[2], places, states, cstates, (1.0 - halves) * dt, drives[2], drives[3])
+    outputs(model, settings, data, contact, at, begins.shape[0] > 1, result.out)
+    drive_columns(model, data, places, (1.0 - settings.halves) * dt, result.end_bodies, result.end_columns)
 
 
 @routine
-def pose_outputs(model, states, rowstates, cstates, graph, near, q, dt, T, mu, H, out):
-    """Equations of the projection of momenta (`entries.project_momenta`) without them, and joint momenta.
+def pose_outputs(model, data, at, dt, out):
+    """Equations of the projection of momenta (`projection.project_momenta`) without them, and joint momenta.
 
     Args:
-        T: twists (bodies, 6) and mu: impulses of the rows, both fixed.
-        H: momenta of subtrees about the world's origin, fixed; shape (bodies, 6).
+        at: `PoseInputs`.
         out: in the order of the graph; then the joint momenta (nv,).
     """
-    bodies, rows, coordinates, augment = model[0], model[1], model[2], model[5]
-    first = graph[5]
+    bodies, rows, coordinates, first = model.bodies, model.rows, model.coordinates, model.graph.first
+    T, mu, H = at.twists, at.mu, at.subtrees
     n = bodies.shape[0]
-    read_start(model, states, rowstates, cstates, near, q, dt)
+    read_start(model, data, at.near, at.q, dt)
     for i in range(n):
         for c in range(3):
             b = bodies[i]
@@ -281,7 +277,7 @@ def pose_outputs(model, states, rowstates, cstates, graph, near, q, dt, T, mu, H
             out[first[i] + 3 + c] = b.mass * T[i, 3 + c]
     last = first[first.shape[0] - 1]
     for k in range(coordinates.shape[0]):
-        c, s = coordinates[k], cstates[k]
+        c, s = coordinates[k], data.coordinates[k]
         if c.armature > 0.0 and c.kind != BALL and c.kind != FREE:
             rate = c.armature * (rate_of(s.wa, T, c.a) + rate_of(s.wb, T, c.b))
             give(out, first, c.a, s.wa, rate)
@@ -289,17 +285,17 @@ def pose_outputs(model, states, rowstates, cstates, graph, near, q, dt, T, mu, H
         if c.iv >= 0:
             child = child_of(c)
             for j in range(freedoms(c)):
-                t, f = screw_of(c, j, states)
+                t, f = screw_of(c, j, data.bodies)
                 value = dot3(t, (H[child, 0], H[child, 1], H[child, 2]))
                 out[last + c.iv + j] = value + dot3(f, (H[child, 3], H[child, 4], H[child, 5]))
     for k in range(rows.shape[0]):
-        row, s = rows[k], rowstates[k]
+        row, s = rows[k], data.rows[k]
         a2 = coordinates[row.leader].a if row.ea2 >= 0 else -1
         b2 = coordinates[row.leader].b if row.eb2 >= 0 else -1
         rate = rate_of(s.wa, T, row.a) + rate_of(s.wb, T, row.b) + rate_of(s.wa2, T, a2) + rate_of(s.wb2, T, b2)
         out[first[n + row.node] + row.local] = rate
         give(out, first, row.a, s.wa, -mu[k])
-        give(out, first, row.b, s.wb, augment[row.node] * rate - mu[k])
+        give(out, first, row.b, s.wb, model.augment[row.node] * rate - mu[k])
         give(out, first, a2, s.wa2, -mu[k])
         give(out, first, b2, s.wb2, -mu[k])
 
@@ -323,36 +319,37 @@ def give(out, first, body, w, k):
 
 
 @entry
-def differentiate_pose(model, states, rowstates, cstates, graph, values, at, dt, T, mu, H, colours, J, out, read):
+def differentiate_pose(model, data, at, colours, dt, result):
     """`pose_outputs` and their partial derivatives by the poses (6) of each body.
 
+    Leaves the matrix of the projection in the values of the graph.
+
     Args:
-        at: (poses, momenta, near, q); q is read off the poses.
-        values: out: matrix of the projection.
-        J: out, shape (entries, 6).
-        read: out: (p, twists of the joints (nv, 6), gradients of the coordinates by both their bodies (nv, 12)).
+        model, data, at, colours, result: plain tuples of `MaximalModel`, `MaximalData`, `PoseInputs`, `Colours` and
+            `PoseOutputs`.
     """
-    Z, P, near, q = at
-    members, begins, pointer, index = colours
-    bodies, coordinates = model[0], model[2]
+    model, data = named_model(model), named_data(data)
+    at, colours, result = PoseInputs(*at), Colours(*colours), PoseOutputs(*result)
+    members, begins, pointer, index = colours.members, colours.begins, colours.pointer, colours.outputs
+    bodies, coordinates, states, cstates = model.bodies, model.coordinates, data.bodies, data.coordinates
     for colour in range(begins.shape[0] - 1):
         for c in range(6):
             for k in range(4):
                 offset, weight = stencil(k)
-                load_state(states, Z, P)
+                load_state(data, at.poses, at.momenta)
                 for m in range(begins[colour], begins[colour + 1]):
                     displace(states[members[m]], c, offset * STEP * (bodies[members[m]].radius if c >= 3 else 1.0))
-                pose_outputs(model, states, rowstates, cstates, graph, near, q, dt, T, mu, H, out)
+                pose_outputs(model, data, at, dt, result.out)
                 for m in range(begins[colour], begins[colour + 1]):
                     i = members[m]
                     step = STEP * (bodies[i].radius if c >= 3 else 1.0)
                     for e in range(pointer[i], pointer[i + 1]):
-                        J[e, c] += weight / step * out[index[e]]
-    load_state(states, Z, P)
-    pose_outputs(model, states, rowstates, cstates, graph, near, q, dt, T, mu, H, out)
-    projection_matrix(model, rowstates, cstates, graph, values)
-    p, screws, gradients, scratch = read
-    read_momenta(bodies, coordinates, states, scratch, p)
+                        result.J[e, c] += weight / step * result.out[index[e]]
+    load_state(data, at.poses, at.momenta)
+    pose_outputs(model, data, at, dt, result.out)
+    projection_matrix(model, data)
+    read_momenta(model, data, result.p)
+    screws, gradients = result.screws, result.gradients
     for k in range(coordinates.shape[0]):
         c = coordinates[k]
         if c.iv < 0:
@@ -362,7 +359,7 @@ def differentiate_pose(model, states, rowstates, cstates, graph, values, at, dt,
             for i in range(3):
                 screws[c.iv + j, i], screws[c.iv + j, 3 + i] = t[i], f[i]
             if c.kind == BALL or c.kind == FREE:
-                wa, wb = ball_axis(c, j, states, False)
+                wa, wb = ball_axis(c, j, states)
                 for i in range(6):
                     gradients[c.iv + j, i], gradients[c.iv + j, 6 + i] = wa[i], wb[i]
             else:

@@ -56,7 +56,7 @@ def factored(ldu: GraphLDU, values: FloatArray, tolerance: float) -> GraphLDU:
     """Factorisation of other values on the same graph, with arrays of its own."""
     twin = copy.copy(ldu)
     twin.tolerance = float(tolerance)
-    twin.values, twin.pivots, twin.scale = np.zeros_like(ldu.values), np.zeros_like(ldu.pivots), ldu.scale.copy()
+    twin.factors = ldu.new_factors()
     twin._original = np.zeros_like(values)
     return twin.factor(values)
 

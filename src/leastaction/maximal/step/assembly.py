@@ -6,10 +6,8 @@ Eq. 29): with poses z at the start and z1 at the end of the step,
     D1 of the action - P - I - G(z)' lam - (contacts) = 0        6 equations for each body
     g(z1) / dt = 0                                               one for each row
 
-Blocks lie in one flat array where the graph's plan puts them (`graph_plan`).
+Blocks lie in one flat array where the graph's plan puts them (`linalg.graph`).
 """
-
-import numpy as np
 
 from leastaction._jit import inline, routine
 from leastaction.maximal.records import BALL, FREE
@@ -20,36 +18,12 @@ from leastaction.maximal.step.joint_rows import coordinate, equation, is_couplin
 from leastaction.mechanism.closure import DOT
 from leastaction.spatial import load3, load9, mattvec, matvec, neg3, scale3
 
-ROW_STATE = np.dtype(
-    [
-        ("wa", "f8", 6),  # wrench of a unit impulse on the bodies at the start, in their own directions
-        ("wb", "f8", 6),
-        ("wa2", "f8", 6),  # on the leader's bodies
-        ("wb2", "f8", 6),
-        ("lam", "f8"),  # impulse [N s or N m s]
-        ("mu", "f8"),  # impulse that momenta were projected with at the end of the step before
-        ("force", "f8"),  # of the joint at the start of the step before [N or N m]
-        ("g", "f8"),  # violation at the end of the step [m or rad]
-    ],
-    align=True,
-)
-"""What a step knows of a row."""
-
-COORDINATE_STATE = np.dtype(
-    [
-        ("value", "f8"),  # at the start; angles are continuous
-        ("rate", "f8"),  # its mean rate over the step before
-        ("wa", "f8", 6),  # gradient at the start, in the bodies' directions
-        ("wb", "f8", 6),
-    ],
-    align=True,
-)
-"""What a step knows of a SLIDE or HINGE."""
-
 
 @routine
-def start_rows(rows, coordinates, coefficients, states, rowstates, cstates):
-    """Violations and gradients at the start of the step; cstates must hold the values there."""
+def start_rows(model, data):
+    """Violations and gradients at the start of the step; the coordinates in `data` must hold the values there."""
+    coordinates, rows = model.coordinates, model.rows
+    states, cstates, rowstates = data.bodies, data.coordinates, data.rows
     for k in range(coordinates.shape[0]):
         c = coordinates[k]
         if c.kind == BALL or c.kind == FREE:
@@ -62,7 +36,7 @@ def start_rows(rows, coordinates, coefficients, states, rowstates, cstates):
     for k in range(rows.shape[0]):
         row, s = rows[k], rowstates[k]
         if is_coupling(row):
-            value, slope = polynomial(row, coefficients, cstates[row.leader].value)
+            value, slope = polynomial(row, model.coefficients, cstates[row.leader].value)
             s.g = cstates[row.coordinate].value - value
             for j in range(6):
                 s.wa[j] = cstates[row.coordinate].wa[j]
@@ -79,17 +53,17 @@ def start_rows(rows, coordinates, coefficients, states, rowstates, cstates):
 
 
 @routine
-def assemble(model, states, rowstates, cstates, graph, values, rhs, dt, halves, fresh):
-    """Residuals, right-hand side and Jacobian at the velocities in `states`; contacts are added by the caller.
+def assemble(model, settings, data, dt, fresh):
+    """Residuals, right-hand side and Jacobian at the velocities in `data`; contacts are added by the caller.
 
     Gives back the largest violation of a joint equation [m or rad].
 
     Args:
-        halves: share of velocity-dependent forces at the start of the step.
-        fresh: whether to fill in the Jacobian; without it `values` stay as they are.
+        fresh: whether to fill in the Jacobian; without it the values stay as they are.
     """
-    bodies, rows, coordinates, coefficients, sizes, augment, dampers = model
-    diagonal, offsets, first = graph[3], graph[4], graph[5]
+    bodies, rows, coordinates, graph = model.bodies, model.rows, model.coordinates, model.graph
+    states, rowstates, cstates = data.bodies, data.rows, data.coordinates
+    values, rhs, diagonal, offsets, first = data.factors.values, data.fixed, graph.diagonal, graph.offsets, graph.first
     if fresh:
         for k in range(values.shape[0]):
             values[k] = 0.0
@@ -109,13 +83,13 @@ def assemble(model, states, rowstates, cstates, graph, values, rhs, dt, halves, 
                 values[d + 6 * r + 1] = A[3 * r + 1]
                 values[d + 6 * r + 2] = A[3 * r + 2]
                 values[d + 7 * (3 + r)] = b.mass
-    implicit_coordinates(coordinates, states, cstates, diagonal, offsets, values, dt, halves, fresh)
-    implicit_paths(dampers, states, diagonal, offsets, values, dt, halves, fresh)
+    implicit_coordinates(model, settings, data, dt, fresh)
+    implicit_paths(model, settings, data, dt, fresh, model.damped)
     worst = 0.0
     for k in range(rows.shape[0]):
         row, s = rows[k], rowstates[k]
         node = bodies.shape[0] + row.node
-        m = sizes[row.node]
+        m = model.sizes[row.node]
         Ra, xa = end_pose(states, row.a)
         Rb, xb = end_pose(states, row.b)
         if is_coupling(row):
@@ -124,7 +98,7 @@ def assemble(model, states, rowstates, cstates, graph, values, rhs, dt, halves, 
             La, ya = end_pose(states, leader.a)
             Lb, yb = end_pose(states, leader.b)
             x, tb2, ta2, f2 = coordinate(leader, cstates[row.leader].value, La, ya, Lb, yb)
-            p, slope = polynomial(row, coefficients, x)
+            p, slope = polynomial(row, model.coefficients, x)
             s.g = value - p
             f2 = scale3(-slope, f2)
             ea2 = end_row(states, leader.a, scale3(-slope, ta2), f2, -1.0)
@@ -148,7 +122,7 @@ def assemble(model, states, rowstates, cstates, graph, values, rhs, dt, halves, 
         push(states, row.b, s.wb, s.lam)
         rhs[first[node] + row.local] = -s.g / dt
         worst = max(worst, abs(s.g))
-        rho = augment[row.node]
+        rho = model.augment[row.node]
         if rho > 0.0:
             # A multiple of this row in the equations of its child, which may have no inertia of its own.
             if row.kind == DOT:
@@ -165,14 +139,15 @@ def assemble(model, states, rowstates, cstates, graph, values, rhs, dt, halves, 
 
 
 @routine
-def implicit_coordinates(coordinates, states, cstates, diagonal, offsets, values, dt, halves, fresh):
+def implicit_coordinates(model, settings, data, dt, fresh):
     """Dampers and drive inertias of joints, by the mean rate of their coordinate over the step."""
+    coordinates, states, cstates, values = model.coordinates, data.bodies, data.coordinates, data.factors.values
     for k in range(coordinates.shape[0]):
         c, s = coordinates[k], cstates[k]
         if c.kind == BALL or c.kind == FREE:
-            ball_dampers(c, states, diagonal, offsets, values, dt * halves, fresh)
+            ball_dampers(c, states, model.graph, values, dt * settings.halves, fresh)
             continue
-        gain = c.armature + halves * dt * c.damping[0]
+        gain = c.armature + settings.halves * dt * c.damping[0]
         if gain == 0.0:
             continue
         Ra, xa = end_pose(states, c.a)
@@ -184,15 +159,15 @@ def implicit_coordinates(coordinates, states, cstates, diagonal, offsets, values
         push(states, c.a, s.wa, -gain * rate)
         push(states, c.b, s.wb, -gain * rate)
         if fresh:
-            add_pair(values, diagonal, offsets, c.edge, c.a, c.b, s.wa, s.wb, ea, eb, gain)
+            add_pair(model.graph, values, c, s.wa, s.wb, ea, eb, gain)
 
 
 @inline
-def ball_axis(c, j, states, end):
-    """Wrenches (a, b) that unit j of the velocity of a BALL or FREE is dual to: torques, then forces."""
+def ball_axis(c, j, states):
+    """Wrenches (a, b) at the start poses that unit j of the velocity of a BALL or FREE is dual to."""
     e = (1.0 if j % 3 == 0 else 0.0, 1.0 if j % 3 == 1 else 0.0, 1.0 if j % 3 == 2 else 0.0)
-    Rb, xb = end_pose(states, c.b) if end else start_pose(states, c.b)
-    Ra, xa = end_pose(states, c.a) if end else start_pose(states, c.a)
+    Rb, xb = start_pose(states, c.b)
+    Ra, xa = start_pose(states, c.a)
     local = matvec(load9(c.Rb), e)
     n = matvec(Rb, local)
     na = mattvec(Ra, n)
@@ -208,14 +183,14 @@ def ball_axis(c, j, states, end):
 
 
 @routine
-def ball_dampers(c, states, diagonal, offsets, values, dt, fresh):
+def ball_dampers(c, states, graph, values, dt, fresh):
     """Dampers of a ball or free joint: the rate is that of the step's velocities in the directions at its start."""
     for j in range(6 if c.kind == FREE else 3):
         if c.damping[j] > 0.0:
-            wa, wb = ball_axis(c, j, states, False)
+            wa, wb = ball_axis(c, j, states)
             rate = work(states, wa, c.a) + work(states, wb, c.b)
             gain = c.damping[j] * dt
             push(states, c.a, wa, -gain * rate)
             push(states, c.b, wb, -gain * rate)
             if fresh:
-                add_pair(values, diagonal, offsets, c.edge, c.a, c.b, wa, wb, wa, wb, gain)
+                add_pair(graph, values, c, wa, wb, wa, wb, gain)

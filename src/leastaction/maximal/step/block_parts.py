@@ -51,16 +51,21 @@ def add_outer(values, at, u, w, k):
 
 
 @inline
-def add_pair(values, diagonal, offsets, edge, a, b, ua, ub, wa, wb, k):
-    """Add k (ua, ub) (wa, wb)' to the blocks of two bodies (either may be the world)."""
+def add_pair(graph, values, tie, ua, ub, wa, wb, k):
+    """Add k (ua, ub) (wa, wb)' to the blocks of two bodies (either may be the world).
+
+    Args:
+        tie: what ties them: a record with bodies a and b, and the edge between them.
+    """
+    a, b = tie.a, tie.b
     if a >= 0:
-        add_outer(values, diagonal[a], ua, wa, k)
+        add_outer(values, graph.diagonal[a], ua, wa, k)
     if b >= 0:
-        add_outer(values, diagonal[b], ub, wb, k)
-    if edge >= 0:
+        add_outer(values, graph.diagonal[b], ub, wb, k)
+    if tie.edge >= 0:
         i, j = (0, 1) if a < b else (1, 0)
-        add_outer(values, offsets[edge, i], ua, wb, k)
-        add_outer(values, offsets[edge, j], ub, wa, k)
+        add_outer(values, graph.offsets[tie.edge, i], ua, wb, k)
+        add_outer(values, graph.offsets[tie.edge, j], ub, wa, k)
 
 
 @inline

@@ -32,27 +32,8 @@ from leastaction.spatial import (
     sub3,
 )
 
-STATE = np.dtype(
-    [
-        ("p", "f8", 3),  # COM at the start of the step [m]
-        ("quat", "f8", 4),  # orientation at the start
-        ("R", "f8", 9),
-        ("p1", "f8", 3),  # the same at its end
-        ("quat1", "f8", 4),
-        ("R1", "f8", 9),
-        ("w", "f8", 3),  # angular velocity within the step, in the body's directions [rad/s]
-        ("v", "f8", 6),  # spatial twist for the forces of springs and cables: kept at zero
-        ("vc", "f8", 3),  # velocity of the COM within the step [m/s]
-        ("x", "f8", 6),  # (w, vc) of the step before
-        ("slope", "f8", 6),  # change of that per time
-        ("P", "f8", 6),  # momentum at the start: angular in the body's directions, linear
-        ("I", "f8", 6),  # impulse of known forces at the start, in the same directions
-        ("r", "f8", 6),  # residual
-        ("B", "f8", 9),  # turn at the end of the step per change of w, divided by dt
-    ],
-    align=True,
-)
-"""What a step knows of a body."""
+START, END = np.int64(0), np.int64(1)
+"""The two ends of a step. NumPy's integers, since kernels are compiled anew for each literal."""
 
 FURTHEST = 0.999
 """Largest |dt w / 2| that Newton may try; 1 is half a turn in a step, where the chart of w ends."""

@@ -2,35 +2,36 @@
 
 The impulse is that of the mean rate, along the path at the start of the step (a share `halves` of it) and at its end:
 the same for the step taken backwards, so a symmetric step stays one. Springs and cables may run along any number of
-bodies; `edges` holds the block of each pair of points of a path.
+bodies; `tied` of the model holds the edge of each pair of points of a path. All kernels take the damped paths once
+more, as an argument: where it is None they do nothing, and nothing of them is compiled.
 """
 
 import math
 
 from leastaction._jit import inline, routine
 from leastaction.maximal.step.block_parts import add_outer, end_row, push, store_wrench
-from leastaction.maximal.step.bodies import end_pose, start_pose
+from leastaction.maximal.step.bodies import END, START, end_pose, start_pose
 from leastaction.spatial import add3, cross, dot3, load3, matvec, sub3
 
 
 @inline
-def position(point, states, end):
+def position(point, states, when):
     """World position of a point, and the COM of its body."""
-    R, p = end_pose(states, point.node) if end else start_pose(states, point.node)
+    R, p = end_pose(states, point.node) if when == END else start_pose(states, point.node)
     return add3(p, matvec(R, load3(point.p))), p
 
 
 @routine
-def measure(path, points, pointstates, states, end):
-    """Length of a path at the start (end = False) or end poses; its gradients into w or e of its points."""
+def measure(path, points, pointstates, states, when):
+    """Length of a path at the START or END of the step; its gradients into w or e of its points."""
     first, last = path.first, path.first + path.count
     for k in range(first, last):
         for c in range(3):
             pointstates[k].f[c] = 0.0
     length = 0.0
-    x, _ = position(points[first], states, end)
+    x, _ = position(points[first], states, when)
     for k in range(first + 1, last):
-        y, _ = position(points[k], states, end)
+        y, _ = position(points[k], states, when)
         d = sub3(y, x)
         r = math.sqrt(dot3(d, d))
         length += r
@@ -41,10 +42,10 @@ def measure(path, points, pointstates, states, end):
         x = y
     for k in range(first, last):
         s = pointstates[k]
-        x, p = position(points[k], states, end)
+        x, p = position(points[k], states, when)
         f = load3(s.f)
         t = cross(sub3(x, p), f)
-        if end:
+        if when == END:
             e = end_row(states, points[k].node, t, f, 1.0)
             for c in range(6):
                 s.e[c] = e[c]
@@ -67,23 +68,27 @@ def tension(path, length, rate):
 
 
 @routine
-def start_paths(dampers, states):
+def start_paths(model, data, damped):
     """Lengths and gradients at the start of the step."""
-    paths, points, pathstates, pointstates, _ = dampers
-    for i in range(paths.shape[0]):
-        pathstates[i].length = measure(paths[i], points, pointstates, states, False)
+    if damped is None:
+        return
+    for i in range(damped.shape[0]):
+        data.paths[i].length = measure(damped[i], model.forces.points, data.points, data.bodies, START)
 
 
 @routine
-def implicit_paths(dampers, states, diagonal, offsets, values, dt, halves, fresh):
+def implicit_paths(model, settings, data, dt, fresh, damped):
     """Take the dampers' impulses from the residuals; with `fresh` add their blocks."""
-    paths, points, pathstates, pointstates, edges = dampers
-    for i in range(paths.shape[0]):
-        path, s = paths[i], pathstates[i]
-        length = measure(path, points, pointstates, states, True)
+    if damped is None:
+        return
+    points, pointstates, states = model.forces.points, data.points, data.bodies
+    diagonal, offsets, values = model.graph.diagonal, model.graph.offsets, data.factors.values
+    for i in range(damped.shape[0]):
+        path, s = damped[i], data.paths[i]
+        length = measure(path, points, pointstates, states, END)
         force, slope = tension(path, s.length, (length - s.length) / dt)
         for k in range(path.count):
-            push(states, points[path.first + k].node, pointstates[path.first + k].w, -halves * dt * force)
+            push(states, points[path.first + k].node, pointstates[path.first + k].w, -settings.halves * dt * force)
         if not fresh or slope == 0.0:
             continue
         for k in range(path.count):
@@ -92,22 +97,25 @@ def implicit_paths(dampers, states, diagonal, offsets, values, dt, halves, fresh
                 b = points[path.first + j].node
                 if a < 0 or b < 0:
                     continue
-                edge = edges[s.first + k * path.count + j]
+                edge = model.tied[model.tied_first[i] + k * path.count + j]
                 at = diagonal[a] if a == b else offsets[edge, 0 if a < b else 1]
-                add_outer(values, at, pointstates[path.first + k].w, pointstates[path.first + j].e, halves * dt * slope)
+                w, e = pointstates[path.first + k].w, pointstates[path.first + j].e
+                add_outer(values, at, w, e, settings.halves * dt * slope)
 
 
 @routine
-def end_paths(dampers, states, dt, halves):
+def end_paths(model, settings, data, dt, damped):
     """Momentum that the dampers leave at the end of the step, which has become the start of the next."""
-    paths, points, pathstates, pointstates, _ = dampers
-    for i in range(paths.shape[0]):
-        path, s = paths[i], pathstates[i]
-        length = measure(path, points, pointstates, states, False)
+    if damped is None:
+        return
+    points, pointstates, states = model.forces.points, data.points, data.bodies
+    for i in range(damped.shape[0]):
+        path, s = damped[i], data.paths[i]
+        length = measure(path, points, pointstates, states, START)
         force, _ = tension(path, length, (length - s.length) / dt)
         s.length = length
         for k in range(path.first, path.first + path.count):
             body = points[k].node
             if body >= 0:
                 for c in range(6):
-                    states[body].P[c] -= (1.0 - halves) * dt * force * pointstates[k].w[c]
+                    states[body].P[c] -= (1.0 - settings.halves) * dt * force * pointstates[k].w[c]

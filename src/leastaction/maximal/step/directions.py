@@ -12,10 +12,13 @@ from leastaction._jit import inline, routine
 from leastaction.contact import cones as ip
 from leastaction.contact.gap import gap
 from leastaction.linalg.graph.kernels import solve
-from leastaction.maximal.step.block_parts import add_outer, end_row, push, work
+from leastaction.maximal.step.block_parts import add_pair, end_row, push, work
 from leastaction.maximal.step.bodies import end_pose
 from leastaction.maximal.step.joint_rows import coordinate
 from leastaction.spatial import cross, neg3, scale3, sub3
+
+PREDICTOR, CORRECTOR = np.int64(0), np.int64(1)
+"""Without or with the products of the cones' steps. NumPy's integers: kernels are compiled anew for each literal."""
 
 INSIDE = 0.99
 """Fraction of the way to the boundary that a step may go."""
@@ -37,8 +40,10 @@ CENTRED, LOWER = 0.5, 0.3
 
 
 @routine
-def look_at_cones(cones, count, contacts, coordinates, cstates, states, dt):
+def look_at_cones(model, data, contact, dt):
     """Gaps at the end of the step, their gradients and the residuals of slacks; the largest residual [m/s]."""
+    coordinates, cstates, states = model.coordinates, data.coordinates, data.bodies
+    cones, contacts, count = contact.cones, contact.contacts, contact.now[0].count
     worst = 0.0
     for k in range(count):
         c = cones[k]
@@ -81,10 +86,11 @@ def sliding(c, states):
 
 
 @routine
-def push_cones(cones, count, states):
+def push_cones(data, contact):
     """Take the present impulses of the cones from the bodies' residuals."""
-    for k in range(count):
-        c = cones[k]
+    states = data.bodies
+    for k in range(contact.now[0].count):
+        c = contact.cones[k]
         for j in range(3):
             f = c.gam if j == 0 else c.beta[j - 1]
             if c.kind == ip.DRY and j == 0:
@@ -94,11 +100,12 @@ def push_cones(cones, count, states):
 
 
 @routine
-def add_cones(cones, count, kappa, diagonal, offsets, values, ra, rb):
+def add_cones(model, data, contact, kappa):
     """Blocks D' W E of all cones."""
-    for k in range(count):
-        c = cones[k]
-        ip.reduce(c, kappa, np.int64(0))
+    ra, rb = data.motion_a, data.motion_b
+    for k in range(contact.now[0].count):
+        c = contact.cones[k]
+        ip.reduce(c, kappa, PREDICTOR)
         for i in range(3):
             if c.W[3 * i] == 0.0 and c.W[3 * i + 1] == 0.0 and c.W[3 * i + 2] == 0.0:
                 continue
@@ -106,23 +113,17 @@ def add_cones(cones, count, kappa, diagonal, offsets, values, ra, rb):
                 ra[m] = c.W[3 * i] * c.ea[m] + c.W[3 * i + 1] * c.da[6 + m] + c.W[3 * i + 2] * c.da[12 + m]
                 rb[m] = c.W[3 * i] * c.eb[m] + c.W[3 * i + 1] * c.db[6 + m] + c.W[3 * i + 2] * c.db[12 + m]
             da, db = c.da[6 * i : 6 * i + 6], c.db[6 * i : 6 * i + 6]
-            if c.a >= 0:
-                add_outer(values, diagonal[c.a], da, ra, 1.0)
-            if c.b >= 0:
-                add_outer(values, diagonal[c.b], db, rb, 1.0)
-            if c.edge >= 0:
-                first, second = (0, 1) if c.a < c.b else (1, 0)
-                add_outer(values, offsets[c.edge, first], da, rb, 1.0)
-                add_outer(values, offsets[c.edge, second], db, ra, 1.0)
+            add_pair(model.graph, data.factors.values, c, da, db, ra, rb, 1.0)
 
 
 @routine
-def right_side(cones, count, kappa, second, first, fixed, rhs):
-    """Right-hand side with the cones' share towards kappa: the impulses that they give without motion."""
+def right_side(model, data, contact, kappa, second):
+    """Right-hand side with the cones' share towards kappa: the impulses that they give without motion; into dx."""
+    first, fixed, rhs = model.graph.first, data.fixed, data.dx
     for i in range(rhs.shape[0]):
         rhs[i] = fixed[i]
-    for k in range(count):
-        c = cones[k]
+    for k in range(contact.now[0].count):
+        c = contact.cones[k]
         w0, w1, w2, _, _, _, _ = ip.local_step(c, 0.0, 0.0, 0.0, kappa, second)
         for m in range(6):
             if c.a >= 0:
@@ -132,11 +133,12 @@ def right_side(cones, count, kappa, second, first, fixed, rhs):
 
 
 @routine
-def move_cones(cones, count, kappa, second, first, dx):
+def move_cones(model, data, contact, kappa, second):
     """Steps of all cones for the bodies' step dx; how far they may be taken."""
+    first, dx = model.graph.first, data.dx
     longest = 1.0 / INSIDE
-    for k in range(count):
-        c = cones[k]
+    for k in range(contact.now[0].count):
+        c = contact.cones[k]
         u0 = u1 = u2 = 0.0
         for m in range(6):
             if c.a >= 0:
@@ -155,25 +157,25 @@ def move_cones(cones, count, kappa, second, first, dx):
 
 
 @routine
-def mean_product(cones, count, t):
+def mean_product(contact, t):
     """The kappa that the complementarity products have shares of, after a fraction t of the steps [J]."""
     total, number = 0.0, 0.0
-    for k in range(count):
-        a, b = ip.gauge(cones[k], t)
+    for k in range(contact.now[0].count):
+        a, b = ip.gauge(contact.cones[k], t)
         total += a
         number += b
     return total / number
 
 
 @routine
-def central_fraction(cones, count, longest, goal):
+def central_fraction(contact, longest, goal):
     """The fraction of a step that keeps all products above a share of their mean, so that none blocks the next."""
     t = min(1.0, INSIDE * longest)
     for _ in range(20):
-        mean = mean_product(cones, count, t)
+        mean = mean_product(contact, t)
         least = 1e300
-        for k in range(count):
-            least = min(least, ip.least_product(cones[k], t))
+        for k in range(contact.now[0].count):
+            least = min(least, ip.least_product(contact.cones[k], t))
         if least >= CENTRAL * min(mean, goal if mean <= 10.0 * goal else mean):
             return t
         t *= 0.8
@@ -181,40 +183,44 @@ def central_fraction(cones, count, longest, goal):
 
 
 @routine
-def slack_error(cones, count):
+def slack_error(contact):
     """Largest residual of a slack times its impulse [J], relative to the cone's share of kappa."""
     worst = 0.0
-    for k in range(count):
-        c = cones[k]
+    for k in range(contact.now[0].count):
+        c = contact.cones[k]
         if c.kind != ip.DRY:
             worst = max(worst, abs(c.rs) * c.gam / c.share)
     return worst
 
 
 @routine
-def is_central(cones, count, kappa):
+def is_central(contact, kappa):
     """Whether all products are near their share of kappa and all slacks are known well."""
     least = math.inf
-    for k in range(count):
-        least = min(least, ip.least_product(cones[k], 0.0))
-    return least > CENTRED * kappa and ERROR * slack_error(cones, count) < kappa
+    for k in range(contact.now[0].count):
+        least = min(least, ip.least_product(contact.cones[k], 0.0))
+    return least > CENTRED * kappa and ERROR * slack_error(contact) < kappa
 
 
 @routine
-def centre(cones, count, target, goal, graph, work_arrays):
+def advance_cones(contact, t):
+    """Take a fraction t of the cones' steps."""
+    for k in range(contact.now[0].count):
+        ip.advance(contact.cones[k], t)
+
+
+@routine
+def centre(model, data, contact, target, goal):
     """Plain Newton direction towards the point `target` of the central path; otherwise as `contact_direction`."""
-    affine = np.int64(0)
-    values, pivots, fixed, dx = work_arrays[0], work_arrays[1], work_arrays[4], work_arrays[5]
-    right_side(cones, count, target, affine, graph[5], fixed, dx)
-    solve(graph[0], graph[1], values, pivots, dx, 1)
-    t = central_fraction(cones, count, move_cones(cones, count, target, affine, graph[5], dx), goal)
-    for k in range(count):
-        ip.advance(cones[k], t)
+    right_side(model, data, contact, target, PREDICTOR)
+    solve(model.graph, data.factors, data.dx)
+    t = central_fraction(contact, move_cones(model, data, contact, target, PREDICTOR), goal)
+    advance_cones(contact, t)
     return t
 
 
 @routine
-def contact_direction(contact, count, kappa, goal, floor, graph, work_arrays):
+def contact_direction(model, data, contact, kappa, goal, floor):
     """Newton direction with contacts: predictor, then corrector towards a smaller kappa (Mehrotra 1992).
 
     Gives back the fraction of it that keeps all cones inside; takes that fraction of the cones' own steps.
@@ -223,31 +229,26 @@ def contact_direction(contact, count, kappa, goal, floor, graph, work_arrays):
         floor: least kappa to head for. Rigid contact has none: near its goal, how redundant contacts share the load is
             still open, and to bring all products to one value would move it; they stay what they are.
     """
-    cones = contact[0]
-    affine, second = np.int64(0), np.int64(1)  # typed: literals would be compiled anew
-    nodes, links, _, _, _, first = graph
-    values, pivots, fixed, dx = work_arrays[0], work_arrays[1], work_arrays[4], work_arrays[5]
     if floor == 0.0 and kappa <= goal:
-        return centre(cones, count, ip.HOLD, goal, graph, work_arrays)
+        return centre(model, data, contact, ip.HOLD, goal)
     if kappa <= NEAR * floor:
         # The corrector's second-order terms belong to a predictor that heads for zero: with them Newton would come to
         # rest beside the central path, not on it.
-        return centre(cones, count, floor, goal, graph, work_arrays)
-    right_side(cones, count, 0.0, affine, first, fixed, dx)
-    solve(nodes, links, values, pivots, dx, 1)
-    t = min(1.0, INSIDE * move_cones(cones, count, 0.0, affine, first, dx))
-    ratio = mean_product(cones, count, t) / kappa
+        return centre(model, data, contact, floor, goal)
+    right_side(model, data, contact, 0.0, PREDICTOR)
+    solve(model.graph, data.factors, data.dx)
+    t = min(1.0, INSIDE * move_cones(model, data, contact, 0.0, PREDICTOR))
+    ratio = mean_product(contact, t) / kappa
     # Slacks must stay well above their own error: it decides how redundant contacts share the load.
-    target = max(ratio * ratio * ratio * kappa, floor, min(kappa, ERROR * slack_error(cones, count)))
-    right_side(cones, count, target, second, first, fixed, dx)
-    solve(nodes, links, values, pivots, dx, 1)
-    t = central_fraction(cones, count, move_cones(cones, count, target, second, first, dx), goal)
+    target = max(ratio * ratio * ratio * kappa, floor, min(kappa, ERROR * slack_error(contact)))
+    right_side(model, data, contact, target, CORRECTOR)
+    solve(model.graph, data.factors, data.dx)
+    t = central_fraction(contact, move_cones(model, data, contact, target, CORRECTOR), goal)
     if t < BLOCKED:
         # Too near the boundary: back towards the centre, without the corrector, which is then no good. From the centre
         # itself a plain step to a lower one, which is short enough to be straight.
-        if is_central(cones, count, kappa):
+        if is_central(contact, kappa):
             kappa *= LOWER
-        return centre(cones, count, max(kappa, floor), goal, graph, work_arrays)
-    for k in range(count):
-        ip.advance(cones[k], t)
+        return centre(model, data, contact, max(kappa, floor), goal)
+    advance_cones(contact, t)
     return t

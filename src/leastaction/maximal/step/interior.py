@@ -19,8 +19,8 @@ from leastaction.maximal.step.directions import (
     mean_product,
     push_cones,
 )
-from leastaction.maximal.step.newton import DEPENDENT, apply, newton_step
-from leastaction.maximal.step.redundant import leave_out_rows, mark_redundant
+from leastaction.maximal.step.newton import apply, newton_step
+from leastaction.maximal.step.redundant import find_redundant, leave_out_rows
 
 SHARPEST = 1e-8
 """Least central-path parameter, relative to the typical energy of the contacts, and least slack of the contact with the
@@ -52,77 +52,66 @@ same share of it: where one path has an end, another may not."""
 
 
 @routine
-def heaviest(bodies, cones, count):
+def heaviest(bodies, contact):
     """Largest mass of a body in contact [kg]."""
     m = 0.0
-    for k in range(count):
-        if cones[k].a >= 0:
-            m = max(m, bodies[cones[k].a].mass)
-        if cones[k].b >= 0:
-            m = max(m, bodies[cones[k].b].mass)
+    for k in range(contact.now[0].count):
+        c = contact.cones[k]
+        if c.a >= 0:
+            m = max(m, bodies[c.a].mass)
+        if c.b >= 0:
+            m = max(m, bodies[c.b].mass)
     return m
 
 
 @routine
-def strongest(cones, count):
+def strongest(contact):
     """Largest impulse along the normal of a contact or of a limit [N s]."""
     gam = 0.0
-    for k in range(count):
-        if cones[k].kind != ip.DRY:
-            gam = max(gam, cones[k].gam)
+    for k in range(contact.now[0].count):
+        if contact.cones[k].kind != ip.DRY:
+            gam = max(gam, contact.cones[k].gam)
     return gam
 
 
 @routine
-def find_redundant(model, states, rowstates, cstates, graph, work_arrays, dt, halves):
-    """Mark the joint equations of this step that depend on others, and set their multipliers to zero."""
-    bodies, rows = model[0], model[1]
-    values, pivots, scale, left_out, fixed, dx = work_arrays[:6]
-    fresh = dt > 0.0  # no literal: it would be compiled anew
-    assemble(model, states, rowstates, cstates, graph, values, fixed, dt, halves, fresh)
-    factorize(graph[0], graph[1], graph[2], values, pivots, scale, DEPENDENT)
-    mark_redundant(graph[0], values, pivots, dx, left_out)
-    for k in range(rows.shape[0]):
-        if left_out[graph[5][bodies.shape[0] + rows[k].node] + rows[k].local] > 0.0:
-            rowstates[k].lam = 0.0
-
-
-@routine
-def fastest(cones, count):
+def fastest(contact):
     """Largest sliding velocity of a cone at the start [m/s]."""
     y = 0.0
-    for k in range(count):
-        y = max(y, abs(cones[k].y[0]), abs(cones[k].y[1]))
+    for k in range(contact.now[0].count):
+        c = contact.cones[k]
+        y = max(y, abs(c.y[0]), abs(c.y[1]))
     return y
 
 
 @routine
-def restart(cones, count, kappa, speed, least):
+def restart(contact, kappa, speed, least):
     """Put the cones back on the central path, at kappa and with slacks of at least `speed` [m/s].
 
     Each has at least the share `least` of it.
     """
-    for k in range(count):
-        c = cones[k]
+    for k in range(contact.now[0].count):
+        c = contact.cones[k]
         c.share = c.own = max(c.own, least)
         ip.begin(c, max(c.s, speed), c.y[0], c.y[1], kappa)
 
 
 @routine
-def even_out(cones, count, goal):
+def even_out(contact, goal):
     """The present kappa [J]; all shares of it rise to 1 before it comes to its goal, and no product has to rise."""
-    kappa = mean_product(cones, count, 0.0)
-    for k in range(count):
-        cones[k].share = min(max(cones[k].own, NEAR * goal / kappa), 1.0)
-    return mean_product(cones, count, 0.0)
+    kappa = mean_product(contact, 0.0)
+    for k in range(contact.now[0].count):
+        c = contact.cones[k]
+        c.share = min(max(c.own, NEAR * goal / kappa), 1.0)
+    return mean_product(contact, 0.0)
 
 
 @routine
-def is_complementary(cones, count, goal):
+def is_complementary(contact, goal):
     """Whether all complementarity products have come to their goal: only then is the step a smooth function."""
     worst = 0.0
-    for k in range(count):
-        worst = max(worst, ip.worst_product(cones[k], goal))
+    for k in range(contact.now[0].count):
+        worst = max(worst, ip.worst_product(contact.cones[k], goal))
     return worst <= 1e-6 * goal
 
 
@@ -139,60 +128,57 @@ def largest_residual(bodies, states):
 
 
 @routine
-def solve_step(model, states, rowstates, cstates, graph, work_arrays, contact, count, dt, halves, settings, history):
-    """Velocities, joint impulses and contact impulses of a step, from the guess that `states` and the cones hold.
+def solve_step(model, settings, data, contact, dt):
+    """Velocities, joint impulses and contact impulses of a step, from the guess that `data` and the cones hold.
 
-    Gives back the number of iterations, or -1 - that number when it did not converge.
+    Gives back the number of iterations, or -1 - that number when it did not converge; the size of each update [m/s]
+    goes to `history`.
 
     Args:
-        contact: arrays of `detection`, or None without any contact: then all about it is left out at compile time.
-        count: number of cones.
-        settings: (tolerance of the last update [m/s], most iterations, final kappa [J]).
-        history: out: size of each update [m/s].
+        contact: `ContactData`, or None without any contact: then all about it is left out at compile time.
     """
-    if contact is None or count == 0:
-        return newton_step(model, states, rowstates, cstates, graph, work_arrays, dt, halves, settings, history)
-    return interior_step(
-        model, states, rowstates, cstates, graph, work_arrays, contact, count, dt, halves, settings, history
-    )
+    if contact is None:
+        return newton_step(model, settings, data, dt)
+    if contact.now[0].count == 0:
+        return newton_step(model, settings, data, dt)
+    return interior_step(model, settings, data, contact, dt)
 
 
 @routine
-def interior_step(model, states, rowstates, cstates, graph, work_arrays, contact, count, dt, halves, settings, history):
+def interior_step(model, settings, data, contact, dt):
     """`solve_step` with at least one cone."""
-    bodies, rows, coordinates, sizes = model[0], model[1], model[2], model[4]
-    nodes, links, targets, diagonal, offsets, first = graph
-    values, pivots, scale, left_out, fixed, dx, ra, rb = work_arrays
-    tolerance, most, goal = settings
-    loops, fresh = contact[7][5] > 0.0, most > 0  # no literal True: it would be compiled anew
-    if loops:
-        find_redundant(model, states, rowstates, cstates, graph, work_arrays, dt, halves)
-    smooth = contact[7][11] > 0.0 and goal > SHARPEST * contact[7][3]
-    least = goal = max(goal, SHARPEST * contact[7][3])
+    bodies, states, now = model.bodies, data.bodies, contact.now[0]
+    first, fixed, history = model.graph.first, data.fixed, data.history
+    tolerance, most, goal = settings.tolerance, settings.max_iterations, settings.kappa
+    fresh = most > 0  # no literal True: it would be compiled anew
+    find_redundant(model, settings, data, dt, settings.loops)
+    smooth = settings.smoothing > 0.0 and goal > SHARPEST * now.energy
+    least = goal = max(goal, SHARPEST * now.energy)
     rigid = not smooth
     floor = goal if smooth else 0.0
-    typical = math.sqrt(contact[7][3] / (contact[7][7] * heaviest(bodies, contact[0], count)))
-    limit = max(tolerance, SETTLED * (typical + fastest(contact[0], count)))
-    stuck, start, size = 0, contact[7][3], math.inf
-    gained = contact[7][1] * contact[7][12]
-    softest = SOFTEST * max(contact[7][3], contact[7][7] * heaviest(bodies, contact[0], count) * gained * gained)
+    mass = now.load * heaviest(bodies, contact)
+    typical = math.sqrt(now.energy / mass)
+    limit = max(tolerance, SETTLED * (typical + fastest(contact)))
+    stuck, start, size = 0, now.energy, math.inf
+    gained = settings.gravity * settings.whole
+    softest = SOFTEST * max(now.energy, mass * gained * gained)
     for iteration in range(most):
-        joints = assemble(model, states, rowstates, cstates, graph, values, fixed, dt, halves, fresh) / dt
-        worst = look_at_cones(contact[0], count, contact[1], coordinates, cstates, states, dt)
-        push_cones(contact[0], count, states)
+        joints = assemble(model, settings, data, dt, fresh) / dt
+        worst = look_at_cones(model, data, contact, dt)
+        push_cones(data, contact)
         if not smooth:
-            goal = max(least, SHARPEST * typical * strongest(contact[0], count))
-        kappa = even_out(contact[0], count, goal)
+            goal = max(least, SHARPEST * typical * strongest(contact))
+        kappa = even_out(contact, goal)
         tired = iteration >= TIRED and not smooth
         if stuck == PATIENCE or (iteration >= EXHAUSTED and not smooth):
             back = BACK * max(kappa, floor)
-            lifted = start > contact[7][3] or iteration >= EXHAUSTED
+            lifted = start > now.energy or iteration >= EXHAUSTED
             if rigid and lifted and back <= softest:
                 stuck, smooth, goal, floor = 0, True, back, back
             elif stuck == PATIENCE:
                 stuck = 0
                 start *= LIFT
-                restart(contact[0], count, start, typical, 1.0)
+                restart(contact, start, typical, 1.0)
                 continue
         if kappa <= (1.01 if smooth else (SOFT if tired else 10.0)) * goal:
             worst = max(worst, largest_residual(bodies, states))
@@ -200,25 +186,24 @@ def interior_step(model, states, rowstates, cstates, graph, work_arrays, contact
             if size <= 0.01 * tolerance:
                 limit = max(limit, ROUND_OFF * tolerance)
             allowed = max(limit, LOOSE * typical) if tired else limit
-            if worst <= allowed and joints <= limit and (not smooth or is_complementary(contact[0], count, goal)):
+            if worst <= allowed and joints <= limit and (not smooth or is_complementary(contact, goal)):
                 return iteration
         for i in range(bodies.shape[0]):
             for c in range(6):
                 fixed[first[i] + c] = -states[i].r[c]
-        add_cones(contact[0], count, 0.0, diagonal, offsets, values, ra, rb)
-        if loops:
-            leave_out_rows(rows, sizes, graph, values, fixed, left_out, bodies.shape[0])
-        singular, _ = factorize(nodes, links, targets, values, pivots, scale, 0.0)
+        add_cones(model, data, contact, 0.0)
+        leave_out_rows(model, data, settings.loops)
+        singular, _ = factorize(model.graph, data.factors, 0.0)
         if singular >= 0:
             history[iteration] = math.nan
             return -1 - iteration
-        t = contact_direction(contact, count, kappa, goal, floor, graph, work_arrays)
-        size = apply(bodies, states, rowstates, rows, first, dx, t, dt)
+        t = contact_direction(model, data, contact, kappa, goal, floor)
+        size = apply(model, data, t, dt)
         history[iteration] = size
         if not is_finite(size):
             return -1 - iteration
         stuck = stuck + 1 if t < STUCK else 0
-        if contact[7][10] > 0.0 and iteration == PATIENT:
-            contact[7][10] = 0.0
-            restart(contact[0], count, start, typical, 0.0)
+        if now.warm > 0 and iteration == PATIENT:
+            now.warm = 0
+            restart(contact, start, typical, 0.0)
     return -1 - most

@@ -26,8 +26,10 @@ ROUND_OFF = 1e-12
 
 
 @routine
-def apply(bodies, states, rowstates, rows, first, dx, t, dt):
+def apply(model, data, t, dt):
     """Take a fraction t of the step dx; its size as a velocity [m/s]. Turns stay below half a turn."""
+    bodies, states, rows, rowstates = model.bodies, data.bodies, model.rows, data.rows
+    first, dx = model.graph.first, data.dx
     size = 0.0
     furthest = (FURTHEST / (0.5 * dt)) ** 2
     for i in range(bodies.shape[0]):
@@ -48,11 +50,12 @@ def apply(bodies, states, rowstates, rows, first, dx, t, dt):
 
 
 @routine
-def at_round_off(bodies, states, rows, rowstates):
+def at_round_off(model, data):
     """Whether all residuals are round-off of the terms that they are sums of: nothing is left to improve.
 
     Near singular configurations of loops velocities are badly determined, and updates stay above any tolerance.
     """
+    bodies, states, rows, rowstates = model.bodies, data.bodies, model.rows, data.rows
     momentum = far = 0.0
     for i in range(bodies.shape[0]):
         s = states[i]
@@ -72,28 +75,26 @@ def at_round_off(bodies, states, rows, rowstates):
 
 
 @routine
-def newton_step(model, states, rowstates, cstates, graph, work_arrays, dt, halves, settings, history):
-    """Velocities and joint impulses of a step from the guess in `states` and `rowstates`, as `solve_step` says."""
-    bodies, rows = model[0], model[1]
-    nodes, links, targets, first = graph[0], graph[1], graph[2], graph[5]
-    values, pivots, scale, fixed, dx = work_arrays[0], work_arrays[1], work_arrays[2], work_arrays[4], work_arrays[5]
-    tolerance, most = settings[0], settings[1]
+def newton_step(model, settings, data, dt):
+    """Velocities and joint impulses of a step from the guess in `data`, as `solve_step` says."""
+    fixed, dx, history = data.fixed, data.dx, data.history
+    tolerance, most = settings.tolerance, settings.max_iterations
     for i in range(history.shape[0]):
         history[i] = 0.0
     fresh = most > 0  # no literal True: it would be compiled anew
     last = 0.0
     for iteration in range(most):
-        assemble(model, states, rowstates, cstates, graph, values, fixed, dt, halves, fresh)
+        assemble(model, settings, data, dt, fresh)
         if fresh:
-            singular, _ = factorize(nodes, links, targets, values, pivots, scale, DEPENDENT)
+            singular, _ = factorize(model.graph, data.factors, DEPENDENT)
             if singular >= 0:
                 history[iteration] = math.nan
                 return -1 - iteration
         for i in range(fixed.shape[0]):
             dx[i] = fixed[i]
-        solve(nodes, links, values, pivots, dx, 1)
-        rounded = fresh and iteration > 1 and at_round_off(bodies, states, rows, rowstates)
-        size = apply(bodies, states, rowstates, rows, first, dx, 1.0, dt)
+        solve(model.graph, data.factors, dx)
+        rounded = fresh and iteration > 1 and at_round_off(model, data)
+        size = apply(model, data, 1.0, dt)
         history[iteration] = size
         if not is_finite(size) or (iteration >= PATIENCE and size > history[0]):
             return -1 - iteration
@@ -102,7 +103,7 @@ def newton_step(model, states, rowstates, cstates, graph, work_arrays, dt, halve
         if rounded or size <= tolerance or (shrinks < 0.1 and shrinks * size <= 0.1 * tolerance):
             # End poses and residuals that belong to the last update. No literal False: it would be compiled anew.
             fresh = size < 0.0
-            assemble(model, states, rowstates, cstates, graph, values, fixed, dt, halves, fresh)
+            assemble(model, settings, data, dt, fresh)
             return iteration + 1
         fresh = iteration > 0 and shrinks > FAST
         last = size

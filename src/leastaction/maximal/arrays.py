@@ -1,0 +1,279 @@
+"""The arrays of `Maximal` by name: what kernels read (model, settings) and what they write (data).
+
+A kernel is f(model, settings, data, …), with the arrays of contacts after those of the bodies. One compiled model
+serves any number of robots at once; data are those of one robot and may be copied.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leastaction._jit import inline
+from leastaction.contact.cones import CONE
+from leastaction.contact.records import CONTACT
+from leastaction.forces.arrays import ForceModel, ForceModes, force_modes, named_forces, named_modes
+from leastaction.linalg.graph.arrays import GraphFactors, GraphPlan
+from leastaction.maximal.records import (
+    BODY_STATE,
+    CONTACT_STATE,
+    COORDINATE_STATE,
+    PATH_STATE,
+    POINT_STATE,
+    ROW_STATE,
+    records,
+)
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+
+class MaximalModel(NamedTuple):
+    """What a step reads of a mechanism.
+
+    Attributes:
+        bodies: `BODY` records of the bodies that move.
+        rows: `JOINT_ROW` records, grouped by node.
+        coordinates: `COORDINATE` records.
+        coefficients: polynomials of the couplings.
+        sizes: number of rows of each node.
+        augment: nodes whose equations are added to those of a massless child, see `assemble`; 0 for others.
+        gravity: [m/s^2], shape (3,).
+        damped: `tree.PATH` records of the springs and cables with a damper; their points are those of `forces`. None
+            where there are none, so that nothing about them is compiled.
+        tied: edges of the graph between the points of each damped path, one for each pair of its points.
+        tied_first: first of these of each damped path.
+        forces: what forces read.
+        graph: of the Newton matrix: bodies first, then groups of rows.
+    """
+
+    bodies: Any
+    rows: Any
+    coordinates: Any
+    coefficients: Floats
+    sizes: Integers
+    augment: Floats
+    gravity: Floats
+    damped: Any
+    tied: Integers
+    tied_first: Integers
+    forces: ForceModel
+    graph: GraphPlan
+
+
+class MaximalSettings(NamedTuple):
+    """Numbers that the user chose, or that follow from the mechanism and dt alone.
+
+    Attributes:
+        dt: length of a step [s].
+        halves: share of the forces' impulses at the start of a step: 1 for order 1, 1/2 else.
+        loops: whether there are closed loops; None without, so that nothing about them is compiled.
+        tolerance: of the last update [m/s].
+        max_iterations: Newton iterations of a step.
+        kappa: final central-path parameter [J].
+        directions: of the linearised friction cone, 0 for the exact one.
+        smoothing: central-path parameter [J] of smoothed contact, 0 for rigid contact.
+        warm_start: whether contacts may start from the impulses of the step before.
+        gravity: size of gravity [m/s^2], or 1.
+        carried: most mass that joints tie to a body, relative to its own.
+        whole: length of the step that a step is part of [s].
+    """
+
+    dt: float
+    halves: float
+    loops: bool | None
+    tolerance: float
+    max_iterations: int
+    kappa: float
+    directions: int
+    smoothing: float
+    warm_start: bool
+    gravity: float
+    carried: float
+    whole: float
+
+
+class MaximalData(NamedTuple):
+    """State and scratch of one robot.
+
+    Attributes:
+        bodies, rows, coordinates: `BODY_STATE`, `ROW_STATE` and `COORDINATE_STATE` records.
+        paths, points: `PATH_STATE` and `POINT_STATE` records of springs and cables with dampers.
+        clock: how many steps are known (see `guess`), and the length of the last one [s].
+        start_clock, start_guess: `clock`, and velocities and slopes (bodies, 12), when the present step began: a step
+            that is divided may stop halfway and then begins again.
+        minus: momenta without the impulses of forces at the end of a step, shape (bodies, 6).
+        subtrees: momenta of subtrees, scratch, shape (bodies, 6).
+        external, tau: wrenches on bodies (bodies, 6) and forces of joints (nv,); still: joint velocities, all zero.
+        fixed, dx: right-hand side and solution, in the order of the graph.
+        left_out: 1 for unknowns that depend on others, 0 else; same order.
+        motion_a, motion_b: rows of a cone's block, scratch, shape (6,) each.
+        history: size of the Newton updates of the present step [m/s].
+        modes: what one-sided forces remember.
+        factors: Newton matrix and its factors.
+    """
+
+    bodies: Any
+    rows: Any
+    coordinates: Any
+    paths: Any
+    points: Any
+    clock: Floats
+    start_clock: Floats
+    start_guess: Floats
+    minus: Floats
+    subtrees: Floats
+    external: Floats
+    tau: Floats
+    still: Floats
+    fixed: Floats
+    dx: Floats
+    left_out: Floats
+    motion_a: Floats
+    motion_b: Floats
+    history: Floats
+    modes: ForceModes
+    factors: GraphFactors
+
+
+class ContactModel(NamedTuple):
+    """What may touch what in the next steps.
+
+    Attributes:
+        shapes: `SHAPE` records.
+        table: heights and vertices of shapes [m].
+        pairs: `PAIR` records of shapes that are near each other.
+        edges: edge of the graph between the bodies of each pair, -1 where there is none.
+        anchors: position, velocity, spin and reach of each body when the pairs were looked for, shape (bodies, 8); no
+            rows where all pairs that there are stand in `pairs`.
+        most: how far a body may move until they have to be looked for again [m].
+        features: whether edges, faces or bumpy ground may touch (`ContactTable.is_smooth`); None where they cannot, so
+            that nothing about them is compiled.
+    """
+
+    shapes: Any
+    table: Floats
+    pairs: Any
+    edges: Integers
+    anchors: Floats
+    most: float
+    features: bool | None
+
+
+class ContactData(NamedTuple):
+    """The contacts of one robot.
+
+    Attributes:
+        now: one `CONTACT_STATE` record.
+        cones: `CONE` records of contacts, limits and dry friction in the present step.
+        contacts: `CONTACT` records that cones refer to.
+        speeds: bound on the speed of each body [m/s], scratch.
+        keys, impulses: of the cones of the step before: what they are, and their impulses along n, t1, t2.
+        log: forces of contacts: step, two bodies, point, force, gap; written: how many rows it has.
+    """
+
+    now: Any
+    cones: Any
+    contacts: Any
+    speeds: Floats
+    keys: Integers
+    impulses: Floats
+    log: Floats
+    written: Integers
+
+
+class MaximalRecord(NamedTuple):
+    """What a run stores, one row for each time: row 0 is the start.
+
+    Attributes:
+        rigid_poses, momenta: of the bodies, shapes (rows, bodies, 7) and (rows, bodies, 6).
+        q, p: of the joints.
+        iterations: of Newton in the step that ends there.
+        violation: largest one of a joint equation [m or rad].
+        multipliers: forces of the joints.
+        divided: how each step of the composition was divided, see `division.LONGEST`.
+    """
+
+    rigid_poses: Floats
+    momenta: Floats
+    q: Floats
+    p: Floats
+    iterations: Integers
+    violation: Floats
+    multipliers: Floats
+    divided: Integers
+
+
+def plain(arrays: Any) -> Any:
+    """Named tuples as plain ones, which are quicker to pass to a compiled entry point; it names them again."""
+    return tuple(plain(x) for x in arrays) if isinstance(arrays, tuple) else arrays
+
+
+@inline
+def named_model(model):
+    """The plain tuple of a `MaximalModel` by name again."""
+    return MaximalModel(*(model[:-2] + (named_forces(model[-2]), GraphPlan(*model[-1]))))
+
+
+@inline
+def named_data(data):
+    """The plain tuple of a `MaximalData` by name again."""
+    return MaximalData(*(data[:-2] + (named_modes(data[-2]), GraphFactors(*data[-1]))))
+
+
+def copied(arrays: Any) -> Any:
+    """The same named tuple with arrays of its own: another robot in the same state."""
+    if isinstance(arrays, tuple):
+        return type(arrays)(*(copied(x) for x in arrays))
+    return arrays.copy() if isinstance(arrays, np.ndarray) else arrays
+
+
+def maximal_data(model: MaximalModel, factors: GraphFactors, max_iterations: int) -> MaximalData:
+    """State and scratch of one robot, all zero."""
+    n, nv, size = len(model.bodies), len(model.forces.dofs), int(model.graph.first[-1])
+    return MaximalData(
+        bodies=records(n, BODY_STATE),
+        rows=records(len(model.rows), ROW_STATE),
+        coordinates=records(len(model.coordinates), COORDINATE_STATE),
+        paths=records(0 if model.damped is None else len(model.damped), PATH_STATE),
+        points=records(len(model.forces.points), POINT_STATE),
+        clock=np.zeros(2),
+        start_clock=np.zeros(2),
+        start_guess=np.zeros((n, 12)),
+        minus=np.zeros((n, 6)),
+        subtrees=np.zeros((n, 6)),
+        external=np.zeros((n, 6)),
+        tau=np.zeros(nv),
+        still=np.zeros(nv),
+        fixed=np.zeros(size),
+        dx=np.zeros(size),
+        left_out=np.zeros(size),
+        motion_a=np.zeros(6),
+        motion_b=np.zeros(6),
+        history=np.zeros(max_iterations),
+        modes=force_modes(model.forces),
+        factors=factors,
+    )
+
+
+def on_graph(data: MaximalData, factors: GraphFactors) -> MaximalData:
+    """The same robot with the Newton matrix of another graph."""
+    size = len(factors.scale)
+    return data._replace(factors=factors, fixed=np.zeros(size), dx=np.zeros(size), left_out=np.zeros(size))
+
+
+def contact_data(bodies: int, contacts: int, coordinates: int, logged: int) -> ContactData:
+    """Arrays with room for so many contacts and rows of the log, and for three cones of each coordinate."""
+    cones = contacts + 3 * coordinates
+    return ContactData(
+        now=records(1, CONTACT_STATE),
+        cones=records(cones, CONE),
+        contacts=records(contacts, CONTACT),
+        speeds=np.zeros(bodies),
+        keys=np.zeros(cones, np.int64),
+        impulses=np.zeros((cones, 3)),
+        log=np.zeros((logged, 10)),
+        written=np.zeros(1, np.int64),
+    )

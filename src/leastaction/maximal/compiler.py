@@ -1,0 +1,292 @@
+"""From a mechanism to the arrays of its model in maximal coordinates."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from leastaction.errors import IntegratorError, MechanismError
+from leastaction.forces.arrays import ForceModel, force_model
+from leastaction.maximal.joint_pieces import Piece, piece_coordinates, split
+from leastaction.maximal.model import Model
+from leastaction.maximal.records import BALL, BODY, COORDINATE, FREE, HINGE, JOINT_ROW, SLIDE, filled, records
+from leastaction.mechanism import Mechanism
+from leastaction.mechanism.closure import COUPLING, SCREW, joint_equations
+from leastaction.mechanism.elements import JointActuator
+from leastaction.mechanism.graph import WORLD
+from leastaction.mechanism.inertia import Inertia
+from leastaction.mechanism.joints import Joint, Motion
+from leastaction.mechanism.pose import Pose
+from leastaction.mechanism.tree import DRIVE, NODE_POINT, PATH, WRENCH
+
+SINGULAR = 1e-9
+"""Bodies whose least inertia, relative to the mechanism's size, lies below this count as massless."""
+
+
+def compile_model(mechanism: Mechanism) -> Model:
+    """Flatten `mechanism`; refuses what maximal coordinates cannot run, by name."""
+    for rolling in mechanism.rollings:
+        raise IntegratorError(
+            f"Maximal cannot run the rolling contact {rolling.name!r}; use Galerkin, or a shape with friction"
+        )
+    return _Compiler(mechanism).run()
+
+
+class _Compiler:
+    def __init__(self, mechanism: Mechanism) -> None:
+        self.m = mechanism
+        self.parents: list[int] = []
+        self.parts: list[list[tuple[Inertia, Pose]]] = []
+        self.frames: dict[str, tuple[int, Pose]] = {WORLD: (-1, Pose())}
+        self.pieces: list[Piece] = []
+
+    def run(self) -> Model:
+        m = self.m
+        for body, joint in zip(m.bodies, m.joints, strict=True):
+            a, Xa = self.frames[joint.parent]
+            Xa = Xa * joint.placement
+            if joint.primitives:
+                a, Xa = self._chain(joint, a, Xa)
+            else:
+                Xa = Xa * joint.child_placement
+            self.frames[body.name] = (a, Xa)
+            if a >= 0:
+                self.parts[a].append((body.inertia, Xa))
+        bodies = self._bodies()
+        for joint in m.loops:
+            self._loop(joint)
+        coordinates, first = self._coordinates()
+        rows, sizes, names = self._rows(first, len(coordinates))
+        coefficients = self._couplings(rows, sizes, names, coordinates)
+        self._armature(bodies, coordinates)
+        model = Model(
+            mechanism=m,
+            bodies=bodies,
+            rows=filled(rows, JOINT_ROW),
+            nodes=names,
+            sizes=sizes,
+            coordinates=filled(coordinates, COORDINATE),
+            coefficients=np.array(coefficients, dtype=float),
+            frames=self.frames,
+            forces=self._forces(),
+            augment=np.zeros(len(sizes)),
+            pieces=[piece for piece in self.pieces if not piece.loop],
+        )
+        self._edges(model)
+        return model
+
+    # ------------------------------------------------------------------ bodies and joints
+
+    def _body(self, parent: int) -> int:
+        self.parents.append(parent)
+        self.parts.append([])
+        return len(self.parts) - 1
+
+    def _chain(self, joint: Joint, a: int, Xa: Pose) -> tuple[int, Pose]:
+        """Make the bodies and pieces of a tree joint; (body, pose of the child's frame in it)."""
+        groups = split(joint.primitives)
+        k = kq = 0
+        for group in groups:
+            b = self._body(a)
+            last = group is groups[-1]
+            # The frame of a body is for now that of what the joint carries; `_bodies` moves it to the COM.
+            Xb = joint.child_placement.inverse() if last else Pose()
+            self.pieces.append(Piece(joint, group, k, kq, a, Xa, b, Xb))
+            a, Xa = b, Pose()
+            k, kq = k + sum(p.nv for p in group), kq + sum(p.nq for p in group)
+        return a, Pose()
+
+    def _bodies(self) -> Any:
+        bodies = records(len(self.parts), BODY)
+        shift = []
+        for record, parent, parts in zip(bodies, self.parents, self.parts, strict=True):
+            inertia = Inertia.from_parts(parts) if parts else Inertia()
+            record.parent, record.mass, record.J = parent, inertia.mass, inertia.matrix.ravel()
+            record.radius = np.sqrt(np.trace(inertia.matrix) / (2.0 * inertia.mass)) if inertia.mass > 0.0 else 0.0
+            shift.append(Pose(tuple(-x for x in inertia.com)))
+        typical = float(np.median(bodies.radius[bodies.radius > 0.0])) if (bodies.radius > 0.0).any() else 1.0
+        bodies.radius = np.where(bodies.radius > 1e-3 * typical, bodies.radius, typical)
+        self.frames = {n: (i, shift[i] * X) if i >= 0 else (i, X) for n, (i, X) in self.frames.items()}
+        for piece in self.pieces:
+            piece.Xa = shift[piece.a] * piece.Xa if piece.a >= 0 else piece.Xa
+            piece.Xb = shift[piece.b] * piece.Xb
+        return bodies
+
+    def _loop(self, joint: Joint) -> None:
+        a, Xa = self.frames[joint.parent]
+        b, Xb = self.frames[joint.child]
+        if len(split(joint.primitives)) > 1:
+            raise MechanismError(
+                f"joint {joint.name!r}: a composite joint that slides after it has turned cannot close a loop"
+            )
+        Xa, Xb = Xa * joint.placement, Xb * joint.child_placement.inverse()
+        self.pieces.append(Piece(joint, joint.primitives, 0, 0, a, Xa, b, Xb, loop=True))
+
+    def _armature(self, bodies: Any, coordinates: list[dict[str, Any]]) -> None:
+        """Drive inertia of balls and free joints that hang on the world is part of the body's own inertia."""
+        for c in coordinates:
+            if c["kind"] not in (BALL, FREE):
+                continue
+            joint: Joint = c.pop("joint")
+            first = c.pop("first")
+            values = joint.armature[first : first + (3 if c["kind"] == BALL else 6)]
+            if not any(values):
+                continue
+            if c["a"] >= 0:
+                raise IntegratorError(
+                    f"Maximal: joint {joint.name!r} has armature, which a {joint.kind} joint may only have on the world"
+                )
+            R, b = np.asarray(c["Rb"]).reshape(3, 3), bodies[c["b"]]
+            b.J = (b.J.reshape(3, 3) + R @ np.diag(values[:3]) @ R.T).ravel()
+            if c["kind"] == FREE and values[3]:
+                if np.any(c["pb"]):
+                    raise IntegratorError(
+                        f"Maximal: joint {joint.name!r} has armature along x, y, z away from the body's COM"
+                    )
+                b.mass += values[3]
+
+    # ------------------------------------------------------------------ equations and coordinates
+
+    def _coordinates(self) -> tuple[list[dict[str, Any]], dict[int, int]]:
+        """Coordinates of all pieces; and the index of the first one of each piece."""
+        out: list[dict[str, Any]] = []
+        first: dict[int, int] = {}
+        offsets, iq, iv = {}, 0, 0
+        for joint in self.m.joints:
+            offsets[joint.name] = (iq, iv)
+            iq, iv = iq + joint.nq, iv + joint.nv
+        for index, piece in enumerate(self.pieces):
+            first[index] = len(out)
+            if not piece.loop:
+                iq, iv = offsets[piece.joint.name]
+                piece.iq, piece.iv = iq + piece.first_q, iv + piece.first
+            out += piece_coordinates(piece)
+        return out, first
+
+    def _rows(self, first: dict[int, int], count: int) -> tuple[list[dict[str, Any]], list[int], list[str]]:
+        rows: list[dict[str, Any]] = []
+        sizes: list[int] = []
+        names: list[str] = []
+        for index, piece in enumerate(self.pieces):
+            p = piece
+            equations, _ = joint_equations(p.joint.name, p.primitives, p.a, p.Xa, p.b, p.Xb)
+            for local, row in enumerate(equations or ()):
+                row = {k: v for k, v in row.items() if k not in ("n2", "w2")}
+                if row["kind"] == SCREW:
+                    turning = [k for k, x in enumerate(p.primitives) if x.motion == Motion.SCREW]
+                    row["coordinate"] = first[index] + turning[0]
+                rows.append({**row, "node": len(sizes), "local": local})
+            sizes.append(len(equations or ()))
+            names.append(piece.joint.name)
+        return rows, sizes, names
+
+    def _couplings(self, rows: Any, sizes: Any, names: Any, coordinates: Any) -> list[float]:
+        coefficients: list[float] = []
+        place = {c["iv"]: k for k, c in enumerate(coordinates) if c["iv"] >= 0}
+        for coupling in self.m.couplings:
+            follower, leader = (self.m.velocity_index(x) for x in (coupling.follower, coupling.leader))
+            c, d = coordinates[place[follower]], coordinates[place[leader]]
+            row = {"kind": COUPLING, "a": c["a"], "b": c["b"], "coordinate": place[follower], "leader": place[leader]}
+            row |= {"first": len(coefficients), "count": len(coupling.coefficients), "node": len(sizes), "local": 0}
+            if not {c["kind"], d["kind"]} <= {SLIDE, HINGE}:
+                raise IntegratorError(f"Maximal: coupling {coupling.name!r} must tie joints with one axis")
+            rows.append(row)
+            coefficients += coupling.coefficients
+            sizes.append(1)
+            names.append(coupling.name)
+        return coefficients
+
+    # ------------------------------------------------------------------ graph
+
+    def _edges(self, model: Model) -> None:
+        """Which blocks of the Newton matrix exist; tells rows and coordinates their edges."""
+        n = len(model.bodies)
+        edges: dict[tuple[int, int], int] = {}
+
+        def edge(i: int, j: int) -> int:
+            if i < 0 or j < 0 or i == j:
+                return -1
+            return edges.setdefault((min(i, j), max(i, j)), len(edges))
+
+        for row in model.rows:
+            node = n + int(row.node)
+            row.ea, row.eb, row.ea2, row.eb2 = edge(row.a, node), edge(row.b, node), -1, -1
+            if row.kind == COUPLING:
+                leader = model.coordinates[row.leader]
+                row.ea2, row.eb2 = edge(leader.a, node), edge(leader.b, node)
+        for c in model.coordinates:
+            implicit = c.armature or c.damping.any() or c.friction or np.isfinite((c.lower, c.upper)).any()
+            c.edge = edge(c.a, c.b) if implicit else -1
+        self._augment(model, edge)
+        for row in model.rows:
+            row.eab = edge(row.a, row.b) if model.augment[row.node] else -1
+        paths, points = model.forces.paths, model.forces.points
+        damped = paths[paths.damping > 0.0]
+        model.damped = damped if len(damped) else None
+        tied, first = [], []
+        for path in damped:
+            nodes = points.node[path.first : path.first + path.count].tolist()
+            first.append(len(tied))
+            tied += [edge(i, j) for i in nodes for j in nodes]
+        model.tied, model.tied_first = np.array(tied, np.int64), np.array(first, np.int64)
+        model.edges = [pair for pair, _ in sorted(edges.items(), key=lambda item: item[1])]
+
+    def _augment(self, model: Model, edge: Any) -> None:
+        """Joints that carry a body without inertia lend it their equations, so that its block can be factored.
+
+        Adding a multiple of the joint's equation to the body's changes no solution, and makes the block regular
+        where the joint leaves free only directions with inertia.
+        """
+        mass = float(np.median(model.bodies.mass[model.bodies.mass > 0.0])) if (model.bodies.mass > 0.0).any() else 1.0
+        for node, piece in enumerate(self.pieces):
+            body = model.bodies[piece.b]
+            least = np.linalg.eigvalsh(body.J.reshape(3, 3))[0]
+            if not piece.loop and (body.mass <= 0.0 or least < SINGULAR * mass * body.radius**2):
+                model.augment[node] = body.mass if body.mass > 0.0 else mass
+                edge(piece.a, piece.b)
+
+    # ------------------------------------------------------------------ forces
+
+    def _forces(self) -> ForceModel:
+        """What forces read, with indices of `bodies` in place of the tree's nodes."""
+        paths, points = self._paths()
+        own = {"paths": paths, "points": points, "wrenches": self._wrenches(), "drives": self._drives()}
+        return force_model(self.m.tree)._replace(**own)
+
+    def _paths(self) -> tuple[Any, Any]:
+        chains = [((s.start, s.end), 0, s) for s in self.m.springs]
+        chains += [(c.via, int(c.pulls_only), c) for c in self.m.cables]
+        paths, points = [], []
+        for via, pulls_only, element in chains:
+            path = {name: getattr(element, name) for name in ("stiffness", "rest_length", "damping")}
+            paths.append({**path, "first": len(points), "count": len(via), "pulls_only": pulls_only})
+            for a in via:
+                index, X = self.frames[a.body]
+                points.append({"node": index, "p": X.apply(a.point)})
+        return filled(paths, PATH), filled(points, NODE_POINT)
+
+    def _wrenches(self) -> Any:
+        out = []
+        for w in self.m.wrenches:
+            index, X = self.frames[w.body]
+            turn = X.rotation if w.frame == "body" else np.eye(3)
+            wrench = np.concatenate([turn @ w.wrench[:3], turn @ w.wrench[3:]])
+            out.append({"node": index, "local": w.frame == "body", "point": X.apply(w.point), "wrench": wrench})
+        return filled(out, WRENCH)
+
+    def _drives(self) -> Any:
+        drives = records(self.m.nu, DRIVE)
+        drives.other = -1
+        if not self.m.actuators:
+            drives.dof, drives.gear = np.arange(self.m.nv), 1.0
+        for record, a in zip(drives, self.m.actuators, strict=False):
+            if isinstance(a, JointActuator):
+                record.dof, record.gear = self.m.velocity_index(a.coordinate), a.gear
+                continue
+            record.dof = -1
+            record.node, X = self.frames[a.body]
+            force = X.rotation @ a.wrench[3:]
+            record.wrench[:3] = X.rotation @ a.wrench[:3] + np.cross(X.position, force)
+            record.wrench[3:] = force
+        return drives

@@ -1,0 +1,104 @@
+"""What the kernels of derivatives read and write, by name."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+
+class SolvedStep(NamedTuple):
+    """The state that a step was solved at.
+
+    Attributes:
+        poses, momenta: at its start, shapes (bodies, 7) and (bodies, 6).
+        velocities: within it, shape (bodies, 6).
+        near: coordinates of the model, which tell full turns.
+        q: joint positions, shape (nq,); read off the poses.
+        u: controls at both ends, shape (2, nu).
+    """
+
+    poses: Floats
+    momenta: Floats
+    velocities: Floats
+    near: Floats
+    q: Floats
+    u: Floats
+
+
+class Colours(NamedTuple):
+    """Bodies that no output knows two of, and the outputs that know each body.
+
+    Attributes:
+        members: bodies by colour.
+        begins: first of each colour, and their number.
+        pointer: first entry of each body among the outputs, and their number.
+        outputs: number of the output of each entry.
+    """
+
+    members: Integers
+    begins: Integers
+    pointer: Integers
+    outputs: Integers
+
+
+class StepOutputs(NamedTuple):
+    """What a step computes, see `sensitivity_kernels.outputs`, with its derivatives.
+
+    Attributes:
+        out: all outputs.
+        J: derivative of each entry by poses (6) and velocities (6) of its body, shape (entries, 12).
+        start_bodies, start_columns: the two bodies that each control pushes at the start, and the impulses of a unit
+            of it, shapes (nu, 2) and (nu, 2, 6).
+        end_bodies, end_columns: the same at the end.
+    """
+
+    out: Floats
+    J: Floats
+    start_bodies: Integers
+    start_columns: Floats
+    end_bodies: Integers
+    end_columns: Floats
+
+
+class PoseInputs(NamedTuple):
+    """Where `differentiate_pose` looks.
+
+    Attributes:
+        poses, momenta: of the bodies.
+        near: coordinates of the model, which tell full turns.
+        q: joint positions, read off the poses.
+        twists: of the bodies, fixed, shape (bodies, 6).
+        mu: impulses of the rows, fixed.
+        subtrees: momenta of subtrees about the world's origin, fixed, shape (bodies, 6).
+    """
+
+    poses: Floats
+    momenta: Floats
+    near: Floats
+    q: Floats
+    twists: Floats
+    mu: Floats
+    subtrees: Floats
+
+
+class PoseOutputs(NamedTuple):
+    """What is read off poses, see `sensitivity_kernels.pose_outputs`, with its derivatives.
+
+    Attributes:
+        out: all outputs.
+        J: derivative of each entry by the pose of its body, shape (entries, 6).
+        p: joint momenta.
+        screws: twists of the joints, shape (nv, 6).
+        gradients: of the coordinates by both their bodies, shape (nv, 12).
+    """
+
+    out: Floats
+    J: Floats
+    p: Floats
+    screws: Floats
+    gradients: Floats

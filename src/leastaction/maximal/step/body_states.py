@@ -1,0 +1,77 @@
+"""The bodies between two steps: loading and storing them, and how the end of a step becomes the start of the next."""
+
+from leastaction._jit import routine
+from leastaction.maximal.step.bodies import momenta, move
+from leastaction.spatial import ZERO3, load3, load4, load9, mattvec, matvec, quat_to_rotation, store9
+
+
+@routine
+def load_state(data, Z, P):
+    """Poses Z (bodies, 7: position, quaternion) and momenta P (bodies, 6) into the states of the bodies."""
+    states = data.bodies
+    for i in range(states.shape[0]):
+        s = states[i]
+        for c in range(3):
+            s.p[c] = Z[i, c]
+        for c in range(4):
+            s.quat[c] = Z[i, 3 + c]
+        for c in range(6):
+            s.P[c] = P[i, c]
+        store9(s.R, quat_to_rotation(load4(s.quat)))
+
+
+@routine
+def store_state(data, Z, P):
+    """The other way round."""
+    states = data.bodies
+    for i in range(states.shape[0]):
+        s = states[i]
+        for c in range(3):
+            Z[i, c] = s.p[c]
+        for c in range(4):
+            Z[i, 3 + c] = s.quat[c]
+        for c in range(6):
+            P[i, c] = s.P[c]
+
+
+@routine
+def finish_step(model, data, dt, carry):
+    """End poses become start poses; momenta at the end of the step (D2 of the action).
+
+    With `carry` what Newton left in the equations goes on to the next step, turned into its directions: momenta then
+    stay constant to round-off however loose the tolerance is. The residuals must belong to the velocities.
+    """
+    bodies, states = model.bodies, data.bodies
+    for i in range(bodies.shape[0]):
+        s = states[i]
+        if not carry:
+            move(s, dt)
+        _, right = momenta(load9(bodies[i].J), load3(s.w), dt)
+        left = mattvec(load9(s.R1), matvec(load9(s.R), load3(s.r))) if carry else ZERO3
+        for c in range(3):
+            s.P[c] = right[c] - left[c]
+            s.P[3 + c] = bodies[i].mass * s.vc[c] - (s.r[3 + c] if carry else 0.0)
+            s.p[c] = s.p1[c]
+        for c in range(4):
+            s.quat[c] = s.quat1[c]
+        for c in range(9):
+            s.R[c] = s.R1[c]
+
+
+@routine
+def swap_momenta(data):
+    """Exchange the momenta of the bodies with those in `minus`."""
+    states, other = data.bodies, data.minus
+    for i in range(states.shape[0]):
+        for c in range(6):
+            states[i].P[c], other[i, c] = other[i, c], states[i].P[c]
+
+
+@routine
+def keep_start(data):
+    """Keep what the guess of a step stands on, for the case that it must begin again."""
+    data.start_clock[0], data.start_clock[1] = data.clock[0], data.clock[1]
+    for i in range(data.bodies.shape[0]):
+        s = data.bodies[i]
+        for c in range(6):
+            data.start_guess[i, c], data.start_guess[i, 6 + c] = s.x[c], s.slope[c]

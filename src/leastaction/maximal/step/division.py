@@ -1,0 +1,42 @@
+"""Steps that Newton cannot solve are divided: how far, how that is told, and where a part begins again."""
+
+from leastaction._jit import inline, routine
+from leastaction.contact.cones import EXACT, LIMIT, LINEAR
+
+FINEST = 1024
+"""Most parts that a step is divided into where Newton fails: fast motions of long chains, loops that pass a singular
+configuration while they touch, or bodies that jam between others, for a moment. It is halved, and a half that fails is
+halved again. Coulomb's law need not have a solution; where there is none in one of the finest parts, all contacts slip
+in it, as without friction there always is one."""
+
+LONGEST = 1 << 61
+"""How a step was halved is told by a number: after a leading 1, bit by bit, 1 for a part that failed and was halved and
+0 for one that was solved, in order of time (`replay.lengths_of`); 0 for a step that was not halved, -1 for one whose
+number would be larger than this."""
+
+
+@inline
+def with_bit(told, bit):
+    """A bit more of how a step was halved."""
+    return 2 * told + bit if 0 < told < LONGEST else -1
+
+
+@routine
+def let_slip(contact):
+    """Take friction from all contacts."""
+    for k in range(contact.now[0].count):
+        c = contact.cones[k]
+        if c.kind == EXACT or c.kind == LINEAR:
+            c.kind, c.beta[0], c.beta[1] = LIMIT, 0.0, 0.0
+
+
+@routine
+def forget_failure(data, contact):
+    """Back to the guess with which a failed step began, and no warm start from its contacts."""
+    for i in range(data.bodies.shape[0]):
+        s = data.bodies[i]
+        for c in range(3):
+            s.w[c], s.vc[c] = s.x[c], s.x[3 + c]
+    for k in range(data.rows.shape[0]):
+        data.rows[k].lam = 0.0
+    contact.now[0].known = 0

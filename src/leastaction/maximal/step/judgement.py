@@ -1,0 +1,113 @@
+"""Is the solution of a step with contacts one that the motion leads to? And what else its velocities tell."""
+
+import math
+
+from leastaction._jit import inline, routine
+from leastaction.maximal.step.bodies import momenta
+from leastaction.spatial import dot3, load3, load9, matvec
+
+STEADY = 0.5
+"""Change of accelerations from step to step, relative to gravity's, up to which a motion is steady."""
+
+IMPACT = 4.0
+"""Impulses that change velocities by more than gravity does in so many steps are impacts."""
+
+PLAUSIBLE = 1.2
+"""Most that the kinetic energy may grow in a step with contacts, beside what forces and overlaps add."""
+
+WORK, FINE = 2e-3, 16
+"""Most that contacts may add to the kinetic energy in a step, relative to it; steps of FINE parts are taken as they
+are."""
+
+
+@routine
+def is_impact(model, settings, data, dt):
+    """Whether velocities have jumped since the step before, by more than gravity does in a few steps."""
+    bodies, states, gravity = model.bodies, data.bodies, settings.gravity
+    for i in range(bodies.shape[0]):
+        s, m = states[i], bodies[i].mass
+        J = load9(bodies[i].J)
+        _, before = momenta(J, (s.x[0], s.x[1], s.x[2]), dt)
+        after, _ = momenta(J, load3(s.w), dt)
+        for c in range(3):
+            linear, angular = abs(s.vc[c] - s.x[3 + c]), abs(after[c] - before[c])
+            if linear > IMPACT * gravity * dt or angular > IMPACT * m * bodies[i].radius * gravity * dt:
+                return True
+    return False
+
+
+@routine
+def is_steady(model, settings, data, dt):
+    """Whether accelerations are about those of the step before, so that contacts push as they did."""
+    bodies, states = model.bodies, data.bodies
+    most = STEADY * settings.gravity
+    for i in range(bodies.shape[0]):
+        s = states[i]
+        for c in range(3):
+            turn, shift = (s.w[c] - s.x[c]) / dt - s.slope[c], (s.vc[c] - s.x[3 + c]) / dt - s.slope[3 + c]
+            if abs(turn) * bodies[i].radius > most or abs(shift) > most:
+                return False
+    return True
+
+
+@routine
+def is_implausible(model, settings, data, contact):
+    """Whether a solved step has far more kinetic energy than the step before and its forces account for.
+
+    Contacts and joints only take energy away, but the equations of a step that is too long for a fast motion, such as
+    that of a leg through a singular configuration, may have other solutions, and Newton may find one of them.
+    """
+    bodies, states = model.bodies, data.bodies
+    now = before = push = total = 0.0
+    for i in range(bodies.shape[0]):
+        s, m, J = states[i], bodies[i].mass, load9(bodies[i].J)
+        if m > 0.0:
+            w, x = load3(s.w), (s.x[0], s.x[1], s.x[2])
+            now += 0.5 * (m * dot3(load3(s.vc), load3(s.vc)) + dot3(w, matvec(J, w)))
+            before += 0.5 * (m * (s.x[3] ** 2 + s.x[4] ** 2 + s.x[5] ** 2) + dot3(x, matvec(J, x)))
+            push += (s.I[3] ** 2 + s.I[4] ** 2 + s.I[5] ** 2) / m
+            push += (s.I[0] ** 2 + s.I[1] ** 2 + s.I[2] ** 2) / (m * bodies[i].radius ** 2)
+            total += m
+    deepest = 0.0
+    for k in range(contact.now[0].count):
+        deepest = max(deepest, -contact.cones[k].rest)
+    out_of_it = 2.0 * total * settings.gravity * deepest  # what getting out of an overlap may add, and more
+    # The bodies hold a share of the forces' impulses; the others are in their momenta already.
+    return now > PLAUSIBLE * (math.sqrt(before) + math.sqrt(push) / settings.halves) ** 2 + out_of_it
+
+
+@routine
+def is_driven(model, settings, data, contact):
+    """Whether the contacts of a solved step have added energy.
+
+    Their impulses act along the normals and at the points of the start of the step, while their gaps are those of its
+    end. Where a body turns far within a step, the two may differ so much that an impact drives it.
+    """
+    bodies, states, halves = model.bodies, data.bodies, settings.halves
+    energy, work, deepest, total = 0.0, 0.0, 0.0, 0.0
+    for i in range(bodies.shape[0]):
+        s, m, x = states[i], bodies[i].mass, states[i].x
+        if m > 0.0:
+            w, v, push = (x[0], x[1], x[2]), (x[3], x[4], x[5]), (s.I[3], s.I[4], s.I[5])
+            energy += 0.5 * (m * dot3(v, v) + dot3(w, matvec(load9(bodies[i].J), w)))
+            energy += 0.5 * dot3(push, push) / (m * halves * halves)
+            total += m
+    for k in range(contact.now[0].count):
+        c = contact.cones[k]
+        deepest = max(deepest, -c.rest)
+        for j in range(3):
+            f = c.gam if j == 0 else c.beta[j - 1]
+            if c.source >= 0 and f != 0.0:
+                work += 0.5 * f * (mean_work(states, c.da, 6 * j, c.a) + mean_work(states, c.db, 6 * j, c.b))
+    return work > WORK * energy + 2.0 * total * settings.gravity * deepest
+
+
+@inline
+def mean_work(states, wrench, at, body):
+    """Power of the wrench at wrench[at : at + 6] on a body with its velocities of this step and the step before."""
+    power = 0.0
+    if body >= 0:
+        s = states[body]
+        for c in range(3):
+            power += wrench[at + c] * (s.w[c] + s.x[c]) + wrench[at + 3 + c] * (s.vc[c] + s.x[3 + c])
+    return power

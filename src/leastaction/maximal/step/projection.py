@@ -1,0 +1,82 @@
+"""Momenta that do not open closed loops."""
+
+from leastaction._jit import routine
+from leastaction.linalg.graph.kernels import factorize, solve
+from leastaction.maximal.step.block_parts import add_outer, add_pair, place_row
+from leastaction.maximal.step.newton import DEPENDENT
+
+
+@routine
+def projection_matrix(model, data):
+    """Matrix (M -G'; G 0) of `project_momenta` at the start poses, into the values of the graph."""
+    bodies, rows, coordinates, augment = model.bodies, model.rows, model.coordinates, model.augment
+    rowstates, cstates, values = data.rows, data.coordinates, data.factors.values
+    graph, diagonal, offsets = model.graph, model.graph.diagonal, model.graph.offsets
+    for k in range(values.shape[0]):
+        values[k] = 0.0
+    for i in range(bodies.shape[0]):
+        d = diagonal[i]
+        for r in range(3):
+            for c in range(3):
+                values[d + 6 * r + c] = bodies[i].J[3 * r + c]
+            values[d + 7 * (3 + r)] = bodies[i].mass
+    for k in range(coordinates.shape[0]):
+        c, s = coordinates[k], cstates[k]
+        if c.armature > 0.0:
+            add_pair(graph, values, c, s.wa, s.wb, s.wa, s.wb, c.armature)
+    for k in range(rows.shape[0]):
+        row, s = rows[k], rowstates[k]
+        m = model.sizes[row.node]
+        place_row(values, offsets, row.ea, m, row.local, s.wa, s.wa)
+        place_row(values, offsets, row.eb, m, row.local, s.wb, s.wb)
+        place_row(values, offsets, row.ea2, m, row.local, s.wa2, s.wa2)
+        place_row(values, offsets, row.eb2, m, row.local, s.wb2, s.wb2)
+        if augment[row.node] > 0.0:
+            add_outer(values, diagonal[row.b], s.wb, s.wb, augment[row.node])
+            if row.eab >= 0:
+                add_outer(values, offsets[row.eab, 1 if row.a < row.b else 0], s.wb, s.wa, augment[row.node])
+
+
+@routine
+def project_momenta(model, data, multipliers, dt, loops):
+    """Take from the momenta what would violate the joints: P + G' mu with G M^-1 (P + G' mu) = 0.
+
+    A step leaves this part open, for the next step's joint impulses take it up; velocities must not show it. Drive
+    inertias count to M.
+
+    Args:
+        multipliers: out: forces of the joints that this says, shape (rows,).
+        dt: of the step before [s].
+        loops: None without closed loops: then there is nothing to do, and nothing is compiled.
+    """
+    if loops is None:
+        return
+    bodies, rows, coordinates, first = model.bodies, model.rows, model.coordinates, model.graph.first
+    states, rowstates, dx = data.bodies, data.rows, data.dx
+    projection_matrix(model, data)
+    for i in range(dx.shape[0]):
+        dx[i] = 0.0
+    for i in range(bodies.shape[0]):
+        for c in range(6):
+            dx[first[i] + c] = states[i].P[c]
+    singular, _ = factorize(model.graph, data.factors, DEPENDENT)
+    if singular >= 0:
+        for k in range(rows.shape[0]):
+            rowstates[k].mu = multipliers[k] = 0.0
+        return
+    solve(model.graph, data.factors, dx)
+    for k in range(rows.shape[0]):
+        row, s = rows[k], rowstates[k]
+        mu = dx[first[bodies.shape[0] + row.node] + row.local]
+        s.mu = mu
+        multipliers[k] = 2.0 * mu / dt
+        leader = coordinates[row.leader]
+        for c in range(6):
+            if row.ea >= 0:
+                states[row.a].P[c] += mu * s.wa[c]
+            if row.eb >= 0:
+                states[row.b].P[c] += mu * s.wb[c]
+            if row.ea2 >= 0:
+                states[leader.a].P[c] += mu * s.wa2[c]
+            if row.eb2 >= 0:
+                states[leader.b].P[c] += mu * s.wb2[c]
