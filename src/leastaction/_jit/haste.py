@@ -12,6 +12,7 @@ from numba.core.types.functions import BaseFunction
 __all__ = ["in_haste"]
 
 _OPERATORS = frozenset(getattr(operator, name) for name in operator.__all__)
+_NUMBERS = (types.Number, types.Boolean)
 _at_work = False
 
 

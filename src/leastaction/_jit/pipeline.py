@@ -102,8 +102,13 @@ class WholeCompiler(Compiler):
     def compile_extra(self, func: Any) -> Any:
         self.state.library = self._library(self.state.targetctx.codegen(), func.__qualname__)
         self.state.library.enable_object_caching()
-        with in_haste():
-            return super().compile_extra(func)
+        try:
+            with in_haste():
+                return super().compile_extra(func)
+        except NumbaError as error:
+            if "NRT required" in str(error) and "allocates" not in str(error):
+                error.add_context(f"{func.__qualname__} makes an array: declare it with allocates=True")
+            raise
 
     def define_pipelines(self) -> Any:
         pipelines = super().define_pipelines()
