@@ -8,13 +8,14 @@ from typing import Any
 __all__ = ["warmup"]
 
 
-def warmup(progress: Callable[[str, int, int], None] | None = None) -> None:
+def warmup(progress: Callable[[str, int, int], None] | None = None, *, first_runs: bool = False) -> None:
     """Compile all kernels and keep them on disk; what is there already only loads.
 
     Args:
         progress: called with (what comes next, parts done, parts in all).
+        first_runs: only those that `simulate` calls, with the integrators that are used most.
     """
-    parts = _parts()
+    parts = _first_runs() if first_runs else _parts()
     for k, (name, run) in enumerate(parts):
         if progress is not None:
             progress(name, k, len(parts))
@@ -23,15 +24,34 @@ def warmup(progress: Callable[[str, int, int], None] | None = None) -> None:
         progress("done", len(parts), len(parts))
 
 
-def _parts() -> list[tuple[str, Callable[[], Any]]]:
-    """Name and work of each part, most used first. Kernels do not depend on the mechanism, so any will do."""
+def _first_runs() -> list[tuple[str, Callable[[], Any]]]:
+    """Name and work of runs with each of the main integrators, and of what is read from their results."""
     import leastaction as la
+
+    robot, cube = _tiny(), la.robots.cube()
+    integrators = [la.Galerkin(order=4, solver=solver) for solver in ("recursive", "sparse")]
+    integrators += [la.Midpoint(), la.Maximal(), la.BDF(order=2), la.RungeKutta(order=4)]
+    parts: list[tuple[str, Callable[[], Any]]] = []
+    for integrator in integrators:
+        parts.append((_title(integrator), lambda i=integrator: _simulate(robot, i)))
+    parts.append(("Maximal, cube", lambda: la.simulate(cube, steps=1, integrator=la.Maximal()).energy))
+    return parts
+
+
+def _tiny() -> Any:
     from leastaction.mechanism import MechanismBuilder
 
     b = MechanismBuilder("tiny")
     b.body("rod", mass=1.0, com=(0.0, 0.0, -0.5), inertia=0.1)
     b.revolute("pivot", "world", "rod", axis="y")
-    robot = b.build()
+    return b.build()
+
+
+def _parts() -> list[tuple[str, Callable[[], Any]]]:
+    """Name and work of each part, most used first. Kernels do not depend on the mechanism, so any will do."""
+    import leastaction as la
+
+    robot = _tiny()
     explicit = (la.RungeKutta(order=4), la.SemiImplicitEuler(), la.Heun(), la.ExplicitEuler(), la.DOP853())
     # The order is no matter of compilation, the solver is.
     solvers = ("sparse", "recursive", "dense", "quasi")
@@ -52,7 +72,7 @@ def _parts() -> list[tuple[str, Callable[[], Any]]]:
     parts.append(("hybrid dynamics", lambda: _hybrid(robot)))
     parts.append(("linearly implicit steps", lambda: _constrained(robot)))
     parts.append(("BDF and SDIRK2, with adjoint", lambda: _reduced(la.BDF(order=2))))
-    parts.append(("LinearlyImplicitEuler", lambda: _simulate(robot, la.LinearlyImplicitEuler())))
+    parts.append(("LinearlyImplicitEuler", lambda: _reduced(la.LinearlyImplicitEuler())))
     return parts
 
 
@@ -109,7 +129,7 @@ def _derivatives(robot: Any, integrators: Any) -> None:
 
 
 def _reduced(integrator: Any) -> None:
-    """A ball and a spline: they call all kernels of the reduced formulation."""
+    """A hinge, a ball and a spline in a loop: kernels are compiled with and without what is rare."""
     import numpy as np
 
     import leastaction as la
@@ -121,13 +141,16 @@ def _reduced(integrator: Any) -> None:
     ball = b.build()
     b.body("bead", mass=1.0, inertia=0.1)
     b.joint("wire", "spline_curve", "ball", "bead", frames=[Pose((x, 0, 0)) for x in range(4)])
+    b.spherical("hook", "world", "ball", loop=True)
     wired = b.build()
     upright = [np.sqrt(0.5), 0.0, np.sqrt(0.5), 0.0]  # far from the chart that is tried first
-    run = la.simulate(ball, q=upright, steps=2, integrator=integrator)
-    la.derivatives.gradient(run, run.v, run.v, ["controls", "gravity"])
+    for robot, q in ((la.robots.pendulum(), None), (ball, upright), (wired, None)):
+        run = la.simulate(robot, q=q, steps=1, integrator=integrator)
+        assert len(run.energy) == 2
+        if "reverse" in integrator.prepare(robot, run.dt).can:
+            la.derivatives.gradient(run, run.v, run.v, ["controls", "gravity"])
     la.redmax.body_forces(ball, upright)
     la.redmax.jacobian(ball, upright)
-    assert len(la.simulate(wired, steps=1, integrator=integrator).energy) == 2
 
 
 def _loops(integrator: Any) -> None:

@@ -21,8 +21,8 @@ def load_state(data, Z, P):
 
 
 @routine
-def store_state(data, Z, P):
-    """The other way round."""
+def store_state(data, Z, P, V):
+    """The other way round, with the velocities V (bodies, 6) of the last step or part of one."""
     states = data.bodies
     for i in range(states.shape[0]):
         s = states[i]
@@ -32,6 +32,8 @@ def store_state(data, Z, P):
             Z[i, 3 + c] = s.quat[c]
         for c in range(6):
             P[i, c] = s.P[c]
+        for c in range(3):
+            V[i, c], V[i, 3 + c] = s.w[c], s.vc[c]
 
 
 @routine
