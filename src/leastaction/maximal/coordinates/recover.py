@@ -22,7 +22,7 @@ from leastaction.spatial import (
 )
 
 
-@routine
+@routine(allocates=False)
 def read_coordinates(model, data, q, dt):
     """Coordinates at the start poses: into `data` (continuous angles) and q; q holds the step before's on entry.
 
@@ -67,7 +67,7 @@ def child_of(c):
     return max(c.a, c.b)
 
 
-@routine
+@routine(allocates=False)
 def screw_of(c, j, states):
     """Twist about the world's origin that unit j of a coordinate's velocity gives to its child, at the start poses."""
     Rb, xb = start_pose(states, c.b)
@@ -85,7 +85,7 @@ def screw_of(c, j, states):
     return n, axpy3(c.pitch, n, cross(x, n))
 
 
-@routine
+@routine(allocates=False)
 def read_momenta(model, data, p):
     """Joint momenta p (nv,) of the bodies' momenta P at the start poses; momenta of subtrees go to `subtrees`."""
     bodies, coordinates, states, H = model.bodies, model.coordinates, data.bodies, data.subtrees

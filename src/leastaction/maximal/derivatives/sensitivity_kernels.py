@@ -56,7 +56,7 @@ def stencil(k):
     return offset, math.copysign(weight, offset if abs(offset) == 1.0 else -offset)
 
 
-@routine
+@routine(allocates=False)
 def displace(s, c, d):
     """Displace a body at the start of the step: turn about (0, 1, 2) or shift along (3, 4, 5) an axis by d."""
     if c >= 3:
@@ -69,7 +69,7 @@ def displace(s, c, d):
     store9(s.R, quat_to_rotation(quat))
 
 
-@routine
+@routine(allocates=False)
 def load_all(data, at):
     """Poses, momenta and velocities within a `SolvedStep` into the states of the bodies."""
     load_state(data, at.poses, at.momenta)
@@ -79,7 +79,7 @@ def load_all(data, at):
             s.w[c], s.vc[c] = at.velocities[i, c], at.velocities[i, 3 + c]
 
 
-@routine
+@routine(allocates=False)
 def read_start(model, data, near, q, dt):
     """Coordinates and gradients at the start poses; near: coordinates nearby, which tell full turns."""
     for k in range(data.coordinates.shape[0]):
@@ -88,7 +88,7 @@ def read_start(model, data, near, q, dt):
     start_rows(model, data)
 
 
-@routine
+@routine(allocates=False)
 def renew_cones(model, data, contact, dt):
     """Unit wrenches of the cones at the start poses, what gaps must exceed, and where limits stand."""
     contacts, coordinates, cstates, states = contact.contacts, model.coordinates, data.coordinates, data.bodies
@@ -120,7 +120,7 @@ def bound_change(c, contacts, coordinates, dt):
     return (contacts[c.source].friction - c.mu) * c.gam
 
 
-@routine
+@routine(allocates=False)
 def push_outputs(contact, out, at, n):
     """Impulses of the cones on the n bodies, into out[at : at + 6 n]."""
     for i in range(6 * n):
@@ -137,7 +137,7 @@ def push_outputs(contact, out, at, n):
                 out[at + 6 * c.b + i] += f
 
 
-@routine
+@routine(allocates=False)
 def outputs(model, settings, data, contact, at, fresh, out):
     """All equations of a `SolvedStep` at the unknowns in `data` and the cones; leaves the bodies at its end.
 
@@ -186,7 +186,7 @@ def outputs(model, settings, data, contact, at, fresh, out):
             out[end + 6 * i + c] = data.bodies[i].P[c]
 
 
-@routine
+@routine(allocates=False)
 def drive_columns(model, data, places, scale, touched, columns):
     """Impulse that a unit of each control gives over the time `scale` to the two bodies `touched` (controls, 2)."""
     drives, coordinates, states, cstates = model.forces.drives, model.coordinates, data.bodies, data.coordinates
@@ -258,7 +258,7 @@ def differentiate_step(model, settings, data, contact, at, colours, places, resu
     drive_columns(model, data, places, (1.0 - settings.halves) * dt, result.end_bodies, result.end_columns)
 
 
-@routine
+@routine(allocates=False)
 def pose_outputs(model, data, at, dt, out):
     """Equations of the projection of momenta (`projection.project_momenta`) without them, and joint momenta.
 

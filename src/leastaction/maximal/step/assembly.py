@@ -19,7 +19,7 @@ from leastaction.mechanism.closure import DOT
 from leastaction.spatial import load3, load9, mattvec, matvec, neg3, scale3
 
 
-@routine
+@routine(allocates=False)
 def start_rows(model, data):
     """Violations and gradients at the start of the step; the coordinates in `data` must hold the values there."""
     coordinates, rows = model.coordinates, model.rows
@@ -52,7 +52,7 @@ def start_rows(model, data):
         store_wrench(s.wb, states, row.b, tb, f, 1.0)
 
 
-@routine
+@routine(allocates=False)
 def assemble(model, settings, data, dt, fresh):
     """Residuals, right-hand side and Jacobian at the velocities in `data`; contacts are added by the caller.
 
@@ -138,7 +138,7 @@ def assemble(model, settings, data, dt, fresh):
     return worst
 
 
-@routine
+@routine(allocates=False)
 def implicit_coordinates(model, settings, data, dt, fresh):
     """Dampers and drive inertias of joints, by the mean rate of their coordinate over the step."""
     coordinates, states, cstates, values = model.coordinates, data.bodies, data.coordinates, data.factors.values
@@ -182,7 +182,7 @@ def ball_axis(c, j, states):
     return (*ta, -n[0], -n[1], -n[2]), (*tb, *n)
 
 
-@routine
+@routine(allocates=False)
 def ball_dampers(c, states, graph, values, dt, fresh):
     """Dampers of a ball or free joint: the rate is that of the step's velocities in the directions at its start."""
     for j in range(6 if c.kind == FREE else 3):

@@ -5,7 +5,7 @@ from leastaction.maximal.step.bodies import momenta, move
 from leastaction.spatial import ZERO3, load3, load4, load9, mattvec, matvec, quat_to_rotation, store9
 
 
-@routine
+@routine(allocates=False)
 def load_state(data, Z, P):
     """Poses Z (bodies, 7: position, quaternion) and momenta P (bodies, 6) into the states of the bodies."""
     states = data.bodies
@@ -20,7 +20,7 @@ def load_state(data, Z, P):
         store9(s.R, quat_to_rotation(load4(s.quat)))
 
 
-@routine
+@routine(allocates=False)
 def store_state(data, Z, P):
     """The other way round."""
     states = data.bodies
@@ -34,7 +34,7 @@ def store_state(data, Z, P):
             P[i, c] = s.P[c]
 
 
-@routine
+@routine(allocates=False)
 def finish_step(model, data, dt, carry):
     """End poses become start poses; momenta at the end of the step (D2 of the action).
 
@@ -58,7 +58,7 @@ def finish_step(model, data, dt, carry):
             s.R[c] = s.R1[c]
 
 
-@routine
+@routine(allocates=False)
 def swap_momenta(data):
     """Exchange the momenta of the bodies with those in `minus`."""
     states, other = data.bodies, data.minus
@@ -67,7 +67,7 @@ def swap_momenta(data):
             states[i].P[c], other[i, c] = other[i, c], states[i].P[c]
 
 
-@routine
+@routine(allocates=False)
 def keep_start(data):
     """Keep what the guess of a step stands on, for the case that it must begin again."""
     data.start_clock[0], data.start_clock[1] = data.clock[0], data.clock[1]

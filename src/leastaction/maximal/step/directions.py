@@ -39,7 +39,7 @@ CENTRED, LOWER = 0.5, 0.3
 """Where no product is below CENTRED times kappa, that centre is reached: on to LOWER times kappa."""
 
 
-@routine
+@routine(allocates=False)
 def look_at_cones(model, data, contact, dt):
     """Gaps at the end of the step, their gradients and the residuals of slacks; the largest residual [m/s]."""
     coordinates, cstates, states = model.coordinates, data.coordinates, data.bodies
@@ -85,7 +85,7 @@ def sliding(c, states):
     return y0, y1
 
 
-@routine
+@routine(allocates=False)
 def push_cones(data, contact):
     """Take the present impulses of the cones from the bodies' residuals."""
     states = data.bodies
@@ -99,7 +99,7 @@ def push_cones(data, contact):
             push(states, c.b, c.db[6 * j : 6 * j + 6], f)
 
 
-@routine
+@routine(allocates=False)
 def add_cones(model, data, contact, kappa):
     """Blocks D' W E of all cones."""
     ra, rb = data.motion_a, data.motion_b
@@ -116,7 +116,7 @@ def add_cones(model, data, contact, kappa):
             add_pair(model.graph, data.factors.values, c, da, db, ra, rb, 1.0)
 
 
-@routine
+@routine(allocates=False)
 def right_side(model, data, contact, kappa, second):
     """Right-hand side with the cones' share towards kappa: the impulses that they give without motion; into dx."""
     first, fixed, rhs = model.graph.first, data.fixed, data.dx
@@ -132,7 +132,7 @@ def right_side(model, data, contact, kappa, second):
                 rhs[first[c.b] + m] += w0 * c.db[m] + w1 * c.db[6 + m] + w2 * c.db[12 + m]
 
 
-@routine
+@routine(allocates=False)
 def move_cones(model, data, contact, kappa, second):
     """Steps of all cones for the bodies' step dx; how far they may be taken."""
     first, dx = model.graph.first, data.dx
@@ -156,7 +156,7 @@ def move_cones(model, data, contact, kappa, second):
     return longest
 
 
-@routine
+@routine(allocates=False)
 def mean_product(contact, t):
     """The kappa that the complementarity products have shares of, after a fraction t of the steps [J]."""
     total, number = 0.0, 0.0
@@ -167,7 +167,7 @@ def mean_product(contact, t):
     return total / number
 
 
-@routine
+@routine(allocates=False)
 def central_fraction(contact, longest, goal):
     """The fraction of a step that keeps all products above a share of their mean, so that none blocks the next."""
     t = min(1.0, INSIDE * longest)
@@ -182,7 +182,7 @@ def central_fraction(contact, longest, goal):
     return t
 
 
-@routine
+@routine(allocates=False)
 def slack_error(contact):
     """Largest residual of a slack times its impulse [J], relative to the cone's share of kappa."""
     worst = 0.0
@@ -193,7 +193,7 @@ def slack_error(contact):
     return worst
 
 
-@routine
+@routine(allocates=False)
 def is_central(contact, kappa):
     """Whether all products are near their share of kappa and all slacks are known well."""
     least = math.inf
@@ -202,14 +202,14 @@ def is_central(contact, kappa):
     return least > CENTRED * kappa and ERROR * slack_error(contact) < kappa
 
 
-@routine
+@routine(allocates=False)
 def advance_cones(contact, t):
     """Take a fraction t of the cones' steps."""
     for k in range(contact.now[0].count):
         ip.advance(contact.cones[k], t)
 
 
-@routine
+@routine(allocates=False)
 def centre(model, data, contact, target, goal):
     """Plain Newton direction towards the point `target` of the central path; otherwise as `contact_direction`."""
     right_side(model, data, contact, target, PREDICTOR)
@@ -219,7 +219,7 @@ def centre(model, data, contact, target, goal):
     return t
 
 
-@routine
+@routine(allocates=False)
 def contact_direction(model, data, contact, kappa, goal, floor):
     """Newton direction with contacts: predictor, then corrector towards a smaller kappa (Mehrotra 1992).
 

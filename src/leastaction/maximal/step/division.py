@@ -21,7 +21,7 @@ def with_bit(told, bit):
     return 2 * told + bit if 0 < told < LONGEST else -1
 
 
-@routine
+@routine(allocates=False)
 def let_slip(contact):
     """Take friction from all contacts."""
     for k in range(contact.now[0].count):
@@ -30,7 +30,7 @@ def let_slip(contact):
             c.kind, c.beta[0], c.beta[1] = LIMIT, 0.0, 0.0
 
 
-@routine
+@routine(allocates=False)
 def forget_failure(data, contact):
     """Back to the guess with which a failed step began, and no warm start from its contacts."""
     for i in range(data.bodies.shape[0]):

@@ -12,7 +12,7 @@ FIRST, SECOND, LATER = 0, 1, 2
 """How much is known: nothing, one step, two steps."""
 
 
-@routine
+@routine(allocates=False)
 def guess(model, data):
     """First guess of a step: the velocities of the step before; at rest, those of the momenta."""
     bodies, states = model.bodies, data.bodies
@@ -24,7 +24,7 @@ def guess(model, data):
                     s.vc[c] = s.P[3 + c] / bodies[i].mass
 
 
-@routine
+@routine(allocates=False)
 def extrapolate(model, data, dt):
     """Guess of a step of `dt` without contacts."""
     states, rowstates, clock = data.bodies, data.rows, data.clock
@@ -41,7 +41,7 @@ def extrapolate(model, data, dt):
             s.vc[c] = s.x[3 + c] + ahead * s.slope[3 + c]
 
 
-@routine
+@routine(allocates=False)
 def remember(data, dt):
     """Keep the velocities of a step of `dt` for the guess of the next, and the forces of the joints at its start."""
     states, rowstates, clock = data.bodies, data.rows, data.clock

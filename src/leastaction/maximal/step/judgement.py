@@ -20,7 +20,7 @@ WORK, FINE = 2e-3, 16
 are."""
 
 
-@routine
+@routine(allocates=False)
 def is_impact(model, settings, data, dt):
     """Whether velocities have jumped since the step before, by more than gravity does in a few steps."""
     bodies, states, gravity = model.bodies, data.bodies, settings.gravity
@@ -36,7 +36,7 @@ def is_impact(model, settings, data, dt):
     return False
 
 
-@routine
+@routine(allocates=False)
 def is_steady(model, settings, data, dt):
     """Whether accelerations are about those of the step before, so that contacts push as they did."""
     bodies, states = model.bodies, data.bodies
@@ -50,7 +50,7 @@ def is_steady(model, settings, data, dt):
     return True
 
 
-@routine
+@routine(allocates=False)
 def is_implausible(model, settings, data, contact):
     """Whether a solved step has far more kinetic energy than the step before and its forces account for.
 
@@ -76,7 +76,7 @@ def is_implausible(model, settings, data, contact):
     return now > PLAUSIBLE * (math.sqrt(before) + math.sqrt(push) / settings.halves) ** 2 + out_of_it
 
 
-@routine
+@routine(allocates=False)
 def is_driven(model, settings, data, contact):
     """Whether the contacts of a solved step have added energy.
 

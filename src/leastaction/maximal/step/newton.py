@@ -25,7 +25,7 @@ ROUND_OFF = 1e-12
 """Residuals below this share of their terms are round-off."""
 
 
-@routine
+@routine(allocates=False)
 def apply(model, data, t, dt):
     """Take a fraction t of the step dx; its size as a velocity [m/s]. Turns stay below half a turn."""
     bodies, states, rows, rowstates = model.bodies, data.bodies, model.rows, data.rows
@@ -49,7 +49,7 @@ def apply(model, data, t, dt):
     return size
 
 
-@routine
+@routine(allocates=False)
 def at_round_off(model, data):
     """Whether all residuals are round-off of the terms that they are sums of: nothing is left to improve.
 
@@ -74,7 +74,7 @@ def at_round_off(model, data):
     return worst <= ROUND_OFF * momentum and violated <= ROUND_OFF * far
 
 
-@routine
+@routine(allocates=False)
 def newton_step(model, settings, data, dt):
     """Velocities and joint impulses of a step from the guess in `data`, as `solve_step` says."""
     fixed, dx, history = data.fixed, data.dx, data.history

@@ -52,7 +52,7 @@ def rollout_with_contact(model, settings, data, near, contact, record, u, subste
     return run(model, settings, data, near, contact, MaximalRecord(*record), u, substeps, started)
 
 
-@routine
+@routine(allocates=False)
 def run(model, settings, data, near, contact, record, u, substeps, started):
     """See `rollout`; near and contact are None for a mechanism without contacts, limits and dry friction."""
     halves, q = settings.halves, record.q
@@ -123,7 +123,7 @@ def run(model, settings, data, near, contact, record, u, substeps, started):
     return q.shape[0] - 1, DONE
 
 
-@routine
+@routine(allocates=False)
 def start_part(model, settings, data, near, contact, q, u, dt):
     """Known impulses, guess and cones of a step, or part of one, with the controls u at its start; why it stops."""
     for i in range(data.bodies.shape[0]):
@@ -144,7 +144,7 @@ def start_part(model, settings, data, near, contact, q, u, dt):
     return DONE
 
 
-@routine
+@routine(allocates=False)
 def solve_part(model, settings, data, near, contact, dt, slip):
     """Solve a step, again with the contacts that it missed; (result of `solve_step`, iterations, why it stops).
 
@@ -180,7 +180,7 @@ def solve_part(model, settings, data, near, contact, dt, slip):
     return spent, iterations, DONE
 
 
-@routine
+@routine(allocates=False)
 def end_part(model, settings, data, contact, q, u, dt):
     """The end of a solved step becomes the start of the next, with the controls u there."""
     carry = True
