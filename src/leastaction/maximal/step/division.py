@@ -1,5 +1,7 @@
 """Steps that Newton cannot solve are divided: how far, how that is told, and where a part begins again."""
 
+import numpy as np
+
 from leastaction._jit import inline, routine
 from leastaction.contact.cones import EXACT, LIMIT, LINEAR
 
@@ -13,6 +15,10 @@ LONGEST = 1 << 61
 """How a step was halved is told by a number: after a leading 1, bit by bit, 1 for a part that failed and was halved and
 0 for one that was solved, in order of time (`replay.lengths_of`); 0 for a step that was not halved, -1 for one whose
 number would be larger than this."""
+
+
+SOLVED, HALVED = np.int64(0), np.int64(1)
+"""The bits of that number. NumPy's integers, since kernels are compiled anew for each literal."""
 
 
 @inline

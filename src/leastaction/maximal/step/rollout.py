@@ -16,7 +16,7 @@ from leastaction.maximal.step.assembly import start_rows
 from leastaction.maximal.step.bodies import END, START
 from leastaction.maximal.step.body_states import finish_step, keep_start, load_state, store_state
 from leastaction.maximal.step.dampers import end_paths, start_paths
-from leastaction.maximal.step.division import FINEST, forget_failure, let_slip, with_bit
+from leastaction.maximal.step.division import FINEST, HALVED, SOLVED, forget_failure, let_slip, with_bit
 from leastaction.maximal.step.guess import FIRST, LATER, extrapolate, guess, remember
 from leastaction.maximal.step.impulses import add_impulses, add_rates
 from leastaction.maximal.step.interior import solve_step
@@ -57,7 +57,7 @@ def run(model, settings, data, near, contact, record, u, substeps, started):
     """See `rollout`; near and contact are None for a mechanism without contacts, limits and dry friction."""
     halves, q = settings.halves, record.q
     load_state(data, record.rigid_poses[0], record.momenta[0])
-    steady, slip = False, False
+    steady = slip = q.shape[0] < 1  # False, but no literal: `solve_part` would be compiled twice
     for k in range(q.shape[0] - 1):
         keep_start(data)
         for c in range(q.shape[1]):
@@ -88,7 +88,7 @@ def run(model, settings, data, near, contact, record, u, substeps, started):
                         return k, FAILED
                     slip = True
                     continue
-                record.divided[k + 1, j] = with_bit(record.divided[k + 1, j] if parts > 1 else 1, 1)
+                record.divided[k + 1, j] = with_bit(record.divided[k + 1, j] if parts > 1 else 1, HALVED)
                 parts, part = 2 * parts, 2 * part
                 continue
             if contact is not None:
@@ -105,7 +105,7 @@ def run(model, settings, data, near, contact, record, u, substeps, started):
                     record.multipliers[k, r] = data.rows[r].force
             end_part(model, settings, data, contact, q[k + 1], u[k, j + 1 if halves < 1.0 else 0], h)
             if parts > 1:
-                record.divided[k + 1, j] = -1 if slip else with_bit(record.divided[k + 1, j], 0)
+                record.divided[k + 1, j] = -1 if slip else with_bit(record.divided[k + 1, j], SOLVED)
             slip = False
             part += 1
             while parts > 1 and part % 2 == 0:  # two halves are done: on with what they are a half of
