@@ -7,10 +7,11 @@ from numba.core import config
 from numba.core.runtime import _nrt_python, rtsys
 
 import leastaction as la
+from leastaction._tuples import plain
 from leastaction.dynamics import derivatives, recursions
 from leastaction.dynamics.workspace import Workspace
-from leastaction.explicit import integrators as explicit
-from leastaction.explicit.integrators import TABLEAUX
+from leastaction.explicit.arrays import CLASSICAL, ExplicitSettings, explicit_data, explicit_model
+from leastaction.explicit.runge_kutta import runge_kutta, semi_implicit
 from tests.oracles.random_trees import random_state, random_tree
 
 pytestmark = pytest.mark.skipif(bool(config.DISABLE_JIT), reason="nothing is compiled")
@@ -57,15 +58,15 @@ def kernels():
     a, tau, M = np.zeros(n), np.zeros(n), np.zeros((n, n))
     u, Q, V = np.ones((2, 4, robot.nu)), np.tile(q, (3, 1)), np.tile(v, (3, 1))
     common = (t.nodes, t.dofs, t.gravity, links, screws)
-    forces = (explicit.force_arrays(robot), links, screws, external, tau)
-    scratch = np.zeros((4, 2, n)), np.zeros(n), np.zeros(n), np.zeros(robot.nq)
+    settings = ExplicitSettings(1e-3, CLASSICAL)
+    explicit = (*map(plain, (explicit_model(robot), settings, explicit_data(robot, 4))), u, Q, V)
     yield "inverse dynamics", recursions.inverse_dynamics, (*common, q, v, a, external, tau)
     yield "forward dynamics", recursions.forward_dynamics, (*common, q, v, tau, external, a)
     yield "mass matrix", recursions.mass_matrix, (t.nodes, t.dofs, links, screws, q, M)
     arguments = (*common, *w.derivative_arrays(), q, v, a, external, tau, M, M.copy())
     yield "derivatives", derivatives.inverse_dynamics_derivatives, arguments
-    yield "Runge-Kutta", explicit.runge_kutta, (*forces, TABLEAUX["rk4"], 1e-3, u, Q, V, *scratch)
-    yield "semi-implicit Euler", explicit.semi_implicit, (*forces, 1e-3, u, Q, V, *scratch[1:3])
+    yield "Runge-Kutta", runge_kutta, explicit
+    yield "semi-implicit Euler", semi_implicit, explicit
 
 
 KERNELS = list(kernels())

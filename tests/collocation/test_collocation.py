@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import leastaction as la
-from leastaction.collocation import newton, slopes
+from leastaction.collocation import arrays, newton, slopes
 from tests.oracles.differences import assert_close, central
 from tests.oracles.random_trees import random_state, random_tree
 
@@ -85,12 +85,11 @@ def test_same_motion_as_the_variational_integrator(name):
     assert apart[1] < apart[0] / 10
 
 
-def stepper_at(robot, x_size, seed=1):
-    """A Hermite-Simpson stepper and a state (x, v) within a step."""
-    stepper = la.HermiteSimpson().prepare(robot, 0.1)
+def step_at(robot, x_size, seed=1):
+    """Model and data of a Hermite-Simpson step, and a state (x, v) within it."""
     q, v = random_state(robot, seed)
     x = x_size * np.random.default_rng(seed).uniform(-1, 1, robot.nv)
-    return stepper, q, np.stack([x, v])
+    return arrays.collocation_model(robot), arrays.collocation_data(robot, 3, 10), q, np.stack([x, v])
 
 
 @pytest.mark.parametrize(("name", "x_size", "tolerance"), [
@@ -102,17 +101,17 @@ def stepper_at(robot, x_size, seed=1):
 def test_derivatives_of_the_right_hand_side(name, x_size, tolerance):
     """df/dy by differences; for ball and free joints the neglected terms are of third order in x."""
     robot = ROBOTS[name]()
-    stepper, q, y = stepper_at(robot, x_size)
+    model, data, q, y = step_at(robot, x_size)
     u = np.ones(robot.nu)
-    z, f = np.zeros(robot.nq), np.zeros((2, robot.nv))
 
     def rate(flat):
-        newton.rate(stepper.arrays, stepper.work, q, flat.reshape(2, -1), u, z, f)
-        return f.ravel().copy()
+        data.y[1] = flat.reshape(2, -1)
+        newton.rate(model, data, q, 1, u)
+        return data.f[1].ravel().copy()
 
     rate(y.ravel())
     F = np.zeros((2 * robot.nv, 2 * robot.nv))
-    slopes.rate_slopes(stepper.arrays, stepper.work, z.copy(), y, u, f[1].copy(), F)
+    slopes.rate_slopes(model, data, data.q[1].copy(), y, u, data.f[1, 1].copy(), F)
     unit = np.eye(2 * robot.nv)
     expected = np.stack([central(lambda h, e=e: rate(y.ravel() + h * e)) for e in unit], axis=1)
     assert_close(F, expected, tolerance)

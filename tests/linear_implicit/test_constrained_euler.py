@@ -106,7 +106,7 @@ def test_stiffness_and_damping_of_body_forces():
     for k, e in enumerate(np.eye(12)):
         K[:, k] = (forces(robot, robot.integrate(q, h * e), v) - forces(robot, robot.integrate(q, -h * e), v)) / (2 * h)
         D[:, k] = -(forces(robot, q, v + h * e) - forces(robot, q, v - h * e)) / (2 * h)
-    assert np.allclose(stepper.A - stepper.M, dt * D - dt * dt * K, rtol=1e-7, atol=1e-6)
+    assert np.allclose(stepper.data.A - stepper.data.M, dt * D - dt * dt * K, rtol=1e-7, atol=1e-6)
 
 
 def test_stiff_springs_are_stable():
@@ -240,6 +240,63 @@ def test_inequality_keeps_the_tip_above_a_floor():
     z = np.array([la.dynamics.body_poses(robot, x)[1, 2, 3] for x in run.q])
     assert min(la.dynamics.body_poses(robot, x)[1, 2, 3] for x in free.q) < floor - 0.05
     assert z.min() > floor - 1e-4
+
+
+def slider(gravity=0.0):
+    b = la.MechanismBuilder("slider", gravity=(gravity, 0, 0))
+    b.body("block", mass=1.0, inertia=0.1)
+    b.prismatic("rail", "world", "block", axis="x")
+    return b.build()
+
+
+def wall(position, velocity):
+    """x >= position + velocity t."""
+    return redmax.ReducedConstraint(
+        lambda t, q: ([q[0] - position - velocity * t], [[1.0]], [-velocity]), inequality=True
+    )
+
+
+@pytest.mark.parametrize("velocity", [-0.5, 0.0, 0.5])
+def test_an_open_inequality_does_nothing_until_it_would_be_violated(velocity):
+    """A block that is pressed against a wall at rest, receding or coming flies freely, then is on it at every step."""
+    dt, steps = 0.01, 100
+    method = ConstrainedEuler((wall(-0.3, velocity),))
+    run = la.simulate(slider(gravity=-5.0), dt=dt, steps=steps, integrator=method)
+    free = la.simulate(slider(gravity=-5.0), dt=dt, steps=steps, integrator=ConstrainedEuler())
+    gap = run.q[:, 0] - (-0.3 + velocity * run.t)
+    hit = int(np.argmax(free.q[:, 0] < -0.3 + velocity * free.t))
+    assert 10 < hit < 90
+    assert np.array_equal(run.q[:hit], free.q[:hit])
+    assert np.abs(gap[hit:]).max() < 1e-9
+
+
+def test_a_violated_inequality_is_taken_back_at_the_rate_of_stabilisation():
+    dt, gamma = 0.01, 5.0
+    method = ConstrainedEuler((wall(0.0, 0.0),), baumgarte=gamma)
+    run = la.simulate(slider(gravity=-5.0), q=[-0.1], dt=dt, steps=50, integrator=method)
+    assert np.allclose(run.q[:, 0], -0.1 * (1.0 - gamma * dt) ** np.arange(51), rtol=1e-9)
+
+
+@pytest.mark.parametrize("inequality", [False, True])
+@pytest.mark.parametrize("rows", [([], []), (np.zeros(0), np.zeros((0, 1))), ([], [], [])])
+def test_a_constraint_without_rows_is_none(rows, inequality):
+    none = redmax.ReducedConstraint(lambda t, q: rows, inequality)
+    run = la.simulate(slider(-5.0), dt=0.01, steps=5, integrator=ConstrainedEuler((none,)))
+    free = la.simulate(slider(-5.0), dt=0.01, steps=5, integrator=ConstrainedEuler())
+    assert np.array_equal(run.q, free.q)
+
+
+def test_rows_may_come_and_go_in_inequalities_alone():
+    def later(t, q):
+        return ([], []) if t < 0.03 else ([q[0]], [[1.0]])
+
+    run = la.simulate(
+        slider(-5.0), dt=0.01, steps=9, integrator=ConstrainedEuler((redmax.ReducedConstraint(later, True),))
+    )
+    assert run.v[2, 0] == pytest.approx(-0.1)
+    assert run.v[-1, 0] > 0.0
+    with pytest.raises(la.IntegratorError, match="stay as many"):
+        la.simulate(slider(-5.0), dt=0.01, steps=9, integrator=ConstrainedEuler((redmax.ReducedConstraint(later),)))
 
 
 def test_joint_limits_stop_a_pendulum():

@@ -9,33 +9,37 @@ and 3 points, hence of order 2 and 4 (Fan 2018, Table 1, says 3: the order of th
 
 import math
 
+import numpy as np
+
 from leastaction._jit import entry, inline, routine
+from leastaction.collocation.arrays import CollocationSettings, named_data, named_model
 from leastaction.collocation.slopes import rate_slopes
-from leastaction.explicit.integrators import full_acceleration
+from leastaction.dynamics.applied_forces import forced_accelerations
 from leastaction.kinematics.manifold import chart_rate, retract
 from leastaction.linalg.dense import multiply, solve_in_place
 
 
 @routine
-def rate(arrays, work, q, y, u, z, f):
-    """f(y) and the configuration z, for y = (x, v) about q; y and f of shape (2, nv)."""
-    links, screws, external, tau = work[:4]
-    retract(arrays[0], q, y[0], z)
-    chart_rate(arrays[0], y[0], y[1], f[0])
-    full_acceleration(arrays, links, screws, external, tau, z, y[1], u, f[1])
+def rate(model, data, q, point, u):
+    """The rate f(y) and the configuration at one point of the step that starts at q."""
+    y, f, z = data.y[point], data.f[point], data.q[point]
+    nodes = model.forces.nodes
+    retract(nodes, q, y[0], z)
+    chart_rate(nodes, y[0], y[1], f[0])
+    forced_accelerations(model, data, z, y[1], u, f[1])
 
 
 @routine
-def residual(arrays, work, points, q, u, dt, r):
+def residual(model, settings, data, q, u):
     """Defect of the step at the iterate; gives back its norm."""
-    y, f, z = points
+    y, f, r, dt = data.y, data.f, data.r, settings.dt
     last = u.shape[0] - 1
-    rate(arrays, work, q, y[last], u[last], z[last], f[last])
+    rate(model, data, q, last, u[last])
     if last == 2:
         for h in range(2):
             for k in range(r.shape[1]):
                 y[1, h, k] = 0.5 * (y[0, h, k] + y[2, h, k]) + 0.125 * dt * (f[0, h, k] - f[2, h, k])
-        rate(arrays, work, q, y[1], u[1], z[1], f[1])
+        rate(model, data, q, last - 1, u[1])
     total = 0.0
     for h in range(2):
         for k in range(r.shape[1]):
@@ -47,17 +51,17 @@ def residual(arrays, work, points, q, u, dt, r):
 
 
 @routine
-def direction(arrays, work, points, u, dt, r, matrices, d):
-    """The Newton update d of y at the end, shape (2 nv, 1)."""
-    y, f, z = points
-    F, J, A = matrices
+def direction(model, settings, data, u):
+    """The Newton update of y at the end, data.update (2 nv, 1)."""
+    y, f, z, r, d = data.y, data.f, data.q, data.r, data.update
+    F, J, A, dt = data.F, data.J, data.A, settings.dt
     last = u.shape[0] - 1
     n = r.shape[1]
-    rate_slopes(arrays, work, z[last], y[last], u[last], f[last, 1], F[last])
+    rate_slopes(model, data, z[last], y[last], u[last], f[last, 1], F[last])
     if last == 1:
         _one_minus(0.5 * dt, F[1], J)
     else:
-        rate_slopes(arrays, work, z[1], y[1], u[1], f[1, 1], F[1])
+        rate_slopes(model, data, z[1], y[1], u[1], f[1, 1], F[1])
         # J = 1 - dt/6 (F2 + 4 F1 (1/2 - dt/8 F2))
         _one_minus(0.25 * dt, F[2], A)
         multiply(F[1], A, J)
@@ -81,22 +85,21 @@ def _one_minus(t, A, J):
 
 
 @routine
-def solve(arrays, work, points, q, u, dt, tolerance, limit, scratch, history):
+def solve(model, settings, data, q, u):
     """Newton iterations from the iterate in y. Gives back (iterations, converged).
 
     Converged: the update that would come next, estimated by how much the last one shrank the defect, is below
-    `tolerance`. `history`: norms of the defect.
+    the tolerance. data.history: norms of the defect.
     """
-    y = points[0]
-    r, matrices, d = scratch
+    y, d, tolerance = data.y, data.update, settings.tolerance
     last = u.shape[0] - 1
-    n = r.shape[1]
-    norm = residual(arrays, work, points, q, u, dt, r)
-    history[0] = norm
+    n = data.r.shape[1]
+    norm = residual(model, settings, data, q, u)
+    data.history[0] = norm
     if norm == 0.0:
         return 0, True
-    for it in range(1, limit + 1):
-        direction(arrays, work, points, u, dt, r, matrices, d)
+    for it in range(1, settings.max_iterations + 1):
+        direction(model, settings, data, u)
         size = 0.0
         for h in range(2):
             for k in range(n):
@@ -107,35 +110,34 @@ def solve(arrays, work, points, q, u, dt, tolerance, limit, scratch, history):
                     size = abs(x)
         if not size < 1e12:
             return it, False
-        new = residual(arrays, work, points, q, u, dt, r)
-        history[it] = new
+        new = residual(model, settings, data, q, u)
+        data.history[it] = new
         if size <= tolerance or size * new <= tolerance * norm:
             return it, True
         norm = new
-    return limit, False
+    return settings.max_iterations, False
 
 
 @entry
-def rollout(arrays, work, points, scratch, U, dt, settings, history, Q, V, its):
+def rollout(model, settings, data, U, Q, V, its):
     """Steps from row 0 of Q and V; U: controls, shape (steps, points, nu). Gives back the steps done."""
-    y, f, z = points
-    last = U.shape[1] - 1
+    model, settings, data = named_model(*model), CollocationSettings(*settings), named_data(*data)
+    y, f, dt = data.y, data.f, settings.dt
+    start, last = np.int64(0), U.shape[1] - 1  # a literal would compile `rate` twice
     n = V.shape[1]
     for step in range(U.shape[0]):
         for k in range(n):
             y[0, 0, k] = 0.0
             y[0, 1, k] = V[step, k]
-        rate(arrays, work, Q[step], y[0], U[step, 0], z[0], f[0])
+        rate(model, data, Q[step], start, U[step, 0])
         for k in range(n):
             y[last, 0, k] = dt * (V[step, k] + 0.5 * dt * f[0, 1, k])
             y[last, 1, k] = V[step, k] + dt * f[0, 1, k]
-        iterations, converged = solve(
-            arrays, work, points, Q[step], U[step], dt, settings[0], settings[1], scratch, history
-        )
+        iterations, converged = solve(model, settings, data, Q[step], U[step])
         its[step + 1] = iterations
         if not converged:
             return step
-        retract(arrays[0], Q[step], y[last, 0], Q[step + 1])
+        retract(model.forces.nodes, Q[step], y[last, 0], Q[step + 1])
         for k in range(n):
             V[step + 1, k] = y[last, 1, k]
     return U.shape[0]

@@ -10,12 +10,13 @@ bodies, cables, wrenches and thrusters are differentiated by differences: both c
 """
 
 from leastaction._jit import inline, routine
+from leastaction.dynamics.applied_forces import applied_forces
 from leastaction.dynamics.derivatives import inverse_dynamics_derivatives, unit
 from leastaction.dynamics.entries import project_wrenches
 from leastaction.dynamics.recursions import mass_matrix
-from leastaction.forces.passive import body_forces, clear, drive_forces, joint_forces
+from leastaction.forces.total import clear
 from leastaction.kinematics.manifold import retract
-from leastaction.kinematics.sweeps import FREE, positions, velocities
+from leastaction.kinematics.sweeps import FREE
 from leastaction.linalg.dense import solve_in_place
 from leastaction.spatial import (
     ZERO3,
@@ -74,26 +75,22 @@ def chart_slopes(nodes, x, v, F):
 
 
 @routine
-def forces(arrays, work, q, v, u, tau):
-    """Generalised forces of springs, dampers, wrenches and the controls u."""
-    links, screws, external = work[0], work[1], work[2]
-    nodes, dofs, _, rest, paths, points, wrenches, drives, _ = arrays
-    positions(nodes, links, screws, q)
-    velocities(nodes, links, screws, v)
-    clear(external, tau)
-    body_forces(paths, points, wrenches, links, external)
-    joint_forces(nodes, dofs, rest, q, v, tau)
-    drive_forces(drives, links, u, external, tau)
-    project_wrenches(nodes, screws, external, tau)
+def generalized_forces(model, data, q, v, u, tau):
+    """Generalised forces (nv,) of springs, dampers, wrenches and the controls u."""
+    forces = model.forces
+    applied_forces(forces, data, q, v, u)
+    for k in range(tau.shape[0]):
+        tau[k] = data.tau[k]
+    project_wrenches(forces.nodes, data.screws, data.external, tau)
 
 
 @routine
-def add_force_slopes(arrays, work, q, v, u, G):
+def add_force_slopes(model, data, q, v, u, G):
     """Add the derivatives of the forces along the tangent of q and along v to G, shape (nv, 2 nv)."""
-    up, down, d, z = work[10:14]
-    nodes, dofs = arrays[0], arrays[1]
+    up, down, d, z = data.up, data.down, data.d, data.z
+    nodes, dofs = model.forces.nodes, model.forces.dofs
     n = v.shape[0]
-    if not work[9]:
+    if not model.curved:
         for k in range(n):
             G[k, k] -= dofs[k].stiffness
             G[k, n + k] -= dofs[k].damping
@@ -102,17 +99,17 @@ def add_force_slopes(arrays, work, q, v, u, G):
         for sign in (1.0, -1.0):
             d[j] = sign * STEP
             retract(nodes, q, d, z)
-            forces(arrays, work, z, v, u, up if sign > 0.0 else down)
+            generalized_forces(model, data, z, v, u, up if sign > 0.0 else down)
         d[j] = 0.0
         for k in range(n):
             G[k, j] += (up[k] - down[k]) / (2.0 * STEP)
     # Forces are linear in v, so any step is exact.
-    forces(arrays, work, q, v, u, down)
+    generalized_forces(model, data, q, v, u, down)
     for j in range(n):
         for k in range(n):
             d[k] = v[k]
         d[j] += 1.0
-        forces(arrays, work, q, d, u, up)
+        generalized_forces(model, data, q, d, u, up)
         for k in range(n):
             G[k, n + j] += up[k] - down[k]
     for k in range(n):
@@ -120,21 +117,23 @@ def add_force_slopes(arrays, work, q, v, u, G):
 
 
 @routine
-def rate_slopes(arrays, work, q, y, u, acc, F):
+def rate_slopes(model, data, q, y, u, acc, F):
     """F = df/dy, shape (2 nv, 2 nv), at y = (x, v), where the configuration is q and the acceleration acc."""
-    links, screws, external, tau, rates, B, dq, dv, M = work[:9]
-    nodes, dofs, gravity = arrays[0], arrays[1], arrays[2]
+    nodes, dofs, links, screws = model.forces.nodes, model.forces.dofs, data.links, data.screws
+    external, tau, dq, dv, M = data.external, data.tau, data.dq, data.dv, data.M
     x, v = y[0], y[1]
     n = v.shape[0]
     clear(external, tau)
-    inverse_dynamics_derivatives(nodes, dofs, gravity, links, screws, rates, B, q, v, acc, external, tau, dq, dv)
+    inverse_dynamics_derivatives(
+        nodes, dofs, model.gravity, links, screws, data.rates, data.B, q, v, acc, external, tau, dq, dv
+    )
     G = F[n:]
     for k in range(n):
         for j in range(n):
             M[k, j] = 0.0
             G[k, j] = -dq[k, j]
             G[k, n + j] = -dv[k, j]
-    add_force_slopes(arrays, work, q, v, u, G)
+    add_force_slopes(model, data, q, v, u, G)
     mass_matrix(nodes, dofs, links, screws, q, M)
     solve_in_place(M, G)
     _along_chart(nodes, x, G)

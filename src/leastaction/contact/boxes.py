@@ -9,16 +9,15 @@ import math
 import numpy as np
 
 from leastaction._jit import inline, routine
-from leastaction.contact.distance import closest_on_lines, column, local
-from leastaction.contact.emit import edges, flipped, point_on_plane
+from leastaction.contact.arrays import Line, flipped, placed_box
+from leastaction.contact.distance import closest_on_lines, local
+from leastaction.contact.emit import edges, point_on_plane
 from leastaction.spatial import (
     add3,
     axpy3,
-    compose,
+    column,
     cross,
     dot3,
-    load3,
-    load9,
     mattmul,
     mattvec,
     scale3,
@@ -45,36 +44,36 @@ def _at(v, k):
 
 
 @routine
-def _reach(h, R, n):
-    """How far a box with half edges h and rotation R reaches along n [m]."""
-    m = mattvec(R, n)
+def _reach(box, n):
+    """How far a box reaches along n [m]."""
+    h, m = box.half, mattvec(box.pose[0], n)
     return abs(m[0]) * h[0] + abs(m[1]) * h[1] + abs(m[2]) * h[2]
 
 
 @routine
 def box_on_box(out, count, touch, box1, X1, box2, X2, margin):
     """Contacts of two boxes; gives back the count."""
-    A, B = compose(X1, (load9(box1.R), load3(box1.p))), compose(X2, (load9(box2.R), load3(box2.p)))
-    hA, hB = load3(box1.half), load3(box2.half)
-    d = sub3(B[1], A[1])
-    size = min(min(hA), min(hB))
+    one, two = placed_box(box1, X1), placed_box(box2, X2)
+    (RA, a), (RB, b) = one.pose, two.pose
+    d = sub3(b, a)
+    size = min(min(one.half), min(two.half))
     # Faces of A are 0, 1, 2 and of B 3, 4, 5. A face of B is the reference only if it is better beyond doubt.
     face, separation = np.int64(-1), -math.inf  # literals would compile all twice
     for k in range(6):
-        n = column(A[0], k) if k < 3 else column(B[0], k - 3)
-        s = abs(dot3(n, d)) - _reach(hA, A[0], n) - _reach(hB, B[0], n)
+        n = column(RA, k) if k < 3 else column(RB, k - 3)
+        s = abs(dot3(n, d)) - _reach(one, n) - _reach(two, n)
         if s > margin:
             return count
         if s > separation + (TIE * size if k == 3 else 0.0):
             face, separation = k, s
     edge, edge_separation = np.int64(-1), -math.inf
-    C = mattmul(A[0], B[0])
+    C = mattmul(RA, RB)
     for k in range(9):
         cosine = C[k]
         sine = math.sqrt(max(1.0 - cosine * cosine, 0.0))
         if sine > PARALLEL:
-            n = scale3(1.0 / sine, cross(column(A[0], k // 3), column(B[0], k % 3)))
-            s = abs(dot3(n, d)) - _reach(hA, A[0], n) - _reach(hB, B[0], n)
+            n = scale3(1.0 / sine, cross(column(RA, k // 3), column(RB, k % 3)))
+            s = abs(dot3(n, d)) - _reach(one, n) - _reach(two, n)
             if s > margin:
                 return count
             if s > edge_separation:
@@ -82,33 +81,35 @@ def box_on_box(out, count, touch, box1, X1, box2, X2, margin):
     start, tie = count, TIE * size
     edge_is_better = edge >= 0 and edge_separation > separation + tie
     depth = 0.0 if edge_is_better else separation
-    count, lowest = _either_face(out, start, touch, A, hA, X1, B, hB, X2, face, depth, margin)
+    count, lowest = _either_face(out, start, touch, one, two, face, depth, margin)
     if not edge_is_better:
         return count
     # Where the face's points tell the same as the edges, more points are better than one.
     deep_enough = edge_separation > 0.0 or lowest < edge_separation + tie
     if count > start and deep_enough and edge_separation < lowest + tie:
         return count
-    after = _edge(out, start, touch, A, hA, X1, B, hB, X2, edge, margin)
+    after = _edge(out, start, touch, one, two, edge, margin)
     if after == start and edge_separation < 0.0:
-        after, _ = _either_face(out, start, touch, A, hA, X1, B, hB, X2, face, separation, margin)
+        after, _ = _either_face(out, start, touch, one, two, face, separation, margin)
     return after
 
 
 @routine
-def _either_face(out, count, touch, A, hA, X1, B, hB, X2, face, depth, margin):
-    """Points of one box over a face of the other, 0 to 2 of A and 3 to 5 of B."""
+def _either_face(out, count, touch, one, two, face, depth, margin):
+    """Points of one box over a face of the other, 0 to 2 of the first and 3 to 5 of the second."""
     if face < 3:
-        return _face(out, count, touch, A, hA, X1, face, B, hB, X2, depth, margin)
-    return _face(out, count, flipped(touch), B, hB, X2, face - 3, A, hA, X1, depth, margin)
+        return _face(out, count, touch, one, face, two, depth, margin)
+    return _face(out, count, flipped(touch), two, face - 3, one, depth, margin)
 
 
 @routine
-def _face(out, count, touch, A, hA, X1, k, B, hB, X2, depth, margin):
-    """Points of B's incident face over face k of A; gives back the count and the lowest gap found.
+def _face(out, count, touch, one, k, two, depth, margin):
+    """Points of the second box's incident face over face k of the first; the count and the lowest gap found.
 
     If the depth [m], negative, is that of the overlap, then one of the points is as deep.
     """
+    A, hA, X1 = one.pose, one.half, one.body
+    B, hB, X2 = two.pose, two.half, two.body
     lowest = math.inf
     i, j = (k + 1) % 3, (k + 2) % 3
     sign = 1.0 if dot3(column(A[0], k), sub3(B[1], A[1])) >= 0.0 else -1.0
@@ -186,8 +187,10 @@ def _face(out, count, touch, A, hA, X1, k, B, hB, X2, depth, margin):
 
 
 @routine
-def _edge(out, count, touch, A, hA, X1, B, hB, X2, k, margin):
-    """The contact of an edge of A along its axis k // 3 with one of B along its axis k % 3; gives back the count."""
+def _edge(out, count, touch, one, two, k, margin):
+    """The contact of an edge along axis k // 3 of the first box with one along axis k % 3 of the second; the count."""
+    A, hA, X1 = one.pose, one.half, one.body
+    B, hB, X2 = two.pose, two.half, two.body
     i, j = k // 3, k % 3
     d1, d2 = column(A[0], i), column(B[0], j)
     n = cross(d1, d2)
@@ -207,16 +210,6 @@ def _edge(out, count, touch, A, hA, X1, B, hB, X2, k, margin):
     if abs(s) > _at(hA, i) + margin or abs(t) > _at(hB, j) + margin:
         return count
     # Points near the contact, so that the two lines stay good when the bodies turn.
-    u, w = local(X1, axpy3(s, d1, p1)), local(X2, axpy3(t, d2, p2))
-    return edges(
-        out,
-        count,
-        touch,
-        EDGE_LABEL + feature,
-        u,
-        mattvec(X1[0], d1),
-        mattvec(X1[0], n),
-        w,
-        mattvec(X2[0], d2),
-        0.0,
-    )
+    first = Line(local(X1, axpy3(s, d1, p1)), mattvec(X1[0], d1))
+    second = Line(local(X2, axpy3(t, d2, p2)), mattvec(X2[0], d2))
+    return edges(out, count, touch, EDGE_LABEL + feature, first, second, mattvec(X1[0], n), 0.0)

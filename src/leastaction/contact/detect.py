@@ -1,6 +1,7 @@
 """Which features of two shapes may touch within the margin."""
 
 from leastaction._jit import inline, routine
+from leastaction.contact.arrays import Touch
 from leastaction.contact.boxes import box_on_box
 from leastaction.contact.fields import on_field
 from leastaction.contact.planes import on_plane
@@ -61,7 +62,7 @@ def _far(a, b, Xa, Xb, margin):
 def _touch(a, b, pairs, k):
     """What all contacts of pair k share."""
     pair = pairs[k]
-    return (a.body, b.body, 1 if a.kind > b.kind else 0, k, pair.key, pair.friction, pair.restitution)
+    return Touch(a.body, b.body, 1 if a.kind > b.kind else 0, k, pair.key, pair.friction, pair.restitution)
 
 
 @routine

@@ -132,16 +132,6 @@ def triangle_normal(a, b, c):
 
 
 @inline
-def column(R, k):
-    """Column k (3) of a matrix (9); k may be known at run time only."""
-    if k == 0:
-        return (R[0], R[3], R[6])
-    if k == 1:
-        return (R[1], R[4], R[7])
-    return (R[2], R[5], R[8])
-
-
-@inline
 def corner(R, p, h, k):
     """Corner k = 0 ... 7 (3) of a box with half edges h and pose (R, p); bit 0 of k is the sign of x, and so on."""
     x = h[0] if k & 1 else -h[0]

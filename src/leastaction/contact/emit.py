@@ -1,69 +1,76 @@
 """Writing contacts into their array."""
 
 from leastaction._jit import inline, routine
+from leastaction.contact.arrays import First, Second
 from leastaction.contact.records import EDGES, POINT_ON_BOX, POINT_ON_PLANE, POINT_ON_TRIANGLE, RIM_ON_PLANE, SEGMENTS
 from leastaction.spatial import ZERO3, load3, load9, store3, store9
 
 
 @routine
-def emit(out, count, touch, feature, kind, r1, r2, u, v, n, w, z):
+def emit(out, count, touch, feature, kind, first, second):
     """Write one contact, unless the array is full; gives back the count + 1 in either case.
 
     Args:
         out: `CONTACT` records.
         count: how many of them are written.
-        touch: (a, b, flip, pair, key, friction, restitution).
+        touch: `Touch` of the pair.
         feature: its number within the pair, added to the key.
-        kind, r1, r2, u, v, n, w, z: the fields of the record.
+        kind: of the contact.
+        first, second: its features, `First` and `Second`.
     """
     if count < out.shape[0]:
         c = out[count]
-        c.a, c.b, c.flip, c.pair, c.key = touch[0], touch[1], touch[2], touch[3], touch[4] + feature
-        c.friction, c.restitution = touch[5], touch[6]
-        c.kind, c.r1, c.r2 = kind, r1, r2
-        store3(c.u, u)
-        store3(c.v, v)
-        store3(c.n, n)
-        store3(c.w, w)
-        store3(c.z, z)
+        c.a, c.b, c.flip, c.pair, c.key = touch.a, touch.b, touch.flip, touch.pair, touch.key + feature
+        c.friction, c.restitution = touch.friction, touch.restitution
+        c.kind, c.r1, c.r2 = kind, first.r, second.r
+        store3(c.u, first.u)
+        store3(c.v, first.v)
+        store3(c.n, first.n)
+        store3(c.w, second.w)
+        store3(c.z, second.z)
     return count + 1
 
 
 @inline
-def flipped(touch):
-    """The same pair with its first feature on the other body."""
-    return (touch[0], touch[1], 1 - touch[2], touch[3], touch[4], touch[5], touch[6])
+def is_known(out, start, count, touch, feature):
+    """Whether a contact of that feature has been written since `start`."""
+    known = False
+    for c in range(start, min(count, out.shape[0])):
+        known = known or out[c].key == touch.key + feature
+    return known
 
 
 @inline
 def point_on_plane(out, count, touch, feature, normal, point, w, r):
     """A ball of radius r about w over the plane through `point`, each in its body's frame."""
-    return emit(out, count, touch, feature, POINT_ON_PLANE, 0.0, r, normal, point, normal, w, ZERO3)
+    return emit(out, count, touch, feature, POINT_ON_PLANE, First(normal, point, normal, 0.0), Second(w, ZERO3, r))
 
 
 @inline
 def rim_on_plane(out, count, touch, feature, normal, point, w, axis, r):
     """A circle of radius r about w over the plane through `point`, each in its body's frame."""
-    return emit(out, count, touch, feature, RIM_ON_PLANE, 0.0, r, normal, point, normal, w, axis)
+    return emit(out, count, touch, feature, RIM_ON_PLANE, First(normal, point, normal, 0.0), Second(w, axis, r))
 
 
 @inline
-def segments(out, count, touch, feature, u, v, r1, n, w, z, r2):
-    """Two thick segments, each in its body's frame; n is the normal in the first one's."""
-    return emit(out, count, touch, feature, SEGMENTS, r1, r2, u, v, n, w, z)
+def segments(out, count, touch, feature, one, two, n):
+    """Two thick `Segment`s, each in its body's frame; n is the normal in the first one's."""
+    first, second = First(one.start, one.end, n, one.r), Second(two.start, two.end, two.r)
+    return emit(out, count, touch, feature, SEGMENTS, first, second)
 
 
 @inline
-def edges(out, count, touch, feature, u, d1, n, w, d2, r):
-    """Two lines, each in its body's frame, the second thick by r; n is the normal in the first one's."""
-    return emit(out, count, touch, feature, EDGES, 0.0, r, u, d1, n, w, d2)
+def edges(out, count, touch, feature, one, two, n, r):
+    """Two `Line`s, each in its body's frame, the second thick by r; n is the normal in the first one's."""
+    first, second = First(one.point, one.direction, n, 0.0), Second(two.point, two.direction, r)
+    return emit(out, count, touch, feature, EDGES, first, second)
 
 
 @routine
 def point_on_box(out, count, touch, feature, box, w, r):
     """A ball of radius r about w, in its body's frame, and a box."""
-    half = load3(box.half)
-    count = emit(out, count, touch, feature, POINT_ON_BOX, 0.0, r, half, load3(box.p), ZERO3, w, ZERO3)
+    first = First(load3(box.half), load3(box.p), ZERO3, 0.0)
+    count = emit(out, count, touch, feature, POINT_ON_BOX, first, Second(w, ZERO3, r))
     if count <= out.shape[0]:
         store9(out[count - 1].R, load9(box.R))
     return count
@@ -72,7 +79,9 @@ def point_on_box(out, count, touch, feature, box, w, r):
 @routine
 def point_on_triangle(out, count, touch, feature, corners, n, w, r):
     """A ball of radius r about w, in its body's frame, and a triangle (3 x 3) with unit normal n in the other's."""
-    count = emit(out, count, touch, feature, POINT_ON_TRIANGLE, 0.0, r, ZERO3, ZERO3, n, w, ZERO3)
+    first = First(ZERO3, ZERO3, n, 0.0)
+    count = emit(out, count, touch, feature, POINT_ON_TRIANGLE, first, Second(w, ZERO3, r))
     if count <= out.shape[0]:
-        store9(out[count - 1].R, corners[0] + corners[1] + corners[2])
+        a, b, c = corners
+        store9(out[count - 1].R, a + b + c)
     return count

@@ -16,14 +16,15 @@ import math
 import numpy as np
 
 from leastaction._jit import inline, routine
-from leastaction.contact.distance import closest_on_triangle, column, corner, local, triangle_normal
+from leastaction.contact.arrays import FieldBall, PlacedField, pose_of
+from leastaction.contact.distance import closest_on_triangle, corner, local, triangle_normal
 from leastaction.contact.emit import point_on_plane, point_on_triangle
 from leastaction.contact.planes import RIM_POINTS, lowest_direction, rim_point, vertex
 from leastaction.contact.records import BOX, CAPSULE, CYLINDER, MESH
 from leastaction.contact.ridges import PEAKS, peaks_and_ridges
 from leastaction.contact.round import tip
 from leastaction.contact.surface import SLACK, cell, is_closest, is_valley, triangle
-from leastaction.spatial import act, axpy3, compose, dot3, load3, load9, mattvec, matvec, norm3, scale3, sub3
+from leastaction.spatial import act, axpy3, column, compose, dot3, load3, load9, mattvec, matvec, norm3, scale3, sub3
 
 SIDEWAYS = 0.5
 """Part of the margin that a ball may move sideways within a step."""
@@ -32,32 +33,35 @@ SIDEWAYS = 0.5
 @routine
 def on_field(out, count, touch, field, X1, shape, X2, data, margin):
     """Contacts of a height field with any other shape but a plane or height field; gives back the count."""
-    F = compose(X1, (load9(field.R), load3(field.p)))
+    ground = PlacedField(field, compose(X1, pose_of(field)), data)
     R = load9(shape.R)
     if shape.kind == BOX:
         for k in range(8):
             w = corner(R, load3(shape.p), load3(shape.half), k)
-            count = _ball(out, count, touch, field, F, data, k, np.int64(8), w, X2, 0.0, margin)
+            count = _ball(out, count, touch, ground, FieldBall(k, np.int64(8), w, 0.0), X2, margin)
     elif shape.kind == MESH:
         for k in range(shape.rows):
             w = vertex(data, shape, k)
-            count = _ball(out, count, touch, field, F, data, k, shape.rows, w, X2, 0.0, margin)
+            count = _ball(out, count, touch, ground, FieldBall(k, shape.rows, w, 0.0), X2, margin)
     elif shape.kind == CYLINDER:
-        lowest, _ = lowest_direction(mattvec(X2[0], column(F[0], 2)), R)
+        lowest, _ = lowest_direction(mattvec(X2[0], column(ground.pose[0], 2)), R)
         for k in range(2 * RIM_POINTS):
             w = rim_point(tip(shape, k // RIM_POINTS), column(R, 2), lowest, shape.radius, k % RIM_POINTS)
-            count = _ball(out, count, touch, field, F, data, k, np.int64(2 * RIM_POINTS), w, X2, 0.0, margin)
+            count = _ball(out, count, touch, ground, FieldBall(k, np.int64(2 * RIM_POINTS), w, 0.0), X2, margin)
     else:
         for k in range(1 if shape.half[2] == 0.0 else 2):
-            count = _ball(out, count, touch, field, F, data, k, np.int64(2), tip(shape, k), X2, shape.radius, margin)
+            ball = FieldBall(k, np.int64(2), tip(shape, k), shape.radius)
+            count = _ball(out, count, touch, ground, ball, X2, margin)
     if shape.kind == BOX or shape.kind == CAPSULE:
-        count = peaks_and_ridges(out, count, touch, field, F, shape, X2, data, margin)
+        count = peaks_and_ridges(out, count, touch, ground, shape, X2, margin)
     return count
 
 
 @routine
-def _ball(out, count, touch, field, F, data, number, numbers, w, X2, r, margin):
-    """Contacts of a ball of radius r about the point w of the second body."""
+def _ball(out, count, touch, ground, ball, X2, margin):
+    """Contacts of a `FieldBall` of the second body."""
+    field, F, data = ground
+    number, numbers, w, r = ball
     x = local(F, act(X2, w))
     gx, gy = x[0] / field.spacing + 0.5 * (field.rows - 1), x[1] / field.spacing + 0.5 * (field.columns - 1)
     i0, j0 = math.floor(gx), math.floor(gy)
@@ -110,7 +114,7 @@ def _ball(out, count, touch, field, F, data, number, numbers, w, X2, r, margin):
                 if plane:
                     count = _plane(out, count, touch, feature % PEAKS, field, n, a, w, r)
                 elif face:
-                    P = (load9(field.R), load3(field.p))
+                    P = pose_of(field)
                     corners = (act(P, a), act(P, b), act(P, c))
                     feature = (feature + numbers) % PEAKS
                     count = point_on_triangle(out, count, touch, feature, corners, matvec(P[0], n), w, r)
@@ -124,7 +128,7 @@ def _ball(out, count, touch, field, F, data, number, numbers, w, X2, r, margin):
 @routine
 def _plane(out, count, touch, feature, field, n, point, w, r):
     """A contact with the plane of a triangle, given in the field's frame."""
-    P = (load9(field.R), load3(field.p))
+    P = pose_of(field)
     return point_on_plane(out, count, touch, feature, matvec(P[0], n), act(P, point), w, r)
 
 

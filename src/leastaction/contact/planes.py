@@ -3,10 +3,25 @@
 import math
 
 from leastaction._jit import inline, routine
-from leastaction.contact.distance import TINY, column, corner
-from leastaction.contact.emit import point_on_plane, rim_on_plane
+from leastaction.contact.arrays import SeenPlane, pose_of
+from leastaction.contact.distance import TINY, corner
+from leastaction.contact.emit import is_known, point_on_plane, rim_on_plane
 from leastaction.contact.records import BOX, CYLINDER, MESH
-from leastaction.spatial import act, add3, axpy3, dot3, load3, load9, mattvec, matvec, norm3, scale3, sub3
+from leastaction.spatial import (
+    act,
+    add3,
+    axpy3,
+    column,
+    cross,
+    dot3,
+    load3,
+    load9,
+    mattvec,
+    matvec,
+    norm3,
+    scale3,
+    sub3,
+)
 
 UPRIGHT = 0.02
 """A cylinder stands on its face while the sine of its tilt is less."""
@@ -18,7 +33,7 @@ RIM_POINTS = 8
 @routine
 def on_plane(out, count, touch, plane, X1, shape, X2, data, margin):
     """Contacts of a plane with any other shape but a plane or height field; gives back the count."""
-    R = load9(shape.R)
+    R, p = pose_of(shape)
     local_normal, local_point = column(load9(plane.R), 2), load3(plane.p)
     normal = matvec(X1[0], local_normal)
     # In the frame of the second body: the gap of its point w is slope . w - level.
@@ -26,19 +41,20 @@ def on_plane(out, count, touch, plane, X1, shape, X2, data, margin):
     level = dot3(normal, sub3(act(X1, local_point), X2[1]))
     if shape.kind == BOX:
         for k in range(8):
-            w = corner(R, load3(shape.p), load3(shape.half), k)
+            w = corner(R, p, load3(shape.half), k)
             if dot3(slope, w) - level < margin:
                 count = point_on_plane(out, count, touch, k, local_normal, local_point, w, 0.0)
         return count
     if shape.kind == MESH:
-        return _mesh_on_plane(out, count, touch, local_normal, local_point, slope, level, shape, data, margin)
+        seen = SeenPlane(local_normal, local_point, slope, level)
+        return _mesh_on_plane(out, count, touch, seen, shape, data, margin)
     axis = column(R, 2)
     standing = False
     if shape.kind == CYLINDER:
         lowest, tilt = lowest_direction(slope, R)
         standing = tilt < UPRIGHT
     for end in range(1 if shape.half[2] == 0.0 else 2):
-        w = axpy3((2 * end - 1) * shape.half[2], axis, load3(shape.p))
+        w = axpy3((2 * end - 1) * shape.half[2], axis, p)
         height = dot3(slope, w) - level
         if shape.kind != CYLINDER:
             if height - shape.radius < margin:
@@ -71,11 +87,7 @@ def lowest_direction(up, R):
 def rim_point(centre, axis, lowest, radius, k):
     """Point k (3) of a rim, counted from its lowest one."""
     angle = 2.0 * math.pi * k / RIM_POINTS
-    side = (
-        axis[1] * lowest[2] - axis[2] * lowest[1],
-        axis[2] * lowest[0] - axis[0] * lowest[2],
-        axis[0] * lowest[1] - axis[1] * lowest[0],
-    )
+    side = cross(axis, lowest)
     across = add3(scale3(math.cos(angle), lowest), scale3(math.sin(angle), side))
     return axpy3(radius, across, centre)
 
@@ -88,8 +100,9 @@ def vertex(data, shape, k):
 
 
 @routine
-def _mesh_on_plane(out, count, touch, local_normal, local_point, slope, level, shape, data, margin):
+def _mesh_on_plane(out, count, touch, plane, shape, data, margin):
     """The lowest vertex, and of those below the margin the outermost in eight directions."""
+    local_normal, local_point, slope, level = plane
     start, low, lowest = count, margin, -1
     for k in range(shape.rows):
         height = dot3(slope, vertex(data, shape, k)) - level
@@ -111,10 +124,7 @@ def _mesh_on_plane(out, count, touch, local_normal, local_point, slope, level, s
             w = vertex(data, shape, k)
             if dot3(slope, w) - level < margin and (best < 0 or dot3(along, w) > far):
                 best, far = k, dot3(along, w)
-        known = False
-        for c in range(start, min(count, out.shape[0])):
-            known = known or out[c].key == touch[4] + best
-        if not known:
+        if not is_known(out, start, count, touch, best):
             w = vertex(data, shape, best)
             count = point_on_plane(out, count, touch, best, local_normal, local_point, w, 0.0)
     return count

@@ -8,28 +8,28 @@ what the other is an edge of.
 import math
 
 from leastaction._jit import inline, routine
+from leastaction.contact.arrays import Line, NearField, Ridge, Segment, flipped, pose_of
 from leastaction.contact.distance import (
     TINY,
-    clamp,
+    closest_in_box,
     closest_on_lines,
     closest_on_segments,
-    column,
     lerp,
     local,
     triangle_normal,
 )
-from leastaction.contact.emit import edges, flipped, point_on_box, segments
+from leastaction.contact.emit import edges, point_on_box, segments
 from leastaction.contact.records import BOX
-from leastaction.contact.round import ends
+from leastaction.contact.round import thick_segment
 from leastaction.contact.surface import SLACK, cell, grid
 from leastaction.spatial import (
     act,
     axpy3,
+    column,
     compose,
     cross,
     dot3,
     load3,
-    load9,
     mattmul,
     matvec,
     norm3,
@@ -54,10 +54,12 @@ DEPTH = 0.2
 
 
 @routine
-def peaks_and_ridges(out, count, touch, field, F, shape, X2, data, margin):
-    """Contacts of the peaks and ridges of a field at F with a box or a capsule; gives back the count."""
-    S = compose(X2, (load9(shape.R), load3(shape.p)))
+def peaks_and_ridges(out, count, touch, ground, shape, X2, margin):
+    """Contacts of the peaks and ridges of a `PlacedField` with a box or a capsule; gives back the count."""
+    field, F, data = ground
+    S = compose(X2, pose_of(shape))
     L = (mattmul(F[0], S[0]), local(F, S[1]))  # in the field's frame
+    near_by = NearField(shape, L)
     h, R = load3(shape.half), L[0]
     r = 0.0 if shape.kind == BOX else shape.radius
     # What lies within this of the middle along x, y and z is near.
@@ -74,7 +76,7 @@ def peaks_and_ridges(out, count, touch, field, F, shape, X2, data, margin):
             around = 0.25 * (left[2] + right[2] + near[2] + far[2])
             if u[2] > bottom and u[2] - around > SLACK * d:
                 feature = PEAKS + cell(field, i, j) % (1 << 30)
-                count = _peak(out, count, touch, feature, field, shape, L, u, (left, right, near, far), margin)
+                count = _peak(out, count, touch, feature, field, near_by, u, (left, right, near, far), margin)
             opposite = grid(field, data, i + 1, j + 1)
             for side in range(3):
                 # The ridge, and the two corners beside it, that on its left first.
@@ -86,20 +88,22 @@ def peaks_and_ridges(out, count, touch, field, F, shape, X2, data, margin):
                 if dot3(triangle_normal(u, v, b), sub3(c, u)) > -SLACK * d:
                     continue
                 feature = RIDGES + (3 * cell(field, i, j) + side) % (1 << 26) * 12
+                ridge = Ridge(u, v, b, c)
                 if shape.kind == BOX:
-                    count = _on_box(out, count, touch, feature, field, shape, L, u, v, b, c, margin)
+                    count = _on_box(out, count, touch, feature, field, near_by, ridge, margin)
                 else:
-                    count = _on_capsule(out, count, touch, feature, field, shape, L, u, v, margin)
+                    count = _on_capsule(out, count, touch, feature, field, near_by, ridge, margin)
     return count
 
 
 @routine
-def _peak(out, count, touch, feature, field, shape, L, top, around, margin):
+def _peak(out, count, touch, feature, field, near_by, top, around, margin):
     """A contact of a grid point that stands out among those around it."""
-    P = (load9(field.R), load3(field.p))
+    shape, L = near_by
+    P = pose_of(field)
     u = act(P, top)
     y, h = local(L, top), load3(shape.half)
-    d = sub3(y, (clamp(y[0], -h[0], h[0]), clamp(y[1], -h[1], h[1]), clamp(y[2], -h[2], h[2])))
+    d = sub3(y, closest_in_box(h, y))
     distance = norm3(d)
     if shape.kind == BOX:
         if distance < margin:
@@ -109,9 +113,8 @@ def _peak(out, count, touch, feature, field, shape, L, top, around, margin):
         for x in around:
             if _beside(d, top, x, margin):
                 return count
-        w, z = ends(shape)
         n = matvec(P[0], scale3(1.0 / distance, d))
-        count = segments(out, count, touch, feature, u, u, 0.0, n, w, z, shape.radius)
+        count = segments(out, count, touch, feature, Segment(u, u, 0.0), thick_segment(shape), n)
     return count
 
 
@@ -123,8 +126,10 @@ def _beside(d, p, x, margin):
 
 
 @routine
-def _on_capsule(out, count, touch, feature, field, shape, L, u, v, margin):
-    """A contact of the ridge from u to v with a capsule between its ends."""
+def _on_capsule(out, count, touch, feature, field, near_by, ridge, margin):
+    """A contact of a ridge with a capsule between its ends."""
+    shape, L = near_by
+    u, v = ridge.start, ridge.end
     half = scale3(shape.half[2], column(L[0], 2))
     p, q = sub3(L[1], half), axpy3(1.0, half, L[1])
     s, t = closest_on_segments(u, v, p, q)
@@ -136,24 +141,25 @@ def _on_capsule(out, count, touch, feature, field, shape, L, u, v, margin):
     # are nearly parallel, that changes within a step.
     if _beside(d, v, u, margin) or _beside(d, u, v, margin) or _beside(d, p, q, margin) or _beside(d, q, p, margin):
         return count
-    P = (load9(field.R), load3(field.p))
-    w, z = ends(shape)
+    P = pose_of(field)
     n = matvec(P[0], scale3(1.0 / distance, d))
-    return segments(out, count, touch, feature, act(P, u), act(P, v), 0.0, n, w, z, shape.radius)
+    return segments(out, count, touch, feature, Segment(act(P, u), act(P, v), 0.0), thick_segment(shape), n)
 
 
 @routine
-def _on_box(out, count, touch, feature, field, shape, L, u, v, b, c, margin):
-    """Contacts of the ridge from u to v, between the corners b and c of its triangles, with edges of a box."""
+def _on_box(out, count, touch, feature, field, near_by, ridge, margin):
+    """Contacts of a ridge with edges of a box."""
+    shape, L = near_by
+    u, v, b, c = ridge
     h = load3(shape.half)
     e = sub3(v, u)
     length = norm3(e)
     y = local(L, lerp(u, v, 0.5))
-    d = sub3(y, (clamp(y[0], -h[0], h[0]), clamp(y[1], -h[1], h[1]), clamp(y[2], -h[2], h[2])))
+    d = sub3(y, closest_in_box(h, y))
     if norm3(d) > 0.5 * length + margin:
         return count
     e = scale3(1.0 / length, e)
-    P = (load9(field.R), load3(field.p))
+    P, box = pose_of(field), pose_of(shape)
     least = -DEPTH * min(h)
     for k in range(12):
         # The edge along this axis between the faces with these normals.
@@ -180,7 +186,7 @@ def _on_box(out, count, touch, feature, field, shape, L, u, v, b, c, margin):
         phi = dot3(n, sub3(x2, x1))
         if s < 0.0 or s > length or abs(t) > half or phi >= margin or phi < least:
             continue
-        w = act((load9(shape.R), load3(shape.p)), local(L, x2))
-        z = column(load9(shape.R), axis)
-        count = edges(out, count, touch, feature + k, act(P, x1), matvec(P[0], e), matvec(P[0], n), w, z, 0.0)
+        one = Line(act(P, x1), matvec(P[0], e))
+        two = Line(act(box, local(L, x2)), column(box[0], axis))
+        count = edges(out, count, touch, feature + k, one, two, matvec(P[0], n), 0.0)
     return count

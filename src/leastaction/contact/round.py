@@ -5,23 +5,23 @@ import math
 import numpy as np
 
 from leastaction._jit import inline, routine
+from leastaction.contact.arrays import Line, Segment, placed_box, pose_of
 from leastaction.contact.distance import (
     TINY,
     box_distance,
     closest_in_box,
     closest_on_segments,
-    column,
     corner,
     lerp,
     local,
     unit,
 )
-from leastaction.contact.emit import edges, point_on_box, point_on_plane, segments
+from leastaction.contact.emit import edges, is_known, point_on_box, point_on_plane, segments
 from leastaction.spatial import (
     act,
     add3,
     axpy3,
-    compose,
+    column,
     cross,
     dot3,
     load3,
@@ -44,8 +44,16 @@ PARALLEL = 1e-3
 @inline
 def ends(shape):
     """The two ends (3) of a capsule's segment in its body's frame; of a sphere twice its centre."""
-    half = scale3(shape.half[2], column(load9(shape.R), 2))
-    return sub3(load3(shape.p), half), add3(load3(shape.p), half)
+    R, p = pose_of(shape)
+    half = scale3(shape.half[2], column(R, 2))
+    return sub3(p, half), add3(p, half)
+
+
+@inline
+def thick_segment(shape):
+    """The `Segment` of a capsule or sphere."""
+    start, end = ends(shape)
+    return Segment(start, end, shape.radius)
 
 
 @inline
@@ -57,25 +65,23 @@ def _normal(x1, x2):
 
 
 @routine
-def _segments(out, count, touch, feature, X1, u, v, r1, X2, w, z, r2, margin):
+def _segments(out, count, touch, feature, X1, one, X2, two, margin):
     """A contact of two thick segments, given in their bodies' frames, if they are close."""
-    p1, q1, p2, q2 = act(X1, u), act(X1, v), act(X2, w), act(X2, z)
+    p1, q1, p2, q2 = act(X1, one.start), act(X1, one.end), act(X2, two.start), act(X2, two.end)
     s, t = closest_on_segments(p1, q1, p2, q2)
     x1, x2 = lerp(p1, q1, s), lerp(p2, q2, t)
-    if norm3(sub3(x2, x1)) - r1 - r2 < margin:
-        count = segments(out, count, touch, feature, u, v, r1, mattvec(X1[0], _normal(x1, x2)), w, z, r2)
+    if norm3(sub3(x2, x1)) - one.r - two.r < margin:
+        count = segments(out, count, touch, feature, one, two, mattvec(X1[0], _normal(x1, x2)))
     return count
 
 
 @routine
 def capsule_on_capsule(out, count, touch, one, X1, two, X2, margin):
     """Contacts of two capsules or spheres: where they are closest, and where nearly parallel ones stop to overlap."""
-    u, v = ends(one)
-    w, z = ends(two)
-    r1, r2 = one.radius, two.radius
+    first, second = thick_segment(one), thick_segment(two)
     if one.half[2] == 0.0 or two.half[2] == 0.0:
-        return _segments(out, count, touch, 0, X1, u, v, r1, X2, w, z, r2, margin)
-    p1, q1, p2, q2 = act(X1, u), act(X1, v), act(X2, w), act(X2, z)
+        return _segments(out, count, touch, 0, X1, first, X2, second, margin)
+    p1, q1, p2, q2 = act(X1, first.start), act(X1, first.end), act(X2, second.start), act(X2, second.end)
     d1, d2 = sub3(q1, p1), sub3(q2, p2)
     length = norm3(d1)
     sine = norm3(cross(d1, d2)) / (length * norm3(d2))
@@ -84,27 +90,28 @@ def capsule_on_capsule(out, count, touch, one, X1, two, X2, margin):
     low, high = max(min(t0, t1), 0.0), min(max(t0, t1), 1.0)
     overlap = sine < NEARLY_PARALLEL and low < high
     if not (overlap and sine < PARALLEL):
-        count = _segments(out, count, touch, 0, X1, u, v, r1, X2, w, z, r2, margin)
+        count = _segments(out, count, touch, 0, X1, first, X2, second, margin)
     if overlap:
         for end in range(2):
             if (low if end == 0 else high) == float(end):
-                point = u if end == 0 else v
-                count = _segments(out, count, touch, 1 + end, X1, point, point, r1, X2, w, z, r2, margin)
+                point = first.start if end == 0 else first.end
+                ball = Segment(point, point, first.r)
+                count = _segments(out, count, touch, 1 + end, X1, ball, X2, second, margin)
             else:
-                second = (t0 < t1) == (end == 1)
-                point = z if second else w
-                feature = 4 if second else 3
-                count = _segments(out, count, touch, feature, X1, u, v, r1, X2, point, point, r2, margin)
+                last = (t0 < t1) == (end == 1)
+                point = second.end if last else second.start
+                ball = Segment(point, point, second.r)
+                count = _segments(out, count, touch, 4 if last else 3, X1, first, X2, ball, margin)
     return count
 
 
 @routine
 def capsule_on_box(out, count, touch, box, X1, capsule, X2, margin):
     """Contacts of a box with a capsule or sphere: its ends, and edges and corners of the box that it passes by."""
-    w, z = ends(capsule)
-    B = compose(X1, (load9(box.R), load3(box.p)))
-    h, r = load3(box.half), capsule.radius
-    p, q = local(B, act(X2, w)), local(B, act(X2, z))
+    thick, placed = thick_segment(capsule), placed_box(box, X1)
+    w, z, r = thick
+    h = placed.half
+    p, q = local(placed.pose, act(X2, w)), local(placed.pose, act(X2, z))
     start = count
     if box_distance(h, p)[0] - r < margin:
         count = point_on_box(out, count, touch, 0, box, w, r)
@@ -114,10 +121,10 @@ def capsule_on_box(out, count, touch, box, X1, capsule, X2, margin):
         count = point_on_box(out, count, touch, 1, box, z, r)
     enter, leave = _inside(h, p, q)
     if enter < leave:
-        return count if enter == 0.0 or leave == 1.0 else _through(out, count, touch, box, X1, B, capsule, X2, p, q)
+        return count if enter == 0.0 or leave == 1.0 else _through(out, count, touch, placed, capsule, X2, p, q)
     # In between it can only touch an edge or a corner that is the closest point of the box.
     eye, zero = (1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0), (0.0, 0.0, 0.0)
-    R, centre = load9(box.R), load3(box.p)
+    R, centre = pose_of(box)
     for axis in range(3):
         for k in range(8):
             if k & (1 << axis):
@@ -135,12 +142,9 @@ def capsule_on_box(out, count, touch, box, X1, capsule, X2, margin):
                 first = first if s <= 0.0 else last
                 last = first
                 feature = 26 + first
-            known = False
-            for c in range(start, min(count, out.shape[0])):
-                known = known or out[c].key == touch[4] + feature
-            if not known:
-                u, v = corner(R, centre, h, first), corner(R, centre, h, last)
-                count = _segments(out, count, touch, feature, X1, u, v, 0.0, X2, w, z, r, margin)
+            if not is_known(out, start, count, touch, feature):
+                edge = Segment(corner(R, centre, h, first), corner(R, centre, h, last), 0.0)
+                count = _segments(out, count, touch, feature, X1, edge, X2, thick, margin)
     return count
 
 
@@ -159,9 +163,9 @@ def _inside(h, p, q):
 
 
 @routine
-def _through(out, count, touch, box, X1, B, capsule, X2, p, q):
+def _through(out, count, touch, box, capsule, X2, p, q):
     """Contacts of a capsule whose axis runs through the box from p to q: out the shortest way (separating axes)."""
-    h, r = load3(box.half), capsule.radius
+    h, B, X1, r = box.half, box.pose, box.body, capsule.radius
     d, middle = unit(sub3(q, p)), lerp(p, q, 0.5)
     best, depth, n = np.int64(0), -math.inf, (0.0, 0.0, 1.0)
     for k in range(6):
@@ -185,10 +189,9 @@ def _through(out, count, touch, box, X1, B, capsule, X2, p, q):
             w = local(X2, act(B, lerp(p, q, enter if end == 0 else leave)))
             count = point_on_plane(out, count, touch, 34 + 2 * best + end, normal, local(X1, act(B, top)), w, r)
         return count
-    axis = mattvec(X1[0], column(B[0], best - 3))
-    w = load3(capsule.p)
-    u = local(X1, act(B, top))
-    return edges(out, count, touch, 34 + 2 * best, u, axis, normal, w, column(load9(capsule.R), 2), r)
+    one = Line(local(X1, act(B, top)), mattvec(X1[0], column(B[0], best - 3)))
+    two = Line(load3(capsule.p), column(load9(capsule.R), 2))
+    return edges(out, count, touch, 34 + 2 * best, one, two, normal, r)
 
 
 @inline

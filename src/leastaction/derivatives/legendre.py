@@ -36,9 +36,13 @@ class LegendreTransform:
 
     def __init__(self, mechanism: Mechanism, names: Sequence[str]) -> None:
         self.mechanism = mechanism
-        self.still = mechanism.replace(gravity=(0.0, 0.0, 0.0))
         self.names = [name for name in names if name.partition(":")[0] in INERTIAL]
         self.by_parameters = np.zeros(sum(parameter(mechanism, name).size for name in self.names))
+
+    @cached_property
+    def still(self) -> Mechanism:
+        """The same mechanism without gravity: its inverse dynamics at rest are M(q) a."""
+        return self.mechanism.replace(gravity=(0.0, 0.0, 0.0))
 
     @cached_property
     def stencils(self) -> list[Stencil]:

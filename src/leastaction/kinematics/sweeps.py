@@ -19,6 +19,7 @@ from leastaction.spatial import (
     add3,
     axpy,
     axpy3,
+    column,
     cross,
     load3,
     load6,
@@ -81,16 +82,6 @@ def turn_z(R, s, c):
         c * R[7] - s * R[6],
         R[8],
     )
-
-
-@inline
-def column(R, k):
-    """Column k of a rotation matrix."""
-    if k == 0:
-        return (R[0], R[3], R[6])
-    if k == 1:
-        return (R[1], R[4], R[7])
-    return (R[2], R[5], R[8])
 
 
 @inline

@@ -1,1 +1,30 @@
-"""Linearly implicit integrators with constraints, contact and friction (Sueda 2021, 2.3 to 2.11)."""
+"""Linearly implicit integrators with constraints, contact and friction (Sueda 2021)."""
+
+from leastaction.linear_implicit.bearings import Bearing
+from leastaction.linear_implicit.constraints import (
+    Constraint,
+    MaximalConstraint,
+    PrescribedMotion,
+    PrescribedTwist,
+    ReducedConstraint,
+    Rows,
+)
+from leastaction.linear_implicit.hyper_reduction import HyperReduction
+from leastaction.linear_implicit.integrators import ConstrainedEuler, MaximalEuler, StaggeredProjections
+from leastaction.linear_implicit.maximal_map import MaximalMap, taken_apart
+
+__all__ = [
+    "Bearing",
+    "ConstrainedEuler",
+    "Constraint",
+    "HyperReduction",
+    "MaximalConstraint",
+    "MaximalEuler",
+    "MaximalMap",
+    "PrescribedMotion",
+    "PrescribedTwist",
+    "ReducedConstraint",
+    "Rows",
+    "StaggeredProjections",
+    "taken_apart",
+]

@@ -3,7 +3,14 @@
 Sueda 2021, Sections 2.8 and 2.9, at the velocity level with Baumgarte's stabilisation (1.97). Every constraint tells
 its value g, its Jacobian G with respect to v and its rate dg/dt at fixed positions; the step then keeps
 
-    G v1 = -dg/dt - gamma g      or, for an inequality g >= 0,      G v1 >= -dg/dt - gamma g.
+    G v1 = -dg/dt - gamma g.
+
+with g at the positions of the start and the time of the end of the step. An inequality g >= 0 that holds may close
+just so far as it is open, which is gamma = 1/dt, and one that is violated is taken back as an equation is:
+
+    G v1 >= -dg/dt - g0/dt  where g0 > 0,      G v1 >= -dg/dt - gamma g0  where not,
+
+with g0 = g - dt dg/dt, its value at the start.
 """
 
 from __future__ import annotations
@@ -143,7 +150,10 @@ class ReducedConstraint(Constraint):
     Attributes:
         function: of (t, q) that gives (g, G): values, shape (rows,), and their Jacobian with respect to v, shape
             (rows, nv); or (g, G, rate) where they depend on time.
-        inequality: False for g = 0, True for g >= 0.
+        inequality: False for g = 0, True for g >= 0, which acts where a step would make g negative, and brings g back
+            at the rate `baumgarte` of the integrator where it is negative.
+
+    No rows, `([], [])`, are no constraint; only inequalities may have more rows at one time than at another.
     """
 
     function: Callable[[float, FloatArray], Any]
@@ -163,7 +173,7 @@ class MaximalConstraint(Constraint):
         function: of (t, poses), poses of these bodies of shape (bodies, 4, 4), that gives (g, G): values, shape
             (rows,), and their Jacobian with respect to the twists of the bodies, each in its own frame, shape
             (rows, 6 * bodies); or (g, G, rate).
-        inequality: False for g = 0, True for g >= 0.
+        inequality: False for g = 0, True for g >= 0; see `ReducedConstraint`.
     """
 
     bodies: Sequence[str]
@@ -187,7 +197,7 @@ class MaximalConstraint(Constraint):
 def _rows(values: Any, columns: int, what: str) -> Rows:
     g, G, *rest = values
     g = np.atleast_1d(np.asarray(g, float))
-    G = np.asarray(G, float).reshape(len(g), -1)
+    G = np.asarray(G, float).reshape(len(g), -1) if len(g) else np.zeros((0, columns))
     rate = np.broadcast_to(np.asarray(rest[0] if rest else 0.0, float), g.shape)
     if G.shape != (len(g), columns):
         raise IntegratorError(f"{what}: its Jacobian must have shape ({len(g)}, {columns}), got {G.shape}")

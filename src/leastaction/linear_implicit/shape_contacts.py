@@ -10,9 +10,9 @@ import numpy as np
 from leastaction.contact.entries import detect_all, measure_all
 from leastaction.contact.records import CONTACT, PLANE, records
 from leastaction.contact.shapes import collect
-from leastaction.dynamics.workspace import Workspace
 from leastaction.errors import LeastActionWarning
-from leastaction.linear_implicit.contact_qp import Touching, touching_rows
+from leastaction.linear_implicit.arrays import LinearData
+from leastaction.linear_implicit.contact_rows import ContactRows, contact_rows
 from leastaction.mechanism import Mechanism, Pose
 from leastaction.mechanism.arguments import FloatArray
 from leastaction.mechanism.pose import quaternion_of_matrix
@@ -54,15 +54,15 @@ class ShapeContacts:
             text = f"{a!r} and {b!r} pass through each other: contact between such shapes is not known"
             warnings.warn(text, LeastActionWarning, stacklevel=6)
 
-    def touching(self, work: Workspace, dt: float, fall: float) -> Touching:
-        """Contacts within reach at the positions and velocities in the work space.
+    def rows(self, data: LinearData, dt: float, fall: float) -> ContactRows:
+        """Contacts within reach at the positions and velocities in the data.
 
         Args:
-            work: with poses and twists of the nodes in place.
+            data: with poses and twists of the nodes in place.
             dt: time step [s].
             fall: what gravity adds to a velocity in a step [m/s].
         """
-        links, table = work.links, self.table
+        links, table = data.links, self.table
         poses = np.ascontiguousarray(np.concatenate([links.R, links.p], axis=1))
         margin = REACH * dt * (self._speed(links, poses) + fall) + 1e-3 * self.size
         pairs: Any = self.ground
@@ -78,8 +78,8 @@ class ShapeContacts:
         pair: Any = pairs[found.pair]
         bodies = np.column_stack([self.bodies[pair.a], self.bodies[pair.b]]).reshape(-1, 2)
         sides = _tangents(n)
-        return touching_rows(
-            work.screws.S,
+        return contact_rows(
+            data.screws.S,
             self.moves,
             x,
             n,

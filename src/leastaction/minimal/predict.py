@@ -6,7 +6,7 @@ gives the same numbers bit for bit.
 
 from leastaction._jit import inline, routine
 from leastaction.dynamics import recursions
-from leastaction.explicit.integrators import full_acceleration
+from leastaction.dynamics.applied_forces import full_acceleration
 from leastaction.forces.passive import clear
 from leastaction.kinematics.manifold import chart_rate, retract
 from leastaction.kinematics.sweeps import FREE, positions, velocities

@@ -1,19 +1,21 @@
 """Motion in reduced coordinates through maximal ones (Sueda 2021): implicit integrators, constraints, friction."""
 
 from leastaction.dynamics.hybrid import HybridSolution, InverseInertia, hybrid_dynamics, inverse_inertia_product
-from leastaction.linear_implicit.bearings import Bearing
-from leastaction.linear_implicit.constrained_euler import ConstrainedEuler
-from leastaction.linear_implicit.constraints import (
+from leastaction.linear_implicit import (
+    Bearing,
+    ConstrainedEuler,
     Constraint,
+    HyperReduction,
     MaximalConstraint,
+    MaximalEuler,
+    MaximalMap,
     PrescribedMotion,
     PrescribedTwist,
     ReducedConstraint,
     Rows,
+    StaggeredProjections,
+    taken_apart,
 )
-from leastaction.linear_implicit.hyper_reduced import HyperReduction
-from leastaction.linear_implicit.maximal_euler import MaximalEuler, MaximalMap, taken_apart
-from leastaction.linear_implicit.staggered import StaggeredProjections
 from leastaction.mechanism.deformable import Network, add_chain, add_cloth, add_network, add_tetrahedra
 from leastaction.redmax.coordinates.jacobians import (
     jacobian,

@@ -79,6 +79,7 @@ from leastaction.spatial.se3 import (
 from leastaction.spatial.so3 import (
     EYE,
     axis_rotation,
+    column,
     hat,
     left_jacobian,
     left_jacobian_dot,
@@ -143,6 +144,7 @@ __all__ = [
     "coAd",
     "coAd_inv",
     "coad",
+    "column",
     "compose",
     "cross",
     "cross_force",

@@ -68,6 +68,16 @@ def matmult(A, B):
 
 
 @inline
+def column(A, k):
+    """Column k (3) of a matrix; k may be known at run time only."""
+    if k == 0:
+        return (A[0], A[3], A[6])
+    if k == 1:
+        return (A[1], A[4], A[7])
+    return (A[2], A[5], A[8])
+
+
+@inline
 def hat(a):
     """Skew matrix (9) of a vector: hat(a) b = a x b."""
     return (0.0, -a[2], a[1], a[2], 0.0, -a[0], -a[1], a[0], 0.0)

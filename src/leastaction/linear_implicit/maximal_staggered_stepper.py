@@ -7,16 +7,18 @@ bilateral here too: their impulses are free in sign and, by the same regularisat
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
-from leastaction.contact.qp import QuadraticProgram
+from leastaction.contact.qp import LARGE, QuadraticProgram
 from leastaction.errors import ConvergenceError, IntegratorError
-from leastaction.linear_implicit.bearings import cross_rows
-from leastaction.linear_implicit.constrained_euler import StepEquations
-from leastaction.linear_implicit.staggered import StaggeredStepper
+from leastaction.linear_implicit.anderson import Anderson
+from leastaction.linear_implicit.contact_rows import ContactRows, cross_rows
+from leastaction.linear_implicit.staggered_stepper import PATIENCE, StaggeredMemory, StaggeredStepper
+from leastaction.linear_implicit.stepper import StepEquations
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism.arguments import FloatArray
 from leastaction.record import Record
@@ -45,43 +47,48 @@ class MaximalStaggeredStepper(StaggeredStepper):
         self.points, self.normals, self.slips = (
             np.concatenate([c[k] for c in self.bearings.contacts]) if counts else np.zeros((0, 3)) for k in range(3)
         )
-        self.sp_beta = np.zeros(len(self.owner))
-        self.qp = QuadraticProgram(integrator.qp, regularization=1e-6)
 
-    def record(self, steps: int) -> Record:
-        """As `StaggeredStepper.record`."""
-        self.sp_beta = np.zeros(len(self.owner))
-        return super().record(steps)
+    def new_memory(self) -> StaggeredMemory:
+        """See `ConstrainedStepper.new_memory`; its joint rows are the contacts of all bearings."""
+        qp, joint_qp = (QuadraticProgram(self.integrator.qp, regularization=1e-6) for _ in range(2))
+        return replace(super().new_memory(), qp=qp, joint_qp=joint_qp, joints=np.zeros(len(self.owner)))
 
-    def velocities(
-        self, e: StepEquations, record: Record, k: int, q: FloatArray, v: FloatArray, u: FloatArray
-    ) -> FloatArray:
+    def velocities(self, e: StepEquations, record: Record, k: int) -> FloatArray:
         """See `ConstrainedStepper.velocities`."""
-        touch, method, dt = e.touching, self.integrator, self.dt
-        inverse, unconstrained, spread = self._maximal(e, v, u)
+        touch, method, memory, dt = e.contacts, self.integrator, self.carried, self.dt
+        inverse, unconstrained, spread = self._maximal(e.v, e.u)
         N, T = self._rows(touch)
         joints, contacts = len(self.owner), len(touch.N)
         NM, TM = N @ inverse, T @ inverse
         HN, HT, cross = (NM @ N.T), (TM @ T.T), (TM @ N.T)
+        if len(self.owner) + contacts <= LARGE:
+            HN, HT, cross = HN.toarray(), HT.toarray(), cross.toarray()
         bias = np.concatenate([np.zeros(joints), e.floor])
         lower = np.concatenate([np.full(joints, -np.inf), np.zeros(contacts)])
-        beta = np.concatenate([self.sp_beta, self.remembered(touch)])
-        force = np.zeros(len(bias))
+        beta = np.concatenate([memory.joints, memory.of_contacts(touch)])
+        force, bounds = np.zeros(len(bias)), np.zeros(0)
         history: list[float] = []
+        anderson = Anderson()
         for iteration in range(method.max_iterations):
-            old = force
-            force = self.qp.solve(HN, N @ unconstrained - bias + cross.T @ beta, lower)
+            old, before = force, bounds
+            if iteration < PATIENCE:
+                force = memory.qp.solve(HN, N @ unconstrained - bias + cross.T @ beta, lower)
+            else:
+                goal = np.concatenate([N @ unconstrained - bias, T @ unconstrained])
+                force, beta = self.together(_blocks(HN, cross, HT), goal, lower, bounds)
             change = N.T @ (force - old)
             whole = N.T @ force
             history.append(float(np.sqrt(change @ (inverse @ change) / max(whole @ (inverse @ whole), 1e-24))))
             if iteration and history[-1] <= method.tolerance:
                 break
             bounds = np.concatenate([self.mu * np.abs(force[:joints]), np.repeat(touch.friction * force[joints:], 2)])
-            beta = self.friction_qp.solve(HT, T @ unconstrained + cross @ force, -bounds, bounds)
+            if iteration < PATIENCE:
+                beta = memory.friction_qp.solve(HT, T @ unconstrained + cross @ force, -bounds, bounds)
+            else:
+                bounds = np.maximum(anderson.next(before, bounds), 0.0)
         else:
             raise ConvergenceError("staggered projections did not converge; take method='bisp'", residuals=history)
-        self.sp_beta = beta[:joints]
-        self.remember(touch, beta[joints:])
+        memory.keep(beta[:joints], touch, beta[joints:])
         record["iterations"][k + 1] = iteration + 1
         # J'N' of bearings is zero: only friction and the ground push along the reduced coordinates.
         friction = spread.T @ (T[:joints].T @ beta[:joints])
@@ -90,9 +97,9 @@ class MaximalStaggeredStepper(StaggeredStepper):
         self.note(e, record, k, friction + push, force[joints:], beta[joints:])
         return e.projection.v + e.projection.response((friction + push)[None])[:, 0]
 
-    def _maximal(self, e: StepEquations, v: FloatArray, u: FloatArray) -> tuple[Any, FloatArray, Any]:
+    def _maximal(self, v: FloatArray, u: FloatArray) -> tuple[Any, FloatArray, Any]:
         """Inverse inertia (6n, 6n), unconstrained velocity (6n,) and J_mr (6n, nv), twists in the world's frame."""
-        w, tree, moves = self.work, self.mechanism.tree, self.ground.moves
+        w, tree, moves = self.data, self.mechanism.tree, self.ground.moves
         n = len(tree.nodes)
         S, Sd = w.screws.S, w.screws.Sd
         inertia = np.zeros((n, 6, 6))
@@ -124,7 +131,7 @@ class MaximalStaggeredStepper(StaggeredStepper):
 
     def _joint_forces(self, F: FloatArray, v: FloatArray, u: FloatArray) -> None:
         """Add to F the pairs of wrenches of drives and dampers in the joints."""
-        tree, S = self.mechanism.tree, self.work.screws.S
+        tree, S = self.mechanism.tree, self.data.screws.S
         tau = -tree.dofs.damping * v
         for drive, control in zip(tree.drives, u, strict=True):
             if drive.dof >= 0:
@@ -132,15 +139,15 @@ class MaximalStaggeredStepper(StaggeredStepper):
         for k in np.flatnonzero(tau):
             i = int(tree.dofs[k].node)
             # A torque about the axis, or a force along it through the joint.
-            axis, p = (S[k, :3], None) if S[k, :3].any() else (S[k, 3:], self.work.links[i].p)
+            axis, p = (S[k, :3], None) if S[k, :3].any() else (S[k, 3:], self.data.links[i].p)
             W = np.concatenate([axis, np.zeros(3)]) if p is None else np.concatenate([np.cross(p, axis), axis])
             F[i] += tau[k] * W
             if tree.nodes[i].parent >= 0:
                 F[tree.nodes[i].parent] -= tau[k] * W
 
-    def _rows(self, touch: Any) -> tuple[Any, Any]:
+    def _rows(self, touch: ContactRows) -> tuple[Any, Any]:
         """Normal rows and tangential rows, of bearings first, then of the ground; sparse (rows, 6 nodes)."""
-        links, nodes = self.work.links, self.mechanism.tree.nodes
+        links, nodes = self.data.links, self.mechanism.tree.nodes
         R, p = links.R[self.owner].reshape(-1, 3, 3), links.p[self.owner]
         x = np.einsum("cij,cj->ci", R, self.points) + p
         out = []
@@ -159,3 +166,8 @@ class MaximalStaggeredStepper(StaggeredStepper):
             values = np.concatenate([W, -W[has]]).ravel()
             out.append(sparse.csr_array((values, (r, c)), shape=(len(W), 6 * len(nodes))))
         return out[0], out[1]
+
+
+def _blocks(A: Any, B: Any, C: Any) -> Any:
+    """The symmetric matrix [[A, B'], [B, C]], sparse if they are."""
+    return sparse.block_array([[A, B.T], [B, C]]) if sparse.issparse(A) else np.block([[A, B.T], [B, C]])

@@ -2,27 +2,22 @@
 
 Maximal coordinates are reduced coordinates of another mechanism, in which every body is free and every joint closes a
 loop: then J_mr is the unit matrix, M is block diagonal and the step with loops is the KKT system (1.88). So this file
-only takes a mechanism apart and puts its states together again; the steps are those of `ConstrainedEuler`.
+only takes a mechanism apart and puts its states together again.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from dataclasses import replace
 
 import numpy as np
 
 from leastaction.dynamics import api
-from leastaction.errors import ConvergenceError, IntegratorError
-from leastaction.integrators import PENALTIES, Integrator, Stepper
-from leastaction.linear_implicit.constrained_euler import ConstrainedEuler
+from leastaction.errors import IntegratorError
 from leastaction.linear_implicit.joint_coordinates import joint_coordinates, joint_motion
 from leastaction.mechanism import Joint, Mechanism, Pose
 from leastaction.mechanism.arguments import FloatArray
 from leastaction.mechanism.joints import free
 from leastaction.mechanism.pose import quaternion_of_matrix
-from leastaction.mechanism.pose_arrays import carried
-from leastaction.record import Record
 
 
 def taken_apart(mechanism: Mechanism) -> Mechanism:
@@ -115,83 +110,3 @@ def _carried_to(X: FloatArray, at: FloatArray, W: FloatArray) -> FloatArray:
     E = np.linalg.inv(X) @ at
     f = E[:3, :3] @ W[3:]
     return np.concatenate([E[:3, :3] @ W[:3] + np.cross(E[:3, 3], f), f])
-
-
-class _MaximalStepper(Stepper):
-    acts = frozenset({"contacts"})
-    control_nodes = (1.0,)
-
-    def __init__(self, integrator: Any, mechanism: Mechanism, dt: float) -> None:
-        super().__init__(integrator, mechanism, dt)
-        self.apart = taken_apart(mechanism)
-        self.map = MaximalMap(mechanism, self.apart)
-        shared = {
-            name: getattr(integrator, name)
-            for name in ("stabilization", "baumgarte", "friction", "qp", "self_collision")
-        }
-        self.inner: Any = ConstrainedEuler(**shared).prepare(self.apart, dt)
-
-    def record(self, steps: int) -> Record:
-        """q and v, the frames and twists of the bodies that they come from, and what the steps tell."""
-        inner = self.inner.record(steps)
-        return super().record(steps) | {"body_frames": inner.q, "body_twists": inner.v, **inner.extras}
-
-    def advance(self, record: Record, first: int, last: int, u: FloatArray) -> int:
-        """See `Stepper.advance`."""
-        m = self.mechanism
-        self.inner.start_time = self.start_time
-        inner = Record(record["body_frames"], v=record["body_twists"], extras=record.extras)
-        for k in range(first, last):
-            q, v = record["q"][k], record["v"][k]
-            if k == 0:
-                inner["q"][0], inner["v"][0] = self.map.poses(q), self.map.twists(q, v)
-            control = u[k - first, 0]
-            tau = m.generalized_forces(control, q) if control.any() else np.zeros(m.nv)
-            wrenches = self.map.wrenches(q, tau)
-            if self.inner.advance(inner, k, k + 1, wrenches[None, None]) <= k:
-                return k
-            record["q"][k + 1], record["v"][k + 1] = self.map.reduced(inner["q"][k + 1], inner["v"][k + 1], q)
-        return last
-
-    def finish(self, record: Record) -> None:
-        """See `Stepper.finish`."""
-        self.inner.finish(record)
-        frames = record["body_frames"].reshape(len(record.q), -1, 7)[:, self.map.order]
-        record.poses = np.stack(
-            [carried(frames[:, i], Pose(b.inertia.com)) for i, b in enumerate(self.mechanism.bodies)], axis=1
-        )
-        if "contacts" in record:
-            names = [*self.apart.body_names, "world"]
-            index = np.array([self.mechanism.body_index(name) for name in names])
-            record["contacts"][:, 1:3] = index[record["contacts"][:, 1:3].astype(int)]
-
-    def failure(self, step: int, record: Record) -> ConvergenceError:
-        """The error of the step that failed."""
-        return self.inner.failure(step, record)
-
-
-@dataclass(frozen=True)
-class MaximalEuler(Integrator):
-    """Euler steps in maximal coordinates, joints by a KKT system, order 1 (Sueda 2021, 1.28, 1.88, 1.95, 1.103).
-
-    The run also holds `stored["body_frames"]`, 7 numbers per body (position, quaternion), and `stored["body_twists"]`,
-    6 per body in its own frame; q and v are recovered from them. Joint limits do not act.
-
-    Attributes:
-        stabilization: "baumgarte", "post" or "none": against the drift of the joints (1.12).
-        baumgarte: rate gamma at which violations are taken back [1/s]; 1/dt at most.
-        friction: "none", or "single_qp" for friction of contacts in a single quadratic program (1.13).
-        qp: solver of quadratic programs: "auto", "daqp" or "piqp".
-        self_collision: whether shapes of bodies touch each other too, not only the ground.
-    """
-
-    stabilization: str = "baumgarte"
-    baumgarte: float = 5.0
-    friction: str = "none"
-    qp: str = "auto"
-    self_collision: bool = False
-    handles: ClassVar[frozenset[str]] = PENALTIES - {"limit spring of joint"}
-    stepper_class: ClassVar[Any] = _MaximalStepper
-
-    def __post_init__(self) -> None:
-        ConstrainedEuler(stabilization=self.stabilization, baumgarte=self.baumgarte, friction=self.friction, qp=self.qp)

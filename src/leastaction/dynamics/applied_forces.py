@@ -1,0 +1,56 @@
+"""All forces of a mechanism and of its controls at one state, and the accelerations they cause."""
+
+from leastaction._jit import routine
+from leastaction.dynamics import recursions
+from leastaction.forces import total
+from leastaction.forces.passive import body_forces, clear, drive_forces, joint_forces, penalty_forces
+from leastaction.kinematics.sweeps import positions, velocities
+
+
+@routine
+def mechanism_forces(forces, data, q, v):
+    """Poses and twists at (q, v), and what acts there without controls.
+
+    Args:
+        forces: a `ForceModel`.
+        data: anything with `modes`, which are read, and `links`, `screws`, `external` (nodes, 6; world wrenches)
+            and `tau` (nv; generalised forces), which are written.
+        q: joint positions [rad or m], shape (nq,).
+        v: joint velocities [rad/s or m/s], shape (nv,).
+    """
+    positions(forces.nodes, data.links, data.screws, q)
+    velocities(forces.nodes, data.links, data.screws, v)
+    total.clear(data.external, data.tau)
+    total.wrenches(forces, data.modes, data.links, data.external)
+    total.joint_forces(forces, data.modes, q, v, data.tau)
+
+
+@routine
+def applied_forces(forces, data, q, v, u):
+    """The same with the controls u (nu,)."""
+    mechanism_forces(forces, data, q, v)
+    total.drive_forces(forces, data.links, u, data.external, data.tau)
+
+
+@routine
+def forced_accelerations(model, data, q, v, u, acc):
+    """Accelerations (nv,) of a tree under `applied_forces` and gravity; model: anything with `forces` and `gravity`."""
+    forces = model.forces
+    applied_forces(forces, data, q, v, u)
+    recursions.accelerations(
+        forces.nodes, forces.dofs, model.gravity, data.links, data.screws, v, data.tau, data.external, acc
+    )
+
+
+@routine
+def full_acceleration(arrays, links, screws, external, tau, q, v, u, acc):
+    """The same with the arrays of `forces.arrays.force_arrays`."""
+    nodes, dofs, gravity, rest, paths, points, wrenches, drives, penalties = arrays
+    positions(nodes, links, screws, q)
+    velocities(nodes, links, screws, v)
+    clear(external, tau)
+    body_forces(paths, points, wrenches, links, external)
+    penalty_forces(penalties, links, external)
+    joint_forces(nodes, dofs, rest, q, v, tau)
+    drive_forces(drives, links, u, external, tau)
+    recursions.accelerations(nodes, dofs, gravity, links, screws, v, tau, external, acc)
