@@ -72,10 +72,10 @@ def find_cones(model, settings, data, near, contact, dt):
 
     Velocities in `data` must be the guess for the step. Leaves the cones' typical energy [J] in `now`.
     """
-    cones, now = contact.cones, contact.now[0]
-    if has_moved(data.bodies, near, dt):
+    bodies, states, cones, now = model.bodies, data.bodies, contact.cones, contact.now[0]
+    if has_moved(states, near, dt):
         return OUT_OF_DATE
-    spread_speeds(model, data, near, contact.speeds, dt)
+    spread_speeds(model.coordinates, data.bodies, near, contact.speeds, dt)
     before = now.known
     now.known = now.count = 0
     for k in range(before):
@@ -86,19 +86,21 @@ def find_cones(model, settings, data, near, contact, dt):
     energy = 0.0
     for k in range(model.coordinates.shape[0]):
         begin = count
-        count = coordinate_cones(model, settings, data, contact, count, k, dt)
+        count = coordinate_cones(
+            bodies, states, settings, contact, model.coordinates[k], data.coordinates[k], count, k, dt
+        )
         for j in range(begin, count):
             energy += cones[j].gam
             cones[j].own = cones[j].gam
     found = np.int64(0)
     for k in range(near.pairs.shape[0]):
-        margin = margin_of(model, settings, near, contact.speeds, k, dt)
+        margin = margin_of(bodies, settings, near, contact.speeds, k, dt)
         begin = found
-        found = detect_pair(data.bodies, near, contact.contacts, k, found, margin, near.features)
+        found = detect_pair(states, near, contact.contacts, k, found, margin, near.features)
         if found > contact.contacts.shape[0] or count + found - begin > cones.shape[0]:
             return NO_ROOM
         for j in range(begin, found):
-            energy += contact_cone(model, settings, data, cones[count], contact.contacts[j], j, near.edges[k], dt)
+            energy += contact_cone(bodies, states, settings, cones[count], contact.contacts[j], j, near.edges[k], dt)
             count += 1
     # Joints may put more mass behind a contact than the body has itself, which all contacts share.
     now.load = max(1.0, settings.carried / max(count, 1))
@@ -181,7 +183,7 @@ def approach(cone, states):
 
 
 @routine(allocates=False)
-def contact_cone(model, settings, data, cone, contact, j, edge, dt):
+def contact_cone(bodies, states, settings, cone, contact, j, edge, dt):
     """Make contact j a cone, at the start poses, with a first guess of slack and sliding; its typical energy [J].
 
     That of the lighter body goes to `own`.
@@ -191,7 +193,7 @@ def contact_cone(model, settings, data, cone, contact, j, edge, dt):
         contact: a `CONTACT` record.
         edge: of the graph between its bodies.
     """
-    bodies, states, directions, gravity = model.bodies, data.bodies, settings.directions, settings.gravity
+    directions, gravity = settings.directions, settings.gravity
     cone.a, cone.b, cone.edge, cone.source, cone.key = contact.a, contact.b, edge, j, contact.key
     cone.mu, cone.directions = contact.friction, directions
     cone.kind = ip.LIMIT if contact.friction == 0.0 else (ip.LINEAR if directions > 0 else ip.EXACT)
@@ -246,12 +248,14 @@ def coordinate_wrenches(cone, s):
 
 
 @routine(allocates=False)
-def coordinate_cones(model, settings, data, contact, count, k, dt):
+def coordinate_cones(bodies, states, settings, contact, c, s, count, k, dt):
     """Append cones of coordinate k: limits that it may reach within the step, and dry friction for a share of it.
 
     Their slack and sliding velocity are first guesses, and `gam` is a typical energy [J].
+
+    Args:
+        c, s: the coordinate's `COORDINATE` and `COORDINATE_STATE` records.
     """
-    c, s, bodies, states = model.coordinates[k], data.coordinates[k], model.bodies, data.bodies
     cones, share = contact.cones, contact.now[0].dry
     if c.kind == BALL or c.kind == FREE:
         return count

@@ -68,9 +68,9 @@ def has_moved(states, near, dt):
 
 
 @routine(allocates=False)
-def spread_speeds(model, data, near, speeds, dt):
+def spread_speeds(coordinates, states, near, speeds, dt):
     """Largest speed of each body [m/s], or of one that may kick it within the step: by a contact, or by a joint."""
-    shapes, pairs, coordinates, states = near.shapes, near.pairs, model.coordinates, data.bodies
+    shapes, pairs = near.shapes, near.pairs
     for i in range(speeds.shape[0]):
         speeds[i] = speed_of(states, i, 0.0)
     for k in range(pairs.shape[0]):
@@ -95,7 +95,7 @@ def spread_speeds(model, data, near, speeds, dt):
 
 
 @routine(allocates=False)
-def margin_of(model, settings, near, speeds, k, dt):
+def margin_of(bodies, settings, near, speeds, k, dt):
     """How far apart the shapes of pair k may be and yet take part in a step [m]."""
     a, b = near.shapes[near.pairs[k].a], near.shapes[near.pairs[k].b]
     ra, rb = reach_of(a), reach_of(b)
@@ -105,5 +105,5 @@ def margin_of(model, settings, near, speeds, k, dt):
             speed += speeds[body]
     margin = REACH * dt * speed + 1e-3 * min(ra if ra > 0.0 else rb, rb)
     if settings.smoothing > 0.0:
-        margin += settings.smoothing / (FELT * settings.gravity * lightest(model.bodies, a.body, b.body))
+        margin += settings.smoothing / (FELT * settings.gravity * lightest(bodies, a.body, b.body))
     return margin

@@ -76,7 +76,9 @@ def add_missed(model, settings, data, near, contact, dt, features):
             if phi < -deep - left:
                 contacts[found] = contacts[j]
                 cone = cones[count]
-                energy = contact_cone(model, settings, data, cone, contacts[found], found, near.edges[k], dt)
+                energy = contact_cone(
+                    model.bodies, data.bodies, settings, cone, contacts[found], found, near.edges[k], dt
+                )
                 now.energy = max(now.energy, energy)
                 cone.own = min(max(cone.own / now.energy, LIGHT), 1.0)
                 # At the start the features may lie beyond each other's ends, with a gap below zero that says nothing.

@@ -23,12 +23,11 @@ from leastaction.spatial import (
 
 
 @routine(allocates=False)
-def read_coordinates(model, data, q, dt):
-    """Coordinates at the start poses: into `data` (continuous angles) and q; q holds the step before's on entry.
+def read_coordinates(coordinates, states, cstates, q, dt):
+    """Coordinates at the start poses: into cstates (continuous angles) and q; q holds the step before's on entry.
 
     With them comes the mean rate since then, dt earlier.
     """
-    coordinates, states, cstates = model.coordinates, data.bodies, data.coordinates
     for k in range(coordinates.shape[0]):
         c = coordinates[k]
         Ra, xa = start_pose(states, c.a)
@@ -86,9 +85,12 @@ def screw_of(c, j, states):
 
 
 @routine(allocates=False)
-def read_momenta(model, data, p):
-    """Joint momenta p (nv,) of the bodies' momenta P at the start poses; momenta of subtrees go to `subtrees`."""
-    bodies, coordinates, states, H = model.bodies, model.coordinates, data.bodies, data.subtrees
+def read_momenta(bodies, coordinates, states, H, p):
+    """Joint momenta p (nv,) of the bodies' momenta P at the start poses.
+
+    Args:
+        H: scratch, shape (bodies, 6): momenta of subtrees about the world's origin.
+    """
     n = bodies.shape[0]
     for i in range(n):
         s = states[i]

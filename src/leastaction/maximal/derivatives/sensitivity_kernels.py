@@ -72,7 +72,7 @@ def displace(s, c, d):
 @routine(allocates=False)
 def load_all(data, at):
     """Poses, momenta and velocities within a `SolvedStep` into the states of the bodies."""
-    load_state(data, at.poses, at.momenta)
+    load_state(data.bodies, at.poses, at.momenta)
     for i in range(data.bodies.shape[0]):
         s = data.bodies[i]
         for c in range(3):
@@ -84,7 +84,7 @@ def read_start(model, data, near, q, dt):
     """Coordinates and gradients at the start poses; near: coordinates nearby, which tell full turns."""
     for k in range(data.coordinates.shape[0]):
         data.coordinates[k].value = near[k]
-    read_coordinates(model, data, q, dt)
+    read_coordinates(model.coordinates, data.bodies, data.coordinates, q, dt)
     start_rows(model, data)
 
 
@@ -156,8 +156,8 @@ def outputs(model, settings, data, contact, at, fresh, out):
     add_impulses(model, data, at.q, at.u[0], settings.halves * dt, START)
     renew_cones(model, data, contact, dt)
     assemble(model, settings, data, dt, fresh)
-    look_at_cones(model, data, contact, dt)
-    push_cones(data, contact)
+    look_at_cones(model.coordinates, data.bodies, data.coordinates, contact, dt)
+    push_cones(data.bodies, contact)
     for i in range(n):
         for c in range(6):
             out[first[i] + c] = data.bodies[i].r[c]
@@ -174,10 +174,10 @@ def outputs(model, settings, data, contact, at, fresh, out):
     if fresh:
         add_cones(model, data, contact, 0.0)
     push_outputs(contact, out, end + 6 * n, n)
-    finish_step(model, data, dt, count < 0)
-    read_coordinates(model, data, at.q, dt)
+    finish_step(model.bodies, data.bodies, dt, count < 0)
+    read_coordinates(model.coordinates, data.bodies, data.coordinates, at.q, dt)
     start_rows(model, data)
-    add_rates(model, settings, data, dt)
+    add_rates(model.coordinates, data.bodies, data.coordinates, dt, settings.halves)
     end_paths(model, settings, data, dt, model.damped)
     if settings.halves < 1.0:
         add_impulses(model, data, at.q, at.u[1], (1.0 - settings.halves) * dt, END)
@@ -336,7 +336,7 @@ def differentiate_pose(model, data, at, colours, dt, result):
         for c in range(6):
             for k in range(4):
                 offset, weight = stencil(k)
-                load_state(data, at.poses, at.momenta)
+                load_state(states, at.poses, at.momenta)
                 for m in range(begins[colour], begins[colour + 1]):
                     displace(states[members[m]], c, offset * STEP * (bodies[members[m]].radius if c >= 3 else 1.0))
                 pose_outputs(model, data, at, dt, result.out)
@@ -345,10 +345,10 @@ def differentiate_pose(model, data, at, colours, dt, result):
                     step = STEP * (bodies[i].radius if c >= 3 else 1.0)
                     for e in range(pointer[i], pointer[i + 1]):
                         result.J[e, c] += weight / step * result.out[index[e]]
-    load_state(data, at.poses, at.momenta)
+    load_state(states, at.poses, at.momenta)
     pose_outputs(model, data, at, dt, result.out)
     projection_matrix(model, data)
-    read_momenta(model, data, result.p)
+    read_momenta(bodies, coordinates, states, data.subtrees, result.p)
     screws, gradients = result.screws, result.gradients
     for k in range(coordinates.shape[0]):
         c = coordinates[k]

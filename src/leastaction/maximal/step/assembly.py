@@ -83,7 +83,7 @@ def assemble(model, settings, data, dt, fresh):
                 values[d + 6 * r + 1] = A[3 * r + 1]
                 values[d + 6 * r + 2] = A[3 * r + 2]
                 values[d + 7 * (3 + r)] = b.mass
-    implicit_coordinates(model, settings, data, dt, fresh)
+    implicit_coordinates(coordinates, states, cstates, graph, values, dt, settings.halves, fresh)
     implicit_paths(model, settings, data, dt, fresh, model.damped)
     worst = 0.0
     for k in range(rows.shape[0]):
@@ -139,15 +139,14 @@ def assemble(model, settings, data, dt, fresh):
 
 
 @routine(allocates=False)
-def implicit_coordinates(model, settings, data, dt, fresh):
+def implicit_coordinates(coordinates, states, cstates, graph, values, dt, halves, fresh):
     """Dampers and drive inertias of joints, by the mean rate of their coordinate over the step."""
-    coordinates, states, cstates, values = model.coordinates, data.bodies, data.coordinates, data.factors.values
     for k in range(coordinates.shape[0]):
         c, s = coordinates[k], cstates[k]
         if c.kind == BALL or c.kind == FREE:
-            ball_dampers(c, states, model.graph, values, dt * settings.halves, fresh)
+            ball_dampers(c, states, graph, values, dt * halves, fresh)
             continue
-        gain = c.armature + settings.halves * dt * c.damping[0]
+        gain = c.armature + halves * dt * c.damping[0]
         if gain == 0.0:
             continue
         Ra, xa = end_pose(states, c.a)
@@ -159,7 +158,7 @@ def implicit_coordinates(model, settings, data, dt, fresh):
         push(states, c.a, s.wa, -gain * rate)
         push(states, c.b, s.wb, -gain * rate)
         if fresh:
-            add_pair(model.graph, values, c, s.wa, s.wb, ea, eb, gain)
+            add_pair(graph, values, c, s.wa, s.wb, ea, eb, gain)
 
 
 @inline

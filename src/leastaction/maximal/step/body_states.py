@@ -6,9 +6,8 @@ from leastaction.spatial import ZERO3, load3, load4, load9, mattvec, matvec, qua
 
 
 @routine(allocates=False)
-def load_state(data, Z, P):
-    """Poses Z (bodies, 7: position, quaternion) and momenta P (bodies, 6) into the states of the bodies."""
-    states = data.bodies
+def load_state(states, Z, P):
+    """Poses Z (bodies, 7: position, quaternion) and momenta P (bodies, 6) into `BODY_STATE` records."""
     for i in range(states.shape[0]):
         s = states[i]
         for c in range(3):
@@ -21,9 +20,8 @@ def load_state(data, Z, P):
 
 
 @routine(allocates=False)
-def store_state(data, Z, P):
+def store_state(states, Z, P):
     """The other way round."""
-    states = data.bodies
     for i in range(states.shape[0]):
         s = states[i]
         for c in range(3):
@@ -35,13 +33,12 @@ def store_state(data, Z, P):
 
 
 @routine(allocates=False)
-def finish_step(model, data, dt, carry):
+def finish_step(bodies, states, dt, carry):
     """End poses become start poses; momenta at the end of the step (D2 of the action).
 
     With `carry` what Newton left in the equations goes on to the next step, turned into its directions: momenta then
     stay constant to round-off however loose the tolerance is. The residuals must belong to the velocities.
     """
-    bodies, states = model.bodies, data.bodies
     for i in range(bodies.shape[0]):
         s = states[i]
         if not carry:
@@ -59,9 +56,8 @@ def finish_step(model, data, dt, carry):
 
 
 @routine(allocates=False)
-def swap_momenta(data):
-    """Exchange the momenta of the bodies with those in `minus`."""
-    states, other = data.bodies, data.minus
+def swap_momenta(states, other):
+    """Exchange the momenta of the bodies with those in `other`, shape (bodies, 6)."""
     for i in range(states.shape[0]):
         for c in range(6):
             states[i].P[c], other[i, c] = other[i, c], states[i].P[c]

@@ -40,9 +40,8 @@ CENTRED, LOWER = 0.5, 0.3
 
 
 @routine(allocates=False)
-def look_at_cones(model, data, contact, dt):
+def look_at_cones(coordinates, states, cstates, contact, dt):
     """Gaps at the end of the step, their gradients and the residuals of slacks; the largest residual [m/s]."""
-    coordinates, cstates, states = model.coordinates, data.coordinates, data.bodies
     cones, contacts, count = contact.cones, contact.contacts, contact.now[0].count
     worst = 0.0
     for k in range(count):
@@ -86,9 +85,8 @@ def sliding(c, states):
 
 
 @routine(allocates=False)
-def push_cones(data, contact):
+def push_cones(states, contact):
     """Take the present impulses of the cones from the bodies' residuals."""
-    states = data.bodies
     for k in range(contact.now[0].count):
         c = contact.cones[k]
         for j in range(3):
@@ -117,9 +115,8 @@ def add_cones(model, data, contact, kappa):
 
 
 @routine(allocates=False)
-def right_side(model, data, contact, kappa, second):
-    """Right-hand side with the cones' share towards kappa: the impulses that they give without motion; into dx."""
-    first, fixed, rhs = model.graph.first, data.fixed, data.dx
+def right_side(first, fixed, rhs, contact, kappa, second):
+    """Right-hand side with the cones' share towards kappa: the impulses that they give without motion."""
     for i in range(rhs.shape[0]):
         rhs[i] = fixed[i]
     for k in range(contact.now[0].count):
@@ -133,9 +130,8 @@ def right_side(model, data, contact, kappa, second):
 
 
 @routine(allocates=False)
-def move_cones(model, data, contact, kappa, second):
+def move_cones(first, dx, contact, kappa, second):
     """Steps of all cones for the bodies' step dx; how far they may be taken."""
-    first, dx = model.graph.first, data.dx
     longest = 1.0 / INSIDE
     for k in range(contact.now[0].count):
         c = contact.cones[k]
@@ -212,9 +208,10 @@ def advance_cones(contact, t):
 @routine(allocates=False)
 def centre(model, data, contact, target, goal):
     """Plain Newton direction towards the point `target` of the central path; otherwise as `contact_direction`."""
-    right_side(model, data, contact, target, PREDICTOR)
-    solve(model.graph, data.factors, data.dx)
-    t = central_fraction(contact, move_cones(model, data, contact, target, PREDICTOR), goal)
+    first, fixed, dx = model.graph.first, data.fixed, data.dx
+    right_side(first, fixed, dx, contact, target, PREDICTOR)
+    solve(model.graph, data.factors, dx)
+    t = central_fraction(contact, move_cones(first, dx, contact, target, PREDICTOR), goal)
     advance_cones(contact, t)
     return t
 
@@ -235,15 +232,16 @@ def contact_direction(model, data, contact, kappa, goal, floor):
         # The corrector's second-order terms belong to a predictor that heads for zero: with them Newton would come to
         # rest beside the central path, not on it.
         return centre(model, data, contact, floor, goal)
-    right_side(model, data, contact, 0.0, PREDICTOR)
-    solve(model.graph, data.factors, data.dx)
-    t = min(1.0, INSIDE * move_cones(model, data, contact, 0.0, PREDICTOR))
+    first, fixed, dx = model.graph.first, data.fixed, data.dx
+    right_side(first, fixed, dx, contact, 0.0, PREDICTOR)
+    solve(model.graph, data.factors, dx)
+    t = min(1.0, INSIDE * move_cones(first, dx, contact, 0.0, PREDICTOR))
     ratio = mean_product(contact, t) / kappa
     # Slacks must stay well above their own error: it decides how redundant contacts share the load.
     target = max(ratio * ratio * ratio * kappa, floor, min(kappa, ERROR * slack_error(contact)))
-    right_side(model, data, contact, target, CORRECTOR)
-    solve(model.graph, data.factors, data.dx)
-    t = central_fraction(contact, move_cones(model, data, contact, target, CORRECTOR), goal)
+    right_side(first, fixed, dx, contact, target, CORRECTOR)
+    solve(model.graph, data.factors, dx)
+    t = central_fraction(contact, move_cones(first, dx, contact, target, CORRECTOR), goal)
     if t < BLOCKED:
         # Too near the boundary: back towards the centre, without the corrector, which is then no good. From the centre
         # itself a plain step to a lower one, which is short enough to be straight.

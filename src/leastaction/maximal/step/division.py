@@ -37,12 +37,12 @@ def let_slip(contact):
 
 
 @routine(allocates=False)
-def forget_failure(data, contact):
+def forget_failure(states, rowstates, contact):
     """Back to the guess with which a failed step began, and no warm start from its contacts."""
-    for i in range(data.bodies.shape[0]):
-        s = data.bodies[i]
+    for i in range(states.shape[0]):
+        s = states[i]
         for c in range(3):
             s.w[c], s.vc[c] = s.x[c], s.x[3 + c]
-    for k in range(data.rows.shape[0]):
-        data.rows[k].lam = 0.0
+    for k in range(rowstates.shape[0]):
+        rowstates[k].lam = 0.0
     contact.now[0].known = 0

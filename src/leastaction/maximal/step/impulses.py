@@ -63,9 +63,8 @@ def give(states, body, w, k, when):
 
 
 @routine(allocates=False)
-def add_rates(model, settings, data, dt):
+def add_rates(coordinates, states, cstates, dt, halves):
     """Momentum that dampers and drive inertias leave at the end of the step, which has become the start of the next."""
-    coordinates, states, cstates, halves = model.coordinates, data.bodies, data.coordinates, settings.halves
     for k in range(coordinates.shape[0]):
         c, s = coordinates[k], cstates[k]
         if c.kind == BALL or c.kind == FREE:

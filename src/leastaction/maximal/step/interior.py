@@ -164,8 +164,8 @@ def interior_step(model, settings, data, contact, dt):
     softest = SOFTEST * max(now.energy, mass * gained * gained)
     for iteration in range(most):
         joints = assemble(model, settings, data, dt, fresh) / dt
-        worst = look_at_cones(model, data, contact, dt)
-        push_cones(data, contact)
+        worst = look_at_cones(model.coordinates, states, data.coordinates, contact, dt)
+        push_cones(states, contact)
         if not smooth:
             goal = max(least, SHARPEST * typical * strongest(contact))
         kappa = even_out(contact, goal)

@@ -7,12 +7,12 @@ from leastaction.maximal.step.body_states import swap_momenta
 
 
 @routine(allocates=False)
-def bears_load(model, settings, contact):
+def bears_load(bodies, settings, contact):
     """Whether a cone gives a body more than a tenth of what gravity does in a step."""
     speed = settings.gravity * settings.dt
     for k in range(contact.now[0].count):
         c = contact.cones[k]
-        body = model.bodies[max(c.a, c.b)]
+        body = bodies[max(c.a, c.b)]
         least = 0.1 * speed * body.mass
         row = 9 if c.kind == DRY else 3
         if c.source < 0 and c.db[row] == 0.0 and c.db[row + 1] == 0.0 and c.db[row + 2] == 0.0:  # an angle's
@@ -43,9 +43,9 @@ def read_contact_momenta(model, data, contact, p, share):
             if cone.b >= 0:
                 f = normal * cone.db[c] + cone.beta[0] * cone.db[6 + c] + cone.beta[1] * cone.db[12 + c]
                 other[cone.b, c] += share * f
-    swap_momenta(data)
-    read_momenta(model, data, p)
-    swap_momenta(data)
+    swap_momenta(data.bodies, data.minus)
+    read_momenta(model.bodies, model.coordinates, data.bodies, data.subtrees, p)
+    swap_momenta(data.bodies, data.minus)
 
 
 @routine(allocates=False)
@@ -61,13 +61,13 @@ def read_end_momenta(model, settings, data, contact, p, steady):
         steady: whether the motion is, so that contacts push as they did.
     """
     if contact is None:
-        read_momenta(model, data, p)
+        read_momenta(model.bodies, model.coordinates, data.bodies, data.subtrees, p)
         return
-    if settings.halves == 1.0 or not bears_load(model, settings, contact):
-        read_momenta(model, data, p)
+    if settings.halves == 1.0 or not bears_load(model.bodies, settings, contact):
+        read_momenta(model.bodies, model.coordinates, data.bodies, data.subtrees, p)
     elif steady:
         read_contact_momenta(model, data, contact, p, 0.5)
     else:
-        swap_momenta(data)
-        read_momenta(model, data, p)
-        swap_momenta(data)
+        swap_momenta(data.bodies, data.minus)
+        read_momenta(model.bodies, model.coordinates, data.bodies, data.subtrees, p)
+        swap_momenta(data.bodies, data.minus)

@@ -55,8 +55,8 @@ def rollout_with_contact(model, settings, data, near, contact, record, u, subste
 @routine(allocates=False)
 def run(model, settings, data, near, contact, record, u, substeps, started):
     """See `rollout`; near and contact are None for a mechanism without contacts, limits and dry friction."""
-    halves, q = settings.halves, record.q
-    load_state(data, record.rigid_poses[0], record.momenta[0])
+    halves, q, bodies, states = settings.halves, record.q, model.bodies, data.bodies
+    load_state(states, record.rigid_poses[0], record.momenta[0])
     steady = slip = q.shape[0] < 1  # False, but no literal: `solve_part` would be compiled twice
     for k in range(q.shape[0] - 1):
         keep_start(data)
@@ -69,7 +69,7 @@ def run(model, settings, data, near, contact, record, u, substeps, started):
         while j < substeps.shape[0]:
             h = substeps[j] * settings.dt / parts
             if k == 0 and j == 0 and part == 0:
-                read_coordinates(model, data, q[k + 1], h)
+                read_coordinates(model.coordinates, states, data.coordinates, q[k + 1], h)
                 start_rows(model, data)
                 start_paths(model, data, model.damped)
             why = start_part(model, settings, data, near, contact, q[k + 1], u[k, j if halves < 1.0 else 0], h)
@@ -82,7 +82,7 @@ def run(model, settings, data, near, contact, record, u, substeps, started):
             if spent < 0:
                 # Nothing has changed but the guess: the rest of this step in shorter ones.
                 if contact is not None:
-                    forget_failure(data, contact)
+                    forget_failure(states, data.rows, contact)
                 if parts >= FINEST:
                     if contact is None or slip:
                         return k, FAILED
@@ -95,11 +95,11 @@ def run(model, settings, data, near, contact, record, u, substeps, started):
                 if not note_contacts(contact, k, substeps[j] * settings.dt):
                     return k, FULL
                 # At an impact the momenta before it: the mean would be of neither.
-                share = 0.0 if halves == 1.0 or is_impact(model, settings, data, h) else 0.5
-                steady = data.clock[0] == LATER and is_steady(model, settings, data, h)
+                share = 0.0 if halves == 1.0 or is_impact(bodies, states, settings.gravity, h) else 0.5
+                steady = data.clock[0] == LATER and is_steady(bodies, states, settings.gravity, h)
                 if halves < 1.0 and j == 0 and part == 0 and (k > 0 or started):
                     read_contact_momenta(model, data, contact, record.p[k], share)
-            remember(data, h)
+            remember(states, data.rows, data.clock, h)
             if j == 0 and part == 0:
                 for r in range(data.rows.shape[0]):
                     record.multipliers[k, r] = data.rows[r].force
@@ -118,7 +118,7 @@ def run(model, settings, data, near, contact, record, u, substeps, started):
             record.multipliers[k + 1, r] = data.rows[r].force
         record.violation[k + 1] = worst
         project_momenta(model, data, record.multipliers[k + 1], h, settings.loops)
-        store_state(data, record.rigid_poses[k + 1], record.momenta[k + 1])
+        store_state(states, record.rigid_poses[k + 1], record.momenta[k + 1])
         read_end_momenta(model, settings, data, contact, record.p[k + 1], steady)
     return q.shape[0] - 1, DONE
 
@@ -131,9 +131,9 @@ def start_part(model, settings, data, near, contact, q, u, dt):
             data.bodies[i].I[c] = 0.0
     add_impulses(model, data, q, u, settings.halves * dt, START)
     if contact is None:
-        extrapolate(model, data, dt)
+        extrapolate(model.bodies, data.bodies, data.rows, data.clock, dt)
         return DONE
-    guess(model, data)
+    guess(model.bodies, data.bodies)
     # A run starts with momenta that hold half of the impulses of that time already, dry friction's as well.
     contact.now[0].dry = settings.halves if data.clock[0] == FIRST else 1.0
     count = find_cones(model, settings, data, near, contact, dt)
@@ -171,11 +171,11 @@ def solve_part(model, settings, data, near, contact, dt, slip):
         iterations += abs(spent)
     # Not by how many parts there are: those of a step that is solved again one by one are judged as they were.
     judged = contact.now[0].count > 0 and data.clock[0] != FIRST and FINEST * dt > settings.whole
-    if judged and spent >= 0 and is_implausible(model, settings, data, contact):
+    if judged and spent >= 0 and is_implausible(model.bodies, data.bodies, settings, contact):
         spent = -1 - spent
     # Smoothed contact gives back what it took.
     judged = judged and FINE * dt > settings.whole and settings.smoothing == 0.0
-    if judged and spent >= 0 and is_driven(model, settings, data, contact):
+    if judged and spent >= 0 and is_driven(model.bodies, data.bodies, settings, contact):
         spent = -1 - spent
     return spent, iterations, DONE
 
@@ -186,10 +186,11 @@ def end_part(model, settings, data, contact, q, u, dt):
     carry = True
     if contact is not None:
         carry = contact.now[0].count == 0
-    finish_step(model, data, dt, carry)
-    read_coordinates(model, data, q, dt)
+    coordinates, states, cstates = model.coordinates, data.bodies, data.coordinates
+    finish_step(model.bodies, states, dt, carry)
+    read_coordinates(coordinates, states, cstates, q, dt)
     start_rows(model, data)
-    add_rates(model, settings, data, dt)
+    add_rates(coordinates, states, cstates, dt, settings.halves)
     end_paths(model, settings, data, dt, model.damped)
     for i in range(data.bodies.shape[0]):
         for c in range(6):
