@@ -26,6 +26,9 @@ _OTHER = ("gravity", "wrench", "position", "rotation")
 def parameter(mechanism: Mechanism, name: str) -> FloatArray:
     """The value of a parameter such as "mass:link1" (see `adjoint`), a number or a vector; turns are zero."""
     kind, _, part = name.partition(":")
+    for force in mechanism.forces:
+        if force.name == part and kind in (*force.PARAMETERS, "point"):
+            return np.array(getattr(force, kind))
     kinds = dict.fromkeys((*_INERTIA, *_OTHER, *_CONTACT, *_SHAPE, *_PENALTY, *_JOINT))
     if kind not in kinds:
         raise MechanismError(f"there is no parameter {name!r}{suggestion(kind, kinds)}")
@@ -72,6 +75,8 @@ def _with(m: Mechanism, name: str, value: FloatArray) -> Mechanism:
     entries = tuple(value.ravel().tolist())
     if kind == "gravity":
         return m.replace(gravity=entries)
+    if any(f.name == part and kind in (*f.PARAMETERS, "point") for f in m.forces):
+        return m.replace(forces=_exchanged(m.forces, part, **{kind: entries if kind == "point" else entries[0]}))
     if kind in _INERTIA:
         k = _body(m, part)
         body = m.bodies[k]

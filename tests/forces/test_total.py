@@ -49,6 +49,10 @@ def sticking_penalty(b):
     b.penalty_contact("f", "l1", [(0.1, 0.1, -0.6)], origin=(0, 0, 1), normal=(0, 0.6, 0.8), **law)
 
 
+def drag(b):
+    b.drag("f", "l1", linear=2.0, quadratic=3.0, point=(0.1, -0.2, 0.3))
+
+
 def ball_spring(b):
     """Nothing in the mechanism: it is added to the arrays."""
 
@@ -62,6 +66,7 @@ FORCES = [
     body_wrench,
     sliding_penalty,
     sticking_penalty,
+    drag,
     ball_spring,
 ]
 
@@ -123,7 +128,6 @@ def wrenches(forces, links):
 def test_slopes_are_derivatives(force, state):
     links, rng = state
     forces = two_bodies(force)
-    assert total.has_wrenches(forces)
     T, dV = rng.normal(size=(2, 6)), rng.normal(size=(2, 6))
     out = np.zeros((2, 6))
     total.wrench_slopes(forces, force_modes(forces), links, T, dV, out)

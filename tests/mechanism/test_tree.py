@@ -96,11 +96,3 @@ def test_invariants_of_the_arrays(name):
 def test_compiled_once():
     robot = robots.pendulum()
     assert robot.tree is robot.tree
-
-
-def test_passive_means_that_only_gravity_acts():
-    assert robots.pendulum(3).tree.passive
-    assert robots.four_bar().tree.passive
-    assert not robots.spring_flamingo().tree.passive
-    assert not robots.flyball_governor().tree.passive
-    assert not robots.andrews_squeezer().tree.passive

@@ -7,8 +7,8 @@ from scipy.spatial.transform import Rotation
 
 import leastaction as la
 from leastaction import redmax
+from leastaction.kinematics.reduced import charts
 from leastaction.mechanism import Pose
-from leastaction.redmax.coordinates import charts
 from tests.redmax.robots import chain, ring, sheet
 
 
@@ -108,6 +108,16 @@ def test_spline_surface():
         X = redmax.body_poses(robot, [x, y])[0]
         assert np.abs(X[:3, :3] - R).max() <= 1e-13
         assert np.abs(X[:3, 3] - f[:3]).max() <= 1e-13
+
+
+def test_the_first_coordinate_of_a_surface_leads_from_row_to_row():
+    """A B-spline of evenly spaced values is linear: with the number of its row in each entry of the grid of x, the
+    shift along x is 1 + the first coordinate, whatever the second."""
+    controls = np.zeros((6, 4, 4))
+    controls[0] = np.arange(4)[:, None]
+    robot = chain("spline_surface", 1, controls=controls)
+    for x, y in ((0.0, 0.0), (0.3, 0.8), (0.9, 0.1)):
+        assert np.abs(redmax.body_poses(robot, [x, y])[0][:3, 3] - (1.0 + x, 0.0, 0.0)).max() <= 1e-14
 
 
 def test_a_spline_through_translations_is_the_b_spline_of_points():

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from leastaction import redmax
-from leastaction.redmax.coordinates.jacobians import _maps, _nodal
-from leastaction.redmax.coordinates.kinematics import State
+from leastaction.kinematics.reduced.state import State
+from leastaction.redmax.jacobians import _maps, _nodal
 from tests.redmax.robots import ROBOTS, start
 
 NAMES = [n for n in ROBOTS if n not in ("springs", "springs on balls", "thrusters", "limits", "contact", "four bar")]
@@ -17,7 +17,7 @@ def matrices(state):
     J, first, _ = _nodal(state, 1)
     T, D, _ = _maps(state)
     slopes = np.einsum("bijm,jc,md->bicd", first, T, T) + np.einsum("bij,jcd->bicd", J, D)
-    n = state.reduced.nr
+    n = state.coordinates.nr
     return (J @ T).reshape(-1, n), (slopes @ state.rd).reshape(-1, n)
 
 

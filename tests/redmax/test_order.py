@@ -47,6 +47,25 @@ def test_loops_agree_with_the_variational_integrator():
     assert runs[0].stored["multipliers"].shape[1] == robot.nv - 1  # one degree of freedom is left
 
 
+@pytest.mark.parametrize("method", [la.BDF(order=2), la.SDIRK2()], ids=["BDF2", "SDIRK2"])
+@pytest.mark.parametrize("name", ["four bar", "three_link_loop"])
+def test_loops_keep_the_order(name, method):
+    """Positions, velocities and energy of second order, and velocities along the loops."""
+    robot = la.robots.four_bar() if name == "four bar" else la.robots.three_link_loop()
+    q, v = start("four bar", robot)
+    exact = la.simulate(robot, q, v, dt=0.1 / 100, steps=100, integrator=la.Galerkin(order=4))
+    errors = []
+    for n in (50, 100):
+        run = la.simulate(robot, q, v, dt=0.1 / n, steps=n, integrator=method)
+        energy = np.abs(run.energy - run.energy[0]).max()
+        errors.append([np.abs(run.q[-1] - exact.q[-1]).max(), np.abs(run.v[-1] - exact.v[-1]).max(), energy])
+        assert run.constraint_violation.max() <= 1e-11
+    slopes = np.log2(np.array(errors[0]) / errors[1])
+    assert np.abs(slopes - 2.0).max() <= 0.3, slopes
+    if isinstance(method, la.SDIRK2):
+        assert np.abs(la.dynamics.loop_jacobian(robot, run.q[-1])[1] @ run.v[-1]).max() <= 1e-12
+
+
 def test_linearly_implicit_euler_is_of_first_order():
     for name in ("springs", "spherical", "soft balls"):
         robot = ROBOTS[name]()

@@ -15,7 +15,14 @@ def keeps_energy(robot: Any) -> bool:
     joints = (*robot.joints, *robot.loops)
     lossless = not any(any(joint.damping) or any(joint.friction) for joint in joints)
     springs = not any(getattr(s, "damping", 0.0) for s in (*robot.springs, *robot.cables))
-    return lossless and springs and not robot.wrenches and not robot.penalties and not touches_ground(robot)
+    return (
+        lossless
+        and springs
+        and not robot.wrenches
+        and not robot.penalties
+        and not robot.forces
+        and not touches_ground(robot)
+    )
 
 
 def touches_ground(robot: Any) -> bool:
@@ -39,7 +46,7 @@ def symmetries(robot: Any) -> Any:
     coupled = any(c.follower in j.coordinate_names() or c.leader in j.coordinate_names()
                   for c in robot.couplings for j in roots)  # fmt: skip
     grounded = touches_ground(robot) or robot.penalties
-    if tied or WORLD in ends or held or coupled or grounded or robot.wrenches or robot.rollings:
+    if tied or WORLD in ends or held or coupled or grounded or robot.wrenches or robot.forces or robot.rollings:
         return none
     if any(len(joint.primitives) != 1 for joint in roots):
         return none

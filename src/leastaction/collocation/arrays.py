@@ -91,9 +91,10 @@ def collocation_model(mechanism: Mechanism) -> CollocationModel:
     """What collocation reads of a mechanism."""
     t = mechanism.tree
     many = t.nodes.nv[t.dofs.node] > 1
-    thrusters = (t.drives.dof < 0).any()
-    curved = len(t.paths) or len(t.wrenches) or thrusters or (t.dofs.stiffness[many] != 0.0).any()
-    return CollocationModel(force_model(t), t.gravity, bool(curved))
+    forces = force_model(t)
+    thrusters = (forces.drives.dof < 0).any()
+    curved = len(forces.touched) or thrusters or (t.dofs.stiffness[many] != 0.0).any()
+    return CollocationModel(forces, t.gravity, bool(curved))
 
 
 def collocation_data(mechanism: Mechanism, points: int, max_iterations: int) -> CollocationData:

@@ -14,10 +14,14 @@ import numpy as np
 from leastaction._tuples import plain
 from leastaction.dynamics import entries
 from leastaction.dynamics.legendre import quantities
+from leastaction.dynamics.spline_quantities import spline_momenta
 from leastaction.dynamics.workspace import Workspace
 from leastaction.errors import MechanismError
+from leastaction.kinematics.reduced.compiled import has_splines
+from leastaction.kinematics.reduced.state import State
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism.arguments import FloatArray, configuration, tangent
+from leastaction.mechanism.tree import Tree
 
 
 def _kinematics(mechanism: Mechanism, q: Any, v: Any = None) -> Workspace:
@@ -40,11 +44,15 @@ def _body_matrices(w: Workspace) -> FloatArray:
 
 def body_poses(mechanism: Mechanism, q: Any) -> FloatArray:
     """Poses of all bodies: world from body, shape (bodies, 4, 4), in the order of `mechanism.body_names`."""
+    if has_splines(mechanism):
+        return State(mechanism, q, chart="exponential").body_poses()
     return _body_matrices(_kinematics(mechanism, q))
 
 
 def body_twists(mechanism: Mechanism, q: Any, v: Any) -> FloatArray:
     """Twists (angular, linear) of all bodies [rad/s, m/s], each in its own body frame, shape (bodies, 6)."""
+    if has_splines(mechanism):
+        return State(mechanism, q, v, chart="exponential").body_twists()
     w = _kinematics(mechanism, q, v)
     X = _body_matrices(w)
     V = np.zeros((len(X), 6))
@@ -53,6 +61,18 @@ def body_twists(mechanism: Mechanism, q: Any, v: Any) -> FloatArray:
     R = X[:, :3, :3].transpose(0, 2, 1)
     linear = V[:, 3:] + np.cross(V[:, :3], X[:, :3, 3])
     return np.concatenate([np.einsum("bij,bj->bi", R, V[:, :3]), np.einsum("bij,bj->bi", R, linear)], axis=1)
+
+
+def _screws_above(tree: Tree, screws: Any, body: int) -> FloatArray:
+    """World twists of a body per velocity of the nodes, shape (6, nodes' nv); zero for the world, body -1."""
+    J = np.zeros((6, tree.nv))
+    node = -1 if body < 0 else int(tree.bodies[body].node)
+    while node >= 0:
+        record = tree.nodes[node]
+        k = slice(int(record.iv), int(record.iv + record.nv))
+        J[:, k] = screws.S[k].T
+        node = int(record.parent)
+    return J
 
 
 def body_jacobian(
@@ -69,17 +89,17 @@ def body_jacobian(
             "body": the same in directions of the body; "origin": the spatial twist about the world's origin.
     """
     i = mechanism.body_index(body)
-    w = _kinematics(mechanism, q)
-    J = np.zeros((6, mechanism.nv))
-    node = -1 if i < 0 else int(w.tree.bodies[i].node)
-    while node >= 0:
-        record = w.tree.nodes[node]
-        k = slice(int(record.iv), int(record.iv + record.nv))
-        J[:, k] = w.screws.S[k].T
-        node = int(record.parent)
+    if has_splines(mechanism):
+        state = State(mechanism, q, chart="exponential")
+        tree, screws, matrices = state.coordinates.tree, state.motion.screws, state.body_poses()
+        J = _screws_above(tree, screws, i) @ state.velocity_map()
+    else:
+        w = _kinematics(mechanism, q)
+        matrices = _body_matrices(w)
+        J = _screws_above(w.tree, w.screws, i)
     if frame == "origin":
         return J
-    X = np.eye(4) if i < 0 else _body_matrices(w)[i]
+    X = np.eye(4) if i < 0 else matrices[i]
     x = X[:3, :3] @ np.asarray(point, float) + X[:3, 3]
     J[3:] += np.cross(J[:3].T, x).T
     if frame == "world":
@@ -122,6 +142,9 @@ def com_jacobian(mechanism: Mechanism, q: Any) -> FloatArray:
 
 def mass_matrix(mechanism: Mechanism, q: Any) -> FloatArray:
     """Joint-space mass matrix M(q) with armatures [kg m^2, kg m or kg], shape (nv, nv)."""
+    if has_splines(mechanism):
+        n = mechanism.nv
+        return spline_momenta(mechanism, np.tile(configuration(mechanism, q), (n, 1)), np.eye(n))
     w = Workspace(mechanism)
     H = np.zeros((mechanism.nv, mechanism.nv))
     entries.mass_matrix(w.tree.nodes, w.tree.dofs, w.links, w.screws, configuration(mechanism, q), H)

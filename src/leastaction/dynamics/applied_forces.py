@@ -3,7 +3,6 @@
 from leastaction._jit import routine
 from leastaction.dynamics import recursions
 from leastaction.forces import total
-from leastaction.forces.passive import body_forces, clear, drive_forces, joint_forces, penalty_forces
 from leastaction.kinematics.sweeps import positions, velocities
 
 
@@ -40,17 +39,3 @@ def forced_accelerations(model, data, q, v, u, acc):
     recursions.accelerations(
         forces.nodes, forces.dofs, model.gravity, data.links, data.screws, v, data.tau, data.external, acc
     )
-
-
-@routine
-def full_acceleration(arrays, links, screws, external, tau, q, v, u, acc):
-    """The same with the arrays of `forces.arrays.force_arrays`."""
-    nodes, dofs, gravity, rest, paths, points, wrenches, drives, penalties = arrays
-    positions(nodes, links, screws, q)
-    velocities(nodes, links, screws, v)
-    clear(external, tau)
-    body_forces(paths, points, wrenches, links, external)
-    penalty_forces(penalties, links, external)
-    joint_forces(nodes, dofs, rest, q, v, tau)
-    drive_forces(drives, links, u, external, tau)
-    recursions.accelerations(nodes, dofs, gravity, links, screws, v, tau, external, acc)

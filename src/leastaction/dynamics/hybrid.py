@@ -14,10 +14,11 @@ import numpy as np
 
 from leastaction._jit import entry
 from leastaction.dynamics import hybrid_recursions as recursive
-from leastaction.dynamics.loops import RANK_TOLERANCE, coordinate_of, equations
+from leastaction.dynamics.loops import RANK_TOLERANCE
 from leastaction.dynamics.workspace import Workspace
 from leastaction.errors import MechanismError
 from leastaction.kinematics.closure import evaluate, is_coupling, polynomial, twist_of, wrench_slope
+from leastaction.kinematics.loop_equations import coordinate_of, equations
 from leastaction.kinematics.sweeps import joint_acceleration, positions, velocities
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism.arguments import FloatArray, configuration, tangent

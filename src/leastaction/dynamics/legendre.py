@@ -7,10 +7,12 @@ import numpy as np
 from leastaction._jit import entry
 from leastaction._tuples import plain
 from leastaction.dynamics import recursions
+from leastaction.dynamics.spline_quantities import spline_momenta, spline_quantities, spline_velocities
 from leastaction.dynamics.workspace import Workspace
 from leastaction.forces import total
 from leastaction.forces.arrays import named_forces, named_modes
 from leastaction.kinematics.closure import soft_energy
+from leastaction.kinematics.reduced.compiled import has_splines
 from leastaction.kinematics.sweeps import positions, velocities
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism.arguments import FloatArray
@@ -71,6 +73,8 @@ def quantities_rows(model, data, Q, V, out):
 
 def momentum_of_velocity(mechanism: Mechanism, Q: FloatArray, V: FloatArray) -> FloatArray:
     """p = M(q) v for each row, shape (rows, nv): the Legendre transform."""
+    if has_splines(mechanism):
+        return spline_momenta(mechanism, Q, V)
     w = Workspace(mechanism)
     t = w.tree
     P, zero = np.zeros_like(V), np.zeros(mechanism.nv)
@@ -80,6 +84,8 @@ def momentum_of_velocity(mechanism: Mechanism, Q: FloatArray, V: FloatArray) -> 
 
 def velocity_of_momentum(mechanism: Mechanism, Q: FloatArray, P: FloatArray) -> FloatArray:
     """v = M(q)^-1 p for each row, shape (rows, nv): the inverse Legendre transform."""
+    if has_splines(mechanism):
+        return spline_velocities(mechanism, Q, P)
     w = Workspace(mechanism)
     t = w.tree
     V, zero = np.zeros_like(P), np.zeros(mechanism.nv)
@@ -89,9 +95,7 @@ def velocity_of_momentum(mechanism: Mechanism, Q: FloatArray, P: FloatArray) -> 
 
 def quantities(mechanism: Mechanism, Q: FloatArray, V: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
     """(kinetic energy [J], potential energy [J], spatial momentum about the origin (rows, 6)) for each row."""
-    if "spline joint" in mechanism.special_parts:
-        from leastaction.redmax.coordinates.kinematics import spline_quantities
-
+    if has_splines(mechanism):
         return spline_quantities(mechanism, Q, V)
     w = Workspace(mechanism)
     t = w.tree

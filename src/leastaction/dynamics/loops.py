@@ -8,64 +8,18 @@ import numpy as np
 
 from leastaction._jit import entry, routine
 from leastaction.dynamics import recursions
+from leastaction.dynamics.spline_loops import spline_loop_jacobian, spline_loop_names
 from leastaction.dynamics.workspace import Workspace
 from leastaction.errors import ConvergenceError, MechanismError
-from leastaction.kinematics.closure import evaluate, is_coupling, polynomial
-from leastaction.kinematics.sweeps import positions, velocities
+from leastaction.kinematics.loop_equations import equations, loop_equations
+from leastaction.kinematics.reduced.compiled import has_splines
+from leastaction.kinematics.sweeps import positions
 from leastaction.linalg.dense import multiply, solve_in_place
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism.arguments import FloatArray, configuration
-from leastaction.spatial import dot, load6
 
 RANK_TOLERANCE = 1e-9
 """Relative size of a singular value below which loop equations count as dependent."""
-
-
-@routine
-def equations(nodes, rows, coefficients, count, links, screws, q, h, A):
-    """Values h (count,) of the loop equations and their Jacobian A (count, nv), with positions in place."""
-    for c in range(count):
-        row = rows[c]
-        for k in range(A.shape[1]):
-            A[c, k] = 0.0
-        if is_coupling(row):
-            # Coordinates of joints with one axis: find them by their velocity index.
-            x = coordinate_of(nodes, q, row.leader)
-            f, slope, _ = polynomial(row, coefficients, x)
-            h[c] = coordinate_of(nodes, q, row.follower) - f
-            A[c, row.follower] += 1.0
-            A[c, row.leader] -= slope
-            continue
-        h[c], W = evaluate(row, links)
-        add_row(nodes, screws, row.b, W, 1.0, A, c)
-        add_row(nodes, screws, row.a, W, -1.0, A, c)
-
-
-@routine
-def coordinate_of(nodes, q, k):
-    """Position coordinate of a degree of freedom of a joint with one axis."""
-    for i in range(nodes.shape[0]):
-        if nodes[i].iv == k:
-            return q[nodes[i].iq]
-    return 0.0
-
-
-@routine
-def add_row(nodes, screws, node, W, sign, A, c):
-    """Add sign * (work of the wrench W on a node) to row c of A."""
-    i = node
-    while i >= 0:
-        for k in range(nodes[i].iv, nodes[i].iv + nodes[i].nv):
-            A[c, k] += sign * dot(load6(screws[k].S), W)
-        i = nodes[i].parent
-
-
-@entry
-def loop_equations(nodes, rows, coefficients, count, links, screws, q, v, h, A):
-    """Positions, then `equations`."""
-    positions(nodes, links, screws, q)
-    velocities(nodes, links, screws, v)
-    equations(nodes, rows, coefficients, count, links, screws, q, h, A)
 
 
 @entry
@@ -142,9 +96,7 @@ def _arrays(mechanism: Mechanism) -> tuple[Workspace, Any, int]:
 
 def loop_jacobian(mechanism: Mechanism, q: Any) -> tuple[FloatArray, FloatArray]:
     """Loop and coupling equations at q: values h [m, rad or 1], shape (m,); Jacobian A, shape (m, nv): dh/dt = A v."""
-    if "spline joint" in mechanism.special_parts:
-        from leastaction.redmax.coordinates.spline_loops import spline_loop_jacobian
-
+    if has_splines(mechanism):
         return spline_loop_jacobian(mechanism, q)
     w, c, count = _arrays(mechanism)
     h, A = np.zeros(count), np.zeros((count, mechanism.nv))
@@ -156,7 +108,7 @@ def loop_jacobian(mechanism: Mechanism, q: Any) -> tuple[FloatArray, FloatArray]
 
 def violation(mechanism: Mechanism, Q: FloatArray) -> FloatArray:
     """Largest violation of a loop or coupling at each row of Q, shape (rows,)."""
-    if "spline joint" in mechanism.special_parts:
+    if has_splines(mechanism):
         return np.array([np.abs(loop_jacobian(mechanism, q)[0]).max(initial=0.0) for q in Q])
     w, c, count = _arrays(mechanism)
     out, h, A, zero = np.zeros(len(Q)), np.zeros(count), np.zeros((count, mechanism.nv)), np.zeros(mechanism.nv)
@@ -200,9 +152,7 @@ def close_loops(mechanism: Mechanism, q: Any, *, tolerance: float = 1e-12, max_i
 
 def _names(mechanism: Mechanism) -> list[str]:
     """The loop or coupling that each equation belongs to."""
-    if "spline joint" in mechanism.special_parts:
-        from leastaction.redmax.coordinates.spline_loops import spline_loop_names
-
+    if has_splines(mechanism):
         return spline_loop_names(mechanism)
     return mechanism.tree.closure.names
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from leastaction._jit import inline, routine
+from leastaction.forces import drags, drives, paths, penalty_contacts, wrenches
+from leastaction.forces.points import Frames
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism.tree import Tree
 
@@ -59,12 +62,15 @@ class ForceModel(NamedTuple):
         paths, points: springs and cables with their points.
         wrenches: constant wrenches.
         penalties: points that planes push back.
+        drags: points that air or water resists.
         drives: one per control.
         balls: `BALL_SPRING` records; None where every ball joint is a node.
         coords: `tree.DOF` records of reduced coordinates that are no nodes' own; None where there are none.
+        touched: nodes that body forces act on, drives apart, in ascending order.
         user: forces that the user wrote; None where the formulation takes none.
 
-    A field that is None costs no time to compile either: kernels are compiled without it.
+    A field that is None costs no time to compile either: kernels are compiled without it. Of the records from
+    `paths` to `drags` either none or all are None, see `compact`.
     """
 
     nodes: Any
@@ -74,16 +80,18 @@ class ForceModel(NamedTuple):
     points: Any
     wrenches: Any
     penalties: Any
+    drags: Any
     drives: Any
     balls: Any
     coords: Any
+    touched: NDArray[np.int64]
     user: UserForces | None
 
 
 class ForceModes(NamedTuple):
     """What one robot's forces write: on which piece of their law one-sided forces are, see `forces.touch`.
 
-    All zero (`touch.BY_DEPTH`): as their gaps say.
+    All zero (`touch.BY_DEPTH`): as their gaps say. With rows, one for each point of a step, see `modes_at`.
 
     Attributes:
         limits: of the degrees of freedom, shape (nv,).
@@ -109,6 +117,7 @@ class ForceGradients(NamedTuple):
         wrenches: shape (wrenches, 6).
         penalties: by stiffness, damping, friction, stiction and the plane's origin, shape (penalties, 7).
         penalty_points: by the places of the points, shape (penalties, 3).
+        drags: by the linear and quadratic coefficients and the places of the points, shape (drags, 5).
         balls: by stiffness, damping, and turns of the rest and of the joint's frame, shape (balls, 12).
         user: by the places of the points of the user's forces, shape (points, 3).
     """
@@ -118,37 +127,106 @@ class ForceGradients(NamedTuple):
     wrenches: NDArray[np.float64]
     penalties: NDArray[np.float64]
     penalty_points: NDArray[np.float64]
+    drags: NDArray[np.float64]
     balls: NDArray[np.float64]
     user: NDArray[np.float64]
 
 
+ELEMENTS = ("paths", "points", "wrenches", "penalties", "drags")
+"""Fields of `ForceModel` with the records of a mechanism's elements."""
+
+
 def force_model(tree: Tree) -> ForceModel:
     """The forces of a tree; formulations with bodies or coordinates of their own replace fields of it."""
+    split = [(int(iv), int(np.flatnonzero(tree.nodes.ball == ball)[0])) for _, iv, ball in tree.free]
     return ForceModel(
         nodes=tree.nodes,
         dofs=tree.dofs,
         rest=tree.rest,
-        paths=tree.paths,
-        points=tree.points,
-        wrenches=tree.wrenches,
-        penalties=tree.penalties,
-        drives=tree.drives,
+        **force_records(tree.mechanism, tree.frames, split),
         balls=None,
         coords=None,
         user=None,
     )
 
 
+def force_records(mechanism: Mechanism, frames: Frames, split: Sequence[tuple[int, int]] = ()) -> dict[str, Any]:
+    """What elements and controls of a mechanism are on nodes of any kind; see `drives.compiled` for `split`."""
+    chains, points = paths.compiled(mechanism, frames)
+    body = {
+        "paths": chains,
+        "points": points,
+        "wrenches": wrenches.compiled(mechanism, frames),
+        "penalties": penalty_contacts.compiled(mechanism, frames),
+        "drags": drags.compiled(mechanism, frames),
+    }
+    return body | {"drives": drives.compiled(mechanism, frames, split), "touched": _touched(*body.values())}
+
+
 def _size(records: Any) -> int:
     return 0 if records is None else len(records)
 
 
-def force_modes(forces: ForceModel | Tree) -> ForceModes:
-    """What the forces of one robot write: modes, all `BY_DEPTH`, and scratch."""
+def _touched(*records: Any) -> NDArray[np.int64]:
+    """Nodes that stand in the records of body forces."""
+    fields = [r[name] for r in records if r is not None for name in ("node", "child", "other") if name in r.dtype.names]
+    nodes = np.unique(np.concatenate([np.zeros(0, np.int64), *fields]))
+    return nodes[nodes >= 0]
+
+
+def compact(forces: ForceModel) -> ForceModel:
+    """The same with None in place of the records of body forces where there are none, and `touched` up to date."""
+    user = None if forces.user is None else forces.user.points
+    body = {name: getattr(forces, name) for name in ELEMENTS}
+    touched = _touched(*body.values(), forces.balls, user)
+    empty = not any(map(_size, body.values()))
+    return forces._replace(touched=touched, **({name: None for name in body} if empty else {}))
+
+
+def moves_with_bodies(forces: ForceModel) -> bool:
+    """Whether every wrench on a body moves rigidly with it, so that no two bodies have forces in common."""
+    addresses = None if forces.user is None else forces.user.addresses
+    fixed = forces.wrenches is None or bool(forces.wrenches.local.all())
+    return fixed and not any(map(_size, (forces.paths, forces.penalties, forces.drags, forces.balls, addresses)))
+
+
+def resisting(forces: ForceModel) -> ForceModel | None:
+    """The body forces that depend on velocities, without dampers along springs and cables; None if there are none."""
+    springs = forces.paths[(forces.paths.isotropic != 0) & (forces.paths.damping > 0.0)]
+    rough = forces.penalties[(forces.penalties.damping > 0.0) | (forces.penalties.friction > 0.0)]
+    ends = [forces.points[p.first : p.first + p.count] for p in springs]
+    touched = _touched(rough, forces.drags, *ends)
+    # All contacts stay, so that each has its own mode.
+    return forces._replace(paths=springs, wrenches=forces.wrenches[:0], touched=touched) if len(touched) else None
+
+
+def together(forces: ForceModel) -> set[tuple[int, int]]:
+    """Pairs of nodes (lower one first) that one force ties."""
+    ends = [forces.points.node[p.first : p.first + p.count].tolist() for p in forces.paths]
+    return {(min(i, j), max(i, j)) for group in ends for i in group for j in group if i != j and min(i, j) >= 0}
+
+
+def has_jumps(forces: ForceModel) -> bool:
+    """Whether any one-sided force has a damper, so that it jumps where it touches."""
+    cables = () if forces.paths is None else forces.paths.damping[forces.paths.pulls_only != 0]
+    others = [x.limit_damping for x in (forces.dofs, forces.coords) if x is not None]
+    contacts = () if forces.penalties is None else forces.penalties.damping
+    return any(np.any(damping) for damping in (cables, contacts, *others))
+
+
+def force_modes(forces: ForceModel | Tree, rows: int | None = None) -> ForceModes:
+    """What the forces of one robot write: modes, all `BY_DEPTH`, and scratch; with rows, modes of shape (rows, ...)."""
     if isinstance(forces, Tree):
         forces = force_model(forces)
-    sizes = (len(forces.dofs), len(forces.paths), len(forces.penalties), _size(forces.coords))
-    return ForceModes(*(np.zeros(n, np.int64) for n in sizes), user=_user_scratch(forces.user))
+    many = () if rows is None else (rows,)
+    sizes = (_size(x) for x in (forces.dofs, forces.paths, forces.penalties, forces.coords))
+    return ForceModes(*(np.zeros((*many, n), np.int64) for n in sizes), user=_user_scratch(forces.user))
+
+
+@inline
+def modes_at(modes, row):
+    """One row of modes."""
+    return ForceModes(modes.limits[row], modes.paths[row], modes.penalties[row], modes.coords[row], modes.user)
 
 
 def _user_scratch(user: UserForces | None) -> UserScratch | None:
@@ -164,11 +242,12 @@ def force_gradients(forces: ForceModel) -> ForceGradients:
     """Zeros to add gradients to."""
     points = 0 if forces.user is None else len(forces.user.points)
     return ForceGradients(
-        paths=np.zeros((len(forces.paths), 3)),
-        points=np.zeros((len(forces.points), 3)),
-        wrenches=np.zeros((len(forces.wrenches), 6)),
-        penalties=np.zeros((len(forces.penalties), 7)),
-        penalty_points=np.zeros((len(forces.penalties), 3)),
+        paths=np.zeros((_size(forces.paths), 3)),
+        points=np.zeros((_size(forces.points), 3)),
+        wrenches=np.zeros((_size(forces.wrenches), 6)),
+        penalties=np.zeros((_size(forces.penalties), 7)),
+        penalty_points=np.zeros((_size(forces.penalties), 3)),
+        drags=np.zeros((_size(forces.drags), 5)),
         balls=np.zeros((_size(forces.balls), 12)),
         user=np.zeros((points, 3)),
     )
@@ -198,9 +277,3 @@ def _named_scratch(scratch):
     if scratch is None:
         return None
     return UserScratch(*scratch)
-
-
-def force_arrays(mechanism: Mechanism) -> tuple[Any, ...]:
-    """What `full_acceleration` reads of a mechanism."""
-    t = mechanism.tree
-    return t.nodes, t.dofs, t.gravity, t.rest, t.paths, t.points, t.wrenches, t.drives, t.penalties

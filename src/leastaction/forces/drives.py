@@ -1,8 +1,62 @@
 """Forces of the controls: on a degree of freedom, or a wrench fixed to a node, with a reaction on another or none."""
 
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
 from leastaction._jit import inline, routine
+from leastaction.forces.points import Frames, zeroed
 from leastaction.kinematics.sweeps import add_to
+from leastaction.mechanism import Mechanism
+from leastaction.mechanism.elements import JointActuator
+from leastaction.mechanism.pose import Pose
 from leastaction.spatial import add3, cross, cross_force, dot, load3, load6, load9, matvec, neg, scale3, sub
+
+DRIVE = np.dtype(
+    [
+        ("dof", "i8"),  # degree of freedom, or reduced coordinate, that it pushes with gear * u; or -1
+        ("node", "i8"),  # else: node that it pushes with u * wrench in the node's frame ...
+        ("other", "i8"),  # ... and the node that takes the reaction, -1 for none
+        ("gear", "f8"),
+        ("wrench", "f8", 6),
+    ],
+    align=True,
+)
+"""One control."""
+
+
+def compiled(mechanism: Mechanism, frames: Frames, split: Sequence[tuple[int, int]] = ()) -> Any:
+    """`DRIVE` records, one per actuator, or without any one per degree of freedom.
+
+    `split`: (first degree of freedom, last node) of the free joints that are several nodes; forces on them are wrenches
+    in the child's frame.
+    """
+    drives = zeroed(mechanism.nu, DRIVE)
+    drives.other = -1
+    if not mechanism.actuators:
+        drives.dof, drives.gear = np.arange(mechanism.nv), 1.0
+    for record, a in zip(drives, mechanism.actuators, strict=False):
+        if isinstance(a, JointActuator):
+            record.dof, record.gear = mechanism.velocity_index(a.coordinate), a.gear
+            continue
+        record.dof = -1
+        record.node, record.wrench = node_wrench(frames[a.body], a.wrench)
+    for drive in drives:
+        for iv, node in split:
+            if iv <= drive.dof < iv + 6:
+                drive.wrench[drive.dof - iv] = drive.gear
+                drive.node, drive.dof = node, -1
+                break
+    return drives
+
+
+def node_wrench(frame: tuple[int, Pose], wrench: Any) -> tuple[int, NDArray[np.float64]]:
+    """Node of a body, and a wrench in the body's frame as one in the node's."""
+    node, X = frame
+    force = X.rotation @ np.array(wrench[3:])
+    return node, np.concatenate([X.rotation @ np.array(wrench[:3]) + np.cross(X.position, force), force])
 
 
 @inline

@@ -1,7 +1,7 @@
 """Limits of joints that push back with a spring and a damper."""
 
 from leastaction._jit import inline, routine
-from leastaction.forces.touch import change, touch
+from leastaction.forces.touch import change, settle, touch
 
 
 @inline
@@ -16,9 +16,11 @@ def limit_gap(dof, x):
 @inline
 def limit_force(dof, mode, x, rate):
     """(force, energy) of the limits of one degree of freedom."""
+    if dof.limit_stiffness == 0.0:
+        return 0.0, 0.0
     side, d = limit_gap(dof, x)
     acts, share, _ = touch(mode, d)
-    if not acts or dof.limit_stiffness == 0.0:
+    if not acts:
         return 0.0, 0.0
     force = -side * dof.limit_stiffness * d - share * dof.limit_damping * rate
     return force, 0.5 * dof.limit_stiffness * d * d
@@ -27,9 +29,11 @@ def limit_force(dof, mode, x, rate):
 @inline
 def limit_slopes(dof, mode, x, rate):
     """Derivatives of `limit_force` by position and velocity, less their signs: stiffness and damping."""
+    if dof.limit_stiffness == 0.0:
+        return 0.0, 0.0
     side, d = limit_gap(dof, x)
     acts, share, slope = touch(mode, d)
-    if not acts or dof.limit_stiffness == 0.0:
+    if not acts:
         return 0.0, 0.0
     return dof.limit_stiffness + dof.limit_damping * side * rate * slope, share * dof.limit_damping
 
@@ -72,6 +76,15 @@ def change_mode(dof, modes, k, x, rate, settled, may):
     """Bring the mode of one limit up to its gap; see `touch.change`."""
     side, gap = limit_gap(dof, x)
     return change(modes, k, gap, side * rate, settled, may)
+
+
+@inline
+def settle_mode(dof, modes, k, x):
+    """Open or close one limit; see `touch.settle`."""
+    if dof.limit_damping == 0.0:
+        return 0
+    _, gap = limit_gap(dof, x)
+    return settle(modes, k, gap)
 
 
 @routine

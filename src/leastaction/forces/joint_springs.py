@@ -16,6 +16,7 @@ from leastaction.spatial import (
     quat_to_rotation,
     right_jacobian_inv,
 )
+from leastaction.spatial import exponential as ex
 
 
 @inline
@@ -31,6 +32,30 @@ def spring_cotangents(dof, rest, z, x, rate, out):
     out[0] -= z * (x - rest)
     out[1] += z * dof.stiffness
     out[2] -= z * rate
+
+
+@inline
+def ball_torque(dofs, n, phi):
+    """Torque in the child's frame of the spring of a ball joint with degrees of freedom n ... n + 2, at phi."""
+    return ex.spring_torque(phi, ex.coefficients(phi), _stiffness(dofs, n))[0]
+
+
+@inline
+def ball_torque_slope(dofs, n, phi, k, eta):
+    """Change of `ball_torque` when the child turns by eta, in its own frame; k = exponential.coefficients(phi)."""
+    return ex.spring_torque_slope(phi, k, _stiffness(dofs, n), eta)
+
+
+@inline
+def has_ball_spring(dofs, n):
+    """Whether a ball joint has a spring."""
+    k = _stiffness(dofs, n)
+    return k[0] != 0.0 or k[1] != 0.0 or k[2] != 0.0
+
+
+@inline
+def _stiffness(dofs, n):
+    return (dofs[n].stiffness, dofs[n + 1].stiffness, dofs[n + 2].stiffness)
 
 
 @inline
@@ -68,12 +93,10 @@ def joint_forces(nodes, dofs, rest, q, v, tau):
             tau[n + 5] -= f[2]
             energy += 0.5 * dot3(kd, d)
             j += 3
-        if node.kind == FREE or node.kind == SPHERICAL:
-            k3 = (dofs[n].stiffness, dofs[n + 1].stiffness, dofs[n + 2].stiffness)
-            if k3[0] != 0.0 or k3[1] != 0.0 or k3[2] != 0.0:
-                t, e = _ball_torque(q, rest, j, k3)
-                tau[n] += t[0]
-                tau[n + 1] += t[1]
-                tau[n + 2] += t[2]
-                energy += e
+        if (node.kind == FREE or node.kind == SPHERICAL) and has_ball_spring(dofs, n):
+            t, e = _ball_torque(q, rest, j, _stiffness(dofs, n))
+            tau[n] += t[0]
+            tau[n + 1] += t[1]
+            tau[n + 2] += t[2]
+            energy += e
     return energy

@@ -5,18 +5,58 @@ own, but share the records.
 """
 
 import math
+from typing import Any
+
+import numpy as np
 
 from leastaction._jit import inline, routine
 from leastaction.forces.points import (
+    NODE_POINT,
+    Frames,
     give_back,
     path_point,
     point_slope,
     pull,
     pull_slope,
     virtual_velocity,
+    zeroed,
 )
-from leastaction.forces.touch import change, touch
+from leastaction.forces.touch import change, settle, touch
+from leastaction.mechanism import Mechanism
 from leastaction.spatial import ZERO3, axpy3, cross, dot3, neg3, scale3, sub3
+
+PATH = np.dtype(
+    [
+        ("first", "i8"),  # first of its points
+        ("count", "i8"),
+        ("pulls_only", "i8"),
+        ("clip", "i8"),  # never pushes, not even by its damper
+        ("isotropic", "i8"),  # acts along the difference of its two points, in proportion to it
+        ("stiffness", "f8"),
+        ("rest_length", "f8"),
+        ("damping", "f8"),
+    ],
+    align=True,
+)
+"""A spring or cable: a chain of points with a tension."""
+
+
+def compiled(mechanism: Mechanism, frames: Frames) -> tuple[Any, Any]:
+    """`PATH` records of springs, then cables, and the `NODE_POINT` records of their points."""
+    chains = [((s.start, s.end), 0, s) for s in mechanism.springs]
+    chains += [(c.via, int(c.pulls_only), c) for c in mechanism.cables]
+    paths, points = zeroed(len(chains), PATH), zeroed(sum(len(via) for via, _, _ in chains), NODE_POINT)
+    k = 0
+    for record, (via, pulls_only, element) in zip(paths, chains, strict=True):
+        record.first, record.count, record.pulls_only = k, len(via), pulls_only
+        for name in ("stiffness", "rest_length", "damping"):
+            record[name] = getattr(element, name)
+        record.clip, record.isotropic = getattr(element, "clip", False), getattr(element, "isotropic", False)
+        for a in via:
+            node, X = frames[a.body]
+            points[k].node, points[k].p = node, X.apply(a.point)
+            k += 1
+    return paths, points
 
 
 @inline
@@ -227,3 +267,14 @@ def change_modes(paths, points, modes, links, settled, most):
             c, t = change(modes, i, paths[i].rest_length - length, -rate, settled, changed < most)
             changed, touching = changed + c, touching + t
     return changed, touching
+
+
+@routine
+def settle_modes(paths, points, modes, links):
+    """Open or close cables, see `touch.settle`; gives back how many changed."""
+    changed = 0
+    for i in range(paths.shape[0]):
+        if jumps(paths[i]):
+            length, _ = length_and_rate(paths[i], points, links)
+            changed += settle(modes, i, paths[i].rest_length - length)
+    return changed

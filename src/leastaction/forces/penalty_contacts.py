@@ -4,11 +4,53 @@ The signs are those of a plane that pushes out and of friction against the slidi
 """
 
 import math
+from typing import Any
+
+import numpy as np
 
 from leastaction._jit import inline, routine
-from leastaction.forces.points import give_back, point_slope, point_state, pull, pull_slope, virtual_velocity
-from leastaction.forces.touch import change, touch
+from leastaction.forces.points import (
+    Frames,
+    give_back,
+    point_slope,
+    point_state,
+    pull,
+    pull_slope,
+    virtual_velocity,
+    zeroed,
+)
+from leastaction.forces.touch import change, settle, touch
+from leastaction.mechanism import Mechanism
 from leastaction.spatial import ZERO3, add3, axpy3, cross, dot3, load3, scale3, sub3
+
+PENALTY = np.dtype(
+    [
+        ("node", "i8"),
+        ("at", "f8", 3),  # the point in the node's frame [m]
+        ("origin", "f8", 3),  # of the plane, in the world [m]
+        ("normal", "f8", 3),
+        ("stiffness", "f8"),
+        ("damping", "f8"),
+        ("friction", "f8"),
+        ("stiction", "f8"),
+    ],
+    align=True,
+)
+"""A point of a node that a plane pushes back."""
+
+
+def compiled(mechanism: Mechanism, frames: Frames) -> Any:
+    """`PENALTY` records, one per point."""
+    out = zeroed(sum(len(p.points) for p in mechanism.penalties), PENALTY)
+    k = 0
+    for contact in mechanism.penalties:
+        node, X = frames[contact.body]
+        for point in contact.points:
+            out[k].node, out[k].at = node, X.apply(point)
+            for name in ("origin", "normal", "stiffness", "damping", "friction", "stiction"):
+                out[k][name] = getattr(contact, name)
+            k += 1
+    return out
 
 
 @inline
@@ -153,3 +195,15 @@ def change_modes(penalties, modes, links, settled, most):
             c, t = change(modes, i, gap, rate, settled, changed < most)
             changed, touching = changed + c, touching + t
     return changed, touching
+
+
+@routine
+def settle_modes(penalties, modes, links):
+    """Open or close contacts, see `touch.settle`; gives back how many changed."""
+    changed = 0
+    for i in range(penalties.shape[0]):
+        contact = penalties[i]
+        if contact.damping > 0.0:
+            x, _ = point_state(contact.node, load3(contact.at), links)
+            changed += settle(modes, i, dot3(load3(contact.normal), sub3(x, load3(contact.origin))))
+    return changed

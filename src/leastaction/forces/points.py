@@ -15,9 +15,25 @@ which costs as much as the force itself, whatever the number of coordinates. GT 
 by displacements (world twists) of the nodes and by changes of their twists.
 """
 
+from typing import Any
+
+import numpy as np
+
 from leastaction._jit import inline
 from leastaction.kinematics.sweeps import add_to
+from leastaction.mechanism.pose import Pose
 from leastaction.spatial import ZERO3, add3, cross, load3, load6, load9, mattvec, matvec
+
+NODE_POINT = np.dtype([("node", "i8"), ("p", "f8", 3)], align=True)
+"""A point fixed to a node (or to the world, node -1) [m]."""
+
+Frames = dict[str, tuple[int, Pose]]
+"""For each body, and "world", its node (-1 for the world) and its pose in it."""
+
+
+def zeroed(count: int, dtype: np.dtype) -> Any:
+    """Zeroed records."""
+    return np.zeros(count, dtype).view(np.recarray)
 
 
 @inline

@@ -5,11 +5,14 @@ world wrenches per node, joint forces as generalised forces. `links` are any rec
 
 No block of the stiffness K = dF/dpose or of the damping D = dF/dtwist is ever stored: `wrench_slopes` gives the product
 K T + D dV for displacements T and twist changes dV (Sueda 2021, 1.9); who wants a block multiplies with unit twists.
+
+Where a kind of force is None in the model, nothing of it is compiled: Numba drops branches on arguments that are None.
 """
 
 from leastaction._jit import inline, routine
 from leastaction.forces import (
     ball_springs,
+    drags,
     drives,
     isotropic_springs,
     joint_limits,
@@ -24,16 +27,25 @@ from leastaction.forces import wrenches as constant
 # ------------------------------------------------------------------ body forces
 
 
-@inline
-def _user_count(forces):
-    return 0 if forces is None else forces.addresses.shape[0]
-
-
 @routine
 def has_wrenches(forces):
     """Whether there is any body force, drives apart."""
-    count = forces.paths.shape[0] + forces.wrenches.shape[0] + forces.penalties.shape[0] + _user_count(forces.user)
-    return count > 0 or _any_soft(forces.balls)
+    return _element_count(forces.paths, forces) + _user_count(forces.user) > 0 or _any_soft(forces.balls)
+
+
+@inline
+def _element_count(some, forces):
+    if some is None:
+        return 0
+    count = forces.paths.shape[0] + forces.wrenches.shape[0] + forces.penalties.shape[0]
+    return count + forces.drags.shape[0]
+
+
+@inline
+def _user_count(forces):
+    if forces is None:
+        return 0
+    return forces.addresses.shape[0]
 
 
 @inline
@@ -44,14 +56,38 @@ def _any_soft(balls):
 
 
 @routine
+def resists(forces):
+    """Whether any body force may depend on velocities."""
+    return _any_element_resists(forces.paths, forces) or _any_soft(forces.balls) or _user_count(forces.user) > 0
+
+
+@inline
+def _any_element_resists(some, forces):
+    if some is None:
+        return False
+    found = forces.penalties.shape[0] + forces.drags.shape[0] > 0
+    for i in range(forces.paths.shape[0]):
+        found = found or forces.paths[i].damping > 0.0
+    return found
+
+
+@routine
 def wrenches(forces, modes, links, external):
     """Add the world wrenches of all body forces to `external`, shape (nodes, 6)."""
+    _element_wrenches(forces.paths, forces, modes, links, external)
+    _ball_wrenches(forces.balls, links, external)
+    _user_wrenches(forces.user, modes.user, links, external)
+
+
+@inline
+def _element_wrenches(some, forces, modes, links, external):
+    if some is None:
+        return
     paths.wrenches(forces.paths, forces.points, modes.paths, links, external)
     isotropic_springs.wrenches(forces.paths, forces.points, links, external)
     constant.wrenches(forces.wrenches, links, external)
     penalty_contacts.wrenches(forces.penalties, modes.penalties, links, external)
-    _ball_wrenches(forces.balls, links, external)
-    _user_wrenches(forces.user, modes.user, links, external)
+    drags.wrenches(forces.drags, links, external)
 
 
 @inline
@@ -69,10 +105,16 @@ def _user_wrenches(forces, scratch, links, external):
 @routine
 def energy(forces, links):
     """Potential energy of all body forces [J]."""
+    return _element_energy(forces.paths, forces, links) + _ball_energy(forces.balls, links)
+
+
+@inline
+def _element_energy(some, forces, links):
+    if some is None:
+        return 0.0
     total = paths.energy(forces.paths, forces.points, links)
     total += isotropic_springs.energy(forces.paths, forces.points, links)
-    total += penalty_contacts.energy(forces.penalties, links)
-    return total + _ball_energy(forces.balls, links)
+    return total + penalty_contacts.energy(forces.penalties, links)
 
 
 @inline
@@ -85,12 +127,20 @@ def _ball_energy(balls, links):
 @routine
 def wrench_slopes(forces, modes, links, T, dV, out):
     """Add to `out` (nodes, 6) the change of all body wrenches for displacements T and twist changes dV (nodes, 6)."""
+    _element_slopes(forces.paths, forces, modes, links, T, dV, out)
+    _ball_slopes(forces.balls, links, T, dV, out)
+    _user_slopes(forces.user, modes.user, links, T, dV, out)
+
+
+@inline
+def _element_slopes(some, forces, modes, links, T, dV, out):
+    if some is None:
+        return
     paths.slopes(forces.paths, forces.points, modes.paths, links, T, dV, out)
     isotropic_springs.slopes(forces.paths, forces.points, links, T, dV, out)
     constant.slopes(forces.wrenches, links, T, out)
     penalty_contacts.slopes(forces.penalties, modes.penalties, links, T, dV, out)
-    _ball_slopes(forces.balls, links, T, dV, out)
-    _user_slopes(forces.user, modes.user, links, T, dV, out)
+    drags.slopes(forces.drags, links, T, dV, out)
 
 
 @inline
@@ -108,13 +158,21 @@ def _user_slopes(forces, scratch, links, T, dV, out):
 @routine
 def wrench_cotangents(forces, modes, links, cot, GT, GV, grads):
     """Reverse mode of `wrenches`: add to GT, GV (nodes, 6) and, by parameters, to `grads`; see `forces.points`."""
+    _element_cotangents(forces.paths, forces, modes, links, cot, GT, GV, grads)
+    _ball_cotangents(forces.balls, links, cot, GT, GV, grads.balls)
+    _user_cotangents(forces.user, modes.user, links, cot, GT, GV, grads.user)
+
+
+@inline
+def _element_cotangents(some, forces, modes, links, cot, GT, GV, grads):
+    if some is None:
+        return
     paths.cotangents(forces.paths, forces.points, modes.paths, links, cot, GT, GV, grads.paths, grads.points)
     isotropic_springs.cotangents(forces.paths, forces.points, links, cot, GT, GV, grads.paths, grads.points)
     constant.cotangents(forces.wrenches, links, cot, GT, grads.wrenches)
     out, at = grads.penalties, grads.penalty_points
     penalty_contacts.cotangents(forces.penalties, modes.penalties, links, cot, GT, GV, out, at)
-    _ball_cotangents(forces.balls, links, cot, GT, GV, grads.balls)
-    _user_cotangents(forces.user, modes.user, links, cot, GT, GV, grads.user)
+    drags.cotangents(forces.drags, links, cot, GT, GV, grads.drags)
 
 
 @inline
@@ -156,7 +214,7 @@ def axis_slopes(dof, mode, x, rate):
 
 @inline
 def axis_cotangents(dof, mode, z, x, rate, out):
-    """Add to out (8,) the gradients of z . force by stiffness, rest, damping, (not 3), limits, their spring and damper.
+    """Add to out (8,) the gradients of z . force by stiffness, rest, damping, limits, their stiffness and damping.
 
     Entry 3 is left to the armature, which is no force.
     """
@@ -180,8 +238,15 @@ def drive_forces(forces, links, u, external, tau):
 @routine
 def any_jumps(forces):
     """Whether any one-sided force has a damper, so that it jumps where it touches."""
-    found = penalty_contacts.any_jumps(forces.penalties) or paths.any_jumps(forces.paths)
-    return found or joint_limits.any_jumps(forces.dofs) or _any_coordinate_jumps(forces.coords)
+    found = _any_element_jumps(forces.paths, forces) or joint_limits.any_jumps(forces.dofs)
+    return found or _any_coordinate_jumps(forces.coords)
+
+
+@inline
+def _any_element_jumps(some, forces):
+    if some is None:
+        return False
+    return penalty_contacts.any_jumps(forces.penalties) or paths.any_jumps(forces.paths)
 
 
 @inline
@@ -207,9 +272,7 @@ def change_modes(forces, modes, links, q, v, r, rd, settled, most):
     r, rd: positions and rates of the reduced coordinates. settled: whether those that touch may leave. Gives back how
     many changed, and how many touch.
     """
-    changed, touching = penalty_contacts.change_modes(forces.penalties, modes.penalties, links, settled, most)
-    c, t = paths.change_modes(forces.paths, forces.points, modes.paths, links, settled, most - changed)
-    changed, touching = changed + c, touching + t
+    changed, touching = _change_elements(forces.paths, forces, modes, links, settled, most)
     c, t = joint_limits.change_modes(forces.nodes, forces.dofs, modes.limits, q, v, settled, most - changed)
     changed, touching = changed + c, touching + t
     c, t = _change_coordinates(forces.coords, modes.coords, r, rd, settled, most - changed)
@@ -217,14 +280,38 @@ def change_modes(forces, modes, links, q, v, r, rd, settled, most):
 
 
 @inline
+def _change_elements(some, forces, modes, links, settled, most):
+    if some is None:
+        return 0, 0
+    changed, touching = penalty_contacts.change_modes(forces.penalties, modes.penalties, links, settled, most)
+    c, t = paths.change_modes(forces.paths, forces.points, modes.paths, links, settled, most - changed)
+    return changed + c, touching + t
+
+
+@inline
 def _change_coordinates(coords, modes, r, rd, settled, most):
+    if coords is None:
+        return 0, 0
     changed, touching = 0, 0
-    if coords is not None:
-        for k in range(coords.shape[0]):
-            if coords[k].limit_damping > 0.0:
-                c, t = joint_limits.change_mode(coords[k], modes, k, r[k], rd[k], settled, changed < most)
-                changed, touching = changed + c, touching + t
+    for k in range(coords.shape[0]):
+        if coords[k].limit_damping > 0.0:
+            c, t = joint_limits.change_mode(coords[k], modes, k, r[k], rd[k], settled, changed < most)
+            changed, touching = changed + c, touching + t
     return changed, touching
+
+
+@routine
+def settle_modes(forces, modes, links):
+    """Open or close the body forces with jumps by the poses in `links`, see `touch.settle`; how many changed."""
+    return _settle_elements(forces.paths, forces, modes, links)
+
+
+@inline
+def _settle_elements(some, forces, modes, links):
+    if some is None:
+        return 0
+    changed = penalty_contacts.settle_modes(forces.penalties, modes.penalties, links)
+    return changed + paths.settle_modes(forces.paths, forces.points, modes.paths, links)
 
 
 @routine

@@ -9,9 +9,10 @@ its iterations: see `change`.
 
 from leastaction._jit import inline, routine
 
-BY_DEPTH, OPEN, TOUCHING, HELD, CLOSED = range(5)
+BY_DEPTH, OPEN, TOUCHING, HELD, CLOSED, SHUT = range(6)
 """Pieces of the law: as the gap says; none; in the layer, continued beyond it; the same, but never less than none nor
-more than the whole of the damper, for Newton matrices; deeper than the layer, continued before it."""
+more than the whole of the damper, for Newton matrices; deeper than the layer, continued before it; the same, and not to
+be opened again."""
 
 LAYER = 1e-8
 """Depth over which dampers fade in [m or rad]."""
@@ -22,7 +23,7 @@ def touch(mode, gap):
     """(whether it acts, the damper's share, slope of the share by the gap)."""
     if mode == OPEN or (mode == BY_DEPTH and gap > 0.0):
         return False, 0.0, 0.0
-    if mode == CLOSED or (mode == BY_DEPTH and gap <= -LAYER):
+    if mode >= CLOSED or (mode == BY_DEPTH and gap <= -LAYER):
         return True, 1.0, 0.0
     share = -gap / LAYER
     if mode == HELD:
@@ -54,6 +55,27 @@ def change(modes, i, gap, rate, settled, may):
         modes[i] = mode
         changed = 1
     return changed, 1 if modes[i] == TOUCHING else 0
+
+
+@inline
+def settle(modes, i, gap):
+    """Open or close one force by its gap; gives back 1 if that is a change. What closes after it was open stays so.
+
+    For steps that interpolate the motion between several points: where neither piece holds (without the force it goes
+    too deep, with it not deep enough) it is as good to let the force act at a point just before its surface as to
+    leave it out at one just behind; both miss the instant of the touch by less than the step.
+    """
+    old = modes[i]
+    if old == BY_DEPTH:
+        modes[i] = OPEN if gap > 0.0 else CLOSED
+        return 0
+    if old == CLOSED and gap > 0.0:
+        modes[i] = OPEN
+        return 1
+    if old == OPEN and gap <= 0.0:
+        modes[i] = SHUT
+        return 1
+    return 0
 
 
 @routine

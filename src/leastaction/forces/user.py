@@ -22,9 +22,8 @@ from numba.extending import intrinsic
 from leastaction._jit import inline, routine
 from leastaction.errors import MechanismError
 from leastaction.forces.arrays import UserForces
-from leastaction.forces.points import give_back, path_point, point_slope, pull, pull_slope, virtual_velocity
+from leastaction.forces.points import NODE_POINT, give_back, path_point, point_slope, pull, pull_slope, virtual_velocity
 from leastaction.mechanism.elements import Attachment, attachment
-from leastaction.mechanism.tree import NODE_POINT
 from leastaction.spatial import ZERO3, add3, cross
 
 _POINTER = types.CPointer(types.float64)
@@ -166,14 +165,6 @@ def user_forces(forces: tuple[PointForce, ...], frames: Any, body_index: Any) ->
                 points[k].p = frames[b].R.reshape(3, 3) @ local + frames[b].p
             k += 1
     return UserForces(addresses, spans, points)
-
-
-def user_arrays(forces: tuple[PointForce, ...], frames: Any, body_index: Any, _: Any) -> tuple[Any, ...]:
-    """What kernels read of the forces, with scratch: (addresses, spans, points, x, xd, f, K, D)."""
-    user = user_forces(forces, frames, body_index)
-    most = max((len(f.points) for f in forces), default=0)
-    x, xd, f = (np.zeros((most, 3)) for _ in range(3))
-    return *user, x, xd, f, np.zeros(9 * most * most), np.zeros(9 * most * most)
 
 
 @routine

@@ -1,9 +1,28 @@
 """Constant wrenches at points of bodies: those of the world keep their direction, those of the body turn with it."""
 
+from typing import Any
+
+import numpy as np
+
 from leastaction._jit import inline, routine
-from leastaction.forces.points import virtual_velocity
+from leastaction.forces.points import Frames, virtual_velocity, zeroed
 from leastaction.kinematics.sweeps import add_to
+from leastaction.mechanism import Mechanism
 from leastaction.spatial import ZERO3, add3, cross, load3, load6, load9, mattvec, matvec
+
+WRENCH = np.dtype([("node", "i8"), ("local", "i8"), ("point", "f8", 3), ("wrench", "f8", 6)], align=True)
+"""A constant wrench at a point of a node; local: given in the node's directions, else in the world's."""
+
+
+def compiled(mechanism: Mechanism, frames: Frames) -> Any:
+    """`WRENCH` records."""
+    out = zeroed(len(mechanism.wrenches), WRENCH)
+    for record, w in zip(out, mechanism.wrenches, strict=True):
+        node, X = frames[w.body]
+        record.node, record.local, record.point = node, w.frame == "body", X.apply(w.point)
+        turn = X.rotation if w.frame == "body" else np.eye(3)
+        record.wrench = np.concatenate([turn @ w.wrench[:3], turn @ w.wrench[3:]])
+    return out
 
 
 @inline

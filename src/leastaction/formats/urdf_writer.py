@@ -162,6 +162,7 @@ class _Writer:
             "cable": robot.cables,
             "actuator": robot.actuators,
             "external wrench": robot.wrenches,
+            "force": robot.forces,
             "contact point": robot.contacts,
         }
         for what, elements in kinds.items():

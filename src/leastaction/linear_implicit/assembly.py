@@ -8,9 +8,9 @@ stiffness J^T K_m J with the forces differentiated in the frames of their bodies
 from leastaction._jit import entry, routine
 from leastaction.dynamics import recursions
 from leastaction.dynamics.applied_forces import mechanism_forces
-from leastaction.dynamics.loops import add_row, equations
 from leastaction.forces import total
 from leastaction.kinematics.closure import evaluate, is_coupling, push, soft_force
+from leastaction.kinematics.loop_equations import add_row, equations
 from leastaction.kinematics.manifold import retract
 from leastaction.kinematics.sweeps import add_to
 from leastaction.linear_implicit.arrays import LinearSettings, named_data, named_model
@@ -34,9 +34,7 @@ def body_force_terms(model, settings, data):
     """Add to A -dt^2 K of body forces, and to D their D, column by column; data.own: the wrenches of these forces."""
     forces, links, screws, dt = model.forces, data.links, data.screws, settings.dt
     nodes, T, dV, slope = forces.nodes, data.T, data.dV, data.slope
-    damped = forces.penalties.shape[0] > 0
-    for i in range(forces.paths.shape[0]):
-        damped = damped or forces.paths[i].damping > 0.0
+    damped = total.resists(forces)
     for k in range(data.A.shape[0]):
         S = load6(screws[k].S)
         for i in range(nodes.shape[0]):

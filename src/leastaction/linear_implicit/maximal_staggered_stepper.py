@@ -15,6 +15,7 @@ from scipy import sparse
 
 from leastaction.contact.qp import LARGE, QuadraticProgram
 from leastaction.errors import ConvergenceError, IntegratorError
+from leastaction.forces import drives
 from leastaction.linear_implicit.anderson import Anderson
 from leastaction.linear_implicit.contact_rows import ContactRows, cross_rows
 from leastaction.linear_implicit.staggered_stepper import PATIENCE, StaggeredMemory, StaggeredStepper
@@ -41,6 +42,7 @@ class MaximalStaggeredStepper(StaggeredStepper):
                 "method='sp' runs bodies with mass on joints of one primitive motion, without springs, armature and "
                 "dry friction in them; use 'bisp'"
             )
+        self.drives = drives.compiled(mechanism, mechanism.tree.frames)
         counts = [len(points) for points, _, _ in self.bearings.contacts]
         self.owner = np.repeat(self.bearings.nodes, counts)
         self.mu = np.repeat(self.bearings.friction, counts)
@@ -133,7 +135,7 @@ class MaximalStaggeredStepper(StaggeredStepper):
         """Add to F the pairs of wrenches of drives and dampers in the joints."""
         tree, S = self.mechanism.tree, self.data.screws.S
         tau = -tree.dofs.damping * v
-        for drive, control in zip(tree.drives, u, strict=True):
+        for drive, control in zip(self.drives, u, strict=True):
             if drive.dof >= 0:
                 tau[drive.dof] += drive.gear * control
         for k in np.flatnonzero(tau):

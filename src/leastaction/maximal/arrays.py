@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from leastaction._jit import inline
+from leastaction._jit import inline, routine
 from leastaction.contact.cones import CONE
 from leastaction.contact.records import CONTACT
 from leastaction.forces.arrays import ForceModel, ForceModes, force_modes, named_forces, named_modes
@@ -45,6 +45,8 @@ class MaximalModel(NamedTuple):
             where there are none, so that nothing about them is compiled.
         tied: edges of the graph between the points of each damped path, one for each pair of its points.
         tied_first: first of these of each damped path.
+        resisting_edges: edges of the graph between the bodies that `resisting` acts on, -1 where there is none.
+        resisting: those forces that depend on velocities, see `resistance`; None where there are none.
         forces: what forces read.
         graph: of the Newton matrix: bodies first, then groups of rows.
     """
@@ -59,6 +61,8 @@ class MaximalModel(NamedTuple):
     damped: Any
     tied: Integers
     tied_first: Integers
+    resisting_edges: Integers
+    resisting: ForceModel | None
     forces: ForceModel
     graph: GraphPlan
 
@@ -107,6 +111,7 @@ class MaximalData(NamedTuple):
         minus: momenta without the impulses of forces at the end of a step, shape (bodies, 6).
         subtrees: momenta of subtrees, scratch, shape (bodies, 6).
         external, tau: wrenches on bodies (bodies, 6) and forces of joints (nv,); still: joint velocities, all zero.
+        T, dV, dF: displacements and twist changes of bodies, and changes of wrenches, scratch, shape (bodies, 6).
         fixed, dx: right-hand side and solution, in the order of the graph.
         left_out: 1 for unknowns that depend on others, 0 else; same order.
         motion_a, motion_b: rows of a cone's block, scratch, shape (6,) each.
@@ -128,6 +133,9 @@ class MaximalData(NamedTuple):
     external: Floats
     tau: Floats
     still: Floats
+    T: Floats
+    dV: Floats
+    dF: Floats
     fixed: Floats
     dx: Floats
     left_out: Floats
@@ -214,7 +222,14 @@ def plain(arrays: Any) -> Any:
 @inline
 def named_model(model):
     """The plain tuple of a `MaximalModel` by name again."""
-    return MaximalModel(*(model[:-2] + (named_forces(model[-2]), GraphPlan(*model[-1]))))
+    return MaximalModel(*(model[:-3] + (_named_resisting(model[-3]), named_forces(model[-2]), GraphPlan(*model[-1]))))
+
+
+@routine
+def _named_resisting(resisting):
+    if resisting is None:
+        return None
+    return named_forces(resisting)
 
 
 @inline
@@ -247,6 +262,9 @@ def maximal_data(model: MaximalModel, factors: GraphFactors, max_iterations: int
         external=np.zeros((n, 6)),
         tau=np.zeros(nv),
         still=np.zeros(nv),
+        T=np.zeros((n, 6)),
+        dV=np.zeros((n, 6)),
+        dF=np.zeros((n, 6)),
         fixed=np.zeros(size),
         dx=np.zeros(size),
         left_out=np.zeros(size),

@@ -7,18 +7,16 @@ from typing import Any
 import numpy as np
 
 from leastaction.errors import IntegratorError, MechanismError
-from leastaction.forces.arrays import ForceModel, force_model
+from leastaction.forces.arrays import ForceModel, force_model, force_records, resisting, together
 from leastaction.maximal.joint_pieces import Piece, piece_coordinates, split
 from leastaction.maximal.model import Model
 from leastaction.maximal.records import BALL, BODY, COORDINATE, FREE, HINGE, JOINT_ROW, SLIDE, filled, records
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism.closure import COUPLING, SCREW, joint_equations
-from leastaction.mechanism.elements import JointActuator
 from leastaction.mechanism.graph import WORLD
 from leastaction.mechanism.inertia import Inertia
 from leastaction.mechanism.joints import Joint, Motion
 from leastaction.mechanism.pose import Pose
-from leastaction.mechanism.tree import DRIVE, NODE_POINT, PATH, WRENCH
 
 SINGULAR = 1e-9
 """Bodies whose least inertia, relative to the mechanism's size, lies below this count as massless."""
@@ -217,12 +215,13 @@ class _Compiler:
                 row.ea2, row.eb2 = edge(leader.a, node), edge(leader.b, node)
         for c in model.coordinates:
             implicit = c.armature or c.damping.any() or c.friction or np.isfinite((c.lower, c.upper)).any()
+            implicit = implicit or (c.iv >= 0 and model.forces.dofs[c.iv].limit_damping > 0.0)
             c.edge = edge(c.a, c.b) if implicit else -1
         self._augment(model, edge)
         for row in model.rows:
             row.eab = edge(row.a, row.b) if model.augment[row.node] else -1
         paths, points = model.forces.paths, model.forces.points
-        damped = paths[paths.damping > 0.0]
+        damped = paths[(paths.damping > 0.0) & (paths.isotropic == 0)]
         model.damped = damped if len(damped) else None
         tied, first = [], []
         for path in damped:
@@ -230,6 +229,11 @@ class _Compiler:
             first.append(len(tied))
             tied += [edge(i, j) for i in nodes for j in nodes]
         model.tied, model.tied_first = np.array(tied, np.int64), np.array(first, np.int64)
+        model.resisting = resisting(model.forces)
+        bodies = [] if model.resisting is None else model.resisting.touched.tolist()
+        joined = set() if model.resisting is None else together(model.resisting)
+        ties = [[edge(i, j) if (min(i, j), max(i, j)) in joined else -1 for j in bodies] for i in bodies]
+        model.resisting_edges = np.array(ties, np.int64).reshape(len(bodies), len(bodies))
         model.edges = [pair for pair, _ in sorted(edges.items(), key=lambda item: item[1])]
 
     def _augment(self, model: Model, edge: Any) -> None:
@@ -250,43 +254,4 @@ class _Compiler:
 
     def _forces(self) -> ForceModel:
         """What forces read, with indices of `bodies` in place of the tree's nodes."""
-        paths, points = self._paths()
-        own = {"paths": paths, "points": points, "wrenches": self._wrenches(), "drives": self._drives()}
-        return force_model(self.m.tree)._replace(**own)
-
-    def _paths(self) -> tuple[Any, Any]:
-        chains = [((s.start, s.end), 0, s) for s in self.m.springs]
-        chains += [(c.via, int(c.pulls_only), c) for c in self.m.cables]
-        paths, points = [], []
-        for via, pulls_only, element in chains:
-            path = {name: getattr(element, name) for name in ("stiffness", "rest_length", "damping")}
-            paths.append({**path, "first": len(points), "count": len(via), "pulls_only": pulls_only})
-            for a in via:
-                index, X = self.frames[a.body]
-                points.append({"node": index, "p": X.apply(a.point)})
-        return filled(paths, PATH), filled(points, NODE_POINT)
-
-    def _wrenches(self) -> Any:
-        out = []
-        for w in self.m.wrenches:
-            index, X = self.frames[w.body]
-            turn = X.rotation if w.frame == "body" else np.eye(3)
-            wrench = np.concatenate([turn @ w.wrench[:3], turn @ w.wrench[3:]])
-            out.append({"node": index, "local": w.frame == "body", "point": X.apply(w.point), "wrench": wrench})
-        return filled(out, WRENCH)
-
-    def _drives(self) -> Any:
-        drives = records(self.m.nu, DRIVE)
-        drives.other = -1
-        if not self.m.actuators:
-            drives.dof, drives.gear = np.arange(self.m.nv), 1.0
-        for record, a in zip(drives, self.m.actuators, strict=False):
-            if isinstance(a, JointActuator):
-                record.dof, record.gear = self.m.velocity_index(a.coordinate), a.gear
-                continue
-            record.dof = -1
-            record.node, X = self.frames[a.body]
-            force = X.rotation @ a.wrench[3:]
-            record.wrench[:3] = X.rotation @ a.wrench[:3] + np.cross(X.position, force)
-            record.wrench[3:] = force
-        return drives
+        return force_model(self.m.tree)._replace(**force_records(self.m, self.frames))

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from leastaction.contact.cones import DIRECTIONS
 from leastaction.errors import IntegratorError
-from leastaction.integrators import Integrator
+from leastaction.integrators import PENALTIES, Integrator
 from leastaction.maximal.stepper import MaximalStepper
 
 
@@ -44,6 +44,7 @@ class Maximal(Integrator):
     warm_start: bool = True
 
     stepper_class: ClassVar[Any] = MaximalStepper
+    handles: ClassVar[frozenset[str]] = PENALTIES
 
     def __post_init__(self) -> None:
         if self.order not in (1, 2, 4, 6):

@@ -95,6 +95,8 @@ def piece_coordinates(piece: Piece) -> list[dict[str, Any]]:
             c |= _axis(p, hinges, Xa, Xb, base) | {"pitch": p.pitch}
             for name in ("armature", "friction", "lower", "upper"):
                 c[name] = getattr(joint, name)[k]
+            if joint.limit_stiffness[k] > 0.0:  # limits that push back are forces, not rigid
+                c["lower"], c["upper"] = -np.inf, np.inf
             c["damping"] = (joint.damping[k], 0, 0, 0, 0, 0)
             c["rest"] = joint.rest[kq]
             c["stiffness"] = joint.stiffness[k] if piece.loop else 0.0

@@ -39,7 +39,7 @@ class Model:
         pieces: the tree joints, in the order of the bodies they carry.
         augment: nodes whose equations are added to those of a massless child, see `assemble`.
         edges: pairs of graph nodes (bodies first, then groups of rows) that share a block.
-        damped, tied, tied_first: see `MaximalModel`.
+        damped, tied, tied_first, resisting, resisting_edges: see `MaximalModel`.
     """
 
     mechanism: Mechanism
@@ -57,6 +57,8 @@ class Model:
     damped: Any = None
     tied: Any = None
     tied_first: Any = None
+    resisting: ForceModel | None = None
+    resisting_edges: Any = None
 
     def arrays(self, graph: GraphPlan) -> MaximalModel:
         """What kernels read, with the graph of the Newton matrix."""
@@ -71,6 +73,8 @@ class Model:
             damped=self.damped,
             tied=self.tied,
             tied_first=self.tied_first,
+            resisting_edges=self.resisting_edges,
+            resisting=self.resisting,
             forces=self.forces,
             graph=graph,
         )

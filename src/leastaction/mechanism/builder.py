@@ -15,9 +15,11 @@ from leastaction.mechanism.elements import (
     Cable,
     ContactPoint,
     Coupling,
+    Drag,
     ExternalWrench,
     JointActuator,
     PenaltyContact,
+    PointElement,
     Rolling,
     Spring,
     attachment,
@@ -59,6 +61,7 @@ class MechanismBuilder:
         self._contacts: list[ContactPoint] = []
         self._rollings: list[Rolling] = []
         self._penalties: list[PenaltyContact] = []
+        self._forces: list[PointElement] = []
         self._ground: list[Shape] = []
         self._excluded: list[tuple[str, str]] = []
 
@@ -76,6 +79,7 @@ class MechanismBuilder:
         b._contacts = list(mechanism.contacts)
         b._rollings = list(mechanism.rollings)
         b._penalties = list(mechanism.penalties)
+        b._forces = list(mechanism.forces)
         b._ground = list(mechanism.ground)
         b._excluded = list(mechanism.excluded_contacts)
         return b
@@ -381,6 +385,18 @@ class MechanismBuilder:
         self._penalties.append(PenaltyContact(name, body, points, stiffness, **options))
         return name
 
+    def drag(self, name: str, body: str, *, linear: float = 0.0, quadratic: float = 0.0, point: Any = (0, 0, 0)) -> str:
+        """Let air or water resist the motion of a point of a body.
+
+        Args:
+            name: unique.
+            body: name of the body.
+            linear, quadratic: of the force -(linear + quadratic |v|) v [N s/m, N s^2/m^2].
+            point: in the body's frame [m].
+        """
+        self._forces.append(Drag(name, body, point, linear, quadratic))
+        return name
+
     def rolling(self, name: str, body: str, radius: float, *, axis: Any = None, center: Any = (0, 0, 0)) -> str:
         """Let a body roll on the plane z = 0 without slipping: a disc with `axis`, or a ball without.
 
@@ -395,7 +411,7 @@ class MechanismBuilder:
         return name
 
     def add(self, *elements: Any) -> None:
-        """Add ready-made elements: `Body`, `Joint`, `Spring`, `Cable`, `Coupling`, actuators, wrenches, contacts."""
+        """Add ready-made elements: `Body`, `Joint`, `Spring`, `Cable`, `Coupling`, actuators, contacts, forces."""
         lists: dict[type, list[Any]] = {
             Spring: self._springs,
             Cable: self._cables,
@@ -414,6 +430,8 @@ class MechanismBuilder:
                     what = type(element).__name__.lower()
                     raise MechanismError(f"{what} {element.name!r}: this name is used twice")
                 table[element.name] = element
+            elif isinstance(element, PointElement):
+                self._forces.append(element)
             elif type(element) in lists:
                 lists[type(element)].append(element)
             else:
@@ -430,6 +448,7 @@ class MechanismBuilder:
             self._contacts,
             self._rollings,
             self._penalties,
+            self._forces,
         )
         found = self._bodies.pop(name, None) is not None
         if found:
@@ -456,6 +475,7 @@ class MechanismBuilder:
             contacts=tuple(self._contacts),
             rollings=tuple(self._rollings),
             penalties=tuple(self._penalties),
+            forces=tuple(self._forces),
             ground=tuple(self._ground),
             excluded_contacts=tuple(dict.fromkeys(self._excluded)),
             gravity=self.gravity,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from leastaction.errors import MechanismError
 from leastaction.mechanism import _check
@@ -275,6 +275,51 @@ class PenaltyContact:
             object.__setattr__(self, field, _check.nonnegative(getattr(self, field), f"{what}: {field}"))
         object.__setattr__(self, "origin", _check.vector(self.origin, 3, f"{what}: origin"))
         object.__setattr__(self, "normal", _check.axis(self.normal, f"{what}: normal"))
+
+
+@dataclass(frozen=True)
+class PointElement:
+    """A force on a point of a body; base of the kinds in `Mechanism.forces`.
+
+    Attributes:
+        name: unique among these forces.
+        body: name of the body.
+        point: where it acts, in the body's frame [m], 3 numbers.
+    """
+
+    name: str
+    body: str
+    point: tuple[float, float, float] = (0.0, 0.0, 0.0)
+
+    KIND: ClassVar[str] = "force"
+    """What it is, in words, and the field of `forces.arrays.ForceModel` with its records."""
+    RECORDS: ClassVar[str] = ""
+    PARAMETERS: ClassVar[tuple[str, ...]] = ()
+    """Its numbers, none of them negative, in the order of their columns in `forces.arrays.ForceGradients`."""
+
+    def __post_init__(self) -> None:
+        what = f"{self.KIND} {self.name!r}"
+        object.__setattr__(self, "point", _check.vector(self.point, 3, f"{what}: point"))
+        for field in self.PARAMETERS:
+            object.__setattr__(self, field, _check.nonnegative(getattr(self, field), f"{what}: {field}"))
+
+
+@dataclass(frozen=True)
+class Drag(PointElement):
+    """Resistance of the air or of water: the force -(linear + quadratic |v|) v against the velocity v of a point.
+
+    Attributes:
+        name, body, point: see `PointElement`.
+        linear: [N s/m].
+        quadratic: [N s^2/m^2]; of a body with cross-section A and coefficient c in a fluid of density rho, rho c A / 2.
+    """
+
+    linear: float = 0.0
+    quadratic: float = 0.0
+
+    KIND: ClassVar[str] = "drag"
+    RECORDS: ClassVar[str] = "drags"
+    PARAMETERS: ClassVar[tuple[str, ...]] = ("linear", "quadratic")
 
 
 @dataclass(frozen=True, slots=True)

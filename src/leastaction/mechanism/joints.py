@@ -131,7 +131,8 @@ def spline_surface(controls: Any) -> Primitive:
 
     Args:
         controls: shape (6, 4, 4): grids of control values of the shifts along x, y, z [m] and of the turns about x, y,
-            z [rad], applied in this order; the first coordinate runs along the rows of a grid.
+            z [rad], applied in this order; the first coordinate leads from row to row of a grid, the second from column
+            to column.
     """
     return Primitive(Motion.SPLINE_SURFACE, controls=_check.vector(controls, 96, "spline surface: control values"))
 

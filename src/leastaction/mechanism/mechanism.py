@@ -19,6 +19,7 @@ from leastaction.mechanism.elements import (
     Coupling,
     ExternalWrench,
     PenaltyContact,
+    PointElement,
     Rolling,
     Spring,
 )
@@ -76,6 +77,7 @@ class Mechanism:
         joints: the tree joint of each body, in the same order.
         loops: joints that close loops.
         couplings, springs, cables, actuators, wrenches, contacts, rollings, penalties: see their classes.
+        forces: other forces, each on a point of a body, see `elements.PointElement`.
         ground: shapes fixed to the world.
         excluded_contacts: pairs of names of bodies that pass through each other; one may be "world".
         gravity: acceleration of gravity [m/s^2], 3 numbers.
@@ -98,6 +100,7 @@ class Mechanism:
     strict: bool = field(default=True, compare=False)
     penalties: tuple[PenaltyContact, ...] = ()
     excluded_contacts: tuple[tuple[str, str], ...] = ()
+    forces: tuple[PointElement, ...] = ()
 
     def __post_init__(self) -> None:
         from leastaction.mechanism.validate import validate

@@ -55,6 +55,9 @@ def summary(mechanism: Mechanism) -> str:
         lines.append(f"rolling {r.name!r}: {r.body}, {'ball' if r.axis is None else 'disc'} of {r.radius:g} m")
     for p in m.penalties:
         lines.append(f"penalty contact {p.name!r}: {len(p.points)} points of {p.body}, {p.stiffness:g} N/m")
+    for f in m.forces:
+        numbers = ", ".join(f"{name} {getattr(f, name):g}" for name in f.PARAMETERS)
+        lines.append(f"{f.KIND} {f.name!r} on {f.body}: {numbers}")
     if m.ground:
         lines.append(f"ground: {', '.join(shape.name or shape.kind for shape in m.ground)}")
     return "\n".join(lines)

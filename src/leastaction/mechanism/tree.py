@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 
 from leastaction.errors import MechanismError
 from leastaction.mechanism.closure import Closure
-from leastaction.mechanism.elements import JointActuator
 from leastaction.mechanism.graph import WORLD
 from leastaction.mechanism.inertia import Inertia
 from leastaction.mechanism.joints import SPLINES, Joint, Motion, Primitive, perpendicular, prismatic, spherical
@@ -57,7 +56,6 @@ DOF = np.dtype(
         ("upper", "f8"),
         ("limit_stiffness", "f8"),  # ... with a spring
         ("limit_damping", "f8"),  # ... and a damper
-        ("mode", "i8"),  # of the limits, see forces.touch
     ],
     align=True,
 )
@@ -65,56 +63,6 @@ DOF = np.dtype(
 
 FRAME = np.dtype([("node", "i8"), ("R", "f8", 9), ("p", "f8", 3)], align=True)
 """A frame fixed to a node: rotation (row major) and origin [m] in the node's frame."""
-
-PATH = np.dtype(
-    [
-        ("first", "i8"),  # first of its points in Tree.points
-        ("count", "i8"),
-        ("pulls_only", "i8"),
-        ("clip", "i8"),  # never pushes, not even by its damper
-        ("isotropic", "i8"),  # acts along the difference of its two points, in proportion to it
-        ("stiffness", "f8"),
-        ("rest_length", "f8"),
-        ("damping", "f8"),
-        ("mode", "i8"),  # of a cable, see forces.touch
-    ],
-    align=True,
-)
-"""A spring or cable: a chain of points with a tension."""
-
-NODE_POINT = np.dtype([("node", "i8"), ("p", "f8", 3)], align=True)
-"""A point fixed to a node (or to the world, node -1) [m]."""
-
-DRIVE = np.dtype(
-    [
-        ("dof", "i8"),  # degree of freedom, or reduced coordinate, that it pushes with gear * u; or -1
-        ("node", "i8"),  # else: node that it pushes with u * wrench in the node's frame ...
-        ("other", "i8"),  # ... and the node that takes the reaction, -1 for none
-        ("gear", "f8"),
-        ("wrench", "f8", 6),
-    ],
-    align=True,
-)
-"""One control."""
-
-PENALTY = np.dtype(
-    [
-        ("node", "i8"),
-        ("at", "f8", 3),  # the point in the node's frame [m]
-        ("origin", "f8", 3),  # of the plane, in the world [m]
-        ("normal", "f8", 3),
-        ("stiffness", "f8"),
-        ("damping", "f8"),
-        ("friction", "f8"),
-        ("stiction", "f8"),
-        ("mode", "i8"),  # see forces.touch
-    ],
-    align=True,
-)
-"""A point of a node that a plane pushes back."""
-
-WRENCH = np.dtype([("node", "i8"), ("local", "i8"), ("point", "f8", 3), ("wrench", "f8", 6)], align=True)
-"""A constant wrench at a point of a node; local: given in the node's directions, else in the world's."""
 
 
 class Span(NamedTuple):
@@ -148,32 +96,27 @@ class Tree:
         dofs: `DOF` records, nv of them.
         bodies: `FRAME` records: the frame of each body of the mechanism.
         rest: rest positions of the joints' springs, shape (nq,).
-        paths, points: springs and cables.
-        wrenches: `WRENCH` records.
-        drives: `DRIVE` records, nu of them; without actuators one per degree of freedom.
         gravity: [m/s^2], shape (3,).
         free: first entries in q and v and ball index of the free joints that were split, shape (count, 3).
         closure: loops and couplings as scalar rows.
         nq, nv: numbers of coordinates and of degrees of freedom.
-        penalties: `PENALTY` records, one per point.
         spans: one per primitive motion of the joints.
+        mechanism: what it was made of.
+        frames: for each body its node (-1 for the world) and its pose in it.
     """
 
     nodes: Any
     dofs: Any
     bodies: Any
     rest: NDArray[np.float64]
-    paths: Any
-    points: Any
-    wrenches: Any
-    drives: Any
     gravity: NDArray[np.float64]
     free: NDArray[np.int64]
     closure: Closure
     nq: int
     nv: int
-    penalties: Any
     spans: tuple[Span, ...]
+    mechanism: Mechanism
+    frames: dict[str, tuple[int, Pose]]
 
     @classmethod
     def compile(cls, mechanism: Mechanism, *, split_free: bool = False, expand: Expansion | None = None) -> Tree:
@@ -186,13 +129,6 @@ class Tree:
         of primitives that change are left to the caller.
         """
         return _Compiler(mechanism, split_free, expand).run()
-
-    @property
-    def passive(self) -> bool:
-        """Whether nothing but gravity acts: no joint springs, dampers, body springs, cables or wrenches."""
-        d = self.dofs
-        forces = len(self.paths) or len(self.wrenches) or len(self.penalties)
-        return not (d.damping.any() or d.stiffness.any() or d.limit_stiffness.any() or forces)
 
 
 def _records(count: int, dtype: np.dtype) -> Any:
@@ -263,26 +199,19 @@ class _Compiler:
                 dofs[record.iv].rest = rest[record.iq]
         balls = nodes.kind == Motion.SPHERICAL
         nodes.ball = np.where(balls, np.cumsum(balls) - 1, -1)
-        paths, points = self._paths()
-        drives = self._drives() if self.expand is None else _records(0, DRIVE)
-        if self.split_free:
-            self._drive_free_joints_by_wrenches(drives)
         return Tree(
             nodes=nodes,
             dofs=dofs,
             bodies=self._bodies(),
             rest=rest,
-            paths=paths,
-            points=points,
-            wrenches=self._wrenches(),
-            drives=drives,
             gravity=np.array(m.gravity),
             free=np.array([(nodes[i].iq - 3, iv, nodes[i].ball) for iv, i in self.free_nodes], np.int64).reshape(-1, 3),
             closure=Closure(m, self.body_frame),
             nq=nq,
             nv=nv,
-            penalties=self._penalties(),
             spans=tuple(self.spans),
+            mechanism=m,
+            frames=self.body_frame,
         )
 
     def _primitives(self, joint: Joint) -> tuple[Primitive, ...]:
@@ -358,65 +287,3 @@ class _Compiler:
             node, X = self.body_frame[name]
             record.node, record.R, record.p = node, X.rotation.ravel(), X.position
         return frames
-
-    def _paths(self) -> tuple[Any, Any]:
-        chains = [((s.start, s.end), 0, s) for s in self.m.springs]
-        chains += [(c.via, int(c.pulls_only), c) for c in self.m.cables]
-        paths, points = _records(len(chains), PATH), _records(sum(len(via) for via, _, _ in chains), NODE_POINT)
-        k = 0
-        for record, (via, pulls_only, element) in zip(paths, chains, strict=True):
-            record.first, record.count, record.pulls_only = k, len(via), pulls_only
-            for name in ("stiffness", "rest_length", "damping"):
-                record[name] = getattr(element, name)
-            record.clip, record.isotropic = getattr(element, "clip", False), getattr(element, "isotropic", False)
-            for a in via:
-                node, X = self.body_frame[a.body]
-                points[k].node, points[k].p = node, X.apply(a.point)
-                k += 1
-        return paths, points
-
-    def _wrenches(self) -> Any:
-        wrenches = _records(len(self.m.wrenches), WRENCH)
-        for record, w in zip(wrenches, self.m.wrenches, strict=True):
-            node, X = self.body_frame[w.body]
-            record.node, record.local, record.point = node, w.frame == "body", X.apply(w.point)
-            turn = X.rotation if w.frame == "body" else np.eye(3)
-            record.wrench = np.concatenate([turn @ w.wrench[:3], turn @ w.wrench[3:]])
-        return wrenches
-
-    def _penalties(self) -> Any:
-        records = _records(sum(len(p.points) for p in self.m.penalties), PENALTY)
-        k = 0
-        for contact in self.m.penalties:
-            node, X = self.body_frame[contact.body]
-            for point in contact.points:
-                records[k].node, records[k].at = node, X.apply(point)
-                for name in ("origin", "normal", "stiffness", "damping", "friction", "stiction"):
-                    records[k][name] = getattr(contact, name)
-                k += 1
-        return records
-
-    def _drives(self) -> Any:
-        drives = _records(self.m.nu, DRIVE)
-        drives.other = -1
-        if not self.m.actuators:
-            drives.dof, drives.gear = np.arange(self.m.nv), 1.0
-        for record, a in zip(drives, self.m.actuators, strict=False):
-            if isinstance(a, JointActuator):
-                record.dof, record.gear = self.m.velocity_index(a.coordinate), a.gear
-                continue
-            record.dof = -1
-            record.node, X = self.body_frame[a.body]
-            force = X.rotation @ a.wrench[3:]
-            record.wrench[:3] = X.rotation @ a.wrench[:3] + np.cross(X.position, force)
-            record.wrench[3:] = force
-        return drives
-
-    def _drive_free_joints_by_wrenches(self, drives: Any) -> None:
-        """Forces on the degrees of freedom of a split free joint are wrenches in the child's frame: write them so."""
-        for drive in drives:
-            for iv, node in self.free_nodes:
-                if iv <= drive.dof < iv + 6:
-                    drive.wrench[drive.dof - iv] = drive.gear
-                    drive.node, drive.dof = node, -1
-                    break

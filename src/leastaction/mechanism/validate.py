@@ -77,6 +77,7 @@ def _check_names(mechanism: Mechanism) -> None:
         "contact point": (c.name for c in mechanism.contacts),
         "rolling contact": (r.name for r in mechanism.rollings),
         "penalty contact": (p.name for p in mechanism.penalties),
+        "force": (f.name for f in mechanism.forces),
     }
     for what, names in groups.items():
         _check.unique([_check.label(name, what) for name in names], what)
@@ -102,7 +103,8 @@ def _check_references(mechanism: Mechanism) -> None:
     for cable in mechanism.cables:
         for point in cable.via:
             body(point.body, f"cable {cable.name!r}")
-    for element in (*mechanism.wrenches, *mechanism.contacts, *mechanism.rollings, *mechanism.penalties):
+    pushed = (*mechanism.wrenches, *mechanism.penalties, *mechanism.forces)
+    for element in (*pushed, *mechanism.contacts, *mechanism.rollings):
         movable(element.body, f"{type(element).__name__} {element.name!r}")
     for first, second in mechanism.excluded_contacts:
         for name in (first, second):

@@ -66,6 +66,7 @@ class TreeModel(NamedTuple):
         free: where the free joints are, see `Tree.free`.
         forces: all forces but gravity.
         closure: loops; None for trees, whose kernels are compiled without.
+        jumps: True where one-sided forces with dampers act, see `one_sided`; None compiles kernels without.
     """
 
     nodes: Any
@@ -74,6 +75,7 @@ class TreeModel(NamedTuple):
     free: Any
     forces: ForceModel
     closure: ClosureModel | None
+    jumps: bool | None
 
 
 class NativeModel(NamedTuple):
@@ -81,13 +83,15 @@ class NativeModel(NamedTuple):
 
     Attributes:
         nodes, dofs: records of its nodes and degrees of freedom.
-        forces: what `full_acceleration` reads.
+        gravity: [m/s^2], shape (3,).
+        forces: all forces but gravity.
         closure: loops; None for trees.
     """
 
     nodes: Any
     dofs: Any
-    forces: Any
+    gravity: FloatArray
+    forces: ForceModel
     closure: ClosureModel | None
 
 
@@ -129,7 +133,7 @@ class PointData(NamedTuple):
         g: derivative of the discrete action along the control points, shape (s + 1, nv).
         r: residual, shape (s, nv).
         lam: impulses of the loop equations, shape (Q, rows).
-        modes: on which piece of their law one-sided forces are.
+        modes: on which piece of their law one-sided forces are, one row per point.
     """
 
     nodes: Any
@@ -219,6 +223,7 @@ class HessianData(NamedTuple):
         col, row: columns and rows of all coordinates and control points, shape (nv, s + 1, 12 Q).
         up, down: weights of one coordinate's rows and columns, shape (s + 1, 12 Q).
         D: the blocks, shape (s + 1, nv, s + 1, nv).
+        T, dV, dF: displacements, twist changes and changes of the wrenches of the nodes, shape (nodes, 6).
     """
 
     col: FloatArray
@@ -226,6 +231,9 @@ class HessianData(NamedTuple):
     up: FloatArray
     down: FloatArray
     D: FloatArray
+    T: FloatArray
+    dV: FloatArray
+    dF: FloatArray
 
 
 class QuasiData(NamedTuple):
@@ -273,6 +281,7 @@ class GuessData(NamedTuple):
 
     Attributes:
         links, screws: records of the native nodes and degrees of freedom.
+        modes: of one-sided forces, all as their gaps say.
         external: world wrenches, shape (nodes, 6).
         tau: generalised forces, shape (nv,).
         v, a: velocity and acceleration at the start.
@@ -284,6 +293,7 @@ class GuessData(NamedTuple):
 
     links: Any
     screws: Any
+    modes: ForceModes
     external: FloatArray
     tau: FloatArray
     v: FloatArray

@@ -21,6 +21,7 @@ from leastaction.kinematics.closure import evaluate, is_coupling, is_velocity, p
 from leastaction.linalg.dense import multiply, solve_in_place
 from leastaction.minimal import directions, hessian
 from leastaction.minimal.newton import ROUND_OFF, SHARPEST, begin, conclude, largest, turns_too_far
+from leastaction.minimal.one_sided import open_or_close
 from leastaction.minimal.points import is_nodal, positions, velocities
 from leastaction.minimal.predict import constant_velocity
 from leastaction.minimal.residual import ball_matrices, residual, start_point
@@ -169,6 +170,7 @@ def newton(model, settings, data, loops, u, cap):
     for k in range(n):
         loops.p[k] = data.p[k]
     history[0] = residual(model, settings, points, loops.p, u)
+    open_or_close(model.jumps, model, settings, points)
     last = 1e300
     for it in range(1, settings.max_iterations + 1):
         hessian.assemble(model, settings, points, data.solver.hessian)
@@ -190,7 +192,9 @@ def newton(model, settings, data, loops, u, cap):
         history[it] = residual(model, settings, points, loops.p, u)
         floor = size <= ROUND_OFF and size > 0.25 * last and tolerance >= SHARPEST
         if shorten == 1.0 and (size <= tolerance or floor):
-            return it, not turns_too_far(model.nodes, X)
+            if open_or_close(model.jumps, model, settings, points) == 0:
+                return it, not turns_too_far(model.nodes, X)
+            residual(model, settings, points, loops.p, u)
         last = size
     return settings.max_iterations, False
 

@@ -38,7 +38,8 @@ if TYPE_CHECKING:
 def evaluate(model, settings, points, data, loops, p, u):
     """Residual, second derivatives and loop rows at the control points and multipliers of a step from momentum p."""
     if is_nodal(settings.rule):
-        positions(model, settings.rule, points, 0)
+        for al in range(1):  # a literal 0 would be compiled apart
+            positions(model, settings.rule, points, al)
     else:
         look_at_ends(model, loops)
         loop_rows(model, loops)

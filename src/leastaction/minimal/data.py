@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from leastaction.forces.arrays import force_arrays, force_model, force_modes
+from leastaction.forces.arrays import compact, force_model, force_modes, has_jumps
 from leastaction.kinematics.sweeps import JOINT_SCREW, LINK
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism.tree import Tree
@@ -43,8 +43,11 @@ def records(shape: Any, dtype: np.dtype) -> Any:
 def galerkin_model(mechanism: Mechanism) -> GalerkinModel:
     """A mechanism as the variational integrators read it."""
     t, split = mechanism.tree, mechanism.split_tree
-    tree = TreeModel(split.nodes, split.dofs, split.gravity, split.free, force_model(split), _closure(split))
-    return GalerkinModel(tree, NativeModel(t.nodes, t.dofs, force_arrays(mechanism), _closure(t)))
+    forces = compact(force_model(split))
+    # One kernel for all robots with body forces, whether or not these jump.
+    jumps = True if has_jumps(forces) or forces.paths is not None else None
+    tree = TreeModel(split.nodes, split.dofs, split.gravity, split.free, forces, _closure(split), jumps)
+    return GalerkinModel(tree, NativeModel(t.nodes, t.dofs, t.gravity, compact(force_model(t)), _closure(t)))
 
 
 def _closure(tree: Tree) -> ClosureModel | None:
@@ -94,7 +97,7 @@ def point_data(model: TreeModel, rule: Rule) -> PointData:
         g=np.zeros((s + 1, nv)),
         r=np.zeros((s, nv)),
         lam=np.zeros((Q, len(model.closure.rows) if model.closure else 0)),
-        modes=force_modes(model.forces),
+        modes=force_modes(model.forces, rows=Q),
     )
 
 
@@ -133,7 +136,8 @@ def sparse_data(model: TreeModel, size: Sizes) -> SparseData:
 def hessian_data(size: Sizes) -> HessianData:
     """For `hessian`."""
     S, nv, width = size.s + 1, size.nv, 12 * size.Q
-    shapes = ((nv, S, width), (nv, S, width), (S, width), (S, width), (S, nv, S, nv))
+    nodes = (size.n, 6)
+    shapes = ((nv, S, width), (nv, S, width), (S, width), (S, width), (S, nv, S, nv), nodes, nodes, nodes)
     return HessianData(*(np.zeros(shape) for shape in shapes))
 
 
@@ -171,6 +175,7 @@ def guess_data(mechanism: Mechanism) -> GuessData:
     return GuessData(
         links=records(n, LINK),
         screws=records(nv, JOINT_SCREW),
+        modes=force_modes(mechanism.tree),
         external=np.zeros((n, 6)),
         tau=np.zeros(nv),
         v=np.zeros(nv),

@@ -8,7 +8,8 @@ its own frame, so that it is the momentum p_{k+1}.
 """
 
 from leastaction._jit import inline, routine
-from leastaction.forces.passive import drive_wrench
+from leastaction.forces.drives import drive_wrench
+from leastaction.forces.joint_springs import ball_torque_slope
 from leastaction.minimal.hessian_forces import body_forces, loops
 from leastaction.minimal.points import is_nodal
 from leastaction.minimal.residual import ball_vectors, in_child, unit3
@@ -144,10 +145,9 @@ def _own_ball(model, settings, points, i, chi, j, other, m):
         x -= wdt * dot3(in_child(scr, al, n, mu), cross(vel, turn))
         x -= wdt * dot3(weighted(dofs, n, False, vel), turn)
         if (not is_nodal(rule)) or chi == other:
-            k3 = (dofs[n].stiffness, dofs[n + 1].stiffness, dofs[n + 2].stiffness)
             phi = load3(balls[al, h].phi)
             eta = matvec(load9(P[al, h, other]), k)
-            x += wdt * dot3(ex.spring_torque_slope(phi, ex.coefficients(phi), k3, eta), turn)
+            x += wdt * dot3(ball_torque_slope(dofs, n, phi, ex.coefficients(phi), eta), turn)
     return x
 
 
@@ -175,7 +175,7 @@ def assemble(model, settings, points, data):
                     for m in range(nv):
                         x = _dot(up[chi], col[n + m, other])
                         if nv == 1:
-                            x += own_axis(rule, dofs[n], chi, other, settings.dt)
+                            x += own_axis(dofs[n], settings, points, n, chi, other)
                         else:
                             x += _own_ball(model, settings, points, i, chi, j, other, m)
                         D[chi, k, other, n + m] = x
@@ -185,8 +185,7 @@ def assemble(model, settings, points, data):
                             D[chi, k, other, c] = _dot(up[chi], col[c, other])
                             D[other, c, chi, k] = _dot(row[c, other], down[chi])
                         a = nodes[a].parent
-    if model.forces.paths.shape[0] + model.forces.wrenches.shape[0] > 0:
-        body_forces(model, settings, points, data)
+    body_forces(model.forces.paths, model, settings, points, data)
     loops(model.closure, nodes, settings, points, data)
 
 
@@ -248,7 +247,7 @@ def control_blocks(model, settings, points, data, C):
                 wdt = w[al] * dt
                 if drive.dof < 0:
                     pt = pts[al, drive.node]
-                    F = drive_wrench(drive, 1.0, load9(pt.R), load3(pt.p))
+                    F = drive_wrench(drive, 1.0, pt)
                     i = drive.node
                     while i >= 0:
                         for c in range(nodes[i].iv, nodes[i].iv + nodes[i].nv):

@@ -1,36 +1,15 @@
-"""Second derivatives of the discrete action by forces that break the tree's sparsity: springs, cables, wrenches with
-directions of the world, loops.
+"""Second derivatives of the discrete action by forces that break the tree's sparsity: those on bodies, and loops.
 
 A column of `hessian` moves a node and all it carries by (T, V). What that changes in a wrench on any node is spread
 over the rows of all joints that carry this node.
 """
 
-import math
-
 from leastaction._jit import inline, routine
-from leastaction.forces.passive import path_length, path_point, path_tension
+from leastaction.forces.arrays import modes_at
+from leastaction.forces.total import wrench_slopes, wrenches
 from leastaction.kinematics.closure import evaluate, is_coupling, polynomial, soft_force, twist_of, wrench_slope
 from leastaction.minimal.arrays import ForceColumn, ForceRows
-from leastaction.spatial import (
-    ZERO3,
-    ad,
-    add,
-    add3,
-    axpy3,
-    coad,
-    cross,
-    dot,
-    dot3,
-    load3,
-    load6,
-    load6_at,
-    load9,
-    matvec,
-    scale,
-    scale3,
-    sub,
-    sub3,
-)
+from leastaction.spatial import ZERO6, ad, add, coad, dot, load6, load6_at, scale, store6, sub
 
 
 @inline
@@ -48,21 +27,47 @@ def _column(rows, al, b, k, other, col):
 
 
 @routine
-def body_forces(model, settings, points, data):
-    """Add the derivatives of springs, cables and wrenches."""
-    nodes, forces = model.nodes, model.forces
+def body_forces(some, model, settings, points, data):
+    """Add the derivatives of all body forces, column by column; nothing where there are none (`some` is None)."""
+    if some is None:
+        return
+    nodes, forces, external, touched = model.nodes, model.forces, points.external, model.forces.touched
     Q, S = settings.rule.w.shape[0], settings.rule.c.shape[0]
     for al in range(Q):
-        wdt = settings.rule.w[al] * settings.dt
-        rows = ForceRows(nodes, points.nodes[al], data.row, data.D, 6 * (Q + al), wdt)
+        wdt, links, modes = settings.rule.w[al] * settings.dt, points.nodes[al], modes_at(points.modes, al)
+        rows = ForceRows(nodes, links, data.row, data.D, 6 * (Q + al), wdt)
+        for j in range(touched.shape[0]):
+            store6(external[touched[j]], ZERO6)
+        wrenches(forces, modes, links, external)
         for b in range(nodes.shape[0]):
             for k in range(nodes[b].iv, nodes[b].iv + nodes[b].nv):
                 for other in range(S):
                     move = _column(rows, al, b, k, other, data.col)
-                    for f in range(forces.paths.shape[0]):
-                        _path_column(rows, move, forces.paths[f], forces.points)
-                    for f in range(forces.wrenches.shape[0]):
-                        _wrench_column(rows, move, forces.wrenches[f])
+                    if _move_nodes(rows, move, external, touched, data):
+                        wrench_slopes(forces, modes, links, data.T, data.dV, data.dF)
+                        for j in range(touched.shape[0]):
+                            _spread(rows, move, touched[j], load6(data.dF[touched[j]]))
+
+
+@inline
+def _move_nodes(rows, move, external, touched, data):
+    """How a column moves the nodes that forces act on (T, dV); gives back whether it moves any.
+
+    dF begins with what undoes the turning of the wrenches with the moved node: the tree assembly lets every wrench on a
+    subtree turn with it, as if fixed in the bodies.
+    """
+    found = False
+    for j in range(touched.shape[0]):
+        i = touched[j]
+        T, dV, dF = ZERO6, ZERO6, ZERO6
+        if _is_above(rows.nodes, move.node, i):
+            found = True
+            # V varies the twist in the moving frame; ad(T, v) brings it to the world.
+            T, dV, dF = move.T, add(move.V, ad(move.T, load6(rows.links[i].v))), coad(move.T, load6(external[i]))
+        store6(data.T[i], T)
+        store6(data.dV[i], dV)
+        store6(data.dF[i], dF)
+    return found
 
 
 @routine
@@ -111,94 +116,6 @@ def _turn_rows(rows, move, node, F):
     """
     if node >= 0 and _is_above(rows.nodes, move.node, node):
         _spread(rows, move, node, coad(move.T, F))
-
-
-@inline
-def _moved_point(rows, move, point):
-    """Ordinary variations of a point's position and velocity."""
-    if point.node < 0 or not _is_above(rows.nodes, move.node, point.node):
-        return ZERO3, ZERO3
-    x, _ = path_point(point, rows.links)
-    W, T = load6(rows.links[point.node].v), move.T
-    dx = add3(T[1], cross(T[0], x))
-    # V varies the twist in the moving frame; ad(T, W) brings it to the world.
-    dV = add(move.V, ad(T, W))
-    return dx, add3(add3(dV[1], cross(dV[0], x)), cross(W[0], dx))
-
-
-@inline
-def _path_column(rows, move, path, points):
-    """One spring or cable."""
-    links = rows.links
-    touched = False
-    for a in range(path.first, path.first + path.count):
-        if points[a].node >= 0 and _is_above(rows.nodes, move.node, points[a].node):
-            touched = True
-    if not touched:
-        return
-    length, rate = path_length(path, points, links)
-    tension = path_tension(path, length, rate)
-    dl = 0.0
-    dr = 0.0
-    x, xd = path_point(points[path.first], links)
-    dx, dxd = _moved_point(rows, move, points[path.first])
-    for a in range(path.first + 1, path.first + path.count):
-        y, yd = path_point(points[a], links)
-        dy, dyd = _moved_point(rows, move, points[a])
-        e, de = _segment(x, y, dx, dy)
-        dl += dot3(e, sub3(dy, dx))
-        dr += dot3(de, sub3(yd, xd)) + dot3(e, sub3(dyd, dxd))
-        x, xd, dx, dxd = y, yd, dy, dyd
-    slack = path.pulls_only != 0 and tension <= 0.0
-    dtension = 0.0 if slack else path.stiffness * dl + path.damping * dr
-    x, _ = path_point(points[path.first], links)
-    dx, _ = _moved_point(rows, move, points[path.first])
-    for a in range(path.first + 1, path.first + path.count):
-        y, _ = path_point(points[a], links)
-        dy, _ = _moved_point(rows, move, points[a])
-        e, de = _segment(x, y, dx, dy)
-        f = scale3(tension, e)
-        df = axpy3(dtension, e, scale3(tension, de))
-        _end_force(rows, move, points[a - 1].node, x, dx, f, df)
-        _end_force(rows, move, points[a].node, y, dy, scale3(-1.0, f), scale3(-1.0, df))
-        x, dx = y, dy
-
-
-@inline
-def _segment(x, y, dx, dy):
-    """Direction of a segment and its variation."""
-    d = sub3(y, x)
-    r = math.sqrt(dot3(d, d))
-    if r == 0.0:
-        return ZERO3, ZERO3
-    e = scale3(1.0 / r, d)
-    dd = sub3(dy, dx)
-    return e, scale3(1.0 / r, axpy3(-dot3(e, dd), e, dd))
-
-
-@inline
-def _end_force(rows, move, node, x, dx, f, df):
-    """A force f at x on a node, with its variations."""
-    if node < 0:
-        return
-    F = (cross(x, f), f)
-    dF = (add3(cross(dx, f), cross(x, df)), df)
-    _spread(rows, move, node, dF)
-    _turn_rows(rows, move, node, F)
-
-
-@inline
-def _wrench_column(rows, move, wrench):
-    """A constant wrench with directions of the world."""
-    if wrench.local != 0 or wrench.node < 0 or not _is_above(rows.nodes, move.node, wrench.node):
-        return
-    link, T = rows.links[wrench.node], move.T
-    x = add3(load3(link.p), matvec(load9(link.R), load3(wrench.point)))
-    W = load6(wrench.wrench)
-    F = (add3(W[0], cross(x, W[1])), W[1])
-    dx = add3(T[1], cross(T[0], x))
-    _spread(rows, move, wrench.node, (cross(dx, W[1]), ZERO3))
-    _turn_rows(rows, move, wrench.node, F)
 
 
 @inline

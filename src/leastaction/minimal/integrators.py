@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from leastaction.errors import IntegratorError
-from leastaction.integrators import Integrator
+from leastaction.integrators import PENALTIES, Integrator
 from leastaction.minimal.rules import MIDPOINT, Rule, lobatto
 from leastaction.minimal.stepper import variational_stepper
 
@@ -44,6 +44,7 @@ class Galerkin(Integrator):
     max_iterations: int = 200
     solver: str = "auto"
     stepper_class: ClassVar[Any] = staticmethod(variational_stepper)
+    handles: ClassVar[frozenset[str]] = PENALTIES
 
     def __post_init__(self) -> None:
         if not isinstance(self.order, int) or self.order < 2 or self.order % 2 or self.order > 24:
@@ -73,6 +74,7 @@ class Midpoint(Integrator):
     max_iterations: int = 200
     solver: str = "auto"
     stepper_class: ClassVar[Any] = staticmethod(variational_stepper)
+    handles: ClassVar[frozenset[str]] = PENALTIES
 
     def __post_init__(self) -> None:
         _check(self)

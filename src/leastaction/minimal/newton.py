@@ -1,6 +1,7 @@
 """Newton iterations of one step of a variational integrator, and what comes before and after them."""
 
 from leastaction._jit import inline, routine
+from leastaction.minimal.one_sided import forget, open_or_close
 from leastaction.minimal.predict import quaternion_at
 from leastaction.minimal.residual import next_momentum, residual, start_point
 from leastaction.spatial import (
@@ -72,6 +73,7 @@ def turns_too_far(nodes, X):
 @routine
 def begin(model, settings, data, q, p):
     """What stays fixed while the step from (q, p) is solved; the first control point must be there."""
+    forget(model.jumps, data.points)
     start_point(model, settings.rule, data.points, q)
     to_split(model.free, q, p, data.p)
 
@@ -114,6 +116,7 @@ def newton_with(direction):
             history[it] = 0.0
         norm = residual(model, settings, points, data.p, u)
         history[0] = norm
+        open_or_close(model.jumps, model, settings, points)
         if norm == 0.0:
             return 0, not turns_too_far(model.nodes, X)
         for it in range(1, limit + 1):
@@ -131,7 +134,9 @@ def newton_with(direction):
             # Long chains reach round-off first: updates that are tiny and shrink no more.
             floor = size <= ROUND_OFF and new > 0.25 * norm and tolerance >= SHARPEST
             if shorten == 1.0 and (done or floor):
-                return it, not turns_too_far(model.nodes, X)
+                if open_or_close(model.jumps, model, settings, points) == 0:
+                    return it, not turns_too_far(model.nodes, X)
+                new = residual(model, settings, points, data.p, u)
             norm = new
         return limit, False
 

@@ -6,7 +6,10 @@ All spatial quantities are in the world frame about the world's origin: the barr
 import numpy as np
 
 from leastaction._jit import inline, routine
-from leastaction.forces.passive import body_forces, drive_wrench
+from leastaction.forces import drives
+from leastaction.forces.arrays import modes_at
+from leastaction.forces.joint_springs import ball_torque, has_ball_spring
+from leastaction.forces.total import axis_force, wrenches
 from leastaction.kinematics.closure import evaluate, is_coupling, polynomial, soft_force
 from leastaction.kinematics.sweeps import PRISMATIC, REVOLUTE, add_to, turn_z
 from leastaction.spatial import (
@@ -197,13 +200,12 @@ def impulses(model, settings, data, u, al):
     for i in range(nodes.shape[0]):
         node = nodes[i]
         store6(pts[al, i].G, scale(wdt, gravity_wrench(load_inertia(pts[al, i].M), g)))
-        for k in range(node.iv, node.iv + node.nv):
-            force[al, k] = -dofs[k].damping * rate[al, k]
         n = node.iv
         if node.nv == 1:
-            force[al, n] += dofs[n].stiffness * (dofs[n].rest - coordinate(rule, X, al, n))
+            x = coordinate(rule, X, al, n)
+            force[al, n], _ = axis_force(dofs[n], data.modes.limits[al, n], x, rate[al, n])
         else:
-            _ball_spring(dofs, data.balls, force, al, n, node.ball)
+            _ball_spring(dofs, data, al, n, node.ball)
     _outer_impulses(model.forces, data, u, al, wdt)
     _closure_impulses(model.closure, data, al, wdt)
     for i in range(nodes.shape[0] - 1, 0, -1):
@@ -214,21 +216,21 @@ def impulses(model, settings, data, u, al):
 
 @routine
 def _outer_impulses(forces, data, u, al, wdt):
-    """Add the impulses of springs, cables, wrenches and drives."""
-    pts, force, external = data.nodes, data.force, data.external
-    if forces.paths.shape[0] + forces.wrenches.shape[0] > 0:
-        for i in range(external.shape[0]):
-            store6(external[i], ZERO6)
-        body_forces(forces.paths, forces.points, forces.wrenches, pts[al], external)
-        for i in range(external.shape[0]):
+    """Add the impulses of body forces and drives."""
+    pts, external, touched = data.nodes, data.external, forces.touched
+    if touched.shape[0] > 0:
+        for j in range(touched.shape[0]):
+            store6(external[touched[j]], ZERO6)
+        wrenches(forces, modes_at(data.modes, al), pts[al], external)
+        for j in range(touched.shape[0]):
+            i = touched[j]
             add_to(pts[al, i].G, scale(wdt, load6(external[i])))
+    drives.joint_forces(forces.drives, u, 1.0, data.force[al])
     for k in range(forces.drives.shape[0]):
         drive = forces.drives[k]
-        if drive.dof >= 0:
-            force[al, drive.dof] += drive.gear * u[k]
-        elif u[k] != 0.0 and drive.node >= 0:
+        if drives.pushes_node(drive) and u[k] != 0.0:
             pt = pts[al, drive.node]
-            add_to(pt.G, scale(wdt, drive_wrench(drive, u[k], load9(pt.R), load3(pt.p))))
+            add_to(pt.G, scale(wdt, drives.drive_wrench(drive, u[k], pt)))
 
 
 @routine
@@ -255,11 +257,11 @@ def _closure_impulses(closure, data, al, wdt):
 
 
 @routine
-def _ball_spring(dofs, balls, force, al, n, h):
-    """Add the torque of a ball joint's spring; apart, so that its long series stay out of the loop over all joints."""
-    k3 = (dofs[n].stiffness, dofs[n + 1].stiffness, dofs[n + 2].stiffness)
-    if k3[0] != 0.0 or k3[1] != 0.0 or k3[2] != 0.0:
-        phi = load3(balls[al, h].phi)
-        t, _ = ex.spring_torque(phi, ex.coefficients(phi), k3)
+def _ball_spring(dofs, data, al, n, h):
+    """Spring and damper of a ball joint; apart, so that their long series stay out of the loop over all joints."""
+    for k in range(n, n + 3):
+        data.force[al, k] = -dofs[k].damping * data.rate[al, k]
+    if has_ball_spring(dofs, n):
+        t = ball_torque(dofs, n, load3(data.balls[al, h].phi))
         for j in range(3):
-            force[al, n + j] += t[j]
+            data.force[al, n + j] += t[j]

@@ -6,8 +6,8 @@ gives the same numbers bit for bit.
 
 from leastaction._jit import inline, routine
 from leastaction.dynamics import recursions
-from leastaction.dynamics.applied_forces import full_acceleration
-from leastaction.forces.passive import clear
+from leastaction.dynamics.applied_forces import forced_accelerations
+from leastaction.forces.total import clear
 from leastaction.kinematics.manifold import chart_rate, retract
 from leastaction.kinematics.sweeps import FREE, positions, velocities
 from leastaction.spatial import add3, cross, quat_rotate, se3_exp
@@ -36,7 +36,7 @@ def start_velocity(native, guess, q, p):
 @routine
 def acceleration(native, guess, q, v, u, a):
     """a: accelerations at (q, v) with all forces and the controls u."""
-    full_acceleration(native.forces, guess.links, guess.screws, guess.external, guess.tau, q, v, u, a)
+    forced_accelerations(native, guess, q, v, u, a)
 
 
 @routine

@@ -180,7 +180,8 @@ def start_point(model, rule, data, q):
     """What stays fixed while a step is solved: base rotations and, for Galerkin, the poses of the first point."""
     base_rotations(model.nodes, data.balls, q)
     if is_nodal(rule):
-        positions(model, rule, data, 0)
+        for al in range(1):  # a literal 0 would be compiled apart
+            positions(model, rule, data, al)
 
 
 @routine

@@ -10,8 +10,10 @@ from typing import Any
 
 import numpy as np
 
+from leastaction._jit.bound import Bound
 from leastaction.dynamics.loops import check_closed, is_redundant, momentum_projection
 from leastaction.errors import ConvergenceError, IntegratorError, LeastActionWarning, MechanismError
+from leastaction.forces.arrays import moves_with_bodies
 from leastaction.integrators import FloatArray, Stepper
 from leastaction.mechanism import Mechanism
 from leastaction.minimal import constrained, entries, parameter_rows, tangent_rows
@@ -77,6 +79,7 @@ class VariationalStepper(Stepper):
             history=np.zeros(integrator.max_iterations + 1),
         )
         self.warned = False
+        self._kernels: dict[str, Bound] = {}
 
     def record(self, steps: int) -> Record:
         """As `Stepper.record`, with the Newton iterations of each step."""
@@ -86,26 +89,31 @@ class VariationalStepper(Stepper):
         """See `Stepper.advance`."""
         # A fresh array always has the same type; views with other strides would be compiled anew.
         u = np.array(u, order="C")
-        rollout = getattr(entries, f"{'swept' if self.data.sweeps else 'rollout'}_{self.solver}")
+        rollout = self._bound("swept" if self.data.sweeps else "rollout")
         q, p, iterations = record["q"], record["p"], record["iterations"]
         done = first
         while done < last:
             rows = slice(done, last + 1)
-            done += rollout(self.model, self.settings, self.data, u[done - first :], q[rows], p[rows], iterations[rows])
+            done += rollout(u[done - first :], q[rows], p[rows], iterations[rows])
             if done < last:
                 if not self.rescue(record, done, u[done - first]):
                     break
                 done += 1
         return done
 
+    def _bound(self, what: str) -> Bound:
+        """The kernel `what` of `entries` for this stepper's solver."""
+        if what not in self._kernels:
+            entry = getattr(entries, f"{what}_{self.solver}")
+            self._kernels[what] = Bound(entry, self.model, self.settings, self.data)
+        return self._kernels[what]
+
     def rescue(self, record: Record, step: int, u: FloatArray) -> bool:
         """Solve a step that does not converge from its first guess, with the controls u (nodes, nu); False: in vain."""
         if self.solver == "quasi":
             return False
         rows, doubt = slice(step, step + 2), np.zeros(4)
-        states = (record["q"][rows], record["p"][rows], doubt)
-        rescue = getattr(entries, f"rescue_{self.solver}")
-        more, converged = rescue(self.model, self.settings, self.data, u, *states)
+        more, converged = self._bound("rescue")(u, record["q"][rows], record["p"][rows], doubt)
         record["iterations"][step + 1] += more
         if doubt.any():
             self._warn(step, doubt)
@@ -231,7 +239,7 @@ def choose_solver(name: str, model: TreeModel, rule: Rule) -> str:
     """The solver for the Newton direction; "auto" counts the work of the two exact ones."""
     if name not in ("auto", "simplified"):
         return name
-    if len(model.forces.paths) or (model.forces.wrenches.local == 0).any():
+    if not moves_with_bodies(model.forces):
         return "dense"
     _, nv, s, Q, mz, mf = sizes(model, rule)
     if s == Q or s <= 2:
@@ -251,11 +259,13 @@ class ConstrainedStepper(VariationalStepper):
     def __init__(self, integrator: Any, mechanism: Mechanism, dt: float) -> None:
         super().__init__(integrator, mechanism, dt)
         self.loops = loop_data(self.model.tree, self.settings, self.data.points, self.data.solver.hessian)
+        self._loop_kernel: Bound | None = None
 
     def prepare_start(self, q: FloatArray) -> FloatArray:
         """Refuse open loops; find out whether their equations depend on each other."""
         check_closed(self.mechanism, q)
         self.loops = self.loops._replace(redundant=is_redundant(self.mechanism, q))
+        self._loop_kernel = None
         return q
 
     def prepare_momentum(self, q: FloatArray, p: FloatArray, project: bool) -> FloatArray:
@@ -283,7 +293,9 @@ class ConstrainedStepper(VariationalStepper):
         rows = slice(first, last + 1)
         states = (record[name][rows] for name in ("q", "p", "iterations", "multipliers"))
         u = np.array(u, order="C")
-        return first + constrained.rollout(self.model, self.settings, self.data, self.loops, u, *states)
+        if self._loop_kernel is None:
+            self._loop_kernel = Bound(constrained.rollout, self.model, self.settings, self.data, self.loops)
+        return first + self._loop_kernel(u, *states)
 
     def _linearize(
         self, q: FloatArray, p: FloatArray, u: FloatArray, stencils: Sequence[Any] = ()

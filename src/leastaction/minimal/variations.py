@@ -12,7 +12,9 @@ This is Fan 2018, C.19 to C.24, with ball joints written so that they have the s
 """
 
 from leastaction._jit import inline, routine
-from leastaction.minimal.points import ball_coefficients, is_nodal
+from leastaction.forces.joint_springs import ball_torque_slope
+from leastaction.forces.total import axis_slopes
+from leastaction.minimal.points import ball_coefficients, coordinate, is_nodal
 from leastaction.minimal.residual import back_row, ball_vectors, in_child, unit3
 from leastaction.spatial import (
     ZERO3,
@@ -116,25 +118,28 @@ def joint_variations(model, settings, data, var):
         if nv == 1:
             for rho in range(s):
                 for ga in range(s):
-                    own[n, rho, 0, ga] = own_axis(rule, dofs[n], rho, ga + 1, dt)
+                    own[n, rho, 0, ga] = own_axis(dofs[n], settings, data, n, rho, ga + 1)
         else:
             _own_ball(model, settings, data, own, i)
 
 
 @inline
-def own_axis(rule, dof, chi, other, dt):
-    """What armature, damper and spring of a joint with one axis add to row chi when control point `other` moves."""
+def own_axis(dof, settings, data, n, chi, other):
+    """What armature and forces of a joint with one axis add to row chi when control point `other` moves."""
+    rule, dt = settings.rule, settings.dt
     w, b = rule.w, rule.b
+    al = chi if is_nodal(rule) else 0
+    stiffness, damping = axis_slopes(dof, data.modes.limits[al, n], coordinate(rule, data.X, al, n), data.rate[al, n])
     x = 0.0
     for al in range(w.shape[0]):
         x += w[al] * b[al, chi] * b[al, other]
     x *= dof.armature / dt
     if is_nodal(rule):
-        x -= w[chi] * dof.damping * b[chi, other]
+        x -= w[chi] * damping * b[chi, other]
         if chi == other:
-            x -= w[chi] * dt * dof.stiffness
+            x -= w[chi] * dt * stiffness
     else:
-        x -= 0.5 * dof.damping * b[0, other] + 0.25 * dt * dof.stiffness
+        x -= 0.5 * damping * b[0, other] + 0.25 * dt * stiffness
     return x
 
 
@@ -172,7 +177,6 @@ def _own_ball(model, settings, data, own, i):
         bare = in_child(scr, al, n, mu)
         phi = load3(balls[al, h].phi)
         spring = ex.coefficients(phi)
-        k3 = (dofs[n].stiffness, dofs[n + 1].stiffness, dofs[n + 2].stiffness)
         for rho in range(s):
             mine = (not is_nodal(rule)) or al == rho
             for ga in range(1, s + 1):
@@ -184,7 +188,7 @@ def _own_ball(model, settings, data, own, i):
                     slow = scale3(wdt, weighted(dofs, n, True, vel))
                     slope = ZERO3
                     if mine and ((not is_nodal(rule)) or rho == ga):
-                        slope = scale3(wdt, ex.spring_torque_slope(phi, spring, k3, _column(P[al, h, ga], m)))
+                        slope = scale3(wdt, ball_torque_slope(dofs, n, phi, spring, _column(P[al, h, ga], m)))
                     for j in range(3):
                         x = dot3(slow, _column(Om[al, h, rho], j))
                         if bends:

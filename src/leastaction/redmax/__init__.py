@@ -1,6 +1,7 @@
 """Motion in reduced coordinates through maximal ones (Sueda 2021): implicit integrators, constraints, friction."""
 
 from leastaction.dynamics.hybrid import HybridSolution, InverseInertia, hybrid_dynamics, inverse_inertia_product
+from leastaction.kinematics.reduced.state import body_poses, from_reduced_coordinates, reduced_coordinates
 from leastaction.linear_implicit import (
     Bearing,
     ConstrainedEuler,
@@ -17,7 +18,8 @@ from leastaction.linear_implicit import (
     taken_apart,
 )
 from leastaction.mechanism.deformable import Network, add_chain, add_cloth, add_network, add_tetrahedra
-from leastaction.redmax.coordinates.jacobians import (
+from leastaction.redmax.integrators import BDF, SDIRK2, LinearlyImplicitEuler
+from leastaction.redmax.jacobians import (
     jacobian,
     jacobian_product,
     jacobian_rate,
@@ -25,8 +27,6 @@ from leastaction.redmax.coordinates.jacobians import (
     jacobian_slopes,
     jacobian_transposed_product,
 )
-from leastaction.redmax.coordinates.kinematics import body_poses, from_reduced_coordinates, reduced_coordinates
-from leastaction.redmax.integrators import BDF, SDIRK2, LinearlyImplicitEuler
 from leastaction.redmax.step.body_forces import body_forces
 
 __all__ = [

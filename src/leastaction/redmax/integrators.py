@@ -1,204 +1,24 @@
-"""The implicit integrators of Sueda 2021, Section 3.4, as settings, and the steppers that run them."""
+"""The implicit integrators of Sueda 2021, Section 3.4, as settings."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-import numpy as np
-
-from leastaction.dynamics.loops import check_closed, loop_jacobian
-from leastaction.errors import ConvergenceError, IntegratorError
+from leastaction.errors import IntegratorError
 from leastaction.forces.user import PointForce
-from leastaction.integrators import PENALTIES, FloatArray, Integrator, Reversal, Stepper
+from leastaction.integrators import PENALTIES, Integrator
 from leastaction.mechanism import Mechanism
-from leastaction.record import Record
-from leastaction.redmax.coordinates.charts import XYZ
-from leastaction.redmax.coordinates.native import from_public, to_public
-from leastaction.redmax.model import Reduced
-from leastaction.redmax.step import linear_euler, rollout
+from leastaction.redmax.driven import DrivenStepper
+from leastaction.redmax.step import rollout
+from leastaction.redmax.stepper import LinearStepper, ReducedStepper
 
-CHARTS = ("euler", "exponential")
-
-
-class ReducedStepper(Stepper):
-    """Runs `BDF` and `SDIRK2`; keeps reduced coordinates beside the mechanism's own where they differ."""
-
-    control_nodes = (1.0,)
-    dense_nodes = False
-    """Whether the work space holds a matrix of the nodes even without splines and exponential coordinates."""
-    can = frozenset({"reverse"})
-    carries = ("r", "rd", "chart", "multipliers")
-
-    def __init__(self, integrator: Any, mechanism: Mechanism, dt: float) -> None:
-        super().__init__(integrator, mechanism, dt)
-        self.reduced = Reduced(mechanism, exponential=integrator.chart == "exponential", forces=integrator.forces)
-        self.settings = (float(integrator.tolerance), int(integrator.max_iterations))
-        self.sizes = np.zeros(int(integrator.max_iterations))
-        self.kept = np.zeros(len(self.reduced.tree.closure.rows), np.int64)
-        self._arrange(np.arange(self.reduced.tree.closure.count))
-
-    def _arrange(self, rows: Any) -> None:
-        """Work space for the loop equations of the given rows."""
-        red, c = self.reduced, self.reduced.tree.closure
-        self.kept[:] = -1
-        self.kept[rows] = np.arange(len(rows))
-        n, m, nv = red.nr, len(rows), red.tree.nv
-        blocks = nv if len(red.blocks) or self.dense_nodes else 0
-        vectors = (np.zeros(nv), np.zeros(nv), np.zeros(nv), np.zeros(n))
-        self.scratch = (
-            np.zeros((n + m, n + m)),
-            np.zeros(n + m, np.int64),
-            np.zeros(n + m),
-            np.zeros(n + m),
-            np.zeros((3, blocks, blocks)),
-            np.zeros(nv),
-            vectors,
-            np.zeros(n),
-            np.zeros(n),
-            np.zeros(m),
-        )
-        self.loops = (c.rows, c.coefficients, c.count, self.kept)
-        self.problem = (red.model(), self.loops, red.workspace(), self.scratch)
-        self.vectors = tuple(np.zeros(n) for _ in range(6))
-        self.multipliers = m
-
-    def prepare_start(self, q: FloatArray) -> FloatArray:
-        """Refuse open loops, and leave out loop equations that follow from the others."""
-        if self.mechanism.is_tree:
-            return q
-        check_closed(self.mechanism, q)
-        self._arrange(independent_rows(loop_jacobian(self.mechanism, q)[1]))
-        return q
-
-    def record(self, steps: int) -> Record:
-        """As `Stepper.record`, with iterations, multipliers of loops [N or N m], stages and reduced coordinates."""
-        red, n = self.reduced, self.reduced.nr
-        out = super().record(steps) | {"iterations": np.zeros(steps + 1, np.int64)}
-        if self.multipliers:
-            out["multipliers"] = np.zeros((steps + 1, self.multipliers))
-        if not red.identical:
-            out |= {"r": np.zeros((steps + 1, n)), "rd": np.zeros((steps + 1, n))}
-            out["chart"] = np.full((steps + 1, len(red.balls)), -1 if red.exponential else XYZ)
-        if self.method != rollout.BDF1:
-            rows = steps + 1 if self.method == rollout.SDIRK2 else min(steps + 1, 2)
-            out |= {"stage": np.zeros((rows, n)), "stage_rate": np.zeros((rows, n))}
-            out["stage_multipliers"] = np.zeros((rows, self.multipliers))
-        return out
-
-    @property
-    def method(self) -> int:
-        """Code of the integrator for the kernel."""
-        return self.integrator.method
-
-    def start(self, record: Record) -> None:
-        """Reduced coordinates of the first state."""
-        from leastaction.redmax.coordinates.first_charts import best_start
-
-        red = self.reduced
-        if red.identical:
-            return
-        rows = slice(0, 1)
-        record["chart"][0] = best_start(red, record["q"][0])
-        state = (record["q"][rows], record["v"][rows], record["chart"][rows], record["r"][rows], record["rd"][rows])
-        from_public(red.balls, red.index_q, red.index_v, *state)
-
-    def arrays(self, record: Record) -> tuple[Any, ...]:
-        """(R, RD, charts, RA, RDA, LA, multipliers) of a record."""
-        rows, red = len(record["q"]), self.reduced
-        same = red.identical
-        r, rd = (record["q"], record["v"]) if same else (record["r"], record["rd"])
-        charts = np.zeros((rows, 0), np.int64) if same else record["chart"]
-        none = np.zeros((0, red.nr))
-        multipliers = record.get("multipliers", np.zeros((rows, 0)))
-        stages = (record.get(name, none) for name in ("stage", "stage_rate", "stage_multipliers"))
-        return r, rd, charts, *stages, multipliers
-
-    def advance(self, record: Record, first: int, last: int, u: FloatArray) -> int:
-        """See `Stepper.advance`."""
-        if first == 0:
-            self.start(record)
-        u = np.array(u, order="C")
-        steps = (self.method, self.problem, self.settings, self.dt, first, last, u)
-        arrays = self.arrays(record)
-        done = rollout.rollout(*steps, *arrays, record["iterations"], self.vectors, self.sizes)
-        self.publish(record, first, done)
-        return done
-
-    def publish(self, record: Record, first: int, done: int) -> None:
-        """The mechanism's own q and v of the states after `first`, where they differ from the reduced ones."""
-        red = self.reduced
-        if not red.identical:
-            rows = slice(first + 1, done + 1)
-            r, rd, charts = (x[rows] for x in self.arrays(record)[:3])
-            to_public(red.balls, red.index_q, red.index_v, r, rd, charts, record["q"][rows], record["v"][rows])
-
-    def reverse(self, names: Sequence[str]) -> Reversal:
-        """See `Stepper.reverse`."""
-        if "reverse" not in self.can:
-            self.refuse("reverse")
-        from leastaction.redmax.adjoint.runs import ReducedReversal
-
-        return ReducedReversal(self, names)
-
-    def failure(self, step: int, record: Record) -> ConvergenceError:
-        """See `Stepper.failure`."""
-        sizes = [float(x) for x in self.sizes if x > 0.0 or math.isnan(x)]
-        name = type(self.integrator).__name__
-        why = (
-            f"the Newton updates did not fall below {self.integrator.tolerance:g} within "
-            f"{self.integrator.max_iterations} iterations; take a smaller dt or a larger tolerance"
-        )
-        return ConvergenceError(f"{name}: {why}", step=step, residuals=sizes)
-
-
-class LinearStepper(ReducedStepper):
-    """Runs `LinearlyImplicitEuler`."""
-
-    dense_nodes = True
-    can = frozenset()
-
-    def __init__(self, integrator: Any, mechanism: Mechanism, dt: float) -> None:
-        for rolling in mechanism.rollings:
-            raise IntegratorError(f"LinearlyImplicitEuler cannot keep {rolling.name!r} rolling; use leastaction.BDF")
-        super().__init__(integrator, mechanism, dt)
-
-    def advance(self, record: Record, first: int, last: int, u: FloatArray) -> int:
-        """See `Stepper.advance`."""
-        if first == 0:
-            self.start(record)
-        R, RD, charts, _, _, _, multipliers = self.arrays(record)
-        steps = (self.problem, self.dt, float(self.integrator.stabilization), first, last, np.array(u, order="C"))
-        done = linear_euler.rollout(*steps, R, RD, charts, multipliers, np.zeros(self.reduced.nr))
-        self.publish(record, first, done)
-        return done
-
-    def failure(self, step: int, record: Record) -> ConvergenceError:
-        """See `Stepper.failure`."""
-        message = "LinearlyImplicitEuler: the motion became infinite or its matrix singular; take a smaller dt"
-        return ConvergenceError(message, step=step)
+CHART_KINDS = ("euler", "exponential")
 
 
 def _stepper(integrator: Any, mechanism: Mechanism, dt: float) -> ReducedStepper:
-    if not integrator.constraints:
-        return ReducedStepper(integrator, mechanism, dt)
-    from leastaction.redmax.driven import DrivenStepper
-
-    return DrivenStepper(integrator, mechanism, dt)
-
-
-def independent_rows(A: FloatArray) -> Any:
-    """Indices of loop equations that tell all of them, given their Jacobian A (rows, nv)."""
-    from scipy.linalg import qr
-
-    if len(A) == 0:
-        return np.arange(0)
-    factors: Any = qr(A.T, mode="r", pivoting=True)
-    R, order = factors[0], factors[1]
-    diagonal = np.abs(np.diag(R))
-    return np.sort(order[: int((diagonal > 1e-9 * diagonal[0]).sum())])
+    return (DrivenStepper if integrator.constraints else ReducedStepper)(integrator, mechanism, dt)
 
 
 def _check(integrator: Any) -> None:
@@ -209,8 +29,8 @@ def _check(integrator: Any) -> None:
         raise IntegratorError(f"{name}: max_iterations must be at least 1, got {integrator.max_iterations!r}")
     if not isinstance(integrator.forces, tuple) or not all(isinstance(f, PointForce) for f in integrator.forces):
         raise IntegratorError(f"{name}: forces must be a tuple of leastaction.forces.PointForce")
-    if integrator.chart not in CHARTS:
-        raise IntegratorError(f"{name}: chart must be one of {', '.join(CHARTS)}, got {integrator.chart!r}")
+    if integrator.chart not in CHART_KINDS:
+        raise IntegratorError(f"{name}: chart must be one of {', '.join(CHART_KINDS)}, got {integrator.chart!r}")
 
 
 @dataclass(frozen=True)
@@ -222,7 +42,7 @@ class BDF(Integrator):
 
     Attributes:
         order: 1 or 2.
-        tolerance: relative size of the Newton update at which a step counts as solved.
+        tolerance: relative error of positions and velocities at which a step counts as solved.
         max_iterations: Newton iterations allowed.
         chart: coordinates of ball and free joints inside a run: "euler", twelve charts of Euler angles with automatic
             changes, or "exponential".
@@ -256,11 +76,12 @@ class BDF(Integrator):
 class SDIRK2(Integrator):
     """Singly diagonally implicit Runge-Kutta method of order 2 in reduced coordinates (Sueda 2021, Eq. 3.66).
 
-    L-stable, two implicit stages per step; controls are held at those of the end of the step. With loops and couplings
-    it falls to order 1 in the velocities, as Runge-Kutta methods do with constraints; `BDF` of order 2 does not.
+    L-stable, two implicit stages per step; controls are held at those of the end of the step. With loops, couplings and
+    rolling the velocities at the end of each stage are projected, without which Runge-Kutta methods fall to order 1;
+    runs with loops have no adjoint, for which `BDF` is.
 
     Attributes:
-        tolerance: relative size of the Newton update at which a stage counts as solved.
+        tolerance: relative error of positions and velocities at which a stage counts as solved.
         max_iterations: Newton iterations allowed.
         chart: as for `BDF`.
         forces: forces of the user's own, see `leastaction.forces.PointForce`.

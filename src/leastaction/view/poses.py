@@ -19,11 +19,15 @@ def body_frames(mechanism: Mechanism, q: Any) -> FloatArray:
     Returns:
         Position [m] and unit quaternion (w, x, y, z), world from body, shape (rows, bodies, 7).
     """
-    # `dynamics.body_poses` of every row, without making its work space anew for each.
-    from leastaction.dynamics import entries
+    from leastaction.dynamics import body_poses, entries
     from leastaction.dynamics.workspace import Workspace
+    from leastaction.kinematics.reduced.compiled import has_splines
     from leastaction.mechanism.arguments import configuration
 
+    if has_splines(mechanism):
+        X = np.array([body_poses(mechanism, row) for row in np.atleast_2d(np.asarray(q, float))])
+        return np.concatenate([X[..., :3, 3], quaternions(X[..., :3, :3])], axis=-1)
+    # `dynamics.body_poses` of every row, without making its work space anew for each.
     w = Workspace(mechanism)
     frames = w.tree.bodies
     rows, zero = np.atleast_2d(np.asarray(q, float)), np.zeros(mechanism.nv)

@@ -10,7 +10,7 @@ import math
 
 from leastaction._jit import entry, inline, routine
 from leastaction.contact import cones as ip
-from leastaction.forces.passive import drive_wrench
+from leastaction.forces.drives import drive_wrench
 from leastaction.maximal.arrays import ContactData, MaximalSettings, named_data, named_model
 from leastaction.maximal.contact.detection import (
     BOUNCING,
@@ -30,6 +30,7 @@ from leastaction.maximal.step.dampers import end_paths, start_paths
 from leastaction.maximal.step.directions import PREDICTOR, add_cones, look_at_cones, push_cones
 from leastaction.maximal.step.impulses import add_impulses, add_rates
 from leastaction.maximal.step.projection import projection_matrix
+from leastaction.maximal.step.resistance import end_resistance
 from leastaction.spatial import (
     cross,
     dot3,
@@ -177,8 +178,9 @@ def outputs(model, settings, data, contact, at, fresh, out):
     finish_step(model.bodies, data.bodies, dt, count < 0)
     read_coordinates(model.coordinates, data.bodies, data.coordinates, at.q, dt)
     start_rows(model, data)
-    add_rates(model.coordinates, data.bodies, data.coordinates, dt, settings.halves)
+    add_rates(model, settings, data, dt)
     end_paths(model, settings, data, dt, model.damped)
+    end_resistance(model.resisting, settings, data, dt)
     if settings.halves < 1.0:
         add_impulses(model, data, at.q, at.u[1], (1.0 - settings.halves) * dt, END)
     for i in range(n):
@@ -196,7 +198,7 @@ def drive_columns(model, data, places, scale, touched, columns):
         if d.dof < 0:
             if d.node >= 0:
                 s = states[d.node]
-                t, f = drive_wrench(d, scale, load9(s.R), load3(s.p))
+                t, f = drive_wrench(d, scale, s)
                 t = mattvec(load9(s.R), sub3(t, cross(load3(s.p), f)))
                 touched[k, 0] = d.node
                 for i in range(3):

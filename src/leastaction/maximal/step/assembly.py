@@ -10,11 +10,13 @@ Blocks lie in one flat array where the graph's plan puts them (`linalg.graph`).
 """
 
 from leastaction._jit import inline, routine
+from leastaction.forces.joint_limits import limit_slopes
 from leastaction.maximal.records import BALL, FREE
 from leastaction.maximal.step.block_parts import add_outer, add_pair, end_row, place_row, push, store_wrench, work
 from leastaction.maximal.step.bodies import end_pose, momenta, momentum_slope, move, start_pose
 from leastaction.maximal.step.dampers import implicit_paths
 from leastaction.maximal.step.joint_rows import coordinate, equation, is_coupling, is_screw, polynomial
+from leastaction.maximal.step.resistance import implicit_resistance
 from leastaction.mechanism.closure import DOT
 from leastaction.spatial import load3, load9, mattvec, matvec, neg3, scale3
 
@@ -83,8 +85,9 @@ def assemble(model, settings, data, dt, fresh):
                 values[d + 6 * r + 1] = A[3 * r + 1]
                 values[d + 6 * r + 2] = A[3 * r + 2]
                 values[d + 7 * (3 + r)] = b.mass
-    implicit_coordinates(coordinates, states, cstates, graph, values, dt, settings.halves, fresh)
+    implicit_coordinates(model, settings, data, dt, fresh)
     implicit_paths(model, settings, data, dt, fresh, model.damped)
+    implicit_resistance(model.resisting, model, settings, data, dt, fresh)
     worst = 0.0
     for k in range(rows.shape[0]):
         row, s = rows[k], rowstates[k]
@@ -139,14 +142,16 @@ def assemble(model, settings, data, dt, fresh):
 
 
 @routine(allocates=False)
-def implicit_coordinates(coordinates, states, cstates, graph, values, dt, halves, fresh):
+def implicit_coordinates(model, settings, data, dt, fresh):
     """Dampers and drive inertias of joints, by the mean rate of their coordinate over the step."""
+    coordinates, graph, states, cstates = model.coordinates, model.graph, data.bodies, data.coordinates
+    values = data.factors.values
     for k in range(coordinates.shape[0]):
         c, s = coordinates[k], cstates[k]
         if c.kind == BALL or c.kind == FREE:
-            ball_dampers(c, states, graph, values, dt * halves, fresh)
+            ball_dampers(c, states, graph, values, dt * settings.halves, fresh)
             continue
-        gain = c.armature + halves * dt * c.damping[0]
+        gain = c.armature + settings.halves * dt * axis_damping(c, s.value, model.forces, data.modes)
         if gain == 0.0:
             continue
         Ra, xa = end_pose(states, c.a)
@@ -159,6 +164,14 @@ def implicit_coordinates(coordinates, states, cstates, graph, values, dt, halves
         push(states, c.b, s.wb, -gain * rate)
         if fresh:
             add_pair(graph, values, c, s.wa, s.wb, ea, eb, gain)
+
+
+@inline
+def axis_damping(c, value, forces, modes):
+    """Damping of a SLIDE or HINGE at the coordinate `value`: its own, and that of limits which push back."""
+    if c.iv < 0:
+        return c.damping[0]
+    return c.damping[0] + limit_slopes(forces.dofs[c.iv], modes.limits[c.iv], value, 0.0)[1]
 
 
 @inline

@@ -62,7 +62,7 @@ def tension(path, length, rate):
         spring = path.stiffness * (length - path.rest_length)
         if spring <= 0.0:
             return 0.0, 0.0
-        if force < -spring:
+        if force < -spring and path.clip != 0:
             return -spring, 0.0
     return force, path.damping
 

@@ -1,13 +1,13 @@
 """Impulses of known forces on the bodies: gravity, springs, cables, wrenches, actuators, joint springs.
 
-Every force comes from `forces.passive`, as everywhere; here it only changes from world wrenches and generalised forces
+Every force comes from `forces.total`, as everywhere; here it only changes from world wrenches and generalised forces
 to impulses on bodies, in their own directions.
 """
 
 from leastaction._jit import routine
-from leastaction.forces import passive
+from leastaction.forces import total
 from leastaction.maximal.records import BALL, FREE
-from leastaction.maximal.step.assembly import ball_axis
+from leastaction.maximal.step.assembly import axis_damping, ball_axis
 from leastaction.maximal.step.bodies import END
 from leastaction.spatial import cross, load3, load9, mattvec, sub3
 
@@ -24,10 +24,10 @@ def add_impulses(model, data, q, u, scale, when):
     """
     bodies, coordinates, forces, gravity = model.bodies, model.coordinates, model.forces, model.gravity
     states, cstates, external, tau = data.bodies, data.coordinates, data.external, data.tau
-    passive.clear(external, tau)
-    passive.joint_forces(forces.nodes, forces.dofs, forces.rest, q, data.still, tau)
-    passive.body_forces(forces.paths, forces.points, forces.wrenches, states, external)
-    passive.drive_forces(forces.drives, states, u, external, tau)
+    total.clear(external, tau)
+    total.joint_forces(forces, data.modes, q, data.still, tau)
+    total.wrenches(forces, data.modes, states, external)
+    total.drive_forces(forces, states, u, external, tau)
     for i in range(bodies.shape[0]):
         s, m = states[i], bodies[i].mass
         F = external[i]
@@ -63,8 +63,9 @@ def give(states, body, w, k, when):
 
 
 @routine(allocates=False)
-def add_rates(coordinates, states, cstates, dt, halves):
+def add_rates(model, settings, data, dt):
     """Momentum that dampers and drive inertias leave at the end of the step, which has become the start of the next."""
+    coordinates, states, cstates, halves = model.coordinates, data.bodies, data.coordinates, settings.halves
     for k in range(coordinates.shape[0]):
         c, s = coordinates[k], cstates[k]
         if c.kind == BALL or c.kind == FREE:
@@ -79,7 +80,7 @@ def add_rates(coordinates, states, cstates, dt, halves):
                     give(states, c.a, wa, -(1.0 - halves) * dt * c.damping[j] * rate, END)
                     give(states, c.b, wb, -(1.0 - halves) * dt * c.damping[j] * rate, END)
             continue
-        gain = c.armature - (1.0 - halves) * dt * c.damping[0]
+        gain = c.armature - (1.0 - halves) * dt * axis_damping(c, s.value, model.forces, data.modes)
         if gain != 0.0:
             give(states, c.a, s.wa, gain * s.rate, END)
             give(states, c.b, s.wb, gain * s.rate, END)

@@ -23,6 +23,7 @@ from leastaction.maximal.step.interior import solve_step
 from leastaction.maximal.step.joint_momenta import read_contact_momenta, read_end_momenta
 from leastaction.maximal.step.judgement import FINE, is_driven, is_impact, is_implausible, is_steady
 from leastaction.maximal.step.projection import project_momenta
+from leastaction.maximal.step.resistance import end_resistance
 
 DONE, FAILED, FULL, REPLAN = 0, -1, -2, -3
 """Why a loop stopped: at its end; or early, for no convergence, no room for contacts, or since bodies may touch that
@@ -190,8 +191,9 @@ def end_part(model, settings, data, contact, q, u, dt):
     finish_step(model.bodies, states, dt, carry)
     read_coordinates(coordinates, states, cstates, q, dt)
     start_rows(model, data)
-    add_rates(coordinates, states, cstates, dt, settings.halves)
+    add_rates(model, settings, data, dt)
     end_paths(model, settings, data, dt, model.damped)
+    end_resistance(model.resisting, settings, data, dt)
     for i in range(data.bodies.shape[0]):
         for c in range(6):
             data.minus[i, c] = data.bodies[i].P[c]

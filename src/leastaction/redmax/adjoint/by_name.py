@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from leastaction.errors import MechanismError
 from leastaction.mechanism import Mechanism
+from leastaction.mechanism.elements import PointElement
 from leastaction.mechanism.joints import Joint, Motion
 from leastaction.parameters import parameter
 from leastaction.redmax.adjoint.runs import Gradients
@@ -34,7 +35,7 @@ def parameter_gradient(g: Gradients, mechanism: Mechanism, name: str) -> FloatAr
     """The gradient by one parameter of the mechanism, such as "mass:link1"; see `leastaction.adjoint`."""
     kind, _, part = name.partition(":")
     if kind == "gravity":
-        return g.gravity.copy()
+        return g.parameters.gravity.copy()
     if kind in ("mass", "com", "inertia"):
         return _inertial(g, mechanism, kind, part)
     if kind == "wrench":
@@ -42,9 +43,16 @@ def parameter_gradient(g: Gradients, mechanism: Mechanism, name: str) -> FloatAr
     paths = (*mechanism.springs, *mechanism.cables)
     for k, path in enumerate(paths):
         if path.name == part and kind in (*_PATH, "points"):
-            return _points_of_path(g, mechanism, k) if kind == "points" else np.array(g.paths[k, _PATH[kind]])
+            return (
+                _points_of_path(g, mechanism, k)
+                if kind == "points"
+                else np.array(g.parameters.forces.paths[k, _PATH[kind]])
+            )
     if any(p.name == part for p in mechanism.penalties) and kind in (*_PENALTY, "origin", "points"):
         return _penalty(g, mechanism, kind, part)
+    for force in mechanism.forces:
+        if force.name == part and kind in (*force.PARAMETERS, "point"):
+            return _point_force(g, mechanism, kind, force)
     if kind in ("position", "rotation") and any(j.name == part for j in (*mechanism.joints, *mechanism.loops)):
         return _placement(g, mechanism, kind, mechanism.joint(part))
     if kind in _COORDINATE:
@@ -67,7 +75,7 @@ def _inertial(g: Gradients, mechanism: Mechanism, kind: str, body: str) -> Float
     frame = g.reduced.tree.bodies[i]
     if frame.node < 0:
         return np.zeros({"mass": (), "com": 3, "inertia": 6}[kind])
-    row, inertia = g.inertias[int(frame.node)], mechanism.bodies[i].inertia
+    row, inertia = g.parameters.inertias[int(frame.node)], mechanism.bodies[i].inertia
     R = frame.R.reshape(3, 3)
     c = R @ np.array(inertia.com) + frame.p
     J = np.array([[row[4], row[5] / 2, row[6] / 2], [row[5] / 2, row[7], row[8] / 2], [row[6] / 2, row[8] / 2, row[9]]])
@@ -83,7 +91,7 @@ def _placement(g: Gradients, mechanism: Mechanism, kind: str, joint: Joint) -> F
     t = g.reduced.tree
     span = next((s for s in t.spans if s.joint.name == joint.name), None)
     loop = _rows_of(g, mechanism, joint)[0]
-    row = g.rows[loop, :6].sum(axis=0) if span is None else g.placements[span.first]
+    row = g.parameters.rows[loop, :6].sum(axis=0) if span is None else g.parameters.placements[span.first]
     R, p = _rotation(g, mechanism, joint.parent)
     if kind == "position":
         return R.T @ row[3:]
@@ -110,7 +118,7 @@ def _wrench(g: Gradients, mechanism: Mechanism, name: str) -> FloatArray:
     if name not in names:
         raise MechanismError(f"unknown external wrench {name!r}")
     k = names.index(name)
-    w, out = mechanism.wrenches[k], g.wrenches[k].copy()
+    w, out = mechanism.wrenches[k], g.parameters.forces.wrenches[k].copy()
     if w.frame == "body":
         R, _ = _rotation(g, mechanism, w.body)
         out = np.concatenate([R.T @ out[:3], R.T @ out[3:]])
@@ -118,13 +126,22 @@ def _wrench(g: Gradients, mechanism: Mechanism, name: str) -> FloatArray:
 
 
 def _points_of_path(g: Gradients, mechanism: Mechanism, k: int) -> FloatArray:
-    path = g.reduced.tree.paths[k]
+    path = g.reduced.model.forces.paths[k]
     bodies = [
         *((s.start.body, s.end.body) for s in mechanism.springs),
         *(tuple(a.body for a in c.via) for c in mechanism.cables),
     ][k]
-    rows = g.points[int(path.first) : int(path.first + path.count)]
+    rows = g.parameters.forces.points[int(path.first) : int(path.first + path.count)]
     return np.stack([_rotation(g, mechanism, b)[0].T @ row for b, row in zip(bodies, rows, strict=True)])
+
+
+def _point_force(g: Gradients, mechanism: Mechanism, kind: str, force: PointElement) -> FloatArray:
+    """Of a force in `Mechanism.forces`: the columns of its records are its parameters, then its point."""
+    k = [f for f in mechanism.forces if type(f) is type(force)].index(force)
+    row = getattr(g.parameters.forces, force.RECORDS)[k]
+    if kind == "point":
+        return _rotation(g, mechanism, force.body)[0].T @ row[-3:]
+    return np.array(row[force.PARAMETERS.index(kind)])
 
 
 def _penalty(g: Gradients, mechanism: Mechanism, kind: str, name: str) -> FloatArray:
@@ -135,9 +152,9 @@ def _penalty(g: Gradients, mechanism: Mechanism, kind: str, name: str) -> FloatA
         if contact.name != name:
             continue
         if kind == "points":
-            return g.spots[rows] @ _rotation(g, mechanism, contact.body)[0]
+            return g.parameters.forces.penalty_points[rows] @ _rotation(g, mechanism, contact.body)[0]
         columns: Any = slice(4, 7) if kind == "origin" else _PENALTY[kind]
-        return np.array(g.penalties[rows, columns].sum(axis=0))
+        return np.array(g.parameters.forces.penalties[rows, columns].sum(axis=0))
     raise MechanismError(f"unknown penalty contact {name!r}")
 
 
@@ -147,7 +164,7 @@ def _elastic(g: Gradients, mechanism: Mechanism, kind: str, joint: Joint) -> Flo
     pieces: list[FloatArray] = [np.zeros(0)]
     for span in (s for s in g.reduced.tree.spans if s.joint.name == joint.name):
         motion, n = span.primitive.motion, span.primitive.nv
-        own = g.coordinates[span.iv : span.iv + n, _COORDINATE[kind]]
+        own = g.parameters.coordinates[span.iv : span.iv + n, _COORDINATE[kind]]
         if motion in (Motion.SPHERICAL, Motion.FREE):
             # Reduced coordinates have the shifts first.
             pieces += _of_ball(g, kind, joint, span.iv, own[: n - 3])
@@ -157,8 +174,8 @@ def _elastic(g: Gradients, mechanism: Mechanism, kind: str, joint: Joint) -> Flo
 
 
 def _of_ball(g: Gradients, kind: str, joint: Joint, iv: int, shifts: FloatArray) -> list[FloatArray]:
-    k = int(np.flatnonzero(g.reduced.balls.iv == iv)[0])
-    row, rest = g.balls[k], g.reduced.balls[k].rest
+    k = int(np.flatnonzero(g.reduced.coordinates.model.balls.iv == iv)[0])
+    row, rest = g.parameters.forces.balls[k], g.reduced.model.forces.balls[k].rest
     if kind in ("stiffness", "damping"):
         return [row[:3] if kind == "stiffness" else row[3:6], shifts]
     if kind == "rest":
@@ -182,5 +199,5 @@ def _of_loop(g: Gradients, mechanism: Mechanism, kind: str, joint: Joint) -> Flo
             raise MechanismError(
                 f"{kind}:{joint.name}: its spring and damper are both zero there, so they have no gradients"
             )
-        out[dof] = g.rows[soft[dof], _ROW[kind]]
+        out[dof] = g.parameters.rows[soft[dof], _ROW[kind]]
     return out

@@ -7,10 +7,8 @@ of the geometry above a subtree acts on all of it alike, so two sums over subtre
     alpha = sum of M W,   beta = sum of V x* M W - W x* M V - M (V x W).
 """
 
-import numpy as np
-
 from leastaction._jit import inline, routine
-from leastaction.forces.passive import limit_slopes
+from leastaction.forces import total
 from leastaction.kinematics.sweeps import add_to
 from leastaction.kinematics.sweeps import lift as lift_world
 from leastaction.spatial import (
@@ -35,9 +33,6 @@ from leastaction.spatial import (
     sub,
 )
 
-COTANGENT = np.dtype([("W", "f8", 6), ("alpha", "f8", 6), ("beta", "f8", 6), ("M", "f8", 10)], align=True)
-"""Per node: virtual twist, sums over its subtree, and its own inertia (the Newton matrix destroys that of links)."""
-
 
 @routine
 def keep_inertias(links, cot):
@@ -48,10 +43,10 @@ def keep_inertias(links, cot):
 
 
 @routine
-def cotangents(model, work, cot, z, yv, ya):
-    """yv, ya (nv): gradients of z . tau by the nodes' velocities and accelerations; fills `cot`."""
-    nodes, dofs = model[0], model[1]
-    links, screws = work[0], work[1]
+def cotangents(model, data, back):
+    """back.vn, back.an: gradients of back.zn . tau by the nodes' velocities and accelerations; fills back.cot."""
+    nodes, dofs, links, screws = data.coordinates.nodes, model.dofs, data.links, data.screws
+    cot, z, yv, ya = back.cot, back.zn, back.vn, back.an
     for i in range(nodes.shape[0]):
         node = nodes[i]
         W = ZERO6
@@ -77,18 +72,20 @@ def cotangents(model, work, cot, z, yv, ya):
         for k in range(node.iv, node.iv + node.nv):
             S = load6(screws[k].S)
             ya[k] = dot(S, alpha) + dofs[k].armature * z[k]
-            yv[k] = dot(S, beta) + dot(alpha, ad(both, S)) + dofs[k].damping * z[k]
+            yv[k] = dot(S, beta) + dot(alpha, ad(both, S))
 
 
 @routine
-def add_joint_limits(model, work, z, yv):
-    """Add the dampers of limits to the gradient by the velocities."""
-    nodes, dofs = model[0], model[1]
-    q, v = work[4][0], work[4][1]
+def add_joint_dampers(model, data, back):
+    """Add the dampers of joints and of their limits to the gradient by the velocities."""
+    nodes, dofs = data.coordinates.nodes, model.dofs
     for i in range(nodes.shape[0]):
-        if nodes[i].nv == 1:
-            k = nodes[i].iv
-            yv[k] += limit_slopes(dofs[k], q[nodes[i].iq], v[k])[1] * z[k]
+        node = nodes[i]
+        for k in range(node.iv, node.iv + node.nv):
+            damping = dofs[k].damping
+            if node.nv == 1:
+                damping = total.axis_slopes(dofs[k], data.modes.limits[k], data.q[node.iq], data.v[k])[1]
+            back.vn[k] += damping * back.zn[k]
 
 
 @inline
@@ -119,9 +116,8 @@ def _inertia_row(out, sign, x, y):
 
 
 @routine
-def add_inertia_gradients(model, work, cot, weight, out):
+def add_inertia_gradients(links, cot, weight, out):
     """Add weight times the gradients by the inertias of the nodes in their own frames (m, h, J), shape (nodes, 10)."""
-    links = work[0]
     for i in range(links.shape[0]):
         X = (load9(links[i].R), load3(links[i].p))
         W, A, V = Ad_inv(X, load6(cot[i].W)), Ad_inv(X, load6(links[i].a)), Ad_inv(X, load6(links[i].v))
@@ -130,10 +126,9 @@ def add_inertia_gradients(model, work, cot, weight, out):
 
 
 @routine
-def add_placement_gradients(model, work, cot, weight, out):
+def add_placement_gradients(gravity, data, cot, weight, out):
     """Add weight times the gradients by displacements of the nodes' placements, twists in their parents' frames."""
-    nodes, gravity = model[0], model[2]
-    links = work[0]
+    nodes, links = data.coordinates.nodes, data.links
     for i in range(nodes.shape[0]):
         j = nodes[i].parent
         W, V, A = ZERO6, ZERO6, lift_world(gravity)

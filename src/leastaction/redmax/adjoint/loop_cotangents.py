@@ -24,13 +24,16 @@ def _virtual_twist(cot, node):
 
 
 @routine
-def loop_cotangents(loops, links, cot, lam, z, nr, GT, GV, scratch, out):
-    """Add the gradients of all rows of loops to GT, GV (nodes, 6).
+def loop_cotangents(loops, data, back, lam, out):
+    """Add the gradients of all rows of loops to data.T, data.dV (nodes, 6).
 
-    z (nr + m): behind nr what multiplies the equations. scratch: (6,). out (rows, 9): by displacements of the joint's
-    placement on node a (a twist in that node's frame), by stiffness, damping and rest of soft rows.
+    back.z (nr + m): behind nr what multiplies the equations. out (rows, 9): by displacements of the joint's placement
+    on node a (a twist in that node's frame), by stiffness, damping and rest of soft rows.
     """
-    rows, _, _, kept = loops
+    if loops is None:
+        return
+    rows, kept, links, cot, z, nr = loops.rows, data.loops.kept, data.links, back.cot, back.z, back.yv.shape[0]
+    GT, GV, scratch = data.T, data.dV, data.dF[0]
     for k in range(rows.shape[0]):
         row = rows[k]
         # Coordinates that a coupling ties belong to no placement, and their forces depend on no velocity.

@@ -3,42 +3,36 @@
 The adjoint method adds them to those of the objective (Sueda 2021, Eq. 3.90).
 """
 
-from leastaction._jit import inline, routine
-from leastaction.forces.passive import limit_gap, limit_slopes
-from leastaction.forces.touch import touch
+from leastaction._jit import routine
+from leastaction.forces import drives, total
 from leastaction.kinematics.sweeps import add_to
-from leastaction.redmax.adjoint.force_cotangents import body_force_cotangents, clear_cotangents
 from leastaction.redmax.adjoint.loop_cotangents import loop_cotangents
 from leastaction.redmax.step.columns import has_wrenches
-from leastaction.spatial import add, coAd_inv, cross_force, dot, load3, load6, load9, store6, sub
-
-
-@inline
-def _joint_row(out, dof, rest, z, q, v, a):
-    """Gradients by stiffness, rest, damping, armature, lower and upper limit, their stiffness and damping."""
-    out[0] -= z * (q - rest)
-    out[1] += z * dof.stiffness
-    out[2] -= z * v
-    out[3] -= z * a
-    side, d = limit_gap(dof, q)
-    acts, share, _ = touch(dof.mode, d)
-    if acts:
-        out[4 if side > 0.0 else 5] += z * limit_slopes(dof, q, v)[0]
-        out[6] -= z * side * d
-        out[7] -= z * share * v
+from leastaction.spatial import ZERO6, add, coAd_inv, cross_force, dot, load3, load6, load9, store6, sub
 
 
 @routine
-def add_joint_gradients(model, r, rd, rdd, z, out):
-    """Add to `out` (nr, 8) the gradients by the properties of each reduced coordinate, see `_joint_row`."""
-    dofs = model[1]
-    plain, blocks, rest, coords = model[3][0], model[3][1], model[4][0], model[4][7]
+def add_joint_gradients(model, data, r, rd, z, out):
+    """Add to `out` (nr, 8) the gradients by the properties of each reduced coordinate.
+
+    They are stiffness, rest, damping, armature, lower and upper limit, their stiffness and damping.
+    """
+    plain, modes = model.coordinates.plain, data.modes.limits
     for p in range(plain.shape[0]):
-        k = plain[p, 0]
-        _joint_row(out[k], dofs[plain[p, 2]], rest[plain[p, 1]], z[k], r[k], rd[k], rdd[k])
+        k, j = plain[p, 0], plain[p, 2]
+        total.axis_cotangents(model.dofs[j], modes[j], z[k], r[k], rd[k], out[k])
+        out[k, 3] -= z[k] * data.rdd[k]
+    _add_block_gradients(model.coordinates.blocks, model.forces.coords, data, r, rd, z, out)
+
+
+@routine
+def _add_block_gradients(blocks, coords, data, r, rd, z, out):
+    if blocks is None:
+        return
     for b in range(blocks.shape[0]):
         for k in range(blocks[b].ir, blocks[b].ir + blocks[b].nr):
-            _joint_row(out[k], coords[k], coords[k].rest, z[k], r[k], rd[k], rdd[k])
+            total.axis_cotangents(coords[k], data.modes.coords[k], z[k], r[k], rd[k], out[k])
+            out[k, 3] -= z[k] * data.rdd[k]
 
 
 @routine
@@ -51,35 +45,38 @@ def add_gravity_gradient(nodes, cot, out):
 
 
 @routine
-def wrench_cotangents(model, loops, work, cot, u, lam, z, nr, vn, grads):
-    """Subtract from vn (nv) the gradient of E by the nodes' velocities; add those by placements and parameters.
+def wrench_cotangents(wrenches, model, data, back, grads, u, lam):
+    """Subtract from back.vn the gradient of E by the nodes' velocities; add those by placements and parameters.
 
     E is the virtual power of the wrenches on all nodes less z . h of the loops. The inertial part of the gradients by
     placements moves every wrench rigidly with its node, so that is taken off here.
     """
-    if not has_wrenches(model, loops, u) and model[4][5].shape[0] == 0:
+    if wrenches is None:
         return
-    nodes, links, screws = model[0], work[0], work[1]
-    external, GT, GV, scratch = work[5]
-    clear_cotangents(GT, GV)
-    body_force_cotangents(model, work, cot, u, GT, GV, grads)
-    if loops[0].shape[0] > 0:
-        loop_cotangents(loops, links, cot, lam, z, nr, GT, GV, scratch[0], grads[10])
+    if not has_wrenches(wrenches, model, u) and model.forces.balls.shape[0] == 0:
+        return
+    nodes, links, screws, cot = data.coordinates.nodes, data.links, data.screws, back.cot
+    GT, GV = data.T, data.dV
+    for i in range(nodes.shape[0]):
+        store6(GT[i], ZERO6)
+        store6(GV[i], ZERO6)
+    total.wrench_cotangents(model.forces, data.modes, links, cot, GT, GV, grads.forces)
+    drives.cotangents(model.forces.drives, links, u, cot, GT)
+    loop_cotangents(model.loops, data, back, lam, grads.rows)
     for i in range(nodes.shape[0] - 1, -1, -1):
-        node = nodes[i]
         # A moved placement moves all behind it, and turns its twist relative to what carries it.
-        B = load6(GV[i])
-        A = add(load6(GT[i]), add(cross_force(load6(cot[i].W), load6(external[i])), cross_force(load6(links[i].v), B)))
+        B, F = load6(GV[i]), load6(data.external[i])
+        A = add(load6(GT[i]), add(cross_force(load6(cot[i].W), F), cross_force(load6(links[i].v), B)))
         store6(GT[i], A)
     for i in range(nodes.shape[0] - 1, -1, -1):
         node = nodes[i]
         A, B = load6(GT[i]), load6(GV[i])
         for k in range(node.iv, node.iv + node.nv):
-            vn[k] -= dot(load6(screws[k].S), B)
+            back.vn[k] -= dot(load6(screws[k].S), B)
         if node.parent >= 0:
             p = node.parent
             add_to(GT[p], A)
             add_to(GV[p], B)
             A = sub(A, cross_force(load6(links[p].v), B))
             A = coAd_inv((load9(links[p].R), load3(links[p].p)), A)
-        add_to(grads[1][i], A)
+        add_to(grads.placements[i], A)

@@ -7,104 +7,96 @@ SDIRK2 are one piece of code, and initial velocities are parameters like all oth
 """
 
 from leastaction._jit import entry, routine
-from leastaction.forces.passive import limit_slopes
+from leastaction.forces import drives, total
+from leastaction.kinematics.reduced.charts import history as rewritten
+from leastaction.kinematics.reduced.charts import use_charts
+from leastaction.kinematics.reduced.lift import lower, raise_direction
 from leastaction.linalg.factor import factor, solve_transposed
+from leastaction.redmax.adjoint.arrays import ReverseData, RunGradients, StageEnd, named_gradients
+from leastaction.redmax.adjoint.chart_slopes import pull_chart
 from leastaction.redmax.adjoint.inverse_dynamics_cotangents import (
     add_inertia_gradients,
-    add_joint_limits,
+    add_joint_dampers,
     add_placement_gradients,
     cotangents,
     keep_inertias,
 )
 from leastaction.redmax.adjoint.parameter_cotangents import add_gravity_gradient, add_joint_gradients, wrench_cotangents
-from leastaction.redmax.coordinates.chart_slopes import pull_chart
-from leastaction.redmax.coordinates.charts import history as rewritten
-from leastaction.redmax.coordinates.charts import use_charts
-from leastaction.redmax.coordinates.lift import lower, raise_direction
+from leastaction.redmax.arrays import ReducedRun, ReducedSettings, named_data, named_model
 from leastaction.redmax.step.matrix import newton_matrix
-from leastaction.redmax.step.residual import drive_wrench, residual
+from leastaction.redmax.step.residual import residual
 from leastaction.redmax.step.rollout import ALPHA, BDF2, is_double, predictors
-from leastaction.spatial import ZERO6, dot, load6, store6, sub
+from leastaction.spatial import ZERO6, store6
 
 
 @routine
-def rate_gradients(model, loops, work, cot, nodal, r, rd, u, lam, z, yv, ya, grads):
-    """(yv, ya): gradients of z . g by rd and rdd; z (nr + m) holds the multipliers' part behind.
+def rate_gradients(model, data, back, grads, end, u):
+    """(back.yv, back.ya): gradients of z . g by rd and rdd; back.z (nr + m) holds the multipliers' part behind.
 
     Those by the parameters of forces and by placements through forces come with them, into `grads`.
     """
-    plain, blocks = model[3][0], model[3][1]
-    zn, an, vn = nodal
-    raise_direction(plain, blocks, z, zn)
-    cotangents(model, work, cot, zn, vn, an)
-    add_joint_limits(model, work, zn, vn)
-    wrench_cotangents(model, loops, work, cot, u, lam, z, r.shape[0], vn, grads)
-    lower(plain, blocks, an, ya)
-    lower(plain, blocks, vn, yv)
-    coords = model[4][7]
+    raise_direction(model.coordinates, data.coordinates, back.z, back.zn)
+    cotangents(model, data, back)
+    add_joint_dampers(model, data, back)
+    wrench_cotangents(model.wrenches, model, data, back, grads, u, end.lam)
+    lower(model.coordinates, data.coordinates, back.an, back.ya)
+    lower(model.coordinates, data.coordinates, back.vn, back.yv)
+    _block_rates(model.coordinates.blocks, model.forces.coords, data, back, end)
+
+
+@routine
+def _block_rates(blocks, coords, data, back, end):
+    """Add what splines and balls in exponential coordinates have of their own."""
+    if blocks is None:
+        return
+    z, yv, ya = back.z, back.yv, back.ya
     for b in range(blocks.shape[0]):
-        block = blocks[b]
+        block, G = blocks[b], data.coordinates.lifts[b].G
         for c in range(block.nr):
             k = block.ir + c
             for j in range(block.nv):
-                yv[k] += block.G[j, c] * an[block.iv + j]
+                yv[k] += G[j, c] * back.an[block.iv + j]
             ya[k] += coords[k].armature * z[k]
-            yv[k] += coords[k].damping * z[k]
-            yv[k] += limit_slopes(coords[k], r[k], rd[k])[1] * z[k]
+            yv[k] += total.axis_slopes(coords[k], data.modes.coords[k], end.r[k], end.rd[k])[1] * z[k]
 
 
 @routine
-def _control_gradients(model, work, cot, z, bu):
-    """Add minus the gradient of z . g by the controls."""
-    drives = model[4][6]
-    for k in range(drives.shape[0]):
-        drive = drives[k]
-        if drive.dof >= 0:
-            bu[k] += drive.gear * z[drive.dof]
-        elif drive.node >= 0:
-            W = load6(cot[drive.node].W)
-            if drive.other >= 0:
-                W = sub(W, load6(cot[drive.other].W))
-            bu[k] += dot(W, drive_wrench(drive, 1.0, work[0]))
+def reverse_stage(model, data, back, grads, end, gamma, u, bu, wanted):
+    """Gradients (back.bP, back.bPv) by the predictors of a stage from (back.bx, back.bv) by its end state.
 
-
-@routine
-def reverse_stage(problem, back, gamma, u, P, Pv, r, rd, lam, bx, bv, bP, bPv, bu, wanted, grads):
-    """Gradients (bP, bPv) by the predictors of a stage from (bx, bv) by its end state; adds to bu and to grads.
-
-    `wanted`: whether parameters of bodies and joints count. Gives back False if H is singular.
+    Adds to bu and to grads. `wanted`: whether parameters of bodies and joints count. Gives back False if H is singular.
     """
-    model, loops, work, scratch = problem
-    cot, nodal, z, yv, ya = back
-    H, pivots, g, rdd = scratch[0], scratch[1], scratch[2], scratch[7]
+    r, rd, z, rdd = end.r, end.rd, back.z, data.rdd
     n = r.shape[0]
     c1, c2 = 1.0 / gamma, 1.0 / (gamma * gamma)
     for k in range(n):
-        rdd[k] = (rd[k] - Pv[k]) * c1
-    residual(model, loops, work, r, rd, rdd, u, lam, g)
-    keep_inertias(work[0], cot)
-    newton_matrix(model, loops, work, scratch, r, rd, u, lam, c1, c2, H)
-    if not factor(H, pivots):
+        rdd[k] = (rd[k] - data.Pv[k]) * c1
+    residual(model, data, r, rd, rdd, u, end.lam)
+    keep_inertias(data.links, back.cot)
+    newton_matrix(model, data, r, rd, u, end.lam, c1)
+    if not factor(data.H, data.pivots):
         return False
     for k in range(z.shape[0]):
-        z[k] = bx[k] + bv[k] * c1 if k < n else 0.0
-    solve_transposed(H, pivots, z)
-    rate_gradients(model, loops, work, cot, nodal, r, rd, u, lam, z, yv, ya, grads)
+        z[k] = back.bx[k] + back.bv[k] * c1 if k < n else 0.0
+    solve_transposed(data.H, data.pivots, z)
+    rate_gradients(model, data, back, grads, end, u)
     for k in range(n):
-        bP[k] = (yv[k] - bv[k]) * c1 + ya[k] * c2
-        bPv[k] = ya[k] * c1
-    _control_gradients(model, work, cot, z, bu)
+        back.bP[k] = (back.yv[k] - back.bv[k]) * c1 + back.ya[k] * c2
+        back.bPv[k] = back.ya[k] * c1
+    drives.control_cotangents(model.forces.drives, data.links, back.cot, z, bu)
     if wanted:
-        add_placement_gradients(model, work, cot, -1.0, grads[1])
-        add_inertia_gradients(model, work, cot, -1.0, grads[0])
-        add_joint_gradients(model, r, rd, rdd, z, grads[2])
-        add_gravity_gradient(model[0], cot, grads[5])
+        add_placement_gradients(model.gravity, data, back.cot, -1.0, grads.placements)
+        add_inertia_gradients(data.links, back.cot, -1.0, grads.inertias)
+        add_joint_gradients(model, data, r, rd, z, grads.coordinates)
+        add_gravity_gradient(data.coordinates.nodes, back.cot, grads.gravity)
     return True
 
 
 @routine
 def _to_old_charts(balls, old, new, x, v, s, sd, bx, bv):
     """Gradients by the end state (s, sd) in its own charts as those by (x, v) in the charts of the step's start."""
+    if balls is None:
+        return
     for k in range(balls.shape[0]):
         i = balls[k].ir
         same = x[i] == s[i] and x[i + 1] == s[i + 1] and x[i + 2] == s[i + 2]
@@ -113,18 +105,19 @@ def _to_old_charts(balls, old, new, x, v, s, sd, bx, bv):
 
 
 @routine
-def _pull_predictors(method, stage, double, dt, bP, bPv, bx, bv, ba, bva):
+def _pull_predictors(method, stage, double, dt, back, bx, bv):
     """Add the gradients by the predictors to those by the state (bx, bv) of the step's start; see `predictors`.
 
-    (ba, bva): those by the end of the first of two stages.
+    (back.ba, back.bva): those by the end of the first of two stages.
     """
+    bP, bPv = back.bP, back.bPv
     ratio = (1.0 - ALPHA) / ALPHA
     for k in range(bP.shape[0]):
         if double and stage == 1:
             bx[k] += bP[k]
             bv[k] += (1.0 - ratio) * bPv[k]
-            ba[k] = 0.0
-            bva[k] = (1.0 - ALPHA) * dt * bP[k] + ratio * bPv[k]
+            back.ba[k] = 0.0
+            back.bva[k] = (1.0 - ALPHA) * dt * bP[k] + ratio * bPv[k]
         elif method == BDF2 and not double:
             bx[k] += 4.0 / 3.0 * bP[k]
             bv[k] += 4.0 / 3.0 * bPv[k]
@@ -134,70 +127,74 @@ def _pull_predictors(method, stage, double, dt, bP, bPv, bx, bv, ba, bva):
 
 
 @routine
-def _close_first(problem, back, u, R, RD, mu, grads):
-    """Add the gradients by placements of -mu . h at the first state: it follows the loops that they open."""
-    model, loops, work, scratch = problem
-    cot, nodal, z, _, _ = back
-    g, rdd, lam = scratch[2], scratch[7], scratch[9]
-    for k in range(rdd.shape[0]):
-        rdd[k], z[k] = 0.0, 0.0
-    for k in range(mu.shape[0]):
-        lam[k] = 0.0
-        z[R.shape[1] + k] = mu[k]
-    residual(model, loops, work, R[0], RD[0], rdd, u, lam, g)
-    for i in range(cot.shape[0]):
-        store6(cot[i].W, ZERO6)
-    wrench_cotangents(model, loops, work, cot, u, lam, z, R.shape[1], nodal[2], grads)
+def _reverse_step(model, settings, data, run, back, grads, bars, step):
+    """Turn row step + 1 of bars.BX, bars.BV into gradients by earlier rows; False if H is singular."""
+    method, dt, balls = settings.method, settings.dt, model.coordinates.balls
+    R, RD, charts, BX, BV = run.R, run.RD, run.charts, bars.BX, bars.BV
+    x0, v0, x1, v1, x2, v2 = data.x0, data.v0, data.x1, data.v1, back.x2, back.v2
+    n = R.shape[1]
+    use_charts(balls, data.coordinates, charts[step])
+    for k in range(n):
+        x1[k], v1[k] = R[step, k], RD[step, k]
+    rewritten(balls, charts[step + 1], charts[step], R[step + 1], RD[step + 1], x1, x2, v2)
+    bx, bv = BX[step + 1], BV[step + 1]
+    _to_old_charts(balls, charts[step], charts[step + 1], x2, v2, R[step + 1], RD[step + 1], bx, bv)
+    double = is_double(method, step)
+    if method == BDF2 and not double:
+        rewritten(balls, charts[step - 1], charts[step], R[step - 1], RD[step - 1], x1, x0, v0)
+    end = StageEnd(x2, v2, run.multipliers[step + 1])
+    for stage in range(1 if double else 0, -1, -1):
+        va = run.RDA[step + 1] if double else v1
+        if double and stage == 0:
+            end = StageEnd(run.RA[step + 1], va, run.LA[step + 1])
+            bx, bv = back.ba, back.bva
+        for k in range(n):
+            back.bx[k], back.bv[k] = bx[k], bv[k]
+        gamma = predictors(method, stage, double, dt, data, va)
+        u, bu = bars.U[step], bars.BU[step]
+        if not reverse_stage(model, data, back, grads, end, gamma, u, bu, bars.wanted):
+            return False
+        _pull_predictors(method, stage, double, dt, back, BX[step], BV[step])
+    if method == BDF2 and not double:
+        for k in range(n):
+            back.bP[k] *= -1.0 / 3.0
+            back.bPv[k] *= -1.0 / 3.0
+        r0, rd0 = R[step - 1], RD[step - 1]
+        _to_old_charts(balls, charts[step - 1], charts[step], r0, rd0, x0, v0, back.bP, back.bPv)
+        for k in range(n):
+            BX[step - 1, k] += back.bP[k]
+            BV[step - 1, k] += back.bPv[k]
+    return True
 
 
 @entry
-def reverse(
-    method, problem, back, dt, first, last, U, R, RD, charts, RA, RDA, LA, LAM, BX, BV, BU, vectors, wanted, grads, mu
-):
+def reverse(model, settings, data, run, back, grads, bars, first, last):
     """Turn gradients BX, BV by the states of rows first ... last into those by earlier states, controls, parameters.
 
     BX[first], BV[first] (and for BDF2 the row before, where there is one) come out as those by the states that the
-    steps started from; later rows are used up. With mu (multipliers of loops, else empty) only the closing of the first
-    state is differentiated. Gives back the step at which H was singular, or -1.
+    steps started from; later rows are used up. Gives back the step at which H was singular, or -1.
     """
-    model = problem[0]
-    nodes, balls = model[0], model[4][5]
-    x0, v0, x1, v1, P, Pv, x2, v2, bP, bPv, ba, bva = vectors
-    n = R.shape[1]
-    if mu.shape[0] > 0:
-        use_charts(nodes, balls, charts[0])
-        _close_first(problem, back, U[0], R, RD, mu, grads)
-        return -1
+    model, settings, data, run = named_model(model), ReducedSettings(*settings), named_data(data), ReducedRun(*run)
+    back, grads, bars = ReverseData(*back), named_gradients(grads), RunGradients(*bars)
     for step in range(last - 1, first - 1, -1):
-        u, bu = U[step], BU[step]
-        use_charts(nodes, balls, charts[step])
-        for k in range(n):
-            x1[k], v1[k] = R[step, k], RD[step, k]
-        rewritten(balls, charts[step + 1], charts[step], R[step + 1], RD[step + 1], x1, x2, v2)
-        bx, bv = BX[step + 1], BV[step + 1]
-        _to_old_charts(balls, charts[step], charts[step + 1], x2, v2, R[step + 1], RD[step + 1], bx, bv)
-        double = is_double(method, step)
-        if method == BDF2 and not double:
-            rewritten(balls, charts[step - 1], charts[step], R[step - 1], RD[step - 1], x1, x0, v0)
-        x, v, lam = x2, v2, LAM[step + 1]
-        for stage in range(1 if double else 0, -1, -1):
-            early = double and stage == 0
-            va = v1
-            if double:
-                va = RDA[step + 1]
-            if early:
-                x, v, lam, bx, bv = RA[step + 1], va, LA[step + 1], ba, bva
-            gamma = predictors(method, stage, double, dt, x0, v0, x1, v1, va, P, Pv)
-            if not reverse_stage(problem, back, gamma, u, P, Pv, x, v, lam, bx, bv, bP, bPv, bu, wanted, grads):
-                return step
-            _pull_predictors(method, stage, double, dt, bP, bPv, BX[step], BV[step], ba, bva)
-        if method == BDF2 and not double:
-            for k in range(n):
-                bP[k] *= -1.0 / 3.0
-                bPv[k] *= -1.0 / 3.0
-            r0, rd0 = R[step - 1], RD[step - 1]
-            _to_old_charts(balls, charts[step - 1], charts[step], r0, rd0, x0, v0, bP, bPv)
-            for k in range(n):
-                BX[step - 1, k] += bP[k]
-                BV[step - 1, k] += bPv[k]
+        if not _reverse_step(model, settings, data, run, back, grads, bars, step):
+            return step
     return -1
+
+
+@entry
+def close_first(model, data, run, back, grads, u, mu):
+    """Add the gradients by placements of -mu . h at the first state: it follows the loops that they open."""
+    model, data, run = named_model(model), named_data(data), ReducedRun(*run)
+    back, grads = ReverseData(*back), named_gradients(grads)
+    n = run.R.shape[1]
+    use_charts(model.coordinates.balls, data.coordinates, run.charts[0])
+    for k in range(n):
+        data.rdd[k], back.z[k] = 0.0, 0.0
+    for k in range(mu.shape[0]):
+        data.old_lam[k] = 0.0
+        back.z[n + k] = mu[k]
+    residual(model, data, run.R[0], run.RD[0], data.rdd, u, data.old_lam)
+    for i in range(back.cot.shape[0]):
+        store6(back.cot[i].W, ZERO6)
+    wrench_cotangents(model.wrenches, model, data, back, grads, u, data.old_lam)

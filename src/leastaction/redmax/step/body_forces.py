@@ -8,22 +8,27 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leastaction._jit import entry
+from leastaction._tuples import plain
 from leastaction.errors import MechanismError
+from leastaction.forces import drives, total
+from leastaction.kinematics.reduced.state import State
 from leastaction.mechanism import Mechanism
-from leastaction.redmax.coordinates.kinematics import State
+from leastaction.redmax.arrays import named_data, named_model
+from leastaction.redmax.model import Reduced
 from leastaction.redmax.step.columns import wrench_changes
-from leastaction.redmax.step.residual import add_wrenches
 
 FloatArray = NDArray[np.float64]
 
 
 @entry
-def node_wrenches(model, work, u, derivative, out):
-    """Wrenches of the body forces on all nodes, or their change for the displacements and twist changes in `work`."""
+def node_wrenches(model, data, u, derivative, out):
+    """Wrenches of the body forces on all nodes, or their change for the displacements and twist changes in `data`."""
+    model, data = named_model(model), named_data(data)
     if derivative:
-        wrench_changes(model, work, u, out)
+        wrench_changes(model.forces, data, u, out)
     else:
-        add_wrenches(model[4], work[0], u, out)
+        total.wrenches(model.forces, data.modes, data.links, out)
+        drives.wrenches(model.forces.drives, data.links, u, out)
 
 
 def body_forces(mechanism: Mechanism, q: Any, v: Any = None) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -39,16 +44,16 @@ def body_forces(mechanism: Mechanism, q: Any, v: Any = None) -> tuple[FloatArray
         K, shape (6 bodies, 6 bodies): by displacements of the bodies, twists in their frames [rad, m], at fixed twists;
         D, shape (6 bodies, 6 bodies): by the bodies' twists in their frames.
     """
-    state = State(mechanism, q, v, chart="exponential")
-    red, work = state.reduced, state.work
+    state, red = State(mechanism, q, v, chart="exponential"), Reduced(mechanism, exponential=True)
     frames, nodes = red.tree.bodies, len(red.tree.nodes)
     if (frames.node < 0).any() or len(np.unique(frames.node)) < len(frames):
         raise MechanismError("body_forces: bodies that are welded to others have no wrench of their own")
-    T, dV, out = work[5][1], work[5][2], work[5][3]
-    model, u = red.model(), np.zeros(mechanism.nu)
+    data = red.data()._replace(links=state.motion.links)
+    T, dV, out, u = data.T, data.dV, data.dF, np.zeros(mechanism.nu)
+    arrays = plain(red.model), plain(data)
     poses, n = state.body_poses(), len(frames)
     external = np.zeros((nodes, 6))
-    node_wrenches(model, work, u, False, external)
+    node_wrenches(*arrays, u, False, external)
     f = np.concatenate([_in_body(poses[b], external[frames[b].node]) for b in range(n)])
     K, D = np.zeros((6 * n, 6 * n)), np.zeros((6 * n, 6 * n))
     for b in range(n):
@@ -56,12 +61,12 @@ def body_forces(mechanism: Mechanism, q: Any, v: Any = None) -> tuple[FloatArray
         for c in range(6):
             xi = _to_world(poses[b], np.eye(6)[c])
             for matrix, displacement, change in (
-                (K, xi, _bracket(xi, state.links[node].v)),
+                (K, xi, _bracket(xi, state.motion.links[node].v)),
                 (D, np.zeros(6), xi),
             ):
                 T[:], dV[:], out[:] = 0.0, 0.0, 0.0
                 T[node], dV[node] = displacement, change
-                node_wrenches(model, work, u, True, out)
+                node_wrenches(*arrays, u, True, out)
                 out[node] -= _cross_force(displacement, external[node])  # the frame of the body moves with it
                 matrix[:, 6 * b + c] = np.concatenate([_in_body(poses[k], out[frames[k].node]) for k in range(n)])
     return f, K, D

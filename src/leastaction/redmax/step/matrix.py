@@ -8,10 +8,11 @@ three derivatives combined before any product, every pair of a coordinate and it
 from leastaction._jit import routine
 from leastaction.dynamics.derivatives import coriolis_matrices, times, times_transposed
 from leastaction.dynamics.recursions import composite_inertias
-from leastaction.forces.passive import limit_slopes
+from leastaction.forces import total
+from leastaction.kinematics.reduced.lift import lower
 from leastaction.kinematics.sweeps import lift as lift_world
 from leastaction.kinematics.sweeps import parent_twist
-from leastaction.redmax.step.columns import add_force_columns, has_wrenches
+from leastaction.redmax.step.columns import add_force_columns
 from leastaction.spatial import (
     ZERO6,
     ad,
@@ -28,8 +29,9 @@ from leastaction.spatial import (
 
 
 @routine
-def screw_rates(nodes, gravity, links, screws, rates, c1, c2):
+def screw_rates(gravity, data, c1, c2):
     """P1 = v_parent x S, and X = P1 + c1 S, Y = P2 + c1 (P1 + Sd) + c2 S with P2 = a_parent x S + v_parent x P1."""
+    nodes, links, screws, rates = data.coordinates.nodes, data.links, data.screws, data.rates
     root = lift_world(gravity)
     for i in range(nodes.shape[0]):
         node = nodes[i]
@@ -45,17 +47,17 @@ def screw_rates(nodes, gravity, links, screws, rates, c1, c2):
 
 
 @routine
-def inertial_matrix(model, work, c1, c2, H):
+def inertial_matrix(model, data, c1, c2, H):
     """Derivative of the inertial and joint forces by the coordinates of the nodes, c1 and c2 times those by rates.
 
     H (nv, nv) comes out complete, with zeros between branches. Links hold the inertias of subtrees.
     """
-    nodes, dofs, gravity = model[0], model[1], model[2]
-    links, screws, rates, B = work[0], work[1], work[2], work[3]
+    nodes, dofs = data.coordinates.nodes, model.dofs
+    links, screws, rates, B = data.links, data.screws, data.rates, data.B
     for i in range(dofs.shape[0]):
         for j in range(dofs.shape[0]):
             H[i, j] = 0.0
-    screw_rates(nodes, gravity, links, screws, rates, c1, c2)
+    screw_rates(model.gravity, data, c1, c2)
     for j in range(nodes.shape[0] - 1, -1, -1):
         node = nodes[j]
         C = load_inertia(links[j].M)
@@ -75,88 +77,91 @@ def inertial_matrix(model, work, c1, c2, H):
                     H[m, k] = dot(load6(screws[m].S), column)
                     H[k, m] = dot(t3, load6(rates[m].X)) + dot(t4, load6(rates[m].Y))
                 i = nodes[i].parent
-    q, v = work[4][0], work[4][1]
     for i in range(nodes.shape[0]):
         if nodes[i].nv != 1:
             continue
         k = nodes[i].iv
         dof = dofs[k]
-        stiffness, damping = limit_slopes(dof, q[nodes[i].iq], v[k])
-        H[k, k] += dof.stiffness + stiffness + c1 * (dof.damping + damping) + c2 * dof.armature
+        stiffness, damping = total.axis_slopes(dof, data.modes.limits[k], data.q[nodes[i].iq], data.v[k])
+        H[k, k] += stiffness + c1 * damping + c2 * dof.armature
 
 
 @routine
-def _column(block, c, c1, c2, A, tau):
+def _column(block, lift, c, c1, c2, A, tau):
     """tau = A0 x + A1 w + A2 s along the reduced coordinate c of a block, with A = (A0, A0 + A1, A0 + A2)."""
     for i in range(tau.shape[0]):
         total = 0.0
         for j in range(block.nv):
             k = block.iv + j
-            w = block.E[j, c] + c1 * block.T[j, c]
-            s = block.F[j, c] + c1 * block.G[j, c] + c2 * block.T[j, c]
-            total += A[0, i, k] * (block.T[j, c] - w - s) + A[1, i, k] * w + A[2, i, k] * s
+            w = lift.E[j, c] + c1 * lift.map[j, c]
+            s = lift.F[j, c] + c1 * lift.G[j, c] + c2 * lift.map[j, c]
+            total += A[0, i, k] * (lift.map[j, c] - w - s) + A[1, i, k] * w + A[2, i, k] * s
         tau[i] = total
 
 
 @routine
-def combine_blocks(model, work, A, column, r, rd, c1, c2, H):
-    """H (nr, nr) from the nodes' matrices A = (A0, A0 + A1, A0 + A2) through the blocks; column: scratch (nv,)."""
-    plain, blocks = model[3][0], model[3][1]
+def store_column(model, data, c):
+    """Column c of data.H from data.column, one of the nodes: T^T times it."""
+    lower(model, data.coordinates, data.column, data.change)
+    for i in range(data.change.shape[0]):
+        data.H[i, c] = data.change[i]
+
+
+@routine
+def _combine(blocks, model, data, r, rd, c1, c2):
+    """data.H from the nodes' matrices data.parts = (A0, A0 + A1, A0 + A2) through the blocks."""
+    if blocks is None:
+        return
+    plain, A, column, H = model.coordinates.plain, data.parts, data.column, data.H
     for p in range(plain.shape[0]):
         c, k = plain[p, 0], plain[p, 2]
         for i in range(column.shape[0]):
             column[i] = A[0, i, k] * (1.0 - c1 - c2) + A[1, i, k] * c1 + A[2, i, k] * c2
-        _store_column(plain, blocks, column, H, c)
-    tau, coords = work[4][3], model[4][7]
+        store_column(model.coordinates, data, c)
+    coords = model.forces.coords
     for b in range(blocks.shape[0]):
         block = blocks[b]
         for c in range(block.nr):
-            _column(block, c, c1, c2, A, column)
-            _store_column(plain, blocks, column, H, block.ir + c)
+            _column(block, data.coordinates.lifts[b], c, c1, c2, A, column)
+            store_column(model.coordinates, data, block.ir + c)
     for b in range(blocks.shape[0]):
-        block = blocks[b]
+        block, D2 = blocks[b], data.coordinates.lifts[b].D2
         for c in range(block.nr):
             for d in range(block.nr):
                 for j in range(block.nv):
-                    H[block.ir + c, block.ir + d] += block.D2[j, c, d] * tau[block.iv + j]
+                    H[block.ir + c, block.ir + d] += D2[j, c, d] * data.tau[block.iv + j]
             k = block.ir + c
-            stiffness, damping = limit_slopes(coords[k], r[k], rd[k])
-            H[k, k] += coords[k].stiffness + stiffness + c1 * (coords[k].damping + damping) + c2 * coords[k].armature
+            stiffness, damping = total.axis_slopes(coords[k], data.modes.coords[k], r[k], rd[k])
+            H[k, k] += stiffness + c1 * damping + c2 * coords[k].armature
 
 
 @routine
-def _store_column(plain, blocks, column, H, c):
-    """Column c of H from one of the nodes: T^T times it."""
-    for p in range(plain.shape[0]):
-        H[plain[p, 0], c] = column[plain[p, 2]]
-    for b in range(blocks.shape[0]):
-        block = blocks[b]
-        for d in range(block.nr):
-            total = 0.0
-            for j in range(block.nv):
-                total += block.T[j, d] * column[block.iv + j]
-            H[block.ir + d, c] = total
+def _through_blocks(blocks, model, data, r, rd, c1, c2):
+    """data.H through the blocks where there are any, and whether there are."""
+    if blocks is None:
+        return False
+    if blocks.shape[0] == 0:
+        return False
+    # The matrix of the nodes is affine in (c1, c2), so three of them tell its parts.
+    for part in range(3):
+        inertial_matrix(model, data, 1.0 if part == 1 else 0.0, 1.0 if part == 2 else 0.0, data.parts[part])
+    _combine(blocks, model, data, r, rd, c1, c2)
+    return True
 
 
 @routine
-def newton_matrix(model, loops, work, scratch, r, rd, u, lam, c1, c2, H):
-    """The exact matrix H (nr + m, nr + m) at the state where `residual` ran last; m: multipliers of loops."""
-    A, column, vectors = scratch[4], scratch[5], scratch[6]
-    nr = r.shape[0]
-    for i in range(nr, H.shape[0]):
+def newton_matrix(model, data, r, rd, u, lam, c1):
+    """The exact matrix data.H (nr + m, nr + m) at the state where `residual` ran last; m: multipliers of loops.
+
+    c1: inverse length of the stage; c2 is its square.
+    """
+    nodes, H, c2 = data.coordinates.nodes, data.H, c1 * c1
+    for i in range(r.shape[0], H.shape[0]):
         for j in range(H.shape[1]):
             H[i, j] = 0.0
             H[j, i] = 0.0
-    coriolis_matrices(model[0], work[0], work[3])
-    composite_inertias(model[0], work[0])
-    through_blocks = A.shape[1] > 0
-    # The matrix of the nodes is affine in (c1, c2), so three of them tell its parts.
-    for part in range(3 if through_blocks else 1):
-        a1, a2, target = c1, c2, H
-        if through_blocks:
-            a1, a2, target = 1.0 if part == 1 else 0.0, 1.0 if part == 2 else 0.0, A[part]
-        inertial_matrix(model, work, a1, a2, target)
-    if through_blocks:
-        combine_blocks(model, work, A, column, r, rd, c1, c2, H)
-    if has_wrenches(model, loops, u):
-        add_force_columns(model, loops, work, u, lam, c1, vectors, H, nr)
+    coriolis_matrices(nodes, data.links, data.B)
+    composite_inertias(nodes, data.links)
+    if not _through_blocks(model.coordinates.blocks, model, data, r, rd, c1, c2):
+        inertial_matrix(model, data, c1, c2, H)
+    add_force_columns(model.wrenches, model, data, u, lam, c1)

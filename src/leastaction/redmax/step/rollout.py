@@ -8,8 +8,10 @@ one, in which the new state is written.
 import math
 
 from leastaction._jit import entry, inline, routine
-from leastaction.redmax.coordinates.charts import history as rewritten
-from leastaction.redmax.coordinates.charts import switch_charts, use_charts
+from leastaction.kinematics.reduced.charts import history as rewritten
+from leastaction.kinematics.reduced.charts import switch_charts, use_charts
+from leastaction.redmax.arrays import ReducedRun, ReducedSettings, named_data, named_model
+from leastaction.redmax.step.masses import project_velocity
 from leastaction.redmax.step.stage import solve_stage
 
 BDF1, BDF2, SDIRK2 = range(3)
@@ -25,11 +27,12 @@ def is_double(method, step):
 
 
 @routine
-def predictors(method, stage, double, dt, x0, v0, x1, v1, va, P, Pv):
-    """Fill P and Pv of a stage and give back its length; see `stage`.
+def predictors(method, stage, double, dt, data, va):
+    """Fill data.P and data.Pv of a stage and give back its length; see `stage`.
 
     One stage: BDF1 (Eq. 3.64) or BDF2 (Eqs. 3.77 to 3.81); two: SDIRK2 (Eqs. 3.66 to 3.74), va at the end of the first.
     """
+    x0, v0, x1, v1, P, Pv = data.x0, data.v0, data.x1, data.v1, data.P, data.Pv
     n = x1.shape[0]
     if double and stage == 1:
         ratio = (1.0 - ALPHA) / ALPHA
@@ -47,44 +50,52 @@ def predictors(method, stage, double, dt, x0, v0, x1, v1, va, P, Pv):
     return ALPHA * dt if double else dt
 
 
-@entry
-def rollout(method, problem, settings, dt, first, last, U, R, RD, charts, RA, RDA, LA, LAM, its, vectors, sizes):
-    """Fill rows first + 1 ... last of R, RD; gives back the last row that holds.
-
-    RA, RDA, LA: states and multipliers at the end of the first stage of SDIRK2, row k + 1 for step k; of BDF2 its first
-    step alone.
-    """
-    model, loops, work, scratch = problem
-    nodes, balls = model[0], model[4][5]
-    x0, v0, x1, v1, P, Pv = vectors
-    n, m = R.shape[1], LAM.shape[1]
-    for step in range(first, last):
-        u = U[step - first, 0]
-        use_charts(nodes, balls, charts[step])
+@routine
+def take_step(model, settings, data, run, step, u):
+    """Fill row step + 1 of a run; gives back whether it converged."""
+    method, dt, balls = settings.method, settings.dt, model.coordinates.balls
+    R, RD, charts = run.R, run.RD, run.charts
+    x0, v0, x1, v1 = data.x0, data.v0, data.x1, data.v1
+    n, m = R.shape[1], run.multipliers.shape[1]
+    use_charts(balls, data.coordinates, charts[step])
+    for k in range(n):
+        x1[k], v1[k] = R[step, k], RD[step, k]
+    double = is_double(method, step)
+    if method == BDF2 and not double:
+        rewritten(balls, charts[step - 1], charts[step], R[step - 1], RD[step - 1], x1, x0, v0)
+    x, v, lam = x1, v1, run.multipliers[step]
+    run.iterations[step + 1] = 0
+    for stage in range(2 if double else 1):
+        early = double and stage == 0
+        gamma = predictors(method, stage, double, dt, data, v)
+        reach = dt if not double else (gamma if early else dt - gamma)
+        start, speed, old = x, v, lam
+        x, v, lam = R[step + 1], RD[step + 1], run.multipliers[step + 1]
+        if early:
+            x, v, lam = run.RA[step + 1], run.RDA[step + 1], run.LA[step + 1]
         for k in range(n):
-            x1[k], v1[k] = R[step, k], RD[step, k]
-        double = is_double(method, step)
-        if method == BDF2 and not double:
-            rewritten(balls, charts[step - 1], charts[step], R[step - 1], RD[step - 1], x1, x0, v0)
-        x, v, lam = x1, v1, LAM[step]
-        its[step + 1] = 0
-        for stage in range(2 if double else 1):
-            early = double and stage == 0
-            gamma = predictors(method, stage, double, dt, x0, v0, x1, v1, v, P, Pv)
-            reach = dt if not double else (gamma if early else dt - gamma)
-            start, speed, old = x, v, lam
-            x, v, lam = R[step + 1], RD[step + 1], LAM[step + 1]
-            if early:
-                x, v, lam = RA[step + 1], RDA[step + 1], LA[step + 1]
-            for k in range(n):
-                x[k] = start[k] + reach * speed[k]
-                if method == BDF2 and not double:
-                    x[k] += 0.5 * dt * (v1[k] - v0[k])
-            for k in range(m):
-                lam[k] = old[k]
-            count = solve_stage(model, loops, work, scratch, P, Pv, gamma, u, x, v, lam, settings, sizes)
-            if count < 0:
-                return step
-            its[step + 1] += count
-        switch_charts(balls, x, v, x1, charts[step + 1])
+            x[k] = start[k] + reach * speed[k]
+            if method == BDF2 and not double:
+                x[k] += 0.5 * dt * (v1[k] - v0[k])
+        for k in range(m):
+            lam[k] = old[k]
+        count = solve_stage(model, settings, data, gamma, u, x, v, lam)
+        if count < 0:
+            return False
+        run.iterations[step + 1] += count
+        # One step that starts BDF2 does no harm, and its velocities are differences like all others.
+        if method == SDIRK2 and not project_velocity(model.loops, model, data, v):
+            return False
+    switch_charts(balls, x, v, x1, charts[step], charts[step + 1])
+    return True
+
+
+@entry(nogil=True)
+def rollout(model, settings, data, run, first, last, U):
+    """Fill rows first + 1 ... last of a run; gives back the last row that holds."""
+    model, settings = named_model(model), ReducedSettings(*settings)
+    data, run = named_data(data), ReducedRun(*run)
+    for step in range(first, last):
+        if not take_step(model, settings, data, run, step, U[step - first, 0]):
+            return step
     return last

@@ -6,14 +6,17 @@ Given the predictors P of the position and Pv of the velocity and the length gam
 
 BDF1 is one stage with P = q_k, Pv = v_k, gamma = h (Sueda 2021, Eq. 3.64), SDIRK2 two (Eqs. 3.69, 3.74), BDF2 one with
 gamma = 2 h / 3 (Eq. 3.81): dividing those equations by gamma^2 gives this form.
+
+An error e of r is one of e / gamma of the velocity, which the motion carries on. So both have to be below the
+tolerance, as far as round-off of r allows.
 """
 
 from leastaction._finite import is_finite
 from leastaction._jit import routine
+from leastaction.forces import total
 from leastaction.forces.touch import BY_DEPTH, HELD, TOUCHING
 from leastaction.linalg.factor import factor, solve
 from leastaction.redmax.step.matrix import newton_matrix
-from leastaction.redmax.step.one_sided import change_modes, exchange_modes, has_dampers
 from leastaction.redmax.step.residual import residual
 
 FAST = 0.05
@@ -21,6 +24,9 @@ FAST = 0.05
 
 ROUND_OFF = 1e-9
 """Relative updates below this that no longer shrink are round-off."""
+
+FINEST = 1e-15
+"""Relative changes of positions that velocities may not resolve: a few units of round-off."""
 
 SHORTEST = 1e-3
 """The line search halves a step down to this part of it."""
@@ -32,34 +38,59 @@ PATIENCE = 20
 """After so many iterations forces change their modes one at a time, and for as many again updates are halved: neither
 goes round in circles so easily."""
 
+ALL = 1 << 30
+"""As many changes of modes at a time as there are."""
+
 SEARCH, MATRIX, STEP = range(3)
 """What the residual is for: to judge an update, for the Newton matrix alone, for the next update."""
 
 
 @routine
-def solve_stage(model, loops, work, scratch, P, Pv, gamma, u, r, rd, lam, settings, history):
+def _has_jumps(jumps):
+    return False if jumps is None else jumps
+
+
+@routine
+def _exchange_modes(jumps, modes, old, new):
+    if jumps is None:
+        return
+    if jumps:
+        total.exchange_modes(modes, old, new)
+
+
+@routine
+def _change_modes(jumps, model, data, r, rd, settled, one):
+    """(how many forces changed their modes, how many touch); `one`: whether one change at most is made."""
+    if jumps is None:
+        return 0, 0
+    most = 1 if one else ALL
+    return total.change_modes(model.forces, data.modes, data.links, data.q, data.v, r, rd, settled, most)
+
+
+@routine
+def solve_stage(model, settings, data, gamma, u, r, rd, lam):
     """Newton's method with line search (Algorithm 12) from the guess in r; fills r, rd and the multipliers lam.
 
-    Factors of the exact matrix serve several iterations while these converge fast. Forces with dampers that touch are
-    kept on pieces of their laws meanwhile, see `touching`. Gives back the number of iterations, or -1 if it did not
-    converge. `history` gets the sizes of the updates.
+    Predictors are data.P and data.Pv. Factors of the exact matrix serve several iterations while these converge fast.
+    Forces that touch and have dampers are kept on pieces of their laws meanwhile, see `forces.touch`. Gives back the
+    number of iterations, or -1 if it did not converge; data.sizes gets the sizes of the updates.
     """
-    H, pivots, g, step = scratch[0], scratch[1], scratch[2], scratch[3]
-    rdd, old, old_lam = scratch[7], scratch[8], scratch[9]
-    damped = has_dampers(model)
-    tolerance, most = settings
+    H, pivots, g, step, history = data.H, data.pivots, data.g, data.step, data.sizes
+    P, Pv, rdd, old, old_lam = data.P, data.Pv, data.rdd, data.old, data.old_lam
+    jumps = _has_jumps(model.jumps)
+    tolerance, most = settings.tolerance, settings.max_iterations
     n, m = r.shape[0], lam.shape[0]
     c1 = 1.0 / gamma
     for k in range(history.shape[0]):
         history[k] = 0.0
-    size, ratio, before, scale = 1.0, 1.0, 0.0, 1.0
+    size, speed, ratio, before, scale = 1.0, 1.0, 1.0, 0.0, 1.0
     keep, exact, phase = False, False, SEARCH
     it, changed, touching = 0, 0, 0
     while True:
         for k in range(n):
             rd[k] = (r[k] - P[k]) * c1
             rdd[k] = (rd[k] - Pv[k]) * c1
-        residual(model, loops, work, r, rd, rdd, u, lam, g)
+        residual(model, data, r, rd, rdd, u, lam)
         norm = 0.0
         for k in range(n + m):
             norm += g[k] * g[k]
@@ -74,8 +105,8 @@ def solve_stage(model, loops, work, scratch, P, Pv, gamma, u, r, rd, lam, settin
                 for k in range(m):
                     lam[k] = old_lam[k] - scale * step[n + k]
                 continue
-            if damped and (it == 0 or (judged and (size <= LOOSE or it > PATIENCE))):
-                changed, touching = change_modes(model, work, r, rd, size <= SETTLED, it > PATIENCE)
+            if jumps and (it == 0 or (judged and (size <= LOOSE or it > PATIENCE))):
+                changed, touching = _change_modes(model.jumps, model, data, r, rd, size <= SETTLED, it > PATIENCE)
                 if changed > 0 and it > 0:
                     size = 1.0
                     continue
@@ -83,7 +114,9 @@ def solve_stage(model, loops, work, scratch, P, Pv, gamma, u, r, rd, lam, settin
             if judged:
                 # In the layer, which is thin, a small error of the state is a large one of the force.
                 goal = tolerance if touching == 0 else 1e-3 * tolerance
-                if size <= goal or (ratio < FAST and ratio * size <= goal):
+                # What is left after a fast update is a small part of it.
+                left = ratio if ratio < FAST else 1.0
+                if left * size <= goal and left * speed <= tolerance:
                     break
                 if size <= ROUND_OFF and ratio > 0.5 and exact:
                     break
@@ -97,28 +130,30 @@ def solve_stage(model, loops, work, scratch, P, Pv, gamma, u, r, rd, lam, settin
             before = norm
             if exact and touching > 0:
                 # Far from its surface the force of what touches is out of all proportion, and so is its geometry.
-                exchange_modes(model, TOUCHING, HELD)
+                _exchange_modes(model.jumps, data.modes, TOUCHING, HELD)
                 phase = MATRIX
                 continue
         if exact and phase != STEP:
-            newton_matrix(model, loops, work, scratch, r, rd, u, lam, c1, c1 * c1, H)
+            newton_matrix(model, data, r, rd, u, lam, c1)
             if not factor(H, pivots):
                 it = -1
                 break
             if phase == MATRIX:
-                exchange_modes(model, HELD, TOUCHING)
+                _exchange_modes(model.jumps, data.modes, HELD, TOUCHING)
                 phase = STEP
                 continue
         phase = SEARCH
         for k in range(n + m):
             step[k] = g[k]
         solve(H, pivots, step)
-        last, size, scale = size, 0.0, 1.0
+        last, size, speed, scale = size, 0.0, 0.0, 1.0
         if it % (2 * PATIENCE) >= PATIENCE:
             scale = 0.5  # going round in circles
         for k in range(n):
             old[k] = r[k]
             size = max(size, abs(step[k]) / (1.0 + abs(r[k])))
+            if abs(step[k]) > FINEST * (1.0 + abs(r[k])):
+                speed = max(speed, abs(step[k]) * c1 / (1.0 + abs(rd[k])))
             r[k] -= scale * step[k]
         for k in range(m):
             old_lam[k] = lam[k]
@@ -126,6 +161,5 @@ def solve_stage(model, loops, work, scratch, P, Pv, gamma, u, r, rd, lam, settin
         ratio = size / last if it > 0 else 1.0
         history[it] = size
         it += 1
-    if damped:
-        exchange_modes(model, -1, BY_DEPTH)
+    _exchange_modes(model.jumps, data.modes, -1, BY_DEPTH)
     return it

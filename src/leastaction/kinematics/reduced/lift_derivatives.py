@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from leastaction.redmax.coordinates.lift import CURVE, SURFACE
+from leastaction.kinematics.reduced.arrays import CoordinateModel
+from leastaction.kinematics.reduced.lift import CURVE, SURFACE
 from leastaction.spatial import exponential as ex
 
 FloatArray = NDArray[np.float64]
@@ -16,19 +17,19 @@ CUMULATIVE = np.array([[5, 3, -3, 1], [1, 3, 3, -2], [0, 0, 0, 1]]) / 6.0
 """Coefficients of the cumulative basis functions 2, 3 and 4 (Sueda 2021, Eq. 2.72)."""
 
 
-def block_derivatives(reduced: Any, block: Any, r: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+def block_derivatives(model: CoordinateModel, block: Any, r: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
     """(T, dT/dr, d2T/dr2) of a block, shapes (nv, nr), (nv, nr, nr), (nv, nr, nr, nr)."""
     x = r[int(block.ir) : int(block.ir + block.nr)]
     if block.kind == CURVE:
-        return _curve(reduced, block, float(x[0]))
+        return _curve(model, block, float(x[0]))
     if block.kind == SURFACE:
-        return _surface(reduced.polynomials[int(block.table) : int(block.table) + 6], x)
+        return _surface(model.polynomials[int(block.table) : int(block.table) + 6], x)
     return _ball(x)
 
 
-def _curve(reduced: Any, block: Any, x: float) -> tuple[FloatArray, FloatArray, FloatArray]:
+def _curve(model: CoordinateModel, block: Any, x: float) -> tuple[FloatArray, FloatArray, FloatArray]:
     whole = np.floor(x)
-    scale = reduced.table[int(block.table) + int(whole) % int(block.count)].scale
+    scale = model.segments[int(block.table) + int(whole) % int(block.count)].scale
     values = []
     for order in (1, 2, 3):
         basis = [np.polynomial.polynomial.polyval(x - whole, _derived(c, order)) for c in CUMULATIVE]

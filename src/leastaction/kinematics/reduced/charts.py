@@ -6,10 +6,8 @@ rewrites three placements and the coordinates of the states that the integrator 
 
 import math
 
-import numpy as np
-
 from leastaction._jit import inline, routine
-from leastaction.redmax.coordinates.exponential import change_sheet, is_far, is_long
+from leastaction.kinematics.reduced.exponential import change_sheet, is_far, is_long
 from leastaction.spatial import (
     EYE,
     cross,
@@ -29,25 +27,6 @@ AXES = tuple(tuple("XYZ".index(c) for c in name) for name in CHARTS)
 
 SWITCH = 0.5
 """A chart is left when its determinant falls to this; 1 is the best, 0 is the singularity."""
-
-BALL = np.dtype(
-    [
-        ("node", "i8"),  # first of its three hinges
-        ("child", "i8"),  # the node behind them, which carries the child
-        ("ir", "i8"),  # first of its coordinates
-        ("shift", "i8"),  # first coordinate of the sliders before it, -1 for a ball without
-        ("iq", "i8"),  # its quaternion in the mechanism's q; of a free motion the position stands before it
-        ("iv", "i8"),  # its angular velocity in the mechanism's v; of a free motion the velocity stands behind it
-        ("chart", "i8"),  # -1: exponential coordinates
-        ("base", "f8", 9),  # placement of the joint's frame in the node before
-        ("other", "i8"),  # node that carries the joint
-        ("stiffness", "f8", 3),
-        ("damping", "f8", 3),
-        ("rest", "f8", 4),
-    ],
-    align=True,
-)
-"""One ball in Euler angles."""
 
 
 @inline
@@ -88,11 +67,10 @@ def set_chart(nodes, ball, chart):
     """Let the hinges of a ball turn about the axes of a chart."""
     a, b, c = chart_axes(chart)
     A, B, C = axis_frame(a), axis_frame(b), axis_frame(c)
-    store9(nodes[ball.node].Rt, matmul(load9(ball.base), A))
+    store9(nodes[ball.node].Rt, matmul(load9(ball.frame), A))
     store9(nodes[ball.node + 1].Rt, mattmul(A, B))
     store9(nodes[ball.node + 2].Rt, mattmul(B, C))
     store9(nodes[ball.node + 3].Rt, mattmul(C, EYE))
-    ball.chart = chart
 
 
 @routine
@@ -193,32 +171,37 @@ def best_chart(chart, x, before):
 
 
 @routine
-def switch_charts(balls, r, rd, before, charts):
+def switch_charts(balls, r, rd, before, now, charts):
     """After a step, leave charts that come near their singularity.
 
-    r, rd: the new state, in the charts that the balls are in; rewritten. before: coordinates of the state before it, in
-    the same charts. charts: of the new state, shape (balls,); filled.
+    r, rd: the new state, in the charts `now`; rewritten. before: coordinates of the state before it, in the same
+    charts. charts: of the new state, shape (balls,); filled.
     """
+    if balls is None:
+        return
     for k in range(balls.shape[0]):
-        ball = balls[k]
-        i = ball.ir
-        charts[k] = ball.chart
-        if ball.chart < 0:
+        i = balls[k].ir
+        old = now[k]
+        charts[k] = old
+        if old < 0:
             if is_long(i, r):
                 change_sheet(i, r, rd)
-        elif quality(ball.chart, r[i + 1]) <= SWITCH:
+        elif quality(old, r[i + 1]) <= SWITCH:
             x = (r[i], r[i + 1], r[i + 2])
-            charts[k] = best_chart(ball.chart, x, (before[i], before[i + 1], before[i + 2]))
-            if charts[k] != ball.chart:
-                rewrite(ball.chart, charts[k], i, r, rd, angles(charts[k], rotation(ball.chart, x)))
+            charts[k] = best_chart(old, x, (before[i], before[i + 1], before[i + 2]))
+            if charts[k] != old:
+                rewrite(old, charts[k], i, r, rd, angles(charts[k], rotation(old, x)))
 
 
 @routine
-def use_charts(nodes, balls, charts):
-    """Bring the hinges of all balls to given charts."""
+def use_charts(balls, data, charts):
+    """Bring the hinges of all balls of one robot to given charts."""
+    if balls is None:
+        return
     for k in range(balls.shape[0]):
-        if balls[k].chart != charts[k]:
-            set_chart(nodes, balls[k], charts[k])
+        if data.charts[k] != charts[k]:
+            set_chart(data.nodes, balls[k], charts[k])
+            data.charts[k] = charts[k]
 
 
 @routine
@@ -227,6 +210,13 @@ def history(balls, old, new, r, rd, like, x, xd):
     for k in range(r.shape[0]):
         x[k] = r[k]
         xd[k] = rd[k]
+    _rewrite_all(balls, old, new, x, xd, like)
+
+
+@routine
+def _rewrite_all(balls, old, new, x, xd, like):
+    if balls is None:
+        return
     for k in range(balls.shape[0]):
         i = balls[k].ir
         if new[k] < 0:

@@ -1,7 +1,7 @@
 """How a state changes with its chart: transposed derivatives of the maps between angles, sheets and twists."""
 
 from leastaction._jit import entry, inline, routine
-from leastaction.redmax.coordinates.charts import columns, rotation
+from leastaction.kinematics.reduced.charts import columns, rotation
 from leastaction.spatial import (
     add3,
     axpy3,

@@ -16,8 +16,8 @@ def _unit(j):
 
 
 @routine
-def ball_block(block, r, rd, rdd, q, v, a):
-    """Fill a `lift.BLOCK` of a ball, its quaternion, angular velocity and acceleration."""
+def ball_block(block, lift, r, rd, rdd, q, v, a):
+    """Fill the `LIFT` of a ball, its quaternion, angular velocity and acceleration."""
     i = block.ir
     x, w, z = (r[i], r[i + 1], r[i + 2]), (rd[i], rd[i + 1], rd[i + 2]), (rdd[i], rdd[i + 1], rdd[i + 2])
     k = ex.coefficients(x)
@@ -28,15 +28,15 @@ def ball_block(block, r, rd, rdd, q, v, a):
     a[n], a[n + 1], a[n + 2] = add3(ex.jr(x, k, z), ex.jr_slope(x, k, w, w))
     for c in range(3):
         e = _unit(c)
-        block.T[0, c], block.T[1, c], block.T[2, c] = ex.jr(x, k, e)
+        lift.map[0, c], lift.map[1, c], lift.map[2, c] = ex.jr(x, k, e)
         slope = ex.jr_slope(x, k, e, w)
-        block.E[0, c], block.E[1, c], block.E[2, c] = slope
+        lift.E[0, c], lift.E[1, c], lift.E[2, c] = slope
         f = add3(ex.jr_slope(x, k, e, z), ex.jr_curvature(x, k, e, w, w))
-        block.F[0, c], block.F[1, c], block.F[2, c] = f
-        block.G[0, c], block.G[1, c], block.G[2, c] = add3(slope, ex.jr_slope(x, k, w, e))
+        lift.F[0, c], lift.F[1, c], lift.F[2, c] = f
+        lift.G[0, c], lift.G[1, c], lift.G[2, c] = add3(slope, ex.jr_slope(x, k, w, e))
         for d in range(3):
             s = ex.jr_slope(x, k, _unit(d), e)
-            block.D2[0, c, d], block.D2[1, c, d], block.D2[2, c, d] = s
+            lift.D2[0, c, d], lift.D2[1, c, d], lift.D2[2, c, d] = s
 
 
 @inline

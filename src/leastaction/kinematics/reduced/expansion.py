@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from leastaction.kinematics.reduced.arrays import SPLINE_SEGMENT, records
 from leastaction.mechanism.joints import Motion, Primitive, perpendicular, prismatic, revolute
 from leastaction.mechanism.pose import Pose, quaternion_of_matrix
 
@@ -18,18 +19,6 @@ WELD = Primitive(Motion.WELD)
 SHIFTS = tuple(prismatic(x) for x in "xyz")
 TURNS = tuple(revolute(x) for x in "xyz")
 SPINS = (revolute("z"),) * 3
-
-SEGMENT = np.dtype(
-    [
-        ("kind", "i8", 3),  # of the three nodes: a screw or a slider
-        ("pitch", "f8", 3),
-        ("scale", "f8", 3),  # coordinate of the node per value of its basis function
-        ("Rt", "f8", (4, 9)),  # placements of the three nodes and of the weld behind them
-        ("pt", "f8", (4, 3)),
-    ],
-    align=True,
-)
-"""One segment of a spline curve: where its three screws lie."""
 
 
 def expand(p: Primitive, exponential: bool = False) -> tuple[Primitive, ...]:
@@ -44,11 +33,11 @@ def expand(p: Primitive, exponential: bool = False) -> tuple[Primitive, ...]:
 
 
 def segments(frames: tuple[Pose, ...], base: Pose) -> Any:
-    """`SEGMENT` records of a closed curve through control frames; base: the joint's frame in its parent node."""
+    """`SPLINE_SEGMENT` records of a closed curve through control frames; base: the joint's frame in its parent node."""
     count = len(frames)
     steps = [_logarithm(frames[i - 1].inverse() * frames[i]) for i in range(count)]  # dC_i = log(C_{i-1}^-1 C_i)
-    records = np.zeros(count, SEGMENT).view(np.recarray)
-    for k, record in enumerate(records):
+    out = records(count, SPLINE_SEGMENT)
+    for k, record in enumerate(out):
         before = base * frames[k]
         for j in range(3):
             Y, record.kind[j], record.pitch[j], record.scale[j] = _screw(steps[(k + 1 + j) % count])
@@ -56,7 +45,7 @@ def segments(frames: tuple[Pose, ...], base: Pose) -> Any:
             record.Rt[j], record.pt[j] = X.rotation.ravel(), X.position
             before = Y.inverse()
         record.Rt[3], record.pt[3] = before.rotation.ravel(), before.position
-    return records
+    return out
 
 
 def _logarithm(X: Pose) -> np.ndarray:

@@ -1,7 +1,7 @@
 """Between the reduced coordinates of the kernels and the mechanism's own q and v."""
 
 from leastaction._jit import entry
-from leastaction.redmax.coordinates.charts import angles, columns, combine3, rotation, solve3
+from leastaction.kinematics.reduced.charts import angles, columns, combine3, rotation, solve3
 from leastaction.spatial import exponential as ex
 from leastaction.spatial import (
     mattvec,
@@ -26,7 +26,7 @@ def to_public(balls, index_q, index_v, R, RD, charts, Q, V):
             ball = balls[b]
             i, n, m = ball.ir, ball.iq, ball.iv
             x, w = (r[i], r[i + 1], r[i + 2]), (rd[i], rd[i + 1], rd[i + 2])
-            if ball.chart < 0:
+            if charts[row, b] < 0:
                 q = quat_exp(x)
                 w = ex.jr(x, ex.coefficients(x), w)
             else:
@@ -56,7 +56,7 @@ def from_public(balls, index_q, index_v, Q, V, charts, R, RD):
             i, n, m = ball.ir, ball.iq, ball.iv
             q = (Q[row, n], Q[row, n + 1], Q[row, n + 2], Q[row, n + 3])
             w = (V[row, m], V[row, m + 1], V[row, m + 2])
-            if ball.chart < 0:
+            if charts[row, b] < 0:
                 x = quat_log(q)
                 w = ex.jr_inverse(x, ex.coefficients(x), w)
             else:

@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from leastaction.kinematics.reduced.lift_derivatives import block_derivatives
+from leastaction.kinematics.reduced.state import State
 from leastaction.mechanism import Mechanism
-from leastaction.redmax.coordinates.kinematics import State
-from leastaction.redmax.coordinates.lift_derivatives import block_derivatives
 
 FloatArray = NDArray[np.float64]
 
@@ -43,7 +43,7 @@ class _Screws:
     def __init__(self, state: State) -> None:
         self.state = state
         self.poses = state.body_poses()
-        self.nodes = state.reduced.tree.nodes
+        self.nodes = state.coordinates.tree.nodes
 
     def above(self, node: int) -> list[int]:
         """Degrees of freedom that move a node, from the root down."""
@@ -56,17 +56,17 @@ class _Screws:
 
     def of_body(self, b: int) -> tuple[list[int], FloatArray]:
         """(degrees of freedom above body b, their screws in its frame)."""
-        dofs = self.above(int(self.state.reduced.tree.bodies[b].node))
-        return dofs, _to_frame(self.poses[b], np.array([self.state.screws[k].S for k in dofs]).reshape(-1, 6))
+        dofs = self.above(int(self.state.coordinates.tree.bodies[b].node))
+        return dofs, _to_frame(self.poses[b], np.array([self.state.motion.screws[k].S for k in dofs]).reshape(-1, 6))
 
     def order(self, j: int, m: int) -> bool:
         """Whether dof m bends the screw of dof j: it lies below, or turns the same ball."""
-        return int(self.state.reduced.tree.dofs[m].node) != int(self.state.reduced.tree.dofs[j].node)
+        return int(self.state.coordinates.tree.dofs[m].node) != int(self.state.coordinates.tree.dofs[j].node)
 
 
 def _nodal(state: State, order: int) -> tuple[FloatArray, ...]:
     """J by the nodes' velocities and its first (and, with order 2, second) derivatives by their coordinates."""
-    screws, n, bodies = _Screws(state), state.reduced.tree.nv, len(state.reduced.tree.bodies)
+    screws, n, bodies = _Screws(state), state.coordinates.tree.nv, len(state.coordinates.tree.bodies)
     J = np.zeros((bodies, 6, n))
     first = np.zeros((bodies, 6, n, n))
     second = np.zeros((bodies, 6, n, n, n)) if order > 1 else np.zeros(0)
@@ -89,14 +89,14 @@ def _nodal(state: State, order: int) -> tuple[FloatArray, ...]:
 
 def _maps(state: State) -> tuple[FloatArray, FloatArray, FloatArray]:
     """T (nv, nr), dT (nv, nr, nr) and d2T (nv, nr, nr, nr) of all coordinates."""
-    red = state.reduced
+    red = state.coordinates
     n, nr = red.tree.nv, red.nr
     T, D, D2 = np.zeros((n, nr)), np.zeros((n, nr, nr)), np.zeros((n, nr, nr, nr))
-    for ir, _, iv in red.plain:
+    for ir, _, iv in red.model.plain:
         T[iv, ir] = 1.0
-    for block in red.blocks:
+    for block in red.model.blocks:
         i, k = (slice(int(block[a]), int(block[a] + block[c])) for a, c in (("iv", "nv"), ("ir", "nr")))
-        T[i, k], D[i, k, k], D2[i, k, k, k] = block_derivatives(red, block, state.r)
+        T[i, k], D[i, k, k], D2[i, k, k, k] = block_derivatives(red.model, block, state.r)
     return T, D, D2
 
 
@@ -112,14 +112,14 @@ def jacobian(mechanism: Mechanism, q: Any, *, chart: str = "euler") -> FloatArra
     """
     state = State(mechanism, q, chart=chart)
     J, _, _ = _nodal(state, 1)
-    return (J @ _maps(state)[0]).reshape(-1, state.reduced.nr)
+    return (J @ _maps(state)[0]).reshape(-1, state.coordinates.nr)
 
 
 def jacobian_slopes(mechanism: Mechanism, q: Any, *, chart: str = "euler") -> FloatArray:
     """dJ/dr (6 bodies, nv, nv): entry (i, j, k) is the derivative of J[i, j] by reduced coordinate k (Algorithm 11)."""
     state = State(mechanism, q, chart=chart)
     J, first, _ = _nodal(state, 1)
-    return _slopes(J, first, *_maps(state)[:2]).reshape(-1, state.reduced.nr, state.reduced.nr)
+    return _slopes(J, first, *_maps(state)[:2]).reshape(-1, state.coordinates.nr, state.coordinates.nr)
 
 
 def _slopes(J: FloatArray, first: FloatArray, T: FloatArray, D: FloatArray) -> FloatArray:
@@ -130,7 +130,7 @@ def jacobian_rate(mechanism: Mechanism, q: Any, v: Any, *, chart: str = "euler")
     """dJ/dt (6 bodies, nv) at velocities v [rad/s or m/s], shape (nv,) (Algorithm 2)."""
     state = State(mechanism, q, v, chart=chart)
     J, first, _ = _nodal(state, 1)
-    return (_slopes(J, first, *_maps(state)[:2]) @ state.rd).reshape(-1, state.reduced.nr)
+    return (_slopes(J, first, *_maps(state)[:2]) @ state.rd).reshape(-1, state.coordinates.nr)
 
 
 def jacobian_rate_slopes(mechanism: Mechanism, q: Any, v: Any, *, chart: str = "euler") -> FloatArray:
@@ -142,7 +142,7 @@ def jacobian_rate_slopes(mechanism: Mechanism, q: Any, v: Any, *, chart: str = "
     out = np.einsum("bijmk,jc,m,kd->bicd", second, T, w, T)
     out += np.einsum("bijm,jcd,m->bicd", first, D, w) + np.einsum("bijm,jc,md->bicd", first, T, change)
     out += np.einsum("bijm,jc,md->bicd", first, rate, T) + np.einsum("bij,jcde,e->bicd", J, D2, state.rd)
-    return out.reshape(-1, state.reduced.nr, state.reduced.nr)
+    return out.reshape(-1, state.coordinates.nr, state.coordinates.nr)
 
 
 def jacobian_product(
@@ -157,24 +157,24 @@ def jacobian_product(
         chart: as for `BDF`.
     """
     state = State(mechanism, q, v, chart=chart)
-    t = state.reduced.tree
+    t = state.coordinates.tree
     T, D, _ = _sparse_maps(state)
     y, yd = T(np.asarray(x, float)), D(np.asarray(x, float))
     n = len(t.nodes)
     W, Wd = np.zeros((n, 6)), np.zeros((n, 6))
     for i, node in enumerate(t.nodes):
-        V = state.links[i].v
+        V = state.motion.links[i].v
         if node.parent >= 0:
             W[i], Wd[i] = W[node.parent], Wd[node.parent]
         for k in range(int(node.iv), int(node.iv + node.nv)):
-            S = state.screws[k].S
+            S = state.motion.screws[k].S
             W[i] += y[k] * S
             Wd[i] += yd[k] * S + y[k] * _bracket(V, S)
     poses = state.body_poses()
     out, rate = np.zeros((len(t.bodies), 6)), np.zeros((len(t.bodies), 6))
     for b, frame in enumerate(t.bodies):
         if frame.node >= 0:
-            V = state.links[frame.node].v
+            V = state.motion.links[frame.node].v
             out[b] = _to_frame(poses[b], W[frame.node])
             # The body's frame turns too: d/dt (Ad^-1 W) = Ad^-1 (dW/dt - V x W).
             rate[b] = _to_frame(poses[b], Wd[frame.node] - _bracket(V, W[frame.node]))
@@ -184,7 +184,7 @@ def jacobian_product(
 def jacobian_transposed_product(mechanism: Mechanism, q: Any, y: Any, *, chart: str = "euler") -> FloatArray:
     """J^T y, shape (nv,), of wrenches y on all bodies in their own frames, (6 bodies,), in O(n) (Algorithm 6)."""
     state = State(mechanism, q, chart=chart)
-    t = state.reduced.tree
+    t = state.coordinates.tree
     poses, wrenches = state.body_poses(), np.asarray(y, float).reshape(-1, 6)
     F = np.zeros((len(t.nodes), 6))
     for b, frame in enumerate(t.bodies):
@@ -196,7 +196,7 @@ def jacobian_transposed_product(mechanism: Mechanism, q: Any, y: Any, *, chart: 
     for i in range(len(t.nodes) - 1, -1, -1):
         node = t.nodes[i]
         for k in range(int(node.iv), int(node.iv + node.nv)):
-            tau[k] = state.screws[k].S @ F[i]
+            tau[k] = state.motion.screws[k].S @ F[i]
         if node.parent >= 0:
             F[node.parent] += F[i]
     return _sparse_maps(state)[2](tau)
@@ -204,12 +204,12 @@ def jacobian_transposed_product(mechanism: Mechanism, q: Any, y: Any, *, chart: 
 
 def _sparse_maps(state: State) -> tuple[Any, Any, Any]:
     """Functions x -> T x, x -> (dT/dt) x and tau -> T^T tau."""
-    red = state.reduced
-    plain = red.plain
+    red = state.coordinates
+    plain = red.model.plain
     blocks = []
-    for block in red.blocks:
+    for block in red.model.blocks:
         i, k = (slice(int(block[a]), int(block[a] + block[c])) for a, c in (("iv", "nv"), ("ir", "nr")))
-        T, D, _ = block_derivatives(red, block, state.r)
+        T, D, _ = block_derivatives(red.model, block, state.r)
         blocks.append((i, k, T, D @ state.rd[k]))
 
     def up(x: FloatArray) -> FloatArray:

@@ -1,0 +1,39 @@
+"""Entry points with their first arguments held, for calls that are made again and again."""
+
+from typing import Any
+
+import numpy as np
+
+__all__ = ["Bound"]
+
+
+class Bound:
+    """Calls an entry point with some first arguments that stay, and others that are arrays or numbers.
+
+    Numba finds out the type of every array in every argument at each call, which for the bundles of a stepper takes
+    longer than a short step. Here it does so once for the arguments that stay, and the others are told apart by what
+    decides about their type.
+    """
+
+    def __init__(self, entry: Any, *first: Any) -> None:
+        self.entry, self.first = entry, first
+        self.kernels: dict[Any, Any] = {}
+
+    def __call__(self, *others: Any) -> Any:
+        key = tuple(map(_kind, others))
+        kernel = self.kernels.get(key)
+        if kernel is not None:
+            return kernel(*self.first, *others)
+        out = self.entry(*self.first, *others)
+        if hasattr(self.entry, "overloads"):  # else NUMBA_DISABLE_JIT is set
+            types = tuple(self.entry.typeof_pyval(value) for value in (*self.first, *others))
+            self.kernels[key] = self.entry.overloads[types].entry_point
+        return out
+
+
+def _kind(value: Any) -> Any:
+    """What decides about the Numba type of a value."""
+    if type(value) is np.ndarray:
+        flags = value.flags
+        return value.dtype, value.ndim, flags.c_contiguous, flags.f_contiguous, flags.writeable, flags.aligned
+    return type(value)

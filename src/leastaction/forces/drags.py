@@ -1,0 +1,83 @@
+"""Resistance of the air or of water against the velocity of points of bodies."""
+
+import math
+from typing import Any
+
+import numpy as np
+
+from leastaction._jit import inline, routine
+from leastaction.forces.points import (
+    Frames,
+    give_back,
+    point_slope,
+    point_state,
+    pull,
+    pull_slope,
+    virtual_velocity,
+    zeroed,
+)
+from leastaction.mechanism import Mechanism
+from leastaction.mechanism.elements import Drag
+from leastaction.spatial import ZERO3, axpy3, cross, dot3, load3, scale3
+
+DRAG = np.dtype([("node", "i8"), ("at", "f8", 3), ("linear", "f8"), ("quadratic", "f8")], align=True)
+"""A point of a node, and its coefficients."""
+
+
+def compiled(mechanism: Mechanism, frames: Frames) -> Any:
+    """`DRAG` records."""
+    drags = [force for force in mechanism.forces if isinstance(force, Drag)]
+    out = zeroed(len(drags), DRAG)
+    for record, drag in zip(out, drags, strict=True):
+        node, X = frames[drag.body]
+        record.node, record.at = node, X.apply(drag.point)
+        record.linear, record.quadratic = drag.linear, drag.quadratic
+    return out
+
+
+@inline
+def _resistance(drag, v):
+    """(speed, force over velocity less its sign)."""
+    speed = math.sqrt(dot3(v, v))
+    return speed, drag.linear + drag.quadratic * speed
+
+
+@inline
+def _slope(drag, speed, k, v, d):
+    """D d, with the symmetric D = df/dv = -k - quadratic v v^T / |v|."""
+    df = scale3(-k, d)
+    return axpy3(-drag.quadratic * dot3(v, d) / speed, v, df) if speed > 0.0 else df
+
+
+@routine
+def wrenches(drags, links, external):
+    """Add the world wrenches to `external`, shape (nodes, 6)."""
+    for i in range(drags.shape[0]):
+        drag = drags[i]
+        x, v = point_state(drag.node, load3(drag.at), links)
+        pull(external, drag.node, x, scale3(-_resistance(drag, v)[1], v))
+
+
+@routine
+def slopes(drags, links, T, dV, out):
+    """Add the changes of the wrenches."""
+    for i in range(drags.shape[0]):
+        drag = drags[i]
+        x, v = point_state(drag.node, load3(drag.at), links)
+        speed, k = _resistance(drag, v)
+        dx, dv = point_slope(drag.node, x, links, T, dV)
+        pull_slope(out, drag.node, x, dx, scale3(-k, v), _slope(drag, speed, k, v, dv))
+
+
+@routine
+def cotangents(drags, links, cot, GT, GV, out):
+    """Reverse mode; out (drags, 5): by the linear and quadratic coefficients and the point's place."""
+    for i in range(drags.shape[0]):
+        drag = drags[i]
+        x, v = point_state(drag.node, load3(drag.at), links)
+        speed, k = _resistance(drag, v)
+        W, w = virtual_velocity(drag.node, cot, x)
+        out[i, 0] -= dot3(v, w)
+        out[i, 1] -= speed * dot3(v, w)
+        gx = cross(scale3(-k, v), W) if drag.node >= 0 else ZERO3
+        give_back(drag.node, x, gx, _slope(drag, speed, k, v, w), links, GT, GV, out[i, 2:])

@@ -1,0 +1,1 @@
+"""Reduced coordinates r: charts of ball joints, splines, and the kinematics of the nodes through them."""

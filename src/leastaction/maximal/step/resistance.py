@@ -1,0 +1,110 @@
+"""Body forces that depend on velocities, dampers along springs and cables apart: a step knows its velocities only when
+it is solved.
+
+Such a force acts with the mean twists of the bodies over the step, at their poses at its start (a share `halves` of the
+impulse) and at its end: the same for the step taken backwards, so a symmetric step stays one. What remains of the force
+without velocities is among the known ones (see `impulses`), so that is taken off here. Blocks of the Newton matrix are
+products of its damping with unit twists. All kernels take these forces once more: None compiles nothing.
+"""
+
+from leastaction._jit import inline, routine
+from leastaction.forces.total import wrench_slopes, wrenches
+from leastaction.spatial import ZERO6, add3, cross, load3, load6, load9, mattvec, matvec, store6, sub, sub3
+
+
+@inline
+def _twist(s, w, v):
+    """World twist about the origin of a body with angular velocity w in its own directions and COM velocity v."""
+    omega = matvec(load9(s.R), w)
+    return (omega, add3(v, cross(load3(s.p), omega)))
+
+
+@inline
+def _impulse(s, F):
+    """A world wrench about the origin as (torque about the COM in the body's directions, force)."""
+    return (mattvec(load9(s.R), sub3(F[0], cross(load3(s.p), F[1]))), F[1])
+
+
+@routine(allocates=False)
+def _resistance(resisting, data):
+    """data.dF: the wrenches on the bodies at their mean twists less those at rest; leaves the twists in the bodies."""
+    states, touched = data.bodies, resisting.touched
+    for j in range(touched.shape[0]):
+        store6(data.external[touched[j]], ZERO6)
+        store6(data.dF[touched[j]], ZERO6)
+    wrenches(resisting, data.modes, states, data.external)
+    for j in range(touched.shape[0]):
+        s = states[touched[j]]
+        store6(s.v, _twist(s, load3(s.w), load3(s.vc)))
+    wrenches(resisting, data.modes, states, data.dF)
+    for j in range(touched.shape[0]):
+        i = touched[j]
+        store6(data.dF[i], sub(load6(data.dF[i]), load6(data.external[i])))
+
+
+@inline
+def _rest(resisting, data):
+    """All other forces are those of bodies at rest."""
+    for j in range(resisting.touched.shape[0]):
+        store6(data.bodies[resisting.touched[j]].v, ZERO6)
+
+
+@routine(allocates=False)
+def implicit_resistance(resisting, model, settings, data, dt, fresh):
+    """Take the impulses at the start of the step from the residuals; with `fresh` add their blocks."""
+    if resisting is None:
+        return
+    states, touched, share = data.bodies, resisting.touched, settings.halves * dt
+    _resistance(resisting, data)
+    for j in range(touched.shape[0]):
+        s = states[touched[j]]
+        t, f = _impulse(s, load6(data.dF[touched[j]]))
+        for c in range(3):
+            s.r[c] -= share * t[c]
+            s.r[3 + c] -= share * f[c]
+    if fresh:
+        for j in range(touched.shape[0]):
+            for c in range(6):
+                _column(resisting, model, data, j, c, share)
+    _rest(resisting, data)
+
+
+@routine(allocates=False)
+def _column(resisting, model, data, j, c, share):
+    """Column c of the blocks of body touched[j]."""
+    states, touched, values = data.bodies, resisting.touched, data.factors.values
+    b = touched[j]
+    for k in range(touched.shape[0]):
+        store6(data.T[touched[k]], ZERO6)
+        store6(data.dV[touched[k]], ZERO6)
+        store6(data.dF[touched[k]], ZERO6)
+    e = (1.0 if c % 3 == 0 else 0.0, 1.0 if c % 3 == 1 else 0.0, 1.0 if c % 3 == 2 else 0.0)
+    zero = (0.0, 0.0, 0.0)
+    store6(data.dV[b], _twist(states[b], e if c < 3 else zero, zero if c < 3 else e))
+    wrench_slopes(resisting, data.modes, states, data.T, data.dV, data.dF)
+    for k in range(touched.shape[0]):
+        a, edge = touched[k], model.resisting_edges[k, j]
+        if a != b and edge < 0:
+            continue
+        at = model.graph.diagonal[a] if a == b else model.graph.offsets[edge, 0 if a < b else 1]
+        t, f = _impulse(states[a], load6(data.dF[a]))
+        for i in range(3):
+            values[at + 6 * i + c] -= share * t[i]
+            values[at + 6 * (3 + i) + c] -= share * f[i]
+
+
+@routine(allocates=False)
+def end_resistance(resisting, settings, data, dt):
+    """Momentum that the forces leave at the end of the step, which has become the start of the next."""
+    if resisting is None:
+        return
+    if settings.halves == 1.0:
+        return
+    _resistance(resisting, data)
+    for j in range(resisting.touched.shape[0]):
+        s = data.bodies[resisting.touched[j]]
+        t, f = _impulse(s, load6(data.dF[resisting.touched[j]]))
+        for c in range(3):
+            s.P[c] += (1.0 - settings.halves) * dt * t[c]
+            s.P[3 + c] += (1.0 - settings.halves) * dt * f[c]
+    _rest(resisting, data)

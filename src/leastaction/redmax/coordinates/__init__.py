@@ -1,1 +1,0 @@
-"""Reduced coordinates: charts of ball joints, splines, and the kinematics through them."""

@@ -1,0 +1,191 @@
+"""The steppers of `BDF`, `SDIRK2` and `LinearlyImplicitEuler`."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, NoReturn
+
+import numpy as np
+
+from leastaction._tuples import plain
+from leastaction.dynamics.loops import check_closed, loop_jacobian
+from leastaction.errors import ConvergenceError, IntegratorError
+from leastaction.integrators import FloatArray, Reversal, Stepper
+from leastaction.kinematics.reduced.charts import XYZ
+from leastaction.mechanism import Mechanism
+from leastaction.record import Record
+from leastaction.redmax.arrays import ReducedRun, ReducedSettings
+from leastaction.redmax.model import Reduced
+from leastaction.redmax.step.linear_euler import linear_rollout
+from leastaction.redmax.step.rollout import BDF1, SDIRK2, rollout
+
+
+class ReducedStepper(Stepper):
+    """Runs `BDF` and `SDIRK2`; keeps reduced coordinates beside the mechanism's own where they differ.
+
+    Attributes:
+        reduced: the compiled mechanism; steppers of other robots may share it.
+        settings: for the kernels.
+        data: state and scratch of this robot.
+    """
+
+    control_nodes = (1.0,)
+    dense = False
+    """Whether the data hold a matrix of the nodes even without splines, exponential coordinates and loops."""
+    can = frozenset({"reverse"})
+    carries = ("r", "rd", "chart", "multipliers")
+
+    def __init__(self, integrator: Any, mechanism: Mechanism, dt: float, reduced: Reduced | None = None) -> None:
+        super().__init__(integrator, mechanism, dt)
+        self.reduced = self._compile() if reduced is None else reduced
+        self.settings = ReducedSettings(
+            method=int(integrator.method),
+            dt=dt,
+            tolerance=float(integrator.tolerance),
+            max_iterations=int(integrator.max_iterations),
+            stabilization=float(getattr(integrator, "stabilization", 0.0)),
+        )
+        if self.method == SDIRK2 and self.reduced.count:
+            self.can = frozenset()
+        self.keep(np.arange(self.reduced.count))
+
+    def _compile(self) -> Reduced:
+        own = self.integrator
+        return Reduced(self.mechanism, exponential=own.chart == "exponential", forces=own.forces)
+
+    def keep(self, rows: Any) -> None:
+        """New data, with multipliers for the loop equations of the given rows."""
+        self.kept = [int(k) for k in rows]
+        self.data = self.reduced.data(rows, max_iterations=self.settings.max_iterations, dense=self.dense)
+        self._problem = plain(self.reduced.model), self.settings, plain(self.data)
+
+    @property
+    def method(self) -> int:
+        """Code of the integrator for the kernels."""
+        return self.settings.method
+
+    def prepare_start(self, q: FloatArray) -> FloatArray:
+        """Refuse open loops, and leave out loop equations that follow from the others."""
+        if self.mechanism.is_tree:
+            return q
+        check_closed(self.mechanism, q)
+        self.keep(independent_rows(loop_jacobian(self.mechanism, q)[1]))
+        return q
+
+    def record(self, steps: int) -> Record:
+        """As `Stepper.record`, with iterations, multipliers of loops [N or N m], stages and reduced coordinates."""
+        c, n, m = self.reduced.coordinates, self.reduced.nr, len(self.kept)
+        out = super().record(steps) | {"iterations": np.zeros(steps + 1, np.int64)}
+        if m:
+            out["multipliers"] = np.zeros((steps + 1, m))
+        if not c.identical:
+            out |= {"r": np.zeros((steps + 1, n)), "rd": np.zeros((steps + 1, n))}
+            out["chart"] = np.full((steps + 1, len(c.model.balls)), -1 if c.exponential else XYZ)
+        if self.method != BDF1:
+            rows = steps + 1 if self.method == SDIRK2 else min(steps + 1, 2)
+            out |= {"stage": np.zeros((rows, n)), "stage_rate": np.zeros((rows, n))}
+            out["stage_multipliers"] = np.zeros((rows, m))
+        return out
+
+    def start(self, record: Record) -> None:
+        """Reduced coordinates of the first state."""
+        c = self.reduced.coordinates
+        if not c.identical:
+            record["chart"][0] = c.first_charts(record["q"][0])
+            record["r"][:1], record["rd"][:1] = c.to_reduced(record["q"][:1], record["v"][:1], record["chart"][:1])
+
+    def run_arrays(self, record: Record) -> ReducedRun:
+        """The arrays of a record as kernels take them."""
+        rows, n = len(record["q"]), self.reduced.nr
+        same = self.reduced.coordinates.identical
+        none = np.zeros((0, n))
+        return ReducedRun(
+            R=record["q"] if same else record["r"],
+            RD=record["v"] if same else record["rd"],
+            charts=np.zeros((rows, 0), np.int64) if same else record["chart"],
+            RA=record.get("stage", none),
+            RDA=record.get("stage_rate", none),
+            LA=record.get("stage_multipliers", none),
+            multipliers=record.get("multipliers", np.zeros((rows, 0))),
+            iterations=record.get("iterations", np.zeros(rows, np.int64)),
+        )
+
+    def advance(self, record: Record, first: int, last: int, u: FloatArray) -> int:
+        """See `Stepper.advance`."""
+        if first == 0:
+            self.start(record)
+        run = self.run_arrays(record)
+        done = self._roll(run, first, last, np.array(u, order="C"))
+        self.publish(record, run, first, done)
+        return done
+
+    def _roll(self, run: ReducedRun, first: int, last: int, u: FloatArray) -> int:
+        model, settings, data = self._problem
+        return rollout(model, tuple(settings), data, tuple(run), first, last, u)
+
+    def publish(self, record: Record, run: ReducedRun, first: int, done: int) -> None:
+        """The mechanism's own q and v of the states after `first`, where they differ from the reduced ones."""
+        c = self.reduced.coordinates
+        if not c.identical:
+            rows = slice(first + 1, done + 1)
+            record["q"][rows], record["v"][rows] = c.to_mechanism(run.R[rows], run.RD[rows], run.charts[rows])
+
+    def refuse(self, what: str) -> NoReturn:
+        """See `Stepper.refuse`."""
+        if what == "reverse" and self.method == SDIRK2:
+            raise IntegratorError(
+                "SDIRK2 has no adjoint with loops, whose velocities it projects; use leastaction.BDF(order=2)"
+            )
+        super().refuse(what)
+
+    def reverse(self, names: Sequence[str]) -> Reversal:
+        """See `Stepper.reverse`."""
+        if "reverse" not in self.can:
+            self.refuse("reverse")
+        from leastaction.redmax.adjoint.runs import ReducedReversal
+
+        return ReducedReversal(self, names)
+
+    def failure(self, step: int, record: Record) -> ConvergenceError:
+        """See `Stepper.failure`."""
+        sizes = [float(x) for x in self.data.sizes if x > 0.0 or math.isnan(x)]
+        name = type(self.integrator).__name__
+        why = (
+            f"the Newton updates did not fall below {self.integrator.tolerance:g} within "
+            f"{self.integrator.max_iterations} iterations; take a smaller dt or a larger tolerance"
+        )
+        return ConvergenceError(f"{name}: {why}", step=step, residuals=sizes)
+
+
+class LinearStepper(ReducedStepper):
+    """Runs `LinearlyImplicitEuler`."""
+
+    dense = True
+    can = frozenset()
+
+    def __init__(self, integrator: Any, mechanism: Mechanism, dt: float) -> None:
+        for rolling in mechanism.rollings:
+            raise IntegratorError(f"LinearlyImplicitEuler cannot keep {rolling.name!r} rolling; use leastaction.BDF")
+        super().__init__(integrator, mechanism, dt)
+
+    def _roll(self, run: ReducedRun, first: int, last: int, u: FloatArray) -> int:
+        model, settings, data = self._problem
+        return linear_rollout(model, tuple(settings), data, tuple(run), first, last, u)
+
+    def failure(self, step: int, record: Record) -> ConvergenceError:
+        """See `Stepper.failure`."""
+        message = "LinearlyImplicitEuler: the motion became infinite or its matrix singular; take a smaller dt"
+        return ConvergenceError(message, step=step)
+
+
+def independent_rows(A: FloatArray) -> Any:
+    """Indices of loop equations that tell all of them, given their Jacobian A (rows, nv)."""
+    from scipy.linalg import qr
+
+    if len(A) == 0:
+        return np.arange(0)
+    factors: Any = qr(A.T, mode="r", pivoting=True)
+    R, order = factors[0], factors[1]
+    diagonal = np.abs(np.diag(R))
+    return np.sort(order[: int((diagonal > 1e-9 * diagonal[0]).sum())])

@@ -1,0 +1,210 @@
+"""Every force acts the same in every integrator, or is refused by name.
+
+A double pendulum (or one on ball joints) with one force moves for 0.2 s. The reference is a Runge-Kutta method of
+fourth order with very small steps; each integrator must come to it as dt becomes small, and from the start far closer
+than the motion without the force is.
+"""
+
+from functools import cache
+
+import numpy as np
+import pytest
+
+import leastaction as la
+from leastaction.errors import IntegratorError
+
+DURATION, FINE = 0.2, 2e-5
+
+
+def chain(kind="revolute", **properties):
+    """Two links on skew hinges or on balls."""
+    b = la.MechanismBuilder("chain")
+    for k in range(2):
+        b.body(f"l{k}", mass=1.0 + 0.3 * k, com=(0.05, 0.02, -0.3), inertia=(0.05, 0.06, 0.02))
+        axis = {"axis": ((1, 0, 0), (0.6, 0.8, 0))[k]} if kind == "revolute" else {}
+        parent, place = ("world", (0, 0, 0)) if k == 0 else ("l0", (0.05, 0, -0.6))
+        b.joint(f"j{k}", kind, parent, f"l{k}", pose=place, **axis, **properties)
+    return b
+
+
+def joint_spring():
+    return chain(stiffness=20.0, rest=0.3), None
+
+
+def joint_damper():
+    return chain(damping=2.0), None
+
+
+def ball_spring():
+    return chain("spherical", stiffness=20.0), None
+
+
+def ball_damper():
+    return chain("spherical", damping=2.0), None
+
+
+def soft_limit():
+    return chain(limits=(-1.03, 0.8), limit_stiffness=100.0), None
+
+
+def damped_limit():
+    return chain(limits=(-1.03, 0.8), limit_stiffness=100.0, limit_damping=2.0), None
+
+
+def spring():
+    b = chain()
+    b.spring("f", ("world", (0.5, 0.1, 0)), ("l1", (0, 0.1, -0.3)), stiffness=60.0, rest_length=0.5, damping=3.0)
+    return b, None
+
+
+def isotropic_spring():
+    b = chain()
+    b.spring("f", ("world", (0.2, 0.1, -0.5)), ("l1", (0, 0.1, -0.3)), stiffness=60.0, damping=3.0, isotropic=True)
+    return b, None
+
+
+def strung(**options):
+    b = chain()
+    via = [("world", (1, 0, 0)), ("l0", (0.1, 0.1, -0.2)), ("l1", (0, 0, -0.3))]
+    b.cable("f", via, **options)
+    return b, None
+
+
+def cable():
+    return strung(stiffness=60.0, rest_length=1.4, damping=1.0)
+
+
+def cable_without_clipping():
+    return strung(stiffness=60.0, rest_length=1.4, damping=1.0, clip=False)
+
+
+def cable_that_pushes():
+    return strung(stiffness=60.0, rest_length=1.6, damping=1.0, pulls_only=False)
+
+
+def world_wrench():
+    b = chain()
+    b.wrench("f", "l1", (1, 2, 3, 4, 5, 6), point=(0.1, 0, 0))
+    return b, None
+
+
+def body_wrench():
+    b = chain()
+    b.wrench("f", "l0", (1, 2, 3, 4, 5, 6), point=(0.1, 0, 0), frame="body")
+    return b, None
+
+
+def penalty(**law):
+    b = chain()
+    points = [(0.1, 0.1, -0.6), (-0.1, 0.1, -0.6), (0, -0.1, -0.6)]
+    b.penalty_contact("f", "l1", points, origin=(0, -0.288, -0.384), normal=(0, 0.6, 0.8), **law)
+    return b, None
+
+
+def penalty_spring():
+    return penalty(stiffness=300.0)
+
+
+def penalty_friction():
+    return penalty(stiffness=300.0, damping=5.0, friction=0.4, stiction=5.0)
+
+
+def drag():
+    b = chain()
+    b.drag("f", "l1", linear=3.0, quadratic=2.0, point=(0, 0, -0.5))
+    return b, None
+
+
+def motor():
+    b = chain()
+    b.actuator("f", "j0", gear=2.0)
+    return b, (4.0,)
+
+
+def thruster():
+    b = chain()
+    b.thruster("f", "l1", (0.1, 0.2, 0.3, 1, 2, 3))
+    return b, (4.0,)
+
+
+FORCES = [
+    joint_spring,
+    joint_damper,
+    ball_spring,
+    ball_damper,
+    soft_limit,
+    damped_limit,
+    spring,
+    isotropic_spring,
+    cable,
+    cable_without_clipping,
+    cable_that_pushes,
+    world_wrench,
+    body_wrench,
+    penalty_spring,
+    penalty_friction,
+    drag,
+    motor,
+    thruster,
+]
+
+INTEGRATORS = {
+    "Galerkin(2)": la.Galerkin(order=2),
+    "Galerkin(4)": la.Galerkin(order=4),
+    "Midpoint": la.Midpoint(),
+    "Maximal(1)": la.Maximal(order=1),
+    "Maximal(2)": la.Maximal(order=2),
+    "BDF(1)": la.BDF(order=1),
+    "BDF(2)": la.BDF(order=2),
+    "SDIRK2": la.SDIRK2(),
+    "LinearlyImplicitEuler": la.LinearlyImplicitEuler(),
+    "ConstrainedEuler": la.ConstrainedEuler(),
+    "MaximalEuler": la.MaximalEuler(),
+    "StaggeredProjections": la.StaggeredProjections(),
+    "ExplicitEuler": la.ExplicitEuler(),
+    "SemiImplicitEuler": la.SemiImplicitEuler(),
+    "RungeKutta": la.RungeKutta(),
+    "HermiteSimpson": la.HermiteSimpson(),
+}
+
+REFUSED: dict[str, tuple] = {}
+"""Which forces an integrator refuses."""
+
+
+def run(force, integrator, dt, acts=True):
+    """The last state (q, v) of a run."""
+    builder, controls = force()
+    robot = builder.build() if acts else chain("spherical" if "ball" in force.__name__ else "revolute").build()
+    rng = np.random.default_rng(3)
+    q = robot.integrate(robot.neutral(), 0.4 * rng.normal(size=robot.nv))
+    v = 1.5 * rng.normal(size=robot.nv)
+    options = {"controls": controls} if controls and acts else {}
+    steps = round(DURATION / dt)
+    out = la.simulate(robot, q, v, dt=dt, steps=steps, integrator=integrator, progress=False, **options)
+    return np.concatenate([out.q[-1], out.v[-1]])
+
+
+@cache
+def reference(force):
+    return run(force, la.RungeKutta(), FINE)
+
+
+@cache
+def effect(force):
+    """How far the force moves the last state."""
+    return float(np.abs(reference(force) - run(force, la.RungeKutta(), FINE, acts=False)).max())
+
+
+@pytest.mark.parametrize("force", FORCES, ids=lambda f: f.__name__)
+@pytest.mark.parametrize("name", INTEGRATORS)
+def test_force_acts_the_same_or_is_refused(name, force):
+    integrator = INTEGRATORS[name]
+    if force in REFUSED.get(name, ()):
+        with pytest.raises(IntegratorError, match=name.partition("(")[0]):
+            run(force, integrator, 0.01)
+        return
+    errors = [float(np.abs(run(force, integrator, dt) - reference(force)).max()) for dt in (0.004, 0.002)]
+    assert effect(force) > 0.05
+    assert errors[0] < 0.2 * effect(force)
+    # First order halves the error; where a one-sided force meets between two steps it may come down less evenly.
+    assert errors[1] < 0.8 * errors[0] or errors[1] < 1e-4 * effect(force)
