@@ -15,6 +15,13 @@ def scaled(bundle, values, factor):
     return total
 
 
+def test_tuples_are_told_apart_by_what_is_in_them():
+    bound = Bound(scaled)
+    for _ in range(2):
+        assert bound((np.arange(3.0),), np.ones(3), 2.0) == 6.0
+        assert bound((np.arange(6.0)[::2],), np.ones(3), 2.0) == 12.0
+
+
 def test_calls_are_those_of_the_entry():
     weights = np.arange(3.0)
     bound = Bound(scaled, (weights,))

@@ -12,6 +12,7 @@ import pytest
 
 import leastaction as la
 from leastaction.errors import IntegratorError
+from leastaction.integrators import PENALTIES
 
 DURATION, FINE = 0.2, 2e-5
 
@@ -36,7 +37,7 @@ def joint_damper():
 
 
 def ball_spring():
-    return chain("spherical", stiffness=20.0), None
+    return chain("spherical", stiffness=4.0), None
 
 
 def ball_damper():
@@ -167,8 +168,19 @@ INTEGRATORS = {
     "HermiteSimpson": la.HermiteSimpson(),
 }
 
-REFUSED: dict[str, tuple] = {}
-"""Which forces an integrator refuses."""
+JUMPING = (damped_limit, penalty_friction, cable, cable_without_clipping)
+"""One-sided forces with dampers: they jump where they touch."""
+
+BENDING = (soft_limit, penalty_spring)
+"""One-sided forces without."""
+
+REFUSED = {
+    # Its polynomials go through accelerations at the ends and the middle of a step: none fits across a bend or a jump.
+    "HermiteSimpson": (soft_limit, damped_limit, penalty_spring, penalty_friction),
+    # Its joints are equations between bodies; it has no coordinate whose limit could push back.
+    "MaximalEuler": (soft_limit, damped_limit),
+}
+"""Which forces an integrator refuses, and why."""
 
 
 def run(force, integrator, dt, acts=True):
@@ -200,11 +212,19 @@ def effect(force):
 def test_force_acts_the_same_or_is_refused(name, force):
     integrator = INTEGRATORS[name]
     if force in REFUSED.get(name, ()):
-        with pytest.raises(IntegratorError, match=name.partition("(")[0]):
+        with pytest.raises(IntegratorError, match=f"{name} cannot run the"):
             run(force, integrator, 0.01)
         return
-    errors = [float(np.abs(run(force, integrator, dt) - reference(force)).max()) for dt in (0.004, 0.002)]
+    steps = (0.004, 0.002, 0.001)
+    errors = [float(np.abs(run(force, integrator, dt) - reference(force)).max()) for dt in steps]
     assert effect(force) > 0.05
-    assert errors[0] < 0.2 * effect(force)
-    # First order halves the error; where a one-sided force meets between two steps it may come down less evenly.
-    assert errors[1] < 0.8 * errors[0] or errors[1] < 1e-4 * effect(force)
+    # Forces that bend or jump meet somewhere within a step, so errors of first order go up and down with dt.
+    for dt, error in zip(steps, errors, strict=True):
+        assert error < 80.0 * dt * effect(force)
+    if force not in (*JUMPING, *BENDING):
+        assert errors[2] < 0.6 * errors[1] or errors[2] < 1e-6
+
+
+def test_every_kind_of_special_force_is_tried():
+    kinds = {kind for force in FORCES for kind in force()[0].build().special_parts}
+    assert kinds == set(PENALTIES)

@@ -8,7 +8,7 @@ __all__ = ["Bound"]
 
 
 class Bound:
-    """Calls an entry point with some first arguments that stay, and others that are arrays or numbers.
+    """Calls an entry point with some first arguments that stay, and others that are arrays, numbers or tuples of these.
 
     Numba finds out the type of every array in every argument at each call, which for the bundles of a stepper takes
     longer than a short step. Here it does so once for the arguments that stay, and the others are told apart by what
@@ -36,4 +36,4 @@ def _kind(value: Any) -> Any:
     if type(value) is np.ndarray:
         flags = value.flags
         return value.dtype, value.ndim, flags.c_contiguous, flags.f_contiguous, flags.writeable, flags.aligned
-    return type(value)
+    return tuple(map(_kind, value)) if type(value) is tuple else type(value)

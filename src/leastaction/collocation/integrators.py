@@ -18,6 +18,8 @@ class _Collocation(Integrator):
     max_iterations: int = 50
     nodes: ClassVar[tuple[float, ...]] = ()
     stepper_class: ClassVar[Any] = CollocationStepper
+    # Not what touches and lets go: no polynomial fits the acceleration across a bend or a jump.
+    handles: ClassVar[frozenset[str]] = frozenset(("isotropic spring", "cable without clipping"))
 
     def __post_init__(self) -> None:
         name = type(self).__name__

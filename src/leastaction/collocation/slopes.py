@@ -103,7 +103,7 @@ def add_force_slopes(model, data, q, v, u, G):
         d[j] = 0.0
         for k in range(n):
             G[k, j] += (up[k] - down[k]) / (2.0 * STEP)
-    # Forces are linear in v, so any step is exact.
+    # Forces are linear in v, so any step is exact; but for drag, whose slope over a unit of speed is near enough.
     generalized_forces(model, data, q, v, u, down)
     for j in range(n):
         for k in range(n):

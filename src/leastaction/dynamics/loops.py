@@ -100,9 +100,8 @@ def loop_jacobian(mechanism: Mechanism, q: Any) -> tuple[FloatArray, FloatArray]
         return spline_loop_jacobian(mechanism, q)
     w, c, count = _arrays(mechanism)
     h, A = np.zeros(count), np.zeros((count, mechanism.nv))
-    zero = np.zeros(mechanism.nv)
     q = configuration(mechanism, q)
-    loop_equations(w.tree.nodes, c.rows, c.coefficients, count, w.links, w.screws, q, zero, h, A)
+    loop_equations(w.tree.nodes, c.rows, c.coefficients, count, w.links, w.screws, q, h, A)
     return h, A
 
 

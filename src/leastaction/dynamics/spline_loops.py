@@ -20,7 +20,7 @@ def spline_loop_jacobian(mechanism: Mechanism, q: Any) -> tuple[FloatArray, Floa
     c = t.closure
     h, nodal = np.zeros(c.count), np.zeros((c.count, t.nv))
     equations = (state.data.nodes, c.rows, c.coefficients, c.count)
-    loop_equations(*equations, motion.links, motion.screws, motion.q, np.zeros(t.nv), h, nodal)
+    loop_equations(*equations, motion.links, motion.screws, motion.q, h, nodal)
     return h, nodal @ state.velocity_map()
 
 

@@ -2,7 +2,7 @@
 
 from leastaction._jit import entry, routine
 from leastaction.kinematics.closure import evaluate, is_coupling, polynomial
-from leastaction.kinematics.sweeps import positions, velocities
+from leastaction.kinematics.sweeps import positions
 from leastaction.spatial import dot, load6
 
 
@@ -46,8 +46,7 @@ def add_row(nodes, screws, node, W, sign, A, c):
 
 
 @entry
-def loop_equations(nodes, rows, coefficients, count, links, screws, q, v, h, A):
+def loop_equations(nodes, rows, coefficients, count, links, screws, q, h, A):
     """Positions, then `equations`."""
     positions(nodes, links, screws, q)
-    velocities(nodes, links, screws, v)
     equations(nodes, rows, coefficients, count, links, screws, q, h, A)

@@ -174,6 +174,14 @@ class ReducedRun(NamedTuple):
     iterations: IntArray
 
 
+class StageEnd(NamedTuple):
+    """State and multipliers at the end of a stage."""
+
+    r: FloatArray
+    rd: FloatArray
+    lam: FloatArray
+
+
 @routine
 def _named_loops(loops):
     if loops is None:

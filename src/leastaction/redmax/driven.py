@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from leastaction._tuples import plain
 from leastaction.dynamics.loops import check_closed, loop_jacobian
 from leastaction.errors import IntegratorError
 from leastaction.integrators import FloatArray
@@ -88,7 +89,7 @@ class DrivenStepper(ReducedStepper):
     def _step(self, run: ReducedRun, k: int, t: float, u: FloatArray) -> bool:
         """A step of one stage, at its end."""
         self._aim(t + self.dt)
-        return self._roll(run, k, k + 1, u) == k + 1
+        return self._kernel(tuple(run), k, k + 1, u) == k + 1
 
     def _two_stages(self, run: ReducedRun, k: int, t: float, u: FloatArray) -> bool:
         """The first step of BDF2 is one of SDIRK2 (Eqs. 3.66 to 3.74): each stage is one of BDF1."""
@@ -122,9 +123,9 @@ class DrivenStepper(ReducedStepper):
         R, RD, LAM = np.zeros((2, n)), np.zeros((2, n)), np.zeros((2, m))
         R[0], RD[0], LAM[0] = P, Pv, lam
         run = ReducedRun(R, RD, np.array([chart, chart]), none, none, np.zeros((0, m)), LAM, np.zeros(2, np.int64))
-        model, settings, data = self._problem
-        own = settings._replace(method=BDF1, dt=ALPHA * self.dt)
-        return run if rollout(model, tuple(own), data, tuple(run), 0, 1, u) == 1 else None
+        own = tuple(self.settings._replace(method=BDF1, dt=ALPHA * self.dt))
+        done = rollout(plain(self.reduced.model), own, plain(self.data), tuple(run), 0, 1, u)
+        return run if done == 1 else None
 
     def _in_charts(self, run: ReducedRun, chart: Any) -> tuple[FloatArray, FloatArray]:
         """Reduced coordinates and rates of a stage in given charts."""

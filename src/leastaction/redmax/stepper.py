@@ -8,6 +8,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from leastaction._jit.bound import Bound
 from leastaction._tuples import plain
 from leastaction.dynamics.loops import check_closed, loop_jacobian
 from leastaction.errors import ConvergenceError, IntegratorError
@@ -35,6 +36,7 @@ class ReducedStepper(Stepper):
     """Whether the data hold a matrix of the nodes even without splines, exponential coordinates and loops."""
     can = frozenset({"reverse"})
     carries = ("r", "rd", "chart", "multipliers")
+    _entry: Any = staticmethod(rollout)
 
     def __init__(self, integrator: Any, mechanism: Mechanism, dt: float, reduced: Reduced | None = None) -> None:
         super().__init__(integrator, mechanism, dt)
@@ -58,7 +60,7 @@ class ReducedStepper(Stepper):
         """New data, with multipliers for the loop equations of the given rows."""
         self.kept = [int(k) for k in rows]
         self.data = self.reduced.data(rows, max_iterations=self.settings.max_iterations, dense=self.dense)
-        self._problem = plain(self.reduced.model), self.settings, plain(self.data)
+        self._kernel = Bound(self._entry, plain(self.reduced.model), tuple(self.settings), plain(self.data))
 
     @property
     def method(self) -> int:
@@ -116,13 +118,9 @@ class ReducedStepper(Stepper):
         if first == 0:
             self.start(record)
         run = self.run_arrays(record)
-        done = self._roll(run, first, last, np.array(u, order="C"))
+        done = self._kernel(tuple(run), first, last, np.array(u, order="C"))
         self.publish(record, run, first, done)
         return done
-
-    def _roll(self, run: ReducedRun, first: int, last: int, u: FloatArray) -> int:
-        model, settings, data = self._problem
-        return rollout(model, tuple(settings), data, tuple(run), first, last, u)
 
     def publish(self, record: Record, run: ReducedRun, first: int, done: int) -> None:
         """The mechanism's own q and v of the states after `first`, where they differ from the reduced ones."""
@@ -163,15 +161,12 @@ class LinearStepper(ReducedStepper):
 
     dense = True
     can = frozenset()
+    _entry: Any = staticmethod(linear_rollout)
 
     def __init__(self, integrator: Any, mechanism: Mechanism, dt: float) -> None:
         for rolling in mechanism.rollings:
             raise IntegratorError(f"LinearlyImplicitEuler cannot keep {rolling.name!r} rolling; use leastaction.BDF")
         super().__init__(integrator, mechanism, dt)
-
-    def _roll(self, run: ReducedRun, first: int, last: int, u: FloatArray) -> int:
-        model, settings, data = self._problem
-        return linear_rollout(model, tuple(settings), data, tuple(run), first, last, u)
 
     def failure(self, step: int, record: Record) -> ConvergenceError:
         """See `Stepper.failure`."""

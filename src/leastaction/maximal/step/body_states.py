@@ -20,8 +20,8 @@ def load_state(states, Z, P):
 
 
 @routine(allocates=False)
-def store_state(states, Z, P):
-    """The other way round."""
+def store_state(states, Z, P, V):
+    """The other way round, with the velocities V (bodies, 6) of the last step or part of one."""
     for i in range(states.shape[0]):
         s = states[i]
         for c in range(3):
@@ -30,6 +30,8 @@ def store_state(states, Z, P):
             Z[i, 3 + c] = s.quat[c]
         for c in range(6):
             P[i, c] = s.P[c]
+        for c in range(3):
+            V[i, c], V[i, 3 + c] = s.w[c], s.vc[c]
 
 
 @routine(allocates=False)

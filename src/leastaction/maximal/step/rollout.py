@@ -119,7 +119,7 @@ def run(model, settings, data, near, contact, record, u, substeps, started):
             record.multipliers[k + 1, r] = data.rows[r].force
         record.violation[k + 1] = worst
         project_momenta(model, data, record.multipliers[k + 1], h, settings.loops)
-        store_state(states, record.rigid_poses[k + 1], record.momenta[k + 1])
+        store_state(states, record.rigid_poses[k + 1], record.momenta[k + 1], record.velocities[k + 1])
         read_end_momenta(model, settings, data, contact, record.p[k + 1], steady)
     return q.shape[0] - 1, DONE
 

@@ -109,14 +109,6 @@ class RunGradients(NamedTuple):
     wanted: bool
 
 
-class StageEnd(NamedTuple):
-    """State and multipliers at the end of a stage."""
-
-    r: FloatArray
-    rd: FloatArray
-    lam: FloatArray
-
-
 @inline
 def named_gradients(grads):
     """`ParameterGradients` of plain tuples, in entry points."""

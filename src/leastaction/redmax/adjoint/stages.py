@@ -12,7 +12,7 @@ from leastaction.kinematics.reduced.charts import history as rewritten
 from leastaction.kinematics.reduced.charts import use_charts
 from leastaction.kinematics.reduced.lift import lower, raise_direction
 from leastaction.linalg.factor import factor, solve_transposed
-from leastaction.redmax.adjoint.arrays import ReverseData, RunGradients, StageEnd, named_gradients
+from leastaction.redmax.adjoint.arrays import ReverseData, RunGradients, named_gradients
 from leastaction.redmax.adjoint.chart_slopes import pull_chart
 from leastaction.redmax.adjoint.inverse_dynamics_cotangents import (
     add_inertia_gradients,
@@ -22,7 +22,7 @@ from leastaction.redmax.adjoint.inverse_dynamics_cotangents import (
     keep_inertias,
 )
 from leastaction.redmax.adjoint.parameter_cotangents import add_gravity_gradient, add_joint_gradients, wrench_cotangents
-from leastaction.redmax.arrays import ReducedRun, ReducedSettings, named_data, named_model
+from leastaction.redmax.arrays import ReducedRun, ReducedSettings, StageEnd, named_data, named_model
 from leastaction.redmax.step.matrix import newton_matrix
 from leastaction.redmax.step.residual import residual
 from leastaction.redmax.step.rollout import ALPHA, BDF2, is_double, predictors

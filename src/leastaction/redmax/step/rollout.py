@@ -10,7 +10,7 @@ import math
 from leastaction._jit import entry, inline, routine
 from leastaction.kinematics.reduced.charts import history as rewritten
 from leastaction.kinematics.reduced.charts import switch_charts, use_charts
-from leastaction.redmax.arrays import ReducedRun, ReducedSettings, named_data, named_model
+from leastaction.redmax.arrays import ReducedRun, ReducedSettings, StageEnd, named_data, named_model
 from leastaction.redmax.step.masses import project_velocity
 from leastaction.redmax.step.stage import solve_stage
 
@@ -51,6 +51,32 @@ def predictors(method, stage, double, dt, data, va):
 
 
 @routine
+def _keep_tangent(loops, model, settings, data, gamma, u, end, early):
+    """Bring the velocity at the end of a stage of SDIRK2 to the tangent of the loops; gives back iterations, or -1.
+
+    That of the first stage is a difference over a part of the step and leaves the tangent by O(dt), and so do the
+    forces that it makes. So this stage is solved again with its positions and its velocity apart by what was projected
+    (Gear, Gupta and Leimkuhler 1985); that of the second leaves the tangent by O(dt^2).
+    """
+    count = 0
+    if loops is None:
+        return count
+    v, before = end.rd, data.v0
+    for stage in range(2 if early else 1):
+        for k in range(v.shape[0]):
+            before[k] = v[k]
+        if not project_velocity(loops, model, data, v):
+            return -1
+        if early and stage == 0:
+            for k in range(v.shape[0]):
+                data.P[k] -= gamma * (v[k] - before[k])
+            count = solve_stage(model, settings, data, gamma, u, end.r, v, end.lam)
+            if count < 0:
+                return -1
+    return count
+
+
+@routine
 def take_step(model, settings, data, run, step, u):
     """Fill row step + 1 of a run; gives back whether it converged."""
     method, dt, balls = settings.method, settings.dt, model.coordinates.balls
@@ -83,9 +109,12 @@ def take_step(model, settings, data, run, step, u):
         if count < 0:
             return False
         run.iterations[step + 1] += count
-        # One step that starts BDF2 does no harm, and its velocities are differences like all others.
-        if method == SDIRK2 and not project_velocity(model.loops, model, data, v):
-            return False
+        # One such step that starts BDF2 does no harm, and its velocities are differences like all others.
+        if method == SDIRK2:
+            count = _keep_tangent(model.loops, model, settings, data, gamma, u, StageEnd(x, v, lam), early)
+            if count < 0:
+                return False
+            run.iterations[step + 1] += count
     switch_charts(balls, x, v, x1, charts[step], charts[step + 1])
     return True
 
