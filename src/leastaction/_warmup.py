@@ -8,13 +8,14 @@ from typing import Any
 __all__ = ["warmup"]
 
 
-def warmup(progress: Callable[[str, int, int], None] | None = None) -> None:
+def warmup(progress: Callable[[str, int, int], None] | None = None, *, first_runs: bool = False) -> None:
     """Compile all kernels and keep them on disk; what is there already only loads.
 
     Args:
         progress: called with (what comes next, parts done, parts in all).
+        first_runs: only those that `simulate` calls, with the integrators that are used most.
     """
-    parts = _parts()
+    parts = _first_runs() if first_runs else _parts()
     for k, (name, run) in enumerate(parts):
         if progress is not None:
             progress(name, k, len(parts))
@@ -23,15 +24,34 @@ def warmup(progress: Callable[[str, int, int], None] | None = None) -> None:
         progress("done", len(parts), len(parts))
 
 
-def _parts() -> list[tuple[str, Callable[[], Any]]]:
-    """Name and work of each part, most used first. Kernels do not depend on the mechanism, so any will do."""
+def _first_runs() -> list[tuple[str, Callable[[], Any]]]:
+    """Name and work of runs with each of the main integrators, and of what is read from their results."""
     import leastaction as la
+
+    robot, cube = _tiny(), la.robots.cube()
+    integrators = [la.Galerkin(order=4, solver=solver) for solver in ("recursive", "sparse")]
+    integrators += [la.Midpoint(), la.Maximal(), la.BDF(order=2), la.RungeKutta(order=4)]
+    parts: list[tuple[str, Callable[[], Any]]] = []
+    for integrator in integrators:
+        parts.append((_title(integrator), lambda i=integrator: _simulate(robot, i)))
+    parts.append(("Maximal, cube", lambda: la.simulate(cube, steps=1, integrator=la.Maximal()).energy))
+    return parts
+
+
+def _tiny() -> Any:
     from leastaction.mechanism import MechanismBuilder
 
     b = MechanismBuilder("tiny")
     b.body("rod", mass=1.0, com=(0.0, 0.0, -0.5), inertia=0.1)
     b.revolute("pivot", "world", "rod", axis="y")
-    robot = b.build()
+    return b.build()
+
+
+def _parts() -> list[tuple[str, Callable[[], Any]]]:
+    """Name and work of each part, most used first. Kernels do not depend on the mechanism, so any will do."""
+    import leastaction as la
+
+    robot = _tiny()
     explicit = (la.RungeKutta(order=4), la.SemiImplicitEuler(), la.Heun(), la.ExplicitEuler(), la.DOP853())
     # The order is no matter of compilation, the solver is.
     solvers = ("sparse", "recursive", "dense", "quasi")
