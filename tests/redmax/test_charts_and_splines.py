@@ -130,6 +130,6 @@ def test_a_spline_through_translations_is_the_b_spline_of_points():
     run = la.simulate(robot, [1.2], [0.5], dt=5e-4, steps=400, integrator=la.BDF(order=2))
     assert np.abs(run.energy - run.energy[0]).max() <= 2e-4 * np.abs(run.kinetic_energy).max()
     with pytest.raises(la.IntegratorError, match="cannot run the spline joint 'j0'"):
-        la.simulate(robot, steps=1)
+        la.simulate(robot, steps=1, integrator=la.Galerkin())
     with pytest.raises(la.MechanismError, match="at least four control frames"):
         chain("spline_curve", 1, frames=ring(3))
