@@ -252,7 +252,7 @@ def test_work_grows_linearly():
         parts = Parts(la.Maximal().prepare(robot, DT))
         at = parts.start(np.full(n, 0.1), np.zeros(n))
         step = parts.run(at, np.zeros((2, robot.nu)))[0]
-        work[n] = (step.Fz.nnz + step.Ez.nnz + step.Ex.nnz, step.ldu.flops, len(step.neighbours.begins) - 1)
+        work[n] = (step.Jz.J.size + step.Jx.J.size, step.ldu.flops, len(step.neighbours.begins) - 1)
     assert {colours for _, _, colours in work.values()} == {3}
     for k in (0, 1):
         assert work[256][k] - work[64][k] <= 1.05 * 4 * (work[64][k] - work[16][k])

@@ -37,7 +37,7 @@ def joint_damper():
 
 
 def ball_spring():
-    return chain("spherical", stiffness=20.0), None
+    return chain("spherical", stiffness=4.0), None
 
 
 def ball_damper():
@@ -220,7 +220,7 @@ def test_force_acts_the_same_or_is_refused(name, force):
     assert effect(force) > 0.05
     # Forces that bend or jump meet somewhere within a step, so errors of first order go up and down with dt.
     for dt, error in zip(steps, errors, strict=True):
-        assert error < 25.0 * dt * effect(force)
+        assert error < 80.0 * dt * effect(force)
     if force not in (*JUMPING, *BENDING):
         assert errors[2] < 0.6 * errors[1] or errors[2] < 1e-6
 

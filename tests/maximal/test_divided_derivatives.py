@@ -39,6 +39,11 @@ def falling_box():
     return robot, robot.integrate(q, -1.3 * DT * v), p, u
 
 
+def replay_of(run):
+    controls = run.stored.get("u", np.zeros((run.steps, 2, run.mechanism.nu)))
+    return Replay(Parts(run.integrator.prepare(run.mechanism, run.dt)), {"q": run.q, **run.stored}, controls)
+
+
 def divided(order):
     return la.Maximal(order=order, max_iterations=4, tolerance=1e-11)
 
@@ -138,7 +143,7 @@ def test_parts_so_fine_that_they_were_not_judged(seed):
     run = la.simulate(robot, q, v, dt=0.02, steps=70, integrator=la.Maximal())
     finest = [min(lengths_of(int(told))) if told else 1.0 for told in run.stored["divided"][:, 0]]
     assert min(finest) <= 1.0 / FINE
-    replay = Replay(Parts(run.integrator.prepare(robot, run.dt)), run, np.zeros((run.steps, 2, robot.nu)))
+    replay = replay_of(run)
     for k in np.flatnonzero(np.array(finest) <= 1.0 / FINE):
         end = replay.step(k - 1)[-1].carried
         np.testing.assert_allclose(end.Z, run.stored["poses"][k], atol=1e-5)
@@ -164,21 +169,10 @@ def test_a_step_with_another_result_is_refused():
         backpropagate(run, np.ones((4, robot.nv)), np.ones((4, robot.nv)))
 
 
-def test_steps_are_solved_again_twice_at_most(monkeypatch):
+def test_velocities_after_divided_steps_are_those_of_the_last_part():
     robot, q, p, u = fast_chain()
-    run = la.simulate(robot, q, p=p, controls=u, dt=DT, steps=8, integrator=divided(2))
-    run.stored["divided"][:] = np.maximum(run.stored["divided"], 0b1100)
-    solved = []
-    monkeypatch.setattr("leastaction.maximal.derivatives.replay.SAME", np.inf)
-    monkeypatch.setattr(Parts, "run", lambda self, at, *rest: (solved.append(at), [Unsolved(at)])[1])
-    replay = Replay(Parts(run.integrator.prepare(robot, run.dt)), run, np.zeros((8, 2, robot.nu)))
-    for k in reversed(range(8)):
-        replay.step(k)
-    assert len(solved) <= 16
-
-
-class Unsolved:
-    """Stands for a step whose velocities stay as they were."""
-
-    def __init__(self, at):
-        self.solved = self.carried = at
+    run = la.simulate(robot, q, p=p, controls=u, dt=DT, steps=4, integrator=divided(2))
+    assert run.stored["divided"][1:].any()
+    replay = replay_of(run)
+    for k in range(4):
+        np.testing.assert_allclose(replay.step(k)[-1].solved.V, run.stored["velocities"][k + 1], atol=1e-9)

@@ -52,6 +52,7 @@ def adjoint(
             "lower:JOINT", "upper:JOINT", "limit_stiffness:JOINT", "limit_damping:JOINT": limits that push back;
             "points:NAME" (count, 3): where a spring, cable or penalty contact acts, in the frames of its bodies;
             "stiffness:NAME", "damping:NAME", "friction:NAME", "stiction:NAME", "origin:NAME" (3,) of a penalty contact;
+            "linear:NAME", "quadratic:NAME", "point:NAME" (3,) of a drag;
             "wrench:NAME" (6,): a constant external wrench; with `Maximal` those of contacts, limits and dry friction
             that `leastaction.derivatives.parameter_jacobian` names.
             Masses, lengths and the like change at fixed initial velocities (momenta, where the run is given `p`).

@@ -197,6 +197,7 @@ class MaximalRecord(NamedTuple):
 
     Attributes:
         rigid_poses, momenta: of the bodies, shapes (rows, bodies, 7) and (rows, bodies, 6).
+        velocities: of the bodies in the step, or last part of one, that ends there, shape (rows, bodies, 6).
         q, p: of the joints.
         iterations: of Newton in the step that ends there.
         violation: largest one of a joint equation [m or rad].
@@ -206,6 +207,7 @@ class MaximalRecord(NamedTuple):
 
     rigid_poses: Floats
     momenta: Floats
+    velocities: Floats
     q: Floats
     p: Floats
     iterations: Integers

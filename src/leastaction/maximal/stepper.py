@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import copy
 import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from leastaction._jit.bound import Bound
 from leastaction.contact.shapes import collect
 from leastaction.dynamics.legendre import velocity_of_momentum
 from leastaction.dynamics.loops import check_closed, is_redundant, momentum_projection
@@ -38,8 +40,9 @@ from leastaction.maximal.contact.diagnosis import (
     warn_of_overlap,
 )
 from leastaction.maximal.coordinates.placement import momenta_of, place, poses_of_bodies
-from leastaction.maximal.derivatives.linearize import OneStep, Parts, backpropagate
-from leastaction.maximal.derivatives.parameters import by_parameter
+from leastaction.maximal.derivatives.linearize import OneStep, Parts
+from leastaction.maximal.derivatives.parameters import Derivative, by_parameter
+from leastaction.maximal.derivatives.reversal import MaximalReversal, Sweep
 from leastaction.maximal.layout import Layout, as_transforms, carried_mass
 from leastaction.maximal.records import BALL, records
 from leastaction.maximal.step import rollout as entries
@@ -68,8 +71,8 @@ class MaximalStepper(Stepper):
     """
 
     momentum = True
-    can = frozenset({"linearize", "parameters"})
-    carries = ("rigid_poses", "momenta", "divided")
+    can = frozenset({"linearize", "parameters", "reverse"})
+    carries = ("rigid_poses", "momenta", "velocities")
 
     def __init__(self, integrator: Maximal, mechanism: Mechanism, dt: float) -> None:
         super().__init__(integrator, mechanism, dt)
@@ -153,10 +156,12 @@ class MaximalStepper(Stepper):
         self._bind()
 
     def _bind(self) -> None:
-        """All that the compiled loop takes, as plain tuples."""
-        self._problem = plain((self.arrays, self.settings, self.data))
-        if self.contact is not None:
-            self._problem += plain((self.near, self.contact))
+        """The compiled loop with all that it takes but the rows of a record, as plain tuples."""
+        problem = plain((self.arrays, self.settings, self.data))
+        if self.contact is None:
+            self._rollout = Bound(entries.rollout, *problem)
+        else:
+            self._rollout = Bound(entries.rollout_with_contact, *problem, *plain((self.near, self.contact)))
 
     # ------------------------------------------------------------------ the interface of steppers
 
@@ -171,6 +176,7 @@ class MaximalStepper(Stepper):
             "multipliers": np.zeros((steps + 1, m)),
             "rigid_poses": np.zeros((steps + 1, n, 7)),
             "momenta": np.zeros((steps + 1, n, 6)),
+            "velocities": np.zeros((steps + 1, n, 6)),
         }
 
     def prepare_start(self, q: FloatArray) -> FloatArray:
@@ -255,10 +261,10 @@ class MaximalStepper(Stepper):
         """Steps from `at` on, up to `last`: (how many were done, why it stopped, rows of the log)."""
         rows = tuple(record[name][at : last + 1] for name in MaximalRecord._fields)
         if self.contact is None:
-            done, why = entries.rollout(*self._problem, rows, u, self.substeps, at > 0)
+            done, why = self._rollout(rows, u, self.substeps, at > 0)
             return done, why, 0
         self.contact.written[0] = 0
-        done, why = entries.rollout_with_contact(*self._problem, rows, u, self.substeps, at > 0)
+        done, why = self._rollout(rows, u, self.substeps, at > 0)
         written = int(self.contact.written[0])
         log = self.contact.log[:written]
         log = log[log[:, 0] < done].copy()
@@ -327,9 +333,16 @@ class MaximalStepper(Stepper):
             u: controls at the control nodes, shape (nodes, nu).
             bar: gradient by (q', p') along the tangent.
         """
-        n = self.mechanism.nv
-        bar[:n], bar[n:], by_controls = self._start(q, p, u).backward(bar[:n].copy(), bar[n:].copy())
-        return by_controls
+        return self.pull_back_all(q, p, u, bar, ())[0]
+
+    def pull_back_all(
+        self, q: FloatArray, p: FloatArray, u: FloatArray, bar: FloatArray, stencils: Sequence[Any]
+    ) -> tuple[FloatArray, FloatArray]:
+        """See `Stepper.pull_back_all`."""
+        n, step = self.mechanism.nv, self._start(q, p, u)
+        sweep = Sweep(step.parts, [Derivative(self, stencil) for stencil in stencils])
+        bar[:n], bar[n:], by_controls = step.backward(sweep, bar[:n].copy(), bar[n:].copy())
+        return by_controls, sweep.by_parameters
 
     def parameter_jacobian(self, q: FloatArray, p: FloatArray, u: FloatArray, stencils: Any) -> FloatArray:
         """Derivatives of (q', p') by parameters; see `leastaction.derivatives.parameter_jacobian`.
@@ -342,9 +355,9 @@ class MaximalStepper(Stepper):
         columns = [np.concatenate(by_parameter(step, stencil)) for stencil in stencils]
         return np.column_stack([np.zeros((2 * self.mechanism.nv, 0)), *columns])
 
-    def backpropagate(self, run: Any, dq: FloatArray, dp: FloatArray, u: FloatArray) -> tuple[FloatArray, ...]:
-        """Gradient of an objective of a whole run; see `leastaction.derivatives.backpropagate`."""
-        return backpropagate(self, run, dq, dp, u)
+    def reverse(self, names: Sequence[str]) -> MaximalReversal:
+        """See `Stepper.reverse`."""
+        return MaximalReversal(self, names)
 
     def failure(self, step: int, record: Record) -> ConvergenceError:
         """See `Stepper.failure`."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -32,6 +33,11 @@ class Sparsity:
         """Output of each entry."""
         return self.colours.outputs
 
+    @property
+    def starts(self) -> NDArray[np.int64]:
+        """First entry of each body, all of which have some."""
+        return self.colours.pointer[:-1]
+
 
 class Neighbours:
     """Bodies that stand in common equations of one mechanism, its cones included."""
@@ -40,7 +46,7 @@ class Neighbours:
         n = len(model.bodies)
         self.first, self.size, self.n = first, int(first[-1]), n
         self.rows = [[int(x) for x in _row_bodies(model, row)] for row in model.rows]
-        self.row_outputs = [int(first[n + row.node] + row.local) for row in model.rows]
+        self.row_outputs = first[n + model.rows.node] + model.rows.local
         self.pairs = [(int(c.a), int(c.b)) for c in model.coordinates]
         self.freedoms = [
             range(int(c.iv), int(c.iv) + (6 if c.kind == FREE else 3 if c.kind == BALL else 1)) if c.iv >= 0 else ()
@@ -67,6 +73,7 @@ class Neighbours:
         begins = np.searchsorted(np.array(colour)[order], np.arange(max(colour, default=-1) + 2)).astype(np.int64)
         return order, begins
 
+    @cached_property
     def step(self) -> Sparsity:
         """Of `sensitivity_kernels.outputs`."""
         end = self.size + 3 * len(self.cones)
@@ -78,6 +85,7 @@ class Neighbours:
                 found[i] += [self.size + 3 * k + c for c in range(3)]
         return self._pack(found)
 
+    @cached_property
     def pose(self) -> Sparsity:
         """Of `sensitivity_kernels.pose_outputs`."""
         found = self._equations()
@@ -86,6 +94,7 @@ class Neighbours:
                 found[i] += [self.size + k for k in freedoms]
         return self._pack(found)
 
+    @cached_property
     def none(self) -> Colours:
         """No body at all: for the outputs alone."""
         return Colours(self.members, np.zeros(1, np.int64), np.zeros(self.n + 1, np.int64), np.zeros(0, np.int64))
@@ -93,7 +102,7 @@ class Neighbours:
     def _equations(self) -> list[list[int]]:
         """Numbers of the equations that each body stands in."""
         found = [[int(self.first[j]) + c for j in near for c in range(6)] for near in self.near]
-        for output, bodies in zip(self.row_outputs, self.rows, strict=True):
+        for output, bodies in zip(self.row_outputs.tolist(), self.rows, strict=True):
             for i in {i for i in bodies if i >= 0}:
                 found[i].append(output)
         return found

@@ -1,7 +1,8 @@
-"""Derivatives of a step by parameters of the mechanism: what changes in its equations at fixed unknowns."""
+"""Derivatives of steps by parameters of the mechanism: what changes in their equations at fixed unknowns."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,12 +11,131 @@ import numpy as np
 from leastaction.contact.shapes import collect
 from leastaction.errors import IntegratorError
 from leastaction.integrators import FloatArray
+from leastaction.maximal.arrays import plain
 from leastaction.maximal.compiler import compile_model
 from leastaction.maximal.contact.features import find_again
 from leastaction.maximal.coordinates.placement import place
-from leastaction.maximal.derivatives.sensitivity import Solved, StepMap
+from leastaction.maximal.derivatives.pose_map import PoseMap
+from leastaction.maximal.derivatives.sensitivity import BodyState, Solved, StepMap
 from leastaction.maximal.derivatives.sparse_blocks import rotations
 from leastaction.maximal.model import Model
+
+READ = ("n", "n2", "w2", "pa", "pb", "Ra", "Rb", "pitch")
+"""Of `COORDINATE` records: what coordinates and their momenta are read off poses with."""
+
+
+class Variant:
+    """A mechanism with another value of a parameter, as the kernels read it.
+
+    Attributes:
+        moved: whether joints sit elsewhere in their bodies, so that poses mean other coordinates.
+    """
+
+    def __init__(self, stepper: Any, mechanism: Any) -> None:
+        self.stepper = stepper
+        self.model = alike(compile_model(mechanism), stepper.model)
+        own, other = stepper.model.coordinates, self.model.coordinates
+        self.moved = any(not np.array_equal(own[name], other[name]) for name in READ)
+        self.table = collect(mechanism, self.model.frames, bodies=stepper.integrator.self_collision)
+        self._touches = not same_shapes(self.table, stepper.table)
+        self._plain: tuple[Any, Any] = (None, None)
+
+    def arrays(self, graph: Any) -> Any:
+        """Plain tuple of what kernels read, with a graph."""
+        if self._plain[0] is not graph:
+            self._plain = graph, plain(self.model.arrays(graph))
+        return self._plain[1]
+
+    def outputs(self, step: StepMap) -> FloatArray:
+        """All that a solved step computes at its unknowns."""
+        solved = step.solved
+        contacts = self._renewed(solved) if self._touches and len(solved.contacts) else solved.contacts
+        model = self.arrays(solved.model.graph)
+        return solved.outputs(step.neighbours.none, np.zeros((0, 12)), model, contacts)[0].out
+
+    def read(self, pose: PoseMap) -> tuple[FloatArray, FloatArray]:
+        """Joint positions and momenta of the bodies at a pose."""
+        found, q = pose.read(pose.P, model=self.arrays(pose.stepper.arrays.graph))
+        return q, found.p
+
+    def projected(self, pose: PoseMap) -> tuple[FloatArray, FloatArray]:
+        """-G' mu, and with it M T and G T, of a `PoseMap` at its T and mu; each in the order of the graph."""
+        size, model = pose.neighbours.size, self.arrays(pose.stepper.arrays.graph)
+        pushed, _ = pose.read(pose.P, mu=pose.mu, model=model)
+        moved, _ = pose.read(pose.P, pose.T, model=model)
+        return pushed.out[:size], (pushed.out + moved.out)[:size]
+
+    def placed(self, start: BodyState) -> FloatArray:
+        """Displacement (bodies, 6) of the poses that belong to the joint positions of a state."""
+        Z, _, _ = place(self.model, start.q, np.zeros(self.stepper.mechanism.nv))
+        return pose_difference(start.Z, Z)
+
+    def _renewed(self, solved: Solved) -> Any:
+        """The contacts of a solved step with these shapes and coefficients."""
+        pairs = self.table.ground
+        if len(self.table.movers) > 1:
+            pairs = np.concatenate([pairs, self.table.body_pairs()]).view(np.recarray)
+        pairs = pairs[np.isin(pairs.key >> 32, np.unique(solved.contacts.key >> 32))]
+        missing, out = {int(key): k for k, key in enumerate(solved.contacts.key)}, solved.contacts.copy()
+        for Z in (solved.start.Z, solved.end.Z):  # those that a step had missed were found at its end
+            find_again(solved, self.table, pairs, Z, missing, out)
+            if not missing:
+                return out
+        raise IntegratorError(
+            "Maximal: a contact of this step vanishes when the parameter changes; it has no derivative"
+        )
+
+
+class Derivative:
+    """By one entry of a parameter: weights and variants, of which the weighted sum is the derivative.
+
+    Args:
+        stepper: a `MaximalStepper`.
+        stencil: weights and mechanisms, see `leastaction.parameter_stencils`.
+    """
+
+    def __init__(self, stepper: Any, stencil: list[tuple[float, Any]]) -> None:
+        self.stepper = stepper
+        self.variants = [(weight, Variant(stepper, mechanism)) for weight, mechanism in stencil]
+
+    def __iter__(self) -> Iterator[tuple[float, Variant]]:
+        return iter(self.variants)
+
+    @property
+    def moved(self) -> bool:
+        """Whether poses mean other coordinates when the parameter changes."""
+        return any(variant.moved for _, variant in self)
+
+    def outputs(self, step: StepMap) -> FloatArray:
+        """Of all that a solved step computes at its unknowns."""
+        return sum_of(weight * variant.outputs(step) for weight, variant in self)
+
+    def read(self, pose: PoseMap) -> tuple[FloatArray, FloatArray]:
+        """Of joint positions and momenta at fixed poses and momenta of bodies."""
+        m = self.stepper.mechanism
+        if not self.moved:
+            return np.zeros(m.nv), np.zeros(m.nv)
+        found = [(weight, *variant.read(pose)) for weight, variant in self]
+        dq = sum_of(weight * m.difference(pose.at.q, q) for weight, q, _ in found)
+        return dq, sum_of(weight * p for weight, _, p in found)
+
+    def projected(self, pose: PoseMap) -> tuple[FloatArray, FloatArray]:
+        """Of M T - G' mu and G T, and of G' mu (bodies, 6), at fixed T and mu; see `PoseMap.project`."""
+        found = [(weight, *variant.projected(pose)) for weight, variant in self]
+        pushed = sum_of(weight * pushed for weight, pushed, _ in found)
+        return sum_of(weight * out for weight, _, out in found), -pushed[: 6 * pose.n].reshape(-1, 6)
+
+    def placed(self, start: BodyState) -> FloatArray:
+        """Of poses (bodies, 6) at fixed joint positions."""
+        return sum_of(weight * variant.placed(start) for weight, variant in self)
+
+
+def sum_of(parts: Iterator[FloatArray]) -> FloatArray:
+    """Sum of arrays."""
+    total = next(parts)
+    for part in parts:
+        total = total + part
+    return total
 
 
 @dataclass
@@ -23,7 +143,7 @@ class Direct:
     """Changes of all that a step computes by a parameter, each at fixed inputs; see `linearize.OneStep.forward`.
 
     Attributes:
-        dz: poses at the start, at fixed q; shape (6 bodies, 1).
+        dz: poses at the start, at fixed q; shape (bodies, 6, 1).
         first: p at the start, at fixed poses and momenta.
         velocities: equations of the velocities there; see `PoseMap.velocities`.
         steps, after: outputs of each part, and of the step after.
@@ -31,69 +151,34 @@ class Direct:
         dq, dp: at the end, at fixed poses and momenta.
     """
 
-    dz: Any = 0.0
-    first: Any = 0.0
-    velocities: Any = None
-    steps: Any = ()
-    after: Any = 0.0
-    projection: Any = None
-    dq: Any = 0.0
-    dp: Any = 0.0
+    dz: Any
+    first: Any
+    velocities: Any
+    steps: Any
+    after: Any
+    projection: Any
+    dq: Any
+    dp: Any
 
 
 def by_parameter(step: Any, stencil: list[tuple[float, Any]]) -> tuple[FloatArray, FloatArray]:
     """(dq', dp') of a `OneStep` by one parameter; stencil: weights and mechanisms."""
-    direct = Direct(steps=[0.0] * len(step.maps), projection=[0.0, 0.0] if step.carried.projection else None)
-    for weight, mechanism in stencil:
-        add(direct, weight, step, mechanism)
-    n, m = step.n, step.parts.stepper.mechanism
-    du = np.zeros((len(step.parts.stepper.control_nodes), m.nu, 1))
+    s, d = step.parts.stepper, Derivative(step.parts.stepper, stencil)
+    dq, dp = d.read(step.last)
+    direct = Direct(
+        dz=d.placed(step.maps[0].solved.start)[:, :, None],
+        first=d.read(step.first)[1][:, None],
+        velocities=d.projected(step.first)[0][:, None] if step.maps[0].bounces else None,
+        steps=[d.outputs(part)[:, None] for part in step.maps],
+        after=None if step.after is None else d.outputs(step.after)[:, None],
+        projection=[x[..., None] for x in d.projected(step.carried)] if step.carried.projection else None,
+        dq=dq[:, None],
+        dp=dp[:, None],
+    )
+    n, m = step.n, s.mechanism
+    du = np.zeros((len(s.control_nodes), m.nu, 1))
     dq, dp = step.forward(np.zeros((n, 1)), np.zeros((n, 1)), du, direct)
     return dq[:, 0], dp[:, 0]
-
-
-def add(direct: Direct, weight: float, step: Any, mechanism: Any) -> None:
-    """Add what one mechanism of the stencil gives."""
-    stepper = step.parts.stepper
-    model = alike(compile_model(mechanism), stepper.model)
-    arrays, column = model.arrays(stepper.ldu.plan), (-1, 1)
-    start = step.maps[0].solved.start
-    Z, _, _ = place(model, start.q, np.zeros(step.n))
-    direct.dz = direct.dz + weight * pose_difference(start.Z, Z).reshape(column)
-    step.first.read(step.first.P, arrays=arrays)
-    direct.first = direct.first + weight * step.first.p.reshape(column)
-    if step.maps[0].bounces:
-        _, out = projected(step.first, arrays)
-        direct.velocities = (0.0 if direct.velocities is None else direct.velocities) + weight * out
-    for j, part in enumerate(step.maps):
-        direct.steps[j] = direct.steps[j] + weight * outputs(part, mechanism, model)
-    if step.after is not None:
-        direct.after = direct.after + weight * outputs(step.after, mechanism, model)
-    last = step.last
-    if direct.projection is not None:
-        pushed, out = projected(step.carried, arrays)
-        direct.projection[0] = direct.projection[0] + weight * out
-        direct.projection[1] = direct.projection[1] - weight * pushed[last.body_rows]
-    last.read(last.P, arrays=arrays)
-    direct.dq = direct.dq + weight * stepper.mechanism.difference(step.q, last.q).reshape(column)
-    direct.dp = direct.dp + weight * last.p.reshape(column)
-
-
-def outputs(step: StepMap, mechanism: Any, model: Model) -> FloatArray:
-    """All that a solved step computes at its unknowns, (outputs, 1), with another mechanism's numbers."""
-    contacts = renewed(step.solved, mechanism, model)
-    nothing = step.neighbours.none()
-    arrays = model.arrays(step.solved.model.graph)
-    result, _ = step.solved.outputs(nothing, np.zeros((0, 12)), arrays, contacts)
-    return result.out.reshape(-1, 1)
-
-
-def projected(pose: Any, arrays: Any) -> tuple[FloatArray, FloatArray]:
-    """-G' mu, and with it M T and G T, of a `PoseMap` at its T and mu with the arrays of a model; each (rows, 1)."""
-    size = int(pose.projection.rows[-1])
-    pushed, _ = pose.read(pose.P, mu=pose.mu, arrays=arrays)
-    moved, _ = pose.read(pose.P, pose.T, arrays=arrays)
-    return pushed[:size, None], (pushed + moved)[:size, None]
 
 
 def alike(model: Model, other: Model) -> Model:
@@ -108,26 +193,19 @@ def alike(model: Model, other: Model) -> Model:
     return model
 
 
+def same_shapes(table: Any, other: Any) -> bool:
+    """Whether two tables have the same shapes and coefficients."""
+    return (
+        table.shapes.tobytes() == other.shapes.tobytes()
+        and table.ground.tobytes() == other.ground.tobytes()
+        and np.array_equal(table.data, other.data)
+        and np.array_equal(table.friction, other.friction, equal_nan=True)
+        and np.array_equal(table.restitution, other.restitution, equal_nan=True)
+    )
+
+
 def pose_difference(Z: FloatArray, other: FloatArray) -> FloatArray:
     """Small displacement (n, 6) from poses Z to others: turns in the body's directions, shifts in the world's."""
     D = rotations(Z).transpose(0, 2, 1) @ rotations(other)
     turn = 0.5 * np.stack([D[:, 2, 1] - D[:, 1, 2], D[:, 0, 2] - D[:, 2, 0], D[:, 1, 0] - D[:, 0, 1]], axis=1)
     return np.hstack([np.arcsin(np.clip(turn, -1.0, 1.0)), other[:, :3] - Z[:, :3]])
-
-
-def renewed(solved: Solved, mechanism: Any, model: Model) -> Any:
-    """The contacts of a solved step with the shapes and coefficients of another mechanism."""
-    if not len(solved.contacts):
-        return solved.contacts
-    s = solved.stepper
-    table = collect(mechanism, model.frames, bodies=s.integrator.self_collision)
-    pairs = table.ground
-    if len(table.movers) > 1:
-        pairs = np.concatenate([table.ground, table.body_pairs()]).view(np.recarray)
-    pairs = pairs[np.isin(pairs.key >> 32, np.unique(solved.contacts.key >> 32))]
-    missing, out = {int(key): k for k, key in enumerate(solved.contacts.key)}, solved.contacts.copy()
-    for Z in (solved.start.Z, solved.end.Z):  # those that a step had missed were found at its end
-        find_again(solved, table, pairs, Z, missing, out)
-        if not missing:
-            return out
-    raise IntegratorError("Maximal: a contact of this step vanishes when the parameter changes; it has no derivative")

@@ -19,13 +19,18 @@ from leastaction.dynamics.legendre import velocity_of_momentum
 from leastaction.errors import IntegratorError
 from leastaction.integrators import FloatArray
 from leastaction.maximal.coordinates.placement import momenta_of, place
+from leastaction.maximal.derivatives.colours import Neighbours
 from leastaction.maximal.derivatives.pose_map import PoseMap
 from leastaction.maximal.derivatives.sensitivity import BodyState, Solved, StepMap
+from leastaction.maximal.derivatives.sparse_blocks import places_of
 from leastaction.maximal.records import records
 from leastaction.maximal.step.guess import FIRST, SECOND
 
 SAME = 1e-4
 """Largest difference of poses to those of the run [m and quaternions, relative to one and the largest position]."""
+
+MOST = 1000
+"""Most patterns of contacts whose neighbourhoods are kept."""
 
 PATIENT = 5
 """How many times as many iterations steps may take when they are solved again: from another guess, perhaps."""
@@ -62,6 +67,8 @@ class Parts:
         self.lengths: list[float] = (stepper.substeps * stepper.dt).tolist()
         self.near_pairs_at: BodyState | None = None
         self.fast = np.zeros((len(stepper.model.bodies), 1), bool)
+        self.places = places_of(stepper.model, stepper.mechanism.nv)
+        self._neighbours: dict[bytes, Neighbours] = {}
 
     def stepper_of(self, h: float, patience: int) -> Any:
         """Stepper for a part of length h with so many times the iterations."""
@@ -145,7 +152,7 @@ class Parts:
         Z, P, q = (np.array(record[name][2]) for name in ("rigid_poses", "momenta", "q"))
         end = BodyState(Z, P, q, data.coordinates.value.copy(), V)
         impulses, u = np.array(data.rows.lam), np.array(u, order="C")
-        solved = Solved(s, at, V, nodes, u, s.arrays, data, cones, contacts, impulses, end)
+        solved = Solved(s, at, V, nodes, u, s.arrays, data, cones, contacts, impulses, end, self.places)
         return solved, int(record["divided"][2, 0])
 
     def run(self, at: BodyState, u: FloatArray, divided: Any = None) -> list[StepMap]:
@@ -167,7 +174,7 @@ class Parts:
         whole, found = self.solve(h, at, u, nodes, PATIENT if divided == 0 else 1)
         divided = found if divided is None else divided
         if divided == found == 0:
-            return [StepMap(whole)]
+            return [self._map(whole)]
         maps: list[StepMap] = []
         lengths = lengths_of(divided)
         for length in lengths:
@@ -177,7 +184,7 @@ class Parts:
                     "Maximal: a step could not be solved again as it was the first time, so it has no derivative; take "
                     "a smaller dt or a larger max_iterations"
                 )
-            maps.append(StepMap(solved))
+            maps.append(self._map(solved))
             at = maps[-1].carried
         return maps
 
@@ -192,71 +199,72 @@ class Parts:
         solved, divided = self.solve(h, at, u, nodes, 1)
         if divided:
             solved, _ = self.solve(h * lengths_of(divided)[0], at, u, nodes, PATIENT)
-        return StepMap(solved) if solved.count else None
+        return self._map(solved) if solved.count else None
+
+    def _map(self, solved: Solved) -> StepMap:
+        """Differentiate a solved step."""
+        pairs = np.stack([solved.cones["a"], solved.cones["b"]], axis=1)
+        key = pairs.tobytes()
+        if key not in self._neighbours:
+            if len(self._neighbours) >= MOST:
+                self._neighbours.clear()
+            s = solved.stepper
+            self._neighbours[key] = Neighbours(s.model, s.ldu.rows, map(tuple, pairs.tolist()))
+        return StepMap(solved, self._neighbours[key])
 
     def poses(self, at: BodyState, like: StepMap) -> PoseMap:
         """Joints and bodies at a state."""
-        return PoseMap(like.solved.stepper, like.neighbours, at)
+        return PoseMap(like.solved.stepper, like.neighbours, at, self.places)
 
 
 class Replay:
-    """The steps of a run, each from the state that the run had.
+    """The steps of a run, or of a piece of it, each from the state that the run had.
 
     Args:
         parts: of the run's stepper.
-        run: a `Trajectory` of `Maximal`.
+        record: states of the run by name, such as a `Record`.
         u: controls at the nodes of each step, shape (steps, nodes, nu).
+        row: row of the record from which its steps start; where it is not 0, the run has begun before.
+        first: number of the step that starts there.
     """
 
-    def __init__(self, parts: Parts, run: Any, u: FloatArray) -> None:
-        self.parts, self.run, self.u = parts, run, u
-        self.divided = run.stored.get("divided", np.zeros((len(run), len(parts.lengths)), np.int64))
-        self.known: dict[int, BodyState] = {}
+    def __init__(self, parts: Parts, record: Any, u: FloatArray, row: int = 0, first: int = 0) -> None:
+        self.parts, self.record, self.u, self.row, self.first = parts, record, u, row, first
+        none = np.zeros((len(record["q"]), len(parts.lengths)), np.int64)
+        self.divided = record.get("divided", none)
         self.planned = False
 
     def step(self, k: int) -> list[StepMap]:
-        """Solve and differentiate the step from state k."""
-        at = self._start(k)
+        """Solve and differentiate step k of the record, from its row `row + k`."""
+        end = self.row + k + 1
+        at = self._start(end - 1)
         if not self.planned or len(self.parts.stepper.table.movers) > 1:
             self.parts.plan(at)
             self.planned = True
-        maps = self.parts.run(at, self.u[k], self.divided[k + 1])
-        found, stored = maps[-1].carried.Z, self.run.stored["rigid_poses"][k + 1]
+        maps = self.parts.run(at, self.u[k], self.divided[end])
+        found, stored = maps[-1].carried.Z, self.record["rigid_poses"][end]
         if np.abs(found - stored).max(initial=0.0) > SAME * (1.0 + np.abs(stored).max(initial=0.0)):
             raise IntegratorError(
-                f"Maximal: step {k} of the run was solved again with another result: it has several solutions, so no "
-                "derivative; take a smaller dt"
+                f"Maximal: step {self.first + k} of the run was solved again with another result: it has several "
+                "solutions, so no derivative; take a smaller dt"
             )
         return maps
 
-    def _start(self, k: int) -> BodyState:
-        """State k, with the velocities of the part of a step before it."""
-        if k in self.known:
-            return self.known.pop(k)
-        first = k  # the last state that follows on a step that was not divided
-        while first > 0 and self.divided[first].any():
-            first -= 1
-        at = self._stored(first)
-        for j in range(first, k):
-            self.known[j] = at
-            V = self.step(j)[-1].solved.V
-            self.known[j], at = at, replace(self._stored(j + 1), V=V)
-        return at
-
-    def _stored(self, k: int) -> BodyState:
-        """State k, with the mean velocities of the step before."""
-        run, parts = self.run, self.parts
-        if k == 0:
-            return parts.start(run.q[0], run.p[0])
-        poses, momenta = run.stored["rigid_poses"][k], run.stored["momenta"][k]
-        return BodyState(poses, momenta, run.q[k], parts.near(run.q[k]), velocities(run, k))
+    def _start(self, row: int) -> BodyState:
+        """State of a row, with the velocities of the step, or part of one, before it."""
+        record, parts = self.record, self.parts
+        if row == 0:
+            return parts.start(record["q"][0], record["p"][0])
+        q, Z, P = record["q"][row], record["rigid_poses"][row], record["momenta"][row]
+        V = record.get("velocities")
+        V = velocities(record["rigid_poses"][row - 1], Z, parts.stepper.dt) if V is None else V[row]
+        return BodyState(Z, P, q, parts.near(q), V)
 
 
-def velocities(run: Any, k: int) -> FloatArray:
-    """Mean velocities (bodies, 6) of the step that ends in state k > 0 of a run."""
-    Z, before = run.stored["rigid_poses"][k], run.stored["rigid_poses"][k - 1]
+def velocities(before: FloatArray, Z: FloatArray, dt: float) -> FloatArray:
+    """Mean velocities (bodies, 6) of the step of dt [s] between two poses, where a record does not tell them."""
     a, b = before[:, 3:], Z[:, 3:]
     scalar = (a * b).sum(axis=1, keepdims=True)
     turn = a[:, :1] * b[:, 1:] - b[:, :1] * a[:, 1:] - np.cross(a[:, 1:], b[:, 1:])
-    w = 2.0 * np.where(scalar < 0.0, -turn, turn) / run.dt
-    return np.hstack([w, (Z[:, :3] - before[:, :3]) / run.dt])
+    w = 2.0 * np.where(scalar < 0.0, -turn, turn) / dt
+    return np.hstack([w, (Z[:, :3] - before[:, :3]) / dt])

@@ -14,11 +14,11 @@ What restitution asks of a step depends on the velocities V of the step before, 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from functools import cached_property
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import coo_array, csr_array
 
 from leastaction.maximal.arrays import MaximalData, MaximalModel, contact_data, plain
 from leastaction.maximal.contact.detection import BOUNCING
@@ -26,13 +26,26 @@ from leastaction.maximal.contact.features import add_moving_features
 from leastaction.maximal.derivatives.arrays import Colours, SolvedStep, StepOutputs
 from leastaction.maximal.derivatives.colours import Neighbours
 from leastaction.maximal.derivatives.sensitivity_kernels import differentiate_step
-from leastaction.maximal.derivatives.sparse_blocks import blocks, factored, places_of, rotations, sparse
+from leastaction.maximal.derivatives.sparse_blocks import Entries, Pushes, applied, factored, rotations
 
 FloatArray = NDArray[np.float64]
 
 INDEPENDENT = 1e-13
 """Share of a loop's equations that must be left beside stiff contacts for them to count as independent; without loops
 they are independent all the same."""
+
+
+class Bars(NamedTuple):
+    """Gradient of an objective by a state of bodies: poses, momenta and velocities of the step before, (bodies, 6)."""
+
+    poses: FloatArray
+    momenta: FloatArray
+    velocities: FloatArray
+
+    @classmethod
+    def zero(cls, n: int) -> Bars:
+        """Of an objective that does not know the state of the n bodies."""
+        return cls(*np.zeros((3, n, 6)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,6 +82,7 @@ class Solved:
         cones, contacts: the cones as they were solved (see `sensitivity_kernels.renew_cones` for `side`), and the
             contacts they belong to.
         impulses: of the rows.
+        places: coordinate of each degree of freedom, and its number there, shape (nv, 2).
     """
 
     stepper: Any
@@ -82,167 +96,157 @@ class Solved:
     contacts: Any
     impulses: FloatArray
     end: BodyState
+    places: NDArray[np.int64]
 
     @property
     def count(self) -> int:
         """Number of cones."""
         return len(self.cones)
 
-    def outputs(self, colours: Colours, J: FloatArray, model: MaximalModel, contacts: Any) -> tuple[StepOutputs, Any]:
-        """Run `differentiate_step` with the arrays of a model, its graph apart; what it gives, and the cones."""
+    @cached_property
+    def _own(self) -> tuple[Any, ...]:
+        """Plain tuples of settings and data, and arrays of contacts that only know how many cones there are."""
         s = self.stepper
-        n, nu = len(self.V), s.mechanism.nu
-        out = np.zeros(int(s.ldu.rows[-1]) + 3 * self.count + 12 * n)
-        drives = (np.zeros(shape, kind) for shape, kind in 2 * (((nu, 2), np.int64), ((nu, 2, 6), float)))
-        result = StepOutputs(out, J, *drives)
-        at = SolvedStep(self.start.Z, self.start.P, self.V, self.start.near, self.start.q.copy(), self.u)
-        self.data.rows.lam, self.data.bodies.x = self.impulses, self.start.V
-        contact = contact_data(0, 0, 0, 0)._replace(cones=self.cones.copy(), contacts=contacts)
+        contact = contact_data(0, 0, 0, 0)
         contact.now.count = self.count
-        model = model._replace(graph=self.model.graph)
-        problem = plain((model, s.settings._replace(loops=None), self.data, contact, at, colours))
-        differentiate_step(*problem, places_of(s.model, s.mechanism.nv), tuple(result))
+        return *plain((s.settings._replace(loops=None), self.data)), contact
+
+    def outputs(self, colours: Colours, J: FloatArray, model: Any, contacts: Any) -> tuple[StepOutputs, Any]:
+        """Run `differentiate_step` with the arrays of a model on the same graph; what it gives, and the cones.
+
+        Args:
+            model: a `MaximalModel`, or the plain tuple of one.
+        """
+        n, nu = len(self.V), self.u.shape[1]
+        settings, data, contact = self._own
+        out = np.zeros(len(self.data.fixed) + 3 * self.count + 12 * n)
+        bodies, columns = np.zeros((2, nu, 2), np.int64), np.zeros((2, nu, 2, 6))
+        result = StepOutputs(out, J, bodies[0], columns[0], bodies[1], columns[1])
+        at = (self.start.Z, self.start.P, self.V, self.start.near, self.start.q.copy(), self.u)
+        self.data.rows.lam, self.data.bodies.x = self.impulses, self.start.V
+        contact = contact._replace(cones=self.cones.copy(), contacts=contacts)
+        problem = (plain(model), settings, data, tuple(contact), tuple(SolvedStep(*at)), tuple(colours))
+        differentiate_step(*problem, self.places, tuple(result))
         return result, contact.cones
 
 
 class StepMap:
-    """Derivative of a solved step by poses, momenta, velocities before and controls: matrices, and Newton's factors.
+    """Derivative of a solved step by poses, momenta, velocities before and controls.
+
+    All that a step computes are its outputs (`sensitivity_kernels.outputs`): equations, what cones ask for, momenta at
+    the end, and what the cones push with. Their partial derivatives by poses and velocities and Newton's factors make
+    the derivative both ways.
 
     Attributes:
-        Fz, Fv: equations by the poses and by the velocities of the step before, cones eliminated.
-        Ez, Ex: momenta at the end by poses and velocities.
+        Jz, Jx: outputs by poses at the start and velocities.
+        ldu: factors of the Newton matrix, cones eliminated.
         carried: state at the end, before momenta are projected on closed loops.
-        push: impulses (bodies, 6) of the cones at the start; Qz, Qx, Qv: their derivatives.
-        Tz, Tx: poses at the end by poses and velocities.
-        U0, U1: impulses at the start and end per control.
+        push: impulses (bodies, 6) of the cones at the start.
+        cones: their unit wrenches.
+        approach: what cones ask for by the velocities before, of those where restitution acts; numbers of these.
+        start_drives, end_drives: impulses at the start and end per control.
+        turned, spun: turns at the end by turns at the start and by angular velocities, shape (bodies, 3, 3).
     """
 
-    def __init__(self, solved: Solved) -> None:
-        self.solved = solved
-        s = solved.stepper
-        first = s.ldu.rows
-        n, N, count, nu = len(solved.V), int(first[-1]), solved.count, s.mechanism.nu
-        cones = solved.cones
-        self.neighbours = Neighbours(s.model, first, zip(cones.a.tolist(), cones.b.tolist(), strict=True))
-        entries = self.neighbours.step()
-        J = np.zeros((len(entries.owner), 12))
-        result, cones = solved.outputs(entries.colours, J, solved.model, solved.contacts)
-        out = result.out
-        add_moving_features(solved, entries, self.neighbours.none(), J)
-        self.ldu = factored(s.ldu, solved.data.factors.values, self._dependent() if count else s.ldu.tolerance)
-        self.body_rows = (first[:n, None] + np.arange(6)).ravel()
-        self.size, self.cone_rows, self.end = N, slice(N, N + 3 * count), N + 3 * count
-        self.D = self._wrenches(cones)
-        shape = (len(out), 6 * n)
-        Jz = sparse(entries, J[:, :6], shape)
-        Jx = sparse(entries, J[:, 6:], shape)
-        ends, pushed = self._sections(n)
-        self.Fz, self.Ez, self.Ex = self._reduced(Jz), Jz[ends], Jx[ends]
-        self.Qz, self.Qx = self._pushed(Jz, pushed), self._pushed(Jx, pushed)
-        by_approach = self._by_approach(cones, solved.contacts, n)
-        self.Fv, self.Qv = -self.D @ by_approach, self.D[self.body_rows] @ by_approach
+    def __init__(self, solved: Solved, neighbours: Neighbours) -> None:
+        self.solved, self.neighbours = solved, neighbours
+        s, n = solved.stepper, len(solved.V)
+        sparsity = neighbours.step
+        J = np.zeros((len(sparsity.owner), 12))
+        result, cones = solved.outputs(sparsity.colours, J, solved.model, solved.contacts)
+        spun = s.dt * solved.data.bodies.B.reshape(-1, 3, 3)
+        self.ldu = factored(s.ldu, solved.data.factors.values, self._dependent() if solved.count else s.ldu.tolerance)
+        add_moving_features(solved, sparsity, neighbours.none, J)
+        out, size = result.out, len(result.out)
+        self.size = neighbours.size
+        self.end = self.size + 3 * solved.count
+        self.Jz, self.Jx = Entries(sparsity, J[:, :6], size), Entries(sparsity, J[:, 6:], size)
+        self.cones = Pushes(n, *pairs_of(cones))
+        self.bouncing, self.approach = self._approach(cones, solved.contacts, n)
         # Not those of the run, which may have been projected on closed loops: that comes at the end of a whole step.
-        self.carried = replace(solved.end, P=out[ends].reshape(n, 6))
-        self.push = out[pushed].reshape(n, 6)
-        self.U0 = self._drives(result.start_bodies, result.start_columns, n, nu)
-        self.U1 = self._drives(result.end_bodies, result.end_columns, n, nu)
-        R, R1 = rotations(solved.start.Z), rotations(solved.end.Z)
-        Tz, Tx = np.zeros((n, 6, 6)), np.zeros((n, 6, 6))
-        Tz[:, :3, :3] = R1.transpose(0, 2, 1) @ R
-        Tx[:, :3, :3] = s.dt * solved.data.bodies.B.reshape(-1, 3, 3)
-        Tz[:, 3:, 3:], Tx[:, 3:, 3:] = np.eye(3), s.dt * np.eye(3)
-        self.Tz, self.Tx = blocks(Tz), blocks(Tx)
+        self.carried = replace(solved.end, P=out[self.end : self.end + 6 * n].reshape(n, 6))
+        self.push = out[self.end + 6 * n :].reshape(n, 6)
+        self.start_drives = Pushes(n, result.start_bodies, result.start_columns[:, :, None])
+        self.end_drives = Pushes(n, result.end_bodies, result.end_columns[:, :, None])
+        self.spun, self.turned = spun, rotations(solved.end.Z).transpose(0, 2, 1) @ rotations(solved.start.Z)
 
-    def _sections(self, n: int) -> tuple[slice, slice]:
-        """Where the outputs hold the momenta of n bodies at the end, and the cones' impulses on them."""
-        middle = self.end + 6 * n
-        return slice(self.end, middle), slice(middle, middle + 6 * n)
-
-    def _wrenches(self, cones: Any) -> Any:
-        """Unit wrenches of the cones: (N, 3 cones)."""
-        rows, columns, data = [], [], []
-        for k, c in enumerate(cones):
-            for body, d in ((c.a, c.da), (c.b, c.db)):
-                if body >= 0:
-                    rows.append(np.tile(self.body_rows[6 * body : 6 * body + 6], 3))
-                    columns.append(np.repeat(3 * k + np.arange(3), 6))
-                    data.append(d.copy())
-        if not rows:
-            return csr_array((self.size, 3 * len(cones)))
-        place = np.concatenate(rows), np.concatenate(columns)
-        return coo_array((np.concatenate(data), place), shape=(self.size, 3 * len(cones))).tocsr()
-
-    def _by_approach(self, cones: Any, contacts: Any, n: int) -> Any:
-        """What the cones ask of their impulses by the velocities of the step before: (3 cones, 6 n).
+    def _approach(self, cones: Any, contacts: Any, n: int) -> tuple[NDArray[np.int64], Pushes]:
+        """What the cones ask of their impulses by the velocities of the step before.
 
         The slack s = (gap - rest) / dt falls by e v_n where restitution acts, and impulses change by -W of that.
         """
-        rows, columns, data = [], [], []
-        for k in np.flatnonzero((cones.source >= 0) & (cones.side == BOUNCING)):
-            c = cones[k]
-            e = contacts[c.source].restitution
-            for body, d in ((c.a, c.da), (c.b, c.db)):
-                if body >= 0:
-                    rows.append(np.repeat(3 * k + np.arange(3), 6))
-                    columns.append(np.tile(6 * body + np.arange(6), 3))
-                    data.append(np.outer(-e * c.W[::3], d[:6]).ravel())
-        if not rows:
-            return csr_array((3 * len(cones), 6 * n))
-        place = np.concatenate(rows), np.concatenate(columns)
-        return coo_array((np.concatenate(data), place), shape=(3 * len(cones), 6 * n)).tocsr()
+        k = np.flatnonzero((cones["source"] >= 0) & (cones["side"] == BOUNCING))
+        bodies, wrenches = pairs_of(cones[k])
+        change = -contacts.restitution[cones["source"][k]][:, None] * cones["W"][k, ::3]
+        return k, Pushes(n, bodies, np.einsum("pj,psi->psji", change, wrenches[:, :, 0]))
 
     @property
     def bounces(self) -> bool:
         """Whether restitution acts, so that velocities before count."""
-        return self.Fv.nnz > 0
+        return len(self.bouncing) > 0
 
     def _dependent(self) -> float:
         """Share of a joint's equations beside stiff contacts below which they count as dependent."""
         return INDEPENDENT if self.solved.stepper.loops else 0.0
 
-    def _drives(self, touched: Any, columns: Any, n: int, nu: int) -> Any:
-        """Impulses per control: (6 n, nu)."""
-        k, side = np.nonzero(touched >= 0)
-        rows = 6 * touched[k, side][:, None] + np.arange(6)
-        place = rows.ravel(), np.repeat(k, 6)
-        return coo_array((columns[k, side].ravel(), place), shape=(6 * n, nu)).tocsr()
-
-    def _reduced(self, change: Any) -> Any:
-        """Change of the equations with the cones eliminated, from that of all outputs."""
-        return change[: self.size] - self.D @ change[self.cone_rows]
-
-    def _pushed(self, change: Any, at: slice) -> Any:
-        """Change of the cones' impulses on the bodies, from that of all outputs; at: where these impulses stand."""
-        return change[at] + self.D[self.body_rows] @ change[self.cone_rows]
-
     def forward(self, dz: Any, dP: Any, dV: Any, du: Any, direct: Any = None) -> tuple[FloatArray, ...]:
-        """Changes (dz1, dP1, velocities, `push`), each shape (6 bodies, m).
+        """Changes (dz1, dP1, velocities, `push`), each shape (bodies, 6, m).
 
         Args:
-            dz, dP: at the start, shape (6 bodies, m).
-            dV: of the velocities before, shape (6 bodies, m).
+            dz, dP: at the start, shape (bodies, 6, m).
+            dV: of the velocities before, shape (bodies, 6, m).
             du: of the controls at the nodes of the whole step, shape (nodes, nu, m).
             direct: change of all outputs by something else, shape (outputs, m).
         """
-        start, end = self.solved.nodes
-        b = self.Fz @ dz + self.Fv @ dV
-        b[self.body_rows] -= dP + self.U0 @ du[start]
-        if direct is not None:
-            b = b + self._reduced(direct)
-        dx = -self.ldu.solve(b, refinements=1)[self.body_rows]
-        dP1 = self.Ez @ dz + self.Ex @ dx + self.U1 @ du[end]
-        push = self.Qz @ dz + self.Qx @ dx + self.Qv @ dV
-        if direct is not None:
-            ends, pushed = self._sections(len(self.solved.V))
-            dP1, push = dP1 + direct[ends], push + self._pushed(direct, pushed)
-        return self.Tz @ dz + self.Tx @ dx, dP1, dx, push
+        (n, _, m), (start, end), N = dz.shape, self.solved.nodes, self.size
+        change = self.Jz.times(dz) if direct is None else self.Jz.times(dz) + direct
+        asked = change[N : self.end].reshape(-1, 3, m)
+        asked[self.bouncing] += self.approach.of_bodies(dV)
+        b = change[:N]
+        on_bodies = dP + self.start_drives.on_bodies(du[start][:, None]) + self.cones.on_bodies(asked)
+        b[: 6 * n] -= on_bodies.reshape(6 * n, m)
+        dx = -self.ldu.solve(b, refinements=1)[: 6 * n].reshape(n, 6, m)
+        change += self.Jx.times(dx)
+        dP1, push = change[self.end :].reshape(2, n, 6, m)
+        dP1 = dP1 + self.end_drives.on_bodies(du[end][:, None])
+        turns = applied(self.turned, dz[:, :3]) + applied(self.spun, dx[:, :3])
+        shifts = dz[:, 3:] + self.solved.stepper.dt * dx[:, 3:]
+        return np.concatenate([turns, shifts], axis=1), dP1, dx, push + self.cones.on_bodies(asked)
 
-    def backward(self, bz1: Any, bP1: Any, bV1: Any, push: Any) -> tuple[FloatArray, ...]:
-        """Gradients by (dz, dP, dV, controls at the start, at the end) from those by (dz1, dP1, velocities, ...)."""
-        right = np.zeros(self.size)
-        right[self.body_rows] = self.Tx.T @ bz1 + self.Ex.T @ bP1 + bV1 + self.Qx.T @ push
+    def backward(self, bars: Bars, push: Any = None) -> tuple[Bars, FloatArray, FloatArray, FloatArray]:
+        """Gradients by (state at the start, controls at the start, at the end, outputs at fixed unknowns).
+
+        Args:
+            bars: gradients by the state at the end.
+            push: gradient by `push`, shape (bodies, 6); None is zero.
+        """
+        n, dt, N = len(self.solved.V), self.solved.stepper.dt, self.size
+        W = np.zeros(self.Jz.size)
+        W[self.end : self.end + 6 * n] = bars.momenta.reshape(-1)
+        if push is not None:
+            W[self.end + 6 * n :] = push.reshape(-1)
+            W[N : self.end] = self.cones.of_bodies(push).reshape(-1)
+        right = np.zeros(N)
+        by_velocities = self.Jx.transposed(W) + bars.velocities
+        by_velocities[:, :3] += applied(self.spun.transpose(0, 2, 1), bars.poses[:, :3])
+        by_velocities[:, 3:] += dt * bars.poses[:, 3:]
+        right[: 6 * n] = by_velocities.reshape(-1)
         y = -self.ldu.solve_transposed(right, refinements=1)
-        by_momenta = -y[self.body_rows]
-        bz = self.Tz.T @ bz1 + self.Ez.T @ bP1 + self.Qz.T @ push + self.Fz.T @ y
-        bV = self.Fv.T @ y + self.Qv.T @ push
-        return bz, by_momenta, bV, self.U0.T @ by_momenta, self.U1.T @ bP1
+        by_momenta = -y[: 6 * n].reshape(n, 6)
+        W[:N] = y
+        if self.solved.count:
+            W[N : self.end] += self.cones.of_bodies(by_momenta).reshape(-1)
+        bz = self.Jz.transposed(W)
+        bz[:, :3] += applied(self.turned.transpose(0, 2, 1), bars.poses[:, :3])
+        bz[:, 3:] += bars.poses[:, 3:]
+        bV = np.zeros((n, 6))
+        if self.bounces:
+            bV = self.approach.on_bodies(W[N : self.end].reshape(-1, 3)[self.bouncing])
+        by_start = self.start_drives.of_bodies(by_momenta)[:, 0]
+        return Bars(bz, by_momenta, bV), by_start, self.end_drives.of_bodies(bars.momenta)[:, 0], W
+
+
+def pairs_of(cones: Any) -> tuple[NDArray[np.int64], FloatArray]:
+    """Bodies (cones, 2) and unit wrenches (cones, 2, 3, 6) of cones."""
+    wrenches = np.stack([cones["da"], cones["db"]], axis=1).reshape(-1, 2, 3, 6)
+    return np.stack([cones["a"], cones["b"]], axis=1), wrenches

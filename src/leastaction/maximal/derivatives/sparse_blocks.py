@@ -1,4 +1,8 @@
-"""Small sparse matrices and blocks of bodies, six rows each, for derivatives."""
+"""Small blocks of bodies, six rows each, and sparse Jacobians by them, for derivatives.
+
+Changes of bodies have the shape (bodies, 6), or (bodies, 6, m) for m of them at once. A row of zeros is put after the
+last body where indices may be those of the world, -1.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +11,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import bsr_array, coo_array
 
 from leastaction.linalg.graph.ldu import GraphLDU
 from leastaction.maximal.derivatives.colours import Sparsity
@@ -17,10 +20,62 @@ from leastaction.maximal.records import BALL, FREE
 FloatArray = NDArray[np.float64]
 
 
-def blocks(B: FloatArray) -> Any:
-    """Block-diagonal sparse matrix of B, shape (n, 6, 6)."""
-    n = len(B)
-    return bsr_array((B, np.arange(n), np.arange(n + 1)), shape=(6 * n, 6 * n)).tocsr()
+class Entries:
+    """Jacobian of outputs by bodies, entry by entry.
+
+    Args:
+        sparsity: which output each entry is of, and which body it is by.
+        J: the entries, shape (entries, 6).
+        size: number of outputs.
+    """
+
+    def __init__(self, sparsity: Sparsity, J: FloatArray, size: int) -> None:
+        self.sparsity, self.J, self.size = sparsity, J, size
+
+    def times(self, dz: FloatArray) -> FloatArray:
+        """Changes of the outputs, shape (size, m), by those of the bodies, shape (bodies, 6, m)."""
+        out = np.zeros((self.size, dz.shape[2]))
+        np.add.at(out, self.sparsity.outputs, np.einsum("ec,ecm->em", self.J, dz[self.sparsity.owner]))
+        return out
+
+    def transposed(self, w: FloatArray) -> FloatArray:
+        """Gradients by the bodies, shape (bodies, 6), of what has the gradient w (size,) by the outputs."""
+        return np.add.reduceat(self.J * w[self.sparsity.outputs][:, None], self.sparsity.starts)
+
+
+class Pushes:
+    """Unit wrenches on pairs of bodies: what impulses do to the bodies, and velocities of bodies to gaps.
+
+    Args:
+        n: number of bodies.
+        bodies: the two of each pair, -1 for the world, shape (pairs, 2).
+        wrenches: shape (pairs, 2, k, 6).
+    """
+
+    def __init__(self, n: int, bodies: NDArray[np.int64], wrenches: FloatArray) -> None:
+        self.n, self.bodies, self.wrenches = n, bodies, wrenches
+
+    def on_bodies(self, impulses: FloatArray) -> FloatArray:
+        """Sums on the bodies, shape (bodies, 6, ...), of impulses of shape (pairs, k, ...)."""
+        out = np.zeros((self.n + 1, 6, *impulses.shape[2:]))
+        np.add.at(out, self.bodies, np.einsum("psji,pj...->psi...", self.wrenches, impulses))
+        return out[: self.n]
+
+    def of_bodies(self, x: FloatArray) -> FloatArray:
+        """Transpose of `on_bodies`: shape (pairs, k, ...) from (bodies, 6, ...)."""
+        return np.einsum("psji,psi...->pj...", self.wrenches, padded(x)[self.bodies])
+
+
+def padded(x: FloatArray) -> FloatArray:
+    """With a row of zeros after the last."""
+    out = np.zeros((len(x) + 1, *x.shape[1:]))
+    out[:-1] = x
+    return out
+
+
+def applied(B: FloatArray, x: FloatArray) -> FloatArray:
+    """Blocks B (bodies, i, j) times x of shape (bodies, j) or (bodies, j, m)."""
+    return np.matmul(B, x) if x.ndim == 3 else np.matmul(B, x[:, :, None])[:, :, 0]
 
 
 def skew(v: FloatArray) -> FloatArray:
@@ -43,13 +98,6 @@ def momenta_within(bodies: Any, V: FloatArray, dt: float) -> FloatArray:
     Jw = np.einsum("nij,nj->ni", J, w)
     s = np.sqrt(np.maximum(1.0 - h * h * (w * w).sum(axis=1), 0.0))[:, None]
     return np.hstack([s * Jw + h * np.cross(w, Jw), bodies.mass[:, None] * V[:, 3:]])
-
-
-def sparse(entries: Sparsity, J: FloatArray, shape: tuple[int, int]) -> Any:
-    """Jacobian (outputs, 6 bodies) of the entries J (entries, 6)."""
-    rows = np.repeat(entries.outputs, 6)
-    columns = (6 * entries.owner[:, None] + np.arange(6)).ravel()
-    return coo_array((J.ravel(), (rows, columns)), shape=shape).tocsr()
 
 
 def factored(ldu: GraphLDU, values: FloatArray, tolerance: float) -> GraphLDU:

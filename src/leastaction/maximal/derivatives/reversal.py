@@ -1,0 +1,214 @@
+"""Going back over runs of `Maximal`: one transposed solve for each step, whatever the number of controls.
+
+What a run carries from step to step are the poses and momenta of the bodies, and their velocities, which restitution
+looks at. Joint positions and momenta are read off them. In steps of order 2 with contacts, p between two steps has a
+share of the impulses that cones give in the step after (`joint_momenta.read_contact_momenta`), also at the end of a run
+(`MaximalStepper.finish`).
+
+A parameter stands in the equations of every step, in the projection of momenta on closed loops, and where joints are
+read off bodies. With the gradients W by all of these at fixed unknowns, which the way back finds, its gradient is the
+sum of W' d(equations)/d(parameter): a few evaluations for each step, no solve.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from leastaction.integrators import FloatArray, Reversal
+from leastaction.maximal.derivatives.parameters import Derivative
+from leastaction.maximal.derivatives.pose_map import PoseMap
+from leastaction.maximal.derivatives.replay import Parts, Replay
+from leastaction.maximal.derivatives.sensitivity import Bars, BodyState, StepMap
+from leastaction.maximal.derivatives.sparse_blocks import momenta_within
+from leastaction.maximal.step.judgement import IMPACT
+from leastaction.parameter_stencils import by_name, stencils
+
+CONTROLS = "controls"
+
+
+class Sweep:
+    """The way back over steps, and the sums of gradients by parameters on it.
+
+    Args:
+        parts: of a `MaximalStepper`.
+        derivatives: by entries of parameters.
+    """
+
+    def __init__(self, parts: Parts, derivatives: Sequence[Derivative] = ()) -> None:
+        self.parts, self.derivatives = parts, derivatives
+        self.by_parameters = np.zeros(len(derivatives))
+
+    def over(self, maps: list[StepMap], bars: Bars, push: Any = None) -> tuple[Bars, FloatArray]:
+        """(gradients by the state at the start of a step, by the controls at its nodes).
+
+        Args:
+            maps: of its parts.
+            bars: gradients by the state at its end.
+            push: gradient by what its contacts push with at the start; None is zero.
+        """
+        s = self.parts.stepper
+        bu = np.zeros((len(s.control_nodes), s.mechanism.nu))
+        for j in range(len(maps) - 1, -1, -1):
+            bars, start, end, W = maps[j].backward(bars, push if j == 0 else None)
+            bu[maps[j].solved.nodes[0]] += start
+            bu[maps[j].solved.nodes[1]] += end
+            for k, derivative in enumerate(self.derivatives):
+                self.by_parameters[k] += W @ derivative.outputs(maps[j])
+        return bars, bu
+
+    def read(self, pose: PoseMap, bq: FloatArray, bp: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Gradients by (poses, momenta), each (bodies, 6), from those by the q and p that are read off them."""
+        for k, derivative in enumerate(self.derivatives):
+            dq, dp = derivative.read(pose)
+            self.by_parameters[k] += bq @ dq + bp @ dp
+        bz = pose.positions_transposed(bq)
+        return (bz + pose.momenta_transposed(bp), pose.move(bp)) if bp.any() else (bz, np.zeros_like(bz))
+
+    def project(self, pose: PoseMap, bars: Bars) -> Bars:
+        """Gradients by the state before its momenta were projected on closed loops."""
+        if pose.projection is None:
+            return bars
+        bz, bP, y = pose.project_transposed(bars.momenta)
+        for k, derivative in enumerate(self.derivatives):
+            equations, pushed = derivative.projected(pose)
+            self.by_parameters[k] += y @ equations + np.vdot(bars.momenta, pushed)
+        return Bars(bars.poses + bz, bP, bars.velocities)
+
+    def start(self, pose: PoseMap, bars: Bars) -> tuple[FloatArray, FloatArray]:
+        """Gradients by the initial (q, p) from those by the state of the bodies there."""
+        bz, bP = bars.poses, bars.momenta
+        if pose.projection is not None:
+            by_pose, by_momenta, y = pose.velocities_transposed(guessed(self.parts) * bars.velocities)
+            bz, bP = bz + by_pose, bP + by_momenta
+            for k, derivative in enumerate(self.derivatives):
+                self.by_parameters[k] += y @ derivative.projected(pose)[0]
+        by_p = pose.spread_transposed(bP)
+        bz = bz - pose.momenta_transposed(by_p)
+        for k, derivative in enumerate(self.derivatives):
+            self.by_parameters[k] += np.vdot(bz, derivative.placed(pose.at)) - by_p @ derivative.read(pose)[1]
+        return pose.gather(bz), by_p
+
+    def end(self, end: BodyState, like: StepMap, u: FloatArray, bq: Any, bp: Any) -> tuple[Bars, FloatArray]:
+        """Gradients by the last state of a run, its momenta projected, and by the controls u of the last step.
+
+        Args:
+            like: last part of the last step.
+            bq, bp: gradients by its joint positions and momenta.
+        """
+        bars, held = Bars.zero(len(end.Z)), np.zeros(u.shape)
+        if not (bq.any() or bp.any()):
+            return bars, held
+        pose = self.parts.poses(end, like)
+        ahead = self.parts.ahead(end, u) if bp.any() else None
+        share = 0.0 if ahead is None else share_of(self.parts.stepper, ahead)
+        pose.hold(end.P if ahead is None else end.P + share * ahead.push, False, bend=bp.any())
+        bz, bP = self.read(pose, bq, bp)
+        if ahead is not None:
+            bars, held = self.over([ahead], bars, share * bP)
+        return Bars(bars.poses + bz, bars.momenta + bP, bars.velocities), held
+
+
+class MaximalReversal(Reversal):
+    """See `Reversal`.
+
+    Args:
+        stepper: a `MaximalStepper`, after its `prepare_start`.
+        names: as for `Stepper.reverse`.
+    """
+
+    def __init__(self, stepper: Any, names: Sequence[str]) -> None:
+        self.stepper, self.parts = stepper, Parts(stepper)
+        self.names = [name for name in names if name != CONTROLS]
+        found = [stencil for name in self.names for stencil in stencils(stepper.mechanism, name)]
+        self.sweep = Sweep(self.parts, [Derivative(stepper, stencil) for stencil in found])
+        self.keeps_controls = CONTROLS in names
+        self.controls: list[FloatArray] = []
+        self.bars: Bars | None = None
+        nv = stepper.mechanism.nv
+        self.before = np.zeros((2, 0, nv))  # gradients by q and p of states that belong to the piece before
+        self.first = np.zeros((2, nv))
+
+    def piece(self, record: Any, row: int, first: int, u: FloatArray, bq: FloatArray, bs: FloatArray) -> None:
+        """See `Reversal.piece`."""
+        bq, bp = bars = np.stack([bq, bs])
+        told = self.before.shape[1]
+        bars[:, bars.shape[1] - 1 - told : bars.shape[1] - 1] += self.before
+        replay, controls = Replay(self.parts, record, u, row, first), np.zeros(u.shape)
+        for k in range(len(u) - 1, -1, -1):
+            maps, at = replay.step(k), row + k
+            self._close(maps, u[k], bq[at + 1], bp[at + 1], controls[k])
+            assert self.bars is not None
+            if at > 0:
+                self._step(maps, bq[at], bp[at], controls[k])
+                continue
+            self.bars, by_controls = self.sweep.over(maps, self.bars)
+            controls[k] += by_controls
+            pose = self.parts.poses(maps[0].solved.start, maps[0])
+            pose.hold(maps[0].solved.start.P, maps[0].bounces)
+            self.first = np.stack(self.sweep.start(pose, self.bars))
+        if row == 0:
+            self.first = self.first + bars[:, 0]
+        self.before = bars[:, :row].copy()
+        if self.keeps_controls:
+            self.controls.append(controls)
+
+    def _close(self, maps: list[StepMap], u: FloatArray, bq: Any, bp: Any, controls: FloatArray) -> None:
+        """From the end of a step to the momenta before they were projected; adds to gradients by its controls.
+
+        Gradients bq, bp by q and p only count at the end of a run: else the step after has seen to them.
+        """
+        last = maps[-1]
+        end, pose = last.carried, None
+        if self.stepper.loops:
+            pose = self.parts.poses(end, last)
+            end = replace(end, P=pose.hold(end.P, True))
+        if self.bars is None:
+            self.bars, held = self.sweep.end(end, last, u, bq, bp)
+            controls += held
+        if pose is not None:
+            self.bars = self.sweep.project(pose, self.bars)
+
+    def _step(self, maps: list[StepMap], bq: Any, bp: Any, controls: FloatArray) -> None:
+        """From the end of a step to its start, where q and p are read off."""
+        assert self.bars is not None
+        start, zero = maps[0].solved.start, np.zeros_like(self.bars.poses)
+        bz, bP, push = zero, zero, None
+        if bq.any() or bp.any():
+            pose = self.parts.poses(start, maps[0])
+            share = share_of(self.stepper, maps[0]) if bp.any() else 0.0
+            pose.hold(start.P + share * maps[0].push if share else start.P, False, bend=bp.any())
+            bz, bP = self.sweep.read(pose, bq, bp)
+            push = share * bP if share else None
+        bars, by_controls = self.sweep.over(maps, self.bars, push)
+        controls += by_controls
+        self.bars = Bars(bars.poses + bz, bars.momenta + bP, bars.velocities)
+
+    def finish(self, q: FloatArray) -> dict[str, FloatArray]:
+        """See `Reversal.finish`."""
+        m = self.stepper.mechanism
+        out = {"q": self.first[0].copy(), "p": self.first[1].copy()}
+        if self.keeps_controls:
+            shape = (0, len(self.stepper.control_nodes), m.nu)
+            out[CONTROLS] = np.concatenate([*self.controls[::-1], np.zeros(shape)])
+        return out | by_name(m, self.names, self.sweep.by_parameters)
+
+
+def guessed(parts: Parts) -> FloatArray:
+    """1 for velocities (bodies, 6) that a run starts with, 0 for spins that are not guessed."""
+    return np.where(np.arange(6) < 3, ~parts.fast, True).astype(float)
+
+
+def share_of(stepper: Any, after: StepMap) -> float:
+    """Share of the cones' impulses in p before a step: half of them, none at an impact (`judgement.is_impact`)."""
+    if not after.solved.count or stepper.halves == 1.0:
+        return 0.0
+    bodies, before, V = stepper.model.bodies, after.solved.start.V, after.solved.V
+    dt = after.solved.stepper.dt
+    jump = momenta_within(bodies, V, dt) - momenta_within(bodies, before, -dt)
+    most = IMPACT * (float(np.linalg.norm(stepper.mechanism.gravity)) or 1.0) * dt
+    turned = (np.abs(jump[:, :3]) > most * (bodies.mass * bodies.radius)[:, None]).any()
+    return 0.0 if turned or (np.abs(V[:, 3:] - before[:, 3:]) > most).any() else 0.5
