@@ -66,8 +66,10 @@ def _parts() -> list[tuple[str, Callable[[], Any]]]:
     parts.append(("closed loops", lambda: _loops(la.Galerkin(order=2))))
     parts.append(("contact", _contact))
     parts.append(("graph factorisation", _graph))
-    for robot_name in ("pendulum", "cube"):  # without and with contact
-        parts.append((f"Maximal, {robot_name}", lambda n=robot_name: _maximal(n)))
+    # Each compiles what the others have not: trees, closed loops, damped springs, contact with and without edges.
+    for robot_name in ("pendulum", "four_bar", "flyball_governor", "cube"):
+        parts.append((f"Maximal, {robot_name}", lambda n=robot_name: _maximal(la.robots.get(n), la.robots.home(n))))
+    parts.append(("Maximal, boxes", _boxes))
     parts.append(("pictures", lambda: la.view.screenshot(robot, width=32, height=32)))
     parts.append(("hybrid dynamics", lambda: _hybrid(robot)))
     parts.append(("linearly implicit steps", lambda: _constrained(robot)))
@@ -183,12 +185,22 @@ def _graph() -> None:
     GraphLDU([1], []).factor({(0, 0): [[1.0]]}).solve([1.0])
 
 
-def _maximal(name: str) -> None:
+def _maximal(robot: Any, q: Any = None) -> None:
     import leastaction as la
 
-    robot = la.robots.get(name)
-    run = la.simulate(robot, steps=1, integrator=la.Maximal())
+    run = la.simulate(robot, q=q, steps=1, integrator=la.Maximal())
     la.linearize(robot, la.Maximal(), run.q[-1], run.p[-1])
+
+
+def _boxes() -> None:
+    """Two boxes in the air, which edges and faces of each other may touch."""
+    from leastaction.mechanism import Box, MechanismBuilder
+
+    b = MechanismBuilder("tiny boxes")
+    for name in ("left", "right"):
+        b.body(name, mass=1.0, inertia=0.1, shapes=Box((0.5, 0.5, 0.5)))
+        b.free(name)
+    _maximal(b.build(), [-0.4, 0, 0, 1, 0, 0, 0, 0.4, 0, 0, 1, 0, 0, 0])
 
 
 def _hybrid(robot: Any) -> None:
