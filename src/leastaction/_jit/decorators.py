@@ -22,10 +22,10 @@ _WRAPPERS = os.environ.get("LEASTACTION_WRAPPERS", "0") not in ("", "0")
 
 def inline(function: Callable[..., Any]) -> Any:
     """Compile a small pure function so that LLVM always inlines it into its caller."""
-    return _inner(function, _MATH | {"forceinline": True})
+    return _inner(function, _MATH | {"_nrt": False, "forceinline": True})
 
 
-def routine(function: Callable[..., Any] | None = None, *, allocates: bool = True, **options: Any) -> Any:
+def routine(function: Callable[..., Any] | None = None, *, allocates: bool = False, **options: Any) -> Any:
     """Compile a kernel that other kernels call.
 
     Args:
@@ -38,7 +38,7 @@ def routine(function: Callable[..., Any] | None = None, *, allocates: bool = Tru
     return _inner(function, _MATH | {"_nrt": allocates} | options)
 
 
-def entry(function: Callable[..., Any] | None = None, *, allocates: bool = True, **options: Any) -> Any:
+def entry(function: Callable[..., Any] | None = None, *, allocates: bool = False, **options: Any) -> Any:
     """Compile a kernel that Python calls, and keep it on disk; arguments as in `routine`."""
     if function is None:
         return lambda function: entry(function, allocates=allocates, **options)
