@@ -156,9 +156,9 @@ class MaximalStepper(Stepper):
 
     def _bind(self) -> None:
         """All that the compiled loop takes, as plain tuples."""
-        self._problem = plain((self.arrays, self.settings, self.data))
+        self.problem = plain((self.arrays, self.settings, self.data))
         if self.contact is not None:
-            self._problem += plain((self.near, self.contact))
+            self.problem += plain((self.near, self.contact))
 
     # ------------------------------------------------------------------ the interface of steppers
 
@@ -258,10 +258,10 @@ class MaximalStepper(Stepper):
         """Steps from `at` on, up to `last`: (how many were done, why it stopped, rows of the log)."""
         rows = tuple(record[name][at : last + 1] for name in MaximalRecord._fields)
         if self.contact is None:
-            done, why = entries.rollout(*self._problem, rows, u, self.substeps, at > 0)
+            done, why = entries.rollout(*self.problem, rows, u, self.substeps, at > 0)
             return done, why, 0
         self.contact.written[0] = 0
-        done, why = entries.rollout_with_contact(*self._problem, rows, u, self.substeps, at > 0)
+        done, why = entries.rollout_with_contact(*self.problem, rows, u, self.substeps, at > 0)
         written = int(self.contact.written[0])
         log = self.contact.log[:written]
         log = log[log[:, 0] < done].copy()

@@ -2,8 +2,8 @@
 
 A body's pose stands only in the equations of the joints, forces and contacts that touch it. So bodies that share none
 of their neighbours (one colour) are displaced at once, and all partial derivatives take a number of evaluations that
-does not grow with the number of bodies. They are central differences of fourth order of the compiled residuals, at
-fixed unknowns: error about 1e-11 of the largest term. No step is solved again.
+does not grow with the number of bodies. They are central differences of the compiled residuals, at fixed unknowns:
+error about 1e-10 of the largest term. No step is solved again.
 """
 
 import math
@@ -45,16 +45,9 @@ from leastaction.spatial import (
     sub3,
 )
 
-STEP = 1e-4
-"""Displacement of central differences [rad; lengths relative to the radius of gyration]."""
-
-
-@inline
-def stencil(k):
-    """Offset and weight k (0 to 3) of a central difference of fourth order, for a unit step."""
-    offset = k - 2.0 if k < 2 else k - 1.0
-    weight = 2.0 / 3.0 if abs(offset) == 1.0 else 1.0 / 12.0
-    return offset, math.copysign(weight, offset if abs(offset) == 1.0 else -offset)
+STEP = 1e-5
+"""Displacement of central differences [rad; lengths relative to the radius of gyration]: curvature and round-off leave
+about the same error."""
 
 
 @routine
@@ -175,7 +168,14 @@ def outputs(model, settings, data, contact, at, fresh, out):
     if fresh:
         add_cones(model, data, contact, 0.0)
     push_outputs(contact, out, end + 6 * n, n)
-    finish_step(model, data, dt, count < 0)
+    end_outputs(model, settings, data, at, end, out)
+
+
+@routine
+def end_outputs(model, settings, data, at, end, out):
+    """Momenta at the end of a step, into out[end : end + 6 bodies]; leaves the bodies there."""
+    dt = settings.dt
+    finish_step(model, data, dt, end < 0)
     read_coordinates(model, data, at.q, dt)
     start_rows(model, data)
     add_rates(model, settings, data, dt)
@@ -183,7 +183,7 @@ def outputs(model, settings, data, contact, at, fresh, out):
     end_resistance(model.resisting, settings, data, dt)
     if settings.halves < 1.0:
         add_impulses(model, data, at.q, at.u[1], (1.0 - settings.halves) * dt, END)
-    for i in range(n):
+    for i in range(data.bodies.shape[0]):
         for c in range(6):
             out[end + 6 * i + c] = data.bodies[i].P[c]
 
@@ -220,7 +220,9 @@ def drive_columns(model, data, places, scale, touched, columns):
 def differentiate_step(model, settings, data, contact, at, colours, places, result):
     """`outputs` and their partial derivatives by poses at the start (6) and velocities (6) of each body.
 
-    Leaves the Newton matrix in the values of the graph. Velocities of the step before are in the bodies (`x`).
+    By velocities only momenta at the end are differentiated: of the equations the Newton matrix tells, and cones tell
+    themselves. Leaves the Newton matrix in the values of the graph. Velocities of the step before are in the bodies
+    (`x`).
 
     Args:
         model, settings, data, contact, at, colours, result: plain tuples of `MaximalModel`, `MaximalSettings`,
@@ -231,26 +233,34 @@ def differentiate_step(model, settings, data, contact, at, colours, places, resu
     contact, at, colours, result = ContactData(*contact), SolvedStep(*at), Colours(*colours), StepOutputs(*result)
     members, begins, pointer, index = colours.members, colours.begins, colours.pointer, colours.outputs
     bodies, states, dt = model.bodies, data.bodies, settings.dt
+    end = data.fixed.shape[0] + 3 * contact.now[0].count
+    last = end + 6 * bodies.shape[0]
     for colour in range(begins.shape[0] - 1):
         for c in range(12):
-            for k in range(4):
-                offset, weight = stencil(k)
+            for k in range(2):
+                side = 1.0 - 2.0 * k
                 load_all(data, at)
                 for m in range(begins[colour], begins[colour + 1]):
                     s, h = states[members[m]], STEP * (bodies[members[m]].radius if c % 6 >= 3 else 1.0)
                     if c < 6:
-                        displace(s, c, offset * h)
+                        displace(s, c, side * h)
                     elif c < 9:
-                        s.w[c - 6] += offset * h / dt
+                        s.w[c - 6] += side * h / dt
                     else:
-                        s.vc[c - 9] += offset * h / dt
-                outputs(model, settings, data, contact, at, begins.shape[0] < 1, result.out)
+                        s.vc[c - 9] += side * h / dt
+                if c < 6:
+                    outputs(model, settings, data, contact, at, begins.shape[0] < 1, result.out)
+                else:
+                    read_start(model, data, at.near, at.q, dt)
+                    start_paths(model, data, model.damped)
+                    end_outputs(model, settings, data, at, end, result.out)
                 for m in range(begins[colour], begins[colour + 1]):
                     i = members[m]
                     h = STEP * (bodies[i].radius if c % 6 >= 3 else 1.0)
-                    step = h if c < 6 else h / dt
+                    weight = 0.5 * side / (h if c < 6 else h / dt)
                     for e in range(pointer[i], pointer[i + 1]):
-                        result.J[e, c] += weight / step * result.out[index[e]]
+                        if c < 6 or end <= index[e] < last:
+                            result.J[e, c] += weight * result.out[index[e]]
     load_all(data, at)
     read_start(model, data, at.near, at.q, dt)
     share = settings.halves * dt
@@ -336,17 +346,17 @@ def differentiate_pose(model, data, at, colours, dt, result):
     bodies, coordinates, states, cstates = model.bodies, model.coordinates, data.bodies, data.coordinates
     for colour in range(begins.shape[0] - 1):
         for c in range(6):
-            for k in range(4):
-                offset, weight = stencil(k)
+            for k in range(2):
+                side = 1.0 - 2.0 * k
                 load_state(data, at.poses, at.momenta)
                 for m in range(begins[colour], begins[colour + 1]):
-                    displace(states[members[m]], c, offset * STEP * (bodies[members[m]].radius if c >= 3 else 1.0))
+                    displace(states[members[m]], c, side * STEP * (bodies[members[m]].radius if c >= 3 else 1.0))
                 pose_outputs(model, data, at, dt, result.out)
                 for m in range(begins[colour], begins[colour + 1]):
                     i = members[m]
-                    step = STEP * (bodies[i].radius if c >= 3 else 1.0)
+                    weight = 0.5 * side / (STEP * (bodies[i].radius if c >= 3 else 1.0))
                     for e in range(pointer[i], pointer[i + 1]):
-                        result.J[e, c] += weight / step * result.out[index[e]]
+                        result.J[e, c] += weight * result.out[index[e]]
     load_state(data, at.poses, at.momenta)
     pose_outputs(model, data, at, dt, result.out)
     projection_matrix(model, data)
