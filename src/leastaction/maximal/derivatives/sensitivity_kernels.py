@@ -2,8 +2,8 @@
 
 A body's pose stands only in the equations of the joints, forces and contacts that touch it. So bodies that share none
 of their neighbours (one colour) are displaced at once, and all partial derivatives take a number of evaluations that
-does not grow with the number of bodies. They are central differences of the compiled residuals, at fixed unknowns:
-error about 1e-10 of the largest term. No step is solved again.
+does not grow with the number of bodies. They are central differences of fourth order of the compiled residuals, at
+fixed unknowns: error about 1e-11 of the largest term. No step is solved again.
 """
 
 import math
@@ -45,9 +45,16 @@ from leastaction.spatial import (
     sub3,
 )
 
-STEP = 1e-5
-"""Displacement of central differences [rad; lengths relative to the radius of gyration]: curvature and round-off leave
-about the same error."""
+STEP = 1e-4
+"""Displacement of central differences [rad; lengths relative to the radius of gyration]."""
+
+
+@inline
+def stencil(k):
+    """Offset and weight k (0 to 3) of a central difference of fourth order, for a unit step."""
+    offset = k - 2.0 if k < 2 else k - 1.0
+    weight = 2.0 / 3.0 if abs(offset) == 1.0 else 1.0 / 12.0
+    return offset, math.copysign(weight, offset if abs(offset) == 1.0 else -offset)
 
 
 @routine
@@ -237,17 +244,17 @@ def differentiate_step(model, settings, data, contact, at, colours, places, resu
     last = end + 6 * bodies.shape[0]
     for colour in range(begins.shape[0] - 1):
         for c in range(12):
-            for k in range(2):
-                side = 1.0 - 2.0 * k
+            for k in range(4):
+                offset, weight = stencil(k)
                 load_all(data, at)
                 for m in range(begins[colour], begins[colour + 1]):
                     s, h = states[members[m]], STEP * (bodies[members[m]].radius if c % 6 >= 3 else 1.0)
                     if c < 6:
-                        displace(s, c, side * h)
+                        displace(s, c, offset * h)
                     elif c < 9:
-                        s.w[c - 6] += side * h / dt
+                        s.w[c - 6] += offset * h / dt
                     else:
-                        s.vc[c - 9] += side * h / dt
+                        s.vc[c - 9] += offset * h / dt
                 if c < 6:
                     outputs(model, settings, data, contact, at, begins.shape[0] < 1, result.out)
                 else:
@@ -257,10 +264,10 @@ def differentiate_step(model, settings, data, contact, at, colours, places, resu
                 for m in range(begins[colour], begins[colour + 1]):
                     i = members[m]
                     h = STEP * (bodies[i].radius if c % 6 >= 3 else 1.0)
-                    weight = 0.5 * side / (h if c < 6 else h / dt)
+                    step = h if c < 6 else h / dt
                     for e in range(pointer[i], pointer[i + 1]):
                         if c < 6 or end <= index[e] < last:
-                            result.J[e, c] += weight * result.out[index[e]]
+                            result.J[e, c] += weight / step * result.out[index[e]]
     load_all(data, at)
     read_start(model, data, at.near, at.q, dt)
     share = settings.halves * dt
@@ -346,17 +353,17 @@ def differentiate_pose(model, data, at, colours, dt, result):
     bodies, coordinates, states, cstates = model.bodies, model.coordinates, data.bodies, data.coordinates
     for colour in range(begins.shape[0] - 1):
         for c in range(6):
-            for k in range(2):
-                side = 1.0 - 2.0 * k
+            for k in range(4):
+                offset, weight = stencil(k)
                 load_state(data, at.poses, at.momenta)
                 for m in range(begins[colour], begins[colour + 1]):
-                    displace(states[members[m]], c, side * STEP * (bodies[members[m]].radius if c >= 3 else 1.0))
+                    displace(states[members[m]], c, offset * STEP * (bodies[members[m]].radius if c >= 3 else 1.0))
                 pose_outputs(model, data, at, dt, result.out)
                 for m in range(begins[colour], begins[colour + 1]):
                     i = members[m]
-                    weight = 0.5 * side / (STEP * (bodies[i].radius if c >= 3 else 1.0))
+                    step = STEP * (bodies[i].radius if c >= 3 else 1.0)
                     for e in range(pointer[i], pointer[i + 1]):
-                        result.J[e, c] += weight * result.out[index[e]]
+                        result.J[e, c] += weight / step * result.out[index[e]]
     load_state(data, at.poses, at.momenta)
     pose_outputs(model, data, at, dt, result.out)
     projection_matrix(model, data)
