@@ -14,7 +14,7 @@ DOCS := $(VENV)/.installed-docs
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help venv demo browser test lint format bench docs clean
+.PHONY: help venv demo browser test lint format bench docs wheel clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -56,6 +56,9 @@ bench: $(DEV)  ## run the benchmarks (ARGS goes to them)
 docs: $(DOCS)  ## build the documentation into site/
 	$(PY) -m mkdocs build --strict
 	@echo "Open site/index.html, or with a search box: $(PY) -m http.server -d site"
+
+wheel: $(DEV)  ## build a wheel with compiled kernels into dist/ (ARGS=--all: with all of them)
+	$(PY) tools/build_wheel.py $(ARGS)
 
 clean:  ## remove .venv, caches and build products
 	rm -rf $(VENV) build dist site .hypothesis .pytest_cache .ruff_cache

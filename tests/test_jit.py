@@ -9,6 +9,7 @@ import time
 from pathlib import Path
 
 import numba
+import numpy as np
 import pytest
 from numba import types
 
@@ -226,7 +227,8 @@ def test_other_compiled_functions_may_call_inner_ones(demo):
 
 def test_environments_of_inner_functions_are_known(demo):
     """Exceptions with a value made at run time need them, in the process that compiled and in the next."""
-    small = SMALL.replace("    return x", "    if x < 0.0:\n        raise ValueError('negative', x)\n    return x")
+    small = SMALL.replace("inline", "routine").replace("@routine", "@routine(allocates=True)")
+    small = small.replace("    return x", "    if x < 0.0:\n        raise ValueError('negative', x)\n    return x")
     (demo / "demo" / "small.py").write_text(small)
     code = "from demo.big import answer\ntry:\n    answer(-3.0)\nexcept ValueError as e:\n    print(e.args)"
     for _ in range(2):
@@ -258,6 +260,50 @@ def test_an_entry_point_is_a_plain_dispatcher():
     assert type(point) is type(plain)
     assert _jit.ENTRIES[count:] == [point]
     _jit.ENTRIES.pop()
+
+
+@_jit.routine(allocates=False)
+def _tail(x):
+    return x[1:], len(x) - 1
+
+
+@_jit.routine(allocates=False)
+def _sum_of_tail(x):
+    total = 0.0
+    tail, count = _tail(x)
+    for k in range(count):
+        total += tail[k]
+    return total
+
+
+@_jit.routine(allocates=True)
+def _sum_of_squares(x):
+    squares = x * x
+    return squares.sum()
+
+
+def test_kernels_borrow_arrays_and_may_call_those_that_make_some():
+    point = _jit.entry(lambda x: _sum_of_tail(x) + _sum_of_squares(x), allocates=False)
+    _jit.ENTRIES.pop()
+    x = np.arange(3.0)
+    count = sys.getrefcount(x)
+    assert [point(x) for _ in range(3)] == [8.0] * 3
+    assert sys.getrefcount(x) == count
+
+
+@pytest.mark.parametrize(
+    ("allocates", "function", "message"),
+    [
+        (False, lambda x: (x * x)[0], "declare it with allocates=True"),
+        (False, lambda x: (x[1:], 0), "gives back an array"),
+        (True, lambda x: _tail(x)[1], "takes an array from _tail"),
+    ],
+)
+def test_arrays_that_nobody_would_own_are_refused(allocates, function, message):
+    point = _jit.entry(function, allocates=allocates)
+    _jit.ENTRIES.pop()
+    with pytest.raises(numba.core.errors.NumbaError, match=message):
+        point(np.arange(3.0))
 
 
 def test_not_a_number_stays_not_a_number():

@@ -8,13 +8,14 @@ from typing import Any
 __all__ = ["warmup"]
 
 
-def warmup(progress: Callable[[str, int, int], None] | None = None) -> None:
+def warmup(progress: Callable[[str, int, int], None] | None = None, *, first_runs: bool = False) -> None:
     """Compile all kernels and keep them on disk; what is there already only loads.
 
     Args:
         progress: called with (what comes next, parts done, parts in all).
+        first_runs: only those that `simulate` calls, with the integrators that are used most.
     """
-    parts = _parts()
+    parts = _first_runs() if first_runs else _parts()
     for k, (name, run) in enumerate(parts):
         if progress is not None:
             progress(name, k, len(parts))
@@ -23,15 +24,34 @@ def warmup(progress: Callable[[str, int, int], None] | None = None) -> None:
         progress("done", len(parts), len(parts))
 
 
-def _parts() -> list[tuple[str, Callable[[], Any]]]:
-    """Name and work of each part, most used first. Kernels do not depend on the mechanism, so any will do."""
+def _first_runs() -> list[tuple[str, Callable[[], Any]]]:
+    """Name and work of runs with each of the main integrators, and of what is read from their results."""
     import leastaction as la
+
+    robot, cube = _tiny(), la.robots.cube()
+    integrators = [la.Galerkin(order=4, solver=solver) for solver in ("recursive", "sparse")]
+    integrators += [la.Midpoint(), la.Maximal(), la.BDF(order=2), la.RungeKutta(order=4)]
+    parts: list[tuple[str, Callable[[], Any]]] = []
+    for integrator in integrators:
+        parts.append((_title(integrator), lambda i=integrator: _simulate(robot, i)))
+    parts.append(("Maximal, cube", lambda: la.simulate(cube, steps=1, integrator=la.Maximal()).energy))
+    return parts
+
+
+def _tiny() -> Any:
     from leastaction.mechanism import MechanismBuilder
 
     b = MechanismBuilder("tiny")
     b.body("rod", mass=1.0, com=(0.0, 0.0, -0.5), inertia=0.1)
     b.revolute("pivot", "world", "rod", axis="y")
-    robot = b.build()
+    return b.build()
+
+
+def _parts() -> list[tuple[str, Callable[[], Any]]]:
+    """Name and work of each part, most used first. Kernels do not depend on the mechanism, so any will do."""
+    import leastaction as la
+
+    robot = _tiny()
     explicit = (la.RungeKutta(order=4), la.SemiImplicitEuler(), la.Heun(), la.ExplicitEuler(), la.DOP853())
     # The order is no matter of compilation, the solver is.
     solvers = ("sparse", "recursive", "dense", "quasi")
@@ -46,8 +66,10 @@ def _parts() -> list[tuple[str, Callable[[], Any]]]:
     parts.append(("closed loops", lambda: _loops(la.Galerkin(order=2))))
     parts.append(("contact", _contact))
     parts.append(("graph factorisation", _graph))
-    for robot_name in ("pendulum", "cube"):  # without and with contact
-        parts.append((f"Maximal, {robot_name}", lambda n=robot_name: _maximal(n)))
+    # Each compiles what the others have not: trees, closed loops, damped springs, contact with and without edges.
+    for robot_name in ("pendulum", "four_bar", "flyball_governor", "cube"):
+        parts.append((f"Maximal, {robot_name}", lambda n=robot_name: _maximal(la.robots.get(n), la.robots.home(n))))
+    parts.append(("Maximal, boxes", _boxes))
     parts.append(("pictures", lambda: la.view.screenshot(robot, width=32, height=32)))
     parts.append(("hybrid dynamics", lambda: _hybrid(robot)))
     parts.append(("linearly implicit steps", lambda: _constrained(robot)))
@@ -163,12 +185,22 @@ def _graph() -> None:
     GraphLDU([1], []).factor({(0, 0): [[1.0]]}).solve([1.0])
 
 
-def _maximal(name: str) -> None:
+def _maximal(robot: Any, q: Any = None) -> None:
     import leastaction as la
 
-    robot = la.robots.get(name)
-    run = la.simulate(robot, steps=1, integrator=la.Maximal())
+    run = la.simulate(robot, q=q, steps=1, integrator=la.Maximal())
     la.linearize(robot, la.Maximal(), run.q[-1], run.p[-1])
+
+
+def _boxes() -> None:
+    """Two boxes in the air, which edges and faces of each other may touch."""
+    from leastaction.mechanism import Box, MechanismBuilder
+
+    b = MechanismBuilder("tiny boxes")
+    for name in ("left", "right"):
+        b.body(name, mass=1.0, inertia=0.1, shapes=Box((0.5, 0.5, 0.5)))
+        b.free(name)
+    _maximal(b.build(), [-0.4, 0, 0, 1, 0, 0, 0, 0.4, 0, 0, 1, 0, 0, 0])
 
 
 def _hybrid(robot: Any) -> None:

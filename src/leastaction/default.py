@@ -28,16 +28,14 @@ def default_integrator(mechanism: Mechanism) -> Integrator:
 
 def choose(mechanism: Mechanism) -> tuple[Integrator, str]:
     """(`default_integrator`, why in a few words)."""
-    from leastaction.maximal import Maximal
-    from leastaction.minimal import Galerkin
-    from leastaction.redmax import BDF
+    import leastaction as la  # which imports the family that is chosen, and not the others
 
     needs = one_sided_parts(mechanism)
-    choice: Integrator = Maximal() if needs else Galerkin(order=4)
+    choice: Integrator = la.Maximal() if needs else la.Galerkin(order=4)
     why = f"it has {' and '.join(needs)}" if needs else "nothing touches, and no joint has limits or dry friction"
     for what, name in mechanism.special_parts.items():
         if what not in choice.handles:
-            return BDF(order=2), f"it has the {what} {name!r}"
+            return la.BDF(order=2), f"it has the {what} {name!r}"
     return choice, why
 
 

@@ -200,14 +200,6 @@ class Stepper:
         """
         self.refuse("reverse")
 
-    def backpropagate(self, run: Any, dq: FloatArray, dp: FloatArray, u: FloatArray) -> tuple[FloatArray, ...]:
-        """Gradients by (q, p, controls) of a run; see `leastaction.derivatives.backpropagate`."""
-        self.prepare_start(run.q[0])
-        reversal = self.reverse(["controls"])
-        reversal.piece({"q": run.q, **run.stored}, 0, 0, u, dq, dp)
-        found = reversal.finish(run.q[0])
-        return found["q"], found["p"], found["controls"]
-
     def refuse(self, what: str) -> NoReturn:
         """Say that the integrator cannot do `what` of `CAPABILITIES`, and which one can."""
         raise IntegratorError(f"{type(self.integrator).__name__} {CAPABILITIES[what]}")

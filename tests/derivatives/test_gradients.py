@@ -52,11 +52,6 @@ def floating_pair():
     return robot, robot.integrate(robot.neutral(), 0.5 * rng.normal(size=robot.nv)), rng.normal(size=robot.nv)
 
 
-def needs_adjoint(robot, integrator):
-    if "reverse" not in integrator.prepare(robot, DT).can:
-        pytest.skip(f"{integrator} has no adjoint")
-
-
 class Sum:
     """A random linear function of all positions (along the tangent) and velocities of a run."""
 
@@ -72,7 +67,6 @@ class Sum:
 
 def assert_gradients(robot, integrator, q, v, names, tolerance, h, **options):
     """Of `Sum`, by all names, whole and with checkpoints; positions and velocities too."""
-    needs_adjoint(robot, integrator)
     rng = np.random.default_rng(4)
     start = {"q": q, "v": v, "controls": rng.normal(size=(STEPS, robot.nu)), "dt": DT, "steps": STEPS, **options}
     base = la.simulate(robot, integrator=integrator, **start)
@@ -196,7 +190,6 @@ def test_torch(door):
 
     make, integrator, names = DOORS[door]
     robot, q, v = make()
-    needs_adjoint(robot, integrator)
     u = np.random.default_rng(3).normal(size=(STEPS, robot.nu))
     values = {name: torch.tensor(parameter(robot, name), requires_grad=True) for name in names}
     tensors = [torch.tensor(x, requires_grad=True) for x in (q, v, u)]
@@ -217,7 +210,6 @@ def test_jax(door):
     jax.config.update("jax_enable_x64", True)
     make, integrator, names = DOORS[door]
     robot, q, v = make()
-    needs_adjoint(robot, integrator)
     u = np.random.default_rng(3).normal(size=(STEPS, robot.nu))
     run, bq, bv, expected = expected_gradients(robot, integrator, q, v, u, names)
     f = simulation(robot, integrator, dt=DT, parameters=names)
@@ -301,7 +293,6 @@ def test_jax_refuses_when_it_is_made():
 @pytest.mark.parametrize("method", ["BDF2", *VARIATIONAL])
 def test_objective_for_scipy(method):
     robot, q, v = swing()
-    needs_adjoint(robot, METHODS[method])
     goal = reach("link2", (0, 0, -1), (0.5, 0, -1.0))
     options = {"q": {"joint1": q[0]}, "v": v, "dt": DT, "steps": STEPS}
     f = SimulationObjective(robot, METHODS[method], goal, ["q", "controls", "mass:link2", "position:joint2"], **options)

@@ -24,10 +24,10 @@ def recovered(robot, q, v):
     stepper.begin(record)
     model, data = stepper.arrays, stepper.data
     q2, p2 = q.copy(), np.zeros(robot.nv)
-    load_state(data, record["rigid_poses"][0], record["momenta"][0])
-    read_coordinates(model, data, q2, 0.01)
+    load_state(data.bodies, record["rigid_poses"][0], record["momenta"][0])
+    read_coordinates(model.coordinates, data.bodies, data.coordinates, q2, 0.01)
     start_rows(model, data)
-    read_momenta(model, data, p2)
+    read_momenta(model.bodies, model.coordinates, data.bodies, data.subtrees, p2)
     worst = np.abs(data.rows.g).max(initial=0.0)
     return q2, p2, record["p"][0], worst
 

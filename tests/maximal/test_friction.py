@@ -36,12 +36,11 @@ def test_cube_slides_above_the_angle_of_friction(part, order):
     """With g (sin - mu cos): exactly in order 2, whose first step starts with the momentum at rest."""
     slope = part * math.atan(MU)
     a = G * (math.sin(slope) - MU * math.cos(slope))
-    errors = [abs(slide_down(slope, dt, order=order) - 0.5 * a) for dt in (0.02, 0.01)]
-    # Order 1 reads its velocities at the end of a step: half a step times the speed ahead.
-    for error, dt in zip(errors, (0.02, 0.01), strict=True):
-        assert error < 0.5 * a * (1.1 * dt)
-    if order == 2:
-        assert errors[1] < 0.55 * errors[0] + 1e-5
+    for dt in (0.02, 0.01):
+        error = slide_down(slope, dt, order=order) - 0.5 * a
+        # Order 1 reads its velocities at the end of a step: half a step times the speed ahead. The rest is what
+        # the tolerance of the complementarity lets friction miss of its bound while the cube starts to slip.
+        assert error == pytest.approx(0.5 * a * dt if order == 1 else 0.0, abs=5e-6)
 
 
 @pytest.mark.parametrize("friction", ["cone", "linear"])

@@ -8,9 +8,10 @@ Three decorators, all built on Numba:
 
 A kernel on disk holds the code of everything it calls, so its file is named after a hash of all that code
 (`fingerprint`): after an edit of any function or constant that it reaches, nothing old is found, and an edit
-anywhere else leaves it compiled. Environment variables:
+anywhere else leaves it compiled. A wheel may bring kernels along (`shipped`). Environment variables:
 
 - ``LEASTACTION_CACHE_DIR``: where kernels are kept, in place of the user's cache directory;
+- ``LEASTACTION_SHIPPED=0``: kernels that came with the wheel are not used;
 - ``LEASTACTION_QUIET=1``: no line on stderr when an entry point is compiled;
 - ``LEASTACTION_WRAPPERS=1``: Python calls ``inline`` and ``routine`` functions directly, in 1 us not 40 us,
   but kernels take twice as long to compile;

@@ -21,6 +21,8 @@ from numba.core.environment import lookup_environment
 from numba.core.errors import NumbaError
 from numba.core.typed_passes import NopythonTypeInference
 
+from .haste import in_haste
+
 __all__ = ["PartCompiler", "WholeCompiler"]
 
 
@@ -100,7 +102,13 @@ class WholeCompiler(Compiler):
     def compile_extra(self, func: Any) -> Any:
         self.state.library = self._library(self.state.targetctx.codegen(), func.__qualname__)
         self.state.library.enable_object_caching()
-        return super().compile_extra(func)
+        try:
+            with in_haste():
+                return super().compile_extra(func)
+        except NumbaError as error:
+            if "NRT required" in str(error) and "allocates" not in str(error):
+                error.add_context(f"{func.__qualname__} makes an array: declare it with allocates=True")
+            raise
 
     def define_pipelines(self) -> Any:
         pipelines = super().define_pipelines()

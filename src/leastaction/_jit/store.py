@@ -9,6 +9,7 @@ import secrets
 import sys
 import time
 import warnings
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,7 @@ from numba.core.serialize import dumps
 from . import pipeline
 from .fingerprint import describe_types, fingerprint
 from .messages import tell
+from .shipped import FOLDER, shipped_target
 
 __all__ = ["KernelCache", "cache_directory"]
 
@@ -51,7 +53,7 @@ def _cache_root() -> Path:
 def _toolchain() -> str:
     """What else decides about machine code: versions, settings of Numba that change it, and how we use it."""
     versions = [platform.python_implementation(), sys.version_info[:2], numba.__version__, llvmlite.__version__]
-    settings = [getattr(config, name, None) for name in ("OPT", "BOUNDSCHECK", "DEBUGINFO_DEFAULT")]
+    settings = [getattr(config, name, None) for name in ("OPT", "BOUNDSCHECK", "DEBUGINFO_DEFAULT", "USING_SVML")]
     ways = hashlib.sha256(Path(pipeline.__file__).read_bytes()).hexdigest()
     return f"{versions} {np.__version__} {settings} {ways}"
 
@@ -74,26 +76,29 @@ class KernelCache(caching._Cache):
     def cache_path(self) -> str:
         return str(cache_directory())
 
-    def file(self, sig: Any, codegen: Any) -> Path:
-        """The file of the kernel for argument types `sig` and the processor of `codegen`; it may not exist."""
+    def file_name(self, sig: Any, target: Any) -> str:
+        """The name of the file of a kernel for argument types `sig` and a processor (a `Codegen.magic_tuple`)."""
         if not self._fingerprint:
             self._fingerprint = fingerprint(self._dispatcher)
         arguments = describe_types(sig if isinstance(sig, tuple) else sig.args)
-        key = f"{self._fingerprint} {arguments} {codegen.magic_tuple()} {_toolchain()}"
+        key = f"{self._fingerprint} {arguments} {target} {_toolchain()}"
         function = self._dispatcher.py_func
         name = f"{function.__module__}.{function.__qualname__}".replace("<", "").replace(">", "")
-        return cache_directory() / f"{name}-{hashlib.sha256(key.encode()).hexdigest()[:24]}.nbc"
+        return f"{name}-{hashlib.sha256(key.encode()).hexdigest()[:24]}.nbc"
+
+    def _files(self, sig: Any, codegen: Any) -> Iterator[Path]:
+        """Where the kernel may be: what was compiled on this machine comes first."""
+        yield cache_directory() / self.file_name(sig, codegen.magic_tuple())
+        if (target := shipped_target()) is not None:
+            yield FOLDER / self.file_name(sig, target)
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         target_context.refresh()
-        try:
-            file = self.file(sig, target_context.codegen())
-            if file.exists():
-                kernel = CompileResult._rebuild(target_context, *pickle.loads(file.read_bytes()))
-                _mark_used(file)
-                return kernel
-        except Exception:  # a damaged or unreadable file is as good as none
-            pass
+        with contextlib.suppress(Exception):  # where no name can be made, the kernel is compiled
+            for file in self._files(sig, target_context.codegen()):
+                kernel = _read(file, target_context)
+                if kernel is not None:
+                    return kernel
         self._started[sig] = time.perf_counter()
         tell(self._name)
         return None
@@ -107,7 +112,7 @@ class KernelCache(caching._Cache):
         if data.library.has_dynamic_globals or any(not loop.can_cache for loop in data.lifted):
             return False  # it holds addresses of this process
         try:
-            file = self.file(sig, data.codegen)
+            file = cache_directory() / self.file_name(sig, data.codegen.magic_tuple())
             file.parent.mkdir(parents=True, exist_ok=True)
             _write(file, dumps(data._reduce()))
             _remove_unused(file.parent)
@@ -131,6 +136,17 @@ class KernelCache(caching._Cache):
 
     def flush(self) -> None:
         pass
+
+
+def _read(file: Path, target_context: Any) -> Any:
+    """A kernel from its file; None if there is none. A damaged or unreadable file is as good as none."""
+    try:
+        kernel = CompileResult._rebuild(target_context, *pickle.loads(file.read_bytes()))
+    except Exception:
+        return None
+    if file.parent != FOLDER:
+        _mark_used(file)
+    return kernel
 
 
 def _write(file: Path, content: bytes) -> None:

@@ -73,6 +73,7 @@ def _gpu() -> dict[str, Any]:
 
 def _cache() -> dict[str, Any]:
     from leastaction._jit import cache_directory
+    from leastaction._jit.shipped import FOLDER, shipped_target
 
     root = cache_directory()
     files = [path for path in root.rglob("*") if path.is_file()] if root.is_dir() else []
@@ -82,6 +83,7 @@ def _cache() -> dict[str, Any]:
         "kernels": sum(path.suffix == ".nbc" for path in files),
         "megabytes": sum(path.stat().st_size for path in files) / 1e6,
         "writable": os.access(nearest, os.W_OK),
+        "shipped": 0 if shipped_target() is None else len(list(FOLDER.glob("*.nbc"))),
     }
 
 
@@ -149,6 +151,7 @@ def _show(report: dict[str, Any]) -> None:
     facts.add_row("GPU", gpu["about"])
     state = f"{cache['kernels']} kernels, {cache['megabytes']:.1f} MB"
     state += "" if cache["writable"] else ", NOT writable: set LEASTACTION_CACHE_DIR"
+    state += f", and {cache['shipped']} of the wheel" if cache["shipped"] else ""
     facts.add_row("kernel cache", f"{cache['folder']} ({state})")
     screen.print(facts)
     table = Table("extra", "state", "packages", title="Optional parts", title_justify="left")

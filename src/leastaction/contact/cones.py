@@ -101,7 +101,7 @@ def rise(product, kappa):
     return kappa - product if kappa >= 0.0 else 0.0
 
 
-@routine
+@routine(allocates=False)
 def local_step(c, u0, u1, u2, kappa, second):
     """Steps of all quantities of a cone towards kappa, for changes u of slack and sliding velocity.
 
@@ -137,7 +137,7 @@ def local_step(c, u0, u1, u2, kappa, second):
     return dgam, (e0 - b0 * dpsi) / psi, (e1 - b1 * dpsi) / psi, ds, dpsi, dy0, dy1
 
 
-@routine
+@routine(allocates=False)
 def linear_step(c, dgam, ds, u1, u2, kappa, second):
     """`local_step` for the linearised cone (Eq. 27); also notes nothing: `linear_take` repeats it for the parts."""
     total, weight = 0.0, 0.0
@@ -167,7 +167,7 @@ def linear_step(c, dgam, ds, u1, u2, kappa, second):
     return dgam, f0, f1, ds, dpsi, u1, u2
 
 
-@routine
+@routine(allocates=False)
 def friction_slope(c):
     """Change of the friction impulse (2) per change of its bound, while motion and normal impulse stay."""
     if c.kind == LIMIT:
@@ -189,7 +189,7 @@ def friction_slope(c):
     return f0, f1
 
 
-@routine
+@routine(allocates=False)
 def reduce(c, kappa, second):
     """The affine map from motion to impulses: steps of the impulses are w0 - W u."""
     z0, z1, z2, _, _, _, _ = local_step(c, 0.0, 0.0, 0.0, kappa, second)
@@ -201,7 +201,7 @@ def reduce(c, kappa, second):
         c.W[j], c.W[3 + j], c.W[6 + j] = z0 - a0, z1 - a1, z2 - a2
 
 
-@routine
+@routine(allocates=False)
 def take(c, u0, u1, u2, kappa, second):
     """Note the steps for the motion u in the cone."""
     dgam, f0, f1, ds, dpsi, dy0, dy1 = local_step(c, u0, u1, u2, kappa, second)
@@ -246,7 +246,7 @@ def to_cone(x0, x1, x2, d0, d1, d2, longest):
     return longest
 
 
-@routine
+@routine(allocates=False)
 def longest_step(c, longest):
     """How far (at most `longest`) the steps of a cone may be taken before something reaches its boundary."""
     if c.kind != DRY:
@@ -262,7 +262,7 @@ def longest_step(c, longest):
     return longest
 
 
-@routine
+@routine(allocates=False)
 def gauge(c, t):
     """(sum of complementarity products, sum of their shares of kappa) after a fraction t of the steps."""
     total, count = 0.0, 0
@@ -283,7 +283,7 @@ def gauge(c, t):
     return total, c.share * count
 
 
-@routine
+@routine(allocates=False)
 def worst_product(c, kappa):
     """Largest distance of a complementarity product from its share of kappa."""
     kappa *= c.share
@@ -299,7 +299,7 @@ def worst_product(c, kappa):
     return worst
 
 
-@routine
+@routine(allocates=False)
 def advance(c, t):
     """Take a fraction t of the steps."""
     c.gam += t * c.dgam
@@ -322,7 +322,7 @@ def advance(c, t):
         c.beta[1] += c.part[i] * b1
 
 
-@routine
+@routine(allocates=False)
 def least_product(c, t):
     """Smallest complementarity product after a fraction t of the steps, divided by its share of kappa.
 
@@ -344,7 +344,7 @@ def least_product(c, t):
     return least / c.share
 
 
-@routine
+@routine(allocates=False)
 def begin(c, slack, y0, y1, kappa):
     """Start on the central path: all products equal their share of kappa, for a slack and a sliding velocity."""
     kappa *= c.share
@@ -362,7 +362,7 @@ def begin(c, slack, y0, y1, kappa):
     c.beta[0], c.beta[1] = -bound * y0 / c.psi, -bound * y1 / c.psi
 
 
-@routine
+@routine(allocates=False)
 def begin_linear(c, bound, kappa):
     """The same for the linearised cone: psi by bisection of sum kappa / eta_i + kappa / psi = bound."""
     low = 0.0

@@ -93,5 +93,8 @@ def backpropagate(
     stepper = stepper_that("linearize", m, integrator or run.integrator, run.dt)
     nodes = len(stepper.control_nodes)
     controls = run.stored.get("u", np.broadcast_to(np.zeros(m.nu), (run.steps, nodes, m.nu)))
-    by_q, by_p, by_controls = stepper.backpropagate(run, dq, dp, controls)
-    return by_q, by_p, by_controls
+    stepper.prepare_start(run.q[0])
+    reversal = stepper.reverse(["controls"])
+    reversal.piece({"q": run.q, **run.stored}, 0, 0, controls, dq, dp)
+    found = reversal.finish(run.q[0])
+    return found["q"], found["p"], found["controls"]

@@ -34,7 +34,7 @@ def violation_rows(nodes, rows, coefficients, count, links, screws, Q, v, h, A, 
         out[r] = worst
 
 
-@routine
+@routine(allocates=True)
 def solve_ranked(S, b, redundant):
     """b <- S^-1 b, b of shape (m, 1); S is destroyed.
 
@@ -55,9 +55,9 @@ def solve_ranked(S, b, redundant):
             b[i, 0] += V[k, i] * y[k]
 
 
-@routine
+@routine(allocates=True)
 def project_momentum(nodes, dofs, rows, coefficients, count, links, screws, q, p, h, A, M, redundant):
-    """Take from p what would open the loops: p + A^T nu with A M^-1 (p + A^T nu) = 0, in place; gives back nu."""
+    """Take from p what would open the loops: p + A^T nu with A M^-1 (p + A^T nu) = 0, in place; h becomes nu."""
     for i in range(M.shape[0]):
         for j in range(M.shape[1]):
             M[i, j] = 0.0
@@ -78,15 +78,15 @@ def project_momentum(nodes, dofs, rows, coefficients, count, links, screws, q, p
             S[c, d] = full[c, d]
     solve_ranked(S, nu, redundant)
     for c in range(count):
+        h[c] = nu[c, 0]
         for k in range(p.shape[0]):
             p[k] += A[c, k] * nu[c, 0]
-    return nu
 
 
 @entry
 def momentum_projection(nodes, dofs, rows, coefficients, count, links, screws, q, p, h, A, M, redundant):
     """`project_momentum` for Python."""
-    return project_momentum(nodes, dofs, rows, coefficients, count, links, screws, q, p, h, A, M, redundant)
+    project_momentum(nodes, dofs, rows, coefficients, count, links, screws, q, p, h, A, M, redundant)
 
 
 def _arrays(mechanism: Mechanism) -> tuple[Workspace, Any, int]:

@@ -25,7 +25,8 @@ from leastaction.spatial import (
 
 
 @inline
-def _frame(links, node):
+def frame(links, node):
+    """Pose of a node; the world is where it is."""
     if node < 0:
         return EYE, ZERO3
     return load9(links[node].R), load3(links[node].p)
@@ -40,8 +41,8 @@ def wrap(x):
 @inline
 def evaluate(row, links):
     """(value, wrench on b) of a row between two nodes; links hold their poses. Not for couplings."""
-    Ra, pa = _frame(links, row.a)
-    Rb, pb = _frame(links, row.b)
+    Ra, pa = frame(links, row.a)
+    Rb, pb = frame(links, row.b)
     n = matvec(Ra, load3(row.n))
     if row.kind == HEIGHT or row.kind == ROLL:
         c = add3(pb, matvec(Rb, load3(row.pb)))
@@ -94,8 +95,8 @@ def is_velocity(row):
 @inline
 def wrench_slope(row, links, moves_a, moves_b, T):
     """Change of a row's wrench when node a, b or both move by the world twist T."""
-    Ra, _ = _frame(links, row.a)
-    Rb, pb = _frame(links, row.b)
+    Ra, _ = frame(links, row.a)
+    Rb, pb = frame(links, row.b)
     n = matvec(Ra, load3(row.n))
     dn = cross(T[0], n) if moves_a else ZERO3
     if row.kind == DOT:

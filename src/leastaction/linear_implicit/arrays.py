@@ -9,6 +9,7 @@ import numpy as np
 from leastaction._jit import inline
 from leastaction.dynamics.workspace import Workspace
 from leastaction.forces.arrays import ForceModel, ForceModes, force_model, force_modes, named_forces, named_modes
+from leastaction.linear_implicit.closure_rows import twins_of
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism.arguments import FloatArray
 
@@ -22,6 +23,7 @@ class LinearModel(NamedTuple):
         rows: equations of loops and couplings, then springs in loops.
         coefficients: of the couplings' polynomials.
         count: of the rows, how many are equations.
+        twins: the other halves of the equations, see `closure_rows`.
     """
 
     forces: ForceModel
@@ -29,6 +31,7 @@ class LinearModel(NamedTuple):
     rows: Any
     coefficients: FloatArray
     count: int
+    twins: Any
 
 
 class LinearSettings(NamedTuple):
@@ -109,7 +112,8 @@ def linear_model(mechanism: Mechanism) -> LinearModel:
     """What the steps read of a mechanism."""
     tree = mechanism.tree
     closure = tree.closure
-    return LinearModel(force_model(tree), tree.gravity, closure.rows, closure.coefficients, closure.count)
+    equations = (closure.rows, closure.coefficients, closure.count, twins_of(mechanism))
+    return LinearModel(force_model(tree), tree.gravity, *equations)
 
 
 def linear_data(mechanism: Mechanism) -> LinearData:

@@ -10,10 +10,11 @@ from leastaction.dynamics import recursions
 from leastaction.dynamics.applied_forces import mechanism_forces
 from leastaction.forces import total
 from leastaction.kinematics.closure import evaluate, is_coupling, push, soft_force
-from leastaction.kinematics.loop_equations import add_row, equations
+from leastaction.kinematics.loop_equations import add_row
 from leastaction.kinematics.manifold import retract
 from leastaction.kinematics.sweeps import add_to
 from leastaction.linear_implicit.arrays import LinearSettings, named_data, named_model
+from leastaction.linear_implicit.closure_rows import balanced, balanced_equations
 from leastaction.spatial import ZERO6, ad, cross_force, dot, load6, scale3, store6
 
 
@@ -117,7 +118,7 @@ def assemble(model, settings, data, q, v, u):
     M, A, D, b = data.M, data.A, data.D, data.b
     n = v.shape[0]
     explicit_forces(model, data, q, v, u, b)
-    equations(forces.nodes, model.rows, model.coefficients, model.count, links, screws, q, data.h, data.G)
+    balanced_equations(model, data, q)
     for i in range(n):
         for j in range(n):
             M[i, j] = 0.0
@@ -138,11 +139,11 @@ def assemble(model, settings, data, q, v, u):
 
 
 @entry
-def push_rows(rows, links, forces, external):
+def push_rows(rows, twins, links, forces, external):
     """Add to external (nodes, 6) the wrenches of loop equations with multipliers `forces` (count,)."""
     for c in range(forces.shape[0]):
         if not is_coupling(rows[c]):
-            _, W = evaluate(rows[c], links)
+            _, W = balanced(rows[c], twins[c], links)
             push(rows[c], external, W, forces[c])
 
 

@@ -185,7 +185,7 @@ class StaggeredStepper(ConstrainedStepper):
             impulse += e.reduced(np.concatenate([self.rows, touch.T])).T @ beta
             forces = np.zeros(self.model.count)
             forces[self.kept] = e.projection.multipliers(impulse)[: len(self.kept)] / dt
-            push_rows(self.model.rows, d.links, forces, wrenches)
+            push_rows(self.model.rows, self.model.twins, d.links, forces, wrenches)
         a = (v1 - e.v) / dt
         entries.inverse_dynamics(t.nodes, t.dofs, t.gravity, d.links, d.screws, e.q, e.v, a, wrenches, d.tau)
         out = self.dry.copy()

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from leastaction._jit.bound import Bound
 from leastaction.contact.shapes import collect
 from leastaction.dynamics.legendre import velocity_of_momentum
 from leastaction.dynamics.loops import check_closed, is_redundant, momentum_projection
@@ -67,6 +68,7 @@ class MaximalStepper(Stepper):
         layout: graph and near pairs of the present steps.
         data: state and scratch of this robot.
         contact: its contacts; None where nothing can touch.
+        problem: model, settings and data as plain tuples, as compiled entries take them.
     """
 
     momentum = True
@@ -155,10 +157,12 @@ class MaximalStepper(Stepper):
         self._bind()
 
     def _bind(self) -> None:
-        """All that the compiled loop takes, as plain tuples."""
-        self.problem = plain((self.arrays, self.settings, self.data))
-        if self.contact is not None:
-            self.problem += plain((self.near, self.contact))
+        """The compiled loop with all that it takes but the rows of a record, as plain tuples."""
+        self.problem = problem = plain((self.arrays, self.settings, self.data))
+        if self.contact is None:
+            self._rollout = Bound(entries.rollout, *problem)
+        else:
+            self._rollout = Bound(entries.rollout_with_contact, *problem, *plain((self.near, self.contact)))
 
     # ------------------------------------------------------------------ the interface of steppers
 
@@ -258,10 +262,10 @@ class MaximalStepper(Stepper):
         """Steps from `at` on, up to `last`: (how many were done, why it stopped, rows of the log)."""
         rows = tuple(record[name][at : last + 1] for name in MaximalRecord._fields)
         if self.contact is None:
-            done, why = entries.rollout(*self.problem, rows, u, self.substeps, at > 0)
+            done, why = self._rollout(rows, u, self.substeps, at > 0)
             return done, why, 0
         self.contact.written[0] = 0
-        done, why = entries.rollout_with_contact(*self.problem, rows, u, self.substeps, at > 0)
+        done, why = self._rollout(rows, u, self.substeps, at > 0)
         written = int(self.contact.written[0])
         log = self.contact.log[:written]
         log = log[log[:, 0] < done].copy()

@@ -226,7 +226,7 @@ def rollout(model, settings, data, loops, U, Q, P, iterations, multipliers):
         for i in range(data.p.shape[0]):
             data.p[i] = loops.p[i]
         conclude(tree, settings, data, Q[k], Q[k + 1], P[k + 1])
-        nu = project_momentum(
+        project_momentum(
             native.nodes,
             native.dofs,
             closure.rows,
@@ -242,5 +242,5 @@ def rollout(model, settings, data, loops, U, Q, P, iterations, multipliers):
             loops.redundant,
         )
         for c in range(count):
-            multipliers[k + 1, c] = nu[c, 0] / (w[s] * dt)
+            multipliers[k + 1, c] = loops.end_h[c] / (w[s] * dt)  # now the impulses of the loops
     return U.shape[0]

@@ -63,6 +63,9 @@ class Galerkin(Integrator):
 class Midpoint(Integrator):
     """Variational integrator of the midpoint rule, order 2 (the rule of DMOC, Villanueva 2025).
 
+    Loops, couplings and rolling contacts hold at the end of each step (the rule of trep: Johnson and Murphey, Scalable
+    Variational Integrators for Constrained Mechanical Systems in Generalized Coordinates, T-RO 2009).
+
     Attributes:
         tolerance: size of the Newton update [rad or m] at which a step counts as solved.
         max_iterations: Newton iterations allowed from each first guess.

@@ -19,10 +19,10 @@ ONE, THREE, FIVE, SIX = np.int64(1), np.int64(3), np.int64(5), np.int64(6)
 FEW = 16
 """More columns than this are best run through in a loop, which the compiler vectorises."""
 
-borrowing = routine(_nrt=False)
+borrowing = routine(allocates=False)
 """A kernel that does not count references to its arrays, which would cost as much as the arithmetic of a block."""
 
-in_order = routine(_nrt=False, forceinline=True, fastmath={"contract", "nsz", "arcp"})
+in_order = routine(allocates=False, forceinline=True, fastmath={"contract", "nsz", "arcp"})
 """The same, inlined, and without leave to reorder sums: the compiler would run along l, through memory far apart."""
 
 

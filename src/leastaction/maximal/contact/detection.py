@@ -8,16 +8,14 @@ from leastaction._jit import inline, routine
 from leastaction.contact import cones as ip
 from leastaction.contact.detect import detect, detect_smooth
 from leastaction.contact.gap import gap, tangents
+from leastaction.maximal.contact.margins import REACH, has_moved, lightest, margin_of, spread_speeds
 from leastaction.maximal.records import BALL, FREE
 from leastaction.maximal.step.assembly import work
 from leastaction.maximal.step.bodies import start_pose
-from leastaction.spatial import act, add3, cross, dot3, load3, mattvec, scale3, store3, sub3
+from leastaction.spatial import add3, cross, load3, mattvec, scale3, store3, sub3
 
 OUT_OF_DATE, NO_ROOM = np.int64(-1), np.int64(-2)
 """Why there are no cones of a step: see `find_cones`."""
-
-REACH = 4.0
-"""A contact takes part when its gap is less than what the bodies cover in so many steps."""
 
 WARM = 1e-4
 """Central-path parameter of a warm start, relative to that of a cold one."""
@@ -40,9 +38,6 @@ SLIGHT = 1e-2
 
 OVERLAP = 0.8
 """Share of a small overlap at the start of a step that may be left at its end."""
-
-FELT = 1e-3
-"""Share of its weight that a smoothed contact may push a body with and yet be left out."""
 
 BOUNCE = 2.0
 """Restitution acts on impacts faster than what gravity adds in so many steps; slower ones come to rest."""
@@ -71,97 +66,16 @@ def overlap_left(phi, leave):
     return phi + min((OVERLAP - 1.0) * phi, math.sqrt(-leave * phi))
 
 
-@inline
-def speed_of(states, body, reach):
-    """Bound on the speed of the points of a body within `reach` of its COM."""
-    if body < 0:
-        return 0.0
-    s = states[body]
-    v = math.sqrt(s.vc[0] ** 2 + s.vc[1] ** 2 + s.vc[2] ** 2)
-    return v + reach * math.sqrt(s.w[0] ** 2 + s.w[1] ** 2 + s.w[2] ** 2)
-
-
-@inline
-def reach_of(shape):
-    """Radius about the COM that holds a shape [m]; 0 for grounds."""
-    if shape.bound > 1e30:
-        return 0.0
-    c = load3(shape.centre)
-    return shape.bound + math.sqrt(c[0] * c[0] + c[1] * c[1] + c[2] * c[2])
-
-
-@inline
-def lightest(bodies, a, b):
-    """Smaller mass of two bodies [kg], the world and bodies without mass left out; 1 where nothing is left."""
-    least = math.inf
-    for body in (a, b):
-        if body >= 0 and bodies[body].mass > 0.0:
-            least = min(least, bodies[body].mass)
-    return least if least < math.inf else 1.0
-
-
-@routine
-def has_moved(states, near, dt):
-    """Whether the list of near pairs is out of date.
-
-    A body has left the place where it was made by more than `most` [m], or its velocity has changed so much that it may
-    cover as much more in a step; what all bodies have in common does not count.
-    """
-    anchors, most = near.anchors, near.most
-    n = anchors.shape[0]
-    x = y = z = vx = vy = vz = 0.0
-    for i in range(n):
-        s = states[i]
-        x, y, z = x + s.p[0] - anchors[i, 0], y + s.p[1] - anchors[i, 1], z + s.p[2] - anchors[i, 2]
-        vx, vy, vz = vx + s.vc[0] - anchors[i, 3], vy + s.vc[1] - anchors[i, 4], vz + s.vc[2] - anchors[i, 5]
-    drift, gain = (x / max(n, 1), y / max(n, 1), z / max(n, 1)), (vx / max(n, 1), vy / max(n, 1), vz / max(n, 1))
-    for i in range(n):
-        s, a = states[i], anchors[i]
-        d = sub3(sub3(load3(s.p), (a[0], a[1], a[2])), drift)
-        v = sub3(sub3(load3(s.vc), (a[3], a[4], a[5])), gain)
-        spin = max(math.sqrt(dot3(load3(s.w), load3(s.w))) - a[6], 0.0) * a[7]
-        if dot3(d, d) > most * most or dt * (math.sqrt(dot3(v, v)) + spin) > most:
-            return True
-    return False
-
-
-@routine
-def spread_speeds(model, data, near, speeds, dt):
-    """Largest speed of each body [m/s], or of one that may kick it within the step: by a contact, or by a joint."""
-    shapes, pairs, coordinates, states = near.shapes, near.pairs, model.coordinates, data.bodies
-    for i in range(speeds.shape[0]):
-        speeds[i] = speed_of(states, i, 0.0)
-    for k in range(pairs.shape[0]):
-        for shape in (shapes[pairs[k].a], shapes[pairs[k].b]):
-            if shape.body >= 0:
-                speeds[shape.body] = max(speeds[shape.body], speed_of(states, shape.body, reach_of(shape)))
-    for sweep in range(2):  # there and back, so that a kick gets along a row of bodies either way
-        for j in range(pairs.shape[0]):
-            pair = pairs[j if sweep == 0 else pairs.shape[0] - 1 - j]
-            a, b = shapes[pair.a], shapes[pair.b]
-            if a.body < 0 or b.body < 0 or speeds[a.body] == speeds[b.body]:
-                continue
-            x = act(start_pose(states, a.body), load3(a.centre))
-            d = sub3(x, act(start_pose(states, b.body), load3(b.centre)))
-            near = a.bound + b.bound + dt * (speeds[a.body] + speeds[b.body])
-            if dot3(d, d) < near * near:
-                speeds[a.body] = speeds[b.body] = max(speeds[a.body], speeds[b.body])
-        for j in range(coordinates.shape[0]):
-            c = coordinates[j if sweep == 0 else coordinates.shape[0] - 1 - j]
-            if c.a >= 0 and c.b >= 0:
-                speeds[c.a] = speeds[c.b] = max(speeds[c.a], speeds[c.b])
-
-
-@routine
+@routine(allocates=False)
 def find_cones(model, settings, data, near, contact, dt):
     """Fill the cones of a step; how many, OUT_OF_DATE if the list of near pairs is, NO_ROOM if there is none.
 
     Velocities in `data` must be the guess for the step. Leaves the cones' typical energy [J] in `now`.
     """
-    cones, now = contact.cones, contact.now[0]
-    if has_moved(data.bodies, near, dt):
+    bodies, states, cones, now = model.bodies, data.bodies, contact.cones, contact.now[0]
+    if has_moved(states, near, dt):
         return OUT_OF_DATE
-    spread_speeds(model, data, near, contact.speeds, dt)
+    spread_speeds(model.coordinates, data.bodies, near, contact.speeds, dt)
     before = now.known
     now.known = now.count = 0
     for k in range(before):
@@ -172,19 +86,21 @@ def find_cones(model, settings, data, near, contact, dt):
     energy = 0.0
     for k in range(model.coordinates.shape[0]):
         begin = count
-        count = coordinate_cones(model, settings, data, contact, count, k, dt)
+        count = coordinate_cones(
+            bodies, states, settings, contact, model.coordinates[k], data.coordinates[k], count, k, dt
+        )
         for j in range(begin, count):
             energy += cones[j].gam
             cones[j].own = cones[j].gam
     found = np.int64(0)
     for k in range(near.pairs.shape[0]):
-        margin = margin_of(model, settings, near, contact.speeds, k, dt)
+        margin = margin_of(bodies, settings, near, contact.speeds, k, dt)
         begin = found
-        found = detect_pair(data.bodies, near, contact.contacts, k, found, margin, near.features)
+        found = detect_pair(states, near, contact.contacts, k, found, margin, near.features)
         if found > contact.contacts.shape[0] or count + found - begin > cones.shape[0]:
             return NO_ROOM
         for j in range(begin, found):
-            energy += contact_cone(model, settings, data, cones[count], contact.contacts[j], j, near.edges[k], dt)
+            energy += contact_cone(bodies, states, settings, cones[count], contact.contacts[j], j, near.edges[k], dt)
             count += 1
     # Joints may put more mass behind a contact than the body has itself, which all contacts share.
     now.load = max(1.0, settings.carried / max(count, 1))
@@ -200,22 +116,7 @@ def find_cones(model, settings, data, near, contact, dt):
     return count
 
 
-@routine
-def margin_of(model, settings, near, speeds, k, dt):
-    """How far apart the shapes of pair k may be and yet take part in a step [m]."""
-    a, b = near.shapes[near.pairs[k].a], near.shapes[near.pairs[k].b]
-    ra, rb = reach_of(a), reach_of(b)
-    speed = settings.gravity * dt
-    for body in (a.body, b.body):
-        if body >= 0:
-            speed += speeds[body]
-    margin = REACH * dt * speed + 1e-3 * min(ra if ra > 0.0 else rb, rb)
-    if settings.smoothing > 0.0:
-        margin += settings.smoothing / (FELT * settings.gravity * lightest(model.bodies, a.body, b.body))
-    return margin
-
-
-@routine
+@routine(allocates=False)
 def detect_pair(states, near, contacts, k, found, margin, features):
     """Append the contacts of pair k at the start poses; see `contact.detect` and `ContactModel`."""
     a, b = near.shapes[near.pairs[k].a], near.shapes[near.pairs[k].b]
@@ -225,7 +126,7 @@ def detect_pair(states, near, contacts, k, found, margin, features):
     return detect(near.shapes, near.pairs, k, Xa, Xb, near.table, contacts, found, margin)
 
 
-@routine
+@routine(allocates=False)
 def match(contact, before, kappa):
     """Find each cone among those of the step before; `was` tells where it was.
 
@@ -248,7 +149,7 @@ def match(contact, before, kappa):
     return before > 0
 
 
-@routine
+@routine(allocates=False)
 def warm_start(contact, kappa):
     """Start on the central path at kappa, with the impulses of the step before where they bear a load."""
     for k in range(contact.now[0].count):
@@ -281,8 +182,8 @@ def approach(cone, states):
     return vn
 
 
-@routine
-def contact_cone(model, settings, data, cone, contact, j, edge, dt):
+@routine(allocates=False)
+def contact_cone(bodies, states, settings, cone, contact, j, edge, dt):
     """Make contact j a cone, at the start poses, with a first guess of slack and sliding; its typical energy [J].
 
     That of the lighter body goes to `own`.
@@ -292,7 +193,7 @@ def contact_cone(model, settings, data, cone, contact, j, edge, dt):
         contact: a `CONTACT` record.
         edge: of the graph between its bodies.
     """
-    bodies, states, directions, gravity = model.bodies, data.bodies, settings.directions, settings.gravity
+    directions, gravity = settings.directions, settings.gravity
     cone.a, cone.b, cone.edge, cone.source, cone.key = contact.a, contact.b, edge, j, contact.key
     cone.mu, cone.directions = contact.friction, directions
     cone.kind = ip.LIMIT if contact.friction == 0.0 else (ip.LINEAR if directions > 0 else ip.EXACT)
@@ -323,7 +224,7 @@ def contact_cone(model, settings, data, cone, contact, j, edge, dt):
     return mass * speed * speed
 
 
-@routine
+@routine(allocates=False)
 def contact_wrenches(cone, contact, states):
     """Point, normal and unit wrenches of a contact at the start poses, into its cone; the gap [m]."""
     phi, n, x = gap(contact, start_pose(states, contact.a), start_pose(states, contact.b))
@@ -336,7 +237,7 @@ def contact_wrenches(cone, contact, states):
     return phi
 
 
-@routine
+@routine(allocates=False)
 def coordinate_wrenches(cone, s):
     """Unit wrenches of the limit or dry friction of a coordinate, into its cone."""
     for i in range(6):
@@ -346,13 +247,15 @@ def coordinate_wrenches(cone, s):
             cone.da[i], cone.db[i] = cone.side * s.wa[i], cone.side * s.wb[i]
 
 
-@routine
-def coordinate_cones(model, settings, data, contact, count, k, dt):
+@routine(allocates=False)
+def coordinate_cones(bodies, states, settings, contact, c, s, count, k, dt):
     """Append cones of coordinate k: limits that it may reach within the step, and dry friction for a share of it.
 
     Their slack and sliding velocity are first guesses, and `gam` is a typical energy [J].
+
+    Args:
+        c, s: the coordinate's `COORDINATE` and `COORDINATE_STATE` records.
     """
-    c, s, bodies, states = model.coordinates[k], data.coordinates[k], model.bodies, data.bodies
     cones, share = contact.cones, contact.now[0].dry
     if c.kind == BALL or c.kind == FREE:
         return count
@@ -393,7 +296,7 @@ def coordinate_cones(model, settings, data, contact, count, k, dt):
     return count
 
 
-@routine
+@routine(allocates=False)
 def base_cone(cone, c, k, kind):
     """What limits and dry friction of coordinate k share."""
     cone.kind, cone.a, cone.b, cone.edge, cone.source, cone.mu = kind, c.a, c.b, c.edge, -1 - k, 0.0
@@ -404,7 +307,7 @@ def base_cone(cone, c, k, kind):
         cone.ea[i] = cone.eb[i] = 0.0
 
 
-@routine
+@routine(allocates=False)
 def note_contacts(contact, step, dt):
     """Write the contact forces of a step to the log; False when it is full."""
     log, written = contact.log, contact.written

@@ -23,7 +23,7 @@ DEEP = 1e-6
 """Overlap that counts, relative to the size of the shapes."""
 
 
-@routine
+@routine(allocates=False)
 def has_features(one, two):
     """Whether contacts of two shapes are of corners, edges and faces, which may change; round ones know no such."""
     first, second = min(one.kind, two.kind), max(one.kind, two.kind)
@@ -32,7 +32,7 @@ def has_features(one, two):
     return first == FIELD or second in (CYLINDER, MESH)
 
 
-@routine
+@routine(allocates=False)
 def allowed(contact, k):
     """How deep shapes of pair k may overlap at the end of the step [m]: what may be left of an overlap at its start."""
     deepest = 0.0
@@ -43,7 +43,7 @@ def allowed(contact, k):
     return deepest
 
 
-@routine
+@routine(allocates=False)
 def add_missed(model, settings, data, near, contact, dt, features):
     """Append cones for what overlaps at the end of a solved step; how many, or NO_ROOM.
 
@@ -76,7 +76,9 @@ def add_missed(model, settings, data, near, contact, dt, features):
             if phi < -deep - left:
                 contacts[found] = contacts[j]
                 cone = cones[count]
-                energy = contact_cone(model, settings, data, cone, contacts[found], found, near.edges[k], dt)
+                energy = contact_cone(
+                    model.bodies, data.bodies, settings, cone, contacts[found], found, near.edges[k], dt
+                )
                 now.energy = max(now.energy, energy)
                 cone.own = min(max(cone.own / now.energy, LIGHT), 1.0)
                 # At the start the features may lie beyond each other's ends, with a gap below zero that says nothing.

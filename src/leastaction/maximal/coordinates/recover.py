@@ -22,13 +22,12 @@ from leastaction.spatial import (
 )
 
 
-@routine
-def read_coordinates(model, data, q, dt):
-    """Coordinates at the start poses: into `data` (continuous angles) and q; q holds the step before's on entry.
+@routine(allocates=False)
+def read_coordinates(coordinates, states, cstates, q, dt):
+    """Coordinates at the start poses: into cstates (continuous angles) and q; q holds the step before's on entry.
 
     With them comes the mean rate since then, dt earlier.
     """
-    coordinates, states, cstates = model.coordinates, data.bodies, data.coordinates
     for k in range(coordinates.shape[0]):
         c = coordinates[k]
         Ra, xa = start_pose(states, c.a)
@@ -67,7 +66,7 @@ def child_of(c):
     return max(c.a, c.b)
 
 
-@routine
+@routine(allocates=False)
 def screw_of(c, j, states):
     """Twist about the world's origin that unit j of a coordinate's velocity gives to its child, at the start poses."""
     Rb, xb = start_pose(states, c.b)
@@ -85,10 +84,13 @@ def screw_of(c, j, states):
     return n, axpy3(c.pitch, n, cross(x, n))
 
 
-@routine
-def read_momenta(model, data, p):
-    """Joint momenta p (nv,) of the bodies' momenta P at the start poses; momenta of subtrees go to `subtrees`."""
-    bodies, coordinates, states, H = model.bodies, model.coordinates, data.bodies, data.subtrees
+@routine(allocates=False)
+def read_momenta(bodies, coordinates, states, H, p):
+    """Joint momenta p (nv,) of the bodies' momenta P at the start poses.
+
+    Args:
+        H: scratch, shape (bodies, 6): momenta of subtrees about the world's origin.
+    """
     n = bodies.shape[0]
     for i in range(n):
         s = states[i]

@@ -57,7 +57,7 @@ def stencil(k):
     return offset, math.copysign(weight, offset if abs(offset) == 1.0 else -offset)
 
 
-@routine
+@routine(allocates=False)
 def displace(s, c, d):
     """Displace a body at the start of the step: turn about (0, 1, 2) or shift along (3, 4, 5) an axis by d."""
     if c >= 3:
@@ -70,26 +70,26 @@ def displace(s, c, d):
     store9(s.R, quat_to_rotation(quat))
 
 
-@routine
+@routine(allocates=False)
 def load_all(data, at):
     """Poses, momenta and velocities within a `SolvedStep` into the states of the bodies."""
-    load_state(data, at.poses, at.momenta)
+    load_state(data.bodies, at.poses, at.momenta)
     for i in range(data.bodies.shape[0]):
         s = data.bodies[i]
         for c in range(3):
             s.w[c], s.vc[c] = at.velocities[i, c], at.velocities[i, 3 + c]
 
 
-@routine
+@routine(allocates=False)
 def read_start(model, data, near, q, dt):
     """Coordinates and gradients at the start poses; near: coordinates nearby, which tell full turns."""
     for k in range(data.coordinates.shape[0]):
         data.coordinates[k].value = near[k]
-    read_coordinates(model, data, q, dt)
+    read_coordinates(model.coordinates, data.bodies, data.coordinates, q, dt)
     start_rows(model, data)
 
 
-@routine
+@routine(allocates=False)
 def renew_cones(model, data, contact, dt):
     """Unit wrenches of the cones at the start poses, what gaps must exceed, and where limits stand."""
     contacts, coordinates, cstates, states = contact.contacts, model.coordinates, data.coordinates, data.bodies
@@ -121,7 +121,7 @@ def bound_change(c, contacts, coordinates, dt):
     return (contacts[c.source].friction - c.mu) * c.gam
 
 
-@routine
+@routine(allocates=False)
 def push_outputs(contact, out, at, n):
     """Impulses of the cones on the n bodies, into out[at : at + 6 n]."""
     for i in range(6 * n):
@@ -138,7 +138,7 @@ def push_outputs(contact, out, at, n):
                 out[at + 6 * c.b + i] += f
 
 
-@routine
+@routine(allocates=False)
 def outputs(model, settings, data, contact, at, fresh, out):
     """All equations of a `SolvedStep` at the unknowns in `data` and the cones; leaves the bodies at its end.
 
@@ -157,8 +157,8 @@ def outputs(model, settings, data, contact, at, fresh, out):
     add_impulses(model, data, at.q, at.u[0], settings.halves * dt, START)
     renew_cones(model, data, contact, dt)
     assemble(model, settings, data, dt, fresh)
-    look_at_cones(model, data, contact, dt)
-    push_cones(data, contact)
+    look_at_cones(model.coordinates, data.bodies, data.coordinates, contact, dt)
+    push_cones(data.bodies, contact)
     for i in range(n):
         for c in range(6):
             out[first[i] + c] = data.bodies[i].r[c]
@@ -182,8 +182,8 @@ def outputs(model, settings, data, contact, at, fresh, out):
 def end_outputs(model, settings, data, at, end, out):
     """Momenta at the end of a step, into out[end : end + 6 bodies]; leaves the bodies there."""
     dt = settings.dt
-    finish_step(model, data, dt, end < 0)
-    read_coordinates(model, data, at.q, dt)
+    finish_step(model.bodies, data.bodies, dt, end < 0)
+    read_coordinates(model.coordinates, data.bodies, data.coordinates, at.q, dt)
     start_rows(model, data)
     add_rates(model, settings, data, dt)
     end_paths(model, settings, data, dt, model.damped)
@@ -195,7 +195,7 @@ def end_outputs(model, settings, data, at, end, out):
             out[end + 6 * i + c] = data.bodies[i].P[c]
 
 
-@routine
+@routine(allocates=False)
 def drive_columns(model, data, places, scale, touched, columns):
     """Impulse that a unit of each control gives over the time `scale` to the two bodies `touched` (controls, 2)."""
     drives, coordinates, states, cstates = model.forces.drives, model.coordinates, data.bodies, data.coordinates
@@ -277,7 +277,7 @@ def differentiate_step(model, settings, data, contact, at, colours, places, resu
     drive_columns(model, data, places, (1.0 - settings.halves) * dt, result.end_bodies, result.end_columns)
 
 
-@routine
+@routine(allocates=False)
 def pose_outputs(model, data, at, dt, out):
     """Equations of the projection of momenta (`projection.project_momenta`) without them, and joint momenta.
 
@@ -355,7 +355,7 @@ def differentiate_pose(model, data, at, colours, dt, result):
         for c in range(6):
             for k in range(4):
                 offset, weight = stencil(k)
-                load_state(data, at.poses, at.momenta)
+                load_state(states, at.poses, at.momenta)
                 for m in range(begins[colour], begins[colour + 1]):
                     displace(states[members[m]], c, offset * STEP * (bodies[members[m]].radius if c >= 3 else 1.0))
                 pose_outputs(model, data, at, dt, result.out)
@@ -364,10 +364,10 @@ def differentiate_pose(model, data, at, colours, dt, result):
                     step = STEP * (bodies[i].radius if c >= 3 else 1.0)
                     for e in range(pointer[i], pointer[i + 1]):
                         result.J[e, c] += weight / step * result.out[index[e]]
-    load_state(data, at.poses, at.momenta)
+    load_state(states, at.poses, at.momenta)
     pose_outputs(model, data, at, dt, result.out)
     projection_matrix(model, data)
-    read_momenta(model, data, result.p)
+    read_momenta(bodies, coordinates, states, data.subtrees, result.p)
     screws, gradients = result.screws, result.gradients
     for k in range(coordinates.shape[0]):
         c = coordinates[k]

@@ -21,7 +21,7 @@ from leastaction.mechanism.closure import DOT
 from leastaction.spatial import load3, load9, mattvec, matvec, neg3, scale3
 
 
-@routine
+@routine(allocates=False)
 def start_rows(model, data):
     """Violations and gradients at the start of the step; the coordinates in `data` must hold the values there."""
     coordinates, rows = model.coordinates, model.rows
@@ -54,7 +54,7 @@ def start_rows(model, data):
         store_wrench(s.wb, states, row.b, tb, f, 1.0)
 
 
-@routine
+@routine(allocates=False)
 def assemble(model, settings, data, dt, fresh):
     """Residuals, right-hand side and Jacobian at the velocities in `data`; contacts are added by the caller.
 
@@ -141,14 +141,15 @@ def assemble(model, settings, data, dt, fresh):
     return worst
 
 
-@routine
+@routine(allocates=False)
 def implicit_coordinates(model, settings, data, dt, fresh):
     """Dampers and drive inertias of joints, by the mean rate of their coordinate over the step."""
-    coordinates, states, cstates, values = model.coordinates, data.bodies, data.coordinates, data.factors.values
+    coordinates, graph, states, cstates = model.coordinates, model.graph, data.bodies, data.coordinates
+    values = data.factors.values
     for k in range(coordinates.shape[0]):
         c, s = coordinates[k], cstates[k]
         if c.kind == BALL or c.kind == FREE:
-            ball_dampers(c, states, model.graph, values, dt * settings.halves, fresh)
+            ball_dampers(c, states, graph, values, dt * settings.halves, fresh)
             continue
         gain = c.armature + settings.halves * dt * axis_damping(c, s.value, model.forces, data.modes)
         if gain == 0.0:
@@ -162,7 +163,7 @@ def implicit_coordinates(model, settings, data, dt, fresh):
         push(states, c.a, s.wa, -gain * rate)
         push(states, c.b, s.wb, -gain * rate)
         if fresh:
-            add_pair(model.graph, values, c, s.wa, s.wb, ea, eb, gain)
+            add_pair(graph, values, c, s.wa, s.wb, ea, eb, gain)
 
 
 @inline
@@ -193,7 +194,7 @@ def ball_axis(c, j, states):
     return (*ta, -n[0], -n[1], -n[2]), (*tb, *n)
 
 
-@routine
+@routine(allocates=False)
 def ball_dampers(c, states, graph, values, dt, fresh):
     """Dampers of a ball or free joint: the rate is that of the step's velocities in the directions at its start."""
     for j in range(6 if c.kind == FREE else 3):

@@ -5,10 +5,9 @@ from leastaction.maximal.step.bodies import momenta, move
 from leastaction.spatial import ZERO3, load3, load4, load9, mattvec, matvec, quat_to_rotation, store9
 
 
-@routine
-def load_state(data, Z, P):
-    """Poses Z (bodies, 7: position, quaternion) and momenta P (bodies, 6) into the states of the bodies."""
-    states = data.bodies
+@routine(allocates=False)
+def load_state(states, Z, P):
+    """Poses Z (bodies, 7: position, quaternion) and momenta P (bodies, 6) into `BODY_STATE` records."""
     for i in range(states.shape[0]):
         s = states[i]
         for c in range(3):
@@ -20,10 +19,9 @@ def load_state(data, Z, P):
         store9(s.R, quat_to_rotation(load4(s.quat)))
 
 
-@routine
-def store_state(data, Z, P, V):
+@routine(allocates=False)
+def store_state(states, Z, P, V):
     """The other way round, with the velocities V (bodies, 6) of the last step or part of one."""
-    states = data.bodies
     for i in range(states.shape[0]):
         s = states[i]
         for c in range(3):
@@ -36,14 +34,13 @@ def store_state(data, Z, P, V):
             V[i, c], V[i, 3 + c] = s.w[c], s.vc[c]
 
 
-@routine
-def finish_step(model, data, dt, carry):
+@routine(allocates=False)
+def finish_step(bodies, states, dt, carry):
     """End poses become start poses; momenta at the end of the step (D2 of the action).
 
     With `carry` what Newton left in the equations goes on to the next step, turned into its directions: momenta then
     stay constant to round-off however loose the tolerance is. The residuals must belong to the velocities.
     """
-    bodies, states = model.bodies, data.bodies
     for i in range(bodies.shape[0]):
         s = states[i]
         if not carry:
@@ -60,16 +57,15 @@ def finish_step(model, data, dt, carry):
             s.R[c] = s.R1[c]
 
 
-@routine
-def swap_momenta(data):
-    """Exchange the momenta of the bodies with those in `minus`."""
-    states, other = data.bodies, data.minus
+@routine(allocates=False)
+def swap_momenta(states, other):
+    """Exchange the momenta of the bodies with those in `other`, shape (bodies, 6)."""
     for i in range(states.shape[0]):
         for c in range(6):
             states[i].P[c], other[i, c] = other[i, c], states[i].P[c]
 
 
-@routine
+@routine(allocates=False)
 def keep_start(data):
     """Keep what the guess of a step stands on, for the case that it must begin again."""
     data.start_clock[0], data.start_clock[1] = data.clock[0], data.clock[1]

@@ -21,7 +21,7 @@ def position(point, states, when):
     return add3(p, matvec(R, load3(point.p))), p
 
 
-@routine
+@routine(allocates=False)
 def measure(path, points, pointstates, states, when):
     """Length of a path at the START or END of the step; its gradients into w or e of its points."""
     first, last = path.first, path.first + path.count
@@ -67,7 +67,7 @@ def tension(path, length, rate):
     return force, path.damping
 
 
-@routine
+@routine(allocates=False)
 def start_paths(model, data, damped):
     """Lengths and gradients at the start of the step."""
     if damped is None:
@@ -76,7 +76,7 @@ def start_paths(model, data, damped):
         data.paths[i].length = measure(damped[i], model.forces.points, data.points, data.bodies, START)
 
 
-@routine
+@routine(allocates=False)
 def implicit_paths(model, settings, data, dt, fresh, damped):
     """Take the dampers' impulses from the residuals; with `fresh` add their blocks."""
     if damped is None:
@@ -103,7 +103,7 @@ def implicit_paths(model, settings, data, dt, fresh, damped):
                 add_outer(values, at, w, e, settings.halves * dt * slope)
 
 
-@routine
+@routine(allocates=False)
 def end_paths(model, settings, data, dt, damped):
     """Momentum that the dampers leave at the end of the step, which has become the start of the next."""
     if damped is None:

@@ -39,10 +39,9 @@ CENTRED, LOWER = 0.5, 0.3
 """Where no product is below CENTRED times kappa, that centre is reached: on to LOWER times kappa."""
 
 
-@routine
-def look_at_cones(model, data, contact, dt):
+@routine(allocates=False)
+def look_at_cones(coordinates, states, cstates, contact, dt):
     """Gaps at the end of the step, their gradients and the residuals of slacks; the largest residual [m/s]."""
-    coordinates, cstates, states = model.coordinates, data.coordinates, data.bodies
     cones, contacts, count = contact.cones, contact.contacts, contact.now[0].count
     worst = 0.0
     for k in range(count):
@@ -85,10 +84,9 @@ def sliding(c, states):
     return y0, y1
 
 
-@routine
-def push_cones(data, contact):
+@routine(allocates=False)
+def push_cones(states, contact):
     """Take the present impulses of the cones from the bodies' residuals."""
-    states = data.bodies
     for k in range(contact.now[0].count):
         c = contact.cones[k]
         for j in range(3):
@@ -99,7 +97,7 @@ def push_cones(data, contact):
             push(states, c.b, c.db[6 * j : 6 * j + 6], f)
 
 
-@routine
+@routine(allocates=False)
 def add_cones(model, data, contact, kappa):
     """Blocks D' W E of all cones."""
     ra, rb = data.motion_a, data.motion_b
@@ -116,10 +114,9 @@ def add_cones(model, data, contact, kappa):
             add_pair(model.graph, data.factors.values, c, da, db, ra, rb, 1.0)
 
 
-@routine
-def right_side(model, data, contact, kappa, second):
-    """Right-hand side with the cones' share towards kappa: the impulses that they give without motion; into dx."""
-    first, fixed, rhs = model.graph.first, data.fixed, data.dx
+@routine(allocates=False)
+def right_side(first, fixed, rhs, contact, kappa, second):
+    """Right-hand side with the cones' share towards kappa: the impulses that they give without motion."""
     for i in range(rhs.shape[0]):
         rhs[i] = fixed[i]
     for k in range(contact.now[0].count):
@@ -132,10 +129,9 @@ def right_side(model, data, contact, kappa, second):
                 rhs[first[c.b] + m] += w0 * c.db[m] + w1 * c.db[6 + m] + w2 * c.db[12 + m]
 
 
-@routine
-def move_cones(model, data, contact, kappa, second):
+@routine(allocates=False)
+def move_cones(first, dx, contact, kappa, second):
     """Steps of all cones for the bodies' step dx; how far they may be taken."""
-    first, dx = model.graph.first, data.dx
     longest = 1.0 / INSIDE
     for k in range(contact.now[0].count):
         c = contact.cones[k]
@@ -156,7 +152,7 @@ def move_cones(model, data, contact, kappa, second):
     return longest
 
 
-@routine
+@routine(allocates=False)
 def mean_product(contact, t):
     """The kappa that the complementarity products have shares of, after a fraction t of the steps [J]."""
     total, number = 0.0, 0.0
@@ -167,7 +163,7 @@ def mean_product(contact, t):
     return total / number
 
 
-@routine
+@routine(allocates=False)
 def central_fraction(contact, longest, goal):
     """The fraction of a step that keeps all products above a share of their mean, so that none blocks the next."""
     t = min(1.0, INSIDE * longest)
@@ -182,7 +178,7 @@ def central_fraction(contact, longest, goal):
     return t
 
 
-@routine
+@routine(allocates=False)
 def slack_error(contact):
     """Largest residual of a slack times its impulse [J], relative to the cone's share of kappa."""
     worst = 0.0
@@ -193,7 +189,7 @@ def slack_error(contact):
     return worst
 
 
-@routine
+@routine(allocates=False)
 def is_central(contact, kappa):
     """Whether all products are near their share of kappa and all slacks are known well."""
     least = math.inf
@@ -202,24 +198,25 @@ def is_central(contact, kappa):
     return least > CENTRED * kappa and ERROR * slack_error(contact) < kappa
 
 
-@routine
+@routine(allocates=False)
 def advance_cones(contact, t):
     """Take a fraction t of the cones' steps."""
     for k in range(contact.now[0].count):
         ip.advance(contact.cones[k], t)
 
 
-@routine
+@routine(allocates=False)
 def centre(model, data, contact, target, goal):
     """Plain Newton direction towards the point `target` of the central path; otherwise as `contact_direction`."""
-    right_side(model, data, contact, target, PREDICTOR)
-    solve(model.graph, data.factors, data.dx)
-    t = central_fraction(contact, move_cones(model, data, contact, target, PREDICTOR), goal)
+    first, fixed, dx = model.graph.first, data.fixed, data.dx
+    right_side(first, fixed, dx, contact, target, PREDICTOR)
+    solve(model.graph, data.factors, dx)
+    t = central_fraction(contact, move_cones(first, dx, contact, target, PREDICTOR), goal)
     advance_cones(contact, t)
     return t
 
 
-@routine
+@routine(allocates=False)
 def contact_direction(model, data, contact, kappa, goal, floor):
     """Newton direction with contacts: predictor, then corrector towards a smaller kappa (Mehrotra 1992).
 
@@ -235,15 +232,16 @@ def contact_direction(model, data, contact, kappa, goal, floor):
         # The corrector's second-order terms belong to a predictor that heads for zero: with them Newton would come to
         # rest beside the central path, not on it.
         return centre(model, data, contact, floor, goal)
-    right_side(model, data, contact, 0.0, PREDICTOR)
-    solve(model.graph, data.factors, data.dx)
-    t = min(1.0, INSIDE * move_cones(model, data, contact, 0.0, PREDICTOR))
+    first, fixed, dx = model.graph.first, data.fixed, data.dx
+    right_side(first, fixed, dx, contact, 0.0, PREDICTOR)
+    solve(model.graph, data.factors, dx)
+    t = min(1.0, INSIDE * move_cones(first, dx, contact, 0.0, PREDICTOR))
     ratio = mean_product(contact, t) / kappa
     # Slacks must stay well above their own error: it decides how redundant contacts share the load.
     target = max(ratio * ratio * ratio * kappa, floor, min(kappa, ERROR * slack_error(contact)))
-    right_side(model, data, contact, target, CORRECTOR)
-    solve(model.graph, data.factors, data.dx)
-    t = central_fraction(contact, move_cones(model, data, contact, target, CORRECTOR), goal)
+    right_side(first, fixed, dx, contact, target, CORRECTOR)
+    solve(model.graph, data.factors, dx)
+    t = central_fraction(contact, move_cones(first, dx, contact, target, CORRECTOR), goal)
     if t < BLOCKED:
         # Too near the boundary: back towards the centre, without the corrector, which is then no good. From the centre
         # itself a plain step to a lower one, which is short enough to be straight.

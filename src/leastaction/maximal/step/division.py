@@ -1,5 +1,7 @@
 """Steps that Newton cannot solve are divided: how far, how that is told, and where a part begins again."""
 
+import numpy as np
+
 from leastaction._jit import inline, routine
 from leastaction.contact.cones import EXACT, LIMIT, LINEAR
 
@@ -15,13 +17,17 @@ LONGEST = 1 << 61
 number would be larger than this."""
 
 
+SOLVED, HALVED = np.int64(0), np.int64(1)
+"""The bits of that number. NumPy's integers, since kernels are compiled anew for each literal."""
+
+
 @inline
 def with_bit(told, bit):
     """A bit more of how a step was halved."""
     return 2 * told + bit if 0 < told < LONGEST else -1
 
 
-@routine
+@routine(allocates=False)
 def let_slip(contact):
     """Take friction from all contacts."""
     for k in range(contact.now[0].count):
@@ -30,13 +36,13 @@ def let_slip(contact):
             c.kind, c.beta[0], c.beta[1] = LIMIT, 0.0, 0.0
 
 
-@routine
-def forget_failure(data, contact):
+@routine(allocates=False)
+def forget_failure(states, rowstates, contact):
     """Back to the guess with which a failed step began, and no warm start from its contacts."""
-    for i in range(data.bodies.shape[0]):
-        s = data.bodies[i]
+    for i in range(states.shape[0]):
+        s = states[i]
         for c in range(3):
             s.w[c], s.vc[c] = s.x[c], s.x[3 + c]
-    for k in range(data.rows.shape[0]):
-        data.rows[k].lam = 0.0
+    for k in range(rowstates.shape[0]):
+        rowstates[k].lam = 0.0
     contact.now[0].known = 0

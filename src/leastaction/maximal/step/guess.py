@@ -12,10 +12,9 @@ FIRST, SECOND, LATER = 0, 1, 2
 """How much is known: nothing, one step, two steps."""
 
 
-@routine
-def guess(model, data):
+@routine(allocates=False)
+def guess(bodies, states):
     """First guess of a step: the velocities of the step before; at rest, those of the momenta."""
-    bodies, states = model.bodies, data.bodies
     for i in range(bodies.shape[0]):
         s = states[i]
         if s.w[0] == 0.0 and s.w[1] == 0.0 and s.w[2] == 0.0 and s.vc[0] == 0.0 and s.vc[1] == 0.0 and s.vc[2] == 0.0:
@@ -24,14 +23,13 @@ def guess(model, data):
                     s.vc[c] = s.P[3 + c] / bodies[i].mass
 
 
-@routine
-def extrapolate(model, data, dt):
-    """Guess of a step of `dt` without contacts."""
-    states, rowstates, clock = data.bodies, data.rows, data.clock
+@routine(allocates=False)
+def extrapolate(bodies, states, rowstates, clock, dt):
+    """Guess of a step of `dt` without contacts; clock: (how much is known, dt of the step before)."""
     for k in range(rowstates.shape[0]):
         rowstates[k].lam = 0.0
     if clock[0] == FIRST:
-        guess(model, data)
+        guess(bodies, states)
         return
     ahead = 0.5 * (clock[1] + dt) if clock[0] == LATER else 0.0
     for i in range(states.shape[0]):
@@ -41,10 +39,9 @@ def extrapolate(model, data, dt):
             s.vc[c] = s.x[3 + c] + ahead * s.slope[3 + c]
 
 
-@routine
-def remember(data, dt):
+@routine(allocates=False)
+def remember(states, rowstates, clock, dt):
     """Keep the velocities of a step of `dt` for the guess of the next, and the forces of the joints at its start."""
-    states, rowstates, clock = data.bodies, data.rows, data.clock
     apart = 0.5 * (clock[1] + dt) if clock[0] != FIRST else dt
     # The very first step starts with consistent momenta, so its joints gave only half of their impulse.
     whole = 2.0 if clock[0] == FIRST else 1.0

@@ -12,7 +12,7 @@ from leastaction.maximal.step.bodies import END
 from leastaction.spatial import cross, load3, load9, mattvec, sub3
 
 
-@routine
+@routine(allocates=False)
 def add_impulses(model, data, q, u, scale, when):
     """Add scale times the forces at the start poses to I (START) or P (END) of every body.
 
@@ -53,7 +53,7 @@ def add_impulses(model, data, q, u, scale, when):
             give(states, c.b, cstates[k].wb, scale * force, when)
 
 
-@routine
+@routine(allocates=False)
 def give(states, body, w, k, when):
     """Add the impulse k w to I (START) or P (END) of a body."""
     if body >= 0:
@@ -62,7 +62,7 @@ def give(states, body, w, k, when):
             out[c] += k * w[c]
 
 
-@routine
+@routine(allocates=False)
 def add_rates(model, settings, data, dt):
     """Momentum that dampers and drive inertias leave at the end of the step, which has become the start of the next."""
     coordinates, states, cstates, halves = model.coordinates, data.bodies, data.coordinates, settings.halves

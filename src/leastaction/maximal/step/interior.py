@@ -51,7 +51,7 @@ STUCK, PATIENCE, LIFT = 0.02, 3, 1e2
 same share of it: where one path has an end, another may not."""
 
 
-@routine
+@routine(allocates=False)
 def heaviest(bodies, contact):
     """Largest mass of a body in contact [kg]."""
     m = 0.0
@@ -64,7 +64,7 @@ def heaviest(bodies, contact):
     return m
 
 
-@routine
+@routine(allocates=False)
 def strongest(contact):
     """Largest impulse along the normal of a contact or of a limit [N s]."""
     gam = 0.0
@@ -74,7 +74,7 @@ def strongest(contact):
     return gam
 
 
-@routine
+@routine(allocates=False)
 def fastest(contact):
     """Largest sliding velocity of a cone at the start [m/s]."""
     y = 0.0
@@ -84,7 +84,7 @@ def fastest(contact):
     return y
 
 
-@routine
+@routine(allocates=False)
 def restart(contact, kappa, speed, least):
     """Put the cones back on the central path, at kappa and with slacks of at least `speed` [m/s].
 
@@ -96,7 +96,7 @@ def restart(contact, kappa, speed, least):
         ip.begin(c, max(c.s, speed), c.y[0], c.y[1], kappa)
 
 
-@routine
+@routine(allocates=False)
 def even_out(contact, goal):
     """The present kappa [J]; all shares of it rise to 1 before it comes to its goal, and no product has to rise."""
     kappa = mean_product(contact, 0.0)
@@ -106,7 +106,7 @@ def even_out(contact, goal):
     return mean_product(contact, 0.0)
 
 
-@routine
+@routine(allocates=False)
 def is_complementary(contact, goal):
     """Whether all complementarity products have come to their goal: only then is the step a smooth function."""
     worst = 0.0
@@ -115,7 +115,7 @@ def is_complementary(contact, goal):
     return worst <= 1e-6 * goal
 
 
-@routine
+@routine(allocates=False)
 def largest_residual(bodies, states):
     """Largest residual of a body, as the velocity [m/s] that it would change."""
     worst = 0.0
@@ -127,7 +127,7 @@ def largest_residual(bodies, states):
     return worst
 
 
-@routine
+@routine(allocates=False)
 def solve_step(model, settings, data, contact, dt):
     """Velocities, joint impulses and contact impulses of a step, from the guess that `data` and the cones hold.
 
@@ -144,7 +144,7 @@ def solve_step(model, settings, data, contact, dt):
     return interior_step(model, settings, data, contact, dt)
 
 
-@routine
+@routine(allocates=False)
 def interior_step(model, settings, data, contact, dt):
     """`solve_step` with at least one cone."""
     bodies, states, now = model.bodies, data.bodies, contact.now[0]
@@ -164,8 +164,8 @@ def interior_step(model, settings, data, contact, dt):
     softest = SOFTEST * max(now.energy, mass * gained * gained)
     for iteration in range(most):
         joints = assemble(model, settings, data, dt, fresh) / dt
-        worst = look_at_cones(model, data, contact, dt)
-        push_cones(data, contact)
+        worst = look_at_cones(model.coordinates, states, data.coordinates, contact, dt)
+        push_cones(states, contact)
         if not smooth:
             goal = max(least, SHARPEST * typical * strongest(contact))
         kappa = even_out(contact, goal)

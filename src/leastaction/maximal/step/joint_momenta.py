@@ -1,26 +1,18 @@
 """Joint momenta between two steps with contacts: what of the contacts' impulses belongs to them."""
 
-import numpy as np
-
 from leastaction._jit import routine
 from leastaction.contact.cones import DRY
 from leastaction.maximal.coordinates.recover import read_momenta
 from leastaction.maximal.step.body_states import swap_momenta
 
-READ_ALL, READ_WITHOUT, READ_MEAN = range(3)
-"""How joint momenta at the end of the last step of a call are read at order 2, for controllers. What contacts will hold
-of the forces there only the next step knows; until then those that bear a load are taken to push as they did in this
-step (READ_MEAN) where the motion is steady, or else to hold all forces (READ_WITHOUT); without such contacts all forces
-count (READ_ALL)."""
 
-
-@routine
-def bears_load(model, settings, contact):
+@routine(allocates=False)
+def bears_load(bodies, settings, contact):
     """Whether a cone gives a body more than a tenth of what gravity does in a step."""
     speed = settings.gravity * settings.dt
     for k in range(contact.now[0].count):
         c = contact.cones[k]
-        body = model.bodies[max(c.a, c.b)]
+        body = bodies[max(c.a, c.b)]
         least = 0.1 * speed * body.mass
         row = 9 if c.kind == DRY else 3
         if c.source < 0 and c.db[row] == 0.0 and c.db[row + 1] == 0.0 and c.db[row + 2] == 0.0:  # an angle's
@@ -30,7 +22,7 @@ def bears_load(model, settings, contact):
     return False
 
 
-@routine
+@routine(allocates=False)
 def read_contact_momenta(model, data, contact, p, share):
     """Joint momenta at the start of a solved step of order 2, with a share of the cones' impulses.
 
@@ -51,28 +43,31 @@ def read_contact_momenta(model, data, contact, p, share):
             if cone.b >= 0:
                 f = normal * cone.db[c] + cone.beta[0] * cone.db[6 + c] + cone.beta[1] * cone.db[12 + c]
                 other[cone.b, c] += share * f
-    swap_momenta(data)
-    read_momenta(model, data, p)
-    swap_momenta(data)
+    swap_momenta(data.bodies, data.minus)
+    read_momenta(model.bodies, model.coordinates, data.bodies, data.subtrees, p)
+    swap_momenta(data.bodies, data.minus)
 
 
-@routine
+@routine(allocates=False)
 def read_end_momenta(model, settings, data, contact, p, steady):
-    """Joint momenta at the end of a step, as far as it knows; the step after may tell better.
+    """Joint momenta at the end of a step, as far as it knows; the step after may tell better, at order 2.
+
+    What contacts will hold of the forces there only the next step knows. Until then those that bear a load are taken to
+    push as they did in this step where the motion is steady, or else to hold all forces; without such contacts all
+    forces count.
 
     Args:
         contact: `ContactData`, or None.
         steady: whether the motion is, so that contacts push as they did.
     """
-    reading = np.int64(READ_ALL)
-    if contact is not None:
-        if settings.halves < 1.0 and bears_load(model, settings, contact):
-            reading = READ_MEAN if steady else READ_WITHOUT
-        if reading == READ_MEAN:
-            read_contact_momenta(model, data, contact, p, 0.5)
-    if reading == READ_WITHOUT:
-        swap_momenta(data)
-    if reading != READ_MEAN:
-        read_momenta(model, data, p)
-    if reading == READ_WITHOUT:
-        swap_momenta(data)
+    if contact is None:
+        read_momenta(model.bodies, model.coordinates, data.bodies, data.subtrees, p)
+        return
+    if settings.halves == 1.0 or not bears_load(model.bodies, settings, contact):
+        read_momenta(model.bodies, model.coordinates, data.bodies, data.subtrees, p)
+    elif steady:
+        read_contact_momenta(model, data, contact, p, 0.5)
+    else:
+        swap_momenta(data.bodies, data.minus)
+        read_momenta(model.bodies, model.coordinates, data.bodies, data.subtrees, p)
+        swap_momenta(data.bodies, data.minus)

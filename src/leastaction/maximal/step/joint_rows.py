@@ -94,7 +94,7 @@ def is_screw(row):
     return row.kind == SCREW
 
 
-@routine
+@routine(allocates=False)
 def polynomial(row, coefficients, x):
     """Polynomial of a coupling and its slope at x."""
     f = 0.0

@@ -20,10 +20,9 @@ WORK, FINE = 2e-3, 16
 are."""
 
 
-@routine
-def is_impact(model, settings, data, dt):
+@routine(allocates=False)
+def is_impact(bodies, states, gravity, dt):
     """Whether velocities have jumped since the step before, by more than gravity does in a few steps."""
-    bodies, states, gravity = model.bodies, data.bodies, settings.gravity
     for i in range(bodies.shape[0]):
         s, m = states[i], bodies[i].mass
         J = load9(bodies[i].J)
@@ -36,11 +35,10 @@ def is_impact(model, settings, data, dt):
     return False
 
 
-@routine
-def is_steady(model, settings, data, dt):
+@routine(allocates=False)
+def is_steady(bodies, states, gravity, dt):
     """Whether accelerations are about those of the step before, so that contacts push as they did."""
-    bodies, states = model.bodies, data.bodies
-    most = STEADY * settings.gravity
+    most = STEADY * gravity
     for i in range(bodies.shape[0]):
         s = states[i]
         for c in range(3):
@@ -50,14 +48,13 @@ def is_steady(model, settings, data, dt):
     return True
 
 
-@routine
-def is_implausible(model, settings, data, contact):
+@routine(allocates=False)
+def is_implausible(bodies, states, settings, contact):
     """Whether a solved step has far more kinetic energy than the step before and its forces account for.
 
     Contacts and joints only take energy away, but the equations of a step that is too long for a fast motion, such as
     that of a leg through a singular configuration, may have other solutions, and Newton may find one of them.
     """
-    bodies, states = model.bodies, data.bodies
     now = before = push = total = 0.0
     for i in range(bodies.shape[0]):
         s, m, J = states[i], bodies[i].mass, load9(bodies[i].J)
@@ -76,14 +73,14 @@ def is_implausible(model, settings, data, contact):
     return now > PLAUSIBLE * (math.sqrt(before) + math.sqrt(push) / settings.halves) ** 2 + out_of_it
 
 
-@routine
-def is_driven(model, settings, data, contact):
+@routine(allocates=False)
+def is_driven(bodies, states, settings, contact):
     """Whether the contacts of a solved step have added energy.
 
     Their impulses act along the normals and at the points of the start of the step, while their gaps are those of its
     end. Where a body turns far within a step, the two may differ so much that an impact drives it.
     """
-    bodies, states, halves = model.bodies, data.bodies, settings.halves
+    halves = settings.halves
     energy, work, deepest, total = 0.0, 0.0, 0.0, 0.0
     for i in range(bodies.shape[0]):
         s, m, x = states[i], bodies[i].mass, states[i].x

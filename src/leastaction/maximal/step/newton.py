@@ -25,7 +25,7 @@ ROUND_OFF = 1e-12
 """Residuals below this share of their terms are round-off."""
 
 
-@routine
+@routine(allocates=False)
 def apply(model, data, t, dt):
     """Take a fraction t of the step dx; its size as a velocity [m/s]. Turns stay below half a turn."""
     bodies, states, rows, rowstates = model.bodies, data.bodies, model.rows, data.rows
@@ -49,13 +49,12 @@ def apply(model, data, t, dt):
     return size
 
 
-@routine
-def at_round_off(model, data):
+@routine(allocates=False)
+def at_round_off(bodies, states, rowstates):
     """Whether all residuals are round-off of the terms that they are sums of: nothing is left to improve.
 
     Near singular configurations of loops velocities are badly determined, and updates stay above any tolerance.
     """
-    bodies, states, rows, rowstates = model.bodies, data.bodies, model.rows, data.rows
     momentum = far = 0.0
     for i in range(bodies.shape[0]):
         s = states[i]
@@ -64,7 +63,7 @@ def at_round_off(model, data):
             for j in (c, 3 + c):
                 momentum = max(momentum, abs(s.P[j]), abs(s.P[j] + s.I[j]))
     violated = 0.0
-    for k in range(rows.shape[0]):
+    for k in range(rowstates.shape[0]):
         momentum = max(momentum, abs(rowstates[k].lam))
         violated = max(violated, abs(rowstates[k].g))
     worst = 0.0
@@ -74,7 +73,7 @@ def at_round_off(model, data):
     return worst <= ROUND_OFF * momentum and violated <= ROUND_OFF * far
 
 
-@routine
+@routine(allocates=False)
 def newton_step(model, settings, data, dt):
     """Velocities and joint impulses of a step from the guess in `data`, as `solve_step` says."""
     fixed, dx, history = data.fixed, data.dx, data.history
@@ -93,7 +92,7 @@ def newton_step(model, settings, data, dt):
         for i in range(fixed.shape[0]):
             dx[i] = fixed[i]
         solve(model.graph, data.factors, dx)
-        rounded = fresh and iteration > 1 and at_round_off(model, data)
+        rounded = fresh and iteration > 1 and at_round_off(model.bodies, data.bodies, data.rows)
         size = apply(model, data, 1.0, dt)
         history[iteration] = size
         if not is_finite(size) or (iteration >= PATIENCE and size > history[0]):

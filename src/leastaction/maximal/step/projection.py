@@ -6,7 +6,7 @@ from leastaction.maximal.step.block_parts import add_outer, add_pair, place_row
 from leastaction.maximal.step.newton import DEPENDENT
 
 
-@routine
+@routine(allocates=False)
 def projection_matrix(model, data):
     """Matrix (M -G'; G 0) of `project_momenta` at the start poses, into the values of the graph."""
     bodies, rows, coordinates, augment = model.bodies, model.rows, model.coordinates, model.augment
@@ -37,7 +37,7 @@ def projection_matrix(model, data):
                 add_outer(values, offsets[row.eab, 1 if row.a < row.b else 0], s.wb, s.wa, augment[row.node])
 
 
-@routine
+@routine(allocates=False)
 def project_momenta(model, data, multipliers, dt, loops):
     """Take from the momenta what would violate the joints: P + G' mu with G M^-1 (P + G' mu) = 0.
 

@@ -12,7 +12,7 @@ from leastaction.maximal.step.assembly import assemble
 from leastaction.maximal.step.newton import DEPENDENT
 
 
-@routine
+@routine(allocates=False)
 def mark_redundant(model, data):
     """left_out <- 1 for the unknowns that the factorisation has skipped, 0 for all others; dx is scratch.
 
@@ -34,7 +34,7 @@ def mark_redundant(model, data):
                     left_out[np.int64(place[row + j])] = 1.0
 
 
-@routine
+@routine(allocates=False)
 def find_redundant(model, settings, data, dt, loops):
     """Mark the joint equations of this step that depend on others, and set their multipliers to zero.
 
@@ -62,7 +62,7 @@ def clear_row(values, offsets, edge, m, local):
             values[offsets[edge, 1] + 6 * local + c] = 0.0
 
 
-@routine
+@routine(allocates=False)
 def leave_out_rows(model, data, loops):
     """Replace the equations that are marked by "this multiplier does not change"; loops: None without any."""
     if loops is None:

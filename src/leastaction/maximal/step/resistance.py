@@ -25,7 +25,7 @@ def _impulse(s, F):
     return (mattvec(load9(s.R), sub3(F[0], cross(load3(s.p), F[1]))), F[1])
 
 
-@routine
+@routine(allocates=False)
 def _resistance(resisting, data):
     """data.dF: the wrenches on the bodies at their mean twists less those at rest; leaves the twists in the bodies."""
     states, touched = data.bodies, resisting.touched
@@ -49,7 +49,7 @@ def _rest(resisting, data):
         store6(data.bodies[resisting.touched[j]].v, ZERO6)
 
 
-@routine
+@routine(allocates=False)
 def implicit_resistance(resisting, model, settings, data, dt, fresh):
     """Take the impulses at the start of the step from the residuals; with `fresh` add their blocks."""
     if resisting is None:
@@ -69,7 +69,7 @@ def implicit_resistance(resisting, model, settings, data, dt, fresh):
     _rest(resisting, data)
 
 
-@routine
+@routine(allocates=False)
 def _column(resisting, model, data, j, c, share):
     """Column c of the blocks of body touched[j]."""
     states, touched, values = data.bodies, resisting.touched, data.factors.values
@@ -93,7 +93,7 @@ def _column(resisting, model, data, j, c, share):
             values[at + 6 * (3 + i) + c] -= share * f[i]
 
 
-@routine
+@routine(allocates=False)
 def end_resistance(resisting, settings, data, dt):
     """Momentum that the forces leave at the end of the step, which has become the start of the next."""
     if resisting is None:

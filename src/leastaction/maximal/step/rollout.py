@@ -16,7 +16,7 @@ from leastaction.maximal.step.assembly import start_rows
 from leastaction.maximal.step.bodies import END, START
 from leastaction.maximal.step.body_states import finish_step, keep_start, load_state, store_state
 from leastaction.maximal.step.dampers import end_paths, start_paths
-from leastaction.maximal.step.division import FINEST, forget_failure, let_slip, with_bit
+from leastaction.maximal.step.division import FINEST, HALVED, SOLVED, forget_failure, let_slip, with_bit
 from leastaction.maximal.step.guess import FIRST, LATER, extrapolate, guess, remember
 from leastaction.maximal.step.impulses import add_impulses, add_rates
 from leastaction.maximal.step.interior import solve_step
@@ -53,12 +53,12 @@ def rollout_with_contact(model, settings, data, near, contact, record, u, subste
     return run(model, settings, data, near, contact, MaximalRecord(*record), u, substeps, started)
 
 
-@routine
+@routine(allocates=False)
 def run(model, settings, data, near, contact, record, u, substeps, started):
     """See `rollout`; near and contact are None for a mechanism without contacts, limits and dry friction."""
-    halves, q = settings.halves, record.q
-    load_state(data, record.rigid_poses[0], record.momenta[0])
-    steady, slip = False, False
+    halves, q, bodies, states = settings.halves, record.q, model.bodies, data.bodies
+    load_state(states, record.rigid_poses[0], record.momenta[0])
+    steady = slip = q.shape[0] < 1  # False, but no literal: `solve_part` would be compiled twice
     for k in range(q.shape[0] - 1):
         keep_start(data)
         for c in range(q.shape[1]):
@@ -70,7 +70,7 @@ def run(model, settings, data, near, contact, record, u, substeps, started):
         while j < substeps.shape[0]:
             h = substeps[j] * settings.dt / parts
             if k == 0 and j == 0 and part == 0:
-                read_coordinates(model, data, q[k + 1], h)
+                read_coordinates(model.coordinates, states, data.coordinates, q[k + 1], h)
                 start_rows(model, data)
                 start_paths(model, data, model.damped)
             why = start_part(model, settings, data, near, contact, q[k + 1], u[k, j if halves < 1.0 else 0], h)
@@ -83,30 +83,30 @@ def run(model, settings, data, near, contact, record, u, substeps, started):
             if spent < 0:
                 # Nothing has changed but the guess: the rest of this step in shorter ones.
                 if contact is not None:
-                    forget_failure(data, contact)
+                    forget_failure(states, data.rows, contact)
                 if parts >= FINEST:
                     if contact is None or slip:
                         return k, FAILED
                     slip = True
                     continue
-                record.divided[k + 1, j] = with_bit(record.divided[k + 1, j] if parts > 1 else 1, 1)
+                record.divided[k + 1, j] = with_bit(record.divided[k + 1, j] if parts > 1 else 1, HALVED)
                 parts, part = 2 * parts, 2 * part
                 continue
             if contact is not None:
                 if not note_contacts(contact, k, substeps[j] * settings.dt):
                     return k, FULL
                 # At an impact the momenta before it: the mean would be of neither.
-                share = 0.0 if halves == 1.0 or is_impact(model, settings, data, h) else 0.5
-                steady = data.clock[0] == LATER and is_steady(model, settings, data, h)
+                share = 0.0 if halves == 1.0 or is_impact(bodies, states, settings.gravity, h) else 0.5
+                steady = data.clock[0] == LATER and is_steady(bodies, states, settings.gravity, h)
                 if halves < 1.0 and j == 0 and part == 0 and (k > 0 or started):
                     read_contact_momenta(model, data, contact, record.p[k], share)
-            remember(data, h)
+            remember(states, data.rows, data.clock, h)
             if j == 0 and part == 0:
                 for r in range(data.rows.shape[0]):
                     record.multipliers[k, r] = data.rows[r].force
             end_part(model, settings, data, contact, q[k + 1], u[k, j + 1 if halves < 1.0 else 0], h)
             if parts > 1:
-                record.divided[k + 1, j] = -1 if slip else with_bit(record.divided[k + 1, j], 0)
+                record.divided[k + 1, j] = -1 if slip else with_bit(record.divided[k + 1, j], SOLVED)
             slip = False
             part += 1
             while parts > 1 and part % 2 == 0:  # two halves are done: on with what they are a half of
@@ -119,12 +119,12 @@ def run(model, settings, data, near, contact, record, u, substeps, started):
             record.multipliers[k + 1, r] = data.rows[r].force
         record.violation[k + 1] = worst
         project_momenta(model, data, record.multipliers[k + 1], h, settings.loops)
-        store_state(data, record.rigid_poses[k + 1], record.momenta[k + 1], record.velocities[k + 1])
+        store_state(states, record.rigid_poses[k + 1], record.momenta[k + 1], record.velocities[k + 1])
         read_end_momenta(model, settings, data, contact, record.p[k + 1], steady)
     return q.shape[0] - 1, DONE
 
 
-@routine
+@routine(allocates=False)
 def start_part(model, settings, data, near, contact, q, u, dt):
     """Known impulses, guess and cones of a step, or part of one, with the controls u at its start; why it stops."""
     for i in range(data.bodies.shape[0]):
@@ -132,9 +132,9 @@ def start_part(model, settings, data, near, contact, q, u, dt):
             data.bodies[i].I[c] = 0.0
     add_impulses(model, data, q, u, settings.halves * dt, START)
     if contact is None:
-        extrapolate(model, data, dt)
+        extrapolate(model.bodies, data.bodies, data.rows, data.clock, dt)
         return DONE
-    guess(model, data)
+    guess(model.bodies, data.bodies)
     # A run starts with momenta that hold half of the impulses of that time already, dry friction's as well.
     contact.now[0].dry = settings.halves if data.clock[0] == FIRST else 1.0
     count = find_cones(model, settings, data, near, contact, dt)
@@ -145,7 +145,7 @@ def start_part(model, settings, data, near, contact, q, u, dt):
     return DONE
 
 
-@routine
+@routine(allocates=False)
 def solve_part(model, settings, data, near, contact, dt, slip):
     """Solve a step, again with the contacts that it missed; (result of `solve_step`, iterations, why it stops).
 
@@ -172,23 +172,24 @@ def solve_part(model, settings, data, near, contact, dt, slip):
         iterations += abs(spent)
     # Not by how many parts there are: those of a step that is solved again one by one are judged as they were.
     judged = contact.now[0].count > 0 and data.clock[0] != FIRST and FINEST * dt > settings.whole
-    if judged and spent >= 0 and is_implausible(model, settings, data, contact):
+    if judged and spent >= 0 and is_implausible(model.bodies, data.bodies, settings, contact):
         spent = -1 - spent
     # Smoothed contact gives back what it took.
     judged = judged and FINE * dt > settings.whole and settings.smoothing == 0.0
-    if judged and spent >= 0 and is_driven(model, settings, data, contact):
+    if judged and spent >= 0 and is_driven(model.bodies, data.bodies, settings, contact):
         spent = -1 - spent
     return spent, iterations, DONE
 
 
-@routine
+@routine(allocates=False)
 def end_part(model, settings, data, contact, q, u, dt):
     """The end of a solved step becomes the start of the next, with the controls u there."""
     carry = True
     if contact is not None:
         carry = contact.now[0].count == 0
-    finish_step(model, data, dt, carry)
-    read_coordinates(model, data, q, dt)
+    coordinates, states, cstates = model.coordinates, data.bodies, data.coordinates
+    finish_step(model.bodies, states, dt, carry)
+    read_coordinates(coordinates, states, cstates, q, dt)
     start_rows(model, data)
     add_rates(model, settings, data, dt)
     end_paths(model, settings, data, dt, model.damped)
