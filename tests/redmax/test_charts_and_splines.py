@@ -41,7 +41,7 @@ def test_a_tumbling_body_passes_every_singularity(chart):
     if chart == "euler":
         assert len(np.unique(run.stored["chart"])) >= 2
     assert drift[1] <= 2e-3
-    assert np.log2(drift[0] / drift[1]) == pytest.approx(2.0, abs=0.5)
+    assert np.log2(drift[0] / drift[1]) == pytest.approx(2.0, abs=0.1)
 
 
 def test_runs_in_pieces_are_the_same_runs():
@@ -130,6 +130,6 @@ def test_a_spline_through_translations_is_the_b_spline_of_points():
     run = la.simulate(robot, [1.2], [0.5], dt=5e-4, steps=400, integrator=la.BDF(order=2))
     assert np.abs(run.energy - run.energy[0]).max() <= 2e-4 * np.abs(run.kinetic_energy).max()
     with pytest.raises(la.IntegratorError, match="cannot run the spline joint 'j0'"):
-        la.simulate(robot, steps=1)
+        la.simulate(robot, steps=1, integrator=la.Galerkin())
     with pytest.raises(la.MechanismError, match="at least four control frames"):
         chain("spline_curve", 1, frames=ring(3))

@@ -46,24 +46,55 @@ def tethered():
     return b.build()
 
 
+def thrown(robot, rng):
+    """A box above the plane that turns and falls."""
+    q = robot.neutral()
+    q[2] = 0.25
+    return robot.integrate(q, [*(0.3 * rng.normal(size=3)), 0, 0, 0]), [*(0.5 * rng.normal(size=3)), 1.0, 0.3, -1.0]
+
+
+def scene(name):
+    """(robot, q, v, duration [s], largest speed [rad/s or m/s])."""
+    if name == "box":
+        robot = box(stiffness=1e4, damping=1000.0)
+        return robot, *thrown(robot, np.random.default_rng(1)), 0.5, 2.5
+    return {
+        "ball": (ball(), [0.05], [-1.0], 0.2, 1.5),
+        "one limit": (limited(1), [0.0], [3.0], 0.6, 3.0),
+        "three limits": (limited(3), np.zeros(3), 3.0 * np.ones(3), 0.6, 3.0),
+        "cable": (tethered(), [0.1, 0, -0.3], [1.0, 0.5, 0], 1.0, 3.0),
+    }[name]
+
+
+@pytest.mark.parametrize("name", ["ball", "one limit", "three limits", "cable", "box"])
+def test_runs_converge_to_those_of_an_explicit_method(name):
+    """The instant of touching is known to a step, so errors are of the size of speed * dt, whatever the order."""
+    robot, q, v, duration, speed = scene(name)
+    exact = la.simulate(robot, q, v, dt=duration / 50000, steps=50000, integrator=la.RungeKutta(order=4)).q[-1]
+    for method in METHODS:
+        errors = {}
+        for n in (100, 200, 1600):
+            run = la.simulate(robot, q, v, dt=duration / n, steps=n, integrator=method)
+            errors[n] = np.abs(robot.difference(exact, run.q[-1])).max()
+        assert errors[1600] <= 10.0 * speed * duration / 1600, (method, errors)
+        assert errors[1600] <= 0.5 * max(errors[100], errors[200]), (method, errors)
+
+
 @pytest.mark.parametrize("method", METHODS, ids=lambda x: repr(x)[:12])
 @pytest.mark.parametrize("dt", [0.002, 0.01])
-def test_drops_converge(method, dt):
+def test_every_step_of_drops_has_a_solution(method, dt):
     """Boxes that tumble onto their corners, with and without friction."""
     rng = np.random.default_rng(0)
     for damping, friction, stiction in ((10, 0, 0), (100, 0, 0), (1000, 0, 0), (50, 0.5, 100)):
         robot = box(stiffness=1e4, damping=damping, friction=friction, stiction=stiction)
-        q = robot.neutral()
-        q[2] = 0.25
-        q = robot.integrate(q, [*(0.3 * rng.normal(size=3)), 0, 0, 0])
-        v = [*(0.5 * rng.normal(size=3)), 1.0, 0.3, -1.0]
+        q, v = thrown(robot, rng)
         run = la.simulate(robot, q, v, dt=dt, duration=0.5, integrator=method)
         assert run.q[:, 2].min() > 0.05  # the plane carries it
         assert run.energy[-1] < run.energy[0]
 
 
 @pytest.mark.parametrize("method", METHODS, ids=lambda x: repr(x)[:12])
-def test_limits_and_cables_converge(method):
+def test_every_step_at_limits_and_cables_has_a_solution(method):
     for links in (1, 3):
         robot = limited(links)
         run = la.simulate(robot, np.zeros(links), 3.0 * np.ones(links), dt=0.005, duration=0.6, integrator=method)
