@@ -7,6 +7,8 @@ from typing import Any, ClassVar
 
 from leastaction.errors import IntegratorError
 from leastaction.integrators import PENALTIES, Integrator
+from leastaction.mechanism import Mechanism
+from leastaction.minimal.bodywise.stepper import BodywiseStepper
 from leastaction.minimal.rules import MIDPOINT, Rule, lobatto
 from leastaction.minimal.stepper import variational_stepper
 
@@ -23,6 +25,11 @@ def _check(integrator: Any) -> None:
         raise IntegratorError(f"{name}: solver must be one of {', '.join(SOLVERS)}, got {integrator.solver!r}")
 
 
+def _galerkin_stepper(integrator: Any, mechanism: Mechanism, dt: float) -> Any:
+    make = BodywiseStepper if integrator.interpolation == "bodies" else variational_stepper
+    return make(integrator, mechanism, dt)
+
+
 @dataclass(frozen=True)
 class Galerkin(Integrator):
     """Galerkin variational integrator of any even order (Fan 2018): symplectic, keeps momenta, no energy drift.
@@ -37,13 +44,17 @@ class Galerkin(Integrator):
         solver: "auto", "sparse" (tree-sparse LDU), "recursive" (O(n)) or "dense" (the whole matrix); or "quasi", the
             quasi-Newton method of Lee et al. 2016, for comparison and of order 2 only. "simplified": cheap sweeps
             first, Newton where they converge too slowly; `iterations` counts both. "auto" does so from order 6 on.
+        interpolation: "joints", Fan's: polynomials of the joint coordinates; or "bodies": polynomials of the poses of
+            the bodies, with joints exact at the nodes. Of the same order, "bodies" is mostly several times more
+            accurate and follows slender ball chains; it has no loops and one solver ("auto").
     """
 
     order: int = 2
     tolerance: float = 1e-12
     max_iterations: int = 200
     solver: str = "auto"
-    stepper_class: ClassVar[Any] = staticmethod(variational_stepper)
+    interpolation: str = "joints"
+    stepper_class: ClassVar[Any] = staticmethod(_galerkin_stepper)
     handles: ClassVar[frozenset[str]] = PENALTIES
 
     def __post_init__(self) -> None:
@@ -51,6 +62,12 @@ class Galerkin(Integrator):
             raise IntegratorError(f"Galerkin: order must be 2, 4, 6, ... up to 24, got {self.order!r}")
         if self.solver == "quasi" and self.order != 2:
             raise IntegratorError(f"Galerkin: solver 'quasi' is of order 2 only, got order {self.order}")
+        if self.interpolation not in ("joints", "bodies"):
+            raise IntegratorError(f"Galerkin: interpolation must be 'joints' or 'bodies', got {self.interpolation!r}")
+        if self.interpolation == "bodies" and self.solver != "auto":
+            raise IntegratorError(
+                f"Galerkin: interpolation of bodies has no solver {self.solver!r}; leave it at 'auto'"
+            )
         _check(self)
 
     @property

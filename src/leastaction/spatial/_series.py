@@ -73,3 +73,33 @@ def jacobian_curvatures(t, b, c, b_slope, c_slope):
 def inverse_jacobian_term(t, b, c):
     """(1 - (theta / 2) cot(theta / 2)) / theta^2 at t = theta^2 [rad^2], where B = b and C = c; a number."""
     return -0.5 * jacobian_slopes(t, b, c)[0] / b
+
+
+# Taylor terms of the function below, 2 zeta(2 k) / (2 pi)^(2 k), last first, and those of its slope.
+_INVERSE_TERMS = (
+    8.586062056277845e-15,
+    3.3896802963225827e-13,
+    1.3382536530684679e-11,
+    5.284190138687493e-10,
+    2.08767569878681e-08,
+    8.267195767195768e-07,
+    3.306878306878307e-05,
+    1.388888888888889e-03,
+    8.333333333333333e-02,
+)
+
+
+@inline
+def inverse_jacobian_terms(t):
+    """G = (1 - (theta / 2) cot(theta / 2)) / theta^2 and (dG/dtheta) / theta at t = theta^2 [rad^2]; two numbers."""
+    if t < 0.4:
+        g, slope = 0.0, 0.0
+        for term in _INVERSE_TERMS:
+            slope = slope * t + g
+            g = g * t + term
+        return g, 2.0 * slope
+    theta = math.sqrt(t)
+    half = 0.5 * theta
+    cot = math.cos(half) / math.sin(half)
+    g = (1.0 - half * cot) / t
+    return g, ((0.5 * half * (1.0 + cot * cot) - 0.5 * cot) / theta - 2.0 * g) / t

@@ -1,0 +1,275 @@
+"""What the body-wise kernels read and write: model, data and settings by name."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leastaction.forces.arrays import ForceModel, ForceModes, compact, force_model
+from leastaction.mechanism import Mechanism
+from leastaction.minimal.arrays import GuessData, NativeModel
+from leastaction.minimal.rules import lobatto
+from leastaction.spatial.exponential import coefficients
+
+FloatArray = NDArray[np.float64]
+
+BODY_AT_NODE = np.dtype(
+    [
+        ("R", "f8", 9),  # world from tree node: rotation, row major
+        ("p", "f8", 3),  # origin of the tree node [m]
+        ("v", "f8", 6),  # twist in the world, about its origin; only where forces ask for it
+        ("x", "f8", 3),  # centre of mass [m]
+        ("f", "f8", 3),  # force of kinetic energy and gravity
+        ("F", "f8", 6),  # wrench of the discrete Lagrangian about the world's origin; then of the whole subtree
+    ],
+    align=True,
+)
+"""One body at one node of the step; a tree node is called body here, and the word node is kept for times."""
+
+
+TURN = np.dtype(
+    [
+        ("y", "f8", 3),  # turn since the start of the step, in the body's first frame [rad]
+        ("g", "f8", 3),  # derivative of the kinetic energy of turning by y
+        ("k", "f8", 8),  # coefficients of `spatial.exponential`; at order 2 only the last two
+    ],
+    align=True,
+)
+"""How far one body has turned at one node."""
+
+
+class BodywiseRule(NamedTuple):
+    """Lobatto nodes and what follows from interpolation through them.
+
+    Attributes:
+        c: nodes in [0, 1], shape (s + 1,).
+        w: weights, shape (s + 1,).
+        b: dx/dt at node alpha is sum_j b[alpha, j] x_j / dt, shape (s + 1, s + 1).
+        m: kinetic energy of a point: m / (2 dt) sum_jk m[j, k] x_j . x_k, shape (s + 1, s + 1).
+    """
+
+    c: FloatArray
+    w: FloatArray
+    b: FloatArray
+    m: FloatArray
+
+
+class BodywiseModel(NamedTuple):
+    """What kernels read of a mechanism and an order; nothing writes it.
+
+    Attributes:
+        native: what first guesses read of the mechanism.
+        nodes: `tree.NODE` records, called bodies here.
+        dofs: `tree.DOF` records.
+        gravity: [m/s^2], shape (3,).
+        rule: of the order.
+        forces: of the mechanism.
+        sprung: whether there are springs, dampers or limits that push back in joints.
+        damped: whether some of them look at joint velocities.
+        geared: whether drives have inertias of their own.
+        pushed: whether some force acts on bodies.
+    """
+
+    native: NativeModel
+    nodes: Any
+    dofs: Any
+    gravity: FloatArray
+    rule: BodywiseRule
+    forces: ForceModel
+    sprung: bool
+    damped: bool
+    geared: bool
+    pushed: bool
+
+
+class BodywiseDense(NamedTuple):
+    """Dense derivatives of the equations of one robot, and scratch for them; see `hessian`.
+
+    Attributes:
+        H: by displacements, shape (s + 1, nv, s + 1, nv).
+        C: by controls, shape (s + 1, nv, nu).
+        A: blocks of bodies at all nodes, shape (bodies, 6 (s + 1), 6 (s + 1)).
+        up, down: products of blocks with one screw, shape (s + 1, s + 1, 6).
+        T, dV, out: displacements, twist changes and wrench changes of bodies, shape (bodies, 6).
+        moves: which bodies a joint moves, shape (bodies,).
+        unit: one control alone, shape (nu,).
+        J: matrix of the equations of a step, shape (s nv, s nv).
+        rhs: its right-hand sides, shape (s nv, 2 nv + nu).
+        row: shape (nv,).
+    """
+
+    H: FloatArray
+    C: FloatArray
+    A: FloatArray
+    up: FloatArray
+    down: FloatArray
+    T: FloatArray
+    dV: FloatArray
+    out: FloatArray
+    moves: NDArray[np.bool_]
+    unit: FloatArray
+    J: FloatArray
+    rhs: FloatArray
+    row: FloatArray
+
+
+class BodywiseData(NamedTuple):
+    """State and scratch of one robot.
+
+    Attributes:
+        bodies: `BODY_AT_NODE` records, shape (s + 1, bodies).
+        S: world twists of unit joint velocities, shape (s + 1, nv, 6).
+        Q: joint positions at the nodes, shape (s + 1, nq).
+        V: joint velocities at the nodes, shape (s + 1, nv); only where forces ask for them.
+        turns: `TURN` records of the bodies, shape (s + 1, bodies); zero at the first node.
+        joint_turns: the same of ball and free joints, by their bodies, relative to the joint's first orientation.
+        G: second derivatives of the kinetic energy of turning of one body by y, shape (s + 1, s + 1, 9).
+        held: generalised forces of the controls at the nodes, shape (s + 1, nv).
+        tau: all generalised forces at one node, shape (nv,).
+        external: wrenches of body forces at one node, shape (bodies, 6).
+        r: residuals, shape (s, nv).
+        dx: Newton update, shape (s, nv).
+        A: articulated blocks: rows at nodes 0 ... s - 1, columns at 1 ... s, shape (bodies, 6 s, 6 s).
+        beta: articulated wrenches, shape (bodies, 6 s).
+        eta: twists of the update, shape (bodies, 6 s).
+        U: A S, and W: S A, one row for each degree of freedom and node, shape (nv, s, 6 s).
+        D: block of one joint, shape (6 s, 6 s).
+        rhs: its right-hand sides, shape (6 s, 6 s + 1).
+        local: slopes of the impulses in one joint, shape (6 (s + 1), 6 (s + 1)), see `joints`.
+        solved: for each degree of freedom and node its update where the parent stays, and what the parent's twist takes
+            off it, shape (nv, s, 6 s + 1).
+        guess: scratch of first guesses.
+        dense: dense derivatives; None until they are asked for.
+        modes: of one-sided forces.
+        history: residual norms of the iterations.
+    """
+
+    bodies: Any
+    S: FloatArray
+    Q: FloatArray
+    V: FloatArray
+    turns: Any
+    joint_turns: Any
+    G: FloatArray
+    held: FloatArray
+    tau: FloatArray
+    external: FloatArray
+    r: FloatArray
+    dx: FloatArray
+    A: FloatArray
+    beta: FloatArray
+    eta: FloatArray
+    U: FloatArray
+    W: FloatArray
+    D: FloatArray
+    rhs: FloatArray
+    local: FloatArray
+    solved: FloatArray
+    guess: GuessData
+    dense: BodywiseDense | None
+    modes: ForceModes
+    history: FloatArray
+
+
+class BodywiseSettings(NamedTuple):
+    """What the user chose.
+
+    Attributes:
+        dt: time step [s].
+        tolerance: of the Newton updates [rad or m].
+        max_iterations: from each first guess.
+    """
+
+    dt: float
+    tolerance: float
+    max_iterations: int
+
+
+def bodywise_rule(s: int) -> BodywiseRule:
+    """Of order 2 s."""
+    c, w, b = lobatto(s)
+    return BodywiseRule(c, w, b, np.ascontiguousarray(np.einsum("a,aj,ak->jk", w, b, b)))
+
+
+def bodywise_model(mechanism: Mechanism, s: int) -> BodywiseModel:
+    """The arrays of a mechanism for order 2 s."""
+    t = mechanism.tree
+    d = t.dofs
+    damped = bool(d.damping.any() or d.limit_damping.any())
+    forces = compact(force_model(t))
+    pushing = (forces.drives.dof < 0) & (forces.drives.node >= 0)
+    return BodywiseModel(
+        native=NativeModel(t.nodes, d, t.gravity, forces, None),
+        nodes=t.nodes,
+        dofs=d,
+        gravity=t.gravity,
+        rule=bodywise_rule(s),
+        forces=forces,
+        sprung=damped or bool(d.stiffness.any() or d.limit_stiffness.any()),
+        damped=damped,
+        geared=bool(d.armature.any()),
+        pushed=forces.paths is not None or bool(pushing.any()),
+    )
+
+
+def _turns(s: int, bodies: int) -> Any:
+    turns = np.zeros((s + 1, bodies), TURN).view(np.recarray)
+    turns.k = coefficients((0.0, 0.0, 0.0))
+    return turns
+
+
+def bodywise_data(model: BodywiseModel, guess: GuessData, max_iterations: int, dense: bool) -> BodywiseData:
+    """Zeroed arrays for one robot, with or without those of `BodywiseDense`."""
+    s, n, nv = len(model.rule.c) - 1, len(model.nodes), len(model.dofs)
+    nq, m = len(model.forces.rest), 6 * s
+    z = np.zeros
+    return BodywiseData(
+        bodies=z((s + 1, n), BODY_AT_NODE).view(np.recarray),
+        S=z((s + 1, nv, 6)),
+        Q=z((s + 1, nq)),
+        V=z((s + 1, nv)),
+        turns=_turns(s, n),
+        joint_turns=_turns(s, n),
+        G=z((s + 1, s + 1, 9)),
+        held=z((s + 1, nv)),
+        tau=z(nv),
+        external=z((n, 6)),
+        r=z((s, nv)),
+        dx=z((s, nv)),
+        A=z((n, m, m)),
+        beta=z((n, m)),
+        eta=z((n, m)),
+        U=z((nv, s, m)),
+        W=z((nv, s, m)),
+        D=z((m, m)),
+        rhs=z((m, m + 1)),
+        local=z((m + 6, m + 6)),
+        solved=z((nv, s, m + 1)),
+        guess=guess,
+        dense=bodywise_dense(model) if dense else None,
+        modes=guess.modes,
+        history=z(max_iterations + 1),
+    )
+
+
+def bodywise_dense(model: BodywiseModel) -> BodywiseDense:
+    """Zeroed arrays for the dense derivatives of one robot."""
+    nodes, n, nv, nu = len(model.rule.c), len(model.nodes), len(model.dofs), len(model.forces.drives)
+    z = np.zeros
+    return BodywiseDense(
+        H=z((nodes, nv, nodes, nv)),
+        C=z((nodes, nv, nu)),
+        A=z((n, 6 * nodes, 6 * nodes)),
+        up=z((nodes, nodes, 6)),
+        down=z((nodes, nodes, 6)),
+        T=z((n, 6)),
+        dV=z((n, 6)),
+        out=z((n, 6)),
+        moves=z(n, np.bool_),
+        unit=z(nu),
+        J=z(((nodes - 1) * nv, (nodes - 1) * nv)),
+        rhs=z(((nodes - 1) * nv, 2 * nv + nu)),
+        row=z(nv),
+    )
