@@ -68,6 +68,7 @@ class MaximalStepper(Stepper):
         layout: graph and near pairs of the present steps.
         data: state and scratch of this robot.
         contact: its contacts; None where nothing can touch.
+        problem: model, settings and data as plain tuples, as compiled entries take them.
     """
 
     momentum = True
@@ -157,7 +158,7 @@ class MaximalStepper(Stepper):
 
     def _bind(self) -> None:
         """The compiled loop with all that it takes but the rows of a record, as plain tuples."""
-        problem = plain((self.arrays, self.settings, self.data))
+        self.problem = problem = plain((self.arrays, self.settings, self.data))
         if self.contact is None:
             self._rollout = Bound(entries.rollout, *problem)
         else:

@@ -15,7 +15,7 @@ from leastaction._tuples import plain
 from leastaction.dynamics.loops import check_closed, loop_jacobian
 from leastaction.errors import IntegratorError
 from leastaction.integrators import FloatArray
-from leastaction.kinematics.reduced.compiled import ReducedCoordinates
+from leastaction.kinematics.reduced.compiled import compiled_coordinates
 from leastaction.linear_implicit.constraints import PrescribedMotion
 from leastaction.mechanism import Mechanism
 from leastaction.record import Record
@@ -44,7 +44,7 @@ class DrivenStepper(ReducedStepper):
     def _compile(self) -> Reduced:
         own = self.integrator
         exponential = own.chart == "exponential"
-        c = ReducedCoordinates(self.mechanism, exponential=exponential).model
+        c = compiled_coordinates(self.mechanism, exponential).model
         node_of = {int(ir): int(iv) for ir, _, iv in c.plain if c.index_v[ir] >= 0}
         for motion, dof in zip(self.motions, self.dofs, strict=True):
             if dof not in node_of:

@@ -10,7 +10,7 @@ from leastaction.forces.arrays import ELEMENTS, ForceModel, compact, force_modes
 from leastaction.forces.reduced import reduced_forces
 from leastaction.forces.user import PointForce
 from leastaction.kinematics.reduced.arrays import records
-from leastaction.kinematics.reduced.compiled import ReducedCoordinates
+from leastaction.kinematics.reduced.compiled import compiled_coordinates
 from leastaction.kinematics.sweeps import JOINT_SCREW, LINK
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism.closure import CLOSURE_ROW, COUPLING
@@ -54,7 +54,7 @@ class Reduced:
             driven: degrees of freedom of the nodes that follow given positions.
         """
         self.mechanism = mechanism
-        self.coordinates = c = ReducedCoordinates(mechanism, exponential=exponential)
+        self.coordinates = c = compiled_coordinates(mechanism, exponential)
         self.tree, self.nr = c.tree, c.nr
         self._loops(driven)
         acting = reduced_forces(c, forces)

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from leastaction.maximal.arrays import plain
 from leastaction.maximal.derivatives.arrays import PoseOutputs
 from leastaction.maximal.derivatives.colours import Neighbours
 from leastaction.maximal.derivatives.sensitivity import BodyState
@@ -28,10 +27,10 @@ class PoseMap:
         stepper: a `MaximalStepper`.
         neighbours: of its bodies.
         at: state of the bodies.
-        places: coordinate of each degree of freedom, and its number there, shape (nv, 2).
+        ends: the two bodies of each degree of freedom, shape (nv, 2).
     """
 
-    def __init__(self, stepper: Any, neighbours: Neighbours, at: BodyState, places: NDArray[np.int64]) -> None:
+    def __init__(self, stepper: Any, neighbours: Neighbours, at: BodyState, ends: NDArray[np.int64]) -> None:
         self.stepper, self.neighbours, self.at, self.Z = stepper, neighbours, at, at.Z
         self.parents = stepper.model.bodies.parent.tolist()
         n = self.n = len(at.Z)
@@ -39,9 +38,7 @@ class PoseMap:
         self.B = np.zeros((n, 6, 6))
         self.B[:, :3, :3], self.B[:, 3:, :3] = self.R.transpose(0, 2, 1), -skew(at.Z[:, :3])
         self.B[:, (3, 4, 5), (3, 4, 5)] = 1.0
-        coordinates = stepper.model.coordinates[places[:, 0]]
-        self.ends = np.stack([coordinates["a"], coordinates["b"]], axis=1)
-        self.child = self.ends.max(axis=1)
+        self.ends, self.child = ends, ends.max(axis=1)
 
     def read(self, P: FloatArray, T: Any = None, mu: Any = None, colours: Any = None, model: Any = None) -> Any:
         """Run `differentiate_pose` for the momenta P; gives back `PoseOutputs` and the joint positions.
@@ -60,9 +57,9 @@ class PoseMap:
         q = self.at.q.copy()
         J, out = np.zeros((len(colours.outputs), 6)), np.zeros(size + nv)
         result = PoseOutputs(out, J, np.zeros(nv), np.zeros((nv, 6)), np.zeros((nv, 12)))
-        model = plain(s.arrays) if model is None else model
+        own, _, data, *_ = s.problem
         at = (self.Z, P, self.at.near, q, T, mu, H)
-        differentiate_pose(model, plain(s.data), at, tuple(colours), s.dt, tuple(result))
+        differentiate_pose(own if model is None else model, data, at, tuple(colours), s.dt, tuple(result))
         return result, q
 
     # ------------------------------------------------------------------ along the tree

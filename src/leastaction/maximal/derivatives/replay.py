@@ -23,7 +23,7 @@ from leastaction.maximal.derivatives.colours import Neighbours
 from leastaction.maximal.derivatives.pose_map import PoseMap
 from leastaction.maximal.derivatives.sensitivity import BodyState, Solved, StepMap
 from leastaction.maximal.derivatives.sparse_blocks import places_of
-from leastaction.maximal.records import records
+from leastaction.maximal.records import BALL, records
 from leastaction.maximal.step.guess import FIRST, SECOND
 
 SAME = 1e-4
@@ -68,6 +68,10 @@ class Parts:
         self.near_pairs_at: BodyState | None = None
         self.fast = np.zeros((len(stepper.model.bodies), 1), bool)
         self.places = places_of(stepper.model, stepper.mechanism.nv)
+        coordinates = stepper.model.coordinates
+        self.ends = np.stack([coordinates.a, coordinates.b], axis=1)[self.places[:, 0]]
+        self._single = np.flatnonzero((coordinates.iq >= 0) & (coordinates.kind < BALL))
+        self._single_q = coordinates.iq[self._single]
         self._neighbours: dict[bytes, Neighbours] = {}
 
     def stepper_of(self, h: float, patience: int) -> Any:
@@ -98,8 +102,9 @@ class Parts:
 
     def near(self, q: FloatArray) -> FloatArray:
         """Coordinates of the joints; zero for those that close loops, and for balls."""
-        c = self.stepper.model.coordinates
-        return np.where((c.iq >= 0) & (c.kind < 2), q[np.maximum(c.iq, 0)], 0.0)
+        out = np.zeros(len(self.stepper.model.coordinates))
+        out[self._single] = q[self._single_q]
+        return out
 
     def plan(self, at: BodyState) -> None:
         """Lay out which bodies may touch near a state."""
@@ -203,7 +208,8 @@ class Parts:
 
     def _map(self, solved: Solved) -> StepMap:
         """Differentiate a solved step."""
-        pairs = np.stack([solved.cones["a"], solved.cones["b"]], axis=1)
+        cones = np.asarray(solved.cones)
+        pairs = np.stack([cones["a"], cones["b"]], axis=1)
         key = pairs.tobytes()
         if key not in self._neighbours:
             if len(self._neighbours) >= MOST:
@@ -214,7 +220,7 @@ class Parts:
 
     def poses(self, at: BodyState, like: StepMap) -> PoseMap:
         """Joints and bodies at a state."""
-        return PoseMap(like.solved.stepper, like.neighbours, at, self.places)
+        return PoseMap(like.solved.stepper, like.neighbours, at, self.ends)
 
 
 class Replay:

@@ -105,27 +105,27 @@ class Solved:
 
     @cached_property
     def _own(self) -> tuple[Any, ...]:
-        """Plain tuples of settings and data, and arrays of contacts that only know how many cones there are."""
-        s = self.stepper
+        """Plain tuples of model, settings and data, and arrays of contacts that only know how many cones there are."""
         contact = contact_data(0, 0, 0, 0)
         contact.now.count = self.count
-        return *plain((s.settings._replace(loops=None), self.data)), contact
+        return *plain((self.model, self.stepper.settings._replace(loops=None), self.data)), contact
 
     def outputs(self, colours: Colours, J: FloatArray, model: Any, contacts: Any) -> tuple[StepOutputs, Any]:
         """Run `differentiate_step` with the arrays of a model on the same graph; what it gives, and the cones.
 
         Args:
-            model: a `MaximalModel`, or the plain tuple of one.
+            model: `self.model`, or the plain tuple of another one.
         """
         n, nu = len(self.V), self.u.shape[1]
-        settings, data, contact = self._own
+        own, settings, data, contact = self._own
+        model = own if model is self.model else model
         out = np.zeros(len(self.data.fixed) + 3 * self.count + 12 * n)
         bodies, columns = np.zeros((2, nu, 2), np.int64), np.zeros((2, nu, 2, 6))
         result = StepOutputs(out, J, bodies[0], columns[0], bodies[1], columns[1])
         at = (self.start.Z, self.start.P, self.V, self.start.near, self.start.q.copy(), self.u)
         self.data.rows.lam, self.data.bodies.x = self.impulses, self.start.V
         contact = contact._replace(cones=self.cones.copy(), contacts=contacts)
-        problem = (plain(model), settings, data, tuple(contact), tuple(SolvedStep(*at)), tuple(colours))
+        problem = (model, settings, data, tuple(contact), tuple(SolvedStep(*at)), tuple(colours))
         differentiate_step(*problem, self.places, tuple(result))
         return result, contact.cones
 
@@ -138,11 +138,11 @@ class StepMap:
     the derivative both ways.
 
     Attributes:
-        Jz, Jx: outputs by poses at the start and velocities.
+        Jz, Jx: outputs by poses at the start, and momenta at the end by velocities.
         ldu: factors of the Newton matrix, cones eliminated.
         carried: state at the end, before momenta are projected on closed loops.
         push: impulses (bodies, 6) of the cones at the start.
-        cones: their unit wrenches.
+        cones: their unit wrenches; motion: what they ask of their impulses by the velocities.
         approach: what cones ask for by the velocities before, of those where restitution acts; numbers of these.
         start_drives, end_drives: impulses at the start and end per control.
         turned, spun: turns at the end by turns at the start and by angular velocities, shape (bodies, 3, 3).
@@ -161,7 +161,13 @@ class StepMap:
         self.size = neighbours.size
         self.end = self.size + 3 * solved.count
         self.Jz, self.Jx = Entries(sparsity, J[:, :6], size), Entries(sparsity, J[:, 6:], size)
-        self.cones = Pushes(n, *pairs_of(cones))
+        cones = np.asarray(cones)  # whose fields are quicker to find than those of a record array
+        bodies, wrenches = pairs_of(cones)
+        self.cones = Pushes(n, bodies, wrenches)
+        # Gaps are those of the end of the step, and so are their gradients; -W of them, as Newton eliminates cones.
+        ends = np.stack([cones["ea"], cones["eb"]], axis=1)[:, :, None]
+        rates = np.concatenate([ends, wrenches[:, :, 1:]], axis=2)
+        self.motion = Pushes(n, bodies, -np.einsum("pij,psjk->psik", cones["W"].reshape(-1, 3, 3), rates))
         self.bouncing, self.approach = self._approach(cones, solved.contacts, n)
         # Not those of the run, which may have been projected on closed loops: that comes at the end of a whole step.
         self.carried = replace(solved.end, P=out[self.end : self.end + 6 * n].reshape(n, 6))
@@ -177,7 +183,7 @@ class StepMap:
         """
         k = np.flatnonzero((cones["source"] >= 0) & (cones["side"] == BOUNCING))
         bodies, wrenches = pairs_of(cones[k])
-        change = -contacts.restitution[cones["source"][k]][:, None] * cones["W"][k, ::3]
+        change = -np.asarray(contacts)["restitution"][cones["source"][k]][:, None] * cones["W"][k, ::3]
         return k, Pushes(n, bodies, np.einsum("pj,psi->psji", change, wrenches[:, :, 0]))
 
     @property
@@ -207,6 +213,7 @@ class StepMap:
         b[: 6 * n] -= on_bodies.reshape(6 * n, m)
         dx = -self.ldu.solve(b, refinements=1)[: 6 * n].reshape(n, 6, m)
         change += self.Jx.times(dx)
+        asked += self.motion.of_bodies(dx)
         dP1, push = change[self.end :].reshape(2, n, 6, m)
         dP1 = dP1 + self.end_drives.on_bodies(du[end][:, None])
         turns = applied(self.turned, dz[:, :3]) + applied(self.spun, dx[:, :3])
@@ -228,6 +235,8 @@ class StepMap:
             W[N : self.end] = self.cones.of_bodies(push).reshape(-1)
         right = np.zeros(N)
         by_velocities = self.Jx.transposed(W) + bars.velocities
+        if push is not None:
+            by_velocities += self.motion.on_bodies(W[N : self.end].reshape(-1, 3))
         by_velocities[:, :3] += applied(self.spun.transpose(0, 2, 1), bars.poses[:, :3])
         by_velocities[:, 3:] += dt * bars.poses[:, 3:]
         right[: 6 * n] = by_velocities.reshape(-1)

@@ -175,7 +175,14 @@ def outputs(model, settings, data, contact, at, fresh, out):
     if fresh:
         add_cones(model, data, contact, 0.0)
     push_outputs(contact, out, end + 6 * n, n)
-    finish_step(model.bodies, data.bodies, dt, count < 0)
+    end_outputs(model, settings, data, at, end, out)
+
+
+@routine
+def end_outputs(model, settings, data, at, end, out):
+    """Momenta at the end of a step, into out[end : end + 6 bodies]; leaves the bodies there."""
+    dt = settings.dt
+    finish_step(model.bodies, data.bodies, dt, end < 0)
     read_coordinates(model.coordinates, data.bodies, data.coordinates, at.q, dt)
     start_rows(model, data)
     add_rates(model, settings, data, dt)
@@ -183,7 +190,7 @@ def outputs(model, settings, data, contact, at, fresh, out):
     end_resistance(model.resisting, settings, data, dt)
     if settings.halves < 1.0:
         add_impulses(model, data, at.q, at.u[1], (1.0 - settings.halves) * dt, END)
-    for i in range(n):
+    for i in range(data.bodies.shape[0]):
         for c in range(6):
             out[end + 6 * i + c] = data.bodies[i].P[c]
 
@@ -220,7 +227,9 @@ def drive_columns(model, data, places, scale, touched, columns):
 def differentiate_step(model, settings, data, contact, at, colours, places, result):
     """`outputs` and their partial derivatives by poses at the start (6) and velocities (6) of each body.
 
-    Leaves the Newton matrix in the values of the graph. Velocities of the step before are in the bodies (`x`).
+    By velocities only momenta at the end are differentiated: of the equations the Newton matrix tells, and cones tell
+    themselves. Leaves the Newton matrix in the values of the graph. Velocities of the step before are in the bodies
+    (`x`).
 
     Args:
         model, settings, data, contact, at, colours, result: plain tuples of `MaximalModel`, `MaximalSettings`,
@@ -231,6 +240,8 @@ def differentiate_step(model, settings, data, contact, at, colours, places, resu
     contact, at, colours, result = ContactData(*contact), SolvedStep(*at), Colours(*colours), StepOutputs(*result)
     members, begins, pointer, index = colours.members, colours.begins, colours.pointer, colours.outputs
     bodies, states, dt = model.bodies, data.bodies, settings.dt
+    end = data.fixed.shape[0] + 3 * contact.now[0].count
+    last = end + 6 * bodies.shape[0]
     for colour in range(begins.shape[0] - 1):
         for c in range(12):
             for k in range(4):
@@ -244,13 +255,19 @@ def differentiate_step(model, settings, data, contact, at, colours, places, resu
                         s.w[c - 6] += offset * h / dt
                     else:
                         s.vc[c - 9] += offset * h / dt
-                outputs(model, settings, data, contact, at, begins.shape[0] < 1, result.out)
+                if c < 6:
+                    outputs(model, settings, data, contact, at, begins.shape[0] < 1, result.out)
+                else:
+                    read_start(model, data, at.near, at.q, dt)
+                    start_paths(model, data, model.damped)
+                    end_outputs(model, settings, data, at, end, result.out)
                 for m in range(begins[colour], begins[colour + 1]):
                     i = members[m]
                     h = STEP * (bodies[i].radius if c % 6 >= 3 else 1.0)
                     step = h if c < 6 else h / dt
                     for e in range(pointer[i], pointer[i + 1]):
-                        result.J[e, c] += weight / step * result.out[index[e]]
+                        if c < 6 or end <= index[e] < last:
+                            result.J[e, c] += weight / step * result.out[index[e]]
     load_all(data, at)
     read_start(model, data, at.near, at.q, dt)
     share = settings.halves * dt

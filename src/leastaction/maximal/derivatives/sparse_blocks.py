@@ -19,6 +19,8 @@ from leastaction.maximal.records import BALL, FREE
 
 FloatArray = NDArray[np.float64]
 
+IDENTITY = np.eye(3)
+
 
 class Entries:
     """Jacobian of outputs by bodies, entry by entry.
@@ -89,7 +91,7 @@ def rotations(Z: FloatArray) -> FloatArray:
     """Rotation matrices (n, 3, 3) of poses (n, 7)."""
     w, v = Z[:, 3, None, None], Z[:, 4:]
     K = skew(v)
-    return np.eye(3) + 2.0 * w * K + 2.0 * K @ K
+    return IDENTITY + 2.0 * w * K + 2.0 * K @ K
 
 
 def momenta_within(bodies: Any, V: FloatArray, dt: float) -> FloatArray:
