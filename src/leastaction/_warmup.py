@@ -223,7 +223,7 @@ def _constrained(robot: Any) -> None:
     stepper: Any = la.StaggeredProjections(bearings).prepare(loop, 0.01)
     q, v = la.robots.home(loop), np.zeros(loop.nv)
     equations = stepper.equations(0.0, q, v, np.zeros(loop.nu))
-    stepper.bounds(equations, stepper.external(equations), q, v, v, np.zeros(0), np.zeros(loop.nv))
+    stepper.bounds(equations, stepper.external(equations), v, np.zeros(0), np.zeros(loop.nv))
 
 
 def _simulate(robot: Any, integrator: Any) -> None:

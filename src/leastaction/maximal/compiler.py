@@ -43,11 +43,11 @@ class _Compiler:
         m = self.m
         for body, joint in zip(m.bodies, m.joints, strict=True):
             a, Xa = self.frames[joint.parent]
-            Xa = Xa * joint.placement
+            Xa = Xa * joint.pose
             if joint.primitives:
                 a, Xa = self._chain(joint, a, Xa)
             else:
-                Xa = Xa * joint.child_placement
+                Xa = Xa * joint.child_pose
             self.frames[body.name] = (a, Xa)
             if a >= 0:
                 self.parts[a].append((body.inertia, Xa))
@@ -89,7 +89,7 @@ class _Compiler:
             b = self._body(a)
             last = group is groups[-1]
             # The frame of a body is for now that of what the joint carries; `_bodies` moves it to the COM.
-            Xb = joint.child_placement.inverse() if last else Pose()
+            Xb = joint.child_pose.inverse() if last else Pose()
             self.pieces.append(Piece(joint, group, k, kq, a, Xa, b, Xb))
             a, Xa = b, Pose()
             k, kq = k + sum(p.nv for p in group), kq + sum(p.nq for p in group)
@@ -118,7 +118,7 @@ class _Compiler:
             raise MechanismError(
                 f"joint {joint.name!r}: a composite joint that slides after it has turned cannot close a loop"
             )
-        Xa, Xb = Xa * joint.placement, Xb * joint.child_placement.inverse()
+        Xa, Xb = Xa * joint.pose, Xb * joint.child_pose.inverse()
         self.pieces.append(Piece(joint, joint.primitives, 0, 0, a, Xa, b, Xb, loop=True))
 
     def _armature(self, bodies: Any, coordinates: list[dict[str, Any]]) -> None:

@@ -95,7 +95,7 @@ def _placement(g: Gradients, mechanism: Mechanism, kind: str, joint: Joint) -> F
     R, p = _rotation(g, mechanism, joint.parent)
     if kind == "position":
         return R.T @ row[3:]
-    return R.T @ (row[:3] + np.cross(row[3:], R @ np.array(joint.placement.position) + p))
+    return R.T @ (row[:3] + np.cross(row[3:], R @ np.array(joint.pose.position) + p))
 
 
 def _rows_of(g: Gradients, mechanism: Mechanism, joint: Joint) -> tuple[list[int], dict[int, int]]:
