@@ -19,7 +19,7 @@ long runs use the exact one that "auto" chose."""
 
 def full_run(robot, order):
     """Steps that converged, and the iterations of each."""
-    solver = la.Galerkin(order=order).prepare(robot, DT).solver_name  # Newton alone: no sweeps ahead of it
+    solver = la.Galerkin(order=order).prepare(robot, DT).solver  # Newton alone: no sweeps ahead of it
     rollout = Rollout(robot, la.Galerkin(order=order, solver=solver), bow(robot.nv), np.zeros(robot.nv), DT, STEPS)
     done = rollout.run()
     return done, rollout.record["iterations"][1 : done + 1]
@@ -67,7 +67,7 @@ def run(progress) -> Report:
         for n, robot in robots.items():
             progress.next(f"{n} links, order {order}")
             done, its = full_run(robot, order)
-            solver = la.Galerkin(order=order).prepare(robot, DT).solver_name
+            solver = la.Galerkin(order=order).prepare(robot, DT).solver
             seconds = [1e6 * t for t in times[order][n]]
             sheet.rows.append([n, order, solver, done, float(its.mean()), int(its.max()), *seconds])
             progress.done()

@@ -30,7 +30,7 @@ def timed(robot, integrator, repeats=5):
 
 
 def auto_choice(robot, integrator):
-    return integrator.prepare(robot, DT).solver_name
+    return integrator.prepare(robot, DT).solver
 
 
 def too_slow(robot, order):

@@ -45,7 +45,7 @@ def ball_chain(count, *, radius=0.1, friction=0.5):
         if i == 0:
             b.free("s0")
         else:
-            ends = {"position": (radius, 0, 0), "child_placement": Pose((radius, 0, 0))}
+            ends = {"position": (radius, 0, 0), "child_pose": Pose((radius, 0, 0))}
             b.spherical(f"j{i}", f"s{i - 1}", f"s{i}", **ends)
     b.add_shape("world", Plane(friction=friction))
     return b.build()

@@ -36,7 +36,7 @@ def floating(seed=3):
     ):
         b.body(f"body{k}", inertia=random_inertia(rng))
         damping = 0.1 if k else 0.0
-        options = {"placement": random_pose(rng), "child_placement": random_pose(rng)} if k else {}
+        options = {"pose": random_pose(rng), "child_pose": random_pose(rng)} if k else {}
         b.joint(f"joint{k}", kind, parent, f"body{k}", damping=damping, **options)
     b.spring("spring", "body3", "body4", stiffness=3.0, rest_length=0.2, damping=0.4)
     return b.build()

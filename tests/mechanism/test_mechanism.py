@@ -201,7 +201,7 @@ def test_controls_are_the_actuators_or_all_degrees_of_freedom():
 
 
 def test_a_pose_of_a_body_frame_may_be_anywhere_in_the_joint():
-    """child_placement moves the body's frame, not the joint."""
+    """child_pose moves the body's frame, not the joint."""
     b = MechanismBuilder()
     b.body("a", mass=1.0, inertia=1.0)
     b.revolute("j", "world", "a", axis="z", child_pose=Pose((1, 0, 0)))

@@ -76,10 +76,10 @@ def test_iterations_are_counted(run):
     assert run.iterations.max() <= 8
 
 
-def test_galerkin_of_order_2_is_the_default(robot):
+def test_galerkin_of_order_4_is_the_default(robot):
     q, v = random_state(robot, 3, speed=0.4)
     default = la.simulate(robot, q, v, dt=0.01, steps=3)
-    assert default.integrator == la.Galerkin(order=2)
+    assert default.integrator == la.Galerkin(order=4)
 
 
 def test_all_orders_agree_in_the_limit(robot):

@@ -134,7 +134,7 @@ def test_springs_cables_and_wrenches_of_the_world(order):
     robot = flying_arm(springs=True)
     q, v = random_state(robot, 3)
     states = reference(robot, q, v, 0.4, controls=np.ones(3))
-    assert method(order, solver="auto").prepare(robot, 0.01).solver_name == "dense"
+    assert method(order, solver="auto").prepare(robot, 0.01).solver == "dense"
     integrator = method(order, solver="dense")
     counts = {2: (40, 80), 4: (16, 32), 6: (8, 16), 8: (4, 8)}[number(order)]
     errors = []

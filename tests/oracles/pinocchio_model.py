@@ -72,7 +72,7 @@ class PinocchioModel:
         assert sorted(joints) == list(range(1, model.njoints))
         named = [model.frames[model.getFrameId(name, pin.BODY)] for name in mechanism.body_names]
         peer = cls.__new__(cls)
-        peer._set(mechanism, model, joints, [(frame.parentJoint, frame.pose) for frame in named])
+        peer._set(mechanism, model, joints, [(frame.parentJoint, frame.placement) for frame in named])
         return peer
 
     def _set(self, mechanism, model, joints, frames):

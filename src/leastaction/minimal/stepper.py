@@ -42,8 +42,9 @@ of the time; at order 4 those of fast robots with free joints would take longer.
 
 
 def variational_stepper(integrator: Any, mechanism: Mechanism, dt: float) -> VariationalStepper:
-    """The stepper for a mechanism: with loops or without."""
-    return (VariationalStepper if mechanism.is_tree else ConstrainedStepper)(integrator, mechanism, dt)
+    """The stepper for a mechanism: with loops or without. A loop joint that leaves all free has no equations."""
+    closed = not mechanism.is_tree and len(mechanism.split_tree.closure.rows) > 0
+    return (ConstrainedStepper if closed else VariationalStepper)(integrator, mechanism, dt)
 
 
 class VariationalStepper(Stepper):
