@@ -63,6 +63,7 @@ def _parts() -> list[tuple[str, Callable[[], Any]]]:
     for solver in ("recursive", "sparse", "dense"):
         parts.append((f"rare steps, {solver}", lambda s=solver: _rare_steps(robot, s)))
     parts.append(("derivatives of steps", lambda: _derivatives(robot, (la.Galerkin(order=2), la.Midpoint()))))
+    parts.append(("Galerkin on bodies", lambda: _bodies(robot)))
     parts.append(("closed loops", lambda: _loops(la.Galerkin(order=2))))
     parts.append(("contact", _contact))
     parts.append(("graph factorisation", _graph))
@@ -130,6 +131,18 @@ def _derivatives(robot: Any, integrators: Any) -> None:
         la.derivatives.backpropagate(run, run.v, run.v)
 
 
+def _bodies(robot: Any) -> None:
+    """The rule on the poses of bodies, with and without forces that join them."""
+    import leastaction as la
+    from leastaction.mechanism import MechanismBuilder
+
+    method = la.Galerkin(order=2, interpolation="bodies")
+    _derivatives(robot, (method,))
+    b = MechanismBuilder.from_mechanism(robot)
+    b.spring("tiny spring", "world", (robot.body_names[0], (0.1, 0.0, 0.0)), stiffness=1.0)
+    la.simulate(b.build(), q=[0.1], steps=1, integrator=method)
+
+
 def _reduced(integrator: Any) -> None:
     """A hinge, a ball and a spline in a loop: kernels are compiled with and without what is rare."""
     import numpy as np
@@ -148,9 +161,10 @@ def _reduced(integrator: Any) -> None:
     upright = [np.sqrt(0.5), 0.0, np.sqrt(0.5), 0.0]  # far from the chart that is tried first
     for robot, q in ((la.robots.pendulum(), None), (ball, upright), (wired, None)):
         run = la.simulate(robot, q=q, steps=1, integrator=integrator)
-        assert len(run.energy) == 2
+        assert len(run.energy) == len(run.p) == 2
         if "reverse" in integrator.prepare(robot, run.dt).can:
-            la.derivatives.gradient(run, run.v, run.v, ["controls", "gravity"])
+            places = [f"position:{loop.name}" for loop in robot.loops]
+            la.derivatives.gradient(run, run.v, run.v, ["controls", "gravity", *places])
     la.redmax.body_forces(ball, upright)
     la.redmax.jacobian(ball, upright)
 

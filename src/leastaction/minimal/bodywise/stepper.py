@@ -128,11 +128,21 @@ class BodywiseStepper(Stepper):
         return np.concatenate([moved[(s - 1) * n :], rows[s] + H[s, :, 1:].reshape(n, s * n) @ moved])
 
     def residual(self, q: FloatArray, p: FloatArray, u: FloatArray, x: FloatArray) -> FloatArray:
-        """See `Stepper.residual`; leaves the derivatives there in `data.dense`."""
+        """See `Stepper.residual`."""
+        return self.residual_blocks(q, p, u, x)[0]
+
+    def residual_blocks(
+        self, q: FloatArray, p: FloatArray, u: FloatArray, x: FloatArray
+    ) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """See `Stepper.residual_blocks`."""
         self.data.Q[0] = q
         for j in range(len(x)):
             self.data.Q[j + 1] = self.mechanism.integrate(q, x[j])
-        return self._differentiate(p, u)
+        rows = self._differentiate(p, u)
+        nodes, (nv, nu) = len(rows), self.data.dense.C.shape[1:]
+        C = np.zeros((nodes, nv, nodes, nu))
+        C[np.arange(nodes), :, np.arange(nodes)] = self.data.dense.C
+        return rows, self.data.dense.H.copy(), C
 
     def action_blocks(self, q: FloatArray, p: FloatArray, u: FloatArray) -> tuple[FloatArray, FloatArray]:
         """See `Stepper.action_blocks`; displacements of free joints are twists in the child's frame."""
