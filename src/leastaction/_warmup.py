@@ -159,7 +159,8 @@ def _reduced(integrator: Any) -> None:
     b.spherical("hook", "world", "ball", loop=True)
     wired = b.build()
     upright = [np.sqrt(0.5), 0.0, np.sqrt(0.5), 0.0]  # far from the chart that is tried first
-    for robot, q in ((la.robots.pendulum(), None), (ball, upright), (wired, None)):
+    bars = la.robots.four_bar()
+    for robot, q in ((la.robots.pendulum(), None), (ball, upright), (wired, None), (bars, la.robots.home(bars))):
         run = la.simulate(robot, q=q, steps=1, integrator=integrator)
         assert len(run.energy) == len(run.p) == 2
         if "reverse" in integrator.prepare(robot, run.dt).can:
