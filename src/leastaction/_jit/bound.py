@@ -7,12 +7,16 @@ import numpy as np
 __all__ = ["Bound"]
 
 
+_KERNELS: dict[Any, Any] = {}
+"""Compiled code by entry point and kinds of all arguments, for every stepper that calls it."""
+
+
 class Bound:
     """Calls an entry point with some first arguments that stay, and others that are arrays, numbers or tuples of these.
 
     Numba finds out the type of every array in every argument at each call, which for the bundles of a stepper takes
-    longer than a short step. Here it does so once for the arguments that stay, and the others are told apart by what
-    decides about their type.
+    longer than a short step. Here arguments are told apart by what decides about their type, those that stay only once,
+    and Numba is asked once for each combination in a process.
     """
 
     def __init__(self, entry: Any, *first: Any) -> None:
@@ -24,16 +28,20 @@ class Bound:
         kernel = self.kernels.get(key)
         if kernel is not None:
             return kernel(*self.first, *others)
+        known = (self.entry, _kind(self.first), key)
+        kernel = self.kernels[key] = _KERNELS.get(known)
+        if kernel is not None:
+            return kernel(*self.first, *others)
         out = self.entry(*self.first, *others)
         if hasattr(self.entry, "overloads"):  # else NUMBA_DISABLE_JIT is set
             types = tuple(self.entry.typeof_pyval(value) for value in (*self.first, *others))
-            self.kernels[key] = self.entry.overloads[types].entry_point
+            self.kernels[key] = _KERNELS[known] = self.entry.overloads[types].entry_point
         return out
 
 
 def _kind(value: Any) -> Any:
     """What decides about the Numba type of a value."""
-    if type(value) is np.ndarray:
+    if isinstance(value, np.ndarray):
         flags = value.flags
         return value.dtype, value.ndim, flags.c_contiguous, flags.f_contiguous, flags.writeable, flags.aligned
-    return tuple(map(_kind, value)) if type(value) is tuple else type(value)
+    return (type(value), *map(_kind, value)) if isinstance(value, tuple) else type(value)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -136,8 +137,18 @@ ELEMENTS = ("paths", "points", "wrenches", "penalties", "drags")
 """Fields of `ForceModel` with the records of a mechanism's elements."""
 
 
+_MODELS: WeakKeyDictionary[Tree, ForceModel] = WeakKeyDictionary()
+"""Models made so far: they are read only, and every stepper of a mechanism asks for the same."""
+
+
 def force_model(tree: Tree) -> ForceModel:
     """The forces of a tree; formulations with bodies or coordinates of their own replace fields of it."""
+    if (known := _MODELS.get(tree)) is None:
+        known = _MODELS[tree] = _compile(tree)
+    return known
+
+
+def _compile(tree: Tree) -> ForceModel:
     split = [(int(iv), int(np.flatnonzero(tree.nodes.ball == ball)[0])) for _, iv, ball in tree.free]
     return ForceModel(
         nodes=tree.nodes,
