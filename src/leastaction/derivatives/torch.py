@@ -59,11 +59,11 @@ def simulate(
         mechanism: the robot.
         q: initial positions, tensor of shape (nq,); quaternions of unit norm.
         v: initial velocities, tensor of shape (nv,).
-        controls: tensor of shape (steps, nu); zero by default, for so many
-        steps.
+        controls: tensor of shape (steps, nu); None for zero controls over `steps` steps.
         dt: time step [s].
         integrator: any with an adjoint, such as `Galerkin(...)`, `Maximal(...)` or `BDF(...)`; with contact,
             `Maximal(smoothing=...)` makes the motion a smooth function.
+        steps: how many, where controls do not tell.
         parameters: tensors by the names of mechanism parameters, see `leastaction.adjoint`.
 
     Returns:
