@@ -103,8 +103,8 @@ def _rare_steps(robot: Any, solver: str) -> None:
     import numpy as np
 
     import leastaction as la
-    from leastaction.minimal.data import simplified_data, sizes
-    from leastaction.minimal.stepper import VariationalStepper
+    from leastaction.minimal.jointwise.data import simplified_data, sizes
+    from leastaction.minimal.jointwise.stepper import VariationalStepper
 
     stepper = VariationalStepper(la.Galerkin(order=2, solver=solver), robot, 0.01)
     record, u = stepper.record(1), np.zeros((1, 2, robot.nu))

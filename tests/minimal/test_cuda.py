@@ -6,7 +6,7 @@ import pytest
 
 import leastaction as la
 from leastaction._jit import cuda_ptx
-from leastaction.minimal import entries
+from leastaction.minimal.jointwise import entries
 
 pytest.importorskip("numba_cuda", reason="numba-cuda is not installed")
 

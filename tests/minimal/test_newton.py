@@ -5,10 +5,10 @@ import pytest
 
 import leastaction as la
 from leastaction._jit import entry
-from leastaction.minimal import directions
-from leastaction.minimal.arrays import GalerkinSettings
-from leastaction.minimal.data import galerkin_model, point_data, solver_data
-from leastaction.minimal.residual import residual, start_point
+from leastaction.minimal.jointwise import directions
+from leastaction.minimal.jointwise.arrays import GalerkinSettings
+from leastaction.minimal.jointwise.data import galerkin_model, point_data, solver_data
+from leastaction.minimal.jointwise.residual import residual, start_point
 from leastaction.minimal.rules import MIDPOINT, lobatto
 from tests.minimal.helpers import METHODS, method
 from tests.oracles.differences import assert_close, central

@@ -11,9 +11,9 @@ from scipy.spatial.transform import Rotation
 
 from leastaction._jit import entry
 from leastaction.mechanism import Coupling
-from leastaction.minimal import hessian, residual
-from leastaction.minimal.arrays import GalerkinSettings
-from leastaction.minimal.data import galerkin_model, hessian_data, point_data, sizes
+from leastaction.minimal.jointwise import hessian, residual
+from leastaction.minimal.jointwise.arrays import GalerkinSettings
+from leastaction.minimal.jointwise.data import galerkin_model, hessian_data, point_data, sizes
 from leastaction.minimal.rules import MIDPOINT, lobatto
 from tests.minimal.helpers import skew
 from tests.oracles.random_trees import KINDS, random_pose, random_tree, random_unit

@@ -9,8 +9,8 @@ from leastaction.errors import IntegratorError
 from leastaction.integrators import PENALTIES, Integrator
 from leastaction.mechanism import Mechanism
 from leastaction.minimal.bodywise.stepper import BodywiseStepper
+from leastaction.minimal.jointwise.stepper import variational_stepper
 from leastaction.minimal.rules import MIDPOINT, Rule, lobatto
-from leastaction.minimal.stepper import variational_stepper
 
 SOLVERS = ("auto", "simplified", "sparse", "recursive", "dense", "quasi")
 

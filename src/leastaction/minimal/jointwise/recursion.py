@@ -9,9 +9,9 @@ A is stored as A[i, z, f]. Cost O(s^3 n): the work grows linearly with the numbe
 """
 
 from leastaction._jit import inline, routine
-from leastaction.minimal.points import is_nodal
-from leastaction.minimal.sparse import gravity_slope, poses_vary
-from leastaction.minimal.variations import pose_block
+from leastaction.minimal.jointwise.points import is_nodal
+from leastaction.minimal.jointwise.sparse import gravity_slope, poses_vary
+from leastaction.minimal.jointwise.variations import pose_block
 from leastaction.spatial import ZERO3, coad, load3, load6, load6_at, load_inertia
 
 

@@ -9,7 +9,7 @@ from leastaction.forces.arrays import modes_at
 from leastaction.forces.joint_limits import settle_mode
 from leastaction.forces.total import exchange_modes, settle_modes
 from leastaction.forces.touch import BY_DEPTH
-from leastaction.minimal.points import coordinate
+from leastaction.minimal.jointwise.points import coordinate
 
 
 @routine

@@ -19,19 +19,19 @@ from leastaction.dynamics.derivatives import RATES
 from leastaction.dynamics.loops import momentum_projection
 from leastaction.integrators import FloatArray
 from leastaction.kinematics.sweeps import JOINT_SCREW, LINK
-from leastaction.minimal import linearization as linear
-from leastaction.minimal import newton
-from leastaction.minimal import residual as equations
-from leastaction.minimal.constrained import look_at_ends, loop_rows, start_momentum
-from leastaction.minimal.data import galerkin_model, records
-from leastaction.minimal.parameter_rows import last_turns
-from leastaction.minimal.points import is_nodal, positions
+from leastaction.minimal.jointwise import linearization as linear
+from leastaction.minimal.jointwise import newton
+from leastaction.minimal.jointwise import residual as equations
+from leastaction.minimal.jointwise.constrained import look_at_ends, loop_rows, start_momentum
+from leastaction.minimal.jointwise.data import galerkin_model, records
+from leastaction.minimal.jointwise.parameter_rows import last_turns
+from leastaction.minimal.jointwise.points import is_nodal, positions
 from leastaction.parameter_stencils import Stencil
 from leastaction.record import Record
 from leastaction.spatial import exponential as ex
 
 if TYPE_CHECKING:
-    from leastaction.minimal.stepper import ConstrainedStepper
+    from leastaction.minimal.jointwise.stepper import ConstrainedStepper
 
 
 @entry

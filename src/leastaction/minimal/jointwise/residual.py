@@ -12,7 +12,7 @@ Two small matrices per quadrature point alpha and row describe this (`ball_matri
 import math
 
 from leastaction._jit import inline, routine
-from leastaction.minimal.points import (
+from leastaction.minimal.jointwise.points import (
     ball_coefficients,
     base_rotations,
     impulses,

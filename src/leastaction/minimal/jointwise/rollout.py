@@ -1,9 +1,9 @@
 """Runs of steps from their first guess; the few steps that do not converge from it are left to `rescue`."""
 
 from leastaction._jit import routine
-from leastaction.minimal.newton import begin, conclude, newton_with, turns_too_far
+from leastaction.minimal.jointwise.newton import begin, conclude, newton_with, turns_too_far
+from leastaction.minimal.jointwise.simplified import PER_ORDER, relax
 from leastaction.minimal.predict import constant_acceleration, quadratic_acceleration
-from leastaction.minimal.simplified import PER_ORDER, relax
 
 FIRST_LIMIT = 12
 """Newton iterations from the first guess, where more are allowed: another guess is quicker than a long search."""

@@ -1,7 +1,7 @@
 """Steps that are too large for their first guess: Newton from many others, and the most plausible solution."""
 
 from leastaction._jit import inline, routine
-from leastaction.minimal.newton import begin, conclude, newton_with
+from leastaction.minimal.jointwise.newton import begin, conclude, newton_with
 from leastaction.minimal.predict import constant_acceleration, constant_velocity, small_steps, start_velocity
 from leastaction.spatial import dot, load6
 

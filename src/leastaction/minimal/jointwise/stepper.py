@@ -16,11 +16,11 @@ from leastaction.errors import ConvergenceError, IntegratorError, LeastActionWar
 from leastaction.forces.arrays import moves_with_bodies
 from leastaction.integrators import FloatArray, Stepper
 from leastaction.mechanism import Mechanism
-from leastaction.minimal import constrained, entries, parameter_rows, tangent_rows
-from leastaction.minimal import constrained_linearization as constrained_linear
-from leastaction.minimal import linearization as linear
-from leastaction.minimal.arrays import GalerkinModel, GalerkinSettings, LinearData, StepData, TreeModel
-from leastaction.minimal.data import (
+from leastaction.minimal.jointwise import constrained, entries, parameter_rows, tangent_rows
+from leastaction.minimal.jointwise import constrained_linearization as constrained_linear
+from leastaction.minimal.jointwise import linearization as linear
+from leastaction.minimal.jointwise.arrays import GalerkinModel, GalerkinSettings, LinearData, StepData, TreeModel
+from leastaction.minimal.jointwise.data import (
     galerkin_model,
     guess_data,
     linear_data,
@@ -30,9 +30,9 @@ from leastaction.minimal.data import (
     sizes,
     solver_data,
 )
-from leastaction.minimal.newton import turns_too_far
+from leastaction.minimal.jointwise.newton import turns_too_far
+from leastaction.minimal.jointwise.sparse import depths
 from leastaction.minimal.rules import Rule
-from leastaction.minimal.sparse import depths
 from leastaction.record import Record
 from leastaction.step_reversal import StepReversal
 

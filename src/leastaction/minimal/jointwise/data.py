@@ -10,7 +10,7 @@ from leastaction.forces.arrays import compact, force_model, force_modes, has_jum
 from leastaction.kinematics.sweeps import JOINT_SCREW, LINK
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism.tree import Tree
-from leastaction.minimal.arrays import (
+from leastaction.minimal.jointwise.arrays import (
     POINT_BALL,
     POINT_NODE,
     POINT_SCREW,
@@ -31,8 +31,8 @@ from leastaction.minimal.arrays import (
     TreeModel,
     Variations,
 )
+from leastaction.minimal.jointwise.sparse import tables
 from leastaction.minimal.rules import Rule, lobatto
-from leastaction.minimal.sparse import tables
 
 
 def records(shape: Any, dtype: np.dtype) -> Any:

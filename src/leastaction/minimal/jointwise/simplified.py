@@ -23,7 +23,7 @@ from leastaction.dynamics.recursions import (
     sum_articulated,
 )
 from leastaction.kinematics.sweeps import add_to
-from leastaction.minimal.residual import residual
+from leastaction.minimal.jointwise.residual import residual
 from leastaction.spatial import ZERO6, axpy, dot, load6, load_inertia, store6
 
 PER_ORDER = 5

@@ -2,8 +2,8 @@
 
 from leastaction._jit import routine
 from leastaction.linalg.dense import solve_in_place
-from leastaction.minimal import hessian, recursion, sparse
-from leastaction.minimal.variations import joint_variations
+from leastaction.minimal.jointwise import hessian, recursion, sparse
+from leastaction.minimal.jointwise.variations import joint_variations
 
 
 @routine

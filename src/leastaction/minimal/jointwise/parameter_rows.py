@@ -13,15 +13,15 @@ import numpy as np
 
 from leastaction._jit import entry
 from leastaction.integrators import FloatArray
-from leastaction.minimal import linearization as linear
-from leastaction.minimal.data import galerkin_model
-from leastaction.minimal.residual import residual, start_point
+from leastaction.minimal.jointwise import linearization as linear
+from leastaction.minimal.jointwise.data import galerkin_model
+from leastaction.minimal.jointwise.residual import residual, start_point
 from leastaction.parameter_stencils import Stencil
 from leastaction.record import Record
 from leastaction.spatial import exponential as ex
 
 if TYPE_CHECKING:
-    from leastaction.minimal.stepper import VariationalStepper
+    from leastaction.minimal.jointwise.stepper import VariationalStepper
 
 
 @entry

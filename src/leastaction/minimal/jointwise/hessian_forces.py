@@ -8,7 +8,7 @@ from leastaction._jit import inline, routine
 from leastaction.forces.arrays import modes_at
 from leastaction.forces.total import wrench_slopes, wrenches
 from leastaction.kinematics.closure import evaluate, is_coupling, polynomial, soft_force, twist_of, wrench_slope
-from leastaction.minimal.arrays import ForceColumn, ForceRows
+from leastaction.minimal.jointwise.arrays import ForceColumn, ForceRows
 from leastaction.spatial import ZERO6, ad, add, coad, dot, load6, load6_at, scale, store6, sub
 
 

@@ -7,9 +7,9 @@ frame, and column chi' moves control point chi' along its own tangent while the 
 """
 
 from leastaction._jit import entry, inline, routine
-from leastaction.minimal import linearization
+from leastaction.minimal.jointwise import linearization
+from leastaction.minimal.jointwise.residual import residual, start_point, unit3
 from leastaction.minimal.predict import place
-from leastaction.minimal.residual import residual, start_point, unit3
 from leastaction.spatial import cross, dot3, load9, matmul, mattvec, neg3, rot_exp
 from leastaction.spatial import exponential as ex
 

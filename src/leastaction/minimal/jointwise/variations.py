@@ -14,8 +14,8 @@ This is Fan 2018, C.19 to C.24, with ball joints written so that they have the s
 from leastaction._jit import inline, routine
 from leastaction.forces.joint_springs import ball_torque_slope
 from leastaction.forces.total import axis_slopes
-from leastaction.minimal.points import ball_coefficients, coordinate, is_nodal
-from leastaction.minimal.residual import back_row, ball_vectors, in_child, unit3
+from leastaction.minimal.jointwise.points import ball_coefficients, coordinate, is_nodal
+from leastaction.minimal.jointwise.residual import back_row, ball_vectors, in_child, unit3
 from leastaction.spatial import (
     ZERO3,
     ZERO6,

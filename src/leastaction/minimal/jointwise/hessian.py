@@ -10,11 +10,11 @@ its own frame, so that it is the momentum p_{k+1}.
 from leastaction._jit import inline, routine
 from leastaction.forces.drives import drive_wrench
 from leastaction.forces.joint_springs import ball_torque_slope
-from leastaction.minimal.hessian_forces import body_forces, loops
-from leastaction.minimal.points import is_nodal
-from leastaction.minimal.residual import ball_vectors, in_child, unit3
-from leastaction.minimal.sparse import composites, gravity_slope
-from leastaction.minimal.variations import (
+from leastaction.minimal.jointwise.hessian_forces import body_forces, loops
+from leastaction.minimal.jointwise.points import is_nodal
+from leastaction.minimal.jointwise.residual import ball_vectors, in_child, unit3
+from leastaction.minimal.jointwise.sparse import composites, gravity_slope
+from leastaction.minimal.jointwise.variations import (
     along,
     chart_curvature,
     own_axis,

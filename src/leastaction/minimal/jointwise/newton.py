@@ -1,9 +1,9 @@
 """Newton iterations of one step of a variational integrator, and what comes before and after them."""
 
 from leastaction._jit import inline, routine
-from leastaction.minimal.one_sided import forget, open_or_close
+from leastaction.minimal.jointwise.one_sided import forget, open_or_close
+from leastaction.minimal.jointwise.residual import next_momentum, residual, start_point
 from leastaction.minimal.predict import quaternion_at
-from leastaction.minimal.residual import next_momentum, residual, start_point
 from leastaction.spatial import (
     mattvec,
     matvec,

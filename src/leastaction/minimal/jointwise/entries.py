@@ -5,9 +5,9 @@ large for these by `rescue_...`, which is compiled when it is first needed.
 """
 
 from leastaction._jit import entry
-from leastaction.minimal import directions, quasi_newton
-from leastaction.minimal.rescue import rescue_with
-from leastaction.minimal.rollout import rollout_with, swept_rollout_with
+from leastaction.minimal.jointwise import directions, quasi_newton
+from leastaction.minimal.jointwise.rescue import rescue_with
+from leastaction.minimal.jointwise.rollout import rollout_with, swept_rollout_with
 
 _rollout_recursive = rollout_with(directions.recursive)
 _rollout_sparse = rollout_with(directions.tree_sparse)

@@ -8,8 +8,8 @@ column k of L are stored over the ancestors of scalar node k, root first. O(n de
 import numpy as np
 
 from leastaction._jit import inline, routine
-from leastaction.minimal.points import is_nodal
-from leastaction.minimal.variations import pose_block
+from leastaction.minimal.jointwise.points import is_nodal
+from leastaction.minimal.jointwise.variations import pose_block
 from leastaction.spatial import (
     ZERO3,
     add,

@@ -11,7 +11,7 @@ by an articulated-body recursion at the end of the present iterate. Steps of ord
 
 from leastaction._jit import routine
 from leastaction.dynamics import recursions
-from leastaction.minimal.newton import begin, conclude, newton_with
+from leastaction.minimal.jointwise.newton import begin, conclude, newton_with
 from leastaction.minimal.predict import constant_acceleration
 
 

@@ -9,7 +9,7 @@ where J = D[:s, 1:]. Ball and free joints in tangent coordinates: dq is a twist 
 
 from leastaction._jit import entry, inline, routine
 from leastaction.linalg.dense import solve_in_place
-from leastaction.minimal import directions, hessian
+from leastaction.minimal.jointwise import directions, hessian
 from leastaction.spatial import cross, mattvec, matvec, neg3, quat_to_rotation
 from leastaction.spatial import exponential as ex
 
