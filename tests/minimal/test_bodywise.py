@@ -261,7 +261,3 @@ def test_wrong_settings(options, message):
         la.Galerkin(**options)
 
 
-def test_loops_are_refused_by_name():
-    robot = la.robots.four_bar()
-    with pytest.raises(la.IntegratorError, match="cannot close the loop joint"):
-        la.simulate(robot, dt=0.01, steps=1, integrator=Bodies(2))

@@ -9,6 +9,7 @@ frame, and column chi' moves control point chi' along its own tangent while the 
 from leastaction._jit import entry, inline, routine
 from leastaction.minimal.jointwise import linearization
 from leastaction.minimal.jointwise.residual import residual, start_point, unit3
+from leastaction.minimal.one_sided import forget
 from leastaction.minimal.predict import place
 from leastaction.spatial import cross, dot3, load9, matmul, mattvec, neg3, rot_exp
 from leastaction.spatial import exponential as ex
@@ -46,6 +47,7 @@ def _evaluate(model, settings, points, q, u, x):
         place(model.native.nodes, q, points.g[0], points.X, ga)
     for k in range(x.shape[1]):
         points.r[0, k] = 0.0
+    forget(model.tree.jumps, points.modes)
     start_point(model.tree, settings.rule, points, q)
     residual(model.tree, settings, points, points.r[0], u)
 
