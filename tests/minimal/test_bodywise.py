@@ -259,5 +259,3 @@ def test_adjoint_through_a_run():
 def test_wrong_settings(options, message):
     with pytest.raises(la.IntegratorError, match=message):
         la.Galerkin(**options)
-
-

@@ -10,6 +10,7 @@ from leastaction.dynamics import entries as classical
 from leastaction.dynamics.derivatives import RATES
 from leastaction.integrators import FloatArray
 from leastaction.kinematics.sweeps import JOINT_SCREW, LINK
+from leastaction.minimal.arrays import records
 
 
 def fitted_slope(
@@ -43,11 +44,11 @@ def fitted_slope(
 def _mass_and_slope(tree: Any, q: FloatArray, p: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Mass matrix at q, and the derivative of M(q) v along q with v = M^-1 p held."""
     nodes, n = len(tree.nodes), len(tree.dofs)
-    links, screws = np.zeros(nodes, LINK).view(np.recarray), np.zeros(n, JOINT_SCREW).view(np.recarray)
+    links, screws = records(nodes, LINK), records(n, JOINT_SCREW)
     M = np.zeros((n, n))
     classical.mass_matrix(tree.nodes, tree.dofs, links, screws, q, M)
     v = np.linalg.solve(M, p)
-    rates, B = np.zeros(n, RATES).view(np.recarray), np.zeros((nodes, 6, 6))
+    rates, B = records(n, RATES), np.zeros((nodes, 6, 6))
     tau, dq, dv, zero = np.zeros(n), np.zeros((n, n)), np.zeros((n, n)), np.zeros(n)
     external = np.zeros((nodes, 6))
     classical.inverse_dynamics_derivatives(

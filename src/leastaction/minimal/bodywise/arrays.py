@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from leastaction.forces.arrays import ForceModel, ForceModes, compact, force_model, force_modes, has_jumps
 from leastaction.mechanism import Mechanism
-from leastaction.minimal.jointwise.arrays import ClosureModel, GuessData, NativeModel
+from leastaction.minimal.arrays import ClosureModel, GuessData, NativeModel, closure_model
 from leastaction.minimal.rules import lobatto
 from leastaction.spatial.exponential import coefficients
 
@@ -206,8 +206,7 @@ def bodywise_model(mechanism: Mechanism, s: int) -> BodywiseModel:
     damped = bool(d.damping.any() or d.limit_damping.any())
     forces = compact(force_model(t))
     pushing = (forces.drives.dof < 0) & (forces.drives.node >= 0)
-    c = t.closure
-    closure = ClosureModel(c.rows, c.coefficients, c.count) if len(c.rows) else None
+    closure = closure_model(t)
     # One kernel for all robots with body forces, whether or not these jump.
     jumps = True if has_jumps(forces) or forces.paths is not None else None
     return BodywiseModel(

@@ -14,8 +14,8 @@ from leastaction.minimal.bodywise.linearization import system as matrix
 from leastaction.minimal.bodywise.one_sided import open_or_close
 from leastaction.minimal.bodywise.residual import end_momentum, hold_controls, place_bodies, residual
 from leastaction.minimal.bodywise.rollout import update
+from leastaction.minimal.convergence import ROUND_OFF, SHARPEST, largest
 from leastaction.minimal.elimination import CAPS, eliminate, fit_momentum
-from leastaction.minimal.jointwise.newton import ROUND_OFF, SHARPEST, largest
 from leastaction.minimal.one_sided import forget
 from leastaction.minimal.predict import start_velocity
 

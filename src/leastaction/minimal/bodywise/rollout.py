@@ -4,7 +4,7 @@ from leastaction._jit import routine
 from leastaction.kinematics.manifold import retract
 from leastaction.minimal.bodywise.one_sided import open_or_close
 from leastaction.minimal.bodywise.residual import end_momentum, hold_controls, place_bodies, residual
-from leastaction.minimal.jointwise.newton import ROUND_OFF, SHARPEST, largest
+from leastaction.minimal.convergence import ROUND_OFF, SHARPEST, largest
 from leastaction.minimal.one_sided import forget
 from leastaction.minimal.predict import acceleration, start_velocity
 
