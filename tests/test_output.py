@@ -93,9 +93,14 @@ def test_files_of_other_machines_stay_for_a_day(tmp_path):
 def test_a_failure_leaves_the_old_file_and_nothing_else(tmp_path):
     path = tmp_path / "a.txt"
     path.write_text("old")
-    with pytest.raises(ZeroDivisionError), writing(path) as part:
-        part.write_text("new")
-        _ = 1 / 0
+
+    def write():
+        with writing(path) as part:
+            part.write_text("new")
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        write()
     assert path.read_text() == "old"
     assert names(tmp_path) == ["a.txt"]
 
