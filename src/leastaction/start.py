@@ -90,8 +90,8 @@ def start_run(
 def initial_positions(mechanism: Mechanism, q: Any) -> FloatArray:
     """Joint positions, shape (nq,), from what `leastaction.simulate` takes."""
     if isinstance(q, Mapping):
-        q = _by_name(q, mechanism.coordinate_names, mechanism.neutral(), "q")
-    return mechanism.neutral() if q is None else configuration(mechanism, q)
+        q = _by_name(q, mechanism.coordinate_names, mechanism.home(), "q")
+    return mechanism.home() if q is None else configuration(mechanism, q)
 
 
 def initial_velocities(mechanism: Mechanism, v: Any) -> FloatArray:

@@ -274,6 +274,13 @@ class Mechanism:
         """The configuration in which every joint is at its zero, shape (nq,)."""
         return np.array([x for joint in self.joints for x in joint.neutral()], dtype=float)
 
+    def home(self) -> FloatArray:
+        """The configuration in which a run starts unless told otherwise, shape (nq,).
+
+        That of the file which the robot came from, or what `MechanismBuilder.home` said; else the neutral one.
+        """
+        return np.array([x for joint in self.joints for x in joint.home], dtype=float)
+
     def random_configuration(self, rng: Any = None, *, scale: float = 1.0) -> FloatArray:
         """A random configuration, shape (nq,): uniform rotations; other coordinates uniform within their limits
         and within +-pi*scale [rad] or +-scale [m].
