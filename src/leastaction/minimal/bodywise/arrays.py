@@ -205,9 +205,10 @@ def bodywise_model(mechanism: Mechanism, s: int) -> BodywiseModel:
     d = t.dofs
     damped = bool(d.damping.any() or d.limit_damping.any())
     forces = compact(force_model(t))
-    pushing = (forces.drives.dof < 0) & (forces.drives.node >= 0)
+    pushed = forces.paths is not None or bool(((forces.drives.dof < 0) & (forces.drives.node >= 0)).any())
     closure = closure_model(t)
-    # One kernel for all robots with body forces, whether or not these jump.
+    if pushed or closure:
+        forces = force_model(t)._replace(touched=forces.touched)  # one kernel, whatever pushes
     jumps = True if has_jumps(forces) or forces.paths is not None else None
     return BodywiseModel(
         native=NativeModel(t.nodes, d, t.gravity, forces, closure),
@@ -221,7 +222,7 @@ def bodywise_model(mechanism: Mechanism, s: int) -> BodywiseModel:
         sprung=damped or bool(d.stiffness.any() or d.limit_stiffness.any()),
         damped=damped,
         geared=bool(d.armature.any()),
-        pushed=forces.paths is not None or bool(pushing.any()),
+        pushed=pushed,
     )
 
 
