@@ -13,7 +13,12 @@ POSE[:3, 3] = 0.3, -0.2, -0.5
 
 
 def own_numpy(q, v, u):
-    return [np.sum(v * v) + u[0] * q[-1]], np.append(np.zeros(len(v) - 1), u[0])[None], 2.0 * v[None], np.append(q[-1], 0 * u[1:])[None]
+    return (
+        [np.sum(v * v) + u[0] * q[-1]],
+        np.append(np.zeros(len(v) - 1), u[0])[None],
+        2.0 * v[None],
+        np.append(q[-1], 0 * u[1:])[None],
+    )
 
 
 def quaternion_numpy(q):
@@ -21,7 +26,7 @@ def quaternion_numpy(q):
     from scipy.spatial.transform import Rotation
 
     R = Rotation.from_quat(q[3:7], scalar_first=True).as_matrix()
-    slope = np.zeros((1, 12 - 1))
+    slope = np.zeros((1, 12))
     slope[0, 0], slope[0, 2] = R[1, 2], -R[1, 0]
     return [R[1, 1]], slope
 
@@ -40,7 +45,7 @@ CONSTRAINTS = {
 }
 COSTS = {
     "effort": lambda: opt.effort(0.1),
-    "velocity": lambda: opt.velocity(np.arange(11.0)),
+    "velocity": lambda: opt.velocity(np.arange(12.0)),
     "differences": lambda: opt.differences(),
     "momentum": lambda: opt.momentum([1, 2, 3, 4, 5, 6]),
     "tracking": lambda: opt.tracking(limb().neutral()),

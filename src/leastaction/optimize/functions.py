@@ -63,8 +63,8 @@ class Values:
 class Function(ABC):
     """A vector function of the motion, evaluated at knots, in the middles of steps or at control nodes.
 
-    In the middle of a step q is half way between its ends, v is their difference over dt (Villanueva 2025, Eq. 7), and u
-    the mean of the controls.
+    In the middle of a step q is half way between its ends, v is their difference over dt (Villanueva 2025, Eq. 7), and
+    u the mean of the controls.
 
     Attributes:
         name: what messages call it.

@@ -72,7 +72,7 @@ def solve(
         ProblemError: the problem is ill posed. What functions of yours raise comes through.
     """
     program = problem.transcribe()
-    z, multipliers = problem.initial_unknowns(program), None
+    z, multipliers, status = problem.initial_unknowns(program), None, ""
     if warm_start is not None:
         z, multipliers = _warm(program, z, warm_start)
     began = time.perf_counter()
@@ -81,7 +81,7 @@ def solve(
         left = None if time_limit is None else max(time_limit - (time.perf_counter() - began), 1e-3)
         settings = _settings(tolerance, max_iterations, left, hessian, multipliers is not None, options or {})
         z, multipliers, status = run.solve(z, multipliers, settings)
-        if status not in ("Solve_Succeeded", "Solved_To_Acceptable_Level") and run.stopped:
+        if run.stopped:
             break
         turns = [program.layout.q[:, g][:, :3] for g in program.tangents.groups]
         turned = max((float(np.abs(z[t]).max()) for t in turns), default=0.0)
@@ -89,6 +89,7 @@ def solve(
             break
         motion = program.motion(z)
         z = program.unknowns(motion.q.copy(), z[program.layout.u], program.duration(z))
+    assert multipliers is not None
     return make_solution(
         program,
         z,
@@ -182,19 +183,17 @@ class _Run:
             start |= {"lam_x0": multipliers[0], "lam_g0": multipliers[1]}
         try:
             out = solver(**start)
-        except KeyboardInterrupt:
-            self.stopped = True
-            out = None
-        if self.error is not None:
+            status = solver.stats()["return_status"]
+        except KeyboardInterrupt as error:
+            out, status, self.error = None, "", self.error or error
+        if isinstance(self.error, KeyboardInterrupt):
+            out, status, self.stopped = None, "User_Requested_Stop", True
+        elif self.error is not None:
             raise self.error
-        status = "User_Requested_Stop" if out is None else solver.stats()["return_status"]
-        if out is None or status != "Solve_Succeeded":
-            self.stopped = self.stopped or status == "User_Requested_Stop"
         if out is None:
-            best = z if self.best is None else self.best[2]
-            return best, (np.zeros(n), np.zeros(m)), status
+            return z if self.best is None else self.best[2], (np.zeros(n), np.zeros(m)), status
         found = np.array(out["x"]).ravel()
-        if status != "Solve_Succeeded" and self.best is not None and not np.isfinite(found).all():
+        if not np.isfinite(found).all() and self.best is not None:
             found = self.best[2]
         return found, (np.array(out["lam_x"]).ravel(), np.array(out["lam_g"]).ravel()), status
 

@@ -101,7 +101,7 @@ class BodyPose(BodyPoint):
         value, slope = w, None
         if slopes:
             # A turn J of the body in the world is R' J in the wanted frame, and moves w by J_l^-1(w).
-            slope = np.linalg.solve(left_jacobian(w), self.wanted[:3, :3].T @ J[:, :3])
+            slope = np.asarray(np.linalg.solve(left_jacobian(w), self.wanted[:3, :3].T @ J[:, :3]), float)
         if self.size == 6:
             value = np.concatenate([w, X[:, :3, 3] - self.wanted[:3, 3]], axis=1)
             slope = None if slope is None else np.concatenate([slope, J[:, 3:]], axis=1)

@@ -58,7 +58,7 @@ class Controls:
 def _quadrature(c: FloatArray) -> FloatArray:
     """Weights on [0, 1] that integrate polynomials through the nodes."""
     powers = np.arange(len(c))
-    return np.linalg.solve(c[None, :] ** powers[:, None], 1.0 / (powers + 1.0))
+    return np.asarray(np.linalg.solve(c[None, :] ** powers[:, None], 1.0 / (powers + 1.0)), float)
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,16 @@ class Layout:
 
     @classmethod
     def of(
-        cls, steps: int, s: int, nv: int, nu: int, controls: Controls, *, momenta=False, velocities=False, free_time=False
+        cls,
+        steps: int,
+        s: int,
+        nv: int,
+        nu: int,
+        controls: Controls,
+        *,
+        momenta: bool = False,
+        velocities: bool = False,
+        free_time: bool = False,
     ) -> Layout:
         """Knot by knot: its configuration, momentum, velocity and controls, then what lies within the step after it."""
         # (time, order at one time) of each block, and its size

@@ -104,13 +104,13 @@ class Piece:
         owner, k = self.owner, self.index
         none = np.zeros((len(k), 0))
         if self.function.where == "knots":
-            return Place(k, motion.dt * k, motion.q[owner.s * k], none, none, motion.dt)
+            return Place(k, np.asarray(motion.dt * k, float), motion.q[owner.s * k], none, none, motion.dt)
         if self.function.where == "controls":
-            times_ = motion.dt * (k + np.array(owner.nodes)[self.node])
-            return Place(k, times_, none, none, motion.u[k, self.node], motion.dt)
+            t = np.asarray(motion.dt * (k + np.array(owner.nodes)[self.node]), float)
+            return Place(k, t, none, none, motion.u[k, self.node], motion.dt)
         chords = owner.chords(motion)
         mean = np.einsum("a,kan->kn", owner.controls.quadrature, motion.u[k])
-        return Place(k, motion.dt * (k + 0.5), chords.q[k], chords.x[k] / motion.dt, mean, motion.dt)
+        return Place(k, np.asarray(motion.dt * (k + 0.5), float), chords.q[k], chords.x[k] / motion.dt, mean, motion.dt)
 
     def values(self, motion: Motion) -> FloatArray:
         """Shape (elements, size)."""

@@ -328,10 +328,14 @@ def _durations(steps: int, dt: Any, duration: Any) -> tuple[float, float]:
     try:
         values = np.broadcast_to(np.asarray(dt * steps if duration is None else duration, float), (2,))
     except (TypeError, ValueError):
-        raise ProblemError(f"dt and duration must be times [s], or duration=(shortest, longest), got {duration!r}") from None
+        raise ProblemError(
+            f"dt and duration must be times [s], or duration=(shortest, longest), got {duration!r}"
+        ) from None
     lower, upper = float(values[0]), float(values[1])
     if not (0.0 < lower <= upper) or not math.isfinite(lower):
-        raise ProblemError(f"dt and duration must be positive, finite times [s], shortest first, got {dt or duration!r}")
+        raise ProblemError(
+            f"dt and duration must be positive, finite times [s], shortest first, got {dt or duration!r}"
+        )
     return lower, upper
 
 

@@ -176,7 +176,7 @@ def make_solution(
     problem = program.problem
     dt = motion.dt
     stored = {"nodes": np.array(program.nodes), "u": motion.u.copy(), **program.stored(z)}
-    t = dt * np.arange(program.steps + 1)
+    t = np.asarray(dt * np.arange(program.steps + 1), float)
     trajectory = Trajectory(problem.mechanism, problem.integrator, dt, t, motion.q[:: program.s].copy(), stored)
     return Solution(
         success=success,
@@ -214,4 +214,3 @@ def _not_finite(program: Transcription, motion: Any) -> str:
             k = int(np.argmax(~np.isfinite(values).all(axis=1)))
             return f"the cost {c.cost.function.name!r} at {c.piece.function.where} {c.piece.index[k]}"
     return ""
-

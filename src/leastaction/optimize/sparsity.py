@@ -26,7 +26,7 @@ class Pattern:
         self._all: IntArray = np.zeros(0, int)
 
     def add(self, rows: IntArray, columns: IntArray) -> int:
-        """Register contributions, arrays that broadcast; negative rows are left out. Gives back a ticket for `slots`."""
+        """Register contributions, arrays that broadcast, without negative rows; gives back a ticket for `slots`."""
         rows, columns = np.broadcast_arrays(rows, columns)
         keys = np.where((rows < 0) | (columns < 0), -1, columns * self.shape[0] + rows)
         self._keys.append(keys.ravel())

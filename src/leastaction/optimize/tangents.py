@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -62,7 +63,7 @@ class Tangents:
         assert back is not None
         return half @ by_end, 2.0 * back - half @ by_start
 
-    def _blocks(self, x: FloatArray, function: Callable[[FloatArray], FloatArray]) -> Matrices:
+    def _blocks(self, x: FloatArray, function: Callable[[FloatArray], Any]) -> Matrices:
         if not self.curved:
             return None
         out = np.zeros((*x.shape, x.shape[-1])) + np.eye(x.shape[-1])
@@ -102,7 +103,7 @@ def _adjoint(x: FloatArray) -> FloatArray:
 def left_jacobian(x: FloatArray) -> FloatArray:
     """J_l(x) of the exponential map, for rotation vectors (..., 3) or twists (..., 6).
 
-    The sum of ad^n / (n + 1)!; its powers beyond the fourth follow from the lower ones by the angle (the Cayley-Hamilton
+    The sum of ad^n / (n + 1)!; powers beyond the fourth follow from the lower ones by the angle (the Cayley-Hamilton
     theorem), which is used where the series would be long.
     """
     A = _adjoint(x)

@@ -93,9 +93,7 @@ class Transcription(ABC):
         reference: configurations from which displacements are counted, shape (points, nq).
     """
 
-    def __init__(
-        self, problem: Problem, points: tuple[float, ...], nodes: tuple[float, ...], **unknowns: bool
-    ) -> None:
+    def __init__(self, problem: Problem, points: tuple[float, ...], nodes: tuple[float, ...], **unknowns: bool) -> None:
         self.problem, self.mechanism = problem, problem.mechanism
         self.steps, self.s, self.points, self.nodes = problem.steps, len(points) - 1, points, nodes
         self.tangents = Tangents(problem.mechanism)
@@ -223,7 +221,8 @@ class Transcription(ABC):
         return z
 
     def _complete(self, z: FloatArray, q: FloatArray, dt: float) -> None:
-        """Fill in what else z holds."""
+        """Fill in what else z holds; nothing where q and u are all."""
+        del z, q, dt
 
     def motion(self, z: FloatArray) -> Motion:
         """The motion that z describes; kept until another z is asked for."""
@@ -239,7 +238,7 @@ class Transcription(ABC):
 
     def duration(self, z: FloatArray) -> float:
         """Final time [s]."""
-        return float(z[self.layout.duration]) if self.layout.duration >= 0 else float(self.problem.fixed_duration)
+        return float(z[self.layout.duration]) if self.layout.duration >= 0 else self.problem.guess_duration
 
     def chords(self, motion: Motion) -> Chords:
         """The steps of a motion by their ends."""

@@ -1,7 +1,7 @@
 """Transcriptions whose dynamics are the discrete Euler-Lagrange equations of a variational integrator.
 
-With the momenta eliminated (DMOC, Villanueva 2025, Eqs. 12 to 32) the unknowns are configurations and controls alone, and
-at each control point the derivatives of the discrete action along it sum up to zero:
+With the momenta eliminated (DMOC, Villanueva 2025, Eqs. 12 to 32) the unknowns are configurations and controls alone,
+and at each control point the derivatives of the discrete action along it sum up to zero:
 
     row s of the step before + row 0 of the step after = 0  at knots,   row chi = 0  within steps.
 
@@ -14,11 +14,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from leastaction.dynamics.api import inverse_dynamics_derivatives
 from leastaction.dynamics.legendre import momentum_of_velocity
 from leastaction.errors import ProblemError
 from leastaction.integrators import Stepper
+from leastaction.optimize.ends import Ends
 from leastaction.optimize.pieces import Motion
 from leastaction.optimize.sparsity import Pattern, scatter
 from leastaction.optimize.transcription import FloatArray, IntArray, Transcription
@@ -41,7 +42,7 @@ class Variational(Transcription):
         self._more, self._less = self._rows.copy(), self._rows.copy()
         self._D = np.zeros((N, s + 1, n, s + 1, n))
         self._C = np.zeros((N, s + 1, n, nodes, nu))
-        self.ends = _Ends(problem)
+        self.ends = Ends(problem)
         super().__init__(problem, stepper.control_points, stepper.control_nodes, momenta=momenta)
 
     # ------------------------------------------------------------------ rows and nonzeros
@@ -53,10 +54,9 @@ class Variational(Transcription):
         if len(self.layout.p):
             kept[:, 0] = self.add_rows("dynamics", "step", np.arange(N), labels)
             kept[:, s] = self.add_rows("momentum", "step", np.arange(N), labels)
-            self.ends.rows = [
-                None if v is None else self.add_rows(name, "knot", np.array([k]), labels)[0]
-                for name, v, k in (("velocity at the start", v0, 0), ("velocity at the finish", v1, N))
-            ]
+            for k, _ in self.ends.given:
+                name = "velocity at the finish" if k else "velocity at the start"
+                self.ends.rows.append(self.add_rows(name, "knot", np.array([N if k else 0]), labels)[0])
         else:
             first, last = 0 if v0 is not None else 1, N if v1 is not None else N - 1
             numbers = np.full((N + 1, self.mechanism.nv), -1)
@@ -67,7 +67,7 @@ class Variational(Transcription):
             kept[:, chi] = self.add_rows(f"dynamics within steps, point {chi}", "step", np.arange(N), labels)
         self.kept = kept
 
-    def related(self) -> FloatArray:
+    def related(self) -> NDArray[np.bool_]:
         """Whether two degrees of freedom appear in each other's equations, shape (nv, nv)."""
         nodes, n = self.mechanism.tree.nodes, self.mechanism.nv
         if self.problem.has_body_forces:
@@ -107,7 +107,7 @@ class Variational(Transcription):
                 (pattern.add(self.kept[:, 0], layout.p[:-1]), 1.0),
                 (pattern.add(self.kept[:, s], layout.p[1:]), -1.0),
             ]
-            self.ends.add_pattern(pattern, self)
+            self.ends.add_pattern(pattern, self.layout, self.related())
 
     def _driven(self) -> Any:
         """Which rows the controls enter, shape (s + 1, nv, nodes, nu), found at random configurations."""
@@ -225,64 +225,6 @@ class _Block:
 
     def __init__(self, source: IntArray, weights: FloatArray) -> None:
         self.source, self.weights = np.ascontiguousarray(source), np.ascontiguousarray(weights)
-
-
-class _Ends:
-    """Velocities that are given at the start and at the finish, as momenta M(q) v."""
-
-    def __init__(self, problem: Problem) -> None:
-        m = problem.mechanism
-        self.mechanism = m
-        self.still = m.replace(gravity=(0.0, 0.0, 0.0))
-        self.given = [(k, v) for k, v in ((0, problem.start_velocity), (-1, problem.finish_velocity))]
-        self.rows: list[Any] = [None, None]
-
-    def _momentum(self, q: FloatArray, v: FloatArray) -> FloatArray:
-        return momentum_of_velocity(self.mechanism, q[None], v[None])[0] if v.any() else np.zeros(len(v))
-
-    def _slope(self, q: FloatArray, v: FloatArray) -> FloatArray:
-        if not v.any():
-            return np.zeros((len(v), len(v)))
-        return inverse_dynamics_derivatives(self.still, q, None, v)[0]
-
-    def add(self, q: FloatArray, rows: FloatArray) -> None:
-        """Eqs. 20 and 21: the momentum at the start joins row 0, that at the finish leaves row s."""
-        for k, v in self.given:
-            if v is not None:
-                rows[k, k] += (1.0 if k == 0 else -1.0) * self._momentum(q[k], v)
-
-    def add_slopes(self, q: FloatArray, D: FloatArray) -> None:
-        """The derivatives of `add`."""
-        for k, v in self.given:
-            if v is not None:
-                D[k, k, :, k] += (1.0 if k == 0 else -1.0) * self._slope(q[k], v)
-
-    def momenta(self, motion: Motion, p: FloatArray, out: FloatArray) -> None:
-        """p - M(q) v at the ends, where momenta are unknowns."""
-        for (k, v), rows in zip(self.given, self.rows, strict=True):
-            if rows is not None:
-                out[rows] += p[k] - self._momentum(motion.q[k], v)
-
-    def add_pattern(self, pattern: Pattern, owner: Variational) -> None:
-        """Nonzeros of `momenta`."""
-        self.tickets = [
-            (pattern.add(rows, owner.layout.p[k]), pattern.add(rows[:, None], owner.layout.q[k][None]) if v.any() else None)
-            for (k, v), rows in zip(self.given, self.rows, strict=True)
-            if rows is not None
-        ]
-
-    def close_pattern(self, pattern: Pattern) -> None:
-        """Where they are."""
-        self.slots = [(pattern.slots(a), None if b is None else pattern.slots(b)) for a, b in self.tickets]
-
-    def jacobian(self, motion: Motion, values: FloatArray) -> None:
-        """Derivatives of `momenta`."""
-        kept = [(k, v) for (k, v), rows in zip(self.given, self.rows, strict=True) if rows is not None]
-        for (k, v), (by_p, by_q) in zip(kept, self.slots, strict=True):
-            values[by_p] = 1.0
-            if by_q is not None:
-                slope = -self._slope(motion.q[k], v)
-                values[by_q] = slope if motion.turns is None else slope @ motion.turns[k]
 
 
 def variational(problem: Problem, momenta: bool | None) -> Variational:
