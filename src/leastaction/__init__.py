@@ -49,6 +49,7 @@ if TYPE_CHECKING:
         StaggeredProjections,
     )
     from leastaction.simulate import simulate
+    from leastaction.simulator import Simulator
     from leastaction.trajectory import Trajectory
     from leastaction.view import ViewModule
 
@@ -95,6 +96,7 @@ _NAMES = {
     "RungeKutta": "explicit.integrators",
     "SDIRK2": "redmax",
     "SemiImplicitEuler": "explicit.integrators",
+    "Simulator": "simulator",
     "SingularMatrixError": "errors",
     "StaggeredProjections": "redmax",
     "Trajectory": "trajectory",
@@ -131,6 +133,7 @@ __all__ = [
     "ProblemError",
     "RungeKutta",
     "SemiImplicitEuler",
+    "Simulator",
     "SingularMatrixError",
     "StaggeredProjections",
     "Trajectory",
