@@ -77,17 +77,24 @@ class LoopStepper(Stepper):
         """See `Stepper.parameter_jacobian`."""
         return self._linearize(q, p, u, stencils)[2]
 
-    def residual(self, q: FloatArray, p: FloatArray, u: FloatArray, x: FloatArray) -> FloatArray:
-        """See `Stepper.residual`."""
-        self.lam[:] = 0.0  # those of the last step
-        return super().residual(q, p, u, x)
-
     def residual_blocks(
         self, q: FloatArray, p: FloatArray, u: FloatArray, x: FloatArray
     ) -> tuple[FloatArray, FloatArray, FloatArray]:
         """See `Stepper.residual_blocks`."""
-        self.lam[:] = 0.0
+        self.lam[:] = 0.0  # those of the last step are no part of the rows
         return super().residual_blocks(q, p, u, x)
+
+    def horizon_rows(self, q: FloatArray, u: FloatArray, dt: float, rows: FloatArray) -> None:
+        """See `Stepper.horizon_rows`."""
+        self.lam[:] = 0.0
+        super().horizon_rows(q, u, dt, rows)
+
+    def horizon_blocks(
+        self, q: FloatArray, u: FloatArray, dt: float, rows: FloatArray, D: FloatArray, C: FloatArray
+    ) -> None:
+        """See `Stepper.horizon_blocks`."""
+        self.lam[:] = 0.0
+        super().horizon_blocks(q, u, dt, rows, D, C)
 
     def action_blocks(self, q: FloatArray, p: FloatArray, u: FloatArray) -> tuple[FloatArray, FloatArray]:
         """(D, C) of a step with loops, the work of their multipliers included."""
