@@ -3,7 +3,7 @@
 from leastaction._jit import routine
 from leastaction.kinematics.manifold import retract
 from leastaction.minimal.bodywise.residual import end_momentum, hold_controls, place_bodies, residual
-from leastaction.minimal.jointwise.newton import ROUND_OFF, SHARPEST, largest
+from leastaction.minimal.convergence import ROUND_OFF, SHARPEST, largest
 from leastaction.minimal.predict import acceleration, start_velocity
 
 CAP = 0.5

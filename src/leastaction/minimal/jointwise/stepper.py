@@ -16,13 +16,13 @@ from leastaction.errors import ConvergenceError, IntegratorError, LeastActionWar
 from leastaction.forces.arrays import moves_with_bodies
 from leastaction.integrators import FloatArray, Stepper
 from leastaction.mechanism import Mechanism
+from leastaction.minimal.arrays import guess_data
 from leastaction.minimal.jointwise import constrained, entries, parameter_rows, tangent_rows
 from leastaction.minimal.jointwise import constrained_linearization as constrained_linear
 from leastaction.minimal.jointwise import linearization as linear
 from leastaction.minimal.jointwise.arrays import GalerkinModel, GalerkinSettings, LinearData, StepData, TreeModel
 from leastaction.minimal.jointwise.data import (
     galerkin_model,
-    guess_data,
     linear_data,
     loop_data,
     point_data,
