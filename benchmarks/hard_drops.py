@@ -16,10 +16,10 @@ FLIP = 2.0
 BOUND = 1e-3
 """Most that the energy may rise above that of the start, relative to the largest kinetic energy."""
 
-NOTES = f"""Drops: {DURATION:g} s from {HEIGHT:g} m above the ground, in random orientations, joints anywhere within their limits \
-(closed loops and unlimited joints: neutral), dt {", ".join(f"{dt:g}" for dt in STEPS)} s in turn. A flip: a joint turns by more \
-than {FLIP:g} rad in a step beyond what its rates at both ends account for. Depth: of the lowest points of all shapes below \
-the plane, from the poses alone."""
+NOTES = f"""Drops: {DURATION:g} s from {HEIGHT:g} m above the ground, in random orientations, joints anywhere within \
+their limits (closed loops: neutral), dt {", ".join(f"{dt:g}" for dt in STEPS)} s and orders 2 and 1 in turn. A flip: a \
+joint turns by more than {FLIP:g} rad in a step beyond what its rates at both ends account for. Depth: of the lowest \
+points of all shapes below the plane, from the poses alone."""
 
 COLUMNS = [
     "robot",
@@ -52,7 +52,8 @@ def start(robot: Mechanism, rng: np.random.Generator) -> np.ndarray:
 
 def bounds(robot: Mechanism) -> tuple[np.ndarray, np.ndarray]:
     """Limits of all coordinates of velocity, shape (nv,) each."""
-    return (np.concatenate([getattr(joint, side) for joint in robot.joints]) for side in ("lower", "upper"))
+    lower, upper = (np.concatenate([getattr(joint, side) for joint in robot.joints]) for side in ("lower", "upper"))
+    return lower, upper
 
 
 def depth(robot: Mechanism, poses: np.ndarray) -> float:

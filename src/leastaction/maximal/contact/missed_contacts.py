@@ -101,10 +101,10 @@ def append_limits(model, settings, data, contact, count, dt):
 @routine(allocates=False)
 def takes_part(contact, key):
     """Whether a cone of the step has a key."""
+    found = False
     for k in range(contact.now[0].count):
-        if contact.cones[k].key == key:
-            return True
-    return False
+        found = found or contact.cones[k].key == key
+    return found
 
 
 @routine(allocates=False)
