@@ -17,7 +17,7 @@ BOUND = 1e-3
 """Most that the energy may rise above that of the start, relative to the largest kinetic energy."""
 
 NOTES = f"""Drops: {DURATION:g} s from {HEIGHT:g} m above the ground, in random orientations, joints anywhere within \
-their limits (closed loops: neutral), dt {", ".join(f"{dt:g}" for dt in STEPS)} s and orders 2 and 1 in turn. A flip: a \
+their limits (closed loops: neutral), dt {", ".join(f"{dt:g}" for dt in STEPS)} s, orders 2 and 1 in turn. A flip: a \
 joint turns by more than {FLIP:g} rad in a step beyond what its rates at both ends account for. Depth: of the lowest \
 points of all shapes below the plane, from the poses alone."""
 
