@@ -18,11 +18,11 @@ DURATION = 5.0
 LARGEST = (0.16, 0.08, 0.04, 0.02, 0.01, 0.005, 0.0025)
 
 NOTES = f"""Random starts within 0.3 rad or m of home (0.03 with loops) with velocities of 1 rad/s or m/s, \
-brought to fit the loops; seeds {SEEDS}, medians. Error: of q after {COUNT} steps of {STEP} s, against order 6 with steps of an eighth. Energy: \
-largest error over {DURATION:g} s with steps of {STEP} s, relative to the largest kinetic energy. CPU: of these runs, \
-least of the seeds. Largest dt: of {LARGEST}, with which {DURATION:g} s are run to their end with an energy within a \
-fifth of the largest kinetic energy. A dash: a run fails. Robots with dampers or motors have no energy to compare. \
-Times and distances from home are shorter for fast and stiff robots: by {FAST}."""
+brought to fit the loops; seeds {SEEDS}, medians. Error: of q after {COUNT} steps of {STEP} s, against order 6 with \
+steps of an eighth. Energy: largest error over {DURATION:g} s with steps of {STEP} s, relative to the largest kinetic \
+energy. CPU: of these runs, least of the seeds. Largest dt: of {LARGEST}, with which {DURATION:g} s are run to their \
+end with an energy within a fifth of the largest kinetic energy. A dash: a run fails. Robots with dampers or motors \
+have no energy to compare. Times and distances from home are shorter for fast and stiff robots: by {FAST}."""
 
 
 def start(entry, seed):

@@ -4,6 +4,7 @@ from leastaction._jit import routine
 from leastaction.kinematics.manifold import retract
 from leastaction.minimal.bodywise.one_sided import open_or_close
 from leastaction.minimal.bodywise.residual import end_momentum, hold_controls, place_bodies, residual
+from leastaction.minimal.bodywise.rest import hand_on
 from leastaction.minimal.convergence import ROUND_OFF, SHARPEST, largest
 from leastaction.minimal.one_sided import forget
 from leastaction.minimal.predict import acceleration, start_velocity
@@ -98,6 +99,7 @@ def rollout_with(direction):
             for k in range(Q.shape[1]):
                 states[step + 1, k] = Q[last, k]
             end_momentum(model, settings, data, u, momenta[step + 1])
+            hand_on(model, data, momenta[step + 1])
         return U.shape[0]
 
     return rollout
