@@ -16,6 +16,7 @@ loops.
 """
 
 from leastaction._jit import entry, routine
+from leastaction.dynamics.arrays import DynamicsData, DynamicsModel
 from leastaction.dynamics.loops import project_momentum, solve_ranked
 from leastaction.kinematics.closure import evaluate, is_coupling, is_velocity, polynomial, twist_of, wrench_slope
 from leastaction.linalg.dense import multiply, solve_in_place
@@ -209,6 +210,8 @@ def rollout(model, settings, data, loops, U, Q, P, iterations, multipliers):
     tree, native, guess, closure = model.tree, model.native, data.guess, model.native.closure
     w, s = loops.settings.rule.w, data.dx.shape[0]
     dt, count, lam = settings.dt, closure.count, loops.points.lam
+    native_tree = DynamicsModel(native.nodes, native.dofs, native.gravity)
+    work = DynamicsData(guess.links, guess.screws, guess.external)
     for k in range(U.shape[0]):
         converged = False
         for attempt in range(len(CAPS)):
@@ -227,21 +230,8 @@ def rollout(model, settings, data, loops, U, Q, P, iterations, multipliers):
         for i in range(data.p.shape[0]):
             data.p[i] = loops.p[i]
         conclude(tree, settings, data, Q[k], Q[k + 1], P[k + 1])
-        project_momentum(
-            native.nodes,
-            native.dofs,
-            closure.rows,
-            closure.coefficients,
-            count,
-            guess.links,
-            guess.screws,
-            Q[k + 1],
-            P[k + 1],
-            loops.end_h,
-            loops.end_A,
-            loops.end_M,
-            loops.redundant,
-        )
+        h, A, M = loops.end_h, loops.end_A, loops.end_M
+        project_momentum(native_tree, closure, work, Q[k + 1], P[k + 1], h, A, M, loops.redundant)
         for c in range(count):
             multipliers[k + 1, c] = loops.end_h[c] / (w[s] * dt)  # now the impulses of the loops
     return U.shape[0]

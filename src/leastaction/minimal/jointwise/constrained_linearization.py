@@ -123,9 +123,9 @@ def _changes(
             out.rows[:s, :, c] += weight * points.r
             out.rows[s, :, c] += weight * points.g[s]
             out.h[:, c] += weight * loops.h
-            arrays = (t.nodes, t.dofs, t.closure.rows, t.closure.coefficients, t.closure.count)
+            arrays = ((t.nodes, t.dofs, t.gravity), (t.closure.rows, t.closure.coefficients, t.closure.count))
             scratch = (loops.end_h, loops.end_A, loops.end_M, loops.redundant)
-            momentum_projection(*arrays, guess.links, guess.screws, end[0], p, *scratch)
+            momentum_projection(*arrays, (guess.links, guess.screws, guess.external), end[0], p, *scratch)
             out.p[:, c] += weight * p
     return out
 
@@ -216,12 +216,10 @@ def _mass_and_slope(stepper: ConstrainedStepper, q: FloatArray, p: FloatArray) -
     n = len(t.dofs)
     links, screws = records(len(t.nodes), LINK), records(n, JOINT_SCREW)
     M = np.zeros((n, n))
-    classical.mass_matrix(t.nodes, t.dofs, links, screws, q, M)
+    tree, data = (t.nodes, t.dofs, np.zeros(3)), (links, screws, np.zeros((len(t.nodes), 6)))
+    classical.mass_matrix(tree, data, q, M)
     v = np.linalg.solve(M, p)
-    rates, B = records(n, RATES), np.zeros((len(t.nodes), 6, 6))
-    tau, dq, dv, zero = np.zeros(n), np.zeros((n, n)), np.zeros((n, n)), np.zeros(n)
-    external = np.zeros((len(t.nodes), 6))
-    classical.inverse_dynamics_derivatives(
-        t.nodes, t.dofs, np.zeros(3), links, screws, rates, B, q, zero, v, external, tau, dq, dv
-    )
+    dq, zero = np.zeros((n, n)), np.zeros(n)
+    slopes = (records(n, RATES), np.zeros((len(t.nodes), 6, 6)), dq, np.zeros((n, n)))
+    classical.inverse_dynamics_derivatives(tree, data, slopes, q, zero, v, np.zeros(n))
     return M, dq

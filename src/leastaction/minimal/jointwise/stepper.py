@@ -292,8 +292,9 @@ class ConstrainedStepper(VariationalStepper):
         """Refuse (or, with `project`, mend) a momentum whose velocity opens the loops."""
         t, guess, loops = self.mechanism.tree, self.data.guess, self.loops
         c, out = t.closure, p.copy()
-        arrays = (t.nodes, t.dofs, c.rows, c.coefficients, c.count, guess.links, guess.screws)
-        momentum_projection(*arrays, q, out, loops.end_h, loops.end_A, loops.end_M, loops.redundant)
+        arrays = ((t.nodes, t.dofs, t.gravity), (c.rows, c.coefficients, c.count))
+        data = (guess.links, guess.screws, guess.external)
+        momentum_projection(*arrays, data, q, out, loops.end_h, loops.end_A, loops.end_M, loops.redundant)
         change, scale = np.abs(out - p).max(initial=0.0), max(1.0, np.abs(p).max(initial=0.0))
         if change <= 1e-10 * scale:
             return p  # it fits already: a restarted run must go on with the very same numbers
