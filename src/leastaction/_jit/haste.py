@@ -91,7 +91,7 @@ def _list_variables(self: Any, value: Any) -> list[Any]:
         return [value]
     if isinstance(value, (dict, list, tuple)):
         found = []
-        for item in value.values() if kind is dict else value:
+        for item in value.values() if isinstance(value, dict) else value:
             kind = type(item)
             if kind is ir.Var:
                 found.append(item)
