@@ -94,6 +94,16 @@ def test_dynamics_of_the_rule_on_bodies(order):
     np.testing.assert_allclose(exact, found, atol=1e-6 * np.abs(found).max())
 
 
+@pytest.mark.parametrize("controls", ["held", "linear", "nodes"])
+@pytest.mark.parametrize("integrator", [la.ImplicitTrapezoidal(), la.HermiteSimpson()], ids=["trapezoid", "simpson"])
+def test_defects_of_collocation(integrator, controls):
+    program, z = perturbed(swing_up(3, integrator=integrator, controls=controls, duration=(0.5, 1.0)))
+    exact, found = jacobian_and_differences(program, z)
+    np.testing.assert_allclose(exact, found, atol=1e-6 * np.abs(found).max())
+    stored = program.jacobian_pattern.dense(np.ones(program.jacobian_pattern.count)) > 0
+    assert not (np.abs(found) > 1e-8)[~stored].any()
+
+
 @pytest.mark.parametrize("which", CONSTRAINTS)
 def test_constraints(which):
     program, z = perturbed(floating().minimize(opt.effort()).subject_to(CONSTRAINTS[which]()))
