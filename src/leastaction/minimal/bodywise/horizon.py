@@ -6,6 +6,7 @@ As `jointwise.horizon`: row 0 of a step leaves out the momentum at its start, ro
 from leastaction._jit import entry, routine
 from leastaction.minimal.bodywise.hessian import control_slopes, hessian
 from leastaction.minimal.bodywise.residual import end_momentum, hold_controls, place_bodies, residual
+from leastaction.minimal.one_sided import forget
 
 
 @entry
@@ -21,7 +22,7 @@ def blocks(model, data, settings, Q, U, out, D, C):
     H, slopes = data.dense.H, data.dense.C
     for k in range(out.shape[0]):
         _evaluate(model, settings, data, Q, U, k, out)
-        hessian(model, settings, data, U[k])
+        hessian(model, settings, data, U[k], 0)
         control_slopes(model, settings, data)
         for chi in range(H.shape[0]):
             for i in range(H.shape[1]):
@@ -39,6 +40,7 @@ def _evaluate(model, settings, data, Q, U, k, out):
     for j in range(s + 1):
         for i in range(Q.shape[1]):
             data.Q[j, i] = Q[s * k + j, i]
+    forget(model.jumps, data.modes)
     place_bodies(model, data, 0)
     hold_controls(model, data, U[k])
     residual(model, settings, data, data.guess.zero, U[k])
