@@ -23,7 +23,8 @@ PENALTIES = frozenset(
 """Parts of `Mechanism.special_parts` that are nothing but forces."""
 
 CAPABILITIES = {
-    "accelerations": "has no accelerations to collocate; use leastaction.HermiteSimpson or leastaction.ImplicitTrapezoidal",
+    "accelerations": "has no accelerations to collocate; use leastaction.HermiteSimpson or "
+    "leastaction.ImplicitTrapezoidal",
     "linearize": "has no Jacobians of a step; Galerkin, Midpoint and Maximal have, and leastaction.adjoint "
     "differentiates runs of BDF and SDIRK2",
     "parameters": "has no derivatives of a step by parameters; use leastaction.Maximal or leastaction.Galerkin",
