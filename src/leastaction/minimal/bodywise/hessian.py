@@ -8,7 +8,7 @@ Body forces come in by products with `forces.total.wrench_slopes`, so that any o
 from leastaction._jit import inline, routine
 from leastaction.forces import drives, total
 from leastaction.kinematics.sweeps import add_to
-from leastaction.minimal.bodywise.blocks import body_blocks
+from leastaction.minimal.bodywise.blocks import all_blocks
 from leastaction.minimal.bodywise.joints import joint_slopes
 from leastaction.minimal.bodywise.residual import body_twists
 from leastaction.minimal.bodywise.turning import angular_velocity_slope, polynomial
@@ -38,7 +38,7 @@ def hessian(model, settings, data, u):
     dense = data.dense
     nodes, H, A = model.nodes, dense.H, dense.A
     s = model.rule.c.shape[0] - 1
-    body_blocks(model, settings, data, A, True)
+    all_blocks(model, settings, data, A)
     for j in range(s + 1):
         for a in range(H.shape[1]):
             for k in range(s + 1):
@@ -115,12 +115,12 @@ def twist_slope(model, settings, data, i, j, k, eta):
     moved = add3(eta[1], cross(eta[0], load3(bodies[k, i].x)))
     dw = (0.0, 0.0, 0.0)
     for l in range(1, rule.c.shape[0]):
-        # dy_l = J_l^-1(y_l) R_0^T (omega_l - omega_0).
+        # dy_l = J_l^-1(y_l) (omega_l - omega_0), all turned by R_0.
         if l == k or k == 0:
-            turn = matvec(polynomial(load3(turns[l, i].y), -0.5, turns[l, i].k[6]), mattvec(R0, eta[0]))
+            turn = matvec(polynomial(load3(turns[l, i].y), -0.5, turns[l, i].k[6]), eta[0])
             change = matvec(angular_velocity_slope(rule.b, turns, j, i, l, dt), turn)
             dw = sub3(dw, change) if k == 0 else add3(dw, change)
-    dw = matvec(R, dw)
+    dw = matvec(R, mattvec(R0, dw))
     if k == j:
         dw = add3(dw, cross(eta[0], w))
     dv = sub3(scale3(rule.b[j, k] / dt, moved), cross(dw, x))

@@ -8,117 +8,38 @@ where node j is unknown: dS = eta x S, so that
 
 where F_j is the wrench of the whole subtree. With eta = eta of the parent + S dx, a joint is eliminated as in the
 articulated-body algorithm: D = S B S, dx = D^-1 (r - S beta - S B eta_parent); the parent gets A - A S D^-1 S B.
+
+Arms and rows at inner nodes move under the wrenches there, and those of a first guess are useless: m / dt times its
+errors. A small error of the arms times a large one of the wrenches then spoils the update; long chains of slender ball
+links diverge. The derivatives therefore take the wrenches that are expected after the update: first those of the
+accelerations at the start (`rollout.predict`), then those that the last update gave, f + df (`solve`). They converge
+with the iterates, so the method still does so quadratically. It is what Newton's method does in body coordinates, where
+reactions of joints are unknowns of their own.
+
+`factor` eliminates the blocks, `solve` finds an update for residuals; it may be called again for residuals elsewhere.
 """
 
 from leastaction._jit import inline, routine
+from leastaction.kinematics.sweeps import add_to
 from leastaction.linalg.dense import solve_in_place
-from leastaction.minimal.bodywise.blocks import body_block, body_blocks
+from leastaction.minimal.bodywise.blocks import body_block, body_blocks, start_torque
 from leastaction.minimal.bodywise.joints import joint_slopes
-from leastaction.spatial import cross_force, load6
+from leastaction.spatial import add3, axpy3, cross, cross_force, load3, load6, load_sym, store3, store6
+
+ZEROS = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
 
 
 @inline
-def _products(A, S, U, W, bodies, i, n, nv):
-    """U = A S and W = S B of joint i: a row for each of its degrees of freedom and nodes."""
-    m = A.shape[1]
-    for c in range(n, n + nv):
-        for k in range(m // 6):
-            for a in range(m):
-                t = 0.0
-                for b in range(6):
-                    t += A[i, a, 6 * k + b] * S[k + 1, c, b]
-                U[c, k, a] = t
-            for b in range(m):
-                W[c, k, b] = 0.0
-            for a in range(6):
-                t = S[k, c, a]
-                for b in range(m):
-                    W[c, k, b] += t * A[i, 6 * k + a, b]
-            if k > 0:
-                # The row turns with the joint: S . (eta x* F) = -(eta x S) . F = -eta . (S x* F).
-                t, f = cross_force(load6(S[k, c]), load6(bodies[k, i].F))
-                at = 6 * (k - 1)
-                W[c, k, at] -= t[0]
-                W[c, k, at + 1] -= t[1]
-                W[c, k, at + 2] -= t[2]
-                W[c, k, at + 3] -= f[0]
-                W[c, k, at + 4] -= f[1]
-                W[c, k, at + 5] -= f[2]
+def _six(a, i, j, k):
+    """a[i, j, k : k + 6] as six numbers."""
+    return (a[i, j, k], a[i, j, k + 1], a[i, j, k + 2], a[i, j, k + 3], a[i, j, k + 4], a[i, j, k + 5])
 
 
 @inline
-def _solve_two(D, rhs, columns):
-    """rhs <- D^-1 rhs for two rows."""
-    inverse = 1.0 / (D[0, 0] * D[1, 1] - D[0, 1] * D[1, 0])
-    a, b, c, d = D[1, 1] * inverse, -D[0, 1] * inverse, -D[1, 0] * inverse, D[0, 0] * inverse
-    for k in range(columns):
-        x, y = rhs[0, k], rhs[1, k]
-        rhs[0, k], rhs[1, k] = a * x + b * y, c * x + d * y
-
-
-@inline
-def _assemble(S, W, beta, r, D, rhs, i, n, nv):
-    """D = S B S and the right-hand sides S B and r - S beta of joint i."""
-    m = W.shape[2]
-    s = m // 6
-    for c in range(nv):
-        for j in range(s):
-            row = j * nv + c
-            t = r[j, n + c]
-            for a in range(6):
-                t -= S[j, n + c, a] * beta[i, 6 * j + a]
-            rhs[row, m] = t
-            for b in range(m):
-                rhs[row, b] = W[n + c, j, b]
-            for d in range(nv):
-                for k in range(s):
-                    t = 0.0
-                    for b in range(6):
-                        t += W[n + c, j, 6 * k + b] * S[k + 1, n + d, b]
-                    D[row, k * nv + d] = t
-
-
-@inline
-def _eliminate(D, rhs, solved, n, nv):
-    """`solved` of a joint: D^-1 (S B) and D^-1 (r - S beta)."""
-    columns = solved.shape[2]
-    s = solved.shape[1]
-    if s * nv == 2:
-        _solve_two(D, rhs, columns)
-    else:
-        solve_in_place(D[: s * nv, : s * nv], rhs[: s * nv])
-    for c in range(nv):
-        for j in range(s):
-            for b in range(columns):
-                solved[n + c, j, b] = rhs[j * nv + c, b]
-
-
-@inline
-def _carry(A, beta, U, solved, i, parent, n, nv):
-    """Add what is left of joint i's blocks and wrenches to its parent's."""
-    m = A.shape[1]
-    for a in range(m):
-        beta[parent, a] += beta[i, a]
-        for b in range(m):
-            A[parent, a, b] += A[i, a, b]
-        for c in range(n, n + nv):
-            for k in range(m // 6):
-                t = U[c, k, a]
-                beta[parent, a] += t * solved[c, k, m]
-                for b in range(m):
-                    A[parent, a, b] -= t * solved[c, k, b]
-
-
-@inline
-def _row(A, i, a):
-    """Row a of the block of body i, six numbers."""
-    return (A[i, a, 0], A[i, a, 1], A[i, a, 2], A[i, a, 3], A[i, a, 4], A[i, a, 5])
-
-
-@inline
-def _six(a, i, j):
-    """a[i, j] as six numbers."""
-    return (a[i, j, 0], a[i, j, 1], a[i, j, 2], a[i, j, 3], a[i, j, 4], a[i, j, 5])
+def _put(a, i, j, k, x):
+    """a[i, j, k : k + 6] = x."""
+    a[i, j, k], a[i, j, k + 1], a[i, j, k + 2] = x[0], x[1], x[2]
+    a[i, j, k + 3], a[i, j, k + 4], a[i, j, k + 5] = x[3], x[4], x[5]
 
 
 @inline
@@ -141,40 +62,255 @@ def _plus(k, a, b):
 
 
 @inline
-def _carry_row(A, beta, i, parent, a, end, w, D, t):
-    """Row a of what is left of the block of body i, added to its parent's."""
-    row = _row(A, i, a)
-    u = _times(row, end)
-    beta[parent, a] += beta[i, a] + u * t
-    row = _plus(-u * D, w, row)
-    A[parent, a, 0] += row[0]
-    A[parent, a, 1] += row[1]
-    A[parent, a, 2] += row[2]
-    A[parent, a, 3] += row[3]
-    A[parent, a, 4] += row[4]
-    A[parent, a, 5] += row[5]
+def _row_times(A, i, j, k, s):
+    """s (6) times the block of rows j ... j + 5 and columns k ... k + 5."""
+    w = _plus(s[1], _six(A, i, j + 1, k), _plus(s[0], _six(A, i, j, k), ZEROS))
+    w = _plus(s[3], _six(A, i, j + 3, k), _plus(s[2], _six(A, i, j + 2, k), w))
+    return _plus(s[5], _six(A, i, j + 5, k), _plus(s[4], _six(A, i, j + 4, k), w))
 
 
 @inline
-def _one_axis(A, S, beta, r, solved, i, parent, n, slope):
+def _products(A, at, S, U, W, bodies, i, n, nv):
+    """U = A S and W = S B of joint i: a row for each of its degrees of freedom and nodes."""
+    m = A.shape[1]
+    for c in range(n, n + nv):
+        for j in range(m // 6):
+            row = _six(S, j, c, 0)
+            for k in range(0, m, 6):
+                w = _row_times(A, at, 6 * j, k, row)
+                if k == 6 * (j - 1):
+                    # The row turns with the joint: S . (eta x* F) = -(eta x S) . F = -eta . (S x* F).
+                    t, f = cross_force(load6(S[j, c]), load6(bodies[j, i].E))
+                    w = (w[0] - t[0], w[1] - t[1], w[2] - t[2], w[3] - f[0], w[4] - f[1], w[5] - f[2])
+                _put(W, c, j, k, w)
+            column = _six(S, j + 1, c, 0)
+            for a in range(m):
+                U[c, j, a] = _times(_six(A, at, a, 6 * j), column)
+
+
+@inline
+def _joint_block(S, W, D, n, nv):
+    """D[0] = S B S of a joint."""
+    s = W.shape[1]
+    for c in range(nv):
+        for j in range(s):
+            for d in range(nv):
+                for k in range(s):
+                    D[0, j * nv + c, k * nv + d] = _times(_six(W, n + c, j, 6 * k), _six(S, k + 1, n + d, 0))
+
+
+@inline
+def _eliminate_two(D, W, inverse, n):
+    """`_eliminate` for one axis at order 4, written out."""
+    a, b, c, d = D[0, 0, 0], D[0, 0, 1], D[0, 1, 0], D[0, 1, 1]
+    t = 1.0 / (a * d - b * c)
+    a, b, c, d = d * t, -b * t, -c * t, a * t
+    inverse[n, 0, 0], inverse[n, 0, 1], inverse[n, 1, 0], inverse[n, 1, 1] = a, b, c, d
+    for k in range(0, 12, 6):
+        x, y = _six(W, n, 0, k), _six(W, n, 1, k)
+        _put(W, n, 0, k, _plus(a, x, _plus(b, y, ZEROS)))
+        _put(W, n, 1, k, _plus(c, x, _plus(d, y, ZEROS)))
+
+
+@inline
+def _eliminate(D, W, inverse, n, nv):
+    """D^-1 of a joint from D[0], which is destroyed, and W <- D^-1 W."""
+    s, m = W.shape[1], W.shape[2]
+    size = s * nv
+    for a in range(size):
+        for b in range(size):
+            D[1, a, b] = 1.0 if a == b else 0.0
+    solve_in_place(D[0, :size, :size], D[1, :size, :size])
+    for c in range(nv):
+        for j in range(s):
+            for b in range(size):
+                inverse[n + c, j, b] = D[1, j * nv + c, b]
+            for b in range(0, m, 6):
+                w = ZEROS
+                for d in range(nv):
+                    for k in range(s):
+                        w = _plus(D[1, j * nv + c, k * nv + d], _six(W, n + d, k, b), w)
+                _put(D, 0, j * nv + c, b, w)
+    for c in range(nv):
+        for j in range(s):
+            for b in range(0, m, 6):
+                _put(W, n + c, j, b, _six(D, 0, j * nv + c, b))
+
+
+@inline
+def _carry(A, at, to, U, W, n, nv):
+    """Add what is left of a joint's block A[at] to that of its parent, A[to]."""
+    m = A.shape[1]
+    for a in range(m):
+        for b in range(0, m, 6):
+            row = _six(A, at, a, b)
+            for c in range(n, n + nv):
+                for k in range(m // 6):
+                    row = _plus(-U[c, k, a], _six(W, c, k, b), row)
+            _put(A, to, a, b, _plus(1.0, row, _six(A, to, a, b)))
+
+
+@inline
+def _carry_row(A, at, to, U, n, a, end, w):
+    """Row a of what is left of a block, added to the parent's; U: the row times `end`."""
+    row = _six(A, at, a, 0)
+    u = _times(row, end)
+    U[n, 0, a] = u
+    if to >= 0:
+        _put(A, to, a, 0, _plus(1.0, _plus(-u, w, row), _six(A, to, a, 0)))
+
+
+@inline
+def _one_axis(A, at, to, S, U, W, inverse, n, slope):
     """All of the above for one axis at order 2, written out: the compiler does not unroll tuples in loops well."""
-    start, end = _six(S, 0, n), _six(S, 1, n)
-    w = _plus(start[1], _row(A, i, 1), _plus(start[0], _row(A, i, 0), (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)))
-    w = _plus(start[3], _row(A, i, 3), _plus(start[2], _row(A, i, 2), w))
-    w = _plus(start[5], _row(A, i, 5), _plus(start[4], _row(A, i, 4), w))
+    end = _six(S, 1, n, 0)
+    w = _row_times(A, at, 0, 0, _six(S, 0, n, 0))
     D = 1.0 / (_times(w, end) - slope)
-    own = (beta[i, 0], beta[i, 1], beta[i, 2], beta[i, 3], beta[i, 4], beta[i, 5])
-    t = (r[0, n] - _times(start, own)) * D
-    solved[n, 0, 0], solved[n, 0, 1], solved[n, 0, 2] = w[0] * D, w[1] * D, w[2] * D
-    solved[n, 0, 3], solved[n, 0, 4], solved[n, 0, 5] = w[3] * D, w[4] * D, w[5] * D
-    solved[n, 0, 6] = t
-    if parent >= 0:
-        _carry_row(A, beta, i, parent, 0, end, w, D, t)
-        _carry_row(A, beta, i, parent, 1, end, w, D, t)
-        _carry_row(A, beta, i, parent, 2, end, w, D, t)
-        _carry_row(A, beta, i, parent, 3, end, w, D, t)
-        _carry_row(A, beta, i, parent, 4, end, w, D, t)
-        _carry_row(A, beta, i, parent, 5, end, w, D, t)
+    inverse[n, 0, 0] = D
+    w = _plus(D, w, ZEROS)
+    _put(W, n, 0, 0, w)
+    _carry_row(A, at, to, U, n, 0, end, w)
+    _carry_row(A, at, to, U, n, 1, end, w)
+    _carry_row(A, at, to, U, n, 2, end, w)
+    _carry_row(A, at, to, U, n, 3, end, w)
+    _carry_row(A, at, to, U, n, 4, end, w)
+    _carry_row(A, at, to, U, n, 5, end, w)
+
+
+@inline
+def _expect(bodies, turns, i):
+    """E of body i alone."""
+    for j in range(1, turns.shape[0] - 1):
+        e = load3(bodies[j, i].e)
+        store6(bodies[j, i].E, (add3(start_torque(turns, j, i), cross(load3(bodies[j, i].x), e)), e))
+
+
+@routine
+def factor(model, settings, data):
+    """Eliminate all joints at the poses of the last `residual`, from leaves to root: U, W and `inverse`."""
+    nodes, slots, A, S, begun = model.nodes, model.slots, data.A, data.S, data.begun
+    U, W, D, inverse, local = data.U, data.W, data.D, data.inverse, data.local
+    bodies, turns, inertias, G, rule, dt = data.bodies, data.turns, data.inertias, data.G, model.rule, settings.dt
+    soft = model.sprung or model.geared
+    m = A.shape[1]
+    for i in range(nodes.shape[0]):
+        begun[i] = False
+    for i in range(nodes.shape[0] - 1, -1, -1):
+        n, nv, parent = nodes[i].iv, nodes[i].nv, nodes[i].parent
+        to = -1 if parent < 0 else slots[parent]
+        for b in (i, parent):
+            if b >= 0 and not begun[b]:
+                begun[b] = True
+                if m == 6:
+                    body_block(A, slots[b], bodies, turns, b, nodes[b].mass, load_sym(inertias[b]), dt)
+                else:
+                    body_blocks(A, slots[b], rule, bodies, turns, G, b, nodes[b].mass, load_sym(inertias[b]), dt)
+                    _expect(bodies, turns, b)
+        if soft:
+            joint_slopes(model, settings, data, i)
+        if m == 6 and nv == 1:
+            _one_axis(A, slots[i], to, S, U, W, inverse, n, local[0, 1] if soft else 0.0)
+            continue
+        _products(A, slots[i], S, U, W, bodies, i, n, nv)
+        _joint_block(S, W, D, n, nv)
+        if soft:
+            for a in range(nv * m // 6):
+                for b in range(nv * m // 6):
+                    D[0, a, b] -= local[a, b + nv]  # rows at nodes 0 ... s - 1, columns at 1 ... s
+        if m == 12 and nv == 1:
+            _eliminate_two(D, W, inverse, n)
+        else:
+            _eliminate(D, W, inverse, n, nv)
+        if parent >= 0:
+            _carry(A, slots[i], to, U, W, n, nv)
+            for j in range(1, m // 6):
+                add_to(bodies[j, parent].E, load6(bodies[j, i].E))
+    _keep(S, data.old_S)
+
+
+@routine
+def _keep(a, out):
+    for i in range(a.shape[0]):
+        for j in range(a.shape[1]):
+            for k in range(6):
+                out[i, j, k] = a[i, j, k]
+
+
+@routine
+def solve(model, settings, data):
+    """Newton update dx (s, nv) for the residuals r by what `factor` has left, there or at poses before."""
+    nodes, S, beta, U, inverse = model.nodes, data.old_S, data.beta, data.U, data.inverse
+    r, t, given = data.r, data.t[1], data.t[0]
+    m = beta.shape[1]
+    s = m // 6
+    for i in range(nodes.shape[0]):
+        for a in range(m):
+            beta[i, a] = 0.0
+    for i in range(nodes.shape[0] - 1, -1, -1):
+        n, nv, parent = nodes[i].iv, nodes[i].nv, nodes[i].parent
+        for c in range(n, n + nv):
+            for j in range(s):
+                x = r[j, c]
+                for a in range(6):
+                    x -= S[j, c, a] * beta[i, 6 * j + a]
+                given[c, j] = x
+        for c in range(n, n + nv):
+            for j in range(s):
+                x = 0.0
+                for k in range(s):
+                    for d in range(nv):
+                        x += inverse[c, j, k * nv + d] * given[n + d, k]
+                t[c, j] = x
+        if parent >= 0:
+            for a in range(m):
+                beta[parent, a] += beta[i, a]
+            for c in range(n, n + nv):
+                for k in range(s):
+                    x = t[c, k]
+                    for a in range(m):
+                        beta[parent, a] += U[c, k, a] * x
+    _back_substitute(model, data)
+    if s > 1:
+        _expected_forces(model, settings, data)
+
+
+@routine
+def _back_substitute(model, data):
+    """dx from root to leaves: what the joint does where its parent stays, less what the parent's twist takes off it."""
+    nodes, S, eta, W, t, dx = model.nodes, data.old_S, data.eta, data.W, data.t[1], data.dx
+    m = eta.shape[1]
+    for i in range(nodes.shape[0]):
+        n, nv, parent = nodes[i].iv, nodes[i].nv, nodes[i].parent
+        for a in range(m):
+            eta[i, a] = eta[parent, a] if parent >= 0 else 0.0
+        for c in range(n, n + nv):
+            for k in range(m // 6):
+                x = t[c, k]
+                if parent >= 0:
+                    for b in range(m):
+                        x -= W[c, k, b] * eta[parent, b]
+                dx[k, c] = x
+        for c in range(n, n + nv):
+            for k in range(m // 6):
+                for b in range(6):
+                    eta[i, 6 * k + b] += S[k + 1, c, b] * dx[k, c]
+
+
+@routine
+def _expected_forces(model, settings, data):
+    """e = f + df at inner nodes, where eta moves the bodies."""
+    nodes, rule, bodies, eta = model.nodes, model.rule, data.bodies, data.eta
+    s = rule.m.shape[0] - 1
+    for i in range(nodes.shape[0]):
+        for j in range(1, s):
+            e = load3(bodies[j, i].f)
+            for k in range(1, s + 1):
+                at = 6 * (k - 1)
+                w = (eta[i, at], eta[i, at + 1], eta[i, at + 2])
+                v = (eta[i, at + 3], eta[i, at + 4], eta[i, at + 5])
+                moved = add3(v, cross(w, load3(bodies[k, i].x)))
+                e = axpy3(nodes[i].mass / settings.dt * rule.m[j, k], moved, e)
+            store3(bodies[j, i].e, e)
 
 
 @routine
@@ -183,54 +319,5 @@ def recursive(model, settings, data, u):
 
     One of two ways behind one signature, see `dense_direction.solve`; this one does not look at the controls u.
     """
-    nodes, A, S, beta, r, solved, local = model.nodes, data.A, data.S, data.beta, data.r, data.solved, data.local
-    U, W, D, rhs, bodies = data.U, data.W, data.D, data.rhs, data.bodies
-    soft = model.sprung or model.geared
-    m = beta.shape[1]
-    if m == 6:
-        body_block(model, settings, data)
-    else:
-        body_blocks(model, settings, data, A, False)
-    for i in range(nodes.shape[0]):
-        for a in range(m):
-            beta[i, a] = 0.0
-    for i in range(nodes.shape[0] - 1, -1, -1):
-        node = nodes[i]
-        n, nv, parent = node.iv, node.nv, node.parent
-        if soft:
-            joint_slopes(model, settings, data, i)
-        if m == 6 and nv == 1:
-            _one_axis(A, S, beta, r, solved, i, parent, n, local[0, 1] if soft else 0.0)
-            continue
-        _products(A, S, U, W, bodies, i, n, nv)
-        _assemble(S, W, beta, r, D, rhs, i, n, nv)
-        if soft:
-            for a in range(nv * m // 6):
-                for b in range(nv * m // 6):
-                    D[a, b] -= local[a, b + nv]  # rows at nodes 0 ... s - 1, columns at 1 ... s
-        _eliminate(D, rhs, solved, n, nv)
-        if parent >= 0:
-            _carry(A, beta, U, solved, i, parent, n, nv)
-    back_substitute(model, data)
-
-
-@routine
-def back_substitute(model, data):
-    """dx from root to leaves: what the joint does where its parent stays, less what the parent's twist takes off it."""
-    nodes, S, eta, solved, dx = model.nodes, data.S, data.eta, data.solved, data.dx
-    m = eta.shape[1]
-    for i in range(nodes.shape[0]):
-        node = nodes[i]
-        for a in range(m):
-            eta[i, a] = eta[node.parent, a] if node.parent >= 0 else 0.0
-        for c in range(node.iv, node.iv + node.nv):
-            for k in range(m // 6):
-                t = solved[c, k, m]
-                if node.parent >= 0:
-                    for b in range(m):
-                        t -= solved[c, k, b] * eta[node.parent, b]
-                dx[k, c] = t
-        for c in range(node.iv, node.iv + node.nv):
-            for k in range(m // 6):
-                for b in range(6):
-                    eta[i, 6 * k + b] += S[k + 1, c, b] * dx[k, c]
+    factor(model, settings, data)
+    solve(model, settings, data)

@@ -15,7 +15,7 @@ from leastaction.forces import drives, total
 from leastaction.kinematics.sweeps import add_to, place, screw_axis
 from leastaction.minimal.bodywise.blocks import start_torque
 from leastaction.minimal.bodywise.joints import drive_impulses, joint_velocities, turn_joints
-from leastaction.minimal.bodywise.turning import angular_velocity, set_turn, turn_between, turning_gradient
+from leastaction.minimal.bodywise.turning import set_turn, turn_between, turning_gradient, world_angular_velocity
 from leastaction.spatial import (
     EYE,
     ZERO3,
@@ -29,17 +29,19 @@ from leastaction.spatial import (
     load9,
     load_sym,
     matvec,
+    rotate_sym,
     scale3,
     store3,
     store6,
     store9,
+    store_sym,
     sub3,
 )
 
 
 @routine
 def place_bodies(model, data, j):
-    """Poses and screws of all bodies at node j, from Q[j]."""
+    """Poses and screws of all bodies at node j, from Q[j]; at the first node also their inertias, which turns need."""
     nodes, bodies, S, q = model.nodes, data.bodies[j], data.S[j], data.Q[j]
     for i in range(nodes.shape[0]):
         node, body = nodes[i], bodies[i]
@@ -50,6 +52,8 @@ def place_bodies(model, data, j):
         store9(body.R, R)
         store3(body.p, p)
         store3(body.x, add3(p, matvec(R, load3(node.com))))
+        if j == 0:
+            store_sym(data.inertias[i], rotate_sym(R, load_sym(node.Ic)))
         for k in range(node.nv):
             store6(S[node.iv + k], screw_axis(node, k, R, p))
 
@@ -72,7 +76,7 @@ def turn_bodies(model, settings, data):
         R0 = load9(bodies[0, i].R)
         for j in range(1, turns.shape[0]):
             set_turn(turns, j, i, turn_between(R0, load9(bodies[j, i].R)))
-        turning_gradient(w, b, turns, i, load_sym(nodes[i].Ic), settings.dt)
+        turning_gradient(w, b, turns, i, load_sym(data.inertias[i]), settings.dt)
 
 
 @routine
@@ -84,8 +88,7 @@ def inertial_wrenches(model, settings, data, j):
     for i in range(nodes.shape[0]):
         mass = nodes[i].mass
         f = axpy3(mass / dt, moved(m, bodies, j, i), scale3(mass, fall))
-        t = start_torque(turns, j, i)
-        F = (add3(matvec(load9(bodies[0, i].R), t), cross(load3(bodies[j, i].x), f)), f)
+        F = (add3(start_torque(turns, j, i), cross(load3(bodies[j, i].x), f)), f)
         store6(bodies[j, i].F, F)
         store3(bodies[j, i].f, f)
 
@@ -98,7 +101,7 @@ def body_twists(model, settings, data, j):
         x0, v = load3(bodies[0, i].x), ZERO3
         for k in range(1, rule.c.shape[0]):
             v = axpy3(rule.b[j, k] / dt, sub3(load3(bodies[k, i].x), x0), v)
-        w = matvec(load9(bodies[j, i].R), angular_velocity(rule.b, data.turns, j, i, dt))
+        w = world_angular_velocity(rule.b, data.turns, j, i, dt)
         store6(bodies[j, i].v, (w, sub3(v, cross(w, load3(bodies[j, i].x)))))
 
 

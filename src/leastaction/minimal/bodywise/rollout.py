@@ -5,6 +5,7 @@ from leastaction.kinematics.manifold import retract
 from leastaction.minimal.bodywise.residual import end_momentum, hold_controls, place_bodies, residual
 from leastaction.minimal.convergence import ROUND_OFF, SHARPEST, largest
 from leastaction.minimal.predict import acceleration, start_velocity
+from leastaction.spatial import add3, cross, load3, load6, scale3, store3
 
 CAP = 0.5
 """Newton updates above this [rad or m] are shortened to it."""
@@ -17,11 +18,25 @@ def predict(model, settings, data, p, u):
     v, a, x = guess.v, guess.a, guess.x
     start_velocity(model.native, guess, Q[0], p)
     acceleration(model.native, guess, Q[0], v, u[0], a)
+    expect(model, settings, data)
     for j in range(1, Q.shape[0]):
         h = c[j] * settings.dt
         for k in range(x.shape[0]):
             x[k] = h * (v[k] + 0.5 * h * a[k])
         retract(model.nodes, Q[0], x, Q[j])
+
+
+@routine
+def expect(model, settings, data):
+    """Forces expected at inner nodes, from the accelerations at the start; see `recursion`."""
+    nodes, links, bodies, w, dt = model.nodes, data.guess.links, data.bodies, model.rule.w, settings.dt
+    for i in range(nodes.shape[0]):
+        x = load3(bodies[0, i].x)
+        (spin, shift), (turning, rising) = load6(links[i].v), load6(links[i].a)
+        # The acceleration of the centre of mass less gravity, as `links` rise where everything falls.
+        a = add3(add3(rising, cross(turning, x)), cross(spin, add3(shift, cross(spin, x))))
+        for j in range(1, w.shape[0] - 1):
+            store3(bodies[j, i].e, scale3(-w[j] * dt * nodes[i].mass, a))
 
 
 @routine
