@@ -143,13 +143,14 @@ class BodywiseData(NamedTuple):
         dx: Newton update, shape (s, nv).
         A: articulated blocks: rows at nodes 0 ... s - 1, columns at 1 ... s, shape (slots, 6 s, 6 s).
         begun: whether a body's block has been written, shape (bodies,).
-        beta: articulated wrenches, shape (bodies, 6 s).
-        eta: twists of the update, shape (bodies, 6 s).
+        beta: articulated wrenches, and twists of the update, shape (2, bodies, 6 s).
         U: A S, one row for each degree of freedom and node, shape (nv, s, 6 s).
         W: D^-1 S B of the recursion: what the parent's twist takes off an update, shape (nv, s, 6 s).
-        inverse: D^-1 of each joint, a row for each of its degrees of freedom and nodes, shape (nv, s, 6 s).
-        D: block of one joint, and its inverse, shape (2, 6 s, 6 s).
-        t: updates where the parent stays, and scratch, shape (2, nv, s).
+        X: D^-1 times slopes of impulses in a joint by its degrees of freedom and nodes, shape (nv, s, 6 s).
+        K: slopes of rows by the degrees of freedom before their own in a joint, shape (nv, s, 6 s).
+        inverse: D^-1 of each degree of freedom, shape (nv, s, s).
+        D: block of one degree of freedom, and its inverse, shape (2, s, s).
+        t: updates where the parent stays, shape (nv, s); rest: those of one degree of freedom before D^-1, shape (s,).
         old_S: S where the blocks were last eliminated.
         local: slopes of the impulses in one joint, shape (6 (s + 1), 6 (s + 1)), see `joints`.
         guess: scratch of first guesses.
@@ -174,12 +175,14 @@ class BodywiseData(NamedTuple):
     A: FloatArray
     begun: NDArray[np.bool_]
     beta: FloatArray
-    eta: FloatArray
     U: FloatArray
     W: FloatArray
+    X: FloatArray
+    K: FloatArray
     inverse: FloatArray
     D: FloatArray
     t: FloatArray
+    rest: FloatArray
     old_S: FloatArray
     local: FloatArray
     guess: GuessData
@@ -270,13 +273,15 @@ def bodywise_data(model: BodywiseModel, guess: GuessData, max_iterations: int, d
         dx=z((s, nv)),
         A=z((model.slots.max(initial=-1) + 1, m, m)),
         begun=z(n, np.bool_),
-        beta=z((n, m)),
-        eta=z((n, m)),
+        beta=z((2, n, m)),
         U=z((nv, s, m)),
         W=z((nv, s, m)),
-        inverse=z((nv, s, m)),
-        D=z((2, m, m)),
-        t=z((2, nv, s)),
+        X=z((nv, s, m)),
+        K=z((nv, s, m)),
+        inverse=z((nv, s, s)),
+        D=z((2, s, s)),
+        t=z((nv, s)),
+        rest=z(s),
         old_S=z((s + 1, nv, 6)),
         local=z((m + 6, m + 6)),
         guess=guess,

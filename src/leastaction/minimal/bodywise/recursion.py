@@ -8,6 +8,7 @@ where node j is unknown: dS = eta x S, so that
 
 where F_j is the wrench of the whole subtree. With eta = eta of the parent + S dx, a joint is eliminated as in the
 articulated-body algorithm: D = S B S, dx = D^-1 (r - S beta - S B eta_parent); the parent gets A - A S D^-1 S B.
+Joints with several degrees of freedom are eliminated one after the other, which equals the elimination of the block.
 
 Arms and rows at inner nodes move under the wrenches there, and those of a first guess are useless: m / dt times its
 errors. A small error of the arms times a large one of the wrenches then spoils the update; long chains of slender ball
@@ -70,84 +71,135 @@ def _row_times(A, i, j, k, s):
 
 
 @inline
-def _products(A, at, S, U, W, bodies, i, n, nv):
-    """U = A S and W = S B of joint i: a row for each of its degrees of freedom and nodes."""
+def _rows(A, at, S, W, bodies, i, n, nv):
+    """W = S B of joint i: a row for each of its degrees of freedom and nodes."""
     m = A.shape[1]
     for c in range(n, n + nv):
         for j in range(m // 6):
-            row = _six(S, j, c, 0)
-            for k in range(0, m, 6):
-                w = _row_times(A, at, 6 * j, k, row)
-                if k == 6 * (j - 1):
-                    # The row turns with the joint: S . (eta x* F) = -(eta x S) . F = -eta . (S x* F).
-                    t, f = cross_force(load6(S[j, c]), load6(bodies[j, i].E))
-                    w = (w[0] - t[0], w[1] - t[1], w[2] - t[2], w[3] - f[0], w[4] - f[1], w[5] - f[2])
-                _put(W, c, j, k, w)
-            column = _six(S, j + 1, c, 0)
-            for a in range(m):
-                U[c, j, a] = _times(_six(A, at, a, 6 * j), column)
+            a = 6 * j
+            s0, s1, s2, s3, s4, s5 = _six(S, j, c, 0)
+            for b in range(m):
+                turning = s0 * A[at, a, b] + s1 * A[at, a + 1, b] + s2 * A[at, a + 2, b]
+                W[c, j, b] = turning + (s3 * A[at, a + 3, b] + s4 * A[at, a + 4, b] + s5 * A[at, a + 5, b])
+            if j > 0:
+                # The row turns with the joint: S . (eta x* F) = -(eta x S) . F = -eta . (S x* F).
+                t, f = cross_force(load6(S[j, c]), load6(bodies[j, i].E))
+                w = _six(W, c, j, a - 6)
+                w = (w[0] - t[0], w[1] - t[1], w[2] - t[2], w[3] - f[0], w[4] - f[1], w[5] - f[2])
+                _put(W, c, j, a - 6, w)
 
 
 @inline
-def _joint_block(S, W, D, n, nv):
-    """D[0] = S B S of a joint."""
-    s = W.shape[1]
+def _softness(X, local, n, nv):
+    """X: slopes of the impulses in a joint, rows at nodes 0 ... s - 1, columns at 1 ... s."""
+    s = X.shape[1]
     for c in range(nv):
         for j in range(s):
             for d in range(nv):
-                for k in range(s):
-                    D[0, j * nv + c, k * nv + d] = _times(_six(W, n + c, j, 6 * k), _six(S, k + 1, n + d, 0))
+                for l in range(s):
+                    X[n + c, j, d * s + l] = -local[j * nv + c, (l + 1) * nv + d]
 
 
 @inline
-def _eliminate_two(D, W, inverse, n):
-    """`_eliminate` for one axis at order 4, written out."""
-    a, b, c, d = D[0, 0, 0], D[0, 0, 1], D[0, 1, 0], D[0, 1, 1]
-    t = 1.0 / (a * d - b * c)
-    a, b, c, d = d * t, -b * t, -c * t, a * t
-    inverse[n, 0, 0], inverse[n, 0, 1], inverse[n, 1, 0], inverse[n, 1, 1] = a, b, c, d
-    for k in range(0, 12, 6):
-        x, y = _six(W, n, 0, k), _six(W, n, 1, k)
-        _put(W, n, 0, k, _plus(a, x, _plus(b, y, ZEROS)))
-        _put(W, n, 1, k, _plus(c, x, _plus(d, y, ZEROS)))
-
-
-@inline
-def _eliminate(D, W, inverse, n, nv):
-    """D^-1 of a joint from D[0], which is destroyed, and W <- D^-1 W."""
+def _reduce(S, W, X, K, n, nv, c, soft):
+    """Take from the rows of degree of freedom c what those before it in the joint, already solved, answer."""
     s, m = W.shape[1], W.shape[2]
-    size = s * nv
-    for a in range(size):
-        for b in range(size):
-            D[1, a, b] = 1.0 if a == b else 0.0
-    solve_in_place(D[0, :size, :size], D[1, :size, :size])
-    for c in range(nv):
+    for e in range(n, c):
+        at = (e - n) * s
         for j in range(s):
-            for b in range(size):
-                inverse[n + c, j, b] = D[1, j * nv + c, b]
-            for b in range(0, m, 6):
-                w = ZEROS
-                for d in range(nv):
-                    for k in range(s):
-                        w = _plus(D[1, j * nv + c, k * nv + d], _six(W, n + d, k, b), w)
-                _put(D, 0, j * nv + c, b, w)
-    for c in range(nv):
+            for l in range(s):
+                k = _times(_six(W, c, j, 6 * l), _six(S, l + 1, e, 0))
+                K[c, j, at + l] = k + X[c, j, at + l] if soft else k
         for j in range(s):
-            for b in range(0, m, 6):
-                _put(W, n + c, j, b, _six(D, 0, j * nv + c, b))
+            for l in range(s):
+                k = K[c, j, at + l]
+                for b in range(m):
+                    W[c, j, b] -= k * W[e, l, b]
+                if soft:
+                    for b in range(at + s, nv * s):
+                        X[c, j, b] -= k * X[e, l, b]
 
 
 @inline
-def _carry(A, at, to, U, W, n, nv):
-    """Add what is left of a joint's block A[at] to that of its parent, A[to]."""
-    m = A.shape[1]
-    for a in range(m):
-        for b in range(0, m, 6):
-            row = _six(A, at, a, b)
-            for c in range(n, n + nv):
-                for k in range(m // 6):
-                    row = _plus(-U[c, k, a], _six(W, c, k, b), row)
-            _put(A, to, a, b, _plus(1.0, row, _six(A, to, a, b)))
+def _solve_rows(S, W, X, D, inverse, n, nv, c, soft):
+    """D^-1 of degree of freedom c, and W <- D^-1 W."""
+    s, m = W.shape[1], W.shape[2]
+    own = (c - n) * s
+    for j in range(s):
+        for l in range(s):
+            D[0, j, l] = _times(_six(W, c, j, 6 * l), _six(S, l + 1, c, 0))
+            if soft:
+                D[0, j, l] += X[c, j, own + l]
+    if s == 1:
+        D[1, 0, 0] = 1.0 / D[0, 0, 0]
+    elif s == 2:
+        a, b, d, e = D[0, 0, 0], D[0, 0, 1], D[0, 1, 0], D[0, 1, 1]
+        t = 1.0 / (a * e - b * d)
+        D[1, 0, 0], D[1, 0, 1], D[1, 1, 0], D[1, 1, 1] = e * t, -b * t, -d * t, a * t
+    else:
+        for j in range(s):
+            for l in range(s):
+                D[1, j, l] = 1.0 if j == l else 0.0
+        solve_in_place(D[0, :s, :s], D[1, :s, :s])
+    for j in range(s):
+        for l in range(s):
+            inverse[c, j, l] = D[1, j, l]
+    _multiply(D, W, c, 0, m)
+    if soft:
+        _multiply(D, X, c, own + s, nv * s)
+
+
+@inline
+def _multiply(D, W, c, first, last):
+    """W[c] <- D^-1 W[c] in some columns."""
+    s = W.shape[1]
+    if s == 2:
+        a, b, d, e = D[1, 0, 0], D[1, 0, 1], D[1, 1, 0], D[1, 1, 1]
+        for k in range(first, last):
+            x, y = W[c, 0, k], W[c, 1, k]
+            W[c, 0, k], W[c, 1, k] = a * x + b * y, d * x + e * y
+        return
+    for k in range(first, last):
+        for j in range(s):
+            t = 0.0
+            for l in range(s):
+                t += D[1, j, l] * W[c, l, k]
+            D[0, j, 0] = t
+        for j in range(s):
+            W[c, j, k] = D[0, j, 0]
+
+
+@inline
+def _columns(A, at, S, U, X, n, c, soft):
+    """U = A S of degree of freedom c."""
+    s, m = U.shape[1], U.shape[2]
+    for l in range(s):
+        column = _six(S, l + 1, c, 0)
+        for a in range(m):
+            U[c, l, a] = _times(_six(A, at, a, 6 * l), column)
+        if soft:
+            for e in range(n, c):
+                for k in range(s):
+                    x = X[e, k, (c - n) * s + l]
+                    for a in range(m):
+                        U[c, l, a] -= x * U[e, k, a]
+
+
+@inline
+def _take_off(A, at, U, W, c):
+    """A <- A - U W of degree of freedom c."""
+    s, m = W.shape[1], W.shape[2]
+    if s == 2:
+        for a in range(m):
+            u, v = U[c, 0, a], U[c, 1, a]
+            for b in range(m):
+                A[at, a, b] -= u * W[c, 0, b] + v * W[c, 1, b]
+        return
+    for k in range(s):
+        for a in range(m):
+            u = U[c, k, a]
+            for b in range(m):
+                A[at, a, b] -= u * W[c, k, b]
 
 
 @inline
@@ -189,7 +241,7 @@ def _expect(bodies, turns, i):
 def factor(model, settings, data):
     """Eliminate all joints at the poses of the last `residual`, from leaves to root: U, W and `inverse`."""
     nodes, slots, A, S, begun = model.nodes, model.slots, data.A, data.S, data.begun
-    U, W, D, inverse, local = data.U, data.W, data.D, data.inverse, data.local
+    U, W, X, K, D, inverse, local = data.U, data.W, data.X, data.K, data.D, data.inverse, data.local
     bodies, turns, inertias, G, rule, dt = data.bodies, data.turns, data.inertias, data.G, model.rule, settings.dt
     soft = model.sprung or model.geared
     m = A.shape[1]
@@ -211,18 +263,19 @@ def factor(model, settings, data):
         if m == 6 and nv == 1:
             _one_axis(A, slots[i], to, S, U, W, inverse, n, local[0, 1] if soft else 0.0)
             continue
-        _products(A, slots[i], S, U, W, bodies, i, n, nv)
-        _joint_block(S, W, D, n, nv)
         if soft:
-            for a in range(nv * m // 6):
-                for b in range(nv * m // 6):
-                    D[0, a, b] -= local[a, b + nv]  # rows at nodes 0 ... s - 1, columns at 1 ... s
-        if m == 12 and nv == 1:
-            _eliminate_two(D, W, inverse, n)
-        else:
-            _eliminate(D, W, inverse, n, nv)
+            _softness(X, local, n, nv)
+        _rows(A, slots[i], S, W, bodies, i, n, nv)
+        for c in range(n, n + nv):
+            _reduce(S, W, X, K, n, nv, c, soft)
+            _solve_rows(S, W, X, D, inverse, n, nv, c, soft)
+            _columns(A, slots[i], S, U, X, n, c, soft)
+            if parent >= 0:
+                _take_off(A, slots[i], U, W, c)
         if parent >= 0:
-            _carry(A, slots[i], to, U, W, n, nv)
+            for a in range(m):
+                for b in range(m):
+                    A[to, a, b] += A[slots[i], a, b]
             for j in range(1, m // 6):
                 add_to(bodies[j, parent].E, load6(bodies[j, i].E))
     _keep(S, data.old_S)
@@ -239,36 +292,34 @@ def _keep(a, out):
 @routine
 def solve(model, settings, data):
     """Newton update dx (s, nv) for the residuals r by what `factor` has left, there or at poses before."""
-    nodes, S, beta, U, inverse = model.nodes, data.old_S, data.beta, data.U, data.inverse
-    r, t, given = data.r, data.t[1], data.t[0]
-    m = beta.shape[1]
-    s = m // 6
+    nodes, S, beta, U, K, inverse = model.nodes, data.old_S, data.beta, data.U, data.K, data.inverse
+    r, t, rest = data.r, data.t, data.rest
+    s, m = U.shape[1], U.shape[2]
     for i in range(nodes.shape[0]):
         for a in range(m):
-            beta[i, a] = 0.0
+            beta[0, i, a] = 0.0
     for i in range(nodes.shape[0] - 1, -1, -1):
         n, nv, parent = nodes[i].iv, nodes[i].nv, nodes[i].parent
         for c in range(n, n + nv):
             for j in range(s):
-                x = r[j, c]
-                for a in range(6):
-                    x -= S[j, c, a] * beta[i, 6 * j + a]
-                given[c, j] = x
-        for c in range(n, n + nv):
+                x = r[j, c] - _times(_six(S, j, c, 0), _six(beta, 0, i, 6 * j))
+                for e in range(n, c):
+                    for l in range(s):
+                        x -= K[c, j, (e - n) * s + l] * t[e, l]
+                rest[j] = x
             for j in range(s):
                 x = 0.0
-                for k in range(s):
-                    for d in range(nv):
-                        x += inverse[c, j, k * nv + d] * given[n + d, k]
+                for l in range(s):
+                    x += inverse[c, j, l] * rest[l]
                 t[c, j] = x
         if parent >= 0:
             for a in range(m):
-                beta[parent, a] += beta[i, a]
+                beta[0, parent, a] += beta[0, i, a]
             for c in range(n, n + nv):
                 for k in range(s):
                     x = t[c, k]
                     for a in range(m):
-                        beta[parent, a] += U[c, k, a] * x
+                        beta[0, parent, a] += U[c, k, a] * x
     _back_substitute(model, data)
     if s > 1:
         _expected_forces(model, settings, data)
@@ -276,38 +327,46 @@ def solve(model, settings, data):
 
 @routine
 def _back_substitute(model, data):
-    """dx from root to leaves: what the joint does where its parent stays, less what the parent's twist takes off it."""
-    nodes, S, eta, W, t, dx = model.nodes, data.old_S, data.eta, data.W, data.t[1], data.dx
-    m = eta.shape[1]
+    """dx from root to leaves: what a joint does where its parent stays, less what the parent's twist takes off it.
+
+    Degrees of freedom of a joint are found last first: each was solved for those behind it.
+    """
+    nodes, S, eta, W, X, t, dx = model.nodes, data.old_S, data.beta, data.W, data.X, data.t, data.dx
+    s, m = W.shape[1], W.shape[2]
+    soft = model.sprung or model.geared
     for i in range(nodes.shape[0]):
         n, nv, parent = nodes[i].iv, nodes[i].nv, nodes[i].parent
         for a in range(m):
-            eta[i, a] = eta[parent, a] if parent >= 0 else 0.0
-        for c in range(n, n + nv):
-            for k in range(m // 6):
+            eta[1, i, a] = eta[1, parent, a] if parent >= 0 else 0.0
+        for c in range(n + nv - 1, n - 1, -1):
+            for k in range(s):
                 x = t[c, k]
-                if parent >= 0:
-                    for b in range(m):
-                        x -= W[c, k, b] * eta[parent, b]
+                if parent >= 0 or nv > 1:
+                    for b in range(0, m, 6):
+                        x -= _times(_six(W, c, k, b), _six(eta, 1, i, b))
+                if soft and nv > 1:
+                    for d in range(c + 1, n + nv):
+                        for l in range(s):
+                            x -= X[c, k, (d - n) * s + l] * dx[l, d]
                 dx[k, c] = x
-        for c in range(n, n + nv):
-            for k in range(m // 6):
+            for k in range(s):
+                x = dx[k, c]
                 for b in range(6):
-                    eta[i, 6 * k + b] += S[k + 1, c, b] * dx[k, c]
+                    eta[1, i, 6 * k + b] += S[k + 1, c, b] * x
 
 
 @routine
 def _expected_forces(model, settings, data):
     """e = f + df at inner nodes, where eta moves the bodies."""
-    nodes, rule, bodies, eta = model.nodes, model.rule, data.bodies, data.eta
+    nodes, rule, bodies, eta = model.nodes, model.rule, data.bodies, data.beta
     s = rule.m.shape[0] - 1
     for i in range(nodes.shape[0]):
         for j in range(1, s):
             e = load3(bodies[j, i].f)
             for k in range(1, s + 1):
                 at = 6 * (k - 1)
-                w = (eta[i, at], eta[i, at + 1], eta[i, at + 2])
-                v = (eta[i, at + 3], eta[i, at + 4], eta[i, at + 5])
+                w = (eta[1, i, at], eta[1, i, at + 1], eta[1, i, at + 2])
+                v = (eta[1, i, at + 3], eta[1, i, at + 4], eta[1, i, at + 5])
                 moved = add3(v, cross(w, load3(bodies[k, i].x)))
                 e = axpy3(nodes[i].mass / settings.dt * rule.m[j, k], moved, e)
             store3(bodies[j, i].e, e)
@@ -320,4 +379,10 @@ def recursive(model, settings, data, u):
     One of two ways behind one signature, see `dense_direction.solve`; this one does not look at the controls u.
     """
     factor(model, settings, data)
+    solve(model, settings, data)
+
+
+@routine
+def again(model, settings, data, u):
+    """As `recursive`, with the derivatives of its last call (a chord step)."""
     solve(model, settings, data)

@@ -49,25 +49,34 @@ def update(model, data, share):
         retract(nodes, Q[j + 1], x, Q[j + 1])
 
 
-def newton_with(direction):
-    """Newton's method with a way to solve for its direction, `recursion.recursive` or `dense_direction.solve`."""
+def newton_with(direction, again):
+    """Newton's method with a way to solve for its direction, and one to do so again with the last derivatives.
+
+    `recursion.recursive` and `recursion.again`, or `dense_direction.solve` for both.
+    """
 
     @routine
     def newton(model, settings, data, p, u):
         """Solve the equations for Q[1] ... Q[s]. Gives back (iterations, converged).
 
         Converged: the last update is below the tolerance [rad or m], or the one that would come next, estimated by how
-        much the last one shrank the residual; or updates are at the level of round-off.
+        much the last one shrank the residual; or updates are at the level of round-off. The last iterations keep the
+        derivatives of the one before (chord steps), where they need not be more than `chords` for that.
         """
         history, tolerance = data.history, settings.tolerance
+        chords = 1 if data.Q.shape[0] == 2 else 2
         for it in range(history.shape[0]):
             history[it] = 0.0
         norm = residual(model, settings, data, p, u)
         history[0] = norm
         if norm == 0.0:
             return 0, True
+        keep = False
         for it in range(1, settings.max_iterations + 1):
-            direction(model, settings, data, u)
+            if keep:
+                again(model, settings, data, u)
+            else:
+                direction(model, settings, data, u)
             size = largest(data.dx)
             if not size < 1e12:
                 return it, False
@@ -79,15 +88,21 @@ def newton_with(direction):
             floor = size <= ROUND_OFF and new > 0.25 * norm and tolerance >= SHARPEST
             if share == 1.0 and (done or floor):
                 return it, True
+            # With derivatives from where the error was e, a Newton step leaves c e^2 and each chord step 2 c e of it.
+            rate = new / norm
+            ahead, shrink = size * rate, rate if keep else 2.0 * rate
+            for _ in range(chords):
+                ahead *= shrink
+            keep = share == 1.0 and ahead <= tolerance
             norm = new
         return settings.max_iterations, False
 
     return newton
 
 
-def rollout_with(direction):
-    """The loop over many steps, with a way to solve for the Newton direction."""
-    newton = newton_with(direction)
+def rollout_with(direction, again):
+    """The loop over many steps, with the ways of `newton_with`."""
+    newton = newton_with(direction, again)
 
     @routine
     def rollout(model, settings, data, U, states, momenta, iterations):

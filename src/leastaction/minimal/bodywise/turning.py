@@ -6,8 +6,8 @@ With y_j = log(R_0^T R_j) the turn is interpolated as y(t) = sum_j phi_j(t) y_j;
 
     l = dt sum_alpha w_alpha 1/2 omega_alpha . I omega_alpha,   y'_alpha = sum_j b[alpha, j] y_j / dt
 
-All of it may be turned by a constant rotation. For bodies that is R_0: y_j = log(R_j R_0^T) and I = R_0 I_body R_0^T, so
-that torques come out in the world's axes.
+All of it may be turned by a constant rotation. For bodies that is R_0: y_j = log(R_j R_0^T) and I = R_0 I_body R_0^T,
+so that torques come out in the world's axes.
 
 All derivatives are closed: P(y) a = a + k1 y x a + k2 y x (y x a) has few terms, whatever its coefficients.
 """
