@@ -1,7 +1,14 @@
 """How the wrenches of one body at the nodes change when twists move its poses: blocks of 6 x 6."""
 
 from leastaction._jit import inline, routine
-from leastaction.minimal.bodywise.turning import plus9, polynomial, polynomial_slope, torque, turning_hessian
+from leastaction.minimal.bodywise.turning import (
+    hessian_at_order_4,
+    plus9,
+    polynomial,
+    polynomial_slope,
+    torque,
+    turning_hessian,
+)
 from leastaction.spatial import (
     ZERO3,
     add3,
@@ -12,6 +19,7 @@ from leastaction.spatial import (
     matmul,
     scale3,
     sub3,
+    transpose,
 )
 
 
@@ -103,8 +111,11 @@ def body_blocks(A, at, rule, bodies, turns, G, i, mass, Ic, dt):
             f = load3(bodies[j, i].e) if j == k else ZERO3
             x = load3(bodies[j, i].x), load3(bodies[k, i].x)
             _store_forces(A, at, 6 * j, 6 * k - 6, mass / dt * m[j, k], x[0], x[1], f)
-    turning_hessian(rule.w, rule.b, turns, i, Ic, dt, G)
-    _torques(A, at, G, turns, i, 6, s)
+    if s == 2:
+        _torques_at_order_4(A, at, rule.w, rule.b, turns, i, Ic, dt)
+    else:
+        turning_hessian(rule.w, rule.b, turns, i, Ic, dt, G)
+        _torques(A, at, G, turns, i, 6, s)
 
 
 @routine
@@ -126,6 +137,35 @@ def all_blocks(model, settings, data, A):
 
 
 @inline
+def _inner_slope(turn):
+    """Derivative (9) of J_r^-1(y) g by y alone."""
+    return polynomial_slope(load3(turn.y), load3(turn.g), 0.5, 0.0, turn.k[6], turn.k[7])
+
+
+@inline
+def _torques_at_order_4(A, at, w, b, turns, i, Ic, dt):
+    """`_torques` for order 4, written out."""
+    G11, G12, G22 = hessian_at_order_4(w, b, turns, i, Ic, dt)
+    y, z, e, f = load3(turns[1, i].y), load3(turns[2, i].y), turns[1, i].k[6], turns[2, i].k[6]
+    left, right = polynomial(y, 0.5, e), polynomial(y, -0.5, e)
+    T11 = matmul(plus9(matmul(left, G11), _inner_slope(turns[1, i])), right)
+    last = polynomial(z, -0.5, f)
+    T12 = matmul(matmul(left, G12), last)
+    left = polynomial(z, 0.5, f)
+    T21 = matmul(matmul(left, transpose(G12)), right)
+    T22 = matmul(plus9(matmul(left, G22), _inner_slope(turns[2, i])), last)
+    _add_matrix(A, at, 0, 0, plus9(T11, T21))
+    _add_matrix(A, at, 0, 6, plus9(T12, T22))
+    _add_matrix(A, at, 6, 0, _minus(T11))
+    _add_matrix(A, at, 6, 6, _minus(T12))
+
+
+@inline
+def _minus(T):
+    return (-T[0], -T[1], -T[2], -T[3], -T[4], -T[5], -T[6], -T[7], -T[8])
+
+
+@inline
 def _torques(A, at, G, turns, i, skip, rows):
     """Torques of body i in A[at]: d(tau_l) = Z_lk J_l^-1(y_k) omega_k, and tau_0 is minus their sum."""
     s = turns.shape[0] - 1
@@ -135,12 +175,11 @@ def _torques(A, at, G, turns, i, skip, rows):
             y, e = load3(turns[l, i].y), turns[l, i].k[6]
             Z = matmul(polynomial(y, 0.5, e), _block9(G, l, k))
             if l == k:
-                Z = plus9(Z, polynomial_slope(y, load3(turns[l, i].g), 0.5, 0.0, e, turns[l, i].k[7]))
+                Z = plus9(Z, _inner_slope(turns[l, i]))
             T = matmul(Z, right)
             _add_matrix(A, at, 0, 6 * k - skip, T)
             if l < rows:
-                T = (-T[0], -T[1], -T[2], -T[3], -T[4], -T[5], -T[6], -T[7], -T[8])
-                _add_matrix(A, at, 6 * l, 6 * k - skip, T)
+                _add_matrix(A, at, 6 * l, 6 * k - skip, _minus(T))
 
 
 @inline

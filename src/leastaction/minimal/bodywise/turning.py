@@ -278,23 +278,64 @@ def turning_hessian(w, b, turns, i, Ic, dt, G):
         for k in range(1, s + 1):
             _put(G, j, k, w[0] * b[0, j] * b[0, k] / dt, full)
     for al in range(1, s + 1):
-        ya, yd, co = load3(turns[al, i].y), rate(b, turns, al, i, dt), eight(turns[al, i].k)
-        L = symvec(Ic, ex.jr(ya, co, yd))
-        J = polynomial(ya, -co[0], co[1])
-        N = polynomial_slope(ya, yd, -co[0], -co[2], co[1], co[3])
-        JJ = square(J, Ic)
+        JJ, JN, NN = _parts(load3(turns[al, i].y), rate(b, turns, al, i, dt), eight(turns[al, i].k), Ic)
+        NJ = transposed9(JN)
         weight = w[al]
         for j in range(1, s + 1):
             for k in range(1, s + 1):
                 _accumulate(G, j, k, weight * b[al, j] * b[al, k] / dt, JJ)
-        # (derivative by y'_j, derivative by y_al): through omega twice, and of omega itself.
-        JN = plus9(transposed_times(J, Ic, N), polynomial_slope(ya, L, co[0], co[2], co[1], co[3]))
-        NJ = transposed9(JN)
         for j in range(1, s + 1):
             _accumulate(G, j, al, weight * b[al, j], JN)
             _accumulate(G, al, j, weight * b[al, j], NJ)
-        NN = plus9(square(N, Ic), curvature(ya, L, yd, co))
         _accumulate(G, al, al, weight * dt, NN)
+
+
+@inline
+def _scaled(k, A, B):
+    """k A + B of matrices (9)."""
+    return (
+        k * A[0] + B[0],
+        k * A[1] + B[1],
+        k * A[2] + B[2],
+        k * A[3] + B[3],
+        k * A[4] + B[4],
+        k * A[5] + B[5],
+        k * A[6] + B[6],
+        k * A[7] + B[7],
+        k * A[8] + B[8],
+    )
+
+
+@inline
+def _parts(y, yd, co, Ic):
+    """Second derivatives (9) of 1/2 omega . I omega by y' twice, by y' and y, and by y twice."""
+    L = symvec(Ic, ex.jr(y, co, yd))
+    J = polynomial(y, -co[0], co[1])
+    N = polynomial_slope(y, yd, -co[0], -co[2], co[1], co[3])
+    mixed = plus9(transposed_times(J, Ic, N), polynomial_slope(y, L, co[0], co[2], co[1], co[3]))
+    return square(J, Ic), mixed, plus9(square(N, Ic), curvature(y, L, yd, co))
+
+
+@inline
+def hessian_at_order_4(w, b, turns, i, Ic, dt):
+    """G[1, 1], G[1, 2] and G[2, 2] (9 each) of `turning_hessian`, written out so that they stay in registers."""
+    first = (Ic[0], Ic[1], Ic[2], Ic[1], Ic[3], Ic[4], Ic[2], Ic[4], Ic[5])
+    none = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+    h = 1.0 / dt
+    left, right = w[0] * b[0, 1] * h, w[0] * b[0, 2] * h
+    A, B = _scaled(left * b[0, 1], first, none), _scaled(left * b[0, 2], first, none)
+    C = _scaled(right * b[0, 2], first, none)
+    JJ, JN, NN = _parts(load3(turns[1, i].y), rate(b, turns, 1, i, dt), eight(turns[1, i].k), Ic)
+    left, right = w[1] * b[1, 1], w[1] * b[1, 2]
+    A = _scaled(left * b[1, 1] * h, JJ, _scaled(left, plus9(JN, transposed9(JN)), _scaled(w[1] * dt, NN, A)))
+    B = _scaled(left * b[1, 2] * h, JJ, _scaled(right, transposed9(JN), B))
+    C = _scaled(right * b[1, 2] * h, JJ, C)
+    JJ, JN, NN = _parts(load3(turns[2, i].y), rate(b, turns, 2, i, dt), eight(turns[2, i].k), Ic)
+    left, right = w[2] * b[2, 1], w[2] * b[2, 2]
+    A = _scaled(left * b[2, 1] * h, JJ, A)
+    B = _scaled(left * b[2, 2] * h, JJ, _scaled(left, JN, B))
+    C = _scaled(right * b[2, 2] * h, JJ, _scaled(right, plus9(JN, transposed9(JN)), _scaled(w[2] * dt, NN, C)))
+    return A, B, C
 
 
 @inline
