@@ -17,7 +17,7 @@ from leastaction.forces.arrays import moves_with_bodies
 from leastaction.integrators import FloatArray, Stepper
 from leastaction.mechanism import Mechanism
 from leastaction.minimal.arrays import guess_data
-from leastaction.minimal.jointwise import constrained, entries, parameter_rows, tangent_rows
+from leastaction.minimal.jointwise import constrained, entries, horizon, parameter_rows
 from leastaction.minimal.jointwise import constrained_linearization as constrained_linear
 from leastaction.minimal.jointwise import linearization as linear
 from leastaction.minimal.jointwise.arrays import GalerkinModel, GalerkinSettings, LinearData, StepData, TreeModel
@@ -63,7 +63,8 @@ class VariationalStepper(Stepper):
     def __init__(self, integrator: Any, mechanism: Mechanism, dt: float) -> None:
         super().__init__(integrator, mechanism, dt)
         rule: Rule = integrator.rule
-        self.control_nodes = tuple(rule.c.tolist()) if len(rule.c) == len(rule.w) else (0.5,)
+        self.control_points = tuple(rule.c.tolist())
+        self.control_nodes = self.control_points if len(rule.c) == len(rule.w) else (0.5,)
         self.settings = GalerkinSettings(rule, dt, float(integrator.tolerance), int(integrator.max_iterations))
         self.model = galerkin_model(mechanism)
         tree = self.model.tree
@@ -150,21 +151,39 @@ class VariationalStepper(Stepper):
 
     def residual(self, q: FloatArray, p: FloatArray, u: FloatArray, x: FloatArray) -> FloatArray:
         """See `Stepper.residual`; rows along the tangents of the control points."""
-        out = np.zeros((len(x) + 1, self.mechanism.nv))
-        tangent_rows.rows(self.model, self.settings, self.data.points, q, p, self._at_points(u), x, out)
-        return out
+        rows = np.zeros((1, len(x) + 1, self.mechanism.nv))
+        self.horizon_rows(self._control_points(q, x), self._at_points(u)[None], self.dt, rows)
+        rows[0, 0] += p
+        return rows[0]
 
     def residual_blocks(
         self, q: FloatArray, p: FloatArray, u: FloatArray, x: FloatArray
     ) -> tuple[FloatArray, FloatArray, FloatArray]:
         """See `Stepper.residual_blocks`."""
-        out = np.zeros((len(x) + 1, self.mechanism.nv))
-        model, settings, points, data = self.model, self.settings, self.data.points, self.linear
-        tangent_rows.blocks(model, settings, points, data, q, p, self._at_points(u), x, out)
-        C = np.zeros((*data.C.shape[:2], len(self.control_nodes), self.mechanism.nu))
-        for chi, block in enumerate(data.C):
-            C[chi, :, chi if len(self.control_nodes) > 1 else 0] = block
-        return out, data.hessian.D.copy(), C
+        points, n = len(x) + 1, self.mechanism.nv
+        rows, D = np.zeros((1, points, n)), np.zeros((1, points, n, points, n))
+        C = np.zeros((1, points, n, len(self.control_nodes), self.mechanism.nu))
+        self.horizon_blocks(self._control_points(q, x), self._at_points(u)[None], self.dt, rows, D, C)
+        rows[0, 0] += p
+        return rows[0], D[0], C[0]
+
+    def _control_points(self, q: FloatArray, x: FloatArray) -> FloatArray:
+        """Configurations displaced from q by 0 and x, shape (s + 1, nq)."""
+        return np.concatenate([q[None], self.mechanism.integrate(q, x)])
+
+    def horizon_rows(self, q: FloatArray, u: FloatArray, dt: float, rows: FloatArray) -> None:
+        """See `Stepper.horizon_rows`."""
+        if "horizon_rows" not in self._kernels:
+            self._kernels["horizon_rows"] = Bound(horizon.rows, self.model, self.data.points)
+        self._kernels["horizon_rows"](self.settings._replace(dt=dt), q, u, rows)
+
+    def horizon_blocks(
+        self, q: FloatArray, u: FloatArray, dt: float, rows: FloatArray, D: FloatArray, C: FloatArray
+    ) -> None:
+        """See `Stepper.horizon_blocks`."""
+        if "horizon_blocks" not in self._kernels:
+            self._kernels["horizon_blocks"] = Bound(horizon.blocks, self.model, self.data.points, self.linear)
+        self._kernels["horizon_blocks"](self.settings._replace(dt=dt), q, u, rows, D, C)
 
     def _at_points(self, u: FloatArray) -> FloatArray:
         """Controls as kernels take them, shape (nodes, nu)."""
