@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from leastaction.forces.arrays import ForceModel, ForceModes, compact, force_model
+from leastaction.forces.arrays import ForceModel, ForceModes, compact, force_model, force_modes, has_jumps
 from leastaction.mechanism import Mechanism
-from leastaction.minimal.arrays import GuessData, NativeModel
+from leastaction.minimal.arrays import ClosureModel, GuessData, NativeModel, closure_model
 from leastaction.minimal.rules import lobatto
 from leastaction.spatial.exponential import coefficients
 
@@ -72,6 +72,8 @@ class BodywiseModel(NamedTuple):
         gravity: [m/s^2], shape (3,).
         rule: of the order.
         forces: of the mechanism.
+        closure: loops, couplings and rolling contacts; None for trees.
+        jumps: True where one-sided forces may jump, else None; see `one_sided`.
         sprung: whether there are springs, dampers or limits that push back in joints.
         damped: whether some of them look at joint velocities.
         geared: whether drives have inertias of their own.
@@ -86,6 +88,8 @@ class BodywiseModel(NamedTuple):
     gravity: FloatArray
     rule: BodywiseRule
     forces: ForceModel
+    closure: ClosureModel | None
+    jumps: bool | None
     sprung: bool
     damped: bool
     geared: bool
@@ -139,6 +143,7 @@ class BodywiseData(NamedTuple):
         tau: all generalised forces at one node, shape (nv,).
         external: wrenches of body forces at one node, shape (bodies, 6).
         inertias: of the bodies about their centres of mass at the first node, in the world's axes, shape (bodies, 6).
+        lam: impulses of the loop equations at the nodes, shape (s + 1, equations).
         r: residuals, shape (s, nv).
         dx: Newton update, shape (s, nv).
         A: articulated blocks: rows at nodes 0 ... s - 1, columns at 1 ... s, shape (slots, 6 s, 6 s).
@@ -155,7 +160,7 @@ class BodywiseData(NamedTuple):
         local: slopes of the impulses in one joint, shape (6 (s + 1), 6 (s + 1)), see `joints`.
         guess: scratch of first guesses.
         dense: dense derivatives; None until they are asked for.
-        modes: of one-sided forces.
+        modes: of one-sided forces, one row for each node.
         history: residual norms of the iterations.
     """
 
@@ -170,6 +175,7 @@ class BodywiseData(NamedTuple):
     tau: FloatArray
     external: FloatArray
     inertias: FloatArray
+    lam: FloatArray
     r: FloatArray
     dx: FloatArray
     A: FloatArray
@@ -217,18 +223,24 @@ def bodywise_model(mechanism: Mechanism, s: int) -> BodywiseModel:
     d = t.dofs
     damped = bool(d.damping.any() or d.limit_damping.any())
     forces = compact(force_model(t))
-    pushing = (forces.drives.dof < 0) & (forces.drives.node >= 0)
+    pushed = forces.paths is not None or bool(((forces.drives.dof < 0) & (forces.drives.node >= 0)).any())
+    closure = closure_model(t)
+    if pushed or closure:
+        forces = force_model(t)._replace(touched=forces.touched)  # one kernel, whatever pushes
+    jumps = True if has_jumps(forces) or forces.paths is not None else None
     return BodywiseModel(
-        native=NativeModel(t.nodes, d, t.gravity, forces, None),
+        native=NativeModel(t.nodes, d, t.gravity, forces, closure),
         nodes=t.nodes,
         dofs=d,
         gravity=t.gravity,
         rule=bodywise_rule(s),
         forces=forces,
+        closure=closure,
+        jumps=jumps,
         sprung=damped or bool(d.stiffness.any() or d.limit_stiffness.any()),
         damped=damped,
         geared=bool(d.armature.any()),
-        pushed=forces.paths is not None or bool(pushing.any()),
+        pushed=pushed,
         slots=_slots(t.nodes.parent),
     )
 
@@ -269,6 +281,7 @@ def bodywise_data(model: BodywiseModel, guess: GuessData, max_iterations: int, d
         tau=z(nv),
         external=z((n, 6)),
         inertias=z((n, 6)),
+        lam=z((s + 1, model.closure.count if model.closure else 0)),
         r=z((s, nv)),
         dx=z((s, nv)),
         A=z((model.slots.max(initial=-1) + 1, m, m)),
@@ -286,7 +299,7 @@ def bodywise_data(model: BodywiseModel, guess: GuessData, max_iterations: int, d
         local=z((m + 6, m + 6)),
         guess=guess,
         dense=bodywise_dense(model) if dense else None,
-        modes=guess.modes,
+        modes=force_modes(model.forces, rows=s + 1),
         history=z(max_iterations + 1),
     )
 

@@ -6,6 +6,7 @@ As `jointwise.horizon`: row 0 of a step leaves out the momentum at its start, ro
 from leastaction._jit import entry, routine
 from leastaction.minimal.bodywise.hessian import control_slopes, hessian
 from leastaction.minimal.bodywise.residual import end_momentum, hold_controls, place_bodies, residual
+from leastaction.minimal.one_sided import forget
 
 
 @entry
@@ -39,6 +40,7 @@ def _evaluate(model, settings, data, Q, U, k, out):
     for j in range(s + 1):
         for i in range(Q.shape[1]):
             data.Q[j, i] = Q[s * k + j, i]
+    forget(model.jumps, data.modes)
     place_bodies(model, data, 0)
     hold_controls(model, data, U[k])
     residual(model, settings, data, data.guess.zero, U[k])

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from leastaction.errors import ConvergenceError
-from leastaction.integrators import FloatArray, Stepper, refuse_loops
+from leastaction.forces.touch import BY_DEPTH
+from leastaction.integrators import FloatArray, Stepper
 from leastaction.mechanism import Mechanism
 from leastaction.minimal.arrays import guess_data
 from leastaction.minimal.bodywise import entries, horizon
@@ -30,7 +31,6 @@ class BodywiseStepper(Stepper):
     can = frozenset(("linearize", "parameters", "residual", "reverse"))
 
     def __init__(self, integrator: Any, mechanism: Mechanism, dt: float) -> None:
-        refuse_loops(integrator, mechanism)
         super().__init__(integrator, mechanism, dt)
         self.model = bodywise_model(mechanism, integrator.order // 2)
         self.settings = BodywiseSettings(dt, float(integrator.tolerance), int(integrator.max_iterations))
@@ -138,6 +138,8 @@ class BodywiseStepper(Stepper):
         self, q: FloatArray, p: FloatArray, u: FloatArray, x: FloatArray
     ) -> tuple[FloatArray, FloatArray, FloatArray]:
         """See `Stepper.residual_blocks`."""
+        for modes in self.data.modes[:-1]:
+            modes[:] = BY_DEPTH  # not as in the last step
         self.data.Q[0] = q
         for j in range(len(x)):
             self.data.Q[j + 1] = self.mechanism.integrate(q, x[j])

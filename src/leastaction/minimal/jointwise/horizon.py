@@ -9,6 +9,7 @@ from leastaction.kinematics.sweeps import FREE
 from leastaction.minimal.jointwise import linearization
 from leastaction.minimal.jointwise.residual import residual, start_point
 from leastaction.minimal.jointwise.tangent_rows import own_rows, own_tangents
+from leastaction.minimal.one_sided import forget
 from leastaction.spatial import quat_conj, quat_log, quat_mul
 
 
@@ -42,6 +43,7 @@ def _evaluate(model, settings, points, Q, first, u):
         _put(model.native.nodes, Q[first], Q[first + ga], points.X, ga)
     for k in range(points.r.shape[1]):
         points.r[0, k] = 0.0
+    forget(model.tree.jumps, points.modes)
     start_point(model.tree, settings.rule, points, Q[first])
     residual(model.tree, settings, points, points.r[0], u)
 

@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 
 from leastaction._jit.bound import Bound
-from leastaction.dynamics.loops import check_closed, is_redundant, momentum_projection
-from leastaction.errors import ConvergenceError, IntegratorError, LeastActionWarning, MechanismError
+from leastaction.errors import ConvergenceError, LeastActionWarning
 from leastaction.forces.arrays import moves_with_bodies
 from leastaction.integrators import FloatArray, Stepper
 from leastaction.mechanism import Mechanism
@@ -32,6 +31,7 @@ from leastaction.minimal.jointwise.data import (
 )
 from leastaction.minimal.jointwise.newton import turns_too_far
 from leastaction.minimal.jointwise.sparse import depths
+from leastaction.minimal.loop_stepper import LoopStepper
 from leastaction.minimal.rules import Rule
 from leastaction.record import Record
 from leastaction.step_reversal import StepReversal
@@ -273,87 +273,26 @@ def choose_solver(name: str, model: TreeModel, rule: Rule) -> str:
     return "sparse" if factor + assemble < recursive else "recursive"
 
 
-class ConstrainedStepper(VariationalStepper):
-    """Runs them on mechanisms with loops or couplings; multipliers are part of the record."""
+class ConstrainedStepper(LoopStepper, VariationalStepper):
+    """Runs them on mechanisms with loops or couplings."""
 
     def __init__(self, integrator: Any, mechanism: Mechanism, dt: float) -> None:
         super().__init__(integrator, mechanism, dt)
         self.loops = loop_data(self.model.tree, self.settings, self.data.points, self.data.solver.hessian)
-        self._loop_kernel: Bound | None = None
-
-    def prepare_start(self, q: FloatArray) -> FloatArray:
-        """Refuse open loops; find out whether their equations depend on each other."""
-        check_closed(self.mechanism, q)
-        self.loops = self.loops._replace(redundant=is_redundant(self.mechanism, q))
-        self._loop_kernel = None
-        return q
-
-    def prepare_momentum(self, q: FloatArray, p: FloatArray, project: bool) -> FloatArray:
-        """Refuse (or, with `project`, mend) a momentum whose velocity opens the loops."""
-        t, guess, loops = self.mechanism.tree, self.data.guess, self.loops
-        c, out = t.closure, p.copy()
-        arrays = (t.nodes, t.dofs, c.rows, c.coefficients, c.count, guess.links, guess.screws)
-        momentum_projection(*arrays, q, out, loops.end_h, loops.end_A, loops.end_M, loops.redundant)
-        change, scale = np.abs(out - p).max(initial=0.0), max(1.0, np.abs(p).max(initial=0.0))
-        if change <= 1e-10 * scale:
-            return p  # it fits already: a restarted run must go on with the very same numbers
-        if not project and change > 1e-6 * scale:
-            raise MechanismError(
-                "the initial velocity opens the loops (v, or that of p); pass project=True to simulate, to take the "
-                "nearest one that does not"
-            )
-        return out
-
-    def record(self, steps: int) -> Record:
-        """As `Stepper.record`, with the forces [N or N m] in the loop equations, one per equation."""
-        return super().record(steps) | {"multipliers": np.zeros((steps + 1, self.mechanism.tree.closure.count))}
+        self.system, self.lam = self.loops.system, self.data.points.lam
+        self._loop_kernel = Bound(constrained.rollout, self.model, self.settings, self.data, self.loops)
 
     def advance(self, record: Record, first: int, last: int, u: FloatArray) -> int:
         """See `Stepper.advance`."""
         rows = slice(first, last + 1)
         states = (record[name][rows] for name in ("q", "p", "iterations", "multipliers"))
-        u = np.array(u, order="C")
-        if self._loop_kernel is None:
-            self._loop_kernel = Bound(constrained.rollout, self.model, self.settings, self.data, self.loops)
-        return first + self._loop_kernel(u, *states)
+        return first + self._loop_kernel(np.array(u, order="C"), *states)
 
-    def _linearize(
-        self, q: FloatArray, p: FloatArray, u: FloatArray, stencils: Sequence[Any] = ()
+    def step_derivatives(
+        self, q: FloatArray, p: FloatArray, u: FloatArray, stencils: Sequence[Any]
     ) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Derivatives of a step by (q, p), held controls and parameters; see `constrained_linearization`."""
-        q, controls = self.prepare_start(q), self._at_points(u)
-        record = self._solve(q, self.prepare_momentum(q, p, False), controls[None])
-        return constrained_linear.linearize(self, record, controls, stencils)
-
-    def linearize(self, q: FloatArray, p: FloatArray, u: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """(A, B) of a step with loops."""
-        return self._linearize(q, p, u)[:2]
-
-    def parameter_jacobian(self, q: FloatArray, p: FloatArray, u: FloatArray, stencils: Sequence[Any]) -> FloatArray:
-        """See `Stepper.parameter_jacobian`."""
-        return self._linearize(q, p, u, stencils)[2]
-
-    def action_blocks(self, q: FloatArray, p: FloatArray, u: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """(D, C) of a step with loops, the work of their multipliers included."""
-        q = self.prepare_start(q)
-        return super().action_blocks(q, self.prepare_momentum(q, p, False), u)
-
-    def pull_back(self, q: FloatArray, p: FloatArray, u: FloatArray, bar: FloatArray) -> FloatArray:
-        """As for trees, by the full linearization; the gradient by held controls stands in its first row."""
-        return self.pull_back_all(q, p, u, bar, ())[0]
-
-    def pull_back_all(
-        self, q: FloatArray, p: FloatArray, u: FloatArray, bar: FloatArray, stencils: Sequence[Any]
-    ) -> tuple[FloatArray, FloatArray]:
-        """See `Stepper.pull_back_all`."""
-        if np.ptp(u, axis=0).any():
-            raise IntegratorError("with loops, gradients need controls that are held over each step")
-        A, B, E = self._linearize(q, p, u[0], stencils)
-        gradient = np.zeros((len(self.control_nodes), self.mechanism.nu))
-        gradient[0] = B.T @ bar
-        by_parameters = E.T @ bar
-        bar[:] = A.T @ bar
-        return gradient, by_parameters
+        """See `constrained_linearization`."""
+        return constrained_linear.linearize(self, self._solve(q, p, u[None]), u, stencils)
 
     @cached_property
     def linear(self) -> LinearData:
