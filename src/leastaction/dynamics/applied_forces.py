@@ -18,6 +18,12 @@ def mechanism_forces(forces, data, q, v):
         v: joint velocities [rad/s or m/s], shape (nv,).
     """
     positions(forces.nodes, data.links, data.screws, q)
+    placed_forces(forces, data, q, v)
+
+
+@routine
+def placed_forces(forces, data, q, v):
+    """`mechanism_forces` once poses at q are there."""
     velocities(forces.nodes, data.links, data.screws, v)
     total.clear(data.external, data.tau)
     total.wrenches(forces, data.modes, data.links, data.external)
@@ -39,3 +45,19 @@ def forced_accelerations(model, data, q, v, u, acc):
     recursions.accelerations(
         forces.nodes, forces.dofs, model.gravity, data.links, data.screws, v, data.tau, data.external, acc
     )
+
+
+@routine
+def start_accelerations(model, data, q, v, u, acc):
+    """`forced_accelerations` where `recursions.articulate` was called at the same q; links: as `recursions.respond`.
+
+    Accelerations of links are those of v alone (a) and those of acc (f).
+    """
+    forces, tau, bias = model.forces, data.tau, data.x
+    nodes, dofs, links, screws = forces.nodes, forces.dofs, data.links, data.screws
+    placed_forces(forces, data, q, v)
+    total.drive_forces(forces, links, u, data.external, tau)
+    recursions.required_forces(nodes, dofs, model.gravity, links, screws, v, data.zero, data.external, bias)
+    for k in range(tau.shape[0]):
+        tau[k] -= bias[k]
+    recursions.respond(nodes, links, screws, tau, acc)

@@ -6,10 +6,9 @@ gives the same numbers bit for bit.
 
 from leastaction._jit import inline, routine
 from leastaction.dynamics import recursions
-from leastaction.dynamics.applied_forces import forced_accelerations
-from leastaction.forces.total import clear
+from leastaction.dynamics.applied_forces import forced_accelerations, start_accelerations
 from leastaction.kinematics.manifold import chart_rate, retract
-from leastaction.kinematics.sweeps import FREE, positions, velocities
+from leastaction.kinematics.sweeps import FREE, positions
 from leastaction.spatial import add3, cross, quat_rotate, se3_exp
 
 SUBSTEPS = 24
@@ -24,13 +23,16 @@ def quaternion_at(q, i):
 
 @routine
 def start_velocity(native, guess, q, p):
-    """guess.v = M^-1 p, the velocity at the start of the step."""
-    clear(guess.external, guess.tau)
+    """guess.v = M^-1 p, the velocity at the start of the step; leaves what `start_acceleration` needs in the guess."""
     positions(native.nodes, guess.links, guess.screws, q)
-    velocities(native.nodes, guess.links, guess.screws, guess.zero)
-    recursions.accelerations(
-        native.nodes, native.dofs, guess.zero3, guess.links, guess.screws, guess.zero, p, guess.external, guess.v
-    )
+    recursions.articulate(native.nodes, native.dofs, guess.links, guess.screws)
+    recursions.respond(native.nodes, guess.links, guess.screws, p, guess.v)
+
+
+@routine
+def start_acceleration(native, guess, q, u):
+    """guess.a: acceleration at the start with the controls u, after `start_velocity` at the same q."""
+    start_accelerations(native, guess, q, guess.v, u, guess.a)
 
 
 @routine
@@ -44,7 +46,7 @@ def constant_acceleration(native, settings, guess, X, q, p, u):
     """Control points of a motion with the acceleration of the start."""
     c, v, a, x = settings.rule.c, guess.v, guess.a, guess.x
     start_velocity(native, guess, q, p)
-    acceleration(native, guess, q, v, u, a)
+    start_acceleration(native, guess, q, u)
     for ga in range(c.shape[0]):
         h = c[ga] * settings.dt
         for k in range(x.shape[0]):
@@ -68,7 +70,7 @@ def quadratic_acceleration(native, settings, guess, X, q, p, u):
     """Control points of a motion with an acceleration of second degree in time."""
     c, v, a, x, middle, end = settings.rule.c, guess.v, guess.a, guess.x, guess.middle, guess.end
     start_velocity(native, guess, q, p)
-    acceleration(native, guess, q, v, u, a)
+    start_acceleration(native, guess, q, u)
     _accelerations_ahead(native, settings, guess, q, u)
     for ga in range(c.shape[0]):
         h = c[ga] * settings.dt
@@ -77,7 +79,7 @@ def quadratic_acceleration(native, settings, guess, X, q, p, u):
             c1 = (4.0 * middle[k] - 3.0 * a[k] - end[k]) * c[ga]
             c2 = (a[k] - 2.0 * middle[k] + end[k]) * c[ga] * c[ga]
             x[k] = h * v[k] + 0.5 * h * h * a[k] + h * h * (c1 + c2) / 6.0
-        _bend(native.nodes, v, a, h, x)
+        bend(native.nodes, v, a, h, x)
         place(native.nodes, q, x, X, ga)
 
 
@@ -139,7 +141,7 @@ def _accelerations_ahead(native, settings, guess, q, u):
 
 
 @routine
-def _bend(nodes, v, a, h, x):
+def bend(nodes, v, a, h, x):
     """Add what the exponential coordinates of ball and free joints have to third order: h^3 / 12 [v, a]."""
     t = h * h * h / 12.0
     for i in range(nodes.shape[0]):

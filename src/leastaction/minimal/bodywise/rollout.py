@@ -6,8 +6,11 @@ from leastaction.minimal.bodywise.one_sided import open_or_close
 from leastaction.minimal.bodywise.residual import end_momentum, hold_controls, place_bodies, residual
 from leastaction.minimal.convergence import ROUND_OFF, SHARPEST, largest
 from leastaction.minimal.one_sided import forget
-from leastaction.minimal.predict import acceleration, start_velocity
-from leastaction.spatial import add3, cross, load3, load6, scale3, store3
+from leastaction.minimal.predict import acceleration, bend, start_acceleration, start_velocity
+from leastaction.spatial import add3, axpy3, cross, load3, load6, load9, matvec, scale3, store3
+
+FAR = 0.5
+"""Accelerations at the end of a step that would move it by more than this [rad or m] are no help to a first guess."""
 
 CAP = 0.5
 """Newton updates above this [rad or m] are shortened to it."""
@@ -15,30 +18,55 @@ CAP = 0.5
 
 @routine
 def predict(model, settings, data, p, u):
-    """First guess of Q[1] ... Q[s]: constant acceleration from (Q[0], p) alone, so that runs can be taken up."""
-    guess, Q, c = data.guess, data.Q, model.rule.c
-    v, a, x = guess.v, guess.a, guess.x
+    """First guess of Q[1] ... Q[s] from (Q[0], p) alone, so that runs can be taken up.
+
+    Constant acceleration; above order 2 one that changes linearly to what it would be at the end, and with it the
+    forces that are expected at inner nodes, see `recursion`.
+    """
+    guess, Q, c, dt = data.guess, data.Q, model.rule.c, settings.dt
+    v, a, x, y, end = guess.v, guess.a, guess.x, guess.y, guess.end
+    last = c.shape[0] - 1
     start_velocity(model.native, guess, Q[0], p)
-    acceleration(model.native, guess, Q[0], v, u[0], a)
-    expect(model, settings, data)
-    for j in range(1, Q.shape[0]):
-        h = c[j] * settings.dt
+    start_acceleration(model.native, guess, Q[0], u[0])
+    for k in range(x.shape[0]):
+        x[k], y[k] = dt * (v[k] + 0.5 * dt * a[k]), v[k] + dt * a[k]
+    retract(model.nodes, Q[0], x, Q[last])
+    if last == 1:
+        return
+    expect(model, settings, data, False)
+    acceleration(model.native, guess, Q[last], y, u[last], end)
+    size = 0.0
+    for k in range(x.shape[0]):
+        if not abs(end[k] - a[k]) <= size:  # a NaN must win
+            size = abs(end[k] - a[k])
+    if dt * dt * size <= FAR:
+        expect(model, settings, data, True)
+    else:
         for k in range(x.shape[0]):
-            x[k] = h * (v[k] + 0.5 * h * a[k])
+            end[k] = a[k]
+    for j in range(1, last + 1):
+        h = c[j] * dt
+        for k in range(x.shape[0]):
+            x[k] = h * (v[k] + h * (0.5 * a[k] + c[j] / 6.0 * (end[k] - a[k])))
+        bend(model.nodes, v, a, h, x)
         retract(model.nodes, Q[0], x, Q[j])
 
 
 @routine
-def expect(model, settings, data):
-    """Forces expected at inner nodes, from the accelerations at the start; see `recursion`."""
-    nodes, links, bodies, w, dt = model.nodes, data.guess.links, data.bodies, model.rule.w, settings.dt
+def expect(model, settings, data, end):
+    """Forces expected at inner nodes by the accelerations of the links at the start; then those at the `end` too."""
+    nodes, links, bodies, rule = model.nodes, data.guess.links, data.bodies, model.rule
     for i in range(nodes.shape[0]):
-        x = load3(bodies[0, i].x)
+        x = add3(load3(links[i].p), matvec(load9(links[i].R), load3(nodes[i].com)))
         (spin, shift), (turning, rising) = load6(links[i].v), load6(links[i].a)
-        # The acceleration of the centre of mass less gravity, as `links` rise where everything falls.
+        if not end:  # in two parts, see `start_accelerations`
+            turning, rising = add3(turning, load6(links[i].f)[0]), add3(rising, load6(links[i].f)[1])
+        # The acceleration of the centre of mass less gravity, as links rise where everything falls.
         a = add3(add3(rising, cross(turning, x)), cross(spin, add3(shift, cross(spin, x))))
-        for j in range(1, w.shape[0] - 1):
-            store3(bodies[j, i].e, scale3(-w[j] * dt * nodes[i].mass, a))
+        for j in range(1, rule.c.shape[0] - 1):
+            c = rule.c[j] if end else 1.0
+            e = scale3(1.0 - c, load3(bodies[j, i].e))
+            store3(bodies[j, i].e, axpy3(-c * rule.w[j] * settings.dt * nodes[i].mass, a, e))
 
 
 @routine
