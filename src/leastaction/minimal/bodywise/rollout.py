@@ -4,7 +4,7 @@ from leastaction._jit import routine
 from leastaction.kinematics.manifold import retract
 from leastaction.minimal.bodywise.one_sided import open_or_close
 from leastaction.minimal.bodywise.residual import end_momentum, hold_controls, place_bodies, residual
-from leastaction.minimal.convergence import ROUND_OFF, SHARPEST, largest
+from leastaction.minimal.convergence import ROUND_OFF, SHARPEST, chords_suffice, largest
 from leastaction.minimal.one_sided import forget
 from leastaction.minimal.predict import acceleration, bend, start_acceleration, start_velocity
 from leastaction.spatial import add3, axpy3, cross, load3, load6, load9, matvec, scale3, store3
@@ -121,12 +121,7 @@ def newton_with(direction, again):
                 if open_or_close(model.jumps, model, data) == 0:
                     return it, True
                 new = residual(model, settings, data, p, u)
-            # With derivatives from where the error was e, a Newton step leaves c e^2 and each chord step 2 c e of it.
-            rate = new / norm
-            ahead, shrink = size * rate, rate if keep else 2.0 * rate
-            for _ in range(chords):
-                ahead *= shrink
-            keep = share == 1.0 and ahead <= tolerance
+            keep = share == 1.0 and chords_suffice(size, new / norm, keep, chords, tolerance)
             norm = new
         return settings.max_iterations, False
 
