@@ -15,6 +15,10 @@ SUBSTEPS = 24
 """Small steps between two control points when the first guess needs care."""
 
 
+FAR = 0.5
+"""Accelerations that would move the end of a step by more than this [rad or m] are no help to a first guess."""
+
+
 @inline
 def quaternion_at(q, i):
     """Four entries of q from i on."""
@@ -42,16 +46,50 @@ def acceleration(native, guess, q, v, u, a):
 
 
 @routine
+def look_ahead(native, guess, q, u, dt):
+    """guess.end: accelerations at the end of a step with the acceleration guess.a of its start; u: controls there.
+
+    False where they are so far from those of the start that they are no help; they are then the same.
+    """
+    v, a, x, y, z, end = guess.v, guess.a, guess.x, guess.y, guess.z, guess.end
+    for k in range(x.shape[0]):
+        x[k], y[k] = dt * (v[k] + 0.5 * dt * a[k]), v[k] + dt * a[k]
+    retract(native.nodes, q, x, z)
+    acceleration(native, guess, z, y, u, end)
+    size = 0.0
+    for k in range(x.shape[0]):
+        if not abs(end[k] - a[k]) <= size:  # a NaN must win
+            size = abs(end[k] - a[k])
+    if dt * dt * size <= FAR:
+        return True
+    for k in range(x.shape[0]):
+        end[k] = a[k]
+    return False
+
+
+@inline
+def displace(nodes, guess, c, dt, ahead):
+    """guess.x: displacements at the share c of a step; with `ahead` its acceleration changes linearly to guess.end."""
+    v, a, x, end = guess.v, guess.a, guess.x, guess.end
+    h = c * dt
+    for k in range(x.shape[0]):
+        x[k] = h * (v[k] + 0.5 * h * a[k])
+        if ahead:
+            x[k] += h * h * c / 6.0 * (end[k] - a[k])
+    if ahead:
+        bend(nodes, v, a, h, x)
+
+
+@routine
 def constant_acceleration(native, settings, guess, X, q, p, u):
-    """Control points of a motion with the acceleration of the start."""
-    c, v, a, x = settings.rule.c, guess.v, guess.a, guess.x
+    """Control points of a motion with the acceleration of the start; above order 2 it changes to that at the end."""
+    c, dt = settings.rule.c, settings.dt
     start_velocity(native, guess, q, p)
     start_acceleration(native, guess, q, u)
+    ahead = c.shape[0] > 2 and look_ahead(native, guess, q, u, dt)
     for ga in range(c.shape[0]):
-        h = c[ga] * settings.dt
-        for k in range(x.shape[0]):
-            x[k] = h * v[k] + 0.5 * h * h * a[k]
-        place(native.nodes, q, x, X, ga)
+        displace(native.nodes, guess, c[ga], dt, ahead)
+        place(native.nodes, q, guess.x, X, ga)
 
 
 @routine

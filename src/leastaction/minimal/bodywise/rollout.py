@@ -6,11 +6,8 @@ from leastaction.minimal.bodywise.one_sided import open_or_close
 from leastaction.minimal.bodywise.residual import end_momentum, hold_controls, place_bodies, residual
 from leastaction.minimal.convergence import ROUND_OFF, SHARPEST, chords_suffice, largest
 from leastaction.minimal.one_sided import forget
-from leastaction.minimal.predict import acceleration, bend, start_acceleration, start_velocity
+from leastaction.minimal.predict import displace, look_ahead, start_acceleration, start_velocity
 from leastaction.spatial import add3, axpy3, cross, load3, load6, load9, matvec, scale3, store3
-
-FAR = 0.5
-"""Accelerations at the end of a step that would move it by more than this [rad or m] are no help to a first guess."""
 
 CAP = 0.5
 """Newton updates above this [rad or m] are shortened to it."""
@@ -24,31 +21,16 @@ def predict(model, settings, data, p, u):
     forces that are expected at inner nodes, see `recursion`.
     """
     guess, Q, c, dt = data.guess, data.Q, model.rule.c, settings.dt
-    v, a, x, y, end = guess.v, guess.a, guess.x, guess.y, guess.end
+    x = guess.x
     last = c.shape[0] - 1
     start_velocity(model.native, guess, Q[0], p)
     start_acceleration(model.native, guess, Q[0], u[0])
-    for k in range(x.shape[0]):
-        x[k], y[k] = dt * (v[k] + 0.5 * dt * a[k]), v[k] + dt * a[k]
-    retract(model.nodes, Q[0], x, Q[last])
-    if last == 1:
-        return
-    expect(model, settings, data, False)
-    acceleration(model.native, guess, Q[last], y, u[last], end)
-    size = 0.0
-    for k in range(x.shape[0]):
-        if not abs(end[k] - a[k]) <= size:  # a NaN must win
-            size = abs(end[k] - a[k])
-    if dt * dt * size <= FAR:
-        expect(model, settings, data, True)
-    else:
-        for k in range(x.shape[0]):
-            end[k] = a[k]
+    if last > 1:
+        expect(model, settings, data, False)
+        if look_ahead(model.native, guess, Q[0], u[last], dt):
+            expect(model, settings, data, True)
     for j in range(1, last + 1):
-        h = c[j] * dt
-        for k in range(x.shape[0]):
-            x[k] = h * (v[k] + h * (0.5 * a[k] + c[j] / 6.0 * (end[k] - a[k])))
-        bend(model.nodes, v, a, h, x)
+        displace(model.nodes, guess, c[j], dt, last > 1)
         retract(model.nodes, Q[0], x, Q[j])
 
 
@@ -94,7 +76,7 @@ def newton_with(direction, again):
         derivatives of the one before (chord steps), where they need not be more than `chords` for that.
         """
         history, tolerance = data.history, settings.tolerance
-        chords = 1 if data.Q.shape[0] == 2 else 2
+        chords = 1 if data.Q.shape[0] == 2 else 3  # as many as a Newton step costs
         for it in range(history.shape[0]):
             history[it] = 0.0
         norm = residual(model, settings, data, p, u)

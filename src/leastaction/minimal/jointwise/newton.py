@@ -95,7 +95,7 @@ def newton_with(direction):
         by how much the last one shrank the residual; or updates are at the level of round-off.
         Updates larger than `cap` [rad or m] are shortened to it; a search for a smaller residual instead gets stuck
         where the Jacobian is singular. `data.history`: residual norms. The last iterations keep the derivatives of the
-        one before (chord steps), where two of them are enough.
+        one before (chord steps), where three of them are enough, or four above order 2: they are that much cheaper.
         """
         points, dx, history, tolerance = data.points, data.dx, data.history, settings.tolerance
         X = points.X
@@ -106,7 +106,7 @@ def newton_with(direction):
         open_or_close(model.jumps, model, settings, points)
         if norm == 0.0:
             return 0, not turns_too_far(model.nodes, X)
-        keep = False
+        keep, chords = False, 3 if dx.shape[0] == 1 else 4
         for it in range(1, limit + 1):
             if keep:
                 again(model, settings, points, data.solver, dx)
@@ -128,7 +128,7 @@ def newton_with(direction):
                 if open_or_close(model.jumps, model, settings, points) == 0:
                     return it, not turns_too_far(model.nodes, X)
                 new = residual(model, settings, points, data.p, u)
-            keep = shorten == 1.0 and chords_suffice(size, new / norm, keep, 2, tolerance)
+            keep = shorten == 1.0 and chords_suffice(size, new / norm, keep, chords, tolerance)
             norm = new
         return limit, False
 

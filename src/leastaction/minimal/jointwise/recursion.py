@@ -5,8 +5,8 @@ coordinates, dx = X z_parent + dx0, and hands on what is left:
 
     A_parent += A + X^T H,   l_parent += l + H dx0,   H = A^T col - (turning of mu and Gamma with the joint)
 
-A is stored as A[i, z, f]. Cost O(s^3 n): the work grows linearly with the number of links. `factor` does all that does not
-depend on the residual; `solve` finds the direction, and may do so again for residuals elsewhere (chord steps).
+A is stored as A[i, z, f]. Cost O(s^3 n): the work grows linearly with the number of links. `factor` does all that does
+not depend on the residual; `solve` finds the direction, and may do so again for residuals elsewhere (chord steps).
 """
 
 from leastaction._jit import inline, routine
@@ -57,7 +57,7 @@ def minus6_at(a, o, V):
 def solve_joint(Lam, X, inverse, first, m):
     """X <- -Lam^-1 X and `inverse` = -Lam^-1 for the m equations of a joint, with partial pivoting.
 
-    Row t of X is X[first + t // X.shape[1], t % X.shape[1]]; that of `inverse` likewise. Lam: m x m, then room for m x m.
+    Row t of X is X[first + t // X.shape[1], t % X.shape[1]], and so for `inverse`. Lam: m x m, then room for m x m.
     """
     s, width = X.shape[1], X.shape[2]
     for k in range(m):
