@@ -2,6 +2,7 @@
 
 from leastaction._jit import routine
 from leastaction.dynamics import recursions
+from leastaction.dynamics.arrays import DynamicsData, DynamicsModel
 from leastaction.forces import total
 from leastaction.kinematics.sweeps import positions, velocities
 
@@ -42,9 +43,8 @@ def forced_accelerations(model, data, q, v, u, acc):
     """Accelerations (nv,) of a tree under `applied_forces` and gravity; model: anything with `forces` and `gravity`."""
     forces = model.forces
     applied_forces(forces, data, q, v, u)
-    recursions.accelerations(
-        forces.nodes, forces.dofs, model.gravity, data.links, data.screws, v, data.tau, data.external, acc
-    )
+    tree = DynamicsModel(forces.nodes, forces.dofs, model.gravity)
+    recursions.accelerations(tree, DynamicsData(data.links, data.screws, data.external), v, data.tau, acc)
 
 
 @routine
@@ -54,10 +54,11 @@ def start_accelerations(model, data, q, v, u, acc):
     Accelerations of links are those of v alone (a) and those of acc (f).
     """
     forces, tau, bias = model.forces, data.tau, data.x
-    nodes, dofs, links, screws = forces.nodes, forces.dofs, data.links, data.screws
+    tree = DynamicsModel(forces.nodes, forces.dofs, model.gravity)
+    work = DynamicsData(data.links, data.screws, data.external)
     placed_forces(forces, data, q, v)
-    total.drive_forces(forces, links, u, data.external, tau)
-    recursions.required_forces(nodes, dofs, model.gravity, links, screws, v, data.zero, data.external, bias)
+    total.drive_forces(forces, data.links, u, data.external, tau)
+    recursions.required_forces(tree, work, v, data.zero, bias)
     for k in range(tau.shape[0]):
         tau[k] -= bias[k]
-    recursions.respond(nodes, links, screws, tau, acc)
+    recursions.respond(tree, work, tau, acc)
