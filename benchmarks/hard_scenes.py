@@ -1,0 +1,221 @@
+"""`Maximal` on random hard scenes: failures, energy from nowhere, overlaps, open joints and the work of single steps."""
+
+import math
+import time
+import warnings
+from dataclasses import dataclass
+
+import numpy as np
+
+import leastaction as la
+from benchmarks.report import Report, Requirement, Sheet
+from leastaction.errors import ConvergenceError
+from leastaction.mechanism import Box, Capsule, MechanismBuilder, Plane, Pose, Sphere
+
+SEEDS = 10
+GAIN = 0.02
+"""Energy above that of the start, relative to the largest kinetic energy, that counts as a gain: what second order
+leaves in bounces of fast things is below."""
+DEEP, OPEN, WORK = 1e-6, 1e-8, 10_000
+"""Overlap [m], gap of a joint [m or rad] and iterations of a step that count."""
+
+NOTES = """Random scenes of each kind, one for each seed. Gain: largest energy above that of the start, relative to the \
+largest kinetic energy of the run. Deep: largest overlap at the end of a step beyond what there was at the start of the \
+run [m]. Open: largest violation of a joint [m or rad]. Work: most Newton iterations of one step."""
+
+
+@dataclass
+class Scene:
+    """A mechanism, how it starts, and for how long it runs."""
+
+    robot: la.Mechanism
+    q: np.ndarray
+    v: np.ndarray
+    dt: float
+    steps: int
+
+
+def _turn(rng):
+    quat = rng.normal(size=4)
+    return quat / np.linalg.norm(quat)
+
+
+def _surface(rng, restitution=None):
+    e = float(rng.uniform(0.0, 1.0)) if restitution is None else restitution
+    return {"friction": float(rng.uniform(0.0, 1.0)), "restitution": float(rng.choice([0.0, e, 1.0]))}
+
+
+def pile(rng) -> Scene:
+    """Boxes and balls that fall on each other."""
+    b, q = MechanismBuilder("pile"), []
+    for i in range(int(rng.integers(4, 8))):
+        surface = _surface(rng)
+        skin = Sphere(0.1, **surface) if rng.random() < 0.4 else Box(tuple(rng.uniform(0.1, 0.3, 3)), **surface)
+        b.body(f"b{i}", mass=float(10.0 ** rng.uniform(-1, 1)), shapes=skin)
+        b.free(f"b{i}")
+        q += [*rng.uniform(-0.1, 0.1, 2), 0.3 + 0.4 * i, *_turn(rng)]
+    b.add_shape("world", Plane())
+    robot = b.build()
+    return Scene(robot, np.array(q), rng.normal(size=robot.nv), 0.01, 150)
+
+
+def stack(rng) -> Scene:
+    """Boxes on each other with mass ratios up to 1e6."""
+    b, q, z = MechanismBuilder("stack"), [], 0.0
+    surface = _surface(rng, 1.0)
+    for i in range(int(rng.integers(2, 5))):
+        b.body(f"b{i}", mass=float(10.0 ** rng.uniform(-3, 3)), shapes=Box((0.2, 0.2, 0.2), **surface))
+        b.free(f"b{i}")
+        z += 0.1 + float(rng.uniform(0.0, 0.05))
+        q += [*rng.uniform(-0.02, 0.02, 2), z, 1, 0, 0, 0]
+        z += 0.1
+    b.add_shape("world", Plane())
+    robot = b.build()
+    return Scene(robot, np.array(q), 0.3 * rng.normal(size=robot.nv), 0.01, 100)
+
+
+def chain(rng) -> Scene:
+    """A free chain with mass ratios up to 1e6 that falls on the ground."""
+    b = MechanismBuilder("chain")
+    links = int(rng.integers(3, 8))
+    surface = _surface(rng, 1.0)
+    for i in range(links):
+        mass = float(10.0 ** rng.uniform(-3, 3))
+        skin = Capsule(0.03, 0.2, pose=Pose((0, 0, -0.1)), **surface)
+        b.body(f"l{i}", mass=mass, com=(0, 0, -0.1), inertia=tuple(mass * np.array([4e-3, 4e-3, 5e-4])), shapes=skin)
+        if i == 0:
+            b.free("l0")
+        else:
+            b.spherical(f"j{i}", f"l{i - 1}", f"l{i}", position=(0, 0, -0.2))
+    b.add_shape("world", Plane())
+    robot = b.build()
+    q = robot.integrate(robot.neutral(), rng.uniform(-0.5, 0.5, robot.nv))
+    q[:3] = 0, 0, 0.25 * links + 0.3
+    return Scene(robot, q, rng.normal(size=robot.nv), 0.01, 100)
+
+
+def spin(rng) -> Scene:
+    """A chain of bodies without ground, with velocities of some 100 m/s and rad/s."""
+    b = MechanismBuilder("spin")
+    links = int(rng.integers(2, 6))
+    for i in range(links):
+        b.body(f"l{i}", mass=float(rng.uniform(0.5, 2)), com=(0, 0, -0.1), inertia=tuple(rng.uniform(0.01, 0.015, 3)))
+        if i == 0:
+            b.free("l0")
+        elif rng.random() < 0.5:
+            b.spherical(f"j{i}", f"l{i - 1}", f"l{i}", position=(0, 0, -0.2))
+        else:
+            b.revolute(f"j{i}", f"l{i - 1}", f"l{i}", axis="xyz"[int(rng.integers(3))], position=(0, 0, -0.2))
+    robot = b.build()
+    q = robot.integrate(robot.neutral(), rng.uniform(-1, 1, robot.nv))
+    speed = float(rng.choice([10.0, 30.0, 100.0]))
+    return Scene(robot, q, speed * rng.normal(size=robot.nv), 0.01, 100)
+
+
+def tumbling(rng) -> Scene:
+    """Boxes thrown at each other, fast beside dt."""
+    b, q = MechanismBuilder("tumbling"), []
+    for i in range(int(rng.integers(2, 5))):
+        b.body(f"b{i}", mass=1.0, shapes=Box((0.2, 0.15, 0.3), friction=0.5))
+        b.free(f"b{i}")
+        q += [*rng.uniform(-0.3, 0.3, 2), 0.4 + 0.4 * i, *_turn(rng)]
+    b.add_shape("world", Plane(friction=0.5))
+    robot = b.build()
+    return Scene(robot, np.array(q), 6.0 * rng.normal(size=robot.nv), 0.02, 60)
+
+
+def minitaur(rng) -> Scene:
+    """Minitaur dropped on elastic ground, with friction."""
+    b = MechanismBuilder.from_mechanism(la.robots.minitaur(friction=0.5))
+    b.add_shape("world", Plane(restitution=float(rng.choice([0.5, 1.0]))))
+    robot = b.build()
+    q = robot.neutral()
+    q[2] = 0.4
+    v = np.zeros(robot.nv)
+    v[:6] = rng.normal(size=6)
+    return Scene(robot, q, v, 0.005, 100)
+
+
+def large_steps(rng) -> Scene:
+    """A double pendulum from random angles, with a dt that is too large for it."""
+    robot = la.robots.pendulum(2)
+    return Scene(robot, rng.uniform(-math.pi, math.pi, 2), rng.normal(size=2), float(rng.choice([0.05, 0.1])), 200)
+
+
+def loose_pairs(rng) -> Scene:
+    """Two bodies with random inertias in random joints, with a dt that is too large for them."""
+    b = MechanismBuilder("pair")
+    for i, parent in enumerate(("world", "b0")):
+        moments = np.sort(rng.uniform(0.01, 0.02, 3))
+        b.body(f"b{i}", mass=float(rng.uniform(0.5, 2.0)), com=tuple(rng.uniform(-0.3, 0.3, 3)), inertia=tuple(moments))
+        kind = b.spherical if rng.random() < 0.5 else b.revolute
+        kind(f"j{i}", parent, f"b{i}", position=tuple(rng.uniform(-0.3, 0.3, 3)))
+    robot = b.build()
+    q = robot.integrate(robot.neutral(), rng.uniform(-2, 2, robot.nv))
+    return Scene(robot, q, 5.0 * rng.normal(size=robot.nv), float(rng.choice([0.02, 0.05])), 200)
+
+
+KINDS = {f.__name__: f for f in (pile, stack, chain, spin, tumbling, minitaur, large_steps, loose_pairs)}
+
+
+def measured(scene: Scene) -> dict:
+    """What a run of a scene comes to."""
+    failure, began = "", time.process_time()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            run = la.simulate(
+                scene.robot, scene.q, scene.v, dt=scene.dt, steps=scene.steps, integrator=la.Maximal(), progress=False
+            )
+        except ConvergenceError as error:
+            run, failure = error.trajectory, str(error)
+    gaps = run.stored["contacts"][:, 9] if "contacts" in run.stored else np.zeros(0)
+    kinetic = max(float(run.kinetic_energy.max()), 1e-12)
+    return {
+        "failure": failure,
+        "gain": float((run.energy - run.energy[0]).max()) / kinetic,
+        "deep": max(0.0, -float(gaps.min(initial=0.0))),
+        "open": float(run.stored["violation"].max()),
+        "work": int(run.iterations.max()),
+        "divided": int((run.stored["divided"] != 0).sum()),
+        "seconds": time.process_time() - began,
+    }
+
+
+def sheet(progress, seeds) -> tuple[Sheet, list[Requirement]]:
+    """Counts over the scenes of every kind with these seeds, and what they must be."""
+    columns = ["scene", "runs", "failed", "gains", "worst gain", "deep", "deepest", "open", "widest", "work", "s"]
+    out, total = Sheet(f"Maximal on hard scenes, {len(list(seeds))} of each kind", columns), []
+    for name, make in KINDS.items():
+        rows = []
+        for seed in seeds:
+            progress.next(f"{name}, seed {seed}")
+            rows.append(measured(make(np.random.default_rng([seed, *name.encode()]))))
+            progress.done()
+        total += rows
+        out.rows.append([name, len(rows), *_counts(rows)])
+    out.rows.append(["all", len(total), *_counts(total)])
+    names = ("failed", "gained energy", "deep in each other", "with open joints")
+    found = [out.rows[-1][k] for k in (2, 3, 5, 7)]
+    requirements = [Requirement(f"hard scenes that {a}", float(b), 0.0) for a, b in zip(names, found, strict=True)]
+    requirements.append(Requirement("most iterations of a step", float(out.rows[-1][9]), WORK))
+    return out, requirements
+
+
+def _counts(rows: list[dict]) -> list:
+    def column(name):
+        return np.array([row[name] for row in rows])
+
+    gain, deep, gap = column("gain"), column("deep"), column("open")
+    failed = sum(bool(row["failure"]) for row in rows)
+    return [
+        *(failed, int((gain > GAIN).sum()), float(gain.max()), int((deep > DEEP).sum()), float(deep.max())),
+        *(int((gap > OPEN).sum()), float(gap.max()), int(column("work").max()), float(column("seconds").sum())),
+    ]
+
+
+def run(progress) -> Report:
+    """All kinds of scenes."""
+    progress.total(SEEDS * len(KINDS))
+    table, requirements = sheet(progress, range(SEEDS))
+    return Report("Hard scenes in body coordinates", NOTES, [table], requirements)
