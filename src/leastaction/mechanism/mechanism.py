@@ -64,6 +64,11 @@ class Body:
     inertia: Inertia = field(default_factory=Inertia)
     shapes: tuple[Shape, ...] = ()
 
+    def __post_init__(self) -> None:
+        what = f"body {_check.label(self.name, 'body')!r}"
+        _check.instance(self.inertia, Inertia, f"{what}: inertia")
+        object.__setattr__(self, "shapes", _check.instances(self.shapes, Shape, f"{what}: shapes"))
+
 
 @dataclass(frozen=True)
 class Mechanism:
