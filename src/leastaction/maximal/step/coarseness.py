@@ -62,6 +62,4 @@ def is_coarse(bodies, data, settings, dt):
         return True
     moved, push = math.sqrt(now) + math.sqrt(before), math.sqrt(push)
     most = COARSE * (moved + push) if later else FAR * (moved + HELD * push)
-    if clock[0] == FIRST:
-        most *= 0.5  # from the start of the step to its middle
     return off > most * most and now > DAMPED * before
