@@ -96,7 +96,13 @@ def sliding_rod():
 
 
 ENDS = {"low": -0.5, "high": 0.5}
-SCENES = {"rod": sliding_rod, "ball": falling_ball, "box": spinning_box, "two balls": two_balls, "pendulum": pendulum_on_a_wall}
+SCENES = {
+    "rod": sliding_rod,
+    "ball": falling_ball,
+    "box": spinning_box,
+    "two balls": two_balls,
+    "pendulum": pendulum_on_a_wall,
+}
 
 
 def moving(scene):

@@ -16,7 +16,8 @@ def rod(restitution, friction, gravity=9.81):
     """A uniform rod with round ends over the ground."""
     b = MechanismBuilder("rod", gravity=(0, 0, -gravity))
     ends = [
-        Sphere(RADIUS, friction=friction, restitution=restitution, pose=Pose((0, 0, z))) for z in (-LENGTH / 2, LENGTH / 2)
+        Sphere(RADIUS, friction=friction, restitution=restitution, pose=Pose((0, 0, z)))
+        for z in (-LENGTH / 2, LENGTH / 2)
     ]
     b.body("rod", mass=1.0, inertia=(LENGTH**2 / 12, LENGTH**2 / 12, 1e-3), shapes=ends)
     b.free("rod")
