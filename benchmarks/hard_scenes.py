@@ -1,4 +1,4 @@
-"""`Maximal` on random hard scenes: failures, energy from nowhere, overlaps, open joints and the work of single steps."""
+"""`Maximal` on random hard scenes: failures, energy from nowhere, overlaps, open joints, work of single steps."""
 
 import math
 import time
@@ -19,9 +19,9 @@ leaves in bounces of fast things is below."""
 DEEP, OPEN, WORK = 1e-6, 1e-8, 10_000
 """Overlap [m], gap of a joint [m or rad] and iterations of a step that count."""
 
-NOTES = """Random scenes of each kind, one for each seed. Gain: largest energy above that of the start, relative to the \
-largest kinetic energy of the run. Deep: largest overlap at the end of a step beyond what there was at the start of the \
-run [m]. Open: largest violation of a joint [m or rad]. Work: most Newton iterations of one step."""
+NOTES = """Random scenes of each kind, one for each seed. Gain: largest energy above that of the start, relative to \
+the largest kinetic energy of the run. Deep: largest overlap at the end of a step [m]. Open: largest violation of a \
+joint [m or rad]. Work: most Newton iterations of one step."""
 
 
 @dataclass

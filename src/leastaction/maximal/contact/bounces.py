@@ -1,8 +1,8 @@
 """Restitution that adds no energy.
 
 Newton's law, a normal velocity of -e times that before the impact, adds none by itself: the normal impulse then does
-the work f (1 - e) v_n / 2 <= 0. With Coulomb's friction it may: impulses that turn the sliding around let friction, which
-opposes the sliding after the impact, push along that before it (Kane and Levinson 1985; Stronge 1990: Rigid body
+the work f (1 - e) v_n / 2 <= 0. With Coulomb's friction it may: impulses that turn the sliding around let friction,
+which opposes the sliding after the impact, push along that before it (Kane and Levinson 1985; Stronge 1990: Rigid body
 collisions with friction; Glocker 2013: Energetic consistency conditions for standard impacts). So the work of all
 impulses of a step, with the mean of the velocities before and after, is looked at:
 
@@ -17,7 +17,7 @@ from leastaction.contact import cones as ip
 from leastaction.maximal.contact.detection import BOUNCING, approach
 from leastaction.maximal.step.interior import solve_step
 from leastaction.maximal.step.judgement import mean_work
-from leastaction.spatial import dot3, load3, load9, matvec
+from leastaction.spatial import dot3, load9, matvec
 
 LEFT = 1e-7
 """Work of the impulses, relative to the kinetic energy before, that counts as none: rigid contacts are solved to some

@@ -29,7 +29,7 @@ DAMPED = 0.25
 
 @routine(allocates=False)
 def is_coarse(bodies, data, settings, dt):
-    """Whether a step is too long for the motion: velocities turn aside (`COARSE`), or energy comes from nowhere (`GAIN`).
+    """Whether a step is too long: its velocities turn aside (`COARSE`), or energy comes from nowhere (`GAIN`).
 
     The two steps before it must have been without contacts. Bodies count by their kinetic energies, so light parts may
     whip.

@@ -196,9 +196,9 @@ def solve_part(model, settings, data, near, contact, dt, slip):
         iterations += abs(spent)
     if spent >= 0 and has_moved(data.bodies, near, dt):
         return spent, iterations, REPLAN  # so far that bodies may have met that the graph does not tie
-    if contact.now[0].count == 0 and data.clock[2] >= FREE and divisible and spent >= 0:
-        if is_coarse(model.bodies, data, settings, dt):
-            spent = -1 - spent
+    smooth = contact.now[0].count == 0 and data.clock[2] >= FREE and divisible
+    if smooth and spent >= 0 and is_coarse(model.bodies, data, settings, dt):
+        spent = -1 - spent
     judged = contact.now[0].count > 0 and data.clock[0] != FIRST and divisible
     if judged and spent >= 0 and is_implausible(model.bodies, data.bodies, settings, contact):
         spent = -1 - spent
