@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -33,9 +32,6 @@ from leastaction.maximal.arrays import (
 from leastaction.maximal.compiler import compile_model
 from leastaction.maximal.composition import composition
 from leastaction.maximal.contact.diagnosis import (
-    REMEDY,
-    deepest_overlap,
-    spinning_without_inertia,
     warn_of_ignored_pairs,
     warn_of_overlap,
 )
@@ -43,7 +39,8 @@ from leastaction.maximal.coordinates.placement import momenta_of, place, poses_o
 from leastaction.maximal.derivatives.linearize import OneStep, Parts
 from leastaction.maximal.derivatives.parameters import Derivative, by_parameter
 from leastaction.maximal.derivatives.reversal import MaximalReversal, Sweep
-from leastaction.maximal.layout import Layout, as_transforms, carried_mass
+from leastaction.maximal.failures import failure_of
+from leastaction.maximal.layout import Layout, carried_mass
 from leastaction.maximal.records import BALL, records
 from leastaction.maximal.step import rollout as entries
 from leastaction.mechanism import Mechanism
@@ -396,33 +393,4 @@ class MaximalStepper(Stepper):
 
     def failure(self, step: int, record: Record) -> ConvergenceError:
         """See `Stepper.failure`."""
-        residuals = [float(x) for x in self.data.history if x > 0.0 or math.isnan(x)]
-        if self.exhausted:
-            why = (
-                f"a step took more than max_work = {self.integrator.work} Newton iterations in all its parts; take a "
-                "smaller dt, less different masses, or a larger max_work"
-            )
-            return ConvergenceError(f"Maximal: {why}", step=step, residuals=residuals)
-        if any(math.isnan(x) for x in residuals):
-            why = f"the Newton matrix is singular{self._reason(step, record)}"
-        else:
-            why = (
-                f"the Newton updates did not fall below {self.integrator.tolerance:g} m/s within "
-                f"{self.integrator.max_iterations} iterations; take a smaller dt or a larger tolerance"
-                f"{self._overlap(record) if step == 0 else ''}"
-            )
-        return ConvergenceError(f"Maximal: {why}", step=step, residuals=residuals)
-
-    def _reason(self, step: int, record: Record) -> str:
-        """What may be the matter with a step that has no solution, as the end of a sentence."""
-        if light := spinning_without_inertia(self.mechanism):
-            return f"; body {light!r} has no moments of inertia, but may spin freely: give it some"
-        overlap = self._overlap(record) if step == 0 else ""
-        return overlap or ("; is a loop in a singular configuration?" if self.loops else "")
-
-    def _overlap(self, record: Record) -> str:
-        """What overlaps most at the start, as the end of a sentence; empty where nothing does."""
-        if self.contact is None:
-            return ""
-        overlap = deepest_overlap(self.table, as_transforms(record["rigid_poses"][0]))
-        return f"; {overlap} at the start: {REMEDY}" if overlap else ""
+        return failure_of(self, step, record)

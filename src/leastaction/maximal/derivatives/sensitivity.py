@@ -275,8 +275,9 @@ class StepMap:
         share = -sum(float((a * b[:, :, 0]).sum()) for a, b in given if a is not None) / work
         more = 0.5 * share * (self.solved.start.V + self.solved.V)
         bars = bars._replace(velocities=bars.velocities + 0.5 * share * self.push)
-        before, *others = self._backward(bars, more if push is None else push + more)
-        return before._replace(velocities=before.velocities + 0.5 * share * self.push), *others
+        before, by_start, by_end, W = self._backward(bars, more if push is None else push + more)
+        before = before._replace(velocities=before.velocities + 0.5 * share * self.push)
+        return before, by_start, by_end, W
 
     def _backward(self, bars: Bars, push: Any) -> tuple[Bars, FloatArray, FloatArray, FloatArray]:
         """`backward` while the share of the restitution stays."""
