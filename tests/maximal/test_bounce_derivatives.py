@@ -88,7 +88,7 @@ def sliding_rod():
     """A tilted rod whose end slides into the ground: with all of its restitution, friction would add energy."""
     b = MechanismBuilder("rod")
     ends = [Sphere(0.02, name=name, friction=0.9, restitution=0.9, pose=Pose((0, 0, z))) for name, z in ENDS.items()]
-    b.body("rod", mass=1.2, com=(0, 0, 0.02), inertia=(0.1, 0.09, 0.01), shapes=ends)
+    b.body("rod", mass=1.2, com=(0, 0, 0.02), inertia=(0.1, 0.095, 0.012), shapes=ends)
     b.free("rod")
     b.add_shape("world", Plane(name="floor"))
     turn = Pose.from_axis_angle((0, 1, 0), 0.6)
@@ -171,7 +171,7 @@ def test_rigid_step(scene, order, friction):
 
 
 NAMES = {
-    "rod": ["friction:rod/low", "radius:rod/low", "position:rod/low", "mass:rod", "inertia:rod"],
+    "rod": ["radius:rod/low", "position:rod/low", "mass:rod", "inertia:rod"],
     "ball": ["restitution:ball/skin", "friction:ball/skin", "radius:ball/skin", "mass:ball", "inertia:ball", "gravity"],
     "box": ["restitution:world/floor", "size:box/skin", "position:box/skin", "mass:box", "com:box", "inertia:box"],
     "two balls": ["restitution:one/skin", "friction:one/skin", "radius:one/skin", "radius:two/skin", "mass:two"],
