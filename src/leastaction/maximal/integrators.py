@@ -49,10 +49,6 @@ class Maximal(Integrator):
     def __post_init__(self) -> None:
         if self.order not in (1, 2, 4, 6):
             raise IntegratorError(f"Maximal: order must be 1, 2, 4 or 6, got {self.order!r}")
-        if not (isinstance(self.tolerance, float | int) and 0.0 < self.tolerance < 1.0):
-            raise IntegratorError(f"Maximal: tolerance must be between 0 and 1, got {self.tolerance!r}")
-        if not isinstance(self.max_iterations, int) or self.max_iterations < 1:
-            raise IntegratorError(f"Maximal: max_iterations must be at least 1, got {self.max_iterations!r}")
         if self.friction not in ("cone", "linear"):
             raise IntegratorError(f"Maximal: friction must be 'cone' or 'linear', got {self.friction!r}")
         if self.n_directions not in range(4, DIRECTIONS + 1, 2):

@@ -24,6 +24,7 @@ from leastaction.kinematics.reduced.expansion import expand, segments, surface_p
 from leastaction.kinematics.reduced.first_charts import first_charts
 from leastaction.kinematics.reduced.native import from_public, to_public
 from leastaction.mechanism import Mechanism
+from leastaction.mechanism.arguments import robot
 from leastaction.mechanism.closure import COUPLING
 from leastaction.mechanism.joints import SPLINES, Motion
 from leastaction.mechanism.pose import Pose, quaternion_of_matrix
@@ -190,7 +191,7 @@ def compiled_coordinates(mechanism: Mechanism, exponential: bool = False) -> Red
 
 def has_splines(mechanism: Mechanism) -> bool:
     """Whether a mechanism has spline joints: then its nodes move by its reduced coordinates alone."""
-    return "spline joint" in mechanism.special_parts
+    return "spline joint" in robot(mechanism).special_parts
 
 
 def _axis_matrix(k: int) -> FloatArray:
