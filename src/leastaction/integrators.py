@@ -70,6 +70,14 @@ _BOUNDS = {
 """Bounds of settings that several integrators have."""
 
 
+def _make_plain(integrator: Any) -> None:
+    """Turn settings that are NumPy's numbers into Python's."""
+    for field in fields(integrator):
+        value = getattr(integrator, field.name)
+        if isinstance(value, np.integer | np.floating | np.bool_) and field.init:
+            object.__setattr__(integrator, field.name, value.item())
+
+
 def check_settings(integrator: Any) -> None:
     """Refuse settings that are not of the kind that their annotations say, and make the others exactly that."""
     own = type(integrator).__name__
@@ -102,6 +110,7 @@ class Integrator:
 
             @wraps(own)
             def both(self: Any) -> None:
+                _make_plain(self)
                 try:
                     own(self)
                 except (TypeError, ValueError, AttributeError, OverflowError):

@@ -195,7 +195,7 @@ def test_the_inertia_of_a_drive_counts():
 
 def test_a_negative_mass():
     b = builder(strict=False)
-    with pytest.raises(la.MechanismError, match="body 'c': mass: must not be negative, got -1.0"):
+    with pytest.raises(MechanismError, match="body 'c': mass: must not be negative"):
         b.body("c", mass=-1.0, inertia=1.0)
 
 

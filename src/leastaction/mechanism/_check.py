@@ -42,7 +42,8 @@ def number(value: Any, what: str, *, infinite: bool = False) -> float:
 
 def _real(value: Any, what: str) -> float:
     """`value` as a float; text, True and False, complex numbers and arrays are none."""
-    if not (isinstance(value, _NO_REALS) or (isinstance(value, np.ndarray) and (value.ndim or value.dtype.kind in "bc"))):
+    array = isinstance(value, np.ndarray) and (value.ndim > 0 or value.dtype.kind in "bc")
+    if not array and not isinstance(value, _NO_REALS):
         try:
             return float(value)
         except (TypeError, ValueError, OverflowError):

@@ -132,9 +132,7 @@ class Coupling:
         several = _check.instances(self.coefficients, object, f"{what}: coefficients")
         if not several:
             raise MechanismError(f"{what}: coefficients: needs at least one")
-        object.__setattr__(
-            self, "coefficients", tuple(_check.number(c, f"{what}: coefficients") for c in several)
-        )
+        object.__setattr__(self, "coefficients", tuple(_check.number(c, f"{what}: coefficients") for c in several))
         if self.follower == self.leader:
             raise MechanismError(f"coupling {self.name!r}: {self.follower!r} cannot follow itself")
 

@@ -69,10 +69,7 @@ class Shape:
         """Inertia in the body frame of the shape filled uniformly, by `density` [kg/m^3] or total `mass` [kg]."""
         if (density is None) == (mass is None):
             raise MechanismError(f"{self.kind} {self.name!r}: give either density or mass")
-        if mass is None:
-            m = self.volume() * _check.positive(density, "density")
-        else:
-            m = _check.nonnegative(mass, "mass")
+        m = self.volume() * _check.positive(density, "density") if mass is None else _check.nonnegative(mass, "mass")
         return self._solid(m).moved(self.pose)
 
 
