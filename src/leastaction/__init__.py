@@ -16,6 +16,7 @@ if TYPE_CHECKING:
         formats,
         maximal,
         mechanism,
+        optimize,
         plot,
         redmax,
         robots,
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
         LeastActionWarning,
         MechanismError,
         MissingExtraError,
+        ProblemError,
         SingularMatrixError,
     )
     from leastaction.explicit.integrators import DOP853, ExplicitEuler, Heun, RungeKutta, SemiImplicitEuler
@@ -47,6 +49,7 @@ if TYPE_CHECKING:
         StaggeredProjections,
     )
     from leastaction.simulate import simulate
+    from leastaction.simulator import Simulator
     from leastaction.trajectory import Trajectory
     from leastaction.view import ViewModule
 
@@ -61,6 +64,7 @@ _MODULES = (
     "formats",
     "maximal",
     "mechanism",
+    "optimize",
     "plot",
     "redmax",
     "robots",
@@ -88,9 +92,11 @@ _NAMES = {
     "MechanismError": "errors",
     "Midpoint": "minimal",
     "MissingExtraError": "errors",
+    "ProblemError": "errors",
     "RungeKutta": "explicit.integrators",
     "SDIRK2": "redmax",
     "SemiImplicitEuler": "explicit.integrators",
+    "Simulator": "simulator",
     "SingularMatrixError": "errors",
     "StaggeredProjections": "redmax",
     "Trajectory": "trajectory",
@@ -124,8 +130,10 @@ __all__ = [
     "MechanismError",
     "Midpoint",
     "MissingExtraError",
+    "ProblemError",
     "RungeKutta",
     "SemiImplicitEuler",
+    "Simulator",
     "SingularMatrixError",
     "StaggeredProjections",
     "Trajectory",
@@ -140,6 +148,7 @@ __all__ = [
     "load",
     "maximal",
     "mechanism",
+    "optimize",
     "plot",
     "redmax",
     "robots",

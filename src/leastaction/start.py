@@ -70,17 +70,34 @@ def start_run(
         raise MechanismError(
             f"simulate needs a Mechanism, such as leastaction.robots.pendulum(), got {shown(mechanism)}"
         )
+    stepper = checked_integrator(integrator).prepare(mechanism, dt)
+    warn_of_ignored(stepper)
+    count = number_of_steps(dt, duration, steps)
+    stepper.start_time = start_time(start)
+    first = first_state(stepper, q, v, p, project)
+    return Start(stepper, count, first, control_table(stepper, controls, count))
+
+
+def checked_integrator(integrator: Any) -> Integrator:
+    """`integrator`, or `IntegratorError`."""
     if not isinstance(integrator, Integrator):
         hint = f"; write {integrator.__name__}()" if isinstance(integrator, type) else ""
         raise IntegratorError(f"integrator must be one such as leastaction.Galerkin(order=4), got {integrator!r}{hint}")
-    stepper = integrator.prepare(mechanism, dt)
-    warn_of_ignored(stepper)
-    count = number_of_steps(dt, duration, steps)
+    return integrator
+
+
+def start_time(start: Any) -> float:
+    """The time of the first state [s], or `IntegratorError`."""
     if not is_number(start):
         raise IntegratorError(f"start must be a finite time [s], got {shown(start)}")
+    return float(start)
+
+
+def first_state(stepper: Stepper, q: Any, v: Any, p: Any, project: bool) -> Record:
+    """Record of the first state alone, from what `leastaction.simulate` takes; the stepper is ready for it."""
     if not isinstance(project, bool | np.bool_):
         raise IntegratorError(f"project must be True or False, got {shown(project)}")
-    stepper.start_time = float(start)
+    mechanism = stepper.mechanism
     q0 = initial_positions(mechanism, q)
     if project and not mechanism.is_tree:
         q0 = close_loops(mechanism, q0)
@@ -90,7 +107,7 @@ def start_run(
     first.second[0] = _second(stepper, q0, v, p)
     if stepper.momentum:
         first.second[0] = stepper.prepare_momentum(q0, first.second[0], project)
-    return Start(stepper, count, first, control_table(stepper, controls, count))
+    return first
 
 
 def initial_positions(mechanism: Mechanism, q: Any) -> FloatArray:
