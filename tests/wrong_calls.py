@@ -4,7 +4,9 @@
 are wrong for it: other types, shapes, NaN and infinity, negative and zero sizes, names that there are not.
 """
 
+import importlib.util
 import inspect
+import tempfile
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 
@@ -220,6 +222,8 @@ class Call:
         """(argument, wrong value, arguments) for every wrong call."""
         for name in self.valid:
             kind = self.kinds[name] if name in self.kinds else KINDS.get(name)
+            if isinstance(self.valid[name], type):
+                continue  # a class that is no argument of the user's
             for value in WRONG[kind] if isinstance(kind, str) else (kind or ()):
                 yield name, value, self.valid | {name: value}
 
@@ -1060,6 +1064,7 @@ def redmax():
     """`leastaction.redmax`."""
     from leastaction import redmax as m
 
+    columns = [x for x in no_vector(2, batches=True) if getattr(x, "shape", ()) != (2, 3)]
     known = {"mechanism": ROBOT, "q": Q, "v": V, "x": V, "r": Q, "rd": V, "y": np.zeros(12), "chart": "euler"}
     for name in m.__all__:
         function = getattr(m, name)
@@ -1071,7 +1076,7 @@ def redmax():
                 valid,
                 {
                     "y": no_vector(12),
-                    **({"x": no_vector(2, batches=True)} if name == "inverse_inertia_product" else {}),
+                    **({"x": columns} if name == "inverse_inertia_product" else {}),
                 },
             )
     prescribed = [3, "a", ODD, [1], {"none": 1.0}, {3: 1.0}, {"joint1": "a"}, {"joint1": NAN}]
@@ -1099,7 +1104,7 @@ def redmax():
         "redmax.InverseInertia",
         inverse,
         {"mechanism": ROBOT, "q": Q, "diagonal": np.ones(2), "x": V},
-        {"diagonal": no_vector(2), "x": no_vector(2, batches=True)},
+        {"diagonal": no_vector(2), "x": columns},
     )
     yield Call(
         "redmax.InverseInertia with blocks",
@@ -1185,9 +1190,9 @@ def redmax():
         function(b, **given)
         return b.build()
 
-    def call(name, kinds=None, **valid):
-        function = getattr(m, name)
-        return Call(f"redmax.{name}", lambda **given: built_by(function, **given), valid, kinds or {})
+    def call(which, kinds=None, **valid):
+        function = getattr(m, which)
+        return Call(f"redmax.{which}", lambda **given: built_by(function, **given), valid, kinds or {})
 
     mass = ["a", ODD, NAN, -1.0, 0.0, [1.0, 2.0], np.full(4, NAN), 1j, {}]
     stiffness = ["a", ODD, NAN, -1.0, INF, 1j, {}, [1.0, 2.0, 3.0, 4.0, 5.0]]
@@ -1320,8 +1325,8 @@ def linear_algebra():
         np.eye(3) * 1j,
         [[1.0], [2.0, 3.0]],
     ]
-    yield Call("GraphLDU.factor", ldu.factor, {"matrix": A}, {"matrix": matrix})
-    yield Call("GraphLDU.assemble", ldu.assemble, {"matrix": A}, {"matrix": matrix})
+    yield Call("GraphLDU.factor", ldu.factor, {"blocks": A}, {"blocks": matrix})
+    yield Call("GraphLDU.assemble", ldu.assemble, {"blocks": A}, {"blocks": matrix})
     rhs = ["a", ODD, np.zeros(2), np.full(3, NAN), np.zeros((2, 2)), 3.0, np.zeros(3, complex), {}, [[1.0], [2.0, 3.0]]]
 
     def solve(b, steps, transposed=False):
@@ -1345,7 +1350,7 @@ def pictures():
     matplotlib.use("Agg")
     run = la.Trajectory(ROBOT, la.RungeKutta(), 0.01, np.arange(3) * 0.01, np.tile(Q, (3, 1)), {"v": np.zeros((3, 2))})
     runs = ["a", 3, ODD, [], [3], [run, 3], {}, NAN]
-    labels = ["a", 3, ODD, [], ["a", "b"], [3], [ODD]]
+    labels = [3, ODD, [], ["a", "b"], [3], [ODD]]
     known = {"runs": run, "labels": ["a"], "path": None, "names": ["joint1"], "error": True, "worst": False}
     kinds = {
         "runs": runs,
@@ -1355,23 +1360,34 @@ def pictures():
         "worst": "flag",
         "path": [x for x in WRONG["path"] if x is not None] + ["a.unknown"],
     }
-    for name in ("energy", "momentum", "constraint_violation", "coordinates", "phase"):
+    for name in ("energy", "momentum", "coordinates", "phase"):
         function = getattr(la.plot, name)
         yield Call(
             f"plot.{name}", closing(function), {n: known[n] for n in inspect.signature(function).parameters}, kinds
         )
     touching = _touching()
-    forces = ["a", 3, ODD, np.zeros(3), {"a": "b"}, {"a": np.zeros(9)}, {"a": [NAN]}, {3: [1.0]}]
+    points = len(touching.mechanism.contacts)
+    forces = [
+        np.full((2, points), NAN),
+        "a",
+        3,
+        ODD,
+        np.zeros(3),
+        {"a": "b"},
+        {"a": np.zeros(9)},
+        {"a": [NAN]},
+        {3: [1.0]},
+    ]
     yield Call(
         "plot.contacts",
         closing(la.plot.contacts),
-        {"run": touching, "path": None, "tolerance": 1e-3, "forces": {"a": [1.0]}},
+        {"run": touching, "path": None, "tolerance": 1e-3, "forces": np.ones((2, points))},
         {"run": runs, "tolerance": "positive", "forces": forces, "path": kinds["path"]},
     )
     yield Call(
         "plot.contacts by gaps",
         closing(la.plot.contacts),
-        {"run": touching, "gaps": {"a": [1.0, 1.0]}},
+        {"run": touching, "gaps": np.ones((2, points))},
         {"run": None, "gaps": forces},
     )
     yield Call(
@@ -1382,12 +1398,12 @@ def pictures():
     )
     dt, errors = [0.1, 0.05, 0.02], [1e-2, 1e-3, 1e-4]
     steps = ["a", 3.0, ODD, [], [0.1], [NAN] * 3, [-1.0] * 3, [[1.0], [2.0, 3.0]], {}, [0.0, 0.1, 0.2]]
-    many = ["a", 3, ODD, {}, {"a": [1.0]}, {"a": "b"}, {"a": ODD}, {"a": [NAN] * 3}, {"a": ["x"] * 3}]
+    many = ["a", 3, ODD, {}, {"a": [1.0]}, {"a": "b"}, {"a": ODD}, {"a": ["x"] * 3}]
     yield Call(
         "plot.slope",
         la.plot.slope,
         {"dt": dt, "errors": errors},
-        {"dt": steps, "errors": ["a", 3.0, ODD, [], [0.1], [NAN] * 3, ["x"] * 3]},
+        {"dt": steps, "errors": ["a", 3.0, ODD, [], [0.1], ["x"] * 3]},
     )
     yield Call(
         "plot.convergence",
@@ -1517,38 +1533,32 @@ def closing(function):
     return call
 
 
-def formats(folder="tests/data"):
-    """`leastaction.formats`: their files must exist."""
+def formats():
+    """`leastaction.formats`, with files of its own."""
     f = la.formats
-    model = str(Path(__file__).parent / "data" / "wrong_calls.urdf")
-    urdf = {
-        "path": model,
-        "floating_base": False,
-        "merge_fixed": False,
-        "strict": False,
-        "meshes": True,
-        "allow_outside": False,
-        "max_bytes": 10**6,
-    }
-    flags = dict.fromkeys(("floating_base", "merge_fixed", "meshes", "allow_outside", "composite", "contacts"), "flag")
-    yield Call("load", la.load, urdf, flags | {"max_bytes": "count"})
-    yield Call("formats.load_urdf", f.load_urdf, urdf, flags | {"max_bytes": "count"})
-    mjcf = str(Path(__file__).parent / "data" / "wrong_calls.xml")
-    more = {"path": mjcf, "merge_fixed": False, "meshes": True, "allow_outside": False, "max_bytes": 10**6}
-    yield Call("formats.load_mjcf", f.load_mjcf, more, flags | {"max_bytes": "count"})
-    yield Call(
-        "formats.load_keyframes",
-        f.load_keyframes,
-        {"path": mjcf, "allow_outside": False, "max_bytes": 10**6},
-        flags | {"max_bytes": "count"},
-    )
-    yield Call(
-        "formats.save_urdf",
-        f.save_urdf,
-        {"robot": ROBOT, "path": "no.urdf", "lossy": False},
-        {"lossy": "flag"},
-        works=False,
-    )
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "robot.urdf"
+        f.save_urdf(ROBOT, path)
+        names = ("floating_base", "merge_fixed", "strict", "meshes", "allow_outside", "composite", "contacts", "lossy")
+        kinds = dict.fromkeys(names, "flag") | {"max_bytes": "count", "package_dirs": [3, ODD, [3], [ODD]]}
+        plain = {"merge_fixed": False, "meshes": True, "allow_outside": False, "max_bytes": 10**6}
+        urdf = {"path": path, "floating_base": False, "strict": False, "package_dirs": (), **plain}
+        yield Call("load", la.load, urdf, kinds)
+        yield Call("formats.load_urdf", f.load_urdf, urdf, kinds)
+        yield Call("formats.save_urdf", f.save_urdf, {"robot": ROBOT, "path": path, "lossy": False}, kinds)
+        if importlib.util.find_spec("mujoco") is None:
+            return
+        path = Path(folder) / "robot.xml"
+        body = '<body name="b"><joint name="j" axis="0 1 0"/><geom size="0.1"/></body>'
+        path.write_text(f'<mujoco><worldbody>{body}</worldbody><keyframe><key name="k" qpos="1"/></keyframe></mujoco>')
+        mjcf = {"path": path, "composite": True, "keyframe": "k", "contacts": True, **plain}
+        yield Call("formats.load_mjcf", f.load_mjcf, mjcf, kinds | {"keyframe": "known"})
+        yield Call(
+            "formats.load_keyframes",
+            f.load_keyframes,
+            {"path": path, "allow_outside": False, "max_bytes": 10**6},
+            kinds,
+        )
 
 
 GROUPS = (

@@ -28,7 +28,7 @@ def parameter_names(parameters: Any) -> list[str]:
     """Names of parameters as a list; one name stands for itself."""
     if isinstance(parameters, str):
         return [parameters]
-    several = list(parameters) if isinstance(parameters, Iterable) else [None]
+    several: list[Any] = list(parameters) if isinstance(parameters, Iterable) else [None]
     if not all(isinstance(name, str) for name in several):
         raise MechanismError(f"parameters: expected names such as 'mass:link1', got {shown(parameters)}")
     return several

@@ -131,10 +131,10 @@ def number_of_steps(dt: float, duration: float | None, steps: int | None) -> int
     if duration is not None:
         if not is_number(duration) or duration < 0.0:
             raise IntegratorError(f"duration must be a finite time [s] that is not negative, got {shown(duration)}")
-        steps = duration / dt
-        if not steps <= MOST:
+        count = duration / dt
+        if not count <= MOST:
             raise IntegratorError(f"duration of {duration:g} s is more than {MOST} steps of {dt:g} s")
-        return round(steps)
+        return round(count)
     if steps is None or not is_number(steps) or int(steps) != steps or not 0 <= steps <= MOST:
         raise IntegratorError(f"steps must be a whole number that is not negative, got {shown(steps)}")
     return int(steps)
