@@ -190,10 +190,13 @@ def test_without_mujoco_the_extra_is_named(tmp_path, monkeypatch):
 
 def test_warnings_of_mujoco_leave_no_file(tmp_path, monkeypatch):
     """By itself it writes them to MUJOCO_LOG.TXT in the folder of the user."""
+    import mujoco
+
+    from leastaction.formats.mjcf_reader import _quiet
+
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "models").mkdir()
-    geom = '<geom size="0.1" pos="nan 0 0"/>'
-    path = write(tmp_path / "models", mjcf(f'<worldbody><body name="b"><joint/>{geom}</body></worldbody>'), "m.xml")
-    with pytest.warns(LeastActionWarning, match="MuJoCo warns: XML contains a 'NaN'"):
-        refused(path, "finite")
-    assert [file.name for file in tmp_path.iterdir()] == ["models"]
+    text = mjcf('<worldbody><geom size="0.1" pos="nan 0 0"/></worldbody>')
+    with pytest.warns(LeastActionWarning, match="MuJoCo warns: XML contains a 'NaN'"), _quiet(mujoco):
+        mujoco.MjModel.from_xml_string(text)
+    assert not list(tmp_path.iterdir())
+    assert mujoco.get_mju_user_warning() is None
