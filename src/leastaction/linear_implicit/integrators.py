@@ -161,7 +161,8 @@ def _instances(integrator: Any, name: str, kind: type) -> None:
     values = getattr(integrator, name)
     if not isinstance(values, tuple | list) or not all(isinstance(value, kind) for value in values):
         own = type(integrator).__name__
-        raise IntegratorError(f"{own}: {name} must be several of redmax.{kind.__name__}, got {shown(values)}")
+        such = "PrescribedMotion" if kind is Constraint else kind.__name__
+        raise IntegratorError(f"{own}: {name} must be several, such as redmax.{such}, got {shown(values)}")
     object.__setattr__(integrator, name, tuple(values))
 
 

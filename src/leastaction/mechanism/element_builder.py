@@ -205,7 +205,7 @@ class ElementBuilder:
             body: name of the body.
             points: in the body's frame [m], shape (count, 3), such as the corners of a box.
             stiffness: [N/m].
-            **options: damping, friction, stiction, origin, normal.
+            **options: damping, friction, stiction, origin, normal; friction alone is enough for what rubs.
         """
         self._elements["penalties"].append(PenaltyContact(name, body, points, stiffness, **options))
         return name

@@ -10,6 +10,9 @@ from leastaction.mechanism import _check
 
 INF = float("inf")
 
+STICK_TIME = 0.2
+"""Time [s] in which a point of a penalty contact slides by its depth when friction begins to slip, unless told."""
+
 
 @dataclass(frozen=True, slots=True)
 class Attachment:
@@ -268,7 +271,9 @@ class PenaltyContact:
         stiffness: k [N/m].
         damping: c along the normal [N s/m].
         friction: Coulomb coefficient of the sliding point.
-        stiction: viscous law of the sticking point [N s/m].
+        stiction: viscous law of the sticking point [N s/m]: what sticks creeps, and a point slides where this law would
+            hold it with more than friction can. By default friction k `STICK_TIME`, so that a point slides when it
+            moves faster than its depth in that time; 0 leaves friction out.
         origin: a point of the plane [m], 3 numbers.
         normal: unit normal of the plane, out of the ground.
     """
@@ -279,7 +284,7 @@ class PenaltyContact:
     stiffness: float
     damping: float = 0.0
     friction: float = 0.0
-    stiction: float = 0.0
+    stiction: float | None = None
     origin: tuple[float, float, float] = (0.0, 0.0, 0.0)
     normal: tuple[float, float, float] = (0.0, 0.0, 1.0)
 
@@ -291,8 +296,11 @@ class PenaltyContact:
         if not points:
             raise MechanismError(f"{what}: needs at least one point")
         object.__setattr__(self, "points", points)
-        for field in ("stiffness", "damping", "friction", "stiction"):
+        for field in ("stiffness", "damping", "friction"):
             object.__setattr__(self, field, _check.nonnegative(getattr(self, field), f"{what}: {field}"))
+        usual = self.friction * self.stiffness * STICK_TIME
+        stiction = usual if self.stiction is None else _check.nonnegative(self.stiction, f"{what}: stiction")
+        object.__setattr__(self, "stiction", stiction)
         object.__setattr__(self, "origin", _check.vector(self.origin, 3, f"{what}: origin"))
         object.__setattr__(self, "normal", _check.axis(self.normal, f"{what}: normal"))
 
