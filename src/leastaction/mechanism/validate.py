@@ -105,6 +105,9 @@ def _check_references(mechanism: Mechanism) -> None:
     pushed = (*mechanism.wrenches, *mechanism.penalties, *mechanism.forces)
     for element in (*pushed, *mechanism.contacts, *mechanism.rollings):
         movable(element.body, f"{type(element).__name__} {element.name!r}")
+    for force in mechanism.forces:
+        for name in force.bodies[1:]:
+            body(name, f"{force.KIND} {force.name!r}")
     for pair in mechanism.excluded_contacts:
         first, second = _check.pair(pair, "excluded contact")
         for name in (first, second):
