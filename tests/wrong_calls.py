@@ -774,7 +774,7 @@ def integrators():
         said = {
             n: "nonnegative"
             if n in ("smoothing", "baumgarte", "stabilization") and isinstance(x, float)
-            else kinds[type(x)]
+            else kinds.get(type(x), ["a", 1.5, -1, 0, ODD, NAN, [], {}])
             for n, x in valid.items()
         }
         yield Call(cls.__name__, lambda cls=cls, **given: cls(**given).prepare(ROBOT, 0.01), valid, said)

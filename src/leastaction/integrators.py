@@ -84,10 +84,11 @@ def check_settings(integrator: Any) -> None:
     """Refuse settings that are not of the kind that their annotations say, and make the others exactly that."""
     own = type(integrator).__name__
     for field in fields(integrator):
-        if field.type not in _SETTINGS or not field.init:
-            continue
         value = getattr(integrator, field.name)
-        words, fits, kind = _SETTINGS[field.type]
+        annotation = field.type.removesuffix(" | None") if isinstance(field.type, str) else field.type
+        if annotation not in _SETTINGS or not field.init or (value is None and annotation != field.type):
+            continue
+        words, fits, kind = _SETTINGS[annotation]
         if not fits(value):
             raise IntegratorError(f"{own}: {field.name} must be {words}, got {shown(value)}")
         object.__setattr__(integrator, field.name, kind(value))

@@ -11,13 +11,13 @@ _rollout_recursive = rollout_with(recursive)
 _rollout_dense = rollout_with(dense_direction.solve)
 
 
-@entry
+@entry(nogil=True)
 def rollout_recursive(model, settings, data, U, Q, P, iterations):
     """Steps with the O(n) recursion."""
     return _rollout_recursive(model, settings, data, U, Q, P, iterations)
 
 
-@entry
+@entry(nogil=True)
 def rollout_dense(model, settings, data, U, Q, P, iterations):
     """Steps with elimination on the whole Jacobian."""
     return _rollout_dense(model, settings, data, U, Q, P, iterations)
