@@ -1,4 +1,4 @@
-"""First guesses for the control points X of a step, all from the velocity M^-1 p.
+"""First guesses for the control points X of a step, all from the velocity M^-1 p (`start_velocity`).
 
 They depend on the state (q, p) alone, never on earlier steps, so that a run can be restarted from any of its states and
 gives the same numbers bit for bit.
@@ -8,13 +8,9 @@ from leastaction._jit import inline, routine
 from leastaction.dynamics import recursions
 from leastaction.dynamics.applied_forces import forced_accelerations
 from leastaction.forces.total import clear
-from leastaction.kinematics.manifold import chart_rate, retract
+from leastaction.kinematics.manifold import retract
 from leastaction.kinematics.sweeps import FREE, positions, velocities
 from leastaction.spatial import add3, cross, quat_rotate, se3_exp
-
-SUBSTEPS = 24
-"""Small steps between two control points when the first guess needs care."""
-
 
 @inline
 def quaternion_at(q, i):
@@ -34,16 +30,25 @@ def start_velocity(native, guess, q, p):
 
 
 @routine
+def kinetic_energy(native, guess, q, p):
+    """Kinetic energy [J] of a state (q, p); leaves its velocity in guess.v."""
+    start_velocity(native, guess, q, p)
+    energy = 0.0
+    for k in range(p.shape[0]):
+        energy += 0.5 * p[k] * guess.v[k]
+    return energy
+
+
+@routine
 def acceleration(native, guess, q, v, u, a):
     """a: accelerations at (q, v) with all forces and the controls u."""
     forced_accelerations(native, guess, q, v, u, a)
 
 
 @routine
-def constant_acceleration(native, settings, guess, X, q, p, u):
-    """Control points of a motion with the acceleration of the start."""
+def constant_acceleration(native, settings, guess, X, q, u):
+    """Control points of a motion from q with the velocity guess.v and the acceleration of the start."""
     c, v, a, x = settings.rule.c, guess.v, guess.a, guess.x
-    start_velocity(native, guess, q, p)
     acceleration(native, guess, q, v, u, a)
     for ga in range(c.shape[0]):
         h = c[ga] * settings.dt
@@ -53,10 +58,9 @@ def constant_acceleration(native, settings, guess, X, q, p, u):
 
 
 @routine
-def constant_velocity(native, settings, guess, X, q, p):
-    """Control points of a motion with the velocity of the start."""
+def constant_velocity(native, settings, guess, X, q):
+    """Control points of a motion from q with the velocity guess.v."""
     c, v, x = settings.rule.c, guess.v, guess.x
-    start_velocity(native, guess, q, p)
     for ga in range(c.shape[0]):
         for k in range(x.shape[0]):
             x[k] = c[ga] * settings.dt * v[k]
@@ -64,10 +68,9 @@ def constant_velocity(native, settings, guess, X, q, p):
 
 
 @routine
-def quadratic_acceleration(native, settings, guess, X, q, p, u):
-    """Control points of a motion with an acceleration of second degree in time."""
+def quadratic_acceleration(native, settings, guess, X, q, u):
+    """Control points of a motion from q with the velocity guess.v and an acceleration of second degree in time."""
     c, v, a, x, middle, end = settings.rule.c, guess.v, guess.a, guess.x, guess.middle, guess.end
-    start_velocity(native, guess, q, p)
     acceleration(native, guess, q, v, u, a)
     _accelerations_ahead(native, settings, guess, q, u)
     for ga in range(c.shape[0]):
@@ -79,27 +82,6 @@ def quadratic_acceleration(native, settings, guess, X, q, p, u):
             x[k] = h * v[k] + 0.5 * h * h * a[k] + h * h * (c1 + c2) / 6.0
         _bend(native.nodes, v, a, h, x)
         place(native.nodes, q, x, X, ga)
-
-
-@routine
-def small_steps(native, settings, guess, X, q, p, u):
-    """Control points of semi-implicit Euler in small steps, each of which starts where the last one ended."""
-    nodes, c, v, a, x, y, z = native.nodes, settings.rule.c, guess.v, guess.a, guess.x, guess.y, guess.z
-    start_velocity(native, guess, q, p)
-    for k in range(x.shape[0]):
-        x[k] = 0.0
-    for ga in range(c.shape[0]):
-        if ga > 0:
-            small = (c[ga] - c[ga - 1]) * settings.dt / SUBSTEPS
-            for _ in range(SUBSTEPS):
-                retract(nodes, q, x, z)
-                acceleration(native, guess, z, v, u, a)
-                for k in range(a.shape[0]):
-                    v[k] += small * a[k]
-                chart_rate(nodes, x, v, y)
-                for k in range(a.shape[0]):
-                    x[k] += small * y[k]
-        place(nodes, q, x, X, ga)
 
 
 @inline

@@ -1,21 +1,27 @@
-"""Steps of the body-wise rule: a first guess from the state alone, then Newton's method."""
+"""Steps of the body-wise rule: a first guess from the state alone, then Newton's method.
+
+A step that does not converge soon, or to something implausible, is left to `leastaction.division`.
+"""
 
 from leastaction._jit import routine
 from leastaction.kinematics.manifold import retract
 from leastaction.minimal.bodywise.residual import end_momentum, hold_controls, place_bodies, residual
 from leastaction.minimal.jointwise.newton import ROUND_OFF, SHARPEST, largest
-from leastaction.minimal.predict import acceleration, start_velocity
+from leastaction.minimal.bodywise.work import is_astray
+from leastaction.minimal.predict import acceleration, kinetic_energy
+
+LIMIT = 20
+"""Newton iterations of a step, where more are allowed: two halves are quicker than a long search."""
 
 CAP = 0.5
 """Newton updates above this [rad or m] are shortened to it."""
 
 
 @routine
-def predict(model, settings, data, p, u):
-    """First guess of Q[1] ... Q[s]: constant acceleration from (Q[0], p) alone, so that runs can be taken up."""
+def predict(model, settings, data, u):
+    """First guess of Q[1] ... Q[s]: constant acceleration from Q[0] and the velocity guess.v there."""
     guess, Q, c = data.guess, data.Q, model.rule.c
     v, a, x = guess.v, guess.a, guess.x
-    start_velocity(model.native, guess, Q[0], p)
     acceleration(model.native, guess, Q[0], v, u[0], a)
     for j in range(1, Q.shape[0]):
         h = c[j] * settings.dt
@@ -51,7 +57,8 @@ def newton_with(direction):
         history[0] = norm
         if norm == 0.0:
             return 0, True
-        for it in range(1, settings.max_iterations + 1):
+        limit = min(settings.max_iterations, LIMIT)
+        for it in range(1, limit + 1):
             direction(model, settings, data, u)
             size = largest(data.dx)
             if not size < 1e12:
@@ -65,7 +72,7 @@ def newton_with(direction):
             if share == 1.0 and (done or floor):
                 return it, True
             norm = new
-        return settings.max_iterations, False
+        return limit, False
 
     return newton
 
@@ -79,19 +86,25 @@ def rollout_with(direction):
         """Steps from row 0 of `states` and `momenta` with the controls U (steps, nodes, nu); gives back those done."""
         Q = data.Q
         last = Q.shape[0] - 1
+        native, guess = model.native, data.guess
+        before = kinetic_energy(native, guess, states[0], momenta[0])
         for step in range(U.shape[0]):
             u, p = U[step], momenta[step]
             for k in range(Q.shape[1]):
                 Q[0, k] = states[step, k]
             place_bodies(model, data, 0)
             hold_controls(model, data, u)
-            predict(model, settings, data, p, u)
+            predict(model, settings, data, u)
             iterations[step + 1], converged = newton(model, settings, data, p, u)
             if not converged:
                 return step
             for k in range(Q.shape[1]):
                 states[step + 1, k] = Q[last, k]
             end_momentum(model, settings, data, u, momenta[step + 1])
+            after = kinetic_energy(native, guess, states[step + 1], momenta[step + 1])
+            if is_astray(model, settings, data, u, before, after, p, momenta[step + 1]):
+                return step
+            before = after
         return U.shape[0]
 
     return rollout

@@ -24,7 +24,8 @@ from leastaction.minimal.jointwise.newton import ROUND_OFF, SHARPEST, begin, con
 from leastaction.minimal.jointwise.one_sided import open_or_close
 from leastaction.minimal.jointwise.points import is_nodal, positions, velocities
 from leastaction.minimal.jointwise.residual import ball_matrices, residual, start_point
-from leastaction.minimal.predict import constant_velocity
+from leastaction.minimal.jointwise.work import is_astray
+from leastaction.minimal.predict import constant_velocity, kinetic_energy
 from leastaction.spatial import ad, add, dot, load6_at, sub
 
 CAPS = (0.5, 0.1, 2.0)
@@ -208,10 +209,11 @@ def rollout(model, settings, data, loops, U, Q, P, iterations, multipliers):
     tree, native, guess, closure = model.tree, model.native, data.guess, model.native.closure
     w, s = loops.settings.rule.w, data.dx.shape[0]
     dt, count, lam = settings.dt, closure.count, loops.points.lam
+    before = kinetic_energy(native, guess, Q[0], P[0])
     for k in range(U.shape[0]):
         converged = False
         for attempt in range(len(CAPS)):
-            constant_velocity(native, settings, guess, data.points.X, Q[k], P[k])
+            constant_velocity(native, settings, guess, data.points.X, Q[k])
             begin(tree, settings, data, Q[k], P[k])
             if not is_nodal(settings.rule):
                 start_point(tree, loops.settings.rule, loops.points, Q[k])
@@ -241,6 +243,10 @@ def rollout(model, settings, data, loops, U, Q, P, iterations, multipliers):
             loops.end_M,
             loops.redundant,
         )
+        after = kinetic_energy(native, guess, Q[k + 1], P[k + 1])
+        if is_astray(tree.nodes, settings, data.points, before, after, P[k], P[k + 1]):
+            return k
+        before = after
         for c in range(count):
             multipliers[k + 1, c] = loops.end_h[c] / (w[s] * dt)  # now the impulses of the loops
     return U.shape[0]

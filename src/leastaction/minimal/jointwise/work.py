@@ -1,0 +1,28 @@
+"""The work of forces over a solved step, and what it tells of the solution."""
+
+from leastaction._jit import routine
+from leastaction.minimal.judgement import is_implausible
+from leastaction.spatial import dot, load6
+
+
+@routine
+def is_astray(nodes, settings, points, before, after, p, p_next):
+    """Whether the solved step from momentum p to p_next, of kinetic energies `before` and `after` [J], is implausible.
+
+    The work of gravity, springs, dampers, drives and other forces is that of the quadrature of the step.
+    """
+    pts, scr, rate, force = points.nodes, points.screws, points.rate, points.force
+    w, dt = settings.rule.w, settings.dt
+    work = impulses = 0.0
+    for k in range(p.shape[0]):
+        impulses += abs(p[k]) + abs(p_next[k])
+    for al in range(w.shape[0]):
+        for i in range(nodes.shape[0]):
+            # The impulse on the subtree, along its joint: over all joints that is the impulse on each body, along its
+            # twist.
+            G = load6(pts[al, i].G)
+            for k in range(nodes[i].iv, nodes[i].iv + nodes[i].nv):
+                impulse = w[al] * dt * force[al, k] + dot(load6(scr[al, k].S), G)
+                work += rate[al, k] * impulse
+                impulses += abs(impulse)
+    return is_implausible(before, after, work, impulses, settings)
