@@ -9,21 +9,7 @@ from typing import Any
 from leastaction.errors import MechanismError
 from leastaction.mechanism import _check
 from leastaction.mechanism._check import suggestion
-from leastaction.mechanism.elements import (
-    Actuator,
-    BodyActuator,
-    Cable,
-    ContactPoint,
-    Coupling,
-    Drag,
-    ExternalWrench,
-    JointActuator,
-    PenaltyContact,
-    PointElement,
-    Rolling,
-    Spring,
-    attachment,
-)
+from leastaction.mechanism.element_builder import ElementBuilder
 from leastaction.mechanism.graph import WORLD
 from leastaction.mechanism.inertia import Inertia
 from leastaction.mechanism.joints import ALIASES, Joint, primitives_of
@@ -32,7 +18,7 @@ from leastaction.mechanism.pose import Pose
 from leastaction.mechanism.shapes import Shape
 
 
-class MechanismBuilder:
+class MechanismBuilder(ElementBuilder):
     """Collects bodies, joints and elements; `build()` checks them and gives the immutable `Mechanism`.
 
     Example:
@@ -48,22 +34,13 @@ class MechanismBuilder:
     """
 
     def __init__(self, name: str = "robot", *, gravity: Any = (0.0, 0.0, -9.81), strict: bool = True) -> None:
+        super().__init__()
         self.name = name
         self.gravity = gravity
         self.strict = strict
         self._bodies: dict[str, Body] = {}
         self._joints: dict[str, Joint] = {}
-        self._couplings: list[Coupling] = []
-        self._springs: list[Spring] = []
-        self._cables: list[Cable] = []
-        self._actuators: list[Actuator] = []
-        self._wrenches: list[ExternalWrench] = []
-        self._contacts: list[ContactPoint] = []
-        self._rollings: list[Rolling] = []
-        self._penalties: list[PenaltyContact] = []
-        self._forces: list[PointElement] = []
         self._ground: list[Shape] = []
-        self._excluded: list[tuple[str, str]] = []
 
     @classmethod
     def from_mechanism(cls, mechanism: Mechanism) -> MechanismBuilder:
@@ -71,15 +48,7 @@ class MechanismBuilder:
         b = cls(mechanism.name, gravity=mechanism.gravity, strict=mechanism.strict)
         b._bodies = {body.name: body for body in mechanism.bodies}
         b._joints = {joint.name: joint for joint in (*mechanism.joints, *mechanism.loops)}
-        b._couplings = list(mechanism.couplings)
-        b._springs = list(mechanism.springs)
-        b._cables = list(mechanism.cables)
-        b._actuators = list(mechanism.actuators)
-        b._wrenches = list(mechanism.wrenches)
-        b._contacts = list(mechanism.contacts)
-        b._rollings = list(mechanism.rollings)
-        b._penalties = list(mechanism.penalties)
-        b._forces = list(mechanism.forces)
+        b._elements = {field: list(getattr(mechanism, field)) for field in b._elements}
         b._ground = list(mechanism.ground)
         b._excluded = list(mechanism.excluded_contacts)
         return b
@@ -235,194 +204,8 @@ class MechanismBuilder:
         """
         return self.joint(name or f"{child}_free", "free", parent, child, **options)
 
-    # ------------------------------------------------------------------ elements
-
-    def spring(
-        self,
-        name: str,
-        start: Any,
-        end: Any,
-        *,
-        stiffness: float = 0.0,
-        rest_length: float = 0.0,
-        damping: float = 0.0,
-        isotropic: bool = False,
-    ) -> str:
-        """Spring and damper between two points; see `Spring`.
-
-        Args:
-            name: unique.
-            start, end: a body's name, for its origin, or (body, point in its frame [m]).
-            stiffness: [N/m].
-            rest_length: at which the spring is slack [m].
-            damping: along the line between the points [N s/m].
-            isotropic: act on the whole vector between the points, sideways too; the rest length is then 0.
-        """
-        ends = attachment(start, f"spring {name!r}"), attachment(end, f"spring {name!r}")
-        self._springs.append(Spring(name, *ends, stiffness, rest_length, damping, isotropic))
-        return name
-
-    def damper(self, name: str, start: Any, end: Any, *, damping: float) -> str:
-        """A damper [N s/m] along the line between two points; each is a body's name or (body, point [m])."""
-        return self.spring(name, start, end, damping=damping)
-
-    def cable(
-        self,
-        name: str,
-        via: Iterable[Any],
-        *,
-        stiffness: float,
-        rest_length: float,
-        damping: float = 0.0,
-        pulls_only: bool = True,
-        clip: bool = True,
-    ) -> str:
-        """An elastic cable through points, along which it slides without friction; see `Cable`.
-
-        Args:
-            name: unique.
-            via: the points, each a body's name, for its origin, or (body, point in its frame [m]).
-            stiffness: [N/m].
-            rest_length: of the whole cable [m].
-            damping: [N s/m].
-            pulls_only: hang slack where it is shorter, instead of pushing.
-            clip: with a damper, do not let it push either.
-        """
-        points = tuple(attachment(point, f"cable {name!r}") for point in via)
-        self._cables.append(Cable(name, points, stiffness, rest_length, damping, pulls_only, clip))
-        return name
-
-    def coupling(self, name: str, follower: str, leader: str, *, ratio: float = 1.0, offset: float = 0.0) -> str:
-        """Gear or mimic: follower = ratio * leader + offset [rad or m], for joints with one axis, by their names."""
-        self._couplings.append(Coupling(name, follower, leader, (offset, ratio)))
-        return name
-
-    def actuator(
-        self, name: str, coordinate: str, *, gear: float = 1.0, limits: tuple[float, float] | None = None
-    ) -> str:
-        """A drive of one degree of freedom: force [N m or N] = gear * u.
-
-        Args:
-            name: unique; the order in which actuators are added is that of u.
-            coordinate: the joint with one axis, or one of `Mechanism.velocity_names`.
-            gear: force per unit of control.
-            limits: lowest and highest u, for optimisers; `simulate` does not clip.
-        """
-        low, high = _check.pair(limits or (-float("inf"), float("inf")), f"actuator {name!r}: limits")
-        self._actuators.append(JointActuator(name, coordinate, gear, low, high))
-        return name
-
-    def thruster(self, name: str, body: str, wrench: Any, *, limits: tuple[float, float] | None = None) -> str:
-        """A drive that pushes on a body, fixed to it.
-
-        Args:
-            name: unique; the order in which actuators are added is that of u.
-            body: name of the body.
-            wrench: torque and force [N m, N] per unit of control about the body's origin, in its frame, 6 numbers.
-            limits: lowest and highest u, for optimisers; `simulate` does not clip.
-        """
-        low, high = _check.pair(limits or (-float("inf"), float("inf")), f"actuator {name!r}: limits")
-        self._actuators.append(BodyActuator(name, body, wrench, low, high))
-        return name
-
-    def wrench(self, name: str, body: str, wrench: Any, *, point: Any = (0, 0, 0), frame: str = "world") -> str:
-        """A constant external wrench on a body.
-
-        Args:
-            name: unique.
-            body: name of the body.
-            wrench: torque and force [N m, N], 6 numbers.
-            point: where the force acts, in the body's frame [m].
-            frame: "world", directions that stay, or "body", directions that turn with it.
-        """
-        self._wrenches.append(ExternalWrench(name, body, wrench, point, frame))
-        return name
-
-    def contact(
-        self,
-        name: str,
-        body: str,
-        point: Any = (0, 0, 0),
-        *,
-        radius: float = 0.0,
-        friction: float = 0.0,
-        restitution: float = 0.0,
-    ) -> str:
-        """A contact point, or ball, of a body, which touches the ground (planes and height fields of the world).
-
-        Args:
-            name: unique.
-            body: name of the body.
-            point: in the body's frame [m].
-            radius: of the ball about it [m]; 0 is a point.
-            friction: Coulomb coefficient; 0 slides freely.
-            restitution: Newton's coefficient, 0 (plastic) to 1 (elastic).
-        """
-        self._contacts.append(ContactPoint(name, body, point, radius, friction, restitution))
-        return name
-
-    def exclude_contact(self, first: str, *others: str) -> None:
-        """Let a body pass through others, such as links whose shapes overlap; what a joint connects does so anyway.
-
-        Args:
-            first: name of a body.
-            others: names of bodies; "world" for the shapes of the world.
-        """
-        if not others:
-            raise MechanismError(f"exclude_contact({first!r}): name the bodies that it may pass through")
-        self._excluded += [(first, other) for other in others]
-
-    def penalty_contact(self, name: str, body: str, points: Any, *, stiffness: float, **options: Any) -> str:
-        """Let a plane push back points of a body with springs, dampers and friction; see `PenaltyContact`.
-
-        Args:
-            name: unique.
-            body: name of the body.
-            points: in the body's frame [m], shape (count, 3), such as the corners of a box.
-            stiffness: [N/m].
-            **options: damping, friction, stiction, origin, normal.
-        """
-        self._penalties.append(PenaltyContact(name, body, points, stiffness, **options))
-        return name
-
-    def drag(self, name: str, body: str, *, linear: float = 0.0, quadratic: float = 0.0, point: Any = (0, 0, 0)) -> str:
-        """Let air or water resist the motion of a point of a body.
-
-        Args:
-            name: unique.
-            body: name of the body.
-            linear, quadratic: of the force -(linear + quadratic |v|) v [N s/m, N s^2/m^2].
-            point: in the body's frame [m].
-        """
-        self._forces.append(Drag(name, body, point, linear, quadratic))
-        return name
-
-    def rolling(self, name: str, body: str, radius: float, *, axis: Any = None, center: Any = (0, 0, 0)) -> str:
-        """Let a body roll on the plane z = 0 without slipping: a disc with `axis`, or a ball without.
-
-        Args:
-            name: unique.
-            body: name of the body.
-            radius: [m].
-            axis: of the disc, in the body's frame; None is a ball.
-            center: in the body's frame [m].
-        """
-        self._rollings.append(Rolling(name, body, radius, axis, center))
-        return name
-
     def add(self, *elements: Any) -> None:
         """Add ready-made elements: `Body`, `Joint`, `Spring`, `Cable`, `Coupling`, actuators, contacts, forces."""
-        lists: dict[type, list[Any]] = {
-            Spring: self._springs,
-            Cable: self._cables,
-            Coupling: self._couplings,
-            JointActuator: self._actuators,
-            BodyActuator: self._actuators,
-            ExternalWrench: self._wrenches,
-            ContactPoint: self._contacts,
-            Rolling: self._rollings,
-            PenaltyContact: self._penalties,
-        }
         for element in elements:
             if isinstance(element, Body | Joint):
                 table: dict[str, Any] = self._bodies if isinstance(element, Body) else self._joints
@@ -430,34 +213,16 @@ class MechanismBuilder:
                     what = type(element).__name__.lower()
                     raise MechanismError(f"{what} {element.name!r}: this name is used twice")
                 table[element.name] = element
-            elif isinstance(element, PointElement):
-                self._forces.append(element)
-            elif type(element) in lists:
-                lists[type(element)].append(element)
             else:
-                raise MechanismError(f"cannot add a {type(element).__name__} to a mechanism")
+                self._add_element(element)
 
     def remove(self, name: str) -> None:
         """Remove the body, joint or element of that name; what refers to it must be removed as well."""
-        lists = (
-            self._couplings,
-            self._springs,
-            self._cables,
-            self._actuators,
-            self._wrenches,
-            self._contacts,
-            self._rollings,
-            self._penalties,
-            self._forces,
-        )
         found = self._bodies.pop(name, None) is not None
         if found:
             self._excluded = [pair for pair in self._excluded if name not in pair]
         found = self._joints.pop(name, None) is not None or found
-        for items in lists:
-            keep = [item for item in items if item.name != name]
-            found = found or len(keep) < len(items)
-            items[:] = keep  # type: ignore[index]
+        found = self._remove_elements(name) or found
         if not found:
             raise MechanismError(f"nothing is called {name!r}, so it cannot be removed")
 
@@ -467,19 +232,11 @@ class MechanismBuilder:
             name=self.name,
             bodies=tuple(self._bodies.values()),
             joints=tuple(self._joints.values()),
-            couplings=tuple(self._couplings),
-            springs=tuple(self._springs),
-            cables=tuple(self._cables),
-            actuators=tuple(self._actuators),
-            wrenches=tuple(self._wrenches),
-            contacts=tuple(self._contacts),
-            rollings=tuple(self._rollings),
-            penalties=tuple(self._penalties),
-            forces=tuple(self._forces),
             ground=tuple(self._ground),
             excluded_contacts=tuple(dict.fromkeys(self._excluded)),
             gravity=self.gravity,
             strict=self.strict,
+            **{field: tuple(items) for field, items in self._elements.items()},
         )
 
 

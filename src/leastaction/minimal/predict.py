@@ -12,6 +12,7 @@ from leastaction.kinematics.manifold import retract
 from leastaction.kinematics.sweeps import FREE, positions, velocities
 from leastaction.spatial import add3, cross, quat_rotate, se3_exp
 
+
 @inline
 def quaternion_at(q, i):
     """Four entries of q from i on."""

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from leastaction.forces.arrays import ForceModel, ForceModes, compact, force_model
 from leastaction.mechanism import Mechanism
-from leastaction.minimal.jointwise.arrays import GuessData, NativeModel
+from leastaction.minimal.arrays import GuessData, NativeModel
 from leastaction.minimal.rules import lobatto
 from leastaction.spatial.exponential import coefficients
 

@@ -6,8 +6,8 @@ A step that does not converge soon, or to something implausible, is left to `lea
 from leastaction._jit import routine
 from leastaction.kinematics.manifold import retract
 from leastaction.minimal.bodywise.residual import end_momentum, hold_controls, place_bodies, residual
-from leastaction.minimal.jointwise.newton import ROUND_OFF, SHARPEST, largest
 from leastaction.minimal.bodywise.work import is_astray
+from leastaction.minimal.convergence import ROUND_OFF, SHARPEST, largest
 from leastaction.minimal.predict import acceleration, kinetic_energy
 
 LIMIT = 20

@@ -12,9 +12,9 @@ from leastaction.division import HalvingStepper
 from leastaction.errors import ConvergenceError
 from leastaction.integrators import FloatArray, refuse_loops
 from leastaction.mechanism import Mechanism
+from leastaction.minimal.arrays import guess_data
 from leastaction.minimal.bodywise import entries
 from leastaction.minimal.bodywise.arrays import BodywiseSettings, bodywise_data, bodywise_model
-from leastaction.minimal.jointwise.data import guess_data
 from leastaction.parameter_stencils import Stencil
 from leastaction.record import Record
 from leastaction.step_reversal import StepReversal

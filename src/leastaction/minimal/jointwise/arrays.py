@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from leastaction.forces.arrays import ForceModel, ForceModes
+from leastaction.minimal.arrays import ClosureModel, GuessData, NativeModel
 from leastaction.minimal.rules import FloatArray, Rule
 
 POINT_NODE = np.dtype(
@@ -43,20 +44,6 @@ POINT_BALL = np.dtype(
 """One ball joint at one quadrature point."""
 
 
-class ClosureModel(NamedTuple):
-    """Loops, couplings and rolling contacts of a mechanism.
-
-    Attributes:
-        rows: `mechanism.closure` records, equations first, then soft ones.
-        coefficients: polynomials of the couplings.
-        count: number of equations.
-    """
-
-    rows: Any
-    coefficients: FloatArray
-    count: int
-
-
 class TreeModel(NamedTuple):
     """A mechanism as kernels at the points of a step read it: free joints split into three sliders and a ball.
 
@@ -76,23 +63,6 @@ class TreeModel(NamedTuple):
     forces: ForceModel
     closure: ClosureModel | None
     jumps: bool | None
-
-
-class NativeModel(NamedTuple):
-    """A mechanism as the classical recursions read it, with its own free joints: for first guesses.
-
-    Attributes:
-        nodes, dofs: records of its nodes and degrees of freedom.
-        gravity: [m/s^2], shape (3,).
-        forces: all forces but gravity.
-        closure: loops; None for trees.
-    """
-
-    nodes: Any
-    dofs: Any
-    gravity: FloatArray
-    forces: ForceModel
-    closure: ClosureModel | None
 
 
 class GalerkinModel(NamedTuple):
@@ -274,37 +244,6 @@ class SimplifiedData(NamedTuple):
     F: FloatArray
     oldX: FloatArray
     oldF: FloatArray
-
-
-class GuessData(NamedTuple):
-    """Scratch of the classical recursions that make first guesses, see `predict`.
-
-    Attributes:
-        links, screws: records of the native nodes and degrees of freedom.
-        modes: of one-sided forces, all as their gaps say.
-        external: world wrenches, shape (nodes, 6).
-        tau: generalised forces, shape (nv,).
-        v, a: velocity and acceleration at the start.
-        x, y: exponential coordinates from the start, and a velocity.
-        z: configuration, shape (nq,).
-        middle, end: accelerations at dt/2 and dt.
-        zero, zero3: zeros, shapes (nv,) and (3,).
-    """
-
-    links: Any
-    screws: Any
-    modes: ForceModes
-    external: FloatArray
-    tau: FloatArray
-    v: FloatArray
-    a: FloatArray
-    x: FloatArray
-    y: FloatArray
-    z: FloatArray
-    middle: FloatArray
-    end: FloatArray
-    zero: FloatArray
-    zero3: FloatArray
 
 
 class StepData(NamedTuple):

@@ -19,8 +19,9 @@ from leastaction._jit import entry, routine
 from leastaction.dynamics.loops import project_momentum, solve_ranked
 from leastaction.kinematics.closure import evaluate, is_coupling, is_velocity, polynomial, twist_of, wrench_slope
 from leastaction.linalg.dense import multiply, solve_in_place
+from leastaction.minimal.convergence import ROUND_OFF, SHARPEST, largest
 from leastaction.minimal.jointwise import directions, hessian
-from leastaction.minimal.jointwise.newton import ROUND_OFF, SHARPEST, begin, conclude, largest, turns_too_far
+from leastaction.minimal.jointwise.newton import begin, conclude, turns_too_far
 from leastaction.minimal.jointwise.one_sided import open_or_close
 from leastaction.minimal.jointwise.points import is_nodal, positions, velocities
 from leastaction.minimal.jointwise.residual import ball_matrices, residual, start_point

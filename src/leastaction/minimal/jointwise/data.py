@@ -9,20 +9,17 @@ import numpy as np
 from leastaction.forces.arrays import compact, force_model, force_modes, has_jumps
 from leastaction.kinematics.sweeps import JOINT_SCREW, LINK
 from leastaction.mechanism import Mechanism
-from leastaction.mechanism.tree import Tree
+from leastaction.minimal.arrays import closure_model, native_model, records
 from leastaction.minimal.jointwise.arrays import (
     POINT_BALL,
     POINT_NODE,
     POINT_SCREW,
-    ClosureModel,
     DenseData,
     GalerkinModel,
     GalerkinSettings,
-    GuessData,
     HessianData,
     LinearData,
     LoopData,
-    NativeModel,
     PointData,
     QuasiData,
     RecursionData,
@@ -35,24 +32,14 @@ from leastaction.minimal.jointwise.sparse import tables
 from leastaction.minimal.rules import Rule, lobatto
 
 
-def records(shape: Any, dtype: np.dtype) -> Any:
-    """Zeroed record array."""
-    return np.zeros(shape, dtype).view(np.recarray)
-
-
 def galerkin_model(mechanism: Mechanism) -> GalerkinModel:
     """A mechanism as the variational integrators read it."""
-    t, split = mechanism.tree, mechanism.split_tree
+    split = mechanism.split_tree
     forces = compact(force_model(split))
     # One kernel for all robots with body forces, whether or not these jump.
     jumps = True if has_jumps(forces) or forces.paths is not None else None
-    tree = TreeModel(split.nodes, split.dofs, split.gravity, split.free, forces, _closure(split), jumps)
-    return GalerkinModel(tree, NativeModel(t.nodes, t.dofs, t.gravity, compact(force_model(t)), _closure(t)))
-
-
-def _closure(tree: Tree) -> ClosureModel | None:
-    c = tree.closure
-    return ClosureModel(c.rows, c.coefficients, c.count) if len(c.rows) else None
+    tree = TreeModel(split.nodes, split.dofs, split.gravity, split.free, forces, closure_model(split), jumps)
+    return GalerkinModel(tree, native_model(mechanism.tree))
 
 
 class Sizes(NamedTuple):
@@ -166,27 +153,6 @@ def simplified_data(size: Sizes, rule: Rule) -> SimplifiedData:
         F=np.zeros((s, nv)),
         oldX=np.zeros((2, s, nv)),
         oldF=np.zeros((2, s, nv)),
-    )
-
-
-def guess_data(mechanism: Mechanism) -> GuessData:
-    """For `predict`."""
-    n, nv = len(mechanism.tree.nodes), mechanism.nv
-    return GuessData(
-        links=records(n, LINK),
-        screws=records(nv, JOINT_SCREW),
-        modes=force_modes(mechanism.tree),
-        external=np.zeros((n, 6)),
-        tau=np.zeros(nv),
-        v=np.zeros(nv),
-        a=np.zeros(nv),
-        x=np.zeros(nv),
-        y=np.zeros(nv),
-        z=np.zeros(mechanism.nq),
-        middle=np.zeros(nv),
-        end=np.zeros(nv),
-        zero=np.zeros(nv),
-        zero3=np.zeros(3),
     )
 
 

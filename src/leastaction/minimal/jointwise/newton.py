@@ -1,6 +1,7 @@
 """Newton iterations of one step of a variational integrator, and what comes before and after them."""
 
-from leastaction._jit import inline, routine
+from leastaction._jit import routine
+from leastaction.minimal.convergence import ROUND_OFF, SHARPEST, largest
 from leastaction.minimal.jointwise.one_sided import forget, open_or_close
 from leastaction.minimal.jointwise.residual import next_momentum, residual, start_point
 from leastaction.minimal.predict import quaternion_at
@@ -12,12 +13,6 @@ from leastaction.spatial import (
     quat_normalize,
     quat_to_rotation,
 )
-
-ROUND_OFF = 1e-10
-"""Updates below this [rad or m] that no longer shrink are round-off of a long chain ..."""
-
-SHARPEST = 1e-13
-"""... unless the tolerance asked for less than this."""
 
 
 @routine
@@ -84,18 +79,6 @@ def conclude(model, settings, data, q, q_next, p_next):
     finish(model.nodes, q, data.points.X, q_next)
     next_momentum(model, settings, data.points, data.p)
     from_split(model.free, q_next, data.p, p_next)
-
-
-@inline
-def largest(dx):
-    """Largest entry of an update; NaN if there is one."""
-    size = 0.0
-    for a in range(dx.shape[0]):
-        for k in range(dx.shape[1]):
-            # A NaN must win: it fails every comparison from here on.
-            if not abs(dx[a, k]) <= size:
-                size = abs(dx[a, k])
-    return size
 
 
 def newton_with(direction):

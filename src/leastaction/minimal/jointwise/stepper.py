@@ -10,19 +10,19 @@ from typing import Any
 import numpy as np
 
 from leastaction._jit.bound import Bound
-from leastaction.dynamics.loops import check_closed, is_redundant, momentum_projection
 from leastaction.division import HalvingStepper
+from leastaction.dynamics.loops import check_closed, is_redundant, momentum_projection
 from leastaction.errors import ConvergenceError, IntegratorError, MechanismError
 from leastaction.forces.arrays import moves_with_bodies
 from leastaction.integrators import FloatArray
 from leastaction.mechanism import Mechanism
+from leastaction.minimal.arrays import guess_data
 from leastaction.minimal.jointwise import constrained, entries, parameter_rows, tangent_rows
 from leastaction.minimal.jointwise import constrained_linearization as constrained_linear
 from leastaction.minimal.jointwise import linearization as linear
 from leastaction.minimal.jointwise.arrays import GalerkinModel, GalerkinSettings, LinearData, StepData, TreeModel
 from leastaction.minimal.jointwise.data import (
     galerkin_model,
-    guess_data,
     linear_data,
     loop_data,
     point_data,

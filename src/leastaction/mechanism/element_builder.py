@@ -1,0 +1,233 @@
+"""Elements of a robot that is being put together: springs, cables, drives, contacts, forces."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from leastaction.errors import MechanismError
+from leastaction.mechanism import _check
+from leastaction.mechanism.elements import (
+    BodyActuator,
+    Cable,
+    ContactPoint,
+    Coupling,
+    Drag,
+    ExternalWrench,
+    JointActuator,
+    PenaltyContact,
+    PointElement,
+    Rolling,
+    Spring,
+    attachment,
+)
+
+FIELDS: dict[type, str] = {
+    Coupling: "couplings",
+    Spring: "springs",
+    Cable: "cables",
+    JointActuator: "actuators",
+    BodyActuator: "actuators",
+    ExternalWrench: "wrenches",
+    ContactPoint: "contacts",
+    Rolling: "rollings",
+    PenaltyContact: "penalties",
+    PointElement: "forces",
+}
+"""The field of `Mechanism` that holds the elements of a class, and of those derived from it."""
+
+
+class ElementBuilder:
+    """What `MechanismBuilder` knows about elements: everything that is neither body nor joint."""
+
+    def __init__(self) -> None:
+        self._elements: dict[str, list[Any]] = {field: [] for field in FIELDS.values()}
+        self._excluded: list[tuple[str, str]] = []
+
+    def _add_element(self, element: Any) -> None:
+        field = next((field for kind, field in FIELDS.items() if isinstance(element, kind)), None)
+        if field is None:
+            raise MechanismError(f"cannot add a {type(element).__name__} to a mechanism")
+        self._elements[field].append(element)
+
+    def _remove_elements(self, name: str) -> bool:
+        """Whether there were any of that name."""
+        found = False
+        for items in self._elements.values():
+            keep = [item for item in items if item.name != name]
+            found = found or len(keep) < len(items)
+            items[:] = keep
+        return found
+
+    def spring(
+        self,
+        name: str,
+        start: Any,
+        end: Any,
+        *,
+        stiffness: float = 0.0,
+        rest_length: float = 0.0,
+        damping: float = 0.0,
+        isotropic: bool = False,
+    ) -> str:
+        """Spring and damper between two points; see `Spring`.
+
+        Args:
+            name: unique.
+            start, end: a body's name, for its origin, or (body, point in its frame [m]).
+            stiffness: [N/m].
+            rest_length: at which the spring is slack [m].
+            damping: along the line between the points [N s/m].
+            isotropic: act on the whole vector between the points, sideways too; the rest length is then 0.
+        """
+        ends = attachment(start, f"spring {name!r}"), attachment(end, f"spring {name!r}")
+        self._elements["springs"].append(Spring(name, *ends, stiffness, rest_length, damping, isotropic))
+        return name
+
+    def damper(self, name: str, start: Any, end: Any, *, damping: float) -> str:
+        """A damper [N s/m] along the line between two points; each is a body's name or (body, point [m])."""
+        return self.spring(name, start, end, damping=damping)
+
+    def cable(
+        self,
+        name: str,
+        via: Iterable[Any],
+        *,
+        stiffness: float,
+        rest_length: float,
+        damping: float = 0.0,
+        pulls_only: bool = True,
+        clip: bool = True,
+    ) -> str:
+        """An elastic cable through points, along which it slides without friction; see `Cable`.
+
+        Args:
+            name: unique.
+            via: the points, each a body's name, for its origin, or (body, point in its frame [m]).
+            stiffness: [N/m].
+            rest_length: of the whole cable [m].
+            damping: [N s/m].
+            pulls_only: hang slack where it is shorter, instead of pushing.
+            clip: with a damper, do not let it push either.
+        """
+        points = tuple(attachment(point, f"cable {name!r}") for point in via)
+        self._elements["cables"].append(Cable(name, points, stiffness, rest_length, damping, pulls_only, clip))
+        return name
+
+    def coupling(self, name: str, follower: str, leader: str, *, ratio: float = 1.0, offset: float = 0.0) -> str:
+        """Gear or mimic: follower = ratio * leader + offset [rad or m], for joints with one axis, by their names."""
+        self._elements["couplings"].append(Coupling(name, follower, leader, (offset, ratio)))
+        return name
+
+    def actuator(
+        self, name: str, coordinate: str, *, gear: float = 1.0, limits: tuple[float, float] | None = None
+    ) -> str:
+        """A drive of one degree of freedom: force [N m or N] = gear * u.
+
+        Args:
+            name: unique; the order in which actuators are added is that of u.
+            coordinate: the joint with one axis, or one of `Mechanism.velocity_names`.
+            gear: force per unit of control.
+            limits: lowest and highest u, for optimisers; `simulate` does not clip.
+        """
+        low, high = _check.pair(limits or (-float("inf"), float("inf")), f"actuator {name!r}: limits")
+        self._elements["actuators"].append(JointActuator(name, coordinate, gear, low, high))
+        return name
+
+    def thruster(self, name: str, body: str, wrench: Any, *, limits: tuple[float, float] | None = None) -> str:
+        """A drive that pushes on a body, fixed to it.
+
+        Args:
+            name: unique; the order in which actuators are added is that of u.
+            body: name of the body.
+            wrench: torque and force [N m, N] per unit of control about the body's origin, in its frame, 6 numbers.
+            limits: lowest and highest u, for optimisers; `simulate` does not clip.
+        """
+        low, high = _check.pair(limits or (-float("inf"), float("inf")), f"actuator {name!r}: limits")
+        self._elements["actuators"].append(BodyActuator(name, body, wrench, low, high))
+        return name
+
+    def wrench(self, name: str, body: str, wrench: Any, *, point: Any = (0, 0, 0), frame: str = "world") -> str:
+        """A constant external wrench on a body.
+
+        Args:
+            name: unique.
+            body: name of the body.
+            wrench: torque and force [N m, N], 6 numbers.
+            point: where the force acts, in the body's frame [m].
+            frame: "world", directions that stay, or "body", directions that turn with it.
+        """
+        self._elements["wrenches"].append(ExternalWrench(name, body, wrench, point, frame))
+        return name
+
+    def contact(
+        self,
+        name: str,
+        body: str,
+        point: Any = (0, 0, 0),
+        *,
+        radius: float = 0.0,
+        friction: float = 0.0,
+        restitution: float = 0.0,
+    ) -> str:
+        """A contact point, or ball, of a body, which touches the ground (planes and height fields of the world).
+
+        Args:
+            name: unique.
+            body: name of the body.
+            point: in the body's frame [m].
+            radius: of the ball about it [m]; 0 is a point.
+            friction: Coulomb coefficient; 0 slides freely.
+            restitution: Newton's coefficient, 0 (plastic) to 1 (elastic).
+        """
+        self._elements["contacts"].append(ContactPoint(name, body, point, radius, friction, restitution))
+        return name
+
+    def exclude_contact(self, first: str, *others: str) -> None:
+        """Let a body pass through others, such as links whose shapes overlap; what a joint connects does so anyway.
+
+        Args:
+            first: name of a body.
+            others: names of bodies; "world" for the shapes of the world.
+        """
+        if not others:
+            raise MechanismError(f"exclude_contact({first!r}): name the bodies that it may pass through")
+        self._excluded += [(first, other) for other in others]
+
+    def penalty_contact(self, name: str, body: str, points: Any, *, stiffness: float, **options: Any) -> str:
+        """Let a plane push back points of a body with springs, dampers and friction; see `PenaltyContact`.
+
+        Args:
+            name: unique.
+            body: name of the body.
+            points: in the body's frame [m], shape (count, 3), such as the corners of a box.
+            stiffness: [N/m].
+            **options: damping, friction, stiction, origin, normal.
+        """
+        self._elements["penalties"].append(PenaltyContact(name, body, points, stiffness, **options))
+        return name
+
+    def drag(self, name: str, body: str, *, linear: float = 0.0, quadratic: float = 0.0, point: Any = (0, 0, 0)) -> str:
+        """Let air or water resist the motion of a point of a body.
+
+        Args:
+            name: unique.
+            body: name of the body.
+            linear, quadratic: of the force -(linear + quadratic |v|) v [N s/m, N s^2/m^2].
+            point: in the body's frame [m].
+        """
+        self._elements["forces"].append(Drag(name, body, point, linear, quadratic))
+        return name
+
+    def rolling(self, name: str, body: str, radius: float, *, axis: Any = None, center: Any = (0, 0, 0)) -> str:
+        """Let a body roll on the plane z = 0 without slipping: a disc with `axis`, or a ball without.
+
+        Args:
+            name: unique.
+            body: name of the body.
+            radius: [m].
+            axis: of the disc, in the body's frame; None is a ball.
+            center: in the body's frame [m].
+        """
+        self._elements["rollings"].append(Rolling(name, body, radius, axis, center))
+        return name
