@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from leastaction.forces.arrays import ForceModel, ForceModes, compact, force_model
 from leastaction.mechanism import Mechanism
-from leastaction.minimal.arrays import GuessData, NativeModel
+from leastaction.minimal.arrays import GuessData, NativeModel, floating_trees
 from leastaction.minimal.rules import lobatto
 from leastaction.spatial.exponential import coefficients
 
@@ -180,11 +180,13 @@ class BodywiseSettings(NamedTuple):
         dt: time step [s].
         tolerance: of the Newton updates [rad or m].
         max_iterations: from each first guess.
+        plausible: share of the energy of a step that may come from nowhere, see `judgement`.
     """
 
     dt: float
     tolerance: float
     max_iterations: int
+    plausible: float
 
 
 def bodywise_rule(s: int) -> BodywiseRule:
@@ -201,7 +203,7 @@ def bodywise_model(mechanism: Mechanism, s: int) -> BodywiseModel:
     forces = compact(force_model(t))
     pushing = (forces.drives.dof < 0) & (forces.drives.node >= 0)
     return BodywiseModel(
-        native=NativeModel(t.nodes, d, t.gravity, forces, None),
+        native=NativeModel(t.nodes, d, t.gravity, forces, None, floating_trees(t)),
         nodes=t.nodes,
         dofs=d,
         gravity=t.gravity,

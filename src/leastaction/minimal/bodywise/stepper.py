@@ -15,6 +15,7 @@ from leastaction.mechanism import Mechanism
 from leastaction.minimal.arrays import guess_data
 from leastaction.minimal.bodywise import entries
 from leastaction.minimal.bodywise.arrays import BodywiseSettings, bodywise_data, bodywise_model
+from leastaction.minimal.judgement import plausible_share
 from leastaction.parameter_stencils import Stencil
 from leastaction.record import Record
 from leastaction.step_reversal import StepReversal
@@ -31,7 +32,8 @@ class BodywiseStepper(HalvingStepper):
         refuse_loops(integrator, mechanism)
         super().__init__(integrator, mechanism, dt)
         self.model = bodywise_model(mechanism, integrator.order // 2)
-        self.settings = BodywiseSettings(dt, float(integrator.tolerance), int(integrator.max_iterations))
+        tolerance, most = float(integrator.tolerance), int(integrator.max_iterations)
+        self.settings = BodywiseSettings(dt, tolerance, most, plausible_share(mechanism))
         # Body forces may join any two bodies, which the recursion from leaves to root cannot see.
         self.data = self._make_data(self.model.pushed)
         self.control_nodes = tuple(self.model.rule.c.tolist())

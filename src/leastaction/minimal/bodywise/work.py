@@ -3,7 +3,7 @@
 from leastaction._jit import routine
 from leastaction.minimal.bodywise.joints import joint_velocities, turn_joints
 from leastaction.minimal.bodywise.residual import body_twists, forces_at
-from leastaction.minimal.judgement import is_implausible
+from leastaction.minimal.judgement import is_implausible, travel_energy
 from leastaction.spatial import dot, dot3, load3, load6, sub3
 
 
@@ -37,4 +37,7 @@ def is_astray(model, settings, data, u, before, after, p, p_next):
                     work += weight * dot(load6(data.external[i]), load6(bodies[j, i].v))
                     for c in range(6):
                         impulses += weight * abs(data.external[i, c])
+    floating = model.native.floating
+    fall, fall_next = travel_energy(floating, data.held, p), travel_energy(floating, data.held, p_next)
+    before, after, work = before - fall, after - fall_next, work - (fall_next - fall)
     return is_implausible(before, after, work, impulses, settings)

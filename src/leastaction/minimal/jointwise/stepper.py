@@ -32,6 +32,7 @@ from leastaction.minimal.jointwise.data import (
 )
 from leastaction.minimal.jointwise.newton import turns_too_far
 from leastaction.minimal.jointwise.sparse import depths
+from leastaction.minimal.judgement import plausible_share
 from leastaction.minimal.rules import Rule
 from leastaction.record import Record
 from leastaction.step_reversal import StepReversal
@@ -62,7 +63,8 @@ class VariationalStepper(HalvingStepper):
         super().__init__(integrator, mechanism, dt)
         rule: Rule = integrator.rule
         self.control_nodes = tuple(rule.c.tolist()) if len(rule.c) == len(rule.w) else (0.5,)
-        self.settings = GalerkinSettings(rule, dt, float(integrator.tolerance), int(integrator.max_iterations))
+        tolerance, most = float(integrator.tolerance), int(integrator.max_iterations)
+        self.settings = GalerkinSettings(rule, dt, tolerance, most, plausible_share(mechanism))
         self.model = galerkin_model(mechanism)
         tree = self.model.tree
         size = sizes(tree, rule)

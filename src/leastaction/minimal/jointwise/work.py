@@ -1,12 +1,12 @@
 """The work of forces over a solved step, and what it tells of the solution."""
 
 from leastaction._jit import routine
-from leastaction.minimal.judgement import is_implausible
+from leastaction.minimal.judgement import is_implausible, travel_energy
 from leastaction.spatial import dot, load6
 
 
 @routine
-def is_astray(nodes, settings, points, before, after, p, p_next):
+def is_astray(floating, nodes, settings, points, before, after, p, p_next):
     """Whether the solved step from momentum p to p_next, of kinetic energies `before` and `after` [J], is implausible.
 
     The work of gravity, springs, dampers, drives and other forces is that of the quadrature of the step.
@@ -25,4 +25,6 @@ def is_astray(nodes, settings, points, before, after, p, p_next):
                 impulse = w[al] * dt * force[al, k] + dot(load6(scr[al, k].S), G)
                 work += rate[al, k] * impulse
                 impulses += abs(impulse)
+    fall, fall_next = travel_energy(floating, force, p), travel_energy(floating, force, p_next)
+    before, after, work = before - fall, after - fall_next, work - (fall_next - fall)
     return is_implausible(before, after, work, impulses, settings)
