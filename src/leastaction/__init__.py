@@ -47,6 +47,7 @@ if TYPE_CHECKING:
         StaggeredProjections,
     )
     from leastaction.simulate import simulate
+    from leastaction.simulator import Simulator
     from leastaction.trajectory import Trajectory
     from leastaction.view import ViewModule
 
@@ -91,6 +92,7 @@ _NAMES = {
     "RungeKutta": "explicit.integrators",
     "SDIRK2": "redmax",
     "SemiImplicitEuler": "explicit.integrators",
+    "Simulator": "simulator",
     "SingularMatrixError": "errors",
     "StaggeredProjections": "redmax",
     "Trajectory": "trajectory",
@@ -126,6 +128,7 @@ __all__ = [
     "MissingExtraError",
     "RungeKutta",
     "SemiImplicitEuler",
+    "Simulator",
     "SingularMatrixError",
     "StaggeredProjections",
     "Trajectory",

@@ -112,6 +112,13 @@ class Stepper:
     def finish(self, record: Record) -> None:
         """Complete the record at the end of a run."""
 
+    def noted_contacts(self) -> FloatArray:
+        """Contacts of the steps since `record` or `forget_contacts`, shape (n, 10), as `Record.contacts`."""
+        return np.zeros((0, 10))
+
+    def forget_contacts(self) -> None:
+        """Begin a new list of contacts."""
+
     def failure(self, step: int, record: Record) -> ConvergenceError:
         """The error for a step that did not converge."""
         raise NotImplementedError

@@ -46,8 +46,8 @@ def simulate(
 
     Args:
         mechanism: the robot.
-        q: initial joint positions [rad or m], shape (nq,); default the neutral configuration. Or only some of them by
-            their names, `{"joint1": 1.57}`, the others neutral.
+        q: initial joint positions [rad or m], shape (nq,); default `mechanism.home()`. Or only some of them by their
+            names, `{"joint1": 1.57}`, the others as there.
         v: initial joint velocities [rad/s or m/s], shape (nv,); default rest. Or by their names, the others zero.
         p: initial discrete momentum, shape (nv,), instead of v: continues a run exactly.
         dt: time step [s].

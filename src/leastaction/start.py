@@ -66,15 +66,32 @@ def start_run(
     """Prepare a run; arguments and errors are those of `leastaction.simulate`."""
     if not isinstance(mechanism, Mechanism):
         raise MechanismError(f"simulate needs a Mechanism, such as leastaction.robots.pendulum(), got {mechanism!r}")
+    stepper = checked_integrator(integrator).prepare(mechanism, dt)
+    warn_of_ignored(stepper)
+    count = number_of_steps(dt, duration, steps)
+    stepper.start_time = start_time(start)
+    first = first_state(stepper, q, v, p, project)
+    return Start(stepper, count, first, control_table(stepper, controls, count))
+
+
+def checked_integrator(integrator: Any) -> Integrator:
+    """`integrator`, or `IntegratorError`."""
     if not isinstance(integrator, Integrator):
         hint = f"; write {integrator.__name__}()" if isinstance(integrator, type) else ""
         raise IntegratorError(f"integrator must be one such as leastaction.Galerkin(order=4), got {integrator!r}{hint}")
-    stepper = integrator.prepare(mechanism, dt)
-    warn_of_ignored(stepper)
-    count = number_of_steps(dt, duration, steps)
+    return integrator
+
+
+def start_time(start: Any) -> float:
+    """The time of the first state [s], or `IntegratorError`."""
     if not _is_finite(start):
         raise IntegratorError(f"start must be a finite time [s], got {start!r}")
-    stepper.start_time = float(start)
+    return float(start)
+
+
+def first_state(stepper: Stepper, q: Any, v: Any, p: Any, project: bool) -> Record:
+    """Record of the first state alone, from what `leastaction.simulate` takes; the stepper is ready for it."""
+    mechanism = stepper.mechanism
     q0 = initial_positions(mechanism, q)
     if project and not mechanism.is_tree:
         q0 = close_loops(mechanism, q0)
@@ -84,14 +101,14 @@ def start_run(
     first.second[0] = _second(stepper, q0, v, p)
     if stepper.momentum:
         first.second[0] = stepper.prepare_momentum(q0, first.second[0], project)
-    return Start(stepper, count, first, control_table(stepper, controls, count))
+    return first
 
 
 def initial_positions(mechanism: Mechanism, q: Any) -> FloatArray:
     """Joint positions, shape (nq,), from what `leastaction.simulate` takes."""
     if isinstance(q, Mapping):
-        q = _by_name(q, mechanism.coordinate_names, mechanism.neutral(), "q")
-    return mechanism.neutral() if q is None else configuration(mechanism, q)
+        q = _by_name(q, mechanism.coordinate_names, mechanism.home(), "q")
+    return mechanism.home() if q is None else configuration(mechanism, q)
 
 
 def initial_velocities(mechanism: Mechanism, v: Any) -> FloatArray:

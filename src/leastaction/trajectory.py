@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import zipfile
-import zlib
 from dataclasses import dataclass, field
 from functools import cached_property
 from os import PathLike
@@ -14,16 +12,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from leastaction._archive import UNREADABLE, read_archive
 from leastaction._output import writing
 from leastaction.dynamics.legendre import momentum_of_velocity, quantities, velocity_of_momentum
-from leastaction.errors import FormatError, LeastActionError
+from leastaction.errors import FormatError, LeastActionError, MechanismError
 from leastaction.mechanism import Mechanism
+from leastaction.mechanism._check import positive
 from leastaction.record import Record
+from leastaction.run_checks import check_shapes, check_values, numbers
 
 FloatArray = NDArray[np.float64]
-
-_UNREADABLE = (OSError, EOFError, ValueError, KeyError, TypeError, zipfile.BadZipFile, zlib.error)
-"""What NumPy, zip and JSON raise for files that are damaged, or of another kind."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,6 +44,17 @@ class Trajectory:
     t: FloatArray
     q: FloatArray
     stored: dict[str, NDArray[Any]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.mechanism, Mechanism):
+            raise MechanismError(f"a run needs its Mechanism, got {self.mechanism!r}")
+        for name in ("t", "q"):
+            object.__setattr__(self, name, np.asarray(numbers(getattr(self, name), name), np.float64))
+        if not isinstance(self.stored, dict):
+            raise MechanismError(f"stored: expected arrays by name, got {self.stored!r}")
+        object.__setattr__(self, "stored", {name: numbers(values, name) for name, values in self.stored.items()})
+        object.__setattr__(self, "dt", positive(self.dt, "dt"))
+        check_shapes(self.mechanism, self.t, self.q, self.stored)
 
     @classmethod
     def of_record(
@@ -75,14 +84,19 @@ class Trajectory:
         """Joint velocities [rad/s or m/s], shape (steps + 1, nv); from p where that is stored."""
         if "v" in self.stored:
             return self.stored["v"]
-        return velocity_of_momentum(self.mechanism, self.q, self.stored["p"])
+        return velocity_of_momentum(self.mechanism, self.q, self._stored("p"))
 
     @cached_property
     def p(self) -> FloatArray:
         """Discrete momenta, shape (steps + 1, nv), dual to v."""
         if "p" in self.stored:
             return self.stored["p"]
-        return momentum_of_velocity(self.mechanism, self.q, self.stored["v"])
+        return momentum_of_velocity(self.mechanism, self.q, self._stored("v"))
+
+    def _stored(self, name: str) -> FloatArray:
+        if name not in self.stored:
+            raise MechanismError("this run has neither velocities nor momenta")
+        return self.stored[name]
 
     @cached_property
     def _quantities(self) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -181,8 +195,16 @@ class Trajectory:
         return path
 
     @classmethod
-    def load(cls, path: str | PathLike[str]) -> Trajectory:
-        """Read a run that `save` wrote, by the same path, with `.npz` or without. Runs no code from the file."""
+    def load(cls, path: str | PathLike[str], *, max_bytes: int | None = None) -> Trajectory:
+        """Read a run that `save` wrote, by the same path, with `.npz` or without. Runs no code from the file.
+
+        Args:
+            path: of the file.
+            max_bytes: what its arrays may take in memory; default 1 GiB, or 20 times the size of the file.
+
+        Raises:
+            FormatError: for a file that is damaged, of another kind, or whose arrays do not fit together.
+        """
         from leastaction import registry
         from leastaction.mechanism.codec import from_json
 
@@ -192,17 +214,18 @@ class Trajectory:
                 raise FormatError("not a saved run; these end in .npz", file=given)
             raise FormatError("there is no such file", file=path)
         try:
-            with np.load(path, allow_pickle=False) as data:
-                about = json.loads(str(data["about"]))
-                mechanism, t, q = from_json(about["mechanism"]), data["t"], data["q"]
-                stored = {k.removeprefix("stored_"): data[k] for k in data.files if k.startswith("stored_")}
-                stored |= {name: stored[other] for name, other in about.get("same", {}).items()}
-                if not isinstance(mechanism, Mechanism) or q.shape != (len(t), mechanism.nq):
-                    raise ValueError("its parts do not fit together")
-                integrator = registry.from_json(about.get("integrator"))
-                return cls(mechanism, integrator, float(data["dt"]), t, q, stored)
-        except (*_UNREADABLE, LeastActionError) as error:
-            raise FormatError(f"not a trajectory that leastaction wrote: {error}", file=path) from None
+            data = read_archive(path, max_bytes)
+            about = json.loads(str(data.pop("about")))
+            mechanism = from_json(about["mechanism"])
+            t, q, dt = (np.asarray(data.pop(name), np.float64) for name in ("t", "q", "dt"))
+            stored = {k.removeprefix("stored_"): values for k, values in data.items() if k.startswith("stored_")}
+            stored |= {name: stored[other] for name, other in about.get("same", {}).items()}
+            run = cls(mechanism, registry.from_json(about.get("integrator")), float(dt), t, q, stored)
+            check_values(run.mechanism, run.dt, run.t, run.q, run.stored)
+            return run
+        except (*UNREADABLE, LeastActionError) as error:
+            words = f"{type(error).__name__} {error}" if isinstance(error, KeyError) else error
+            raise FormatError(f"not a trajectory that leastaction wrote: {words}", file=path) from None
 
     def to_pandas(self) -> Any:
         """The run as a pandas DataFrame: one row per time, indexed by t [s]. Needs the extra `data`.

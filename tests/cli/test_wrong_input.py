@@ -18,7 +18,7 @@ WRONG = {
     "inspect, damaged file": ("inspect broken.urdf", "broken.urdf:1"),
     "inspect, unknown parameter": ("inspect pendulum --set lnks=3", "no parameter 'lnks'; did you mean 'links'?"),
     "inspect, parameter without value": ("inspect pendulum --set links", "expected NAME=VALUE"),
-    "inspect, parameter of a file": ("inspect good.urdf --set links=3", "--set is for robots of the package"),
+    "inspect, parameter of a file": ("inspect good.urdf --set links=3", "load_urdf has no option 'links'"),
     "inspect, floating zoo robot": ("inspect pendulum --floating", "--floating is for URDF files"),
     "simulate, typo in a name": ("simulate pendulm", "did you mean 'pendulum'?"),
     "simulate, missing file": ("simulate no/such/arm.urdf", "no/such/arm.urdf"),

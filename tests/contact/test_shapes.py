@@ -50,6 +50,17 @@ def test_loops_connect_too():
     assert named(table, table.body_pairs()) == {("s0", "s2"), ("s1", "s3")}
 
 
+def test_massless_bodies_between_joints_connect_what_is_on_both_sides():
+    b = chain(2)
+    for k, parent in ((2, "b1"), (3, "m2")):
+        b.body(f"m{k}")
+        b.joint(f"j{k}", "revolute", parent, f"m{k}")
+    b.body("b4", shapes=Sphere(0.5, name="s4"), **INERTIA)
+    b.joint("j4", "revolute", "m3", "b4", axis="x")
+    table = collect(b.build(), each(b.build()))
+    assert named(table, table.body_pairs()) == {("s0", "s4")}
+
+
 def test_contact_points_stand_for_the_shape_that_holds_them():
     robot = la.robots.cube(friction=0.3, restitution=0.1)
     table = collect(robot, each(robot))

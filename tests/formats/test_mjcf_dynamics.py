@@ -90,20 +90,38 @@ def test_composite_joints_move_as_chains_of_massless_bodies_do(tmp_path):
         '<joint name="y" axis="0 1 0" pos="0.1 0 0" armature="0.3" stiffness="2" springref="10"/>'
     )
     path = write(tmp_path, text, "model.xml")
-    split, joined = load_mjcf(path), load_mjcf(path, composite=True)
+    split, joined = load_mjcf(path, composite=False), load_mjcf(path)
     assert split.body_names == ("a_x", "a_z", "a")
     assert split.coordinate_names == ("x", "z", "y")
     assert joined.body_names == ("a",)
-    assert joined.coordinate_names == ("a.slide1", "a.slide2", "a.turn1")
+    assert joined.coordinate_names == joined.velocity_names == ("x", "z", "y")
     q, v = np.array([0.1, 0.2, 0.3]), np.array([1.0, 2.0, 3.0])
     for law in (la.dynamics.bias_forces, la.dynamics.passive_forces):
         np.testing.assert_allclose(law(joined, q, v), law(split, q, v), atol=1e-14)
     np.testing.assert_allclose(la.dynamics.mass_matrix(joined, q), la.dynamics.mass_matrix(split, q), atol=1e-14)
 
 
-def test_joints_with_different_anchors_do_not_become_composite(tmp_path):
-    text = chain('<joint name="x" axis="1 0 0" pos="1 0 0"/><joint name="z" axis="0 0 1"/>')
-    assert load_mjcf(write(tmp_path, text, "model.xml"), composite=True).body_names == ("a_x", "a")
+@pytest.mark.parametrize(
+    ("axis", "anchor", "ref", "bodies"),
+    [
+        ("0 0 1", "0 0 0", "0", ("a",)),  # the anchors differ, the axes meet
+        ("0 0 1", "0 1 0", "0", ("a_x", "a")),
+        ("1 0 0", "3 0 0", "30", ("a",)),  # one axis twice
+        ("0 0 1", "2 0 5", "-50", ("a",)),
+    ],
+)
+def test_joints_whose_axes_meet_become_one(tmp_path, axis, anchor, ref, bodies):
+    joints = (
+        f'<joint name="x" axis="1 0 0" pos="1 0 0" ref="20"/><joint name="z" axis="{axis}" pos="{anchor}" ref="{ref}"/>'
+    )
+    path = write(tmp_path, chain(joints + '<joint name="s" type="slide" axis="0 1 1" ref="0.3"/>'), "model.xml")
+    robot, split = load_mjcf(path), load_mjcf(path, composite=False)
+    assert len(robot.bodies) == (1 if bodies == ("a",) else 3)
+    rng = np.random.default_rng(0)
+    for q in (robot.home(), robot.random_configuration(rng)):
+        np.testing.assert_allclose(
+            la.dynamics.body_poses(robot, q)[-1], la.dynamics.body_poses(split, q)[-1], atol=1e-13
+        )
 
 
 # ---------------------------------------------------------------------- equalities

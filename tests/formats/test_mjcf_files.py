@@ -57,19 +57,22 @@ def test_a_file_is_included_only_once(tmp_path):
     refused(write(tmp_path, mjcf(include("b.xml") * 2), "main.xml"), "included twice")
 
 
-@pytest.mark.parametrize("file", ["../out.xml", "/etc/hosts", "link.xml"])
-def test_includes_outside_the_folder_are_refused(tmp_path, file):
-    outside = write(tmp_path, part(BALL.format("b")), "out.xml")
+@pytest.mark.parametrize("file", ["../secret.xml", "../out.txt", "/etc/hosts", "link.xml"])
+def test_other_files_outside_the_folder_are_refused(tmp_path, file):
+    """Absolute paths, what is no model, even through a link that is called like one; their contents do not show."""
+    outside = write(tmp_path, part(BALL.format("b")), "out.txt")
+    write(tmp_path, "<passwords><key>abc</key></passwords>", "secret.xml")
     path = write(tmp_path, mjcf(include(file)), "model/main.xml")
     (tmp_path / "model/link.xml").symlink_to(outside)
     error = refused(path, "outside the model's folder")
     assert (error.line, error.element) == (4, "<include>")
+    assert "passwords" not in str(error)
 
 
-def test_includes_outside_the_folder_can_be_allowed(tmp_path):
+def test_models_beside_the_folder_are_included(tmp_path):
     write(tmp_path, part(BALL.format("b")), "out.xml")
     path = write(tmp_path, mjcf(include("../out.xml")), "model/main.xml")
-    assert load_mjcf(path, allow_outside=True).body_names == ("b",)
+    assert load_mjcf(path).body_names == ("b",)
 
 
 def test_missing_and_faulty_includes_are_refused_at_their_place(tmp_path):
@@ -124,17 +127,19 @@ def test_meshes_are_read_from_the_mesh_folder(tmp_path):
     assert robot.total_mass == pytest.approx(1000 / 6, rel=1e-5)
 
 
-@pytest.mark.parametrize("where", ["file", "meshdir"])
-def test_meshes_outside_the_folder_are_refused(tmp_path, where):
+def test_meshes_at_absolute_paths_are_refused(tmp_path):
     write(tmp_path, TETRAHEDRON, "out/m.obj")
-    asset = {
-        "file": '<asset><mesh name="m" file="../out/m.obj"/></asset>',
-        "meshdir": f'<compiler meshdir="{tmp_path}/out"/>{ASSET}',
-    }[where]
+    asset = f'<compiler meshdir="{tmp_path}/out"/>{ASSET}'
     path = write(tmp_path, mjcf(MESH_BODY.format("", ""), before=asset), "model/main.xml")
-    error = refused(path, "outside the model's folder")
+    error = refused(path, "outside the model's folder.* is absolute")
     assert error.element == 'mesh "m"'
     assert load_mjcf(path, allow_outside=True).nv == 1
+
+
+def test_meshes_beside_the_folder_are_read(tmp_path):
+    write(tmp_path, TETRAHEDRON, "out/m.obj")
+    asset = '<asset><mesh name="m" file="../out/m.obj"/></asset>'
+    assert load_mjcf(write(tmp_path, mjcf(MESH_BODY.format("", ""), before=asset), "model/main.xml")).nv == 1
 
 
 DEFAULT = '<default><default class="v"><geom type="mesh" mesh="m" density="0"/></default></default>'

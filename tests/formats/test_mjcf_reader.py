@@ -167,7 +167,7 @@ def test_servos_become_motors_with_a_warning(tmp_path):
 def test_actuated_coordinates_of_composite_joints(tmp_path):
     world = '<body name="a"><joint name="x" type="slide"/><joint name="y" axis="1 0 0"/><geom size="0.1"/></body>'
     text = mjcf(world, '<actuator><motor joint="y"/></actuator>')
-    assert read(tmp_path, text, composite=True).actuators[0].coordinate == "a.turn1"
+    assert read(tmp_path, text).actuators[0].coordinate == "y"
 
 
 SITES = '<site name="s"/><body name="a"><joint name="j"/><geom size="0.1"/><site name="t" pos="0 0 1"/></body>'

@@ -69,7 +69,7 @@ def test_collada_has_units(tmp_path):
 
 
 def test_missing_meshes_make_one_warning(tmp_path):
-    path = write(tmp_path, model("a.obj", "b.stl", "package://c/d.dae", "http://e/f.stl", "g.obj", "a.obj"))
+    path = write(tmp_path, model("a.obj", "b.stl", "package://c/d.dae", "http://e/f.stl", "g.obj", "a.obj", "h.obj"))
     with pytest.warns(UserWarning, match=r"meshes that were not found: a\.obj, b\.stl.* and 1 more") as record:
         assert shapes(path) == ()
     assert len(record) == 1
@@ -96,9 +96,10 @@ def test_meshes_can_be_left_alone(tmp_path, recwarn):
     assert not recwarn
 
 
-@pytest.mark.parametrize("filename", ["../m.obj", "/m.obj", "file:///m.obj", "package://a/../../m.obj", "link.obj"])
-def test_meshes_outside_the_folder_are_refused(tmp_path, filename):
-    outside = write(tmp_path, TETRAHEDRON, "m.obj")
+@pytest.mark.parametrize("filename", ["../m.txt", "/m.obj", "file:///m.obj", "package://a/../../m.txt", "link.obj"])
+def test_other_files_outside_the_folder_are_refused(tmp_path, filename):
+    """Absolute paths, and what is no mesh, even through a link that is called like one."""
+    outside = write(tmp_path, TETRAHEDRON, "m.txt")
     path = write(tmp_path, model(filename), "thing/robot.urdf")
     (tmp_path / "thing/link.obj").symlink_to(outside)
     with pytest.raises(FormatError, match="outside the model's folder") as error:
@@ -107,12 +108,25 @@ def test_meshes_outside_the_folder_are_refused(tmp_path, filename):
 
 
 @pytest.mark.parametrize("filename", ["../m.obj", "package://pack/m.obj", "package://{}/m.obj", "file://{}/m.obj"])
-def test_meshes_outside_the_folder_can_be_allowed(tmp_path, filename):
+def test_meshes_beside_the_folder_are_found(tmp_path, filename):
     write(tmp_path, TETRAHEDRON, "m.obj")
     write(tmp_path, TETRAHEDRON, "pack/m.obj")
-    filename = filename.format(tmp_path if filename.startswith("file") else tmp_path.name)
+    absolute = filename.startswith("file")
+    filename = filename.format(tmp_path if absolute else tmp_path.name)
     path = write(tmp_path, model(filename), "thing/robot.urdf")
-    assert len(shapes(path, allow_outside=True)) == 1
+    assert len(shapes(path, allow_outside=absolute)) == 1
+
+
+def test_packages_are_found_where_the_caller_or_the_environment_says(tmp_path, monkeypatch):
+    write(tmp_path, TETRAHEDRON, "elsewhere/pack/m.obj")
+    path = write(tmp_path, model("package://pack/m.obj"), "thing/robot.urdf")
+    with pytest.warns(UserWarning, match="package_dirs or ROS_PACKAGE_PATH.*pack/m.obj"):
+        assert shapes(path) == ()
+    assert len(shapes(path, package_dirs=[tmp_path / "elsewhere"])) == 1
+    monkeypatch.setenv("ROS_PACKAGE_PATH", f"/nowhere:{tmp_path / 'elsewhere'}")
+    assert len(shapes(path)) == 1
+    with pytest.raises(FormatError, match="package_dirs"):
+        load_urdf(path, package_dirs=3)
 
 
 def test_the_size_limit_holds_for_meshes(tmp_path):

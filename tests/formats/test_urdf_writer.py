@@ -237,5 +237,5 @@ def test_characters_that_xml_cannot_write_are_refused(tmp_path):
 
 def test_a_folder_that_cannot_be_written_is_a_format_error(tmp_path):
     write(tmp_path, "", "file")
-    with pytest.raises(la.FormatError, match="cannot be written"):
+    with pytest.raises(la.FormatError, match="does not exist"):
         save_urdf(pendulum().build(), tmp_path / "file" / "robot.urdf")

@@ -5,7 +5,6 @@ import hashlib
 import os
 import pickle
 import platform
-import secrets
 import sys
 import time
 import warnings
@@ -20,6 +19,8 @@ import numpy as np
 from numba.core import caching, config
 from numba.core.compiler import CompileResult
 from numba.core.serialize import dumps
+
+from leastaction._output import writing
 
 from . import pipeline
 from .fingerprint import describe_types, fingerprint
@@ -114,7 +115,8 @@ class KernelCache(caching._Cache):
         try:
             file = cache_directory() / self.file_name(sig, data.codegen.magic_tuple())
             file.parent.mkdir(parents=True, exist_ok=True)
-            _write(file, dumps(data._reduce()))
+            with writing(file) as part:
+                part.write_bytes(dumps(data._reduce()))
             _remove_unused(file.parent)
             return True
         except Exception as error:
@@ -147,17 +149,6 @@ def _read(file: Path, target_context: Any) -> Any:
     if file.parent != FOLDER:
         _mark_used(file)
     return kernel
-
-
-def _write(file: Path, content: bytes) -> None:
-    """Write a file that other processes see whole or not at all."""
-    draft = file.with_name(f"{file.name}.{secrets.token_hex(8)}")
-    try:
-        draft.write_bytes(content)
-        draft.replace(file)
-    except OSError:
-        draft.unlink(missing_ok=True)
-        raise
 
 
 def _mark_used(file: Path) -> None:

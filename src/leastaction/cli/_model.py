@@ -55,7 +55,11 @@ ModelArgument = Annotated[
 ]
 Parameters = Annotated[
     list[str] | None,
-    typer.Option("--set", metavar="NAME=VALUE", help="Parameter of a robot of the package, such as links=3."),
+    typer.Option(
+        "--set",
+        metavar="NAME=VALUE",
+        help="Parameter of a robot of the package, such as links=3; option of `load` for a file: merge_fixed=True.",
+    ),
 ]
 Floating = Annotated[bool, typer.Option("--floating", help="Let the root link of a URDF file fly.")]
 Ground = Annotated[
@@ -92,12 +96,11 @@ def find_model(
         robot = la.robots.get(name, **_parameters(parameters or ()))
         model = Model(robot, entry.home(robot), entry.home_velocity(robot))
     elif Path(text).suffix.lower() in FILES or "/" in text or Path(text).exists():
-        if parameters:
-            raise LeastActionError("--set is for robots of the package, not for files")
-        options = {"floating_base": True} if floating else {}
+        options = _parameters(parameters or ()) | ({"floating_base": True} if floating else {})
         robot = la.load(text, **options)
-        model = Model(robot, robot.neutral(), [0.0] * robot.nv)
-        keys = la.formats.load_keyframes(text) if q is not None and not floating and _is_mjcf(text) else {}
+        outside = {key: options[key] for key in ("allow_outside",) if key in options}
+        model = Model(robot, robot.home(), [0.0] * robot.nv)
+        keys = la.formats.load_keyframes(text, **outside) if q is not None and not floating and _is_mjcf(text) else {}
         if q in keys:
             model.q, q = robot.normalize(keys[q]), None
     else:

@@ -111,7 +111,7 @@ def _remarks(robot: Any) -> list[str]:
     if not robot.is_tree:
         from leastaction.dynamics.loops import violation
 
-        gap = float(violation(robot, robot.neutral()[None])[0])
+        gap = float(violation(robot, robot.home()[None])[0])
         if gap > 1e-9:
-            remarks.append(f"loops are open by {gap:.2g} m or rad at q = 0; simulate with --project closes them")
+            remarks.append(f"loops are open by {gap:.2g} m or rad at its home; simulate with --project closes them")
     return remarks

@@ -240,8 +240,20 @@ def _place(frames: Frames, body: str) -> tuple[int, int | str, Pose]:
 
 
 def _apart(mechanism: Mechanism, frames: Frames) -> Iterator[tuple[int | str, int | str]]:
-    """Owners that a joint connects or the mechanism excludes, both ways; joints to the world do not count."""
-    joined = [(joint.parent, joint.child) for joint in (*mechanism.joints, *mechanism.loops) if joint.parent != WORLD]
+    """Owners that a joint connects or the mechanism excludes, both ways; joints to the world do not count.
+
+    Massless bodies between joints only stand for a joint with more freedoms: what is on both sides is connected, too.
+    """
+    carrier = dict(zip(mechanism.body_names, mechanism.joints, strict=True))
+    massless = {body.name for body in mechanism.bodies if body.inertia.mass == 0.0}
+    joined = []
+    for joint in (*mechanism.joints, *mechanism.loops):
+        parent = joint.parent
+        while parent != WORLD:
+            joined.append((parent, joint.child))
+            if parent not in massless:
+                break
+            parent = carrier[parent].parent
     for first, second in (*joined, *mechanism.excluded_contacts):
         a, b = _place(frames, first)[1], _place(frames, second)[1]
         yield a, b

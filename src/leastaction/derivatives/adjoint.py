@@ -15,6 +15,7 @@ from leastaction.integrators import Integrator
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism.arguments import FloatArray
 from leastaction.parameters import parameter
+from leastaction.run_checks import check_record
 from leastaction.simulate import simulate
 from leastaction.trajectory import Trajectory
 
@@ -107,6 +108,7 @@ def _gradient(run: Trajectory, dq: Any, dv: Any, names: list[str], from_momentum
         raise IntegratorError("the run does not say which integrator made it")
     stepper = stepper_that("reverse", m, run.integrator, run.dt)
     bars = [_bar(run, x, what) for x, what in ((dq, "dq"), (dv, "dv"))]
+    check_record(stepper, run.steps, {"q": run.q, **run.stored})
     stepper.prepare_start(run.q[0])
     u = run.stored.get("u", np.broadcast_to(np.zeros(m.nu), (run.steps, len(stepper.control_nodes), m.nu)))
     reversal = VelocityReversal(stepper, names, from_momentum)

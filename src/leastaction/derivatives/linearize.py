@@ -10,6 +10,7 @@ from leastaction.errors import IntegratorError
 from leastaction.integrators import Integrator, Stepper
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism.arguments import FloatArray, configuration, state_vector, tangent
+from leastaction.run_checks import check_record
 from leastaction.trajectory import Trajectory
 
 
@@ -92,6 +93,7 @@ def backpropagate(
         raise IntegratorError("dq and dp must be finite numbers")
     stepper = stepper_that("linearize", m, integrator or run.integrator, run.dt)
     nodes = len(stepper.control_nodes)
+    check_record(stepper, run.steps, {"q": run.q, **run.stored})
     controls = run.stored.get("u", np.broadcast_to(np.zeros(m.nu), (run.steps, nodes, m.nu)))
     stepper.prepare_start(run.q[0])
     reversal = stepper.reverse(["controls"])

@@ -9,6 +9,7 @@ from leastaction._tuples import plain
 from leastaction.dynamics import recursions
 from leastaction.dynamics.spline_quantities import spline_momenta, spline_quantities, spline_velocities
 from leastaction.dynamics.workspace import Workspace
+from leastaction.errors import MechanismError
 from leastaction.forces import total
 from leastaction.forces.arrays import named_forces, named_modes
 from leastaction.kinematics.closure import soft_energy
@@ -71,8 +72,19 @@ def quantities_rows(model, data, Q, V, out):
         H[r, 3], H[r, 4], H[r, 5] = h[1]
 
 
+def _rows(mechanism: Mechanism, Q: FloatArray, V: FloatArray, what: str) -> tuple[FloatArray, FloatArray]:
+    """Positions and velocities (or momenta) of the same times, in the one layout that kernels are compiled for."""
+    Q, V = np.ascontiguousarray(Q, np.float64), np.ascontiguousarray(V, np.float64)
+    rows = len(Q) if Q.ndim else 0
+    for values, size, name in ((Q, mechanism.nq, "q"), (V, mechanism.nv, what)):
+        if values.shape != (rows, size):
+            raise MechanismError(f"{name}: expected shape ({rows}, {size}) for {mechanism.name!r}, got {values.shape}")
+    return Q, V
+
+
 def momentum_of_velocity(mechanism: Mechanism, Q: FloatArray, V: FloatArray) -> FloatArray:
     """p = M(q) v for each row, shape (rows, nv): the Legendre transform."""
+    Q, V = _rows(mechanism, Q, V, "v")
     if has_splines(mechanism):
         return spline_momenta(mechanism, Q, V)
     w = Workspace(mechanism)
@@ -84,6 +96,7 @@ def momentum_of_velocity(mechanism: Mechanism, Q: FloatArray, V: FloatArray) -> 
 
 def velocity_of_momentum(mechanism: Mechanism, Q: FloatArray, P: FloatArray) -> FloatArray:
     """v = M(q)^-1 p for each row, shape (rows, nv): the inverse Legendre transform."""
+    Q, P = _rows(mechanism, Q, P, "p")
     if has_splines(mechanism):
         return spline_velocities(mechanism, Q, P)
     w = Workspace(mechanism)
@@ -95,6 +108,7 @@ def velocity_of_momentum(mechanism: Mechanism, Q: FloatArray, P: FloatArray) -> 
 
 def quantities(mechanism: Mechanism, Q: FloatArray, V: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
     """(kinetic energy [J], potential energy [J], spatial momentum about the origin (rows, 6)) for each row."""
+    Q, V = _rows(mechanism, Q, V, "v")
     if has_splines(mechanism):
         return spline_quantities(mechanism, Q, V)
     w = Workspace(mechanism)

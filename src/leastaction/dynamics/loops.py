@@ -109,6 +109,9 @@ def violation(mechanism: Mechanism, Q: FloatArray) -> FloatArray:
     """Largest violation of a loop or coupling at each row of Q, shape (rows,)."""
     if has_splines(mechanism):
         return np.array([np.abs(loop_jacobian(mechanism, q)[0]).max(initial=0.0) for q in Q])
+    Q = np.ascontiguousarray(Q, np.float64)
+    if Q.ndim != 2 or Q.shape[1] != mechanism.nq:
+        raise MechanismError(f"q: expected shape (rows, {mechanism.nq}) for {mechanism.name!r}, got {Q.shape}")
     w, c, count = _arrays(mechanism)
     out, h, A, zero = np.zeros(len(Q)), np.zeros(count), np.zeros((count, mechanism.nv)), np.zeros(mechanism.nv)
     violation_rows(w.tree.nodes, c.rows, c.coefficients, count, w.links, w.screws, Q, zero, h, A, out)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -11,36 +13,47 @@ from leastaction.formats._xml import Element, read_bytes
 
 _PACKAGE = str(Path(__file__).parent.parent)
 
+MODEL_FILES = {".xml", ".mjcf", ".urdf", ".xacro", ".stl", ".obj", ".dae", ".ply", ".msh", ".png"}
+"""Endings of the files of models: others are not opened because a model says so."""
+
 
 @dataclass(frozen=True)
 class Folder:
-    """Files next to a model: those in its own folder, unless the caller allows others.
+    """Files that a model may name: those in its folder, and models, meshes and pictures at a place relative to it.
 
     Attributes:
         path: the model's folder, resolved.
-        allow_outside: whether files elsewhere may be read.
+        allow_outside: whether absolute paths and files of other kinds elsewhere may be read.
         max_bytes: limit of the size of each file.
+        packages: folders in which packages are looked for, beside those above the model.
     """
 
     path: Path
     allow_outside: bool
     max_bytes: int
+    packages: tuple[Path, ...] = ()
 
     @classmethod
-    def of(cls, model: Path, allow_outside: bool, max_bytes: int) -> Folder:
+    def of(cls, model: Path, allow_outside: bool, max_bytes: int, packages: Sequence[Path] = ()) -> Folder:
         """The folder that holds the file `model`."""
-        return cls(model.resolve().parent, allow_outside, max_bytes)
+        return cls(model.resolve().parent, allow_outside, max_bytes, tuple(packages))
 
     def find(self, name: str, element: Element) -> Path | None:
         """The file that `element` names relative to the folder; None where there is none.
 
-        Links are followed before the place is judged, so that none leads out of the folder.
+        Links are followed before the place and the ending are judged.
         """
+        name = name.replace("\\", "/")
+        return self._allowed(self.path / name, name, element, relative=not Path(name).is_absolute())
+
+    def _allowed(self, path: Path, name: str, element: Element, *, relative: bool) -> Path | None:
         try:
-            path = (self.path / name.replace("\\", "/")).resolve()
-            if not (self.allow_outside or path.is_relative_to(self.path)):
+            path = path.resolve()
+            followed = relative and path.suffix.lower() in MODEL_FILES
+            if not (self.allow_outside or followed or path.is_relative_to(self.path)):
+                why = "is no model, mesh or picture" if relative else "is absolute"
                 raise element.error(
-                    f"file {name!r} lies outside the model's folder {str(self.path)!r}; "
+                    f"file {name!r} lies outside the model's folder {str(self.path)!r} and {why}; "
                     "pass allow_outside=True if you trust the model"
                 )
             return path if path.is_file() else None
@@ -50,15 +63,15 @@ class Folder:
     def package(self, name: str, element: Element) -> Path | None:
         """The file that `package://<package>/<rest>` means.
 
-        A package is looked for in the model's folder, or is that folder; with `allow_outside` also in, or as,
-        each folder above it.
+        A package is looked for in, and as, the model's folder and each folder above it; in the folders `packages` and
+        those of the environment variable ROS_PACKAGE_PATH.
         """
         package, _, rest = name.partition("/")
-        above = [self.path, *self.path.parents] if self.allow_outside else [self.path]
-        for folder in above:
-            found = self.find(str(folder / package / rest), element)
+        listed = [Path(x) for x in os.environ.get("ROS_PACKAGE_PATH", "").split(os.pathsep) if x]
+        for folder in (self.path, *self.path.parents, *self.packages, *listed):
+            found = self._allowed(folder / package / rest, name, element, relative=True)
             if found is None and (folder.name == package or folder == self.path):
-                found = self.find(str(folder / rest), element)
+                found = self._allowed(folder / rest, name, element, relative=True)
             if found is not None:
                 return found
         return None

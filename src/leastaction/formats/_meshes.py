@@ -30,7 +30,9 @@ class MeshFiles:
         """Vertices [m], shape (n, 3), and faces, shape (m, 3), of a named file; None if skipped."""
         path = self._find(filename, element)
         if path is None:
-            self.notes.add("meshes that were not found", filename)
+            packaged = filename.startswith("package://")
+            remedy = " (name the folders of packages in package_dirs or ROS_PACKAGE_PATH)" if packaged else ""
+            self.notes.add(f"meshes that were not found{remedy}", filename)
             return None
         if path not in self._read:
             self._read[path] = self._triangles(path, filename)

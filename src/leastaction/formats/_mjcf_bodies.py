@@ -91,8 +91,8 @@ class Bodies:
         numbers = range(first, first + int(m.body_jntnum[i]))
         if not numbers:
             self.builder.fixed(self.joint_names.unique(f"{name}_fixed"), parent, name, pose=X)
-        elif len(numbers) > 1 and self.composite and self._share_anchor(numbers):
-            self._composite(numbers, parent, name, X)
+        elif len(numbers) > 1 and self.composite and (together := self._together(numbers)):
+            self._composite(numbers, together, parent, name, X)
         else:
             for j in numbers:
                 joint = self._joint_name(j, name)
@@ -120,7 +120,7 @@ class Bodies:
         if type_ == BALL:
             self.balls[j] = name
         if type_ == FREE:
-            # Its coordinates are the pose in the world; where it starts is no part of the mechanism.
+            # Its coordinates are the pose in the world.
             self.builder.joint(name, kind, parent, child, **options)
             return
         ref = float(m.qpos0[m.jnt_qposadr[j]]) if type_ in (SLIDE, HINGE) else 0.0
@@ -139,37 +139,55 @@ class Bodies:
             return joints.spherical()
         return joints.prismatic(axis) if type_ == SLIDE else joints.revolute(axis)
 
-    def _share_anchor(self, numbers: range) -> bool:
-        """Whether a body's joints are one product of primitives: all turn about one point, none has a ref."""
-        m = self.m
-        anchors = [m.jnt_pos[j] for j in numbers if m.jnt_type[j] != SLIDE]
-        refs = [m.qpos0[m.jnt_qposadr[j]] for j in numbers if m.jnt_type[j] in (SLIDE, HINGE)]
-        return not np.any(refs) and all(np.array_equal(anchor, anchors[0]) for anchor in anchors)
+    def _together(self, numbers: range) -> tuple[list[Primitive], Pose, Pose] | None:
+        """A body's joints in a row as one product of primitives in one frame, if all turn about one point.
 
-    def _composite(self, numbers: range, parent: str, body: str, X: Pose) -> None:
-        m = self.m
-        name = self.joint_names.unique(body)
-        anchor = next((m.jnt_pos[j] for j in numbers if m.jnt_type[j] != SLIDE), np.zeros(3))
-        parts = [self._primitive(j) for j in numbers]
-        properties = self._properties(numbers, name)
-        poses = {"pose": X * shift(anchor), "child_pose": shift(-anchor)}
-        self.builder.joint(name, "composite", parent, body, parts=parts, **poses, **properties)
-        slides = turns = 0
+        The refs' constant motions are moved behind the primitives, which turns the axes behind them. Given back are
+        the primitives, their frame, and the pose of the body in the moved frame.
+        """
+        m, back = self.m, Pose()
+        parts: list[Primitive] = []
+        points, axes = [], []
         for j in numbers:
-            if m.jnt_type[j] == SLIDE:
-                slides += 1
-                self.coordinates[j] = f"{name}.slide{slides}"
-            elif m.jnt_type[j] == HINGE:
-                turns += 1
-                self.coordinates[j] = f"{name}.turn{turns}"
-            else:
-                self.balls[j] = name
+            type_, ref, anchor = m.jnt_type[j], float(m.qpos0[m.jnt_qposadr[j]]), m.jnt_pos[j]
+            if type_ == BALL:
+                if not np.allclose(back.rotation, np.eye(3), atol=1e-12):
+                    return None  # its quaternion would be another
+                parts.append(joints.spherical())
+                points.append(back.apply(anchor))
+                axes.append(None)
+                continue
+            given = np.array(self._primitive(j).axis)
+            axis = tuple((back.rotation @ given).tolist()) if ref or back != Pose() else tuple(given.tolist())
+            if type_ == SLIDE:
+                parts.append(joints.prismatic(axis))
+                back = back * shift(-ref * given) if ref else back
+                continue
+            parts.append(joints.revolute(axis))
+            points.append(back.apply(anchor))
+            axes.append(np.array(axis))
+            if ref:
+                back = back * shift(anchor) * Pose.from_axis_angle(tuple(given.tolist()), -ref) * shift(-anchor)
+        meeting = _common_point(np.array(points).reshape(-1, 3), axes)
+        return None if meeting is None else (parts, shift(meeting), shift(-meeting) * back)
+
+    def _composite(
+        self, numbers: range, together: tuple[list[Primitive], Pose, Pose], parent: str, body: str, X: Pose
+    ) -> None:
+        parts, frame, back = together
+        name = self.joint_names.unique(body)
+        motions = []
+        for j in numbers:
+            motions.append(self._joint_name(j, body))
+            (self.balls if self.m.jnt_type[j] == BALL else self.coordinates)[j] = motions[-1]
+        options = {"pose": X * frame, "child_pose": back, "motions": motions, **self._properties(numbers, name)}
+        self.builder.joint(name, "composite", parent, body, parts=parts, **options)
 
     def _properties(self, numbers: Sequence[int], name: str) -> dict[str, Any]:
         """Limits and dynamics of joints in a row, one entry per degree of freedom."""
         m = self.m
         names = ("lower", "upper", "effort_limit", "stiffness", "damping", "friction", "armature")
-        values: dict[str, list[float]] = {key: [] for key in (*names, "rest")}
+        values: dict[str, list[float]] = {key: [] for key in (*names, "rest", "home")}
         for j in numbers:
             nv = {FREE: 6, BALL: 3}.get(int(m.jnt_type[j]), 1)
             nq = {FREE: 7, BALL: 4}.get(int(m.jnt_type[j]), 1)
@@ -187,9 +205,25 @@ class Bodies:
             values["friction"] += m.dof_frictionloss[v : v + nv].tolist()
             values["armature"] += m.dof_armature[v : v + nv].tolist()
             values["rest"] += m.qpos_spring[q : q + nq].tolist()
+            values["home"] += m.qpos0[q : q + nq].tolist()
             for array, index in (("jnt_stiffnesspoly", j), ("dof_dampingpoly", v)):
                 if np.any(getattr(m, array, np.zeros((index + 1, 1)))[index]):
                     self.notes.add("nonlinear stiffness and damping of joints", name)
         if not any(values["stiffness"]):
             del values["rest"]
         return values
+
+
+def _common_point(points: Any, axes: list[Any]) -> Any:
+    """The point nearest to the first that lies on all axes (None: a point, not an axis); None if there is none."""
+    if len(points) == 0:
+        return np.zeros(3)
+    x = points[0]
+    if np.any(points != x):
+        across = [np.eye(3) if a is None else np.eye(3) - np.outer(a, a) for a in axes]
+        rows, sides = np.concatenate(across), np.concatenate([P @ (p - x) for P, p in zip(across, points, strict=True)])
+        x = x + np.linalg.lstsq(rows, sides, rcond=1e-9)[0]
+        size = 1e-12 * max(1.0, float(np.abs(points).max()))
+        if any(np.abs(P @ (p - x)).max() > size for P, p in zip(across, points, strict=True)):
+            return None
+    return x

@@ -1,7 +1,7 @@
 """From an MJCF file to one self-contained document that MuJoCo's compiler may see.
 
-Includes are expanded and asset files are read here, inside the model's folder, and handed over in memory, so
-that the compiler opens no file. What does not shape the mechanism (pictures, sensors, keyframes, contact
+Includes are expanded and asset files are read here, by the rules of `Folder`, and handed over in memory, so that the
+compiler opens no file. What does not shape the mechanism (pictures, sensors, keyframes, contact
 pairs) is taken out; what could grow without bound is measured first.
 """
 
@@ -81,7 +81,10 @@ def expand_includes(root: Element, path: Path, folder: Folder) -> None:
                 raise child.error(f"more than {MAX_ELEMENTS} elements, with those of included files")
             if child.tag == "include":
                 target = _included(child, files, seen, folder)
-                contents = read_xml(target, folder.max_bytes).children
+                included = read_xml(target, folder.max_bytes)
+                if not included.tag.startswith("mujoco") and not target.is_relative_to(folder.path):
+                    raise child.error(f"file {child.required('file')!r} outside the model's folder is no MJCF file")
+                contents = included.children
                 waiting += [(element, (*files, target)) for element in reversed(contents)]
             else:
                 parent.children.append(child)

@@ -22,7 +22,7 @@ def load_keyframes(
 
     Args:
         path: of the file.
-        allow_outside: let the file name includes outside its folder.
+        allow_outside: let the file name includes by absolute paths.
         max_bytes: limit of the size of each file.
 
     Returns:

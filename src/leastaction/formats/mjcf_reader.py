@@ -5,8 +5,10 @@ of the compiled model. Coordinates are MuJoCo's: q equals `qpos`, `ref` included
 joints alone: `qvel` is (linear in the world, angular in the body), v is the twist (angular, linear) in the
 body.
 
-- Each MuJoCo joint is one joint. Where a body has several, massless bodies `<body>_<joint>` come between
-  them, or one composite joint takes their place on request.
+- Each MuJoCo joint is one joint. Where a body has several, one composite joint called like the body takes their
+  place, with coordinates called like them; massless bodies `<body>_<joint>` come between them where their axes do not
+  meet in a point.
+- The robot's home is the pose of the file (`qpos0`), or a keyframe.
 - `connect` becomes a spherical loop joint, `weld` a fixed one, `joint` a coupling; all hold exactly, MuJoCo's
   softness (solref, solimp) is not taken over.
 - Geoms become shapes, those that collide and are spheres or capsules also contact points. Pairs of bodies of which no
@@ -33,14 +35,17 @@ from leastaction.formats._mjcf_elements import Elements
 from leastaction.formats._mjcf_geoms import Geoms
 from leastaction.formats._mjcf_source import prepare
 from leastaction.formats._xml import MAX_BYTES, Element, write_xml
+from leastaction.formats.keyframes import load_keyframes
 from leastaction.formats.merge import merge_fixed_bodies
 from leastaction.mechanism import Mechanism, MechanismBuilder
+from leastaction.mechanism._check import suggestion
 
 
 def load_mjcf(
     path: str | PathLike[str],
     *,
-    composite: bool = False,
+    composite: bool = True,
+    keyframe: str | None = None,
     contacts: bool = True,
     merge_fixed: bool = False,
     strict: bool | None = None,
@@ -52,15 +57,17 @@ def load_mjcf(
 
     Args:
         path: of the file.
-        composite: join the joints of a body into one composite joint where they share their anchor, instead
-            of putting massless bodies between them; the joint is then called like the body.
+        composite: join the joints of a body into one composite joint where their axes meet in a point; False puts
+            massless bodies between them.
+        keyframe: name of the `<key>` in which the robot starts, see `Mechanism.home`; default the pose of the file.
         contacts: make contact points of the spheres and capsules that collide.
         merge_fixed: make one body of each group of bodies that are fixed to each other.
         strict: True refuses inertias that no real body has and meshes that are missing but would give a body its
             mass; False keeps or leaves them out with a warning; None, the default, warns of inertias and refuses such
             meshes.
         meshes: keep meshes as shapes. Mesh files that are missing are left out with one warning.
-        allow_outside: let the file name includes and meshes outside its folder.
+        allow_outside: let the file name others by absolute paths, and files elsewhere that are no models, meshes or
+            pictures.
         max_bytes: limit of the size of each file.
 
     Raises:
@@ -80,7 +87,18 @@ def load_mjcf(
     except MechanismError as error:
         raise _located(error, root) from None
     notes.warn()
+    if keyframe is not None:
+        robot = _at_keyframe(robot, keyframe, load_keyframes(path, allow_outside=allow_outside, max_bytes=max_bytes))
     return merge_fixed_bodies(robot) if merge_fixed else robot
+
+
+def _at_keyframe(robot: Mechanism, name: str, keys: dict[str, Any]) -> Mechanism:
+    """The robot with its home at a keyframe."""
+    if name not in keys:
+        raise FormatError(f"there is no keyframe {name!r}{suggestion(name, keys) or f'; there are {list(keys)}'}")
+    builder = robot.edit()
+    builder.home(dict(zip(robot.coordinate_names, robot.normalize(keys[name]).tolist(), strict=True)))
+    return builder.build()
 
 
 def _compile(root: Element, assets: dict[str, bytes]) -> Any:

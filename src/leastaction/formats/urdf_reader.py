@@ -16,14 +16,15 @@ Understood beyond the standard:
 - `<contact>` of a link (Bullet's) or of a `<collision>` with `<lateral_friction value>`, `<restitution value>`;
 - revolute joints without `<limit>` or without lower and upper: unlimited; the old `<joint_properties>`.
 
-Ignored: transmissions, Gazebo and ROS elements, safety controllers, collision filters, textures.
+Ignored: transmissions but for the names of joints that they drive, Gazebo and ROS elements, safety controllers,
+collision filters, textures.
 """
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from os import PathLike
 from pathlib import Path
@@ -63,6 +64,7 @@ def load_urdf(
     strict: bool = False,
     meshes: bool = True,
     allow_outside: bool = False,
+    package_dirs: Sequence[str | PathLike[str]] = (),
     max_bytes: int = MAX_BYTES,
 ) -> Mechanism:
     """Read a URDF file.
@@ -73,12 +75,15 @@ def load_urdf(
 
     Args:
         path: of the file.
-        floating_base: let the root link fly.
+        floating_base: let the root link fly. Controls then drive joints, not the base: one actuator for each joint with
+            an axis, or for those with a `<transmission>` if there are any, within `<limit effort>`.
         merge_fixed: make one body of each group of bodies that fixed joints hold together.
         strict: refuse inertias that no real body has, instead of keeping them with a warning. What they miss by
             round-off does not count.
         meshes: read mesh files; those that are missing or cannot be read are left out with one warning.
-        allow_outside: let the file name meshes outside its folder.
+        allow_outside: let the file name meshes by absolute paths.
+        package_dirs: folders in which the packages of `package://` lie, beside the folders above the file and those of
+            the environment variable ROS_PACKAGE_PATH.
         max_bytes: limit of the size of each file.
 
     Raises:
@@ -89,10 +94,19 @@ def load_urdf(
     if root.tag != "robot":
         raise root.error("a URDF file has the root element <robot>")
     notes = Notes(path)
-    files = MeshFiles(Folder.of(path, allow_outside, max_bytes), notes) if meshes else None
+    packages = _folders(package_dirs)
+    files = MeshFiles(Folder.of(path, allow_outside, max_bytes, packages), notes) if meshes else None
     robot = _Reader(root, files, notes, strict, floating_base).read()
     notes.warn()
     return merge_fixed_bodies(robot) if merge_fixed else robot
+
+
+def _folders(given: Any) -> tuple[Path, ...]:
+    """`package_dirs` as paths."""
+    try:
+        return (Path(given),) if isinstance(given, str | PathLike) else tuple(Path(x) for x in given)
+    except TypeError:
+        raise FormatError(f"package_dirs: expected paths of folders, got {given!r}") from None
 
 
 @contextmanager
@@ -130,6 +144,8 @@ class _Reader:
             self._loop(loop)
         for joint in order:
             self._mimic(joint)
+        if self.floating_base:
+            self._actuators(order)
         try:
             return self.builder.build()
         except MechanismError as error:
@@ -248,6 +264,18 @@ class _Reader:
                 ratio=mimic.number("multiplier", 1.0),
                 offset=mimic.number("offset", 0.0),
             )
+
+    def _actuators(self, order: list[Element]) -> None:
+        """Drives of the joints, so that controls do not push the base."""
+        driven = [joint.get("name") for t in self.root.all("transmission") for joint in t.all("joint")]
+        axes = ("revolute", "continuous", "prismatic")
+        for joint in order:
+            name = joint.required("name")
+            if joint.get("type") in axes and joint.find("mimic") is None and (not driven or name in driven):
+                limit = joint.find("limit")
+                effort = limit.number("effort", 0.0) if limit is not None else 0.0
+                with _at(joint):
+                    self.builder.actuator(name, name, limits=(-effort, effort) if effort > 0.0 else None)
 
     def _located(self, error: MechanismError) -> FormatError:
         """What `build()` complains about, at the line of the link or joint that it names."""

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
-import os
 from collections.abc import Iterable
 from os import PathLike
 from pathlib import Path
 
+from leastaction._output import check_output, writing
 from leastaction.errors import FormatError
 from leastaction.formats._files import Notes
 from leastaction.formats._urdf_shapes import DEFAULT_COLOR
@@ -48,7 +49,7 @@ def save_urdf(robot: Mechanism, path: str | PathLike[str], *, lossy: bool = Fals
 
     Args:
         robot: what to write.
-        path: of the file to write.
+        path: of the file to write; its folder must exist.
         lossy: leave out, with one warning, what URDF cannot say: actuators, contact points, excluded contacts,
             springs and cables between bodies, external wrenches, ground that is not a solid, gravity, nonlinear
             couplings.
@@ -56,16 +57,19 @@ def save_urdf(robot: Mechanism, path: str | PathLike[str], *, lossy: bool = Fals
     Raises:
         FormatError: URDF cannot say it; names the element. Nothing is written then.
     """
-    path = Path(path)
+    if not isinstance(robot, Mechanism):
+        raise FormatError(f"save_urdf needs a Mechanism, got {robot!r}")
+    path = check_output(path)
     notes = Notes(path)
     writer = _Writer(robot, path, notes, lossy)
     text, _ = write_xml(writer.write())
-    try:
-        for file, mesh in writer.meshes.items():
-            _replace(path.parent / file, _obj(mesh))
-        _replace(path, text)
-    except OSError as error:
-        raise FormatError(f"cannot be written: {error}", file=path) from None
+    for file, mesh in writer.meshes.items():
+        with contextlib.suppress(OSError):  # `writing` says what is wrong with the folder
+            (path.parent / file).parent.mkdir(exist_ok=True)
+        with writing(path.parent / file) as part:
+            part.write_text(_obj(mesh), "utf-8")
+    with writing(path) as part:
+        part.write_text(text, "utf-8")
     notes.warn()
 
 
@@ -101,14 +105,6 @@ def _surface(element: Element, shape: Shape) -> None:
 def _origin(parent: Element, pose: Pose, tag: str = "origin", **attributes: str) -> None:
     if tag != "origin" or not pose.is_identity:
         parent.add(tag, **attributes, xyz=_text(pose.position), rpy=_text(rpy(pose)))
-
-
-def _replace(path: Path, text: str) -> None:
-    """Write a file at once: whoever looks sees the old one or the new one."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")
-    temporary.write_text(text, encoding="utf-8")
-    os.replace(temporary, path)
 
 
 def _obj(mesh: Mesh) -> str:

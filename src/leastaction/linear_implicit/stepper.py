@@ -164,7 +164,15 @@ class ConstrainedStepper(Stepper):
     def finish(self, record: Record) -> None:
         """Put the log of contact forces into the record, as `Maximal` does."""
         if len(self.ground) or self.shapes.any:
-            record["contacts"] = np.concatenate([*self.carried.contacts, np.zeros((0, 10))])
+            record["contacts"] = self.noted_contacts()
+
+    def noted_contacts(self) -> FloatArray:
+        """See `Stepper.noted_contacts`."""
+        return np.concatenate([*self.carried.contacts, np.zeros((0, 10))])
+
+    def forget_contacts(self) -> None:
+        """See `Stepper.forget_contacts`."""
+        self.carried.contacts = []
 
     def prepare_start(self, q: FloatArray) -> FloatArray:
         """Followers of eliminated couplings are put where they belong."""

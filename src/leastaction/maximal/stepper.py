@@ -284,12 +284,21 @@ class MaximalStepper(Stepper):
     def finish(self, record: Record) -> None:
         """Add the poses of all bodies and the log of contact forces, rigid bodies by the index of the first in each."""
         record.poses = poses_of_bodies(self.model, self.mechanism, record["rigid_poses"])
-        log, first = np.concatenate([*self.log, np.zeros((0, 10))]), self._first_bodies()
+        log = np.concatenate([*self.log, np.zeros((0, 10))])
         names = [*self.mechanism.body_names, WORLD]
-        warn_of_overlap(log[log[:, 0] == 0], [names[i] for i in first], self.layout.reach)
-        log[:, 1:3] = first[log[:, 1:3].astype(int)]
-        record["contacts"] = log
+        warn_of_overlap(log[log[:, 0] == 0], [names[i] for i in self._first_bodies()], self.layout.reach)
+        record["contacts"] = self.noted_contacts()
         self._look_ahead(record)
+
+    def noted_contacts(self) -> FloatArray:
+        """See `Stepper.noted_contacts`."""
+        log = np.concatenate([*self.log, np.zeros((0, 10))])
+        log[:, 1:3] = self._first_bodies()[log[:, 1:3].astype(int)]
+        return log
+
+    def forget_contacts(self) -> None:
+        """See `Stepper.forget_contacts`."""
+        self.log = []
 
     def _look_ahead(self, record: Record) -> None:
         """Joint momenta at the end of a run of order 2 with contacts.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -101,6 +101,28 @@ def label(value: Any, what: str) -> str:
     if not isinstance(value, str) or not value.strip():
         raise MechanismError(f"{what}: expected a non-empty name, got {value!r}")
     return value
+
+
+def flag(value: Any, what: str) -> bool:
+    """`value` as True or False; nothing else is taken for one of them."""
+    if isinstance(value, bool | np.bool_):
+        return bool(value)
+    raise MechanismError(f"{what}: expected True or False, got {value!r}")
+
+
+def instance(value: Any, kind: type | tuple[type, ...], what: str) -> Any:
+    """`value`, which must be one of a kind."""
+    if not isinstance(value, kind):
+        names = " or ".join(k.__name__ for k in (kind if isinstance(kind, tuple) else (kind,)))
+        raise MechanismError(f"{what}: expected {names}, got {value!r}")
+    return value
+
+
+def instances(values: Any, kind: type | tuple[type, ...], what: str) -> tuple[Any, ...]:
+    """`values` as a tuple of one kind."""
+    if isinstance(values, str | dict) or not isinstance(values, Iterable):
+        raise MechanismError(f"{what}: expected several in a tuple, got {values!r}")
+    return tuple(instance(value, kind, what) for value in values)
 
 
 def unique(names: Sequence[str], what: str) -> None:

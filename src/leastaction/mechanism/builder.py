@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from leastaction.errors import MechanismError
@@ -140,7 +141,7 @@ class MechanismBuilder(ElementBuilder):
             child_pose: pose of the child's body frame in the moved joint frame.
             limits: (lower, upper) of a joint with one axis, or a pair of sequences.
             **properties: lower, upper, velocity_limit, effort_limit, stiffness, rest, damping, friction, armature,
-                loop, limit_stiffness, limit_damping (see `Joint`).
+                loop, limit_stiffness, limit_damping, home, motions (see `Joint`).
         """
         what = f"joint {_check.label(name, 'joint')!r}"
         if name in self._joints:
@@ -163,8 +164,8 @@ class MechanismBuilder(ElementBuilder):
             raise MechanismError(f"{what}: {error}") from None
         if limits is not None:
             properties["lower"], properties["upper"] = _check.pair(limits, f"{what}: limits")
-        known = {"lower", "upper", "velocity_limit", "effort_limit", "stiffness", "rest", "damping", "friction"}
-        unknown = set(properties) - known - {"armature", "loop", "limit_stiffness", "limit_damping"}
+        known = {"lower", "upper", "velocity_limit", "effort_limit", "stiffness", "rest", "damping", "friction", "home"}
+        unknown = set(properties) - known - {"armature", "loop", "limit_stiffness", "limit_damping", "motions"}
         if unknown:
             name = sorted(unknown)[0]
             raise MechanismError(f"{what}: a joint has no property {name!r}{suggestion(name, sorted(known))}")
@@ -203,6 +204,21 @@ class MechanismBuilder(ElementBuilder):
         v is the twist (angular, linear) in the child's frame [rad/s, m/s].
         """
         return self.joint(name or f"{child}_free", "free", parent, child, **options)
+
+    def home(self, q: Mapping[str, float]) -> None:
+        """Say where the robot starts unless told otherwise; see `Mechanism.home`.
+
+        Args:
+            q: positions [rad or m] by names of coordinates, see `Mechanism.coordinate_names`; the others stay.
+        """
+        left = dict(q)
+        for name, joint in self._joints.items():
+            values = [left.pop(label, x) for label, x in zip(joint.coordinate_names(), joint.home, strict=True)]
+            self._joints[name] = replace(joint, home=tuple(values))
+        if left:
+            known = [label for joint in self._joints.values() for label in joint.coordinate_names()]
+            name = next(iter(left))
+            raise MechanismError(f"home: unknown coordinate {name!r}{suggestion(name, known)}")
 
     def add(self, *elements: Any) -> None:
         """Add ready-made elements: `Body`, `Joint`, `Spring`, `Cable`, `Coupling`, actuators, contacts, forces."""

@@ -20,6 +20,9 @@ _TYPES: dict[str, type] = {
 _OLDER = {"placement": "pose", "child_placement": "child_pose"}
 """Names of fields in older files."""
 
+_DTYPES = {np.dtype(kind).str: np.dtype(kind) for kind in (np.float64, np.int64)}
+"""Of the arrays in a mechanism."""
+
 
 def to_json(value: Any) -> Any:
     """A JSON value for a mechanism or any part of one."""
@@ -42,7 +45,9 @@ def from_json(value: Any) -> Any:
         return value
     kind = value.get("type")
     if kind == "array":
-        return np.array(value["values"], dtype=np.dtype(value["dtype"]))
+        if value["dtype"] not in _DTYPES:
+            raise FormatError(f"unknown kind of numbers {value['dtype']!r} in a stored mechanism")
+        return np.array(value["values"], dtype=_DTYPES[value["dtype"]])
     if kind == "motion":
         return joints.Motion(value["code"])
     if kind not in _TYPES:

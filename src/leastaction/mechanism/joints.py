@@ -247,6 +247,9 @@ class Joint:
         friction: dry friction [N m or N], one per degree of freedom.
         armature: inertia of the drive as seen at the joint [kg m^2 or kg], one per degree of freedom.
         loop: whether the joint must close a loop rather than carry its child.
+        home: where the joint starts unless told otherwise, one per coordinate (nq); None: at its zero.
+        motions: names of the primitives, such as those of the joints that a file puts in a row, which then name the
+            coordinates in place of `name`; or none.
     """
 
     name: str
@@ -268,6 +271,8 @@ class Joint:
     loop: bool = False
     limit_stiffness: tuple[float, ...] = field(default=None)  # type: ignore[assignment]
     limit_damping: tuple[float, ...] = field(default=None)  # type: ignore[assignment]
+    home: tuple[float, ...] = field(default=None)  # type: ignore[assignment]
+    motions: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         what = f"joint {self.name!r}"
@@ -301,13 +306,22 @@ class Joint:
         for primitive, values in self.by_primitive(self.limit_stiffness):
             if any(values) and primitive.motion in (Motion.SPHERICAL, Motion.FREE):
                 raise MechanismError(f"{what}: limits of a {primitive.motion.name.lower()} motion cannot act as forces")
-        rest = self.neutral() if self.rest is None else _check.per_dof(self.rest, self.nq, f"{what}: rest")
-        k = 0
+        for name in ("rest", "home"):
+            object.__setattr__(self, name, self._configuration(getattr(self, name), f"{what}: {name}"))
+        if self.motions and len(self.motions) != len(self.primitives):
+            raise MechanismError(f"{what}: expected {len(self.primitives)} names of motions, got {len(self.motions)}")
+        object.__setattr__(self, "motions", tuple(_check.label(name, f"{what}: motion") for name in self.motions))
+
+    def _configuration(self, values: Any, what: str) -> tuple[float, ...]:
+        """Coordinates (nq) with unit quaternions; the zero in place of None."""
+        if values is None:
+            return self.neutral()
+        q, k = _check.per_dof(values, self.nq, what), 0
         for primitive in self.primitives:
             k += primitive.nq
             if primitive.motion in (Motion.SPHERICAL, Motion.FREE):
-                rest = (*rest[: k - 4], *_check.unit(rest[k - 4 : k], 4, f"{what}: rest quaternion"), *rest[k:])
-        object.__setattr__(self, "rest", rest)
+                q = (*q[: k - 4], *_check.unit(q[k - 4 : k], 4, f"{what} quaternion"), *q[k:])
+        return q
 
     @property
     def placement(self) -> Pose:
@@ -342,28 +356,38 @@ class Joint:
         return tuple(float(x) for p in self.primitives for x in p.neutral())
 
     def _labels(self, tangent: bool) -> list[str]:
+        """Names of coordinates, or of degrees of freedom."""
+        if (self.nv if tangent else self.nq) == 1:
+            return [self.motions[0] if self.motions else self.name]
         labels: list[str] = []
         turns = slides = 0
-        for p in self.primitives:
+        for k, p in enumerate(self.primitives):
+            several: list[str] = []
             if p.motion == Motion.SPHERICAL:
-                labels += ["wx", "wy", "wz"] if tangent else ["qw", "qx", "qy", "qz"]
+                several = ["wx", "wy", "wz"] if tangent else ["qw", "qx", "qy", "qz"]
             elif p.motion == Motion.FREE:
                 both = (["wx", "wy", "wz", "vx", "vy", "vz"], ["x", "y", "z", "qw", "qx", "qy", "qz"])
-                labels += both[0] if tangent else both[1]
+                several = both[0] if tangent else both[1]
             elif p.motion in SPLINES:
-                labels += ["s1", "s2"][: p.nv]
+                several = ["s1", "s2"][: p.nv]
+            elif self.motions:
+                labels.append(self.motions[k])
             elif p.motion == Motion.PRISMATIC:
                 slides += 1
-                labels.append(f"slide{slides}")
+                several = [f"slide{slides}"]
             else:
                 turns += 1
-                labels.append(f"turn{turns}")
+                several = [f"turn{turns}"]
+            labels += [f"{self.motions[k] if self.motions else self.name}.{x}" for x in several]
         return labels
 
     def coordinate_names(self) -> tuple[str, ...]:
-        """One name per coordinate: the joint's name if there is one, else `joint.x`, `joint.qw`, `joint.turn1` ..."""
-        return (self.name,) if self.nq == 1 else tuple(f"{self.name}.{x}" for x in self._labels(False))
+        """One name per coordinate: the joint's name if there is one, else `joint.x`, `joint.qw`, `joint.turn1` ...
+
+        With names of `motions`, those.
+        """
+        return tuple(self._labels(False))
 
     def velocity_names(self) -> tuple[str, ...]:
         """One name per degree of freedom."""
-        return (self.name,) if self.nv == 1 else tuple(f"{self.name}.{x}" for x in self._labels(True))
+        return tuple(self._labels(True))

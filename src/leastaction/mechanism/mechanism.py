@@ -64,6 +64,11 @@ class Body:
     inertia: Inertia = field(default_factory=Inertia)
     shapes: tuple[Shape, ...] = ()
 
+    def __post_init__(self) -> None:
+        what = f"body {_check.label(self.name, 'body')!r}"
+        _check.instance(self.inertia, Inertia, f"{what}: inertia")
+        object.__setattr__(self, "shapes", _check.instances(self.shapes, Shape, f"{what}: shapes"))
+
 
 @dataclass(frozen=True)
 class Mechanism:
@@ -268,6 +273,13 @@ class Mechanism:
     def neutral(self) -> FloatArray:
         """The configuration in which every joint is at its zero, shape (nq,)."""
         return np.array([x for joint in self.joints for x in joint.neutral()], dtype=float)
+
+    def home(self) -> FloatArray:
+        """The configuration in which a run starts unless told otherwise, shape (nq,).
+
+        That of the file which the robot came from, or what `MechanismBuilder.home` said; else the neutral one.
+        """
+        return np.array([x for joint in self.joints for x in joint.home], dtype=float)
 
     def random_configuration(self, rng: Any = None, *, scale: float = 1.0) -> FloatArray:
         """A random configuration, shape (nq,): uniform rotations; other coordinates uniform within their limits

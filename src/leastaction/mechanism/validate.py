@@ -79,6 +79,8 @@ def _check_names(mechanism: Mechanism) -> None:
         "penalty contact": (p.name for p in mechanism.penalties),
         "force": (f.name for f in mechanism.forces),
     }
+    if any(joint.motions for joint in mechanism.joints):  # other names of coordinates are those of joints
+        groups["coordinate"] = mechanism.coordinate_names
     for what, names in groups.items():
         _check.unique([_check.label(name, what) for name in names], what)
 

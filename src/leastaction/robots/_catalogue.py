@@ -76,7 +76,7 @@ class Entry:
         """A sensible start q, shape (nq,), with all loops closed; of `robot` if that has other parameters."""
         robot = self.robot if robot is None else robot
         values = self.posture(robot) if callable(self.posture) else self.posture
-        return _filled(robot.neutral(), robot.coordinate_names, values)
+        return _filled(robot.home(), robot.coordinate_names, values)
 
     def home_velocity(self, robot: Mechanism | None = None) -> FloatArray:
         """Velocities v of the start, shape (nv,): those of the benchmark where there is one, else zero."""
@@ -200,15 +200,18 @@ def get(name: str, **parameters: Any) -> Mechanism:
 
 
 def home(robot: Mechanism | str) -> FloatArray:
-    """A sensible start q [rad or m], shape (nq,), of a robot of the catalogue, in which all loops are closed.
+    """A sensible start q [rad or m], shape (nq,).
 
-    Legged robots stand with their feet on the ground z = 0, benchmarks are in their initial configuration.
+    In that of robots of the catalogue all loops are closed, legged ones stand with their feet on the ground z = 0,
+    benchmarks are in their initial configuration. That of any other robot is its own, `Mechanism.home`.
 
     Args:
-        robot: a robot built by a function of this package (with any parameters), or its name.
+        robot: a robot, or a name of the catalogue.
     """
     if isinstance(robot, str):
         return _entry(robot).home()
     if not isinstance(robot, Mechanism):
-        raise MechanismError(f"home needs a robot of the catalogue, or its name, got {robot!r}")
-    return _entry(robot.name).home(robot)
+        raise MechanismError(f"home needs a robot, or a name of the catalogue, got {robot!r}")
+    own = robot.home()
+    entry = _BY_NAME.get(robot.name)
+    return own if entry is None or (own != robot.neutral()).any() else entry.home(robot)

@@ -26,7 +26,7 @@ def on_ground(robot: Mechanism, q: Any = None, *, clearance: float = 0.0) -> Flo
     """
     from leastaction.dynamics import body_poses
 
-    q = np.array(robot.neutral() if q is None else q, dtype=float)
+    q = np.array(robot.home() if q is None else q, dtype=float)
     X = body_poses(robot, q)
     rises, at = [], 0
     flying = np.zeros(len(robot.bodies), bool)

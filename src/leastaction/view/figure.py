@@ -117,10 +117,10 @@ def visible(shapes: tuple[Shape, ...]) -> list[Shape]:
 
 
 def reach(mechanism: Mechanism) -> float:
-    """A typical size of the robot [m]: the diagonal of its joints, centres of mass and shapes at the neutral q."""
+    """A typical size of the robot [m]: the diagonal of its joints, centres of mass and shapes at its home."""
     if not mechanism.bodies:
         return 1.0
-    frames = body_frames(mechanism, mechanism.neutral()[None])[0]
+    frames = body_frames(mechanism, mechanism.home()[None])[0]
     points = [frames[:, :3], transform(frames, np.array([body.inertia.com for body in mechanism.bodies]))]
     points += [transform(frame, ends(mechanism, i)) for i, frame in enumerate(frames)]
     for frame, body, joint in zip(frames, mechanism.bodies, mechanism.joints, strict=True):

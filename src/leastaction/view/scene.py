@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leastaction._display.labels import run_names
-from leastaction.errors import LeastActionError, MechanismError
+from leastaction.errors import LeastActionError
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism.elements import attachment
 from leastaction.view import style
@@ -345,17 +345,14 @@ def _logged_forces(log: Any, states: int, rows: Any) -> tuple[FloatArray, FloatA
 
 
 def start_configuration(mechanism: Mechanism, q: Any = None) -> FloatArray:
-    """The configuration in which a robot is shown: q, its home in the catalogue, or the neutral one."""
+    """The configuration in which a robot is shown: q, or its home."""
     if q is not None:
         from leastaction.mechanism.arguments import configuration
 
         return configuration(mechanism, q)
     from leastaction.robots import home
 
-    try:
-        return home(mechanism)
-    except MechanismError:
-        return mechanism.neutral()
+    return home(mechanism)
 
 
 def _runs(what: Any, labels: Sequence[str] | None) -> tuple[list[Any], list[str]]:

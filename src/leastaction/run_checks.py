@@ -1,0 +1,92 @@
+"""Checking the arrays of a run before anything uses them: sizes, kinds of numbers, finite values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leastaction.errors import IntegratorError, MechanismError
+from leastaction.mechanism import Mechanism, Motion
+
+if TYPE_CHECKING:
+    from leastaction.integrators import Stepper
+
+FloatArray = NDArray[np.float64]
+
+
+def numbers(value: Any, what: str) -> NDArray[Any]:
+    """`value` as an array of real numbers: floats of 64 bits, unless it holds whole numbers."""
+    try:
+        a = np.asarray(value)
+    except (TypeError, ValueError):
+        a = np.array(None)
+    if a.dtype.kind not in "fiub":
+        raise MechanismError(f"{what}: expected an array of numbers, got {value!r}")
+    return np.asarray(a, np.float64) if a.dtype.kind == "f" else a
+
+
+def check_shapes(m: Mechanism, t: FloatArray, q: FloatArray, stored: Mapping[str, NDArray[Any]]) -> None:
+    """Refuse arrays of a run of `m` that do not fit it or one another; see `Trajectory` for their shapes."""
+    if t.ndim != 1 or not len(t):
+        raise MechanismError(f"t: expected the times of one state or more, shape (steps + 1,), got {t.shape}")
+    states, steps = len(t), len(t) - 1
+    expected = {
+        "q": (states, m.nq),
+        "p": (states, m.nv),
+        "v": (states, m.nv),
+        "poses": (states, len(m.bodies), 7),
+        "u": (steps, None, m.nu),
+        "contacts": (None, 10),
+        "iterations": (states,),
+        "violation": (states,),
+    }
+    for name, values in ({"q": q} | dict(stored)).items():
+        shape = expected.get(name)
+        if shape is None:
+            continue
+        fits = len(shape) == values.ndim and all(a in (None, b) for a, b in zip(shape, values.shape, strict=True))
+        if not fits:
+            words = ", ".join("..." if n is None else str(n) for n in shape)
+            raise MechanismError(f"{name}: expected shape ({words}) for {m.name!r}, got {values.shape}")
+
+
+def check_values(m: Mechanism, dt: float, t: FloatArray, q: FloatArray, stored: Mapping[str, NDArray[Any]]) -> None:
+    """Refuse values that no run has: NaN and infinity, quaternions that are none, contacts of bodies there are not."""
+    if not (np.isfinite(dt) and dt > 0.0):
+        raise MechanismError(f"dt: expected a positive, finite time step [s], got {dt}")
+    for name, values in ({"t": t, "q": q} | dict(stored)).items():
+        if not np.isfinite(values).all():
+            raise MechanismError(f"{name}: holds numbers that are not finite")
+    if (np.diff(t) <= 0.0).any():
+        raise MechanismError("t: times must grow")
+    for group in m.coordinate_groups:
+        if group.kind in (Motion.SPHERICAL, Motion.FREE):
+            i = group.iq + (3 if group.kind == Motion.FREE else 0)
+            if (np.abs(np.linalg.norm(q[:, i : i + 4], axis=1) - 1.0) > 1e-3).any():
+                raise MechanismError(f"q: the quaternion at {m.coordinate_names[i]!r} must have unit norm")
+    log = stored.get("contacts")
+    if log is not None:
+        step, bodies = log[:, 0], log[:, 1:3]
+        wrong = (log[:, :3] != np.round(log[:, :3])).any() or (step < 0).any() or (step >= len(t) - 1).any()
+        if wrong or (bodies < -1).any() or (bodies >= len(m.bodies)).any():
+            raise MechanismError("contacts: names steps or bodies that there are not")
+
+
+def check_record(stepper: Stepper, steps: int, stored: Mapping[str, NDArray[Any]]) -> None:
+    """Refuse arrays of a run that are not what this stepper would have written, before it goes back over them."""
+    name = type(stepper.integrator).__name__
+    for key, rows in stepper.record(steps).states().items():
+        if key not in stored:
+            raise IntegratorError(f"the run has no {key!r}, so it is not one of {name}, or not a whole one")
+        values = stored[key]
+        if values.shape != rows.shape or values.dtype != rows.dtype:
+            raise IntegratorError(
+                f"the run's {key!r} has shape {values.shape} of {values.dtype}, which is not what {name} writes: "
+                f"{rows.shape} of {rows.dtype}"
+            )
+    shape = (steps, len(stepper.control_nodes), stepper.mechanism.nu)
+    if "u" in stored and stored["u"].shape != shape:
+        raise IntegratorError(f"the run's controls have shape {stored['u'].shape}; {name} reads {shape}")

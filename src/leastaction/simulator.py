@@ -1,0 +1,228 @@
+"""`Simulator`: a run that goes on step by step, for controllers, learning and real time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leastaction.controls import control_at
+from leastaction.default import announce, choose
+from leastaction.dynamics.legendre import momentum_of_velocity, velocity_of_momentum
+from leastaction.errors import IntegratorError, MechanismError
+from leastaction.integrators import Integrator
+from leastaction.left_out import warn_of_ignored
+from leastaction.mechanism import Mechanism
+from leastaction.mechanism.arguments import FloatArray
+from leastaction.start import checked_integrator, first_state, start_time
+from leastaction.trajectory import Trajectory
+
+ROOM = 256
+"""Steps for which there is room before the last two states move to the front again."""
+
+
+@dataclass(frozen=True, eq=False)
+class SimulatorState:
+    """All that a `Simulator` goes on from, as `Simulator.state` gives it: plain arrays that can be pickled.
+
+    Attributes:
+        steps: done since the reset.
+        start: time of the reset [s].
+        rows: the last states by name, one or two rows of each array of the record.
+        memory: what the integrator carries from step to step beside them.
+    """
+
+    steps: int
+    start: float
+    rows: dict[str, NDArray[Any]]
+    memory: Any
+
+
+class Simulator:
+    """A robot that is advanced one step at a time.
+
+    Its states are those of `simulate`, to the last bit; a `Trajectory` of it is made by collecting them.
+
+    Example:
+        >>> sim = la.Simulator(la.robots.cart_pole(), la.Galerkin(order=4), dt=0.01)
+        >>> sim.reset({"pole": 0.1})
+        >>> for _ in range(100):
+        ...     sim.step([-20.0 * sim.q[1]])
+
+    Args:
+        mechanism: the robot.
+        integrator: such as `Galerkin(order=4)`; default what the robot needs, see `simulate`.
+        dt: time step [s].
+
+    Raises:
+        IntegratorError: for bad settings, or an integrator that cannot run this mechanism.
+    """
+
+    def __init__(self, mechanism: Mechanism, integrator: Integrator | None = None, dt: float = 0.01) -> None:
+        if not isinstance(mechanism, Mechanism):
+            raise MechanismError(
+                f"Simulator needs a Mechanism, such as leastaction.robots.pendulum(), got {mechanism!r}"
+            )
+        if integrator is None:
+            integrator, why = choose(mechanism)
+            announce(mechanism, integrator, why)
+        self._stepper = checked_integrator(integrator).prepare(mechanism, dt)
+        warn_of_ignored(self._stepper)
+        self._fresh = self._stepper.memory()
+        self._u = np.zeros((1, len(self._stepper.control_nodes), mechanism.nu))
+        self.reset()
+
+    # ------------------------------------------------------------------ settings
+
+    @property
+    def mechanism(self) -> Mechanism:
+        """The robot."""
+        return self._stepper.mechanism
+
+    @property
+    def integrator(self) -> Integrator:
+        """Its integrator."""
+        return self._stepper.integrator
+
+    @property
+    def dt(self) -> float:
+        """Time step [s]."""
+        return self._stepper.dt
+
+    # ------------------------------------------------------------------ the run
+
+    def reset(self, q: Any = None, v: Any = None, *, p: Any = None, t: float = 0.0, project: bool = False) -> None:
+        """Start anew; arguments as of `simulate`, with t the time of the start [s].
+
+        Raises:
+            MechanismError: for a bad state; the simulator is then where it was.
+        """
+        start, stepper = start_time(t), self._stepper
+        first = first_state(stepper, q, v, p, project)
+        stepper.remember(self._fresh)
+        stepper.start_time = start
+        self._record = stepper.record(ROOM)
+        for name, rows in first.states().items():
+            self._record[name][:1] = rows
+        self._start, self._steps, self._row = start, 0, 0
+
+    def step(self, u: Any = None) -> None:
+        """Advance by dt.
+
+        Args:
+            u: controls held over the step, shape (nu,), one per actuator (or degree of freedom, where there are no
+                actuators); default zero. Not clipped to their limits.
+
+        Raises:
+            IntegratorError: for controls that are not nu finite numbers.
+            ConvergenceError: the step has no solution; the simulator stays where it was before the step.
+        """
+        if u is None:
+            self._u[:] = 0.0
+        else:
+            # A sum of squares tells numbers from NaN in one quick call; what is odd is looked at closely.
+            plain = type(u) is np.ndarray and u.shape == self._u.shape[2:] and u.dtype == np.float64
+            self._u[:] = u if plain and u.dot(u) < np.inf else control_at(self.mechanism, u, self.t)
+        if self._row == ROOM:
+            self._move_to_front()
+        row, stepper = self._row, self._stepper
+        stepper.forget_contacts()
+        if stepper.advance(self._record, row, row + 1, self._u) == row:
+            error = stepper.failure(self._steps, self._record)
+            error.time = self.t
+            raise error
+        self._row, self._steps = row + 1, self._steps + 1
+
+    def _move_to_front(self) -> None:
+        """Make room for more steps: they need the last two states."""
+        for rows in self._record.states().values():
+            if len(rows) == ROOM + 1:
+                rows[:2] = rows[-2:]
+        self._row = 1
+        self._stepper.start_time = self._start + self.dt * (self._steps - 1)
+
+    # ------------------------------------------------------------------ the state
+
+    @property
+    def t(self) -> float:
+        """Time [s]."""
+        return self._start + self.dt * self._steps
+
+    @property
+    def steps(self) -> int:
+        """Steps done since the reset."""
+        return self._steps
+
+    @property
+    def q(self) -> FloatArray:
+        """Joint positions [rad or m], shape (nq,)."""
+        return self._record.q[self._row].copy()
+
+    @property
+    def v(self) -> FloatArray:
+        """Joint velocities [rad/s or m/s], shape (nv,)."""
+        second = self._record.second[self._row]
+        if not self._stepper.momentum:
+            return second.copy()
+        return velocity_of_momentum(self.mechanism, self._record.q[self._row][None], second[None])[0]
+
+    @property
+    def p(self) -> FloatArray:
+        """Momenta dual to v, shape (nv,)."""
+        second = self._record.second[self._row]
+        if self._stepper.momentum:
+            return second.copy()
+        return momentum_of_velocity(self.mechanism, self._record.q[self._row][None], second[None])[0]
+
+    @property
+    def iterations(self) -> int:
+        """Newton iterations of the last step; 0 for explicit methods."""
+        told = self._record.get("iterations")
+        return 0 if told is None else int(told[self._row])
+
+    @property
+    def contacts(self) -> FloatArray:
+        """Contacts of the last step, shape (n, 9): two bodies (-1: world), point [m], force on the second [N], gap [m].
+
+        No rows for integrators without contacts.
+        """
+        return self._stepper.noted_contacts()[:, 1:]
+
+    @property
+    def energy(self) -> float:
+        """Kinetic and potential energy [J]."""
+        return float(self.now.energy[0])
+
+    @property
+    def now(self) -> Trajectory:
+        """The state as a `Trajectory` of no steps: poses and twists of bodies, energies, momentum, ..."""
+        name = "p" if self._stepper.momentum else "v"
+        stored = {name: self._record.second[self._row][None].copy()}
+        return Trajectory(self.mechanism, self.integrator, self.dt, np.array([self.t]), self.q[None], stored)
+
+    def state(self) -> SimulatorState:
+        """All that the run goes on from; `set_state` brings it back, in this simulator or another of the same kind."""
+        first = max(0, self._row - 1)
+        states = self._record.states()
+        rows = {name: (x[first : self._row + 1] if len(x) == ROOM + 1 else x).copy() for name, x in states.items()}
+        return SimulatorState(self._steps, self._start, rows, self._stepper.memory())
+
+    def set_state(self, state: SimulatorState) -> None:
+        """Go on from a `state`, to the last bit as it went on then."""
+        if not isinstance(state, SimulatorState):
+            raise IntegratorError(f"set_state needs what state() gave, got {state!r}")
+        record = self._stepper.record(ROOM)
+        own = {name: x.shape[1:] for name, x in record.states().items()}
+        if own != {name: x.shape[1:] for name, x in state.rows.items()}:
+            raise IntegratorError("set_state: this state is of another robot or integrator")
+        for name, rows in state.rows.items():
+            record[name][: len(rows)] = rows
+        self._record, self._steps, self._start = record, state.steps, state.start
+        self._row = min(1, state.steps)
+        self._stepper.remember(state.memory)
+        self._stepper.start_time = state.start + self.dt * (state.steps - self._row)
+
+    def __repr__(self) -> str:
+        return f"<Simulator of {self.mechanism.name!r} with {self.integrator} at {self.t:g} s>"

@@ -1,0 +1,120 @@
+"""A run step by step: the states of `simulate`, exact restarts, refusals that lose nothing."""
+
+import pickle
+import time
+
+import numpy as np
+import pytest
+
+import leastaction as la
+from leastaction import simulator
+
+INTEGRATORS = (la.Galerkin(order=2), la.Maximal(), la.BDF(order=2), la.ConstrainedEuler(), la.RungeKutta())
+
+
+def dropped_cube():
+    robot = la.robots.cube(friction=0.3)
+    return robot, [0.0, 0.0, 0.6, 0.9, 0.1, 0.3, np.sqrt(1 - 0.91)], [1.0, 2.0, 0.0, 1.0, 0.0, 0.0]
+
+
+@pytest.mark.parametrize("integrator", INTEGRATORS, ids=lambda i: type(i).__name__)
+def test_states_are_those_of_a_run(integrator, monkeypatch):
+    monkeypatch.setattr(simulator, "ROOM", 7)  # so that states move to the front several times
+    robot, rng = la.robots.pendulum(3), np.random.default_rng(0)
+    q, v, u = rng.normal(size=3), rng.normal(size=3), rng.normal(size=(20, 3))
+    run = la.simulate(robot, q, v, dt=0.01, steps=20, controls=u, integrator=integrator, start=2.0)
+    sim = la.Simulator(robot, integrator, dt=0.01)
+    sim.reset(q, v, t=2.0)
+    for k in range(20):
+        sim.step(u[k])
+        np.testing.assert_array_equal(sim.q, run.q[k + 1])
+    np.testing.assert_array_equal(sim.v, run.v[-1])
+    np.testing.assert_array_equal(sim.p, run.p[-1])
+    assert (sim.t, sim.steps, sim.iterations) == (run.t[-1], 20, run.iterations[-1])
+    assert sim.energy == pytest.approx(run.energy[-1], rel=1e-14)
+    np.testing.assert_array_equal(sim.now.poses[0], la.Trajectory(*vars_of(run)).poses[-1])
+
+
+def vars_of(run):
+    """A run without stored poses."""
+    name = "p" if "p" in run.stored else "v"
+    return run.mechanism, run.integrator, run.dt, run.t, run.q, {name: run.stored[name]}
+
+
+def test_contacts_and_restarts_are_exact():
+    robot, q, v = dropped_cube()
+    run = la.simulate(robot, q, v, dt=0.01, steps=60, integrator=la.Maximal())
+    sim, other = la.Simulator(robot, dt=0.01), la.Simulator(robot, la.Maximal(), dt=0.01)
+    sim.reset(q, v)
+    for _ in range(30):
+        sim.step()
+    kept = pickle.loads(pickle.dumps(sim.state()))
+    other.set_state(kept)
+    for k in range(30, 60):
+        sim.step()
+        other.step(np.zeros(robot.nu))
+        np.testing.assert_array_equal(sim.q, run.q[k + 1])
+        np.testing.assert_array_equal(other.q, sim.q)
+        logged = run.stored["contacts"]
+        np.testing.assert_array_equal(sim.contacts, logged[logged[:, 0] == k][:, 1:])
+    assert len(sim.contacts) > 0
+    sim.set_state(kept)
+    sim.step()
+    np.testing.assert_array_equal(sim.q, run.q[31])
+    sim.reset(q, v)
+    sim.step()
+    np.testing.assert_array_equal(sim.q, run.q[1])
+
+
+def test_the_robot_starts_at_home_and_wrong_input_changes_nothing():
+    robot = la.robots.pendulum(2)
+    sim = la.Simulator(robot, la.Galerkin(order=2))
+    sim.reset({"joint1": 0.5})
+    np.testing.assert_array_equal(sim.q, [0.5, 0.0])
+    for wrong in ([1.0], [np.nan, 0.0], "a", np.ones((2, 2))):
+        with pytest.raises(la.IntegratorError, match="expected 2 finite numbers"):
+            sim.step(wrong)
+    with pytest.raises(la.MechanismError):
+        sim.reset([np.nan, 0.0])
+    with pytest.raises(la.IntegratorError, match="finite time"):
+        sim.reset(t=np.inf)
+    np.testing.assert_array_equal(sim.q, [0.5, 0.0])
+    with pytest.raises(la.IntegratorError, match="another robot"):
+        sim.set_state(la.Simulator(la.robots.pendulum(3), la.Galerkin(order=2)).state())
+    with pytest.raises(la.IntegratorError, match="state"):
+        sim.set_state(3)
+    with pytest.raises(la.MechanismError, match="Simulator needs"):
+        la.Simulator(3)
+    with pytest.raises(la.IntegratorError, match="write Galerkin"):
+        la.Simulator(robot, la.Galerkin)
+
+
+def test_a_step_that_fails_stays_where_it_was():
+    sim = la.Simulator(la.robots.pendulum(2), la.Galerkin(order=2, max_iterations=1, tolerance=1e-15), dt=0.5)
+    sim.reset([1.0, 2.0], [30.0, -40.0])
+    with pytest.raises(la.ConvergenceError) as error:
+        sim.step()
+    np.testing.assert_array_equal(sim.q, [1.0, 2.0])
+    assert (sim.t, error.value.time) == (0.0, 0.0)
+
+
+@pytest.mark.parametrize("integrator", [la.Galerkin(order=2), la.Maximal()], ids=lambda i: type(i).__name__)
+def test_a_step_costs_little_more_than_one_of_a_compiled_run(integrator):
+    """Most of it is Numba taking the arrays of a stepper from Python; the bound is of a busy machine."""
+    robot = la.robots.pendulum(2)
+    sim, u = la.Simulator(robot, integrator), np.zeros(2)
+    sim.reset([0.5, 0.2])
+    record = sim._stepper.record(2000)
+    record.q[0] = [0.5, 0.2]
+    controls = np.zeros((2000, len(sim._stepper.control_nodes), 2))
+    best = [np.inf, np.inf]
+    for _ in range(5):
+        began = time.process_time()
+        sim._stepper.advance(record, 0, 2000, controls)
+        best[0] = min(best[0], time.process_time() - began)
+        sim.reset([0.5, 0.2])
+        began = time.process_time()
+        for _ in range(2000):
+            sim.step(u)
+        best[1] = min(best[1], time.process_time() - began)
+    assert (best[1] - best[0]) / 2000 < 100e-6
