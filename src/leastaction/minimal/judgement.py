@@ -9,9 +9,9 @@ from leastaction._jit import inline, routine
 from leastaction.mechanism import Mechanism
 
 PLAUSIBLE, PER_BODY = 0.02, 0.2
-"""Share of its kinetic energy that a mechanism may get from nowhere within a step, and that of the energy of one body in
-the mean. Pendulums with steps of an eighth of their period have less; a long chain whose end cracks like a whip is wrong
-when the energy of one link is, though that is little beside all others'."""
+"""Share of its kinetic energy that a mechanism may get from nowhere within a step, and that of the energy of one body
+in the mean. Pendulums with steps of a tenth of their period stay below; a long chain whose end cracks like a whip is
+wrong when the energy of one link is, though that is little beside all others'."""
 
 NOISE = 100.0
 """Velocities are known to so many tolerances of the Newton updates per step."""
@@ -26,8 +26,8 @@ def plausible_share(mechanism: Mechanism) -> float:
 def travel_energy(floating, forces, p):
     """Kinetic energy [J] of the travel of whole trees that only gravity pushes, with the momenta p (nv,).
 
-    Whoever falls with such a tree does not see it. `floating`: see `arrays.floating_trees`; `forces`: generalised forces
-    at points of the step, shape (any, nv).
+    Whoever falls with such a tree does not see it. `floating`: see `arrays.floating_trees`; `forces`: generalised
+    forces at points of the step, shape (any, nv).
     """
     energy = 0.0
     for k in range(floating.shape[0]):
@@ -45,8 +45,8 @@ def travel_energy(floating, forces, p):
 def is_implausible(before, after, work, impulses, settings):
     """Whether the kinetic energy [J] changed in a step by something else than the work of its forces.
 
-    What counts is the share of the kinetic energies at both ends and the work between them. `impulses`: sum of the sizes
-    of momenta and impulses, for the noise. NaN is implausible.
+    What counts is the share of the kinetic energies at both ends and the work between them. `impulses`: sum of the
+    sizes of momenta and impulses, for the noise. NaN is implausible.
     """
     noise = NOISE * settings.tolerance / settings.dt * impulses
     return not abs(after - before - work) <= settings.plausible * (before + after + abs(work)) + noise

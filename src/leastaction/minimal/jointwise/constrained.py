@@ -245,7 +245,7 @@ def rollout(model, settings, data, loops, U, Q, P, iterations, multipliers):
             loops.redundant,
         )
         after = kinetic_energy(native, guess, Q[k + 1], P[k + 1])
-        if is_astray(native.floating, tree.nodes, settings, data.points, before, after, P[k], P[k + 1]):
+        if is_astray(model, settings, data.points, before, after, P[k], P[k + 1]):
             return k
         before = after
         for c in range(count):

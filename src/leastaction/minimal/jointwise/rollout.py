@@ -35,7 +35,7 @@ def rollout_with(direction):
                 return k
             conclude(model.tree, settings, data, Q[k], Q[k + 1], P[k + 1])
             after = kinetic_energy(native, guess, Q[k + 1], P[k + 1])
-            if is_astray(native.floating, model.tree.nodes, settings, points, before, after, P[k], P[k + 1]):
+            if is_astray(model, settings, points, before, after, P[k], P[k + 1]):
                 return k
             before = after
         return U.shape[0]
@@ -69,7 +69,7 @@ def swept_rollout_with(direction):
                 return k
             conclude(model.tree, settings, data, Q[k], Q[k + 1], P[k + 1])
             after = kinetic_energy(native, guess, Q[k + 1], P[k + 1])
-            if is_astray(native.floating, model.tree.nodes, settings, points, before, after, P[k], P[k + 1]):
+            if is_astray(model, settings, points, before, after, P[k], P[k + 1]):
                 return k
             before = after
         return U.shape[0]
