@@ -15,9 +15,12 @@ step would take it back in its first multiplier, so the motion stays the same, a
 loops.
 """
 
+import math
+
 from leastaction._jit import entry, routine
 from leastaction.dynamics.loops import project_momentum, solve_ranked
 from leastaction.kinematics.closure import evaluate, is_coupling, is_velocity, polynomial, twist_of, wrench_slope
+from leastaction.kinematics.sweeps import REVOLUTE
 from leastaction.linalg.dense import multiply, solve_in_place
 from leastaction.minimal.convergence import ROUND_OFF, SHARPEST, largest
 from leastaction.minimal.jointwise import directions, hessian
@@ -161,6 +164,16 @@ def eliminate(model, loops, J, r, dx):
 
 
 @routine
+def hinges_turn_too_far(nodes, X):
+    """Whether a hinge turns by more than half a turn within the step: its points do not see then whether loops hold."""
+    for i in range(nodes.shape[0]):
+        n = nodes[i].iv
+        if nodes[i].kind == REVOLUTE and abs(X[X.shape[0] - 1, n] - X[0, n]) > math.pi:
+            return True
+    return False
+
+
+@routine
 def newton(model, settings, data, loops, u, cap):
     """Solve for control points and multipliers. Gives back (iterations, converged)."""
     points, dx, history, tolerance = data.points, data.dx, data.history, settings.tolerance
@@ -195,7 +208,7 @@ def newton(model, settings, data, loops, u, cap):
         floor = size <= ROUND_OFF and size > 0.25 * last and tolerance >= SHARPEST
         if shorten == 1.0 and (size <= tolerance or floor):
             if open_or_close(model.jumps, model, settings, points) == 0:
-                return it, not turns_too_far(model.nodes, X)
+                return it, not (turns_too_far(model.nodes, X) or hinges_turn_too_far(model.nodes, X))
             residual(model, settings, points, loops.p, u)
         last = size
     return settings.max_iterations, False
