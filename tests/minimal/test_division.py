@@ -133,7 +133,7 @@ def test_derivatives_of_a_divided_step(run):
     assert_derivatives(run.mechanism, run.integrator, run.q[k], run.p[k], u, ["gravity"], tolerance=2e-5)
 
 
-@pytest.mark.parametrize("name", ["midpoint", "joints"])
+@pytest.mark.parametrize("name", INTEGRATORS)
 def test_derivatives_of_a_divided_step_with_loops(name):
     robot, q, v = whirling_loop()
     start = la.simulate(robot, q, v, dt=0.1, steps=3, integrator=INTEGRATORS[name], project=True)
