@@ -23,6 +23,8 @@ PENALTIES = frozenset(
 """Parts of `Mechanism.special_parts` that are nothing but forces."""
 
 CAPABILITIES = {
+    "accelerations": "has no accelerations to collocate; use leastaction.HermiteSimpson or "
+    "leastaction.ImplicitTrapezoidal",
     "linearize": "has no Jacobians of a step; Galerkin, Midpoint and Maximal have, and leastaction.adjoint "
     "differentiates runs of BDF and SDIRK2",
     "parameters": "has no derivatives of a step by parameters; use leastaction.Maximal or leastaction.Galerkin",
@@ -61,7 +63,7 @@ class Stepper:
     Attributes:
         can: what there is of `CAPABILITIES`: "linearize" (`linearize`, `pull_back`), "parameters"
             (`parameter_jacobian`), "residual" (`residual`, `residual_blocks`, `action_blocks`, `horizon_rows`,
-            `horizon_blocks`), "reverse" (`reverse`).
+            `horizon_blocks`), "reverse" (`reverse`), "accelerations" (`accelerations`).
         control_nodes: fractions of a step at which controls are read.
         control_points: fractions of a step at which "residual" takes configurations, its ends among them.
         momentum: True when the integrator solves for (q, p), False when for (q, v).
@@ -223,6 +225,16 @@ class Stepper:
             C: derivatives by the controls, shape (steps, s + 1, nv, nodes, nu); zero at first.
         """
         self.refuse("residual")
+
+    def accelerations(self, q: FloatArray, v: FloatArray, u: FloatArray, slopes_too: bool) -> tuple[Any, Any]:
+        """Accelerations at many states, shape (rows, nv), and their derivatives, for collocation.
+
+        Args:
+            q, v, u: positions (rows, nq), velocities (rows, nv) and controls (rows, nu).
+            slopes_too: whether derivatives are wanted along the tangent of q, by v and by u, shape
+                (rows, nv, 2 nv + nu); else None.
+        """
+        self.refuse("accelerations")
 
     def reverse(self, names: Sequence[str]) -> Reversal:
         """What goes back over recorded runs of this stepper, for gradients by `names`.

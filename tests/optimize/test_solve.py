@@ -39,6 +39,13 @@ def test_so_is_one_of_simpson(controls):
     np.testing.assert_allclose(run.q, solution.q, atol=1e-5)
 
 
+@pytest.mark.parametrize("integrator", [la.ImplicitTrapezoidal(), la.HermiteSimpson()], ids=["trapezoid", "simpson"])
+def test_so_is_one_of_collocation(integrator):
+    solution = swing_up(20, integrator=integrator).solve()
+    assert solution.success, str(solution)
+    np.testing.assert_allclose(solution.replay().q, solution.q, atol=1e-5)
+
+
 def test_an_acrobot_swings_up():
     problem = opt.Problem(la.robots.acrobot(), steps=40, duration=3.0)
     problem.start(q=[0, 0], v=[0, 0]).finish(q=[math.pi, 0], v=[0, 0]).bounds(u=(-40, 40)).minimize(opt.effort())
@@ -222,6 +229,10 @@ def ill_posed():
     )
     yield "nothing to do", lambda: opt.Problem(pole, steps=5, dt=0.1).transcribe()
     yield "loops", lambda: opt.Problem(la.robots.four_bar(), steps=5, dt=0.1).minimize(opt.effort()).transcribe()
+    yield (
+        "single axes",
+        lambda: opt.Problem(limb(), steps=2, dt=0.1, integrator=la.HermiteSimpson()).finish(v=0).transcribe(),
+    )
     yield "controls must be", lambda: swing_up(5, controls="bent").transcribe()
     yield "hessian must be", lambda: swing_up(5).solve(hessian="exact?")
     yield "more equations", lambda: swing_up(2).solve()

@@ -119,15 +119,25 @@ def add_force_slopes(model, data, q, v, u, G):
 @routine
 def rate_slopes(model, data, q, y, u, acc, F):
     """F = df/dy, shape (2 nv, 2 nv), at y = (x, v), where the configuration is q and the acceleration acc."""
+    nodes = model.forces.nodes
+    x, v = y[0], y[1]
+    G = F[v.shape[0] :]
+    force_slopes(model, data, q, v, u, acc, G)
+    solve_in_place(data.M, G)
+    _along_chart(nodes, x, G)
+    chart_slopes(nodes, x, v, F)
+
+
+@routine
+def force_slopes(model, data, q, v, u, acc, G):
+    """What forces less M acc change along the tangent of q and along v, G (nv, 2 nv), and the mass matrix data.M."""
     nodes, dofs, links, screws = model.forces.nodes, model.forces.dofs, data.links, data.screws
     external, tau, dq, dv, M = data.external, data.tau, data.dq, data.dv, data.M
-    x, v = y[0], y[1]
     n = v.shape[0]
     clear(external, tau)
     inverse_dynamics_derivatives(
         nodes, dofs, model.gravity, links, screws, data.rates, data.B, q, v, acc, external, tau, dq, dv
     )
-    G = F[n:]
     for k in range(n):
         for j in range(n):
             M[k, j] = 0.0
@@ -135,9 +145,6 @@ def rate_slopes(model, data, q, y, u, acc, F):
             G[k, n + j] = -dv[k, j]
     add_force_slopes(model, data, q, v, u, G)
     mass_matrix(nodes, dofs, links, screws, q, M)
-    solve_in_place(M, G)
-    _along_chart(nodes, x, G)
-    chart_slopes(nodes, x, v, F)
 
 
 @inline

@@ -4,6 +4,7 @@
 derivatives are analytic and compiled; `Problem.solve` solves that with IPOPT (extra `optimize`) and gives a `Solution`.
 """
 
+from leastaction.optimize import examples
 from leastaction.optimize.constraints import (
     Constraint,
     center_of_mass,
@@ -45,6 +46,7 @@ __all__ = [
     "cost",
     "differences",
     "effort",
+    "examples",
     "load",
     "momentum",
     "pose",

@@ -33,7 +33,11 @@ def _predict(model, settings, data):
 
 @routine
 def newton(model, settings, data, system, p, u, cap):
-    """Solve for Q[1] ... Q[s] and the multipliers. Gives back (iterations, converged)."""
+    """Solve for Q[1] ... Q[s] and the multipliers. Gives back (iterations, converged).
+
+    Converged: the last update is below the tolerance [rad or m], or the one that would come next, estimated by how much
+    the last one was smaller than that before it; or updates are at the level of round-off.
+    """
     history, tolerance, lam, dense = data.history, settings.tolerance, data.lam, data.dense
     s, count = data.r.shape[0], lam.shape[1]
     lam[:] = 0.0
@@ -41,9 +45,9 @@ def newton(model, settings, data, system, p, u, cap):
         history[it] = 0.0
     history[0] = residual(model, settings, data, p, u)
     open_or_close(model.jumps, model, data)
-    last = 1e300
+    last = 0.0  # size of the update before, where it was not shortened
     for it in range(1, settings.max_iterations + 1):
-        hessian(model, settings, data, u)
+        hessian(model, settings, data, u, 1)
         matrix(dense.H, dense.J, False)
         loop_rows(model, settings, data, system)
         eliminate(system, dense.J, data.r, data.dx)
@@ -56,12 +60,12 @@ def newton(model, settings, data, system, p, u, cap):
             for c in range(count):
                 lam[j, c] += share * system.dlam[j * count + c, 0]
         history[it] = residual(model, settings, data, p, u)
-        floor = size <= ROUND_OFF and size > 0.25 * last and tolerance >= SHARPEST
-        if share == 1.0 and (size <= tolerance or floor):
+        floor = size <= ROUND_OFF and size > 0.25 * last > 0.0 and tolerance >= SHARPEST
+        if share == 1.0 and (size <= tolerance or size * size <= tolerance * last or floor):
             if open_or_close(model.jumps, model, data) == 0:
                 return it, not hinges_turn_too_far(model.nodes, data.Q[0], data.Q[s], False)
             residual(model, settings, data, p, u)
-        last = size
+        last = size if share == 1.0 else 0.0
     return settings.max_iterations, False
 
 

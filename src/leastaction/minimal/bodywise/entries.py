@@ -39,7 +39,7 @@ def rows(model, settings, data, p, u, out):
 @entry
 def derivatives(model, settings, data, u):
     """H and C of `data.dense`, where `rows` were evaluated last."""
-    hessian(model, settings, data, u)
+    hessian(model, settings, data, u, 0)
     control_slopes(model, settings, data)
 
 

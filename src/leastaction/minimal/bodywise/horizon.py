@@ -22,7 +22,7 @@ def blocks(model, data, settings, Q, U, out, D, C):
     H, slopes = data.dense.H, data.dense.C
     for k in range(out.shape[0]):
         _evaluate(model, settings, data, Q, U, k, out)
-        hessian(model, settings, data, U[k])
+        hessian(model, settings, data, U[k], 0)
         control_slopes(model, settings, data)
         for chi in range(H.shape[0]):
             for i in range(H.shape[1]):
