@@ -207,9 +207,9 @@ class HalvingStepper(Stepper):
         record = self.solve(q, p, controls)
         if record is not None:
             return self.linearize_solved(record, controls)
-        half, *middle = self.middle(q, p, controls)
+        half, q2, p2 = self.middle(q, p, controls)
         A, B = half.linearize(q, p, u)
-        A2, B2 = half.linearize(*middle, u)
+        A2, B2 = half.linearize(q2, p2, u)
         return A2 @ A, A2 @ B + B2
 
     def pull_back(self, q: FloatArray, p: FloatArray, u: FloatArray, bar: FloatArray) -> FloatArray:
@@ -224,9 +224,9 @@ class HalvingStepper(Stepper):
         record = self.solve(q, p, u)
         if record is not None:
             return self.pull_back_solved(record, u, bar, stencils)
-        half, *middle = self.middle(q, p, u)
+        half, q2, p2 = self.middle(q, p, u)
         (first, second), (W, W2) = self.halves(u), self._weights
-        by_controls2, by_parameters2 = half.pull_back_all(*middle, second, bar, stencils)
+        by_controls2, by_parameters2 = half.pull_back_all(q2, p2, second, bar, stencils)
         by_controls, by_parameters = half.pull_back_all(q, p, first, bar, stencils)
         return W.T @ by_controls + W2.T @ by_controls2, by_parameters + by_parameters2
 
@@ -236,7 +236,7 @@ class HalvingStepper(Stepper):
         record = self.solve(q, p, controls)
         if record is not None:
             return self.parameter_jacobian_solved(record, controls, stencils)
-        half, *middle = self.middle(q, p, controls)
-        A2 = half.linearize(*middle, u)[0]
+        half, q2, p2 = self.middle(q, p, controls)
+        A2 = half.linearize(q2, p2, u)[0]
         first = half.parameter_jacobian(q, p, u, stencils)
-        return A2 @ first + half.parameter_jacobian(*middle, u, stencils)
+        return A2 @ first + half.parameter_jacobian(q2, p2, u, stencils)

@@ -85,7 +85,6 @@ def test_dynamics_of_every_joint_by_every_unknown(which):
     assert np.abs(exact)[stored].astype(bool).mean() > 0.99  # what is stored is needed
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("order", [2, 4])
 def test_dynamics_of_the_rule_on_bodies(order):
     integrator = la.Galerkin(order=order, interpolation="bodies")

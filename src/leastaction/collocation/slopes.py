@@ -11,6 +11,7 @@ bodies, cables, wrenches and thrusters are differentiated by differences: both c
 
 from leastaction._jit import inline, routine
 from leastaction.dynamics.applied_forces import applied_forces
+from leastaction.dynamics.arrays import DynamicsData, DynamicsModel, SlopeData
 from leastaction.dynamics.derivatives import inverse_dynamics_derivatives, unit
 from leastaction.dynamics.entries import project_wrenches
 from leastaction.dynamics.recursions import mass_matrix
@@ -131,20 +132,19 @@ def rate_slopes(model, data, q, y, u, acc, F):
 @routine
 def force_slopes(model, data, q, v, u, acc, G):
     """What forces less M acc change along the tangent of q and along v, G (nv, 2 nv), and the mass matrix data.M."""
-    nodes, dofs, links, screws = model.forces.nodes, model.forces.dofs, data.links, data.screws
     external, tau, dq, dv, M = data.external, data.tau, data.dq, data.dv, data.M
     n = v.shape[0]
+    tree = DynamicsModel(model.forces.nodes, model.forces.dofs, model.gravity)
+    work = DynamicsData(data.links, data.screws, external)
     clear(external, tau)
-    inverse_dynamics_derivatives(
-        nodes, dofs, model.gravity, links, screws, data.rates, data.B, q, v, acc, external, tau, dq, dv
-    )
+    inverse_dynamics_derivatives(tree, work, SlopeData(data.rates, data.B, dq, dv), q, v, acc, tau)
     for k in range(n):
         for j in range(n):
             M[k, j] = 0.0
             G[k, j] = -dq[k, j]
             G[k, n + j] = -dv[k, j]
     add_force_slopes(model, data, q, v, u, G)
-    mass_matrix(nodes, dofs, links, screws, q, M)
+    mass_matrix(tree, work, q, M)
 
 
 @inline

@@ -147,7 +147,7 @@ def mass_matrix(mechanism: Mechanism, q: Any) -> FloatArray:
         return spline_momenta(mechanism, np.tile(configuration(mechanism, q), (n, 1)), np.eye(n))
     w = Workspace(mechanism)
     H = np.zeros((mechanism.nv, mechanism.nv))
-    entries.mass_matrix(w.tree.nodes, w.tree.dofs, w.links, w.screws, configuration(mechanism, q), H)
+    entries.mass_matrix(w.model, w.data, configuration(mechanism, q), H)
     return H
 
 
@@ -159,8 +159,7 @@ def inverse_dynamics(mechanism: Mechanism, q: Any, v: Any, a: Any) -> FloatArray
     w = Workspace(mechanism)
     tau = np.zeros(mechanism.nv)
     state = configuration(mechanism, q), tangent(mechanism, v), tangent(mechanism, a, "a")
-    t = w.tree
-    entries.inverse_dynamics(t.nodes, t.dofs, t.gravity, w.links, w.screws, *state, w.external, tau)
+    entries.inverse_dynamics(w.model, w.data, *state, tau)
     return tau
 
 
@@ -186,8 +185,7 @@ def forward_dynamics(mechanism: Mechanism, q: Any, v: Any, u: Any = None) -> Flo
 
 def _accelerations(mechanism: Mechanism, w: Workspace, q: FloatArray, v: FloatArray, tau: FloatArray) -> FloatArray:
     acc = np.zeros(mechanism.nv)
-    t = w.tree
-    entries.forward_dynamics(t.nodes, t.dofs, t.gravity, w.links, w.screws, q, v, tau, w.external, acc)
+    entries.forward_dynamics(w.model, w.data, q, v, tau, acc)
     if not np.isfinite(acc).all():
         k = int(np.flatnonzero(~np.isfinite(acc))[0])
         raise MechanismError(
@@ -241,16 +239,11 @@ def inverse_dynamics_derivatives(
 
     dtau/dq is along the tangent: the change of tau for q -> mechanism.integrate(q, dv).
     """
-    n = mechanism.nv
     w = Workspace(mechanism)
-    t = w.tree
-    rates, B = w.derivative_arrays()
-    tau, dq, dv = np.zeros(n), np.zeros((n, n)), np.zeros((n, n))
+    slopes = w.slopes()
     state = configuration(mechanism, q), tangent(mechanism, v), tangent(mechanism, a, "a")
-    entries.inverse_dynamics_derivatives(
-        t.nodes, t.dofs, t.gravity, w.links, w.screws, rates, B, *state, w.external, tau, dq, dv
-    )
-    return dq, dv, mass_matrix(mechanism, q)
+    entries.inverse_dynamics_derivatives(w.model, w.data, plain(slopes), *state, np.zeros(mechanism.nv))
+    return slopes.dq, slopes.dv, mass_matrix(mechanism, q)
 
 
 def forward_dynamics_derivatives(

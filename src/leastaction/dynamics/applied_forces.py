@@ -2,6 +2,7 @@
 
 from leastaction._jit import routine
 from leastaction.dynamics import recursions
+from leastaction.dynamics.arrays import DynamicsData, DynamicsModel
 from leastaction.forces import total
 from leastaction.kinematics.sweeps import positions, velocities
 
@@ -36,6 +37,5 @@ def forced_accelerations(model, data, q, v, u, acc):
     """Accelerations (nv,) of a tree under `applied_forces` and gravity; model: anything with `forces` and `gravity`."""
     forces = model.forces
     applied_forces(forces, data, q, v, u)
-    recursions.accelerations(
-        forces.nodes, forces.dofs, model.gravity, data.links, data.screws, v, data.tau, data.external, acc
-    )
+    tree = DynamicsModel(forces.nodes, forces.dofs, model.gravity)
+    recursions.accelerations(tree, DynamicsData(data.links, data.screws, data.external), v, data.tau, acc)

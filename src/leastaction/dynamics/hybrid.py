@@ -14,6 +14,7 @@ import numpy as np
 
 from leastaction._jit import entry
 from leastaction.dynamics import hybrid_recursions as recursive
+from leastaction.dynamics.arrays import ClosureModel, DynamicsData, DynamicsModel
 from leastaction.dynamics.loops import RANK_TOLERANCE
 from leastaction.dynamics.workspace import Workspace
 from leastaction.errors import MechanismError
@@ -73,8 +74,7 @@ def hybrid_dynamics(
     w = Workspace(mechanism)
     t = w.tree
     given, acc = prescription(mechanism, prescribed or {})
-    state = (t.nodes, t.dofs, t.gravity, w.links, w.screws, q, v)
-    recursive.hybrid_dynamics(*state, given, w.external, acc, tau)
+    recursive.hybrid_dynamics(w.model, w.data, q, v, given, acc, tau)
     multipliers: Any = np.zeros(0)
     if close_loops and not mechanism.is_tree:
         G, bias = loop_acceleration(mechanism, q, v)
@@ -82,7 +82,7 @@ def hybrid_dynamics(
         X = held_inverse_product(mechanism, q, given, G)
         multipliers = np.linalg.lstsq(G @ X.T, -(bias + G @ acc), rcond=RANK_TOLERANCE)[0]
         tau = tangent(mechanism, u, "u") + G.T @ multipliers
-        recursive.hybrid_dynamics(*state, given, w.external, acc, tau)
+        recursive.hybrid_dynamics(w.model, w.data, q, v, given, acc, tau)
         tau -= G.T @ multipliers
     if not np.isfinite(acc).all():
         k = int(np.flatnonzero(~np.isfinite(acc))[0])
@@ -122,8 +122,11 @@ def held_inverse_product(mechanism: Mechanism, q: FloatArray, given: Any, X: Flo
 
 
 @entry
-def acceleration_equations(nodes, rows, coefficients, count, links, screws, q, v, h, G, bias):
+def acceleration_equations(model, closure, data, q, v, h, G, bias):
     """Loop equations h, their Jacobian G (count, nv) and bias = dG/dt v, so that G a + bias = 0 (2.105)."""
+    nodes, closure, data = DynamicsModel(*model).nodes, ClosureModel(*closure), DynamicsData(*data)
+    rows, coefficients, count = closure
+    links, screws = data.links, data.screws
     positions(nodes, links, screws, q)
     velocities(nodes, links, screws, v)
     equations(nodes, rows, coefficients, count, links, screws, q, h, G)
@@ -149,10 +152,9 @@ def acceleration_equations(nodes, rows, coefficients, count, links, screws, q, v
 def loop_acceleration(mechanism: Mechanism, q: FloatArray, v: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Jacobian G (equations, nv) of loops and couplings, and the bias dG/dt v: they hold where G a + bias = 0."""
     w = Workspace(mechanism)
-    t = w.tree
-    c = t.closure
-    h, G, bias = np.zeros(c.count), np.zeros((c.count, mechanism.nv)), np.zeros(c.count)
-    acceleration_equations(t.nodes, c.rows, c.coefficients, c.count, w.links, w.screws, q, v, h, G, bias)
+    count = w.tree.closure.count
+    h, G, bias = np.zeros(count), np.zeros((count, mechanism.nv)), np.zeros(count)
+    acceleration_equations(w.model, w.closure, w.data, q, v, h, G, bias)
     return G, bias
 
 

@@ -194,8 +194,9 @@ class MaximalStepper(Stepper):
         t = self.mechanism.tree
         c, out, n = t.closure, p.copy(), len(t.nodes)
         m, nv = c.count, self.mechanism.nv
-        arrays = (t.nodes, t.dofs, c.rows, c.coefficients, c.count, records(n, LINK), records(nv, JOINT_SCREW))
-        momentum_projection(*arrays, q, out, np.zeros(m), np.zeros((m, nv)), np.zeros((nv, nv)), self.redundant)
+        arrays = ((t.nodes, t.dofs, t.gravity), (c.rows, c.coefficients, c.count))
+        data = (records(n, LINK), records(nv, JOINT_SCREW), np.zeros((n, 6)))
+        momentum_projection(*arrays, data, q, out, np.zeros(m), np.zeros((m, nv)), np.zeros((nv, nv)), self.redundant)
         change, scale = np.abs(out - p).max(initial=0.0), max(1.0, np.abs(p).max(initial=0.0))
         if not project and change > 1e-6 * scale:
             raise MechanismError(

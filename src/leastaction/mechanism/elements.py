@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Self
 
 from leastaction.errors import MechanismError
 from leastaction.mechanism import _check
+from leastaction.mechanism.pose import Pose
 
 INF = float("inf")
 
@@ -302,6 +304,16 @@ class PointElement:
         object.__setattr__(self, "point", _check.vector(self.point, 3, f"{what}: point"))
         for field in self.PARAMETERS:
             object.__setattr__(self, field, _check.nonnegative(getattr(self, field), f"{what}: {field}"))
+
+    @property
+    def bodies(self) -> tuple[str, ...]:
+        """Names of all bodies it acts on; the first is `body`, others may be the world."""
+        return (self.body,)
+
+    def moved(self, place: Mapping[str, tuple[str, Pose]]) -> Self:
+        """The same force on other bodies: for each body one that carries it, and its pose in that."""
+        body, pose = place[self.body]
+        return replace(self, body=body, point=pose.apply(self.point))
 
 
 @dataclass(frozen=True)

@@ -108,6 +108,9 @@ def _check_references(mechanism: Mechanism) -> None:
     pushed = (*mechanism.wrenches, *mechanism.penalties, *mechanism.forces)
     for element in (*pushed, *mechanism.contacts, *mechanism.rollings):
         movable(element.body, f"{type(element).__name__} {element.name!r}")
+    for force in mechanism.forces:
+        for name in force.bodies[1:]:
+            body(name, f"{force.KIND} {force.name!r}")
     for first, second in mechanism.excluded_contacts:
         for name in (first, second):
             body(name, "excluded contact")

@@ -6,25 +6,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from leastaction.dynamics.arrays import ClosureModel
 from leastaction.forces.arrays import ForceModel, ForceModes, compact, force_model, force_modes
 from leastaction.kinematics.sweeps import FREE, JOINT_SCREW, LINK
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism.tree import Tree
 from leastaction.minimal.rules import FloatArray
-
-
-class ClosureModel(NamedTuple):
-    """Loops, couplings and rolling contacts of a mechanism.
-
-    Attributes:
-        rows: `mechanism.closure` records, equations first, then soft ones.
-        coefficients: polynomials of the couplings.
-        count: number of equations.
-    """
-
-    rows: Any
-    coefficients: FloatArray
-    count: int
 
 
 class NativeModel(NamedTuple):

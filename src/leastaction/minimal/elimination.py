@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leastaction._jit import routine
+from leastaction.dynamics.arrays import DynamicsData, DynamicsModel
 from leastaction.dynamics.loops import project_momentum, solve_ranked
 from leastaction.kinematics.sweeps import REVOLUTE
 from leastaction.linalg.dense import multiply, solve_in_place
@@ -105,19 +106,7 @@ def fit_momentum(native, guess, system, q, p):
     The momentum of Fan 2018, Eq. 6c, lacks the impulse of the loops at its own point. The next step would take what is
     added back in its first multiplier, so the motion stays the same.
     """
-    closure = native.closure
-    project_momentum(
-        native.nodes,
-        native.dofs,
-        closure.rows,
-        closure.coefficients,
-        closure.count,
-        guess.links,
-        guess.screws,
-        q,
-        p,
-        system.end_h,
-        system.end_A,
-        system.end_M,
-        system.redundant[0],
-    )
+    tree = DynamicsModel(native.nodes, native.dofs, native.gravity)
+    work = DynamicsData(guess.links, guess.screws, guess.external)
+    h, A, M = system.end_h, system.end_A, system.end_M
+    project_momentum(tree, native.closure, work, q, p, h, A, M, system.redundant[0])

@@ -38,8 +38,10 @@ class LoopStepper(HalvingStepper):
         """Refuse (or, with `project`, mend) a momentum whose velocity opens the loops."""
         t, guess, system = self.mechanism.tree, self.data.guess, self.system
         c, out = t.closure, p.copy()
-        arrays = (t.nodes, t.dofs, c.rows, c.coefficients, c.count, guess.links, guess.screws)
-        momentum_projection(*arrays, q, out, system.end_h, system.end_A, system.end_M, bool(system.redundant[0]))
+        arrays = ((t.nodes, t.dofs, t.gravity), (c.rows, c.coefficients, c.count))
+        data = (guess.links, guess.screws, guess.external)
+        scratch = (system.end_h, system.end_A, system.end_M, bool(system.redundant[0]))
+        momentum_projection(*arrays, data, q, out, *scratch)
         change, scale = np.abs(out - p).max(initial=0.0), max(1.0, np.abs(p).max(initial=0.0))
         if change <= 1e-10 * scale:
             return p  # it fits already: a restarted run must go on with the very same numbers

@@ -7,6 +7,7 @@ gives the same numbers bit for bit.
 from leastaction._jit import inline, routine
 from leastaction.dynamics import recursions
 from leastaction.dynamics.applied_forces import forced_accelerations
+from leastaction.dynamics.arrays import DynamicsData, DynamicsModel
 from leastaction.forces.total import clear
 from leastaction.kinematics.manifold import retract
 from leastaction.kinematics.sweeps import FREE, positions, velocities
@@ -25,9 +26,9 @@ def start_velocity(native, guess, q, p):
     clear(guess.external, guess.tau)
     positions(native.nodes, guess.links, guess.screws, q)
     velocities(native.nodes, guess.links, guess.screws, guess.zero)
-    recursions.accelerations(
-        native.nodes, native.dofs, guess.zero3, guess.links, guess.screws, guess.zero, p, guess.external, guess.v
-    )
+    weightless = DynamicsModel(native.nodes, native.dofs, guess.zero3)
+    work = DynamicsData(guess.links, guess.screws, guess.external)
+    recursions.accelerations(weightless, work, guess.zero, p, guess.v)
 
 
 @routine

@@ -7,9 +7,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from leastaction.dynamics.arrays import ClosureModel
 from leastaction.forces.arrays import ForceModel, ForceModes, compact, force_model, force_modes, has_jumps
 from leastaction.mechanism import Mechanism
-from leastaction.minimal.arrays import ClosureModel, GuessData, NativeModel, closure_model, floating_trees
+from leastaction.minimal.arrays import GuessData, NativeModel, closure_model, floating_trees
 from leastaction.minimal.rules import lobatto
 from leastaction.spatial.exponential import coefficients
 

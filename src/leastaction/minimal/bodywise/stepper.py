@@ -14,7 +14,7 @@ from leastaction.forces.touch import BY_DEPTH
 from leastaction.integrators import FloatArray
 from leastaction.mechanism import Mechanism
 from leastaction.minimal.arrays import guess_data
-from leastaction.minimal.bodywise import entries, horizon
+from leastaction.minimal.bodywise import entries
 from leastaction.minimal.bodywise.arrays import BodywiseSettings, bodywise_data, bodywise_model
 from leastaction.minimal.judgement import plausible_share
 from leastaction.parameter_stencils import Stencil
@@ -132,16 +132,28 @@ class BodywiseStepper(HalvingStepper):
         return rows, self.data.dense.H.copy(), C
 
     def horizon_rows(self, q: FloatArray, u: FloatArray, dt: float, rows: FloatArray) -> None:
-        """See `Stepper.horizon_rows`."""
+        """See `Stepper.horizon_rows`; step by step, with the kernels that `residual` takes."""
         self._be_dense()
-        horizon.rows(self.model, self.data, self.settings._replace(dt=dt), q, u, rows)
+        settings, zero = self.settings._replace(dt=dt), np.zeros(self.mechanism.nv)
+        s = len(self.control_nodes) - 1
+        for k in range(len(u)):
+            self.data.Q[:] = q[s * k : s * k + s + 1]
+            entries.rows(self.model, settings, self.data, zero, u[k], rows[k])
 
     def horizon_blocks(
         self, q: FloatArray, u: FloatArray, dt: float, rows: FloatArray, D: FloatArray, C: FloatArray
     ) -> None:
         """See `Stepper.horizon_blocks`."""
         self._be_dense()
-        horizon.blocks(self.model, self.data, self.settings._replace(dt=dt), q, u, rows, D, C)
+        settings, zero = self.settings._replace(dt=dt), np.zeros(self.mechanism.nv)
+        nodes = np.arange(len(self.control_nodes))
+        s = len(nodes) - 1
+        for k in range(len(u)):
+            self.data.Q[:] = q[s * k : s * k + s + 1]
+            entries.rows(self.model, settings, self.data, zero, u[k], rows[k])
+            entries.derivatives(self.model, settings, self.data, u[k])
+            D[k] = self.data.dense.H
+            C[k, nodes, :, nodes] = self.data.dense.C
 
     def action_blocks(self, q: FloatArray, p: FloatArray, u: FloatArray) -> tuple[FloatArray, FloatArray]:
         """See `Stepper.action_blocks`; displacements of free joints are twists in the child's frame."""

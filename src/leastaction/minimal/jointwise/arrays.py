@@ -10,8 +10,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from leastaction.dynamics.arrays import ClosureModel
 from leastaction.forces.arrays import ForceModel, ForceModes
-from leastaction.minimal.arrays import ClosureModel, GuessData, NativeModel
+from leastaction.minimal.arrays import GuessData, NativeModel
 from leastaction.minimal.elimination import LoopSystem
 from leastaction.minimal.rules import FloatArray, Rule
 

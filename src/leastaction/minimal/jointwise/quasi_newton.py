@@ -11,6 +11,7 @@ by an articulated-body recursion at the end of the present iterate. Steps of ord
 
 from leastaction._jit import routine
 from leastaction.dynamics import recursions
+from leastaction.dynamics.arrays import DynamicsData, DynamicsModel
 from leastaction.minimal.jointwise.newton import begin, conclude, newton_with
 from leastaction.minimal.jointwise.work import is_astray
 from leastaction.minimal.predict import constant_acceleration, kinetic_energy
@@ -28,7 +29,8 @@ def direction(model, settings, points, data, dx):
     for k in range(dofs.shape[0]):
         for c in range(6):
             screws[k].S[c] = scr[al, k].S[c]
-    recursions.accelerations(nodes, dofs, data.zero3, links, screws, data.zero, points.r[0], data.external, dx[0])
+    weightless, work = DynamicsModel(nodes, dofs, data.zero3), DynamicsData(links, screws, data.external)
+    recursions.accelerations(weightless, work, data.zero, points.r[0], dx[0])
     for k in range(dofs.shape[0]):
         dx[0, k] *= settings.dt
 
