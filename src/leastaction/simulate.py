@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from leastaction._display.progress import Progress
+from leastaction._jit.interruptible import interruptible
 from leastaction.controls import check_call, control_at
 from leastaction.default import announce, choose
 from leastaction.dynamics.legendre import velocity_of_momentum
@@ -20,6 +21,9 @@ from leastaction.mechanism.arguments import FloatArray
 from leastaction.record import Record
 from leastaction.start import start_run
 from leastaction.trajectory import Trajectory
+
+LONG = 0.01
+"""Time of a step [s] from which on steps with a controller can be interrupted by Ctrl-C; before, they are over soon."""
 
 
 def simulate(
@@ -103,13 +107,16 @@ def simulate(
 
 
 def _advance(stepper: Stepper, record: Record, count: int, table: FloatArray, bar: Progress) -> int:
-    """Compiled loop over many steps, in pieces of about a tenth of a second so that the bar moves."""
+    """Compiled loop over many steps, in pieces of about a tenth of a second so that the bar moves.
+
+    Ctrl-C does not wait for the end of a piece: a single step that is hard to solve may take seconds.
+    """
     done, piece = 0, 16
     while done < count:
         last = min(count, done + piece)
         began = time.perf_counter()
         # A copy, so that steppers always see one layout: each other one would be compiled anew.
-        reached = stepper.advance(record, done, last, table[done:last].copy())
+        reached = interruptible(stepper.advance, record, done, last, table[done:last].copy())
         if reached < last:
             return reached
         spent = time.perf_counter() - began
@@ -130,12 +137,18 @@ def _advance_with(
     m = stepper.mechanism
     shape = (1, len(stepper.control_nodes), m.nu)
     record.u = np.zeros((len(times) - 1, *shape[1:]))
+    long = False
     for k in range(len(times) - 1):
         q = record.q[k]
         v = velocity_of_momentum(m, q[None], record.second[k][None])[0] if stepper.momentum else record.second[k]
         u = control_at(m, controller(float(times[k]), q.copy(), v.copy()), float(times[k]))
         record.u[k] = u
-        if stepper.advance(record, k, k + 1, np.broadcast_to(u, shape).copy()) < k + 1:
+        began = time.perf_counter()
+        step = (record, k, k + 1, np.broadcast_to(u, shape).copy())
+        # A thread costs more than most steps take.
+        reached = interruptible(stepper.advance, *step) if long else stepper.advance(*step)
+        if reached < k + 1:
             return k
+        long = long or (k > 0 and time.perf_counter() - began > LONG)
         bar.update(k + 1)
     return len(times) - 1

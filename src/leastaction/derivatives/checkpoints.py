@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from leastaction._jit.interruptible import interruptible
 from leastaction.derivatives.adjoint import Objective, _bar
 from leastaction.derivatives.objective_value import ObjectiveValue, evaluated
 from leastaction.derivatives.velocity_reversal import VelocityReversal
@@ -88,7 +89,8 @@ class _Cuts:
         for name, rows in states.items():
             record[name][: row + 1] = rows[-row - 1 :]
         self.stepper.remember(memory)
-        done = self.stepper.advance(record, row, last - first + row, self.start.controls[first:last].copy())
+        u = self.start.controls[first:last].copy()
+        done = interruptible(self.stepper.advance, record, row, last - first + row, u)
         if done < last - first + row:
             step = first + done - row
             error = self.stepper.failure(step, record)

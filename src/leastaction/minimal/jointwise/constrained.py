@@ -169,7 +169,7 @@ def newton(model, settings, data, loops, u, cap):
     return settings.max_iterations, False
 
 
-@entry
+@entry(nogil=True)
 def rollout(model, settings, data, loops, U, Q, P, iterations, multipliers):
     """Steps from row 0 of Q and P with loops; gives back the steps done.
 

@@ -15,43 +15,43 @@ _swept_sparse = swept_rollout_with(directions.tree_sparse)
 _swept_dense = swept_rollout_with(directions.dense)
 
 
-@entry
+@entry(nogil=True)
 def rollout_recursive(model, settings, data, U, Q, P, iterations):
     """Steps with the O(n) recursion."""
     return _rollout_recursive(model, settings, data, U, Q, P, iterations)
 
 
-@entry
+@entry(nogil=True)
 def rollout_sparse(model, settings, data, U, Q, P, iterations):
     """Steps with the tree-sparse factorisation."""
     return _rollout_sparse(model, settings, data, U, Q, P, iterations)
 
 
-@entry
+@entry(nogil=True)
 def rollout_dense(model, settings, data, U, Q, P, iterations):
     """Steps with elimination on the whole Jacobian."""
     return _rollout_dense(model, settings, data, U, Q, P, iterations)
 
 
-@entry
+@entry(nogil=True)
 def swept_recursive(model, settings, data, U, Q, P, iterations):
     """Steps with sweeps, then the O(n) recursion."""
     return _swept_recursive(model, settings, data, U, Q, P, iterations)
 
 
-@entry
+@entry(nogil=True)
 def swept_sparse(model, settings, data, U, Q, P, iterations):
     """Steps with sweeps, then the tree-sparse factorisation."""
     return _swept_sparse(model, settings, data, U, Q, P, iterations)
 
 
-@entry
+@entry(nogil=True)
 def swept_dense(model, settings, data, U, Q, P, iterations):
     """Steps with sweeps, then elimination on the whole Jacobian."""
     return _swept_dense(model, settings, data, U, Q, P, iterations)
 
 
-@entry
+@entry(nogil=True)
 def rollout_quasi(model, settings, data, U, Q, P, iterations):
     """Steps with the quasi-Newton method of Lee et al. 2016."""
     return quasi_newton.rollout(model, settings, data, U, Q, P, iterations)

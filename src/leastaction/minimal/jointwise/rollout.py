@@ -4,7 +4,7 @@ from leastaction._jit import routine
 from leastaction.minimal.jointwise.newton import begin, conclude, newton_with, turns_too_far
 from leastaction.minimal.jointwise.simplified import PER_ORDER, relax
 from leastaction.minimal.jointwise.work import is_astray
-from leastaction.minimal.predict import constant_acceleration, kinetic_energy, quadratic_acceleration
+from leastaction.minimal.predict import constant_acceleration, kinetic_energy, quadratic_acceleration, start_velocity
 
 FIRST_LIMIT = 12
 """Newton iterations from the first guess, where more are allowed: two halves are quicker than a long search,
@@ -60,6 +60,7 @@ def swept_rollout_with(direction):
             done, converged, nearer = relax(model.tree, settings, points, data.sweeps, data.p, U[k], allowed)
             converged = converged and not turns_too_far(model.tree.nodes, points.X)
             if not nearer:
+                start_velocity(native, guess, Q[k], P[k])
                 constant_acceleration(native, settings, guess, points.X, Q[k], U[k, 0])
             if not converged:
                 more, converged = newton(model.tree, settings, data, U[k], limit, FIRST_CAP)
