@@ -10,6 +10,7 @@ model and data: anything with the fields of `DynamicsModel` and `DynamicsData`.
 from leastaction._jit import inline, routine
 from leastaction.kinematics.sweeps import add_to, joint_acceleration, lift, parent_twist, positions, velocities
 from leastaction.spatial import (
+    ZERO6,
     add,
     add3,
     add_inertia,
@@ -219,6 +220,50 @@ def accelerations(model, data, v, tau, acc):
             acc[k] = (screws[k].u - dot(load6(screws[k].U), a)) / screws[k].D
             a = axpy(acc[k], load6(screws[k].S), a)
         store6(links[i].a, a)
+
+
+@routine
+def articulate(model, data):
+    """Articulated inertias of all nodes, and U and D of all degrees of freedom, once positions are there."""
+    nodes, dofs, links, screws = model.nodes, model.dofs, data.links, data.screws
+    for i in range(nodes.shape[0]):
+        store_articulated(links[i].A, from_rigid(load_inertia(links[i].M)))
+    for i in range(nodes.shape[0] - 1, -1, -1):
+        node = nodes[i]
+        X = load_articulated(links[i].A)
+        for k in range(node.iv + node.nv - 1, node.iv - 1, -1):
+            S = load6(screws[k].S)
+            U = apply(X, S)
+            D = dot(S, U) + dofs[k].armature
+            store6(screws[k].U, U)
+            screws[k].D = D
+            X = minus_outer(X, U, 1.0 / D)
+        if node.parent >= 0:
+            sum_articulated(links[node.parent].A, X)
+
+
+@routine
+def respond(model, data, tau, out):
+    """out = M^-1 tau, by what `articulate` has left; f of the links: the accelerations (or twists) that go with it."""
+    nodes, links, screws = model.nodes, data.links, data.screws
+    for i in range(nodes.shape[0]):
+        store6(links[i].f, ZERO6)
+    for i in range(nodes.shape[0] - 1, -1, -1):
+        node = nodes[i]
+        f = load6(links[i].f)
+        for k in range(node.iv + node.nv - 1, node.iv - 1, -1):
+            u = (tau[k] - dot(load6(screws[k].S), f)) / screws[k].D
+            screws[k].u = u
+            f = axpy(u, load6(screws[k].U), f)
+        if node.parent >= 0:
+            add_to(links[node.parent].f, f)
+    for i in range(nodes.shape[0]):
+        node = nodes[i]
+        a = load6(links[node.parent].f) if node.parent >= 0 else ZERO6
+        for k in range(node.iv, node.iv + node.nv):
+            out[k] = screws[k].u - dot(load6(screws[k].U), a) / screws[k].D
+            a = axpy(out[k], load6(screws[k].S), a)
+        store6(links[i].f, a)
 
 
 @routine

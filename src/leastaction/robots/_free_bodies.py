@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 
 from leastaction.mechanism import Box, Inertia, Mechanism, MechanismBuilder, Pose, Sphere, solid_sphere
-from leastaction.robots._parts import count, ground_plane, segment
+from leastaction.robots._parts import checked, count, ground_plane, segment
 
 
+@checked
 def free_body(mass: float = 1.0, moments: Any = (0.7, 1.1, 1.6), *, gravity: Any = (0.0, 0.0, 0.0)) -> Mechanism:
     """One rigid body that moves freely, by default without gravity (Euler's top).
 
@@ -33,6 +34,7 @@ def free_body(mass: float = 1.0, moments: Any = (0.7, 1.1, 1.6), *, gravity: Any
     return b.build()
 
 
+@checked
 def cube(*, edge: float = 0.5, mass: float = 1.0, friction: float = 0.2, restitution: float = 0.0) -> Mechanism:
     """A uniform cube with eight contact points at its corners, over the ground z = 0.
 
@@ -55,6 +57,7 @@ def cube(*, edge: float = 0.5, mass: float = 1.0, friction: float = 0.2, restitu
     return b.build()
 
 
+@checked
 def sphere_chain(
     links: int = 5, *, radius: float = 0.25, mass: float = 1.0, spacing: float = 1.0, friction: float = 1.0
 ) -> Mechanism:

@@ -3,12 +3,12 @@
 from leastaction._jit import entry
 from leastaction.minimal.bodywise import dense_direction, linearization
 from leastaction.minimal.bodywise.hessian import control_slopes, hessian
-from leastaction.minimal.bodywise.recursion import recursive
+from leastaction.minimal.bodywise.recursion import again, recursive
 from leastaction.minimal.bodywise.residual import end_momentum, hold_controls, place_bodies, residual
 from leastaction.minimal.bodywise.rollout import rollout_with
 
-_rollout_recursive = rollout_with(recursive)
-_rollout_dense = rollout_with(dense_direction.solve)
+_rollout_recursive = rollout_with(recursive, again)
+_rollout_dense = rollout_with(dense_direction.solve, dense_direction.solve)
 
 
 @entry(nogil=True)

@@ -9,7 +9,7 @@ from leastaction._jit import inline, routine
 from leastaction.forces import drives, total
 from leastaction.forces.arrays import modes_at
 from leastaction.kinematics.sweeps import add_to
-from leastaction.minimal.bodywise.blocks import body_blocks
+from leastaction.minimal.bodywise.blocks import all_blocks
 from leastaction.minimal.bodywise.closure import closure_columns
 from leastaction.minimal.bodywise.joints import joint_slopes
 from leastaction.minimal.bodywise.twists import body_twists, twist_slope
@@ -33,7 +33,7 @@ def hessian(model, settings, data, u, first):
     nodes, H, A = model.nodes, dense.H, dense.A
     last = model.rule.c.shape[0]
     rows = last - first
-    body_blocks(model, settings, data, A, True)
+    all_blocks(model, settings, data, A)
     for j in range(rows):
         for a in range(H.shape[1]):
             for k in range(first, last):
