@@ -106,10 +106,19 @@ def reaching_arm():
     return objective.run(found.x)
 
 
+def swing_up():
+    """The solution of docs/tutorial/swing_up.md."""
+    problem = la.optimize.Problem(la.robots.cart_pole(), steps=60, duration=2.0)
+    problem.start(q=[0, 0], v=[0, 0]).finish(q=[0, math.pi], v=[0, 0]).bounds(u=(-20, 20), q={"rail": (-2, 2)})
+    return problem.minimize(la.optimize.effort()).solve()
+
+
 def plots(shot):
     runs, labels = energies()
     la.plot.energy(runs, labels=labels, path=shot, error=True, worst=True)
     save(IMAGES / "double_pendulum_energy.png", shot)
+    swing_up().plot().savefig(shot, dpi=120)
+    save(IMAGES / "tutorial_swing_up.png", shot)
 
 
 def scenes(shot):

@@ -65,6 +65,7 @@ def _parts() -> list[tuple[str, Callable[[], Any]]]:
     parts.append(("derivatives of steps", lambda: _derivatives(robot, (la.Galerkin(order=2), la.Midpoint()))))
     parts.append(("Galerkin on bodies", lambda: _bodies(robot)))
     parts.append(("closed loops", lambda: _loops(la.Galerkin(order=2))))
+    parts.append(("closed loops on bodies", lambda: _loops(la.Galerkin(order=2, interpolation="bodies"))))
     parts.append(("contact", _contact))
     parts.append(("graph factorisation", _graph))
     # Each compiles what the others have not: trees, closed loops, damped springs, contact with and without edges.

@@ -12,6 +12,7 @@ __all__ = [
     "LeastActionWarning",
     "MechanismError",
     "MissingExtraError",
+    "ProblemError",
     "SingularMatrixError",
 ]
 
@@ -118,6 +119,10 @@ class MissingExtraError(LeastActionError, ImportError):
     def __init__(self, message: str, *, name: str | None = None, extra: str | None = None) -> None:
         super().__init__(message, name=name)
         self.extra = extra
+
+
+class ProblemError(LeastActionError):
+    """A problem of trajectory optimisation is not well posed; the message names the cost, bound or constraint."""
 
 
 class SingularMatrixError(LeastActionError):

@@ -60,8 +60,10 @@ class Stepper:
 
     Attributes:
         can: what there is of `CAPABILITIES`: "linearize" (`linearize`, `pull_back`), "parameters"
-            (`parameter_jacobian`), "residual" (`residual`, `residual_blocks`, `action_blocks`), "reverse" (`reverse`).
+            (`parameter_jacobian`), "residual" (`residual`, `residual_blocks`, `action_blocks`, `horizon_rows`,
+            `horizon_blocks`), "reverse" (`reverse`).
         control_nodes: fractions of a step at which controls are read.
+        control_points: fractions of a step at which "residual" takes configurations, its ends among them.
         momentum: True when the integrator solves for (q, p), False when for (q, v).
         acts: what acts of "contacts" (with the ground), "limits" (rigid ones of joints) and "dry friction" (of joints).
         start_time: time of the first state [s].
@@ -71,6 +73,7 @@ class Stepper:
 
     can: frozenset[str] = frozenset()
     control_nodes: tuple[float, ...] = (0.0,)
+    control_points: tuple[float, ...] = (0.0, 1.0)
     momentum = False
     acts: frozenset[str] = frozenset()
     start_time = 0.0
@@ -196,6 +199,29 @@ class Stepper:
 
     def action_blocks(self, q: FloatArray, p: FloatArray, u: FloatArray) -> tuple[FloatArray, FloatArray]:
         """(D, C): `residual` by control points and controls; see `leastaction.derivatives.action_blocks`."""
+        self.refuse("residual")
+
+    def horizon_rows(self, q: FloatArray, u: FloatArray, dt: float, rows: FloatArray) -> None:
+        """`residual` of all steps of a motion in one call, without the momenta at their starts.
+
+        Args:
+            q: configurations at all control points, shape (steps s + 1, nq); steps share those at their ends.
+            u: controls at the control nodes of each step, shape (steps, nodes, nu).
+            dt: time step [s].
+            rows: what comes out, shape (steps, s + 1, nv).
+        """
+        self.refuse("residual")
+
+    def horizon_blocks(
+        self, q: FloatArray, u: FloatArray, dt: float, rows: FloatArray, D: FloatArray, C: FloatArray
+    ) -> None:
+        """`horizon_rows` with its derivatives as in `residual_blocks`; allocates nothing.
+
+        Args:
+            q, u, dt, rows: as for `horizon_rows`.
+            D: derivatives by the control points, shape (steps, s + 1, nv, s + 1, nv).
+            C: derivatives by the controls, shape (steps, s + 1, nv, nodes, nu); zero at first.
+        """
         self.refuse("residual")
 
     def reverse(self, names: Sequence[str]) -> Reversal:

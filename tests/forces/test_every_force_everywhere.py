@@ -152,6 +152,8 @@ FORCES = [
 INTEGRATORS = {
     "Galerkin(2)": la.Galerkin(order=2),
     "Galerkin(4)": la.Galerkin(order=4),
+    "Galerkin(2, bodies)": la.Galerkin(order=2, interpolation="bodies"),
+    "Galerkin(4, bodies)": la.Galerkin(order=4, interpolation="bodies"),
     "Midpoint": la.Midpoint(),
     "Maximal(1)": la.Maximal(order=1),
     "Maximal(2)": la.Maximal(order=2),

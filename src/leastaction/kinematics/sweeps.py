@@ -179,3 +179,11 @@ def parent_twist(links, parent, root, field_v):
 def add_to(a, F):
     """Add a twist or wrench to the first 6 entries of a."""
     store6(a, add(load6(a), F))
+
+
+@inline
+def is_above(nodes, a, i):
+    """Whether node a is i or an ancestor of i."""
+    while i > a:
+        i = nodes[i].parent
+    return i == a

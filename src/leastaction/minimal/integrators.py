@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 from leastaction.errors import IntegratorError
 from leastaction.integrators import PENALTIES, Integrator
 from leastaction.mechanism import Mechanism
-from leastaction.minimal.bodywise.stepper import BodywiseStepper
+from leastaction.minimal.bodywise.constrained_stepper import bodywise_stepper
 from leastaction.minimal.jointwise.stepper import variational_stepper
 from leastaction.minimal.rules import MIDPOINT, Rule, lobatto
 
@@ -26,7 +26,7 @@ def _check(integrator: Any) -> None:
 
 
 def _galerkin_stepper(integrator: Any, mechanism: Mechanism, dt: float) -> Any:
-    make = BodywiseStepper if integrator.interpolation == "bodies" else variational_stepper
+    make = bodywise_stepper if integrator.interpolation == "bodies" else variational_stepper
     return make(integrator, mechanism, dt)
 
 
@@ -46,7 +46,7 @@ class Galerkin(Integrator):
             first, Newton where they converge too slowly; `iterations` counts both. "auto" does so from order 6 on.
         interpolation: "joints", Fan's: polynomials of the joint coordinates; or "bodies": polynomials of the poses of
             the bodies, with joints exact at the nodes. Of the same order, "bodies" is mostly several times more
-            accurate and follows slender ball chains; it has no loops and one solver ("auto").
+            accurate and follows slender ball chains; it has one solver ("auto").
     """
 
     order: int = 2

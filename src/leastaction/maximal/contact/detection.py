@@ -94,9 +94,11 @@ def find_cones(model, settings, data, near, contact, dt):
             cones[j].own = cones[j].gam
     found = np.int64(0)
     for k in range(near.pairs.shape[0]):
+        a, b = near.shapes[near.pairs[k].a].body, near.shapes[near.pairs[k].b].body
+        Xa, Xb = start_pose(states, a), start_pose(states, b)
         margin = margin_of(bodies, settings, near, contact.speeds, k, dt)
         begin = found
-        found = detect_pair(states, near, contact.contacts, k, found, margin, near.features)
+        found = detect_pair(near, contact.contacts, k, Xa, Xb, found, margin, near.features)
         if found > contact.contacts.shape[0] or count + found - begin > cones.shape[0]:
             return NO_ROOM
         for j in range(begin, found):
@@ -117,10 +119,8 @@ def find_cones(model, settings, data, near, contact, dt):
 
 
 @routine(allocates=False)
-def detect_pair(states, near, contacts, k, found, margin, features):
-    """Append the contacts of pair k at the start poses; see `contact.detect` and `ContactModel`."""
-    a, b = near.shapes[near.pairs[k].a], near.shapes[near.pairs[k].b]
-    Xa, Xb = start_pose(states, a.body), start_pose(states, b.body)
+def detect_pair(near, contacts, k, Xa, Xb, found, margin, features):
+    """Append the contacts of pair k at the poses Xa, Xb; see `contact.detect` and `ContactModel`."""
     if features is None:
         return detect_smooth(near.shapes, near.pairs, k, Xa, Xb, near.table, contacts, found, margin)
     return detect(near.shapes, near.pairs, k, Xa, Xb, near.table, contacts, found, margin)
@@ -260,30 +260,14 @@ def coordinate_cones(bodies, states, settings, contact, c, s, count, k, dt):
     if c.kind == BALL or c.kind == FREE:
         return count
     rate = work(states, s.wa, c.a) + work(states, s.wb, c.b)
-    mass = 0.0
-    for body in (c.a, c.b):
-        if body >= 0:
-            mass = max(mass, bodies[body].mass)
-    size = 1.0
-    if s.wb[3] == 0.0 and s.wb[4] == 0.0 and s.wb[5] == 0.0:  # an angle
-        size = bodies[max(c.a, c.b)].radius
-    typical = settings.gravity * dt / size + 1e-6
+    typical = typical_rate(bodies, settings, c, s, dt)
     for side in (1.0, -1.0):
         bound = c.lower if side > 0.0 else c.upper
         if abs(bound) > 1e30:
             continue
         room = side * (s.value - bound)
         if room + REACH * dt * min(side * rate - typical, -abs(rate)) < 0.0 and count < cones.shape[0]:
-            cone = cones[count]
-            base_cone(cone, c, k, ip.LIMIT)
-            cone.side, cone.bound, cone.key = side, bound, -4 * k - (1 if side > 0.0 else 2)
-            cone.leave = typical * dt
-            cone.rest = overlap_left(room, cone.leave)
-            coordinate_wrenches(cone, s)
-            speed = typical + abs(rate)
-            cone.ds = (room - cone.rest) / dt + side * rate
-            cone.s, cone.gam = max(cone.ds, speed), mass * (size * speed) ** 2
-            cone.y[0] = cone.y[1] = 0.0
+            limit_cone(bodies, cones[count], c, s, k, side, rate, typical, dt)
             count += 1
     if c.friction > 0.0 and count < cones.shape[0]:
         cone = cones[count]
@@ -294,6 +278,46 @@ def coordinate_cones(bodies, states, settings, contact, c, s, count, k, dt):
         cone.y[0], cone.y[1] = rate, 0.0
         count += 1
     return count
+
+
+@inline
+def limit_key(k, side):
+    """Key of the lower (side 1) or upper (-1) limit of coordinate k."""
+    return -4 * k - (1 if side > 0.0 else 2)
+
+
+@inline
+def size_of(bodies, c, s):
+    """What makes a rate of a coordinate a velocity [m]: the size of what turns, 1 for a slide."""
+    if s.wb[3] == 0.0 and s.wb[4] == 0.0 and s.wb[5] == 0.0:  # an angle
+        return bodies[max(c.a, c.b)].radius
+    return 1.0
+
+
+@inline
+def typical_rate(bodies, settings, c, s, dt):
+    """What gravity adds to the rate of a coordinate in a step."""
+    return settings.gravity * dt / size_of(bodies, c, s) + 1e-6
+
+
+@routine(allocates=False)
+def limit_cone(bodies, cone, c, s, k, side, rate, typical, dt):
+    """Make a limit of coordinate k a cone; see `coordinate_cones`."""
+    bound = c.lower if side > 0.0 else c.upper
+    room = side * (s.value - bound)
+    mass = 0.0
+    for body in (c.a, c.b):
+        if body >= 0:
+            mass = max(mass, bodies[body].mass)
+    base_cone(cone, c, k, ip.LIMIT)
+    cone.side, cone.bound, cone.key = side, bound, limit_key(k, side)
+    cone.leave = typical * dt
+    cone.rest = overlap_left(room, cone.leave)
+    coordinate_wrenches(cone, s)
+    speed = typical + abs(rate)
+    cone.ds = (room - cone.rest) / dt + side * rate
+    cone.s, cone.gam = max(cone.ds, speed), mass * (size_of(bodies, c, s) * speed) ** 2
+    cone.y[0] = cone.y[1] = 0.0
 
 
 @routine(allocates=False)

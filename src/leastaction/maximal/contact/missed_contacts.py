@@ -1,7 +1,8 @@
-"""Contacts that a step has missed: features that did not face each other at its start and overlap at its end.
+"""Contacts and limits that a step has missed: they took no part in it and are violated at its end.
 
 What touches what is decided at the start of a step. Two boxes that turn and slide may meet with other corners and edges
-at its end; those are looked for after the step is solved, and it is solved again with them.
+at its end, and an impact may throw a limb far that was at rest; those are looked for after the step is solved, and it
+is solved again with them.
 """
 
 import math
@@ -10,17 +11,30 @@ import numpy as np
 
 from leastaction._jit import routine
 from leastaction.contact import cones as ip
-from leastaction.contact.detect import detect
 from leastaction.contact.gap import gap
 from leastaction.contact.records import BOX, CAPSULE, CYLINDER, FIELD, MESH
-from leastaction.maximal.contact.detection import APART, LIGHT, NO_ROOM, contact_cone
+from leastaction.maximal.contact.detection import (
+    APART,
+    LIGHT,
+    NO_ROOM,
+    contact_cone,
+    detect_pair,
+    limit_cone,
+    limit_key,
+    typical_rate,
+)
+from leastaction.maximal.records import BALL, FREE
 from leastaction.maximal.step.bodies import end_pose
+from leastaction.maximal.step.joint_rows import coordinate
 
-ROUNDS = 4
-"""Most times that a step is solved again."""
+ROUNDS = 6
+"""Most times that a step is solved again; one that still misses something is divided."""
 
 DEEP = 1e-6
 """Overlap that counts, relative to the size of the shapes."""
+
+BEYOND = 1e-8
+"""How far beyond a limit counts [rad or m]."""
 
 
 @routine(allocates=False)
@@ -44,27 +58,72 @@ def allowed(contact, k):
 
 
 @routine(allocates=False)
-def add_missed(model, settings, data, near, contact, dt, features):
+def add_missed(model, settings, data, near, contact, dt):
     """Append cones for what overlaps at the end of a solved step; how many, or NO_ROOM.
 
     With them the cones are back on the central path, for the step to be solved again from its present velocities.
+    """
+    now = contact.now[0]
+    count = append_limits(model, settings, data, contact, now.count, dt)
+    count = append_contacts(model, settings, data, near, contact, count, dt, near.features)
+    missed = count - now.count
+    if count > 0 and missed > 0:
+        now.count, now.known, now.warm = count, count, 0
+        for k in range(count):
+            c = contact.cones[k]
+            c.share = c.own
+            ip.begin(c, max(c.s, settings.gravity * dt), c.y[0], c.y[1], now.energy)
+    return missed if count >= 0 else count
+
+
+@routine(allocates=False)
+def append_limits(model, settings, data, contact, count, dt):
+    """Append limits that are exceeded at the end of the step and took no part in it; the number of cones."""
+    bodies, states, cones, now = model.bodies, data.bodies, contact.cones, contact.now[0]
+    for k in range(model.coordinates.shape[0]):
+        c, s = model.coordinates[k], data.coordinates[k]
+        if c.kind == BALL or c.kind == FREE or (c.lower < -1e30 and c.upper > 1e30):
+            continue
+        Ra, xa = end_pose(states, c.a)
+        Rb, xb = end_pose(states, c.b)
+        value, _, _, _ = coordinate(c, s.value, Ra, xa, Rb, xb)
+        side = 1.0 if value < c.lower - BEYOND else (-1.0 if value > c.upper + BEYOND else 0.0)
+        if side == 0.0 or takes_part(contact, limit_key(k, side)):
+            continue
+        typical = typical_rate(bodies, settings, c, s, dt)
+        limit_cone(bodies, cones[count], c, s, k, side, (value - s.value) / dt, typical, dt)
+        now.energy = max(now.energy, cones[count].gam)
+        cones[count].own = min(max(cones[count].gam / now.energy, LIGHT), 1.0)
+        count += 1
+    return count
+
+
+@routine(allocates=False)
+def takes_part(contact, key):
+    """Whether a cone of the step has a key."""
+    found = False
+    for k in range(contact.now[0].count):
+        found = found or contact.cones[k].key == key
+    return found
+
+
+@routine(allocates=False)
+def append_contacts(model, settings, data, near, contact, count, dt, features):
+    """Append contacts of shapes that overlap at the end of the step; the number of cones, or NO_ROOM.
 
     Args:
-        features: see `ContactModel`; None where nothing can be missed.
+        count: of cones, with limits that were missed.
+        features: see `ContactModel`.
     """
-    if features is None:
-        return np.int64(0)
     cones, contacts, shapes, pairs, now = contact.cones, contact.contacts, near.shapes, near.pairs, contact.now[0]
     found = np.int64(0)
     for j in range(now.count):
         found = max(found, cones[j].source + 1)
-    count, nothing = now.count, 0.0
+    nothing = 0.0
     for k in range(pairs.shape[0]):
         a, b = shapes[pairs[k].a], shapes[pairs[k].b]
-        if not has_features(a, b):
-            continue
         Xa, Xb = end_pose(data.bodies, a.body), end_pose(data.bodies, b.body)
-        last = detect(shapes, pairs, k, Xa, Xb, near.table, contacts, found, nothing)
+        last = detect_pair(near, contacts, k, Xa, Xb, found, nothing, features)
         if last > contacts.shape[0] or count + last - found > cones.shape[0]:
             return NO_ROOM
         deep = DEEP * min(a.bound, b.bound)
@@ -73,7 +132,7 @@ def add_missed(model, settings, data, near, contact, dt, features):
         undo = left == 0.0 and a.kind != FIELD and b.kind != FIELD
         for j in range(found, last):
             phi, _, _ = gap(contacts[j], Xa, Xb)
-            if phi < -deep - left:
+            if phi < -deep - left and (has_features(a, b) or not takes_part(contact, contacts[j].key)):
                 contacts[found] = contacts[j]
                 cone = cones[count]
                 energy = contact_cone(
@@ -88,11 +147,4 @@ def add_missed(model, settings, data, near, contact, dt, features):
                     cone.rest, cone.side = rest, APART
                 found += 1
                 count += 1
-    missed = count - now.count
-    if missed > 0:
-        now.count, now.known, now.warm = count, count, 0
-        for k in range(count):
-            c = cones[k]
-            c.share = c.own
-            ip.begin(c, max(c.s, settings.gravity * dt), c.y[0], c.y[1], now.energy)
-    return missed
+    return count

@@ -20,6 +20,26 @@ WORK, FINE = 2e-3, 16
 are."""
 
 
+TURN = 0.5
+"""Most that a body may turn in a step beyond what its velocity before accounts for [rad]."""
+
+
+@routine(allocates=False)
+def is_flipped(states, dt):
+    """Whether a body turns so far in a step that the motion before hardly leads there.
+
+    Legs that fold and limbs that hit their stops have solutions on either side of a straight or folded configuration.
+    Impacts change velocities, but what that turns a body by within a step shrinks with the step.
+    """
+    for i in range(states.shape[0]):
+        s, change = states[i], 0.0
+        for c in range(3):
+            change += (s.w[c] - s.x[c]) ** 2
+        if change * dt * dt > TURN * TURN:
+            return True
+    return False
+
+
 @routine(allocates=False)
 def is_impact(bodies, states, gravity, dt):
     """Whether velocities have jumped since the step before, by more than gravity does in a few steps."""

@@ -21,7 +21,7 @@ from leastaction.maximal.step.guess import FIRST, LATER, extrapolate, guess, rem
 from leastaction.maximal.step.impulses import add_impulses, add_rates
 from leastaction.maximal.step.interior import solve_step
 from leastaction.maximal.step.joint_momenta import read_contact_momenta, read_end_momenta
-from leastaction.maximal.step.judgement import FINE, is_driven, is_impact, is_implausible, is_steady
+from leastaction.maximal.step.judgement import FINE, is_driven, is_flipped, is_impact, is_implausible, is_steady
 from leastaction.maximal.step.projection import project_momenta
 from leastaction.maximal.step.resistance import end_resistance
 
@@ -158,16 +158,21 @@ def solve_part(model, settings, data, near, contact, dt, slip):
         let_slip(contact)
     spent = solve_step(model, settings, data, contact, dt)
     iterations = abs(spent)
-    for _ in range(ROUNDS):
+    for rounds in range(ROUNDS + 1):
+        if spent >= 0 and is_flipped(data.bodies, dt):
+            spent = -1 - spent
         if spent < 0:
             break
-        missed = add_missed(model, settings, data, near, contact, dt, near.features)
+        missed = add_missed(model, settings, data, near, contact, dt)
         if missed < 0:
             return spent, iterations, FULL
         if missed == 0:
             break
         if slip:
             let_slip(contact)
+        if rounds == ROUNDS:
+            spent = -1 - spent
+            break
         spent = solve_step(model, settings, data, contact, dt)
         iterations += abs(spent)
     # Not by how many parts there are: those of a step that is solved again one by one are judged as they were.

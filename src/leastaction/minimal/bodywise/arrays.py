@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from leastaction.forces.arrays import ForceModel, ForceModes, compact, force_model
+from leastaction.forces.arrays import ForceModel, ForceModes, compact, force_model, force_modes, has_jumps
 from leastaction.mechanism import Mechanism
-from leastaction.minimal.arrays import GuessData, NativeModel
+from leastaction.minimal.arrays import ClosureModel, GuessData, NativeModel, closure_model
 from leastaction.minimal.rules import lobatto
 from leastaction.spatial.exponential import coefficients
 
@@ -66,6 +66,8 @@ class BodywiseModel(NamedTuple):
         gravity: [m/s^2], shape (3,).
         rule: of the order.
         forces: of the mechanism.
+        closure: loops, couplings and rolling contacts; None for trees.
+        jumps: True where one-sided forces may jump, else None; see `one_sided`.
         sprung: whether there are springs, dampers or limits that push back in joints.
         damped: whether some of them look at joint velocities.
         geared: whether drives have inertias of their own.
@@ -78,6 +80,8 @@ class BodywiseModel(NamedTuple):
     gravity: FloatArray
     rule: BodywiseRule
     forces: ForceModel
+    closure: ClosureModel | None
+    jumps: bool | None
     sprung: bool
     damped: bool
     geared: bool
@@ -129,6 +133,7 @@ class BodywiseData(NamedTuple):
         held: generalised forces of the controls at the nodes, shape (s + 1, nv).
         tau: all generalised forces at one node, shape (nv,).
         external: wrenches of body forces at one node, shape (bodies, 6).
+        lam: impulses of the loop equations at the nodes, shape (s + 1, equations).
         r: residuals, shape (s, nv).
         dx: Newton update, shape (s, nv).
         A: articulated blocks: rows at nodes 0 ... s - 1, columns at 1 ... s, shape (bodies, 6 s, 6 s).
@@ -142,7 +147,7 @@ class BodywiseData(NamedTuple):
             off it, shape (nv, s, 6 s + 1).
         guess: scratch of first guesses.
         dense: dense derivatives; None until they are asked for.
-        modes: of one-sided forces.
+        modes: of one-sided forces, one row for each node.
         history: residual norms of the iterations.
     """
 
@@ -156,6 +161,7 @@ class BodywiseData(NamedTuple):
     held: FloatArray
     tau: FloatArray
     external: FloatArray
+    lam: FloatArray
     r: FloatArray
     dx: FloatArray
     A: FloatArray
@@ -199,18 +205,24 @@ def bodywise_model(mechanism: Mechanism, s: int) -> BodywiseModel:
     d = t.dofs
     damped = bool(d.damping.any() or d.limit_damping.any())
     forces = compact(force_model(t))
-    pushing = (forces.drives.dof < 0) & (forces.drives.node >= 0)
+    pushed = forces.paths is not None or bool(((forces.drives.dof < 0) & (forces.drives.node >= 0)).any())
+    closure = closure_model(t)
+    if pushed or closure:
+        forces = force_model(t)._replace(touched=forces.touched)  # one kernel, whatever pushes
+    jumps = True if has_jumps(forces) or forces.paths is not None else None
     return BodywiseModel(
-        native=NativeModel(t.nodes, d, t.gravity, forces, None),
+        native=NativeModel(t.nodes, d, t.gravity, forces, closure),
         nodes=t.nodes,
         dofs=d,
         gravity=t.gravity,
         rule=bodywise_rule(s),
         forces=forces,
+        closure=closure,
+        jumps=jumps,
         sprung=damped or bool(d.stiffness.any() or d.limit_stiffness.any()),
         damped=damped,
         geared=bool(d.armature.any()),
-        pushed=forces.paths is not None or bool(pushing.any()),
+        pushed=pushed,
     )
 
 
@@ -236,6 +248,7 @@ def bodywise_data(model: BodywiseModel, guess: GuessData, max_iterations: int, d
         held=z((s + 1, nv)),
         tau=z(nv),
         external=z((n, 6)),
+        lam=z((s + 1, model.closure.count if model.closure else 0)),
         r=z((s, nv)),
         dx=z((s, nv)),
         A=z((n, m, m)),
@@ -249,7 +262,7 @@ def bodywise_data(model: BodywiseModel, guess: GuessData, max_iterations: int, d
         solved=z((nv, s, m + 1)),
         guess=guess,
         dense=bodywise_dense(model) if dense else None,
-        modes=guess.modes,
+        modes=force_modes(model.forces, rows=s + 1),
         history=z(max_iterations + 1),
     )
 

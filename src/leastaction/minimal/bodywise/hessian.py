@@ -7,25 +7,18 @@ Body forces come in by products with `forces.total.wrench_slopes`, so that any o
 
 from leastaction._jit import inline, routine
 from leastaction.forces import drives, total
+from leastaction.forces.arrays import modes_at
 from leastaction.kinematics.sweeps import add_to
 from leastaction.minimal.bodywise.blocks import body_blocks
+from leastaction.minimal.bodywise.closure import closure_columns
 from leastaction.minimal.bodywise.joints import joint_slopes
-from leastaction.minimal.bodywise.residual import body_twists
-from leastaction.minimal.bodywise.turning import angular_velocity_slope, polynomial
+from leastaction.minimal.bodywise.twists import body_twists, twist_slope
 from leastaction.spatial import (
     ZERO6,
     ad,
-    add3,
-    cross,
     dot,
-    load3,
     load6,
-    load9,
-    mattvec,
-    matvec,
-    scale3,
     store6,
-    sub3,
 )
 
 
@@ -58,6 +51,7 @@ def hessian(model, settings, data, u):
             body_twists(model, settings, data, j)
             for k in range(s + 1):
                 _pushed_columns(model, settings, data, dense, j, k, u[j])
+    closure_columns(model.closure, model, settings, data, dense)
 
 
 @routine
@@ -106,29 +100,6 @@ def _own_forces(model, settings, data, dense, i):
                     dense.H[j, n + a, k, n + b] += data.local[j * nv + a, k * nv + b]
 
 
-@inline
-def twist_slope(model, settings, data, i, j, k, eta):
-    """Change of the twist of body i at node j, as `residual.body_twists` has it, when eta moves its pose at node k."""
-    rule, bodies, turns, dt = model.rule, data.bodies, data.turns, settings.dt
-    R, x, w = load9(bodies[j, i].R), load3(bodies[j, i].x), load6(bodies[j, i].v)[0]
-    R0 = load9(bodies[0, i].R)
-    moved = add3(eta[1], cross(eta[0], load3(bodies[k, i].x)))
-    dw = (0.0, 0.0, 0.0)
-    for l in range(1, rule.c.shape[0]):
-        # dy_l = J_l^-1(y_l) R_0^T (omega_l - omega_0).
-        if l == k or k == 0:
-            turn = matvec(polynomial(load3(turns[l, i].y), -0.5, turns[l, i].k[6]), mattvec(R0, eta[0]))
-            change = matvec(angular_velocity_slope(rule.b, turns, j, i, l, dt), turn)
-            dw = sub3(dw, change) if k == 0 else add3(dw, change)
-    dw = matvec(R, dw)
-    if k == j:
-        dw = add3(dw, cross(eta[0], w))
-    dv = sub3(scale3(rule.b[j, k] / dt, moved), cross(dw, x))
-    if k == j:
-        dv = sub3(dv, cross(w, moved))
-    return dw, dv
-
-
 @routine
 def _pushed_columns(model, settings, data, dense, j, k, u):
     """What body forces at node j add to columns at node k."""
@@ -145,7 +116,7 @@ def _pushed_columns(model, settings, data, dense, j, k, u):
             store6(T[i], eta if j == k else ZERO6)
             store6(dV[i], twist_slope(model, settings, data, i, j, k, eta) if dense.moves[i] else ZERO6)
             store6(out[i], ZERO6)
-        total.wrench_slopes(model.forces, data.modes, bodies, T, dV, out)
+        total.wrench_slopes(model.forces, modes_at(data.modes, j), bodies, T, dV, out)
         drives.slopes(model.forces.drives, bodies, u, T, out)
         _add_rows(model, data, dense, j, k, b, weight)
 

@@ -156,7 +156,7 @@ def joint_slopes(model, settings, data, i):
     if node.nv == 1:
         dof = model.dofs[node.iv]
         for j in range(nodes):
-            mode = data.modes.limits[node.iv]
+            mode = data.modes.limits[j, node.iv]
             stiffness, damping = total.axis_slopes(dof, mode, data.Q[j, node.iq], data.V[j, node.iv])
             for k in range(nodes):
                 L[j, k] = dof.armature / dt * rule.m[j, k] - rule.w[j] * damping * rule.b[j, k]

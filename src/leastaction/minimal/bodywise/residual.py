@@ -12,10 +12,13 @@ the new p.
 
 from leastaction._jit import inline, routine
 from leastaction.forces import drives, total
+from leastaction.forces.arrays import modes_at
 from leastaction.kinematics.sweeps import add_to, place, screw_axis
 from leastaction.minimal.bodywise.blocks import start_torque
+from leastaction.minimal.bodywise.closure import closure_impulses
 from leastaction.minimal.bodywise.joints import drive_impulses, joint_velocities, turn_joints
-from leastaction.minimal.bodywise.turning import angular_velocity, set_turn, turn_between, turning_gradient
+from leastaction.minimal.bodywise.turning import set_turn, turn_between, turning_gradient
+from leastaction.minimal.bodywise.twists import body_twists
 from leastaction.spatial import (
     EYE,
     ZERO3,
@@ -91,18 +94,6 @@ def inertial_wrenches(model, settings, data, j):
 
 
 @routine
-def body_twists(model, settings, data, j):
-    """Twists of all bodies at node j, by the rates of their interpolated poses."""
-    rule, bodies, dt = model.rule, data.bodies, settings.dt
-    for i in range(model.nodes.shape[0]):
-        x0, v = load3(bodies[0, i].x), ZERO3
-        for k in range(1, rule.c.shape[0]):
-            v = axpy3(rule.b[j, k] / dt, sub3(load3(bodies[k, i].x), x0), v)
-        w = matvec(load9(bodies[j, i].R), angular_velocity(rule.b, data.turns, j, i, dt))
-        store6(bodies[j, i].v, (w, sub3(v, cross(w, load3(bodies[j, i].x)))))
-
-
-@routine
 def hold_controls(model, data, u):
     """Generalised forces of the controls u (nodes, nu) at all nodes: they do not change while the step is solved."""
     for j in range(data.held.shape[0]):
@@ -120,13 +111,13 @@ def forces_at(model, settings, data, j, u):
     if model.sprung:
         if model.damped:
             joint_velocities(model, settings, data, j)
-        total.joint_forces(forces, data.modes, data.Q[j], data.V[j], tau)
+        total.joint_forces(forces, modes_at(data.modes, j), data.Q[j], data.V[j], tau)
     if model.pushed:
         bodies = data.bodies[j]
         body_twists(model, settings, data, j)
         for i in range(data.external.shape[0]):
             store6(data.external[i], ZERO6)
-        total.wrenches(forces, data.modes, bodies, data.external)
+        total.wrenches(forces, modes_at(data.modes, j), bodies, data.external)
         drives.wrenches(forces.drives, bodies, u, data.external)
         weight = settings.dt * model.rule.w[j]
         for i in range(model.nodes.shape[0]):
@@ -163,6 +154,7 @@ def residual(model, settings, data, p, u):
     for j in range(s):
         inertial_wrenches(model, settings, data, j)
         forces_at(model, settings, data, j, u[j])
+        closure_impulses(model.closure, model, settings, data, j)
         rows_at(model, settings, data, j, data.r[j])
         for k in range(p.shape[0]):
             if j == 0:
@@ -178,4 +170,5 @@ def end_momentum(model, settings, data, u, p):
     s = model.rule.c.shape[0] - 1
     inertial_wrenches(model, settings, data, s)
     forces_at(model, settings, data, s, u[s])
+    closure_impulses(model.closure, model, settings, data, s)
     rows_at(model, settings, data, s, p)

@@ -2,8 +2,10 @@
 
 from leastaction._jit import routine
 from leastaction.kinematics.manifold import retract
+from leastaction.minimal.bodywise.one_sided import open_or_close
 from leastaction.minimal.bodywise.residual import end_momentum, hold_controls, place_bodies, residual
 from leastaction.minimal.convergence import ROUND_OFF, SHARPEST, largest
+from leastaction.minimal.one_sided import forget
 from leastaction.minimal.predict import acceleration, start_velocity
 
 CAP = 0.5
@@ -49,6 +51,7 @@ def newton_with(direction):
             history[it] = 0.0
         norm = residual(model, settings, data, p, u)
         history[0] = norm
+        open_or_close(model.jumps, model, data)
         if norm == 0.0:
             return 0, True
         for it in range(1, settings.max_iterations + 1):
@@ -63,7 +66,9 @@ def newton_with(direction):
             done = size <= tolerance or size * new <= tolerance * norm
             floor = size <= ROUND_OFF and new > 0.25 * norm and tolerance >= SHARPEST
             if share == 1.0 and (done or floor):
-                return it, True
+                if open_or_close(model.jumps, model, data) == 0:
+                    return it, True
+                new = residual(model, settings, data, p, u)
             norm = new
         return settings.max_iterations, False
 
@@ -83,6 +88,7 @@ def rollout_with(direction):
             u, p = U[step], momenta[step]
             for k in range(Q.shape[1]):
                 Q[0, k] = states[step, k]
+            forget(model.jumps, data.modes)
             place_bodies(model, data, 0)
             hold_controls(model, data, u)
             predict(model, settings, data, p, u)

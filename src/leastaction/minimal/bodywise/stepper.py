@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 
 from leastaction.errors import ConvergenceError
-from leastaction.integrators import FloatArray, Stepper, refuse_loops
+from leastaction.forces.touch import BY_DEPTH
+from leastaction.integrators import FloatArray, Stepper
 from leastaction.mechanism import Mechanism
 from leastaction.minimal.arrays import guess_data
-from leastaction.minimal.bodywise import entries
+from leastaction.minimal.bodywise import entries, horizon
 from leastaction.minimal.bodywise.arrays import BodywiseSettings, bodywise_data, bodywise_model
 from leastaction.parameter_stencils import Stencil
 from leastaction.record import Record
@@ -30,13 +31,12 @@ class BodywiseStepper(Stepper):
     can = frozenset(("linearize", "parameters", "residual", "reverse"))
 
     def __init__(self, integrator: Any, mechanism: Mechanism, dt: float) -> None:
-        refuse_loops(integrator, mechanism)
         super().__init__(integrator, mechanism, dt)
         self.model = bodywise_model(mechanism, integrator.order // 2)
         self.settings = BodywiseSettings(dt, float(integrator.tolerance), int(integrator.max_iterations))
         # Body forces may join any two bodies, which the recursion from leaves to root cannot see.
         self.data = self._make_data(self.model.pushed)
-        self.control_nodes = tuple(self.model.rule.c.tolist())
+        self.control_nodes = self.control_points = tuple(self.model.rule.c.tolist())
 
     def _make_data(self, dense: bool) -> Any:
         return bodywise_data(self.model, guess_data(self.mechanism), self.settings.max_iterations, dense)
@@ -65,13 +65,16 @@ class BodywiseStepper(Stepper):
 
     def _differentiate(self, p: FloatArray, u: FloatArray) -> FloatArray:
         """Derivatives at the nodes as they are; gives back the rows of the equations there."""
-        if self.data.dense is None:
-            self.data = self.data._replace(dense=self._make_data(True).dense)
+        self._be_dense()
         u = np.array(u, order="C")
         rows = np.zeros((len(self.control_nodes), self.mechanism.nv))
         entries.rows(self.model, self.settings, self.data, p, u, rows)
         entries.derivatives(self.model, self.settings, self.data, u)
         return rows
+
+    def _be_dense(self) -> None:
+        if self.data.dense is None:
+            self.data = self.data._replace(dense=self._make_data(True).dense)
 
     def _held(self, u: FloatArray) -> FloatArray:
         return np.array(np.broadcast_to(u, (len(self.control_nodes), self.mechanism.nu)))
@@ -135,6 +138,8 @@ class BodywiseStepper(Stepper):
         self, q: FloatArray, p: FloatArray, u: FloatArray, x: FloatArray
     ) -> tuple[FloatArray, FloatArray, FloatArray]:
         """See `Stepper.residual_blocks`."""
+        for modes in self.data.modes[:-1]:
+            modes[:] = BY_DEPTH  # not as in the last step
         self.data.Q[0] = q
         for j in range(len(x)):
             self.data.Q[j + 1] = self.mechanism.integrate(q, x[j])
@@ -143,6 +148,18 @@ class BodywiseStepper(Stepper):
         C = np.zeros((nodes, nv, nodes, nu))
         C[np.arange(nodes), :, np.arange(nodes)] = self.data.dense.C
         return rows, self.data.dense.H.copy(), C
+
+    def horizon_rows(self, q: FloatArray, u: FloatArray, dt: float, rows: FloatArray) -> None:
+        """See `Stepper.horizon_rows`."""
+        self._be_dense()
+        horizon.rows(self.model, self.data, self.settings._replace(dt=dt), q, u, rows)
+
+    def horizon_blocks(
+        self, q: FloatArray, u: FloatArray, dt: float, rows: FloatArray, D: FloatArray, C: FloatArray
+    ) -> None:
+        """See `Stepper.horizon_blocks`."""
+        self._be_dense()
+        horizon.blocks(self.model, self.data, self.settings._replace(dt=dt), q, u, rows, D, C)
 
     def action_blocks(self, q: FloatArray, p: FloatArray, u: FloatArray) -> tuple[FloatArray, FloatArray]:
         """See `Stepper.action_blocks`; displacements of free joints are twists in the child's frame."""

@@ -12,6 +12,7 @@ import numpy as np
 
 from leastaction.forces.arrays import ForceModel, ForceModes
 from leastaction.minimal.arrays import ClosureModel, GuessData, NativeModel
+from leastaction.minimal.elimination import LoopSystem
 from leastaction.minimal.rules import FloatArray, Rule
 
 POINT_NODE = np.dtype(
@@ -296,32 +297,15 @@ class LoopData(NamedTuple):
         settings: those of the step, with the Lobatto rule through its control points.
         points: the mechanism at the control points; for Galerkin the points of the step itself.
         hessian: rows and columns there.
-        redundant: whether the equations depend on each other.
         p: momentum at the start with the impulses of the loops there, for rules without a point at the start.
-        h: values of the equations at the control points, shape (s m,).
-        G: derivative of the rows of the action by the multipliers, shape (s nv, s m).
-        H: derivative of the equations by the control points after the first, shape (s m, s nv).
-        H_start: and by the start of the step, shape (s m, nv).
-        Y, HY, S, dlam: scratch of the elimination, shapes (s nv, s m + 1), (s m, s m + 1), (s m, s m), (s m, 1).
-        end_h, end_A, end_M: values, Jacobian and mass matrix at one state, shapes (m,), (m, nv), (nv, nv).
+        system: the equations, see `elimination`.
     """
 
     settings: GalerkinSettings
     points: PointData
     hessian: HessianData
-    redundant: bool
     p: FloatArray
-    h: FloatArray
-    G: FloatArray
-    H: FloatArray
-    H_start: FloatArray
-    Y: FloatArray
-    HY: FloatArray
-    S: FloatArray
-    dlam: FloatArray
-    end_h: FloatArray
-    end_A: FloatArray
-    end_M: FloatArray
+    system: LoopSystem
 
 
 class ForceRows(NamedTuple):

@@ -3,23 +3,20 @@ Scalable Variational Integrators for Constrained Mechanical Systems in Generaliz
 
 Unknowns are the control points and the multipliers at the points 0 ... s-1; equations are the DEL rows and the loop
 equations at the points 1 ... s. (Those of rolling contacts are for velocities: at order 2 in the mean of both ends; no
-higher order is promised for them.) With J the Jacobian of the rows, G their derivative by the multipliers and H that of
-the loop equations, a Newton step solves (H J^-1 G) dlam = h + H J^-1 (-r), then dx = J^-1 (-r - G dlam): O(m n) and
-O(m^3) beyond the direction without loops. J holds the curvature of the loops, so Newton converges quadratically.
+higher order is promised for them.) Newton updates come from `elimination`. The Jacobian of the rows holds the curvature
+of the loops, so Newton converges quadratically.
 
 The midpoint rule has no quadrature point at its ends. There the mechanism is looked at with the Lobatto rule through
 the same control points, and the loops' impulse at the start, G lam, adds to the momentum with which the step begins.
 
-The momentum of Eq. 6c lacks the impulse of the loops at its own point. It is added here (`project_momentum`): the next
-step would take it back in its first multiplier, so the motion stays the same, and M^-1 p is a velocity that fits the
-loops.
+The momentum of Eq. 6c lacks the impulse of the loops at its own point. It is added (`fit_momentum`), so that M^-1 p
+fits the loops.
 """
 
 from leastaction._jit import entry, routine
-from leastaction.dynamics.loops import project_momentum, solve_ranked
 from leastaction.kinematics.closure import evaluate, is_coupling, is_velocity, polynomial, twist_of, wrench_slope
-from leastaction.linalg.dense import multiply, solve_in_place
 from leastaction.minimal.convergence import ROUND_OFF, SHARPEST, largest
+from leastaction.minimal.elimination import CAPS, eliminate, fit_momentum
 from leastaction.minimal.jointwise import directions, hessian
 from leastaction.minimal.jointwise.newton import begin, conclude, turns_too_far
 from leastaction.minimal.jointwise.one_sided import open_or_close
@@ -27,9 +24,6 @@ from leastaction.minimal.jointwise.points import is_nodal, positions, velocities
 from leastaction.minimal.jointwise.residual import ball_matrices, residual, start_point
 from leastaction.minimal.predict import constant_velocity
 from leastaction.spatial import ad, add, dot, load6_at, sub
-
-CAPS = (0.5, 0.1, 2.0)
-"""Caps of the Newton updates [rad or m] tried in turn."""
 
 
 @routine
@@ -40,13 +34,13 @@ def loop_rows(model, loops):
     """
     pts, X, dt = loops.points.nodes, loops.points.X, loops.settings.dt
     col, row = loops.hessian.col, loops.hessian.row
-    h, G, H = loops.h, loops.G, loops.H
+    h, G, H = loops.system.h, loops.system.G, loops.system.H
     nodes, rows, coefficients, count = model.nodes, model.closure.rows, model.closure.coefficients, model.closure.count
     s, n = X.shape[0] - 1, X.shape[1]
     Q = s + 1
     G[:] = 0.0
     H[:] = 0.0
-    loops.H_start[:] = 0.0
+    loops.system.H_start[:] = 0.0
     for al in range(s + 1):
         links = pts[al]
         for c in range(count):
@@ -88,7 +82,7 @@ def loop_rows(model, loops):
 @routine
 def _velocity_row(nodes, loops, eq, W, down, al, weight):
     """Add the derivative of weight W . (twist of b - twist of a) at point al by all control points."""
-    col, H, H_start = loops.hessian.col, loops.H, loops.H_start
+    col, H, H_start = loops.hessian.col, loops.system.H, loops.system.H_start
     links = loops.points.nodes[al]
     n, Q = col.shape[0], col.shape[1]
     va, vb = twist_of(links, eq.a), twist_of(links, eq.b)
@@ -124,39 +118,13 @@ def look_at_ends(model, loops):
 @routine
 def start_momentum(settings, loops, p):
     """loops.p: momentum p at the start and, where no quadrature point takes it, the impulse of the loops there."""
-    G, lam = loops.G, loops.points.lam
+    G, lam = loops.system.G, loops.points.lam
     for k in range(p.shape[0]):
         x = p[k]
         if not is_nodal(settings.rule):
             for c in range(G.shape[1]):
                 x += G[k, c] * lam[0, c]
         loops.p[k] = x
-
-
-@routine
-def eliminate(model, loops, J, r, dx):
-    """Newton update dx of the control points and loops.dlam of the multipliers; J is destroyed."""
-    Y, HY, S, dlam, G = loops.Y, loops.HY, loops.S, loops.dlam, loops.G
-    s, n = r.shape
-    m = G.shape[1]
-    for a in range(s):
-        for i in range(n):
-            Y[a * n + i, m] = -r[a, i]
-            for c in range(m):
-                Y[a * n + i, c] = G[a * n + i, c]
-    solve_in_place(J, Y)
-    multiply(loops.H, Y, HY)
-    for c in range(m):
-        dlam[c, 0] = HY[c, m] + loops.h[c]
-        for d in range(m):
-            S[c, d] = HY[c, d]
-    solve_ranked(S, dlam, loops.redundant)
-    for a in range(s):
-        for i in range(n):
-            x = Y[a * n + i, m]
-            for c in range(m):
-                x -= Y[a * n + i, c] * dlam[c, 0]
-            dx[a, i] = x
 
 
 @routine
@@ -179,7 +147,7 @@ def newton(model, settings, data, loops, u, cap):
             look_at_ends(model, loops)
         loop_rows(model, loops)
         directions.jacobian(data.solver.hessian.D, data.solver.J)
-        eliminate(model, loops, data.solver.J, r, dx)
+        eliminate(loops.system, data.solver.J, r, dx)
         size = largest(dx)
         if not size < 1e12:
             return it, False
@@ -188,7 +156,7 @@ def newton(model, settings, data, loops, u, cap):
             for i in range(n):
                 X[a + 1, i] += shorten * dx[a, i]
             for c in range(count):
-                lam[a, c] += shorten * loops.dlam[a * count + c, 0]
+                lam[a, c] += shorten * loops.system.dlam[a * count + c, 0]
         start_momentum(settings, loops, data.p)
         history[it] = residual(model, settings, points, loops.p, u)
         floor = size <= ROUND_OFF and size > 0.25 * last and tolerance >= SHARPEST
@@ -227,21 +195,7 @@ def rollout(model, settings, data, loops, U, Q, P, iterations, multipliers):
         for i in range(data.p.shape[0]):
             data.p[i] = loops.p[i]
         conclude(tree, settings, data, Q[k], Q[k + 1], P[k + 1])
-        project_momentum(
-            native.nodes,
-            native.dofs,
-            closure.rows,
-            closure.coefficients,
-            count,
-            guess.links,
-            guess.screws,
-            Q[k + 1],
-            P[k + 1],
-            loops.end_h,
-            loops.end_A,
-            loops.end_M,
-            loops.redundant,
-        )
+        fit_momentum(native, guess, loops.system, Q[k + 1], P[k + 1])
         for c in range(count):
-            multipliers[k + 1, c] = loops.end_h[c] / (w[s] * dt)  # now the impulses of the loops
+            multipliers[k + 1, c] = loops.system.end_h[c] / (w[s] * dt)  # now the impulses of the loops
     return U.shape[0]

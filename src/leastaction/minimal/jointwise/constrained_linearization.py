@@ -14,16 +14,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from leastaction._jit import entry
-from leastaction.dynamics import entries as classical
-from leastaction.dynamics.derivatives import RATES
 from leastaction.dynamics.loops import momentum_projection
 from leastaction.integrators import FloatArray
-from leastaction.kinematics.sweeps import JOINT_SCREW, LINK
+from leastaction.minimal.fitted_momentum import fitted_slope
 from leastaction.minimal.jointwise import linearization as linear
 from leastaction.minimal.jointwise import newton
 from leastaction.minimal.jointwise import residual as equations
 from leastaction.minimal.jointwise.constrained import look_at_ends, loop_rows, start_momentum
-from leastaction.minimal.jointwise.data import galerkin_model, records
+from leastaction.minimal.jointwise.data import galerkin_model
 from leastaction.minimal.jointwise.parameter_rows import last_turns
 from leastaction.minimal.jointwise.points import is_nodal, positions
 from leastaction.parameter_stencils import Stencil
@@ -113,7 +111,8 @@ def _changes(
 ) -> _Changes:
     """Weighted sums over mechanisms with other parameters; `end`: configuration and momentum before its projection."""
     settings, points, loops, guess = stepper.settings, stepper.data.points, stepper.loops, stepper.data.guess
-    (s, n), count, k = points.r.shape, len(loops.h), len(stencils)
+    system = loops.system
+    (s, n), count, k = points.r.shape, len(system.h), len(stencils)
     out = _Changes(np.zeros((s + 1, n, k)), np.zeros((count, k)), np.zeros((n, k)))
     for c, stencil in enumerate(stencils):
         for weight, mechanism in stencil:
@@ -122,9 +121,9 @@ def _changes(
             last_turns(model, points)
             out.rows[:s, :, c] += weight * points.r
             out.rows[s, :, c] += weight * points.g[s]
-            out.h[:, c] += weight * loops.h
+            out.h[:, c] += weight * system.h
             arrays = (t.nodes, t.dofs, t.closure.rows, t.closure.coefficients, t.closure.count)
-            scratch = (loops.end_h, loops.end_A, loops.end_M, loops.redundant)
+            scratch = (system.end_h, system.end_A, system.end_M, bool(system.redundant[0]))
             momentum_projection(*arrays, guess.links, guess.screws, end[0], p, *scratch)
             out.p[:, c] += weight * p
     return out
@@ -142,15 +141,17 @@ def linearize(
         stencils: of the parameters, see `parameter_stencils`.
     """
     tree, settings, points, loops = stepper.model.tree, stepper.settings, stepper.data.points, stepper.loops
-    s, n, nu, count = len(settings.rule.c) - 1, stepper.mechanism.nv, u.shape[1], len(loops.end_h)
+    s, n, nu, count = len(settings.rule.c) - 1, stepper.mechanism.nv, u.shape[1], len(loops.system.end_h)
     lam = loops.points.lam
     q, p = record["q"], record["p"]
     start, end = np.zeros(n), np.zeros(n)
     split_momentum(tree, q[0], p[0], start)
     split_momentum(tree, q[1], p[1], end)
     evaluate(tree, settings, points, stepper.linear, loops, start, u)
-    D, C, G, H, begins = (x.copy() for x in (stepper.linear.hessian.D, stepper.linear.C, loops.G, loops.H, loops.p))
-    H_start = loops.H_start.copy()
+    D, C, G, H, begins = (
+        x.copy() for x in (stepper.linear.hessian.D, stepper.linear.C, loops.system.G, loops.system.H, loops.p)
+    )
+    H_start = loops.system.H_start.copy()
 
     def at_ends() -> FloatArray:
         """Blocks of the rule through the control points: for Galerkin that of the step."""
@@ -196,32 +197,8 @@ def linearize(
         A[c] = np.linalg.solve(turn.T, loops.points.g[s] - last)
         lam[s, c] = 0.0
     at_ends()
-    M, slope = _mass_and_slope(stepper, q[1], end)
-    v = np.linalg.solve(M, end)
-    nu_end = np.linalg.lstsq(A.T, end - raw, rcond=1e-9)[0]
-    K2 = np.einsum("k,ckj->cj", v, curvature)
-    K3 = np.einsum("c,ckj->kj", nu_end, curvature)
-    loose = dp + (K3 - slope) @ dq
-    Mi_At = np.linalg.solve(M, A.T)
-    dnu = np.linalg.lstsq(A @ Mi_At, -Mi_At.T @ loose - K2 @ dq, rcond=1e-9)[0]
-    W = np.asarray(np.concatenate([dx[(s - 1) * n :], dp + A.T @ dnu + K3 @ dq]), float)
+    fitted = fitted_slope(tree, q[1], (raw, end), (A, curvature), (dq, dp))
+    W = np.asarray(np.concatenate([dx[(s - 1) * n :], fitted]), float)
     convert(tree, points.X, q, p, W)
     W[n:, at:] += by.p
     return W[:, : 2 * n].copy(), W[:, 2 * n : at].copy(), W[:, at:].copy()
-
-
-def _mass_and_slope(stepper: ConstrainedStepper, q: FloatArray, p: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Mass matrix at q in split coordinates, and the derivative of M(q) v along q with v = M^-1 p held."""
-    t = stepper.model.tree
-    n = len(t.dofs)
-    links, screws = records(len(t.nodes), LINK), records(n, JOINT_SCREW)
-    M = np.zeros((n, n))
-    classical.mass_matrix(t.nodes, t.dofs, links, screws, q, M)
-    v = np.linalg.solve(M, p)
-    rates, B = records(n, RATES), np.zeros((len(t.nodes), 6, 6))
-    tau, dq, dv, zero = np.zeros(n), np.zeros((n, n)), np.zeros((n, n)), np.zeros(n)
-    external = np.zeros((len(t.nodes), 6))
-    classical.inverse_dynamics_derivatives(
-        t.nodes, t.dofs, np.zeros(3), links, screws, rates, B, q, zero, v, external, tau, dq, dv
-    )
-    return M, dq

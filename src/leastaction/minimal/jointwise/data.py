@@ -10,6 +10,7 @@ from leastaction.forces.arrays import compact, force_model, force_modes, has_jum
 from leastaction.kinematics.sweeps import JOINT_SCREW, LINK
 from leastaction.mechanism import Mechanism
 from leastaction.minimal.arrays import closure_model, native_model, records
+from leastaction.minimal.elimination import loop_system
 from leastaction.minimal.jointwise.arrays import (
     POINT_BALL,
     POINT_NODE,
@@ -182,7 +183,4 @@ def loop_data(model: TreeModel, settings: GalerkinSettings, points: PointData, h
     if len(settings.rule.w) != s + 1:
         hessian = hessian_data(sizes(model, ends.rule))
         points = point_data(model, ends.rule)._replace(X=points.X)
-    m = s * count
-    shapes = ((nv,), (m,), (s * nv, m), (m, s * nv), (m, nv), (s * nv, m + 1), (m, m + 1), (m, m), (m, 1))
-    state = ((count,), (count, nv), (nv, nv))
-    return LoopData(ends, points, hessian, False, *(np.zeros(shape) for shape in (*shapes, *state)))
+    return LoopData(ends, points, hessian, np.zeros(nv), loop_system(s, nv, count))

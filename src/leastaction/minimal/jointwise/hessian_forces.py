@@ -8,16 +8,9 @@ from leastaction._jit import inline, routine
 from leastaction.forces.arrays import modes_at
 from leastaction.forces.total import wrench_slopes, wrenches
 from leastaction.kinematics.closure import evaluate, is_coupling, polynomial, soft_force, twist_of, wrench_slope
+from leastaction.kinematics.sweeps import is_above
 from leastaction.minimal.jointwise.arrays import ForceColumn, ForceRows
 from leastaction.spatial import ZERO6, ad, add, coad, dot, load6, load6_at, scale, store6, sub
-
-
-@inline
-def _is_above(nodes, a, i):
-    """Whether node a is i or an ancestor of i."""
-    while i > a:
-        i = nodes[i].parent
-    return i == a
 
 
 @inline
@@ -60,7 +53,7 @@ def _move_nodes(rows, move, external, touched, data):
     for j in range(touched.shape[0]):
         i = touched[j]
         T, dV, dF = ZERO6, ZERO6, ZERO6
-        if _is_above(rows.nodes, move.node, i):
+        if is_above(rows.nodes, move.node, i):
             found = True
             # V varies the twist in the moving frame; ad(T, v) brings it to the world.
             T, dV, dF = move.T, add(move.V, ad(move.T, load6(rows.links[i].v))), coad(move.T, load6(external[i]))
@@ -114,7 +107,7 @@ def _turn_rows(rows, move, node, F):
     The tree assembly lets every wrench on a subtree turn with it, as if fixed in the bodies; this one is fixed in the
     world (its own change comes in through `_spread`).
     """
-    if node >= 0 and _is_above(rows.nodes, move.node, node):
+    if node >= 0 and is_above(rows.nodes, move.node, node):
         _spread(rows, move, node, coad(move.T, F))
 
 
@@ -124,8 +117,8 @@ def _loop_column(rows, move, eq, x, wdt):
     if is_coupling(eq):
         return
     links, T, V = rows.links, move.T, move.V
-    moves_a = eq.a >= 0 and _is_above(rows.nodes, move.node, eq.a)
-    moves_b = eq.b >= 0 and _is_above(rows.nodes, move.node, eq.b)
+    moves_a = eq.a >= 0 and is_above(rows.nodes, move.node, eq.a)
+    moves_b = eq.b >= 0 and is_above(rows.nodes, move.node, eq.b)
     if not (moves_a or moves_b):
         return
     h, W = evaluate(eq, links)

@@ -2,8 +2,9 @@
 
 from leastaction._jit import routine
 from leastaction.minimal.convergence import ROUND_OFF, SHARPEST, largest
-from leastaction.minimal.jointwise.one_sided import forget, open_or_close
+from leastaction.minimal.jointwise.one_sided import open_or_close
 from leastaction.minimal.jointwise.residual import next_momentum, residual, start_point
+from leastaction.minimal.one_sided import forget
 from leastaction.minimal.predict import quaternion_at
 from leastaction.spatial import (
     mattvec,
@@ -68,7 +69,7 @@ def turns_too_far(nodes, X):
 @routine
 def begin(model, settings, data, q, p):
     """What stays fixed while the step from (q, p) is solved; the first control point must be there."""
-    forget(model.jumps, data.points)
+    forget(model.jumps, data.points.modes)
     start_point(model, settings.rule, data.points, q)
     to_split(model.free, q, p, data.p)
 

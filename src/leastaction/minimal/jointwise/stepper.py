@@ -11,13 +11,12 @@ from typing import Any
 import numpy as np
 
 from leastaction._jit.bound import Bound
-from leastaction.dynamics.loops import check_closed, is_redundant, momentum_projection
-from leastaction.errors import ConvergenceError, IntegratorError, LeastActionWarning, MechanismError
+from leastaction.errors import ConvergenceError, LeastActionWarning
 from leastaction.forces.arrays import moves_with_bodies
 from leastaction.integrators import FloatArray, Stepper
 from leastaction.mechanism import Mechanism
 from leastaction.minimal.arrays import guess_data
-from leastaction.minimal.jointwise import constrained, entries, parameter_rows, tangent_rows
+from leastaction.minimal.jointwise import constrained, entries, horizon, parameter_rows
 from leastaction.minimal.jointwise import constrained_linearization as constrained_linear
 from leastaction.minimal.jointwise import linearization as linear
 from leastaction.minimal.jointwise.arrays import GalerkinModel, GalerkinSettings, LinearData, StepData, TreeModel
@@ -32,6 +31,7 @@ from leastaction.minimal.jointwise.data import (
 )
 from leastaction.minimal.jointwise.newton import turns_too_far
 from leastaction.minimal.jointwise.sparse import depths
+from leastaction.minimal.loop_stepper import LoopStepper
 from leastaction.minimal.rules import Rule
 from leastaction.record import Record
 from leastaction.step_reversal import StepReversal
@@ -63,7 +63,8 @@ class VariationalStepper(Stepper):
     def __init__(self, integrator: Any, mechanism: Mechanism, dt: float) -> None:
         super().__init__(integrator, mechanism, dt)
         rule: Rule = integrator.rule
-        self.control_nodes = tuple(rule.c.tolist()) if len(rule.c) == len(rule.w) else (0.5,)
+        self.control_points = tuple(rule.c.tolist())
+        self.control_nodes = self.control_points if len(rule.c) == len(rule.w) else (0.5,)
         self.settings = GalerkinSettings(rule, dt, float(integrator.tolerance), int(integrator.max_iterations))
         self.model = galerkin_model(mechanism)
         tree = self.model.tree
@@ -150,21 +151,39 @@ class VariationalStepper(Stepper):
 
     def residual(self, q: FloatArray, p: FloatArray, u: FloatArray, x: FloatArray) -> FloatArray:
         """See `Stepper.residual`; rows along the tangents of the control points."""
-        out = np.zeros((len(x) + 1, self.mechanism.nv))
-        tangent_rows.rows(self.model, self.settings, self.data.points, q, p, self._at_points(u), x, out)
-        return out
+        rows = np.zeros((1, len(x) + 1, self.mechanism.nv))
+        self.horizon_rows(self._control_points(q, x), self._at_points(u)[None], self.dt, rows)
+        rows[0, 0] += p
+        return rows[0]
 
     def residual_blocks(
         self, q: FloatArray, p: FloatArray, u: FloatArray, x: FloatArray
     ) -> tuple[FloatArray, FloatArray, FloatArray]:
         """See `Stepper.residual_blocks`."""
-        out = np.zeros((len(x) + 1, self.mechanism.nv))
-        model, settings, points, data = self.model, self.settings, self.data.points, self.linear
-        tangent_rows.blocks(model, settings, points, data, q, p, self._at_points(u), x, out)
-        C = np.zeros((*data.C.shape[:2], len(self.control_nodes), self.mechanism.nu))
-        for chi, block in enumerate(data.C):
-            C[chi, :, chi if len(self.control_nodes) > 1 else 0] = block
-        return out, data.hessian.D.copy(), C
+        points, n = len(x) + 1, self.mechanism.nv
+        rows, D = np.zeros((1, points, n)), np.zeros((1, points, n, points, n))
+        C = np.zeros((1, points, n, len(self.control_nodes), self.mechanism.nu))
+        self.horizon_blocks(self._control_points(q, x), self._at_points(u)[None], self.dt, rows, D, C)
+        rows[0, 0] += p
+        return rows[0], D[0], C[0]
+
+    def _control_points(self, q: FloatArray, x: FloatArray) -> FloatArray:
+        """Configurations displaced from q by 0 and x, shape (s + 1, nq)."""
+        return np.concatenate([q[None], self.mechanism.integrate(q, x)])
+
+    def horizon_rows(self, q: FloatArray, u: FloatArray, dt: float, rows: FloatArray) -> None:
+        """See `Stepper.horizon_rows`."""
+        if "horizon_rows" not in self._kernels:
+            self._kernels["horizon_rows"] = Bound(horizon.rows, self.model, self.data.points)
+        self._kernels["horizon_rows"](self.settings._replace(dt=dt), q, u, rows)
+
+    def horizon_blocks(
+        self, q: FloatArray, u: FloatArray, dt: float, rows: FloatArray, D: FloatArray, C: FloatArray
+    ) -> None:
+        """See `Stepper.horizon_blocks`."""
+        if "horizon_blocks" not in self._kernels:
+            self._kernels["horizon_blocks"] = Bound(horizon.blocks, self.model, self.data.points, self.linear)
+        self._kernels["horizon_blocks"](self.settings._replace(dt=dt), q, u, rows, D, C)
 
     def _at_points(self, u: FloatArray) -> FloatArray:
         """Controls as kernels take them, shape (nodes, nu)."""
@@ -254,87 +273,26 @@ def choose_solver(name: str, model: TreeModel, rule: Rule) -> str:
     return "sparse" if factor + assemble < recursive else "recursive"
 
 
-class ConstrainedStepper(VariationalStepper):
-    """Runs them on mechanisms with loops or couplings; multipliers are part of the record."""
+class ConstrainedStepper(LoopStepper, VariationalStepper):
+    """Runs them on mechanisms with loops or couplings."""
 
     def __init__(self, integrator: Any, mechanism: Mechanism, dt: float) -> None:
         super().__init__(integrator, mechanism, dt)
         self.loops = loop_data(self.model.tree, self.settings, self.data.points, self.data.solver.hessian)
-        self._loop_kernel: Bound | None = None
-
-    def prepare_start(self, q: FloatArray) -> FloatArray:
-        """Refuse open loops; find out whether their equations depend on each other."""
-        check_closed(self.mechanism, q)
-        self.loops = self.loops._replace(redundant=is_redundant(self.mechanism, q))
-        self._loop_kernel = None
-        return q
-
-    def prepare_momentum(self, q: FloatArray, p: FloatArray, project: bool) -> FloatArray:
-        """Refuse (or, with `project`, mend) a momentum whose velocity opens the loops."""
-        t, guess, loops = self.mechanism.tree, self.data.guess, self.loops
-        c, out = t.closure, p.copy()
-        arrays = (t.nodes, t.dofs, c.rows, c.coefficients, c.count, guess.links, guess.screws)
-        momentum_projection(*arrays, q, out, loops.end_h, loops.end_A, loops.end_M, loops.redundant)
-        change, scale = np.abs(out - p).max(initial=0.0), max(1.0, np.abs(p).max(initial=0.0))
-        if change <= 1e-10 * scale:
-            return p  # it fits already: a restarted run must go on with the very same numbers
-        if not project and change > 1e-6 * scale:
-            raise MechanismError(
-                "the initial velocity opens the loops (v, or that of p); pass project=True to simulate, to take the "
-                "nearest one that does not"
-            )
-        return out
-
-    def record(self, steps: int) -> Record:
-        """As `Stepper.record`, with the forces [N or N m] in the loop equations, one per equation."""
-        return super().record(steps) | {"multipliers": np.zeros((steps + 1, self.mechanism.tree.closure.count))}
+        self.system, self.lam = self.loops.system, self.data.points.lam
+        self._loop_kernel = Bound(constrained.rollout, self.model, self.settings, self.data, self.loops)
 
     def advance(self, record: Record, first: int, last: int, u: FloatArray) -> int:
         """See `Stepper.advance`."""
         rows = slice(first, last + 1)
         states = (record[name][rows] for name in ("q", "p", "iterations", "multipliers"))
-        u = np.array(u, order="C")
-        if self._loop_kernel is None:
-            self._loop_kernel = Bound(constrained.rollout, self.model, self.settings, self.data, self.loops)
-        return first + self._loop_kernel(u, *states)
+        return first + self._loop_kernel(np.array(u, order="C"), *states)
 
-    def _linearize(
-        self, q: FloatArray, p: FloatArray, u: FloatArray, stencils: Sequence[Any] = ()
+    def step_derivatives(
+        self, q: FloatArray, p: FloatArray, u: FloatArray, stencils: Sequence[Any]
     ) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Derivatives of a step by (q, p), held controls and parameters; see `constrained_linearization`."""
-        q, controls = self.prepare_start(q), self._at_points(u)
-        record = self._solve(q, self.prepare_momentum(q, p, False), controls[None])
-        return constrained_linear.linearize(self, record, controls, stencils)
-
-    def linearize(self, q: FloatArray, p: FloatArray, u: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """(A, B) of a step with loops."""
-        return self._linearize(q, p, u)[:2]
-
-    def parameter_jacobian(self, q: FloatArray, p: FloatArray, u: FloatArray, stencils: Sequence[Any]) -> FloatArray:
-        """See `Stepper.parameter_jacobian`."""
-        return self._linearize(q, p, u, stencils)[2]
-
-    def action_blocks(self, q: FloatArray, p: FloatArray, u: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """(D, C) of a step with loops, the work of their multipliers included."""
-        q = self.prepare_start(q)
-        return super().action_blocks(q, self.prepare_momentum(q, p, False), u)
-
-    def pull_back(self, q: FloatArray, p: FloatArray, u: FloatArray, bar: FloatArray) -> FloatArray:
-        """As for trees, by the full linearization; the gradient by held controls stands in its first row."""
-        return self.pull_back_all(q, p, u, bar, ())[0]
-
-    def pull_back_all(
-        self, q: FloatArray, p: FloatArray, u: FloatArray, bar: FloatArray, stencils: Sequence[Any]
-    ) -> tuple[FloatArray, FloatArray]:
-        """See `Stepper.pull_back_all`."""
-        if np.ptp(u, axis=0).any():
-            raise IntegratorError("with loops, gradients need controls that are held over each step")
-        A, B, E = self._linearize(q, p, u[0], stencils)
-        gradient = np.zeros((len(self.control_nodes), self.mechanism.nu))
-        gradient[0] = B.T @ bar
-        by_parameters = E.T @ bar
-        bar[:] = A.T @ bar
-        return gradient, by_parameters
+        """See `constrained_linearization`."""
+        return constrained_linear.linearize(self, self._solve(q, p, u[None]), u, stencils)
 
     @cached_property
     def linear(self) -> LinearData:

@@ -6,48 +6,19 @@ action along the tangent of `Mechanism.integrate` at control point chi, for ball
 frame, and column chi' moves control point chi' along its own tangent while the others stay.
 """
 
-from leastaction._jit import entry, inline, routine
-from leastaction.minimal.jointwise import linearization
-from leastaction.minimal.jointwise.residual import residual, start_point, unit3
-from leastaction.minimal.predict import place
+from leastaction._jit import inline, routine
+from leastaction.minimal.jointwise.residual import unit3
 from leastaction.spatial import cross, dot3, load9, matmul, mattvec, neg3, rot_exp
 from leastaction.spatial import exponential as ex
 
 
-@entry
-def rows(model, settings, points, q, p, u, x, out):
-    """Rows out (s + 1, nv) at control points displaced from q by x (s, nv).
-
-    The momentum p (nv) at the start is part of row 0, so that rows 0 ... s - 1 of a step vanish.
-    """
-    _evaluate(model, settings, points, q, u, x)
-    _own_rows(model.tree, points, out)
-    _begin_with(p, out)
-
-
-@entry
-def blocks(model, settings, points, data, q, p, u, x, out):
-    """`rows`, their derivatives by the control points in data.hessian.D and by held controls in data.C."""
-    _evaluate(model, settings, points, q, u, x)
-    linearization.blocks(model.tree, settings, points, data)
-    _turn_rows(model.tree.nodes, points, data.hessian.D, data.C)
-    _turn_columns(model.tree.nodes, points.X, data.hessian.D)
-    _own_rows(model.tree, points, out)
-    _own_free(model.tree, points, data.hessian.D, data.C, out)
-    _begin_with(p, out)
-
-
 @routine
-def _evaluate(model, settings, points, q, u, x):
-    """The equations at the control points, without the momentum at the start."""
-    for ga in range(points.X.shape[0]):
-        for k in range(x.shape[1]):
-            points.g[0, k] = x[ga - 1, k] if ga > 0 else 0.0
-        place(model.native.nodes, q, points.g[0], points.X, ga)
-    for k in range(x.shape[1]):
-        points.r[0, k] = 0.0
-    start_point(model.tree, settings.rule, points, q)
-    residual(model.tree, settings, points, points.r[0], u)
+def own_tangents(model, points, D, C, out):
+    """Blocks D and C in the charts of a step to those along the joints' own tangents, in place, and the rows out."""
+    _turn_rows(model.nodes, points, D, C)
+    _turn_columns(model.nodes, points.X, D)
+    own_rows(model, points, out)
+    _own_free(model, points, D, C, out)
 
 
 @inline
@@ -63,7 +34,7 @@ def _rotation(points, free, chi):
 
 
 @routine
-def _own_rows(model, points, out):
+def own_rows(model, points, out):
     """Rows along turns in the child's frame, and those of free joints along twists."""
     nodes, g, X = model.nodes, points.g, points.X
     for i in range(nodes.shape[0]):
@@ -84,12 +55,6 @@ def _own_rows(model, points, out):
             for j in range(3):
                 out[chi, n + j] = out[chi, n + 3 + j]
                 out[chi, n + 3 + j] = force[j]
-
-
-@routine
-def _begin_with(p, out):
-    for k in range(p.shape[0]):
-        out[0, k] += p[k]
 
 
 @routine

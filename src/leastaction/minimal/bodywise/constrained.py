@@ -1,0 +1,105 @@
+"""Body-wise steps with closed loops, couplings and rolling contacts.
+
+Unknowns are the joint coordinates at the nodes 1 ... s and the multipliers at 0 ... s - 1; equations are the rows of
+the action at the nodes 0 ... s - 1 and the loops at 1 ... s. For bodies that is the Lobatto IIIA-IIIB pair with the
+joints and the loops as constraints at the nodes (Jay 1996), at order 2 RATTLE. The momentum at the end gets the impulse
+of the loops there (`fit_momentum`), so that its velocity keeps them closed.
+"""
+
+from leastaction._jit import entry, routine
+from leastaction.kinematics.manifold import retract
+from leastaction.minimal.bodywise.closure import loop_rows
+from leastaction.minimal.bodywise.hessian import hessian
+from leastaction.minimal.bodywise.linearization import system as matrix
+from leastaction.minimal.bodywise.one_sided import open_or_close
+from leastaction.minimal.bodywise.residual import end_momentum, hold_controls, place_bodies, residual
+from leastaction.minimal.bodywise.rollout import update
+from leastaction.minimal.convergence import ROUND_OFF, SHARPEST, largest
+from leastaction.minimal.elimination import CAPS, eliminate, fit_momentum
+from leastaction.minimal.one_sided import forget
+from leastaction.minimal.predict import start_velocity
+
+
+@routine
+def _predict(model, settings, data, p):
+    """First guess of Q[1] ... Q[s]: the velocity of the start, which the loops allow; accelerations would need them."""
+    guess, Q, c = data.guess, data.Q, model.rule.c
+    start_velocity(model.native, guess, Q[0], p)
+    for j in range(1, Q.shape[0]):
+        for k in range(guess.x.shape[0]):
+            guess.x[k] = c[j] * settings.dt * guess.v[k]
+        retract(model.nodes, Q[0], guess.x, Q[j])
+
+
+@routine
+def newton(model, settings, data, system, p, u, cap):
+    """Solve for Q[1] ... Q[s] and the multipliers. Gives back (iterations, converged)."""
+    history, tolerance, lam, dense = data.history, settings.tolerance, data.lam, data.dense
+    s, count = data.r.shape[0], lam.shape[1]
+    lam[:] = 0.0
+    for it in range(history.shape[0]):
+        history[it] = 0.0
+    history[0] = residual(model, settings, data, p, u)
+    open_or_close(model.jumps, model, data)
+    last = 1e300
+    for it in range(1, settings.max_iterations + 1):
+        hessian(model, settings, data, u)
+        matrix(dense.H, dense.J, False)
+        loop_rows(model, settings, data, system)
+        eliminate(system, dense.J, data.r, data.dx)
+        size = largest(data.dx)
+        if not size < 1e12:
+            return it, False
+        share = min(1.0, cap / size)
+        update(model, data, share)
+        for j in range(s):
+            for c in range(count):
+                lam[j, c] += share * system.dlam[j * count + c, 0]
+        history[it] = residual(model, settings, data, p, u)
+        floor = size <= ROUND_OFF and size > 0.25 * last and tolerance >= SHARPEST
+        if share == 1.0 and (size <= tolerance or floor):
+            if open_or_close(model.jumps, model, data) == 0:
+                return it, True
+            residual(model, settings, data, p, u)
+        last = size
+    return settings.max_iterations, False
+
+
+@entry
+def rollout(model, settings, data, system, U, states, momenta, iterations, multipliers):
+    """Steps from row 0 of `states` and `momenta` with loops; gives back the steps done.
+
+    `multipliers`: those of the loops as forces [N or N m], one row per state.
+    """
+    Q, lam, w, dt = data.Q, data.lam, model.rule.w, settings.dt
+    s, count = Q.shape[0] - 1, data.lam.shape[1]
+    for step in range(U.shape[0]):
+        u, p, end = U[step], momenta[step], momenta[step + 1]
+        for k in range(Q.shape[1]):
+            Q[0, k] = states[step, k]
+        place_bodies(model, data, 0)
+        hold_controls(model, data, u)
+        converged = False
+        for attempt in range(len(CAPS)):
+            forget(model.jumps, data.modes)
+            _predict(model, settings, data, p)
+            done, converged = newton(model, settings, data, system, p, u, CAPS[attempt])
+            iterations[step + 1] += done
+            if converged:
+                break
+        if not converged:
+            return step
+        for k in range(Q.shape[1]):
+            states[step + 1, k] = Q[s, k]
+        end_momentum(model, settings, data, u, end)
+        fit_momentum(model.native, data.guess, system, states[step + 1], end)
+        for c in range(count):
+            multipliers[step, c] = lam[0, c] / (w[0] * dt)
+            multipliers[step + 1, c] = system.end_h[c] / (w[s] * dt)  # now the impulses of the loops
+    return U.shape[0]
+
+
+@entry
+def equations(model, settings, data, system):
+    """Values and derivatives of the loop equations, where `entries.rows` were evaluated last."""
+    loop_rows(model, settings, data, system)

@@ -1,0 +1,56 @@
+"""The stepper of `Galerkin(interpolation="bodies")` for mechanisms with loops, and the choice between the two."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from leastaction._jit.bound import Bound
+from leastaction.integrators import FloatArray
+from leastaction.mechanism import Mechanism
+from leastaction.minimal.bodywise import constrained
+from leastaction.minimal.bodywise import constrained_linearization as linear
+from leastaction.minimal.bodywise.stepper import BodywiseStepper
+from leastaction.minimal.elimination import loop_system
+from leastaction.minimal.loop_stepper import LoopStepper
+from leastaction.record import Record
+
+
+def bodywise_stepper(integrator: Any, mechanism: Mechanism, dt: float) -> BodywiseStepper:
+    """The stepper for a mechanism: with loops or without. A loop joint that leaves all free has no equations."""
+    closed = not mechanism.is_tree and len(mechanism.tree.closure.rows) > 0
+    return (ClosedBodywiseStepper if closed else BodywiseStepper)(integrator, mechanism, dt)
+
+
+class ClosedBodywiseStepper(LoopStepper, BodywiseStepper):
+    """Runs it on mechanisms with loops, couplings or rolling contacts."""
+
+    def __init__(self, integrator: Any, mechanism: Mechanism, dt: float) -> None:
+        super().__init__(integrator, mechanism, dt)
+        self.data = self._make_data(True)
+        self.lam = self.data.lam
+        self.system = loop_system(integrator.order // 2, mechanism.nv, self.lam.shape[1])
+        self._loop_kernel = Bound(constrained.rollout, self.model, self.settings, self.data, self.system)
+
+    def advance(self, record: Record, first: int, last: int, u: FloatArray) -> int:
+        """See `Stepper.advance`."""
+        rows = slice(first, last + 1)
+        states = (record[name][rows] for name in ("q", "p", "iterations", "multipliers"))
+        return first + self._loop_kernel(np.array(u, order="C"), *states)
+
+    def differentiate(self, p: FloatArray, u: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Rows of the action at the nodes as they are, and copies of their derivatives by nodes and controls."""
+        rows = self._differentiate(p, u)
+        return rows, self.data.dense.H.copy(), self.data.dense.C.copy()
+
+    def step_derivatives(
+        self, q: FloatArray, p: FloatArray, u: FloatArray, stencils: Sequence[Any]
+    ) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """See `constrained_linearization`."""
+        record = self.record(1)
+        record["q"][0], record["p"][0] = q, p
+        if self.advance(record, 0, 1, u[None]) < 1:
+            raise self.failure(0, record)
+        return linear.linearize(self, record, u, stencils)

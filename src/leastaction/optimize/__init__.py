@@ -1,0 +1,58 @@
+"""Trajectory optimisation by discrete mechanics: the dynamics are discrete Euler-Lagrange equations.
+
+`Problem` tells what is wanted; `Problem.transcribe` turns it into a sparse nonlinear program (`Transcription`) whose
+derivatives are analytic and compiled; `Problem.solve` solves that with IPOPT (extra `optimize`) and gives a `Solution`.
+"""
+
+from leastaction.optimize.constraints import (
+    Constraint,
+    center_of_mass,
+    centroidal_momentum,
+    clearance,
+    constraint,
+    pose,
+    position,
+)
+from leastaction.optimize.costs import (
+    Cost,
+    cost,
+    differences,
+    effort,
+    momentum,
+    reach,
+    terminal,
+    time,
+    tracking,
+    velocity,
+)
+from leastaction.optimize.files import load
+from leastaction.optimize.ipopt import solve
+from leastaction.optimize.problem import Problem
+from leastaction.optimize.solution import Iteration, Solution
+from leastaction.optimize.transcription import Transcription
+
+__all__ = [
+    "Constraint",
+    "Cost",
+    "Iteration",
+    "Problem",
+    "Solution",
+    "Transcription",
+    "center_of_mass",
+    "centroidal_momentum",
+    "clearance",
+    "constraint",
+    "cost",
+    "differences",
+    "effort",
+    "load",
+    "momentum",
+    "pose",
+    "position",
+    "reach",
+    "solve",
+    "terminal",
+    "time",
+    "tracking",
+    "velocity",
+]

@@ -1,0 +1,90 @@
+"""Kinematics of all knots in one call."""
+
+from leastaction._jit import entry, inline
+from leastaction.kinematics.sweeps import add_to, positions, velocities
+from leastaction.spatial import (
+    ZERO6,
+    ad,
+    add,
+    add3,
+    cross,
+    cross_force,
+    load3,
+    load6,
+    load9,
+    load_inertia,
+    matvec,
+    momentum,
+    store6,
+)
+
+
+@entry
+def frame_rows(nodes, links, screws, Q, node, offset, poses, J):
+    """Poses (rows, 12: rotation of the node, then the point) of a point at `offset` of a node, and J (rows, 6, nv).
+
+    J: angular velocity in the world and velocity of the point per joint velocity; zero at first.
+    """
+    for r in range(Q.shape[0]):
+        positions(nodes, links, screws, Q[r])
+        x = load3(offset)
+        if node >= 0:
+            R = load9(links[node].R)
+            x = add3(load3(links[node].p), matvec(R, x))
+            for k in range(9):
+                poses[r, k] = R[k]
+        else:
+            poses[r, 0] = poses[r, 4] = poses[r, 8] = 1.0
+        poses[r, 9], poses[r, 10], poses[r, 11] = x
+        i = node
+        while i >= 0:
+            for k in range(nodes[i].iv, nodes[i].iv + nodes[i].nv):
+                S = load6(screws[k].S)
+                J[r, 0, k], J[r, 1, k], J[r, 2, k] = S[0]
+                J[r, 3, k], J[r, 4, k], J[r, 5, k] = add3(S[1], cross(S[0], x))
+            i = nodes[i].parent
+
+
+@inline
+def _column(J, r, k, F):
+    J[r, 0, k], J[r, 1, k], J[r, 2, k] = F[0]
+    J[r, 3, k], J[r, 4, k], J[r, 5, k] = F[1]
+
+
+@entry
+def momentum_rows(nodes, links, screws, Q, V, sums, H, c, A, D):
+    """Momenta H (rows, 6) about the world's origin, centres of mass c (rows, 3), A = dH/dv and D = dH/dq (rows, 6, nv).
+
+    Moving a joint by its screw S carries the momentum of its subtree along and leaves its parent's twist V where it is:
+    dH/dq = S x* h + C ad(V) S with h and C of the subtree. `sums`: scratch (nodes, 6).
+    """
+    count = nodes.shape[0]
+    for r in range(Q.shape[0]):
+        positions(nodes, links, screws, Q[r])
+        velocities(nodes, links, screws, V[r])
+        for i in range(count):
+            store6(sums[i], momentum(load_inertia(links[i].M), load6(links[i].v)))
+        mass = 0.0
+        moment = (0.0, 0.0, 0.0)
+        total = ZERO6
+        for i in range(count - 1, -1, -1):
+            node = nodes[i]
+            C = load_inertia(links[i].M)
+            h = load6(sums[i])
+            Vp = ZERO6
+            if node.parent >= 0:
+                Vp = load6(links[node.parent].v)
+                add_to(sums[node.parent], h)
+                for k in range(10):
+                    links[node.parent].M[k] += links[i].M[k]
+            else:
+                mass += C[0]
+                moment = add3(moment, C[1])
+                total = add(total, h)
+            for k in range(node.iv, node.iv + node.nv):
+                S = load6(screws[k].S)
+                _column(A, r, k, momentum(C, S))
+                _column(D, r, k, add(cross_force(S, h), momentum(C, ad(Vp, S))))
+        H[r, 0], H[r, 1], H[r, 2] = total[0]
+        H[r, 3], H[r, 4], H[r, 5] = total[1]
+        c[r, 0], c[r, 1], c[r, 2] = moment[0] / mass, moment[1] / mass, moment[2] / mass

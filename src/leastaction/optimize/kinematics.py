@@ -1,0 +1,222 @@
+"""Functions of where the links are: points, poses, distances, the centre of mass, momentum."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from leastaction.dynamics.workspace import Workspace
+from leastaction.errors import ProblemError
+from leastaction.mechanism import Mechanism
+from leastaction.optimize import kernels
+from leastaction.optimize.functions import BoolArray, FloatArray, Function, Place, Values
+from leastaction.optimize.tangents import left_jacobian
+
+
+@dataclass
+class BodyPoint(Function):
+    """A point of a body in the world [m].
+
+    Attributes:
+        body: its name.
+        point: in the body's frame [m].
+    """
+
+    body: str = ""
+    point: Any = (0.0, 0.0, 0.0)
+
+    def prepare(self, mechanism: Mechanism, steps: int) -> None:
+        """See `Function.prepare`."""
+        super().prepare(mechanism, steps)
+        frame = mechanism.tree.bodies[mechanism.body_index(self.body)]
+        self.frame = np.eye(4)
+        self.frame[:3, :3], self.frame[:3, 3] = frame.R.reshape(3, 3), frame.p
+        point = np.asarray(self.point, float)
+        if point.shape != (3,) or not np.isfinite(point).all():
+            raise ProblemError(f"{self.name}: point must be 3 finite numbers [m], got {self.point!r}")
+        self.frame[:3, 3] += self.frame[:3, :3] @ point
+        self.node = int(frame.node)
+        self.workspace = Workspace(mechanism)
+        self.size = 3
+
+    def poses(self, place: Place) -> tuple[FloatArray, FloatArray]:
+        """World from the frame at the point, shape (rows, 4, 4), and world twists (rows, 6, nv) about the point."""
+        w, rows = self.workspace, len(place.q)
+        poses, J = np.zeros((rows, 12)), np.zeros((rows, 6, self.mechanism.nv))
+        offset = np.ascontiguousarray(self.frame[:3, 3])
+        kernels.frame_rows(w.tree.nodes, w.links, w.screws, np.ascontiguousarray(place.q), self.node, offset, poses, J)
+        X = np.zeros((rows, 4, 4))
+        X[:, :3, :3] = poses[:, :9].reshape(-1, 3, 3) @ self.frame[:3, :3]
+        X[:, :3, 3], X[:, 3, 3] = poses[:, 9:], 1.0
+        return X, J
+
+    def evaluate(self, place: Place, slopes: bool) -> Values:
+        """See `Function.evaluate`."""
+        X, J = self.poses(place)
+        return Values(X[:, :3, 3], q=J[:, 3:] if slopes else None)
+
+    def columns(self) -> BoolArray:
+        """Degrees of freedom that move the body."""
+        out = np.zeros(self.mechanism.nv, bool)
+        nodes, i = self.mechanism.tree.nodes, self.node
+        while i >= 0:
+            out[int(nodes[i].iv) : int(nodes[i].iv + nodes[i].nv)] = True
+            i = int(nodes[i].parent)
+        return out
+
+    def pattern(self) -> dict[str, BoolArray]:
+        """See `Function.pattern`."""
+        return {"q": np.tile(self.columns(), (self.size, 1))}
+
+
+@dataclass
+class BodyPose(BodyPoint):
+    """How far a body's frame is from a wanted one: (rotation vector [rad] in the wanted frame, shift in the world [m]).
+
+    Attributes:
+        pose: the wanted pose, shape (4, 4), world from body; or a rotation alone, shape (3, 3).
+    """
+
+    pose: Any = None
+
+    def prepare(self, mechanism: Mechanism, steps: int) -> None:
+        """See `Function.prepare`."""
+        super().prepare(mechanism, steps)
+        wanted = np.asarray(self.pose, float)
+        if wanted.shape not in ((4, 4), (3, 3)) or not np.isfinite(wanted).all():
+            raise ProblemError(f"{self.name}: pose must be a finite (4, 4) or (3, 3) matrix, got {self.pose!r}")
+        R = wanted[:3, :3]
+        if np.abs(R @ R.T - np.eye(3)).max() > 1e-6 or np.linalg.det(R) < 0.0:
+            raise ProblemError(f"{self.name}: the upper left 3 x 3 block of the pose is no rotation")
+        self.wanted = wanted
+        self.size = 6 if wanted.shape == (4, 4) else 3
+
+    def evaluate(self, place: Place, slopes: bool) -> Values:
+        """See `Function.evaluate`."""
+        X, J = self.poses(place)
+        R = self.wanted[:3, :3].T @ X[:, :3, :3]
+        w = rotation_vectors(R)
+        value, slope = w, None
+        if slopes:
+            # A turn J of the body in the world is R' J in the wanted frame, and moves w by J_l^-1(w).
+            slope = np.asarray(np.linalg.solve(left_jacobian(w), self.wanted[:3, :3].T @ J[:, :3]), float)
+        if self.size == 6:
+            value = np.concatenate([w, X[:, :3, 3] - self.wanted[:3, 3]], axis=1)
+            slope = None if slope is None else np.concatenate([slope, J[:, 3:]], axis=1)
+        return Values(value, q=slope)
+
+
+@dataclass
+class Clearance(BodyPoint):
+    """Distance [m] of a ball on a body from a ball in the world.
+
+    Attributes:
+        radius: of the ball about `point` on the body [m].
+        center: of the obstacle [m].
+        obstacle_radius: [m].
+    """
+
+    radius: float = 0.0
+    center: Any = (0.0, 0.0, 0.0)
+    obstacle_radius: float = 0.0
+
+    def prepare(self, mechanism: Mechanism, steps: int) -> None:
+        """See `Function.prepare`."""
+        super().prepare(mechanism, steps)
+        self.middle = np.asarray(self.center, float)
+        if self.middle.shape != (3,) or not np.isfinite(self.middle).all():
+            raise ProblemError(f"{self.name}: center must be 3 finite numbers [m], got {self.center!r}")
+        self.size = 1
+
+    def evaluate(self, place: Place, slopes: bool) -> Values:
+        """See `Function.evaluate`."""
+        X, J = self.poses(place)
+        d = X[:, :3, 3] - self.middle
+        length = np.linalg.norm(d, axis=1, keepdims=True)
+        value = length - self.radius - self.obstacle_radius
+        if not slopes:
+            return Values(value)
+        normal = d / np.maximum(length, 1e-12)
+        return Values(value, q=np.einsum("ki,kij->kj", normal, J[:, 3:])[:, None])
+
+
+@dataclass
+class CenterOfMass(Function):
+    """Centre of mass of all bodies in the world [m]."""
+
+    def prepare(self, mechanism: Mechanism, steps: int) -> None:
+        """See `Function.prepare`."""
+        super().prepare(mechanism, steps)
+        if mechanism.total_mass <= 0.0:
+            raise ProblemError(f"{self.name}: {mechanism.name!r} has no mass")
+        self.workspace = Workspace(mechanism)
+        self.size = 3
+
+    def evaluate(self, place: Place, slopes: bool) -> Values:
+        """See `Function.evaluate`."""
+        _, c, A, _ = momenta(self.workspace, place.q, np.zeros((len(place.q), self.mechanism.nv)))
+        return Values(self.center(c), q=A[:, 3:] / self.mechanism.total_mass)
+
+    def center(self, c: FloatArray) -> FloatArray:
+        """Centre of mass of all bodies, from that of those that move: some may be fixed to the world."""
+        tree, m = self.mechanism.tree, self.mechanism
+        fixed = np.zeros(3)
+        for body, frame in zip(m.bodies, tree.bodies, strict=True):
+            if frame.node < 0:
+                fixed += body.inertia.mass * (frame.p + frame.R.reshape(3, 3) @ np.array(body.inertia.com))
+        return (float(tree.nodes.mass.sum()) * c + fixed) / m.total_mass
+
+    def pattern(self) -> dict[str, BoolArray]:
+        """See `Function.pattern`."""
+        return {"q": np.ones((3, self.mechanism.nv), bool)}
+
+
+@dataclass
+class CentroidalMomentum(CenterOfMass):
+    """Momentum about the centre of mass: angular [kg m^2/s], linear [kg m/s] (Villanueva 2025, Eq. 79)."""
+
+    where: ClassVar[str] = "steps"
+
+    def prepare(self, mechanism: Mechanism, steps: int) -> None:
+        """See `Function.prepare`."""
+        super().prepare(mechanism, steps)
+        self.size = 6
+
+    def evaluate(self, place: Place, slopes: bool) -> Values:
+        """See `Function.evaluate`."""
+        h, c, A, D = momenta(self.workspace, place.q, place.v)
+        c = self.center(c)
+        value = h.copy()
+        value[:, :3] -= np.cross(c, h[:, 3:])
+        if not slopes:
+            return Values(value)
+        by_v, by_q = A.copy(), D.copy()
+        by_v[:, :3] -= np.cross(c[:, None], A[:, 3:].transpose(0, 2, 1)).transpose(0, 2, 1)
+        moved = A[:, 3:].transpose(0, 2, 1) / self.mechanism.total_mass
+        turn = np.cross(moved, h[:, None, 3:]) + np.cross(c[:, None], D[:, 3:].transpose(0, 2, 1))
+        by_q[:, :3] -= turn.transpose(0, 2, 1)
+        return Values(value, q=by_q, v=by_v)
+
+    def pattern(self) -> dict[str, BoolArray]:
+        """See `Function.pattern`."""
+        full = np.ones((6, self.mechanism.nv), bool)
+        return {"q": full, "v": full}
+
+
+def momenta(w: Workspace, q: FloatArray, v: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+    """Momentum h (rows, 6) about the world's origin, centre of mass c (rows, 3), dh/dv and dh/dq (rows, 6, nv)."""
+    rows, nv = len(q), w.tree.nv
+    h, c, A, D = np.zeros((rows, 6)), np.zeros((rows, 3)), np.zeros((rows, 6, nv)), np.zeros((rows, 6, nv))
+    kernels.momentum_rows(
+        w.tree.nodes, w.links, w.screws, np.ascontiguousarray(q), np.ascontiguousarray(v), w.external, h, c, A, D
+    )
+    return h, c, A, D
+
+
+def rotation_vectors(R: FloatArray) -> FloatArray:
+    """Rotation vectors [rad] of rotations (rows, 3, 3), at most pi long."""
+    from scipy.spatial.transform import Rotation
+
+    return Rotation.from_matrix(R).as_rotvec()

@@ -1,0 +1,155 @@
+"""Functions of the motion as functions of the unknowns z: the chain rule, for all knots or steps at once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leastaction.optimize.functions import Function, Place
+from leastaction.optimize.tangents import Matrices, times
+
+if TYPE_CHECKING:
+    from leastaction.optimize.transcription import Transcription
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+
+
+@dataclass
+class Motion:
+    """The motion that the unknowns z describe.
+
+    Attributes:
+        z: the unknowns.
+        dt: time step [s].
+        q: configurations at all control points, shape (points, nq).
+        u: controls at the nodes of the steps, shape (steps, nodes, nu).
+        turns: derivatives of q by the unknowns along the tangent, shape (points, nv, nv).
+        chords: of all steps, made when first asked for.
+    """
+
+    z: FloatArray
+    dt: float
+    q: FloatArray
+    u: FloatArray
+    turns: Matrices
+    chords: Any = None
+
+
+@dataclass
+class Chords:
+    """Steps by their ends: displacement x, middle q, and derivatives of both by the ends; see `Tangents`."""
+
+    x: FloatArray
+    q: FloatArray
+    x_end: Matrices
+    x_start: Matrices
+    q_end: Matrices
+    q_start: Matrices
+
+
+@dataclass
+class Columns:
+    """Some unknowns that a function reads: for each element their numbers (elements, n), and which rows read which."""
+
+    index: IntArray
+    mask: NDArray[np.bool_]
+
+
+class Piece:
+    """One function on one transcription.
+
+    Attributes:
+        function: of the motion.
+        index: knots or steps, shape (elements,).
+        columns: unknowns that it reads, in groups.
+        share: of each element in integrals over time, in steps, shape (elements,).
+    """
+
+    def __init__(self, owner: Transcription, function: Function) -> None:
+        self.owner, self.function = owner, function
+        layout, N, s, controls = owner.layout, owner.steps, owner.s, owner.controls
+        pattern, nv, nu, size = function.pattern(), owner.mechanism.nv, owner.mechanism.nu, function.size
+        none = {"q": nv, "v": nv, "x": nv, "u": nu}
+        read = {name: pattern.get(name, np.zeros((size, n), bool)) for name, n in none.items()}
+        spread = owner.tangents.spread
+        self.index = function.indices(N + 1 if function.where == "knots" else N)
+        k = self.index
+        self.columns: list[Columns] = []
+        self.share = np.ones(len(k))
+        if function.where == "knots":
+            self.columns.append(Columns(layout.q[s * k], spread(read["q"])))
+            if function.at is None:
+                self.share[[0, -1]] = 0.5
+            return
+        if function.where == "controls":
+            nodes = len(controls.quadrature)
+            self.index, self.node = np.repeat(k, nodes), np.tile(np.arange(nodes), len(k))
+            self.share = controls.quadrature[self.node]
+            self.weights = controls.weights[self.node]
+        else:
+            by_ends = spread(read["q"] | read["v"] | read["x"])
+            self.columns += [Columns(layout.q[s * k], by_ends), Columns(layout.q[s * (k + 1)], by_ends)]
+            self.weights = np.broadcast_to(controls.middle, (len(k), controls.middle.shape[1]))
+        for b in range(self.weights.shape[1]):
+            self.columns.append(Columns(layout.u[controls.first[self.index] + b], read["u"]))
+        if function.where == "steps" and layout.duration >= 0:
+            timed = read["v"].any(axis=1) | pattern.get("dt", np.zeros(size, bool))
+            self.columns.append(Columns(np.full((len(k), 1), layout.duration), timed[:, None]))
+
+    def _place(self, motion: Motion) -> Place:
+        owner, k = self.owner, self.index
+        none = np.zeros((len(k), 0))
+        if self.function.where == "knots":
+            return Place(k, np.asarray(motion.dt * k, float), motion.q[owner.s * k], none, none, motion.dt)
+        if self.function.where == "controls":
+            t = np.asarray(motion.dt * (k + np.array(owner.nodes)[self.node]), float)
+            return Place(k, t, none, none, motion.u[k, self.node], motion.dt)
+        chords = owner.chords(motion)
+        mean = np.einsum("a,kan->kn", owner.controls.quadrature, motion.u[k])
+        return Place(k, np.asarray(motion.dt * (k + 0.5), float), chords.q[k], chords.x[k] / motion.dt, mean, motion.dt)
+
+    def values(self, motion: Motion) -> FloatArray:
+        """Shape (elements, size)."""
+        return self.function.evaluate(self._place(motion), False).value
+
+    def slopes(self, motion: Motion) -> tuple[FloatArray, list[FloatArray]]:
+        """Values (elements, size), and derivatives by the unknowns of each of `columns`, shape (elements, size, n)."""
+        place, owner, where = self._place(motion), self.owner, self.function.where
+        f = self.function.evaluate(place, True)
+        K, m, nv = len(self.index), self.function.size, owner.mechanism.nv
+        zero = np.zeros((K, m, nv))
+        out: list[FloatArray] = []
+        if where == "knots":
+            turns = None if motion.turns is None else motion.turns[owner.s * self.index]
+            return f.value, [times(zero if f.q is None else f.q, turns)]
+        by_u = np.zeros((K, m, owner.mechanism.nu)) if f.u is None else f.u
+        if where == "steps":
+            out += self._by_ends(motion, f.q, f.v, f.x, zero)
+        out += [self.weights[:, b, None, None] * by_u for b in range(self.weights.shape[1])]
+        if where == "steps" and owner.layout.duration >= 0:
+            by_dt = np.zeros((K, m)) if f.dt is None else f.dt
+            if f.v is not None:
+                by_dt = by_dt - np.einsum("kmn,kn->km", f.v, place.v) / motion.dt
+            out.append(by_dt[:, :, None] / owner.steps)
+        return f.value, out
+
+    def _by_ends(self, motion: Motion, q: Any, v: Any, x: Any, zero: FloatArray) -> list[FloatArray]:
+        """Derivatives by the unknowns of the first and the last configuration of the steps."""
+        chords, k, s = self.owner.chords(motion), self.index, self.owner.s
+        moved = zero if x is None else x
+        if v is not None:
+            moved = moved + v / motion.dt
+        out = []
+        for sign, by_x, by_q, points in (
+            (-1.0, chords.x_start, chords.q_start, s * k),
+            (1.0, chords.x_end, chords.q_end, s * (k + 1)),
+        ):
+            J = sign * times(moved, None if by_x is None else by_x[k])
+            if q is not None:
+                J = J + 0.5 * times(q, None if by_q is None else by_q[k])
+            out.append(times(J, None if motion.turns is None else motion.turns[points]))
+        return out

@@ -1,0 +1,216 @@
+"""`Solution`: the motion that an optimiser found, and how good it is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from os import PathLike
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leastaction.integrators import Integrator
+from leastaction.mechanism import Mechanism
+from leastaction.optimize.transcription import Transcription
+from leastaction.trajectory import Trajectory
+
+FloatArray = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Iteration:
+    """One iteration of a solver: its number, the cost, and the largest violation of a constraint."""
+
+    number: int
+    cost: float
+    violation: float
+
+
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """What an optimiser found.
+
+    Attributes:
+        success: whether it satisfies the constraints and the conditions of a minimum to tolerance.
+        reason: why not; names the constraint that is violated most, and its knot or step.
+        status: how the solver ended, in its own words.
+        cost: sum of the costs.
+        violation: largest violation of a constraint or bound.
+        trajectory: the motion at the knots, with momenta (or velocities) and controls.
+        u: controls at the nodes of the steps, shape (steps, nodes, nu).
+        configurations: at all control points, shape (points, nq); those of the trajectory are its knots.
+        duration: final time [s].
+        multipliers: of the bounds (n,) and of the constraints (m,).
+        iterations: the log.
+        seconds: time to solve [s].
+        z: the unknowns.
+    """
+
+    success: bool
+    reason: str
+    status: str
+    cost: float
+    violation: float
+    trajectory: Trajectory
+    u: FloatArray
+    configurations: FloatArray
+    duration: float
+    multipliers: tuple[FloatArray, FloatArray]
+    iterations: tuple[Iteration, ...]
+    seconds: float
+    z: FloatArray = field(repr=False)
+
+    @property
+    def mechanism(self) -> Mechanism:
+        """The robot."""
+        return self.trajectory.mechanism
+
+    @property
+    def t(self) -> FloatArray:
+        """Times of the knots [s], shape (steps + 1,)."""
+        return self.trajectory.t
+
+    @property
+    def q(self) -> FloatArray:
+        """Joint positions at the knots [rad or m], shape (steps + 1, nq)."""
+        return self.trajectory.q
+
+    @property
+    def v(self) -> FloatArray:
+        """Joint velocities at the knots [rad/s or m/s], shape (steps + 1, nv)."""
+        return self.trajectory.v
+
+    @cached_property
+    def errors(self) -> FloatArray:
+        """How far the motion is from the equations of motion between knots, per step and degree of freedom.
+
+        Integrals over the steps of |x' - f(x, u)| along cubic splines of q and v through the knots (Villanueva 2025,
+        Eqs. 75 to 77), shape (steps, 2 nv): of positions [rad or m], then of velocities.
+        """
+        from leastaction.optimize.accuracy import step_errors
+
+        return step_errors(self)
+
+    @property
+    def error(self) -> float:
+        """Mean over the steps of the summed `errors`."""
+        return float(self.errors.sum(axis=1).mean())
+
+    def replay(self, integrator: Integrator | None = None, *, dt: float | None = None) -> Trajectory:
+        """Simulate the controls from the first state with any integrator.
+
+        Args:
+            integrator: default: that of the problem.
+            dt: time step [s]; default: that of the problem. Controls between their nodes are read as they were solved
+                for: held, or interpolated.
+        """
+        from leastaction.simulate import simulate
+
+        run = self.trajectory
+        step = run.dt if dt is None else float(dt)
+        return simulate(
+            self.mechanism,
+            q=run.q[0],
+            v=run.v[0],
+            dt=step,
+            steps=max(round(self.duration / step), 1),
+            integrator=run.integrator if integrator is None else integrator,
+            controls=self.control,
+        )
+
+    def control(self, t: float) -> FloatArray:
+        """Controls at the time t [s], shape (nu,)."""
+        dt, nodes = self.trajectory.dt, self.u.shape[1]
+        k = min(max(int(t / dt * (1.0 + 1e-12) + 1e-12), 0), len(self.u) - 1)
+        if nodes == 1:
+            return self.u[k, 0]
+        from leastaction.optimize.accuracy import interpolated
+
+        return interpolated(np.asarray(self.trajectory.stored["nodes"]), self.u[k], t / dt - k)
+
+    def save(self, file: str | PathLike[str]) -> None:
+        """Write an .npz file that `load` reads."""
+        from leastaction.optimize.files import save
+
+        save(self, file)
+
+    def plot(self, **options: Any) -> Any:
+        """Positions, velocities and controls over time, as a Matplotlib figure."""
+        from leastaction.optimize.picture import picture
+
+        return picture(self, **options)
+
+    def __str__(self) -> str:
+        """One line."""
+        how = "solved" if self.success else f"not solved: {self.reason}"
+        return (
+            f"{self.mechanism.name}: {how}; cost {self.cost:.6g}, violation {self.violation:.1e}, "
+            f"{len(self.iterations) - 1} iterations, {self.seconds:.2f} s"
+        )
+
+
+def make_solution(
+    program: Transcription,
+    z: FloatArray,
+    multipliers: tuple[FloatArray, FloatArray],
+    *,
+    status: str,
+    reason: str,
+    iterations: list[Iteration],
+    seconds: float,
+    tolerance: float,
+) -> Solution:
+    """The solution with the unknowns z of a transcription."""
+    motion = program.motion(z)
+    c = np.zeros(program.m)
+    program.constraints(z, c)
+    cost = program.cost(z)
+    worst, where = _worst(program, z, c)
+    success = status in ("Solve_Succeeded", "Solved_To_Acceptable_Level") and worst <= max(1e-6, 1e2 * tolerance)
+    if not success:
+        if not np.isfinite(cost):
+            reason = f"{reason}: {_not_finite(program, motion) or 'the cost'} is not finite"
+        elif worst > 1e-6:
+            reason = f"{reason}: the largest violation, {worst:.2e}, is that of {where}"
+    problem = program.problem
+    dt = motion.dt
+    stored = {"nodes": np.array(program.nodes), "u": motion.u.copy(), **program.stored(z)}
+    t = np.asarray(dt * np.arange(program.steps + 1), float)
+    trajectory = Trajectory(problem.mechanism, problem.integrator, dt, t, motion.q[:: program.s].copy(), stored)
+    return Solution(
+        success=success,
+        reason="" if success else reason,
+        status=status,
+        cost=cost,
+        violation=worst,
+        trajectory=trajectory,
+        u=motion.u.copy(),
+        configurations=motion.q.copy(),
+        duration=program.duration(z),
+        multipliers=multipliers,
+        iterations=tuple(iterations),
+        seconds=seconds,
+        z=z.copy(),
+    )
+
+
+def _worst(program: Transcription, z: FloatArray, c: FloatArray) -> tuple[float, str]:
+    """The largest violation, and of what."""
+    rows = np.maximum(np.maximum(program.c_lower - c, c - program.c_upper), 0.0)
+    bounds = np.maximum(np.maximum(program.lower - z, z - program.upper), 0.0)
+    if not np.isfinite(rows).all():
+        return float("inf"), program.describe(int(np.argmax(~np.isfinite(rows))))
+    row, bound = rows.max(initial=0.0), bounds.max(initial=0.0)
+    if row >= bound:
+        return float(row), program.describe(int(np.argmax(rows))) if len(rows) else ""
+    return float(bound), "a bound"
+
+
+def _not_finite(program: Transcription, motion: Any) -> str:
+    for c in program.costs:
+        values = c.piece.values(motion)
+        if not np.isfinite(values).all():
+            k = int(np.argmax(~np.isfinite(values).all(axis=1)))
+            return f"the cost {c.cost.function.name!r} at {c.piece.function.where} {c.piece.index[k]}"
+    return ""

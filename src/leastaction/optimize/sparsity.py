@@ -1,0 +1,78 @@
+"""Sparse matrices whose pattern is found once and whose values are filled again and again."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leastaction._jit import entry
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+
+
+class Pattern:
+    """Places of the structural nonzeros of a matrix, column by column, and for each contribution its place.
+
+    Attributes:
+        shape: rows and columns.
+        indptr, indices: of the compressed columns.
+    """
+
+    def __init__(self, shape: tuple[int, int]) -> None:
+        self.shape = shape
+        self._keys: list[IntArray] = []
+        self._shapes: list[tuple[int, ...]] = []
+        self._all: IntArray = np.zeros(0, int)
+
+    def add(self, rows: IntArray, columns: IntArray) -> int:
+        """Register contributions, arrays that broadcast, without negative rows; gives back a ticket for `slots`."""
+        rows, columns = np.broadcast_arrays(rows, columns)
+        keys = np.where((rows < 0) | (columns < 0), -1, columns * self.shape[0] + rows)
+        self._keys.append(keys.ravel())
+        self._shapes.append(keys.shape)
+        return len(self._keys) - 1
+
+    def close(self) -> None:
+        """Find the pattern of all that was added."""
+        keys = np.unique(np.concatenate([np.zeros(0, int), *self._keys]))
+        self._all = keys[keys >= 0]
+        self.indices = (self._all % max(self.shape[0], 1)).astype(np.int64)
+        columns = self._all // max(self.shape[0], 1)
+        self.indptr = np.concatenate([[0], np.cumsum(np.bincount(columns, minlength=self.shape[1]))]).astype(np.int64)
+
+    @property
+    def count(self) -> int:
+        """Number of nonzeros."""
+        return len(self._all)
+
+    def slots(self, ticket: int) -> IntArray:
+        """For each contribution its place among the values; `count` for those left out."""
+        keys = self._keys[ticket]
+        found = np.searchsorted(self._all, keys)
+        return np.where(keys < 0, self.count, found).reshape(self._shapes[ticket])
+
+    def dense(self, values: FloatArray) -> FloatArray:
+        """The matrix as a plain array."""
+        out = np.zeros(self.shape)
+        columns = np.repeat(np.arange(self.shape[1]), np.diff(self.indptr))
+        out[self.indices, columns] = values[: self.count]
+        return out
+
+
+@entry
+def scatter(values, slots, source, weights, blocks):
+    """values[slots[k, a]] += weights[a] blocks[k, source[a]] for all steps k: block entries to nonzeros."""
+    for k in range(slots.shape[0]):
+        for a in range(slots.shape[1]):
+            values[slots[k, a]] += weights[a] * blocks[k, source[a]]
+
+
+@entry
+def add_products(indptr, indices, values, y, out):
+    """out += A' y for a matrix in compressed columns."""
+    for j in range(out.shape[0]):
+        x = 0.0
+        for a in range(indptr[j], indptr[j + 1]):
+            x += values[a] * y[indices[a]]
+        out[j] += x

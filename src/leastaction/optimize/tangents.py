@@ -1,0 +1,132 @@
+"""Derivatives of moves and differences on the configuration manifold, for many configurations at once.
+
+Configurations of an optimiser are q = `Mechanism.integrate`(reference, x) with unknowns x. Where all joints have single
+axes these maps are additions, and all matrices here are None: the identity. Ball and free joints have blocks.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leastaction.mechanism import Mechanism
+
+FloatArray = NDArray[np.float64]
+Matrices = FloatArray | None
+"""Shape (rows, nv, nv); None: the identity."""
+
+_SERIES = 18
+"""Terms of the exponential series below half a turn: the next one is below 1e-16."""
+
+
+class Tangents:
+    """Block-diagonal derivatives for one mechanism."""
+
+    def __init__(self, mechanism: Mechanism) -> None:
+        self.mechanism = mechanism
+
+    @cached_property
+    def groups(self) -> tuple[slice, ...]:
+        """Degrees of freedom of each ball and free joint."""
+        return tuple(slice(g.iv, g.iv + g.nv) for g in self.mechanism.coordinate_groups if g.nv > 1)
+
+    @property
+    def curved(self) -> bool:
+        """Whether there are ball or free joints."""
+        return bool(self.groups)
+
+    def retraction(self, x: FloatArray) -> Matrices:
+        """d integrate(q, x) / dx along the tangent at its end: J_r(x)."""
+        return self._blocks(x, lambda y: left_jacobian(-y))
+
+    def differences(self, x: FloatArray) -> tuple[Matrices, Matrices]:
+        """Derivatives of x = difference(a, b) when b or a moves along its own tangent: J_r^-1(x) and J_l^-1(x).
+
+        The second one has its sign left out: dx = J_r^-1 db - J_l^-1 da.
+        """
+        by_end = self._blocks(x, lambda y: np.linalg.inv(left_jacobian(-y)))
+        by_start = self._blocks(x, lambda y: np.linalg.inv(left_jacobian(y)))
+        return by_end, by_start
+
+    def middles(self, x: FloatArray) -> tuple[Matrices, Matrices]:
+        """Twice the derivatives of integrate(a, difference(a, b) / 2) when b or a moves along its own tangent."""
+        half = self.retraction(0.5 * x)
+        by_end, by_start = self.differences(x)
+        if half is None or by_end is None or by_start is None:
+            return None, None
+        back = self._blocks(-0.5 * x, transport)
+        assert back is not None
+        return half @ by_end, 2.0 * back - half @ by_start
+
+    def _blocks(self, x: FloatArray, function: Callable[[FloatArray], Any]) -> Matrices:
+        if not self.curved:
+            return None
+        out = np.zeros((*x.shape, x.shape[-1])) + np.eye(x.shape[-1])
+        for group in self.groups:
+            out[..., group, group] = function(x[..., group])
+        return out
+
+    def spread(self, pattern: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Columns (..., nv) that products with the blocks may fill."""
+        out = pattern.copy()
+        for group in self.groups:
+            out[..., group] = pattern[..., group].any(axis=-1, keepdims=True)
+        return out
+
+
+def times(slopes: FloatArray, matrices: Matrices) -> FloatArray:
+    """slopes (rows, m, nv) times matrices."""
+    return slopes if matrices is None else slopes @ matrices
+
+
+def _hat(w: FloatArray) -> FloatArray:
+    out = np.zeros((*w.shape, 3))
+    out[..., 0, 1], out[..., 0, 2], out[..., 1, 2] = -w[..., 2], w[..., 1], -w[..., 0]
+    return out - np.swapaxes(out, -1, -2)
+
+
+def _adjoint(x: FloatArray) -> FloatArray:
+    """ad of rotation vectors (..., 3) or twists (..., 6), angular first."""
+    if x.shape[-1] == 3:
+        return _hat(x)
+    out = np.zeros((*x.shape, 6))
+    out[..., :3, :3] = out[..., 3:, 3:] = _hat(x[..., :3])
+    out[..., 3:, :3] = _hat(x[..., 3:])
+    return out
+
+
+def left_jacobian(x: FloatArray) -> FloatArray:
+    """J_l(x) of the exponential map, for rotation vectors (..., 3) or twists (..., 6).
+
+    The sum of ad^n / (n + 1)!; powers beyond the fourth follow from the lower ones by the angle (the Cayley-Hamilton
+    theorem), which is used where the series would be long.
+    """
+    A = _adjoint(x)
+    t = np.linalg.norm(x[..., :3], axis=-1)[..., None, None]
+    near = t < 1.0
+    safe = np.where(near, 1.0, t)
+    sine, cosine = np.sin(safe), np.cos(safe)
+    closed = (
+        (4.0 - safe * sine - 4.0 * cosine) / (2.0 * safe**2),
+        (4.0 * safe - 5.0 * sine + safe * cosine) / (2.0 * safe**3),
+        (2.0 - safe * sine - 2.0 * cosine) / (2.0 * safe**4),
+        (2.0 * safe - 3.0 * sine + safe * cosine) / (2.0 * safe**5),
+    )
+    far = power = np.broadcast_to(np.eye(x.shape[-1]), A.shape)
+    series = power
+    for n in range(1, _SERIES if near.any() else 5):
+        power = power @ A
+        series = series + power / math.factorial(n + 1)
+        if n <= 4:
+            far = far + closed[n - 1] * power
+    return np.where(near, series, far)
+
+
+def transport(x: FloatArray) -> FloatArray:
+    """Ad of exp(x): the exponential of ad(x), 1 + ad(x) J_l(x)."""
+    return np.eye(x.shape[-1]) + _adjoint(x) @ left_jacobian(x)

@@ -1,0 +1,240 @@
+"""Problems that are solved, and problems that cannot be."""
+
+import math
+
+import numpy as np
+import pytest
+
+import leastaction as la
+from leastaction import optimize as opt
+from tests.optimize.problems import limb, swing_up
+
+pytest.importorskip("casadi")
+
+
+@pytest.mark.parametrize("hessian", ["differences", "gauss-newton", "l-bfgs"])
+def test_a_cart_pole_swings_up(hessian):
+    solution = swing_up().solve(hessian=hessian)
+    assert solution.success, str(solution)
+    assert solution.violation < 1e-7
+    np.testing.assert_allclose(solution.q[-1], [0, math.pi], atol=1e-9)
+    assert np.abs(solution.u).max() <= 20 + 1e-6
+    assert solution.cost == pytest.approx(75.807018, rel=1e-6)  # all three find the same minimum
+
+
+def test_the_solution_is_a_run_of_its_integrator():
+    """What the optimiser calls dynamics is what the simulator steps."""
+    solution = swing_up().solve()
+    run = solution.replay()
+    np.testing.assert_allclose(run.q, solution.q, atol=1e-6)
+    np.testing.assert_allclose(run.p, solution.trajectory.p, atol=1e-6)
+
+
+@pytest.mark.parametrize("controls", ["linear", "nodes"])
+def test_so_is_one_of_simpson(controls):
+    problem = swing_up(12, integrator=la.Galerkin(order=4), controls=controls)
+    solution = problem.solve()
+    assert solution.success, str(solution)
+    run = solution.replay()
+    np.testing.assert_allclose(run.q, solution.q, atol=1e-5)
+
+
+def test_an_acrobot_swings_up():
+    problem = opt.Problem(la.robots.acrobot(), steps=40, duration=3.0)
+    problem.start(q=[0, 0], v=[0, 0]).finish(q=[math.pi, 0], v=[0, 0]).bounds(u=(-40, 40)).minimize(opt.effort())
+    solution = problem.solve()
+    assert solution.success, str(solution)
+
+
+def test_the_shortest_time():
+    """A unit mass on a rail, pushed by at most 1 N over 1 m, takes 2 s, whatever else."""
+    b = la.MechanismBuilder("mass")
+    b.body("block", inertia=la.mechanism.Inertia(1.0, (0, 0, 0), 1.0))
+    b.prismatic("rail", "world", "block", axis="x")
+    b.actuator("push", "rail", limits=(-1.0, 1.0))
+    problem = opt.Problem(b.build(), steps=20, duration=(0.1, 10.0)).start(q=[0], v=[0]).finish(q=[1], v=[0])
+    solution = problem.minimize(opt.time()).solve()
+    assert solution.success, str(solution)
+    assert solution.duration == pytest.approx(2.0, abs=1e-5)
+
+
+def test_a_floating_body_turns_over():
+    """By more than half a turn from where the search begins, through orientations that Euler angles cannot pass."""
+    b = la.MechanismBuilder("satellite", gravity=(0, 0, 0))
+    b.body("hull", inertia=la.mechanism.Inertia(1.0, (0, 0, 0), (0.1, 0.2, 0.3)))
+    b.free("hull", name="flight")
+    robot = b.build()
+    goal = robot.integrate(robot.neutral(), [0.3, 2.6, 0.4, 1.0, 0.0, 0.5])
+    problem = opt.Problem(robot, steps=16, duration=2.0).start(q=robot.neutral(), v=0).finish(q=goal, v=0)
+    problem.minimize(opt.effort()).guess(q=np.tile(robot.neutral(), (17, 1)))
+    solution = problem.solve()
+    assert solution.success, str(solution)
+    np.testing.assert_allclose(robot.difference(solution.q[-1], goal), 0.0, atol=1e-9)
+    np.testing.assert_allclose(robot.difference(solution.replay().q[-1], goal), 0.0, atol=1e-5)
+
+
+def test_constraints_hold_along_the_way():
+    robot = la.robots.double_pendulum()
+    problem = opt.Problem(robot, steps=30, duration=1.5).start(q=[0, 0], v=0)
+    problem.minimize(opt.effort(), opt.velocity(1e-3))
+    problem.subject_to(
+        opt.position("link2", [np.nan, 0, 1.0], point=(0, 0, -1.0), at=-1),
+        opt.clearance("link2", (1.2, 0, 0), 0.6, point=(0, 0, -1.0)),
+    )
+    solution = problem.solve()
+    assert solution.success, str(solution)
+    tips = np.array([(la.dynamics.body_poses(robot, q)[1] @ [0, 0, -1.0, 1.0])[:3] for q in solution.q])
+    assert tips[-1, 2] == pytest.approx(1.0, abs=1e-6)
+    assert (np.linalg.norm(tips - [1.2, 0, 0], axis=1) > 0.6 - 1e-6).all()
+
+
+def test_a_warm_start_takes_fewer_iterations():
+    first = swing_up().solve()
+    problem = swing_up()
+    problem.finish(q=[0.05, math.pi], v=[0, 0])
+    cold, warm = problem.solve(), problem.solve(warm_start=first)
+    assert warm.success
+    assert warm.cost == pytest.approx(cold.cost, rel=1e-6)
+    assert len(warm.iterations) < len(cold.iterations)
+
+
+def test_accuracy_between_knots_improves_with_their_number():
+    """Of second order at least: |x' - f| over a step falls faster than the step."""
+    coarse, fine = (swing_up(n).solve().error for n in (20, 40))
+    assert fine < coarse / 4
+
+
+def test_files(tmp_path):
+    solution = swing_up(10).solve()
+    solution.save(tmp_path / "swing.npz")
+    again = opt.load(tmp_path / "swing.npz", la.robots.cart_pole())
+    assert again.success is True
+    assert again.iterations == solution.iterations
+    np.testing.assert_array_equal(again.trajectory.p, solution.trajectory.p)
+    np.testing.assert_array_equal(again.replay().q, solution.replay().q)
+    with pytest.raises(la.FormatError, match="not of 'acrobot'"):
+        opt.load(tmp_path / "swing.npz", la.robots.acrobot())
+    with pytest.raises(la.FormatError, match="no solution"):
+        opt.load(__file__, la.robots.acrobot())
+
+
+def test_log_and_limits():
+    seen = []
+    solution = swing_up().solve(log=seen.append, max_iterations=3)
+    assert not solution.success
+    assert "too many iterations" in solution.reason
+    assert "dynamics" in solution.reason
+    assert [i.number for i in seen] == [0, 1, 2, 3]
+    solution = swing_up(60).solve(time_limit=1e-3)
+    assert not solution.success
+    assert "too long" in solution.reason
+
+
+def test_ctrl_c_gives_the_best_so_far():
+    def stop(iteration):
+        if iteration.number == 4:
+            raise KeyboardInterrupt
+
+    solution = swing_up().solve(log=stop)
+    assert not solution.success
+    assert "stopped" in solution.reason
+    assert solution.violation == min(i.violation for i in solution.iterations)
+
+
+# ---------------------------------------------------------------------- what cannot be
+
+
+def test_an_unreachable_goal_names_the_constraint():
+    robot = la.robots.double_pendulum()
+    problem = opt.Problem(robot, steps=8, duration=1.0).start(q=[0, 0], v=0).minimize(opt.effort())
+    problem.subject_to(opt.position("link2", [5, 0, 0], at=-1))
+    solution = problem.solve(max_iterations=60)
+    assert not solution.success
+    assert "position link2 (x) at knot 8" in solution.reason
+
+
+def test_too_little_force():
+    problem = swing_up(20).bounds(u=(-0.01, 0.01))
+    solution = problem.solve(max_iterations=60)
+    assert not solution.success
+    assert "dynamics" in solution.reason
+
+
+def test_a_cost_that_is_not_a_number():
+    def root(q, v, u):
+        return (
+            [math.sqrt(-1.0 - q[0] ** 2) if q[0] < -1e9 else np.nan],
+            np.zeros((1, 2)),
+            np.zeros((1, 2)),
+            np.zeros((1, 1)),
+        )
+
+    problem = swing_up(6).minimize(opt.cost(root, name="my root"))
+    solution = problem.solve()
+    assert not solution.success
+    assert "my root" in solution.reason
+    assert "not finite" in solution.reason
+
+
+def test_errors_of_a_users_function_come_through():
+    calls = []
+
+    def broken(q, v, u):
+        calls.append(1)
+        if len(calls) > 20:
+            raise ZeroDivisionError("mine")
+        return [0.0], np.zeros((1, 2)), np.zeros((1, 2)), np.zeros((1, 1))
+
+    with pytest.raises(ZeroDivisionError, match="mine"):
+        swing_up(6).minimize(opt.cost(broken)).solve()
+
+
+def ill_posed():
+    pole = la.robots.cart_pole()
+    yield "steps must", lambda: opt.Problem(pole, steps=0, dt=0.1)
+    yield "either dt", lambda: opt.Problem(pole, steps=5)
+    yield "positive", lambda: opt.Problem(pole, steps=5, dt=-0.1)
+    yield "shortest first", lambda: opt.Problem(pole, steps=5, duration=(2, 1))
+    yield "needs a Mechanism", lambda: opt.Problem("cart_pole", steps=5, dt=0.1)
+    yield r"write Midpoint\(\)", lambda: opt.Problem(pole, steps=5, dt=0.1, integrator=la.Midpoint)
+    yield r"start: q: expected shape \(2,\), got \(3,\)", lambda: swing_up(5).start(q=[0, 0, 0])
+    yield "finish: v: expected finite", lambda: swing_up(5).finish(v=[0, np.nan])
+    yield "there is no 'pivto'; did you mean 'pivot'", lambda: swing_up(5).bounds(v={"pivto": (0, 1)})
+    yield "u of 'motor': lower 30 is above upper 20", lambda: swing_up(5).bounds(u=(30, 40))
+    yield r"bounds: u: expected \(lower, upper\)", lambda: swing_up(5).bounds(u=3)
+    yield "outside its bounds", lambda: swing_up(5).bounds(q={"pivot": (-1, 1)}).transcribe()
+    yield (
+        "position pole: lower 1 is above upper 0",
+        lambda: swing_up(5).subject_to(opt.position("pole", lower=1, upper=0)),
+    )
+    yield "weight", lambda: swing_up(5).minimize(opt.effort([1, 2]))
+    yield "not be negative", lambda: swing_up(5).minimize(opt.effort(-1))
+    yield "expected a cost", lambda: swing_up(5).minimize(3)
+    yield "reference must be finite", lambda: swing_up(5).minimize(opt.tracking([0, 0, 0]))
+    yield "no rotation", lambda: swing_up(5).subject_to(opt.pose("pole", 2 * np.eye(4)))
+    yield (
+        "whole numbers from -6 to 5",
+        lambda: swing_up(5).subject_to(opt.position("pole", [0, 0, 0], at=9)).transcribe(),
+    )
+    yield (
+        "derivative by u",
+        lambda: swing_up(5).minimize(opt.cost(lambda q, v, u: ([0.0], np.zeros(2), np.zeros(2), np.zeros(2)))),
+    )
+    yield "nothing to do", lambda: opt.Problem(pole, steps=5, dt=0.1).transcribe()
+    yield "loops", lambda: opt.Problem(la.robots.four_bar(), steps=5, dt=0.1).minimize(opt.effort()).transcribe()
+    yield "controls must be", lambda: swing_up(5, controls="bent").transcribe()
+    yield "hessian must be", lambda: swing_up(5).solve(hessian="exact?")
+    yield "more equations", lambda: swing_up(2).solve()
+    yield "ball and free joints take no bounds", lambda: opt.Problem(limb(), steps=2, dt=0.1).bounds(q=(-1, 1))
+    yield "as a whole", lambda: opt.Problem(limb(), steps=2, dt=0.1).start(q={"base.x": 1.0})
+
+
+@pytest.mark.parametrize(("message", "make"), list(ill_posed()), ids=[m for m, _ in ill_posed()])
+def test_ill_posed_problems_say_why(message, make):
+    with pytest.raises(la.ProblemError, match=message):
+        make()
+
+
+def test_integrators_without_equations_name_one_that_has():
+    with pytest.raises(la.IntegratorError, match="Galerkin"):
+        swing_up(5, integrator=la.RungeKutta()).transcribe()
