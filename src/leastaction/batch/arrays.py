@@ -155,10 +155,11 @@ def lane_model(mechanism: Mechanism, dtype: Any) -> LaneModel:
     )
 
 
-def lane_shapes(model: LaneModel, nq: int) -> Lane:
-    """Shapes of the arrays of one robot."""
+def lane_shapes(model: LaneModel, nq: int) -> Any:
+    """Shapes of the arrays of one robot, as a `Lane`."""
     n, nv = len(model.nodes), len(model.dofs)
     shapes: dict[str, Any] = dict.fromkeys(("p", "end", "tau", "near", "far", "dx", "moved"), (nv,))
     shapes |= dict.fromkeys(("q0", "q1"), (nq,)) | dict.fromkeys(("R0", "R1"), (n, 9))
     shapes |= dict.fromkeys(("x0", "x1"), (n, 3)) | dict.fromkeys(("S0", "S1"), (nv, 6))
-    return Lane(**shapes, W=(nv, 8), wait=(max(1, model.branches), 48))
+    shapes |= {"W": (nv, 8), "wait": (max(1, model.branches), 48)}
+    return Lane(**shapes)

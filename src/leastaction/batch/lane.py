@@ -356,15 +356,14 @@ def step(model, lane, settings, steady):
     """
     near, far, moved = lane.near, lane.far, lane.moved
     total, count = 0, 0
-    parts, part = 1, 0
+    parts, part, dt = 1, 0, settings.dt
     while part < parts:
-        dt = settings.dt / parts
         spent = attempt(model, lane, settings, dt, steady)
         total += abs(spent)
         if spent < 0:
             if parts >= FINEST:
                 return -1, count
-            parts, part = 2 * parts, 2 * part
+            parts, part, dt = 2 * parts, 2 * part, 0.5 * dt
             steady = False
             continue
         for k in range(near.shape[0]):
@@ -375,7 +374,7 @@ def step(model, lane, settings, steady):
         part += 1
         steady = parts == 1
         while parts > 1 and part % 2 == 0:  # two halves are done: on with what they are a half of
-            part, parts = part // 2, parts // 2
+            part, parts, dt = part // 2, parts // 2, 2.0 * dt
     return total, count
 
 
