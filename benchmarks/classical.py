@@ -8,7 +8,9 @@ import leastaction as la
 from benchmarks import peers
 from benchmarks.report import Report, Requirement, Sheet
 from leastaction._jit import entry
+from leastaction._tuples import plain
 from leastaction.dynamics import derivatives, recursions
+from leastaction.dynamics.arrays import DynamicsData, DynamicsModel, SlopeData
 from leastaction.dynamics.workspace import Workspace
 from tests.oracles.pinocchio_model import PinocchioModel
 
@@ -21,33 +23,35 @@ from Python and of copying what it gives back (see benchmarks/peers.py); "as cal
 
 
 @entry
-def forward_loop(count, nodes, dofs, gravity, links, screws, q, v, tau, external, acc):
+def forward_loop(count, model, data, q, v, tau, acc):
+    model, data = DynamicsModel(*model), DynamicsData(*data)
     for _ in range(count):
         q[0] += 1e-12
-        recursions.forward_dynamics(nodes, dofs, gravity, links, screws, q, v, tau, external, acc)
+        recursions.forward_dynamics(model, data, q, v, tau, acc)
 
 
 @entry
-def inverse_loop(count, nodes, dofs, gravity, links, screws, q, v, a, external, tau):
+def inverse_loop(count, model, data, q, v, a, tau):
+    model, data = DynamicsModel(*model), DynamicsData(*data)
     for _ in range(count):
         q[0] += 1e-12
-        recursions.inverse_dynamics(nodes, dofs, gravity, links, screws, q, v, a, external, tau)
+        recursions.inverse_dynamics(model, data, q, v, a, tau)
 
 
 @entry
-def mass_loop(count, nodes, dofs, links, screws, q, H):
+def mass_loop(count, model, data, q, H):
+    model, data = DynamicsModel(*model), DynamicsData(*data)
     for _ in range(count):
         q[0] += 1e-12
-        recursions.mass_matrix(nodes, dofs, links, screws, q, H)
+        recursions.mass_matrix(model, data, q, H)
 
 
 @entry
-def derivative_loop(count, nodes, dofs, gravity, links, screws, rates, B, q, v, a, external, tau, dq, dv):
+def derivative_loop(count, model, data, slopes, q, v, a, tau):
+    model, data, slopes = DynamicsModel(*model), DynamicsData(*data), SlopeData(*slopes)
     for _ in range(count):
         q[0] += 1e-12
-        derivatives.inverse_dynamics_derivatives(
-            nodes, dofs, gravity, links, screws, rates, B, q, v, a, external, tau, dq, dv
-        )
+        derivatives.inverse_dynamics_derivatives(model, data, slopes, q, v, a, tau)
 
 
 ALGORITHMS = ("forward dynamics", "inverse dynamics", "mass matrix", "derivatives")
@@ -69,25 +73,12 @@ def loops(robot):
     """For each algorithm the compiled loop and its arguments after the count."""
     q, v, a = state(robot)
     n, w = robot.nv, Workspace(robot)
-    t, tree = w.tree, (w.tree.nodes, w.tree.dofs, w.tree.gravity, w.links, w.screws)
+    arrays = (w.model, w.data)
     return {
-        "forward dynamics": (forward_loop, (*tree, q, v, a, w.external, np.zeros(n))),
-        "inverse dynamics": (inverse_loop, (*tree, q, v, a, w.external, np.zeros(n))),
-        "mass matrix": (mass_loop, (t.nodes, t.dofs, w.links, w.screws, q, np.zeros((n, n)))),
-        "derivatives": (
-            derivative_loop,
-            (
-                *tree,
-                *w.derivative_arrays(),
-                q,
-                v,
-                a,
-                w.external,
-                np.zeros(n),
-                np.zeros((n, n)),
-                np.zeros((n, n)),
-            ),
-        ),
+        "forward dynamics": (forward_loop, (*arrays, q, v, a, np.zeros(n))),
+        "inverse dynamics": (inverse_loop, (*arrays, q, v, a, np.zeros(n))),
+        "mass matrix": (mass_loop, (*arrays, q, np.zeros((n, n)))),
+        "derivatives": (derivative_loop, (*arrays, plain(w.slopes()), q, v, a, np.zeros(n))),
     }
 
 

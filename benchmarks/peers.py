@@ -1,6 +1,7 @@
 """Timing, and what it takes to be fair to peers.
 
-Times are the best of several repetitions: whatever else the machine does only ever adds to a time.
+Times are CPU times of one thread, and the best of several repetitions: whatever else the machine does only ever adds to
+them.
 
 Our kernels are timed in a compiled loop, so that a call from Python is not counted. Pinocchio can only be
 called from Python here; a call costs a fraction of a microsecond of conversions, which has nothing to do with
@@ -24,17 +25,17 @@ def best(function: Callable[[int], object], *, repeats: int = 9, least: float = 
     function(1)  # compiles, and warms the caches
     count = 1
     while True:
-        began = time.perf_counter()
+        began = time.process_time()
         function(count)
-        spent = time.perf_counter() - began
+        spent = time.process_time() - began
         if spent >= least:
             break
         count = max(2 * count, int(1.2 * count * least / max(spent, 1e-9)))
     times = [spent / count]
     for _ in range(repeats - 1):
-        began = time.perf_counter()
+        began = time.process_time()
         function(count)
-        times.append((time.perf_counter() - began) / count)
+        times.append((time.process_time() - began) / count)
     return min(times)
 
 

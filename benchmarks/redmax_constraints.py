@@ -65,7 +65,7 @@ def kernel_seconds(robot, q, v, u):
     t = w.tree
     given, acc = np.zeros(robot.nv, np.int64), np.zeros(robot.nv)
     given[::3] = 1
-    arguments = (t.nodes, t.dofs, t.gravity, w.links, w.screws, q, v, given, w.external, acc, u.copy())
+    arguments = (w.model, w.data, q, v, given, acc, u.copy())
     hybrid = best(lambda: recursive.hybrid_dynamics(*arguments))
     recursive.inverse_factor(t.nodes, t.dofs, w.links, w.screws, q, np.zeros(robot.nv), np.zeros((0, 21)))
     X, Y = u[None].copy(), np.zeros((1, robot.nv))

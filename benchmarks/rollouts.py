@@ -29,13 +29,13 @@ class Rollout:
         return self.stepper.advance(self.record, 0, steps, self.controls[:steps])
 
     def seconds(self, *, repeats=5, least=0.0):
-        """Seconds per step: best of `repeats`, or of more within `least` seconds; NaN if a step fails."""
+        """CPU seconds per step: best of `repeats`, or of more within `least` seconds; NaN if a step fails."""
         self.run(min(2, self.steps))  # compiles
         best, spent, k = np.inf, 0.0, 0
         while k < repeats or spent < least:
-            began = time.perf_counter()
+            began = time.process_time()
             done = self.run()
-            took = time.perf_counter() - began
+            took = time.process_time() - began
             if done < self.steps:
                 return float("nan")
             best, spent, k = min(best, took), spent + took, k + 1

@@ -15,3 +15,14 @@ def near_neutral(robot, angle, seed):
     """A configuration with all coordinates within ±angle [rad or m] of the neutral one."""
     rng = np.random.default_rng(seed)
     return robot.integrate(robot.neutral(), rng.uniform(-angle, angle, robot.nv))
+
+
+def thrown(robot, speed, seed):
+    """A posture within ±15 degrees of the neutral one and joint velocities within ±speed [rad/s]; a free base rests."""
+    rng = np.random.default_rng(seed)
+    q = robot.integrate(robot.neutral(), rng.uniform(-np.pi / 12, np.pi / 12, robot.nv))
+    v = rng.uniform(-speed, speed, robot.nv)
+    for joint in robot.joints:
+        if joint.kind == "free":
+            v[[robot.velocity_index(name) for name in joint.velocity_names()]] = 0.0
+    return q, v

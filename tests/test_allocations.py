@@ -9,6 +9,7 @@ from numba.core.runtime import _nrt_python, rtsys
 import leastaction as la
 from leastaction._tuples import plain
 from leastaction.dynamics import derivatives, recursions
+from leastaction.dynamics.arrays import DynamicsData, DynamicsModel
 from leastaction.dynamics.workspace import Workspace
 from leastaction.explicit.arrays import CLASSICAL, ExplicitSettings, explicit_data, explicit_model
 from leastaction.explicit.runge_kutta import runge_kutta, semi_implicit
@@ -54,17 +55,15 @@ def kernels():
     robot = b.build()
     q, v = random_state(robot, 1)
     n, w = robot.nv, Workspace(robot)
-    t, links, screws, external = w.tree, w.links, w.screws, w.external
+    model, data = DynamicsModel(*w.model), DynamicsData(*w.data)
     a, tau, M = np.zeros(n), np.zeros(n), np.zeros((n, n))
     u, Q, V = np.ones((2, 4, robot.nu)), np.tile(q, (3, 1)), np.tile(v, (3, 1))
-    common = (t.nodes, t.dofs, t.gravity, links, screws)
     settings = ExplicitSettings(1e-3, CLASSICAL)
     explicit = (*map(plain, (explicit_model(robot), settings, explicit_data(robot, 4))), u, Q, V)
-    yield "inverse dynamics", recursions.inverse_dynamics, (*common, q, v, a, external, tau)
-    yield "forward dynamics", recursions.forward_dynamics, (*common, q, v, tau, external, a)
-    yield "mass matrix", recursions.mass_matrix, (t.nodes, t.dofs, links, screws, q, M)
-    arguments = (*common, *w.derivative_arrays(), q, v, a, external, tau, M, M.copy())
-    yield "derivatives", derivatives.inverse_dynamics_derivatives, arguments
+    yield "inverse dynamics", recursions.inverse_dynamics, (model, data, q, v, a, tau)
+    yield "forward dynamics", recursions.forward_dynamics, (model, data, q, v, tau, a)
+    yield "mass matrix", recursions.mass_matrix, (model, data, q, M)
+    yield "derivatives", derivatives.inverse_dynamics_derivatives, (model, data, w.slopes(), q, v, a, tau)
     yield "Runge-Kutta", runge_kutta, explicit
     yield "semi-implicit Euler", semi_implicit, explicit
 

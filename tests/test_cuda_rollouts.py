@@ -16,7 +16,7 @@ class _ReachedError(Exception):
     """Raised in place of a rollout, with its entry point and the types of its arguments."""
 
 
-@pytest.mark.parametrize("integrator", [la.BDF(order=2)], ids=["redmax"])
+@pytest.mark.parametrize("integrator", [la.BDF(order=2), la.Maximal()], ids=["redmax", "maximal"])
 def test_a_rollout_compiles_to_ptx(integrator, monkeypatch):
     def reached(self, *others):
         raise _ReachedError(self.entry, tuple(numba.typeof(value) for value in (*self.first, *others)))

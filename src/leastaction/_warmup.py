@@ -63,6 +63,7 @@ def _parts() -> list[tuple[str, Callable[[], Any]]]:
     for solver in ("recursive", "sparse", "dense"):
         parts.append((f"rare steps, {solver}", lambda s=solver: _rare_steps(robot, s)))
     parts.append(("derivatives of steps", lambda: _derivatives(robot, (la.Galerkin(order=2), la.Midpoint()))))
+    parts.append(("trajectory optimisation", lambda: _optimize(robot)))
     parts.append(("Galerkin on bodies", lambda: _bodies(robot)))
     parts.append(("closed loops", lambda: _loops(la.Galerkin(order=2))))
     parts.append(("closed loops on bodies", lambda: _loops(la.Galerkin(order=2, interpolation="bodies"))))
@@ -100,7 +101,7 @@ def _dynamics(robot: Any) -> None:
 
 
 def _rare_steps(robot: Any, solver: str) -> None:
-    """Variational steps that begin with sweeps, and those that need another first guess."""
+    """Variational steps that begin with sweeps."""
     import numpy as np
 
     import leastaction as la
@@ -112,7 +113,6 @@ def _rare_steps(robot: Any, solver: str) -> None:
     size = sizes(stepper.model.tree, stepper.settings.rule)
     stepper.data = stepper.data._replace(sweeps=simplified_data(size, stepper.settings.rule))
     stepper.advance(record, 0, 1, u)
-    stepper.rescue(record, 0, u[0])
 
 
 def _derivatives(robot: Any, integrators: Any) -> None:
@@ -130,6 +130,22 @@ def _derivatives(robot: Any, integrators: Any) -> None:
         la.derivatives.action_blocks(robot, integrator, [0.1], [0.1])
         run = la.simulate(robot, q=[0.1], steps=2, integrator=integrator)
         la.derivatives.backpropagate(run, run.v, run.v)
+
+
+def _optimize(robot: Any) -> None:
+    """Derivatives of a nonlinear program of each kind; no solver is needed."""
+    import numpy as np
+
+    import leastaction as la
+    from leastaction import optimize
+
+    for integrator in (la.Midpoint(), la.HermiteSimpson()):
+        problem = optimize.Problem(robot, steps=2, dt=0.01, integrator=integrator).start(q=[0.1], v=[0.1])
+        problem.minimize(optimize.momentum()).subject_to(optimize.position("rod", upper=1.0))
+        program = problem.transcribe()
+        z, out = problem.initial_unknowns(program), np.zeros(program.n)
+        program.constraints(z, np.zeros(program.m))
+        program.lagrangian_gradient(z, 1.0, np.zeros(program.m), out)
 
 
 def _bodies(robot: Any) -> None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from functools import wraps
 from typing import Any, ClassVar, NoReturn
 
 import numpy as np
@@ -13,6 +14,8 @@ from numpy.typing import NDArray
 
 from leastaction.errors import ConvergenceError, IntegratorError
 from leastaction.mechanism import Mechanism
+from leastaction.mechanism._check import shown
+from leastaction.mechanism.arguments import robot
 from leastaction.record import Record
 
 FloatArray = NDArray[np.float64]
@@ -23,6 +26,8 @@ PENALTIES = frozenset(
 """Parts of `Mechanism.special_parts` that are nothing but forces."""
 
 CAPABILITIES = {
+    "accelerations": "has no accelerations to collocate; use leastaction.HermiteSimpson or "
+    "leastaction.ImplicitTrapezoidal",
     "linearize": "has no Jacobians of a step; Galerkin, Midpoint and Maximal have, and leastaction.adjoint "
     "differentiates runs of BDF and SDIRK2",
     "parameters": "has no derivatives of a step by parameters; use leastaction.Maximal or leastaction.Galerkin",
@@ -33,6 +38,65 @@ CAPABILITIES = {
 """What a stepper may be able to do besides `Stepper.advance`, and what is said where it is not."""
 
 
+MOST = 2**31 - 1
+"""Largest whole number of a setting."""
+
+
+def is_number(value: Any) -> bool:
+    """Whether `value` is a finite real number; True and False are none."""
+    if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
+        return False
+    try:
+        return math.isfinite(value)
+    except OverflowError:  # a whole number beyond all floats
+        return False
+
+
+def _is_whole(value: Any) -> bool:
+    return isinstance(value, int | np.integer) and not isinstance(value, bool) and abs(int(value)) <= MOST
+
+
+_SETTINGS: dict[Any, tuple[str, Any, Any]] = {
+    "int": (f"a whole number of at most {MOST}", _is_whole, int),
+    "float": ("a finite number", is_number, float),
+    "bool": ("True or False", lambda value: isinstance(value, bool | np.bool_), bool),
+    "str": ("text", lambda value: isinstance(value, str), str),
+}
+"""Kinds of settings by their annotation: what they are, how to tell, and what they become."""
+_SETTINGS |= {kind: _SETTINGS[kind.__name__] for kind in (int, float, bool, str)}
+
+_BOUNDS = {
+    "tolerance": ("between 0 and 1", lambda value: 0.0 < value < 1.0),
+    "max_iterations": ("at least 1", lambda value: value >= 1),
+}
+"""Bounds of settings that several integrators have."""
+
+
+def _make_plain(integrator: Any) -> None:
+    """Turn settings that are NumPy's numbers into Python's."""
+    for field in fields(integrator):
+        value = getattr(integrator, field.name)
+        if isinstance(value, np.integer | np.floating | np.bool_) and field.init:
+            object.__setattr__(integrator, field.name, value.item())
+
+
+def check_settings(integrator: Any) -> None:
+    """Refuse settings that are not of the kind that their annotations say, and make the others exactly that."""
+    own = type(integrator).__name__
+    for field in fields(integrator):
+        value = getattr(integrator, field.name)
+        annotation = field.type.removesuffix(" | None") if isinstance(field.type, str) else field.type
+        if annotation not in _SETTINGS or not field.init or (value is None and annotation != field.type):
+            continue
+        words, fits, kind = _SETTINGS[annotation]
+        if not fits(value):
+            raise IntegratorError(f"{own}: {field.name} must be {words}, got {shown(value)}")
+        object.__setattr__(integrator, field.name, kind(value))
+        words, holds = _BOUNDS.get(field.name, ("", None))
+        if holds is not None and not holds(value):
+            raise IntegratorError(f"{own}: {field.name} must be {words}, got {value!r}")
+
+
 @dataclass(frozen=True)
 class Integrator:
     """Base of all integrators: small frozen settings; `prepare` makes the stepper that does the work."""
@@ -41,10 +105,32 @@ class Integrator:
     handles: ClassVar[frozenset[str]] = frozenset()
     """The kinds of `Mechanism.special_parts` that it can run."""
 
+    def __init_subclass__(cls, **options: Any) -> None:
+        """Every integrator checks the kinds of its settings, whatever else its own `__post_init__` does."""
+        super().__init_subclass__(**options)
+        if "__post_init__" in vars(cls):
+            own = vars(cls)["__post_init__"]
+
+            @wraps(own)
+            def both(self: Any) -> None:
+                _make_plain(self)
+                try:
+                    own(self)
+                except (TypeError, ValueError, AttributeError, OverflowError):
+                    check_settings(self)  # says which of them is of the wrong kind
+                    raise
+                check_settings(self)
+
+            setattr(cls, "__post_init__", both)  # noqa: B010 - no assignment to a method, for type checkers
+
+    def __post_init__(self) -> None:
+        check_settings(self)
+
     def prepare(self, mechanism: Mechanism, dt: float) -> Stepper:
         """A stepper for `mechanism` with steps of `dt` [s]; refuses at once what it cannot run."""
-        if not isinstance(dt, int | float | np.number) or not math.isfinite(dt) or dt <= 0.0:
-            raise IntegratorError(f"dt must be a positive, finite time step [s], got {dt!r}")
+        robot(mechanism)
+        if not is_number(dt) or dt <= 0.0:
+            raise IntegratorError(f"dt must be a positive, finite time step [s], got {shown(dt)}")
         for what, name in mechanism.special_parts.items():
             if what not in self.handles:
                 own = type(self).__name__
@@ -61,7 +147,7 @@ class Stepper:
     Attributes:
         can: what there is of `CAPABILITIES`: "linearize" (`linearize`, `pull_back`), "parameters"
             (`parameter_jacobian`), "residual" (`residual`, `residual_blocks`, `action_blocks`, `horizon_rows`,
-            `horizon_blocks`), "reverse" (`reverse`).
+            `horizon_blocks`), "reverse" (`reverse`), "accelerations" (`accelerations`).
         control_nodes: fractions of a step at which controls are read.
         control_points: fractions of a step at which "residual" takes configurations, its ends among them.
         momentum: True when the integrator solves for (q, p), False when for (q, v).
@@ -223,6 +309,16 @@ class Stepper:
             C: derivatives by the controls, shape (steps, s + 1, nv, nodes, nu); zero at first.
         """
         self.refuse("residual")
+
+    def accelerations(self, q: FloatArray, v: FloatArray, u: FloatArray, slopes_too: bool) -> tuple[Any, Any]:
+        """Accelerations at many states, shape (rows, nv), and their derivatives, for collocation.
+
+        Args:
+            q, v, u: positions (rows, nq), velocities (rows, nv) and controls (rows, nu).
+            slopes_too: whether derivatives are wanted along the tangent of q, by v and by u, shape
+                (rows, nv, 2 nv + nu); else None.
+        """
+        self.refuse("accelerations")
 
     def reverse(self, names: Sequence[str]) -> Reversal:
         """What goes back over recorded runs of this stepper, for gradients by `names`.

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from leastaction._display.progress import Progress
+from leastaction._jit.interruptible import interruptible
 from leastaction.controls import check_call, control_at
 from leastaction.default import announce, choose
 from leastaction.dynamics.legendre import velocity_of_momentum
@@ -16,10 +17,14 @@ from leastaction.errors import IntegratorError
 from leastaction.integrators import Integrator, Stepper
 from leastaction.left_out import warn_of_limits
 from leastaction.mechanism import Mechanism
+from leastaction.mechanism._check import shown
 from leastaction.mechanism.arguments import FloatArray
 from leastaction.record import Record
 from leastaction.start import start_run
 from leastaction.trajectory import Trajectory
+
+LONG = 0.01
+"""Time of a step [s] from which on steps with a controller can be interrupted by Ctrl-C; before, they are over soon."""
 
 
 def simulate(
@@ -75,6 +80,8 @@ def simulate(
     if integrator is None and isinstance(mechanism, Mechanism):
         integrator, why = choose(mechanism)
         announce(mechanism, integrator, why)
+    if not isinstance(progress, bool | None):
+        raise IntegratorError(f"progress must be True, False or None, got {shown(progress)}")
     if controls is not None and controller is not None:
         raise IntegratorError("give either controls or a controller")
     if controller is not None:
@@ -103,13 +110,16 @@ def simulate(
 
 
 def _advance(stepper: Stepper, record: Record, count: int, table: FloatArray, bar: Progress) -> int:
-    """Compiled loop over many steps, in pieces of about a tenth of a second so that the bar moves."""
+    """Compiled loop over many steps, in pieces of about a tenth of a second so that the bar moves.
+
+    Ctrl-C does not wait for the end of a piece: a single step that is hard to solve may take seconds.
+    """
     done, piece = 0, 16
     while done < count:
         last = min(count, done + piece)
         began = time.perf_counter()
         # A copy, so that steppers always see one layout: each other one would be compiled anew.
-        reached = stepper.advance(record, done, last, table[done:last].copy())
+        reached = interruptible(stepper.advance, record, done, last, table[done:last].copy())
         if reached < last:
             return reached
         spent = time.perf_counter() - began
@@ -130,12 +140,18 @@ def _advance_with(
     m = stepper.mechanism
     shape = (1, len(stepper.control_nodes), m.nu)
     record.u = np.zeros((len(times) - 1, *shape[1:]))
+    long = False
     for k in range(len(times) - 1):
         q = record.q[k]
         v = velocity_of_momentum(m, q[None], record.second[k][None])[0] if stepper.momentum else record.second[k]
         u = control_at(m, controller(float(times[k]), q.copy(), v.copy()), float(times[k]))
         record.u[k] = u
-        if stepper.advance(record, k, k + 1, np.broadcast_to(u, shape).copy()) < k + 1:
+        began = time.perf_counter()
+        step = (record, k, k + 1, np.broadcast_to(u, shape).copy())
+        # A thread costs more than most steps take.
+        reached = interruptible(stepper.advance, *step) if long else stepper.advance(*step)
+        if reached < k + 1:
             return k
+        long = long or (k > 0 and time.perf_counter() - began > LONG)
         bar.update(k + 1)
     return len(times) - 1

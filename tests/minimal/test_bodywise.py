@@ -205,13 +205,25 @@ def test_runs_can_be_taken_up_to_the_last_bit():
     assert np.array_equal(rest.p, run.p[10:])
 
 
+@pytest.mark.parametrize("order", [2, 4, 6])
+def test_few_iterations_with_every_joint(order):
+    """Newton converges quadratically only with all derivatives right: of joints with many axes, soft and hard ones."""
+    for robot in (everything(False), la.robots.humanoid_tree()):
+        q, v = start(robot, np.random.default_rng(11))
+        run = la.simulate(robot, q, v, dt=0.01, steps=20, integrator=Bodies(order))
+        assert run.iterations[1:].max() <= 4
+
+
 def test_slender_ball_chains_run_where_joint_wise_steps_fold():
-    """32 thin rods on ball joints, within 0.05 rad of hanging: Fan's rule of order 4 has no solution at dt = 0.01."""
+    """32 thin rods on ball joints: Fan's rule of order 4 has no solution at dt = 0.01 within 0.05 rad of hanging.
+
+    At inner nodes plain Newton loses those of the bodies after some steps from 0.3 rad: it needs the expected wrenches.
+    """
     robot = la.robots.pendulum(links=32, joint="spherical")
-    q = robot.integrate(robot.neutral(), np.random.default_rng(8).uniform(-0.05, 0.05, robot.nv))
+    q = robot.integrate(robot.neutral(), np.random.default_rng(8).uniform(-0.3, 0.3, robot.nv))
     for order in (2, 4):
-        run = la.simulate(robot, q, dt=0.01, steps=50, integrator=Bodies(order))
-        assert run.iterations[1:].mean() < 6
+        run = la.simulate(robot, q, dt=0.01, steps=150, integrator=Bodies(order))
+        assert run.iterations.max() <= 6
         assert np.abs(run.energy - run.energy[0]).max() < 0.05 * run.kinetic_energy.max()
 
 

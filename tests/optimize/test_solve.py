@@ -39,6 +39,13 @@ def test_so_is_one_of_simpson(controls):
     np.testing.assert_allclose(run.q, solution.q, atol=1e-5)
 
 
+@pytest.mark.parametrize("integrator", [la.ImplicitTrapezoidal(), la.HermiteSimpson()], ids=["trapezoid", "simpson"])
+def test_so_is_one_of_collocation(integrator):
+    solution = swing_up(20, integrator=integrator).solve()
+    assert solution.success, str(solution)
+    np.testing.assert_allclose(solution.replay().q, solution.q, atol=1e-5)
+
+
 def test_an_acrobot_swings_up():
     problem = opt.Problem(la.robots.acrobot(), steps=40, duration=3.0)
     problem.start(q=[0, 0], v=[0, 0]).finish(q=[math.pi, 0], v=[0, 0]).bounds(u=(-40, 40)).minimize(opt.effort())
@@ -96,6 +103,25 @@ def test_a_warm_start_takes_fewer_iterations():
     assert warm.success
     assert warm.cost == pytest.approx(cold.cost, rel=1e-6)
     assert len(warm.iterations) < len(cold.iterations)
+
+
+def test_many_starts_find_the_cheapest_first():
+    problem = swing_up(16)
+    found = opt.multi_start(problem, 3, max_iterations=60)
+    assert len(found) == 3
+    assert found[0].success
+    assert found[0].cost == min(solution.cost for solution in found if solution.success)
+    assert problem._guess == {}
+    with pytest.raises(la.ProblemError, match="starts must"):
+        opt.multi_start(problem, 0)
+
+
+def test_a_cost_serves_several_problems():
+    cost = opt.velocity()
+    first = swing_up(4).minimize(cost)
+    opt.Problem(limb(), steps=2, dt=0.1).minimize(cost)
+    assert first.costs[-1].function.size == 2
+    assert first.solve().success
 
 
 def test_accuracy_between_knots_improves_with_their_number():
@@ -222,6 +248,10 @@ def ill_posed():
     )
     yield "nothing to do", lambda: opt.Problem(pole, steps=5, dt=0.1).transcribe()
     yield "loops", lambda: opt.Problem(la.robots.four_bar(), steps=5, dt=0.1).minimize(opt.effort()).transcribe()
+    yield (
+        "single axes",
+        lambda: opt.Problem(limb(), steps=2, dt=0.1, integrator=la.HermiteSimpson()).finish(v=0).transcribe(),
+    )
     yield "controls must be", lambda: swing_up(5, controls="bent").transcribe()
     yield "hessian must be", lambda: swing_up(5).solve(hessian="exact?")
     yield "more equations", lambda: swing_up(2).solve()

@@ -58,8 +58,8 @@ COSTS = {
 INTEGRATORS = {
     "midpoint": (la.Midpoint(), {}),
     "midpoint, momenta": (la.Midpoint(), {"momenta": True}),
-    "simpson": (la.Galerkin(order=4), {}),
-    "simpson, eliminated, nodes": (la.Galerkin(order=4), {"momenta": False, "controls": "nodes"}),
+    "simpson, momenta": (la.Galerkin(order=4), {"momenta": True}),
+    "simpson, nodes": (la.Galerkin(order=4), {"controls": "nodes"}),
     "trapezoid, held": (la.Galerkin(order=2), {"controls": "held"}),
 }
 
@@ -85,13 +85,22 @@ def test_dynamics_of_every_joint_by_every_unknown(which):
     assert np.abs(exact)[stored].astype(bool).mean() > 0.99  # what is stored is needed
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("order", [2, 4])
 def test_dynamics_of_the_rule_on_bodies(order):
     integrator = la.Galerkin(order=order, interpolation="bodies")
     program, z = perturbed(floating(integrator=integrator).minimize(opt.effort()))
     exact, found = jacobian_and_differences(program, z)
     np.testing.assert_allclose(exact, found, atol=1e-6 * np.abs(found).max())
+
+
+@pytest.mark.parametrize("controls", ["held", "linear", "nodes"])
+@pytest.mark.parametrize("integrator", [la.ImplicitTrapezoidal(), la.HermiteSimpson()], ids=["trapezoid", "simpson"])
+def test_defects_of_collocation(integrator, controls):
+    program, z = perturbed(swing_up(3, integrator=integrator, controls=controls, duration=(0.5, 1.0)))
+    exact, found = jacobian_and_differences(program, z)
+    np.testing.assert_allclose(exact, found, atol=1e-6 * np.abs(found).max())
+    stored = program.jacobian_pattern.dense(np.ones(program.jacobian_pattern.count)) > 0
+    assert not (np.abs(found) > 1e-8)[~stored].any()
 
 
 @pytest.mark.parametrize("which", CONSTRAINTS)
@@ -122,8 +131,8 @@ def test_sizes_of_dmoc_and_of_fan():
     """Villanueva 2025: q and u alone; Fan 2018, Table 1: (4 N + 3) n unknowns and 3 N n equations, and the two ends."""
     robot, N, n = la.robots.double_pendulum(), 7, 2
     sizes = []
-    for integrator in (la.Midpoint(), la.Galerkin(order=4)):
-        problem = opt.Problem(robot, steps=N, dt=0.1, integrator=integrator).start(v=0).finish(v=0)
+    for integrator, momenta in ((la.Midpoint(), False), (la.Galerkin(order=4), True)):
+        problem = opt.Problem(robot, steps=N, dt=0.1, integrator=integrator, momenta=momenta).start(v=0).finish(v=0)
         program = problem.minimize(opt.effort()).transcribe()
         sizes.append((program.n, program.m))
     assert sizes == [((N + 1) * n + N * n, (N + 1) * n), ((4 * N + 3) * n, 3 * N * n + 2 * n)]

@@ -42,8 +42,8 @@ def entry(function: Callable[..., Any] | None = None, *, allocates: bool = False
     """Compile a kernel that Python calls, and keep it on disk; arguments as in `routine`."""
     if function is None:
         return lambda function: entry(function, allocates=allocates, **options)
-    # Threads, each with data of its own, run at the same time.
-    options = _MATH | {"_nrt": allocates, "pipeline_class": WholeCompiler, "nogil": True} | options
+    # A wrapper for calls from C would be a second copy of all that the first does with the arguments.
+    options = _MATH | {"_nrt": allocates, "pipeline_class": WholeCompiler, "no_cfunc_wrapper": True} | options
     compiled: Any = numba.njit(**options)(function)
     if compiled is not function:  # else NUMBA_DISABLE_JIT is set
         _exact_on_gpu(compiled)

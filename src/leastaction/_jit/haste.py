@@ -3,53 +3,99 @@
 import contextlib
 import gc
 import operator
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
+import llvmlite.binding as llvm
 from numba import types
+from numba.core import ir
 from numba.core.types.functions import BaseFunction
 
 __all__ = ["in_haste"]
 
-_OPERATORS = frozenset(getattr(operator, name) for name in operator.__all__)
-_NUMBERS = (types.Number, types.Boolean)
+_CALLS = frozenset(getattr(operator, name) for name in operator.__all__) | {bool, range}
+_PLAIN = (types.Number, types.Boolean, types.Array, types.BaseTuple, types.Record, types.SliceType)
 _at_work = False
 
 
 @contextlib.contextmanager
 def in_haste() -> Iterator[None]:
-    """Within, no garbage is collected, and an operator between numbers is looked up once per pair of types.
+    """Within, no garbage is collected, and Numba looks things up once instead of again and again.
 
-    Kernels hold thousands of sums and products of the same few types, and Numba goes through some ten families of
-    implementations for each. Compilations come one at a time (Numba has a lock), so that no other one is touched.
+    Compilations come one at a time (Numba has a lock), so that no other one is touched.
     """
     global _at_work
     if _at_work:  # a function that a kernel calls
         yield
         return
-    ordinary: Any = BaseFunction.get_call_type
-    known: dict[Any, Any] = {}
-
-    def get_call_type(self: Any, context: Any, args: Any, kws: Any) -> Any:
-        if (
-            kws
-            or self.typing_key not in _OPERATORS
-            or not all(isinstance(a, (types.Number, types.Boolean)) for a in args)
-        ):
-            return ordinary(self, context, args, kws)
-        key = (id(self), id(context), args)
-        if key not in known:
-            known[key] = (ordinary(self, context, args, kws), self, context)  # kept: an id may be given again
-        return known[key][0]
-
     collecting = gc.isenabled()
     gc.disable()
-    BaseFunction.get_call_type = get_call_type
     _at_work = True
+    try:
+        with (
+            _instead(BaseFunction, "get_call_type", _remembering(BaseFunction.get_call_type)),
+            _instead(ir.Inst, "_rec_list_vars", _list_variables),
+            _instead(_llvm_lock(), "_cblist", []),  # Numba has every call of LLVM told to all its timers
+        ):
+            yield
+    finally:
+        _at_work = False
+        if collecting:
+            gc.enable()
+
+
+@contextlib.contextmanager
+def _instead(owner: Any, name: str, value: Any) -> Iterator[None]:
+    """Let an attribute have another value; a version without this attribute is left as it is."""
+    if not hasattr(owner, name):
+        yield
+        return
+    ordinary = getattr(owner, name)
+    setattr(owner, name, value)
     try:
         yield
     finally:
-        _at_work = False
-        BaseFunction.get_call_type = ordinary
-        if collecting:
-            gc.enable()
+        setattr(owner, name, ordinary)
+
+
+def _llvm_lock() -> Any:
+    return getattr(llvm.ffi.lib, "_lock", None)
+
+
+def _remembering(ordinary: Callable[..., Any]) -> Callable[..., Any]:
+    """Look up an operator once per combination of types of numbers, arrays, records and tuples.
+
+    Kernels hold thousands of sums, products and indexings of the same few types, and Numba goes through all families
+    of implementations for each, some forty of indexing.
+    """
+    known: dict[Any, Any] = {}
+
+    def get_call_type(self: Any, context: Any, args: Any, kws: Any) -> Any:
+        if kws or self.typing_key not in _CALLS:
+            return ordinary(self, context, args, kws)
+        key = (id(self), id(context), args)
+        if key not in known:
+            found = ordinary(self, context, args, kws)
+            if not all(isinstance(a, _PLAIN) for a in args):
+                return found
+            known[key] = (found, self, context)  # kept: an id may be given again
+        return known[key][0]
+
+    return get_call_type
+
+
+def _list_variables(self: Any, value: Any) -> list[Any]:
+    """`Inst._rec_list_vars` with the frequent cases first; it runs some million times."""
+    kind = type(value)
+    if kind is ir.Var:
+        return [value]
+    if isinstance(value, (dict, list, tuple)):
+        found = []
+        for item in value.values() if isinstance(value, dict) else value:
+            kind = type(item)
+            if kind is ir.Var:
+                found.append(item)
+            elif kind is not ir.Loc and kind is not str:
+                found += _list_variables(self, item)
+        return found
+    return value.list_vars() if isinstance(value, ir.Inst) else []

@@ -6,6 +6,7 @@ they are, and the entry point (`Whole`) links all of them, optimises once, and m
 """
 
 from collections.abc import Iterator
+from types import CodeType
 from typing import Any
 
 import llvmlite.binding as llvm
@@ -19,7 +20,8 @@ from numba.core.compiler import Compiler
 from numba.core.compiler_machinery import AnalysisPass, register_pass
 from numba.core.environment import lookup_environment
 from numba.core.errors import NumbaError
-from numba.core.typed_passes import NopythonTypeInference
+from numba.core.typed_passes import NopythonRewrites, NopythonTypeInference
+from numba.core.untyped_passes import InlineClosureLikes
 
 from .haste import in_haste
 
@@ -112,10 +114,19 @@ class WholeCompiler(Compiler):
 
     def define_pipelines(self) -> Any:
         pipelines = super().define_pipelines()
+        needless = self._needless_passes()
         for pipeline in pipelines:
             pipeline.add_pass_after(_CheckOwners, NopythonTypeInference)
+            pipeline.passes = [step for step in pipeline.passes if step[0] not in needless]
             pipeline.finalize()
         return pipelines
+
+    def _needless_passes(self) -> set[Any]:
+        """Passes that find nothing in this function: about closures, and about expressions that make arrays."""
+        if self.state.flags.nrt:
+            return set()
+        nested = any(isinstance(constant, CodeType) for constant in self.state.func_id.code.co_consts)
+        return {NopythonRewrites} if nested else {NopythonRewrites, InlineClosureLikes}
 
 
 class PartCompiler(WholeCompiler):

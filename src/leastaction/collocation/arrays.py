@@ -48,7 +48,7 @@ class CollocationData(NamedTuple):
         modes: of one-sided forces.
         links, screws, external: see `Workspace`.
         tau: generalised forces, shape (nv,).
-        rates, B: of the derivatives of inverse dynamics, see `Workspace.derivative_arrays`.
+        rates, B: of the derivatives of inverse dynamics, see `SlopeData`.
         dq, dv: derivatives of inverse dynamics, shape (nv, nv).
         M: mass matrix, shape (nv, nv).
         up, down, d: of differences of forces, shape (nv,).
@@ -100,17 +100,17 @@ def collocation_model(mechanism: Mechanism) -> CollocationModel:
 def collocation_data(mechanism: Mechanism, points: int, max_iterations: int) -> CollocationData:
     """Room for one robot and a method with that many points in a step."""
     w, n, nq = Workspace(mechanism), mechanism.nv, mechanism.nq
-    rates, B = w.derivative_arrays()
+    slopes = w.slopes()
     return CollocationData(
         modes=force_modes(mechanism.tree),
         links=w.links,
         screws=w.screws,
         external=w.external,
         tau=np.zeros(n),
-        rates=rates,
-        B=B,
-        dq=np.zeros((n, n)),
-        dv=np.zeros((n, n)),
+        rates=slopes.rates,
+        B=slopes.B,
+        dq=slopes.dq,
+        dv=slopes.dv,
         M=np.zeros((n, n)),
         up=np.zeros(n),
         down=np.zeros(n),

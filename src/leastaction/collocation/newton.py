@@ -118,7 +118,7 @@ def solve(model, settings, data, q, u):
     return settings.max_iterations, False
 
 
-@entry
+@entry(nogil=True)
 def rollout(model, settings, data, U, Q, V, its):
     """Steps from row 0 of Q and V; U: controls, shape (steps, points, nu). Gives back the steps done."""
     model, settings, data = named_model(*model), CollocationSettings(*settings), named_data(*data)

@@ -11,6 +11,7 @@ bodies, cables, wrenches and thrusters are differentiated by differences: both c
 
 from leastaction._jit import inline, routine
 from leastaction.dynamics.applied_forces import applied_forces
+from leastaction.dynamics.arrays import DynamicsData, DynamicsModel, SlopeData
 from leastaction.dynamics.derivatives import inverse_dynamics_derivatives, unit
 from leastaction.dynamics.entries import project_wrenches
 from leastaction.dynamics.recursions import mass_matrix
@@ -119,25 +120,31 @@ def add_force_slopes(model, data, q, v, u, G):
 @routine
 def rate_slopes(model, data, q, y, u, acc, F):
     """F = df/dy, shape (2 nv, 2 nv), at y = (x, v), where the configuration is q and the acceleration acc."""
-    nodes, dofs, links, screws = model.forces.nodes, model.forces.dofs, data.links, data.screws
-    external, tau, dq, dv, M = data.external, data.tau, data.dq, data.dv, data.M
+    nodes = model.forces.nodes
     x, v = y[0], y[1]
+    G = F[v.shape[0] :]
+    force_slopes(model, data, q, v, u, acc, G)
+    solve_in_place(data.M, G)
+    _along_chart(nodes, x, G)
+    chart_slopes(nodes, x, v, F)
+
+
+@routine
+def force_slopes(model, data, q, v, u, acc, G):
+    """What forces less M acc change along the tangent of q and along v, G (nv, 2 nv), and the mass matrix data.M."""
+    external, tau, dq, dv, M = data.external, data.tau, data.dq, data.dv, data.M
     n = v.shape[0]
+    tree = DynamicsModel(model.forces.nodes, model.forces.dofs, model.gravity)
+    work = DynamicsData(data.links, data.screws, external)
     clear(external, tau)
-    inverse_dynamics_derivatives(
-        nodes, dofs, model.gravity, links, screws, data.rates, data.B, q, v, acc, external, tau, dq, dv
-    )
-    G = F[n:]
+    inverse_dynamics_derivatives(tree, work, SlopeData(data.rates, data.B, dq, dv), q, v, acc, tau)
     for k in range(n):
         for j in range(n):
             M[k, j] = 0.0
             G[k, j] = -dq[k, j]
             G[k, n + j] = -dv[k, j]
     add_force_slopes(model, data, q, v, u, G)
-    mass_matrix(nodes, dofs, links, screws, q, M)
-    solve_in_place(M, G)
-    _along_chart(nodes, x, G)
-    chart_slopes(nodes, x, v, F)
+    mass_matrix(tree, work, q, M)
 
 
 @inline

@@ -9,6 +9,7 @@ import numpy as np
 
 from leastaction._tuples import plain
 from leastaction.collocation.arrays import CollocationSettings, collocation_data, collocation_model
+from leastaction.collocation.horizon import accelerations
 from leastaction.collocation.newton import rollout
 from leastaction.errors import ConvergenceError
 from leastaction.integrators import Stepper, refuse_loops
@@ -19,6 +20,8 @@ from leastaction.record import Record
 
 class CollocationStepper(Stepper):
     """Runs both methods: state (q, v), Newton to the integrator's tolerance."""
+
+    can = frozenset({"accelerations"})
 
     def __init__(self, integrator: Any, mechanism: Mechanism, dt: float) -> None:
         super().__init__(integrator, mechanism, dt)
@@ -39,6 +42,14 @@ class CollocationStepper(Stepper):
         self.history[:] = 0.0
         states = record["q"][rows], record["v"][rows], record["iterations"][rows]
         return first + rollout(self.model, self.settings, self.data, u, *states)
+
+    def accelerations(self, q: FloatArray, v: FloatArray, u: FloatArray, slopes_too: bool) -> tuple[Any, Any]:
+        """See `Stepper.accelerations`."""
+        n, nu = v.shape[1], u.shape[1]
+        q, v, u = (np.ascontiguousarray(x) for x in (q, v, u))
+        A, G = np.zeros_like(v), np.zeros((len(q) if slopes_too else 0, n, 2 * n + nu))
+        accelerations(self.model, self.data, q, v, u, np.zeros(nu), A, G)
+        return A, G if slopes_too else None
 
     def failure(self, step: int, record: Record) -> ConvergenceError:
         """The defects of the Newton iterations go with the error."""

@@ -12,12 +12,14 @@ from typing import Any
 
 import numpy as np
 
+from leastaction._jit.interruptible import interruptible
 from leastaction.derivatives.adjoint import Objective, _bar
 from leastaction.derivatives.objective_value import ObjectiveValue, evaluated
 from leastaction.derivatives.velocity_reversal import VelocityReversal
 from leastaction.errors import IntegratorError
 from leastaction.integrators import Integrator
 from leastaction.mechanism import Mechanism
+from leastaction.mechanism._check import shown
 from leastaction.mechanism.arguments import FloatArray
 from leastaction.record import Record
 from leastaction.start import Start, start_run
@@ -41,6 +43,8 @@ class piecewise:  # noqa: N801 - a decorator
     """
 
     def __init__(self, function: PieceObjective) -> None:
+        if not callable(function):
+            raise IntegratorError(f"piecewise: expected a function of (run, first, steps), got {shown(function)}")
         self.function = function
         self.__doc__ = function.__doc__ or type(self).__doc__
 
@@ -88,7 +92,8 @@ class _Cuts:
         for name, rows in states.items():
             record[name][: row + 1] = rows[-row - 1 :]
         self.stepper.remember(memory)
-        done = self.stepper.advance(record, row, last - first + row, self.start.controls[first:last].copy())
+        u = self.start.controls[first:last].copy()
+        done = interruptible(self.stepper.advance, record, row, last - first + row, u)
         if done < last - first + row:
             step = first + done - row
             error = self.stepper.failure(step, record)
@@ -122,7 +127,7 @@ def _count(checkpoints: int | bool, steps: int) -> int:
     if checkpoints is True:
         return max(1, math.isqrt(steps))
     if not isinstance(checkpoints, int | np.integer) or checkpoints < 1:
-        raise IntegratorError(f"checkpoints must be a number of at least 1, or True, got {checkpoints!r}")
+        raise IntegratorError(f"checkpoints must be a number of at least 1, or True, got {shown(checkpoints)}")
     return max(1, min(int(checkpoints), steps))
 
 

@@ -20,8 +20,12 @@ from leastaction.errors import MechanismError
 from leastaction.kinematics.reduced.compiled import has_splines
 from leastaction.kinematics.reduced.state import State
 from leastaction.mechanism import Mechanism
-from leastaction.mechanism.arguments import FloatArray, configuration, tangent
+from leastaction.mechanism._check import shown, vector
+from leastaction.mechanism.arguments import FloatArray, configuration, robot, tangent
 from leastaction.mechanism.tree import Tree
+
+FRAMES = ("world", "body", "origin")
+"""Of the rows of a Jacobian."""
 
 
 def _kinematics(mechanism: Mechanism, q: Any, v: Any = None) -> Workspace:
@@ -88,7 +92,10 @@ def body_jacobian(
         frame: "world": linear velocity of the point and angular velocity, in directions of the world;
             "body": the same in directions of the body; "origin": the spatial twist about the world's origin.
     """
-    i = mechanism.body_index(body)
+    i = robot(mechanism).body_index(body)
+    if not isinstance(frame, str) or frame not in FRAMES:
+        raise MechanismError(f"frame must be 'world', 'body' or 'origin', got {shown(frame)}")
+    point = np.array(vector(point, 3, "point"))
     if has_splines(mechanism):
         state = State(mechanism, q, chart="exponential")
         tree, screws, matrices = state.coordinates.tree, state.motion.screws, state.body_poses()
@@ -100,14 +107,12 @@ def body_jacobian(
     if frame == "origin":
         return J
     X = np.eye(4) if i < 0 else matrices[i]
-    x = X[:3, :3] @ np.asarray(point, float) + X[:3, 3]
+    x = X[:3, :3] @ point + X[:3, 3]
     J[3:] += np.cross(J[:3].T, x).T
     if frame == "world":
         return J
-    if frame == "body":
-        R = X[:3, :3].T
-        return np.concatenate([R @ J[:3], R @ J[3:]])
-    raise MechanismError(f"frame must be 'world', 'body' or 'origin', got {frame!r}")
+    R = X[:3, :3].T
+    return np.concatenate([R @ J[:3], R @ J[3:]])
 
 
 def center_of_mass(mechanism: Mechanism, q: Any) -> FloatArray:
@@ -147,7 +152,7 @@ def mass_matrix(mechanism: Mechanism, q: Any) -> FloatArray:
         return spline_momenta(mechanism, np.tile(configuration(mechanism, q), (n, 1)), np.eye(n))
     w = Workspace(mechanism)
     H = np.zeros((mechanism.nv, mechanism.nv))
-    entries.mass_matrix(w.tree.nodes, w.tree.dofs, w.links, w.screws, configuration(mechanism, q), H)
+    entries.mass_matrix(w.model, w.data, configuration(mechanism, q), H)
     return H
 
 
@@ -159,8 +164,7 @@ def inverse_dynamics(mechanism: Mechanism, q: Any, v: Any, a: Any) -> FloatArray
     w = Workspace(mechanism)
     tau = np.zeros(mechanism.nv)
     state = configuration(mechanism, q), tangent(mechanism, v), tangent(mechanism, a, "a")
-    t = w.tree
-    entries.inverse_dynamics(t.nodes, t.dofs, t.gravity, w.links, w.screws, *state, w.external, tau)
+    entries.inverse_dynamics(w.model, w.data, *state, tau)
     return tau
 
 
@@ -186,8 +190,7 @@ def forward_dynamics(mechanism: Mechanism, q: Any, v: Any, u: Any = None) -> Flo
 
 def _accelerations(mechanism: Mechanism, w: Workspace, q: FloatArray, v: FloatArray, tau: FloatArray) -> FloatArray:
     acc = np.zeros(mechanism.nv)
-    t = w.tree
-    entries.forward_dynamics(t.nodes, t.dofs, t.gravity, w.links, w.screws, q, v, tau, w.external, acc)
+    entries.forward_dynamics(w.model, w.data, q, v, tau, acc)
     if not np.isfinite(acc).all():
         k = int(np.flatnonzero(~np.isfinite(acc))[0])
         raise MechanismError(
@@ -241,16 +244,11 @@ def inverse_dynamics_derivatives(
 
     dtau/dq is along the tangent: the change of tau for q -> mechanism.integrate(q, dv).
     """
-    n = mechanism.nv
     w = Workspace(mechanism)
-    t = w.tree
-    rates, B = w.derivative_arrays()
-    tau, dq, dv = np.zeros(n), np.zeros((n, n)), np.zeros((n, n))
+    slopes = w.slopes()
     state = configuration(mechanism, q), tangent(mechanism, v), tangent(mechanism, a, "a")
-    entries.inverse_dynamics_derivatives(
-        t.nodes, t.dofs, t.gravity, w.links, w.screws, rates, B, *state, w.external, tau, dq, dv
-    )
-    return dq, dv, mass_matrix(mechanism, q)
+    entries.inverse_dynamics_derivatives(w.model, w.data, plain(slopes), *state, np.zeros(mechanism.nv))
+    return slopes.dq, slopes.dv, mass_matrix(mechanism, q)
 
 
 def forward_dynamics_derivatives(

@@ -2,6 +2,7 @@
 
 from leastaction._jit import routine
 from leastaction.dynamics import recursions
+from leastaction.dynamics.arrays import DynamicsData, DynamicsModel
 from leastaction.forces import total
 from leastaction.kinematics.sweeps import positions, velocities
 
@@ -18,6 +19,12 @@ def mechanism_forces(forces, data, q, v):
         v: joint velocities [rad/s or m/s], shape (nv,).
     """
     positions(forces.nodes, data.links, data.screws, q)
+    placed_forces(forces, data, q, v)
+
+
+@routine
+def placed_forces(forces, data, q, v):
+    """`mechanism_forces` once poses at q are there."""
     velocities(forces.nodes, data.links, data.screws, v)
     total.clear(data.external, data.tau)
     total.wrenches(forces, data.modes, data.links, data.external)
@@ -36,6 +43,22 @@ def forced_accelerations(model, data, q, v, u, acc):
     """Accelerations (nv,) of a tree under `applied_forces` and gravity; model: anything with `forces` and `gravity`."""
     forces = model.forces
     applied_forces(forces, data, q, v, u)
-    recursions.accelerations(
-        forces.nodes, forces.dofs, model.gravity, data.links, data.screws, v, data.tau, data.external, acc
-    )
+    tree = DynamicsModel(forces.nodes, forces.dofs, model.gravity)
+    recursions.accelerations(tree, DynamicsData(data.links, data.screws, data.external), v, data.tau, acc)
+
+
+@routine
+def start_accelerations(model, data, q, v, u, acc):
+    """`forced_accelerations` where `recursions.articulate` was called at the same q; links: as `recursions.respond`.
+
+    Accelerations of links are those of v alone (a) and those of acc (f).
+    """
+    forces, tau, bias = model.forces, data.tau, data.x
+    tree = DynamicsModel(forces.nodes, forces.dofs, model.gravity)
+    work = DynamicsData(data.links, data.screws, data.external)
+    placed_forces(forces, data, q, v)
+    total.drive_forces(forces, data.links, u, data.external, tau)
+    recursions.required_forces(tree, work, v, data.zero, bias)
+    for k in range(tau.shape[0]):
+        tau[k] -= bias[k]
+    recursions.respond(tree, work, tau, acc)

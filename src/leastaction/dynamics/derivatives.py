@@ -91,15 +91,17 @@ def coriolis_matrices(nodes, links, B):
 
 
 @routine
-def inverse_dynamics_derivatives(nodes, dofs, gravity, links, screws, rates, B, q, v, a, external, tau, dq, dv):
-    """tau and its derivatives dq = dtau/dq, dv = dtau/dv, shape (nv, nv) each, zeroed on entry.
+def inverse_dynamics_derivatives(model, data, slopes, q, v, a, tau):
+    """tau (nv,) and its derivatives by q and v, see `SlopeData`.
 
     External wrenches must be zero: their own derivatives are not in here.
     """
-    inverse_dynamics(nodes, dofs, gravity, links, screws, q, v, a, external, tau)
+    nodes, dofs, links, screws = model.nodes, model.dofs, data.links, data.screws
+    rates, B, dq, dv = slopes.rates, slopes.B, slopes.dq, slopes.dv
+    inverse_dynamics(model, data, q, v, a, tau)
     coriolis_matrices(nodes, links, B)
     composite_inertias(nodes, links)
-    root = lift(gravity)
+    root = lift(model.gravity)
     for i in range(nodes.shape[0]):
         node = nodes[i]
         Vp = parent_twist(links, node.parent, ZERO6, True)

@@ -2,6 +2,7 @@
 
 from leastaction._jit import entry
 from leastaction.dynamics import derivatives, recursions
+from leastaction.dynamics.arrays import DynamicsData, DynamicsModel, SlopeData
 from leastaction.forces import total
 from leastaction.forces.arrays import named_forces, named_modes
 from leastaction.kinematics.sweeps import positions, velocities
@@ -15,29 +16,28 @@ def kinematics(nodes, links, screws, q, v):
 
 
 @entry
-def inverse_dynamics(nodes, dofs, gravity, links, screws, q, v, a, external, tau):
+def inverse_dynamics(model, data, q, v, a, tau):
     """Inverse dynamics (RNEA)."""
-    recursions.inverse_dynamics(nodes, dofs, gravity, links, screws, q, v, a, external, tau)
+    recursions.inverse_dynamics(DynamicsModel(*model), DynamicsData(*data), q, v, a, tau)
 
 
 @entry
-def mass_matrix(nodes, dofs, links, screws, q, H):
+def mass_matrix(model, data, q, H):
     """Mass matrix (CRBA)."""
-    recursions.mass_matrix(nodes, dofs, links, screws, q, H)
+    recursions.mass_matrix(DynamicsModel(*model), DynamicsData(*data), q, H)
 
 
 @entry
-def forward_dynamics(nodes, dofs, gravity, links, screws, q, v, tau, external, acc):
+def forward_dynamics(model, data, q, v, tau, acc):
     """Forward dynamics (ABA)."""
-    recursions.forward_dynamics(nodes, dofs, gravity, links, screws, q, v, tau, external, acc)
+    recursions.forward_dynamics(DynamicsModel(*model), DynamicsData(*data), q, v, tau, acc)
 
 
 @entry
-def inverse_dynamics_derivatives(nodes, dofs, gravity, links, screws, rates, B, q, v, a, external, tau, dq, dv):
+def inverse_dynamics_derivatives(model, data, slopes, q, v, a, tau):
     """Inverse dynamics and its derivatives."""
-    derivatives.inverse_dynamics_derivatives(
-        nodes, dofs, gravity, links, screws, rates, B, q, v, a, external, tau, dq, dv
-    )
+    model, data = DynamicsModel(*model), DynamicsData(*data)
+    derivatives.inverse_dynamics_derivatives(model, data, SlopeData(*slopes), q, v, a, tau)
 
 
 @entry

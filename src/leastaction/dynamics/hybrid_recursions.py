@@ -7,6 +7,7 @@ eliminated one degree of freedom at a time, which equals the paper's block elimi
 """
 
 from leastaction._jit import entry, routine
+from leastaction.dynamics.arrays import DynamicsData, DynamicsModel
 from leastaction.dynamics.recursions import (
     apply,
     armature_bias,
@@ -32,18 +33,18 @@ from leastaction.spatial import (
 
 
 @routine
-def hybrid_recursion(nodes, dofs, gravity, links, screws, v, given, external, acc, tau):
+def hybrid_recursion(model, data, v, given, acc, tau):
     """Algorithm 9 once positions and velocities are there.
 
     Args:
-        nodes, dofs, gravity: of the tree.
-        links, screws: work space; links.f gives back the wrench that each node's joint transmits to it.
+        model: a `DynamicsModel`.
+        data: `DynamicsData`; links.f gives back the wrench that each node's joint transmits to it.
         v: velocities (nv,).
         given: (nv,), not 0 where the acceleration is given and the force is asked for.
-        external: world wrenches per node (nodes, 6).
         acc: accelerations (nv,): read where given, written elsewhere.
         tau: generalised forces (nv,): written where the acceleration is given, read elsewhere.
     """
+    nodes, dofs, links, screws, external = model.nodes, model.dofs, data.links, data.screws, data.external
     for i in range(nodes.shape[0]):
         M = load_inertia(links[i].M)
         V = load6(links[i].v)
@@ -69,7 +70,7 @@ def hybrid_recursion(nodes, dofs, gravity, links, screws, v, given, external, ac
         if node.parent >= 0:
             sum_articulated(links[node.parent].A, X)
             add_to(links[node.parent].f, add(f, apply(X, joint_acceleration(node, screws, v))))
-    root = lift(gravity)
+    root = lift(model.gravity)
     for i in range(nodes.shape[0]):
         node = nodes[i]
         a = add(parent_twist(links, node.parent, root, False), joint_acceleration(node, screws, v))
@@ -87,11 +88,12 @@ def hybrid_recursion(nodes, dofs, gravity, links, screws, v, given, external, ac
 
 
 @entry
-def hybrid_dynamics(nodes, dofs, gravity, links, screws, q, v, given, external, acc, tau):
+def hybrid_dynamics(model, data, q, v, given, acc, tau):
     """Algorithm 9 from the state; see `hybrid_recursion`."""
-    positions(nodes, links, screws, q)
-    velocities(nodes, links, screws, v)
-    hybrid_recursion(nodes, dofs, gravity, links, screws, v, given, external, acc, tau)
+    model, data = DynamicsModel(*model), DynamicsData(*data)
+    positions(model.nodes, data.links, data.screws, q)
+    velocities(model.nodes, data.links, data.screws, v)
+    hybrid_recursion(model, data, v, given, acc, tau)
 
 
 @routine

@@ -7,6 +7,7 @@ import numpy as np
 from leastaction._jit import entry
 from leastaction._tuples import plain
 from leastaction.dynamics import recursions
+from leastaction.dynamics.arrays import DynamicsData, DynamicsModel
 from leastaction.dynamics.spline_quantities import spline_momenta, spline_quantities, spline_velocities
 from leastaction.dynamics.workspace import Workspace
 from leastaction.errors import MechanismError
@@ -22,17 +23,19 @@ from leastaction.spatial import momentum as spatial_momentum
 
 
 @entry
-def solve_rows(nodes, dofs, gravity, links, screws, external, Q, P, V, zero):
+def solve_rows(model, data, Q, P, V, zero):
     """V = M(Q)^-1 P row by row: forward dynamics without gravity and motion."""
+    model, data = DynamicsModel(*model), DynamicsData(*data)
     for r in range(Q.shape[0]):
-        recursions.forward_dynamics(nodes, dofs, gravity, links, screws, Q[r], zero, P[r], external, V[r])
+        recursions.forward_dynamics(model, data, Q[r], zero, P[r], V[r])
 
 
 @entry
-def multiply_rows(nodes, dofs, gravity, links, screws, external, Q, V, P, zero):
+def multiply_rows(model, data, Q, V, P, zero):
     """P = M(Q) V row by row: inverse dynamics without gravity and motion."""
+    model, data = DynamicsModel(*model), DynamicsData(*data)
     for r in range(Q.shape[0]):
-        recursions.inverse_dynamics(nodes, dofs, gravity, links, screws, Q[r], zero, V[r], external, P[r])
+        recursions.inverse_dynamics(model, data, Q[r], zero, V[r], P[r])
 
 
 @entry
@@ -88,9 +91,8 @@ def momentum_of_velocity(mechanism: Mechanism, Q: FloatArray, V: FloatArray) -> 
     if has_splines(mechanism):
         return spline_momenta(mechanism, Q, V)
     w = Workspace(mechanism)
-    t = w.tree
     P, zero = np.zeros_like(V), np.zeros(mechanism.nv)
-    multiply_rows(t.nodes, t.dofs, np.zeros(3), w.links, w.screws, w.external, Q, V, P, zero)
+    multiply_rows(w.weightless, w.data, Q, V, P, zero)
     return P
 
 
@@ -100,9 +102,8 @@ def velocity_of_momentum(mechanism: Mechanism, Q: FloatArray, P: FloatArray) -> 
     if has_splines(mechanism):
         return spline_velocities(mechanism, Q, P)
     w = Workspace(mechanism)
-    t = w.tree
     V, zero = np.zeros_like(P), np.zeros(mechanism.nv)
-    solve_rows(t.nodes, t.dofs, np.zeros(3), w.links, w.screws, w.external, Q, P, V, zero)
+    solve_rows(w.weightless, w.data, Q, P, V, zero)
     return V
 
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from leastaction._jit import entry, routine
 from leastaction.dynamics import recursions
+from leastaction.dynamics.arrays import ClosureModel, DynamicsData, DynamicsModel
 from leastaction.dynamics.spline_loops import spline_loop_jacobian, spline_loop_names
 from leastaction.dynamics.workspace import Workspace
 from leastaction.errors import ConvergenceError, MechanismError
@@ -16,6 +17,7 @@ from leastaction.kinematics.reduced.compiled import has_splines
 from leastaction.kinematics.sweeps import positions
 from leastaction.linalg.dense import multiply, solve_in_place
 from leastaction.mechanism import Mechanism
+from leastaction.mechanism._check import count, positive
 from leastaction.mechanism.arguments import FloatArray, configuration
 
 RANK_TOLERANCE = 1e-9
@@ -23,11 +25,13 @@ RANK_TOLERANCE = 1e-9
 
 
 @entry
-def violation_rows(nodes, rows, coefficients, count, links, screws, Q, v, h, A, out):
+def violation_rows(model, closure, data, Q, h, A, out):
     """Largest violation of each row of Q."""
+    nodes, closure, data = DynamicsModel(*model).nodes, ClosureModel(*closure), DynamicsData(*data)
+    rows, coefficients, count = closure
     for r in range(Q.shape[0]):
-        positions(nodes, links, screws, Q[r])
-        equations(nodes, rows, coefficients, count, links, screws, Q[r], h, A)
+        positions(nodes, data.links, data.screws, Q[r])
+        equations(nodes, rows, coefficients, count, data.links, data.screws, Q[r], h, A)
         worst = 0.0
         for c in range(count):
             worst = max(worst, abs(h[c]))
@@ -56,13 +60,14 @@ def solve_ranked(S, b, redundant):
 
 
 @routine(allocates=True)
-def project_momentum(nodes, dofs, rows, coefficients, count, links, screws, q, p, h, A, M, redundant):
+def project_momentum(model, closure, data, q, p, h, A, M, redundant):
     """Take from p what would open the loops: p + A^T nu with A M^-1 (p + A^T nu) = 0, in place; h becomes nu."""
+    count = closure.count
     for i in range(M.shape[0]):
         for j in range(M.shape[1]):
             M[i, j] = 0.0
-    recursions.mass_matrix(nodes, dofs, links, screws, q, M)
-    equations(nodes, rows, coefficients, count, links, screws, q, h, A)
+    recursions.mass_matrix(model, data, q, M)
+    equations(model.nodes, closure.rows, closure.coefficients, count, data.links, data.screws, q, h, A)
     Y = np.zeros((p.shape[0], count + 1))
     for k in range(p.shape[0]):
         for c in range(count):
@@ -84,24 +89,21 @@ def project_momentum(nodes, dofs, rows, coefficients, count, links, screws, q, p
 
 
 @entry
-def momentum_projection(nodes, dofs, rows, coefficients, count, links, screws, q, p, h, A, M, redundant):
+def momentum_projection(model, closure, data, q, p, h, A, M, redundant):
     """`project_momentum` for Python."""
-    project_momentum(nodes, dofs, rows, coefficients, count, links, screws, q, p, h, A, M, redundant)
-
-
-def _arrays(mechanism: Mechanism) -> tuple[Workspace, Any, int]:
-    w = Workspace(mechanism)
-    return w, w.tree.closure, w.tree.closure.count
+    model, closure, data = DynamicsModel(*model), ClosureModel(*closure), DynamicsData(*data)
+    project_momentum(model, closure, data, q, p, h, A, M, redundant)
 
 
 def loop_jacobian(mechanism: Mechanism, q: Any) -> tuple[FloatArray, FloatArray]:
     """Loop and coupling equations at q: values h [m, rad or 1], shape (m,); Jacobian A, shape (m, nv): dh/dt = A v."""
     if has_splines(mechanism):
         return spline_loop_jacobian(mechanism, q)
-    w, c, count = _arrays(mechanism)
-    h, A = np.zeros(count), np.zeros((count, mechanism.nv))
+    w = Workspace(mechanism)
+    c = w.tree.closure
+    h, A = np.zeros(c.count), np.zeros((c.count, mechanism.nv))
     q = configuration(mechanism, q)
-    loop_equations(w.tree.nodes, c.rows, c.coefficients, count, w.links, w.screws, q, h, A)
+    loop_equations(w.tree.nodes, *w.closure, w.links, w.screws, q, h, A)
     return h, A
 
 
@@ -112,9 +114,10 @@ def violation(mechanism: Mechanism, Q: FloatArray) -> FloatArray:
     Q = np.ascontiguousarray(Q, np.float64)
     if Q.ndim != 2 or Q.shape[1] != mechanism.nq:
         raise MechanismError(f"q: expected shape (rows, {mechanism.nq}) for {mechanism.name!r}, got {Q.shape}")
-    w, c, count = _arrays(mechanism)
-    out, h, A, zero = np.zeros(len(Q)), np.zeros(count), np.zeros((count, mechanism.nv)), np.zeros(mechanism.nv)
-    violation_rows(w.tree.nodes, c.rows, c.coefficients, count, w.links, w.screws, Q, zero, h, A, out)
+    w = Workspace(mechanism)
+    count = w.tree.closure.count
+    out, h, A = np.zeros(len(Q)), np.zeros(count), np.zeros((count, mechanism.nv))
+    violation_rows(w.model, w.closure, w.data, Q, h, A, out)
     return out
 
 
@@ -128,6 +131,7 @@ def close_loops(mechanism: Mechanism, q: Any, *, tolerance: float = 1e-12, max_i
         max_iterations: of Gauss-Newton with halved steps.
     """
     q = configuration(mechanism, q)
+    tolerance, max_iterations = positive(tolerance, "tolerance"), count(max_iterations, "max_iterations")
     h, A = loop_jacobian(mechanism, q)
     history = [float(np.abs(h).max(initial=0.0))]
     for _ in range(max_iterations):

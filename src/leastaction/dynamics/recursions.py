@@ -3,11 +3,14 @@
 Featherstone, Rigid Body Dynamics Algorithms, Tables 5.1, 6.2 and 7.1, rewritten for spatial coordinates of the
 world: contributions of children are added without any transform. Joints with several degrees of freedom are
 eliminated one degree of freedom at a time, which equals the block elimination.
+
+model and data: anything with the fields of `DynamicsModel` and `DynamicsData`.
 """
 
 from leastaction._jit import inline, routine
 from leastaction.kinematics.sweeps import add_to, joint_acceleration, lift, parent_twist, positions, velocities
 from leastaction.spatial import (
+    ZERO6,
     add,
     add3,
     add_inertia,
@@ -48,17 +51,18 @@ def armature_bias(node, dofs, v, j):
 
 
 @routine
-def inverse_dynamics(nodes, dofs, gravity, links, screws, q, v, a, external, tau):
-    """tau = M a + bias - external (RNEA). `external`: world wrenches per node, shape (nodes, 6)."""
-    positions(nodes, links, screws, q)
-    velocities(nodes, links, screws, v)
-    required_forces(nodes, dofs, gravity, links, screws, v, a, external, tau)
+def inverse_dynamics(model, data, q, v, a, tau):
+    """tau = M a + bias - external wrenches (RNEA)."""
+    positions(model.nodes, data.links, data.screws, q)
+    velocities(model.nodes, data.links, data.screws, v)
+    required_forces(model, data, v, a, tau)
 
 
 @routine
-def required_forces(nodes, dofs, gravity, links, screws, v, a, external, tau):
+def required_forces(model, data, v, a, tau):
     """`inverse_dynamics` once positions and velocities are there."""
-    root = lift(gravity)
+    nodes, dofs, links, screws, external = model.nodes, model.dofs, data.links, data.screws, data.external
+    root = lift(model.gravity)
     for i in range(nodes.shape[0]):
         node = nodes[i]
         acc = add(parent_twist(links, node.parent, root, False), joint_acceleration(node, screws, v))
@@ -89,8 +93,9 @@ def composite_inertias(nodes, links):
 
 
 @routine
-def mass_matrix(nodes, dofs, links, screws, q, H):
+def mass_matrix(model, data, q, H):
     """H = M(q), both triangles (CRBA); H must come zeroed."""
+    nodes, dofs, links, screws = model.nodes, model.dofs, data.links, data.screws
     positions(nodes, links, screws, q)
     composite_inertias(nodes, links)
     for i in range(nodes.shape[0] - 1, -1, -1):
@@ -182,11 +187,9 @@ def sum_articulated(a, X):
 
 
 @routine
-def accelerations(nodes, dofs, gravity, links, screws, v, tau, external, acc):
-    """Accelerations from generalised forces (ABA), once positions and velocities are there.
-
-    `external`: world wrenches per node, shape (nodes, 6).
-    """
+def accelerations(model, data, v, tau, acc):
+    """Accelerations from generalised forces and external wrenches (ABA), once positions and velocities are there."""
+    nodes, dofs, links, screws, external = model.nodes, model.dofs, data.links, data.screws, data.external
     for i in range(nodes.shape[0]):
         M = load_inertia(links[i].M)
         V = load6(links[i].v)
@@ -209,7 +212,7 @@ def accelerations(nodes, dofs, gravity, links, screws, v, tau, external, acc):
         if node.parent >= 0:
             sum_articulated(links[node.parent].A, X)
             add_to(links[node.parent].f, add(f, apply(X, joint_acceleration(node, screws, v))))
-    root = lift(gravity)
+    root = lift(model.gravity)
     for i in range(nodes.shape[0]):
         node = nodes[i]
         a = add(parent_twist(links, node.parent, root, False), joint_acceleration(node, screws, v))
@@ -220,8 +223,52 @@ def accelerations(nodes, dofs, gravity, links, screws, v, tau, external, acc):
 
 
 @routine
-def forward_dynamics(nodes, dofs, gravity, links, screws, q, v, tau, external, acc):
+def articulate(model, data):
+    """Articulated inertias of all nodes, and U and D of all degrees of freedom, once positions are there."""
+    nodes, dofs, links, screws = model.nodes, model.dofs, data.links, data.screws
+    for i in range(nodes.shape[0]):
+        store_articulated(links[i].A, from_rigid(load_inertia(links[i].M)))
+    for i in range(nodes.shape[0] - 1, -1, -1):
+        node = nodes[i]
+        X = load_articulated(links[i].A)
+        for k in range(node.iv + node.nv - 1, node.iv - 1, -1):
+            S = load6(screws[k].S)
+            U = apply(X, S)
+            D = dot(S, U) + dofs[k].armature
+            store6(screws[k].U, U)
+            screws[k].D = D
+            X = minus_outer(X, U, 1.0 / D)
+        if node.parent >= 0:
+            sum_articulated(links[node.parent].A, X)
+
+
+@routine
+def respond(model, data, tau, out):
+    """out = M^-1 tau, by what `articulate` has left; f of the links: the accelerations (or twists) that go with it."""
+    nodes, links, screws = model.nodes, data.links, data.screws
+    for i in range(nodes.shape[0]):
+        store6(links[i].f, ZERO6)
+    for i in range(nodes.shape[0] - 1, -1, -1):
+        node = nodes[i]
+        f = load6(links[i].f)
+        for k in range(node.iv + node.nv - 1, node.iv - 1, -1):
+            u = (tau[k] - dot(load6(screws[k].S), f)) / screws[k].D
+            screws[k].u = u
+            f = axpy(u, load6(screws[k].U), f)
+        if node.parent >= 0:
+            add_to(links[node.parent].f, f)
+    for i in range(nodes.shape[0]):
+        node = nodes[i]
+        a = load6(links[node.parent].f) if node.parent >= 0 else ZERO6
+        for k in range(node.iv, node.iv + node.nv):
+            out[k] = screws[k].u - dot(load6(screws[k].U), a) / screws[k].D
+            a = axpy(out[k], load6(screws[k].S), a)
+        store6(links[i].f, a)
+
+
+@routine
+def forward_dynamics(model, data, q, v, tau, acc):
     """Accelerations from the state and generalised forces (ABA)."""
-    positions(nodes, links, screws, q)
-    velocities(nodes, links, screws, v)
-    accelerations(nodes, dofs, gravity, links, screws, v, tau, external, acc)
+    positions(model.nodes, data.links, data.screws, q)
+    velocities(model.nodes, data.links, data.screws, v)
+    accelerations(model, data, v, tau, acc)

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from leastaction._jit import entry, routine
+from leastaction.dynamics.arrays import DynamicsData, DynamicsModel
 from leastaction.dynamics.recursions import inverse_dynamics
 from leastaction.forces import total
 from leastaction.forces.arrays import force_modes
@@ -68,9 +69,11 @@ def momenta_of_rows(model, data, motion, forces, scratch, R, RD, P):
     """P = M(q) v row by row, in the mechanism's own coordinates; balls are nodes (exponential coordinates)."""
     nodes, q, v = data.nodes, motion.q, motion.v
     still, tau, g, external = scratch
+    tree = DynamicsModel(nodes, forces.dofs, still[:3])
+    work = DynamicsData(motion.links, motion.screws, external)
     for row in range(R.shape[0]):
         lift(model, data, R[row], RD[row], motion.rest, q, v, motion.a)
-        inverse_dynamics(nodes, forces.dofs, still[:3], motion.links, motion.screws, q, still, v, external, tau)
+        inverse_dynamics(tree, work, q, still, v, tau)
         lower(model, data, tau, g)
         for k in range(g.shape[0]):
             if model.index_v[k] >= 0:

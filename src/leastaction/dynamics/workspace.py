@@ -6,18 +6,19 @@ from typing import Any
 
 import numpy as np
 
+from leastaction.dynamics.arrays import SlopeData
 from leastaction.dynamics.derivatives import RATES
 from leastaction.forces.arrays import force_model, force_modes
 from leastaction.kinematics.sweeps import JOINT_SCREW, LINK
 from leastaction.mechanism import Mechanism
-from leastaction.mechanism.arguments import FloatArray
+from leastaction.mechanism.arguments import robot
 
 
 class Workspace:
     """Scratch records of the classical recursions for one mechanism; not for two threads at once."""
 
     def __init__(self, mechanism: Mechanism) -> None:
-        tree = mechanism.tree
+        tree = robot(mechanism).tree
         n = len(tree.nodes)
         self.tree = tree
         self.links: Any = np.zeros(n, LINK).view(np.recarray)
@@ -27,6 +28,28 @@ class Workspace:
         self.forces = force_model(tree)
         self.modes = force_modes(self.forces)
 
-    def derivative_arrays(self) -> tuple[Any, FloatArray]:
-        """Extra scratch of the derivative recursion."""
-        return np.zeros(self.tree.nv, RATES).view(np.recarray), np.zeros((len(self.links), 6, 6))
+    @property
+    def model(self) -> tuple[Any, ...]:
+        """`DynamicsModel` as entry points take it."""
+        return self.tree.nodes, self.tree.dofs, self.tree.gravity
+
+    @property
+    def weightless(self) -> tuple[Any, ...]:
+        """The same without gravity."""
+        return self.tree.nodes, self.tree.dofs, np.zeros(3)
+
+    @property
+    def closure(self) -> tuple[Any, ...]:
+        """`ClosureModel` as entry points take it."""
+        return self.tree.closure.rows, self.tree.closure.coefficients, self.tree.closure.count
+
+    @property
+    def data(self) -> tuple[Any, ...]:
+        """`DynamicsData` as entry points take it."""
+        return self.links, self.screws, self.external
+
+    def slopes(self) -> SlopeData:
+        """Zeroed arrays of the derivatives."""
+        n = self.tree.nv
+        rates: Any = np.zeros(n, RATES).view(np.recarray)
+        return SlopeData(rates, np.zeros((len(self.links), 6, 6)), np.zeros((n, n)), np.zeros((n, n)))

@@ -17,7 +17,7 @@ def acceleration(model, data, q, v, u, acc):
     forced_accelerations(named_model(*model), named_data(*data), q, v, u, acc)
 
 
-@entry
+@entry(nogil=True)
 def runge_kutta(model, settings, data, U, Q, V):
     """Steps of an explicit Runge-Kutta method from row 0 of Q and V; gives back the steps done.
 
@@ -54,7 +54,7 @@ def runge_kutta(model, settings, data, U, Q, V):
     return U.shape[0]
 
 
-@entry
+@entry(nogil=True)
 def semi_implicit(model, settings, data, U, Q, V):
     """Steps of semi-implicit (symplectic) Euler: the new velocity moves the configuration."""
     model, data = named_model(*model), named_data(*data)

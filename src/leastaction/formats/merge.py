@@ -67,9 +67,7 @@ def merge_fixed_bodies(mechanism: Mechanism) -> Mechanism:
             else a
             for a in mechanism.actuators
         ),
-        forces=tuple(
-            replace(f, body=place[f.body][0], point=place[f.body][1].apply(f.point)) for f in mechanism.forces
-        ),
+        forces=tuple(f.moved(place) for f in mechanism.forces),
         wrenches=tuple(
             replace(
                 w,

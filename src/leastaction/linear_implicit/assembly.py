@@ -8,6 +8,7 @@ stiffness J^T K_m J with the forces differentiated in the frames of their bodies
 from leastaction._jit import entry, routine
 from leastaction.dynamics import recursions
 from leastaction.dynamics.applied_forces import mechanism_forces
+from leastaction.dynamics.arrays import DynamicsData, DynamicsModel
 from leastaction.forces import total
 from leastaction.kinematics.closure import evaluate, is_coupling, push, soft_force
 from leastaction.kinematics.loop_equations import add_row
@@ -105,7 +106,8 @@ def explicit_forces(model, data, q, v, u, f):
     for i in range(model.count, model.rows.shape[0]):
         h, W = evaluate(model.rows[i], links)
         push(model.rows[i], external, W, soft_force(model.rows[i], links, h, W))
-    recursions.required_forces(forces.nodes, forces.dofs, model.gravity, links, data.screws, v, data.zero, external, f)
+    tree = DynamicsModel(forces.nodes, forces.dofs, model.gravity)
+    recursions.required_forces(tree, DynamicsData(links, data.screws, external), v, data.zero, f)
     for k in range(v.shape[0]):
         f[k] = data.tau[k] - f[k]
 
@@ -123,7 +125,8 @@ def assemble(model, settings, data, q, v, u):
         for j in range(n):
             M[i, j] = 0.0
             D[i, j] = 0.0
-    recursions.mass_matrix(forces.nodes, forces.dofs, links, screws, q, M)
+    tree = DynamicsModel(forces.nodes, forces.dofs, model.gravity)
+    recursions.mass_matrix(tree, DynamicsData(links, screws, data.external), q, M)
     for i in range(n):
         for j in range(n):
             A[i, j] = M[i, j]

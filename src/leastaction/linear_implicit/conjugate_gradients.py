@@ -203,7 +203,7 @@ def conjugate_gradients(model, settings, data, x):
     return -1
 
 
-@entry
+@entry(nogil=True)
 def preconditioned_rollout(model, settings, data, U, Q, V, iterations):
     """Linearly implicit steps of a tree by preconditioned conjugate gradients; gives back the steps done."""
     model, settings, data = named_model(*model), LinearSettings(*settings), named_gradient_data(*data)

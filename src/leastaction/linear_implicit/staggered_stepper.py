@@ -187,7 +187,8 @@ class StaggeredStepper(ConstrainedStepper):
             forces[self.kept] = e.projection.multipliers(impulse)[: len(self.kept)] / dt
             push_rows(self.model.rows, self.model.twins, d.links, forces, wrenches)
         a = (v1 - e.v) / dt
-        entries.inverse_dynamics(t.nodes, t.dofs, t.gravity, d.links, d.screws, e.q, e.v, a, wrenches, d.tau)
+        tree = (t.nodes, t.dofs, t.gravity)
+        entries.inverse_dynamics(tree, (d.links, d.screws, wrenches), e.q, e.v, a, d.tau)
         out = self.dry.copy()
         out[self.place] += dt * self.bearings.bounds(d.links)
         return np.concatenate([out, sides])

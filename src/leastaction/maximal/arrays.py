@@ -75,7 +75,8 @@ class MaximalSettings(NamedTuple):
         halves: share of the forces' impulses at the start of a step: 1 for order 1, 1/2 else.
         loops: whether there are closed loops; None without, so that nothing about them is compiled.
         tolerance: of the last update [m/s].
-        max_iterations: Newton iterations of a step.
+        max_iterations: Newton iterations of a step, or of each of its parts.
+        max_work: Newton iterations of a step with all its parts and attempts.
         kappa: final central-path parameter [J].
         directions: of the linearised friction cone, 0 for the exact one.
         smoothing: central-path parameter [J] of smoothed contact, 0 for rigid contact.
@@ -90,6 +91,7 @@ class MaximalSettings(NamedTuple):
     loops: bool | None
     tolerance: float
     max_iterations: int
+    max_work: int
     kappa: float
     directions: int
     smoothing: float
@@ -105,7 +107,8 @@ class MaximalData(NamedTuple):
     Attributes:
         bodies, rows, coordinates: `BODY_STATE`, `ROW_STATE` and `COORDINATE_STATE` records.
         paths, points: `PATH_STATE` and `POINT_STATE` records of springs and cables with dampers.
-        clock: how many steps are known (see `guess`), and the length of the last one [s].
+        clock: how many steps are known (see `guess`), the length of the last one [s], and how many there were since the
+            last with a contact, limit or dry friction.
         start_clock, start_guess: `clock`, and velocities and slopes (bodies, 12), when the present step began: a step
             that is divided may stop halfway and then begins again.
         minus: momenta without the impulses of forces at the end of a step, shape (bodies, 6).
@@ -179,6 +182,8 @@ class ContactData(NamedTuple):
         contacts: `CONTACT` records that cones refer to.
         speeds: bound on the speed of each body [m/s], scratch.
         keys, impulses: of the cones of the step before: what they are, and their impulses along n, t1, t2.
+        start_keys, start_impulses: the same when the present step began, as many as `start` of `now` says: a step that
+            is divided may stop halfway and then begins again.
         log: forces of contacts: step, two bodies, point, force, gap; written: how many rows it has.
     """
 
@@ -188,6 +193,8 @@ class ContactData(NamedTuple):
     speeds: Floats
     keys: Integers
     impulses: Floats
+    start_keys: Integers
+    start_impulses: Floats
     log: Floats
     written: Integers
 
@@ -256,8 +263,8 @@ def maximal_data(model: MaximalModel, factors: GraphFactors, max_iterations: int
         coordinates=records(len(model.coordinates), COORDINATE_STATE),
         paths=records(0 if model.damped is None else len(model.damped), PATH_STATE),
         points=records(len(model.forces.points), POINT_STATE),
-        clock=np.zeros(2),
-        start_clock=np.zeros(2),
+        clock=np.zeros(3),
+        start_clock=np.zeros(3),
         start_guess=np.zeros((n, 12)),
         minus=np.zeros((n, 6)),
         subtrees=np.zeros((n, 6)),
@@ -294,6 +301,8 @@ def contact_data(bodies: int, contacts: int, coordinates: int, logged: int) -> C
         speeds=np.zeros(bodies),
         keys=np.zeros(cones, np.int64),
         impulses=np.zeros((cones, 3)),
+        start_keys=np.zeros(cones, np.int64),
+        start_impulses=np.zeros((cones, 3)),
         log=np.zeros((logged, 10)),
         written=np.zeros(1, np.int64),
     )

@@ -11,6 +11,9 @@ from leastaction.errors import IntegratorError
 from leastaction.integrators import PENALTIES, Integrator
 from leastaction.maximal.stepper import MaximalStepper
 
+WORK = 200
+"""Newton iterations that a step may take in all its parts, relative to `max_iterations`."""
+
 
 @dataclass(frozen=True)
 class Maximal(Integrator):
@@ -24,7 +27,9 @@ class Maximal(Integrator):
             both ends of the step; 4 and 6 compose symmetric steps, some of them backwards, so they take no contacts.
         tolerance: error of the velocities within a step that Newton may leave, by the size of its last updates [m/s;
             angular velocities times the radius of gyration].
-        max_iterations: Newton iterations of a step.
+        max_iterations: Newton iterations of a step, or of each part of a step that is divided.
+        max_work: Newton iterations of a step in all its parts and attempts; beyond it the step fails with a
+            `ConvergenceError`. None: 200 times `max_iterations`.
         friction: "cone", the exact friction cone; or "linear", linearised with
         n_directions: so many directions (n_f of 2023, Eq. 26); an even number from 4 to 32.
         smoothing: central-path parameter [J] at which contact is solved; 0 for rigid contact, larger values for smooth
@@ -42,6 +47,7 @@ class Maximal(Integrator):
     self_collision: bool = True
     n_directions: int = 8
     warm_start: bool = True
+    max_work: int | None = None
 
     stepper_class: ClassVar[Any] = MaximalStepper
     handles: ClassVar[frozenset[str]] = PENALTIES
@@ -49,10 +55,8 @@ class Maximal(Integrator):
     def __post_init__(self) -> None:
         if self.order not in (1, 2, 4, 6):
             raise IntegratorError(f"Maximal: order must be 1, 2, 4 or 6, got {self.order!r}")
-        if not (isinstance(self.tolerance, float | int) and 0.0 < self.tolerance < 1.0):
-            raise IntegratorError(f"Maximal: tolerance must be between 0 and 1, got {self.tolerance!r}")
-        if not isinstance(self.max_iterations, int) or self.max_iterations < 1:
-            raise IntegratorError(f"Maximal: max_iterations must be at least 1, got {self.max_iterations!r}")
+        if self.max_work is not None and not (isinstance(self.max_work, int) and self.max_work >= 1):
+            raise IntegratorError(f"Maximal: max_work must be None or at least 1, got {self.max_work!r}")
         if self.friction not in ("cone", "linear"):
             raise IntegratorError(f"Maximal: friction must be 'cone' or 'linear', got {self.friction!r}")
         if self.n_directions not in range(4, DIRECTIONS + 1, 2):
@@ -68,3 +72,8 @@ class Maximal(Integrator):
     def directions(self) -> int:
         """Directions of the linearised cone, 0 for the exact one."""
         return self.n_directions if self.friction == "linear" else 0
+
+    @property
+    def work(self) -> int:
+        """Newton iterations of a step in all its parts."""
+        return WORK * self.max_iterations if self.max_work is None else self.max_work

@@ -151,6 +151,7 @@ CONTACT_STATE = np.dtype(
     [
         ("count", "i8"),  # of the cones of the present step
         ("known", "i8"),  # of those whose impulses the next step may start from; 0 after a failure
+        ("start", "i8"),  # `known` when the present step began
         ("warm", "i8"),  # 1: the step started from the impulses of the step before
         ("energy", "f8"),  # typical energy of the cones [J]
         ("load", "f8"),  # how much more mass joints put behind a contact than the body has itself

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -33,9 +32,6 @@ from leastaction.maximal.arrays import (
 from leastaction.maximal.compiler import compile_model
 from leastaction.maximal.composition import composition
 from leastaction.maximal.contact.diagnosis import (
-    REMEDY,
-    deepest_overlap,
-    spinning_without_inertia,
     warn_of_ignored_pairs,
     warn_of_overlap,
 )
@@ -43,7 +39,8 @@ from leastaction.maximal.coordinates.placement import momenta_of, place, poses_o
 from leastaction.maximal.derivatives.linearize import OneStep, Parts
 from leastaction.maximal.derivatives.parameters import Derivative, by_parameter
 from leastaction.maximal.derivatives.reversal import MaximalReversal, Sweep
-from leastaction.maximal.layout import Layout, as_transforms, carried_mass
+from leastaction.maximal.failures import failure_of
+from leastaction.maximal.layout import Layout, carried_mass
 from leastaction.maximal.records import BALL, records
 from leastaction.maximal.step import rollout as entries
 from leastaction.mechanism import Mechanism
@@ -68,6 +65,8 @@ class MaximalStepper(Stepper):
         layout: graph and near pairs of the present steps.
         data: state and scratch of this robot.
         contact: its contacts; None where nothing can touch.
+        planned: whether the plan was made for the step that comes next; wider: how much wider than usual.
+        exhausted: whether the last step took too much work.
         problem: model, settings and data as plain tuples, as compiled entries take them.
     """
 
@@ -91,6 +90,7 @@ class MaximalStepper(Stepper):
         self.data = maximal_data(self.arrays, self.ldu.factors, integrator.max_iterations)
         self.redundant = False
         self.room = 64
+        self.planned, self.wider, self.exhausted = False, 1.0, False
         self.log: list[FloatArray] = []
         self.reached = (0, np.zeros(mechanism.nu))
         self.contact: ContactData | None = None
@@ -108,6 +108,7 @@ class MaximalStepper(Stepper):
             loops=None if m.is_tree else True,
             tolerance=float(own.tolerance),
             max_iterations=int(own.max_iterations),
+            max_work=int(own.work),
             kappa=float(kappa),
             directions=int(own.directions),
             smoothing=float(own.smoothing),
@@ -194,8 +195,9 @@ class MaximalStepper(Stepper):
         t = self.mechanism.tree
         c, out, n = t.closure, p.copy(), len(t.nodes)
         m, nv = c.count, self.mechanism.nv
-        arrays = (t.nodes, t.dofs, c.rows, c.coefficients, c.count, records(n, LINK), records(nv, JOINT_SCREW))
-        momentum_projection(*arrays, q, out, np.zeros(m), np.zeros((m, nv)), np.zeros((nv, nv)), self.redundant)
+        arrays = ((t.nodes, t.dofs, t.gravity), (c.rows, c.coefficients, c.count))
+        data = (records(n, LINK), records(nv, JOINT_SCREW), np.zeros((n, 6)))
+        momentum_projection(*arrays, data, q, out, np.zeros(m), np.zeros((m, nv)), np.zeros((nv, nv)), self.redundant)
         change, scale = np.abs(out - p).max(initial=0.0), max(1.0, np.abs(p).max(initial=0.0))
         if not project and change > 1e-6 * scale:
             raise MechanismError(
@@ -219,6 +221,7 @@ class MaximalStepper(Stepper):
         data.bodies.x[:, :3], data.bodies.x[:, 3:] = data.bodies.w, data.bodies.vc
         data.rows.lam = data.rows.mu = 0.0
         data.clock[:] = 0.0
+        self.planned, self.wider = True, 1.0
         self._plan(record["rigid_poses"][0])
 
     def advance(self, record: Record, first: int, last: int, u: FloatArray) -> int:
@@ -226,35 +229,55 @@ class MaximalStepper(Stepper):
         if first == 0:
             self.begin(record)
         u = np.array(u, order="C")
-        at, wider, self.reached = first, 1.0, (0, u[-1, -1])
+        at, self.reached, self.exhausted = first, (0, u[-1, -1]), False
         while at < last:
             done, why, written = self._run(record, at, last, u[at - first :])
             at += done
+            self.planned = self.planned and done == 0
             if why == entries.DONE:
                 break
-            if why == entries.FAILED:
+            if why in (entries.FAILED, entries.EXHAUSTED):
+                self.exhausted = why == entries.EXHAUSTED
                 return at
             data = self.data
             data.bodies.x, data.bodies.slope = data.start_guess[:, :6], data.start_guess[:, 6:]
             data.clock[:] = data.start_clock
             self._rewind(record, at)
+            before = self.contact
             if why == entries.FULL:
-                if written < LOGGED * self.room // 2:
+                # Of the log, which is then read and empty; or of contacts, or of the log by a single step.
+                if written < LOGGED * self.room // 2 or done == 0:
                     self.room *= 2
                     self._make_room()
             else:
-                wider = 1.0 if done else 2.0 * wider
-                self._plan(record["rigid_poses"][at], wider)
+                # A step that needs more than one plan gets wider ones, in whichever call the first of them was made.
+                self.wider = 2.0 * self.wider if self.planned else 1.0
+                self.planned = True
+                self._plan(record["rigid_poses"][at], self.wider)
+            self._restore_impulses(before)
         self.reached = (last, u[-1, -1])
         return last
 
+    def _restore_impulses(self, before: ContactData | None) -> None:
+        """Let the step that begins again start from the impulses from which it began."""
+        if before is not None and self.contact is not None:
+            count = int(before.now[0].start)
+            cones, impulses = self.contact.cones, before.start_impulses[:count]
+            cones.key[:count], cones.gam[:count], cones.beta[:count] = (
+                before.start_keys[:count],
+                impulses[:, 0],
+                impulses[:, 1:],
+            )
+            self.contact.now.known = count
+
     def memory(self) -> Any:
         """See `Stepper.memory`."""
-        return copy.copy(self.layout), copied(self.data), copied(self.contact), self.room, self.reached
+        plan = copy.copy(self.layout), self.planned, self.wider
+        return plan, copied(self.data), copied(self.contact), self.room, self.reached
 
     def remember(self, memory: Any) -> None:
         """See `Stepper.remember`."""
-        layout, data, contact, self.room, self.reached = memory
+        (layout, self.planned, self.wider), data, contact, self.room, self.reached = memory
         self.layout, self.data, self.contact = copy.copy(layout), copied(data), copied(contact)
         self._bind()
 
@@ -371,27 +394,4 @@ class MaximalStepper(Stepper):
 
     def failure(self, step: int, record: Record) -> ConvergenceError:
         """See `Stepper.failure`."""
-        residuals = [float(x) for x in self.data.history if x > 0.0 or math.isnan(x)]
-        if any(math.isnan(x) for x in residuals):
-            why = f"the Newton matrix is singular{self._reason(step, record)}"
-        else:
-            why = (
-                f"the Newton updates did not fall below {self.integrator.tolerance:g} m/s within "
-                f"{self.integrator.max_iterations} iterations; take a smaller dt or a larger tolerance"
-                f"{self._overlap(record) if step == 0 else ''}"
-            )
-        return ConvergenceError(f"Maximal: {why}", step=step, residuals=residuals)
-
-    def _reason(self, step: int, record: Record) -> str:
-        """What may be the matter with a step that has no solution, as the end of a sentence."""
-        if light := spinning_without_inertia(self.mechanism):
-            return f"; body {light!r} has no moments of inertia, but may spin freely: give it some"
-        overlap = self._overlap(record) if step == 0 else ""
-        return overlap or ("; is a loop in a singular configuration?" if self.loops else "")
-
-    def _overlap(self, record: Record) -> str:
-        """What overlaps most at the start, as the end of a sentence; empty where nothing does."""
-        if self.contact is None:
-            return ""
-        overlap = deepest_overlap(self.table, as_transforms(record["rigid_poses"][0]))
-        return f"; {overlap} at the start: {REMEDY}" if overlap else ""
+        return failure_of(self, step, record)

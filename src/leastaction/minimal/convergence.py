@@ -19,3 +19,23 @@ def largest(dx):
             if not abs(dx[a, k]) <= size:
                 size = abs(dx[a, k])
     return size
+
+
+@inline
+def chords_suffice(size, rate, kept, count, tolerance):
+    """Whether `count` chord steps from here, with the derivatives as they are, would end below the tolerance.
+
+    Where the error was e before a Newton step, that leaves c e^2 of it, and chord steps with its derivatives leave the
+    share 2 c e each.
+
+    Args:
+        size: of the last update.
+        rate: by which it shrank the residual.
+        kept: whether it was a chord step itself.
+        count: of chord steps.
+        tolerance: for the update that would come after them.
+    """
+    ahead, share = size * rate, rate if kept else 2.0 * rate
+    for _ in range(count):
+        ahead *= share
+    return ahead <= tolerance

@@ -7,13 +7,16 @@ direction without loops.
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from leastaction._jit import routine
+from leastaction.dynamics.arrays import DynamicsData, DynamicsModel
 from leastaction.dynamics.loops import project_momentum, solve_ranked
+from leastaction.kinematics.sweeps import REVOLUTE
 from leastaction.linalg.dense import multiply, solve_in_place
 
 FloatArray = NDArray[np.float64]
@@ -84,25 +87,26 @@ def eliminate(system, J, r, dx):
 
 
 @routine
+def hinges_turn_too_far(nodes, start, end, split):
+    """Whether a hinge turns by more than half a turn within a step: its points do not see then whether loops hold.
+
+    `start`, `end`: coordinates, those of free joints `split` into six or not.
+    """
+    for i in range(nodes.shape[0]):
+        k = nodes[i].iv if split else nodes[i].iq
+        if nodes[i].kind == REVOLUTE and abs(end[k] - start[k]) > math.pi:
+            return True
+    return False
+
+
+@routine
 def fit_momentum(native, guess, system, q, p):
     """Add the impulses of the loops at q to p, so that M^-1 p keeps them closed; `end_h` becomes these impulses.
 
     The momentum of Fan 2018, Eq. 6c, lacks the impulse of the loops at its own point. The next step would take what is
     added back in its first multiplier, so the motion stays the same.
     """
-    closure = native.closure
-    project_momentum(
-        native.nodes,
-        native.dofs,
-        closure.rows,
-        closure.coefficients,
-        closure.count,
-        guess.links,
-        guess.screws,
-        q,
-        p,
-        system.end_h,
-        system.end_A,
-        system.end_M,
-        system.redundant[0],
-    )
+    tree = DynamicsModel(native.nodes, native.dofs, native.gravity)
+    work = DynamicsData(guess.links, guess.screws, guess.external)
+    h, A, M = system.end_h, system.end_A, system.end_M
+    project_momentum(tree, native.closure, work, q, p, h, A, M, system.redundant[0])

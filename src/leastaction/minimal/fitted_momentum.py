@@ -46,12 +46,10 @@ def _mass_and_slope(tree: Any, q: FloatArray, p: FloatArray) -> tuple[FloatArray
     nodes, n = len(tree.nodes), len(tree.dofs)
     links, screws = records(nodes, LINK), records(n, JOINT_SCREW)
     M = np.zeros((n, n))
-    classical.mass_matrix(tree.nodes, tree.dofs, links, screws, q, M)
+    model, data = (tree.nodes, tree.dofs, np.zeros(3)), (links, screws, np.zeros((nodes, 6)))
+    classical.mass_matrix(model, data, q, M)
     v = np.linalg.solve(M, p)
-    rates, B = records(n, RATES), np.zeros((nodes, 6, 6))
-    tau, dq, dv, zero = np.zeros(n), np.zeros((n, n)), np.zeros((n, n)), np.zeros(n)
-    external = np.zeros((nodes, 6))
-    classical.inverse_dynamics_derivatives(
-        tree.nodes, tree.dofs, np.zeros(3), links, screws, rates, B, q, zero, v, external, tau, dq, dv
-    )
+    dq, zero = np.zeros((n, n)), np.zeros(n)
+    slopes = (records(n, RATES), np.zeros((nodes, 6, 6)), dq, np.zeros((n, n)))
+    classical.inverse_dynamics_derivatives(model, data, slopes, q, zero, v, np.zeros(n))
     return M, dq

@@ -1,4 +1,4 @@
-"""First guesses for the control points X of a step, all from the velocity M^-1 p.
+"""First guesses for the control points X of a step, all from the velocity M^-1 p (`start_velocity`).
 
 They depend on the state (q, p) alone, never on earlier steps, so that a run can be restarted from any of its states and
 gives the same numbers bit for bit.
@@ -6,14 +6,14 @@ gives the same numbers bit for bit.
 
 from leastaction._jit import inline, routine
 from leastaction.dynamics import recursions
-from leastaction.dynamics.applied_forces import forced_accelerations
-from leastaction.forces.total import clear
-from leastaction.kinematics.manifold import chart_rate, retract
-from leastaction.kinematics.sweeps import FREE, positions, velocities
+from leastaction.dynamics.applied_forces import forced_accelerations, start_accelerations
+from leastaction.dynamics.arrays import DynamicsData, DynamicsModel
+from leastaction.kinematics.manifold import retract
+from leastaction.kinematics.sweeps import FREE, positions
 from leastaction.spatial import add3, cross, quat_rotate, se3_exp
 
-SUBSTEPS = 24
-"""Small steps between two control points when the first guess needs care."""
+FAR = 0.5
+"""Accelerations that would move the end of a step by more than this [rad or m] are no help to a first guess."""
 
 
 @inline
@@ -24,13 +24,28 @@ def quaternion_at(q, i):
 
 @routine
 def start_velocity(native, guess, q, p):
-    """guess.v = M^-1 p, the velocity at the start of the step."""
-    clear(guess.external, guess.tau)
+    """guess.v = M^-1 p, the velocity at the start of the step; leaves what `start_acceleration` needs in the guess."""
     positions(native.nodes, guess.links, guess.screws, q)
-    velocities(native.nodes, guess.links, guess.screws, guess.zero)
-    recursions.accelerations(
-        native.nodes, native.dofs, guess.zero3, guess.links, guess.screws, guess.zero, p, guess.external, guess.v
-    )
+    tree = DynamicsModel(native.nodes, native.dofs, native.gravity)
+    work = DynamicsData(guess.links, guess.screws, guess.external)
+    recursions.articulate(tree, work)
+    recursions.respond(tree, work, p, guess.v)
+
+
+@routine
+def start_acceleration(native, guess, q, u):
+    """guess.a: acceleration at the start with the controls u, after `start_velocity` at the same q."""
+    start_accelerations(native, guess, q, guess.v, u, guess.a)
+
+
+@routine
+def kinetic_energy(native, guess, q, p):
+    """Kinetic energy [J] of a state (q, p); leaves its velocity in guess.v."""
+    start_velocity(native, guess, q, p)
+    energy = 0.0
+    for k in range(p.shape[0]):
+        energy += 0.5 * p[k] * guess.v[k]
+    return energy
 
 
 @routine
@@ -40,23 +55,58 @@ def acceleration(native, guess, q, v, u, a):
 
 
 @routine
-def constant_acceleration(native, settings, guess, X, q, p, u):
-    """Control points of a motion with the acceleration of the start."""
-    c, v, a, x = settings.rule.c, guess.v, guess.a, guess.x
-    start_velocity(native, guess, q, p)
-    acceleration(native, guess, q, v, u, a)
-    for ga in range(c.shape[0]):
-        h = c[ga] * settings.dt
-        for k in range(x.shape[0]):
-            x[k] = h * v[k] + 0.5 * h * h * a[k]
-        place(native.nodes, q, x, X, ga)
+def look_ahead(native, guess, q, u, dt):
+    """guess.end: accelerations at the end of a step with the acceleration guess.a of its start; u: controls there.
+
+    False where they are so far from those of the start that they are no help; they are then the same.
+    """
+    v, a, x, y, z, end = guess.v, guess.a, guess.x, guess.y, guess.z, guess.end
+    for k in range(x.shape[0]):
+        x[k], y[k] = dt * (v[k] + 0.5 * dt * a[k]), v[k] + dt * a[k]
+    retract(native.nodes, q, x, z)
+    acceleration(native, guess, z, y, u, end)
+    size = 0.0
+    for k in range(x.shape[0]):
+        if not abs(end[k] - a[k]) <= size:  # a NaN must win
+            size = abs(end[k] - a[k])
+    if dt * dt * size <= FAR:
+        return True
+    for k in range(x.shape[0]):
+        end[k] = a[k]
+    return False
+
+
+@inline
+def displace(nodes, guess, c, dt, ahead):
+    """guess.x: displacements at the share c of a step; with `ahead` its acceleration changes linearly to guess.end."""
+    v, a, x, end = guess.v, guess.a, guess.x, guess.end
+    h = c * dt
+    for k in range(x.shape[0]):
+        x[k] = h * (v[k] + 0.5 * h * a[k])
+        if ahead:
+            x[k] += h * h * c / 6.0 * (end[k] - a[k])
+    if ahead:
+        bend(nodes, v, a, h, x)
 
 
 @routine
-def constant_velocity(native, settings, guess, X, q, p):
-    """Control points of a motion with the velocity of the start."""
+def constant_acceleration(native, settings, guess, X, q, u):
+    """Control points of a motion from q with the acceleration of the start, after `start_velocity` there.
+
+    Above order 2 the acceleration changes to that at the end.
+    """
+    c, dt = settings.rule.c, settings.dt
+    start_acceleration(native, guess, q, u)
+    ahead = c.shape[0] > 2 and look_ahead(native, guess, q, u, dt)
+    for ga in range(c.shape[0]):
+        displace(native.nodes, guess, c[ga], dt, ahead)
+        place(native.nodes, q, guess.x, X, ga)
+
+
+@routine
+def constant_velocity(native, settings, guess, X, q):
+    """Control points of a motion from q with the velocity guess.v."""
     c, v, x = settings.rule.c, guess.v, guess.x
-    start_velocity(native, guess, q, p)
     for ga in range(c.shape[0]):
         for k in range(x.shape[0]):
             x[k] = c[ga] * settings.dt * v[k]
@@ -64,11 +114,10 @@ def constant_velocity(native, settings, guess, X, q, p):
 
 
 @routine
-def quadratic_acceleration(native, settings, guess, X, q, p, u):
-    """Control points of a motion with an acceleration of second degree in time."""
+def quadratic_acceleration(native, settings, guess, X, q, u):
+    """Control points of a motion from q with an acceleration of second degree in time, after `start_velocity` there."""
     c, v, a, x, middle, end = settings.rule.c, guess.v, guess.a, guess.x, guess.middle, guess.end
-    start_velocity(native, guess, q, p)
-    acceleration(native, guess, q, v, u, a)
+    start_acceleration(native, guess, q, u)
     _accelerations_ahead(native, settings, guess, q, u)
     for ga in range(c.shape[0]):
         h = c[ga] * settings.dt
@@ -77,29 +126,8 @@ def quadratic_acceleration(native, settings, guess, X, q, p, u):
             c1 = (4.0 * middle[k] - 3.0 * a[k] - end[k]) * c[ga]
             c2 = (a[k] - 2.0 * middle[k] + end[k]) * c[ga] * c[ga]
             x[k] = h * v[k] + 0.5 * h * h * a[k] + h * h * (c1 + c2) / 6.0
-        _bend(native.nodes, v, a, h, x)
+        bend(native.nodes, v, a, h, x)
         place(native.nodes, q, x, X, ga)
-
-
-@routine
-def small_steps(native, settings, guess, X, q, p, u):
-    """Control points of semi-implicit Euler in small steps, each of which starts where the last one ended."""
-    nodes, c, v, a, x, y, z = native.nodes, settings.rule.c, guess.v, guess.a, guess.x, guess.y, guess.z
-    start_velocity(native, guess, q, p)
-    for k in range(x.shape[0]):
-        x[k] = 0.0
-    for ga in range(c.shape[0]):
-        if ga > 0:
-            small = (c[ga] - c[ga - 1]) * settings.dt / SUBSTEPS
-            for _ in range(SUBSTEPS):
-                retract(nodes, q, x, z)
-                acceleration(native, guess, z, v, u, a)
-                for k in range(a.shape[0]):
-                    v[k] += small * a[k]
-                chart_rate(nodes, x, v, y)
-                for k in range(a.shape[0]):
-                    x[k] += small * y[k]
-        place(nodes, q, x, X, ga)
 
 
 @inline
@@ -139,7 +167,7 @@ def _accelerations_ahead(native, settings, guess, q, u):
 
 
 @routine
-def _bend(nodes, v, a, h, x):
+def bend(nodes, v, a, h, x):
     """Add what the exponential coordinates of ball and free joints have to third order: h^3 / 12 [v, a]."""
     t = h * h * h / 12.0
     for i in range(nodes.shape[0]):

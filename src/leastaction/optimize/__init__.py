@@ -4,6 +4,7 @@
 derivatives are analytic and compiled; `Problem.solve` solves that with IPOPT (extra `optimize`) and gives a `Solution`.
 """
 
+from leastaction.optimize import examples
 from leastaction.optimize.constraints import (
     Constraint,
     center_of_mass,
@@ -27,6 +28,7 @@ from leastaction.optimize.costs import (
 )
 from leastaction.optimize.files import load
 from leastaction.optimize.ipopt import solve
+from leastaction.optimize.multistart import multi_start
 from leastaction.optimize.problem import Problem
 from leastaction.optimize.solution import Iteration, Solution
 from leastaction.optimize.transcription import Transcription
@@ -45,8 +47,10 @@ __all__ = [
     "cost",
     "differences",
     "effort",
+    "examples",
     "load",
     "momentum",
+    "multi_start",
     "pose",
     "position",
     "reach",

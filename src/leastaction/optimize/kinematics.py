@@ -152,6 +152,11 @@ class CenterOfMass(Function):
         if mechanism.total_mass <= 0.0:
             raise ProblemError(f"{self.name}: {mechanism.name!r} has no mass")
         self.workspace = Workspace(mechanism)
+        self.share, self.fixed = float(mechanism.tree.nodes.mass.sum()) / mechanism.total_mass, np.zeros(3)
+        for body, frame in zip(mechanism.bodies, mechanism.tree.bodies, strict=True):
+            if frame.node < 0:
+                middle = frame.p + frame.R.reshape(3, 3) @ np.array(body.inertia.com)
+                self.fixed += body.inertia.mass / mechanism.total_mass * middle
         self.size = 3
 
     def evaluate(self, place: Place, slopes: bool) -> Values:
@@ -161,12 +166,7 @@ class CenterOfMass(Function):
 
     def center(self, c: FloatArray) -> FloatArray:
         """Centre of mass of all bodies, from that of those that move: some may be fixed to the world."""
-        tree, m = self.mechanism.tree, self.mechanism
-        fixed = np.zeros(3)
-        for body, frame in zip(m.bodies, tree.bodies, strict=True):
-            if frame.node < 0:
-                fixed += body.inertia.mass * (frame.p + frame.R.reshape(3, 3) @ np.array(body.inertia.com))
-        return (float(tree.nodes.mass.sum()) * c + fixed) / m.total_mass
+        return self.share * c + self.fixed
 
     def pattern(self) -> dict[str, BoolArray]:
         """See `Function.pattern`."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
@@ -14,11 +15,12 @@ from leastaction.forces.arrays import force_model, moves_with_bodies
 from leastaction.integrators import Integrator
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism._check import suggestion
+from leastaction.optimize.collocation import Collocation
 from leastaction.optimize.constraints import Constraint
 from leastaction.optimize.costs import Cost
 from leastaction.optimize.functions import Function, Velocity
 from leastaction.optimize.transcription import TURN, Transcription
-from leastaction.optimize.variational import variational
+from leastaction.optimize.variational import Variational
 
 if TYPE_CHECKING:
     from leastaction.optimize.solution import Solution
@@ -43,10 +45,11 @@ class Problem:
         dt: time step [s]; or
         duration: final time [s], or the range (shortest, longest) in which it is to be found.
         integrator: whose discrete Euler-Lagrange equations are the dynamics: `Midpoint()` (the default, DMOC) or
-            `Galerkin(...)`.
+            `Galerkin(...)`. `ImplicitTrapezoidal()` and `HermiteSimpson()` collocate instead, to compare with.
         controls: "held" over steps, "linear" between knots, or values at all "nodes" of the integrator; by default held
             for `Midpoint` and linear for `Galerkin`.
-        momenta: whether momenta at the knots are unknowns too; by default for rules with points within steps.
+        momenta: whether momenta at the knots are unknowns too, as in Fan 2018, Table 1; eliminated they mostly take
+            fewer iterations.
         limits: whether limits of joints and actuators bind.
     """
 
@@ -59,7 +62,7 @@ class Problem:
         duration: float | tuple[float, float] | None = None,
         integrator: Integrator | None = None,
         controls: str | None = None,
-        momenta: bool | None = None,
+        momenta: bool = False,
         limits: bool = True,
     ) -> None:
         if not isinstance(mechanism, Mechanism):
@@ -134,6 +137,7 @@ class Problem:
         for cost in costs:
             if not isinstance(cost, Cost):
                 raise ProblemError(f"minimize: expected a cost such as optimize.effort(), got {cost!r}")
+            cost = copy.deepcopy(cost)  # it may serve other problems too
             cost.prepare(self.mechanism, self.steps)
             self.costs.append(cost)
         return self
@@ -143,6 +147,7 @@ class Problem:
         for constraint in constraints:
             if not isinstance(constraint, Constraint):
                 raise ProblemError(f"subject_to: expected a constraint such as optimize.position, got {constraint!r}")
+            constraint = copy.deepcopy(constraint)
             constraint.prepare(self.mechanism, self.steps)
             self.constraints.append(constraint)
         return self
@@ -171,7 +176,14 @@ class Problem:
         """The nonlinear program."""
         if not self.costs and not self.constraints and self.finish_position is None and self.finish_velocity is None:
             raise ProblemError("there is nothing to do: no cost, no finish and no constraint")
-        return variational(self, self.momenta)
+        stepper = self.integrator.prepare(self.mechanism, self.guess_duration / self.steps)
+        if "accelerations" in stepper.can:
+            return Collocation(self, stepper)
+        if "residual" not in stepper.can:
+            stepper.refuse("residual")
+        if not self.mechanism.is_tree:
+            raise ProblemError(f"{self.mechanism.name!r} has loops, which trajectory optimisation does not close")
+        return Variational(self, stepper, self.momenta)
 
     def solve(self, **options: Any) -> Solution:
         """Solve with IPOPT; options are those of `leastaction.optimize.solve`."""
@@ -229,6 +241,10 @@ class Problem:
         for knot, q, name in ((0, self.start_position, "start"), (-1, self.finish_position, "finish")):
             if q is not None:
                 self._fix(layout.q[knot], q, name, lower, upper)
+        if len(layout.v):
+            for knot, v in ((0, self.start_velocity), (-1, self.finish_velocity)):
+                if v is not None:
+                    lower[layout.v[knot]] = upper[layout.v[knot]] = v
         return lower, upper
 
     def _fix(self, index: Any, q: FloatArray, name: str, lower: FloatArray, upper: FloatArray) -> None:

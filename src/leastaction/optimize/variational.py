@@ -17,7 +17,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leastaction.dynamics.legendre import momentum_of_velocity
-from leastaction.errors import ProblemError
 from leastaction.integrators import Stepper
 from leastaction.optimize.ends import Ends
 from leastaction.optimize.pieces import Motion
@@ -225,14 +224,3 @@ class _Block:
 
     def __init__(self, source: IntArray, weights: FloatArray) -> None:
         self.source, self.weights = np.ascontiguousarray(source), np.ascontiguousarray(weights)
-
-
-def variational(problem: Problem, momenta: bool | None) -> Variational:
-    """The transcription of a problem by its integrator."""
-    stepper = problem.integrator.prepare(problem.mechanism, problem.guess_duration / problem.steps)
-    if "residual" not in stepper.can:
-        stepper.refuse("residual")
-    if not problem.mechanism.is_tree:
-        raise ProblemError(f"{problem.mechanism.name!r} has loops, which trajectory optimisation does not close")
-    many = len(stepper.control_points) > 2
-    return Variational(problem, stepper, many if momenta is None else momenta)

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from leastaction._tuples import plain
 from leastaction.raster import kernels
-
-FloatArray = NDArray[np.float64]
+from leastaction.raster.arrays import FloatArray, Light, Seen, Triangles
 
 
 @dataclass(frozen=True)
@@ -99,13 +99,27 @@ def render(
     glass_index += count
     to_map, shadow, bias = _shadow_map(positions, faces[:count], np.asarray(lamp.direction, float), shadows)
     rays = np.stack([-focal * axes[2] - 0.5 * w * axes[0] + 0.5 * h * axes[1], axes[0], -axes[1]])
-    numbers = np.array([*eye, *lamp.direction, lamp.floor, lamp.cell, lamp.reach, 1.0 / focal, bias], float)
     image = np.empty((height, width, 3), np.uint8)
-    kernels.shade(
-        screen, faces, positions, normals, colors, face_color, near, index, glass_near, glass_index, rays, numbers,
-        to_map, shadow, image,
-    )  # fmt: skip
+    triangles = Triangles(screen, faces, positions, normals, colors, face_color)
+    seen = Seen(near, index, glass_near, glass_index)
+    light = Light(
+        eye=_triple(eye),
+        direction=_triple(lamp.direction),
+        lamp=to_map,
+        shadow=shadow,
+        bias=bias,
+        floor=float(lamp.floor),
+        cell=float(lamp.cell),
+        reach=float(lamp.reach),
+        pixel=1.0 / focal,
+    )
+    kernels.shade(plain(triangles), plain(seen), plain(light), rays, image)
     return image
+
+
+def _triple(vector: Any) -> tuple[float, float, float]:
+    x, y, z = map(float, vector)
+    return x, y, z
 
 
 def _shadow_map(

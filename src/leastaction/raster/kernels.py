@@ -7,6 +7,7 @@ Seen from the lamp, the first pass alone gives the map of shadows.
 import math
 
 from leastaction._jit import entry, inline, routine
+from leastaction.raster.arrays import Light, Seen, Triangles
 
 GAMMA = 2.2
 
@@ -82,8 +83,9 @@ def _unit(a):
 
 
 @routine
-def _lit(p, lamp, shadow, bias):
+def _lit(p, light):
     """How much of the lamp a point sees, 0 to 1: the mean over 3 x 3 entries of the map of shadows."""
+    lamp, shadow, bias = light.lamp, light.shadow, light.bias
     rows, columns = shadow.shape
     x = lamp[0, 0] * p[0] + lamp[0, 1] * p[1] + lamp[0, 2] * p[2] + lamp[0, 3]
     y = lamp[1, 0] * p[0] + lamp[1, 1] * p[1] + lamp[1, 2] * p[2] + lamp[1, 3]
@@ -126,21 +128,24 @@ def _line(x, cell, half_width, blur):
 
 
 @routine
-def _floor(p, far, ray, light, lit, cell, reach, pixel):
+def _floor(p, far, ray, light, lit):
     """Colour of the floor at p, `far` [m] from the camera."""
-    blur = far * pixel / max(math.fabs(ray[2]), 0.05) + 1e-12
+    cell = light.cell
+    blur = far * light.pixel / max(math.fabs(ray[2]), 0.05) + 1e-12
     fine = max(_line(p[0], cell, 0.006 * cell, blur), _line(p[1], cell, 0.006 * cell, blur))
     wide = max(_line(p[0], 5.0 * cell, 0.012 * cell, blur), _line(p[1], 5.0 * cell, 0.012 * cell, blur))
     color = _mix((0.74, 0.76, 0.78), (0.50, 0.54, 0.58), max(0.45 * fine, 0.8 * wide))
-    bright = 0.50 + 0.58 * light[2] * lit
+    bright = 0.50 + 0.58 * light.direction[2] * lit
     color = (color[0] * bright, color[1] * bright, color[2] * (bright + 0.01))
-    fade = math.exp(-((far / reach) ** 2))
+    fade = math.exp(-((far / light.reach) ** 2))
     return _mix(_backdrop(0.0), color, fade)
 
 
 @routine
-def _material(x, y, f, points, faces, positions, normals, colors, face_color, eye, light, lamp, shadow, bias):
+def _material(x, y, f, triangles, light):
     """Colour, opacity and distance of the triangle f at a pixel."""
+    points, faces, positions, normals, colors, face_color = triangles
+    eye = light.eye
     a, b, c = faces[f, 0], faces[f, 1], faces[f, 2]
     ax, ay, bx, by = points[a, 0], points[a, 1], points[b, 0], points[b, 1]
     cx, cy = points[c, 0], points[c, 1]
@@ -167,8 +172,8 @@ def _material(x, y, f, points, faces, positions, normals, colors, face_color, ey
     if _dot(n, view) < 0.0:
         n = (-n[0], -n[1], -n[2])
     k = face_color[f]
-    lit = _lit(p, lamp, shadow, bias)
-    color = _surface((colors[k, 0], colors[k, 1], colors[k, 2]), n, view, light, lit)
+    albedo = (colors[k, 0], colors[k, 1], colors[k, 2])
+    color = _surface(albedo, n, view, light.direction, _lit(p, light))
     return color, colors[k, 3], math.sqrt(_dot(to_eye, to_eye))
 
 
@@ -183,32 +188,20 @@ def _samples(near, glass_near, smooth, row, column):
 
 
 @entry
-def shade(
-    points, faces, positions, normals, colors, face_color, near, index, glass_near, glass_index, rays, numbers, lamp,
-    shadow, image,
-):  # fmt: skip
+def shade(triangles, seen, light, rays, image):
     """Colour every pixel.
 
     Args:
-        points: vertices on the screen, as `nearest` takes them.
-        faces: indices of vertices, shape (m, 3).
-        positions, normals: of the vertices in the world, shape (n, 3).
-        colors: linear red, green, blue, and opacity, shape (k, 4).
-        face_color: which colour each triangle has, shape (m,).
-        near, index: what `nearest` found among the solid triangles.
-        glass_near, glass_index: the same for the transparent ones.
+        triangles, seen, light: plain tuples of `arrays.Triangles`, `Seen` and `Light`.
         rays: the ray of the pixel (0, 0), its change along a row and along a column, shape (3, 3).
-        numbers: eye (3), direction to the lamp (3), height of the floor, cell of its grid, distance at which it
-            fades, angle of a pixel, bias of shadows.
-        lamp: from the world to the map of shadows, shape (3, 4).
-        shadow: nearness to the lamp, shape (rows, columns).
         image: red, green, blue from 0 to 255 as screens show them, shape (height, width, 3); written. It has fewer
-            pixels than `near`, each the mean of several.
+            pixels than `seen` has samples, each the mean of several.
     """
+    triangles, seen, light = Triangles(*triangles), Seen(*seen), Light(*light)
+    near, index, glass_near, glass_index = seen
     height, width = image.shape[0], image.shape[1]
     smooth = near.shape[0] // height
-    eye, light = (numbers[0], numbers[1], numbers[2]), (numbers[3], numbers[4], numbers[5])
-    level, cell, reach, pixel, bias = numbers[6], numbers[7], numbers[8], numbers[9], numbers[10]
+    eye, level = light.eye, light.floor
     for row in range(height):
         for column in range(width):
             sum = (0.0, 0.0, 0.0)
@@ -227,22 +220,16 @@ def shade(
                 )
                 color, far = (0.0, 0.0, 0.0), 1e30
                 if near[i, j] > 0.0:
-                    color, _, far = _material(
-                        x, y, index[i, j], points, faces, positions, normals, colors, face_color, eye, light, lamp,
-                        shadow, bias,
-                    )  # fmt: skip
+                    color, _, far = _material(x, y, index[i, j], triangles, light)
                 below = (level - eye[2]) / ray[2] if (level - eye[2]) * ray[2] > 0.0 else 1e30
                 if below < far:
                     far = below
                     p = (eye[0] + far * ray[0], eye[1] + far * ray[1], level)
-                    color = _floor(p, far, ray, light, _lit(p, lamp, shadow, bias), cell, reach, pixel)
+                    color = _floor(p, far, ray, light, _lit(p, light))
                 elif far >= 1e30:
                     color = _backdrop(ray[2])
                 if glass_near[i, j] > near[i, j]:
-                    own, opacity, away = _material(
-                        x, y, glass_index[i, j], points, faces, positions, normals, colors, face_color, eye, light,
-                        lamp, shadow, bias,
-                    )  # fmt: skip
+                    own, opacity, away = _material(x, y, glass_index[i, j], triangles, light)
                     if away < far:
                         color = _mix(color, own, opacity)
                 sum = (sum[0] + color[0], sum[1] + color[1], sum[2] + color[2])

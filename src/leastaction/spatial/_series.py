@@ -69,6 +69,27 @@ def jacobian_curvatures(t, b, c, b_slope, c_slope):
     return (c - b - 4.0 * b_slope) / t, (b_slope - 5.0 * c_slope) / t
 
 
+# Taylor terms (-1)^k / (2 k + 2)! of B and (-1)^k / (2 k + 3)! of C, last first: enough for SMALL.
+_SMALL_TERMS = tuple(
+    ((-1.0) ** k / math.factorial(2 * k + 2), (-1.0) ** k / math.factorial(2 * k + 3)) for k in range(8, -1, -1)
+)
+
+SMALL = 0.25
+"""Squared angles [rad^2] below which `small_jacobian_terms` holds."""
+
+
+@inline
+def small_jacobian_terms(t):
+    """(B, C, their slopes, their curvatures) as the functions above, for t = theta^2 < SMALL; six numbers."""
+    b = b1 = b2 = c = c1 = c2 = 0.0
+    for b_term, c_term in _SMALL_TERMS:
+        b2, c2 = b2 * t + b1, c2 * t + c1
+        b1, c1 = b1 * t + b, c1 * t + c
+        b, c = b * t + b_term, c * t + c_term
+    # Nested sums give derivatives by t over factorials; d/dtheta / theta = 2 d/dt.
+    return b, c, 2.0 * b1, 2.0 * c1, 8.0 * b2, 8.0 * c2
+
+
 @inline
 def inverse_jacobian_term(t, b, c):
     """(1 - (theta / 2) cot(theta / 2)) / theta^2 at t = theta^2 [rad^2], where B = b and C = c; a number."""

@@ -8,7 +8,13 @@ as a tuple k = (b, c, slopes of b and c, curvatures of b and c, g, slope of g), 
 """
 
 from leastaction._jit import inline
-from leastaction.spatial._series import jacobian_curvatures, jacobian_slopes, jacobian_terms
+from leastaction.spatial._series import (
+    SMALL,
+    jacobian_curvatures,
+    jacobian_slopes,
+    jacobian_terms,
+    small_jacobian_terms,
+)
 from leastaction.spatial.vec3 import add3, axpy3, cross, dot3, scale3, sub3
 
 
@@ -16,11 +22,15 @@ from leastaction.spatial.vec3 import add3, axpy3, cross, dot3, scale3, sub3
 def coefficients(xi):
     """All coefficients at xi (3) [rad]; 8 numbers."""
     t = dot3(xi, xi)
-    b, c = jacobian_terms(t)
-    bs, cs = jacobian_slopes(t, b, c)
-    bc, cc = jacobian_curvatures(t, b, c, bs, cs)
-    g = -0.5 * bs / b
-    gs = -0.5 * (bc * b - bs * bs) / (b * b)
+    if t < SMALL:
+        b, c, bs, cs, bc, cc = small_jacobian_terms(t)
+    else:
+        b, c = jacobian_terms(t)
+        bs, cs = jacobian_slopes(t, b, c)
+        bc, cc = jacobian_curvatures(t, b, c, bs, cs)
+    inverse = 1.0 / b
+    g = -0.5 * bs * inverse
+    gs = -0.5 * (bc * b - bs * bs) * inverse * inverse
     return (b, c, bs, cs, bc, cc, g, gs)
 
 

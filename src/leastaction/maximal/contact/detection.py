@@ -195,7 +195,7 @@ def contact_cone(bodies, states, settings, cone, contact, j, edge, dt):
     """
     directions, gravity = settings.directions, settings.gravity
     cone.a, cone.b, cone.edge, cone.source, cone.key = contact.a, contact.b, edge, j, contact.key
-    cone.mu, cone.directions = contact.friction, directions
+    cone.mu, cone.directions, cone.bounce = contact.friction, directions, 1.0
     cone.kind = ip.LIMIT if contact.friction == 0.0 else (ip.LINEAR if directions > 0 else ip.EXACT)
     phi = contact_wrenches(cone, contact, states)
     vn = work(states, cone.da[0:6], cone.a) + work(states, cone.db[0:6], cone.b)

@@ -24,7 +24,7 @@ from leastaction.maximal.derivatives.pose_map import PoseMap
 from leastaction.maximal.derivatives.sensitivity import BodyState, Solved, StepMap
 from leastaction.maximal.derivatives.sparse_blocks import places_of
 from leastaction.maximal.records import BALL, records
-from leastaction.maximal.step.guess import FIRST, SECOND
+from leastaction.maximal.step.guess import AGAIN, FIRST
 
 SAME = 1e-4
 """Largest difference of poses to those of the run [m and quaternions, relative to one and the largest position]."""
@@ -143,7 +143,7 @@ class Parts:
         data, bodies = s.data, s.data.bodies
         data.coordinates.value = at.near
         bodies.w, bodies.vc = at.V[:, :3], at.V[:, 3:]
-        bodies.x, bodies.slope, data.clock[:] = at.V, 0.0, FIRST if at.fresh else SECOND
+        bodies.x, bodies.slope, data.clock[:] = at.V, 0.0, FIRST if at.fresh else AGAIN
         data.rows.lam, data.rows.mu = 0.0, 0.0
         if s.contact is not None:
             s.contact.now.known = 0  # no warm start

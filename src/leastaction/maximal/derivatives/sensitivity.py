@@ -8,7 +8,9 @@ with the Newton matrix F_x, which the graph factorises in linear time; contacts 
 (Bruedigam 2023, Section 5; Howell et al. 2022, Dojo, Section IV-E). Bodies vary by a turn in their own directions and a
 shift in the world's: dz has six entries for each body.
 
-What restitution asks of a step depends on the velocities V of the step before, so these are part of the state.
+What restitution asks of a step depends on the velocities V of the step before, so these are part of the state. Where
+it is bounded by the work of the impulses (`contact.bounces`), the share that is kept is one more unknown, and that this
+work stays what it is one more equation: a change of rank one.
 """
 
 from __future__ import annotations
@@ -144,6 +146,8 @@ class StepMap:
         push: impulses (bodies, 6) of the cones at the start.
         cones: their unit wrenches; motion: what they ask of their impulses by the velocities.
         approach: what cones ask for by the velocities before, of those where restitution acts; numbers of these.
+        kept: what they ask for by the share of their restitution that they keep, shape (number, 3); None where that is
+            all of it.
         start_drives, end_drives: impulses at the start and end per control.
         turned, spun: turns at the end by turns at the start and by angular velocities, shape (bodies, 3, 3).
     """
@@ -168,7 +172,7 @@ class StepMap:
         ends = np.stack([cones["ea"], cones["eb"]], axis=1)[:, :, None]
         rates = np.concatenate([ends, wrenches[:, :, 1:]], axis=2)
         self.motion = Pushes(n, bodies, -np.einsum("pij,psjk->psik", cones["W"].reshape(-1, 3, 3), rates))
-        self.bouncing, self.approach = self._approach(cones, solved.contacts, n)
+        self.bouncing, self.approach, self.kept = self._approach(cones, solved, n)
         # Not those of the run, which may have been projected on closed loops: that comes at the end of a whole step.
         self.carried = replace(solved.end, P=out[self.end : self.end + 6 * n].reshape(n, 6))
         self.push = out[self.end + 6 * n :].reshape(n, 6)
@@ -176,15 +180,21 @@ class StepMap:
         self.end_drives = Pushes(n, result.end_bodies, result.end_columns[:, :, None])
         self.spun, self.turned = spun, rotations(solved.end.Z).transpose(0, 2, 1) @ rotations(solved.start.Z)
 
-    def _approach(self, cones: Any, contacts: Any, n: int) -> tuple[NDArray[np.int64], Pushes]:
-        """What the cones ask of their impulses by the velocities of the step before.
+    def _approach(self, cones: Any, solved: Solved, n: int) -> tuple[NDArray[np.int64], Pushes, FloatArray | None]:
+        """What the cones ask of their impulses by the velocities of the step before, and by the share that is kept.
 
         The slack s = (gap - rest) / dt falls by e v_n where restitution acts, and impulses change by -W of that.
         """
         k = np.flatnonzero((cones["source"] >= 0) & (cones["side"] == BOUNCING))
         bodies, wrenches = pairs_of(cones[k])
-        change = -np.asarray(contacts)["restitution"][cones["source"][k]][:, None] * cones["W"][k, ::3]
-        return k, Pushes(n, bodies, np.einsum("pj,psi->psji", change, wrenches[:, :, 0]))
+        change = -np.asarray(solved.contacts)["restitution"][cones["source"][k]][:, None] * cones["W"][k, ::3]
+        share = cones["bounce"][k]
+        approach = Pushes(n, bodies, np.einsum("pj,psi->psji", share[:, None] * change, wrenches[:, :, 0]))
+        # Shares that are all of it, or nothing, do not change with the state.
+        if not ((share > 0.0) & (share < 1.0)).any():
+            return k, approach, None
+        V = np.where(bodies[:, :, None] >= 0, solved.start.V[bodies], 0.0)
+        return k, approach, change * np.einsum("psi,psi->p", wrenches[:, :, 0], V)[:, None]
 
     @property
     def bounces(self) -> bool:
@@ -195,8 +205,39 @@ class StepMap:
         """Share of a joint's equations beside stiff contacts below which they count as dependent."""
         return INDEPENDENT if self.solved.stepper.loops else 0.0
 
+    @cached_property
+    def _by_share(self) -> tuple[tuple[FloatArray, ...], float]:
+        """Changes, as of `forward`, by the share of the restitution that is kept, and that of the impulses' work."""
+        n, direct = len(self.solved.V), np.zeros((self.Jz.size, 1))
+        direct[self.size : self.end].reshape(-1, 3)[self.bouncing] = self.kept
+        none, controls = np.zeros((n, 6, 1)), np.zeros((max(self.solved.nodes) + 1, self.solved.u.shape[1], 1))
+        changes = self._forward(none, none, none, controls, direct)
+        return changes, float(self._work(none, changes)[0])
+
+    def _work(self, dV: FloatArray, changes: tuple[FloatArray, ...]) -> FloatArray:
+        """Change of the work of the impulses with the mean of the velocities before and within the step, shape (m,)."""
+        velocities = 0.5 * (self.solved.start.V + self.solved.V)
+        _, _, dx, push = changes
+        return np.einsum("bi,bim->m", velocities, push) + np.einsum("bi,bim->m", 0.5 * self.push, dV + dx)
+
     def forward(self, dz: Any, dP: Any, dV: Any, du: Any, direct: Any = None) -> tuple[FloatArray, ...]:
         """Changes (dz1, dP1, velocities, `push`), each shape (bodies, 6, m).
+
+        Args:
+            dz, dP: at the start, shape (bodies, 6, m).
+            dV: of the velocities before, shape (bodies, 6, m).
+            du: of the controls at the nodes of the whole step, shape (nodes, nu, m).
+            direct: change of all outputs by something else, shape (outputs, m).
+        """
+        changes = self._forward(dz, dP, dV, du, direct)
+        if self.kept is None:
+            return changes
+        by_share, work = self._by_share
+        share = -self._work(dV, changes) / work
+        return tuple(change + by * share for change, by in zip(changes, by_share, strict=True))
+
+    def _forward(self, dz: Any, dP: Any, dV: Any, du: Any, direct: Any) -> tuple[FloatArray, ...]:
+        """`forward` while the share of the restitution stays.
 
         Args:
             dz, dP: at the start, shape (bodies, 6, m).
@@ -227,6 +268,19 @@ class StepMap:
             bars: gradients by the state at the end.
             push: gradient by `push`, shape (bodies, 6); None is zero.
         """
+        if self.kept is None:
+            return self._backward(bars, push)
+        (dz1, dP1, dx, pushed), work = self._by_share
+        given = (bars.poses, dz1), (bars.momenta, dP1), (bars.velocities, dx), (push, pushed)
+        share = -sum(float((a * b[:, :, 0]).sum()) for a, b in given if a is not None) / work
+        more = 0.5 * share * (self.solved.start.V + self.solved.V)
+        bars = bars._replace(velocities=bars.velocities + 0.5 * share * self.push)
+        before, by_start, by_end, W = self._backward(bars, more if push is None else push + more)
+        before = before._replace(velocities=before.velocities + 0.5 * share * self.push)
+        return before, by_start, by_end, W
+
+    def _backward(self, bars: Bars, push: Any) -> tuple[Bars, FloatArray, FloatArray, FloatArray]:
+        """`backward` while the share of the restitution stays."""
         n, dt, N = len(self.solved.V), self.solved.stepper.dt, self.size
         W = np.zeros(self.Jz.size)
         W[self.end : self.end + 6 * n] = bars.momenta.reshape(-1)

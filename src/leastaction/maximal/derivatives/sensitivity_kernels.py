@@ -101,7 +101,7 @@ def renew_cones(model, data, contact, dt):
             if c.side == OVERLAPPING:
                 c.rest = overlap_left(phi, c.leave)
             elif c.side == BOUNCING:
-                c.rest = phi - contacts[c.source].restitution * dt * approach(c, states)
+                c.rest = phi - c.bounce * contacts[c.source].restitution * dt * approach(c, states)
             continue
         j = -1 - c.source
         coordinate_wrenches(c, cstates[j])

@@ -66,10 +66,28 @@ def swap_momenta(states, other):
 
 
 @routine(allocates=False)
-def keep_start(data):
+def keep_start(data, contact):
     """Keep what the guess of a step stands on, for the case that it must begin again."""
-    data.start_clock[0], data.start_clock[1] = data.clock[0], data.clock[1]
+    if contact is not None:
+        keep_impulses(contact)
+    for c in range(data.clock.shape[0]):
+        data.start_clock[c] = data.clock[c]
     for i in range(data.bodies.shape[0]):
         s = data.bodies[i]
         for c in range(6):
             data.start_guess[i, c], data.start_guess[i, 6 + c] = s.x[c], s.slope[c]
+
+
+@routine(allocates=False)
+def keep_impulses(contact):
+    """Keep the impulses that a warm start of the present step stands on."""
+    now = contact.now[0]
+    now.start = now.known
+    for k in range(now.known):
+        c = contact.cones[k]
+        contact.start_keys[k] = c.key
+        contact.start_impulses[k, 0], contact.start_impulses[k, 1], contact.start_impulses[k, 2] = (
+            c.gam,
+            c.beta[0],
+            c.beta[1],
+        )

@@ -45,4 +45,5 @@ def forget_failure(states, rowstates, contact):
             s.w[c], s.vc[c] = s.x[c], s.x[3 + c]
     for k in range(rowstates.shape[0]):
         rowstates[k].lam = 0.0
-    contact.now[0].known = 0
+    if contact is not None:
+        contact.now[0].known = 0

@@ -7,9 +7,13 @@ of redundant equations small.
 """
 
 from leastaction._jit import routine
+from leastaction.spatial import cross, dot3, load3, load9, scale3
 
-FIRST, SECOND, LATER = 0, 1, 2
-"""How much is known: nothing, one step, two steps."""
+FIRST, SECOND, LATER, AGAIN = 0, 1, 2, 3
+"""How much is known: nothing, one step, two steps; one step, of a run that is solved again."""
+
+GUESSED = 0.9
+"""Largest |dt w / 2| that a run starts with as a guess."""
 
 
 @routine(allocates=False)
@@ -21,6 +25,28 @@ def guess(bodies, states):
             for c in range(3):
                 if bodies[i].mass > 0.0:
                     s.vc[c] = s.P[3 + c] / bodies[i].mass
+
+
+@routine(allocates=False)
+def guess_spins(bodies, states, dt):
+    """At the start of a run, angular velocities that were not guessed for a whole step may be for a part of it of dt.
+
+    They follow from the momenta; beyond the chart of a step they stay zero.
+    """
+    for i in range(bodies.shape[0]):
+        s, J, P = states[i], load9(bodies[i].J), load3(states[i].P)
+        if s.x[0] != 0.0 or s.x[1] != 0.0 or s.x[2] != 0.0 or dot3(P, P) == 0.0:
+            continue
+        c0 = cross((J[3], J[4], J[5]), (J[6], J[7], J[8]))
+        c1 = cross((J[6], J[7], J[8]), (J[0], J[1], J[2]))
+        c2 = cross((J[0], J[1], J[2]), (J[3], J[4], J[5]))
+        det = dot3((J[0], J[1], J[2]), c0)
+        if det <= 0.0:
+            continue
+        w = scale3(1.0 / det, (dot3(c0, P), dot3(c1, P), dot3(c2, P)))
+        if dot3(w, w) * (0.5 * dt) ** 2 < GUESSED * GUESSED:
+            for c in range(3):
+                s.w[c] = s.x[c] = w[c]
 
 
 @routine(allocates=False)

@@ -30,6 +30,9 @@ contacts' stiffness."""
 SETTLED = 3e-9
 """Residuals with contacts, relative to their typical speed, at which a step is solved: round-off leaves about 1e-9."""
 
+CLOSED = 5e-9
+"""Most that joints may be open at the end of a step [m or rad], however fast the contacts are."""
+
 ROUND_OFF = 30.0
 """Residuals, relative to the tolerance, that round-off may leave where stiff contacts meet long chains of joints."""
 
@@ -159,6 +162,7 @@ def interior_step(model, settings, data, contact, dt):
     mass = now.load * heaviest(bodies, contact)
     typical = math.sqrt(now.energy / mass)
     limit = max(tolerance, SETTLED * (typical + fastest(contact)))
+    closed = max(tolerance, CLOSED / dt)
     stuck, start, size = 0, now.energy, math.inf
     gained = settings.gravity * settings.whole
     softest = SOFTEST * max(now.energy, mass * gained * gained)
@@ -186,7 +190,7 @@ def interior_step(model, settings, data, contact, dt):
             if size <= 0.01 * tolerance:
                 limit = max(limit, ROUND_OFF * tolerance)
             allowed = max(limit, LOOSE * typical) if tired else limit
-            if worst <= allowed and joints <= limit and (not smooth or is_complementary(contact, goal)):
+            if worst <= allowed and joints <= min(limit, closed) and (not smooth or is_complementary(contact, goal)):
                 return iteration
         for i in range(bodies.shape[0]):
             for c in range(6):

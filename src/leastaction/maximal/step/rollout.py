@@ -9,15 +9,18 @@ from leastaction.maximal.arrays import (
     named_data,
     named_model,
 )
+from leastaction.maximal.contact.bounces import bound_bounces
 from leastaction.maximal.contact.detection import OUT_OF_DATE, find_cones, note_contacts
+from leastaction.maximal.contact.margins import has_moved
 from leastaction.maximal.contact.missed_contacts import ROUNDS, add_missed
 from leastaction.maximal.coordinates.recover import read_coordinates
 from leastaction.maximal.step.assembly import start_rows
 from leastaction.maximal.step.bodies import END, START
 from leastaction.maximal.step.body_states import finish_step, keep_start, load_state, store_state
+from leastaction.maximal.step.coarseness import is_coarse
 from leastaction.maximal.step.dampers import end_paths, start_paths
 from leastaction.maximal.step.division import FINEST, HALVED, SOLVED, forget_failure, let_slip, with_bit
-from leastaction.maximal.step.guess import FIRST, LATER, extrapolate, guess, remember
+from leastaction.maximal.step.guess import FIRST, LATER, extrapolate, guess, guess_spins, remember
 from leastaction.maximal.step.impulses import add_impulses, add_rates
 from leastaction.maximal.step.interior import solve_step
 from leastaction.maximal.step.joint_momenta import read_contact_momenta, read_end_momenta
@@ -25,12 +28,15 @@ from leastaction.maximal.step.judgement import FINE, is_driven, is_flipped, is_i
 from leastaction.maximal.step.projection import project_momenta
 from leastaction.maximal.step.resistance import end_resistance
 
-DONE, FAILED, FULL, REPLAN = 0, -1, -2, -3
-"""Why a loop stopped: at its end; or early, for no convergence, no room for contacts, or since bodies may touch that
-the graph does not tie."""
+DONE, FAILED, FULL, REPLAN, EXHAUSTED = 0, -1, -2, -3, -4
+"""Why a loop stopped: at its end; or early, for no convergence, no room for contacts, since bodies may touch that the
+graph does not tie, or since a step took all the work that it may."""
+
+FREE = 2
+"""Steps in a row without contacts after which velocities count as smooth functions of time."""
 
 
-@entry
+@entry(nogil=True)
 def rollout(model, settings, data, record, u, substeps, started):
     """Advance over the rows of the record; gives back (steps done, why it stopped).
 
@@ -45,7 +51,7 @@ def rollout(model, settings, data, record, u, substeps, started):
     return run(model, settings, data, None, None, MaximalRecord(*record), u, substeps, started)
 
 
-@entry
+@entry(nogil=True)
 def rollout_with_contact(model, settings, data, near, contact, record, u, substeps, started):
     """`rollout` with contacts, limits or dry friction: near and contact are those of `ContactModel`, `ContactData`."""
     model, settings, data = named_model(model), MaximalSettings(*settings), named_data(data)
@@ -60,7 +66,7 @@ def run(model, settings, data, near, contact, record, u, substeps, started):
     load_state(states, record.rigid_poses[0], record.momenta[0])
     steady = slip = q.shape[0] < 1  # False, but no literal: `solve_part` would be compiled twice
     for k in range(q.shape[0] - 1):
-        keep_start(data)
+        keep_start(data, contact)
         for c in range(q.shape[1]):
             q[k + 1, c] = q[k, c]
         record.iterations[k + 1] = 0
@@ -80,10 +86,11 @@ def run(model, settings, data, near, contact, record, u, substeps, started):
             if why != DONE:
                 return k, why
             record.iterations[k + 1] += iterations
+            if record.iterations[k + 1] > settings.max_work:
+                return k, EXHAUSTED
             if spent < 0:
                 # Nothing has changed but the guess: the rest of this step in shorter ones.
-                if contact is not None:
-                    forget_failure(states, data.rows, contact)
+                forget_failure(states, data.rows, contact)
                 if parts >= FINEST:
                     if contact is None or slip:
                         return k, FAILED
@@ -101,6 +108,8 @@ def run(model, settings, data, near, contact, record, u, substeps, started):
                 if halves < 1.0 and j == 0 and part == 0 and (k > 0 or started):
                     read_contact_momenta(model, data, contact, record.p[k], share)
             remember(states, data.rows, data.clock, h)
+            if contact is not None:
+                data.clock[2] = data.clock[2] + 1.0 if contact.now[0].count == 0 else 0.0
             if j == 0 and part == 0:
                 for r in range(data.rows.shape[0]):
                     record.multipliers[k, r] = data.rows[r].force
@@ -131,6 +140,8 @@ def start_part(model, settings, data, near, contact, q, u, dt):
         for c in range(6):
             data.bodies[i].I[c] = 0.0
     add_impulses(model, data, q, u, settings.halves * dt, START)
+    if data.clock[0] == FIRST:
+        guess_spins(model.bodies, data.bodies, dt)
     if contact is None:
         extrapolate(model.bodies, data.bodies, data.rows, data.clock, dt)
         return DONE
@@ -151,14 +162,22 @@ def solve_part(model, settings, data, near, contact, dt, slip):
 
     A solution that the motion does not lead to counts as a failure.
     """
+    # Not by how many parts there are: those of a step that is solved again one by one are judged as they were.
+    divisible = FINEST * abs(dt) > abs(settings.whole)
     if contact is None:
         spent = solve_step(model, settings, data, contact, dt)
-        return spent, abs(spent), DONE
+        iterations = abs(spent)
+        if divisible and spent >= 0 and is_coarse(model.bodies, data, settings, dt):
+            spent = -1 - spent
+        return spent, iterations, DONE
     if slip:
         let_slip(contact)
     spent = solve_step(model, settings, data, contact, dt)
     iterations = abs(spent)
     for rounds in range(ROUNDS + 1):
+        if spent >= 0:
+            spent, more = bound_bounces(model, settings, data, contact, dt, spent)
+            iterations += more
         if spent >= 0 and is_flipped(data.bodies, dt):
             spent = -1 - spent
         if spent < 0:
@@ -175,8 +194,12 @@ def solve_part(model, settings, data, near, contact, dt, slip):
             break
         spent = solve_step(model, settings, data, contact, dt)
         iterations += abs(spent)
-    # Not by how many parts there are: those of a step that is solved again one by one are judged as they were.
-    judged = contact.now[0].count > 0 and data.clock[0] != FIRST and FINEST * dt > settings.whole
+    if spent >= 0 and has_moved(data.bodies, near, dt):
+        return spent, iterations, REPLAN  # so far that bodies may have met that the graph does not tie
+    smooth = contact.now[0].count == 0 and data.clock[2] >= FREE and divisible
+    if smooth and spent >= 0 and is_coarse(model.bodies, data, settings, dt):
+        spent = -1 - spent
+    judged = contact.now[0].count > 0 and data.clock[0] != FIRST and divisible
     if judged and spent >= 0 and is_implausible(model.bodies, data.bodies, settings, contact):
         spent = -1 - spent
     # Smoothed contact gives back what it took.

@@ -7,9 +7,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from leastaction.dynamics.arrays import ClosureModel
 from leastaction.forces.arrays import ForceModel, ForceModes, compact, force_model, force_modes, has_jumps
 from leastaction.mechanism import Mechanism
-from leastaction.minimal.arrays import ClosureModel, GuessData, NativeModel, closure_model
+from leastaction.minimal.arrays import GuessData, NativeModel, closure_model, floating_trees
 from leastaction.minimal.rules import lobatto
 from leastaction.spatial.exponential import coefficients
 
@@ -23,6 +24,8 @@ BODY_AT_NODE = np.dtype(
         ("x", "f8", 3),  # centre of mass [m]
         ("f", "f8", 3),  # force of kinetic energy and gravity
         ("F", "f8", 6),  # wrench of the discrete Lagrangian about the world's origin; then of the whole subtree
+        ("e", "f8", 3),  # f as it is expected after the next Newton update; only at inner nodes
+        ("E", "f8", 6),  # expected wrench of the whole subtree
     ],
     align=True,
 )
@@ -31,7 +34,11 @@ BODY_AT_NODE = np.dtype(
 
 TURN = np.dtype(
     [
-        ("y", "f8", 3),  # turn since the start of the step, in the body's first frame [rad]
+        (
+            "y",
+            "f8",
+            3,
+        ),  # turn since the start of the step, of bodies in the world's axes, of joints in the child's [rad]
         ("g", "f8", 3),  # derivative of the kinetic energy of turning by y
         ("k", "f8", 8),  # coefficients of `spatial.exponential`; at order 2 only the last two
     ],
@@ -72,6 +79,8 @@ class BodywiseModel(NamedTuple):
         damped: whether some of them look at joint velocities.
         geared: whether drives have inertias of their own.
         pushed: whether some force acts on bodies.
+        slots: which of the articulated blocks a body uses, shape (bodies,); each is used again once its body has been
+            added to its parent, so that they stay in the fastest memory.
     """
 
     native: NativeModel
@@ -86,6 +95,7 @@ class BodywiseModel(NamedTuple):
     damped: bool
     geared: bool
     pushed: bool
+    slots: NDArray[np.int64]
 
 
 class BodywiseDense(NamedTuple):
@@ -133,18 +143,22 @@ class BodywiseData(NamedTuple):
         held: generalised forces of the controls at the nodes, shape (s + 1, nv).
         tau: all generalised forces at one node, shape (nv,).
         external: wrenches of body forces at one node, shape (bodies, 6).
+        inertias: of the bodies about their centres of mass at the first node, in the world's axes, shape (bodies, 6).
         lam: impulses of the loop equations at the nodes, shape (s + 1, equations).
         r: residuals, shape (s, nv).
         dx: Newton update, shape (s, nv).
-        A: articulated blocks: rows at nodes 0 ... s - 1, columns at 1 ... s, shape (bodies, 6 s, 6 s).
-        beta: articulated wrenches, shape (bodies, 6 s).
-        eta: twists of the update, shape (bodies, 6 s).
-        U: A S, and W: S A, one row for each degree of freedom and node, shape (nv, s, 6 s).
-        D: block of one joint, shape (6 s, 6 s).
-        rhs: its right-hand sides, shape (6 s, 6 s + 1).
+        A: articulated blocks: rows at nodes 0 ... s - 1, columns at 1 ... s, shape (slots, 6 s, 6 s).
+        begun: whether a body's block has been written, shape (bodies,).
+        beta: articulated wrenches, and twists of the update, shape (2, bodies, 6 s).
+        U: A S, one row for each degree of freedom and node, shape (nv, s, 6 s).
+        W: D^-1 S B of the recursion: what the parent's twist takes off an update, shape (nv, s, 6 s).
+        X: D^-1 times slopes of impulses in a joint by its degrees of freedom and nodes, shape (nv, s, 6 s).
+        K: slopes of rows by the degrees of freedom before their own in a joint, shape (nv, s, 6 s).
+        inverse: D^-1 of each degree of freedom, shape (nv, s, s).
+        D: block of one degree of freedom, and its inverse, shape (2, s, s).
+        t: updates where the parent stays, shape (nv, s); rest: those of one degree of freedom before D^-1, shape (s,).
+        old_S: S where the blocks were last eliminated.
         local: slopes of the impulses in one joint, shape (6 (s + 1), 6 (s + 1)), see `joints`.
-        solved: for each degree of freedom and node its update where the parent stays, and what the parent's twist takes
-            off it, shape (nv, s, 6 s + 1).
         guess: scratch of first guesses.
         dense: dense derivatives; None until they are asked for.
         modes: of one-sided forces, one row for each node.
@@ -161,18 +175,23 @@ class BodywiseData(NamedTuple):
     held: FloatArray
     tau: FloatArray
     external: FloatArray
+    inertias: FloatArray
     lam: FloatArray
     r: FloatArray
     dx: FloatArray
     A: FloatArray
+    begun: NDArray[np.bool_]
     beta: FloatArray
-    eta: FloatArray
     U: FloatArray
     W: FloatArray
+    X: FloatArray
+    K: FloatArray
+    inverse: FloatArray
     D: FloatArray
-    rhs: FloatArray
+    t: FloatArray
+    rest: FloatArray
+    old_S: FloatArray
     local: FloatArray
-    solved: FloatArray
     guess: GuessData
     dense: BodywiseDense | None
     modes: ForceModes
@@ -186,11 +205,13 @@ class BodywiseSettings(NamedTuple):
         dt: time step [s].
         tolerance: of the Newton updates [rad or m].
         max_iterations: from each first guess.
+        plausible: share of the energy of a step that may come from nowhere, see `judgement`.
     """
 
     dt: float
     tolerance: float
     max_iterations: int
+    plausible: float
 
 
 def bodywise_rule(s: int) -> BodywiseRule:
@@ -211,7 +232,7 @@ def bodywise_model(mechanism: Mechanism, s: int) -> BodywiseModel:
         forces = force_model(t)._replace(touched=forces.touched)  # one kernel, whatever pushes
     jumps = True if has_jumps(forces) or forces.paths is not None else None
     return BodywiseModel(
-        native=NativeModel(t.nodes, d, t.gravity, forces, closure),
+        native=NativeModel(t.nodes, d, t.gravity, forces, closure, floating_trees(t)),
         nodes=t.nodes,
         dofs=d,
         gravity=t.gravity,
@@ -223,7 +244,21 @@ def bodywise_model(mechanism: Mechanism, s: int) -> BodywiseModel:
         damped=damped,
         geared=bool(d.armature.any()),
         pushed=pushed,
+        slots=_slots(t.nodes.parent),
     )
+
+
+def _slots(parents: NDArray[np.int64]) -> NDArray[np.int64]:
+    """See `BodywiseModel.slots`; bodies are done from the last to the first."""
+    slots, free, count = np.full(len(parents), -1), [], 0
+    for i in range(len(parents) - 1, -1, -1):
+        for body in (i, parents[i]):
+            if body >= 0 and slots[body] < 0:
+                if not free:
+                    free, count = [count], count + 1
+                slots[body] = free.pop()
+        free.append(slots[i])
+    return slots
 
 
 def _turns(s: int, bodies: int) -> Any:
@@ -248,18 +283,23 @@ def bodywise_data(model: BodywiseModel, guess: GuessData, max_iterations: int, d
         held=z((s + 1, nv)),
         tau=z(nv),
         external=z((n, 6)),
+        inertias=z((n, 6)),
         lam=z((s + 1, model.closure.count if model.closure else 0)),
         r=z((s, nv)),
         dx=z((s, nv)),
-        A=z((n, m, m)),
-        beta=z((n, m)),
-        eta=z((n, m)),
+        A=z((model.slots.max(initial=-1) + 1, m, m)),
+        begun=z(n, np.bool_),
+        beta=z((2, n, m)),
         U=z((nv, s, m)),
         W=z((nv, s, m)),
-        D=z((m, m)),
-        rhs=z((m, m + 1)),
+        X=z((nv, s, m)),
+        K=z((nv, s, m)),
+        inverse=z((nv, s, s)),
+        D=z((2, s, s)),
+        t=z((nv, s)),
+        rest=z(s),
+        old_S=z((s + 1, nv, 6)),
         local=z((m + 6, m + 6)),
-        solved=z((nv, s, m + 1)),
         guess=guess,
         dense=bodywise_dense(model) if dense else None,
         modes=force_modes(model.forces, rows=s + 1),

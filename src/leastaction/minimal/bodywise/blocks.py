@@ -1,20 +1,25 @@
 """How the wrenches of one body at the nodes change when twists move its poses: blocks of 6 x 6."""
 
 from leastaction._jit import inline, routine
-from leastaction.minimal.bodywise.turning import plus9, polynomial, polynomial_slope, torque, turning_hessian
+from leastaction.minimal.bodywise.turning import (
+    hessian_at_order_4,
+    plus9,
+    polynomial,
+    polynomial_slope,
+    torque,
+    turning_hessian,
+)
 from leastaction.spatial import (
     ZERO3,
     add3,
     cross,
     dot3,
     load3,
-    load9,
     load_sym,
     matmul,
-    matmult,
-    matvec,
     scale3,
     sub3,
+    transpose,
 )
 
 
@@ -25,44 +30,44 @@ def _block9(G, j, k):
 
 
 @inline
+def _store_row(A, i, row, col, a, b, c, d, e, f):
+    """Six numbers of one row."""
+    A[i, row, col], A[i, row, col + 1], A[i, row, col + 2] = a, b, c
+    A[i, row, col + 3], A[i, row, col + 4], A[i, row, col + 5] = d, e, f
+
+
+@inline
 def _store_forces(A, i, row, col, weight, xj, xk, f):
     """A block of the forces on a body: df_j = weight dx_k with dx = v + omega x x, about the origin.
 
     f: force at node j where j = k, so that its arm moves too, else zero. Minus the derivatives, as A has them.
     """
     t = weight * (xj[0] * xk[0] + xj[1] * xk[1] + xj[2] * xk[2]) - (f[0] * xk[0] + f[1] * xk[1] + f[2] * xk[2])
-    for a in range(3):
-        for b in range(3):
-            # weight xj^ xk^ - f^ xk^, with a^ b^ = b a^T - (a . b) 1.
-            A[i, row + a, col + b] = xk[a] * (weight * xj[b] - f[b])
-            A[i, row + 3 + a, col + 3 + b] = 0.0
-        A[i, row + a, col + a] -= t
-        A[i, row + 3 + a, col + 3 + a] = -weight
-        A[i, row + a, col + 3 + a] = 0.0
-        A[i, row + 3 + a, col + a] = 0.0
-    g = (f[0] - weight * xj[0], f[1] - weight * xj[1], f[2] - weight * xj[2])
-    A[i, row, col + 4], A[i, row, col + 5] = -g[2], g[1]
-    A[i, row + 1, col + 3], A[i, row + 1, col + 5] = g[2], -g[0]
-    A[i, row + 2, col + 3], A[i, row + 2, col + 4] = -g[1], g[0]
-    g = (weight * xk[0], weight * xk[1], weight * xk[2])
-    A[i, row + 3, col + 1], A[i, row + 3, col + 2] = -g[2], g[1]
-    A[i, row + 4, col], A[i, row + 4, col + 2] = g[2], -g[0]
-    A[i, row + 5, col], A[i, row + 5, col + 1] = -g[1], g[0]
+    # weight xj^ xk^ - f^ xk^, with a^ b^ = b a^T - (a . b) 1; and minus (weight xj - f)^.
+    u, v, w = weight * xj[0] - f[0], weight * xj[1] - f[1], weight * xj[2] - f[2]
+    x, y, z = xk
+    _store_row(A, i, row, col, x * u - t, x * v, x * w, 0.0, w, -v)
+    _store_row(A, i, row + 1, col, y * u, y * v - t, y * w, -w, 0.0, u)
+    _store_row(A, i, row + 2, col, z * u, z * v, z * w - t, v, -u, 0.0)
+    x, y, z = weight * x, weight * y, weight * z
+    _store_row(A, i, row + 3, col, 0.0, -z, y, -weight, 0.0, 0.0)
+    _store_row(A, i, row + 4, col, z, 0.0, -x, 0.0, -weight, 0.0)
+    _store_row(A, i, row + 5, col, -y, x, 0.0, 0.0, 0.0, -weight)
 
 
 @inline
-def torque_slope(turn, Ic, dt, R0):
-    """Derivative (9) of the torque at the end of a step of order 2 by turns of the body there, in the world."""
+def torque_slope(turn, Ic, dt):
+    """Derivative (9) of the torque at the end of a step of order 2 by turns of the body there."""
     y, e, h = load3(turn.y), turn.k[6], 1.0 / dt
     G = (h * Ic[0], h * Ic[1], h * Ic[2], h * Ic[1], h * Ic[3], h * Ic[4], h * Ic[2], h * Ic[4], h * Ic[5])
     slope = polynomial_slope(y, load3(turn.g), 0.5, 0.0, e, turn.k[7])
     Z = plus9(matmul(polynomial(y, 0.5, e), G), slope)
-    return matmul(R0, matmul(Z, matmult(polynomial(y, -0.5, e), R0)))
+    return matmul(Z, polynomial(y, -0.5, e))
 
 
 @inline
 def start_torque(turns, j, i):
-    """Torque of the kinetic energy on body i at node j, in the body's first frame."""
+    """Torque of the kinetic energy on body i at node j."""
     if j > 0:
         return torque(turns[j, i])
     t = ZERO3
@@ -71,62 +76,110 @@ def start_torque(turns, j, i):
     return t
 
 
-@routine
-def body_block(model, settings, data):
-    """A of every body alone at order 2: one block, rows at the start and columns at the end of the step."""
-    nodes, A, bodies, turns = model.nodes, data.A, data.bodies, data.turns
-    dt = settings.dt
-    for i in range(nodes.shape[0]):
-        x = load3(bodies[0, i].x), load3(bodies[1, i].x)
-        _store_forces(A, i, 0, 0, -nodes[i].mass / dt, x[0], x[1], ZERO3)
-        T = torque_slope(turns[1, i], load_sym(nodes[i].Ic), dt, load9(bodies[0, i].R))
-        for c in range(3):
-            for d in range(3):
-                A[i, c, d] += T[3 * c + d]
-
-
-@routine
-def body_blocks(model, settings, data, A, full):
-    """A of every body alone: minus the derivatives of its wrenches F_j by twists at the nodes k.
-
-    Rows at the nodes 0 ... s - 1 and columns at 1 ... s; `full`: both at all nodes.
-    """
-    nodes, m, w, b = model.nodes, model.rule.m, model.rule.w, model.rule.b
-    bodies, turns, G = data.bodies, data.turns, data.G
-    dt = settings.dt
-    s = m.shape[0] - 1
-    skip = 0 if full else 6
-    rows = s + 1 if full else s
-    for i in range(nodes.shape[0]):
-        for j in range(rows):
-            for k in range(1, s + 1):
-                f = load3(bodies[j, i].f) if j == k else ZERO3
-                x = load3(bodies[j, i].x), load3(bodies[k, i].x)
-                _store_forces(A, i, 6 * j, 6 * k - skip, nodes[i].mass / dt * m[j, k], x[0], x[1], f)
-        turning_hessian(w, b, turns, i, load_sym(nodes[i].Ic), dt, G)
-        _torques(A, G, turns, i, load9(bodies[0, i].R), skip, rows)
-        if full:
-            fall = scale3(dt * nodes[i].mass, load3(model.gravity))
-            _first_column(A, bodies, turns, w, i, fall)
+@inline
+def _add_matrix(A, i, row, col, T):
+    """Add a matrix (9) to a block of body i."""
+    A[i, row, col] += T[0]
+    A[i, row, col + 1] += T[1]
+    A[i, row, col + 2] += T[2]
+    A[i, row + 1, col] += T[3]
+    A[i, row + 1, col + 1] += T[4]
+    A[i, row + 1, col + 2] += T[5]
+    A[i, row + 2, col] += T[6]
+    A[i, row + 2, col + 1] += T[7]
+    A[i, row + 2, col + 2] += T[8]
 
 
 @inline
-def _torques(A, G, turns, i, R0, skip, rows):
-    """Torques of body i: d(tau_l) = R_0 Z_lk J_l^-1(y_k) R_0^T omega_k, and tau_0 is minus their sum."""
+def body_block(A, at, bodies, turns, i, mass, Ic, dt):
+    """A[at]: block of body i alone at order 2, rows at the start and columns at the end of the step."""
+    _store_forces(A, at, 0, 0, -mass / dt, load3(bodies[0, i].x), load3(bodies[1, i].x), ZERO3)
+    _add_matrix(A, at, 0, 0, torque_slope(turns[1, i], Ic, dt))
+
+
+@inline
+def body_blocks(A, at, rule, bodies, turns, G, i, mass, Ic, dt):
+    """A[at]: blocks of body i alone, minus the derivatives of its wrenches F_j by twists at the nodes k.
+
+    Rows at the nodes 0 ... s - 1 and columns at 1 ... s. The arms of forces at inner nodes move with the forces that
+    are expected there, see `recursion`.
+    """
+    m = rule.m
+    s = m.shape[0] - 1
+    for j in range(s):
+        for k in range(1, s + 1):
+            f = load3(bodies[j, i].e) if j == k else ZERO3
+            x = load3(bodies[j, i].x), load3(bodies[k, i].x)
+            _store_forces(A, at, 6 * j, 6 * k - 6, mass / dt * m[j, k], x[0], x[1], f)
+    if s == 2:
+        _torques_at_order_4(A, at, rule.w, rule.b, turns, i, Ic, dt)
+    else:
+        turning_hessian(rule.w, rule.b, turns, i, Ic, dt, G)
+        _torques(A, at, G, turns, i, 6, s)
+
+
+@routine
+def all_blocks(model, settings, data, A):
+    """A (bodies, 6 (s + 1), 6 (s + 1)) of every body alone: minus the derivatives of F_j by twists at the nodes k."""
+    nodes, m, w, b = model.nodes, model.rule.m, model.rule.w, model.rule.b
+    bodies, turns, G, dt = data.bodies, data.turns, data.G, settings.dt
+    last = m.shape[0]
+    for i in range(nodes.shape[0]):
+        mass = nodes[i].mass
+        for j in range(last):
+            for k in range(1, last):
+                f = load3(bodies[j, i].f) if j == k else ZERO3
+                x = load3(bodies[j, i].x), load3(bodies[k, i].x)
+                _store_forces(A, i, 6 * j, 6 * k, mass / dt * m[j, k], x[0], x[1], f)
+        turning_hessian(w, b, turns, i, load_sym(data.inertias[i]), dt, G)
+        _torques(A, i, G, turns, i, 0, last)
+        _first_column(A, bodies, turns, w, i, scale3(dt * mass, load3(model.gravity)))
+
+
+@inline
+def _inner_slope(turn):
+    """Derivative (9) of J_r^-1(y) g by y alone."""
+    return polynomial_slope(load3(turn.y), load3(turn.g), 0.5, 0.0, turn.k[6], turn.k[7])
+
+
+@inline
+def _torques_at_order_4(A, at, w, b, turns, i, Ic, dt):
+    """`_torques` for order 4, written out."""
+    G11, G12, G22 = hessian_at_order_4(w, b, turns, i, Ic, dt)
+    y, z, e, f = load3(turns[1, i].y), load3(turns[2, i].y), turns[1, i].k[6], turns[2, i].k[6]
+    left, right = polynomial(y, 0.5, e), polynomial(y, -0.5, e)
+    T11 = matmul(plus9(matmul(left, G11), _inner_slope(turns[1, i])), right)
+    last = polynomial(z, -0.5, f)
+    T12 = matmul(matmul(left, G12), last)
+    left = polynomial(z, 0.5, f)
+    T21 = matmul(matmul(left, transpose(G12)), right)
+    T22 = matmul(plus9(matmul(left, G22), _inner_slope(turns[2, i])), last)
+    _add_matrix(A, at, 0, 0, plus9(T11, T21))
+    _add_matrix(A, at, 0, 6, plus9(T12, T22))
+    _add_matrix(A, at, 6, 0, _minus(T11))
+    _add_matrix(A, at, 6, 6, _minus(T12))
+
+
+@inline
+def _minus(T):
+    return (-T[0], -T[1], -T[2], -T[3], -T[4], -T[5], -T[6], -T[7], -T[8])
+
+
+@inline
+def _torques(A, at, G, turns, i, skip, rows):
+    """Torques of body i in A[at]: d(tau_l) = Z_lk J_l^-1(y_k) omega_k, and tau_0 is minus their sum."""
     s = turns.shape[0] - 1
     for k in range(1, s + 1):
-        right = matmult(polynomial(load3(turns[k, i].y), -0.5, turns[k, i].k[6]), R0)
+        right = polynomial(load3(turns[k, i].y), -0.5, turns[k, i].k[6])
         for l in range(1, s + 1):
             y, e = load3(turns[l, i].y), turns[l, i].k[6]
             Z = matmul(polynomial(y, 0.5, e), _block9(G, l, k))
             if l == k:
-                Z = plus9(Z, polynomial_slope(y, load3(turns[l, i].g), 0.5, 0.0, e, turns[l, i].k[7]))
-            T = matmul(R0, matmul(Z, right))
-            for c in range(3):
-                for d in range(3):
-                    A[i, c, 6 * k - skip + d] += T[3 * c + d]
-                    if l < rows:
-                        A[i, 6 * l + c, 6 * k - skip + d] -= T[3 * c + d]
+                Z = plus9(Z, _inner_slope(turns[l, i]))
+            T = matmul(Z, right)
+            _add_matrix(A, at, 0, 6 * k - skip, T)
+            if l < rows:
+                _add_matrix(A, at, 6 * l, 6 * k - skip, _minus(T))
 
 
 @inline
@@ -148,12 +201,11 @@ def _first_column(A, bodies, turns, w, i, weight):
     which the sum over the other columns has counted for j > 0 and not for j = 0: it is put back, or in.
     `weight`: impulse of gravity over the whole step.
     """
-    R0 = load9(bodies[0, i].R)
     for j in range(turns.shape[0]):
         x = load3(bodies[j, i].x)
         fall = scale3(w[j], weight)
         f = sub3(load3(bodies[j, i].f), fall)
-        t = add3(matvec(R0, start_torque(turns, j, i)), cross(x, f))
+        t = add3(start_torque(turns, j, i), cross(x, f))
         for a in range(6):
             for b in range(6):
                 u = 0.0

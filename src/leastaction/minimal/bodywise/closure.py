@@ -47,14 +47,14 @@ def closure_impulses(closure, model, settings, data, j):
 
 
 @routine
-def closure_columns(closure, model, settings, data, dense):
-    """Add the derivatives of the impulses at all nodes to H; nothing for trees (None).
+def closure_columns(closure, model, settings, data, dense, rows):
+    """Add the derivatives of the impulses at the first `rows` nodes to H; nothing for trees (None).
 
     That the rows of joints turn under them is counted with all other wrenches, see `hessian`.
     """
     if closure is None:
         return
-    for j in range(data.S.shape[0]):
+    for j in range(rows):
         if closure.rows.shape[0] > closure.count:
             body_twists(model, settings, data, j)
         for c in range(closure.rows.shape[0]):
@@ -140,7 +140,6 @@ def loop_rows(model, settings, data, system):
             system.H_start[a, b] = 0.0
     for j in range(s + 1):
         bodies = data.bodies[j]
-        body_twists(model, settings, data, j)
         for c in range(count):
             row = closure.rows[c]
             up, down = j * count + c, (j - 1) * count + c
@@ -158,6 +157,7 @@ def loop_rows(model, settings, data, system):
             value, W = evaluate(row, bodies)
             rolls = is_velocity(row)
             if rolls and (s == 1 or j > 0):
+                body_twists(model, settings, data, j)
                 _velocity_row(model, settings, data, system, row, W, c if s == 1 else down, j)
             elif j > 0 and not rolls:
                 h[down] = value

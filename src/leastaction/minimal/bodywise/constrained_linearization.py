@@ -96,8 +96,8 @@ def _changes(
             constrained.equations(model, settings, data, system)
             by_rows[:, :, c] += weight * rows
             by_h[:, c] += weight * system.h
-            arrays = (t.nodes, t.dofs, t.closure.rows, t.closure.coefficients, t.closure.count)
+            arrays = ((t.nodes, t.dofs, t.gravity), (t.closure.rows, t.closure.coefficients, t.closure.count))
             scratch = (system.end_h, system.end_A, system.end_M, bool(system.redundant[0]))
-            momentum_projection(*arrays, guess.links, guess.screws, end[0], raw, *scratch)
+            momentum_projection(*arrays, (guess.links, guess.screws, guess.external), end[0], raw, *scratch)
             by_p[:, c] += weight * raw
     return by_rows, by_h, by_p

@@ -11,7 +11,7 @@ def solve(model, settings, data, u):
     """Newton update dx (s, nv) for the residuals r; `residual` must have been called at the same Q."""
     s, n = data.r.shape
     dense = data.dense
-    hessian(model, settings, data, u)
+    hessian(model, settings, data, u, 1)
     system(dense.H, dense.J, False)
     for j in range(s):
         for a in range(n):

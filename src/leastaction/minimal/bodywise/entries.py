@@ -3,21 +3,21 @@
 from leastaction._jit import entry
 from leastaction.minimal.bodywise import dense_direction, linearization
 from leastaction.minimal.bodywise.hessian import control_slopes, hessian
-from leastaction.minimal.bodywise.recursion import recursive
+from leastaction.minimal.bodywise.recursion import again, recursive
 from leastaction.minimal.bodywise.residual import end_momentum, hold_controls, place_bodies, residual
 from leastaction.minimal.bodywise.rollout import rollout_with
 
-_rollout_recursive = rollout_with(recursive)
-_rollout_dense = rollout_with(dense_direction.solve)
+_rollout_recursive = rollout_with(recursive, again)
+_rollout_dense = rollout_with(dense_direction.solve, dense_direction.solve)
 
 
-@entry
+@entry(nogil=True)
 def rollout_recursive(model, settings, data, U, Q, P, iterations):
     """Steps with the O(n) recursion."""
     return _rollout_recursive(model, settings, data, U, Q, P, iterations)
 
 
-@entry
+@entry(nogil=True)
 def rollout_dense(model, settings, data, U, Q, P, iterations):
     """Steps with elimination on the whole Jacobian."""
     return _rollout_dense(model, settings, data, U, Q, P, iterations)
@@ -39,7 +39,7 @@ def rows(model, settings, data, p, u, out):
 @entry
 def derivatives(model, settings, data, u):
     """H and C of `data.dense`, where `rows` were evaluated last."""
-    hessian(model, settings, data, u)
+    hessian(model, settings, data, u, 0)
     control_slopes(model, settings, data)
 
 

@@ -9,7 +9,7 @@ from leastaction._jit import inline, routine
 from leastaction.forces import drives, total
 from leastaction.forces.arrays import modes_at
 from leastaction.kinematics.sweeps import add_to
-from leastaction.minimal.bodywise.blocks import body_blocks
+from leastaction.minimal.bodywise.blocks import all_blocks
 from leastaction.minimal.bodywise.closure import closure_columns
 from leastaction.minimal.bodywise.joints import joint_slopes
 from leastaction.minimal.bodywise.twists import body_twists, twist_slope
@@ -23,22 +23,24 @@ from leastaction.spatial import (
 
 
 @routine
-def hessian(model, settings, data, u):
+def hessian(model, settings, data, u, first):
     """H[j, a, k, b]: derivative of row (j, a) by the displacement of degree of freedom b at node k.
 
-    `residual` and `end_momentum` must have been called at the same Q; u: controls, shape (nodes, nu).
+    u: controls, shape (nodes, nu). first: 0 for all nodes, 1 for the rows 0 ... s - 1 and columns 1 ... s of Newton's
+    method. `residual` must have been called at the same Q, and `end_momentum` for all nodes.
     """
     dense = data.dense
     nodes, H, A = model.nodes, dense.H, dense.A
-    s = model.rule.c.shape[0] - 1
-    body_blocks(model, settings, data, A, True)
-    for j in range(s + 1):
+    last = model.rule.c.shape[0]
+    rows = last - first
+    all_blocks(model, settings, data, A)
+    for j in range(rows):
         for a in range(H.shape[1]):
-            for k in range(s + 1):
+            for k in range(first, last):
                 for b in range(H.shape[3]):
                     H[j, a, k, b] = 0.0
     for i in range(nodes.shape[0] - 1, -1, -1):
-        _own_columns(model, data, dense, i)
+        _own_columns(model, data, dense, i, first)
         if model.sprung or model.geared:
             _own_forces(model, settings, data, dense, i)
         parent = nodes[i].parent
@@ -47,23 +49,24 @@ def hessian(model, settings, data, u):
                 for b in range(A.shape[2]):
                     A[parent, a, b] += A[i, a, b]
     if model.pushed:
-        for j in range(s + 1):
+        for j in range(rows):
             body_twists(model, settings, data, j)
-            for k in range(s + 1):
+            for k in range(first, last):
                 _pushed_columns(model, settings, data, dense, j, k, u[j])
-    closure_columns(model.closure, model, settings, data, dense)
+    closure_columns(model.closure, model, settings, data, dense, rows)
 
 
 @routine
-def _own_columns(model, data, dense, i):
+def _own_columns(model, data, dense, i, first):
     """Rows and columns of joint i with itself and all joints that carry it; A[i] holds the whole subtree."""
     nodes, S, H, A = model.nodes, data.S, dense.H, dense.A
     up, down = dense.up, dense.down
     last = S.shape[0]
+    rows = last - first
     node = nodes[i]
     for a in range(node.iv, node.iv + node.nv):
-        for j in range(last):
-            for k in range(last):
+        for j in range(rows):
+            for k in range(first, last):
                 for c in range(6):
                     t, u = 0.0, 0.0
                     for d in range(6):
@@ -73,8 +76,8 @@ def _own_columns(model, data, dense, i):
         other = i
         while other >= 0:
             for b in range(nodes[other].iv, nodes[other].iv + nodes[other].nv):
-                for j in range(last):
-                    for k in range(last):
+                for j in range(rows):
+                    for k in range(first, last):
                         t, u = 0.0, 0.0
                         for c in range(6):
                             t += S[j, b, c] * up[j, k, c]

@@ -8,173 +8,285 @@ where node j is unknown: dS = eta x S, so that
 
 where F_j is the wrench of the whole subtree. With eta = eta of the parent + S dx, a joint is eliminated as in the
 articulated-body algorithm: D = S B S, dx = D^-1 (r - S beta - S B eta_parent); the parent gets A - A S D^-1 S B.
+Joints with several degrees of freedom are eliminated one after the other, which equals the elimination of the block.
+
+Arms and rows at inner nodes move under the wrenches there, and those of a first guess are useless: m / dt times its
+errors. A small error of the arms times a large one of the wrenches then spoils the update; long chains of slender ball
+links diverge. The derivatives therefore take the wrenches that are expected after the update: first those of the
+accelerations at the start (`rollout.predict`), then those that the last update gave, f + df (`substitution`). They
+converge with the iterates, so the method still does so quadratically. It is what Newton's method does in body
+coordinates, where reactions of joints are unknowns of their own.
+
+`factor` eliminates the blocks; `substitution.solve` finds an update for residuals, there or elsewhere (chord steps).
 """
 
 from leastaction._jit import inline, routine
+from leastaction.kinematics.sweeps import add_to
 from leastaction.linalg.dense import solve_in_place
-from leastaction.minimal.bodywise.blocks import body_block, body_blocks
+from leastaction.minimal.bodywise.blocks import body_block, body_blocks, start_torque
 from leastaction.minimal.bodywise.joints import joint_slopes
-from leastaction.spatial import cross_force, load6
+from leastaction.minimal.bodywise.sixes import ZEROS, plus, put, six, times
+from leastaction.minimal.bodywise.substitution import solve
+from leastaction.spatial import add3, cross, cross_force, load3, load6, load_sym, store6
 
 
 @inline
-def _products(A, S, U, W, bodies, i, n, nv):
-    """U = A S and W = S B of joint i: a row for each of its degrees of freedom and nodes."""
-    m = A.shape[1]
-    for c in range(n, n + nv):
-        for k in range(m // 6):
-            for a in range(m):
-                t = 0.0
-                for b in range(6):
-                    t += A[i, a, 6 * k + b] * S[k + 1, c, b]
-                U[c, k, a] = t
-            for b in range(m):
-                W[c, k, b] = 0.0
-            for a in range(6):
-                t = S[k, c, a]
-                for b in range(m):
-                    W[c, k, b] += t * A[i, 6 * k + a, b]
-            if k > 0:
-                # The row turns with the joint: S . (eta x* F) = -(eta x S) . F = -eta . (S x* F).
-                t, f = cross_force(load6(S[k, c]), load6(bodies[k, i].F))
-                at = 6 * (k - 1)
-                W[c, k, at] -= t[0]
-                W[c, k, at + 1] -= t[1]
-                W[c, k, at + 2] -= t[2]
-                W[c, k, at + 3] -= f[0]
-                W[c, k, at + 4] -= f[1]
-                W[c, k, at + 5] -= f[2]
+def _row_times(A, i, j, k, s):
+    """s (6) times the block of rows j ... j + 5 and columns k ... k + 5."""
+    w = plus(s[1], six(A, i, j + 1, k), plus(s[0], six(A, i, j, k), ZEROS))
+    w = plus(s[3], six(A, i, j + 3, k), plus(s[2], six(A, i, j + 2, k), w))
+    return plus(s[5], six(A, i, j + 5, k), plus(s[4], six(A, i, j + 4, k), w))
 
 
 @inline
-def _solve_two(D, rhs, columns):
-    """rhs <- D^-1 rhs for two rows."""
-    inverse = 1.0 / (D[0, 0] * D[1, 1] - D[0, 1] * D[1, 0])
-    a, b, c, d = D[1, 1] * inverse, -D[0, 1] * inverse, -D[1, 0] * inverse, D[0, 0] * inverse
-    for k in range(columns):
-        x, y = rhs[0, k], rhs[1, k]
-        rhs[0, k], rhs[1, k] = a * x + b * y, c * x + d * y
-
-
-@inline
-def _assemble(S, W, beta, r, D, rhs, i, n, nv):
-    """D = S B S and the right-hand sides S B and r - S beta of joint i."""
-    m = W.shape[2]
-    s = m // 6
-    for c in range(nv):
-        for j in range(s):
-            row = j * nv + c
-            t = r[j, n + c]
-            for a in range(6):
-                t -= S[j, n + c, a] * beta[i, 6 * j + a]
-            rhs[row, m] = t
-            for b in range(m):
-                rhs[row, b] = W[n + c, j, b]
-            for d in range(nv):
-                for k in range(s):
-                    t = 0.0
-                    for b in range(6):
-                        t += W[n + c, j, 6 * k + b] * S[k + 1, n + d, b]
-                    D[row, k * nv + d] = t
-
-
-@inline
-def _eliminate(D, rhs, solved, n, nv):
-    """`solved` of a joint: D^-1 (S B) and D^-1 (r - S beta)."""
-    columns = solved.shape[2]
-    s = solved.shape[1]
-    if s * nv == 2:
-        _solve_two(D, rhs, columns)
-    else:
-        solve_in_place(D[: s * nv, : s * nv], rhs[: s * nv])
-    for c in range(nv):
-        for j in range(s):
-            for b in range(columns):
-                solved[n + c, j, b] = rhs[j * nv + c, b]
-
-
-@inline
-def _carry(A, beta, U, solved, i, parent, n, nv):
-    """Add what is left of joint i's blocks and wrenches to its parent's."""
-    m = A.shape[1]
-    for a in range(m):
-        beta[parent, a] += beta[i, a]
+def _rows(A, at, S, W, X, K, U, bodies, i, n, c, nv, soft):
+    """W = S B of degree of freedom c, less what those before it in the joint, already solved, answer; K, and X."""
+    s, m = W.shape[1], W.shape[2]
+    for j in range(s):
+        a = 6 * j
         for b in range(m):
-            A[parent, a, b] += A[i, a, b]
-        for c in range(n, n + nv):
-            for k in range(m // 6):
-                t = U[c, k, a]
-                beta[parent, a] += t * solved[c, k, m]
+            W[c, j, b] = 0.0
+        if j > 0:
+            put(W, c, j, a - 6, _turned(S, bodies, i, j, c))
+        for e in range(n, c):
+            own = (e - n) * s
+            for l in range(s):
+                k = times(six(W, c, j, 6 * l), six(S, l + 1, e, 0))
+                K[c, j, own + l] = k + X[c, j, own + l] if soft else k
+            for l in range(s):
+                k = K[c, j, own + l]
                 for b in range(m):
-                    A[parent, a, b] -= t * solved[c, k, b]
+                    W[c, j, b] -= k * W[e, l, b]
+                if soft:
+                    u = times(six(S, j, c, 0), six(U, e, l, a))
+                    for b in range(own + s, nv * s):
+                        # U has what the wrenches take from those between e and c.
+                        X[c, j, b] -= (k if b < (c - n) * s else k + u) * X[e, l, b]
+        # What those before answered by their wrenches is in A already.
+        s0, s1, s2, s3, s4, s5 = six(S, j, c, 0)
+        for b in range(m):
+            turning = s0 * A[at, a, b] + s1 * A[at, a + 1, b] + s2 * A[at, a + 2, b]
+            W[c, j, b] += turning + (s3 * A[at, a + 3, b] + s4 * A[at, a + 4, b] + s5 * A[at, a + 5, b])
 
 
 @inline
-def _row(A, i, a):
-    """Row a of the block of body i, six numbers."""
-    return (A[i, a, 0], A[i, a, 1], A[i, a, 2], A[i, a, 3], A[i, a, 4], A[i, a, 5])
+def _turned(S, bodies, i, j, c):
+    """A row at node j turns with its joint: S . (eta x* F) = -(eta x S) . F = -eta . (S x* F)."""
+    t, f = cross_force(load6(S[j, c]), load6(bodies[j, i].E))
+    return (-t[0], -t[1], -t[2], -f[0], -f[1], -f[2])
 
 
 @inline
-def _six(a, i, j):
-    """a[i, j] as six numbers."""
-    return (a[i, j, 0], a[i, j, 1], a[i, j, 2], a[i, j, 3], a[i, j, 4], a[i, j, 5])
+def _solve_rows(S, W, X, D, inverse, n, nv, c, soft):
+    """D^-1 of degree of freedom c, and W <- D^-1 W."""
+    s, m = W.shape[1], W.shape[2]
+    own = (c - n) * s
+    for j in range(s):
+        for l in range(s):
+            D[0, j, l] = times(six(W, c, j, 6 * l), six(S, l + 1, c, 0))
+            if soft:
+                D[0, j, l] += X[c, j, own + l]
+            D[1, j, l] = 1.0 if j == l else 0.0
+    solve_in_place(D[0], D[1])
+    for j in range(s):
+        for l in range(s):
+            inverse[c, j, l] = D[1, j, l]
+    _multiply(D, W, c, 0, m)
+    if soft:
+        _multiply(D, X, c, own + s, nv * s)
 
 
 @inline
-def _times(a, b):
-    """Scalar product of six numbers with six."""
-    return (a[0] * b[0] + a[1] * b[1] + a[2] * b[2]) + (a[3] * b[3] + a[4] * b[4] + a[5] * b[5])
+def _multiply(D, W, c, first, last):
+    """W[c] <- D^-1 W[c] in some columns."""
+    s = W.shape[1]
+    for k in range(first, last):
+        for j in range(s):
+            t = 0.0
+            for l in range(s):
+                t += D[1, j, l] * W[c, l, k]
+            D[0, j, 0] = t
+        for j in range(s):
+            W[c, j, k] = D[0, j, 0]
 
 
 @inline
-def _plus(k, a, b):
-    """k a + b of six numbers."""
-    return (
-        k * a[0] + b[0],
-        k * a[1] + b[1],
-        k * a[2] + b[2],
-        k * a[3] + b[3],
-        k * a[4] + b[4],
-        k * a[5] + b[5],
-    )
+def _columns(A, at, S, U, X, n, c, soft):
+    """U = A S of degree of freedom c."""
+    s, m = U.shape[1], U.shape[2]
+    for l in range(s):
+        column = six(S, l + 1, c, 0)
+        for a in range(m):
+            U[c, l, a] = times(six(A, at, a, 6 * l), column)
+        if soft:
+            for e in range(n, c):
+                for k in range(s):
+                    x = X[e, k, (c - n) * s + l]
+                    for a in range(m):
+                        U[c, l, a] -= x * U[e, k, a]
 
 
 @inline
-def _carry_row(A, beta, i, parent, a, end, w, D, t):
-    """Row a of what is left of the block of body i, added to its parent's."""
-    row = _row(A, i, a)
-    u = _times(row, end)
-    beta[parent, a] += beta[i, a] + u * t
-    row = _plus(-u * D, w, row)
-    A[parent, a, 0] += row[0]
-    A[parent, a, 1] += row[1]
-    A[parent, a, 2] += row[2]
-    A[parent, a, 3] += row[3]
-    A[parent, a, 4] += row[4]
-    A[parent, a, 5] += row[5]
+def _take_off(A, at, U, W, c):
+    """A <- A - U W of degree of freedom c."""
+    s, m = W.shape[1], W.shape[2]
+    for k in range(s):
+        for a in range(m):
+            u = U[c, k, a]
+            for b in range(m):
+                A[at, a, b] -= u * W[c, k, b]
 
 
 @inline
-def _one_axis(A, S, beta, r, solved, i, parent, n, slope):
-    """All of the above for one axis at order 2, written out: the compiler does not unroll tuples in loops well."""
-    start, end = _six(S, 0, n), _six(S, 1, n)
-    w = _plus(start[1], _row(A, i, 1), _plus(start[0], _row(A, i, 0), (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)))
-    w = _plus(start[3], _row(A, i, 3), _plus(start[2], _row(A, i, 2), w))
-    w = _plus(start[5], _row(A, i, 5), _plus(start[4], _row(A, i, 4), w))
-    D = 1.0 / (_times(w, end) - slope)
-    own = (beta[i, 0], beta[i, 1], beta[i, 2], beta[i, 3], beta[i, 4], beta[i, 5])
-    t = (r[0, n] - _times(start, own)) * D
-    solved[n, 0, 0], solved[n, 0, 1], solved[n, 0, 2] = w[0] * D, w[1] * D, w[2] * D
-    solved[n, 0, 3], solved[n, 0, 4], solved[n, 0, 5] = w[3] * D, w[4] * D, w[5] * D
-    solved[n, 0, 6] = t
-    if parent >= 0:
-        _carry_row(A, beta, i, parent, 0, end, w, D, t)
-        _carry_row(A, beta, i, parent, 1, end, w, D, t)
-        _carry_row(A, beta, i, parent, 2, end, w, D, t)
-        _carry_row(A, beta, i, parent, 3, end, w, D, t)
-        _carry_row(A, beta, i, parent, 4, end, w, D, t)
-        _carry_row(A, beta, i, parent, 5, end, w, D, t)
+def _softness(X, local, n, nv):
+    """X: slopes of the impulses in a joint, rows at nodes 0 ... s - 1, columns at 1 ... s."""
+    s = X.shape[1]
+    for c in range(nv):
+        for j in range(s):
+            for d in range(nv):
+                for l in range(s):
+                    X[n + c, j, d * s + l] = -local[j * nv + c, (l + 1) * nv + d]
+
+
+@inline
+def _joint(A, at, to, S, U, W, X, K, D, inverse, local, bodies, i, n, nv, soft):
+    """Eliminate joint i, and add what is left of its block A[at] to its parent's, A[to]."""
+    m = A.shape[1]
+    if soft:
+        _softness(X, local, n, nv)
+    for c in range(n, n + nv):
+        _rows(A, at, S, W, X, K, U, bodies, i, n, c, nv, soft)
+        _solve_rows(S, W, X, D, inverse, n, nv, c, soft)
+        _columns(A, at, S, U, X, n, c, soft)
+        _take_off(A, at, U, W, c)
+    if to >= 0:
+        for a in range(m):
+            for b in range(m):
+                A[to, a, b] += A[at, a, b]
+
+
+@inline
+def _put_row(A, at, to, a, b, row, last):
+    """Six numbers of what is left of a block: added to the parent's once the joint is done."""
+    if not last:
+        put(A, at, a, b, row)
+    elif to >= 0:
+        put(A, to, a, b, plus(1.0, row, six(A, to, a, b)))
+
+
+@inline
+def _left_of_row(A, at, to, U, c, a, end, w, last):
+    """Row a of what is left of a block at order 2; U: the row times `end`."""
+    row = six(A, at, a, 0)
+    u = times(row, end)
+    U[c, 0, a] = u
+    _put_row(A, at, to, a, 0, plus(-u, w, row), last)
+
+
+@inline
+def _axis_at_order_2(A, at, to, S, U, W, inverse, c, slope, last):
+    """All of the above for one degree of freedom at order 2, written out: the compiler unrolls no tuples in loops."""
+    end = six(S, 1, c, 0)
+    w = _row_times(A, at, 0, 0, six(S, 0, c, 0))
+    D = 1.0 / (times(w, end) - slope)
+    inverse[c, 0, 0] = D
+    w = plus(D, w, ZEROS)
+    put(W, c, 0, 0, w)
+    _left_of_row(A, at, to, U, c, 0, end, w, last)
+    _left_of_row(A, at, to, U, c, 1, end, w, last)
+    _left_of_row(A, at, to, U, c, 2, end, w, last)
+    _left_of_row(A, at, to, U, c, 3, end, w, last)
+    _left_of_row(A, at, to, U, c, 4, end, w, last)
+    _left_of_row(A, at, to, U, c, 5, end, w, last)
+
+
+@inline
+def _axis_at_order_4(A, at, to, S, U, W, K, inverse, bodies, i, n, c, slopes, last):
+    """The same at order 4; slopes (4): of the impulses in the joint."""
+    first, middle, end = six(S, 0, c, 0), six(S, 1, c, 0), six(S, 2, c, 0)
+    # Rows at the nodes 0 (w, x) and 1 (y, z), columns at the nodes 1 (w, y) and 2 (x, z).
+    w, x = _row_times(A, at, 0, 0, first), _row_times(A, at, 0, 6, first)
+    y, z = _turned(S, bodies, i, 1, c), ZEROS
+    for e in range(n, c):
+        k, l = times(y, six(S, 1, e, 0)), times(z, six(S, 2, e, 0))
+        K[c, 1, 2 * (e - n)], K[c, 1, 2 * (e - n) + 1] = k, l
+        y = plus(-k, six(W, e, 0, 0), plus(-l, six(W, e, 1, 0), y))
+        z = plus(-k, six(W, e, 0, 6), plus(-l, six(W, e, 1, 6), z))
+    y = plus(1.0, _row_times(A, at, 6, 0, middle), y)
+    z = plus(1.0, _row_times(A, at, 6, 6, middle), z)
+    a, b = times(w, middle) - slopes[0], times(x, end) - slopes[1]
+    d, e = times(y, middle) - slopes[2], times(z, end) - slopes[3]
+    t = 1.0 / (a * e - b * d)
+    a, b, d, e = e * t, -b * t, -d * t, a * t
+    inverse[c, 0, 0], inverse[c, 0, 1], inverse[c, 1, 0], inverse[c, 1, 1] = a, b, d, e
+    w, y = plus(a, w, plus(b, y, ZEROS)), plus(d, w, plus(e, y, ZEROS))
+    x, z = plus(a, x, plus(b, z, ZEROS)), plus(d, x, plus(e, z, ZEROS))
+    put(W, c, 0, 0, w)
+    put(W, c, 0, 6, x)
+    put(W, c, 1, 0, y)
+    put(W, c, 1, 6, z)
+    for r in range(12):
+        left, right = six(A, at, r, 0), six(A, at, r, 6)
+        u, v = times(left, middle), times(right, end)
+        U[c, 0, r], U[c, 1, r] = u, v
+        _put_row(A, at, to, r, 0, plus(-u, w, plus(-v, y, left)), last)
+        _put_row(A, at, to, r, 6, plus(-u, x, plus(-v, z, right)), last)
+
+
+@inline
+def _expect(bodies, turns, i):
+    """E of body i alone."""
+    for j in range(1, turns.shape[0] - 1):
+        e = load3(bodies[j, i].e)
+        store6(bodies[j, i].E, (add3(start_torque(turns, j, i), cross(load3(bodies[j, i].x), e)), e))
+
+
+@routine
+def factor(model, settings, data):
+    """Eliminate all joints at the poses of the last `residual`, from leaves to root: U, W and `inverse`."""
+    nodes, slots, A, S, begun = model.nodes, model.slots, data.A, data.S, data.begun
+    U, W, X, K, D, inverse, local = data.U, data.W, data.X, data.K, data.D, data.inverse, data.local
+    bodies, turns, inertias, G, rule, dt = data.bodies, data.turns, data.inertias, data.G, model.rule, settings.dt
+    soft = model.sprung or model.geared
+    m = A.shape[1]
+    for i in range(nodes.shape[0]):
+        begun[i] = False
+    for i in range(nodes.shape[0] - 1, -1, -1):
+        n, nv, parent = nodes[i].iv, nodes[i].nv, nodes[i].parent
+        to = -1 if parent < 0 else slots[parent]
+        for b in (i, parent):
+            if b >= 0 and not begun[b]:
+                begun[b] = True
+                if m == 6:
+                    body_block(A, slots[b], bodies, turns, b, nodes[b].mass, load_sym(inertias[b]), dt)
+                else:
+                    body_blocks(A, slots[b], rule, bodies, turns, G, b, nodes[b].mass, load_sym(inertias[b]), dt)
+                    _expect(bodies, turns, b)
+        if soft:
+            joint_slopes(model, settings, data, i)
+        hard = not soft or nv == 1
+        if m == 6 and hard:
+            for c in range(n, n + nv):
+                slope = local[0, 1] if soft else 0.0
+                _axis_at_order_2(A, slots[i], to, S, U, W, inverse, c, slope, c == n + nv - 1)
+        elif m == 12 and hard:
+            for c in range(n, n + nv):
+                slopes = (local[0, 1], local[0, 2], local[1, 1], local[1, 2]) if soft else (0.0, 0.0, 0.0, 0.0)
+                _axis_at_order_4(A, slots[i], to, S, U, W, K, inverse, bodies, i, n, c, slopes, c == n + nv - 1)
+        else:
+            _joint(A, slots[i], to, S, U, W, X, K, D, inverse, local, bodies, i, n, nv, soft)
+        if parent >= 0:
+            for j in range(1, m // 6):
+                add_to(bodies[j, parent].E, load6(bodies[j, i].E))
+    _keep(S, data.old_S)
+
+
+@routine
+def _keep(a, out):
+    for i in range(a.shape[0]):
+        for j in range(a.shape[1]):
+            for k in range(6):
+                out[i, j, k] = a[i, j, k]
 
 
 @routine
@@ -183,54 +295,11 @@ def recursive(model, settings, data, u):
 
     One of two ways behind one signature, see `dense_direction.solve`; this one does not look at the controls u.
     """
-    nodes, A, S, beta, r, solved, local = model.nodes, data.A, data.S, data.beta, data.r, data.solved, data.local
-    U, W, D, rhs, bodies = data.U, data.W, data.D, data.rhs, data.bodies
-    soft = model.sprung or model.geared
-    m = beta.shape[1]
-    if m == 6:
-        body_block(model, settings, data)
-    else:
-        body_blocks(model, settings, data, A, False)
-    for i in range(nodes.shape[0]):
-        for a in range(m):
-            beta[i, a] = 0.0
-    for i in range(nodes.shape[0] - 1, -1, -1):
-        node = nodes[i]
-        n, nv, parent = node.iv, node.nv, node.parent
-        if soft:
-            joint_slopes(model, settings, data, i)
-        if m == 6 and nv == 1:
-            _one_axis(A, S, beta, r, solved, i, parent, n, local[0, 1] if soft else 0.0)
-            continue
-        _products(A, S, U, W, bodies, i, n, nv)
-        _assemble(S, W, beta, r, D, rhs, i, n, nv)
-        if soft:
-            for a in range(nv * m // 6):
-                for b in range(nv * m // 6):
-                    D[a, b] -= local[a, b + nv]  # rows at nodes 0 ... s - 1, columns at 1 ... s
-        _eliminate(D, rhs, solved, n, nv)
-        if parent >= 0:
-            _carry(A, beta, U, solved, i, parent, n, nv)
-    back_substitute(model, data)
+    factor(model, settings, data)
+    solve(model, settings, data)
 
 
 @routine
-def back_substitute(model, data):
-    """dx from root to leaves: what the joint does where its parent stays, less what the parent's twist takes off it."""
-    nodes, S, eta, solved, dx = model.nodes, data.S, data.eta, data.solved, data.dx
-    m = eta.shape[1]
-    for i in range(nodes.shape[0]):
-        node = nodes[i]
-        for a in range(m):
-            eta[i, a] = eta[node.parent, a] if node.parent >= 0 else 0.0
-        for c in range(node.iv, node.iv + node.nv):
-            for k in range(m // 6):
-                t = solved[c, k, m]
-                if node.parent >= 0:
-                    for b in range(m):
-                        t -= solved[c, k, b] * eta[node.parent, b]
-                dx[k, c] = t
-        for c in range(node.iv, node.iv + node.nv):
-            for k in range(m // 6):
-                for b in range(6):
-                    eta[i, 6 * k + b] += S[k + 1, c, b] * dx[k, c]
+def again(model, settings, data, u):
+    """As `recursive`, with the derivatives of its last call (a chord step)."""
+    solve(model, settings, data)

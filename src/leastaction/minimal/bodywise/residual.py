@@ -32,17 +32,19 @@ from leastaction.spatial import (
     load9,
     load_sym,
     matvec,
+    rotate_sym,
     scale3,
     store3,
     store6,
     store9,
+    store_sym,
     sub3,
 )
 
 
 @routine
 def place_bodies(model, data, j):
-    """Poses and screws of all bodies at node j, from Q[j]."""
+    """Poses and screws of all bodies at node j, from Q[j]; at the first node also their inertias, which turns need."""
     nodes, bodies, S, q = model.nodes, data.bodies[j], data.S[j], data.Q[j]
     for i in range(nodes.shape[0]):
         node, body = nodes[i], bodies[i]
@@ -53,6 +55,8 @@ def place_bodies(model, data, j):
         store9(body.R, R)
         store3(body.p, p)
         store3(body.x, add3(p, matvec(R, load3(node.com))))
+        if j == 0:
+            store_sym(data.inertias[i], rotate_sym(R, load_sym(node.Ic)))
         for k in range(node.nv):
             store6(S[node.iv + k], screw_axis(node, k, R, p))
 
@@ -75,7 +79,7 @@ def turn_bodies(model, settings, data):
         R0 = load9(bodies[0, i].R)
         for j in range(1, turns.shape[0]):
             set_turn(turns, j, i, turn_between(R0, load9(bodies[j, i].R)))
-        turning_gradient(w, b, turns, i, load_sym(nodes[i].Ic), settings.dt)
+        turning_gradient(w, b, turns, i, load_sym(data.inertias[i]), settings.dt)
 
 
 @routine
@@ -87,8 +91,7 @@ def inertial_wrenches(model, settings, data, j):
     for i in range(nodes.shape[0]):
         mass = nodes[i].mass
         f = axpy3(mass / dt, moved(m, bodies, j, i), scale3(mass, fall))
-        t = start_torque(turns, j, i)
-        F = (add3(matvec(load9(bodies[0, i].R), t), cross(load3(bodies[j, i].x), f)), f)
+        F = (add3(start_torque(turns, j, i), cross(load3(bodies[j, i].x), f)), f)
         store6(bodies[j, i].F, F)
         store3(bodies[j, i].f, f)
 

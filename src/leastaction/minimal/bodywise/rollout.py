@@ -1,29 +1,60 @@
-"""Steps of the body-wise rule: a first guess from the state alone, then Newton's method."""
+"""Steps of the body-wise rule: a first guess from the state alone, then Newton's method.
+
+A step that does not converge soon, or to something implausible, is left to `leastaction.division`.
+"""
 
 from leastaction._jit import routine
 from leastaction.kinematics.manifold import retract
 from leastaction.minimal.bodywise.one_sided import open_or_close
 from leastaction.minimal.bodywise.residual import end_momentum, hold_controls, place_bodies, residual
-from leastaction.minimal.convergence import ROUND_OFF, SHARPEST, largest
+from leastaction.minimal.bodywise.work import is_astray
+from leastaction.minimal.convergence import ROUND_OFF, SHARPEST, chords_suffice, largest
 from leastaction.minimal.one_sided import forget
-from leastaction.minimal.predict import acceleration, start_velocity
+from leastaction.minimal.predict import displace, kinetic_energy, look_ahead, start_acceleration
+from leastaction.spatial import add3, axpy3, cross, load3, load6, load9, matvec, scale3, store3
+
+LIMIT = 20
+"""Newton iterations of a step, where more are allowed: two halves are quicker than a long search."""
 
 CAP = 0.5
 """Newton updates above this [rad or m] are shortened to it."""
 
 
 @routine
-def predict(model, settings, data, p, u):
-    """First guess of Q[1] ... Q[s]: constant acceleration from (Q[0], p) alone, so that runs can be taken up."""
-    guess, Q, c = data.guess, data.Q, model.rule.c
-    v, a, x = guess.v, guess.a, guess.x
-    start_velocity(model.native, guess, Q[0], p)
-    acceleration(model.native, guess, Q[0], v, u[0], a)
-    for j in range(1, Q.shape[0]):
-        h = c[j] * settings.dt
-        for k in range(x.shape[0]):
-            x[k] = h * (v[k] + 0.5 * h * a[k])
+def predict(model, settings, data, u):
+    """First guess of Q[1] ... Q[s] from Q[0] and what `start_velocity` found there: from the state alone.
+
+    Constant acceleration; above order 2 one that changes linearly to what it would be at the end, and with it the
+    forces that are expected at inner nodes, see `recursion`.
+    """
+    guess, Q, c, dt = data.guess, data.Q, model.rule.c, settings.dt
+    x = guess.x
+    last = c.shape[0] - 1
+    start_acceleration(model.native, guess, Q[0], u[0])
+    if last > 1:
+        expect(model, settings, data, False)
+        if look_ahead(model.native, guess, Q[0], u[last], dt):
+            expect(model, settings, data, True)
+    for j in range(1, last + 1):
+        displace(model.nodes, guess, c[j], dt, last > 1)
         retract(model.nodes, Q[0], x, Q[j])
+
+
+@routine
+def expect(model, settings, data, end):
+    """Forces expected at inner nodes by the accelerations of the links at the start; then those at the `end` too."""
+    nodes, links, bodies, rule = model.nodes, data.guess.links, data.bodies, model.rule
+    for i in range(nodes.shape[0]):
+        x = add3(load3(links[i].p), matvec(load9(links[i].R), load3(nodes[i].com)))
+        (spin, shift), (turning, rising) = load6(links[i].v), load6(links[i].a)
+        if not end:  # in two parts, see `start_accelerations`
+            turning, rising = add3(turning, load6(links[i].f)[0]), add3(rising, load6(links[i].f)[1])
+        # The acceleration of the centre of mass less gravity, as links rise where everything falls.
+        a = add3(add3(rising, cross(turning, x)), cross(spin, add3(shift, cross(spin, x))))
+        for j in range(1, rule.c.shape[0] - 1):
+            c = rule.c[j] if end else 1.0
+            e = scale3(1.0 - c, load3(bodies[j, i].e))
+            store3(bodies[j, i].e, axpy3(-c * rule.w[j] * settings.dt * nodes[i].mass, a, e))
 
 
 @routine
@@ -36,17 +67,22 @@ def update(model, data, share):
         retract(nodes, Q[j + 1], x, Q[j + 1])
 
 
-def newton_with(direction):
-    """Newton's method with a way to solve for its direction, `recursion.recursive` or `dense_direction.solve`."""
+def newton_with(direction, again):
+    """Newton's method with a way to solve for its direction, and one to do so again with the last derivatives.
+
+    `recursion.recursive` and `recursion.again`, or `dense_direction.solve` for both.
+    """
 
     @routine
     def newton(model, settings, data, p, u):
         """Solve the equations for Q[1] ... Q[s]. Gives back (iterations, converged).
 
         Converged: the last update is below the tolerance [rad or m], or the one that would come next, estimated by how
-        much the last one shrank the residual; or updates are at the level of round-off.
+        much the last one shrank the residual; or updates are at the level of round-off. The last iterations keep the
+        derivatives of the one before (chord steps), where they need not be more than `chords` for that.
         """
         history, tolerance = data.history, settings.tolerance
+        chords = 1 if data.Q.shape[0] == 2 else 3  # as many as a Newton step costs
         for it in range(history.shape[0]):
             history[it] = 0.0
         norm = residual(model, settings, data, p, u)
@@ -54,8 +90,13 @@ def newton_with(direction):
         open_or_close(model.jumps, model, data)
         if norm == 0.0:
             return 0, True
-        for it in range(1, settings.max_iterations + 1):
-            direction(model, settings, data, u)
+        keep = False
+        limit = min(settings.max_iterations, LIMIT)
+        for it in range(1, limit + 1):
+            if keep:
+                again(model, settings, data, u)
+            else:
+                direction(model, settings, data, u)
             size = largest(data.dx)
             if not size < 1e12:
                 return it, False
@@ -69,21 +110,24 @@ def newton_with(direction):
                 if open_or_close(model.jumps, model, data) == 0:
                     return it, True
                 new = residual(model, settings, data, p, u)
+            keep = share == 1.0 and chords_suffice(size, new / norm, keep, chords, tolerance)
             norm = new
-        return settings.max_iterations, False
+        return limit, False
 
     return newton
 
 
-def rollout_with(direction):
-    """The loop over many steps, with a way to solve for the Newton direction."""
-    newton = newton_with(direction)
+def rollout_with(direction, again):
+    """The loop over many steps, with the ways of `newton_with`."""
+    newton = newton_with(direction, again)
 
     @routine
     def rollout(model, settings, data, U, states, momenta, iterations):
         """Steps from row 0 of `states` and `momenta` with the controls U (steps, nodes, nu); gives back those done."""
         Q = data.Q
         last = Q.shape[0] - 1
+        native, guess = model.native, data.guess
+        before = kinetic_energy(native, guess, states[0], momenta[0])
         for step in range(U.shape[0]):
             u, p = U[step], momenta[step]
             for k in range(Q.shape[1]):
@@ -91,13 +135,17 @@ def rollout_with(direction):
             forget(model.jumps, data.modes)
             place_bodies(model, data, 0)
             hold_controls(model, data, u)
-            predict(model, settings, data, p, u)
+            predict(model, settings, data, u)
             iterations[step + 1], converged = newton(model, settings, data, p, u)
             if not converged:
                 return step
             for k in range(Q.shape[1]):
                 states[step + 1, k] = Q[last, k]
             end_momentum(model, settings, data, u, momenta[step + 1])
+            after = kinetic_energy(native, guess, states[step + 1], momenta[step + 1])
+            if is_astray(model, settings, data, u, before, after, p, momenta[step + 1]):
+                return step
+            before = after
         return U.shape[0]
 
     return rollout

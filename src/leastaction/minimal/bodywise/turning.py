@@ -6,6 +6,9 @@ With y_j = log(R_0^T R_j) the turn is interpolated as y(t) = sum_j phi_j(t) y_j;
 
     l = dt sum_alpha w_alpha 1/2 omega_alpha . I omega_alpha,   y'_alpha = sum_j b[alpha, j] y_j / dt
 
+All of it may be turned by a constant rotation. For bodies that is R_0: y_j = log(R_j R_0^T) and I = R_0 I_body R_0^T,
+so that torques come out in the world's axes.
+
 All derivatives are closed: P(y) a = a + k1 y x a + k2 y x (y x a) has few terms, whatever its coefficients.
 """
 
@@ -18,7 +21,7 @@ from leastaction.spatial import (
     cross,
     dot3,
     load3,
-    mattmul,
+    matmult,
     mattvec,
     rot_log,
     scale3,
@@ -84,6 +87,15 @@ def polynomial(y, k1, k2):
 
 
 @inline
+def gradient(y, L, a, k):
+    """Derivative (3) by y of L . J_r(y) a; k: coefficients of `spatial.exponential`."""
+    ya, yL, La, t = dot3(y, a), dot3(y, L), dot3(L, a), dot3(y, y)
+    m = cross(a, L)
+    e = k[3] * (yL * ya - La * t) - k[2] * dot3(y, m) - 2.0 * k[1] * La
+    return axpy3(e, y, axpy3(-k[0], m, axpy3(k[1] * ya, L, scale3(k[1] * yL, a))))
+
+
+@inline
 def curvature(y, L, a, k):
     """Symmetric matrix (9) of second derivatives by y of L . J_r(y) a; k: coefficients of `spatial.exponential`."""
     c, bs, cs, bc, cc = k[1], k[2], k[3], k[4], k[5]
@@ -111,8 +123,8 @@ _ARCSINE = tuple(math.comb(2 * k, k) / (4**k * (2 * k + 1)) for k in range(8, -1
 
 @inline
 def turn_between(R0, R1):
-    """log(R_0^T R_1) of a turn by less than pi [rad]."""
-    A = mattmul(R0, R1)
+    """log(R_1 R_0^T) of a turn by less than pi, in the world's axes [rad]."""
+    A = matmult(R1, R0)
     w = vee(A)
     t = dot3(w, w)
     c = 0.5 * (A[0] + A[4] + A[8] - 1.0)
@@ -138,10 +150,18 @@ def rate(b, turns, al, i, dt):
 
 @inline
 def angular_velocity(b, turns, al, i, dt):
-    """omega of body i at node al, in its own frame [rad/s]."""
+    """omega of joint i at node al, in the child's frame [rad/s]."""
     if turns.shape[0] == 2:
         return scale3(1.0 / dt, load3(turns[1, i].y))
     return ex.jr(load3(turns[al, i].y), eight(turns[al, i].k), rate(b, turns, al, i, dt))
+
+
+@inline
+def world_angular_velocity(b, turns, al, i, dt):
+    """omega of body i at node al, in the world's axes [rad/s]: J_l(y) y', as its turns y are."""
+    if turns.shape[0] == 2:
+        return scale3(1.0 / dt, load3(turns[1, i].y))
+    return ex.jr_transposed(load3(turns[al, i].y), eight(turns[al, i].k), rate(b, turns, al, i, dt))
 
 
 @inline
@@ -187,17 +207,17 @@ def turning_gradient(w, b, turns, i, Ic, dt):
         # One turn at a constant rate: l = y . I y / (2 dt).
         store3(turns[1, i].g, scale3(1.0 / dt, symvec(Ic, load3(turns[1, i].y))))
         return
+    # At the first node y = 0 and J_r = 1.
+    L = symvec(Ic, rate(b, turns, 0, i, dt))
     for j in range(1, s + 1):
-        store3(turns[j, i].g, ZERO3)
-    for al in range(s + 1):
+        store3(turns[j, i].g, scale3(w[0] * b[0, j], L))
+    for al in range(1, s + 1):
         y, yd, k = load3(turns[al, i].y), rate(b, turns, al, i, dt), eight(turns[al, i].k)
         L = symvec(Ic, ex.jr(y, k, yd))
         P = ex.jr_transposed(y, k, L)
         for j in range(1, s + 1):
             add_to3(turns[j, i].g, w[al] * b[al, j], P)
-        if al > 0:
-            N = polynomial_slope(y, yd, -k[0], -k[2], k[1], k[3])
-            add_to3(turns[al, i].g, w[al] * dt, mattvec(N, L))
+        add_to3(turns[al, i].g, w[al] * dt, gradient(y, L, yd, k))
 
 
 @inline
@@ -232,48 +252,123 @@ def transposed9(A):
     return (A[0], A[3], A[6], A[1], A[4], A[7], A[2], A[5], A[8])
 
 
+@inline
+def square(A, Ic):
+    """A^T I A (9), which is symmetric, of a matrix (9) and a symmetric one (6)."""
+    c0 = symvec(Ic, (A[0], A[3], A[6]))
+    c1 = symvec(Ic, (A[1], A[4], A[7]))
+    c2 = symvec(Ic, (A[2], A[5], A[8]))
+    xx, yx, zx = mattvec(A, c0)
+    yy = A[1] * c1[0] + A[4] * c1[1] + A[7] * c1[2]
+    zy = A[2] * c1[0] + A[5] * c1[1] + A[8] * c1[2]
+    zz = A[2] * c2[0] + A[5] * c2[1] + A[8] * c2[2]
+    return (xx, yx, zx, yx, yy, zy, zx, zy, zz)
+
+
 @routine
 def turning_hessian(w, b, turns, i, Ic, dt, G):
     """G[j, k] (9 numbers) = d^2 l / dy_j dy_k of body i, for j, k = 1 ... s; shape (s + 1, s + 1, 9)."""
     s = turns.shape[0] - 1
+    full = (Ic[0], Ic[1], Ic[2], Ic[1], Ic[3], Ic[4], Ic[2], Ic[4], Ic[5])
+    if s == 1:
+        _put(G, 1, 1, 1.0 / dt, full)
+        return
+    # At the first node y = 0 and J_r = 1.
     for j in range(1, s + 1):
         for k in range(1, s + 1):
-            for c in range(9):
-                G[j, k, c] = 0.0
-    if s == 1:
-        _accumulate(G, 1, 1, 1.0 / dt, (Ic[0], Ic[1], Ic[2], Ic[1], Ic[3], Ic[4], Ic[2], Ic[4], Ic[5]))
-        return
-    for al in range(s + 1):
-        ya, yd, co = load3(turns[al, i].y), rate(b, turns, al, i, dt), eight(turns[al, i].k)
-        L = symvec(Ic, ex.jr(ya, co, yd))
-        J = polynomial(ya, -co[0], co[1])
-        N = polynomial_slope(ya, yd, -co[0], -co[2], co[1], co[3])
-        JJ = transposed_times(J, Ic, J)
+            _put(G, j, k, w[0] * b[0, j] * b[0, k] / dt, full)
+    for al in range(1, s + 1):
+        JJ, JN, NN = _parts(load3(turns[al, i].y), rate(b, turns, al, i, dt), eight(turns[al, i].k), Ic)
+        NJ = transposed9(JN)
         weight = w[al]
         for j in range(1, s + 1):
             for k in range(1, s + 1):
                 _accumulate(G, j, k, weight * b[al, j] * b[al, k] / dt, JJ)
-        if al == 0:
-            continue
-        # (derivative by y'_j, derivative by y_al): through omega twice, and of omega itself.
-        JN = plus9(transposed_times(J, Ic, N), polynomial_slope(ya, L, co[0], co[2], co[1], co[3]))
-        NJ = transposed9(JN)
         for j in range(1, s + 1):
             _accumulate(G, j, al, weight * b[al, j], JN)
             _accumulate(G, al, j, weight * b[al, j], NJ)
-        NN = plus9(transposed_times(N, Ic, N), curvature(ya, L, yd, co))
         _accumulate(G, al, al, weight * dt, NN)
 
 
 @inline
+def _scaled(k, A, B):
+    """k A + B of matrices (9)."""
+    return (
+        k * A[0] + B[0],
+        k * A[1] + B[1],
+        k * A[2] + B[2],
+        k * A[3] + B[3],
+        k * A[4] + B[4],
+        k * A[5] + B[5],
+        k * A[6] + B[6],
+        k * A[7] + B[7],
+        k * A[8] + B[8],
+    )
+
+
+@inline
+def _parts(y, yd, co, Ic):
+    """Second derivatives (9) of 1/2 omega . I omega by y' twice, by y' and y, and by y twice."""
+    L = symvec(Ic, ex.jr(y, co, yd))
+    J = polynomial(y, -co[0], co[1])
+    N = polynomial_slope(y, yd, -co[0], -co[2], co[1], co[3])
+    mixed = plus9(transposed_times(J, Ic, N), polynomial_slope(y, L, co[0], co[2], co[1], co[3]))
+    return square(J, Ic), mixed, plus9(square(N, Ic), curvature(y, L, yd, co))
+
+
+@inline
+def hessian_at_order_4(w, b, turns, i, Ic, dt):
+    """G[1, 1], G[1, 2] and G[2, 2] (9 each) of `turning_hessian`, written out so that they stay in registers."""
+    first = (Ic[0], Ic[1], Ic[2], Ic[1], Ic[3], Ic[4], Ic[2], Ic[4], Ic[5])
+    none = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+    h = 1.0 / dt
+    left, right = w[0] * b[0, 1] * h, w[0] * b[0, 2] * h
+    A, B = _scaled(left * b[0, 1], first, none), _scaled(left * b[0, 2], first, none)
+    C = _scaled(right * b[0, 2], first, none)
+    JJ, JN, NN = _parts(load3(turns[1, i].y), rate(b, turns, 1, i, dt), eight(turns[1, i].k), Ic)
+    left, right = w[1] * b[1, 1], w[1] * b[1, 2]
+    A = _scaled(left * b[1, 1] * h, JJ, _scaled(left, plus9(JN, transposed9(JN)), _scaled(w[1] * dt, NN, A)))
+    B = _scaled(left * b[1, 2] * h, JJ, _scaled(right, transposed9(JN), B))
+    C = _scaled(right * b[1, 2] * h, JJ, C)
+    JJ, JN, NN = _parts(load3(turns[2, i].y), rate(b, turns, 2, i, dt), eight(turns[2, i].k), Ic)
+    left, right = w[2] * b[2, 1], w[2] * b[2, 2]
+    A = _scaled(left * b[2, 1] * h, JJ, A)
+    B = _scaled(left * b[2, 2] * h, JJ, _scaled(left, JN, B))
+    C = _scaled(right * b[2, 2] * h, JJ, _scaled(right, plus9(JN, transposed9(JN)), _scaled(w[2] * dt, NN, C)))
+    return A, B, C
+
+
+@inline
+def _put(G, j, k, weight, A):
+    """Block (j, k) of G is weight times A; written out, as the compiler looks tuples up in loops."""
+    G[j, k, 0] = weight * A[0]
+    G[j, k, 1] = weight * A[1]
+    G[j, k, 2] = weight * A[2]
+    G[j, k, 3] = weight * A[3]
+    G[j, k, 4] = weight * A[4]
+    G[j, k, 5] = weight * A[5]
+    G[j, k, 6] = weight * A[6]
+    G[j, k, 7] = weight * A[7]
+    G[j, k, 8] = weight * A[8]
+
+
+@inline
 def _accumulate(G, j, k, weight, A):
-    for c in range(9):
-        G[j, k, c] += weight * A[c]
+    """Add weight times A to block (j, k) of G."""
+    G[j, k, 0] += weight * A[0]
+    G[j, k, 1] += weight * A[1]
+    G[j, k, 2] += weight * A[2]
+    G[j, k, 3] += weight * A[3]
+    G[j, k, 4] += weight * A[4]
+    G[j, k, 5] += weight * A[5]
+    G[j, k, 6] += weight * A[6]
+    G[j, k, 7] += weight * A[7]
+    G[j, k, 8] += weight * A[8]
 
 
 @inline
 def torque(turn):
-    """J_l^-T(y) g = J_r^-1(y) g: the torque of the derivative g by y, in the body's first frame."""
+    """J_l^-T(y) g = J_r^-1(y) g: the torque of the derivative g by y."""
     y, g = load3(turn.y), load3(turn.g)
     a = cross(y, g)
     return axpy3(turn.k[6], cross(y, a), axpy3(0.5, a, g))

@@ -1,7 +1,7 @@
 """Twists of bodies at the nodes by the rates of their interpolated poses, and how they change when poses move."""
 
 from leastaction._jit import inline, routine
-from leastaction.minimal.bodywise.turning import angular_velocity, angular_velocity_slope, polynomial
+from leastaction.minimal.bodywise.turning import angular_velocity_slope, polynomial, world_angular_velocity
 from leastaction.spatial import (
     ZERO3,
     add3,
@@ -26,7 +26,7 @@ def body_twists(model, settings, data, j):
         x0, v = load3(bodies[0, i].x), ZERO3
         for k in range(1, rule.c.shape[0]):
             v = axpy3(rule.b[j, k] / dt, sub3(load3(bodies[k, i].x), x0), v)
-        w = matvec(load9(bodies[j, i].R), angular_velocity(rule.b, data.turns, j, i, dt))
+        w = world_angular_velocity(rule.b, data.turns, j, i, dt)
         store6(bodies[j, i].v, (w, sub3(v, cross(w, load3(bodies[j, i].x)))))
 
 
@@ -39,12 +39,12 @@ def twist_slope(model, settings, data, i, j, k, eta):
     moved = add3(eta[1], cross(eta[0], load3(bodies[k, i].x)))
     dw = (0.0, 0.0, 0.0)
     for l in range(1, rule.c.shape[0]):
-        # dy_l = J_l^-1(y_l) R_0^T (omega_l - omega_0).
+        # dy_l = J_l^-1(y_l) (omega_l - omega_0), all turned by R_0.
         if l == k or k == 0:
-            turn = matvec(polynomial(load3(turns[l, i].y), -0.5, turns[l, i].k[6]), mattvec(R0, eta[0]))
+            turn = matvec(polynomial(load3(turns[l, i].y), -0.5, turns[l, i].k[6]), eta[0])
             change = matvec(angular_velocity_slope(rule.b, turns, j, i, l, dt), turn)
             dw = sub3(dw, change) if k == 0 else add3(dw, change)
-    dw = matvec(R, dw)
+    dw = matvec(R, mattvec(R0, dw))
     if k == j:
         dw = add3(dw, cross(eta[0], w))
     dv = sub3(scale3(rule.b[j, k] / dt, moved), cross(dw, x))

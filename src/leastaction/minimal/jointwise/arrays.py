@@ -10,8 +10,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from leastaction.dynamics.arrays import ClosureModel
 from leastaction.forces.arrays import ForceModel, ForceModes
-from leastaction.minimal.arrays import ClosureModel, GuessData, NativeModel
+from leastaction.minimal.arrays import GuessData, NativeModel
 from leastaction.minimal.elimination import LoopSystem
 from leastaction.minimal.rules import FloatArray, Rule
 
@@ -81,12 +82,14 @@ class GalerkinSettings(NamedTuple):
         dt: time step [s].
         tolerance: size of the Newton update [rad or m] at which a step counts as solved.
         max_iterations: Newton iterations allowed from each first guess.
+        plausible: share of the energy of a step that may come from nowhere, see `judgement`.
     """
 
     rule: Rule
     dt: float
     tolerance: float
     max_iterations: int
+    plausible: float
 
 
 class PointData(NamedTuple):
@@ -146,8 +149,10 @@ class RecursionData(NamedTuple):
         A, l: answer f = A^T z + l of the subtrees, shapes (nodes, mz, mf) and (nodes, mf).
         z: variations of the nodes, shape (nodes, mz).
         X: coordinates per variation of the parent, shape (nv, s, mz).
-        H: shape (3 s, mf).
-        Lam: equations of one joint, shape (3 s, 3 s + 1).
+        H: shape (nv, s, mf).
+        Lam: equations of one joint, shape (3 s, 6 s).
+        inverse: of those of each joint, shape (nv, s, 3 s).
+        y: right-hand side of one joint, shape (3 s,).
     """
 
     var: Variations
@@ -157,6 +162,8 @@ class RecursionData(NamedTuple):
     X: FloatArray
     H: FloatArray
     Lam: FloatArray
+    inverse: FloatArray
+    y: FloatArray
 
 
 class SparseData(NamedTuple):

@@ -122,9 +122,9 @@ def _changes(
             out.rows[:s, :, c] += weight * points.r
             out.rows[s, :, c] += weight * points.g[s]
             out.h[:, c] += weight * system.h
-            arrays = (t.nodes, t.dofs, t.closure.rows, t.closure.coefficients, t.closure.count)
+            arrays = ((t.nodes, t.dofs, t.gravity), (t.closure.rows, t.closure.coefficients, t.closure.count))
             scratch = (system.end_h, system.end_A, system.end_M, bool(system.redundant[0]))
-            momentum_projection(*arrays, guess.links, guess.screws, end[0], p, *scratch)
+            momentum_projection(*arrays, (guess.links, guess.screws, guess.external), end[0], p, *scratch)
             out.p[:, c] += weight * p
     return out
 

@@ -98,7 +98,7 @@ def _variations(size: Sizes) -> Variations:
 def recursion_data(size: Sizes) -> RecursionData:
     """For `directions.recursive`."""
     n, nv, s, _, mz, mf = size
-    shapes = ((n, mz, mf), (n, mf), (n, mz), (nv, s, mz), (3 * s, mf), (3 * s, 3 * s + 1))
+    shapes = ((n, mz, mf), (n, mf), (n, mz), (nv, s, mz), (nv, s, mf), (3 * s, 6 * s), (nv, s, 3 * s), (3 * s,))
     return RecursionData(_variations(size), *(np.zeros(shape) for shape in shapes))
 
 

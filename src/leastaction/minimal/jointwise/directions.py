@@ -1,4 +1,7 @@
-"""The ways to solve for a Newton direction, behind one signature: (model, settings, points, data of the way, dx)."""
+"""The ways to solve for a Newton direction, behind one signature: (model, settings, points, data of the way, dx).
+
+Those in `AGAIN` have a way to do so again with the derivatives of the last call, for a chord step.
+"""
 
 from leastaction._jit import routine
 from leastaction.linalg.dense import solve_in_place
@@ -10,17 +13,30 @@ from leastaction.minimal.jointwise.variations import joint_variations
 def recursive(model, settings, points, data, dx):
     """O(n) recursion (Fan 2018, Algorithms B.1 and B.2)."""
     joint_variations(model, settings, points, data.var)
-    recursion.direction(model, settings, points, data, dx)
+    recursion.factor(model, settings, points, data)
+    recursion.solve(model, data, points.r, dx)
+
+
+@routine
+def recursive_again(model, settings, points, data, dx):
+    """`recursive` with its last derivatives."""
+    recursion.solve(model, data, points.r, dx)
 
 
 @routine
 def tree_sparse(model, settings, points, data, dx):
     """Tree-sparse LDU along ancestor paths (Fan 2018, Algorithms 2 and 3)."""
-    r, x = points.r, data.x
-    s = dx.shape[0]
     joint_variations(model, settings, points, data.var)
     sparse.assemble(model, settings, points.nodes, data)
-    sparse.factor(data, s)
+    sparse.factor(data, dx.shape[0])
+    tree_sparse_again(model, settings, points, data, dx)
+
+
+@routine
+def tree_sparse_again(model, settings, points, data, dx):
+    """`tree_sparse` with its last derivatives."""
+    r, x = points.r, data.x
+    s = dx.shape[0]
     for k in range(dx.shape[1]):
         for a in range(s):
             x[s * k + a] = -r[a, k]
@@ -55,3 +71,6 @@ def jacobian(D, J):
             for c in range(s):
                 for j in range(n):
                     J[a * n + i, c * n + j] = D[a, i, c + 1, j]
+
+
+AGAIN = {recursive: recursive_again, tree_sparse: tree_sparse_again}

@@ -1,7 +1,8 @@
 """Newton iterations of one step of a variational integrator, and what comes before and after them."""
 
 from leastaction._jit import routine
-from leastaction.minimal.convergence import ROUND_OFF, SHARPEST, largest
+from leastaction.minimal.convergence import ROUND_OFF, SHARPEST, chords_suffice, largest
+from leastaction.minimal.jointwise.directions import AGAIN
 from leastaction.minimal.jointwise.one_sided import open_or_close
 from leastaction.minimal.jointwise.residual import next_momentum, residual, start_point
 from leastaction.minimal.one_sided import forget
@@ -83,7 +84,8 @@ def conclude(model, settings, data, q, q_next, p_next):
 
 
 def newton_with(direction):
-    """`newton` with a way to solve for its direction, one of `directions`."""
+    """`newton` with a way to solve for its direction, one of `directions`; chord steps where it has them."""
+    again = AGAIN.get(direction, direction)
 
     @routine
     def newton(model, settings, data, u, limit, cap):
@@ -92,7 +94,8 @@ def newton_with(direction):
         Converged: the last Newton update is below the tolerance [rad or m], or the one that would come next, estimated
         by how much the last one shrank the residual; or updates are at the level of round-off.
         Updates larger than `cap` [rad or m] are shortened to it; a search for a smaller residual instead gets stuck
-        where the Jacobian is singular. `data.history`: residual norms.
+        where the Jacobian is singular. `data.history`: residual norms. The last iterations keep the derivatives of the
+        one before (chord steps), where three of them are enough, or four above order 2: they are that much cheaper.
         """
         points, dx, history, tolerance = data.points, data.dx, data.history, settings.tolerance
         X = points.X
@@ -103,8 +106,12 @@ def newton_with(direction):
         open_or_close(model.jumps, model, settings, points)
         if norm == 0.0:
             return 0, not turns_too_far(model.nodes, X)
+        keep, chords = False, 3 if dx.shape[0] == 1 else 4
         for it in range(1, limit + 1):
-            direction(model, settings, points, data.solver, dx)
+            if keep:
+                again(model, settings, points, data.solver, dx)
+            else:
+                direction(model, settings, points, data.solver, dx)
             size = largest(dx)
             if not size < 1e12:
                 return it, False
@@ -121,6 +128,7 @@ def newton_with(direction):
                 if open_or_close(model.jumps, model, settings, points) == 0:
                     return it, not turns_too_far(model.nodes, X)
                 new = residual(model, settings, points, data.p, u)
+            keep = shorten == 1.0 and chords_suffice(size, new / norm, keep, chords, tolerance)
             norm = new
         return limit, False
 

@@ -5,7 +5,8 @@ coordinates, dx = X z_parent + dx0, and hands on what is left:
 
     A_parent += A + X^T H,   l_parent += l + H dx0,   H = A^T col - (turning of mu and Gamma with the joint)
 
-A is stored as A[i, z, f]. Cost O(s^3 n): the work grows linearly with the number of links.
+A is stored as A[i, z, f]. Cost O(s^3 n): the work grows linearly with the number of links. `factor` does all that does
+not depend on the residual; `solve` finds the direction, and may do so again for residuals elsewhere (chord steps).
 """
 
 from leastaction._jit import inline, routine
@@ -53,19 +54,22 @@ def minus6_at(a, o, V):
 
 
 @routine
-def solve_joint(Lam, X, first, m):
-    """Rows first ... of X <- -Lam^-1 X and the last column of Lam likewise; m x m with partial pivoting.
+def solve_joint(Lam, X, inverse, first, m):
+    """X <- -Lam^-1 X and `inverse` = -Lam^-1 for the m equations of a joint, with partial pivoting.
 
-    Row t of X is X[first + t // X.shape[1], t % X.shape[1]].
+    Row t of X is X[first + t // X.shape[1], t % X.shape[1]], and so for `inverse`. Lam: m x m, then room for m x m.
     """
     s, width = X.shape[1], X.shape[2]
+    for k in range(m):
+        for c in range(m):
+            Lam[k, m + c] = 1.0 if k == c else 0.0
     for k in range(m):
         pivot = k
         for r in range(k + 1, m):
             if abs(Lam[r, k]) > abs(Lam[pivot, k]):
                 pivot = r
         if pivot != k:
-            for c in range(m + 1):
+            for c in range(2 * m):
                 Lam[k, c], Lam[pivot, c] = Lam[pivot, c], Lam[k, c]
             x, y = X[first + k // s, k % s], X[first + pivot // s, pivot % s]
             for c in range(width):
@@ -74,7 +78,7 @@ def solve_joint(Lam, X, first, m):
         for r in range(k + 1, m):
             t = Lam[r, k] / Lam[k, k]
             y = X[first + r // s, r % s]
-            for c in range(k + 1, m + 1):
+            for c in range(k + 1, 2 * m):
                 Lam[r, c] -= t * Lam[k, c]
             for c in range(width):
                 y[c] -= t * x[c]
@@ -86,19 +90,22 @@ def solve_joint(Lam, X, first, m):
             # Rows below are already negated solutions, hence the plus.
             for c in range(width):
                 x[c] += t * y[c]
-            Lam[k, m] += t * Lam[r, m]
+            for c in range(m, 2 * m):
+                Lam[k, c] += t * Lam[r, c]
         t = -1.0 / Lam[k, k]
         for c in range(width):
             x[c] *= t
-        Lam[k, m] *= t
+        for c in range(m, 2 * m):
+            Lam[k, c] *= t
+            inverse[first + k // s, k % s, c - m] = Lam[k, c]
 
 
 @routine
-def direction(model, settings, points, data, dx):
-    """dx[gamma - 1, k]: the exact Newton direction for the residual in `points`."""
+def factor(model, settings, points, data):
+    """Eliminate all joints at the present iterate, from leaves to root: H, X and `inverse`."""
     col, row, e, own = data.var.col, data.var.row, data.var.e, data.var.own
-    A, l, z, X, H, Lam = data.A, data.l, data.z, data.X, data.H, data.Lam
-    nodes, rule, pts, r = model.nodes, settings.rule, points.nodes, points.r
+    A, X, H, Lam, inverse = data.A, data.X, data.H, data.Lam, data.inverse
+    nodes, rule, pts = model.nodes, settings.rule, points.nodes
     w = rule.w
     s = rule.c.shape[0] - 1
     # Sizes at run time on purpose: LLVM vectorises these loops better than unrolled ones.
@@ -108,8 +115,6 @@ def direction(model, settings, points, data, dx):
         for a in range(mz):
             for c in range(mf):
                 A[i, a, c] = 0.0
-        for c in range(mf):
-            l[i, c] = 0.0
         for al in range(w.shape[0]):
             M = load_inertia(pts[al, i].M)
             put_inertia(A[i], 6 * al, M)
@@ -122,83 +127,107 @@ def direction(model, settings, points, data, dx):
             k, a = n + t // s, t % s
             mine = a if is_nodal(rule) else 0
             for c in range(mf):
-                H[t, c] = 0.0
+                H[k, a, c] = 0.0
             for o in range(mz):
                 x = col[k, a, o]
                 y = 0.0
                 for c in range(mf):
-                    H[t, c] += x * A[i, o, c]
+                    H[k, a, c] += x * A[i, o, c]
                     y += row[k, a, c] * A[i, o, c]
                 X[k, a, o] = y
             for o in range(6):
                 X[k, a, 6 * mine + o] += e[k, a, o]
         for t in range(m):
             k, a = n + t // s, t % s
-            y = r[a, k]
-            for c in range(mf):
-                y += row[k, a, c] * l[i, c]
-            Lam[t, m] = y
             for q in range(m):
                 j, b = n + q // s, q % s
                 y = own[k, a, q // s, b]
                 for o in range(mz):
                     y += X[k, a, o] * col[j, b, o]
                 Lam[t, q] = y
-        solve_joint(Lam, X, n, m)
-        for t in range(m):
-            dx[t % s, n + t // s] = Lam[t, m]
+        solve_joint(Lam, X, inverse, n, m)
         if node.parent >= 0:
-            _hand_on(rule, pts, data, dx, i, node)
+            _hand_on(rule, pts, data, s, i, node)
+
+
+@routine
+def solve(model, data, r, dx):
+    """dx[gamma - 1, k]: Newton direction for the residual r (s, nv), by what `factor` has left, there or before."""
+    col, row = data.var.col, data.var.row
+    l, z, X, H, inverse = data.l, data.z, data.X, data.H, data.inverse
+    nodes, y = model.nodes, data.y
+    s, mz, mf = X.shape[1], X.shape[2], H.shape[2]
     for i in range(nodes.shape[0]):
-        node = nodes[i]
-        n, m = node.iv, node.nv * s
+        for c in range(mf):
+            l[i, c] = 0.0
+    for i in range(nodes.shape[0] - 1, -1, -1):
+        n, nv, parent = nodes[i].iv, nodes[i].nv, nodes[i].parent
+        for k in range(n, n + nv):
+            for a in range(s):
+                x = r[a, k]
+                for c in range(mf):
+                    x += row[k, a, c] * l[i, c]
+                y[(k - n) * s + a] = x
+        for k in range(n, n + nv):
+            for a in range(s):
+                x = 0.0
+                for q in range(nv * s):
+                    x += inverse[k, a, q] * y[q]
+                dx[a, k] = x
+        if parent >= 0:
+            for c in range(mf):
+                l[parent, c] += l[i, c]
+            for k in range(n, n + nv):
+                for a in range(s):
+                    x = dx[a, k]
+                    for c in range(mf):
+                        l[parent, c] += H[k, a, c] * x
+    for i in range(nodes.shape[0]):
+        n, nv, parent = nodes[i].iv, nodes[i].nv, nodes[i].parent
         for o in range(mz):
-            z[i, o] = z[node.parent, o] if node.parent >= 0 else 0.0
-        if node.parent >= 0:
-            for t in range(m):
-                k, a = n + t // s, t % s
-                y = dx[a, k]
+            z[i, o] = z[parent, o] if parent >= 0 else 0.0
+        if parent >= 0:
+            for k in range(n, n + nv):
+                for a in range(s):
+                    x = dx[a, k]
+                    for o in range(mz):
+                        x += X[k, a, o] * z[parent, o]
+                    dx[a, k] = x
+        for k in range(n, n + nv):
+            for a in range(s):
+                x = dx[a, k]
                 for o in range(mz):
-                    y += X[k, a, o] * z[node.parent, o]
-                dx[a, k] = y
-        for t in range(m):
-            k, a = n + t // s, t % s
-            y = dx[a, k]
-            for o in range(mz):
-                z[i, o] += col[k, a, o] * y
+                    z[i, o] += col[k, a, o] * x
 
 
 @inline
-def _hand_on(rule, pts, data, dx, i, node):
+def _hand_on(rule, pts, data, s, i, node):
     """Add what is left of subtree i to its parent."""
-    A, l, X, H = data.A, data.l, data.X, data.H
+    A, X, H = data.A, data.X, data.H
     mz, mf = A.shape[1], A.shape[2]
-    parent, n, s = node.parent, node.iv, dx.shape[0]
+    parent, n = node.parent, node.iv
     m = node.nv * s
     for t in range(m):
         k, a = n + t // s, t % s
         moved = a + 1 if is_nodal(rule) else 0
         T = load6_at(data.var.col[k, a], pose_block(rule, moved))
-        minus6_at(H[t], 6 * moved, coad(T, load6(pts[moved, i].mu)))
+        minus6_at(H[k, a], 6 * moved, coad(T, load6(pts[moved, i].mu)))
         if poses_vary(rule, moved):
-            minus6_at(H[t], pose_block(rule, moved), coad(T, load6(pts[moved, i].G)))
+            minus6_at(H[k, a], pose_block(rule, moved), coad(T, load6(pts[moved, i].G)))
     # The first one or two unknowns together with the sum of A, then two at a time: fewer passes over memory.
+    j, b = n + 1 // s, 1 % s
     for o in range(mz):
         x = X[n, 0, o]
         if m % 2 == 1:
             for c in range(mf):
-                A[parent, o, c] = A[parent, o, c] + A[i, o, c] + H[0, c] * x
+                A[parent, o, c] = A[parent, o, c] + A[i, o, c] + H[n, 0, c] * x
         else:
-            y = X[n + 1 // s, 1 % s, o]
+            y = X[j, b, o]
             for c in range(mf):
-                A[parent, o, c] = A[parent, o, c] + A[i, o, c] + H[0, c] * x + H[1, c] * y
-        for t in range(2 - m % 2, m, 2):
-            x = X[n + t // s, t % s, o]
-            y = X[n + (t + 1) // s, (t + 1) % s, o]
+                A[parent, o, c] = A[parent, o, c] + A[i, o, c] + H[n, 0, c] * x + H[j, b, c] * y
+    for t in range(2 - m % 2, m, 2):
+        k, a, j, b = n + t // s, t % s, n + (t + 1) // s, (t + 1) % s
+        for o in range(mz):
+            x, y = X[k, a, o], X[j, b, o]
             for c in range(mf):
-                A[parent, o, c] += H[t, c] * x + H[t + 1, c] * y
-    for c in range(mf):
-        y = l[parent, c] + l[i, c]
-        for t in range(m):
-            y += H[t, c] * dx[t % s, n + t // s]
-        l[parent, c] = y
+                A[parent, o, c] += H[k, a, c] * x + H[j, b, c] * y

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from leastaction._jit.interruptible import interruptible
 from leastaction._tuples import plain
 from leastaction.dynamics.loops import RANK_TOLERANCE, loop_jacobian
 from leastaction.errors import IntegratorError
@@ -90,7 +91,8 @@ class ReducedReversal(Reversal):
         U, BU = np.zeros((last, stepper.mechanism.nu)), np.zeros((last, stepper.mechanism.nu))
         U[row:] = u[:, 0]
         bars = RunGradients(BX, BV, U, BU, self.wanted)
-        failed = reverse(*self._problem(), tuple(run), *self._scratch(), tuple(bars), row, last)
+        problem = (*self._problem(), tuple(run), *self._scratch(), tuple(bars))
+        failed = interruptible(reverse, *problem, row, last)
         if failed >= 0:
             raise IntegratorError(
                 f"the adjoint of step {first - row + failed} has no solution: its Newton matrix is singular"

@@ -167,7 +167,7 @@ def _reverse_step(model, settings, data, run, back, grads, bars, step):
     return True
 
 
-@entry
+@entry(nogil=True)
 def reverse(model, settings, data, run, back, grads, bars, first, last):
     """Turn gradients BX, BV by the states of rows first ... last into those by earlier states, controls, parameters.
 

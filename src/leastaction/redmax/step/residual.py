@@ -5,6 +5,7 @@ J and its rate with the block-diagonal inertia; both are the same numbers.
 """
 
 from leastaction._jit import routine
+from leastaction.dynamics.arrays import DynamicsData, DynamicsModel
 from leastaction.dynamics.recursions import required_forces
 from leastaction.forces import drives, total
 from leastaction.kinematics.reduced.lift import lift, lower
@@ -52,7 +53,8 @@ def residual(model, data, r, rd, rdd, u, lam):
     total.joint_forces(forces, data.modes, q, v, tau)
     for k in range(tau.shape[0]):
         screws[k].u = tau[k]
-    required_forces(nodes, model.dofs, model.gravity, links, screws, v, a, data.external, tau)
+    tree = DynamicsModel(nodes, model.dofs, model.gravity)
+    required_forces(tree, DynamicsData(links, screws, data.external), v, a, tau)
     for k in range(tau.shape[0]):
         tau[k] -= screws[k].u
     lower(model.coordinates, data.coordinates, tau, g)

@@ -1,0 +1,94 @@
+"""Restitution: closed forms of impacts, and no energy from nowhere where it meets friction."""
+
+import math
+
+import numpy as np
+import pytest
+
+import leastaction as la
+from leastaction.mechanism import MechanismBuilder, Plane, Pose, Sphere
+from tests.maximal.scenes import balls, placed
+
+LENGTH, RADIUS = 1.0, 0.01
+
+
+def rod(restitution, friction, gravity=9.81):
+    """A uniform rod with round ends over the ground."""
+    b = MechanismBuilder("rod", gravity=(0, 0, -gravity))
+    ends = [
+        Sphere(RADIUS, friction=friction, restitution=restitution, pose=Pose((0, 0, z)))
+        for z in (-LENGTH / 2, LENGTH / 2)
+    ]
+    b.body("rod", mass=1.0, inertia=(LENGTH**2 / 12, LENGTH**2 / 12, 1e-3), shapes=ends)
+    b.free("rod")
+    b.add_shape("world", Plane())
+    return b.build()
+
+
+def tilted(angle, height):
+    """Configuration of a rod turned about y, its lower end so high above the ground."""
+    z = 0.5 * LENGTH * math.cos(angle) + RADIUS + height
+    return np.array([0, 0, z, *Pose.from_axis_angle((0, 1, 0), angle).quaternion])
+
+
+def kinetic(robot, run):
+    """Kinetic energy of the velocities within each step [J]."""
+    (b,), V = la.Maximal().prepare(robot, run.dt).model.bodies, run.stored["velocities"][1:, 0]
+    J = b.J.reshape(3, 3)
+    return 0.5 * (b.mass * (V[:, 3:] ** 2).sum(axis=1) + np.einsum("ki,ij,kj->k", V[:, :3], J, V[:, :3]))
+
+
+@pytest.mark.parametrize("e", [0.4, 1.0])
+def test_a_rod_without_friction(e):
+    """The impulse of a tilted rod that falls: (1 + e) v / (1/m + r^2/J), r the arm of its end."""
+    angle, speed, robot = 0.5, 2.0, rod(e, 0.0, gravity=0.0)
+    v = [0, 0, 0, speed * math.sin(angle), 0, -speed * math.cos(angle)]  # straight down, in the rod's directions
+    run = la.simulate(robot, tilted(angle, 0.005), v, dt=1e-3, steps=6, integrator=la.Maximal())
+    arm = 0.5 * LENGTH * math.sin(angle)
+    impulse = (1 + e) * speed / (1.0 + 12.0 * arm**2 / LENGTH**2)
+    # The rod turns by some mrad within the step.
+    assert abs(run.poses[-1, 0, 2] - run.poses[-2, 0, 2] - 1e-3 * (impulse - speed)) < 5e-6 * impulse
+    assert abs(np.linalg.norm(run.stored["velocities"][-1, 0, :3]) - 12.0 * impulse * arm) < 0.05 * impulse
+
+
+@pytest.mark.parametrize("dt", [4e-3, 1e-3])
+@pytest.mark.parametrize("slide", [-4.0, 1.0, 3.0, 6.0])
+def test_friction_adds_no_energy(slide, dt):
+    """Newton's restitution with Coulomb's friction alone would add up to 16 % to a sliding rod, with any dt."""
+    robot = rod(1.0, 1.0, gravity=0.0)
+    run = la.simulate(robot, tilted(0.6, 0.003), [0, 0, 0, slide, 0, -2.0], dt=dt, steps=8, integrator=la.Maximal())
+    energy = kinetic(robot, run)
+    assert len(run.stored["contacts"])
+    assert energy.max() <= (1.0 + 2e-6) * energy[0]
+
+
+def test_a_share_of_the_restitution_is_kept():
+    """A rod that would gain energy keeps it to the digit, and still bounces."""
+    robot = rod(1.0, 1.0, gravity=0.0)
+    run = la.simulate(robot, tilted(0.6, 0.003), [0, 0, 0, 3.0, 0, -2.0], dt=2e-3, steps=6, integrator=la.Maximal())
+    energy = kinetic(robot, run)
+    assert abs(energy[-1] - energy[0]) < 1e-6 * energy[0]
+    assert run.stored["velocities"][-1, 0, 5] > 0.0
+
+
+def test_newtons_cradle():
+    """Balls with hair's breadths between them: the last goes on with the speed of the first, the others rest."""
+    robot = balls(4, gravity=0.0, ground=False, friction=0.3, restitution=1.0)
+    q = placed(robot, (-0.05, 0, 0), *((0.2 * k + 1e-3 * (k - 1), 0, 0) for k in (1, 2, 3)))
+    v = np.zeros(robot.nv)
+    v[3] = 1.0
+    run = la.simulate(robot, q, v, dt=1e-3, steps=100, integrator=la.Maximal())
+    assert np.abs(run.v[-1].reshape(4, 6)[:, 3] - [0, 0, 0, 1]).max() < 1e-3
+
+
+def test_minitaur_on_elastic_ground_gains_nothing():
+    """A robot with closed loops, whose impacts couple normals and sliding at four feet."""
+    b = MechanismBuilder.from_mechanism(la.robots.minitaur(friction=0.5))
+    b.add_shape("world", Plane(restitution=1.0))
+    robot = b.build()
+    q, v = robot.neutral(), np.zeros(robot.nv)
+    q[2] = 0.32
+    v[:6] = 0.5, -1.0, 0.3, 1.0, 0.5, -2.0
+    run = la.simulate(robot, q, v, dt=0.005, steps=60, integrator=la.Maximal())
+    assert len(run.stored["contacts"])
+    assert (run.energy - run.energy[0]).max() < 0.01 * run.kinetic_energy.max()

@@ -1,0 +1,64 @@
+"""The problems that come with the package."""
+
+import json
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import leastaction as la
+from leastaction.cli import app
+from leastaction.optimize import examples
+
+pytest.importorskip("casadi")
+
+
+@pytest.mark.parametrize("name", ["cart_pole", "double_pendulum", "arm", "satellite"])
+def test_examples_are_solved(name):
+    solution = examples.get(name, steps=20).solve()
+    assert solution.success, str(solution)
+
+
+def test_nao_on_one_foot():
+    """Villanueva 2025, Section 5.3, at a reduced size: momentum and differences, the centre of mass over the foot."""
+    problem = examples.nao(steps=6)
+    solution = problem.solve(hessian="gauss-newton", tolerance=1e-6)
+    assert solution.success, str(solution)
+    limits = problem.constraints[0].limits
+    for q in solution.q:
+        com = la.dynamics.center_of_mass(problem.mechanism, q)
+        assert (limits[0] - 1e-6 <= com).all()
+        assert (com <= limits[1] + 1e-6).all()
+
+
+def test_a_robot_that_stands_on_another_body_moves_alike():
+    """Relative poses of all bodies at any joint angles, and the energy of a motion."""
+    flying, standing = la.robots.nao(), examples.standing_on(la.robots.nao(), "l_ankle")
+    rng = np.random.default_rng(0)
+    angles = dict(zip(standing.coordinate_names, rng.uniform(-0.5, 0.5, standing.nq), strict=True))
+    poses = []
+    for robot in (flying, standing):
+        q = robot.neutral()
+        for name, value in angles.items():
+            q[robot.coordinate_index(name)] = value
+        X = la.dynamics.body_poses(robot, q)
+        X = np.linalg.inv(X[robot.body_index("l_ankle")]) @ X
+        poses.append({name: X[robot.body_index(name)] for name in robot.body_names})
+    for name, X in poses[0].items():
+        np.testing.assert_allclose(X, poses[1][name], atol=1e-12)
+
+
+def test_command_line(tmp_path):
+    run = CliRunner().invoke
+    assert "cart_pole" in run(app, ["optimize"]).output
+    file = tmp_path / "swing.npz"
+    out = run(app, ["optimize", "cart_pole", "--steps", "20", "--save", str(file), "--json"])
+    assert out.exit_code == 0, out.output
+    figures = json.loads(out.output)
+    assert figures["success"] is True
+    assert figures["steps"] == 20
+    assert la.optimize.load(file, la.robots.cart_pole()).success
+    out = run(app, ["optimize", "cart_pole", "--steps", "20", "--max-iterations", "1"])
+    assert out.exit_code == 1
+    assert "too many iterations" in out.output
+    assert run(app, ["optimize", "cart_ploe"]).exit_code == 1
