@@ -1,4 +1,4 @@
-"""Hard motions: drops, whipping chains, piles and fast spins from random starts; what fails, flips, sinks or gains energy."""
+"""Hard motions from random starts: drops, whips, piles and spins; what fails, flips, sinks or gains energy."""
 
 import os
 
