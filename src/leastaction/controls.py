@@ -10,6 +10,7 @@ import numpy as np
 from leastaction.errors import IntegratorError
 from leastaction.integrators import Stepper
 from leastaction.mechanism import Mechanism
+from leastaction.mechanism._check import real_array, shown
 from leastaction.mechanism.arguments import FloatArray
 
 
@@ -62,14 +63,11 @@ def control_at(mechanism: Mechanism, value: Any, t: float) -> FloatArray:
     u = _numbers(value)
     u = None if u is None else u.reshape(-1)
     if u is None or u.shape != (mechanism.nu,):
-        raise IntegratorError(f"controls at t = {t:g} s: expected {mechanism.nu} finite numbers, got {value!r}")
+        raise IntegratorError(f"controls at t = {t:g} s: expected {mechanism.nu} finite numbers, got {shown(value)}")
     return u
 
 
 def _numbers(value: Any) -> FloatArray | None:
     """`value` as an array of finite floats, or None if it is anything else."""
-    try:
-        a = np.array(value, dtype=float)
-    except (TypeError, ValueError):
-        return None
-    return a if np.isfinite(a).all() else None
+    a = real_array(value)
+    return a if a is not None and np.isfinite(a).all() else None

@@ -10,6 +10,7 @@ import numpy as np
 
 from leastaction.integrators import Integrator
 from leastaction.mechanism import Mechanism
+from leastaction.mechanism.arguments import robot
 
 __all__ = ["default_integrator"]
 
@@ -30,7 +31,7 @@ def choose(mechanism: Mechanism) -> tuple[Integrator, str]:
     """(`default_integrator`, why in a few words)."""
     import leastaction as la  # which imports the family that is chosen, and not the others
 
-    needs = one_sided_parts(mechanism)
+    needs = one_sided_parts(robot(mechanism))
     choice: Integrator = la.Maximal() if needs else la.Galerkin(order=4)
     why = f"it has {' and '.join(needs)}" if needs else "nothing touches, and no joint has limits or dry friction"
     for what, name in mechanism.special_parts.items():

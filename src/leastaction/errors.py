@@ -10,6 +10,7 @@ __all__ = [
     "IntegratorError",
     "LeastActionError",
     "LeastActionWarning",
+    "MatrixError",
     "MechanismError",
     "MissingExtraError",
     "ProblemError",
@@ -123,6 +124,10 @@ class MissingExtraError(LeastActionError, ImportError):
 
 class ProblemError(LeastActionError):
     """A problem of trajectory optimisation is not well posed; the message names the cost, bound or constraint."""
+
+
+class MatrixError(LeastActionError, ValueError):
+    """A matrix, its graph or a right-hand side cannot be taken; the message names the argument."""
 
 
 class SingularMatrixError(LeastActionError):

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from functools import wraps
 from typing import Any, ClassVar, NoReturn
 
 import numpy as np
@@ -13,6 +14,8 @@ from numpy.typing import NDArray
 
 from leastaction.errors import ConvergenceError, IntegratorError
 from leastaction.mechanism import Mechanism
+from leastaction.mechanism._check import shown
+from leastaction.mechanism.arguments import robot
 from leastaction.record import Record
 
 FloatArray = NDArray[np.float64]
@@ -35,6 +38,65 @@ CAPABILITIES = {
 """What a stepper may be able to do besides `Stepper.advance`, and what is said where it is not."""
 
 
+MOST = 2**31 - 1
+"""Largest whole number of a setting."""
+
+
+def is_number(value: Any) -> bool:
+    """Whether `value` is a finite real number; True and False are none."""
+    if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
+        return False
+    try:
+        return math.isfinite(value)
+    except OverflowError:  # a whole number beyond all floats
+        return False
+
+
+def _is_whole(value: Any) -> bool:
+    return isinstance(value, int | np.integer) and not isinstance(value, bool) and abs(int(value)) <= MOST
+
+
+_SETTINGS: dict[Any, tuple[str, Any, Any]] = {
+    "int": (f"a whole number of at most {MOST}", _is_whole, int),
+    "float": ("a finite number", is_number, float),
+    "bool": ("True or False", lambda value: isinstance(value, bool | np.bool_), bool),
+    "str": ("text", lambda value: isinstance(value, str), str),
+}
+"""Kinds of settings by their annotation: what they are, how to tell, and what they become."""
+_SETTINGS |= {kind: _SETTINGS[kind.__name__] for kind in (int, float, bool, str)}
+
+_BOUNDS = {
+    "tolerance": ("between 0 and 1", lambda value: 0.0 < value < 1.0),
+    "max_iterations": ("at least 1", lambda value: value >= 1),
+}
+"""Bounds of settings that several integrators have."""
+
+
+def _make_plain(integrator: Any) -> None:
+    """Turn settings that are NumPy's numbers into Python's."""
+    for field in fields(integrator):
+        value = getattr(integrator, field.name)
+        if isinstance(value, np.integer | np.floating | np.bool_) and field.init:
+            object.__setattr__(integrator, field.name, value.item())
+
+
+def check_settings(integrator: Any) -> None:
+    """Refuse settings that are not of the kind that their annotations say, and make the others exactly that."""
+    own = type(integrator).__name__
+    for field in fields(integrator):
+        value = getattr(integrator, field.name)
+        annotation = field.type.removesuffix(" | None") if isinstance(field.type, str) else field.type
+        if annotation not in _SETTINGS or not field.init or (value is None and annotation != field.type):
+            continue
+        words, fits, kind = _SETTINGS[annotation]
+        if not fits(value):
+            raise IntegratorError(f"{own}: {field.name} must be {words}, got {shown(value)}")
+        object.__setattr__(integrator, field.name, kind(value))
+        words, holds = _BOUNDS.get(field.name, ("", None))
+        if holds is not None and not holds(value):
+            raise IntegratorError(f"{own}: {field.name} must be {words}, got {value!r}")
+
+
 @dataclass(frozen=True)
 class Integrator:
     """Base of all integrators: small frozen settings; `prepare` makes the stepper that does the work."""
@@ -43,10 +105,32 @@ class Integrator:
     handles: ClassVar[frozenset[str]] = frozenset()
     """The kinds of `Mechanism.special_parts` that it can run."""
 
+    def __init_subclass__(cls, **options: Any) -> None:
+        """Every integrator checks the kinds of its settings, whatever else its own `__post_init__` does."""
+        super().__init_subclass__(**options)
+        if "__post_init__" in vars(cls):
+            own = vars(cls)["__post_init__"]
+
+            @wraps(own)
+            def both(self: Any) -> None:
+                _make_plain(self)
+                try:
+                    own(self)
+                except (TypeError, ValueError, AttributeError, OverflowError):
+                    check_settings(self)  # says which of them is of the wrong kind
+                    raise
+                check_settings(self)
+
+            setattr(cls, "__post_init__", both)  # noqa: B010 - no assignment to a method, for type checkers
+
+    def __post_init__(self) -> None:
+        check_settings(self)
+
     def prepare(self, mechanism: Mechanism, dt: float) -> Stepper:
         """A stepper for `mechanism` with steps of `dt` [s]; refuses at once what it cannot run."""
-        if not isinstance(dt, int | float | np.number) or not math.isfinite(dt) or dt <= 0.0:
-            raise IntegratorError(f"dt must be a positive, finite time step [s], got {dt!r}")
+        robot(mechanism)
+        if not is_number(dt) or dt <= 0.0:
+            raise IntegratorError(f"dt must be a positive, finite time step [s], got {shown(dt)}")
         for what, name in mechanism.special_parts.items():
             if what not in self.handles:
                 own = type(self).__name__

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -9,8 +10,8 @@ import numpy as np
 
 from leastaction.errors import MechanismError
 from leastaction.mechanism import Joint, Mechanism, Pose
-from leastaction.mechanism._check import suggestion
-from leastaction.mechanism.arguments import FloatArray
+from leastaction.mechanism._check import real_array, shown, suggestion
+from leastaction.mechanism.arguments import FloatArray, robot
 from leastaction.mechanism.elements import Attachment, Cable
 from leastaction.mechanism.graph import WORLD
 
@@ -23,8 +24,21 @@ _PATH = {"stiffness": "stiffness", "damping": "damping", "rest": "rest_length"}
 _OTHER = ("gravity", "wrench", "position", "rotation")
 
 
+def parameter_names(parameters: Any) -> list[str]:
+    """Names of parameters as a list; one name stands for itself."""
+    if isinstance(parameters, str):
+        return [parameters]
+    several: list[Any] = list(parameters) if isinstance(parameters, Iterable) else [None]
+    if not all(isinstance(name, str) for name in several):
+        raise MechanismError(f"parameters: expected names such as 'mass:link1', got {shown(parameters)}")
+    return several
+
+
 def parameter(mechanism: Mechanism, name: str) -> FloatArray:
     """The value of a parameter such as "mass:link1" (see `adjoint`), a number or a vector; turns are zero."""
+    robot(mechanism)
+    if not isinstance(name, str):
+        raise MechanismError(f"name: expected that of a parameter, such as 'mass:link1', got {shown(name)}")
     kind, _, part = name.partition(":")
     for force in mechanism.forces:
         if force.name == part and kind in (*force.PARAMETERS, "point"):
@@ -65,8 +79,14 @@ def parameter(mechanism: Mechanism, name: str) -> FloatArray:
 
 def with_parameters(mechanism: Mechanism, values: dict[str, Any]) -> Mechanism:
     """A mechanism with other values of some parameters (see `adjoint`); turns come on top of the joint's own."""
+    robot(mechanism)
+    if not isinstance(values, Mapping):
+        raise MechanismError(f"values: expected values by names of parameters, got {shown(values)}")
     for name, value in values.items():
-        mechanism = _with(mechanism, name, np.asarray(value, float))
+        numbers, size = real_array(value), parameter(mechanism, name).size
+        if numbers is None or numbers.size != size:
+            raise MechanismError(f"parameter {name!r}: expected {size} numbers, got {shown(value)}")
+        mechanism = _with(mechanism, name, numbers)
     return mechanism
 
 

@@ -15,7 +15,7 @@ from typing import Any
 
 from leastaction.errors import IntegratorError
 from leastaction.integrators import Integrator
-from leastaction.mechanism._check import suggestion
+from leastaction.mechanism._check import shown, suggestion
 
 __all__ = ["find", "label", "make", "names", "options", "parse", "title"]
 
@@ -58,6 +58,8 @@ def find(name: str) -> type[Integrator]:
 
 def options(integrator: type[Integrator]) -> dict[str, Any]:
     """Options of an integrator with their defaults."""
+    if not _is_integrator(integrator):
+        raise IntegratorError(f"integrator: expected a class such as leastaction.Galerkin, got {shown(integrator)}")
     return {field.name: field.default for field in fields(integrator) if field.init}
 
 
@@ -71,7 +73,10 @@ def make(name: str, settings: Mapping[str, Any] | None = None) -> Integrator:
     cls = find(name)
     known = options(cls)
     values = {}
-    for option, value in (settings or {}).items():
+    settings = {} if settings is None else settings
+    if not isinstance(settings, Mapping) or not all(isinstance(option, str) for option in settings):
+        raise IntegratorError(f"settings: expected options by name, got {shown(settings)}")
+    for option, value in settings.items():
         key = option.strip().replace("-", "_")
         if key not in known:
             hint = suggestion(key, known) or ("" if known else "; it has none")
@@ -107,6 +112,8 @@ def parse(text: str) -> Integrator:
 
     Parts after the name are options; one without a name is the order.
     """
+    if not isinstance(text, str):
+        raise IntegratorError(f"text: expected the name of an integrator, got {shown(text)}")
     name, *parts = text.split(":")
     pairs = [part.split("=", 1) if "=" in part else ["order", part] for part in parts]
     return make(name, {key: value for key, value in pairs})
@@ -114,6 +121,8 @@ def parse(text: str) -> Integrator:
 
 def label(integrator: Integrator) -> str:
     """Text that `parse` reads back: the name, and the options that differ from the defaults."""
+    if not isinstance(integrator, Integrator):
+        raise IntegratorError(f"integrator: expected one such as leastaction.Galerkin(), got {shown(integrator)}")
     defaults = options(type(integrator))
     parts = [_dashed(type(integrator).__name__)]
     for name, default in defaults.items():
@@ -151,5 +160,5 @@ def from_json(value: Any) -> Integrator | None:
     """What `to_json` wrote; None for an integrator that this version does not know."""
     try:
         return make(value["name"], {k: tuple(v) if isinstance(v, list) else v for k, v in value["options"].items()})
-    except (IntegratorError, TypeError, KeyError, AttributeError):
+    except (IntegratorError, TypeError, ValueError, KeyError, AttributeError, OverflowError):
         return None

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from leastaction.errors import IntegratorError, MechanismError
 from leastaction.mechanism import Mechanism, Motion
+from leastaction.mechanism._check import shown
 
 if TYPE_CHECKING:
     from leastaction.integrators import Stepper
@@ -24,7 +25,7 @@ def numbers(value: Any, what: str) -> NDArray[Any]:
     except (TypeError, ValueError):
         a = np.array(None)
     if a.dtype.kind not in "fiub":
-        raise MechanismError(f"{what}: expected an array of numbers, got {value!r}")
+        raise MechanismError(f"{what}: expected an array of numbers, got {shown(value)}")
     return np.asarray(a, np.float64) if a.dtype.kind == "f" else a
 
 

@@ -17,6 +17,7 @@ from leastaction.errors import IntegratorError
 from leastaction.integrators import Integrator, Stepper
 from leastaction.left_out import warn_of_limits
 from leastaction.mechanism import Mechanism
+from leastaction.mechanism._check import shown
 from leastaction.mechanism.arguments import FloatArray
 from leastaction.record import Record
 from leastaction.start import start_run
@@ -79,6 +80,8 @@ def simulate(
     if integrator is None and isinstance(mechanism, Mechanism):
         integrator, why = choose(mechanism)
         announce(mechanism, integrator, why)
+    if not isinstance(progress, bool | None):
+        raise IntegratorError(f"progress must be True, False or None, got {shown(progress)}")
     if controls is not None and controller is not None:
         raise IntegratorError("give either controls or a controller")
     if controller is not None:

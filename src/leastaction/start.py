@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -13,10 +12,10 @@ from leastaction.controls import control_table
 from leastaction.dynamics.legendre import momentum_of_velocity, velocity_of_momentum
 from leastaction.dynamics.loops import close_loops
 from leastaction.errors import IntegratorError, MechanismError
-from leastaction.integrators import Integrator, Stepper
+from leastaction.integrators import MOST, Integrator, Stepper, is_number
 from leastaction.left_out import warn_of_ignored
 from leastaction.mechanism import Mechanism
-from leastaction.mechanism._check import suggestion
+from leastaction.mechanism._check import number, shown, suggestion
 from leastaction.mechanism.arguments import FloatArray, configuration, tangent
 from leastaction.record import Record
 
@@ -43,7 +42,10 @@ class Start:
 
     def record(self) -> Record:
         """Record of the whole run, with its first state."""
-        record = self.stepper.record(self.steps)
+        try:
+            record = self.stepper.record(self.steps)
+        except (MemoryError, ValueError):
+            raise IntegratorError(f"a run of {self.steps} steps does not fit into memory; take fewer steps") from None
         for name, rows in self.first.states().items():
             record[name][:1] = rows
         return record
@@ -65,7 +67,9 @@ def start_run(
 ) -> Start:
     """Prepare a run; arguments and errors are those of `leastaction.simulate`."""
     if not isinstance(mechanism, Mechanism):
-        raise MechanismError(f"simulate needs a Mechanism, such as leastaction.robots.pendulum(), got {mechanism!r}")
+        raise MechanismError(
+            f"simulate needs a Mechanism, such as leastaction.robots.pendulum(), got {shown(mechanism)}"
+        )
     stepper = checked_integrator(integrator).prepare(mechanism, dt)
     warn_of_ignored(stepper)
     count = number_of_steps(dt, duration, steps)
@@ -84,13 +88,15 @@ def checked_integrator(integrator: Any) -> Integrator:
 
 def start_time(start: Any) -> float:
     """The time of the first state [s], or `IntegratorError`."""
-    if not _is_finite(start):
-        raise IntegratorError(f"start must be a finite time [s], got {start!r}")
+    if not is_number(start):
+        raise IntegratorError(f"start must be a finite time [s], got {shown(start)}")
     return float(start)
 
 
 def first_state(stepper: Stepper, q: Any, v: Any, p: Any, project: bool) -> Record:
     """Record of the first state alone, from what `leastaction.simulate` takes; the stepper is ready for it."""
+    if not isinstance(project, bool | np.bool_):
+        raise IntegratorError(f"project must be True or False, got {shown(project)}")
     mechanism = stepper.mechanism
     q0 = initial_positions(mechanism, q)
     if project and not mechanism.is_tree:
@@ -123,11 +129,14 @@ def number_of_steps(dt: float, duration: float | None, steps: int | None) -> int
     if (duration is None) == (steps is None):
         raise IntegratorError("give either duration [s] or steps")
     if duration is not None:
-        if not _is_finite(duration) or duration < 0.0:
-            raise IntegratorError(f"duration must be a finite time [s] that is not negative, got {duration!r}")
-        return round(duration / dt)
-    if steps is None or not _is_finite(steps) or int(steps) != steps or steps < 0:
-        raise IntegratorError(f"steps must be a whole number that is not negative, got {steps!r}")
+        if not is_number(duration) or duration < 0.0:
+            raise IntegratorError(f"duration must be a finite time [s] that is not negative, got {shown(duration)}")
+        count = duration / dt
+        if not count <= MOST:
+            raise IntegratorError(f"duration of {duration:g} s is more than {MOST} steps of {dt:g} s")
+        return round(count)
+    if steps is None or not is_number(steps) or int(steps) != steps or not 0 <= steps <= MOST:
+        raise IntegratorError(f"steps must be a whole number that is not negative, got {shown(steps)}")
     return int(steps)
 
 
@@ -137,7 +146,7 @@ def _by_name(given: Mapping[str, Any], names: Sequence[str], default: FloatArray
     for name, value in given.items():
         if name not in names:
             raise MechanismError(f"{what}: there is no {name!r}{suggestion(str(name), names)}")
-        values[names.index(name)] = value
+        values[names.index(name)] = number(value, f"{what}: {name!r}", infinite=True)
     return values
 
 
@@ -152,7 +161,3 @@ def _second(stepper: Stepper, q: FloatArray, v: Any, p: Any) -> FloatArray:
     v = initial_velocities(m, v)
     # At rest there is nothing to multiply, and no kernel to load or compile for it.
     return momentum_of_velocity(m, q[None], v[None])[0] if stepper.momentum and v.any() else v
-
-
-def _is_finite(value: Any) -> bool:
-    return isinstance(value, int | float | np.number) and math.isfinite(value)

@@ -287,4 +287,6 @@ def archive_path(path: Any) -> Path:
         path = Path(path)
     except TypeError:
         raise FormatError(f"expected the path of a .npz file, got {path!r}") from None
+    if not path.name or "\0" in path.name:
+        raise FormatError(f"expected the path of a .npz file, got {str(path)!r}")
     return path if path.suffix == ".npz" else path.with_name(path.name + ".npz")

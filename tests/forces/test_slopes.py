@@ -138,3 +138,18 @@ def test_errors_of_user_forces():
         PointForce("f", POINTS, lambda x, xd, f: None)
     with pytest.raises(la.IntegratorError, match="forces must be a tuple"):
         la.BDF(forces=[1])
+
+
+def test_friction_of_penalty_contacts_needs_no_more_than_its_coefficient():
+    """What slides fast feels Coulomb's force against its motion, with the default law of what sticks."""
+    b = la.robots.free_body(mass=1.0).edit()
+    b.penalty_contact("sole", "body", [(0, 0, 0)], stiffness=1000.0, friction=0.5)
+    robot = b.build()
+    q = [0.0, 0.0, -0.01, 1.0, 0.0, 0.0, 0.0]
+    fast = la.dynamics.passive_forces(robot, q, [0, 0, 0, 2.0, 0, 0])
+    np.testing.assert_allclose(fast, [0, 0, 0, -0.5 * 10.0, 0, 10.0], atol=1e-12)
+    slow = la.dynamics.passive_forces(robot, q, [0, 0, 0, 0.01, 0, 0])
+    np.testing.assert_allclose(slow[3], -0.01 * 0.5 * 1000.0 * 0.2)
+    b.remove("sole")
+    b.penalty_contact("sole", "body", [(0, 0, 0)], stiffness=1000.0, friction=0.5, stiction=0.0)
+    assert la.dynamics.passive_forces(b.build(), q, [0, 0, 0, 2.0, 0, 0])[3] == 0.0

@@ -4,6 +4,8 @@ import pytest
 
 import leastaction as la
 from leastaction.formats import load, load_mjcf, load_urdf
+from leastaction.formats._mjcf_bodies import Names
+from leastaction.formats._xml import Element
 from tests.formats.models import arm, mjcf, write
 
 BALL = '<body name="ball"><freejoint/><geom size="0.1"/></body>'
@@ -62,3 +64,40 @@ def test_missing_files_and_folders_are_format_errors(tmp_path):
     (tmp_path / "folder.urdf").mkdir()
     with pytest.raises(la.FormatError, match="not a file"):
         load(tmp_path / "folder.urdf")
+
+
+def test_many_shapes_take_time_that_grows_with_their_number(tmp_path, monkeypatch):
+    """The children of a link are looked through once, not once for every shape."""
+    looked = []
+    plain = Element.all
+
+    def counted(self, tag):
+        looked.append(len(self.children))
+        return plain(self, tag)
+
+    monkeypatch.setattr(Element, "all", counted)
+    work = []
+    for count in (50, 100):
+        looked.clear()
+        shapes = '<collision><geometry><sphere radius="0.1"/></geometry></collision>' * count
+        path = tmp_path / f"many{count}.urdf"
+        path.write_text(f'<robot name="r"><link name="a">{shapes}</link></robot>')
+        assert len(la.load(path).bodies[0].shapes) == count
+        work.append(sum(looked))
+    assert work[1] < 2.5 * work[0]
+
+
+def test_made_up_names_are_found_at_once():
+    class Counted(set):
+        asked = 0
+
+        def __contains__(self, name):
+            Counted.asked += 1
+            return super().__contains__(name)
+
+    names = Names()
+    names.taken = Counted()
+    made = [names.unique("geom") for _ in range(100)]
+    assert len(set(made)) == 100
+    assert made[:3] == ["geom", "geom_2", "geom_3"]
+    assert Counted.asked < 310

@@ -2,7 +2,7 @@
 
 import pytest
 
-from leastaction.errors import FormatError, MissingExtraError
+from leastaction.errors import FormatError, LeastActionWarning, MissingExtraError
 from leastaction.formats import load_mjcf
 from tests.formats.models import mjcf, write
 
@@ -186,3 +186,17 @@ def test_without_mujoco_the_extra_is_named(tmp_path, monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "mujoco", None)
     with pytest.raises(MissingExtraError, match=r"leastaction\[mjcf\]"):
         load_mjcf(write(tmp_path, mjcf(BALL.format("a")), "main.xml"))
+
+
+def test_warnings_of_mujoco_leave_no_file(tmp_path, monkeypatch):
+    """By itself it writes them to MUJOCO_LOG.TXT in the folder of the user."""
+    import mujoco
+
+    from leastaction.formats.mjcf_reader import _quiet
+
+    monkeypatch.chdir(tmp_path)
+    text = '<mujoco><worldbody><geom size="0.1" pos="nan 0 0"/></worldbody></mujoco>'
+    with pytest.warns(LeastActionWarning, match="MuJoCo warns: XML contains a 'NaN'"), _quiet(mujoco):
+        mujoco.MjModel.from_xml_string(text)
+    assert not list(tmp_path.iterdir())
+    assert mujoco.get_mju_user_warning() is None

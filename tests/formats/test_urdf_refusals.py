@@ -94,7 +94,7 @@ CASES = {
         '<mimic> of joint "j"',
         "'f' is fixed",
     ),
-    "negative mass": (urdf(link("a", mass=-1)), 2, 'link "a"', "mass must not be negative"),
+    "negative mass": (urdf(link("a", mass=-1)), 2, 'link "a"', "mass: must not be negative"),
     "infinite mass": (urdf(link("a", mass="1e999")), 2, '<mass> of link "a"', "finite"),
     "no mass": (urdf('<link name="a"><inertial/></link>'), 2, '<inertial> of link "a"', "needs <mass>"),
     "no moment": (urdf(link("a").replace('iyy="0.1"', "")), 2, '<inertia> of link "a"', "'iyy' is missing"),

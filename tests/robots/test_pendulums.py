@@ -132,7 +132,7 @@ def test_a_pole_upright_is_half_a_turn_away():
         ({"links": True}, "links must be an integer"),
         ({"joint": "hinge"}, "joint must be one of 'revolute', 'spherical', 'universal'; got 'hinge'"),
         ({"shape": "cone"}, "shape must be one of 'rod', 'point'; got 'cone'"),
-        ({"mass": -1.0}, "body 'link1': mass must not be negative"),
+        ({"mass": -1.0}, "mass: must not be negative"),
         ({"length": float("nan")}, "finite number"),
     ],
 )

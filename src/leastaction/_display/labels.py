@@ -7,6 +7,7 @@ from typing import Any
 
 from leastaction import registry
 from leastaction.errors import LeastActionError
+from leastaction.mechanism._check import shown
 
 
 def run_names(runs: Sequence[Any], labels: Sequence[str] | str | None, what: str) -> list[str]:
@@ -14,7 +15,10 @@ def run_names(runs: Sequence[Any], labels: Sequence[str] | str | None, what: str
     if labels is None:
         made = [getattr(run, "integrator", None) for run in runs]
         return [registry.title(how) or f"run {k + 1}" for k, how in enumerate(made)]
-    names = [labels] if isinstance(labels, str) else [str(label) for label in labels]
+    several = isinstance(labels, Sequence) and all(isinstance(label, str) for label in labels)
+    if not several or isinstance(labels, bytes):
+        raise LeastActionError(f"{what}: labels must be names, one for each run, got {shown(labels)}")
+    names = [labels] if isinstance(labels, str) else list(labels)
     if len(names) != len(runs):
         raise LeastActionError(f"{what}: expected {len(runs)} labels, one for each run, got {len(names)}")
     return names

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from leastaction.collocation.stepper import CollocationStepper
-from leastaction.errors import IntegratorError
 from leastaction.integrators import Integrator
 
 
@@ -20,13 +19,6 @@ class _Collocation(Integrator):
     stepper_class: ClassVar[Any] = CollocationStepper
     # Not what touches and lets go: no polynomial fits the acceleration across a bend or a jump.
     handles: ClassVar[frozenset[str]] = frozenset(("isotropic spring", "cable without clipping"))
-
-    def __post_init__(self) -> None:
-        name = type(self).__name__
-        if not (isinstance(self.tolerance, float | int) and 0.0 < self.tolerance < 1.0):
-            raise IntegratorError(f"{name}: tolerance must be between 0 and 1, got {self.tolerance!r}")
-        if not isinstance(self.max_iterations, int) or self.max_iterations < 1:
-            raise IntegratorError(f"{name}: max_iterations must be at least 1, got {self.max_iterations!r}")
 
 
 @dataclass(frozen=True)

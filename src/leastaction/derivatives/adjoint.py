@@ -7,14 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from leastaction.derivatives.linearize import stepper_that
+from leastaction.derivatives.linearize import a_run, stepper_that
 from leastaction.derivatives.objective_value import evaluated
 from leastaction.derivatives.velocity_reversal import STATES, VelocityReversal
 from leastaction.errors import IntegratorError
 from leastaction.integrators import Integrator
 from leastaction.mechanism import Mechanism
+from leastaction.mechanism._check import real_array, shown
 from leastaction.mechanism.arguments import FloatArray
-from leastaction.parameters import parameter
+from leastaction.parameters import parameter, parameter_names
 from leastaction.run_checks import check_record
 from leastaction.simulate import simulate
 from leastaction.trajectory import Trajectory
@@ -68,7 +69,7 @@ def adjoint(
     Returns:
         The value, and the gradient by each parameter.
     """
-    parameters = [parameters] if isinstance(parameters, str) else list(parameters)
+    parameters = parameter_names(parameters)
     for name in parameters:
         if name not in STATES:
             parameter(mechanism, name)  # refuses unknown ones before the long run
@@ -99,7 +100,11 @@ def gradient(run: Trajectory, dq: Any, dv: Any, parameters: Iterable[str] = ("co
         dv: gradient by the velocities, shape (steps + 1, nv); None is zero.
         parameters: names, as for `adjoint`.
     """
-    return _gradient(run, dq, dv, list(parameters), False)
+    names = parameter_names(parameters)
+    for name in names:
+        if name not in STATES:
+            parameter(a_run(run).mechanism, name)
+    return _gradient(a_run(run), dq, dv, names, False)
 
 
 def _gradient(run: Trajectory, dq: Any, dv: Any, names: list[str], from_momentum: bool) -> dict[str, FloatArray]:
@@ -120,7 +125,8 @@ def _bar(run: Trajectory, value: Any, what: str) -> FloatArray:
     shape = (len(run), run.mechanism.nv)
     if value is None:
         return np.zeros(shape)
-    a = np.ascontiguousarray(value, dtype=float)
-    if a.shape != shape or not np.isfinite(a).all():
-        raise IntegratorError(f"{what}: expected finite numbers of shape {shape}, got shape {a.shape}")
-    return a
+    a = real_array(value)
+    if a is None or a.shape != shape or not np.isfinite(a).all():
+        got = shown(value) if a is None else f"shape {a.shape}"
+        raise IntegratorError(f"{what}: expected finite numbers of shape {shape}, got {got}")
+    return np.ascontiguousarray(a)

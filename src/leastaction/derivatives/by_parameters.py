@@ -11,7 +11,7 @@ from leastaction.integrators import Integrator
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism.arguments import FloatArray, configuration, tangent
 from leastaction.parameter_stencils import stencils
-from leastaction.parameters import parameter
+from leastaction.parameters import parameter, parameter_names
 
 
 def parameter_jacobian(
@@ -54,7 +54,7 @@ def parameter_jacobian(
     if isinstance(parameters, str):
         raise IntegratorError(f"parameters: expected names in a list, got {parameters!r}")
     stepper = stepper_that("parameters", mechanism, integrator, dt)
-    values = {name: parameter(mechanism, name) for name in parameters}
+    values = {name: parameter(mechanism, name) for name in parameter_names(parameters)}
     columns = [stencil for name in values for stencil in stencils(mechanism, name)]
     q, p = configuration(mechanism, q), tangent(mechanism, p, "p")
     found = stepper.parameter_jacobian(q, p, controls_of(mechanism, u), columns)

@@ -19,6 +19,7 @@ from leastaction.derivatives.velocity_reversal import VelocityReversal
 from leastaction.errors import IntegratorError
 from leastaction.integrators import Integrator
 from leastaction.mechanism import Mechanism
+from leastaction.mechanism._check import shown
 from leastaction.mechanism.arguments import FloatArray
 from leastaction.record import Record
 from leastaction.start import Start, start_run
@@ -42,6 +43,8 @@ class piecewise:  # noqa: N801 - a decorator
     """
 
     def __init__(self, function: PieceObjective) -> None:
+        if not callable(function):
+            raise IntegratorError(f"piecewise: expected a function of (run, first, steps), got {shown(function)}")
         self.function = function
         self.__doc__ = function.__doc__ or type(self).__doc__
 
@@ -124,7 +127,7 @@ def _count(checkpoints: int | bool, steps: int) -> int:
     if checkpoints is True:
         return max(1, math.isqrt(steps))
     if not isinstance(checkpoints, int | np.integer) or checkpoints < 1:
-        raise IntegratorError(f"checkpoints must be a number of at least 1, or True, got {checkpoints!r}")
+        raise IntegratorError(f"checkpoints must be a number of at least 1, or True, got {shown(checkpoints)}")
     return max(1, min(int(checkpoints), steps))
 
 

@@ -9,9 +9,17 @@ import numpy as np
 from leastaction.errors import IntegratorError
 from leastaction.integrators import Integrator, Stepper
 from leastaction.mechanism import Mechanism
+from leastaction.mechanism._check import real_array, shown
 from leastaction.mechanism.arguments import FloatArray, configuration, state_vector, tangent
 from leastaction.run_checks import check_record
 from leastaction.trajectory import Trajectory
+
+
+def a_run(run: Any) -> Trajectory:
+    """`run`, which must be one."""
+    if not isinstance(run, Trajectory):
+        raise IntegratorError(f"run: expected a Trajectory, such as leastaction.simulate gives, got {shown(run)}")
+    return run
 
 
 def stepper_that(what: str, mechanism: Mechanism, integrator: Integrator, dt: float) -> Stepper:
@@ -84,14 +92,15 @@ def backpropagate(
         Gradients by the initial positions (nv,), the initial momenta (nv,), and by the controls at the nodes of each
         step, shape (steps, nodes, nu); sum over the nodes for controls that are held over a step.
     """
-    m = run.mechanism
+    m = a_run(run).mechanism
     n = m.nv
-    dq, dp = np.asarray(dq, float), np.asarray(dp, float)
-    if dq.shape != (len(run), n) or dp.shape != (len(run), n):
-        raise IntegratorError(f"dq and dp must have shape ({len(run)}, {n}), got {dq.shape} and {dp.shape}")
+    dq, dp = real_array(dq), real_array(dp)
+    if dq is None or dp is None or dq.shape != (len(run), n) or dp.shape != (len(run), n):
+        got = " and ".join("no numbers" if x is None else str(x.shape) for x in (dq, dp))
+        raise IntegratorError(f"dq and dp must have shape ({len(run)}, {n}), got {got}")
     if not (np.isfinite(dq).all() and np.isfinite(dp).all()):
         raise IntegratorError("dq and dp must be finite numbers")
-    stepper = stepper_that("linearize", m, integrator or run.integrator, run.dt)
+    stepper = stepper_that("linearize", m, run.integrator if integrator is None else integrator, run.dt)
     nodes = len(stepper.control_nodes)
     check_record(stepper, run.steps, {"q": run.q, **run.stored})
     controls = run.stored.get("u", np.broadcast_to(np.zeros(m.nu), (run.steps, nodes, m.nu)))

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
 
+from leastaction.controls import check_call
 from leastaction.derivatives.adjoint import Objective, adjoint
 from leastaction.derivatives.checkpoints import piecewise
 from leastaction.derivatives.objective_value import ObjectiveValue
@@ -15,8 +16,9 @@ from leastaction.derivatives.velocity_reversal import STATES
 from leastaction.errors import IntegratorError
 from leastaction.integrators import Integrator
 from leastaction.mechanism import Mechanism
-from leastaction.mechanism.arguments import FloatArray, tangent
-from leastaction.parameters import parameter, with_parameters
+from leastaction.mechanism._check import label, number, positive, real_array, shown, vector
+from leastaction.mechanism.arguments import FloatArray, robot, tangent
+from leastaction.parameters import parameter, parameter_names, with_parameters
 from leastaction.simulate import simulate
 from leastaction.start import initial_positions, initial_velocities, number_of_steps
 from leastaction.trajectory import Trajectory
@@ -59,22 +61,34 @@ class SimulationObjective:
             checkpoints: as for `adjoint`.
             **options: as for `simulate`.
         """
-        self.mechanism, self.integrator, self.objective = mechanism, integrator, objective
-        self.names, self.penalty, self.options = list(parameters), penalty, dict(options)
+        self.mechanism, self.integrator, self.objective = robot(mechanism), integrator, objective
+        self.names, self.penalty, self.options = parameter_names(parameters), penalty, dict(options)
+        check_call(objective, "objective", ("run",))
+        if penalty is not None:
+            check_call(penalty, "penalty", ("values",))
         self.checkpoints = checkpoints
         if "q" in self.names and mechanism.nq != mechanism.nv:
             raise IntegratorError("the initial positions of ball and free joints are no vector to optimise over")
         self.values = {name: self._present(name) for name in self.names}
-        self.scales = {name: float((scale or {}).get(name, 1.0)) for name in self.names}
+        self.scales = self._scales({} if scale is None else scale)
         self.start = self.pack(self.values)
         self.evaluations = 0
+
+    def _scales(self, scale: Any) -> dict[str, float]:
+        if not isinstance(scale, Mapping) or not all(name in self.names for name in scale):
+            raise IntegratorError(f"scale: expected sizes by names of parameters, got {shown(scale)}")
+        return {name: positive(scale.get(name, 1.0), f"scale of {name!r}") for name in self.names}
 
     def _present(self, name: str) -> FloatArray:
         m, o = self.mechanism, self.options
         if name == "controls":
             steps = number_of_steps(o.get("dt", 0.01), o.get("duration"), o.get("steps"))
             given = o.get("controls")
-            return np.zeros((steps, m.nu)) if given is None else np.broadcast_to(given, (steps, m.nu)).astype(float)
+            table = np.zeros(m.nu) if given is None else real_array(given)
+            try:
+                return np.array(np.broadcast_to(table, (steps, m.nu)), float)  # type: ignore[arg-type]
+            except (TypeError, ValueError):
+                raise IntegratorError(f"controls: expected shape ({steps}, {m.nu}), got {shown(given)}") from None
         if name == "q":
             return initial_positions(m, o.get("q"))
         if name == "v":
@@ -85,22 +99,34 @@ class SimulationObjective:
 
     def pack(self, values: dict[str, Any]) -> FloatArray:
         """The vector of given values."""
-        return np.concatenate([np.ravel(values[name]) / self.scales[name] for name in self.names])
+        pieces = []
+        for name in self.names:
+            numbers = real_array(values[name]) if isinstance(values, Mapping) and name in values else None
+            if numbers is None or numbers.size != self.values[name].size or not np.isfinite(numbers).all():
+                size = self.values[name].size
+                raise IntegratorError(f"values: expected {size} finite numbers for {name!r}, got {shown(values)}")
+            pieces.append(numbers.ravel() / self.scales[name])
+        return np.concatenate(pieces)
 
     def unpack(self, x: Any) -> dict[str, FloatArray]:
         """The values of a vector."""
+        total = sum(value.size for value in self.values.values())
+        x, given = real_array(x), x
+        if x is None or x.shape != (total,) or not np.isfinite(x).all():
+            got = shown(given) if x is None or x.shape == (total,) else f"shape {x.shape}"
+            raise IntegratorError(f"x: expected {total} finite numbers, got {got}")
         out, k = {}, 0
         for name in self.names:
             size = self.values[name].size
-            out[name] = np.asarray(x[k : k + size], float).reshape(self.values[name].shape) * self.scales[name]
+            out[name] = x[k : k + size].reshape(self.values[name].shape) * self.scales[name]
             k += size
         return out
 
     def _case(self, x: Any) -> tuple[Mechanism, dict[str, Any]]:
         """The mechanism and the options of the simulation with the parameters x."""
         values = self.unpack(x)
-        robot = with_parameters(self.mechanism, {k: v for k, v in values.items() if k not in STATES})
-        return robot, self.options | {k: v for k, v in values.items() if k in STATES}
+        changed = with_parameters(self.mechanism, {k: v for k, v in values.items() if k not in STATES})
+        return changed, self.options | {k: v for k, v in values.items() if k in STATES}
 
     def run(self, x: Any) -> Trajectory:
         """The simulation with the parameters x."""
@@ -137,19 +163,26 @@ def reach(body: str, point: Any, target: Any, *, step: int = -1, weight: float =
         An objective for `adjoint`; objectives of this kind can be added and scaled, and what they give of a run is an
         `ObjectiveValue`, which can be, too.
     """
+    label(body, "body")
+    point, target = np.array(vector(point, 3, "point")), np.array(vector(target, 3, "target"))
+    weight = number(weight, "weight")
+    if not isinstance(step, int | np.integer) or isinstance(step, bool):
+        raise IntegratorError(f"step: expected the index of a state, got {shown(step)}")
 
     @piecewise
     def objective(run: Trajectory, first: int, steps: int) -> ObjectiveValue:
         from leastaction.dynamics import body_jacobian, body_poses
 
+        if not -steps - 1 <= step <= steps:
+            raise IntegratorError(f"step: there is no state {step} in a run of {steps} steps")
         row = step % (steps + 1) - first
         if not 0 <= row < len(run):
             return ObjectiveValue(0.0)
         m, q = run.mechanism, run.q[row]
         poses = body_poses(m, q)
         X = poses[m.body_index(body)]
-        x = X[:3, :3] @ np.asarray(point, float) + X[:3, 3]
-        miss = x - np.asarray(target, float)
+        x = X[:3, :3] @ point + X[:3, 3]
+        miss = x - target
         dq = np.zeros((len(run), m.nv))
         dq[row] = weight * body_jacobian(m, q, body, point=point)[3:].T @ miss
 

@@ -9,7 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from leastaction.controls import check_call
 from leastaction.errors import IntegratorError
+from leastaction.mechanism._check import real_array, shown
 from leastaction.trajectory import Trajectory
 
 Direct = Callable[[str], Any]
@@ -36,6 +38,15 @@ class ObjectiveValue:
     direct: Direct | None = None
 
     def __post_init__(self) -> None:
+        value = real_array(self.value)
+        if value is None or value.ndim or not np.isfinite(value):
+            raise IntegratorError(f"value: an objective's value must be a finite number, got {shown(self.value)}")
+        for name in ("dq", "dv"):
+            given = getattr(self, name)
+            if given is not None and real_array(given) is None:
+                raise IntegratorError(f"{name}: expected a gradient, an array of numbers, got {shown(given)}")
+        if self.direct is not None and not callable(self.direct):
+            raise IntegratorError(f"direct: expected a function of a parameter's name, got {shown(self.direct)}")
         made = _MADE.get()
         if made is not None and self.direct is not None:
             made.append(self)
@@ -88,6 +99,7 @@ def evaluated(objective: Callable[..., Any], run: Trajectory, names: Iterable[st
         names: parameters that the gradient is by.
         *piece: further arguments of `objective`.
     """
+    check_call(objective, "objective", ("run", *("first", "steps")[: len(piece)]))
     token = _MADE.set([])
     try:
         out = objective(run, *piece)
@@ -109,7 +121,7 @@ def evaluated(objective: Callable[..., Any], run: Trajectory, names: Iterable[st
                     "gradient: add and scale such values whole, reach(...)(run) + other(run), or give their `direct` "
                     "on as a fourth"
                 )
-    return ObjectiveValue(float(out[0]), *out[1:])
+    return ObjectiveValue(*out)
 
 
 def _sum_of(parts: list[Direct]) -> Direct:

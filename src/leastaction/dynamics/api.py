@@ -20,8 +20,12 @@ from leastaction.errors import MechanismError
 from leastaction.kinematics.reduced.compiled import has_splines
 from leastaction.kinematics.reduced.state import State
 from leastaction.mechanism import Mechanism
-from leastaction.mechanism.arguments import FloatArray, configuration, tangent
+from leastaction.mechanism._check import shown, vector
+from leastaction.mechanism.arguments import FloatArray, configuration, robot, tangent
 from leastaction.mechanism.tree import Tree
+
+FRAMES = ("world", "body", "origin")
+"""Of the rows of a Jacobian."""
 
 
 def _kinematics(mechanism: Mechanism, q: Any, v: Any = None) -> Workspace:
@@ -88,7 +92,10 @@ def body_jacobian(
         frame: "world": linear velocity of the point and angular velocity, in directions of the world;
             "body": the same in directions of the body; "origin": the spatial twist about the world's origin.
     """
-    i = mechanism.body_index(body)
+    i = robot(mechanism).body_index(body)
+    if not isinstance(frame, str) or frame not in FRAMES:
+        raise MechanismError(f"frame must be 'world', 'body' or 'origin', got {shown(frame)}")
+    point = np.array(vector(point, 3, "point"))
     if has_splines(mechanism):
         state = State(mechanism, q, chart="exponential")
         tree, screws, matrices = state.coordinates.tree, state.motion.screws, state.body_poses()
@@ -100,14 +107,12 @@ def body_jacobian(
     if frame == "origin":
         return J
     X = np.eye(4) if i < 0 else matrices[i]
-    x = X[:3, :3] @ np.asarray(point, float) + X[:3, 3]
+    x = X[:3, :3] @ point + X[:3, 3]
     J[3:] += np.cross(J[:3].T, x).T
     if frame == "world":
         return J
-    if frame == "body":
-        R = X[:3, :3].T
-        return np.concatenate([R @ J[:3], R @ J[3:]])
-    raise MechanismError(f"frame must be 'world', 'body' or 'origin', got {frame!r}")
+    R = X[:3, :3].T
+    return np.concatenate([R @ J[:3], R @ J[3:]])
 
 
 def center_of_mass(mechanism: Mechanism, q: Any) -> FloatArray:

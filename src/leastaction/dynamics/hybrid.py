@@ -7,6 +7,7 @@ is as large as the number of loop equations.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,7 +23,8 @@ from leastaction.kinematics.closure import evaluate, is_coupling, polynomial, tw
 from leastaction.kinematics.loop_equations import coordinate_of, equations
 from leastaction.kinematics.sweeps import joint_acceleration, positions, velocities
 from leastaction.mechanism import Mechanism
-from leastaction.mechanism.arguments import FloatArray, configuration, tangent
+from leastaction.mechanism._check import flag, number, real_array, shown
+from leastaction.mechanism.arguments import FloatArray, configuration, robot, tangent
 from leastaction.spatial import ZERO6, add, dot, load6, store6, sub
 
 NO_BLOCKS = np.zeros((0, 21))
@@ -73,7 +75,8 @@ def hybrid_dynamics(
     q, v, tau = configuration(mechanism, q), tangent(mechanism, v), tangent(mechanism, u, "u")
     w = Workspace(mechanism)
     t = w.tree
-    given, acc = prescription(mechanism, prescribed or {})
+    given, acc = prescription(mechanism, {} if prescribed is None else prescribed)
+    flag(close_loops, "close_loops")
     recursive.hybrid_dynamics(w.model, w.data, q, v, given, acc, tau)
     multipliers: Any = np.zeros(0)
     if close_loops and not mechanism.is_tree:
@@ -94,7 +97,7 @@ def hybrid_dynamics(
 
 
 def _refuse_splines(mechanism: Mechanism) -> None:
-    name = mechanism.special_parts.get("spline joint")
+    name = robot(mechanism).special_parts.get("spline joint")
     if name is not None:
         raise MechanismError(f"joint {name!r}: recursions do not know spline joints; use leastaction.BDF")
 
@@ -102,11 +105,11 @@ def _refuse_splines(mechanism: Mechanism) -> None:
 def prescription(mechanism: Mechanism, prescribed: dict[str, float]) -> tuple[Any, FloatArray]:
     """Flags (nv,) and accelerations (nv,) of prescribed degrees of freedom; refuses unknown names and NaN."""
     given, acc = np.zeros(mechanism.nv, np.int64), np.zeros(mechanism.nv)
+    if not isinstance(prescribed, Mapping):
+        raise MechanismError(f"prescribed: expected accelerations by name, got {shown(prescribed)}")
     for name, value in prescribed.items():
         k = mechanism.velocity_index(name)
-        if not np.isfinite(value):
-            raise MechanismError(f"prescribed acceleration of {name!r}: expected a finite number, got {value!r}")
-        given[k], acc[k] = 1, value
+        given[k], acc[k] = 1, number(value, f"prescribed acceleration of {name!r}")
     return given, acc
 
 
@@ -179,7 +182,7 @@ class InverseInertia:
         self._work = w = Workspace(mechanism)
         q, extra = configuration(mechanism, q), tangent(mechanism, diagonal, "diagonal")
         self._nodes = w.tree.nodes
-        packed = NO_BLOCKS if blocks is None else _packed(mechanism, np.asarray(blocks, float))
+        packed = NO_BLOCKS if blocks is None else _packed(mechanism, blocks)
         recursive.inverse_factor(self._nodes, w.tree.dofs, w.links, w.screws, q, extra, packed)
         pivots = w.screws.D
         if not (pivots > 0.0).all():
@@ -191,10 +194,11 @@ class InverseInertia:
 
     def __matmul__(self, x: Any) -> FloatArray:
         """y = (M + P)^-1 x for x of shape (nv,) or (nv, count)."""
-        x = np.asarray(x, float)
-        n = self.mechanism.nv
-        if x.ndim not in (1, 2) or x.shape[0] != n:
-            raise MechanismError(f"x: expected shape ({n},) or ({n}, count), got {x.shape}")
+        given, n = real_array(x), self.mechanism.nv
+        if given is None or given.ndim not in (1, 2) or given.shape[0] != n or not np.isfinite(given).all():
+            got = shown(x) if given is None or given.shape[:1] == (n,) else given.shape
+            raise MechanismError(f"x: expected finite numbers of shape ({n},) or ({n}, count), got {got}")
+        x = given
         rows = np.ascontiguousarray(x.reshape(n, -1).T)
         out = np.empty_like(rows)
         recursive.inverse_product(self._nodes, self._work.links, self._work.screws, rows, out)
@@ -213,11 +217,12 @@ class InverseInertia:
         return LinearOperator((n, n), matvec=lambda x: self @ np.ravel(x), matmat=lambda X: self @ X, dtype=float)  # type: ignore[call-arg]
 
 
-def _packed(mechanism: Mechanism, blocks: FloatArray) -> FloatArray:
+def _packed(mechanism: Mechanism, given: Any) -> FloatArray:
     """Blocks of bodies (bodies, 6, 6) as 21 numbers per node."""
-    n = len(mechanism.bodies)
-    if blocks.shape != (n, 6, 6):
-        raise MechanismError(f"blocks: expected shape ({n}, 6, 6), got {blocks.shape}")
+    n, blocks = len(mechanism.bodies), real_array(given)
+    if blocks is None or blocks.shape != (n, 6, 6) or not np.isfinite(blocks).all():
+        got = shown(given) if blocks is None or blocks.shape == (n, 6, 6) else blocks.shape
+        raise MechanismError(f"blocks: expected finite numbers of shape ({n}, 6, 6), got {got}")
     if not np.allclose(blocks, blocks.transpose(0, 2, 1), rtol=1e-9, atol=1e-12):
         raise MechanismError("blocks: the 6 x 6 blocks must be symmetric")
     packed = np.zeros((len(mechanism.tree.nodes), 21))

@@ -17,6 +17,7 @@ from leastaction.kinematics.reduced.compiled import has_splines
 from leastaction.kinematics.sweeps import positions
 from leastaction.linalg.dense import multiply, solve_in_place
 from leastaction.mechanism import Mechanism
+from leastaction.mechanism._check import count, positive
 from leastaction.mechanism.arguments import FloatArray, configuration
 
 RANK_TOLERANCE = 1e-9
@@ -130,6 +131,7 @@ def close_loops(mechanism: Mechanism, q: Any, *, tolerance: float = 1e-12, max_i
         max_iterations: of Gauss-Newton with halved steps.
     """
     q = configuration(mechanism, q)
+    tolerance, max_iterations = positive(tolerance, "tolerance"), count(max_iterations, "max_iterations")
     h, A = loop_jacobian(mechanism, q)
     history = [float(np.abs(h).max(initial=0.0))]
     for _ in range(max_iterations):

@@ -11,13 +11,14 @@ from leastaction.dynamics.derivatives import RATES
 from leastaction.forces.arrays import force_model, force_modes
 from leastaction.kinematics.sweeps import JOINT_SCREW, LINK
 from leastaction.mechanism import Mechanism
+from leastaction.mechanism.arguments import robot
 
 
 class Workspace:
     """Scratch records of the classical recursions for one mechanism; not for two threads at once."""
 
     def __init__(self, mechanism: Mechanism) -> None:
-        tree = mechanism.tree
+        tree = robot(mechanism).tree
         n = len(tree.nodes)
         self.tree = tree
         self.links: Any = np.zeros(n, LINK).view(np.recarray)

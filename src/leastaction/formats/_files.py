@@ -8,13 +8,31 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
+from leastaction.errors import FormatError
 from leastaction.formats._xml import Element, read_bytes
 
 _PACKAGE = str(Path(__file__).parent.parent)
 
 MODEL_FILES = {".xml", ".mjcf", ".urdf", ".xacro", ".stl", ".obj", ".dae", ".ply", ".msh", ".png"}
 """Endings of the files of models: others are not opened because a model says so."""
+
+
+def checked_options(path: Any, max_bytes: Any, **flags: Any) -> Path:
+    """The path of a file to read; `FormatError` where it is none, or where an option is not of its kind."""
+    try:
+        path = Path(path)
+        if "\0" in str(path):
+            raise TypeError
+    except TypeError:
+        raise FormatError(f"expected the path of a file, got {path!r}") from None
+    for name, value in flags.items():
+        if not isinstance(value, bool):
+            raise FormatError(f"{name} must be True or False, got {value!r}", file=path)
+    if not isinstance(max_bytes, int) or isinstance(max_bytes, bool) or not 0 < max_bytes < 2**62:
+        raise FormatError(f"max_bytes must be a number of bytes, got {max_bytes!r:.80}", file=path)
+    return path
 
 
 @dataclass(frozen=True)

@@ -31,13 +31,15 @@ class Names:
 
     def __init__(self) -> None:
         self.taken: set[str] = set()
+        self._next: dict[str, int] = {}  # where the search for a free variant goes on
 
     def unique(self, name: str) -> str:
         """`name`, or a variant of it that is still free."""
-        candidate, k = name, 2
+        candidate, k = name, self._next.get(name, 2)
         while candidate in self.taken:
             candidate, k = f"{name}_{k}", k + 1
         self.taken.add(candidate)
+        self._next[name] = k
         return candidate
 
 

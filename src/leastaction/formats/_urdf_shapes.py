@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from dataclasses import replace
 from typing import Any
 
@@ -41,22 +42,23 @@ class ShapeReader:
     def read(self, link: Element) -> tuple[Shape, ...]:
         """All shapes of a link. A visual and a collision with the same pose, geometry and name become one."""
         shapes: list[Shape] = []
-        alone: dict[Any, list[int]] = {}  # shapes that are only seen or only touched, by what they are
+        contacts = link.all("contact")
+        alone: dict[Any, deque[int]] = {}  # shapes that are only seen or only touched, by what they are
         for element in link.children:
             if element.tag not in ("visual", "collision"):
                 continue
             visual = element.tag == "visual"
-            for key, shape in self._shape(element, {} if visual else _surface(element, link)):
+            for key, shape in self._shape(element, {} if visual else _surface(element, contacts)):
                 twins = alone.get((not visual, key))
                 if twins:
-                    k = twins.pop(0)
+                    k = twins.popleft()
                     shapes[k] = replace(shapes[k], visual=True, collision=True)
                     if visual:
                         shapes[k] = replace(shapes[k], color=shape.color)
                     else:
                         shapes[k] = replace(shapes[k], friction=shape.friction, restitution=shape.restitution)
                 else:
-                    alone.setdefault((visual, key), []).append(len(shapes))
+                    alone.setdefault((visual, key), deque()).append(len(shapes))
                     shapes.append(replace(shape, visual=visual, collision=not visual))
         return tuple(shapes)
 
@@ -113,10 +115,10 @@ class ShapeReader:
         return self.colors.get(material.get("name") or "", DEFAULT_COLOR)
 
 
-def _surface(collision: Element, link: Element) -> dict[str, float]:
+def _surface(collision: Element, contacts: list[Element]) -> dict[str, float]:
     """Friction and restitution from the `<contact>` of the link, or of the collision, which counts more."""
     surface: dict[str, float] = {}
-    for contact in (*link.all("contact"), *collision.all("contact")):
+    for contact in (*contacts, *collision.all("contact")):
         for tag, name in (("lateral_friction", "friction"), ("restitution", "restitution")):
             for element in contact.all(tag):
                 surface[name] = element.number("value")

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from os import PathLike
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from leastaction.formats._files import Folder
+from leastaction.formats._files import Folder, checked_options
 from leastaction.formats._mjcf_source import expand_includes
 from leastaction.formats._xml import MAX_BYTES, read_xml
 
@@ -32,7 +31,7 @@ def load_keyframes(
     Raises:
         FormatError: naming the file, the line and the element.
     """
-    path = Path(path)
+    path = checked_options(path, max_bytes, allow_outside=allow_outside)
     root = read_xml(path, max_bytes)
     if root.tag != "mujoco":
         raise root.error("keyframes are part of MJCF, with the root element <mujoco>")

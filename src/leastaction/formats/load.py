@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from leastaction.errors import FormatError
+from leastaction.formats._files import checked_options
 from leastaction.formats._xml import MAX_BYTES, read_xml
 from leastaction.formats.mjcf_reader import load_mjcf
 from leastaction.formats.urdf_reader import load_urdf
@@ -34,6 +35,7 @@ def load(path: str | PathLike[str], **options: Any) -> Mechanism:
         path = Path(path)
     except TypeError:
         raise FormatError(f"load needs the path of a file, got {path!r}") from None
+    checked_options(path, options.get("max_bytes", MAX_BYTES))
     if path.suffix.lower() not in _XML_SUFFIXES:
         raise FormatError(f"unknown extension {path.suffix!r}; expected .urdf, or .xml for MJCF", file=path)
     root = read_xml(path, options.get("max_bytes", MAX_BYTES))

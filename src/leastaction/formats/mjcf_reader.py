@@ -23,13 +23,14 @@ What has no counterpart is left out with one warning. Not read: sensors, cameras
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from os import PathLike
-from pathlib import Path
 from typing import Any
 
 from leastaction._extras import require
 from leastaction.errors import FormatError, MechanismError
-from leastaction.formats._files import Folder, Notes
+from leastaction.formats._files import Folder, Notes, checked_options
 from leastaction.formats._mjcf_bodies import Bodies
 from leastaction.formats._mjcf_elements import Elements
 from leastaction.formats._mjcf_geoms import Geoms
@@ -39,6 +40,7 @@ from leastaction.formats.keyframes import load_keyframes
 from leastaction.formats.merge import merge_fixed_bodies
 from leastaction.mechanism import Mechanism, MechanismBuilder
 from leastaction.mechanism._check import suggestion
+from leastaction.warn import warn
 
 
 def load_mjcf(
@@ -73,7 +75,9 @@ def load_mjcf(
     Raises:
         FormatError: naming the file, the line and the element.
     """
-    path = Path(path)
+    flags = {"composite": composite, "contacts": contacts, "merge_fixed": merge_fixed, "meshes": meshes}
+    flags |= {"allow_outside": allow_outside, "strict": strict is True if strict is None else strict}
+    path = checked_options(path, max_bytes, **flags)
     notes = Notes(path)
     root, assets = prepare(path, Folder.of(path, allow_outside, max_bytes), notes, strict is not False)
     model = _compile(root, assets)
@@ -94,7 +98,7 @@ def load_mjcf(
 
 def _at_keyframe(robot: Mechanism, name: str, keys: dict[str, Any]) -> Mechanism:
     """The robot with its home at a keyframe."""
-    if name not in keys:
+    if not isinstance(name, str) or name not in keys:
         raise FormatError(f"there is no keyframe {name!r}{suggestion(name, keys) or f'; there are {list(keys)}'}")
     builder = robot.edit()
     builder.home(dict(zip(robot.coordinate_names, robot.normalize(keys[name]).tolist(), strict=True)))
@@ -106,7 +110,8 @@ def _compile(root: Element, assets: dict[str, bytes]) -> Any:
     mujoco = require("mujoco", "mjcf")
     text, owners = write_xml(root)
     try:
-        return mujoco.MjModel.from_xml_string(text, assets)
+        with _quiet(mujoco):
+            return mujoco.MjModel.from_xml_string(text, assets)
     except ValueError as error:
         message = " ".join(str(error).split())
         place = re.search(r",? ?(Element (name )?'[^']*',( id \d+,)? )?[Ll]ine (number=)?(\d+)", message)
@@ -118,6 +123,20 @@ def _compile(root: Element, assets: dict[str, bytes]) -> Any:
             names = set(re.findall("'([^']+)'", message))
             owner = [root, *(e for e in root.walk() if e.get("name") in names)][-1]
         raise owner.error(f"MuJoCo refuses the model: {message}") from None
+
+
+@contextmanager
+def _quiet(mujoco: Any) -> Iterator[None]:
+    """MuJoCo's warnings as Python's; by itself it would write them to a file in the user's folder, MUJOCO_LOG.TXT."""
+    said: list[str] = []
+    before = mujoco.get_mju_user_warning()
+    mujoco.set_mju_user_warning(lambda message: said.append(str(message)))
+    try:
+        yield
+    finally:
+        mujoco.set_mju_user_warning(before)
+    for message in dict.fromkeys(said):
+        warn(f"MuJoCo warns: {' '.join(message.split())}")
 
 
 def _located(error: MechanismError, root: Element) -> FormatError:

@@ -33,7 +33,7 @@ from typing import Any
 import numpy as np
 
 from leastaction.errors import FormatError, MechanismError
-from leastaction.formats._files import Folder, Notes
+from leastaction.formats._files import Folder, Notes, checked_options
 from leastaction.formats._meshes import MeshFiles
 from leastaction.formats._urdf_shapes import ShapeReader, pose_of
 from leastaction.formats._xml import MAX_BYTES, Element, read_xml
@@ -89,7 +89,8 @@ def load_urdf(
     Raises:
         FormatError: naming the file, the line and the element.
     """
-    path = Path(path)
+    flags = {"floating_base": floating_base, "merge_fixed": merge_fixed, "strict": strict, "meshes": meshes}
+    path = checked_options(path, max_bytes, allow_outside=allow_outside, **flags)
     root = read_xml(path, max_bytes)
     if root.tag != "robot":
         raise root.error("a URDF file has the root element <robot>")

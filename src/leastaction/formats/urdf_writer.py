@@ -59,6 +59,8 @@ def save_urdf(robot: Mechanism, path: str | PathLike[str], *, lossy: bool = Fals
     """
     if not isinstance(robot, Mechanism):
         raise FormatError(f"save_urdf needs a Mechanism, got {robot!r}")
+    if not isinstance(lossy, bool):
+        raise FormatError(f"lossy must be True or False, got {lossy!r}")
     path = check_output(path)
     notes = Notes(path)
     writer = _Writer(robot, path, notes, lossy)

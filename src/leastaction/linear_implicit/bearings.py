@@ -45,7 +45,7 @@ class Bearing:
     length: float = 0.1
 
     def __post_init__(self) -> None:
-        what = f"bearing of {self.joint!r}"
+        what = f"bearing of {_check.label(self.joint, 'joint of a bearing')!r}"
         object.__setattr__(self, "friction", _check.nonnegative(self.friction, f"{what}: friction"))
         for name in ("radius", "length"):
             object.__setattr__(self, name, _check.positive(getattr(self, name), f"{what}: {name}"))

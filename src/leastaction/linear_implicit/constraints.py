@@ -21,10 +21,12 @@ from typing import Any
 
 import numpy as np
 
+from leastaction.controls import check_call
 from leastaction.dynamics import api
 from leastaction.errors import IntegratorError
 from leastaction.linear_implicit.joint_coordinates import loop_joint_rate
 from leastaction.mechanism import Joint, Mechanism
+from leastaction.mechanism._check import flag, instances, label, number, shown, text, vector
 from leastaction.mechanism.arguments import FloatArray
 
 
@@ -80,6 +82,12 @@ class PrescribedMotion(Constraint):
     velocity: Callable[[float], float]
     position: Callable[[float], float] | None = None
 
+    def __post_init__(self) -> None:
+        label(self.name, "name of a prescribed motion")
+        check_call(self.velocity, "velocity", ("t",))
+        if self.position is not None:
+            check_call(self.position, "position", ("t",))
+
     def check(self, mechanism: Mechanism) -> None:
         """Refuse unknown names."""
         loop = self._loop(mechanism)
@@ -97,7 +105,7 @@ class PrescribedMotion(Constraint):
     def rows(self, mechanism: Mechanism, t: float, q: FloatArray) -> Rows:
         """See `Constraint.rows`."""
         loop = self._loop(mechanism)
-        goal = 0.0 if self.position is None else float(self.position(t))
+        goal = 0.0 if self.position is None else number(self.position(t), f"position of {self.name!r} at t = {t:g} s")
         if loop is not None:
             x, G = loop_joint_rate(mechanism, loop, q, np.array([goal]))
             value = x[0] - goal
@@ -106,7 +114,7 @@ class PrescribedMotion(Constraint):
             G[0, mechanism.velocity_index(self.name)] = 1.0
             value = 0.0 if self.position is None else q[mechanism.coordinate_index(self.name)] - goal
         g = np.array([0.0 if self.position is None else value])
-        return Rows(G, g, np.array([-float(self.velocity(t))]))
+        return Rows(G, g, np.array([-number(self.velocity(t), f"velocity of {self.name!r} at t = {t:g} s")]))
 
 
 @dataclass(frozen=True)
@@ -128,6 +136,14 @@ class PrescribedTwist(Constraint):
     point: tuple[float, float, float] = (0.0, 0.0, 0.0)
     frame: str = "body"
 
+    def __post_init__(self) -> None:
+        what = f"prescribed twist of {label(self.body, 'body of a prescribed twist')!r}"
+        check_call(self.twist, "twist", ("t",))
+        several = instances(self.components, (int, np.integer), f"{what}: components")
+        object.__setattr__(self, "components", several)
+        object.__setattr__(self, "point", vector(self.point, 3, f"{what}: point"))
+        text(self.frame, f"{what}: frame")
+
     def check(self, mechanism: Mechanism) -> None:
         """Refuse unknown bodies and components."""
         mechanism.body_index(self.body)
@@ -138,9 +154,9 @@ class PrescribedTwist(Constraint):
 
     def rows(self, mechanism: Mechanism, t: float, q: FloatArray) -> Rows:
         """See `Constraint.rows`."""
-        keep = list(self.components)
+        keep, what = list(self.components), f"twist of {self.body!r} at t = {t:g} s"
         J = api.body_jacobian(mechanism, q, self.body, point=self.point, frame=self.frame)[keep]
-        return Rows(J, np.zeros(len(keep)), -np.asarray(self.twist(t), float)[keep])
+        return Rows(J, np.zeros(len(keep)), -np.array(vector(self.twist(t), 6, what))[keep])
 
 
 @dataclass(frozen=True)
@@ -158,6 +174,10 @@ class ReducedConstraint(Constraint):
 
     function: Callable[[float, FloatArray], Any]
     inequality: bool = False
+
+    def __post_init__(self) -> None:
+        check_call(self.function, "function", ("t", "q"))
+        flag(self.inequality, "inequality")
 
     def rows(self, mechanism: Mechanism, t: float, q: FloatArray) -> Rows:
         """See `Constraint.rows`."""
@@ -180,6 +200,11 @@ class MaximalConstraint(Constraint):
     function: Callable[[float, FloatArray], Any]
     inequality: bool = False
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "bodies", instances(self.bodies, str, "bodies of a maximal constraint"))
+        check_call(self.function, "function", ("t", "poses"))
+        flag(self.inequality, "inequality")
+
     def check(self, mechanism: Mechanism) -> None:
         """Refuse unknown bodies."""
         for name in self.bodies:
@@ -195,10 +220,13 @@ class MaximalConstraint(Constraint):
 
 
 def _rows(values: Any, columns: int, what: str) -> Rows:
-    g, G, *rest = values
-    g = np.atleast_1d(np.asarray(g, float))
-    G = np.asarray(G, float).reshape(len(g), -1) if len(g) else np.zeros((0, columns))
-    rate = np.broadcast_to(np.asarray(rest[0] if rest else 0.0, float), g.shape)
+    try:
+        g, G, *rest = values
+        g = np.atleast_1d(np.asarray(g, float))
+        G = np.asarray(G, float).reshape(len(g), -1) if len(g) else np.zeros((0, columns))
+        rate = np.broadcast_to(np.asarray(rest[0] if rest else 0.0, float), g.shape)
+    except (TypeError, ValueError):
+        raise IntegratorError(f"{what}: its function must give (g, G) or (g, G, rate), got {shown(values)}") from None
     if G.shape != (len(g), columns):
         raise IntegratorError(f"{what}: its Jacobian must have shape ({len(g)}, {columns}), got {G.shape}")
     if not (np.isfinite(g).all() and np.isfinite(G).all() and np.isfinite(rate).all()):

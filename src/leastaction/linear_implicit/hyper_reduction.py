@@ -10,7 +10,7 @@ import numpy as np
 
 from leastaction.errors import IntegratorError
 from leastaction.mechanism import Mechanism
-from leastaction.mechanism.arguments import FloatArray
+from leastaction.mechanism.arguments import FloatArray, configuration, robot, tangent
 
 
 class HyperReduction:
@@ -25,7 +25,7 @@ class HyperReduction:
     """
 
     def __init__(self, mechanism: Mechanism) -> None:
-        self.mechanism = mechanism
+        self.mechanism = robot(mechanism)
         followers = {mechanism.velocity_index(c.follower): c for c in mechanism.couplings}
         if len(followers) < len(mechanism.couplings):
             raise IntegratorError(f"{mechanism.name!r}: a coordinate that follows two others cannot be eliminated")
@@ -49,13 +49,14 @@ class HyperReduction:
 
     def complete(self, q: FloatArray) -> FloatArray:
         """q with all followers where their leaders want them, shape (nq,)."""
-        q = np.array(q, float)
+        q = configuration(self.mechanism, q)
         for _, _, i, j, f in self._order:
             q[i] = f(q[j])
         return q
 
     def jacobian(self, q: FloatArray, v: FloatArray) -> tuple[FloatArray, FloatArray]:
         """J_rR (nv, nR), and its rate times v_R (nv,): accelerations are J_rR a_R + that (2.89)."""
+        q, v = configuration(self.mechanism, q), tangent(self.mechanism, v)
         J = np.zeros((self.mechanism.nv, len(self.leaders)))
         J[self.leaders, np.arange(len(self.leaders))] = 1.0
         bias = np.zeros(self.mechanism.nv)

@@ -9,12 +9,14 @@ from leastaction.contact.qp import SOLVERS
 from leastaction.errors import IntegratorError
 from leastaction.integrators import PENALTIES, Integrator, Stepper
 from leastaction.linear_implicit.bearings import Bearing
+from leastaction.linear_implicit.constraints import Constraint
 from leastaction.linear_implicit.maximal_staggered_stepper import MaximalStaggeredStepper
 from leastaction.linear_implicit.maximal_stepper import MaximalStepper
 from leastaction.linear_implicit.preconditioned_stepper import PreconditionedStepper
 from leastaction.linear_implicit.staggered_stepper import StaggeredStepper
 from leastaction.linear_implicit.stepper import ContactStepper
 from leastaction.mechanism import Mechanism
+from leastaction.mechanism._check import shown
 
 
 def _constrained(integrator: Any, mechanism: Mechanism, dt: float) -> Stepper:
@@ -138,23 +140,34 @@ class StaggeredProjections(Integrator):
 
     def __post_init__(self) -> None:
         _check_settings(self)
-        object.__setattr__(self, "bearings", tuple(self.bearings))
-        if self.method not in ("bisp", "sp"):
-            raise IntegratorError(f"StaggeredProjections: method must be 'bisp' or 'sp', got {self.method!r}")
+        _instances(self, "bearings", Bearing)
+        _one_of(self, "method", ("bisp", "sp"))
 
 
 def _check_settings(integrator: Any) -> None:
     """Settings that all steppers in reduced coordinates share."""
-    object.__setattr__(integrator, "constraints", tuple(integrator.constraints))
+    _instances(integrator, "constraints", Constraint)
     _one_of(integrator, "stabilization", ("baumgarte", "post", "none"))
     _one_of(integrator, "couplings", ("constrain", "eliminate"))
     _one_of(integrator, "qp", SOLVERS)
     if not integrator.baumgarte >= 0.0:
-        raise IntegratorError(f"baumgarte must be a rate [1/s] that is not negative, got {integrator.baumgarte!r}")
+        own = type(integrator).__name__
+        raise IntegratorError(
+            f"{own}: baumgarte must be a rate [1/s] that is not negative, got {integrator.baumgarte!r}"
+        )
+
+
+def _instances(integrator: Any, name: str, kind: type) -> None:
+    values = getattr(integrator, name)
+    if not isinstance(values, tuple | list) or not all(isinstance(value, kind) for value in values):
+        own = type(integrator).__name__
+        such = "PrescribedMotion" if kind is Constraint else kind.__name__
+        raise IntegratorError(f"{own}: {name} must be several, such as redmax.{such}, got {shown(values)}")
+    object.__setattr__(integrator, name, tuple(values))
 
 
 def _one_of(integrator: Any, name: str, options: tuple[str, ...]) -> None:
     value = getattr(integrator, name)
-    if value not in options:
+    if not isinstance(value, str) or value not in options:
         words = ", ".join(map(repr, options))
-        raise IntegratorError(f"{type(integrator).__name__}: {name} must be one of {words}; got {value!r}")
+        raise IntegratorError(f"{type(integrator).__name__}: {name} must be one of {words}; got {shown(value)}")

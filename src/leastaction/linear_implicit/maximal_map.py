@@ -12,10 +12,10 @@ from dataclasses import replace
 import numpy as np
 
 from leastaction.dynamics import api
-from leastaction.errors import IntegratorError
+from leastaction.errors import IntegratorError, MechanismError
 from leastaction.linear_implicit.joint_coordinates import joint_coordinates, joint_motion
 from leastaction.mechanism import Joint, Mechanism, Pose
-from leastaction.mechanism.arguments import FloatArray
+from leastaction.mechanism.arguments import FloatArray, configuration, robot, state_vector, tangent
 from leastaction.mechanism.joints import free
 from leastaction.mechanism.pose import quaternion_of_matrix
 
@@ -25,7 +25,7 @@ def taken_apart(mechanism: Mechanism) -> Mechanism:
 
     Its q are poses of the body frames in the world, its v their twists in the body frames. Bodies keep their order.
     """
-    for coupling in mechanism.couplings:
+    for coupling in robot(mechanism).couplings:
         raise IntegratorError(f"maximal coordinates have no joint angles for the coupling {coupling.name!r}")
     for joint in mechanism.joints:
         if any(joint.armature):
@@ -39,7 +39,7 @@ class MaximalMap:
     """Between the reduced coordinates of a mechanism and the maximal ones of it `taken_apart`."""
 
     def __init__(self, mechanism: Mechanism, apart: Mechanism) -> None:
-        self.mechanism, self.apart = mechanism, apart
+        self.mechanism, self.apart = robot(mechanism), robot(apart)
         self.order = [apart.body_index(name) for name in mechanism.body_names]
         self.placements = [(np.linalg.inv(j.pose.matrix), np.linalg.inv(j.child_pose.matrix)) for j in mechanism.joints]
 
@@ -59,6 +59,11 @@ class MaximalMap:
     def reduced(self, poses: FloatArray, twists: FloatArray, guess: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Reduced positions (nq,) and velocities (nv,) of maximal ones; `guess` are positions near them."""
         m = self.mechanism
+        poses = state_vector(m, poses, 7 * len(self.order), "poses")
+        twists = state_vector(m, twists, 6 * len(self.order), "twists")
+        guess = configuration(m, guess)
+        if not (np.linalg.norm(poses.reshape(-1, 7)[:, 3:], axis=1) > 0.5).all():
+            raise MechanismError("poses: their quaternions must have unit norm")
         X = np.zeros((len(self.order) + 1, 4, 4)) + np.eye(4)  # the last one is the world
         V = np.zeros((len(self.order) + 1, 6))
         for i, k in enumerate(self.order):
@@ -82,6 +87,7 @@ class MaximalMap:
     def wrenches(self, q: FloatArray, tau: FloatArray) -> FloatArray:
         """Wrenches on the bodies, each in its own frame, of forces in the joints; shape (6 bodies,)."""
         m = self.mechanism
+        q, tau = configuration(m, q), tangent(m, tau, "tau")
         X = np.concatenate([api.body_poses(m, q), np.eye(4)[None]])
         out = np.zeros((len(self.order) + 1, 6))
         iq = iv = 0

@@ -55,10 +55,6 @@ class Maximal(Integrator):
     def __post_init__(self) -> None:
         if self.order not in (1, 2, 4, 6):
             raise IntegratorError(f"Maximal: order must be 1, 2, 4 or 6, got {self.order!r}")
-        if not (isinstance(self.tolerance, float | int) and 0.0 < self.tolerance < 1.0):
-            raise IntegratorError(f"Maximal: tolerance must be between 0 and 1, got {self.tolerance!r}")
-        if not isinstance(self.max_iterations, int) or self.max_iterations < 1:
-            raise IntegratorError(f"Maximal: max_iterations must be at least 1, got {self.max_iterations!r}")
         if self.max_work is not None and not (isinstance(self.max_work, int) and self.max_work >= 1):
             raise IntegratorError(f"Maximal: max_work must be None or at least 1, got {self.max_work!r}")
         if self.friction not in ("cone", "linear"):

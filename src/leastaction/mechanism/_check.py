@@ -7,11 +7,17 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from leastaction.errors import MechanismError
 
 UNIT_TOLERANCE = 1e-6
 """How far the norm of an axis or a quaternion may be from one before it is refused."""
+
+LARGEST = 1e60
+"""Largest size of a number that describes a mechanism: products of several must not overflow."""
+
+_NO_REALS = (str, bytes, bool, complex, np.bool_, np.complexfloating)
 
 AXES = {
     "x": (1.0, 0.0, 0.0),
@@ -24,14 +30,46 @@ AXES = {
 
 
 def number(value: Any, what: str, *, infinite: bool = False) -> float:
-    """`value` as a float; refuses NaN, and infinity unless `infinite`."""
+    """`value` as a float; refuses NaN, numbers beyond `LARGEST`, and infinity unless `infinite`."""
+    if type(value) is not float:
+        value = _real(value, what)
+    if math.isnan(value) or (math.isinf(value) and not infinite):
+        raise MechanismError(f"{what}: expected a finite number, got {value}")
+    if abs(value) > LARGEST and not infinite:
+        raise MechanismError(f"{what}: must not be larger than {LARGEST:g}, got {value}")
+    return value
+
+
+def _real(value: Any, what: str) -> float:
+    """`value` as a float; text, True and False, complex numbers and arrays are none."""
+    array = isinstance(value, np.ndarray) and (value.ndim > 0 or value.dtype.kind in "bc")
+    if not array and not isinstance(value, _NO_REALS):
+        try:
+            return float(value)
+        except (TypeError, ValueError, OverflowError):
+            pass
+    raise MechanismError(f"{what}: expected a number, got {shown(value)}")
+
+
+def shown(value: Any) -> str:
+    """`value` as messages show it: never longer than a line."""
     try:
-        x = float(value)
-    except (TypeError, ValueError):
-        raise MechanismError(f"{what}: expected a number, got {value!r}") from None
-    if math.isnan(x) or (math.isinf(x) and not infinite):
-        raise MechanismError(f"{what}: expected a finite number, got {x}")
-    return x
+        text = repr(value)
+    except Exception:  # of a class of the user's
+        text = f"a {type(value).__name__}"
+    text = " ".join(text.split())
+    return text if len(text) <= 80 else f"{text[:77]}..."
+
+
+def real_array(value: Any) -> NDArray[np.float64] | None:
+    """`value` as a new array of floats; None where it is anything but real numbers."""
+    try:
+        a = np.asarray(value)
+        if a.dtype.kind not in "fiuO" or (a.dtype.kind == "O" and any(isinstance(x, _NO_REALS) for x in a.flat)):
+            return None
+        return np.array(a, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError):
+        return None
 
 
 def nonnegative(value: Any, what: str) -> float:
@@ -52,13 +90,14 @@ def positive(value: Any, what: str) -> float:
 
 def vector(value: Any, size: int, what: str, *, infinite: bool = False) -> tuple[float, ...]:
     """`value` as a tuple of `size` finite floats."""
-    try:
-        items = tuple(np.asarray(value, dtype=float).ravel().tolist())
-    except (TypeError, ValueError):
-        raise MechanismError(f"{what}: expected {size} numbers, got {value!r}") from None
-    if len(items) != size:
-        raise MechanismError(f"{what}: expected {size} numbers, got {len(items)}")
-    return tuple(number(x, what, infinite=infinite) for x in items)
+    if not (type(value) is tuple and all(type(x) is float for x in value)):
+        numbers = real_array(value)
+        if numbers is None or isinstance(value, dict):
+            raise MechanismError(f"{what}: expected {size} numbers, got {shown(value)}")
+        value = tuple(numbers.ravel().tolist())
+    if len(value) != size:
+        raise MechanismError(f"{what}: expected {size} numbers, got {len(value)}")
+    return tuple(number(x, what, infinite=infinite) for x in value)
 
 
 def unit(value: Any, size: int, what: str) -> tuple[float, ...]:
@@ -82,7 +121,7 @@ def axis(value: Any, what: str) -> tuple[float, ...]:
 
 def per_dof(value: Any, size: int, what: str, *, infinite: bool = False) -> tuple[float, ...]:
     """`value` for each of `size` degrees of freedom; one number serves them all."""
-    if isinstance(value, int | float | np.number):
+    if isinstance(value, int | float | np.number) or (isinstance(value, np.ndarray) and value.ndim == 0):
         return (number(value, what, infinite=infinite),) * size
     return vector(value, size, what, infinite=infinite)
 
@@ -92,14 +131,21 @@ def pair(value: Any, what: str) -> tuple[Any, Any]:
     try:
         first, second = value
     except (TypeError, ValueError):
-        raise MechanismError(f"{what}: expected a pair, got {value!r}") from None
+        raise MechanismError(f"{what}: expected a pair, got {shown(value)}") from None
     return first, second
 
 
 def label(value: Any, what: str) -> str:
     """`value` as a non-empty name."""
     if not isinstance(value, str) or not value.strip():
-        raise MechanismError(f"{what}: expected a non-empty name, got {value!r}")
+        raise MechanismError(f"{what}: expected a non-empty name, got {shown(value)}")
+    return value
+
+
+def text(value: Any, what: str) -> str:
+    """`value` as text, which may be empty."""
+    if not isinstance(value, str):
+        raise MechanismError(f"{what}: expected text, got {shown(value)}")
     return value
 
 
@@ -107,21 +153,28 @@ def flag(value: Any, what: str) -> bool:
     """`value` as True or False; nothing else is taken for one of them."""
     if isinstance(value, bool | np.bool_):
         return bool(value)
-    raise MechanismError(f"{what}: expected True or False, got {value!r}")
+    raise MechanismError(f"{what}: expected True or False, got {shown(value)}")
+
+
+def count(value: Any, what: str) -> int:
+    """`value` as a whole number of at least 1."""
+    if not isinstance(value, int | np.integer) or isinstance(value, bool) or not 1 <= value < 2**31:
+        raise MechanismError(f"{what}: expected a whole number of at least 1, got {shown(value)}")
+    return int(value)
 
 
 def instance(value: Any, kind: type | tuple[type, ...], what: str) -> Any:
     """`value`, which must be one of a kind."""
     if not isinstance(value, kind):
         names = " or ".join(k.__name__ for k in (kind if isinstance(kind, tuple) else (kind,)))
-        raise MechanismError(f"{what}: expected {names}, got {value!r}")
+        raise MechanismError(f"{what}: expected {names}, got {shown(value)}")
     return value
 
 
 def instances(values: Any, kind: type | tuple[type, ...], what: str) -> tuple[Any, ...]:
     """`values` as a tuple of one kind."""
     if isinstance(values, str | dict) or not isinstance(values, Iterable):
-        raise MechanismError(f"{what}: expected several in a tuple, got {values!r}")
+        raise MechanismError(f"{what}: expected several in a tuple, got {shown(values)}")
     return tuple(instance(value, kind, what) for value in values)
 
 

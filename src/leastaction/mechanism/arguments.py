@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leastaction.errors import MechanismError
+from leastaction.mechanism._check import real_array, shown
 from leastaction.mechanism.joints import Motion
 
 if TYPE_CHECKING:
@@ -18,10 +19,9 @@ FloatArray = NDArray[np.float64]
 
 def state_vector(mechanism: Mechanism, value: Any, size: int, what: str) -> FloatArray:
     """`value` as a contiguous float array of shape (size,); refuses wrong sizes, NaN and infinity."""
-    try:
-        a = np.array(value, dtype=float)
-    except (TypeError, ValueError):
-        raise MechanismError(f"{what}: expected {size} numbers for {mechanism.name!r}, got {value!r}") from None
+    a = real_array(value)
+    if a is None:
+        raise MechanismError(f"{what}: expected {size} numbers for {mechanism.name!r}, got {shown(value)}")
     if a.ndim == 0 and size == 1:
         a = a.reshape(1)
     if a.shape != (size,):
@@ -34,8 +34,20 @@ def state_vector(mechanism: Mechanism, value: Any, size: int, what: str) -> Floa
     return a
 
 
+def robot(mechanism: Mechanism) -> Mechanism:
+    """`mechanism`, which must be one."""
+    from leastaction.mechanism.mechanism import Mechanism
+
+    if not isinstance(mechanism, Mechanism):
+        raise MechanismError(
+            f"mechanism: expected a Mechanism, such as leastaction.robots.pendulum(), got {shown(mechanism)}"
+        )
+    return mechanism
+
+
 def configuration(mechanism: Mechanism, q: Any) -> FloatArray:
     """q as a checked array of shape (nq,); quaternions must have unit norm within 1e-6 and come out exact."""
+    robot(mechanism)
     a = state_vector(mechanism, q, mechanism.nq, "q")
     for node in mechanism.coordinate_groups if mechanism.nq != mechanism.nv else ():
         if node.kind in (Motion.SPHERICAL, Motion.FREE):
@@ -51,4 +63,4 @@ def configuration(mechanism: Mechanism, q: Any) -> FloatArray:
 
 def tangent(mechanism: Mechanism, v: Any, what: str = "v") -> FloatArray:
     """A velocity, acceleration or generalised force as a checked array of shape (nv,); None is zero."""
-    return np.zeros(mechanism.nv) if v is None else state_vector(mechanism, v, mechanism.nv, what)
+    return np.zeros(robot(mechanism).nv) if v is None else state_vector(mechanism, v, mechanism.nv, what)

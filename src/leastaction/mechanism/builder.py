@@ -36,16 +36,18 @@ class MechanismBuilder(ElementBuilder):
 
     def __init__(self, name: str = "robot", *, gravity: Any = (0.0, 0.0, -9.81), strict: bool = True) -> None:
         super().__init__()
-        self.name = name
+        self.name = _check.text(name, "name of a mechanism")
         self.gravity = gravity
-        self.strict = strict
+        self.strict = _check.flag(strict, "strict")
         self._bodies: dict[str, Body] = {}
+        self._added: dict[str, list[Shape]] = {}  # shapes that bodies get when they are built
         self._joints: dict[str, Joint] = {}
         self._ground: list[Shape] = []
 
     @classmethod
     def from_mechanism(cls, mechanism: Mechanism) -> MechanismBuilder:
         """A builder that holds all of `mechanism`."""
+        _check.instance(mechanism, Mechanism, "mechanism")
         b = cls(mechanism.name, gravity=mechanism.gravity, strict=mechanism.strict)
         b._bodies = {body.name: body for body in mechanism.bodies}
         b._joints = {joint.name: joint for joint in (*mechanism.joints, *mechanism.loops)}
@@ -90,15 +92,13 @@ class MechanismBuilder(ElementBuilder):
 
     def add_shape(self, body: str, shape: Shape) -> None:
         """Fix a shape to a body, or to the world (ground); it does not change the body's mass."""
-        if not isinstance(shape, Shape):
-            raise MechanismError(f"body {body!r}: expected a Shape, got {shape!r}")
+        _check.instance(shape, Shape, f"body {_check.label(body, 'body')!r}: shape")
         if body == WORLD:
             self._ground.append(shape)
             return
         if body not in self._bodies:
             raise MechanismError(f"shape {shape.name!r}: unknown body {body!r}{suggestion(body, self._bodies)}")
-        old = self._bodies[body]
-        self._bodies[body] = Body(old.name, old.inertia, (*old.shapes, shape))
+        self._added.setdefault(body, []).append(shape)
 
     # ------------------------------------------------------------------ joints
 
@@ -146,7 +146,7 @@ class MechanismBuilder(ElementBuilder):
         what = f"joint {_check.label(name, 'joint')!r}"
         if name in self._joints:
             raise MechanismError(f"{what}: this name is used twice")
-        kind = ALIASES.get(kind, kind)
+        kind = ALIASES.get(_check.label(kind, f"{what}: kind"), kind)
         for older, poses in (("placement", pose), ("child_placement", child_pose)):
             if older in properties and poses is None:
                 word = older.replace("placement", "pose")
@@ -203,7 +203,9 @@ class MechanismBuilder(ElementBuilder):
 
         v is the twist (angular, linear) in the child's frame [rad/s, m/s].
         """
-        return self.joint(name or f"{child}_free", "free", parent, child, **options)
+        return self.joint(
+            f"{child}_free" if isinstance(name, str) and not name else name, "free", parent, child, **options
+        )
 
     def home(self, q: Mapping[str, float]) -> None:
         """Say where the robot starts unless told otherwise; see `Mechanism.home`.
@@ -211,7 +213,7 @@ class MechanismBuilder(ElementBuilder):
         Args:
             q: positions [rad or m] by names of coordinates, see `Mechanism.coordinate_names`; the others stay.
         """
-        left = dict(q)
+        left = dict(_check.instance(q, Mapping, "home: q"))
         for name, joint in self._joints.items():
             values = [left.pop(label, x) for label, x in zip(joint.coordinate_names(), joint.home, strict=True)]
             self._joints[name] = replace(joint, home=tuple(values))
@@ -234,7 +236,8 @@ class MechanismBuilder(ElementBuilder):
 
     def remove(self, name: str) -> None:
         """Remove the body, joint or element of that name; what refers to it must be removed as well."""
-        found = self._bodies.pop(name, None) is not None
+        found = self._bodies.pop(_check.label(name, "remove: name"), None) is not None
+        self._added.pop(name, None)
         if found:
             self._excluded = [pair for pair in self._excluded if name not in pair]
         found = self._joints.pop(name, None) is not None or found
@@ -246,7 +249,7 @@ class MechanismBuilder(ElementBuilder):
         """Check everything and make the mechanism."""
         return Mechanism(
             name=self.name,
-            bodies=tuple(self._bodies.values()),
+            bodies=tuple(self._with_added(body) for body in self._bodies.values()),
             joints=tuple(self._joints.values()),
             ground=tuple(self._ground),
             excluded_contacts=tuple(dict.fromkeys(self._excluded)),
@@ -254,6 +257,10 @@ class MechanismBuilder(ElementBuilder):
             strict=self.strict,
             **{field: tuple(items) for field, items in self._elements.items()},
         )
+
+    def _with_added(self, body: Body) -> Body:
+        added = self._added.get(body.name)
+        return body if added is None else Body(body.name, body.inertia, (*body.shapes, *added))
 
 
 def _inertia(

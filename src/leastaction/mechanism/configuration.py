@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leastaction.errors import MechanismError
+from leastaction.mechanism._check import real_array, shown
 from leastaction.mechanism.joints import Motion
 
 if TYPE_CHECKING:
@@ -75,20 +76,39 @@ def _conjugate(q: FloatArray) -> FloatArray:
 
 
 def checked(mechanism: Mechanism, value: Any, size: int, what: str) -> FloatArray:
-    """A vector of finite numbers of that size, or `MechanismError`."""
-    try:
-        a = np.array(value, dtype=float)
-    except (TypeError, ValueError):
-        raise MechanismError(f"{what}: expected {size} numbers for {mechanism.name!r}, got {value!r}") from None
+    """Vectors of finite numbers of that size, shape (..., size), or `MechanismError`."""
+    a = real_array(value)
+    if a is None:
+        raise MechanismError(f"{what}: expected {size} numbers for {mechanism.name!r}, got {shown(value)}")
     if a.shape[-1:] != (size,):
         raise MechanismError(f"{what}: expected shape (..., {size}) for {mechanism.name!r}, got {a.shape}")
+    if not np.isfinite(a).all():
+        raise MechanismError(f"{what}: expected finite numbers for {mechanism.name!r}")
     return a
+
+
+def positions(mechanism: Mechanism, value: Any, what: str) -> FloatArray:
+    """Configurations, shape (..., nq), with quaternions that are units within 1e-3."""
+    q = checked(mechanism, value, mechanism.nq, what)
+    for i in _quaternions(mechanism) if mechanism.nq != mechanism.nv else ():
+        if (np.abs(np.linalg.norm(q[..., i : i + 4], axis=-1) - 1.0) > 1e-3).any():
+            name = mechanism.coordinate_names[i]
+            raise MechanismError(f"{what}: the quaternion at {name!r} must have unit norm; normalize makes it so")
+    return q
+
+
+def _batches(a: FloatArray, b: FloatArray, names: str) -> tuple[int, ...]:
+    """The shape of several configurations at once."""
+    try:
+        return np.broadcast_shapes(a.shape[:-1], b.shape[:-1])
+    except ValueError:
+        raise MechanismError(f"{names}: shapes {a.shape} and {b.shape} do not go together") from None
 
 
 def integrate(mechanism: Mechanism, q: Any, dv: Any) -> FloatArray:
     """See `Mechanism.integrate`."""
-    q, dv = checked(mechanism, q, mechanism.nq, "q"), checked(mechanism, dv, mechanism.nv, "dv")
-    shape = np.broadcast_shapes(q.shape[:-1], dv.shape[:-1])
+    q, dv = positions(mechanism, q, "q"), checked(mechanism, dv, mechanism.nv, "dv")
+    shape = _batches(q, dv, "q, dv")
     out = np.broadcast_to(q, (*shape, mechanism.nq)).copy()
     for node in mechanism.coordinate_groups:
         i, k = int(node.iq), int(node.iv)
@@ -107,8 +127,8 @@ def integrate(mechanism: Mechanism, q: Any, dv: Any) -> FloatArray:
 
 def difference(mechanism: Mechanism, q0: Any, q1: Any) -> FloatArray:
     """See `Mechanism.difference`."""
-    q0, q1 = checked(mechanism, q0, mechanism.nq, "q0"), checked(mechanism, q1, mechanism.nq, "q1")
-    shape = np.broadcast_shapes(q0.shape[:-1], q1.shape[:-1])
+    q0, q1 = positions(mechanism, q0, "q0"), positions(mechanism, q1, "q1")
+    shape = _batches(q0, q1, "q0, q1")
     out = np.zeros((*shape, mechanism.nv))
     for node in mechanism.coordinate_groups:
         i, k = int(node.iq), int(node.iv)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leastaction.errors import MechanismError
-from leastaction.mechanism.configuration import checked
+from leastaction.mechanism.arguments import configuration, state_vector
 from leastaction.mechanism.elements import BodyActuator
 from leastaction.mechanism.graph import WORLD
 from leastaction.mechanism.joints import SPLINES, Motion, Primitive
@@ -22,7 +22,7 @@ FloatArray = NDArray[np.float64]
 
 def generalized_forces(mechanism: Mechanism, u: Any, q: Any) -> FloatArray:
     """See `Mechanism.generalized_forces`."""
-    u = checked(mechanism, u, mechanism.nu, "u")
+    u = state_vector(mechanism, u, mechanism.nu, "u")
     tau = np.zeros(mechanism.nv)
     if not mechanism.actuators:
         return u
@@ -32,7 +32,7 @@ def generalized_forces(mechanism: Mechanism, u: Any, q: Any) -> FloatArray:
             continue
         if q is None:
             raise MechanismError(f"actuator {actuator.name!r} pushes on a body: its force needs q")
-        _add_wrench(mechanism, mechanism.normalize(q), actuator.body, control * np.array(actuator.wrench), tau)
+        _add_wrench(mechanism, configuration(mechanism, q), actuator.body, control * np.array(actuator.wrench), tau)
     return tau
 
 

@@ -13,9 +13,11 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from leastaction.errors import MechanismError
 from leastaction.mechanism import Attachment, MechanismBuilder, _check
+from leastaction.mechanism.arguments import FloatArray
 
 
 @dataclass(frozen=True)
@@ -61,14 +63,16 @@ def add_network(
             place in the world is then that of the link.
         rest_lengths: L [m], shape (springs,); default the distances of the points.
     """
-    x = np.asarray(points, float)
-    if x.ndim != 2 or x.shape[1] != 3 or not np.isfinite(x).all():
-        raise MechanismError(f"network {name!r}: points must be finite and have shape (count, 3), got {x.shape}")
-    pairs = np.asarray(edges, int).reshape(-1, 2)
-    if pairs.size and (pairs.min() < 0 or pairs.max() >= len(x)):
-        raise MechanismError(f"network {name!r}: an edge names a vertex that does not exist")
-    masses = np.broadcast_to(np.asarray(mass, float), len(x))
-    held = {k: _attachment(value, f"network {name!r}, vertex {k}") for k, value in (attached or {}).items()}
+    what = f"network {_check.label(name, 'name of a network')!r}"
+    _check.instance(builder, MechanismBuilder, "builder")
+    x = _points(points, 2, what)
+    pairs = _corners(edges, 2, len(x), f"{what}: edges")
+    masses = _each(mass, len(x), f"{what}: mass")
+    held = {}
+    for k, value in _mapping(attached, what).items():
+        if not isinstance(k, int | np.integer) or not 0 <= k < len(x):
+            raise MechanismError(f"{what}: attached: there is no vertex {k!r}")
+        held[int(k)] = _attachment(value, f"{what}, vertex {k}")
     vertices: list[Attachment] = []
     for k, (point, m) in enumerate(zip(x, masses, strict=True)):
         if k not in held:
@@ -81,8 +85,9 @@ def add_network(
             builder.fixed(f"{name}{k}_holds", held[k].body, body, position=held[k].point)
         vertices.append(held[k])
     lengths = np.linalg.norm(x[pairs[:, 1]] - x[pairs[:, 0]], axis=1) if rest_lengths is None else rest_lengths
-    lengths = np.broadcast_to(np.asarray(lengths, float), len(pairs))
-    K, D = (np.broadcast_to(np.asarray(value, float), len(pairs)) for value in (stiffness, damping))
+    lengths = _each(lengths, len(pairs), f"{what}: rest_lengths")
+    K = _each(stiffness, len(pairs), f"{what}: stiffness")
+    D = _each(damping, len(pairs), f"{what}: damping")
     springs = []
     for s, (i, j) in enumerate(pairs):
         L = _check.positive(lengths[s], f"network {name!r}: rest length of edge {s}")
@@ -97,6 +102,42 @@ def add_network(
             )
         )
     return Network(tuple(vertices), tuple(k for k in range(len(x)) if k not in held), tuple(springs))
+
+
+def _points(points: Any, dimensions: int, what: str) -> FloatArray:
+    """Points [m], shape (..., 3)."""
+    x = _check.real_array(points)
+    if x is None or x.ndim != dimensions or x.shape[-1] != 3 or not x.size or not np.isfinite(x).all():
+        shape = "(count, 3)" if dimensions == 2 else "(rows, columns, 3)"
+        got = _check.shown(points) if x is None else x.shape
+        raise MechanismError(f"{what}: points must be finite and have shape {shape}, got {got}")
+    return x
+
+
+def _corners(corners: Any, columns: int, count: int, what: str) -> NDArray[np.int64]:
+    """Indices of vertices, shape (..., columns)."""
+    given = _check.real_array(corners)
+    if given is None or (given.size and (given.ndim != 2 or given.shape[1] != columns)):
+        got = _check.shown(corners) if given is None else given.shape
+        raise MechanismError(f"{what}: expected indices of vertices, shape (count, {columns}), got {got}")
+    if not (np.isfinite(given).all() and (given == np.round(given)).all()):
+        raise MechanismError(f"{what}: expected whole numbers")
+    if given.size and (given.min() < 0 or given.max() >= count):
+        raise MechanismError(f"{what}: names a vertex that does not exist")
+    return given.astype(np.int64).reshape(-1, columns)
+
+
+def _each(value: Any, count: int, what: str) -> FloatArray:
+    """A number that is not negative for each of `count`; one serves them all."""
+    a = _check.real_array(value)
+    if a is None or a.shape not in ((), (1,), (count,)) or not (np.isfinite(a) & (a >= 0.0)).all():
+        raise MechanismError(f"{what}: expected one number or {count}, not negative, got {_check.shown(value)}")
+    return np.broadcast_to(a, count)
+
+
+def _mapping(attached: Any, what: str) -> Mapping[Any, Any]:
+    attached = {} if attached is None else attached
+    return _check.instance(attached, Mapping, f"{what}: attached")
 
 
 def _attachment(value: Any, what: str) -> Attachment:
@@ -123,6 +164,7 @@ def add_chain(
         points: of the vertices, from end to end [m], shape (count, 3).
         start, end: link, or (link, point [m]), that holds the first or last vertex; None leaves it free.
     """
+    points = _points(points, 2, f"chain {name!r}")
     count = len(points)
     attached = {k: value for k, value in ((0, start), (count - 1, end)) if value is not None}
     edges = [(k, k + 1) for k in range(count - 1)]
@@ -151,12 +193,14 @@ def add_cloth(
         bending: K of springs over two cells [J]; 0 leaves them out.
         attached: {(row, column): link} or {(row, column): (link, point [m])}.
     """
-    x = np.asarray(points, float)
-    if x.ndim != 3 or x.shape[2] != 3:
-        raise MechanismError(f"cloth {name!r}: points must have shape (rows, columns, 3), got {x.shape}")
+    what = f"cloth {_check.label(name, 'name of a cloth')!r}"
+    x = _points(points, 3, what)
+    stiffness = _check.nonnegative(stiffness, f"{what}: stiffness")
+    shear = stiffness if shear is None else _check.nonnegative(shear, f"{what}: shear")
+    bending = _check.nonnegative(bending, f"{what}: bending")
     rows, columns = x.shape[:2]
     steps = [((0, 1), stiffness), ((1, 0), stiffness)]
-    steps += [((1, 1), stiffness if shear is None else shear), ((1, -1), stiffness if shear is None else shear)]
+    steps += [((1, 1), shear), ((1, -1), shear)]
     steps += [((0, 2), bending), ((2, 0), bending)]
     edges, K = [], []
     for (di, dj), k in steps:
@@ -166,7 +210,12 @@ def add_cloth(
             for j in range(max(0, -dj), columns - max(0, dj)):
                 edges.append((i * columns + j, (i + di) * columns + j + dj))
                 K.append(k)
-    held = {i * columns + j: value for (i, j), value in (attached or {}).items()}
+    held = {}
+    for place, value in _mapping(attached, what).items():
+        i, j = _check.pair(place, f"{what}: attached")
+        if i not in range(rows) or j not in range(columns):
+            raise MechanismError(f"{what}: attached: there is no vertex {place!r}")
+        held[i * columns + j] = value
     flat = x.reshape(-1, 3)
     return add_network(builder, name, flat, edges, mass=mass, stiffness=K, damping=damping, attached=held)  # type: ignore[arg-type]
 
@@ -189,13 +238,14 @@ def add_tetrahedra(
         tetrahedra: corners of each one, shape (count, 4).
         density: [kg/m^3].
     """
-    x, cells = np.asarray(points, float), np.asarray(tetrahedra, int)
-    if cells.ndim != 2 or cells.shape[1] != 4:
-        raise MechanismError(f"solid {name!r}: tetrahedra must have shape (count, 4), got {cells.shape}")
+    what = f"solid {_check.label(name, 'name of a solid')!r}"
+    x = _points(points, 2, what)
+    cells = _corners(tetrahedra, 4, len(x), f"{what}: tetrahedra")
+    density = _check.positive(density, f"{what}: density")
     sides = x[cells[:, 1:]] - x[cells[:, :1]]
     volumes = np.abs(np.linalg.det(sides)) / 6.0
     if not (volumes > 0.0).all():
-        raise MechanismError(f"solid {name!r}: tetrahedron {int(np.argmin(volumes))} is flat")
+        raise MechanismError(f"{what}: tetrahedron {int(np.argmin(volumes))} is flat")
     mass = np.zeros(len(x))
     np.add.at(mass, cells.ravel(), np.repeat(0.25 * density * volumes, 4))
     edges = sorted({tuple(sorted(pair)) for cell in cells.tolist() for pair in combinations(cell, 2)})

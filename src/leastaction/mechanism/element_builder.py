@@ -8,6 +8,7 @@ from typing import Any
 from leastaction.errors import MechanismError
 from leastaction.mechanism import _check
 from leastaction.mechanism.elements import (
+    INF,
     BodyActuator,
     Cable,
     ContactPoint,
@@ -80,7 +81,7 @@ class ElementBuilder:
             damping: along the line between the points [N s/m].
             isotropic: act on the whole vector between the points, sideways too; the rest length is then 0.
         """
-        ends = attachment(start, f"spring {name!r}"), attachment(end, f"spring {name!r}")
+        ends = attachment(start, f"spring {name!r}: start"), attachment(end, f"spring {name!r}: end")
         self._elements["springs"].append(Spring(name, *ends, stiffness, rest_length, damping, isotropic))
         return name
 
@@ -110,7 +111,8 @@ class ElementBuilder:
             pulls_only: hang slack where it is shorter, instead of pushing.
             clip: with a damper, do not let it push either.
         """
-        points = tuple(attachment(point, f"cable {name!r}") for point in via)
+        several = _check.instances(via, object, f"cable {name!r}: via")
+        points = tuple(attachment(point, f"cable {name!r}: via") for point in several)
         self._elements["cables"].append(Cable(name, points, stiffness, rest_length, damping, pulls_only, clip))
         return name
 
@@ -130,7 +132,7 @@ class ElementBuilder:
             gear: force per unit of control.
             limits: lowest and highest u, for optimisers; `simulate` does not clip.
         """
-        low, high = _check.pair(limits or (-float("inf"), float("inf")), f"actuator {name!r}: limits")
+        low, high = _check.pair((-INF, INF) if limits is None else limits, f"actuator {name!r}: limits")
         self._elements["actuators"].append(JointActuator(name, coordinate, gear, low, high))
         return name
 
@@ -143,7 +145,7 @@ class ElementBuilder:
             wrench: torque and force [N m, N] per unit of control about the body's origin, in its frame, 6 numbers.
             limits: lowest and highest u, for optimisers; `simulate` does not clip.
         """
-        low, high = _check.pair(limits or (-float("inf"), float("inf")), f"actuator {name!r}: limits")
+        low, high = _check.pair((-INF, INF) if limits is None else limits, f"actuator {name!r}: limits")
         self._elements["actuators"].append(BodyActuator(name, body, wrench, low, high))
         return name
 
@@ -192,7 +194,8 @@ class ElementBuilder:
         """
         if not others:
             raise MechanismError(f"exclude_contact({first!r}): name the bodies that it may pass through")
-        self._excluded += [(first, other) for other in others]
+        names = [_check.label(name, "exclude_contact") for name in (first, *others)]
+        self._excluded += [(names[0], other) for other in names[1:]]
 
     def penalty_contact(self, name: str, body: str, points: Any, *, stiffness: float, **options: Any) -> str:
         """Let a plane push back points of a body with springs, dampers and friction; see `PenaltyContact`.
@@ -202,7 +205,7 @@ class ElementBuilder:
             body: name of the body.
             points: in the body's frame [m], shape (count, 3), such as the corners of a box.
             stiffness: [N/m].
-            **options: damping, friction, stiction, origin, normal.
+            **options: damping, friction, stiction, origin, normal; friction alone is enough for what rubs.
         """
         self._elements["penalties"].append(PenaltyContact(name, body, points, stiffness, **options))
         return name

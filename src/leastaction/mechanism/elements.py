@@ -12,6 +12,9 @@ from leastaction.mechanism.pose import Pose
 
 INF = float("inf")
 
+STICK_TIME = 0.2
+"""Time [s] in which a point of a penalty contact slides by its depth when friction begins to slip, unless told."""
+
 
 @dataclass(frozen=True, slots=True)
 class Attachment:
@@ -26,7 +29,8 @@ class Attachment:
     point: tuple[float, float, float] = (0.0, 0.0, 0.0)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "point", _check.vector(self.point, 3, f"attachment on {self.body!r}"))
+        what = f"attachment on {_check.label(self.body, 'body of an attachment')!r}: point"
+        object.__setattr__(self, "point", _check.vector(self.point, 3, what))
 
 
 def attachment(value: Any, what: str) -> Attachment:
@@ -65,11 +69,14 @@ class Spring:
     isotropic: bool = False
 
     def __post_init__(self) -> None:
-        if self.isotropic and self.rest_length:
-            raise MechanismError(f"spring {self.name!r}: an isotropic spring has rest length zero")
+        what = f"spring {_check.label(self.name, 'name of a spring')!r}"
+        for field in ("start", "end"):
+            _check.instance(getattr(self, field), Attachment, f"{what}: {field}")
+        object.__setattr__(self, "isotropic", _check.flag(self.isotropic, f"{what}: isotropic"))
         for field in ("stiffness", "rest_length", "damping"):
-            value = _check.nonnegative(getattr(self, field), f"spring {self.name!r}: {field}")
-            object.__setattr__(self, field, value)
+            object.__setattr__(self, field, _check.nonnegative(getattr(self, field), f"{what}: {field}"))
+        if self.isotropic and self.rest_length:
+            raise MechanismError(f"{what}: an isotropic spring has rest length zero")
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,11 +105,14 @@ class Cable:
     clip: bool = True
 
     def __post_init__(self) -> None:
+        what = f"cable {_check.label(self.name, 'name of a cable')!r}"
+        object.__setattr__(self, "via", _check.instances(self.via, Attachment, f"{what}: via"))
+        for field in ("pulls_only", "clip"):
+            object.__setattr__(self, field, _check.flag(getattr(self, field), f"{what}: {field}"))
         if len(self.via) < 2:
             raise MechanismError(f"cable {self.name!r}: needs at least two points, got {len(self.via)}")
         for field in ("stiffness", "rest_length", "damping"):
-            value = _check.nonnegative(getattr(self, field), f"cable {self.name!r}: {field}")
-            object.__setattr__(self, field, value)
+            object.__setattr__(self, field, _check.nonnegative(getattr(self, field), f"{what}: {field}"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,8 +131,13 @@ class Coupling:
     coefficients: tuple[float, ...] = (0.0, 1.0)
 
     def __post_init__(self) -> None:
-        coefficients = tuple(_check.number(c, f"coupling {self.name!r}: coefficient") for c in self.coefficients)
-        object.__setattr__(self, "coefficients", coefficients)
+        what = f"coupling {_check.label(self.name, 'name of a coupling')!r}"
+        for field in ("follower", "leader"):
+            _check.label(getattr(self, field), f"{what}: {field}")
+        several = _check.instances(self.coefficients, object, f"{what}: coefficients")
+        if not several:
+            raise MechanismError(f"{what}: coefficients: needs at least one")
+        object.__setattr__(self, "coefficients", tuple(_check.number(c, f"{what}: coefficients") for c in several))
         if self.follower == self.leader:
             raise MechanismError(f"coupling {self.name!r}: {self.follower!r} cannot follow itself")
 
@@ -145,7 +160,9 @@ class JointActuator:
     upper: float = INF
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "gear", _check.number(self.gear, f"actuator {self.name!r}: gear"))
+        what = f"actuator {_check.label(self.name, 'name of an actuator')!r}"
+        _check.label(self.coordinate, f"{what}: coordinate")
+        object.__setattr__(self, "gear", _check.number(self.gear, f"{what}: gear"))
         _check_limits(self, f"actuator {self.name!r}")
 
 
@@ -167,7 +184,9 @@ class BodyActuator:
     upper: float = INF
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "wrench", _check.vector(self.wrench, 6, f"actuator {self.name!r}: wrench"))
+        what = f"actuator {_check.label(self.name, 'name of an actuator')!r}"
+        _check.label(self.body, f"{what}: body")
+        object.__setattr__(self, "wrench", _check.vector(self.wrench, 6, f"{what}: wrench"))
         _check_limits(self, f"actuator {self.name!r}")
 
 
@@ -202,11 +221,12 @@ class ExternalWrench:
     frame: str = "world"
 
     def __post_init__(self) -> None:
-        what = f"external wrench {self.name!r}"
-        object.__setattr__(self, "wrench", _check.vector(self.wrench, 6, what))
+        what = f"external wrench {_check.label(self.name, 'name of an external wrench')!r}"
+        _check.label(self.body, f"{what}: body")
+        object.__setattr__(self, "wrench", _check.vector(self.wrench, 6, f"{what}: wrench"))
         object.__setattr__(self, "point", _check.vector(self.point, 3, f"{what}: point"))
-        if self.frame not in ("world", "body"):
-            raise MechanismError(f"{what}: frame must be 'world' or 'body', got {self.frame!r}")
+        if not (isinstance(self.frame, str) and self.frame in ("world", "body")):
+            raise MechanismError(f"{what}: frame must be 'world' or 'body', got {_check.shown(self.frame)}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,7 +250,8 @@ class ContactPoint:
     restitution: float = 0.0
 
     def __post_init__(self) -> None:
-        what = f"contact point {self.name!r}"
+        what = f"contact point {_check.label(self.name, 'name of a contact point')!r}"
+        _check.label(self.body, f"{what}: body")
         object.__setattr__(self, "point", _check.vector(self.point, 3, f"{what}: point"))
         for field in ("radius", "friction", "restitution"):
             object.__setattr__(self, field, _check.nonnegative(getattr(self, field), f"{what}: {field}"))
@@ -252,7 +273,9 @@ class PenaltyContact:
         stiffness: k [N/m].
         damping: c along the normal [N s/m].
         friction: Coulomb coefficient of the sliding point.
-        stiction: viscous law of the sticking point [N s/m].
+        stiction: viscous law of the sticking point [N s/m]: what sticks creeps, and a point slides where this law would
+            hold it with more than friction can. By default friction k `STICK_TIME`, so that a point slides when it
+            moves faster than its depth in that time; 0 leaves friction out.
         origin: a point of the plane [m], 3 numbers.
         normal: unit normal of the plane, out of the ground.
     """
@@ -263,18 +286,23 @@ class PenaltyContact:
     stiffness: float
     damping: float = 0.0
     friction: float = 0.0
-    stiction: float = 0.0
+    stiction: float | None = None
     origin: tuple[float, float, float] = (0.0, 0.0, 0.0)
     normal: tuple[float, float, float] = (0.0, 0.0, 1.0)
 
     def __post_init__(self) -> None:
-        what = f"penalty contact {self.name!r}"
-        points = tuple(_check.vector(p, 3, f"{what}: point") for p in self.points)
+        what = f"penalty contact {_check.label(self.name, 'name of a penalty contact')!r}"
+        _check.label(self.body, f"{what}: body")
+        several = _check.instances(self.points, object, f"{what}: points")
+        points = tuple(_check.vector(p, 3, f"{what}: points") for p in several)
         if not points:
             raise MechanismError(f"{what}: needs at least one point")
         object.__setattr__(self, "points", points)
-        for field in ("stiffness", "damping", "friction", "stiction"):
+        for field in ("stiffness", "damping", "friction"):
             object.__setattr__(self, field, _check.nonnegative(getattr(self, field), f"{what}: {field}"))
+        usual = self.friction * self.stiffness * STICK_TIME
+        stiction = usual if self.stiction is None else _check.nonnegative(self.stiction, f"{what}: stiction")
+        object.__setattr__(self, "stiction", stiction)
         object.__setattr__(self, "origin", _check.vector(self.origin, 3, f"{what}: origin"))
         object.__setattr__(self, "normal", _check.axis(self.normal, f"{what}: normal"))
 
@@ -300,7 +328,8 @@ class PointElement:
     """Its numbers, none of them negative, in the order of their columns in `forces.arrays.ForceGradients`."""
 
     def __post_init__(self) -> None:
-        what = f"{self.KIND} {self.name!r}"
+        what = f"{self.KIND} {_check.label(self.name, f'name of a {self.KIND}')!r}"
+        _check.label(self.body, f"{what}: body")
         object.__setattr__(self, "point", _check.vector(self.point, 3, f"{what}: point"))
         for field in self.PARAMETERS:
             object.__setattr__(self, field, _check.nonnegative(getattr(self, field), f"{what}: {field}"))
@@ -353,7 +382,8 @@ class Rolling:
     center: tuple[float, float, float] = (0.0, 0.0, 0.0)
 
     def __post_init__(self) -> None:
-        what = f"rolling contact {self.name!r}"
+        what = f"rolling contact {_check.label(self.name, 'name of a rolling contact')!r}"
+        _check.label(self.body, f"{what}: body")
         object.__setattr__(self, "radius", _check.positive(self.radius, f"{what}: radius"))
         object.__setattr__(self, "center", _check.vector(self.center, 3, f"{what}: center"))
         if self.axis is not None:

@@ -25,10 +25,9 @@ body of their own, to which files give some tiny number. No motion shows it."""
 
 def symmetric(value: Any, what: str) -> tuple[float, ...]:
     """A symmetric 3x3 matrix as (xx, xy, xz, yy, yz, zz) from a scalar, 3 principal moments, those 6, or 3x3."""
-    try:
-        a = np.asarray(value, dtype=float)
-    except (TypeError, ValueError):
-        raise MechanismError(f"{what}: expected a number, 3, 6 or 3 x 3 numbers, got {value!r}") from None
+    a = _check.real_array(value)
+    if a is None:
+        raise MechanismError(f"{what}: expected a number, 3, 6 or 3 x 3 numbers, got {_check.shown(value)}")
     if a.shape == ():
         a = np.full(3, float(a))
     if a.shape == (3,):
@@ -57,13 +56,14 @@ class Inertia:
     moments: Any = (0.0,) * 6
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "mass", _check.number(self.mass, "mass"))
+        object.__setattr__(self, "mass", _check.nonnegative(self.mass, "mass"))
         object.__setattr__(self, "com", _check.vector(self.com, 3, "centre of mass"))
         object.__setattr__(self, "moments", symmetric(self.moments, "inertia"))
 
     @classmethod
     def from_parts(cls, parts: Sequence[tuple[Inertia, Pose]]) -> Inertia:
         """The composite of rigidly joined parts, each with the pose of its frame in the common frame."""
+        parts = [_part(pair) for pair in _check.instances(parts, tuple, "parts")]
         mass = sum(part.mass for part, _ in parts)
         if mass <= 0.0:
             return cls(0.0, (0, 0, 0), sum((p.matrix_in(X) for p, X in parts), np.zeros((3, 3))))
@@ -82,12 +82,12 @@ class Inertia:
 
     def matrix_in(self, X: Pose) -> NDArray[np.float64]:
         """The same, with axes parallel to the parent frame of `X`."""
-        R = X.rotation
+        R = _check.instance(X, Pose, "X").rotation
         return R @ self.matrix @ R.T
 
     def moved(self, X: Pose) -> Inertia:
         """This inertia expressed in the parent frame of `X`."""
-        if X.is_identity:
+        if _check.instance(X, Pose, "X").is_identity:
             return self
         m = self.matrix_in(X)
         return Inertia(self.mass, X.apply(self.com), 0.5 * (m + m.T))
@@ -108,6 +108,7 @@ class Inertia:
             largest: largest principal moment in the whole robot [kg m^2]; what is missing by less than `ROUND_OFF` of
                 it does not count.
         """
+        largest = _check.nonnegative(largest, "largest")
         a, b, c = np.linalg.eigvalsh(self.matrix)
         slack = max(TRIANGLE_TOLERANCE * max(abs(a), c), ROUND_OFF * largest, 1e-300)
         if a < -slack:
@@ -121,8 +122,8 @@ class Inertia:
 
     def check(self, owner: str, *, strict: bool = True) -> None:
         """Refuse a mass distribution that no real body has, or with `strict=False` warn of it; see `complaint`."""
-        if self.mass < 0.0:
-            raise MechanismError(f"{owner}: mass must not be negative, got {self.mass} kg")
+        _check.text(owner, "owner")
+        _check.flag(strict, "strict")
         if not (complaint := self.complaint()):
             return
         if strict:
@@ -130,31 +131,43 @@ class Inertia:
         warnings.warn(f"{owner}: {complaint}; kept as given", LeastActionWarning, stacklevel=2)
 
 
+def _part(pair: tuple[Any, ...]) -> tuple[Inertia, Pose]:
+    part, X = _check.pair(pair, "parts")
+    return _check.instance(part, Inertia, "parts"), _check.instance(X, Pose, "parts")
+
+
 def rod(mass: float, length: float, *, axis: Any = "z", com: Any = (0, 0, 0)) -> Inertia:
     """A thin uniform rod of `mass` [kg] and `length` [m] along `axis`, centred at `com` [m]."""
-    a = np.array(_check.axis(axis, "rod axis"))
+    mass, length = _check.nonnegative(mass, "mass"), _check.nonnegative(length, "length")
+    a = np.array(_check.axis(axis, "axis"))
     return Inertia(mass, com, mass * length**2 / 12.0 * (np.eye(3) - np.outer(a, a)))
 
 
 def solid_box(mass: float, size: Any, *, com: Any = (0, 0, 0)) -> Inertia:
     """A uniform box of `mass` [kg] and edge lengths `size` [m], centred at `com` [m]."""
-    x, y, z = _check.vector(size, 3, "box size")
+    mass = _check.nonnegative(mass, "mass")
+    x, y, z = (_check.nonnegative(x, "size") for x in _check.vector(size, 3, "size"))
     return Inertia(mass, com, (mass / 12.0) * np.array([y * y + z * z, x * x + z * z, x * x + y * y]))
 
 
 def solid_sphere(mass: float, radius: float, *, com: Any = (0, 0, 0)) -> Inertia:
     """A uniform ball of `mass` [kg] and `radius` [m], centred at `com` [m]."""
+    mass, radius = _check.nonnegative(mass, "mass"), _check.nonnegative(radius, "radius")
     return Inertia(mass, com, 0.4 * mass * radius**2)
 
 
 def solid_cylinder(mass: float, radius: float, length: float, *, com: Any = (0, 0, 0)) -> Inertia:
     """A uniform cylinder along z of `mass` [kg], `radius` and `length` [m], centred at `com` [m]."""
+    mass, radius = _check.nonnegative(mass, "mass"), _check.nonnegative(radius, "radius")
+    length = _check.nonnegative(length, "length")
     side = mass * (3 * radius**2 + length**2) / 12.0
     return Inertia(mass, com, np.array([side, side, 0.5 * mass * radius**2]))
 
 
 def solid_capsule(mass: float, radius: float, length: float, *, com: Any = (0, 0, 0)) -> Inertia:
     """A uniform capsule along z: cylinder of `length` [m] (without caps) with half balls of `radius` [m]."""
+    mass, radius = _check.nonnegative(mass, "mass"), _check.positive(radius, "radius")
+    length = _check.nonnegative(length, "length")
     volume_cylinder = math.pi * radius**2 * length
     volume_ball = 4.0 / 3.0 * math.pi * radius**3
     mc = mass * volume_cylinder / (volume_cylinder + volume_ball)

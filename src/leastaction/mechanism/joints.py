@@ -70,6 +70,18 @@ class Primitive:
     frames: tuple[Pose, ...] = ()
     controls: tuple[float, ...] = ()
 
+    def __post_init__(self) -> None:
+        what = f"{_check.instance(self.motion, Motion, 'motion').name.lower()} motion"
+        object.__setattr__(self, "axis", _check.axis(self.axis, f"{what}: axis"))
+        object.__setattr__(self, "pitch", _check.number(self.pitch, f"{what}: pitch"))
+        frames = _check.instances(self.frames, Pose, f"{what}: frames")
+        if self.motion == Motion.SPLINE_CURVE and len(frames) < 4:
+            raise MechanismError(f"{what}: frames: needs at least four control frames, got {len(frames)}")
+        object.__setattr__(self, "frames", frames)
+        size = 96 if self.motion == Motion.SPLINE_SURFACE else 0
+        if size or not isinstance(self.controls, tuple) or self.controls:
+            object.__setattr__(self, "controls", _check.vector(self.controls, size, f"{what}: controls"))
+
     @property
     def nq(self) -> int:
         """Number of position coordinates."""
@@ -120,7 +132,8 @@ def spline_curve(frames: Any) -> Primitive:
     Args:
         frames: control frames in the joint's frame, at least four: `Pose`s, or matrices of shape (4, 4).
     """
-    poses = tuple(x if isinstance(x, Pose) else Pose.from_matrix(x) for x in frames)
+    several = _check.instances(frames, object, "spline curve: frames")
+    poses = tuple(x if isinstance(x, Pose) else Pose.from_matrix(x) for x in several)
     if len(poses) < 4:
         raise MechanismError(f"spline curve: needs at least four control frames, got {len(poses)}")
     return Primitive(Motion.SPLINE_CURVE, frames=poses)
@@ -142,7 +155,7 @@ def perpendicular(axis: tuple[float, ...]) -> tuple[tuple[float, ...], tuple[flo
 
     For "z" they are x and y, for "x" y and z, for "y" z and x, so that planes read as expected.
     """
-    a = np.array(axis)
+    a = np.array(_check.axis(axis, "axis"))
     k = int(np.argmax(np.abs(a)))
     seed = np.zeros(3)
     seed[(k + 1) % 3] = 1.0
@@ -277,6 +290,11 @@ class Joint:
     def __post_init__(self) -> None:
         what = f"joint {self.name!r}"
         _check.label(self.name, "joint")
+        for name in ("kind", "parent", "child"):
+            _check.label(getattr(self, name), f"{what}: {name}")
+        object.__setattr__(self, "loop", _check.flag(self.loop, f"{what}: loop"))
+        primitives = _check.instances(self.primitives, Primitive, f"{what}: primitives")
+        object.__setattr__(self, "primitives", primitives)
         if self.parent == self.child:
             raise MechanismError(f"{what}: parent and child are both {self.parent!r}")
         if self.child == "world":
@@ -345,6 +363,8 @@ class Joint:
 
     def by_primitive(self, values: tuple[float, ...]) -> list[tuple[Primitive, tuple[float, ...]]]:
         """Values per degree of freedom, dealt out to the primitives."""
+        if not isinstance(values, tuple | list) or len(values) != self.nv:
+            raise MechanismError(f"joint {self.name!r}: values: expected {self.nv} of them, got {_check.shown(values)}")
         dealt, k = [], 0
         for p in self.primitives:
             dealt.append((p, values[k : k + p.nv]))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, fields
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -70,6 +70,25 @@ class Body:
         object.__setattr__(self, "shapes", _check.instances(self.shapes, Shape, f"{what}: shapes"))
 
 
+_PARTS: dict[str, Any] = {
+    "bodies": Body,
+    "joints": Joint,
+    "loops": Joint,
+    "couplings": Coupling,
+    "springs": Spring,
+    "cables": Cable,
+    "actuators": get_args(Actuator),
+    "wrenches": ExternalWrench,
+    "contacts": ContactPoint,
+    "rollings": Rolling,
+    "ground": Shape,
+    "penalties": PenaltyContact,
+    "excluded_contacts": tuple,
+    "forces": PointElement,
+}
+"""What the attributes of a mechanism hold."""
+
+
 @dataclass(frozen=True)
 class Mechanism:
     """Bodies, joints, loops and all that acts on them; built by `MechanismBuilder` or read from a file.
@@ -110,7 +129,11 @@ class Mechanism:
     def __post_init__(self) -> None:
         from leastaction.mechanism.validate import validate
 
+        _check.text(self.name, "name of a mechanism")
         object.__setattr__(self, "gravity", _check.vector(self.gravity, 3, "gravity"))
+        object.__setattr__(self, "strict", _check.flag(self.strict, "strict"))
+        for part, kind in _PARTS.items():
+            object.__setattr__(self, part, _check.instances(getattr(self, part), kind, part))
         names = [body.name for body in self.bodies]
         _check.unique(names, "body")
         _check.unique([joint.name for joint in (*self.joints, *self.loops)], "joint")
@@ -182,7 +205,7 @@ class Mechanism:
 
     def body_index(self, name: str) -> int:
         """Index of a body, -1 for the world; `MechanismError` if there is none of that name."""
-        if name == WORLD:
+        if isinstance(name, str) and name == WORLD:
             return -1
         try:
             return self._body_index[name]
@@ -192,7 +215,7 @@ class Mechanism:
     def joint(self, name: str) -> Joint:
         """The tree or loop joint of that name."""
         for joint in (*self.joints, *self.loops):
-            if joint.name == name:
+            if isinstance(name, str) and joint.name == name:
                 return joint
         known = [joint.name for joint in (*self.joints, *self.loops)]
         raise MechanismError(f"unknown joint {name!r} in {self.name!r}{suggestion(name, known)}")
@@ -211,13 +234,13 @@ class Mechanism:
 
     def coordinate_index(self, name: str) -> int:
         """Index into q of a coordinate's name."""
-        if name not in self.coordinate_names:
+        if not isinstance(name, str) or name not in self.coordinate_names:
             raise MechanismError(f"unknown coordinate {name!r}{suggestion(name, self.coordinate_names)}")
         return self.coordinate_names.index(name)
 
     def velocity_index(self, name: str) -> int:
         """Index into v of a degree of freedom's name."""
-        if name not in self.velocity_names:
+        if not isinstance(name, str) or name not in self.velocity_names:
             raise MechanismError(f"unknown degree of freedom {name!r}{suggestion(name, self.velocity_names)}")
         return self.velocity_names.index(name)
 
@@ -291,7 +314,11 @@ class Mechanism:
         """
         from leastaction.mechanism.configuration import random_configuration
 
-        return random_configuration(self, np.random.default_rng(rng), scale)
+        try:
+            generator = np.random.default_rng(rng)
+        except (TypeError, ValueError):
+            raise MechanismError(f"rng: expected a random generator or a seed, got {_check.shown(rng)}") from None
+        return random_configuration(self, generator, _check.positive(scale, "scale"))
 
     def integrate(self, q: Any, dv: Any) -> FloatArray:
         """q moved by the tangent vector dv: q + dv, on the configuration manifold.

@@ -49,6 +49,10 @@ def quaternion_of_matrix(R: Any) -> Quaternion:
     return tuple(q.tolist())
 
 
+def _is_rotation(R: NDArray[np.float64]) -> bool:
+    return bool(np.abs(R).max() < 2.0 and np.allclose(R @ R.T, np.eye(3), atol=1e-6) and np.linalg.det(R) > 0.0)
+
+
 @dataclass(frozen=True, slots=True)
 class Pose:
     """A rigid transform: position [m] and unit quaternion (w, x, y, z), child frame to parent frame.
@@ -68,9 +72,10 @@ class Pose:
     @classmethod
     def from_matrix(cls, X: Any) -> Pose:
         """From a homogeneous matrix, shape (4, 4)."""
-        X = np.asarray(X, dtype=float)
-        if X.shape != (4, 4) or not np.allclose(X[:3, :3] @ X[:3, :3].T, np.eye(3), atol=1e-6):
+        given = _check.real_array(X)
+        if given is None or given.shape != (4, 4) or not _is_rotation(given[:3, :3]):
             raise MechanismError("pose: expected a homogeneous matrix (4, 4) whose rotation is orthonormal")
+        X = given
         return cls(tuple(X[:3, 3].tolist()), quaternion_of_matrix(X[:3, :3]))
 
     @classmethod
@@ -89,7 +94,7 @@ class Pose:
     @classmethod
     def from_axis_angle(cls, axis: Any, angle: float, position: Any = (0, 0, 0)) -> Pose:
         """Rotation by `angle` [rad] about the unit `axis` (a vector, or "x", "y", "z"), then the position."""
-        a = _check.axis(axis, "pose axis")
+        a, angle = _check.axis(axis, "pose axis"), _check.number(angle, "angle")
         s = math.sin(0.5 * angle)
         return cls(
             position,
@@ -101,10 +106,8 @@ class Pose:
         """A pose as people write it: a `Pose`, a position (3), position and quaternion (7), or a matrix (4, 4)."""
         if isinstance(value, Pose):
             return value
-        try:
-            a = np.asarray(value, dtype=float)
-        except (TypeError, ValueError):
-            a = np.zeros(0)
+        a = _check.real_array(value)
+        a = np.zeros(0) if a is None else a
         try:
             if a.shape == (4, 4):
                 return cls.from_matrix(a)
@@ -116,7 +119,7 @@ class Pose:
             raise MechanismError(f"{what}: {error}") from None
         raise MechanismError(
             f"{what} must be a Pose, a position [m] (3 numbers), position and quaternion (7) or a matrix (4, 4), "
-            f"got {value!r}"
+            f"got {_check.shown(value)}"
         )
 
     @property
@@ -139,6 +142,8 @@ class Pose:
 
     def __mul__(self, other: Pose) -> Pose:
         """The transform `self` after `other`: X_ac = X_ab * X_bc."""
+        if not isinstance(other, Pose):
+            return NotImplemented
         if other.is_identity:
             return self
         if self.is_identity:
@@ -160,5 +165,5 @@ class Pose:
 
     def apply(self, point: Any) -> Vector3:
         """A point [m] of the child frame in the parent frame."""
-        p = self.rotation @ np.asarray(point, float) + np.array(self.position)
+        p = self.rotation @ np.array(_check.vector(point, 3, "point")) + np.array(self.position)
         return tuple(p.tolist())

@@ -42,9 +42,11 @@ class Shape:
     kind: ClassVar[str] = "shape"
 
     def __post_init__(self) -> None:
-        what = f"{self.kind} {self.name!r}"
+        what = f"{self.kind} {_check.text(self.name, f'name of a {self.kind}')!r}"
         object.__setattr__(self, "pose", Pose.of(self.pose, f"{what}: pose"))
-        object.__setattr__(self, "color", _check.vector(self.color, 4, f"colour of {what}"))
+        for name in ("collision", "visual"):
+            object.__setattr__(self, name, _check.flag(getattr(self, name), f"{what}: {name}"))
+        object.__setattr__(self, "color", _check.vector(self.color, 4, f"color of {what}"))
         for name in ("friction", "restitution"):
             if getattr(self, name) is not None:
                 object.__setattr__(self, name, _check.nonnegative(getattr(self, name), f"{what}: {name}"))
@@ -67,7 +69,7 @@ class Shape:
         """Inertia in the body frame of the shape filled uniformly, by `density` [kg/m^3] or total `mass` [kg]."""
         if (density is None) == (mass is None):
             raise MechanismError(f"{self.kind} {self.name!r}: give either density or mass")
-        m = self.volume() * _check.positive(density, "density") if mass is None else mass
+        m = self.volume() * _check.positive(density, "density") if mass is None else _check.nonnegative(mass, "mass")
         return self._solid(m).moved(self.pose)
 
 
@@ -158,17 +160,20 @@ class Plane(Shape):
 
 
 def _numbers(value: Any, dtype: type, what: str) -> NDArray[Any]:
-    try:
-        return np.array(value, dtype=dtype)
-    except (TypeError, ValueError):
-        raise MechanismError(f"{what}: expected an array of numbers") from None
+    a = _check.real_array(value)
+    if a is None:
+        raise MechanismError(f"{what}: expected an array of numbers, got {_check.shown(value)}")
+    whole = np.nan_to_num(a).astype(dtype)
+    if dtype is np.int64 and not (whole == a).all():
+        raise MechanismError(f"{what}: expected whole numbers")
+    return a.astype(dtype) if dtype is not np.int64 else whole
 
 
 def _frozen(value: Any, dtype: type, columns: int, what: str) -> NDArray[Any]:
     a = _numbers(value, dtype, what)
     if a.ndim != 2 or a.shape[1] != columns or len(a) == 0:
         raise MechanismError(f"{what}: expected an array of shape (n, {columns}), got {a.shape}")
-    if not np.isfinite(a).all():
+    if not (np.abs(a) <= _check.LARGEST).all():
         raise MechanismError(f"{what}: expected finite numbers")
     a.flags.writeable = False
     return a
@@ -213,9 +218,10 @@ class Mesh(_ByContent, Shape):
     def __post_init__(self) -> None:
         super().__post_init__()
         what = f"mesh {self.name!r}"
+        _check.text(self.file, f"{what}: file")
         vertices = _frozen(self.vertices, np.float64, 3, f"{what}: vertices")
-        faces = self.faces
-        if len(faces) == 0:
+        faces = _numbers(self.faces, np.int64, f"{what}: faces")
+        if faces.size == 0:
             faces = _hull_faces(vertices, what)
         faces = _frozen(faces, np.int64, 3, f"{what}: faces")
         if faces.min() < 0 or faces.max() >= len(vertices):
@@ -277,7 +283,7 @@ class HeightField(_ByContent, Shape):
         super().__post_init__()
         self._positive("spacing")
         heights = _numbers(self.heights, float, f"height field {self.name!r}: heights")
-        if heights.ndim != 2 or min(heights.shape) < 2 or not np.isfinite(heights).all():
+        if heights.ndim != 2 or min(heights.shape) < 2 or not (np.abs(heights) <= _check.LARGEST).all():
             raise MechanismError(f"height field {self.name!r}: heights must be a finite array of at least 2 x 2")
         heights.flags.writeable = False
         object.__setattr__(self, "heights", heights)

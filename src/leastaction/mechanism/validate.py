@@ -33,9 +33,6 @@ def validate(mechanism: Mechanism) -> None:
 
 def _check_inertias(mechanism: Mechanism) -> None:
     """Refuse mass distributions that no real body has; without `strict`, one warning names them all."""
-    for body in mechanism.bodies:
-        if body.inertia.mass < 0.0:
-            raise MechanismError(f"body {body.name!r}: mass must not be negative, got {body.inertia.mass} kg")
     largest = max(float(np.linalg.eigvalsh(body.inertia.matrix)[-1]) for body in mechanism.bodies)
     complaints = ((body.name, body.inertia.complaint(largest)) for body in mechanism.bodies)
     wrong = [f"body {name!r}: {complaint}" for name, complaint in complaints if complaint]
@@ -111,7 +108,8 @@ def _check_references(mechanism: Mechanism) -> None:
     for force in mechanism.forces:
         for name in force.bodies[1:]:
             body(name, f"{force.KIND} {force.name!r}")
-    for first, second in mechanism.excluded_contacts:
+    for pair in mechanism.excluded_contacts:
+        first, second = _check.pair(pair, "excluded contact")
         for name in (first, second):
             body(name, "excluded contact")
         if first == second:

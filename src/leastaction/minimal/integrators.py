@@ -17,10 +17,6 @@ SOLVERS = ("auto", "simplified", "sparse", "recursive", "dense", "quasi")
 
 def _check(integrator: Any) -> None:
     name = type(integrator).__name__
-    if not (isinstance(integrator.tolerance, float | int) and 0.0 < integrator.tolerance < 1.0):
-        raise IntegratorError(f"{name}: tolerance must be between 0 and 1, got {integrator.tolerance!r}")
-    if not isinstance(integrator.max_iterations, int) or integrator.max_iterations < 1:
-        raise IntegratorError(f"{name}: max_iterations must be at least 1, got {integrator.max_iterations!r}")
     if integrator.solver not in SOLVERS:
         raise IntegratorError(f"{name}: solver must be one of {', '.join(SOLVERS)}, got {integrator.solver!r}")
 

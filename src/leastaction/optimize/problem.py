@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
@@ -136,6 +137,7 @@ class Problem:
         for cost in costs:
             if not isinstance(cost, Cost):
                 raise ProblemError(f"minimize: expected a cost such as optimize.effort(), got {cost!r}")
+            cost = copy.deepcopy(cost)  # it may serve other problems too
             cost.prepare(self.mechanism, self.steps)
             self.costs.append(cost)
         return self
@@ -145,6 +147,7 @@ class Problem:
         for constraint in constraints:
             if not isinstance(constraint, Constraint):
                 raise ProblemError(f"subject_to: expected a constraint such as optimize.position, got {constraint!r}")
+            constraint = copy.deepcopy(constraint)
             constraint.prepare(self.mechanism, self.steps)
             self.constraints.append(constraint)
         return self

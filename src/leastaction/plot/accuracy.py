@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from leastaction.errors import LeastActionError
+from leastaction.mechanism._check import pair, real_array, shown, text
 from leastaction.plot.style import Path, canvas, color, legend, line, marker, styled
 
 if TYPE_CHECKING:
@@ -24,8 +25,10 @@ def slope(dt: Any, errors: Any) -> float:
         dt: steps [s], shape (n,).
         errors: positive, shape (n,).
     """
-    order = np.argsort(dt)[::-1]
-    x, y = np.asarray(dt, float)[order], np.asarray(errors, float)[order]
+    x = _steps(dt)
+    y = _values(errors, len(x), "errors")
+    order = np.argsort(x)[::-1]
+    x, y = x[order], y[order]
     with np.errstate(all="ignore"):
         local = np.diff(np.log(y)) / np.diff(np.log(x))
     count = 0
@@ -46,8 +49,9 @@ def convergence(
         path: where to write the figure.
         ylabel: what the errors are, with their unit.
     """
-    steps = np.asarray(dt, float)
+    steps = _steps(dt)
     _check(errors, len(steps))
+    text(ylabel, "plot: ylabel")
     figure, (axis,) = canvas(path)
     for k, (name, values) in enumerate(errors.items()):
         order = slope(steps, values)
@@ -79,10 +83,13 @@ def work_precision(
         path: where to write the figure.
         xlabel, ylabel: what the axes are, with units.
     """
-    for name, pair in results.items():
-        if len(pair) != 2:
-            raise LeastActionError(f"plot.work_precision: {name!r} needs (errors, times)")
-        _check({name: pair[0]}, len(pair[1]))
+    if not isinstance(results, Mapping):
+        raise LeastActionError(f"plot.work_precision: results must be (errors, times) by name, got {shown(results)}")
+    for name, words in (("xlabel", xlabel), ("ylabel", ylabel)):
+        text(words, f"plot.work_precision: {name}")
+    for name, two in results.items():
+        errors, times = pair(two, f"plot.work_precision: {name!r}: (errors, times)")
+        _values(errors, len(_steps(times, f"{name!r}: times")), f"{name!r}: errors")
     if not results:
         raise LeastActionError("plot.work_precision: there is nothing to draw")
     figure, (axis,) = canvas(path)
@@ -95,8 +102,26 @@ def work_precision(
 
 
 def _check(errors: Mapping[str, Any], count: int) -> None:
+    if not isinstance(errors, Mapping):
+        raise LeastActionError(f"plot: errors must be arrays by names of methods, got {shown(errors)}")
     if not errors:
         raise LeastActionError("plot: there are no errors to draw")
     for name, values in errors.items():
-        if np.shape(values) != (count,):
-            raise LeastActionError(f"plot: {name!r}: expected {count} errors, got shape {np.shape(values)}")
+        _values(values, count, repr(name))
+
+
+def _steps(values: Any, what: str = "dt") -> Any:
+    """Numbers above zero, shape (n,)."""
+    a = real_array(values)
+    if a is None or a.ndim != 1 or len(a) < 1 or not (np.isfinite(a) & (a > 0.0)).all():
+        raise LeastActionError(f"plot: {what}: expected positive numbers, shape (n,), got {shown(values)}")
+    return a
+
+
+def _values(values: Any, count: int, what: str) -> Any:
+    """Numbers, shape (count,); those of runs that failed may be NaN."""
+    a = real_array(values)
+    if a is None or a.shape != (count,):
+        got = shown(values) if a is None else f"shape {a.shape}"
+        raise LeastActionError(f"plot: {what}: expected {count} errors, got {got}")
+    return a

@@ -9,6 +9,7 @@ import numpy as np
 
 from leastaction.errors import LeastActionError
 from leastaction.mechanism import Plane
+from leastaction.mechanism._check import positive, real_array, shown
 from leastaction.plot.style import Path, canvas, color, styled
 from leastaction.trajectory import Trajectory
 
@@ -41,6 +42,7 @@ def contacts(
     """
     if not isinstance(run, Trajectory):
         raise LeastActionError(f"plot.contacts: expected a Trajectory, got {run!r}")
+    tolerance = positive(tolerance, "plot.contacts: tolerance")
     if forces is None and gaps is None and len(run.stored.get("contacts", ())):
         names, strength = logged_contacts(run)
         touching = strength > WEAKEST * strength.max()
@@ -99,13 +101,17 @@ def _by_gaps(run: Trajectory, tolerance: float, forces: Any, gaps: Any) -> tuple
         if "contacts" in run.stored:
             raise LeastActionError("plot.contacts: nothing touched anything in this run")
         raise LeastActionError(f"plot.contacts: {run.mechanism.name!r} has no contact points")
-    distance = contact_gaps(run) if gaps is None else np.asarray(gaps, float)
-    if distance.shape != (len(run), len(points)):
-        raise LeastActionError(f"plot.contacts: gaps must have shape ({len(run)}, {len(points)})")
-    strength = None if forces is None else np.asarray(forces, float)
-    if strength is not None and strength.shape != distance.shape:
-        raise LeastActionError(f"plot.contacts: forces must have shape {distance.shape}")
+    shape = (len(run), len(points))
+    distance = contact_gaps(run) if gaps is None else _table(gaps, shape, "gaps")
+    strength = None if forces is None else _table(forces, shape, "forces")
     return [point.name for point in points], distance <= tolerance, strength
+
+
+def _table(given: Any, shape: tuple[int, int], name: str) -> Any:
+    values = real_array(given)
+    if values is None or values.shape != shape or not np.isfinite(values).all():
+        raise LeastActionError(f"plot.contacts: {name} must be finite numbers of shape {shape}, got {shown(given)}")
+    return values
 
 
 def contact_gaps(run: Trajectory) -> Any:

@@ -9,6 +9,7 @@ import numpy as np
 
 from leastaction._display.units import coordinate_units
 from leastaction.errors import LeastActionError
+from leastaction.mechanism._check import flag, instances
 from leastaction.plot.style import Path, Runs, alike, canvas, color, legend, line, named_runs, styled
 
 if TYPE_CHECKING:
@@ -35,6 +36,8 @@ def energy(
             then easy to compare, and drift is a line that keeps rising.
     """
     many, names = named_runs(runs, labels)
+    flag(error, "plot.energy: error")
+    flag(worst, "plot.energy: worst")
     figure, (axis,) = canvas(path)
     if error:
         for k, (run, name) in enumerate(zip(many, names, strict=True)):
@@ -117,7 +120,8 @@ def coordinates(
     many, run_names = alike(runs, labels, "coordinates")
     robot = many[0].mechanism
     units = coordinate_units(robot)
-    wanted = range(robot.nq) if names is None else [robot.coordinate_index(name) for name in names]
+    asked = robot.coordinate_names if names is None else instances(names, str, "plot.coordinates: names")
+    wanted = [robot.coordinate_index(name) for name in asked]
     panels = {unit: [i for i in wanted if units[i] == unit] for unit in ("rad", "m", "1")}
     panels = {unit: indices for unit, indices in panels.items() if indices}
     if not panels:

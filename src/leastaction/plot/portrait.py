@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from leastaction.errors import LeastActionError
+from leastaction.mechanism._check import instances
 from leastaction.plot.style import Path, Runs, alike, canvas, color, line, styled
 
 if TYPE_CHECKING:
@@ -36,7 +37,8 @@ def phase(
     many, run_names = alike(runs, labels, "phase")
     robot = many[0].mechanism
     plain = [name for name in robot.velocity_names if name in robot.coordinate_names]
-    wanted = plain[:MOST] if names is None else [robot.velocity_names[robot.velocity_index(name)] for name in names]
+    asked = plain[:MOST] if names is None else instances(names, str, "plot.phase: names")
+    wanted = [robot.velocity_names[robot.velocity_index(name)] for name in asked]
     for name in wanted:
         if name not in plain:
             raise LeastActionError(f"plot.phase: {name!r} belongs to a ball or free joint, which has no phase portrait")

@@ -8,6 +8,7 @@ import numpy as np
 
 from leastaction.errors import LeastActionError
 from leastaction.mechanism import Mechanism
+from leastaction.mechanism._check import real_array, shown, text
 from leastaction.plot.style import Path, canvas, color, styled
 
 if TYPE_CHECKING:
@@ -26,16 +27,18 @@ def sparsity(what: Any, *, path: Path | None = None, title: str | None = None) -
         path: where to write the figure.
         title: default: size and how much of it is filled.
     """
+    if title is not None:
+        text(title, "plot.sparsity: title")
     names: tuple[str, ...] = ()
     if isinstance(what, Mechanism):
         pattern = mass_matrix_pattern(what)
         names = what.velocity_names if what.nv <= NAMED else ()
     else:
         dense = what.toarray() if hasattr(what, "toarray") else what
-        try:
-            pattern = np.asarray(dense, dtype=float) != 0.0
-        except (TypeError, ValueError):
-            raise LeastActionError(f"plot.sparsity: expected a Mechanism or a matrix, got {what!r}") from None
+        numbers = real_array(dense)
+        if numbers is None:
+            raise LeastActionError(f"plot.sparsity: expected a Mechanism or a matrix, got {shown(what)}")
+        pattern = numbers != 0.0
     if pattern.ndim != 2 or 0 in pattern.shape:
         raise LeastActionError(f"plot.sparsity: expected a matrix, got shape {pattern.shape}")
     rows, columns = pattern.shape

@@ -12,6 +12,7 @@ from leastaction._display.labels import run_names
 from leastaction._extras import require
 from leastaction._output import check_output, writing
 from leastaction.errors import LeastActionError
+from leastaction.mechanism._check import shown
 from leastaction.trajectory import Trajectory
 
 if TYPE_CHECKING:
@@ -124,7 +125,7 @@ def marker(k: int) -> str:
 def named_runs(runs: Runs, labels: Sequence[str] | None) -> tuple[list[Trajectory], list[str]]:
     """Runs as a list, with a name for each: its label, or its integrator."""
     if not isinstance(runs, Trajectory | Sequence):
-        raise LeastActionError(f"plot: expected a Trajectory or several, got {runs!r}")
+        raise LeastActionError(f"plot: expected a Trajectory or several, got {shown(runs)}")
     many = [runs] if isinstance(runs, Trajectory) else list(runs)
     if not many or not all(isinstance(run, Trajectory) for run in many):
         raise LeastActionError("plot: expected a Trajectory or several")

@@ -23,10 +23,6 @@ def _stepper(integrator: Any, mechanism: Mechanism, dt: float) -> ReducedStepper
 
 def _check(integrator: Any) -> None:
     name = type(integrator).__name__
-    if not (isinstance(integrator.tolerance, float | int) and 0.0 < integrator.tolerance < 1.0):
-        raise IntegratorError(f"{name}: tolerance must be between 0 and 1, got {integrator.tolerance!r}")
-    if not isinstance(integrator.max_iterations, int) or integrator.max_iterations < 1:
-        raise IntegratorError(f"{name}: max_iterations must be at least 1, got {integrator.max_iterations!r}")
     if not isinstance(integrator.forces, tuple) or not all(isinstance(f, PointForce) for f in integrator.forces):
         raise IntegratorError(f"{name}: forces must be a tuple of leastaction.forces.PointForce")
     if integrator.chart not in CHART_KINDS:
@@ -61,6 +57,8 @@ class BDF(Integrator):
     stepper_class: ClassVar[Any] = staticmethod(_stepper)
 
     def __post_init__(self) -> None:
+        if not isinstance(self.constraints, tuple | list):
+            raise IntegratorError(f"BDF: constraints must be several in a tuple, got {self.constraints!r}")
         object.__setattr__(self, "constraints", tuple(self.constraints))
         if self.order not in (1, 2):
             raise IntegratorError(f"BDF: order must be 1 or 2, got {self.order!r}")

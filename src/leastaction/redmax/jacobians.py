@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from leastaction.kinematics.reduced.lift_derivatives import block_derivatives
 from leastaction.kinematics.reduced.state import State
 from leastaction.mechanism import Mechanism
+from leastaction.mechanism.arguments import state_vector, tangent
 
 FloatArray = NDArray[np.float64]
 
@@ -159,7 +160,8 @@ def jacobian_product(
     state = State(mechanism, q, v, chart=chart)
     t = state.coordinates.tree
     T, D, _ = _sparse_maps(state)
-    y, yd = T(np.asarray(x, float)), D(np.asarray(x, float))
+    x = tangent(mechanism, x, "x")
+    y, yd = T(x), D(x)
     n = len(t.nodes)
     W, Wd = np.zeros((n, 6)), np.zeros((n, 6))
     for i, node in enumerate(t.nodes):
@@ -185,7 +187,8 @@ def jacobian_transposed_product(mechanism: Mechanism, q: Any, y: Any, *, chart: 
     """J^T y, shape (nv,), of wrenches y on all bodies in their own frames, (6 bodies,), in O(n) (Algorithm 6)."""
     state = State(mechanism, q, chart=chart)
     t = state.coordinates.tree
-    poses, wrenches = state.body_poses(), np.asarray(y, float).reshape(-1, 6)
+    poses = state.body_poses()
+    wrenches = state_vector(mechanism, y, 6 * len(t.bodies), "y").reshape(-1, 6)
     F = np.zeros((len(t.nodes), 6))
     for b, frame in enumerate(t.bodies):
         if frame.node >= 0:

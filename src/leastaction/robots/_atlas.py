@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from leastaction.mechanism import Box, Inertia, Mechanism, MechanismBuilder, Pose
-from leastaction.robots._parts import base, ground_plane
+from leastaction.robots._parts import base, checked, ground_plane
 from leastaction.robots._table import Link, add_links
 
 _PI = math.pi
@@ -89,6 +89,7 @@ _LINKS = (
 # fmt: on
 
 
+@checked
 def atlas(*, floating: bool = True, ground: bool = False, friction: float = 0.8) -> Mechanism:
     """Atlas, the humanoid of the DARPA Robotics Challenge: 30 joints and a floating base, 175.1 kg.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from leastaction.mechanism import Box, Mechanism, MechanismBuilder, Pose, solid_box, solid_cylinder
-from leastaction.robots._parts import base, count, segment, thin_rod
+from leastaction.robots._parts import base, checked, count, segment, thin_rod
 
 
 def _cylinder(mass: float, end: Any, radius: float) -> dict[str, Any]:
@@ -15,6 +15,7 @@ def _cylinder(mass: float, end: Any, radius: float) -> dict[str, Any]:
     return {"inertia": inertia, "shapes": segment((0, 0, 0), end, radius)}
 
 
+@checked
 def serial_arm(dof: int = 7, *, reach: float = 1.4, mass: float = 14.0) -> Mechanism:
     """An upright serial arm with hinges about z and y in turn, straight up at q = 0.
 
@@ -43,6 +44,7 @@ def serial_arm(dof: int = 7, *, reach: float = 1.4, mass: float = 14.0) -> Mecha
     return b.build()
 
 
+@checked
 def spatial_chain(links: int = 6, *, length: float = 1.0, mass: float = 1.0, radius: float = 0.02) -> Mechanism:
     """A chain of uniform rods on hinges about x and y in turn, hanging from the origin along -z at q = 0.
 
@@ -89,6 +91,7 @@ _ARM = (
 _NECK = (("neck", "y", (0.0, 0.0, 0.5), 4.0),)
 
 
+@checked
 def humanoid_tree(*, floating: bool = True) -> Mechanism:
     """A humanoid with the joints of Atlas but plain numbers: 36 degrees of freedom with its floating base.
 

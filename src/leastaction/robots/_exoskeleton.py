@@ -6,12 +6,13 @@ import math
 from typing import Any
 
 from leastaction.mechanism import Inertia, Mechanism, MechanismBuilder, Pose
-from leastaction.robots._parts import segment, turned
+from leastaction.robots._parts import checked, segment, turned
 
 _UPPER = 0.3087  # shoulder to elbow [m]
 _QUARTER = 0.5 * math.pi
 
 
+@checked
 def arm_exoskeleton(*, stiffness: float = 100.0, damping: float = 5.0) -> Mechanism:
     """An exoskeleton with four driven joints on a human arm, joined by two cuffs: two loops, 16.1 kg.
 

@@ -8,9 +8,11 @@ from typing import Any
 import numpy as np
 
 from leastaction.mechanism import Box, Inertia, Mechanism, MechanismBuilder, Pose, Sphere, solid_sphere
-from leastaction.robots._parts import count, ground_plane, segment
+from leastaction.mechanism._check import positive
+from leastaction.robots._parts import checked, count, ground_plane, segment
 
 
+@checked
 def free_body(mass: float = 1.0, moments: Any = (0.7, 1.1, 1.6), *, gravity: Any = (0.0, 0.0, 0.0)) -> Mechanism:
     """One rigid body that moves freely, by default without gravity (Euler's top).
 
@@ -22,7 +24,7 @@ def free_body(mass: float = 1.0, moments: Any = (0.7, 1.1, 1.6), *, gravity: Any
         moments: about the centre of mass, which is the body's origin [kg m^2], as in `Inertia`.
         gravity: [m/s^2], 3 numbers.
     """
-    inertia = Inertia(mass, (0, 0, 0), moments)
+    inertia = Inertia(positive(mass, "mass"), (0, 0, 0), moments)
     # The uniform box with the same principal moments is what a viewer shows.
     values, frame = inertia.principal()
     squares = 6.0 / mass * (values.sum() - 2.0 * values)
@@ -33,6 +35,7 @@ def free_body(mass: float = 1.0, moments: Any = (0.7, 1.1, 1.6), *, gravity: Any
     return b.build()
 
 
+@checked
 def cube(*, edge: float = 0.5, mass: float = 1.0, friction: float = 0.2, restitution: float = 0.0) -> Mechanism:
     """A uniform cube with eight contact points at its corners, over the ground z = 0.
 
@@ -55,6 +58,7 @@ def cube(*, edge: float = 0.5, mass: float = 1.0, friction: float = 0.2, restitu
     return b.build()
 
 
+@checked
 def sphere_chain(
     links: int = 5, *, radius: float = 0.25, mass: float = 1.0, spacing: float = 1.0, friction: float = 1.0
 ) -> Mechanism:

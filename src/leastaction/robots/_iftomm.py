@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from leastaction.mechanism import Box, Inertia, Mechanism, MechanismBuilder, Pose, solid_box
-from leastaction.robots._parts import hinge_loop, segment, turned
+from leastaction.robots._parts import checked, hinge_loop, segment, turned
 
 ANDREWS_START = {
     "beta": -0.0617138900142764496,
@@ -29,6 +29,7 @@ def _lamina(mass: float, com: tuple[float, float], polar: float, *points: tuple[
     return {"inertia": inertia, "shapes": [segment((0, 0, 0), (*p, 0.0), 0.001) for p in points]}
 
 
+@checked
 def andrews_squeezer(*, torque: float = 0.033, closure: str = "in_plane") -> Mechanism:
     """Problem A03: Andrews' squeezing mechanism, seven flat bodies in the x-y plane, without gravity.
 

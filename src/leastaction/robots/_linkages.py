@@ -8,7 +8,8 @@ from typing import Any
 
 from leastaction.errors import MechanismError
 from leastaction.mechanism import Mechanism, MechanismBuilder
-from leastaction.robots._parts import box_rod, choice, count, hinge_loop, thin_rod, turned
+from leastaction.mechanism._check import vector
+from leastaction.robots._parts import box_rod, checked, choice, count, hinge_loop, thin_rod, turned
 
 # Links hang along -z of their own frames and turn about -y, so that an angle a from the downward vertical
 # puts the end of a link of length l at x = l sin(a), z = -l cos(a).
@@ -43,7 +44,7 @@ def _four_bar(
     link: Callable[[float, float], dict[str, Any]],
 ) -> Mechanism:
     choice(assembly, "assembly", ("below", "above"))
-    masses = lengths if masses is None else masses
+    masses = lengths if masses is None else vector(masses, 3, "masses")
     a1, a2, a3 = _absolute_angles(lengths, ground, crank, assembly)
     ends = [(0.0, 0.0, -length) for length in lengths]
     b = MechanismBuilder(name)
@@ -56,6 +57,7 @@ def _four_bar(
     return b.build()
 
 
+@checked
 def four_bar(
     *,
     lengths: tuple[float, float, float] = (1.0, 2.0, 1.0),
@@ -88,6 +90,7 @@ def four_bar(
     return _four_bar("four_bar", lengths, masses, ground, crank_angle, assembly, closure, link)
 
 
+@checked
 def three_link_loop(*, closure: str = "in_plane") -> Mechanism:
     """The closed loop of three links in the drift experiments of Brüdigam 2020 (Fig. 4b) and 2023 (Fig. 7a).
 
@@ -106,6 +109,7 @@ def three_link_loop(*, closure: str = "in_plane") -> Mechanism:
     return _four_bar("three_link_loop", (1.0, short, 1.0), None, 1.0, crank, "above", closure, link)
 
 
+@checked
 def four_bar_chain(
     segments: int = 3,
     *,
@@ -162,6 +166,7 @@ def _n_four_bar(name: str, windows: int, closure: str) -> Mechanism:
     return b.build()
 
 
+@checked
 def n_four_bar(windows: int = 2, *, closure: str = "in_plane") -> Mechanism:
     """Problem A02 of the IFToMM benchmark library: a row of square windows of rods of 1 m and 1 kg.
 
@@ -179,6 +184,7 @@ def n_four_bar(windows: int = 2, *, closure: str = "in_plane") -> Mechanism:
     return _n_four_bar("n_four_bar", windows, closure)
 
 
+@checked
 def double_four_bar(*, closure: str = "in_plane") -> Mechanism:
     """`n_four_bar` with two windows, the double four-bar of Brüdigam 2023 (Fig. 12)."""
     return _n_four_bar("double_four_bar", 2, closure)

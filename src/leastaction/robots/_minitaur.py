@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from leastaction.mechanism import Box, Inertia, Mechanism, MechanismBuilder, Pose, solid_box
-from leastaction.robots._parts import base, ground_plane, hinge_loop, segment, turned
+from leastaction.robots._parts import base, checked, ground_plane, hinge_loop, segment, turned
 
 _UPPER, _LOWER = 0.115, 0.2  # lengths of the links [m]
 _CANT = math.radians(5.0)  # each side of the chassis, and with it its legs' planes, leans outwards
@@ -23,6 +23,7 @@ def _motor_and_upper(outwards: float, half: str) -> Inertia:
     return Inertia.from_parts([(rotor, Pose()), (bar, Pose())])
 
 
+@checked
 def minitaur(
     *, floating: bool = True, ground: bool = False, friction: float = 1.0, closure: str = "in_plane"
 ) -> Mechanism:

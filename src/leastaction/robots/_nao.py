@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from leastaction.mechanism import Box, Inertia, Mechanism, MechanismBuilder, Pose
-from leastaction.robots._parts import base, ground_plane
+from leastaction.robots._parts import base, checked, ground_plane
 from leastaction.robots._table import Link, add_links
 
 _LEFT, _RIGHT = (0, math.sqrt(0.5), -math.sqrt(0.5)), (0, math.sqrt(0.5), math.sqrt(0.5))
@@ -97,6 +97,7 @@ _LINKS = (
 _SOLE = ((0.07025, 0.0299), (0.07025, -0.0231), (-0.03025, 0.0299), (-0.02965, -0.0191))
 
 
+@checked
 def nao(*, floating: bool = True, ground: bool = False, friction: float = 0.8, coupled_hips: bool = False) -> Mechanism:
     """NAO, the humanoid of Aldebaran and SoftBank: 24 joints and a floating base, 5.3 kg.
 

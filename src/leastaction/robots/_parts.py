@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from functools import wraps
+from inspect import signature
+from typing import Any, ParamSpec
 
 import numpy as np
 
@@ -13,11 +15,13 @@ from leastaction.mechanism import (
     Box,
     Capsule,
     Inertia,
+    Mechanism,
     MechanismBuilder,
     Plane,
     Pose,
     Shape,
     Sphere,
+    _check,
     solid_box,
 )
 from leastaction.mechanism.joints import perpendicular
@@ -30,18 +34,51 @@ A hinge has five equations, but in a planar loop only the two in the plane are i
 those two (Brüdigam's experiments do the same); "revolute" keeps all five, three of which are redundant.
 """
 
+MOST = 100_000
+"""Largest number of links and the like."""
+
+Arguments = ParamSpec("Arguments")
+
 
 def count(value: Any, what: str, least: int = 1) -> int:
     """`value` as an integer that is not smaller than `least`."""
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
-        raise MechanismError(f"{what} must be an integer of at least {least}, got {value!r}")
+        raise MechanismError(f"{what} must be an integer of at least {least}, got {_check.shown(value)}")
+    if value > MOST:
+        raise MechanismError(f"{what} must be an integer of at most {MOST}, got {_check.shown(value)}")
     return int(value)
+
+
+def checked(function: Callable[Arguments, Mechanism]) -> Callable[Arguments, Mechanism]:
+    """A model whose parameters are of the kinds that their defaults tell: numbers, whole numbers, flags, names."""
+    parameters = signature(function).parameters
+
+    @wraps(function)
+    def build(*args: Arguments.args, **kwargs: Arguments.kwargs) -> Mechanism:
+        given = signature(function).bind(*args, **kwargs)
+        for name, value in given.arguments.items():
+            default = parameters[name].default
+            if value is default:
+                continue
+            if isinstance(default, bool):
+                _check.flag(value, name)
+            elif isinstance(default, int):
+                count(value, name)
+            elif isinstance(default, float):
+                _check.number(value, name)
+            elif isinstance(default, str):
+                _check.text(value, name)
+            elif isinstance(default, tuple) and name != "moments":  # those come in many forms, see `Inertia`
+                given.arguments[name] = _check.vector(value, len(default), name)
+        return function(*given.args, **given.kwargs)
+
+    return build
 
 
 def choice(value: Any, what: str, options: Sequence[str]) -> str:
     """`value` if it is one of `options`."""
-    if value not in options:
-        raise MechanismError(f"{what} must be one of {', '.join(map(repr, options))}; got {value!r}")
+    if not isinstance(value, str) or value not in options:
+        raise MechanismError(f"{what} must be one of {', '.join(map(repr, options))}; got {_check.shown(value)}")
     return value
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from leastaction.mechanism import Box, Inertia, Mechanism, MechanismBuilder, solid_box, solid_sphere
-from leastaction.robots._parts import choice, count, segment, thin_rod
+from leastaction.robots._parts import checked, choice, count, segment, thin_rod
 
 JOINTS = ("revolute", "spherical", "universal")
 SHAPES = ("rod", "point")
@@ -28,6 +28,7 @@ def _hang(b: MechanismBuilder, links: int, joint: str, shape: str, mass: float, 
         parent, position = name, (0.0, 0.0, -length)
 
 
+@checked
 def pendulum(
     links: int = 1,
     *,
@@ -65,6 +66,7 @@ def pendulum(
     return b.build()
 
 
+@checked
 def double_pendulum(*, shape: str = "rod", length: float = 1.0, mass: float = 1.0) -> Mechanism:
     """Two equal links on hinges about y, hanging along -z at q = 0; see `pendulum`.
 
@@ -73,6 +75,7 @@ def double_pendulum(*, shape: str = "rod", length: float = 1.0, mass: float = 1.
     return pendulum(2, shape=shape, length=length, mass=mass, name="double_pendulum")
 
 
+@checked
 def cart_pole(*, cart_mass: float = 1.0, pole_mass: float = 0.1, pole_length: float = 1.0) -> Mechanism:
     """A cart on a rail along x with a pole that hangs down at q = 0; only the cart is driven.
 
@@ -94,6 +97,7 @@ def cart_pole(*, cart_mass: float = 1.0, pole_mass: float = 0.1, pole_length: fl
     return b.build()
 
 
+@checked
 def acrobot(*, lengths: tuple[float, float] = (1.0, 2.0), masses: tuple[float, float] = (1.0, 1.0)) -> Mechanism:
     """Two uniform rods on hinges about y, hanging along -z at q = 0; only the elbow is driven.
 
@@ -113,6 +117,7 @@ def acrobot(*, lengths: tuple[float, float] = (1.0, 2.0), masses: tuple[float, f
     return b.build()
 
 
+@checked
 def heavy_top(*, mass: float = 1.0, com: Any = (0.0, 0.0, 0.5), moments: Any = (0.1, 0.1, 0.05)) -> Mechanism:
     """A rigid body on a ball joint at the origin; by default Lagrange's top, above its support.
 

@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leastaction.errors import MechanismError
-from leastaction.mechanism import Box, Capsule, Cylinder, Mechanism, Mesh, Motion, Shape, Sphere
+from leastaction.mechanism import Box, Capsule, Cylinder, Mechanism, Mesh, Motion, Shape, Sphere, _check
+from leastaction.mechanism.arguments import configuration
 from leastaction.mechanism.graph import WORLD
 
 FloatArray = NDArray[np.float64]
@@ -26,7 +27,9 @@ def on_ground(robot: Mechanism, q: Any = None, *, clearance: float = 0.0) -> Flo
     """
     from leastaction.dynamics import body_poses
 
-    q = np.array(robot.home() if q is None else q, dtype=float)
+    _check.instance(robot, Mechanism, "robot")
+    clearance = _check.number(clearance, "clearance")
+    q = configuration(robot, robot.home() if q is None else q)
     X = body_poses(robot, q)
     rises, at = [], 0
     flying = np.zeros(len(robot.bodies), bool)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from leastaction.mechanism import Box, Inertia, Mechanism, MechanismBuilder, Pose
-from leastaction.robots._parts import base, ground_plane, segment
+from leastaction.robots._parts import base, checked, ground_plane, segment
 from leastaction.robots._table import Link, add_links
 
 
@@ -25,6 +25,7 @@ def _little_leg(end: str, side: str) -> list[Link]:
     # fmt: on
 
 
+@checked
 def littledog(*, floating: bool = True, ground: bool = False, friction: float = 0.8) -> Mechanism:
     """LittleDog, a small quadruped for research on rough terrain: 12 joints and a floating base, 2.75 kg.
 
@@ -82,6 +83,7 @@ def _a1_leg(leg: str) -> list[Link]:
     # fmt: on
 
 
+@checked
 def unitree_a1(*, floating: bool = True, ground: bool = False, friction: float = 0.8) -> Mechanism:
     """Unitree's quadruped A1: 12 joints and a floating base, 13.7 kg.
 

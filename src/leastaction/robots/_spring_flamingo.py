@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 
 from leastaction.mechanism import Box, Inertia, Mechanism, MechanismBuilder, Pose, joints
-from leastaction.robots._parts import ground_plane, segment
+from leastaction.robots._parts import checked, ground_plane, segment
 
 
+@checked
 def spring_flamingo(
     *, ground: bool = False, friction: float = 0.8, ankle_stiffness: float = 20.0, ankle_damping: float = 0.5
 ) -> Mechanism:

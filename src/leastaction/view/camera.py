@@ -9,6 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from leastaction.errors import LeastActionError
+from leastaction.mechanism._check import number, positive, vector
+
 FloatArray = NDArray[np.float64]
 
 
@@ -30,6 +33,15 @@ class Camera:
     distance: float = 3.0
     field_of_view: float = 0.6
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "target", vector(self.target, 3, "camera: target"))
+        for name in ("azimuth", "elevation"):
+            object.__setattr__(self, name, number(getattr(self, name), f"camera: {name}"))
+        for name in ("distance", "field_of_view"):
+            object.__setattr__(self, name, positive(getattr(self, name), f"camera: {name}"))
+        if self.field_of_view >= math.pi:
+            raise LeastActionError(f"camera: field_of_view must be below pi, got {self.field_of_view}")
+
     def axes(self) -> FloatArray:
         """Unit vectors to the right, up, and towards the camera, shape (3, 3)."""
         ca, sa, ce, se = (f(x) for x in (self.azimuth, self.elevation) for f in (math.cos, math.sin))
@@ -42,7 +54,7 @@ class Camera:
 
     def moved(self, shift: Any) -> Camera:
         """The camera carried along by a vector [m]."""
-        return replace(self, target=tuple((np.array(self.target) + shift).tolist()))
+        return replace(self, target=tuple((np.array(self.target) + vector(shift, 3, "shift")).tolist()))
 
 
 def choose_camera(points: FloatArray, angles: Any = None, aspect: float = 1.4) -> Camera:
@@ -59,7 +71,7 @@ def choose_camera(points: FloatArray, angles: Any = None, aspect: float = 1.4) -
     if angles is None:
         azimuth, elevation = _angles(points)
     else:
-        azimuth, elevation = (float(x) for x in angles)
+        azimuth, elevation = vector(angles, 2, "camera: (azimuth, elevation) [rad]")
     camera = replace(camera, azimuth=azimuth, elevation=elevation)
     axes = camera.axes()
     along = points @ axes.T

@@ -15,7 +15,10 @@ from numpy.typing import NDArray
 
 from leastaction._extras import require
 from leastaction._output import check_output, writing
+from leastaction.controls import check_call
 from leastaction.errors import FormatError, LeastActionError
+from leastaction.integrators import is_number
+from leastaction.mechanism._check import shown, text
 from leastaction.view.page import page
 from leastaction.view.render import Painter
 from leastaction.view.scene import Scene, build_scene
@@ -36,9 +39,11 @@ def export_html(what: Any, path: PathLike, *, title: str | None = None, **option
         The path.
     """
     check_output(path)  # before the work
-    text = page(_scene(what, options), title=title)
+    if title is not None:
+        text(title, "title")
+    whole = page(_scene(what, options), title=title)
     with writing(path) as part:
-        part.write_text(text, "utf-8")
+        part.write_text(whole, "utf-8")
     return Path(path)
 
 
@@ -71,8 +76,10 @@ def export_mp4(
     """
     suffix = check_output(path, (".mp4", ".gif")).suffix.lower()
     _check_size(width, height, even=suffix == ".mp4")
-    if not fps > 0 or not speed > 0.0:
-        raise LeastActionError(f"fps and speed must be positive, got {fps!r} and {speed!r}")
+    if not is_number(fps) or not fps > 0 or not is_number(speed) or not speed > 0.0:
+        raise LeastActionError(f"fps and speed must be positive, got {shown(fps)} and {shown(speed)}")
+    if progress is not None:
+        check_call(progress, "progress", ("done", "count"))
     options = {"fps": fps / speed, "max_frames": 100_000, "plots": ()} | options
     scene = _scene(what, options)
     painter = Painter(scene, show)
@@ -121,6 +128,8 @@ def screenshot(
         Red, green, blue from 0 to 255, shape (height, width, 3).
     """
     _check_size(width, height)
+    if time is not None and not is_number(time):
+        raise LeastActionError(f"time must be a time of the run [s], got {shown(time)}")
     if path is not None:
         check_output(path, (".png",))
     scene = _scene(what, {"plots": ()} | options)
@@ -138,9 +147,10 @@ def _scene(what: Any, options: dict[str, Any]) -> Scene:
 
 def _check_size(width: int, height: int, even: bool = False) -> None:
     for name, value in (("width", width), ("height", height)):
-        if value < 16 or value > 8192 or (even and value % 2):
+        whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
+        if not whole or value < 16 or value > 8192 or (even and value % 2):
             kind = "an even number" if even else "a number"
-            raise LeastActionError(f"{name} must be {kind} of pixels from 16 to 8192, got {value!r}")
+            raise LeastActionError(f"{name} must be {kind} of pixels from 16 to 8192, got {shown(value)}")
 
 
 def _png(picture: NDArray[np.uint8]) -> bytes:

@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from leastaction.errors import LeastActionError
+from leastaction.mechanism._check import instances, shown
 from leastaction.view import style
 from leastaction.view.camera import Camera
 from leastaction.view.figure import coil
@@ -30,6 +32,10 @@ def grid_cell(size: float) -> float:
     return max(step * power for step in (1.0, 2.0, 5.0) if step * power <= 0.3 * size * (1.0 + 1e-9))
 
 
+SHOWN = frozenset(("axes", "contacts", "forces", "traces"))
+"""What can be drawn besides bodies."""
+
+
 class Painter:
     """Draws frames of a scene.
 
@@ -40,7 +46,9 @@ class Painter:
 
     def __init__(self, scene: Scene, show: Any = ("forces", "traces")) -> None:
         self.scene = scene
-        self.show = set(show)
+        self.show = set(instances(show, str, "show"))
+        if not self.show <= SHOWN:
+            raise LeastActionError(f"show: there are {', '.join(sorted(SHOWN))}, got {shown(show)}")
         roles = {"body", "ground", "rail"} | ({"axis"} if "axes" in self.show else set())
         roles |= {"contact"} if "contacts" in self.show else set()
         self.parts = [[part for part in actor.parts if part.role in roles] for actor in scene.actors]

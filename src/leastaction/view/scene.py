@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from leastaction._display.labels import run_names
 from leastaction.errors import LeastActionError
 from leastaction.mechanism import Mechanism
+from leastaction.mechanism._check import count, flag, instances, positive, shown
 from leastaction.mechanism.elements import attachment
 from leastaction.view import style
 from leastaction.view.camera import Camera, choose_camera
@@ -166,8 +167,12 @@ def build_scene(
         fps: at most so many frames for each second of the run; frames are states of the run, never interpolated.
         max_frames: at most so many frames in all.
     """
-    if layout not in LAYOUTS:
-        raise LeastActionError(f"layout must be one of {', '.join(map(repr, LAYOUTS))}; got {layout!r}")
+    if not isinstance(layout, str) or layout not in LAYOUTS:
+        raise LeastActionError(f"layout must be one of {', '.join(map(repr, LAYOUTS))}; got {shown(layout)}")
+    if follow is not None:
+        flag(follow, "follow")
+    fps, max_frames = positive(fps, "fps"), count(max_frames, "max_frames")
+    traces, plots = instances(traces, object, "traces"), instances(plots, str, "plots")
     unknown = [plot for plot in plots if plot not in PLOTS]
     if unknown:
         raise LeastActionError(f"unknown plot {unknown[0]!r}; known plots: {', '.join(PLOTS)}")
@@ -359,7 +364,7 @@ def _runs(what: Any, labels: Sequence[str] | None) -> tuple[list[Any], list[str]
     """Runs as a list, with a name for each."""
     runs = [what] if hasattr(what, "mechanism") else list(what) if isinstance(what, Sequence) else []
     if not runs or not all(hasattr(run, "mechanism") and hasattr(run, "t") for run in runs):
-        raise LeastActionError(f"view: expected a Trajectory, several, or a Mechanism; got {what!r}")
+        raise LeastActionError(f"view: expected a Trajectory, several, or a Mechanism; got {shown(what)}")
     if any(len(run.t) == 0 for run in runs):
         raise LeastActionError("view: a run has no states")
     return runs, run_names(runs, labels, "view")
@@ -367,8 +372,6 @@ def _runs(what: Any, labels: Sequence[str] | None) -> tuple[list[Any], list[str]
 
 def _sample(runs: Sequence[Any], fps: float, max_frames: int) -> tuple[FloatArray, list[NDArray[np.int64]]]:
     """Times of the frames [s] and, for each run, the indices of its states nearest to them."""
-    if not (math.isfinite(fps) and fps > 0.0) or max_frames < 1:
-        raise LeastActionError(f"fps and max_frames must be positive, got {fps!r} and {max_frames!r}")
     longest = max(runs, key=lambda run: run.t[-1] - run.t[0])
     t = np.asarray(longest.t, float)
     wanted = min(math.floor((t[-1] - t[0]) * fps + 1e-9) + 1, max_frames)

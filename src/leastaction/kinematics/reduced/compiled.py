@@ -24,6 +24,8 @@ from leastaction.kinematics.reduced.expansion import expand, segments, surface_p
 from leastaction.kinematics.reduced.first_charts import first_charts
 from leastaction.kinematics.reduced.native import from_public, to_public
 from leastaction.mechanism import Mechanism
+from leastaction.mechanism._check import shown
+from leastaction.mechanism.arguments import robot
 from leastaction.mechanism.closure import COUPLING
 from leastaction.mechanism.joints import SPLINES, Motion
 from leastaction.mechanism.pose import Pose, quaternion_of_matrix
@@ -184,13 +186,20 @@ class ReducedCoordinates:
 
 @lru_cache(maxsize=32)
 def compiled_coordinates(mechanism: Mechanism, exponential: bool = False) -> ReducedCoordinates:
-    """The reduced coordinates of a mechanism, compiled once."""
+    """The reduced coordinates of a mechanism, compiled once; for states from outside, see `coordinates_in`."""
     return ReducedCoordinates(mechanism, exponential=exponential)
+
+
+def coordinates_in(chart: Any, mechanism: Any) -> ReducedCoordinates:
+    """The reduced coordinates of a mechanism in a chart, "euler" or "exponential"; refuses all else."""
+    if not isinstance(chart, str) or chart not in ("euler", "exponential"):
+        raise IntegratorError(f"chart must be 'euler' or 'exponential', got {shown(chart)}")
+    return compiled_coordinates(robot(mechanism), chart == "exponential")
 
 
 def has_splines(mechanism: Mechanism) -> bool:
     """Whether a mechanism has spline joints: then its nodes move by its reduced coordinates alone."""
-    return "spline joint" in mechanism.special_parts
+    return "spline joint" in robot(mechanism).special_parts
 
 
 def _axis_matrix(k: int) -> FloatArray:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from leastaction._jit import entry
 from leastaction.kinematics.reduced.charts import XYZ, use_charts
-from leastaction.kinematics.reduced.compiled import ReducedCoordinates, compiled_coordinates
+from leastaction.kinematics.reduced.compiled import ReducedCoordinates, coordinates_in
 from leastaction.kinematics.reduced.lift import lift
 from leastaction.kinematics.sweeps import JOINT_SCREW, LINK, positions, velocities
 from leastaction.mechanism import Mechanism
@@ -66,7 +66,7 @@ class State:
     """
 
     def __init__(self, mechanism: Mechanism, q: Any, v: Any = None, *, chart: str = "euler") -> None:
-        self.coordinates = c = compiled_coordinates(mechanism, chart == "exponential")
+        self.coordinates = c = coordinates_in(chart, mechanism)
         self.data, self.motion = c.data(), NodeMotion.of(c)
         self.set(configuration(mechanism, q), tangent(mechanism, v))
 
@@ -132,7 +132,7 @@ def reduced_coordinates(
         chart: "euler": of a ball the angles of R_x R_y R_z, of a free joint (x, y, z) in its parent's frame and these
             angles; near the singularity of this chart another one is taken. "exponential": rotation vectors.
     """
-    c = compiled_coordinates(mechanism, chart == "exponential")
+    c = coordinates_in(chart, mechanism)
     r, rd = c.to_reduced(configuration(mechanism, q)[None].copy(), tangent(mechanism, v)[None].copy())
     return r[0], rd[0]
 
@@ -147,7 +147,7 @@ def from_reduced_coordinates(
         r, rd: coordinates and rates, shape (nv,), one joint after the other; rates default to rest.
         chart: "euler" or "exponential".
     """
-    c = compiled_coordinates(mechanism, chart == "exponential")
+    c = coordinates_in(chart, mechanism)
     R, RD = tangent(mechanism, r, "r")[None].copy(), tangent(mechanism, rd, "rd")[None].copy()
     charts = np.full((1, len(c.model.balls)), -1 if c.exponential else XYZ)
     q, v = c.to_mechanism(R, RD, charts)

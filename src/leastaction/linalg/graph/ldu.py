@@ -9,11 +9,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from leastaction._jit import entry
-from leastaction.errors import SingularMatrixError
+from leastaction.errors import MatrixError, SingularMatrixError
 from leastaction.linalg.graph import kernels
 from leastaction.linalg.graph.arrays import GraphFactors, GraphPlan
 from leastaction.linalg.graph.order import best_order, parents_of, work
 from leastaction.linalg.graph.plan import Plan
+from leastaction.mechanism._check import real_array, shown
 
 __all__ = ["GraphLDU"]
 
@@ -90,11 +91,20 @@ class GraphLDU:
         tolerance: float = 1e-11,
     ) -> None:
         self.sizes: NDArray[np.int64] = _whole_numbers(sizes, "sizes").reshape(-1)
-        self.edges: NDArray[np.int64] = _whole_numbers(list(edges), "edges").reshape(-1, 2)
-        self.tolerance = float(tolerance)
+        pairs = _whole_numbers(edges, "edges")
+        if pairs.size and (pairs.ndim != 2 or pairs.shape[1] != 2):
+            raise MatrixError(f"edges must be pairs of nodes, got shape {pairs.shape}")
+        self.edges: NDArray[np.int64] = pairs.reshape(-1, 2)
+        limit = real_array(tolerance)
+        if limit is None or limit.ndim or not 0.0 < limit < np.inf:
+            raise MatrixError(f"tolerance must be a positive number, got {shown(tolerance)}")
+        self.tolerance = float(limit)
         widths, n = self.sizes.tolist(), len(self.sizes)
-        marks = [False] * n if constraint is None else [bool(mark) for mark in constraint]
+        marks = [False] * n if constraint is None else _flags(constraint)
         self._check(marks)
+        roots = _whole_numbers(roots, "roots").reshape(-1).tolist()
+        if any(not 0 <= root < n for root in roots):
+            raise MatrixError(f"roots must be nodes of 0 … {n - 1}, got {shown(roots)}")
         # Nodes without rows take no part; without edges they are eliminated at once.
         neighbours: list[list[int]] = [[] for _ in range(n)]
         for i, j in {(min(e), max(e)) for e in self.edges.tolist() if widths[e[0]] and widths[e[1]]}:
@@ -106,9 +116,9 @@ class GraphLDU:
         if order is None:
             self.order, self.parents = best_order(widths, neighbours, marks, roots)
         else:
-            self.order = [int(i) for i in order]
+            self.order = _whole_numbers(order, "order").reshape(-1).tolist()
             if sorted(self.order) != list(range(n)):
-                raise ValueError(f"order must be a permutation of the {n} nodes, got {self.order}")
+                raise MatrixError(f"order must be a permutation of the {n} nodes, got {self.order}")
             self.parents = parents_of(self.order, neighbours)
         self.fill_in = sum(map(len, self.parents)) - sum(map(len, neighbours)) // 2
         self.flops = work(widths, self.parents)
@@ -138,12 +148,12 @@ class GraphLDU:
     def _check(self, marks: Sequence[bool]) -> None:
         n = len(self.sizes)
         if len(marks) != n:
-            raise ValueError(f"constraint must have one entry for each of the {n} nodes, got {len(marks)}")
+            raise MatrixError(f"constraint must have one entry for each of the {n} nodes, got {len(marks)}")
         if (self.sizes < 0).any():
-            raise ValueError(f"node {int(np.argmax(self.sizes < 0))} has a negative size")
+            raise MatrixError(f"node {int(np.argmax(self.sizes < 0))} has a negative size")
         for e, (i, j) in enumerate(self.edges.tolist()):
             if not (0 <= i < n and 0 <= j < n) or i == j:
-                raise ValueError(f"edge {e} must join two different nodes of 0 … {n - 1}, got ({i}, {j})")
+                raise MatrixError(f"edge {e} must join two different nodes of 0 … {n - 1}, got ({i}, {j})")
 
     @classmethod
     def from_matrix(cls, matrix: Any, sizes: Sequence[int] | NDArray[np.integer], **options: Any) -> GraphLDU:
@@ -154,10 +164,11 @@ class GraphLDU:
             sizes: rows and columns of each node, in the order of the rows.
             **options: as for `GraphLDU`.
         """
-        rows, columns, entries = _coordinates(matrix)
-        node = np.repeat(np.arange(len(sizes)), sizes)
-        if len(node) != matrix.shape[0]:
-            raise ValueError(f"sizes add up to {len(node)}, the matrix has {matrix.shape[0]} rows")
+        shape, rows, columns, entries = _coordinates(matrix)
+        widths = _whole_numbers(sizes, "sizes").reshape(-1)
+        if (widths < 0).any() or (int(widths.sum()), int(widths.sum())) != shape:
+            raise MatrixError(f"sizes add up to {widths.sum()}, the matrix has shape {shape}")
+        node = np.repeat(np.arange(len(widths)), widths)
         keep = entries != 0.0
         i, j = node[rows[keep]], node[columns[keep]]
         pairs = np.unique(np.sort(np.stack((i, j), axis=1)[i != j], axis=1), axis=0)
@@ -174,18 +185,23 @@ class GraphLDU:
         """
         values = np.zeros(self.size)
         if isinstance(blocks, Mapping):
-            for (i, j), block in blocks.items():
+            for pair, block in blocks.items():
+                nodes = _whole_numbers(pair, "blocks").reshape(-1).tolist()
+                if len(nodes) != 2 or not all(0 <= k < len(self.sizes) for k in nodes):
+                    raise MatrixError(f"blocks are named by pairs of nodes of 0 … {len(self.sizes) - 1}, got {pair!r}")
+                i, j = nodes
                 shape = (int(self.sizes[i]), int(self.sizes[j]))
-                entries = np.asarray(block, np.float64)
-                if entries.shape != shape:
-                    raise ValueError(f"block ({i}, {j}) must have shape {shape}, got {entries.shape}")
+                entries = real_array(block)
+                if entries is None or entries.shape != shape:
+                    got = shown(block) if entries is None else entries.shape
+                    raise MatrixError(f"block ({i}, {j}) must have shape {shape}, got {got}")
                 begin = self._offset(i, j)
                 values[begin : begin + entries.size] += entries.reshape(-1)
             return values
-        rows, columns, entries = _coordinates(blocks)
+        shape, rows, columns, entries = _coordinates(blocks)
         n = int(self.rows[-1])
-        if blocks.shape != (n, n):
-            raise ValueError(f"the matrix must have shape ({n}, {n}), got {blocks.shape}")
+        if shape != (n, n):
+            raise MatrixError(f"the matrix must have shape ({n}, {n}), got {shape}")
         node = np.repeat(np.arange(len(self.sizes)), self.sizes)
         keep = entries != 0.0
         rows, columns, entries = rows[keep], columns[keep], entries[keep]
@@ -203,7 +219,7 @@ class GraphLDU:
         try:
             return self._offsets[int(i), int(j)]
         except KeyError:
-            raise ValueError(f"block ({i}, {j}) is not zero, but nodes {i} and {j} share no edge") from None
+            raise MatrixError(f"block ({i}, {j}) is not zero, but nodes {i} and {j} share no edge") from None
 
     def factor(self, blocks: Any) -> GraphLDU:
         """Factor a matrix (see `assemble`), or values that are in place already: a flat array of length `size`.
@@ -212,11 +228,13 @@ class GraphLDU:
             SingularMatrixError: a pivot block is singular; names the node.
         """
         flat = isinstance(blocks, np.ndarray) and blocks.ndim == 1
-        original = np.asarray(blocks, np.float64) if flat else self.assemble(blocks)
+        original = real_array(blocks) if flat else self.assemble(blocks)
+        if original is None:
+            raise MatrixError(f"values must be numbers, got {shown(blocks)}")
         if original.shape != (self.size,):
-            raise ValueError(f"values must have shape ({self.size},), got {original.shape}")
+            raise MatrixError(f"values must have shape ({self.size},), got {original.shape}")
         if not np.isfinite(original).all():
-            raise ValueError("the matrix has entries that are not finite")
+            raise MatrixError("the matrix has entries that are not finite")
         self._factored = False
         self._original[:] = original
         self.values[:] = original
@@ -241,10 +259,15 @@ class GraphLDU:
 
     def _run(self, rhs: ArrayLike, refinements: int, transposed: bool) -> Floats:
         if not self._factored:
-            raise ValueError("there are no factors: call factor() first")
-        b = np.ascontiguousarray(rhs, np.float64)
+            raise MatrixError("there are no factors: call factor() first")
+        numbers = real_array(rhs)
+        if numbers is None or not np.isfinite(numbers).all():
+            raise MatrixError(f"the right-hand side rhs must be finite numbers, got {shown(rhs)}")
+        b = np.ascontiguousarray(numbers)
         if b.ndim not in (1, 2) or b.shape[0] != self.rows[-1]:
-            raise ValueError(f"the right-hand side must have {self.rows[-1]} rows, got shape {b.shape}")
+            raise MatrixError(f"the right-hand side rhs must have {self.rows[-1]} rows, got shape {b.shape}")
+        if not isinstance(refinements, int | np.integer) or not 0 <= refinements <= 1000:
+            raise MatrixError(f"refinements must be a whole number from 0 to 1000, got {shown(refinements)}")
         x, residual, m = np.empty(b.size), np.empty(b.size), b.shape[1] if b.ndim == 2 else 1
         plan, factors = tuple(self.plan), tuple(self.factors)
         _solve(plan, factors, self._original, x, b.reshape(-1), residual, m, refinements, transposed)
@@ -252,17 +275,37 @@ class GraphLDU:
 
 
 def _whole_numbers(given: Any, name: str) -> NDArray[np.int64]:
-    array = np.asarray(given)
+    try:
+        array = np.asarray(given if isinstance(given, np.ndarray | str | bytes) else list(given))
+    except (TypeError, ValueError):
+        raise MatrixError(f"{name} must be whole numbers, got {shown(given)}") from None
     if array.size and not np.issubdtype(array.dtype, np.integer):
-        raise ValueError(f"{name} must be whole numbers, got {array.dtype}")
-    return array.astype(np.int64)
+        raise MatrixError(f"{name} must be whole numbers, got {shown(given)}")
+    return array.astype(np.int64) if array.size else np.zeros(array.shape, np.int64)
 
 
-def _coordinates(matrix: Any) -> tuple[NDArray[np.int64], NDArray[np.int64], Floats]:
-    """Rows, columns and values of a matrix, dense or SciPy sparse."""
+def _flags(given: Any) -> list[bool]:
+    try:
+        array = np.asarray(given if isinstance(given, np.ndarray) else list(given) if np.iterable(given) else given)
+    except ValueError:  # rows of different lengths
+        array = np.array(None)
+    if array.ndim != 1 or (array.size and array.dtype.kind not in "bi"):
+        raise MatrixError(f"constraint must be True or False for each node, got {shown(given)}")
+    return [bool(mark) for mark in array.tolist()]
+
+
+def _coordinates(matrix: Any) -> tuple[tuple[int, ...], NDArray[np.int64], NDArray[np.int64], Floats]:
+    """Shape, rows, columns and values of a matrix, dense or SciPy sparse."""
     if hasattr(matrix, "tocoo"):
         coo = matrix.tocoo()
-        return coo.row.astype(np.int64), coo.col.astype(np.int64), coo.data.astype(np.float64)
-    dense = np.asarray(matrix, np.float64)
+        values = real_array(coo.data)
+        if values is None:
+            raise MatrixError(f"the matrix must be of real numbers, got {coo.data.dtype}")
+        return tuple(coo.shape), coo.row.astype(np.int64), coo.col.astype(np.int64), values
+    dense = real_array(matrix)
+    if dense is None or dense.ndim != 2:
+        raise MatrixError(f"expected a matrix of numbers, got {shown(matrix)}")
+    if not np.isfinite(dense).all():
+        raise MatrixError("the matrix has entries that are not finite")
     rows, columns = np.nonzero(dense)
-    return rows, columns, dense[rows, columns]
+    return dense.shape, rows, columns, dense[rows, columns]

@@ -1,0 +1,124 @@
+"""Trajectory optimisation: tables of Villanueva 2025, beside collocation with the same solver, and random starts."""
+
+import time
+
+import numpy as np
+import pinocchio as pin
+
+import leastaction as la
+from benchmarks import peers
+from benchmarks.report import Report, Requirement, Sheet
+from leastaction.optimize import examples
+from tests.oracles.pinocchio_model import PinocchioModel
+
+KNOTS = (10, 50, 100, 150)
+METHODS = {
+    "midpoint (DMOC)": (la.Midpoint(), {}),
+    "trapezoidal collocation": (la.ImplicitTrapezoidal(), {}),
+    "Simpson (Fan 2018)": (la.Galerkin(order=4), {"controls": "nodes"}),
+    "Hermite-Simpson collocation": (la.HermiteSimpson(), {"controls": "nodes"}),
+}
+PAPER_JACOBIAN = 0.46
+"""Table 5: seconds for one constraint Jacobian of NAO with N = 100."""
+PAPER_SOLVE = 188.88
+"""Table 4: seconds to solve NAO with N = 50."""
+STARTS = 20
+
+NOTES = """All with IPOPT and the same costs, first guesses and tolerances. Error: the mean over the steps of the \
+integral of |x' - f(x, u)| along cubic splines through the knots (Eqs. 75 to 77). The paper tells neither its 3-DoF \
+arm nor the postures, so errors compare within a column only. Times of the paper are those of another machine."""
+
+
+def table_3(steps):
+    """The arm with three joints: iterations, cost, error and time."""
+    sheet = Sheet("3-DoF arm (Table 3)", ["method", "N", "iterations", "cost", "error", "s"])
+    errors = {}
+    for name, (integrator, options) in METHODS.items():
+        for N in KNOTS:
+            steps.next(f"arm, {name}, {N}")
+            solution = examples.arm(N, integrator=integrator, **options).solve()
+            assert solution.success, str(solution)
+            errors[name, N] = solution.error
+            row = [name, N, len(solution.iterations) - 1, f"{solution.cost:.6f}", solution.error, solution.seconds]
+            sheet.rows.append(row)
+            steps.done()
+    return sheet, errors
+
+
+def nao_jacobian(N):
+    """Seconds of the constraint Jacobian of NAO, and those of N times Pinocchio's derivatives of accelerations."""
+    problem = examples.nao(N)
+    program = problem.transcribe()
+    z, values = problem.initial_unknowns(program), np.zeros(program.jacobian_pattern.count)
+
+    def ours(count):
+        for _ in range(count):
+            program._motion = None
+            program.jacobian(z, values)
+
+    peer = PinocchioModel(la.robots.nao(floating=False))
+    q, zero = pin.neutral(peer.model), np.zeros(peer.model.nv)
+
+    def theirs(count):
+        for _ in range(count):
+            pin.computeABADerivatives(peer.model, peer.data, q, zero, zero)
+
+    return program, peers.best(ours), N * peers.best(theirs)
+
+
+def random_starts(name, count=STARTS):
+    """How many of random first guesses lead to a solution, and the median number of iterations."""
+    solved, iterations = 0, []
+    for seed in range(count):
+        rng = np.random.default_rng(seed)
+        problem = examples.get(name)
+        m, N = problem.mechanism, problem.steps
+        t = np.linspace(0.0, 1.0, N + 1)[:, None]
+        q = problem.start_position + t * (problem.finish_position - problem.start_position)
+        q = q + sum(rng.normal(size=m.nq) * np.sin(np.pi * k * t) / k for k in (1, 2, 3))
+        solution = problem.guess(q=q, u=rng.normal(size=(N, m.nu))).solve()
+        solved += solution.success
+        iterations.append(len(solution.iterations) - 1)
+    return solved, float(np.median(iterations))
+
+
+def run(steps):
+    steps.total(len(METHODS) * len(KNOTS) + 6)
+    arm, errors = table_3(steps)
+    jacobians = Sheet(
+        "NAO on one foot: constraint Jacobian (Table 5)", ["N", "unknowns", "rows", "ms", "us/step", "/ pin"]
+    )
+    seconds = {}
+    for N in (30, 100):
+        steps.next(f"NAO, {N}")
+        program, own, peer = nao_jacobian(N)
+        seconds[N] = own
+        jacobians.rows.append([N, program.n, program.m, 1e3 * own, 1e6 * own / N, own / peer])
+        steps.done()
+    steps.next("NAO, solve")
+    began = time.perf_counter()
+    solution = examples.nao(50).solve(hessian="gauss-newton", tolerance=1e-6)
+    assert solution.success, str(solution)
+    solved = time.perf_counter() - began
+    nao = Sheet("NAO, N = 50 (Table 4)", ["iterations", "cost", "violation", "s"])
+    nao.rows.append([len(solution.iterations) - 1, solution.cost, solution.violation, solved])
+    steps.done()
+    starts = Sheet(f"{STARTS} random starts", ["problem", "solved", "median iterations"])
+    for name in ("cart_pole", "acrobot", "double_pendulum"):
+        steps.next(f"{name}, random starts")
+        starts.rows.append([name, *random_starts(name)])
+        steps.done()
+    worst = max(errors["midpoint (DMOC)", N] / errors["trapezoidal collocation", N] for N in KNOTS)
+    order = np.log(errors["midpoint (DMOC)", 50] / errors["midpoint (DMOC)", 150]) / np.log(3.0)
+    return Report(
+        "Trajectory optimisation",
+        NOTES,
+        [arm, jacobians, nao, starts],
+        [
+            Requirement("error of the midpoint rule / that of trapezoidal collocation", float(worst), 1.0),
+            Requirement("3 - order of the error of a step of the midpoint rule", float(3.0 - order), 0.2),
+            Requirement("Jacobian of NAO, N = 100, / (Table 5) * 50", 50.0 * seconds[100] / PAPER_JACOBIAN, 1.0),
+            Requirement("solve of NAO, N = 50, / (Table 4) * 20", 20.0 * solved / PAPER_SOLVE, 1.0),
+            Requirement("random starts that fail", float(3 * STARTS - sum(row[1] for row in starts.rows)), 3.0),
+        ],
+    )
