@@ -46,7 +46,7 @@ def our_seconds(robot, order):
     # The dense Newton direction takes any robot; how the step was solved does not matter here.
     stepper: Any = la.Galerkin(order=order, solver="dense").prepare(robot, DT)
     q, p = state(robot)
-    record = stepper._solve(q, p, np.zeros((1, len(stepper.control_nodes), robot.nu)))
+    record = stepper.solve_whole(q, p, stepper.held(np.zeros(robot.nu)))
     n = robot.nv
     matrices = np.zeros((2 * n, 2 * n)), np.zeros((2 * n, robot.nu))
     before = (stepper.model.tree, stepper.settings, stepper.data.points, stepper.linear)

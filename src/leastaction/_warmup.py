@@ -101,7 +101,7 @@ def _dynamics(robot: Any) -> None:
 
 
 def _rare_steps(robot: Any, solver: str) -> None:
-    """Variational steps that begin with sweeps, and those that need another first guess."""
+    """Variational steps that begin with sweeps."""
     import numpy as np
 
     import leastaction as la
@@ -113,7 +113,6 @@ def _rare_steps(robot: Any, solver: str) -> None:
     size = sizes(stepper.model.tree, stepper.settings.rule)
     stepper.data = stepper.data._replace(sweeps=simplified_data(size, stepper.settings.rule))
     stepper.advance(record, 0, 1, u)
-    stepper.rescue(record, 0, u[0])
 
 
 def _derivatives(robot: Any, integrators: Any) -> None:

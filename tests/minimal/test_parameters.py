@@ -43,8 +43,7 @@ class Step:
 
     def of(self, robot):
         stepper = self.integrator.prepare(robot, DT)
-        controls = np.broadcast_to(self.u, (1, len(stepper.control_nodes), robot.nu))
-        record = stepper._solve(self.q, self.p, controls)
+        record = stepper.solve_whole(self.q, self.p, stepper.held(self.u))
         return record["q"][1], record["p"][1]
 
     def change(self, name, k, h):

@@ -7,7 +7,7 @@ import leastaction as la
 from leastaction.minimal.jointwise.newton import begin
 from leastaction.minimal.jointwise.residual import residual
 from leastaction.minimal.jointwise.simplified import factor, respond
-from leastaction.minimal.predict import constant_acceleration, quadratic_acceleration
+from leastaction.minimal.predict import constant_acceleration, quadratic_acceleration, start_velocity
 from tests.minimal.test_momentum import floating_tree, resting_state
 from tests.oracles.random_trees import random_state
 
@@ -75,7 +75,8 @@ def test_response_is_the_inverse_of_the_mass_matrix():
     stepper = swept(6).prepare(robot, 0.01)
     model, settings, data = stepper.model, stepper.settings, stepper.data
     p = la.dynamics.mass_matrix(robot, q) @ v
-    constant_acceleration(model.native, settings, data.guess, data.points.X, q, p, np.zeros(robot.nu))
+    start_velocity(model.native, data.guess, q, p)
+    constant_acceleration(model.native, settings, data.guess, data.points.X, q, np.zeros(robot.nu))
     begin(model.tree, settings, data, q, p)
     residual(model.tree, settings, data.points, data.p, np.zeros((4, robot.nu)))
     factor(model.tree, data.points, data.sweeps, 2)
@@ -99,8 +100,9 @@ def first_miss(robot, q, v, dt):
     run = la.simulate(robot, q, v, dt=dt, steps=1, integrator=swept(6, tolerance=1e-14))
     data = stepper.data
     X = data.points.X
-    quadratic_acceleration(stepper.model.native, stepper.settings, data.guess, X, q, run.p[0], np.zeros(robot.nu))
+    start_velocity(stepper.model.native, data.guess, q, run.p[0])
+    quadratic_acceleration(stepper.model.native, stepper.settings, data.guess, X, q, np.zeros(robot.nu))
     guess = X.copy()
-    record = stepper._solve(q, run.p[0], np.zeros((1, 4, robot.nu)))
+    record = stepper.solve_whole(q, run.p[0], np.zeros((4, robot.nu)))
     assert (record["q"][1] == run.q[1]).all()
     return np.abs(X - guess).max()

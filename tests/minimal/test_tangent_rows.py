@@ -77,7 +77,7 @@ def test_rows_vanish_at_the_step_that_simulate_takes(order):
     integrator = method(order)
     run = la.simulate(robot, q, v, dt=0.01, steps=1, integrator=integrator)
     stepper = integrator.prepare(robot, 0.01)
-    stepper._solve(run.q[0], run.p[0], np.zeros((1, len(stepper.control_nodes), robot.nu)))
+    stepper.solve_whole(run.q[0], run.p[0], stepper.held(np.zeros(robot.nu)))
     X = stepper.data.points.X
     balls = [node for node in stepper.model.tree.nodes if node.nv == 3]
     assert len(balls) > len(stepper.model.tree.free) > 0

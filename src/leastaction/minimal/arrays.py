@@ -8,7 +8,7 @@ import numpy as np
 
 from leastaction.dynamics.arrays import ClosureModel
 from leastaction.forces.arrays import ForceModel, ForceModes, compact, force_model, force_modes
-from leastaction.kinematics.sweeps import JOINT_SCREW, LINK
+from leastaction.kinematics.sweeps import FREE, JOINT_SCREW, LINK
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism.tree import Tree
 from leastaction.minimal.rules import FloatArray
@@ -22,6 +22,7 @@ class NativeModel(NamedTuple):
         gravity: [m/s^2], shape (3,).
         forces: all forces but gravity.
         closure: loops; None for trees.
+        floating: see `floating_trees`.
     """
 
     nodes: Any
@@ -29,6 +30,7 @@ class NativeModel(NamedTuple):
     gravity: FloatArray
     forces: ForceModel
     closure: ClosureModel | None
+    floating: FloatArray
 
 
 class GuessData(NamedTuple):
@@ -75,7 +77,26 @@ def closure_model(tree: Tree) -> ClosureModel | None:
 
 def native_model(tree: Tree) -> NativeModel:
     """A mechanism's own tree, for first guesses."""
-    return NativeModel(tree.nodes, tree.dofs, tree.gravity, compact(force_model(tree)), closure_model(tree))
+    forces, closure = compact(force_model(tree)), closure_model(tree)
+    return NativeModel(tree.nodes, tree.dofs, tree.gravity, forces, closure, floating_trees(tree))
+
+
+def floating_trees(tree: Tree) -> FloatArray:
+    """Trees on free joints that nothing but gravity and their drives can push, one row each, shape (trees, 2).
+
+    Columns: first velocity of the free joint, and mass [kg].
+    """
+    forces = compact(force_model(tree))
+    rows, drives = tree.closure.rows, forces.drives
+    # Of forces on bodies none is known to leave the momentum alone; couplings are between joints, with a = 0.
+    if forces.paths is not None or ((drives.dof < 0) & (drives.other < 0)).any() or ((rows.a < 0) | (rows.b < 0)).any():
+        return np.zeros((0, 2))
+    root = np.arange(len(tree.nodes))
+    for i, parent in enumerate(tree.nodes.parent):
+        root[i] = i if parent < 0 else root[parent]
+    free = [i for i, node in enumerate(tree.nodes) if node.parent < 0 and node.kind == FREE]
+    out = [(tree.nodes.iv[i], tree.nodes.mass[root == i].sum()) for i in free]
+    return np.array(out, float).reshape(-1, 2)
 
 
 def guess_data(mechanism: Mechanism) -> GuessData:

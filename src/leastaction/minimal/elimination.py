@@ -7,6 +7,7 @@ direction without loops.
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -15,6 +16,7 @@ from numpy.typing import NDArray
 from leastaction._jit import routine
 from leastaction.dynamics.arrays import DynamicsData, DynamicsModel
 from leastaction.dynamics.loops import project_momentum, solve_ranked
+from leastaction.kinematics.sweeps import REVOLUTE
 from leastaction.linalg.dense import multiply, solve_in_place
 
 FloatArray = NDArray[np.float64]
@@ -82,6 +84,19 @@ def eliminate(system, J, r, dx):
             for c in range(m):
                 x -= Y[a * n + i, c] * dlam[c, 0]
             dx[a, i] = x
+
+
+@routine
+def hinges_turn_too_far(nodes, start, end, split):
+    """Whether a hinge turns by more than half a turn within a step: its points do not see then whether loops hold.
+
+    `start`, `end`: coordinates, those of free joints `split` into six or not.
+    """
+    for i in range(nodes.shape[0]):
+        k = nodes[i].iv if split else nodes[i].iq
+        if nodes[i].kind == REVOLUTE and abs(end[k] - start[k]) > math.pi:
+            return True
+    return False
 
 
 @routine

@@ -7,14 +7,15 @@ from typing import Any
 
 import numpy as np
 
+from leastaction.division import HalvingStepper
 from leastaction.dynamics.loops import check_closed, is_redundant, momentum_projection
 from leastaction.errors import IntegratorError, MechanismError
-from leastaction.integrators import FloatArray, Stepper
+from leastaction.integrators import FloatArray
 from leastaction.minimal.elimination import LoopSystem
 from leastaction.record import Record
 
 
-class LoopStepper(Stepper):
+class LoopStepper(HalvingStepper):
     """Mixed into a stepper for trees; multipliers are part of the record.
 
     Attributes:
@@ -56,28 +57,39 @@ class LoopStepper(Stepper):
         return super().record(steps) | {"multipliers": np.zeros((steps + 1, self.mechanism.tree.closure.count))}
 
     def step_derivatives(
-        self, q: FloatArray, p: FloatArray, u: FloatArray, stencils: Sequence[Any]
+        self, record: Record, u: FloatArray, stencils: Sequence[Any]
     ) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Derivatives of a step from a state that fits the loops by (q, p), held controls (nodes, nu) and parameters.
+        """Derivatives of the step in `record`, solved just now, by (q, p), held controls (nodes, nu) and parameters.
 
         Shapes (2 nv, 2 nv), (2 nv, nu) and (2 nv, len(stencils)).
         """
         raise NotImplementedError
 
-    def _linearize(
-        self, q: FloatArray, p: FloatArray, u: FloatArray, stencils: Sequence[Any] = ()
-    ) -> tuple[FloatArray, FloatArray, FloatArray]:
+    def solve(self, q: FloatArray, p: FloatArray, u: FloatArray) -> Record | None:
+        """See `HalvingStepper.solve`."""
         q = self.prepare_start(q)
-        held = np.array(np.broadcast_to(u, (len(self.control_nodes), self.mechanism.nu)), order="C")
-        return self.step_derivatives(q, self.prepare_momentum(q, p, False), held, stencils)
+        return super().solve(q, self.prepare_momentum(q, p, False), u)
 
-    def linearize(self, q: FloatArray, p: FloatArray, u: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """(A, B) of a step with loops."""
-        return self._linearize(q, p, u)[:2]
+    def linearize_solved(self, record: Record, u: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """See `HalvingStepper.linearize_solved`."""
+        return self.step_derivatives(record, u, ())[:2]
 
-    def parameter_jacobian(self, q: FloatArray, p: FloatArray, u: FloatArray, stencils: Sequence[Any]) -> FloatArray:
-        """See `Stepper.parameter_jacobian`."""
-        return self._linearize(q, p, u, stencils)[2]
+    def parameter_jacobian_solved(self, record: Record, u: FloatArray, stencils: Sequence[Any]) -> FloatArray:
+        """See `HalvingStepper.parameter_jacobian_solved`."""
+        return self.step_derivatives(record, u, stencils)[2]
+
+    def pull_back_solved(
+        self, record: Record, u: FloatArray, bar: FloatArray, stencils: Sequence[Any]
+    ) -> tuple[FloatArray, FloatArray]:
+        """As for trees, by the full linearization; the gradient by held controls stands in its first row."""
+        if np.ptp(u, axis=0).any():
+            raise IntegratorError("with loops, gradients need controls that are held over each step")
+        A, B, E = self.step_derivatives(record, u, stencils)
+        gradient = np.zeros(u.shape)
+        gradient[0] = B.T @ bar
+        by_parameters = E.T @ bar
+        bar[:] = A.T @ bar
+        return gradient, by_parameters
 
     def residual_blocks(
         self, q: FloatArray, p: FloatArray, u: FloatArray, x: FloatArray
@@ -97,25 +109,3 @@ class LoopStepper(Stepper):
         """See `Stepper.horizon_blocks`."""
         self.lam[:] = 0.0
         super().horizon_blocks(q, u, dt, rows, D, C)
-
-    def action_blocks(self, q: FloatArray, p: FloatArray, u: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """(D, C) of a step with loops, the work of their multipliers included."""
-        q = self.prepare_start(q)
-        return super().action_blocks(q, self.prepare_momentum(q, p, False), u)
-
-    def pull_back(self, q: FloatArray, p: FloatArray, u: FloatArray, bar: FloatArray) -> FloatArray:
-        """As for trees, by the full linearization; the gradient by held controls stands in its first row."""
-        return self.pull_back_all(q, p, u, bar, ())[0]
-
-    def pull_back_all(
-        self, q: FloatArray, p: FloatArray, u: FloatArray, bar: FloatArray, stencils: Sequence[Any]
-    ) -> tuple[FloatArray, FloatArray]:
-        """See `Stepper.pull_back_all`."""
-        if np.ptp(u, axis=0).any():
-            raise IntegratorError("with loops, gradients need controls that are held over each step")
-        A, B, E = self._linearize(q, p, u[0], stencils)
-        gradient = np.zeros((len(self.control_nodes), self.mechanism.nu))
-        gradient[0] = B.T @ bar
-        by_parameters = E.T @ bar
-        bar[:] = A.T @ bar
-        return gradient, by_parameters

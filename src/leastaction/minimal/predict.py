@@ -1,4 +1,4 @@
-"""First guesses for the control points X of a step, all from the velocity M^-1 p.
+"""First guesses for the control points X of a step, all from the velocity M^-1 p (`start_velocity`).
 
 They depend on the state (q, p) alone, never on earlier steps, so that a run can be restarted from any of its states and
 gives the same numbers bit for bit.
@@ -8,13 +8,9 @@ from leastaction._jit import inline, routine
 from leastaction.dynamics import recursions
 from leastaction.dynamics.applied_forces import forced_accelerations, start_accelerations
 from leastaction.dynamics.arrays import DynamicsData, DynamicsModel
-from leastaction.kinematics.manifold import chart_rate, retract
+from leastaction.kinematics.manifold import retract
 from leastaction.kinematics.sweeps import FREE, positions
 from leastaction.spatial import add3, cross, quat_rotate, se3_exp
-
-SUBSTEPS = 24
-"""Small steps between two control points when the first guess needs care."""
-
 
 FAR = 0.5
 """Accelerations that would move the end of a step by more than this [rad or m] are no help to a first guess."""
@@ -40,6 +36,16 @@ def start_velocity(native, guess, q, p):
 def start_acceleration(native, guess, q, u):
     """guess.a: acceleration at the start with the controls u, after `start_velocity` at the same q."""
     start_accelerations(native, guess, q, guess.v, u, guess.a)
+
+
+@routine
+def kinetic_energy(native, guess, q, p):
+    """Kinetic energy [J] of a state (q, p); leaves its velocity in guess.v."""
+    start_velocity(native, guess, q, p)
+    energy = 0.0
+    for k in range(p.shape[0]):
+        energy += 0.5 * p[k] * guess.v[k]
+    return energy
 
 
 @routine
@@ -84,10 +90,12 @@ def displace(nodes, guess, c, dt, ahead):
 
 
 @routine
-def constant_acceleration(native, settings, guess, X, q, p, u):
-    """Control points of a motion with the acceleration of the start; above order 2 it changes to that at the end."""
+def constant_acceleration(native, settings, guess, X, q, u):
+    """Control points of a motion from q with the acceleration of the start, after `start_velocity` there.
+
+    Above order 2 the acceleration changes to that at the end.
+    """
     c, dt = settings.rule.c, settings.dt
-    start_velocity(native, guess, q, p)
     start_acceleration(native, guess, q, u)
     ahead = c.shape[0] > 2 and look_ahead(native, guess, q, u, dt)
     for ga in range(c.shape[0]):
@@ -96,10 +104,9 @@ def constant_acceleration(native, settings, guess, X, q, p, u):
 
 
 @routine
-def constant_velocity(native, settings, guess, X, q, p):
-    """Control points of a motion with the velocity of the start."""
+def constant_velocity(native, settings, guess, X, q):
+    """Control points of a motion from q with the velocity guess.v."""
     c, v, x = settings.rule.c, guess.v, guess.x
-    start_velocity(native, guess, q, p)
     for ga in range(c.shape[0]):
         for k in range(x.shape[0]):
             x[k] = c[ga] * settings.dt * v[k]
@@ -107,10 +114,9 @@ def constant_velocity(native, settings, guess, X, q, p):
 
 
 @routine
-def quadratic_acceleration(native, settings, guess, X, q, p, u):
-    """Control points of a motion with an acceleration of second degree in time."""
+def quadratic_acceleration(native, settings, guess, X, q, u):
+    """Control points of a motion from q with an acceleration of second degree in time, after `start_velocity` there."""
     c, v, a, x, middle, end = settings.rule.c, guess.v, guess.a, guess.x, guess.middle, guess.end
-    start_velocity(native, guess, q, p)
     start_acceleration(native, guess, q, u)
     _accelerations_ahead(native, settings, guess, q, u)
     for ga in range(c.shape[0]):
@@ -122,27 +128,6 @@ def quadratic_acceleration(native, settings, guess, X, q, p, u):
             x[k] = h * v[k] + 0.5 * h * h * a[k] + h * h * (c1 + c2) / 6.0
         bend(native.nodes, v, a, h, x)
         place(native.nodes, q, x, X, ga)
-
-
-@routine
-def small_steps(native, settings, guess, X, q, p, u):
-    """Control points of semi-implicit Euler in small steps, each of which starts where the last one ended."""
-    nodes, c, v, a, x, y, z = native.nodes, settings.rule.c, guess.v, guess.a, guess.x, guess.y, guess.z
-    start_velocity(native, guess, q, p)
-    for k in range(x.shape[0]):
-        x[k] = 0.0
-    for ga in range(c.shape[0]):
-        if ga > 0:
-            small = (c[ga] - c[ga - 1]) * settings.dt / SUBSTEPS
-            for _ in range(SUBSTEPS):
-                retract(nodes, q, x, z)
-                acceleration(native, guess, z, v, u, a)
-                for k in range(a.shape[0]):
-                    v[k] += small * a[k]
-                chart_rate(nodes, x, v, y)
-                for k in range(a.shape[0]):
-                    x[k] += small * y[k]
-        place(nodes, q, x, X, ga)
 
 
 @inline

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from leastaction.dynamics.arrays import ClosureModel
 from leastaction.forces.arrays import ForceModel, ForceModes, compact, force_model, force_modes, has_jumps
 from leastaction.mechanism import Mechanism
-from leastaction.minimal.arrays import GuessData, NativeModel, closure_model
+from leastaction.minimal.arrays import GuessData, NativeModel, closure_model, floating_trees
 from leastaction.minimal.rules import lobatto
 from leastaction.spatial.exponential import coefficients
 
@@ -205,11 +205,13 @@ class BodywiseSettings(NamedTuple):
         dt: time step [s].
         tolerance: of the Newton updates [rad or m].
         max_iterations: from each first guess.
+        plausible: share of the energy of a step that may come from nowhere, see `judgement`.
     """
 
     dt: float
     tolerance: float
     max_iterations: int
+    plausible: float
 
 
 def bodywise_rule(s: int) -> BodywiseRule:
@@ -230,7 +232,7 @@ def bodywise_model(mechanism: Mechanism, s: int) -> BodywiseModel:
         forces = force_model(t)._replace(touched=forces.touched)  # one kernel, whatever pushes
     jumps = True if has_jumps(forces) or forces.paths is not None else None
     return BodywiseModel(
-        native=NativeModel(t.nodes, d, t.gravity, forces, closure),
+        native=NativeModel(t.nodes, d, t.gravity, forces, closure, floating_trees(t)),
         nodes=t.nodes,
         dofs=d,
         gravity=t.gravity,

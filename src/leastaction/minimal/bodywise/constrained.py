@@ -15,17 +15,17 @@ from leastaction.minimal.bodywise.one_sided import open_or_close
 from leastaction.minimal.bodywise.residual import end_momentum, hold_controls, place_bodies, residual
 from leastaction.minimal.bodywise.rest import hand_on
 from leastaction.minimal.bodywise.rollout import update
+from leastaction.minimal.bodywise.work import is_astray
 from leastaction.minimal.convergence import ROUND_OFF, SHARPEST, largest
-from leastaction.minimal.elimination import CAPS, eliminate, fit_momentum
+from leastaction.minimal.elimination import CAPS, eliminate, fit_momentum, hinges_turn_too_far
 from leastaction.minimal.one_sided import forget
-from leastaction.minimal.predict import start_velocity
+from leastaction.minimal.predict import kinetic_energy
 
 
 @routine
-def _predict(model, settings, data, p):
-    """First guess of Q[1] ... Q[s]: the velocity of the start, which the loops allow; accelerations would need them."""
+def _predict(model, settings, data):
+    """First guess of Q[1] ... Q[s]: the velocity guess.v, which the loops allow; accelerations would need them."""
     guess, Q, c = data.guess, data.Q, model.rule.c
-    start_velocity(model.native, guess, Q[0], p)
     for j in range(1, Q.shape[0]):
         for k in range(guess.x.shape[0]):
             guess.x[k] = c[j] * settings.dt * guess.v[k]
@@ -64,7 +64,7 @@ def newton(model, settings, data, system, p, u, cap):
         floor = size <= ROUND_OFF and size > 0.25 * last > 0.0 and tolerance >= SHARPEST
         if share == 1.0 and (size <= tolerance or size * size <= tolerance * last or floor):
             if open_or_close(model.jumps, model, data) == 0:
-                return it, True
+                return it, not hinges_turn_too_far(model.nodes, data.Q[0], data.Q[s], False)
             residual(model, settings, data, p, u)
         last = size if share == 1.0 else 0.0
     return settings.max_iterations, False
@@ -78,6 +78,7 @@ def rollout(model, settings, data, system, U, states, momenta, iterations, multi
     """
     Q, lam, w, dt = data.Q, data.lam, model.rule.w, settings.dt
     s, count = Q.shape[0] - 1, data.lam.shape[1]
+    before = kinetic_energy(model.native, data.guess, states[0], momenta[0])
     for step in range(U.shape[0]):
         u, p, end = U[step], momenta[step], momenta[step + 1]
         for k in range(Q.shape[1]):
@@ -87,7 +88,7 @@ def rollout(model, settings, data, system, U, states, momenta, iterations, multi
         converged = False
         for attempt in range(len(CAPS)):
             forget(model.jumps, data.modes)
-            _predict(model, settings, data, p)
+            _predict(model, settings, data)
             done, converged = newton(model, settings, data, system, p, u, CAPS[attempt])
             iterations[step + 1] += done
             if converged:
@@ -99,6 +100,10 @@ def rollout(model, settings, data, system, U, states, momenta, iterations, multi
         end_momentum(model, settings, data, u, end)
         hand_on(model, data, end)
         fit_momentum(model.native, data.guess, system, states[step + 1], end)
+        after = kinetic_energy(model.native, data.guess, states[step + 1], end)
+        if is_astray(model, settings, data, u, before, after, p, end):
+            return step
+        before = after
         for c in range(count):
             multipliers[step, c] = lam[0, c] / (w[0] * dt)
             multipliers[step + 1, c] = system.end_h[c] / (w[s] * dt)  # now the impulses of the loops

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from leastaction._jit.bound import Bound
 from leastaction.integrators import FloatArray
 from leastaction.mechanism import Mechanism
@@ -34,11 +32,16 @@ class ClosedBodywiseStepper(LoopStepper, BodywiseStepper):
         self.system = loop_system(integrator.order // 2, mechanism.nv, self.lam.shape[1])
         self._loop_kernel = Bound(constrained.rollout, self.model, self.settings, self.data, self.system)
 
-    def advance(self, record: Record, first: int, last: int, u: FloatArray) -> int:
-        """See `Stepper.advance`."""
+    def run(self, record: Record, first: int, last: int, u: FloatArray) -> int:
+        """See `HalvingStepper.run`."""
         rows = slice(first, last + 1)
         states = (record[name][rows] for name in ("q", "p", "iterations", "multipliers"))
-        return first + self._loop_kernel(np.array(u, order="C"), *states)
+        return first + self._loop_kernel(u, *states)
+
+    def shorten(self) -> None:
+        """See `HalvingStepper.shorten`."""
+        super().shorten()
+        self._loop_kernel = Bound(constrained.rollout, self.model, self.settings, self.data, self.system)
 
     def differentiate(self, p: FloatArray, u: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Rows of the action at the nodes as they are, and copies of their derivatives by nodes and controls."""
@@ -46,11 +49,7 @@ class ClosedBodywiseStepper(LoopStepper, BodywiseStepper):
         return rows, self.data.dense.H.copy(), self.data.dense.C.copy()
 
     def step_derivatives(
-        self, q: FloatArray, p: FloatArray, u: FloatArray, stencils: Sequence[Any]
+        self, record: Record, u: FloatArray, stencils: Sequence[Any]
     ) -> tuple[FloatArray, FloatArray, FloatArray]:
         """See `constrained_linearization`."""
-        record = self.record(1)
-        record["q"][0], record["p"][0] = q, p
-        if self.advance(record, 0, 1, u[None]) < 1:
-            raise self.failure(0, record)
         return linear.linearize(self, record, u, stencils)

@@ -1,22 +1,29 @@
-"""Steps of the body-wise rule: a first guess from the state alone, then Newton's method."""
+"""Steps of the body-wise rule: a first guess from the state alone, then Newton's method.
+
+A step that does not converge soon, or to something implausible, is left to `leastaction.division`.
+"""
 
 from leastaction._jit import routine
 from leastaction.kinematics.manifold import retract
 from leastaction.minimal.bodywise.one_sided import open_or_close
 from leastaction.minimal.bodywise.residual import end_momentum, hold_controls, place_bodies, residual
 from leastaction.minimal.bodywise.rest import hand_on
+from leastaction.minimal.bodywise.work import is_astray
 from leastaction.minimal.convergence import ROUND_OFF, SHARPEST, chords_suffice, largest
 from leastaction.minimal.one_sided import forget
-from leastaction.minimal.predict import displace, look_ahead, start_acceleration, start_velocity
+from leastaction.minimal.predict import displace, kinetic_energy, look_ahead, start_acceleration
 from leastaction.spatial import add3, axpy3, cross, load3, load6, load9, matvec, scale3, store3
+
+LIMIT = 20
+"""Newton iterations of a step, where more are allowed: two halves are quicker than a long search."""
 
 CAP = 0.5
 """Newton updates above this [rad or m] are shortened to it."""
 
 
 @routine
-def predict(model, settings, data, p, u):
-    """First guess of Q[1] ... Q[s] from (Q[0], p) alone, so that runs can be taken up.
+def predict(model, settings, data, u):
+    """First guess of Q[1] ... Q[s] from Q[0] and what `start_velocity` found there: from the state alone.
 
     Constant acceleration; above order 2 one that changes linearly to what it would be at the end, and with it the
     forces that are expected at inner nodes, see `recursion`.
@@ -24,7 +31,6 @@ def predict(model, settings, data, p, u):
     guess, Q, c, dt = data.guess, data.Q, model.rule.c, settings.dt
     x = guess.x
     last = c.shape[0] - 1
-    start_velocity(model.native, guess, Q[0], p)
     start_acceleration(model.native, guess, Q[0], u[0])
     if last > 1:
         expect(model, settings, data, False)
@@ -86,7 +92,8 @@ def newton_with(direction, again):
         if norm == 0.0:
             return 0, True
         keep = False
-        for it in range(1, settings.max_iterations + 1):
+        limit = min(settings.max_iterations, LIMIT)
+        for it in range(1, limit + 1):
             if keep:
                 again(model, settings, data, u)
             else:
@@ -106,7 +113,7 @@ def newton_with(direction, again):
                 new = residual(model, settings, data, p, u)
             keep = share == 1.0 and chords_suffice(size, new / norm, keep, chords, tolerance)
             norm = new
-        return settings.max_iterations, False
+        return limit, False
 
     return newton
 
@@ -120,6 +127,8 @@ def rollout_with(direction, again):
         """Steps from row 0 of `states` and `momenta` with the controls U (steps, nodes, nu); gives back those done."""
         Q = data.Q
         last = Q.shape[0] - 1
+        native, guess = model.native, data.guess
+        before = kinetic_energy(native, guess, states[0], momenta[0])
         for step in range(U.shape[0]):
             u, p = U[step], momenta[step]
             for k in range(Q.shape[1]):
@@ -127,7 +136,7 @@ def rollout_with(direction, again):
             forget(model.jumps, data.modes)
             place_bodies(model, data, 0)
             hold_controls(model, data, u)
-            predict(model, settings, data, p, u)
+            predict(model, settings, data, u)
             iterations[step + 1], converged = newton(model, settings, data, p, u)
             if not converged:
                 return step
@@ -135,6 +144,10 @@ def rollout_with(direction, again):
                 states[step + 1, k] = Q[last, k]
             end_momentum(model, settings, data, u, momenta[step + 1])
             hand_on(model, data, momenta[step + 1])
+            after = kinetic_energy(native, guess, states[step + 1], momenta[step + 1])
+            if is_astray(model, settings, data, u, before, after, p, momenta[step + 1]):
+                return step
+            before = after
         return U.shape[0]
 
     return rollout

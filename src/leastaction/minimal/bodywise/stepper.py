@@ -8,32 +8,32 @@ from typing import Any
 
 import numpy as np
 
+from leastaction.division import HalvingStepper
 from leastaction.errors import ConvergenceError
 from leastaction.forces.touch import BY_DEPTH
-from leastaction.integrators import FloatArray, Stepper
+from leastaction.integrators import FloatArray
 from leastaction.mechanism import Mechanism
 from leastaction.minimal.arrays import guess_data
 from leastaction.minimal.bodywise import entries
 from leastaction.minimal.bodywise.arrays import BodywiseSettings, bodywise_data, bodywise_model
+from leastaction.minimal.judgement import plausible_share
 from leastaction.parameter_stencils import Stencil
 from leastaction.record import Record
 from leastaction.step_reversal import StepReversal
 
 
-class BodywiseStepper(Stepper):
+class BodywiseStepper(HalvingStepper):
     """State (q, p); Newton to the integrator's tolerance.
 
     Attributes:
         model, settings, data: what its kernels read and write, see `arrays`.
     """
 
-    momentum = True
-    can = frozenset(("linearize", "parameters", "residual", "reverse"))
-
     def __init__(self, integrator: Any, mechanism: Mechanism, dt: float) -> None:
         super().__init__(integrator, mechanism, dt)
         self.model = bodywise_model(mechanism, integrator.order // 2)
-        self.settings = BodywiseSettings(dt, float(integrator.tolerance), int(integrator.max_iterations))
+        tolerance, most = float(integrator.tolerance), int(integrator.max_iterations)
+        self.settings = BodywiseSettings(dt, tolerance, most, plausible_share(mechanism))
         # Body forces may join any two bodies, which the recursion from leaves to root cannot see.
         self.data = self._make_data(self.model.pushed)
         self.control_nodes = self.control_points = tuple(self.model.rule.c.tolist())
@@ -41,27 +41,19 @@ class BodywiseStepper(Stepper):
     def _make_data(self, dense: bool) -> Any:
         return bodywise_data(self.model, guess_data(self.mechanism), self.settings.max_iterations, dense)
 
-    def record(self, steps: int) -> Record:
-        """As `Stepper.record`, with the Newton iterations of each step."""
-        return super().record(steps) | {"iterations": np.zeros(steps + 1, np.int64)}
-
-    def advance(self, record: Record, first: int, last: int, u: FloatArray) -> int:
-        """See `Stepper.advance`."""
+    def run(self, record: Record, first: int, last: int, u: FloatArray) -> int:
+        """See `HalvingStepper.run`."""
         rows = slice(first, last + 1)
         states = (record["q"][rows], record["p"][rows], record["iterations"][rows])
         rollout = entries.rollout_dense if self.model.pushed else entries.rollout_recursive
         data = self.data if self.model.pushed else self.data._replace(dense=None)
-        return first + rollout(self.model, self.settings, data, np.array(u, order="C"), *states)
+        return first + rollout(self.model, self.settings, data, u, *states)
+
+    def shorten(self) -> None:
+        """See `HalvingStepper.shorten`."""
+        self.settings = self.settings._replace(dt=self.dt)
 
     # ------------------------------------------------------------------ derivatives
-
-    def _solve(self, q: FloatArray, p: FloatArray, u: FloatArray) -> None:
-        """One step with the controls u (nodes, nu); leaves its derivatives in `data.dense`."""
-        record = self.record(1)
-        record["q"][0], record["p"][0] = q, p
-        if self.advance(record, 0, 1, u[None]) < 1:
-            raise self.failure(0, record)
-        self._differentiate(p, u)
 
     def _differentiate(self, p: FloatArray, u: FloatArray) -> FloatArray:
         """Derivatives at the nodes as they are; gives back the rows of the equations there."""
@@ -76,23 +68,13 @@ class BodywiseStepper(Stepper):
         if self.data.dense is None:
             self.data = self.data._replace(dense=self._make_data(True).dense)
 
-    def _held(self, u: FloatArray) -> FloatArray:
-        return np.array(np.broadcast_to(u, (len(self.control_nodes), self.mechanism.nu)))
-
-    def linearize(self, q: FloatArray, p: FloatArray, u: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """See `Stepper.linearize`."""
+    def linearize_solved(self, record: Record, u: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """See `HalvingStepper.linearize_solved`."""
         n, nu = self.mechanism.nv, self.mechanism.nu
-        self._solve(q, p, self._held(u))
+        self._differentiate(record["p"][0], u)
         A, B = np.zeros((2 * n, 2 * n)), np.zeros((2 * n, nu))
         entries.linearize(self.data.dense, A, B)
         return A, B
-
-    def pull_back(self, q: FloatArray, p: FloatArray, u: FloatArray, bar: FloatArray) -> FloatArray:
-        """See `Stepper.pull_back`."""
-        self._solve(q, p, u)
-        out = np.zeros((len(self.control_nodes), self.mechanism.nu))
-        entries.pull_back(self.data.dense, bar, out)
-        return out
 
     def _changes(self, p: FloatArray, u: FloatArray, stencils: Sequence[Stencil]) -> FloatArray:
         """Derivatives of the rows by parameters at the nodes as they are, shape (s + 1, nv, len(stencils)).
@@ -109,22 +91,22 @@ class BodywiseStepper(Stepper):
                 out[:, :, k] += weight * rows
         return out
 
-    def pull_back_all(
-        self, q: FloatArray, p: FloatArray, u: FloatArray, bar: FloatArray, stencils: Sequence[Stencil]
+    def pull_back_solved(
+        self, record: Record, u: FloatArray, bar: FloatArray, stencils: Sequence[Stencil]
     ) -> tuple[FloatArray, FloatArray]:
-        """See `Stepper.pull_back_all`."""
-        by_momenta = bar[self.mechanism.nv :].copy()
-        by_controls = self.pull_back(q, p, u, bar)
+        """See `HalvingStepper.pull_back_solved`."""
+        p = record["p"][0]
+        self._differentiate(p, u)
+        by_momenta, by_controls = bar[self.mechanism.nv :].copy(), np.zeros(u.shape)
+        entries.pull_back(self.data.dense, bar, by_controls)
         # The transposed solve has left its multipliers of all rows but the last.
         multipliers = np.concatenate([self.data.dense.rhs[:, 0], by_momenta])
         return by_controls, multipliers @ self._changes(p, u, stencils).reshape(len(multipliers), -1)
 
-    def parameter_jacobian(
-        self, q: FloatArray, p: FloatArray, u: FloatArray, stencils: Sequence[Stencil]
-    ) -> FloatArray:
-        """See `Stepper.parameter_jacobian`."""
-        u = self._held(u)
-        self._solve(q, p, u)
+    def parameter_jacobian_solved(self, record: Record, u: FloatArray, stencils: Sequence[Stencil]) -> FloatArray:
+        """See `HalvingStepper.parameter_jacobian_solved`."""
+        p = record["p"][0]
+        self._differentiate(p, u)
         s, n, H = self.integrator.order // 2, self.mechanism.nv, self.data.dense.H
         rows = self._changes(p, u, stencils)
         moved = -np.linalg.solve(H[:s, :, 1:].reshape(s * n, s * n), rows[:s].reshape(s * n, -1))
@@ -175,7 +157,9 @@ class BodywiseStepper(Stepper):
 
     def action_blocks(self, q: FloatArray, p: FloatArray, u: FloatArray) -> tuple[FloatArray, FloatArray]:
         """See `Stepper.action_blocks`; displacements of free joints are twists in the child's frame."""
-        self._solve(q, p, self._held(u))
+        controls = self.held(u)
+        self.solve_whole(q, p, controls)
+        self._differentiate(p, controls)
         return self.data.dense.H.copy(), self.data.dense.C.copy()
 
     def reverse(self, names: Sequence[str]) -> StepReversal:
@@ -185,10 +169,7 @@ class BodywiseStepper(Stepper):
     def failure(self, step: int, record: Record) -> ConvergenceError:
         """See `Stepper.failure`."""
         residuals = [float(x) for x in self.data.history if x > 0.0 or math.isnan(x)]
-        why = (
-            f"the Newton updates did not fall below {self.integrator.tolerance:g} within "
-            f"{self.integrator.max_iterations} iterations; take a smaller dt or a larger tolerance"
-        )
+        why = self.no_solution
         if any(math.isnan(x) for x in residuals):
             why = "the equations became NaN; is there a body without inertia on a joint, or a force without bound?"
         return ConvergenceError(f"Galerkin: {why}", step=step, residuals=residuals)

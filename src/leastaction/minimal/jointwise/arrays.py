@@ -82,12 +82,14 @@ class GalerkinSettings(NamedTuple):
         dt: time step [s].
         tolerance: size of the Newton update [rad or m] at which a step counts as solved.
         max_iterations: Newton iterations allowed from each first guess.
+        plausible: share of the energy of a step that may come from nowhere, see `judgement`.
     """
 
     rule: Rule
     dt: float
     tolerance: float
     max_iterations: int
+    plausible: float
 
 
 class PointData(NamedTuple):

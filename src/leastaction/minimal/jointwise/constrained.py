@@ -16,13 +16,14 @@ fits the loops.
 from leastaction._jit import entry, routine
 from leastaction.kinematics.closure import evaluate, is_coupling, is_velocity, polynomial, twist_of, wrench_slope
 from leastaction.minimal.convergence import ROUND_OFF, SHARPEST, largest
-from leastaction.minimal.elimination import CAPS, eliminate, fit_momentum
+from leastaction.minimal.elimination import CAPS, eliminate, fit_momentum, hinges_turn_too_far
 from leastaction.minimal.jointwise import directions, hessian
 from leastaction.minimal.jointwise.newton import begin, conclude, turns_too_far
 from leastaction.minimal.jointwise.one_sided import open_or_close
 from leastaction.minimal.jointwise.points import is_nodal, positions, velocities
 from leastaction.minimal.jointwise.residual import ball_matrices, residual, start_point
-from leastaction.minimal.predict import constant_velocity
+from leastaction.minimal.jointwise.work import is_astray
+from leastaction.minimal.predict import constant_velocity, kinetic_energy
 from leastaction.spatial import ad, add, dot, load6_at, sub
 
 
@@ -162,7 +163,7 @@ def newton(model, settings, data, loops, u, cap):
         floor = size <= ROUND_OFF and size > 0.25 * last and tolerance >= SHARPEST
         if shorten == 1.0 and (size <= tolerance or floor):
             if open_or_close(model.jumps, model, settings, points) == 0:
-                return it, not turns_too_far(model.nodes, X)
+                return it, not (turns_too_far(model.nodes, X) or hinges_turn_too_far(model.nodes, X[0], X[s], True))
             residual(model, settings, points, loops.p, u)
         last = size
     return settings.max_iterations, False
@@ -177,10 +178,11 @@ def rollout(model, settings, data, loops, U, Q, P, iterations, multipliers):
     tree, native, guess, closure = model.tree, model.native, data.guess, model.native.closure
     w, s = loops.settings.rule.w, data.dx.shape[0]
     dt, count, lam = settings.dt, closure.count, loops.points.lam
+    before = kinetic_energy(native, guess, Q[0], P[0])
     for k in range(U.shape[0]):
         converged = False
         for attempt in range(len(CAPS)):
-            constant_velocity(native, settings, guess, data.points.X, Q[k], P[k])
+            constant_velocity(native, settings, guess, data.points.X, Q[k])
             begin(tree, settings, data, Q[k], P[k])
             if not is_nodal(settings.rule):
                 start_point(tree, loops.settings.rule, loops.points, Q[k])
@@ -196,6 +198,10 @@ def rollout(model, settings, data, loops, U, Q, P, iterations, multipliers):
             data.p[i] = loops.p[i]
         conclude(tree, settings, data, Q[k], Q[k + 1], P[k + 1])
         fit_momentum(native, guess, loops.system, Q[k + 1], P[k + 1])
+        after = kinetic_energy(native, guess, Q[k + 1], P[k + 1])
+        if is_astray(model, settings, data.points, before, after, P[k], P[k + 1]):
+            return k
+        before = after
         for c in range(count):
             multipliers[k + 1, c] = loops.system.end_h[c] / (w[s] * dt)  # now the impulses of the loops
     return U.shape[0]

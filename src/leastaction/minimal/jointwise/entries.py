@@ -1,12 +1,10 @@
 """Entry points of the variational integrators, one per way to solve for the Newton direction.
 
-A run is done by `rollout_...`, or by `swept_...` with the sweeps of `simplified` ahead; the few steps that are too
-large for these by `rescue_...`, which is compiled when it is first needed.
+A run is done by `rollout_...`, or by `swept_...` with the sweeps of `simplified` ahead.
 """
 
 from leastaction._jit import entry
 from leastaction.minimal.jointwise import directions, quasi_newton
-from leastaction.minimal.jointwise.rescue import rescue_with
 from leastaction.minimal.jointwise.rollout import rollout_with, swept_rollout_with
 
 _rollout_recursive = rollout_with(directions.recursive)
@@ -15,9 +13,6 @@ _rollout_dense = rollout_with(directions.dense)
 _swept_recursive = swept_rollout_with(directions.recursive)
 _swept_sparse = swept_rollout_with(directions.tree_sparse)
 _swept_dense = swept_rollout_with(directions.dense)
-_rescue_recursive = rescue_with(directions.recursive)
-_rescue_sparse = rescue_with(directions.tree_sparse)
-_rescue_dense = rescue_with(directions.dense)
 
 
 @entry(nogil=True)
@@ -54,24 +49,6 @@ def swept_sparse(model, settings, data, U, Q, P, iterations):
 def swept_dense(model, settings, data, U, Q, P, iterations):
     """Steps with sweeps, then elimination on the whole Jacobian."""
     return _swept_dense(model, settings, data, U, Q, P, iterations)
-
-
-@entry(nogil=True)
-def rescue_recursive(model, settings, data, u, states, momenta, doubt):
-    """A step that is too large, with the O(n) recursion."""
-    return _rescue_recursive(model, settings, data, u, states, momenta, doubt)
-
-
-@entry(nogil=True)
-def rescue_sparse(model, settings, data, u, states, momenta, doubt):
-    """A step that is too large, with the tree-sparse factorisation."""
-    return _rescue_sparse(model, settings, data, u, states, momenta, doubt)
-
-
-@entry(nogil=True)
-def rescue_dense(model, settings, data, u, states, momenta, doubt):
-    """A step that is too large, with elimination on the whole Jacobian."""
-    return _rescue_dense(model, settings, data, u, states, momenta, doubt)
 
 
 @entry(nogil=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
@@ -11,9 +10,10 @@ from typing import Any
 import numpy as np
 
 from leastaction._jit.bound import Bound
-from leastaction.errors import ConvergenceError, LeastActionWarning
+from leastaction.division import HalvingStepper
+from leastaction.errors import ConvergenceError
 from leastaction.forces.arrays import moves_with_bodies
-from leastaction.integrators import FloatArray, Stepper
+from leastaction.integrators import FloatArray
 from leastaction.mechanism import Mechanism
 from leastaction.minimal.arrays import guess_data
 from leastaction.minimal.jointwise import constrained, entries, horizon, parameter_rows
@@ -31,6 +31,7 @@ from leastaction.minimal.jointwise.data import (
 )
 from leastaction.minimal.jointwise.newton import turns_too_far
 from leastaction.minimal.jointwise.sparse import depths
+from leastaction.minimal.judgement import plausible_share
 from leastaction.minimal.loop_stepper import LoopStepper
 from leastaction.minimal.rules import Rule
 from leastaction.record import Record
@@ -47,7 +48,7 @@ def variational_stepper(integrator: Any, mechanism: Mechanism, dt: float) -> Var
     return (ConstrainedStepper if closed else VariationalStepper)(integrator, mechanism, dt)
 
 
-class VariationalStepper(Stepper):
+class VariationalStepper(HalvingStepper):
     """Runs `Galerkin` and `Midpoint`: state (q, p), Newton to the integrator's tolerance.
 
     Attributes:
@@ -55,8 +56,6 @@ class VariationalStepper(Stepper):
         solver: name of the way to solve for the Newton direction.
     """
 
-    momentum = True
-    can = frozenset({"linearize", "parameters", "residual", "reverse"})
     model: GalerkinModel
     data: StepData
 
@@ -65,7 +64,8 @@ class VariationalStepper(Stepper):
         rule: Rule = integrator.rule
         self.control_points = tuple(rule.c.tolist())
         self.control_nodes = self.control_points if len(rule.c) == len(rule.w) else (0.5,)
-        self.settings = GalerkinSettings(rule, dt, float(integrator.tolerance), int(integrator.max_iterations))
+        tolerance, most = float(integrator.tolerance), int(integrator.max_iterations)
+        self.settings = GalerkinSettings(rule, dt, tolerance, most, plausible_share(mechanism))
         self.model = galerkin_model(mechanism)
         tree = self.model.tree
         size = sizes(tree, rule)
@@ -80,28 +80,18 @@ class VariationalStepper(Stepper):
             dx=np.zeros((size.s, size.nv)),
             history=np.zeros(integrator.max_iterations + 1),
         )
-        self.warned = False
         self._kernels: dict[str, Bound] = {}
 
-    def record(self, steps: int) -> Record:
-        """As `Stepper.record`, with the Newton iterations of each step."""
-        return super().record(steps) | {"iterations": np.zeros(steps + 1, np.int64)}
+    def run(self, record: Record, first: int, last: int, u: FloatArray) -> int:
+        """See `HalvingStepper.run`."""
+        rows = slice(first, last + 1)
+        kernel = self._bound("swept" if self.data.sweeps else "rollout")
+        return first + kernel(u, record["q"][rows], record["p"][rows], record["iterations"][rows])
 
-    def advance(self, record: Record, first: int, last: int, u: FloatArray) -> int:
-        """See `Stepper.advance`."""
-        # A fresh array always has the same type; views with other strides would be compiled anew.
-        u = np.array(u, order="C")
-        rollout = self._bound("swept" if self.data.sweeps else "rollout")
-        q, p, iterations = record["q"], record["p"], record["iterations"]
-        done = first
-        while done < last:
-            rows = slice(done, last + 1)
-            done += rollout(u[done - first :], q[rows], p[rows], iterations[rows])
-            if done < last:
-                if not self.rescue(record, done, u[done - first]):
-                    break
-                done += 1
-        return done
+    def shorten(self) -> None:
+        """See `HalvingStepper.shorten`."""
+        self.settings = self.settings._replace(dt=self.dt)
+        self._kernels = {}
 
     def _bound(self, what: str) -> Bound:
         """The kernel `what` of `entries` for this stepper's solver."""
@@ -110,49 +100,23 @@ class VariationalStepper(Stepper):
             self._kernels[what] = Bound(entry, self.model, self.settings, self.data)
         return self._kernels[what]
 
-    def rescue(self, record: Record, step: int, u: FloatArray) -> bool:
-        """Solve a step that does not converge from its first guess, with the controls u (nodes, nu); False: in vain."""
-        if self.solver == "quasi":
-            return False
-        rows, doubt = slice(step, step + 2), np.zeros(4)
-        more, converged = self._bound("rescue")(u, record["q"][rows], record["p"][rows], doubt)
-        record["iterations"][step + 1] += more
-        if doubt.any():
-            self._warn(step, doubt)
-        return converged
-
-    def _warn(self, step: int, doubt: FloatArray) -> None:
-        """Tell, once a run, of a step so large that only an implausible solution was found; see `rescue`."""
-        if self.warned:
-            return
-        self.warned = True
-        _, before, after, work = doubt
-        warnings.warn(
-            f"{type(self.integrator).__name__}: dt = {self.dt:g} s is too large for step {step}, "
-            f"{step * self.dt:g} s from the start: the only solution found takes the kinetic energy from "
-            f"{before:.4g} J to {after:.4g} J while the forces do {work:.4g} J of work; take a smaller dt",
-            LeastActionWarning,
-            stacklevel=6,
-        )
-
-    def linearize(self, q: FloatArray, p: FloatArray, u: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """(A, B) of the step from (q, p) with the controls u (nu,) held; see `leastaction.linearize`."""
-        m, n = self.mechanism, self.mechanism.nv
-        record = self._solve(q, p, np.broadcast_to(u, (1, len(self.control_nodes), m.nu)))
-        A, B = np.zeros((2 * n, 2 * n)), np.zeros((2 * n, m.nu))
+    def linearize_solved(self, record: Record, u: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """See `HalvingStepper.linearize_solved`."""
+        n = self.mechanism.nv
+        A, B = np.zeros((2 * n, 2 * n)), np.zeros((2 * n, self.mechanism.nu))
         linear.linearize(*self._solved, record["q"], record["p"], A, B)
         return A, B
 
     def action_blocks(self, q: FloatArray, p: FloatArray, u: FloatArray) -> tuple[FloatArray, FloatArray]:
         """(D, C) of the step from (q, p); see `leastaction.derivatives.action_blocks`."""
-        self._solve(q, p, np.broadcast_to(u, (1, len(self.control_nodes), self.mechanism.nu)))
+        self.solve_whole(q, p, self.held(u))
         linear.second_derivatives(*self._solved)
         return self.linear.hessian.D.copy(), self.linear.C.copy()
 
     def residual(self, q: FloatArray, p: FloatArray, u: FloatArray, x: FloatArray) -> FloatArray:
         """See `Stepper.residual`; rows along the tangents of the control points."""
         rows = np.zeros((1, len(x) + 1, self.mechanism.nv))
-        self.horizon_rows(self._control_points(q, x), self._at_points(u)[None], self.dt, rows)
+        self.horizon_rows(self._control_points(q, x), self.held(u)[None], self.dt, rows)
         rows[0, 0] += p
         return rows[0]
 
@@ -163,7 +127,7 @@ class VariationalStepper(Stepper):
         points, n = len(x) + 1, self.mechanism.nv
         rows, D = np.zeros((1, points, n)), np.zeros((1, points, n, points, n))
         C = np.zeros((1, points, n, len(self.control_nodes), self.mechanism.nu))
-        self.horizon_blocks(self._control_points(q, x), self._at_points(u)[None], self.dt, rows, D, C)
+        self.horizon_blocks(self._control_points(q, x), self.held(u)[None], self.dt, rows, D, C)
         rows[0, 0] += p
         return rows[0], D[0], C[0]
 
@@ -185,49 +149,22 @@ class VariationalStepper(Stepper):
             self._kernels["horizon_blocks"] = Bound(horizon.blocks, self.model, self.data.points, self.linear)
         self._kernels["horizon_blocks"](self.settings._replace(dt=dt), q, u, rows, D, C)
 
-    def _at_points(self, u: FloatArray) -> FloatArray:
-        """Controls as kernels take them, shape (nodes, nu)."""
-        return np.array(np.broadcast_to(u, (len(self.control_nodes), self.mechanism.nu)), order="C")
-
-    def pull_back(self, q: FloatArray, p: FloatArray, u: FloatArray, bar: FloatArray) -> FloatArray:
-        """Turn the gradient `bar` (2 nv) at the end of a step into that at its start, in place.
-
-        Args:
-            q, p: start of the step.
-            u: controls at the control nodes, shape (nodes, nu).
-            bar: gradient by (q', p') along the tangent.
-
-        Returns:
-            Gradient by the controls, shape (nodes, nu).
-        """
-        record = self._solve(q, p, u[None])
+    def pull_back_solved(
+        self, record: Record, u: FloatArray, bar: FloatArray, stencils: Sequence[Any]
+    ) -> tuple[FloatArray, FloatArray]:
+        """See `HalvingStepper.pull_back_solved`."""
         G = np.zeros((len(self.settings.rule.c), self.mechanism.nu))
         linear.pull_back(*self._solved, record["q"], record["p"], bar, G)
-        return G if len(self.control_nodes) > 1 else G.sum(axis=0, keepdims=True)
+        by_controls = G if len(self.control_nodes) > 1 else G.sum(axis=0, keepdims=True)
+        return by_controls, parameter_rows.pull_back(self, record["q"][0], u, stencils)
 
-    def pull_back_all(
-        self, q: FloatArray, p: FloatArray, u: FloatArray, bar: FloatArray, stencils: Sequence[Any]
-    ) -> tuple[FloatArray, FloatArray]:
-        """See `Stepper.pull_back_all`."""
-        by_controls = self.pull_back(q, p, u, bar)
-        return by_controls, parameter_rows.pull_back(self, q, self._at_points(u), stencils)
-
-    def parameter_jacobian(self, q: FloatArray, p: FloatArray, u: FloatArray, stencils: Sequence[Any]) -> FloatArray:
-        """See `Stepper.parameter_jacobian`."""
-        record = self._solve(q, p, self._at_points(u)[None])
-        return parameter_rows.jacobian(self, record, self._at_points(u), stencils)
+    def parameter_jacobian_solved(self, record: Record, u: FloatArray, stencils: Sequence[Any]) -> FloatArray:
+        """See `HalvingStepper.parameter_jacobian_solved`."""
+        return parameter_rows.jacobian(self, record, u, stencils)
 
     def reverse(self, names: Sequence[str]) -> StepReversal:
         """See `Stepper.reverse`."""
         return StepReversal(self, names)
-
-    def _solve(self, q: FloatArray, p: FloatArray, u: FloatArray) -> Record:
-        """One step; leaves its control points in the data."""
-        record = self.record(1)
-        record["q"][0], record["p"][0] = q, p
-        if self.advance(record, 0, 1, u) < 1:
-            raise self.failure(0, record)
-        return record
 
     @property
     def _solved(self) -> tuple[Any, ...]:
@@ -246,12 +183,9 @@ class VariationalStepper(Stepper):
         if any(math.isnan(x) for x in residuals):
             why = "the equations became NaN; is there a body without inertia on a joint, or a force without bound?"
         elif turns_too_far(self.model.tree.nodes, self.data.points.X):
-            why = "a ball or free joint turns by more than half a turn within the step; take a smaller dt"
+            why = f"a ball or free joint turns by more than half a turn within a part of the step; {self.advice}"
         else:
-            why = (
-                f"the Newton updates did not fall below {self.integrator.tolerance:g} within "
-                f"{self.integrator.max_iterations} iterations; take a smaller dt or a larger tolerance"
-            )
+            why = self.no_solution
         return ConvergenceError(f"{name}: {why}", step=step, residuals=residuals)
 
 
@@ -282,17 +216,23 @@ class ConstrainedStepper(LoopStepper, VariationalStepper):
         self.system, self.lam = self.loops.system, self.data.points.lam
         self._loop_kernel = Bound(constrained.rollout, self.model, self.settings, self.data, self.loops)
 
-    def advance(self, record: Record, first: int, last: int, u: FloatArray) -> int:
-        """See `Stepper.advance`."""
+    def run(self, record: Record, first: int, last: int, u: FloatArray) -> int:
+        """See `HalvingStepper.run`."""
         rows = slice(first, last + 1)
         states = (record[name][rows] for name in ("q", "p", "iterations", "multipliers"))
-        return first + self._loop_kernel(np.array(u, order="C"), *states)
+        return first + self._loop_kernel(u, *states)
+
+    def shorten(self) -> None:
+        """See `HalvingStepper.shorten`."""
+        super().shorten()
+        self.loops = self.loops._replace(settings=self.loops.settings._replace(dt=self.dt))
+        self._loop_kernel = Bound(constrained.rollout, self.model, self.settings, self.data, self.loops)
 
     def step_derivatives(
-        self, q: FloatArray, p: FloatArray, u: FloatArray, stencils: Sequence[Any]
+        self, record: Record, u: FloatArray, stencils: Sequence[Any]
     ) -> tuple[FloatArray, FloatArray, FloatArray]:
         """See `constrained_linearization`."""
-        return constrained_linear.linearize(self, self._solve(q, p, u[None]), u, stencils)
+        return constrained_linear.linearize(self, record, u, stencils)
 
     @cached_property
     def linear(self) -> LinearData:
