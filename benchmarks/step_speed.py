@@ -8,7 +8,7 @@ from benchmarks.report import Report, Requirement, Sheet
 from benchmarks.rollouts import Rollout, load_note
 from benchmarks.starts import near_neutral, thrown
 
-DT, SECONDS, SEEDS, REPEATS = 0.01, 10.0, 5, 3
+DT, SECONDS, SEEDS, REPEATS = 0.01, 10.0, 4, 3
 LENGTHS = tuple(2**k for k in range(1, 10))
 ORDERS, FIRST = (2, 4, 6, 8), 20
 
@@ -64,7 +64,11 @@ def motion(name, seed, one):
     make, start = MOTIONS[name]
     robot = make()
     q, v = start(robot, seed)
-    runs = {method: Rollout(robot, integrator, q, v, DT, round(SECONDS / DT)) for method, integrator in METHODS.items()}
+    runs = {
+        method: Rollout(robot, integrator, q, v, DT, round(SECONDS / DT))
+        for method, integrator in METHODS.items()
+        if not (name == "32 balls" and method.startswith("joints"))  # folds: nearly every step would be divided
+    }
     if name == "32 links":
         runs |= {f"mj_step, {kind}": MujocoRun(kind, q, v) for kind in ("Euler", "RK4")}
     best, theirs = dict.fromkeys(runs, np.inf), np.inf

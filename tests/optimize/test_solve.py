@@ -105,6 +105,25 @@ def test_a_warm_start_takes_fewer_iterations():
     assert len(warm.iterations) < len(cold.iterations)
 
 
+def test_many_starts_find_the_cheapest_first():
+    problem = swing_up(16)
+    found = opt.multi_start(problem, 3, max_iterations=60)
+    assert len(found) == 3
+    assert found[0].success
+    assert found[0].cost == min(solution.cost for solution in found if solution.success)
+    assert problem._guess == {}
+    with pytest.raises(la.ProblemError, match="starts must"):
+        opt.multi_start(problem, 0)
+
+
+def test_a_cost_serves_several_problems():
+    cost = opt.velocity()
+    first = swing_up(4).minimize(cost)
+    opt.Problem(limb(), steps=2, dt=0.1).minimize(cost)
+    assert first.costs[-1].function.size == 2
+    assert first.solve().success
+
+
 def test_accuracy_between_knots_improves_with_their_number():
     """Of second order at least: |x' - f| over a step falls faster than the step."""
     coarse, fine = (swing_up(n).solve().error for n in (20, 40))

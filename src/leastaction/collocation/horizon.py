@@ -8,23 +8,18 @@ from leastaction.linalg.dense import solve_in_place
 
 
 @entry
-def accelerations(model, data, Q, V, U, A):
-    """A (rows, nv) at positions Q (rows, nq), velocities V (rows, nv) and controls U (rows, nu)."""
-    model, data = named_model(*model), named_data(*data)
-    for r in range(Q.shape[0]):
-        forced_accelerations(model, data, Q[r], V[r], U[r], A[r])
+def accelerations(model, data, Q, V, U, unit, A, G):
+    """A (rows, nv) at positions Q (rows, nq), velocities V (rows, nv) and controls U (rows, nu).
 
-
-@entry
-def slopes(model, data, Q, V, U, unit, A, G):
-    """`accelerations` and their derivatives G (rows, nv, 2 nv + nu) along the tangent of q, by v and by u.
-
+    G: derivatives along the tangent of q, by v and by u, shape (rows, nv, 2 nv + nu); without rows: not wanted.
     unit: scratch (nu,).
     """
     model, data = named_model(*model), named_data(*data)
     n, nu = V.shape[1], U.shape[1]
     for r in range(Q.shape[0]):
         forced_accelerations(model, data, Q[r], V[r], U[r], A[r])
+        if G.shape[0] == 0:
+            continue
         force_slopes(model, data, Q[r], V[r], U[r], A[r], G[r])
         # Forces are linear in the controls, so any step is exact.
         generalized_forces(model, data, Q[r], V[r], U[r], data.down)

@@ -9,7 +9,7 @@ import numpy as np
 
 from leastaction._tuples import plain
 from leastaction.collocation.arrays import CollocationSettings, collocation_data, collocation_model
-from leastaction.collocation.horizon import accelerations, slopes
+from leastaction.collocation.horizon import accelerations
 from leastaction.collocation.newton import rollout
 from leastaction.errors import ConvergenceError
 from leastaction.integrators import Stepper, refuse_loops
@@ -45,14 +45,11 @@ class CollocationStepper(Stepper):
 
     def accelerations(self, q: FloatArray, v: FloatArray, u: FloatArray, slopes_too: bool) -> tuple[Any, Any]:
         """See `Stepper.accelerations`."""
-        A, n, nu = np.zeros_like(v), v.shape[1], u.shape[1]
+        n, nu = v.shape[1], u.shape[1]
         q, v, u = (np.ascontiguousarray(x) for x in (q, v, u))
-        if not slopes_too:
-            accelerations(self.model, self.data, q, v, u, A)
-            return A, None
-        G = np.zeros((len(q), n, 2 * n + nu))
-        slopes(self.model, self.data, q, v, u, np.zeros(nu), A, G)
-        return A, G
+        A, G = np.zeros_like(v), np.zeros((len(q) if slopes_too else 0, n, 2 * n + nu))
+        accelerations(self.model, self.data, q, v, u, np.zeros(nu), A, G)
+        return A, G if slopes_too else None
 
     def failure(self, step: int, record: Record) -> ConvergenceError:
         """The defects of the Newton iterations go with the error."""

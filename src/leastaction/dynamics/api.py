@@ -93,7 +93,7 @@ def body_jacobian(
             "body": the same in directions of the body; "origin": the spatial twist about the world's origin.
     """
     i = robot(mechanism).body_index(body)
-    if frame not in FRAMES:
+    if not isinstance(frame, str) or frame not in FRAMES:
         raise MechanismError(f"frame must be 'world', 'body' or 'origin', got {shown(frame)}")
     point = np.array(vector(point, 3, "point"))
     if has_splines(mechanism):

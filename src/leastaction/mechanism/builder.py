@@ -203,7 +203,9 @@ class MechanismBuilder(ElementBuilder):
 
         v is the twist (angular, linear) in the child's frame [rad/s, m/s].
         """
-        return self.joint(f"{child}_free" if name == "" else name, "free", parent, child, **options)
+        return self.joint(
+            f"{child}_free" if isinstance(name, str) and not name else name, "free", parent, child, **options
+        )
 
     def home(self, q: Mapping[str, float]) -> None:
         """Say where the robot starts unless told otherwise; see `Mechanism.home`.

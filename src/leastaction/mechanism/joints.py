@@ -79,7 +79,7 @@ class Primitive:
             raise MechanismError(f"{what}: frames: needs at least four control frames, got {len(frames)}")
         object.__setattr__(self, "frames", frames)
         size = 96 if self.motion == Motion.SPLINE_SURFACE else 0
-        if size or self.controls != ():
+        if size or not isinstance(self.controls, tuple) or self.controls:
             object.__setattr__(self, "controls", _check.vector(self.controls, size, f"{what}: controls"))
 
     @property

@@ -28,6 +28,7 @@ from leastaction.optimize.costs import (
 )
 from leastaction.optimize.files import load
 from leastaction.optimize.ipopt import solve
+from leastaction.optimize.multistart import multi_start
 from leastaction.optimize.problem import Problem
 from leastaction.optimize.solution import Iteration, Solution
 from leastaction.optimize.transcription import Transcription
@@ -49,6 +50,7 @@ __all__ = [
     "examples",
     "load",
     "momentum",
+    "multi_start",
     "pose",
     "position",
     "reach",

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from leastaction.mechanism import Box, Inertia, Mechanism, MechanismBuilder, Pose, Sphere, solid_sphere
+from leastaction.mechanism._check import positive
 from leastaction.robots._parts import checked, count, ground_plane, segment
 
 
@@ -23,7 +24,7 @@ def free_body(mass: float = 1.0, moments: Any = (0.7, 1.1, 1.6), *, gravity: Any
         moments: about the centre of mass, which is the body's origin [kg m^2], as in `Inertia`.
         gravity: [m/s^2], 3 numbers.
     """
-    inertia = Inertia(mass, (0, 0, 0), moments)
+    inertia = Inertia(positive(mass, "mass"), (0, 0, 0), moments)
     # The uniform box with the same principal moments is what a viewer shows.
     values, frame = inertia.principal()
     squares = 6.0 / mass * (values.sum() - 2.0 * values)

@@ -8,6 +8,7 @@ from typing import Any
 
 from leastaction.errors import MechanismError
 from leastaction.mechanism import Mechanism, MechanismBuilder
+from leastaction.mechanism._check import vector
 from leastaction.robots._parts import box_rod, checked, choice, count, hinge_loop, thin_rod, turned
 
 # Links hang along -z of their own frames and turn about -y, so that an angle a from the downward vertical
@@ -43,7 +44,7 @@ def _four_bar(
     link: Callable[[float, float], dict[str, Any]],
 ) -> Mechanism:
     choice(assembly, "assembly", ("below", "above"))
-    masses = lengths if masses is None else masses
+    masses = lengths if masses is None else vector(masses, 3, "masses")
     a1, a2, a3 = _absolute_angles(lengths, ground, crank, assembly)
     ends = [(0.0, 0.0, -length) for length in lengths]
     b = MechanismBuilder(name)

@@ -55,7 +55,8 @@ def checked(function: Callable[Arguments, Mechanism]) -> Callable[Arguments, Mec
 
     @wraps(function)
     def build(*args: Arguments.args, **kwargs: Arguments.kwargs) -> Mechanism:
-        for name, value in signature(function).bind(*args, **kwargs).arguments.items():
+        given = signature(function).bind(*args, **kwargs)
+        for name, value in given.arguments.items():
             default = parameters[name].default
             if value is default:
                 continue
@@ -67,9 +68,9 @@ def checked(function: Callable[Arguments, Mechanism]) -> Callable[Arguments, Mec
                 _check.number(value, name)
             elif isinstance(default, str):
                 _check.text(value, name)
-            elif isinstance(default, tuple):
-                _check.vector(value, len(default), name)
-        return function(*args, **kwargs)
+            elif isinstance(default, tuple) and name != "moments":  # those come in many forms, see `Inertia`
+                given.arguments[name] = _check.vector(value, len(default), name)
+        return function(*given.args, **given.kwargs)
 
     return build
 

@@ -285,7 +285,10 @@ def _whole_numbers(given: Any, name: str) -> NDArray[np.int64]:
 
 
 def _flags(given: Any) -> list[bool]:
-    array = np.asarray(given if isinstance(given, np.ndarray) else list(given) if np.iterable(given) else given)
+    try:
+        array = np.asarray(given if isinstance(given, np.ndarray) else list(given) if np.iterable(given) else given)
+    except ValueError:  # rows of different lengths
+        array = np.array(None)
     if array.ndim != 1 or (array.size and array.dtype.kind not in "bi"):
         raise MatrixError(f"constraint must be True or False for each node, got {shown(given)}")
     return [bool(mark) for mark in array.tolist()]

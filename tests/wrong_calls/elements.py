@@ -1,0 +1,98 @@
+"""Constructors of what acts on mechanisms, called wrongly."""
+
+import numpy as np
+
+from leastaction.mechanism import (
+    Attachment,
+    BodyActuator,
+    Cable,
+    ContactPoint,
+    Coupling,
+    Drag,
+    ExternalWrench,
+    JointActuator,
+    PenaltyContact,
+    Rolling,
+    Spring,
+)
+from tests.wrong_calls.kinds import INF, NAN, ODD, WRONG, Call
+
+
+def elements():
+    """Constructors of what acts on mechanisms."""
+    a, b = Attachment("world"), Attachment("link1")
+    ends = {"start": "object", "end": "object"}
+    yield Call(
+        "Spring",
+        Spring,
+        {"name": "s", "start": a, "end": b, "stiffness": 1.0, "rest_length": 0.0, "damping": 1.0, "isotropic": True},
+        ends,
+    )
+    via = ["a", 3, ODD, (), (a,), (a, 3), ("a", "b"), {}]
+    yield Call(
+        "Cable",
+        Cable,
+        {
+            "name": "c",
+            "via": (a, b),
+            "stiffness": 1.0,
+            "rest_length": 1.0,
+            "damping": 1.0,
+            "pulls_only": True,
+            "clip": True,
+        },
+        {"via": via},
+    )
+    coefficients = ["a", 3.0, ODD, [NAN], ["a"], [INF], [1j], {}, []]
+    yield Call(
+        "Coupling",
+        Coupling,
+        {"name": "c", "follower": "a", "leader": "b", "coefficients": (0.0, 1.0)},
+        {"coefficients": coefficients, "follower": "name", "leader": "name"},
+    )
+    yield Call(
+        "JointActuator",
+        JointActuator,
+        {"name": "m", "coordinate": "j", "gear": 1.0, "lower": -1.0, "upper": 1.0},
+        {"coordinate": "name"},
+    )
+    yield Call(
+        "BodyActuator",
+        BodyActuator,
+        {"name": "m", "body": "b", "wrench": np.ones(6), "lower": -1.0, "upper": 1.0},
+        {"body": "name"},
+    )
+    yield Call(
+        "ExternalWrench",
+        ExternalWrench,
+        {"name": "w", "body": "b", "wrench": np.ones(6), "point": (0, 0, 0), "frame": "world"},
+        {"body": "name"},
+    )
+    point = {"name": "c", "body": "b", "point": (0, 0, 0), "radius": 0.1, "friction": 0.5, "restitution": 0.5}
+    yield Call(
+        "ContactPoint",
+        ContactPoint,
+        point,
+        {"body": "name", "radius": "nonnegative", "restitution": [*WRONG["nonnegative"], 2.0]},
+    )
+    penalty = {
+        "name": "p",
+        "body": "b",
+        "points": [(0, 0, 0)],
+        "stiffness": 1.0,
+        "damping": 1.0,
+        "friction": 0.5,
+        "stiction": 1.0,
+        "origin": (0, 0, 0),
+        "normal": "z",
+    }
+    yield Call("PenaltyContact", PenaltyContact, penalty, {"body": "name"})
+    yield Call(
+        "Drag", Drag, {"name": "d", "body": "b", "point": (0, 0, 0), "linear": 1.0, "quadratic": 1.0}, {"body": "name"}
+    )
+    yield Call(
+        "Rolling",
+        Rolling,
+        {"name": "r", "body": "b", "radius": 1.0, "axis": "y", "center": (0, 0, 0)},
+        {"body": "name"},
+    )
