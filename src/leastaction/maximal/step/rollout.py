@@ -204,7 +204,7 @@ def solve_part(model, settings, data, near, contact, dt, slip):
         spent = -1 - spent
     # Smoothed contact gives back what it took.
     judged = judged and FINE * dt > settings.whole and settings.smoothing == 0.0
-    if judged and spent >= 0 and is_driven(model.bodies, data.bodies, settings, contact):
+    if judged and spent >= 0 and is_driven(model, data, settings, contact, dt):
         spent = -1 - spent
     return spent, iterations, DONE
 
