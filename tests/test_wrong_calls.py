@@ -13,8 +13,9 @@ from tests.wrong_calls import GROUPS, WRONG
 
 @pytest.mark.parametrize("group", GROUPS, ids=lambda group: group.__name__)
 @pytest.mark.filterwarnings("ignore")
-def test_wrong_calls_are_refused(group):
+def test_wrong_calls_are_refused(group, tmp_path, monkeypatch):
     """Not one is accepted, and not one fails anywhere else than at the door."""
+    monkeypatch.chdir(tmp_path)
     found, count = [], 0
     for call in group():
         if call.works:
@@ -32,6 +33,7 @@ def test_wrong_calls_are_refused(group):
                 found.append(f"{call.what}({name}={value!r}): accepted")
     assert count > 90
     assert not found, f"{len(found)} of {count}:\n" + "\n".join(found[:40])
+    assert not list(tmp_path.iterdir()), "a wrong call has written a file"
 
 
 HELPERS = {"Pose.__mul__", "MechanismBuilder.exclude_contact", "GraphLDU.solve", "GraphLDU.solve_transposed"}
@@ -41,8 +43,9 @@ HELPERS = {"Pose.__mul__", "MechanismBuilder.exclude_contact", "GraphLDU.solve",
 @pytest.mark.slow
 @pytest.mark.parametrize("group", [g for g in GROUPS if g.__name__ != "pictures"], ids=lambda group: group.__name__)
 @pytest.mark.filterwarnings("ignore")
-def test_anything_for_any_argument(group):
+def test_anything_for_any_argument(group, tmp_path, monkeypatch):
     """All that is wrong for some argument is given to every other one: it is taken or refused, and never fails raw."""
+    monkeypatch.chdir(tmp_path)
     values = {repr(value): value for values in WRONG.values() for value in values if not inspect.isfunction(value)}
     found = []
     for call in group():

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from leastaction import (
+        batch,
         derivatives,
         dynamics,
         errors,
@@ -57,6 +58,7 @@ if TYPE_CHECKING:
 
 # Public names and where they live. They load on first use, so that `import leastaction` stays quick.
 _MODULES = (
+    "batch",
     "derivatives",
     "dynamics",
     "errors",
@@ -138,6 +140,7 @@ __all__ = [
     "StaggeredProjections",
     "Trajectory",
     "adjoint",
+    "batch",
     "default_integrator",
     "derivatives",
     "dynamics",

@@ -97,6 +97,7 @@ def simulate(
             done = _advance(stepper, record, count, run.controls, bar)
         else:
             done = _advance_with(controller, stepper, record, times, bar)
+    done = _finite(record, done)
     stepper.finish(record)
     trajectory = Trajectory.of_record(mechanism, integrator, dt, times[: done + 1], record, done)
     if "limits" not in stepper.acts:
@@ -107,6 +108,13 @@ def simulate(
         error.time = float(times[done])
         raise error
     return trajectory
+
+
+def _finite(record: Record, done: int) -> int:
+    """The last of the rows up to `done` that, with all before it, holds finite numbers."""
+    rows = slice(1, done + 1)
+    fine = np.isfinite(record.q[rows]).all(axis=1) & np.isfinite(record.second[rows]).all(axis=1)
+    return done if fine.all() else int(np.argmin(fine))
 
 
 def _advance(stepper: Stepper, record: Record, count: int, table: FloatArray, bar: Progress) -> int:

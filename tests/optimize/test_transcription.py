@@ -119,6 +119,18 @@ def test_costs(which):
     np.testing.assert_allclose(gradient, found, atol=1e-6 * max(np.abs(found).max(), 1.0))
 
 
+def test_functions_in_jax():
+    jnp = pytest.importorskip("jax.numpy")
+    problem = swing_up(3).minimize(opt.cost(lambda q, v, u: jnp.sin(q[1]) * v[0] + u[0] ** 2, kind="jax"))
+    program, z = perturbed(problem.subject_to(opt.constraint(lambda q: jnp.cos(q) * q[0], -1, 1, kind="jax")))
+    exact, found = jacobian_and_differences(program, z)
+    np.testing.assert_allclose(exact, found, atol=1e-7 * np.abs(found).max())
+    gradient = np.zeros(program.n)
+    program.gradient(z, gradient)
+    found = differences(lambda z, out: out.fill(program.cost(z)), z, 1)[0]
+    np.testing.assert_allclose(gradient, found, atol=1e-7 * np.abs(found).max())
+
+
 def test_bounds_of_velocities():
     program, z = perturbed(swing_up(4, duration=(1.0, 2.0)).bounds(v={"pivot": (-3, 3)}))
     exact, found = jacobian_and_differences(program, z)

@@ -32,6 +32,7 @@ class DrivenStepper(ReducedStepper):
     """Runs `BDF` with prescribed motions, one stage after the other."""
 
     can = frozenset()
+    divides = False
 
     def __init__(self, integrator: Any, mechanism: Mechanism, dt: float) -> None:
         self.motions: tuple[PrescribedMotion, ...] = integrator.constraints

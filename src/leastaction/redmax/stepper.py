@@ -2,24 +2,33 @@
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Sequence
-from typing import Any, NoReturn
+from functools import cached_property
+from typing import Any, NoReturn, Self
 
 import numpy as np
 
 from leastaction._jit.bound import Bound
 from leastaction._tuples import plain
+from leastaction.division import FINEST, joined
+from leastaction.dynamics.legendre import quantities
 from leastaction.dynamics.loops import check_closed, loop_jacobian
 from leastaction.errors import ConvergenceError, IntegratorError
+from leastaction.forces.arrays import force_model
 from leastaction.integrators import FloatArray, Reversal, Stepper
 from leastaction.kinematics.reduced.charts import XYZ
+from leastaction.kinematics.reduced.compiled import has_splines
 from leastaction.mechanism import Mechanism
 from leastaction.record import Record
 from leastaction.redmax.arrays import ReducedRun, ReducedSettings
 from leastaction.redmax.model import Reduced
 from leastaction.redmax.step.linear_euler import linear_rollout
 from leastaction.redmax.step.rollout import BDF1, SDIRK2, rollout
+
+GAIN = 0.02
+"""Share of the energy of a step that may come from nowhere."""
 
 
 class ReducedStepper(Stepper):
@@ -29,7 +38,12 @@ class ReducedStepper(Stepper):
         reduced: the compiled mechanism; steppers of other robots may share it.
         settings: for the kernels.
         data: state and scratch of this robot.
+        parts: how many of its steps make one of the user's.
     """
+
+    parts = 1
+    divides = True
+    """Whether steps that do not converge are divided."""
 
     control_nodes = (1.0,)
     dense = False
@@ -61,6 +75,7 @@ class ReducedStepper(Stepper):
         self.kept = [int(k) for k in rows]
         self.data = self.reduced.data(rows, max_iterations=self.settings.max_iterations, dense=self.dense)
         self._kernel = Bound(self._entry, plain(self.reduced.model), tuple(self.settings), plain(self.data))
+        self.__dict__.pop("half", None)
 
     @property
     def method(self) -> int:
@@ -76,9 +91,12 @@ class ReducedStepper(Stepper):
         return q
 
     def record(self, steps: int) -> Record:
-        """As `Stepper.record`, with iterations, multipliers of loops [N or N m], stages and reduced coordinates."""
+        """As `Stepper.record`, with iterations, how steps were divided (`division.LONGEST`), multipliers of loops [N or
+        N m], stages and reduced coordinates."""
         c, n, m = self.reduced.coordinates, self.reduced.nr, len(self.kept)
         out = super().record(steps) | {"iterations": np.zeros(steps + 1, np.int64)}
+        if self.divides:
+            out["divided"] = np.zeros(steps + 1, np.int64)
         if m:
             out["multipliers"] = np.zeros((steps + 1, m))
         if not c.identical:
@@ -117,10 +135,78 @@ class ReducedStepper(Stepper):
         """See `Stepper.advance`."""
         if first == 0:
             self.start(record)
-        run = self.run_arrays(record)
-        done = self._kernel(tuple(run), first, last, np.array(u, order="C"))
-        self.publish(record, run, first, done)
+        return self._take_steps(record, first, last, np.array(u, order="C"))
+
+    def _take_steps(self, record: Record, first: int, last: int, u: FloatArray) -> int:
+        """Fill rows first + 1 ... last; gives back the last one that holds."""
+        run, done = self.run_arrays(record), first
+        while done < last:
+            reached = self._kernel(tuple(run), done, last, u[done - first :])
+            self.publish(record, run, done, reached)
+            done = self._plausible(record, done, reached, u[done - first :]) if self.divides else reached
+            if done < last:
+                if not self._divide(record, run, done, u[done - first]):
+                    break
+                done += 1
         return done
+
+    def _plausible(self, record: Record, first: int, last: int, u: FloatArray) -> int:
+        """The last of the rows first ... last up to which no step gives energy from nowhere.
+
+        These methods damp: only gains are looked at, and only in steps without controls and with forces that all have
+        a potential or resist.
+        """
+        q, v = record["q"][first : last + 1], record["v"][first : last + 1]
+        fine = np.isfinite(q[1:]).all(axis=1) & np.isfinite(v[1:]).all(axis=1)
+        if self.passive and fine.all():
+            kinetic, potential, _ = quantities(self.mechanism, q, v)
+            energy = kinetic + potential
+            noise = 1e-9 * np.abs(energy[1:]) + 1e-12
+            allowed = GAIN * (kinetic[1:] + kinetic[:-1] + np.abs(np.diff(potential))) + noise
+            fine = (np.diff(energy) <= allowed) | u[: last - first].any(axis=(1, 2))
+        wrong = np.flatnonzero(~fine)
+        return first + int(wrong[0]) if len(wrong) else last
+
+    @cached_property
+    def passive(self) -> bool:
+        """Whether all forces but the controls have a potential or resist."""
+        if self.integrator.forces or has_splines(self.mechanism):  # forces along splines are in another model
+            return False
+        return len(force_model(self.mechanism.tree).wrenches) == 0
+
+    def _divide(self, record: Record, run: ReducedRun, step: int, u: FloatArray) -> bool:
+        """Solve a step in two halves, see `half`; False: in vain."""
+        half = self.half
+        if half is None:
+            return False
+        sizes, pair = self.data.sizes.copy(), half.record(2)
+        parts = half.run_arrays(pair)
+        for own, its in ((run.R, parts.R), (run.RD, parts.RD), (run.charts, parts.charts)):
+            its[0] = own[step]
+        parts.multipliers[0] = run.multipliers[step]
+        pair["q"][0], pair["v"][0] = record["q"][step], record["v"][step]
+        done = half._take_steps(pair, 0, 2, np.stack([u, u]))
+        run.iterations[step + 1] += parts.iterations.sum()
+        if done < 2:
+            self.data.sizes[:] = sizes  # what the whole step came to tells more than its last part
+            return False
+        for own, its in ((run.R, parts.R), (run.RD, parts.RD), (run.charts, parts.charts)):
+            own[step + 1] = its[2]
+        run.multipliers[step + 1] = parts.multipliers[2]
+        record["q"][step + 1], record["v"][step + 1] = pair["q"][2], pair["v"][2]
+        record["divided"][step + 1] = joined(int(pair["divided"][1]), int(pair["divided"][2]))
+        return True
+
+    @cached_property
+    def half(self) -> Self | None:
+        """A stepper with half the step size, that shares the data; of SDIRK2 where this one, BDF2, looks back."""
+        if not self.divides or self.parts >= FINEST:
+            return None
+        half = copy.copy(self)
+        half.parts, half.dt = 2 * self.parts, 0.5 * self.dt
+        half.settings = self.settings._replace(dt=half.dt, method=BDF1 if self.method == BDF1 else SDIRK2)
+        half._kernel = Bound(self._entry, plain(self.reduced.model), tuple(half.settings), plain(self.data))
+        return half
 
     def publish(self, record: Record, run: ReducedRun, first: int, done: int) -> None:
         """The mechanism's own q and v of the states after `first`, where they differ from the reduced ones."""
@@ -149,9 +235,10 @@ class ReducedStepper(Stepper):
         """See `Stepper.failure`."""
         sizes = [float(x) for x in self.data.sizes if x > 0.0 or math.isnan(x)]
         name = type(self.integrator).__name__
+        in_parts = f", not even in up to {FINEST} parts" if self.divides else ""
         why = (
             f"the Newton updates did not fall below {self.integrator.tolerance:g} within "
-            f"{self.integrator.max_iterations} iterations; take a smaller dt or a larger tolerance"
+            f"{self.integrator.max_iterations} iterations{in_parts}; take a smaller dt or a larger tolerance"
         )
         return ConvergenceError(f"{name}: {why}", step=step, residuals=sizes)
 
@@ -159,6 +246,7 @@ class ReducedStepper(Stepper):
 class LinearStepper(ReducedStepper):
     """Runs `LinearlyImplicitEuler`."""
 
+    divides = False
     dense = True
     can = frozenset()
     _entry: Any = staticmethod(linear_rollout)

@@ -133,3 +133,15 @@ def bound_bounces(model, settings, data, contact, dt, spent):
         if high - low < 1e-14:
             break
     return spent, tried
+
+
+@routine(allocates=False)
+def let_slip(states, contact, dt):
+    """Take friction and restitution from all contacts."""
+    for k in range(contact.now[0].count):
+        c = contact.cones[k]
+        if is_bouncing(c):
+            c.rest += c.bounce * contact.contacts[c.source].restitution * dt * approach(c, states)
+            c.bounce = 0.0
+        if c.kind == ip.EXACT or c.kind == ip.LINEAR:
+            c.kind, c.beta[0], c.beta[1] = ip.LIMIT, 0.0, 0.0

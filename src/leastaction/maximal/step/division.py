@@ -3,13 +3,12 @@
 import numpy as np
 
 from leastaction._jit import inline, routine
-from leastaction.contact.cones import EXACT, LIMIT, LINEAR
 
 FINEST = 1024
 """Most parts that a step is divided into where Newton fails: fast motions of long chains, loops that pass a singular
 configuration while they touch, or bodies that jam between others, for a moment. It is halved, and a half that fails is
 halved again. Coulomb's law need not have a solution; where there is none in one of the finest parts, all contacts slip
-in it, as without friction there always is one."""
+in it and none bounces, as without friction there always is one."""
 
 LONGEST = 1 << 61
 """How a step was halved is told by a number: after a leading 1, bit by bit, 1 for a part that failed and was halved and
@@ -25,15 +24,6 @@ SOLVED, HALVED = np.int64(0), np.int64(1)
 def with_bit(told, bit):
     """A bit more of how a step was halved."""
     return 2 * told + bit if 0 < told < LONGEST else -1
-
-
-@routine(allocates=False)
-def let_slip(contact):
-    """Take friction from all contacts."""
-    for k in range(contact.now[0].count):
-        c = contact.cones[k]
-        if c.kind == EXACT or c.kind == LINEAR:
-            c.kind, c.beta[0], c.beta[1] = LIMIT, 0.0, 0.0
 
 
 @routine(allocates=False)

@@ -3,7 +3,9 @@
 import math
 
 from leastaction._jit import inline, routine
+from leastaction.contact.cones import DRY
 from leastaction.maximal.step.bodies import momenta
+from leastaction.maximal.step.joint_rows import is_coupling
 from leastaction.spatial import dot3, load3, load9, matvec
 
 STEADY = 0.5
@@ -16,8 +18,8 @@ PLAUSIBLE = 1.2
 """Most that the kinetic energy may grow in a step with contacts, beside what forces and overlaps add."""
 
 WORK, FINE = 2e-3, 16
-"""Most that contacts may add to the kinetic energy in a step, relative to it; steps of FINE parts are taken as they
-are."""
+"""Most that contacts, or contacts and joints, may add to the kinetic energy in a step, relative to it; steps of FINE
+parts are taken as they are."""
 
 
 TURN = 0.5
@@ -94,13 +96,14 @@ def is_implausible(bodies, states, settings, contact):
 
 
 @routine(allocates=False)
-def is_driven(bodies, states, settings, contact):
-    """Whether the contacts of a solved step have added energy.
+def is_driven(model, data, settings, contact, dt):
+    """Whether the contacts of a solved step have added energy; at an impact, whether they and the joints have.
 
-    Their impulses act along the normals and at the points of the start of the step, while their gaps are those of its
-    end. Where a body turns far within a step, the two may differ so much that an impact drives it.
+    Their impulses act along the directions and at the points of the start of the step, while their gaps are those of
+    its end. Where a body turns far within a step, the two may differ so much that an impact drives it. What joints add
+    to a smooth motion they take again.
     """
-    halves = settings.halves
+    bodies, states, halves = model.bodies, data.bodies, settings.halves
     energy, work, deepest, total = 0.0, 0.0, 0.0, 0.0
     for i in range(bodies.shape[0]):
         s, m, x = states[i], bodies[i].mass, states[i].x
@@ -109,14 +112,34 @@ def is_driven(bodies, states, settings, contact):
             energy += 0.5 * (m * dot3(v, v) + dot3(w, matvec(load9(bodies[i].J), w)))
             energy += 0.5 * dot3(push, push) / (m * halves * halves)
             total += m
+    joined, struck = 0.0, 0
     for k in range(contact.now[0].count):
         c = contact.cones[k]
         deepest = max(deepest, -c.rest)
+        struck += 1 if c.kind != DRY else 0
         for j in range(3):
             f = c.gam if j == 0 else c.beta[j - 1]
-            if c.source >= 0 and f != 0.0:
-                work += 0.5 * f * (mean_work(states, c.da, 6 * j, c.a) + mean_work(states, c.db, 6 * j, c.b))
+            if f != 0.0 and not (c.kind == DRY and j == 0):
+                power = 0.5 * f * (mean_work(states, c.da, 6 * j, c.a) + mean_work(states, c.db, 6 * j, c.b))
+                joined += power
+                work += power if c.source >= 0 else 0.0
+    if struck > 0 and is_impact(bodies, states, settings.gravity, dt):
+        work = max(work, joined + joint_work(model, data))
     return work > WORK * energy + 2.0 * total * settings.gravity * deepest
+
+
+@routine(allocates=False)
+def joint_work(model, data):
+    """Work of the joints' impulses in a solved step, with the mean of its velocities and those before [J]."""
+    states, work = data.bodies, 0.0
+    for k in range(model.rows.shape[0]):
+        row, s = model.rows[k], data.rows[k]
+        power = mean_work(states, s.wa, 0, row.a) + mean_work(states, s.wb, 0, row.b)
+        if is_coupling(row):
+            leader = model.coordinates[row.leader]
+            power += mean_work(states, s.wa2, 0, leader.a) + mean_work(states, s.wb2, 0, leader.b)
+        work += 0.5 * s.lam * power
+    return work
 
 
 @inline

@@ -9,7 +9,7 @@ from leastaction.maximal.arrays import (
     named_data,
     named_model,
 )
-from leastaction.maximal.contact.bounces import bound_bounces
+from leastaction.maximal.contact.bounces import bound_bounces, let_slip
 from leastaction.maximal.contact.detection import OUT_OF_DATE, find_cones, note_contacts
 from leastaction.maximal.contact.margins import has_moved
 from leastaction.maximal.contact.missed_contacts import ROUNDS, add_missed
@@ -19,7 +19,7 @@ from leastaction.maximal.step.bodies import END, START
 from leastaction.maximal.step.body_states import finish_step, keep_start, load_state, store_state
 from leastaction.maximal.step.coarseness import is_coarse
 from leastaction.maximal.step.dampers import end_paths, start_paths
-from leastaction.maximal.step.division import FINEST, HALVED, SOLVED, forget_failure, let_slip, with_bit
+from leastaction.maximal.step.division import FINEST, HALVED, SOLVED, forget_failure, with_bit
 from leastaction.maximal.step.guess import FIRST, LATER, extrapolate, guess, guess_spins, remember
 from leastaction.maximal.step.impulses import add_impulses, add_rates
 from leastaction.maximal.step.interior import solve_step
@@ -171,7 +171,7 @@ def solve_part(model, settings, data, near, contact, dt, slip):
             spent = -1 - spent
         return spent, iterations, DONE
     if slip:
-        let_slip(contact)
+        let_slip(data.bodies, contact, dt)
     spent = solve_step(model, settings, data, contact, dt)
     iterations = abs(spent)
     for rounds in range(ROUNDS + 1):
@@ -188,7 +188,7 @@ def solve_part(model, settings, data, near, contact, dt, slip):
         if missed == 0:
             break
         if slip:
-            let_slip(contact)
+            let_slip(data.bodies, contact, dt)
         if rounds == ROUNDS:
             spent = -1 - spent
             break
@@ -204,7 +204,7 @@ def solve_part(model, settings, data, near, contact, dt, slip):
         spent = -1 - spent
     # Smoothed contact gives back what it took.
     judged = judged and FINE * dt > settings.whole and settings.smoothing == 0.0
-    if judged and spent >= 0 and is_driven(model.bodies, data.bodies, settings, contact):
+    if judged and spent >= 0 and is_driven(model, data, settings, contact, dt):
         spent = -1 - spent
     return spent, iterations, DONE
 

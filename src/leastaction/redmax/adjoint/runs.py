@@ -79,6 +79,9 @@ class ReducedReversal(Reversal):
     def piece(self, record: Any, row: int, first: int, u: FloatArray, bq: FloatArray, bs: FloatArray) -> None:
         """See `Reversal.piece`."""
         stepper, c = self.stepper, self.stepper.reduced.coordinates
+        divided = np.flatnonzero(record["divided"][row + 1 :])
+        if len(divided):
+            raise IntegratorError(f"step {first + divided[0]} was divided, and has no adjoint; take a smaller dt")
         run = stepper.run_arrays(record)
         last = len(run.R) - 1
         BX, BV = np.zeros((last + 1, c.nr)), np.zeros((last + 1, c.nr))

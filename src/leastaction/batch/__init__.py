@@ -1,0 +1,6 @@
+"""Many robots at once: `simulate` runs a batch of states, or of parameters, on all cores or on a GPU."""
+
+from leastaction.batch.run import BatchRun
+from leastaction.batch.simulate import simulate
+
+__all__ = ["BatchRun", "simulate"]

@@ -1,0 +1,438 @@
+"""One robot of a batch: steps of the body-wise rule of order 2, all of a step in two sweeps over the bodies.
+
+The equations are those of `minimal.bodywise` (see there), whose functions of one body serve here too. What differs is
+how little is kept: bodies are numbered depth first, so the articulated block of a body is still in registers when its
+parent comes next, and only the first blocks that meet at a branch wait in memory. That is what a GPU wants: one thread
+per robot, its work in registers and local memory. `lane_model` and `lane_arrays` say what a lane needs; the arrays may
+be NumPy's or local ones of a CUDA thread, of 64 or 32 bits.
+
+A joint with several degrees of freedom is eliminated one by one, as if massless links lay between them: Gaussian
+elimination of its block.
+"""
+
+from leastaction._jit import inline, routine
+from leastaction.kinematics.manifold import retract
+from leastaction.kinematics.sweeps import place, screw_axis
+from leastaction.minimal.bodywise.turning import plus9, polynomial, polynomial_slope, turn_between
+from leastaction.spatial import (
+    EYE,
+    ZERO3,
+    add3,
+    axpy3,
+    cross,
+    load3,
+    load9,
+    load_sym,
+    matmul,
+    matmult,
+    matvec,
+    scale3,
+    store3,
+    store9,
+    sub3,
+    symvec,
+)
+from leastaction.spatial._series import inverse_jacobian_terms
+
+CAP = 0.5
+"""Newton updates above this [rad or m] are shortened to it."""
+
+FINEST = 1024
+"""Most parts that a step is divided into."""
+
+CLOSE = 1e-3
+"""Updates above this [rad or m] need no look at how good they are."""
+
+WAITING = 48
+"""Numbers of what waits at a branch: block, wrench of the right-hand side, wrench of the subtree."""
+
+
+@inline
+def six(a):
+    """Six numbers of an array."""
+    return (a[0], a[1], a[2], a[3], a[4], a[5])
+
+
+@inline
+def times(a, b):
+    """Scalar product of six numbers with six."""
+    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2] + a[3] * b[3] + a[4] * b[4] + a[5] * b[5]
+
+
+@inline
+def plus(k, a, b):
+    """k a + b of six numbers."""
+    return (
+        k * a[0] + b[0],
+        k * a[1] + b[1],
+        k * a[2] + b[2],
+        k * a[3] + b[3],
+        k * a[4] + b[4],
+        k * a[5] + b[5],
+    )
+
+
+@inline
+def hold(a, at, b):
+    """Add six numbers to six entries of an array."""
+    a[at] += b[0]
+    a[at + 1] += b[1]
+    a[at + 2] += b[2]
+    a[at + 3] += b[3]
+    a[at + 4] += b[4]
+    a[at + 5] += b[5]
+
+
+@inline
+def held(a, at, b):
+    """Six entries of an array and six numbers, added."""
+    return (
+        a[at] + b[0],
+        a[at + 1] + b[1],
+        a[at + 2] + b[2],
+        a[at + 3] + b[3],
+        a[at + 4] + b[4],
+        a[at + 5] + b[5],
+    )
+
+
+@routine
+def put(model, q, R_, x_, S_):
+    """Rotations, centres of mass and joint screws of all bodies at q.
+
+    A child's origin follows from its parent's centre of mass, so that origins need not be kept.
+    """
+    nodes = model.nodes
+    R, p = EYE, ZERO3
+    for i in range(nodes.shape[0]):
+        node = nodes[i]
+        if node.parent < 0:
+            R, p = EYE, ZERO3
+        elif node.parent != i - 1:
+            R = load9(R_[node.parent])
+            p = sub3(load3(x_[node.parent]), matvec(R, load3(nodes[node.parent].com)))
+        R, p = place(node, q, R, p)
+        store9(R_[i], R)
+        store3(x_[i], add3(p, matvec(R, load3(node.com))))
+        for k in range(node.nv):
+            w, v = screw_axis(node, k, R, p)
+            S = S_[node.iv + k]
+            S[0], S[1], S[2] = w
+            S[3], S[4], S[5] = v
+
+
+@inline
+def torque_of(Ic, y, h):
+    """Derivative of the kinetic energy by the turn y, its torque in the first frame, and the coefficients of J^-1."""
+    g = scale3(h, symvec(Ic, y))
+    e, d = inverse_jacobian_terms(y[0] * y[0] + y[1] * y[1] + y[2] * y[2])
+    a = cross(y, g)
+    return g, axpy3(e, cross(y, a), axpy3(0.5, a, g)), e, d
+
+
+@inline
+def slope_of_torque(Ic, y, g, e, d, h, R0):
+    """Derivative (9) of the torque by turns at the end of the step, in the world; see `blocks.torque_slope`."""
+    G = (h * Ic[0], h * Ic[1], h * Ic[2], h * Ic[1], h * Ic[3], h * Ic[4], h * Ic[2], h * Ic[4], h * Ic[5])
+    Z = plus9(matmul(polynomial(y, 0.5, e), G), polynomial_slope(y, g, 0.5, 0.0, e, d))
+    return matmul(R0, matmul(Z, matmult(polynomial(y, -0.5, e), R0)))
+
+
+@routine
+def solve_once(model, lane, dt):
+    """One Newton update of q1 by the equations at q0, p, q1; gives back its size [rad or m] and their largest residual.
+
+    Columns of the articulated block are A0 ... A5, the right-hand side's wrench b, the wrench of the subtree F.
+    """
+    nodes, dofs, slots = model.nodes, model.dofs, model.slots
+    R0_, R1_, x0_, x1_, S0_, S1_, W, wait = lane.R0, lane.R1, lane.x0, lane.x1, lane.S0, lane.S1, lane.W, lane.wait
+    q0, q1, p, tau = lane.q0, lane.q1, lane.p, lane.tau
+    put(model, q1, R1_, x1_, S1_)
+    h = 1.0 / dt
+    fall = scale3(0.5 * dt, load3(model.gravity))
+    for k in range(model.branches):
+        for c in range(WAITING):
+            wait[k, c] = 0.0
+    norm = 0.0
+    none = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+    A0, A1, A2, A3, A4, A5, b, F = none, none, none, none, none, none, none, none
+    for i in range(nodes.shape[0] - 1, -1, -1):
+        node = nodes[i]
+        slot = slots[i]
+        if slot >= 0:
+            row = wait[slot]
+            A0, A1, A2 = held(row, 0, A0), held(row, 6, A1), held(row, 12, A2)
+            A3, A4, A5 = held(row, 18, A3), held(row, 24, A4), held(row, 30, A5)
+            b, F = held(row, 36, b), held(row, 42, F)
+        m = node.mass
+        if m > 0.0:
+            R0, x0, x1, Ic = load9(R0_[i]), load3(x0_[i]), load3(x1_[i]), load_sym(node.Ic)
+            y = turn_between(R0, load9(R1_[i]))
+            g, t, e, d = torque_of(Ic, y, h)
+            T = slope_of_torque(Ic, y, g, e, d, h, R0)
+            f = axpy3(m, fall, scale3(-m * h, sub3(x1, x0)))
+            t = sub3(cross(x0, f), matvec(R0, t))
+            F = (F[0] + t[0], F[1] + t[1], F[2] + t[2], F[3] + f[0], F[4] + f[1], F[5] + f[2])
+            k = m * h
+            X, Y = scale3(k, x0), scale3(k, x1)
+            s = x0[0] * Y[0] + x0[1] * Y[1] + x0[2] * Y[2]
+            A0 = (
+                A0[0] + T[0] + s - Y[0] * x0[0],
+                A0[1] + T[3] - Y[1] * x0[0],
+                A0[2] + T[6] - Y[2] * x0[0],
+                A0[3],
+                A0[4] - Y[2],
+                A0[5] + Y[1],
+            )
+            A1 = (
+                A1[0] + T[1] - Y[0] * x0[1],
+                A1[1] + T[4] + s - Y[1] * x0[1],
+                A1[2] + T[7] - Y[2] * x0[1],
+                A1[3] + Y[2],
+                A1[4],
+                A1[5] - Y[0],
+            )
+            A2 = (
+                A2[0] + T[2] - Y[0] * x0[2],
+                A2[1] + T[5] - Y[1] * x0[2],
+                A2[2] + T[8] + s - Y[2] * x0[2],
+                A2[3] - Y[1],
+                A2[4] + Y[0],
+                A2[5],
+            )
+            A3 = (A3[0], A3[1] + X[2], A3[2] - X[1], A3[3] + k, A3[4], A3[5])
+            A4 = (A4[0] - X[2], A4[1], A4[2] + X[0], A4[3], A4[4] + k, A4[5])
+            A5 = (A5[0] + X[1], A5[1] - X[0], A5[2], A5[3], A5[4], A5[5] + k)
+        for c in range(node.iv + node.nv - 1, node.iv - 1, -1):
+            S0, S1 = six(S0_[c]), six(S1_[c])
+            r = p[c] + 0.5 * dt * tau[c] + times(S0, F)
+            slope = 0.0
+            if node.nv == 1:
+                dof = dofs[c]
+                moved = q1[node.iq] - q0[node.iq]
+                slope = 0.5 * dof.damping + h * dof.armature
+                r -= 0.5 * dt * dof.stiffness * (q0[node.iq] - dof.rest) + slope * moved
+            if not abs(r) <= norm:  # a NaN must win
+                norm = abs(r)
+            r -= times(S0, b)
+            col = plus(S1[3], A3, plus(S1[4], A4, plus(S1[5], A5, none)))
+            col = plus(S1[0], A0, plus(S1[1], A1, plus(S1[2], A2, col)))
+            row = (times(S0, A0), times(S0, A1), times(S0, A2), times(S0, A3), times(S0, A4), times(S0, A5))
+            D = 1.0 / (times(S0, col) + slope)
+            w = W[c]
+            w[0], w[1], w[2], w[3], w[4], w[5] = row
+            w[6] = D
+            w[7] = r
+            b = plus(D * r, col, b)
+            A0, A1, A2 = plus(-D * row[0], col, A0), plus(-D * row[1], col, A1), plus(-D * row[2], col, A2)
+            A3, A4, A5 = plus(-D * row[3], col, A3), plus(-D * row[4], col, A4), plus(-D * row[5], col, A5)
+        if node.parent != i - 1 or i == 0:
+            if node.parent >= 0:
+                row = wait[slots[node.parent]]
+                hold(row, 0, A0)
+                hold(row, 6, A1)
+                hold(row, 12, A2)
+                hold(row, 18, A3)
+                hold(row, 24, A4)
+                hold(row, 30, A5)
+                hold(row, 36, b)
+                hold(row, 42, F)
+            A0, A1, A2, A3, A4, A5, b, F = none, none, none, none, none, none, none, none
+    return update(model, lane), norm
+
+
+@routine
+def update(model, lane):
+    """The update from root to leaves, applied to q1; gives back its size."""
+    nodes, slots, S1_, W, wait, dx, q1 = model.nodes, model.slots, lane.S1, lane.W, lane.wait, lane.dx, lane.q1
+    eta = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+    size = 0.0
+    for i in range(nodes.shape[0]):
+        node = nodes[i]
+        if node.parent < 0:
+            eta = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+        elif node.parent != i - 1:
+            eta = six(wait[slots[node.parent]])
+        for c in range(node.iv, node.iv + node.nv):
+            w = W[c]
+            x = (w[7] - times(six(w), eta)) * w[6]
+            dx[c] = x
+            if not abs(x) <= size:  # a NaN must win
+                size = abs(x)
+            eta = plus(x, six(S1_[c]), eta)
+        if slots[i] >= 0:
+            row = wait[slots[i]]
+            row[0], row[1], row[2], row[3], row[4], row[5] = eta
+    if size < 1e12:
+        share = min(1.0, CAP / size) if size > 0.0 else 1.0
+        for k in range(dx.shape[0]):
+            dx[k] *= share
+        retract(nodes, q1, dx, q1)
+    return size
+
+
+@routine
+def look_at_end(model, lane, dt):
+    """The momentum at the end of the step, in `end`; gives back the largest residual of its equations there."""
+    nodes, dofs, slots = model.nodes, model.dofs, model.slots
+    R0_, x0_, R1_, x1_, S0_, S1_, wait = lane.R0, lane.x0, lane.R1, lane.x1, lane.S0, lane.S1, lane.wait
+    q0, q1, p, end, tau = lane.q0, lane.q1, lane.p, lane.end, lane.tau
+    put(model, q1, R1_, x1_, S1_)
+    h = 1.0 / dt
+    fall = scale3(0.5 * dt, load3(model.gravity))
+    for k in range(model.branches):
+        for c in range(12):
+            wait[k, c] = 0.0
+    norm = 0.0
+    none = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+    F, E = none, none  # wrenches of the subtree at the start and at the end
+    for i in range(nodes.shape[0] - 1, -1, -1):
+        node = nodes[i]
+        if slots[i] >= 0:
+            F, E = held(wait[slots[i]], 0, F), held(wait[slots[i]], 6, E)
+        m = node.mass
+        if m > 0.0:
+            R0, x0, x1 = load9(R0_[i]), load3(x0_[i]), load3(x1_[i])
+            _, t, _, _ = torque_of(load_sym(node.Ic), turn_between(R0, load9(R1_[i])), h)
+            t, f = matvec(R0, t), scale3(m * h, sub3(x1, x0))
+            a, b = axpy3(m, fall, f), sub3(scale3(m, fall), f)
+            u, v = add3(cross(x1, a), t), sub3(cross(x0, b), t)
+            E = (E[0] + u[0], E[1] + u[1], E[2] + u[2], E[3] + a[0], E[4] + a[1], E[5] + a[2])
+            F = (F[0] + v[0], F[1] + v[1], F[2] + v[2], F[3] + b[0], F[4] + b[1], F[5] + b[2])
+        for c in range(node.iv, node.iv + node.nv):
+            held_force = 0.5 * dt * tau[c]
+            r = p[c] + times(six(S0_[c]), F) + held_force
+            last = times(six(S1_[c]), E) + held_force
+            if node.nv == 1:
+                dof = dofs[c]
+                moved, k = q1[node.iq] - q0[node.iq], 0.5 * dt * dof.stiffness
+                r -= k * (q0[node.iq] - dof.rest) + (0.5 * dof.damping + h * dof.armature) * moved
+                last -= k * (q1[node.iq] - dof.rest) + (0.5 * dof.damping - h * dof.armature) * moved
+            end[c] = last
+            if not abs(r) <= norm:
+                norm = abs(r)
+        if node.parent != i - 1:
+            if node.parent >= 0:
+                hold(wait[slots[node.parent]], 0, F)
+                hold(wait[slots[node.parent]], 6, E)
+            F, E = none, none
+    return norm
+
+
+@routine
+def attempt(model, lane, settings, dt, steady):
+    """Solve one step of dt from (q0, p) for q1 and `end`; gives back its iterations, or minus their number.
+
+    The first guess goes on with the mean rate of the last step, `near`, or where `steady` with its change since the
+    one before, `far`.
+    """
+    nodes, q0, q1, near, far, dx, moved = model.nodes, lane.q0, lane.q1, lane.near, lane.far, lane.dx, lane.moved
+    for k in range(dx.shape[0]):
+        dx[k] = dt * (2.0 * near[k] - far[k]) if steady else dt * near[k]
+        moved[k] = dx[k]
+    retract(nodes, q0, dx, q1)
+    for it in range(1, settings.max_iterations + 1):
+        size, norm = solve_once(model, lane, dt)
+        if not size < 1e12:
+            return -it
+        for k in range(dx.shape[0]):
+            moved[k] += dx[k]
+        if size <= CLOSE:
+            # The next update would be smaller by as much as this one has shrunk the residual.
+            new = look_at_end(model, lane, dt)
+            floor = size <= settings.floor and new > 0.25 * norm
+            if size <= settings.tolerance or size * new <= settings.tolerance * norm or floor:
+                return it
+    return -settings.max_iterations
+
+
+@routine
+def step(model, lane, settings, steady):
+    """One step from (q0, p) with the generalised forces tau held, to q0 and p.
+
+    Where Newton does not find the end of a step, the step is divided: two of half its length, each divided again where
+    that does not help. Gives back the iterations, or -1 where not even the finest part has a solution; and the number
+    of parts.
+    """
+    near, far, moved = lane.near, lane.far, lane.moved
+    total, count = 0, 0
+    parts, part, dt = 1, 0, settings.dt
+    while part < parts:
+        spent = attempt(model, lane, settings, dt, steady)
+        total += abs(spent)
+        if spent < 0:
+            if parts >= FINEST:
+                return -1, count
+            parts, part, dt = 2 * parts, 2 * part, 0.5 * dt
+            steady = False
+            continue
+        for k in range(near.shape[0]):
+            far[k] = near[k]
+            near[k] = moved[k] / dt
+        advance(model, lane)
+        count += 1
+        part += 1
+        steady = parts == 1
+        while parts > 1 and part % 2 == 0:  # two halves are done: on with what they are a half of
+            part, parts, dt = part // 2, parts // 2, 2.0 * dt
+    return total, count
+
+
+@routine
+def advance(model, lane):
+    """The end of a step becomes the start of the next."""
+    for k in range(lane.p.shape[0]):
+        lane.p[k] = lane.end[k]
+    for k in range(lane.q0.shape[0]):
+        lane.q0[k] = lane.q1[k]
+    for i in range(lane.R0.shape[0]):
+        for c in range(9):
+            lane.R0[i, c] = lane.R1[i, c]
+        for c in range(3):
+            lane.x0[i, c] = lane.x1[i, c]
+    for k in range(lane.S0.shape[0]):
+        for c in range(6):
+            lane.S0[k, c] = lane.S1[k, c]
+
+
+@routine
+def apply_controls(model, lane, u, step, robot):
+    """Generalised forces of the controls of a step: u[step, :, robot], where axes of length 1 serve all."""
+    drives, tau = model.drives, lane.tau
+    k, r = min(step, u.shape[0] - 1), min(robot, u.shape[2] - 1)
+    for c in range(tau.shape[0]):
+        tau[c] = 0.0
+    for c in range(u.shape[1]):
+        tau[drives[c].dof] += drives[c].gear * u[k, c, r]
+
+
+@routine
+def run(model, lane, settings, batch, robot):
+    """All steps of one robot, from rows 0 of the batch's arrays; see `arrays.Batch`."""
+    q0, p, near, far = lane.q0, lane.p, lane.near, lane.far
+    for k in range(q0.shape[0]):
+        q0[k] = batch.q[0, k, robot]
+    for k in range(p.shape[0]):
+        p[k] = batch.p[0, k, robot]
+        near[k] = batch.v[k, robot]
+        far[k] = near[k]
+    put(model, q0, lane.R0, lane.x0, lane.S0)
+    batch.failed[robot] = -1
+    total, parts, last = 0, 0, 0
+    for done in range(settings.steps):
+        apply_controls(model, lane, batch.u, done, robot)
+        spent, count = step(model, lane, settings, last == 1)
+        if spent < 0:
+            batch.failed[robot] = done
+            break
+        total += spent
+        parts += count
+        last = count
+        if (done + 1) % settings.every == 0:
+            row = (done + 1) // settings.every
+            for k in range(q0.shape[0]):
+                batch.q[row, k, robot] = q0[k]
+            for k in range(p.shape[0]):
+                batch.p[row, k, robot] = p[k]
+    batch.iterations[robot] = total
+    batch.parts[robot] = parts

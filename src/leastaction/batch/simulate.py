@@ -1,0 +1,155 @@
+"""`leastaction.batch.simulate`: its arguments, checked, and the way to the cores or the GPU."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from leastaction.batch.run import BatchRun
+from leastaction.batch.threads import run_on_cores
+from leastaction.errors import IntegratorError, MechanismError
+from leastaction.integrators import Integrator
+from leastaction.mechanism import Mechanism
+from leastaction.mechanism.arguments import FloatArray
+from leastaction.minimal import Galerkin
+from leastaction.parameters import with_parameters
+from leastaction.start import checked_integrator, number_of_steps
+
+DEVICES = ("cpu", "cuda")
+
+
+def simulate(
+    mechanism: Mechanism,
+    q: Any = None,
+    v: Any = None,
+    *,
+    dt: float = 0.01,
+    duration: float | None = None,
+    steps: int | None = None,
+    integrator: Integrator | None = None,
+    controls: Any = None,
+    parameters: Mapping[str, Any] | None = None,
+    every: int = 1,
+    device: str = "cpu",
+    dtype: Any = np.float64,
+    workers: int | None = None,
+) -> BatchRun:
+    """Simulate many robots of one kind.
+
+    Each is a run of its own: what one does, or fails to do, changes nothing for the others. On the CPU they are those
+    of `leastaction.simulate`, bit for bit, spread over the cores. On a GPU the whole batch runs in one kernel made for
+    the mechanism, one thread per robot (`leastaction.batch.lane`).
+
+    Args:
+        mechanism: the robot.
+        q: initial joint positions [rad or m], shape (robots, nq), or (nq,) for all; default its home.
+        v: initial joint velocities [rad/s or m/s], shape (robots, nv), or (nv,) for all; default rest.
+        dt: time step [s].
+        duration: length of the runs [s], rounded to whole steps; or
+        steps: number of steps.
+        integrator: default `Galerkin(order=2, interpolation="bodies")`, the only one on a GPU.
+        controls: shape (nu,) for all, (robots, nu) held throughout, (steps, nu) held over each step, or
+            (robots, steps, nu).
+        parameters: values by name (see `leastaction.adjoint`), the number of the robot first: shape (robots,) for
+            masses, (robots, 3) for vectors, ... On the CPU only.
+        every: record each so many steps.
+        device: "cpu" or "cuda".
+        dtype: numpy.float64, or on a GPU numpy.float32.
+        workers: threads on the CPU; default all cores.
+
+    Raises:
+        MechanismError: a state is wrong; names the robot.
+        IntegratorError: sizes that do not fit, an integrator or part of the robot that the device cannot run, no GPU.
+    """
+    if not isinstance(mechanism, Mechanism):
+        raise MechanismError(f"batch.simulate needs a Mechanism, got {mechanism!r}")
+    integrator = Galerkin(order=2, interpolation="bodies") if integrator is None else checked_integrator(integrator)
+    if device not in DEVICES:
+        raise IntegratorError(f"device must be one of {', '.join(DEVICES)}, got {device!r}")
+    count = number_of_steps(dt, duration, steps)
+    if not isinstance(every, int) or every < 1:
+        raise IntegratorError(f"every must be a whole number of at least 1, got {every!r}")
+    names = dict(parameters or {})
+    robots, (q, v) = _states(mechanism, q, v, controls, names, count)
+    u = _controls(mechanism, controls, robots, count)
+    if device == "cuda":
+        from leastaction.batch.cuda import run_on_gpu
+
+        if names:
+            raise IntegratorError("parameters that differ from robot to robot need device='cpu'")
+        return run_on_gpu(mechanism, integrator, q, v, u, dt, count, every, np.dtype(dtype))
+    if np.dtype(dtype) != np.float64:
+        raise IntegratorError(f"dtype {np.dtype(dtype).name} needs device='cuda'; the CPU computes with float64")
+    mechanisms = ()
+    if names:
+        each = [{name: np.asarray(values)[k] for name, values in names.items()} for k in range(robots)]
+        mechanisms = tuple(with_parameters(mechanism, own) for own in each)
+    return run_on_cores(mechanism, mechanisms, integrator, q, v, u, dt, count, every, workers)
+
+
+def _states(
+    mechanism: Mechanism, q: Any, v: Any, controls: Any, parameters: Mapping[str, Any], steps: int
+) -> tuple[int, tuple[FloatArray, FloatArray]]:
+    """Number of robots and their states, shapes (robots, nq) and (robots, nv)."""
+    given = []
+    counts: dict[str, int] = {}
+    for what, value, size, default in (
+        ("q", q, mechanism.nq, mechanism.home()),
+        ("v", v, mechanism.nv, np.zeros(mechanism.nv)),
+    ):
+        try:
+            a = np.array(default if value is None else value, dtype=float)
+        except (TypeError, ValueError):
+            raise MechanismError(f"{what}: expected numbers, got {value!r}") from None
+        if a.ndim not in (1, 2) or a.shape[-1] != size:
+            raise MechanismError(f"{what}: expected shape (robots, {size}) or ({size},), got {a.shape}")
+        if a.ndim == 2:
+            counts[what] = len(a)
+        given.append(a)
+    for name, values in parameters.items():
+        counts[name] = len(np.atleast_1d(np.asarray(values)))
+    shape = np.shape(controls) if controls is not None else ()
+    if len(shape) == 3 or (len(shape) == 2 and shape[0] != steps):
+        counts["controls"] = shape[0]
+    if len(set(counts.values())) > 1:
+        told = ", ".join(f"{name} {count}" for name, count in counts.items())
+        raise IntegratorError(f"numbers of robots do not fit together: {told}")
+    robots = next(iter(counts.values()), 1)
+    if robots == 0:
+        raise IntegratorError("a batch needs at least one robot")
+    states = [np.broadcast_to(a, (robots, a.shape[-1])).copy() for a in given]
+    for what, a in zip("qv", states, strict=True):
+        wrong = np.flatnonzero(~np.isfinite(a).all(axis=1))
+        if len(wrong):
+            raise MechanismError(f"{what}: robot {wrong[0]} has a number that is not finite")
+    try:
+        states[0] = mechanism.normalize(states[0])
+    except MechanismError as error:
+        raise MechanismError(f"{error}, of some robot") from None
+    return robots, (states[0], states[1])
+
+
+def _controls(mechanism: Mechanism, controls: Any, robots: int, steps: int) -> FloatArray:
+    """Controls as lanes read them, shape (steps or 1, nu, robots or 1)."""
+    nu = mechanism.nu
+    if controls is None:
+        return np.zeros((1, nu, 1))
+    try:
+        u = np.array(controls, dtype=float)
+    except (TypeError, ValueError):
+        raise IntegratorError("controls must be numbers") from None
+    if not np.isfinite(u).all():
+        where = np.argwhere(~np.isfinite(u))[0]
+        raise IntegratorError(f"controls: the number at {tuple(int(k) for k in where)} is not finite")
+    if u.shape == (nu,):
+        return u[None, :, None].copy()
+    if u.shape == (steps, nu):
+        return u[:, :, None].copy()
+    if u.shape == (robots, nu):
+        return u.T[None].copy()
+    if u.shape == (robots, steps, nu):
+        return np.ascontiguousarray(np.moveaxis(u, 0, 2))
+    wanted = f"({nu},), ({robots}, {nu}), ({steps}, {nu}) or ({robots}, {steps}, {nu})"
+    raise IntegratorError(f"controls: expected shape {wanted}, got {u.shape}")

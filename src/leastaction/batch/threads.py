@@ -1,0 +1,121 @@
+"""Batches on the cores of the CPU: each thread has a stepper of its own and takes one robot after the other."""
+
+from __future__ import annotations
+
+import os
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+
+from leastaction.batch.run import BatchRun
+from leastaction.errors import IntegratorError, LeastActionError, MechanismError
+from leastaction.integrators import Integrator, Stepper
+from leastaction.mechanism import Mechanism
+from leastaction.mechanism.arguments import FloatArray
+from leastaction.start import first_state
+
+PIECE = 4096
+"""Steps of a robot that are in memory at once."""
+
+
+class Cores:
+    """One batch on the CPU."""
+
+    def __init__(
+        self,
+        mechanism: Mechanism,
+        mechanisms: tuple[Mechanism, ...],
+        integrator: Integrator,
+        dt: float,
+        steps: int,
+        every: int,
+    ) -> None:
+        self.mechanism, self.mechanisms, self.integrator = mechanism, mechanisms, integrator
+        self.dt, self.steps, self.every = dt, steps, every
+        self.local = threading.local()
+
+    def stepper(self, robot: int) -> Stepper:
+        """A stepper of this thread, fresh for a robot."""
+        if self.mechanisms:
+            return self.integrator.prepare(self.mechanisms[robot], self.dt)
+        if not hasattr(self.local, "stepper"):
+            self.local.stepper = self.integrator.prepare(self.mechanism, self.dt)
+            self.local.memory = self.local.stepper.memory()
+        self.local.stepper.remember(self.local.memory)
+        return self.local.stepper
+
+    def run(self, robot: int, q: FloatArray, v: FloatArray, u: FloatArray, Q: Any, S: Any) -> tuple[int, str, int]:
+        """All steps of one robot into Q (rows, nq) and S (rows, nv): the step that failed or -1, why, iterations."""
+        stepper, every = self.stepper(robot), self.every
+        first = first_state(stepper, q, v, None, False)
+        states = first.states()
+        Q[0], S[0] = first.q[0], first.second[0]
+        done, iterations = 0, 0
+        while done < self.steps:
+            count, row = min(PIECE, self.steps - done), int(done > 0)
+            record = stepper.record(count + row)
+            for name, rows in states.items():
+                record[name][: row + 1] = rows[-row - 1 :]
+            controls = np.broadcast_to(u[done : done + count] if len(u) > 1 else u, (count, u.shape[1]))
+            nodes = len(stepper.control_nodes)
+            table = np.repeat(controls[:, None, :], nodes, axis=1)
+            reached = stepper.advance(record, row, row + count, table)
+            good = reached - row
+            told = record.get("iterations")
+            iterations += 0 if told is None else int(told[row + 1 : reached + 1].sum())
+            if good == count and done + count == self.steps:
+                stepper.finish(record)
+            kept = np.arange(done + 1, done + good + 1)
+            kept = kept[kept % every == 0]
+            Q[kept // every], S[kept // every] = record.q[kept - done + row], record.second[kept - done + row]
+            if good < count:
+                return done + good, str(stepper.failure(done + good, record)), iterations
+            done += count
+            names = ("q", "p" if stepper.momentum else "v", *stepper.carries)
+            states = {name: record[name][-2:].copy() for name in names if name in record}
+        return -1, "", iterations
+
+
+def run_on_cores(
+    mechanism: Mechanism,
+    mechanisms: tuple[Mechanism, ...],
+    integrator: Integrator,
+    q: FloatArray,
+    v: FloatArray,
+    u: FloatArray,
+    dt: float,
+    steps: int,
+    every: int,
+    workers: int | None,
+) -> BatchRun:
+    """See `leastaction.batch.simulate`."""
+    if workers is not None and (not isinstance(workers, int) or workers < 1):
+        raise IntegratorError(f"workers must be a whole number of at least 1, got {workers!r}")
+    robots, rows = len(q), steps // every + 1
+    cores = Cores(mechanism, mechanisms, integrator, dt, steps, every)
+    one = integrator.prepare(mechanism, dt)  # what it cannot run, it refuses here
+    Q, S = np.full((robots, rows, mechanism.nq), np.nan), np.full((robots, rows, mechanism.nv), np.nan)
+    failed, iterations, reasons = np.full(robots, -1), np.zeros(robots, np.int64), {}
+
+    def lane(k: int) -> None:
+        own = u[:, :, k if u.shape[2] > 1 else 0]
+        try:
+            failed[k], why, iterations[k] = cores.run(k, q[k], v[k], own, Q[k], S[k])
+        except MechanismError as error:
+            raise MechanismError(f"robot {k}: {error}") from None
+        except LeastActionError as error:
+            failed[k], why = 0, str(error)
+        if failed[k] >= 0:
+            reasons[k] = why
+
+    lane(0)  # compiles, once
+    cpus = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    with ThreadPoolExecutor(workers or cpus) as pool:
+        for _ in pool.map(lane, range(1, robots)):
+            pass
+    t = dt * every * np.arange(rows, dtype=float)
+    arrays = (np.moveaxis(Q, 0, 2), np.moveaxis(S, 0, 2))
+    told = (failed, dict(sorted(reasons.items())), iterations, mechanisms)
+    return BatchRun(mechanism, integrator, dt, every, t, *arrays, one.momentum, *told)

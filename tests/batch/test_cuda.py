@@ -1,0 +1,84 @@
+"""The kernel of a batch: it compiles for a GPU, in 64 and 32 bits, and its lanes are right on the simulator of CUDA."""
+
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import leastaction as la
+from leastaction._jit import cuda_ptx
+from leastaction.batch import arrays
+from tests.test_cuda_ptx import pytestmark as needs_cuda
+
+SIMULATED = """
+import numpy as np, leastaction as la
+for robot in (la.robots.pendulum(2), la.robots.unitree_a1()):
+    rng = np.random.default_rng(0)
+    q = np.stack([robot.integrate(robot.neutral(), rng.uniform(-0.5, 0.5, robot.nv)) for _ in range(2)])
+    v, u = rng.normal(size=(2, robot.nv)), rng.normal(size=(2, robot.nu))
+    same = dict(dt=0.01, steps=4, controls=u, every=2)
+    gpu, cpu = (la.batch.simulate(robot, q, v, device=device, **same) for device in ("cuda", "cpu"))
+    assert gpu.success and gpu.q.shape == cpu.q.shape
+    assert abs(gpu.q - cpu.q).max() < 1e-9, abs(gpu.q - cpu.q).max()
+    assert abs(gpu.p - cpu.p).max() < 1e-7
+    assert abs(gpu[1].v - cpu[1].v).max() < 1e-7
+print("lanes agree")
+"""
+
+
+@pytest.mark.slow
+def test_lanes_on_the_simulator():
+    """In plain Python: what is tested are the lanes, not the compiler."""
+    pytest.importorskip("numba_cuda")
+    env = os.environ | {"NUMBA_ENABLE_CUDASIM": "1", "NUMBA_DISABLE_JIT": "1"}
+    done = subprocess.run([sys.executable, "-c", SIMULATED], env=env, capture_output=True, text=True, timeout=300)
+    assert "lanes agree" in done.stdout, done.stderr
+
+
+@needs_cuda
+@pytest.mark.slow
+@pytest.mark.cuda
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_kernel_compiles_to_ptx(dtype):
+    import numba
+    from numba import from_dtype, types
+
+    from leastaction.batch import cuda
+
+    robot, number = la.robots.pendulum(2), from_dtype(np.dtype(dtype))
+    kernel = cuda.rollout(arrays.lane_model(robot, dtype), robot.nq, dtype)
+    states = [np.zeros(shape, dtype) for shape in ((2, 2, 4), (2, 2, 4), (2, 4), (1, 2, 1))]
+    batch = (*states, *(np.zeros(4, np.int64) for _ in range(3)))
+    settings = types.Tuple((number,) * 3 + (types.int64,) * 3)
+    with cuda.literals_as(number):
+        ptx = cuda_ptx(kernel, (settings, numba.typeof(batch)))
+    assert ".visible .entry" in ptx
+    assert len(ptx.splitlines()) < 15_000
+    if dtype == np.float32:  # what is left of 64 bits reduces the arguments of sines
+        assert ptx.count(".f64") < 0.05 * ptx.count(".f32")
+
+
+@pytest.mark.parametrize(
+    ("change", "match"),
+    [
+        (lambda r: (r, la.Galerkin(order=4)), "runs Galerkin"),
+        (lambda r: (la.robots.four_bar(), None), "loops"),
+    ],
+)
+def test_what_a_gpu_cannot_run_is_refused(change, match):
+    pytest.importorskip("numba_cuda")
+    robot, integrator = change(la.robots.pendulum(2))
+    with pytest.raises(la.IntegratorError, match=match):
+        la.batch.simulate(robot, steps=1, integrator=integrator, device="cuda")
+
+
+def test_without_a_gpu_the_error_says_so():
+    pytest.importorskip("numba_cuda")
+    from numba import cuda
+
+    if cuda.is_available():
+        pytest.skip("there is a GPU")
+    with pytest.raises(la.IntegratorError, match="no GPU was found"):
+        la.batch.simulate(la.robots.pendulum(2), steps=1, device="cuda")
