@@ -284,7 +284,7 @@ def test_steps_that_touch_have_a_solution():
     run = la.simulate(robot, q, v, dt=0.01, duration=0.5, integrator=Bodies(4))
     assert run.q[:, 2].min() > 0.05  # the plane carries it
     assert run.energy[-1] < run.energy[0]
-    assert run.iterations.max() <= 10
+    assert run.iterations.max() < 20  # a step that cycles takes as many and is divided
 
 
 @pytest.mark.parametrize(
