@@ -28,3 +28,26 @@ def test_unknown_parameters(name, hint):
 def test_objectives_that_give_something_else(checkpoints):
     with pytest.raises(la.IntegratorError, match="an objective must give"):
         la.adjoint(la.robots.pendulum(2), la.BDF(order=1), lambda run: 0.0, checkpoints=checkpoints, **RUN)
+
+
+@pytest.mark.parametrize(
+    ("changes", "says"),
+    [
+        ({"q": "a"}, "q: expected a tensor, got 'a'"),
+        ({"q": [0.1, 0.2, 0.3]}, "q: expected shape"),
+        ({"controls": "x"}, "controls: expected a tensor"),
+        ({"parameters": 3}, "parameters: expected tensors by name"),
+        ({"parameters": {"mass:none": 1.0}}, "unknown body 'none'"),
+        ({"parameters": {"mass:link1": "a"}}, "mass:link1: expected a tensor"),
+        ({"steps": "a"}, "steps must be a whole number"),
+        ({"steps": None}, "give either controls or steps"),
+    ],
+)
+def test_wrong_calls_through_pytorch(changes, says):
+    """They are refused at the call, not in `backward`."""
+    pytest.importorskip("torch")
+    from leastaction.derivatives.torch import simulate
+
+    valid = {"q": [0.1, 0.2], "v": [0.0, 0.0], "dt": 0.01, "steps": 2, "integrator": la.BDF(order=1)}
+    with pytest.raises(la.LeastActionError, match=says):
+        simulate(la.robots.pendulum(2), **(valid | changes))

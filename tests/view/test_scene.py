@@ -228,3 +228,25 @@ def test_wrong_input_is_refused_by_name():
         build_scene(la.robots.pendulum(), q=[1.0, 2.0])
     assert reach(la.robots.pendulum()) > 0.5
     assert build_scene(run, camera=Camera(distance=9.0)).camera.distance == 9.0
+
+
+def test_a_flat_disc_is_as_thick_as_it_is_flat():
+    """Hubs of joints follow the thickness of the disc, not its radius."""
+    from leastaction.mechanism import Cylinder
+    from leastaction.view.figure import _thickness
+
+    assert _thickness([Cylinder(0.8, 0.05)]) == 0.025
+    assert _thickness([Cylinder(0.02, 1.0)]) == 0.02
+
+
+def test_contact_points_at_the_ends_of_a_capsule_are_drawn_by_it():
+    from leastaction.mechanism import Capsule, ContactPoint
+    from leastaction.view.figure import _is_drawn
+
+    b = la.MechanismBuilder("rod")
+    b.body("rod", mass=1.0, inertia=0.1, shapes=Capsule(0.1, 1.0, pose=(0, 0, 1)))
+    b.free("rod")
+    robot = b.build()
+    for z, drawn in ((0.5, True), (1.5, True), (1.0, False)):
+        assert _is_drawn(robot, ContactPoint("end", "rod", (0, 0, z), radius=0.1)) is drawn
+    assert not _is_drawn(robot, ContactPoint("end", "rod", (0, 0, 0.5), radius=0.2))

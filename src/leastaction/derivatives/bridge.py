@@ -18,6 +18,7 @@ from leastaction.mechanism import Mechanism
 from leastaction.mechanism.arguments import FloatArray
 from leastaction.parameters import parameter, with_parameters
 from leastaction.simulate import simulate
+from leastaction.start import number_of_steps
 from leastaction.trajectory import Trajectory
 
 
@@ -55,6 +56,7 @@ class DifferentiableSimulation:
 
     def controls(self, given: Any, steps: int | None, dtype: Any, zeros: Any) -> Any:
         """Controls of shape (steps, nu), zero where none are given: `zeros(shape, dtype)`."""
+        steps = None if steps is None else number_of_steps(self.dt, None, steps)
         if given is None:
             if steps is None:
                 raise IntegratorError("give either controls or steps")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
@@ -9,8 +10,10 @@ import numpy as np
 
 from leastaction._extras import require
 from leastaction.derivatives.bridge import DifferentiableSimulation
+from leastaction.errors import IntegratorError
 from leastaction.integrators import Integrator
 from leastaction.mechanism import Mechanism
+from leastaction.mechanism._check import shown
 
 __all__ = ["simulate"]
 
@@ -42,6 +45,19 @@ def _array(x: Any) -> Any:
     return np.array(x.detach().cpu().numpy(), dtype=float)
 
 
+def _tensor(torch: Any, value: Any, what: str) -> Any:
+    """`value` as a tensor of real numbers."""
+    try:
+        tensor = torch.as_tensor(value)
+    except (TypeError, ValueError, RuntimeError, OverflowError):
+        raise IntegratorError(f"{what}: expected a tensor, got {shown(value)}") from None
+    if not tensor.dtype.is_floating_point:
+        if tensor.dtype.is_complex or tensor.dtype == torch.bool:
+            raise IntegratorError(f"{what}: expected a tensor of real numbers, got {tensor.dtype}")
+        tensor = tensor.to(torch.get_default_dtype())
+    return tensor
+
+
 def simulate(
     mechanism: Mechanism,
     q: Any,
@@ -70,7 +86,11 @@ def simulate(
         q (steps + 1, nq) and v (steps + 1, nv).
     """
     torch: Any = require("torch", "torch")
-    extra = {name: torch.as_tensor(value) for name, value in (parameters or {}).items()}
+    if not isinstance(parameters, Mapping | None):
+        raise IntegratorError(f"parameters: expected tensors by name, got {shown(parameters)}")
+    extra = {name: _tensor(torch, value, str(name)) for name, value in (parameters or {}).items()}
+    q, v = _tensor(torch, q, "q"), _tensor(torch, v, "v")
+    controls = None if controls is None else _tensor(torch, controls, "controls")
     simulation = DifferentiableSimulation(mechanism, integrator, dt, tuple(extra))
     simulation.check(list(extra.values()))
     u = simulation.controls(controls, steps, q.dtype, torch.zeros)

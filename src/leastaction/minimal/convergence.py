@@ -9,6 +9,10 @@ SHARPEST = 1e-13
 """... unless the tolerance asked for less than this."""
 
 
+CHORD = 0.01
+"""Share of the tolerance that chord steps must reach: Newton's last step mostly ends far below it, theirs would not."""
+
+
 @inline
 def largest(dx):
     """Largest entry of an update; NaN if there is one."""
@@ -33,9 +37,9 @@ def chords_suffice(size, rate, kept, count, tolerance):
         rate: by which it shrank the residual.
         kept: whether it was a chord step itself.
         count: of chord steps.
-        tolerance: for the update that would come after them.
+        tolerance: of which the update that would come after them may be the share CHORD.
     """
     ahead, share = size * rate, rate if kept else 2.0 * rate
     for _ in range(count):
         ahead *= share
-    return ahead <= tolerance
+    return ahead <= CHORD * tolerance

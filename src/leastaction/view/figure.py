@@ -89,11 +89,15 @@ def figure(mechanism: Mechanism, size: float, color: style.Color | None = None) 
 
 
 def _is_drawn(mechanism: Mechanism, contact: ContactPoint) -> bool:
-    """Whether a shape of the body is the ball of a contact point already."""
+    """Whether a shape of the body is the ball of a contact point already: a ball, or an end of a capsule."""
     i = mechanism.body_index(contact.body)
-    balls = [s for s in (visible(mechanism.bodies[i].shapes) if i >= 0 else []) if isinstance(s, Sphere)]
-    near = [ball for ball in balls if math.dist(ball.pose.position, contact.point) < 0.05 * ball.radius]
-    return any(ball.radius > 0.95 * contact.radius for ball in near)
+    for shape in visible(mechanism.bodies[i].shapes) if i >= 0 else []:
+        if isinstance(shape, Sphere | Capsule) and shape.radius > 0.95 * contact.radius:
+            half = 0.5 * shape.length if isinstance(shape, Capsule) else 0.0
+            ends = (shape.pose.apply((0.0, 0.0, z)) for z in (-half, half))
+            if any(math.dist(end, contact.point) < 0.05 * shape.radius for end in ends):
+                return True
+    return False
 
 
 def ground(mechanism: Mechanism, size: float) -> tuple[list[Part], list[float]]:
@@ -206,7 +210,8 @@ def _along(axis: Any) -> Any:
 
 def _thickness(shapes: list[Shape]) -> float | None:
     """Half thickness of a link [m], from the thinnest of its rods."""
-    radii = [s.radius for s in shapes if isinstance(s, Capsule | Cylinder)]
+    radii = [s.radius for s in shapes if isinstance(s, Capsule)]
+    radii += [min(s.radius, 0.5 * s.length) for s in shapes if isinstance(s, Cylinder)]  # a disc is flat
     radii += [0.5 * min(s.size) for s in shapes if isinstance(s, Box) and max(s.size) > 4.0 * min(s.size)]
     return min(radii) if radii else None
 

@@ -112,7 +112,7 @@ def is_driven(model, data, settings, contact, dt):
             energy += 0.5 * (m * dot3(v, v) + dot3(w, matvec(load9(bodies[i].J), w)))
             energy += 0.5 * dot3(push, push) / (m * halves * halves)
             total += m
-    joined, struck = joint_work(model, data), 0
+    joined, struck = 0.0, 0
     for k in range(contact.now[0].count):
         c = contact.cones[k]
         deepest = max(deepest, -c.rest)
@@ -124,7 +124,7 @@ def is_driven(model, data, settings, contact, dt):
                 joined += power
                 work += power if c.source >= 0 else 0.0
     if struck > 0 and is_impact(bodies, states, settings.gravity, dt):
-        work = max(work, joined)
+        work = max(work, joined + joint_work(model, data))
     return work > WORK * energy + 2.0 * total * settings.gravity * deepest
 
 

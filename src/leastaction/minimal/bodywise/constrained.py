@@ -13,6 +13,7 @@ from leastaction.minimal.bodywise.hessian import hessian
 from leastaction.minimal.bodywise.linearization import system as matrix
 from leastaction.minimal.bodywise.one_sided import open_or_close
 from leastaction.minimal.bodywise.residual import end_momentum, hold_controls, place_bodies, residual
+from leastaction.minimal.bodywise.rest import hand_on
 from leastaction.minimal.bodywise.rollout import update
 from leastaction.minimal.bodywise.work import is_astray
 from leastaction.minimal.convergence import ROUND_OFF, SHARPEST, largest
@@ -97,6 +98,7 @@ def rollout(model, settings, data, system, U, states, momenta, iterations, multi
         for k in range(Q.shape[1]):
             states[step + 1, k] = Q[s, k]
         end_momentum(model, settings, data, u, end)
+        hand_on(model, data, end)
         fit_momentum(model.native, data.guess, system, states[step + 1], end)
         after = kinetic_energy(model.native, data.guess, states[step + 1], end)
         if is_astray(model, settings, data, u, before, after, p, end):

@@ -7,8 +7,9 @@ from leastaction._jit import routine
 from leastaction.kinematics.manifold import retract
 from leastaction.minimal.bodywise.one_sided import open_or_close
 from leastaction.minimal.bodywise.residual import end_momentum, hold_controls, place_bodies, residual
+from leastaction.minimal.bodywise.rest import hand_on
 from leastaction.minimal.bodywise.work import is_astray
-from leastaction.minimal.convergence import ROUND_OFF, SHARPEST, chords_suffice, largest
+from leastaction.minimal.convergence import CHORD, ROUND_OFF, SHARPEST, chords_suffice, largest
 from leastaction.minimal.one_sided import forget
 from leastaction.minimal.predict import displace, kinetic_energy, look_ahead, start_acceleration
 from leastaction.spatial import add3, axpy3, cross, load3, load6, load9, matvec, scale3, store3
@@ -104,7 +105,7 @@ def newton_with(direction, again):
             update(model, data, share)
             new = residual(model, settings, data, p, u)
             history[it] = new
-            done = size <= tolerance or size * new <= tolerance * norm
+            done = size <= tolerance or size * new <= (CHORD * tolerance if keep else tolerance) * norm
             floor = size <= ROUND_OFF and new > 0.25 * norm and tolerance >= SHARPEST
             if share == 1.0 and (done or floor):
                 if open_or_close(model.jumps, model, data) == 0:
@@ -142,6 +143,7 @@ def rollout_with(direction, again):
             for k in range(Q.shape[1]):
                 states[step + 1, k] = Q[last, k]
             end_momentum(model, settings, data, u, momenta[step + 1])
+            hand_on(model, data, momenta[step + 1])
             after = kinetic_energy(native, guess, states[step + 1], momenta[step + 1])
             if is_astray(model, settings, data, u, before, after, p, momenta[step + 1]):
                 return step

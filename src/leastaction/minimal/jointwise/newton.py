@@ -1,7 +1,7 @@
 """Newton iterations of one step of a variational integrator, and what comes before and after them."""
 
 from leastaction._jit import routine
-from leastaction.minimal.convergence import ROUND_OFF, SHARPEST, chords_suffice, largest
+from leastaction.minimal.convergence import CHORD, ROUND_OFF, SHARPEST, chords_suffice, largest
 from leastaction.minimal.jointwise.directions import AGAIN
 from leastaction.minimal.jointwise.one_sided import open_or_close
 from leastaction.minimal.jointwise.residual import next_momentum, residual, start_point
@@ -121,7 +121,7 @@ def newton_with(direction):
                     X[a + 1, k] += shorten * dx[a, k]
             new = residual(model, settings, points, data.p, u)
             history[it] = new
-            done = size <= tolerance or size * new <= tolerance * norm
+            done = size <= tolerance or size * new <= (CHORD * tolerance if keep else tolerance) * norm
             # Long chains reach round-off first: updates that are tiny and shrink no more.
             floor = size <= ROUND_OFF and new > 0.25 * norm and tolerance >= SHARPEST
             if shorten == 1.0 and (done or floor):
