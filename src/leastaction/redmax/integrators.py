@@ -34,7 +34,8 @@ class BDF(Integrator):
     """Backward differentiation formulas in reduced coordinates (Sueda 2021, 3.4): stiff forces, any joint, loops.
 
     All forces are taken at the end of the step, with the exact Newton matrix. Order 1 is implicit Euler and damps
-    motion strongly; order 2 starts with one step of `SDIRK2`. Controls are those at the end of a step.
+    motion strongly; order 2 starts with one step of `SDIRK2`. Controls are those at the end of a step. A step that does
+    not converge or gains energy is divided, those of order 2 into steps of `SDIRK2`; see `run.stored["divided"]`.
 
     Attributes:
         order: 1 or 2.
