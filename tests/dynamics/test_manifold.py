@@ -102,4 +102,4 @@ def test_normalize():
     with pytest.raises(la.MechanismError, match=r"ball_free\.qw"):
         robot.normalize(np.zeros(7))
     with pytest.raises(la.MechanismError, match="expected shape"):
-        robot.integrate(np.zeros(7), np.zeros(7))
+        robot.integrate(robot.neutral(), np.zeros(7))

@@ -25,6 +25,7 @@ from leastaction.spatial import (
     load_sym,
     matmul,
     matmult,
+    mattvec,
     matvec,
     scale3,
     store3,
@@ -132,7 +133,10 @@ def torque_of(Ic, y, h):
 
 @inline
 def slope_of_torque(Ic, y, g, e, d, h, R0):
-    """Derivative (9) of the torque by turns at the end of the step, in the world; see `blocks.torque_slope`."""
+    """Derivative (9) of the torque by turns at the end of the step, in the world; see `blocks.torque_slope`.
+
+    The turn y is in the body's first frame here, so that its inertia need not be turned.
+    """
     G = (h * Ic[0], h * Ic[1], h * Ic[2], h * Ic[1], h * Ic[3], h * Ic[4], h * Ic[2], h * Ic[4], h * Ic[5])
     Z = plus9(matmul(polynomial(y, 0.5, e), G), polynomial_slope(y, g, 0.5, 0.0, e, d))
     return matmul(R0, matmul(Z, matmult(polynomial(y, -0.5, e), R0)))
@@ -167,7 +171,7 @@ def solve_once(model, lane, dt):
         m = node.mass
         if m > 0.0:
             R0, x0, x1, Ic = load9(R0_[i]), load3(x0_[i]), load3(x1_[i]), load_sym(node.Ic)
-            y = turn_between(R0, load9(R1_[i]))
+            y = mattvec(R0, turn_between(R0, load9(R1_[i])))
             g, t, e, d = torque_of(Ic, y, h)
             T = slope_of_torque(Ic, y, g, e, d, h, R0)
             f = axpy3(m, fall, scale3(-m * h, sub3(x1, x0)))
@@ -293,7 +297,7 @@ def look_at_end(model, lane, dt):
         m = node.mass
         if m > 0.0:
             R0, x0, x1 = load9(R0_[i]), load3(x0_[i]), load3(x1_[i])
-            _, t, _, _ = torque_of(load_sym(node.Ic), turn_between(R0, load9(R1_[i])), h)
+            _, t, _, _ = torque_of(load_sym(node.Ic), mattvec(R0, turn_between(R0, load9(R1_[i]))), h)
             t, f = matvec(R0, t), scale3(m * h, sub3(x1, x0))
             a, b = axpy3(m, fall, f), sub3(scale3(m, fall), f)
             u, v = add3(cross(x1, a), t), sub3(cross(x0, b), t)
