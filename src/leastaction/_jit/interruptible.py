@@ -12,7 +12,7 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-from numba import config
+import numba
 
 __all__ = ["interruptible"]
 
@@ -25,7 +25,8 @@ def interruptible(function: Callable[..., Any], *args: Any) -> Any:
 
     In other threads, which signals do not reach, and where nothing is compiled, it is called as it is.
     """
-    if config.DISABLE_JIT or threading.current_thread() is not threading.main_thread():
+    settings: Any = numba.config
+    if settings.DISABLE_JIT or threading.current_thread() is not threading.main_thread():
         return function(*args)
     results: list[Any] = []
     errors: list[BaseException] = []

@@ -50,9 +50,8 @@ def literals_as(number: Any) -> Iterator[None]:
     if number == types.float64:
         yield
         return
-    from numba.cuda.target import CUDATypingContext
-
-    resolve = CUDATypingContext.resolve_value_type
+    context: Any = import_module("numba.cuda.target").CUDATypingContext
+    resolve = context.resolve_value_type
 
     def narrow(value: Any) -> Any:
         if type(value) is float:
@@ -65,11 +64,11 @@ def literals_as(number: Any) -> Iterator[None]:
     def resolved(self: Any, value: Any) -> Any:
         return narrow(value) or resolve(self, value)
 
-    CUDATypingContext.resolve_value_type = resolved
+    context.resolve_value_type = resolved
     try:
         yield
     finally:
-        CUDATypingContext.resolve_value_type = resolve
+        context.resolve_value_type = resolve
 
 
 def rollout(model: LaneModel, nq: int, dtype: Any) -> Any:
