@@ -264,7 +264,13 @@ def test_going_back_over_a_run_of_other_arrays(name, values):
     robot = la.robots.free_body()
     zero = np.zeros((5, 6))
     chart = np.full((5, 1), 8)
-    whole = {"iterations": np.zeros(5, np.int64), "r": zero, "rd": zero, "chart": chart}
+    whole = {
+        "iterations": np.zeros(5, np.int64),
+        "r": zero,
+        "rd": zero,
+        "chart": chart,
+        "divided": np.zeros(5, np.int64),
+    }
     run = la.Trajectory(robot, la.BDF(order=1), 0.01, 0.01 * np.arange(5), run_of(robot).q, {"v": zero, **whole})
     run.stored[name] = values
     with pytest.raises(la.IntegratorError, match=f"the run's '{name}' has shape"):

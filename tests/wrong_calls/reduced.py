@@ -67,16 +67,21 @@ def redmax():
         {"joint": "name"},
     )
 
-    def constrained(kind, **given):
-        return la.simulate(ROBOT, Q, dt=0.01, steps=1, integrator=la.ConstrainedEuler(constraints=(kind(**given),)))
+    def constrained(kind):
+        def run(**given):
+            return la.simulate(ROBOT, Q, dt=0.01, steps=1, integrator=la.ConstrainedEuler(constraints=(kind(**given),)))
 
-    motion = {"kind": m.PrescribedMotion, "name": "joint1", "velocity": lambda t: 0.0, "position": lambda t: 0.4}
+        return run
+
+    motion = {"name": "joint1", "velocity": lambda t: 0.0, "position": lambda t: 0.4}
     function = ["a", 3, ODD, lambda: 0.0, lambda t: "a", lambda t: NAN, lambda t: [1.0, 2.0]]
     yield Call(
-        "redmax.PrescribedMotion", constrained, motion, {"name": "known", "velocity": function, "position": function}
+        "redmax.PrescribedMotion",
+        constrained(m.PrescribedMotion),
+        motion,
+        {"name": "known", "velocity": function, "position": function},
     )
     twist = {
-        "kind": m.PrescribedTwist,
         "body": "link1",
         "twist": lambda t: np.zeros(6),
         "components": (1,),
@@ -85,7 +90,7 @@ def redmax():
     }
     yield Call(
         "redmax.PrescribedTwist",
-        constrained,
+        constrained(m.PrescribedTwist),
         twist,
         {"twist": [*function, lambda t: np.zeros(3)], "components": ["a", 3, ODD, (9,), (-1,), ("a",), (0.5,)]},
     )
@@ -102,15 +107,15 @@ def redmax():
     ]
     yield Call(
         "redmax.ReducedConstraint",
-        constrained,
-        {"kind": m.ReducedConstraint, "function": g, "inequality": False},
+        constrained(m.ReducedConstraint),
+        {"function": g, "inequality": False},
         {"function": wrong, "inequality": "flag"},
     )
     g = lambda t, X: ([0.0], [[1.0] + [0.0] * 5])  # noqa: E731
     yield Call(
         "redmax.MaximalConstraint",
-        constrained,
-        {"kind": m.MaximalConstraint, "bodies": ["link1"], "function": g, "inequality": False},
+        constrained(m.MaximalConstraint),
+        {"bodies": ["link1"], "function": g, "inequality": False},
         {"bodies": ["a", 3, ODD, [3], ["none"], [ODD]], "function": wrong, "inequality": "flag"},
     )
     yield Call("redmax.taken_apart", m.taken_apart, {"mechanism": ROBOT})

@@ -113,8 +113,8 @@ def _gradient(run: Trajectory, dq: Any, dv: Any, names: list[str], from_momentum
         raise IntegratorError("the run does not say which integrator made it")
     stepper = stepper_that("reverse", m, run.integrator, run.dt)
     bars = [_bar(run, x, what) for x, what in ((dq, "dq"), (dv, "dv"))]
+    stepper.prepare_start(run.q[0])  # says which loop equations have multipliers
     check_record(stepper, run.steps, {"q": run.q, **run.stored})
-    stepper.prepare_start(run.q[0])
     u = run.stored.get("u", np.broadcast_to(np.zeros(m.nu), (run.steps, len(stepper.control_nodes), m.nu)))
     reversal = VelocityReversal(stepper, names, from_momentum)
     reversal.piece({"q": run.q, **run.stored}, 0, 0, u, bars[0], bars[1])

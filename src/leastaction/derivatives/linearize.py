@@ -102,9 +102,9 @@ def backpropagate(
         raise IntegratorError("dq and dp must be finite numbers")
     stepper = stepper_that("linearize", m, run.integrator if integrator is None else integrator, run.dt)
     nodes = len(stepper.control_nodes)
+    stepper.prepare_start(run.q[0])  # says which loop equations have multipliers
     check_record(stepper, run.steps, {"q": run.q, **run.stored})
     controls = run.stored.get("u", np.broadcast_to(np.zeros(m.nu), (run.steps, nodes, m.nu)))
-    stepper.prepare_start(run.q[0])
     reversal = stepper.reverse(["controls"])
     reversal.piece({"q": run.q, **run.stored}, 0, 0, controls, dq, dp)
     found = reversal.finish(run.q[0])

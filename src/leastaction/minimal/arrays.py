@@ -94,7 +94,12 @@ def floating_trees(tree: Tree) -> FloatArray:
     root = np.arange(len(tree.nodes))
     for i, parent in enumerate(tree.nodes.parent):
         root[i] = i if parent < 0 else root[parent]
-    free = [i for i, node in enumerate(tree.nodes) if node.parent < 0 and node.kind == FREE]
+    # An armature of the free joint has inertia that does not fall with the mass, and momentum that turns.
+    free = [
+        i
+        for i, node in enumerate(tree.nodes)
+        if node.parent < 0 and node.kind == FREE and not tree.dofs.armature[node.iv : node.iv + 6].any()
+    ]
     out = [(tree.nodes.iv[i], tree.nodes.mass[root == i].sum()) for i in free]
     return np.array(out, float).reshape(-1, 2)
 
