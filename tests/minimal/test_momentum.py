@@ -73,7 +73,8 @@ def test_a_loose_tolerance_does_not_leak_momentum(order):
     assert largest_change(run.momentum) <= 1e-12 * np.linalg.norm(run.momentum[0])
     # The loose tolerance is really felt.
     tight = la.simulate(robot, q, v, dt=0.02, steps=500, integrator=method(order))
-    assert np.abs(robot.difference(tight.q[-1], run.q[-1])).max() > 1e-9
+    assert run.iterations.sum() < tight.iterations.sum()
+    assert (run.q[-1] != tight.q[-1]).any()
 
 
 @pytest.mark.parametrize("order", METHODS)

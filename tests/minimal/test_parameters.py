@@ -42,8 +42,11 @@ class Step:
         self.end = self.of(robot)
 
     def of(self, robot):
+        # A robot with other parameters may not fit (q, p): no start is prepared, which would refuse it.
         stepper = self.integrator.prepare(robot, DT)
-        record = stepper.solve_whole(self.q, self.p, stepper.held(self.u))
+        record = stepper.record(1)
+        record["q"][0], record["p"][0] = self.q, self.p
+        assert stepper.run(record, 0, 1, stepper.held(self.u)[None]) == 1
         return record["q"][1], record["p"][1]
 
     def change(self, name, k, h):

@@ -23,6 +23,7 @@ What has no counterpart is left out with one warning. Not read: sensors, cameras
 from __future__ import annotations
 
 import re
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from os import PathLike
@@ -125,16 +126,21 @@ def _compile(root: Element, assets: dict[str, bytes]) -> Any:
         raise owner.error(f"MuJoCo refuses the model: {message}") from None
 
 
+_HANDLER = threading.Lock()
+"""MuJoCo has one handler of warnings for all threads."""
+
+
 @contextmanager
 def _quiet(mujoco: Any) -> Iterator[None]:
     """MuJoCo's warnings as Python's; by itself it would write them to a file in the user's folder, MUJOCO_LOG.TXT."""
     said: list[str] = []
-    before = mujoco.get_mju_user_warning()
-    mujoco.set_mju_user_warning(lambda message: said.append(str(message)))
-    try:
-        yield
-    finally:
-        mujoco.set_mju_user_warning(before)
+    with _HANDLER:
+        before = mujoco.get_mju_user_warning()
+        mujoco.set_mju_user_warning(lambda message: said.append(str(message)))
+        try:
+            yield
+        finally:
+            mujoco.set_mju_user_warning(before)
     for message in dict.fromkeys(said):
         warn(f"MuJoCo warns: {' '.join(message.split())}")
 
