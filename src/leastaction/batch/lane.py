@@ -13,6 +13,7 @@ elimination of its block.
 from leastaction._jit import inline, routine
 from leastaction.kinematics.manifold import retract
 from leastaction.kinematics.sweeps import place, screw_axis
+from leastaction.minimal.bodywise.sixes import plus, times
 from leastaction.minimal.bodywise.turning import plus9, polynomial, polynomial_slope, turn_between
 from leastaction.spatial import (
     EYE,
@@ -52,25 +53,6 @@ WAITING = 48
 def six(a):
     """Six numbers of an array."""
     return (a[0], a[1], a[2], a[3], a[4], a[5])
-
-
-@inline
-def times(a, b):
-    """Scalar product of six numbers with six."""
-    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2] + a[3] * b[3] + a[4] * b[4] + a[5] * b[5]
-
-
-@inline
-def plus(k, a, b):
-    """k a + b of six numbers."""
-    return (
-        k * a[0] + b[0],
-        k * a[1] + b[1],
-        k * a[2] + b[2],
-        k * a[3] + b[3],
-        k * a[4] + b[4],
-        k * a[5] + b[5],
-    )
 
 
 @inline

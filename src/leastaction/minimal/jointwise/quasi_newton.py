@@ -12,9 +12,7 @@ by an articulated-body recursion at the end of the present iterate. Steps of ord
 from leastaction._jit import routine
 from leastaction.dynamics import recursions
 from leastaction.dynamics.arrays import DynamicsData, DynamicsModel
-from leastaction.minimal.jointwise.newton import begin, conclude, newton_with
-from leastaction.minimal.jointwise.work import is_astray
-from leastaction.minimal.predict import constant_acceleration, kinetic_energy
+from leastaction.minimal.jointwise.rollout import rollout_with
 
 
 @routine
@@ -35,23 +33,5 @@ def direction(model, settings, points, data, dx):
         dx[0, k] *= settings.dt
 
 
-_newton = newton_with(direction)
-
-
-@routine
-def rollout(model, settings, data, U, Q, P, iterations):
-    """As that of `rollout`, without shortened updates."""
-    native, guess, points = model.native, data.guess, data.points
-    before = kinetic_energy(native, guess, Q[0], P[0])
-    for k in range(U.shape[0]):
-        constant_acceleration(native, settings, guess, points.X, Q[k], U[k, 0])
-        begin(model.tree, settings, data, Q[k], P[k])
-        iterations[k + 1], converged = _newton(model.tree, settings, data, U[k], settings.max_iterations, 1e12)
-        if not converged:
-            return k
-        conclude(model.tree, settings, data, Q[k], Q[k + 1], P[k + 1])
-        after = kinetic_energy(native, guess, Q[k + 1], P[k + 1])
-        if is_astray(model, settings, points, before, after, P[k], P[k + 1]):
-            return k
-        before = after
-    return U.shape[0]
+rollout = rollout_with(direction, limit=1_000_000, cap=1e12)
+"""Steps as those of `rollout`, with all iterations allowed and no update shortened."""

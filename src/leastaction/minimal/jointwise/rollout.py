@@ -14,8 +14,8 @@ FIRST_CAP = 0.5
 """Cap of their updates [rad or m], see `newton`."""
 
 
-def rollout_with(direction):
-    """`rollout` with a way to solve for the Newton direction, one of `directions`."""
+def rollout_with(direction, limit=FIRST_LIMIT, cap=FIRST_CAP):
+    """`rollout` with a way to solve for the Newton direction, one of `directions`; `limit` and `cap` as FIRST_..."""
     newton = newton_with(direction)
 
     @routine
@@ -24,13 +24,13 @@ def rollout_with(direction):
 
         The step after these must be divided; its iterations so far are counted.
         """
-        limit = min(settings.max_iterations, FIRST_LIMIT)
+        most = min(settings.max_iterations, limit)
         native, guess, points = model.native, data.guess, data.points
         before = kinetic_energy(native, guess, Q[0], P[0])
         for k in range(U.shape[0]):
             constant_acceleration(native, settings, guess, points.X, Q[k], U[k, 0])
             begin(model.tree, settings, data, Q[k], P[k])
-            iterations[k + 1], converged = newton(model.tree, settings, data, U[k], limit, FIRST_CAP)
+            iterations[k + 1], converged = newton(model.tree, settings, data, U[k], most, cap)
             if not converged:
                 return k
             conclude(model.tree, settings, data, Q[k], Q[k + 1], P[k + 1])
