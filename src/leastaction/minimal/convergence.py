@@ -26,6 +26,29 @@ def largest(dx):
 
 
 @inline
+def is_solved(size, before, rate, kept, tolerance):
+    """Whether the last update, or the one that would come next, is below the tolerance, or all of it is round-off.
+
+    The next one is foretold by how much the last one shrank the residual. Residuals of heavy coordinates soon are
+    round-off, far above those that matter of light ones; sizes of updates tell more there. A chord step shrinks
+    errors by a fixed share, which is at most twice that of its own update to the one before, see `chords_suffice`.
+
+    Args:
+        size: of the last update [rad or m].
+        before: of the one before it; zero where that was shortened.
+        rate: by which the last update shrank the residual.
+        kept: whether it was a chord step.
+        tolerance: of updates [rad or m].
+    """
+    if size <= tolerance or size * rate <= (CHORD * tolerance if kept else tolerance):
+        return True
+    if kept and 2.0 * size * size <= CHORD * tolerance * before:
+        return True
+    # Long chains reach round-off first: updates that are tiny and shrink no more.
+    return size <= ROUND_OFF and rate > 0.25 and tolerance >= SHARPEST
+
+
+@inline
 def chords_suffice(size, rate, kept, count, tolerance):
     """Whether `count` chord steps from here, with the derivatives as they are, would end below the tolerance.
 
