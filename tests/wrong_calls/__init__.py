@@ -1,5 +1,6 @@
 """Every public function, class and method with a valid call, and what is wrong for each of its arguments."""
 
+from tests.wrong_calls.algebra import algebra
 from tests.wrong_calls.builders import builders, built
 from tests.wrong_calls.elements import elements
 from tests.wrong_calls.gradients import derivatives
@@ -9,6 +10,7 @@ from tests.wrong_calls.parts import parts
 from tests.wrong_calls.pictures import pictures
 from tests.wrong_calls.reduced import linear_algebra, redmax
 from tests.wrong_calls.simulation import dynamics, integrators, mechanisms, runs
+from tests.wrong_calls.stepwise import batches, stepwise
 
 __all__ = [
     "GROUPS",
@@ -31,4 +33,7 @@ GROUPS = (
     linear_algebra,
     pictures,
     formats,
+    algebra,
+    stepwise,
+    batches,
 )
