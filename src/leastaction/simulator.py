@@ -236,9 +236,9 @@ def _check_state(state: SimulatorState, record: Record) -> None:
     rows = state.rows if isinstance(state.rows, dict) else {}
     own, count = record.states(), 1 + min(1, int(state.steps))
     for name, x in own.items():
-        given = rows.get(name)
-        fits = isinstance(given, np.ndarray) and given.shape[1:] == x.shape[1:] and given.dtype == x.dtype
-        if not fits or len(given) != (count if len(x) == ROOM + 1 else len(x)):
+        given, length = rows.get(name), count if len(x) == ROOM + 1 else len(x)
+        fits = isinstance(given, np.ndarray) and given.shape == (length, *x.shape[1:]) and given.dtype == x.dtype
+        if given is None or not fits:
             raise IntegratorError("set_state: this state is of another robot or integrator")
         if not np.isfinite(given).all():
             raise IntegratorError(f"set_state: {name!r} holds numbers that are not finite")

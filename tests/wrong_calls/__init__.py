@@ -6,6 +6,7 @@ from tests.wrong_calls.elements import elements
 from tests.wrong_calls.gradients import derivatives
 from tests.wrong_calls.kinds import WRONG, Call
 from tests.wrong_calls.models import formats, robots
+from tests.wrong_calls.optimal import optimal
 from tests.wrong_calls.parts import parts
 from tests.wrong_calls.pictures import pictures
 from tests.wrong_calls.reduced import linear_algebra, redmax
@@ -36,4 +37,5 @@ GROUPS = (
     algebra,
     stepwise,
     batches,
+    optimal,
 )

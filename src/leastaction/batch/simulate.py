@@ -67,8 +67,8 @@ def simulate(
     if not isinstance(mechanism, Mechanism):
         raise MechanismError(f"batch.simulate needs a Mechanism, got {mechanism!r}")
     integrator = Galerkin(order=2, interpolation="bodies") if integrator is None else checked_integrator(integrator)
-    if device not in DEVICES:
-        raise IntegratorError(f"device must be one of {', '.join(DEVICES)}, got {device!r}")
+    if not isinstance(device, str) or device not in DEVICES:
+        raise IntegratorError(f"device must be one of {', '.join(DEVICES)}, got {shown(device)}")
     count = number_of_steps(dt, duration, steps)
     if not is_count(every):
         raise IntegratorError(f"every must be a whole number of at least 1, got {shown(every)}")
@@ -148,9 +148,7 @@ def _values(name: Any, values: Any) -> FloatArray:
     """Values of a parameter, the number of the robot first."""
     a = real_array(values)
     if a is None or a.ndim == 0:
-        raise IntegratorError(
-            f"parameters: {name!r} must be numbers, those of a robot after another, got {shown(values)}"
-        )
+        raise IntegratorError(f"parameters: {name!r} must be numbers, one robot after another, got {shown(values)}")
     return a
 
 
