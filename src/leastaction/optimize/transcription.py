@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from leastaction.optimize.layout import Controls, Layout
 from leastaction.optimize.pieces import Chords, Motion, Piece
+from leastaction.optimize.reactions import Reactions
 from leastaction.optimize.sparsity import Pattern, add_products
 from leastaction.optimize.tangents import Tangents
 
@@ -38,7 +39,7 @@ class Rows:
 
     Attributes:
         name: what messages call them.
-        where: "knot" or "step".
+        where: "knot", "step" or "control point".
         first: number of the first one.
         index: knot or step of each element, shape (elements,).
         labels: of the components of an element.
@@ -98,19 +99,27 @@ class Transcription(ABC):
         self.steps, self.s, self.points, self.nodes = problem.steps, len(points) - 1, points, nodes
         self.tangents = Tangents(problem.mechanism)
         self.controls = Controls.of(problem.controls, problem.steps, nodes)
-        m = problem.mechanism
+        m, reactions = problem.mechanism, problem.reactions(points)
+        acting = [(r.points, len(r.labels)) for r in reactions]
+        free = problem.fixed_duration is None
         self.layout = Layout.of(
-            self.steps, self.s, m.nv, m.nu, self.controls, free_time=problem.fixed_duration is None, **unknowns
+            self.steps, self.s, m.nv, m.nu, self.controls, free_time=free, forces=acting, **unknowns
         )
+        for reaction, index in zip(reactions, self.layout.forces, strict=True):
+            reaction.bind(self, index)
+        self.reactions = Reactions(self, reactions)
         self.rows: list[Rows] = []
         self._limits: list[tuple[FloatArray, FloatArray]] = []
         self.costs = [CostPiece(cost, Piece(self, cost.function)) for cost in problem.costs]
-        self.paths = [Piece(self, constraint.function) for constraint in problem.constraints]
+        self.paths: list[Any] = [Piece(self, constraint.function) for constraint in problem.constraints]
         self._add_dynamics()
         for constraint, piece in zip(problem.constraints, self.paths, strict=True):
             where = "knot" if constraint.function.where == "knots" else "step"
             labels = problem.labels(constraint.function)
             self.add_rows(constraint.function.name, where, piece.index, labels, *constraint.limits)
+        for piece in problem.point_pieces(self):
+            self.add_rows(piece.name, piece.where, piece.index, piece.labels, *piece.limits)
+            self.paths.append(piece)
         self.c_lower, self.c_upper = (np.concatenate([np.zeros(0), *(x[i] for x in self._limits)]) for i in (0, 1))
         self.lower, self.upper = problem.variable_bounds(self)
         self._find_patterns()
