@@ -26,6 +26,7 @@ from leastaction.optimize.costs import (
     tracking,
     velocity,
 )
+from leastaction.optimize.feet import Foot, Phase, foot, phase
 from leastaction.optimize.files import load
 from leastaction.optimize.ipopt import solve
 from leastaction.optimize.multistart import multi_start
@@ -36,7 +37,9 @@ from leastaction.optimize.transcription import Transcription
 __all__ = [
     "Constraint",
     "Cost",
+    "Foot",
     "Iteration",
+    "Phase",
     "Problem",
     "Solution",
     "Transcription",
@@ -48,9 +51,11 @@ __all__ = [
     "differences",
     "effort",
     "examples",
+    "foot",
     "load",
     "momentum",
     "multi_start",
+    "phase",
     "pose",
     "position",
     "reach",

@@ -35,7 +35,7 @@ class Foot:
     heading: float
 
     def rows(self, mechanism: Mechanism) -> tuple[Any, IntArray]:
-        """Its equations as `CLOSURE_ROW` records, and which of `AXES` each is; those that nothing moves are left out."""
+        """Its equations as `CLOSURE_ROW` records, and which of `AXES` each is; without those that nothing moves."""
         frame = mechanism.tree.bodies[mechanism.body_index(self.body)]
         R = frame.R.reshape(3, 3)
         place = np.zeros(3) if self.at is None else np.array(self.at)
@@ -145,9 +145,7 @@ def foot(
     half = None if size is None else _numbers(size, 2, f"{what}: size")
     if half is not None and min(half) <= 0.0:
         raise ProblemError(f"{what}: size must be positive half lengths [m], got {size!r}")
-    return Foot(
-        body, _numbers(point, 3, f"{what}: point"), half, float(friction), float(ground), place, float(heading)
-    )
+    return Foot(body, _numbers(point, 3, f"{what}: point"), half, float(friction), float(ground), place, float(heading))
 
 
 def phase(steps: int, *feet: Foot) -> Phase:
@@ -170,15 +168,14 @@ def _numbers(value: Any, count: int, what: str) -> Any:
     return tuple(float(x) for x in out)
 
 
-def segments(phases: list[Phase], s: int) -> list[tuple[Foot, IntArray]]:
-    """Each stretch of steps during which a foot stands, as the control points from its landing to its leaving."""
-    out: list[tuple[Foot, IntArray]] = []
-    standing: dict[Foot, int] = {}
+def stretches(phases: list[Phase]) -> list[tuple[int, int, tuple[Foot, ...]]]:
+    """(first knot, last knot, feet) of stretches of steps during which the same feet stand."""
+    out: list[tuple[int, int, tuple[Foot, ...]]] = []
     step = 0
-    for each in [*phases, Phase(1, ())]:
-        for old in [f for f in standing if f not in each.feet]:
-            out.append((old, np.arange(s * standing.pop(old), s * step + 1)))
-        for new in each.feet:
-            standing.setdefault(new, step)
+    for each in phases:
+        if out and set(out[-1][2]) == set(each.feet):
+            out[-1] = (out[-1][0], step + each.steps, out[-1][2])
+        else:
+            out.append((step, step + each.steps, each.feet))
         step += each.steps
     return out

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import asdict
 from os import PathLike
 from typing import Any
 
@@ -9,6 +11,7 @@ import numpy as np
 
 from leastaction.errors import FormatError
 from leastaction.mechanism import Mechanism
+from leastaction.optimize.feet import Foot, Phase
 from leastaction.optimize.solution import Iteration, Solution
 from leastaction.trajectory import Trajectory
 
@@ -22,6 +25,7 @@ def save(solution: Solution, file: str | PathLike[str]) -> None:
     data |= {f"run_{name}": values for name, values in run.stored.items()}
     data |= {"t": run.t, "q": run.q, "dt": run.dt, "robot": run.mechanism.name}
     data |= {"lam_x": solution.multipliers[0], "lam_g": solution.multipliers[1]}
+    data["phases"] = json.dumps([(phase.steps, [asdict(foot) for foot in phase.feet]) for phase in solution.phases])
     data["log"] = np.array([(i.number, i.cost, i.violation) for i in solution.iterations]).reshape(-1, 3)
     with open(file, "wb") as stream:
         np.savez(stream, **data)
@@ -55,4 +59,11 @@ def load(file: str | PathLike[str], mechanism: Mechanism, integrator: Any = None
         values[name] = kind(values[name])
     for name in ("cost", "violation", "duration", "seconds"):
         values[name] = float(values[name])
-    return Solution(trajectory=run, multipliers=(data["lam_x"], data["lam_g"]), iterations=log, **values)
+    phases = tuple(_phase(*each) for each in json.loads(str(data["phases"]))) if "phases" in data else ()
+    return Solution(phases=phases, trajectory=run, multipliers=(data["lam_x"], data["lam_g"]), iterations=log, **values)
+
+
+def _phase(steps: int, feet: list[dict[str, Any]]) -> Phase:
+    """A phase from its entry in a file, whose lists were tuples."""
+    read: list[dict[str, Any]] = [{name: tuple(x) if isinstance(x, list) else x for name, x in foot.items()} for foot in feet]
+    return Phase(steps, tuple(Foot(**foot) for foot in read))

@@ -1,7 +1,7 @@
 """Constraints at control points that come with reactions: what they hold, and how they may push.
 
-Each class here is a piece of a transcription like `pieces.Piece`: values, and derivatives by the groups of unknowns that
-its `columns` name.
+Each class here is a piece of a transcription like `pieces.Piece`: values, and derivatives by the groups of unknowns
+that its `columns` name.
 """
 
 from __future__ import annotations

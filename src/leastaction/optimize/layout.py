@@ -72,7 +72,7 @@ class Layout:
         u: of the controls, shape (blocks, nu).
         p: of momenta at the knots, shape (steps + 1, nv), or (0, nv).
         v: of velocities at the knots, shape (steps + 1, nv), or (0, nv).
-        forces: of reactions, one array (control points, forces) for each.
+        forces: of reactions, one array (control points, forces) for each; then of velocities at `Cuts`, (cuts, nv).
         duration: of the final time, or -1 where it is given.
         size: number of unknowns.
     """

@@ -9,7 +9,7 @@ from leastaction.spatial import ad, dot, load6
 
 @entry
 def reaction_rows(nodes, rows, coefficients, links, screws, Q, moved, h, A, dA):
-    """Values h (points, m) of equations, their Jacobians A (points, m, nv) and, unless empty, dA/dq (points, m, nv, nv).
+    """Values h (points, m) of equations, Jacobians A (points, m, nv) and, unless empty, dA/dq (points, m, nv, nv).
 
     dA[r, c, k, j]: how A[r, c, k] changes when degree of freedom j moves along its own tangent. `moved`: scratch (nv,).
     """

@@ -36,7 +36,7 @@ class Reaction:
     Attributes:
         name: what messages call them.
         rows: equations that they keep or drive, `CLOSURE_ROW` records.
-        points: numbers of the control points at which they act, ascending.
+        points: numbers of the control points at which they act: all of some steps, one after the other.
         labels: of the forces.
         lower, upper: their bounds, shape (forces,).
         drives: F, shape (equations, forces).
@@ -63,7 +63,7 @@ class Reaction:
         rng = np.random.default_rng(3)
         m = owner.mechanism
         self.reads = jacobian_pattern(m, self.rows, self.coefficients, rng)
-        self.shares = shares(owner.points, owner.steps)[self.points]
+        self.shares = shares(owner.points, (len(self.points) - 1) // owner.s)
         self._seen: tuple[Any, bool, Any] = (None, False, None)
 
     def equations(self, motion: Motion, slopes: bool) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -113,7 +113,7 @@ def jacobian_pattern(mechanism: Mechanism, rows: Any, coefficients: FloatArray, 
 
 
 def shares(points: tuple[float, ...], steps: int) -> FloatArray:
-    """How much of a step each control point of a motion stands for; those at the ends of steps for both."""
+    """How much of a step each control point of some steps stands for; those between two steps for both."""
     w, s = quadrature(np.array(points)), len(points) - 1
     out = np.zeros(s * steps + 1)
     for k in range(steps):
@@ -124,7 +124,7 @@ def shares(points: tuple[float, ...], steps: int) -> FloatArray:
 class Reactions:
     """All reactions of a transcription in its dynamics.
 
-    The impulse at a control point joins the row of the last step that has the point, that at the start row 0.
+    The impulse at a control point joins the row of the step that ends there, the first one that of the step after it.
     """
 
     def __init__(self, owner: Transcription, all_: list[Reaction]) -> None:
@@ -133,11 +133,11 @@ class Reactions:
     def __bool__(self) -> bool:
         return bool(self.all)
 
-    def place(self, points: IntArray) -> tuple[IntArray, IntArray]:
-        """Step and row of control points."""
+    def place(self, r: Reaction) -> tuple[IntArray, IntArray]:
+        """Step and row of the control points of a reaction."""
         s = self.owner.s
-        step = np.maximum((points - 1) // s, 0)
-        return step, points - s * step
+        step = np.maximum((r.points - 1) // s, r.points[0] // s)
+        return step, r.points - s * step
 
     def related(self, out: BoolArray) -> None:
         """Degrees of freedom that meet in an equation."""
@@ -148,24 +148,24 @@ class Reactions:
     def add(self, motion: Motion, rows: FloatArray) -> None:
         """Add the impulses to the rows (steps, s + 1, nv) of all steps."""
         for r in self.all:
-            rows[self.place(r.points)] += r.impulses(motion)
+            rows[self.place(r)] += r.impulses(motion)
 
     def add_rates(self, motion: Motion, rates: FloatArray) -> None:
         """Add their derivatives by the final time."""
         for r in self.all:
-            rates[self.place(r.points)] += r.impulses(motion) / (motion.dt * self.owner.steps)
+            rates[self.place(r)] += r.impulses(motion) / (motion.dt * self.owner.steps)
 
     def add_slopes(self, motion: Motion, D: FloatArray) -> None:
         """Add their derivatives along the tangents to the blocks (steps, s + 1, nv, s + 1, nv) of all steps."""
         for r in self.all:
-            k, a = self.place(r.points)
+            k, a = self.place(r)
             D[k, a, :, a] += r.slopes(motion)[0]
 
     def add_pattern(self, pattern: Pattern, kept: IntArray) -> None:
         """Nonzeros by the forces."""
         self.tickets = []
         for r in self.all:
-            numbers = kept[self.place(r.points)]
+            numbers = kept[self.place(r)]
             i, f = np.nonzero((r.reads.T.astype(float) @ np.abs(r.drives)) > 0)
             self.tickets.append((pattern.add(numbers[:, i], r.index[:, f]), (i, f)))
 
@@ -189,7 +189,7 @@ class Reactions:
         return out
 
     def fit_momenta(self, q: FloatArray, p: FloatArray) -> None:
-        """Take from momenta p (knots, nv) what would leave equations that hold: p + A' nu with A M^-1 p = 0, in place."""
+        """Take from momenta p (knots, nv) what would break equations: p + A' nu with A M^-1 p = 0, in place."""
         s, last = self.owner.s, self.owner.steps
         for k in range(len(p)):
             rows = []
@@ -205,9 +205,11 @@ class Reactions:
 
     def named_forces(self, z: FloatArray) -> dict[str, FloatArray]:
         """Forces at the knots by name, shape (steps + 1, forces); zero where they do not act."""
-        s, out = self.owner.s, {}
-        for r in self.all:
-            values = np.zeros((s * self.owner.steps + 1, len(r.labels)))
-            values[r.points] = r.forces(z)
-            out[f"forces of {r.name}"] = values[::s]
-        return out
+        s, count = self.owner.s, self.owner.s * self.owner.steps + 1
+        impulses: dict[str, FloatArray] = {}
+        times: dict[str, FloatArray] = {}
+        for r in self.all:  # a foot may stand several times, and two stretches may share a knot
+            name = f"forces of {r.name}"
+            impulses.setdefault(name, np.zeros((count, len(r.labels))))[r.points] += r.shares[:, None] * r.forces(z)
+            times.setdefault(name, np.zeros((count, 1)))[r.points, 0] += r.shares
+        return {name: (f / np.maximum(times[name], 1e-12))[::s] for name, f in impulses.items()}

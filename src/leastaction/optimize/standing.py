@@ -13,7 +13,8 @@ from leastaction.errors import LeastActionError, ProblemError
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism._check import suggestion
 from leastaction.mechanism.closure import ROLL
-from leastaction.optimize.feet import Phase, segments
+from leastaction.optimize.cuts import AtRest
+from leastaction.optimize.feet import Foot, Phase, stretches
 from leastaction.optimize.holding import ForceLimits, Held, Kept, Periodic, PointPiece
 from leastaction.optimize.reactions import Reaction, evaluate
 
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
     from leastaction.optimize.transcription import Transcription
 
 FloatArray = NDArray[np.float64]
+
+LOOP = "loop"
+"""Name of the reaction that closes loops."""
 
 
 class Standing:
@@ -95,8 +99,26 @@ class Standing:
                 raise ProblemError("periodic motions need momenta=False")
             if self.start_velocity is not None or self.finish_velocity is not None:
                 raise ProblemError("periodic: velocities at the ends are those of the period and cannot be given")
-        out = [] if self.mechanism.is_tree else self._loops(np.arange(s * self.steps + 1))
-        return out + [foot.reaction(self.mechanism, at) for foot, at in segments(self.phase_list, s)]
+        if self.momenta and len(self.cuts):
+            raise ProblemError("phases with different feet need momenta=False")
+        out = []
+        for first, last, feet in self._stretches():
+            at = np.arange(s * first, s * last + 1)
+            out += [] if self.mechanism.is_tree else self._loops(at)
+            out += [foot.reaction(self.mechanism, at) for foot in feet]
+        return out
+
+    def _stretches(self) -> list[tuple[int, int, tuple[Foot, ...]]]:
+        return stretches(self.phase_list) or [(0, self.steps, ())]
+
+    @property
+    def cuts(self) -> Any:
+        """Knots at which feet land or leave; the last one where a period ends otherwise than it begins."""
+        found = self._stretches()
+        out = [last for _, last, _ in found[:-1]]
+        if self.shift is not None and len(found) > 1 and set(found[0][2]) != set(found[-1][2]):
+            out.append(self.steps)
+        return np.array(out, int)
 
     def _loops(self, points: Any) -> list[Reaction]:
         """Independent equations of the loops and couplings."""
@@ -109,13 +131,13 @@ class Standing:
         from scipy.linalg import qr
 
         A = evaluate(self._workspace(), rows, closure.coefficients, self._generic()[None], False)[1][0]
-        _, R, order = qr(A.T, mode="economic", pivoting=True)
-        diagonal = np.abs(np.diag(R))
+        decomposed: Any = qr(A.T, mode="economic", pivoting=True)
+        order, diagonal = decomposed[2], np.abs(np.diag(decomposed[1]))
         taken = np.sort(order[: int((diagonal > 1e-7 * diagonal[0]).sum())])
         names = tuple(f"{closure.names[k]} {k}" for k in taken)
         free = np.full(len(taken), np.inf)
         eye = np.eye(len(taken))
-        return [Reaction("loop", rows[taken], points, names, -free, free, eye, closure.coefficients)]
+        return [Reaction(LOOP, rows[taken], points, names, -free, free, eye, closure.coefficients)]
 
     def _workspace(self) -> Any:
         from leastaction.dynamics.workspace import Workspace
@@ -138,19 +160,26 @@ class Standing:
     def point_pieces(self, program: Transcription) -> list[PointPiece]:
         """Constraints that belong to the reactions, and the period."""
         out: list[PointPiece] = []
-        feet = segments(self.phase_list, program.s)
-        loops = len(program.reactions.all) - len(feet)
-        for r in program.reactions.all[:loops]:
-            self._add_held(out, r, np.arange(len(r.labels)), self._unfixed(program, r))
-        for r, (foot, _) in zip(program.reactions.all[loops:], feet, strict=True):
-            fixed = np.arange(len(r.labels))
-            if foot.at is None:
-                sliding = [k for k, label in enumerate(r.labels) if label in ("x", "y")]
-                fixed = np.setdiff1d(fixed, sliding)
-                if sliding:
-                    out.append(Kept(r, np.arange(1, len(r.points)), np.array(sliding)))
-            self._add_held(out, r, fixed, self._unfixed(program, r))
-            out.append(ForceLimits(r, *foot.limits(r.labels)))
+        feet = iter([foot for _, _, standing in self._stretches() for foot in standing])
+        before: dict[str, Reaction] = {}
+        for r in program.reactions.all:
+            asked = self._unfixed(program, r)
+            if r.name in before and before[r.name].points[-1] == r.points[0]:
+                asked = asked[asked > 0]  # there it is held already
+            before[r.name] = r
+            held = np.arange(len(r.labels))
+            if r.name != LOOP:
+                foot = next(feet)
+                if foot.at is None:
+                    sliding = [k for k, label in enumerate(r.labels) if label in ("x", "y")]
+                    held = np.setdiff1d(held, sliding)
+                    if sliding:
+                        out.append(Kept(r, np.arange(1, len(r.points)), np.array(sliding)))
+                out.append(ForceLimits(r, *foot.limits(r.labels)))
+            self._add_held(out, r, held, asked)
+            for k, knot in enumerate(self.cuts):
+                if r.points[-1] == program.s * knot:
+                    out.append(AtRest(r, program.cuts.index[k]))
         if self.shift is not None:
             out.append(Periodic(program, self.shift))
         return out

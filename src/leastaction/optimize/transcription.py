@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from leastaction.optimize.cuts import Cuts
 from leastaction.optimize.layout import Controls, Layout
 from leastaction.optimize.pieces import Chords, Motion, Piece
 from leastaction.optimize.reactions import Reactions
@@ -100,14 +101,15 @@ class Transcription(ABC):
         self.tangents = Tangents(problem.mechanism)
         self.controls = Controls.of(problem.controls, problem.steps, nodes)
         m, reactions = problem.mechanism, problem.reactions(points)
-        acting = [(r.points, len(r.labels)) for r in reactions]
+        cuts = problem.cuts
+        acting = [*((r.points, len(r.labels)) for r in reactions), (self.s * cuts, m.nv)]
         free = problem.fixed_duration is None
         self.layout = Layout.of(
             self.steps, self.s, m.nv, m.nu, self.controls, free_time=free, forces=acting, **unknowns
         )
-        for reaction, index in zip(reactions, self.layout.forces, strict=True):
+        for reaction, index in zip(reactions, self.layout.forces[:-1], strict=True):
             reaction.bind(self, index)
-        self.reactions = Reactions(self, reactions)
+        self.reactions, self.cuts = Reactions(self, reactions), Cuts(self, cuts, self.layout.forces[-1])
         self.rows: list[Rows] = []
         self._limits: list[tuple[FloatArray, FloatArray]] = []
         self.costs = [CostPiece(cost, Piece(self, cost.function)) for cost in problem.costs]

@@ -65,6 +65,8 @@ class Variational(Transcription):
             if last >= first:
                 numbers[first : last + 1] = self.add_rows("dynamics", "knot", np.arange(first, last + 1), labels)
             kept[:, 0], kept[:, s] = numbers[:-1], numbers[1:]
+        if len(self.cuts.knots):
+            kept[self.cuts.knots % N, 0] = self.add_rows("dynamics after it", "knot", self.cuts.knots, labels)
         for chi in range(1, s):
             kept[:, chi] = self.add_rows(f"dynamics within steps, point {chi}", "step", np.arange(N), labels)
         self.kept = kept
@@ -112,6 +114,7 @@ class Variational(Transcription):
             ]
             self.ends.add_pattern(pattern, self.layout, self.related())
         self.reactions.add_pattern(pattern, self.kept)
+        self.cuts.add_pattern(pattern, self.kept, self.related())
 
     def _driven(self) -> Any:
         """Which rows the controls enter, shape (s + 1, nv, nodes, nu), found at random configurations."""
@@ -133,12 +136,14 @@ class Variational(Transcription):
             self._by_p = [(pattern.slots(ticket), sign) for ticket, sign in self._by_p]
             self.ends.close_pattern(pattern)
         self.reactions.close_pattern(pattern)
+        self.cuts.close_pattern(pattern)
 
     # ------------------------------------------------------------------ values
 
     def _dynamics(self, motion: Motion, out: FloatArray) -> None:
         self.stepper.horizon_rows(motion.q, motion.u, motion.dt, self._rows)
         self.reactions.add(motion, self._rows)
+        self.cuts.add(motion, self._rows)
         p = motion.z[self.layout.p]
         if len(p):
             self._rows[:, 0] += p[:-1]
@@ -157,6 +162,7 @@ class Variational(Transcription):
         if not len(self.layout.p):
             self.ends.add_slopes(motion.q, self._D)
         self.reactions.add_slopes(motion, self._D)
+        self.cuts.add_slopes(motion, self._D)
         if motion.turns is not None:
             turns = motion.turns[self._points()]
             for chi in range(self.s + 1):
@@ -171,6 +177,7 @@ class Variational(Transcription):
                 values[slots] = sign
             self.ends.jacobian(motion, values)
         self.reactions.jacobian(motion, values)
+        self.cuts.jacobian(motion, values)
 
     def _rates(self, motion: Motion) -> FloatArray:
         """Derivative of the rows by the final time.
@@ -199,7 +206,7 @@ class Variational(Transcription):
         if moving.any():
             u = u.reshape(self.steps, width, -1)[:, :, moving].reshape(self.steps, -1)
             pairs.append((u[:, :, None], q.reshape(self.steps, 1, -1)))
-        return pairs + self.reactions.couplings()
+        return pairs + self.reactions.couplings() + self.cuts.couplings()
 
     def _moving_controls(self) -> Any:
         """Controls whose generalised forces depend on the configuration."""
@@ -218,6 +225,7 @@ class Variational(Transcription):
             chords = self.mechanism.difference(q[: -self.s : self.s], q[self.s :: self.s]) / dt
             v = np.concatenate([chords[:1], 0.5 * (chords[1:] + chords[:-1]), chords[-1:]])
             z[self.layout.p] = momentum_of_velocity(self.mechanism, np.ascontiguousarray(q[:: self.s]), v)
+        self.cuts.complete(z, q, dt)
 
     def stored(self, z: FloatArray) -> dict[str, FloatArray]:
         """Momenta at the knots, shape (steps + 1, nv): row s of the step before; at the start minus row 0 after it.
