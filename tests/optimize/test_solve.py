@@ -247,7 +247,6 @@ def ill_posed():
         lambda: swing_up(5).minimize(opt.cost(lambda q, v, u: ([0.0], np.zeros(2), np.zeros(2), np.zeros(2)))),
     )
     yield "nothing to do", lambda: opt.Problem(pole, steps=5, dt=0.1).transcribe()
-    yield "loops", lambda: opt.Problem(la.robots.four_bar(), steps=5, dt=0.1).minimize(opt.effort()).transcribe()
     yield (
         "single axes",
         lambda: opt.Problem(limb(), steps=2, dt=0.1, integrator=la.HermiteSimpson()).finish(v=0).transcribe(),

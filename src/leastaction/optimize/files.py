@@ -65,5 +65,7 @@ def load(file: str | PathLike[str], mechanism: Mechanism, integrator: Any = None
 
 def _phase(steps: int, feet: list[dict[str, Any]]) -> Phase:
     """A phase from its entry in a file, whose lists were tuples."""
-    read: list[dict[str, Any]] = [{name: tuple(x) if isinstance(x, list) else x for name, x in foot.items()} for foot in feet]
+    read: list[dict[str, Any]] = [
+        {name: tuple(x) if isinstance(x, list) else x for name, x in foot.items()} for foot in feet
+    ]
     return Phase(steps, tuple(Foot(**foot) for foot in read))

@@ -220,8 +220,11 @@ class Transcription(ABC):
 
     # ------------------------------------------------------------------ between motions and unknowns
 
-    def unknowns(self, q: FloatArray, u: FloatArray, duration: float) -> FloatArray:
-        """z of configurations (points, nq) and controls (blocks, nu); references move to q."""
+    def unknowns(self, q: FloatArray, u: FloatArray, duration: float, like: FloatArray | None = None) -> FloatArray:
+        """z of configurations (points, nq) and controls (blocks, nu); references move to q.
+
+        Momenta, velocities and forces are those of the unknowns `like`, or guessed.
+        """
         self.recenter(q)
         z = np.zeros(self.n)
         z[self.layout.q] = self.mechanism.difference(self.reference, q)
@@ -229,6 +232,9 @@ class Transcription(ABC):
         if self.layout.duration >= 0:
             z[self.layout.duration] = duration
         self._complete(z, q, duration / self.steps)
+        if like is not None:
+            for index in (self.layout.p, self.layout.v, *self.layout.forces):
+                z[index] = like[index]
         return z
 
     def _complete(self, z: FloatArray, q: FloatArray, dt: float) -> None:
