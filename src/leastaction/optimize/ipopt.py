@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from leastaction._extras import require
 from leastaction.errors import ProblemError
-from leastaction.optimize.hessian import HESSIANS, Hessian
+from leastaction.optimize.exact import HESSIANS
+from leastaction.optimize.hessian import Hessian
 from leastaction.optimize.problem import Problem
 from leastaction.optimize.solution import Iteration, Solution, make_solution
 from leastaction.optimize.transcription import Transcription

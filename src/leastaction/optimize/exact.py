@@ -1,0 +1,289 @@
+"""The exact Hessian of the Lagrangian: dynamics, costs and constraints, each with its own second derivatives.
+
+Parts that have none (functions of a user in NumPy, forces between bodies, collocation) are taken by differences of their own
+analytic gradients; see `Parts`.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+
+import numpy as np
+
+from leastaction.optimize.colouring import Coloured
+from leastaction.optimize.contraction import Contraction
+from leastaction.optimize.hessian import Differences, GaussNewton, Hessian, local, upper
+from leastaction.optimize.pieces import Motion, Piece
+from leastaction.optimize.sparsity import FloatArray, IntArray, Pattern, add_at, add_products
+from leastaction.optimize.transcription import CostPiece, Transcription
+from leastaction.optimize.variational import Variational
+
+
+class Part(ABC):
+    """Some terms of the Lagrangian; `pattern` takes their nonzeros, `close` finds where they are."""
+
+    @abstractmethod
+    def close(self, pattern: Pattern) -> None:
+        """Find the places of the nonzeros."""
+
+    @abstractmethod
+    def add(self, z: FloatArray, weight: float, multipliers: FloatArray, values: FloatArray) -> None:
+        """Add the second derivatives to the nonzeros; the last entry of `values` takes what is left out."""
+
+
+class ByDifferences(Part):
+    """By differences of an analytic gradient(z, weight, multipliers, out)."""
+
+    def __init__(self, program: Transcription, pairs: list[tuple[IntArray, IntArray]], gradient: Callable) -> None:
+        n, self.gradient = program.n, gradient
+        own = Pattern((n, n))
+        for a, b in pairs:
+            own.add(np.minimum(a, b), np.maximum(a, b))
+        own.close()
+        time = program.layout.duration
+        self.coloured = Coloured(own, program.lower < program.upper, time)
+        self.values = np.zeros(own.count)
+        self.columns = np.repeat(np.arange(n), np.diff(own.indptr))
+
+    def register(self, pattern: Pattern) -> None:
+        """Add the nonzeros to `pattern`."""
+        self.ticket = pattern.add(self.coloured.pattern.indices, self.columns)
+
+    def close(self, pattern: Pattern) -> None:
+        """See `Part.close`."""
+        self.slots = pattern.slots(self.ticket)
+
+    def add(self, z: FloatArray, weight: float, multipliers: FloatArray, values: FloatArray) -> None:
+        """See `Part.add`."""
+        self.coloured.evaluate(z, lambda z, g: self.gradient(z, weight, multipliers, g), self.values)
+        values[self.slots] += self.values
+
+
+class DynamicsPart(Part):
+    """Multipliers . rows of the dynamics, by `Contraction`."""
+
+    def __init__(self, program: Variational, pattern: Pattern) -> None:
+        self.program, self.contraction = program, Contraction(program)
+        layout, N = program.layout, program.steps
+        q = layout.q[program._points()].reshape(N, -1)
+        related = np.tile(program.related(), (program.s + 1, program.s + 1))
+        self.places = np.flatnonzero(related)
+        a, b = q[:, self.places // len(related)], q[:, self.places % len(related)]
+        self.tickets = [pattern.add(np.where(a <= b, a, -1), b)]
+        if layout.duration >= 0:
+            controls, time = program.controls, np.array(layout.duration)
+            width = controls.weights.shape[1]
+            u = layout.u[controls.first[:, None] + np.arange(width)]
+            self.tickets += [pattern.add(q, time), pattern.add(u, time), pattern.add(time, time)]
+
+    def close(self, pattern: Pattern) -> None:
+        """See `Part.close`."""
+        self.slots = [pattern.slots(ticket) for ticket in self.tickets]
+
+    def add(self, z: FloatArray, weight: float, multipliers: FloatArray, values: FloatArray) -> None:
+        """See `Part.add`."""
+        c = self.contraction
+        c.evaluate(z, multipliers)
+        add_at(values, self.slots[0], self.places, c.blocks.reshape(len(c.blocks), -1))
+        if c.by_time is not None and c.controls_by_time is not None:
+            np.add.at(values, self.slots[1], c.by_time.reshape(self.slots[1].shape))
+            by_values = np.einsum("kan,ab->kbn", c.controls_by_time, self.program.controls.weights)
+            np.add.at(values, self.slots[2], by_values)
+            values[self.slots[3]] += c.twice_by_time
+
+
+class PiecePart(Part):
+    """One cost or constraint: element by element."""
+
+    def __init__(self, program: Transcription, piece: Piece, pattern: Pattern) -> None:
+        self.program, self.piece = program, piece
+        self.index, self.taken = local(piece)
+        self.timed = self._timed()
+        if self.timed:
+            self.index = np.concatenate([self.index, np.full((len(self.index), 1), program.layout.duration)], axis=1)
+        self.ticket = pattern.add(*upper(self.index))
+
+    def _timed(self) -> bool:
+        """Whether the final time must be added to what the piece reads."""
+        return False
+
+    def close(self, pattern: Pattern) -> None:
+        """See `Part.close`."""
+        slots = pattern.slots(self.ticket)
+        self.slots, self.places = slots.reshape(len(slots), -1), np.arange(slots[0].size if len(slots) else 0)
+
+    def _put(self, values: FloatArray, H: FloatArray) -> None:
+        add_at(values, self.slots, self.places, H.reshape(self.slots.shape))
+
+    def _chosen(self, H: FloatArray) -> FloatArray:
+        """Rows and columns of the unknowns that count."""
+        at, chosen = 0, []
+        for columns, taken in zip(self.piece.columns, self.taken, strict=True):
+            chosen.append(at + taken)
+            at += columns.index.shape[1]
+        c = np.concatenate([np.zeros(0, int), *chosen])
+        return H[:, c[:, None], c]
+
+
+class ConstraintPart(PiecePart):
+    """multipliers . function."""
+
+    def __init__(self, program: Transcription, piece: Piece, first: int, pattern: Pattern) -> None:
+        self.rows = slice(first, first + len(piece.index) * piece.function.size)
+        super().__init__(program, piece, pattern)
+
+    def add(self, z: FloatArray, weight: float, multipliers: FloatArray, values: FloatArray) -> None:
+        """See `Part.add`."""
+        bar = multipliers[self.rows].reshape(len(self.piece.index), -1)
+        H = self.piece.curvatures(self.program.motion(z), bar)
+        if H is not None:
+            self._put(values, self._chosen(H))
+
+
+class CostPart(PiecePart):
+    """weight times a sum of squares, or of values."""
+
+    def __init__(self, program: Transcription, c: CostPiece, pattern: Pattern) -> None:
+        self.c = c
+        super().__init__(program, c.piece, pattern)
+
+    def _timed(self) -> bool:
+        time = self.program.layout.duration
+        return time >= 0 and self.c.cost.integral and not (self.index == time).any()
+
+    def add(self, z: FloatArray, weight: float, multipliers: FloatArray, values: FloatArray) -> None:
+        """See `Part.add`."""
+        program, cost, motion = self.program, self.c.cost, self.program.motion(z)
+        r, slopes = self.piece.slopes(motion)
+        J = np.concatenate([J[:, :, t] for J, t in zip(slopes, self.taken, strict=True)], axis=2)
+        shares = weight * self.c.shares(motion.dt)[:, None] * cost.weights
+        bar = shares * (2.0 * r if cost.squares else 1.0)
+        bends = self.piece.curvatures(motion, bar)
+        n = self.index.shape[1]
+        H = np.zeros((len(self.index), n, n))
+        m = J.shape[2]
+        if bends is not None:
+            H[:, :m, :m] += self._chosen(bends)
+        if cost.squares:
+            H[:, :m, :m] += np.einsum("kmi,km,kmj->kij", J, 2.0 * shares, J, optimize=True)
+        if cost.integral and program.layout.duration >= 0:
+            # Shares of time grow with the final time.
+            gradient = np.einsum("km,kmi->ki", bar, J) / program.duration(z)
+            H[:, :m, -1] += gradient
+            H[:, -1, :m] += gradient
+        self._put(values, H)
+
+
+class Exact(Hessian):
+    """Exact second derivatives of all parts that have them, differences of the analytic gradients of the others.
+
+    Attributes:
+        parts: of the Lagrangian.
+    """
+
+    def __init__(self, program: Transcription) -> None:
+        n = program.n
+        self.pattern = pattern = Pattern((n, n))
+        self.parts: list[Part] = []
+        others: list[ByDifferences] = []
+        if isinstance(program, Variational) and program.has_contraction:
+            self.parts.append(DynamicsPart(program, pattern))
+        else:
+            others.append(ByDifferences(program, _dynamics_pairs(program), _dynamics_gradient(program)))
+        for c in program.costs:
+            if c.piece.is_smooth:
+                self.parts.append(CostPart(program, c, pattern))
+            else:
+                others.append(ByDifferences(program, _piece_pairs(program, c.piece, c.cost.integral), _cost_gradient(program, c)))
+        first = program.first_path
+        for piece in program.paths:
+            size = len(piece.index) * piece.function.size
+            if piece.is_smooth:
+                self.parts.append(ConstraintPart(program, piece, first, pattern))
+            else:
+                others.append(
+                    ByDifferences(program, _piece_pairs(program, piece, False), _path_gradient(program, piece, first))
+                )
+            first += size
+        for part in others:
+            part.register(pattern)
+        self.parts += others
+        diagonal = np.arange(n)
+        pattern.add(diagonal, diagonal)
+        pattern.close()
+        for part in self.parts:
+            part.close(pattern)
+        self._values = np.zeros(pattern.count + 1)
+
+    def evaluate(self, z: FloatArray, weight: float, multipliers: FloatArray, out: FloatArray) -> None:
+        """See `Hessian.evaluate`."""
+        values = self._values
+        values[:] = 0.0
+        for part in self.parts:
+            part.add(z, weight, multipliers, values)
+        out[:] = values[:-1]
+
+
+# ---------------------------------------------------------------------- gradients of parts, for differences
+
+
+def _dynamics_pairs(program: Transcription) -> list[tuple[IntArray, IntArray]]:
+    pairs = program.dynamics_couplings()
+    if program.layout.duration >= 0:
+        pairs.append((np.arange(program.n), np.array(program.layout.duration)))
+    return pairs
+
+
+def _dynamics_gradient(program: Transcription) -> Callable:
+    pattern, paths = program.jacobian_pattern, program.first_path
+    nonzeros = np.zeros(pattern.count + 1)
+
+    def gradient(z: FloatArray, weight: float, multipliers: FloatArray, out: FloatArray) -> None:
+        nonzeros[:] = out[:] = 0.0
+        program._dynamics_jacobian(program.motion(z), nonzeros)
+        y = multipliers.copy()
+        y[paths:] = 0.0
+        add_products(pattern.indptr, pattern.indices, nonzeros, y, out)
+
+    return gradient
+
+
+def _piece_pairs(program: Transcription, piece: Piece, integral: bool) -> list[tuple[IntArray, IntArray]]:
+    index = local(piece)[0]
+    if integral and program.layout.duration >= 0:
+        index = np.concatenate([index, np.full((len(index), 1), program.layout.duration)], axis=1)
+    return [(index[:, :, None], index[:, None, :])]
+
+
+def _add_gradient(piece: Piece, slopes: list[FloatArray], bar: FloatArray, out: FloatArray) -> None:
+    for columns, J in zip(piece.columns, slopes, strict=True):
+        out += np.bincount(columns.index.ravel(), np.einsum("km,kmn->kn", bar, J).ravel(), len(out))
+
+
+def _cost_gradient(program: Transcription, c: CostPiece) -> Callable:
+    def gradient(z: FloatArray, weight: float, multipliers: FloatArray, out: FloatArray) -> None:
+        motion: Motion = program.motion(z)
+        r, slopes = c.piece.slopes(motion)
+        shares = weight * c.shares(motion.dt)
+        out[:] = 0.0
+        _add_gradient(c.piece, slopes, shares[:, None] * c.cost.weights * (2.0 * r if c.cost.squares else 1.0), out)
+        if c.cost.integral and program.layout.duration >= 0:
+            out[program.layout.duration] += shares @ c.terms(r) / program.duration(z)
+
+    return gradient
+
+
+def _path_gradient(program: Transcription, piece: Piece, first: int) -> Callable:
+    rows = slice(first, first + len(piece.index) * piece.function.size)
+
+    def gradient(z: FloatArray, weight: float, multipliers: FloatArray, out: FloatArray) -> None:
+        out[:] = 0.0
+        bar = multipliers[rows].reshape(len(piece.index), -1)
+        _add_gradient(piece, piece.slopes(program.motion(z))[1], bar, out)
+
+    return gradient
+
+
+HESSIANS = {"exact": Exact, "differences": Differences, "gauss-newton": GaussNewton}
+"""Second derivatives by name."""
