@@ -76,7 +76,7 @@ class Tangents:
 
         f(integrate(q, x)) has the Hessian J^T T J + this, with T of f along the tangent, made symmetric.
         """
-        return self._blocks_of(x, gradient, lambda y, g: _even(-left_jacobian_slopes(-y, g)))
+        return self._blocks_of(x, gradient, lambda y, g: even(-left_jacobian_slopes(-y, g)))
 
     def difference_bends(self, x: FloatArray, gradient: FloatArray) -> Matrices:
         """Second derivatives of gradient . difference(a, b), made symmetric, when b moves along its own tangent."""
@@ -170,7 +170,8 @@ def left_jacobian_slopes(x: FloatArray, g: FloatArray) -> FloatArray:
     return np.einsum("...m,...bma->...ab", g, left_jacobian(moved).imag / 1e-30)
 
 
-def _even(A: FloatArray) -> FloatArray:
+def even(A: FloatArray) -> FloatArray:
+    """The symmetric parts of matrices."""
     return 0.5 * (A + np.swapaxes(A, -1, -2))
 
 
@@ -178,4 +179,4 @@ def _difference_bends(x: FloatArray, g: FloatArray) -> FloatArray:
     # d(J^-1) = -J^-1 dJ J^-1, with J = J_r.
     inverse = np.linalg.inv(left_jacobian(-x))
     g = np.einsum("...m,...ma->...a", g, inverse)
-    return np.swapaxes(inverse, -1, -2) @ _even(left_jacobian_slopes(-x, g)) @ inverse
+    return np.swapaxes(inverse, -1, -2) @ even(left_jacobian_slopes(-x, g)) @ inverse
