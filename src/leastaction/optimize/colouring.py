@@ -16,6 +16,9 @@ Gradient = Callable[[FloatArray, FloatArray], None]
 STEP = 1e-6
 """Of differences [rad, m, N, ...]."""
 
+CENTRAL_STEP = 1e-5
+"""Of central ones."""
+
 
 class Coloured:
     """Upper triangle of a sparse Hessian: unknowns that have no row in common are moved together.
@@ -26,11 +29,14 @@ class Coloured:
             stand.
     """
 
-    def __init__(self, pattern: Pattern, free: NDArray[np.bool_], alone: int = -1) -> None:
-        """`free`: unknowns (n,) that are not given; `alone`: one that touches all others and is moved by itself."""
+    def __init__(self, pattern: Pattern, free: NDArray[np.bool_], alone: int = -1, central: bool = False) -> None:
+        """With unknowns `free` (n,) that are not given, and one, `alone`, that touches all others and moves by itself.
+
+        central: differences of both sides, of second order.
+        """
         from scipy.sparse import csc_matrix
 
-        self.pattern, n = pattern, pattern.shape[0]
+        self.pattern, self.central, n = pattern, central, pattern.shape[0]
         columns = np.repeat(np.arange(n), np.diff(pattern.indptr))
         plain = columns != alone
         rows, cols = pattern.indices[plain], columns[plain]
@@ -56,9 +62,13 @@ class Coloured:
 
     def evaluate(self, z: FloatArray, gradient: Gradient, out: FloatArray) -> None:
         """Nonzeros into out (pattern.count,)."""
-        base, moved = self._base, self._moved
-        gradient(z, base)
+        less, more = self._base, self._moved
         out[:] = 0.0
+        if not self.central:
+            gradient(z, less)
+        h = CENTRAL_STEP if self.central else STEP
         for chosen, slots, rows in self.told:
-            gradient(z + STEP * chosen, moved)
-            out[slots] = (moved[rows] - base[rows]) / STEP
+            gradient(z + h * chosen, more)
+            if self.central:
+                gradient(z - h * chosen, less)
+            out[slots] = (more[rows] - less[rows]) / (2.0 * h if self.central else h)

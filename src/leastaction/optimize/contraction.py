@@ -2,13 +2,13 @@
 
 The rows of a step are derivatives E_a L_d of the discrete Lagrangian along the tangents of its control points. So
 multipliers . rows is one derivative of a scalar, E_lam L_d, and its second derivatives follow from how the blocks
-D[a, b] = E_b E_a L_d change along lam: no tensor of third order, and one direction for each step. Displacements of ball and
-free joints do not commute, which brackets make good:
+D[a, b] = E_b E_a L_d change along lam: no tensor of third order, and one direction for each step. Displacements of
+ball and free joints do not commute, which brackets make good:
 
     E_b E_a E_lam = E_lam E_b E_a + E_[b, lam] E_a + E_b E_[a, lam]
 
-Forces that are no gradients must have no second derivatives: dampers in joints with single axes, and controls whose rows do
-not depend on the configuration.
+Forces that are no gradients must have no second derivatives: dampers in joints with single axes, and controls whose
+rows do not depend on the configuration.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from leastaction.forces.arrays import compact, force_model
 from leastaction.integrators import Stepper
 from leastaction.mechanism import Mechanism
+from leastaction.optimize.pieces import Motion
 from leastaction.optimize.tangents import Tangents
 
 if TYPE_CHECKING:
@@ -44,8 +45,8 @@ def is_gradient(mechanism: Mechanism) -> bool:
 def contract(stepper: Stepper, q: FloatArray, u: FloatArray, dt: float, lam: FloatArray, out: FloatArray) -> None:
     """How D of all steps changes along lam (steps, s + 1, nv): shape (steps, s + 1, nv, s + 1, nv), by differences.
 
-    q: configurations at all control points. Steps share points, so where their multipliers differ, even and odd steps move
-    one after the other.
+    q: configurations at all control points. Steps share points, so where their multipliers differ, even and odd steps
+    move one after the other.
     """
     s = lam.shape[1] - 1
     size = float(np.abs(lam).max(initial=0.0))
@@ -114,6 +115,7 @@ class Contraction:
     def _commute(self, D: FloatArray) -> None:
         """Brackets of the multipliers with the displacements."""
         Z = self.tangents.brackets(self.lam)
+        assert Z is not None
         self.blocks += np.einsum("kaibj,kbcj->kaibc", D, Z) + np.einsum("kaij,kajbc->kaibc", Z, D)
 
     def _to_unknowns(self, x: FloatArray, turns: FloatArray, gradient: FloatArray) -> None:
@@ -121,14 +123,16 @@ class Contraction:
         H = np.einsum("kaji,kajbc->kaibc", turns, self.blocks)
         H = np.einsum("kaibc,kbcj->kaibj", H, turns)
         bends = self.tangents.bends(x, gradient)
+        assert bends is not None
         for chi in range(x.shape[1]):
             H[:, chi, :, chi] += bends[:, chi]
         self.blocks[:] = H
 
-    def _by_time(self, motion, lam: FloatArray) -> None:
+    def _by_time(self, motion: Motion, lam: FloatArray) -> None:
         """At given configurations rows are a / dt + b + c dt (see `Variational._rates`): told by three values of dt."""
         program, stepper, N = self.program, self.program.stepper, self.program.steps
-        assert self.by_time is not None and self.controls_by_time is not None
+        assert self.by_time is not None
+        assert self.controls_by_time is not None
         r, dt = 1.01, motion.dt
         rows, D, C = program._rows, program._D, program._C
         self.by_time[:], self.controls_by_time[:] = 0.0, 0.0

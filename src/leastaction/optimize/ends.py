@@ -62,7 +62,7 @@ class Ends:
     def add_curvatures(
         self, q: FloatArray, multipliers: FloatArray, lam: FloatArray, H: FloatArray, gradient: FloatArray
     ) -> None:
-        """Add derivatives of multipliers . (the rows here) along the tangents: second ones to H, first ones to gradient.
+        """Add derivatives of multipliers . (the rows here) along the tangents: second ones to H, first to gradient.
 
         lam: multipliers of the rows of the steps. By differences of d(M v)/dq: an end has only nv directions.
         """

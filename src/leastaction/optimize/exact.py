@@ -1,7 +1,7 @@
 """The exact Hessian of the Lagrangian: dynamics, costs and constraints, each with its own second derivatives.
 
-Parts that have none (functions of a user in NumPy, forces between bodies, collocation) are taken by differences of their own
-analytic gradients; see `Parts`.
+Parts that have none (a user's functions in NumPy, forces between bodies, collocation, functions in the middles of steps
+of ball and free joints) are taken by central differences of their own analytic gradients.
 """
 
 from __future__ import annotations
@@ -10,10 +10,11 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 
 import numpy as np
+from numpy.typing import NDArray
 
 from leastaction.optimize.colouring import Coloured
 from leastaction.optimize.contraction import Contraction
-from leastaction.optimize.hessian import Differences, GaussNewton, Hessian, local, upper
+from leastaction.optimize.hessian import Differences, GaussNewton, Hessian, local, shared, upper
 from leastaction.optimize.pieces import Motion, Piece
 from leastaction.optimize.sparsity import FloatArray, IntArray, Pattern, add_at, add_products
 from leastaction.optimize.transcription import CostPiece, Transcription
@@ -42,7 +43,7 @@ class ByDifferences(Part):
             own.add(np.minimum(a, b), np.maximum(a, b))
         own.close()
         time = program.layout.duration
-        self.coloured = Coloured(own, program.lower < program.upper, time)
+        self.coloured = Coloured(own, program.lower < program.upper, time, central=True)
         self.values = np.zeros(own.count)
         self.columns = np.repeat(np.arange(n), np.diff(own.indptr))
 
@@ -65,17 +66,27 @@ class DynamicsPart(Part):
 
     def __init__(self, program: Variational, pattern: Pattern) -> None:
         self.program, self.contraction = program, Contraction(program)
-        layout, N = program.layout, program.steps
-        q = layout.q[program._points()].reshape(N, -1)
-        related = np.tile(program.related(), (program.s + 1, program.s + 1))
-        self.places = np.flatnonzero(related)
-        a, b = q[:, self.places // len(related)], q[:, self.places % len(related)]
-        self.tickets = [pattern.add(np.where(a <= b, a, -1), b)]
-        if layout.duration >= 0:
-            controls, time = program.controls, np.array(layout.duration)
-            width = controls.weights.shape[1]
+        layout, controls, N = program.layout, program.controls, program.steps
+        c = self._at_random()
+        q, block = layout.q[program._points()].reshape(N, -1), c.blocks[0].size
+        found, size = _found(c.blocks.reshape(N, block)), q.shape[1]
+        self.places = np.flatnonzero(found.any(axis=0))
+        a, b = q[:, self.places // size], q[:, self.places % size]
+        self.tickets = [pattern.add(np.where((a <= b) & found[:, self.places], a, -1), b)]
+        if c.by_time is not None and c.controls_by_time is not None:
+            width, time = controls.weights.shape[1], np.array(layout.duration)
             u = layout.u[controls.first[:, None] + np.arange(width)]
-            self.tickets += [pattern.add(q, time), pattern.add(u, time), pattern.add(time, time)]
+            found = _found(c.by_time.reshape(N, -1))
+            self.tickets += [pattern.add(np.where(found, q, -1), time), pattern.add(u, time), pattern.add(time, time)]
+
+    def _at_random(self) -> Contraction:
+        """The contraction where nothing is special, to find structural nonzeros."""
+        program, rng = self.program, np.random.default_rng(0)
+        z = 0.3 * rng.normal(size=program.n)
+        if program.layout.duration >= 0:
+            z[program.layout.duration] = program.problem.guess_duration
+        self.contraction.evaluate(z, rng.normal(size=program.m))
+        return self.contraction
 
     def close(self, pattern: Pattern) -> None:
         """See `Part.close`."""
@@ -93,19 +104,25 @@ class DynamicsPart(Part):
             values[self.slots[3]] += c.twice_by_time
 
 
+def _found(values: FloatArray) -> NDArray[np.bool_]:
+    """Which values are other than zero."""
+    sizes = np.abs(values)
+    return sizes > 1e-8 * sizes.max(initial=1e-300)
+
+
 class PiecePart(Part):
     """One cost or constraint: element by element."""
 
     def __init__(self, program: Transcription, piece: Piece, pattern: Pattern) -> None:
         self.program, self.piece = program, piece
         self.index, self.taken = local(piece)
-        self.timed = self._timed()
-        if self.timed:
-            self.index = np.concatenate([self.index, np.full((len(self.index), 1), program.layout.duration)], axis=1)
-        self.ticket = pattern.add(*upper(self.index))
+        pairs = shared(piece, self.taken)
+        if self._timed():
+            self.index, pairs = _with_time(program, self.index, pairs)
+        self.ticket = pattern.add(*upper(self.index, pairs))
 
     def _timed(self) -> bool:
-        """Whether the final time must be added to what the piece reads."""
+        """Whether the final time is to be added to what the piece reads."""
         return False
 
     def close(self, pattern: Pattern) -> None:
@@ -149,8 +166,7 @@ class CostPart(PiecePart):
         super().__init__(program, c.piece, pattern)
 
     def _timed(self) -> bool:
-        time = self.program.layout.duration
-        return time >= 0 and self.c.cost.integral and not (self.index == time).any()
+        return self.program.layout.duration >= 0 and self.c.cost.integral
 
     def add(self, z: FloatArray, weight: float, multipliers: FloatArray, values: FloatArray) -> None:
         """See `Part.add`."""
@@ -170,8 +186,7 @@ class CostPart(PiecePart):
         if cost.integral and program.layout.duration >= 0:
             # Shares of time grow with the final time.
             gradient = np.einsum("km,kmi->ki", bar, J) / program.duration(z)
-            H[:, :m, -1] += gradient
-            H[:, -1, :m] += gradient
+            H[:, :m, -1], H[:, -1, :m] = gradient, gradient
         self._put(values, H)
 
 
@@ -195,7 +210,9 @@ class Exact(Hessian):
             if c.piece.is_smooth:
                 self.parts.append(CostPart(program, c, pattern))
             else:
-                others.append(ByDifferences(program, _piece_pairs(program, c.piece, c.cost.integral), _cost_gradient(program, c)))
+                others.append(
+                    ByDifferences(program, _piece_pairs(program, c.piece, c.cost.integral), _cost_gradient(program, c))
+                )
         first = program.first_path
         for piece in program.paths:
             size = len(piece.index) * piece.function.size
@@ -249,11 +266,22 @@ def _dynamics_gradient(program: Transcription) -> Callable:
     return gradient
 
 
+def _with_time(program: Transcription, index: IntArray, pairs: NDArray[np.bool_]) -> tuple[IntArray, NDArray[np.bool_]]:
+    """The final time beside the unknowns `index`, paired with all of them."""
+    n, time = len(pairs), np.full((len(index), 1), program.layout.duration)
+    more = np.ones((n + 1, n + 1), bool)
+    more[:n, :n] = pairs
+    more[n, n] = False  # nothing is quadratic in the share of time
+    return np.concatenate([index, time], axis=1), more
+
+
 def _piece_pairs(program: Transcription, piece: Piece, integral: bool) -> list[tuple[IntArray, IntArray]]:
-    index = local(piece)[0]
+    index, taken = local(piece)
+    pairs = shared(piece, taken)
     if integral and program.layout.duration >= 0:
-        index = np.concatenate([index, np.full((len(index), 1), program.layout.duration)], axis=1)
-    return [(index[:, :, None], index[:, None, :])]
+        index, pairs = _with_time(program, index, pairs)
+    a, b = np.nonzero(pairs)
+    return [(index[:, a], index[:, b])]
 
 
 def _add_gradient(piece: Piece, slopes: list[FloatArray], bar: FloatArray, out: FloatArray) -> None:

@@ -8,11 +8,13 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 
 import numpy as np
+from numpy.typing import NDArray
 
 from leastaction.optimize.colouring import Coloured
 from leastaction.optimize.pieces import Piece
 from leastaction.optimize.sparsity import FloatArray, IntArray, Pattern
 from leastaction.optimize.transcription import Transcription
+
 
 class Hessian(ABC):
     """Fills the upper triangle of d^2 (weight f + multipliers . c) / dz^2; `pattern` says where its nonzeros are."""
@@ -31,10 +33,17 @@ def local(piece: Piece) -> tuple[IntArray, list[IntArray]]:
     return np.concatenate([np.zeros((len(piece.index), 0), int), *groups], axis=1), taken
 
 
-def upper(index: IntArray) -> tuple[IntArray, IntArray]:
-    """Rows and columns of the upper triangles of blocks over the unknowns `index` (elements, n)."""
+def shared(piece: Piece, taken: list[IntArray]) -> NDArray[np.bool_]:
+    """Which two of these unknowns some component of the function reads both, shape (n, n)."""
+    masks = [columns.mask[:, t] for columns, t in zip(piece.columns, taken, strict=True)]
+    read = np.concatenate([np.zeros((piece.function.size, 0), bool), *masks], axis=1).astype(int)
+    return read.T @ read > 0
+
+
+def upper(index: IntArray, pairs: NDArray[np.bool_]) -> tuple[IntArray, IntArray]:
+    """Rows and columns of the upper triangles of blocks over the unknowns `index` (elements, n), where `pairs` are."""
     a, b = index[:, :, None], index[:, None, :]
-    return np.where(a <= b, a, -1), np.broadcast_to(b, (*index.shape, index.shape[1]))
+    return np.where((a <= b) & pairs, a, -1), np.broadcast_to(b, (*index.shape, index.shape[1]))
 
 
 class GaussNewton(Hessian):
@@ -47,7 +56,7 @@ class GaussNewton(Hessian):
         for c in program.costs:
             if c.cost.squares:
                 index, taken = local(c.piece)
-                self.parts.append((c, taken, self.pattern.add(*upper(index))))
+                self.parts.append((c, taken, self.pattern.add(*upper(index, shared(c.piece, taken)))))
         diagonal = np.arange(program.n)
         self.pattern.add(diagonal, diagonal)
         self.pattern.close()
@@ -78,7 +87,8 @@ class Differences(Hessian):
         for a, b in program.dynamics_couplings():
             self.pattern.add(np.where(a <= b, a, b), np.where(a <= b, b, a))
         for piece in [*(c.piece for c in program.costs), *program.paths]:
-            self.pattern.add(*upper(local(piece)[0]))
+            index, taken = local(piece)
+            self.pattern.add(*upper(index, shared(piece, taken)))
         time = program.layout.duration
         if time >= 0:
             self.pattern.add(np.arange(n), np.array(time))

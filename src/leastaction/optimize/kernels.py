@@ -94,7 +94,7 @@ def momentum_rows(nodes, links, screws, Q, V, sums, H, c, A, D):
 
 @routine
 def _composites(nodes, links, sums, moving):
-    """Inertias of the nodes, and momenta in `sums` (nodes, 6) where they are `moving`, become those of their subtrees."""
+    """Inertias of the nodes, and their momenta in `sums` (nodes, 6) if they are `moving`, become those of subtrees."""
     count = nodes.shape[0]
     if moving:
         for i in range(count):
@@ -145,7 +145,7 @@ def momentum_bends(nodes, links, screws, Q, V, sums, zeta, H):
 
     For joints with single axes. zeta: shape (rows, 6); see `momentum_rows` for the first derivatives D and A = C S:
 
-        dD_b/dq_a = S_a x* D_b + S_b x* C_b P_a + C_b ad(P_a) S_b,   P_a = ad(V of its parent) S_a,   a carries b or is b
+        dD_b/dq_a = S_a x* D_b + S_b x* C_b P_a + C_b ad(P_a) S_b,   P_a = ad(parent's V) S_a,   a carries b or is b
         dA_b/dq_a = S_a x* A_b, and S_a x* (C_a S_b) - C_a ad(S_a) S_b where b carries a
     """
     nv = screws.shape[0]

@@ -64,7 +64,7 @@ class BodyPoint(Function):
         return Bends(self.point_bends(self.poses(place)[1], bar))
 
     def point_bends(self, J: FloatArray, bar: FloatArray) -> FloatArray:
-        """Second derivatives (rows, nv, nv) of bar . point: what is farther out moves with the turn w of what is nearer.
+        """Second derivatives (rows, nv, nv) of bar . point: what is farther out turns by w with what is nearer.
 
         bar . (w_a x v_b), with a the one that carries b; J: of `poses`.
         """
@@ -128,7 +128,7 @@ class BodyPose(BodyPoint):
         w = rotation_vectors(wanted.T @ X[:, :3, :3])
         Jl = left_jacobian(w)
         slope = np.linalg.solve(Jl, wanted.T @ J[:, :3])
-        back = np.linalg.solve(np.swapaxes(Jl, 1, 2), bar[:, :3, None])[:, :, 0]
+        back = np.asarray(np.linalg.solve(np.swapaxes(Jl, 1, 2), bar[:, :3, None])[:, :, 0], float)
         H = -np.swapaxes(slope, 1, 2) @ even(left_jacobian_slopes(w, back)) @ slope
         # The axis of what is farther out turns with what is nearer.
         turned = np.cross((back @ wanted.T)[:, :, None], J[:, :3], axis=1)

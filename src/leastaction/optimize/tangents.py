@@ -72,7 +72,7 @@ class Tangents:
         return out
 
     def bends(self, x: FloatArray, gradient: FloatArray) -> Matrices:
-        """Second derivatives of gradient . integrate(q, x) by x, with the gradient (rows, nv) along the tangent at its end.
+        """Second derivatives of gradient . integrate(q, x) by x; gradient (rows, nv): along the tangent at its end.
 
         f(integrate(q, x)) has the Hessian J^T T J + this, with T of f along the tangent, made symmetric.
         """
@@ -128,7 +128,7 @@ def _adjoint(x: FloatArray) -> FloatArray:
     return out
 
 
-def left_jacobian(x: FloatArray) -> FloatArray:
+def left_jacobian(x: Any) -> Any:
     """J_l(x) of the exponential map, for rotation vectors (..., 3) or twists (..., 6).
 
     The sum of ad^n / (n + 1)!; powers beyond the fourth follow from the lower ones by the angle (the Cayley-Hamilton
