@@ -92,6 +92,7 @@ class Transcription(ABC):
         c_lower, c_upper: bounds of the constraints, shape (m,).
         rows: kinds of constraints, in order.
         jacobian_pattern: structural nonzeros of dc/dz.
+        first_path: number of the first constraint that is not of the dynamics.
         reference: configurations from which displacements are counted, shape (points, nq).
     """
 
@@ -185,7 +186,7 @@ class Transcription(ABC):
         pattern.close()
         self._close_dynamics_pattern(pattern)
         self._slots = [[(pattern.slots(t), rc) for t, rc in group] for group in tickets]
-        self._first_path = paths[0].first if paths else self.m
+        self.first_path = paths[0].first if paths else self.m
         self._values = np.zeros(pattern.count + 1)
 
     def _neutral_reference(self) -> FloatArray:
@@ -295,7 +296,7 @@ class Transcription(ABC):
         motion = self.motion(z)
         out[:] = 0.0
         self._dynamics(motion, out)
-        at = self._first_path
+        at = self.first_path
         for piece in self.paths:
             values = piece.values(motion)
             out[at : at + values.size] = values.ravel()

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from leastaction.dynamics.legendre import momentum_of_velocity
 from leastaction.integrators import Stepper
+from leastaction.optimize.contraction import is_gradient
 from leastaction.optimize.ends import Ends
 from leastaction.optimize.pieces import Motion
 from leastaction.optimize.sparsity import Pattern, scatter
@@ -193,6 +194,12 @@ class Variational(Transcription):
         more /= (r - 1.0 / r) * motion.dt * self.steps
         self.reactions.add_rates(motion, more)
         return more
+
+    @property
+    def has_contraction(self) -> bool:
+        """Whether second derivatives of the rows are known; see `contraction`."""
+        nodal = len(self.points) == len(self.nodes)
+        return is_gradient(self.mechanism) and (nodal or not self._moving_controls().any())
 
     def dynamics_couplings(self) -> list[tuple[IntArray, IntArray]]:
         """See `Transcription.dynamics_couplings`."""
