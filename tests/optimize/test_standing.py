@@ -7,6 +7,7 @@ import leastaction as la
 from leastaction import optimize as opt
 from leastaction.mechanism import Inertia, MechanismBuilder, joints
 from tests.optimize.problems import jacobian_and_differences, limb, perturbed
+from tests.optimize.test_hessian import BODIES, compare
 
 pytest.importorskip("casadi")
 
@@ -67,6 +68,12 @@ def test_derivatives_of_a_period():
     program, z = perturbed(problem)
     exact, found = jacobian_and_differences(program, z)
     np.testing.assert_allclose(exact, found, atol=1e-6 * np.abs(found).max())
+
+
+@pytest.mark.parametrize("integrator", [la.Midpoint(), BODIES], ids=["midpoint", "bodies"])
+def test_second_derivatives(integrator):
+    """Of the dynamics exactly, of reactions by differences of their own gradients."""
+    compare(standing_limb(integrator))
 
 
 @pytest.mark.parametrize("closure", ["in_plane", "revolute"])

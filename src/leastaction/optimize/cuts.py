@@ -92,6 +92,15 @@ class Cuts:
         for (_, _, _, sign, _), M, slots in zip(self._sides(), self._masses(motion), self.slots, strict=True):
             values[slots] = sign * M[self.places]
 
+    def add_gradient(self, motion: Motion, y: FloatArray, kept: IntArray, out: FloatArray) -> None:
+        """Add the derivatives of y . rows by z to out (n,)."""
+        layout, s = self.owner.layout, self.owner.s
+        for (c, step, row, sign, k), M in zip(self._sides(), self._masses(motion), strict=True):
+            Y, v = sign * y[kept[step, row]], motion.z[self.index[c]]
+            slope = inverse_dynamics_derivatives(self.still, motion.q[s * k], None, v)[0]
+            out[self.index[c]] += M.T @ Y
+            out[layout.q[s * k]] += (slope if motion.turns is None else slope @ motion.turns[s * k]).T @ Y
+
     def couplings(self) -> list[tuple[IntArray, IntArray]]:
         """Pairs of unknowns that meet in second derivatives; see `Transcription.dynamics_couplings`."""
         q, s, N = self.owner.layout.q, self.owner.s, self.owner.steps

@@ -35,11 +35,14 @@ class PointPiece(ABC):
     """
 
     columns: list[Columns]
+    is_smooth = False
+    """Second derivatives are taken by differences."""
 
     def __init__(self, owner: Transcription, name: str, points: IntArray, labels: tuple[str, ...]) -> None:
         self.owner, self.name, self.points, self.index, self.labels = owner, name, points, points, labels
         self.where = "knot" if owner.s == 1 else "control point"
         self.limits: tuple[Any, Any] = (0.0, 0.0)
+        self.size = len(labels)
 
     @abstractmethod
     def values(self, motion: Motion) -> FloatArray:
