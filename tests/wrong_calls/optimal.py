@@ -3,7 +3,7 @@
 import numpy as np
 
 import leastaction as la
-from tests.wrong_calls.kinds import EMPTY, FREE, HUGE, INF, LOOP, NAN, NO_OBJECT, ODD, ROBOT, WRONG, Call, Q, V
+from tests.wrong_calls.kinds import EMPTY, FREE, HUGE, INF, NAN, NO_OBJECT, ODD, ROBOT, WRONG, Call, Q, V
 
 STEPS = 3
 AT = ["a", 1.5, ODD, NAN, {}, [1.5], ["a"], 99, -99, [99], True, np.zeros((2, 2), int), HUGE]
@@ -44,7 +44,7 @@ def optimal():
         {"mechanism": ROBOT, "steps": STEPS, "duration": 1.0, "integrator": la.Midpoint(), "controls": "held"}
         | {"momenta": False, "limits": True},
         {
-            "mechanism": [*NO_OBJECT, None, LOOP],
+            "mechanism": [*NO_OBJECT, None],
             "steps": "count",
             "duration": numbers,
             "integrator": [*NO_OBJECT, la.Midpoint, la.RungeKutta()],

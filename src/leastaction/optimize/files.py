@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import asdict
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -13,6 +15,7 @@ from leastaction._output import writing
 from leastaction.errors import FormatError, LeastActionError
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism._check import shown
+from leastaction.optimize.feet import Foot, Phase
 from leastaction.optimize.solution import Iteration, Solution
 from leastaction.run_checks import check_values
 from leastaction.trajectory import Trajectory
@@ -27,6 +30,7 @@ def save(solution: Solution, file: str | PathLike[str]) -> None:
     data |= {f"run_{name}": values for name, values in run.stored.items()}
     data |= {"t": run.t, "q": run.q, "dt": run.dt, "robot": run.mechanism.name}
     data |= {"lam_x": solution.multipliers[0], "lam_g": solution.multipliers[1]}
+    data["phases"] = json.dumps([(phase.steps, [asdict(foot) for foot in phase.feet]) for phase in solution.phases])
     data["log"] = np.array([(i.number, i.cost, i.violation) for i in solution.iterations]).reshape(-1, 3)
     with writing(file) as part, part.open("wb") as stream:
         np.savez(stream, **data)
@@ -74,4 +78,13 @@ def _solution(data: dict[str, Any], mechanism: Mechanism, integrator: Any) -> So
         values[name] = kind(values[name])
     for name in ("cost", "violation", "duration", "seconds"):
         values[name] = float(values[name])
-    return Solution(trajectory=run, multipliers=(data["lam_x"], data["lam_g"]), iterations=log, **values)
+    phases = tuple(_phase(*each) for each in json.loads(str(data["phases"]))) if "phases" in data else ()
+    return Solution(phases=phases, trajectory=run, multipliers=(data["lam_x"], data["lam_g"]), iterations=log, **values)
+
+
+def _phase(steps: int, feet: list[dict[str, Any]]) -> Phase:
+    """A phase from its entry in a file, whose lists were tuples."""
+    read: list[dict[str, Any]] = [
+        {name: tuple(x) if isinstance(x, list) else x for name, x in foot.items()} for foot in feet
+    ]
+    return Phase(steps, tuple(Foot(**foot) for foot in read))

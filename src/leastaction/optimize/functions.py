@@ -62,6 +62,20 @@ class Values:
 
 
 @dataclass
+class Bends:
+    """Second derivatives of bar . function.
+
+    Attributes:
+        second: by q at knots (rows, nv, nv); by q, v and u in the middles of steps (rows, 2 nv + nu, 2 nv + nu). Along
+            the tangent at q, made symmetric.
+        by_v: first derivatives of bar . function by v, shape (rows, nv); None: zero.
+    """
+
+    second: FloatArray
+    by_v: FloatArray | None = None
+
+
+@dataclass
 class Function(ABC):
     """A vector function of the motion, evaluated at knots, in the middles of steps or at control nodes.
 
@@ -87,6 +101,15 @@ class Function(ABC):
     @abstractmethod
     def evaluate(self, place: Place, slopes: bool) -> Values:
         """Values, with derivatives if `slopes`."""
+
+    has_curvatures: ClassVar[bool] = False
+    """Whether `curvatures` is there."""
+    reads_motion: ClassVar[bool] = True
+    """Whether q or v count, of functions in the middles of steps."""
+
+    def curvatures(self, place: Place, bar: FloatArray) -> Bends | None:
+        """Second derivatives of bar . function, bar of shape (rows, size); None where all of them are zero."""
+        raise NotImplementedError
 
     def pattern(self) -> dict[str, BoolArray]:
         """Which derivatives can be other than zero: "q", "v", "x" (size, nv), "u" (size, nu), "dt" (size,)."""
@@ -117,6 +140,7 @@ class Control(Function):
     """The controls, at their nodes."""
 
     where: ClassVar[str] = "controls"
+    has_curvatures: ClassVar[bool] = True
 
     def prepare(self, mechanism: Mechanism, steps: int) -> None:
         """See `Function.prepare`."""
@@ -131,12 +155,17 @@ class Control(Function):
         """See `Function.pattern`."""
         return {"u": np.eye(self.size, dtype=bool)}
 
+    def curvatures(self, place: Place, bar: FloatArray) -> Bends | None:
+        """See `Function.curvatures`."""
+        return None
+
 
 @dataclass
 class Velocity(Function):
     """Mean velocities of the steps [rad/s or m/s]."""
 
     where: ClassVar[str] = "steps"
+    has_curvatures: ClassVar[bool] = True
 
     def prepare(self, mechanism: Mechanism, steps: int) -> None:
         """See `Function.prepare`."""
@@ -151,6 +180,11 @@ class Velocity(Function):
         """See `Function.pattern`."""
         return {"v": np.eye(self.size, dtype=bool)}
 
+    def curvatures(self, place: Place, bar: FloatArray) -> Bends | None:
+        """See `Function.curvatures`."""
+        n = bar.shape[1]
+        return Bends(np.zeros((len(bar), 2 * n + self.mechanism.nu, 2 * n + self.mechanism.nu)), bar)
+
 
 @dataclass
 class Displacement(Velocity):
@@ -164,12 +198,18 @@ class Displacement(Velocity):
         """See `Function.pattern`."""
         return {"x": np.eye(self.size, dtype=bool)}
 
+    def curvatures(self, place: Place, bar: FloatArray) -> Bends | None:
+        """See `Function.curvatures`."""
+        return None
+
 
 @dataclass
 class StepTime(Function):
     """The time step [s]; summed over all steps the final time."""
 
     where: ClassVar[str] = "steps"
+    has_curvatures: ClassVar[bool] = True
+    reads_motion: ClassVar[bool] = False
 
     def prepare(self, mechanism: Mechanism, steps: int) -> None:
         """See `Function.prepare`."""
@@ -185,6 +225,10 @@ class StepTime(Function):
         """See `Function.pattern`."""
         return {"dt": np.ones(1, bool)}
 
+    def curvatures(self, place: Place, bar: FloatArray) -> Bends | None:
+        """See `Function.curvatures`."""
+        return None
+
 
 @dataclass
 class Deviation(Function):
@@ -195,6 +239,7 @@ class Deviation(Function):
     """
 
     reference: Any = None
+    has_curvatures: ClassVar[bool] = True
 
     def prepare(self, mechanism: Mechanism, steps: int) -> None:
         """See `Function.prepare`."""
@@ -215,3 +260,9 @@ class Deviation(Function):
     def pattern(self) -> dict[str, BoolArray]:
         """See `Function.pattern`."""
         return {"q": Tangents(self.mechanism).spread(np.eye(self.size, dtype=bool))}
+
+    def curvatures(self, place: Place, bar: FloatArray) -> Bends | None:
+        """See `Function.curvatures`."""
+        x = self.mechanism.difference(self.rows[place.index], place.q)
+        second = Tangents(self.mechanism).difference_bends(x, bar)
+        return None if second is None else Bends(second)

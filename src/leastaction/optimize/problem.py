@@ -21,6 +21,7 @@ from leastaction.optimize.constraints import Constraint
 from leastaction.optimize.costs import Cost
 from leastaction.optimize.functions import Function, Velocity
 from leastaction.optimize.layout import CONTROLS
+from leastaction.optimize.standing import Standing
 from leastaction.optimize.transcription import TURN, Transcription
 from leastaction.optimize.variational import Variational
 
@@ -31,7 +32,7 @@ FloatArray = NDArray[np.float64]
 INF = math.inf
 
 
-class Problem:
+class Problem(Standing):
     """Find the motion of a robot that costs least, among those that its dynamics and constraints allow.
 
         problem = la.optimize.Problem(robot, steps=50, duration=2.0)
@@ -42,7 +43,7 @@ class Problem:
         solution = problem.solve()
 
     Args:
-        mechanism: the robot, a tree.
+        mechanism: the robot; loops are closed by forces that are unknowns too.
         steps: number of time steps.
         dt: time step [s]; or
         duration: final time [s], or the range (shortest, longest) in which it is to be found.
@@ -69,6 +70,7 @@ class Problem:
     ) -> None:
         if not isinstance(mechanism, Mechanism):
             raise ProblemError(f"Problem needs a Mechanism, such as leastaction.robots.cart_pole(), got {mechanism!r}")
+        super().__init__()
         self.mechanism, self.steps = mechanism, arguments.count(steps, "steps")
         self.integrator = _integrator(integrator)
         self.controls = None if controls is None else arguments.choice(controls, CONTROLS, "controls")
@@ -184,8 +186,6 @@ class Problem:
             return Collocation(self, stepper)
         if "residual" not in stepper.can:
             stepper.refuse("residual")
-        if not self.mechanism.is_tree:
-            raise ProblemError(f"{self.mechanism.name!r} has loops, which trajectory optimisation does not close")
         return Variational(self, stepper, self.momenta)
 
     def solve(self, **options: Any) -> Solution:
@@ -248,6 +248,7 @@ class Problem:
             for knot, v in ((0, self.start_velocity), (-1, self.finish_velocity)):
                 if v is not None:
                     lower[layout.v[knot]] = upper[layout.v[knot]] = v
+        self.force_bounds(program, lower, upper)
         return lower, upper
 
     def _fix(self, index: Any, q: FloatArray, name: str, lower: FloatArray, upper: FloatArray) -> None:

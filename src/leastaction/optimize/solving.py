@@ -46,8 +46,8 @@ def solve(
         problem: what to solve.
         solver: "ipopt" (extra `optimize`), or "horizon": an interior-point method of the package's own, whose linear
             systems are solved along the horizon in time linear in the number of steps.
-        hessian: second derivatives: "differences" of the analytic gradient, "gauss-newton", or "l-bfgs" for none
-            (IPOPT alone).
+        hessian: second derivatives: "exact", "differences" of the analytic gradient, "gauss-newton", or "l-bfgs" for
+            none (IPOPT alone).
         tolerance: of the solver, relative, on optimality and constraints.
         max_iterations: at most so many.
         time_limit: [s].
@@ -93,7 +93,7 @@ def solve(
         if turned < FAR or attempt == RECENTERED:
             break
         motion = program.motion(z)
-        z = program.unknowns(motion.q.copy(), z[program.layout.u], program.duration(z))
+        z = program.unknowns(motion.q.copy(), z[program.layout.u], program.duration(z), like=z)
     assert multipliers is not None
     return make_solution(
         program,
@@ -112,8 +112,7 @@ def warm(program: Transcription, z: FloatArray, old: Solution) -> tuple[FloatArr
     if old.z.shape != z.shape:
         raise ProblemError(f"warm_start: that solution has {len(old.z)} unknowns, this problem has {len(z)}")
     points = old.configurations
-    start = np.clip(program.unknowns(points, old.z[program.layout.u], old.duration), program.lower, program.upper)
-    if len(program.layout.p):
-        start[program.layout.p] = old.z[program.layout.p]
+    start = program.unknowns(points, old.z[program.layout.u], old.duration, like=old.z)
+    start = np.clip(start, program.lower, program.upper)
     lam = old.multipliers
     return start, (lam if len(lam[1]) == program.m else None)
