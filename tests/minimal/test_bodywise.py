@@ -5,6 +5,7 @@ import pytest
 
 import leastaction as la
 from leastaction.mechanism import Pose
+from leastaction.minimal.bodywise.stepper import BodywiseStepper
 from tests.redmax.test_one_sided import box, limited, thrown
 
 
@@ -288,9 +289,26 @@ def test_steps_that_touch_have_a_solution():
 
 
 @pytest.mark.parametrize(
+    ("options", "interpolates"),
+    [
+        ({}, "bodies"),
+        ({"order": 12, "tolerance": 1e-9}, "bodies"),
+        ({"solver": "sparse"}, "joints"),
+        ({"interpolation": "joints"}, "joints"),
+        ({"interpolation": "bodies"}, "bodies"),
+    ],
+)
+def test_bodies_unless_something_of_joints_is_asked_for(options, interpolates):
+    """What runs is what `interpolates` says."""
+    integrator = la.Galerkin(**options)
+    assert integrator.interpolates == interpolates
+    assert isinstance(integrator.prepare(la.robots.pendulum(), 0.01), BodywiseStepper) == (interpolates == "bodies")
+
+
+@pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"interpolation": "links"}, "interpolation must be 'joints' or 'bodies'"),
+        ({"interpolation": "links"}, "interpolation must be one of auto, bodies, joints"),
         ({"interpolation": "bodies", "solver": "sparse"}, "no solver 'sparse'"),
     ],
 )
