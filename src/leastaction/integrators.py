@@ -157,6 +157,7 @@ class Stepper:
         start_time: time of the first state [s].
         carries: extras of the record that are part of a state: what steps, or going back over them, read of the rows
             before.
+        lacking: extras that runs of earlier versions lack, and that are zero for them.
     """
 
     can: frozenset[str] = frozenset()
@@ -166,6 +167,7 @@ class Stepper:
     acts: frozenset[str] = frozenset()
     start_time = 0.0
     carries: tuple[str, ...] = ()
+    lacking: frozenset[str] = frozenset()
 
     def __init__(self, integrator: Integrator, mechanism: Mechanism, dt: float) -> None:
         self.integrator: Any = integrator

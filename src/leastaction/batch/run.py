@@ -34,6 +34,7 @@ class BatchRun:
         failed: step that had no solution, or -1, shape (robots,). States after it are NaN.
         reasons: why, by robot.
         iterations: Newton iterations of all steps of each robot, shape (robots,).
+        seconds: what the steps took by the clock [s], compiling of a first call included.
         mechanisms: the robot of each lane, where parameters differ.
     """
 
@@ -48,6 +49,7 @@ class BatchRun:
     failed: NDArray[np.int64]
     reasons: dict[int, str]
     iterations: NDArray[np.int64]
+    seconds: float
     mechanisms: tuple[Mechanism, ...] = field(default=())
 
     def __len__(self) -> int:

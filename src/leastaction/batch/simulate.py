@@ -40,7 +40,7 @@ def simulate(
 
     Each is a run of its own: what one does, or fails to do, changes nothing for the others. On the CPU they are those
     of `leastaction.simulate`, bit for bit, spread over the cores. On a GPU the whole batch runs in one kernel made for
-    the mechanism, one thread per robot (`leastaction.batch.lane`).
+    the mechanism, one thread per robot (`leastaction.minimal.lanes`).
 
     Args:
         mechanism: the robot.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -110,6 +111,7 @@ def run_on_cores(
         if failed[k] >= 0:
             reasons[k] = why
 
+    began = time.perf_counter()
     lane(0)  # compiles, once
     cpus = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     with ThreadPoolExecutor(workers or cpus) as pool:
@@ -117,5 +119,5 @@ def run_on_cores(
             pass
     t = dt * every * np.arange(rows, dtype=float)
     arrays = (np.moveaxis(Q, 0, 2), np.moveaxis(S, 0, 2))
-    told = (failed, dict(sorted(reasons.items())), iterations, mechanisms)
+    told = (failed, dict(sorted(reasons.items())), iterations, time.perf_counter() - began, mechanisms)
     return BatchRun(mechanism, integrator, dt, every, t, *arrays, one.momentum, *told)

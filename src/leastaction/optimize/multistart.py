@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from leastaction.errors import ProblemError
-from leastaction.optimize.ipopt import solve
 from leastaction.optimize.problem import Problem
 from leastaction.optimize.solution import Solution
+from leastaction.optimize.solving import solve
 
 
 def multi_start(

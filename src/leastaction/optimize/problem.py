@@ -186,8 +186,8 @@ class Problem:
         return Variational(self, stepper, self.momenta)
 
     def solve(self, **options: Any) -> Solution:
-        """Solve with IPOPT; options are those of `leastaction.optimize.solve`."""
-        from leastaction.optimize.ipopt import solve
+        """Solve it; options are those of `leastaction.optimize.solve`."""
+        from leastaction.optimize.solving import solve
 
         return solve(self, **options)
 
