@@ -2,14 +2,38 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
+from typing import Any
+
 import numpy as np
 
+from leastaction._jit.bound import Bound
 from leastaction.division import HalvingStepper
 from leastaction.integrators import FloatArray
+from leastaction.mechanism import Mechanism
 
 
 class ActionStepper(HalvingStepper):
     """A stepper that gives the rows of its discrete action by `horizon_rows` and `horizon_blocks`."""
+
+    def __init__(self, integrator: Any, mechanism: Mechanism, dt: float) -> None:
+        super().__init__(integrator, mechanism, dt)
+        self._kernels: dict[str, Bound] = {}
+        self._others: dict[int, tuple[Mechanism, Any]] = {}
+
+    @abstractmethod
+    def compiled(self, mechanism: Mechanism) -> Any:
+        """What kernels read of a mechanism."""
+
+    def other(self, mechanism: Mechanism) -> Any:
+        """`compiled` of a mechanism with another value of a parameter, which many steps ask for."""
+        kept = self._others.get(id(mechanism))
+        if kept is None:
+            kept = self._others[id(mechanism)] = (
+                mechanism,
+                self.compiled(mechanism),
+            )  # kept, so that no other has its id
+        return kept[1]
 
     def residual(self, q: FloatArray, p: FloatArray, u: FloatArray, x: FloatArray) -> FloatArray:
         """See `Stepper.residual`."""

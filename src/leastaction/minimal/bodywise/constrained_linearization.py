@@ -16,7 +16,6 @@ import numpy as np
 from leastaction.dynamics.loops import momentum_projection
 from leastaction.integrators import FloatArray
 from leastaction.minimal.bodywise import constrained
-from leastaction.minimal.bodywise.arrays import bodywise_model
 from leastaction.minimal.fitted_momentum import fitted_slope
 from leastaction.parameter_stencils import Stencil
 from leastaction.record import Record
@@ -91,9 +90,9 @@ def _changes(
     by_p = np.zeros((len(p), len(stencils)))
     for c, stencil in enumerate(stencils):
         for weight, mechanism in stencil:
-            model, t, raw = bodywise_model(mechanism, nodes - 1), mechanism.tree, end[1].copy()
-            by_rows[:, :, c] += weight * stepper.rows_of(model, p, u)
-            constrained.equations(model, settings, data, system)
+            t, raw = mechanism.tree, end[1].copy()
+            by_rows[:, :, c] += weight * stepper.rows_of(mechanism, p, u)
+            constrained.equations(stepper.other(mechanism), settings, data, system)
             by_h[:, c] += weight * system.h
             arrays = ((t.nodes, t.dofs, t.gravity), (t.closure.rows, t.closure.coefficients, t.closure.count))
             scratch = (system.end_h, system.end_A, system.end_M, bool(system.redundant[0]))

@@ -32,13 +32,16 @@ class BodywiseStepper(ActionStepper):
 
     def __init__(self, integrator: Any, mechanism: Mechanism, dt: float) -> None:
         super().__init__(integrator, mechanism, dt)
-        self.model = bodywise_model(mechanism, integrator.order // 2)
+        self.model = self.compiled(mechanism)
         tolerance, most = float(integrator.tolerance), int(integrator.max_iterations)
         self.settings = BodywiseSettings(dt, tolerance, most, plausible_share(mechanism))
         # Body forces may join any two bodies, which the recursion from leaves to root cannot see.
         self.data = self._make_data(self.model.pushed)
         self.control_nodes = self.control_points = tuple(self.model.rule.c.tolist())
-        self._kernels: dict[str, Bound] = {}
+
+    def compiled(self, mechanism: Mechanism) -> BodywiseModel:
+        """See `ActionStepper.compiled`."""
+        return bodywise_model(mechanism, self.integrator.order // 2)
 
     def _make_data(self, dense: bool) -> Any:
         return bodywise_data(self.model, guess_data(self.mechanism), self.settings.max_iterations, dense)
@@ -88,10 +91,13 @@ class BodywiseStepper(ActionStepper):
         entries.linearize(self.data.dense, A, B)
         return A, B
 
-    def rows_of(self, model: BodywiseModel, p: FloatArray, u: FloatArray) -> FloatArray:
+    def rows_of(self, mechanism: Mechanism, p: FloatArray, u: FloatArray) -> FloatArray:
         """Rows (s + 1, nv) of the equations of another mechanism at the nodes as they are."""
-        rows, data = np.zeros((1, len(self.control_nodes), len(p))), self.data._replace(dense=None)
-        horizon.rows(model, data, self.settings, data.Q, np.array(u[None], order="C"), False, rows)
+        model, name = self.other(mechanism), f"rows of {id(mechanism)}"
+        if name not in self._kernels:
+            self._kernels[name] = Bound(horizon.rows, model, self.data._replace(dense=None))
+        rows = np.zeros((1, len(self.control_nodes), len(p)))
+        self._kernels[name](self.settings, self.data.Q, np.array(u[None], order="C"), False, rows)
         rows[0, 0] += p
         return rows[0]
 
@@ -103,7 +109,7 @@ class BodywiseStepper(ActionStepper):
         out = np.zeros((len(self.control_nodes), len(p), len(stencils)))
         for k, stencil in enumerate(stencils):
             for weight, mechanism in stencil:
-                out[:, :, k] += weight * self.rows_of(bodywise_model(mechanism, self.integrator.order // 2), p, u)
+                out[:, :, k] += weight * self.rows_of(mechanism, p, u)
         return out
 
     def pull_back_solved(

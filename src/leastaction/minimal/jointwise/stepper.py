@@ -66,7 +66,7 @@ class VariationalStepper(ActionStepper):
         self.control_nodes = self.control_points if len(rule.c) == len(rule.w) else (0.5,)
         tolerance, most = float(integrator.tolerance), int(integrator.max_iterations)
         self.settings = GalerkinSettings(rule, dt, tolerance, most, plausible_share(mechanism))
-        self.model = galerkin_model(mechanism)
+        self.model = self.compiled(mechanism)
         tree = self.model.tree
         size = sizes(tree, rule)
         self.solver = choose_solver(integrator.solver, tree, rule) if mechanism.is_tree else "dense"
@@ -80,7 +80,10 @@ class VariationalStepper(ActionStepper):
             dx=np.zeros((size.s, size.nv)),
             history=np.zeros(integrator.max_iterations + 1),
         )
-        self._kernels: dict[str, Bound] = {}
+
+    def compiled(self, mechanism: Mechanism) -> GalerkinModel:
+        """See `ActionStepper.compiled`."""
+        return galerkin_model(mechanism)
 
     def run(self, record: Record, first: int, last: int, u: FloatArray) -> int:
         """See `HalvingStepper.run`."""
