@@ -152,7 +152,7 @@ def test_order_by_slope(name, order, counts):
     q, v = start(robot, rng)
     if name == "forces":
         robot = robot.replace(joints=tuple(_without_limits(joint) for joint in robot.joints))
-    exact = la.simulate(robot, q, v, dt=0.16 / 128, steps=128, integrator=la.Galerkin(order=8))
+    exact = la.simulate(robot, q, v, dt=0.16 / 128, steps=128, integrator=la.Galerkin(order=8, interpolation="joints"))
     errors = []
     for steps in counts:
         run = la.simulate(robot, q, v, dt=0.16 / steps, steps=steps, integrator=Bodies(order, tolerance=1e-14))
