@@ -1,7 +1,8 @@
 """Trajectory optimisation by discrete mechanics: the dynamics are discrete Euler-Lagrange equations.
 
 `Problem` tells what is wanted; `Problem.transcribe` turns it into a sparse nonlinear program (`Transcription`) whose
-derivatives are analytic and compiled; `Problem.solve` solves that with IPOPT (extra `optimize`) and gives a `Solution`.
+derivatives are analytic and compiled; `Problem.solve` solves that, with IPOPT (extra `optimize`) or a
+method of the package's own, and gives a `Solution`. `MPC` solves it again and again, from where the robot is.
 """
 
 from leastaction.optimize import examples
@@ -26,17 +27,20 @@ from leastaction.optimize.costs import (
     tracking,
     velocity,
 )
+from leastaction.optimize.feet import Foot, Phase, foot, phase
 from leastaction.optimize.files import load
-from leastaction.optimize.ipopt import solve
 from leastaction.optimize.multistart import multi_start
 from leastaction.optimize.problem import Problem
 from leastaction.optimize.solution import Iteration, Solution
+from leastaction.optimize.solving import solve
 from leastaction.optimize.transcription import Transcription
 
 __all__ = [
     "Constraint",
     "Cost",
+    "Foot",
     "Iteration",
+    "Phase",
     "Problem",
     "Solution",
     "Transcription",
@@ -48,9 +52,11 @@ __all__ = [
     "differences",
     "effort",
     "examples",
+    "foot",
     "load",
     "momentum",
     "multi_start",
+    "phase",
     "pose",
     "position",
     "reach",
