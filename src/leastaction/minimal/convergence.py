@@ -8,7 +8,6 @@ ROUND_OFF = 1e-10
 SHARPEST = 1e-13
 """... unless the tolerance asked for less than this."""
 
-
 CHORD = 0.01
 """Share of the tolerance that chord steps must reach: Newton's last step mostly ends far below it, theirs would not."""
 
@@ -26,7 +25,7 @@ def largest(dx):
 
 
 @inline
-def is_solved(size, before, rate, kept, tolerance):
+def is_solved(size, before, new, norm, kept, tolerance):
     """Whether the last update, or the one that would come next, is below the tolerance, or all of it is round-off.
 
     The next one is foretold by how much the last one shrank the residual. Residuals of heavy coordinates soon are
@@ -36,16 +35,17 @@ def is_solved(size, before, rate, kept, tolerance):
     Args:
         size: of the last update [rad or m].
         before: of the one before it; zero where that was shortened.
-        rate: by which the last update shrank the residual.
+        new: largest residual after the last update.
+        norm: before it.
         kept: whether it was a chord step.
         tolerance: of updates [rad or m].
     """
-    if size <= tolerance or size * rate <= (CHORD * tolerance if kept else tolerance):
+    if size <= tolerance or size * new <= (CHORD * tolerance if kept else tolerance) * norm:
         return True
     if kept and 2.0 * size * size <= CHORD * tolerance * before:
         return True
     # Long chains reach round-off first: updates that are tiny and shrink no more.
-    return size <= ROUND_OFF and rate > 0.25 and tolerance >= SHARPEST
+    return size <= ROUND_OFF and new > 0.25 * norm and tolerance >= SHARPEST
 
 
 @inline

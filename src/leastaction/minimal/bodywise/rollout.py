@@ -105,7 +105,7 @@ def newton_with(direction, again):
             update(model, data, share)
             new = residual(model, settings, data, p, u)
             history[it] = new
-            if share == 1.0 and is_solved(size, before, new / norm, keep, tolerance):
+            if share == 1.0 and is_solved(size, before, new, norm, keep, tolerance):
                 if open_or_close(model.jumps, model, data) == 0:
                     return it, True
                 new = residual(model, settings, data, p, u)

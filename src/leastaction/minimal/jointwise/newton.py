@@ -120,7 +120,7 @@ def newton_with(direction):
                     X[a + 1, k] += shorten * dx[a, k]
             new = residual(model, settings, points, data.p, u)
             history[it] = new
-            if shorten == 1.0 and is_solved(size, before, new / norm, keep, tolerance):
+            if shorten == 1.0 and is_solved(size, before, new, norm, keep, tolerance):
                 if open_or_close(model.jumps, model, settings, points) == 0:
                     return it, not turns_too_far(model.nodes, X)
                 new = residual(model, settings, points, data.p, u)
