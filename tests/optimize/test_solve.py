@@ -236,7 +236,10 @@ def ill_posed():
     yield "weight", lambda: swing_up(5).minimize(opt.effort([1, 2]))
     yield "not be negative", lambda: swing_up(5).minimize(opt.effort(-1))
     yield "expected a cost", lambda: swing_up(5).minimize(3)
-    yield "reference must be finite", lambda: swing_up(5).minimize(opt.tracking([0, 0, 0]))
+    yield (
+        r"tracking: reference: expected shape \(2,\) or shape \(6, 2\), got \(3,\)",
+        lambda: swing_up(5).minimize(opt.tracking([0, 0, 0])),
+    )
     yield "no rotation", lambda: swing_up(5).subject_to(opt.pose("pole", 2 * np.eye(4)))
     yield (
         "whole numbers from -6 to 5",

@@ -10,8 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from leastaction.integrators import Integrator
+from leastaction.errors import ProblemError
+from leastaction.integrators import Integrator, is_number
 from leastaction.mechanism import Mechanism
+from leastaction.mechanism._check import shown
 from leastaction.optimize.feet import Phase
 from leastaction.optimize.transcription import Transcription
 from leastaction.trajectory import Trajectory
@@ -139,6 +141,8 @@ class Solution:
 
     def control(self, t: float) -> FloatArray:
         """Controls at the time t [s], shape (nu,)."""
+        if not is_number(t):
+            raise ProblemError(f"control: t must be a finite time [s], got {shown(t)}")
         dt, nodes = self.trajectory.dt, self.u.shape[1]
         k = min(max(int(t / dt * (1.0 + 1e-12) + 1e-12), 0), len(self.u) - 1)
         if nodes == 1:
