@@ -28,6 +28,7 @@ from leastaction.optimize.costs import (
     velocity,
 )
 from leastaction.optimize.files import load
+from leastaction.optimize.mpc import MPC
 from leastaction.optimize.multistart import multi_start
 from leastaction.optimize.problem import Problem
 from leastaction.optimize.solution import Iteration, Solution
@@ -35,6 +36,7 @@ from leastaction.optimize.solving import solve
 from leastaction.optimize.transcription import Transcription
 
 __all__ = [
+    "MPC",
     "Constraint",
     "Cost",
     "Iteration",

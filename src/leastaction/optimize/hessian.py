@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 import numpy as np
 
 from leastaction.optimize.pieces import Piece
-from leastaction.optimize.sparsity import FloatArray, IntArray, Pattern
+from leastaction.optimize.sparsity import FloatArray, IntArray, Pattern, scatter
 from leastaction.optimize.transcription import Transcription
 
 STEP = 1e-6
@@ -54,7 +54,12 @@ class GaussNewton(Hessian):
         diagonal = np.arange(program.n)
         self.pattern.add(diagonal, diagonal)
         self.pattern.close()
-        self.slots = [self.pattern.slots(ticket) for *_, ticket in self.parts]
+        self.slots = []
+        for *_, ticket in self.parts:
+            slots = self.pattern.slots(ticket)
+            slots = slots.reshape(len(slots), -1)
+            upper = np.flatnonzero((slots < self.pattern.count).any(axis=0))
+            self.slots.append((np.ascontiguousarray(slots[:, upper]), upper, np.ones(len(upper))))
 
     def evaluate(self, z: FloatArray, weight: float, multipliers: FloatArray, out: FloatArray) -> None:
         """See `Hessian.evaluate`."""
@@ -66,8 +71,8 @@ class GaussNewton(Hessian):
                 slopes[-1] = slopes[-1] + 0.5 * r[:, :, None] / program.duration(z)  # of the square root of the share
             J = np.concatenate([J[:, :, t] for J, t in zip(slopes, taken, strict=True)], axis=2)
             scale = 2.0 * weight * c.shares(motion.dt)[:, None] * c.cost.weights
-            H = np.einsum("kmi,km,kmj->kij", J, scale, J, optimize=True)
-            values += np.bincount(slots.ravel(), H.ravel(), self.pattern.count + 1)
+            H = (J * scale[:, :, None]).transpose(0, 2, 1) @ J
+            scatter(values, *slots, H.reshape(len(H), -1))
         out[:] = values[:-1]
 
 
