@@ -64,8 +64,8 @@ class GaussNewton(Hessian):
         for *_, ticket in self.parts:
             slots = self.pattern.slots(ticket)
             slots = slots.reshape(len(slots), -1)
-            upper = np.flatnonzero((slots < self.pattern.count).any(axis=0))
-            self.slots.append((np.ascontiguousarray(slots[:, upper]), upper, np.ones(len(upper))))
+            kept = np.flatnonzero((slots < self.pattern.count).any(axis=0))
+            self.slots.append((np.ascontiguousarray(slots[:, kept]), kept, np.ones(len(kept))))
 
     def evaluate(self, z: FloatArray, weight: float, multipliers: FloatArray, out: FloatArray) -> None:
         """See `Hessian.evaluate`."""

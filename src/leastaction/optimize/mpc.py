@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from leastaction.errors import ProblemError
 from leastaction.optimize.filter_search import prepare, search, step
 from leastaction.optimize.functions import Deviation
-from leastaction.optimize.hessian import HESSIANS
+from leastaction.optimize.exact import HESSIANS
 from leastaction.optimize.interior import Interior
 from leastaction.optimize.problem import Problem
 from leastaction.optimize.shift import Shift
