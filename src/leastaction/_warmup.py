@@ -133,19 +133,17 @@ def _derivatives(robot: Any, integrators: Any) -> None:
 
 
 def _optimize(robot: Any) -> None:
-    """Derivatives of a nonlinear program of each kind; no solver is needed."""
-    import numpy as np
-
+    """A step of a search with a nonlinear program of each kind, exact second derivatives and a foot on the ground."""
     import leastaction as la
     from leastaction import optimize
 
-    for integrator in (la.Midpoint(), la.HermiteSimpson()):
-        problem = optimize.Problem(robot, steps=2, dt=0.01, integrator=integrator).start(q=[0.1], v=[0.1])
-        problem.minimize(optimize.momentum()).subject_to(optimize.position("rod", upper=1.0))
-        program = problem.transcribe()
-        z, out = problem.initial_unknowns(program), np.zeros(program.n)
-        program.constraints(z, np.zeros(program.m))
-        program.lagrangian_gradient(z, 1.0, np.zeros(program.m), out)
+    for integrator in (la.Midpoint(), la.Galerkin(order=2), la.HermiteSimpson()):
+        problem = optimize.Problem(robot, steps=2, dt=0.01, integrator=integrator).start(v=[0.1])
+        problem.minimize(optimize.momentum())
+        problem.subject_to(optimize.position("rod", upper=1.0)).subject_to(optimize.center_of_mass(-9.0, 9.0))
+        if not isinstance(integrator, la.HermiteSimpson):
+            problem.phases(optimize.phase(1, optimize.foot("rod", point=(0.0, 0.0, -1.0))), optimize.phase(1))
+        problem.solve(solver="horizon", hessian="exact", max_iterations=1)
 
 
 def _bodies(robot: Any, integrator: Any) -> None:
