@@ -8,8 +8,9 @@ ROUND_OFF = 1e-10
 SHARPEST = 1e-13
 """... unless the tolerance asked for less than this."""
 
-CHORD = 0.01
-"""Share of the tolerance that chord steps must reach: Newton's last step mostly ends far below it, theirs would not."""
+AHEAD, CHORD = 0.1, 0.01
+"""Shares of the tolerance that an update which is only foretold must be below, after a Newton and after a chord step: what
+the first leave is mostly far smaller than foretold, what the others leave is not."""
 
 
 @inline
@@ -40,7 +41,7 @@ def is_solved(size, before, new, norm, kept, tolerance):
         kept: whether it was a chord step.
         tolerance: of updates [rad or m].
     """
-    if size <= tolerance or size * new <= (CHORD * tolerance if kept else tolerance) * norm:
+    if size <= tolerance or size * new <= (CHORD if kept else AHEAD) * tolerance * norm:
         return True
     if kept and 2.0 * size * size <= CHORD * tolerance * before:
         return True
