@@ -100,7 +100,8 @@ class Contraction:
         q, u, dt = motion.q, motion.u, motion.dt
         rows, D, C = program._rows, program._D, program._C
         stepper.horizon_blocks(q, u, dt, rows, D, C)
-        contract(stepper, q, u, dt, lam, self.blocks)
+        if not stepper.horizon_contractions(q, u, dt, rows, lam, self.blocks):
+            contract(stepper, q, u, dt, lam, self.blocks)
         gradient = np.einsum("kai,kaibj->kbj", lam, D)
         if motion.turns is not None:
             self._commute(D)

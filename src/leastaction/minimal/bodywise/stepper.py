@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from leastaction._jit.bound import Bound
 from leastaction.division import HalvingStepper
 from leastaction.errors import ConvergenceError
 from leastaction.forces.touch import BY_DEPTH
 from leastaction.integrators import FloatArray
 from leastaction.mechanism import Mechanism
 from leastaction.minimal.arrays import guess_data
-from leastaction.minimal.bodywise import entries
+from leastaction.minimal.bodywise import entries, horizon
 from leastaction.minimal.bodywise.arrays import BodywiseSettings, bodywise_data, bodywise_model
+from leastaction.minimal.bodywise.contraction import contraction_data
 from leastaction.minimal.judgement import plausible_share
 from leastaction.parameter_stencils import Stencil
 from leastaction.record import Record
@@ -37,6 +40,7 @@ class BodywiseStepper(HalvingStepper):
         # Body forces may join any two bodies, which the recursion from leaves to root cannot see.
         self.data = self._make_data(self.model.pushed)
         self.control_nodes = self.control_points = tuple(self.model.rule.c.tolist())
+        self._kernels: dict[str, Bound] = {}
 
     def _make_data(self, dense: bool) -> Any:
         return bodywise_data(self.model, guess_data(self.mechanism), self.settings.max_iterations, dense)
@@ -132,28 +136,39 @@ class BodywiseStepper(HalvingStepper):
         return rows, self.data.dense.H.copy(), C
 
     def horizon_rows(self, q: FloatArray, u: FloatArray, dt: float, rows: FloatArray) -> None:
-        """See `Stepper.horizon_rows`; step by step, with the kernels that `residual` takes."""
-        self._be_dense()
-        settings, zero = self.settings._replace(dt=dt), np.zeros(self.mechanism.nv)
-        s = len(self.control_nodes) - 1
-        for k in range(len(u)):
-            self.data.Q[:] = q[s * k : s * k + s + 1]
-            entries.rows(self.model, settings, self.data, zero, u[k], rows[k])
+        """See `Stepper.horizon_rows`."""
+        self._horizon("rows")(self.settings._replace(dt=dt), q, u, rows)
 
     def horizon_blocks(
         self, q: FloatArray, u: FloatArray, dt: float, rows: FloatArray, D: FloatArray, C: FloatArray
     ) -> None:
         """See `Stepper.horizon_blocks`."""
-        self._be_dense()
-        settings, zero = self.settings._replace(dt=dt), np.zeros(self.mechanism.nv)
-        nodes = np.arange(len(self.control_nodes))
-        s = len(nodes) - 1
-        for k in range(len(u)):
-            self.data.Q[:] = q[s * k : s * k + s + 1]
-            entries.rows(self.model, settings, self.data, zero, u[k], rows[k])
-            entries.derivatives(self.model, settings, self.data, u[k])
-            D[k] = self.data.dense.H
-            C[k, nodes, :, nodes] = self.data.dense.C
+        self._horizon("blocks")(self.settings._replace(dt=dt), q, u, rows, D, C)
+
+    def horizon_contractions(
+        self, q: FloatArray, u: FloatArray, dt: float, rows: FloatArray, multipliers: FloatArray, out: FloatArray
+    ) -> bool:
+        """See `Stepper.horizon_contractions`."""
+        if not self._is_plain:
+            return False
+        self._horizon("contractions")(self.settings._replace(dt=dt), q, u, rows, multipliers, out)
+        return True
+
+    @cached_property
+    def _is_plain(self) -> bool:
+        """Whether `contraction` knows all that acts: nothing on bodies, nothing in ball and free joints."""
+        m, dofs = self.model, self.model.dofs
+        several = [slice(int(n.iv), int(n.iv + n.nv)) for n in m.nodes if n.nv > 1]
+        held = any(dofs.stiffness[k].any() or dofs.armature[k].any() for k in several)
+        return not m.pushed and m.closure is None and not held
+
+    def _horizon(self, what: str) -> Bound:
+        """The kernel `what` of `horizon`."""
+        if what not in self._kernels:
+            self._be_dense()
+            scratch = (contraction_data(self.model),) if what == "contractions" else ()
+            self._kernels[what] = Bound(getattr(horizon, what), self.model, self.data, *scratch)
+        return self._kernels[what]
 
     def action_blocks(self, q: FloatArray, p: FloatArray, u: FloatArray) -> tuple[FloatArray, FloatArray]:
         """See `Stepper.action_blocks`; displacements of free joints are twists in the child's frame."""
