@@ -12,6 +12,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
+from leastaction.optimize import held_curvature
 from leastaction.optimize.colouring import Coloured
 from leastaction.optimize.contraction import Contraction
 from leastaction.optimize.hessian import Differences, GaussNewton, Hessian, local, shared, upper
@@ -154,7 +155,7 @@ class ConstraintPart(PiecePart):
     """multipliers . function."""
 
     def __init__(self, program: Transcription, piece: Piece, first: int, pattern: Pattern) -> None:
-        self.rows = slice(first, first + len(piece.index) * piece.function.size)
+        self.rows = slice(first, first + len(piece.index) * piece.size)
         super().__init__(program, piece, pattern)
 
     def add(self, z: FloatArray, weight: float, multipliers: FloatArray, values: FloatArray) -> None:
@@ -211,6 +212,8 @@ class Exact(Hessian):
         others: list[ByDifferences] = []
         if isinstance(program, Variational) and program.has_contraction:
             self.parts.append(DynamicsPart(program, pattern))
+            if program.reactions:
+                others.append(ByDifferences(program, held_curvature.pairs(program), _held_gradient(program)))
         else:
             others.append(ByDifferences(program, _dynamics_pairs(program), _dynamics_gradient(program)))
         for c in program.costs:
@@ -222,7 +225,7 @@ class Exact(Hessian):
                 )
         first = program.first_path
         for piece in program.paths:
-            size = len(piece.index) * piece.function.size
+            size = len(piece.index) * piece.size
             if piece.is_smooth:
                 self.parts.append(ConstraintPart(program, piece, first, pattern))
             else:
@@ -273,6 +276,10 @@ def _dynamics_gradient(program: Transcription) -> Callable:
     return gradient
 
 
+def _held_gradient(program: Transcription) -> Callable:
+    return lambda z, weight, multipliers, out: held_curvature.gradient(program, z, multipliers, out)
+
+
 def _with_time(program: Transcription, index: IntArray, pairs: NDArray[np.bool_]) -> tuple[IntArray, NDArray[np.bool_]]:
     """The final time beside the unknowns `index`, paired with all of them."""
     n, time = len(pairs), np.full((len(index), 1), program.layout.duration)
@@ -310,7 +317,7 @@ def _cost_gradient(program: Transcription, c: CostPiece) -> Callable:
 
 
 def _path_gradient(program: Transcription, piece: Piece, first: int) -> Callable:
-    rows = slice(first, first + len(piece.index) * piece.function.size)
+    rows = slice(first, first + len(piece.index) * piece.size)
 
     def gradient(z: FloatArray, weight: float, multipliers: FloatArray, out: FloatArray) -> None:
         out[:] = 0.0

@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 
 from leastaction.errors import ProblemError
 from leastaction.mechanism import Mechanism
+from leastaction.mechanism._check import shown
+from leastaction.optimize import arguments
 from leastaction.optimize.tangents import Tangents
 
 FloatArray = NDArray[np.float64]
@@ -117,9 +119,14 @@ class Function(ABC):
         """Numbers of the knots or steps of `count`."""
         if self.at is None:
             return np.arange(count)
-        at = np.atleast_1d(np.asarray(self.at))
-        if at.dtype.kind != "i" or ((at < -count) | (at >= count)).any():
-            raise ProblemError(f"{self.name}: at must be whole numbers from {-count} to {count - 1}, got {self.at!r}")
+        try:
+            at = np.atleast_1d(np.asarray(self.at))
+        except ValueError:
+            at = np.array("")
+        if at.ndim != 1 or at.dtype.kind != "i" or ((at < -count) | (at >= count)).any():
+            raise ProblemError(
+                f"{self.name}: at must be whole numbers from {-count} to {count - 1}, got {shown(self.at)}"
+            )
         return np.where(at < 0, at + count, at).astype(np.int64)
 
 
@@ -236,12 +243,8 @@ class Deviation(Function):
     def prepare(self, mechanism: Mechanism, steps: int) -> None:
         """See `Function.prepare`."""
         super().prepare(mechanism, steps)
-        reference = np.asarray(self.reference, float)
-        if reference.shape not in ((mechanism.nq,), (steps + 1, mechanism.nq)) or not np.isfinite(reference).all():
-            raise ProblemError(
-                f"{self.name}: the reference must be finite, of shape ({mechanism.nq},) or ({steps + 1}, "
-                f"{mechanism.nq}), got {reference.shape}"
-            )
+        shapes = [(mechanism.nq,), (steps + 1, mechanism.nq)]
+        reference = arguments.numbers(self.reference, shapes, f"{self.name}: reference")
         self.rows = np.broadcast_to(reference, (steps + 1, mechanism.nq))
         self.size = mechanism.nv
 

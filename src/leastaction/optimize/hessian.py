@@ -36,7 +36,7 @@ def local(piece: Piece) -> tuple[IntArray, list[IntArray]]:
 def shared(piece: Piece, taken: list[IntArray]) -> NDArray[np.bool_]:
     """Which two of these unknowns some component of the function reads both, shape (n, n)."""
     masks = [columns.mask[:, t] for columns, t in zip(piece.columns, taken, strict=True)]
-    read = np.concatenate([np.zeros((piece.function.size, 0), bool), *masks], axis=1).astype(int)
+    read = np.concatenate([np.zeros((piece.size, 0), bool), *masks], axis=1).astype(int)
     return read.T @ read > 0
 
 

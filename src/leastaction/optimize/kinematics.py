@@ -10,7 +10,7 @@ import numpy as np
 from leastaction.dynamics.workspace import Workspace
 from leastaction.errors import ProblemError
 from leastaction.mechanism import Mechanism
-from leastaction.optimize import kernels
+from leastaction.optimize import arguments, kernels
 from leastaction.optimize.functions import Bends, BoolArray, FloatArray, Function, Place, Values
 from leastaction.optimize.tangents import even, left_jacobian, left_jacobian_slopes
 
@@ -34,9 +34,7 @@ class BodyPoint(Function):
         frame = mechanism.tree.bodies[mechanism.body_index(self.body)]
         self.frame = np.eye(4)
         self.frame[:3, :3], self.frame[:3, 3] = frame.R.reshape(3, 3), frame.p
-        point = np.asarray(self.point, float)
-        if point.shape != (3,) or not np.isfinite(point).all():
-            raise ProblemError(f"{self.name}: point must be 3 finite numbers [m], got {self.point!r}")
+        point = arguments.numbers(self.point, [(3,)], f"{self.name}: point [m]")
         self.frame[:3, 3] += self.frame[:3, :3] @ point
         self.node = int(frame.node)
         self.order = carrying(mechanism)
@@ -98,9 +96,7 @@ class BodyPose(BodyPoint):
     def prepare(self, mechanism: Mechanism, steps: int) -> None:
         """See `Function.prepare`."""
         super().prepare(mechanism, steps)
-        wanted = np.asarray(self.pose, float)
-        if wanted.shape not in ((4, 4), (3, 3)) or not np.isfinite(wanted).all():
-            raise ProblemError(f"{self.name}: pose must be a finite (4, 4) or (3, 3) matrix, got {self.pose!r}")
+        wanted = arguments.numbers(self.pose, [(4, 4), (3, 3)], f"{self.name}: pose")
         R = wanted[:3, :3]
         if np.abs(R @ R.T - np.eye(3)).max() > 1e-6 or np.linalg.det(R) < 0.0:
             raise ProblemError(f"{self.name}: the upper left 3 x 3 block of the pose is no rotation")
@@ -154,9 +150,9 @@ class Clearance(BodyPoint):
     def prepare(self, mechanism: Mechanism, steps: int) -> None:
         """See `Function.prepare`."""
         super().prepare(mechanism, steps)
-        self.middle = np.asarray(self.center, float)
-        if self.middle.shape != (3,) or not np.isfinite(self.middle).all():
-            raise ProblemError(f"{self.name}: center must be 3 finite numbers [m], got {self.center!r}")
+        self.middle = arguments.numbers(self.center, [(3,)], f"{self.name}: center [m]")
+        arguments.number(self.radius, f"{self.name}: body_radius [m]", least=0.0)
+        arguments.number(self.obstacle_radius, f"{self.name}: radius [m]", least=0.0)
         self.size = 1
 
     def evaluate(self, place: Place, slopes: bool) -> Values:

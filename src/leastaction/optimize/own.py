@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 import numpy as np
 
 from leastaction._extras import require
 from leastaction.errors import ProblemError
 from leastaction.mechanism import Mechanism
+from leastaction.mechanism._check import real_array, shown
+from leastaction.optimize import arguments
 from leastaction.optimize.functions import Bends, BoolArray, FloatArray, Function, Place, Values
 
 KINDS = ("numpy", "casadi", "jax")
@@ -34,8 +36,7 @@ class OwnAtKnots(Function):
     def prepare(self, mechanism: Mechanism, steps: int) -> None:
         """See `Function.prepare`."""
         super().prepare(mechanism, steps)
-        if self.kind not in KINDS:
-            raise ProblemError(f"{self.name}: kind must be one of {', '.join(KINDS)}, got {self.kind!r}")
+        arguments.choice(self.kind, KINDS, f"{self.name}: kind")
         if not callable(self.f):
             raise ProblemError(f"{self.name}: expected a function of ({', '.join(self.arguments)}), got {self.f!r}")
         sizes = {"q": mechanism.nq, "v": mechanism.nv, "u": mechanism.nu}
@@ -106,13 +107,13 @@ class OwnAtKnots(Function):
         """Values and derivatives, those by q along the tangent, as arrays of the shapes that were promised."""
         given = {"q": q, "v": v, "u": u}
         out = self.derived(*(given[name] for name in self.arguments))
-        try:
-            value, *slopes = (np.asarray(x, float) for x in out)
-        except (TypeError, ValueError):
+        arrays = [real_array(x) for x in out] if isinstance(out, tuple | list) else []
+        if not arrays or any(a is None for a in arrays):
             raise ProblemError(
                 f"{self.name}: a NumPy function must give its values and its derivatives by "
-                f"{', '.join(self.arguments)}, got {out!r}"
-            ) from None
+                f"{', '.join(self.arguments)}, got {shown(out)}"
+            )
+        value, *slopes = cast("list[FloatArray]", arrays)
         value = np.atleast_1d(value).ravel()
         if self.kind != "numpy":
             slopes[0] = along_tangent(self.mechanism, q, slopes[0].reshape(len(value), -1))

@@ -139,6 +139,11 @@ class Piece:
         return f.value, out
 
     @property
+    def size(self) -> int:
+        """Number of components."""
+        return self.function.size
+
+    @property
     def is_smooth(self) -> bool:
         """Whether `curvatures` are known; the middles of steps with ball and free joints are left to differences."""
         where, curved = self.function.where, self.owner.tangents.curved
