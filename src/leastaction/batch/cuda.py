@@ -130,7 +130,7 @@ ATTEMPT = 12
 
 def check(mechanism: Mechanism, integrator: Any) -> None:
     """Refuse what the kernels of lanes do not know."""
-    if not isinstance(integrator, Galerkin) or integrator.order != 2 or integrator.interpolation != "bodies":
+    if not isinstance(integrator, Galerkin) or integrator.order != 2 or integrator.interpolates != "bodies":
         raise IntegratorError(
             f"device='cuda' runs Galerkin(order=2, interpolation='bodies'), not {integrator}; use device='cpu'"
         )

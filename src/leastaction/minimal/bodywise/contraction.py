@@ -59,7 +59,8 @@ class ContractionData(NamedTuple):
         dS: changes of the screws, shape (s + 1, nv, 6).
         dA: changes of the blocks, then of those of subtrees, shape (bodies, 6 (s + 1), 6 (s + 1)).
         dF: changes of the wrenches, then of those on subtrees, shape (s + 1, bodies, 6).
-        bodies, turns, A, G: of one body, complex; shapes (s + 1, 1), (s + 1, 1), (1, 6 (s + 1), 6 (s + 1)) and
+        A: the blocks themselves, shape as dA.
+        bodies, turns, dual, G: of one body, complex; shapes (s + 1, 1), (s + 1, 1), (1, 6 (s + 1), 6 (s + 1)) and
             (s + 1, s + 1, 9).
         down, change: products of one screw with blocks, and their changes, shape (s + 1, s + 1, 6).
     """
@@ -68,9 +69,10 @@ class ContractionData(NamedTuple):
     dS: NDArray[np.float64]
     dA: NDArray[np.float64]
     dF: NDArray[np.float64]
+    A: NDArray[np.float64]
     bodies: Any
     turns: Any
-    A: NDArray[np.complex128]
+    dual: NDArray[np.complex128]
     G: NDArray[np.complex128]
     down: NDArray[np.float64]
     change: NDArray[np.float64]
@@ -85,9 +87,10 @@ def contraction_data(model: BodywiseModel) -> ContractionData:
         dS=z((nodes, nv, 6)),
         dA=z((n, m, m)),
         dF=z((nodes, n, 6)),
+        A=z((n, m, m)),
         bodies=z((nodes, 1), DUAL_BODY).view(np.recarray),
         turns=z((nodes, 1), DUAL_TURN).view(np.recarray),
-        A=z((1, m, m), complex),
+        dual=z((1, m, m), complex),
         G=z((nodes, nodes, 9), complex),
         down=z((nodes, nodes, 6)),
         change=z((nodes, nodes, 6)),
@@ -158,7 +161,7 @@ def _turned_inertia(Ic, w):
 def _change_body(model, settings, data, work, i):
     """dA[i] and dF[:, i] of body i alone."""
     rule, mass, dt = model.rule, model.nodes[i].mass, settings.dt
-    bodies, turns, A = work.bodies, work.turns, work.A
+    bodies, turns, A = work.bodies, work.turns, work.dual
     last = rule.m.shape[0]
     start = load6(work.eta[0, i])[0]
     for j in range(last):
@@ -191,7 +194,7 @@ def contract(model, settings, data, work, lam, out):
 
     `residual` must have been called at the same Q, and `end_momentum`: F are the wrenches on subtrees.
     """
-    nodes, A, dA = model.nodes, data.dense.A, work.dA
+    nodes, A, dA = model.nodes, work.A, work.dA
     _move(model, data, work, lam)
     all_blocks(model, settings, data, A)
     for i in range(nodes.shape[0]):
@@ -217,7 +220,7 @@ def contract(model, settings, data, work, lam, out):
 @routine
 def _rows_of(model, data, work, i, out):
     """Rows of joint i with itself and all joints that carry it, and their mirror images: those commute."""
-    nodes, S, dS, A, dA = model.nodes, data.S, work.dS, data.dense.A, work.dA
+    nodes, S, dS, A, dA = model.nodes, data.S, work.dS, work.A, work.dA
     down, change = work.down, work.change
     last = S.shape[0]
     for a in range(nodes[i].iv, nodes[i].iv + nodes[i].nv):
