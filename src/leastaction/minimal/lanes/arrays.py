@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from leastaction.mechanism import Mechanism
+from leastaction.mechanism import Mechanism, Plane
 from leastaction.mechanism.tree import DOF, NODE
 
 FloatArray = NDArray[np.floating]
@@ -24,6 +24,7 @@ class LaneModel(NamedTuple):
         drives: for each control its degree of freedom and gear.
         gravity: [m/s^2], shape (3,).
         branches: number of slots.
+        contacts: `CONTACT` records, or None where contacts do not act.
     """
 
     nodes: Any
@@ -32,6 +33,32 @@ class LaneModel(NamedTuple):
     drives: Any
     gravity: FloatArray
     branches: int
+    contacts: Any = None
+
+
+class Touch(NamedTuple):
+    """Scratch of the contacts of one robot; n of them.
+
+    Attributes:
+        active: whether a contact takes part in the step, shape (n,).
+        lam: impulses along normal and tangents [N s], shape (3 n,).
+        w: gaps and sliding after the update [m], shape (3 n,).
+        W: their derivatives by the impulses, shape (3 n, 3 n).
+        columns, rows: of unit impulses and of gaps and sliding, eliminated, shape (3 n, nv).
+        col: columns of the factor, shape (nv, 6).
+        kick: what the impulses do along the joints, shape (nv,).
+        first: the same at the start of the whole step, where it is divided, shape (nv,).
+    """
+
+    active: NDArray[np.int64]
+    lam: FloatArray
+    w: FloatArray
+    W: FloatArray
+    columns: FloatArray
+    rows: FloatArray
+    col: FloatArray
+    kick: FloatArray
+    first: FloatArray
 
 
 class Lane(NamedTuple):
@@ -49,6 +76,7 @@ class Lane(NamedTuple):
         S0, S1: world twists of unit joint velocities, shape (nv, 6).
         W: for each degree of freedom its row, pivot and right-hand side, shape (nv, 8).
         wait: what waits at branches, shape (slots, 48).
+        touch: `Touch`, or None where contacts do not act.
     """
 
     q0: FloatArray
@@ -68,10 +96,27 @@ class Lane(NamedTuple):
     S1: FloatArray
     W: FloatArray
     wait: FloatArray
+    touch: Any = None
 
 
 GEAR = np.dtype([("dof", "i8"), ("gear", "f8")], align=True)
 """One control of a batch."""
+
+
+CONTACT = np.dtype(
+    [
+        ("node", "i8"),
+        ("arm", "f8", 3),  # of the ball's centre from the node's centre of mass, in the node's frame
+        ("radius", "f8"),
+        ("friction", "f8"),
+        ("offset", "f8"),  # of the plane along its normal, with the radius
+        ("normal", "f8", 3),
+        ("first", "f8", 3),  # tangents
+        ("second", "f8", 3),
+    ],
+    align=True,
+)
+"""A ball on a body over a plane."""
 
 
 def narrowed(dtype: np.dtype[Any]) -> np.dtype[Any]:
@@ -83,8 +128,25 @@ def narrowed(dtype: np.dtype[Any]) -> np.dtype[Any]:
     return np.dtype(fields, align=True)
 
 
-def lane_model(mechanism: Mechanism, dtype: Any) -> LaneModel:
-    """The arrays of a mechanism, with numbers of `dtype`."""
+def contact_records(mechanism: Mechanism) -> Any:
+    """`CONTACT` records of a mechanism: each contact point over each plane of the ground."""
+    planes = [shape for shape in mechanism.ground if shape.collision and isinstance(shape, Plane)]
+    tree, pairs = mechanism.tree, [(c, plane) for c in mechanism.contacts for plane in planes]
+    out = np.zeros(len(pairs), CONTACT).view(np.recarray)
+    for record, (c, plane) in zip(out, pairs, strict=True):
+        node, pose = tree.frames[c.body]
+        record.node = node
+        record.arm = pose.position + pose.rotation @ np.array(c.point) - tree.nodes[node].com
+        frame = np.array(plane.pose.rotation)
+        record.first, record.second, record.normal = frame.T
+        record.radius = c.radius
+        record.offset = record.normal @ np.array(plane.pose.position) + c.radius
+        record.friction = max(c.friction, plane.friction or 0.0)
+    return out[out.node >= 0]
+
+
+def lane_model(mechanism: Mechanism, dtype: Any, touching: bool = False) -> LaneModel:
+    """The arrays of a mechanism, with numbers of `dtype`, and with its contacts where they act (`touching`)."""
     from leastaction.forces.drives import compiled
 
     tree, single = mechanism.tree, np.dtype(dtype) == np.float32
@@ -110,6 +172,7 @@ def lane_model(mechanism: Mechanism, dtype: Any) -> LaneModel:
         drives=as_records(drives, GEAR),
         gravity=np.asarray(tree.gravity, dtype),
         branches=len(branching),
+        contacts=as_records(contact_records(mechanism), CONTACT) if touching else None,
     )
 
 
@@ -120,4 +183,15 @@ def lane_shapes(model: LaneModel, nq: int) -> Any:
     shapes |= dict.fromkeys(("q0", "q1"), (nq,)) | dict.fromkeys(("R0", "R1"), (n, 9))
     shapes |= dict.fromkeys(("x0", "x1"), (n, 3)) | dict.fromkeys(("S0", "S1"), (nv, 6))
     shapes |= {"W": (nv, 8), "wait": (max(1, model.branches), 48)}
+    if model.contacts is not None:
+        count, three = len(model.contacts), 3 * len(model.contacts)
+        touch = Touch((count,), (three,), (three,), (three, three), (three, nv), (three, nv), (nv, 6), (nv,), (nv,))
+        shapes["touch"] = touch
     return Lane(**shapes)
+
+
+def lane_arrays(model: LaneModel, nq: int) -> Lane:
+    """The arrays of one robot, of 64 bits."""
+    shapes = lane_shapes(model, nq)
+    touch = shapes.touch and Touch(np.zeros(shapes.touch.active, np.int64), *map(np.zeros, shapes.touch[1:]))
+    return Lane(*map(np.zeros, shapes[:-1]), touch)
