@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from leastaction.mechanism import Mechanism, Plane
+from leastaction.mechanism import Mechanism
 from leastaction.mechanism.tree import DOF, NODE
 
 FloatArray = NDArray[np.floating]
@@ -24,7 +24,7 @@ class LaneModel(NamedTuple):
         drives: for each control its degree of freedom and gear.
         gravity: [m/s^2], shape (3,).
         branches: number of slots.
-        contacts: `CONTACT` records, or None where contacts do not act.
+        cones: `CONE` records, or None where contacts, limits and dry friction do not act.
     """
 
     nodes: Any
@@ -33,24 +33,30 @@ class LaneModel(NamedTuple):
     drives: Any
     gravity: FloatArray
     branches: int
-    contacts: Any = None
+    cones: Any = None
 
 
 class Touch(NamedTuple):
-    """Scratch of the contacts of one robot; n of them.
+    """Scratch of the cones of one robot, with m impulses in all.
 
     Attributes:
-        active: whether a contact takes part in the step, shape (n,).
-        lam: impulses along normal and tangents [N s], shape (3 n,).
-        w: gaps and sliding after the update [m], shape (3 n,).
-        W: their derivatives by the impulses, shape (3 n, 3 n).
-        columns, rows: of unit impulses and of gaps and sliding, eliminated, shape (3 n, nv).
+        active: whether a cone takes part in the step, shape (cones,).
+        side: 1 at a lower limit, -1 at an upper one, shape (cones,).
+        least: gap that a cone must have at the end of the step [m or rad], shape (cones,).
+        lam: impulses [N s or N m s], along normal and tangents of contacts, shape (m,).
+        w: gaps (less `least`) and sliding after the update [m or rad], shape (m,).
+        W: their derivatives by the impulses, shape (m, m).
+        columns, rows: of unit impulses and of gaps and sliding, eliminated, shape (m, nv).
         col: columns of the factor, shape (nv, 6).
         kick: what the impulses do along the joints, shape (nv,).
         first: the same at the start of the whole step, where it is divided, shape (nv,).
+        total: impulses of the whole step, shape (m,).
+        M, b, index: Newton's equations for the impulses, shapes (m, m) and (m,), and which impulses they are, (m,).
     """
 
     active: NDArray[np.int64]
+    side: FloatArray
+    least: FloatArray
     lam: FloatArray
     w: FloatArray
     W: FloatArray
@@ -59,6 +65,10 @@ class Touch(NamedTuple):
     col: FloatArray
     kick: FloatArray
     first: FloatArray
+    total: FloatArray
+    M: FloatArray
+    b: FloatArray
+    index: NDArray[np.int64]
 
 
 class Lane(NamedTuple):
@@ -99,24 +109,77 @@ class Lane(NamedTuple):
     touch: Any = None
 
 
+class BatchSettings(NamedTuple):
+    """What the user chose.
+
+    Attributes:
+        dt: time step [s].
+        tolerance: of the Newton updates [rad or m].
+        floor: updates below this that no longer shrink the residual are round-off [rad or m].
+        max_iterations: before a step is divided.
+        steps: how many.
+        every: how many of them from one recorded state to the next.
+    """
+
+    dt: float
+    tolerance: float
+    floor: float
+    max_iterations: int
+    steps: int
+    every: int
+
+
+class GroundRecord(NamedTuple):
+    """Rows that a run of one robot writes, and what goes on from step to step.
+
+    Attributes:
+        q: joint positions, shape (steps + 1, nq).
+        p: momenta with half of the impulses at their time, shape (steps + 1, nv).
+        before: momenta without, shape (steps + 1, nv).
+        impulses: of the cones in the step before, shape (steps + 1, m).
+        places: where the balls of the contacts are [m], and their gaps, shape (steps + 1, contacts, 4).
+        iterations: of the step before, shape (steps + 1,).
+        divided: its parts, 0 where it was not divided, shape (steps + 1,).
+        memory: parts of the last step, shape (1,).
+    """
+
+    q: FloatArray
+    p: FloatArray
+    before: FloatArray
+    impulses: FloatArray
+    places: FloatArray
+    iterations: NDArray[np.int64]
+    divided: NDArray[np.int64]
+    memory: NDArray[np.int64]
+
+
 GEAR = np.dtype([("dof", "i8"), ("gear", "f8")], align=True)
 """One control of a batch."""
 
 
-CONTACT = np.dtype(
+CONE = np.dtype(
     [
+        ("kind", "i8"),  # `CONTACT`, `LIMIT` or `DRY`
+        ("row", "i8"),  # of its first impulse; a contact has three, others one
         ("node", "i8"),
-        ("arm", "f8", 3),  # of the ball's centre from the node's centre of mass, in the node's frame
+        ("dof", "i8"),  # of a limit or dry friction
+        ("iq", "i8"),
+        ("lower", "f8"),  # limits [rad or m]
+        ("upper", "f8"),
+        ("arm", "f8", 3),  # of the ball's centre from the node's centre of mass, in the node's frame [m]
         ("radius", "f8"),
-        ("friction", "f8"),
-        ("offset", "f8"),  # of the plane along its normal, with the radius
+        ("friction", "f8"),  # coefficient, or force of dry friction [N m or N]
+        ("offset", "f8"),  # of the plane along its normal, with the radius [m]
         ("normal", "f8", 3),
         ("first", "f8", 3),  # tangents
         ("second", "f8", 3),
+        ("shape", "i8"),  # which of the shapes of `contact.shapes.collect`
     ],
     align=True,
 )
-"""A ball on a body over a plane."""
+"""What gives one-sided impulses: a ball on a body over a plane, the limits of a joint, its dry friction."""
+
+CONTACT, LIMIT, DRY = range(3)
 
 
 def narrowed(dtype: np.dtype[Any]) -> np.dtype[Any]:
@@ -128,25 +191,8 @@ def narrowed(dtype: np.dtype[Any]) -> np.dtype[Any]:
     return np.dtype(fields, align=True)
 
 
-def contact_records(mechanism: Mechanism) -> Any:
-    """`CONTACT` records of a mechanism: each contact point over each plane of the ground."""
-    planes = [shape for shape in mechanism.ground if shape.collision and isinstance(shape, Plane)]
-    tree, pairs = mechanism.tree, [(c, plane) for c in mechanism.contacts for plane in planes]
-    out = np.zeros(len(pairs), CONTACT).view(np.recarray)
-    for record, (c, plane) in zip(out, pairs, strict=True):
-        node, pose = tree.frames[c.body]
-        record.node = node
-        record.arm = pose.position + pose.rotation @ np.array(c.point) - tree.nodes[node].com
-        frame = np.array(plane.pose.rotation)
-        record.first, record.second, record.normal = frame.T
-        record.radius = c.radius
-        record.offset = record.normal @ np.array(plane.pose.position) + c.radius
-        record.friction = max(c.friction, plane.friction or 0.0)
-    return out[out.node >= 0]
-
-
-def lane_model(mechanism: Mechanism, dtype: Any, touching: bool = False) -> LaneModel:
-    """The arrays of a mechanism, with numbers of `dtype`, and with its contacts where they act (`touching`)."""
+def lane_model(mechanism: Mechanism, dtype: Any, cones: Any = None) -> LaneModel:
+    """The arrays of a mechanism, with numbers of `dtype`, and with `CONE` records where these act."""
     from leastaction.forces.drives import compiled
 
     tree, single = mechanism.tree, np.dtype(dtype) == np.float32
@@ -172,7 +218,7 @@ def lane_model(mechanism: Mechanism, dtype: Any, touching: bool = False) -> Lane
         drives=as_records(drives, GEAR),
         gravity=np.asarray(tree.gravity, dtype),
         branches=len(branching),
-        contacts=as_records(contact_records(mechanism), CONTACT) if touching else None,
+        cones=None if cones is None else as_records(cones, CONE),
     )
 
 
@@ -183,15 +229,20 @@ def lane_shapes(model: LaneModel, nq: int) -> Any:
     shapes |= dict.fromkeys(("q0", "q1"), (nq,)) | dict.fromkeys(("R0", "R1"), (n, 9))
     shapes |= dict.fromkeys(("x0", "x1"), (n, 3)) | dict.fromkeys(("S0", "S1"), (nv, 6))
     shapes |= {"W": (nv, 8), "wait": (max(1, model.branches), 48)}
-    if model.contacts is not None:
-        count, three = len(model.contacts), 3 * len(model.contacts)
-        touch = Touch((count,), (three,), (three,), (three, three), (three, nv), (three, nv), (nv, 6), (nv,), (nv,))
-        shapes["touch"] = touch
+    if model.cones is not None:
+        count = len(model.cones)
+        m = 2 * int((model.cones.kind == CONTACT).sum()) + count
+        own = [(count,)] * 3 + [(m,)] * 2 + [(m, m), (m, nv), (m, nv), (nv, 6), (nv,), (nv,), (m,), (m, m), (m,), (m,)]
+        shapes["touch"] = Touch(*own)
     return Lane(**shapes)
 
 
 def lane_arrays(model: LaneModel, nq: int) -> Lane:
     """The arrays of one robot, of 64 bits."""
     shapes = lane_shapes(model, nq)
-    touch = shapes.touch and Touch(np.zeros(shapes.touch.active, np.int64), *map(np.zeros, shapes.touch[1:]))
+    touch = shapes.touch and Touch(
+        np.zeros(shapes.touch.active, np.int64),
+        *map(np.zeros, shapes.touch[1:-1]),
+        np.zeros(shapes.touch.index, np.int64),
+    )
     return Lane(*map(np.zeros, shapes[:-1]), touch)

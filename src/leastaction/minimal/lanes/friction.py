@@ -5,16 +5,20 @@ the gap) and along two tangents (how far it slides). With lam = (normal, frictio
 
     0 <= lam_n,  w_n >= 0,  lam_n w_n = 0,     |lam_t| <= mu lam_n,  lam_t = -mu lam_n w_t / |w_t| where it slides.
 
-Block Gauss-Seidel: each contact's three equations are solved exactly while the others hold (Jourdan, Alart and Jean, A
-Gauss-Seidel like algorithm to solve frictional contact problems, CMAME 155, 1998).
+First block Gauss-Seidel: each contact's three equations are solved exactly while the others hold (Jourdan, Alart and
+Jean, A Gauss-Seidel like algorithm to solve frictional contact problems, CMAME 155, 1998). Where that is slow, Newton's
+method on all of them: with lam = P(lam - w / k), P the projection on what is allowed, solved for the change of lam
+(Alart and Curnier, A mixed formulation for frictional contact problems prone to Newton like solution methods, CMAME 92,
+1991).
 """
 
 from math import sqrt
 
 from leastaction._jit import inline, routine
+from leastaction.minimal.lanes.arrays import CONTACT
 
-SOFT = 1e-9
-"""Share of a contact's compliance that is added to it: one that cannot give way sideways divides by it."""
+SWEEPS, ROUNDS = 6, 20
+"""Sweeps of Gauss-Seidel before each try of Newton, and how often."""
 
 TURNS = 8
 """Most iterations for the direction in which one contact slides."""
@@ -67,56 +71,241 @@ def slide(W, o, mu, a0, a1, a2, t1, t2, push):
     return push, -mu * push * d1, -mu * push * d2
 
 
+@inline
+def contact(W, w, lam, o, mu, share):
+    """Impulses of a contact while all others hold."""
+    l0, l1, l2 = lam[o], lam[o + 1], lam[o + 2]
+    # What would be without this contact.
+    a0 = w[o] - W[o, o] * l0 - W[o, o + 1] * l1 - W[o, o + 2] * l2
+    a1 = w[o + 1] - W[o + 1, o] * l0 - W[o + 1, o + 1] * l1 - W[o + 1, o + 2] * l2
+    a2 = w[o + 2] - W[o + 2, o] * l0 - W[o + 2, o + 1] * l1 - W[o + 2, o + 2] * l2
+    if a0 >= 0.0:
+        return 0.0, 0.0, 0.0
+    if mu == 0.0:
+        return -a0 / W[o, o], 0.0, 0.0
+    # A contact that cannot give way sideways, as in a plane mechanism, must not divide by zero.
+    soft = share * (W[o, o] + W[o + 1, o + 1] + W[o + 2, o + 2])
+    d0, d1, d2 = solve3(W, o, soft, -a0, -a1, -a2)
+    if d0 >= 0.0 and d1 * d1 + d2 * d2 <= mu * mu * d0 * d0:
+        return d0, d1, d2
+    return slide(W, o, mu, a0, a1, a2, l1, l2, l0)
+
+
+@inline
+def stop(W, w, lam, o, bound):
+    """Impulse of a limit (bound 0) or of dry friction while all others hold."""
+    new = lam[o] - w[o] / W[o, o]
+    if bound > 0.0:
+        return min(bound, max(-bound, new))
+    return max(0.0, new)
+
+
+@inline
+def impulses(cone):
+    """Number of a cone's impulses."""
+    return 3 if cone.kind == CONTACT else 1
+
+
 @routine
-def settle(contacts, touch, tolerance, sweeps):
-    """Impulses `lam` and motions `w` of the contacts that take part; gives back the last change of a motion [m].
+def add(cones, active, W, w, k, change):
+    """An impulse changes: so do the motions."""
+    for b in range(active.shape[0]):
+        if active[b]:
+            for j in range(cones[b].row, cones[b].row + impulses(cones[b])):
+                w[j] += W[j, k] * change
+
+
+@routine
+def sweep(cones, touch, dt, share):
+    """One sweep of Gauss-Seidel; gives back the largest change of a motion [m or rad].
+
+    A share of each contact's compliance is added to it, since some cannot give way sideways.
+    """
+    active, W, w, lam = touch.active, touch.W, touch.w, touch.lam
+    change = 0.0
+    for c in range(active.shape[0]):
+        if not active[c]:
+            continue
+        o, moved = cones[c].row, 0.0
+        if cones[c].kind == CONTACT:
+            n0, n1, n2 = contact(W, w, lam, o, cones[c].friction, share)
+            e0, e1, e2 = n0 - lam[o], n1 - lam[o + 1], n2 - lam[o + 2]
+            lam[o], lam[o + 1], lam[o + 2] = n0, n1, n2
+            if e0 != 0.0 or e1 != 0.0 or e2 != 0.0:
+                add(cones, active, W, w, o, e0)
+                add(cones, active, W, w, o + 1, e1)
+                add(cones, active, W, w, o + 2, e2)
+                moved = abs(W[o, o] * e0) + abs(W[o + 1, o + 1] * e1) + abs(W[o + 2, o + 2] * e2)
+        else:
+            new = stop(W, w, lam, o, dt * cones[c].friction)
+            e0 = new - lam[o]
+            lam[o] = new
+            if e0 != 0.0:
+                add(cones, active, W, w, o, e0)
+                moved = abs(W[o, o] * e0)
+        if not moved <= change:
+            change = moved
+    return change
+
+
+@routine
+def violation(cones, touch, dt):
+    """By how much the laws are missed, as motions [m or rad]: the largest of k |lam - P(lam - w / k)|."""
+    active, W, w, lam, worst = touch.active, touch.W, touch.w, touch.lam, 0.0
+    for c in range(active.shape[0]):
+        if not active[c]:
+            continue
+        o = cones[c].row
+        if cones[c].kind != CONTACT:
+            worst = max(worst, W[o, o] * abs(lam[o] - stop(W, w, lam, o, dt * cones[c].friction)))
+            continue
+        push = max(0.0, lam[o] - w[o] / W[o, o])
+        worst = max(worst, W[o, o] * abs(lam[o] - push))
+        k, most = stiffness(W, o), cones[c].friction * lam[o]
+        x1, x2 = lam[o + 1] - w[o + 1] / k, lam[o + 2] - w[o + 2] / k
+        size = sqrt(x1 * x1 + x2 * x2)
+        share = 1.0 if size <= most else most / size
+        worst = max(worst, k * (abs(lam[o + 1] - share * x1) + abs(lam[o + 2] - share * x2)))
+    return worst
+
+
+@inline
+def stiffness(W, o):
+    """Mean compliance of a contact along its plane; that along its normal bounds it from below."""
+    return max(0.5 * (W[o + 1, o + 1] + W[o + 2, o + 2]), 1e-6 * W[o, o])
+
+
+@routine
+def linear_rows(cones, touch, dt, share):
+    """Newton's equations for the change of the impulses into `M` and `b`; gives back their number."""
+    active, W, w, lam, M, b, index = touch.active, touch.W, touch.w, touch.lam, touch.M, touch.b, touch.index
+    n = 0
+    for c in range(active.shape[0]):
+        if active[c]:
+            for k in range(cones[c].row, cones[c].row + impulses(cones[c])):
+                index[n] = k
+                n += 1
+    i = 0
+    for c in range(active.shape[0]):
+        if not active[c]:
+            continue
+        o = cones[c].row
+        # First as if all stick: w + W d = 0.
+        for r in range(impulses(cones[c])):
+            for j in range(n):
+                M[i + r, j] = W[o + r, index[j]]
+            M[i + r, i + r] += share * W[o, o]
+            b[i + r] = -w[o + r]
+        if cones[c].kind != CONTACT:
+            new, free = stop(W, w, lam, o, dt * cones[c].friction), lam[o] - w[o] / W[o, o]
+            if new != free:
+                only(M, b, n, i, new - lam[o])
+            i += 1
+            continue
+        if lam[o] - w[o] / W[o, o] <= 0.0:
+            for r in range(3):
+                only(M, b, n, i + r, -lam[o + r])
+        else:
+            k, mu = stiffness(W, o), cones[c].friction
+            x1, x2 = lam[o + 1] - w[o + 1] / k, lam[o + 2] - w[o + 2] / k
+            size, most = sqrt(x1 * x1 + x2 * x2), mu * max(lam[o], 0.0)
+            if size > most:
+                x1, x2, share = x1 / size, x2 / size, most / size
+                # d_t - mu x d_n - share (1 - x x^T)(d_t - W d / k) = mu lam_n x - lam_t
+                p11, p12, p22 = share * x2 * x2, -share * x1 * x2, share * x1 * x1
+                for j in range(n):
+                    a1, a2 = M[i + 1, j] / k, M[i + 2, j] / k
+                    M[i + 1, j], M[i + 2, j] = p11 * a1 + p12 * a2, p12 * a1 + p22 * a2
+                M[i + 1, i + 1] += 1.0 - p11
+                M[i + 1, i + 2] -= p12
+                M[i + 2, i + 1] -= p12
+                M[i + 2, i + 2] += 1.0 - p22
+                M[i + 1, i] -= mu * x1
+                M[i + 2, i] -= mu * x2
+                b[i + 1], b[i + 2] = most * x1 - lam[o + 1], most * x2 - lam[o + 2]
+        i += 3
+    return n
+
+
+@inline
+def only(M, b, n, i, value):
+    """The equation d_i = value."""
+    for j in range(n):
+        M[i, j] = 0.0
+    M[i, i] = 1.0
+    b[i] = value
+
+
+@routine
+def solve_dense(M, b, n):
+    """b = M^-1 b by elimination with pivots; gives back whether there are any."""
+    for k in range(n):
+        pivot = k
+        for i in range(k + 1, n):
+            if abs(M[i, k]) > abs(M[pivot, k]):
+                pivot = i
+        if not abs(M[pivot, k]) > 0.0:
+            return False
+        if pivot != k:
+            for j in range(k, n):
+                M[k, j], M[pivot, j] = M[pivot, j], M[k, j]
+            b[k], b[pivot] = b[pivot], b[k]
+        d = 1.0 / M[k, k]
+        for i in range(k + 1, n):
+            f = M[i, k] * d
+            if f != 0.0:
+                for j in range(k + 1, n):
+                    M[i, j] -= f * M[k, j]
+                b[i] -= f * b[k]
+    for k in range(n - 1, -1, -1):
+        for j in range(k + 1, n):
+            b[k] -= M[k, j] * b[j]
+        b[k] /= M[k, k]
+    return True
+
+
+@routine
+def newton_on_impulses(cones, touch, dt, tolerance, before):
+    """A few Newton steps as long as they help; gives back the violation, `before` where none did."""
+    for _ in range(8):
+        n = linear_rows(cones, touch, dt, 10.0 * tolerance)
+        if not solve_dense(touch.M, touch.b, n):
+            return before
+        for j in range(n):
+            touch.lam[touch.index[j]] += touch.b[j]
+            add(cones, touch.active, touch.W, touch.w, touch.index[j], touch.b[j])
+        after = violation(cones, touch, dt)
+        if not after < 0.5 * before:
+            for j in range(n):
+                touch.lam[touch.index[j]] -= touch.b[j]
+                add(cones, touch.active, touch.W, touch.w, touch.index[j], -touch.b[j])
+            return before
+        before = after
+        if before <= tolerance:
+            break
+    return before
+
+
+@routine
+def settle(cones, touch, dt, tolerance):
+    """Impulses `lam` and motions `w` of the cones that take part; gives back the violation of the laws [m or rad].
 
     Starts from `lam`; `w` holds w0 on entry.
     """
     active, W, w, lam = touch.active, touch.W, touch.w, touch.lam
-    n = active.shape[0]
-    for a in range(n):
+    for a in range(active.shape[0]):
         if active[a]:
-            for k in range(3 * a, 3 * a + 3):
+            for k in range(cones[a].row, cones[a].row + impulses(cones[a])):
                 if lam[k] != 0.0:
-                    for b in range(n):
-                        if active[b]:
-                            for j in range(3 * b, 3 * b + 3):
-                                w[j] += W[j, k] * lam[k]
-    change = 0.0
-    for _ in range(sweeps):
-        change = 0.0
-        for c in range(n):
-            if not active[c]:
-                continue
-            o, mu = 3 * c, contacts[c].friction
-            l0, l1, l2 = lam[o], lam[o + 1], lam[o + 2]
-            w0, w1, w2 = w[o], w[o + 1], w[o + 2]
-            # What would be without this contact.
-            a0 = w0 - W[o, o] * l0 - W[o, o + 1] * l1 - W[o, o + 2] * l2
-            a1 = w1 - W[o + 1, o] * l0 - W[o + 1, o + 1] * l1 - W[o + 1, o + 2] * l2
-            a2 = w2 - W[o + 2, o] * l0 - W[o + 2, o + 1] * l1 - W[o + 2, o + 2] * l2
-            n0, n1, n2 = 0.0, 0.0, 0.0
-            if a0 < 0.0:
-                # A contact that cannot give way sideways, as in a plane mechanism, must not divide by zero.
-                soft = SOFT * (W[o, o] + W[o + 1, o + 1] + W[o + 2, o + 2])
-                d0, d1, d2 = solve3(W, o, soft, -a0, -a1, -a2)
-                if d0 >= 0.0 and d1 * d1 + d2 * d2 <= mu * mu * d0 * d0:
-                    n0, n1, n2 = d0, d1, d2
-                elif mu > 0.0:
-                    n0, n1, n2 = slide(W, o, mu, a0, a1, a2, l1, l2, l0)
-                else:
-                    n0 = -a0 / W[o, o]
-            lam[o], lam[o + 1], lam[o + 2] = n0, n1, n2
-            e0, e1, e2 = n0 - l0, n1 - l1, n2 - l2
-            if e0 != 0.0 or e1 != 0.0 or e2 != 0.0:
-                for b in range(n):
-                    if active[b]:
-                        for j in range(3 * b, 3 * b + 3):
-                            w[j] += W[j, o] * e0 + W[j, o + 1] * e1 + W[j, o + 2] * e2
-                moved = abs(w[o] - w0) + abs(w[o + 1] - w1) + abs(w[o + 2] - w2)
-                if not moved <= change:
-                    change = moved
-        if change <= tolerance:
+                    add(cones, active, W, w, k, lam[k])
+    left = 0.0
+    for _ in range(ROUNDS):
+        for _ in range(SWEEPS):
+            if sweep(cones, touch, dt, 10.0 * tolerance) <= 0.1 * tolerance:
+                break
+        left = violation(cones, touch, dt)
+        if left > tolerance:
+            left = newton_on_impulses(cones, touch, dt, tolerance, left)
+        if left <= tolerance:
             break
-    return change
+    return left

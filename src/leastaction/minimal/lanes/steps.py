@@ -15,10 +15,6 @@ CLOSE = 1e-3
 """Updates above this [rad or m] need no look at how good they are."""
 
 
-SWEEPS = 200
-"""Most sweeps over the contacts of a linearised step."""
-
-
 @routine
 def newton(model, lane, touch, settings, dt, placed):
     """One Newton update of q1: its size [rad or m] and the largest residual of the equations before it.
@@ -30,15 +26,15 @@ def newton(model, lane, touch, settings, dt, placed):
     norm = eliminate(model, lane, touch, dt)
     if touch is not None:
         relate(model, lane)
-        settle(model.contacts, touch, settings.floor, SWEEPS)
+        settle(model.cones, touch, dt, settings.floor)
         push(model, lane)
     return update(model, lane), norm
 
 
 @routine
-def missed(model, lane, touch):
-    """By how much the laws of contact are missed [m]; see `contacts.miss`."""
-    return 0.0 if touch is None else miss(model, lane)
+def missed(model, lane, touch, dt):
+    """By how much the laws of contact are missed [m or rad]; see `contacts.miss`."""
+    return 0.0 if touch is None else miss(model, lane, dt)
 
 
 @routine
@@ -47,8 +43,7 @@ def begin_contacts(model, lane, touch, dt):
     if touch is None:
         return False
     put(model, lane.q1, lane.R1, lane.x1, lane.S1)
-    g = model.gravity
-    choose(model, lane, dt * dt * (abs(g[0]) + abs(g[1]) + abs(g[2])))
+    choose(model, lane, dt)
     return True
 
 
@@ -76,7 +71,7 @@ def attempt(model, lane, settings, dt, steady):
             # The next update would be smaller by as much as this one has shrunk the residual.
             new = look_at_end(model, lane, lane.touch, dt)
             placed = True
-            if missed(model, lane, lane.touch) > max(settings.tolerance, settings.floor):
+            if missed(model, lane, lane.touch, dt) > max(settings.tolerance, settings.floor):
                 continue
             floor = size <= settings.floor and new > 0.25 * norm
             if size <= settings.tolerance or size * new <= settings.tolerance * norm or floor:
@@ -107,8 +102,7 @@ def step(model, lane, settings, steady):
         for k in range(near.shape[0]):
             far[k] = near[k]
             near[k] = moved[k] / dt
-        if count == 0:
-            keep_kick(lane.touch)
+        note(lane.touch, count)
         advance(model, lane)
         count += 1
         part += 1
@@ -119,11 +113,20 @@ def step(model, lane, settings, steady):
 
 
 @routine
-def keep_kick(touch):
-    """The impulses at the start of a whole step are those of its first part."""
+def note(touch, count):
+    """Impulses of a part of a step; those at the start of the whole step are those of its first part."""
     if touch is not None:
         for k in range(touch.kick.shape[0]):
-            touch.first[k] = touch.kick[k]
+            if count == 0:
+                touch.first[k] = touch.kick[k]
+        for k in range(touch.lam.shape[0]):
+            touch.total[k] = touch.lam[k] if count == 0 else touch.total[k] + touch.lam[k]
+
+
+@routine
+def prepare(model, lane):
+    """Bodies at the start of a run."""
+    put(model, lane.q0, lane.R0, lane.x0, lane.S0)
 
 
 @routine
@@ -195,7 +198,7 @@ def run(model, lane, settings, batch, robot):
         p[k] = batch.p[0, k, robot]
         near[k] = batch.v[k, robot]
         far[k] = near[k]
-    put(model, q0, lane.R0, lane.x0, lane.S0)
+    prepare(model, lane)
     forget_contacts(lane.touch)
     batch.failed[robot] = -1
     total, parts, last = 0, 0, 0
