@@ -51,7 +51,7 @@ class Touch(NamedTuple):
         kick: what the impulses do along the joints, shape (nv,).
         first: the same at the start of the whole step, where it is divided, shape (nv,).
         total: impulses of the whole step, shape (m,).
-        M, b, index: Newton's equations for the impulses, shapes (m, m) and (m,), and which impulses they are, (m,).
+        M, b, which: Newton's equations for the impulses, shapes (m, m) and (m,), and which impulses they are, (m,).
     """
 
     active: NDArray[np.int64]
@@ -68,7 +68,7 @@ class Touch(NamedTuple):
     total: FloatArray
     M: FloatArray
     b: FloatArray
-    index: NDArray[np.int64]
+    which: NDArray[np.int64]
 
 
 class Lane(NamedTuple):
@@ -243,6 +243,6 @@ def lane_arrays(model: LaneModel, nq: int) -> Lane:
     touch = shapes.touch and Touch(
         np.zeros(shapes.touch.active, np.int64),
         *map(np.zeros, shapes.touch[1:-1]),
-        np.zeros(shapes.touch.index, np.int64),
+        np.zeros(shapes.touch.which, np.int64),
     )
     return Lane(*map(np.zeros, shapes[:-1]), touch)

@@ -178,7 +178,7 @@ def stiffness(W, o):
 @routine
 def linear_rows(cones, touch, dt, share):
     """Newton's equations for the change of the impulses into `M` and `b`; gives back their number."""
-    active, W, w, lam, M, b, index = touch.active, touch.W, touch.w, touch.lam, touch.M, touch.b, touch.index
+    active, W, w, lam, M, b, index = touch.active, touch.W, touch.w, touch.lam, touch.M, touch.b, touch.which
     n = 0
     for c in range(active.shape[0]):
         if active[c]:
@@ -272,13 +272,13 @@ def newton_on_impulses(cones, touch, dt, tolerance, before):
         if not solve_dense(touch.M, touch.b, n):
             return before
         for j in range(n):
-            touch.lam[touch.index[j]] += touch.b[j]
-            add(cones, touch.active, touch.W, touch.w, touch.index[j], touch.b[j])
+            touch.lam[touch.which[j]] += touch.b[j]
+            add(cones, touch.active, touch.W, touch.w, touch.which[j], touch.b[j])
         after = violation(cones, touch, dt)
         if not after < 0.5 * before:
             for j in range(n):
-                touch.lam[touch.index[j]] -= touch.b[j]
-                add(cones, touch.active, touch.W, touch.w, touch.index[j], -touch.b[j])
+                touch.lam[touch.which[j]] -= touch.b[j]
+                add(cones, touch.active, touch.W, touch.w, touch.which[j], -touch.b[j])
             return before
         before = after
         if before <= tolerance:
