@@ -56,6 +56,11 @@ def _is_whole(value: Any) -> bool:
     return isinstance(value, int | np.integer) and not isinstance(value, bool) and abs(int(value)) <= MOST
 
 
+def is_count(value: Any) -> bool:
+    """Whether `value` is a whole number of at least 1."""
+    return _is_whole(value) and value >= 1
+
+
 _SETTINGS: dict[Any, tuple[str, Any, Any]] = {
     "int": (f"a whole number of at most {MOST}", _is_whole, int),
     "float": ("a finite number", is_number, float),

@@ -12,8 +12,9 @@ import numpy as np
 
 from leastaction.batch.run import BatchRun
 from leastaction.errors import IntegratorError, LeastActionError, MechanismError
-from leastaction.integrators import Integrator, Stepper
+from leastaction.integrators import Integrator, Stepper, is_count
 from leastaction.mechanism import Mechanism
+from leastaction.mechanism._check import shown
 from leastaction.mechanism.arguments import FloatArray
 from leastaction.start import first_state
 
@@ -92,8 +93,8 @@ def run_on_cores(
     workers: int | None,
 ) -> BatchRun:
     """See `leastaction.batch.simulate`."""
-    if workers is not None and (not isinstance(workers, int) or workers < 1):
-        raise IntegratorError(f"workers must be a whole number of at least 1, got {workers!r}")
+    if workers is not None and not is_count(workers):
+        raise IntegratorError(f"workers must be a whole number of at least 1, got {shown(workers)}")
     robots, rows = len(q), steps // every + 1
     cores = Cores(mechanism, mechanisms, integrator, dt, steps, every)
     one = integrator.prepare(mechanism, dt)  # what it cannot run, it refuses here

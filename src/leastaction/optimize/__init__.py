@@ -27,6 +27,7 @@ from leastaction.optimize.costs import (
     tracking,
     velocity,
 )
+from leastaction.optimize.feet import Foot, Phase, foot, phase
 from leastaction.optimize.files import load
 from leastaction.optimize.multistart import multi_start
 from leastaction.optimize.problem import Problem
@@ -37,7 +38,9 @@ from leastaction.optimize.transcription import Transcription
 __all__ = [
     "Constraint",
     "Cost",
+    "Foot",
     "Iteration",
+    "Phase",
     "Problem",
     "Solution",
     "Transcription",
@@ -49,9 +52,11 @@ __all__ = [
     "differences",
     "effort",
     "examples",
+    "foot",
     "load",
     "momentum",
     "multi_start",
+    "phase",
     "pose",
     "position",
     "reach",

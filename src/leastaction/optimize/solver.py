@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from leastaction.errors import ProblemError
-from leastaction.optimize.hessian import HESSIANS, Hessian
+from leastaction.optimize.exact import HESSIANS
+from leastaction.optimize.hessian import Hessian
 from leastaction.optimize.solution import Iteration
 from leastaction.optimize.sparsity import FloatArray
 from leastaction.optimize.transcription import Transcription

@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 
 from leastaction.errors import ProblemError
+from leastaction.mechanism._check import shown
+from leastaction.optimize import arguments
 from leastaction.optimize.horizon import Horizon
 from leastaction.optimize.ipopt import Ipopt
 from leastaction.optimize.problem import Problem
@@ -44,8 +46,8 @@ def solve(
         problem: what to solve.
         solver: "ipopt" (extra `optimize`), or "horizon": an interior-point method of the package's own, whose linear
             systems are solved along the horizon in time linear in the number of steps.
-        hessian: second derivatives: "differences" of the analytic gradient, "gauss-newton", or "l-bfgs" for none
-            (IPOPT alone).
+        hessian: second derivatives: "exact", "differences" of the analytic gradient, "gauss-newton", or "l-bfgs" for
+            none (IPOPT alone).
         tolerance: of the solver, relative, on optimality and constraints.
         max_iterations: at most so many.
         time_limit: [s].
@@ -59,8 +61,21 @@ def solve(
     Raises:
         ProblemError: the problem is ill posed. What functions of yours raise comes through.
     """
-    if solver not in SOLVERS:
-        raise ProblemError(f"solver must be one of {', '.join(SOLVERS)}, got {solver!r}")
+    if not isinstance(problem, Problem):
+        raise ProblemError(f"solve needs a Problem, got {shown(problem)}")
+    arguments.choice(solver, SOLVERS, "solver")
+    arguments.text(hessian, "hessian")
+    if arguments.number(tolerance, "tolerance", above=0.0) >= 1.0:
+        raise ProblemError(f"tolerance must be below 1, got {tolerance!r}")
+    arguments.count(max_iterations, "max_iterations")
+    if time_limit is not None:
+        arguments.number(time_limit, "time_limit [s]", above=0.0)
+    if not isinstance(log, bool | np.bool_) and not callable(log):
+        raise ProblemError(f"log must be True, False or a function, got {shown(log)}")
+    if warm_start is not None and not isinstance(warm_start, Solution):
+        raise ProblemError(f"warm_start must be a Solution, got {shown(warm_start)}")
+    if options is not None and not (isinstance(options, dict) and all(isinstance(name, str) for name in options)):
+        raise ProblemError(f"options must be values by name, got {shown(options)}")
     program = problem.transcribe()
     z, multipliers, status = problem.initial_unknowns(program), None, ""
     if warm_start is not None:
@@ -78,7 +93,7 @@ def solve(
         if turned < FAR or attempt == RECENTERED:
             break
         motion = program.motion(z)
-        z = program.unknowns(motion.q.copy(), z[program.layout.u], program.duration(z))
+        z = program.unknowns(motion.q.copy(), z[program.layout.u], program.duration(z), like=z)
     assert multipliers is not None
     return make_solution(
         program,
@@ -97,8 +112,7 @@ def warm(program: Transcription, z: FloatArray, old: Solution) -> tuple[FloatArr
     if old.z.shape != z.shape:
         raise ProblemError(f"warm_start: that solution has {len(old.z)} unknowns, this problem has {len(z)}")
     points = old.configurations
-    start = np.clip(program.unknowns(points, old.z[program.layout.u], old.duration), program.lower, program.upper)
-    if len(program.layout.p):
-        start[program.layout.p] = old.z[program.layout.p]
+    start = program.unknowns(points, old.z[program.layout.u], old.duration, like=old.z)
+    start = np.clip(start, program.lower, program.upper)
     lam = old.multipliers
     return start, (lam if len(lam[1]) == program.m else None)
