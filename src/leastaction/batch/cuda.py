@@ -99,6 +99,7 @@ def rollout(model: LaneModel, nq: int, dtype: Any) -> Any:
                 cuda.local.array(count, int64),
                 cuda.local.array(count, number),
                 cuda.local.array(count, number),
+                cuda.local.array(count, number),
                 cuda.local.array(m, number),
                 cuda.local.array(m, number),
                 cuda.local.array((m, m), number),

@@ -42,6 +42,7 @@ class Touch(NamedTuple):
     Attributes:
         active: whether a cone takes part in the step, shape (cones,).
         side: 1 at a lower limit, -1 at an upper one, shape (cones,).
+        soft: by how much a contact creeps for each unit of friction [m / (N s)], shape (cones,).
         least: gap that a cone must have at the end of the step [m or rad], shape (cones,).
         lam: impulses [N s or N m s], along normal and tangents of contacts, shape (m,).
         w: gaps (less `least`) and sliding after the update [m or rad], shape (m,).
@@ -56,6 +57,7 @@ class Touch(NamedTuple):
 
     active: NDArray[np.int64]
     side: FloatArray
+    soft: FloatArray
     least: FloatArray
     lam: FloatArray
     w: FloatArray
@@ -232,7 +234,7 @@ def lane_shapes(model: LaneModel, nq: int) -> Any:
     if model.cones is not None:
         count = len(model.cones)
         m = 2 * int((model.cones.kind == CONTACT).sum()) + count
-        own = [(count,)] * 3 + [(m,)] * 2 + [(m, m), (m, nv), (m, nv), (nv, 6), (nv,), (nv,), (m,), (m, m), (m,), (m,)]
+        own = [(count,)] * 4 + [(m,)] * 2 + [(m, m), (m, nv), (m, nv), (nv, 6), (nv,), (nv,), (m,), (m, m), (m,), (m,)]
         shapes["touch"] = Touch(*own)
     return Lane(**shapes)
 

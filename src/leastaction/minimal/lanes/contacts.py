@@ -253,7 +253,8 @@ def miss(model, lane, dt):
                 if f1 * f1 + f2 * f2 < 0.999 * most * most:
                     _, _, moved = sliding(cone, lane)
                     t, s = tangents(cone)
-                    worst = max(worst, abs(dot3(t, moved)), abs(dot3(s, moved)))
+                    soft = touch.soft[c]
+                    worst = max(worst, abs(dot3(t, moved) + soft * f1), abs(dot3(s, moved) + soft * f2))
         elif d < 0.0:
             worst = max(worst, -d)
             touch.active[c] = True

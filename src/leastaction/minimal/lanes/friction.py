@@ -26,10 +26,10 @@ TURNS = 8
 
 @inline
 def solve3(B, o, s, b0, b1, b2):
-    """Solution of the block of B at o, with s added to its diagonal, for the right-hand side b: Cramer's rule."""
+    """Solution of the block of B at o, with s added to its first entry, for the right-hand side b: Cramer's rule."""
     a00, a01, a02 = B[o, o] + s, B[o, o + 1], B[o, o + 2]
-    a10, a11, a12 = B[o + 1, o], B[o + 1, o + 1] + s, B[o + 1, o + 2]
-    a20, a21, a22 = B[o + 2, o], B[o + 2, o + 1], B[o + 2, o + 2] + s
+    a10, a11, a12 = B[o + 1, o], B[o + 1, o + 1], B[o + 1, o + 2]
+    a20, a21, a22 = B[o + 2, o], B[o + 2, o + 1], B[o + 2, o + 2]
     c0, c1, c2 = a11 * a22 - a12 * a21, a12 * a20 - a10 * a22, a10 * a21 - a11 * a20
     d = 1.0 / (a00 * c0 + a01 * c1 + a02 * c2)
     x0 = d * (b0 * c0 + b1 * (a02 * a21 - a01 * a22) + b2 * (a01 * a12 - a02 * a11))
@@ -83,9 +83,8 @@ def contact(W, w, lam, o, mu, share):
         return 0.0, 0.0, 0.0
     if mu == 0.0:
         return -a0 / W[o, o], 0.0, 0.0
-    # A contact that cannot give way sideways, as in a plane mechanism, must not divide by zero.
-    soft = share * (W[o, o] + W[o + 1, o + 1] + W[o + 2, o + 2])
-    d0, d1, d2 = solve3(W, o, soft, -a0, -a1, -a2)
+    d0, d1, d2 = solve3(W, o, share * W[o, o], -w[o], -w[o + 1], -w[o + 2])
+    d0, d1, d2 = l0 + d0, l1 + d1, l2 + d2
     if d0 >= 0.0 and d1 * d1 + d2 * d2 <= mu * mu * d0 * d0:
         return d0, d1, d2
     return slide(W, o, mu, a0, a1, a2, l1, l2, l0)
@@ -119,7 +118,8 @@ def add(cones, active, W, w, k, change):
 def sweep(cones, touch, dt, share):
     """One sweep of Gauss-Seidel; gives back the largest change of a motion [m or rad].
 
-    A share of each contact's compliance is added to it, since some cannot give way sideways.
+    A share of each contact's compliance holds its normal impulse near what it was: several of one body share its load
+    in many ways.
     """
     active, W, w, lam = touch.active, touch.W, touch.w, touch.lam
     change = 0.0
@@ -194,7 +194,8 @@ def linear_rows(cones, touch, dt, share):
         for r in range(impulses(cones[c])):
             for j in range(n):
                 M[i + r, j] = W[o + r, index[j]]
-            M[i + r, i + r] += share * W[o, o]
+            if r == 0 and cones[c].kind == CONTACT:
+                M[i, i] += share * W[o, o]
             b[i + r] = -w[o + r]
         if cones[c].kind != CONTACT:
             new, free = stop(W, w, lam, o, dt * cones[c].friction), lam[o] - w[o] / W[o, o]
@@ -265,10 +266,10 @@ def solve_dense(M, b, n):
 
 
 @routine
-def newton_on_impulses(cones, touch, dt, tolerance, before):
+def newton_on_impulses(cones, touch, dt, tolerance, share, before):
     """A few Newton steps as long as they help; gives back the violation, `before` where none did."""
     for _ in range(8):
-        n = linear_rows(cones, touch, dt, 10.0 * tolerance)
+        n = linear_rows(cones, touch, dt, share)
         if not solve_dense(touch.M, touch.b, n):
             return before
         for j in range(n):
@@ -287,25 +288,45 @@ def newton_on_impulses(cones, touch, dt, tolerance, before):
 
 
 @routine
+def soften(cones, touch, share):
+    """Let contacts creep along their planes by a share of what gives way under them anyway."""
+    active, W, w, lam = touch.active, touch.W, touch.w, touch.lam
+    for c in range(active.shape[0]):
+        if active[c] and cones[c].kind == CONTACT:
+            o = cones[c].row
+            more = share * (W[o, o] + W[o + 1, o + 1] + W[o + 2, o + 2]) - touch.soft[c]
+            touch.soft[c] += more
+            for k in (o + 1, o + 2):
+                W[k, k] += more
+                w[k] += more * lam[k]
+
+
+@routine
 def settle(cones, touch, dt, tolerance):
     """Impulses `lam` and motions `w` of the cones that take part; gives back the violation of the laws [m or rad].
 
-    Starts from `lam`; `w` holds w0 on entry.
+    Starts from `lam`; `w` holds w0 on entry. Points of one rigid body that touch together may not all stick: they
+    would have to come nearer to each other. Where the laws have no solution that is found for this, sticking contacts
+    creep a little, at most by 1e-4 of what gives way under them.
     """
     active, W, w, lam = touch.active, touch.W, touch.w, touch.lam
     for a in range(active.shape[0]):
+        touch.soft[a] = 0.0
         if active[a]:
             for k in range(cones[a].row, cones[a].row + impulses(cones[a])):
                 if lam[k] != 0.0:
                     add(cones, active, W, w, k, lam[k])
-    left = 0.0
-    for _ in range(ROUNDS):
+    left, share, hold = 0.0, 10.0 * tolerance, 0.3 * sqrt(tolerance)
+    for turn in range(ROUNDS):
+        if turn % 2 == 0 and share < 1e-4:
+            share *= 10.0
+            soften(cones, touch, share)
         for _ in range(SWEEPS):
-            if sweep(cones, touch, dt, 10.0 * tolerance) <= 0.1 * tolerance:
+            if sweep(cones, touch, dt, hold) <= 0.1 * tolerance:
                 break
         left = violation(cones, touch, dt)
         if left > tolerance:
-            left = newton_on_impulses(cones, touch, dt, tolerance, left)
+            left = newton_on_impulses(cones, touch, dt, tolerance, hold, left)
         if left <= tolerance:
             break
     return left

@@ -26,7 +26,7 @@ def newton(model, lane, touch, settings, dt, placed):
     norm = eliminate(model, lane, touch, dt)
     if touch is not None:
         relate(model, lane)
-        settle(model.cones, touch, dt, settings.floor)
+        settle(model.cones, touch, dt, 0.1 * settings.floor)
         push(model, lane)
     return update(model, lane), norm
 
