@@ -17,8 +17,8 @@ from math import sqrt
 from leastaction._jit import inline, routine
 from leastaction.minimal.lanes.arrays import CONTACT
 
-SWEEPS, ROUNDS = 6, 20
-"""Sweeps of Gauss-Seidel before each try of Newton, and how often."""
+SWEEPS, ROUNDS, TRIES = 6, 12, 10
+"""Sweeps of Gauss-Seidel before each start of Newton, how often, and how many steps it gets each time."""
 
 TURNS = 8
 """Most iterations for the direction in which one contact slides."""
@@ -266,24 +266,38 @@ def solve_dense(M, b, n):
 
 
 @routine
-def newton_on_impulses(cones, touch, dt, tolerance, share, before):
-    """A few Newton steps as long as they help; gives back the violation, `before` where none did."""
-    for _ in range(8):
-        n = linear_rows(cones, touch, dt, share)
+def change_impulses(cones, touch, n):
+    """Add the n changes in `b` to the impulses."""
+    for j in range(n):
+        touch.lam[touch.which[j]] += touch.b[j]
+        add(cones, touch.active, touch.W, touch.w, touch.which[j], touch.b[j])
+
+
+@routine
+def newton_on_impulses(cones, touch, dt, tolerance, hold, before):
+    """Newton steps, which need not get better one by one; gives back the violation, `before` where they lead nowhere.
+
+    In that case the impulses are what they were.
+    """
+    for k in range(touch.lam.shape[0]):
+        touch.saved[k] = touch.lam[k]
+    left = before
+    for _ in range(TRIES):
+        n = linear_rows(cones, touch, dt, hold)
         if not solve_dense(touch.M, touch.b, n):
-            return before
-        for j in range(n):
-            touch.lam[touch.which[j]] += touch.b[j]
-            add(cones, touch.active, touch.W, touch.w, touch.which[j], touch.b[j])
-        after = violation(cones, touch, dt)
-        if not after < 0.5 * before:
-            for j in range(n):
-                touch.lam[touch.which[j]] -= touch.b[j]
-                add(cones, touch.active, touch.W, touch.w, touch.which[j], -touch.b[j])
-            return before
-        before = after
-        if before <= tolerance:
             break
+        change_impulses(cones, touch, n)
+        left = violation(cones, touch, dt)
+        if left <= tolerance:
+            return left
+        if not left < 1e3 * before:
+            break
+    if left < 0.5 * before:
+        return left
+    n = linear_rows(cones, touch, dt, hold)  # for the numbers of the impulses
+    for j in range(n):
+        touch.b[j] = touch.saved[touch.which[j]] - touch.lam[touch.which[j]]
+    change_impulses(cones, touch, n)
     return before
 
 
@@ -316,10 +330,10 @@ def settle(cones, touch, dt, tolerance):
             for k in range(cones[a].row, cones[a].row + impulses(cones[a])):
                 if lam[k] != 0.0:
                     add(cones, active, W, w, k, lam[k])
-    left, share, hold = 0.0, 10.0 * tolerance, 0.3 * sqrt(tolerance)
+    left, share, hold = 0.0, tolerance, 0.3 * sqrt(tolerance)
     for turn in range(ROUNDS):
-        if turn % 2 == 0 and share < 1e-4:
-            share *= 10.0
+        if turn == 0 or turn > 2:
+            share = min(10.0 * share, 1e-4)
             soften(cones, touch, share)
         for _ in range(SWEEPS):
             if sweep(cones, touch, dt, hold) <= 0.1 * tolerance:
