@@ -52,7 +52,6 @@ class Touch(NamedTuple):
         kick: what the impulses do along the joints, shape (nv,).
         first: the same at the start of the whole step, where it is divided, shape (nv,).
         total: impulses of the whole step, shape (m,).
-        saved: impulses to go back to, shape (m,).
         M, b, which: Newton's equations for the impulses, shapes (m, m) and (m,), and which impulses they are, (m,).
     """
 
@@ -69,7 +68,6 @@ class Touch(NamedTuple):
     kick: FloatArray
     first: FloatArray
     total: FloatArray
-    saved: FloatArray
     M: FloatArray
     b: FloatArray
     which: NDArray[np.int64]
@@ -236,11 +234,7 @@ def lane_shapes(model: LaneModel, nq: int) -> Any:
     if model.cones is not None:
         count = len(model.cones)
         m = 2 * int((model.cones.kind == CONTACT).sum()) + count
-        own = (
-            [(count,)] * 4
-            + [(m,)] * 2
-            + [(m, m), (m, nv), (m, nv), (nv, 6), (nv,), (nv,), (m,), (m,), (m, m), (m,), (m,)]
-        )
+        own = [(count,)] * 4 + [(m,)] * 2 + [(m, m), (m, nv), (m, nv), (nv, 6), (nv,), (nv,), (m,), (m, m), (m,), (m,)]
         shapes["touch"] = Touch(*own)
     return Lane(**shapes)
 

@@ -15,10 +15,13 @@ method on all of them: with lam = P(lam - w / k), P the projection on what is al
 from math import sqrt
 
 from leastaction._jit import inline, routine
-from leastaction.minimal.lanes.arrays import CONTACT
+from leastaction.minimal.lanes.arrays import CONTACT, DRY
 
-SWEEPS, ROUNDS, TRIES = 6, 12, 10
+SWEEPS, ROUNDS, TRIES = 6, 12, 20
 """Sweeps of Gauss-Seidel before each start of Newton, how often, and how many steps it gets each time."""
+
+HOLD = 1e-6
+"""Least share of the compliance that holds impulses back: contacts of one body share its load in many ways."""
 
 TURNS = 8
 """Most iterations for the direction in which one contact slides."""
@@ -72,7 +75,7 @@ def slide(W, o, mu, a0, a1, a2, t1, t2, push):
 
 
 @inline
-def contact(W, w, lam, o, mu, share):
+def contact(W, w, lam, o, mu):
     """Impulses of a contact while all others hold."""
     l0, l1, l2 = lam[o], lam[o + 1], lam[o + 2]
     # What would be without this contact.
@@ -83,7 +86,7 @@ def contact(W, w, lam, o, mu, share):
         return 0.0, 0.0, 0.0
     if mu == 0.0:
         return -a0 / W[o, o], 0.0, 0.0
-    d0, d1, d2 = solve3(W, o, share * W[o, o], -w[o], -w[o + 1], -w[o + 2])
+    d0, d1, d2 = solve3(W, o, HOLD * W[o, o], -w[o], -w[o + 1], -w[o + 2])
     d0, d1, d2 = l0 + d0, l1 + d1, l2 + d2
     if d0 >= 0.0 and d1 * d1 + d2 * d2 <= mu * mu * d0 * d0:
         return d0, d1, d2
@@ -115,12 +118,8 @@ def add(cones, active, W, w, k, change):
 
 
 @routine
-def sweep(cones, touch, dt, share):
-    """One sweep of Gauss-Seidel; gives back the largest change of a motion [m or rad].
-
-    A share of each contact's compliance holds its normal impulse near what it was: several of one body share its load
-    in many ways.
-    """
+def sweep(cones, touch, dt):
+    """One sweep of Gauss-Seidel; gives back the largest change of a motion [m or rad]."""
     active, W, w, lam = touch.active, touch.W, touch.w, touch.lam
     change = 0.0
     for c in range(active.shape[0]):
@@ -128,7 +127,7 @@ def sweep(cones, touch, dt, share):
             continue
         o, moved = cones[c].row, 0.0
         if cones[c].kind == CONTACT:
-            n0, n1, n2 = contact(W, w, lam, o, cones[c].friction, share)
+            n0, n1, n2 = contact(W, w, lam, o, cones[c].friction)
             e0, e1, e2 = n0 - lam[o], n1 - lam[o + 1], n2 - lam[o + 2]
             lam[o], lam[o + 1], lam[o + 2] = n0, n1, n2
             if e0 != 0.0 or e1 != 0.0 or e2 != 0.0:
@@ -176,8 +175,11 @@ def stiffness(W, o):
 
 
 @routine
-def linear_rows(cones, touch, dt, share):
-    """Newton's equations for the change of the impulses into `M` and `b`; gives back their number."""
+def linear_rows(cones, touch, dt, hold):
+    """Newton's equations for the change of the impulses into `M` and `b`; gives back their number.
+
+    Impulses are held back by a share of the compliance.
+    """
     active, W, w, lam, M, b, index = touch.active, touch.W, touch.w, touch.lam, touch.M, touch.b, touch.which
     n = 0
     for c in range(active.shape[0]):
@@ -194,8 +196,7 @@ def linear_rows(cones, touch, dt, share):
         for r in range(impulses(cones[c])):
             for j in range(n):
                 M[i + r, j] = W[o + r, index[j]]
-            if r == 0 and cones[c].kind == CONTACT:
-                M[i, i] += share * W[o, o]
+            M[i + r, i + r] += hold * (W[o, o] if r == 0 else stiffness(W, o))
             b[i + r] = -w[o + r]
         if cones[c].kind != CONTACT:
             new, free = stop(W, w, lam, o, dt * cones[c].friction), lam[o] - w[o] / W[o, o]
@@ -274,30 +275,52 @@ def change_impulses(cones, touch, n):
 
 
 @routine
-def newton_on_impulses(cones, touch, dt, tolerance, hold, before):
-    """Newton steps, which need not get better one by one; gives back the violation, `before` where they lead nowhere.
+def clip(cones, touch, dt):
+    """Shorten the changes in `b` such that impulses are allowed after them."""
+    active, lam, b, i = touch.active, touch.lam, touch.b, 0
+    for c in range(active.shape[0]):
+        if not active[c]:
+            continue
+        o, bound = cones[c].row, dt * cones[c].friction
+        new = lam[o] + b[i]
+        if cones[c].kind == DRY:
+            b[i] = min(bound, max(-bound, new)) - lam[o]
+            i += 1
+            continue
+        new = max(0.0, new)
+        b[i] = new - lam[o]
+        i += 1
+        if cones[c].kind == CONTACT:
+            f1, f2, most = lam[o + 1] + b[i], lam[o + 2] + b[i + 1], cones[c].friction * new
+            size = sqrt(f1 * f1 + f2 * f2)
+            share = most / size if size > most else 1.0
+            b[i], b[i + 1] = share * f1 - lam[o + 1], share * f2 - lam[o + 2]
+            i += 2
 
-    In that case the impulses are what they were.
-    """
-    for k in range(touch.lam.shape[0]):
-        touch.saved[k] = touch.lam[k]
-    left = before
+
+@routine
+def newton_on_impulses(cones, touch, dt, tolerance, before):
+    """Newton steps as long as they help, held back the more the less they do; gives back the violation of the laws."""
+    hold = HOLD
     for _ in range(TRIES):
         n = linear_rows(cones, touch, dt, hold)
-        if not solve_dense(touch.M, touch.b, n):
-            break
-        change_impulses(cones, touch, n)
-        left = violation(cones, touch, dt)
-        if left <= tolerance:
-            return left
-        if not left < 1e3 * before:
-            break
-    if left < 0.5 * before:
-        return left
-    n = linear_rows(cones, touch, dt, hold)  # for the numbers of the impulses
-    for j in range(n):
-        touch.b[j] = touch.saved[touch.which[j]] - touch.lam[touch.which[j]]
-    change_impulses(cones, touch, n)
+        after = before
+        if solve_dense(touch.M, touch.b, n):
+            clip(cones, touch, dt)
+            change_impulses(cones, touch, n)
+            after = violation(cones, touch, dt)
+            if not after < 0.9 * before:
+                for j in range(n):
+                    touch.b[j] = -touch.b[j]
+                change_impulses(cones, touch, n)
+        if after < 0.9 * before:
+            before, hold = after, max(HOLD, 0.01 * hold)
+            if before <= tolerance:
+                break
+        else:
+            hold *= 30.0
+            if hold > 10.0:
+                break
     return before
 
 
@@ -330,17 +353,17 @@ def settle(cones, touch, dt, tolerance):
             for k in range(cones[a].row, cones[a].row + impulses(cones[a])):
                 if lam[k] != 0.0:
                     add(cones, active, W, w, k, lam[k])
-    left, share, hold = 0.0, tolerance, 0.3 * sqrt(tolerance)
+    left, share = 0.0, tolerance
     for turn in range(ROUNDS):
         if turn == 0 or turn > 2:
             share = min(10.0 * share, 1e-4)
             soften(cones, touch, share)
         for _ in range(SWEEPS):
-            if sweep(cones, touch, dt, hold) <= 0.1 * tolerance:
+            if sweep(cones, touch, dt) <= 0.1 * tolerance:
                 break
         left = violation(cones, touch, dt)
         if left > tolerance:
-            left = newton_on_impulses(cones, touch, dt, tolerance, hold, left)
+            left = newton_on_impulses(cones, touch, dt, tolerance, left)
         if left <= tolerance:
             break
     return left

@@ -11,6 +11,9 @@ from leastaction.minimal.lanes.sweeps import eliminate, look_at_end, put, update
 FINEST = 1024
 """Most parts that a step is divided into."""
 
+PATIENCE = 6
+"""Iterations after which updates and gaps of a thousand times the floor [rad or m] are good enough."""
+
 CLOSE = 1e-3
 """Updates above this [rad or m] need no look at how good they are."""
 
@@ -71,9 +74,12 @@ def attempt(model, lane, settings, dt, steady):
             # The next update would be smaller by as much as this one has shrunk the residual.
             new = look_at_end(model, lane, lane.touch, dt)
             placed = True
-            if missed(model, lane, lane.touch, dt) > max(settings.tolerance, settings.floor):
+            # Contacts that do not settle to the last digit need not hold up the step.
+            allowed = max(settings.tolerance, settings.floor if it < PATIENCE else 1e3 * settings.floor)
+            if missed(model, lane, lane.touch, dt) > allowed:
                 continue
             floor = size <= settings.floor and new > 0.25 * norm
+            floor = floor or (it >= PATIENCE and size <= allowed)
             if size <= settings.tolerance or size * new <= settings.tolerance * norm or floor:
                 return it
     return -settings.max_iterations
