@@ -5,11 +5,10 @@ the gap) and along two tangents (how far it slides). With lam = (normal, frictio
 
     0 <= lam_n,  w_n >= 0,  lam_n w_n = 0,     |lam_t| <= mu lam_n,  lam_t = -mu lam_n w_t / |w_t| where it slides.
 
-First block Gauss-Seidel: each contact's three equations are solved exactly while the others hold (Jourdan, Alart and
-Jean, A Gauss-Seidel like algorithm to solve frictional contact problems, CMAME 155, 1998). Where that is slow, Newton's
-method on all of them: with lam = P(lam - w / k), P the projection on what is allowed, solved for the change of lam
-(Alart and Curnier, A mixed formulation for frictional contact problems prone to Newton like solution methods, CMAME 92,
-1991).
+Both are lam = P(lam - w / k), with P the projection on what is allowed. First projected Gauss-Seidel, contact by
+contact (Jourdan, Alart and Jean, A Gauss-Seidel like algorithm to solve frictional contact problems, CMAME 155, 1998).
+Where that is slow, Newton's method on all of them (Alart and Curnier, A mixed formulation for frictional contact
+problems prone to Newton like solution methods, CMAME 92, 1991), held back as by Levenberg and Marquardt.
 """
 
 from math import sqrt
@@ -23,74 +22,25 @@ SWEEPS, ROUNDS, TRIES = 6, 12, 20
 HOLD = 1e-6
 """Least share of the compliance that holds impulses back: contacts of one body share its load in many ways."""
 
-TURNS = 8
-"""Most iterations for the direction in which one contact slides."""
-
 
 @inline
-def solve3(B, o, s, b0, b1, b2):
-    """Solution of the block of B at o, with s added to its first entry, for the right-hand side b: Cramer's rule."""
-    a00, a01, a02 = B[o, o] + s, B[o, o + 1], B[o, o + 2]
-    a10, a11, a12 = B[o + 1, o], B[o + 1, o + 1], B[o + 1, o + 2]
-    a20, a21, a22 = B[o + 2, o], B[o + 2, o + 1], B[o + 2, o + 2]
-    c0, c1, c2 = a11 * a22 - a12 * a21, a12 * a20 - a10 * a22, a10 * a21 - a11 * a20
-    d = 1.0 / (a00 * c0 + a01 * c1 + a02 * c2)
-    x0 = d * (b0 * c0 + b1 * (a02 * a21 - a01 * a22) + b2 * (a01 * a12 - a02 * a11))
-    x1 = d * (b0 * c1 + b1 * (a00 * a22 - a02 * a20) + b2 * (a02 * a10 - a00 * a12))
-    x2 = d * (b0 * c2 + b1 * (a01 * a20 - a00 * a21) + b2 * (a00 * a11 - a01 * a10))
-    return x0, x1, x2
-
-
-@inline
-def slide(W, o, mu, a0, a1, a2, t1, t2, push):
-    """Impulses of a contact that slides, w = a where it does not push; first guess of the impulse: push, t1, t2."""
-    size = sqrt(t1 * t1 + t2 * t2)
-    d1, d2 = 0.0, 0.0  # the direction of the sliding
-    if size > 0.0:
-        d1, d2 = -t1 / size, -t2 / size
-    else:
-        size = sqrt(a1 * a1 + a2 * a2)
-        if size > 0.0:
-            d1, d2 = a1 / size, a2 / size
-    for _ in range(TURNS):
-        stiff = W[o, o] - mu * (W[o, o + 1] * d1 + W[o, o + 2] * d2)
-        if stiff < 0.05 * W[o, o]:  # friction would press more than the contact gives way: it jams
-            stiff = 0.05 * W[o, o]
-        push = max(0.0, -a0 / stiff)
-        f1, f2 = -mu * push * d1, -mu * push * d2
-        w1 = a1 + W[o + 1, o] * push + W[o + 1, o + 1] * f1 + W[o + 1, o + 2] * f2
-        w2 = a2 + W[o + 2, o] * push + W[o + 2, o + 1] * f1 + W[o + 2, o + 2] * f2
-        # Towards the sliding, as far as the contact's own compliance lets it turn within its friction.
-        k = 1.0 / (0.5 * (W[o + 1, o + 1] + W[o + 2, o + 2]))
-        f1, f2 = f1 - k * w1, f2 - k * w2
-        size = sqrt(f1 * f1 + f2 * f2)
-        if not size > 0.0:
-            break
-        e1, e2 = -f1 / size, -f2 / size
-        turned = abs(e1 - d1) + abs(e2 - d2)
-        d1, d2 = e1, e2
-        if turned < 1e-9:
-            break
-    return push, -mu * push * d1, -mu * push * d2
+def stiffness(W, o):
+    """Largest compliance of a contact along its plane, or a little of that along its normal where that is larger."""
+    a, b, c = W[o + 1, o + 1], W[o + 2, o + 2], 0.5 * (W[o + 1, o + 2] + W[o + 2, o + 1])
+    return max(0.5 * (a + b + sqrt((a - b) * (a - b) + 4.0 * c * c)), 1e-6 * W[o, o])
 
 
 @inline
 def contact(W, w, lam, o, mu):
-    """Impulses of a contact while all others hold."""
-    l0, l1, l2 = lam[o], lam[o + 1], lam[o + 2]
-    # What would be without this contact.
-    a0 = w[o] - W[o, o] * l0 - W[o, o + 1] * l1 - W[o, o + 2] * l2
-    a1 = w[o + 1] - W[o + 1, o] * l0 - W[o + 1, o + 1] * l1 - W[o + 1, o + 2] * l2
-    a2 = w[o + 2] - W[o + 2, o] * l0 - W[o + 2, o + 1] * l1 - W[o + 2, o + 2] * l2
-    if a0 >= 0.0:
-        return 0.0, 0.0, 0.0
-    if mu == 0.0:
-        return -a0 / W[o, o], 0.0, 0.0
-    d0, d1, d2 = solve3(W, o, HOLD * W[o, o], -w[o], -w[o + 1], -w[o + 2])
-    d0, d1, d2 = l0 + d0, l1 + d1, l2 + d2
-    if d0 >= 0.0 and d1 * d1 + d2 * d2 <= mu * mu * d0 * d0:
-        return d0, d1, d2
-    return slide(W, o, mu, a0, a1, a2, l1, l2, l0)
+    """Impulses of a contact while all others hold: of the normal, then of friction, projected on its disc."""
+    push = max(0.0, lam[o] - w[o] / W[o, o])
+    change = push - lam[o]
+    k, most = stiffness(W, o), mu * push
+    f1 = lam[o + 1] - (w[o + 1] + W[o + 1, o] * change) / k
+    f2 = lam[o + 2] - (w[o + 2] + W[o + 2, o] * change) / k
+    size = sqrt(f1 * f1 + f2 * f2)
+    share = most / size if size > most else 1.0
+    return push, share * f1, share * f2
 
 
 @inline
@@ -166,12 +116,6 @@ def violation(cones, touch, dt):
         share = 1.0 if size <= most else most / size
         worst = max(worst, k * (abs(lam[o + 1] - share * x1) + abs(lam[o + 2] - share * x2)))
     return worst
-
-
-@inline
-def stiffness(W, o):
-    """Mean compliance of a contact along its plane; that along its normal bounds it from below."""
-    return max(0.5 * (W[o + 1, o + 1] + W[o + 2, o + 2]), 1e-6 * W[o, o])
 
 
 @routine

@@ -12,7 +12,7 @@ FINEST = 1024
 """Most parts that a step is divided into."""
 
 PATIENCE = 6
-"""Iterations after which updates and gaps of a thousand times the floor [rad or m] are good enough."""
+"""Iterations after which updates and gaps of 1e-7 rad or m are good enough."""
 
 CLOSE = 1e-3
 """Updates above this [rad or m] need no look at how good they are."""
@@ -75,7 +75,7 @@ def attempt(model, lane, settings, dt, steady):
             new = look_at_end(model, lane, lane.touch, dt)
             placed = True
             # Contacts that do not settle to the last digit need not hold up the step.
-            allowed = max(settings.tolerance, settings.floor if it < PATIENCE else 1e3 * settings.floor)
+            allowed = max(settings.tolerance, settings.floor if it < PATIENCE else max(settings.floor, 1e-7))
             if missed(model, lane, lane.touch, dt) > allowed:
                 continue
             floor = size <= settings.floor and new > 0.25 * norm
