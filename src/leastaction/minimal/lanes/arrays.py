@@ -52,6 +52,8 @@ class Touch(NamedTuple):
         kick: what the impulses do along the joints, shape (nv,).
         first: the same at the start of the whole step, where it is divided, shape (nv,).
         total: impulses of the whole step, shape (m,).
+        before: length of the step before [s], 0 at the start of a run: impulses at a time are those of half of the step
+            before it and half of the one after, shape (1,).
         M, b, which: Newton's equations for the impulses, shapes (m, m) and (m,), and which impulses they are, (m,).
     """
 
@@ -68,6 +70,7 @@ class Touch(NamedTuple):
     kick: FloatArray
     first: FloatArray
     total: FloatArray
+    before: FloatArray
     M: FloatArray
     b: FloatArray
     which: NDArray[np.int64]
@@ -234,17 +237,21 @@ def lane_shapes(model: LaneModel, nq: int) -> Any:
     if model.cones is not None:
         count = len(model.cones)
         m = 2 * int((model.cones.kind == CONTACT).sum()) + count
-        own = [(count,)] * 4 + [(m,)] * 2 + [(m, m), (m, nv), (m, nv), (nv, 6), (nv,), (nv,), (m,), (m, m), (m,), (m,)]
-        shapes["touch"] = Touch(*own)
+        own: dict[str, Any] = dict.fromkeys(("active", "side", "soft", "least"), (count,))
+        own |= dict.fromkeys(("lam", "w", "total", "b", "which"), (m,)) | dict.fromkeys(("W", "M"), (m, m))
+        own |= dict.fromkeys(("columns", "rows"), (m, nv)) | dict.fromkeys(("kick", "first"), (nv,))
+        shapes["touch"] = Touch(**own | {"col": (nv, 6), "before": (1,)})
     return Lane(**shapes)
 
 
 def lane_arrays(model: LaneModel, nq: int) -> Lane:
     """The arrays of one robot, of 64 bits."""
-    shapes = lane_shapes(model, nq)
-    touch = shapes.touch and Touch(
-        np.zeros(shapes.touch.active, np.int64),
-        *map(np.zeros, shapes.touch[1:-1]),
-        np.zeros(shapes.touch.which, np.int64),
-    )
-    return Lane(*map(np.zeros, shapes[:-1]), touch)
+    *shapes, touch = lane_shapes(model, nq)
+    own: dict[str, Any] = dict(zip(Lane._fields, map(np.zeros, shapes), strict=False))
+    if touch is not None:
+        kinds = {"active": np.int64, "which": np.int64}
+        arrays: dict[str, Any] = {
+            name: np.zeros(shape, kinds.get(name, np.float64)) for name, shape in touch._asdict().items()
+        }
+        own["touch"] = Touch(**arrays)
+    return Lane(**own)

@@ -286,9 +286,9 @@ def soften(cones, touch, share):
 def settle(cones, touch, dt, tolerance):
     """Impulses `lam` and motions `w` of the cones that take part; gives back the violation of the laws [m or rad].
 
-    Starts from `lam`; `w` holds w0 on entry. Points of one rigid body that touch together may not all stick: they
-    would have to come nearer to each other. Where the laws have no solution that is found for this, sticking contacts
-    creep a little, at most by 1e-4 of what gives way under them.
+    Starts from `lam`; `w` holds w0 on entry. dt is the time for which dry friction acts [s]. Points of one rigid body
+    that touch together may not all stick: they would have to come nearer to each other. Where no solution of the laws
+    is found for this, sticking contacts creep a little, at most by 1e-4 of what gives way under them.
     """
     active, W, w, lam = touch.active, touch.W, touch.w, touch.lam
     for a in range(active.shape[0]):

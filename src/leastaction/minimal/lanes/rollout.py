@@ -16,13 +16,9 @@ def rollout(model, settings, lane, touch, u, record, going_on):
         record: `GroundRecord` as a plain tuple; row 0 of q and `before` is filled.
         going_on: whether the first state was reached by a step, so that half of its impulses belong to it.
     """
-    model, settings, lane, record = (
-        LaneModel(*model),
-        BatchSettings(*settings),
-        Lane(*lane, Touch(*touch)),
-        GroundRecord(*record),
-    )
-    q0, p, touch, memory = lane.q0, lane.p, lane.touch, record.memory
+    model, settings, touch, record = LaneModel(*model), BatchSettings(*settings), Touch(*touch), GroundRecord(*record)
+    lane = Lane(*lane, touch)  # pyright: ignore[reportCallIssue]
+    q0, p, memory = lane.q0, lane.p, record.memory
     for k in range(q0.shape[0]):
         q0[k] = record.q[0, k]
     for k in range(p.shape[0]):

@@ -26,8 +26,8 @@ from leastaction.minimal.lanes.rollout import rollout
 from leastaction.minimal.lanes.steps import FINEST
 from leastaction.record import Record
 
-CARRIED = ("near", "far")
-"""Arrays of a lane that go from step to step beside the record."""
+CARRIED, TOUCHED = ("near", "far"), ("lam", "kick", "before")
+"""Arrays of a lane and of its contacts that go from step to step beside the record."""
 
 
 class GroundStepper(Stepper):
@@ -77,7 +77,7 @@ class GroundStepper(Stepper):
             record["before"][0] = p[0]
             lane.near[:] = velocity_of_momentum(self.mechanism, q, p)[0] if p.any() else 0.0
             lane.far[:] = lane.near
-            lane.touch.lam[:] = lane.touch.kick[:] = 0.0
+            lane.touch.lam[:] = lane.touch.kick[:] = lane.touch.before[:] = 0.0
             self.steady[0] = 0
         names = [name for name in GroundRecord._fields if name != "memory"]
         rows = tuple(record[name][first : last + 1] for name in names)
@@ -98,7 +98,7 @@ class GroundStepper(Stepper):
         force = parts[:, :1] * cone.normal + parts[:, 1:2] * cone.first + parts[:, 2:] * cone.second
         point = at[:, :3] - cone.radius[:, None] * cone.normal
         pair = np.column_stack([np.full(len(c), -1), self.bodies[c]])
-        return np.column_stack([first + step, pair, point, force, at[:, 3]])
+        return np.column_stack([first + step, pair, point, force, at[:, 3]]).astype(float)
 
     def noted_contacts(self) -> FloatArray:
         """See `Stepper.noted_contacts`."""
@@ -126,14 +126,14 @@ class GroundStepper(Stepper):
         """See `Stepper.memory`."""
         touch: Touch = self.lane.touch
         kept = [getattr(self.lane, name).copy() for name in CARRIED]
-        return kept, touch.lam.copy(), touch.kick.copy(), self.steady.copy(), self.reached
+        kept += [getattr(touch, name).copy() for name in TOUCHED]
+        return kept, self.steady.copy(), self.reached
 
     def remember(self, memory: Any) -> None:
         """See `Stepper.remember`."""
-        kept, lam, kick, steady, self.reached = memory
-        for name, values in zip(CARRIED, kept, strict=True):
-            getattr(self.lane, name)[:] = values
-        self.lane.touch.lam[:], self.lane.touch.kick[:], self.steady[:] = lam, kick, steady
+        kept, self.steady[:], self.reached = memory
+        for name, values in zip((*CARRIED, *TOUCHED), kept, strict=True):
+            getattr(self.lane if name in CARRIED else self.lane.touch, name)[:] = values
 
     def failure(self, step: int, record: Record) -> ConvergenceError:
         """See `Stepper.failure`."""

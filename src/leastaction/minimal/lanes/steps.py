@@ -29,7 +29,7 @@ def newton(model, lane, touch, settings, dt, placed):
     norm = eliminate(model, lane, touch, dt)
     if touch is not None:
         relate(model, lane)
-        settle(model.cones, touch, dt, 0.1 * settings.floor)
+        settle(model.cones, touch, 0.5 * (touch.before[0] + dt), 0.1 * settings.floor)
         push(model, lane)
     return update(model, lane), norm
 
@@ -37,7 +37,7 @@ def newton(model, lane, touch, settings, dt, placed):
 @routine
 def missed(model, lane, touch, dt):
     """By how much the laws of contact are missed [m or rad]; see `contacts.miss`."""
-    return 0.0 if touch is None else miss(model, lane, dt)
+    return 0.0 if touch is None else miss(model, lane, 0.5 * (touch.before[0] + dt))
 
 
 @routine
@@ -108,7 +108,7 @@ def step(model, lane, settings, steady):
         for k in range(near.shape[0]):
             far[k] = near[k]
             near[k] = moved[k] / dt
-        note(lane.touch, count)
+        note(lane.touch, count, dt)
         advance(model, lane)
         count += 1
         part += 1
@@ -119,9 +119,10 @@ def step(model, lane, settings, steady):
 
 
 @routine
-def note(touch, count):
-    """Impulses of a part of a step; those at the start of the whole step are those of its first part."""
+def note(touch, count, dt):
+    """Impulses of a part of a step, of length dt; those at the start of the whole step are those of its first part."""
     if touch is not None:
+        touch.before[0] = dt
         for k in range(touch.kick.shape[0]):
             if count == 0:
                 touch.first[k] = touch.kick[k]
@@ -147,6 +148,7 @@ def share_kick(touch, batch, row, robot):
 def forget_contacts(touch):
     """No impulses from a step before."""
     if touch is not None:
+        touch.before[0] = 0.0
         for k in range(touch.lam.shape[0]):
             touch.lam[k] = 0.0
         for k in range(touch.kick.shape[0]):
