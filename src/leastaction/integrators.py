@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import wraps
 from typing import Any, ClassVar, NoReturn
@@ -109,6 +109,8 @@ class Integrator:
     stepper_class: ClassVar[Any] = None
     handles: ClassVar[frozenset[str]] = frozenset()
     """The kinds of `Mechanism.special_parts` that it can run."""
+    older: ClassVar[Mapping[str, Any]] = {}
+    """Values of options for runs in files that are older than these options, where they are not the defaults."""
 
     def __init_subclass__(cls, **options: Any) -> None:
         """Every integrator checks the kinds of its settings, whatever else its own `__post_init__` does."""

@@ -163,7 +163,7 @@ ATTEMPT = 12
 
 def check(mechanism: Mechanism, integrator: Any) -> None:
     """Refuse what the kernels of lanes do not know."""
-    bodywise = isinstance(integrator, Galerkin) and integrator.order == 2 and integrator.interpolation == "bodies"
+    bodywise = isinstance(integrator, Galerkin) and integrator.order == 2 and integrator.interpolates == "bodies"
     if not (bodywise or isinstance(integrator, Grounded)):
         raise IntegratorError(
             f"device='cuda' runs Grounded and Galerkin(order=2, interpolation='bodies'), not {integrator}; "

@@ -50,7 +50,7 @@ def simulate(
         dt: time step [s].
         duration: length of the runs [s], rounded to whole steps; or
         steps: number of steps.
-        integrator: default `Galerkin(order=2, interpolation="bodies")`, the only one on a GPU.
+        integrator: default `Galerkin(order=2)`, the only one on a GPU.
         controls: shape (nu,) for all, (robots, nu) held throughout, (steps, nu) held over each step, or
             (robots, steps, nu).
         parameters: values by name (see `leastaction.adjoint`), the number of the robot first: shape (robots,) for
@@ -66,7 +66,7 @@ def simulate(
     """
     if not isinstance(mechanism, Mechanism):
         raise MechanismError(f"batch.simulate needs a Mechanism, got {mechanism!r}")
-    integrator = Galerkin(order=2, interpolation="bodies") if integrator is None else checked_integrator(integrator)
+    integrator = Galerkin(order=2) if integrator is None else checked_integrator(integrator)
     if not isinstance(device, str) or device not in DEVICES:
         raise IntegratorError(f"device must be one of {', '.join(DEVICES)}, got {shown(device)}")
     count = number_of_steps(dt, duration, steps)

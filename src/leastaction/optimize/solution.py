@@ -92,6 +92,11 @@ class Solution:
         stored, what = self.trajectory.stored, "forces of "
         return {name.removeprefix(what): np.asarray(f) for name, f in stored.items() if name.startswith(what)}
 
+    @property
+    def complementarity(self) -> float:
+        """The largest product of a contact's force with its gap [N m], or of friction with slip [W]; 0 without any."""
+        return float(self.trajectory.stored.get("complementarity", 0.0))
+
     @cached_property
     def errors(self) -> FloatArray:
         """How far the motion is from the equations of motion between knots, per step and degree of freedom.

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from leastaction.dynamics.legendre import momentum_of_velocity
 from leastaction.integrators import Stepper
+from leastaction.optimize.contact_rows import largest_product
 from leastaction.optimize.contraction import is_gradient
 from leastaction.optimize.ends import Ends
 from leastaction.optimize.pieces import Motion
@@ -233,6 +234,7 @@ class Variational(Transcription):
             v = np.concatenate([chords[:1], 0.5 * (chords[1:] + chords[:-1]), chords[-1:]])
             z[self.layout.p] = momentum_of_velocity(self.mechanism, np.ascontiguousarray(q[:: self.s]), v)
         self.cuts.complete(z, q, dt)
+        self.reactions.guess(z)
 
     def stored(self, z: FloatArray) -> dict[str, FloatArray]:
         """Momenta at the knots, shape (steps + 1, nv): row s of the step before; at the start minus row 0 after it.
@@ -248,7 +250,8 @@ class Variational(Transcription):
         self.reactions.fit_momenta(motion.q[::s], p)
         for k, v in self.ends.given:
             p[k] = momentum_of_velocity(self.mechanism, motion.q[[k]], v[None])[0]
-        return {"p": p, **self.reactions.named_forces(z)}
+        products = np.array(largest_product(self, z))
+        return {"p": p, "complementarity": products, **self.reactions.named_forces(z)}
 
 
 class _Block:
