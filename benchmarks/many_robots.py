@@ -13,10 +13,10 @@ SIZES = (2**10, 2**14, 2**18)
 TOLERANCE = {"float64": 1e-8, "float32": 1e-4}
 
 NOTES = f"""Steps of {DT} s of the body-wise rule of order 2, {COUNT} of them, by the clock of the loop alone, least \
-of three. Newton's tolerance: 1e-8 rad in double, 1e-4 rad in single precision. Random: {DISTINCT} starts within 0.3 \
-rad of neutral with velocities of 0.5 rad/s, seed 0. Sine: at rest, angle i of robot b is 0.5 sin(1 + 7.3 i + 0.37 b) rad. \
-Standing: dropped by 0 to 2 cm onto four feet, rigid contact and friction, held by joint springs of 60 N m/rad and \
-dampers of 2 N m s/rad, steps of 0.005 s."""
+of three. Newton's tolerance: 1e-8 rad in double, 1e-4 rad in single precision. Random: {DISTINCT} starts \
+within 0.3 rad of neutral with velocities of 0.5 rad/s, seed 0. Sine: at rest, angle i of robot b is 0.5 \
+sin(1 + 7.3 i + 0.37 b) rad. Standing: dropped by 0 to 2 cm onto four feet, rigid contact and friction, \
+held by joint springs of 60 N m/rad and dampers of 2 N m s/rad, steps of 0.005 s."""
 
 
 def sine(robot, count):
