@@ -31,7 +31,7 @@ def optimize(
             autocompletion=complete_integrator,
         ),
     ] = None,
-    hessian: Annotated[str, typer.Option(help="differences, gauss-newton or l-bfgs.")] = "differences",
+    hessian: Annotated[str, typer.Option(help="exact, differences, gauss-newton or l-bfgs.")] = "exact",
     tolerance: Annotated[float, typer.Option(help="Of the solver.")] = 1e-8,
     max_iterations: Annotated[int, typer.Option(help="At most so many.")] = 500,
     time_limit: Annotated[float | None, typer.Option(help="[s].")] = None,
