@@ -9,8 +9,8 @@ SHARPEST = 1e-13
 """... unless the tolerance asked for less than this."""
 
 AHEAD, CHORD = 0.1, 0.01
-"""Shares of the tolerance that an update which is only foretold must be below, after a Newton and after a chord step: what
-the first leave is mostly far smaller than foretold, what the others leave is not."""
+"""Shares of the tolerance that an update must be below which is only foretold, after Newton and after chord steps: what
+the first leave is mostly far smaller than foretold."""
 
 
 @inline
