@@ -123,7 +123,6 @@ class Contraction:
             self.turning.add(q, u[:, 0], dt, lam, self.blocks)
             stepper.horizon_blocks(q, u, dt, rows, D, C)
         gradient = np.einsum("kai,kaibj->kbj", lam, D) if curved else np.zeros(lam.shape)
-        stepper.horizon_rows(q, u, dt, rows)
         program.ends.add_curvatures(motion.q, multipliers, lam, self.blocks, gradient)
         if motion.turns is not None:
             points = program._points()
@@ -157,6 +156,7 @@ class Contraction:
         r, dt = 1.01, motion.dt
         rows, D, C = program._rows, program._D, program._C
         self.by_time[:], self.controls_by_time[:] = 0.0, 0.0
+        stepper.horizon_rows(motion.q, motion.u, dt, rows)
         totals = [float((lam * rows).sum())]
         for stretched, sign in ((r * dt, 1.0), (dt / r, -1.0)):
             stepper.horizon_blocks(motion.q, motion.u, stretched, rows, D, C)

@@ -1,7 +1,7 @@
 """The exact Hessian of the Lagrangian: dynamics, costs and constraints, each with its own second derivatives.
 
-Parts that have none (a user's functions in NumPy, forces between bodies, collocation, functions in the middles of steps
-of ball and free joints) are taken by central differences of their own analytic gradients.
+Parts that have none (a user's functions in NumPy, forces between bodies, collocation) are taken by central differences
+of their own analytic gradients.
 """
 
 from __future__ import annotations
