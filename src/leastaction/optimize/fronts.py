@@ -48,9 +48,9 @@ class FrontModel(NamedTuple):
     first: IntArray
     ids: IntArray
     entries: IntArray
-    rows: IntArray
-    columns: IntArray
-    slots: IntArray
+    rows: NDArray[np.int32]
+    columns: NDArray[np.int32]
+    slots: NDArray[np.int32]
     last: IntArray
     partner: IntArray
 
@@ -89,7 +89,7 @@ class FrontData(NamedTuple):
     members: IntArray
     offsets: IntArray
     factor: FloatArray
-    places: IntArray
+    places: NDArray[np.int32]
     starts: IntArray
     d: FloatArray
     e: FloatArray
@@ -115,7 +115,7 @@ def front_data(model: FrontModel, room: int, members: int, factor: int) -> Front
         members=np.zeros(members, np.int64),
         offsets=np.zeros(stages + 1, np.int64),
         factor=np.zeros(factor),
-        places=np.zeros(factor, np.int64),
+        places=np.zeros(factor, np.int32),
         starts=np.zeros(count + 1, np.int64),
         d=np.zeros(count),
         e=np.zeros(count),
@@ -164,44 +164,51 @@ def _largest(F, j, skip, i, f):
 
 
 @inline
-def _partner(F, i, ready):
-    """The unknown among those that may leave to which the one at place i is coupled most, or -1."""
-    best, top = -1, 0.0
-    for c in range(i + 1, ready):
-        x = abs(F[i, c])
-        if x > top:
-            best, top = c, x
-    return best
+def _scan(row, first, f, near):
+    """Places from `first` on at which a row is not zero, into `near`; gives their number and the largest entry."""
+    n, top = 0, 0.0
+    for c in range(first, f):
+        x = abs(row[c])
+        if x != 0.0:
+            near[n] = c
+            n += 1
+            top = max(top, x)
+    return n, top
 
 
 @routine
-def _judge(F, i, ready, f, bar):
-    """Whether place i can leave: i alone, r > i together with place r, -1 where pivots are too small."""
+def _judge(F, near, i, ready, f, bar):
+    """Whether place i can leave: (i, ...) alone, (r > i, ...) with place r, (-1, ...) where pivots are too small.
+
+    Gives also the numbers of nonzeros of row i, in near[0], and of row r, in near[1] if r = i + 1, else -1.
+    """
+    count, g = _scan(F[i], i + 1, f, near[0])
     d = abs(F[i, i])
-    if d > TINY and d >= bar * _largest(F, i, -1, i, f):
-        return i
-    r = _partner(F, i, ready)
+    if d > TINY and d >= bar * g:
+        return i, count, -1
+    r, top = -1, 0.0
+    g = 0.0
+    for n in range(count):
+        c = near[0, n]
+        x = abs(F[i, c])
+        if c < ready and x > top:
+            g, r, top = max(g, top), c, x
+        else:
+            g = max(g, x)
     if r < 0:
-        return -1
+        return -1, count, -1
     a, b, c = F[i, i], F[i, r], F[r, r]
     det = abs(a * c - b * b)
     if not det > TINY:
-        return -1
-    g, h = _largest(F, i, r, i, f), _largest(F, r, i, i, f)
+        return -1, count, -1
+    second = -1
+    if r == i + 1:
+        second, h = _scan(F[r], r + 1, f, near[1])
+    else:
+        h = _largest(F, r, i, i, f)
     if bar * (abs(c) * g + abs(b) * h) <= det and bar * (abs(b) * g + abs(a) * h) <= det:
-        return r
-    return -1
-
-
-@inline
-def _nonzeros(row, first, f, near):
-    """Places from `first` on at which a row is not zero; gives their number."""
-    n = 0
-    for c in range(first, f):
-        if row[c] != 0.0:
-            near[n] = c
-            n += 1
-    return n
+        return r, count, second
+    return -1, count, second
 
 
 @inline
@@ -233,11 +240,13 @@ def _subtract(F, i, w, near, count, rows, many):
 
 
 @routine
-def _one(F, W, near, i, ready, f):
-    """Eliminate place i; its row becomes that of L'. Gives whether the rows from `ready` on are still to come."""
+def _one(F, W, near, i, ready, f, count):
+    """Eliminate place i; its row becomes that of L'. Gives whether the rows from `ready` on are still to come.
+
+    `count`: number of nonzeros of its row, whose places are in near[0].
+    """
     inverse = 1.0 / F[i, i]
     w = W[i]
-    count = _nonzeros(F[i], i + 1, f, near[0])
     if SPARSE * count < f - i:
         for n in range(count):
             c = near[0, n]
@@ -257,14 +266,23 @@ def _one(F, W, near, i, ready, f):
 
 
 @routine
-def _two(F, W, near, i, ready, f):
-    """Eliminate places i and i + 1 together; of how many, the last ones, the rows from `ready` on are to come."""
+def _two(F, W, near, i, ready, f, first, second):
+    """Eliminate places i and i + 1 together; of how many, the last ones, the rows from `ready` on are to come.
+
+    `first`, `second`: numbers of nonzeros of their rows; those of the first include the second one.
+    """
     a, b, c = F[i, i], F[i, i + 1], F[i + 1, i + 1]
     det = a * c - b * b
     a, b, c = a / det, b / det, c / det
     v, w = W[i], W[i + 1]
     F[i, i + 1] = v[i + 1] = 0.0
-    first, second = _nonzeros(F[i], i + 2, f, near[0]), _nonzeros(F[i + 1], i + 2, f, near[1])
+    if second < 0:  # they were not neighbours
+        first, _ = _scan(F[i], i + 2, f, near[0])
+        second, _ = _scan(F[i + 1], i + 2, f, near[1])
+    else:
+        first -= 1
+        for n in range(first):
+            near[0, n] = near[0, n + 1]
     if SPARSE * first >= f - i:
         for k in range(i + 2, f):
             v[k], w[k] = F[i, k], F[i + 1, k]
@@ -399,9 +417,9 @@ def _eliminate(data, F, ready, f, pivot, at_the_end):
     i, full, bar = 0, 0, THRESHOLD
     limit, left = ready, False  # from `limit` on wait those that were refused; `left` tells that others left since
     while i < ready:
-        r = -1
+        r, first, second = -1, 0, -1
         if i < limit:
-            r = _judge(F, i, ready, f, bar)
+            r, first, second = _judge(F, near, i, ready, f, bar)
             if r < 0:
                 limit -= 1
                 _swap(F, W, front, i, limit, f)
@@ -425,7 +443,7 @@ def _eliminate(data, F, ready, f, pivot, at_the_end):
             d = F[i, i]
             data.d[pivot + i], data.e[pivot + i] = d, 0.0
             counts[0 if d > 0.0 else 1] += 1
-            if _one(F, W, near, i, ready, f):
+            if _one(F, W, near, i, ready, f, first):
                 data.dense[full] = i
                 full += 1
             i += 1
@@ -435,7 +453,7 @@ def _eliminate(data, F, ready, f, pivot, at_the_end):
             data.d[pivot + i], data.d[pivot + i + 1] = a, c
             data.e[pivot + i], data.e[pivot + i + 1] = b, 0.0
             _count(data, a, b, c)
-            for p in range(i + 2 - _two(F, W, near, i, ready, f), i + 2):
+            for p in range(i + 2 - _two(F, W, near, i, ready, f, first, second), i + 2):
                 data.dense[full] = p
                 full += 1
             i += 2

@@ -207,9 +207,9 @@ def _model(stage: IntArray, a: IntArray, b: IntArray, slots: IntArray, n: int) -
         first=starts(stage),
         ids=order.astype(np.int64),
         entries=starts(at),
-        rows=a[entry_order].astype(np.int64),
-        columns=b[entry_order].astype(np.int64),
-        slots=slots[entry_order].astype(np.int64),
+        rows=a[entry_order].astype(np.int32),
+        columns=b[entry_order].astype(np.int32),
+        slots=slots[entry_order].astype(np.int32),
         last=last.astype(np.int64),
         partner=partner.astype(np.int64),
     )

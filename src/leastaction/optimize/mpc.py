@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leastaction.errors import ProblemError
+from leastaction.optimize.exact import HESSIANS
 from leastaction.optimize.filter_search import prepare, search, step
 from leastaction.optimize.functions import Deviation
-from leastaction.optimize.exact import HESSIANS
 from leastaction.optimize.interior import Interior
 from leastaction.optimize.problem import Problem
 from leastaction.optimize.shift import Shift
