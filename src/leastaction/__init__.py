@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from leastaction.formats import load
     from leastaction.maximal import Maximal
     from leastaction.mechanism import Mechanism, MechanismBuilder
-    from leastaction.minimal import Galerkin, Midpoint
+    from leastaction.minimal import Galerkin, Grounded, Midpoint
     from leastaction.redmax import (
         BDF,
         SDIRK2,
@@ -59,11 +59,13 @@ if TYPE_CHECKING:
 # Public names and where they live. They load on first use, so that `import leastaction` stays quick.
 _MODULES = (
     "batch",
+    "cluster",
     "derivatives",
     "dynamics",
     "errors",
     "forces",
     "formats",
+    "gym",
     "maximal",
     "mechanism",
     "optimize",
@@ -80,6 +82,7 @@ _NAMES = {
     "ExplicitEuler": "explicit.integrators",
     "FormatError": "errors",
     "Galerkin": "minimal",
+    "Grounded": "minimal",
     "HermiteSimpson": "collocation",
     "Heun": "explicit.integrators",
     "ImplicitTrapezoidal": "collocation",
@@ -118,6 +121,7 @@ __all__ = [
     "ExplicitEuler",
     "FormatError",
     "Galerkin",
+    "Grounded",
     "HermiteSimpson",
     "Heun",
     "ImplicitTrapezoidal",
@@ -141,12 +145,14 @@ __all__ = [
     "Trajectory",
     "adjoint",
     "batch",
+    "cluster",
     "default_integrator",
     "derivatives",
     "dynamics",
     "errors",
     "forces",
     "formats",
+    "gym",
     "linearize",
     "load",
     "maximal",

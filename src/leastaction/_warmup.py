@@ -55,7 +55,7 @@ def _parts() -> list[tuple[str, Callable[[], Any]]]:
     # The order is no matter of compilation, the solver is.
     solvers = ("sparse", "recursive", "dense", "quasi")
     implicit = [la.Galerkin(order=2, solver=solver) for solver in solvers]
-    implicit += [la.Midpoint(), la.HermiteSimpson(), la.ImplicitTrapezoidal()]
+    implicit += [la.Midpoint(), la.Grounded(), la.HermiteSimpson(), la.ImplicitTrapezoidal()]
     parts: list[tuple[str, Callable[[], Any]]] = [("classical dynamics", lambda: _dynamics(robot))]
     for integrator in (*explicit, *implicit):
         parts.append((_title(integrator), lambda i=integrator: _simulate(robot, i)))
@@ -133,19 +133,19 @@ def _derivatives(robot: Any, integrators: Any) -> None:
 
 
 def _optimize(robot: Any) -> None:
-    """Derivatives of a nonlinear program of each kind; no solver is needed."""
-    import numpy as np
-
+    """A step of a search with a nonlinear program of each kind, exact second derivatives and a foot on the ground."""
     import leastaction as la
     from leastaction import optimize
 
-    for integrator in (la.Midpoint(), la.HermiteSimpson()):
-        problem = optimize.Problem(robot, steps=2, dt=0.01, integrator=integrator).start(q=[0.1], v=[0.1])
-        problem.minimize(optimize.momentum()).subject_to(optimize.position("rod", upper=1.0))
-        program = problem.transcribe()
-        z, out = problem.initial_unknowns(program), np.zeros(program.n)
-        program.constraints(z, np.zeros(program.m))
-        program.lagrangian_gradient(z, 1.0, np.zeros(program.m), out)
+    for integrator in (la.Midpoint(), la.Galerkin(order=2), la.HermiteSimpson()):
+        problem = optimize.Problem(robot, steps=2, dt=0.01, integrator=integrator).start(v=[0.1])
+        problem.minimize(optimize.momentum())
+        problem.subject_to(optimize.position("rod", upper=1.0)).subject_to(optimize.center_of_mass(-9.0, 9.0))
+        if not isinstance(integrator, la.HermiteSimpson):
+            problem.phases(optimize.phase(1, optimize.foot("rod", point=(0.0, 0.0, -1.0))), optimize.phase(1))
+        problem.solve(solver="horizon", hessian="exact", max_iterations=1)
+    ball = optimize.Problem(la.robots.heavy_top(), steps=2, dt=0.01).start(v=[0.1, 0.1, 0.1])
+    ball.minimize(optimize.momentum()).solve(solver="horizon", hessian="exact", max_iterations=1)
 
 
 def _bodies(robot: Any, integrator: Any) -> None:

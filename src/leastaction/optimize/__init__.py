@@ -15,6 +15,7 @@ from leastaction.optimize.constraints import (
     pose,
     position,
 )
+from leastaction.optimize.contact import Touch, touch
 from leastaction.optimize.costs import (
     Cost,
     cost,
@@ -29,13 +30,18 @@ from leastaction.optimize.costs import (
 )
 from leastaction.optimize.feet import Foot, Phase, foot, phase
 from leastaction.optimize.files import load
+from leastaction.optimize.mpc import MPC
 from leastaction.optimize.multistart import multi_start
 from leastaction.optimize.problem import Problem
+from leastaction.optimize.regulator import Tracker, tvlqr
+from leastaction.optimize.relaxation import solve_relaxed
 from leastaction.optimize.solution import Iteration, Solution
 from leastaction.optimize.solving import solve
+from leastaction.optimize.terrain import Terrain, flat, gaps, steps
 from leastaction.optimize.transcription import Transcription
 
 __all__ = [
+    "MPC",
     "Constraint",
     "Cost",
     "Foot",
@@ -43,6 +49,9 @@ __all__ = [
     "Phase",
     "Problem",
     "Solution",
+    "Terrain",
+    "Touch",
+    "Tracker",
     "Transcription",
     "center_of_mass",
     "centroidal_momentum",
@@ -52,7 +61,9 @@ __all__ = [
     "differences",
     "effort",
     "examples",
+    "flat",
     "foot",
+    "gaps",
     "load",
     "momentum",
     "multi_start",
@@ -61,8 +72,12 @@ __all__ = [
     "position",
     "reach",
     "solve",
+    "solve_relaxed",
+    "steps",
     "terminal",
     "time",
+    "touch",
     "tracking",
+    "tvlqr",
     "velocity",
 ]

@@ -189,10 +189,11 @@ class Problem(Standing):
         return Variational(self, stepper, self.momenta)
 
     def solve(self, **options: Any) -> Solution:
-        """Solve it; options are those of `leastaction.optimize.solve`."""
+        """Solve it; options are those of `leastaction.optimize.solve`, with contacts also of `solve_relaxed`."""
+        from leastaction.optimize.relaxation import solve_relaxed
         from leastaction.optimize.solving import solve
 
-        return solve(self, **options)
+        return (solve_relaxed if self.touches else solve)(self, **options)
 
     # ------------------------------------------------------------------ for transcriptions
 

@@ -203,6 +203,13 @@ class Reactions:
                 Y = np.linalg.solve(M, A.T)
                 p[k] -= A.T @ np.linalg.lstsq(A @ Y, Y.T @ p[k], rcond=1e-12)[0]
 
+    def guess(self, z: FloatArray) -> None:
+        """Let contacts carry the weight of the robot between them."""
+        normal = [r for r in self.all if not r.holds]
+        m = self.owner.mechanism
+        for r in normal:
+            z[r.index[:, 0]] = m.total_mass * float(np.linalg.norm(m.gravity)) / len(normal)
+
     def named_forces(self, z: FloatArray) -> dict[str, FloatArray]:
         """Forces at the knots by name, shape (steps + 1, forces); zero where they do not act."""
         s, count = self.owner.s, self.owner.s * self.owner.steps + 1

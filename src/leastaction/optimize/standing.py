@@ -13,10 +13,12 @@ from leastaction.errors import LeastActionError, ProblemError
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism._check import suggestion
 from leastaction.mechanism.closure import ROLL
+from leastaction.optimize.contact import ContactReaction, Touch, contact_reaction, touches
 from leastaction.optimize.cuts import AtRest
 from leastaction.optimize.feet import Foot, Phase, stretches
 from leastaction.optimize.holding import ForceLimits, Held, Kept, Periodic, PointPiece
 from leastaction.optimize.reactions import Reaction, evaluate
+from leastaction.optimize.terrain import Terrain, flat
 
 if TYPE_CHECKING:
     from leastaction.optimize.transcription import Transcription
@@ -42,6 +44,10 @@ class Standing:
 
     def __init__(self) -> None:
         self.phase_list: list[Phase] = []
+        self.touches: list[Touch] = []
+        self.terrain: Terrain = flat()
+        self.early = False
+        self.relaxation = 1e-5
 
     def phases(self, *phases: Phase) -> Self:
         """Which feet stand when: phases one after the other, whose steps are all those of the problem.
@@ -59,6 +65,20 @@ class Standing:
         if total != self.steps:
             raise ProblemError(f"phases: they have {total} steps together, the problem has {self.steps}")
         self.phase_list = list(phases)
+        return self
+
+    def contact(self, *points: Touch, ground: float | Terrain = 0.0, early: bool = False) -> Self:
+        """Points that may touch the ground; when they do is found with the motion, see `leastaction.optimize.contact`.
+
+        Args:
+            points: from `optimize.touch`; default: the contact points of the mechanism.
+            ground: its height [m], or a terrain such as `optimize.gaps`.
+            early: whether a force may act one control point before its point touches, as in time stepping schemes:
+                what falls with no control to time its landing needs that.
+        """
+        self.touches = touches(self.mechanism, points)
+        self.terrain = ground if isinstance(ground, Terrain) else flat(ground)
+        self.early = bool(early)
         return self
 
     def periodic(self, shift: Any = 0.0) -> Self:
@@ -106,7 +126,8 @@ class Standing:
             at = np.arange(s * first, s * last + 1)
             out += [] if self.mechanism.is_tree else self._loops(at)
             out += [foot.reaction(self.mechanism, at) for foot in feet]
-        return out
+        every = np.arange(s * self.steps + 1)
+        return out + [contact_reaction(self.mechanism, t, self.terrain, every, self.early) for t in self.touches]
 
     def _stretches(self) -> list[tuple[int, int, tuple[Foot, ...]]]:
         return stretches(self.phase_list) or [(0, self.steps, ())]
@@ -163,6 +184,9 @@ class Standing:
         feet = iter([foot for _, _, standing in self._stretches() for foot in standing])
         before: dict[str, Reaction] = {}
         for r in program.reactions.all:
+            if isinstance(r, ContactReaction):
+                out += r.pieces(self.relaxation)
+                continue
             asked = self._unfixed(program, r)
             if r.name in before and before[r.name].points[-1] == r.points[0]:
                 asked = asked[asked > 0]  # there it is held already
@@ -219,4 +243,4 @@ class Standing:
         for r in program.reactions.all:
             acts = ~np.isin(r.points, idle)[:, None]
             lower[r.index] = np.where(acts, r.lower, 0.0)
-            upper[r.index] = np.where(acts, r.upper, 0.0)
+            upper[r.index] = np.where(acts | (np.array(r.labels) == "slip"), r.upper, 0.0)

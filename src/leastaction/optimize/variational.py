@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from leastaction.dynamics.legendre import momentum_of_velocity
 from leastaction.integrators import Stepper
+from leastaction.optimize.contact_rows import largest_product
 from leastaction.optimize.contraction import is_gradient
 from leastaction.optimize.ends import Ends
 from leastaction.optimize.pieces import Motion
@@ -78,12 +79,13 @@ class Variational(Transcription):
         if self.problem.has_body_forces or not self.mechanism.is_tree:
             return np.ones((n, n), bool)
         out = np.zeros((n, n), bool)
-        for i in range(len(nodes)):
-            own, j = slice(int(nodes[i].iv), int(nodes[i].iv + nodes[i].nv)), i
+        parents = nodes.parent.tolist()
+        of = [slice(a, a + b) for a, b in zip(nodes.iv.tolist(), nodes.nv.tolist(), strict=True)]
+        for i, own in enumerate(of):
+            j = i
             while j >= 0:
-                above = slice(int(nodes[j].iv), int(nodes[j].iv + nodes[j].nv))
-                out[own, above] = out[above, own] = True
-                j = int(nodes[j].parent)
+                out[own, of[j]] = out[of[j], own] = True
+                j = parents[j]
         self.reactions.related(out)
         return out
 
@@ -120,7 +122,8 @@ class Variational(Transcription):
     def _driven(self) -> Any:
         """Which rows the controls enter, shape (s + 1, nv, nodes, nu), found at random configurations."""
         rng, N = np.random.default_rng(0), self.steps
-        q = np.stack([self.mechanism.random_configuration(rng) for _ in range(self.s * N + 1)])
+        few = np.stack([self.mechanism.random_configuration(rng) for _ in range(min(self.s * N + 1, 7))])
+        q = few[np.arange(self.s * N + 1) % len(few)]
         if self.tangents.curved:  # far turns within a step are no motion
             near = 0.3 * rng.normal(size=(len(q), self.mechanism.nv))
             q = self.mechanism.integrate(q[0], near)
@@ -198,8 +201,7 @@ class Variational(Transcription):
     @property
     def has_contraction(self) -> bool:
         """Whether second derivatives of the rows are known; see `contraction`."""
-        nodal = len(self.points) == len(self.nodes)
-        return is_gradient(self.mechanism) and (nodal or not self._moving_controls().any())
+        return is_gradient(self.mechanism)
 
     def dynamics_couplings(self) -> list[tuple[IntArray, IntArray]]:
         """See `Transcription.dynamics_couplings`."""
@@ -233,6 +235,7 @@ class Variational(Transcription):
             v = np.concatenate([chords[:1], 0.5 * (chords[1:] + chords[:-1]), chords[-1:]])
             z[self.layout.p] = momentum_of_velocity(self.mechanism, np.ascontiguousarray(q[:: self.s]), v)
         self.cuts.complete(z, q, dt)
+        self.reactions.guess(z)
 
     def stored(self, z: FloatArray) -> dict[str, FloatArray]:
         """Momenta at the knots, shape (steps + 1, nv): row s of the step before; at the start minus row 0 after it.
@@ -248,7 +251,8 @@ class Variational(Transcription):
         self.reactions.fit_momenta(motion.q[::s], p)
         for k, v in self.ends.given:
             p[k] = momentum_of_velocity(self.mechanism, motion.q[[k]], v[None])[0]
-        return {"p": p, **self.reactions.named_forces(z)}
+        products = np.array(largest_product(self, z))
+        return {"p": p, "complementarity": products, **self.reactions.named_forces(z)}
 
 
 class _Block:
