@@ -210,8 +210,8 @@ def swing_up(story: Story) -> None:
     ]
     story.table(("", ""), rows)
     story.console.print(
-        f"{len(solution.z)} unknowns, {len(solution.iterations) - 1} iterations in {solution.seconds:.1f} s; the dynamics "
-        "are the equations that the simulator steps."
+        f"{len(solution.z)} unknowns, {len(solution.iterations) - 1} iterations in {solution.seconds:.1f} s; the "
+        "dynamics are the equations that the simulator steps."
     )
     solution.plot().savefig(story.file("swing_up.png", "positions, velocities and force of the swing-up"), dpi=120)
     la.view.export_html(solution.trajectory, story.file("swing_up.html", "the swing-up"))
