@@ -81,6 +81,14 @@ class ContactTable:
         near = neighbours(self.centres(poses)[m], self.shapes.bound[m], margin)
         return self._pairs_of(near[:, 0], near[:, 1])
 
+    def pairs_of(self, pairs: Any) -> Any:
+        """`PAIR` records of given pairs of shapes."""
+        return _pairs(pairs, self.friction, self.restitution)
+
+    def owner(self, k: int) -> int | str:
+        """What shape k belongs to, as `apart` tells it: the index of a moving body, or the name of a fixed one."""
+        return int(self.shapes.body[k]) if self.shapes.body[k] >= 0 else self.names[k][0]
+
     @cached_property
     def _all_pairs(self) -> Any:
         return self._pairs_of(*np.triu_indices(len(self.movers), 1))
@@ -242,7 +250,8 @@ def _place(frames: Frames, body: str) -> tuple[int, int | str, Pose]:
 def _apart(mechanism: Mechanism, frames: Frames) -> Iterator[tuple[int | str, int | str]]:
     """Owners that a joint connects or the mechanism excludes, both ways; joints to the world do not count.
 
-    Massless bodies between joints only stand for a joint with more freedoms: what is on both sides is connected, too.
+    Massless bodies between joints only stand for a joint with more freedoms: what is on both sides is connected, too;
+    and so is what is fixed to either side.
     """
     carrier = dict(zip(mechanism.body_names, mechanism.joints, strict=True))
     massless = {body.name for body in mechanism.bodies if body.inertia.mass == 0.0}
@@ -254,10 +263,22 @@ def _apart(mechanism: Mechanism, frames: Frames) -> Iterator[tuple[int | str, in
             if parent not in massless:
                 break
             parent = carrier[parent].parent
+    together = _fixed_together(mechanism, frames)
+    joined = [(a, b) for first, b in joined for a in together.get(first, (first,))]
     for first, second in (*joined, *mechanism.excluded_contacts):
         a, b = _place(frames, first)[1], _place(frames, second)[1]
         yield a, b
         yield b, a
+
+
+def _fixed_together(mechanism: Mechanism, frames: Frames) -> dict[str, list[str]]:
+    """For each body that is fixed to the world those that it is fixed to, but through the world."""
+    groups: dict[str, list[str]] = {}
+    for name, joint in zip(mechanism.body_names, mechanism.joints, strict=True):
+        if frames[name][0] < 0:
+            groups[name] = groups.get(joint.parent, [])
+            groups[name].append(name)
+    return groups
 
 
 def _items(mechanism: Mechanism, frames: Frames, bodies: bool, points_on_bodies: bool) -> Iterator[_Item]:

@@ -71,7 +71,7 @@ def load_urdf(
 
     The root link is welded to the world by a joint called `<root>_fixed`, or flies on one called
     `<root>_free`; a root link called "world" is the world itself. Joints keep the order of the file, depth
-    first.
+    first. The robot's home has joints at zero, or at the limit nearest to it.
 
     Args:
         path: of the file.
@@ -147,6 +147,8 @@ class _Reader:
             self._mimic(joint)
         if self.floating_base:
             self._actuators(order)
+        if not self.root.all("loop_joint"):
+            self._home(order)
         try:
             return self.builder.build()
         except MechanismError as error:
@@ -265,6 +267,23 @@ class _Reader:
                 ratio=mimic.number("multiplier", 1.0),
                 offset=mimic.number("offset", 0.0),
             )
+
+    def _home(self, order: list[Element]) -> None:
+        """Joints start at zero, or at the limit that is nearest to it; those that mimic others where these tell."""
+        axes = [joint for joint in order if joint.get("type") in ("revolute", "prismatic", "continuous")]
+        home, mimics = {}, []
+        for joint in axes:
+            name, mimic = joint.required("name"), joint.find("mimic")
+            limits = _limits(joint, joint.required("type"), 1)
+            if mimic is None:
+                home[name] = min(max(0.0, *limits.get("lower", (0.0,))), *limits.get("upper", (math.inf,)))
+            else:
+                mimics.append((name, mimic.required("joint"), mimic))
+        for _ in mimics:  # those that mimic one that mimics come last
+            for name, leader, mimic in mimics:
+                if leader in home:
+                    home[name] = mimic.number("multiplier", 1.0) * home[leader] + mimic.number("offset", 0.0)
+        self.builder.home({name: x for name, x in home.items() if x != 0.0})
 
     def _actuators(self, order: list[Element]) -> None:
         """Drives of the joints, so that controls do not push the base."""

@@ -39,7 +39,8 @@ class MaximalModel(NamedTuple):
         coordinates: `COORDINATE` records.
         coefficients: polynomials of the couplings.
         sizes: number of rows of each node.
-        augment: nodes whose equations are added to those of a massless child, see `assemble`; 0 for others.
+        augment: how many times the equations of a node are added to those of its bodies a and b where these have no
+            inertia, shape (nodes, 2).
         gravity: [m/s^2], shape (3,).
         damped: `tree.PATH` records of the springs and cables with a damper; their points are those of `forces`. None
             where there are none, so that nothing about them is compiled.

@@ -39,6 +39,10 @@ SLIGHT = 1e-2
 OVERLAP = 0.8
 """Share of a small overlap at the start of a step that may be left at its end."""
 
+GENTLE = 0.03
+"""Share of gravity by which things that overlap get out of each other. When they are apart, what they have gained in
+kinetic energy is half of this share of the work that gravity does over the overlap."""
+
 BOUNCE = 2.0
 """Restitution acts on impacts faster than what gravity adds in so many steps; slower ones come to rest."""
 
@@ -57,13 +61,13 @@ def wrench_row(out, at, states, body, x, n, sign):
 def overlap_left(phi, leave):
     """What may be left at the end of a step of a gap phi [m] at its start: 0, but some of it where it is negative.
 
-    Things get out of each other no faster than they would fall through half of the overlap: none is shot away. Slight
-    overlaps are left at once, so that the step is a smooth function where things just touch.
+    Things get out of each other no faster than they would fall through half of the overlap by a small share of gravity:
+    none is shot away. Slight overlaps are left at once, so that the step is a smooth function where things just touch.
     """
     phi += SLIGHT * leave
     if phi >= 0.0:
         return 0.0
-    return phi + min((OVERLAP - 1.0) * phi, math.sqrt(-leave * phi))
+    return phi + min((OVERLAP - 1.0) * phi, math.sqrt(-GENTLE * leave * phi))
 
 
 @routine(allocates=False)

@@ -189,7 +189,7 @@ def alike(model: Model, other: Model) -> Model:
     for name in ("ea", "eb", "ea2", "eb2", "eab"):
         model.rows[name] = other.rows[name]
     model.augment[:] = other.augment
-    model.bodies.radius = other.bodies.radius  # only a scale
+    model.bodies.radius, model.bodies.least = other.bodies.radius, other.bodies.least  # only scales
     return model
 
 

@@ -313,8 +313,8 @@ def pose_outputs(model, data, at, dt, out):
         b2 = coordinates[row.leader].b if row.eb2 >= 0 else -1
         rate = rate_of(s.wa, T, row.a) + rate_of(s.wb, T, row.b) + rate_of(s.wa2, T, a2) + rate_of(s.wb2, T, b2)
         out[first[n + row.node] + row.local] = rate
-        give(out, first, row.a, s.wa, -mu[k])
-        give(out, first, row.b, s.wb, model.augment[row.node] * rate - mu[k])
+        give(out, first, row.a, s.wa, model.augment[row.node, 0] * rate - mu[k])
+        give(out, first, row.b, s.wb, model.augment[row.node, 1] * rate - mu[k])
         give(out, first, a2, s.wa2, -mu[k])
         give(out, first, b2, s.wb2, -mu[k])
 

@@ -1,0 +1,163 @@
+"""One robot file of somebody else: loaded, put on the ground, run with random torques, and measured."""
+
+import math
+import time
+import warnings
+import zlib
+from pathlib import Path
+
+import numpy as np
+
+import leastaction as la
+from leastaction.mechanism import Mechanism, Plane
+from leastaction.start_limits import within_limits
+
+DT, PIECE = 0.005, 0.1
+"""Time step, and how long torques are held [s]."""
+
+STRENGTH = 0.2
+"""Share of the actuators' limits, and of the weight times the size of the robot where they have none."""
+
+BOUNDS = {"depth": 1e-6, "gap": 1e-9, "energy": 1e-3}
+"""What a good run keeps: depth of contacts [m], opening of joints [m], rise of the energy."""
+
+
+def serve(pipe) -> None:
+    """Run the files whose (path, duration) come through a pipe, and send back their figures."""
+    while True:
+        path, duration = pipe.recv()
+        try:
+            pipe.send(figures(Path(path), duration))
+        except Exception as error:
+            pipe.send({"why": f"{type(error).__name__}: {error}"})
+
+
+def load(path: Path) -> Mechanism:
+    """The robot of a file, over a ground."""
+    robot = la.load(path, **({"floating_base": True} if path.suffix == ".urdf" else {}))
+    if flies(robot) and not robot.ground:
+        builder = robot.edit()
+        builder.add_shape("world", Plane())
+        robot = builder.build()
+    return robot
+
+
+def flies(robot: Mechanism) -> bool:
+    """Whether a body is tied to the world by a free joint."""
+    return any(joint.parent == "world" and joint.kind == "free" for joint in robot.joints)
+
+
+def start(robot: Mechanism) -> np.ndarray:
+    """Home, lifted or lowered to the ground where the robot flies."""
+    q = within_limits(la.Maximal().prepare(robot, DT), robot.home())
+    try:
+        return la.robots.on_ground(robot, q, clearance=1e-3) if flies(robot) else q
+    except la.MechanismError:
+        return q
+
+
+def strengths(robot: Mechanism, q: np.ndarray) -> np.ndarray:
+    """How strong the random controls are, shape (nu,)."""
+    places = la.dynamics.body_poses(robot, q)[:, :3, 3]
+    size = float(np.ptp(places, axis=0).max()) or 1.0
+    weight = 9.81 * robot.total_mass
+    if not robot.actuators:
+        free = np.array([joint.kind == "free" for joint in robot.joints for _ in range(joint.nv)])
+        return np.where(free, 0.0, STRENGTH * 0.1 * weight * size)
+    most = []
+    for a in robot.actuators:
+        gear = max(abs(getattr(a, "gear", 1.0)), 1e-9)
+        bound = max(abs(a.lower), abs(a.upper))
+        own = 0.1 * weight * size / gear
+        most.append(STRENGTH * min(bound, own) if math.isfinite(bound) else STRENGTH * own)
+    return np.array(most)
+
+
+def figures(path: Path, duration: float) -> dict:
+    """What the table says of a file."""
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        try:
+            robot = load(path)
+        except la.FormatError as error:
+            return {"why": str(error).splitlines()[0], "refused": True}
+        q = start(robot)
+        rng = np.random.default_rng(zlib.crc32(path.name.encode()))
+        pieces, per = round(duration / PIECE), round(PIECE / DT)
+        u = rng.uniform(-1.0, 1.0, (pieces, robot.nu)) * strengths(robot, q)
+        out = {"dof": robot.nv, "why": ""}
+        try:
+            run = la.simulate(
+                robot, q, dt=DT, steps=pieces * per, integrator=la.Maximal(), controls=np.repeat(u, per, axis=0)
+            )
+        except la.LeastActionError as error:
+            return out | {"why": f"{type(error).__name__}: {error}".splitlines()[0]}
+        out |= {"depth": depth(run), "gap": float(np.max(run.constraint_violation)), "energy": rise(run, u, per)}
+        out["iterations"] = int(run.iterations.max())
+        out["step"] = step_time(robot, q, u, per)
+        out["mujoco"] = mujoco_time(path, u, per)
+        out["said"] = [str(w.message) for w in said]
+    return out
+
+
+def depth(run) -> float:
+    """How far things are in each other after a step [m]; of those that overlap at the start, after the last."""
+    log = np.asarray(run.stored["contacts"])
+    deepest = 0.0
+    if not len(log):
+        return deepest
+    pairs = log[:, 1] * (len(run.mechanism.bodies) + 2) + log[:, 2]
+    for pair in np.unique(pairs):
+        own = log[pairs == pair]
+        first, last = own[own[:, 0] == own[0, 0], 9].min(), own[own[:, 0] == own[-1, 0], 9].min()
+        deepest = max(deepest, -(last if own[0, 0] == 0 and first < -BOUNDS["depth"] else own[:, 9].min()))
+    return float(deepest)
+
+
+def work(run, u: np.ndarray, per: int) -> np.ndarray:
+    """Work of the controls since the start [J], shape (steps + 1,); u: held over `per` steps each."""
+    robot = run.mechanism
+    done = np.zeros(len(run.t))
+    for k in range(len(run.t) - 1):
+        tau = robot.generalized_forces(u[k // per], run.q[k])
+        done[k + 1] = done[k] + tau @ robot.difference(run.q[k], run.q[k + 1])
+    return done
+
+
+def rise(run, u: np.ndarray, per: int) -> float:
+    """Most that the energy rises above that of the start and the work of the controls, relative to the larger of the
+    largest kinetic energy and work."""
+    done = work(run, u, per)
+    scale = max(run.kinetic_energy.max(), np.abs(done).max(), 1e-12)
+    return float((run.energy - run.energy[0] - done).max() / scale)
+
+
+def step_time(robot: Mechanism, q: np.ndarray, u: np.ndarray, per: int) -> float:
+    """Median CPU time of a step [s], over pieces of the run."""
+    simulator, times = la.Simulator(robot, la.Maximal(), DT), []
+    simulator.reset(q)
+    for row in u:
+        began = time.process_time()
+        for _ in range(per):
+            simulator.step(row)
+        times.append((time.process_time() - began) / per)
+    return float(np.median(times))
+
+
+def mujoco_time(path: Path, u: np.ndarray, per: int) -> float:
+    """The same of MuJoCo with a time step as long, over the same time; 0 where it cannot load the file."""
+    try:
+        import mujoco
+
+        model = mujoco.MjModel.from_xml_path(str(path))
+    except (ImportError, ValueError):
+        return 0.0
+    model.opt.timestep = DT
+    data, times = mujoco.MjData(model), []
+    for row in u:
+        if len(row) == model.nu:
+            data.ctrl[:] = row
+        began = time.process_time()
+        mujoco.mj_step(model, data, per)
+        times.append((time.process_time() - began) / per)
+    return float(np.median(times))
