@@ -27,7 +27,8 @@ NOTES = """Each file is loaded with defaults, URDFs with a floating base; what f
 added where the file has none. Then it runs with Maximal at dt 0.005 s and random torques, new ones every 0.1 s, the \
 same whenever the file runs. Depth: how far things are in each other, those aside that overlap at the start; gap: \
 joints open; energy: most that it rises above the start and the work of the torques, relative to the largest kinetic \
-energy or work. Times: medians of pieces of 0.1 s, process time, MuJoCo's beside it in the same run."""
+energy or work. Times: CPU time per step, the whole of `simulate`, with MuJoCo's beside it where it can \
+load the file as it is (URDFs with meshes it mostly cannot)."""
 
 
 def files() -> tuple[dict[str, Path], list[str]]:

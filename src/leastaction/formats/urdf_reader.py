@@ -34,6 +34,7 @@ import numpy as np
 
 from leastaction.errors import FormatError, MechanismError
 from leastaction.formats._files import Folder, Notes, checked_options
+from leastaction.formats._mend import mend
 from leastaction.formats._meshes import MeshFiles
 from leastaction.formats._urdf_shapes import ShapeReader, pose_of
 from leastaction.formats._xml import MAX_BYTES, Element, read_xml
@@ -78,8 +79,9 @@ def load_urdf(
         floating_base: let the root link fly. Controls then drive joints, not the base: one actuator for each joint with
             an axis, or for those with a `<transmission>` if there are any, within `<limit effort>`.
         merge_fixed: make one body of each group of bodies that fixed joints hold together.
-        strict: refuse inertias that no real body has, instead of keeping them with a warning. What they miss by
-            round-off does not count.
+        strict: refuse inertias that no real body has, instead of keeping them with a warning, and bodies that a joint
+            moves but that have none, instead of giving them that of a ball of water (of 1 cm, where there is no mass).
+            What they miss by round-off does not count.
         meshes: read mesh files; those that are missing or cannot be read are left out with one warning.
         allow_outside: let the file name meshes by absolute paths.
         package_dirs: folders in which the packages of `package://` lie, beside the folders above the file and those of
@@ -149,6 +151,8 @@ class _Reader:
             self._actuators(order)
         if not self.root.all("loop_joint"):
             self._home(order)
+        if not self.builder.strict:
+            mend(self.builder, self.notes.file)
         try:
             return self.builder.build()
         except MechanismError as error:
