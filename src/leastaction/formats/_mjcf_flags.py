@@ -1,8 +1,10 @@
-"""What the flags of an MJCF file's `<option>` switch off."""
+"""What the flags of an MJCF file's `<option>` switch off, and what else of a file has no counterpart."""
 
 from __future__ import annotations
 
 from typing import Any
+
+import numpy as np
 
 from leastaction._extras import require
 from leastaction.formats._files import Notes
@@ -36,3 +38,14 @@ def switch_off(model: Any, notes: Notes) -> None:
         model.opt.gravity[:] = 0.0
     if disabled("ACTUATION"):
         notes.add("flags", 'actuation="disable"; do not use the controls')
+
+
+def note_left_out(model: Any, notes: Notes) -> None:
+    """Note what no other reader looks at: soft bodies, plugins, fluid forces and margins of geoms."""
+    for what, count in (("flexible bodies", model.nflex), ("plugins", model.nplugin)):
+        if count:
+            notes.add(what, str(count))
+    for g in np.flatnonzero(model.geom_fluid[:, 0]):
+        notes.add("fluid forces of geoms", model.geom(g).name or f"geom {g}")
+    for g in np.flatnonzero(model.geom_margin):
+        notes.add("margins of geoms", model.geom(g).name or f"geom {g}")

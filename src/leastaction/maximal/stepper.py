@@ -154,7 +154,7 @@ class MaximalStepper(Stepper):
         self.contact = None
         if self.acts and self.layout.touches():
             n, m = len(self.model.bodies), len(self.model.coordinates)
-            self.contact = contact_data(n, self.room, m, LOGGED * self.room)
+            self.contact = contact_data(n, self.room, m, LOGGED * self.room, self.table.turns)
         self._bind()
 
     def _bind(self) -> None:

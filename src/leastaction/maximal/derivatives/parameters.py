@@ -201,6 +201,8 @@ def same_shapes(table: Any, other: Any) -> bool:
         and np.array_equal(table.data, other.data)
         and np.array_equal(table.friction, other.friction, equal_nan=True)
         and np.array_equal(table.restitution, other.restitution, equal_nan=True)
+        and np.array_equal(table.spinning, other.spinning, equal_nan=True)
+        and np.array_equal(table.rolling, other.rolling, equal_nan=True)
     )
 
 
