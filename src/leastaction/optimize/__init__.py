@@ -30,6 +30,7 @@ from leastaction.optimize.costs import (
 )
 from leastaction.optimize.feet import Foot, Phase, foot, phase
 from leastaction.optimize.files import load
+from leastaction.optimize.mpc import MPC
 from leastaction.optimize.multistart import multi_start
 from leastaction.optimize.problem import Problem
 from leastaction.optimize.relaxation import solve_relaxed
@@ -39,6 +40,7 @@ from leastaction.optimize.terrain import Terrain, flat, gaps, steps
 from leastaction.optimize.transcription import Transcription
 
 __all__ = [
+    "MPC",
     "Constraint",
     "Cost",
     "Foot",

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from leastaction._jit import entry
 from leastaction.forces.arrays import compact, force_model
 from leastaction.integrators import Stepper
 from leastaction.mechanism import Mechanism
@@ -67,9 +68,13 @@ def contract(stepper: Stepper, q: FloatArray, u: FloatArray, dt: float, lam: Flo
             out[steps] += (0.5 * sign / h) * D[steps]
 
 
-def symmetric(T: FloatArray) -> FloatArray:
-    """(T + T') / 2 of blocks (steps, s + 1, nv, s + 1, nv)."""
-    return 0.5 * (T + T.transpose(0, 3, 4, 1, 2))
+@entry
+def _make_symmetric(T):
+    """(T + T') / 2 of matrices (steps, n, n), in place."""
+    for k in range(T.shape[0]):
+        for i in range(T.shape[1]):
+            for j in range(i):
+                T[k, i, j] = T[k, j, i] = 0.5 * (T[k, i, j] + T[k, j, i])
 
 
 class Contraction:
@@ -99,12 +104,16 @@ class Contraction:
         np.copyto(lam, np.append(multipliers, 0.0)[program.kept])
         q, u, dt = motion.q, motion.u, motion.dt
         rows, D, C = program._rows, program._D, program._C
-        stepper.horizon_blocks(q, u, dt, rows, D, C)
-        contract(stepper, q, u, dt, lam, self.blocks)
-        gradient = np.einsum("kai,kaibj->kbj", lam, D)
-        if motion.turns is not None:
+        curved = motion.turns is not None
+        if curved:
+            stepper.horizon_blocks(q, u, dt, rows, D, C)
+        if not stepper.horizon_contractions(q, u, dt, rows, lam, self.blocks):
+            contract(stepper, q, u, dt, lam, self.blocks)
+            stepper.horizon_rows(q, u, dt, rows)
+        gradient = np.einsum("kai,kaibj->kbj", lam, D) if curved else np.zeros(lam.shape)
+        if curved:
             self._commute(D)
-        self.blocks[:] = symmetric(self.blocks)
+        _make_symmetric(self.blocks.reshape(len(lam), lam[0].size, lam[0].size))
         program.ends.add_curvatures(motion.q, multipliers, lam, self.blocks, gradient)
         if motion.turns is not None:
             points = program._points()

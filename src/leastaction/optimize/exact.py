@@ -92,6 +92,7 @@ class DynamicsPart(Part):
     def close(self, pattern: Pattern) -> None:
         """See `Part.close`."""
         self.slots = [pattern.slots(ticket) for ticket in self.tickets]
+        self.slots[0], self.places = _kept(self.slots[0], self.places, pattern.count)
 
     def add(self, z: FloatArray, weight: float, multipliers: FloatArray, values: FloatArray) -> None:
         """See `Part.add`."""
@@ -103,6 +104,12 @@ class DynamicsPart(Part):
             by_values = np.einsum("kan,ab->kbn", c.controls_by_time, self.program.controls.weights)
             np.add.at(values, self.slots[2], by_values)
             values[self.slots[3]] += c.twice_by_time
+
+
+def _kept(slots: IntArray, places: IntArray, count: int) -> tuple[IntArray, IntArray]:
+    """Slots (elements, n) and places (n,) less those that no element has, as the lower triangle."""
+    some = (slots < count).any(axis=0)
+    return np.ascontiguousarray(slots[:, some]), np.ascontiguousarray(places[some])
 
 
 def _found(values: FloatArray) -> NDArray[np.bool_]:
@@ -128,11 +135,11 @@ class PiecePart(Part):
 
     def close(self, pattern: Pattern) -> None:
         """See `Part.close`."""
-        slots = pattern.slots(self.ticket)
-        self.slots, self.places = slots.reshape(len(slots), -1), np.arange(slots[0].size if len(slots) else 0)
+        slots = pattern.slots(self.ticket).reshape(len(self.index), -1)
+        self.slots, self.places = _kept(slots, np.arange(slots.shape[1]), pattern.count)
 
     def _put(self, values: FloatArray, H: FloatArray) -> None:
-        add_at(values, self.slots, self.places, H.reshape(self.slots.shape))
+        add_at(values, self.slots, self.places, H.reshape(len(self.index), -1))
 
     def _chosen(self, H: FloatArray) -> FloatArray:
         """Rows and columns of the unknowns that count."""
@@ -141,7 +148,7 @@ class PiecePart(Part):
             chosen.append(at + taken)
             at += columns.index.shape[1]
         c = np.concatenate([np.zeros(0, int), *chosen])
-        return H[:, c[:, None], c]
+        return H if len(c) == at else H[:, c[:, None], c]
 
 
 class ConstraintPart(PiecePart):

@@ -177,3 +177,67 @@ def momentum_bends(nodes, links, screws, Q, V, sums, zeta, H):
                     H[r, k, nv + c] += y
                     H[r, nv + c, k] += y
                 j = nodes[j].parent
+
+
+@entry
+def end_bends(second, weights, rates, dt, nv, nu, timed, H):
+    """Add second derivatives by (q, v, u) in the middles of steps to those by both ends, the controls and the time.
+
+    q = (start + end) / 2, v = (end - start) / dt, u = sum of weights (rows, width) times values, and if `timed` v
+    changes by -rates (rows, nv) per second of the final time, the last unknown. H: shape (rows, n, n) with n unknowns:
+    the two ends, the values of the controls, the final time if `timed`.
+    """
+    last = H.shape[1] - 1
+    width = weights.shape[1]
+    for r in range(H.shape[0]):
+        B = second[r]
+        for i in range(nv):
+            for j in range(nv):
+                qq, vv = 0.25 * B[i, j], B[nv + i, nv + j] / (dt * dt)
+                qv, vq = 0.5 * B[i, nv + j] / dt, 0.5 * B[nv + i, j] / dt
+                H[r, i, j] += qq - qv - vq + vv
+                H[r, i, nv + j] += qq + qv - vq - vv
+                H[r, nv + i, j] += qq - qv + vq - vv
+                H[r, nv + i, nv + j] += qq + qv + vq + vv
+            for b in range(width):
+                for j in range(nu):
+                    q, v = 0.5 * weights[r, b] * B[i, 2 * nv + j], weights[r, b] * B[nv + i, 2 * nv + j] / dt
+                    at = 2 * nv + b * nu + j
+                    H[r, i, at] += q - v
+                    H[r, at, i] += q - v
+                    H[r, nv + i, at] += q + v
+                    H[r, at, nv + i] += q + v
+        for b in range(width):
+            for c in range(width):
+                for i in range(nu):
+                    for j in range(nu):
+                        x = weights[r, b] * weights[r, c] * B[2 * nv + i, 2 * nv + j]
+                        H[r, 2 * nv + b * nu + i, 2 * nv + c * nu + j] += x
+        if timed:
+            for i in range(2 * nv + nu):
+                x = 0.0
+                for j in range(nv):
+                    x -= B[i, nv + j] * rates[r, j]
+                _add_timed(H[r], i, x, weights[r], dt, nv, nu, last)
+                if nv <= i < 2 * nv:
+                    H[r, last, last] -= x * rates[r, i - nv]
+
+
+@inline
+def _add_timed(H, i, x, weights, dt, nv, nu, last):
+    """Entry x of (q, v, u) number i with the final time, spread over the unknowns."""
+    if i < nv:
+        _both(H, i, last, 0.5 * x)
+        _both(H, nv + i, last, 0.5 * x)
+    elif i < 2 * nv:
+        _both(H, i - nv, last, -x / dt)
+        _both(H, i, last, x / dt)
+    else:
+        for b in range(weights.shape[0]):
+            _both(H, 2 * nv + b * nu + i - 2 * nv, last, weights[b] * x)
+
+
+@inline
+def _both(H, i, j, x):
+    H[i, j] += x
+    H[j, i] += x
