@@ -4,6 +4,7 @@ import argparse
 import importlib
 import pkgutil
 import sys
+from inspect import signature
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
@@ -27,12 +28,15 @@ def main() -> int:
         epilog="Exit status 1 means that a required figure was not met.",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
+    parser.add_argument("--quick", action="store_true", help="shorter runs, of benchmarks that know such")
     parser.add_argument("names", nargs="*", choices=[[], *modules], metavar="name", help="default: all of them")
     console, met = Console(), True
     columns = TextColumn("{task.description:36}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()
-    for name in parser.parse_args().names or modules:
+    arguments = parser.parse_args()
+    for name in arguments.names or modules:
+        short = {"quick": True} if arguments.quick and "quick" in signature(modules[name].run).parameters else {}
         with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-            report = modules[name].run(Steps(bar, name))
+            report = modules[name].run(Steps(bar, name), **short)
         report.show(console)
         console.print(f"written to {report.save(name)}\n", highlight=False)
         met = met and all(r.met for r in report.requirements)

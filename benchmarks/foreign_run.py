@@ -62,11 +62,13 @@ def start(robot: Mechanism) -> np.ndarray:
 
 def strengths(robot: Mechanism, q: np.ndarray) -> np.ndarray:
     """How strong the random controls are, shape (nu,): a share of what holds up all that a joint carries."""
-    places, masses = la.dynamics.body_poses(robot, q)[:, :3, 3], np.array([body.inertia.mass for body in robot.bodies])
+    X, masses = la.dynamics.body_poses(robot, q), np.array([body.inertia.mass for body in robot.bodies])
+    places = X[:, :3, 3] + np.einsum("bij,bj->bi", X[:, :3, :3], [body.inertia.com for body in robot.bodies])
+    size = max(float(np.ptp(np.concatenate([places, X[:, :3, 3]]), axis=0).max()), 1e-3)
     loads = {}
     for i, joint in enumerate(robot.joints):
         carried = [robot.body_index(name) for name in robot.subtree(joint.child)]
-        reach = np.linalg.norm(places[carried] - places[i], axis=1) + 0.1 * np.ptp(places, axis=0).max()
+        reach = np.linalg.norm(places[carried] - X[i, :3, 3], axis=1) + 0.1 * size
         load = 0.0 if joint.kind == "free" else 9.81 * float(masses[carried] @ reach)
         loads |= dict.fromkeys(joint.velocity_names(), load)
     if not robot.actuators:
