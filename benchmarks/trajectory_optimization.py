@@ -6,7 +6,7 @@ import numpy as np
 import pinocchio as pin
 
 import leastaction as la
-from benchmarks import horizon_solver, peers
+from benchmarks import horizon_solver, peers, second_derivatives
 from benchmarks.report import Report, Requirement, Sheet
 from leastaction.optimize import examples
 from tests.oracles.pinocchio_model import PinocchioModel
@@ -83,7 +83,7 @@ def random_starts(name, solver, count=STARTS):
 
 
 def run(steps):
-    steps.total(len(METHODS) * len(KNOTS) + 9 + horizon_solver.STEPS)
+    steps.total(len(METHODS) * len(KNOTS) + 9 + horizon_solver.STEPS + second_derivatives.STEPS)
     arm, errors = table_3(steps)
     jacobians = Sheet(
         "NAO on one foot: constraint Jacobian (Table 5)", ["N", "unknowns", "rows", "ms", "us/step", "/ pin"]
@@ -125,5 +125,6 @@ def run(steps):
             Requirement("random starts that fail, own solver", failed["horizon"], 3.0),
         ],
     )
+    second_derivatives.add(steps, report.sheets, report.requirements)
     horizon_solver.add(steps, report.sheets, report.requirements)
     return report

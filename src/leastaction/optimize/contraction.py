@@ -24,6 +24,7 @@ from leastaction.integrators import Stepper
 from leastaction.mechanism import Mechanism
 from leastaction.optimize.pieces import Motion
 from leastaction.optimize.tangents import Tangents
+from leastaction.optimize.turning_controls import TurningControls
 
 if TYPE_CHECKING:
     from leastaction.optimize.variational import Variational
@@ -85,6 +86,7 @@ class Contraction:
         by_time: by these and the final time, shape (steps, s + 1, nv); None where it is given.
         controls_by_time: by the controls at the nodes and the final time, shape (steps, nodes, nu).
         twice_by_time: by the final time twice.
+        by_controls: by the controls and the unknown configurations, shape (steps, nu, s + 1, nv); None: zero.
     """
 
     def __init__(self, program: Variational) -> None:
@@ -96,6 +98,10 @@ class Contraction:
         self.by_time = np.zeros(self.lam.shape) if free else None
         self.controls_by_time = np.zeros((program.steps, *program._C.shape[3:])) if free else None
         self.twice_by_time = 0.0
+        turning = TurningControls(program) if len(program.nodes) == 1 else None
+        self.turning = turning if turning is not None and turning.joints else None
+        self.by_controls = None if self.turning is None else self.turning.by_controls
+        self._none = np.zeros((program.steps, len(program.nodes), program.mechanism.nu))
 
     def evaluate(self, z: FloatArray, multipliers: FloatArray) -> None:
         """Fill in all attributes."""
@@ -105,15 +111,18 @@ class Contraction:
         q, u, dt = motion.q, motion.u, motion.dt
         rows, D, C = program._rows, program._D, program._C
         curved = motion.turns is not None
+        # Of forces that turn with joints only those without controls are gradients.
+        w = self._none if self.turning is not None else u
+        if not stepper.horizon_contractions(q, w, dt, rows, lam, self.blocks):
+            contract(stepper, q, w, dt, lam, self.blocks)
         if curved:
-            stepper.horizon_blocks(q, u, dt, rows, D, C)
-        if not stepper.horizon_contractions(q, u, dt, rows, lam, self.blocks):
-            contract(stepper, q, u, dt, lam, self.blocks)
-            stepper.horizon_rows(q, u, dt, rows)
-        gradient = np.einsum("kai,kaibj->kbj", lam, D) if curved else np.zeros(lam.shape)
-        if curved:
+            stepper.horizon_blocks(q, w, dt, rows, D, C)
             self._commute(D)
         _make_symmetric(self.blocks.reshape(len(lam), lam[0].size, lam[0].size))
+        if self.turning is not None:
+            self.turning.add(q, u[:, 0], dt, lam, self.blocks)
+            stepper.horizon_blocks(q, u, dt, rows, D, C)
+        gradient = np.einsum("kai,kaibj->kbj", lam, D) if curved else np.zeros(lam.shape)
         program.ends.add_curvatures(motion.q, multipliers, lam, self.blocks, gradient)
         if motion.turns is not None:
             points = program._points()
@@ -136,6 +145,8 @@ class Contraction:
         for chi in range(x.shape[1]):
             H[:, chi, :, chi] += bends[:, chi]
         self.blocks[:] = H
+        if self.by_controls is not None:
+            self.by_controls[:] = np.einsum("kuai,kaij->kuaj", self.by_controls, turns)
 
     def _by_time(self, motion: Motion, lam: FloatArray) -> None:
         """At given configurations rows are a / dt + b + c dt (see `Variational._rates`): told by three values of dt."""
@@ -145,6 +156,7 @@ class Contraction:
         r, dt = 1.01, motion.dt
         rows, D, C = program._rows, program._D, program._C
         self.by_time[:], self.controls_by_time[:] = 0.0, 0.0
+        stepper.horizon_rows(motion.q, motion.u, dt, rows)
         totals = [float((lam * rows).sum())]
         for stretched, sign in ((r * dt, 1.0), (dt / r, -1.0)):
             stepper.horizon_blocks(motion.q, motion.u, stretched, rows, D, C)

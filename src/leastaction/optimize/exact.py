@@ -1,7 +1,7 @@
 """The exact Hessian of the Lagrangian: dynamics, costs and constraints, each with its own second derivatives.
 
-Parts that have none (a user's functions in NumPy, forces between bodies, collocation, functions in the middles of steps
-of ball and free joints) are taken by central differences of their own analytic gradients.
+Parts that have none (a user's functions in NumPy, forces between bodies, collocation) are taken by central differences
+of their own analytic gradients.
 """
 
 from __future__ import annotations
@@ -80,6 +80,15 @@ class DynamicsPart(Part):
             found = _found(c.by_time.reshape(N, -1))
             self.tickets += [pattern.add(np.where(found, q, -1), time), pattern.add(u, time), pattern.add(time, time)]
 
+        self.by_controls = -1
+        if c.by_controls is not None:
+            # Pairs of the values that the step reads with its configurations.
+            u = layout.u[controls.first[:, None] + np.arange(controls.weights.shape[1])]
+            found = _found(c.by_controls.reshape(N, c.by_controls.shape[1], -1))[:, None]
+            a, b = np.broadcast_arrays(u[:, :, :, None], q[:, None, None])
+            self.by_controls = len(self.tickets)
+            self.tickets.append(pattern.add(np.where(found, np.minimum(a, b), -1), np.maximum(a, b)))
+
     def _at_random(self) -> Contraction:
         """The contraction where nothing is special, to find structural nonzeros."""
         program, rng = self.program, np.random.default_rng(0)
@@ -104,6 +113,10 @@ class DynamicsPart(Part):
             by_values = np.einsum("kan,ab->kbn", c.controls_by_time, self.program.controls.weights)
             np.add.at(values, self.slots[2], by_values)
             values[self.slots[3]] += c.twice_by_time
+        if c.by_controls is not None:
+            weights, blocks = self.program.controls.weights[0], c.by_controls.reshape(len(c.blocks), 1, -1)
+            slots = self.slots[self.by_controls]
+            np.add.at(values, slots, weights[:, None, None] * blocks.reshape(len(slots), 1, slots.shape[2], -1))
 
 
 def _kept(slots: IntArray, places: IntArray, count: int) -> tuple[IntArray, IntArray]:

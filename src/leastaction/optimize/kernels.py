@@ -143,7 +143,7 @@ def _parent_twist(nodes, links, i):
 def momentum_bends(nodes, links, screws, Q, V, sums, zeta, H):
     """Add to H (rows, >= 2 nv, >= 2 nv) the second derivatives by (q, v) of zeta . momentum about the world's origin.
 
-    For joints with single axes. zeta: shape (rows, 6); see `momentum_rows` for the first derivatives D and A = C S:
+    zeta: shape (rows, 6); see `momentum_rows` for the first derivatives D and A = C S:
 
         dD_b/dq_a = S_a x* D_b + S_b x* C_b P_a + C_b ad(P_a) S_b,   P_a = ad(parent's V) S_a,   a carries b or is b
         dA_b/dq_a = S_a x* A_b, and S_a x* (C_a S_b) - C_a ad(S_a) S_b where b carries a
@@ -155,28 +155,29 @@ def momentum_bends(nodes, links, screws, Q, V, sums, zeta, H):
         _composites(nodes, links, sums, True)
         z = load6(zeta[r])
         for i in range(nodes.shape[0]):
-            k = nodes[i].iv
-            C, S = load_inertia(links[i].M), load6(screws[k].S)
-            A = momentum(C, S)
-            D = add(cross_force(S, load6(sums[i])), momentum(C, ad(_parent_twist(nodes, links, i), S)))
-            j = i
-            while j >= 0:
-                c = nodes[j].iv
-                Sa = load6(screws[c].S)
-                P = ad(_parent_twist(nodes, links, j), Sa)
-                F = add(cross_force(Sa, D), add(cross_force(S, momentum(C, P)), momentum(C, ad(P, S))))
-                x = dot(z, F)
-                y = dot(z, cross_force(Sa, A))
-                H[r, c, k] += x
-                H[r, c, nv + k] += y
-                H[r, nv + k, c] += y
-                if j != i:
-                    H[r, k, c] += x
-                    F = add(cross_force(S, momentum(C, Sa)), momentum(C, ad(Sa, S)))
-                    y = dot(z, F)
-                    H[r, k, nv + c] += y
-                    H[r, nv + c, k] += y
-                j = nodes[j].parent
+            C, h, Vp = load_inertia(links[i].M), load6(sums[i]), _parent_twist(nodes, links, i)
+            for k in range(nodes[i].iv, nodes[i].iv + nodes[i].nv):
+                S = load6(screws[k].S)
+                A, D = momentum(C, S), add(cross_force(S, h), momentum(C, ad(Vp, S)))
+                j = i
+                while j >= 0:
+                    Vj = _parent_twist(nodes, links, j)
+                    for c in range(nodes[j].iv, nodes[j].iv + nodes[j].nv):
+                        Sa = load6(screws[c].S)
+                        P = ad(Vj, Sa)
+                        F = add(cross_force(Sa, D), add(cross_force(S, momentum(C, P)), momentum(C, ad(P, S))))
+                        _both(H[r], c, k, (0.5 if j == i else 1.0) * dot(z, F))
+                        _both(H[r], c, nv + k, dot(z, cross_force(Sa, A)))
+                        if j != i:
+                            F = add(cross_force(S, momentum(C, Sa)), momentum(C, ad(Sa, S)))
+                            _both(H[r], k, nv + c, dot(z, F))
+                    j = nodes[j].parent
+
+
+@inline
+def _both(H, i, j, x):
+    H[i, j] += x
+    H[j, i] += x
 
 
 @entry
@@ -235,9 +236,3 @@ def _add_timed(H, i, x, weights, dt, nv, nu, last):
     else:
         for b in range(weights.shape[0]):
             _both(H, 2 * nv + b * nu + i - 2 * nv, last, weights[b] * x)
-
-
-@inline
-def _both(H, i, j, x):
-    H[i, j] += x
-    H[j, i] += x

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leastaction.optimize import kernels
+from leastaction.optimize.chord_bends import chord_bends
 from leastaction.optimize.functions import Function, Place
 from leastaction.optimize.tangents import Matrices, times
 
@@ -145,10 +146,8 @@ class Piece:
 
     @property
     def is_smooth(self) -> bool:
-        """Whether `curvatures` are known; the middles of steps with ball and free joints are left to differences."""
-        where, curved = self.function.where, self.owner.tangents.curved
-        straight = where != "steps" or not curved or not self.function.reads_motion
-        return self.function.has_curvatures and straight
+        """Whether `curvatures` are known."""
+        return self.function.has_curvatures
 
     def curvatures(self, motion: Motion, bar: FloatArray) -> FloatArray | None:
         """Second derivatives of bar . function by all of `columns` together, shape (elements, n, n); None: zero.
@@ -162,6 +161,8 @@ class Piece:
         if where == "controls":
             return None
         bends = function.curvatures(place, bar)
+        if owner.tangents.curved and function.reads_motion:
+            return chord_bends(self, motion, place, bar, bends)
         if bends is None or (bends.second is None and owner.layout.duration < 0):
             return None
         # From (q, v, u, dt) to the two ends, the controls and the final time, of which v is no linear function.

@@ -201,8 +201,7 @@ class Variational(Transcription):
     @property
     def has_contraction(self) -> bool:
         """Whether second derivatives of the rows are known; see `contraction`."""
-        nodal = len(self.points) == len(self.nodes)
-        return is_gradient(self.mechanism) and (nodal or not self._moving_controls().any())
+        return is_gradient(self.mechanism)
 
     def dynamics_couplings(self) -> list[tuple[IntArray, IntArray]]:
         """See `Transcription.dynamics_couplings`."""
