@@ -5,6 +5,7 @@ the twists of parents take off their share. Orders 2 and 4 are written out.
 """
 
 from leastaction._jit import inline, routine
+from leastaction.minimal.bodywise.balls import ball_down, ball_up
 from leastaction.minimal.bodywise.sixes import plus, put, six, times
 from leastaction.spatial import add3, axpy3, cross, load3, store3
 
@@ -23,6 +24,8 @@ def solve(model, settings, data):
         n, nv, parent = nodes[i].iv, nodes[i].nv, nodes[i].parent
         if s == 1 and (nv == 1 or not soft):
             _up_at_order_2(S, U, inverse, r, t, beta, i, parent, n, nv)
+        elif s == 2 and nv == 3 and not soft:
+            ball_up(S, U, K, r, t, beta, i, parent, n)
         elif s == 2 and (nv == 1 or not soft):
             _up_at_order_4(S, U, K, inverse, r, t, beta, i, parent, n, nv)
         else:
@@ -31,6 +34,8 @@ def solve(model, settings, data):
         n, nv, parent = nodes[i].iv, nodes[i].nv, nodes[i].parent
         if s == 1 and (nv == 1 or not soft):
             _down_at_order_2(S, W, t, dx, beta, i, parent, n, nv)
+        elif s == 2 and nv == 3 and not soft:
+            ball_down(S, W, K, t, dx, beta, i, parent, n)
         elif s == 2 and (nv == 1 or not soft):
             _down_at_order_4(S, W, t, dx, beta, i, parent, n, nv)
         else:
