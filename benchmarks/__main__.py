@@ -4,7 +4,11 @@ import argparse
 import ast
 import importlib
 import sys
+<<<<<<< HEAD
+from inspect import signature
+=======
 from pathlib import Path
+>>>>>>> main
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
@@ -34,9 +38,17 @@ def main() -> int:
         epilog="Exit status 1 means that a required figure was not met.",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
+    parser.add_argument("--quick", action="store_true", help="shorter runs, of benchmarks that know such")
     parser.add_argument("names", nargs="*", choices=[[], *modules], metavar="name", help="default: all of them")
     console, met = Console(), True
     columns = TextColumn("{task.description:36}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()
+<<<<<<< HEAD
+    arguments = parser.parse_args()
+    for name in arguments.names or modules:
+        short = {"quick": True} if arguments.quick and "quick" in signature(modules[name].run).parameters else {}
+        with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+            report = modules[name].run(Steps(bar, name), **short)
+=======
     for name in parser.parse_args().names or modules:
         try:
             module = importlib.import_module(f"benchmarks.{name}")
@@ -46,6 +58,7 @@ def main() -> int:
             continue
         with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
             report = module.run(Steps(bar, name))
+>>>>>>> main
         report.show(console)
         console.print(f"written to {report.save(name)}\n", highlight=False)
         met = met and all(r.met for r in report.requirements)

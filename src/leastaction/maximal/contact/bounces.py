@@ -42,7 +42,7 @@ def work_of_cones(states, contact):
         c = contact.cones[k]
         for j in range(3):
             f = c.gam if j == 0 else c.beta[j - 1]
-            if f != 0.0 and not (c.kind == ip.DRY and j == 0):
+            if f != 0.0 and not (c.kind >= ip.DRY and j == 0):
                 work += 0.5 * f * (mean_work(states, c.da, 6 * j, c.a) + mean_work(states, c.db, 6 * j, c.b))
     return work
 
@@ -153,3 +153,6 @@ def let_slip(states, contact, dt):
             c.bounce = 0.0
         if c.kind == ip.EXACT or c.kind == ip.LINEAR:
             c.kind, c.beta[0], c.beta[1] = ip.LIMIT, 0.0, 0.0
+        if c.kind == ip.TURN:
+            for i in range(6, 18):
+                c.da[i] = c.db[i] = 0.0

@@ -116,10 +116,10 @@ def is_driven(model, data, settings, contact, dt):
     for k in range(contact.now[0].count):
         c = contact.cones[k]
         deepest = max(deepest, -c.rest)
-        struck += 1 if c.kind != DRY else 0
+        struck += 1 if c.kind < DRY else 0
         for j in range(3):
             f = c.gam if j == 0 else c.beta[j - 1]
-            if f != 0.0 and not (c.kind == DRY and j == 0):
+            if f != 0.0 and not (c.kind >= DRY and j == 0):
                 power = 0.5 * f * (mean_work(states, c.da, 6 * j, c.a) + mean_work(states, c.db, 6 * j, c.b))
                 joined += power
                 work += power if c.source >= 0 else 0.0
