@@ -4,11 +4,8 @@ import argparse
 import ast
 import importlib
 import sys
-<<<<<<< HEAD
 from inspect import signature
-=======
 from pathlib import Path
->>>>>>> main
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
@@ -42,23 +39,17 @@ def main() -> int:
     parser.add_argument("names", nargs="*", choices=[[], *modules], metavar="name", help="default: all of them")
     console, met = Console(), True
     columns = TextColumn("{task.description:36}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()
-<<<<<<< HEAD
     arguments = parser.parse_args()
     for name in arguments.names or modules:
-        short = {"quick": True} if arguments.quick and "quick" in signature(modules[name].run).parameters else {}
-        with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-            report = modules[name].run(Steps(bar, name), **short)
-=======
-    for name in parser.parse_args().names or modules:
         try:
             module = importlib.import_module(f"benchmarks.{name}")
         except ModuleNotFoundError as missing:
             console.print(f"{name}: not run, for {missing.name} is not installed", style="red")
             met = False
             continue
+        short = {"quick": True} if arguments.quick and "quick" in signature(module.run).parameters else {}
         with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-            report = module.run(Steps(bar, name))
->>>>>>> main
+            report = module.run(Steps(bar, name), **short)
         report.show(console)
         console.print(f"written to {report.save(name)}\n", highlight=False)
         met = met and all(r.met for r in report.requirements)
