@@ -6,6 +6,7 @@ they are, and the entry point (`Whole`) links all of them, optimises once, and m
 """
 
 from collections.abc import Iterator
+from functools import partial
 from types import CodeType
 from typing import Any
 
@@ -20,10 +21,11 @@ from numba.core.compiler import Compiler
 from numba.core.compiler_machinery import AnalysisPass, register_pass
 from numba.core.environment import lookup_environment
 from numba.core.errors import NumbaError
-from numba.core.typed_passes import NopythonRewrites, NopythonTypeInference
+from numba.core.typed_passes import NativeLowering, NopythonRewrites, NopythonTypeInference
 from numba.core.untyped_passes import InlineClosureLikes
 
 from .haste import in_haste
+from .lowering import LeanLowering, caller_of
 
 __all__ = ["PartCompiler", "WholeCompiler"]
 
@@ -31,6 +33,9 @@ __all__ = ["PartCompiler", "WholeCompiler"]
 class Part(JITCodeLibrary):
     """The code of one function without that of those it calls, to be linked into an entry point."""
 
+    borrows = True  # bundles are passed by reference, see `lowering`
+    fails = True  # until it is known
+    argtypes: Any = ()
     _linkable: Any = None
     _alone: Any = None
 
@@ -60,6 +65,9 @@ class Part(JITCodeLibrary):
 
 class Whole(JITCodeLibrary):
     """The code of one function and of all that it calls."""
+
+    borrows = False
+    argtypes: Any = ()
 
     def finalize(self) -> None:
         self._raise_if_finalized()
@@ -118,6 +126,8 @@ class WholeCompiler(Compiler):
         for pipeline in pipelines:
             pipeline.add_pass_after(_CheckOwners, NopythonTypeInference)
             pipeline.passes = [step for step in pipeline.passes if step[0] not in needless]
+            if not self.state.flags.nrt:
+                pipeline.passes = [_lean(step) for step in pipeline.passes]
             pipeline.finalize()
         return pipelines
 
@@ -135,8 +145,21 @@ class PartCompiler(WholeCompiler):
     _library = Part
 
     def compile_extra(self, func: Any) -> Any:
-        self.state.targetctx.get_executable = _stand_in  # of this compilation only: it has a context of its own
+        context = self.state.targetctx  # of this compilation only
+        context.get_executable = _stand_in
+        if not self.state.flags.nrt:
+            context.insert_user_function = partial(_insert, context)
         return super().compile_extra(func)
+
+
+def _lean(step: Any) -> Any:
+    return (LeanLowering, step[1]) if step[0] is NativeLowering else step
+
+
+def _insert(context: Any, function: Any, fndesc: Any, libraries: Any) -> None:
+    """Tell Numba how a function is called."""
+    call = caller_of(fndesc, libraries[0])
+    context._defns[function].append(call, call.signature)
 
 
 def _stand_in(library: Any, fndesc: Any, environment: Any) -> Any:
