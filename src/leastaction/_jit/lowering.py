@@ -161,12 +161,16 @@ _OFFSETS: dict[Any, list[int]] = {}
 def _offsets(context: Any, kind: Any) -> list[int]:
     """Where the fields of a bundle begin [bytes]."""
     if kind not in _OFFSETS:
-        module = lir.Module()
-        lir.GlobalVariable(module, context.get_value_type(kind), "bundle")
-        with llvm.parse_assembly(str(module)) as parsed:
-            struct = parsed.get_global_variable("bundle").global_value_type
-            data = context.codegen().target_data
-            _OFFSETS[kind] = [data.get_element_offset(struct, i) for i in range(len(kind))]
+        lltype, data = context.get_value_type(kind), context.codegen().target_data
+        if isinstance(lltype, lir.ArrayType):  # all fields are of one type
+            size = lltype.element.get_abi_size(data)
+            _OFFSETS[kind] = [size * i for i in range(len(kind))]
+        else:
+            module = lir.Module()
+            lir.GlobalVariable(module, lltype, "bundle")
+            with llvm.parse_assembly(str(module)) as parsed:
+                struct = parsed.get_global_variable("bundle").global_value_type
+                _OFFSETS[kind] = [data.get_element_offset(struct, i) for i in range(len(kind))]
     return _OFFSETS[kind]
 
 
