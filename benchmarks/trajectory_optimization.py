@@ -15,7 +15,7 @@ KNOTS = (10, 50, 100, 150)
 METHODS = {
     "midpoint (DMOC)": (la.Midpoint(), {}),
     "trapezoidal collocation": (la.ImplicitTrapezoidal(), {}),
-    "Simpson (Fan 2018)": (la.Galerkin(order=4), {"controls": "nodes"}),
+    "Simpson (Fan 2018)": (la.Galerkin(order=4, interpolation="joints"), {"controls": "nodes"}),
     "Hermite-Simpson collocation": (la.HermiteSimpson(), {"controls": "nodes"}),
 }
 PAPER_JACOBIAN = 0.46

@@ -116,34 +116,49 @@ def _add(name: str, case: Case) -> None:
 
 # ------------------------------------------------------------------ Galerkin and Midpoint
 
+
+def joints(order: int) -> la.Galerkin:
+    """Fan's rule, with the solver that it chooses."""
+    return la.Galerkin(order=order, interpolation="joints")
+
+
 for order in (2, 4, 6):
     for solver in ("recursive", "sparse", "dense", "simplified", *(("quasi",) if order == 2 else ())):
         left = SWEPT if solver in ("simplified", "quasi") else NEWTON
         run(f"galerkin-{order}-{solver}-walker", walker, la.Galerkin(order=order, solver=solver), tolerance=left)
     left = SWEPT if order == 6 else NEWTON
-    run(f"galerkin-{order}-strung", strung, la.Galerkin(order=order), tolerance=left)
-    run(f"galerkin-{order}-heavy_top", zoo("heavy_top"), la.Galerkin(order=order), dt=2e-3, tolerance=left)
-    run(f"galerkin-{order}-four_bar_chain", loop("four_bar_chain"), la.Galerkin(order=order), tolerance=LOOPS)
+    run(f"galerkin-{order}-strung", strung, joints(order), tolerance=left)
+    run(f"galerkin-{order}-heavy_top", zoo("heavy_top"), joints(order), dt=2e-3, tolerance=left)
+    run(f"galerkin-{order}-four_bar_chain", loop("four_bar_chain"), joints(order), tolerance=LOOPS)
 run("galerkin-2-quasi-strung", strung, la.Galerkin(order=2, solver="quasi"), tolerance=SWEPT)
 run("galerkin-4-simplified-strung_balls", strung_balls, la.Galerkin(order=4, solver="simplified"), tolerance=SWEPT)
-run("galerkin-4-strung_balls", strung_balls, la.Galerkin(order=4))
-run("galerkin-4-mixed", mixed, la.Galerkin(order=4))
-run("galerkin-4-universal", universal, la.Galerkin(order=4))
-run("galerkin-2-atlas", lambda: moving(la.robots.atlas(), size=0.2), la.Galerkin(order=2), dt=5e-3, steps=40)
-run("galerkin-4-free_body", zoo("free_body"), la.Galerkin(order=4))
-run("galerkin-2-bricard", loop("bricard"), la.Galerkin(order=2), tolerance=LOOPS)
-run("galerkin-4-andrews", loop("andrews_squeezer"), la.Galerkin(order=4), dt=1e-4, steps=30, tolerance=LOOPS)
-run("galerkin-4-geared", geared, la.Galerkin(order=4), tolerance=LOOPS)
-run("galerkin-2-wheel", wheel, la.Galerkin(order=2), tolerance=LOOPS)
-run("galerkin-2-governor", loop("flyball_governor"), la.Galerkin(order=2), dt=1e-3, tolerance=LOOPS)
+run("galerkin-4-strung_balls", strung_balls, joints(4))
+run("galerkin-4-mixed", mixed, joints(4))
+run("galerkin-4-universal", universal, joints(4))
+run("galerkin-2-atlas", lambda: moving(la.robots.atlas(), size=0.2), joints(2), dt=5e-3, steps=40)
+run("galerkin-4-free_body", zoo("free_body"), joints(4))
+run("galerkin-2-bricard", loop("bricard"), joints(2), tolerance=LOOPS)
+run("galerkin-4-andrews", loop("andrews_squeezer"), joints(4), dt=1e-4, steps=30, tolerance=LOOPS)
+run("galerkin-4-geared", geared, joints(4), tolerance=LOOPS)
+run("galerkin-2-wheel", wheel, joints(2), tolerance=LOOPS)
+run("galerkin-2-governor", loop("flyball_governor"), joints(2), dt=1e-3, tolerance=LOOPS)
 run(
     "galerkin-2-minitaur",
     lambda: moving(la.robots.minitaur()),
-    la.Galerkin(order=2),
+    joints(2),
     dt=5e-3,
     steps=30,
     tolerance=LOOPS,
 )
+for order in (2, 4, 6):
+    run(f"bodies-{order}-walker", walker, la.Galerkin(order=order))
+run("bodies-2-atlas", lambda: moving(la.robots.atlas(), size=0.2), la.Galerkin(order=2), dt=5e-3, steps=40)
+run("bodies-4-strung", strung, la.Galerkin(order=4))
+run("bodies-4-strung_balls", strung_balls, la.Galerkin(order=4))
+run("bodies-4-mixed", mixed, la.Galerkin(order=4))
+run("bodies-4-four_bar_chain", loop("four_bar_chain"), la.Galerkin(order=4), tolerance=LOOPS)
+run("bodies-2-bricard", loop("bricard"), la.Galerkin(order=2), tolerance=LOOPS)
+run("bodies-2-wheel", wheel, la.Galerkin(order=2), tolerance=LOOPS)
 for name, scene in (("walker", walker), ("strung", strung), ("strung_balls", strung_balls), ("mixed", mixed)):
     run(f"midpoint-{name}", scene, la.Midpoint())
 

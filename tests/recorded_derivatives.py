@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 import leastaction as la
-from tests.recorded_cases import Arrays, derivative, reduced
+from tests.recorded_cases import Arrays, derivative, joints, reduced
 from tests.recorded_scenes import Scene, curve, every_force, geared, loop, soft_limits, strung, strung_balls, walker
 
 
@@ -36,11 +36,14 @@ def landing_cube(restitution: float = 0.0) -> Scene:
 
 
 LINEARIZED = {
-    "galerkin-2-walker": (walker, la.Galerkin(order=2)),
-    "galerkin-4-walker": (walker, la.Galerkin(order=4)),
-    "galerkin-4-strung_balls": (strung_balls, la.Galerkin(order=4)),
-    "galerkin-2-geared": (geared, la.Galerkin(order=2)),
-    "galerkin-4-four_bar_chain": (loop("four_bar_chain"), la.Galerkin(order=4)),
+    "galerkin-2-walker": (walker, joints(2)),
+    "galerkin-4-walker": (walker, joints(4)),
+    "galerkin-4-strung_balls": (strung_balls, joints(4)),
+    "galerkin-2-geared": (geared, joints(2)),
+    "galerkin-4-four_bar_chain": (loop("four_bar_chain"), joints(4)),
+    "bodies-4-walker": (walker, la.Galerkin(order=4)),
+    "bodies-4-strung_balls": (strung_balls, la.Galerkin(order=4)),
+    "bodies-4-four_bar_chain": (loop("four_bar_chain"), la.Galerkin(order=4)),
     "midpoint-walker": (walker, la.Midpoint()),
     "maximal-1-walker": (walker, la.Maximal(order=1)),
     "maximal-2-strung_balls": (strung_balls, la.Maximal(order=2)),
@@ -67,7 +70,8 @@ def back(scene: Callable[[], Scene], integrator: Any, steps: int = 20) -> Callab
     return measure
 
 
-derivative("backpropagate-galerkin-4-walker", back(walker, la.Galerkin(order=4)), 1e-9)
+derivative("backpropagate-galerkin-4-walker", back(walker, joints(4)), 1e-9)
+derivative("backpropagate-bodies-4-walker", back(walker, la.Galerkin(order=4)), 1e-9)
 derivative("backpropagate-midpoint-strung", back(strung, la.Midpoint()), 1e-9)
 derivative("backpropagate-maximal-2-walker", back(walker, la.Maximal(order=2)), 1e-9)
 derivative("backpropagate-maximal-2-smooth-cube", back(landing_cube, la.Maximal(order=2, smoothing=1e-3)), 1e-6)

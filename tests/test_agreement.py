@@ -16,6 +16,8 @@ from leastaction.mechanism import Pose, joints
 
 DURATION = 0.3
 STEPS = (60, 120, 240)
+COARSE = (15, 30, 60)
+"""For order 4, which would else be exact to round-off."""
 METHODS = {
     "Galerkin 2": (la.Galerkin(order=2), 2),
     "Galerkin 4": (la.Galerkin(order=4), 4),
@@ -166,7 +168,7 @@ def test_formulations_agree(name):
     orders = {label: order for label, (_, order) in METHODS.items()}
     for label, (method, _) in METHODS.items():
         order = orders[label]
-        for n in STEPS:
+        for n in COARSE if order == 4 else STEPS:
             run = simulate(robot, method, n, state)
             ends[label].append((run.q[-1], run.v[-1]))
         errors = np.array([distance(robot, end, x) for x in ends[label]])

@@ -42,6 +42,7 @@ def test_names_text_and_json_lead_back(cls):
 
 def test_options_are_read_as_what_they_are():
     assert registry.parse("galerkin:4") == la.Galerkin(order=4)
+    assert registry.parse("galerkin:4:interpolation=joints") == la.Galerkin(order=4, interpolation="joints")
     assert registry.parse("Galerkin:order=6:solver=dense:tolerance=1e-9") == la.Galerkin(6, 1e-9, solver="dense")
     assert registry.make("HERMITE_SIMPSON", {"max-iterations": "7"}) == la.HermiteSimpson(max_iterations=7)
     assert registry.title(la.Galerkin(order=4, solver="dense")) == "Galerkin(order=4, solver='dense')"
@@ -61,6 +62,22 @@ def test_options_are_read_as_what_they_are():
 def test_wrong_text(text, says):
     with pytest.raises(la.IntegratorError, match=says):
         registry.parse(text)
+
+
+def test_runs_in_files_older_than_an_option_keep_their_method(tmp_path, monkeypatch):
+    """Before `Galerkin` had a choice it interpolated joints: such runs go on as they were made."""
+    robot, made = la.robots.pendulum(2), la.Galerkin(order=4, interpolation="joints")
+    run = la.simulate(robot, [1.0, 0.5], dt=0.05, steps=6, integrator=made)
+    old = {"name": "Galerkin", "options": {"order": 4, "tolerance": 1e-12, "max_iterations": 200, "solver": "auto"}}
+    monkeypatch.setattr(registry, "to_json", lambda integrator: old)
+    loaded = la.Trajectory.load(run.save(tmp_path / "old"))
+    assert loaded.integrator == made
+    rest = la.simulate(robot, loaded.q[2], p=loaded.p[2], dt=0.05, steps=4, integrator=loaded.integrator)
+    assert (rest.q == run.q[2:]).all()
+    new = la.simulate(robot, [1.0, 0.5], dt=0.05, steps=6, integrator=la.Galerkin(order=4))
+    assert 1e-9 < abs(new.q[-1] - run.q[-1]).max() < 1e-2
+    monkeypatch.undo()
+    assert la.Trajectory.load(new.save(tmp_path / "new")).integrator == la.Galerkin(order=4)
 
 
 @pytest.mark.parametrize("value", [None, "Galerkin()", {"name": "Newer", "options": {}}, {"name": "Galerkin"}, 3])

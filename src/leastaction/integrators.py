@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import wraps
 from typing import Any, ClassVar, NoReturn
@@ -56,6 +56,11 @@ def _is_whole(value: Any) -> bool:
     return isinstance(value, int | np.integer) and not isinstance(value, bool) and abs(int(value)) <= MOST
 
 
+def is_count(value: Any) -> bool:
+    """Whether `value` is a whole number of at least 1."""
+    return _is_whole(value) and value >= 1
+
+
 _SETTINGS: dict[Any, tuple[str, Any, Any]] = {
     "int": (f"a whole number of at most {MOST}", _is_whole, int),
     "float": ("a finite number", is_number, float),
@@ -104,6 +109,8 @@ class Integrator:
     stepper_class: ClassVar[Any] = None
     handles: ClassVar[frozenset[str]] = frozenset()
     """The kinds of `Mechanism.special_parts` that it can run."""
+    older: ClassVar[Mapping[str, Any]] = {}
+    """Values of options for runs in files that are older than these options, where they are not the defaults."""
 
     def __init_subclass__(cls, **options: Any) -> None:
         """Every integrator checks the kinds of its settings, whatever else its own `__post_init__` does."""
@@ -155,6 +162,7 @@ class Stepper:
         start_time: time of the first state [s].
         carries: extras of the record that are part of a state: what steps, or going back over them, read of the rows
             before.
+        lacking: extras that runs of earlier versions lack, and that are zero for them.
     """
 
     can: frozenset[str] = frozenset()
@@ -164,6 +172,7 @@ class Stepper:
     acts: frozenset[str] = frozenset()
     start_time = 0.0
     carries: tuple[str, ...] = ()
+    lacking: frozenset[str] = frozenset()
 
     def __init__(self, integrator: Integrator, mechanism: Mechanism, dt: float) -> None:
         self.integrator: Any = integrator

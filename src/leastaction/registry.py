@@ -159,6 +159,7 @@ def to_json(integrator: Any) -> Any:
 def from_json(value: Any) -> Integrator | None:
     """What `to_json` wrote; None for an integrator that this version does not know."""
     try:
-        return make(value["name"], {k: tuple(v) if isinstance(v, list) else v for k, v in value["options"].items()})
+        settings = {k: tuple(v) if isinstance(v, list) else v for k, v in value["options"].items()}
+        return make(value["name"], {**find(value["name"]).older, **settings})
     except (IntegratorError, TypeError, ValueError, KeyError, AttributeError, OverflowError):
         return None

@@ -14,6 +14,7 @@ from leastaction.mechanism._check import shown
 
 if TYPE_CHECKING:
     from leastaction.integrators import Stepper
+    from leastaction.trajectory import Trajectory
 
 FloatArray = NDArray[np.float64]
 
@@ -76,12 +77,18 @@ def check_values(m: Mechanism, dt: float, t: FloatArray, q: FloatArray, stored: 
             raise MechanismError("contacts: names steps or bodies that there are not")
 
 
-def check_record(stepper: Stepper, steps: int, stored: Mapping[str, NDArray[Any]]) -> None:
-    """Refuse arrays of a run that are not what this stepper would have written, before it goes back over them."""
-    name = type(stepper.integrator).__name__
+def checked_record(stepper: Stepper, run: Trajectory) -> dict[str, NDArray[Any]]:
+    """The arrays of a run by name; refuses those that this stepper would not have written, before it goes back."""
+    name, steps = type(stepper.integrator).__name__, run.steps
+    stored = {"q": run.q, **run.stored}
     for key, rows in stepper.record(steps).states().items():
+        if key in stepper.lacking:
+            stored.setdefault(key, rows)
         if key not in stored:
-            raise IntegratorError(f"the run has no {key!r}, so it is not one of {name}, or not a whole one")
+            raise IntegratorError(
+                f"the run has no {key!r}, so it is not one of {name}, not a whole one, or one of an earlier version "
+                "with other steps; run it again"
+            )
         values = stored[key]
         if values.shape != rows.shape or values.dtype != rows.dtype:
             raise IntegratorError(
@@ -91,3 +98,4 @@ def check_record(stepper: Stepper, steps: int, stored: Mapping[str, NDArray[Any]
     shape = (steps, len(stepper.control_nodes), stepper.mechanism.nu)
     if "u" in stored and stored["u"].shape != shape:
         raise IntegratorError(f"the run's controls have shape {stored['u'].shape}; {name} reads {shape}")
+    return stored

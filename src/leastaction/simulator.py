@@ -12,10 +12,12 @@ from leastaction.controls import control_at
 from leastaction.default import announce, choose
 from leastaction.dynamics.legendre import momentum_of_velocity, velocity_of_momentum
 from leastaction.errors import IntegratorError, MechanismError
-from leastaction.integrators import Integrator
+from leastaction.integrators import Integrator, is_number
 from leastaction.left_out import warn_of_ignored
 from leastaction.mechanism import Mechanism
+from leastaction.mechanism._check import shown
 from leastaction.mechanism.arguments import FloatArray
+from leastaction.record import Record
 from leastaction.start import checked_integrator, first_state, start_time
 from leastaction.trajectory import Trajectory
 
@@ -214,9 +216,7 @@ class Simulator:
         if not isinstance(state, SimulatorState):
             raise IntegratorError(f"set_state needs what state() gave, got {state!r}")
         record = self._stepper.record(ROOM)
-        own = {name: x.shape[1:] for name, x in record.states().items()}
-        if own != {name: x.shape[1:] for name, x in state.rows.items()}:
-            raise IntegratorError("set_state: this state is of another robot or integrator")
+        _check_state(state, record)
         for name, rows in state.rows.items():
             record[name][: len(rows)] = rows
         self._record, self._steps, self._start = record, state.steps, state.start
@@ -226,3 +226,21 @@ class Simulator:
 
     def __repr__(self) -> str:
         return f"<Simulator of {self.mechanism.name!r} with {self.integrator} at {self.t:g} s>"
+
+
+def _check_state(state: SimulatorState, record: Record) -> None:
+    """Refuse a state that is none of a run with this record: it may come from a file."""
+    if not is_number(state.steps) or int(state.steps) != state.steps or state.steps < 0 or not is_number(state.start):
+        told = f"steps {shown(state.steps)}, start {shown(state.start)}"
+        raise IntegratorError(f"set_state: steps must be a whole number and start a finite time [s], got {told}")
+    rows = state.rows if isinstance(state.rows, dict) else {}
+    own, count = record.states(), 1 + min(1, int(state.steps))
+    for name, x in own.items():
+        given, length = rows.get(name), count if len(x) == ROOM + 1 else len(x)
+        fits = isinstance(given, np.ndarray) and given.shape == (length, *x.shape[1:]) and given.dtype == x.dtype
+        if given is None or not fits:
+            raise IntegratorError("set_state: this state is of another robot or integrator")
+        if not np.isfinite(given).all():
+            raise IntegratorError(f"set_state: {name!r} holds numbers that are not finite")
+    if len(rows) != len(own):
+        raise IntegratorError("set_state: this state is of another robot or integrator")

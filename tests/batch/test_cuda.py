@@ -9,7 +9,7 @@ import pytest
 
 import leastaction as la
 from leastaction._jit import cuda_ptx
-from leastaction.batch import arrays
+from leastaction.minimal.lanes.arrays import lane_model
 from tests.test_cuda_ptx import pytestmark as needs_cuda
 
 SIMULATED = """
@@ -48,7 +48,7 @@ def test_kernel_compiles_to_ptx(dtype):
     from leastaction.batch import cuda
 
     robot, number = la.robots.pendulum(2), from_dtype(np.dtype(dtype))
-    kernel = cuda.rollout(arrays.lane_model(robot, dtype), robot.nq, dtype)
+    kernel = cuda.rollout(lane_model(robot, dtype), robot.nq, dtype)
     states = [np.zeros(shape, dtype) for shape in ((2, 2, 4), (2, 2, 4), (2, 4), (1, 2, 1))]
     batch = (*states, *(np.zeros(4, np.int64) for _ in range(3)))
     settings = types.Tuple((number,) * 3 + (types.int64,) * 3)

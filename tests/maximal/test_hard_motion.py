@@ -19,6 +19,16 @@ def test_a_double_pendulum_in_large_steps(seed):
     assert (run.energy - run.energy[0]).max() < 0.2 * run.kinetic_energy.max()
 
 
+@pytest.mark.parametrize("seed", [1047, 1050, 1095, 1155])
+def test_small_gains_do_not_add_up(seed):
+    """Each step gains less than it may alone; these motions gained 0.2 to 0.5 of the largest kinetic energy."""
+    rng = np.random.default_rng(seed)
+    robot = la.robots.pendulum(2)
+    q, v, dt = rng.uniform(-np.pi, np.pi, 2), rng.normal(size=2), float(rng.choice([0.05, 0.1]))
+    run = la.simulate(robot, q, v, dt=dt, steps=200, integrator=la.Maximal())
+    assert (run.energy - run.energy[0]).max() < 0.16 * run.kinetic_energy.max()
+
+
 def test_small_steps_are_not_divided():
     run = la.simulate(la.robots.pendulum(2), [2.0, 2.5], dt=0.005, steps=400, integrator=la.Maximal())
     assert not run.stored["divided"].any()

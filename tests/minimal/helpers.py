@@ -6,19 +6,32 @@ import leastaction as la
 from leastaction.mechanism.joints import Motion
 
 ORDERS = (2, 4, 6, 8)
-METHODS = ("midpoint", *ORDERS)
+JOINTS = ("midpoint", *ORDERS)
+"""Rules that interpolate joint coordinates."""
+METHODS = (*JOINTS, *(f"bodies {order}" for order in (2, 4, 6)))
+"""And those that interpolate bodies; with steps that show the order of joints, order 8 of bodies is often exact."""
 
 
 def method(order, **settings):
     """Galerkin of an order, or the midpoint rule, solved to round-off unless told otherwise."""
+    settings = {"tolerance": 1e-13} | settings
+    if on_bodies(order):
+        return la.Galerkin(order=number(order), interpolation="bodies", **settings)
     # One solver, so that the tests compile one kernel; the others are compared in test_newton.
-    settings = {"tolerance": 1e-13, "solver": "sparse"} | settings
-    return la.Midpoint(**settings) if order == "midpoint" else la.Galerkin(order=order, **settings)
+    settings = {"solver": "sparse"} | settings
+    if order == "midpoint":
+        return la.Midpoint(**settings)
+    return la.Galerkin(order=order, interpolation="joints", **settings)
+
+
+def on_bodies(order):
+    """Whether a method interpolates bodies."""
+    return isinstance(order, str) and order.startswith("bodies")
 
 
 def number(order):
     """The order as a number."""
-    return 2 if order == "midpoint" else order
+    return int(order.split()[1]) if on_bodies(order) else 2 if order == "midpoint" else order
 
 
 def error_norms(robot, run, reference, every):

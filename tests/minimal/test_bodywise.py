@@ -5,6 +5,7 @@ import pytest
 
 import leastaction as la
 from leastaction.mechanism import Pose
+from leastaction.minimal.bodywise.stepper import BodywiseStepper
 from tests.redmax.test_one_sided import box, limited, thrown
 
 
@@ -151,7 +152,7 @@ def test_order_by_slope(name, order, counts):
     q, v = start(robot, rng)
     if name == "forces":
         robot = robot.replace(joints=tuple(_without_limits(joint) for joint in robot.joints))
-    exact = la.simulate(robot, q, v, dt=0.16 / 128, steps=128, integrator=la.Galerkin(order=8))
+    exact = la.simulate(robot, q, v, dt=0.16 / 128, steps=128, integrator=la.Galerkin(order=8, interpolation="joints"))
     errors = []
     for steps in counts:
         run = la.simulate(robot, q, v, dt=0.16 / steps, steps=steps, integrator=Bodies(order, tolerance=1e-14))
@@ -288,9 +289,26 @@ def test_steps_that_touch_have_a_solution():
 
 
 @pytest.mark.parametrize(
+    ("options", "interpolates"),
+    [
+        ({}, "bodies"),
+        ({"order": 12, "tolerance": 1e-9}, "bodies"),
+        ({"solver": "sparse"}, "joints"),
+        ({"interpolation": "joints"}, "joints"),
+        ({"interpolation": "bodies"}, "bodies"),
+    ],
+)
+def test_bodies_unless_something_of_joints_is_asked_for(options, interpolates):
+    """What runs is what `interpolates` says."""
+    integrator = la.Galerkin(**options)
+    assert integrator.interpolates == interpolates
+    assert isinstance(integrator.prepare(la.robots.pendulum(), 0.01), BodywiseStepper) == (interpolates == "bodies")
+
+
+@pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"interpolation": "links"}, "interpolation must be 'joints' or 'bodies'"),
+        ({"interpolation": "links"}, "interpolation must be one of auto, bodies, joints"),
         ({"interpolation": "bodies", "solver": "sparse"}, "no solver 'sparse'"),
     ],
 )

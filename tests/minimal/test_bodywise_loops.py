@@ -72,7 +72,7 @@ def test_loops_of_every_robot_stay_closed(entry):
     assert run.constraint_violation.max() <= 1e-12
     _, A = la.dynamics.loop_jacobian(entry.robot, run.q[-1])
     assert np.abs(A @ run.v[-1]).max() <= 1e-9 * max(1.0, np.abs(run.v[-1]).max())
-    other = la.simulate(entry.robot, q, v, dt=dt, steps=20, integrator=la.Galerkin(order=4))
+    other = la.simulate(entry.robot, q, v, dt=dt, steps=20, integrator=la.Galerkin(order=4, interpolation="joints"))
     apart = np.abs(entry.robot.difference(other.q[-1], run.q[-1])).max()
     assert apart <= 1e-3 * np.abs(entry.robot.difference(q, run.q[-1])).max()
     forces = other.stored["multipliers"]
@@ -124,7 +124,9 @@ def geared(coefficients=(0.1, 0.7, -0.3)):
 def test_couplings_against_the_rule_on_joints():
     robot = geared()
     q, v = la.dynamics.close_loops(robot, [0.4, 0.0, 0.2]), [1.0, 0.0, -0.5]
-    exact = la.simulate(robot, q, v, dt=0.005, steps=32, project=True, integrator=la.Galerkin(order=6))
+    exact = la.simulate(
+        robot, q, v, dt=0.005, steps=32, project=True, integrator=la.Galerkin(order=6, interpolation="joints")
+    )
     for order, counts in ((2, (32, 64)), (4, (8, 16))):
         errors = []
         for steps in counts:
@@ -149,7 +151,7 @@ def test_a_ball_rolls_down_a_slope_as_in_the_closed_form():
 def test_a_tilted_disc_converges_at_order_two():
     robot = disc()
     options = {"q": tilted(robot), "v": [0, 6, 1.5, 0, 0, 0], "duration": 0.5, "project": True}
-    fine = la.simulate(robot, dt=0.00125, integrator=la.Galerkin(order=4), **options)
+    fine = la.simulate(robot, dt=0.00125, integrator=la.Galerkin(order=4, interpolation="joints"), **options)
     errors = []
     for dt in (0.01, 0.005):
         run = la.simulate(robot, dt=dt, integrator=Bodies(2), **options)

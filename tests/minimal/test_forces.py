@@ -5,7 +5,7 @@ import pytest
 from scipy.integrate import solve_ivp
 
 import leastaction as la
-from tests.minimal.helpers import METHODS, assert_order, method, number
+from tests.minimal.helpers import METHODS, assert_order, method, number, on_bodies
 from tests.oracles.differences import assert_close
 from tests.oracles.random_trees import random_inertia, random_pose, random_state, random_tree
 
@@ -47,7 +47,9 @@ def test_constant_controls(order):
     q, v = random_state(robot, 1)
     u = 4.0 * np.cos(np.arange(robot.nu))
     states = reference(robot, q, v, 0.4, controls=u)
-    assert_order(robot, order, states, 0.4, COUNTS[number(order)], controls=u)
+    # On bodies, positions converge faster at first.
+    within = 0.45 if order == "bodies 6" else 0.15
+    assert_order(robot, order, states, 0.4, COUNTS[number(order)], within, controls=u)
     idle = la.simulate(robot, q, v, dt=0.2, steps=2, integrator=method(order))
     assert np.abs(robot.difference(states[0][-1], idle.q[-1])).max() > 0.1
 
@@ -134,8 +136,8 @@ def test_springs_cables_and_wrenches_of_the_world(order):
     robot = flying_arm(springs=True)
     q, v = random_state(robot, 3)
     states = reference(robot, q, v, 0.4, controls=np.ones(3))
-    assert method(order, solver="auto").prepare(robot, 0.01).solver == "dense"
-    integrator = method(order, solver="dense")
+    integrator = method(order) if on_bodies(order) else method(order, solver="dense")
+    assert on_bodies(order) or method(order, solver="auto").prepare(robot, 0.01).solver == "dense"
     counts = {2: (40, 80), 4: (16, 32), 6: (8, 16), 8: (4, 8)}[number(order)]
     errors = []
     for n in counts:

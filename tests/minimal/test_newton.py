@@ -10,7 +10,7 @@ from leastaction.minimal.jointwise.arrays import GalerkinSettings
 from leastaction.minimal.jointwise.data import galerkin_model, point_data, solver_data
 from leastaction.minimal.jointwise.residual import residual, start_point
 from leastaction.minimal.rules import MIDPOINT, lobatto
-from tests.minimal.helpers import METHODS, method
+from tests.minimal.helpers import JOINTS, method
 from tests.oracles.differences import assert_close, central
 from tests.oracles.random_trees import KINDS, random_state, random_tree
 
@@ -126,7 +126,7 @@ def test_quadratic_convergence(rule):
         assert history[-1] < 1e-11 * history[0], history
 
 
-@pytest.mark.parametrize("order", METHODS)
+@pytest.mark.parametrize("order", JOINTS)
 def test_solvers_make_one_trajectory(order):
     """Through the front door, on a tree with every joint."""
     robot = random_tree(5, 8, KINDS, branching=0.5, **FORCES)

@@ -9,7 +9,7 @@ from tests.minimal.helpers import method
 from tests.oracles.differences import assert_close, central
 
 DT = 0.01
-ORDERS = ("midpoint", 2, 4)
+ORDERS = ("midpoint", 2, 4, "bodies 4")
 
 
 def flying_arm():

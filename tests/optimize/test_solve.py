@@ -12,14 +12,14 @@ from tests.optimize.problems import limb, swing_up
 pytest.importorskip("casadi")
 
 
-@pytest.mark.parametrize("hessian", ["differences", "gauss-newton", "l-bfgs"])
+@pytest.mark.parametrize("hessian", ["exact", "differences", "gauss-newton", "l-bfgs"])
 def test_a_cart_pole_swings_up(hessian):
     solution = swing_up().solve(hessian=hessian)
     assert solution.success, str(solution)
     assert solution.violation < 1e-7
     np.testing.assert_allclose(solution.q[-1], [0, math.pi], atol=1e-9)
     assert np.abs(solution.u).max() <= 20 + 1e-6
-    assert solution.cost == pytest.approx(75.807018, rel=1e-6)  # all three find the same minimum
+    assert solution.cost == pytest.approx(75.807018, rel=1e-6)  # all find the same minimum
 
 
 def test_the_solution_is_a_run_of_its_integrator():
@@ -236,7 +236,10 @@ def ill_posed():
     yield "weight", lambda: swing_up(5).minimize(opt.effort([1, 2]))
     yield "not be negative", lambda: swing_up(5).minimize(opt.effort(-1))
     yield "expected a cost", lambda: swing_up(5).minimize(3)
-    yield "reference must be finite", lambda: swing_up(5).minimize(opt.tracking([0, 0, 0]))
+    yield (
+        r"tracking: reference: expected shape \(2,\) or shape \(6, 2\), got \(3,\)",
+        lambda: swing_up(5).minimize(opt.tracking([0, 0, 0])),
+    )
     yield "no rotation", lambda: swing_up(5).subject_to(opt.pose("pole", 2 * np.eye(4)))
     yield (
         "whole numbers from -6 to 5",
@@ -247,7 +250,6 @@ def ill_posed():
         lambda: swing_up(5).minimize(opt.cost(lambda q, v, u: ([0.0], np.zeros(2), np.zeros(2), np.zeros(2)))),
     )
     yield "nothing to do", lambda: opt.Problem(pole, steps=5, dt=0.1).transcribe()
-    yield "loops", lambda: opt.Problem(la.robots.four_bar(), steps=5, dt=0.1).minimize(opt.effort()).transcribe()
     yield (
         "single axes",
         lambda: opt.Problem(limb(), steps=2, dt=0.1, integrator=la.HermiteSimpson()).finish(v=0).transcribe(),

@@ -164,8 +164,6 @@ def check(robot, q, v, names, integrator, tolerance=1e-6, **options):
 @pytest.mark.parametrize("name", ROBOTS)
 def test_every_parameter(name, integrator):
     robot = ROBOTS[name]()
-    if integrator == la.SDIRK2() and not robot.is_tree:
-        pytest.skip("SDIRK2 has no adjoint with loops")
     q, v = state_of(name, robot)
     u = np.random.default_rng(4).normal(size=(STEPS, robot.nu))
     check(robot, q, v, names_of(robot), integrator, controls=u)

@@ -1,12 +1,13 @@
 """The lanes of a batch as CUDA kernels made for one mechanism: its size and constants are known when they compile.
 
 One thread runs one robot; its arrays are local ones of the thread, which the GPU interleaves so that neighbouring
-threads read neighbouring words, and the mechanism lies in constant memory. The functions are those of `lane`, compiled
-anew for the GPU.
+threads read neighbouring words, and the mechanism lies in constant memory. The functions are those of
+`minimal.lanes`, compiled anew for the GPU.
 """
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import lru_cache
@@ -16,8 +17,7 @@ from typing import Any
 import numpy as np
 
 from leastaction._extras import require
-from leastaction.batch import lane
-from leastaction.batch.arrays import Batch, BatchSettings, Lane, LaneModel, lane_model, lane_shapes
+from leastaction.batch.arrays import Batch, BatchSettings
 from leastaction.batch.run import BatchRun
 from leastaction.dynamics.legendre import momentum_of_velocity
 from leastaction.errors import IntegratorError
@@ -25,6 +25,8 @@ from leastaction.mechanism import Mechanism
 from leastaction.mechanism.arguments import FloatArray
 from leastaction.mechanism.elements import BodyActuator
 from leastaction.minimal import Galerkin
+from leastaction.minimal.lanes import steps as lane
+from leastaction.minimal.lanes.arrays import Lane, LaneModel, lane_model, lane_shapes
 
 for _name in ("row_stack", "in1d", "trapz"):  # numba-cuda asks for them, NumPy 2.5 has them no more
     if not hasattr(np, _name):
@@ -128,7 +130,7 @@ ATTEMPT = 12
 
 def check(mechanism: Mechanism, integrator: Any) -> None:
     """Refuse what the kernels of lanes do not know."""
-    if not isinstance(integrator, Galerkin) or integrator.order != 2 or integrator.interpolation != "bodies":
+    if not isinstance(integrator, Galerkin) or integrator.order != 2 or integrator.interpolates != "bodies":
         raise IntegratorError(
             f"device='cuda' runs Galerkin(order=2, interpolation='bodies'), not {integrator}; use device='cpu'"
         )
@@ -198,7 +200,11 @@ def run_on_gpu(
         told = [cuda.to_device(np.full(robots, -1)) for _ in range(3)]
         batch = (positions, momenta, *others, *told)
         with literals_as(number):
-            compiled(mechanism, dtype == np.float32)[(robots + THREADS - 1) // THREADS, THREADS](settings, batch)
+            kernel = compiled(mechanism, dtype == np.float32)
+            began = time.perf_counter()
+            kernel[(robots + THREADS - 1) // THREADS, THREADS](settings, batch)
+            cuda.synchronize()
+            seconds = time.perf_counter() - began
         failed, iterations, _ = (x.copy_to_host() for x in told)
     except Exception as error:
         if "OUT_OF_MEMORY" in str(error).upper():
@@ -211,4 +217,4 @@ def run_on_gpu(
     why = f"no step of dt / {lane.FINEST} converged"
     reasons = {int(k): f"step {failed[k]}: {why}" for k in np.flatnonzero(failed >= 0)}
     t = dt * every * np.arange(rows, dtype=float)
-    return BatchRun(mechanism, integrator, dt, every, t, positions, momenta, True, failed, reasons, iterations)
+    return BatchRun(mechanism, integrator, dt, every, t, positions, momenta, True, failed, reasons, iterations, seconds)

@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leastaction.dynamics.legendre import velocity_of_momentum
-from leastaction.errors import LeastActionError
+from leastaction.errors import IntegratorError, LeastActionError
 from leastaction.mechanism import Mechanism
+from leastaction.mechanism._check import shown
 from leastaction.trajectory import Trajectory
 
 FloatArray = NDArray[np.floating]
@@ -34,6 +35,7 @@ class BatchRun:
         failed: step that had no solution, or -1, shape (robots,). States after it are NaN.
         reasons: why, by robot.
         iterations: Newton iterations of all steps of each robot, shape (robots,).
+        seconds: what the steps took by the clock [s], compiling of a first call included.
         mechanisms: the robot of each lane, where parameters differ.
     """
 
@@ -48,6 +50,7 @@ class BatchRun:
     failed: NDArray[np.int64]
     reasons: dict[int, str]
     iterations: NDArray[np.int64]
+    seconds: float
     mechanisms: tuple[Mechanism, ...] = field(default=())
 
     def __len__(self) -> int:
@@ -91,8 +94,10 @@ class BatchRun:
 
     def __getitem__(self, robot: int) -> Trajectory:
         """The run of one robot, up to where it failed."""
+        if not isinstance(robot, int | np.integer) or isinstance(robot, bool):
+            raise IntegratorError(f"a batch is asked for the number of a robot, got {shown(robot)}")
         if not -len(self) <= robot < len(self):
-            raise IndexError(f"there are {len(self)} robots, got number {robot}")
+            raise IndexError(f"there are {len(self)} robots, got number {shown(robot)}")
         robot %= len(self)
         rows = len(self.t) if self.failed[robot] < 0 else int(self.failed[robot]) // self.every + 1
         stored = {"p" if self.momentum else "v": self._second[robot, :rows].astype(float)}

@@ -10,8 +10,9 @@ import numpy as np
 from leastaction.batch.run import BatchRun
 from leastaction.batch.threads import run_on_cores
 from leastaction.errors import IntegratorError, MechanismError
-from leastaction.integrators import Integrator
+from leastaction.integrators import Integrator, is_count
 from leastaction.mechanism import Mechanism
+from leastaction.mechanism._check import real_array, shown
 from leastaction.mechanism.arguments import FloatArray
 from leastaction.minimal import Galerkin
 from leastaction.parameters import with_parameters
@@ -40,7 +41,7 @@ def simulate(
 
     Each is a run of its own: what one does, or fails to do, changes nothing for the others. On the CPU they are those
     of `leastaction.simulate`, bit for bit, spread over the cores. On a GPU the whole batch runs in one kernel made for
-    the mechanism, one thread per robot (`leastaction.batch.lane`).
+    the mechanism, one thread per robot (`leastaction.minimal.lanes`).
 
     Args:
         mechanism: the robot.
@@ -49,7 +50,7 @@ def simulate(
         dt: time step [s].
         duration: length of the runs [s], rounded to whole steps; or
         steps: number of steps.
-        integrator: default `Galerkin(order=2, interpolation="bodies")`, the only one on a GPU.
+        integrator: default `Galerkin(order=2)`, the only one on a GPU.
         controls: shape (nu,) for all, (robots, nu) held throughout, (steps, nu) held over each step, or
             (robots, steps, nu).
         parameters: values by name (see `leastaction.adjoint`), the number of the robot first: shape (robots,) for
@@ -65,13 +66,15 @@ def simulate(
     """
     if not isinstance(mechanism, Mechanism):
         raise MechanismError(f"batch.simulate needs a Mechanism, got {mechanism!r}")
-    integrator = Galerkin(order=2, interpolation="bodies") if integrator is None else checked_integrator(integrator)
-    if device not in DEVICES:
-        raise IntegratorError(f"device must be one of {', '.join(DEVICES)}, got {device!r}")
+    integrator = Galerkin(order=2) if integrator is None else checked_integrator(integrator)
+    if not isinstance(device, str) or device not in DEVICES:
+        raise IntegratorError(f"device must be one of {', '.join(DEVICES)}, got {shown(device)}")
     count = number_of_steps(dt, duration, steps)
-    if not isinstance(every, int) or every < 1:
-        raise IntegratorError(f"every must be a whole number of at least 1, got {every!r}")
-    names = dict(parameters or {})
+    if not is_count(every):
+        raise IntegratorError(f"every must be a whole number of at least 1, got {shown(every)}")
+    if parameters is not None and not isinstance(parameters, Mapping):
+        raise IntegratorError(f"parameters must be values by name, got {shown(parameters)}")
+    names = {name: _values(name, values) for name, values in (parameters or {}).items()}
     robots, (q, v) = _states(mechanism, q, v, controls, names, count)
     u = _controls(mechanism, controls, robots, count)
     if device == "cuda":
@@ -79,12 +82,12 @@ def simulate(
 
         if names:
             raise IntegratorError("parameters that differ from robot to robot need device='cpu'")
-        return run_on_gpu(mechanism, integrator, q, v, u, dt, count, every, np.dtype(dtype))
-    if np.dtype(dtype) != np.float64:
+        return run_on_gpu(mechanism, integrator, q, v, u, dt, count, every, _number_type(dtype))
+    if _number_type(dtype) != np.float64:
         raise IntegratorError(f"dtype {np.dtype(dtype).name} needs device='cuda'; the CPU computes with float64")
     mechanisms = ()
     if names:
-        each = [{name: np.asarray(values)[k] for name, values in names.items()} for k in range(robots)]
+        each = [{name: values[k] for name, values in names.items()} for k in range(robots)]
         mechanisms = tuple(with_parameters(mechanism, own) for own in each)
     return run_on_cores(mechanism, mechanisms, integrator, q, v, u, dt, count, every, workers)
 
@@ -99,23 +102,23 @@ def _states(
         ("q", q, mechanism.nq, mechanism.home()),
         ("v", v, mechanism.nv, np.zeros(mechanism.nv)),
     ):
-        try:
-            a = np.array(default if value is None else value, dtype=float)
-        except (TypeError, ValueError):
-            raise MechanismError(f"{what}: expected numbers, got {value!r}") from None
+        a = real_array(default if value is None else value)
+        if a is None:
+            raise MechanismError(f"{what}: expected numbers, got {shown(value)}")
         if a.ndim not in (1, 2) or a.shape[-1] != size:
             raise MechanismError(f"{what}: expected shape (robots, {size}) or ({size},), got {a.shape}")
         if a.ndim == 2:
             counts[what] = len(a)
         given.append(a)
     for name, values in parameters.items():
-        counts[name] = len(np.atleast_1d(np.asarray(values)))
-    shape = np.shape(controls) if controls is not None else ()
+        counts[name] = len(values)
+    told = None if controls is None else real_array(controls)
+    shape = () if told is None else told.shape
     if len(shape) == 3 or (len(shape) == 2 and shape[0] != steps):
         counts["controls"] = shape[0]
     if len(set(counts.values())) > 1:
-        told = ", ".join(f"{name} {count}" for name, count in counts.items())
-        raise IntegratorError(f"numbers of robots do not fit together: {told}")
+        words = ", ".join(f"{name} {count}" for name, count in counts.items())
+        raise IntegratorError(f"numbers of robots do not fit together: {words}")
     robots = next(iter(counts.values()), 1)
     if robots == 0:
         raise IntegratorError("a batch needs at least one robot")
@@ -125,10 +128,28 @@ def _states(
         if len(wrong):
             raise MechanismError(f"{what}: robot {wrong[0]} has a number that is not finite")
     try:
-        states[0] = mechanism.normalize(states[0])
+        unit = mechanism.normalize(states[0])
     except MechanismError as error:
         raise MechanismError(f"{error}, of some robot") from None
-    return robots, (states[0], states[1])
+    wrong = np.flatnonzero((np.abs(unit - states[0]) > 1e-6).any(axis=1))
+    if len(wrong):
+        raise MechanismError(f"q: the quaternions of robot {wrong[0]} must have unit norm")
+    return robots, (unit, states[1])
+
+
+def _number_type(dtype: Any) -> np.dtype[Any]:
+    try:
+        return np.dtype(dtype)
+    except TypeError:
+        raise IntegratorError(f"dtype must be numpy.float64 or numpy.float32, got {shown(dtype)}") from None
+
+
+def _values(name: Any, values: Any) -> FloatArray:
+    """Values of a parameter, the number of the robot first."""
+    a = real_array(values)
+    if a is None or a.ndim == 0:
+        raise IntegratorError(f"parameters: {name!r} must be numbers, one robot after another, got {shown(values)}")
+    return a
 
 
 def _controls(mechanism: Mechanism, controls: Any, robots: int, steps: int) -> FloatArray:
@@ -136,10 +157,9 @@ def _controls(mechanism: Mechanism, controls: Any, robots: int, steps: int) -> F
     nu = mechanism.nu
     if controls is None:
         return np.zeros((1, nu, 1))
-    try:
-        u = np.array(controls, dtype=float)
-    except (TypeError, ValueError):
-        raise IntegratorError("controls must be numbers") from None
+    u = real_array(controls)
+    if u is None:
+        raise IntegratorError(f"controls must be numbers, got {shown(controls)}")
     if not np.isfinite(u).all():
         where = np.argwhere(~np.isfinite(u))[0]
         raise IntegratorError(f"controls: the number at {tuple(int(k) for k in where)} is not finite")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -11,8 +12,9 @@ import numpy as np
 
 from leastaction.batch.run import BatchRun
 from leastaction.errors import IntegratorError, LeastActionError, MechanismError
-from leastaction.integrators import Integrator, Stepper
+from leastaction.integrators import Integrator, Stepper, is_count
 from leastaction.mechanism import Mechanism
+from leastaction.mechanism._check import shown
 from leastaction.mechanism.arguments import FloatArray
 from leastaction.start import first_state
 
@@ -91,8 +93,8 @@ def run_on_cores(
     workers: int | None,
 ) -> BatchRun:
     """See `leastaction.batch.simulate`."""
-    if workers is not None and (not isinstance(workers, int) or workers < 1):
-        raise IntegratorError(f"workers must be a whole number of at least 1, got {workers!r}")
+    if workers is not None and not is_count(workers):
+        raise IntegratorError(f"workers must be a whole number of at least 1, got {shown(workers)}")
     robots, rows = len(q), steps // every + 1
     cores = Cores(mechanism, mechanisms, integrator, dt, steps, every)
     one = integrator.prepare(mechanism, dt)  # what it cannot run, it refuses here
@@ -110,6 +112,7 @@ def run_on_cores(
         if failed[k] >= 0:
             reasons[k] = why
 
+    began = time.perf_counter()
     lane(0)  # compiles, once
     cpus = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     with ThreadPoolExecutor(workers or cpus) as pool:
@@ -117,5 +120,5 @@ def run_on_cores(
             pass
     t = dt * every * np.arange(rows, dtype=float)
     arrays = (np.moveaxis(Q, 0, 2), np.moveaxis(S, 0, 2))
-    told = (failed, dict(sorted(reasons.items())), iterations, mechanisms)
+    told = (failed, dict(sorted(reasons.items())), iterations, time.perf_counter() - began, mechanisms)
     return BatchRun(mechanism, integrator, dt, every, t, *arrays, one.momentum, *told)

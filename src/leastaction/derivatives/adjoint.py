@@ -16,7 +16,7 @@ from leastaction.mechanism import Mechanism
 from leastaction.mechanism._check import real_array, shown
 from leastaction.mechanism.arguments import FloatArray
 from leastaction.parameters import parameter, parameter_names
-from leastaction.run_checks import check_record
+from leastaction.run_checks import checked_record
 from leastaction.simulate import simulate
 from leastaction.trajectory import Trajectory
 
@@ -114,10 +114,10 @@ def _gradient(run: Trajectory, dq: Any, dv: Any, names: list[str], from_momentum
     stepper = stepper_that("reverse", m, run.integrator, run.dt)
     bars = [_bar(run, x, what) for x, what in ((dq, "dq"), (dv, "dv"))]
     stepper.prepare_start(run.q[0])  # says which loop equations have multipliers
-    check_record(stepper, run.steps, {"q": run.q, **run.stored})
+    record = checked_record(stepper, run)
     u = run.stored.get("u", np.broadcast_to(np.zeros(m.nu), (run.steps, len(stepper.control_nodes), m.nu)))
     reversal = VelocityReversal(stepper, names, from_momentum)
-    reversal.piece({"q": run.q, **run.stored}, 0, 0, u, bars[0], bars[1])
+    reversal.piece(record, 0, 0, u, bars[0], bars[1])
     return reversal.finish(run.q[0], run.stored["p" if stepper.momentum else "v"][0])
 
 

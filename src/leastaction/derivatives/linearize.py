@@ -11,7 +11,7 @@ from leastaction.integrators import Integrator, Stepper
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism._check import real_array, shown
 from leastaction.mechanism.arguments import FloatArray, configuration, state_vector, tangent
-from leastaction.run_checks import check_record
+from leastaction.run_checks import checked_record
 from leastaction.trajectory import Trajectory
 
 
@@ -103,9 +103,9 @@ def backpropagate(
     stepper = stepper_that("linearize", m, run.integrator if integrator is None else integrator, run.dt)
     nodes = len(stepper.control_nodes)
     stepper.prepare_start(run.q[0])  # says which loop equations have multipliers
-    check_record(stepper, run.steps, {"q": run.q, **run.stored})
+    record = checked_record(stepper, run)
     controls = run.stored.get("u", np.broadcast_to(np.zeros(m.nu), (run.steps, nodes, m.nu)))
     reversal = stepper.reverse(["controls"])
-    reversal.piece({"q": run.q, **run.stored}, 0, 0, controls, dq, dp)
+    reversal.piece(record, 0, 0, controls, dq, dp)
     found = reversal.finish(run.q[0])
     return found["q"], found["p"], found["controls"]

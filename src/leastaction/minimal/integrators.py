@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -13,6 +14,7 @@ from leastaction.minimal.jointwise.stepper import variational_stepper
 from leastaction.minimal.rules import MIDPOINT, Rule, lobatto
 
 SOLVERS = ("auto", "simplified", "sparse", "recursive", "dense", "quasi")
+INTERPOLATIONS = ("auto", "bodies", "joints")
 
 
 def _check(integrator: Any) -> None:
@@ -22,7 +24,7 @@ def _check(integrator: Any) -> None:
 
 
 def _galerkin_stepper(integrator: Any, mechanism: Mechanism, dt: float) -> Any:
-    make = bodywise_stepper if integrator.interpolation == "bodies" else variational_stepper
+    make = bodywise_stepper if integrator.interpolates == "bodies" else variational_stepper
     return make(integrator, mechanism, dt)
 
 
@@ -38,29 +40,33 @@ class Galerkin(Integrator):
         order: 2, 4, 6, ...
         tolerance: size of the Newton update [rad or m] at which a step counts as solved.
         max_iterations: Newton iterations allowed from each first guess.
-        solver: "auto", "sparse" (tree-sparse LDU), "recursive" (O(n)) or "dense" (the whole matrix); or "quasi", the
-            quasi-Newton method of Lee et al. 2016, for comparison and of order 2 only. "simplified": cheap sweeps
-            first, Newton where they converge too slowly; `iterations` counts both. "auto" does so from order 6 on.
-        interpolation: "joints", Fan's: polynomials of the joint coordinates; or "bodies": polynomials of the poses of
-            the bodies, with joints exact at the nodes. Of the same order, "bodies" is mostly several times more
-            accurate and follows slender ball chains; it has one solver ("auto").
+        solver: "auto"; or, for interpolation of joints, "sparse" (tree-sparse LDU), "recursive" (O(n)), "dense" (the
+            whole matrix), "simplified" (cheap sweeps first, Newton where they converge too slowly; `iterations` counts
+            both; "auto" does so from order 6 on), or "quasi", the quasi-Newton method of Lee et al. 2016, for
+            comparison and of order 2 only.
+        interpolation: "bodies": polynomials of the poses of the bodies, with joints exact at the nodes; or "joints",
+            Fan's: polynomials of the joint coordinates. Of the same order, "bodies" is mostly faster and several times
+            more accurate; "joints" is the more accurate one on small planar mechanisms. "auto": bodies, but joints
+            where a solver is named, since these are theirs.
     """
 
     order: int = 2
     tolerance: float = 1e-12
     max_iterations: int = 200
     solver: str = "auto"
-    interpolation: str = "joints"
+    interpolation: str = "auto"
     stepper_class: ClassVar[Any] = staticmethod(_galerkin_stepper)
     handles: ClassVar[frozenset[str]] = PENALTIES
+    older: ClassVar[Mapping[str, Any]] = {"interpolation": "joints"}
 
     def __post_init__(self) -> None:
         if not isinstance(self.order, int) or self.order < 2 or self.order % 2 or self.order > 24:
             raise IntegratorError(f"Galerkin: order must be 2, 4, 6, ... up to 24, got {self.order!r}")
         if self.solver == "quasi" and self.order != 2:
             raise IntegratorError(f"Galerkin: solver 'quasi' is of order 2 only, got order {self.order}")
-        if self.interpolation not in ("joints", "bodies"):
-            raise IntegratorError(f"Galerkin: interpolation must be 'joints' or 'bodies', got {self.interpolation!r}")
+        if self.interpolation not in INTERPOLATIONS:
+            words = ", ".join(INTERPOLATIONS)
+            raise IntegratorError(f"Galerkin: interpolation must be one of {words}, got {self.interpolation!r}")
         if self.interpolation == "bodies" and self.solver != "auto":
             raise IntegratorError(
                 f"Galerkin: interpolation of bodies has no solver {self.solver!r}; leave it at 'auto'"
@@ -71,6 +77,13 @@ class Galerkin(Integrator):
     def rule(self) -> Rule:
         """Control points, weights and differentiation matrix."""
         return lobatto(self.order // 2)
+
+    @property
+    def interpolates(self) -> str:
+        """What it interpolates, "bodies" or "joints"; see `interpolation`."""
+        if self.interpolation != "auto":
+            return self.interpolation
+        return "bodies" if self.solver == "auto" else "joints"
 
 
 @dataclass(frozen=True)

@@ -7,15 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from leastaction.division import HalvingStepper
 from leastaction.dynamics.loops import check_closed, is_redundant, momentum_projection
 from leastaction.errors import IntegratorError, MechanismError
 from leastaction.integrators import FloatArray
+from leastaction.minimal.action_stepper import ActionStepper
 from leastaction.minimal.elimination import LoopSystem
 from leastaction.record import Record
 
 
-class LoopStepper(HalvingStepper):
+class LoopStepper(ActionStepper):
     """Mixed into a stepper for trees; multipliers are part of the record.
 
     Attributes:
@@ -91,16 +91,9 @@ class LoopStepper(HalvingStepper):
         bar[:] = A.T @ bar
         return gradient, by_parameters
 
-    def residual_blocks(
-        self, q: FloatArray, p: FloatArray, u: FloatArray, x: FloatArray
-    ) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """See `Stepper.residual_blocks`."""
-        self.lam[:] = 0.0  # those of the last step are no part of the rows
-        return super().residual_blocks(q, p, u, x)
-
     def horizon_rows(self, q: FloatArray, u: FloatArray, dt: float, rows: FloatArray) -> None:
         """See `Stepper.horizon_rows`."""
-        self.lam[:] = 0.0
+        self.lam[:] = 0.0  # those of the last step are no part of the rows
         super().horizon_rows(q, u, dt, rows)
 
     def horizon_blocks(

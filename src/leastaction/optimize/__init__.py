@@ -1,7 +1,8 @@
 """Trajectory optimisation by discrete mechanics: the dynamics are discrete Euler-Lagrange equations.
 
 `Problem` tells what is wanted; `Problem.transcribe` turns it into a sparse nonlinear program (`Transcription`) whose
-derivatives are analytic and compiled; `Problem.solve` solves that with IPOPT (extra `optimize`) and gives a `Solution`.
+derivatives are analytic and compiled; `Problem.solve` solves that, with IPOPT (extra `optimize`) or a
+method of the package's own, and gives a `Solution`. `MPC` solves it again and again, from where the robot is.
 """
 
 from leastaction.optimize import examples
@@ -14,6 +15,7 @@ from leastaction.optimize.constraints import (
     pose,
     position,
 )
+from leastaction.optimize.contact import Touch, touch
 from leastaction.optimize.costs import (
     Cost,
     cost,
@@ -26,19 +28,26 @@ from leastaction.optimize.costs import (
     tracking,
     velocity,
 )
+from leastaction.optimize.feet import Foot, Phase, foot, phase
 from leastaction.optimize.files import load
-from leastaction.optimize.ipopt import solve
 from leastaction.optimize.multistart import multi_start
 from leastaction.optimize.problem import Problem
+from leastaction.optimize.relaxation import solve_relaxed
 from leastaction.optimize.solution import Iteration, Solution
+from leastaction.optimize.solving import solve
+from leastaction.optimize.terrain import Terrain, flat, gaps, steps
 from leastaction.optimize.transcription import Transcription
 
 __all__ = [
     "Constraint",
     "Cost",
+    "Foot",
     "Iteration",
+    "Phase",
     "Problem",
     "Solution",
+    "Terrain",
+    "Touch",
     "Transcription",
     "center_of_mass",
     "centroidal_momentum",
@@ -48,15 +57,22 @@ __all__ = [
     "differences",
     "effort",
     "examples",
+    "flat",
+    "foot",
+    "gaps",
     "load",
     "momentum",
     "multi_start",
+    "phase",
     "pose",
     "position",
     "reach",
     "solve",
+    "solve_relaxed",
+    "steps",
     "terminal",
     "time",
+    "touch",
     "tracking",
     "velocity",
 ]

@@ -10,7 +10,8 @@ import numpy as np
 
 from leastaction.errors import ProblemError
 from leastaction.mechanism import Mechanism
-from leastaction.optimize.costs import At, own
+from leastaction.optimize import arguments
+from leastaction.optimize.costs import At, own, prepare_function
 from leastaction.optimize.functions import Function
 from leastaction.optimize.kinematics import BodyPoint, BodyPose, CenterOfMass, CentroidalMomentum, Clearance
 
@@ -30,13 +31,11 @@ class Constraint:
 
     def prepare(self, mechanism: Mechanism, steps: int) -> None:
         """Check it against a robot; raises `ProblemError`."""
-        self.function.prepare(mechanism, steps)
+        prepare_function(self.function, mechanism, steps)
         name, size = self.function.name, self.function.size
         self.limits = []
         for what, value in (("lower", self.lower), ("upper", self.upper)):
-            limit = np.asarray(value, float)
-            if limit.shape not in ((), (size,)) or np.isnan(limit).any():
-                raise ProblemError(f"{name}: {what} must be a number or {size} of them, got {value!r}")
+            limit = arguments.numbers(value, [(), (size,)], f"{name}: {what}", infinite=True)
             self.limits.append(np.broadcast_to(limit, (size,)))
         lower, upper = self.limits
         if (lower > upper).any():
@@ -66,7 +65,7 @@ def position(
     if target is not None:
         if lower is not None or upper is not None:
             raise ProblemError(f"position {body}: give a target, or lower and upper")
-        goal = np.asarray(target, float)
+        goal = arguments.numbers(target, [(3,)], f"position {body}: target [m]", free=True)
         return Constraint(function, np.where(np.isnan(goal), -np.inf, goal), np.where(np.isnan(goal), np.inf, goal))
     return Constraint(function, -np.inf if lower is None else lower, np.inf if upper is None else upper)
 
@@ -80,7 +79,8 @@ def pose(body: str, target: Any, *, at: At = None, tolerance: Any = 0.0) -> Cons
         at: numbers of the knots; default all.
         tolerance: how far it may be away, (turn [rad], shift [m]), one number or one for each component.
     """
-    slack = np.asarray(tolerance, float)
+    sizes = [(), (3,), (6,)]
+    slack = arguments.numbers(tolerance, sizes, f"pose {body}: tolerance [rad, m]", infinite=True)
     return Constraint(BodyPose(f"pose {body}", at, body=body, pose=target), -slack, slack)
 
 
@@ -103,6 +103,7 @@ def clearance(
         margin: distance between the two [m].
         at: numbers of the knots; default all.
     """
+    arguments.number(margin, f"clearance {body}: margin [m]")
     function = Clearance(
         f"clearance {body}", at, body=body, point=point, radius=body_radius, center=center, obstacle_radius=radius
     )

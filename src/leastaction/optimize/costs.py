@@ -11,12 +11,21 @@ from numpy.typing import NDArray
 
 from leastaction.errors import ProblemError
 from leastaction.mechanism import Mechanism
+from leastaction.mechanism._check import shown
+from leastaction.optimize import arguments
 from leastaction.optimize.functions import Control, Deviation, Displacement, Function, StepTime, Velocity
 from leastaction.optimize.kinematics import BodyPoint, CentroidalMomentum
 from leastaction.optimize.own import OwnAtKnots, OwnOverSteps
 
 FloatArray = NDArray[np.float64]
 At = Sequence[int] | int | None
+
+
+def prepare_function(function: Any, mechanism: Mechanism, steps: int) -> None:
+    """Check a function of a cost or constraint against a robot; raises `ProblemError`."""
+    if not isinstance(function, Function):
+        raise ProblemError(f"function must be a Function of the motion, got {shown(function)}")
+    function.prepare(mechanism, steps)
 
 
 @dataclass
@@ -37,11 +46,11 @@ class Cost:
 
     def prepare(self, mechanism: Mechanism, steps: int) -> None:
         """Check it against a robot; raises `ProblemError`."""
-        self.function.prepare(mechanism, steps)
+        prepare_function(self.function, mechanism, steps)
         name, size = self.function.name, self.function.size
-        weights = np.asarray(self.weight, float)
-        if weights.shape not in ((), (size,)) or not np.isfinite(weights).all():
-            raise ProblemError(f"{name}: weight must be a finite number or {size} of them, got {self.weight!r}")
+        weights = arguments.numbers(self.weight, [(), (size,)], f"{name}: weight")
+        arguments.flag(self.squares, f"{name}: squares")
+        arguments.flag(self.integral, f"{name}: integral")
         if self.squares and (weights < 0.0).any():
             raise ProblemError(f"{name}: the weight of squares must not be negative, got {self.weight!r}")
         self.weights = np.broadcast_to(weights, (size,))
@@ -80,9 +89,7 @@ def terminal(reference: Any, weight: Any = 1.0) -> Cost:
 def reach(body: str, target: Any, weight: Any = 1.0, *, point: Any = (0.0, 0.0, 0.0), at: At = -1) -> Cost:
     """Squared distance [m^2] of a point of a body from a target in the world, at some knots, default the last."""
     function = _Reach(f"reach {body}", at, body=body, point=point)
-    function.target = np.asarray(target, float)
-    if function.target.shape != (3,):
-        raise ProblemError(f"reach {body}: target must be 3 numbers [m], got {target!r}")
+    function.target = arguments.numbers(target, [(3,)], f"reach {body}: target [m]")
     return Cost(function, weight)
 
 
@@ -133,6 +140,5 @@ def cost(
 def own(f: Callable[..., Any], where: str, kind: str, at: At, name: str) -> Function:
     """A user's function."""
     classes = {"steps": OwnOverSteps, "knots": OwnAtKnots}
-    if where not in classes:
-        raise ProblemError(f"{name}: where must be 'steps' or 'knots', got {where!r}")
-    return classes[where](name, at, f=f, kind=kind)
+    arguments.text(name, "name")
+    return classes[arguments.choice(where, classes, f"{name}: where")](name, at, f=f, kind=kind)

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
+STEP = 1e-5
+"""Of differences [rad or m]."""
+
 
 class Ends:
     """The ends of a motion.
@@ -55,6 +58,25 @@ class Ends:
         """The derivatives of `add`."""
         for k, v in self.given:
             D[k, k, :, k] += (-1.0 if k else 1.0) * self._slope(q[k], v)
+
+    def add_curvatures(
+        self, q: FloatArray, multipliers: FloatArray, lam: FloatArray, H: FloatArray, gradient: FloatArray
+    ) -> None:
+        """Add derivatives of multipliers . (the rows here) along the tangents: second ones to H, first to gradient.
+
+        lam: multipliers of the rows of the steps. By differences of d(M v)/dq: an end has only nv directions.
+        """
+        n = lam.shape[-1]
+        for i, (k, v) in enumerate(self.given):
+            if not v.any():
+                continue
+            y = -multipliers[self.rows[i]] if self.rows else (-1.0 if k else 1.0) * lam[k, k]
+            T = np.zeros((n, n))
+            for b, e in enumerate(STEP * np.eye(n)):
+                more, less = (self._slope(self.mechanism.integrate(q[k], x), v) for x in (e, -e))
+                T[:, b] = y @ (more - less) / (2.0 * STEP)
+            H[k, k, :, k] += 0.5 * (T + T.T)
+            gradient[k, k] += y @ self._slope(q[k], v)
 
     # ------------------------------------------------------------------ momenta are unknowns
 

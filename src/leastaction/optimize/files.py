@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import asdict
 from os import PathLike
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from leastaction.errors import FormatError
+from leastaction._archive import UNREADABLE, read_archive
+from leastaction._output import writing
+from leastaction.errors import FormatError, LeastActionError
 from leastaction.mechanism import Mechanism
+from leastaction.mechanism._check import shown
+from leastaction.optimize.feet import Foot, Phase
 from leastaction.optimize.solution import Iteration, Solution
+from leastaction.run_checks import check_values
 from leastaction.trajectory import Trajectory
 
 _FIELDS = ("success", "reason", "status", "cost", "violation", "u", "configurations", "duration", "seconds", "z")
@@ -22,8 +30,9 @@ def save(solution: Solution, file: str | PathLike[str]) -> None:
     data |= {f"run_{name}": values for name, values in run.stored.items()}
     data |= {"t": run.t, "q": run.q, "dt": run.dt, "robot": run.mechanism.name}
     data |= {"lam_x": solution.multipliers[0], "lam_g": solution.multipliers[1]}
+    data["phases"] = json.dumps([(phase.steps, [asdict(foot) for foot in phase.feet]) for phase in solution.phases])
     data["log"] = np.array([(i.number, i.cost, i.violation) for i in solution.iterations]).reshape(-1, 3)
-    with open(file, "wb") as stream:
+    with writing(file) as part, part.open("wb") as stream:
         np.savez(stream, **data)
 
 
@@ -35,24 +44,47 @@ def load(file: str | PathLike[str], mechanism: Mechanism, integrator: Any = None
         mechanism: the robot, which the file does not hold.
         integrator: that of the problem, for `Solution.replay`.
     """
-    try:
-        with np.load(file, allow_pickle=False) as archive:
-            data = {name: archive[name] for name in archive.files}
-        values = {name: data[name][()] for name in _FIELDS}
-        robot, q = str(data["robot"]), data["q"]
-    except (OSError, ValueError, KeyError) as error:
-        raise FormatError(f"no solution can be read: {error}", file=file) from None
-    if robot != mechanism.name or q.shape[1:] != (mechanism.nq,):
-        raise FormatError(f"the solution is one of {robot!r}, not of {mechanism.name!r}", file=file)
+    if not isinstance(file, str | PathLike):
+        raise FormatError(f"expected the path of a file to read, got {shown(file)}")
+    if not isinstance(mechanism, Mechanism):
+        raise FormatError(f"load needs the Mechanism of the solution, got {shown(mechanism)}", file=file)
     if integrator is None:
         from leastaction import registry
 
         integrator = registry.make("midpoint")
+    try:
+        data = read_archive(Path(file))
+        robot, q = str(data["robot"]), data["q"]
+        if robot != mechanism.name or q.shape[1:] != (mechanism.nq,):
+            raise ValueError(f"the solution is one of {robot!r}, not of {mechanism.name!r}")
+        return _solution(data, mechanism, integrator)
+    except (*UNREADABLE, LeastActionError) as error:
+        raise FormatError(f"no solution can be read: {error}", file=file) from None
+
+
+def _solution(data: dict[str, Any], mechanism: Mechanism, integrator: Any) -> Solution:
+    """From the arrays of a file, which are checked for sizes and finite values."""
     stored = {name.removeprefix("run_"): value for name, value in data.items() if name.startswith("run_")}
-    run = Trajectory(mechanism, integrator, float(data["dt"]), data["t"], q, stored)
+    run = Trajectory(mechanism, integrator, float(data["dt"]), data["t"], data["q"], stored)
+    check_values(mechanism, run.dt, run.t, run.q, run.stored)
+    values = {name: data[name][()] for name in _FIELDS}
+    points, u, nodes = values["configurations"], values["u"], np.size(stored.get("nodes", 0))
+    if points.ndim != 2 or points.shape[1] != mechanism.nq or u.shape != (run.steps, nodes, mechanism.nu):
+        raise ValueError(f"configurations of shape {points.shape} and controls of shape {u.shape} do not fit the run")
+    if values["z"].ndim != 1 or not all(np.isfinite(values[name]).all() for name in ("z", "u", "configurations")):
+        raise ValueError("numbers that are not finite")
     log = tuple(Iteration(int(a), float(b), float(c)) for a, b, c in data["log"])
     for name, kind in (("success", bool), ("reason", str), ("status", str)):
         values[name] = kind(values[name])
     for name in ("cost", "violation", "duration", "seconds"):
         values[name] = float(values[name])
-    return Solution(trajectory=run, multipliers=(data["lam_x"], data["lam_g"]), iterations=log, **values)
+    phases = tuple(_phase(*each) for each in json.loads(str(data["phases"]))) if "phases" in data else ()
+    return Solution(phases=phases, trajectory=run, multipliers=(data["lam_x"], data["lam_g"]), iterations=log, **values)
+
+
+def _phase(steps: int, feet: list[dict[str, Any]]) -> Phase:
+    """A phase from its entry in a file, whose lists were tuples."""
+    read: list[dict[str, Any]] = [
+        {name: tuple(x) if isinstance(x, list) else x for name, x in foot.items()} for foot in feet
+    ]
+    return Phase(steps, tuple(Foot(**foot) for foot in read))

@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 
 from leastaction.errors import ProblemError
 from leastaction.mechanism import Mechanism
+from leastaction.mechanism._check import shown
+from leastaction.optimize import arguments
 from leastaction.optimize.tangents import Tangents
 
 FloatArray = NDArray[np.float64]
@@ -60,6 +62,20 @@ class Values:
 
 
 @dataclass
+class Bends:
+    """Second derivatives of bar . function.
+
+    Attributes:
+        second: by q at knots (rows, nv, nv); by q, v and u in the middles of steps (rows, 2 nv + nu, 2 nv + nu). Along
+            the tangent at q, made symmetric.
+        by_v: first derivatives of bar . function by v, shape (rows, nv); None: zero.
+    """
+
+    second: FloatArray
+    by_v: FloatArray | None = None
+
+
+@dataclass
 class Function(ABC):
     """A vector function of the motion, evaluated at knots, in the middles of steps or at control nodes.
 
@@ -86,6 +102,15 @@ class Function(ABC):
     def evaluate(self, place: Place, slopes: bool) -> Values:
         """Values, with derivatives if `slopes`."""
 
+    has_curvatures: ClassVar[bool] = False
+    """Whether `curvatures` is there."""
+    reads_motion: ClassVar[bool] = True
+    """Whether q or v count, of functions in the middles of steps."""
+
+    def curvatures(self, place: Place, bar: FloatArray) -> Bends | None:
+        """Second derivatives of bar . function, bar of shape (rows, size); None where all of them are zero."""
+        raise NotImplementedError
+
     def pattern(self) -> dict[str, BoolArray]:
         """Which derivatives can be other than zero: "q", "v", "x" (size, nv), "u" (size, nu), "dt" (size,)."""
         raise NotImplementedError
@@ -94,9 +119,14 @@ class Function(ABC):
         """Numbers of the knots or steps of `count`."""
         if self.at is None:
             return np.arange(count)
-        at = np.atleast_1d(np.asarray(self.at))
-        if at.dtype.kind != "i" or ((at < -count) | (at >= count)).any():
-            raise ProblemError(f"{self.name}: at must be whole numbers from {-count} to {count - 1}, got {self.at!r}")
+        try:
+            at = np.atleast_1d(np.asarray(self.at))
+        except ValueError:
+            at = np.array("")
+        if at.ndim != 1 or at.dtype.kind != "i" or ((at < -count) | (at >= count)).any():
+            raise ProblemError(
+                f"{self.name}: at must be whole numbers from {-count} to {count - 1}, got {shown(self.at)}"
+            )
         return np.where(at < 0, at + count, at).astype(np.int64)
 
 
@@ -110,6 +140,7 @@ class Control(Function):
     """The controls, at their nodes."""
 
     where: ClassVar[str] = "controls"
+    has_curvatures: ClassVar[bool] = True
 
     def prepare(self, mechanism: Mechanism, steps: int) -> None:
         """See `Function.prepare`."""
@@ -124,12 +155,17 @@ class Control(Function):
         """See `Function.pattern`."""
         return {"u": np.eye(self.size, dtype=bool)}
 
+    def curvatures(self, place: Place, bar: FloatArray) -> Bends | None:
+        """See `Function.curvatures`."""
+        return None
+
 
 @dataclass
 class Velocity(Function):
     """Mean velocities of the steps [rad/s or m/s]."""
 
     where: ClassVar[str] = "steps"
+    has_curvatures: ClassVar[bool] = True
 
     def prepare(self, mechanism: Mechanism, steps: int) -> None:
         """See `Function.prepare`."""
@@ -144,6 +180,11 @@ class Velocity(Function):
         """See `Function.pattern`."""
         return {"v": np.eye(self.size, dtype=bool)}
 
+    def curvatures(self, place: Place, bar: FloatArray) -> Bends | None:
+        """See `Function.curvatures`."""
+        n = bar.shape[1]
+        return Bends(np.zeros((len(bar), 2 * n + self.mechanism.nu, 2 * n + self.mechanism.nu)), bar)
+
 
 @dataclass
 class Displacement(Velocity):
@@ -157,12 +198,18 @@ class Displacement(Velocity):
         """See `Function.pattern`."""
         return {"x": np.eye(self.size, dtype=bool)}
 
+    def curvatures(self, place: Place, bar: FloatArray) -> Bends | None:
+        """See `Function.curvatures`."""
+        return None
+
 
 @dataclass
 class StepTime(Function):
     """The time step [s]; summed over all steps the final time."""
 
     where: ClassVar[str] = "steps"
+    has_curvatures: ClassVar[bool] = True
+    reads_motion: ClassVar[bool] = False
 
     def prepare(self, mechanism: Mechanism, steps: int) -> None:
         """See `Function.prepare`."""
@@ -178,6 +225,10 @@ class StepTime(Function):
         """See `Function.pattern`."""
         return {"dt": np.ones(1, bool)}
 
+    def curvatures(self, place: Place, bar: FloatArray) -> Bends | None:
+        """See `Function.curvatures`."""
+        return None
+
 
 @dataclass
 class Deviation(Function):
@@ -188,16 +239,13 @@ class Deviation(Function):
     """
 
     reference: Any = None
+    has_curvatures: ClassVar[bool] = True
 
     def prepare(self, mechanism: Mechanism, steps: int) -> None:
         """See `Function.prepare`."""
         super().prepare(mechanism, steps)
-        reference = np.asarray(self.reference, float)
-        if reference.shape not in ((mechanism.nq,), (steps + 1, mechanism.nq)) or not np.isfinite(reference).all():
-            raise ProblemError(
-                f"{self.name}: the reference must be finite, of shape ({mechanism.nq},) or ({steps + 1}, "
-                f"{mechanism.nq}), got {reference.shape}"
-            )
+        shapes = [(mechanism.nq,), (steps + 1, mechanism.nq)]
+        reference = arguments.numbers(self.reference, shapes, f"{self.name}: reference")
         self.rows = np.broadcast_to(reference, (steps + 1, mechanism.nq))
         self.size = mechanism.nv
 
@@ -212,3 +260,9 @@ class Deviation(Function):
     def pattern(self) -> dict[str, BoolArray]:
         """See `Function.pattern`."""
         return {"q": Tangents(self.mechanism).spread(np.eye(self.size, dtype=bool))}
+
+    def curvatures(self, place: Place, bar: FloatArray) -> Bends | None:
+        """See `Function.curvatures`."""
+        x = self.mechanism.difference(self.rows[place.index], place.q)
+        second = Tangents(self.mechanism).difference_bends(x, bar)
+        return None if second is None else Bends(second)

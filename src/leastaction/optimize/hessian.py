@@ -8,13 +8,12 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 
 import numpy as np
+from numpy.typing import NDArray
 
+from leastaction.optimize.colouring import Coloured
 from leastaction.optimize.pieces import Piece
 from leastaction.optimize.sparsity import FloatArray, IntArray, Pattern
 from leastaction.optimize.transcription import Transcription
-
-STEP = 1e-6
-"""Of differences [rad, m, N, ...]."""
 
 
 class Hessian(ABC):
@@ -27,17 +26,24 @@ class Hessian(ABC):
         """Nonzeros into out (pattern.count,)."""
 
 
-def _local(piece: Piece) -> tuple[IntArray, list[IntArray]]:
+def local(piece: Piece) -> tuple[IntArray, list[IntArray]]:
     """Unknowns that each element of a piece reads (elements, n), and the columns taken of each group."""
     taken = [np.flatnonzero(columns.mask.any(axis=0)) for columns in piece.columns]
     groups = [columns.index[:, t] for columns, t in zip(piece.columns, taken, strict=True)]
     return np.concatenate([np.zeros((len(piece.index), 0), int), *groups], axis=1), taken
 
 
-def _upper(index: IntArray) -> tuple[IntArray, IntArray]:
-    """Rows and columns of the upper triangles of blocks over the unknowns `index` (elements, n)."""
+def shared(piece: Piece, taken: list[IntArray]) -> NDArray[np.bool_]:
+    """Which two of these unknowns some component of the function reads both, shape (n, n)."""
+    masks = [columns.mask[:, t] for columns, t in zip(piece.columns, taken, strict=True)]
+    read = np.concatenate([np.zeros((piece.size, 0), bool), *masks], axis=1).astype(int)
+    return read.T @ read > 0
+
+
+def upper(index: IntArray, pairs: NDArray[np.bool_]) -> tuple[IntArray, IntArray]:
+    """Rows and columns of the upper triangles of blocks over the unknowns `index` (elements, n), where `pairs` are."""
     a, b = index[:, :, None], index[:, None, :]
-    return np.where(a <= b, a, -1), np.broadcast_to(b, (*index.shape, index.shape[1]))
+    return np.where((a <= b) & pairs, a, -1), np.broadcast_to(b, (*index.shape, index.shape[1]))
 
 
 class GaussNewton(Hessian):
@@ -49,8 +55,8 @@ class GaussNewton(Hessian):
         self.parts = []
         for c in program.costs:
             if c.cost.squares:
-                index, taken = _local(c.piece)
-                self.parts.append((c, taken, self.pattern.add(*_upper(index))))
+                index, taken = local(c.piece)
+                self.parts.append((c, taken, self.pattern.add(*upper(index, shared(c.piece, taken)))))
         diagonal = np.arange(program.n)
         self.pattern.add(diagonal, diagonal)
         self.pattern.close()
@@ -81,53 +87,15 @@ class Differences(Hessian):
         for a, b in program.dynamics_couplings():
             self.pattern.add(np.where(a <= b, a, b), np.where(a <= b, b, a))
         for piece in [*(c.piece for c in program.costs), *program.paths]:
-            self.pattern.add(*_upper(_local(piece)[0]))
-        self.time = program.layout.duration
-        if self.time >= 0:
-            self.pattern.add(np.arange(n), np.array(self.time))
+            index, taken = local(piece)
+            self.pattern.add(*upper(index, shared(piece, taken)))
+        time = program.layout.duration
+        if time >= 0:
+            self.pattern.add(np.arange(n), np.array(time))
         self.pattern.close()
-        self._colour()
-
-    def _colour(self) -> None:
-        """Groups of unknowns that can be moved together; the final time, which touches all, moves alone."""
-        from scipy.sparse import csc_matrix
-
-        n, pattern = self.program.n, self.pattern
-        columns = np.repeat(np.arange(n), np.diff(pattern.indptr))
-        plain = columns != self.time
-        rows, cols = pattern.indices[plain], columns[plain]
-        A = csc_matrix((np.ones(len(rows), np.int8), (rows, cols)), (n, n))
-        A = ((A + A.T) > 0).astype(np.int32)
-        near = (A @ A).tocsc()
-        colour = np.full(n, -1)
-        free = self.program.lower < self.program.upper
-        for j in range(n):
-            if j == self.time or not free[j]:
-                continue
-            taken = colour[near.indices[near.indptr[j] : near.indptr[j + 1]]]
-            used = np.zeros(len(taken) + 1, bool)
-            used[taken[(taken >= 0) & (taken <= len(taken))]] = True
-            colour[j] = int(np.argmin(used))
-        self.colour, self.columns = colour, columns
-        count = int(colour.max(initial=-1)) + 1
-        # For each direction: which nonzeros it tells, and in which row of the gradient they stand.
-        self.told = []
-        for k in range(count):
-            upper = np.flatnonzero(plain & (colour[columns] == k))
-            self.told.append((colour == k, upper, pattern.indices[upper]))
-        if self.time >= 0:
-            last = np.flatnonzero(~plain)
-            self.told.append((np.arange(n) == self.time, last, pattern.indices[last]))
+        self.coloured = Coloured(self.pattern, program.lower < program.upper, time)
 
     def evaluate(self, z: FloatArray, weight: float, multipliers: FloatArray, out: FloatArray) -> None:
         """See `Hessian.evaluate`."""
         gradient = self.program.lagrangian_gradient
-        base, moved = np.zeros(len(z)), np.zeros(len(z))
-        gradient(z, weight, multipliers, base)
-        out[:] = 0.0
-        for chosen, slots, rows in self.told:
-            gradient(z + STEP * chosen, weight, multipliers, moved)
-            out[slots] = (moved[rows] - base[rows]) / STEP
-
-
-HESSIANS = {"differences": Differences, "gauss-newton": GaussNewton}
+        self.coloured.evaluate(z, lambda z, g: gradient(z, weight, multipliers, g), out)

@@ -1,6 +1,6 @@
 """Kinematics of all knots in one call."""
 
-from leastaction._jit import entry, inline
+from leastaction._jit import entry, inline, routine
 from leastaction.kinematics.sweeps import add_to, positions, velocities
 from leastaction.spatial import (
     ZERO6,
@@ -9,6 +9,8 @@ from leastaction.spatial import (
     add3,
     cross,
     cross_force,
+    dot,
+    dot3,
     load3,
     load6,
     load9,
@@ -88,3 +90,90 @@ def momentum_rows(nodes, links, screws, Q, V, sums, H, c, A, D):
         H[r, 0], H[r, 1], H[r, 2] = total[0]
         H[r, 3], H[r, 4], H[r, 5] = total[1]
         c[r, 0], c[r, 1], c[r, 2] = moment[0] / mass, moment[1] / mass, moment[2] / mass
+
+
+@routine
+def _composites(nodes, links, sums, moving):
+    """Inertias of the nodes, and their momenta in `sums` (nodes, 6) if they are `moving`, become those of subtrees."""
+    count = nodes.shape[0]
+    if moving:
+        for i in range(count):
+            store6(sums[i], momentum(load_inertia(links[i].M), load6(links[i].v)))
+    for i in range(count - 1, -1, -1):
+        j = nodes[i].parent
+        if j >= 0:
+            for k in range(10):
+                links[j].M[k] += links[i].M[k]
+            if moving:
+                add_to(sums[j], load6(sums[i]))
+
+
+@entry
+def center_bends(nodes, links, screws, Q, bar, H):
+    """Add to H (rows, >= nv, >= nv) the second derivatives by q of bar . (mass times centre of mass), bar (rows, 3).
+
+    Turning a by w moves what b, farther out, does: bar . (w_a x A_b), with A_b the linear momentum of the subtree of b.
+    """
+    for r in range(Q.shape[0]):
+        positions(nodes, links, screws, Q[r])
+        _composites(nodes, links, bar, False)
+        b = load3(bar[r])
+        for i in range(nodes.shape[0]):
+            for k in range(nodes[i].iv, nodes[i].iv + nodes[i].nv):
+                A = momentum(load_inertia(links[i].M), load6(screws[k].S))[1]
+                j = i
+                while j >= 0:
+                    for c in range(nodes[j].iv, nodes[j].iv + nodes[j].nv):
+                        x = dot3(b, cross(load6(screws[c].S)[0], A))
+                        if j == i:
+                            H[r, c, k] += 0.5 * x
+                            H[r, k, c] += 0.5 * x
+                        else:
+                            H[r, c, k] += x
+                            H[r, k, c] += x
+                    j = nodes[j].parent
+
+
+@inline
+def _parent_twist(nodes, links, i):
+    return load6(links[nodes[i].parent].v) if nodes[i].parent >= 0 else ZERO6
+
+
+@entry
+def momentum_bends(nodes, links, screws, Q, V, sums, zeta, H):
+    """Add to H (rows, >= 2 nv, >= 2 nv) the second derivatives by (q, v) of zeta . momentum about the world's origin.
+
+    For joints with single axes. zeta: shape (rows, 6); see `momentum_rows` for the first derivatives D and A = C S:
+
+        dD_b/dq_a = S_a x* D_b + S_b x* C_b P_a + C_b ad(P_a) S_b,   P_a = ad(parent's V) S_a,   a carries b or is b
+        dA_b/dq_a = S_a x* A_b, and S_a x* (C_a S_b) - C_a ad(S_a) S_b where b carries a
+    """
+    nv = screws.shape[0]
+    for r in range(Q.shape[0]):
+        positions(nodes, links, screws, Q[r])
+        velocities(nodes, links, screws, V[r])
+        _composites(nodes, links, sums, True)
+        z = load6(zeta[r])
+        for i in range(nodes.shape[0]):
+            k = nodes[i].iv
+            C, S = load_inertia(links[i].M), load6(screws[k].S)
+            A = momentum(C, S)
+            D = add(cross_force(S, load6(sums[i])), momentum(C, ad(_parent_twist(nodes, links, i), S)))
+            j = i
+            while j >= 0:
+                c = nodes[j].iv
+                Sa = load6(screws[c].S)
+                P = ad(_parent_twist(nodes, links, j), Sa)
+                F = add(cross_force(Sa, D), add(cross_force(S, momentum(C, P)), momentum(C, ad(P, S))))
+                x = dot(z, F)
+                y = dot(z, cross_force(Sa, A))
+                H[r, c, k] += x
+                H[r, c, nv + k] += y
+                H[r, nv + k, c] += y
+                if j != i:
+                    H[r, k, c] += x
+                    F = add(cross_force(S, momentum(C, Sa)), momentum(C, ad(Sa, S)))
+                    y = dot(z, F)
+                    H[r, k, nv + c] += y
+                    H[r, nv + c, k] += y
+                j = nodes[j].parent

@@ -10,9 +10,9 @@ import numpy as np
 from leastaction.dynamics.workspace import Workspace
 from leastaction.errors import ProblemError
 from leastaction.mechanism import Mechanism
-from leastaction.optimize import kernels
-from leastaction.optimize.functions import BoolArray, FloatArray, Function, Place, Values
-from leastaction.optimize.tangents import left_jacobian
+from leastaction.optimize import arguments, kernels
+from leastaction.optimize.functions import Bends, BoolArray, FloatArray, Function, Place, Values
+from leastaction.optimize.tangents import even, left_jacobian, left_jacobian_slopes
 
 
 @dataclass
@@ -26,6 +26,7 @@ class BodyPoint(Function):
 
     body: str = ""
     point: Any = (0.0, 0.0, 0.0)
+    has_curvatures: ClassVar[bool] = True
 
     def prepare(self, mechanism: Mechanism, steps: int) -> None:
         """See `Function.prepare`."""
@@ -33,11 +34,10 @@ class BodyPoint(Function):
         frame = mechanism.tree.bodies[mechanism.body_index(self.body)]
         self.frame = np.eye(4)
         self.frame[:3, :3], self.frame[:3, 3] = frame.R.reshape(3, 3), frame.p
-        point = np.asarray(self.point, float)
-        if point.shape != (3,) or not np.isfinite(point).all():
-            raise ProblemError(f"{self.name}: point must be 3 finite numbers [m], got {self.point!r}")
+        point = arguments.numbers(self.point, [(3,)], f"{self.name}: point [m]")
         self.frame[:3, 3] += self.frame[:3, :3] @ point
         self.node = int(frame.node)
+        self.order = carrying(mechanism)
         self.workspace = Workspace(mechanism)
         self.size = 3
 
@@ -56,6 +56,18 @@ class BodyPoint(Function):
         """See `Function.evaluate`."""
         X, J = self.poses(place)
         return Values(X[:, :3, 3], q=J[:, 3:] if slopes else None)
+
+    def curvatures(self, place: Place, bar: FloatArray) -> Bends | None:
+        """See `Function.curvatures`."""
+        return Bends(self.point_bends(self.poses(place)[1], bar))
+
+    def point_bends(self, J: FloatArray, bar: FloatArray) -> FloatArray:
+        """Second derivatives (rows, nv, nv) of bar . point: what is farther out turns by w with what is nearer.
+
+        bar . (w_a x v_b), with a the one that carries b; J: of `poses`.
+        """
+        pairs = np.einsum("kia,kib->kab", np.cross(bar[:, :, None], J[:, :3], axis=1), J[:, 3:]) * self.order
+        return pairs + np.swapaxes(pairs, 1, 2)
 
     def columns(self) -> BoolArray:
         """Degrees of freedom that move the body."""
@@ -84,9 +96,7 @@ class BodyPose(BodyPoint):
     def prepare(self, mechanism: Mechanism, steps: int) -> None:
         """See `Function.prepare`."""
         super().prepare(mechanism, steps)
-        wanted = np.asarray(self.pose, float)
-        if wanted.shape not in ((4, 4), (3, 3)) or not np.isfinite(wanted).all():
-            raise ProblemError(f"{self.name}: pose must be a finite (4, 4) or (3, 3) matrix, got {self.pose!r}")
+        wanted = arguments.numbers(self.pose, [(4, 4), (3, 3)], f"{self.name}: pose")
         R = wanted[:3, :3]
         if np.abs(R @ R.T - np.eye(3)).max() > 1e-6 or np.linalg.det(R) < 0.0:
             raise ProblemError(f"{self.name}: the upper left 3 x 3 block of the pose is no rotation")
@@ -107,6 +117,21 @@ class BodyPose(BodyPoint):
             slope = None if slope is None else np.concatenate([slope, J[:, 3:]], axis=1)
         return Values(value, q=slope)
 
+    def curvatures(self, place: Place, bar: FloatArray) -> Bends | None:
+        """See `Function.curvatures`."""
+        X, J = self.poses(place)
+        wanted = self.wanted[:3, :3]
+        w = rotation_vectors(wanted.T @ X[:, :3, :3])
+        Jl = left_jacobian(w)
+        slope = np.linalg.solve(Jl, wanted.T @ J[:, :3])
+        back = np.asarray(np.linalg.solve(np.swapaxes(Jl, 1, 2), bar[:, :3, None])[:, :, 0], float)
+        H = -np.swapaxes(slope, 1, 2) @ even(left_jacobian_slopes(w, back)) @ slope
+        # The axis of what is farther out turns with what is nearer.
+        turned = np.cross((back @ wanted.T)[:, :, None], J[:, :3], axis=1)
+        pairs = np.einsum("kia,kib->kab", turned, J[:, :3]) * (self.order == 1.0)
+        H += even(pairs)
+        return Bends(H + self.point_bends(J, bar[:, 3:]) if self.size == 6 else H)
+
 
 @dataclass
 class Clearance(BodyPoint):
@@ -125,9 +150,9 @@ class Clearance(BodyPoint):
     def prepare(self, mechanism: Mechanism, steps: int) -> None:
         """See `Function.prepare`."""
         super().prepare(mechanism, steps)
-        self.middle = np.asarray(self.center, float)
-        if self.middle.shape != (3,) or not np.isfinite(self.middle).all():
-            raise ProblemError(f"{self.name}: center must be 3 finite numbers [m], got {self.center!r}")
+        self.middle = arguments.numbers(self.center, [(3,)], f"{self.name}: center [m]")
+        arguments.number(self.radius, f"{self.name}: body_radius [m]", least=0.0)
+        arguments.number(self.obstacle_radius, f"{self.name}: radius [m]", least=0.0)
         self.size = 1
 
     def evaluate(self, place: Place, slopes: bool) -> Values:
@@ -141,10 +166,22 @@ class Clearance(BodyPoint):
         normal = d / np.maximum(length, 1e-12)
         return Values(value, q=np.einsum("ki,kij->kj", normal, J[:, 3:])[:, None])
 
+    def curvatures(self, place: Place, bar: FloatArray) -> Bends | None:
+        """See `Function.curvatures`."""
+        X, J = self.poses(place)
+        d = X[:, :3, 3] - self.middle
+        length = np.maximum(np.linalg.norm(d, axis=1, keepdims=True), 1e-12)
+        normal, V = d / length, J[:, 3:]
+        along = np.einsum("ki,kia->ka", normal, V)
+        across = np.einsum("kia,kib->kab", V, V) - along[:, :, None] * along[:, None]
+        return Bends((bar / length)[:, :, None] * across + self.point_bends(J, bar * normal))
+
 
 @dataclass
 class CenterOfMass(Function):
     """Centre of mass of all bodies in the world [m]."""
+
+    has_curvatures: ClassVar[bool] = True
 
     def prepare(self, mechanism: Mechanism, steps: int) -> None:
         """See `Function.prepare`."""
@@ -163,6 +200,14 @@ class CenterOfMass(Function):
         """See `Function.evaluate`."""
         _, c, A, _ = momenta(self.workspace, place.q, np.zeros((len(place.q), self.mechanism.nv)))
         return Values(self.center(c), q=A[:, 3:] / self.mechanism.total_mass)
+
+    def curvatures(self, place: Place, bar: FloatArray) -> Bends | None:
+        """See `Function.curvatures`."""
+        w, nv = self.workspace, self.mechanism.nv
+        H = np.zeros((len(bar), nv, nv))
+        bar = np.ascontiguousarray(bar / self.mechanism.total_mass)
+        kernels.center_bends(w.tree.nodes, w.links, w.screws, np.ascontiguousarray(place.q), bar, H)
+        return Bends(H)
 
     def center(self, c: FloatArray) -> FloatArray:
         """Centre of mass of all bodies, from that of those that move: some may be fixed to the world."""
@@ -199,10 +244,45 @@ class CentroidalMomentum(CenterOfMass):
         by_q[:, :3] -= turn.transpose(0, 2, 1)
         return Values(value, q=by_q, v=by_v)
 
+    def curvatures(self, place: Place, bar: FloatArray) -> Bends | None:
+        """See `Function.curvatures`.
+
+        bar . (momentum about the centre) = zeta . (momentum about the origin) with zeta = (a, l - a x c), bar = (a, l).
+        """
+        nv, nu = self.mechanism.nv, self.mechanism.nu
+        h, c, A, D = momenta(self.workspace, place.q, place.v)
+        a, zeta = bar[:, :3], np.array(bar)
+        zeta[:, 3:] -= np.cross(a, self.center(c))
+        H = np.zeros((len(bar), 2 * nv + nu, 2 * nv + nu))
+        w, q, v = self.workspace, np.ascontiguousarray(place.q), np.ascontiguousarray(place.v)
+        kernels.momentum_bends(w.tree.nodes, w.links, w.screws, q, v, w.external, zeta, H)
+        moved = A[:, 3:] / self.mechanism.total_mass
+        back = -np.cross(a[:, :, None], moved, axis=1)  # dzeta/dq
+        by_q = np.einsum("kia,kib->kab", back, D[:, 3:])
+        H[:, :nv, :nv] += by_q + np.swapaxes(by_q, 1, 2)
+        mixed = np.einsum("kia,kib->kab", back, A[:, 3:])
+        H[:, :nv, nv : 2 * nv] += mixed
+        H[:, nv : 2 * nv, :nv] += np.swapaxes(mixed, 1, 2)
+        pull = np.ascontiguousarray(np.cross(a, h[:, 3:]) / self.mechanism.total_mass)
+        kernels.center_bends(w.tree.nodes, w.links, w.screws, q, pull, H)
+        return Bends(H, np.einsum("km,kmn->kn", zeta, A))
+
     def pattern(self) -> dict[str, BoolArray]:
         """See `Function.pattern`."""
         full = np.ones((6, self.mechanism.nv), bool)
         return {"q": full, "v": full}
+
+
+def carrying(mechanism: Mechanism) -> FloatArray:
+    """1 where degree of freedom a carries b, 1/2 where both are of one joint, else 0; shape (nv, nv)."""
+    nodes = mechanism.tree.nodes
+    out = np.zeros((mechanism.nv, mechanism.nv))
+    for i in range(len(nodes)):
+        own, j = slice(int(nodes[i].iv), int(nodes[i].iv + nodes[i].nv)), i
+        while j >= 0:
+            out[int(nodes[j].iv) : int(nodes[j].iv + nodes[j].nv), own] = 1.0 if j != i else 0.5
+            j = int(nodes[j].parent)
+    return out
 
 
 def momenta(w: Workspace, q: FloatArray, v: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:

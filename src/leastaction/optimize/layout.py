@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -41,13 +42,13 @@ class Controls:
         if kind not in CONTROLS:
             raise ProblemError(f"controls must be one of {', '.join(CONTROLS)}, got {kind!r}")
         c, k = np.array(nodes), np.arange(steps)
-        quadrature = _quadrature(c)
+        weights = quadrature(c)
         if kind == "held" or (kind == "nodes" and len(c) == 1):
-            return cls("held", steps, k, np.ones((len(c), 1)), quadrature)
+            return cls("held", steps, k, np.ones((len(c), 1)), weights)
         if kind == "linear":
-            return cls(kind, steps + 1, k, np.stack([1.0 - c, c], axis=1), quadrature)
+            return cls(kind, steps + 1, k, np.stack([1.0 - c, c], axis=1), weights)
         s = len(c) - 1
-        return cls(kind, s * steps + 1, s * k, np.eye(s + 1), quadrature)
+        return cls(kind, s * steps + 1, s * k, np.eye(s + 1), weights)
 
     @property
     def middle(self) -> FloatArray:
@@ -55,7 +56,7 @@ class Controls:
         return (self.quadrature @ self.weights)[None]
 
 
-def _quadrature(c: FloatArray) -> FloatArray:
+def quadrature(c: FloatArray) -> FloatArray:
     """Weights on [0, 1] that integrate polynomials through the nodes."""
     powers = np.arange(len(c))
     return np.asarray(np.linalg.solve(c[None, :] ** powers[:, None], 1.0 / (powers + 1.0)), float)
@@ -71,6 +72,7 @@ class Layout:
         u: of the controls, shape (blocks, nu).
         p: of momenta at the knots, shape (steps + 1, nv), or (0, nv).
         v: of velocities at the knots, shape (steps + 1, nv), or (0, nv).
+        forces: of reactions, one array (control points, forces) for each; then of velocities at `Cuts`, (cuts, nv).
         duration: of the final time, or -1 where it is given.
         size: number of unknowns.
     """
@@ -79,6 +81,7 @@ class Layout:
     u: IntArray
     p: IntArray
     v: IntArray
+    forces: tuple[IntArray, ...]
     duration: int
     size: int
 
@@ -94,8 +97,13 @@ class Layout:
         momenta: bool = False,
         velocities: bool = False,
         free_time: bool = False,
+        forces: Sequence[tuple[IntArray, int]] = (),
     ) -> Layout:
-        """Knot by knot: its configuration, momentum, velocity and controls, then what lies within the step after it."""
+        """Knot by knot: its configuration, momentum, velocity and controls, then what lies within the step after it.
+
+        Args:
+            forces: control points and number of components of each reaction.
+        """
         # (time, order at one time) of each block, and its size
         blocks = [("q", j, j / s, 0, nv) for j in range(s * steps + 1)]
         place = {"held": 1.0, "linear": 1.0, "nodes": 1.0 / s}[controls.kind]
@@ -108,8 +116,12 @@ class Layout:
             "p": np.zeros((steps + 1 if momenta else 0, nv), int),
             "v": np.zeros((steps + 1 if velocities else 0, nv), int),
         }
+        for k, (points, count) in enumerate(forces):
+            blocks += [(f"f{k}", i, point / s, 4, count) for i, point in enumerate(points)]
+            out[f"f{k}"] = np.zeros((len(points), count), int)
         at = 0
         for name, index, _, _, size in sorted(blocks, key=lambda b: (b[2], b[3])):
             out[name][index] = np.arange(at, at + size)
             at += size
-        return cls(**out, duration=at if free_time else -1, size=at + free_time)
+        acting = tuple(out.pop(f"f{k}") for k in range(len(forces)))
+        return cls(**out, forces=acting, duration=at if free_time else -1, size=at + free_time)

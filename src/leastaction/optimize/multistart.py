@@ -7,9 +7,12 @@ from typing import Any
 import numpy as np
 
 from leastaction.errors import ProblemError
-from leastaction.optimize.ipopt import solve
+from leastaction.integrators import is_number
+from leastaction.mechanism._check import shown
+from leastaction.optimize import arguments
 from leastaction.optimize.problem import Problem
 from leastaction.optimize.solution import Solution
+from leastaction.optimize.solving import solve
 
 
 def multi_start(
@@ -28,9 +31,14 @@ def multi_start(
     Returns:
         The solutions, those that succeeded first, cheapest first.
     """
-    if not isinstance(starts, int | np.integer) or starts < 1:
-        raise ProblemError(f"starts must be a whole number of at least 1, got {starts!r}")
-    rng, m = np.random.default_rng(seed), problem.mechanism
+    if not isinstance(problem, Problem):
+        raise ProblemError(f"multi_start needs a Problem, got {shown(problem)}")
+    arguments.count(starts, "starts")
+    arguments.count(modes, "modes")
+    arguments.number(spread, "spread", least=0.0)
+    if not is_number(seed) or seed < 0 or int(seed) != seed:
+        raise ProblemError(f"seed must be a whole number that is not negative, got {shown(seed)}")
+    rng, m = np.random.default_rng(int(seed)), problem.mechanism
     program = problem.transcribe()
     own = program.motion(problem.initial_unknowns(program)).q[:: program.s].copy()
     t = np.linspace(0.0, 1.0, problem.steps + 1)[:, None]

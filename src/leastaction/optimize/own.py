@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from functools import cached_property
+from typing import Any, ClassVar, cast
 
 import numpy as np
 
 from leastaction._extras import require
 from leastaction.errors import ProblemError
 from leastaction.mechanism import Mechanism
-from leastaction.optimize.functions import BoolArray, FloatArray, Function, Place, Values
+from leastaction.mechanism._check import real_array, shown
+from leastaction.optimize import arguments
+from leastaction.optimize.functions import Bends, BoolArray, FloatArray, Function, Place, Values
 
 KINDS = ("numpy", "casadi", "jax")
 
@@ -33,14 +36,49 @@ class OwnAtKnots(Function):
     def prepare(self, mechanism: Mechanism, steps: int) -> None:
         """See `Function.prepare`."""
         super().prepare(mechanism, steps)
-        if self.kind not in KINDS:
-            raise ProblemError(f"{self.name}: kind must be one of {', '.join(KINDS)}, got {self.kind!r}")
+        arguments.choice(self.kind, KINDS, f"{self.name}: kind")
         if not callable(self.f):
             raise ProblemError(f"{self.name}: expected a function of ({', '.join(self.arguments)}), got {self.f!r}")
         sizes = {"q": mechanism.nq, "v": mechanism.nv, "u": mechanism.nu}
         self.sizes = [sizes[name] for name in self.arguments]
         self.derived = {"numpy": lambda: self.f, "casadi": self._by_casadi, "jax": self._by_jax}[self.kind]()
         self.size = len(self._checked(mechanism.neutral(), np.zeros(mechanism.nv), np.zeros(mechanism.nu))[0])
+
+    @property
+    def has_curvatures(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """CasADi and JAX know second derivatives; along the tangents of ball and free joints they are not taken."""
+        return self.kind != "numpy" and self.mechanism.nq == self.mechanism.nv
+
+    def curvatures(self, place: Place, bar: FloatArray) -> Bends | None:
+        """See `Function.curvatures`."""
+        given = {"q": place.q, "v": place.v, "u": place.u}
+        arguments = [given[name] for name in self.arguments]
+        rows = [self._second(bar[k], *(x[k] for x in arguments)) for k in range(len(bar))]
+        n = sum(self.sizes)
+        second = np.array([H for H, _ in rows]).reshape(-1, n, n)
+        at = sum(self.sizes[: self.arguments.index("v")]) if "v" in self.arguments else 0
+        by_v = np.array([g[at : at + self.mechanism.nv] for _, g in rows]) if "v" in self.arguments else None
+        return Bends(second, by_v)
+
+    @cached_property
+    def _second(self) -> Callable[..., Any]:
+        """(Hessian, gradient) of bar . f by all arguments together."""
+        if self.kind == "casadi":
+            ca = require("casadi", "optimize")
+            x, y = ca.MX.sym("x", sum(self.sizes)), ca.MX.sym("y", self.size)
+            value = ca.vertcat(self.f(*ca.vertsplit(x, [0, *np.cumsum(self.sizes).tolist()])))
+            H, g = ca.hessian(ca.dot(y, value), x)
+            function = ca.Function("second", [y, x], [ca.densify(H), ca.densify(g)])
+            return lambda bar, *a: [np.array(out.full()).ravel() for out in function.call([bar, np.concatenate(a)])]
+        jax = require("jax", "jax")
+        jax.config.update("jax_enable_x64", True)
+        ends = np.cumsum(self.sizes)[:-1].tolist()
+
+        def scalar(x: Any, y: Any) -> Any:
+            return y @ jax.numpy.atleast_1d(self.f(*jax.numpy.split(x, ends))).ravel()
+
+        hessian, gradient = jax.jit(jax.hessian(scalar)), jax.jit(jax.grad(scalar))
+        return lambda bar, *a: [np.asarray(f(np.concatenate(a), bar)) for f in (hessian, gradient)]
 
     def _by_casadi(self) -> Callable[..., Any]:
         ca = require("casadi", "optimize")
@@ -69,13 +107,13 @@ class OwnAtKnots(Function):
         """Values and derivatives, those by q along the tangent, as arrays of the shapes that were promised."""
         given = {"q": q, "v": v, "u": u}
         out = self.derived(*(given[name] for name in self.arguments))
-        try:
-            value, *slopes = (np.asarray(x, float) for x in out)
-        except (TypeError, ValueError):
+        arrays = [real_array(x) for x in out] if isinstance(out, tuple | list) else []
+        if not arrays or any(a is None for a in arrays):
             raise ProblemError(
                 f"{self.name}: a NumPy function must give its values and its derivatives by "
-                f"{', '.join(self.arguments)}, got {out!r}"
-            ) from None
+                f"{', '.join(self.arguments)}, got {shown(out)}"
+            )
+        value, *slopes = cast("list[FloatArray]", arrays)
         value = np.atleast_1d(value).ravel()
         if self.kind != "numpy":
             slopes[0] = along_tangent(self.mechanism, q, slopes[0].reshape(len(value), -1))

@@ -137,6 +137,67 @@ class Piece:
             out.append(by_dt[:, :, None] / owner.steps)
         return f.value, out
 
+    @property
+    def size(self) -> int:
+        """Number of components."""
+        return self.function.size
+
+    @property
+    def is_smooth(self) -> bool:
+        """Whether `curvatures` are known; the middles of steps with ball and free joints are left to differences."""
+        where, curved = self.function.where, self.owner.tangents.curved
+        straight = where != "steps" or not curved or not self.function.reads_motion
+        return self.function.has_curvatures and straight
+
+    def curvatures(self, motion: Motion, bar: FloatArray) -> FloatArray | None:
+        """Second derivatives of bar . function by all of `columns` together, shape (elements, n, n); None: zero.
+
+        bar: shape (elements, size).
+        """
+        function, owner, where = self.function, self.owner, self.function.where
+        place = self._place(motion)
+        if where == "knots":
+            return self._at_knots(motion, place, bar)
+        if where == "controls":
+            return None
+        bends = function.curvatures(place, bar)
+        if bends is None:
+            return None
+        # From (q, v, u, dt) to the two ends, the controls and the final time, of which v is no linear function.
+        nv, nu, K = owner.mechanism.nv, owner.mechanism.nu, len(self.index)
+        n = sum(columns.index.shape[1] for columns in self.columns)
+        P = np.zeros((K, 2 * nv + nu, n))
+        eye, dt = np.eye(nv), motion.dt
+        P[:, :nv, :nv] = P[:, :nv, nv : 2 * nv] = 0.5 * eye
+        P[:, nv : 2 * nv, nv : 2 * nv] = eye / dt
+        P[:, nv : 2 * nv, :nv] = -eye / dt
+        for b in range(self.weights.shape[1]):
+            at = 2 * nv + b * nu
+            P[:, 2 * nv :, at : at + nu] = self.weights[:, b, None, None] * np.eye(nu)
+        if owner.layout.duration >= 0:
+            P[:, nv : 2 * nv, -1] = -place.v / (dt * owner.steps)
+        H = np.swapaxes(P, 1, 2) @ bends.second @ P
+        if owner.layout.duration >= 0 and bends.by_v is not None:
+            # d^2 v / d(ends) dT = -(+-1) / dt^2 / N, d^2 v / dT^2 = 2 v / (dt N)^2.
+            slope = bends.by_v / (dt * dt * owner.steps)
+            for at, sign in ((0, 1.0), (nv, -1.0)):
+                H[:, at : at + nv, -1] += sign * slope
+                H[:, -1, at : at + nv] += sign * slope
+            H[:, -1, -1] += 2.0 * np.einsum("kn,kn->k", bends.by_v, place.v) / (dt * owner.steps) ** 2
+        return H
+
+    def _at_knots(self, motion: Motion, place: Place, bar: FloatArray) -> FloatArray | None:
+        bends, tangents, points = self.function.curvatures(place, bar), self.owner.tangents, self.owner.s * self.index
+        if motion.turns is None:
+            return None if bends is None else bends.second
+        by_q = self.function.evaluate(place, True).q
+        if by_q is None:
+            return None
+        gradient, turns = np.einsum("km,kmn->kn", bar, by_q), motion.turns[points]
+        H = tangents.bends(motion.z[self.owner.layout.q[points]], gradient)
+        assert H is not None
+        return H if bends is None else H + np.swapaxes(turns, 1, 2) @ bends.second @ turns
+
     def _by_ends(self, motion: Motion, q: Any, v: Any, x: Any, zero: FloatArray) -> list[FloatArray]:
         """Derivatives by the unknowns of the first and the last configuration of the steps."""
         chords, k, s = self.owner.chords(motion), self.index, self.owner.s

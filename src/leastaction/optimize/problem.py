@@ -12,13 +12,16 @@ from numpy.typing import NDArray
 
 from leastaction.errors import LeastActionError, ProblemError
 from leastaction.forces.arrays import force_model, moves_with_bodies
-from leastaction.integrators import Integrator
+from leastaction.integrators import Integrator, is_number
 from leastaction.mechanism import Mechanism
-from leastaction.mechanism._check import suggestion
+from leastaction.mechanism._check import shown, suggestion
+from leastaction.optimize import arguments
 from leastaction.optimize.collocation import Collocation
 from leastaction.optimize.constraints import Constraint
 from leastaction.optimize.costs import Cost
 from leastaction.optimize.functions import Function, Velocity
+from leastaction.optimize.layout import CONTROLS
+from leastaction.optimize.standing import Standing
 from leastaction.optimize.transcription import TURN, Transcription
 from leastaction.optimize.variational import Variational
 
@@ -29,7 +32,7 @@ FloatArray = NDArray[np.float64]
 INF = math.inf
 
 
-class Problem:
+class Problem(Standing):
     """Find the motion of a robot that costs least, among those that its dynamics and constraints allow.
 
         problem = la.optimize.Problem(robot, steps=50, duration=2.0)
@@ -40,7 +43,7 @@ class Problem:
         solution = problem.solve()
 
     Args:
-        mechanism: the robot, a tree.
+        mechanism: the robot; loops are closed by forces that are unknowns too.
         steps: number of time steps.
         dt: time step [s]; or
         duration: final time [s], or the range (shortest, longest) in which it is to be found.
@@ -67,11 +70,11 @@ class Problem:
     ) -> None:
         if not isinstance(mechanism, Mechanism):
             raise ProblemError(f"Problem needs a Mechanism, such as leastaction.robots.cart_pole(), got {mechanism!r}")
-        if not isinstance(steps, int | np.integer) or steps < 1:
-            raise ProblemError(f"steps must be a whole number of at least 1, got {steps!r}")
-        self.mechanism, self.steps = mechanism, int(steps)
+        super().__init__()
+        self.mechanism, self.steps = mechanism, arguments.count(steps, "steps")
         self.integrator = _integrator(integrator)
-        self.controls, self.momenta = controls, momenta
+        self.controls = None if controls is None else arguments.choice(controls, CONTROLS, "controls")
+        self.momenta = arguments.flag(momenta, "momenta")
         self.duration_range = _durations(self.steps, dt, duration)
         self.start_position: FloatArray | None = None
         self.start_velocity: FloatArray | None = None
@@ -83,7 +86,7 @@ class Problem:
         self.q_bounds = (np.full(n, -INF), np.full(n, INF))
         self.u_bounds = (np.full(nu, -INF), np.full(nu, INF))
         self._guess: dict[str, Any] = {}
-        if limits:
+        if arguments.flag(limits, "limits"):
             self._take_limits()
 
     # ------------------------------------------------------------------ what is asked
@@ -162,11 +165,13 @@ class Problem:
         """
         m, given = self.mechanism, {"q": q, "u": u, "duration": duration}
         if q is not None:
-            given["q"] = _array(q, [(self.steps + 1, m.nq)], "guess: q")
+            given["q"] = arguments.numbers(q, [(self.steps + 1, m.nq)], "guess: q")
         if u is not None:
-            given["u"] = np.broadcast_to(_array(u, [(m.nu,), (self.steps, m.nu)], "guess: u"), (self.steps, m.nu))
-        if duration is not None and not (math.isfinite(duration) and duration > 0.0):
-            raise ProblemError(f"guess: duration must be a positive time [s], got {duration!r}")
+            given["u"] = np.broadcast_to(
+                arguments.numbers(u, [(m.nu,), (self.steps, m.nu)], "guess: u"), (self.steps, m.nu)
+            )
+        if duration is not None:
+            given["duration"] = arguments.number(duration, "guess: duration [s]", above=0.0)
         self._guess.update({name: value for name, value in given.items() if value is not None})
         return self
 
@@ -181,15 +186,14 @@ class Problem:
             return Collocation(self, stepper)
         if "residual" not in stepper.can:
             stepper.refuse("residual")
-        if not self.mechanism.is_tree:
-            raise ProblemError(f"{self.mechanism.name!r} has loops, which trajectory optimisation does not close")
         return Variational(self, stepper, self.momenta)
 
     def solve(self, **options: Any) -> Solution:
-        """Solve with IPOPT; options are those of `leastaction.optimize.solve`."""
-        from leastaction.optimize.ipopt import solve
+        """Solve it; options are those of `leastaction.optimize.solve`, with contacts also of `solve_relaxed`."""
+        from leastaction.optimize.relaxation import solve_relaxed
+        from leastaction.optimize.solving import solve
 
-        return solve(self, **options)
+        return (solve_relaxed if self.touches else solve)(self, **options)
 
     # ------------------------------------------------------------------ for transcriptions
 
@@ -245,6 +249,7 @@ class Problem:
             for knot, v in ((0, self.start_velocity), (-1, self.finish_velocity)):
                 if v is not None:
                     lower[layout.v[knot]] = upper[layout.v[knot]] = v
+        self.force_bounds(program, lower, upper)
         return lower, upper
 
     def _fix(self, index: Any, q: FloatArray, name: str, lower: FloatArray, upper: FloatArray) -> None:
@@ -301,8 +306,8 @@ class Problem:
             for name, value in given.items():
                 if name not in m.coordinate_names:
                     raise ProblemError(f"{what}: there is no {name!r}{suggestion(str(name), m.coordinate_names)}")
-                q[m.coordinate_names.index(name)] = value
-        q = _array(q, [(m.nq,)], what, free=True)
+                q[m.coordinate_names.index(name)] = arguments.numbers(value, [()], f"{what}: {name!r}", free=True)
+        q = arguments.numbers(q, [(m.nq,)], what, free=True)
         for group in m.coordinate_groups:
             if group.nv > 1:
                 part = q[group.iq : group.iq + (7 if group.nv == 6 else 4)]
@@ -313,9 +318,9 @@ class Problem:
     def _velocity(self, v: Any, what: str) -> FloatArray | None:
         if v is None:
             return None
-        if np.ndim(v) == 0 and not isinstance(v, Mapping) and v == 0:
+        if is_number(v) and v == 0:
             return np.zeros(self.mechanism.nv)
-        return _array(v, [(self.mechanism.nv,)], what)
+        return arguments.numbers(v, [(self.mechanism.nv,)], what)
 
     def _take_limits(self) -> None:
         m, k = self.mechanism, 0
@@ -341,32 +346,17 @@ def _integrator(integrator: Any) -> Integrator:
 def _durations(steps: int, dt: Any, duration: Any) -> tuple[float, float]:
     if (dt is None) == (duration is None):
         raise ProblemError("give either dt [s] or duration [s]")
-    try:
-        values = np.broadcast_to(np.asarray(dt * steps if duration is None else duration, float), (2,))
-    except (TypeError, ValueError):
-        raise ProblemError(
-            f"dt and duration must be times [s], or duration=(shortest, longest), got {duration!r}"
-        ) from None
-    lower, upper = float(values[0]), float(values[1])
+    if duration is None:
+        times = np.full(2, arguments.number(dt, "dt [s]", above=0.0) * steps)
+    else:
+        what = "duration [s], or (shortest, longest)"
+        times = np.broadcast_to(arguments.numbers(duration, [(), (2,)], what, infinite=True), (2,))
+    lower, upper = float(times[0]), float(times[1])
     if not (0.0 < lower <= upper) or not math.isfinite(lower):
         raise ProblemError(
             f"dt and duration must be positive, finite times [s], shortest first, got {dt or duration!r}"
         )
     return lower, upper
-
-
-def _array(value: Any, shapes: list[tuple[int, ...]], what: str, free: bool = False) -> FloatArray:
-    """A finite array of one of these shapes; with `free` NaN is allowed."""
-    expected = " or ".join(map(str, shapes))
-    try:
-        a = np.array(value, float)
-    except (TypeError, ValueError):
-        raise ProblemError(f"{what}: expected numbers of shape {expected}, got {value!r}") from None
-    if a.shape not in shapes:
-        raise ProblemError(f"{what}: expected shape {expected}, got {a.shape}")
-    if np.isinf(a).any() or (np.isnan(a).any() and not free):
-        raise ProblemError(f"{what}: expected finite numbers, got {value!r}")
-    return a
 
 
 def _pair(value: Any, names: list[str], what: str) -> tuple[FloatArray, FloatArray]:
@@ -383,8 +373,8 @@ def _pair(value: Any, names: list[str], what: str) -> tuple[FloatArray, FloatArr
             lower, upper = (np.array(np.broadcast_to(np.asarray(x, float), (n,))) for x in value)
     except LeastActionError:
         raise
-    except (TypeError, ValueError):
-        raise ProblemError(f"{what}: expected (lower, upper), numbers or {n} of them each, got {value!r}") from None
+    except (TypeError, ValueError, OverflowError):
+        raise ProblemError(f"{what}: expected (lower, upper), numbers or {n} each, got {shown(value)}") from None
     if np.isnan(lower).any() or np.isnan(upper).any():
         raise ProblemError(f"{what}: bounds must not be NaN")
     if (lower > upper).any():

@@ -10,8 +10,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from leastaction.integrators import Integrator
+from leastaction.errors import ProblemError
+from leastaction.integrators import Integrator, is_number
 from leastaction.mechanism import Mechanism
+from leastaction.mechanism._check import shown
+from leastaction.optimize.feet import Phase
 from leastaction.optimize.transcription import Transcription
 from leastaction.trajectory import Trajectory
 
@@ -45,6 +48,7 @@ class Solution:
         iterations: the log.
         seconds: time to solve [s].
         z: the unknowns.
+        phases: of the problem, with the feet that stand in them.
     """
 
     success: bool
@@ -60,6 +64,7 @@ class Solution:
     iterations: tuple[Iteration, ...]
     seconds: float
     z: FloatArray = field(repr=False)
+    phases: tuple[Phase, ...] = ()
 
     @property
     def mechanism(self) -> Mechanism:
@@ -81,6 +86,17 @@ class Solution:
         """Joint velocities at the knots [rad/s or m/s], shape (steps + 1, nv)."""
         return self.trajectory.v
 
+    @property
+    def forces(self) -> dict[str, FloatArray]:
+        """Forces of loops, feet and contacts at the knots by name [N or N m], shape (steps + 1, forces) each."""
+        stored, what = self.trajectory.stored, "forces of "
+        return {name.removeprefix(what): np.asarray(f) for name, f in stored.items() if name.startswith(what)}
+
+    @property
+    def complementarity(self) -> float:
+        """The largest product of a contact's force with its gap [N m], or of friction with slip [W]; 0 without any."""
+        return float(self.trajectory.stored.get("complementarity", 0.0))
+
     @cached_property
     def errors(self) -> FloatArray:
         """How far the motion is from the equations of motion between knots, per step and degree of freedom.
@@ -98,7 +114,7 @@ class Solution:
         return float(self.errors.sum(axis=1).mean())
 
     def replay(self, integrator: Integrator | None = None, *, dt: float | None = None) -> Trajectory:
-        """Simulate the controls from the first state with any integrator.
+        """Simulate the controls from the first state with any integrator; feet are held where they landed.
 
         Args:
             integrator: default: that of the problem.
@@ -107,6 +123,10 @@ class Solution:
         """
         from leastaction.simulate import simulate
 
+        if self.phases:
+            from leastaction.optimize.footholds import replay
+
+            return replay(self, integrator, dt)
         run = self.trajectory
         step = run.dt if dt is None else float(dt)
         return simulate(
@@ -121,6 +141,8 @@ class Solution:
 
     def control(self, t: float) -> FloatArray:
         """Controls at the time t [s], shape (nu,)."""
+        if not is_number(t):
+            raise ProblemError(f"control: t must be a finite time [s], got {shown(t)}")
         dt, nodes = self.trajectory.dt, self.u.shape[1]
         k = min(max(int(t / dt * (1.0 + 1e-12) + 1e-12), 0), len(self.u) - 1)
         if nodes == 1:
@@ -192,6 +214,7 @@ def make_solution(
         iterations=tuple(iterations),
         seconds=seconds,
         z=z.copy(),
+        phases=tuple(problem.phase_list),
     )
 
 

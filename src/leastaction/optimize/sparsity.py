@@ -69,6 +69,14 @@ def scatter(values, slots, source, weights, blocks):
 
 
 @entry
+def add_at(values, slots, source, blocks):
+    """`scatter` with all weights one."""
+    for k in range(slots.shape[0]):
+        for a in range(slots.shape[1]):
+            values[slots[k, a]] += blocks[k, source[a]]
+
+
+@entry
 def add_products(indptr, indices, values, y, out):
     """out += A' y for a matrix in compressed columns."""
     for j in range(out.shape[0]):

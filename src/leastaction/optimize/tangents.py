@@ -71,6 +71,34 @@ class Tangents:
             out[..., group, group] = function(x[..., group])
         return out
 
+    def bends(self, x: FloatArray, gradient: FloatArray) -> Matrices:
+        """Second derivatives of gradient . integrate(q, x) by x; gradient (rows, nv): along the tangent at its end.
+
+        f(integrate(q, x)) has the Hessian J^T T J + this, with T of f along the tangent, made symmetric.
+        """
+        return self._blocks_of(x, gradient, lambda y, g: even(-left_jacobian_slopes(-y, g)))
+
+    def difference_bends(self, x: FloatArray, gradient: FloatArray) -> Matrices:
+        """Second derivatives of gradient . difference(a, b), made symmetric, when b moves along its own tangent."""
+        return self._blocks_of(x, gradient, _difference_bends)
+
+    def brackets(self, x: FloatArray) -> Matrices:
+        """Row a: the Lie bracket of unit a with x (rows, nv); zero for joints with single axes."""
+        if not self.curved:
+            return None
+        out = np.zeros((*x.shape, x.shape[-1]))
+        for group in self.groups:
+            out[..., group, group] = -np.swapaxes(_adjoint(x[..., group]), -1, -2)
+        return out
+
+    def _blocks_of(self, x: FloatArray, gradient: FloatArray, function: Callable[[Any, Any], Any]) -> Matrices:
+        if not self.curved:
+            return None
+        out = np.zeros((*x.shape, x.shape[-1]))
+        for group in self.groups:
+            out[..., group, group] = function(x[..., group], gradient[..., group])
+        return out
+
     def spread(self, pattern: NDArray[np.bool_]) -> NDArray[np.bool_]:
         """Columns (..., nv) that products with the blocks may fill."""
         out = pattern.copy()
@@ -85,7 +113,7 @@ def times(slopes: FloatArray, matrices: Matrices) -> FloatArray:
 
 
 def _hat(w: FloatArray) -> FloatArray:
-    out = np.zeros((*w.shape, 3))
+    out = np.zeros((*w.shape, 3), w.dtype)
     out[..., 0, 1], out[..., 0, 2], out[..., 1, 2] = -w[..., 2], w[..., 1], -w[..., 0]
     return out - np.swapaxes(out, -1, -2)
 
@@ -94,21 +122,21 @@ def _adjoint(x: FloatArray) -> FloatArray:
     """ad of rotation vectors (..., 3) or twists (..., 6), angular first."""
     if x.shape[-1] == 3:
         return _hat(x)
-    out = np.zeros((*x.shape, 6))
+    out = np.zeros((*x.shape, 6), x.dtype)
     out[..., :3, :3] = out[..., 3:, 3:] = _hat(x[..., :3])
     out[..., 3:, :3] = _hat(x[..., 3:])
     return out
 
 
-def left_jacobian(x: FloatArray) -> FloatArray:
+def left_jacobian(x: Any) -> Any:
     """J_l(x) of the exponential map, for rotation vectors (..., 3) or twists (..., 6).
 
     The sum of ad^n / (n + 1)!; powers beyond the fourth follow from the lower ones by the angle (the Cayley-Hamilton
     theorem), which is used where the series would be long.
     """
     A = _adjoint(x)
-    t = np.linalg.norm(x[..., :3], axis=-1)[..., None, None]
-    near = t < 1.0
+    t = np.sqrt((x[..., :3] ** 2).sum(axis=-1))[..., None, None]
+    near = t.real < 1.0
     safe = np.where(near, 1.0, t)
     sine, cosine = np.sin(safe), np.cos(safe)
     closed = (
@@ -130,3 +158,25 @@ def left_jacobian(x: FloatArray) -> FloatArray:
 def transport(x: FloatArray) -> FloatArray:
     """Ad of exp(x): the exponential of ad(x), 1 + ad(x) J_l(x)."""
     return np.eye(x.shape[-1]) + _adjoint(x) @ left_jacobian(x)
+
+
+def left_jacobian_slopes(x: FloatArray, g: FloatArray) -> FloatArray:
+    """Derivative of g . J_l(x) e_a along e_b, for all a and b: shape (..., n, n) for x and g of shape (..., n).
+
+    Complex numbers carry the derivative: x + i h e_b with so small an h that it is exact to round-off.
+    """
+    n = x.shape[-1]
+    moved = x[..., None, :] + 1e-30j * np.eye(n)
+    return np.einsum("...m,...bma->...ab", g, left_jacobian(moved).imag / 1e-30)
+
+
+def even(A: FloatArray) -> FloatArray:
+    """The symmetric parts of matrices."""
+    return 0.5 * (A + np.swapaxes(A, -1, -2))
+
+
+def _difference_bends(x: FloatArray, g: FloatArray) -> FloatArray:
+    # d(J^-1) = -J^-1 dJ J^-1, with J = J_r.
+    inverse = np.linalg.inv(left_jacobian(-x))
+    g = np.einsum("...m,...ma->...a", g, inverse)
+    return np.swapaxes(inverse, -1, -2) @ even(left_jacobian_slopes(-x, g)) @ inverse

@@ -16,8 +16,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from leastaction.optimize.cuts import Cuts
 from leastaction.optimize.layout import Controls, Layout
 from leastaction.optimize.pieces import Chords, Motion, Piece
+from leastaction.optimize.reactions import Reactions
 from leastaction.optimize.sparsity import Pattern, add_products
 from leastaction.optimize.tangents import Tangents
 
@@ -38,7 +40,7 @@ class Rows:
 
     Attributes:
         name: what messages call them.
-        where: "knot" or "step".
+        where: "knot", "step" or "control point".
         first: number of the first one.
         index: knot or step of each element, shape (elements,).
         labels: of the components of an element.
@@ -90,27 +92,40 @@ class Transcription(ABC):
         c_lower, c_upper: bounds of the constraints, shape (m,).
         rows: kinds of constraints, in order.
         jacobian_pattern: structural nonzeros of dc/dz.
+        kept: where the rows of the dynamics of each step stand, shape (steps, s + 1, nv), -1 for those left out.
+        first_path: number of the first constraint that is not of the dynamics.
         reference: configurations from which displacements are counted, shape (points, nq).
     """
+
+    kept: IntArray
 
     def __init__(self, problem: Problem, points: tuple[float, ...], nodes: tuple[float, ...], **unknowns: bool) -> None:
         self.problem, self.mechanism = problem, problem.mechanism
         self.steps, self.s, self.points, self.nodes = problem.steps, len(points) - 1, points, nodes
         self.tangents = Tangents(problem.mechanism)
         self.controls = Controls.of(problem.controls, problem.steps, nodes)
-        m = problem.mechanism
+        m, reactions = problem.mechanism, problem.reactions(points)
+        cuts = problem.cuts
+        acting = [*((r.points, len(r.labels)) for r in reactions), (self.s * cuts, m.nv)]
+        free = problem.fixed_duration is None
         self.layout = Layout.of(
-            self.steps, self.s, m.nv, m.nu, self.controls, free_time=problem.fixed_duration is None, **unknowns
+            self.steps, self.s, m.nv, m.nu, self.controls, free_time=free, forces=acting, **unknowns
         )
+        for reaction, index in zip(reactions, self.layout.forces[:-1], strict=True):
+            reaction.bind(self, index)
+        self.reactions, self.cuts = Reactions(self, reactions), Cuts(self, cuts, self.layout.forces[-1])
         self.rows: list[Rows] = []
         self._limits: list[tuple[FloatArray, FloatArray]] = []
         self.costs = [CostPiece(cost, Piece(self, cost.function)) for cost in problem.costs]
-        self.paths = [Piece(self, constraint.function) for constraint in problem.constraints]
+        self.paths: list[Any] = [Piece(self, constraint.function) for constraint in problem.constraints]
         self._add_dynamics()
         for constraint, piece in zip(problem.constraints, self.paths, strict=True):
             where = "knot" if constraint.function.where == "knots" else "step"
             labels = problem.labels(constraint.function)
             self.add_rows(constraint.function.name, where, piece.index, labels, *constraint.limits)
+        for piece in problem.point_pieces(self):
+            self.add_rows(piece.name, piece.where, piece.index, piece.labels, *piece.limits)
+            self.paths.append(piece)
         self.c_lower, self.c_upper = (np.concatenate([np.zeros(0), *(x[i] for x in self._limits)]) for i in (0, 1))
         self.lower, self.upper = problem.variable_bounds(self)
         self._find_patterns()
@@ -174,7 +189,7 @@ class Transcription(ABC):
         pattern.close()
         self._close_dynamics_pattern(pattern)
         self._slots = [[(pattern.slots(t), rc) for t, rc in group] for group in tickets]
-        self._first_path = paths[0].first if paths else self.m
+        self.first_path = paths[0].first if paths else self.m
         self._values = np.zeros(pattern.count + 1)
 
     def _neutral_reference(self) -> FloatArray:
@@ -209,8 +224,11 @@ class Transcription(ABC):
 
     # ------------------------------------------------------------------ between motions and unknowns
 
-    def unknowns(self, q: FloatArray, u: FloatArray, duration: float) -> FloatArray:
-        """z of configurations (points, nq) and controls (blocks, nu); references move to q."""
+    def unknowns(self, q: FloatArray, u: FloatArray, duration: float, like: FloatArray | None = None) -> FloatArray:
+        """z of configurations (points, nq) and controls (blocks, nu); references move to q.
+
+        Momenta, velocities and forces are those of the unknowns `like`, or guessed.
+        """
         self.recenter(q)
         z = np.zeros(self.n)
         z[self.layout.q] = self.mechanism.difference(self.reference, q)
@@ -218,6 +236,9 @@ class Transcription(ABC):
         if self.layout.duration >= 0:
             z[self.layout.duration] = duration
         self._complete(z, q, duration / self.steps)
+        if like is not None:
+            for index in (self.layout.p, self.layout.v, *self.layout.forces):
+                z[index] = like[index]
         return z
 
     def _complete(self, z: FloatArray, q: FloatArray, dt: float) -> None:
@@ -278,7 +299,7 @@ class Transcription(ABC):
         motion = self.motion(z)
         out[:] = 0.0
         self._dynamics(motion, out)
-        at = self._first_path
+        at = self.first_path
         for piece in self.paths:
             values = piece.values(motion)
             out[at : at + values.size] = values.ravel()

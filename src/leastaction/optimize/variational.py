@@ -18,6 +18,8 @@ from numpy.typing import NDArray
 
 from leastaction.dynamics.legendre import momentum_of_velocity
 from leastaction.integrators import Stepper
+from leastaction.optimize.contact_rows import largest_product
+from leastaction.optimize.contraction import is_gradient
 from leastaction.optimize.ends import Ends
 from leastaction.optimize.pieces import Motion
 from leastaction.optimize.sparsity import Pattern, scatter
@@ -56,12 +58,17 @@ class Variational(Transcription):
             for k, _ in self.ends.given:
                 name = "velocity at the finish" if k else "velocity at the start"
                 self.ends.rows.append(self.add_rows(name, "knot", np.array([N if k else 0]), labels)[0])
+        elif self.problem.shift is not None:  # the start of a period goes on where its end came in
+            numbers = self.add_rows("dynamics", "knot", np.arange(1, N + 1), labels)
+            kept[1:, 0], kept[:, s], kept[0, 0] = numbers[:-1], numbers, numbers[-1]
         else:
             first, last = 0 if v0 is not None else 1, N if v1 is not None else N - 1
             numbers = np.full((N + 1, self.mechanism.nv), -1)
             if last >= first:
                 numbers[first : last + 1] = self.add_rows("dynamics", "knot", np.arange(first, last + 1), labels)
             kept[:, 0], kept[:, s] = numbers[:-1], numbers[1:]
+        if len(self.cuts.knots):
+            kept[self.cuts.knots % N, 0] = self.add_rows("dynamics after it", "knot", self.cuts.knots, labels)
         for chi in range(1, s):
             kept[:, chi] = self.add_rows(f"dynamics within steps, point {chi}", "step", np.arange(N), labels)
         self.kept = kept
@@ -69,7 +76,7 @@ class Variational(Transcription):
     def related(self) -> NDArray[np.bool_]:
         """Whether two degrees of freedom appear in each other's equations, shape (nv, nv)."""
         nodes, n = self.mechanism.tree.nodes, self.mechanism.nv
-        if self.problem.has_body_forces:
+        if self.problem.has_body_forces or not self.mechanism.is_tree:
             return np.ones((n, n), bool)
         out = np.zeros((n, n), bool)
         for i in range(len(nodes)):
@@ -78,6 +85,7 @@ class Variational(Transcription):
                 above = slice(int(nodes[j].iv), int(nodes[j].iv + nodes[j].nv))
                 out[own, above] = out[above, own] = True
                 j = int(nodes[j].parent)
+        self.reactions.related(out)
         return out
 
     def _points(self) -> IntArray:
@@ -107,6 +115,8 @@ class Variational(Transcription):
                 (pattern.add(self.kept[:, s], layout.p[1:]), -1.0),
             ]
             self.ends.add_pattern(pattern, self.layout, self.related())
+        self.reactions.add_pattern(pattern, self.kept)
+        self.cuts.add_pattern(pattern, self.kept, self.related())
 
     def _driven(self) -> Any:
         """Which rows the controls enter, shape (s + 1, nv, nodes, nu), found at random configurations."""
@@ -127,11 +137,15 @@ class Variational(Transcription):
         if len(self.layout.p):
             self._by_p = [(pattern.slots(ticket), sign) for ticket, sign in self._by_p]
             self.ends.close_pattern(pattern)
+        self.reactions.close_pattern(pattern)
+        self.cuts.close_pattern(pattern)
 
     # ------------------------------------------------------------------ values
 
     def _dynamics(self, motion: Motion, out: FloatArray) -> None:
         self.stepper.horizon_rows(motion.q, motion.u, motion.dt, self._rows)
+        self.reactions.add(motion, self._rows)
+        self.cuts.add(motion, self._rows)
         p = motion.z[self.layout.p]
         if len(p):
             self._rows[:, 0] += p[:-1]
@@ -149,6 +163,8 @@ class Variational(Transcription):
         self.stepper.horizon_blocks(motion.q, motion.u, motion.dt, self._rows, self._D, self._C)
         if not len(self.layout.p):
             self.ends.add_slopes(motion.q, self._D)
+        self.reactions.add_slopes(motion, self._D)
+        self.cuts.add_slopes(motion, self._D)
         if motion.turns is not None:
             turns = motion.turns[self._points()]
             for chi in range(self.s + 1):
@@ -162,6 +178,8 @@ class Variational(Transcription):
             for slots, sign in self._by_p:
                 values[slots] = sign
             self.ends.jacobian(motion, values)
+        self.reactions.jacobian(motion, values)
+        self.cuts.jacobian(motion, values)
 
     def _rates(self, motion: Motion) -> FloatArray:
         """Derivative of the rows by the final time.
@@ -175,7 +193,14 @@ class Variational(Transcription):
         self.stepper.horizon_rows(motion.q, motion.u, motion.dt / r, less)
         more -= less
         more /= (r - 1.0 / r) * motion.dt * self.steps
+        self.reactions.add_rates(motion, more)
         return more
+
+    @property
+    def has_contraction(self) -> bool:
+        """Whether second derivatives of the rows are known; see `contraction`."""
+        nodal = len(self.points) == len(self.nodes)
+        return is_gradient(self.mechanism) and (nodal or not self._moving_controls().any())
 
     def dynamics_couplings(self) -> list[tuple[IntArray, IntArray]]:
         """See `Transcription.dynamics_couplings`."""
@@ -189,7 +214,7 @@ class Variational(Transcription):
         if moving.any():
             u = u.reshape(self.steps, width, -1)[:, :, moving].reshape(self.steps, -1)
             pairs.append((u[:, :, None], q.reshape(self.steps, 1, -1)))
-        return pairs
+        return pairs + self.reactions.couplings() + self.cuts.couplings()
 
     def _moving_controls(self) -> Any:
         """Controls whose generalised forces depend on the configuration."""
@@ -208,12 +233,25 @@ class Variational(Transcription):
             chords = self.mechanism.difference(q[: -self.s : self.s], q[self.s :: self.s]) / dt
             v = np.concatenate([chords[:1], 0.5 * (chords[1:] + chords[:-1]), chords[-1:]])
             z[self.layout.p] = momentum_of_velocity(self.mechanism, np.ascontiguousarray(q[:: self.s]), v)
+        self.cuts.complete(z, q, dt)
+        self.reactions.guess(z)
 
     def stored(self, z: FloatArray) -> dict[str, FloatArray]:
-        """Momenta at the knots, shape (steps + 1, nv): row s of the step before; at the start minus row 0 after it."""
+        """Momenta at the knots, shape (steps + 1, nv): row s of the step before; at the start minus row 0 after it.
+
+        With reactions they are those after the impulses at the knots, which keep to what these hold.
+        """
         motion, s = self.motion(z), self.s
         self.stepper.horizon_rows(motion.q, motion.u, motion.dt, self._rows)
-        return {"p": np.concatenate([-self._rows[:1, 0], self._rows[:, s]])}
+        p = np.concatenate([-self._rows[:1, 0], self._rows[:, s]])
+        if not self.reactions:
+            return {"p": p}
+        p[:-1] = -self._rows[:, 0]
+        self.reactions.fit_momenta(motion.q[::s], p)
+        for k, v in self.ends.given:
+            p[k] = momentum_of_velocity(self.mechanism, motion.q[[k]], v[None])[0]
+        products = np.array(largest_product(self, z))
+        return {"p": p, "complementarity": products, **self.reactions.named_forces(z)}
 
 
 class _Block:

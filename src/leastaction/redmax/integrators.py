@@ -76,8 +76,7 @@ class SDIRK2(Integrator):
     """Singly diagonally implicit Runge-Kutta method of order 2 in reduced coordinates (Sueda 2021, Eq. 3.66).
 
     L-stable, two implicit stages per step; controls are held at those of the end of the step. With loops, couplings and
-    rolling the velocities at the end of each stage are projected, without which Runge-Kutta methods fall to order 1;
-    runs with loops have no adjoint, for which `BDF` is.
+    rolling the velocities at the end of each stage are projected, without which Runge-Kutta methods fall to order 1.
 
     Attributes:
         tolerance: relative error of positions and velocities at which a stage counts as solved.

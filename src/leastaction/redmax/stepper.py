@@ -6,7 +6,7 @@ import copy
 import math
 from collections.abc import Sequence
 from functools import cached_property
-from typing import Any, NoReturn, Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -62,8 +62,8 @@ class ReducedStepper(Stepper):
             max_iterations=int(integrator.max_iterations),
             stabilization=float(getattr(integrator, "stabilization", 0.0)),
         )
-        if self.method == SDIRK2 and self.reduced.count:
-            self.can = frozenset()
+        if self.method != SDIRK2 or not self.reduced.count:  # earlier, velocities were not projected to loops
+            self.lacking = frozenset({"divided"})
         self.keep(np.arange(self.reduced.count))
 
     def _compile(self) -> Reduced:
@@ -179,13 +179,9 @@ class ReducedStepper(Stepper):
         half = self.half
         if half is None:
             return False
-        sizes, pair = self.data.sizes.copy(), half.record(2)
+        sizes = self.data.sizes.copy()
+        pair, done = half.solve_pair(run, step, u)
         parts = half.run_arrays(pair)
-        for own, its in ((run.R, parts.R), (run.RD, parts.RD), (run.charts, parts.charts)):
-            its[0] = own[step]
-        parts.multipliers[0] = run.multipliers[step]
-        pair["q"][0], pair["v"][0] = record["q"][step], record["v"][step]
-        done = half._take_steps(pair, 0, 2, np.stack([u, u]))
         run.iterations[step + 1] += parts.iterations.sum()
         if done < 2:
             self.data.sizes[:] = sizes  # what the whole step came to tells more than its last part
@@ -196,6 +192,18 @@ class ReducedStepper(Stepper):
         record["q"][step + 1], record["v"][step + 1] = pair["q"][2], pair["v"][2]
         record["divided"][step + 1] = joined(int(pair["divided"][1]), int(pair["divided"][2]))
         return True
+
+    def solve_pair(self, run: ReducedRun, step: int, u: FloatArray) -> tuple[Record, int]:
+        """(record of two steps, how many were solved) from row `step` of a run, with the controls u (1, nu) held."""
+        pair = self.record(2)
+        parts = self.run_arrays(pair)
+        for own, its in ((run.R, parts.R), (run.RD, parts.RD), (run.charts, parts.charts)):
+            its[0] = own[step]
+        parts.multipliers[0] = run.multipliers[step]
+        c = self.reduced.coordinates
+        if not c.identical:
+            pair["q"][:1], pair["v"][:1] = c.to_mechanism(parts.R[:1], parts.RD[:1], parts.charts[:1])
+        return pair, self._take_steps(pair, 0, 2, np.stack([u, u]))
 
     @cached_property
     def half(self) -> Self | None:
@@ -214,14 +222,6 @@ class ReducedStepper(Stepper):
         if not c.identical:
             rows = slice(first + 1, done + 1)
             record["q"][rows], record["v"][rows] = c.to_mechanism(run.R[rows], run.RD[rows], run.charts[rows])
-
-    def refuse(self, what: str) -> NoReturn:
-        """See `Stepper.refuse`."""
-        if what == "reverse" and self.method == SDIRK2:
-            raise IntegratorError(
-                "SDIRK2 has no adjoint with loops, whose velocities it projects; use leastaction.BDF(order=2)"
-            )
-        super().refuse(what)
 
     def reverse(self, names: Sequence[str]) -> Reversal:
         """See `Stepper.reverse`."""

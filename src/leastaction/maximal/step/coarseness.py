@@ -23,6 +23,11 @@ times, as a motion may begin with them."""
 GAIN = 0.05
 """Largest kinetic energy from nowhere, relative to those before and now and that of what forces add."""
 
+ACCOUNT, FAIR = 0.05, 0.003
+"""Largest kinetic energy from nowhere in all steps together, relative to the largest that there was; where there is
+more, a step may gain this share only. Dividing steps as the motion goes is not symmetric in time, so what single steps
+gain and lose need not cancel."""
+
 DAMPED = 0.25
 """A kinetic energy that falls below this share of that before is no gain; strong dampers do so in every step."""
 
@@ -58,7 +63,10 @@ def is_coarse(bodies, data, settings, dt):
                 off += m * (v - ahead * s.slope[3 + c]) ** 2
                 push += f * f / m + t * t / (m * bodies[i].radius ** 2)
                 work += f * (s.vc[c] + s.x[3 + c]) + t * (w[c] + x[c])
-    if now - before - work > GAIN * (now + before + push):
+    gain, moving = now - before - work, now + before + push
+    clock[4] = max(clock[4], now)
+    clock[5] = gain
+    if gain > GAIN * moving or (gain > FAIR * moving and clock[3] + gain > ACCOUNT * clock[4]):
         return True
     moved, push = math.sqrt(now) + math.sqrt(before), math.sqrt(push)
     most = COARSE * (moved + push) if later else FAR * (moved + HELD * push)

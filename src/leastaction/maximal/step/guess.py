@@ -83,3 +83,5 @@ def remember(states, rowstates, clock, dt):
         s.mu = 0.0
     clock[0] = SECOND if clock[0] == FIRST else LATER
     clock[1] = dt
+    clock[3] += clock[5]
+    clock[5] = 0.0

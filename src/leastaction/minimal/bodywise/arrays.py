@@ -217,7 +217,14 @@ class BodywiseSettings(NamedTuple):
 def bodywise_rule(s: int) -> BodywiseRule:
     """Of order 2 s."""
     c, w, b = lobatto(s)
-    return BodywiseRule(c, w, b, np.ascontiguousarray(np.einsum("a,aj,ak->jk", w, b, b)))
+    m = np.einsum("a,aj,ak->jk", w, b, b)
+    # Rows sum up to zero to the last bit, or every step would add the same bit to the momentum. So entries are
+    # multiples of a number so large that sums of them are exact.
+    grain = 2.0 ** (np.ceil(np.log2(np.abs(m).max())) - 48)
+    m = grain * np.round(0.5 * (m + m.T) / grain)
+    np.fill_diagonal(m, 0.0)
+    np.fill_diagonal(m, -m.sum(axis=1))
+    return BodywiseRule(c, w, b, np.ascontiguousarray(m))
 
 
 def bodywise_model(mechanism: Mechanism, s: int) -> BodywiseModel:

@@ -112,5 +112,5 @@ def rollout(model, settings, data, system, U, states, momenta, iterations, multi
 
 @entry
 def equations(model, settings, data, system):
-    """Values and derivatives of the loop equations, where `entries.rows` were evaluated last."""
+    """Values and derivatives of the loop equations, where `horizon.rows` were evaluated last."""
     loop_rows(model, settings, data, system)

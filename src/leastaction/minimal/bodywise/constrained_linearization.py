@@ -15,8 +15,7 @@ import numpy as np
 
 from leastaction.dynamics.loops import momentum_projection
 from leastaction.integrators import FloatArray
-from leastaction.minimal.bodywise import constrained, entries
-from leastaction.minimal.bodywise.arrays import bodywise_model
+from leastaction.minimal.bodywise import constrained
 from leastaction.minimal.fitted_momentum import fitted_slope
 from leastaction.parameter_stencils import Stencil
 from leastaction.record import Record
@@ -86,15 +85,14 @@ def _changes(
     before its projection.
     """
     settings, data, system, guess = stepper.settings, stepper.data, stepper.system, stepper.data.guess
-    rows = np.zeros((len(stepper.control_nodes), stepper.mechanism.nv))
-    by_rows, by_h = np.zeros((*rows.shape, len(stencils))), np.zeros((len(system.h), len(stencils)))
+    nodes = len(stepper.control_nodes)
+    by_rows, by_h = np.zeros((nodes, len(p), len(stencils))), np.zeros((len(system.h), len(stencils)))
     by_p = np.zeros((len(p), len(stencils)))
     for c, stencil in enumerate(stencils):
         for weight, mechanism in stencil:
-            model, t, raw = bodywise_model(mechanism, len(rows) - 1), mechanism.tree, end[1].copy()
-            entries.rows(model, settings, data, p, u, rows)
-            constrained.equations(model, settings, data, system)
-            by_rows[:, :, c] += weight * rows
+            t, raw = mechanism.tree, end[1].copy()
+            by_rows[:, :, c] += weight * stepper.rows_of(mechanism, p, u)
+            constrained.equations(stepper.other(mechanism), settings, data, system)
             by_h[:, c] += weight * system.h
             arrays = ((t.nodes, t.dofs, t.gravity), (t.closure.rows, t.closure.coefficients, t.closure.count))
             scratch = (system.end_h, system.end_A, system.end_M, bool(system.redundant[0]))

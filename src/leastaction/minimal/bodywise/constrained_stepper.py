@@ -1,4 +1,4 @@
-"""The stepper of `Galerkin(interpolation="bodies")` for mechanisms with loops, and the choice between the two."""
+"""The stepper of `Galerkin` on the poses of bodies for mechanisms with loops, and the choice between the two."""
 
 from __future__ import annotations
 

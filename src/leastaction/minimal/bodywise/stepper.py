@@ -1,4 +1,4 @@
-"""The stepper of `Galerkin(interpolation="bodies")`."""
+"""The stepper of `Galerkin` on the poses of bodies."""
 
 from __future__ import annotations
 
@@ -8,21 +8,22 @@ from typing import Any
 
 import numpy as np
 
-from leastaction.division import HalvingStepper
+from leastaction._jit.bound import Bound
+from leastaction.division import FINEST
 from leastaction.errors import ConvergenceError
-from leastaction.forces.touch import BY_DEPTH
 from leastaction.integrators import FloatArray
 from leastaction.mechanism import Mechanism
+from leastaction.minimal.action_stepper import ActionStepper
 from leastaction.minimal.arrays import guess_data
-from leastaction.minimal.bodywise import entries
-from leastaction.minimal.bodywise.arrays import BodywiseSettings, bodywise_data, bodywise_model
+from leastaction.minimal.bodywise import entries, horizon
+from leastaction.minimal.bodywise.arrays import BodywiseModel, BodywiseSettings, bodywise_data, bodywise_model
 from leastaction.minimal.judgement import plausible_share
 from leastaction.parameter_stencils import Stencil
 from leastaction.record import Record
 from leastaction.step_reversal import StepReversal
 
 
-class BodywiseStepper(HalvingStepper):
+class BodywiseStepper(ActionStepper):
     """State (q, p); Newton to the integrator's tolerance.
 
     Attributes:
@@ -31,12 +32,16 @@ class BodywiseStepper(HalvingStepper):
 
     def __init__(self, integrator: Any, mechanism: Mechanism, dt: float) -> None:
         super().__init__(integrator, mechanism, dt)
-        self.model = bodywise_model(mechanism, integrator.order // 2)
+        self.model = self.compiled(mechanism)
         tolerance, most = float(integrator.tolerance), int(integrator.max_iterations)
         self.settings = BodywiseSettings(dt, tolerance, most, plausible_share(mechanism))
         # Body forces may join any two bodies, which the recursion from leaves to root cannot see.
         self.data = self._make_data(self.model.pushed)
         self.control_nodes = self.control_points = tuple(self.model.rule.c.tolist())
+
+    def compiled(self, mechanism: Mechanism) -> BodywiseModel:
+        """See `ActionStepper.compiled`."""
+        return bodywise_model(mechanism, self.integrator.order // 2)
 
     def _make_data(self, dense: bool) -> Any:
         return bodywise_data(self.model, guess_data(self.mechanism), self.settings.max_iterations, dense)
@@ -45,24 +50,34 @@ class BodywiseStepper(HalvingStepper):
         """See `HalvingStepper.run`."""
         rows = slice(first, last + 1)
         states = (record["q"][rows], record["p"][rows], record["iterations"][rows])
-        rollout = entries.rollout_dense if self.model.pushed else entries.rollout_recursive
-        data = self.data if self.model.pushed else self.data._replace(dense=None)
-        return first + rollout(self.model, self.settings, data, u, *states)
+        if "rollout" not in self._kernels:
+            rollout = entries.rollout_dense if self.model.pushed else entries.rollout_recursive
+            data = self.data if self.model.pushed else self.data._replace(dense=None)
+            self._kernels["rollout"] = Bound(rollout, self.model, self.settings, data)
+        return first + self._kernels["rollout"](u, *states)
 
     def shorten(self) -> None:
         """See `HalvingStepper.shorten`."""
         self.settings = self.settings._replace(dt=self.dt)
+        self._kernels = {}
 
     # ------------------------------------------------------------------ derivatives
 
     def _differentiate(self, p: FloatArray, u: FloatArray) -> FloatArray:
-        """Derivatives at the nodes as they are; gives back the rows of the equations there."""
+        """Derivatives at the nodes as they are, in `data.dense`; gives back the rows of the equations there."""
+        nodes, n, nu = len(self.control_nodes), self.mechanism.nv, self.mechanism.nu
+        rows, D, C = np.zeros((1, nodes, n)), np.zeros((1, nodes, n, nodes, n)), np.zeros((1, nodes, n, nodes, nu))
         self._be_dense()
-        u = np.array(u, order="C")
-        rows = np.zeros((len(self.control_nodes), self.mechanism.nv))
-        entries.rows(self.model, self.settings, self.data, p, u, rows)
-        entries.derivatives(self.model, self.settings, self.data, u)
-        return rows
+        self._horizon("blocks")(self.settings, self.data.Q, np.array(u[None], order="C"), False, rows, D, C)
+        rows[0, 0] += p
+        return rows[0]
+
+    def _horizon(self, what: str) -> Bound:
+        """The kernel `what` of `horizon`; only its `blocks` need the dense derivatives."""
+        if what not in self._kernels:
+            data = self.data if what == "blocks" else self.data._replace(dense=None)
+            self._kernels[what] = Bound(getattr(horizon, what), self.model, data)
+        return self._kernels[what]
 
     def _be_dense(self) -> None:
         if self.data.dense is None:
@@ -76,19 +91,25 @@ class BodywiseStepper(HalvingStepper):
         entries.linearize(self.data.dense, A, B)
         return A, B
 
+    def rows_of(self, mechanism: Mechanism, p: FloatArray, u: FloatArray) -> FloatArray:
+        """Rows (s + 1, nv) of the equations of another mechanism at the nodes as they are."""
+        model, name = self.other(mechanism), f"rows of {id(mechanism)}"
+        if name not in self._kernels:
+            self._kernels[name] = Bound(horizon.rows, model, self.data._replace(dense=None))
+        rows = np.zeros((1, len(self.control_nodes), len(p)))
+        self._kernels[name](self.settings, self.data.Q, np.array(u[None], order="C"), False, rows)
+        rows[0, 0] += p
+        return rows[0]
+
     def _changes(self, p: FloatArray, u: FloatArray, stencils: Sequence[Stencil]) -> FloatArray:
         """Derivatives of the rows by parameters at the nodes as they are, shape (s + 1, nv, len(stencils)).
 
         What a parameter changes in the equations at fixed nodes is a weighted sum over mechanisms with other values.
         """
-        u = np.array(u, order="C")
-        rows = np.zeros((len(self.control_nodes), self.mechanism.nv))
-        out = np.zeros((*rows.shape, len(stencils)))
+        out = np.zeros((len(self.control_nodes), len(p), len(stencils)))
         for k, stencil in enumerate(stencils):
             for weight, mechanism in stencil:
-                model = bodywise_model(mechanism, self.integrator.order // 2)
-                entries.rows(model, self.settings, self.data, p, u, rows)
-                out[:, :, k] += weight * rows
+                out[:, :, k] += weight * self.rows_of(mechanism, p, u)
         return out
 
     def pull_back_solved(
@@ -112,48 +133,16 @@ class BodywiseStepper(HalvingStepper):
         moved = -np.linalg.solve(H[:s, :, 1:].reshape(s * n, s * n), rows[:s].reshape(s * n, -1))
         return np.concatenate([moved[(s - 1) * n :], rows[s] + H[s, :, 1:].reshape(n, s * n) @ moved])
 
-    def residual(self, q: FloatArray, p: FloatArray, u: FloatArray, x: FloatArray) -> FloatArray:
-        """See `Stepper.residual`."""
-        return self.residual_blocks(q, p, u, x)[0]
-
-    def residual_blocks(
-        self, q: FloatArray, p: FloatArray, u: FloatArray, x: FloatArray
-    ) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """See `Stepper.residual_blocks`."""
-        for modes in self.data.modes[:-1]:
-            modes[:] = BY_DEPTH  # not as in the last step
-        self.data.Q[0] = q
-        for j in range(len(x)):
-            self.data.Q[j + 1] = self.mechanism.integrate(q, x[j])
-        rows = self._differentiate(p, u)
-        nodes, (nv, nu) = len(rows), self.data.dense.C.shape[1:]
-        C = np.zeros((nodes, nv, nodes, nu))
-        C[np.arange(nodes), :, np.arange(nodes)] = self.data.dense.C
-        return rows, self.data.dense.H.copy(), C
-
     def horizon_rows(self, q: FloatArray, u: FloatArray, dt: float, rows: FloatArray) -> None:
-        """See `Stepper.horizon_rows`; step by step, with the kernels that `residual` takes."""
-        self._be_dense()
-        settings, zero = self.settings._replace(dt=dt), np.zeros(self.mechanism.nv)
-        s = len(self.control_nodes) - 1
-        for k in range(len(u)):
-            self.data.Q[:] = q[s * k : s * k + s + 1]
-            entries.rows(self.model, settings, self.data, zero, u[k], rows[k])
+        """See `Stepper.horizon_rows`."""
+        self._horizon("rows")(self.settings._replace(dt=dt), q, u, True, rows)
 
     def horizon_blocks(
         self, q: FloatArray, u: FloatArray, dt: float, rows: FloatArray, D: FloatArray, C: FloatArray
     ) -> None:
         """See `Stepper.horizon_blocks`."""
         self._be_dense()
-        settings, zero = self.settings._replace(dt=dt), np.zeros(self.mechanism.nv)
-        nodes = np.arange(len(self.control_nodes))
-        s = len(nodes) - 1
-        for k in range(len(u)):
-            self.data.Q[:] = q[s * k : s * k + s + 1]
-            entries.rows(self.model, settings, self.data, zero, u[k], rows[k])
-            entries.derivatives(self.model, settings, self.data, u[k])
-            D[k] = self.data.dense.H
-            C[k, nodes, :, nodes] = self.data.dense.C
+        self._horizon("blocks")(self.settings._replace(dt=dt), q, u, True, rows, D, C)
 
     def action_blocks(self, q: FloatArray, p: FloatArray, u: FloatArray) -> tuple[FloatArray, FloatArray]:
         """See `Stepper.action_blocks`; displacements of free joints are twists in the child's frame."""
@@ -172,4 +161,12 @@ class BodywiseStepper(HalvingStepper):
         why = self.no_solution
         if any(math.isnan(x) for x in residuals):
             why = "the equations became NaN; is there a body without inertia on a joint, or a force without bound?"
+        elif self._turn() > math.pi:
+            why = f"a body turns by more than half a turn within a part of the step; {self.advice}"
         return ConvergenceError(f"Galerkin: {why}", step=step, residuals=residuals)
+
+    def _turn(self) -> float:
+        """How far some body turns [rad] in the finest part of a step, at the speed of the part that was tried last."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            spins = np.linalg.norm(self.data.guess.links.v[:, :3], axis=1)
+        return float(spins.max(initial=0.0)) * self.dt * self.parts / FINEST

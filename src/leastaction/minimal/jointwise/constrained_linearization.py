@@ -21,7 +21,6 @@ from leastaction.minimal.jointwise import linearization as linear
 from leastaction.minimal.jointwise import newton
 from leastaction.minimal.jointwise import residual as equations
 from leastaction.minimal.jointwise.constrained import look_at_ends, loop_rows, start_momentum
-from leastaction.minimal.jointwise.data import galerkin_model
 from leastaction.minimal.jointwise.parameter_rows import last_turns
 from leastaction.minimal.jointwise.points import is_nodal, positions
 from leastaction.parameter_stencils import Stencil
@@ -116,7 +115,7 @@ def _changes(
     out = _Changes(np.zeros((s + 1, n, k)), np.zeros((count, k)), np.zeros((n, k)))
     for c, stencil in enumerate(stencils):
         for weight, mechanism in stencil:
-            model, t, p = galerkin_model(mechanism).tree, mechanism.tree, end[1].copy()
+            model, t, p = stepper.other(mechanism).tree, mechanism.tree, end[1].copy()
             evaluate(model, settings, points, stepper.linear, loops, start, u)
             last_turns(model, points)
             out.rows[:s, :, c] += weight * points.r

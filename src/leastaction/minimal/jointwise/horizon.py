@@ -10,6 +10,7 @@ from leastaction.minimal.jointwise import linearization
 from leastaction.minimal.jointwise.residual import residual, start_point
 from leastaction.minimal.jointwise.tangent_rows import own_rows, own_tangents
 from leastaction.minimal.one_sided import forget
+from leastaction.minimal.step_blocks import copy_blocks
 from leastaction.spatial import quat_conj, quat_log, quat_mul
 
 
@@ -33,7 +34,7 @@ def blocks(model, points, data, settings, Q, U, out, D, C):
         _evaluate(model, settings, points, Q, s * k, U[k])
         linearization.blocks(model.tree, settings, points, data)
         own_tangents(model.tree, points, data.hessian.D, data.C, out[k])
-        _copy(data.hessian.D, data.C, D[k], C[k])
+        copy_blocks(data.hessian.D, data.C, D[k], C[k])
 
 
 @routine
@@ -67,16 +68,3 @@ def _put(nodes, start, q, X, ga):
 @inline
 def _at(q, j):
     return (q[j], q[j + 1], q[j + 2], q[j + 3])
-
-
-@routine
-def _copy(D, C, D_out, C_out):
-    """Blocks of one step; controls are read at the control points, or at one point for all rows."""
-    nodes = C_out.shape[2]
-    for chi in range(D.shape[0]):
-        for i in range(D.shape[1]):
-            for other in range(D.shape[2]):
-                for j in range(D.shape[3]):
-                    D_out[chi, i, other, j] = D[chi, i, other, j]
-            for k in range(C.shape[2]):
-                C_out[chi, i, chi if nodes > 1 else 0, k] = C[chi, i, k]

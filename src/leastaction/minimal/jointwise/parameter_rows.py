@@ -14,7 +14,6 @@ import numpy as np
 from leastaction._jit import entry
 from leastaction.integrators import FloatArray
 from leastaction.minimal.jointwise import linearization as linear
-from leastaction.minimal.jointwise.data import galerkin_model
 from leastaction.minimal.jointwise.residual import residual, start_point
 from leastaction.parameter_stencils import Stencil
 from leastaction.record import Record
@@ -60,7 +59,7 @@ def changes(stepper: VariationalStepper, q: FloatArray, u: FloatArray, stencils:
     out = np.zeros((*points.g.shape, len(stencils)))
     for k, stencil in enumerate(stencils):
         for weight, mechanism in stencil:
-            action_rows(galerkin_model(mechanism).tree, stepper.settings, points, q, u)
+            action_rows(stepper.other(mechanism).tree, stepper.settings, points, q, u)
             out[:, :, k] += weight * points.g
     return out
 

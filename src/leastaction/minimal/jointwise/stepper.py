@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 
 from leastaction._jit.bound import Bound
-from leastaction.division import HalvingStepper
 from leastaction.errors import ConvergenceError
 from leastaction.forces.arrays import moves_with_bodies
 from leastaction.integrators import FloatArray
 from leastaction.mechanism import Mechanism
+from leastaction.minimal.action_stepper import ActionStepper
 from leastaction.minimal.arrays import guess_data
 from leastaction.minimal.jointwise import constrained, entries, horizon, parameter_rows
 from leastaction.minimal.jointwise import constrained_linearization as constrained_linear
@@ -48,7 +48,7 @@ def variational_stepper(integrator: Any, mechanism: Mechanism, dt: float) -> Var
     return (ConstrainedStepper if closed else VariationalStepper)(integrator, mechanism, dt)
 
 
-class VariationalStepper(HalvingStepper):
+class VariationalStepper(ActionStepper):
     """Runs `Galerkin` and `Midpoint`: state (q, p), Newton to the integrator's tolerance.
 
     Attributes:
@@ -66,7 +66,7 @@ class VariationalStepper(HalvingStepper):
         self.control_nodes = self.control_points if len(rule.c) == len(rule.w) else (0.5,)
         tolerance, most = float(integrator.tolerance), int(integrator.max_iterations)
         self.settings = GalerkinSettings(rule, dt, tolerance, most, plausible_share(mechanism))
-        self.model = galerkin_model(mechanism)
+        self.model = self.compiled(mechanism)
         tree = self.model.tree
         size = sizes(tree, rule)
         self.solver = choose_solver(integrator.solver, tree, rule) if mechanism.is_tree else "dense"
@@ -80,7 +80,10 @@ class VariationalStepper(HalvingStepper):
             dx=np.zeros((size.s, size.nv)),
             history=np.zeros(integrator.max_iterations + 1),
         )
-        self._kernels: dict[str, Bound] = {}
+
+    def compiled(self, mechanism: Mechanism) -> GalerkinModel:
+        """See `ActionStepper.compiled`."""
+        return galerkin_model(mechanism)
 
     def run(self, record: Record, first: int, last: int, u: FloatArray) -> int:
         """See `HalvingStepper.run`."""
@@ -112,28 +115,6 @@ class VariationalStepper(HalvingStepper):
         self.solve_whole(q, p, self.held(u))
         linear.second_derivatives(*self._solved)
         return self.linear.hessian.D.copy(), self.linear.C.copy()
-
-    def residual(self, q: FloatArray, p: FloatArray, u: FloatArray, x: FloatArray) -> FloatArray:
-        """See `Stepper.residual`; rows along the tangents of the control points."""
-        rows = np.zeros((1, len(x) + 1, self.mechanism.nv))
-        self.horizon_rows(self._control_points(q, x), self.held(u)[None], self.dt, rows)
-        rows[0, 0] += p
-        return rows[0]
-
-    def residual_blocks(
-        self, q: FloatArray, p: FloatArray, u: FloatArray, x: FloatArray
-    ) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """See `Stepper.residual_blocks`."""
-        points, n = len(x) + 1, self.mechanism.nv
-        rows, D = np.zeros((1, points, n)), np.zeros((1, points, n, points, n))
-        C = np.zeros((1, points, n, len(self.control_nodes), self.mechanism.nu))
-        self.horizon_blocks(self._control_points(q, x), self.held(u)[None], self.dt, rows, D, C)
-        rows[0, 0] += p
-        return rows[0], D[0], C[0]
-
-    def _control_points(self, q: FloatArray, x: FloatArray) -> FloatArray:
-        """Configurations displaced from q by 0 and x, shape (s + 1, nq)."""
-        return np.concatenate([q[None], self.mechanism.integrate(q, x)])
 
     def horizon_rows(self, q: FloatArray, u: FloatArray, dt: float, rows: FloatArray) -> None:
         """See `Stepper.horizon_rows`."""

@@ -64,6 +64,12 @@ class ReverseData(NamedTuple):
         bx, bv: gradients by the end state of a stage, shape (nr,).
         bP, bPv: gradients by its predictors, shape (nr,).
         ba, bva: gradients by the end of the first of two stages, shape (nr,).
+        w: velocity before a projection, shape (nr,).
+        still: zeros, shape (nr,).
+        ra, va, lama: state and multipliers at the end of a stage that is solved again, shapes (nr,) and (m,).
+        dv, mu: what a projection adds to a velocity, and its multipliers, shapes (nr,) and (m,).
+        zp: multipliers of the equations of a projection, shape (nr + m,).
+        lamp: multipliers of loops for the slopes of a projection, shape (m,).
     """
 
     cot: Any
@@ -81,15 +87,23 @@ class ReverseData(NamedTuple):
     bPv: FloatArray
     ba: FloatArray
     bva: FloatArray
+    w: FloatArray
+    still: FloatArray
+    ra: FloatArray
+    va: FloatArray
+    lama: FloatArray
+    dv: FloatArray
+    mu: FloatArray
+    zp: FloatArray
+    lamp: FloatArray
 
     @classmethod
     def zeros(cls, reduced: Reduced, multipliers: int) -> ReverseData:
         """For one robot."""
-        t, n = reduced.tree, reduced.nr
+        t, n, m = reduced.tree, reduced.nr, multipliers
         cot: Any = np.zeros(len(t.nodes), COTANGENT).view(np.recarray)
-        nodal = (np.zeros(t.nv) for _ in range(3))
-        arrays = [*nodal, np.zeros(n + multipliers), *(np.zeros(n) for _ in range(10))]
-        return cls._make([cot, *arrays])
+        sizes = {"zn": t.nv, "an": t.nv, "vn": t.nv, "z": n + m, "zp": n + m, "lama": m, "mu": m, "lamp": m}
+        return cls(cot, *(np.zeros(sizes.get(name, n)) for name in cls._fields[1:]))
 
 
 class RunGradients(NamedTuple):

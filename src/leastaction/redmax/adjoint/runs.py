@@ -20,6 +20,7 @@ from leastaction.mechanism.closure import ROLL
 from leastaction.redmax.adjoint.arrays import ParameterGradients, ReverseData, RunGradients
 from leastaction.redmax.adjoint.chart_slopes import pull_public, push_public
 from leastaction.redmax.adjoint.stages import close_first, reverse
+from leastaction.redmax.arrays import ReducedRun
 from leastaction.redmax.model import Reduced
 
 FloatArray = NDArray[np.float64]
@@ -79,9 +80,6 @@ class ReducedReversal(Reversal):
     def piece(self, record: Any, row: int, first: int, u: FloatArray, bq: FloatArray, bs: FloatArray) -> None:
         """See `Reversal.piece`."""
         stepper, c = self.stepper, self.stepper.reduced.coordinates
-        divided = np.flatnonzero(record["divided"][row + 1 :])
-        if len(divided):
-            raise IntegratorError(f"step {first + divided[0]} was divided, and has no adjoint; take a smaller dt")
         run = stepper.run_arrays(record)
         last = len(run.R) - 1
         BX, BV = np.zeros((last + 1, c.nr)), np.zeros((last + 1, c.nr))
@@ -94,8 +92,7 @@ class ReducedReversal(Reversal):
         U, BU = np.zeros((last, stepper.mechanism.nu)), np.zeros((last, stepper.mechanism.nu))
         U[row:] = u[:, 0]
         bars = RunGradients(BX, BV, U, BU, self.wanted)
-        problem = (*self._problem(), tuple(run), *self._scratch(), tuple(bars))
-        failed = interruptible(reverse, *problem, row, last)
+        failed = self._reverse(stepper, run, record["divided"], bars, row, last)
         if failed >= 0:
             raise IntegratorError(
                 f"the adjoint of step {first - row + failed} has no solution: its Newton matrix is singular"
@@ -105,8 +102,36 @@ class ReducedReversal(Reversal):
             self.controls.append(BU[row:, None])
         self.first = run, U
 
-    def _problem(self) -> tuple[Any, ...]:
-        s = self.stepper
+    def _reverse(self, stepper: Any, run: ReducedRun, divided: Any, bars: RunGradients, first: int, last: int) -> int:
+        """As the kernel `reverse`, part by part where steps were divided."""
+        problem = (*self._problem(stepper), tuple(run), *self._scratch(), tuple(bars))
+        for step in first + np.flatnonzero(divided[first + 1 : last + 1])[::-1]:
+            failed = interruptible(reverse, *problem, int(step) + 1, last)
+            if failed < 0 and not self._reverse_parts(stepper, run, bars, int(step)):
+                failed = int(step)
+            if failed >= 0:
+                return failed
+            last = int(step)
+        return interruptible(reverse, *problem, first, last)
+
+    def _reverse_parts(self, stepper: Any, run: ReducedRun, bars: RunGradients, step: int) -> bool:
+        """Turn row step + 1 of the gradients of a divided step into those by row step; False if H is singular."""
+        half, u = stepper.half, bars.U[step]
+        pair, done = half.solve_pair(run, step, u[None])
+        if done < 2:
+            return False
+        BX, BV, BU = np.zeros((3, len(bars.BX[0]))), np.zeros((3, len(bars.BV[0]))), np.zeros((2, len(u)))
+        BX[2], BV[2] = bars.BX[step + 1], bars.BV[step + 1]
+        own = RunGradients(BX, BV, np.stack([u, u]), BU, bars.wanted)
+        if self._reverse(half, half.run_arrays(pair), pair["divided"], own, 0, 2) >= 0:
+            return False
+        bars.BX[step] += BX[0]
+        bars.BV[step] += BV[0]
+        bars.BU[step] += BU.sum(axis=0)
+        return True
+
+    def _problem(self, stepper: Any = None) -> tuple[Any, ...]:
+        s = self.stepper if stepper is None else stepper
         return plain(s.reduced.model), tuple(s.settings), plain(s.data)
 
     def _scratch(self) -> tuple[Any, ...]:

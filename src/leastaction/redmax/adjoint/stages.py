@@ -7,57 +7,23 @@ SDIRK2 are one piece of code, and initial velocities are parameters like all oth
 """
 
 from leastaction._jit import entry, routine
-from leastaction.forces import drives, total
+from leastaction.forces import drives
 from leastaction.kinematics.reduced.charts import history as rewritten
 from leastaction.kinematics.reduced.charts import use_charts
-from leastaction.kinematics.reduced.lift import lower, raise_direction
 from leastaction.linalg.factor import factor, solve_transposed
 from leastaction.redmax.adjoint.arrays import ReverseData, RunGradients, named_gradients
 from leastaction.redmax.adjoint.chart_slopes import pull_chart
-from leastaction.redmax.adjoint.inverse_dynamics_cotangents import (
-    add_inertia_gradients,
-    add_joint_dampers,
-    add_placement_gradients,
-    cotangents,
-    keep_inertias,
-)
-from leastaction.redmax.adjoint.parameter_cotangents import add_gravity_gradient, add_joint_gradients, wrench_cotangents
+from leastaction.redmax.adjoint.inverse_dynamics_cotangents import keep_inertias
+from leastaction.redmax.adjoint.parameter_cotangents import wrench_cotangents
+from leastaction.redmax.adjoint.projection import reverse_projection
+from leastaction.redmax.adjoint.rates import parameter_gradients, rate_gradients
 from leastaction.redmax.arrays import ReducedRun, ReducedSettings, StageEnd, named_data, named_model
+from leastaction.redmax.step.masses import project_velocity
 from leastaction.redmax.step.matrix import newton_matrix
 from leastaction.redmax.step.residual import residual
-from leastaction.redmax.step.rollout import ALPHA, BDF2, is_double, predictors
+from leastaction.redmax.step.rollout import ALPHA, BDF2, SDIRK2, is_double, predictors
+from leastaction.redmax.step.stage import solve_stage
 from leastaction.spatial import ZERO6, store6
-
-
-@routine
-def rate_gradients(model, data, back, grads, end, u):
-    """(back.yv, back.ya): gradients of z . g by rd and rdd; back.z (nr + m) holds the multipliers' part behind.
-
-    Those by the parameters of forces and by placements through forces come with them, into `grads`.
-    """
-    raise_direction(model.coordinates, data.coordinates, back.z, back.zn)
-    cotangents(model, data, back)
-    add_joint_dampers(model, data, back)
-    wrench_cotangents(model.wrenches, model, data, back, grads, u, end.lam)
-    lower(model.coordinates, data.coordinates, back.an, back.ya)
-    lower(model.coordinates, data.coordinates, back.vn, back.yv)
-    _block_rates(model.coordinates.blocks, model.forces.coords, data, back, end)
-
-
-@routine
-def _block_rates(blocks, coords, data, back, end):
-    """Add what splines and balls in exponential coordinates have of their own."""
-    if blocks is None:
-        return
-    z, yv, ya = back.z, back.yv, back.ya
-    for b in range(blocks.shape[0]):
-        block, G = blocks[b], data.coordinates.lifts[b].G
-        for c in range(block.nr):
-            k = block.ir + c
-            for j in range(block.nv):
-                yv[k] += G[j, c] * back.an[block.iv + j]
-            ya[k] += coords[k].armature * z[k]
-            yv[k] += total.axis_slopes(coords[k], data.modes.coords[k], end.r[k], end.rd[k])[1] * z[k]
 
 
 @routine
@@ -85,10 +51,7 @@ def reverse_stage(model, data, back, grads, end, gamma, u, bu, wanted):
         back.bPv[k] = back.ya[k] * c1
     drives.control_cotangents(model.forces.drives, data.links, back.cot, z, bu)
     if wanted:
-        add_placement_gradients(model.gravity, data, back.cot, -1.0, grads.placements)
-        add_inertia_gradients(data.links, back.cot, -1.0, grads.inertias)
-        add_joint_gradients(model, data, r, rd, z, grads.coordinates)
-        add_gravity_gradient(data.coordinates.nodes, back.cot, grads.gravity)
+        parameter_gradients(model, data, back, grads, end)
     return True
 
 
@@ -127,6 +90,56 @@ def _pull_predictors(method, stage, double, dt, back, bx, bv):
 
 
 @routine
+def _reverse_projected(loops, model, data, back, grads, end, gamma, u, bu, wanted):
+    """`reverse_stage` of one whose velocity was projected to the tangent of the loops afterwards."""
+    if loops is None:
+        return reverse_stage(model, data, back, grads, end, gamma, u, bu, wanted)
+    for k in range(end.r.shape[0]):
+        back.w[k] = (end.r[k] - data.P[k]) / gamma
+    if not reverse_projection(loops, model, data, back, grads, end.r, back.w, end.rd, u, wanted):
+        return False
+    return reverse_stage(model, data, back, grads, StageEnd(end.r, back.w, end.lam), gamma, u, bu, wanted)
+
+
+@routine
+def _reverse_early(loops, model, settings, data, back, grads, end, gamma, u, bu, lam, wanted):
+    """`reverse_stage` of the first stage of SDIRK2, which loops have solved twice, see `_keep_tangent`.
+
+    lam: multipliers that its first solution was searched from.
+    """
+    if loops is None:
+        return reverse_stage(model, data, back, grads, end, gamma, u, bu, wanted)
+    r, v, mu, P = back.ra, back.va, back.lama, data.P
+    n = r.shape[0]
+    for k in range(n):
+        r[k] = data.x1[k] + gamma * data.v1[k]
+    for k in range(mu.shape[0]):
+        mu[k] = lam[k]
+    if solve_stage(model, settings, data, gamma, u, r, v, mu) < 0 or not project_velocity(loops, model, data, v):
+        return False
+    for k in range(n):
+        P[k] = r[k] - gamma * v[k]
+    if not _reverse_projected(loops, model, data, back, grads, end, gamma, u, bu, wanted):
+        return False
+    bP, bPv = back.x2, back.v2  # no longer needed
+    for k in range(n):
+        bP[k], bPv[k] = back.bP[k], back.bPv[k]
+        back.bx[k], back.bv[k] = 0.0, -gamma * bP[k]
+        P[k] = data.x1[k]
+        back.w[k] = (r[k] - P[k]) / gamma
+    if not reverse_projection(loops, model, data, back, grads, r, back.w, v, u, wanted):
+        return False
+    for k in range(n):
+        back.bv[k] += gamma * bP[k]
+    if not reverse_stage(model, data, back, grads, StageEnd(r, back.w, mu), gamma, u, bu, wanted):
+        return False
+    for k in range(n):
+        back.bP[k] += bP[k]
+        back.bPv[k] += bPv[k]
+    return True
+
+
+@routine
 def _reverse_step(model, settings, data, run, back, grads, bars, step):
     """Turn row step + 1 of bars.BX, bars.BV into gradients by earlier rows; False if H is singular."""
     method, dt, balls = settings.method, settings.dt, model.coordinates.balls
@@ -151,8 +164,15 @@ def _reverse_step(model, settings, data, run, back, grads, bars, step):
         for k in range(n):
             back.bx[k], back.bv[k] = bx[k], bv[k]
         gamma = predictors(method, stage, double, dt, data, va)
-        u, bu = bars.U[step], bars.BU[step]
-        if not reverse_stage(model, data, back, grads, end, gamma, u, bu, bars.wanted):
+        u, bu, wanted = bars.U[step], bars.BU[step], bars.wanted
+        if method != SDIRK2:
+            solved = reverse_stage(model, data, back, grads, end, gamma, u, bu, wanted)
+        elif stage == 1:
+            solved = _reverse_projected(model.loops, model, data, back, grads, end, gamma, u, bu, wanted)
+        else:
+            lam = run.multipliers[step]
+            solved = _reverse_early(model.loops, model, settings, data, back, grads, end, gamma, u, bu, lam, wanted)
+        if not solved:
             return False
         _pull_predictors(method, stage, double, dt, back, BX[step], BV[step])
     if method == BDF2 and not double:

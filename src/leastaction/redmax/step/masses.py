@@ -54,6 +54,19 @@ def _block_masses(blocks, model, data):
 
 
 @routine
+def projection_matrix(loops, model, data, n):
+    """data.H = (M, -A^T; A, 0), where `residual` ran last. Uses up inertias."""
+    H = data.H
+    mass_matrix(model, data)
+    loop_directions(loops, model.coordinates, data, n)
+    for k in range(n, H.shape[0]):
+        for i in range(n):
+            H[k, i] = -H[i, k]
+        for j in range(n, H.shape[0]):
+            H[k, j] = 0.0
+
+
+@routine
 def project_velocity(loops, model, data, v):
     """Take from v what would open the loops, where `residual` ran last; gives back whether there was a solution.
 
@@ -64,21 +77,13 @@ def project_velocity(loops, model, data, v):
     if loops is None:
         return True
     H, step, n = data.H, data.step, v.shape[0]
-    m = H.shape[0] - n
-    if m == 0:
+    if H.shape[0] == n:
         return True
-    mass_matrix(model, data)
-    loop_directions(loops, model.coordinates, data, n)
-    for i in range(n):
+    projection_matrix(loops, model, data, n)
+    for i in range(H.shape[0]):
         step[i] = 0.0
         for j in range(n):
-            step[i] += H[i, j] * v[j]
-    for k in range(m):
-        step[n + k] = 0.0
-        for i in range(n):
-            H[n + k, i] = -H[i, n + k]
-        for j in range(m):
-            H[n + k, n + j] = 0.0
+            step[i] += H[i, j] * v[j] if i < n else 0.0
     if not factor(H, data.pivots):
         return False
     solve(H, data.pivots, step)

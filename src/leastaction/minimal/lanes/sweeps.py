@@ -1,14 +1,4 @@
-"""One robot of a batch: steps of the body-wise rule of order 2, all of a step in two sweeps over the bodies.
-
-The equations are those of `minimal.bodywise` (see there), whose functions of one body serve here too. What differs is
-how little is kept: bodies are numbered depth first, so the articulated block of a body is still in registers when its
-parent comes next, and only the first blocks that meet at a branch wait in memory. That is what a GPU wants: one thread
-per robot, its work in registers and local memory. `lane_model` and `lane_arrays` say what a lane needs; the arrays may
-be NumPy's or local ones of a CUDA thread, of 64 or 32 bits.
-
-A joint with several degrees of freedom is eliminated one by one, as if massless links lay between them: Gaussian
-elimination of its block.
-"""
+"""The sweeps of a lane over its bodies: positions, Newton's direction, momenta at the end."""
 
 from leastaction._jit import inline, routine
 from leastaction.kinematics.manifold import retract
@@ -38,12 +28,6 @@ from leastaction.spatial._series import inverse_jacobian_terms
 
 CAP = 0.5
 """Newton updates above this [rad or m] are shortened to it."""
-
-FINEST = 1024
-"""Most parts that a step is divided into."""
-
-CLOSE = 1e-3
-"""Updates above this [rad or m] need no look at how good they are."""
 
 WAITING = 48
 """Numbers of what waits at a branch: block, wrench of the right-hand side, wrench of the subtree."""
@@ -303,122 +287,3 @@ def look_at_end(model, lane, dt):
                 hold(wait[slots[node.parent]], 6, E)
             F, E = none, none
     return norm
-
-
-@routine
-def attempt(model, lane, settings, dt, steady):
-    """Solve one step of dt from (q0, p) for q1 and `end`; gives back its iterations, or minus their number.
-
-    The first guess goes on with the mean rate of the last step, `near`, or where `steady` with its change since the
-    one before, `far`.
-    """
-    nodes, q0, q1, near, far, dx, moved = model.nodes, lane.q0, lane.q1, lane.near, lane.far, lane.dx, lane.moved
-    for k in range(dx.shape[0]):
-        dx[k] = dt * (2.0 * near[k] - far[k]) if steady else dt * near[k]
-        moved[k] = dx[k]
-    retract(nodes, q0, dx, q1)
-    for it in range(1, settings.max_iterations + 1):
-        size, norm = solve_once(model, lane, dt)
-        if not size < 1e12:
-            return -it
-        for k in range(dx.shape[0]):
-            moved[k] += dx[k]
-        if size <= CLOSE:
-            # The next update would be smaller by as much as this one has shrunk the residual.
-            new = look_at_end(model, lane, dt)
-            floor = size <= settings.floor and new > 0.25 * norm
-            if size <= settings.tolerance or size * new <= settings.tolerance * norm or floor:
-                return it
-    return -settings.max_iterations
-
-
-@routine
-def step(model, lane, settings, steady):
-    """One step from (q0, p) with the generalised forces tau held, to q0 and p.
-
-    Where Newton does not find the end of a step, the step is divided: two of half its length, each divided again where
-    that does not help. Gives back the iterations, or -1 where not even the finest part has a solution; and the number
-    of parts.
-    """
-    near, far, moved = lane.near, lane.far, lane.moved
-    total, count = 0, 0
-    parts, part, dt = 1, 0, settings.dt
-    while part < parts:
-        spent = attempt(model, lane, settings, dt, steady)
-        total += abs(spent)
-        if spent < 0:
-            if parts >= FINEST:
-                return -1, count
-            parts, part, dt = 2 * parts, 2 * part, 0.5 * dt
-            steady = False
-            continue
-        for k in range(near.shape[0]):
-            far[k] = near[k]
-            near[k] = moved[k] / dt
-        advance(model, lane)
-        count += 1
-        part += 1
-        steady = parts == 1
-        while parts > 1 and part % 2 == 0:  # two halves are done: on with what they are a half of
-            part, parts, dt = part // 2, parts // 2, 2.0 * dt
-    return total, count
-
-
-@routine
-def advance(model, lane):
-    """The end of a step becomes the start of the next."""
-    for k in range(lane.p.shape[0]):
-        lane.p[k] = lane.end[k]
-    for k in range(lane.q0.shape[0]):
-        lane.q0[k] = lane.q1[k]
-    for i in range(lane.R0.shape[0]):
-        for c in range(9):
-            lane.R0[i, c] = lane.R1[i, c]
-        for c in range(3):
-            lane.x0[i, c] = lane.x1[i, c]
-    for k in range(lane.S0.shape[0]):
-        for c in range(6):
-            lane.S0[k, c] = lane.S1[k, c]
-
-
-@routine
-def apply_controls(model, lane, u, step, robot):
-    """Generalised forces of the controls of a step: u[step, :, robot], where axes of length 1 serve all."""
-    drives, tau = model.drives, lane.tau
-    k, r = min(step, u.shape[0] - 1), min(robot, u.shape[2] - 1)
-    for c in range(tau.shape[0]):
-        tau[c] = 0.0
-    for c in range(u.shape[1]):
-        tau[drives[c].dof] += drives[c].gear * u[k, c, r]
-
-
-@routine
-def run(model, lane, settings, batch, robot):
-    """All steps of one robot, from rows 0 of the batch's arrays; see `arrays.Batch`."""
-    q0, p, near, far = lane.q0, lane.p, lane.near, lane.far
-    for k in range(q0.shape[0]):
-        q0[k] = batch.q[0, k, robot]
-    for k in range(p.shape[0]):
-        p[k] = batch.p[0, k, robot]
-        near[k] = batch.v[k, robot]
-        far[k] = near[k]
-    put(model, q0, lane.R0, lane.x0, lane.S0)
-    batch.failed[robot] = -1
-    total, parts, last = 0, 0, 0
-    for done in range(settings.steps):
-        apply_controls(model, lane, batch.u, done, robot)
-        spent, count = step(model, lane, settings, last == 1)
-        if spent < 0:
-            batch.failed[robot] = done
-            break
-        total += spent
-        parts += count
-        last = count
-        if (done + 1) % settings.every == 0:
-            row = (done + 1) // settings.every
-            for k in range(q0.shape[0]):
-                batch.q[row, k, robot] = q0[k]
-            for k in range(p.shape[0]):
-                batch.p[row, k, robot] = p[k]
-    batch.iterations[robot] = total
-    batch.parts[robot] = parts

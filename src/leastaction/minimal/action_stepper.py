@@ -1,0 +1,58 @@
+"""What the steppers of `Galerkin` and `Midpoint` make of the equations of many steps: those of one."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import Any
+
+import numpy as np
+
+from leastaction._jit.bound import Bound
+from leastaction.division import HalvingStepper
+from leastaction.integrators import FloatArray
+from leastaction.mechanism import Mechanism
+
+
+class ActionStepper(HalvingStepper):
+    """A stepper that gives the rows of its discrete action by `horizon_rows` and `horizon_blocks`."""
+
+    def __init__(self, integrator: Any, mechanism: Mechanism, dt: float) -> None:
+        super().__init__(integrator, mechanism, dt)
+        self._kernels: dict[str, Bound] = {}
+        self._others: dict[int, tuple[Mechanism, Any]] = {}
+
+    @abstractmethod
+    def compiled(self, mechanism: Mechanism) -> Any:
+        """What kernels read of a mechanism."""
+
+    def other(self, mechanism: Mechanism) -> Any:
+        """`compiled` of a mechanism with another value of a parameter, which many steps ask for."""
+        kept = self._others.get(id(mechanism))
+        if kept is None:
+            kept = self._others[id(mechanism)] = (
+                mechanism,
+                self.compiled(mechanism),
+            )  # kept, so that no other has its id
+        return kept[1]
+
+    def residual(self, q: FloatArray, p: FloatArray, u: FloatArray, x: FloatArray) -> FloatArray:
+        """See `Stepper.residual`."""
+        rows = np.zeros((1, len(x) + 1, self.mechanism.nv))
+        self.horizon_rows(self._control_points(q, x), self.held(u)[None], self.dt, rows)
+        rows[0, 0] += p
+        return rows[0]
+
+    def residual_blocks(
+        self, q: FloatArray, p: FloatArray, u: FloatArray, x: FloatArray
+    ) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """See `Stepper.residual_blocks`."""
+        points, n = len(x) + 1, self.mechanism.nv
+        rows, D = np.zeros((1, points, n)), np.zeros((1, points, n, points, n))
+        C = np.zeros((1, points, n, len(self.control_nodes), self.mechanism.nu))
+        self.horizon_blocks(self._control_points(q, x), self.held(u)[None], self.dt, rows, D, C)
+        rows[0, 0] += p
+        return rows[0], D[0], C[0]
+
+    def _control_points(self, q: FloatArray, x: FloatArray) -> FloatArray:
+        """Configurations displaced from q by 0 and x, shape (s + 1, nq)."""
+        return np.concatenate([q[None], self.mechanism.integrate(q, x)])

@@ -1,0 +1,54 @@
+"""Solving problems with contacts: complementarity is relaxed, and tightened over a few solves."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from leastaction.errors import ProblemError
+
+if TYPE_CHECKING:
+    from leastaction.optimize.problem import Problem
+    from leastaction.optimize.solution import Solution
+
+RELAXATIONS = (1.0, 1e-2, 1e-5)
+"""Largest products of forces with gaps [N m] and with slip [W] of one solve after the other."""
+
+
+def solve_relaxed(
+    problem: Problem,
+    *,
+    relaxations: Sequence[float] = RELAXATIONS,
+    tolerance: float = 1e-6,
+    warm_start: Solution | None = None,
+    time_limit: float | None = None,
+    **options: Any,
+) -> Solution:
+    """Solve with each relaxation in turn, each time from the motion found before; see `leastaction.optimize.solve`.
+
+    Args:
+        problem: with contacts.
+        relaxations: largest complementarity products, descending; what comes out keeps to the last one.
+        tolerance: of the solver.
+        warm_start: a solution from which the first solve begins.
+        time_limit: of all solves together [s].
+        options: of `leastaction.optimize.solve`.
+    """
+    from leastaction.optimize.solving import solve
+
+    steps = [float(x) for x in relaxations]
+    if not steps or min(steps) <= 0.0:
+        raise ProblemError(f"relaxations must be positive numbers, got {relaxations!r}")
+    began, log, found = time.perf_counter(), [], warm_start
+    for relaxation in steps:
+        problem.relaxation = relaxation
+        left = None if time_limit is None else max(time_limit - (time.perf_counter() - began), 1e-3)
+        found = solve(problem, tolerance=tolerance, warm_start=found, time_limit=left, **options)
+        log += found.iterations
+        if found.status == "User_Requested_Stop":
+            break
+    assert found is not None
+    numbered = tuple(replace(entry, number=k) for k, entry in enumerate(log))
+    return replace(found, iterations=numbered, seconds=time.perf_counter() - began)

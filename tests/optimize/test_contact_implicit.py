@@ -1,0 +1,129 @@
+"""Contact without a schedule: derivatives, the laws of friction and impact, and a robot that finds its own steps."""
+
+import numpy as np
+import pytest
+
+import leastaction as la
+from leastaction import optimize as opt
+from leastaction.mechanism import Inertia, MechanismBuilder, joints
+from tests.optimize.problems import jacobian_and_differences, limb, perturbed
+from tests.optimize.test_hessian import BODIES, compare
+from tests.optimize.test_standing import hopper
+
+pytest.importorskip("casadi")
+RULES = pytest.mark.parametrize("integrator", [la.Midpoint(), la.Galerkin(order=4)], ids=["midpoint", "simpson"])
+
+
+def touching_limb(integrator, early):
+    """Two steps of the limb above uneven ground, with a point and a ball."""
+    robot, rng = limb(), np.random.default_rng(1)
+    problem = opt.Problem(robot, steps=2, integrator=integrator, duration=(0.3, 0.5)).minimize(opt.effort())
+    problem.start(v=rng.normal(size=robot.nv))
+    ball = opt.touch("tail", radius=0.1, point=(0, 0.1, 0.2))
+    ground = opt.steps([(0.1, 0.3), (2.0, -0.2)], width=1.8)
+    problem.contact(opt.touch("tool", point=(0.1, 0, 0)), ball, ground=ground, early=early)
+    base = robot.random_configuration(rng)
+    return problem.guess(q=robot.integrate(base, 0.3 * rng.normal(size=(3, robot.nv))))
+
+
+@RULES
+@pytest.mark.parametrize("early", [False, True])
+def test_derivatives(integrator, early):
+    program, z = perturbed(touching_limb(integrator, early))
+    exact, found = jacobian_and_differences(program, z)
+    np.testing.assert_allclose(exact, found, atol=1e-6 * np.abs(found).max())
+    stored = program.jacobian_pattern.dense(np.ones(program.jacobian_pattern.count)) > 0
+    assert not (np.abs(found) > 1e-7 * np.abs(found).max())[~stored].any()
+
+
+def test_second_derivatives():
+    compare(touching_limb(BODIES, False), tolerance=1e-6)
+
+
+def block():
+    """A mass of 2 kg that moves in x and z, with nothing to drive it."""
+    b = MechanismBuilder("block")
+    b.body("mass", inertia=Inertia(2.0, (0, 0, 0), 0.1))
+    b.joint("base", "composite", "world", "mass", parts=(joints.prismatic("x"), joints.prismatic("z")))
+    return b.build()
+
+
+@RULES
+def test_a_block_slides_to_rest(integrator):
+    """Friction takes mu g from its speed until it stands, after v^2 / (2 mu g)."""
+    problem = opt.Problem(block(), steps=16, duration=0.4, integrator=integrator).start(q=[0, 0], v=[1, 0])
+    problem.bounds(u=(0, 0)).minimize(opt.velocity(1e-3)).contact(opt.touch("mass", friction=0.5))
+    solution = problem.solve()
+    assert solution.success, str(solution)
+    assert solution.complementarity <= 1e-4
+    assert solution.q[-1, 0] == pytest.approx(1 / (2 * 0.5 * 9.81), rel=0.03)
+    np.testing.assert_allclose(solution.q[:, 1], 0.0, atol=1e-5)
+    friction = solution.forces["contact mass"]
+    assert friction[1, 2] == pytest.approx(0.5 * 2.0 * 9.81, rel=0.02)  # backwards
+    assert friction[1, 0] == pytest.approx(2.0 * 9.81, rel=0.02)
+
+
+def test_a_block_falls_and_stays():
+    """It lands between two knots, so its force may act a little early; it does not bounce."""
+    problem = opt.Problem(block(), steps=16, duration=0.4).start(q=[0, 0.2], v=[0, 0]).bounds(u=(0, 0))
+    solution = problem.minimize(opt.velocity(1e-3)).contact(opt.touch("mass"), early=True).solve()
+    assert solution.success, str(solution)
+    z = solution.q[:, 1]
+    free = 0.2 - 0.5 * 9.81 * solution.t**2
+    np.testing.assert_allclose(z[free > 0.05], free[free > 0.05], atol=2e-3)
+    np.testing.assert_allclose(z[solution.t > 0.26], 0.0, atol=1e-4)
+
+
+def toes(solution):
+    """Where the toe is at the knots [m]."""
+    return np.array([(la.dynamics.body_poses(solution.mechanism, q)[2] @ [0, 0, -0.5, 1])[:3] for q in solution.q])
+
+
+def move_on(distance, steps, duration, **contact):
+    """A hopper is asked to be further ahead, and not how."""
+    problem = opt.Problem(hopper(), steps=steps, duration=duration)
+    problem.start(q=[0, 0.65, 0, 0, 0.1], v=0).finish(q=[distance, 0.65, 0, 0, 0.1], v=0)
+    problem.bounds(q={"slide": (-0.1, 0.3), "hip": (-1.2, 1.2)}).minimize(opt.effort(1e-3), opt.velocity(1e-2))
+    return problem.contact(opt.touch("shank", point=(0, 0, -0.5)), **contact)
+
+
+def test_a_hopper_moves_on():
+    solution = move_on(0.1, 10, 0.5).solve(hessian="exact")
+    assert solution.success, str(solution)
+    assert solution.violation <= 1e-6
+    assert solution.complementarity <= 1e-4
+    at, force = toes(solution), solution.forces["contact shank"]
+    assert at[-1] == pytest.approx([0.1, 0, 0], abs=1e-6)
+    assert (at[:, 2] >= -1e-7).all()
+    assert (force[at[:, 2] > 1e-3, 0] < 0.1).all()
+    assert (np.abs(force[:, 1] - force[:, 2]) <= 0.8 * force[:, 0] + 1e-6).all()
+
+
+def test_a_block_falls_into_a_gap():
+    """Without friction it slides on until the ground ends, then nothing holds it."""
+    problem = opt.Problem(block(), steps=12, duration=0.3).start(q=[0, 0], v=[1, 0]).bounds(u=(0, 0))
+    problem.minimize(opt.velocity(1e-3)).contact(opt.touch("mass", friction=0.0), ground=opt.gaps([(0.11, 2.0)]))
+    solution = problem.solve()
+    assert solution.success, str(solution)
+    np.testing.assert_allclose(solution.q[:, 0], solution.t, atol=1e-6)
+    np.testing.assert_allclose(solution.q[:5, 1], 0.0, atol=1e-5)
+    force = solution.forces["contact mass"][:, 0]
+    assert (force[5:] < 1e-3).all()
+    np.testing.assert_allclose(np.diff(solution.q[4:, 1], 2), -9.81 * 0.025**2, atol=1e-5)
+
+
+def test_ill_posed_contacts_say_so():
+    problem = opt.Problem(block(), steps=4, dt=0.1)
+    for message, call in (
+        ("has no contact points", lambda: problem.contact()),
+        ("there is no body 'mas'", lambda: problem.contact(opt.touch("mas"))),
+        ("expected contacts", lambda: problem.contact("mass")),
+        ("radius must be", lambda: opt.touch("mass", radius=-1)),
+        ("point must be", lambda: opt.touch("mass", point=(1, 2))),
+        ("ascending x", lambda: opt.steps([(1, 0), (0, 1)])),
+        ("expected pairs", lambda: opt.gaps([1, 2])),
+        ("width must be positive", lambda: opt.steps([], width=0)),
+        ("relaxations must be", lambda: problem.contact(opt.touch("mass")).finish(v=0).solve(relaxations=[])),
+    ):
+        with pytest.raises(la.ProblemError, match=message):
+            call()
