@@ -11,7 +11,6 @@ from numba import types
 from numba.core import ir
 from numba.core.base import BaseContext
 from numba.core.types.functions import BaseFunction
-from numba.core.typing.context import BaseContext as BaseTypingContext
 
 from .background import second_thread
 
@@ -41,8 +40,6 @@ def in_haste() -> Iterator[None]:
             _instead(ir.Inst, "_rec_list_vars", _list_variables),
             _instead(_llvm_lock(), "_cblist", []),  # Numba has every call of LLVM told to all its timers
             _instead(BaseContext, "get_abi_sizeof", _remembered_size(BaseContext.get_abi_sizeof)),
-            _instead(BaseContext, "refresh", _nothing),  # done before
-            _instead(BaseTypingContext, "refresh", _nothing),
             second_thread(),
         ):
             yield
@@ -64,10 +61,6 @@ def _instead(owner: Any, name: str, value: Any) -> Iterator[None]:
         yield
     finally:
         setattr(owner, name, ordinary)
-
-
-def _nothing(self: Any) -> None:
-    pass
 
 
 def _llvm_lock() -> Any:
