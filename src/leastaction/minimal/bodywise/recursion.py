@@ -27,7 +27,7 @@ from leastaction.minimal.bodywise.blocks import body_block, body_blocks, start_t
 from leastaction.minimal.bodywise.joints import joint_slopes
 from leastaction.minimal.bodywise.sixes import ZEROS, plus, put, six, times
 from leastaction.minimal.bodywise.substitution import solve
-from leastaction.spatial import add3, cross, cross_force, load3, load6, load_sym, store6
+from leastaction.spatial import add3, cross, cross_force, load3, load6, store6
 
 
 @inline
@@ -246,7 +246,7 @@ def factor(model, settings, data):
     """Eliminate all joints at the poses of the last `residual`, from leaves to root: U, W and `inverse`."""
     nodes, slots, A, S, begun = model.nodes, model.slots, data.A, data.S, data.begun
     U, W, X, K, D, inverse, local = data.U, data.W, data.X, data.K, data.D, data.inverse, data.local
-    bodies, turns, inertias, G, rule, dt = data.bodies, data.turns, data.inertias, data.G, model.rule, settings.dt
+    bodies, turns = data.bodies, data.turns
     soft = model.sprung or model.geared
     m = A.shape[1]
     for i in range(nodes.shape[0]):
@@ -258,9 +258,9 @@ def factor(model, settings, data):
             if b >= 0 and not begun[b]:
                 begun[b] = True
                 if m == 6:
-                    body_block(A, slots[b], bodies, turns, b, nodes[b].mass, load_sym(inertias[b]), dt)
+                    body_block(model, settings, data, slots[b], b)
                 else:
-                    body_blocks(A, slots[b], rule, bodies, turns, G, b, nodes[b].mass, load_sym(inertias[b]), dt)
+                    body_blocks(model, settings, data, slots[b], b)
                     _expect(bodies, turns, b)
         if soft:
             joint_slopes(model, settings, data, i)
