@@ -21,7 +21,7 @@ m g l. Loop: parallelogram linkage (1, 2 and 1 m) released at 0.7 rad, 60 s, lar
 that its last hinge holds together. Cube: 0.5 m and 1 kg, dropped flat from 0.15 m, 6 s; deepest corner at any \
 time, and in the last second. MuJoCo with its default stiffness of constraints, solref = 0.02 s, which at this \
 step is also the largest that its documentation allows (2 dt); and at its default step of 0.002 s as stiff as \
-allowed there. Times: best of the runs within a second, each in a compiled loop."""
+allowed there. Times: CPU, best of the runs within a second, each in a compiled loop."""
 
 LEAST = 1.0
 """How long runs are repeated [s]: on a busy machine a few of them tell little."""
@@ -30,12 +30,12 @@ MUJOCO = {"MuJoCo": (DT, 0.02), "MuJoCo, 0.002 s, stiffest": (0.002, 0.004)}
 
 
 def best_seconds(function):
-    """Least time of a call."""
+    """Least CPU time of a call."""
     best, spent = math.inf, 0.0
     while spent < LEAST:
-        began = time.perf_counter()
+        began = time.process_time()
         function()
-        took = time.perf_counter() - began
+        took = time.process_time() - began
         best, spent = min(best, took), spent + took
     return best
 

@@ -19,21 +19,17 @@ SPLITS = (1, 2, 4, 5, 8, 10, 20, 40, 50, 100, 200, 400)
 """Steps per sample of 0.1 s."""
 
 OURS = {
-    "Galerkin 2": la.Galerkin(order=2),
-    "Galerkin 4": la.Galerkin(order=4),
-    "Galerkin 6": la.Galerkin(order=6),
-    "Galerkin 8": la.Galerkin(order=8),
-    "Galerkin 10": la.Galerkin(order=10),
-    "Galerkin 12": la.Galerkin(order=12),
-    "Galerkin 16": la.Galerkin(order=16),
-    "Galerkin 12, 1e-9": la.Galerkin(order=12, tolerance=1e-9),
+    **{f"Galerkin {order}": la.Galerkin(order=order) for order in (2, 4, 6, 8, 12)},
+    **{f"Galerkin {order}, joints": la.Galerkin(order=order, interpolation="joints") for order in (4, 8, 10, 12, 16)},
+    "Galerkin 12, joints, 1e-9": la.Galerkin(order=12, interpolation="joints", tolerance=1e-9),
     "Midpoint": la.Midpoint(),
     "HermiteSimpson": la.HermiteSimpson(tolerance=1e-12),
     "RungeKutta 4": la.RungeKutta(order=4),
 }
 MUJOCO = {"MuJoCo RK4": "RK4", "MuJoCo implicit": "implicit", "MuJoCo Euler": "Euler"}
-FINEST = {"Galerkin 8": 20, "Galerkin 6": 50, "Galerkin 4": 200, "HermiteSimpson": 100}
-FINEST |= {"Galerkin 10": 10, "Galerkin 12": 10, "Galerkin 16": 8, "Galerkin 12, 1e-9": 5}
+FINEST = {"HermiteSimpson": 100, "Galerkin 12, joints, 1e-9": 5, "Galerkin 6": 50}
+FINEST |= {f"Galerkin {order}{rule}": n for order, n in {4: 200, 8: 20, 12: 10}.items() for rule in ("", ", joints")}
+FINEST |= {"Galerkin 10, joints": 10, "Galerkin 16, joints": 8}
 """Finer steps than these only collect rounding errors, or take long."""
 
 NOTES = f"""A pendulum of {LINKS} rods of 1 m, 1 kg from rest, angles uniform in ±15 degrees, {len(SEEDS)} starts, \

@@ -176,6 +176,7 @@ def pages(shot):
 def applications(shot):
     """What the scripts of docs/examples.md draw, and a stride of the gait that the quadruped has learnt."""
     pictures = {"quadruped": "learning_to_walk", "exoskeleton": "exoskeleton_torques", "leg_chain": "leg_chains"}
+    pictures |= {"mpc": "mpc_pushes"}
     for script, name in pictures.items():
         folder = Path(shot).parent / script
         program = EXAMPLES / f"{script}.py"

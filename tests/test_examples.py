@@ -47,6 +47,7 @@ def test_demo(tmp_path):
         ("quadruped.py", "Walks", {"learning.png", "walk.html", "gait.json"}),
         ("exoskeleton.py", "spastic", {"torques.png", "exercise.html", "torques.json"}),
         ("leg_chain.py", "segments", {"chains.png", "chain.html", "chains.json"}),
+        ("mpc.py", "cart-pole", {"mpc.png", "mpc.json"}),
     ],
 )
 def test_applications(tmp_path, script, says, files):

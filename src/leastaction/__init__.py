@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from leastaction.formats import load
     from leastaction.maximal import Maximal
     from leastaction.mechanism import Mechanism, MechanismBuilder
-    from leastaction.minimal import Galerkin, Midpoint
+    from leastaction.minimal import Galerkin, Grounded, Midpoint
     from leastaction.redmax import (
         BDF,
         SDIRK2,
@@ -80,6 +80,7 @@ _NAMES = {
     "ExplicitEuler": "explicit.integrators",
     "FormatError": "errors",
     "Galerkin": "minimal",
+    "Grounded": "minimal",
     "HermiteSimpson": "collocation",
     "Heun": "explicit.integrators",
     "ImplicitTrapezoidal": "collocation",
@@ -118,6 +119,7 @@ __all__ = [
     "ExplicitEuler",
     "FormatError",
     "Galerkin",
+    "Grounded",
     "HermiteSimpson",
     "Heun",
     "ImplicitTrapezoidal",

@@ -319,6 +319,23 @@ class Stepper:
         """
         self.refuse("residual")
 
+    def horizon_contractions(
+        self, q: FloatArray, u: FloatArray, dt: float, rows: FloatArray, multipliers: FloatArray, out: FloatArray
+    ) -> bool:
+        """How D of `horizon_blocks` changes along multipliers: second derivatives of multipliers . rows, in essence.
+
+        Of forces that are gradients of an energy; allocates nothing.
+
+        Args:
+            q, u, dt, rows: as for `horizon_rows`.
+            multipliers: displacements of the control points of each step, shape (steps, s + 1, nv).
+            out: what comes out, shape (steps, s + 1, nv, s + 1, nv).
+
+        Returns:
+            Whether this stepper knows it; where not, nothing is written.
+        """
+        return False
+
     def accelerations(self, q: FloatArray, v: FloatArray, u: FloatArray, slopes_too: bool) -> tuple[Any, Any]:
         """Accelerations at many states, shape (rows, nv), and their derivatives, for collocation.
 

@@ -24,6 +24,12 @@ for robot in (la.robots.pendulum(2), la.robots.unitree_a1()):
     assert abs(gpu.q - cpu.q).max() < 1e-9, abs(gpu.q - cpu.q).max()
     assert abs(gpu.p - cpu.p).max() < 1e-7
     assert abs(gpu[1].v - cpu[1].v).max() < 1e-7
+q = robot.home()
+robot = la.robots.unitree_a1(ground=True)
+q[2], q[7:] = 0.286, 4 * (0.0, 0.8, -1.6)  # on its feet
+same = dict(dt=0.005, steps=3, integrator=la.Grounded())
+gpu, cpu = (la.batch.simulate(robot, [q], device=device, **same) for device in ("cuda", "cpu"))
+assert abs(gpu.q - cpu.q).max() < 1e-12 and abs(gpu.p - cpu.p).max() < 1e-12
 print("lanes agree")
 """
 
@@ -63,7 +69,7 @@ def test_kernel_compiles_to_ptx(dtype):
 @pytest.mark.parametrize(
     ("change", "match"),
     [
-        (lambda r: (r, la.Galerkin(order=4)), "runs Galerkin"),
+        (lambda r: (r, la.Galerkin(order=4)), "runs Grounded and Galerkin"),
         (lambda r: (la.robots.four_bar(), None), "loops"),
     ],
 )

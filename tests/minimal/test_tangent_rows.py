@@ -9,6 +9,7 @@ import pytest
 import leastaction as la
 from tests.minimal.helpers import method
 from tests.oracles.random_trees import KINDS, random_state, random_tree
+from tests.redmax.test_one_sided import limited
 
 DT = 0.05
 STEP = 1e-5
@@ -102,3 +103,18 @@ def tangent_of(stepper, q, chart):
         end[i] = w * c - v @ s
         end[i + 1 : i + 4] = w * s + c * v + np.cross(v, s)
     return robot.difference(q, end)
+
+
+@pytest.mark.parametrize("interpolation", ["joints", "bodies"])
+def test_rows_do_not_remember_which_forces_acted_in_a_step(interpolation):
+    """A damped limit jumps where it touches; the step before says nothing about other control points."""
+    robot = limited(1)
+    integrator = la.Galerkin(order=4, interpolation=interpolation)
+    q, u, rows = np.array([[0.1], [0.2], [0.25]]), np.zeros((1, 3, robot.nu)), np.zeros((2, 1, 3, 1))
+    stepper = integrator.prepare(robot, 0.005)
+    stepper.horizon_rows(q, u, 0.005, rows[0])
+    run = la.simulate(robot, [0.29], [3.0], dt=0.005, steps=4, integrator=integrator)
+    assert run.q.max() > 0.3  # beyond the limit
+    stepper.solve_whole(run.q[2], run.p[2], u[0])
+    stepper.horizon_rows(q, u, 0.005, rows[1])
+    assert (rows[0] == rows[1]).all()

@@ -130,6 +130,11 @@ def test_accuracy_between_knots_improves_with_their_number():
     assert fine < coarse / 4
 
 
+def test_so_does_that_of_a_floating_body():
+    coarse, fine = (opt.examples.satellite(steps=n).solve().error for n in (10, 20))
+    assert fine < coarse / 3
+
+
 def test_files(tmp_path):
     solution = swing_up(10).solve()
     solution.save(tmp_path / "swing.npz")

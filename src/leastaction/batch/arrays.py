@@ -10,26 +10,6 @@ from numpy.typing import NDArray
 FloatArray = NDArray[np.floating]
 
 
-class BatchSettings(NamedTuple):
-    """What the user chose.
-
-    Attributes:
-        dt: time step [s].
-        tolerance: of the Newton updates [rad or m].
-        floor: updates below this that no longer shrink the residual are round-off [rad or m].
-        max_iterations: before a step is divided.
-        steps: how many.
-        every: how many of them from one recorded state to the next.
-    """
-
-    dt: float
-    tolerance: float
-    floor: float
-    max_iterations: int
-    steps: int
-    every: int
-
-
 class Batch(NamedTuple):
     """States of all robots, the number of the robot last, so that threads side by side read numbers side by side.
 

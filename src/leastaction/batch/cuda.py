@@ -17,16 +17,17 @@ from typing import Any
 import numpy as np
 
 from leastaction._extras import require
-from leastaction.batch.arrays import Batch, BatchSettings
+from leastaction.batch.arrays import Batch
 from leastaction.batch.run import BatchRun
 from leastaction.dynamics.legendre import momentum_of_velocity
 from leastaction.errors import IntegratorError
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism.arguments import FloatArray
-from leastaction.mechanism.elements import BodyActuator
-from leastaction.minimal import Galerkin
+from leastaction.minimal import Galerkin, Grounded
 from leastaction.minimal.lanes import steps as lane
-from leastaction.minimal.lanes.arrays import Lane, LaneModel, lane_model, lane_shapes
+from leastaction.minimal.lanes.arrays import BatchSettings, Lane, LaneModel, Touch, lane_model, lane_shapes
+from leastaction.minimal.lanes.cones import cones
+from leastaction.minimal.lanes.known import refuse_unknown
 
 for _name in ("row_stack", "in1d", "trapz"):  # numba-cuda asks for them, NumPy 2.5 has them no more
     if not hasattr(np, _name):
@@ -76,19 +77,46 @@ def literals_as(number: Any) -> Iterator[None]:
 def rollout(model: LaneModel, nq: int, dtype: Any) -> Any:
     """The Python function of the kernel for one mechanism: (settings, batch) of `arrays` as plain tuples."""
     load()
-    from numba import from_dtype
+    from numba import from_dtype, int64
 
     number, shapes = from_dtype(np.dtype(dtype)), lane_shapes(model, nq)
     # Sizes must be plain numbers to the compiler.
     (nv,), (bodies, _), (slots, _), branches = shapes.p, shapes.R0, shapes.wait, model.branches
     nodes, dofs, places, drives, gravity = (np.ascontiguousarray(x) for x in model[:5])
     run = lane.run
+    touching = model.cones is not None  # a constant to the compiler, which leaves out what it rules out
+    held = np.ascontiguousarray(model.cones) if touching else np.zeros(1)
+    (count,), (m,) = (shapes.touch.active, shapes.touch.lam) if touching else ((1,), (1,))
 
     def kernel(settings, batch):
         robot = cuda.grid(1)
         settings, batch = BatchSettings(*settings), Batch(*batch)
         if robot >= batch.failed.shape[0]:
             return
+        if touching:
+            own_cones = cuda.const.array_like(held)
+            touch = Touch(
+                cuda.local.array(count, int64),
+                cuda.local.array(count, number),
+                cuda.local.array(count, number),
+                cuda.local.array(count, number),
+                cuda.local.array(m, number),
+                cuda.local.array(m, number),
+                cuda.local.array((m, m), number),
+                cuda.local.array((m, nv), number),
+                cuda.local.array((m, nv), number),
+                cuda.local.array((nv, 6), number),
+                cuda.local.array(nv, number),
+                cuda.local.array(nv, number),
+                cuda.local.array(m, number),
+                cuda.local.array(1, number),
+                cuda.local.array((m, m), number),
+                cuda.local.array(m, number),
+                cuda.local.array(m, int64),
+            )
+        else:
+            own_cones = None
+            touch = None
         mechanism = LaneModel(
             cuda.const.array_like(nodes),
             cuda.const.array_like(dofs),
@@ -96,6 +124,7 @@ def rollout(model: LaneModel, nq: int, dtype: Any) -> Any:
             cuda.const.array_like(drives),
             cuda.const.array_like(gravity),
             branches,
+            own_cones,
         )
         own = Lane(
             cuda.local.array(nq, number),
@@ -115,6 +144,7 @@ def rollout(model: LaneModel, nq: int, dtype: Any) -> Any:
             cuda.local.array((nv, 6), number),
             cuda.local.array((nv, 8), number),
             cuda.local.array((slots, 48), number),
+            touch,
         )
         run(mechanism, own, settings, batch, robot)
 
@@ -124,44 +154,36 @@ def rollout(model: LaneModel, nq: int, dtype: Any) -> Any:
 THREADS = 64
 """Of a block: with 255 registers a thread, more of them gain nothing."""
 
+CONSTANT = 32768
+"""Bytes of constant memory that contacts may take, half of what there is."""
+
 ATTEMPT = 12
 """Most Newton iterations before a step is divided."""
 
 
 def check(mechanism: Mechanism, integrator: Any) -> None:
     """Refuse what the kernels of lanes do not know."""
-    if not isinstance(integrator, Galerkin) or integrator.order != 2 or integrator.interpolates != "bodies":
+    bodywise = isinstance(integrator, Galerkin) and integrator.order == 2 and integrator.interpolates == "bodies"
+    if not (bodywise or isinstance(integrator, Grounded)):
         raise IntegratorError(
-            f"device='cuda' runs Galerkin(order=2, interpolation='bodies'), not {integrator}; use device='cpu'"
+            f"device='cuda' runs Grounded and Galerkin(order=2, interpolation='bodies'), not {integrator}; "
+            "use device='cpu'"
         )
-    m = mechanism
-    parts = {
-        "loops, couplings or rolling contacts": not m.is_tree,
-        "springs, cables, external wrenches or other forces on bodies": bool(
-            m.springs or m.cables or m.wrenches or m.penalties or m.forces
-        ),
-        "actuators that push on bodies": any(isinstance(a, BodyActuator) for a in m.actuators),
-        "limits that push back": any(any(joint.limit_stiffness) for joint in m.joints),
-        "joints along splines": "spline joint" in m.special_parts,
-        "springs, dampers or armatures of ball and free joints": any(
-            any(values)
-            for joint in m.joints
-            for name in ("stiffness", "damping", "armature")
-            for primitive, values in joint.by_primitive(getattr(joint, name))
-            if primitive.nv > 1
-        ),
-    }
-    for what, there in parts.items():
-        if there:
-            raise IntegratorError(f"device='cuda' knows no {what}, which {m.name!r} has; use device='cpu'")
+    refuse_unknown(mechanism, "device='cuda'", "device='cpu'")
 
 
 @lru_cache(maxsize=16)
-def compiled(mechanism: Mechanism, single: bool) -> Any:
-    """The kernel of a mechanism, compiled when it is first launched."""
+def compiled(mechanism: Mechanism, single: bool, touching: bool) -> Any:
+    """The kernel of a mechanism, with or without contacts, compiled when it is first launched."""
     load()
     dtype = np.float32 if single else np.float64
-    return cuda.jit(rollout(lane_model(mechanism, dtype), mechanism.nq, dtype))
+    found = cones(mechanism)[0] if touching else None
+    if found is not None and found.nbytes > CONSTANT:
+        raise IntegratorError(
+            f"device='cuda': {mechanism.name!r} has {len(found)} contacts and limits, more than a GPU has quick room "
+            "for; use simpler shapes, or device='cpu'"
+        )
+    return cuda.jit(rollout(lane_model(mechanism, dtype, found), mechanism.nq, dtype))
 
 
 def run_on_gpu(
@@ -200,7 +222,7 @@ def run_on_gpu(
         told = [cuda.to_device(np.full(robots, -1)) for _ in range(3)]
         batch = (positions, momenta, *others, *told)
         with literals_as(number):
-            kernel = compiled(mechanism, dtype == np.float32)
+            kernel = compiled(mechanism, dtype == np.float32, isinstance(integrator, Grounded))
             began = time.perf_counter()
             kernel[(robots + THREADS - 1) // THREADS, THREADS](settings, batch)
             cuda.synchronize()

@@ -31,7 +31,8 @@ def optimize(
             autocompletion=complete_integrator,
         ),
     ] = None,
-    hessian: Annotated[str, typer.Option(help="differences, gauss-newton or l-bfgs.")] = "differences",
+    solver: Annotated[str, typer.Option(help="ipopt, or horizon: the package's own.")] = "ipopt",
+    hessian: Annotated[str, typer.Option(help="exact, differences, gauss-newton or l-bfgs.")] = "exact",
     tolerance: Annotated[float, typer.Option(help="Of the solver.")] = 1e-8,
     max_iterations: Annotated[int, typer.Option(help="At most so many.")] = 500,
     time_limit: Annotated[float | None, typer.Option(help="[s].")] = None,
@@ -43,8 +44,8 @@ def optimize(
 ) -> None:
     """Solve a problem of trajectory optimisation.
 
-    The dynamics are the discrete Euler-Lagrange equations of the integrator, the solver is IPOPT. Exit code 1 tells
-    that no solution was found, and why; Ctrl-C gives the best motion so far.
+    The dynamics are the discrete Euler-Lagrange equations of the integrator. Exit code 1 tells that no solution was
+    found, and why; Ctrl-C gives the best motion so far.
     """
     from leastaction import optimize as package
     from leastaction import registry
@@ -63,6 +64,7 @@ def optimize(
     problem = package.examples.get(name, **options)
     with compiling():
         solution = problem.solve(
+            solver=solver,
             hessian=hessian,
             tolerance=tolerance,
             max_iterations=max_iterations,

@@ -1,5 +1,5 @@
 """Motion in joint coordinates by variational integrators (Fan 2018, Villanueva 2025)."""
 
-from leastaction.minimal.integrators import Galerkin, Midpoint
+from leastaction.minimal.integrators import Galerkin, Grounded, Midpoint
 
-__all__ = ["Galerkin", "Midpoint"]
+__all__ = ["Galerkin", "Grounded", "Midpoint"]

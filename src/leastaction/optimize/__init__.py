@@ -30,8 +30,10 @@ from leastaction.optimize.costs import (
 )
 from leastaction.optimize.feet import Foot, Phase, foot, phase
 from leastaction.optimize.files import load
+from leastaction.optimize.mpc import MPC
 from leastaction.optimize.multistart import multi_start
 from leastaction.optimize.problem import Problem
+from leastaction.optimize.regulator import Tracker, tvlqr
 from leastaction.optimize.relaxation import solve_relaxed
 from leastaction.optimize.solution import Iteration, Solution
 from leastaction.optimize.solving import solve
@@ -39,6 +41,7 @@ from leastaction.optimize.terrain import Terrain, flat, gaps, steps
 from leastaction.optimize.transcription import Transcription
 
 __all__ = [
+    "MPC",
     "Constraint",
     "Cost",
     "Foot",
@@ -48,6 +51,7 @@ __all__ = [
     "Solution",
     "Terrain",
     "Touch",
+    "Tracker",
     "Transcription",
     "center_of_mass",
     "centroidal_momentum",
@@ -74,5 +78,6 @@ __all__ = [
     "time",
     "touch",
     "tracking",
+    "tvlqr",
     "velocity",
 ]

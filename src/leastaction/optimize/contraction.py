@@ -18,11 +18,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from leastaction._jit import entry
 from leastaction.forces.arrays import compact, force_model
 from leastaction.integrators import Stepper
 from leastaction.mechanism import Mechanism
 from leastaction.optimize.pieces import Motion
 from leastaction.optimize.tangents import Tangents
+from leastaction.optimize.turning_controls import TurningControls
 
 if TYPE_CHECKING:
     from leastaction.optimize.variational import Variational
@@ -67,9 +69,13 @@ def contract(stepper: Stepper, q: FloatArray, u: FloatArray, dt: float, lam: Flo
             out[steps] += (0.5 * sign / h) * D[steps]
 
 
-def symmetric(T: FloatArray) -> FloatArray:
-    """(T + T') / 2 of blocks (steps, s + 1, nv, s + 1, nv)."""
-    return 0.5 * (T + T.transpose(0, 3, 4, 1, 2))
+@entry
+def _make_symmetric(T):
+    """(T + T') / 2 of matrices (steps, n, n), in place."""
+    for k in range(T.shape[0]):
+        for i in range(T.shape[1]):
+            for j in range(i):
+                T[k, i, j] = T[k, j, i] = 0.5 * (T[k, i, j] + T[k, j, i])
 
 
 class Contraction:
@@ -80,6 +86,7 @@ class Contraction:
         by_time: by these and the final time, shape (steps, s + 1, nv); None where it is given.
         controls_by_time: by the controls at the nodes and the final time, shape (steps, nodes, nu).
         twice_by_time: by the final time twice.
+        by_controls: by the controls and the unknown configurations, shape (steps, nu, s + 1, nv); None: zero.
     """
 
     def __init__(self, program: Variational) -> None:
@@ -91,6 +98,10 @@ class Contraction:
         self.by_time = np.zeros(self.lam.shape) if free else None
         self.controls_by_time = np.zeros((program.steps, *program._C.shape[3:])) if free else None
         self.twice_by_time = 0.0
+        turning = TurningControls(program) if len(program.nodes) == 1 else None
+        self.turning = turning if turning is not None and turning.joints else None
+        self.by_controls = None if self.turning is None else self.turning.by_controls
+        self._none = np.zeros((program.steps, len(program.nodes), program.mechanism.nu))
 
     def evaluate(self, z: FloatArray, multipliers: FloatArray) -> None:
         """Fill in all attributes."""
@@ -99,12 +110,19 @@ class Contraction:
         np.copyto(lam, np.append(multipliers, 0.0)[program.kept])
         q, u, dt = motion.q, motion.u, motion.dt
         rows, D, C = program._rows, program._D, program._C
-        stepper.horizon_blocks(q, u, dt, rows, D, C)
-        contract(stepper, q, u, dt, lam, self.blocks)
-        gradient = np.einsum("kai,kaibj->kbj", lam, D)
-        if motion.turns is not None:
+        curved = motion.turns is not None
+        # Of forces that turn with joints only those without controls are gradients.
+        w = self._none if self.turning is not None else u
+        if not stepper.horizon_contractions(q, w, dt, rows, lam, self.blocks):
+            contract(stepper, q, w, dt, lam, self.blocks)
+        if curved:
+            stepper.horizon_blocks(q, w, dt, rows, D, C)
             self._commute(D)
-        self.blocks[:] = symmetric(self.blocks)
+        _make_symmetric(self.blocks.reshape(len(lam), lam[0].size, lam[0].size))
+        if self.turning is not None:
+            self.turning.add(q, u[:, 0], dt, lam, self.blocks)
+            stepper.horizon_blocks(q, u, dt, rows, D, C)
+        gradient = np.einsum("kai,kaibj->kbj", lam, D) if curved else np.zeros(lam.shape)
         program.ends.add_curvatures(motion.q, multipliers, lam, self.blocks, gradient)
         if motion.turns is not None:
             points = program._points()
@@ -127,6 +145,8 @@ class Contraction:
         for chi in range(x.shape[1]):
             H[:, chi, :, chi] += bends[:, chi]
         self.blocks[:] = H
+        if self.by_controls is not None:
+            self.by_controls[:] = np.einsum("kuai,kaij->kuaj", self.by_controls, turns)
 
     def _by_time(self, motion: Motion, lam: FloatArray) -> None:
         """At given configurations rows are a / dt + b + c dt (see `Variational._rates`): told by three values of dt."""
@@ -136,6 +156,7 @@ class Contraction:
         r, dt = 1.01, motion.dt
         rows, D, C = program._rows, program._D, program._C
         self.by_time[:], self.controls_by_time[:] = 0.0, 0.0
+        stepper.horizon_rows(motion.q, motion.u, dt, rows)
         totals = [float((lam * rows).sum())]
         for stretched, sign in ((r * dt, 1.0), (dt / r, -1.0)):
             stepper.horizon_blocks(motion.q, motion.u, stretched, rows, D, C)

@@ -1,7 +1,7 @@
 """The exact Hessian of the Lagrangian: dynamics, costs and constraints, each with its own second derivatives.
 
-Parts that have none (a user's functions in NumPy, forces between bodies, collocation, functions in the middles of steps
-of ball and free joints) are taken by central differences of their own analytic gradients.
+Parts that have none (a user's functions in NumPy, forces between bodies, collocation) are taken by central differences
+of their own analytic gradients.
 """
 
 from __future__ import annotations
@@ -80,6 +80,15 @@ class DynamicsPart(Part):
             found = _found(c.by_time.reshape(N, -1))
             self.tickets += [pattern.add(np.where(found, q, -1), time), pattern.add(u, time), pattern.add(time, time)]
 
+        self.by_controls = -1
+        if c.by_controls is not None:
+            # Pairs of the values that the step reads with its configurations.
+            u = layout.u[controls.first[:, None] + np.arange(controls.weights.shape[1])]
+            found = _found(c.by_controls.reshape(N, c.by_controls.shape[1], -1))[:, None]
+            a, b = np.broadcast_arrays(u[:, :, :, None], q[:, None, None])
+            self.by_controls = len(self.tickets)
+            self.tickets.append(pattern.add(np.where(found, np.minimum(a, b), -1), np.maximum(a, b)))
+
     def _at_random(self) -> Contraction:
         """The contraction where nothing is special, to find structural nonzeros."""
         program, rng = self.program, np.random.default_rng(0)
@@ -92,6 +101,7 @@ class DynamicsPart(Part):
     def close(self, pattern: Pattern) -> None:
         """See `Part.close`."""
         self.slots = [pattern.slots(ticket) for ticket in self.tickets]
+        self.slots[0], self.places = _kept(self.slots[0], self.places, pattern.count)
 
     def add(self, z: FloatArray, weight: float, multipliers: FloatArray, values: FloatArray) -> None:
         """See `Part.add`."""
@@ -103,6 +113,16 @@ class DynamicsPart(Part):
             by_values = np.einsum("kan,ab->kbn", c.controls_by_time, self.program.controls.weights)
             np.add.at(values, self.slots[2], by_values)
             values[self.slots[3]] += c.twice_by_time
+        if c.by_controls is not None:
+            weights, blocks = self.program.controls.weights[0], c.by_controls.reshape(len(c.blocks), 1, -1)
+            slots = self.slots[self.by_controls]
+            np.add.at(values, slots, weights[:, None, None] * blocks.reshape(len(slots), 1, slots.shape[2], -1))
+
+
+def _kept(slots: IntArray, places: IntArray, count: int) -> tuple[IntArray, IntArray]:
+    """Slots (elements, n) and places (n,) less those that no element has, as the lower triangle."""
+    some = (slots < count).any(axis=0)
+    return np.ascontiguousarray(slots[:, some]), np.ascontiguousarray(places[some])
 
 
 def _found(values: FloatArray) -> NDArray[np.bool_]:
@@ -128,11 +148,11 @@ class PiecePart(Part):
 
     def close(self, pattern: Pattern) -> None:
         """See `Part.close`."""
-        slots = pattern.slots(self.ticket)
-        self.slots, self.places = slots.reshape(len(slots), -1), np.arange(slots[0].size if len(slots) else 0)
+        slots = pattern.slots(self.ticket).reshape(len(self.index), -1)
+        self.slots, self.places = _kept(slots, np.arange(slots.shape[1]), pattern.count)
 
     def _put(self, values: FloatArray, H: FloatArray) -> None:
-        add_at(values, self.slots, self.places, H.reshape(self.slots.shape))
+        add_at(values, self.slots, self.places, H.reshape(len(self.index), -1))
 
     def _chosen(self, H: FloatArray) -> FloatArray:
         """Rows and columns of the unknowns that count."""
@@ -141,7 +161,7 @@ class PiecePart(Part):
             chosen.append(at + taken)
             at += columns.index.shape[1]
         c = np.concatenate([np.zeros(0, int), *chosen])
-        return H[:, c[:, None], c]
+        return H if len(c) == at else H[:, c[:, None], c]
 
 
 class ConstraintPart(PiecePart):

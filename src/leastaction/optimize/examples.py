@@ -18,7 +18,19 @@ from leastaction.mechanism._check import suggestion
 from leastaction.optimize import constraints, costs
 from leastaction.optimize.problem import Problem
 
-__all__ = ["Example", "acrobot", "arm", "cart_pole", "catalogue", "double_pendulum", "get", "nao", "satellite"]
+__all__ = [
+    "Example",
+    "acrobot",
+    "arm",
+    "balance",
+    "cart_pole",
+    "catalogue",
+    "double_pendulum",
+    "get",
+    "nao",
+    "satellite",
+    "steady_arm",
+]
 
 
 def _problem(robot: Mechanism, steps: int, duration: float, options: dict[str, Any]) -> Problem:
@@ -97,6 +109,27 @@ def nao(steps: int = 50, **options: Any) -> Problem:
     middle = 0.5 * (com_of(robot, start) + com_of(robot, finish))
     reach = np.array([0.04, 0.03, np.inf])
     return problem.subject_to(constraints.center_of_mass(middle - reach, middle + reach))
+
+
+def balance(steps: int = 50, **options: Any) -> Problem:
+    """A cart-pole stands upright, with at most 20 N, on 4 m of rail: for `MPC`, at steps of 20 ms."""
+    up = [0.0, math.pi]
+    problem = _problem(robots.cart_pole(), steps, 0.02 * steps, options)
+    problem.start(q=up, v=0).bounds(u=(-20, 20), q={"rail": (-2, 2)})
+    return problem.minimize(
+        costs.tracking(up, [1, 10]), costs.velocity(0.1), costs.effort(1e-3), costs.terminal(up, [10, 100])
+    )
+
+
+def steady_arm(steps: int = 30, **options: Any) -> Problem:
+    """An arm with seven joints holds a bent posture against its weight: for `MPC`, at steps of 20 ms."""
+    robot = robots.serial_arm(7)
+    bent = np.array([0.3, 0.5, 0.2, 0.9, -0.3, 0.6, 0.0])
+    problem = _problem(robot, steps, 0.02 * steps, options)
+    problem.start(q=bent, v=0)
+    return problem.minimize(
+        costs.tracking(bent, 20.0), costs.velocity(0.3), costs.effort(1e-5), costs.terminal(bent, 20.0)
+    )
 
 
 @dataclass(frozen=True)

@@ -12,12 +12,16 @@ from leastaction.optimize.sparsity import FloatArray
 
 GAMMA_THETA, GAMMA_PHI, GAMMA_ALPHA = 1e-5, 1e-8, 0.05
 """What counts as progress (Eq. 18), and the shortest step (Eq. 23)."""
+SHORTEST = 1e-14
+"""No step is shorter, wherever the search is."""
 ETA, DELTA, S_THETA, S_PHI = 1e-8, 1.0, 1.1, 2.3
 """Of Armijo's condition and of when it is asked for (Eqs. 19 and 20)."""
 CORRECTIONS, CORRECTED = 4, 0.99
 """Second-order corrections at most, and what each one must gain (Algorithm A, step A-5.7)."""
 MU_ERROR, MU_FACTOR, MU_POWER = 10.0, 0.2, 1.5
 """When and how the barrier parameter falls (Eq. 7)."""
+ASTRAY = 1e5
+"""Shifts of the Hessian beyond tell of multipliers that went astray."""
 STANDSTILL = 10.0 * np.finfo(float).eps
 """Relative steps below are none."""
 
@@ -28,26 +32,27 @@ def search(ip: Interior, max_iterations: int, *, mu_least: float | None = None) 
     Args:
         ip: where the search is.
         max_iterations: at most so many.
-        mu_least: where the barrier parameter stops; default: a tenth of the tolerance.
+        mu_least: where the barrier parameter stops, with its problem solved to its size; default: where the program
+            itself is solved to tolerance.
     """
     mu_last = ip.tolerance / 10.0 if mu_least is None else mu_least
     acceptable, stood = 0, 0
-    for k in range(max_iterations + 1):
-        ip.watch(ip.f, ip.rows)
-        if max(ip.errors(0.0)) <= ip.tolerance:
+    ip.left = max_iterations
+    while True:
+        status = ip.limit()
+        error = max(ip.errors(0.0))
+        if error <= ip.tolerance or (mu_least is not None and ip.mu <= mu_least and max(ip.errors(ip.mu)) <= ip.mu):
             return "Solve_Succeeded"
-        acceptable = acceptable + 1 if max(ip.errors(0.0)) <= ACCEPTABLE else 0
+        acceptable = acceptable + 1 if error <= ACCEPTABLE else 0
         if acceptable >= ACCEPTED:
             return "Solved_To_Acceptable_Level"
-        if k == max_iterations:
-            return "Maximum_Iterations_Exceeded"
-        if ip.out_of_time():
-            return "Maximum_WallTime_Exceeded"
+        if status:
+            return status
         _lower_barrier(ip, mu_last)
-        ip.curvature()
-        if not np.isfinite(ip.system.hessian).all():
+        prepared = prepare(ip)
+        if prepared is None:
             return "Invalid_Number_Detected"
-        moved = ip.prepare() and _step(ip)
+        moved = prepared and step(ip)
         if moved is None:  # the step is too small to matter
             stood += 1
             if stood > 1 and ip.mu <= mu_last:
@@ -60,7 +65,7 @@ def search(ip: Interior, max_iterations: int, *, mu_least: float | None = None) 
         if not moved:
             if acceptable:
                 return "Solved_To_Acceptable_Level"
-            status = restore(ip, max_iterations)
+            status = restore(ip)
             if status:
                 return status
         ip.slopes()
@@ -68,7 +73,21 @@ def search(ip: Interior, max_iterations: int, *, mu_least: float | None = None) 
             return "Invalid_Number_Detected"
         if not moved:
             ip.y = ip.least_squares_multipliers()
-    return "Maximum_Iterations_Exceeded"
+
+
+def prepare(ip: Interior) -> bool | None:
+    """Factor the system at x; None where second derivatives are not finite.
+
+    Multipliers that went astray bend the Lagrangian so much that only tiny steps are left; then they are found anew.
+    """
+    for again in (False, True):
+        ip.curvature(ip.y)
+        if not np.isfinite(ip.system.hessian).all():
+            return None
+        if ip.prepare() and (again or ip.shift < ASTRAY):
+            return True
+        ip.y, ip.shift = ip.least_squares_multipliers(), 0.0
+    return False
 
 
 def _lower_barrier(ip: Interior, least: float) -> None:
@@ -78,7 +97,7 @@ def _lower_barrier(ip: Interior, least: float) -> None:
         ip.new_filter()
 
 
-def _step(ip: Interior) -> bool | None:
+def step(ip: Interior) -> bool | None:
     """One step along Newton's direction; False where the filter refuses all, None where it is too small to matter."""
     dx, dy = ip.direction(ip.rows)
     if not (np.isfinite(dx).all() and np.isfinite(dy).all()):
@@ -90,7 +109,7 @@ def _step(ip: Interior) -> bool | None:
     alpha = ip.longest_step(dx, tau)
     if float((np.abs(dx) / (1.0 + np.abs(ip.x))).max(initial=0.0)) < STANDSTILL:
         return _take(ip, dx, dy, alpha)
-    shortest = GAMMA_ALPHA * _shortest(ip, theta, slope)
+    shortest = max(GAMMA_ALPHA * _shortest(ip, theta, slope), SHORTEST)
     first = True
     while alpha >= shortest:
         x = ip.x + alpha * dx

@@ -8,10 +8,11 @@ import numpy as np
 
 from leastaction.dynamics import body_poses
 from leastaction.mechanism import Joint, Mechanism, Pose, joints
-from leastaction.optimize.feet import Foot
+from leastaction.optimize.feet import Foot, Phase
 from leastaction.trajectory import Trajectory
 
 if TYPE_CHECKING:
+    from leastaction.optimize.regulator import Tracker
     from leastaction.optimize.solution import Solution
 
 
@@ -27,10 +28,19 @@ def held(mechanism: Mechanism, feet: tuple[Foot, ...], q: Any) -> Mechanism:
     return mechanism.replace(loops=(*mechanism.loops, *ties), contacts=())
 
 
-def replay(solution: Solution, integrator: Any, dt: float | None) -> Trajectory:
+def replay(
+    solution: Solution,
+    integrator: Any = None,
+    dt: float | None = None,
+    *,
+    tracker: Tracker | None = None,
+    q: Any = None,
+    v: Any = None,
+) -> Trajectory:
     """Simulate phase after phase, each from where the one before ended; see `Solution.replay`.
 
-    A foot that lands stops at once: the velocity after it is the nearest one that all feet allow.
+    A foot that lands stops at once: the velocity after it is the nearest one that all feet allow. With a tracker the
+    controls are its.
     """
     from leastaction.simulate import simulate
 
@@ -38,9 +48,14 @@ def replay(solution: Solution, integrator: Any, dt: float | None) -> Trajectory:
     integrator = run.integrator if integrator is None else integrator
     ratio = 1 if dt is None else max(round(run.dt / float(dt)), 1)
     step, first, parts = run.dt / ratio, 0, []
-    q, v = run.q[0], run.v[0]
-    for phase in solution.phases:
+    drive: dict[str, Any]
+    q, v = (run.q[0] if q is None else q), (run.v[0] if v is None else v)
+    for phase in solution.phases or (Phase(run.steps, ()),):
         begun = first * run.dt
+        if tracker is None:
+            drive = {"controls": lambda t, begun=begun: solution.control(begun + t)}
+        else:
+            drive = {"controller": lambda t, q, v, begun=begun: tracker.controls(begun + t, q, v, dt=step)}
         part = simulate(
             held(m, phase.feet, q) if phase.feet else m.replace(contacts=()),
             q=q,
@@ -48,9 +63,9 @@ def replay(solution: Solution, integrator: Any, dt: float | None) -> Trajectory:
             dt=step,
             steps=ratio * phase.steps,
             integrator=integrator,
-            controls=lambda t, begun=begun: solution.control(begun + t),
             project=True,
             progress=False,
+            **drive,
         )
         parts.append(part)
         q, v, first = part.q[-1], part.v[-1], first + phase.steps

@@ -67,11 +67,11 @@ class Bends:
 
     Attributes:
         second: by q at knots (rows, nv, nv); by q, v and u in the middles of steps (rows, 2 nv + nu, 2 nv + nu). Along
-            the tangent at q, made symmetric.
+            the tangent at q, made symmetric. None: zero.
         by_v: first derivatives of bar . function by v, shape (rows, nv); None: zero.
     """
 
-    second: FloatArray
+    second: FloatArray | None
     by_v: FloatArray | None = None
 
 
@@ -182,8 +182,7 @@ class Velocity(Function):
 
     def curvatures(self, place: Place, bar: FloatArray) -> Bends | None:
         """See `Function.curvatures`."""
-        n = bar.shape[1]
-        return Bends(np.zeros((len(bar), 2 * n + self.mechanism.nu, 2 * n + self.mechanism.nu)), bar)
+        return Bends(None, bar)
 
 
 @dataclass

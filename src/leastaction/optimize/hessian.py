@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from leastaction.optimize.colouring import Coloured
 from leastaction.optimize.pieces import Piece
-from leastaction.optimize.sparsity import FloatArray, IntArray, Pattern
+from leastaction.optimize.sparsity import FloatArray, IntArray, Pattern, scatter
 from leastaction.optimize.transcription import Transcription
 
 
@@ -60,7 +60,12 @@ class GaussNewton(Hessian):
         diagonal = np.arange(program.n)
         self.pattern.add(diagonal, diagonal)
         self.pattern.close()
-        self.slots = [self.pattern.slots(ticket) for *_, ticket in self.parts]
+        self.slots = []
+        for *_, ticket in self.parts:
+            slots = self.pattern.slots(ticket)
+            slots = slots.reshape(len(slots), -1)
+            kept = np.flatnonzero((slots < self.pattern.count).any(axis=0))
+            self.slots.append((np.ascontiguousarray(slots[:, kept]), kept, np.ones(len(kept))))
 
     def evaluate(self, z: FloatArray, weight: float, multipliers: FloatArray, out: FloatArray) -> None:
         """See `Hessian.evaluate`."""
@@ -72,8 +77,8 @@ class GaussNewton(Hessian):
                 slopes[-1] = slopes[-1] + 0.5 * r[:, :, None] / program.duration(z)  # of the square root of the share
             J = np.concatenate([J[:, :, t] for J, t in zip(slopes, taken, strict=True)], axis=2)
             scale = 2.0 * weight * c.shares(motion.dt)[:, None] * c.cost.weights
-            H = np.einsum("kmi,km,kmj->kij", J, scale, J, optimize=True)
-            values += np.bincount(slots.ravel(), H.ravel(), self.pattern.count + 1)
+            H = (J * scale[:, :, None]).transpose(0, 2, 1) @ J
+            scatter(values, *slots, H.reshape(len(H), -1))
         out[:] = values[:-1]
 
 

@@ -13,8 +13,10 @@ from leastaction.optimize.interior import Interior
 from leastaction.optimize.solver import Asked, Solver
 from leastaction.optimize.sparsity import FloatArray
 
-MU, WARM_MU, WARM_PUSH = 1.0, 1e-4, 1e-8
-"""Barrier parameter at the beginning, that of a warm start, and how far a warm start is moved off its bounds."""
+MU, LEAST_MU = 0.1, 1e-3
+"""Barrier parameter at the beginning, times the first violation but at most and at least that."""
+WARM_MU, WARM_PUSH = 1e-4, 1e-8
+"""That of a warm start, and how far a warm start is moved off its bounds."""
 OPTIONS = ("mu_init",)
 
 
@@ -31,9 +33,9 @@ class Horizon(Solver):
         ip = Interior(program, self.hessian, asked.tolerance)
         if asked.time_limit is not None:
             ip.deadline = time.perf_counter() + asked.time_limit
-        ip.watch = lambda f, rows: self._watch(ip)
+        ip.watch = self._watch
         warm = multipliers is not None
-        mu = float(asked.options.get("mu_init", WARM_MU if warm else MU))
+        mu = asked.options.get("mu_init", WARM_MU if warm else self._first_barrier(z))
         try:
             # Where something overflows a line search turns round, and what is infinite is told in the end.
             with np.errstate(all="ignore"):
@@ -51,6 +53,13 @@ class Horizon(Solver):
         if not np.isfinite(z).all() and self.best is not None:
             z = self.best[2]
         return z, ip.multipliers(), status
+
+    def _first_barrier(self, z: FloatArray) -> float:
+        """A guess that nearly keeps to the constraints is not pushed away from them."""
+        c = np.zeros(self.program.m)
+        self.program.constraints(z, c)
+        excess = np.maximum(self.program.c_lower - c, c - self.program.c_upper).max(initial=0.0)
+        return float(np.clip(MU * excess, LEAST_MU, MU)) if np.isfinite(excess) else MU
 
     def _watch(self, ip: Interior) -> None:
         """Tell of the iterate at which the search is."""

@@ -20,8 +20,15 @@ from leastaction.optimize.kkt import System
 from leastaction.optimize.sparsity import FloatArray
 from leastaction.optimize.transcription import Transcription
 
+THETA_MOST = 10.0
+"""Violation that is never accepted, beside that of the beginning (Eq. 21).
+
+The paper's 1e4 lets the search leave the dynamics for a cheaper cost and takes long to come back."""
+
 PUSH = 1e-2
 """How far the search begins from bounds, of their size and of their distance (Section 3.6)."""
+CLOSE = 1e-4
+"""The same where a search goes on."""
 RELAXED = 1e-10
 """How far bounds are moved apart, so that there is an inside."""
 LARGEST_GRADIENT = 100.0
@@ -34,6 +41,8 @@ NEAR = 1e10
 """How far multipliers of bounds may be from mu / distance, kappa_Sigma of Eq. 16."""
 ACCEPTABLE, ACCEPTED = 1e-6, 15
 """Error with which so many iterations in a row end the search."""
+RELAXED_ROWS = 1e-8
+"""Of dependent constraints, times mu to the power of a quarter (Section 3.1)."""
 FIRST_SHIFT, LEAST_SHIFT, LARGEST_SHIFT = 1e-4, 1e-20, 1e40
 """Multiples of the identity that are added to a Hessian of the wrong inertia (Algorithm IC)."""
 
@@ -46,6 +55,9 @@ class Interior:
         y: multipliers of the constraints (m,), scaled.
         low, high: multipliers of the lower and upper bounds of x.
         mu: barrier parameter.
+        left: number of iterations left.
+        deadline: time at which the search must end, as `time.perf_counter` counts it.
+        watch: called at each iterate.
     """
 
     def __init__(self, program: Transcription, hessian: Hessian, tolerance: float = 1e-8) -> None:
@@ -64,8 +76,8 @@ class Interior:
         self.x, self.y = np.zeros(size), np.zeros(self.m)
         self.low, self.high = np.zeros(size), np.zeros(size)
         self.mu, self.shift = 0.1, 0.0
-        self.watch: Callable[[float, FloatArray], Any] = lambda f, c: None
-        self.deadline = math.inf
+        self.watch: Callable[[Interior], Any] = lambda _: None
+        self.left, self.deadline = 0, math.inf
         self._take_bounds()
 
     def _take_bounds(self) -> None:
@@ -98,11 +110,11 @@ class Interior:
         self.program.jacobian(self.z, system.jacobian)
         system.scale_rows(self.row_scale)
 
-    def curvature(self) -> None:
-        """Hessian of the Lagrangian at x into the system."""
+    def curvature(self, y: FloatArray, share: float = 1.0) -> None:
+        """Second derivatives of share f + y c at x into the system."""
         self.z[self.system.free] = self.x[: self.n]
-        self._all_multipliers[self.system.rows] = self.row_scale * self.y
-        self.hessian.evaluate(self.z, self.cost_scale, self._all_multipliers, self.system.hessian)
+        self._all_multipliers[self.system.rows] = self.row_scale * y
+        self.hessian.evaluate(self.z, share * self.cost_scale, self._all_multipliers, self.system.hessian)
 
     def pull_back(self, y: FloatArray) -> FloatArray:
         """Transpose of the constraints' derivative, slacks included, times y."""
@@ -141,12 +153,26 @@ class Interior:
             return "Invalid_Number_Detected"
         self.slopes()
         if multipliers is None:
-            self.low, self.high = self.has_lower * 1.0, self.has_upper * 1.0
+            below, above = self.distances(self.x)
+            self.low, self.high = np.minimum(1.0, mu / below), np.minimum(1.0, mu / above)
             self.y = self.least_squares_multipliers()
         else:
             self._take_multipliers(multipliers)
         self.new_filter()
         return ""
+
+    def go_on(self, z: FloatArray) -> bool:
+        """Take z with the scales and multipliers that there are; gives whether all is finite there."""
+        n = self.n
+        self.z[:] = z
+        self.x[:n] = _inside(z[self.system.free], self.lower[:n], self.upper[:n], CLOSE)
+        self.x[n:] = 0.0
+        self.f, self.rows = self.cost_and_rows(self.x)
+        self.x[n:] = _inside(self.rows[self.loose], self.lower[n:], self.upper[n:], CLOSE)
+        self.rows[self.loose] -= self.x[n:]
+        self.slopes()
+        self.new_filter()
+        return bool(math.isfinite(self.f) and np.isfinite(self.rows).all() and np.isfinite(self.gradient).all())
 
     def _take_multipliers(self, multipliers: Any) -> None:
         """Those of a solution, in its signs: positive at upper bounds."""
@@ -161,8 +187,11 @@ class Interior:
         """Of the bounds (n,) and of the constraints (m,) of the program, unscaled."""
         program, system = self.program, self.system
         bounds, rows = np.zeros(program.n), np.zeros(program.m)
-        bounds[system.free] = (self.high - self.low)[: self.n] / self.cost_scale
         rows[system.rows] = self.y * self.row_scale / self.cost_scale
+        self.z[system.free] = self.x[: self.n]
+        program.lagrangian_gradient(self.z, 1.0, rows, bounds)
+        bounds *= -1.0  # of those that are fixed
+        bounds[system.free] = (self.high - self.low)[: self.n] / self.cost_scale
         return bounds, rows
 
     def constraints(self) -> FloatArray:
@@ -218,7 +247,7 @@ class Interior:
         """Forget which pairs of violation and cost were refused (Eq. 21)."""
         theta = float(np.abs(self.rows).sum())
         self.filter: list[tuple[float, float]] = []
-        self.theta_most, self.theta_small = 1e4 * max(1.0, theta), 1e-4 * max(1.0, theta)
+        self.theta_most, self.theta_small = THETA_MOST * max(1.0, theta), 1e-4 * max(1.0, theta)
 
     def refuses(self, theta: float, phi: float) -> bool:
         """Whether the filter holds something as good."""
@@ -242,8 +271,9 @@ class Interior:
                 if shift > 0.0:
                     self.shift = shift
                 return True
-            if none and relax == 0.0:
-                relax = 1e-8 * self.mu**0.25
+            # Whatever the Hessian, independent constraints give one negative pivot each.
+            if (none or negative < self.m) and relax == 0.0:
+                relax = RELAXED_ROWS * self.mu**0.25
                 continue
             if shift == 0.0:
                 shift = FIRST_SHIFT if tried == 0.0 else max(LEAST_SHIFT, tried / 3.0)
@@ -291,9 +321,13 @@ class Interior:
         self.low = np.clip(self.low + step * d_low, self.mu / (NEAR * below), NEAR * self.mu / below)
         self.high = np.clip(self.high + step * d_high, self.mu / (NEAR * above), NEAR * self.mu / above)
 
-    def out_of_time(self) -> bool:
-        """Whether the time is up."""
-        return time.perf_counter() > self.deadline
+    def limit(self) -> str:
+        """Tell of an iterate; gives a status if there is no time, or no iteration, left for another one."""
+        self.watch(self)
+        self.left -= 1
+        if self.left < 0:
+            return "Maximum_Iterations_Exceeded"
+        return "Maximum_WallTime_Exceeded" if time.perf_counter() > self.deadline else ""
 
 
 def _inside(x: FloatArray, lower: FloatArray, upper: FloatArray, push: float) -> FloatArray:

@@ -161,7 +161,7 @@ def _parent_twist(nodes, links, i):
 def momentum_bends(nodes, links, screws, Q, V, sums, zeta, H):
     """Add to H (rows, >= 2 nv, >= 2 nv) the second derivatives by (q, v) of zeta . momentum about the world's origin.
 
-    For joints with single axes. zeta: shape (rows, 6); see `momentum_rows` for the first derivatives D and A = C S:
+    zeta: shape (rows, 6); see `momentum_rows` for the first derivatives D and A = C S:
 
         dD_b/dq_a = S_a x* D_b + S_b x* C_b P_a + C_b ad(P_a) S_b,   P_a = ad(parent's V) S_a,   a carries b or is b
         dA_b/dq_a = S_a x* A_b, and S_a x* (C_a S_b) - C_a ad(S_a) S_b where b carries a
@@ -173,25 +173,84 @@ def momentum_bends(nodes, links, screws, Q, V, sums, zeta, H):
         _composites(nodes, links, sums, True)
         z = load6(zeta[r])
         for i in range(nodes.shape[0]):
-            k = nodes[i].iv
-            C, S = load_inertia(links[i].M), load6(screws[k].S)
-            A = momentum(C, S)
-            D = add(cross_force(S, load6(sums[i])), momentum(C, ad(_parent_twist(nodes, links, i), S)))
-            j = i
-            while j >= 0:
-                c = nodes[j].iv
-                Sa = load6(screws[c].S)
-                P = ad(_parent_twist(nodes, links, j), Sa)
-                F = add(cross_force(Sa, D), add(cross_force(S, momentum(C, P)), momentum(C, ad(P, S))))
-                x = dot(z, F)
-                y = dot(z, cross_force(Sa, A))
-                H[r, c, k] += x
-                H[r, c, nv + k] += y
-                H[r, nv + k, c] += y
-                if j != i:
-                    H[r, k, c] += x
-                    F = add(cross_force(S, momentum(C, Sa)), momentum(C, ad(Sa, S)))
-                    y = dot(z, F)
-                    H[r, k, nv + c] += y
-                    H[r, nv + c, k] += y
-                j = nodes[j].parent
+            C, h, Vp = load_inertia(links[i].M), load6(sums[i]), _parent_twist(nodes, links, i)
+            for k in range(nodes[i].iv, nodes[i].iv + nodes[i].nv):
+                S = load6(screws[k].S)
+                A, D = momentum(C, S), add(cross_force(S, h), momentum(C, ad(Vp, S)))
+                j = i
+                while j >= 0:
+                    Vj = _parent_twist(nodes, links, j)
+                    for c in range(nodes[j].iv, nodes[j].iv + nodes[j].nv):
+                        Sa = load6(screws[c].S)
+                        P = ad(Vj, Sa)
+                        F = add(cross_force(Sa, D), add(cross_force(S, momentum(C, P)), momentum(C, ad(P, S))))
+                        _both(H[r], c, k, (0.5 if j == i else 1.0) * dot(z, F))
+                        _both(H[r], c, nv + k, dot(z, cross_force(Sa, A)))
+                        if j != i:
+                            F = add(cross_force(S, momentum(C, Sa)), momentum(C, ad(Sa, S)))
+                            _both(H[r], k, nv + c, dot(z, F))
+                    j = nodes[j].parent
+
+
+@inline
+def _both(H, i, j, x):
+    H[i, j] += x
+    H[j, i] += x
+
+
+@entry
+def end_bends(second, weights, rates, dt, nv, nu, timed, H):
+    """Add second derivatives by (q, v, u) in the middles of steps to those by both ends, the controls and the time.
+
+    q = (start + end) / 2, v = (end - start) / dt, u = sum of weights (rows, width) times values, and if `timed` v
+    changes by -rates (rows, nv) per second of the final time, the last unknown. H: shape (rows, n, n) with n unknowns:
+    the two ends, the values of the controls, the final time if `timed`.
+    """
+    last = H.shape[1] - 1
+    width = weights.shape[1]
+    for r in range(H.shape[0]):
+        B = second[r]
+        for i in range(nv):
+            for j in range(nv):
+                qq, vv = 0.25 * B[i, j], B[nv + i, nv + j] / (dt * dt)
+                qv, vq = 0.5 * B[i, nv + j] / dt, 0.5 * B[nv + i, j] / dt
+                H[r, i, j] += qq - qv - vq + vv
+                H[r, i, nv + j] += qq + qv - vq - vv
+                H[r, nv + i, j] += qq - qv + vq - vv
+                H[r, nv + i, nv + j] += qq + qv + vq + vv
+            for b in range(width):
+                for j in range(nu):
+                    q, v = 0.5 * weights[r, b] * B[i, 2 * nv + j], weights[r, b] * B[nv + i, 2 * nv + j] / dt
+                    at = 2 * nv + b * nu + j
+                    H[r, i, at] += q - v
+                    H[r, at, i] += q - v
+                    H[r, nv + i, at] += q + v
+                    H[r, at, nv + i] += q + v
+        for b in range(width):
+            for c in range(width):
+                for i in range(nu):
+                    for j in range(nu):
+                        x = weights[r, b] * weights[r, c] * B[2 * nv + i, 2 * nv + j]
+                        H[r, 2 * nv + b * nu + i, 2 * nv + c * nu + j] += x
+        if timed:
+            for i in range(2 * nv + nu):
+                x = 0.0
+                for j in range(nv):
+                    x -= B[i, nv + j] * rates[r, j]
+                _add_timed(H[r], i, x, weights[r], dt, nv, nu, last)
+                if nv <= i < 2 * nv:
+                    H[r, last, last] -= x * rates[r, i - nv]
+
+
+@inline
+def _add_timed(H, i, x, weights, dt, nv, nu, last):
+    """Entry x of (q, v, u) number i with the final time, spread over the unknowns."""
+    if i < nv:
+        _both(H, i, last, 0.5 * x)
+        _both(H, nv + i, last, 0.5 * x)
+    elif i < 2 * nv:
+        _both(H, i - nv, last, -x / dt)
+        _both(H, i, last, x / dt)
+    else:
+        for b in range(weights.shape[0]):
+            _both(H, 2 * nv + b * nu + i - 2 * nv, last, weights[b] * x)

@@ -11,6 +11,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from leastaction._jit import entry
 from leastaction._jit.bound import Bound
 from leastaction.optimize import fronts
 from leastaction.optimize.fronts import FrontModel, front_data
@@ -20,8 +21,14 @@ from leastaction.optimize.transcription import Transcription
 WIDE = 8
 """Stages over which an unknown may reach before it is taken for one of the whole horizon."""
 
+FEW = 8
+"""Neighbours of an unknown, itself included, up to which it leaves before others."""
+
 REFINED = 3
 """How often a solution is refined at most."""
+
+ACCURATE = 1e-11
+"""Residual beside the right-hand side below which it is not."""
 
 
 class System:
@@ -62,8 +69,9 @@ class System:
         a = np.concatenate([number[h_rows[h]], self.n + self.j_rows, everyone])
         b = np.concatenate([number[h_columns[h]], self.j_columns, everyone])
         slots = np.concatenate([h, pattern.count + j, pattern.count + J.count + everyone])
+        self._pull_back = Bound(_pull_back, self.j_slots, self.j_rows, self.j_columns)
         stage = self._stages(program, a, b)
-        self.model = _model(stage, a, b, slots)
+        self.model = _model(stage, a, b, slots, self.n)
         self._make_room(1.0)
 
     def _stages(self, program: Transcription, a: IntArray, b: IntArray) -> IntArray:
@@ -134,8 +142,7 @@ class System:
 
     def pull_back(self, y: FloatArray, out: FloatArray) -> None:
         """J' y into out (n,)."""
-        by = self.jacobian[self.j_slots] * y[self.j_rows]
-        out[:] = np.bincount(self.j_columns, by, self.n)
+        self._pull_back(self.jacobian, y, out)
 
     def factor(self) -> tuple[int, int, int]:
         """Factor what `values` holds; gives the numbers of positive, negative and vanishing pivots."""
@@ -154,7 +161,7 @@ class System:
             self._multiply(self.values, x, self._product)
             rest = b - self._product
             wrong = float(np.abs(rest).max(initial=0.0))
-            if not (1e-13 * size < wrong < 0.5 * before):
+            if not (ACCURATE * size < wrong < 0.5 * before):
                 break
             self._solve(rest)
             x += rest
@@ -162,13 +169,35 @@ class System:
         return x
 
 
-def _model(stage: IntArray, a: IntArray, b: IntArray, slots: IntArray) -> FrontModel:
+@entry
+def _pull_back(slots, rows, columns, values, y, out):
+    """out = J' y."""
+    out[:] = 0.0
+    for n in range(slots.shape[0]):
+        out[columns[n]] += values[slots[n]] * y[rows[n]]
+
+
+def _partners(stage: IntArray, a: IntArray, b: IntArray, n: int) -> IntArray:
+    """Of unknowns with few neighbours the first constraint on them, -1 for all others."""
+    degree = np.bincount(a, minlength=len(stage)) + np.bincount(b, minlength=len(stage))
+    out = np.full(len(stage), -1)
+    rows = np.flatnonzero((a >= n) & (b < n))
+    rows = rows[np.lexsort((a[rows], stage[a[rows]]))][::-1]  # the first one is written last
+    out[b[rows]] = a[rows]
+    out[degree > FEW + 2] = -1
+    return out
+
+
+def _model(stage: IntArray, a: IntArray, b: IntArray, slots: IntArray, n: int) -> FrontModel:
     used, stage = np.unique(stage, return_inverse=True)
     stages = max(len(used), 1)
     at = np.maximum(stage[a], stage[b])
     last = stage.copy()
     np.maximum.at(last, a, at)
     np.maximum.at(last, b, at)
+    partner = _partners(stage, a, b, n)
+    thin = np.flatnonzero(partner >= 0)
+    np.maximum.at(last, partner[thin], last[thin])  # they wait for each other, else rows fill up
     order, entry_order = np.argsort(stage, kind="stable"), np.argsort(at, kind="stable")
 
     def starts(of: IntArray) -> IntArray:
@@ -178,8 +207,9 @@ def _model(stage: IntArray, a: IntArray, b: IntArray, slots: IntArray) -> FrontM
         first=starts(stage),
         ids=order.astype(np.int64),
         entries=starts(at),
-        rows=a[entry_order].astype(np.int64),
-        columns=b[entry_order].astype(np.int64),
-        slots=slots[entry_order].astype(np.int64),
+        rows=a[entry_order].astype(np.int32),
+        columns=b[entry_order].astype(np.int32),
+        slots=slots[entry_order].astype(np.int32),
         last=last.astype(np.int64),
+        partner=partner.astype(np.int64),
     )

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from leastaction.optimize import kernels
+from leastaction.optimize.chord_bends import chord_bends
 from leastaction.optimize.functions import Function, Place
 from leastaction.optimize.tangents import Matrices, times
 
@@ -93,7 +95,7 @@ class Piece:
         else:
             by_ends = spread(read["q"] | read["v"] | read["x"])
             self.columns += [Columns(layout.q[s * k], by_ends), Columns(layout.q[s * (k + 1)], by_ends)]
-            self.weights = np.broadcast_to(controls.middle, (len(k), controls.middle.shape[1]))
+            self.weights = np.tile(controls.middle, (len(k), 1))
         for b in range(self.weights.shape[1]):
             self.columns.append(Columns(layout.u[controls.first[self.index] + b], read["u"]))
         if function.where == "steps" and layout.duration >= 0:
@@ -144,10 +146,8 @@ class Piece:
 
     @property
     def is_smooth(self) -> bool:
-        """Whether `curvatures` are known; the middles of steps with ball and free joints are left to differences."""
-        where, curved = self.function.where, self.owner.tangents.curved
-        straight = where != "steps" or not curved or not self.function.reads_motion
-        return self.function.has_curvatures and straight
+        """Whether `curvatures` are known."""
+        return self.function.has_curvatures
 
     def curvatures(self, motion: Motion, bar: FloatArray) -> FloatArray | None:
         """Second derivatives of bar . function by all of `columns` together, shape (elements, n, n); None: zero.
@@ -161,23 +161,19 @@ class Piece:
         if where == "controls":
             return None
         bends = function.curvatures(place, bar)
-        if bends is None:
+        if owner.tangents.curved and function.reads_motion:
+            return chord_bends(self, motion, place, bar, bends)
+        if bends is None or (bends.second is None and owner.layout.duration < 0):
             return None
         # From (q, v, u, dt) to the two ends, the controls and the final time, of which v is no linear function.
-        nv, nu, K = owner.mechanism.nv, owner.mechanism.nu, len(self.index)
+        nv, nu, dt = owner.mechanism.nv, owner.mechanism.nu, motion.dt
+        timed = owner.layout.duration >= 0
         n = sum(columns.index.shape[1] for columns in self.columns)
-        P = np.zeros((K, 2 * nv + nu, n))
-        eye, dt = np.eye(nv), motion.dt
-        P[:, :nv, :nv] = P[:, :nv, nv : 2 * nv] = 0.5 * eye
-        P[:, nv : 2 * nv, nv : 2 * nv] = eye / dt
-        P[:, nv : 2 * nv, :nv] = -eye / dt
-        for b in range(self.weights.shape[1]):
-            at = 2 * nv + b * nu
-            P[:, 2 * nv :, at : at + nu] = self.weights[:, b, None, None] * np.eye(nu)
-        if owner.layout.duration >= 0:
-            P[:, nv : 2 * nv, -1] = -place.v / (dt * owner.steps)
-        H = np.swapaxes(P, 1, 2) @ bends.second @ P
-        if owner.layout.duration >= 0 and bends.by_v is not None:
+        H = np.zeros((len(self.index), n, n))
+        if bends.second is not None:
+            rates = place.v / (dt * owner.steps) if timed else place.v
+            kernels.end_bends(bends.second, self.weights, rates, dt, nv, nu, timed, H)
+        if timed and bends.by_v is not None:
             # d^2 v / d(ends) dT = -(+-1) / dt^2 / N, d^2 v / dT^2 = 2 v / (dt N)^2.
             slope = bends.by_v / (dt * dt * owner.steps)
             for at, sign in ((0, 1.0), (nv, -1.0)):
@@ -196,7 +192,7 @@ class Piece:
         gradient, turns = np.einsum("km,kmn->kn", bar, by_q), motion.turns[points]
         H = tangents.bends(motion.z[self.owner.layout.q[points]], gradient)
         assert H is not None
-        return H if bends is None else H + np.swapaxes(turns, 1, 2) @ bends.second @ turns
+        return H if bends is None or bends.second is None else H + np.swapaxes(turns, 1, 2) @ bends.second @ turns
 
     def _by_ends(self, motion: Motion, q: Any, v: Any, x: Any, zero: FloatArray) -> list[FloatArray]:
         """Derivatives by the unknowns of the first and the last configuration of the steps."""

@@ -1,8 +1,8 @@
 """The way back to the constraints when the filter refuses all steps (Waechter and Biegler 2006, Section 3.3).
 
-Levenberg and Marquardt's method on  1/2 |c(x) - s|^2 - mu sum log(distances from bounds),  by the same linear system:
-with -1 on the diagonal of the constraints it is that of linear least squares. Where it comes to rest at a violation,
-the constraints contradict each other nearby.
+Newton's method, damped as by Levenberg and Marquardt, on  1/2 |c(x) - s|^2 - mu sum log(distances from bounds),  by the
+same linear system: with -1 on the diagonal of the constraints it is that of least squares. Where it comes to rest at a
+violation, the constraints contradict each other nearby.
 """
 
 from __future__ import annotations
@@ -18,34 +18,43 @@ ENOUGH = 0.9
 """Share of the violation at which the way back may end."""
 DAMPING, LEAST_DAMPING, LARGEST_DAMPING = 1e-4, 1e-10, 1e8
 """Of Levenberg and Marquardt."""
+SHARE = 1e-2
+"""Barrier parameter at the beginning, beside the largest squared violation."""
+LEAST_MU = 1e-9
+"""Barrier parameter at which it is decided whether there is a way."""
+STANDSTILL = 1e-13
+"""Relative steps below are none."""
 REST = 1e-8
 """Gradient of the squared violation, beside the violation, at which the search has come to rest."""
 
 
-def restore(ip: Interior, max_iterations: int) -> str:
+def restore(ip: Interior) -> str:
     """Move x to where the violation is less and the filter agrees; gives a status if there is no such place."""
     begin = float(np.abs(ip.rows).sum())
     if begin <= 1e-2 * ip.tolerance:
         return "Search_Direction_Becomes_Too_Small"
-    damping, mu = DAMPING, max(ip.mu, 1e-4 * float(np.abs(ip.rows).max(initial=0.0)))
-    for k in range(max_iterations):
-        if ip.out_of_time():
-            return "Maximum_WallTime_Exceeded"
-        if k:
-            ip.slopes()
-            ip.watch(ip.f, ip.rows)
+    damping, mu = DAMPING, min(ip.mu, SHARE * float(np.abs(ip.rows).max(initial=0.0)) ** 2)
+    while True:
         resting = _at_rest(ip, mu)
-        if resting and mu <= 1e-9:
+        if resting and mu <= LEAST_MU:
             return "Infeasible_Problem_Detected"
         if resting:
             mu *= 0.1
+        ip.curvature(ip.rows, 0.0)
         moved = None
         while moved is None and damping <= LARGEST_DAMPING:
             moved = _step(ip, mu, damping)
             damping = damping * 10.0 if moved is None else max(LEAST_DAMPING, damping / 5.0)
+        if moved is None and mu > LEAST_MU:  # another barrier, another way
+            mu, damping = 0.1 * mu, DAMPING
+            continue
         if moved is None:
-            return "Infeasible_Problem_Detected" if mu <= 1e-6 or resting else "Restoration_Failed"
+            return "Infeasible_Problem_Detected" if resting else "Restoration_Failed"
         x, f, rows = moved
+        if float((np.abs(x - ip.x) / (1.0 + np.abs(ip.x))).max(initial=0.0)) < STANDSTILL:
+            if mu <= LEAST_MU:
+                return "Infeasible_Problem_Detected"
+            mu *= 0.1
         _take(ip, x, f, rows, mu)
         theta = float(np.abs(rows).sum())
         if theta <= ENOUGH * begin and not ip.refuses(theta, ip.barrier(f, x)):
@@ -53,7 +62,10 @@ def restore(ip: Interior, max_iterations: int) -> str:
         if theta <= 1e-2 * ip.tolerance:
             ip.new_filter()
             return ""
-    return "Maximum_Iterations_Exceeded"
+        status = ip.limit()
+        if status:
+            return status
+        ip.slopes()
 
 
 def _at_rest(ip: Interior, mu: float) -> bool:
@@ -68,7 +80,6 @@ def _step(ip: Interior, mu: float, damping: float) -> tuple[FloatArray, float, F
     system, n, loose = ip.system, ip.n, ip.loose
     below, above = ip.distances(ip.x)
     sigma = mu / below**2 + mu / above**2 + damping
-    system.hessian[:] = 0.0
     system.diagonal[:n] = sigma[:n]
     system.diagonal[n:] = -1.0
     system.diagonal[n:][loose] -= 1.0 / sigma[n:]
@@ -77,7 +88,7 @@ def _step(ip: Interior, mu: float, damping: float) -> tuple[FloatArray, float, F
     b[:n] = -inner[:n]
     b[n:] = -ip.rows
     b[n:][loose] -= inner[n:] / sigma[n:]
-    if system.factor()[2]:
+    if system.factor() != (n, ip.m, 0):
         return None
     found = system.solve(b)
     dx = np.empty(len(ip.x))

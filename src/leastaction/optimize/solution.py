@@ -102,7 +102,8 @@ class Solution:
         """How far the motion is from the equations of motion between knots, per step and degree of freedom.
 
         Integrals over the steps of |x' - f(x, u)| along cubic splines of q and v through the knots (Villanueva 2025,
-        Eqs. 75 to 77), shape (steps, 2 nv): of positions [rad or m], then of velocities.
+        Eqs. 75 to 77; those of ball and free joints along the tangents at the knots), shape (steps, 2 nv): of positions
+        [rad or m], then of velocities.
         """
         from leastaction.optimize.accuracy import step_errors
 
@@ -138,6 +139,27 @@ class Solution:
             integrator=run.integrator if integrator is None else integrator,
             controls=self.control,
         )
+
+    def track(
+        self,
+        q: Any = None,
+        v: Any = None,
+        *,
+        integrator: Integrator | None = None,
+        dt: float | None = None,
+        **weights: Any,
+    ) -> Trajectory:
+        """Simulate the robot from a state near the first one with a controller that follows this solution.
+
+        Args:
+            q, v: where it starts; default: where the solution does.
+            integrator: default: that of the problem.
+            dt: time step [s]; default: that of the problem.
+            weights: of `leastaction.optimize.tvlqr`, which makes the controller.
+        """
+        from leastaction.optimize.regulator import tvlqr
+
+        return tvlqr(self, **weights).simulate(q, v, integrator=integrator, dt=dt)
 
     def control(self, t: float) -> FloatArray:
         """Controls at the time t [s], shape (nu,)."""

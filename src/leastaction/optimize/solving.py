@@ -32,7 +32,7 @@ def solve(
     problem: Problem,
     *,
     solver: str = "ipopt",
-    hessian: str = "differences",
+    hessian: str = "exact",
     tolerance: float = 1e-8,
     max_iterations: int = 500,
     time_limit: float | None = None,

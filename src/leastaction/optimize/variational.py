@@ -79,12 +79,13 @@ class Variational(Transcription):
         if self.problem.has_body_forces or not self.mechanism.is_tree:
             return np.ones((n, n), bool)
         out = np.zeros((n, n), bool)
-        for i in range(len(nodes)):
-            own, j = slice(int(nodes[i].iv), int(nodes[i].iv + nodes[i].nv)), i
+        parents = nodes.parent.tolist()
+        of = [slice(a, a + b) for a, b in zip(nodes.iv.tolist(), nodes.nv.tolist(), strict=True)]
+        for i, own in enumerate(of):
+            j = i
             while j >= 0:
-                above = slice(int(nodes[j].iv), int(nodes[j].iv + nodes[j].nv))
-                out[own, above] = out[above, own] = True
-                j = int(nodes[j].parent)
+                out[own, of[j]] = out[of[j], own] = True
+                j = parents[j]
         self.reactions.related(out)
         return out
 
@@ -121,7 +122,8 @@ class Variational(Transcription):
     def _driven(self) -> Any:
         """Which rows the controls enter, shape (s + 1, nv, nodes, nu), found at random configurations."""
         rng, N = np.random.default_rng(0), self.steps
-        q = np.stack([self.mechanism.random_configuration(rng) for _ in range(self.s * N + 1)])
+        few = np.stack([self.mechanism.random_configuration(rng) for _ in range(min(self.s * N + 1, 7))])
+        q = few[np.arange(self.s * N + 1) % len(few)]
         if self.tangents.curved:  # far turns within a step are no motion
             near = 0.3 * rng.normal(size=(len(q), self.mechanism.nv))
             q = self.mechanism.integrate(q[0], near)
@@ -199,8 +201,7 @@ class Variational(Transcription):
     @property
     def has_contraction(self) -> bool:
         """Whether second derivatives of the rows are known; see `contraction`."""
-        nodal = len(self.points) == len(self.nodes)
-        return is_gradient(self.mechanism) and (nodal or not self._moving_controls().any())
+        return is_gradient(self.mechanism)
 
     def dynamics_couplings(self) -> list[tuple[IntArray, IntArray]]:
         """See `Transcription.dynamics_couplings`."""

@@ -17,6 +17,9 @@ _C_SLOPE_RATIOS = tuple((k + 1) / (k * (2 * k + 4) * (2 * k + 5)) for k in range
 _B_CURVATURE_RATIOS = tuple((k + 1) / ((k - 1) * (2 * k + 3) * (2 * k + 4)) for k in range(17, 1, -1))
 _C_CURVATURE_RATIOS = tuple((k + 1) / ((k - 1) * (2 * k + 4) * (2 * k + 5)) for k in range(17, 1, -1))
 
+_B_THIRD_RATIOS = tuple((k + 1) / ((k - 2) * (2 * k + 3) * (2 * k + 4)) for k in range(20, 2, -1))
+_C_THIRD_RATIOS = tuple((k + 1) / ((k - 2) * (2 * k + 4) * (2 * k + 5)) for k in range(20, 2, -1))
+
 
 @inline
 def _nested_sum(t, ratios):
@@ -67,6 +70,14 @@ def jacobian_curvatures(t, b, c, b_slope, c_slope):
         c_curve = (1.0 / 630.0) * _nested_sum(t, _C_CURVATURE_RATIOS)
         return b_curve, c_curve
     return (c - b - 4.0 * b_slope) / t, (b_slope - 5.0 * c_slope) / t
+
+
+@inline
+def jacobian_third_slopes(t, b_slope, c_slope, b_curve, c_curve):
+    """The slopes of the curvatures at t = theta^2 [rad^2]; two numbers."""
+    if t < 12.0:
+        return (-1.0 / 840.0) * _nested_sum(t, _B_THIRD_RATIOS), (-1.0 / 7560.0) * _nested_sum(t, _C_THIRD_RATIOS)
+    return (c_slope - b_slope - 6.0 * b_curve) / t, (b_curve - 7.0 * c_curve) / t
 
 
 # Taylor terms (-1)^k / (2 k + 2)! of B and (-1)^k / (2 k + 3)! of C, last first: enough for SMALL.

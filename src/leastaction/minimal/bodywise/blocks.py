@@ -117,19 +117,24 @@ def body_blocks(model, settings, data, at, i):
 @routine
 def all_blocks(model, settings, data, A):
     """A (bodies, 6 (s + 1), 6 (s + 1)) of every body alone: minus the derivatives of F_j by twists at the nodes k."""
-    nodes, m, w, b = model.nodes, model.rule.m, model.rule.w, model.rule.b
-    bodies, turns, G, dt = data.bodies, data.turns, data.G, settings.dt
+    for i in range(model.nodes.shape[0]):
+        Ic = load_sym(data.inertias[i])
+        whole_block(model, settings, data.bodies, data.turns, data.G, i, model.nodes[i].mass, Ic, A, i)
+
+
+@inline
+def whole_block(model, settings, bodies, turns, G, i, mass, Ic, A, at):
+    """A[at] of body i alone, at all nodes."""
+    m, w, b, dt = model.rule.m, model.rule.w, model.rule.b, settings.dt
     last = m.shape[0]
-    for i in range(nodes.shape[0]):
-        mass = nodes[i].mass
-        for j in range(last):
-            for k in range(1, last):
-                f = load3(bodies[j, i].f) if j == k else ZERO3
-                x = load3(bodies[j, i].x), load3(bodies[k, i].x)
-                _store_forces(A, i, 6 * j, 6 * k, mass / dt * m[j, k], x[0], x[1], f)
-        turning_hessian(w, b, turns, i, load_sym(data.inertias[i]), dt, G)
-        _torques(A, i, G, turns, i, 0, last)
-        _first_column(A, bodies, turns, w, i, scale3(dt * mass, load3(model.gravity)))
+    for j in range(last):
+        for k in range(1, last):
+            f = load3(bodies[j, i].f) if j == k else ZERO3
+            x = load3(bodies[j, i].x), load3(bodies[k, i].x)
+            _store_forces(A, at, 6 * j, 6 * k, mass / dt * m[j, k], x[0], x[1], f)
+    turning_hessian(w, b, turns, i, Ic, dt, G)
+    _torques(A, at, G, turns, i, 0, last)
+    _first_column(A, at, bodies, turns, w, i, scale3(dt * mass, load3(model.gravity)))
 
 
 @inline
@@ -190,7 +195,7 @@ def _add_hat(A, i, row, col, f):
 
 
 @inline
-def _first_column(A, bodies, turns, w, i, weight):
+def _first_column(A, at, bodies, turns, w, i, weight):
     """Blocks by twists of the first node, from the others: where all nodes move together, wrenches move along.
 
     That holds for the kinetic energy: sum_k A_jk eta = -(eta x* F_j). Gravity keeps its direction; only its arm moves,
@@ -206,14 +211,14 @@ def _first_column(A, bodies, turns, w, i, weight):
             for b in range(6):
                 u = 0.0
                 for k in range(1, turns.shape[0]):
-                    u -= A[i, 6 * j + a, 6 * k + b]
-                A[i, 6 * j + a, b] = u
-        _add_hat(A, i, 6 * j, 0, t)
-        _add_hat(A, i, 6 * j, 3, f)
-        _add_hat(A, i, 6 * j + 3, 0, f)
+                    u -= A[at, 6 * j + a, 6 * k + b]
+                A[at, 6 * j + a, b] = u
+        _add_hat(A, at, 6 * j, 0, t)
+        _add_hat(A, at, 6 * j, 3, f)
+        _add_hat(A, at, 6 * j + 3, 0, f)
         # -(v + omega x x) x fall.
-        _add_hat(A, i, 6 * j, 3, fall)
+        _add_hat(A, at, 6 * j, 3, fall)
         for a in range(3):
             for b in range(3):
-                A[i, 6 * j + a, b] -= x[a] * fall[b]
-            A[i, 6 * j + a, a] += dot3(x, fall)
+                A[at, 6 * j + a, b] -= x[a] * fall[b]
+            A[at, 6 * j + a, a] += dot3(x, fall)

@@ -5,6 +5,7 @@ Steps are told by the configurations at their nodes, so nothing is solved and no
 """
 
 from leastaction._jit import entry, routine
+from leastaction.minimal.bodywise.contraction import contract
 from leastaction.minimal.bodywise.hessian import control_slopes, hessian
 from leastaction.minimal.bodywise.residual import end_momentum, hold_controls, place_bodies, residual
 from leastaction.minimal.one_sided import forget
@@ -35,6 +36,15 @@ def blocks(model, data, settings, Q, U, anew, out, D, C):
         hessian(model, settings, data, U[k], 0)
         control_slopes(model, settings, data)
         copy_blocks(data.dense.H, data.dense.C, D[k], C[k])
+
+
+@entry
+def contractions(model, data, work, settings, Q, U, out, lam, change):
+    """`rows`, and how D of `blocks` changes along lam (steps, s + 1, nv): change (steps, s + 1, nv, s + 1, nv)."""
+    s = data.Q.shape[0] - 1
+    for k in range(out.shape[0]):
+        _evaluate(model, settings, data, Q, s * k, U[k], True, out[k])
+        contract(model, settings, data, work, lam[k], change[k])
 
 
 @routine

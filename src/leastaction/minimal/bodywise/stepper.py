@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from leastaction.minimal.action_stepper import ActionStepper
 from leastaction.minimal.arrays import guess_data
 from leastaction.minimal.bodywise import entries, horizon
 from leastaction.minimal.bodywise.arrays import BodywiseModel, BodywiseSettings, bodywise_data, bodywise_model
+from leastaction.minimal.bodywise.contraction import contraction_data
 from leastaction.minimal.judgement import plausible_share
 from leastaction.parameter_stencils import Stencil
 from leastaction.record import Record
@@ -76,7 +78,8 @@ class BodywiseStepper(ActionStepper):
         """The kernel `what` of `horizon`; only its `blocks` need the dense derivatives."""
         if what not in self._kernels:
             data = self.data if what == "blocks" else self.data._replace(dense=None)
-            self._kernels[what] = Bound(getattr(horizon, what), self.model, data)
+            scratch = (contraction_data(self.model),) if what == "contractions" else ()
+            self._kernels[what] = Bound(getattr(horizon, what), self.model, data, *scratch)
         return self._kernels[what]
 
     def _be_dense(self) -> None:
@@ -143,6 +146,23 @@ class BodywiseStepper(ActionStepper):
         """See `Stepper.horizon_blocks`."""
         self._be_dense()
         self._horizon("blocks")(self.settings._replace(dt=dt), q, u, True, rows, D, C)
+
+    def horizon_contractions(
+        self, q: FloatArray, u: FloatArray, dt: float, rows: FloatArray, multipliers: FloatArray, out: FloatArray
+    ) -> bool:
+        """See `Stepper.horizon_contractions`."""
+        if not self._is_plain:
+            return False
+        self._horizon("contractions")(self.settings._replace(dt=dt), q, u, rows, multipliers, out)
+        return True
+
+    @cached_property
+    def _is_plain(self) -> bool:
+        """Whether `contraction` knows all that acts: nothing on bodies, nothing in ball and free joints."""
+        m, dofs = self.model, self.model.dofs
+        several = [slice(int(n.iv), int(n.iv + n.nv)) for n in m.nodes if n.nv > 1]
+        held = any(dofs.stiffness[k].any() or dofs.armature[k].any() for k in several)
+        return not m.pushed and m.closure is None and not held
 
     def action_blocks(self, q: FloatArray, p: FloatArray, u: FloatArray) -> tuple[FloatArray, FloatArray]:
         """See `Stepper.action_blocks`; displacements of free joints are twists in the child's frame."""

@@ -6,9 +6,9 @@ next: row 0 of a step leaves out the momentum at its start, and row s is the mom
 
 from leastaction._jit import entry, inline, routine
 from leastaction.kinematics.sweeps import FREE
-from leastaction.minimal.jointwise import linearization
+from leastaction.minimal.jointwise import contraction, linearization
 from leastaction.minimal.jointwise.residual import residual, start_point
-from leastaction.minimal.jointwise.tangent_rows import own_rows, own_tangents
+from leastaction.minimal.jointwise.tangent_rows import own_free_changes, own_rows, own_tangents, split_free
 from leastaction.minimal.one_sided import forget
 from leastaction.minimal.step_blocks import copy_blocks
 from leastaction.spatial import quat_conj, quat_log, quat_mul
@@ -35,6 +35,23 @@ def blocks(model, points, data, settings, Q, U, out, D, C):
         linearization.blocks(model.tree, settings, points, data)
         own_tangents(model.tree, points, data.hessian.D, data.C, out[k])
         copy_blocks(data.hessian.D, data.C, D[k], C[k])
+
+
+@entry
+def contractions(model, points, data, work, settings, Q, U, out, lam, change):
+    """`rows`, and how D of `blocks` changes along lam (steps, s + 1, nv): change (steps, s + 1, nv, s + 1, nv)."""
+    tree = model.tree
+    s = points.X.shape[0] - 1
+    for k in range(out.shape[0]):
+        _evaluate(model, settings, points, Q, s * k, U[k])
+        split_free(tree, points, lam[k], work.lam)
+        contraction.contract(tree, settings, points, work, change[k])
+        if tree.free.shape[0] > 0:
+            linearization.blocks(tree, settings, points, data)
+            own_tangents(tree, points, data.hessian.D, data.C, out[k])
+            own_free_changes(tree, points, lam[k], data.hessian.D, out[k], change[k])
+        else:
+            own_rows(tree, points, out[k])
 
 
 @routine

@@ -20,6 +20,7 @@ from leastaction.minimal.jointwise import constrained, entries, horizon, paramet
 from leastaction.minimal.jointwise import constrained_linearization as constrained_linear
 from leastaction.minimal.jointwise import linearization as linear
 from leastaction.minimal.jointwise.arrays import GalerkinModel, GalerkinSettings, LinearData, StepData, TreeModel
+from leastaction.minimal.jointwise.contraction import contraction_data
 from leastaction.minimal.jointwise.data import (
     galerkin_model,
     linear_data,
@@ -129,6 +130,28 @@ class VariationalStepper(ActionStepper):
         if "horizon_blocks" not in self._kernels:
             self._kernels["horizon_blocks"] = Bound(horizon.blocks, self.model, self.data.points, self.linear)
         self._kernels["horizon_blocks"](self.settings._replace(dt=dt), q, u, rows, D, C)
+
+    def horizon_contractions(
+        self, q: FloatArray, u: FloatArray, dt: float, rows: FloatArray, multipliers: FloatArray, out: FloatArray
+    ) -> bool:
+        """See `Stepper.horizon_contractions`."""
+        if not self._is_plain:
+            return False
+        if "horizon_contractions" not in self._kernels:
+            work = contraction_data(self.model.tree, len(self.control_points))
+            first = (self.model, self.data.points, self.linear, work)
+            self._kernels["horizon_contractions"] = Bound(horizon.contractions, *first)
+        self._kernels["horizon_contractions"](self.settings._replace(dt=dt), q, u, rows, multipliers, out)
+        return True
+
+    @cached_property
+    def _is_plain(self) -> bool:
+        """Whether `contraction` knows all that acts: nothing on bodies, nothing in ball joints, these at midpoints."""
+        tree = self.model.tree
+        balls = [slice(int(n.iv), int(n.iv + 3)) for n in tree.nodes if n.nv == 3]
+        held = any(tree.dofs.stiffness[k].any() or tree.dofs.armature[k].any() for k in balls)
+        known = not balls or len(self.control_nodes) == 1
+        return known and not held and tree.closure is None and tree.forces.paths is None
 
     def pull_back_solved(
         self, record: Record, u: FloatArray, bar: FloatArray, stencils: Sequence[Any]

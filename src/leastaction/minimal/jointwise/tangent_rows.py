@@ -8,7 +8,7 @@ frame, and column chi' moves control point chi' along its own tangent while the 
 
 from leastaction._jit import inline, routine
 from leastaction.minimal.jointwise.residual import unit3
-from leastaction.spatial import cross, dot3, load9, matmul, mattvec, neg3, rot_exp
+from leastaction.spatial import axpy3, cross, dot3, load9, matmul, mattvec, matvec, neg3, rot_exp, sub3
 from leastaction.spatial import exponential as ex
 
 
@@ -128,6 +128,61 @@ def _own_free(model, points, D, C, out):
                 turn = cross(force, unit3(m))
                 for j in range(3):
                     D[chi, n + 3 + j, chi, n + m] += turn[j]
+
+
+@routine
+def split_free(model, points, lam, out):
+    """Displacements lam (s + 1, nv) along the tangents with free joints split: (turn, R^T shift) to (shift, turn)."""
+    for chi in range(lam.shape[0]):
+        for k in range(lam.shape[1]):
+            out[chi, k] = lam[chi, k]
+        for f in range(model.free.shape[0]):
+            n = model.free[f, 1]
+            shift = matvec(_rotation(points, model.free[f], chi), (lam[chi, n + 3], lam[chi, n + 4], lam[chi, n + 5]))
+            for j in range(3):
+                out[chi, n + j], out[chi, n + 3 + j] = shift[j], lam[chi, n + j]
+
+
+@routine
+def own_free_changes(model, points, lam, D, rows, out):
+    """Changes of D along lam: from split free joints (out) to twists in the child's frame, in place.
+
+    D, rows: blocks and rows of `own_tangents`. What `_own_free` does to D turns with the joint itself.
+    """
+    last = out.shape[0]
+    for f in range(model.free.shape[0]):
+        n = model.free[f, 1]
+        for chi in range(last):
+            R = _rotation(points, model.free[f], chi)
+            for other in range(last):
+                for c in range(out.shape[3]):
+                    _swap_row(out[chi, :, other, c], n, R)
+            for other in range(last):
+                for c in range(out.shape[3]):
+                    _swap_row(out[other, c, chi], n, R)
+    for f in range(model.free.shape[0]):
+        n = model.free[f, 1]
+        v = n + 3
+        for chi in range(last):
+            w = (lam[chi, n], lam[chi, n + 1], lam[chi, n + 2])
+            force = (rows[chi, v], rows[chi, v + 1], rows[chi, v + 2])
+            df = (0.0, 0.0, 0.0)
+            for other in range(last):
+                for c in range(out.shape[3]):
+                    p = (D[chi, v, other, c], D[chi, v + 1, other, c], D[chi, v + 2, other, c])
+                    df = axpy3(lam[other, c], p, df)
+                    if other == chi and n <= c < v:
+                        p = sub3(p, cross(force, unit3(c - n)))
+                    turn = cross(p, w)
+                    p = (D[other, c, chi, v], D[other, c, chi, v + 1], D[other, c, chi, v + 2])
+                    back = cross(p, w)
+                    for j in range(3):
+                        out[chi, v + j, other, c] += turn[j]
+                        out[other, c, chi, v + j] += back[j]
+            for m in range(3):
+                turn = cross(df, unit3(m))
+                for j in range(3):
+                    out[chi, v + j, chi, n + m] += turn[j]
 
 
 @inline

@@ -24,6 +24,7 @@ class LaneModel(NamedTuple):
         drives: for each control its degree of freedom and gear.
         gravity: [m/s^2], shape (3,).
         branches: number of slots.
+        cones: `CONE` records, or None where contacts, limits and dry friction do not act.
     """
 
     nodes: Any
@@ -32,6 +33,47 @@ class LaneModel(NamedTuple):
     drives: Any
     gravity: FloatArray
     branches: int
+    cones: Any = None
+
+
+class Touch(NamedTuple):
+    """Scratch of the cones of one robot, with m impulses in all.
+
+    Attributes:
+        active: whether a cone takes part in the step, shape (cones,).
+        side: 1 at a lower limit, -1 at an upper one, shape (cones,).
+        soft: by how much a contact creeps for each unit of friction [m / (N s)], shape (cones,).
+        least: gap that a cone must have at the end of the step [m or rad], shape (cones,).
+        lam: impulses [N s or N m s], along normal and tangents of contacts, shape (m,).
+        w: gaps (less `least`) and sliding after the update [m or rad], shape (m,).
+        W: their derivatives by the impulses, shape (m, m).
+        columns, rows: of unit impulses and of gaps and sliding, eliminated, shape (m, nv).
+        col: columns of the factor, shape (nv, 6).
+        kick: what the impulses do along the joints, shape (nv,).
+        first: the same at the start of the whole step, where it is divided, shape (nv,).
+        total: impulses of the whole step, shape (m,).
+        before: length of the step before [s], 0 at the start of a run: impulses at a time are those of half of the step
+            before it and half of the one after, shape (1,).
+        M, b, which: Newton's equations for the impulses, shapes (m, m) and (m,), and which impulses they are, (m,).
+    """
+
+    active: NDArray[np.int64]
+    side: FloatArray
+    soft: FloatArray
+    least: FloatArray
+    lam: FloatArray
+    w: FloatArray
+    W: FloatArray
+    columns: FloatArray
+    rows: FloatArray
+    col: FloatArray
+    kick: FloatArray
+    first: FloatArray
+    total: FloatArray
+    before: FloatArray
+    M: FloatArray
+    b: FloatArray
+    which: NDArray[np.int64]
 
 
 class Lane(NamedTuple):
@@ -49,6 +91,7 @@ class Lane(NamedTuple):
         S0, S1: world twists of unit joint velocities, shape (nv, 6).
         W: for each degree of freedom its row, pivot and right-hand side, shape (nv, 8).
         wait: what waits at branches, shape (slots, 48).
+        touch: `Touch`, or None where contacts do not act.
     """
 
     q0: FloatArray
@@ -68,10 +111,80 @@ class Lane(NamedTuple):
     S1: FloatArray
     W: FloatArray
     wait: FloatArray
+    touch: Any = None
+
+
+class BatchSettings(NamedTuple):
+    """What the user chose.
+
+    Attributes:
+        dt: time step [s].
+        tolerance: of the Newton updates [rad or m].
+        floor: updates below this that no longer shrink the residual are round-off [rad or m].
+        max_iterations: before a step is divided.
+        steps: how many.
+        every: how many of them from one recorded state to the next.
+    """
+
+    dt: float
+    tolerance: float
+    floor: float
+    max_iterations: int
+    steps: int
+    every: int
+
+
+class GroundRecord(NamedTuple):
+    """Rows that a run of one robot writes, and what goes on from step to step.
+
+    Attributes:
+        q: joint positions, shape (steps + 1, nq).
+        p: momenta with half of the impulses at their time, shape (steps + 1, nv).
+        before: momenta without, shape (steps + 1, nv).
+        impulses: of the cones in the step before, shape (steps + 1, m).
+        places: where the balls of the contacts are [m], and their gaps, shape (steps + 1, contacts, 4).
+        iterations: of the step before, shape (steps + 1,).
+        divided: its parts, 0 where it was not divided, shape (steps + 1,).
+        memory: parts of the last step, shape (1,).
+    """
+
+    q: FloatArray
+    p: FloatArray
+    before: FloatArray
+    impulses: FloatArray
+    places: FloatArray
+    iterations: NDArray[np.int64]
+    divided: NDArray[np.int64]
+    memory: NDArray[np.int64]
 
 
 GEAR = np.dtype([("dof", "i8"), ("gear", "f8")], align=True)
 """One control of a batch."""
+
+
+CONE = np.dtype(
+    [
+        ("kind", "i8"),  # `CONTACT`, `LIMIT` or `DRY`
+        ("row", "i8"),  # of its first impulse; a contact has three, others one
+        ("node", "i8"),
+        ("dof", "i8"),  # of a limit or dry friction
+        ("iq", "i8"),
+        ("lower", "f8"),  # limits [rad or m]
+        ("upper", "f8"),
+        ("arm", "f8", 3),  # of the ball's centre from the node's centre of mass, in the node's frame [m]
+        ("radius", "f8"),
+        ("friction", "f8"),  # coefficient, or force of dry friction [N m or N]
+        ("offset", "f8"),  # of the plane along its normal, with the radius [m]
+        ("normal", "f8", 3),
+        ("first", "f8", 3),  # tangents
+        ("second", "f8", 3),
+        ("shape", "i8"),  # which of the shapes of `contact.shapes.collect`
+    ],
+    align=True,
+)
+"""What gives one-sided impulses: a ball on a body over a plane, the limits of a joint, its dry friction."""
+
+CONTACT, LIMIT, DRY = range(3)
 
 
 def narrowed(dtype: np.dtype[Any]) -> np.dtype[Any]:
@@ -83,8 +196,8 @@ def narrowed(dtype: np.dtype[Any]) -> np.dtype[Any]:
     return np.dtype(fields, align=True)
 
 
-def lane_model(mechanism: Mechanism, dtype: Any) -> LaneModel:
-    """The arrays of a mechanism, with numbers of `dtype`."""
+def lane_model(mechanism: Mechanism, dtype: Any, cones: Any = None) -> LaneModel:
+    """The arrays of a mechanism, with numbers of `dtype`, and with `CONE` records where these act."""
     from leastaction.forces.drives import compiled
 
     tree, single = mechanism.tree, np.dtype(dtype) == np.float32
@@ -110,6 +223,7 @@ def lane_model(mechanism: Mechanism, dtype: Any) -> LaneModel:
         drives=as_records(drives, GEAR),
         gravity=np.asarray(tree.gravity, dtype),
         branches=len(branching),
+        cones=None if cones is None else as_records(cones, CONE),
     )
 
 
@@ -120,4 +234,24 @@ def lane_shapes(model: LaneModel, nq: int) -> Any:
     shapes |= dict.fromkeys(("q0", "q1"), (nq,)) | dict.fromkeys(("R0", "R1"), (n, 9))
     shapes |= dict.fromkeys(("x0", "x1"), (n, 3)) | dict.fromkeys(("S0", "S1"), (nv, 6))
     shapes |= {"W": (nv, 8), "wait": (max(1, model.branches), 48)}
+    if model.cones is not None:
+        count = len(model.cones)
+        m = 2 * int((model.cones.kind == CONTACT).sum()) + count
+        own: dict[str, Any] = dict.fromkeys(("active", "side", "soft", "least"), (count,))
+        own |= dict.fromkeys(("lam", "w", "total", "b", "which"), (m,)) | dict.fromkeys(("W", "M"), (m, m))
+        own |= dict.fromkeys(("columns", "rows"), (m, nv)) | dict.fromkeys(("kick", "first"), (nv,))
+        shapes["touch"] = Touch(**own | {"col": (nv, 6), "before": (1,)})
     return Lane(**shapes)
+
+
+def lane_arrays(model: LaneModel, nq: int) -> Lane:
+    """The arrays of one robot, of 64 bits."""
+    *shapes, touch = lane_shapes(model, nq)
+    own: dict[str, Any] = dict(zip(Lane._fields, map(np.zeros, shapes), strict=False))
+    if touch is not None:
+        kinds = {"active": np.int64, "which": np.int64}
+        arrays: dict[str, Any] = {
+            name: np.zeros(shape, kinds.get(name, np.float64)) for name, shape in touch._asdict().items()
+        }
+        own["touch"] = Touch(**arrays)
+    return Lane(**own)

@@ -4,13 +4,50 @@ import math
 
 from leastaction._jit import routine
 from leastaction.kinematics.manifold import retract
-from leastaction.minimal.lanes.sweeps import look_at_end, put, solve_once
+from leastaction.minimal.lanes.contacts import choose, miss, push, relate
+from leastaction.minimal.lanes.friction import settle
+from leastaction.minimal.lanes.sweeps import eliminate, look_at_end, put, update
 
 FINEST = 1024
 """Most parts that a step is divided into."""
 
+PATIENCE = 6
+"""Iterations after which updates and gaps of 1e-7 rad or m are good enough."""
+
 CLOSE = 1e-3
 """Updates above this [rad or m] need no look at how good they are."""
+
+
+@routine
+def newton(model, lane, touch, settings, dt, placed):
+    """One Newton update of q1: its size [rad or m] and the largest residual of the equations before it.
+
+    `placed` tells that bodies are where q1 has them.
+    """
+    if not placed:
+        put(model, lane.q1, lane.R1, lane.x1, lane.S1)
+    norm = eliminate(model, lane, touch, dt)
+    if touch is not None:
+        relate(model, lane)
+        settle(model.cones, touch, 0.5 * (touch.before[0] + dt), 0.1 * settings.floor)
+        push(model, lane)
+    return update(model, lane), norm
+
+
+@routine
+def missed(model, lane, touch, dt):
+    """By how much the laws of contact are missed [m or rad]; see `contacts.miss`."""
+    return 0.0 if touch is None else miss(model, lane, 0.5 * (touch.before[0] + dt))
+
+
+@routine
+def begin_contacts(model, lane, touch, dt):
+    """Which contacts take part, from the first guess in q1; gives back whether bodies are placed there now."""
+    if touch is None:
+        return False
+    put(model, lane.q1, lane.R1, lane.x1, lane.S1)
+    choose(model, lane, dt)
+    return True
 
 
 @routine
@@ -25,16 +62,24 @@ def attempt(model, lane, settings, dt, steady):
         dx[k] = dt * (2.0 * near[k] - far[k]) if steady else dt * near[k]
         moved[k] = dx[k]
     retract(nodes, q0, dx, q1)
+    placed = begin_contacts(model, lane, lane.touch, dt)
     for it in range(1, settings.max_iterations + 1):
-        size, norm = solve_once(model, lane, dt)
+        size, norm = newton(model, lane, lane.touch, settings, dt, placed)
+        placed = False
         if not size < 1e12:
             return -it
         for k in range(dx.shape[0]):
             moved[k] += dx[k]
         if size <= CLOSE:
             # The next update would be smaller by as much as this one has shrunk the residual.
-            new = look_at_end(model, lane, dt)
+            new = look_at_end(model, lane, lane.touch, dt)
+            placed = True
+            # Contacts that do not settle to the last digit need not hold up the step.
+            allowed = max(settings.tolerance, settings.floor if it < PATIENCE else max(settings.floor, 1e-7))
+            if missed(model, lane, lane.touch, dt) > allowed:
+                continue
             floor = size <= settings.floor and new > 0.25 * norm
+            floor = floor or (it >= PATIENCE and size <= allowed)
             if size <= settings.tolerance or size * new <= settings.tolerance * norm or floor:
                 return it
     return -settings.max_iterations
@@ -63,6 +108,7 @@ def step(model, lane, settings, steady):
         for k in range(near.shape[0]):
             far[k] = near[k]
             near[k] = moved[k] / dt
+        note(lane.touch, count, dt)
         advance(model, lane)
         count += 1
         part += 1
@@ -70,6 +116,56 @@ def step(model, lane, settings, steady):
         while parts > 1 and part % 2 == 0:  # two halves are done: on with what they are a half of
             part, parts, dt = part // 2, parts // 2, 2.0 * dt
     return total, count
+
+
+@routine
+def note(touch, count, dt):
+    """Impulses of a part of a step, of length dt; those at the start of the whole step are those of its first part."""
+    if touch is not None:
+        touch.before[0] = dt
+        for k in range(touch.kick.shape[0]):
+            if count == 0:
+                touch.first[k] = touch.kick[k]
+        for k in range(touch.lam.shape[0]):
+            touch.total[k] = touch.lam[k] if count == 0 else touch.total[k] + touch.lam[k]
+
+
+@routine
+def prepare(model, lane):
+    """Bodies at the start of a run."""
+    put(model, lane.q0, lane.R0, lane.x0, lane.S0)
+
+
+@routine
+def share_kick(touch, batch, row, robot):
+    """Half of the impulses at a time belong to the momenta that are told there."""
+    if touch is not None:
+        for k in range(touch.first.shape[0]):
+            batch.p[row, k, robot] += 0.5 * touch.first[k]
+
+
+@routine
+def forget_contacts(touch):
+    """No impulses from a step before."""
+    if touch is not None:
+        touch.before[0] = 0.0
+        for k in range(touch.lam.shape[0]):
+            touch.lam[k] = 0.0
+        for k in range(touch.kick.shape[0]):
+            touch.kick[k] = 0.0
+        for j in range(touch.columns.shape[0]):
+            for k in range(touch.columns.shape[1]):
+                touch.columns[j, k] = 0.0
+                touch.rows[j, k] = 0.0
+
+
+@routine
+def look_ahead(model, lane, settings, touch, steady):
+    """The step after the last one, for the impulses at its start; gives back whether there is one."""
+    if touch is None:
+        return False
+    spent, _ = step(model, lane, settings, steady)
+    return spent >= 0
 
 
 @routine
@@ -110,7 +206,8 @@ def run(model, lane, settings, batch, robot):
         p[k] = batch.p[0, k, robot]
         near[k] = batch.v[k, robot]
         far[k] = near[k]
-    put(model, q0, lane.R0, lane.x0, lane.S0)
+    prepare(model, lane)
+    forget_contacts(lane.touch)
     batch.failed[robot] = -1
     total, parts, last = 0, 0, 0
     for done in range(settings.steps):
@@ -119,6 +216,8 @@ def run(model, lane, settings, batch, robot):
         if spent < 0:
             batch.failed[robot] = done
             break
+        if done > 0 and done % settings.every == 0:
+            share_kick(lane.touch, batch, done // settings.every, robot)
         total += spent
         parts += count
         last = count
@@ -128,6 +227,9 @@ def run(model, lane, settings, batch, robot):
                 batch.q[row, k, robot] = q0[k]
             for k in range(p.shape[0]):
                 batch.p[row, k, robot] = p[k]
+    ended = batch.failed[robot] < 0 and settings.steps % settings.every == 0
+    if ended and look_ahead(model, lane, settings, lane.touch, last == 1):
+        share_kick(lane.touch, batch, settings.steps // settings.every, robot)
     if batch.failed[robot] >= 0:
         for row in range(batch.failed[robot] // settings.every + 1, batch.q.shape[0]):
             for k in range(q0.shape[0]):

@@ -5,6 +5,7 @@ from leastaction.kinematics.manifold import retract
 from leastaction.kinematics.sweeps import place, screw_axis
 from leastaction.minimal.bodywise.sixes import plus, times
 from leastaction.minimal.bodywise.turning import plus9, polynomial, polynomial_slope, turn_between
+from leastaction.minimal.lanes.sixes import held, hold, six
 from leastaction.spatial import (
     EYE,
     ZERO3,
@@ -31,36 +32,6 @@ CAP = 0.5
 
 WAITING = 48
 """Numbers of what waits at a branch: block, wrench of the right-hand side, wrench of the subtree."""
-
-
-@inline
-def six(a):
-    """Six numbers of an array."""
-    return (a[0], a[1], a[2], a[3], a[4], a[5])
-
-
-@inline
-def hold(a, at, b):
-    """Add six numbers to six entries of an array."""
-    a[at] += b[0]
-    a[at + 1] += b[1]
-    a[at + 2] += b[2]
-    a[at + 3] += b[3]
-    a[at + 4] += b[4]
-    a[at + 5] += b[5]
-
-
-@inline
-def held(a, at, b):
-    """Six entries of an array and six numbers, added."""
-    return (
-        a[at] + b[0],
-        a[at + 1] + b[1],
-        a[at + 2] + b[2],
-        a[at + 3] + b[3],
-        a[at + 4] + b[4],
-        a[at + 5] + b[5],
-    )
 
 
 @routine
@@ -109,15 +80,15 @@ def slope_of_torque(Ic, y, g, e, d, h, R0):
 
 
 @routine
-def solve_once(model, lane, dt):
-    """One Newton update of q1 by the equations at q0, p, q1; gives back its size [rad or m] and their largest residual.
+def eliminate(model, lane, touch, dt):
+    """The equations of Newton's update at q0, p, q1, eliminated towards the root; gives back their largest residual.
 
-    Columns of the articulated block are A0 ... A5, the right-hand side's wrench b, the wrench of the subtree F.
+    Columns of the articulated block are A0 ... A5, the right-hand side's wrench b, the wrench of the subtree F. Where
+    contacts take part (`touch`), the columns of the factor are kept, and their impulses count in the residual.
     """
     nodes, dofs, slots = model.nodes, model.dofs, model.slots
     R0_, R1_, x0_, x1_, S0_, S1_, W, wait = lane.R0, lane.R1, lane.x0, lane.x1, lane.S0, lane.S1, lane.W, lane.wait
     q0, q1, p, tau = lane.q0, lane.q1, lane.p, lane.tau
-    put(model, q1, R1_, x1_, S1_)
     h = 1.0 / dt
     fall = scale3(0.5 * dt, load3(model.gravity))
     for k in range(model.branches):
@@ -182,8 +153,9 @@ def solve_once(model, lane, dt):
                 moved = q1[node.iq] - q0[node.iq]
                 slope = 0.5 * dof.damping + h * dof.armature
                 r -= 0.5 * dt * dof.stiffness * (q0[node.iq] - dof.rest) + slope * moved
-            if not abs(r) <= norm:  # a NaN must win
-                norm = abs(r)
+            rest = r if touch is None else r + touch.kick[c]
+            if not abs(rest) <= norm:  # a NaN must win
+                norm = abs(rest)
             r -= times(S0, b)
             col = plus(S1[3], A3, plus(S1[4], A4, plus(S1[5], A5, none)))
             col = plus(S1[0], A0, plus(S1[1], A1, plus(S1[2], A2, col)))
@@ -193,6 +165,9 @@ def solve_once(model, lane, dt):
             w[0], w[1], w[2], w[3], w[4], w[5] = row
             w[6] = D
             w[7] = r
+            if touch is not None:
+                w = touch.col[c]
+                w[0], w[1], w[2], w[3], w[4], w[5] = col
             b = plus(D * r, col, b)
             A0, A1, A2 = plus(-D * row[0], col, A0), plus(-D * row[1], col, A1), plus(-D * row[2], col, A2)
             A3, A4, A5 = plus(-D * row[3], col, A3), plus(-D * row[4], col, A4), plus(-D * row[5], col, A5)
@@ -208,7 +183,7 @@ def solve_once(model, lane, dt):
                 hold(row, 36, b)
                 hold(row, 42, F)
             A0, A1, A2, A3, A4, A5, b, F = none, none, none, none, none, none, none, none
-    return update(model, lane), norm
+    return norm
 
 
 @routine
@@ -242,7 +217,7 @@ def update(model, lane):
 
 
 @routine
-def look_at_end(model, lane, dt):
+def look_at_end(model, lane, touch, dt):
     """The momentum at the end of the step, in `end`; gives back the largest residual of its equations there."""
     nodes, dofs, slots = model.nodes, model.dofs, model.slots
     R0_, x0_, R1_, x1_, S0_, S1_, wait = lane.R0, lane.x0, lane.R1, lane.x1, lane.S0, lane.S1, lane.wait
@@ -272,6 +247,8 @@ def look_at_end(model, lane, dt):
         for c in range(node.iv, node.iv + node.nv):
             held_force = 0.5 * dt * tau[c]
             r = p[c] + times(six(S0_[c]), F) + held_force
+            if touch is not None:
+                r += touch.kick[c]
             last = times(six(S1_[c]), E) + held_force
             if node.nv == 1:
                 dof = dofs[c]

@@ -1,0 +1,151 @@
+"""The package's own solver beside IPOPT, its cost by the number of steps, and model predictive control."""
+
+import time
+
+import numpy as np
+
+import leastaction as la
+from benchmarks import peers
+from benchmarks.report import Requirement, Sheet
+from leastaction.optimize import examples
+from leastaction.optimize.hessian import GaussNewton
+from leastaction.optimize.kkt import System
+
+SIZES = (25, 50, 100, 200, 400)
+TICKS = 300
+PUSHES = (40, 120, 200)
+"""Ticks at which velocities jump."""
+
+
+def cpu(function):
+    """CPU seconds of a call, and what it gives."""
+    began = time.process_time()
+    out = function()
+    return time.process_time() - began, out
+
+
+def timed(problem, repeats=3, **options):
+    """CPU seconds of a solution, the least of some, and the solution."""
+    runs = [cpu(lambda: problem.solve(**options)) for _ in range(repeats + 1)]
+    return min(seconds for seconds, _ in runs), runs[-1][1]
+
+
+def beside_ipopt(steps):
+    """Every example with both solvers; where they end in different minima, also ours from IPOPT's."""
+    sheet = Sheet(
+        "own solver beside IPOPT",
+        [
+            "problem",
+            "hessian",
+            "cost",
+            "/ IPOPT's - 1",
+            "from IPOPT's - 1",
+            "iterations",
+            "of IPOPT",
+            "CPU s",
+            "of IPOPT",
+        ],
+    )
+    worst, ratio = 0.0, 0.0
+    for example in examples.catalogue():
+        steps.next(f"{example.name}, both solvers")
+        problem, options = example.make(), {"hessian": "gauss-newton" if example.name == "nao" else "differences"}
+        seconds, solved = {}, {}
+        for solver in ("ipopt", "horizon"):
+            seconds[solver], solved[solver] = timed(problem, solver=solver, **options)
+        ours, theirs = solved["horizon"], solved["ipopt"]
+        assert ours.success, str(ours)
+        differs = problem.solve(solver="horizon", warm_start=theirs, **options).cost / theirs.cost - 1.0
+        worst = max(worst, abs(differs))
+        if example.name == "nao":
+            ratio = seconds["horizon"] / seconds["ipopt"]
+        counts = [len(x.iterations) - 1 for x in (ours, theirs)]
+        row = [example.name, options["hessian"], ours.cost, ours.cost / theirs.cost - 1.0, differs, *counts]
+        sheet.rows.append([*row, seconds["horizon"], seconds["ipopt"]])
+        steps.done()
+    return sheet, worst, ratio
+
+
+def by_steps(steps):
+    """CPU time of one factorisation and solution of the linear system by the number of steps."""
+    sheet = Sheet(
+        "linear system of an iteration", ["N", *(f"{name}, us" for name in ("cart_pole", "arm", "satellite"))]
+    )
+    columns = []
+    for name in ("cart_pole", "arm", "satellite"):
+        steps.next(f"{name}, linear systems")
+        columns.append([])
+        for N in SIZES:
+            problem = examples.get(name, steps=N)
+            program = problem.transcribe()
+            hessian, z = GaussNewton(program), problem.initial_unknowns(program)
+            system = System(program, hessian.pattern)
+            program.jacobian(z, system.jacobian)
+            hessian.evaluate(z, 1.0, np.zeros(program.m), system.hessian)
+            system.diagonal[: system.n] = 1e-3
+            b = np.ones(system.n + system.m)
+
+            def once(system=system, b=b):
+                system.factor()
+                system.solve(b)
+
+            columns[-1].append(peers.python_calls(once))
+        steps.done()
+    for N, *seconds in zip(SIZES, *columns, strict=True):
+        sheet.rows.append([N, *(1e6 * x for x in seconds)])
+    return sheet, max(peers.exponent(SIZES, seconds) for seconds in columns)
+
+
+def closed_loop(problem, iterations=1, seed=0):
+    """(controller, CPU seconds of the ticks, largest and last distance from the goal) of a robot that is pushed."""
+    mpc = la.optimize.MPC(problem, iterations=iterations)
+    robot, dt = problem.mechanism, problem.fixed_duration / problem.steps
+    mpc.reset()
+    simulator = la.Simulator(robot, la.Midpoint(), dt=dt)
+    simulator.reset(q=problem.start_position, v=problem.start_velocity)
+    rng, seconds, away = np.random.default_rng(seed), [], []
+    for k in range(TICKS):
+        if k in PUSHES:
+            simulator.reset(q=simulator.q, v=simulator.v + 1.5 * rng.normal(size=robot.nv), t=simulator.t)
+        state = simulator.q, simulator.v
+        spent, u = cpu(lambda state=state: mpc.step(*state))
+        seconds.append(spent)
+        simulator.step(u)
+        away.append(float(np.abs(robot.difference(problem.start_position, simulator.q)).max()))
+    return mpc, np.array(seconds[1:]), max(away), away[-1]
+
+
+def control(steps):
+    """Ticks per second of CPU time, and the longest ones, with pushes."""
+    sheet = Sheet(
+        f"MPC, one iteration a tick, {len(PUSHES)} pushes in {TICKS} ticks of 20 ms",
+        ["robot", "N", "Hz (median)", "longest, ms", "largest deviation", "last one", "ticks without way"],
+    )
+    rates = []
+    for name, problem in (("cart-pole", examples.balance(50)), ("arm, 7 joints", examples.steady_arm(30))):
+        steps.next(f"{name}, MPC")
+        mpc, seconds, most, last = closed_loop(problem)
+        rates.append(1.0 / float(np.median(seconds)))
+        row = [name, problem.steps, rates[-1], 1e3 * float(seconds.max()), most, last, mpc.failures]
+        sheet.rows.append(row)
+        steps.done()
+    return sheet, rates
+
+
+def add(steps, sheets, requirements):
+    """All of it, to a report."""
+    compared, worst, ratio = beside_ipopt(steps)
+    grown, exponent = by_steps(steps)
+    controlled, (pole, arm) = control(steps)
+    sheets += [compared, grown, controlled]
+    requirements += [
+        Requirement("own solver from IPOPT's minima: largest relative difference of costs", worst, 1e-6),
+        Requirement("own solver / IPOPT, CPU time, NAO, N = 50", ratio, 0.2),
+        Requirement("growth of the linear system with N, exponent", exponent, 1.1),
+        Requirement("500 Hz / MPC of the cart-pole, N = 50", 500.0 / pole, 1.0),
+        Requirement("100 Hz / MPC of the arm, N = 30", 100.0 / arm, 1.0),
+    ]
+
+
+STEPS = len(examples.catalogue()) + 5
+"""How many steps of progress there are."""

@@ -1,0 +1,261 @@
+"""Contacts, limits and dry friction of a lane: gaps, sliding, and what impulses move them by.
+
+A contact is a ball on a body over a plane. Its impulse acts at the start of a step on the point of the ball that faces
+the plane, the gap is that at the end of the step, and sliding is how far that point of the body has moved along the
+plane: x1 - x0 + y x r, with the body's centre of mass x, turn y and the arm r at the start (see docs/theory/contact.md,
+whose laws these are). The impulses f are thus part of the equations at the start of the step as p is, and
+
+    W = E A^-1 D^T,
+
+with the Newton matrix A, the wrenches D^T of unit impulses and the rows E of gaps and sliding by the motion of the
+body. The factors of A are at hand: going from a contact towards the root gives the column of L^-1 D^T and the row of
+E U^-1 on the way, and two contacts meet at the joints that carry both. The limits and the dry friction of a joint are
+the same with one row each.
+
+What is beyond its plane or limit at the start of a step, as a run may start, goes back slowly: see `choose`.
+"""
+
+from leastaction._jit import inline, routine
+from leastaction.minimal.bodywise.sixes import plus, times
+from leastaction.minimal.bodywise.turning import polynomial, turn_between
+from leastaction.minimal.lanes.arrays import CONTACT, DRY, LIMIT
+from leastaction.minimal.lanes.sixes import six
+from leastaction.spatial import add3, axpy3, cross, dot3, load3, load9, mattvec, matvec, scale3, sub3
+from leastaction.spatial._series import inverse_jacobian_terms
+
+
+@inline
+def centre(contact, R_, x_):
+    """Centre of a contact's ball [m]."""
+    return add3(load3(x_[contact.node]), matvec(load9(R_[contact.node]), load3(contact.arm)))
+
+
+@inline
+def gap(contact, R_, x_):
+    """Distance of a contact's ball from its plane [m], negative below it."""
+    return dot3(load3(contact.normal), centre(contact, R_, x_)) - contact.offset
+
+
+@inline
+def tangents(contact):
+    """The two tangents of a contact's plane."""
+    return load3(contact.first), load3(contact.second)
+
+
+@inline
+def sliding(contact, lane):
+    """(arm at the start, turn, motion along the plane's axes as a vector) of a contact's point within the step."""
+    i = contact.node
+    R0, x0 = load9(lane.R0[i]), load3(lane.x0[i])
+    y = turn_between(R0, load9(lane.R1[i]))
+    r = axpy3(-contact.radius, load3(contact.normal), matvec(R0, load3(contact.arm)))
+    return r, y, add3(sub3(load3(lane.x1[i]), x0), cross(y, r))
+
+
+@inline
+def wrench(f, at):
+    """Wrench about the origin of a force f at a point."""
+    t = cross(at, f)
+    return (t[0], t[1], t[2], f[0], f[1], f[2])
+
+
+@inline
+def room(cone, side, lane):
+    """Gap of a contact or a limit at the end of the step [m or rad]."""
+    if cone.kind == CONTACT:
+        return gap(cone, lane.R1, lane.x1)
+    q = lane.q1[cone.iq]
+    return q - cone.lower if side > 0.0 else cone.upper - q
+
+
+@routine
+def push_up(model, lane, node, h, column):
+    """L^-1 S0^T h of a wrench h on a body, along the joints that carry it."""
+    nodes, S0_, W_, col_ = model.nodes, lane.S0, lane.W, lane.touch.col
+    while node >= 0:
+        for c in range(nodes[node].iv + nodes[node].nv - 1, nodes[node].iv - 1, -1):
+            r = times(six(S0_[c]), h)
+            column[c] = r
+            h = plus(-W_[c, 6] * r, six(col_[c]), h)
+        node = nodes[node].parent
+
+
+@routine
+def pull_up(model, lane, node, k, row):
+    """k U^-1 of a row k on the motion of a body, along the joints that carry it, with the pivots divided out."""
+    nodes, S1_, W_ = model.nodes, lane.S1, lane.W
+    while node >= 0:
+        for c in range(nodes[node].iv + nodes[node].nv - 1, nodes[node].iv - 1, -1):
+            s = W_[c, 6] * times(k, six(S1_[c]))
+            row[c] = s
+            k = plus(-s, six(W_[c]), k)
+        node = nodes[node].parent
+
+
+@routine
+def meet(model, node, row, column):
+    """Product of a row of a cone on a body with a column, over the joints that carry it."""
+    nodes, total = model.nodes, 0.0
+    while node >= 0:
+        for c in range(nodes[node].iv, nodes[node].iv + nodes[node].nv):
+            total += row[c] * column[c]
+        node = nodes[node].parent
+    return total
+
+
+@routine
+def choose(model, lane, dt):
+    """Cones that take part at first: dry friction, and what the first guess brings near its plane or limit.
+
+    What is beyond it at the start need not be out at the end: it goes back by no more than gravity moves things.
+    """
+    cones, touch, g = model.cones, lane.touch, model.gravity
+    fall = dt * dt * (abs(g[0]) + abs(g[1]) + abs(g[2]))
+    for c in range(cones.shape[0]):
+        cone = cones[c]
+        touch.least[c], near = 0.0, True
+        if cone.kind == CONTACT:
+            start = gap(cone, lane.R0, lane.x0)
+            touch.least[c] = min(0.0, start + 0.5 * fall)
+            near = gap(cone, lane.R1, lane.x1) <= fall
+        elif cone.kind == LIMIT:
+            q0, q1 = lane.q0[cone.iq], lane.q1[cone.iq]
+            low = q1 - cone.lower <= cone.upper - q1
+            touch.side[c] = 1.0 if low else -1.0
+            start = q0 - cone.lower if low else cone.upper - q0
+            touch.least[c] = min(0.0, start + 0.5 * fall)
+            near = min(q1 - cone.lower, cone.upper - q1) <= fall
+        touch.active[c] = near
+        if not near:
+            for k in range(cone.row, cone.row + (3 if cone.kind == CONTACT else 1)):
+                touch.lam[k] = 0.0
+
+
+@routine
+def relate_contact(model, lane, cone, least):
+    """Rows, columns and w0 of a contact."""
+    touch, i, n, at = lane.touch, cone.node, load3(cone.normal), cone.row
+    r, y, moved = sliding(cone, lane)
+    t, s = tangents(cone)
+    start, end, x1 = add3(load3(lane.x0[i]), r), centre(cone, lane.R1, lane.x1), load3(lane.x1[i])
+    e, _ = inverse_jacobian_terms(dot3(y, y))
+    turn = polynomial(y, -0.5, e)  # derivative of y by turns at the end
+    touch.w[at] = gap(cone, lane.R1, lane.x1) - least
+    touch.w[at + 1], touch.w[at + 2] = dot3(t, moved), dot3(s, moved)
+    push_up(model, lane, i, wrench(n, start), touch.columns[at])
+    push_up(model, lane, i, wrench(t, start), touch.columns[at + 1])
+    push_up(model, lane, i, wrench(s, start), touch.columns[at + 2])
+    pull_up(model, lane, i, wrench(n, end), touch.rows[at])
+    m = add3(cross(x1, t), mattvec(turn, cross(r, t)))
+    pull_up(model, lane, i, (m[0], m[1], m[2], t[0], t[1], t[2]), touch.rows[at + 1])
+    m = add3(cross(x1, s), mattvec(turn, cross(r, s)))
+    pull_up(model, lane, i, (m[0], m[1], m[2], s[0], s[1], s[2]), touch.rows[at + 2])
+
+
+@routine
+def relate_stop(model, lane, cone, side, least):
+    """Row, column and w0 of a limit or of dry friction."""
+    touch, c = lane.touch, cone.dof
+    D = lane.W[c, 6]
+    if cone.kind == LIMIT:
+        q = lane.q1[cone.iq]
+        touch.w[cone.row] = (q - cone.lower if side > 0.0 else cone.upper - q) - least
+    else:
+        side = 1.0
+        touch.w[cone.row] = lane.q1[cone.iq] - lane.q0[cone.iq]
+    column, row, parent = touch.columns[cone.row], touch.rows[cone.row], model.nodes[cone.node].parent
+    column[c], row[c] = side, side * D
+    none = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+    push_up(model, lane, parent, plus(-D * side, six(lane.touch.col[c]), none), column)
+    pull_up(model, lane, parent, plus(-D * side, six(lane.W[c]), none), row)
+
+
+@routine
+def relate(model, lane):
+    """W and w0 of the cones that take part, after the elimination."""
+    cones, touch, W_ = model.cones, lane.touch, lane.W
+    for c in range(cones.shape[0]):
+        if touch.active[c]:
+            if cones[c].kind == CONTACT:
+                relate_contact(model, lane, cones[c], touch.least[c])
+            else:
+                relate_stop(model, lane, cones[c], touch.side[c], touch.least[c])
+    for a in range(cones.shape[0]):
+        if not touch.active[a]:
+            continue
+        node = cones[a].node
+        for j in range(cones[a].row, cones[a].row + (3 if cones[a].kind == CONTACT else 1)):
+            i = node
+            while i >= 0:
+                for c in range(model.nodes[i].iv, model.nodes[i].iv + model.nodes[i].nv):
+                    touch.w[j] += touch.rows[j, c] * W_[c, 7]
+                i = model.nodes[i].parent
+            for b in range(cones.shape[0]):
+                if touch.active[b]:
+                    for k in range(cones[b].row, cones[b].row + (3 if cones[b].kind == CONTACT else 1)):
+                        touch.W[j, k] = meet(model, node, touch.rows[j], touch.columns[k])
+
+
+@routine
+def push(model, lane):
+    """The impulses enter the right-hand sides, and `kick` is what they do along the joints."""
+    cones, touch, W_ = model.cones, lane.touch, lane.W
+    nodes, lam = model.nodes, touch.lam
+    for c in range(touch.kick.shape[0]):
+        touch.kick[c] = 0.0
+    for c in range(cones.shape[0]):
+        cone = cones[c]
+        at, i = cone.row, cone.node
+        if not touch.active[c] or lam[at] == 0.0:
+            continue
+        last = at + 1
+        if cone.kind == CONTACT:
+            last = at + 3
+            t, s = tangents(cone)
+            n = load3(cone.normal)
+            f = axpy3(lam[at + 2], s, axpy3(lam[at + 1], t, scale3(lam[at], n)))
+            r = axpy3(-cone.radius, n, matvec(load9(lane.R0[i]), load3(cone.arm)))
+            whole = wrench(f, add3(load3(lane.x0[i]), r))
+            while i >= 0:
+                for k in range(nodes[i].iv, nodes[i].iv + nodes[i].nv):
+                    touch.kick[k] += times(six(lane.S0[k]), whole)
+                i = nodes[i].parent
+        else:
+            touch.kick[cone.dof] += lam[at] * (touch.side[c] if cone.kind == LIMIT else 1.0)
+        i = cone.node
+        while i >= 0:
+            for k in range(nodes[i].iv, nodes[i].iv + nodes[i].nv):
+                for j in range(at, last):
+                    W_[k, 7] += lam[j] * touch.columns[j, k]
+            i = nodes[i].parent
+
+
+@routine
+def miss(model, lane, dt):
+    """By how much the laws are missed at the end of the step as it is [m or rad]; what is beyond takes part next.
+
+    Of cones that push: the gap, and where they stick, the sliding. Of others: how far they are beyond their plane.
+    """
+    cones, touch, worst = model.cones, lane.touch, 0.0
+    lam = touch.lam
+    for c in range(cones.shape[0]):
+        cone = cones[c]
+        at = cone.row
+        if cone.kind == DRY:
+            if abs(lam[at]) < 0.999 * dt * cone.friction:
+                worst = max(worst, abs(lane.q1[cone.iq] - lane.q0[cone.iq]))
+            continue
+        d = room(cone, touch.side[c], lane) - touch.least[c]
+        if touch.active[c] and lam[at] > 0.0:
+            worst = max(worst, abs(d))
+            if cone.kind == CONTACT:
+                most, f1, f2 = cone.friction * lam[at], lam[at + 1], lam[at + 2]
+                if f1 * f1 + f2 * f2 < 0.999 * most * most:
+                    _, _, moved = sliding(cone, lane)
+                    t, s = tangents(cone)
+                    soft = touch.soft[c]
+                    worst = max(worst, abs(dot3(t, moved) + soft * f1), abs(dot3(s, moved) + soft * f2))
+        elif d < 0.0:
+            worst = max(worst, -d)
+            touch.active[c] = True
+    return worst

@@ -1,0 +1,319 @@
+"""Impulses of a few contacts that press and rub at once: Signorini's and Coulomb's laws over a small dense matrix.
+
+How far the contact points move in a step is w = w0 + W lam, three numbers for each: along its normal (what is left of
+the gap) and along two tangents (how far it slides). With lam = (normal, friction, friction) [N s] for each,
+
+    0 <= lam_n,  w_n >= 0,  lam_n w_n = 0,     |lam_t| <= mu lam_n,  lam_t = -mu lam_n w_t / |w_t| where it slides.
+
+Both are lam = P(lam - w / k), with P the projection on what is allowed. First projected Gauss-Seidel, contact by
+contact (Jourdan, Alart and Jean, A Gauss-Seidel like algorithm to solve frictional contact problems, CMAME 155, 1998).
+Where that is slow, Newton's method on all of them (Alart and Curnier, A mixed formulation for frictional contact
+problems prone to Newton like solution methods, CMAME 92, 1991), held back as by Levenberg and Marquardt.
+"""
+
+from math import sqrt
+
+from leastaction._jit import inline, routine
+from leastaction.minimal.lanes.arrays import CONTACT, DRY
+
+SWEEPS, ROUNDS, TRIES = 6, 12, 20
+"""Sweeps of Gauss-Seidel before each start of Newton, how often, and how many steps it gets each time."""
+
+BETTER = 0.999
+"""What a Newton step must bring the violation to, relative to what it was."""
+
+HOLD = 1e-6
+"""Least share of the compliance that holds impulses back: contacts of one body share its load in many ways."""
+
+
+@inline
+def stiffness(W, o):
+    """Largest compliance of a contact along its plane, or a little of that along its normal where that is larger."""
+    a, b, c = W[o + 1, o + 1], W[o + 2, o + 2], 0.5 * (W[o + 1, o + 2] + W[o + 2, o + 1])
+    return max(0.5 * (a + b + sqrt((a - b) * (a - b) + 4.0 * c * c)), 1e-6 * W[o, o])
+
+
+@inline
+def contact(W, w, lam, o, mu):
+    """Impulses of a contact while all others hold: of the normal, then of friction, projected on its disc."""
+    push = max(0.0, lam[o] - w[o] / W[o, o])
+    change = push - lam[o]
+    k, most = stiffness(W, o), mu * push
+    f1 = lam[o + 1] - (w[o + 1] + W[o + 1, o] * change) / k
+    f2 = lam[o + 2] - (w[o + 2] + W[o + 2, o] * change) / k
+    size = sqrt(f1 * f1 + f2 * f2)
+    share = most / size if size > most else 1.0
+    return push, share * f1, share * f2
+
+
+@inline
+def stop(W, w, lam, o, bound):
+    """Impulse of a limit (bound 0) or of dry friction while all others hold."""
+    new = lam[o] - w[o] / W[o, o]
+    if bound > 0.0:
+        return min(bound, max(-bound, new))
+    return max(0.0, new)
+
+
+@inline
+def impulses(cone):
+    """Number of a cone's impulses."""
+    return 3 if cone.kind == CONTACT else 1
+
+
+@routine
+def add(cones, active, W, w, k, change):
+    """An impulse changes: so do the motions."""
+    for b in range(active.shape[0]):
+        if active[b]:
+            for j in range(cones[b].row, cones[b].row + impulses(cones[b])):
+                w[j] += W[j, k] * change
+
+
+@routine
+def sweep(cones, touch, dt, relax):
+    """One sweep of Gauss-Seidel, with changes of contacts times `relax`; gives back the largest change of a motion.
+
+    Normal and friction of a rough contact may otherwise drive each other to and fro.
+    """
+    active, W, w, lam = touch.active, touch.W, touch.w, touch.lam
+    change = 0.0
+    for c in range(active.shape[0]):
+        if not active[c]:
+            continue
+        o, moved = cones[c].row, 0.0
+        if cones[c].kind == CONTACT:
+            n0, n1, n2 = contact(W, w, lam, o, cones[c].friction)
+            e0, e1, e2 = relax * (n0 - lam[o]), relax * (n1 - lam[o + 1]), relax * (n2 - lam[o + 2])
+            lam[o], lam[o + 1], lam[o + 2] = lam[o] + e0, lam[o + 1] + e1, lam[o + 2] + e2
+            if e0 != 0.0 or e1 != 0.0 or e2 != 0.0:
+                add(cones, active, W, w, o, e0)
+                add(cones, active, W, w, o + 1, e1)
+                add(cones, active, W, w, o + 2, e2)
+                moved = abs(W[o, o] * e0) + abs(W[o + 1, o + 1] * e1) + abs(W[o + 2, o + 2] * e2)
+        else:
+            new = stop(W, w, lam, o, dt * cones[c].friction)
+            e0 = new - lam[o]
+            lam[o] = new
+            if e0 != 0.0:
+                add(cones, active, W, w, o, e0)
+                moved = abs(W[o, o] * e0)
+        if not moved <= change:
+            change = moved
+    return change
+
+
+@routine
+def violation(cones, touch, dt):
+    """By how much the laws are missed, as motions [m or rad]: the largest of k |lam - P(lam - w / k)|."""
+    active, W, w, lam, worst = touch.active, touch.W, touch.w, touch.lam, 0.0
+    for c in range(active.shape[0]):
+        if not active[c]:
+            continue
+        o = cones[c].row
+        if cones[c].kind != CONTACT:
+            worst = max(worst, W[o, o] * abs(lam[o] - stop(W, w, lam, o, dt * cones[c].friction)))
+            continue
+        push = max(0.0, lam[o] - w[o] / W[o, o])
+        worst = max(worst, W[o, o] * abs(lam[o] - push))
+        k, most = stiffness(W, o), cones[c].friction * lam[o]
+        x1, x2 = lam[o + 1] - w[o + 1] / k, lam[o + 2] - w[o + 2] / k
+        size = sqrt(x1 * x1 + x2 * x2)
+        share = 1.0 if size <= most else most / size
+        worst = max(worst, k * (abs(lam[o + 1] - share * x1) + abs(lam[o + 2] - share * x2)))
+    return worst
+
+
+@routine
+def linear_rows(cones, touch, dt, hold):
+    """Newton's equations for the change of the impulses into `M` and `b`; gives back their number.
+
+    Impulses are held back by a share of the compliance.
+    """
+    active, W, w, lam, M, b, index = touch.active, touch.W, touch.w, touch.lam, touch.M, touch.b, touch.which
+    n = 0
+    for c in range(active.shape[0]):
+        if active[c]:
+            for k in range(cones[c].row, cones[c].row + impulses(cones[c])):
+                index[n] = k
+                n += 1
+    i = 0
+    for c in range(active.shape[0]):
+        if not active[c]:
+            continue
+        o = cones[c].row
+        # First as if all stick: w + W d = 0.
+        for r in range(impulses(cones[c])):
+            for j in range(n):
+                M[i + r, j] = W[o + r, index[j]]
+            M[i + r, i + r] += hold * (W[o, o] if r == 0 else stiffness(W, o))
+            b[i + r] = -w[o + r]
+        if cones[c].kind != CONTACT:
+            new, free = stop(W, w, lam, o, dt * cones[c].friction), lam[o] - w[o] / W[o, o]
+            if new != free:
+                only(M, b, n, i, new - lam[o])
+            i += 1
+            continue
+        if lam[o] - w[o] / W[o, o] <= 0.0:
+            for r in range(3):
+                only(M, b, n, i + r, -lam[o + r])
+        else:
+            k, mu = stiffness(W, o), cones[c].friction
+            x1, x2 = lam[o + 1] - w[o + 1] / k, lam[o + 2] - w[o + 2] / k
+            size, most = sqrt(x1 * x1 + x2 * x2), mu * max(lam[o], 0.0)
+            if size > most:
+                x1, x2, share = x1 / size, x2 / size, most / size
+                # d_t - mu x d_n - share (1 - x x^T)(d_t - W d / k) = mu lam_n x - lam_t
+                p11, p12, p22 = share * x2 * x2, -share * x1 * x2, share * x1 * x1
+                for j in range(n):
+                    a1, a2 = M[i + 1, j] / k, M[i + 2, j] / k
+                    M[i + 1, j], M[i + 2, j] = p11 * a1 + p12 * a2, p12 * a1 + p22 * a2
+                M[i + 1, i + 1] += 1.0 - p11
+                M[i + 1, i + 2] -= p12
+                M[i + 2, i + 1] -= p12
+                M[i + 2, i + 2] += 1.0 - p22
+                M[i + 1, i] -= mu * x1
+                M[i + 2, i] -= mu * x2
+                b[i + 1], b[i + 2] = most * x1 - lam[o + 1], most * x2 - lam[o + 2]
+        i += 3
+    return n
+
+
+@inline
+def only(M, b, n, i, value):
+    """The equation d_i = value."""
+    for j in range(n):
+        M[i, j] = 0.0
+    M[i, i] = 1.0
+    b[i] = value
+
+
+@routine
+def solve_dense(M, b, n):
+    """b = M^-1 b by elimination with pivots; gives back whether there are any."""
+    for k in range(n):
+        pivot = k
+        for i in range(k + 1, n):
+            if abs(M[i, k]) > abs(M[pivot, k]):
+                pivot = i
+        if not abs(M[pivot, k]) > 0.0:
+            return False
+        if pivot != k:
+            for j in range(k, n):
+                M[k, j], M[pivot, j] = M[pivot, j], M[k, j]
+            b[k], b[pivot] = b[pivot], b[k]
+        d = 1.0 / M[k, k]
+        for i in range(k + 1, n):
+            f = M[i, k] * d
+            if f != 0.0:
+                for j in range(k + 1, n):
+                    M[i, j] -= f * M[k, j]
+                b[i] -= f * b[k]
+    for k in range(n - 1, -1, -1):
+        for j in range(k + 1, n):
+            b[k] -= M[k, j] * b[j]
+        b[k] /= M[k, k]
+    return True
+
+
+@routine
+def change_impulses(cones, touch, n):
+    """Add the n changes in `b` to the impulses."""
+    for j in range(n):
+        touch.lam[touch.which[j]] += touch.b[j]
+        add(cones, touch.active, touch.W, touch.w, touch.which[j], touch.b[j])
+
+
+@routine
+def clip(cones, touch, dt):
+    """Shorten the changes in `b` such that impulses are allowed after them."""
+    active, lam, b, i = touch.active, touch.lam, touch.b, 0
+    for c in range(active.shape[0]):
+        if not active[c]:
+            continue
+        o, bound = cones[c].row, dt * cones[c].friction
+        new = lam[o] + b[i]
+        if cones[c].kind == DRY:
+            b[i] = min(bound, max(-bound, new)) - lam[o]
+            i += 1
+            continue
+        new = max(0.0, new)
+        b[i] = new - lam[o]
+        i += 1
+        if cones[c].kind == CONTACT:
+            f1, f2, most = lam[o + 1] + b[i], lam[o + 2] + b[i + 1], cones[c].friction * new
+            size = sqrt(f1 * f1 + f2 * f2)
+            share = most / size if size > most else 1.0
+            b[i], b[i + 1] = share * f1 - lam[o + 1], share * f2 - lam[o + 2]
+            i += 2
+
+
+@routine
+def newton_on_impulses(cones, touch, dt, tolerance, before):
+    """Newton steps as long as they help, held back the more the less they do; gives back the violation of the laws."""
+    hold = HOLD
+    for _ in range(TRIES):
+        n = linear_rows(cones, touch, dt, hold)
+        after = before
+        if solve_dense(touch.M, touch.b, n):
+            clip(cones, touch, dt)
+            change_impulses(cones, touch, n)
+            after = violation(cones, touch, dt)
+            if not after < BETTER * before:
+                for j in range(n):
+                    touch.b[j] = -touch.b[j]
+                change_impulses(cones, touch, n)
+        if after < BETTER * before:
+            before, hold = after, max(HOLD, 0.01 * hold)
+            if before <= tolerance:
+                break
+        else:
+            hold *= 30.0
+            if hold > 10.0:
+                break
+    return before
+
+
+@routine
+def soften(cones, touch, share):
+    """Let contacts creep along their planes by a share of what gives way under them anyway."""
+    active, W, w, lam = touch.active, touch.W, touch.w, touch.lam
+    for c in range(active.shape[0]):
+        if active[c] and cones[c].kind == CONTACT:
+            o = cones[c].row
+            more = share * (W[o, o] + W[o + 1, o + 1] + W[o + 2, o + 2]) - touch.soft[c]
+            touch.soft[c] += more
+            for k in (o + 1, o + 2):
+                W[k, k] += more
+                w[k] += more * lam[k]
+
+
+@routine
+def settle(cones, touch, dt, tolerance):
+    """Impulses `lam` and motions `w` of the cones that take part; gives back the violation of the laws [m or rad].
+
+    Starts from `lam`; `w` holds w0 on entry. dt is the time for which dry friction acts [s]. Points of one rigid body
+    that touch together may not all stick: they would have to come nearer to each other. Where no solution of the laws
+    is found for this, sticking contacts creep a little, at most by 1e-4 of what gives way under them.
+    """
+    active, W, w, lam = touch.active, touch.W, touch.w, touch.lam
+    for a in range(active.shape[0]):
+        touch.soft[a] = 0.0
+        if active[a]:
+            for k in range(cones[a].row, cones[a].row + impulses(cones[a])):
+                if lam[k] != 0.0:
+                    add(cones, active, W, w, k, lam[k])
+    left, share = 0.0, tolerance
+    for turn in range(ROUNDS):
+        if turn == 0 or turn > 2:
+            share = min(10.0 * share, 1e-4)
+            soften(cones, touch, share)
+        for _ in range(SWEEPS):
+            if sweep(cones, touch, dt, 1.0 if turn == 0 else 0.6) <= 0.1 * tolerance:
+                break
+        left = violation(cones, touch, dt)
+        if left > tolerance:
+            left = newton_on_impulses(cones, touch, dt, tolerance, left)
+        if left <= tolerance:
+            break
+    return left

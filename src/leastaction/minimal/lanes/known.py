@@ -1,0 +1,31 @@
+"""What of a mechanism lanes do not know."""
+
+from __future__ import annotations
+
+from leastaction.errors import IntegratorError
+from leastaction.mechanism import Mechanism
+from leastaction.mechanism.elements import BodyActuator
+
+
+def refuse_unknown(mechanism: Mechanism, who: str, instead: str) -> None:
+    """Refuse, with what can be used instead, a mechanism that lanes cannot run."""
+    m = mechanism
+    parts = {
+        "loops, couplings or rolling contacts": not m.is_tree,
+        "springs, cables, external wrenches or other forces on bodies": bool(
+            m.springs or m.cables or m.wrenches or m.penalties or m.forces
+        ),
+        "actuators that push on bodies": any(isinstance(a, BodyActuator) for a in m.actuators),
+        "limits that push back": any(any(joint.limit_stiffness) for joint in m.joints),
+        "joints along splines": "spline joint" in m.special_parts,
+        "springs, dampers or armatures of ball and free joints": any(
+            any(values)
+            for joint in m.joints
+            for name in ("stiffness", "damping", "armature")
+            for primitive, values in joint.by_primitive(getattr(joint, name))
+            if primitive.nv > 1
+        ),
+    }
+    for what, there in parts.items():
+        if there:
+            raise IntegratorError(f"{who} knows no {what}, which {m.name!r} has; use {instead}")

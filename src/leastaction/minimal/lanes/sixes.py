@@ -1,0 +1,33 @@
+"""Six numbers of a row of an array at a time."""
+
+from leastaction._jit import inline
+
+
+@inline
+def six(a):
+    """Six numbers of an array."""
+    return (a[0], a[1], a[2], a[3], a[4], a[5])
+
+
+@inline
+def hold(a, at, b):
+    """Add six numbers to six entries of an array."""
+    a[at] += b[0]
+    a[at + 1] += b[1]
+    a[at + 2] += b[2]
+    a[at + 3] += b[3]
+    a[at + 4] += b[4]
+    a[at + 5] += b[5]
+
+
+@inline
+def held(a, at, b):
+    """Six entries of an array and six numbers, added."""
+    return (
+        a[at] + b[0],
+        a[at + 1] + b[1],
+        a[at + 2] + b[2],
+        a[at + 3] + b[3],
+        a[at + 4] + b[4],
+        a[at + 5] + b[5],
+    )

@@ -1,0 +1,224 @@
+"""Model predictive control: a problem solved again at every tick, from where the robot is."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leastaction.errors import ProblemError
+from leastaction.optimize.exact import HESSIANS
+from leastaction.optimize.filter_search import prepare, search, step
+from leastaction.optimize.functions import Deviation
+from leastaction.optimize.interior import Interior
+from leastaction.optimize.problem import Problem
+from leastaction.optimize.shift import Shift
+from leastaction.optimize.solution import Iteration, Solution, make_solution
+from leastaction.optimize.solver import REASONS
+from leastaction.optimize.variational import Variational
+
+FloatArray = NDArray[np.float64]
+
+
+class MPC:
+    """A controller that looks ahead: each tick takes a few iterations on a problem that starts where the robot is.
+
+        problem = la.optimize.Problem(robot, steps=50, dt=0.02).start(q=q, v=v)
+        problem.minimize(la.optimize.tracking(goal), la.optimize.effort(1e-3))
+        mpc = la.optimize.MPC(problem)
+        for _ in range(500):
+            simulator.step(mpc.step(simulator.q, simulator.v))
+
+    Plan and multipliers of the tick before are moved on by one step of the problem, so one iteration of the
+    interior-point method at a fixed barrier parameter is mostly enough (real-time iterations, Diehl 2005).
+
+    Args:
+        problem: with a given start, position and velocity, and a given duration; for integrators with discrete
+            Euler-Lagrange equations. Robots that are pushed should reach their goal by costs: a `finish` may be out of
+            reach.
+        iterations: for each tick.
+        barrier: barrier parameter, beside scaled costs; a smaller one lets controls come closer to their bounds.
+        hessian: "gauss-newton" or "differences".
+
+    Attributes:
+        problem: what is solved.
+        seconds: what each tick took [s].
+        failures: number of ticks whose iterations made no way; the plan before was then moved on.
+    """
+
+    def __init__(
+        self, problem: Problem, *, iterations: int = 1, barrier: float = 1e-3, hessian: str = "gauss-newton"
+    ) -> None:
+        if not isinstance(problem, Problem):
+            raise ProblemError(f"MPC needs a Problem, got {problem!r}")
+        if problem.start_position is None or np.isnan(problem.start_position).any() or problem.start_velocity is None:
+            raise ProblemError("MPC: give the problem a start with all positions and velocities")
+        if problem.fixed_duration is None:
+            raise ProblemError("MPC: the problem's duration must be given, not free")
+        if not isinstance(iterations, int | np.integer) or iterations < 1:
+            raise ProblemError(f"MPC: iterations must be a whole number of at least 1, got {iterations!r}")
+        if not (isinstance(barrier, int | float) and 0.0 < barrier < np.inf):
+            raise ProblemError(f"MPC: barrier must be a positive number, got {barrier!r}")
+        if hessian not in HESSIANS:
+            raise ProblemError(f"MPC: hessian must be one of {', '.join(HESSIANS)}, got {hessian!r}")
+        program = problem.transcribe()
+        if not isinstance(program, Variational):
+            raise ProblemError("MPC is for integrators such as leastaction.Midpoint() and leastaction.Galerkin()")
+        self.problem, self.program = problem, program
+        self.iterations, self.barrier = int(iterations), float(barrier)
+        self._interior = Interior(program, HESSIANS[hessian](program), tolerance=1e-6)
+        self._shift = Shift(program, self._interior)
+        self._log: list[Iteration] = []
+        self.seconds: list[float] = []
+        self.failures = 0
+        self._status = ""
+        self._ready = False
+
+    # ------------------------------------------------------------------ the loop
+
+    def reset(self, q: Any = None, v: Any = None, *, max_iterations: int = 300) -> Solution:
+        """Solve the problem from a state, by default its own start; the first `step` does so where it was not done."""
+        problem, program, ip = self.problem, self.program, self._interior
+        z = problem.initial_unknowns(program)
+        self._start(z, program.motion(z).q.copy(), *self._state(q, v))
+        began = time.perf_counter()
+        self._log = []
+        ip.watch = self._note
+        with np.errstate(all="ignore"):
+            status = ip.start(z, mu=max(0.1, self.barrier))
+            status = status or search(ip, max_iterations, mu_least=self.barrier)
+        ip.watch = lambda _: None
+        self.seconds, self.failures, self._status = [], 0, status
+        self._z = z.copy()
+        self._z[ip.system.free] = ip.x[: ip.n]
+        self._ready = True
+        return self._plan(time.perf_counter() - began)
+
+    def step(self, q: Any, v: Any) -> FloatArray:
+        """One tick: controls (nu,) to hold over the next time step of the problem, for a robot at (q, v).
+
+        Args:
+            q: joint positions, shape (nq,).
+            v: joint velocities, shape (nv,).
+        """
+        state = self._state(q, v)
+        if not self._ready:
+            self.reset(*state)
+            return self._control()
+        began = time.perf_counter()
+        ip = self._interior
+        points = self._shift.configurations(self._z)
+        z = self._shift.unknowns(self._z)
+        self._start(z, points, *state)
+        self._shift.multipliers()
+        ip.mu = self.barrier
+        moved = False
+        with np.errstate(all="ignore"):
+            if ip.go_on(z):
+                for k in range(self.iterations):
+                    if k:
+                        ip.slopes()
+                    if not prepare(ip) or step(ip) is False:
+                        break
+                    moved = True
+        z[ip.system.free] = np.clip(
+            ip.x[: ip.n], self.program.lower[ip.system.free], self.program.upper[ip.system.free]
+        )
+        self._z = z
+        self.failures += not moved
+        self._status = "Solve_Succeeded" if moved else "Search_Direction_Becomes_Too_Small"
+        out = self._control()
+        self.seconds.append(time.perf_counter() - began)
+        return out
+
+    def target(self, reference: Any) -> None:
+        """Move the goal of the costs `tracking` and `terminal`.
+
+        Args:
+            reference: configuration (nq,), or one for each knot (steps + 1, nq).
+        """
+        m, rows = self.problem.mechanism, self.problem.steps + 1
+        goal = np.asarray(reference, float)
+        if goal.shape not in ((m.nq,), (rows, m.nq)) or not np.isfinite(goal).all():
+            raise ProblemError(
+                f"target: expected finite numbers of shape ({m.nq},) or ({rows}, {m.nq}), got {reference!r}"
+            )
+        found = False
+        for cost in self.program.costs:
+            if isinstance(cost.piece.function, Deviation):
+                cost.piece.function.rows, found = np.broadcast_to(goal, (rows, m.nq)), True
+        if not found:
+            raise ProblemError("target: the problem has no cost 'tracking' or 'terminal'")
+
+    # ------------------------------------------------------------------ what it plans
+
+    @property
+    def plan(self) -> Solution:
+        """The motion that it expects from here on."""
+        if not self._ready:
+            self.reset()
+        return self._plan(self.seconds[-1] if self.seconds else 0.0)
+
+    @property
+    def rate(self) -> float:
+        """Ticks per second that the controller alone allows, by the median of `seconds`."""
+        return 1.0 / float(np.median(self.seconds)) if self.seconds else float("nan")
+
+    @property
+    def worst(self) -> float:
+        """The longest tick [s]."""
+        return max(self.seconds, default=float("nan"))
+
+    # ------------------------------------------------------------------ parts
+
+    def _state(self, q: Any, v: Any) -> tuple[FloatArray, FloatArray]:
+        m = self.problem.mechanism
+        q = self.problem.start_position if q is None else np.asarray(q, float)
+        v = self.problem.start_velocity if v is None else np.asarray(v, float)
+        for name, x, size in (("q", q, m.nq), ("v", v, m.nv)):
+            if x.shape != (size,) or not np.isfinite(x).all():
+                raise ProblemError(f"MPC: {name} must be {size} finite numbers, got {x!r}")
+        return q, v
+
+    def _start(self, z: FloatArray, points: FloatArray, q: FloatArray, v: FloatArray) -> None:
+        """Let the program start at (q, v): z of the first configuration, and the momentum there.
+
+        Ball and free joints are counted from the configurations `points` of z.
+        """
+        program, first = self.program, self.program.layout.q[0]
+        if program.tangents.curved:
+            program.recenter(np.concatenate([q[None], points[1:]]))
+            for group in program.tangents.groups:
+                z[program.layout.q[:, group]] = 0.0
+        z[first] = self.problem.mechanism.difference(program.reference[0], q)
+        program.lower[first] = program.upper[first] = z[first]
+        program.ends.given = [(0, v), *(end for end in program.ends.given if end[0] != 0)]
+        program._motion = None
+
+    def _control(self) -> FloatArray:
+        return self.program.motion(self._z).u[0, 0].copy()
+
+    def _note(self, ip: Interior) -> None:
+        violation = float(np.abs(ip.rows / ip.row_scale).max(initial=0.0))
+        self._log.append(Iteration(len(self._log), ip.f / ip.cost_scale, violation))
+
+    def _plan(self, seconds: float) -> Solution:
+        return make_solution(
+            self.program,
+            self._z,
+            self._interior.multipliers(),
+            status=self._status,
+            reason=REASONS.get(self._status, self._status),
+            iterations=self._log,
+            seconds=seconds,
+            tolerance=1e-4,
+        )
+
+    def __repr__(self) -> str:
+        """What it controls, how often."""
+        return (
+            f"<MPC of {self.problem.mechanism.name!r}, {self.problem.steps} steps, {self.iterations} iterations a "
+            f"tick, {self.rate:.0f} Hz>"
+        )

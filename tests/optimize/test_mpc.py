@@ -1,0 +1,107 @@
+"""Model predictive control in closed loop."""
+
+import math
+
+import numpy as np
+import pytest
+
+import leastaction as la
+from leastaction import optimize as opt
+
+UP = [0.0, math.pi]
+
+
+def balance(steps=25, **options):
+    """A cart-pole that is to stand upright."""
+    problem = opt.Problem(la.robots.cart_pole(), steps=steps, dt=0.04, **options).start(q=UP, v=0)
+    problem.bounds(u=(-20, 20), q={"rail": (-2, 2)})
+    return problem.minimize(opt.tracking(UP, [1, 10]), opt.velocity(0.1), opt.effort(1e-3), opt.terminal(UP, [10, 100]))
+
+
+def run(mpc, simulator, ticks, pushes=None):
+    """States and controls, with jumps of the velocity at some ticks."""
+    q, u = [], []
+    for k in range(ticks):
+        if pushes and k in pushes:
+            simulator.reset(q=simulator.q, v=simulator.v + pushes[k], t=simulator.t)
+        u.append(mpc.step(simulator.q, simulator.v))
+        simulator.step(u[-1])
+        q.append(simulator.q)
+    return np.array(q), np.array(u)
+
+
+def test_a_pole_stays_upright_against_pushes():
+    mpc = opt.MPC(balance())
+    simulator = la.Simulator(mpc.problem.mechanism, la.Midpoint(), dt=0.04)
+    simulator.reset(q=UP, v=[0, 0])
+    q, u = run(mpc, simulator, 150, {10: [0, 2.0], 70: [0.5, -2.5]})
+    assert np.abs(u).max() <= 20
+    assert np.abs(u).max() > 15  # the second push needs nearly all of it
+    assert np.abs(q[:, 0]).max() <= 2
+    assert 0.1 < np.abs(q[:, 1] - math.pi).max() < 1.0
+    np.testing.assert_allclose(q[-1], UP, atol=0.02)
+    assert len(mpc.seconds) == 149  # the first one solved the problem
+    assert mpc.failures == 0
+    assert mpc.worst >= 1.0 / mpc.rate
+
+
+def test_without_pushes_it_does_what_it_planned():
+    """But for what comes into view at the end of the horizon."""
+    problem = balance().start(q=[0.3, math.pi], v=0)
+    mpc = opt.MPC(problem, iterations=3, barrier=1e-5)
+    plan = mpc.reset()
+    assert plan.success
+    simulator = la.Simulator(problem.mechanism, la.Midpoint(), dt=0.04)
+    simulator.reset(q=[0.3, math.pi], v=[0, 0])
+    q, u = run(mpc, simulator, 3)
+    np.testing.assert_allclose(u[0], plan.u[0, 0], atol=1e-3)
+    np.testing.assert_allclose(q, plan.q[1:4], atol=5e-3)
+    assert mpc.plan.violation < 1e-6
+    np.testing.assert_allclose(mpc.plan.q[0], q[-2], atol=1e-12)
+
+
+def test_goals_move():
+    mpc = opt.MPC(balance())
+    simulator = la.Simulator(mpc.problem.mechanism, la.Midpoint(), dt=0.04)
+    simulator.reset(q=UP, v=[0, 0])
+    mpc.target([0.5, math.pi])
+    q, _ = run(mpc, simulator, 120)
+    np.testing.assert_allclose(q[-1], [0.5, math.pi], atol=0.02)
+
+
+def test_a_floating_body_comes_back():
+    """Unknowns are counted from the plan of the tick before, so no orientation is singular."""
+    robot = la.robots.free_body()
+    goal = robot.neutral()
+    problem = opt.Problem(robot, steps=8, dt=0.1).start(q=goal, v=0)
+    problem.minimize(opt.tracking(goal, 5.0), opt.velocity(), opt.effort(1e-3))
+    mpc = opt.MPC(problem, iterations=2)
+    simulator = la.Simulator(robot, la.Midpoint(), dt=0.1)
+    simulator.reset(q=robot.integrate(goal, [1.5, 1.5, 0.5, 0.3, 0, 0]), v=[0, 2.0, 0, 0, 0, 0])
+    q, _ = run(mpc, simulator, 60)
+    np.testing.assert_allclose(robot.difference(goal, q[-1]), 0.0, atol=0.02)
+
+
+WRONG = {
+    "needs a Problem": lambda: opt.MPC(3),
+    "start with all": lambda: opt.MPC(opt.Problem(la.robots.cart_pole(), steps=5, dt=0.1).minimize(opt.effort())),
+    "duration must be given": lambda: opt.MPC(
+        opt.Problem(la.robots.cart_pole(), steps=5, duration=(1, 2)).start(q=UP, v=0).minimize(opt.effort())
+    ),
+    "iterations must": lambda: opt.MPC(balance(5), iterations=0),
+    "barrier must": lambda: opt.MPC(balance(5), barrier=-1.0),
+    "hessian must": lambda: opt.MPC(balance(5), hessian="l-bfgs"),
+    "is for integrators": lambda: opt.MPC(balance(5, integrator=la.HermiteSimpson())),
+    "q must be 2 finite": lambda: opt.MPC(balance(5)).step([np.nan, 0], [0, 0]),
+    "v must be 2 finite": lambda: opt.MPC(balance(5)).step([0, 0], [0]),
+    "target: expected": lambda: opt.MPC(balance(5)).target([1]),
+    "has no cost": lambda: opt.MPC(
+        opt.Problem(la.robots.cart_pole(), steps=5, dt=0.1).start(q=UP, v=0).minimize(opt.effort())
+    ).target(UP),
+}
+
+
+@pytest.mark.parametrize("message", WRONG)
+def test_wrong_arguments(message):
+    with pytest.raises(la.ProblemError, match=message):
+        WRONG[message]()

@@ -1,0 +1,73 @@
+"""Following a solution by a time-varying regulator."""
+
+import math
+
+import numpy as np
+import pytest
+
+import leastaction as la
+from leastaction import optimize as opt
+from tests.optimize.problems import swing_up
+from tests.optimize.test_standing import hop
+
+pytest.importorskip("casadi")
+
+
+def missed(run):
+    """How far the last state is from upright and at rest [rad, rad/s]."""
+    return max(abs(run.q[-1, 1] - math.pi), 0.2 * abs(run.v[-1, 1]))
+
+
+@pytest.mark.parametrize("integrator", [la.Midpoint(), la.Galerkin(order=4)], ids=["midpoint", "simpson"])
+def test_a_disturbed_swing_up(integrator):
+    """Played back from a start that is off, the pole falls over; followed, it stands."""
+    solution = swing_up(40, integrator=integrator).bounds(u=(-15, 15)).solve()
+    tracker = opt.tvlqr(solution)
+    rng, lost = np.random.default_rng(0), []
+    for _ in range(3):
+        q, v = solution.q[0] + 0.1 * rng.normal(size=2), solution.v[0] + 0.2 * rng.normal(size=2)
+        options = {"q": q, "v": v, "dt": 0.05, "steps": 40, "integrator": integrator}
+        loose = la.simulate(solution.mechanism, controls=solution.control, **options)
+        lost.append(missed(loose))
+        assert missed(tracker.simulate(q, v)) < min(0.05, 0.2 * lost[-1])
+        assert missed(solution.track(q, v, dt=0.01)) < 0.05  # finer steps than those of the solution
+    assert max(lost) > 0.5
+
+
+def test_the_regulator_is_optimal_near_the_solution():
+    """The cost that the closed loop runs up is the one that the Riccati recursion told."""
+    solution = swing_up(30).solve()
+    tracker = opt.tvlqr(solution, position=3.0, velocity=0.5, effort=0.1)
+    q = solution.q[0] + 1e-5 * np.array([1.0, -2.0])
+    run = tracker.simulate(q)
+    weights, total = np.diag([3.0, 3.0]), 0.0
+    for k in range(31):
+        x = tracker.deviation(run.t[k], run.q[k], run.v[k])
+        inverse = np.linalg.inv(la.dynamics.mass_matrix(run.mechanism, solution.q[k]))
+        total += x[:2] @ weights @ x[:2] + 0.5 * (inverse @ x[2:]) @ (inverse @ x[2:])
+        if k < 30:
+            du = run.stored["u"][k, 0] - solution.u[k, 0]
+            total += 0.1 * du @ du
+    x = tracker.deviation(0.0, q, solution.v[0])
+    assert total == pytest.approx(x @ tracker.cost_to_go[0] @ x, rel=1e-3)
+
+
+def test_a_hop_is_followed_through_its_phases():
+    solution = hop().solve()
+    q = solution.q[0] + [0.0, 0.0, 0.0, 0.05, 0.0]  # it stands a little to the side
+    loose = opt.footholds.replay(solution, q=q)
+    kept = solution.track(q)
+    assert np.abs(kept.q[-1] - solution.q[-1]).max() < 0.25 * np.abs(loose.q[-1] - solution.q[-1]).max()
+
+
+def test_wrong_weights():
+    solution = swing_up(4).solve()
+    for message, weights in (
+        ("position must be", {"position": -1}),
+        ("effort must be", {"effort": 0}),
+        ("velocity", {"velocity": [1, 2, 3]}),
+    ):
+        with pytest.raises(la.ProblemError, match=message):
+            opt.tvlqr(solution, **weights)
+    with pytest.raises(la.ProblemError, match="collocation"):
+        opt.tvlqr(swing_up(8, integrator=la.ImplicitTrapezoidal()).solve())
