@@ -55,7 +55,7 @@ def _parts() -> list[tuple[str, Callable[[], Any]]]:
     # The order is no matter of compilation, the solver is.
     solvers = ("sparse", "recursive", "dense", "quasi")
     implicit = [la.Galerkin(order=2, solver=solver) for solver in solvers]
-    implicit += [la.Midpoint(), la.HermiteSimpson(), la.ImplicitTrapezoidal()]
+    implicit += [la.Midpoint(), la.Grounded(), la.HermiteSimpson(), la.ImplicitTrapezoidal()]
     parts: list[tuple[str, Callable[[], Any]]] = [("classical dynamics", lambda: _dynamics(robot))]
     for integrator in (*explicit, *implicit):
         parts.append((_title(integrator), lambda i=integrator: _simulate(robot, i)))
@@ -144,6 +144,8 @@ def _optimize(robot: Any) -> None:
         if not isinstance(integrator, la.HermiteSimpson):
             problem.phases(optimize.phase(1, optimize.foot("rod", point=(0.0, 0.0, -1.0))), optimize.phase(1))
         problem.solve(solver="horizon", hessian="exact", max_iterations=1)
+    ball = optimize.Problem(la.robots.heavy_top(), steps=2, dt=0.01).start(v=[0.1, 0.1, 0.1])
+    ball.minimize(optimize.momentum()).solve(solver="horizon", hessian="exact", max_iterations=1)
 
 
 def _bodies(robot: Any, integrator: Any) -> None:

@@ -20,6 +20,10 @@ CORRECTIONS, CORRECTED = 4, 0.99
 """Second-order corrections at most, and what each one must gain (Algorithm A, step A-5.7)."""
 MU_ERROR, MU_FACTOR, MU_POWER = 10.0, 0.2, 1.5
 """When and how the barrier parameter falls (Eq. 7)."""
+STUCK = 2.0
+"""Error beside the acceptable one that is good enough where there is no way on."""
+SOFT = 0.9999
+"""What errors must fall by where the filter is passed over."""
 ASTRAY = 1e5
 """Shifts of the Hessian beyond tell of multipliers that went astray."""
 STANDSTILL = 10.0 * np.finfo(float).eps
@@ -62,8 +66,10 @@ def search(ip: Interior, max_iterations: int, *, mu_least: float | None = None) 
             moved = True
         else:
             stood = 0
+        if not moved and prepared and _soften(ip):
+            continue
         if not moved:
-            if acceptable:
+            if error <= STUCK * ACCEPTABLE:
                 return "Solved_To_Acceptable_Level"
             status = restore(ip)
             if status:
@@ -128,6 +134,24 @@ def step(ip: Interior) -> bool | None:
         first = False
         alpha *= 0.5
     ip.filter.append(((1.0 - GAMMA_THETA) * theta, phi - GAMMA_PHI * theta))
+    return False
+
+
+def _soften(ip: Interior) -> bool:
+    """Take Newton's step though the filter refuses it, where errors fall all the same (soft restoration, Section 3.3).
+
+    Near a solution differences of costs drown in round-off; errors do not.
+    """
+    before = ip.x, ip.y, ip.low, ip.high, ip.f, ip.rows
+    error = sum(ip.errors(ip.mu))
+    dx, dy = ip.direction(ip.rows)
+    if np.isfinite(dx).all() and np.isfinite(dy).all():
+        _take(ip, dx, dy, ip.longest_step(dx, max(0.99, 1.0 - ip.mu)))
+        ip.slopes()
+        if sum(ip.errors(ip.mu)) <= SOFT * error:
+            return True
+        ip.x, ip.y, ip.low, ip.high, ip.f, ip.rows = before
+        ip.slopes()
     return False
 
 

@@ -30,6 +30,13 @@ REST = 1e-8
 
 def restore(ip: Interior) -> str:
     """Move x to where the violation is less and the filter agrees; gives a status if there is no such place."""
+    status = _descend(ip)
+    kept = float(np.abs(ip.rows / ip.row_scale).max(initial=0.0)) <= max(1e-6, 1e2 * ip.tolerance)
+    return "Search_Direction_Becomes_Too_Small" if status == "Infeasible_Problem_Detected" and kept else status
+
+
+def _descend(ip: Interior) -> str:
+    """See `restore`."""
     begin = float(np.abs(ip.rows).sum())
     if begin <= 1e-2 * ip.tolerance:
         return "Search_Direction_Becomes_Too_Small"

@@ -6,7 +6,6 @@ axes these maps are additions, and all matrices here are None: the identity. Bal
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from functools import cached_property
 from typing import Any
@@ -15,13 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leastaction.mechanism import Mechanism
+from leastaction.optimize.tangent_kernels import left_jacobians
 
 FloatArray = NDArray[np.float64]
 Matrices = FloatArray | None
 """Shape (rows, nv, nv); None: the identity."""
-
-_SERIES = 18
-"""Terms of the exponential series below half a turn: the next one is below 1e-16."""
 
 
 class Tangents:
@@ -129,30 +126,12 @@ def _adjoint(x: FloatArray) -> FloatArray:
 
 
 def left_jacobian(x: Any) -> Any:
-    """J_l(x) of the exponential map, for rotation vectors (..., 3) or twists (..., 6).
-
-    The sum of ad^n / (n + 1)!; powers beyond the fourth follow from the lower ones by the angle (the Cayley-Hamilton
-    theorem), which is used where the series would be long.
-    """
-    A = _adjoint(x)
-    t = np.sqrt((x[..., :3] ** 2).sum(axis=-1))[..., None, None]
-    near = t.real < 1.0
-    safe = np.where(near, 1.0, t)
-    sine, cosine = np.sin(safe), np.cos(safe)
-    closed = (
-        (4.0 - safe * sine - 4.0 * cosine) / (2.0 * safe**2),
-        (4.0 * safe - 5.0 * sine + safe * cosine) / (2.0 * safe**3),
-        (2.0 - safe * sine - 2.0 * cosine) / (2.0 * safe**4),
-        (2.0 * safe - 3.0 * sine + safe * cosine) / (2.0 * safe**5),
-    )
-    far = power = np.broadcast_to(np.eye(x.shape[-1]), A.shape)
-    series = power
-    for n in range(1, _SERIES if near.any() else 5):
-        power = power @ A
-        series = series + power / math.factorial(n + 1)
-        if n <= 4:
-            far = far + closed[n - 1] * power
-    return np.where(near, series, far)
+    """J_l(x) of the exponential map, for rotation vectors (..., 3) or twists (..., 6), real or complex."""
+    n = x.shape[-1]
+    flat = np.ascontiguousarray(x).reshape(-1, n)
+    out, A, B = np.empty((len(flat), n, n), x.dtype), np.empty((n, n), x.dtype), np.empty((n, n), x.dtype)
+    left_jacobians(flat, A, B, out)
+    return out.reshape(*x.shape, n)
 
 
 def transport(x: FloatArray) -> FloatArray:

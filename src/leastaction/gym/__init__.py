@@ -1,0 +1,27 @@
+"""Robots as environments of Gymnasium (extra `gym`): `gymnasium.make("leastaction/Hopper-v0")`.
+
+Ids: `leastaction/CartPole-v0`, `leastaction/Acrobot-v0`, `leastaction/Hopper-v0`, `leastaction/A1-v0`. Gymnasium knows
+them once the package is installed; `register` tells it about them anyway.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from leastaction._extras import require
+from leastaction.gym.ids import register
+
+if TYPE_CHECKING:
+    from leastaction.gym.env import RobotEnv
+    from leastaction.gym.tasks import TASKS, Task
+    from leastaction.gym.vector import RobotVectorEnv
+
+__all__ = ["TASKS", "RobotEnv", "RobotVectorEnv", "Task", "register"]
+
+_HOMES = {"TASKS": "tasks", "Task": "tasks", "RobotEnv": "env", "RobotVectorEnv": "vector"}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    require("gymnasium", "gym")
+    return getattr(import_module(f"leastaction.gym.{_HOMES[name]}"), name)

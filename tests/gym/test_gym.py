@@ -1,0 +1,101 @@
+"""Environments of Gymnasium."""
+
+import importlib.util
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import leastaction as la
+
+gymnasium = pytest.importorskip("gymnasium")
+from gymnasium.utils.env_checker import check_env  # noqa: E402
+
+from leastaction.gym import TASKS, RobotEnv, RobotVectorEnv, register  # noqa: E402
+from leastaction.gym.ids import HORIZONS  # noqa: E402
+
+register()
+
+
+@pytest.mark.parametrize("name", TASKS)
+def test_gymnasium_finds_nothing_to_say(name):
+    env = gymnasium.make(f"leastaction/{name}-v0")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        check_env(env.unwrapped, skip_render_check=True)
+    assert env.spec.max_episode_steps == HORIZONS[name] == TASKS[name]().horizon
+
+
+@pytest.mark.parametrize("name", TASKS)
+def test_robots_start_over_the_ground_and_can_act(name):
+    env = RobotEnv(name)
+    env.reset(seed=3)
+    env.action_space.seed(0)
+    for _ in range(20):
+        seen, reward, over, cut, info = env.step(env.action_space.sample())
+        assert np.isfinite(seen).all()
+        assert np.isfinite(reward)
+        assert not cut, info
+        if over:
+            break
+
+
+def test_a_quadruped_that_does_nothing_stands():
+    env = RobotEnv("A1")
+    env.reset(seed=0)
+    for _ in range(50):
+        seen, _, over, _, _ = env.step(np.zeros(12))
+        assert not over
+    assert 0.25 < seen[0] < 0.32  # its height
+
+
+def test_many_are_as_one():
+    envs, single = RobotVectorEnv(3, "CartPole", max_episode_steps=5), RobotEnv("CartPole")
+    seen, _ = envs.reset(seed=7)
+    first, _ = single.reset(seed=8)
+    np.testing.assert_array_equal(seen[1], first)
+    actions = np.full((3, 1), 0.1)
+    for k in range(5):
+        seen, _, _, cut, _ = envs.step(actions)
+        np.testing.assert_array_equal(seen[1], single.step(actions[1])[0])
+        assert cut.all() == (k == 4)
+    seen, rewards, _, cut, _ = envs.step(actions)  # starts anew
+    assert not cut.any()
+    assert (rewards == 0.0).all()
+    envs.close()
+
+
+def test_made_by_gymnasium():
+    envs = gymnasium.make_vec("leastaction/CartPole-v0", num_envs=2)
+    seen, _ = envs.reset(seed=0)
+    assert seen.shape == (2, 5)
+    envs.close()
+
+
+def test_pictures():
+    env = RobotEnv("CartPole", render_mode="rgb_array")
+    env.reset(seed=0)
+    assert env.render().shape == (480, 640, 3)
+
+
+def test_wrong_input_is_named():
+    with pytest.raises(la.LeastActionError, match="CartPole, Acrobot"):
+        RobotEnv("Cart")
+    with pytest.raises(la.LeastActionError, match="render_mode"):
+        RobotEnv("CartPole", render_mode="human")
+    env = RobotEnv("CartPole")
+    env.reset(seed=0)
+    with pytest.raises(la.LeastActionError, match="action"):
+        env.step([np.nan])
+    with pytest.raises(la.LeastActionError, match="num_envs"):
+        RobotVectorEnv(0)
+
+
+def test_the_example_learns():
+    path = Path(__file__).parents[2] / "examples" / "learn_to_balance.py"
+    spec = importlib.util.spec_from_file_location("learn_to_balance", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    _, history = module.learn(generations=4, episode=100)
+    assert history[-1] > 2.0 * history[0]
