@@ -226,6 +226,22 @@ def test_few_iterations_with_every_joint(order):
         assert run.iterations[1:].max() <= 4
 
 
+def test_few_iterations_with_driven_balls():
+    """Balls without springs are eliminated whole, beside hinges and sliders, with the couples of their drives."""
+    rng = np.random.default_rng(3)
+    b = la.MechanismBuilder("balls")
+    for k, parent in enumerate(["world", "b0", "b1", "b2", "b0", "b3"]):
+        b.body(f"b{k}", mass=rng.uniform(0.5, 2.0), com=0.2 * rng.normal(size=3), inertia=np.diag([0.06, 0.05, 0.02]))
+        kind = {2: "revolute", 4: "prismatic"}.get(k, "spherical")
+        axis = {} if kind == "spherical" else {"axis": "x"}
+        b.joint(f"j{k}", kind, parent, f"b{k}", pose=random_pose(rng), **axis)
+    robot = b.build()
+    q, v = start(robot, np.random.default_rng(11))
+    u = 20.0 * np.random.default_rng(12).uniform(-1, 1, robot.nu)
+    run = la.simulate(robot, q, v, dt=0.01, steps=10, controls=u, integrator=Bodies(4))
+    assert run.iterations[1:].mean() <= 3.4  # 4.0 without the couples
+
+
 def test_slender_ball_chains_run_where_joint_wise_steps_fold():
     """32 thin rods on ball joints: Fan's rule of order 4 has no solution at dt = 0.01 within 0.05 rad of hanging.
 

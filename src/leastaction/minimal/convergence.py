@@ -8,9 +8,9 @@ ROUND_OFF = 1e-10
 SHARPEST = 1e-13
 """... unless the tolerance asked for less than this."""
 
-
-CHORD = 0.01
-"""Share of the tolerance that chord steps must reach: Newton's last step mostly ends far below it, theirs would not."""
+AHEAD, CHORD = 0.1, 0.01
+"""Shares of the tolerance that an update must be below which is only foretold, after Newton and after chord steps: what
+the first leave is mostly far smaller than foretold."""
 
 
 @inline
@@ -23,6 +23,30 @@ def largest(dx):
             if not abs(dx[a, k]) <= size:
                 size = abs(dx[a, k])
     return size
+
+
+@inline
+def is_solved(size, before, new, norm, kept, tolerance):
+    """Whether the last update, or the one that would come next, is below the tolerance, or all of it is round-off.
+
+    The next one is foretold by how much the last one shrank the residual. Residuals of heavy coordinates soon are
+    round-off, far above those that matter of light ones; sizes of updates tell more there. A chord step shrinks
+    errors by a fixed share, which is at most twice that of its own update to the one before, see `chords_suffice`.
+
+    Args:
+        size: of the last update [rad or m].
+        before: of the one before it; zero where that was shortened.
+        new: largest residual after the last update.
+        norm: before it.
+        kept: whether it was a chord step.
+        tolerance: of updates [rad or m].
+    """
+    if size <= tolerance or size * new <= (CHORD if kept else AHEAD) * tolerance * norm:
+        return True
+    if kept and 2.0 * size * size <= CHORD * tolerance * before:
+        return True
+    # Long chains reach round-off first: updates that are tiny and shrink no more.
+    return size <= ROUND_OFF and new > 0.25 * norm and tolerance >= SHARPEST
 
 
 @inline

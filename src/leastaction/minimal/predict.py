@@ -13,7 +13,7 @@ from leastaction.kinematics.sweeps import FREE, positions
 from leastaction.spatial import add3, cross, quat_rotate, se3_exp
 
 FAR = 0.5
-"""Accelerations that would move the end of a step by more than this [rad or m] are no help to a first guess."""
+"""Changes of acceleration that would move the end of a step by more than this [rad or m] are no help to a guess."""
 
 
 @inline
@@ -56,35 +56,39 @@ def acceleration(native, guess, q, v, u, a):
 
 @routine
 def look_ahead(native, guess, q, u, dt):
-    """guess.end: accelerations at the end of a step with the acceleration guess.a of its start; u: controls there.
+    """guess.middle: accelerations at dt/2 of a motion with the acceleration guess.a of its start; u: controls there.
 
     False where they are so far from those of the start that they are no help; they are then the same.
     """
-    v, a, x, y, z, end = guess.v, guess.a, guess.x, guess.y, guess.z, guess.end
+    v, a, x, y, z, middle = guess.v, guess.a, guess.x, guess.y, guess.z, guess.middle
+    h = 0.5 * dt
     for k in range(x.shape[0]):
-        x[k], y[k] = dt * (v[k] + 0.5 * dt * a[k]), v[k] + dt * a[k]
+        x[k], y[k] = h * (v[k] + 0.5 * h * a[k]), v[k] + h * a[k]
     retract(native.nodes, q, x, z)
-    acceleration(native, guess, z, y, u, end)
+    acceleration(native, guess, z, y, u, middle)
     size = 0.0
     for k in range(x.shape[0]):
-        if not abs(end[k] - a[k]) <= size:  # a NaN must win
-            size = abs(end[k] - a[k])
-    if dt * dt * size <= FAR:
+        if not abs(middle[k] - a[k]) <= size:  # a NaN must win
+            size = abs(middle[k] - a[k])
+    if 2.0 * dt * dt * size <= FAR:
         return True
     for k in range(x.shape[0]):
-        end[k] = a[k]
+        middle[k] = a[k]
     return False
 
 
 @inline
 def displace(nodes, guess, c, dt, ahead):
-    """guess.x: displacements at the share c of a step; with `ahead` its acceleration changes linearly to guess.end."""
-    v, a, x, end = guess.v, guess.a, guess.x, guess.end
+    """guess.x: displacements at the share c of a step; with `ahead` its acceleration is linear through guess.middle.
+
+    At the end of the step these are right to one order more than if it were linear to what it is there.
+    """
+    v, a, x, middle = guess.v, guess.a, guess.x, guess.middle
     h = c * dt
     for k in range(x.shape[0]):
         x[k] = h * (v[k] + 0.5 * h * a[k])
         if ahead:
-            x[k] += h * h * c / 6.0 * (end[k] - a[k])
+            x[k] += h * h * c / 3.0 * (middle[k] - a[k])
     if ahead:
         bend(nodes, v, a, h, x)
 
@@ -93,7 +97,7 @@ def displace(nodes, guess, c, dt, ahead):
 def constant_acceleration(native, settings, guess, X, q, u):
     """Control points of a motion from q with the acceleration of the start, after `start_velocity` there.
 
-    Above order 2 the acceleration changes to that at the end.
+    Above order 2 the acceleration changes, see `displace`.
     """
     c, dt = settings.rule.c, settings.dt
     start_acceleration(native, guess, q, u)

@@ -18,7 +18,7 @@ from leastaction._jit import entry, inline, routine
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
-THRESHOLD = 1e-4
+THRESHOLD = 1e-6
 """Smallest pivot beside the largest entry of its row."""
 
 TINY = 1e-300
@@ -257,10 +257,11 @@ def _one(F, W, near, i, ready, f, count):
     for c in range(i + 1, f):
         w[c] = F[i, c]
         F[i, c] *= inverse
+    end = near[0, count - 1] + 1
     for j in range(i + 1, ready):
         x = F[i, j]
         if x != 0.0:
-            for c in range(j, f):
+            for c in range(j, end):
                 F[j, c] -= x * w[c]
     return True
 
@@ -311,7 +312,7 @@ def _two(F, W, near, i, ready, f, first, second):
         x = F[i + 1, j]
         if j >= ready:
             break
-        for k in range(j, f):
+        for k in range(j, near[1, second - 1] + 1):
             F[j, k] -= x * w[k]
     return 1
 

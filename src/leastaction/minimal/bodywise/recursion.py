@@ -23,6 +23,7 @@ coordinates, where reactions of joints are unknowns of their own.
 from leastaction._jit import inline, routine
 from leastaction.kinematics.sweeps import add_to
 from leastaction.linalg.dense import solve_in_place
+from leastaction.minimal.bodywise.balls import eliminate_ball
 from leastaction.minimal.bodywise.blocks import body_block, body_blocks, start_torque
 from leastaction.minimal.bodywise.joints import joint_slopes
 from leastaction.minimal.bodywise.sixes import ZEROS, plus, put, six, times
@@ -274,6 +275,8 @@ def factor(model, settings, data):
             for c in range(n, n + nv):
                 slope = local[0, 1] if soft else 0.0
                 _axis_at_order_2(data, slots[i], to, c, slope, c == n + nv - 1)
+        elif m == 12 and hard and nv == 3:
+            eliminate_ball(data, slots[i], to, i, n)
         elif m == 12 and hard:
             for c in range(n, n + nv):
                 slopes = (local[0, 1], local[0, 2], local[1, 1], local[1, 2]) if soft else (0.0, 0.0, 0.0, 0.0)

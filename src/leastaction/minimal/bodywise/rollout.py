@@ -9,7 +9,7 @@ from leastaction.minimal.bodywise.one_sided import open_or_close
 from leastaction.minimal.bodywise.residual import end_momentum, hold_controls, place_bodies, residual
 from leastaction.minimal.bodywise.rest import hand_on
 from leastaction.minimal.bodywise.work import is_astray
-from leastaction.minimal.convergence import CHORD, ROUND_OFF, SHARPEST, chords_suffice, largest
+from leastaction.minimal.convergence import chords_suffice, is_solved, largest
 from leastaction.minimal.one_sided import forget
 from leastaction.minimal.predict import displace, kinetic_energy, look_ahead, start_acceleration
 from leastaction.spatial import add3, axpy3, cross, load3, load6, load9, matvec, scale3, store3
@@ -25,8 +25,8 @@ CAP = 0.5
 def predict(model, settings, data, u):
     """First guess of Q[1] ... Q[s] from Q[0] and what `start_velocity` found there: from the state alone.
 
-    Constant acceleration; above order 2 one that changes linearly to what it would be at the end, and with it the
-    forces that are expected at inner nodes, see `recursion`.
+    Constant acceleration; above order 2 one that changes linearly through what it would be in the middle, and with it
+    the forces that are expected at inner nodes, see `recursion`.
     """
     guess, Q, c, dt = data.guess, data.Q, model.rule.c, settings.dt
     x = guess.x
@@ -34,7 +34,7 @@ def predict(model, settings, data, u):
     start_acceleration(model.native, guess, Q[0], u[0])
     if last > 1:
         expect(model, settings, data, False)
-        if look_ahead(model.native, guess, Q[0], u[last], dt):
+        if look_ahead(model.native, guess, Q[0], u[(last + 1) // 2], dt):
             expect(model, settings, data, True)
     for j in range(1, last + 1):
         displace(model.nodes, guess, c[j], dt, last > 1)
@@ -42,20 +42,21 @@ def predict(model, settings, data, u):
 
 
 @routine
-def expect(model, settings, data, end):
-    """Forces expected at inner nodes by the accelerations of the links at the start; then those at the `end` too."""
+def expect(model, settings, data, ahead):
+    """Forces expected at inner nodes by the accelerations of the links at the start; then those in the middle too."""
     nodes, links, bodies, rule = model.nodes, data.guess.links, data.bodies, model.rule
     for i in range(nodes.shape[0]):
         x = add3(load3(links[i].p), matvec(load9(links[i].R), load3(nodes[i].com)))
         (spin, shift), (turning, rising) = load6(links[i].v), load6(links[i].a)
-        if not end:  # in two parts, see `start_accelerations`
+        if not ahead:  # in two parts, see `start_accelerations`
             turning, rising = add3(turning, load6(links[i].f)[0]), add3(rising, load6(links[i].f)[1])
         # The acceleration of the centre of mass less gravity, as links rise where everything falls.
         a = add3(add3(rising, cross(turning, x)), cross(spin, add3(shift, cross(spin, x))))
         for j in range(1, rule.c.shape[0] - 1):
-            c = rule.c[j] if end else 1.0
-            e = scale3(1.0 - c, load3(bodies[j, i].e))
-            store3(bodies[j, i].e, axpy3(-c * rule.w[j] * settings.dt * nodes[i].mass, a, e))
+            f = scale3(-rule.w[j] * settings.dt * nodes[i].mass, a)
+            if ahead:
+                f = axpy3(1.0 - 2.0 * rule.c[j], load3(bodies[j, i].e), scale3(2.0 * rule.c[j], f))
+            store3(bodies[j, i].e, f)
 
 
 @routine
@@ -78,9 +79,8 @@ def newton_with(direction, again):
     def newton(model, settings, data, p, u):
         """Solve the equations for Q[1] ... Q[s]. Gives back (iterations, converged).
 
-        Converged: the last update is below the tolerance [rad or m], or the one that would come next, estimated by how
-        much the last one shrank the residual; or updates are at the level of round-off. The last iterations keep the
-        derivatives of the one before (chord steps), where they need not be more than `chords` for that.
+        Converged: see `convergence.is_solved`. The last iterations keep the derivatives of the one before (chord
+        steps), where they need not be more than `chords` for that.
         """
         history, tolerance = data.history, settings.tolerance
         chords = 1 if data.Q.shape[0] == 2 else 3  # as many as a Newton step costs
@@ -91,7 +91,7 @@ def newton_with(direction, again):
         open_or_close(model.jumps, model, data)
         if norm == 0.0:
             return 0, True
-        keep = False
+        keep, before = False, 0.0
         limit = min(settings.max_iterations, LIMIT)
         for it in range(1, limit + 1):
             if keep:
@@ -105,14 +105,12 @@ def newton_with(direction, again):
             update(model, data, share)
             new = residual(model, settings, data, p, u)
             history[it] = new
-            done = size <= tolerance or size * new <= (CHORD * tolerance if keep else tolerance) * norm
-            floor = size <= ROUND_OFF and new > 0.25 * norm and tolerance >= SHARPEST
-            if share == 1.0 and (done or floor):
+            if share == 1.0 and is_solved(size, before, new, norm, keep, tolerance):
                 if open_or_close(model.jumps, model, data) == 0:
                     return it, True
                 new = residual(model, settings, data, p, u)
             keep = share == 1.0 and chords_suffice(size, new / norm, keep, chords, tolerance)
-            norm = new
+            norm, before = new, size if share == 1.0 else 0.0
         return limit, False
 
     return newton

@@ -5,6 +5,7 @@ the twists of parents take off their share. Orders 2 and 4 are written out.
 """
 
 from leastaction._jit import inline, routine
+from leastaction.minimal.bodywise.balls import ball_down, ball_up
 from leastaction.minimal.bodywise.sixes import plus, put, six, times
 from leastaction.spatial import add3, axpy3, cross, load3, store3
 
@@ -22,6 +23,8 @@ def solve(model, settings, data):
         n, nv, parent = nodes[i].iv, nodes[i].nv, nodes[i].parent
         if s == 1 and (nv == 1 or not soft):
             _up_at_order_2(data, i, parent, n, nv)
+        elif s == 2 and nv == 3 and not soft:
+            ball_up(data, i, parent, n)
         elif s == 2 and (nv == 1 or not soft):
             _up_at_order_4(data, i, parent, n, nv)
         else:
@@ -30,6 +33,8 @@ def solve(model, settings, data):
         n, nv, parent = nodes[i].iv, nodes[i].nv, nodes[i].parent
         if s == 1 and (nv == 1 or not soft):
             _down_at_order_2(data, i, parent, n, nv)
+        elif s == 2 and nv == 3 and not soft:
+            ball_down(data, i, parent, n)
         elif s == 2 and (nv == 1 or not soft):
             _down_at_order_4(data, i, parent, n, nv)
         else:

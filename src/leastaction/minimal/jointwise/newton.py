@@ -1,7 +1,7 @@
 """Newton iterations of one step of a variational integrator, and what comes before and after them."""
 
 from leastaction._jit import routine
-from leastaction.minimal.convergence import CHORD, ROUND_OFF, SHARPEST, chords_suffice, largest
+from leastaction.minimal.convergence import chords_suffice, is_solved, largest
 from leastaction.minimal.jointwise.directions import AGAIN
 from leastaction.minimal.jointwise.one_sided import open_or_close
 from leastaction.minimal.jointwise.residual import next_momentum, residual, start_point
@@ -91,8 +91,7 @@ def newton_with(direction):
     def newton(model, settings, data, u, limit, cap):
         """Solve the DEL equations for the control points in X. Gives back (iterations, converged).
 
-        Converged: the last Newton update is below the tolerance [rad or m], or the one that would come next, estimated
-        by how much the last one shrank the residual; or updates are at the level of round-off.
+        Converged: see `convergence.is_solved`.
         Updates larger than `cap` [rad or m] are shortened to it; a search for a smaller residual instead gets stuck
         where the Jacobian is singular. `data.history`: residual norms. The last iterations keep the derivatives of the
         one before (chord steps), where three of them are enough, or four above order 2: they are that much cheaper.
@@ -106,7 +105,7 @@ def newton_with(direction):
         open_or_close(model.jumps, model, settings, points)
         if norm == 0.0:
             return 0, not turns_too_far(model.nodes, X)
-        keep, chords = False, 3 if dx.shape[0] == 1 else 4
+        keep, before, chords = False, 0.0, 3 if dx.shape[0] == 1 else 4
         for it in range(1, limit + 1):
             if keep:
                 again(model, settings, points, data.solver, dx)
@@ -121,15 +120,12 @@ def newton_with(direction):
                     X[a + 1, k] += shorten * dx[a, k]
             new = residual(model, settings, points, data.p, u)
             history[it] = new
-            done = size <= tolerance or size * new <= (CHORD * tolerance if keep else tolerance) * norm
-            # Long chains reach round-off first: updates that are tiny and shrink no more.
-            floor = size <= ROUND_OFF and new > 0.25 * norm and tolerance >= SHARPEST
-            if shorten == 1.0 and (done or floor):
+            if shorten == 1.0 and is_solved(size, before, new, norm, keep, tolerance):
                 if open_or_close(model.jumps, model, settings, points) == 0:
                     return it, not turns_too_far(model.nodes, X)
                 new = residual(model, settings, points, data.p, u)
             keep = shorten == 1.0 and chords_suffice(size, new / norm, keep, chords, tolerance)
-            norm = new
+            norm, before = new, size if shorten == 1.0 else 0.0
         return limit, False
 
     return newton

@@ -1,0 +1,231 @@
+"""Ball joints of the body-wise rule at order 4, eliminated whole: the other way of `recursion` and `substitution`.
+
+A ball leaves the turn of its body free: how a subtree moves depends on its parent by the displacement d of the joint's
+centre alone, and what it hands on is a force there, with a couple where drives act. With blocks about the centres,
+turns w at the nodes 1, 2 and rows rho in the world's axes at the nodes 0, 1,
+
+    (Dww - [tau]) w + (Dwd - [f]) d = rho - beta_w,   force changes: -(Ddw w + Ddd d + beta_d),
+
+where f and tau are the expected force and couple in the joint; their brackets stand at node 1, whose centre and axes
+move. So w = y - W d, and the parent gets 6 x 6 numbers and the couple instead of 12 x 12 numbers in three turns.
+"""
+
+from leastaction._jit import inline
+from leastaction.minimal.bodywise.turning import plus9
+from leastaction.spatial import add3, axpy3, cross, dot3, load3, matmul, scale3, sub3
+
+# Of each ball six rows of U, W and K are used: U has Ddw, W has W, and K the inverse of (Dww - [tau]) and then from
+# column 6 on the centres at the three nodes, and tau.
+
+
+@inline
+def _three(a, i, j, k):
+    return (a[i, j, k], a[i, j, k + 1], a[i, j, k + 2])
+
+
+@inline
+def _put3(a, i, j, k, x):
+    a[i, j, k], a[i, j, k + 1], a[i, j, k + 2] = x
+
+
+@inline
+def _add3(a, i, j, k, x):
+    a[i, j, k] += x[0]
+    a[i, j, k + 1] += x[1]
+    a[i, j, k + 2] += x[2]
+
+
+@inline
+def _block(A, at, r, c):
+    """The matrix (9) at row r and column c of A[at]."""
+    x, y, z = _three(A, at, r, c), _three(A, at, r + 1, c), _three(A, at, r + 2, c)
+    return x + y + z
+
+
+@inline
+def _add_block(A, at, r, c, M):
+    _add3(A, at, r, c, (M[0], M[1], M[2]))
+    _add3(A, at, r + 1, c, (M[3], M[4], M[5]))
+    _add3(A, at, r + 2, c, (M[6], M[7], M[8]))
+
+
+@inline
+def _minus(A, B):
+    """A - B of matrices (9)."""
+    upper = (A[0] - B[0], A[1] - B[1], A[2] - B[2], A[3] - B[3], A[4] - B[4])
+    return upper + (A[5] - B[5], A[6] - B[6], A[7] - B[7], A[8] - B[8])
+
+
+@inline
+def _hat_times(p, M):
+    """[p] M."""
+    x, y, z = p
+    upper = (y * M[6] - z * M[3], y * M[7] - z * M[4], y * M[8] - z * M[5])
+    middle = (z * M[0] - x * M[6], z * M[1] - x * M[7], z * M[2] - x * M[8])
+    return upper + middle + (x * M[3] - y * M[0], x * M[4] - y * M[1], x * M[5] - y * M[2])
+
+
+@inline
+def _times_hat(M, p):
+    """M [p]."""
+    a, b, c = (M[0], M[1], M[2]), (M[3], M[4], M[5]), (M[6], M[7], M[8])
+    return cross(a, p) + cross(b, p) + cross(c, p)
+
+
+@inline
+def _inverse(M):
+    """M^-1, by cofactors."""
+    a, b, c = (M[0], M[1], M[2]), (M[3], M[4], M[5]), (M[6], M[7], M[8])
+    x, y, z = cross(b, c), cross(c, a), cross(a, b)
+    t = 1.0 / dot3(a, x)
+    return (t * x[0], t * y[0], t * z[0], t * x[1], t * y[1], t * z[1], t * x[2], t * y[2], t * z[2])
+
+
+@inline
+def _keep(M, n, P, Q, R, S):
+    """Six rows of M, six numbers each: the blocks P, Q above R, S."""
+    _put3(M, n, 0, 0, (P[0], P[1], P[2]))
+    _put3(M, n, 0, 3, (Q[0], Q[1], Q[2]))
+    _put3(M, n, 1, 0, (P[3], P[4], P[5]))
+    _put3(M, n, 1, 3, (Q[3], Q[4], Q[5]))
+    _put3(M, n + 1, 0, 0, (P[6], P[7], P[8]))
+    _put3(M, n + 1, 0, 3, (Q[6], Q[7], Q[8]))
+    _put3(M, n + 1, 1, 0, (R[0], R[1], R[2]))
+    _put3(M, n + 1, 1, 3, (S[0], S[1], S[2]))
+    _put3(M, n + 2, 0, 0, (R[3], R[4], R[5]))
+    _put3(M, n + 2, 0, 3, (S[3], S[4], S[5]))
+    _put3(M, n + 2, 1, 0, (R[6], R[7], R[8]))
+    _put3(M, n + 2, 1, 3, (S[6], S[7], S[8]))
+
+
+@inline
+def _about(A, at, j, k, pj, pk):
+    """Blocks (Dww, Dwd, Ddw, Ddd) of A[at] at nodes j and k + 1, about the centres pj and pk there."""
+    r, c = 6 * j, 6 * k
+    wd, dd = _block(A, at, r, c + 3), _block(A, at, r + 3, c + 3)
+    dw = plus9(_block(A, at, r + 3, c), _times_hat(dd, pk))
+    ww = _minus(plus9(_block(A, at, r, c), _times_hat(wd, pk)), _hat_times(pj, dw))
+    return ww, _minus(wd, _hat_times(pj, dd)), dw, dd
+
+
+@inline
+def _hand_on(A, to, j, k, pj, pk, force, couple):
+    """Add a force and a couple at node j, by displacements of the centre at node k + 1, to the parent's block."""
+    r, c = 6 * j, 6 * k
+    torque = plus9(_hat_times(pj, force), couple)
+    _add_block(A, to, r, c + 3, torque)
+    _add_block(A, to, r + 3, c + 3, force)
+    _add_block(A, to, r, c, _times_hat(torque, (-pk[0], -pk[1], -pk[2])))
+    _add_block(A, to, r + 3, c, _times_hat(force, (-pk[0], -pk[1], -pk[2])))
+
+
+@inline
+def eliminate_ball(data, at, to, i, n):
+    """Eliminate the ball joint of body i with first degree of freedom n, and add what is left of A[at] to A[to]."""
+    A, U, W, K, bodies = data.A, data.U, data.W, data.K, data.bodies
+    p0, p1, p2 = load3(bodies[0, i].p), load3(bodies[1, i].p), load3(bodies[2, i].p)
+    E = bodies[1, i].E
+    f = (E[3], E[4], E[5])
+    tau = sub3((E[0], E[1], E[2]), cross(p1, f))
+    force = (0.0, -f[2], f[1], f[2], 0.0, -f[0], -f[1], f[0], 0.0)
+    couple = (0.0, -tau[2], tau[1], tau[2], 0.0, -tau[0], -tau[1], tau[0], 0.0)
+    P, X, U00, F00 = _about(A, at, 0, 0, p0, p1)
+    Q, Y, U01, F01 = _about(A, at, 0, 1, p0, p2)
+    R, Z, U10, F10 = _about(A, at, 1, 0, p1, p1)
+    T, V, U11, F11 = _about(A, at, 1, 1, p1, p2)
+    R, Z = _minus(R, couple), _minus(Z, force)
+    # The inverse of (P, Q; R, T); no pivots, as these are blocks of inertias.
+    P = _inverse(P)
+    G = matmul(R, P)
+    T = _inverse(_minus(T, matmul(G, Q)))
+    Q = matmul(P, matmul(Q, T))
+    P, R, Q = plus9(P, matmul(Q, G)), _negative(matmul(T, G)), _negative(Q)
+    W00, W01 = plus9(matmul(P, X), matmul(Q, Z)), plus9(matmul(P, Y), matmul(Q, V))
+    W10, W11 = plus9(matmul(R, X), matmul(T, Z)), plus9(matmul(R, Y), matmul(T, V))
+    _keep(K, n, P, Q, R, T)
+    _keep(W, n, W00, W01, W10, W11)
+    _keep(U, n, U00, U01, U10, U11)
+    _put3(K, n, 0, 6, p0)
+    _put3(K, n, 0, 9, p1)
+    _put3(K, n, 1, 6, p2)
+    _put3(K, n, 1, 9, tau)
+    if to >= 0:
+        none = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+        F00 = _minus(F00, plus9(matmul(U00, W00), matmul(U01, W10)))
+        F01 = _minus(F01, plus9(matmul(U00, W01), matmul(U01, W11)))
+        F10 = _minus(F10, plus9(matmul(U10, W00), matmul(U11, W10)))
+        F11 = _minus(F11, plus9(matmul(U10, W01), matmul(U11, W11)))
+        _hand_on(A, to, 0, 0, p0, p1, F00, none)
+        _hand_on(A, to, 0, 1, p0, p2, F01, none)
+        _hand_on(A, to, 1, 0, p1, p1, F10, _minus(force, _hat_times(tau, W00)))
+        _hand_on(A, to, 1, 1, p1, p2, F11, _minus(none, _hat_times(tau, W01)))
+
+
+@inline
+def _negative(M):
+    return (-M[0], -M[1], -M[2], -M[3], -M[4], -M[5], -M[6], -M[7], -M[8])
+
+
+@inline
+def _times6(M, k, j, a, b):
+    """Row (k, j) of M, six numbers, times two vectors."""
+    return dot3(_three(M, k, j, 0), a) + dot3(_three(M, k, j, 3), b)
+
+
+@inline
+def _product(M, n, a, b):
+    """Six rows of M times two vectors: two vectors."""
+    first = (_times6(M, n, 0, a, b), _times6(M, n, 1, a, b), _times6(M, n + 1, 0, a, b))
+    return first, (_times6(M, n + 1, 1, a, b), _times6(M, n + 2, 0, a, b), _times6(M, n + 2, 1, a, b))
+
+
+@inline
+def _in_world(S, j, n, x):
+    """A vector in the child's axes at node j, turned into the world."""
+    out = scale3(x[0], _three(S, j, n, 0))
+    return axpy3(x[2], _three(S, j, n + 2, 0), axpy3(x[1], _three(S, j, n + 1, 0), out))
+
+
+@inline
+def ball_up(data, i, parent, n):
+    """`substitution._up` of the ball joint of body i: t holds the turns y."""
+    S, U, K, r, t, beta = data.old_S, data.U, data.K, data.r, data.t, data.beta
+    p0, p1, tau = _three(K, n, 0, 6), _three(K, n, 0, 9), _three(K, n, 1, 9)
+    f0, f1 = _three(beta, 0, i, 3), _three(beta, 0, i, 9)
+    rho0 = _in_world(S, 0, n, (r[0, n], r[0, n + 1], r[0, n + 2]))
+    rho1 = _in_world(S, 1, n, (r[1, n], r[1, n + 1], r[1, n + 2]))
+    a = sub3(rho0, sub3(_three(beta, 0, i, 0), cross(p0, f0)))
+    b = sub3(rho1, sub3(_three(beta, 0, i, 6), cross(p1, f1)))
+    y, z = _product(K, n, a, b)
+    t[n, 0], t[n + 1, 0], t[n + 2, 0] = y
+    t[n, 1], t[n + 1, 1], t[n + 2, 1] = z
+    if parent >= 0:
+        c, d = _product(U, n, y, z)
+        f0, f1 = add3(f0, c), add3(f1, d)
+        _add3(beta, 0, parent, 0, add3(rho0, cross(p0, f0)))
+        _add3(beta, 0, parent, 3, f0)
+        _add3(beta, 0, parent, 6, add3(add3(rho1, cross(tau, y)), cross(p1, f1)))
+        _add3(beta, 0, parent, 9, f1)
+
+
+@inline
+def ball_down(data, i, parent, n):
+    """`substitution._down` of the ball joint of body i."""
+    S, W, K, t, dx, eta = data.old_S, data.W, data.K, data.t, data.dx, data.beta
+    p1, p2 = _three(K, n, 0, 9), _three(K, n, 1, 6)
+    y, z = (t[n, 0], t[n + 1, 0], t[n + 2, 0]), (t[n, 1], t[n + 1, 1], t[n + 2, 1])
+    w = x = d = e = (0.0, 0.0, 0.0)
+    if parent >= 0:
+        w, x = _three(eta, 1, parent, 0), _three(eta, 1, parent, 6)
+        d = add3(_three(eta, 1, parent, 3), cross(w, p1))
+        e = add3(_three(eta, 1, parent, 9), cross(x, p2))
+        a, b = _product(W, n, d, e)
+        y, z = sub3(y, a), sub3(z, b)
+    _put3(eta, 1, i, 0, y)
+    _put3(eta, 1, i, 3, add3(d, cross(p1, y)))
+    _put3(eta, 1, i, 6, z)
+    _put3(eta, 1, i, 9, add3(e, cross(p2, z)))
+    y, z = sub3(y, w), sub3(z, x)
+    for c in range(3):
+        dx[0, n + c] = dot3(_three(S, 1, n + c, 0), y)
+        dx[1, n + c] = dot3(_three(S, 2, n + c, 0), z)
