@@ -18,6 +18,7 @@ from leastaction.mechanism import Mechanism
 from leastaction.mechanism._check import number, shown, suggestion
 from leastaction.mechanism.arguments import FloatArray, configuration, tangent
 from leastaction.record import Record
+from leastaction.start_limits import within_limits
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,7 +99,7 @@ def first_state(stepper: Stepper, q: Any, v: Any, p: Any, project: bool) -> Reco
     if not isinstance(project, bool | np.bool_):
         raise IntegratorError(f"project must be True or False, got {shown(project)}")
     mechanism = stepper.mechanism
-    q0 = initial_positions(mechanism, q)
+    q0 = within_limits(stepper, initial_positions(mechanism, q))
     if project and not mechanism.is_tree:
         q0 = close_loops(mechanism, q0)
     q0 = stepper.prepare_start(q0)

@@ -94,6 +94,19 @@ def test_what_is_stored_is_needed():
     assert (np.abs(expected) > 1e-9 * np.abs(expected).max())[stored & free[:, None] & free].mean() > 0.99
 
 
+def test_small_links_are_not_taken_for_round_off():
+    counts = []
+    for mass in (1.0, 1e-9):
+        b = la.MechanismBuilder("arm with a finger")
+        for name, m in (("arm", 10.0), ("finger", mass)):
+            b.body(name, inertia=la.mechanism.Inertia(m, (0.1, 0.0, 0.2), (0.02 * m, 0.03 * m, 0.01 * m)))
+        b.revolute("shoulder", "world", "arm", axis="y")
+        b.revolute("knuckle", "arm", "finger", axis="x", position=(0, 0, 0.4))
+        problem = opt.Problem(b.build(), steps=3, duration=0.3).start(v=0).minimize(opt.effort())
+        counts.append(Exact(problem.transcribe()).pattern.count)
+    assert counts[0] == counts[1]
+
+
 def test_forces_without_second_derivatives_are_left_to_differences():
     robot = la.robots.cart_pole().replace(gravity=(0.0, 0.0, -9.0))
     builder = la.MechanismBuilder("damped")

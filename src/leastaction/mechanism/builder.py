@@ -235,6 +235,28 @@ class MechanismBuilder(ElementBuilder):
             else:
                 self._add_element(element)
 
+    @property
+    def bodies(self) -> tuple[Body, ...]:
+        """The bodies so far."""
+        return tuple(self._bodies.values())
+
+    @property
+    def joints(self) -> tuple[Joint, ...]:
+        """The joints so far, those that close loops among them."""
+        return tuple(self._joints.values())
+
+    def set_inertia(self, body: str, inertia: Inertia) -> None:
+        """Replace the mass distribution of a body.
+
+        Args:
+            body: its name.
+            inertia: in its frame.
+        """
+        if body not in self._bodies:
+            raise MechanismError(f"set_inertia: unknown body {body!r}{suggestion(body, self._bodies)}")
+        own = _check.instance(inertia, Inertia, f"body {body!r}: inertia")
+        self._bodies[body] = replace(self._bodies[body], inertia=own)
+
     def remove(self, name: str) -> None:
         """Remove the body, joint or element of that name; what refers to it must be removed as well."""
         found = self._bodies.pop(_check.label(name, "remove: name"), None) is not None

@@ -68,8 +68,10 @@ class Foot:
         """What messages call it."""
         return f"foot {self.body}"
 
-    def limits(self, labels: tuple[str, ...]) -> tuple[tuple[str, ...], Callable[[FloatArray], Any]]:
+    def limits(self, labels: tuple[str, ...], weight: float) -> tuple[tuple[str, ...], Callable[[FloatArray], Any]]:
         """Names and function of what must not be negative: friction cone, centre of pressure, torque about the normal.
+
+        The cone is that of squares, over the weight of the robot [N].
 
         A flat foot of half sizes a, b that presses with fz holds |my| <= a fz, |mx| <= b fz (the centre of pressure is
         under it), and |mz| <= mu (a + b) / 2 fz.
@@ -91,8 +93,9 @@ class Foot:
             k = 0
             if cone:
                 x, y = f[:, sides[0]], f[:, sides[1]]
-                value[:, 0] = (mu * f[:, normal]) ** 2 - x**2 - y**2
-                J[:, 0, normal], J[:, 0, sides[0]], J[:, 0, sides[1]] = 2 * mu**2 * f[:, normal], -2 * x, -2 * y
+                value[:, 0] = ((mu * f[:, normal]) ** 2 - x**2 - y**2) / weight
+                for side, slope in ((normal, mu**2 * f[:, normal]), (sides[0], -x), (sides[1], -y)):
+                    J[:, 0, side] = 2.0 * slope / weight
                 k = 1
             for _, side, arm in bounds:
                 for sign in (1.0, -1.0):
