@@ -1,9 +1,11 @@
 """`python -m benchmarks [names]`: runs benchmarks, prints tables, writes benchmarks/results/<name>.json."""
 
 import argparse
+import ast
 import importlib
-import pkgutil
 import sys
+from inspect import signature
+from pathlib import Path
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
@@ -11,28 +13,43 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 import benchmarks
 
 
-def available() -> dict:
-    """Benchmarks by name: the modules of this package that have a function `run`."""
-    names = [m.name for m in pkgutil.iter_modules(benchmarks.__path__) if m.name != "__main__"]
-    modules = {name: importlib.import_module(f"benchmarks.{name}") for name in names}
-    return {name: module for name, module in modules.items() if hasattr(module, "run")}
+def available() -> dict[str, str]:
+    """What benchmarks are about, by name: the modules of this package that have a function `run`.
+
+    They are read, not imported: peers that are missing stop those alone that need them.
+    """
+    found = {}
+    for path in sorted(Path(benchmarks.__path__[0]).glob("*.py")):
+        tree = ast.parse(path.read_text())
+        if any(isinstance(part, ast.FunctionDef) and part.name == "run" for part in tree.body):
+            found[path.stem] = (ast.get_docstring(tree) or "").partition("\n")[0]
+    return found
 
 
 def main() -> int:
     modules = available()
-    listing = "\n".join(f"  {name:12} {module.__doc__.splitlines()[0]}" for name, module in modules.items())
+    listing = "\n".join(f"  {name:12} {what}" for name, what in modules.items())
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks",
         description=f"Benchmarks:\n{listing}",
         epilog="Exit status 1 means that a required figure was not met.",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
+    parser.add_argument("--quick", action="store_true", help="shorter runs, of benchmarks that know such")
     parser.add_argument("names", nargs="*", choices=[[], *modules], metavar="name", help="default: all of them")
     console, met = Console(), True
     columns = TextColumn("{task.description:36}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()
-    for name in parser.parse_args().names or modules:
+    arguments = parser.parse_args()
+    for name in arguments.names or modules:
+        try:
+            module = importlib.import_module(f"benchmarks.{name}")
+        except ModuleNotFoundError as missing:
+            console.print(f"{name}: not run, for {missing.name} is not installed", style="red")
+            met = False
+            continue
+        short = {"quick": True} if arguments.quick and "quick" in signature(module.run).parameters else {}
         with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-            report = modules[name].run(Steps(bar, name))
+            report = module.run(Steps(bar, name), **short)
         report.show(console)
         console.print(f"written to {report.save(name)}\n", highlight=False)
         met = met and all(r.met for r in report.requirements)

@@ -59,6 +59,7 @@ if TYPE_CHECKING:
 # Public names and where they live. They load on first use, so that `import leastaction` stays quick.
 _MODULES = (
     "batch",
+    "cluster",
     "derivatives",
     "dynamics",
     "errors",
@@ -144,6 +145,7 @@ __all__ = [
     "Trajectory",
     "adjoint",
     "batch",
+    "cluster",
     "default_integrator",
     "derivatives",
     "dynamics",

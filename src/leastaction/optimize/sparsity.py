@@ -35,8 +35,10 @@ class Pattern:
 
     def close(self) -> None:
         """Find the pattern of all that was added."""
-        keys = np.unique(np.concatenate([np.zeros(0, int), *self._keys]))
-        self._all = keys[keys >= 0]
+        keys = np.sort(np.concatenate([np.zeros(0, int), *self._keys]), kind="stable")  # of runs that are sorted
+        first = np.ones(len(keys), bool)
+        first[1:] = keys[1:] != keys[:-1]
+        self._all = keys[first & (keys >= 0)]
         self.indices = (self._all % max(self.shape[0], 1)).astype(np.int64)
         columns = self._all // max(self.shape[0], 1)
         self.indptr = np.concatenate([[0], np.cumsum(np.bincount(columns, minlength=self.shape[1]))]).astype(np.int64)

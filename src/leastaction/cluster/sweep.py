@@ -1,0 +1,111 @@
+"""`sweep`: a function of many jobs, on all cores of a computer or of a cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.progress import track
+
+from leastaction._extras import require
+from leastaction.cluster.store import Store
+from leastaction.errors import LeastActionError
+
+AHEAD = 4
+"""Jobs that wait for each core: enough to keep it busy, few enough to forget when the sweep is stopped."""
+
+
+@dataclass(frozen=True, eq=False)
+class Sweep:
+    """What a sweep gave.
+
+    Attributes:
+        results: of each job in their order; None for those that failed.
+        failures: what went wrong, by the number of the job.
+    """
+
+    results: list[Any]
+    failures: dict[int, str]
+
+    @property
+    def success(self) -> bool:
+        """Whether all jobs gave a result."""
+        return not self.failures
+
+
+def sweep(
+    function: Callable[[Any], Any],
+    jobs: Sequence[Any],
+    folder: str | Path,
+    *,
+    progress: bool = True,
+    retry_failed: bool = False,
+    **options: Any,
+) -> Sweep:
+    """Apply a function to many jobs with Ray; finished results are on disk at once and are never computed twice.
+
+    A job whose worker dies is given to another. A job that raises is told in `failures`; the others go on. Called again
+    with the same jobs and folder, the sweep goes on where it was.
+
+    Args:
+        function: of one job; its result must be one that can be pickled.
+        jobs: such as dictionaries of parameters, or seeds.
+        folder: where results are kept, one file each.
+        progress: whether to show a bar on stderr.
+        retry_failed: whether jobs that raised in an earlier call are tried again.
+        options: of `ray.init`, where no cluster is connected yet; without any, the cores of this computer.
+
+    Raises:
+        LeastActionError: `function` cannot be called, or there are no jobs.
+        FormatError: the folder holds results of other jobs.
+    """
+    ray = require("ray", "cluster")
+    if not callable(function):
+        raise LeastActionError(f"sweep: function must be callable, got {function!r}")
+    jobs = list(jobs)
+    if not jobs:
+        raise LeastActionError("sweep: there are no jobs")
+    store = Store(folder, jobs)
+    done = set(store.finished())
+    if retry_failed:
+        done = {job for job in done if store.read(job)[1] is None}
+    ours = not ray.is_initialized()
+    if ours:
+        ray.init(**{"include_dashboard": False, "log_to_driver": False, "logging_level": "ERROR"} | options)
+    try:
+        _run(ray, function, jobs, store, [k for k in range(len(jobs)) if k not in done], progress)
+    finally:
+        if ours:
+            ray.shutdown()
+    told = [store.read(job) for job in range(len(jobs))]
+    return Sweep([value for value, _ in told], {k: why for k, (_, why) in enumerate(told) if why is not None})
+
+
+def _run(ray: Any, function: Any, jobs: list[Any], store: Store, left: list[int], progress: bool) -> None:
+    """Do the jobs that are left; results are written here, so that each is written once."""
+
+    @ray.remote(max_retries=-1)
+    def one(job: Any) -> tuple[Any, str | None]:
+        try:
+            return function(job), None
+        except Exception as error:  # what a job raises is its result
+            return None, f"{type(error).__name__}: {error}"
+
+    room = AHEAD * max(1, int(ray.cluster_resources().get("CPU", 1)))
+    waiting, ahead = {}, iter(left)
+    console = Console(stderr=True, quiet=not progress)
+    for _ in track(range(len(left)), "sweep", console=console, transient=True):
+        while len(waiting) < room:
+            job = next(ahead, None)
+            if job is None:
+                break
+            waiting[one.remote(jobs[job])] = job
+        (first,), _ = ray.wait(list(waiting), num_returns=1)
+        job = waiting.pop(first)
+        try:
+            store.write(job, ray.get(first))
+        except ray.exceptions.RayError as error:  # such as a result that cannot be sent
+            store.write(job, (None, f"{type(error).__name__}: {error}"))

@@ -1,0 +1,61 @@
+"""Sweeps on Ray: no result is lost or made twice."""
+
+import os
+import signal
+import time
+
+import pytest
+
+import leastaction as la
+from leastaction.cluster.store import Store
+from leastaction.errors import FormatError
+
+
+def test_results_of_other_jobs_are_refused(tmp_path):
+    store = Store(tmp_path, [1, 2, 3])
+    store.write(1, ("two", None))
+    assert Store(tmp_path, [1, 2, 3]).finished() == [1]
+    with pytest.raises(FormatError, match="other jobs"):
+        Store(tmp_path, [1, 2])
+    (tmp_path / "sweep.json").write_text("{")
+    with pytest.raises(FormatError, match="description"):
+        Store(tmp_path, [1, 2, 3])
+
+
+def test_a_killed_worker_loses_nothing(tmp_path):
+    """200 jobs, one of which kills its worker; one raises; a second call computes nothing again."""
+    pytest.importorskip("ray")
+    marks = tmp_path / "marks"
+    marks.mkdir()
+
+    def job(number):
+        first = not (marks / f"{number}").exists()
+        with (marks / f"{number}").open("a") as file:
+            file.write("x")
+        if number == 60 and first:
+            os.kill(os.getpid(), signal.SIGKILL)
+        if number == 7:
+            raise ValueError("seven")
+        time.sleep(0.002)
+        return number**2
+
+    options = {"num_cpus": 2, "progress": False}
+    out = la.cluster.sweep(job, range(200), tmp_path / "out", **options)
+    assert [r for k, r in enumerate(out.results) if k != 7] == [k**2 for k in range(200) if k != 7]
+    assert out.failures == {7: "ValueError: seven"}
+    assert len(list((tmp_path / "out").glob("*.pickle"))) == 200
+    assert (marks / "60").read_text() == "xx"
+    (tmp_path / "out" / "000003.pickle").unlink()  # as if the sweep had been stopped before it
+    again = la.cluster.sweep(job, range(200), tmp_path / "out", **options)
+    assert again.results == out.results
+    assert (marks / "3").read_text() == "xx"
+    assert sum(len(path.read_text()) for path in marks.iterdir()) >= 202
+    assert (marks / "9").read_text() == "x"
+
+
+def test_wrong_input_is_named(tmp_path):
+    pytest.importorskip("ray")
+    with pytest.raises(la.LeastActionError, match="callable"):
+        la.cluster.sweep(3, [1], tmp_path)
+    with pytest.raises(la.LeastActionError, match="no jobs"):
+        la.cluster.sweep(len, [], tmp_path)
