@@ -55,7 +55,7 @@ def test_one_minute(order):
 def test_steps_that_are_not_solved_do_drift():
     """The tests above can fail: what a loose tolerance leaves unsolved has a bias, which a minute shows."""
     robot = la.robots.double_pendulum()
-    run = la.simulate(robot, HORIZONTAL, dt=0.01, duration=60.0, integrator=method(4, tolerance=1e-4))
+    run = la.simulate(robot, HORIZONTAL, dt=0.04, duration=60.0, integrator=method(4, tolerance=0.1))
     slope, error = drift(run.t, run.energy)
     assert slope > 8.0 * error
 
