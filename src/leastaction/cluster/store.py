@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from leastaction.errors import FormatError
 from leastaction._output import writing
+from leastaction.errors import FormatError
 
 
 class Store:
