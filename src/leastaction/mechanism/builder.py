@@ -10,11 +10,12 @@ from typing import Any
 from leastaction.errors import MechanismError
 from leastaction.mechanism import _check
 from leastaction.mechanism._check import suggestion
+from leastaction.mechanism.body import Body
 from leastaction.mechanism.element_builder import ElementBuilder
 from leastaction.mechanism.graph import WORLD
 from leastaction.mechanism.inertia import Inertia
 from leastaction.mechanism.joints import ALIASES, Joint, primitives_of
-from leastaction.mechanism.mechanism import Body, Mechanism
+from leastaction.mechanism.mechanism import Mechanism
 from leastaction.mechanism.pose import Pose
 from leastaction.mechanism.shapes import Shape
 

@@ -17,9 +17,9 @@ IMPACT = 4.0
 PLAUSIBLE = 1.2
 """Most that the kinetic energy may grow in a step with contacts, beside what forces and overlaps add."""
 
-WORK, FINE = 2e-3, 16
-"""Most that contacts, or contacts and joints, may add to the kinetic energy in a step, relative to it; steps of FINE
-parts are taken as they are."""
+WORK, FINE, GROSS = 1e-3, 128, 0.02
+"""Most that contacts, or contacts and joints, may add to the kinetic energy in a step, relative to it; and in parts of
+1 / FINE of a step, where what is small is taken as it is."""
 
 
 TURN = 0.5
@@ -125,7 +125,8 @@ def is_driven(model, data, settings, contact, dt):
                 work += power if c.source >= 0 else 0.0
     if struck > 0 and is_impact(bodies, states, settings.gravity, dt):
         work = max(work, joined + joint_work(model, data))
-    return work > WORK * energy + 2.0 * total * settings.gravity * deepest
+    most = WORK if FINE * dt > settings.whole else GROSS
+    return work > most * energy + 2.0 * total * settings.gravity * deepest
 
 
 @routine(allocates=False)
