@@ -4,6 +4,7 @@ import argparse
 import ast
 import importlib
 import sys
+from inspect import signature
 from pathlib import Path
 
 from rich.console import Console
@@ -34,18 +35,21 @@ def main() -> int:
         epilog="Exit status 1 means that a required figure was not met.",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
+    parser.add_argument("--quick", action="store_true", help="shorter runs, of benchmarks that know such")
     parser.add_argument("names", nargs="*", choices=[[], *modules], metavar="name", help="default: all of them")
     console, met = Console(), True
     columns = TextColumn("{task.description:36}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()
-    for name in parser.parse_args().names or modules:
+    arguments = parser.parse_args()
+    for name in arguments.names or modules:
         try:
             module = importlib.import_module(f"benchmarks.{name}")
         except ModuleNotFoundError as missing:
             console.print(f"{name}: not run, for {missing.name} is not installed", style="red")
             met = False
             continue
+        short = {"quick": True} if arguments.quick and "quick" in signature(module.run).parameters else {}
         with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-            report = module.run(Steps(bar, name))
+            report = module.run(Steps(bar, name), **short)
         report.show(console)
         console.print(f"written to {report.save(name)}\n", highlight=False)
         met = met and all(r.met for r in report.requirements)

@@ -68,7 +68,6 @@ def measured(name: str, seed: int, integrator, dt: float) -> dict:
 
 def sheet(progress, seeds) -> tuple[Sheet, list[Requirement]]:
     """Counts over runs with these seeds; `progress` as in `benchmarks.__main__`."""
-    seeds = list(seeds)
     columns = ["robot", "dt [s]", "method", "runs", "failed", "energy violated", "worst energy"]
     columns += ["divided steps", "in the first second", "iterations a step", "CPU µs a step"]
     out = Sheet(f"Chains and a humanoid in violent motion, {DURATION:g} s each", columns)

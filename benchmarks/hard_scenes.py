@@ -198,10 +198,9 @@ def measured(scene: Scene) -> dict:
 
 def sheet(progress, seeds) -> tuple[Sheet, list[Requirement]]:
     """Counts over the scenes of every kind with these seeds, and what they must be."""
-    seeds = list(seeds)
     columns = ["scene", "runs", "failed", "gains", "worst gain", "open", "widest", "work", "deep", "deepest", "s"]
     columns += [f"before: {name}" for name in ("failed", "gains", "worst gain", "open", "work")]
-    out = Sheet(f"Maximal on hard scenes, {len(seeds)} of each kind (before: seeds 0 to {SEEDS - 1})", columns)
+    out = Sheet(f"Maximal on hard scenes (before: {SEEDS} of each kind, seeds 0 to {SEEDS - 1})", columns)
     for name, make in KINDS.items():
         rows = []
         for seed in seeds:
@@ -212,7 +211,7 @@ def sheet(progress, seeds) -> tuple[Sheet, list[Requirement]]:
     failed, gains, opened = (sum(row[k] for row in out.rows) for k in (2, 3, 5))
     work = max(row[7] for row in out.rows)
     requirements = [
-        Requirement("hard scenes that fail", float(failed), 0.02 * len(seeds) * len(KINDS)),
+        Requirement("hard scenes that fail", float(failed), 0.02 * sum(row[1] for row in out.rows)),
         Requirement("hard scenes that gain energy", float(gains), 0.0),
         Requirement("hard scenes with open joints", float(opened), 0.0),
         Requirement("most iterations of a step", float(work), WORK),

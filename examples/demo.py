@@ -1,4 +1,5 @@
-"""leastaction in a minute: energy that stays, an arm that learns to reach, a loop that stays closed, a cube that lands.
+"""leastaction in a minute: energy that stays, an arm that learns to reach, a loop that stays closed, a cube that lands,
+a pole that swings up.
 
 Figures go to the terminal, plots and pages to a folder. The first run compiles the kernels that it needs, those for
 contact in a process of their own; the second finds them on disk.
@@ -197,6 +198,25 @@ def contact(story: Story) -> None:
     la.view.export_html(run, story.file("cube.html", "the cube, with its contact forces"))
 
 
+def swing_up(story: Story) -> None:
+    """The motion that costs least: a cart-pole swings up, by the package's own solver."""
+    story.title("5. Trajectory optimisation: a cart-pole swings up with the least effort")
+    solution = la.optimize.examples.cart_pole().solve(solver="horizon", hessian="exact")
+    replayed = abs(solution.replay().q - solution.q).max()
+    rows = [
+        ("largest force [N], of 20 allowed", f"{abs(solution.u).max():.1f}"),
+        ("largest violation of a constraint", f"{solution.violation:.1e}"),
+        ("simulated with these forces, off by at most [m, rad]", f"{replayed:.1e}"),
+    ]
+    story.table(("", ""), rows)
+    story.console.print(
+        f"{len(solution.z)} unknowns, {len(solution.iterations) - 1} iterations in {solution.seconds:.1f} s; the "
+        "dynamics are the equations that the simulator steps."
+    )
+    solution.plot().savefig(story.file("swing_up.png", "positions, velocities and force of the swing-up"), dpi=120)
+    la.view.export_html(solution.trajectory, story.file("swing_up.html", "the swing-up"))
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--duration", type=float, default=60.0, help="simulated time of the pendulum [s], default 60")
@@ -206,7 +226,7 @@ def main() -> None:
     story = Story(options.output, options.duration)
     helper = multiprocessing.get_context("spawn").Process(target=compile_contact)
     helper.start()
-    for chapter in (energy, reach, loop, contact):
+    for chapter in (energy, reach, loop, contact, swing_up):
         if chapter is loop and helper.is_alive():
             with story.console.status("compiling the kernel of contact, since the start (only this first time)"):
                 helper.join()

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import llvmlite.binding
 import numba
@@ -350,3 +350,78 @@ def test_haste_leaves_numba_as_it_was():
     with in_haste():
         assert all(now != then for now, then in zip(touched(), before, strict=True))
     assert touched() == before
+
+
+class _Pair(NamedTuple):
+    a: Any
+    b: Any
+
+
+class _Bundle(NamedTuple):
+    factor: float
+    pair: _Pair
+    rows: Any
+    nothing: Any
+
+
+@_jit.routine
+def _weighted(pair, k):
+    total = 0.0
+    for i in range(pair.a.shape[0]):
+        pair.b[i] += k
+        total += pair.a[i] * pair.b[i]
+    return total
+
+
+@_jit.routine
+def _of_bundle(bundle, swapped):
+    """The pair of a bundle, or a new one, and what is in it before and after it was written to."""
+    pair = bundle.pair
+    if swapped:
+        pair = _Pair(bundle.rows, pair.a)
+    before = pair.b[0]
+    total = _weighted(pair, 1) + _weighted(pair, 2) + _weighted(bundle.pair, 3)
+    return bundle.factor * total + before + pair.b[0]
+
+
+def test_bundles_are_passed_by_reference():
+    """Kernels see what others write to the arrays of a bundle, whether it was handed on or made on the way."""
+    point = _jit.entry(lambda bundle, swapped: _of_bundle(bundle, swapped))
+    _jit.ENTRIES.pop()
+    for swapped in (False, True):
+        compiled, plain = (_Bundle(2.0, _Pair(np.arange(3.0), np.ones(3)), np.full(3, 5.0), None) for _ in range(2))
+        expected = _in_python(plain, swapped)
+        assert point(compiled, swapped) == expected
+        np.testing.assert_array_equal(compiled.pair, plain.pair)
+    assert len(_weighted.overloads) == 1, "a function is not compiled again for each constant"
+
+
+def _in_python(bundle, swapped):
+    def weighted(pair, k):
+        pair.b[:] += k
+        return pair.a @ pair.b
+
+    pair = _Pair(bundle.rows, bundle.pair.a) if swapped else bundle.pair
+    before = pair.b[0]
+    total = weighted(pair, 1) + weighted(pair, 2) + weighted(bundle.pair, 3)
+    return bundle.factor * total + before + pair.b[0]
+
+
+@_jit.routine
+def _root(x):
+    if x < 0.0:
+        raise ValueError("a negative number")
+    return x**0.5
+
+
+@_jit.routine
+def _sum_of_roots(x):
+    return _root(x) + _root(x + 1.0)
+
+
+def test_errors_of_inner_functions_reach_python():
+    point = _jit.entry(lambda x: _sum_of_roots(x))
+    _jit.ENTRIES.pop()
+    assert point(0.0) == 1.0
+    with pytest.raises(ValueError, match="a negative number"):
+        point(-0.5)

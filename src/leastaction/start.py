@@ -18,6 +18,7 @@ from leastaction.mechanism import Mechanism
 from leastaction.mechanism._check import number, shown, suggestion
 from leastaction.mechanism.arguments import FloatArray, configuration, tangent
 from leastaction.record import Record
+from leastaction.start_limits import within_limits
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,7 +99,7 @@ def first_state(stepper: Stepper, q: Any, v: Any, p: Any, project: bool) -> Reco
     if not isinstance(project, bool | np.bool_):
         raise IntegratorError(f"project must be True or False, got {shown(project)}")
     mechanism = stepper.mechanism
-    q0 = initial_positions(mechanism, q)
+    q0 = within_limits(stepper, initial_positions(mechanism, q))
     if project and not mechanism.is_tree:
         q0 = close_loops(mechanism, q0)
     q0 = stepper.prepare_start(q0)
@@ -134,6 +135,8 @@ def number_of_steps(dt: float, duration: float | None, steps: int | None) -> int
         count = duration / dt
         if not count <= MOST:
             raise IntegratorError(f"duration of {duration:g} s is more than {MOST} steps of {dt:g} s")
+        if duration > 0.0 and round(count) == 0:
+            raise IntegratorError(f"duration of {duration:g} s is no more than half a step of dt = {dt:g} s")
         return round(count)
     if steps is None or not is_number(steps) or int(steps) != steps or not 0 <= steps <= MOST:
         raise IntegratorError(f"steps must be a whole number that is not negative, got {shown(steps)}")

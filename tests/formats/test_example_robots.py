@@ -42,7 +42,7 @@ def test_total_mass_and_degrees_of_freedom_are_pinocchios(name):
     path = FILES[name]
     if name in FAULTY:
         with pytest.raises(la.FormatError, match=FAULTY[name]):
-            load_urdf(path, meshes=False)
+            load_urdf(path, meshes=False, strict=True)
         return
     robot = load_urdf(path, meshes=False)
     model = pin.buildModelFromUrdf(str(path))

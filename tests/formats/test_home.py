@@ -72,3 +72,36 @@ def test_a_flying_urdf_robot_has_drives_for_its_joints_only(tmp_path):
     assert [actuator.name for actuator in robot.actuators] == axes
     assert robot.nu == len(axes)
     assert load_urdf(write(tmp_path, arm())).actuators == ()
+
+
+def test_joints_of_a_urdf_start_within_their_limits(tmp_path):
+    """At the limit nearest to zero; those that mimic others where these tell."""
+    link = '<link name="{0}"><inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1"/></inertial></link>'
+    joint = '<joint name="{0}" type="revolute"><parent link="{1}"/><child link="{2}"/>{3}</joint>'
+    limit = '<limit lower="{}" upper="{}" effort="1" velocity="1"/>'
+    text = "".join(link.format(x) for x in "abcd")
+    text += joint.format("knee", "a", "b", limit.format(-2.0, -0.5)) + joint.format(
+        "toe", "b", "c", limit.format(-1, 1)
+    )
+    text += joint.format("heel", "c", "d", '<mimic joint="knee" multiplier="2" offset="0.1"/>')
+    robot = load_urdf(write(tmp_path, f'<robot name="leg">{text}</robot>', "leg.urdf"))
+    np.testing.assert_allclose(robot.home(), [-0.5, 0.0, -0.9])
+
+
+def test_flags_of_an_mjcf_file_switch_things_off(tmp_path):
+    """A ball in the ground on a hinge beyond its limit, with a spring, a damper and dry friction: none of it acts."""
+    body = (
+        '<geom type="plane" size="1 1 1"/><body name="arm"><joint name="hinge" axis="0 1 0" limited="true" '
+        'range="10 20" stiffness="3" damping="2" frictionloss="1"/><geom size="0.1" pos="0.2 0 0"/></body>'
+    )
+    flags = "contact", "limit", "spring", "damper", "frictionloss", "gravity"
+    off = "".join(f'{name}="disable" ' for name in flags)
+    robot = load_mjcf(write(tmp_path, mjcf(body, f"<option><flag {off}/></option>"), "main.xml"))
+    joint = robot.joints[0]
+    assert joint.lower == (-np.inf,)
+    assert (joint.stiffness, joint.damping, joint.friction) == ((0.0,), (0.0,), (0.0,))
+    assert robot.gravity == (0.0, 0.0, 0.0)
+    assert not any(shape.collision for shape in (*robot.ground, *robot.bodies[0].shapes))
+    everything = load_mjcf(write(tmp_path, mjcf(body), "other.xml"))
+    assert everything.joints[0].friction == (1.0,)
+    assert everything.ground[0].collision

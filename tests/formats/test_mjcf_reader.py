@@ -229,9 +229,30 @@ def test_one_warning_names_what_has_no_counterpart(tmp_path, recwarn, text, what
             read(tmp_path, text)
 
 
-def test_sensors_keyframes_cameras_and_the_like_do_not_matter(tmp_path, recwarn):
+def test_sensors_are_named_as_left_out(tmp_path):
+    text = mjcf(BODY.format(""), '<sensor><jointpos name="angle" joint="j"/></sensor>')
+    with pytest.warns(UserWarning, match="left out: sensors: angle"):
+        read(tmp_path, text)
+
+
+def test_friction_of_condim(tmp_path):
+    """3: sliding; 4: spinning as well; 6: rolling as well; 1: none. Contact points of balls say the same."""
+    for condim, expected in (
+        (1, (0.0, None, None)),
+        (3, (0.7, None, None)),
+        (4, (0.7, 0.02, None)),
+        (6, (0.7, 0.02, 0.03)),
+    ):
+        geom = f'<geom name="g" size="0.1" condim="{condim}" friction="0.7 0.02 0.03"/>'
+        robot = read(tmp_path, mjcf(f'<body name="a"><freejoint/>{geom}</body>'))
+        shape, point = robot.bodies[0].shapes[0], robot.contacts[0]
+        assert (shape.friction, shape.spinning, shape.rolling) == expected
+        assert (point.friction, point.spinning, point.rolling) == tuple(x or 0.0 for x in expected)
+
+
+def test_keyframes_cameras_and_the_like_do_not_matter(tmp_path, recwarn):
     rest = (
-        '<sensor><jointpos joint="j"/></sensor><keyframe><key qpos="1"/></keyframe>'
+        '<keyframe><key qpos="1"/></keyframe>'
         '<contact><exclude body1="a" body2="world"/></contact><custom><numeric name="n" data="1"/></custom>'
     )
     world = BODY.format("") + '<camera name="c"/><light name="l" pos="0 0 1"/>'

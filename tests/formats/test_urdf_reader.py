@@ -313,3 +313,23 @@ def test_inertias_that_are_wrong_by_round_off_load_silently(tmp_path, strict, mo
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         read(tmp_path, text, strict=strict)
+
+
+def test_bodies_that_joints_move_without_inertia_get_that_of_a_ball(tmp_path):
+    """One without mass, and a point mass on the axis; one beside it has inertia enough, and strict=True refuses."""
+    nothing = '<mass value="0.5"/><inertia ixx="0" iyy="0" izz="0"/>'
+    point = f'<link name="{{}}"><inertial><origin xyz="0 {{}} 0"/>{nothing}</inertial></link>'
+    hinge = '<joint name="to_{0}" type="continuous"><parent link="base"/><child link="{0}"/><axis xyz="1 0 0"/></joint>'
+    links = link("base") + '<link name="tip"/>' + point.format("bob", 0) + point.format("aside", 0.1)
+    path = write(tmp_path, urdf(links, *(hinge.format(name) for name in ("tip", "bob", "aside"))), "robot.urdf")
+    with pytest.warns(la.LeastActionWarning, match="joints move 'tip', 'bob', which have no inertia"):
+        robot = load_urdf(path)
+    tip, bob, aside = (robot.bodies[robot.body_index(name)].inertia for name in ("tip", "bob", "aside"))
+    water = 4 / 3 * np.pi * 1000.0
+    assert tip.mass == pytest.approx(water * 0.01**3)
+    assert tip.moments[0] == pytest.approx(0.4 * tip.mass * 0.01**2)
+    assert bob.mass == 0.5
+    assert bob.moments[0] == pytest.approx(0.4 * 0.5 * (0.5 / water) ** (2 / 3))
+    assert not any(aside.moments)
+    with pytest.raises(la.FormatError, match="neither it nor anything it carries has mass"):
+        load_urdf(path, strict=True)

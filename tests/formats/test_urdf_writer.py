@@ -1,6 +1,7 @@
 """What is written reads back as the same robot; what URDF cannot say is refused by name."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -104,7 +105,12 @@ def robots(draw):
 @settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
 @given(robot=robots())
 def test_any_robot_reads_back_the_same(tmp_path, robot):
-    assert_same(round_trip(robot, tmp_path), robot, ROUNDING)
+    assert_same(without_home(round_trip(robot, tmp_path)), robot, ROUNDING)
+
+
+def without_home(robot):
+    """Files do not tell where a robot starts: joints at zero, or within their limits."""
+    return robot.replace(joints=tuple(replace(joint, home=None) for joint in robot.joints))
 
 
 @settings(max_examples=300, deadline=None)

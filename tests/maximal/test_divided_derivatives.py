@@ -11,7 +11,6 @@ from leastaction.derivatives import backpropagate
 from leastaction.maximal.derivatives.linearize import OneStep, Parts
 from leastaction.maximal.derivatives.replay import Replay, lengths_of
 from leastaction.maximal.step.division import FINEST
-from leastaction.maximal.step.judgement import FINE
 from leastaction.maximal.stepper import MaximalStepper
 from leastaction.mechanism import Box, Plane
 from tests.derivatives.checks import DT, assert_gradient, assert_linearized, assert_parameters
@@ -138,13 +137,13 @@ def tumbling_boxes(seed):
 
 
 @pytest.mark.parametrize("seed", [21, 49])
-def test_parts_so_fine_that_they_were_not_judged(seed):
+def test_fine_parts_are_judged_as_they_were(seed):
     robot, q, v = tumbling_boxes(seed)
     run = la.simulate(robot, q, v, dt=0.02, steps=70, integrator=la.Maximal())
     finest = [min(lengths_of(int(told))) if told else 1.0 for told in run.stored["divided"][:, 0]]
-    assert min(finest) <= 1.0 / FINE
+    assert min(finest) <= 1.0 / 16
     replay = replay_of(run)
-    for k in np.flatnonzero(np.array(finest) <= 1.0 / FINE):
+    for k in np.flatnonzero(np.array(finest) <= 1.0 / 16):
         end = replay.step(k - 1)[-1].carried
         np.testing.assert_allclose(end.Z, run.stored["poses"][k], atol=1e-5)
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import leastaction as la
-from leastaction.mechanism import MechanismBuilder
+from leastaction.mechanism import Inertia, MechanismBuilder, Pose
 from tests.maximal.scenes import G
 
 
@@ -81,3 +81,50 @@ def test_other_integrators_say_when_a_limit_is_passed(recwarn):
     assert not recwarn.list
     with pytest.warns(la.LeastActionWarning, match="joint 'pivot' goes beyond its limits at t = 0"):
         la.simulate(robot, [1.5], dt=0.01, duration=2.0, integrator=la.Galerkin())
+
+
+@pytest.mark.parametrize("order", [1, 2])
+def test_start_beyond_a_limit_adds_no_energy(order):
+    """A pendulum that hangs at rest beyond its stop: the stop does not lift it, the run starts there, and says so."""
+    with pytest.warns(la.LeastActionWarning, match="beyond the limits of joint 'pivot' by 0.5 "):
+        run = la.simulate(rod(0.5, 2.0), [0.0], dt=0.01, duration=0.5, integrator=la.Maximal(order=order))
+    np.testing.assert_allclose(run.energy, -0.5 * G * math.cos(0.5), rtol=1e-6)
+    np.testing.assert_allclose(run.q, 0.5, atol=1e-7)
+
+
+def test_limits_without_room_hold_a_joint():
+    """A double pendulum whose second joint has equal limits swings as one rigid body."""
+    b = MechanismBuilder("rods")
+    for parent, child, limits in (("world", "upper", None), ("upper", "lower", (0.4, 0.4))):
+        b.body(child, mass=1.0, com=(0, 0, -0.5), inertia=(1 / 12, 1 / 12, 1e-3))
+        pose = (0, 0, -1.0 if parent == "upper" else 0.0)
+        b.revolute(child, parent, child, pose=pose, axis="y", limits=limits)
+    robot = b.build()
+    run = la.simulate(robot, [1.0, 0.4], dt=0.01, duration=1.0, integrator=la.Maximal())
+    np.testing.assert_allclose(run.q[:, 1], 0.4, atol=1e-9)
+    # The same as one body.
+    b = MechanismBuilder("rod")
+    far = Pose((0, 0, -1.0)) * Pose.from_axis_angle((0, 1, 0), 0.4)
+    one = Inertia(1.0, (0, 0, -0.5), (1 / 12, 1 / 12, 1e-3))
+    b.body("both", inertia=Inertia.from_parts([(one, Pose()), (one, far)]))
+    b.revolute("pivot", "world", "both", axis="y")
+    rigid = la.simulate(b.build(), [1.0], dt=0.01, duration=1.0, integrator=la.Maximal())
+    np.testing.assert_allclose(run.q[:, 0], rigid.q[:, 0], atol=1e-4)
+
+
+def test_limits_of_joints_that_follow_others():
+    """Fingers that mimic a leader, all at their stops at once: what says the same twice has a solution."""
+    b = MechanismBuilder("gripper")
+    b.body("palm", mass=1.0, inertia=0.01)
+    b.free("palm")
+    for i in range(3):
+        b.body(f"finger{i}", mass=0.1, com=(0.05, 0, 0), inertia=1e-4)
+        b.revolute(f"knuckle{i}", "palm", f"finger{i}", pose=(0, 0.1 * i, 0), axis="y", limits=(0.0, 0.5))
+    for i in (1, 2):
+        b.coupling(f"mimic{i}", f"knuckle{i}", "knuckle0", ratio=1.0)
+    robot = b.build()
+    run = la.simulate(robot, v={"palm_free.wy": 3.0}, dt=0.005, duration=0.3, integrator=la.Maximal())
+    assert run.iterations.max() < 30
+    angles = run.q[:, 7:]
+    assert angles.min() > -1e-8
+    np.testing.assert_allclose(angles[:, 1:], angles[:, :1].repeat(2, axis=1), atol=1e-9)

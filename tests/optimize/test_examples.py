@@ -31,6 +31,23 @@ def test_nao_on_one_foot():
         assert (com <= limits[1] + 1e-6).all()
 
 
+def test_atlas_on_its_right_foot():
+    """Fan 2018, Section 6.3, at a reduced size: the wrench is that of a flat foot."""
+    solution = examples.atlas(steps=8).solve(hessian="gauss-newton", tolerance=1e-6)
+    assert solution.success, str(solution)
+    assert solution.violation < 1e-6
+    robot = solution.mechanism
+    x, y, z, pitch, roll, _ = solution.forces["foot r_foot"].T
+    assert (z > 0).all()
+    assert (np.hypot(x, y) <= 0.6 * z + 1e-3).all()
+    assert (np.abs(pitch) <= 0.12 * z + 1e-3).all()
+    assert (np.abs(roll) <= 0.055 * z + 1e-3).all()
+    poses = np.array([la.dynamics.body_poses(robot, q) for q in solution.q])
+    foot = poses[:, robot.body_index("r_foot")]
+    np.testing.assert_allclose(foot, np.broadcast_to(foot[0], foot.shape), atol=1e-6)
+    np.testing.assert_allclose(poses[-1, robot.body_index("l_hand"), :3, 3], [0.5, 0.3, 0.75], atol=1e-6)
+
+
 def test_a_robot_that_stands_on_another_body_moves_alike():
     """Relative poses of all bodies at any joint angles, and the energy of a motion."""
     flying, standing = la.robots.nao(), examples.standing_on(la.robots.nao(), "l_ankle")

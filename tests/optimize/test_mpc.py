@@ -89,11 +89,11 @@ WRONG = {
         opt.Problem(la.robots.cart_pole(), steps=5, duration=(1, 2)).start(q=UP, v=0).minimize(opt.effort())
     ),
     "iterations must": lambda: opt.MPC(balance(5), iterations=0),
-    "barrier must": lambda: opt.MPC(balance(5), barrier=-1.0),
+    "barrier: expected a number": lambda: opt.MPC(balance(5), barrier=-1.0),
     "hessian must": lambda: opt.MPC(balance(5), hessian="l-bfgs"),
     "is for integrators": lambda: opt.MPC(balance(5, integrator=la.HermiteSimpson())),
-    "q must be 2 finite": lambda: opt.MPC(balance(5)).step([np.nan, 0], [0, 0]),
-    "v must be 2 finite": lambda: opt.MPC(balance(5)).step([0, 0], [0]),
+    "MPC: q: expected finite": lambda: opt.MPC(balance(5)).step([np.nan, 0], [0, 0]),
+    r"MPC: v: expected shape \(2,\)": lambda: opt.MPC(balance(5)).step([0, 0], [0]),
     "target: expected": lambda: opt.MPC(balance(5)).target([1]),
     "has no cost": lambda: opt.MPC(
         opt.Problem(la.robots.cart_pole(), steps=5, dt=0.1).start(q=UP, v=0).minimize(opt.effort())

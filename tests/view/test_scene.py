@@ -9,7 +9,7 @@ import pytest
 import leastaction as la
 from leastaction.errors import LeastActionError, MechanismError
 from leastaction.mechanism import HeightField, Plane, Pose
-from leastaction.mechanism.mechanism import Body
+from leastaction.mechanism.body import Body
 from leastaction.mechanism.pose import rotation_matrix
 from leastaction.view import Camera, build_scene
 from leastaction.view.figure import coil, figure, inertia_box, reach

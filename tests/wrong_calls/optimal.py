@@ -210,6 +210,16 @@ def _solving(o):
             "seed": ["a", 1.5, -1, ODD, {}, NAN, 1j],
         },
     )
+    ahead = _problem().start(q=Q, v=V).minimize(o.tracking(Q))
+    yield Call(
+        "optimize.MPC",
+        o.MPC,
+        {"problem": ahead, "iterations": 1, "barrier": 1e-3, "hessian": "gauss-newton"},
+        {"problem": [*NO_OBJECT, None, _problem()], "iterations": "count", "barrier": "positive", "hessian": "choice"},
+    )
+    mpc, state = o.MPC(ahead), [x for x in WRONG["state"] if x is not EMPTY]
+    yield Call("optimize.MPC.step", mpc.step, {"q": Q, "v": V}, {"q": state, "v": state})
+    yield Call("optimize.MPC.target", mpc.target, {"reference": Q}, {"reference": state})
     wrong = [x for x in WRONG["path"] if x != "no/such/folder/file"]
     yield Call(
         "optimize.load",

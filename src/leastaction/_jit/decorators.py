@@ -6,6 +6,8 @@ from functools import cache
 from typing import Any
 
 import numba
+from numba import types
+from numba.core.types import unliteral
 
 from .pipeline import PartCompiler, WholeCompiler
 from .store import KernelCache
@@ -65,6 +67,7 @@ def _inner(function: Callable[..., Any], options: dict[str, Any]) -> Any:
     if compiled is function:  # NUMBA_DISABLE_JIT is set
         return compiled
     _exact_on_gpu(compiled)
+    _same_for_all_numbers(compiled)
     if not _WRAPPERS:
         options = options | {"pipeline_class": WholeCompiler}
         njit: Any = numba.njit(**options)
@@ -72,6 +75,20 @@ def _inner(function: Callable[..., Any], options: dict[str, Any]) -> Any:
         compiled._insert = lambda *args, **kwargs: None  # what Python may call directly: nothing
         compiled._compile_for_args = lambda *args, **kwargs: twin()._compile_for_args(*args, **kwargs)
     return compiled
+
+
+def _same_for_all_numbers(compiled: Any) -> None:
+    """Keep Numba from compiling a function again for each constant that is passed to it: LLVM knows constants, too."""
+    ordinary = compiled.get_call_template
+
+    def get_call_template(args: Any, kws: Any) -> Any:
+        return ordinary(tuple(map(_any_number, args)), {name: _any_number(kind) for name, kind in kws.items()})
+
+    compiled.get_call_template = get_call_template
+
+
+def _any_number(kind: Any) -> Any:
+    return unliteral(kind) if isinstance(kind, (types.IntegerLiteral, types.BooleanLiteral)) else kind
 
 
 def _exact_on_gpu(compiled: Any) -> None:

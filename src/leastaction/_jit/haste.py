@@ -9,7 +9,10 @@ from typing import Any
 import llvmlite.binding as llvm
 from numba import types
 from numba.core import ir
+from numba.core.base import BaseContext
 from numba.core.types.functions import BaseFunction
+
+from .background import second_thread
 
 __all__ = ["in_haste"]
 
@@ -36,6 +39,8 @@ def in_haste() -> Iterator[None]:
             _instead(BaseFunction, "get_call_type", _remembering(BaseFunction.get_call_type)),
             _instead(ir.Inst, "_rec_list_vars", _list_variables),
             _instead(_llvm_lock(), "_cblist", []),  # Numba has every call of LLVM told to all its timers
+            _instead(BaseContext, "get_abi_sizeof", _remembered_size(BaseContext.get_abi_sizeof)),
+            second_thread(),
         ):
             yield
     finally:
@@ -82,6 +87,19 @@ def _remembering(ordinary: Callable[..., Any]) -> Callable[..., Any]:
         return known[key][0]
 
     return get_call_type
+
+
+def _remembered_size(ordinary: Callable[..., Any]) -> Callable[..., Any]:
+    """Ask LLVM once for the size of a type: it takes a module, and waits for the second thread."""
+    known: dict[str, Any] = {}
+
+    def get_abi_sizeof(self: Any, kind: Any) -> Any:
+        name = str(kind)
+        if name not in known:
+            known[name] = ordinary(self, kind)
+        return known[name]
+
+    return get_abi_sizeof
 
 
 def _list_variables(self: Any, value: Any) -> list[Any]:

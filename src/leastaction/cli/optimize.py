@@ -18,9 +18,12 @@ from leastaction.cli.simulate import complete_integrator
     "optimize acrobot --steps 80 --log --save acrobot.npz",
     "optimize double_pendulum --integrator galerkin:4 --steps 30",
     "optimize nao --hessian gauss-newton --view",
+    "optimize problem.toml --save swing_up.npz",
 )
 def optimize(
-    name: Annotated[str | None, typer.Argument(help="Of the problem; without one all are listed.")] = None,
+    name: Annotated[
+        str | None, typer.Argument(help="Of the problem, or a .toml file that tells it; without one all are listed.")
+    ] = None,
     steps: Annotated[int | None, typer.Option(help="Number of time steps.")] = None,
     integrator: Annotated[
         str | None,
@@ -61,7 +64,8 @@ def optimize(
     options: dict[str, Any] = {} if steps is None else {"steps": steps}
     if integrator is not None:
         options["integrator"] = registry.parse(integrator)
-    problem = package.examples.get(name, **options)
+    read = package.read_problem if name.endswith(".toml") else package.examples.get
+    problem = read(name, **options)
     with compiling():
         solution = problem.solve(
             solver=solver,

@@ -7,6 +7,10 @@ impulse with the sliding velocity y:
     EXACT   gam s = kappa, (mu gam, beta) o (psi, y) = (kappa, 0)                second-order cone, beyond the paper
     LINEAR  gam s = kappa, sigma psi = kappa, beta_i eta_i = kappa               Eq. 27, n_f directions
     DRY     (bound, beta) o (psi, y) = (kappa, 0)                                dry friction in a joint
+    TURN    (mu gam, beta) o (psi, y) = (kappa, 0)                               friction against spinning or rolling
+
+TURN knows gam and s of the contact that it belongs to: both begin alike and are changed alike, so they stay alike. Only
+its friction acts, a torque, and y is an angular velocity.
 
 with sigma = mu gam - sum beta_i, eta_i = b_i . y + psi, and o the Jordan product. At kappa = 0 these are Signorini's
 and Coulomb's laws with maximum dissipation; kappa > 0 makes the step a smooth function of its state.
@@ -24,7 +28,14 @@ import numpy as np
 
 from leastaction._jit import inline, routine
 
-LIMIT, EXACT, LINEAR, DRY = range(4)
+LIMIT, EXACT, LINEAR, DRY, TURN = range(5)
+"""Kinds of cones. Those from DRY on push with friction alone: gam of a TURN is that of its contact, which pushes."""
+
+CONES = 3
+"""Most cones of one contact: sliding, spinning, rolling."""
+
+SPIN, ROLL = 1, 2
+"""What a TURN resists, in `directions`."""
 
 HOLD = -1.0
 """In place of kappa: every complementarity product stays what it is, only residuals are to vanish."""
@@ -42,7 +53,7 @@ CONE = np.dtype(
         ("side", "f8"),  # 1: lower limit, -1: upper; dry friction: share of the step; contacts: see `detection`
         ("key", "i8"),  # the same at the next step
         ("was", "i8"),  # its index at the step before
-        ("directions", "i8"),
+        ("directions", "i8"),  # of a linearised cone; SPIN or ROLL of a TURN
         ("mu", "f8"),
         ("bound", "f8"),  # of dry friction [N s]
         ("own", "f8"),  # share of kappa that suits the cone's own energy
@@ -139,6 +150,13 @@ def local_step(c, u0, u1, u2, kappa, second):
 
 
 @routine(allocates=False)
+def impulse_step(c, u0, u1, u2, kappa, second):
+    """Steps of the impulses that push the bodies: those of `local_step`, without the normal one of a TURN."""
+    dgam, f0, f1, _, _, _, _ = local_step(c, u0, u1, u2, kappa, second)
+    return dgam if c.kind < DRY else 0.0, f0, f1
+
+
+@routine(allocates=False)
 def linear_step(c, dgam, ds, u1, u2, kappa, second):
     """`local_step` for the linearised cone (Eq. 27); also notes nothing: `linear_take` repeats it for the parts."""
     total, weight = 0.0, 0.0
@@ -193,10 +211,10 @@ def friction_slope(c):
 @routine(allocates=False)
 def reduce(c, kappa, second):
     """The affine map from motion to impulses: steps of the impulses are w0 - W u."""
-    z0, z1, z2, _, _, _, _ = local_step(c, 0.0, 0.0, 0.0, kappa, second)
+    z0, z1, z2 = impulse_step(c, 0.0, 0.0, 0.0, kappa, second)
     c.w0[0], c.w0[1], c.w0[2] = z0, z1, z2
     for j in range(3):
-        a0, a1, a2, _, _, _, _ = local_step(
+        a0, a1, a2 = impulse_step(
             c, 1.0 if j == 0 else 0.0, 1.0 if j == 1 else 0.0, 1.0 if j == 2 else 0.0, kappa, second
         )
         c.W[j], c.W[3 + j], c.W[6 + j] = z0 - a0, z1 - a1, z2 - a2
@@ -252,7 +270,7 @@ def longest_step(c, longest):
     """How far (at most `longest`) the steps of a cone may be taken before something reaches its boundary."""
     if c.kind != DRY:
         longest = to_boundary(c.gam, c.dgam, to_boundary(c.s, c.ds, longest))
-    if c.kind == EXACT or c.kind == DRY:
+    if c.kind == EXACT or c.kind >= DRY:
         dbound = 0.0 if c.kind == DRY else c.mu * c.dgam
         longest = to_cone(friction_bound(c), c.beta[0], c.beta[1], dbound, c.dbeta[0], c.dbeta[1], longest)
         longest = to_cone(c.psi, c.y[0], c.y[1], c.dpsi, c.dy[0], c.dy[1], longest)
@@ -267,10 +285,10 @@ def longest_step(c, longest):
 def gauge(c, t):
     """(sum of complementarity products, sum of their shares of kappa) after a fraction t of the steps."""
     total, count = 0.0, 0
-    if c.kind != DRY:
+    if c.kind < DRY:
         total += (c.gam + t * c.dgam) * (c.s + t * c.ds)
         count += 1
-    if c.kind == EXACT or c.kind == DRY:
+    if c.kind == EXACT or c.kind >= DRY:
         bound = friction_bound(c) + (0.0 if c.kind == DRY else t * c.mu * c.dgam)
         total += bound * (c.psi + t * c.dpsi)
         total += (c.beta[0] + t * c.dbeta[0]) * (c.y[0] + t * c.dy[0])
@@ -288,8 +306,8 @@ def gauge(c, t):
 def worst_product(c, kappa):
     """Largest distance of a complementarity product from its share of kappa."""
     kappa *= c.share
-    worst = 0.0 if c.kind == DRY else abs(c.gam * c.s - kappa)
-    if c.kind == EXACT or c.kind == DRY:
+    worst = 0.0 if c.kind >= DRY else abs(c.gam * c.s - kappa)
+    if c.kind == EXACT or c.kind >= DRY:
         bound = friction_bound(c)
         worst = max(worst, abs(bound * c.psi + c.beta[0] * c.y[0] + c.beta[1] * c.y[1] - kappa))
         worst = max(worst, abs(bound * c.y[0] + c.psi * c.beta[0]), abs(bound * c.y[1] + c.psi * c.beta[1]))
@@ -330,9 +348,9 @@ def least_product(c, t):
     That of second-order cones is sqrt(det det).
     """
     least = 1e300
-    if c.kind != DRY:
+    if c.kind < DRY:
         least = (c.gam + t * c.dgam) * (c.s + t * c.ds)
-    if c.kind == EXACT or c.kind == DRY:
+    if c.kind == EXACT or c.kind >= DRY:
         bound = friction_bound(c) + (0.0 if c.kind == DRY else t * c.mu * c.dgam)
         b0, b1 = c.beta[0] + t * c.dbeta[0], c.beta[1] + t * c.dbeta[1]
         psi, y0, y1 = c.psi + t * c.dpsi, c.y[0] + t * c.dy[0], c.y[1] + t * c.dy[1]

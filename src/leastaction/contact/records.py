@@ -31,6 +31,8 @@ PAIR = np.dtype(
         ("key", "i8"),  # of the pair's contacts: this plus the number of the feature
         ("friction", "f8"),
         ("restitution", "f8"),
+        ("spin", "f8"),  # friction against spinning and rolling: torque per normal force [m]
+        ("roll", "f8"),
     ],
     align=True,
 )
@@ -49,6 +51,8 @@ CONTACT = np.dtype(
         ("key", "i8"),  # the same contact has the same key at the next step
         ("friction", "f8"),
         ("restitution", "f8"),
+        ("spin", "f8"),  # as of its pair; set where such friction acts
+        ("roll", "f8"),
         ("r1", "f8"),  # radius about the first feature [m]
         ("r2", "f8"),  # radius about the second feature, or of the rim [m]
         ("u", "f8", 3),  # first feature, in its body's frame

@@ -54,7 +54,7 @@ class ContactTable:
         apart: pairs of owners that never touch, since a joint connects them or the mechanism excludes it.
         ignored: pairs of shapes between which contact is not known, so that they pass through each other: a cylinder
             or mesh on anything but a plane or height field.
-        friction, restitution: what each shape says, NaN where nothing.
+        friction, restitution, spinning, rolling: what each shape says, NaN where nothing.
     """
 
     shapes: Any
@@ -66,6 +66,8 @@ class ContactTable:
     ignored: tuple[tuple[int, int], ...]
     friction: NDArray[np.float64]
     restitution: NDArray[np.float64]
+    spinning: NDArray[np.float64]
+    rolling: NDArray[np.float64]
 
     def body_pairs(self, poses: Any = None, margin: float = 0.0) -> Any:
         """`PAIR` records of shapes of moving bodies with each other.
@@ -81,6 +83,19 @@ class ContactTable:
         near = neighbours(self.centres(poses)[m], self.shapes.bound[m], margin)
         return self._pairs_of(near[:, 0], near[:, 1])
 
+    def pairs_of(self, pairs: Any) -> Any:
+        """`PAIR` records of given pairs of shapes."""
+        return _pairs(pairs, (self.friction, self.restitution, self.spinning, self.rolling))
+
+    @cached_property
+    def turns(self) -> bool:
+        """Whether friction against spinning or rolling may act."""
+        return bool((np.nan_to_num(self.spinning) > 0.0).any() or (np.nan_to_num(self.rolling) > 0.0).any())
+
+    def owner(self, k: int) -> int | str:
+        """What shape k belongs to, as `apart` tells it: the index of a moving body, or the name of a fixed one."""
+        return int(self.shapes.body[k]) if self.shapes.body[k] >= 0 else self.names[k][0]
+
     @cached_property
     def _all_pairs(self) -> Any:
         return self._pairs_of(*np.triu_indices(len(self.movers), 1))
@@ -89,7 +104,7 @@ class ContactTable:
         """`PAIR` records of those of the movers i with the movers j that may touch."""
         m = self.movers
         may = self._may_touch(m[i], m[j])
-        return _pairs(np.column_stack([m[i][may], m[j][may]]), self.friction, self.restitution)
+        return self.pairs_of(np.column_stack([m[i][may], m[j][may]]))
 
     @cached_property
     def is_smooth(self) -> bool:
@@ -135,6 +150,8 @@ class _Item:
     pose: Pose
     friction: float | None
     restitution: float | None
+    spinning: float | None
+    rolling: float | None
     half: tuple[float, float, float] = (0.0, 0.0, 0.0)
     radius: float = 0.0
     stood_for: bool = False  # contact points of its body are in it
@@ -168,8 +185,7 @@ def collect(
         _fill(record, item, sum(map(len, flat)))
         if item.table is not None:
             flat.append(np.ravel(item.table))
-    friction = np.array([np.nan if item.friction is None else item.friction for item in items])
-    restitution = np.array([np.nan if item.restitution is None else item.restitution for item in items])
+    surface = {name: _said(items, name) for name in ("friction", "restitution", "spinning", "rolling")}
     apart = frozenset(_apart(mechanism, frames))
     fixed = [k for k, item in enumerate(items) if item.index < 0]
     free = [k for k, item in enumerate(items) if item.index >= 0]
@@ -183,13 +199,18 @@ def collect(
         shapes=shapes,
         names=tuple((item.body, item.name) for item in items),
         data=np.concatenate([*flat, np.zeros(1)]),  # never empty, so that kernels see one type
-        ground=_pairs([pair for pair, good in zip(grounds, known, strict=True) if good], friction, restitution),
+        ground=_pairs([pair for pair, good in zip(grounds, known, strict=True) if good], tuple(surface.values())),
         movers=movers,
         apart=apart,
         ignored=tuple(ignored),
-        friction=friction,
-        restitution=restitution,
+        **surface,
     )
+
+
+def _said(items: list[_Item], name: str) -> NDArray[np.float64]:
+    """A coefficient of all shapes, NaN where one says nothing."""
+    values = (getattr(item, name) for item in items)
+    return np.array([np.nan if value is None else value for value in values])
 
 
 def combine(a: Any, b: Any, default: float) -> NDArray[np.float64]:
@@ -218,14 +239,15 @@ def _ignored(items: list[_Item], movers: list[int], apart: frozenset[Any]) -> It
                 yield min(a, b), max(a, b)
 
 
-def _pairs(pairs: Any, friction: NDArray[np.float64], restitution: NDArray[np.float64]) -> Any:
+def _pairs(pairs: Any, surface: tuple[NDArray[np.float64], ...]) -> Any:
+    """`PAIR` records; surface: friction, restitution, spinning and rolling of all shapes."""
     table = records(len(pairs), PAIR)
     if len(pairs):
         a, b = np.array(pairs).T
         table.a, table.b = a, b
-        table.key = (a * len(friction) + b) * FEATURES
-        table.friction = combine(friction[a], friction[b], FRICTION)
-        table.restitution = combine(restitution[a], restitution[b], 0.0)
+        table.key = (a * len(surface[0]) + b) * FEATURES
+        for name, values in zip(("friction", "restitution", "spin", "roll"), surface, strict=True):
+            table[name] = combine(values[a], values[b], FRICTION if name == "friction" else 0.0)
     return table
 
 
@@ -242,7 +264,8 @@ def _place(frames: Frames, body: str) -> tuple[int, int | str, Pose]:
 def _apart(mechanism: Mechanism, frames: Frames) -> Iterator[tuple[int | str, int | str]]:
     """Owners that a joint connects or the mechanism excludes, both ways; joints to the world do not count.
 
-    Massless bodies between joints only stand for a joint with more freedoms: what is on both sides is connected, too.
+    Massless bodies between joints only stand for a joint with more freedoms: what is on both sides is connected, too;
+    and so is what is fixed to either side.
     """
     carrier = dict(zip(mechanism.body_names, mechanism.joints, strict=True))
     massless = {body.name for body in mechanism.bodies if body.inertia.mass == 0.0}
@@ -254,10 +277,22 @@ def _apart(mechanism: Mechanism, frames: Frames) -> Iterator[tuple[int | str, in
             if parent not in massless:
                 break
             parent = carrier[parent].parent
+    together = _fixed_together(mechanism, frames)
+    joined = [(a, b) for first, b in joined for a in together.get(first, (first,))]
     for first, second in (*joined, *mechanism.excluded_contacts):
         a, b = _place(frames, first)[1], _place(frames, second)[1]
         yield a, b
         yield b, a
+
+
+def _fixed_together(mechanism: Mechanism, frames: Frames) -> dict[str, list[str]]:
+    """For each body that is fixed to the world those that it is fixed to, but through the world."""
+    groups: dict[str, list[str]] = {}
+    for name, joint in zip(mechanism.body_names, mechanism.joints, strict=True):
+        if frames[name][0] < 0:
+            groups[name] = groups.get(joint.parent, [])
+            groups[name].append(name)
+    return groups
 
 
 def _items(mechanism: Mechanism, frames: Frames, bodies: bool, points_on_bodies: bool) -> Iterator[_Item]:
@@ -276,7 +311,7 @@ def _items(mechanism: Mechanism, frames: Frames, bodies: bool, points_on_bodies:
 
 def _point(index: int, owner: int | str, X: Pose, point: ContactPoint, on_bodies: bool) -> _Item:
     pose = X * Pose(point.point)
-    coefficients = point.friction, point.restitution
+    coefficients = point.friction, point.restitution, point.spinning, point.rolling
     return _Item(
         index, owner, point.body, point.name, SPHERE, pose, *coefficients, radius=point.radius, on_bodies=on_bodies
     )
@@ -306,6 +341,8 @@ def _item(index: int, owner: int | str, X: Pose, body: str, shape: Shape, stood_
         pose,
         shape.friction,
         shape.restitution,
+        shape.spinning,
+        shape.rolling,
         stood_for=stood_for,
         on_bodies=on_bodies,
         **options,

@@ -21,6 +21,10 @@ from leastaction.mechanism.arguments import FloatArray
 from leastaction.spatial import ZERO6, add, dot3, kinetic, load3, load6, load_inertia
 from leastaction.spatial import momentum as spatial_momentum
 
+FAST, SINGULAR = 1e5, 1e-10
+"""Velocities beyond the first [rad/s or m/s] are looked at again, without the directions in which the mass matrix is
+smaller than this share of its largest."""
+
 
 @entry
 def solve_rows(model, data, Q, P, V, zero):
@@ -97,13 +101,21 @@ def momentum_of_velocity(mechanism: Mechanism, Q: FloatArray, V: FloatArray) -> 
 
 
 def velocity_of_momentum(mechanism: Mechanism, Q: FloatArray, P: FloatArray) -> FloatArray:
-    """v = M(q)^-1 p for each row, shape (rows, nv): the inverse Legendre transform."""
+    """v = M(q)^-1 p for each row, shape (rows, nv): the inverse Legendre transform.
+
+    Where M(q) is singular, as of joints with massless bodies between them whose axes lie in one line, the least of the
+    velocities that have this momentum.
+    """
     Q, P = _rows(mechanism, Q, P, "p")
     if has_splines(mechanism):
         return spline_velocities(mechanism, Q, P)
     w = Workspace(mechanism)
     V, zero = np.zeros_like(P), np.zeros(mechanism.nv)
     solve_rows(w.weightless, w.data, Q, P, V, zero)
+    for k in np.flatnonzero(~(np.abs(V) < FAST).all(axis=1)):
+        M = np.zeros((mechanism.nv, mechanism.nv))
+        multiply_rows(w.weightless, w.data, np.tile(Q[k], (mechanism.nv, 1)), np.eye(mechanism.nv), M, zero)
+        V[k] = np.linalg.pinv(0.5 * (M + M.T), rcond=SINGULAR, hermitian=True) @ P[k]
     return V
 
 

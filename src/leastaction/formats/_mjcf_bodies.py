@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from leastaction._extras import require
 from leastaction.formats._files import Notes
 from leastaction.mechanism import Inertia, MechanismBuilder, Pose, Primitive, joints
 from leastaction.mechanism.graph import WORLD
@@ -71,8 +70,7 @@ class Bodies:
     def read(self) -> None:
         """Add them all, and gravity."""
         m = self.m
-        disabled = m.opt.disableflags & int(require("mujoco", "mjcf").mjtDisableBit.mjDSBL_GRAVITY)
-        self.builder.gravity = (0.0, 0.0, 0.0) if disabled else tuple(m.opt.gravity.tolist())
+        self.builder.gravity = tuple(m.opt.gravity.tolist())
         for medium in ("wind", "density", "viscosity"):
             if np.any(getattr(m.opt, medium)):
                 self.notes.add("the surrounding medium", medium)

@@ -87,7 +87,7 @@ class Geoms:
             "visual": bool(m.geom_group[g] < HIDDEN_GROUP and rgba[3]),
         }
         if common["collision"]:
-            common["friction"] = float(m.geom_friction[g, 0])
+            common |= self._surface(g)
         if type_ == PLANE:
             return Plane(**common)
         if type_ == SPHERE:
@@ -105,6 +105,13 @@ class Geoms:
         what = "ellipsoid geoms" if type_ == ELLIPSOID else "geoms of other types"
         self.notes.add(what, common["name"] or f"geom {g}")
         return None
+
+    def _surface(self, g: int) -> dict[str, float]:
+        """Coefficients of friction that `condim` lets act: sliding from 3 on, spinning from 4, rolling from 6."""
+        sizes, values = {"friction": 3, "spinning": 4, "rolling": 6}, self.m.geom_friction[g].tolist()
+        at = zip(sizes.items(), values, strict=True)
+        acting = {name: float(x) for (name, least), x in at if self.m.geom_condim[g] >= least}
+        return {"friction": 0.0} | acting
 
     def _mesh(self, k: int, common: dict[str, Any]) -> Mesh:
         m = self.m
@@ -134,4 +141,4 @@ class Geoms:
         for end in ends:
             name = self.contact_names.unique(shape.name or f"{body}_contact")
             point, radius = (shape.pose * end).position, shape.radius
-            self.builder.contact(name, body, point, radius=radius, friction=float(self.m.geom_friction[g, 0]))
+            self.builder.contact(name, body, point, radius=radius, **self._surface(g))

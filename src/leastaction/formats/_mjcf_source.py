@@ -43,6 +43,8 @@ def prepare(path: Path, folder: Folder, notes: Notes, strict: bool) -> tuple[Ele
         raise root.error("an MJCF file has the root element <mujoco>")
     expand_includes(root, path.resolve(), folder)
     _check_growth(root)
+    for k, sensor in enumerate(sensor for section in root.all("sensor") for sensor in section.children):
+        notes.add("sensors", sensor.get("name") or f"{sensor.tag} {k}")
     for section in root.all("contact"):
         for pair in section.all("pair"):
             notes.add("contact pairs", pair.get("name") or f"{pair.get('geom1')}-{pair.get('geom2')}")

@@ -14,6 +14,14 @@ from leastaction.formats._meshes import MeshFiles
 from leastaction.formats._xml import Element
 from leastaction.mechanism import Box, Capsule, Cylinder, Mesh, Pose, Shape, Sphere
 
+SURFACE = {
+    "lateral_friction": "friction",
+    "restitution": "restitution",
+    "spinning_friction": "spinning",
+    "rolling_friction": "rolling",
+}
+"""Bullet's words for what a surface is like, and ours."""
+
 DEFAULT_COLOR = Shape().color
 SOLIDS = ("box", "sphere", "cylinder", "capsule", "mesh")
 
@@ -56,7 +64,8 @@ class ShapeReader:
                     if visual:
                         shapes[k] = replace(shapes[k], color=shape.color)
                     else:
-                        shapes[k] = replace(shapes[k], friction=shape.friction, restitution=shape.restitution)
+                        own = {name: getattr(shape, name) for name in SURFACE.values()}
+                        shapes[k] = replace(shapes[k], **own)
                 else:
                     alone.setdefault((visual, key), deque()).append(len(shapes))
                     shapes.append(replace(shape, visual=visual, collision=not visual))
@@ -82,7 +91,7 @@ class ShapeReader:
             return []
         # Meshes count as the same when their files do, which spares comparing the vertices.
         mesh = (solid.get("filename"), solid.numbers("scale"), *common.values())
-        plain = replace(shape, color=DEFAULT_COLOR, friction=None, restitution=None)
+        plain = replace(shape, color=DEFAULT_COLOR, **dict.fromkeys(SURFACE.values()))
         return [(mesh if solid.tag == "mesh" else plain, shape)]
 
     def _solid(self, solid: Element, common: dict[str, Any]) -> Shape | None:
@@ -119,7 +128,7 @@ def _surface(collision: Element, contacts: list[Element]) -> dict[str, float]:
     """Friction and restitution from the `<contact>` of the link, or of the collision, which counts more."""
     surface: dict[str, float] = {}
     for contact in (*contacts, *collision.all("contact")):
-        for tag, name in (("lateral_friction", "friction"), ("restitution", "restitution")):
+        for tag, name in SURFACE.items():
             for element in contact.all(tag):
                 surface[name] = element.number("value")
     return surface

@@ -16,8 +16,11 @@ body.
 - Motors drive joints or bodies. Servos keep their gear and force limits, their control becomes the force
   itself.
 - Tendons that are springs through sites become cables.
+- What the flags of `<option>` disable (contact, limit, gravity, …) does not act.
+- Friction of `condim` 3, 4 and 6: against sliding, spinning and rolling.
 
-What has no counterpart is left out with one warning. Not read: sensors, cameras; keyframes have `load_keyframes`.
+What has no counterpart is left out with one warning, sensors among it. Not read: cameras; keyframes have
+`load_keyframes`.
 """
 
 from __future__ import annotations
@@ -34,6 +37,7 @@ from leastaction.errors import FormatError, MechanismError
 from leastaction.formats._files import Folder, Notes, checked_options
 from leastaction.formats._mjcf_bodies import Bodies
 from leastaction.formats._mjcf_elements import Elements
+from leastaction.formats._mjcf_flags import note_left_out, switch_off
 from leastaction.formats._mjcf_geoms import Geoms
 from leastaction.formats._mjcf_source import prepare
 from leastaction.formats._xml import MAX_BYTES, Element, write_xml
@@ -82,6 +86,8 @@ def load_mjcf(
     notes = Notes(path)
     root, assets = prepare(path, Folder.of(path, allow_outside, max_bytes), notes, strict is not False)
     model = _compile(root, assets)
+    switch_off(model, notes)
+    note_left_out(model, notes)
     builder = MechanismBuilder(root.get("model") or path.stem, strict=strict is True)
     try:
         bodies = Bodies(model, builder, notes, composite)

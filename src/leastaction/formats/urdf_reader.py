@@ -34,6 +34,7 @@ import numpy as np
 
 from leastaction.errors import FormatError, MechanismError
 from leastaction.formats._files import Folder, Notes, checked_options
+from leastaction.formats._mend import mend
 from leastaction.formats._meshes import MeshFiles
 from leastaction.formats._urdf_shapes import ShapeReader, pose_of
 from leastaction.formats._xml import MAX_BYTES, Element, read_xml
@@ -71,15 +72,16 @@ def load_urdf(
 
     The root link is welded to the world by a joint called `<root>_fixed`, or flies on one called
     `<root>_free`; a root link called "world" is the world itself. Joints keep the order of the file, depth
-    first.
+    first. The robot's home has joints at zero, or at the limit nearest to it.
 
     Args:
         path: of the file.
         floating_base: let the root link fly. Controls then drive joints, not the base: one actuator for each joint with
             an axis, or for those with a `<transmission>` if there are any, within `<limit effort>`.
         merge_fixed: make one body of each group of bodies that fixed joints hold together.
-        strict: refuse inertias that no real body has, instead of keeping them with a warning. What they miss by
-            round-off does not count.
+        strict: refuse inertias that no real body has, instead of keeping them with a warning, and bodies that a joint
+            moves but that have none, instead of giving them that of a ball of water (of 1 cm, where there is no mass).
+            What they miss by round-off does not count.
         meshes: read mesh files; those that are missing or cannot be read are left out with one warning.
         allow_outside: let the file name meshes by absolute paths.
         package_dirs: folders in which the packages of `package://` lie, beside the folders above the file and those of
@@ -147,6 +149,10 @@ class _Reader:
             self._mimic(joint)
         if self.floating_base:
             self._actuators(order)
+        if not self.root.all("loop_joint"):
+            self._home(order)
+        if not self.builder.strict:
+            mend(self.builder, self.notes.file)
         try:
             return self.builder.build()
         except MechanismError as error:
@@ -265,6 +271,23 @@ class _Reader:
                 ratio=mimic.number("multiplier", 1.0),
                 offset=mimic.number("offset", 0.0),
             )
+
+    def _home(self, order: list[Element]) -> None:
+        """Joints start at zero, or at the limit that is nearest to it; those that mimic others where these tell."""
+        axes = [joint for joint in order if joint.get("type") in ("revolute", "prismatic", "continuous")]
+        home, mimics = {}, []
+        for joint in axes:
+            name, mimic = joint.required("name"), joint.find("mimic")
+            limits = _limits(joint, joint.required("type"), 1)
+            if mimic is None:
+                home[name] = min(max(0.0, *limits.get("lower", (0.0,))), *limits.get("upper", (math.inf,)))
+            else:
+                mimics.append((name, mimic.required("joint"), mimic))
+        for _ in mimics:  # those that mimic one that mimics come last
+            for name, leader, mimic in mimics:
+                if leader in home:
+                    home[name] = mimic.number("multiplier", 1.0) * home[leader] + mimic.number("offset", 0.0)
+        self.builder.home({name: x for name, x in home.items() if x != 0.0})
 
     def _actuators(self, order: list[Element]) -> None:
         """Drives of the joints, so that controls do not push the base."""

@@ -11,7 +11,7 @@ from pathlib import Path
 from leastaction._output import check_output, writing
 from leastaction.errors import FormatError
 from leastaction.formats._files import Notes
-from leastaction.formats._urdf_shapes import DEFAULT_COLOR
+from leastaction.formats._urdf_shapes import DEFAULT_COLOR, SURFACE
 from leastaction.formats._xml import Element, write_xml
 from leastaction.mechanism import (
     Box,
@@ -43,9 +43,9 @@ def save_urdf(robot: Mechanism, path: str | PathLike[str], *, lossy: bool = Fals
     """Write a robot as URDF; `load_urdf` reads the same robot back.
 
     Loops become `<loop_joint>`, couplings `<mimic>`, joint springs and armatures attributes of `<dynamics>`,
-    friction and restitution of shapes a `<contact>`; other programs ignore what is not standard. Meshes are
-    written as `.obj` files into the folder `<name>_meshes` beside the file. A link's frame sits at the joint
-    that carries it: where a joint has a `child_pose`, the frame of its body moves there.
+    friction (of sliding, spinning and rolling) and restitution of shapes a `<contact>`; other programs ignore what
+    is not standard. Meshes are written as `.obj` files into the folder `<name>_meshes` beside the file. A link's
+    frame sits at the joint that carries it: where a joint has a `child_pose`, the frame of its body moves there.
 
     Args:
         robot: what to write.
@@ -96,7 +96,7 @@ def _text(values: Iterable[float]) -> str:
 
 def _surface(element: Element, shape: Shape) -> None:
     """Friction and restitution in Bullet's words, but for each shape."""
-    words = {"lateral_friction": shape.friction, "restitution": shape.restitution}
+    words = {tag: getattr(shape, name) for tag, name in SURFACE.items()}
     given = {tag: value for tag, value in words.items() if value is not None}
     if given:
         contact = element.add("contact")

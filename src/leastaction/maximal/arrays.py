@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leastaction._jit import inline, routine
-from leastaction.contact.cones import CONE
+from leastaction.contact.cones import CONE, CONES
 from leastaction.contact.records import CONTACT
 from leastaction.forces.arrays import ForceModel, ForceModes, force_modes, named_forces, named_modes
 from leastaction.linalg.graph.arrays import GraphFactors, GraphPlan
@@ -39,7 +39,8 @@ class MaximalModel(NamedTuple):
         coordinates: `COORDINATE` records.
         coefficients: polynomials of the couplings.
         sizes: number of rows of each node.
-        augment: nodes whose equations are added to those of a massless child, see `assemble`; 0 for others.
+        augment: how many times the equations of a node are added to those of its bodies a and b where these have no
+            inertia, shape (nodes, 2).
         gravity: [m/s^2], shape (3,).
         damped: `tree.PATH` records of the springs and cables with a damper; their points are those of `forces`. None
             where there are none, so that nothing about them is compiled.
@@ -163,6 +164,7 @@ class ContactModel(NamedTuple):
         most: how far a body may move until they have to be looked for again [m].
         features: whether edges, faces or bumpy ground may touch (`ContactTable.is_smooth`); None where they cannot, so
             that nothing about them is compiled.
+        turning: whether friction against spinning or rolling may act; None where not.
     """
 
     shapes: Any
@@ -172,6 +174,7 @@ class ContactModel(NamedTuple):
     anchors: Floats
     most: float
     features: bool | None
+    turning: bool | None
 
 
 class ContactData(NamedTuple):
@@ -292,9 +295,12 @@ def on_graph(data: MaximalData, factors: GraphFactors) -> MaximalData:
     return data._replace(factors=factors, fixed=np.zeros(size), dx=np.zeros(size), left_out=np.zeros(size))
 
 
-def contact_data(bodies: int, contacts: int, coordinates: int, logged: int) -> ContactData:
-    """Arrays with room for so many contacts and rows of the log, and for three cones of each coordinate."""
-    cones = contacts + 3 * coordinates
+def contact_data(bodies: int, contacts: int, coordinates: int, logged: int, turning: bool = False) -> ContactData:
+    """Arrays with room for so many contacts and rows of the log, and for three cones of each coordinate.
+
+    With `turning`, each contact may have three cones too.
+    """
+    cones = (CONES if turning else 1) * contacts + 3 * coordinates
     return ContactData(
         now=records(1, CONTACT_STATE),
         cones=records(cones, CONE),

@@ -10,7 +10,7 @@ from leastaction.errors import IntegratorError, MechanismError
 from leastaction.forces.arrays import ForceModel, force_model, force_records, resisting, together
 from leastaction.maximal.joint_pieces import Piece, piece_coordinates, split
 from leastaction.maximal.model import Model
-from leastaction.maximal.records import BALL, BODY, COORDINATE, FREE, HINGE, JOINT_ROW, SLIDE, filled, records
+from leastaction.maximal.records import BALL, BODY, COORDINATE, FREE, HINGE, JOINT_ROW, NOT_LENT, SLIDE, filled, records
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism.closure import COUPLING, SCREW, joint_equations
 from leastaction.mechanism.graph import WORLD
@@ -20,6 +20,12 @@ from leastaction.mechanism.pose import Pose
 
 SINGULAR = 1e-9
 """Bodies whose least inertia, relative to the mechanism's size, lies below this count as massless."""
+
+NO_ROOM = 1e-9
+"""Joints whose limits are closer to each other [rad or m] are locked."""
+
+LEAST = 1e-9
+"""What Newton's matrix takes for the inertia of those, relative to others: far below what decides an update."""
 
 
 def compile_model(mechanism: Mechanism) -> Model:
@@ -38,6 +44,7 @@ class _Compiler:
         self.parts: list[list[tuple[Inertia, Pose]]] = []
         self.frames: dict[str, tuple[int, Pose]] = {WORLD: (-1, Pose())}
         self.pieces: list[Piece] = []
+        self.locked = False
 
     def run(self) -> Model:
         m = self.m
@@ -57,6 +64,7 @@ class _Compiler:
         coordinates, first = self._coordinates()
         rows, sizes, names = self._rows(first, len(coordinates))
         coefficients = self._couplings(rows, sizes, names, coordinates)
+        coefficients += self._locks(rows, sizes, names, coordinates, len(coefficients))
         self._armature(bodies, coordinates)
         model = Model(
             mechanism=m,
@@ -68,8 +76,9 @@ class _Compiler:
             coefficients=np.array(coefficients, dtype=float),
             frames=self.frames,
             forces=self._forces(),
-            augment=np.zeros(len(sizes)),
+            augment=np.zeros((len(sizes), 2)),
             pieces=[piece for piece in self.pieces if not piece.loop],
+            locked=self.locked,
         )
         self._edges(model)
         return model
@@ -101,7 +110,8 @@ class _Compiler:
         for record, parent, parts in zip(bodies, self.parents, self.parts, strict=True):
             inertia = Inertia.from_parts(parts) if parts else Inertia()
             record.parent, record.mass, record.J = parent, inertia.mass, inertia.matrix.ravel()
-            record.radius = np.sqrt(np.trace(inertia.matrix) / (2.0 * inertia.mass)) if inertia.mass > 0.0 else 0.0
+            spread = max(float(np.trace(inertia.matrix)), 0.0)
+            record.radius = np.sqrt(spread / (2.0 * inertia.mass)) if inertia.mass > 0.0 else 0.0
             shift.append(Pose(tuple(-x for x in inertia.com)))
         typical = float(np.median(bodies.radius[bodies.radius > 0.0])) if (bodies.radius > 0.0).any() else 1.0
         bodies.radius = np.where(bodies.radius > 1e-3 * typical, bodies.radius, typical)
@@ -193,6 +203,24 @@ class _Compiler:
             coefficients += coupling.coefficients
             sizes.append(1)
             names.append(coupling.name)
+            _pass_limits(c, d, coupling.coefficients)
+        return coefficients
+
+    def _locks(self, rows: Any, sizes: Any, names: Any, coordinates: Any, first: int) -> list[float]:
+        """Equations of coordinates whose limits leave them no room: between two stops there would be nothing inside.
+
+        Each is a coupling of a coordinate with itself, by a polynomial that is constant.
+        """
+        coefficients: list[float] = []
+        for k, c in enumerate(coordinates):
+            if c["kind"] in (SLIDE, HINGE) and c["upper"] - c["lower"] < NO_ROOM:
+                row = {"kind": COUPLING, "a": c["a"], "b": c["b"], "coordinate": k, "leader": k, "count": 1}
+                rows.append(row | {"first": first + len(coefficients), "node": len(sizes), "local": 0})
+                coefficients.append(0.5 * (c["lower"] + c["upper"]))
+                sizes.append(1)
+                names.append(self.m.velocity_names[c["iv"]] if c["iv"] >= 0 else "lock")
+                c["lower"], c["upper"] = -np.inf, np.inf
+                self.locked = True
         return coefficients
 
     # ------------------------------------------------------------------ graph
@@ -219,7 +247,7 @@ class _Compiler:
             c.edge = edge(c.a, c.b) if implicit else -1
         self._augment(model, edge)
         for row in model.rows:
-            row.eab = edge(row.a, row.b) if model.augment[row.node] else -1
+            row.eab = edge(row.a, row.b) if model.augment[row.node].any() else NOT_LENT
         paths, points = model.forces.paths, model.forces.points
         damped = paths[(paths.damping > 0.0) & (paths.isotropic == 0)]
         model.damped = damped if len(damped) else None
@@ -237,21 +265,39 @@ class _Compiler:
         model.edges = [pair for pair, _ in sorted(edges.items(), key=lambda item: item[1])]
 
     def _augment(self, model: Model, edge: Any) -> None:
-        """Joints that carry a body without inertia lend it their equations, so that its block can be factored.
+        """Joints of a body without inertia lend it their equations, so that its block can be factored.
 
-        Adding a multiple of the joint's equation to the body's changes no solution, and makes the block regular
-        where the joint leaves free only directions with inertia.
+        Adding a multiple of a joint's equation to the body's changes no solution. The joint that carries it and those
+        that it carries leave no common direction free, so that the block is regular in whichever order bodies are
+        eliminated: contacts of what it carries may want it to go first. Where two axes come to lie in one line it could
+        spin between them; `least`, which Newton's matrix alone knows, then keeps it where it is.
         """
-        mass = float(np.median(model.bodies.mass[model.bodies.mass > 0.0])) if (model.bodies.mass > 0.0).any() else 1.0
+        bodies = model.bodies
+        mass = float(np.median(bodies.mass[bodies.mass > 0.0])) if (bodies.mass > 0.0).any() else 1.0
+        least = np.array([np.linalg.eigvalsh(b.J.reshape(3, 3))[0] for b in bodies])
+        light = (bodies.mass <= 0.0) | (least < SINGULAR * mass * bodies.radius**2)
+        own = np.where(bodies.mass > 0.0, bodies.mass, mass)
+        carries = np.isin(np.arange(len(bodies)), bodies.parent)
+        bodies.least = np.where(light & carries, LEAST * own, 0.0)
         for node, piece in enumerate(self.pieces):
-            body = model.bodies[piece.b]
-            least = np.linalg.eigvalsh(body.J.reshape(3, 3))[0]
-            if not piece.loop and (body.mass <= 0.0 or least < SINGULAR * mass * body.radius**2):
-                model.augment[node] = body.mass if body.mass > 0.0 else mass
-                edge(piece.a, piece.b)
+            for side, body in enumerate((piece.a, piece.b)):
+                if not piece.loop and body >= 0 and light[body]:
+                    model.augment[node, side] = own[body]
+                    edge(piece.a, piece.b)
 
     # ------------------------------------------------------------------ forces
 
     def _forces(self) -> ForceModel:
         """What forces read, with indices of `bodies` in place of the tree's nodes."""
         return force_model(self.m.tree)._replace(**force_records(self.m, self.frames))
+
+
+def _pass_limits(follower: dict[str, Any], leader: dict[str, Any], coefficients: Any) -> None:
+    """Limits of the follower of a straight coupling as limits of its leader: both at once would say the same twice."""
+    if len(coefficients) > 2 or len(coefficients) < 2 or coefficients[1] == 0.0:
+        return
+    ends = sorted((bound - coefficients[0]) / coefficients[1] for bound in (follower["lower"], follower["upper"]))
+    lower, upper = max(leader["lower"], ends[0]), min(leader["upper"], ends[1])
+    if lower <= upper + NO_ROOM:
+        leader["lower"], leader["upper"] = lower, max(lower, upper)
+        follower["lower"], follower["upper"] = -np.inf, np.inf

@@ -38,7 +38,7 @@ def failure_of(stepper: Any, step: int, record: Record) -> ConvergenceError:
 
 def _reason(stepper: Any, step: int, record: Record) -> str:
     """What may be the matter with a step that has no solution, as the end of a sentence."""
-    if light := spinning_without_inertia(stepper.mechanism):
+    if light := spinning_without_inertia(stepper.model):
         return f"; body {light!r} has no moments of inertia, but may spin freely: give it some"
     overlap = _overlap(stepper, record) if step == 0 else ""
     return overlap or ("; is a loop in a singular configuration?" if stepper.loops else "")

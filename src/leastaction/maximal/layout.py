@@ -77,7 +77,14 @@ class Layout:
             anchors[:, 6], anchors[:, 7] = np.linalg.norm(states.w, axis=1), self.reach
         most = most if math.isfinite(most) else 1e300
         self.near = ContactModel(
-            table.shapes, table.data, pairs, pair_edges, anchors, most, None if table.is_smooth else True
+            table.shapes,
+            table.data,
+            pairs,
+            pair_edges,
+            anchors,
+            most,
+            None if table.is_smooth else True,
+            True if table.turns else None,
         )
         return other
 

@@ -37,9 +37,10 @@ class Model:
         frames: for each name of a body (and the world) its index among `bodies` and the pose of its frame there.
         forces: what forces read, with indices of `bodies`.
         pieces: the tree joints, in the order of the bodies they carry.
-        augment: nodes whose equations are added to those of a massless child, see `assemble`.
+        augment: see `MaximalModel`.
         edges: pairs of graph nodes (bodies first, then groups of rows) that share a block.
         damped, tied, tied_first, resisting, resisting_edges: see `MaximalModel`.
+        locked: whether limits leave a joint no room, so that it is held by an equation.
     """
 
     mechanism: Mechanism
@@ -59,6 +60,7 @@ class Model:
     tied_first: Any = None
     resisting: ForceModel | None = None
     resisting_edges: Any = None
+    locked: bool = False
 
     def arrays(self, graph: GraphPlan) -> MaximalModel:
         """What kernels read, with the graph of the Newton matrix."""

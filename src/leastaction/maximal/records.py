@@ -16,6 +16,7 @@ __all__ = [
     "FREE",
     "HINGE",
     "JOINT_ROW",
+    "NOT_LENT",
     "PATH_STATE",
     "POINT_STATE",
     "ROW_STATE",
@@ -26,12 +27,16 @@ __all__ = [
 
 SLIDE, HINGE, BALL, FREE = range(4)
 
+NOT_LENT = -2
+"""In place of an edge: the row is lent to no body without inertia, see `MaximalModel.augment`."""
+
 BODY = np.dtype(
     [
         ("parent", "i8"),  # body that carries it in the spanning tree, -1 for the world
         ("mass", "f8"),
         ("J", "f8", 9),  # rotational inertia about the COM, in the body's directions, row major
         ("radius", "f8"),  # of gyration [m]: what angular velocities are scaled with
+        ("least", "f8"),  # what Newton takes for the least mass of one without inertia [kg], 0 for others
     ],
     align=True,
 )
@@ -48,7 +53,10 @@ JOINT_ROW = np.dtype(
         ("eb", "i8"),
         ("ea2", "i8"),  # of the leader's bodies
         ("eb2", "i8"),
-        ("eab", "i8"),  # edge between the bodies of a row that is lent to a massless child
+        (
+            "eab",
+            "i8",
+        ),  # edge between the bodies of a row that is lent to a massless one, -1: of the world; else NOT_LENT
         ("coordinate", "i8"),  # angle of a screw, follower of a coupling
         ("leader", "i8"),  # of a coupling
         ("first", "i8"),  # its polynomial

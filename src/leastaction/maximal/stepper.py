@@ -31,10 +31,8 @@ from leastaction.maximal.arrays import (
 )
 from leastaction.maximal.compiler import compile_model
 from leastaction.maximal.composition import composition
-from leastaction.maximal.contact.diagnosis import (
-    warn_of_ignored_pairs,
-    warn_of_overlap,
-)
+from leastaction.maximal.contact.by_design import leave_out
+from leastaction.maximal.contact.diagnosis import warn_of_ignored_pairs, warn_of_overlap
 from leastaction.maximal.coordinates.placement import momenta_of, place, poses_of_bodies
 from leastaction.maximal.derivatives.linearize import OneStep, Parts
 from leastaction.maximal.derivatives.parameters import Derivative, by_parameter
@@ -83,6 +81,8 @@ class MaximalStepper(Stepper):
         # Rigid contact cannot go backwards, as some of the steps of a composition do.
         self.acts = ALL_ACT if len(self.substeps) == 1 else frozenset()
         self.table = collect(mechanism, model.frames, bodies=integrator.self_collision)
+        if self.acts:
+            self.table = leave_out(model, self.table)
         if self.table.ignored and self.acts:
             warn_of_ignored_pairs(self.table)
         self.layout = Layout(model, self.table, dt)
@@ -105,7 +105,7 @@ class MaximalStepper(Stepper):
         return MaximalSettings(
             dt=self.dt,
             halves=1.0 if own.order == 1 else 0.5,
-            loops=None if m.is_tree else True,
+            loops=None if m.is_tree and not self.model.locked else True,
             tolerance=float(own.tolerance),
             max_iterations=int(own.max_iterations),
             max_work=int(own.work),
@@ -154,7 +154,7 @@ class MaximalStepper(Stepper):
         self.contact = None
         if self.acts and self.layout.touches():
             n, m = len(self.model.bodies), len(self.model.coordinates)
-            self.contact = contact_data(n, self.room, m, LOGGED * self.room)
+            self.contact = contact_data(n, self.room, m, LOGGED * self.room, self.table.turns)
         self._bind()
 
     def _bind(self) -> None:
@@ -183,14 +183,14 @@ class MaximalStepper(Stepper):
 
     def prepare_start(self, q: FloatArray) -> FloatArray:
         """Refuse open loops."""
-        if self.loops:
+        if not self.mechanism.is_tree:
             check_closed(self.mechanism, q)
             self.redundant = is_redundant(self.mechanism, q)
         return q
 
     def prepare_momentum(self, q: FloatArray, p: FloatArray, project: bool) -> FloatArray:
         """Refuse (or, with `project`, mend) a momentum whose velocity opens the loops."""
-        if not self.loops:
+        if self.mechanism.is_tree:
             return p
         t = self.mechanism.tree
         c, out, n = t.closure, p.copy(), len(t.nodes)

@@ -1,6 +1,7 @@
 """What a robot is: bodies, joints, loops and everything that acts on them. Validated and immutable."""
 
 from leastaction.mechanism import joints
+from leastaction.mechanism.body import Body
 from leastaction.mechanism.builder import MechanismBuilder
 from leastaction.mechanism.elements import (
     Actuator,
@@ -18,7 +19,7 @@ from leastaction.mechanism.elements import (
 )
 from leastaction.mechanism.inertia import Inertia, rod, solid_box, solid_capsule, solid_cylinder, solid_sphere
 from leastaction.mechanism.joints import Joint, Motion, Primitive
-from leastaction.mechanism.mechanism import Body, Mechanism
+from leastaction.mechanism.mechanism import Mechanism
 from leastaction.mechanism.pose import Pose
 from leastaction.mechanism.shapes import Box, Capsule, Cylinder, HeightField, Mesh, Plane, Shape, Sphere
 

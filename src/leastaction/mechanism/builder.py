@@ -10,11 +10,12 @@ from typing import Any
 from leastaction.errors import MechanismError
 from leastaction.mechanism import _check
 from leastaction.mechanism._check import suggestion
+from leastaction.mechanism.body import Body
 from leastaction.mechanism.element_builder import ElementBuilder
 from leastaction.mechanism.graph import WORLD
 from leastaction.mechanism.inertia import Inertia
 from leastaction.mechanism.joints import ALIASES, Joint, primitives_of
-from leastaction.mechanism.mechanism import Body, Mechanism
+from leastaction.mechanism.mechanism import Mechanism
 from leastaction.mechanism.pose import Pose
 from leastaction.mechanism.shapes import Shape
 
@@ -233,6 +234,28 @@ class MechanismBuilder(ElementBuilder):
                 table[element.name] = element
             else:
                 self._add_element(element)
+
+    @property
+    def bodies(self) -> tuple[Body, ...]:
+        """The bodies so far."""
+        return tuple(self._bodies.values())
+
+    @property
+    def joints(self) -> tuple[Joint, ...]:
+        """The joints so far, those that close loops among them."""
+        return tuple(self._joints.values())
+
+    def set_inertia(self, body: str, inertia: Inertia) -> None:
+        """Replace the mass distribution of a body.
+
+        Args:
+            body: its name.
+            inertia: in its frame.
+        """
+        if body not in self._bodies:
+            raise MechanismError(f"set_inertia: unknown body {body!r}{suggestion(body, self._bodies)}")
+        own = _check.instance(inertia, Inertia, f"body {body!r}: inertia")
+        self._bodies[body] = replace(self._bodies[body], inertia=own)
 
     def remove(self, name: str) -> None:
         """Remove the body, joint or element of that name; what refers to it must be removed as well."""

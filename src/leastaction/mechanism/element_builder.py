@@ -171,6 +171,8 @@ class ElementBuilder:
         radius: float = 0.0,
         friction: float = 0.0,
         restitution: float = 0.0,
+        spinning: float = 0.0,
+        rolling: float = 0.0,
     ) -> str:
         """A contact point, or ball, of a body, which touches the ground (planes and height fields of the world).
 
@@ -181,8 +183,11 @@ class ElementBuilder:
             radius: of the ball about it [m]; 0 is a point.
             friction: Coulomb coefficient; 0 slides freely.
             restitution: Newton's coefficient, 0 (plastic) to 1 (elastic).
+            spinning, rolling: friction against spinning about the normal and against rolling: torque per normal force
+                [m].
         """
-        self._elements["contacts"].append(ContactPoint(name, body, point, radius, friction, restitution))
+        surface = friction, restitution, spinning, rolling
+        self._elements["contacts"].append(ContactPoint(name, body, point, radius, *surface))
         return name
 
     def exclude_contact(self, first: str, *others: str) -> None:

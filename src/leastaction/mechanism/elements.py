@@ -240,6 +240,7 @@ class ContactPoint:
         radius: of the ball about the point [m]; 0 is a point.
         friction: Coulomb coefficient.
         restitution: Newton's coefficient, 0 (plastic) to 1 (elastic).
+        spinning, rolling: friction against spinning about the normal and against rolling: torque per normal force [m].
     """
 
     name: str
@@ -248,12 +249,14 @@ class ContactPoint:
     radius: float = 0.0
     friction: float = 0.0
     restitution: float = 0.0
+    spinning: float = 0.0
+    rolling: float = 0.0
 
     def __post_init__(self) -> None:
         what = f"contact point {_check.label(self.name, 'name of a contact point')!r}"
         _check.label(self.body, f"{what}: body")
         object.__setattr__(self, "point", _check.vector(self.point, 3, f"{what}: point"))
-        for field in ("radius", "friction", "restitution"):
+        for field in ("radius", "friction", "restitution", "spinning", "rolling"):
             object.__setattr__(self, field, _check.nonnegative(getattr(self, field), f"{what}: {field}"))
         if self.restitution > 1.0:
             raise MechanismError(f"{what}: restitution must not exceed 1, got {self.restitution}")

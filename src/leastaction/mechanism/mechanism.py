@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from leastaction.errors import MechanismError
 from leastaction.mechanism import _check
 from leastaction.mechanism._check import suggestion
+from leastaction.mechanism.body import Body
 from leastaction.mechanism.elements import (
     Actuator,
     Cable,
@@ -24,7 +25,6 @@ from leastaction.mechanism.elements import (
     Spring,
 )
 from leastaction.mechanism.graph import WORLD, spanning_tree
-from leastaction.mechanism.inertia import Inertia
 from leastaction.mechanism.joints import SPLINES, Joint, Motion
 from leastaction.mechanism.shapes import Shape
 
@@ -48,26 +48,6 @@ class CoordinateGroup(NamedTuple):
     iq: int
     iv: int
     nv: int
-
-
-@dataclass(frozen=True)
-class Body:
-    """A rigid body.
-
-    Attributes:
-        name: unique among the bodies; "world" is taken.
-        inertia: its mass distribution in the body frame.
-        shapes: for pictures and contact, fixed to the body frame.
-    """
-
-    name: str
-    inertia: Inertia = field(default_factory=Inertia)
-    shapes: tuple[Shape, ...] = ()
-
-    def __post_init__(self) -> None:
-        what = f"body {_check.label(self.name, 'body')!r}"
-        _check.instance(self.inertia, Inertia, f"{what}: inertia")
-        object.__setattr__(self, "shapes", _check.instances(self.shapes, Shape, f"{what}: shapes"))
 
 
 _PARTS: dict[str, Any] = {

@@ -29,6 +29,9 @@ class Shape:
             counts (as in MuJoCo), where neither does 0.5.
         restitution: Newton's coefficient, 0 (plastic) to 1 (elastic); None leaves it to what the shape touches. Where
             both say one, the larger counts, where neither does 0.
+        spinning: friction against spinning about the normal of a contact: torque per normal force [m]; None leaves it
+            to what the shape touches, as with friction; where neither says one, 0.
+        rolling: friction against rolling, about the tangents: torque per normal force [m]; likewise.
     """
 
     pose: Pose = field(default=Pose(), kw_only=True)
@@ -38,6 +41,8 @@ class Shape:
     visual: bool = field(default=True, kw_only=True)
     friction: float | None = field(default=None, kw_only=True)
     restitution: float | None = field(default=None, kw_only=True)
+    spinning: float | None = field(default=None, kw_only=True)
+    rolling: float | None = field(default=None, kw_only=True)
 
     kind: ClassVar[str] = "shape"
 
@@ -47,7 +52,7 @@ class Shape:
         for name in ("collision", "visual"):
             object.__setattr__(self, name, _check.flag(getattr(self, name), f"{what}: {name}"))
         object.__setattr__(self, "color", _check.vector(self.color, 4, f"color of {what}"))
-        for name in ("friction", "restitution"):
+        for name in ("friction", "restitution", "spinning", "rolling"):
             if getattr(self, name) is not None:
                 object.__setattr__(self, name, _check.nonnegative(getattr(self, name), f"{what}: {name}"))
         if self.restitution is not None and self.restitution > 1.0:

@@ -33,6 +33,7 @@ from leastaction.optimize.files import load
 from leastaction.optimize.mpc import MPC
 from leastaction.optimize.multistart import multi_start
 from leastaction.optimize.problem import Problem
+from leastaction.optimize.problem_files import read_problem
 from leastaction.optimize.regulator import Tracker, tvlqr
 from leastaction.optimize.relaxation import solve_relaxed
 from leastaction.optimize.solution import Iteration, Solution
@@ -71,6 +72,7 @@ __all__ = [
     "pose",
     "position",
     "reach",
+    "read_problem",
     "solve",
     "solve_relaxed",
     "steps",

@@ -37,14 +37,20 @@ class Part(ABC):
 class ByDifferences(Part):
     """By differences of an analytic gradient(z, weight, multipliers, out)."""
 
-    def __init__(self, program: Transcription, pairs: list[tuple[IntArray, IntArray]], gradient: Callable) -> None:
+    def __init__(
+        self,
+        program: Transcription,
+        pairs: list[tuple[IntArray, IntArray]],
+        gradient: Callable,
+        central: bool = True,
+    ) -> None:
         n, self.gradient = program.n, gradient
         own = Pattern((n, n))
         for a, b in pairs:
             own.add(np.minimum(a, b), np.maximum(a, b))
         own.close()
         time = program.layout.duration
-        self.coloured = Coloured(own, program.lower < program.upper, time, central=True)
+        self.coloured = Coloured(own, program.lower < program.upper, time, central)
         self.values = np.zeros(own.count)
         self.columns = np.repeat(np.arange(n), np.diff(own.indptr))
 
@@ -69,22 +75,23 @@ class DynamicsPart(Part):
         self.program, self.contraction = program, Contraction(program)
         layout, controls, N = program.layout, program.controls, program.steps
         c = self._at_random()
-        q, block = layout.q[program._points()].reshape(N, -1), c.blocks[0].size
-        found, size = _found(c.blocks.reshape(N, block)), q.shape[1]
+        q = layout.q[program._points()].reshape(N, -1)
+        size = q.shape[1]
+        found = _found(c.blocks.reshape(N, size, size)).reshape(N, -1)
         self.places = np.flatnonzero(found.any(axis=0))
         a, b = q[:, self.places // size], q[:, self.places % size]
         self.tickets = [pattern.add(np.where((a <= b) & found[:, self.places], a, -1), b)]
         if c.by_time is not None and c.controls_by_time is not None:
             width, time = controls.weights.shape[1], np.array(layout.duration)
             u = layout.u[controls.first[:, None] + np.arange(width)]
-            found = _found(c.by_time.reshape(N, -1))
+            found = c.by_time.reshape(N, -1) != 0.0
             self.tickets += [pattern.add(np.where(found, q, -1), time), pattern.add(u, time), pattern.add(time, time)]
 
         self.by_controls = -1
         if c.by_controls is not None:
             # Pairs of the values that the step reads with its configurations.
             u = layout.u[controls.first[:, None] + np.arange(controls.weights.shape[1])]
-            found = _found(c.by_controls.reshape(N, c.by_controls.shape[1], -1))[:, None]
+            found = (c.by_controls.reshape(N, c.by_controls.shape[1], -1) != 0.0)[:, None]
             a, b = np.broadcast_arrays(u[:, :, :, None], q[:, None, None])
             self.by_controls = len(self.tickets)
             self.tickets.append(pattern.add(np.where(found, np.minimum(a, b), -1), np.maximum(a, b)))
@@ -125,10 +132,15 @@ def _kept(slots: IntArray, places: IntArray, count: int) -> tuple[IntArray, IntA
     return np.ascontiguousarray(slots[:, some]), np.ascontiguousarray(places[some])
 
 
-def _found(values: FloatArray) -> NDArray[np.bool_]:
-    """Which values are other than zero."""
-    sizes = np.abs(values)
-    return sizes > 1e-8 * sizes.max(initial=1e-300)
+def _found(blocks: FloatArray) -> NDArray[np.bool_]:
+    """Which entries of symmetric blocks (steps, n, n) are other than zero; NaN is.
+
+    Round-off is small beside what the smaller of the two degrees of freedom does at most: a finger has entries far
+    below those of the body that carries it.
+    """
+    sizes = np.abs(blocks)
+    rows = sizes.max(axis=2)
+    return ~(sizes <= 1e-11 * np.minimum(rows[:, :, None], rows[:, None, :]))
 
 
 class PiecePart(Part):
@@ -228,7 +240,9 @@ class Exact(Hessian):
             if program.reactions:
                 others.append(ByDifferences(program, held_curvature.pairs(program), _held_gradient(program)))
         else:
-            others.append(ByDifferences(program, _dynamics_pairs(program), _dynamics_gradient(program)))
+            # Collocation is there to compare with: one-sided differences are what it would have without exact ones.
+            central = isinstance(program, Variational)
+            others.append(ByDifferences(program, _dynamics_pairs(program), _dynamics_gradient(program), central))
         for c in program.costs:
             if c.piece.is_smooth:
                 self.parts.append(CostPart(program, c, pattern))

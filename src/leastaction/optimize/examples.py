@@ -13,20 +13,24 @@ from leastaction import robots
 from leastaction.dynamics import body_poses
 from leastaction.dynamics import center_of_mass as com_of
 from leastaction.errors import ProblemError
-from leastaction.mechanism import Inertia, Joint, Mechanism, MechanismBuilder, Pose
+from leastaction.mechanism import Box, Capsule, Inertia, Joint, Mechanism, MechanismBuilder, Pose, joints
 from leastaction.mechanism._check import suggestion
 from leastaction.optimize import constraints, costs
+from leastaction.optimize.feet import foot, phase
 from leastaction.optimize.problem import Problem
+from leastaction.optimize.stance import balanced
 
 __all__ = [
     "Example",
     "acrobot",
     "arm",
+    "atlas",
     "balance",
     "cart_pole",
     "catalogue",
     "double_pendulum",
     "get",
+    "hopper",
     "nao",
     "satellite",
     "steady_arm",
@@ -132,6 +136,49 @@ def steady_arm(steps: int = 30, **options: Any) -> Problem:
     )
 
 
+def atlas(steps: int = 26, **options: Any) -> Problem:
+    """Atlas, balancing on its right foot, reaches a ball with its left hand within 1.3 s; use the Gauss-Newton Hessian.
+
+    After Fan 2018, Section 6.3, which tells the time and that the wrench on the foot is that of a flat foot: friction
+    cone, centre of pressure within the sole. Where the ball is, and the costs (effort, velocities, the posture at the
+    end), are ours.
+    """
+    robot = robots.atlas().replace(contacts=())
+    sole, lifted = (0.0426, -0.0017, -0.07645), {"l_leg_hpy": -0.7, "l_leg_kny": 1.2}
+    q = robots.home(robot)
+    for name, angle in lifted.items():
+        q[robot.coordinate_index(name)] = angle
+    place = (body_poses(robot, q)[robot.body_index("r_foot")] @ [*sole, 1.0])[:3]
+    start = balanced(robot, q, "r_foot", place[:2])
+    problem = _problem(robot, steps, 1.3, options)
+    problem.start(q=start, v=0).finish(v=0)
+    problem.phases(phase(steps, foot("r_foot", point=sole, size=(0.12, 0.055), friction=0.6, at=place)))
+    problem.minimize(costs.effort(1e-5), costs.velocity(), costs.terminal(start))
+    return problem.subject_to(constraints.position("l_hand", (0.5, 0.3, 0.75), at=-1))
+
+
+def hopper(steps: int = 20, **options: Any) -> Problem:
+    """A hopper in the plane moves on by 0.3 m within 1 s; when and where its toe touches is found with the motion."""
+    b = MechanismBuilder("hopper")
+    b.body("trunk", inertia=Inertia(10.0, (0, 0, 0), 0.5), shapes=Box((0.3, 0.2, 0.15)))
+    plane = (joints.prismatic("x"), joints.prismatic("z"), joints.revolute("y"))
+    b.joint("base", "composite", "world", "trunk", parts=plane)
+    b.body("leg", inertia=Inertia(1.0, (0, 0, -0.25), (0.02, 0.02, 0.005)), shapes=_rod(0.25, 0.03))
+    b.revolute("hip", "trunk", "leg", axis="y", limits=(-1.2, 1.2))
+    b.body("shank", inertia=Inertia(0.5, (0, 0, -0.25), (0.01, 0.01, 0.002)), shapes=_rod(0.5, 0.02))
+    b.prismatic("slide", "leg", "shank", axis="z", position=(0, 0, -0.25), limits=(-0.1, 0.3))
+    b.actuator("hip", "hip", limits=(-60, 60))
+    b.actuator("slide", "slide", limits=(-600, 600))
+    b.contact("toe", "shank", (0, 0, -0.5), friction=0.8)
+    problem = _problem(b.build(), steps, 1.0, options)
+    problem.start(q=[0, 0.65, 0, 0, 0.1], v=0).finish(q=[0.3, 0.65, 0, 0, 0.1], v=0)
+    return problem.minimize(costs.effort(1e-3), costs.velocity(1e-2)).contact()
+
+
+def _rod(length: float, radius: float) -> Capsule:
+    return Capsule(radius, length, pose=Pose((0.0, 0.0, -0.5 * length)), collision=False)
+
+
 @dataclass(frozen=True)
 class Example:
     """A problem by name."""
@@ -147,7 +194,7 @@ class Example:
 
 def catalogue() -> list[Example]:
     """All examples."""
-    makers = (cart_pole, acrobot, double_pendulum, arm, satellite, nao)
+    makers = (cart_pole, acrobot, double_pendulum, arm, satellite, nao, atlas, hopper)
     return [Example(make.__name__, make) for make in makers]
 
 

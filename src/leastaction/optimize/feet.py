@@ -53,6 +53,9 @@ class Foot:
             row.a, row.b, row.pb = -1, int(frame.node), frame.p + R @ np.array(self.point)
         reads = jacobian_pattern(mechanism, out, np.zeros(0), np.random.default_rng(5))
         moved = np.flatnonzero(reads.any(axis=1))
+        if 2 not in moved:
+            text = f"{self.name}: nothing moves its point {self.point} up or down, so that no force can press it down"
+            raise ProblemError(f"{text}; leave this foot out")
         return out[moved], moved
 
     def reaction(self, mechanism: Mechanism, points: IntArray) -> Reaction:
@@ -68,8 +71,10 @@ class Foot:
         """What messages call it."""
         return f"foot {self.body}"
 
-    def limits(self, labels: tuple[str, ...]) -> tuple[tuple[str, ...], Callable[[FloatArray], Any]]:
+    def limits(self, labels: tuple[str, ...], weight: float) -> tuple[tuple[str, ...], Callable[[FloatArray], Any]]:
         """Names and function of what must not be negative: friction cone, centre of pressure, torque about the normal.
+
+        The cone is that of squares, over the weight of the robot [N].
 
         A flat foot of half sizes a, b that presses with fz holds |my| <= a fz, |mx| <= b fz (the centre of pressure is
         under it), and |mz| <= mu (a + b) / 2 fz.
@@ -91,8 +96,9 @@ class Foot:
             k = 0
             if cone:
                 x, y = f[:, sides[0]], f[:, sides[1]]
-                value[:, 0] = (mu * f[:, normal]) ** 2 - x**2 - y**2
-                J[:, 0, normal], J[:, 0, sides[0]], J[:, 0, sides[1]] = 2 * mu**2 * f[:, normal], -2 * x, -2 * y
+                value[:, 0] = ((mu * f[:, normal]) ** 2 - x**2 - y**2) / weight
+                for side, slope in ((normal, mu**2 * f[:, normal]), (sides[0], -x), (sides[1], -y)):
+                    J[:, 0, side] = 2.0 * slope / weight
                 k = 1
             for _, side, arm in bounds:
                 for sign in (1.0, -1.0):

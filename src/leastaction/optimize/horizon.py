@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from leastaction.errors import ProblemError
+from leastaction.optimize import arguments
 from leastaction.optimize.filter_search import search
 from leastaction.optimize.interior import Interior
 from leastaction.optimize.solver import Asked, Solver
@@ -28,6 +29,8 @@ class Horizon(Solver):
         unknown = [name for name in asked.options if name not in OPTIONS]
         if unknown:
             raise ProblemError(f"options: 'horizon' knows {', '.join(OPTIONS)} alone, got {unknown[0]!r}")
+        if "mu_init" in asked.options:
+            arguments.number(asked.options["mu_init"], "options: mu_init", above=0.0)
         program = self.program
         assert self.hessian is not None
         ip = Interior(program, self.hessian, asked.tolerance)

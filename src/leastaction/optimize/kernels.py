@@ -1,5 +1,7 @@
 """Kinematics of all knots in one call."""
 
+from typing import Any, NamedTuple
+
 from leastaction._jit import entry, inline, routine
 from leastaction.kinematics.sweeps import add_to, positions, velocities
 from leastaction.spatial import (
@@ -53,14 +55,30 @@ def _column(J, r, k, F):
     J[r, 3, k], J[r, 4, k], J[r, 5, k] = F[1]
 
 
+class MomentumRows(NamedTuple):
+    """What `momentum_rows` finds.
+
+    Attributes:
+        H: momenta about the world's origin, shape (rows, 6).
+        c: centres of mass, shape (rows, 3) [m].
+        A, D: dH/dv and dH/dq, shape (rows, 6, nv).
+    """
+
+    H: Any
+    c: Any
+    A: Any
+    D: Any
+
+
 @entry
-def momentum_rows(nodes, links, screws, Q, V, sums, H, c, A, D):
-    """Momenta H (rows, 6) about the world's origin, centres of mass c (rows, 3), A = dH/dv and D = dH/dq (rows, 6, nv).
+def momentum_rows(nodes, links, screws, Q, V, sums, out):
+    """Momenta, centres of mass and their derivatives, see `MomentumRows`.
 
     Moving a joint by its screw S carries the momentum of its subtree along and leaves its parent's twist V where it is:
     dH/dq = S x* h + C ad(V) S with h and C of the subtree. `sums`: scratch (nodes, 6).
     """
     count = nodes.shape[0]
+    H, c, A, D = out.H, out.c, out.A, out.D
     for r in range(Q.shape[0]):
         positions(nodes, links, screws, Q[r])
         velocities(nodes, links, screws, V[r])

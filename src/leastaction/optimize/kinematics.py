@@ -285,14 +285,13 @@ def carrying(mechanism: Mechanism) -> FloatArray:
     return out
 
 
-def momenta(w: Workspace, q: FloatArray, v: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-    """Momentum h (rows, 6) about the world's origin, centre of mass c (rows, 3), dh/dv and dh/dq (rows, 6, nv)."""
-    rows, nv = len(q), w.tree.nv
-    h, c, A, D = np.zeros((rows, 6)), np.zeros((rows, 3)), np.zeros((rows, 6, nv)), np.zeros((rows, 6, nv))
-    kernels.momentum_rows(
-        w.tree.nodes, w.links, w.screws, np.ascontiguousarray(q), np.ascontiguousarray(v), w.external, h, c, A, D
-    )
-    return h, c, A, D
+def momenta(w: Workspace, q: FloatArray, v: FloatArray) -> kernels.MomentumRows:
+    """Momenta about the world's origin, centres of mass, and their derivatives."""
+    n, nv, z = len(q), w.tree.nv, np.zeros
+    out = kernels.MomentumRows(z((n, 6)), z((n, 3)), z((n, 6, nv)), z((n, 6, nv)))
+    q, v = np.ascontiguousarray(q), np.ascontiguousarray(v)
+    kernels.momentum_rows(w.tree.nodes, w.links, w.screws, q, v, w.external, out)
+    return out
 
 
 def rotation_vectors(R: FloatArray) -> FloatArray:

@@ -9,6 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leastaction.errors import ProblemError
+from leastaction.mechanism._check import shown
+from leastaction.optimize import arguments
 from leastaction.optimize.exact import HESSIANS
 from leastaction.optimize.filter_search import prepare, search, step
 from leastaction.optimize.functions import Deviation
@@ -52,22 +54,18 @@ class MPC:
         self, problem: Problem, *, iterations: int = 1, barrier: float = 1e-3, hessian: str = "gauss-newton"
     ) -> None:
         if not isinstance(problem, Problem):
-            raise ProblemError(f"MPC needs a Problem, got {problem!r}")
+            raise ProblemError(f"MPC needs a Problem, got {shown(problem)}")
         if problem.start_position is None or np.isnan(problem.start_position).any() or problem.start_velocity is None:
             raise ProblemError("MPC: give the problem a start with all positions and velocities")
         if problem.fixed_duration is None:
             raise ProblemError("MPC: the problem's duration must be given, not free")
-        if not isinstance(iterations, int | np.integer) or iterations < 1:
-            raise ProblemError(f"MPC: iterations must be a whole number of at least 1, got {iterations!r}")
-        if not (isinstance(barrier, int | float) and 0.0 < barrier < np.inf):
-            raise ProblemError(f"MPC: barrier must be a positive number, got {barrier!r}")
-        if hessian not in HESSIANS:
-            raise ProblemError(f"MPC: hessian must be one of {', '.join(HESSIANS)}, got {hessian!r}")
+        self.iterations = arguments.count(iterations, "MPC: iterations")
+        self.barrier = arguments.number(barrier, "MPC: barrier", above=0.0)
+        arguments.choice(hessian, HESSIANS, "MPC: hessian")
         program = problem.transcribe()
         if not isinstance(program, Variational):
             raise ProblemError("MPC is for integrators such as leastaction.Midpoint() and leastaction.Galerkin()")
         self.problem, self.program = problem, program
-        self.iterations, self.barrier = int(iterations), float(barrier)
         self._interior = Interior(program, HESSIANS[hessian](program), tolerance=1e-6)
         self._shift = Shift(program, self._interior)
         self._log: list[Iteration] = []
@@ -81,8 +79,11 @@ class MPC:
     def reset(self, q: Any = None, v: Any = None, *, max_iterations: int = 300) -> Solution:
         """Solve the problem from a state, by default its own start; the first `step` does so where it was not done."""
         problem, program, ip = self.problem, self.program, self._interior
+        arguments.count(max_iterations, "MPC: max_iterations")
         z = problem.initial_unknowns(program)
-        self._start(z, program.motion(z).q.copy(), *self._state(q, v))
+        state = self._state(q, v)
+        self._load(z, state[1])
+        self._start(z, program.motion(z).q.copy(), *state)
         began = time.perf_counter()
         self._log = []
         ip.watch = self._note
@@ -140,11 +141,7 @@ class MPC:
             reference: configuration (nq,), or one for each knot (steps + 1, nq).
         """
         m, rows = self.problem.mechanism, self.problem.steps + 1
-        goal = np.asarray(reference, float)
-        if goal.shape not in ((m.nq,), (rows, m.nq)) or not np.isfinite(goal).all():
-            raise ProblemError(
-                f"target: expected finite numbers of shape ({m.nq},) or ({rows}, {m.nq}), got {reference!r}"
-            )
+        goal = arguments.numbers(reference, [(m.nq,), (rows, m.nq)], "target")
         found = False
         for cost in self.program.costs:
             if isinstance(cost.piece.function, Deviation):
@@ -175,12 +172,16 @@ class MPC:
 
     def _state(self, q: Any, v: Any) -> tuple[FloatArray, FloatArray]:
         m = self.problem.mechanism
-        q = self.problem.start_position if q is None else np.asarray(q, float)
-        v = self.problem.start_velocity if v is None else np.asarray(v, float)
-        for name, x, size in (("q", q, m.nq), ("v", v, m.nv)):
-            if x.shape != (size,) or not np.isfinite(x).all():
-                raise ProblemError(f"MPC: {name} must be {size} finite numbers, got {x!r}")
-        return q, v
+        q = self.problem.start_position if q is None else q
+        v = self.problem.start_velocity if v is None else v
+        return arguments.numbers(q, [(m.nq,)], "MPC: q"), arguments.numbers(v, [(m.nv,)], "MPC: v")
+
+    def _load(self, z: FloatArray, v: FloatArray) -> None:
+        """Load the kernels that only a robot in motion needs, so that no tick has to."""
+        program = self.program
+        program.ends.given = [(0, v + 1.0), *(end for end in program.ends.given if end[0] != 0)]
+        program.constraints(z, np.zeros(program.m))
+        program.jacobian(z, np.zeros(program.jacobian_pattern.count))
 
     def _start(self, z: FloatArray, points: FloatArray, q: FloatArray, v: FloatArray) -> None:
         """Let the program start at (q, v): z of the first configuration, and the momentum there.

@@ -204,11 +204,19 @@ class Reactions:
                 p[k] -= A.T @ np.linalg.lstsq(A @ Y, Y.T @ p[k], rcond=1e-12)[0]
 
     def guess(self, z: FloatArray) -> None:
-        """Let contacts carry the weight of the robot between them."""
-        normal = [r for r in self.all if not r.holds]
+        """Let feet and contacts carry the weight of the robot between them."""
+        pressing = np.zeros(self.owner.s * self.owner.steps + 1)
+        carrying = [(r, k) for r in self.all for k, label in enumerate(r.labels) if label in ("z", "normal")]
+        for r, _ in carrying:
+            pressing[r.points] += 1.0
+        for r, k in carrying:
+            z[r.index[:, k]] = self.weight / pressing[r.points]
+
+    @property
+    def weight(self) -> float:
+        """Of the robot [N]; its mass where there is no gravity."""
         m = self.owner.mechanism
-        for r in normal:
-            z[r.index[:, 0]] = m.total_mass * float(np.linalg.norm(m.gravity)) / len(normal)
+        return m.total_mass * (float(np.linalg.norm(m.gravity)) or 1.0)
 
     def named_forces(self, z: FloatArray) -> dict[str, FloatArray]:
         """Forces at the knots by name, shape (steps + 1, forces); zero where they do not act."""

@@ -199,7 +199,7 @@ class Standing:
                     held = np.setdiff1d(held, sliding)
                     if sliding:
                         out.append(Kept(r, np.arange(1, len(r.points)), np.array(sliding)))
-                out.append(ForceLimits(r, *foot.limits(r.labels)))
+                out.append(ForceLimits(r, *foot.limits(r.labels, program.reactions.weight)))
             self._add_held(out, r, held, asked)
             for k, knot in enumerate(self.cuts):
                 if r.points[-1] == program.s * knot:

@@ -34,6 +34,10 @@ def coefficients(xi):
     return (b, c, bs, cs, bc, cc, g, gs)
 
 
+UNTURNED = (1 / 2, 1 / 6, -1 / 12, -1 / 60, 1 / 90, 1 / 630, 1 / 12, 1 / 360)
+"""All coefficients at xi = 0."""
+
+
 @inline
 def _twice(xi, a):
     return cross(xi, cross(xi, a))

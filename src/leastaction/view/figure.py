@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from leastaction.mechanism import Mechanism
+from leastaction.mechanism.body import Body
 from leastaction.mechanism.elements import ContactPoint
 from leastaction.mechanism.graph import WORLD
 from leastaction.mechanism.joints import Motion, perpendicular
-from leastaction.mechanism.mechanism import Body
 from leastaction.mechanism.pose import Pose, quaternion_of_matrix
 from leastaction.mechanism.shapes import Box, Capsule, Cylinder, Mesh, Plane, Shape, Sphere
 from leastaction.view import geometry, style

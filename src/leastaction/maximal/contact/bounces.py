@@ -29,6 +29,10 @@ EXACT, RIGID = 1e-13, 1e-9
 TRIES = 40
 """Most shares that are tried."""
 
+NARROW, JUMP = 1e-6, 1e-3
+"""Where the work, relative to the kinetic energy before, differs by more than JUMP between shares that differ by less
+than NARROW, it jumps."""
+
 
 @routine(allocates=False)
 def work_of_cones(states, contact):
@@ -38,7 +42,7 @@ def work_of_cones(states, contact):
         c = contact.cones[k]
         for j in range(3):
             f = c.gam if j == 0 else c.beta[j - 1]
-            if f != 0.0 and not (c.kind == ip.DRY and j == 0):
+            if f != 0.0 and not (c.kind >= ip.DRY and j == 0):
                 work += 0.5 * f * (mean_work(states, c.da, 6 * j, c.a) + mean_work(states, c.db, 6 * j, c.b))
     return work
 
@@ -89,7 +93,8 @@ def keep_share(states, settings, contact, share, dt):
 def bound_bounces(model, settings, data, contact, dt, spent):
     """Lower the restitution of a solved step until its impulses do no work; (result as of `solve_step`, iterations).
 
-    Regula falsi (Illinois) for the share: the work is a continuous function of it, with corners where contacts stick.
+    Regula falsi (Illinois) for the share: the work is a continuous function of it, with corners where contacts stick,
+    but for jumps where the equations of a step have several solutions. There the share is the one below the jump.
     """
     states, tried = data.bodies, 0
     high = share_now(contact)
@@ -108,6 +113,7 @@ def bound_bounces(model, settings, data, contact, dt, spent):
     if above <= 0.0:
         return spent, tried
     low, below, share, side = 0.0, 0.0, 0.0, 0
+    up, down, last = above, 0.0, high < 0.0  # False, but no literal
     for k in range(TRIES):
         keep_share(states, settings, contact, share, dt)
         spent = solve_step(model, settings, data, contact, dt)
@@ -116,22 +122,24 @@ def bound_bounces(model, settings, data, contact, dt, spent):
             break
         work = work_of_cones(states, contact) - allowed
         if k == 0:
-            below = work
+            below = down = work
             if work >= 0.0:  # it is not restitution that adds energy
                 break
-        elif abs(work) <= within:
+        elif last or abs(work) <= within:
             break
         elif work > 0.0:
-            high, above = share, work
+            high, above, up = share, work, work
             below *= 0.5 if side > 0 else 1.0
             side = 1
         else:
-            low, below = share, work
+            low, below, down = share, work, work
             above *= 0.5 if side < 0 else 1.0
             side = -1
-        share = (low * above - high * below) / (above - below)
-        if high - low < 1e-14:
+        jump = high - low < NARROW and up - down > JUMP * energy
+        last = jump or high - low < 1e-14 or k + 2 == TRIES
+        if last and share == low:
             break
+        share = low if last else (low * above - high * below) / (above - below)
     return spent, tried
 
 
@@ -145,3 +153,6 @@ def let_slip(states, contact, dt):
             c.bounce = 0.0
         if c.kind == ip.EXACT or c.kind == ip.LINEAR:
             c.kind, c.beta[0], c.beta[1] = ip.LIMIT, 0.0, 0.0
+        if c.kind == ip.TURN:
+            for i in range(6, 18):
+                c.da[i] = c.db[i] = 0.0

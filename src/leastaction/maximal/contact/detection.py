@@ -12,7 +12,7 @@ from leastaction.maximal.contact.margins import REACH, has_moved, lightest, marg
 from leastaction.maximal.records import BALL, FREE
 from leastaction.maximal.step.assembly import work
 from leastaction.maximal.step.bodies import start_pose
-from leastaction.spatial import add3, cross, load3, mattvec, scale3, store3, sub3
+from leastaction.spatial import add3, cross, load3, load9, mattvec, scale3, store3, sub3
 
 OUT_OF_DATE, NO_ROOM = np.int64(-1), np.int64(-2)
 """Why there are no cones of a step: see `find_cones`."""
@@ -39,6 +39,13 @@ SLIGHT = 1e-2
 OVERLAP = 0.8
 """Share of a small overlap at the start of a step that may be left at its end."""
 
+GENTLE = 0.03
+"""Share of gravity by which things that overlap get out of each other. When they are apart, what they have gained in
+kinetic energy is half of this share of the work that gravity does over the overlap."""
+
+TURNING = np.int64(1 << 30)
+"""What is added to the key of a contact for that of its friction against spinning, and twice for rolling."""
+
 BOUNCE = 2.0
 """Restitution acts on impacts faster than what gravity adds in so many steps; slower ones come to rest."""
 
@@ -57,13 +64,13 @@ def wrench_row(out, at, states, body, x, n, sign):
 def overlap_left(phi, leave):
     """What may be left at the end of a step of a gap phi [m] at its start: 0, but some of it where it is negative.
 
-    Things get out of each other no faster than they would fall through half of the overlap: none is shot away. Slight
-    overlaps are left at once, so that the step is a smooth function where things just touch.
+    Things get out of each other no faster than they would fall through half of the overlap by a small share of gravity:
+    none is shot away. Slight overlaps are left at once, so that the step is a smooth function where things just touch.
     """
     phi += SLIGHT * leave
     if phi >= 0.0:
         return 0.0
-    return phi + min((OVERLAP - 1.0) * phi, math.sqrt(-leave * phi))
+    return phi + min((OVERLAP - 1.0) * phi, math.sqrt(-GENTLE * leave * phi))
 
 
 @routine(allocates=False)
@@ -99,11 +106,13 @@ def find_cones(model, settings, data, near, contact, dt):
         margin = margin_of(bodies, settings, near, contact.speeds, k, dt)
         begin = found
         found = detect_pair(near, contact.contacts, k, Xa, Xb, found, margin, near.features)
-        if found > contact.contacts.shape[0] or count + found - begin > cones.shape[0]:
+        if found > contact.contacts.shape[0] or count + cones_of(near) * (found - begin) > cones.shape[0]:
             return NO_ROOM
         for j in range(begin, found):
-            energy += contact_cone(bodies, states, settings, cones[count], contact.contacts[j], j, near.edges[k], dt)
-            count += 1
+            own = contact_cone(bodies, states, settings, cones[count], contact.contacts[j], j, near.edges[k], dt)
+            last = append_turning(states, near.pairs[k], contact, count, near.turning)
+            energy += own * (last - count)
+            count = last
     # Joints may put more mass behind a contact than the body has itself, which all contacts share.
     now.load = max(1.0, settings.carried / max(count, 1))
     now.energy = now.load * energy / max(count, 1)
@@ -160,7 +169,7 @@ def warm_start(contact, kappa):
             ip.begin(c, c.s, c.y[0], c.y[1], kappa)
             continue
         ip.begin(c, own / f0, 0.0, 0.0, kappa)
-        if c.kind == ip.EXACT:
+        if c.kind == ip.EXACT or c.kind == ip.TURN:
             bound = c.mu * f0
             part = (f1**2 + f2**2) / (bound * bound)
             shrink = math.sqrt(INSIDE / part) if part > INSIDE else 1.0
@@ -235,6 +244,56 @@ def contact_wrenches(cone, contact, states):
         wrench_row(cone.da, 6 * row, states, contact.a, x, d, -1.0)
         wrench_row(cone.db, 6 * row, states, contact.b, x, d, 1.0)
     return phi
+
+
+@inline
+def cones_of(near):
+    """Most cones of a contact."""
+    return 1 if near.turning is None else ip.CONES
+
+
+@routine(allocates=False)
+def append_turning(states, pair, contact, count, turning):
+    """Append cones of what resists spinning and rolling at the contact of the last cone; the number of cones.
+
+    Args:
+        pair: `PAIR` record of the contact.
+        count: index of the contact's cone, which is the last.
+        turning: see `ContactModel`.
+    """
+    if turning is None:
+        return count + 1
+    cones, at = contact.cones, count
+    touching = contact.contacts[cones[at].source]
+    touching.spin, touching.roll = pair.spin, pair.roll
+    for motion in range(ip.SPIN, ip.ROLL + 1):
+        mu = pair.spin if motion == ip.SPIN else pair.roll
+        if mu > 0.0:
+            count += 1
+            cones[count] = cones[at]
+            cone = cones[count]
+            cone.kind, cone.mu, cone.directions, cone.key = ip.TURN, mu, motion, cone.key + motion * TURNING
+            turn_wrenches(cone, states)
+            cone.y[0] = work(states, cone.da[6:12], cone.a) + work(states, cone.db[6:12], cone.b)
+            cone.y[1] = work(states, cone.da[12:18], cone.a) + work(states, cone.db[12:18], cone.b)
+    return count + 1
+
+
+@routine(allocates=False)
+def turn_wrenches(cone, states):
+    """Unit torques of a TURN about the normal (SPIN) or both tangents (ROLL) of its contact, into its cone."""
+    n = load3(cone.normal)
+    t1, t2 = tangents(n)
+    for i in range(6, 18):
+        cone.da[i] = cone.db[i] = 0.0
+    for row, d in enumerate((n, t1) if cone.directions == ip.SPIN else (t1, t2)):
+        if row == 1 and cone.directions == ip.SPIN:
+            continue  # about one axis only
+        for body, sign, out in ((cone.a, -1.0, cone.da), (cone.b, 1.0, cone.db)):
+            if body >= 0:
+                t = mattvec(load9(states[body].R), d)
+                for i in range(3):
+                    out[6 + 6 * row + i] = sign * t[i]
 
 
 @routine(allocates=False)
@@ -337,7 +396,7 @@ def note_contacts(contact, step, dt):
     log, written = contact.log, contact.written
     for k in range(contact.now[0].count):
         c = contact.cones[k]
-        if c.source < 0:
+        if c.source < 0 or c.kind == ip.TURN:
             continue
         if written[0] >= log.shape[0]:
             return False

@@ -13,7 +13,7 @@ from leastaction.contact.entries import detect_all, measure_all
 from leastaction.contact.records import CONTACT, records
 from leastaction.contact.shapes import ContactTable
 from leastaction.errors import LeastActionWarning
-from leastaction.mechanism import Mechanism
+from leastaction.maximal.model import Model
 
 FloatArray = NDArray[np.float64]
 
@@ -51,10 +51,10 @@ def warn_of_overlap(log: FloatArray, names: Sequence[str], reach: FloatArray) ->
     warnings.warn(f"{text}; {REMEDY}", LeastActionWarning, stacklevel=4)
 
 
-def spinning_without_inertia(mechanism: Mechanism) -> str:
+def spinning_without_inertia(model: Model) -> str:
     """The name of a body that may spin freely without moments of inertia; empty if there is none."""
-    for body, joint in zip(mechanism.bodies, mechanism.joints, strict=True):
-        if joint.kind in ("free", "spherical") and not any(body.inertia.moments):
+    for body, joint in zip(model.mechanism.bodies, model.mechanism.joints, strict=True):
+        if joint.kind in ("free", "spherical") and not model.bodies[model.frames[body.name][0]].J.any():
             return body.name
     return ""
 

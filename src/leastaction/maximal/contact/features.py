@@ -34,6 +34,7 @@ def find_again(solved: Any, table: Any, pairs: Any, Z: FloatArray, missing: dict
     found = records(4 * len(out) + 16, CONTACT)
     while (count := detect_all(table.shapes, pairs, transforms, table.data, found, margin)) > len(found):
         found = records(count, CONTACT)
+    found.spin[:count], found.roll[:count] = pairs.spin[found.pair[:count]], pairs.roll[found.pair[:count]]
     for c in found[:count]:
         k = missing.pop(int(c.key), None)
         if k is not None:

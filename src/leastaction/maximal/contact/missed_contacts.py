@@ -17,6 +17,8 @@ from leastaction.maximal.contact.detection import (
     APART,
     LIGHT,
     NO_ROOM,
+    append_turning,
+    cones_of,
     contact_cone,
     detect_pair,
     limit_cone,
@@ -124,7 +126,7 @@ def append_contacts(model, settings, data, near, contact, count, dt, features):
         a, b = shapes[pairs[k].a], shapes[pairs[k].b]
         Xa, Xb = end_pose(data.bodies, a.body), end_pose(data.bodies, b.body)
         last = detect_pair(near, contacts, k, Xa, Xb, found, nothing, features)
-        if last > contacts.shape[0] or count + last - found > cones.shape[0]:
+        if last > contacts.shape[0] or count + cones_of(near) * (last - found) > cones.shape[0]:
             return NO_ROOM
         deep = DEEP * min(a.bound, b.bound)
         left = allowed(contact, k) if last > found else 0.0
@@ -145,6 +147,6 @@ def append_contacts(model, settings, data, near, contact, count, dt, features):
                 rest = 0.0 if undo else min(phi + math.sqrt(-cone.leave * phi), 0.0)
                 if rest > cone.rest:
                     cone.rest, cone.side = rest, APART
+                count = append_turning(data.bodies, pairs[k], contact, count, near.turning)
                 found += 1
-                count += 1
     return count

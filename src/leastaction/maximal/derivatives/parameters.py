@@ -189,7 +189,7 @@ def alike(model: Model, other: Model) -> Model:
     for name in ("ea", "eb", "ea2", "eb2", "eab"):
         model.rows[name] = other.rows[name]
     model.augment[:] = other.augment
-    model.bodies.radius = other.bodies.radius  # only a scale
+    model.bodies.radius, model.bodies.least = other.bodies.radius, other.bodies.least  # only scales
     return model
 
 
@@ -201,6 +201,8 @@ def same_shapes(table: Any, other: Any) -> bool:
         and np.array_equal(table.data, other.data)
         and np.array_equal(table.friction, other.friction, equal_nan=True)
         and np.array_equal(table.restitution, other.restitution, equal_nan=True)
+        and np.array_equal(table.spinning, other.spinning, equal_nan=True)
+        and np.array_equal(table.rolling, other.rolling, equal_nan=True)
     )
 
 

@@ -19,6 +19,7 @@ from leastaction.maximal.contact.detection import (
     contact_wrenches,
     coordinate_wrenches,
     overlap_left,
+    turn_wrenches,
 )
 from leastaction.maximal.coordinates.recover import child_of, freedoms, read_coordinates, read_momenta, screw_of
 from leastaction.maximal.derivatives.arrays import Colours, PoseInputs, PoseOutputs, SolvedStep, StepOutputs
@@ -97,6 +98,8 @@ def renew_cones(model, data, contact, dt):
         c = contact.cones[k]
         if c.source >= 0:
             phi = contact_wrenches(c, contacts[c.source], states)
+            if c.kind == ip.TURN:
+                turn_wrenches(c, states)
             # Which of these it is was decided when the step was solved: not a matter of the poses tried here.
             if c.side == OVERLAPPING:
                 c.rest = overlap_left(phi, c.leave)
@@ -118,7 +121,10 @@ def bound_change(c, contacts, coordinates, dt):
         return 0.0
     if c.kind == ip.DRY:
         return c.side * coordinates[-1 - c.source].friction * dt - c.bound
-    return (contacts[c.source].friction - c.mu) * c.gam
+    touching = contacts[c.source]
+    if c.kind == ip.TURN:
+        return ((touching.spin if c.directions == ip.SPIN else touching.roll) - c.mu) * c.gam
+    return (touching.friction - c.mu) * c.gam
 
 
 @routine(allocates=False)
@@ -128,7 +134,7 @@ def push_outputs(contact, out, at, n):
         out[at + i] = 0.0
     for k in range(contact.now[0].count):
         c = contact.cones[k]
-        normal = 0.0 if c.kind == ip.DRY else c.gam
+        normal = 0.0 if c.kind >= ip.DRY else c.gam
         for i in range(6):
             if c.a >= 0:
                 f = normal * c.da[i] + c.beta[0] * c.da[6 + i] + c.beta[1] * c.da[12 + i]
@@ -167,7 +173,7 @@ def outputs(model, settings, data, contact, at, fresh, out):
     end = data.fixed.shape[0]
     for k in range(count):
         c = contact.cones[k]
-        w0, w1, w2, _, _, _, _ = ip.local_step(c, 0.0, 0.0, 0.0, 0.0, PREDICTOR)
+        w0, w1, w2 = ip.impulse_step(c, 0.0, 0.0, 0.0, 0.0, PREDICTOR)
         f0, f1 = ip.friction_slope(c)
         change = bound_change(c, contact.contacts, model.coordinates, dt)
         out[end], out[end + 1], out[end + 2] = w0, w1 + change * f0, w2 + change * f1
@@ -313,8 +319,8 @@ def pose_outputs(model, data, at, dt, out):
         b2 = coordinates[row.leader].b if row.eb2 >= 0 else -1
         rate = rate_of(s.wa, T, row.a) + rate_of(s.wb, T, row.b) + rate_of(s.wa2, T, a2) + rate_of(s.wb2, T, b2)
         out[first[n + row.node] + row.local] = rate
-        give(out, first, row.a, s.wa, -mu[k])
-        give(out, first, row.b, s.wb, model.augment[row.node] * rate - mu[k])
+        give(out, first, row.a, s.wa, model.augment[row.node, 0] * rate - mu[k])
+        give(out, first, row.b, s.wb, model.augment[row.node, 1] * rate - mu[k])
         give(out, first, a2, s.wa2, -mu[k])
         give(out, first, b2, s.wb2, -mu[k])
 

@@ -11,13 +11,21 @@ Blocks lie in one flat array where the graph's plan puts them (`linalg.graph`).
 
 from leastaction._jit import inline, routine
 from leastaction.forces.joint_limits import limit_slopes
-from leastaction.maximal.records import BALL, FREE
-from leastaction.maximal.step.block_parts import add_outer, add_pair, end_row, place_row, push, store_wrench, work
+from leastaction.maximal.records import BALL, FREE, NOT_LENT
+from leastaction.maximal.step.block_parts import (
+    add_pair,
+    end_row,
+    lend,
+    lent,
+    place_row,
+    push,
+    store_wrench,
+    work,
+)
 from leastaction.maximal.step.bodies import end_pose, momenta, momentum_slope, move, start_pose
 from leastaction.maximal.step.dampers import implicit_paths
 from leastaction.maximal.step.joint_rows import coordinate, equation, is_coupling, is_screw, polynomial
 from leastaction.maximal.step.resistance import implicit_resistance
-from leastaction.mechanism.closure import DOT
 from leastaction.spatial import load3, load9, mattvec, matvec, neg3, scale3
 
 
@@ -84,7 +92,8 @@ def assemble(model, settings, data, dt, fresh):
                 values[d + 6 * r] = A[3 * r]
                 values[d + 6 * r + 1] = A[3 * r + 1]
                 values[d + 6 * r + 2] = A[3 * r + 2]
-                values[d + 7 * (3 + r)] = b.mass
+                values[d + 7 * r] += b.least * b.radius * b.radius
+                values[d + 7 * (3 + r)] = b.mass + b.least
     implicit_coordinates(model, settings, data, dt, fresh)
     implicit_paths(model, settings, data, dt, fresh, model.damped)
     implicit_resistance(model.resisting, model, settings, data, dt, fresh)
@@ -125,16 +134,13 @@ def assemble(model, settings, data, dt, fresh):
         push(states, row.b, s.wb, s.lam)
         rhs[first[node] + row.local] = -s.g / dt
         worst = max(worst, abs(s.g))
-        rho = model.augment[row.node]
-        if rho > 0.0:
-            # A multiple of this row in the equations of its child, which may have no inertia of its own.
-            if row.kind == DOT:
-                rho *= bodies[row.b].radius ** 2
+        if row.eab > NOT_LENT:
+            # A multiple of this row in the equations of a body which may have no inertia of its own.
+            ra, rb = lent(model.augment, bodies, row)
             if fresh:
-                add_outer(values, diagonal[row.b], s.wb, eb, rho)
-                if row.eab >= 0:
-                    add_outer(values, offsets[row.eab, 1 if row.a < row.b else 0], s.wb, ea, rho)
-            push(states, row.b, s.wb, -rho * s.g / dt)
+                lend(graph, values, row, s.wa, s.wb, ea, eb, ra, rb)
+            push(states, row.a, s.wa, -ra * s.g / dt)
+            push(states, row.b, s.wb, -rb * s.g / dt)
     for i in range(bodies.shape[0]):
         for c in range(6):
             rhs[first[i] + c] = -states[i].r[c]

@@ -1,6 +1,7 @@
 """Small parts of the Newton system: wrenches on bodies, and blocks in the flat array of values."""
 
 from leastaction._jit import inline
+from leastaction.mechanism.closure import DOT
 from leastaction.spatial import load9, mattvec
 
 
@@ -66,6 +67,28 @@ def add_pair(graph, values, tie, ua, ub, wa, wb, k):
         i, j = (0, 1) if a < b else (1, 0)
         add_outer(values, graph.offsets[tie.edge, i], ua, wb, k)
         add_outer(values, graph.offsets[tie.edge, j], ub, wa, k)
+
+
+@inline
+def lent(augment, bodies, row):
+    """How many times a row of a joint is added to the equations of its bodies a and b; see `MaximalModel.augment`."""
+    ra, rb = augment[row.node, 0], augment[row.node, 1]
+    if row.kind == DOT:
+        ra, rb = ra * bodies[row.a].radius ** 2, rb * bodies[row.b].radius ** 2
+    return ra, rb
+
+
+@inline
+def lend(graph, values, row, wa, wb, ea, eb, ra, rb):
+    """Blocks of a row that is lent: ra and rb times its gradients by the velocities, ea and eb, along wa and wb."""
+    i, j = (0, 1) if row.a < row.b else (1, 0)
+    if ra > 0.0:
+        add_outer(values, graph.diagonal[row.a], wa, ea, ra)
+        add_outer(values, graph.offsets[row.eab, i], wa, eb, ra)
+    if rb > 0.0:
+        add_outer(values, graph.diagonal[row.b], wb, eb, rb)
+        if row.eab >= 0:
+            add_outer(values, graph.offsets[row.eab, j], wb, ea, rb)
 
 
 @inline

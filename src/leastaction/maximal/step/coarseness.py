@@ -33,11 +33,11 @@ DAMPED = 0.25
 
 
 @routine(allocates=False)
-def is_coarse(bodies, data, settings, dt):
-    """Whether a step is too long: its velocities turn aside (`COARSE`), or energy comes from nowhere (`GAIN`).
+def is_coarse(bodies, data, settings, dt, smooth):
+    """Whether a step without contacts is too long: its velocities turn aside (`COARSE`), or energy comes from nowhere.
 
-    The two steps before it must have been without contacts. Bodies count by their kinetic energies, so light parts may
-    whip.
+    smooth: whether the two steps before it were without contacts, too; else energy alone is looked at (`GAIN`,
+    `ACCOUNT`). Bodies count by their kinetic energies, so light parts may whip.
     """
     states, clock = data.bodies, data.clock
     if clock[0] == AGAIN:
@@ -68,6 +68,8 @@ def is_coarse(bodies, data, settings, dt):
     clock[5] = gain
     if gain > GAIN * moving or (gain > FAIR * moving and clock[3] + gain > ACCOUNT * clock[4]):
         return True
+    if not smooth:
+        return False
     moved, push = math.sqrt(now) + math.sqrt(before), math.sqrt(push)
     most = COARSE * (moved + push) if later else FAR * (moved + HELD * push)
     return off > most * most and now > DAMPED * before

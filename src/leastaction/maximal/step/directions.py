@@ -91,7 +91,7 @@ def push_cones(states, contact):
         c = contact.cones[k]
         for j in range(3):
             f = c.gam if j == 0 else c.beta[j - 1]
-            if c.kind == ip.DRY and j == 0:
+            if c.kind >= ip.DRY and j == 0:
                 f = 0.0
             push(states, c.a, c.da[6 * j : 6 * j + 6], f)
             push(states, c.b, c.db[6 * j : 6 * j + 6], f)
@@ -121,7 +121,7 @@ def right_side(first, fixed, rhs, contact, kappa, second):
         rhs[i] = fixed[i]
     for k in range(contact.now[0].count):
         c = contact.cones[k]
-        w0, w1, w2, _, _, _, _ = ip.local_step(c, 0.0, 0.0, 0.0, kappa, second)
+        w0, w1, w2 = ip.impulse_step(c, 0.0, 0.0, 0.0, kappa, second)
         for m in range(6):
             if c.a >= 0:
                 rhs[first[c.a] + m] += w0 * c.da[m] + w1 * c.da[6 + m] + w2 * c.da[12 + m]

@@ -17,7 +17,7 @@ def bears_load(bodies, settings, contact):
         row = 9 if c.kind == DRY else 3
         if c.source < 0 and c.db[row] == 0.0 and c.db[row + 1] == 0.0 and c.db[row + 2] == 0.0:  # an angle's
             least *= body.radius
-        if max(0.0 if c.kind == DRY else c.gam, abs(c.beta[0]), abs(c.beta[1])) > least:
+        if max(0.0 if c.kind >= DRY else c.gam, abs(c.beta[0]), abs(c.beta[1])) > least:
             return True
     return False
 
@@ -35,7 +35,7 @@ def read_contact_momenta(model, data, contact, p, share):
             other[i, c] = states[i].P[c]
     for k in range(contact.now[0].count):
         cone = contact.cones[k]
-        normal = 0.0 if cone.kind == DRY else cone.gam
+        normal = 0.0 if cone.kind >= DRY else cone.gam
         for c in range(6):
             if cone.a >= 0:
                 f = normal * cone.da[c] + cone.beta[0] * cone.da[6 + c] + cone.beta[1] * cone.da[12 + c]

@@ -17,9 +17,9 @@ IMPACT = 4.0
 PLAUSIBLE = 1.2
 """Most that the kinetic energy may grow in a step with contacts, beside what forces and overlaps add."""
 
-WORK, FINE = 2e-3, 16
-"""Most that contacts, or contacts and joints, may add to the kinetic energy in a step, relative to it; steps of FINE
-parts are taken as they are."""
+WORK, FINE, GROSS = 1e-3, 128, 0.02
+"""Most that contacts, or contacts and joints, may add to the kinetic energy in a step, relative to it; and in parts of
+1 / FINE of a step, where what is small is taken as it is."""
 
 
 TURN = 0.5
@@ -116,16 +116,17 @@ def is_driven(model, data, settings, contact, dt):
     for k in range(contact.now[0].count):
         c = contact.cones[k]
         deepest = max(deepest, -c.rest)
-        struck += 1 if c.kind != DRY else 0
+        struck += 1 if c.kind < DRY else 0
         for j in range(3):
             f = c.gam if j == 0 else c.beta[j - 1]
-            if f != 0.0 and not (c.kind == DRY and j == 0):
+            if f != 0.0 and not (c.kind >= DRY and j == 0):
                 power = 0.5 * f * (mean_work(states, c.da, 6 * j, c.a) + mean_work(states, c.db, 6 * j, c.b))
                 joined += power
                 work += power if c.source >= 0 else 0.0
     if struck > 0 and is_impact(bodies, states, settings.gravity, dt):
         work = max(work, joined + joint_work(model, data))
-    return work > WORK * energy + 2.0 * total * settings.gravity * deepest
+    most = WORK if FINE * dt > settings.whole else GROSS
+    return work > most * energy + 2.0 * total * settings.gravity * deepest
 
 
 @routine(allocates=False)

@@ -2,7 +2,8 @@
 
 from leastaction._jit import routine
 from leastaction.linalg.graph.kernels import factorize, solve
-from leastaction.maximal.step.block_parts import add_outer, add_pair, place_row
+from leastaction.maximal.records import NOT_LENT
+from leastaction.maximal.step.block_parts import add_pair, lend, place_row
 from leastaction.maximal.step.newton import DEPENDENT
 
 
@@ -19,7 +20,8 @@ def projection_matrix(model, data):
         for r in range(3):
             for c in range(3):
                 values[d + 6 * r + c] = bodies[i].J[3 * r + c]
-            values[d + 7 * (3 + r)] = bodies[i].mass
+            values[d + 7 * r] += bodies[i].least * bodies[i].radius ** 2
+            values[d + 7 * (3 + r)] = bodies[i].mass + bodies[i].least
     for k in range(coordinates.shape[0]):
         c, s = coordinates[k], cstates[k]
         if c.armature > 0.0:
@@ -31,10 +33,9 @@ def projection_matrix(model, data):
         place_row(values, offsets, row.eb, m, row.local, s.wb, s.wb)
         place_row(values, offsets, row.ea2, m, row.local, s.wa2, s.wa2)
         place_row(values, offsets, row.eb2, m, row.local, s.wb2, s.wb2)
-        if augment[row.node] > 0.0:
-            add_outer(values, diagonal[row.b], s.wb, s.wb, augment[row.node])
-            if row.eab >= 0:
-                add_outer(values, offsets[row.eab, 1 if row.a < row.b else 0], s.wb, s.wa, augment[row.node])
+        if row.eab > NOT_LENT:
+            ra, rb = augment[row.node, 0], augment[row.node, 1]
+            lend(graph, values, row, s.wa, s.wb, s.wa, s.wb, ra, rb)
 
 
 @routine(allocates=False)

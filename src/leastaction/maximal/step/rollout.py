@@ -24,7 +24,7 @@ from leastaction.maximal.step.guess import FIRST, LATER, extrapolate, guess, gue
 from leastaction.maximal.step.impulses import add_impulses, add_rates
 from leastaction.maximal.step.interior import solve_step
 from leastaction.maximal.step.joint_momenta import read_contact_momenta, read_end_momenta
-from leastaction.maximal.step.judgement import FINE, is_driven, is_flipped, is_impact, is_implausible, is_steady
+from leastaction.maximal.step.judgement import is_driven, is_flipped, is_impact, is_implausible, is_steady
 from leastaction.maximal.step.projection import project_momenta
 from leastaction.maximal.step.resistance import end_resistance
 
@@ -167,7 +167,7 @@ def solve_part(model, settings, data, near, contact, dt, slip):
     if contact is None:
         spent = solve_step(model, settings, data, contact, dt)
         iterations = abs(spent)
-        if divisible and spent >= 0 and is_coarse(model.bodies, data, settings, dt):
+        if divisible and spent >= 0 and is_coarse(model.bodies, data, settings, dt, divisible):
             spent = -1 - spent
         return spent, iterations, DONE
     if slip:
@@ -196,14 +196,14 @@ def solve_part(model, settings, data, near, contact, dt, slip):
         iterations += abs(spent)
     if spent >= 0 and has_moved(data.bodies, near, dt):
         return spent, iterations, REPLAN  # so far that bodies may have met that the graph does not tie
-    smooth = contact.now[0].count == 0 and data.clock[2] >= FREE and divisible
-    if smooth and spent >= 0 and is_coarse(model.bodies, data, settings, dt):
+    free = contact.now[0].count == 0 and divisible
+    if free and spent >= 0 and is_coarse(model.bodies, data, settings, dt, data.clock[2] >= FREE):
         spent = -1 - spent
-    judged = contact.now[0].count > 0 and data.clock[0] != FIRST and divisible
-    if judged and spent >= 0 and is_implausible(model.bodies, data.bodies, settings, contact):
+    judged = contact.now[0].count > 0 and data.clock[0] != FIRST and not slip
+    if judged and divisible and spent >= 0 and is_implausible(model.bodies, data.bodies, settings, contact):
         spent = -1 - spent
-    # Smoothed contact gives back what it took.
-    judged = judged and FINE * dt > settings.whole and settings.smoothing == 0.0
+    # Smoothed contact gives back what it took. Where others drive even the finest part, they slip in it.
+    judged = judged and settings.smoothing == 0.0
     if judged and spent >= 0 and is_driven(model, data, settings, contact, dt):
         spent = -1 - spent
     return spent, iterations, DONE

@@ -12,7 +12,7 @@ from leastaction.forces.arrays import ForceModel, ForceModes, compact, force_mod
 from leastaction.mechanism import Mechanism
 from leastaction.minimal.arrays import GuessData, NativeModel, closure_model, floating_trees
 from leastaction.minimal.rules import lobatto
-from leastaction.spatial.exponential import coefficients
+from leastaction.spatial.exponential import UNTURNED
 
 FloatArray = NDArray[np.float64]
 
@@ -270,7 +270,7 @@ def _slots(parents: NDArray[np.int64]) -> NDArray[np.int64]:
 
 def _turns(s: int, bodies: int) -> Any:
     turns = np.zeros((s + 1, bodies), TURN).view(np.recarray)
-    turns.k = coefficients((0.0, 0.0, 0.0))
+    turns.k = UNTURNED
     return turns
 
 

@@ -120,8 +120,9 @@ def _hand_on(A, to, j, k, pj, pk, force, couple):
 
 
 @inline
-def eliminate_ball(A, at, to, U, W, K, bodies, i, n):
+def eliminate_ball(data, at, to, i, n):
     """Eliminate the ball joint of body i with first degree of freedom n, and add what is left of A[at] to A[to]."""
+    A, U, W, K, bodies = data.A, data.U, data.W, data.K, data.bodies
     p0, p1, p2 = load3(bodies[0, i].p), load3(bodies[1, i].p), load3(bodies[2, i].p)
     E = bodies[1, i].E
     f = (E[3], E[4], E[5])
@@ -186,8 +187,9 @@ def _in_world(S, j, n, x):
 
 
 @inline
-def ball_up(S, U, K, r, t, beta, i, parent, n):
+def ball_up(data, i, parent, n):
     """`substitution._up` of the ball joint of body i: t holds the turns y."""
+    S, U, K, r, t, beta = data.old_S, data.U, data.K, data.r, data.t, data.beta
     p0, p1, tau = _three(K, n, 0, 6), _three(K, n, 0, 9), _three(K, n, 1, 9)
     f0, f1 = _three(beta, 0, i, 3), _three(beta, 0, i, 9)
     rho0 = _in_world(S, 0, n, (r[0, n], r[0, n + 1], r[0, n + 2]))
@@ -207,8 +209,9 @@ def ball_up(S, U, K, r, t, beta, i, parent, n):
 
 
 @inline
-def ball_down(S, W, K, t, dx, eta, i, parent, n):
+def ball_down(data, i, parent, n):
     """`substitution._down` of the ball joint of body i."""
+    S, W, K, t, dx, eta = data.old_S, data.W, data.K, data.t, data.dx, data.beta
     p1, p2 = _three(K, n, 0, 9), _three(K, n, 1, 6)
     y, z = (t[n, 0], t[n + 1, 0], t[n + 2, 0]), (t[n, 1], t[n + 1, 1], t[n + 2, 1])
     w = x = d = e = (0.0, 0.0, 0.0)

@@ -1,6 +1,7 @@
 """How the wrenches of one body at the nodes change when twists move its poses: blocks of 6 x 6."""
 
 from leastaction._jit import inline, routine
+from leastaction.minimal.bodywise.sixes import put
 from leastaction.minimal.bodywise.turning import (
     hessian_at_order_4,
     plus9,
@@ -30,13 +31,6 @@ def _block9(G, j, k):
 
 
 @inline
-def _store_row(A, i, row, col, a, b, c, d, e, f):
-    """Six numbers of one row."""
-    A[i, row, col], A[i, row, col + 1], A[i, row, col + 2] = a, b, c
-    A[i, row, col + 3], A[i, row, col + 4], A[i, row, col + 5] = d, e, f
-
-
-@inline
 def _store_forces(A, i, row, col, weight, xj, xk, f):
     """A block of the forces on a body: df_j = weight dx_k with dx = v + omega x x, about the origin.
 
@@ -46,13 +40,13 @@ def _store_forces(A, i, row, col, weight, xj, xk, f):
     # weight xj^ xk^ - f^ xk^, with a^ b^ = b a^T - (a . b) 1; and minus (weight xj - f)^.
     u, v, w = weight * xj[0] - f[0], weight * xj[1] - f[1], weight * xj[2] - f[2]
     x, y, z = xk
-    _store_row(A, i, row, col, x * u - t, x * v, x * w, 0.0, w, -v)
-    _store_row(A, i, row + 1, col, y * u, y * v - t, y * w, -w, 0.0, u)
-    _store_row(A, i, row + 2, col, z * u, z * v, z * w - t, v, -u, 0.0)
+    put(A, i, row, col, (x * u - t, x * v, x * w, 0.0, w, -v))
+    put(A, i, row + 1, col, (y * u, y * v - t, y * w, -w, 0.0, u))
+    put(A, i, row + 2, col, (z * u, z * v, z * w - t, v, -u, 0.0))
     x, y, z = weight * x, weight * y, weight * z
-    _store_row(A, i, row + 3, col, 0.0, -z, y, -weight, 0.0, 0.0)
-    _store_row(A, i, row + 4, col, z, 0.0, -x, 0.0, -weight, 0.0)
-    _store_row(A, i, row + 5, col, -y, x, 0.0, 0.0, 0.0, -weight)
+    put(A, i, row + 3, col, (0.0, -z, y, -weight, 0.0, 0.0))
+    put(A, i, row + 4, col, (z, 0.0, -x, 0.0, -weight, 0.0))
+    put(A, i, row + 5, col, (-y, x, 0.0, 0.0, 0.0, -weight))
 
 
 @inline
@@ -91,20 +85,22 @@ def _add_matrix(A, i, row, col, T):
 
 
 @inline
-def body_block(A, at, bodies, turns, i, mass, Ic, dt):
+def body_block(model, settings, data, at, i):
     """A[at]: block of body i alone at order 2, rows at the start and columns at the end of the step."""
-    _store_forces(A, at, 0, 0, -mass / dt, load3(bodies[0, i].x), load3(bodies[1, i].x), ZERO3)
-    _add_matrix(A, at, 0, 0, torque_slope(turns[1, i], Ic, dt))
+    A, bodies, dt = data.A, data.bodies, settings.dt
+    _store_forces(A, at, 0, 0, -model.nodes[i].mass / dt, load3(bodies[0, i].x), load3(bodies[1, i].x), ZERO3)
+    _add_matrix(A, at, 0, 0, torque_slope(data.turns[1, i], load_sym(data.inertias[i]), dt))
 
 
 @inline
-def body_blocks(A, at, rule, bodies, turns, G, i, mass, Ic, dt):
+def body_blocks(model, settings, data, at, i):
     """A[at]: blocks of body i alone, minus the derivatives of its wrenches F_j by twists at the nodes k.
 
     Rows at the nodes 0 ... s - 1 and columns at 1 ... s. The arms of forces at inner nodes move with the forces that
     are expected there, see `recursion`.
     """
-    m = rule.m
+    A, bodies, turns, G, rule, dt = data.A, data.bodies, data.turns, data.G, model.rule, settings.dt
+    m, mass, Ic = rule.m, model.nodes[i].mass, load_sym(data.inertias[i])
     s = m.shape[0] - 1
     for j in range(s):
         for k in range(1, s + 1):

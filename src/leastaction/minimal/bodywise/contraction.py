@@ -2,9 +2,8 @@
 
 `hessian` sums blocks of bodies over subtrees and weighs them with screws. Along displacements lam of the joints at all
 nodes every body moves by a twist eta, so dS_a = ad(eta) S_a, and only the blocks of single bodies are left. These are
-taken by the code of `blocks` itself, with poses that carry their change as an imaginary part: x + i h dx. With so small
-an h that its square is lost, complex arithmetic is that of dual numbers, and the imaginary parts are derivatives to
-round-off. The cost is that of one `hessian` more; no tensor of third order comes up.
+taken by the code of `blocks` itself, with poses that carry their change as an imaginary part, see `duals`. The cost is
+that of one `hessian` more; no tensor of third order comes up.
 
 For trees of which nothing pushes the bodies, and whose ball and free joints have neither springs nor drive inertias.
 """
@@ -20,6 +19,7 @@ from leastaction._jit import inline, routine
 from leastaction.minimal.bodywise.arrays import BodywiseModel
 from leastaction.minimal.bodywise.blocks import all_blocks, start_torque, whole_block
 from leastaction.minimal.bodywise.turning import turning_gradient
+from leastaction.minimal.duals import SMALL, dual3, dual_coefficients, slope3
 from leastaction.spatial import (
     ZERO3,
     ZERO6,
@@ -30,7 +30,6 @@ from leastaction.spatial import (
     axpy3,
     cross,
     dot,
-    dot3,
     load3,
     load6,
     load_sym,
@@ -39,10 +38,6 @@ from leastaction.spatial import (
     sub3,
 )
 from leastaction.spatial import exponential as ex
-from leastaction.spatial._series import jacobian_third_slopes
-
-SMALL = 1e-30
-"""Of imaginary parts."""
 
 DUAL_BODY = np.dtype([("x", "c16", 3), ("f", "c16", 3)], align=True)
 """Of `arrays.BODY_AT_NODE` what `blocks` reads."""
@@ -97,18 +92,6 @@ def contraction_data(model: BodywiseModel) -> ContractionData:
     )
 
 
-@inline
-def _dual3(a, da):
-    """a + i SMALL da."""
-    return (complex(a[0], SMALL * da[0]), complex(a[1], SMALL * da[1]), complex(a[2], SMALL * da[2]))
-
-
-@inline
-def _slope3(a):
-    """The derivative that a dual vector carries."""
-    return (a[0].imag / SMALL, a[1].imag / SMALL, a[2].imag / SMALL)
-
-
 @routine
 def _move(model, data, work, lam):
     """Twists of all bodies and changes of all screws along lam (s + 1, nv)."""
@@ -127,17 +110,10 @@ def _move(model, data, work, lam):
 @inline
 def _set_turn(turn, y, dy):
     """Turn y with the coefficients of `spatial.exponential` there, and their changes along dy."""
-    k, t = ex.coefficients(y), dot3(y, y)
-    n = SMALL * dot3(y, dy)
-    third, c_third = jacobian_third_slopes(t, k[2], k[3], k[4], k[5])
-    b = k[0]
-    # The slope of gs = -1/2 (bc b - bs^2) / b^2.
-    g_curve = -0.5 * (third * b - k[4] * k[2] - 2.0 * (k[4] * b - k[2] * k[2]) * k[2] / b) / (b * b)
-    store3(turn.y, _dual3(y, dy))
-    turn.k[0], turn.k[1] = complex(k[0], n * k[2]), complex(k[1], n * k[3])
-    turn.k[2], turn.k[3] = complex(k[2], n * k[4]), complex(k[3], n * k[5])
-    turn.k[4], turn.k[5] = complex(k[4], n * third), complex(k[5], n * c_third)
-    turn.k[6], turn.k[7] = complex(k[6], n * k[7]), complex(k[7], n * g_curve)
+    k = dual_coefficients(y, dy)
+    store3(turn.y, dual3(y, dy))
+    turn.k[0], turn.k[1], turn.k[2], turn.k[3] = k[0], k[1], k[2], k[3]
+    turn.k[4], turn.k[5], turn.k[6], turn.k[7] = k[4], k[5], k[6], k[7]
 
 
 @inline
@@ -166,7 +142,7 @@ def _change_body(model, settings, data, work, i):
     start = load6(work.eta[0, i])[0]
     for j in range(last):
         eta, x = load6(work.eta[j, i]), load3(data.bodies[j, i].x)
-        store3(bodies[j, 0].x, _dual3(x, add3(eta[1], cross(eta[0], x))))
+        store3(bodies[j, 0].x, dual3(x, add3(eta[1], cross(eta[0], x))))
         if j > 0:
             y = load3(data.turns[j, i].y)
             k = ex.coefficients(y)
@@ -174,15 +150,15 @@ def _change_body(model, settings, data, work, i):
     for j in range(last):
         df = ZERO3
         for k in range(last):
-            df = axpy3(mass / dt * rule.m[j, k], _slope3(load3(bodies[k, 0].x)), df)
-        store3(bodies[j, 0].f, _dual3(load3(data.bodies[j, i].f), df))
+            df = axpy3(mass / dt * rule.m[j, k], slope3(load3(bodies[k, 0].x)), df)
+        store3(bodies[j, 0].f, dual3(load3(data.bodies[j, i].f), df))
     Ic = _turned_inertia(load_sym(data.inertias[i]), start)
     turning_gradient(rule.w, rule.b, turns, 0, Ic, dt)
     whole_block(model, settings, bodies, turns, work.G, 0, mass, Ic, A, 0)
     for j in range(last):
         f = load3(bodies[j, 0].f)
         torque = add3(start_torque(turns, j, 0), cross(load3(bodies[j, 0].x), f))
-        store6(work.dF[j, i], (_slope3(torque), _slope3(f)))
+        store6(work.dF[j, i], (slope3(torque), slope3(f)))
     for a in range(A.shape[1]):
         for b in range(A.shape[2]):
             work.dA[i, a, b] = A[0, a, b].imag / SMALL

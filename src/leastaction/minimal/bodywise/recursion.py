@@ -28,7 +28,7 @@ from leastaction.minimal.bodywise.blocks import body_block, body_blocks, start_t
 from leastaction.minimal.bodywise.joints import joint_slopes
 from leastaction.minimal.bodywise.sixes import ZEROS, plus, put, six, times
 from leastaction.minimal.bodywise.substitution import solve
-from leastaction.spatial import add3, cross, cross_force, load3, load6, load_sym, store6
+from leastaction.spatial import add3, cross, cross_force, load3, load6, store6
 
 
 @inline
@@ -40,8 +40,9 @@ def _row_times(A, i, j, k, s):
 
 
 @inline
-def _rows(A, at, S, W, X, K, U, bodies, i, n, c, nv, soft):
+def _rows(data, at, i, n, c, nv, soft):
     """W = S B of degree of freedom c, less what those before it in the joint, already solved, answer; K, and X."""
+    A, S, U, W, X, K, bodies = data.A, data.S, data.U, data.W, data.X, data.K, data.bodies
     s, m = W.shape[1], W.shape[2]
     for j in range(s):
         a = 6 * j
@@ -78,8 +79,9 @@ def _turned(S, bodies, i, j, c):
 
 
 @inline
-def _solve_rows(S, W, X, D, inverse, n, nv, c, soft):
+def _solve_rows(data, n, nv, c, soft):
     """D^-1 of degree of freedom c, and W <- D^-1 W."""
+    S, W, X, D, inverse = data.S, data.W, data.X, data.D, data.inverse
     s, m = W.shape[1], W.shape[2]
     own = (c - n) * s
     for j in range(s):
@@ -112,8 +114,9 @@ def _multiply(D, W, c, first, last):
 
 
 @inline
-def _columns(A, at, S, U, X, n, c, soft):
+def _columns(data, at, n, c, soft):
     """U = A S of degree of freedom c."""
+    A, S, U, X = data.A, data.S, data.U, data.X
     s, m = U.shape[1], U.shape[2]
     for l in range(s):
         column = six(S, l + 1, c, 0)
@@ -128,8 +131,9 @@ def _columns(A, at, S, U, X, n, c, soft):
 
 
 @inline
-def _take_off(A, at, U, W, c):
+def _take_off(data, at, c):
     """A <- A - U W of degree of freedom c."""
+    A, U, W = data.A, data.U, data.W
     s, m = W.shape[1], W.shape[2]
     for k in range(s):
         for a in range(m):
@@ -150,16 +154,17 @@ def _softness(X, local, n, nv):
 
 
 @inline
-def _joint(A, at, to, S, U, W, X, K, D, inverse, local, bodies, i, n, nv, soft):
+def _joint(data, at, to, i, n, nv, soft):
     """Eliminate joint i, and add what is left of its block A[at] to its parent's, A[to]."""
+    A = data.A
     m = A.shape[1]
     if soft:
-        _softness(X, local, n, nv)
+        _softness(data.X, data.local, n, nv)
     for c in range(n, n + nv):
-        _rows(A, at, S, W, X, K, U, bodies, i, n, c, nv, soft)
-        _solve_rows(S, W, X, D, inverse, n, nv, c, soft)
-        _columns(A, at, S, U, X, n, c, soft)
-        _take_off(A, at, U, W, c)
+        _rows(data, at, i, n, c, nv, soft)
+        _solve_rows(data, n, nv, c, soft)
+        _columns(data, at, n, c, soft)
+        _take_off(data, at, c)
     if to >= 0:
         for a in range(m):
             for b in range(m):
@@ -185,14 +190,15 @@ def _left_of_row(A, at, to, U, c, a, end, w, last):
 
 
 @inline
-def _axis_at_order_2(A, at, to, S, U, W, inverse, c, slope, last):
+def _axis_at_order_2(data, at, to, c, slope, last):
     """All of the above for one degree of freedom at order 2, written out: the compiler unrolls no tuples in loops."""
+    A, S, U = data.A, data.S, data.U
     end = six(S, 1, c, 0)
     w = _row_times(A, at, 0, 0, six(S, 0, c, 0))
     D = 1.0 / (times(w, end) - slope)
-    inverse[c, 0, 0] = D
+    data.inverse[c, 0, 0] = D
     w = plus(D, w, ZEROS)
-    put(W, c, 0, 0, w)
+    put(data.W, c, 0, 0, w)
     _left_of_row(A, at, to, U, c, 0, end, w, last)
     _left_of_row(A, at, to, U, c, 1, end, w, last)
     _left_of_row(A, at, to, U, c, 2, end, w, last)
@@ -202,8 +208,9 @@ def _axis_at_order_2(A, at, to, S, U, W, inverse, c, slope, last):
 
 
 @inline
-def _axis_at_order_4(A, at, to, S, U, W, K, inverse, bodies, i, n, c, slopes, last):
+def _axis_at_order_4(data, at, to, i, n, c, slopes, last):
     """The same at order 4; slopes (4): of the impulses in the joint."""
+    A, S, U, W, K, inverse, bodies = data.A, data.S, data.U, data.W, data.K, data.inverse, data.bodies
     first, middle, end = six(S, 0, c, 0), six(S, 1, c, 0), six(S, 2, c, 0)
     # Rows at the nodes 0 (w, x) and 1 (y, z), columns at the nodes 1 (w, y) and 2 (x, z).
     w, x = _row_times(A, at, 0, 0, first), _row_times(A, at, 0, 6, first)
@@ -245,11 +252,9 @@ def _expect(bodies, turns, i):
 @routine
 def factor(model, settings, data):
     """Eliminate all joints at the poses of the last `residual`, from leaves to root: U, W and `inverse`."""
-    nodes, slots, A, S, begun = model.nodes, model.slots, data.A, data.S, data.begun
-    U, W, X, K, D, inverse, local = data.U, data.W, data.X, data.K, data.D, data.inverse, data.local
-    bodies, turns, inertias, G, rule, dt = data.bodies, data.turns, data.inertias, data.G, model.rule, settings.dt
+    nodes, slots, begun, local, bodies = model.nodes, model.slots, data.begun, data.local, data.bodies
     soft = model.sprung or model.geared
-    m = A.shape[1]
+    m = data.A.shape[1]
     for i in range(nodes.shape[0]):
         begun[i] = False
     for i in range(nodes.shape[0] - 1, -1, -1):
@@ -259,29 +264,29 @@ def factor(model, settings, data):
             if b >= 0 and not begun[b]:
                 begun[b] = True
                 if m == 6:
-                    body_block(A, slots[b], bodies, turns, b, nodes[b].mass, load_sym(inertias[b]), dt)
+                    body_block(model, settings, data, slots[b], b)
                 else:
-                    body_blocks(A, slots[b], rule, bodies, turns, G, b, nodes[b].mass, load_sym(inertias[b]), dt)
-                    _expect(bodies, turns, b)
+                    body_blocks(model, settings, data, slots[b], b)
+                    _expect(bodies, data.turns, b)
         if soft:
             joint_slopes(model, settings, data, i)
         hard = not soft or nv == 1
         if m == 6 and hard:
             for c in range(n, n + nv):
                 slope = local[0, 1] if soft else 0.0
-                _axis_at_order_2(A, slots[i], to, S, U, W, inverse, c, slope, c == n + nv - 1)
+                _axis_at_order_2(data, slots[i], to, c, slope, c == n + nv - 1)
         elif m == 12 and hard and nv == 3:
-            eliminate_ball(A, slots[i], to, U, W, K, bodies, i, n)
+            eliminate_ball(data, slots[i], to, i, n)
         elif m == 12 and hard:
             for c in range(n, n + nv):
                 slopes = (local[0, 1], local[0, 2], local[1, 1], local[1, 2]) if soft else (0.0, 0.0, 0.0, 0.0)
-                _axis_at_order_4(A, slots[i], to, S, U, W, K, inverse, bodies, i, n, c, slopes, c == n + nv - 1)
+                _axis_at_order_4(data, slots[i], to, i, n, c, slopes, c == n + nv - 1)
         else:
-            _joint(A, slots[i], to, S, U, W, X, K, D, inverse, local, bodies, i, n, nv, soft)
+            _joint(data, slots[i], to, i, n, nv, soft)
         if parent >= 0:
             for j in range(1, m // 6):
                 add_to(bodies[j, parent].E, load6(bodies[j, i].E))
-    _keep(S, data.old_S)
+    _keep(data.S, data.old_S)
 
 
 @routine

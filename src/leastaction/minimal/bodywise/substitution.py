@@ -13,40 +13,40 @@ from leastaction.spatial import add3, axpy3, cross, load3, store3
 @routine
 def solve(model, settings, data):
     """Newton update dx (s, nv) for the residuals r, by the derivatives of the last `recursion.factor`."""
-    nodes, S, beta, U, W, X, K = model.nodes, data.old_S, data.beta, data.U, data.W, data.X, data.K
-    inverse, r, t, rest, dx = data.inverse, data.r, data.t, data.rest, data.dx
+    nodes, beta = model.nodes, data.beta
     soft = model.sprung or model.geared
-    s, m = U.shape[1], U.shape[2]
+    s, m = data.U.shape[1], data.U.shape[2]
     for i in range(nodes.shape[0]):
         for a in range(m):
             beta[0, i, a] = 0.0
     for i in range(nodes.shape[0] - 1, -1, -1):
         n, nv, parent = nodes[i].iv, nodes[i].nv, nodes[i].parent
         if s == 1 and (nv == 1 or not soft):
-            _up_at_order_2(S, U, inverse, r, t, beta, i, parent, n, nv)
+            _up_at_order_2(data, i, parent, n, nv)
         elif s == 2 and nv == 3 and not soft:
-            ball_up(S, U, K, r, t, beta, i, parent, n)
+            ball_up(data, i, parent, n)
         elif s == 2 and (nv == 1 or not soft):
-            _up_at_order_4(S, U, K, inverse, r, t, beta, i, parent, n, nv)
+            _up_at_order_4(data, i, parent, n, nv)
         else:
-            _up(S, U, K, inverse, r, t, rest, beta, i, parent, n, nv, soft)
+            _up(data, i, parent, n, nv, soft)
     for i in range(nodes.shape[0]):
         n, nv, parent = nodes[i].iv, nodes[i].nv, nodes[i].parent
         if s == 1 and (nv == 1 or not soft):
-            _down_at_order_2(S, W, t, dx, beta, i, parent, n, nv)
+            _down_at_order_2(data, i, parent, n, nv)
         elif s == 2 and nv == 3 and not soft:
-            ball_down(S, W, K, t, dx, beta, i, parent, n)
+            ball_down(data, i, parent, n)
         elif s == 2 and (nv == 1 or not soft):
-            _down_at_order_4(S, W, t, dx, beta, i, parent, n, nv)
+            _down_at_order_4(data, i, parent, n, nv)
         else:
-            _down(S, W, X, t, dx, beta, i, parent, n, nv, soft)
+            _down(data, i, parent, n, nv, soft)
     if s > 1:
         _expected_forces(model, settings, data)
 
 
 @inline
-def _up_at_order_2(S, U, inverse, r, t, beta, i, parent, n, nv):
+def _up_at_order_2(data, i, parent, n, nv):
     """`_up` at order 2."""
+    S, U, inverse, r, t, beta = data.old_S, data.U, data.inverse, data.r, data.t, data.beta
     b = six(beta, 0, i, 0)
     for c in range(n, n + nv):
         x = inverse[c, 0, 0] * (r[0, c] - times(six(S, 0, c, 0), b))
@@ -57,8 +57,9 @@ def _up_at_order_2(S, U, inverse, r, t, beta, i, parent, n, nv):
 
 
 @inline
-def _down_at_order_2(S, W, t, dx, eta, i, parent, n, nv):
+def _down_at_order_2(data, i, parent, n, nv):
     """`_down` at order 2."""
+    S, W, t, dx, eta = data.old_S, data.W, data.t, data.dx, data.beta
     h = six(eta, 1, parent, 0) if parent >= 0 else (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
     for c in range(n + nv - 1, n - 1, -1):
         x = t[c, 0] - times(six(W, c, 0, 0), h)
@@ -68,8 +69,9 @@ def _down_at_order_2(S, W, t, dx, eta, i, parent, n, nv):
 
 
 @inline
-def _up_at_order_4(S, U, K, inverse, r, t, beta, i, parent, n, nv):
+def _up_at_order_4(data, i, parent, n, nv):
     """`_up` at order 4."""
+    S, U, K, inverse, r, t, beta = data.old_S, data.U, data.K, data.inverse, data.r, data.t, data.beta
     b, d = six(beta, 0, i, 0), six(beta, 0, i, 6)
     for c in range(n, n + nv):
         x, y = r[0, c] - times(six(S, 0, c, 0), b), r[1, c] - times(six(S, 1, c, 0), d)
@@ -86,8 +88,9 @@ def _up_at_order_4(S, U, K, inverse, r, t, beta, i, parent, n, nv):
 
 
 @inline
-def _down_at_order_4(S, W, t, dx, eta, i, parent, n, nv):
+def _down_at_order_4(data, i, parent, n, nv):
     """`_down` at order 4."""
+    S, W, t, dx, eta = data.old_S, data.W, data.t, data.dx, data.beta
     h = g = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
     if parent >= 0:
         h, g = six(eta, 1, parent, 0), six(eta, 1, parent, 6)
@@ -101,8 +104,10 @@ def _down_at_order_4(S, W, t, dx, eta, i, parent, n, nv):
 
 
 @inline
-def _up(S, U, K, inverse, r, t, rest, beta, i, parent, n, nv, soft):
+def _up(data, i, parent, n, nv, soft):
     """t of joint i, and what it hands to its parent."""
+    S, U, K, inverse, r, t, beta = data.old_S, data.U, data.K, data.inverse, data.r, data.t, data.beta
+    rest = data.rest
     s, m = U.shape[1], U.shape[2]
     for c in range(n, n + nv):
         for j in range(s):
@@ -127,8 +132,9 @@ def _up(S, U, K, inverse, r, t, rest, beta, i, parent, n, nv, soft):
 
 
 @inline
-def _down(S, W, X, t, dx, eta, i, parent, n, nv, soft):
+def _down(data, i, parent, n, nv, soft):
     """dx of joint i, and its twist; degrees of freedom last first: each was solved for those behind it."""
+    S, W, X, t, dx, eta = data.old_S, data.W, data.X, data.t, data.dx, data.beta
     s, m = W.shape[1], W.shape[2]
     for a in range(m):
         eta[1, i, a] = eta[1, parent, a] if parent >= 0 else 0.0

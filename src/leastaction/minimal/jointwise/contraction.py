@@ -9,18 +9,12 @@ and everything in it moves along displacements lam of the control points: poses 
 of all of it in the world's frame take one sweep out and one back, so the contraction costs what the blocks do, O(n
 depth), without a tensor of third order.
 
-A ball joint of the midpoint rule adds what it does to itself. With the turns eps_0 and eps_1 of both ends in their own
-frames, d = eps_1 - eps_0 and sigma = (eps_0 + eps_1) / 2,
-
-    dxi = d + g xi x (xi x d) + xi x sigma,   delta = sigma + tau/2 xi x d,   tau = tan(|xi| / 4) / |xi|.
-
-Its derivatives along lam are carried as imaginary parts, as in `bodywise.contraction`. Joints with single axes may have
-any rule.
+A ball joint of the midpoint rule adds what it does to itself, see `ball_turns`. Joints with single axes may have any
+rule.
 """
 
 from __future__ import annotations
 
-import math
 from typing import NamedTuple
 
 import numpy as np
@@ -28,7 +22,9 @@ from numpy.typing import NDArray
 
 from leastaction._jit import inline, routine
 from leastaction.kinematics.sweeps import add_to
+from leastaction.minimal.duals import SMALL, dual3
 from leastaction.minimal.jointwise.arrays import TreeModel
+from leastaction.minimal.jointwise.ball_turns import bend, bend_slope, dual_ball, of_ends, turn, turn_slope
 from leastaction.minimal.jointwise.points import is_nodal
 from leastaction.minimal.jointwise.residual import unit3
 from leastaction.minimal.jointwise.sparse import composites
@@ -39,7 +35,6 @@ from leastaction.spatial import (
     add,
     add3,
     axpy,
-    axpy3,
     coad,
     cross,
     dot,
@@ -54,12 +49,8 @@ from leastaction.spatial import (
     sub3,
 )
 from leastaction.spatial import exponential as ex
-from leastaction.spatial._series import jacobian_third_slopes
 
 FloatArray = NDArray[np.float64]
-
-SMALL = 1e-30
-"""Of imaginary parts."""
 
 
 class ContractionData(NamedTuple):
@@ -94,39 +85,6 @@ def contraction_data(model: TreeModel, points: int) -> ContractionData:
     sixes, own, twists = (n, 6), (2, nv, points, 3), (2, nv, points, 6)
     shapes = ((points, nv), sixes, sixes, sixes, (n, 10), (nv, 6), (nv, 6), own, own, twists, twists)
     return ContractionData(*(np.zeros(shape) for shape in shapes))
-
-
-def _tangent_terms(count: int) -> tuple[float, ...]:
-    """Taylor terms of tan(theta / 4) / theta in theta^2, last first; tan' = 1 + tan^2."""
-    terms = [1.0]
-    for n in range(1, count):
-        terms.append(sum(terms[i] * terms[n - 1 - i] for i in range(n)) / (2 * n + 1))
-    return tuple(term / 4 ** (2 * n + 1) for n, term in enumerate(terms))[::-1]
-
-
-_TANGENT = _tangent_terms(20)
-
-
-@inline
-def _half_turn(t):
-    """tau = tan(theta / 4) / theta at t = theta^2 [rad^2], its slope and curvature; three numbers."""
-    if t < 4.0:
-        a = b = c = 0.0
-        for term in _TANGENT:
-            c = c * t + b
-            b = b * t + a
-            a = a * t + term
-        return a, 2.0 * b, 8.0 * c
-    theta = math.sqrt(t)
-    a = math.tan(0.25 * theta) / theta
-    b = (0.25 + 0.25 * t * a * a - a) / t
-    return a, b, (0.5 * a * a + 0.5 * t * a * b - 3.0 * b) / t
-
-
-@inline
-def _dual3(a, da):
-    """a + i SMALL da."""
-    return (complex(a[0], SMALL * da[0]), complex(a[1], SMALL * da[1]), complex(a[2], SMALL * da[2]))
 
 
 @inline
@@ -178,60 +136,6 @@ def _share(rule, al, chi):
 
 
 @inline
-def _ball(xi, dxi):
-    """xi and the coefficients g, its slope, tau and its slope, dual along dxi."""
-    k, t = ex.coefficients(xi), dot3(xi, xi)
-    third, _ = jacobian_third_slopes(t, k[2], k[3], k[4], k[5])
-    b = k[0]
-    curve = -0.5 * (third * b - k[4] * k[2] - 2.0 * (k[4] * b - k[2] * k[2]) * k[2] / b) / (b * b)
-    tau = _half_turn(t)
-    n = SMALL * dot3(xi, dxi)
-    return (
-        _dual3(xi, dxi),
-        complex(k[6], n * k[7]),
-        complex(k[7], n * curve),
-        complex(tau[0], n * tau[1]),
-        complex(tau[1], n * tau[2]),
-    )
-
-
-@inline
-def _ends(chi, e):
-    """d and sigma of a displacement e of control point chi."""
-    return scale3(1.0 if chi == 1 else -1.0, e), scale3(0.5, e)
-
-
-@inline
-def _bend(ball, d, sigma):
-    """dxi of a displacement."""
-    xi, g = ball[0], ball[1]
-    a = cross(xi, d)
-    return add3(axpy3(g, cross(xi, a), d), cross(xi, sigma))
-
-
-@inline
-def _turn(ball, d, sigma):
-    """delta of a displacement."""
-    return axpy3(0.5 * ball[3], cross(ball[0], d), sigma)
-
-
-@inline
-def _bend_slope(ball, d, sigma, h):
-    """Change of `_bend` when xi moves by h."""
-    xi, g, gs = ball[0], ball[1], ball[2]
-    a = cross(xi, d)
-    out = axpy3(gs * dot3(xi, h), cross(xi, a), cross(h, sigma))
-    return axpy3(g, add3(cross(h, a), cross(xi, cross(h, d))), out)
-
-
-@inline
-def _turn_slope(ball, d, h):
-    """Change of `_turn` when xi moves by h."""
-    xi = ball[0]
-    return axpy3(0.5 * ball[4] * dot3(xi, h), cross(xi, d), scale3(0.5 * ball[3], cross(h, d)))
-
-
-@inline
 def _at(a, chi, n):
     return (a[chi, n], a[chi, n + 1], a[chi, n + 2])
 
@@ -248,11 +152,11 @@ def _moved_chart(X, lam, n):
 def _ball_columns(points, work, n, idt):
     """rho and delta of a ball joint's columns, with their changes."""
     xi, dxi = _moved_chart(points.X, work.lam, n)
-    ball = _ball(xi, dxi)
+    ball = dual_ball(xi, dxi)
     for j in range(3):
         for chi in range(2):
-            d, sigma = _ends(chi, unit3(j))
-            bent, turned = _bend(ball, d, sigma), _turn(ball, d, sigma)
+            d, sigma = of_ends(chi, unit3(j))
+            bent, turned = bend(ball, d, sigma), turn(ball, d, sigma)
             for c in range(3):
                 work.rho[0, n + j, chi, c] = bent[c].real * idt
                 work.rho[1, n + j, chi, c] = bent[c].imag * idt / SMALL
@@ -270,7 +174,7 @@ def _paired(screws, changes, n, F, dF):
         dot(load6(changes[n + 1]), F) + dot(T, dF),
         dot(load6(changes[n + 2]), F) + dot(U, dF),
     )
-    return _dual3(a, b)
+    return dual3(a, b)
 
 
 @routine
@@ -284,16 +188,16 @@ def _own_ball(model, settings, points, work, i, out):
     mom = _paired(scr.S, work.dS, n, mu, dmu)
     push = add3(_paired(scr.Sp, work.dSp, n, mu, dmu), _paired(scr.S, work.dS, n, G, dG))
     xi, dxi = _moved_chart(points.X, work.lam, n)
-    ball = _ball(xi, dxi)
+    ball = dual_ball(xi, dxi)
     for m in range(3):
         for other in range(2):
-            d, sigma = _ends(other, unit3(m))
-            h = _bend(ball, d, sigma)
+            d, sigma = of_ends(other, unit3(m))
+            h = bend(ball, d, sigma)
             for j in range(3):
                 for chi in range(2):
-                    d, sigma = _ends(chi, unit3(j))
-                    x = dot3(mom, _bend_slope(ball, d, sigma, h)) - dot3(mom, cross(h, _turn(ball, d, sigma)))
-                    x = x + dt * dot3(push, _turn_slope(ball, d, h))
+                    d, sigma = of_ends(chi, unit3(j))
+                    x = dot3(mom, bend_slope(ball, d, sigma, h)) - dot3(mom, cross(h, turn(ball, d, sigma)))
+                    x = x + dt * dot3(push, turn_slope(ball, d, h))
                     out[chi, n + j, other, n + m] += x.imag / SMALL
 
 

@@ -1,0 +1,132 @@
+"""Every robot file of Gymnasium, dm_control and example-robot-data: does it run, how well, how fast beside MuJoCo."""
+
+import math
+import multiprocessing as mp
+from importlib import metadata
+from pathlib import Path
+
+from benchmarks.foreign_run import BOUNDS, serve
+from benchmarks.report import Report, Requirement, Sheet
+
+PACKAGES = {
+    "gymnasium": ("gymnasium/envs/mujoco/assets/*.xml",),
+    "dm_control": ("dm_control/suite/*.xml", "dm_control/locomotion/**/*.xml"),
+    "example-robot-data": ("**/*.urdf",),
+}
+"""Packages and the files of each, by pattern."""
+
+PARTS = ("common", "build_fruitfly", "props", "floor.xml", "dog_base.xml")
+"""Files and folders that hold parts of models."""
+
+PATIENCE = 120.0
+"""Seconds that a file may take, beside six times what it simulates."""
+
+COLUMNS = ["file", "dof", "runs", "depth [m]", "gap [m]", "energy", "step [µs]", "MuJoCo [µs]", "ratio", "iterations"]
+
+NOTES = """Each file is loaded with defaults, URDFs with a floating base; what flies is put on the ground, which is \
+added where the file has none. Then it runs with Maximal at dt 0.005 s and random torques, new ones every 0.1 s, the \
+same whenever the file runs. Depth: how far things are in each other, those aside that overlap at the start; gap: \
+joints open; energy: most that it rises above the start and the work of the torques, relative to the largest kinetic \
+energy or work. Times: CPU time per step, the whole of `simulate`, with MuJoCo's beside it where it can \
+load the file as it is (URDFs with meshes it mostly cannot)."""
+
+
+def files() -> tuple[dict[str, Path], list[str]]:
+    """Paths of all files by "package/name", and the packages that are not installed."""
+    found, missing = {}, []
+    for package, patterns in PACKAGES.items():
+        try:
+            own = metadata.files(package) or []
+        except metadata.PackageNotFoundError:
+            missing.append(package)
+            continue
+        for file in own:
+            path = Path(str(file.locate()))
+            if any(_matches(file, p) for p in patterns) and not any(part in PARTS for part in file.parts):
+                found[f"{package}/{_short(file)}"] = path
+    return dict(sorted(found.items())), missing
+
+
+def _matches(file, pattern: str) -> bool:
+    """Whether a path matches a pattern in which ** stands for any folders."""
+    head, _, tail = pattern.rpartition("/")
+    folders = "/".join(file.parts[:-1])
+    if head.endswith("**"):
+        return folders.startswith(head[:-2].rstrip("/")) and file.match(tail)
+    return folders == head and file.match(tail)
+
+
+def _short(file) -> str:
+    """The last parts of a path that tell it from others."""
+    folder = file.parts[-3] if file.parts[-2] in ("urdf", "robots", "assets") else file.parts[-2]
+    return f"{folder}/{file.name}"
+
+
+class Worker:
+    """A process that runs one file after another, and is replaced where one takes too long."""
+
+    def __init__(self) -> None:
+        self.context = mp.get_context("spawn")
+        self.process = None
+
+    def result(self, path: Path, duration: float) -> dict:
+        """Figures of a file."""
+        if self.process is None:
+            self.pipe, other = self.context.Pipe()
+            self.process = self.context.Process(target=serve, args=(other,), daemon=True)
+            self.process.start()
+        self.pipe.send((str(path), duration))
+        try:
+            if self.pipe.poll(PATIENCE + 6.0 * duration):
+                return self.pipe.recv()
+            why = "takes too long"
+        except EOFError:
+            why = "the process ends"
+        self.close()
+        return {"why": why}
+
+    def close(self) -> None:
+        """End the process."""
+        if self.process is not None:
+            self.process.kill()
+            self.process.join()
+            self.process = None
+
+
+def run(progress, quick: bool = False) -> Report:
+    """The table; quick: 1 s of each file in place of 5."""
+    paths, missing = files()
+    report = Report("Foreign robots", NOTES + (f" Not installed: {', '.join(missing)}." if missing else ""))
+    sheet, reasons = Sheet(f"{1 if quick else 5} s of each file", COLUMNS), Sheet("Why not", ["file", "reason"])
+    progress.total(len(paths))
+    worker, failed = Worker(), dict.fromkeys(("runs", *BOUNDS), 0)
+    for name, path in paths.items():
+        progress.next(name)
+        result = worker.result(path, 1.0 if quick else 5.0)
+        progress.done()
+        if result.get("refused"):
+            reasons.rows.append([name, result["why"]])
+            continue
+        sheet.rows.append([name, *row_of(result)])
+        failed["runs"] += bool(result["why"])
+        if result["why"]:
+            reasons.rows.append([name, result["why"]])
+            continue
+        for key, bound in BOUNDS.items():
+            failed[key] += not result[key] <= bound
+    worker.close()
+    report.sheets += [sheet, reasons]
+    words = {"runs": "files that do not run"}
+    words |= {key: f"files with {key} above {bound:g}" for key, bound in BOUNDS.items()}
+    report.requirements += [Requirement(words[key], float(count), 0.0) for key, count in failed.items()]
+    return report
+
+
+def row_of(result: dict) -> list:
+    """The cells of a file but its name."""
+    if result["why"]:
+        return [result.get("dof", ""), "no", *[""] * (len(COLUMNS) - 3)]
+    ratio = result["step"] / result["mujoco"] if result["mujoco"] else math.nan
+    ok = all(result[key] <= bound for key, bound in BOUNDS.items())
+    figures = [result[key] for key in BOUNDS] + [1e6 * result["step"], 1e6 * result["mujoco"], ratio]
+    return [result["dof"], "yes" if ok else "beyond", *figures, result["iterations"]]

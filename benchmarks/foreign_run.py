@@ -1,0 +1,159 @@
+"""One robot file of somebody else: loaded, put on the ground, run with random torques, and measured."""
+
+import time
+import warnings
+import zlib
+from pathlib import Path
+
+import numpy as np
+
+import leastaction as la
+from leastaction.mechanism import Mechanism, Plane
+from leastaction.start_limits import within_limits
+
+DT, PIECE = 0.005, 0.1
+"""Time step, and how long torques are held [s]."""
+
+STRENGTH = 0.3
+"""Torques, in terms of what it takes to hold what a joint carries."""
+
+BOUNDS = {"depth": 1e-6, "gap": 1e-9, "energy": 1e-3}
+"""What a good run keeps: depth of contacts [m], opening of joints [m], rise of the energy."""
+
+
+def serve(pipe) -> None:
+    """Run the files whose (path, duration) come through a pipe, and send back their figures."""
+    while True:
+        path, duration = pipe.recv()
+        try:
+            pipe.send(figures(Path(path), duration))
+        except Exception as error:
+            pipe.send({"why": f"{type(error).__name__}: {error}"})
+
+
+def load(path: Path) -> Mechanism:
+    """The robot of a file, over a ground; those of URDF files fly unless they are tied to the world."""
+    try:
+        robot = la.load(path, **({"floating_base": True} if path.suffix == ".urdf" else {}))
+    except la.FormatError as error:
+        if "cannot float" not in str(error):
+            raise
+        robot = la.load(path)
+    if flies(robot) and not robot.ground:
+        builder = robot.edit()
+        builder.add_shape("world", Plane())
+        robot = builder.build()
+    return robot
+
+
+def flies(robot: Mechanism) -> bool:
+    """Whether a body is tied to the world by a free joint."""
+    return any(joint.parent == "world" and joint.kind == "free" for joint in robot.joints)
+
+
+def start(robot: Mechanism) -> np.ndarray:
+    """Home, lifted or lowered to the ground where the robot flies."""
+    q = within_limits(la.Maximal().prepare(robot, DT), robot.home())
+    try:
+        return la.robots.on_ground(robot, q, clearance=1e-3) if flies(robot) else q
+    except la.MechanismError:
+        return q
+
+
+def strengths(robot: Mechanism, q: np.ndarray) -> np.ndarray:
+    """How strong the random controls are, shape (nu,): a share of what holds up all that a joint carries."""
+    X, masses = la.dynamics.body_poses(robot, q), np.array([body.inertia.mass for body in robot.bodies])
+    places = X[:, :3, 3] + np.einsum("bij,bj->bi", X[:, :3, :3], [body.inertia.com for body in robot.bodies])
+    size = max(float(np.ptp(np.concatenate([places, X[:, :3, 3]]), axis=0).max()), 1e-3)
+    loads = {}
+    for i, joint in enumerate(robot.joints):
+        carried = [robot.body_index(name) for name in robot.subtree(joint.child)]
+        reach = np.linalg.norm(places[carried] - X[i, :3, 3], axis=1) + 0.1 * size
+        load = 0.0 if joint.kind == "free" else 9.81 * float(masses[carried] @ reach)
+        loads |= dict.fromkeys(joint.velocity_names(), load)
+    if not robot.actuators:
+        return STRENGTH * np.array([loads[name] for name in robot.velocity_names])
+    most = []
+    for a in robot.actuators:
+        load = loads.get(getattr(a, "coordinate", ""), 0.1 * 9.81 * robot.total_mass) / max(
+            abs(getattr(a, "gear", 1.0)), 1e-9
+        )
+        most.append(min(STRENGTH * load, abs(a.lower), abs(a.upper)))
+    return np.array(most)
+
+
+def figures(path: Path, duration: float) -> dict:
+    """What the table says of a file."""
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        try:
+            robot = load(path)
+        except la.FormatError as error:
+            return {"why": str(error).splitlines()[0], "refused": True}
+        q = start(robot)
+        rng = np.random.default_rng(zlib.crc32(path.name.encode()))
+        pieces, per = round(duration / PIECE), round(PIECE / DT)
+        u = rng.uniform(-1.0, 1.0, (pieces, robot.nu)) * strengths(robot, q)
+        out = {"dof": robot.nv, "why": ""}
+        held, options = np.repeat(u, per, axis=0), {"dt": DT, "integrator": la.Maximal()}
+        try:
+            la.simulate(robot, q, steps=1, controls=held[:1], **options)  # compiles
+            began = time.process_time()
+            run = la.simulate(robot, q, steps=len(held), controls=held, **options)
+            out["step"] = (time.process_time() - began) / len(held)
+        except la.LeastActionError as error:
+            return out | {"why": f"{type(error).__name__}: {error}".splitlines()[0]}
+        out |= {"depth": depth(run), "gap": float(np.max(run.constraint_violation)), "energy": rise(run, u, per)}
+        out["iterations"] = int(run.iterations.max())
+        out["mujoco"] = mujoco_time(path, u, per)
+        out["said"] = [str(w.message) for w in said]
+    return out
+
+
+def depth(run) -> float:
+    """How far things are in each other after a step [m]; of those that overlap at the start, after the last."""
+    log = np.asarray(run.stored["contacts"])
+    deepest = 0.0
+    if not len(log):
+        return deepest
+    pairs = log[:, 1] * (len(run.mechanism.bodies) + 2) + log[:, 2]
+    for pair in np.unique(pairs):
+        own = log[pairs == pair]
+        first, last = own[own[:, 0] == own[0, 0], 9].min(), own[own[:, 0] == own[-1, 0], 9].min()
+        deepest = max(deepest, -(last if own[0, 0] == 0 and first < -BOUNDS["depth"] else own[:, 9].min()))
+    return float(deepest)
+
+
+def work(run, u: np.ndarray, per: int) -> np.ndarray:
+    """Work of the controls since the start [J], shape (steps + 1,); u: held over `per` steps each."""
+    robot = run.mechanism
+    done = np.zeros(len(run.t))
+    for k in range(len(run.t) - 1):
+        tau = robot.generalized_forces(u[k // per], run.q[k])
+        done[k + 1] = done[k] + tau @ robot.difference(run.q[k], run.q[k + 1])
+    return done
+
+
+def rise(run, u: np.ndarray, per: int) -> float:
+    """Most that the energy rises above that of the start and the work of the controls, relative to the larger of the
+    largest kinetic energy and work."""
+    done = work(run, u, per)
+    scale = max(run.kinetic_energy.max(), np.abs(done).max(), 1e-12)
+    return float((run.energy - run.energy[0] - done).max() / scale)
+
+
+def mujoco_time(path: Path, u: np.ndarray, per: int) -> float:
+    """CPU time of a step of MuJoCo [s] that is as long, over the same time; 0 where it cannot load the file."""
+    try:
+        import mujoco
+
+        model = mujoco.MjModel.from_xml_path(str(path))
+    except (ImportError, ValueError):
+        return 0.0
+    model.opt.timestep = DT
+    data, began = mujoco.MjData(model), time.process_time()
+    for row in u:
+        if len(row) == model.nu:
+            data.ctrl[:] = row
+        mujoco.mj_step(model, data, per)
+    return (time.process_time() - began) / (per * len(u))

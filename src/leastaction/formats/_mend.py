@@ -1,0 +1,79 @@
+"""Bodies that joints move but that have no inertia, as files of real robots have them: they get that of a ball."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from leastaction.mechanism import Body, MechanismBuilder
+from leastaction.mechanism.graph import WORLD
+from leastaction.mechanism.inertia import Inertia, solid_sphere
+from leastaction.mechanism.joints import Joint, Motion
+from leastaction.mechanism.pose import Pose
+from leastaction.warn import warn
+
+WATER = 1000.0
+"""Density [kg/m^3]."""
+
+SMALL = 0.01
+"""Radius of the ball in place of a body without mass [m]."""
+
+NOTHING = 1e-12
+"""What a joint moves, relative to the most that one does, that is nothing."""
+
+
+def mend(builder: MechanismBuilder, file: Path) -> None:
+    """Give inertia to bodies that joints move without any, and say which."""
+    found = mended(builder.bodies, [joint for joint in builder.joints if not joint.loop])
+    for name, inertia in found.items():
+        builder.set_inertia(name, inertia)
+    if found:
+        more = f" and {len(found) - 4} more" if len(found) > 4 else ""
+        names = ", ".join(map(repr, list(found)[:4])) + more
+        warn(f"{file}: joints move {names}, which have no inertia: they get that of a ball of water")
+
+
+def mended(bodies: Sequence[Body], joints: Sequence[Joint]) -> dict[str, Inertia]:
+    """Inertias for the bodies that need one: those that a joint moves without moving any inertia, in the pose at zero.
+
+    Args:
+        bodies: all of them.
+        joints: of the tree, parents before children.
+    """
+    given = {body.name: body.inertia for body in bodies}
+    carried = dict(given)
+    moved: dict[str, list[tuple[bool, float]]] = {}
+    out: dict[str, Inertia] = {}
+    for joint in reversed(joints):
+        whole = carried[joint.child].moved(joint.child_pose)
+        moved[joint.name] = [x for p in joint.primitives for x in _moved(p, whole)]
+        if joint.parent != WORLD:
+            pose = joint.pose * joint.child_pose
+            carried[joint.parent] = Inertia.from_parts([(carried[joint.parent], Pose()), (carried[joint.child], pose)])
+    most = {turns: max((x for m in moved.values() for t, x in m if t == turns), default=0.0) for turns in (True, False)}
+    for joint in joints:
+        nothing = any(x <= NOTHING * most[turns] for turns, x in moved[joint.name])
+        if nothing and not all(a > 0.0 for a in joint.armature):
+            own = given[joint.child]
+            radius = (0.75 * own.mass / (math.pi * WATER)) ** (1.0 / 3.0) if own.mass > 0.0 else SMALL
+            mass = own.mass if own.mass > 0.0 else WATER * 4.0 / 3.0 * math.pi * SMALL**3
+            out[joint.child] = replace(solid_sphere(mass, radius), com=own.com)
+    return out
+
+
+def _moved(primitive: Any, whole: Inertia) -> list[tuple[bool, float]]:
+    """(whether it turns, inertia that it moves) of each motion of a joint, in whose frame `whole` is."""
+    c, m = np.array(whole.com), whole.mass
+    about = whole.matrix + m * (c @ c * np.eye(3) - np.outer(c, c))
+    if primitive.motion == Motion.PRISMATIC:
+        return [(False, m)]
+    if primitive.motion in (Motion.SPHERICAL, Motion.FREE):
+        J = about if primitive.motion == Motion.SPHERICAL else whole.matrix
+        return [(True, float(np.linalg.eigvalsh(J)[0]))]
+    axis = np.array(primitive.axis)
+    return [(True, float(axis @ about @ axis))]

@@ -1,0 +1,71 @@
+"""Shapes that overlap as a robot is made, or that cannot part, never touch; others that overlap are pushed apart."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+import leastaction as la
+from leastaction.mechanism import Box, MechanismBuilder, Plane, Sphere
+
+
+def slider(height):
+    """A box that slides along x over the plane z = 0."""
+    b = MechanismBuilder("slider")
+    b.body("box", mass=1.0, shapes=Box((0.2, 0.2, 0.2), friction=0.5))
+    b.prismatic("rail", "world", "box", pose=(0, 0, height), axis="x")
+    b.add_shape("world", Plane())
+    return b.build()
+
+
+@pytest.mark.parametrize("height", [0.1, 0.0999])
+def test_body_without_freedom_along_the_normal(height):
+    """It slides as if there were no ground: what its joint bears is no matter of a contact."""
+    robot = slider(height)
+    if height < 0.1:
+        with pytest.warns(la.LeastActionWarning, match="'world' and 'box' overlap, but their joints leave no way"):
+            la.Maximal().prepare(robot, 0.01)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", la.LeastActionWarning)
+        run = la.simulate(robot, v=[1.0], dt=0.01, duration=0.2, integrator=la.Maximal())
+    np.testing.assert_allclose(run.q[:, 0], run.t, atol=1e-9)
+    assert run.iterations.max() < 5
+
+
+def chain(radius):
+    """Three balls on hinges 0.1 m apart, the first of which is fixed to nothing."""
+    b = MechanismBuilder("chain", gravity=(0, 0, 0))
+    for i in range(3):
+        b.body(f"ball{i}", mass=1.0, inertia=0.01, shapes=Sphere(radius, friction=0.5))
+    b.free("ball0")
+    for i in (1, 2):
+        b.revolute(f"hinge{i}", f"ball{i - 1}", f"ball{i}", pose=(0.1, 0, 0), axis="z")
+    return b.build()
+
+
+def test_links_that_overlap_as_the_robot_is_made():
+    """The first and the third ball are in each other in every pose near home; they stay at rest."""
+    with pytest.warns(la.LeastActionWarning, match="'ball0' and 'ball2' overlap as the robot is made"):
+        run = la.simulate(chain(0.12), dt=0.01, duration=0.1, integrator=la.Maximal())
+    np.testing.assert_allclose(run.q[-1], run.q[0], atol=1e-12)
+
+
+def test_links_that_are_apart_touch(recwarn):
+    robot = chain(0.08)
+    run = la.simulate(robot, v={"hinge1": 1.0, "hinge2": 3.0}, dt=0.01, duration=1.2, integrator=la.Maximal())
+    assert not [w for w in recwarn if "overlap" in str(w.message)]
+    assert len(run.stored["contacts"])
+    assert run.stored["contacts"][:, 9].min() > -1e-9
+
+
+def test_what_is_fixed_to_a_fixed_body_is_one_with_it():
+    """A leg on a hip that is fixed to a fixed trunk does not touch the trunk, as if trunk and hip were one body."""
+    b = MechanismBuilder("leg")
+    b.body("trunk", mass=1.0, shapes=Sphere(0.2))
+    b.fixed("stand", "world", "trunk")
+    b.body("hip", mass=1.0)
+    b.fixed("mount", "trunk", "hip", pose=(0, 0, -0.1))
+    b.body("leg", mass=1.0, com=(0, 0, -0.2), inertia=0.01, shapes=Sphere(0.1))
+    b.revolute("swing", "hip", "leg", axis="y")
+    run = la.simulate(b.build(), [0.5], dt=0.01, duration=0.2, integrator=la.Maximal())
+    assert not len(run.stored["contacts"])

@@ -1,0 +1,75 @@
+"""Friction against spinning and rolling: closed forms, and derivatives against differences."""
+
+import numpy as np
+import pytest
+
+import leastaction as la
+from leastaction.mechanism import MechanismBuilder, Plane, Sphere
+from tests.maximal.scenes import G
+
+RADIUS, MASS, DT = 0.1, 2.0, 0.005
+MOMENT = 0.4 * MASS * RADIUS**2
+
+
+def ball(**surface):
+    b = MechanismBuilder("ball")
+    b.body("ball", mass=MASS, shapes=Sphere(RADIUS, **surface))
+    b.free("ball")
+    b.add_shape("world", Plane())
+    return b.build()
+
+
+START = [0, 0, RADIUS, 1, 0, 0, 0]
+
+
+@pytest.mark.parametrize("order", [1, 2])
+def test_a_spinning_ball_stops(order):
+    """The torque mu m g stops it at t = I w / (mu m g), at an even rate, and it stays at rest."""
+    mu, speed = 0.01, 4.0
+    stop = MOMENT * speed / (mu * MASS * G)
+    robot, v = ball(friction=0.5, spinning=mu), [0, 0, speed, 0, 0, 0]
+    run = la.simulate(robot, START, v, dt=DT, duration=0.3, integrator=la.Maximal(order))
+    w = run.v[:, 2]
+    before = run.t < stop - 2 * DT
+    np.testing.assert_allclose(w[before], speed * (1.0 - run.t[before] / stop), atol=speed * DT / stop)
+    np.testing.assert_allclose(w[run.t > stop + 2 * DT], 0.0, atol=1e-6)
+    np.testing.assert_allclose(run.q[:, 2], RADIUS, atol=1e-7)
+
+
+def test_a_rolling_ball_slows_down():
+    """Rolling without slipping, by 5/7 mu g / r, until it stands."""
+    mu, speed = 0.003, 0.1
+    rate = 5.0 / 7.0 * mu * G / RADIUS
+    v = [0, speed / RADIUS, 0, speed, 0, 0]
+    run = la.simulate(ball(friction=0.8, rolling=mu), START, v, dt=DT, duration=0.6, integrator=la.Maximal())
+    stop = speed / rate
+    travelled = np.where(run.t < stop, speed * run.t - 0.5 * rate * run.t**2, 0.5 * speed * stop)
+    np.testing.assert_allclose(run.q[:, 0], travelled, atol=2 * speed * DT)
+    np.testing.assert_allclose(run.v[-1], 0.0, atol=1e-6)
+    assert np.diff(run.energy).max() < 1e-9
+
+
+def test_derivatives_of_a_ball_that_spins_and_rolls():
+    """By state and by the coefficients, against differences; smoothed, so that there is a slope everywhere."""
+    integrator = la.Maximal(smoothing=1e-4)
+    robot = ball(friction=0.6, spinning=0.01, rolling=0.004)
+    v = np.array([0.1, 1.0, 2.0, 0.1, 0.0, 0.0])
+    q, p = np.array(START, float), la.dynamics.mass_matrix(robot, START) @ v
+
+    def step(robot, dq, dp):
+        run = la.simulate(robot, robot.integrate(q, dq), p=p + dp, dt=DT, steps=1, integrator=integrator)
+        return np.concatenate([robot.difference(center.q[-1], run.q[-1]), run.p[-1]])
+
+    center = la.simulate(robot, q, p=p, dt=DT, steps=1, integrator=integrator)
+    A, _ = la.linearize(robot, integrator, q, p, np.zeros(robot.nu), DT)
+    h = 1e-6
+    for j in range(12):
+        d = h * np.eye(12)[j]
+        slope = (step(robot, d[:6], d[6:]) - step(robot, -d[:6], -d[6:])) / (2 * h)
+        np.testing.assert_allclose(A[:, j], slope, atol=2e-6 * max(1.0, np.abs(slope).max()))
+
+
+def test_nothing_turns_without_the_coefficients():
+    """A ball without such friction spins on for ever."""
+    run = la.simulate(ball(friction=0.5), START, [0, 0, 4.0, 0, 0, 0], dt=DT, duration=0.1, integrator=la.Maximal())
+    np.testing.assert_allclose(run.v[:, 2], 4.0, rtol=1e-9)
