@@ -1,8 +1,8 @@
 """Hard motions from random starts: drops, whips, piles and spins; what fails, flips, sinks or gains energy.
 
 Every case of every study takes one seed after the other, until its share of the time is over: half an hour in all,
-compiling apart, or HARDSHIP_MINUTES; and HARDSHIP_SEEDS seeds at most. Each takes one seed at least. The table says how
-many runs there were.
+compiling apart, or HARDSHIP_MINUTES; and HARDSHIP_SEEDS seeds at most. `--quick` takes three of both. Each takes one
+seed at least. The table says how many runs there were.
 """
 
 import os
@@ -34,9 +34,10 @@ class Seeds:
             yield seed
 
 
-def run(progress) -> Report:
-    """All studies."""
-    minutes, most = float(os.environ.get("HARDSHIP_MINUTES", "30")), int(os.environ.get("HARDSHIP_SEEDS", "100"))
+def run(progress, quick: bool = False) -> Report:
+    """All studies; `quick`: a few minutes."""
+    minutes = float(os.environ.get("HARDSHIP_MINUTES", "3" if quick else "30"))
+    most = int(os.environ.get("HARDSHIP_SEEDS", "3" if quick else "100"))
     seeds = Seeds(most, 60.0 * minutes / LOOPS)
     progress.total(most * LOOPS)
     sheets, requirements = [], []

@@ -112,6 +112,7 @@ BAD = {
     "neither": ({"steps": None}, la.IntegratorError, "either duration"),
     "negative duration": ({"steps": None, "duration": -1.0}, la.IntegratorError, "duration must be"),
     "endless": ({"steps": None, "duration": float("inf")}, la.IntegratorError, "duration must be"),
+    "less than a step": ({"steps": None, "duration": 0.004}, la.IntegratorError, "no more than half a step"),
     "duration a string": ({"steps": None, "duration": "1"}, la.IntegratorError, "duration must be"),
     "half a step": ({"steps": 2.5}, la.IntegratorError, "steps must be"),
     "negative steps": ({"steps": -1}, la.IntegratorError, "steps must be"),

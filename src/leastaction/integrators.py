@@ -31,7 +31,7 @@ CAPABILITIES = {
     "linearize": "has no Jacobians of a step; Galerkin, Midpoint and Maximal have, and leastaction.adjoint "
     "differentiates runs of BDF and SDIRK2",
     "parameters": "has no derivatives of a step by parameters; use leastaction.Maximal or leastaction.Galerkin",
-    "residual": "has no discrete action, so no equations and blocks of one; use leastaction.Galerkin or "
+    "residual": "has no equations of a discrete action in joint coordinates; use leastaction.Galerkin or "
     "leastaction.Midpoint",
     "reverse": "has no adjoint; use leastaction.Galerkin, leastaction.Maximal or leastaction.BDF",
 }

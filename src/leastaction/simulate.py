@@ -45,9 +45,9 @@ def simulate(
 ) -> Trajectory:
     """Simulate the motion of a mechanism.
 
-    Contacts, joint limits and dry friction of joints act with `Maximal` (of order 1 and 2) and `StaggeredProjections`,
-    the former two with `ConstrainedEuler`. Other integrators leave them out, and a warning says what: of
-    contacts and dry friction at the start, of limits when a joint goes beyond one.
+    Contacts, joint limits and dry friction of joints act with `Maximal` (of order 1 and 2), on planes with `Grounded`,
+    and with `StaggeredProjections`, the former two also with `ConstrainedEuler`. Other integrators leave them out, and
+    a warning says what: of contacts and dry friction at the start, of limits when a joint goes beyond one.
 
     Args:
         mechanism: the robot.

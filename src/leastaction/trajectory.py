@@ -154,7 +154,7 @@ class Trajectory:
         from leastaction.trajectory_bodies import force_on_body
 
         if "contacts" not in self.stored:
-            raise LeastActionError("this run has no log of contacts; those of `Maximal` have one")
+            raise LeastActionError("this run has no log of contacts; those of `Maximal` and `Grounded` have one")
         return force_on_body(self.mechanism, self.stored["contacts"], self.steps, body, other)
 
     @property

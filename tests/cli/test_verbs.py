@@ -253,6 +253,8 @@ def test_every_verb_has_examples_that_it_understands():
     group = get_command(app)
     for name, command in group.commands.items():
         assert "Examples:" in command.help, name
+        prose = command.help.partition("\b")[0]
+        assert not any(line.startswith(" ") for line in prose.splitlines()), name
         examples = [line.strip() for line in command.help.splitlines() if line.strip().startswith("leastaction ")]
         assert examples, name
         for example in examples:

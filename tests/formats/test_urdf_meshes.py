@@ -117,6 +117,12 @@ def test_meshes_beside_the_folder_are_found(tmp_path, filename):
     assert len(shapes(path, allow_outside=absolute)) == 1
 
 
+def test_meshes_of_other_kinds_that_are_missing_are_left_out(tmp_path):
+    """As all that are missing, wherever they would be."""
+    with pytest.warns(UserWarning, match="not found.*pack/m.gltf"):
+        assert shapes(write(tmp_path, model("package://pack/m.gltf"), "thing/robot.urdf")) == ()
+
+
 def test_packages_are_found_where_the_caller_or_the_environment_says(tmp_path, monkeypatch):
     write(tmp_path, TETRAHEDRON, "elsewhere/pack/m.obj")
     path = write(tmp_path, model("package://pack/m.obj"), "thing/robot.urdf")

@@ -116,7 +116,7 @@ def test_ill_posed_contacts_say_so():
     problem = opt.Problem(block(), steps=4, dt=0.1)
     for message, call in (
         ("has no contact points", lambda: problem.contact()),
-        ("there is no body 'mas'", lambda: problem.contact(opt.touch("mas"))),
+        ("there is no body 'mas' in .*; did you mean 'mass'", lambda: problem.contact(opt.touch("mas"))),
         ("expected contacts", lambda: problem.contact("mass")),
         ("radius must be", lambda: opt.touch("mass", radius=-1)),
         ("point must be", lambda: opt.touch("mass", point=(1, 2))),

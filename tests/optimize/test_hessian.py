@@ -107,6 +107,22 @@ def test_small_links_are_not_taken_for_round_off():
     assert counts[0] == counts[1]
 
 
+def test_springs_between_bodies():
+    """They are gradients, so one difference along the multipliers is enough; their dampers are not."""
+    for damping in (0.0, 0.5):
+        b = la.MechanismBuilder("sprung")
+        for name in ("upper", "lower"):
+            b.body(name, inertia=la.mechanism.Inertia(1.0, (0.1, 0.0, -0.3), (0.02, 0.03, 0.01)))
+        b.revolute("hip", "world", "upper", axis="y")
+        b.revolute("knee", "upper", "lower", axis="y", position=(0, 0, -0.5))
+        ends = ("world", (0.5, 0, 0.3)), ("lower", (0, 0, -0.4))
+        b.spring("tendon", *ends, stiffness=40.0, rest_length=0.3, damping=damping)
+        robot, rng = b.build(), np.random.default_rng(0)
+        problem = opt.Problem(robot, steps=2, duration=(0.2, 0.4), integrator=BODIES).start(v=0)
+        problem.guess(q=0.3 * rng.normal(size=(3, 2)))
+        compare(problem.minimize(opt.effort()), exact=1 + (damping == 0.0))
+
+
 def test_forces_without_second_derivatives_are_left_to_differences():
     robot = la.robots.cart_pole().replace(gravity=(0.0, 0.0, -9.0))
     builder = la.MechanismBuilder("damped")

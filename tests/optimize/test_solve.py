@@ -147,6 +147,8 @@ def test_files(tmp_path):
         opt.load(tmp_path / "swing.npz", la.robots.acrobot())
     with pytest.raises(la.FormatError, match="no solution"):
         opt.load(__file__, la.robots.acrobot())
+    with pytest.raises(la.FormatError, match="there is no such file"):
+        opt.load(tmp_path / "nowhere.npz", la.robots.cart_pole())
 
 
 def test_log_and_limits():

@@ -138,6 +138,17 @@ def test_a_periodic_hop():
     np.testing.assert_allclose(after.v[0], solution.v[0], atol=1e-5)
 
 
+def on_rails(kind, **options):
+    """Its foot is a point of a body that goes neither up nor down."""
+    b = MechanismBuilder("rails")
+    for name in ("base", "arm"):
+        b.body(name, mass=1.0, com=(0, 0, -0.1), inertia=0.1)
+    b.joint("rail", kind, "world", "base", **options)
+    b.revolute("shoulder", "base", "arm", axis="y")
+    problem = opt.Problem(b.build(), steps=2, dt=0.1).minimize(opt.effort())
+    return problem.phases(opt.phase(2, opt.foot("base", size=(0.1, 0.1))))
+
+
 def ill_posed():
     foot = opt.foot
     yield "friction must not be negative", lambda: foot("shank", friction=-1)
@@ -149,6 +160,8 @@ def ill_posed():
     yield "they have 3 steps together, the problem has 28", lambda: hop().phases(opt.phase(3, TOE))
     yield "expected phases", lambda: hop().phases(TOE)
     yield r"start: foot shank \(z\) is off by 0.05", lambda: hop().start(q=[0, 0.7, 0, 0, 0.1], v=0).transcribe()
+    yield "foot base: nothing moves its point .* up or down", lambda: on_rails("fixed").transcribe()
+    yield "foot base: nothing moves its point .* up or down", lambda: on_rails("prismatic", axis="x").transcribe()
     yield "momenta=False", lambda: hop(momenta=True).transcribe()
     yield "takes no loops, feet", lambda: hop(integrator=la.ImplicitTrapezoidal()).transcribe()
     yield "cannot be given", lambda: hop().periodic().transcribe()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 import re
 import sys
@@ -56,7 +57,7 @@ def verb(*examples: str) -> Callable[[Callable[..., None]], Callable[..., None]]
 
         lines = [f"  leastaction {example}" for example in examples]
         # \b keeps the lines as they are.
-        run.__doc__ = f"{function.__doc__}\n\n\b\nExamples:\n" + "\n".join(lines)
+        run.__doc__ = f"{inspect.cleandoc(function.__doc__ or '')}\n\n\b\nExamples:\n" + "\n".join(lines)
         app.command()(run)
         return run
 

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from leastaction.errors import ProblemError
 from leastaction.mechanism import Mechanism
+from leastaction.mechanism._check import suggestion
 from leastaction.mechanism.closure import CLOSURE_ROW, ROLL, SHIFT
 from leastaction.optimize.contact_rows import Complementarity, Gap, Slip
 from leastaction.optimize.holding import ForceLimits, PointPiece
@@ -148,7 +149,8 @@ def touches(mechanism: Mechanism, points: tuple[Any, ...]) -> list[Touch]:
         if not isinstance(each, Touch):
             raise ProblemError(f"contact: expected contacts such as optimize.touch('foot'), got {each!r}")
         if each.body not in mechanism.body_names:
-            raise ProblemError(f"contact: there is no body {each.body!r} in {mechanism.name!r}")
+            hint = suggestion(each.body, mechanism.body_names)
+            raise ProblemError(f"contact: there is no body {each.body!r} in {mechanism.name!r}{hint}")
         same = sum(other.body == each.body for other in out)
         out.append(Touch(f"{each.body} {same + 1}", *_rest(each)) if same else each)
     return out

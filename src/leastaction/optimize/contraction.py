@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leastaction._jit import entry
-from leastaction.forces.arrays import compact, force_model
+from leastaction.forces.arrays import force_model
 from leastaction.integrators import Stepper
 from leastaction.mechanism import Mechanism
 from leastaction.optimize.pieces import Motion
@@ -36,10 +36,17 @@ STEP = 1e-5
 
 
 def is_gradient(mechanism: Mechanism) -> bool:
-    """Whether forces other than gradients have no second derivatives."""
-    tree, dofs = mechanism.tree, mechanism.tree.dofs
-    forces = compact(force_model(tree))
-    if forces.paths is not None or (forces.drives.dof < 0).any() or dofs.limit_damping.any():
+    """Whether forces other than gradients have no second derivatives.
+
+    Springs and cables without dampers, and contacts without damping and friction, are gradients.
+    """
+    dofs, forces = mechanism.tree.dofs, force_model(mechanism.tree)
+    own = None if forces.user is None else forces.user.addresses
+    others = (forces.wrenches, forces.drags, forces.balls, own)
+    if any(x is not None and len(x) > 0 for x in others) or (forces.drives.dof < 0).any() or dofs.limit_damping.any():
+        return False
+    contacts = forces.penalties
+    if forces.paths.damping.any() or contacts.damping.any() or contacts.friction.any():
         return False
     return not any(dofs.damping[g.iv : g.iv + g.nv].any() for g in mechanism.coordinate_groups if g.nv > 1)
 

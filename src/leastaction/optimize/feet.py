@@ -53,6 +53,9 @@ class Foot:
             row.a, row.b, row.pb = -1, int(frame.node), frame.p + R @ np.array(self.point)
         reads = jacobian_pattern(mechanism, out, np.zeros(0), np.random.default_rng(5))
         moved = np.flatnonzero(reads.any(axis=1))
+        if 2 not in moved:
+            text = f"{self.name}: nothing moves its point {self.point} up or down, so that no force can press it down"
+            raise ProblemError(f"{text}; leave this foot out")
         return out[moved], moved
 
     def reaction(self, mechanism: Mechanism, points: IntArray) -> Reaction:

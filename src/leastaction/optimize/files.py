@@ -52,6 +52,8 @@ def load(file: str | PathLike[str], mechanism: Mechanism, integrator: Any = None
         from leastaction import registry
 
         integrator = registry.make("midpoint")
+    if not Path(file).exists():
+        raise FormatError("there is no such file", file=file)
     try:
         data = read_archive(Path(file))
         robot, q = str(data["robot"]), data["q"]

@@ -81,7 +81,9 @@ class MPC:
         problem, program, ip = self.problem, self.program, self._interior
         arguments.count(max_iterations, "MPC: max_iterations")
         z = problem.initial_unknowns(program)
-        self._start(z, program.motion(z).q.copy(), *self._state(q, v))
+        state = self._state(q, v)
+        self._load(z, state[1])
+        self._start(z, program.motion(z).q.copy(), *state)
         began = time.perf_counter()
         self._log = []
         ip.watch = self._note
@@ -173,6 +175,13 @@ class MPC:
         q = self.problem.start_position if q is None else q
         v = self.problem.start_velocity if v is None else v
         return arguments.numbers(q, [(m.nq,)], "MPC: q"), arguments.numbers(v, [(m.nv,)], "MPC: v")
+
+    def _load(self, z: FloatArray, v: FloatArray) -> None:
+        """Load the kernels that only a robot in motion needs, so that no tick has to."""
+        program = self.program
+        program.ends.given = [(0, v + 1.0), *(end for end in program.ends.given if end[0] != 0)]
+        program.constraints(z, np.zeros(program.m))
+        program.jacobian(z, np.zeros(program.jacobian_pattern.count))
 
     def _start(self, z: FloatArray, points: FloatArray, q: FloatArray, v: FloatArray) -> None:
         """Let the program start at (q, v): z of the first configuration, and the momentum there.

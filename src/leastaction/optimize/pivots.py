@@ -1,0 +1,235 @@
+"""Pivots of one and of two rows in a dense front, whose upper triangle is kept (Duff and Reid 1983, Section 3).
+
+Rows with few nonzeros, such as those of controls, are eliminated entry by entry; of full ones the rows that stay in the
+front are left for `rest`, which takes four at a time.
+"""
+
+from leastaction._jit import inline, routine
+
+TINY = 1e-300
+"""Pivots below are none."""
+
+SPARSE = 3
+"""Rows of pivots with less than one nonzero in so many are eliminated entry by entry."""
+
+
+@routine
+def swap(F, W, front, a, b, f):
+    """Exchange places a < b of a symmetric matrix in its upper triangle, and columns of the rows of L' before."""
+    if a == b:
+        return
+    front[a], front[b] = front[b], front[a]
+    for c in range(a):
+        F[c, a], F[c, b] = F[c, b], F[c, a]
+        W[c, a], W[c, b] = W[c, b], W[c, a]
+    F[a, a], F[b, b] = F[b, b], F[a, a]
+    for c in range(a + 1, b):
+        F[a, c], F[c, b] = F[c, b], F[a, c]
+    for c in range(b + 1, f):
+        F[a, c], F[b, c] = F[b, c], F[a, c]
+
+
+@inline
+def _largest(F, j, skip, i, f):
+    """Largest entry of row j of the rest (i, f) of a front beside the diagonal and column `skip`."""
+    top = 0.0
+    for c in range(i, j):
+        if c != skip:
+            top = max(top, abs(F[c, j]))
+    row = F[j]
+    t0 = t1 = t2 = t3 = kept = 0.0
+    c = j + 1
+    if j < skip < f:
+        kept, row[skip] = row[skip], 0.0
+    while c + 4 <= f:  # four at a time: a maximum waits for the one before
+        t0, t1 = max(t0, abs(row[c])), max(t1, abs(row[c + 1]))
+        t2, t3 = max(t2, abs(row[c + 2])), max(t3, abs(row[c + 3]))
+        c += 4
+    while c < f:
+        top = max(top, abs(row[c]))
+        c += 1
+    if j < skip < f:
+        row[skip] = kept
+    return max(max(top, t0), max(max(t1, t2), t3))
+
+
+@inline
+def _scan(row, first, f, near):
+    """Places from `first` on at which a row is not zero, into `near`; gives their number and the largest entry."""
+    n, top = 0, 0.0
+    for c in range(first, f):
+        x = abs(row[c])
+        if x != 0.0:
+            near[n] = c
+            n += 1
+            top = max(top, x)
+    return n, top
+
+
+@routine
+def judge(F, near, i, ready, f, bar):
+    """Whether place i can leave: (i, ...) alone, (r > i, ...) with place r, (-1, ...) where pivots are too small.
+
+    Gives also the numbers of nonzeros of row i, in near[0], and of row r, in near[1] if r = i + 1, else -1.
+    """
+    count, g = _scan(F[i], i + 1, f, near[0])
+    d = abs(F[i, i])
+    if d > TINY and d >= bar * g:
+        return i, count, -1
+    r, top = -1, 0.0
+    g = 0.0
+    for n in range(count):
+        c = near[0, n]
+        x = abs(F[i, c])
+        if c < ready and x > top:
+            g, r, top = max(g, top), c, x
+        else:
+            g = max(g, x)
+    if r < 0:
+        return -1, count, -1
+    a, b, c = F[i, i], F[i, r], F[r, r]
+    det = abs(a * c - b * b)
+    if not det > TINY:
+        return -1, count, -1
+    second = -1
+    if r == i + 1:
+        second, h = _scan(F[r], r + 1, f, near[1])
+    else:
+        h = _largest(F, r, i, i, f)
+    if bar * (abs(c) * g + abs(b) * h) <= det and bar * (abs(b) * g + abs(a) * h) <= det:
+        return r, count, second
+    return -1, count, second
+
+
+@inline
+def _union(near, first, second):
+    """Sorted places near[2] that are in near[0] or in near[1]; gives their number."""
+    a, b, n = 0, 0, 0
+    while a < first or b < second:
+        x = near[0, a] if a < first else near[1, b]
+        y = near[1, b] if b < second else x
+        near[2, n] = min(x, y)
+        a += x <= y and a < first
+        b += y <= x and b < second
+        n += 1
+    return n
+
+
+@inline
+def _subtract(F, i, w, near, count, rows, many):
+    """F -= x w' in the upper triangle: x is row i of F at the places `rows`, w a row at the places `near`."""
+    k = 0
+    for n in range(many):
+        j = rows[n]
+        while k < count and near[k] < j:
+            k += 1
+        x = F[i, j]
+        if x != 0.0:
+            for c in range(k, count):
+                F[j, near[c]] -= x * w[near[c]]
+
+
+@routine
+def one(F, W, near, i, ready, f, count):
+    """Eliminate place i; its row becomes that of L'. Gives whether the rows from `ready` on are still to come.
+
+    `count`: number of nonzeros of its row, whose places are in near[0].
+    """
+    inverse = 1.0 / F[i, i]
+    w = W[i]
+    if SPARSE * count < f - i:
+        for n in range(count):
+            c = near[0, n]
+            w[c] = F[i, c]
+            F[i, c] *= inverse
+        _subtract(F, i, w, near[0], count, near[0], count)
+        return False
+    for c in range(i + 1, f):
+        w[c] = F[i, c]
+        F[i, c] *= inverse
+    end = near[0, count - 1] + 1
+    for j in range(i + 1, ready):
+        x = F[i, j]
+        if x != 0.0:
+            for c in range(j, end):
+                F[j, c] -= x * w[c]
+    return True
+
+
+@routine
+def two(F, W, near, i, ready, f, first, second):
+    """Eliminate places i and i + 1 together; of how many, the last ones, the rows from `ready` on are to come.
+
+    `first`, `second`: numbers of nonzeros of their rows; those of the first include the second one.
+    """
+    a, b, c = F[i, i], F[i, i + 1], F[i + 1, i + 1]
+    det = a * c - b * b
+    a, b, c = a / det, b / det, c / det
+    v, w = W[i], W[i + 1]
+    F[i, i + 1] = v[i + 1] = 0.0
+    if second < 0:  # they were not neighbours
+        first, _ = _scan(F[i], i + 2, f, near[0])
+        second, _ = _scan(F[i + 1], i + 2, f, near[1])
+    else:
+        first -= 1
+        for n in range(first):
+            near[0, n] = near[0, n + 1]
+    if SPARSE * first >= f - i:
+        for k in range(i + 2, f):
+            v[k], w[k] = F[i, k], F[i + 1, k]
+            F[i, k] = c * v[k] - b * w[k]
+            F[i + 1, k] = a * w[k] - b * v[k]
+        for j in range(i + 2, ready):
+            x, y = F[i, j], F[i + 1, j]
+            if x != 0.0 or y != 0.0:
+                for k in range(j, f):
+                    F[j, k] -= x * v[k] + y * w[k]
+        return 2
+    many = _union(near, first, second)
+    for k in range(i + 2, f):
+        w[k] = F[i + 1, k]
+    for n in range(many):
+        k = near[2, n]
+        v[k] = F[i, k]
+        F[i, k] = c * v[k] - b * w[k]
+        F[i + 1, k] = a * w[k] - b * v[k]
+    _subtract(F, i, v, near[0], first, near[2], many)
+    if a == 0.0 or SPARSE * second < f - i:
+        _subtract(F, i + 1, w, near[1], second, near[2], many)
+        return 0
+    for n in range(many):
+        j = near[2, n]
+        x = F[i + 1, j]
+        if j >= ready:
+            break
+        for k in range(j, near[1, second - 1] + 1):
+            F[j, k] -= x * w[k]
+    return 1
+
+
+@routine
+def rest(F, W, dense, count, ready, f):
+    """What the pivots of full rows do to the rows that stay, four at a time."""
+    end = ready
+    for n in range(count):  # unknowns with few neighbours stand last: what no pivot reaches is left out
+        for c in range(f - 1, end - 1, -1):
+            if F[dense[n], c] != 0.0:
+                end = c + 1
+                break
+    for j in range(ready, end):
+        row = F[j]
+        n = 0
+        while n + 4 <= count:
+            p, q, r, s = dense[n], dense[n + 1], dense[n + 2], dense[n + 3]
+            x0, x1, x2, x3 = F[p, j], F[q, j], F[r, j], F[s, j]
+            if x0 != 0.0 or x1 != 0.0 or x2 != 0.0 or x3 != 0.0:
+                w0, w1, w2, w3 = W[p], W[q], W[r], W[s]
+                for c in range(j, end):
+                    row[c] -= x0 * w0[c] + x1 * w1[c] + x2 * w2[c] + x3 * w3[c]
+            n += 4
+        while n < count:
+            x, w = F[dense[n], j], W[dense[n]]
+            if x != 0.0:
+                for c in range(j, end):
+                    row[c] -= x * w[c]
+            n += 1
