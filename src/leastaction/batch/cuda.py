@@ -81,7 +81,7 @@ def rollout(model: LaneModel, nq: int, dtype: Any) -> Any:
 
     number, shapes = from_dtype(np.dtype(dtype)), lane_shapes(model, nq)
     # Sizes must be plain numbers to the compiler.
-    (nv,), (bodies, _), (slots, _), branches = shapes.p, shapes.R0, shapes.wait, model.branches
+    (nv,), (_, bodies, _), (slots, _), branches = shapes.p, shapes.R, shapes.wait, model.branches
     nodes, dofs, places, drives, gravity = (np.ascontiguousarray(x) for x in model[:5])
     run = lane.run
     touching = model.cones is not None  # a constant to the compiler, which leaves out what it rules out
@@ -136,14 +136,12 @@ def rollout(model: LaneModel, nq: int, dtype: Any) -> Any:
             cuda.local.array(nv, number),
             cuda.local.array(nv, number),
             cuda.local.array(nv, number),
-            cuda.local.array((bodies, 9), number),
-            cuda.local.array((bodies, 9), number),
-            cuda.local.array((bodies, 3), number),
-            cuda.local.array((bodies, 3), number),
-            cuda.local.array((nv, 6), number),
-            cuda.local.array((nv, 6), number),
+            cuda.local.array((2, bodies, 9), number),
+            cuda.local.array((2, bodies, 3), number),
+            cuda.local.array((2, nv, 6), number),
             cuda.local.array((nv, 8), number),
             cuda.local.array((slots, 48), number),
+            cuda.local.array(1, int64),
             touch,
         )
         run(mechanism, own, settings, batch, robot)
@@ -151,8 +149,8 @@ def rollout(model: LaneModel, nq: int, dtype: Any) -> Any:
     return kernel
 
 
-THREADS = 64
-"""Of a block: with 255 registers a thread, more of them gain nothing."""
+THREADS = 256
+"""Of a block: as many as 255 registers a thread leave room for."""
 
 CONSTANT = 32768
 """Bytes of constant memory that contacts may take, half of what there is."""

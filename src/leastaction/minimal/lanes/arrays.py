@@ -86,11 +86,13 @@ class Lane(NamedTuple):
         near, far: mean velocities of the last step and the one before, shape (nv,).
         dx: update, shape (nv,).
         moved: sum of the updates, shape (nv,).
-        R0, R1: rotations of the bodies at the start and the end, shape (bodies, 9).
-        x0, x1: their centres of mass [m], shape (bodies, 3).
-        S0, S1: world twists of unit joint velocities, shape (nv, 6).
+        R: rotations of the bodies at the start and the end of the step, shape (2, bodies, 9); which is which, `now`
+            tells, so that nothing is copied from step to step.
+        x: their centres of mass [m], shape (2, bodies, 3).
+        S: world twists of unit joint velocities, shape (2, nv, 6).
         W: for each degree of freedom its row, pivot and right-hand side, shape (nv, 8).
         wait: what waits at branches, shape (slots, 48).
+        now: which of R, x, S is of the start of the step, shape (1,).
         touch: `Touch`, or None where contacts do not act.
     """
 
@@ -103,14 +105,12 @@ class Lane(NamedTuple):
     far: FloatArray
     dx: FloatArray
     moved: FloatArray
-    R0: FloatArray
-    R1: FloatArray
-    x0: FloatArray
-    x1: FloatArray
-    S0: FloatArray
-    S1: FloatArray
+    R: FloatArray
+    x: FloatArray
+    S: FloatArray
     W: FloatArray
     wait: FloatArray
+    now: NDArray[np.int64]
     touch: Any = None
 
 
@@ -231,9 +231,8 @@ def lane_shapes(model: LaneModel, nq: int) -> Any:
     """Shapes of the arrays of one robot, as a `Lane`."""
     n, nv = len(model.nodes), len(model.dofs)
     shapes: dict[str, Any] = dict.fromkeys(("p", "end", "tau", "near", "far", "dx", "moved"), (nv,))
-    shapes |= dict.fromkeys(("q0", "q1"), (nq,)) | dict.fromkeys(("R0", "R1"), (n, 9))
-    shapes |= dict.fromkeys(("x0", "x1"), (n, 3)) | dict.fromkeys(("S0", "S1"), (nv, 6))
-    shapes |= {"W": (nv, 8), "wait": (max(1, model.branches), 48)}
+    shapes |= dict.fromkeys(("q0", "q1"), (nq,)) | {"R": (2, n, 9), "x": (2, n, 3), "S": (2, nv, 6)}
+    shapes |= {"W": (nv, 8), "wait": (max(1, model.branches), 48), "now": (1,)}
     if model.cones is not None:
         count = len(model.cones)
         m = 2 * int((model.cones.kind == CONTACT).sum()) + count
@@ -248,6 +247,7 @@ def lane_arrays(model: LaneModel, nq: int) -> Lane:
     """The arrays of one robot, of 64 bits."""
     *shapes, touch = lane_shapes(model, nq)
     own: dict[str, Any] = dict(zip(Lane._fields, map(np.zeros, shapes), strict=False))
+    own["now"] = np.zeros(1, np.int64)
     if touch is not None:
         kinds = {"active": np.int64, "which": np.int64}
         arrays: dict[str, Any] = {

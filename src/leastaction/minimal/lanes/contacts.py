@@ -46,10 +46,10 @@ def tangents(contact):
 def sliding(contact, lane):
     """(arm at the start, turn, motion along the plane's axes as a vector) of a contact's point within the step."""
     i = contact.node
-    R0, x0 = load9(lane.R0[i]), load3(lane.x0[i])
-    y = turn_between(R0, load9(lane.R1[i]))
+    R0, x0 = load9(lane.R[lane.now[0]][i]), load3(lane.x[lane.now[0]][i])
+    y = turn_between(R0, load9(lane.R[1 - lane.now[0]][i]))
     r = axpy3(-contact.radius, load3(contact.normal), matvec(R0, load3(contact.arm)))
-    return r, y, add3(sub3(load3(lane.x1[i]), x0), cross(y, r))
+    return r, y, add3(sub3(load3(lane.x[1 - lane.now[0]][i]), x0), cross(y, r))
 
 
 @inline
@@ -63,7 +63,7 @@ def wrench(f, at):
 def room(cone, side, lane):
     """Gap of a contact or a limit at the end of the step [m or rad]."""
     if cone.kind == CONTACT:
-        return gap(cone, lane.R1, lane.x1)
+        return gap(cone, lane.R[1 - lane.now[0]], lane.x[1 - lane.now[0]])
     q = lane.q1[cone.iq]
     return q - cone.lower if side > 0.0 else cone.upper - q
 
@@ -71,7 +71,7 @@ def room(cone, side, lane):
 @routine
 def push_up(model, lane, node, h, column):
     """L^-1 S0^T h of a wrench h on a body, along the joints that carry it."""
-    nodes, S0_, W_, col_ = model.nodes, lane.S0, lane.W, lane.touch.col
+    nodes, S0_, W_, col_ = model.nodes, lane.S[lane.now[0]], lane.W, lane.touch.col
     while node >= 0:
         for c in range(nodes[node].iv + nodes[node].nv - 1, nodes[node].iv - 1, -1):
             r = times(six(S0_[c]), h)
@@ -83,7 +83,7 @@ def push_up(model, lane, node, h, column):
 @routine
 def pull_up(model, lane, node, k, row):
     """k U^-1 of a row k on the motion of a body, along the joints that carry it, with the pivots divided out."""
-    nodes, S1_, W_ = model.nodes, lane.S1, lane.W
+    nodes, S1_, W_ = model.nodes, lane.S[1 - lane.now[0]], lane.W
     while node >= 0:
         for c in range(nodes[node].iv + nodes[node].nv - 1, nodes[node].iv - 1, -1):
             s = W_[c, 6] * times(k, six(S1_[c]))
@@ -115,15 +115,15 @@ def choose(model, lane, dt):
         cone = cones[c]
         touch.least[c], near = 0.0, True
         if cone.kind == CONTACT:
-            start = gap(cone, lane.R0, lane.x0)
-            touch.least[c] = min(0.0, start + 0.5 * fall)
-            near = gap(cone, lane.R1, lane.x1) <= fall
+            first = gap(cone, lane.R[lane.now[0]], lane.x[lane.now[0]])
+            touch.least[c] = min(0.0, first + 0.5 * fall)
+            near = gap(cone, lane.R[1 - lane.now[0]], lane.x[1 - lane.now[0]]) <= fall
         elif cone.kind == LIMIT:
             q0, q1 = lane.q0[cone.iq], lane.q1[cone.iq]
             low = q1 - cone.lower <= cone.upper - q1
             touch.side[c] = 1.0 if low else -1.0
-            start = q0 - cone.lower if low else cone.upper - q0
-            touch.least[c] = min(0.0, start + 0.5 * fall)
+            first = q0 - cone.lower if low else cone.upper - q0
+            touch.least[c] = min(0.0, first + 0.5 * fall)
             near = min(q1 - cone.lower, cone.upper - q1) <= fall
         touch.active[c] = near
         if not near:
@@ -137,15 +137,16 @@ def relate_contact(model, lane, cone, least):
     touch, i, n, at = lane.touch, cone.node, load3(cone.normal), cone.row
     r, y, moved = sliding(cone, lane)
     t, s = tangents(cone)
-    start, end, x1 = add3(load3(lane.x0[i]), r), centre(cone, lane.R1, lane.x1), load3(lane.x1[i])
+    R1_, x1_ = lane.R[1 - lane.now[0]], lane.x[1 - lane.now[0]]
+    begun, ended, x1 = add3(load3(lane.x[lane.now[0]][i]), r), centre(cone, R1_, x1_), load3(x1_[i])
     e, _ = inverse_jacobian_terms(dot3(y, y))
     turn = polynomial(y, -0.5, e)  # derivative of y by turns at the end
-    touch.w[at] = gap(cone, lane.R1, lane.x1) - least
+    touch.w[at] = gap(cone, R1_, x1_) - least
     touch.w[at + 1], touch.w[at + 2] = dot3(t, moved), dot3(s, moved)
-    push_up(model, lane, i, wrench(n, start), touch.columns[at])
-    push_up(model, lane, i, wrench(t, start), touch.columns[at + 1])
-    push_up(model, lane, i, wrench(s, start), touch.columns[at + 2])
-    pull_up(model, lane, i, wrench(n, end), touch.rows[at])
+    push_up(model, lane, i, wrench(n, begun), touch.columns[at])
+    push_up(model, lane, i, wrench(t, begun), touch.columns[at + 1])
+    push_up(model, lane, i, wrench(s, begun), touch.columns[at + 2])
+    pull_up(model, lane, i, wrench(n, ended), touch.rows[at])
     m = add3(cross(x1, t), mattvec(turn, cross(r, t)))
     pull_up(model, lane, i, (m[0], m[1], m[2], t[0], t[1], t[2]), touch.rows[at + 1])
     m = add3(cross(x1, s), mattvec(turn, cross(r, s)))
@@ -214,11 +215,11 @@ def push(model, lane):
             t, s = tangents(cone)
             n = load3(cone.normal)
             f = axpy3(lam[at + 2], s, axpy3(lam[at + 1], t, scale3(lam[at], n)))
-            r = axpy3(-cone.radius, n, matvec(load9(lane.R0[i]), load3(cone.arm)))
-            whole = wrench(f, add3(load3(lane.x0[i]), r))
+            r = axpy3(-cone.radius, n, matvec(load9(lane.R[lane.now[0]][i]), load3(cone.arm)))
+            whole = wrench(f, add3(load3(lane.x[lane.now[0]][i]), r))
             while i >= 0:
                 for k in range(nodes[i].iv, nodes[i].iv + nodes[i].nv):
-                    touch.kick[k] += times(six(lane.S0[k]), whole)
+                    touch.kick[k] += times(six(lane.S[lane.now[0]][k]), whole)
                 i = nodes[i].parent
         else:
             touch.kick[cone.dof] += lam[at] * (touch.side[c] if cone.kind == LIMIT else 1.0)

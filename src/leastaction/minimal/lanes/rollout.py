@@ -41,9 +41,9 @@ def rollout(model, settings, lane, touch, u, record, going_on):
         for k in range(touch.total.shape[0]):
             record.impulses[done + 1, k] = touch.total[k]
         for c in range(record.places.shape[1]):
-            x, place = centre(model.cones[c], lane.R0, lane.x0), record.places[done + 1, c]
+            x, place = centre(model.cones[c], lane.R[lane.now[0]], lane.x[lane.now[0]]), record.places[done + 1, c]
             place[0], place[1], place[2] = x
-            place[3] = gap(model.cones[c], lane.R0, lane.x0)
+            place[3] = gap(model.cones[c], lane.R[lane.now[0]], lane.x[lane.now[0]])
         record.iterations[done + 1] = spent
         record.divided[done + 1] = count if count > 1 else 0
     return u.shape[0]

@@ -25,7 +25,7 @@ def newton(model, lane, touch, settings, dt, placed):
     `placed` tells that bodies are where q1 has them.
     """
     if not placed:
-        put(model, lane.q1, lane.R1, lane.x1, lane.S1)
+        put(model, lane.q1, lane.R[1 - lane.now[0]], lane.x[1 - lane.now[0]], lane.S[1 - lane.now[0]])
     norm = eliminate(model, lane, touch, dt)
     if touch is not None:
         relate(model, lane)
@@ -45,7 +45,7 @@ def begin_contacts(model, lane, touch, dt):
     """Which contacts take part, from the first guess in q1; gives back whether bodies are placed there now."""
     if touch is None:
         return False
-    put(model, lane.q1, lane.R1, lane.x1, lane.S1)
+    put(model, lane.q1, lane.R[1 - lane.now[0]], lane.x[1 - lane.now[0]], lane.S[1 - lane.now[0]])
     choose(model, lane, dt)
     return True
 
@@ -133,7 +133,8 @@ def note(touch, count, dt):
 @routine
 def prepare(model, lane):
     """Bodies at the start of a run."""
-    put(model, lane.q0, lane.R0, lane.x0, lane.S0)
+    lane.now[0] = 0
+    put(model, lane.q0, lane.R[lane.now[0]], lane.x[lane.now[0]], lane.S[lane.now[0]])
 
 
 @routine
@@ -175,14 +176,7 @@ def advance(model, lane):
         lane.p[k] = lane.end[k]
     for k in range(lane.q0.shape[0]):
         lane.q0[k] = lane.q1[k]
-    for i in range(lane.R0.shape[0]):
-        for c in range(9):
-            lane.R0[i, c] = lane.R1[i, c]
-        for c in range(3):
-            lane.x0[i, c] = lane.x1[i, c]
-    for k in range(lane.S0.shape[0]):
-        for c in range(6):
-            lane.S0[k, c] = lane.S1[k, c]
+    lane.now[0] = 1 - lane.now[0]
 
 
 @routine

@@ -87,7 +87,16 @@ def eliminate(model, lane, touch, dt):
     contacts take part (`touch`), the columns of the factor are kept, and their impulses count in the residual.
     """
     nodes, dofs, slots = model.nodes, model.dofs, model.slots
-    R0_, R1_, x0_, x1_, S0_, S1_, W, wait = lane.R0, lane.R1, lane.x0, lane.x1, lane.S0, lane.S1, lane.W, lane.wait
+    R0_, R1_, x0_, x1_, S0_, S1_, W, wait = (
+        lane.R[lane.now[0]],
+        lane.R[1 - lane.now[0]],
+        lane.x[lane.now[0]],
+        lane.x[1 - lane.now[0]],
+        lane.S[lane.now[0]],
+        lane.S[1 - lane.now[0]],
+        lane.W,
+        lane.wait,
+    )
     q0, q1, p, tau = lane.q0, lane.q1, lane.p, lane.tau
     h = 1.0 / dt
     fall = scale3(0.5 * dt, load3(model.gravity))
@@ -189,7 +198,15 @@ def eliminate(model, lane, touch, dt):
 @routine
 def update(model, lane):
     """The update from root to leaves, applied to q1; gives back its size."""
-    nodes, slots, S1_, W, wait, dx, q1 = model.nodes, model.slots, lane.S1, lane.W, lane.wait, lane.dx, lane.q1
+    nodes, slots, S1_, W, wait, dx, q1 = (
+        model.nodes,
+        model.slots,
+        lane.S[1 - lane.now[0]],
+        lane.W,
+        lane.wait,
+        lane.dx,
+        lane.q1,
+    )
     eta = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
     size = 0.0
     for i in range(nodes.shape[0]):
@@ -220,8 +237,16 @@ def update(model, lane):
 def look_at_end(model, lane, touch, dt):
     """The momentum at the end of the step, in `end`; gives back the largest residual of its equations there."""
     nodes, dofs, slots = model.nodes, model.dofs, model.slots
-    R0_, x0_, R1_, x1_, S0_, S1_, wait = lane.R0, lane.x0, lane.R1, lane.x1, lane.S0, lane.S1, lane.wait
-    q0, q1, p, end, tau = lane.q0, lane.q1, lane.p, lane.end, lane.tau
+    R0_, x0_, R1_, x1_, S0_, S1_, wait = (
+        lane.R[lane.now[0]],
+        lane.x[lane.now[0]],
+        lane.R[1 - lane.now[0]],
+        lane.x[1 - lane.now[0]],
+        lane.S[lane.now[0]],
+        lane.S[1 - lane.now[0]],
+        lane.wait,
+    )
+    q0, q1, p, last_p, tau = lane.q0, lane.q1, lane.p, lane.end, lane.tau
     put(model, q1, R1_, x1_, S1_)
     h = 1.0 / dt
     fall = scale3(0.5 * dt, load3(model.gravity))
@@ -255,7 +280,7 @@ def look_at_end(model, lane, touch, dt):
                 moved, k = q1[node.iq] - q0[node.iq], 0.5 * dt * dof.stiffness
                 r -= k * (q0[node.iq] - dof.rest) + (0.5 * dof.damping + h * dof.armature) * moved
                 last -= k * (q1[node.iq] - dof.rest) + (0.5 * dof.damping - h * dof.armature) * moved
-            end[c] = last
+            last_p[c] = last
             if not abs(r) <= norm:
                 norm = abs(r)
         if node.parent != i - 1:
