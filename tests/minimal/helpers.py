@@ -63,8 +63,8 @@ def slopes(robot, integrator, reference, duration, counts, **options):
 
 def assert_order(robot, order, reference, duration, counts, within=0.15, **options):
     """The error at fixed times falls as dt^order, in q, v and p."""
-    # Errors of high orders are so small that what Newton leaves within a tolerance of 1e-13 would show.
-    observed = slopes(robot, method(order, tolerance=1e-14), reference, duration, counts, **options)
+    # Errors of high orders are so small that what Newton leaves within a tolerance of 1e-14 would show.
+    observed = slopes(robot, method(order, tolerance=1e-15), reference, duration, counts, **options)
     assert np.abs(observed - number(order)).max() <= within, observed
 
 

@@ -69,11 +69,11 @@ def test_a_loose_tolerance_does_not_leak_momentum(order):
     """What Newton leaves of the residual is handed on as the same wrench, so momenta do not depend on it."""
     robot = floating_tree(6, bodies=4)
     q, v = resting_state(robot, 2)
-    run = la.simulate(robot, q, v, dt=0.02, steps=500, integrator=method(order, tolerance=1e-3))
+    run = la.simulate(robot, q, v, dt=0.05, steps=500, integrator=method(order, tolerance=1e-3))
     assert largest_change(run.momentum) <= 1e-12 * np.linalg.norm(run.momentum[0])
     # The loose tolerance is really felt.
-    tight = la.simulate(robot, q, v, dt=0.02, steps=500, integrator=method(order))
-    assert run.iterations.sum() <= tight.iterations.sum()
+    tight = la.simulate(robot, q, v, dt=0.05, steps=500, integrator=method(order))
+    assert run.iterations.sum() < tight.iterations.sum()
     assert (run.q[-1] != tight.q[-1]).any()
 
 
