@@ -47,7 +47,7 @@ def test_code(page, tmp_path, monkeypatch):
 def test_pages_without_code_are_few():
     """Nothing slips through because of a misspelt fence."""
     fences = {page: re.findall(r"^```(.*)$", (ROOT / page).read_text("utf-8"), re.MULTILINE)[::2] for page in PAGES}
-    assert all(set(kinds) <= {"python", "", "sh"} for kinds in fences.values()), fences
+    assert all(set(kinds) <= {"python", "", "sh", "toml"} for kinds in fences.values()), fences
     assert sum(len(blocks(page)) for page in PAGES) > 30
 
 

@@ -425,3 +425,16 @@ def test_errors_of_inner_functions_reach_python():
     assert point(0.0) == 1.0
     with pytest.raises(ValueError, match="a negative number"):
         point(-0.5)
+
+
+def test_notebooks_are_told_that_a_kernel_compiles(monkeypatch, capsys):
+    """Who waits at a screen that is no terminal; a log only gets the line after."""
+    from leastaction._jit.messages import tell
+
+    monkeypatch.setenv("LEASTACTION_QUIET", "0")
+    monkeypatch.delitem(sys.modules, "ipykernel", raising=False)
+    tell("rollout")
+    assert capsys.readouterr().err == ""
+    monkeypatch.setitem(sys.modules, "ipykernel", sys)
+    tell("rollout")
+    assert capsys.readouterr().err == "leastaction: compiling rollout, once ...\n"

@@ -1,4 +1,4 @@
-"""A new integrator is its settings and a stepper that advances; all else is there (CONTRIBUTING.md shows this one)."""
+"""A new integrator is its settings and a stepper that advances; all else is there (CONTRIBUTING.md tells how)."""
 
 from dataclasses import dataclass
 from typing import Any, ClassVar

@@ -24,3 +24,5 @@ def tell(name: str, seconds: float | None = None, fate: str = "") -> None:
         print(f"{again}leastaction: compiled {name} in {seconds:.1f} s ({fate})", file=sys.stderr, flush=True)
     elif terminal:
         print(f"leastaction: compiling {name}, once ...", end="", file=sys.stderr, flush=True)
+    elif "ipykernel" in sys.modules:  # a notebook: somebody waits, but no line can be taken back
+        print(f"leastaction: compiling {name}, once ...", file=sys.stderr, flush=True)
