@@ -10,11 +10,13 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from leastaction import (
         batch,
+        cluster,
         derivatives,
         dynamics,
         errors,
         forces,
         formats,
+        gym,
         maximal,
         mechanism,
         optimize,

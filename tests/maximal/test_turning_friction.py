@@ -5,6 +5,7 @@ import pytest
 
 import leastaction as la
 from leastaction.mechanism import MechanismBuilder, Plane, Sphere
+from leastaction.parameters import parameter, with_parameters
 from tests.maximal.scenes import G
 
 RADIUS, MASS, DT = 0.1, 2.0, 0.005
@@ -13,7 +14,7 @@ MOMENT = 0.4 * MASS * RADIUS**2
 
 def ball(**surface):
     b = MechanismBuilder("ball")
-    b.body("ball", mass=MASS, shapes=Sphere(RADIUS, **surface))
+    b.body("ball", mass=MASS, shapes=Sphere(RADIUS, name="skin", **surface))
     b.free("ball")
     b.add_shape("world", Plane())
     return b.build()
@@ -67,6 +68,13 @@ def test_derivatives_of_a_ball_that_spins_and_rolls():
         d = h * np.eye(12)[j]
         slope = (step(robot, d[:6], d[6:]) - step(robot, -d[:6], -d[6:])) / (2 * h)
         np.testing.assert_allclose(A[:, j], slope, atol=2e-6 * max(1.0, np.abs(slope).max()))
+    names = ("friction:ball/skin", "spinning:ball/skin", "rolling:ball/skin")
+    by_name = la.derivatives.parameter_jacobian(robot, integrator, q, p, dt=DT, parameters=names)
+    for name in names:
+        value = parameter(robot, name)
+        ends = [step(with_parameters(robot, {name: value + d}), np.zeros(6), np.zeros(6)) for d in (h, -h)]
+        slope = (ends[0] - ends[1]) / (2 * h)
+        np.testing.assert_allclose(np.ravel(by_name[name]), slope, atol=2e-5 * np.abs(slope).max())
 
 
 def test_nothing_turns_without_the_coefficients():

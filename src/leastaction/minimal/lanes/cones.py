@@ -43,6 +43,10 @@ def _contacts(table: ContactTable, tree: Any) -> Any:
             )
         if pair.restitution > 0.0:
             raise IntegratorError(f"Grounded knows no restitution, which {name!r} of {body!r} has; use Maximal")
+        if pair.spin > 0.0 or pair.roll > 0.0:
+            raise IntegratorError(
+                f"Grounded knows no friction against spinning and rolling, which {name!r} of {body!r} has; use Maximal"
+            )
         frame, com = ground.R.reshape(3, 3), tree.nodes[shape.body].com
         for centre in _centres(table, shape):
             yield {
