@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from itertools import combinations
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from leastaction.integrators import Stepper
+from leastaction.mechanism import Mechanism
 from leastaction.mechanism.graph import WORLD
 from leastaction.warn import warn
 
@@ -32,10 +34,29 @@ def warn_of_ignored(stepper: Stepper) -> None:
             f"{m.name!r} has contact points, but there is no ground: add_shape('world', Plane()) of a builder makes one"
         )
         warn(text)
+    pair = _loose_pair(m) if own == "Grounded" else None
+    if pair is not None:
+        text = f"bodies pass through each other with Grounded, such as {pair[0]!r} and {pair[1]!r} of {m.name!r}"
+        warn(f"{text}; leastaction.Maximal has contact between bodies")
     rough = next((joint.name for joint in m.joints if any(joint.friction)), None)
     if rough is not None and "dry friction" not in stepper.acts:
         text = f"dry friction, such as that of joint {rough!r}, does not act with {own}; {better} has it"
         warn(text)
+
+
+def _loose_pair(mechanism: Mechanism) -> tuple[str, str] | None:
+    """Two bodies with shapes for collision that no joints tie together and that may touch; None if there are none."""
+    parents = {joint.child: joint.parent for joint in mechanism.joints}
+
+    def root(name: str) -> str:
+        while parents.get(name, WORLD) != WORLD:
+            name = parents[name]
+        return name
+
+    shapes = [body.name for body in mechanism.bodies if any(shape.collision for shape in body.shapes)]
+    apart = {frozenset(pair) for pair in mechanism.excluded_contacts}
+    pairs = combinations(shapes, 2)
+    return next((pair for pair in pairs if root(pair[0]) != root(pair[1]) and frozenset(pair) not in apart), None)
 
 
 def warn_of_limits(run: Trajectory) -> None:

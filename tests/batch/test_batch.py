@@ -63,6 +63,11 @@ def test_parameters_differ_from_robot_to_robot():
     np.testing.assert_allclose(batch.v[2], alone.v, atol=1e-15)
 
 
+def test_what_does_not_act_is_told():
+    with pytest.warns(la.LeastActionWarning, match="contacts do not act with Galerkin: 'cube' falls through"):
+        la.batch.simulate(la.robots.cube(), dt=0.01, steps=1)
+
+
 def test_a_robot_that_fails_harms_no_other():
     robot = la.robots.pendulum(2)
     wild = la.Galerkin(order=2, max_iterations=1, tolerance=1e-15)

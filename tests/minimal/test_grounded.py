@@ -1,5 +1,6 @@
 """`Grounded`: rigid contact on planes, limits and dry friction in joint coordinates."""
 
+import warnings
 from dataclasses import replace
 
 import numpy as np
@@ -171,6 +172,20 @@ def test_a_batch_is_the_single_runs():
     batch = la.batch.simulate(robot, q, dt=0.005, steps=20, integrator=la.Grounded())
     single = la.simulate(robot, q[1], dt=0.005, steps=20, integrator=la.Grounded())
     np.testing.assert_array_equal(batch.q[1], single.q)
+
+
+def test_bodies_that_pass_through_each_other_are_named():
+    b = la.MechanismBuilder("pair")
+    for name in ("a", "b"):
+        b.body(name, mass=1.0, shapes=Box((0.2, 0.2, 0.2)))
+        b.free(name)
+    b.add_shape("world", Plane())
+    with pytest.warns(la.LeastActionWarning, match="pass through each other with Grounded, such as 'a' and 'b'"):
+        la.Simulator(b.build(), la.Grounded(), dt=0.01)
+    b.exclude_contact("a", "b")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        la.Simulator(b.build(), la.Grounded(), dt=0.01)
 
 
 def test_what_it_cannot_hold_is_refused():

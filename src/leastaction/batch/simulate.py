@@ -11,6 +11,7 @@ from leastaction.batch.run import BatchRun
 from leastaction.batch.threads import run_on_cores
 from leastaction.errors import IntegratorError, MechanismError
 from leastaction.integrators import Integrator, is_count
+from leastaction.left_out import warn_of_ignored
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism._check import real_array, shown
 from leastaction.mechanism.arguments import FloatArray
@@ -77,6 +78,7 @@ def simulate(
     names = {name: _values(name, values) for name, values in (parameters or {}).items()}
     robots, (q, v) = _states(mechanism, q, v, controls, names, count)
     u = _controls(mechanism, controls, robots, count)
+    warn_of_ignored(integrator.prepare(mechanism, dt))
     if device == "cuda":
         from leastaction.batch.cuda import run_on_gpu
 

@@ -32,13 +32,15 @@ SETTINGS = ("robot", "parameters", "steps", "dt", "duration", "integrator", "con
 
 
 def read_problem(file: str | PathLike[str], **options: Any) -> Problem:
-    """A problem from a TOML file; `docs/reference/command-line.md` shows one.
+    """A problem from a TOML file; `docs/tutorial/swing_up.md` shows one.
 
     Args:
         file: its path. `robot` in it is a name of the zoo or the path of a robot's file, from where the file is.
         options: in place of what the file says: `steps`, `integrator`, ...
     """
     path = Path(file)
+    if not path.exists():
+        raise FormatError("there is no such file", file=file)
     try:
         data = tomllib.loads(path.read_text("utf-8"))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
