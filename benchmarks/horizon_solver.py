@@ -9,8 +9,8 @@ import leastaction as la
 from benchmarks import peers
 from benchmarks.report import Requirement, Sheet
 from leastaction.optimize import examples
-from leastaction.optimize.hessian import GaussNewton
-from leastaction.optimize.kkt import System
+from leastaction.optimize.hessians.hessian import GaussNewton
+from leastaction.optimize.solvers.kkt import System
 
 SIZES = (25, 50, 100, 200, 400)
 TICKS = 300

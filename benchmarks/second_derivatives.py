@@ -7,7 +7,7 @@ import numpy as np
 import leastaction as la
 from benchmarks.report import Requirement, Sheet
 from leastaction.optimize import examples
-from leastaction.optimize.exact import HESSIANS
+from leastaction.optimize.hessians.exact import HESSIANS
 
 KINDS = ("exact", "differences", "gauss-newton", "l-bfgs")
 RULES = {

@@ -7,9 +7,9 @@ import pytest
 
 import leastaction as la
 from leastaction import optimize as opt
-from leastaction.optimize import fronts
-from leastaction.optimize.hessian import GaussNewton
-from leastaction.optimize.kkt import System, _model
+from leastaction.optimize.hessians.hessian import GaussNewton
+from leastaction.optimize.solvers import fronts
+from leastaction.optimize.solvers.kkt import System, _model
 from tests.optimize.problems import swing_up
 
 

@@ -5,7 +5,7 @@ import pytest
 
 import leastaction as la
 from leastaction import optimize as opt
-from leastaction.optimize.hessian import Differences, GaussNewton
+from leastaction.optimize.hessians.hessian import Differences, GaussNewton
 from tests.optimize.problems import differences, jacobian_and_differences, limb, perturbed, swing_up
 
 POSE = np.eye(4)

@@ -6,7 +6,12 @@ method of the package's own, and gives a `Solution`. `MPC` solves it again and a
 """
 
 from leastaction.optimize import examples
-from leastaction.optimize.constraints import (
+from leastaction.optimize.files import load
+from leastaction.optimize.held.contact import Touch, touch
+from leastaction.optimize.held.feet import Foot, Phase, foot, phase
+from leastaction.optimize.held.relaxation import solve_relaxed
+from leastaction.optimize.held.terrain import Terrain, flat, gaps, steps
+from leastaction.optimize.motion.constraints import (
     Constraint,
     center_of_mass,
     centroidal_momentum,
@@ -15,8 +20,7 @@ from leastaction.optimize.constraints import (
     pose,
     position,
 )
-from leastaction.optimize.contact import Touch, touch
-from leastaction.optimize.costs import (
+from leastaction.optimize.motion.costs import (
     Cost,
     cost,
     differences,
@@ -28,18 +32,14 @@ from leastaction.optimize.costs import (
     tracking,
     velocity,
 )
-from leastaction.optimize.feet import Foot, Phase, foot, phase
-from leastaction.optimize.files import load
 from leastaction.optimize.mpc import MPC
 from leastaction.optimize.multistart import multi_start
 from leastaction.optimize.problem import Problem
 from leastaction.optimize.problem_files import read_problem
 from leastaction.optimize.regulator import Tracker, tvlqr
-from leastaction.optimize.relaxation import solve_relaxed
 from leastaction.optimize.solution import Iteration, Solution
 from leastaction.optimize.solving import solve
-from leastaction.optimize.terrain import Terrain, flat, gaps, steps
-from leastaction.optimize.transcription import Transcription
+from leastaction.optimize.transcriptions.transcription import Transcription
 
 __all__ = [
     "MPC",

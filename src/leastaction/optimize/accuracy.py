@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from leastaction.dynamics.api import forward_dynamics, passive_forces
 from leastaction.errors import ProblemError
-from leastaction.optimize.tangents import Tangents
+from leastaction.optimize.motion.tangents import Tangents
 
 if TYPE_CHECKING:
     from leastaction.optimize.solution import Solution

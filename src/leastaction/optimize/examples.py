@@ -15,8 +15,8 @@ from leastaction.dynamics import center_of_mass as com_of
 from leastaction.errors import ProblemError
 from leastaction.mechanism import Box, Capsule, Inertia, Joint, Mechanism, MechanismBuilder, Pose, joints
 from leastaction.mechanism._check import suggestion
-from leastaction.optimize import constraints, costs
-from leastaction.optimize.feet import foot, phase
+from leastaction.optimize.held.feet import foot, phase
+from leastaction.optimize.motion import constraints, costs
 from leastaction.optimize.problem import Problem
 from leastaction.optimize.stance import balanced
 

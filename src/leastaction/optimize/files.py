@@ -15,7 +15,7 @@ from leastaction._output import writing
 from leastaction.errors import FormatError, LeastActionError
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism._check import shown
-from leastaction.optimize.feet import Foot, Phase
+from leastaction.optimize.held.feet import Foot, Phase
 from leastaction.optimize.solution import Iteration, Solution
 from leastaction.run_checks import check_values
 from leastaction.trajectory import Trajectory

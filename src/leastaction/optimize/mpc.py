@@ -11,15 +11,15 @@ from numpy.typing import NDArray
 from leastaction.errors import ProblemError
 from leastaction.mechanism._check import shown
 from leastaction.optimize import arguments
-from leastaction.optimize.exact import HESSIANS
-from leastaction.optimize.filter_search import prepare, search, step
-from leastaction.optimize.functions import Deviation
-from leastaction.optimize.interior import Interior
+from leastaction.optimize.hessians.exact import HESSIANS
+from leastaction.optimize.motion.functions import Deviation
 from leastaction.optimize.problem import Problem
 from leastaction.optimize.shift import Shift
 from leastaction.optimize.solution import Iteration, Solution, make_solution
-from leastaction.optimize.solver import REASONS
-from leastaction.optimize.variational import Variational
+from leastaction.optimize.solvers.filter_search import prepare, search, step
+from leastaction.optimize.solvers.interior import Interior
+from leastaction.optimize.solvers.solver import REASONS
+from leastaction.optimize.transcriptions.variational import Variational
 
 FloatArray = NDArray[np.float64]
 

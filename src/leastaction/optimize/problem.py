@@ -16,14 +16,14 @@ from leastaction.integrators import Integrator, is_number
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism._check import shown, suggestion
 from leastaction.optimize import arguments
-from leastaction.optimize.collocation import Collocation
-from leastaction.optimize.constraints import Constraint
-from leastaction.optimize.costs import Cost
-from leastaction.optimize.functions import Function, Velocity
-from leastaction.optimize.layout import CONTROLS
-from leastaction.optimize.standing import Standing
-from leastaction.optimize.transcription import TURN, Transcription
-from leastaction.optimize.variational import Variational
+from leastaction.optimize.held.standing import Standing
+from leastaction.optimize.motion.constraints import Constraint
+from leastaction.optimize.motion.costs import Cost
+from leastaction.optimize.motion.functions import Function, Velocity
+from leastaction.optimize.transcriptions.collocation import Collocation
+from leastaction.optimize.transcriptions.layout import CONTROLS
+from leastaction.optimize.transcriptions.transcription import TURN, Transcription
+from leastaction.optimize.transcriptions.variational import Variational
 
 if TYPE_CHECKING:
     from leastaction.optimize.solution import Solution
@@ -190,7 +190,7 @@ class Problem(Standing):
 
     def solve(self, **options: Any) -> Solution:
         """Solve it; options are those of `leastaction.optimize.solve`, with contacts also of `solve_relaxed`."""
-        from leastaction.optimize.relaxation import solve_relaxed
+        from leastaction.optimize.held.relaxation import solve_relaxed
         from leastaction.optimize.solving import solve
 
         return (solve_relaxed if self.touches else solve)(self, **options)

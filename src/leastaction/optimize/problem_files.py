@@ -12,11 +12,11 @@ from typing import Any
 from leastaction.errors import FormatError, LeastActionError, ProblemError
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism._check import suggestion
-from leastaction.optimize import constraints, costs
-from leastaction.optimize.contact import touch
-from leastaction.optimize.feet import foot, phase
+from leastaction.optimize.held.contact import touch
+from leastaction.optimize.held.feet import foot, phase
+from leastaction.optimize.held.terrain import flat, gaps, steps
+from leastaction.optimize.motion import constraints, costs
 from leastaction.optimize.problem import Problem
-from leastaction.optimize.terrain import flat, gaps, steps
 
 COSTS: dict[str, Callable[..., Any]] = {
     name: getattr(costs, name)

@@ -19,7 +19,7 @@ from leastaction.dynamics.legendre import momentum_of_velocity
 from leastaction.errors import ProblemError
 from leastaction.integrators import Integrator
 from leastaction.mechanism import Mechanism
-from leastaction.optimize.footholds import held, replay
+from leastaction.optimize.held.footholds import held, replay
 
 if TYPE_CHECKING:
     from leastaction.optimize.solution import Solution

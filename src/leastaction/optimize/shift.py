@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from leastaction.optimize.interior import Interior
-from leastaction.optimize.sparsity import FloatArray, IntArray
-from leastaction.optimize.transcription import Transcription
+from leastaction.optimize.solvers.interior import Interior
+from leastaction.optimize.transcriptions.sparsity import FloatArray, IntArray
+from leastaction.optimize.transcriptions.transcription import Transcription
 
 
 class Shift:

@@ -14,8 +14,8 @@ from leastaction.errors import ProblemError
 from leastaction.integrators import Integrator, is_number
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism._check import shown
-from leastaction.optimize.feet import Phase
-from leastaction.optimize.transcription import Transcription
+from leastaction.optimize.held.feet import Phase
+from leastaction.optimize.transcriptions.transcription import Transcription
 from leastaction.trajectory import Trajectory
 
 FloatArray = NDArray[np.float64]
@@ -125,7 +125,7 @@ class Solution:
         from leastaction.simulate import simulate
 
         if self.phases:
-            from leastaction.optimize.footholds import replay
+            from leastaction.optimize.held.footholds import replay
 
             return replay(self, integrator, dt)
         run = self.trajectory

@@ -11,13 +11,13 @@ import numpy as np
 from leastaction.errors import ProblemError
 from leastaction.mechanism._check import shown
 from leastaction.optimize import arguments
-from leastaction.optimize.horizon import Horizon
-from leastaction.optimize.ipopt import Ipopt
 from leastaction.optimize.problem import Problem
 from leastaction.optimize.solution import Iteration, Solution, make_solution
-from leastaction.optimize.solver import REASONS, Asked, Solver
-from leastaction.optimize.sparsity import FloatArray
-from leastaction.optimize.transcription import Transcription
+from leastaction.optimize.solvers.horizon import Horizon
+from leastaction.optimize.solvers.ipopt import Ipopt
+from leastaction.optimize.solvers.solver import REASONS, Asked, Solver
+from leastaction.optimize.transcriptions.sparsity import FloatArray
+from leastaction.optimize.transcriptions.transcription import Transcription
 
 SOLVERS: dict[str, type[Solver]] = {"ipopt": Ipopt, "horizon": Horizon}
 

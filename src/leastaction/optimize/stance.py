@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from leastaction.dynamics import body_poses
 from leastaction.errors import ConvergenceError
 from leastaction.mechanism import Mechanism
-from leastaction.optimize.functions import Place
-from leastaction.optimize.kinematics import BodyPose, CenterOfMass
+from leastaction.optimize.motion.functions import Place
+from leastaction.optimize.motion.kinematics import BodyPose, CenterOfMass
 
 FloatArray = NDArray[np.float64]
 

@@ -1,0 +1,1 @@
+"""What holds a robot: closed loops, feet in phases, contacts without a schedule."""

@@ -1,0 +1,201 @@
+"""Constraints of a contact without a schedule; see `contact`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leastaction.optimize.held.holding import PointPiece, along
+from leastaction.optimize.transcriptions.pieces import Columns, Motion
+
+if TYPE_CHECKING:
+    from leastaction.optimize.held.contact import ContactReaction
+    from leastaction.optimize.transcriptions.transcription import Transcription
+
+FloatArray = NDArray[np.float64]
+
+
+def gaps(r: ContactReaction, motion: Motion) -> tuple[FloatArray, FloatArray]:
+    """Heights above the ground (points,) and their derivatives along the tangents (points, nv)."""
+    h, A, _ = r.equations(motion, False)
+    x, along_x = _ahead(r, h, A)
+    z, slope = r.terrain.height(x)
+    return h[:, r.axes[2]] - z - r.touch.radius, A[:, r.axes[2]] - slope[:, None] * along_x
+
+
+def _ahead(r: ContactReaction, h: FloatArray, A: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Places along x (points,) and their derivatives (points, nv)."""
+    k = r.axes[0]
+    return (h[:, k], A[:, k]) if k >= 0 else (np.full(len(h), r.constant), np.zeros((len(A), A.shape[2])))
+
+
+def distances(r: ContactReaction, motion: Motion) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """What must vanish where a force acts, from each control point to the next (P - 1,): gaps, and what is not level.
+
+    With derivatives along the tangents of the first and of the second one, shape (P - 1, nv).
+    """
+    g, G = gaps(r, motion)
+    h, A, _ = r.equations(motion, False)
+    x, along_x = _ahead(r, h, A)
+    steep, slope = r.terrain.steepness(x)
+    steep, J = steep[:-1], (slope[:, None] * along_x)[:-1]
+    if r.early:
+        return g[1:] + steep, J, G[1:]
+    return g[:-1] + g[1:] + steep, G[:-1] + J, G[1:]
+
+
+def slips(r: ContactReaction, motion: Motion, slopes: bool) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+    """Slip velocities (P - 1, m) from each control point to the next, and derivatives.
+
+    Along the tangents of the first and of the second one, shape (P - 1, m, nv), and by dt (P - 1, m).
+    """
+    owner = r.owner
+    fractions = np.diff(np.array(owner.points))
+    rates = 1.0 / (motion.dt * np.resize(fractions, len(r.points) - 1))[:, None]
+    h, A, dA = r.equations(motion, slopes and r.rolls)
+    if not r.rolls:
+        v = rates * (h[1:, r.slides] - h[:-1, r.slides])
+        by_start, by_end = -rates[:, :, None] * A[:-1, r.slides], rates[:, :, None] * A[1:, r.slides]
+        return v, by_start, by_end, -v / motion.dt
+    # The contact point of a ball: its Jacobian at the first control point, along the way to the next.
+    x = owner.mechanism.difference(motion.q[r.points[:-1]], motion.q[r.points[1:]])
+    J = rates[:, :, None] * A[:-1, r.slides]
+    v = np.einsum("pmn,pn->pm", J, x)
+    if not slopes:
+        return v, J, J, v
+    end, start = owner.tangents.differences(x)
+    bends = rates[:, :, None] * np.einsum("pmkj,pk->pmj", dA[:-1, r.slides], x)
+    by_end = J if end is None else J @ end
+    by_start = bends - (J if start is None else J @ start)
+    return v, by_start, by_end, -v / motion.dt
+
+
+class _ContactPiece(PointPiece):
+    """Constraints from each control point of a contact to the next one."""
+
+    def __init__(self, r: ContactReaction, labels: tuple[str, ...], points: NDArray[np.int64]) -> None:
+        super().__init__(r.owner, r.name, points, labels)
+        self.r, self.timed = r, r.owner.layout.duration >= 0
+        reads = r.owner.tangents.spread(np.any(r.reads, axis=0, keepdims=True))
+        mask, q = np.tile(reads, (len(labels), 1)), r.owner.layout.q
+        self.columns = [
+            Columns(q[points], mask),
+            Columns(q[points + 1], mask),
+            Columns(r.index[: len(points)], np.ones((len(labels), len(r.labels)), bool)),
+        ]
+        if self.timed:
+            self.columns.append(
+                Columns(np.full((len(points), 1), r.owner.layout.duration), np.ones((len(labels), 1), bool))
+            )
+
+    def _turned(self, motion: Motion, start: FloatArray, end: FloatArray, f: FloatArray, dt: FloatArray) -> list:
+        out = [along(motion, start, self.points), along(motion, end, self.points + 1), f]
+        return [*out, dt[:, :, None] / self.owner.steps] if self.timed else out
+
+
+class Gap(PointPiece):
+    """The point is not in the ground."""
+
+    def __init__(self, r: ContactReaction) -> None:
+        super().__init__(r.owner, r.name, r.points, ("gap",))
+        self.r, self.limits = r, (0.0, np.inf)
+        mask = r.owner.tangents.spread(np.any(r.reads, axis=0, keepdims=True))
+        self.columns = [Columns(r.owner.layout.q[r.points], mask)]
+
+    def values(self, motion: Motion) -> FloatArray:
+        """See `PointPiece.values`."""
+        return gaps(self.r, motion)[0][:, None]
+
+    def slopes(self, motion: Motion) -> tuple[FloatArray, list[FloatArray]]:
+        """See `PointPiece.slopes`."""
+        g, J = gaps(self.r, motion)
+        return g[:, None], [along(motion, J[:, None], self.points)]
+
+
+class Slip(_ContactPiece):
+    """The slip speed is at least that along each direction of friction, backwards."""
+
+    def __init__(self, r: ContactReaction) -> None:
+        super().__init__(r, r.labels[1:-1], r.points[:-1])
+        self.limits = (0.0, np.inf)
+        last = self.columns[2].mask
+        last[:] = False
+        last[:, -1] = True
+        if self.timed:
+            self.columns[3].mask[:] = True
+
+    def values(self, motion: Motion) -> FloatArray:
+        """See `PointPiece.values`."""
+        v, *_ = slips(self.r, motion, False)
+        return _both(v) + self.r.forces(motion.z)[:-1, -1:]
+
+    def slopes(self, motion: Motion) -> tuple[FloatArray, list[FloatArray]]:
+        """See `PointPiece.slopes`."""
+        v, start, end, by_dt = slips(self.r, motion, True)
+        f = self.r.forces(motion.z)[:-1]
+        by_f = np.zeros((len(f), 2 * v.shape[1], f.shape[1]))
+        by_f[:, :, -1] = 1.0
+        return _both(v) + f[:, -1:], self._turned(motion, _both(start), _both(end), by_f, _both(by_dt))
+
+
+def _both(x: FloatArray) -> FloatArray:
+    """Along each direction and against it: components (points, m, ...) as (points, 2 m, ...)."""
+    out = np.zeros((x.shape[0], 2 * x.shape[1], *x.shape[2:]))
+    out[:, 0::2], out[:, 1::2] = x, -x
+    return out
+
+
+class Complementarity(_ContactPiece):
+    """Products that vanish in a true motion stay below the relaxation: of normal force and gap, and of friction."""
+
+    def __init__(self, r: ContactReaction, relaxation: float) -> None:
+        super().__init__(
+            r, ("complementarity", "complementarity of friction") if r.count else ("complementarity",), r.points[:-1]
+        )
+        self.limits = (-np.inf, relaxation)
+        self.columns[2].mask[0, 1:] = False
+        if self.timed:
+            self.columns[3].mask[0] = False
+
+    def values(self, motion: Motion) -> FloatArray:
+        """See `PointPiece.values`."""
+        r = self.r
+        f = r.forces(motion.z)[:-1]
+        out = np.zeros((len(f), len(self.labels)))
+        out[:, 0] = f[:, 0] * distances(r, motion)[0]
+        if r.count:
+            v, *_ = slips(r, motion, False)
+            # c (mu n - sum b) + sum b (d . s + c): the products of c and b cancel.
+            out[:, 1] = r.touch.friction * f[:, 0] * f[:, -1] + (f[:, 1:-1] * _both(v)).sum(axis=1)
+        return out
+
+    def slopes(self, motion: Motion) -> tuple[FloatArray, list[FloatArray]]:
+        """See `PointPiece.slopes`."""
+        r = self.r
+        f, (far, far_start, far_end) = r.forces(motion.z)[:-1], distances(r, motion)
+        P, m, nv = len(f), len(self.labels), far_end.shape[1]
+        start, end, by_f, by_dt = (
+            np.zeros((P, m, nv)),
+            np.zeros((P, m, nv)),
+            np.zeros((P, m, f.shape[1])),
+            np.zeros((P, m)),
+        )
+        start[:, 0], end[:, 0] = f[:, :1] * far_start, f[:, :1] * far_end
+        by_f[:, 0, 0] = far
+        if r.count:
+            v, v_start, v_end, v_dt = slips(r, motion, True)
+            start[:, 1] = np.einsum("pm,pmn->pn", f[:, 1:-1], _both(v_start))
+            end[:, 1] = np.einsum("pm,pmn->pn", f[:, 1:-1], _both(v_end))
+            by_f[:, 1, 0], by_f[:, 1, -1] = r.touch.friction * f[:, -1], r.touch.friction * f[:, 0]
+            by_f[:, 1, 1:-1] = _both(v)
+            by_dt[:, 1] = (f[:, 1:-1] * _both(v_dt)).sum(axis=1)
+        return self.values(motion), self._turned(motion, start, end, by_f, by_dt)
+
+
+def largest_product(program: Transcription, z: FloatArray) -> float:
+    """The largest complementarity product of a motion [N m or W]."""
+    motion = program.motion(z)
+    products = [piece.values(motion) for piece in program.paths if isinstance(piece, Complementarity)]
+    return max((float(np.abs(p).max(initial=0.0)) for p in products), default=0.0)

@@ -1,0 +1,302 @@
+"""Functions of where the links are: points, poses, distances, the centre of mass, momentum."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from leastaction.dynamics.workspace import Workspace
+from leastaction.errors import ProblemError
+from leastaction.mechanism import Mechanism
+from leastaction.optimize import arguments
+from leastaction.optimize.motion import kernels
+from leastaction.optimize.motion.functions import Bends, BoolArray, FloatArray, Function, Place, Values
+from leastaction.optimize.motion.tangents import even, left_jacobian, left_jacobian_slopes
+
+
+@dataclass
+class BodyPoint(Function):
+    """A point of a body in the world [m].
+
+    Attributes:
+        body: its name.
+        point: in the body's frame [m].
+    """
+
+    body: str = ""
+    point: Any = (0.0, 0.0, 0.0)
+    has_curvatures: ClassVar[bool] = True
+
+    def prepare(self, mechanism: Mechanism, steps: int) -> None:
+        """See `Function.prepare`."""
+        super().prepare(mechanism, steps)
+        frame = mechanism.tree.bodies[mechanism.body_index(self.body)]
+        self.frame = np.eye(4)
+        self.frame[:3, :3], self.frame[:3, 3] = frame.R.reshape(3, 3), frame.p
+        point = arguments.numbers(self.point, [(3,)], f"{self.name}: point [m]")
+        self.frame[:3, 3] += self.frame[:3, :3] @ point
+        self.node = int(frame.node)
+        self.order = carrying(mechanism)
+        self.workspace = Workspace(mechanism)
+        self.size = 3
+
+    def poses(self, place: Place) -> tuple[FloatArray, FloatArray]:
+        """World from the frame at the point, shape (rows, 4, 4), and world twists (rows, 6, nv) about the point."""
+        w, rows = self.workspace, len(place.q)
+        poses, J = np.zeros((rows, 12)), np.zeros((rows, 6, self.mechanism.nv))
+        offset = np.ascontiguousarray(self.frame[:3, 3])
+        kernels.frame_rows(w.tree.nodes, w.links, w.screws, np.ascontiguousarray(place.q), self.node, offset, poses, J)
+        X = np.zeros((rows, 4, 4))
+        X[:, :3, :3] = poses[:, :9].reshape(-1, 3, 3) @ self.frame[:3, :3]
+        X[:, :3, 3], X[:, 3, 3] = poses[:, 9:], 1.0
+        return X, J
+
+    def evaluate(self, place: Place, slopes: bool) -> Values:
+        """See `Function.evaluate`."""
+        X, J = self.poses(place)
+        return Values(X[:, :3, 3], q=J[:, 3:] if slopes else None)
+
+    def curvatures(self, place: Place, bar: FloatArray) -> Bends | None:
+        """See `Function.curvatures`."""
+        return Bends(self.point_bends(self.poses(place)[1], bar))
+
+    def point_bends(self, J: FloatArray, bar: FloatArray) -> FloatArray:
+        """Second derivatives (rows, nv, nv) of bar . point: what is farther out turns by w with what is nearer.
+
+        bar . (w_a x v_b), with a the one that carries b; J: of `poses`.
+        """
+        pairs = np.einsum("kia,kib->kab", np.cross(bar[:, :, None], J[:, :3], axis=1), J[:, 3:]) * self.order
+        return pairs + np.swapaxes(pairs, 1, 2)
+
+    def columns(self) -> BoolArray:
+        """Degrees of freedom that move the body."""
+        out = np.zeros(self.mechanism.nv, bool)
+        nodes, i = self.mechanism.tree.nodes, self.node
+        while i >= 0:
+            out[int(nodes[i].iv) : int(nodes[i].iv + nodes[i].nv)] = True
+            i = int(nodes[i].parent)
+        return out
+
+    def pattern(self) -> dict[str, BoolArray]:
+        """See `Function.pattern`."""
+        return {"q": np.tile(self.columns(), (self.size, 1))}
+
+
+@dataclass
+class BodyPose(BodyPoint):
+    """How far a body's frame is from a wanted one: (rotation vector [rad] in the wanted frame, shift in the world [m]).
+
+    Attributes:
+        pose: the wanted pose, shape (4, 4), world from body; or a rotation alone, shape (3, 3).
+    """
+
+    pose: Any = None
+
+    def prepare(self, mechanism: Mechanism, steps: int) -> None:
+        """See `Function.prepare`."""
+        super().prepare(mechanism, steps)
+        wanted = arguments.numbers(self.pose, [(4, 4), (3, 3)], f"{self.name}: pose")
+        R = wanted[:3, :3]
+        if np.abs(R @ R.T - np.eye(3)).max() > 1e-6 or np.linalg.det(R) < 0.0:
+            raise ProblemError(f"{self.name}: the upper left 3 x 3 block of the pose is no rotation")
+        self.wanted = wanted
+        self.size = 6 if wanted.shape == (4, 4) else 3
+
+    def evaluate(self, place: Place, slopes: bool) -> Values:
+        """See `Function.evaluate`."""
+        X, J = self.poses(place)
+        R = self.wanted[:3, :3].T @ X[:, :3, :3]
+        w = rotation_vectors(R)
+        value, slope = w, None
+        if slopes:
+            # A turn J of the body in the world is R' J in the wanted frame, and moves w by J_l^-1(w).
+            slope = np.asarray(np.linalg.solve(left_jacobian(w), self.wanted[:3, :3].T @ J[:, :3]), float)
+        if self.size == 6:
+            value = np.concatenate([w, X[:, :3, 3] - self.wanted[:3, 3]], axis=1)
+            slope = None if slope is None else np.concatenate([slope, J[:, 3:]], axis=1)
+        return Values(value, q=slope)
+
+    def curvatures(self, place: Place, bar: FloatArray) -> Bends | None:
+        """See `Function.curvatures`."""
+        X, J = self.poses(place)
+        wanted = self.wanted[:3, :3]
+        w = rotation_vectors(wanted.T @ X[:, :3, :3])
+        Jl = left_jacobian(w)
+        slope = np.linalg.solve(Jl, wanted.T @ J[:, :3])
+        back = np.asarray(np.linalg.solve(np.swapaxes(Jl, 1, 2), bar[:, :3, None])[:, :, 0], float)
+        H = -np.swapaxes(slope, 1, 2) @ even(left_jacobian_slopes(w, back)) @ slope
+        # The axis of what is farther out turns with what is nearer.
+        turned = np.cross((back @ wanted.T)[:, :, None], J[:, :3], axis=1)
+        pairs = np.einsum("kia,kib->kab", turned, J[:, :3]) * (self.order == 1.0)
+        H += even(pairs)
+        return Bends(H + self.point_bends(J, bar[:, 3:]) if self.size == 6 else H)
+
+
+@dataclass
+class Clearance(BodyPoint):
+    """Distance [m] of a ball on a body from a ball in the world.
+
+    Attributes:
+        radius: of the ball about `point` on the body [m].
+        center: of the obstacle [m].
+        obstacle_radius: [m].
+    """
+
+    radius: float = 0.0
+    center: Any = (0.0, 0.0, 0.0)
+    obstacle_radius: float = 0.0
+
+    def prepare(self, mechanism: Mechanism, steps: int) -> None:
+        """See `Function.prepare`."""
+        super().prepare(mechanism, steps)
+        self.middle = arguments.numbers(self.center, [(3,)], f"{self.name}: center [m]")
+        arguments.number(self.radius, f"{self.name}: body_radius [m]", least=0.0)
+        arguments.number(self.obstacle_radius, f"{self.name}: radius [m]", least=0.0)
+        self.size = 1
+
+    def evaluate(self, place: Place, slopes: bool) -> Values:
+        """See `Function.evaluate`."""
+        X, J = self.poses(place)
+        d = X[:, :3, 3] - self.middle
+        length = np.linalg.norm(d, axis=1, keepdims=True)
+        value = length - self.radius - self.obstacle_radius
+        if not slopes:
+            return Values(value)
+        normal = d / np.maximum(length, 1e-12)
+        return Values(value, q=np.einsum("ki,kij->kj", normal, J[:, 3:])[:, None])
+
+    def curvatures(self, place: Place, bar: FloatArray) -> Bends | None:
+        """See `Function.curvatures`."""
+        X, J = self.poses(place)
+        d = X[:, :3, 3] - self.middle
+        length = np.maximum(np.linalg.norm(d, axis=1, keepdims=True), 1e-12)
+        normal, V = d / length, J[:, 3:]
+        along = np.einsum("ki,kia->ka", normal, V)
+        across = np.einsum("kia,kib->kab", V, V) - along[:, :, None] * along[:, None]
+        return Bends((bar / length)[:, :, None] * across + self.point_bends(J, bar * normal))
+
+
+@dataclass
+class CenterOfMass(Function):
+    """Centre of mass of all bodies in the world [m]."""
+
+    has_curvatures: ClassVar[bool] = True
+
+    def prepare(self, mechanism: Mechanism, steps: int) -> None:
+        """See `Function.prepare`."""
+        super().prepare(mechanism, steps)
+        if mechanism.total_mass <= 0.0:
+            raise ProblemError(f"{self.name}: {mechanism.name!r} has no mass")
+        self.workspace = Workspace(mechanism)
+        self.share, self.fixed = float(mechanism.tree.nodes.mass.sum()) / mechanism.total_mass, np.zeros(3)
+        for body, frame in zip(mechanism.bodies, mechanism.tree.bodies, strict=True):
+            if frame.node < 0:
+                middle = frame.p + frame.R.reshape(3, 3) @ np.array(body.inertia.com)
+                self.fixed += body.inertia.mass / mechanism.total_mass * middle
+        self.size = 3
+
+    def evaluate(self, place: Place, slopes: bool) -> Values:
+        """See `Function.evaluate`."""
+        _, c, A, _ = momenta(self.workspace, place.q, np.zeros((len(place.q), self.mechanism.nv)))
+        return Values(self.center(c), q=A[:, 3:] / self.mechanism.total_mass)
+
+    def curvatures(self, place: Place, bar: FloatArray) -> Bends | None:
+        """See `Function.curvatures`."""
+        w, nv = self.workspace, self.mechanism.nv
+        H = np.zeros((len(bar), nv, nv))
+        bar = np.ascontiguousarray(bar / self.mechanism.total_mass)
+        kernels.center_bends(w.tree.nodes, w.links, w.screws, np.ascontiguousarray(place.q), bar, H)
+        return Bends(H)
+
+    def center(self, c: FloatArray) -> FloatArray:
+        """Centre of mass of all bodies, from that of those that move: some may be fixed to the world."""
+        return self.share * c + self.fixed
+
+    def pattern(self) -> dict[str, BoolArray]:
+        """See `Function.pattern`."""
+        return {"q": np.ones((3, self.mechanism.nv), bool)}
+
+
+@dataclass
+class CentroidalMomentum(CenterOfMass):
+    """Momentum about the centre of mass: angular [kg m^2/s], linear [kg m/s] (Villanueva 2025, Eq. 79)."""
+
+    where: ClassVar[str] = "steps"
+
+    def prepare(self, mechanism: Mechanism, steps: int) -> None:
+        """See `Function.prepare`."""
+        super().prepare(mechanism, steps)
+        self.size = 6
+
+    def evaluate(self, place: Place, slopes: bool) -> Values:
+        """See `Function.evaluate`."""
+        h, c, A, D = momenta(self.workspace, place.q, place.v)
+        c = self.center(c)
+        value = h.copy()
+        value[:, :3] -= np.cross(c, h[:, 3:])
+        if not slopes:
+            return Values(value)
+        by_v, by_q = A.copy(), D.copy()
+        by_v[:, :3] -= np.cross(c[:, None], A[:, 3:].transpose(0, 2, 1)).transpose(0, 2, 1)
+        moved = A[:, 3:].transpose(0, 2, 1) / self.mechanism.total_mass
+        turn = np.cross(moved, h[:, None, 3:]) + np.cross(c[:, None], D[:, 3:].transpose(0, 2, 1))
+        by_q[:, :3] -= turn.transpose(0, 2, 1)
+        return Values(value, q=by_q, v=by_v)
+
+    def curvatures(self, place: Place, bar: FloatArray) -> Bends | None:
+        """See `Function.curvatures`.
+
+        bar . (momentum about the centre) = zeta . (momentum about the origin) with zeta = (a, l - a x c), bar = (a, l).
+        """
+        nv, nu = self.mechanism.nv, self.mechanism.nu
+        h, c, A, D = momenta(self.workspace, place.q, place.v)
+        a, zeta = bar[:, :3], np.array(bar)
+        zeta[:, 3:] -= np.cross(a, self.center(c))
+        H = np.zeros((len(bar), 2 * nv + nu, 2 * nv + nu))
+        w, q, v = self.workspace, np.ascontiguousarray(place.q), np.ascontiguousarray(place.v)
+        kernels.momentum_bends(w.tree.nodes, w.links, w.screws, q, v, w.external, zeta, H)
+        moved = A[:, 3:] / self.mechanism.total_mass
+        back = -np.cross(a[:, :, None], moved, axis=1)  # dzeta/dq
+        by_q = np.einsum("kia,kib->kab", back, D[:, 3:])
+        H[:, :nv, :nv] += by_q + np.swapaxes(by_q, 1, 2)
+        mixed = np.einsum("kia,kib->kab", back, A[:, 3:])
+        H[:, :nv, nv : 2 * nv] += mixed
+        H[:, nv : 2 * nv, :nv] += np.swapaxes(mixed, 1, 2)
+        pull = np.ascontiguousarray(np.cross(a, h[:, 3:]) / self.mechanism.total_mass)
+        kernels.center_bends(w.tree.nodes, w.links, w.screws, q, pull, H)
+        return Bends(H, np.einsum("km,kmn->kn", zeta, A))
+
+    def pattern(self) -> dict[str, BoolArray]:
+        """See `Function.pattern`."""
+        full = np.ones((6, self.mechanism.nv), bool)
+        return {"q": full, "v": full}
+
+
+def carrying(mechanism: Mechanism) -> FloatArray:
+    """1 where degree of freedom a carries b, 1/2 where both are of one joint, else 0; shape (nv, nv)."""
+    nodes = mechanism.tree.nodes
+    out = np.zeros((mechanism.nv, mechanism.nv))
+    for i in range(len(nodes)):
+        own, j = slice(int(nodes[i].iv), int(nodes[i].iv + nodes[i].nv)), i
+        while j >= 0:
+            out[int(nodes[j].iv) : int(nodes[j].iv + nodes[j].nv), own] = 1.0 if j != i else 0.5
+            j = int(nodes[j].parent)
+    return out
+
+
+def momenta(w: Workspace, q: FloatArray, v: FloatArray) -> kernels.MomentumRows:
+    """Momenta about the world's origin, centres of mass, and their derivatives."""
+    n, nv, z = len(q), w.tree.nv, np.zeros
+    out = kernels.MomentumRows(z((n, 6)), z((n, 3)), z((n, 6, nv)), z((n, 6, nv)))
+    q, v = np.ascontiguousarray(q), np.ascontiguousarray(v)
+    kernels.momentum_rows(w.tree.nodes, w.links, w.screws, q, v, w.external, out)
+    return out
+
+
+def rotation_vectors(R: FloatArray) -> FloatArray:
+    """Rotation vectors [rad] of rotations (rows, 3, 3), at most pi long."""
+    from scipy.spatial.transform import Rotation
+
+    return Rotation.from_matrix(R).as_rotvec()

@@ -1,0 +1,1 @@
+"""Solvers of nonlinear programs: IPOPT, and the package's own along the horizon."""

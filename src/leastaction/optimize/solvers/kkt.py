@@ -1,0 +1,215 @@
+"""The linear system of an interior-point iteration, ordered along the horizon.
+
+    [ H + diag   J'   ] [dx]
+    [ J         -diag ] [dy]
+
+over the unknowns that are free and the constraints that bind them; slacks are eliminated.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leastaction._jit import entry
+from leastaction._jit.bound import Bound
+from leastaction.optimize.solvers import fronts
+from leastaction.optimize.solvers.fronts import FrontModel, front_data
+from leastaction.optimize.transcriptions.sparsity import FloatArray, IntArray, Pattern
+from leastaction.optimize.transcriptions.transcription import Transcription
+
+WIDE = 8
+"""Stages over which an unknown may reach before it is taken for one of the whole horizon."""
+
+FEW = 8
+"""Neighbours of an unknown, itself included, up to which it leaves before others."""
+
+REFINED = 3
+"""How often a solution is refined at most."""
+
+ACCURATE = 1e-11
+"""Residual beside the right-hand side below which it is not."""
+
+
+class System:
+    """Structure and factors of the system.
+
+    Attributes:
+        free: unknowns of the program that are not fixed.
+        rows: constraints of the program with a bound and a free unknown.
+        n, m: how many there are.
+        values: nonzeros of H (those of its pattern), of J, then the diagonal (n + m,), views of which are
+            `hessian`, `jacobian` and `diagonal`.
+    """
+
+    def __init__(self, program: Transcription, pattern: Pattern) -> None:
+        J = program.jacobian_pattern
+        free = program.lower < program.upper
+        rows, columns = J.indices, np.repeat(np.arange(program.n), np.diff(J.indptr))
+        bound = np.isfinite(program.c_lower) | np.isfinite(program.c_upper)
+        reached = np.zeros(program.m, bool)
+        reached[rows[free[columns]]] = True
+        self.free, self.rows = np.flatnonzero(free), np.flatnonzero(bound & reached)
+        self.unreached = np.flatnonzero(bound & ~reached)
+        self.n, self.m = len(self.free), len(self.rows)
+        self._scale, self._jacobian_rows = np.ones(program.m), rows
+        number, row_number = np.full(program.n, -1), np.full(program.m, -1)
+        number[self.free], row_number[self.rows] = np.arange(self.n), np.arange(self.m)
+
+        self.values = np.zeros(pattern.count + J.count + self.n + self.m)
+        self.hessian = self.values[: pattern.count]
+        self.jacobian = self.values[pattern.count : pattern.count + J.count]
+        self.diagonal = self.values[pattern.count + J.count :]
+
+        h_rows, h_columns = pattern.indices, np.repeat(np.arange(program.n), np.diff(pattern.indptr))
+        h = np.flatnonzero(free[h_rows] & free[h_columns])
+        j = np.flatnonzero(free[columns] & (row_number[rows] >= 0))
+        self.j_slots, self.j_rows, self.j_columns = j, row_number[rows[j]], number[columns[j]]
+        everyone = np.arange(self.n + self.m)
+        a = np.concatenate([number[h_rows[h]], self.n + self.j_rows, everyone])
+        b = np.concatenate([number[h_columns[h]], self.j_columns, everyone])
+        slots = np.concatenate([h, pattern.count + j, pattern.count + J.count + everyone])
+        self._pull_back = Bound(_pull_back, self.j_slots, self.j_rows, self.j_columns)
+        stage = self._stages(program, a, b)
+        self.model = _model(stage, a, b, slots, self.n)
+        self._make_room(1.0)
+
+    def _stages(self, program: Transcription, a: IntArray, b: IntArray) -> IntArray:
+        """Stage at which each unknown enters, shape (n + m,): that of its knot, and of a row that of its last unknown.
+
+        What reaches over many stages enters at the first one.
+        """
+        n, knots = self.n, program.layout.q[:: program.s, 0]
+        stage = np.zeros(n + self.m, np.int64)
+        stage[:n] = np.clip(np.searchsorted(knots, self.free, "right") - 1, 0, None)
+        wide = self._wide(stage[:n], a, b)
+        stage[:n][wide] = 0
+        narrow = ~wide[self.j_columns]
+        np.maximum.at(stage[n:], self.j_rows[narrow], stage[self.j_columns[narrow]])
+        return stage
+
+    def _wide(self, stage: IntArray, a: IntArray, b: IntArray) -> NDArray[np.bool_]:
+        """Unknowns that couple stages far apart: those in most constraints first, until the others do not."""
+        n = self.n
+        wide, degree = np.zeros(n, bool), np.bincount(self.j_columns, minlength=n)
+        within = (a < n) & (b < n)
+        a, b = a[within], b[within]
+        while True:
+            low, high = stage.copy(), stage.copy()
+            near = ~wide[self.j_columns]
+            rows, columns = self.j_rows[near], self.j_columns[near]
+            row_low, row_high = np.full(self.m, len(stage)), np.zeros(self.m, np.int64)
+            np.minimum.at(row_low, rows, stage[columns])
+            np.maximum.at(row_high, rows, stage[columns])
+            np.minimum.at(low, columns, row_low[rows])
+            np.maximum.at(high, columns, row_high[rows])
+            near = ~wide[a] & ~wide[b]
+            for x, y in ((a[near], b[near]), (b[near], a[near])):
+                np.minimum.at(low, x, stage[y])
+                np.maximum.at(high, x, stage[y])
+            far = (high - low > WIDE) & ~wide
+            if not far.any():
+                return wide
+            wide |= far & (degree >= degree[far].max())
+
+    def _make_room(self, more: float) -> None:
+        """Memory for the factors: what they take if all pivots are taken when they may, and some more."""
+        model, stages = self.model, len(self.model.first) - 1
+        enters = np.repeat(np.arange(stages), np.diff(model.first))
+        size = np.zeros(stages, np.int64)
+        leaves = model.last[model.ids]
+        for k in range(stages):
+            size[k] = int(((enters <= k) & (leaves >= k)).sum())
+        left = np.bincount(leaves, minlength=stages)
+        room = int((1.5 * size.max(initial=0) + 8) * more)
+        self.more, members, factor = more, int(2 * more * size.sum()) + 64, int(2 * more * (size @ left)) + 1024
+        self.data = front_data(model, min(room, self.n + self.m), members, factor)
+        self._factor = Bound(fronts.factor, model, self.data)
+        self._solve = Bound(fronts.solve, self.data)
+        self._multiply = Bound(fronts.multiply, model)
+        self._product = np.zeros(self.n + self.m)
+
+    def scale_rows(self, scale: FloatArray) -> None:
+        """Multiply the rows of the Jacobian."""
+        self._scale[self.rows] = scale
+        self.jacobian *= self._scale[self._jacobian_rows]
+
+    def row_sizes(self) -> FloatArray:
+        """Largest entry of each row of the Jacobian, shape (m,)."""
+        out = np.zeros(self.m)
+        np.maximum.at(out, self.j_rows, np.abs(self.jacobian[self.j_slots]))
+        return out
+
+    def pull_back(self, y: FloatArray, out: FloatArray) -> None:
+        """J' y into out (n,)."""
+        self._pull_back(self.jacobian, y, out)
+
+    def factor(self) -> tuple[int, int, int]:
+        """Factor what `values` holds; gives the numbers of positive, negative and vanishing pivots."""
+        while self._factor(self.values) == fronts.NO_ROOM:
+            self._make_room(2.0 * self.more)
+        positive, negative, none, _ = self.data.counts
+        return int(positive), int(negative), int(none)
+
+    def solve(self, b: FloatArray) -> FloatArray:
+        """The solution of the system with right-hand side b (n + m,), refined; b is kept."""
+        x = b.copy()
+        self._solve(x)
+        size = float(np.abs(b).max(initial=0.0))
+        before = np.inf
+        for _ in range(REFINED):
+            self._multiply(self.values, x, self._product)
+            rest = b - self._product
+            wrong = float(np.abs(rest).max(initial=0.0))
+            if not (ACCURATE * size < wrong < 0.5 * before):
+                break
+            self._solve(rest)
+            x += rest
+            before = wrong
+        return x
+
+
+@entry
+def _pull_back(slots, rows, columns, values, y, out):
+    """out = J' y."""
+    out[:] = 0.0
+    for n in range(slots.shape[0]):
+        out[columns[n]] += values[slots[n]] * y[rows[n]]
+
+
+def _partners(stage: IntArray, a: IntArray, b: IntArray, n: int) -> IntArray:
+    """Of unknowns with few neighbours the first constraint on them, -1 for all others."""
+    degree = np.bincount(a, minlength=len(stage)) + np.bincount(b, minlength=len(stage))
+    out = np.full(len(stage), -1)
+    rows = np.flatnonzero((a >= n) & (b < n))
+    rows = rows[np.lexsort((a[rows], stage[a[rows]]))][::-1]  # the first one is written last
+    out[b[rows]] = a[rows]
+    out[degree > FEW + 2] = -1
+    return out
+
+
+def _model(stage: IntArray, a: IntArray, b: IntArray, slots: IntArray, n: int) -> FrontModel:
+    used, stage = np.unique(stage, return_inverse=True)
+    stages = max(len(used), 1)
+    at = np.maximum(stage[a], stage[b])
+    last = stage.copy()
+    np.maximum.at(last, a, at)
+    np.maximum.at(last, b, at)
+    partner = _partners(stage, a, b, n)
+    thin = np.flatnonzero(partner >= 0)
+    np.maximum.at(last, partner[thin], last[thin])  # they wait for each other, else rows fill up
+    order, entry_order = np.argsort(stage, kind="stable"), np.argsort(at, kind="stable")
+
+    def starts(of: IntArray) -> IntArray:
+        return np.concatenate([[0], np.cumsum(np.bincount(of, minlength=stages))]).astype(np.int64)
+
+    return FrontModel(
+        first=starts(stage),
+        ids=order.astype(np.int64),
+        entries=starts(at),
+        rows=a[entry_order].astype(np.int32),
+        columns=b[entry_order].astype(np.int32),
+        slots=slots[entry_order].astype(np.int32),
+        last=last.astype(np.int64),
+        partner=partner.astype(np.int64),
+    )

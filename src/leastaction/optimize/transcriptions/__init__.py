@@ -1,0 +1,1 @@
+"""Problems as nonlinear programs: unknowns, equations, and derivatives in sparse matrices."""
