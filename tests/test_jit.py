@@ -393,7 +393,8 @@ def test_bundles_are_passed_by_reference():
         expected = _in_python(plain, swapped)
         assert point(compiled, swapped) == expected
         np.testing.assert_array_equal(compiled.pair, plain.pair)
-    assert len(_weighted.overloads) == 1, "a function is not compiled again for each constant"
+    # None where the entry point came from the cache.
+    assert len(_weighted.overloads) <= 1, "a function is not compiled again for each constant"
 
 
 def _in_python(bundle, swapped):

@@ -35,7 +35,7 @@ def check(robot, peer, q, rng):
     ours, theirs = dynamics.forward_dynamics(robot, q, v, tau), peer.forward_dynamics(q, v, tau)
     assert error(M @ ours, M @ theirs) <= TOLERANCE
     # Accelerations lose as many digits as the condition number of the mass matrix has.
-    lost = 1e-16 * np.linalg.cond(M) if robot.nv else 0.0
+    lost = 2e-16 * np.linalg.cond(M) if robot.nv else 0.0
     assert error(ours, theirs) <= max(TOLERANCE, lost)
     kinetic, potential = peer.energies(q, v)
     armature = 0.5 * robot.tree.dofs.armature @ v**2
@@ -71,9 +71,10 @@ REFUSED = {
     "bluevolta_bravo7_gripper.urdf": "'bravo_finger2_joint' moves it, but neither it",
     "bravo7_gripper.urdf": "'bravo_finger2_joint' moves it, but neither it",
     "falcon_bravo7_gripper.urdf": "'bravo_finger2_joint' moves it, but neither it",
-    "romeo.urdf": "'RThumb3' moves it, but neither it",
-    "romeo_laas_small.urdf": "'r_gripper_joint' moves it, but neither it",
 }
+
+MENDED = ("romeo.urdf", "romeo_laas_small.urdf")
+"""Files with joints that move bodies without inertia, which get a ball's: they are not Pinocchio's robots any more."""
 
 UR = ("robot", "gripper", "joint_limited_robot")
 STANDING = ("TwoDofs", "xarm7", "z1", *(f"ur{n}_{kind}" for n in (3, 5, 10) for kind in UR))
@@ -91,6 +92,10 @@ def test_urdf_files(file, floating_base):
     refusal = REFUSED.get(path.name) or (floating_base and ROOTED.get(path.name))
     if refusal:
         with pytest.raises(la.FormatError, match=refusal):
+            la.load(path, **options)
+        return
+    if path.name in MENDED:
+        with pytest.warns(la.LeastActionWarning, match="inertia"):
             la.load(path, **options)
         return
     robot = la.load(path, **options)

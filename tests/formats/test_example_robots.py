@@ -31,7 +31,7 @@ FAULTY = {
     "falcon.urdf": "child link 'Z_propeller' does not exist",
     "falcon_bravo7_gripper.urdf": MASSLESS,
     "romeo.urdf": MASSLESS,
-    "romeo_laas_small.urdf": MASSLESS,
+    "romeo_laas_small.urdf": "negative principal moment",
     "ur3.urdf": "has no <link>",
 }
 

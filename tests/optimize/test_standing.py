@@ -133,7 +133,7 @@ def test_a_periodic_hop():
     np.testing.assert_allclose(solution.q[-1] - solution.q[0], [0.2, 0, 0, 0, 0], atol=1e-7)
     run = solution.replay()
     np.testing.assert_allclose(run.q[-1] - run.q[0], [0.2, 0, 0, 0, 0], atol=1e-5)
-    again = opt.footholds.held(solution.mechanism, (TOE,), run.q[-1])  # the toe lands: the next period begins
+    again = opt.held.footholds.held(solution.mechanism, (TOE,), run.q[-1])  # the toe lands: the next period begins
     after = la.simulate(again, q=run.q[-1], v=run.v[-1], dt=run.dt, steps=1, integrator=la.Midpoint(), project=True)
     np.testing.assert_allclose(after.v[0], solution.v[0], atol=1e-5)
 

@@ -55,7 +55,7 @@ def test_the_regulator_is_optimal_near_the_solution():
 def test_a_hop_is_followed_through_its_phases():
     solution = hop().solve()
     q = solution.q[0] + [0.0, 0.0, 0.0, 0.05, 0.0]  # it stands a little to the side
-    loose = opt.footholds.replay(solution, q=q)
+    loose = opt.held.footholds.replay(solution, q=q)
     kept = solution.track(q)
     assert np.abs(kept.q[-1] - solution.q[-1]).max() < 0.25 * np.abs(loose.q[-1] - solution.q[-1]).max()
 

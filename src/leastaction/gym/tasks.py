@@ -196,8 +196,9 @@ STANCE = 4 * (0.0, 0.8, -1.6)
 def walking_quadruped() -> Task:
     """A1 on flat ground: walk forwards; actions move the targets of its joint servos by up to 0.5 rad."""
     robot = unitree_a1(ground=True)
+    stance = iter(STANCE)
     joints = [
-        replace(joint, stiffness=(KP,), damping=(KD,), rest=(0.0,)) if joint.nv == 1 else joint
+        replace(joint, stiffness=(KP,), damping=(KD,), rest=(0.0,), home=(next(stance),)) if joint.nv == 1 else joint
         for joint in robot.joints
     ]
     robot = robot.replace(joints=tuple(joints))

@@ -85,6 +85,8 @@ class MaximalSettings(NamedTuple):
         gravity: size of gravity [m/s^2], or 1.
         carried: most mass that joints tie to a body, relative to its own.
         whole: length of the step that a step is part of [s].
+        account: most energy from nowhere in all steps together, relative to the largest kinetic energy; without bound
+            for compositions, whose parts gain and lose in turns.
     """
 
     dt: float
@@ -100,6 +102,7 @@ class MaximalSettings(NamedTuple):
     gravity: float
     carried: float
     whole: float
+    account: float
 
 
 class MaximalData(NamedTuple):

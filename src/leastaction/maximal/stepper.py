@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -41,6 +42,7 @@ from leastaction.maximal.failures import failure_of
 from leastaction.maximal.layout import Layout, carried_mass
 from leastaction.maximal.records import BALL, records
 from leastaction.maximal.step import rollout as entries
+from leastaction.maximal.step.coarseness import ACCOUNT
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism.graph import WORLD
 from leastaction.record import Record
@@ -116,6 +118,7 @@ class MaximalStepper(Stepper):
             gravity=g,
             carried=carried_mass(self.model),
             whole=self.dt,
+            account=ACCOUNT if len(self.substeps) == 1 else math.inf,
         )
 
     @property

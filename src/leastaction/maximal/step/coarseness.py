@@ -66,7 +66,7 @@ def is_coarse(bodies, data, settings, dt, smooth):
     gain, moving = now - before - work, now + before + push
     clock[4] = max(clock[4], now)
     clock[5] = gain
-    if gain > GAIN * moving or (gain > FAIR * moving and clock[3] + gain > ACCOUNT * clock[4]):
+    if gain > GAIN * moving or (gain > FAIR * moving and clock[3] + gain > settings.account * clock[4]):
         return True
     if not smooth:
         return False
