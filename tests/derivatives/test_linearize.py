@@ -294,7 +294,10 @@ def test_gradient_by_controls_at_the_nodes(method):
 def test_integrators_without_derivatives():
     robot = la.robots.pendulum(2)
     q, p = robot.neutral(), np.zeros(2)
-    refusals = {la.linearize: "RungeKutta has no Jacobians of a step; Galerkin", action_blocks: "no equations of a discrete action"}
+    refusals = {
+        la.linearize: "RungeKutta has no Jacobians of a step; Galerkin",
+        action_blocks: "no equations of a discrete action",
+    }
     for derivative, message in refusals.items():
         with pytest.raises(la.IntegratorError, match=message):
             derivative(robot, la.RungeKutta(order=4), q, p)
