@@ -49,7 +49,7 @@ class RobotEnv(gymnasium.Env[NDArray[np.float64], NDArray[np.float64]]):
         """Hold an action; see Gymnasium."""
         action = np.asarray(action, float)
         if action.shape != self.action_space.shape or not np.isfinite(action).all():
-            raise LeastActionError(f"action: expected {self.action_space.shape[0]} finite numbers, got {action!r}")
+            raise LeastActionError(f"action: expected {len(self.task.scale)} finite numbers, got {action!r}")
         try:
             return *self.task.act(self.simulator, action), False, {}
         except ConvergenceError as error:
