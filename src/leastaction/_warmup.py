@@ -29,7 +29,14 @@ def _first_runs() -> list[tuple[str, Callable[[], Any]]]:
     import leastaction as la
 
     robot, cube = _tiny(), la.robots.cube()
-    integrators = (la.Galerkin(order=4), la.Midpoint(), la.Maximal(), la.BDF(order=2), la.RungeKutta(order=4))
+    integrators = (
+        la.Galerkin(order=4),
+        la.Midpoint(),
+        la.Maximal(),
+        la.Grounded(),
+        la.BDF(order=2),
+        la.RungeKutta(order=4),
+    )
     parts: list[tuple[str, Callable[[], Any]]] = []
     for integrator in integrators:
         parts.append((_title(integrator), lambda i=integrator: _simulate(robot, i)))
