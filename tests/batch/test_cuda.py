@@ -10,6 +10,7 @@ import pytest
 import leastaction as la
 from leastaction._jit import cuda_ptx
 from leastaction.minimal.lanes.arrays import lane_model
+from leastaction.minimal.lanes.cones import cones
 from tests.test_cuda_ptx import pytestmark as needs_cuda
 
 SIMULATED = """
@@ -43,23 +44,38 @@ def test_lanes_on_the_simulator():
     assert "lanes agree" in done.stdout, done.stderr
 
 
-@needs_cuda
-@pytest.mark.slow
-@pytest.mark.cuda
-@pytest.mark.parametrize("dtype", [np.float64, np.float32])
-def test_kernel_compiles_to_ptx(dtype):
+def ptx_of(robot, dtype, found=None):
+    """Machine code of the kernel of a robot, with its `CONE` records where contacts act."""
     import numba
     from numba import from_dtype, types
 
     from leastaction.batch import cuda
 
-    robot, number = la.robots.pendulum(2), from_dtype(np.dtype(dtype))
-    kernel = cuda.rollout(lane_model(robot, dtype), robot.nq, dtype)
-    states = [np.zeros(shape, dtype) for shape in ((2, 2, 4), (2, 2, 4), (2, 4), (1, 2, 1))]
-    batch = (*states, *(np.zeros(4, np.int64) for _ in range(3)))
+    number = from_dtype(np.dtype(dtype))
+    kernel = cuda.rollout(lane_model(robot, dtype, found), robot.nq, dtype)
+    shapes = ((2, robot.nq, 4), (2, robot.nv, 4), (robot.nv, 4), (1, robot.nu, 1))
+    batch = (*(np.zeros(shape, dtype) for shape in shapes), *(np.zeros(4, np.int64) for _ in range(3)))
     settings = types.Tuple((number,) * 3 + (types.int64,) * 3)
     with cuda.literals_as(number):
-        ptx = cuda_ptx(kernel, (settings, numba.typeof(batch)))
+        return cuda_ptx(kernel, (settings, numba.typeof(batch)))
+
+
+@needs_cuda
+@pytest.mark.slow
+@pytest.mark.cuda
+def test_kernel_with_contact_compiles_to_ptx():
+    robot = la.robots.unitree_a1(ground=True)
+    ptx = ptx_of(robot, np.float32, cones(robot)[0])
+    assert ".visible .entry" in ptx
+    assert ptx.count(".f64") < 0.05 * ptx.count(".f32")
+
+
+@needs_cuda
+@pytest.mark.slow
+@pytest.mark.cuda
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_kernel_compiles_to_ptx(dtype):
+    ptx = ptx_of(la.robots.pendulum(2), dtype)
     assert ".visible .entry" in ptx
     assert len(ptx.splitlines()) < 15_000
     if dtype == np.float32:  # what is left of 64 bits reduces the arguments of sines

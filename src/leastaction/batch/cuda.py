@@ -111,7 +111,7 @@ def rollout(model: LaneModel, nq: int, dtype: Any) -> Any:
                 cuda.local.array(m, number),
                 cuda.local.array(1, number),
                 cuda.local.array((m, m), number),
-                cuda.local.array(m, number),
+                cuda.local.array((m, 1), number),
                 cuda.local.array(m, int64),
             )
         else:

@@ -54,7 +54,7 @@ class Touch(NamedTuple):
         total: impulses of the whole step, shape (m,).
         before: length of the step before [s], 0 at the start of a run: impulses at a time are those of half of the step
             before it and half of the one after, shape (1,).
-        M, b, which: Newton's equations for the impulses, shapes (m, m) and (m,), and which impulses they are, (m,).
+        M, b, which: Newton's equations for the impulses, shapes (m, m) and (m, 1), and which impulses they are, (m,).
     """
 
     active: NDArray[np.int64]
@@ -237,9 +237,9 @@ def lane_shapes(model: LaneModel, nq: int) -> Any:
         count = len(model.cones)
         m = 2 * int((model.cones.kind == CONTACT).sum()) + count
         own: dict[str, Any] = dict.fromkeys(("active", "side", "soft", "least"), (count,))
-        own |= dict.fromkeys(("lam", "w", "total", "b", "which"), (m,)) | dict.fromkeys(("W", "M"), (m, m))
+        own |= dict.fromkeys(("lam", "w", "total", "which"), (m,)) | dict.fromkeys(("W", "M"), (m, m))
         own |= dict.fromkeys(("columns", "rows"), (m, nv)) | dict.fromkeys(("kick", "first"), (nv,))
-        shapes["touch"] = Touch(**own | {"col": (nv, 6), "before": (1,)})
+        shapes["touch"] = Touch(**own | {"col": (nv, 6), "before": (1,), "b": (m, 1)})
     return Lane(**shapes)
 
 

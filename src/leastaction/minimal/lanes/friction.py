@@ -14,6 +14,7 @@ problems prone to Newton like solution methods, CMAME 92, 1991), held back as by
 from math import sqrt
 
 from leastaction._jit import inline, routine
+from leastaction.linalg.dense import solve_in_place
 from leastaction.minimal.lanes.arrays import CONTACT, DRY
 
 SWEEPS, ROUNDS, TRIES = 6, 12, 20
@@ -147,7 +148,7 @@ def linear_rows(cones, touch, dt, hold):
             for j in range(n):
                 M[i + r, j] = W[o + r, index[j]]
             M[i + r, i + r] += hold * (W[o, o] if r == 0 else stiffness(W, o))
-            b[i + r] = -w[o + r]
+            b[i + r, 0] = -w[o + r]
         if cones[c].kind != CONTACT:
             new, free = stop(W, w, lam, o, dt * cones[c].friction), lam[o] - w[o] / W[o, o]
             if new != free:
@@ -174,7 +175,7 @@ def linear_rows(cones, touch, dt, hold):
                 M[i + 2, i + 2] += 1.0 - p22
                 M[i + 1, i] -= mu * x1
                 M[i + 2, i] -= mu * x2
-                b[i + 1], b[i + 2] = most * x1 - lam[o + 1], most * x2 - lam[o + 2]
+                b[i + 1, 0], b[i + 2, 0] = most * x1 - lam[o + 1], most * x2 - lam[o + 2]
         i += 3
     return n
 
@@ -185,43 +186,15 @@ def only(M, b, n, i, value):
     for j in range(n):
         M[i, j] = 0.0
     M[i, i] = 1.0
-    b[i] = value
-
-
-@routine
-def solve_dense(M, b, n):
-    """b = M^-1 b by elimination with pivots; gives back whether there are any."""
-    for k in range(n):
-        pivot = k
-        for i in range(k + 1, n):
-            if abs(M[i, k]) > abs(M[pivot, k]):
-                pivot = i
-        if not abs(M[pivot, k]) > 0.0:
-            return False
-        if pivot != k:
-            for j in range(k, n):
-                M[k, j], M[pivot, j] = M[pivot, j], M[k, j]
-            b[k], b[pivot] = b[pivot], b[k]
-        d = 1.0 / M[k, k]
-        for i in range(k + 1, n):
-            f = M[i, k] * d
-            if f != 0.0:
-                for j in range(k + 1, n):
-                    M[i, j] -= f * M[k, j]
-                b[i] -= f * b[k]
-    for k in range(n - 1, -1, -1):
-        for j in range(k + 1, n):
-            b[k] -= M[k, j] * b[j]
-        b[k] /= M[k, k]
-    return True
+    b[i, 0] = value
 
 
 @routine
 def change_impulses(cones, touch, n):
     """Add the n changes in `b` to the impulses."""
     for j in range(n):
-        touch.lam[touch.which[j]] += touch.b[j]
-        add(cones, touch.active, touch.W, touch.w, touch.which[j], touch.b[j])
+        touch.lam[touch.which[j]] += touch.b[j, 0]
+        add(cones, touch.active, touch.W, touch.w, touch.which[j], touch.b[j, 0])
 
 
 @routine
@@ -232,19 +205,19 @@ def clip(cones, touch, dt):
         if not active[c]:
             continue
         o, bound = cones[c].row, dt * cones[c].friction
-        new = lam[o] + b[i]
+        new = lam[o] + b[i, 0]
         if cones[c].kind == DRY:
-            b[i] = min(bound, max(-bound, new)) - lam[o]
+            b[i, 0] = min(bound, max(-bound, new)) - lam[o]
             i += 1
             continue
         new = max(0.0, new)
-        b[i] = new - lam[o]
+        b[i, 0] = new - lam[o]
         i += 1
         if cones[c].kind == CONTACT:
-            f1, f2, most = lam[o + 1] + b[i], lam[o + 2] + b[i + 1], cones[c].friction * new
+            f1, f2, most = lam[o + 1] + b[i, 0], lam[o + 2] + b[i + 1, 0], cones[c].friction * new
             size = sqrt(f1 * f1 + f2 * f2)
             share = most / size if size > most else 1.0
-            b[i], b[i + 1] = share * f1 - lam[o + 1], share * f2 - lam[o + 2]
+            b[i, 0], b[i + 1, 0] = share * f1 - lam[o + 1], share * f2 - lam[o + 2]
             i += 2
 
 
@@ -255,13 +228,13 @@ def newton_on_impulses(cones, touch, dt, tolerance, before):
     for _ in range(TRIES):
         n = linear_rows(cones, touch, dt, hold)
         after = before
-        if solve_dense(touch.M, touch.b, n):
+        if solve_in_place(touch.M[:n, :n], touch.b[:n]):
             clip(cones, touch, dt)
             change_impulses(cones, touch, n)
             after = violation(cones, touch, dt)
             if not after < BETTER * before:
                 for j in range(n):
-                    touch.b[j] = -touch.b[j]
+                    touch.b[j, 0] = -touch.b[j, 0]
                 change_impulses(cones, touch, n)
         if after < BETTER * before:
             before, hold = after, max(HOLD, 0.01 * hold)
