@@ -5,9 +5,19 @@ from functools import partial
 import numpy as np
 import pytest
 
-from leastaction.contact.gap import tangents
-from leastaction.contact.records import EDGES, POINT_ON_BOX, POINT_ON_PLANE, POINT_ON_TRIANGLE, RIM_ON_PLANE, SEGMENTS
-from leastaction.mechanism import Box, Capsule, Cylinder, HeightField, Mesh, Plane, Pose, Sphere
+from leastaction.contact.distance import tangents
+from leastaction.contact.records import (
+    EDGES,
+    POINT_ON_BOX,
+    POINT_ON_PLANE,
+    POINT_ON_TRIANGLE,
+    RIM_ON_PLANE,
+    ROUND_AND_LINE,
+    ROUND_ON_PLANE,
+    ROUNDS,
+    SEGMENTS,
+)
+from leastaction.mechanism import Box, Capsule, Cylinder, Ellipsoid, HeightField, Mesh, Plane, Pose, Sphere
 from tests.contact.scenes import Scene, measure, moved, random_poses
 from tests.oracles.differences import central
 
@@ -20,6 +30,7 @@ LONG_CAPSULE = Capsule(0.1, 2.0, pose=TURNED)
 CYLINDER = Cylinder(0.2, 0.3, pose=TURNED)
 PLANE = Plane(pose=TURNED)
 HILLS = HeightField(0.2 * np.random.default_rng(3).normal(size=(8, 9)), 0.25, pose=TURNED)
+EGG = Ellipsoid((0.1, 0.2, 0.3), pose=TURNED)
 HULL = Mesh(np.random.default_rng(1).normal(scale=0.2, size=(30, 3)), pose=TURNED)
 
 PAIRS = {
@@ -40,6 +51,22 @@ PAIRS = {
     "sphere, box": (SPHERE, BOX, {POINT_ON_BOX}),
     "box, capsule": (BOX, LONG_CAPSULE, {POINT_ON_BOX, SEGMENTS, EDGES}),
     "box, box": (BOX, OTHER_BOX, {POINT_ON_PLANE, EDGES}),
+    "plane, ellipsoid": (PLANE, EGG, {ROUND_ON_PLANE}),
+    "box, cylinder": (BOX, CYLINDER, {RIM_ON_PLANE, ROUND_AND_LINE}),
+    "box, mesh": (BOX, HULL, {POINT_ON_PLANE, EDGES}),
+    "box, ellipsoid": (BOX, EGG, {ROUND_ON_PLANE, ROUND_AND_LINE}),
+    "sphere, cylinder": (SPHERE, CYLINDER, {POINT_ON_PLANE, SEGMENTS, ROUNDS}),
+    "sphere, mesh": (SPHERE, HULL, {POINT_ON_PLANE, SEGMENTS}),
+    "sphere, ellipsoid": (SPHERE, EGG, {ROUNDS}),
+    "capsule, cylinder": (CAPSULE, CYLINDER, {SEGMENTS, ROUNDS, ROUND_AND_LINE}),
+    "capsule, mesh": (CAPSULE, HULL, {POINT_ON_PLANE, SEGMENTS}),
+    "capsule, ellipsoid": (CAPSULE, EGG, {ROUNDS, ROUND_AND_LINE}),
+    "cylinder, cylinder": (CYLINDER, Cylinder(0.1, 0.6), {SEGMENTS, RIM_ON_PLANE, ROUND_AND_LINE}),
+    "cylinder, mesh": (CYLINDER, HULL, {RIM_ON_PLANE, SEGMENTS, ROUND_AND_LINE}),
+    "cylinder, ellipsoid": (CYLINDER, EGG, {ROUNDS, ROUND_AND_LINE}),
+    "mesh, mesh": (HULL, Mesh(np.random.default_rng(2).normal(scale=0.15, size=(40, 3))), {POINT_ON_PLANE, EDGES}),
+    "ellipsoid, mesh": (EGG, HULL, {ROUND_ON_PLANE, ROUND_AND_LINE}),
+    "ellipsoid, ellipsoid": (EGG, Ellipsoid((0.3, 0.05, 0.2)), {ROUNDS}),
 }
 
 

@@ -3,6 +3,7 @@
 from leastaction._jit import inline, routine
 from leastaction.contact.arrays import Touch
 from leastaction.contact.boxes import box_on_box
+from leastaction.contact.convex.pairs import convex_on_convex
 from leastaction.contact.fields import on_field
 from leastaction.contact.planes import on_plane
 from leastaction.contact.records import BOX, CAPSULE, FIELD, PLANE
@@ -11,7 +12,7 @@ from leastaction.spatial import act, dot3, load3, sub3
 
 
 @routine
-def detect(shapes, pairs, k, Xa, Xb, data, contacts, count, margin):
+def detect(shapes, pairs, k, Xa, Xb, data, contacts, count, margin, convex):
     """Append the contacts of pair k whose gap is below the margin at the given poses; gives back the count.
 
     The features are fixed to the bodies; `gap` measures them at any poses nearby. The count goes on beyond the
@@ -26,6 +27,8 @@ def detect(shapes, pairs, k, Xa, Xb, data, contacts, count, margin):
         contacts: `CONTACT` records, written from `count` on.
         count: of contacts written before.
         margin: [m].
+        convex: whether cylinders, meshes and ellipsoids may touch more than planes and height fields
+            (`ContactTable.is_plain`); None where not, so that nothing about it is compiled.
     """
     a, b = shapes[pairs[k].a], shapes[pairs[k].b]
     if _far(a, b, Xa, Xb, margin):
@@ -33,7 +36,7 @@ def detect(shapes, pairs, k, Xa, Xb, data, contacts, count, margin):
     # One call for both orders: it is long to compile.
     one, two = (b, a) if a.kind > b.kind else (a, b)
     X1, X2 = (Xb, Xa) if a.kind > b.kind else (Xa, Xb)
-    return _detect(contacts, count, _touch(a, b, pairs, k), one, X1, two, X2, data, margin)
+    return _detect(contacts, count, _touch(a, b, pairs, k), one, X1, two, X2, data, margin, convex)
 
 
 @routine
@@ -66,7 +69,7 @@ def _touch(a, b, pairs, k):
 
 
 @routine
-def _detect(contacts, count, touch, one, X1, two, X2, data, margin):
+def _detect(contacts, count, touch, one, X1, two, X2, data, margin, convex):
     """The same for shapes in the order of their kinds."""
     if two.kind <= FIELD:
         return count
@@ -75,9 +78,17 @@ def _detect(contacts, count, touch, one, X1, two, X2, data, margin):
     if one.kind == FIELD:
         return on_field(contacts, count, touch, one, X1, two, X2, data, margin)
     if two.kind > CAPSULE:
-        return count
+        return _convex(contacts, count, touch, one, X1, two, X2, data, margin, convex)
     if one.kind != BOX:
         return capsule_on_capsule(contacts, count, touch, one, X1, two, X2, margin)
     if two.kind == BOX:
         return box_on_box(contacts, count, touch, one, X1, two, X2, margin)
     return capsule_on_box(contacts, count, touch, one, X1, two, X2, margin)
+
+
+@routine
+def _convex(contacts, count, touch, one, X1, two, X2, data, margin, convex):
+    """Contacts of any two convex shapes, unless `convex` is None."""
+    if convex is None:
+        return count
+    return convex_on_convex(contacts, count, touch, one, X1, two, X2, data, margin)

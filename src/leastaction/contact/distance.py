@@ -138,3 +138,17 @@ def corner(R, p, h, k):
     y = h[1] if k & 2 else -h[1]
     z = h[2] if k & 4 else -h[2]
     return add3(p, matvec(R, (x, y, z)))
+
+
+@inline
+def tangents(n):
+    """Two unit vectors (3) that make a right-handed frame with the unit normal n: t1 x t2 = n.
+
+    They turn continuously with n but for the cone n_z = -0.9, far from the normals of floors (Frisvad 2012).
+    """
+    x, y, z = n
+    if z > -0.9:
+        k = 1.0 / (1.0 + z)
+        return (1.0 - k * x * x, -k * x * y, -x), (-k * x * y, 1.0 - k * y * y, -y)
+    k = 1.0 / (1.0 - z)
+    return (1.0 - k * x * x, -k * x * y, x), (k * x * y, k * y * y - 1.0, -y)

@@ -2,7 +2,17 @@
 
 from leastaction._jit import inline, routine
 from leastaction.contact.arrays import First, Second
-from leastaction.contact.records import EDGES, POINT_ON_BOX, POINT_ON_PLANE, POINT_ON_TRIANGLE, RIM_ON_PLANE, SEGMENTS
+from leastaction.contact.records import (
+    EDGES,
+    POINT_ON_BOX,
+    POINT_ON_PLANE,
+    POINT_ON_TRIANGLE,
+    RIM_ON_PLANE,
+    ROUND_AND_LINE,
+    ROUND_ON_PLANE,
+    ROUNDS,
+    SEGMENTS,
+)
 from leastaction.spatial import ZERO3, load3, load9, store3, store9
 
 
@@ -84,4 +94,41 @@ def point_on_triangle(out, count, touch, feature, corners, n, w, r):
     if count <= out.shape[0]:
         a, b, c = corners
         store9(out[count - 1].R, a + b + c)
+    return count
+
+
+@inline
+def _put_matrix(out, count, at, Q):
+    """The last three numbers of a symmetric matrix (6), to R of the contact just written."""
+    if count <= out.shape[0]:
+        for k in range(3):
+            out[count - 1].R[at + k] = Q[3 + k]
+
+
+@routine
+def round_on_plane(out, count, touch, feature, normal, point, thing):
+    """Something round (centre (3), matrix Q (6)), in its body's frame, over the plane through `point` in the other's."""
+    centre, Q = thing
+    first, second = First(normal, point, normal, 0.0), Second(centre, Q[0:3], 0.0)
+    count = emit(out, count, touch, feature, ROUND_ON_PLANE, first, second)
+    _put_matrix(out, count, 0, Q)
+    return count
+
+
+@routine
+def rounds(out, count, touch, feature, one, two, n):
+    """Two round things (centre (3), matrix Q (6), radius), each in its body's frame; n is the normal in the first's."""
+    first, second = First(one[0], one[1][0:3], n, one[2]), Second(two[0], two[1][0:3], two[2])
+    count = emit(out, count, touch, feature, ROUNDS, first, second)
+    _put_matrix(out, count, 0, one[1])
+    _put_matrix(out, count, 3, two[1])
+    return count
+
+
+@routine
+def round_and_line(out, count, touch, feature, one, line, n, r):
+    """Something round (centre (3), matrix Q (6), radius) and a `Line` thick by r, each in its body's frame."""
+    first, second = First(one[0], one[1][0:3], n, one[2]), Second(line.point, line.direction, r)
+    count = emit(out, count, touch, feature, ROUND_AND_LINE, first, second)
+    _put_matrix(out, count, 0, one[1])
     return count

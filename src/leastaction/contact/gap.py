@@ -7,7 +7,8 @@ So n and x are all that the Jacobian of the gap takes (Brüdigam 2023, Section 4
 
 import math
 
-from leastaction._jit import inline, routine
+from leastaction._jit import routine
+from leastaction.contact.curved import curved_gap
 from leastaction.contact.distance import (
     TINY,
     box_distance,
@@ -17,7 +18,14 @@ from leastaction.contact.distance import (
     lerp,
     local,
 )
-from leastaction.contact.records import EDGES, POINT_ON_PLANE, POINT_ON_TRIANGLE, RIM_ON_PLANE, SEGMENTS
+from leastaction.contact.records import (
+    EDGES,
+    POINT_ON_PLANE,
+    POINT_ON_TRIANGLE,
+    RIM_ON_PLANE,
+    ROUND_ON_PLANE,
+    SEGMENTS,
+)
 from leastaction.spatial import (
     act,
     add3,
@@ -48,7 +56,13 @@ def gap(contact, Xa, Xb):
     EDGES              line through u along v                line through w along z, thick by r2
     POINT_ON_BOX       box at v, R with half edges u         ball of radius r2 about w
     POINT_ON_TRIANGLE  triangle, corners R, normal n         ball of radius r2 about w
+    ROUND_ON_PLANE     plane through v with normal u         round thing about w, matrix z and R[0:3]
+    ROUNDS             round thing about u, matrix v and     round thing about w, matrix z and R[3:6],
+                       R[0:3], thick by r1                   thick by r2
+    ROUND_AND_LINE     the same                              line through w along z, thick by r2
     =================  ====================================  ==========================================
+
+    Round things are ellipsoids and rims, see `curved`.
 
     Args:
         contact: a `CONTACT` record.
@@ -63,6 +77,8 @@ def gap(contact, Xa, Xb):
 @routine
 def _gap(contact, X1, X2):
     kind = contact.kind
+    if kind >= ROUND_ON_PLANE:
+        return curved_gap(contact, X1, X2)
     if kind in (POINT_ON_PLANE, RIM_ON_PLANE):
         n = matvec(X1[0], load3(contact.u))
         x = act(X2, load3(contact.w))
@@ -110,17 +126,3 @@ def _gap(contact, X1, X2):
     distance, gradient = box_distance(load3(contact.u), local(B, x))
     n = matvec(B[0], gradient)
     return distance - contact.r2, n, axpy3(-contact.r2, n, x)
-
-
-@inline
-def tangents(n):
-    """Two unit vectors (3) that make a right-handed frame with the unit normal n: t1 x t2 = n.
-
-    They turn continuously with n but for the cone n_z = -0.9, far from the normals of floors (Frisvad 2012).
-    """
-    x, y, z = n
-    if z > -0.9:
-        k = 1.0 / (1.0 + z)
-        return (1.0 - k * x * x, -k * x * y, -x), (-k * x * y, 1.0 - k * y * y, -y)
-    k = 1.0 / (1.0 - z)
-    return (1.0 - k * x * x, -k * x * y, x), (k * x * y, k * y * y - 1.0, -y)

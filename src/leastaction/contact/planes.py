@@ -5,8 +5,8 @@ import math
 from leastaction._jit import inline, routine
 from leastaction.contact.arrays import SeenPlane, pose_of
 from leastaction.contact.distance import TINY, corner
-from leastaction.contact.emit import is_known, point_on_plane, rim_on_plane
-from leastaction.contact.records import BOX, CYLINDER, MESH
+from leastaction.contact.emit import is_known, point_on_plane, rim_on_plane, round_on_plane
+from leastaction.contact.records import BOX, CYLINDER, ELLIPSOID, MESH
 from leastaction.spatial import (
     act,
     add3,
@@ -19,8 +19,10 @@ from leastaction.spatial import (
     mattvec,
     matvec,
     norm3,
+    rotate_sym,
     scale3,
     sub3,
+    symvec,
 )
 
 UPRIGHT = 0.02
@@ -48,6 +50,12 @@ def on_plane(out, count, touch, plane, X1, shape, X2, data, margin):
     if shape.kind == MESH:
         seen = SeenPlane(local_normal, local_point, slope, level)
         return _mesh_on_plane(out, count, touch, seen, shape, data, margin)
+    if shape.kind == ELLIPSOID:
+        h = load3(shape.half)
+        Q = rotate_sym(R, (h[0] * h[0], 0.0, 0.0, h[1] * h[1], 0.0, h[2] * h[2]))
+        if dot3(slope, p) - level - math.sqrt(dot3(slope, symvec(Q, slope))) < margin:
+            count = round_on_plane(out, count, touch, 0, local_normal, local_point, (p, Q))
+        return count
     axis = column(R, 2)
     standing = False
     if shape.kind == CYLINDER:

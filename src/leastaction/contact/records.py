@@ -2,7 +2,7 @@
 
 import numpy as np
 
-PLANE, FIELD, BOX, SPHERE, CAPSULE, CYLINDER, MESH = range(7)
+PLANE, FIELD, BOX, SPHERE, CAPSULE, CYLINDER, MESH, ELLIPSOID = range(8)
 """Kinds of shapes, in the order in which a pair is looked at: the first of two kinds holds the reference."""
 
 SHAPE = np.dtype(
@@ -11,7 +11,7 @@ SHAPE = np.dtype(
         ("body", "i8"),  # index that the shape is fixed to, -1 for the world
         ("R", "f8", 9),  # pose of the shape in the index's frame: rotation, row major
         ("p", "f8", 3),  # ... and origin [m]
-        ("half", "f8", 3),  # half edges of a box; (0, 0, half length) of capsule and cylinder [m]
+        ("half", "f8", 3),  # half edges of a box; (0, 0, half length) of capsule and cylinder; radii of an ellipsoid [m]
         ("radius", "f8"),  # of sphere, capsule, cylinder [m]; 0 is a point
         ("centre", "f8", 3),  # of the bounding sphere, in the index's frame [m]
         ("bound", "f8"),  # radius of the bounding sphere [m], infinite for grounds
@@ -19,10 +19,14 @@ SHAPE = np.dtype(
         ("rows", "i8"),  # grid points along x, or number of vertices
         ("columns", "i8"),  # grid points along y
         ("spacing", "f8"),  # of the grid [m]
+        ("faces", "i8"),  # of a polytope: first of the numbers of its faces in that array, see `hulls`
+        ("face_count", "i8"),
+        ("edges", "i8"),  # ... and of its edges
+        ("edge_count", "i8"),
     ],
     align=True,
 )
-"""A shape that may touch others. The vertices of a mesh are in the frame of its index."""
+"""A shape that may touch others. Vertices and faces of polytopes are in the frame of their index."""
 
 PAIR = np.dtype(
     [
@@ -39,6 +43,7 @@ PAIR = np.dtype(
 """Two shapes that may touch."""
 
 POINT_ON_PLANE, RIM_ON_PLANE, SEGMENTS, EDGES, POINT_ON_BOX, POINT_ON_TRIANGLE = np.arange(6)
+ROUND_ON_PLANE, ROUNDS, ROUND_AND_LINE = np.arange(6, 9)
 """Kinds of contacts; see `gap`. NumPy's integers, since kernels compile anew for each literal."""
 
 CONTACT = np.dtype(
@@ -60,7 +65,7 @@ CONTACT = np.dtype(
         ("n", "f8", 3),  # normal when it was found, from first to second, in the first body's frame
         ("w", "f8", 3),  # second feature, in its body's frame
         ("z", "f8", 3),
-        ("R", "f8", 9),  # rotation of a box, or corners of a triangle, in the first body's frame, row major
+        ("R", "f8", 9),  # rotation of a box, corners of a triangle, or what is left of matrices Q, see `gap`
     ],
     align=True,
 )

@@ -4,18 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from leastaction.contact.hulls import Polytope, polytope
 from leastaction.contact.neighbours import neighbours
-from leastaction.contact.records import BOX, CAPSULE, CYLINDER, FIELD, MESH, PAIR, PLANE, SHAPE, SPHERE, records
+from leastaction.contact.records import (
+    BOX,
+    CAPSULE,
+    CYLINDER,
+    ELLIPSOID,
+    FIELD,
+    MESH,
+    PAIR,
+    PLANE,
+    SHAPE,
+    SPHERE,
+    records,
+)
 from leastaction.errors import MechanismError
 from leastaction.mechanism.graph import WORLD
 from leastaction.mechanism.pose import Pose
-from leastaction.mechanism.shapes import Box, Capsule, Cylinder, HeightField, Mesh, Plane, Shape, Sphere
+from leastaction.mechanism.shapes import Box, Capsule, Cylinder, Ellipsoid, HeightField, Mesh, Plane, Shape, Sphere
 
 if TYPE_CHECKING:
     from leastaction.mechanism.elements import ContactPoint
@@ -35,6 +48,7 @@ KINDS: dict[type, int] = {
     Capsule: CAPSULE,
     Cylinder: CYLINDER,
     Mesh: MESH,
+    Ellipsoid: ELLIPSOID,
 }
 
 Frames = Mapping[str, tuple[int, Pose]]
@@ -52,8 +66,8 @@ class ContactTable:
         ground: `PAIR` records of the world's shapes with those of moving bodies.
         movers: indices of the shapes of moving bodies that may touch other moving bodies.
         apart: pairs of owners that never touch, since a joint connects them or the mechanism excludes it.
-        ignored: pairs of shapes between which contact is not known, so that they pass through each other: a cylinder
-            or mesh on anything but a plane or height field.
+        ignored: pairs of shapes between which contact is not known, so that they pass through each other: an ellipsoid
+            on a height field.
         friction, restitution, spinning, rolling: what each shape says, NaN where nothing.
     """
 
@@ -115,6 +129,15 @@ class ContactTable:
         movers = np.isin(self.shapes.kind[self.movers], (SPHERE, CAPSULE)).all()
         return bool((on_plane | round_kinds).all() and (movers or len(np.unique(self.shapes.body[self.movers])) < 2))
 
+    @cached_property
+    def is_plain(self) -> bool:
+        """Whether cylinders, meshes and ellipsoids touch planes and height fields alone."""
+        kinds = np.sort([self.shapes.kind[self.ground.a], self.shapes.kind[self.ground.b]], axis=0)
+        if ((kinds[0] > FIELD) & (kinds[1] > CAPSULE)).any():
+            return False
+        movers = self.shapes[self.movers]
+        return not (movers.kind > CAPSULE).any() or len(np.unique(movers.body)) < 2
+
     def centres(self, poses: Any) -> NDArray[np.float64]:
         """Centres of the shapes' bounding spheres in the world [m], shape (shapes, 3), at poses (n, 12)."""
         poses = np.asarray(poses, float).reshape(-1, 12)
@@ -157,7 +180,8 @@ class _Item:
     stood_for: bool = False  # contact points of its body are in it
     on_bodies: bool = True
     spacing: float = 0.0
-    table: NDArray[np.float64] | None = None  # heights (rows, columns) or vertices (count, 3) in the index's frame
+    heights: NDArray[np.float64] | None = None  # (rows, columns)
+    hull: Polytope | None = None  # in the index's frame
 
 
 def collect(
@@ -181,10 +205,10 @@ def collect(
     items = list(_items(mechanism, frames, bodies, points_on_bodies))
     shapes = records(len(items), SHAPE)
     flat: list[NDArray[np.float64]] = []
+    first, sharp = 0, any(item.kind > CAPSULE for item in items)
     for record, item in zip(shapes, items, strict=True):
-        _fill(record, item, sum(map(len, flat)))
-        if item.table is not None:
-            flat.append(np.ravel(item.table))
+        flat.append(_fill(record, item, first, sharp))
+        first += len(flat[-1])
     surface = {name: _said(items, name) for name in ("friction", "restitution", "spinning", "rolling")}
     apart = frozenset(_apart(mechanism, frames))
     fixed = [k for k, item in enumerate(items) if item.index < 0]
@@ -221,7 +245,7 @@ def combine(a: Any, b: Any, default: float) -> NDArray[np.float64]:
 def _known(a: Any, b: Any) -> Any:
     """Whether contact between shapes of two kinds is known; of numbers or arrays of them."""
     first, second = np.minimum(a, b), np.maximum(a, b)
-    return (second > FIELD) & ((first <= FIELD) | (second <= CAPSULE))
+    return (second > FIELD) & ((first != FIELD) | (second != ELLIPSOID))
 
 
 def _stood_for(item: _Item, ground: _Item) -> bool:
@@ -232,10 +256,9 @@ def _stood_for(item: _Item, ground: _Item) -> bool:
 def _ignored(items: list[_Item], movers: list[int], apart: frozenset[Any]) -> Iterator[tuple[int, int]]:
     """Pairs of movers between which contact is not known."""
     for a in movers:
-        for b in movers if items[a].kind > CAPSULE else ():
-            twice = items[b].kind > CAPSULE and b <= a
+        for b in movers if items[a].kind == ELLIPSOID else ():
             joined = items[a].index == items[b].index or (items[a].owner, items[b].owner) in apart
-            if not (twice or joined or _known(items[a].kind, items[b].kind)):
+            if not (joined or _known(items[a].kind, items[b].kind)):
                 yield min(a, b), max(a, b)
 
 
@@ -329,9 +352,11 @@ def _item(index: int, owner: int | str, X: Pose, body: str, shape: Shape, stood_
     elif isinstance(shape, Box):
         options["half"] = tuple(0.5 * x for x in shape.size)
     elif isinstance(shape, HeightField):
-        options["spacing"], options["table"] = shape.spacing, shape.heights
+        options["spacing"], options["heights"] = shape.spacing, shape.heights
+    elif isinstance(shape, Ellipsoid):
+        options["half"] = shape.radii
     elif isinstance(shape, Mesh):
-        options["table"] = _hull(shape) @ pose.rotation.T + np.array(pose.position)
+        options["hull"] = _hull(shape).moved(pose.rotation, np.array(pose.position))
     return _Item(
         index,
         owner,
@@ -359,34 +384,62 @@ def _holds(shape: Shape, point: Any) -> bool:
     if isinstance(shape, Sphere | Capsule):
         length = shape.length if isinstance(shape, Capsule) else 0.0
         return bool(np.linalg.norm([x, y, max(z - 0.5 * length, 0.0)]) <= shape.radius)
+    if isinstance(shape, Ellipsoid):
+        return bool(np.linalg.norm(np.array([x, y, z]) / shape.radii) <= 1.0)
     return isinstance(shape, Mesh)
 
 
-def _hull(mesh: Mesh) -> NDArray[np.float64]:
-    """The corners of a mesh's convex hull, in its own frame; all vertices of a flat one."""
-    from scipy.spatial import ConvexHull, QhullError
-
-    try:
-        return mesh.vertices[ConvexHull(mesh.vertices).vertices]
-    except (QhullError, ValueError):
-        return mesh.vertices
+@lru_cache(maxsize=512)
+def _hull(mesh: Mesh) -> Polytope:
+    """A mesh's convex hull, in its own frame."""
+    return polytope(mesh.vertices)
 
 
-def _fill(record: Any, item: _Item, first: int) -> None:
+@lru_cache(maxsize=1)
+def _cube() -> Polytope:
+    """The cube from -1 to 1."""
+    return polytope([[x, y, z] for x in (-1.0, 1.0) for y in (-1.0, 1.0) for z in (-1.0, 1.0)])
+
+
+def _box(item: _Item) -> Polytope:
+    """The polytope of a box."""
+    size, cube = np.array(item.half), _cube()
+    faces = cube.faces.copy()
+    faces[:, 3] = np.abs(faces[:, :3]) @ size
+    own = cube._replace(vertices=cube.vertices * size, faces=faces)
+    return own.moved(item.pose.rotation, np.array(item.pose.position))
+
+
+def _fill(record: Any, item: _Item, first: int, sharp: bool) -> NDArray[np.float64]:
+    """Fill in the record of a shape; its numbers, which go to `first` of the flat array.
+
+    Args:
+        sharp: whether boxes need their corners, edges and faces.
+    """
     record.kind, record.body = item.kind, item.index
     record.R[:], record.p[:] = item.pose.rotation.ravel(), item.pose.position
     record.half[:], record.radius, record.spacing = item.half, item.radius, item.spacing
     record.centre[:] = item.pose.position
     record.first = first
-    if item.table is not None:
-        record.rows, record.columns = item.table.shape
+    numbers = np.zeros(0)
+    hull = _box(item) if item.kind == BOX and sharp else item.hull
+    if hull is not None:
+        numbers, fields = hull.numbers(first)
+        for name, value in fields.items():
+            record[name] = value
+    elif item.heights is not None:
+        record.rows, record.columns = item.heights.shape
+        numbers = np.ravel(item.heights)
     if item.kind in (PLANE, FIELD):
         record.bound = np.inf
     elif item.kind == MESH:
-        assert item.table is not None
-        record.centre[:] = 0.5 * (item.table.min(axis=0) + item.table.max(axis=0))
-        record.bound = np.linalg.norm(item.table - record.centre, axis=1).max()
+        assert hull is not None
+        record.centre[:] = 0.5 * (hull.vertices.min(axis=0) + hull.vertices.max(axis=0))
+        record.bound = np.linalg.norm(hull.vertices - record.centre, axis=1).max()
     elif item.kind == CYLINDER:
         record.bound = np.hypot(item.radius, item.half[2])
+    elif item.kind == ELLIPSOID:
+        record.bound = max(item.half)
     else:
         record.bound = np.linalg.norm(item.half) + item.radius
+    return numbers

@@ -10,6 +10,7 @@ from leastaction.mechanism import (
     Box,
     Capsule,
     Cylinder,
+    Ellipsoid,
     HeightField,
     MechanismBuilder,
     Mesh,
@@ -96,14 +97,15 @@ class Geoms:
             return Capsule(size[0], 2.0 * size[1], **common)
         if type_ == CYLINDER:
             return Cylinder(size[0], 2.0 * size[1], **common)
+        if type_ == ELLIPSOID:
+            return Ellipsoid(tuple(size), **common)
         if type_ == BOX:
             return Box(tuple(2.0 * x for x in size), **common)
         if type_ == MESH:
             return self._mesh(int(m.geom_dataid[g]), common) if self.meshes else None
         if type_ == HFIELD:
             return self._height_field(int(m.geom_dataid[g]), common)
-        what = "ellipsoid geoms" if type_ == ELLIPSOID else "geoms of other types"
-        self.notes.add(what, common["name"] or f"geom {g}")
+        self.notes.add("geoms of other types", common["name"] or f"geom {g}")
         return None
 
     def _surface(self, g: int) -> dict[str, float]:

@@ -167,6 +167,7 @@ class ContactModel(NamedTuple):
         most: how far a body may move until they have to be looked for again [m].
         features: whether edges, faces or bumpy ground may touch (`ContactTable.is_smooth`); None where they cannot, so
             that nothing about them is compiled.
+        convex: whether cylinders, meshes and ellipsoids may touch more than planes and height fields; likewise.
         turning: whether friction against spinning or rolling may act; None where not.
     """
 
@@ -177,6 +178,7 @@ class ContactModel(NamedTuple):
     anchors: Floats
     most: float
     features: bool | None
+    convex: bool | None
     turning: bool | None
 
 

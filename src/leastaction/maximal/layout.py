@@ -84,6 +84,7 @@ class Layout:
             anchors,
             most,
             None if table.is_smooth else True,
+            None if table.is_plain else True,
             True if table.turns else None,
         )
         return other

@@ -17,11 +17,19 @@ from leastaction.mechanism.elements import (
     Rolling,
     Spring,
 )
-from leastaction.mechanism.inertia import Inertia, rod, solid_box, solid_capsule, solid_cylinder, solid_sphere
+from leastaction.mechanism.inertia import (
+    Inertia,
+    rod,
+    solid_box,
+    solid_capsule,
+    solid_cylinder,
+    solid_ellipsoid,
+    solid_sphere,
+)
 from leastaction.mechanism.joints import Joint, Motion, Primitive
 from leastaction.mechanism.mechanism import Mechanism
 from leastaction.mechanism.pose import Pose
-from leastaction.mechanism.shapes import Box, Capsule, Cylinder, HeightField, Mesh, Plane, Shape, Sphere
+from leastaction.mechanism.shapes import Box, Capsule, Cylinder, Ellipsoid, HeightField, Mesh, Plane, Shape, Sphere
 
 __all__ = [
     "Actuator",
@@ -34,6 +42,7 @@ __all__ = [
     "ContactPoint",
     "Coupling",
     "Cylinder",
+    "Ellipsoid",
     "Drag",
     "ExternalWrench",
     "HeightField",
@@ -57,5 +66,6 @@ __all__ = [
     "solid_box",
     "solid_capsule",
     "solid_cylinder",
+    "solid_ellipsoid",
     "solid_sphere",
 ]

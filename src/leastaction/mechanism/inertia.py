@@ -156,6 +156,13 @@ def solid_sphere(mass: float, radius: float, *, com: Any = (0, 0, 0)) -> Inertia
     return Inertia(mass, com, 0.4 * mass * radius**2)
 
 
+def solid_ellipsoid(mass: float, radii: Any, *, com: Any = (0, 0, 0)) -> Inertia:
+    """A uniform ellipsoid of `mass` [kg] and `radii` [m] along x, y and z, centred at `com` [m]."""
+    mass = _check.nonnegative(mass, "mass")
+    x, y, z = (_check.nonnegative(x, "radii") for x in _check.vector(radii, 3, "radii"))
+    return Inertia(mass, com, 0.2 * mass * np.array([y * y + z * z, x * x + z * z, x * x + y * y]))
+
+
 def solid_cylinder(mass: float, radius: float, length: float, *, com: Any = (0, 0, 0)) -> Inertia:
     """A uniform cylinder along z of `mass` [kg], `radius` and `length` [m], centred at `com` [m]."""
     mass, radius = _check.nonnegative(mass, "mass"), _check.nonnegative(radius, "radius")

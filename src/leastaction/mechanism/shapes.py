@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from leastaction.errors import MechanismError
 from leastaction.mechanism import _check
-from leastaction.mechanism.inertia import Inertia, solid_box, solid_capsule, solid_cylinder, solid_sphere
+from leastaction.mechanism.inertia import Inertia, solid_box, solid_capsule, solid_cylinder, solid_ellipsoid, solid_sphere
 from leastaction.mechanism.pose import Pose
 
 
@@ -155,6 +155,26 @@ class Box(Shape):
 
     def _solid(self, mass: float) -> Inertia:
         return solid_box(mass, self.size)
+
+
+@dataclass(frozen=True)
+class Ellipsoid(Shape):
+    """An ellipsoid with `radii` = (x, y, z) [m] along its axes, centred at the origin."""
+
+    radii: tuple[float, float, float]
+    kind: ClassVar[str] = "ellipsoid"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        radii = _check.vector(self.radii, 3, f"ellipsoid {self.name!r}: radii")
+        object.__setattr__(self, "radii", tuple(_check.positive(x, f"ellipsoid {self.name!r}: radii") for x in radii))
+
+    def volume(self) -> float:
+        """Volume [m^3]."""
+        return 4.0 / 3.0 * math.pi * self.radii[0] * self.radii[1] * self.radii[2]
+
+    def _solid(self, mass: float) -> Inertia:
+        return solid_ellipsoid(mass, self.radii)
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leastaction.errors import MechanismError
-from leastaction.mechanism import Box, Capsule, Cylinder, Mechanism, Mesh, Motion, Shape, Sphere, _check
+from leastaction.mechanism import Box, Capsule, Cylinder, Ellipsoid, Mechanism, Mesh, Motion, Shape, Sphere, _check
 from leastaction.mechanism.arguments import configuration
 from leastaction.mechanism.graph import WORLD
 
@@ -66,6 +66,8 @@ def _lowest(shape: Shape, X: FloatArray) -> float:
         return height - 0.5 * shape.length * abs(down[2]) - shape.radius
     if isinstance(shape, Cylinder):
         return height - 0.5 * shape.length * abs(down[2]) - shape.radius * float(np.hypot(down[0], down[1]))
+    if isinstance(shape, Ellipsoid):
+        return height - float(np.linalg.norm(down * np.asarray(shape.radii)))
     if isinstance(shape, Box):
         return height - 0.5 * float(np.abs(down) @ np.asarray(shape.size))
     if isinstance(shape, Mesh):

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leastaction.mechanism.pose import Pose
-from leastaction.mechanism.shapes import Box, Capsule, Cylinder, HeightField, Mesh, Shape, Sphere
+from leastaction.mechanism.shapes import Box, Capsule, Cylinder, Ellipsoid, HeightField, Mesh, Shape, Sphere
 
 FloatArray = NDArray[np.float64]
 
@@ -76,6 +76,14 @@ def capsule(radius: float, length: float, sides: int = 24) -> Triangles:
         offsets = (-0.5 * length, 0.5 * length) if k == half and length > 0.0 else (math.copysign(0.5 * length, s),)
         profile += [(radius * c, radius * s + offset, c, s) for offset in offsets]
     return _revolved(profile, sides)
+
+
+def ellipsoid(radii: Any) -> Triangles:
+    """An ellipsoid centred at the origin [m]."""
+    ball, radii = capsule(1.0, 0.0, 36), np.asarray(radii, float)
+    normals = ball.normals / radii
+    normals /= np.linalg.norm(normals, axis=1, keepdims=True)
+    return Triangles(ball.vertices * radii, normals, ball.faces)
 
 
 def cylinder(radius: float, length: float, sides: int = 32) -> Triangles:
@@ -183,6 +191,8 @@ def of_shape(shape: Shape) -> Triangles | None:
         mesh = capsule(shape.radius, shape.length)
     elif isinstance(shape, Cylinder):
         mesh = cylinder(shape.radius, shape.length)
+    elif isinstance(shape, Ellipsoid):
+        mesh = ellipsoid(shape.radii)
     elif isinstance(shape, Box):
         mesh = box(shape.size)
     elif isinstance(shape, Mesh):

@@ -7,7 +7,8 @@ import numpy as np
 from leastaction._jit import inline, routine
 from leastaction.contact import cones as ip
 from leastaction.contact.detect import detect, detect_smooth
-from leastaction.contact.gap import gap, tangents
+from leastaction.contact.distance import tangents
+from leastaction.contact.gap import gap
 from leastaction.maximal.contact.margins import REACH, has_moved, lightest, margin_of, spread_speeds
 from leastaction.maximal.records import BALL, FREE
 from leastaction.maximal.step.assembly import work
@@ -105,7 +106,7 @@ def find_cones(model, settings, data, near, contact, dt):
         Xa, Xb = start_pose(states, a), start_pose(states, b)
         margin = margin_of(bodies, settings, near, contact.speeds, k, dt)
         begin = found
-        found = detect_pair(near, contact.contacts, k, Xa, Xb, found, margin, near.features)
+        found = detect_pair(near, contact.contacts, k, Xa, Xb, found, margin, near.features, near.convex)
         if found > contact.contacts.shape[0] or count + cones_of(near) * (found - begin) > cones.shape[0]:
             return NO_ROOM
         for j in range(begin, found):
@@ -128,11 +129,11 @@ def find_cones(model, settings, data, near, contact, dt):
 
 
 @routine(allocates=False)
-def detect_pair(near, contacts, k, Xa, Xb, found, margin, features):
+def detect_pair(near, contacts, k, Xa, Xb, found, margin, features, convex):
     """Append the contacts of pair k at the poses Xa, Xb; see `contact.detect` and `ContactModel`."""
     if features is None:
         return detect_smooth(near.shapes, near.pairs, k, Xa, Xb, near.table, contacts, found, margin)
-    return detect(near.shapes, near.pairs, k, Xa, Xb, near.table, contacts, found, margin)
+    return detect(near.shapes, near.pairs, k, Xa, Xb, near.table, contacts, found, margin, convex)
 
 
 @routine(allocates=False)

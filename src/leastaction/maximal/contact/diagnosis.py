@@ -29,8 +29,8 @@ def warn_of_ignored_pairs(table: ContactTable) -> None:
     (a, b), more = ("{}/{}".format(*names[k]) for k in pairs[0]), len(pairs) - 1
     others = f", and so do {more} other pairs" if more else ""
     warnings.warn(
-        f"{a!r} and {b!r} pass through each other: contact of cylinders and meshes is known with planes and height "
-        f"fields only{others}; use capsules or boxes, or set collision=False",
+        f"{a!r} and {b!r} pass through each other: contact of ellipsoids with height fields is not "
+        f"known{others}; use capsules, or set collision=False",
         LeastActionWarning,
         stacklevel=5,
     )

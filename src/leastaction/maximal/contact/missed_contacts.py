@@ -12,7 +12,7 @@ import numpy as np
 from leastaction._jit import routine
 from leastaction.contact import cones as ip
 from leastaction.contact.gap import gap
-from leastaction.contact.records import BOX, CAPSULE, CYLINDER, FIELD, MESH
+from leastaction.contact.records import BOX, CAPSULE, FIELD
 from leastaction.maximal.contact.detection import (
     APART,
     LIGHT,
@@ -43,9 +43,9 @@ BEYOND = 1e-8
 def has_features(one, two):
     """Whether contacts of two shapes are of corners, edges and faces, which may change; round ones know no such."""
     first, second = min(one.kind, two.kind), max(one.kind, two.kind)
-    if first == BOX:
-        return second in (BOX, CAPSULE)
-    return first == FIELD or second in (CYLINDER, MESH)
+    if first == BOX and second <= CAPSULE:
+        return second == BOX or second == CAPSULE
+    return first == FIELD or second > CAPSULE
 
 
 @routine(allocates=False)
@@ -67,7 +67,7 @@ def add_missed(model, settings, data, near, contact, dt):
     """
     now = contact.now[0]
     count = append_limits(model, settings, data, contact, now.count, dt)
-    count = append_contacts(model, settings, data, near, contact, count, dt, near.features)
+    count = append_contacts(model, settings, data, near, contact, count, dt, near.features, near.convex)
     missed = count - now.count
     if count > 0 and missed > 0:
         now.count, now.known, now.warm = count, count, 0
@@ -110,12 +110,12 @@ def takes_part(contact, key):
 
 
 @routine(allocates=False)
-def append_contacts(model, settings, data, near, contact, count, dt, features):
+def append_contacts(model, settings, data, near, contact, count, dt, features, convex):
     """Append contacts of shapes that overlap at the end of the step; the number of cones, or NO_ROOM.
 
     Args:
         count: of cones, with limits that were missed.
-        features: see `ContactModel`.
+        features, convex: see `ContactModel`.
     """
     cones, contacts, shapes, pairs, now = contact.cones, contact.contacts, near.shapes, near.pairs, contact.now[0]
     found = np.int64(0)
@@ -125,7 +125,7 @@ def append_contacts(model, settings, data, near, contact, count, dt, features):
     for k in range(pairs.shape[0]):
         a, b = shapes[pairs[k].a], shapes[pairs[k].b]
         Xa, Xb = end_pose(data.bodies, a.body), end_pose(data.bodies, b.body)
-        last = detect_pair(near, contacts, k, Xa, Xb, found, nothing, features)
+        last = detect_pair(near, contacts, k, Xa, Xb, found, nothing, features, convex)
         if last > contacts.shape[0] or count + cones_of(near) * (last - found) > cones.shape[0]:
             return NO_ROOM
         deep = DEEP * min(a.bound, b.bound)

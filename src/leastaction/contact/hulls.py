@@ -1,0 +1,125 @@
+"""Convex polytopes from points: corners, flat faces and edges, as flat numbers for kernels."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+FloatArray = NDArray[np.float64]
+
+FLAT = 1e-6
+"""Triangles whose normals differ by less are one face."""
+
+THIN = 1e-4
+"""Flat things are made so thick, in terms of their size."""
+
+
+class Polytope(NamedTuple):
+    """A convex polytope.
+
+    Attributes:
+        vertices: corners, shape (n, 3).
+        faces: six numbers each: outward normal (3), how far from the origin along it, first number of its loop (counted
+            from the first loop) and how many corners it has, shape (f, 6).
+        loops: corners of the faces one after another, counter-clockwise from outside.
+        edges: two corners and the two faces beside each edge, shape (e, 4).
+    """
+
+    vertices: FloatArray
+    faces: FloatArray
+    loops: FloatArray
+    edges: FloatArray
+
+    def moved(self, R: FloatArray, p: FloatArray) -> Polytope:
+        """The same turned by R (3, 3), then shifted by p (3)."""
+        faces = self.faces.copy()
+        faces[:, :3] = faces[:, :3] @ R.T
+        faces[:, 3] += faces[:, :3] @ p
+        return self._replace(vertices=self.vertices @ R.T + p, faces=faces)
+
+    def numbers(self, first: int) -> tuple[FloatArray, dict[str, int]]:
+        """All numbers in a row, which is put at `first` of an array; and the fields of a `SHAPE` record that tell it."""
+        n, f = self.vertices.size, self.faces.size
+        faces = self.faces.copy()
+        faces[:, 4] += first + n + f
+        row = np.concatenate([self.vertices.ravel(), faces.ravel(), self.loops, self.edges.ravel()])
+        fields = {
+            "first": first,
+            "rows": len(self.vertices),
+            "columns": 3,
+            "faces": first + n,
+            "face_count": len(self.faces),
+            "edges": first + n + f + len(self.loops),
+            "edge_count": len(self.edges),
+        }
+        return row, fields
+
+
+def polytope(points: Any) -> Polytope:
+    """The convex hull of points (n, 3) [m]; flat ones are made slightly thick."""
+    from scipy.spatial import ConvexHull, QhullError
+
+    points = np.asarray(points, float)
+    try:
+        hull = ConvexHull(points)
+    except (QhullError, ValueError):
+        hull = ConvexHull(_thickened(points))
+    kept = np.sort(hull.vertices)
+    number = np.full(len(hull.points), -1)
+    number[kept] = np.arange(len(kept))
+    group = _faces(hull)
+    return _polytope(hull.points[kept], number[hull.simplices], hull.neighbors, group, hull.equations)
+
+
+def _thickened(points: FloatArray) -> FloatArray:
+    """Points with copies of them to both sides of each direction along which they do not spread."""
+    centre = points.mean(axis=0)
+    _, sizes, axes = np.linalg.svd(points - centre, full_matrices=True)
+    size = float(np.abs(points - centre).max(initial=0.0)) or 1e-6
+    spread = np.zeros(3)
+    spread[: len(sizes)] = sizes[:3] / np.sqrt(max(len(points), 1))
+    for axis, wide in zip(axes, spread, strict=True):
+        if wide < 1e-9 * size + THIN * 1e-3 * size:
+            points = np.concatenate([points - THIN * size * axis, points + THIN * size * axis])
+    return points
+
+
+def _faces(hull: Any) -> NDArray[np.int64]:
+    """For each triangle of a hull the face it is part of."""
+    group = np.full(len(hull.simplices), -1)
+    for k in range(len(group)):
+        if group[k] >= 0:
+            continue
+        group[k], edge = k, [k]
+        while edge:
+            for j in hull.neighbors[edge.pop()].tolist():
+                # Beside the first of the face, not the one before: a round thing is no face.
+                if group[j] < 0 and np.abs(hull.equations[j, :3] - hull.equations[k, :3]).max() < FLAT:
+                    group[j] = k
+                    edge.append(j)
+    return np.unique(group, return_inverse=True)[1]
+
+
+def _polytope(vertices: FloatArray, triangles: Any, neighbours: Any, group: Any, equations: Any) -> Polytope:
+    sides = []
+    for k, triangle in enumerate(triangles.tolist()):
+        for corner, j in enumerate(neighbours[k].tolist()):
+            if k < j and group[k] != group[j]:
+                sides.append((triangle[(corner + 1) % 3], triangle[(corner + 2) % 3], group[k], group[j]))
+    edges = np.array(sides, float).reshape(-1, 4)
+    faces, loops = [], []
+    for g in range(int(group.max()) + 1):
+        normal = equations[group == g, :3].mean(axis=0)
+        normal /= np.linalg.norm(normal)
+        corners = np.unique(edges[(edges[:, 2] == g) | (edges[:, 3] == g), :2]).astype(int)
+        middle = vertices[corners].mean(axis=0)
+        across = np.linalg.svd(normal[None])[2][1:]
+        if np.cross(across[0], across[1]) @ normal < 0.0:
+            across = across[::-1]
+        x, y = across @ (vertices[corners] - middle).T
+        corners = corners[np.argsort(np.arctan2(y, x))]
+        faces.append([*normal, float((vertices[corners] @ normal).max()), len(loops), len(corners)])
+        loops += corners.tolist()
+    return Polytope(vertices, np.array(faces), np.array(loops, float), edges)
