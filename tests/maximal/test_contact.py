@@ -7,7 +7,17 @@ import pytest
 
 import leastaction as la
 from leastaction.maximal.step import rollout as entries
-from leastaction.mechanism import Box, Capsule, Cylinder, HeightField, Mechanism, MechanismBuilder, Plane, Pose, Sphere
+from leastaction.mechanism import (
+    Box,
+    Capsule,
+    Ellipsoid,
+    HeightField,
+    Mechanism,
+    MechanismBuilder,
+    Plane,
+    Pose,
+    Sphere,
+)
 from tests.maximal.scenes import G, ball_chain, balls, clearance, cubes, gaps, placed, turn
 
 HALF = np.full((1, 3), 0.25)
@@ -323,6 +333,8 @@ def test_maximal_does_not_warn(recwarn):
 
 
 def test_shapes_that_pass_through_each_other_are_named():
-    robot = on_ground((1.0, Cylinder(0.1, 0.2)), (1.0, Box((0.1, 0.1, 0.1))))
-    with pytest.warns(la.LeastActionWarning, match="'b0/cylinder' and 'b1/box' pass through each other"):
+    b = on_ground((1.0, Ellipsoid((0.1, 0.2, 0.1))), (1.0, Box((0.1, 0.1, 0.1)))).edit()
+    b.add_shape("world", HeightField([[0, 0], [0, 0]], 1.0, name="hills"))
+    robot = b.build()
+    with pytest.warns(la.LeastActionWarning, match="'world/hills' and 'b0/ellipsoid' pass through each other"):
         la.simulate(robot, placed(robot, (0, 0, 1), (1, 0, 1)), steps=1, integrator=la.Maximal())

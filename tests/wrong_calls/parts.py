@@ -67,9 +67,11 @@ def parts():
         ("rod", {"length": 1.0, "axis": "z"}),
         ("solid_box", {"size": (1, 1, 1)}),
         ("solid_sphere", {"radius": 1.0}),
+        ("solid_ellipsoid", {"radii": (1, 1, 1)}),
     ):
         kinds = {
             "size": [*no_vector(3), (-1, 1, 1)],
+            "radii": [*no_vector(3), (-1, 1, 1)],
             "mass": "nonnegative",
             "length": "nonnegative",
             "radius": "nonnegative",

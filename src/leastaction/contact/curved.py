@@ -87,6 +87,8 @@ def best_normal(c, Q1, Q2, n):
                 break
             scale *= 0.5
             m = unit(add3(n, add3(scale3(scale * d1, t1), scale3(scale * d2, t2))))
+        if length >= 1e-7 and _apart(c, Q1, Q2, m) < s:
+            break  # n is the axis of a rim, where s bends
         n = m
         if length < 1e-12:
             break
@@ -111,6 +113,8 @@ def best_normal_across(c, Q, d, n):
                 break
             turn *= 0.5
             m = unit(axpy3(turn, t, n))
+        if abs(turn) >= 1e-7 and dot3(m, c) - _farthest(Q, m)[0] < s:
+            break  # n is the axis of a rim, where s bends
         n = m
         if abs(turn) < 1e-12:
             break
@@ -142,6 +146,13 @@ def curved_gap(contact, X1, X2):
     else:
         Q2 = rotate_sym(X2[0], _matrix(load3(contact.z), contact, 3))
         n = best_normal(c, Q1, Q2, n)
-        x1, x2 = add3(c1, _farthest(Q1, n)[1]), sub3(c2, _farthest(Q2, n)[1])
+        (h1, far1), (h2, far2) = _farthest(Q1, n), _farthest(Q2, n)
+        x1, x2 = add3(c1, far1), sub3(c2, far2)
+        # All of a rim reaches equally far along its axis: then what is beside it tells the point.
+        s = dot3(n, sub3(x2, x1))
+        if h1 < h2 or h2 == 0.0:
+            x1 = axpy3(-s, n, x2)
+        else:
+            x2 = axpy3(s, n, x1)
     phi = dot3(n, sub3(x2, x1)) - contact.r1 - contact.r2
     return phi, n, scale3(0.5, add3(axpy3(contact.r1, n, x1), axpy3(-contact.r2, n, x2)))

@@ -107,7 +107,7 @@ def _put_matrix(out, count, at, Q):
 
 @routine
 def round_on_plane(out, count, touch, feature, normal, point, thing):
-    """Something round (centre (3), matrix Q (6)), in its body's frame, over the plane through `point` in the other's."""
+    """Something round (centre (3), matrix Q (6)) over the plane through `point`, each in its body's frame."""
     centre, Q = thing
     first, second = First(normal, point, normal, 0.0), Second(centre, Q[0:3], 0.0)
     count = emit(out, count, touch, feature, ROUND_ON_PLANE, first, second)

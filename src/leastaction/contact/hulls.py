@@ -40,7 +40,7 @@ class Polytope(NamedTuple):
         return self._replace(vertices=self.vertices @ R.T + p, faces=faces)
 
     def numbers(self, first: int) -> tuple[FloatArray, dict[str, int]]:
-        """All numbers in a row, which is put at `first` of an array; and the fields of a `SHAPE` record that tell it."""
+        """All numbers in a row, to be put at `first` of an array, and the fields of a `SHAPE` record."""
         n, f = self.vertices.size, self.faces.size
         faces = self.faces.copy()
         faces[:, 4] += first + n + f

@@ -11,7 +11,7 @@ SHAPE = np.dtype(
         ("body", "i8"),  # index that the shape is fixed to, -1 for the world
         ("R", "f8", 9),  # pose of the shape in the index's frame: rotation, row major
         ("p", "f8", 3),  # ... and origin [m]
-        ("half", "f8", 3),  # half edges of a box; (0, 0, half length) of capsule and cylinder; radii of an ellipsoid [m]
+        ("half", "f8", 3),  # half edges of a box; (0, 0, half length) of capsule, cylinder; radii of an ellipsoid [m]
         ("radius", "f8"),  # of sphere, capsule, cylinder [m]; 0 is a point
         ("centre", "f8", 3),  # of the bounding sphere, in the index's frame [m]
         ("bound", "f8"),  # radius of the bounding sphere [m], infinite for grounds

@@ -122,9 +122,9 @@ class ContactTable:
 
     @cached_property
     def is_smooth(self) -> bool:
-        """Whether all that may touch are planes with spheres, capsules and boxes, and spheres and capsules."""
+        """Whether all that may touch are planes with round things and boxes, and spheres and capsules."""
         kinds = np.sort([self.shapes.kind[self.ground.a], self.shapes.kind[self.ground.b]], axis=0)
-        on_plane = (kinds[0] == PLANE) & np.isin(kinds[1], (BOX, SPHERE, CAPSULE))
+        on_plane = (kinds[0] == PLANE) & np.isin(kinds[1], (BOX, SPHERE, CAPSULE, ELLIPSOID))
         round_kinds = np.isin(kinds, (SPHERE, CAPSULE)).all(axis=0)
         movers = np.isin(self.shapes.kind[self.movers], (SPHERE, CAPSULE)).all()
         return bool((on_plane | round_kinds).all() and (movers or len(np.unique(self.shapes.body[self.movers])) < 2))

@@ -11,7 +11,14 @@ from numpy.typing import NDArray
 
 from leastaction.errors import MechanismError
 from leastaction.mechanism import _check
-from leastaction.mechanism.inertia import Inertia, solid_box, solid_capsule, solid_cylinder, solid_ellipsoid, solid_sphere
+from leastaction.mechanism.inertia import (
+    Inertia,
+    solid_box,
+    solid_capsule,
+    solid_cylinder,
+    solid_ellipsoid,
+    solid_sphere,
+)
 from leastaction.mechanism.pose import Pose
 
 

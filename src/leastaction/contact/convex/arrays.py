@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 
-
 class Convex(NamedTuple):
     """A convex shape somewhere.
 

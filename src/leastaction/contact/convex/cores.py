@@ -1,13 +1,15 @@
 """Points, lines and round things that meet, where no flat face does."""
 
+import math
+
 import numpy as np
 
 from leastaction._jit import inline, routine
 from leastaction.contact.arrays import Line, Segment, flipped
 from leastaction.contact.convex.arrays import Core
-from leastaction.contact.convex.faces import edge_of
-from leastaction.contact.convex.supports import farthest_vertex, is_polytope
-from leastaction.contact.distance import closest_on_lines, local
+from leastaction.contact.convex.faces import edge_of, flattest_edge
+from leastaction.contact.convex.supports import is_polytope
+from leastaction.contact.distance import TINY, closest_on_lines, local
 from leastaction.contact.emit import edges, round_and_line, rounds, segments
 from leastaction.contact.planes import vertex
 from leastaction.contact.records import CAPSULE, CYLINDER, ELLIPSOID
@@ -27,6 +29,7 @@ from leastaction.spatial import (
     rotate_sym,
     scale3,
     sub3,
+    symvec,
     transpose,
 )
 
@@ -34,7 +37,10 @@ POINT, LINE, ROUND = np.int64(0), np.int64(1), np.int64(2)
 """Kinds of cores."""
 
 SKEW = 1e-8
-"""A direction belongs to a line rather than to its end while it leans to the end by less: by rounding, see `axis_along`."""
+"""A direction belongs to a line, not to its end, while it leans to the end by less, which is rounding; `axis_along`."""
+
+FLAT = 0.02
+"""Sine of the angle between a direction and the axis of a rim below which the rim is seen from above."""
 
 CORES = 1 << 29
 """Number of the first feature that is a pair of cores."""
@@ -65,27 +71,12 @@ def rim_core(convex, up):
 
 
 @routine
-def longest_edge(convex, data, n):
-    """The edge at the corner of a polytope that reaches farthest along n (3) that is most across n."""
-    shape, m = convex.shape, mattvec(convex.body[0], n)
-    top, best, least = farthest_vertex(shape, data, m), np.int64(0), 2.0
-    for k in range(shape.edge_count):
-        i, j, _, _ = edge_of(shape, data, k)
-        if i == top or j == top:
-            d = sub3(vertex(data, shape, j), vertex(data, shape, i))
-            lean = abs(dot3(m, d)) / norm3(d)
-            if lean < least:
-                best, least = np.int64(k), lean
-    return best
-
-
-@routine
 def axis_along(convex, data, n):
     """The direction (3) of the line that a shape may touch with along n; zero where it has none."""
     kind = convex.shape.kind
     if is_polytope(convex.shape):
-        return edge_core(convex, data, longest_edge(convex, data, n)).direction
-    return column(convex.pose[0], 2) if kind == CAPSULE or kind == CYLINDER else ZERO3
+        return edge_core(convex, data, flattest_edge(convex, data, n)).direction
+    return column(convex.pose[0], 2) if kind in (CAPSULE, CYLINDER) else ZERO3
 
 
 @routine
@@ -94,7 +85,7 @@ def core_along(convex, data, n):
     shape, _, (R, p) = convex
     zero = np.int64(0)
     if is_polytope(shape):
-        return edge_core(convex, data, longest_edge(convex, data, n))
+        return edge_core(convex, data, flattest_edge(convex, data, n))
     if shape.kind == ELLIPSOID:
         h = load3(shape.half)
         Q = rotate_sym(R, (h[0] * h[0], 0.0, 0.0, h[1] * h[1], 0.0, h[2] * h[2]))
@@ -159,8 +150,21 @@ def _round(out, count, touch, first, X1, second, X2, n):
     if second.kind == LINE:
         lean = dot3(n, second.direction)
         if abs(lean) < SKEW:
+            at = dot3(second.direction, sub3(first.centre, second.centre))
+            radial = axpy3(-dot3(n, first.direction), first.direction, n)
+            sine = norm3(radial)
+            if first.number > 0 and TINY < sine < FLAT:
+                # A rim that is seen from above, almost: the other side of it is nearly as close. Its tangent is not.
+                tangent = scale3(1.0 / sine, cross(first.direction, radial))
+                x = axpy3(math.sqrt(dot3(tangent, symvec(first.Q, tangent))) / sine, radial, first.centre)
+                if norm3(cross(tangent, second.direction)) > PARALLEL:
+                    at, t = closest_on_lines(x, tangent, second.centre, second.direction)
+                    rim = Line(local(X1, axpy3(at, tangent, x)), mattvec(X1[0], tangent))
+                    return edges(
+                        out, count, touch, _feature(first, second), rim, _line(second, X2, t), normal, second.r
+                    )
             thing = local(X1, first.centre), rotate_sym(transpose(X1[0]), first.Q), first.r
-            line = _line(second, X2, dot3(second.direction, sub3(first.centre, second.centre)))
+            line = _line(second, X2, at)
             return round_and_line(out, count, touch, _feature(first, second), thing, line, normal, second.r)
         second = _end(second, -1.0 if lean > 0.0 else 1.0, np.int64(1 if lean > 0.0 else 2))
     one = local(X1, first.centre), rotate_sym(transpose(X1[0]), first.Q), first.r

@@ -68,7 +68,11 @@ def _kept(a, b, c, region):
     if region == 0:
         return a, b, c, 3
     if region > 3:
-        return (a if region == 4 else (b if region == 5 else c)), (b if region == 4 else (c if region == 5 else a)), c, 2
+        first, second = (
+            (a if region == 4 else (b if region == 5 else c)),
+            (b if region == 4 else (c if region == 5 else a)),
+        )
+        return first, second, c, 2
     return (a if region == 1 else (b if region == 2 else c)), b, c, 1
 
 

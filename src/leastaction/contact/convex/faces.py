@@ -10,7 +10,7 @@ from leastaction.contact.convex.supports import farthest_vertex, is_polytope
 from leastaction.contact.distance import TINY
 from leastaction.contact.planes import RIM_POINTS, lowest_direction, rim_point, vertex
 from leastaction.contact.records import CYLINDER
-from leastaction.spatial import act, axpy3, column, cross, dot3, matvec, mattvec, neg3, norm3, scale3, sub3
+from leastaction.spatial import act, axpy3, column, cross, dot3, mattvec, matvec, neg3, norm3, scale3, sub3
 
 FACE_NUMBERS, EDGE_NUMBERS = 6, 4
 """Numbers of a face and of an edge in the data of a polytope, see `hulls`."""
@@ -24,21 +24,33 @@ def edge_of(shape, data, k):
 
 
 @routine
+def flattest_edge(convex, data, n):
+    """The edge at the corner of a polytope that reaches farthest along n (3) that is most across n."""
+    shape, m = convex.shape, mattvec(convex.body[0], n)
+    top, best, least = farthest_vertex(shape, data, m), np.int64(0), 2.0
+    for k in range(shape.edge_count):
+        i, j, _, _ = edge_of(shape, data, k)
+        if i == top or j == top:
+            d = sub3(vertex(data, shape, j), vertex(data, shape, i))
+            lean = abs(dot3(m, d)) / norm3(d)
+            if lean < least:
+                best, least = np.int64(k), lean
+    return best
+
+
+@routine
 def face_along(convex, data, n):
-    """The `Face` of a shape at its farthest point along n (3) whose normal is closest to n."""
+    """The `Face` of a shape that reaches farthest along n (3): beside its `flattest_edge`, the one turned to n."""
     shape, X, (R, p) = convex
     if is_polytope(shape):
         m = mattvec(X[0], n)
-        top, best, far = farthest_vertex(shape, data, m), shape.faces, -math.inf
-        for k in range(shape.edge_count):
-            i, j, left, right = edge_of(shape, data, k)
-            if i != top and j != top:
-                continue
-            for side in range(2):
-                o = shape.faces + FACE_NUMBERS * (left if side == 0 else right)
-                x = m[0] * data[o] + m[1] * data[o + 1] + m[2] * data[o + 2]
-                if x > far:
-                    best, far = o, x
+        best, far = shape.faces, -math.inf
+        _, _, left, right = edge_of(shape, data, flattest_edge(convex, data, n))
+        for side in range(2):
+            o = shape.faces + FACE_NUMBERS * (left if side == 0 else right)
+            x = m[0] * data[o] + m[1] * data[o + 1] + m[2] * data[o + 2]
+            if x > far:
+                best, far = o, x
         normal = (data[best], data[best + 1], data[best + 2])
         point = act(X, scale3(data[best + 3], normal))
         index = (best - shape.faces) // FACE_NUMBERS

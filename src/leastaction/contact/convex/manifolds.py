@@ -83,8 +83,8 @@ def deepest_over(out, count, touch, one, face, two, data):
 @routine
 def _point(out, count, touch, feature, one, face, X2, x, r):
     """A ball of radius r about x over a face."""
-    X1 = one.body
-    return point_on_plane(out, count, touch, feature, mattvec(X1[0], face.normal), local(X1, face.point), local(X2, x), r)
+    normal, point = mattvec(one.body[0], face.normal), local(one.body, face.point)
+    return point_on_plane(out, count, touch, feature, normal, point, local(X2, x), r)
 
 
 @routine
@@ -187,8 +187,8 @@ def _face_over(out, count, touch, one, face, two, other, data, slack):
         for k in range(own if ours else others):
             a = face_corner(one, face, data, k, m) if ours else face_corner(two, other, data, k, n)
             b = face_corner(one, face, data, k + 1, m) if ours else face_corner(two, other, data, k + 1, n)
-            enter, leave, first, last = over_face(two, other, data, a, sub3(b, a)) if ours else over_face(
-                one, face, data, a, sub3(b, a)
+            enter, leave, first, last = (
+                over_face(two, other, data, a, sub3(b, a)) if ours else over_face(one, face, data, a, sub3(b, a))
             )
             length = norm3(sub3(b, a))
             if (leave - enter) * length <= slack:

@@ -36,31 +36,29 @@ def convex_on_convex(out, count, touch, shape1, X1, shape2, X2, data, margin):
     s1 = separation(one, two, data, face1.normal) if has_faces(shape1) else -math.inf
     s2 = separation(one, two, data, neg3(face2.normal)) if has_faces(shape2) else -math.inf
     sharp = is_polytope(shape1) and is_polytope(shape2)
+    s = max(s, s1, s2)
     if sharp:
         # Of things with corners the better of faces and edges counts, not the way from corner to corner.
         m, s, i, j = best_edges(one, two, data, n)
         if i >= 0 and s > max(s1, s2) + tie:
             first, second = edge_core(one, data, i), edge_core(two, data, j)
-            count = near_ones(out, start, meet(out, count, touch, first, X1, second, X2, m), touch, X1, X2, margin)
+            count = meet(out, count, touch, first, X1, second, X2, m)
     if count == start and (sharp or max(s1, s2) > s - tie):
         # A face of the second is the reference only if it is better beyond doubt.
         own = s1 > s2 - tie
         below, face, above = (one, face1, two) if own else (two, face2, one)
         side = touch if own else flipped(touch)
         count = over(out, count, side, below, face, above, data)
-        count = near_ones(out, start, count, touch, X1, X2, margin)
-        if sharp and max(s1, s2) < margin and lowest(out, start, count, touch, X1, X2) > max(s1, s2, -tie) + tie:
+        if sharp and lowest(out, start, count, touch, X1, X2) > max(s1, s2, -tie) + tie:
             # They meet beside what lies over the face.
             count = deepest_over(out, count, side, below, face, above, data)
     if not sharp and lowest(out, start, count, touch, X1, X2) > s + tie:
         n, first, second = closest_cores(one, two, data, n, s)
-        before = count
         if first.kind == LINE and second.kind == LINE:
             count = lines_meet(out, count, touch, one, first, two, second, n)
         else:
             count = meet(out, count, touch, first, X1, second, X2, n)
-        count = near_ones(out, before, count, touch, X1, X2, margin)
-    return count
+    return near_ones(out, start, count, touch, X1, X2, margin)
 
 
 @routine

@@ -55,6 +55,7 @@ def support(convex, data, m):
     x = axpy3(math.copysign(shape.half[2], along), axis, p)
     if shape.kind == CYLINDER:
         across = axpy3(-along, axis, m)
+        across = axpy3(-dot3(across, axis), axis, across)  # once more: what is left may be rounding
         length = norm3(across)
         if length > TINY * norm3(m):
             x = axpy3(shape.radius / length, across, x)

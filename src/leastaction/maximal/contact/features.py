@@ -1,7 +1,7 @@
 """Contacts found again at other poses or with other shapes, and points of contact that move over both bodies.
 
 Most contacts are of features that are fixed to their bodies: a corner over a plane, two edges, a ball's centre. But
-faces of boxes touch where their outlines cross, and those points depend on the poses at which they are looked for, at
+faces touch where their outlines cross, and those points depend on the poses at which they are looked for, at
 the start of a step.
 """
 
@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from leastaction.contact.entries import detect_all
-from leastaction.contact.records import BOX, CAPSULE, CONTACT, FIELD
+from leastaction.contact.records import BOX, CAPSULE, CONTACT, CYLINDER, FIELD, PLANE
 from leastaction.integrators import FloatArray
 from leastaction.maximal.derivatives.sparse_blocks import rotations
 from leastaction.maximal.records import records
@@ -52,7 +52,10 @@ def add_moving_features(solved: Any, entries: Any, none: Any, J: FloatArray) -> 
     s, contacts = solved.stepper, solved.contacts
     pairs, shapes = s.near.pairs, s.table.shapes
     kinds = np.sort([shapes.kind[pairs.a[contacts.pair]], shapes.kind[pairs.b[contacts.pair]]], axis=0)
-    moving = np.flatnonzero(((kinds[0] == BOX) | (kinds[0] == FIELD)) & ((kinds[1] == BOX) | (kinds[1] == CAPSULE)))
+    boxes = ((kinds[0] == BOX) | (kinds[0] == FIELD)) & ((kinds[1] == BOX) | (kinds[1] == CAPSULE))
+    convex = (kinds[0] > PLANE) & (kinds[1] > CAPSULE)
+    # The points on which a cylinder stands are counted from the lowest.
+    moving = np.flatnonzero(boxes | convex | (kinds[1] == CYLINDER))
     if not len(moving):
         return
     own = pairs[np.unique(contacts.pair[moving])]

@@ -44,7 +44,7 @@ def has_features(one, two):
     """Whether contacts of two shapes are of corners, edges and faces, which may change; round ones know no such."""
     first, second = min(one.kind, two.kind), max(one.kind, two.kind)
     if first == BOX and second <= CAPSULE:
-        return second == BOX or second == CAPSULE
+        return second in (BOX, CAPSULE)
     return first == FIELD or second > CAPSULE
 
 
