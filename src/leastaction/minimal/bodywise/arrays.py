@@ -63,6 +63,22 @@ class BodywiseRule(NamedTuple):
     m: FloatArray
 
 
+class BodywiseWays(NamedTuple):
+    """Which code a kernel has: True, or None for what is left out, so that it is not compiled.
+
+    Attributes:
+        second, fourth, higher: for order 2, for order 4, and for any order above.
+        balls: for ball joints at order 4.
+        soft: for springs, dampers and the inertias of drives in joints.
+    """
+
+    second: bool | None
+    fourth: bool | None
+    higher: bool | None
+    balls: bool | None
+    soft: bool | None
+
+
 class BodywiseModel(NamedTuple):
     """What kernels read of a mechanism and an order; nothing writes it.
 
@@ -81,6 +97,7 @@ class BodywiseModel(NamedTuple):
         pushed: whether some force acts on bodies.
         slots: which of the articulated blocks a body uses, shape (bodies,); each is used again once its body has been
             added to its parent, so that they stay in the fastest memory.
+        ways: all, or those of `needed_ways`.
     """
 
     native: NativeModel
@@ -96,6 +113,7 @@ class BodywiseModel(NamedTuple):
     geared: bool
     pushed: bool
     slots: NDArray[np.int64]
+    ways: BodywiseWays
 
 
 class BodywiseDense(NamedTuple):
@@ -252,7 +270,18 @@ def bodywise_model(mechanism: Mechanism, s: int) -> BodywiseModel:
         geared=bool(d.armature.any()),
         pushed=pushed,
         slots=_slots(t.nodes.parent),
+        ways=BodywiseWays(True, True, True, True, True),
     )
+
+
+def needed_ways(model: BodywiseModel) -> BodywiseWays:
+    """The code that steps of this model need: kernels take less time to compile, but there are more of them."""
+    s = len(model.rule.c) - 1
+    soft = model.sprung or model.geared
+    if s > 2:
+        return BodywiseWays(None, None, True, None, True)
+    balls = s == 2 and not soft and bool((model.nodes.nv == 3).any())
+    return BodywiseWays(*(True if way else None for way in (s == 1, s == 2, False, balls, soft)))
 
 
 def _slots(parents: NDArray[np.int64]) -> NDArray[np.int64]:

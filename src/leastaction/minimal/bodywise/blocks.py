@@ -92,12 +92,12 @@ def body_block(model, settings, data, at, i):
     _add_matrix(A, at, 0, 0, torque_slope(data.turns[1, i], load_sym(data.inertias[i]), dt))
 
 
-@inline
-def body_blocks(model, settings, data, at, i):
+@routine
+def body_blocks(fourth, higher, model, settings, data, at, i):
     """A[at]: blocks of body i alone, minus the derivatives of its wrenches F_j by twists at the nodes k.
 
     Rows at the nodes 0 ... s - 1 and columns at 1 ... s. The arms of forces at inner nodes move with the forces that
-    are expected there, see `recursion`.
+    are expected there, see `recursion`. `fourth`, `higher`: see `BodywiseWays`.
     """
     A, bodies, turns, G, rule, dt = data.A, data.bodies, data.turns, data.G, model.rule, settings.dt
     m, mass, Ic = rule.m, model.nodes[i].mass, load_sym(data.inertias[i])
@@ -107,9 +107,9 @@ def body_blocks(model, settings, data, at, i):
             f = load3(bodies[j, i].e) if j == k else ZERO3
             x = load3(bodies[j, i].x), load3(bodies[k, i].x)
             _store_forces(A, at, 6 * j, 6 * k - 6, mass / dt * m[j, k], x[0], x[1], f)
-    if s == 2:
+    if fourth is not None and s == 2:
         _torques_at_order_4(A, at, rule.w, rule.b, turns, i, Ic, dt)
-    else:
+    elif higher is not None:
         turning_hessian(rule.w, rule.b, turns, i, Ic, dt, G)
         _torques(A, at, G, turns, i, 6, s)
 

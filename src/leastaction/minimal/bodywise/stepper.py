@@ -17,7 +17,13 @@ from leastaction.mechanism import Mechanism
 from leastaction.minimal.action_stepper import ActionStepper
 from leastaction.minimal.arrays import guess_data
 from leastaction.minimal.bodywise import entries, horizon
-from leastaction.minimal.bodywise.arrays import BodywiseModel, BodywiseSettings, bodywise_data, bodywise_model
+from leastaction.minimal.bodywise.arrays import (
+    BodywiseModel,
+    BodywiseSettings,
+    bodywise_data,
+    bodywise_model,
+    needed_ways,
+)
 from leastaction.minimal.bodywise.contraction import contraction_data
 from leastaction.minimal.judgement import plausible_share
 from leastaction.parameter_stencils import Stencil
@@ -53,9 +59,11 @@ class BodywiseStepper(ActionStepper):
         rows = slice(first, last + 1)
         states = (record["q"][rows], record["p"][rows], record["iterations"][rows])
         if "rollout" not in self._kernels:
-            rollout = entries.rollout_dense if self.model.pushed else entries.rollout_recursive
-            data = self.data if self.model.pushed else self.data._replace(dense=None)
-            self._kernels["rollout"] = Bound(rollout, self.model, self.settings, data)
+            rollout, model, data = entries.rollout_dense, self.model, self.data
+            if not self.model.pushed:
+                rollout = entries.rollout_recursive
+                model, data = model._replace(ways=needed_ways(model)), data._replace(dense=None)
+            self._kernels["rollout"] = Bound(rollout, model, self.settings, data)
         return first + self._kernels["rollout"](u, *states)
 
     def shorten(self) -> None:
