@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from leastaction.batch.run import BatchRun
-from leastaction.batch.threads import run_on_cores
+from leastaction.batch.threads import Cores, run_on_cores
 from leastaction.errors import IntegratorError, MechanismError
 from leastaction.integrators import Integrator, is_count
 from leastaction.left_out import warn_of_ignored
@@ -91,7 +91,7 @@ def simulate(
     if names:
         each = [{name: values[k] for name, values in names.items()} for k in range(robots)]
         mechanisms = tuple(with_parameters(mechanism, own) for own in each)
-    return run_on_cores(mechanism, mechanisms, integrator, q, v, u, dt, count, every, workers)
+    return run_on_cores(Cores(mechanism, mechanisms, integrator, dt, count, every), q, v, u, workers)
 
 
 def _states(

@@ -80,23 +80,13 @@ class Cores:
         return -1, "", iterations
 
 
-def run_on_cores(
-    mechanism: Mechanism,
-    mechanisms: tuple[Mechanism, ...],
-    integrator: Integrator,
-    q: FloatArray,
-    v: FloatArray,
-    u: FloatArray,
-    dt: float,
-    steps: int,
-    every: int,
-    workers: int | None,
-) -> BatchRun:
+def run_on_cores(cores: Cores, q: FloatArray, v: FloatArray, u: FloatArray, workers: int | None) -> BatchRun:
     """See `leastaction.batch.simulate`."""
+    mechanism, mechanisms, integrator = cores.mechanism, cores.mechanisms, cores.integrator
+    dt, every = cores.dt, cores.every
     if workers is not None and not is_count(workers):
         raise IntegratorError(f"workers must be a whole number of at least 1, got {shown(workers)}")
-    robots, rows = len(q), steps // every + 1
-    cores = Cores(mechanism, mechanisms, integrator, dt, steps, every)
+    robots, rows = len(q), cores.steps // every + 1
     one = integrator.prepare(mechanism, dt)  # what it cannot run, it refuses here
     Q, S = np.full((robots, rows, mechanism.nq), np.nan), np.full((robots, rows, mechanism.nv), np.nan)
     failed, iterations, reasons = np.full(robots, -1), np.zeros(robots, np.int64), {}

@@ -216,6 +216,14 @@ class BodywiseData(NamedTuple):
     history: FloatArray
 
 
+class BodyMotion(NamedTuple):
+    """How bodies move over a step, as in `BodywiseData`; or duals, with the changes of all that."""
+
+    bodies: Any
+    turns: Any
+    G: FloatArray
+
+
 class BodywiseSettings(NamedTuple):
     """What the user chose.
 

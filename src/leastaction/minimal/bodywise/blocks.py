@@ -1,6 +1,7 @@
 """How the wrenches of one body at the nodes change when twists move its poses: blocks of 6 x 6."""
 
 from leastaction._jit import inline, routine
+from leastaction.minimal.bodywise.arrays import BodyMotion
 from leastaction.minimal.bodywise.sixes import put
 from leastaction.minimal.bodywise.turning import (
     hessian_at_order_4,
@@ -117,14 +118,15 @@ def body_blocks(fourth, higher, model, settings, data, at, i):
 @routine
 def all_blocks(model, settings, data, A):
     """A (bodies, 6 (s + 1), 6 (s + 1)) of every body alone: minus the derivatives of F_j by twists at the nodes k."""
+    motion = BodyMotion(data.bodies, data.turns, data.G)
     for i in range(model.nodes.shape[0]):
-        Ic = load_sym(data.inertias[i])
-        whole_block(model, settings, data.bodies, data.turns, data.G, i, model.nodes[i].mass, Ic, A, i)
+        whole_block(model, settings, motion, i, model.nodes[i].mass, load_sym(data.inertias[i]), A)
 
 
 @inline
-def whole_block(model, settings, bodies, turns, G, i, mass, Ic, A, at):
-    """A[at] of body i alone, at all nodes."""
+def whole_block(model, settings, motion, i, mass, Ic, A):
+    """A[i] of body i alone, at all nodes."""
+    bodies, turns, G, at = motion.bodies, motion.turns, motion.G, i
     m, w, b, dt = model.rule.m, model.rule.w, model.rule.b, settings.dt
     last = m.shape[0]
     for j in range(last):

@@ -15,7 +15,7 @@ from leastaction.errors import ConvergenceError
 from leastaction.integrators import FloatArray
 from leastaction.mechanism import Mechanism
 from leastaction.minimal.action_stepper import ActionStepper
-from leastaction.minimal.arrays import guess_data
+from leastaction.minimal.arrays import Contractions, guess_data
 from leastaction.minimal.bodywise import entries, horizon
 from leastaction.minimal.bodywise.arrays import (
     BodywiseModel,
@@ -161,7 +161,7 @@ class BodywiseStepper(ActionStepper):
         """See `Stepper.horizon_contractions`."""
         if not self._is_plain:
             return False
-        self._horizon("contractions")(self.settings._replace(dt=dt), q, u, rows, multipliers, out)
+        self._horizon("contractions")(self.settings._replace(dt=dt), q, u, Contractions(rows, multipliers, out))
         return True
 
     @cached_property
