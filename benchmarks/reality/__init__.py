@@ -1,0 +1,4 @@
+"""Reality
+
+A real cube on a real board beside its simulations.
+"""
