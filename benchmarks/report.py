@@ -64,9 +64,9 @@ def verdict(holds: Any, better: Any = False) -> str:
     return (BETTER if better else REPRODUCED) if holds else NOT_REPRODUCED
 
 
-def judged(where: str, paper: str, ours: str, holds: Any, why: str, *, better: Any = False) -> Claim:
-    """A claim with its verdict; `why` it is not reproduced is left out where it is."""
-    return Claim(where, paper, ours, verdict(holds, better), "" if holds else why)
+def judged(where: str, paper: str, ours: str, holds: Any, why: str, *, better: Any = False, note: str = "") -> Claim:
+    """A claim with its verdict; `why` it is not reproduced, or a `note` where it is."""
+    return Claim(where, paper, ours, verdict(holds, better), note if holds else why)
 
 
 @dataclass

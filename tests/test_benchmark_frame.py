@@ -246,3 +246,26 @@ def test_plain_numbers():
     }
     assert math.isnan(report.number(None))
     assert report.number("inf") == math.inf
+
+
+def test_operations_of_the_equations_and_their_linearization():
+    """Counted in the code itself: linear in n, and no more than they were; with derivatives O(n²)."""
+    from benchmarks.counting import counted
+
+    found = counted("benchmarks.villanueva2025.counted", 1, 2, 4, 8)
+    equations, linearized = (
+        {n: sum(x[what][:2]) for n, x in found.items()} for what in ("equations", "with linearization")
+    )
+    assert equations["8"] - equations["4"] == 2 * (equations["4"] - equations["2"])
+    for counts, most in ((equations, (398, 807, 1625, 3261)), (linearized, (1278, 2769, 6327, 15747))):
+        assert all(0 < counts[n] <= bound for n, bound in zip("1248", most, strict=True)), counts
+
+
+def test_newton_iterations_of_the_first_step():
+    """Brüdigam 2020, Fig. 4 d: three updates, the last of them at round-off by quadratic convergence."""
+    from benchmarks.bruedigam2020.fig4 import convergence
+
+    for links in (1, 10):
+        sizes = convergence(links)
+        assert len(sizes) <= 3
+        assert sizes[-1] < 1e-3 * sizes[-2] < 1e-6 * sizes[0]

@@ -1,4 +1,0 @@
-"""Reality
-
-A real cube on a real board beside its simulations.
-"""
