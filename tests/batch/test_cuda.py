@@ -49,15 +49,16 @@ def ptx_of(robot, dtype, found=None):
     import numba
     from numba import from_dtype, types
 
-    from leastaction.batch import cuda
+    from leastaction.batch import kernels
 
     number = from_dtype(np.dtype(dtype))
-    kernel = cuda.rollout(lane_model(robot, dtype, found), robot.nq, dtype)
-    shapes = ((2, robot.nq, 4), (2, robot.nv, 4), (robot.nv, 4), (1, robot.nu, 1))
+    kernel = kernels.kernel_of(kernels.RUN, lane_model(robot, dtype, found), robot.nq, dtype)
+    shapes = ((2, robot.nq, 4), (2, robot.nv, 4), (robot.nv, 4), (1, robot.nu, 1), (1, 1), (1, 4))
     batch = (*(np.zeros(shape, dtype) for shape in shapes), *(np.zeros(4, np.int64) for _ in range(3)))
-    settings = types.Tuple((number,) * 3 + (types.int64,) * 3)
-    with cuda.literals_as(number):
-        return cuda_ptx(kernel, (settings, numba.typeof(batch)))
+    own = tuple(np.zeros((1, 1), dtype) for _ in range(3))
+    settings = types.Tuple((number,) * 3 + (types.int64,) * 3 + (types.boolean,))
+    with kernels.literals_as(number):
+        return cuda_ptx(kernel, (settings, numba.typeof(batch), numba.typeof(own)))
 
 
 @needs_cuda
