@@ -15,6 +15,13 @@ from tests.test_cuda_ptx import pytestmark as needs_cuda
 
 SIMULATED = """
 import numpy as np, leastaction as la
+
+
+def policy(t, q, v, own, u):
+    for k in range(len(u)):
+        u[k] = t - own[0] * q[len(q) - len(u) + k] - own[1] * v[len(v) - len(u) + k]
+
+
 for robot in (la.robots.pendulum(2), la.robots.unitree_a1()):
     rng = np.random.default_rng(0)
     q = np.stack([robot.integrate(robot.neutral(), rng.uniform(-0.5, 0.5, robot.nv)) for _ in range(2)])
@@ -25,12 +32,31 @@ for robot in (la.robots.pendulum(2), la.robots.unitree_a1()):
     assert abs(gpu.q - cpu.q).max() < 1e-9, abs(gpu.q - cpu.q).max()
     assert abs(gpu.p - cpu.p).max() < 1e-7
     assert abs(gpu[1].v - cpu[1].v).max() < 1e-7
+    masses = {"mass:" + robot.bodies[-1].name: [1.0, 2.0]}
+    same = dict(dt=0.01, steps=2, policy=policy, policy_parameters=[[3.0, 0.5], [1.0, 0.1]], parameters=masses)
+    gpu, cpu = (la.batch.simulate(robot, q, v, device=device, **same) for device in ("cuda", "cpu"))
+    assert abs(gpu.q - cpu.q).max() < 1e-9 and abs(gpu.p - cpu.p).max() < 1e-7
+    gpu, cpu = (la.batch.Simulator(robot, 2, dt=0.01, device=device) for device in ("cuda", "cpu"))
+    for sim in (gpu, cpu):
+        sim.reset(q, v)
+        sim.step(u)
+        sim.step(u[0])
+        sim.reset(q[:1], v[:1], which=[1])
+        sim.step(u, steps=2)
+    assert abs(np.asarray(gpu.q) - cpu.q).max() < 1e-9 and abs(np.asarray(gpu.p) - cpu.p).max() < 1e-7
+    assert abs(np.asarray(gpu.v) - cpu.v).max() < 1e-7 and not gpu.failed.any()
 q = robot.home()
 robot = la.robots.unitree_a1(ground=True)
 q[2], q[7:] = 0.286, 4 * (0.0, 0.8, -1.6)  # on its feet
 same = dict(dt=0.005, steps=3, integrator=la.Grounded())
 gpu, cpu = (la.batch.simulate(robot, [q], device=device, **same) for device in ("cuda", "cpu"))
 assert abs(gpu.q - cpu.q).max() < 1e-12 and abs(gpu.p - cpu.p).max() < 1e-12
+sims = [la.batch.Simulator(robot, 1, dt=0.005, integrator=la.Grounded(), device=device) for device in ("cuda", "cpu")]
+for sim in sims:
+    sim.reset(q)
+    sim.step()
+    sim.step(steps=2)
+assert abs(np.asarray(sims[0].q) - sims[1].q).max() < 1e-12 and abs(np.asarray(sims[0].p) - sims[1].p).max() < 1e-12
 print("lanes agree")
 """
 

@@ -20,8 +20,8 @@ from leastaction.minimal.lanes.cones import cones
 from leastaction.minimal.lanes.known import refuse_unknown
 from leastaction.minimal.lanes.steps import FINEST
 
-THREADS = 256
-"""Of a block: as many as 255 registers a thread leave room for."""
+THREADS = 128
+"""Of a block."""
 
 ATTEMPT = 12
 """Most Newton iterations before a step is divided."""
@@ -107,6 +107,11 @@ class Card:
             there = load().to_device(np.ascontiguousarray(values, self.dtype))
         self.batch = self.batch._replace(**{name: there})
 
+    def here(self, name: str) -> Any:
+        """An array of the batch, on this side."""
+        there: Any = getattr(self.batch, name)
+        return there.copy_to_host()
+
     def launch(self, job: Any, steps: int = 0, every: int = 1) -> float:
         """Let every robot do a job; gives back the time it took [s]."""
         kind, robots = self.dtype.type, self.batch.failed.shape[0]
@@ -144,7 +149,7 @@ def run_on_gpu(plan: Plan) -> BatchRun:
     card.send("u", plan.u)
     card.send("policy", plan.policy_parameters)
     seconds = card.launch(job_of(plan.policy), plan.steps, plan.every)
-    failed, iterations = (x.copy_to_host() for x in (card.batch.failed, card.batch.iterations))
+    failed, iterations = (card.here(name) for name in ("failed", "iterations"))
     why = f"no step of dt / {FINEST} converged"
     reasons = {int(k): f"step {failed[k]}: {why}" for k in np.flatnonzero(failed >= 0)}
     told = (card.batch.q, card.batch.p, True, failed, reasons, iterations, seconds, plan.mechanisms)

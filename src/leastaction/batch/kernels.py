@@ -36,6 +36,10 @@ CONSTANT = 32768
 """Bytes of constant memory that contacts may take, half of what there is."""
 
 
+FEW_BODIES = 12
+"""Up to so many, a kernel of 32 bits is quickest with registers for 12 warps on a multiprocessor, else for 16."""
+
+
 def load() -> Any:
     """Import `numba.cuda`, and give it back."""
     global cuda
@@ -183,7 +187,11 @@ def compiled(mechanism: Mechanism, job: Any, single: bool, touching: bool, separ
             f"device='cuda': {mechanism.name!r} has {len(found)} contacts and limits, more than a GPU has quick room "
             "for; use simpler shapes, or device='cpu'"
         )
-    return cuda.jit(kernel_of(job, lane_model(mechanism, dtype, found), mechanism.nq, dtype, separate))
+    model = lane_model(mechanism, dtype, found)
+    options = {}  # all registers that there are: spilling numbers of 64 bits costs more than waiting for them
+    if single and not touching:
+        options["max_registers"] = 168 if len(model.nodes) <= FEW_BODIES else 128
+    return cuda.jit(kernel_of(job, model, mechanism.nq, dtype, separate), **options)
 
 
 @cache

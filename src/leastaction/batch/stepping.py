@@ -15,7 +15,11 @@ from leastaction.minimal.lanes import batches
 
 
 class SteppingCard:
-    """A `Card` whose runs go on: row 0 is where robots are put, row 1 where they are."""
+    """A `Card` whose runs go on: row 0 is where robots are put, row 1 where they are.
+
+    Attributes:
+        q, p: positions and momenta, shapes (robots, nq) and (robots, nv), on the GPU.
+    """
 
     def __init__(
         self,
@@ -28,6 +32,8 @@ class SteppingCard:
     ) -> None:
         self.card = Card(mechanism, integrator, dt, robots, 2, dtype, keeps=True, mechanisms=mechanisms)
         self.dtype = dtype
+        batch = self.card.batch
+        self.q, self.p, self._v = _turned(batch.q[1]), _turned(batch.p[1]), _turned(batch.v)
 
     def _there(self, values: Any) -> Any:
         cuda = load()
@@ -52,22 +58,32 @@ class SteppingCard:
         self.card.launch(RUN, steps, steps)
 
     @property
-    def q(self) -> Any:
-        """Positions, shape (robots, nq), on the GPU."""
-        return self.card.batch.q[1].T
-
-    @property
-    def p(self) -> Any:
-        """Momenta, shape (robots, nv), on the GPU."""
-        return self.card.batch.p[1].T
-
-    @property
     def v(self) -> Any:
         """Velocities, shape (robots, nv), on the GPU."""
         self.card.launch(batches.tell_velocity)
-        return self.card.batch.v.T
+        return self._v
 
     @property
     def failed(self) -> NDArray[np.bool_]:
         """Which robots have failed, on this side."""
-        return self.card.batch.failed.copy_to_host() >= 0
+        return self.card.here("failed") >= 0
+
+
+class _Interface:
+    """What other libraries need to know of an array of the GPU."""
+
+    def __init__(self, interface: dict[str, Any]) -> None:
+        self.__cuda_array_interface__ = interface
+
+
+def _turned(there: Any) -> Any:
+    """A view of an array of the GPU with its two axes in the other order; Numba's own `.T` makes a copy."""
+    if not hasattr(there, "__cuda_array_interface__"):  # the simulator's
+        return there.T
+    interface = dict(there.__cuda_array_interface__)
+    rows, columns = interface["shape"]
+    size = np.dtype(interface["typestr"]).itemsize
+    interface |= {"shape": (columns, rows), "strides": (size, size * columns)}
+    view = load().as_cuda_array(_Interface(interface))
+    view.whole = there  # whose memory it is
+    return view
