@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from leastaction.dynamics.arrays import ClosureModel
 from leastaction.forces.arrays import ForceModel, ForceModes, compact, force_model, force_modes, has_jumps
 from leastaction.mechanism import Mechanism
-from leastaction.minimal.arrays import GuessData, NativeModel, closure_model, floating_trees
+from leastaction.minimal.arrays import GuessData, NativeModel, block_slots, closure_model, floating_trees
 from leastaction.minimal.rules import lobatto
 from leastaction.spatial.exponential import UNTURNED
 
@@ -79,8 +79,7 @@ class BodywiseModel(NamedTuple):
         damped: whether some of them look at joint velocities.
         geared: whether drives have inertias of their own.
         pushed: whether some force acts on bodies.
-        slots: which of the articulated blocks a body uses, shape (bodies,); each is used again once its body has been
-            added to its parent, so that they stay in the fastest memory.
+        slots: which of the articulated blocks a body uses, shape (bodies,), see `minimal.arrays.block_slots`.
     """
 
     native: NativeModel
@@ -251,21 +250,8 @@ def bodywise_model(mechanism: Mechanism, s: int) -> BodywiseModel:
         damped=damped,
         geared=bool(d.armature.any()),
         pushed=pushed,
-        slots=_slots(t.nodes.parent),
+        slots=block_slots(t.nodes.parent),
     )
-
-
-def _slots(parents: NDArray[np.int64]) -> NDArray[np.int64]:
-    """See `BodywiseModel.slots`; bodies are done from the last to the first."""
-    slots, free, count = np.full(len(parents), -1), [], 0
-    for i in range(len(parents) - 1, -1, -1):
-        for body in (i, parents[i]):
-            if body >= 0 and slots[body] < 0:
-                if not free:
-                    free, count = [count], count + 1
-                slots[body] = free.pop()
-        free.append(slots[i])
-    return slots
 
 
 def _turns(s: int, bodies: int) -> Any:

@@ -26,8 +26,8 @@ from leastaction.linalg.dense import solve_in_place
 from leastaction.minimal.bodywise.balls import eliminate_ball
 from leastaction.minimal.bodywise.blocks import body_block, body_blocks, start_torque
 from leastaction.minimal.bodywise.joints import joint_slopes
-from leastaction.minimal.bodywise.sixes import ZEROS, plus, put, six, times
 from leastaction.minimal.bodywise.substitution import solve
+from leastaction.minimal.sixes import ZEROS, plus, put, six, times
 from leastaction.spatial import add3, cross, cross_force, load3, load6, store6
 
 

@@ -3,9 +3,9 @@
 from leastaction._jit import inline, routine
 from leastaction.kinematics.manifold import retract
 from leastaction.kinematics.sweeps import place, screw_axis
-from leastaction.minimal.bodywise.sixes import plus, times
 from leastaction.minimal.bodywise.turning import plus9, polynomial, polynomial_slope, turn_between
 from leastaction.minimal.lanes.sixes import held, hold, six
+from leastaction.minimal.sixes import plus, times
 from leastaction.spatial import (
     EYE,
     ZERO3,
