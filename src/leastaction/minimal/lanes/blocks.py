@@ -1,8 +1,8 @@
 """Articulated blocks of a lane: six columns A0 ... A5 that stay in registers, of a body and all that it carries."""
 
 from leastaction._jit import inline
-from leastaction.minimal.bodywise.sixes import ZEROS, plus, times
 from leastaction.minimal.lanes.sixes import held, hold
+from leastaction.minimal.sixes import ZEROS, plus, times
 from leastaction.spatial import scale3
 
 NO_BLOCK = (ZEROS, ZEROS, ZEROS, ZEROS, ZEROS, ZEROS)

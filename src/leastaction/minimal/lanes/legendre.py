@@ -1,9 +1,9 @@
 """Momenta and velocities of a lane at its configuration: p = M(q) v and back, along the tree."""
 
 from leastaction._jit import inline, routine
-from leastaction.minimal.bodywise.sixes import ZEROS, plus, times
 from leastaction.minimal.lanes.blocks import NO_BLOCK, column_of, gather, leave, with_body, without_joint
 from leastaction.minimal.lanes.sixes import held, hold, six
+from leastaction.minimal.sixes import ZEROS, plus, times
 from leastaction.spatial import load3, load9, load_sym, matmul, matmult
 
 

@@ -3,10 +3,10 @@
 from leastaction._jit import inline, routine
 from leastaction.kinematics.manifold import retract
 from leastaction.kinematics.sweeps import place, screw_axis
-from leastaction.minimal.bodywise.sixes import ZEROS, plus, times
 from leastaction.minimal.bodywise.turning import plus9, polynomial, polynomial_slope, turn_between
 from leastaction.minimal.lanes.blocks import NO_BLOCK, column_of, gather, leave, row_of, with_body, without_joint
 from leastaction.minimal.lanes.sixes import held, hold, six
+from leastaction.minimal.sixes import ZEROS, plus, times
 from leastaction.spatial import (
     EYE,
     ZERO3,
