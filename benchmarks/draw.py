@@ -13,6 +13,8 @@ from leastaction._output import writing
 
 COLUMNS = 3
 TICKS = 10
+MANY = 6
+"""From so many labels on a place that is left over takes the legend of all plots."""
 STYLES = ("o-", "s--", "^-.", "d:", "v-", "P--", "X-.", "*:", "<-", ">--")
 
 
@@ -21,15 +23,21 @@ def draw(plots: list[Plot], path: Path) -> Path:
     mpl.use("Agg")
     import matplotlib.pyplot as plt
 
-    columns = min(COLUMNS, len(plots))
+    columns = 2 if len(plots) == 4 else min(COLUMNS, len(plots))
+    labels = list(dict.fromkeys(label for plot in plots for label in plot.lines))
     rows = -(-len(plots) // columns)
     with la.plot.look():
         width = {1: 6.4, 2: 9.6, 3: 12.6}[columns]
         figure, axes = plt.subplots(rows, columns, figsize=(width, 3.7 * rows), layout="constrained", squeeze=False)
-        for ax in axes.ravel()[len(plots) :]:
-            ax.set_axis_off()
+        spare = list(axes.ravel()[len(plots) :])
+        together = bool(spare) and len(labels) > MANY
         for ax, plot in zip(axes.ravel(), plots, strict=False):
-            lines(ax, plot)
+            lines(ax, plot, labels, legend=not together)
+        for ax in spare:
+            ax.set_axis_off()
+        if together:
+            found = {line.get_label(): line for ax in axes.ravel() for line in ax.get_lines()}
+            spare[0].legend(found.values(), found.keys(), loc="center", fontsize=8)
         with writing(path, (".png",)) as part:
             # Without a date: the same numbers give the same file.
             figure.savefig(part, dpi=100, metadata={"Software": None})
@@ -37,12 +45,14 @@ def draw(plots: list[Plot], path: Path) -> Path:
     return path
 
 
-def lines(ax: Any, plot: Plot) -> None:
-    """The lines of one plot."""
-    for k, (label, (x, y)) in enumerate(plot.lines.items()):
+def lines(ax: Any, plot: Plot, labels: list[str], *, legend: bool) -> None:
+    """The lines of one plot; each label looks the same in all."""
+    colors = mpl.rcParams["axes.prop_cycle"].by_key()["color"]
+    for label, (x, y) in plot.lines.items():
+        k = labels.index(label)
         x, y = (np.array([number(value) for value in values]) for values in (x, y))
         style = STYLES[k % len(STYLES)] if plot.marks else STYLES[k % 4][1:]
-        ax.plot(x, y, style, ms=3.5, lw=1.2, label=label)
+        ax.plot(x, y, style, color=colors[k % len(colors)], ms=3.5, lw=1.2, label=label)
     ax.set(xlabel=plot.x, ylabel=plot.y, title=plot.title)
     if "x" in plot.log:
         ax.set_xscale("log")
@@ -53,5 +63,5 @@ def lines(ax: Any, plot: Plot) -> None:
     if "y" in plot.log:
         ax.set_yscale("log")
     ax.grid(alpha=0.25)
-    if len(plot.lines) > 1 or next(iter(plot.lines), ""):
+    if legend and plot.lines:
         ax.legend(fontsize=7)
