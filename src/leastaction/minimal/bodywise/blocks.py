@@ -2,7 +2,6 @@
 
 from leastaction._jit import inline, routine
 from leastaction.minimal.bodywise.arrays import BodyMotion
-from leastaction.minimal.bodywise.sixes import put
 from leastaction.minimal.bodywise.turning import (
     hessian_at_order_4,
     plus9,
@@ -11,6 +10,7 @@ from leastaction.minimal.bodywise.turning import (
     torque,
     turning_hessian,
 )
+from leastaction.minimal.sixes import put
 from leastaction.spatial import (
     ZERO3,
     add3,
@@ -98,7 +98,7 @@ def body_blocks(fourth, higher, model, settings, data, at, i):
     """A[at]: blocks of body i alone, minus the derivatives of its wrenches F_j by twists at the nodes k.
 
     Rows at the nodes 0 ... s - 1 and columns at 1 ... s. The arms of forces at inner nodes move with the forces that
-    are expected there, see `recursion`. `fourth`, `higher`: see `BodywiseWays`.
+    are expected there, see `recursion`. `fourth`, `higher`: see `ways.BodywiseWays`.
     """
     A, bodies, turns, G, rule, dt = data.A, data.bodies, data.turns, data.G, model.rule, settings.dt
     m, mass, Ic = rule.m, model.nodes[i].mass, load_sym(data.inertias[i])

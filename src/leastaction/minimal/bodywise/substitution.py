@@ -6,7 +6,7 @@ the twists of parents take off their share. Orders 2 and 4 are written out.
 
 from leastaction._jit import inline, routine
 from leastaction.minimal.bodywise.balls import ball_down, ball_up
-from leastaction.minimal.bodywise.sixes import plus, put, six, times
+from leastaction.minimal.sixes import plus, put, six, times
 from leastaction.spatial import add3, axpy3, cross, load3, store3
 
 
@@ -19,7 +19,7 @@ def solve(model, settings, data):
 
 @routine
 def _solve(model, settings, data, second, fourth, higher, balls, soft):
-    """`solve`, with the ways of `BodywiseWays` as arguments: what is None is not compiled."""
+    """`solve`, with the ways of `ways.BodywiseWays` as arguments: what is None is not compiled."""
     nodes, beta = model.nodes, data.beta
     sprung = model.sprung or model.geared
     s, m = data.U.shape[1], data.U.shape[2]
