@@ -92,7 +92,7 @@ def test_random_chains(seed):
     assert list(data.counts[:3]) == [(eigenvalues > 0).sum(), (eigenvalues < 0).sum(), 0]
     x = b = rng.normal(size=len(A))
     x = b.copy()
-    fronts.solve(data, x)
+    fronts.solve(model, data, x)
     np.testing.assert_allclose(A @ x, b, atol=1e-8 * np.abs(x).max())
     assert data.pivots.sum() == len(A)
     assert data.size.max() < len(A)

@@ -8,6 +8,8 @@ over the unknowns that are free and the constraints that bind them; slacks are e
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -125,7 +127,7 @@ class System:
         self.more, members, factor = more, int(2 * more * size.sum()) + 64, int(2 * more * (size @ left)) + 1024
         self.data = front_data(model, min(room, self.n + self.m), members, factor)
         self._factor = Bound(fronts.factor, model, self.data)
-        self._solve = Bound(fronts.solve, self.data)
+        self._solve = Bound(fronts.solve, model, self.data)
         self._multiply = Bound(fronts.multiply, model)
         self._product = np.zeros(self.n + self.m)
 
@@ -188,17 +190,68 @@ def _partners(stage: IntArray, a: IntArray, b: IntArray, n: int) -> IntArray:
     return out
 
 
+class _Thin(NamedTuple):
+    """Fields of `FrontModel` on thin unknowns, and the pairs of their neighbours."""
+
+    unknowns: IntArray
+    slots: IntArray
+    around: IntArray
+    near: IntArray
+    near_slots: IntArray
+    pairs: IntArray
+    rows: IntArray
+    columns: IntArray
+
+
+def _thin(a: IntArray, b: IntArray, slots: IntArray, n: int, count: int) -> _Thin:
+    """Unknowns of the program with few neighbours, no two of which are neighbours."""
+    beside = a != b
+    ends = np.concatenate([a[beside], b[beside]])
+    others, where = np.concatenate([b[beside], a[beside]]), np.tile(slots[beside], 2)
+    degree = np.bincount(ends, minlength=count)
+    # On the diagonal are the Hessian's entry and that of the barrier.
+    twice = np.bincount(a[~beside], minlength=count) == 2
+    few = (degree < FEW) & (degree > 0) & (np.arange(count) < n) & twice
+    # Of two neighbours that both have few the later one stays.
+    stays = np.zeros(count, bool)
+    stays[np.maximum(ends, others)[few[ends] & few[others]]] = True
+    chosen = few & ~stays
+    unknowns = np.flatnonzero(chosen)
+    own = np.flatnonzero(chosen[ends])
+    own = own[np.argsort(ends[own], kind="stable")]
+    size = degree[unknowns]
+    entries = np.flatnonzero(~beside)
+    entries = entries[chosen[a[entries]]]
+    diagonal = slots[entries[np.argsort(a[entries], kind="stable")]].reshape(-1, 2)
+    around = np.concatenate([[0], np.cumsum(size)]).astype(np.int64)
+    pairs = np.concatenate([[0], np.cumsum(size * (size + 1) // 2)]).astype(np.int64)
+    near = others[own]
+    rows, columns = np.zeros(pairs[-1], np.int64), np.zeros(pairs[-1], np.int64)
+    for m in np.unique(size):
+        i, j = np.tril_indices(m)
+        of = np.flatnonzero(size == m)
+        at, to = around[of][:, None], pairs[of][:, None] + np.arange(len(i))
+        rows[to], columns[to] = near[at + i], near[at + j]
+    return _Thin(unknowns, diagonal, around, near, where[own], pairs, rows, columns)
+
+
 def _model(stage: IntArray, a: IntArray, b: IntArray, slots: IntArray, n: int) -> FrontModel:
     used, stage = np.unique(stage, return_inverse=True)
     stages = max(len(used), 1)
     at = np.maximum(stage[a], stage[b])
+    early = _thin(a, b, slots, n, len(stage))
     last = stage.copy()
     np.maximum.at(last, a, at)
     np.maximum.at(last, b, at)
     partner = _partners(stage, a, b, n)
     thin = np.flatnonzero(partner >= 0)
     np.maximum.at(last, partner[thin], last[thin])  # they wait for each other, else rows fill up
+    # Its neighbours meet where a thin unknown left.
+    meet = np.maximum(stage[early.rows], stage[early.columns])
+    np.maximum.at(last, early.rows, meet)
+    np.maximum.at(last, early.columns, meet)
     order, entry_order = np.argsort(stage, kind="stable"), np.argsort(at, kind="stable")
+    fill_order = np.argsort(meet, kind="stable")
 
     def starts(of: IntArray) -> IntArray:
         return np.concatenate([[0], np.cumsum(np.bincount(of, minlength=stages))]).astype(np.int64)
@@ -212,4 +265,14 @@ def _model(stage: IntArray, a: IntArray, b: IntArray, slots: IntArray, n: int) -
         slots=slots[entry_order].astype(np.int32),
         last=last.astype(np.int64),
         partner=partner.astype(np.int64),
+        thin=early.unknowns,
+        thin_slots=early.slots,
+        around=early.around,
+        near=early.near,
+        near_slots=early.near_slots,
+        pairs=early.pairs,
+        fills=starts(meet),
+        fill_rows=early.rows[fill_order],
+        fill_columns=early.columns[fill_order],
+        fill_slots=fill_order.astype(np.int64),
     )
