@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,9 +18,19 @@ from leastaction.optimize.hessians.colouring import Coloured
 from leastaction.optimize.hessians.contraction import Contraction
 from leastaction.optimize.hessians.hessian import Differences, GaussNewton, Hessian, local, shared, upper
 from leastaction.optimize.transcriptions.pieces import Motion, Piece
-from leastaction.optimize.transcriptions.sparsity import FloatArray, IntArray, Pattern, add_at, add_products
+from leastaction.optimize.transcriptions.sparsity import (
+    FloatArray,
+    IntArray,
+    Pattern,
+    add_at,
+    add_products,
+    add_squares,
+)
 from leastaction.optimize.transcriptions.transcription import CostPiece, Transcription
 from leastaction.optimize.transcriptions.variational import Variational
+
+NO_BLOCKS, NO_ROWS = np.zeros((0, 0, 0)), np.zeros((0, 0))
+"""For what is not there."""
 
 
 class Part(ABC):
@@ -162,18 +173,31 @@ class PiecePart(Part):
         """See `Part.close`."""
         slots = pattern.slots(self.ticket).reshape(len(self.index), -1)
         self.slots, self.places = _kept(slots, np.arange(slots.shape[1]), pattern.count)
+        self._work = np.zeros((self.index.shape[1], self.index.shape[1]))
 
-    def _put(self, values: FloatArray, H: FloatArray) -> None:
-        add_at(values, self.slots, self.places, H.reshape(len(self.index), -1))
-
-    def _chosen(self, H: FloatArray) -> FloatArray:
-        """Rows and columns of the unknowns that count."""
+    @cached_property
+    def _chosen(self) -> IntArray:
+        """Which of all unknowns that the piece reads count."""
         at, chosen = 0, []
         for columns, taken in zip(self.piece.columns, self.taken, strict=True):
             chosen.append(at + taken)
             at += columns.index.shape[1]
-        c = np.concatenate([np.zeros(0, int), *chosen])
-        return H if len(c) == at else H[:, c[:, None], c]
+        return np.concatenate([np.zeros(0, int), *chosen])
+
+    def _put(
+        self,
+        values: FloatArray,
+        bends: FloatArray | None,
+        J: FloatArray = NO_BLOCKS,
+        shares: FloatArray = NO_ROWS,
+        by_time: FloatArray = NO_ROWS,
+    ) -> None:
+        """Add second derivatives by all unknowns of the piece, 2 J' shares J, and those by unknowns and time."""
+        bends = NO_BLOCKS if bends is None else np.ascontiguousarray(bends)
+        work = self._work
+        add_squares(
+            values, self.slots, self.places, bends, self._chosen, J, shares, by_time, work, work.reshape(work.size)
+        )
 
 
 class ConstraintPart(PiecePart):
@@ -186,9 +210,9 @@ class ConstraintPart(PiecePart):
     def add(self, z: FloatArray, weight: float, multipliers: FloatArray, values: FloatArray) -> None:
         """See `Part.add`."""
         bar = multipliers[self.rows].reshape(len(self.piece.index), -1)
-        H = self.piece.curvatures(self.program.motion(z), bar)
-        if H is not None:
-            self._put(values, self._chosen(H))
+        bends = self.piece.curvatures(self.program.motion(z), bar)
+        if bends is not None:
+            self._put(values, bends)
 
 
 class CostPart(PiecePart):
@@ -201,26 +225,24 @@ class CostPart(PiecePart):
     def _timed(self) -> bool:
         return self.program.layout.duration >= 0 and self.c.cost.integral
 
+    def _joined(self, slopes: list[FloatArray]) -> FloatArray:
+        """Derivatives by the unknowns that count, shape (elements, size, n)."""
+        parts = [J if len(t) == J.shape[2] else J[:, :, t] for J, t in zip(slopes, self.taken, strict=True) if len(t)]
+        return np.concatenate(parts, axis=2) if parts else np.zeros((len(self.index), self.piece.size, 0))
+
     def add(self, z: FloatArray, weight: float, multipliers: FloatArray, values: FloatArray) -> None:
         """See `Part.add`."""
         program, cost, motion = self.program, self.c.cost, self.program.motion(z)
         r, slopes = self.piece.slopes(motion)
-        J = np.concatenate([J[:, :, t] for J, t in zip(slopes, self.taken, strict=True)], axis=2)
+        J = self._joined(slopes)
         shares = weight * self.c.shares(motion.dt)[:, None] * cost.weights
         bar = shares * (2.0 * r if cost.squares else 1.0)
         bends = self.piece.curvatures(motion, bar)
-        n = self.index.shape[1]
-        H = np.zeros((len(self.index), n, n))
-        m = J.shape[2]
-        if bends is not None:
-            H[:, :m, :m] += self._chosen(bends)
-        if cost.squares:
-            H[:, :m, :m] += np.einsum("kmi,km,kmj->kij", J, 2.0 * shares, J, optimize=True)
+        by_time = NO_ROWS
         if cost.integral and program.layout.duration >= 0:
             # Shares of time grow with the final time.
-            gradient = np.einsum("km,kmi->ki", bar, J) / program.duration(z)
-            H[:, :m, -1], H[:, -1, :m] = gradient, gradient
-        self._put(values, H)
+            by_time = np.einsum("km,kmi->ki", bar, J) / program.duration(z)
+        self._put(values, bends, J if cost.squares else NO_BLOCKS, shares, by_time)
 
 
 class Exact(Hessian):

@@ -79,6 +79,38 @@ def add_at(values, slots, source, blocks):
 
 
 @entry
+def add_squares(values, slots, source, bends, chosen, J, shares, by_time, work, flat):
+    """values[slots[k, a]] += (sum of 2 shares J'J, of bends and of by_time)[source[a]] for all elements k.
+
+    bends (elements, all, all) counts at the rows and columns `chosen` (n,); J (elements, size, n), shares (elements,
+    size); by_time (elements, n) are the entries of the last unknown with the others. What is not there has no elements.
+    work, flat: scratch, as large as a block, and the same memory in one row.
+    """
+    n = chosen.shape[0]
+    for k in range(slots.shape[0]):
+        flat[:] = 0.0
+        for m in range(J.shape[1]):
+            row = J[k, m, :n]
+            for i in range(row.shape[0]):
+                x = 2.0 * shares[k, m] * row[i]
+                if x != 0.0:
+                    out = work[i, :n]
+                    for j in range(row.shape[0]):
+                        out[j] += x * row[j]
+        if bends.shape[0] > 0:
+            for i in range(n):
+                row, out = bends[k, chosen[i]], work[i, :n]
+                for j in range(n):
+                    out[j] += row[chosen[j]]
+        if by_time.shape[0] > 0:
+            for i in range(n):
+                work[i, n] += by_time[k, i]
+                work[n, i] += by_time[k, i]
+        for a in range(slots.shape[1]):
+            values[slots[k, a]] += flat[source[a]]
+
+
+@entry
 def add_products(indptr, indices, values, y, out):
     """out += A' y for a matrix in compressed columns."""
     for j in range(out.shape[0]):
