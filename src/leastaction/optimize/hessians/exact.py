@@ -16,9 +16,11 @@ from numpy.typing import NDArray
 from leastaction.optimize.hessians import held_curvature
 from leastaction.optimize.hessians.colouring import Coloured
 from leastaction.optimize.hessians.contraction import Contraction
-from leastaction.optimize.hessians.hessian import Differences, GaussNewton, Hessian, local, shared, upper
+from leastaction.optimize.hessians.hessian import Differences, GaussNewton, Hessian, joined, local, shared, upper
 from leastaction.optimize.transcriptions.pieces import Motion, Piece
 from leastaction.optimize.transcriptions.sparsity import (
+    NO_BLOCKS,
+    NO_ROWS,
     FloatArray,
     IntArray,
     Pattern,
@@ -28,9 +30,6 @@ from leastaction.optimize.transcriptions.sparsity import (
 )
 from leastaction.optimize.transcriptions.transcription import CostPiece, Transcription
 from leastaction.optimize.transcriptions.variational import Variational
-
-NO_BLOCKS, NO_ROWS = np.zeros((0, 0, 0)), np.zeros((0, 0))
-"""For what is not there."""
 
 
 class Part(ABC):
@@ -89,9 +88,8 @@ class DynamicsPart(Part):
         q = layout.q[program._points()].reshape(N, -1)
         size = q.shape[1]
         found = _found(c.blocks.reshape(N, size, size)).reshape(N, -1)
-        self.places = np.flatnonzero(found.any(axis=0))
-        a, b = q[:, self.places // size], q[:, self.places % size]
-        self.tickets = [pattern.add(np.where((a <= b) & found[:, self.places], a, -1), b)]
+        *entries, self.places = upper(q, found.any(axis=0).reshape(size, size))
+        self.tickets = [pattern.add(np.where(found[:, self.places], entries[0], -1), entries[1])]
         if c.by_time is not None and c.controls_by_time is not None:
             width, time = controls.weights.shape[1], np.array(layout.duration)
             u = layout.u[controls.first[:, None] + np.arange(width)]
@@ -119,7 +117,6 @@ class DynamicsPart(Part):
     def close(self, pattern: Pattern) -> None:
         """See `Part.close`."""
         self.slots = [pattern.slots(ticket) for ticket in self.tickets]
-        self.slots[0], self.places = _kept(self.slots[0], self.places, pattern.count)
 
     def add(self, z: FloatArray, weight: float, multipliers: FloatArray, values: FloatArray) -> None:
         """See `Part.add`."""
@@ -135,12 +132,6 @@ class DynamicsPart(Part):
             weights, blocks = self.program.controls.weights[0], c.by_controls.reshape(len(c.blocks), 1, -1)
             slots = self.slots[self.by_controls]
             np.add.at(values, slots, weights[:, None, None] * blocks.reshape(len(slots), 1, slots.shape[2], -1))
-
-
-def _kept(slots: IntArray, places: IntArray, count: int) -> tuple[IntArray, IntArray]:
-    """Slots (elements, n) and places (n,) less those that no element has, as the lower triangle."""
-    some = (slots < count).any(axis=0)
-    return np.ascontiguousarray(slots[:, some]), np.ascontiguousarray(places[some])
 
 
 def _found(blocks: FloatArray) -> NDArray[np.bool_]:
@@ -163,7 +154,8 @@ class PiecePart(Part):
         pairs = shared(piece, self.taken)
         if self._timed():
             self.index, pairs = _with_time(program, self.index, pairs)
-        self.ticket = pattern.add(*upper(self.index, pairs))
+        *entries, self.places = upper(self.index, pairs)
+        self.ticket = pattern.add(*entries)
 
     def _timed(self) -> bool:
         """Whether the final time is to be added to what the piece reads."""
@@ -171,8 +163,7 @@ class PiecePart(Part):
 
     def close(self, pattern: Pattern) -> None:
         """See `Part.close`."""
-        slots = pattern.slots(self.ticket).reshape(len(self.index), -1)
-        self.slots, self.places = _kept(slots, np.arange(slots.shape[1]), pattern.count)
+        self.slots = pattern.slots(self.ticket)
         self._work = np.zeros((self.index.shape[1], self.index.shape[1]))
 
     @cached_property
@@ -225,16 +216,11 @@ class CostPart(PiecePart):
     def _timed(self) -> bool:
         return self.program.layout.duration >= 0 and self.c.cost.integral
 
-    def _joined(self, slopes: list[FloatArray]) -> FloatArray:
-        """Derivatives by the unknowns that count, shape (elements, size, n)."""
-        parts = [J if len(t) == J.shape[2] else J[:, :, t] for J, t in zip(slopes, self.taken, strict=True) if len(t)]
-        return np.concatenate(parts, axis=2) if parts else np.zeros((len(self.index), self.piece.size, 0))
-
     def add(self, z: FloatArray, weight: float, multipliers: FloatArray, values: FloatArray) -> None:
         """See `Part.add`."""
         program, cost, motion = self.program, self.c.cost, self.program.motion(z)
         r, slopes = self.piece.slopes(motion)
-        J = self._joined(slopes)
+        J = joined(slopes, self.taken)
         shares = weight * self.c.shares(motion.dt)[:, None] * cost.weights
         bar = shares * (2.0 * r if cost.squares else 1.0)
         bends = self.piece.curvatures(motion, bar)

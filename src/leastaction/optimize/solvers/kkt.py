@@ -94,21 +94,9 @@ class System:
         """Unknowns that couple stages far apart: those in most constraints first, until the others do not."""
         n = self.n
         wide, degree = np.zeros(n, bool), np.bincount(self.j_columns, minlength=n)
-        within = (a < n) & (b < n)
-        a, b = a[within], b[within]
+        low, high, rows = np.zeros(n, np.int64), np.zeros(n, np.int64), np.zeros((2, self.m), np.int64)
         while True:
-            low, high = stage.copy(), stage.copy()
-            near = ~wide[self.j_columns]
-            rows, columns = self.j_rows[near], self.j_columns[near]
-            row_low, row_high = np.full(self.m, len(stage)), np.zeros(self.m, np.int64)
-            np.minimum.at(row_low, rows, stage[columns])
-            np.maximum.at(row_high, rows, stage[columns])
-            np.minimum.at(low, columns, row_low[rows])
-            np.maximum.at(high, columns, row_high[rows])
-            near = ~wide[a] & ~wide[b]
-            for x, y in ((a[near], b[near]), (b[near], a[near])):
-                np.minimum.at(low, x, stage[y])
-                np.maximum.at(high, x, stage[y])
+            _reaches(stage, wide, self.j_rows, self.j_columns, a, b, rows, low, high)
             far = (high - low > WIDE) & ~wide
             if not far.any():
                 return wide
@@ -117,14 +105,10 @@ class System:
     def _make_room(self, more: float) -> None:
         """Memory for the factors: what they take if all pivots are taken when they may, and some more."""
         model, stages = self.model, len(self.model.first) - 1
-        enters = np.repeat(np.arange(stages), np.diff(model.first))
-        size = np.zeros(stages, np.int64)
-        leaves = model.last[model.ids]
-        for k in range(stages):
-            size[k] = int(((enters <= k) & (leaves >= k)).sum())
-        left = np.bincount(leaves, minlength=stages)
-        room = int((1.5 * size.max(initial=0) + 8) * more)
-        self.more, members, factor = more, int(2 * more * size.sum()) + 64, int(2 * more * (size @ left)) + 1024
+        left = np.bincount(model.last, minlength=stages)
+        size = np.cumsum(np.diff(model.first)) - np.cumsum(left) + left
+        room = int((1.2 * size.max(initial=0) + 8) * more)
+        self.more, members, factor = more, int(1.2 * more * size.sum()) + 64, int(more * (size @ left)) + 1024
         self.data = front_data(model, min(room, self.n + self.m), members, factor)
         self._factor = Bound(fronts.factor, model, self.data)
         self._solve = Bound(fronts.solve, model, self.data)
@@ -172,6 +156,31 @@ class System:
 
 
 @entry
+def _reaches(stage, wide, j_rows, j_columns, a, b, rows, low, high):
+    """First and last stage that each unknown meets in a constraint or in the Hessian, less those that are wide.
+
+    j_rows, j_columns: entries of the Jacobian; a, b: of the whole system. rows: scratch (2, constraints).
+    """
+    n = stage.shape[0]
+    rows[0], rows[1] = n, -1
+    for i in range(n):
+        low[i] = high[i] = stage[i]
+    for k in range(j_rows.shape[0]):
+        r, c = j_rows[k], j_columns[k]
+        if not wide[c]:
+            rows[0, r], rows[1, r] = min(rows[0, r], stage[c]), max(rows[1, r], stage[c])
+    for k in range(j_rows.shape[0]):
+        r, c = j_rows[k], j_columns[k]
+        if not wide[c]:
+            low[c], high[c] = min(low[c], rows[0, r]), max(high[c], rows[1, r])
+    for k in range(a.shape[0]):
+        i, j = a[k], b[k]
+        if i < n and j < n and not wide[i] and not wide[j]:
+            low[i], high[i] = min(low[i], stage[j]), max(high[i], stage[j])
+            low[j], high[j] = min(low[j], stage[i]), max(high[j], stage[i])
+
+
+@entry
 def _pull_back(slots, rows, columns, values, y, out):
     """out = J' y."""
     out[:] = 0.0
@@ -182,12 +191,10 @@ def _pull_back(slots, rows, columns, values, y, out):
 def _partners(stage: IntArray, a: IntArray, b: IntArray, n: int) -> IntArray:
     """Of unknowns with few neighbours the first constraint on them, -1 for all others."""
     degree = np.bincount(a, minlength=len(stage)) + np.bincount(b, minlength=len(stage))
-    out = np.full(len(stage), -1)
-    rows = np.flatnonzero((a >= n) & (b < n))
-    rows = rows[np.lexsort((a[rows], stage[a[rows]]))][::-1]  # the first one is written last
-    out[b[rows]] = a[rows]
-    out[degree > FEW + 2] = -1
-    return out
+    rows = np.flatnonzero((a >= n) & (b < n) & (degree[b] <= FEW + 2))
+    first = np.full(len(stage), len(stage) ** 2)
+    np.minimum.at(first, b[rows], stage[a[rows]] * len(stage) + a[rows])
+    return np.where(first < len(stage) ** 2, first % len(stage), -1)
 
 
 class _Thin(NamedTuple):
@@ -206,12 +213,13 @@ class _Thin(NamedTuple):
 def _thin(a: IntArray, b: IntArray, slots: IntArray, n: int, count: int) -> _Thin:
     """Unknowns of the program with few neighbours, no two of which are neighbours."""
     beside = a != b
-    ends = np.concatenate([a[beside], b[beside]])
-    others, where = np.concatenate([b[beside], a[beside]]), np.tile(slots[beside], 2)
-    degree = np.bincount(ends, minlength=count)
+    degree = np.bincount(a[beside], minlength=count) + np.bincount(b[beside], minlength=count)
     # On the diagonal are the Hessian's entry and that of the barrier.
     twice = np.bincount(a[~beside], minlength=count) == 2
     few = (degree < FEW) & (degree > 0) & (np.arange(count) < n) & twice
+    entries = np.flatnonzero(beside & (few[a] | few[b]))
+    ends, others = np.concatenate([a[entries], b[entries]]), np.concatenate([b[entries], a[entries]])
+    where = np.tile(slots[entries], 2)
     # Of two neighbours that both have few the later one stays.
     stays = np.zeros(count, bool)
     stays[np.maximum(ends, others)[few[ends] & few[others]]] = True
@@ -250,8 +258,8 @@ def _model(stage: IntArray, a: IntArray, b: IntArray, slots: IntArray, n: int) -
     meet = np.maximum(stage[early.rows], stage[early.columns])
     np.maximum.at(last, early.rows, meet)
     np.maximum.at(last, early.columns, meet)
-    order, entry_order = np.argsort(stage, kind="stable"), np.argsort(at, kind="stable")
-    fill_order = np.argsort(meet, kind="stable")
+    short = np.int16 if stages < 2**15 else np.int64  # of few bits numbers are sorted by counting
+    order, entry_order, fill_order = (np.argsort(x.astype(short), kind="stable") for x in (stage, at, meet))
 
     def starts(of: IntArray) -> IntArray:
         return np.concatenate([[0], np.cumsum(np.bincount(of, minlength=stages))]).astype(np.int64)

@@ -31,7 +31,7 @@ class Motion:
         u: controls at the nodes of the steps, shape (steps, nodes, nu).
         turns: derivatives of q by the unknowns along the tangent, shape (points, nv, nv).
         chords: of all steps, made when first asked for.
-        slopes: of pieces, likewise.
+        places, slopes: of pieces, likewise.
     """
 
     z: FloatArray
@@ -40,6 +40,7 @@ class Motion:
     u: FloatArray
     turns: Matrices
     chords: Any = None
+    places: dict[Any, Any] = field(default_factory=dict)
     slopes: dict[Any, Any] = field(default_factory=dict)
 
 
@@ -105,6 +106,11 @@ class Piece:
             self.columns.append(Columns(np.full((len(k), 1), layout.duration), timed[:, None]))
 
     def _place(self, motion: Motion) -> Place:
+        if self not in motion.places:
+            motion.places[self] = self._find_place(motion)
+        return motion.places[self]
+
+    def _find_place(self, motion: Motion) -> Place:
         owner, k = self.owner, self.index
         none = np.zeros((len(k), 0))
         if self.function.where == "knots":
