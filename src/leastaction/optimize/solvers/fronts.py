@@ -9,17 +9,9 @@ controls, are eliminated before they enter a front where their pivots allow it (
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
-import numpy as np
-from numpy.typing import NDArray
-
 from leastaction._jit import entry, routine
-from leastaction.optimize.solvers.pivots import VECTOR, catch_up, judge, one, swap, two
+from leastaction.optimize.solvers.pivots import SPARSE, catch_up, judge, one, swap, two
 from leastaction.optimize.solvers.thin import GONE, back, eliminate, forth
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 
 THRESHOLD = 1e-6
 """Smallest pivot beside the largest entry of its row."""
@@ -29,131 +21,6 @@ LEFT = -2
 
 DONE, SINGULAR, NO_ROOM = 0, 1, 2
 """How a factorisation ended."""
-
-
-class FrontModel(NamedTuple):
-    """Which unknowns and entries belong to which stage.
-
-    Attributes:
-        first, ids: unknowns that enter at stage k are ids[first[k] : first[k + 1]].
-        entries, rows, columns, slots: entries of stage k, matrix[rows, columns] += values[slots], one triangle alone.
-        last: last stage that mentions an unknown.
-        partner: unknown with which one that has few neighbours leaves best, such as a control with the dynamics that it
-            drives; -1 for those with many.
-        thin, thin_slots: unknowns that may leave before all stages, and both slots of their diagonals (thin, 2).
-        around, near, near_slots: neighbours of thin unknown n are near[around[n] : around[n + 1]], with their slots.
-        pairs: where the fill of a thin unknown begins.
-        fills, fill_rows, fill_columns, fill_slots: as `entries`, for the fill.
-    """
-
-    first: IntArray
-    ids: IntArray
-    entries: IntArray
-    rows: NDArray[np.int32]
-    columns: NDArray[np.int32]
-    slots: NDArray[np.int32]
-    last: IntArray
-    partner: IntArray
-    thin: IntArray
-    thin_slots: IntArray
-    around: IntArray
-    near: IntArray
-    near_slots: IntArray
-    pairs: IntArray
-    fills: IntArray
-    fill_rows: IntArray
-    fill_columns: IntArray
-    fill_slots: IntArray
-
-
-class FrontData(NamedTuple):
-    """Factors and scratch.
-
-    Attributes:
-        F, G: fronts, upper triangles, shape (room, room).
-        W: rows of the pivots before they are divided, shape (room, room).
-        x: scratch (room,).
-        near: places of nonzeros, shape (3, room).
-        dense: pivots of a stage whose rows are full, shape (room,).
-        fresh: how many of them are in a row already, shape (room,).
-        at: place of an unknown in the front, shape (unknowns,).
-        listed: stage at which an unknown was taken up last, or LEFT, shape (unknowns,).
-        front, others: unknowns of the fronts, shape (room,).
-        size, pivots: of the front of each stage, and how many unknowns leave it, shape (stages,).
-        members, offsets: unknowns of all fronts, those that leave first; where those of a stage begin.
-        factor, places, starts: nonzeros of the rows of L', their places in the front, where those of a pivot begin.
-        d, e: entries of D on the diagonal and beside it, in the order of elimination; e != 0 at the first of two rows.
-        counts: positive, negative and vanishing pivots, and the largest front.
-        fill: what thin unknowns leave behind, shape (pairs,).
-        ratios, thin_pivots: their rows of L', shape (neighbours,), and pivots, zero for those that stayed.
-        early: whether an unknown had a neighbour that left before all stages, shape (unknowns,).
-    """
-
-    F: FloatArray
-    G: FloatArray
-    W: FloatArray
-    x: FloatArray
-    near: IntArray
-    dense: IntArray
-    fresh: IntArray
-    at: IntArray
-    listed: IntArray
-    front: IntArray
-    others: IntArray
-    size: IntArray
-    pivots: IntArray
-    members: IntArray
-    offsets: IntArray
-    factor: FloatArray
-    places: NDArray[np.int32]
-    starts: IntArray
-    d: FloatArray
-    e: FloatArray
-    counts: IntArray
-    fill: FloatArray
-    ratios: FloatArray
-    thin_pivots: FloatArray
-    early: NDArray[np.bool_]
-
-
-def front_data(model: FrontModel, room: int, members: int, factor: int) -> FrontData:
-    """Memory for fronts of at most `room` unknowns, `members` in all, and `factor` nonzeros of L."""
-    stages, count = len(model.first) - 1, len(model.ids)
-    room = (room + VECTOR - 1) // VECTOR * VECTOR
-    return FrontData(
-        F=_aligned(room),
-        G=_aligned(room),
-        W=_aligned(room),
-        x=np.zeros(room),
-        near=np.zeros((3, room), np.int64),
-        dense=np.zeros(room, np.int64),
-        fresh=np.zeros(room, np.int64),
-        at=np.zeros(count, np.int64),
-        listed=np.zeros(count, np.int64),
-        front=np.zeros(room, np.int64),
-        others=np.zeros(room, np.int64),
-        size=np.zeros(stages, np.int64),
-        pivots=np.zeros(stages, np.int64),
-        members=np.zeros(members, np.int64),
-        offsets=np.zeros(stages + 1, np.int64),
-        factor=np.zeros(factor),
-        places=np.zeros(factor, np.int32),
-        starts=np.zeros(count + 1, np.int64),
-        d=np.zeros(count),
-        e=np.zeros(count),
-        counts=np.zeros(4, np.int64),
-        fill=np.zeros(int(model.pairs[-1])),
-        ratios=np.zeros(len(model.near)),
-        thin_pivots=np.zeros(len(model.thin)),
-        early=np.zeros(count, np.bool_),
-    )
-
-
-def _aligned(room: int) -> FloatArray:
-    """Zeros (room, room) that begin with a line of the processor's cache."""
-    numbers = np.zeros(room * room + VECTOR)
-    first = -(numbers.ctypes.data // numbers.itemsize) % VECTOR
-    return numbers[first : first + room * room].reshape(room, room)
 
 
 @routine
@@ -305,11 +172,22 @@ def _keep(data, F, k, done, f, pivot):
         data.at[data.front[a]] = a
     for a in range(done):
         data.listed[data.front[a]] = LEFT
-        for b in range(a + 1, f):
-            if F[a, b] != 0.0:
-                data.factor[s] = F[a, b]
-                data.places[s] = b
-                s += 1
+        row, count, size = F[a, a + 1 : f], 0, f - a - 1
+        for b in range(size):
+            count += row[b] != 0.0
+        while size > 0 and row[size - 1] == 0.0:
+            size -= 1
+        data.whole[pivot + a] = SPARSE * count >= size
+        if SPARSE * count >= size:
+            kept = data.factor[s : s + size]
+            for b in range(size):
+                kept[b] = row[b]
+            s += size
+        else:
+            for b in range(size):
+                if row[b] != 0.0:
+                    data.factor[s], data.places[s] = row[b], a + 1 + b
+                    s += 1
         data.starts[pivot + a + 1] = s
     data.size[k], data.pivots[k], data.offsets[k + 1] = f, done, o + f
     return True
@@ -345,7 +223,8 @@ def factor(model, data, values):
 def solve(model, data, b):
     """Solve with the factors, b (unknowns,) in place."""
     forth(model, data, b)
-    x, d, e, starts, places, factor = data.x, data.d, data.e, data.starts, data.places, data.factor
+    x, d, e, starts, whole = data.x, data.d, data.e, data.starts, data.whole
+    places, factor = data.places, data.factor
     stages = data.size.shape[0]
     pivot = 0
     for k in range(stages):
@@ -353,9 +232,14 @@ def solve(model, data, b):
         for a in range(f):
             x[a] = b[data.members[o + a]]
         for a in range(n):
-            y = x[a]
-            for c in range(starts[pivot + a], starts[pivot + a + 1]):
-                x[places[c]] -= factor[c] * y
+            y, first, last = x[a], starts[pivot + a], starts[pivot + a + 1]
+            if whole[pivot + a]:
+                row, rest = factor[first:last], x[a + 1 : a + 1 + last - first]
+                for c in range(last - first):
+                    rest[c] -= row[c] * y
+            else:
+                for c in range(first, last):
+                    x[places[c]] -= factor[c] * y
         a = 0
         while a < n:
             if e[pivot + a] != 0.0:
@@ -375,10 +259,15 @@ def solve(model, data, b):
         for a in range(f):
             x[a] = b[data.members[o + a]]
         for a in range(n - 1, -1, -1):
-            y = x[a]
-            for c in range(starts[pivot + a], starts[pivot + a + 1]):
-                y -= factor[c] * x[places[c]]
-            x[a] = y
+            y, first, last = 0.0, starts[pivot + a], starts[pivot + a + 1]
+            if whole[pivot + a]:
+                row, rest = factor[first:last], x[a + 1 : a + 1 + last - first]
+                for c in range(last - first):
+                    y += row[c] * rest[c]
+            else:
+                for c in range(first, last):
+                    y += factor[c] * x[places[c]]
+            x[a] -= y
         for a in range(n):
             b[data.members[o + a]] = x[a]
     back(model, data, b)

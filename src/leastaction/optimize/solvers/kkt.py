@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from leastaction._jit import entry
 from leastaction._jit.bound import Bound
 from leastaction.optimize.solvers import fronts
-from leastaction.optimize.solvers.fronts import FrontModel, front_data
+from leastaction.optimize.solvers.arrays import FrontModel, front_data
 from leastaction.optimize.transcriptions.sparsity import FloatArray, IntArray, Pattern
 from leastaction.optimize.transcriptions.transcription import Transcription
 
