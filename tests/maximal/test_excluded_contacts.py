@@ -99,6 +99,36 @@ def test_masks_and_excludes_of_mjcf(tmp_path):
     assert excluded == {frozenset(pair.split()) for pair in expected}
 
 
+def test_groups_of_shapes():
+    """Shapes touch where one touches a group of the other, shape by shape; the bits of MJCF are these."""
+    b = la.MechanismBuilder("groups")
+    for name, bits in (("a", (1, 1)), ("b", (2, 4)), ("c", (4, 0))):
+        b.body(name, mass=1.0, shapes=[Sphere(0.1, name=name, groups=bits[0], touches=bits[1])])
+        b.free(name)
+    b.add_shape("world", Box((1, 1, 1), name="table", groups=2, touches=1))
+    b.add_shape("a", Sphere(0.1, name="more", groups=8, touches=2))
+    robot = b.build()
+    table = la.Maximal().prepare(robot, 0.01).table
+    pairs = [*table.ground, *table.body_pairs()]
+    names = {frozenset((table.names[p.a][1], table.names[p.b][1])) for p in pairs}
+    assert names == {frozenset(x.split()) for x in ("table a", "table more", "b more", "b c")}
+    with pytest.raises(la.MechanismError, match=r"sphere 'x': groups: expected a whole number"):
+        Sphere(0.1, name="x", groups=0.5)
+
+
+def test_groups_of_mjcf(tmp_path):
+    """A body may have a geom that touches the ground and another that touches other bodies only."""
+    pytest.importorskip("mujoco")
+    path = tmp_path / "scene.xml"
+    more = '<geom name="m" type="sphere" size=".2" contype="2" conaffinity="2"/></body>'
+    bodies = masked("a", 0, 1, 1).replace("</body>", more) + masked("b", 1, 2, 0)
+    path.write_text(MASKS.format(bodies, ""))
+    robot = la.load(path)
+    shapes = robot.bodies[0].shapes
+    assert [(s.groups, s.touches) for s in shapes] == [(1, 1), (2, 2)]
+    assert len(la.Maximal().prepare(robot, 0.01).table.ground) == 1
+
+
 def test_merging_keeps_exclusions():
     b = two_boxes("low")
     b.body("lid", mass=0.1, shapes=Sphere(0.05))

@@ -37,6 +37,9 @@ if TYPE_CHECKING:
 FRICTION = 0.5
 """Coefficient of friction between shapes that both say nothing about it."""
 
+ALL = (1 << 32) - 1
+"""Bits of contact points: they touch all."""
+
 FEATURES = 1 << 32
 """Keys that belong to one pair of shapes."""
 
@@ -69,6 +72,7 @@ class ContactTable:
         ignored: pairs of shapes between which contact is not known, so that they pass through each other: an ellipsoid
             on a height field.
         friction, restitution, spinning, rolling: what each shape says, NaN where nothing.
+        groups, touches: bits of each shape, see `Shape`.
     """
 
     shapes: Any
@@ -82,6 +86,8 @@ class ContactTable:
     restitution: NDArray[np.float64]
     spinning: NDArray[np.float64]
     rolling: NDArray[np.float64]
+    groups: NDArray[np.int64]
+    touches: NDArray[np.int64]
 
     def body_pairs(self, poses: Any = None, margin: float = 0.0) -> Any:
         """`PAIR` records of shapes of moving bodies with each other.
@@ -158,7 +164,9 @@ class ContactTable:
         """For each pair of shapes a, b of moving bodies whether they may touch."""
         i, j = self.shapes.body[a], self.shapes.body[b]
         n = len(self.shapes.body) and int(self.shapes.body.max()) + 1
-        return (i != j) & ~np.isin(i * n + j, self._joined) & _known(self.shapes.kind[a], self.shapes.kind[b])
+        met = self.groups[a] & self.touches[b] | self.groups[b] & self.touches[a]
+        known = _known(self.shapes.kind[a], self.shapes.kind[b])
+        return (i != j) & ~np.isin(i * n + j, self._joined) & known & (met != 0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -182,6 +190,8 @@ class _Item:
     spacing: float = 0.0
     heights: NDArray[np.float64] | None = None  # (rows, columns)
     hull: Polytope | None = None  # in the index's frame
+    groups: int = ALL
+    touches: int = ALL
 
 
 def collect(
@@ -214,7 +224,9 @@ def collect(
     fixed = [k for k, item in enumerate(items) if item.index < 0]
     free = [k for k, item in enumerate(items) if item.index >= 0]
     grounds = [(a, b) for a in fixed for b in free if not _stood_for(items[b], items[a])]
-    grounds = [(a, b) for a, b in grounds if (items[a].owner, items[b].owner) not in apart]
+    grounds = [
+        (a, b) for a, b in grounds if (items[a].owner, items[b].owner) not in apart and _meet(items[a], items[b])
+    ]
     known = [_known(items[a].kind, items[b].kind) for a, b in grounds]
     movers = np.array([k for k in free if items[k].on_bodies], np.int64)
     ignored = [pair for pair, good in zip(grounds, known, strict=True) if not good]
@@ -227,6 +239,8 @@ def collect(
         movers=movers,
         apart=apart,
         ignored=tuple(ignored),
+        groups=np.array([item.groups for item in items], np.int64),
+        touches=np.array([item.touches for item in items], np.int64),
         **surface,
     )
 
@@ -248,6 +262,11 @@ def _known(a: Any, b: Any) -> Any:
     return (second > FIELD) & ((first != FIELD) | (second != ELLIPSOID))
 
 
+def _meet(a: _Item, b: _Item) -> bool:
+    """Whether one of two shapes touches a group of the other."""
+    return bool(a.groups & b.touches or b.groups & a.touches)
+
+
 def _stood_for(item: _Item, ground: _Item) -> bool:
     """Whether contact points touch a part of the ground in the place of a shape that holds them."""
     return item.stood_for and (item.kind != CAPSULE or ground.kind == PLANE)
@@ -258,7 +277,7 @@ def _ignored(items: list[_Item], movers: list[int], apart: frozenset[Any]) -> It
     for a in movers:
         for b in movers if items[a].kind == ELLIPSOID else ():
             joined = items[a].index == items[b].index or (items[a].owner, items[b].owner) in apart
-            if not (joined or _known(items[a].kind, items[b].kind)):
+            if not joined and _meet(items[a], items[b]) and not _known(items[a].kind, items[b].kind):
                 yield min(a, b), max(a, b)
 
 
@@ -368,6 +387,8 @@ def _item(index: int, owner: int | str, X: Pose, body: str, shape: Shape, stood_
         shape.restitution,
         shape.spinning,
         shape.rolling,
+        groups=shape.groups,
+        touches=shape.touches,
         stood_for=stood_for,
         on_bodies=on_bodies,
         **options,

@@ -55,7 +55,8 @@ class Geoms:
                 continue
             self.builder.add_shape(body, shape)
             # Bodies that never move touch nothing by themselves.
-            if self.contacts and shape.collision and self.m.body_weldid[self.m.geom_bodyid[g]] != 0:
+            moves = self.m.body_weldid[self.m.geom_bodyid[g]] != 0
+            if self.contacts and shape.collision and moves and self._meets_ground(g):
                 self._contacts(g, body, shape)
         self.exclude()
 
@@ -74,6 +75,13 @@ class Geoms:
                 if (not meet or (i, j) in excluded) and m.body_weldid[i] != m.body_weldid[j]:
                     self.builder.exclude_contact(names[i], names[j])
 
+    def _meets_ground(self, g: int) -> bool:
+        """Whether a geom touches one that never moves; where there is none, a ground may come later."""
+        m = self.m
+        fixed = m.body_weldid[m.geom_bodyid] == 0
+        met = m.geom_contype[g] & m.geom_conaffinity[fixed] | m.geom_conaffinity[g] & m.geom_contype[fixed]
+        return not len(met) or bool(met.any())
+
     def _shape(self, g: int) -> Shape | None:
         m = self.m
         type_, size = int(m.geom_type[g]), m.geom_size[g].tolist()
@@ -89,6 +97,7 @@ class Geoms:
         }
         if common["collision"]:
             common |= self._surface(g)
+            common["groups"], common["touches"] = int(m.geom_contype[g]) % 2**32, int(m.geom_conaffinity[g]) % 2**32
         if type_ == PLANE:
             return Plane(**common)
         if type_ == SPHERE:

@@ -22,6 +22,14 @@ from leastaction.mechanism.inertia import (
 from leastaction.mechanism.pose import Pose
 
 
+def _bits(value: Any, what: str) -> int:
+    """A number of up to 32 bits."""
+    number = _check.nonnegative(value, what)
+    if number != int(number) or number >= 2**32:
+        raise MechanismError(f"{what}: expected a whole number below 2^32, the sum of bits, got {_check.shown(value)}")
+    return int(number)
+
+
 @dataclass(frozen=True)
 class Shape:
     """A shape fixed to a body.
@@ -39,6 +47,9 @@ class Shape:
         spinning: friction against spinning about the normal of a contact: torque per normal force [m]; None leaves it
             to what the shape touches, as with friction; where neither says one, 0.
         rolling: friction against rolling, about the tangents: torque per normal force [m]; likewise.
+        groups: bits of the groups of shapes that it belongs to.
+        touches: bits of the groups that it touches. Two shapes touch if one of them touches a group of the other
+            (contype and conaffinity of MuJoCo).
     """
 
     pose: Pose = field(default=Pose(), kw_only=True)
@@ -50,6 +61,8 @@ class Shape:
     restitution: float | None = field(default=None, kw_only=True)
     spinning: float | None = field(default=None, kw_only=True)
     rolling: float | None = field(default=None, kw_only=True)
+    groups: int = field(default=1, kw_only=True)
+    touches: int = field(default=1, kw_only=True)
 
     kind: ClassVar[str] = "shape"
 
@@ -62,6 +75,8 @@ class Shape:
         for name in ("friction", "restitution", "spinning", "rolling"):
             if getattr(self, name) is not None:
                 object.__setattr__(self, name, _check.nonnegative(getattr(self, name), f"{what}: {name}"))
+        for name in ("groups", "touches"):
+            object.__setattr__(self, name, _bits(getattr(self, name), f"{what}: {name}"))
         if self.restitution is not None and self.restitution > 1.0:
             raise MechanismError(f"{what}: restitution must not exceed 1, got {self.restitution}")
 

@@ -30,11 +30,11 @@ class Face(NamedTuple):
         radius: of a disc [m].
     """
 
-    index: int
+    index: Any
     normal: Any
     point: Any
-    begin: int
-    count: int
+    begin: Any
+    count: Any
     radius: float
 
 
@@ -51,8 +51,8 @@ class Core(NamedTuple):
         r: [m].
     """
 
-    kind: int
-    number: int
+    kind: Any
+    number: Any
     centre: Any
     direction: Any
     half: float
