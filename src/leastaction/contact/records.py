@@ -15,6 +15,7 @@ SHAPE = np.dtype(
         ("radius", "f8"),  # of sphere, capsule, cylinder [m]; 0 is a point
         ("centre", "f8", 3),  # of the bounding sphere, in the index's frame [m]
         ("bound", "f8"),  # radius of the bounding sphere [m], infinite for grounds
+        ("thickness", "f8"),  # radius of a ball that fits into it [m], infinite for grounds
         ("first", "i8"),  # of its numbers in the flat array of heights and vertices
         ("rows", "i8"),  # grid points along x, or number of vertices
         ("columns", "i8"),  # grid points along y

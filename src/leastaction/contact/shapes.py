@@ -451,16 +451,20 @@ def _fill(record: Any, item: _Item, first: int, sharp: bool) -> NDArray[np.float
     elif item.heights is not None:
         record.rows, record.columns = item.heights.shape
         numbers = np.ravel(item.heights)
+    record.thickness = item.radius
     if item.kind in (PLANE, FIELD):
-        record.bound = np.inf
+        record.bound = record.thickness = np.inf
     elif item.kind == MESH:
         assert hull is not None
         record.centre[:] = 0.5 * (hull.vertices.min(axis=0) + hull.vertices.max(axis=0))
         record.bound = np.linalg.norm(hull.vertices - record.centre, axis=1).max()
+        record.thickness = (hull.faces[:, 3] - hull.faces[:, :3] @ hull.vertices.mean(axis=0)).min()
     elif item.kind == CYLINDER:
         record.bound = np.hypot(item.radius, item.half[2])
+        record.thickness = min(item.radius, item.half[2])
     elif item.kind == ELLIPSOID:
-        record.bound = max(item.half)
+        record.bound, record.thickness = max(item.half), min(item.half)
     else:
         record.bound = np.linalg.norm(item.half) + item.radius
+        record.thickness = min(item.half) if item.kind == BOX else item.radius
     return numbers

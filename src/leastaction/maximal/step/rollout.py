@@ -13,6 +13,7 @@ from leastaction.maximal.contact.bounces import bound_bounces, let_slip
 from leastaction.maximal.contact.detection import OUT_OF_DATE, find_cones, note_contacts
 from leastaction.maximal.contact.margins import has_moved
 from leastaction.maximal.contact.missed_contacts import ROUNDS, add_missed
+from leastaction.maximal.contact.passing import passes_through
 from leastaction.maximal.coordinates.recover import read_coordinates
 from leastaction.maximal.step.assembly import start_rows
 from leastaction.maximal.step.bodies import END, START
@@ -196,6 +197,8 @@ def solve_part(model, settings, data, near, contact, dt, slip):
         iterations += abs(spent)
     if spent >= 0 and has_moved(data.bodies, near, dt):
         return spent, iterations, REPLAN  # so far that bodies may have met that the graph does not tie
+    if divisible and spent >= 0 and passes_through(data, near, contact, dt, near.features, near.convex):
+        spent = -1 - spent
     free = contact.now[0].count == 0 and divisible
     if free and spent >= 0 and is_coarse(model.bodies, data, settings, dt, data.clock[2] >= FREE):
         spent = -1 - spent
