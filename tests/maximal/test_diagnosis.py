@@ -7,6 +7,7 @@ import pytest
 
 import leastaction as la
 from leastaction.errors import ConvergenceError, LeastActionWarning, MechanismError
+from leastaction.maximal.contact.diagnosis import warn_of_overlap
 from leastaction.mechanism import Box, Plane, Pose, Sphere
 
 
@@ -89,6 +90,20 @@ def test_runs_without_contacts_say_so():
     run = la.simulate(la.robots.pendulum(), dt=0.01, steps=2)
     with pytest.raises(la.errors.LeastActionError, match="no log of contacts"):
         run.contact_force("link1")
+
+
+def test_all_that_overlaps_at_the_start_is_named():
+    """One warning, the deepest pair first; slight overlaps are none."""
+    log = np.zeros((5, 10))
+    log[:, 1:3] = [(-1, 0), (0, 1), (0, 1), (-1, 2), (1, 2)]
+    log[:, 9] = [-0.01, -0.02, -0.03, -1e-5, 0.1]
+    with pytest.warns(LeastActionWarning) as said:
+        warn_of_overlap(log, ["a", "b", "c", "world"], np.ones(3))
+    assert len(said) == 1
+    text = str(said[0].message)
+    assert text.startswith("'b' and 'a' overlap at the start, by 0.03 m after the first step, and are pushed apart")
+    assert "so do 'a' and 'world';" in text
+    assert "'c'" not in text
 
 
 def test_a_first_step_that_has_no_solution_names_what_overlaps():

@@ -20,6 +20,9 @@ FloatArray = NDArray[np.float64]
 DEEP = 1e-3
 """Overlap at the start that is worth a warning, in terms of the size of a body."""
 
+SHOWN = 5
+"""Pairs that a warning names."""
+
 REMEDY = "start them apart, or let them pass through each other by exclude_contact of a builder"
 
 
@@ -44,11 +47,19 @@ def warn_of_overlap(log: FloatArray, names: Sequence[str], reach: FloatArray) ->
         names: of the rigid bodies, and last of the world.
         reach: their sizes [m].
     """
-    if len(log) == 0 or (least := log[log[:, 9].argmin()])[9] >= -DEEP * reach[int(least[2])]:
+    if len(log) == 0:
         return
-    a, b = (names[int(i)] for i in least[1:3])
-    text = f"{b!r} and {a!r} overlap at the start, by {-least[9]:.2g} m after the first step, and are pushed apart"
-    warnings.warn(f"{text}; {REMEDY}", LeastActionWarning, stacklevel=4)
+    deep = log[log[:, 9] < -DEEP * reach[log[:, 2].astype(int)]]
+    pairs = [f"{names[int(b)]!r} and {names[int(a)]!r}" for a, b in deep[deep[:, 9].argsort(), 1:3]]
+    pairs = list(dict.fromkeys(pairs))  # the deepest first, each once
+    if pairs:
+        text = (
+            f"{pairs[0]} overlap at the start, by {-deep[:, 9].min():.2g} m after the first step, and are pushed apart"
+        )
+        if len(pairs) > 1:
+            more = f" and {len(pairs) - SHOWN} other pairs" if len(pairs) > SHOWN else ""
+            text += f"; so do {'; '.join(pairs[1:SHOWN])}{more}"
+        warnings.warn(f"{text}; {REMEDY}", LeastActionWarning, stacklevel=4)
 
 
 def spinning_without_inertia(model: Model) -> str:
