@@ -35,7 +35,9 @@ class Trajectory:
         t: times [s], shape (steps + 1,).
         q: joint positions [rad or m], shape (steps + 1, nq), in the order of `mechanism.coordinate_names`.
         stored: what else the integrator solved for: "p" or "v", "iterations", "multipliers", ...; and "u", the
-            controls at the integrator's nodes, shape (steps, nodes, nu), where there were any.
+            controls at the integrator's nodes, shape (steps, nodes, nu), where there were any. Where limits or
+            activations stand between the controls given and those that act, the former are "commands", and
+            "activation" is that at all times, shape (steps + 1, nu).
     """
 
     mechanism: Mechanism

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from leastaction.actuation import Actuation
 from leastaction.batch.run import BatchRun
 from leastaction.batch.threads import run_on_cores
 from leastaction.errors import IntegratorError, MechanismError
@@ -78,6 +79,12 @@ def simulate(
     names = {name: _values(name, values) for name, values in (parameters or {}).items()}
     robots, (q, v) = _states(mechanism, q, v, controls, names, count)
     u = _controls(mechanism, controls, robots, count)
+    actuation = Actuation(mechanism, dt, (0.0,))
+    if device == "cuda":
+        if actuation.active:
+            name = next(a.name for a in mechanism.actuators if a.activation is not None)
+            raise IntegratorError(f"actuator {name!r} has an activation, which needs device='cpu'")
+        u = np.moveaxis(actuation.clipped(np.moveaxis(u, 1, 2)), 2, 1).copy()
     warn_of_ignored(integrator.prepare(mechanism, dt))
     if device == "cuda":
         from leastaction.batch.cuda import run_on_gpu

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from leastaction.actuation import Actuation
 from leastaction.batch.run import BatchRun
 from leastaction.errors import IntegratorError, LeastActionError, MechanismError
 from leastaction.integrators import Integrator, Stepper, is_count
@@ -55,6 +56,8 @@ class Cores:
         states = first.states()
         Q[0], S[0] = first.q[0], first.second[0]
         done, iterations = 0, 0
+        actuation = Actuation(stepper.mechanism, self.dt, stepper.control_nodes)
+        activation = actuation.start(None)
         while done < self.steps:
             count, row = min(PIECE, self.steps - done), int(done > 0)
             record = stepper.record(count + row)
@@ -63,6 +66,9 @@ class Cores:
             controls = np.broadcast_to(u[done : done + count] if len(u) > 1 else u, (count, u.shape[1]))
             nodes = len(stepper.control_nodes)
             table = np.repeat(controls[:, None, :], nodes, axis=1)
+            if not actuation.plain:
+                table, activations = actuation.run(table, activation)
+                activation = activations[-1]
             reached = stepper.advance(record, row, row + count, table)
             good = reached - row
             told = record.get("iterations")

@@ -63,6 +63,9 @@ def is_coarse(bodies, data, settings, dt, smooth):
                 off += m * (v - ahead * s.slope[3 + c]) ** 2
                 push += f * f / m + t * t / (m * bodies[i].radius ** 2)
                 work += f * (s.vc[c] + s.x[3 + c]) + t * (w[c] + x[c])
+    for k in range(data.coordinates.shape[0]):
+        c = data.coordinates[k]
+        work += (c.kick + held * c.left) * (c.rate + c.now)
     gain, moving = now - before - work, now + before + push
     clock[4] = max(clock[4], now)
     clock[5] = gain

@@ -16,7 +16,7 @@ from leastaction.forces.arrays import modes_at
 from leastaction.kinematics.sweeps import add_to, place, screw_axis
 from leastaction.minimal.bodywise.blocks import start_torque
 from leastaction.minimal.bodywise.closure import closure_impulses
-from leastaction.minimal.bodywise.joints import drive_impulses, joint_velocities, turn_joints
+from leastaction.minimal.bodywise.joints import drive_impulses, hold_servos, joint_velocities, turn_joints
 from leastaction.minimal.bodywise.turning import set_turn, turn_between, turning_gradient
 from leastaction.minimal.bodywise.twists import body_twists
 from leastaction.spatial import (
@@ -115,6 +115,7 @@ def forces_at(model, settings, data, j, u):
         if model.damped:
             joint_velocities(model, settings, data, j)
         total.joint_forces(forces, modes_at(data.modes, j), data.Q[j], data.V[j], tau)
+        hold_servos(model, data, j, tau)
     if model.pushed:
         bodies = data.bodies[j]
         body_twists(model, settings, data, j)
