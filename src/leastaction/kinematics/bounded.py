@@ -50,9 +50,9 @@ def _with_equations(
     held = np.where(free, 0.0, x)
     Hf, r = H[np.ix_(free, free)], (g - H @ held)[free]
     if not len(d):
-        return np.linalg.solve(Hf, r), np.zeros(0)
+        return np.asarray(np.linalg.solve(Hf, r), float), np.zeros(0)
     Cf, s = C[:, free], d - C @ held
     Y = np.linalg.solve(Hf, np.column_stack([Cf.T, r]))
     S = Cf @ Y[:, :-1]
     mu = np.linalg.lstsq(S, Cf @ Y[:, -1] - s, rcond=RANK)[0]
-    return Y[:, -1] - Y[:, :-1] @ mu, mu
+    return Y[:, -1] - Y[:, :-1] @ mu, np.asarray(mu, float)
