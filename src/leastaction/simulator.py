@@ -216,6 +216,24 @@ class Simulator:
         return self._stepper.noted_contacts()[:, 1:]
 
     @property
+    def sensors(self) -> dict[str, FloatArray]:
+        """What the sensors of the mechanism tell, by their names; see `Trajectory.sensors`.
+
+        With the controls of the last step; before the first one without any.
+        """
+        from leastaction.sensing.reading import holds, read_state
+
+        m, row, q, v = self.mechanism, self._row, self.q, self.v
+        u = self._u[0, -1].copy() if self._steps else np.zeros(m.nu)
+        known = None
+        if "limits" in self._stepper.acts and row > 0 and holds(m, q):
+            before = self._record.second[row - 1]
+            if self._stepper.momentum:
+                before = velocity_of_momentum(m, self._record.q[row - 1][None], before[None])[0]
+            known = (v - before) / self.dt
+        return read_state(m, q, v, u, self.contacts if self._steps else np.zeros((0, 9)), known)
+
+    @property
     def energy(self) -> float:
         """Kinetic and potential energy [J]."""
         return float(self.now.energy[0])

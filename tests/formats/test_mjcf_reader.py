@@ -251,8 +251,8 @@ def test_one_warning_names_what_has_no_counterpart(tmp_path, recwarn, text, what
 
 
 def test_sensors_are_named_as_left_out(tmp_path):
-    text = mjcf(BODY.format(""), '<sensor><jointpos name="angle" joint="j"/></sensor>')
-    with pytest.warns(UserWarning, match="left out: sensors: angle"):
+    text = mjcf(BODY.format(""), '<sensor><jointpos name="angle" joint="j"/><clock name="time"/></sensor>')
+    with pytest.warns(UserWarning, match="left out: sensors: time"):
         read(tmp_path, text)
 
 

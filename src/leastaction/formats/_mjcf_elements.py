@@ -82,6 +82,7 @@ class Elements:
         self.builder = builder
         self.notes = notes
         self.bodies = bodies
+        self.sites: list[str] = []  # names of the frames that sites become
 
     def read(self) -> None:
         """Add them all."""
@@ -95,7 +96,8 @@ class Elements:
         names = Names()
         for k in range(self.m.nsite):
             body, X = self._site(k)
-            self.builder.add(Frame(names.unique(self.m.site(k).name or f"site{k}"), self.bodies.bodies[body], X))
+            self.sites.append(names.unique(self.m.site(k).name or f"site{k}"))
+            self.builder.add(Frame(self.sites[-1], self.bodies.bodies[body], X))
         names = Names()
         for k in range(self.m.ntendon):
             self._tendon(k, names)

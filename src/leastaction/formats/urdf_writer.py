@@ -52,7 +52,7 @@ def save_urdf(robot: Mechanism, path: str | PathLike[str], *, lossy: bool = Fals
     Args:
         robot: what to write.
         path: of the file to write; its folder must exist.
-        lossy: leave out, with one warning, what URDF cannot say: actuators, contact points, excluded contacts,
+        lossy: leave out, with one warning, what URDF cannot say: actuators, sensors, contact points, excluded contacts,
             springs and cables between bodies, external wrenches, ground that is not a solid, gravity, nonlinear
             couplings.
 
@@ -166,6 +166,7 @@ class _Writer:
             "external wrench": robot.wrenches,
             "force": robot.forces,
             "contact point": robot.contacts,
+            "sensor": robot.sensors,
         }
         for what, elements in kinds.items():
             for element in elements:

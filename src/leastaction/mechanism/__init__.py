@@ -20,6 +20,7 @@ from leastaction.mechanism.inertia import Inertia, rod, solid_box, solid_capsule
 from leastaction.mechanism.joints import Joint, Motion, Primitive
 from leastaction.mechanism.mechanism import Mechanism
 from leastaction.mechanism.pose import Pose
+from leastaction.mechanism.sensors import Sensor
 from leastaction.mechanism.shapes import Box, Capsule, Cylinder, HeightField, Mesh, Plane, Shape, Sphere
 
 __all__ = [
@@ -50,6 +51,7 @@ __all__ = [
     "Pose",
     "Primitive",
     "Rolling",
+    "Sensor",
     "Servo",
     "Shape",
     "Sphere",

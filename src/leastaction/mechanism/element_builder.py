@@ -22,6 +22,7 @@ from leastaction.mechanism.elements import (
 )
 from leastaction.mechanism.frames import Frame
 from leastaction.mechanism.pose import Pose
+from leastaction.mechanism.sensors import Sensor
 
 FIELDS: dict[type, str] = {
     Coupling: "couplings",
@@ -35,6 +36,7 @@ FIELDS: dict[type, str] = {
     PenaltyContact: "penalties",
     PointElement: "forces",
     Frame: "frames",
+    Sensor: "sensors",
 }
 """The field of `Mechanism` that holds the elements of a class, and of those derived from it."""
 
@@ -219,6 +221,18 @@ class ElementBuilder:
             pose: in the body's frame: a `Pose`, a position [m], position and quaternion, or a matrix (4, 4).
         """
         self._elements["frames"].append(Frame(name, body, Pose.of(pose, f"frame {name!r}: pose")))
+        return name
+
+    def sensor(self, name: str, kind: str, target: str, **options: Any) -> str:
+        """Something to be measured; see `Sensor`.
+
+        Args:
+            name: unique.
+            kind: such as "joint_position", "accelerometer", "force", "touch", "range".
+            target: name of a coordinate, or of a frame or body.
+            **options: reference, zone, cutoff.
+        """
+        self._elements["sensors"].append(Sensor(name, kind, target, **options))
         return name
 
     def wrench(self, name: str, body: str, wrench: Any, *, point: Any = (0, 0, 0), frame: str = "world") -> str:

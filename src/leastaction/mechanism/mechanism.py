@@ -27,6 +27,7 @@ from leastaction.mechanism.elements import (
 from leastaction.mechanism.frames import Frame
 from leastaction.mechanism.graph import WORLD, spanning_tree
 from leastaction.mechanism.joints import SPLINES, Joint, Motion
+from leastaction.mechanism.sensors import Sensor
 from leastaction.mechanism.shapes import Shape
 
 if TYPE_CHECKING:
@@ -67,6 +68,7 @@ _PARTS: dict[str, Any] = {
     "excluded_contacts": tuple,
     "forces": PointElement,
     "frames": Frame,
+    "sensors": Sensor,
 }
 """What the attributes of a mechanism hold."""
 
@@ -89,6 +91,7 @@ class Mechanism:
         gravity: acceleration of gravity [m/s^2], 3 numbers.
         strict: whether implausible inertias were refused (True) or only warned about.
         frames: named frames on bodies.
+        sensors: what is measured, see `Trajectory.sensors`.
     """
 
     name: str
@@ -109,6 +112,7 @@ class Mechanism:
     excluded_contacts: tuple[tuple[str, str], ...] = ()
     forces: tuple[PointElement, ...] = ()
     frames: tuple[Frame, ...] = ()
+    sensors: tuple[Sensor, ...] = ()
 
     def __post_init__(self) -> None:
         from leastaction.mechanism.validate import validate

@@ -78,6 +78,7 @@ def _check_names(mechanism: Mechanism) -> None:
         "penalty contact": (p.name for p in mechanism.penalties),
         "force": (f.name for f in mechanism.forces),
         "frame": (f.name for f in mechanism.frames),
+        "sensor": (s.name for s in mechanism.sensors),
     }
     if any(joint.motions for joint in mechanism.joints):  # other names of coordinates are those of joints
         groups["coordinate"] = mechanism.coordinate_names
@@ -113,6 +114,17 @@ def _check_references(mechanism: Mechanism) -> None:
             body(name, f"{force.KIND} {force.name!r}")
     for frame in mechanism.frames:
         body(frame.body, f"frame {frame.name!r}")
+    for sensor in mechanism.sensors:
+        try:
+            if sensor.kind == "joint_position":
+                mechanism.coordinate_index(sensor.target)
+            elif sensor.kind == "joint_velocity":
+                mechanism.velocity_index(sensor.target)
+            else:
+                mechanism.frame(sensor.target)
+                mechanism.frame(sensor.reference)
+        except MechanismError as error:
+            raise MechanismError(f"sensor {sensor.name!r}: {error}") from None
     for pair in mechanism.excluded_contacts:
         first, second = _check.pair(pair, "excluded contact")
         for name in (first, second):
