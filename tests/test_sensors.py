@@ -20,8 +20,7 @@ def pendulum():
     b.sensor("pull", "force", "bob")
     b.sensor("angle", "joint_position", "pivot")
     b.sensor("rate", "joint_velocity", "pivot", cutoff=0.5)
-    b.add_ground(Plane(pose=Pose((0.0, 0.0, -2.0))))
-    return b.build()
+    return b.build().replace(ground=(Plane(pose=Pose((0.0, 0.0, -2.0))),))
 
 
 @pytest.mark.filterwarnings("ignore::leastaction.errors.LeastActionWarning")
