@@ -147,7 +147,7 @@ def is_moving(near, contact):
             pair = near.pairs[contact.contacts[c.source].pair]
             one, other = near.shapes[pair.a].kind, near.shapes[pair.b].kind
             low, high = min(one, other), max(one, other)
-            if (low == BOX or low == FIELD) and (high == BOX or high == CAPSULE):
+            if (low in (BOX, FIELD)) and (high in (BOX, CAPSULE)):
                 return True
     return False
 
@@ -214,7 +214,9 @@ def pull_back(model, settings, data, contact, places, back, k):
             G1[i, c] += turn[c]
             G1[i, 3 + c] += bars[0, i, 3 + c]
         local = mattvec(load9(s.B), mattvec(load9(s.R1), (G1[i, 0], G1[i, 1], G1[i, 2])))
-        spin = mattvec(momentum_slope(load9(bodies[i].J), load3(s.w), -dt), (bars[1, i, 0], bars[1, i, 1], bars[1, i, 2]))
+        spin = mattvec(
+            momentum_slope(load9(bodies[i].J), load3(s.w), -dt), (bars[1, i, 0], bars[1, i, 1], bars[1, i, 2])
+        )
         for c in range(3):
             rhs[first[i] + c] = dt * local[c] + spin[c] + bars[2, i, c]
             rhs[first[i] + 3 + c] = dt * G1[i, 3 + c] + bodies[i].mass * bars[1, i, 3 + c] + bars[2, i, 3 + c]
@@ -252,10 +254,7 @@ def pull_back(model, settings, data, contact, places, back, k):
 @routine(allocates=False)
 def reads(b):
     """Whether any entry is not zero."""
-    for i in range(b.shape[0]):
-        if b[i] != 0.0:
-            return True
-    return False
+    return any(b[i] != 0.0 for i in range(b.shape[0]))
 
 
 @routine(allocates=False)

@@ -143,7 +143,7 @@ def ball_rate(c, j, Ra, xa, Rb, xb, E):
 def bend_ball(c, j, Ra, xa, Rb, xb, E, G, k):
     """Add k times the gradient of `ball_rate` by the poses, E fixed to the bodies."""
     wa, va = motion_of(E, c.a)
-    wb, vb = motion_of(E, c.b)
+    _wb, vb = motion_of(E, c.b)
     n = ball_direction(c, j, Rb)
     if j < 3:
         # That on b is fixed to it; on a: -wa . n, wa moves with a and n with b.
