@@ -47,7 +47,7 @@ def slope_rows(model, data, Q, V, W, twists, momenta, out):
     """out = gradient of w' M(q) v by q, along the tangent, row by row.
 
     Degree of freedom k carries its subtree along, whose bodies keep their motion relative to what carries it. So w' M v
-    changes by -(S_k x w_parent) . h(v) - (S_k x v_parent) . h(w), with momenta h of the subtree and twists of its parent.
+    changes by -(S_k x w_parent) . h(v) - (S_k x v_parent) . h(w), with momenta h of the subtree.
 
     Args:
         twists, momenta: scratch, shape (2, nodes, 6).

@@ -26,8 +26,9 @@ from leastaction.linalg.dense import solve_in_place
 from leastaction.minimal.bodywise.balls import eliminate_ball
 from leastaction.minimal.bodywise.blocks import body_block, body_blocks, start_torque
 from leastaction.minimal.bodywise.joints import joint_slopes
-from leastaction.minimal.bodywise.sixes import ZEROS, plus, put, six, times
+from leastaction.minimal.bodywise.pushes import push_block, push_slopes
 from leastaction.minimal.bodywise.substitution import solve
+from leastaction.minimal.sixes import ZEROS, plus, put, six, times
 from leastaction.spatial import add3, cross, cross_force, load3, load6, store6
 
 
@@ -252,8 +253,15 @@ def _expect(bodies, turns, i):
 @routine
 def factor(model, settings, data):
     """Eliminate all joints at the poses of the last `residual`, from leaves to root: U, W and `inverse`."""
+    ways = model.ways
+    _factor(model, settings, data, ways.second, ways.fourth, ways.higher, ways.balls, ways.soft)
+
+
+@routine
+def _factor(model, settings, data, second, fourth, higher, balls, soft):
+    """`factor`, with the ways of `ways.BodywiseWays` as arguments: what is None is not compiled."""
     nodes, slots, begun, local, bodies = model.nodes, model.slots, data.begun, data.local, data.bodies
-    soft = model.sprung or model.geared
+    sprung = model.sprung or model.geared
     m = data.A.shape[1]
     for i in range(nodes.shape[0]):
         begun[i] = False
@@ -263,26 +271,27 @@ def factor(model, settings, data):
         for b in (i, parent):
             if b >= 0 and not begun[b]:
                 begun[b] = True
-                if m == 6:
+                if second is not None and m == 6:
                     body_block(model, settings, data, slots[b], b)
-                else:
-                    body_blocks(model, settings, data, slots[b], b)
+                elif fourth is not None or higher is not None:
+                    body_blocks(fourth, higher, model, settings, data, slots[b], b)
                     _expect(bodies, data.turns, b)
-        if soft:
+                push_block(data.pushes, model, settings, data, slots[b], b)
+        if soft is not None and sprung:
             joint_slopes(model, settings, data, i)
-        hard = not soft or nv == 1
-        if m == 6 and hard:
+        hard = not sprung or nv == 1
+        if second is not None and m == 6 and hard:
             for c in range(n, n + nv):
-                slope = local[0, 1] if soft else 0.0
+                slope = local[0, 1] if sprung else 0.0
                 _axis_at_order_2(data, slots[i], to, c, slope, c == n + nv - 1)
-        elif m == 12 and hard and nv == 3:
+        elif balls is not None and m == 12 and hard and nv == 3:
             eliminate_ball(data, slots[i], to, i, n)
-        elif m == 12 and hard:
+        elif fourth is not None and m == 12 and hard:
             for c in range(n, n + nv):
-                slopes = (local[0, 1], local[0, 2], local[1, 1], local[1, 2]) if soft else (0.0, 0.0, 0.0, 0.0)
+                slopes = (local[0, 1], local[0, 2], local[1, 1], local[1, 2]) if sprung else (0.0, 0.0, 0.0, 0.0)
                 _axis_at_order_4(data, slots[i], to, i, n, c, slopes, c == n + nv - 1)
-        else:
-            _joint(data, slots[i], to, i, n, nv, soft)
+        elif higher is not None or soft is not None:
+            _joint(data, slots[i], to, i, n, nv, sprung)
         if parent >= 0:
             for j in range(1, m // 6):
                 add_to(bodies[j, parent].E, load6(bodies[j, i].E))
@@ -301,8 +310,9 @@ def _keep(a, out):
 def recursive(model, settings, data, u):
     """Newton update dx (s, nv) for the residuals r; `residual` must have been called at the same Q.
 
-    One of two ways behind one signature, see `dense_direction.solve`; this one does not look at the controls u.
+    One of two ways behind one signature, see `dense_direction.solve`; u: controls, shape (nodes, nu).
     """
+    push_slopes(data.pushes, model, settings, data, u)
     factor(model, settings, data)
     solve(model, settings, data)
 
