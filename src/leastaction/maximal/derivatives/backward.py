@@ -16,10 +16,10 @@ from leastaction.maximal.arrays import ContactData, ContactModel, MaximalSetting
 from leastaction.maximal.contact.bounces import is_bouncing
 from leastaction.maximal.coordinates.recover import read_coordinates
 from leastaction.maximal.derivatives.arrays import BackData
+from leastaction.maximal.derivatives.cone_cotangents import cone_cotangents
 from leastaction.maximal.derivatives.cotangents import (
     add_gradient,
     bend_row,
-    cone_cotangents,
     control_cotangents,
     force_cotangents,
     rate_along,
@@ -254,7 +254,10 @@ def pull_back(model, settings, data, contact, places, back, k):
 @routine(allocates=False)
 def reads(b):
     """Whether any entry is not zero."""
-    return any(b[i] != 0.0 for i in range(b.shape[0]))
+    largest = 0.0
+    for i in range(b.shape[0]):
+        largest = max(largest, abs(b[i]))
+    return largest > 0.0
 
 
 @routine(allocates=False)
