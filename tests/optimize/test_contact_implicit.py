@@ -14,10 +14,10 @@ pytest.importorskip("casadi")
 RULES = pytest.mark.parametrize("integrator", [la.Midpoint(), la.Galerkin(order=4)], ids=["midpoint", "simpson"])
 
 
-def touching_limb(integrator, early):
+def touching_limb(integrator, early, duration=(0.3, 0.5)):
     """Two steps of the limb above uneven ground, with a point and a ball."""
     robot, rng = limb(), np.random.default_rng(1)
-    problem = opt.Problem(robot, steps=2, integrator=integrator, duration=(0.3, 0.5)).minimize(opt.effort())
+    problem = opt.Problem(robot, steps=2, integrator=integrator, duration=duration).minimize(opt.effort())
     problem.start(v=rng.normal(size=robot.nv))
     ball = opt.touch("tail", radius=0.1, point=(0, 0.1, 0.2))
     ground = opt.steps([(0.1, 0.3), (2.0, -0.2)], width=1.8)
@@ -36,8 +36,9 @@ def test_derivatives(integrator, early):
     assert not (np.abs(found) > 1e-7 * np.abs(found).max())[~stored].any()
 
 
-def test_second_derivatives():
-    compare(touching_limb(BODIES, False), tolerance=1e-6)
+@pytest.mark.parametrize(("early", "duration"), [(False, (0.3, 0.5)), (False, 0.4), (True, 0.4)])
+def test_second_derivatives(early, duration):
+    compare(touching_limb(BODIES, early, duration), tolerance=1e-6)
 
 
 def block():
