@@ -79,7 +79,7 @@ def gap_bends(
 def slip_bends(
     r: ContactReaction, motion: Motion, at: slice, rates: FloatArray, bar: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
-    """As `weighted`, of bar (points, slides) times places along the directions of slip, over time: rates (points, 1)."""
+    """As `weighted`, of bar (points, slides) times places along the directions of slip times rates (points, 1)."""
     weights = np.zeros((len(bar), len(r.rows)))
     weights[:, r.slides] = rates * bar
     return weighted(r, motion, at, weights)

@@ -102,7 +102,9 @@ class _ContactPiece(PointPiece):
         """See `PointPiece.is_smooth`: without a free final time, and of points."""
         return not self.timed and not self.r.rolls
 
-    def _blocks(self, motion: Motion, start: tuple[FloatArray, FloatArray], end: tuple[FloatArray, FloatArray]) -> FloatArray:
+    def _blocks(
+        self, motion: Motion, start: tuple[FloatArray, FloatArray], end: tuple[FloatArray, FloatArray]
+    ) -> FloatArray:
         """Second derivatives by the two configurations and the forces, of which those by configurations are filled."""
         n = self.owner.mechanism.nv
         H = np.zeros((len(self.points), *(2 * n + len(self.r.labels),) * 2))
@@ -237,7 +239,7 @@ class Complementarity(_ContactPiece):
         if r.count:
             rates, net = _rates(r, motion), bar[:, 1:] * (f[:, 1:-1:2] - f[:, 2:-1:2])
             parts = [slip_bends(r, motion, at, s * rates, net) for at, s in ((STARTS, -1.0), (ENDS, 1.0))]
-            start, end = (tuple(a + b for a, b in zip(*pair, strict=True)) for pair in zip((start, end), parts, strict=True))
+            start, end = ((a + c, b + d) for (a, b), (c, d) in zip((start, end), parts, strict=True))
             _, v_start, v_end, _ = slips(r, motion, True)
             for k, v in enumerate((v_start, v_end)):
                 by_f[:, k, :, 1:-1] = np.swapaxes(bar[:, 1:, None] * _both(v), 1, 2)

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 RELAXATIONS = (1.0, 1e-2, 1e-5)
 """Largest products of forces with gaps [N m] and with slip [W] of one solve after the other."""
 
+ROUGH = 1e-3
+"""Tolerance of all solves but the last, which only lead to it."""
+
 
 def solve_relaxed(
     problem: Problem,
@@ -31,7 +34,7 @@ def solve_relaxed(
     Args:
         problem: with contacts.
         relaxations: largest complementarity products, descending; what comes out keeps to the last one.
-        tolerance: of the solver.
+        tolerance: of the last solve; those before need not be exact.
         warm_start: a solution from which the first solve begins.
         time_limit: of all solves together [s].
         options: of `leastaction.optimize.solve`.
@@ -42,10 +45,11 @@ def solve_relaxed(
     if not steps or min(steps) <= 0.0:
         raise ProblemError(f"relaxations must be positive numbers, got {relaxations!r}")
     began, log, found = time.perf_counter(), [], warm_start
-    for relaxation in steps:
+    for number, relaxation in enumerate(steps):
         problem.relaxation = relaxation
+        exact = tolerance if number == len(steps) - 1 else max(tolerance, ROUGH)
         left = None if time_limit is None else max(time_limit - (time.perf_counter() - began), 1e-3)
-        found = solve(problem, tolerance=tolerance, warm_start=found, time_limit=left, **options)
+        found = solve(problem, tolerance=exact, warm_start=found, time_limit=left, **options)
         log += found.iterations
         if found.status == "User_Requested_Stop":
             break

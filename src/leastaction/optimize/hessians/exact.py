@@ -151,7 +151,7 @@ class ImpulsesPart(Part):
     def __init__(self, program: Transcription, reaction: Reaction, pattern: Pattern) -> None:
         self.program, self.reaction = program, reaction
         q, f = program.layout.q[reaction.points], reaction.index
-        reads = program.tangents.spread(reaction.reads.any(axis=0)[None])[0]
+        reads = program.tangents.spread(np.asarray(reaction.reads.any(axis=0, keepdims=True)))[0]
         self.moved = np.flatnonzero(reads)
         self.pushes = np.flatnonzero(np.abs(reaction.drives).any(axis=0))
         q, f = q[:, self.moved], f[:, self.pushes]
@@ -268,7 +268,11 @@ class Exact(Hessian):
             self.parts.append(DynamicsPart(program, pattern))
             if program.reactions:
                 left = held_curvature.by_differences(program)
-                self.parts += [ImpulsesPart(program, r, pattern) for r in program.reactions.all if all(r is not other for other in left)]
+                self.parts += [
+                    ImpulsesPart(program, r, pattern)
+                    for r in program.reactions.all
+                    if all(r is not other for other in left)
+                ]
                 if left or len(program.cuts.knots):
                     met = held_curvature.pairs(program, left)
                     others.append(ByDifferences(program, met, _held_gradient(program, left)))

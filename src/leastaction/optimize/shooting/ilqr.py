@@ -144,6 +144,8 @@ class _Search:
     def _first(self) -> States:
         """States of the guess: given ones, or those to which the controls lead."""
         problem, m, N = self.problem, self.m, self.N
+        assert problem.start_position is not None
+        assert problem.start_velocity is not None
         u = np.clip(np.array(problem._guess.get("u", np.zeros((N, self.nu)))), self.lower, self.upper)
         q, v = np.tile(problem.start_position, (N + 1, 1)), np.tile(problem.start_velocity, (N + 1, 1))
         given = problem._guess.get("q")
@@ -305,7 +307,7 @@ class _Search:
             reason += "steps from state to state" if self.gaps.any() else self.stages.violation(s)[1]
         u = s.u[:, None]
         stored = {"p": s.p, "u": u, "nodes": np.zeros(1)}
-        t = self.dt * np.arange(self.N + 1)
+        t = np.asarray(self.dt * np.arange(self.N + 1), float)
         none = np.zeros(0)
         return Shot(
             success=status == "Solve_Succeeded",

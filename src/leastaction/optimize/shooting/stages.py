@@ -102,9 +102,7 @@ class Stages:
         self._add_position_bounds(problem)
 
     def _constrain(self, function: Function, at: Any, lower: Any, upper: Any) -> None:
-        self.constraints.append(
-            _Term(function, at, lower=lower, upper=upper, y=np.zeros((len(at), function.size)))
-        )
+        self.constraints.append(_Term(function, at, lower=lower, upper=upper, y=np.zeros((len(at), function.size))))
 
     def _add_finish(self, problem: Problem) -> None:
         last, m = np.array([self.steps]), self.mechanism
@@ -139,7 +137,7 @@ class Stages:
     def _place(self, term: _Term, s: States) -> Place:
         at = term.at
         u = s.u[np.minimum(at, self.steps - 1)] if len(s.u) else np.zeros((len(at), 0))
-        return Place(at, self.dt * at, s.q[at], s.v[at], u, self.dt)
+        return Place(at, np.asarray(self.dt * at, float), s.q[at], s.v[at], u, self.dt)
 
     def value(self, s: States) -> tuple[float, float]:
         """(cost, cost with the terms of the constraints)."""
