@@ -57,6 +57,44 @@ def start(robot, rng, size=0.3):
     return q, rng.normal(size=robot.nv)
 
 
+def pushed(tied):
+    """A tree with every force that acts on one body alone; and, if tied, one without strength between two bodies."""
+    rng = np.random.default_rng(0)
+    b = la.MechanismBuilder("pushed")
+    for k in range(5):
+        b.body(f"b{k}", mass=rng.uniform(0.5, 2.0), com=0.2 * rng.normal(size=3), inertia=0.2 * np.eye(3))
+    b.free("b0", pose=random_pose(rng))
+    b.spherical("ball", "b0", "b1", pose=random_pose(rng))
+    b.revolute("hinge", "b1", "b2", axis=(0.6, 0, 0.8), pose=random_pose(rng))
+    b.prismatic("slider", "b1", "b3", axis="x", pose=random_pose(rng))
+    b.revolute("elbow", "b3", "b4", axis="y", pose=random_pose(rng))
+    b.spring("spring", ("b2", (0.1, 0.2, 0.3)), ("world", (0.3, 0.1, 0.2)), stiffness=200, rest_length=0.3, damping=9)
+    b.wrench("body", "b3", (1, 2, 3, 4, 5, 6), point=(0.1, 0.2, 0.3), frame="body")
+    b.wrench("world", "b4", (1, 2, 3, 4, 5, 6), point=(0.1, 0.2, 0.3))
+    b.drag("drag", "b4", linear=9.0, quadratic=5.0, point=(0.1, 0, 0.2))
+    b.penalty_contact("foot", "b1", [(0, 0, -0.3)], stiffness=1000.0, damping=20.0, friction=0.5)
+    b.thruster("jet", "b2", (10, 20, 30, 10, 20, 30))
+    b.thruster("main", "b0", (1, 2, 3, 1, 2, 3))
+    if tied:
+        b.spring("tie", "b0", "b4", stiffness=1e-30, rest_length=0.0)
+    return b.build()
+
+
+@pytest.mark.parametrize("order", [2, 4, 6])
+def test_body_forces_in_the_recursion(order):
+    """The same motion as with the dense derivatives, and in few iterations: 12 and more without their slopes."""
+    runs = []
+    for tied in (False, True):
+        robot = pushed(tied)
+        stepper = Bodies(order).prepare(robot, 0.02)
+        assert stepper.model.tied == tied
+        q, v = start(robot, np.random.default_rng(3))
+        u = np.random.default_rng(4).normal(size=(40, robot.nu))
+        runs.append(la.simulate(robot, q=q, v=v, dt=0.02, steps=40, controls=u, integrator=Bodies(order)))
+    np.testing.assert_allclose(runs[0].q, runs[1].q, atol=1e-10)
+    assert runs[0].iterations.max() <= 5
+
+
 @pytest.mark.parametrize("order", [2, 4, 6])
 @pytest.mark.parametrize("name", ["joints", "forces"])
 def test_blocks_are_derivatives_of_the_rows(name, order):

@@ -217,6 +217,20 @@ def together(forces: ForceModel) -> set[tuple[int, int]]:
     return {(min(i, j), max(i, j)) for group in ends for i in group for j in group if i != j and min(i, j) >= 0}
 
 
+def ties_bodies(forces: ForceModel) -> bool:
+    """Whether some force may tie two bodies: springs, cables and own forces between them, drives with a reaction."""
+    own = None if forces.user is None else forces.user.addresses
+    paths = forces.paths is not None and bool(together(forces))
+    return paths or bool((forces.drives.other >= 0).any()) or _size(forces.balls) + _size(own) > 0
+
+
+def slows_bodies(forces: ForceModel) -> bool:
+    """Whether some body force depends on velocities."""
+    own = None if forces.user is None else forces.user.addresses
+    damped = forces.paths is not None and bool(forces.paths.damping.any())
+    return damped or any(map(_size, (forces.penalties, forces.drags, forces.balls, own)))
+
+
 def has_jumps(forces: ForceModel) -> bool:
     """Whether any one-sided force has a damper, so that it jumps where it touches."""
     cables = () if forces.paths is None else forces.paths.damping[forces.paths.pulls_only != 0]

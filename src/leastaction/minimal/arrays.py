@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from leastaction.dynamics.arrays import ClosureModel
 from leastaction.forces.arrays import ForceModel, ForceModes, compact, force_model, force_modes
@@ -67,6 +68,22 @@ class GuessData(NamedTuple):
 def records(shape: Any, dtype: np.dtype) -> Any:
     """Zeroed record array."""
     return np.zeros(shape, dtype).view(np.recarray)
+
+
+def block_slots(parents: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Which of the blocks of a recursion from leaves to root a node uses, shape (nodes,).
+
+    Each is used again once its node has been added to its parent, so that they stay in the fastest memory.
+    """
+    slots, free, count = np.full(len(parents), -1), [], 0
+    for i in range(len(parents) - 1, -1, -1):
+        for node in (i, parents[i]):
+            if node >= 0 and slots[node] < 0:
+                if not free:
+                    free, count = [count], count + 1
+                slots[node] = free.pop()
+        free.append(slots[i])
+    return slots
 
 
 def closure_model(tree: Tree) -> ClosureModel | None:

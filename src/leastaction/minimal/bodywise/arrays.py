@@ -8,9 +8,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leastaction.dynamics.arrays import ClosureModel
-from leastaction.forces.arrays import ForceModel, ForceModes, compact, force_model, force_modes, has_jumps
+from leastaction.forces.arrays import (
+    ForceModel,
+    ForceModes,
+    compact,
+    force_model,
+    force_modes,
+    has_jumps,
+    slows_bodies,
+    ties_bodies,
+)
 from leastaction.mechanism import Mechanism
-from leastaction.minimal.arrays import GuessData, NativeModel, closure_model, floating_trees
+from leastaction.minimal.arrays import GuessData, NativeModel, block_slots, closure_model, floating_trees
 from leastaction.minimal.rules import lobatto
 from leastaction.spatial.exponential import UNTURNED
 
@@ -79,8 +88,9 @@ class BodywiseModel(NamedTuple):
         damped: whether some of them look at joint velocities.
         geared: whether drives have inertias of their own.
         pushed: whether some force acts on bodies.
-        slots: which of the articulated blocks a body uses, shape (bodies,); each is used again once its body has been
-            added to its parent, so that they stay in the fastest memory.
+        tied: whether some of these may tie two bodies, which the recursion cannot see.
+        slowed: whether some of these depend on velocities.
+        slots: which of the articulated blocks a body uses, shape (bodies,), see `minimal.arrays.block_slots`.
     """
 
     native: NativeModel
@@ -95,6 +105,8 @@ class BodywiseModel(NamedTuple):
     damped: bool
     geared: bool
     pushed: bool
+    tied: bool
+    slowed: bool
     slots: NDArray[np.int64]
 
 
@@ -129,6 +141,25 @@ class BodywiseDense(NamedTuple):
     row: FloatArray
 
 
+class BodywisePushes(NamedTuple):
+    """Body forces of one robot in the recursion, and scratch for them; see `pushes`.
+
+    Attributes:
+        on: whether some force acts on a body, shape (bodies,).
+        K, D: changes of its wrench at a node by displacements and by twists there, shape (s, bodies, 6, 6).
+        F: impulses of these wrenches, shape (s, bodies, 6).
+        T, dV, out: displacements, twist changes and wrench changes of bodies, shape (bodies, 6).
+    """
+
+    on: NDArray[np.bool_]
+    K: FloatArray
+    D: FloatArray
+    F: FloatArray
+    T: FloatArray
+    dV: FloatArray
+    out: FloatArray
+
+
 class BodywiseData(NamedTuple):
     """State and scratch of one robot.
 
@@ -161,6 +192,7 @@ class BodywiseData(NamedTuple):
         local: slopes of the impulses in one joint, shape (6 (s + 1), 6 (s + 1)), see `joints`.
         guess: scratch of first guesses.
         dense: dense derivatives; None until they are asked for.
+        pushes: body forces that the recursion takes in; None where there are none.
         modes: of one-sided forces, one row for each node.
         history: residual norms of the iterations.
     """
@@ -194,6 +226,7 @@ class BodywiseData(NamedTuple):
     local: FloatArray
     guess: GuessData
     dense: BodywiseDense | None
+    pushes: BodywisePushes | None
     modes: ForceModes
     history: FloatArray
 
@@ -251,21 +284,10 @@ def bodywise_model(mechanism: Mechanism, s: int) -> BodywiseModel:
         damped=damped,
         geared=bool(d.armature.any()),
         pushed=pushed,
-        slots=_slots(t.nodes.parent),
+        tied=ties_bodies(forces),
+        slowed=slows_bodies(forces),
+        slots=block_slots(t.nodes.parent),
     )
-
-
-def _slots(parents: NDArray[np.int64]) -> NDArray[np.int64]:
-    """See `BodywiseModel.slots`; bodies are done from the last to the first."""
-    slots, free, count = np.full(len(parents), -1), [], 0
-    for i in range(len(parents) - 1, -1, -1):
-        for body in (i, parents[i]):
-            if body >= 0 and slots[body] < 0:
-                if not free:
-                    free, count = [count], count + 1
-                slots[body] = free.pop()
-        free.append(slots[i])
-    return slots
 
 
 def _turns(s: int, bodies: int) -> Any:
@@ -309,9 +331,21 @@ def bodywise_data(model: BodywiseModel, guess: GuessData, max_iterations: int, d
         local=z((m + 6, m + 6)),
         guess=guess,
         dense=bodywise_dense(model) if dense else None,
+        pushes=bodywise_pushes(model) if model.pushed and not model.tied else None,
         modes=force_modes(model.forces, rows=s + 1),
         history=z(max_iterations + 1),
     )
+
+
+def bodywise_pushes(model: BodywiseModel) -> BodywisePushes:
+    """Zeroed arrays for the body forces of one robot."""
+    s, n = len(model.rule.c) - 1, len(model.nodes)
+    on = np.zeros(n, np.bool_)
+    drives = model.forces.drives
+    on[model.forces.touched] = True
+    on[drives.node[(drives.dof < 0) & (drives.node >= 0)]] = True
+    shapes = ((s, n, 6, 6), (s, n, 6, 6), (s, n, 6), (n, 6), (n, 6), (n, 6))
+    return BodywisePushes(on, *(np.zeros(shape) for shape in shapes))
 
 
 def bodywise_dense(model: BodywiseModel) -> BodywiseDense:

@@ -1,7 +1,6 @@
 """How the wrenches of one body at the nodes change when twists move its poses: blocks of 6 x 6."""
 
 from leastaction._jit import inline, routine
-from leastaction.minimal.bodywise.sixes import put
 from leastaction.minimal.bodywise.turning import (
     hessian_at_order_4,
     plus9,
@@ -10,6 +9,7 @@ from leastaction.minimal.bodywise.turning import (
     torque,
     turning_hessian,
 )
+from leastaction.minimal.sixes import put
 from leastaction.spatial import (
     ZERO3,
     add3,

@@ -1,4 +1,4 @@
-"""Newton direction by the dense derivatives: for body forces, which may join any two bodies."""
+"""Newton direction by the dense derivatives: for body forces that tie bodies, which the recursion cannot see."""
 
 from leastaction._jit import routine
 from leastaction.linalg.dense import solve_in_place

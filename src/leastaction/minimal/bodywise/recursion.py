@@ -26,8 +26,9 @@ from leastaction.linalg.dense import solve_in_place
 from leastaction.minimal.bodywise.balls import eliminate_ball
 from leastaction.minimal.bodywise.blocks import body_block, body_blocks, start_torque
 from leastaction.minimal.bodywise.joints import joint_slopes
-from leastaction.minimal.bodywise.sixes import ZEROS, plus, put, six, times
+from leastaction.minimal.bodywise.pushes import push_block, push_slopes
 from leastaction.minimal.bodywise.substitution import solve
+from leastaction.minimal.sixes import ZEROS, plus, put, six, times
 from leastaction.spatial import add3, cross, cross_force, load3, load6, store6
 
 
@@ -268,6 +269,7 @@ def factor(model, settings, data):
                 else:
                     body_blocks(model, settings, data, slots[b], b)
                     _expect(bodies, data.turns, b)
+                push_block(data.pushes, model, settings, data, slots[b], b)
         if soft:
             joint_slopes(model, settings, data, i)
         hard = not soft or nv == 1
@@ -301,8 +303,9 @@ def _keep(a, out):
 def recursive(model, settings, data, u):
     """Newton update dx (s, nv) for the residuals r; `residual` must have been called at the same Q.
 
-    One of two ways behind one signature, see `dense_direction.solve`; this one does not look at the controls u.
+    One of two ways behind one signature, see `dense_direction.solve`; u: controls, shape (nodes, nu).
     """
+    push_slopes(data.pushes, model, settings, data, u)
     factor(model, settings, data)
     solve(model, settings, data)
 

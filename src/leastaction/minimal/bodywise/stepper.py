@@ -37,8 +37,7 @@ class BodywiseStepper(ActionStepper):
         self.model = self.compiled(mechanism)
         tolerance, most = float(integrator.tolerance), int(integrator.max_iterations)
         self.settings = BodywiseSettings(dt, tolerance, most, plausible_share(mechanism))
-        # Body forces may join any two bodies, which the recursion from leaves to root cannot see.
-        self.data = self._make_data(self.model.pushed)
+        self.data = self._make_data(self.model.tied)
         self.control_nodes = self.control_points = tuple(self.model.rule.c.tolist())
 
     def compiled(self, mechanism: Mechanism) -> BodywiseModel:
@@ -53,8 +52,8 @@ class BodywiseStepper(ActionStepper):
         rows = slice(first, last + 1)
         states = (record["q"][rows], record["p"][rows], record["iterations"][rows])
         if "rollout" not in self._kernels:
-            rollout = entries.rollout_dense if self.model.pushed else entries.rollout_recursive
-            data = self.data if self.model.pushed else self.data._replace(dense=None)
+            rollout = entries.rollout_dense if self.model.tied else entries.rollout_recursive
+            data = self.data if self.model.tied else self.data._replace(dense=None)
             self._kernels["rollout"] = Bound(rollout, self.model, self.settings, data)
         return first + self._kernels["rollout"](u, *states)
 
@@ -77,10 +76,15 @@ class BodywiseStepper(ActionStepper):
     def _horizon(self, what: str) -> Bound:
         """The kernel `what` of `horizon`; only its `blocks` need the dense derivatives."""
         if what not in self._kernels:
-            data = self.data if what == "blocks" else self.data._replace(dense=None)
+            data = self.data._replace(pushes=None) if what == "blocks" else self._bare
             scratch = (contraction_data(self.model),) if what == "contractions" else ()
             self._kernels[what] = Bound(getattr(horizon, what), self.model, data, *scratch)
         return self._kernels[what]
+
+    @property
+    def _bare(self) -> Any:
+        """The data without what only Newton's directions and dense derivatives need, so that fewer kernels do."""
+        return self.data._replace(dense=None, pushes=None)
 
     def _be_dense(self) -> None:
         if self.data.dense is None:
@@ -98,7 +102,7 @@ class BodywiseStepper(ActionStepper):
         """Rows (s + 1, nv) of the equations of another mechanism at the nodes as they are."""
         model, name = self.other(mechanism), f"rows of {id(mechanism)}"
         if name not in self._kernels:
-            self._kernels[name] = Bound(horizon.rows, model, self.data._replace(dense=None))
+            self._kernels[name] = Bound(horizon.rows, model, self._bare)
         rows = np.zeros((1, len(self.control_nodes), len(p)))
         self._kernels[name](self.settings, self.data.Q, np.array(u[None], order="C"), False, rows)
         rows[0, 0] += p

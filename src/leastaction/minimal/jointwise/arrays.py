@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from leastaction.dynamics.arrays import ClosureModel
 from leastaction.forces.arrays import ForceModel, ForceModes
@@ -146,7 +147,9 @@ class RecursionData(NamedTuple):
 
     Attributes:
         var: first variations.
-        A, l: answer f = A^T z + l of the subtrees, shapes (nodes, mz, mf) and (nodes, mf).
+        slots: which of the blocks A a node uses, shape (nodes,), see `minimal.arrays.block_slots`.
+        begun: whether a node's block has been written, shape (nodes,).
+        A, l: answer f = A^T z + l of the subtrees, shapes (slots, mz, mf) and (nodes, mf).
         z: variations of the nodes, shape (nodes, mz).
         X: coordinates per variation of the parent, shape (nv, s, mz).
         H: shape (nv, s, mf).
@@ -156,6 +159,8 @@ class RecursionData(NamedTuple):
     """
 
     var: Variations
+    slots: NDArray[np.int64]
+    begun: NDArray[np.bool_]
     A: FloatArray
     l: FloatArray
     z: FloatArray

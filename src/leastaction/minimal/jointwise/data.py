@@ -9,7 +9,7 @@ import numpy as np
 from leastaction.forces.arrays import compact, force_model, force_modes, has_jumps
 from leastaction.kinematics.sweeps import JOINT_SCREW, LINK
 from leastaction.mechanism import Mechanism
-from leastaction.minimal.arrays import closure_model, native_model, records
+from leastaction.minimal.arrays import block_slots, closure_model, native_model, records
 from leastaction.minimal.elimination import loop_system
 from leastaction.minimal.jointwise.arrays import (
     POINT_BALL,
@@ -95,11 +95,13 @@ def _variations(size: Sizes) -> Variations:
     return Variations(*(np.zeros(shape) for shape in shapes))
 
 
-def recursion_data(size: Sizes) -> RecursionData:
+def recursion_data(model: TreeModel, size: Sizes) -> RecursionData:
     """For `directions.recursive`."""
     n, nv, s, _, mz, mf = size
-    shapes = ((n, mz, mf), (n, mf), (n, mz), (nv, s, mz), (nv, s, mf), (3 * s, 6 * s), (nv, s, 3 * s), (3 * s,))
-    return RecursionData(_variations(size), *(np.zeros(shape) for shape in shapes))
+    slots = block_slots(model.nodes.parent)
+    blocks = (int(slots.max(initial=-1)) + 1, mz, mf)
+    shapes = (blocks, (n, mf), (n, mz), (nv, s, mz), (nv, s, mf), (3 * s, 6 * s), (nv, s, 3 * s), (3 * s,))
+    return RecursionData(_variations(size), slots, np.zeros(n, np.bool_), *(np.zeros(shape) for shape in shapes))
 
 
 def sparse_data(model: TreeModel, size: Sizes) -> SparseData:
@@ -161,7 +163,7 @@ def solver_data(name: str, model: TreeModel, rule: Rule) -> Any:
     """For the way to solve for the Newton direction with this name."""
     size = sizes(model, rule)
     if name == "recursive":
-        return recursion_data(size)
+        return recursion_data(model, size)
     if name == "sparse":
         return sparse_data(model, size)
     return quasi_data(size) if name == "quasi" else dense_data(size)

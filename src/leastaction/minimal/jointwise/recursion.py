@@ -13,6 +13,7 @@ from leastaction._jit import inline, routine
 from leastaction.minimal.jointwise.points import is_nodal
 from leastaction.minimal.jointwise.sparse import gravity_slope, poses_vary
 from leastaction.minimal.jointwise.variations import pose_block
+from leastaction.minimal.sixes import put, six
 from leastaction.spatial import ZERO3, coad, load3, load6, load6_at, load_inertia
 
 
@@ -100,54 +101,104 @@ def solve_joint(Lam, X, inverse, first, m):
             inverse[first + k // s, k % s, c - m] = Lam[k, c]
 
 
+@inline
+def _begin(model, settings, points, data, i):
+    """A of the slot of node i: what it answers alone."""
+    A, rule, pts = data.A, settings.rule, points.nodes
+    at = data.slots[i]
+    for a in range(A.shape[1]):
+        for c in range(A.shape[2]):
+            A[at, a, c] = 0.0
+    for al in range(rule.w.shape[0]):
+        M = load_inertia(pts[al, i].M)
+        put_inertia(A[at], 6 * al, M)
+        if poses_vary(rule, al):
+            put_gravity(A[at], pose_block(rule, al), M, load3(model.gravity), rule.w[al] * settings.dt)
+
+
 @routine
 def factor(model, settings, points, data):
     """Eliminate all joints at the present iterate, from leaves to root: H, X and `inverse`."""
-    col, row, e, own = data.var.col, data.var.row, data.var.e, data.var.own
-    A, X, H, Lam, inverse = data.A, data.X, data.H, data.Lam, data.inverse
+    slots, begun = data.slots, data.begun
     nodes, rule, pts = model.nodes, settings.rule, points.nodes
-    w = rule.w
-    s = rule.c.shape[0] - 1
+    s = data.X.shape[1]
+    for i in range(nodes.shape[0]):
+        begun[i] = False
+    for i in range(nodes.shape[0] - 1, -1, -1):
+        n, nv, parent = nodes[i].iv, nodes[i].nv, nodes[i].parent
+        for b in (i, parent):
+            if b >= 0 and not begun[b]:
+                begun[b] = True
+                _begin(model, settings, points, data, b)
+        _reduce(rule, data, slots[i], n, nv * s)
+        if parent < 0:
+            continue
+        for k in range(n, n + nv):
+            for a in range(s):
+                _turn(rule, pts, data, i, k, a)
+        _hand_on(data, slots[i], slots[parent], n, nv * s)
+
+
+@inline
+def _products(data, at, k, a):
+    """X[k, a] = A row and H[k, a] = A^T col of the block A[at]."""
+    col, row, A, X, H = data.var.col, data.var.row, data.A, data.X, data.H
     # Sizes at run time on purpose: LLVM vectorises these loops better than unrolled ones.
     mz, mf = A.shape[1], A.shape[2]
-    g = load3(model.gravity)
-    for i in range(nodes.shape[0]):
-        for a in range(mz):
-            for c in range(mf):
-                A[i, a, c] = 0.0
-        for al in range(w.shape[0]):
-            M = load_inertia(pts[al, i].M)
-            put_inertia(A[i], 6 * al, M)
-            if poses_vary(rule, al):
-                put_gravity(A[i], pose_block(rule, al), M, g, w[al] * settings.dt)
-    for i in range(nodes.shape[0] - 1, -1, -1):
-        node = nodes[i]
-        n, m = node.iv, node.nv * s
-        for t in range(m):
-            k, a = n + t // s, t % s
-            mine = a if is_nodal(rule) else 0
-            for c in range(mf):
-                H[k, a, c] = 0.0
+    for c in range(mf):
+        H[k, a, c] = 0.0
+    for o in range(0, mz, 6):  # six rows together: H and `row` are read that much less often
+        u, v, w, x, y, z = six(col, k, a, o)
+        p = q = r = s = t = e = 0.0
+        for c in range(mf):
+            d = row[k, a, c]
+            i, j, l = A[at, o, c], A[at, o + 1, c], A[at, o + 2, c]
+            m, n, f = A[at, o + 3, c], A[at, o + 4, c], A[at, o + 5, c]
+            H[k, a, c] += (u * i + v * j + w * l) + (x * m + y * n + z * f)
+            p, q, r, s, t, e = p + d * i, q + d * j, r + d * l, s + d * m, t + d * n, e + d * f
+        put(X, k, a, o, (p, q, r, s, t, e))
+
+
+@inline
+def _reduce(rule, data, at, n, m):
+    """Solve the m equations of the joint with first degree of freedom n: X, `inverse`, and H of its columns alone."""
+    col, e, own = data.var.col, data.var.e, data.var.own
+    A, X, Lam = data.A, data.X, data.Lam
+    s, mz = X.shape[1], A.shape[1]
+    for t in range(m):
+        k, a = n + t // s, t % s
+        mine = a if is_nodal(rule) else 0
+        _products(data, at, k, a)
+        for o in range(6):
+            X[k, a, 6 * mine + o] += e[k, a, o]
+    if m == 1:
+        y = own[n, 0, 0, 0]
+        for o in range(mz):
+            y += X[n, 0, o] * col[n, 0, o]
+        y = -1.0 / y
+        data.inverse[n, 0, 0] = y
+        for o in range(mz):
+            X[n, 0, o] *= y
+        return
+    for t in range(m):
+        k, a = n + t // s, t % s
+        for q in range(m):
+            j, b = n + q // s, q % s
+            y = own[k, a, q // s, b]
             for o in range(mz):
-                x = col[k, a, o]
-                y = 0.0
-                for c in range(mf):
-                    H[k, a, c] += x * A[i, o, c]
-                    y += row[k, a, c] * A[i, o, c]
-                X[k, a, o] = y
-            for o in range(6):
-                X[k, a, 6 * mine + o] += e[k, a, o]
-        for t in range(m):
-            k, a = n + t // s, t % s
-            for q in range(m):
-                j, b = n + q // s, q % s
-                y = own[k, a, q // s, b]
-                for o in range(mz):
-                    y += X[k, a, o] * col[j, b, o]
-                Lam[t, q] = y
-        solve_joint(Lam, X, inverse, n, m)
-        if node.parent >= 0:
-            _hand_on(rule, pts, data, s, i, node)
+                y += X[k, a, o] * col[j, b, o]
+            Lam[t, q] = y
+    solve_joint(Lam, X, data.inverse, n, m)
+
+
+@inline
+def _turn(rule, pts, data, i, k, a):
+    """Take from H[k, a] that the momentum and the impulse of subtree i turn with the joint."""
+    moved = a + 1 if is_nodal(rule) else 0
+    T = load6_at(data.var.col[k, a], pose_block(rule, moved))
+    minus6_at(data.H[k, a], 6 * moved, coad(T, load6(pts[moved, i].mu)))
+    if poses_vary(rule, moved):
+        minus6_at(data.H[k, a], pose_block(rule, moved), coad(T, load6(pts[moved, i].G)))
 
 
 @routine
@@ -201,33 +252,24 @@ def solve(model, data, r, dx):
 
 
 @inline
-def _hand_on(rule, pts, data, s, i, node):
-    """Add what is left of subtree i to its parent."""
+def _hand_on(data, at, to, n, m):
+    """Add what is left of the block A[at] to that of the parent, A[to]."""
     A, X, H = data.A, data.X, data.H
-    mz, mf = A.shape[1], A.shape[2]
-    parent, n = node.parent, node.iv
-    m = node.nv * s
-    for t in range(m):
-        k, a = n + t // s, t % s
-        moved = a + 1 if is_nodal(rule) else 0
-        T = load6_at(data.var.col[k, a], pose_block(rule, moved))
-        minus6_at(H[k, a], 6 * moved, coad(T, load6(pts[moved, i].mu)))
-        if poses_vary(rule, moved):
-            minus6_at(H[k, a], pose_block(rule, moved), coad(T, load6(pts[moved, i].G)))
+    s, mz, mf = X.shape[1], A.shape[1], A.shape[2]
     # The first one or two unknowns together with the sum of A, then two at a time: fewer passes over memory.
     j, b = n + 1 // s, 1 % s
     for o in range(mz):
         x = X[n, 0, o]
         if m % 2 == 1:
             for c in range(mf):
-                A[parent, o, c] = A[parent, o, c] + A[i, o, c] + H[n, 0, c] * x
+                A[to, o, c] = A[to, o, c] + A[at, o, c] + H[n, 0, c] * x
         else:
             y = X[j, b, o]
             for c in range(mf):
-                A[parent, o, c] = A[parent, o, c] + A[i, o, c] + H[n, 0, c] * x + H[j, b, c] * y
+                A[to, o, c] = A[to, o, c] + A[at, o, c] + H[n, 0, c] * x + H[j, b, c] * y
     for t in range(2 - m % 2, m, 2):
         k, a, j, b = n + t // s, t % s, n + (t + 1) // s, (t + 1) % s
         for o in range(mz):
             x, y = X[k, a, o], X[j, b, o]
             for c in range(mf):
-                A[parent, o, c] += H[k, a, c] * x + H[j, b, c] * y
+                A[to, o, c] += H[k, a, c] * x + H[j, b, c] * y

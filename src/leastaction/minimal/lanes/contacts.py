@@ -16,10 +16,10 @@ What is beyond its plane or limit at the start of a step, as a run may start, go
 """
 
 from leastaction._jit import inline, routine
-from leastaction.minimal.bodywise.sixes import plus, times
 from leastaction.minimal.bodywise.turning import polynomial, turn_between
 from leastaction.minimal.lanes.arrays import CONTACT, DRY, LIMIT
 from leastaction.minimal.lanes.sixes import six
+from leastaction.minimal.sixes import plus, times
 from leastaction.spatial import add3, axpy3, cross, dot3, load3, load9, mattvec, matvec, scale3, sub3
 from leastaction.spatial._series import inverse_jacobian_terms
 
