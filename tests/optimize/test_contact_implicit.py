@@ -75,6 +75,13 @@ def test_a_block_falls_and_stays():
     np.testing.assert_allclose(z[solution.t > 0.26], 0.0, atol=1e-4)
 
 
+def test_nothing_stops_a_block_in_the_air():
+    """No force acts at the last control point either, unless the point touches there."""
+    problem = opt.Problem(block(), steps=6, duration=0.3).start(q=[0, 1], v=[0, 0]).finish(v=[0, 0]).bounds(u=(0, 0))
+    solution = problem.minimize(opt.velocity(1e-3)).contact(opt.touch("mass")).solve(max_iterations=60)
+    assert not solution.success
+
+
 def toes(solution):
     """Where the toe is at the knots [m]."""
     return np.array([(la.dynamics.body_poses(solution.mechanism, q)[2] @ [0, 0, -0.5, 1])[:3] for q in solution.q])

@@ -16,7 +16,7 @@ from leastaction.errors import ProblemError
 from leastaction.mechanism import Box, Capsule, Inertia, Joint, Mechanism, MechanismBuilder, Pose, joints
 from leastaction.mechanism._check import suggestion
 from leastaction.optimize.held.feet import foot, phase
-from leastaction.optimize.legged import spring_flamingo
+from leastaction.optimize.legged import spring_flamingo, spring_flamingo_stride
 from leastaction.optimize.motion import constraints, costs
 from leastaction.optimize.problem import Problem
 from leastaction.optimize.stance import balanced
@@ -35,6 +35,7 @@ __all__ = [
     "nao",
     "satellite",
     "spring_flamingo",
+    "spring_flamingo_stride",
     "steady_arm",
 ]
 
@@ -196,7 +197,18 @@ class Example:
 
 def catalogue() -> list[Example]:
     """All examples."""
-    makers = (cart_pole, acrobot, double_pendulum, arm, satellite, nao, atlas, spring_flamingo, hopper)
+    makers = (
+        cart_pole,
+        acrobot,
+        double_pendulum,
+        arm,
+        satellite,
+        nao,
+        atlas,
+        spring_flamingo,
+        spring_flamingo_stride,
+        hopper,
+    )
     return [Example(make.__name__, make) for make in makers]
 
 

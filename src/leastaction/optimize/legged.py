@@ -94,3 +94,20 @@ def speed_on_feet(robot: Mechanism, q: FloatArray, wanted: Any) -> FloatArray:
     free = np.eye(robot.nv) - np.linalg.pinv(J) @ J
     n = len(wanted)
     return free @ np.linalg.pinv(free[:n]) @ np.asarray(wanted, float)
+
+
+def spring_flamingo_stride(steps: int = 40, **options: Any) -> Problem:
+    """Spring Flamingo goes at 0.9 m/s: a stride of 0.72 m in 0.8 s that repeats; no contact is scheduled.
+
+    What comes out is a slow run: one foot after the other, with flights between. The first guess moves on at constant
+    speed while the legs swing about a standing posture, one against the other.
+    """
+    robot, stride = robots.spring_flamingo(ground=True), 0.72
+    problem = flamingo_problem(robot, steps, 0.8, options)
+    ahead = robot.coordinate_names[0]
+    problem.start(q={ahead: 0.0}).periodic({ahead: -stride})
+    t = np.linspace(0.0, 1.0, steps + 1)
+    swing = 0.18 * np.cos(2.0 * np.pi * t)
+    q = np.array([flamingo_posture(robot, 0.82, x, -x) for x in swing])
+    q[:, 0] = -stride * t
+    return problem.guess(q=q, u=[0, 10, 0, 10])

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from leastaction.optimize.transcriptions.transcription import Transcription
 
 FloatArray = NDArray[np.float64]
-ALL, STARTS, ENDS = slice(None), slice(None, -1), slice(1, None)
-"""Control points of a contact, and those from which and to which it goes on."""
+ALL, STARTS, ENDS, LAST = slice(None), slice(None, -1), slice(1, None), slice(-1, None)
+"""Control points of a contact, those from which and to which it goes on, and the last one."""
 
 
 def gaps(r: ContactReaction, motion: Motion) -> tuple[FloatArray, FloatArray]:
@@ -253,8 +253,49 @@ class Complementarity(_ContactPiece):
         return H
 
 
+class LastComplementarity(PointPiece):
+    """At the last control point, which has none after it: force times gap stays below the relaxation."""
+
+    is_smooth = True
+
+    def __init__(self, r: ContactReaction, relaxation: float) -> None:
+        super().__init__(r.owner, r.name, r.points[-1:], ("complementarity",))
+        self.r, self.limits = r, (-np.inf, relaxation)
+        reads = r.owner.tangents.spread(np.any(r.reads, axis=0, keepdims=True))
+        self.columns = [
+            Columns(r.owner.layout.q[self.points], reads),
+            Columns(r.index[-1:, :1], np.ones((1, 1), bool)),
+        ]
+
+    def values(self, motion: Motion) -> FloatArray:
+        """See `PointPiece.values`."""
+        return self.r.forces(motion.z)[LAST, :1] * self._far(motion)[0][:, None]
+
+    def slopes(self, motion: Motion) -> tuple[FloatArray, list[FloatArray]]:
+        """See `PointPiece.slopes`."""
+        n, (far, J) = self.r.forces(motion.z)[LAST, :1], self._far(motion)
+        return n * far[:, None], [along(motion, (n * J)[:, None], self.points), far[:, None, None]]
+
+    def curvatures(self, motion: Motion, bar: FloatArray) -> FloatArray:
+        """See `PointPiece.curvatures`."""
+        r, n = self.r, self.owner.mechanism.nv
+        force = bar[:, 0] * r.forces(motion.z)[LAST, 0]
+        H = np.zeros((1, n + 1, n + 1))
+        H[:, :n, :n] = by_unknowns(self.owner, motion, self.points, *gap_bends(r, motion, LAST, force, force))
+        H[:, :n, n] = H[:, n, :n] = bar * along(motion, self._far(motion)[1][:, None], self.points)[:, 0]
+        return H
+
+    def _far(self, motion: Motion) -> tuple[FloatArray, FloatArray]:
+        r = self.r
+        (g, G), (h, A, _) = gaps(r, motion), r.equations(motion, False)
+        x, along_x = _ahead(r, h, A)
+        steep, slope = r.terrain.steepness(x[LAST])
+        return g[LAST] + steep, G[LAST] + slope[:, None] * along_x[LAST]
+
+
 def largest_product(program: Transcription, z: FloatArray) -> float:
     """The largest complementarity product of a motion [N m or W]."""
     motion = program.motion(z)
-    products = [piece.values(motion) for piece in program.paths if isinstance(piece, Complementarity)]
+    kinds = (Complementarity, LastComplementarity)
+    products = [piece.values(motion) for piece in program.paths if isinstance(piece, kinds)]
     return max((float(np.abs(p).max(initial=0.0)) for p in products), default=0.0)
