@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import threading
 import time
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -89,6 +90,15 @@ class Cores:
         return u[None]
 
 
+def on_all_cores(function: Callable[[Any], Any], jobs: Sequence[Any], workers: int | None = None) -> list[Any]:
+    """Results of a function that spends its time in compiled code, for each job, in threads on all cores."""
+    if len(jobs) == 1:
+        return [function(jobs[0])]
+    cpus = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    with ThreadPoolExecutor(workers or cpus) as pool:
+        return list(pool.map(function, jobs))
+
+
 def run_on_cores(plan: Plan) -> BatchRun:
     """See `leastaction.batch.simulate`."""
     workers, mechanism = plan.workers, plan.mechanism
@@ -112,10 +122,7 @@ def run_on_cores(plan: Plan) -> BatchRun:
 
     began = time.perf_counter()
     lane(0)  # compiles, once
-    cpus = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    with ThreadPoolExecutor(workers or cpus) as pool:
-        for _ in pool.map(lane, range(1, robots)):
-            pass
+    on_all_cores(lane, range(1, robots), workers)
     arrays = (np.moveaxis(Q, 0, 2), np.moveaxis(S, 0, 2))
     told = (failed, dict(sorted(reasons.items())), iterations, time.perf_counter() - began, plan.mechanisms)
     return BatchRun(mechanism, plan.integrator, plan.dt, plan.every, plan.t, *arrays, one.momentum, *told)

@@ -23,6 +23,7 @@ from leastaction.optimize.transcriptions.pieces import Motion, Piece
 from leastaction.optimize.transcriptions.sparsity import (
     NO_BLOCKS,
     NO_ROWS,
+    Block,
     FloatArray,
     IntArray,
     Pattern,
@@ -214,10 +215,8 @@ class PiecePart(Part):
     ) -> None:
         """Add second derivatives by all unknowns of the piece, 2 J' shares J, and those by unknowns and time."""
         bends = NO_BLOCKS if bends is None else np.ascontiguousarray(bends)
-        work = self._work
-        add_squares(
-            values, self.slots, self.places, bends, self._chosen, J, shares, by_time, work, work.reshape(work.size)
-        )
+        block = Block(self.places, self._chosen, self._work, self._work.reshape(self._work.size))
+        add_squares(values, self.slots, block, bends, J, shares, by_time)
 
 
 class ConstraintPart(PiecePart):
