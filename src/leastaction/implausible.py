@@ -10,7 +10,8 @@ from leastaction.dynamics.legendre import quantities
 from leastaction.errors import EnergyWarning
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism.arguments import FloatArray
-from leastaction.mechanism.elements import Drag, JointActuator
+from leastaction.mechanism.actuators import JointActuator
+from leastaction.mechanism.elements import Drag
 from leastaction.warn import warn
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ GAIN = 0.2
 implausible: integrators that keep the energy stay far below, and those that damp do not gain."""
 
 FAST = 10.0
-"""Runs in which nothing moves faster than this [rad/s or m/s] are not looked at: energy from nowhere shows in speeds."""
+"""Runs in which nothing moves faster [rad/s or m/s] are not looked at: energy from nowhere shows in speeds."""
 
 ROWS = 64
 """How many rows of a run are looked at, besides the first."""
@@ -30,8 +31,8 @@ ROWS = 64
 def warn_of_energy(run: Trajectory) -> None:
     """Say that a run has gained energy from nowhere, and when.
 
-    Runs whose energy others may change are not looked at: external wrenches, forces of the user's own, servos, thrusters
-    with controls, prescribed motions.
+    Runs whose energy others may change are not looked at: external wrenches, forces of the user's own, servos,
+    thrusters, prescribed motions.
     """
     m = run.mechanism
     if run.steps == 0 or not _keeps_account(m, run.integrator):
@@ -66,7 +67,7 @@ def _work(mechanism: Mechanism, u: FloatArray, V: FloatArray, dt: float) -> Floa
     m = mechanism
     force = np.abs(u).max(axis=1)
     speed = np.maximum(np.abs(V[:-1]), np.abs(V[1:]))
-    if m.actuators:
-        speed = speed[:, [m.velocity_index(a.coordinate) for a in m.actuators]]
-        speed = speed * np.abs([a.gear for a in m.actuators])
+    motors = [a for a in m.actuators if isinstance(a, JointActuator)]
+    if motors:
+        speed = speed[:, [m.velocity_index(a.coordinate) for a in motors]] * np.abs([a.gear for a in motors])
     return np.concatenate([[0.0], np.cumsum(dt * (force * speed).sum(axis=1))])
