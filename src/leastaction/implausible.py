@@ -9,8 +9,8 @@ import numpy as np
 from leastaction.dynamics.legendre import quantities
 from leastaction.errors import EnergyWarning
 from leastaction.mechanism import Mechanism
-from leastaction.mechanism.arguments import FloatArray
 from leastaction.mechanism.actuators import JointActuator
+from leastaction.mechanism.arguments import FloatArray
 from leastaction.mechanism.elements import Drag
 from leastaction.warn import warn
 
