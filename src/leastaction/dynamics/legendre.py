@@ -52,9 +52,9 @@ def quantities_rows(model, data, Q, V, out):
         Q, V: positions and velocities, one row per time.
         out: (T, U, H), shapes (rows,), (rows,) and (rows, 6).
     """
-    forces, modes = named_forces(model[0]), named_modes(data[0])
-    _, gravity, rows, count = model
-    _, links, screws, tau = data
+    plain_forces, gravity, rows, count = model
+    plain_modes, links, screws, tau = data
+    forces, modes = named_forces(plain_forces), named_modes(plain_modes)
     T, U, H = out
     nodes, dofs = forces.nodes, forces.dofs
     g = load3(gravity)
