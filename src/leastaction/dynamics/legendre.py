@@ -119,12 +119,17 @@ def velocity_of_momentum(mechanism: Mechanism, Q: FloatArray, P: FloatArray) -> 
     return V
 
 
-def quantities(mechanism: Mechanism, Q: FloatArray, V: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """(kinetic energy [J], potential energy [J], spatial momentum about the origin (rows, 6)) for each row."""
+def quantities(
+    mechanism: Mechanism, Q: FloatArray, V: FloatArray, w: Workspace | None = None
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """(kinetic energy [J], potential energy [J], spatial momentum about the origin (rows, 6)) for each row.
+
+    w: of the mechanism, for who asks again and again.
+    """
     Q, V = _rows(mechanism, Q, V, "v")
     if has_splines(mechanism):
         return spline_quantities(mechanism, Q, V)
-    w = Workspace(mechanism)
+    w = w or Workspace(mechanism)
     t = w.tree
     T, U, H = np.zeros(len(Q)), np.zeros(len(Q)), np.zeros((len(Q), 6))
     model = (plain(w.forces), t.gravity, t.closure.rows, t.closure.count)
