@@ -18,6 +18,7 @@ from leastaction.kinematics.reduced.compiled import has_splines
 from leastaction.kinematics.sweeps import positions, velocities
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism.arguments import FloatArray
+from leastaction.mechanism.servos import feedback_energy
 from leastaction.spatial import ZERO6, ad, add, dot, dot3, kinetic, load3, load6, load_inertia, store6
 from leastaction.spatial import momentum as spatial_momentum
 
@@ -171,10 +172,11 @@ def quantities(
     """
     Q, V = _rows(mechanism, Q, V, "v")
     if has_splines(mechanism):
-        return spline_quantities(mechanism, Q, V)
+        T, U, H = spline_quantities(mechanism, Q, V)
+        return T, U - feedback_energy(mechanism, Q), H
     w = w or Workspace(mechanism)
     t = w.tree
     T, U, H = np.zeros(len(Q)), np.zeros(len(Q)), np.zeros((len(Q), 6))
     model = (plain(w.forces), t.gravity, t.closure.rows, t.closure.count)
     quantities_rows(model, (plain(w.modes), w.links, w.screws, w.tau), Q, V, (T, U, H))
-    return T, U, H
+    return T, U - feedback_energy(mechanism, Q), H

@@ -72,6 +72,9 @@ def is_coarse(model, data, settings, dt, smooth):
                 work += (own * fall + other * fell) * s.vc[c] + (other * fall + own * fell) * s.x[3 + c]
                 work += (own * spin + other * spun) * w[c] + (other * spin + own * spun) * x[c]
     work -= projected_work(model, data, own, other, settings.loops)
+    for k in range(data.coordinates.shape[0]):
+        c = data.coordinates[k]
+        work += (own * c.kick + other * held * c.left) * c.now + (other * c.kick + own * held * c.left) * c.rate
     gain, moving = now - before - work, now + before + push
     clock[4] = max(clock[4], now)
     clock[5] = gain
