@@ -15,6 +15,7 @@ from leastaction.optimize.transcriptions.pieces import Piece
 from leastaction.optimize.transcriptions.sparsity import (
     NO_BLOCKS,
     NO_ROWS,
+    Block,
     FloatArray,
     IntArray,
     Pattern,
@@ -98,8 +99,8 @@ class GaussNewton(Hessian):
                 slopes[-1] = slopes[-1] + 0.5 * r[:, :, None] / program.duration(z)  # of the square root of the share
             J = joined(slopes, taken)
             shares = weight * c.shares(motion.dt)[:, None] * c.cost.weights
-            chosen, flat = np.arange(len(work)), work.reshape(work.size)
-            add_squares(values, slots, places, NO_BLOCKS, chosen, J, shares, NO_ROWS, work, flat)
+            block = Block(places, np.arange(len(work)), work, work.reshape(work.size))
+            add_squares(values, slots, block, NO_BLOCKS, J, shares, NO_ROWS)
         out[:] = values[:-1]
 
 

@@ -112,7 +112,7 @@ def _eliminate(data, F, ready, f, pivot, at_the_end):
         r, first, second = -1, 0, -1
         if i < limit:
             catch_up(F, W, dense, fresh, full, i, i + 1, end)
-            r, first, second = judge(F, W, dense, fresh, full, near, i, ready, f, end, bar)
+            r, first, second = judge(F, data, full, i, ready, f, end, bar)
             if r < 0:
                 limit -= 1
                 if limit > i:

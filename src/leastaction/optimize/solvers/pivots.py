@@ -130,11 +130,12 @@ def catch_up(F, W, dense, fresh, full, first, last, end):
 
 
 @routine
-def judge(F, W, dense, fresh, full, near, i, ready, f, end, bar):
+def judge(F, data, full, i, ready, f, end, bar):
     """Whether place i can leave: (i, ...) alone, (r > i, ...) with place r, (-1, ...) where pivots are too small.
 
     Gives also the numbers of nonzeros of row i, in near[0], and of row r, in near[1] if r = i + 1, else -1.
     """
+    W, dense, fresh, near = data.W, data.dense, data.fresh, data.near
     count, g = _scan(F[i], i + 1, f, near[0])
     d = abs(F[i, i])
     if d > TINY and d >= bar * g:

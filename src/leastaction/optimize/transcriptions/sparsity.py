@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -116,14 +118,29 @@ def add_at(values, slots, source, blocks):
             values[slots[k, a]] += blocks[k, source[a]]
 
 
+class Block(NamedTuple):
+    """How the block of an element of second derivatives is made.
+
+    Attributes:
+        source: its entries that count, by their places in one row.
+        chosen: its rows and columns among all unknowns that the element reads, shape (n,).
+        work, flat: scratch, as large as a block, and the same memory in one row.
+    """
+
+    source: IntArray
+    chosen: IntArray
+    work: FloatArray
+    flat: FloatArray
+
+
 @entry
-def add_squares(values, slots, source, bends, chosen, J, shares, by_time, work, flat):
+def add_squares(values, slots, block, bends, J, shares, by_time):
     """values[slots[k, a]] += (sum of 2 shares J'J, of bends and of by_time)[source[a]] for all elements k.
 
     bends (elements, all, all) counts at the rows and columns `chosen` (n,); J (elements, size, n), shares (elements,
     size); by_time (elements, n) are the entries of the last unknown with the others. What is not there has no elements.
-    work, flat: scratch, as large as a block, and the same memory in one row.
     """
+    source, chosen, work, flat = block.source, block.chosen, block.work, block.flat
     n = chosen.shape[0]
     for k in range(slots.shape[0]):
         flat[:] = 0.0
