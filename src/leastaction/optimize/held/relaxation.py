@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from leastaction.errors import ProblemError
 
@@ -13,8 +16,13 @@ if TYPE_CHECKING:
     from leastaction.optimize.problem import Problem
     from leastaction.optimize.solution import Solution
 
-RELAXATIONS = (1.0, 1e-2, 1e-5)
-"""Largest products of forces with gaps [N m] and with slip [W] of one solve after the other."""
+SHARES = (7e-2, 7e-4, 7e-6)
+"""Of the robot's weight times a metre: largest products of forces with gaps of one solve after the other."""
+LAST = 1e-5
+"""Largest products of forces with gaps [N m] and with slip [W] of the last solve."""
+
+ROUGH = 1e-3
+"""Tolerance of all solves but the last, which only lead to it."""
 
 RETRIES, NEAR, WIDER = 3, 4.0, 30.0
 """How many relaxations may be put in between where a solve fails, those that are too near each other to do so, and how
@@ -26,7 +34,7 @@ FINAL = ("User_Requested_Stop", "Invalid_Number_Detected")
 def solve_relaxed(
     problem: Problem,
     *,
-    relaxations: Sequence[float] = RELAXATIONS,
+    relaxations: Sequence[float] | None = None,
     tolerance: float = 1e-6,
     warm_start: Solution | None = None,
     time_limit: float | None = None,
@@ -34,42 +42,48 @@ def solve_relaxed(
 ) -> Solution:
     """Solve with each relaxation in turn, each time from the motion found before; see `leastaction.optimize.solve`.
 
-    Where a solve fails, a relaxation half way, or before the first one a wider one, is put in between.
+    Where the last one fails, a relaxation is put in between after the last that succeeded, or a wider one before all.
 
     Args:
         problem: with contacts.
-        relaxations: largest complementarity products, descending; what comes out keeps to the last one.
-        tolerance: of the solver.
+        relaxations: largest complementarity products [N m, W], descending; what comes out keeps to the last one.
+            Default: from a share of the robot's weight down to 1e-5.
+        tolerance: of the last solve; those before need not be exact.
         warm_start: a solution from which the first solve begins.
         time_limit: of all solves together [s].
         options: of `leastaction.optimize.solve`.
     """
     from leastaction.optimize.solving import solve
 
+    if relaxations is None:
+        weight = problem.mechanism.total_mass * (float(np.linalg.norm(problem.mechanism.gravity)) or 1.0)
+        relaxations = [*(x for x in weight * np.array(SHARES) if x > 50.0 * LAST), LAST]
     steps = [float(x) for x in relaxations]
     if not steps or min(steps) <= 0.0:
         raise ProblemError(f"relaxations must be positive numbers, got {relaxations!r}")
     began, log, found = time.perf_counter(), [], warm_start
-    good, more = warm_start, RETRIES
-    reached = None if warm_start is None else steps[0]
-    while steps:
-        problem.relaxation = steps[0]
-        left = None if time_limit is None else max(time_limit - (time.perf_counter() - began), 1e-3)
-        found = solve(problem, tolerance=tolerance, warm_start=good, time_limit=left, **options)
+    good: Solution | None = None
+    reached = math.inf  # relaxation of the last solve that succeeded
+    left, more = list(steps), RETRIES
+    while left:
+        problem.relaxation = left[0]
+        exact = tolerance if len(left) == 1 else max(tolerance, ROUGH)
+        seconds = None if time_limit is None else max(time_limit - (time.perf_counter() - began), 1e-3)
+        found = solve(problem, tolerance=exact, warm_start=found, time_limit=seconds, **options)
         log += found.iterations
         if found.status in FINAL or (time_limit is not None and time.perf_counter() - began > time_limit):
             break
         if found.success:
-            good, reached = found, steps.pop(0)
-        elif more and reached is not None and reached > NEAR * steps[0]:
-            # Too far at once: go half way first.
-            more -= 1
-            steps.insert(0, (reached * steps[0]) ** 0.5)
-        elif more and reached is None:
-            more -= 1
-            steps.insert(0, WIDER * steps[0])
-        else:
-            break
+            good, reached = found, left[0]
+        done = left.pop(0)
+        if found.success or left or not more:
+            continue
+        # The last one failed: go on where all was well, by a relaxation in between, or begin with a wider one.
+        more -= 1
+        between = WIDER * steps[0] if good is None else math.sqrt(reached * done)
+        if good is None or reached > NEAR * done:
+            steps = [between, *(x for x in steps if x < between)]
+            left, found = list(steps), good or warm_start
     assert found is not None
     numbered = tuple(replace(entry, number=k) for k, entry in enumerate(log))
     return replace(found, iterations=numbered, seconds=time.perf_counter() - began)
