@@ -12,7 +12,7 @@ from leastaction.spatial import act, dot3, load3, sub3
 
 
 @routine
-def detect(shapes, pairs, k, Xa, Xb, data, contacts, count, margin, convex):
+def detect(shapes, pairs, k, X, data, contacts, count, margin, convex):
     """Append the contacts of pair k whose gap is below the margin at the given poses; gives back the count.
 
     The features are fixed to the bodies; `gap` measures them at any poses nearby. The count goes on beyond the
@@ -22,7 +22,7 @@ def detect(shapes, pairs, k, Xa, Xb, data, contacts, count, margin, convex):
         shapes: `SHAPE` records.
         pairs: `PAIR` records.
         k: index of the pair.
-        Xa, Xb: poses (9 + 3) of the indices that the pair's shapes are fixed to; the identity for the world.
+        X: poses Xa, Xb (9 + 3 each) of the indices that the pair's shapes are fixed to; the identity for the world.
         data: heights and vertices, flat [m].
         contacts: `CONTACT` records, written from `count` on.
         count: of contacts written before.
@@ -30,13 +30,14 @@ def detect(shapes, pairs, k, Xa, Xb, data, contacts, count, margin, convex):
         convex: whether cylinders, meshes and ellipsoids may touch more than planes and height fields
             (`ContactTable.is_plain`); None where not, so that nothing about it is compiled.
     """
+    Xa, Xb = X
     a, b = shapes[pairs[k].a], shapes[pairs[k].b]
     if _far(a, b, Xa, Xb, margin):
         return count
     # One call for both orders: it is long to compile.
     one, two = (b, a) if a.kind > b.kind else (a, b)
-    X1, X2 = (Xb, Xa) if a.kind > b.kind else (Xa, Xb)
-    return _detect(contacts, count, _touch(a, b, pairs, k), one, X1, two, X2, data, margin, convex)
+    X = (Xb, Xa) if a.kind > b.kind else (Xa, Xb)
+    return _detect(contacts, count, _touch(a, b, pairs, k), one, two, X, data, margin, convex)
 
 
 @routine
@@ -69,8 +70,9 @@ def _touch(a, b, pairs, k):
 
 
 @routine
-def _detect(contacts, count, touch, one, X1, two, X2, data, margin, convex):
+def _detect(contacts, count, touch, one, two, X, data, margin, convex):
     """The same for shapes in the order of their kinds."""
+    X1, X2 = X
     if two.kind <= FIELD:
         return count
     if one.kind == PLANE:
@@ -78,7 +80,7 @@ def _detect(contacts, count, touch, one, X1, two, X2, data, margin, convex):
     if one.kind == FIELD:
         return on_field(contacts, count, touch, one, X1, two, X2, data, margin)
     if two.kind > CAPSULE:
-        return _convex(contacts, count, touch, one, X1, two, X2, data, margin, convex)
+        return _convex(contacts, count, touch, one, two, X, data, margin, convex)
     if one.kind != BOX:
         return capsule_on_capsule(contacts, count, touch, one, X1, two, X2, margin)
     if two.kind == BOX:
@@ -87,8 +89,8 @@ def _detect(contacts, count, touch, one, X1, two, X2, data, margin, convex):
 
 
 @routine
-def _convex(contacts, count, touch, one, X1, two, X2, data, margin, convex):
+def _convex(contacts, count, touch, one, two, X, data, margin, convex):
     """Contacts of any two convex shapes, unless `convex` is None."""
     if convex is None:
         return count
-    return convex_on_convex(contacts, count, touch, one, X1, two, X2, data, margin)
+    return convex_on_convex(contacts, count, touch, one, X[0], two, X[1], data, margin)

@@ -26,7 +26,7 @@ def detect_all(shapes, pairs, poses, data, contacts, margin):
     count = np.int64(0)  # not a literal, which would compile all twice
     for k in range(pairs.shape[0]):
         Xa, Xb = _pose(poses, shapes[pairs[k].a].body), _pose(poses, shapes[pairs[k].b].body)
-        count = detect(shapes, pairs, k, Xa, Xb, data, contacts, count, margin, True)
+        count = detect(shapes, pairs, k, (Xa, Xb), data, contacts, count, margin, True)
     return count
 
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
+from leastaction.mechanism.shapes import Mesh
 
 FloatArray = NDArray[np.float64]
 
@@ -123,3 +126,23 @@ def _polytope(vertices: FloatArray, triangles: Any, neighbours: Any, group: Any,
         faces.append([*normal, float((vertices[corners] @ normal).max()), len(loops), len(corners)])
         loops += corners.tolist()
     return Polytope(vertices, np.array(faces), np.array(loops, float), edges)
+
+
+@lru_cache(maxsize=512)
+def hull(mesh: Mesh) -> Polytope:
+    """A mesh's convex hull, in its own frame."""
+    return polytope(mesh.vertices)
+
+
+@lru_cache(maxsize=1)
+def _cube() -> Polytope:
+    """The cube from -1 to 1."""
+    return polytope([[x, y, z] for x in (-1.0, 1.0) for y in (-1.0, 1.0) for z in (-1.0, 1.0)])
+
+
+def box(half: Any) -> Polytope:
+    """A box with half edges (3) [m]."""
+    size, cube = np.array(half), _cube()
+    faces = cube.faces.copy()
+    faces[:, 3] = np.abs(faces[:, :3]) @ size
+    return cube._replace(vertices=cube.vertices * size, faces=faces)

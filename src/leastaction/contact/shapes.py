@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from leastaction.contact.hulls import Polytope, polytope
+from leastaction.contact.hulls import Polytope, box, hull
 from leastaction.contact.neighbours import neighbours
 from leastaction.contact.records import (
     BOX,
@@ -375,7 +375,7 @@ def _item(index: int, owner: int | str, X: Pose, body: str, shape: Shape, stood_
     elif isinstance(shape, Ellipsoid):
         options["half"] = shape.radii
     elif isinstance(shape, Mesh):
-        options["hull"] = _hull(shape).moved(pose.rotation, np.array(pose.position))
+        options["hull"] = hull(shape).moved(pose.rotation, np.array(pose.position))
     return _Item(
         index,
         owner,
@@ -410,27 +410,6 @@ def _holds(shape: Shape, point: Any) -> bool:
     return isinstance(shape, Mesh)
 
 
-@lru_cache(maxsize=512)
-def _hull(mesh: Mesh) -> Polytope:
-    """A mesh's convex hull, in its own frame."""
-    return polytope(mesh.vertices)
-
-
-@lru_cache(maxsize=1)
-def _cube() -> Polytope:
-    """The cube from -1 to 1."""
-    return polytope([[x, y, z] for x in (-1.0, 1.0) for y in (-1.0, 1.0) for z in (-1.0, 1.0)])
-
-
-def _box(item: _Item) -> Polytope:
-    """The polytope of a box."""
-    size, cube = np.array(item.half), _cube()
-    faces = cube.faces.copy()
-    faces[:, 3] = np.abs(faces[:, :3]) @ size
-    own = cube._replace(vertices=cube.vertices * size, faces=faces)
-    return own.moved(item.pose.rotation, np.array(item.pose.position))
-
-
 def _fill(record: Any, item: _Item, first: int, sharp: bool) -> NDArray[np.float64]:
     """Fill in the record of a shape; its numbers, which go to `first` of the flat array.
 
@@ -443,25 +422,25 @@ def _fill(record: Any, item: _Item, first: int, sharp: bool) -> NDArray[np.float
     record.centre[:] = item.pose.position
     record.first = first
     numbers = np.zeros(0)
-    hull = _box(item) if item.kind == BOX and sharp else item.hull
-    if hull is not None:
-        numbers, fields = hull.numbers(first)
+    own = item.hull
+    if item.kind == BOX and sharp:
+        own = box(item.half).moved(item.pose.rotation, np.array(item.pose.position))
+    if own is not None:
+        numbers, fields = own.numbers(first)
         for name, value in fields.items():
             record[name] = value
     elif item.heights is not None:
         record.rows, record.columns = item.heights.shape
         numbers = np.ravel(item.heights)
-    record.thickness = item.radius
     if item.kind in (PLANE, FIELD):
         record.bound = record.thickness = np.inf
     elif item.kind == MESH:
-        assert hull is not None
-        record.centre[:] = 0.5 * (hull.vertices.min(axis=0) + hull.vertices.max(axis=0))
-        record.bound = np.linalg.norm(hull.vertices - record.centre, axis=1).max()
-        record.thickness = (hull.faces[:, 3] - hull.faces[:, :3] @ hull.vertices.mean(axis=0)).min()
+        assert own is not None
+        record.centre[:] = 0.5 * (own.vertices.min(axis=0) + own.vertices.max(axis=0))
+        record.bound = np.linalg.norm(own.vertices - record.centre, axis=1).max()
+        record.thickness = (own.faces[:, 3] - own.faces[:, :3] @ own.vertices.mean(axis=0)).min()
     elif item.kind == CYLINDER:
-        record.bound = np.hypot(item.radius, item.half[2])
-        record.thickness = min(item.radius, item.half[2])
+        record.bound, record.thickness = np.hypot(item.radius, item.half[2]), min(item.radius, item.half[2])
     elif item.kind == ELLIPSOID:
         record.bound, record.thickness = max(item.half), min(item.half)
     else:

@@ -128,17 +128,18 @@ def _line_over(out, count, touch, one, face, two, data, slack):
             # How far it goes on from there the way it sinks: too short for its side to touch, its end does.
             sinking = (1.0 - t) * length if lean < 0.0 else t * length
             if side >= 0 and (abs(lean) < FLAT or sinking > shape.radius * abs(lean)):
-                x, outward = axpy3(t, d, p), 2.0 * end - 1.0
-                count = _cut(out, count, touch, number + 2 + end, one, face, side, two, data, x, outward)
+                cut = side, axpy3(t, d, p), 2.0 * end - 1.0
+                count = _cut(out, count, touch, number + 2 + end, one, face, two, data, cut)
     return count
 
 
 @routine
-def _cut(out, count, touch, feature, one, face, side, two, data, x, outward):
+def _cut(out, count, touch, feature, one, face, two, data, cut):
     """The thick line of a capsule or cylinder where a side of a face cuts it off, at its point x.
 
-    There it leaves the face along its axis times `outward`, -1 or 1.
+    There it leaves the face along its axis times `outward`, -1 or 1; cut: side, x, outward.
     """
+    side, x, outward = cut
     shape, X1, X2, n = two.shape, one.body, two.body, face.normal
     axis = column(two.pose[0], 2)
     line = Line(local(X2, x), mattvec(X2[0], axis))

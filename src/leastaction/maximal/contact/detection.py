@@ -111,7 +111,7 @@ def detect_pair(near, contacts, k, Xa, Xb, found, margin, features, convex):
     """Append the contacts of pair k at the poses Xa, Xb; see `contact.detect` and `ContactModel`."""
     if features is None:
         return detect_smooth(near.shapes, near.pairs, k, Xa, Xb, near.table, contacts, found, margin)
-    return detect(near.shapes, near.pairs, k, Xa, Xb, near.table, contacts, found, margin, convex)
+    return detect(near.shapes, near.pairs, k, (Xa, Xb), near.table, contacts, found, margin, convex)
 
 
 @routine(allocates=False)
