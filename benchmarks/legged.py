@@ -9,7 +9,7 @@ from benchmarks.report import Requirement, Sheet
 from leastaction import optimize
 from leastaction.optimize import examples
 
-NAMES = ("hopper", "spring_flamingo_stride", "spring_flamingo")
+NAMES = ("hopper", "spring_flamingo_stride", "spring_flamingo", "littledog")
 """Examples without a schedule of contacts."""
 LONG = ("spring_flamingo_stride", "spring_flamingo", "littledog")
 """Those that take too long for tables of all kinds of solvers and derivatives."""
