@@ -18,7 +18,8 @@ from leastaction.kinematics.reduced.compiled import has_splines
 from leastaction.kinematics.sweeps import positions, velocities
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism.arguments import FloatArray
-from leastaction.spatial import ZERO6, add, dot3, kinetic, load3, load6, load_inertia
+from leastaction.mechanism.servos import feedback_energy
+from leastaction.spatial import ZERO6, ad, add, dot, dot3, kinetic, load3, load6, load_inertia, store6
 from leastaction.spatial import momentum as spatial_momentum
 
 FAST, SINGULAR = 1e5, 1e-10
@@ -43,6 +44,40 @@ def multiply_rows(model, data, Q, V, P, zero):
 
 
 @entry
+def slope_rows(model, data, Q, V, W, twists, momenta, out):
+    """out = gradient of w' M(q) v by q, along the tangent, row by row.
+
+    Degree of freedom k carries its subtree along, whose bodies keep their motion relative to what carries it. So w' M v
+    changes by -(S_k x w_parent) . h(v) - (S_k x v_parent) . h(w), with momenta h of the subtree.
+
+    Args:
+        twists, momenta: scratch, shape (2, nodes, 6).
+    """
+    model, data = DynamicsModel(*model), DynamicsData(*data)
+    nodes, links, screws = model.nodes, data.links, data.screws
+    for r in range(Q.shape[0]):
+        positions(nodes, links, screws, Q[r])
+        for c in range(2):
+            velocities(nodes, links, screws, V[r] if c == 0 else W[r])
+            for i in range(nodes.shape[0]):
+                motion = load6(links[i].v)
+                store6(twists[c, i], motion)
+                store6(momenta[c, i], spatial_momentum(load_inertia(links[i].M), motion))
+        for i in range(nodes.shape[0] - 1, -1, -1):
+            node = nodes[i]
+            for k in range(node.iv, node.iv + node.nv):
+                out[r, k] = 0.0
+            if node.parent < 0:
+                continue
+            for c in range(2):
+                carrier, h = load6(twists[1 - c, node.parent]), load6(momenta[c, i])
+                for k in range(node.iv, node.iv + node.nv):
+                    out[r, k] -= dot(ad(load6(screws[k].S), carrier), h)
+                for j in range(6):
+                    momenta[c, node.parent, j] += momenta[c, i, j]
+
+
+@entry
 def quantities_rows(model, data, Q, V, out):
     """Kinetic and potential energies (T, U) and spatial momenta about the world's origin (H) row by row.
 
@@ -52,9 +87,9 @@ def quantities_rows(model, data, Q, V, out):
         Q, V: positions and velocities, one row per time.
         out: (T, U, H), shapes (rows,), (rows,) and (rows, 6).
     """
-    forces, modes = named_forces(model[0]), named_modes(data[0])
-    _, gravity, rows, count = model
-    _, links, screws, tau = data
+    plain_forces, gravity, rows, count = model
+    plain_modes, links, screws, tau = data
+    forces, modes = named_forces(plain_forces), named_modes(plain_modes)
     T, U, H = out
     nodes, dofs = forces.nodes, forces.dofs
     g = load3(gravity)
@@ -100,6 +135,15 @@ def momentum_of_velocity(mechanism: Mechanism, Q: FloatArray, V: FloatArray) -> 
     return P
 
 
+def momentum_slopes(mechanism: Mechanism, Q: FloatArray, V: FloatArray, W: FloatArray) -> FloatArray:
+    """Gradient of w' M(q) v by q along the tangent, for each row, shape (rows, nv)."""
+    (Q, V), (_, W) = _rows(mechanism, Q, V, "v"), _rows(mechanism, Q, W, "w")
+    w, n = Workspace(mechanism), len(mechanism.tree.nodes)
+    out = np.zeros_like(V)
+    slope_rows(w.weightless, w.data, Q, V, W, np.zeros((2, n, 6)), np.zeros((2, n, 6)), out)
+    return out
+
+
 def velocity_of_momentum(mechanism: Mechanism, Q: FloatArray, P: FloatArray) -> FloatArray:
     """v = M(q)^-1 p for each row, shape (rows, nv): the inverse Legendre transform.
 
@@ -119,14 +163,20 @@ def velocity_of_momentum(mechanism: Mechanism, Q: FloatArray, P: FloatArray) -> 
     return V
 
 
-def quantities(mechanism: Mechanism, Q: FloatArray, V: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """(kinetic energy [J], potential energy [J], spatial momentum about the origin (rows, 6)) for each row."""
+def quantities(
+    mechanism: Mechanism, Q: FloatArray, V: FloatArray, w: Workspace | None = None
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """(kinetic energy [J], potential energy [J], spatial momentum about the origin (rows, 6)) for each row.
+
+    w: of the mechanism, for who asks again and again.
+    """
     Q, V = _rows(mechanism, Q, V, "v")
     if has_splines(mechanism):
-        return spline_quantities(mechanism, Q, V)
-    w = Workspace(mechanism)
+        T, U, H = spline_quantities(mechanism, Q, V)
+        return T, U - feedback_energy(mechanism, Q), H
+    w = w or Workspace(mechanism)
     t = w.tree
     T, U, H = np.zeros(len(Q)), np.zeros(len(Q)), np.zeros((len(Q), 6))
     model = (plain(w.forces), t.gravity, t.closure.rows, t.closure.count)
     quantities_rows(model, (plain(w.modes), w.links, w.screws, w.tau), Q, V, (T, U, H))
-    return T, U, H
+    return T, U - feedback_energy(mechanism, Q), H

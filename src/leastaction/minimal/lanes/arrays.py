@@ -24,7 +24,7 @@ class LaneModel(NamedTuple):
         drives: for each control its degree of freedom and gear.
         gravity: [m/s^2], shape (3,).
         branches: number of slots.
-        cones: `CONE` records, or None where contacts, limits and dry friction do not act.
+        cones: `LANE_CONE` records, or None where contacts, limits and dry friction do not act.
     """
 
     nodes: Any
@@ -162,11 +162,11 @@ class GroundRecord(NamedTuple):
     memory: NDArray[np.int64]
 
 
-GEAR = np.dtype([("dof", "i8"), ("gear", "f8")], align=True)
-"""One control of a batch."""
+GEAR = np.dtype([("dof", "i8"), ("gear", "f8"), ("lower", "f8"), ("upper", "f8")], align=True)
+"""One control of a batch, with its limits."""
 
 
-CONE = np.dtype(
+LANE_CONE = np.dtype(
     [
         ("kind", "i8"),  # `CONTACT`, `LIMIT` or `DRY`
         ("row", "i8"),  # of its first impulse; a contact has three, others one
@@ -201,7 +201,7 @@ def narrowed(dtype: np.dtype[Any]) -> np.dtype[Any]:
 
 
 def lane_model(mechanism: Mechanism, dtype: Any, cones: Any = None) -> LaneModel:
-    """The arrays of a mechanism, with numbers of `dtype`, and with `CONE` records where these act."""
+    """The arrays of a mechanism, with numbers of `dtype`, and with `LANE_CONE` records where these act."""
     from leastaction.forces.drives import compiled
 
     tree, single = mechanism.tree, np.dtype(dtype) == np.float32
@@ -211,7 +211,9 @@ def lane_model(mechanism: Mechanism, dtype: Any, cones: Any = None) -> LaneModel
     slots[branching] = np.arange(len(branching))
     drives = np.zeros(mechanism.nu, GEAR)
     given = compiled(mechanism, tree.frames)
-    drives["dof"], drives["gear"] = given.dof, given.gear
+    drives["dof"], drives["gear"], drives["lower"], drives["upper"] = given.dof, given.gear, -np.inf, np.inf
+    for drive, actuator in zip(drives, mechanism.actuators, strict=False):
+        drive["lower"], drive["upper"] = actuator.lower, actuator.upper
 
     def as_records(values: Any, kind: np.dtype[Any]) -> Any:
         kind = narrowed(kind) if single else kind
@@ -227,7 +229,7 @@ def lane_model(mechanism: Mechanism, dtype: Any, cones: Any = None) -> LaneModel
         drives=as_records(drives, GEAR),
         gravity=np.asarray(tree.gravity, dtype),
         branches=len(branching),
-        cones=None if cones is None else as_records(cones, CONE),
+        cones=None if cones is None else as_records(cones, LANE_CONE),
     )
 
 
