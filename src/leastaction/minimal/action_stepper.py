@@ -1,4 +1,4 @@
-"""What the steppers of `Galerkin` and `Midpoint` make of the equations of many steps: those of one."""
+"""What the steppers of `Galerkin` and `Midpoint` have in common: runs, and equations of one step from those of many."""
 
 from __future__ import annotations
 
@@ -8,9 +8,11 @@ from typing import Any
 import numpy as np
 
 from leastaction._jit.bound import Bound
-from leastaction.division import HalvingStepper
+from leastaction.division import FINEST, HalvingStepper
 from leastaction.integrators import FloatArray
 from leastaction.mechanism import Mechanism
+from leastaction.minimal.halving import HalvingData, halving_data
+from leastaction.record import Record
 
 
 class ActionStepper(HalvingStepper):
@@ -20,6 +22,32 @@ class ActionStepper(HalvingStepper):
         super().__init__(integrator, mechanism, dt)
         self._kernels: dict[str, Bound] = {}
         self._others: dict[int, tuple[Mechanism, Any]] = {}
+
+    @abstractmethod
+    def bound(self, halving: HalvingData) -> Bound:
+        """The kernel that makes steps, and halves them as far as `halving` has levels."""
+
+    def run(self, record: Record, first: int, last: int, u: FloatArray) -> int:
+        """See `HalvingStepper.run`."""
+        return self._advance(record, first, last, u, 0)
+
+    def advance(self, record: Record, first: int, last: int, u: FloatArray) -> int:
+        """See `Stepper.advance`; steps are divided by the kernel that makes them."""
+        u = np.array(u, order="C")
+        done = self._advance(record, first, last, u, (FINEST // self.parts).bit_length() - 1)
+        if done < last:
+            # What the whole step came to tells more than its last part.
+            iterations = int(record["iterations"][done + 1])
+            self.run(record, done, done + 1, u[done - first : done - first + 1])
+            record["iterations"][done + 1] = iterations
+        return done
+
+    def _advance(self, record: Record, first: int, last: int, u: FloatArray, levels: int) -> int:
+        name, rows = f"rollout with {levels} levels", slice(first, last + 1)
+        if name not in self._kernels:
+            self._kernels[name] = self.bound(halving_data(self, levels))
+        states = (record[kind][rows] for kind in ("q", "p", "iterations", "divided"))
+        return first + self._kernels[name](u, *states)
 
     @abstractmethod
     def compiled(self, mechanism: Mechanism) -> Any:

@@ -19,6 +19,7 @@ from leastaction.minimal.arrays import guess_data
 from leastaction.minimal.bodywise import entries, horizon
 from leastaction.minimal.bodywise.arrays import BodywiseModel, BodywiseSettings, bodywise_data, bodywise_model
 from leastaction.minimal.bodywise.contraction import contraction_data
+from leastaction.minimal.halving import HalvingData
 from leastaction.minimal.judgement import plausible_share
 from leastaction.parameter_stencils import Stencil
 from leastaction.record import Record
@@ -47,15 +48,11 @@ class BodywiseStepper(ActionStepper):
     def _make_data(self, dense: bool) -> Any:
         return bodywise_data(self.model, guess_data(self.mechanism), self.settings.max_iterations, dense)
 
-    def run(self, record: Record, first: int, last: int, u: FloatArray) -> int:
-        """See `HalvingStepper.run`."""
-        rows = slice(first, last + 1)
-        states = (record["q"][rows], record["p"][rows], record["iterations"][rows])
-        if "rollout" not in self._kernels:
-            rollout = entries.rollout_dense if self.model.tied else entries.rollout_recursive
-            data = self.data if self.model.tied else self.data._replace(dense=None)
-            self._kernels["rollout"] = Bound(rollout, self.model, self.settings, data)
-        return first + self._kernels["rollout"](u, *states)
+    def bound(self, halving: HalvingData) -> Bound:
+        """See `ActionStepper.bound`."""
+        rollout = entries.rollout_dense if self.model.tied else entries.rollout_recursive
+        data = self.data if self.model.tied else self.data._replace(dense=None)
+        return Bound(rollout, self.model, self.settings, data, halving)
 
     def shorten(self) -> None:
         """See `HalvingStepper.shorten`."""

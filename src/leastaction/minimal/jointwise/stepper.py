@@ -16,6 +16,7 @@ from leastaction.integrators import FloatArray
 from leastaction.mechanism import Mechanism
 from leastaction.minimal.action_stepper import ActionStepper
 from leastaction.minimal.arrays import guess_data
+from leastaction.minimal.halving import HalvingData
 from leastaction.minimal.jointwise import constrained, entries, horizon, parameter_rows
 from leastaction.minimal.jointwise import constrained_linearization as constrained_linear
 from leastaction.minimal.jointwise import linearization as linear
@@ -86,23 +87,15 @@ class VariationalStepper(ActionStepper):
         """See `ActionStepper.compiled`."""
         return galerkin_model(mechanism)
 
-    def run(self, record: Record, first: int, last: int, u: FloatArray) -> int:
-        """See `HalvingStepper.run`."""
-        rows = slice(first, last + 1)
-        kernel = self._bound("swept" if self.data.sweeps else "rollout")
-        return first + kernel(u, record["q"][rows], record["p"][rows], record["iterations"][rows])
+    def bound(self, halving: HalvingData) -> Bound:
+        """See `ActionStepper.bound`."""
+        rollout = getattr(entries, f"{'swept' if self.data.sweeps else 'rollout'}_{self.solver}")
+        return Bound(rollout, self.model, self.settings, self.data, halving)
 
     def shorten(self) -> None:
         """See `HalvingStepper.shorten`."""
         self.settings = self.settings._replace(dt=self.dt)
         self._kernels = {}
-
-    def _bound(self, what: str) -> Bound:
-        """The kernel `what` of `entries` for this stepper's solver."""
-        if what not in self._kernels:
-            entry = getattr(entries, f"{what}_{self.solver}")
-            self._kernels[what] = Bound(entry, self.model, self.settings, self.data)
-        return self._kernels[what]
 
     def linearize_solved(self, record: Record, u: FloatArray) -> tuple[FloatArray, FloatArray]:
         """See `HalvingStepper.linearize_solved`."""
