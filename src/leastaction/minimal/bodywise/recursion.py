@@ -251,8 +251,11 @@ def _expect(bodies, turns, i):
 
 
 @routine
-def factor(model, settings, data):
-    """Eliminate all joints at the poses of the last `residual`, from leaves to root: U, W and `inverse`."""
+def factor(model, settings, data, fresh):
+    """Eliminate all joints at the poses of the last `residual`, from leaves to root: U, W and `inverse`.
+
+    fresh: see `blocks.body_blocks`.
+    """
     nodes, slots, begun, local, bodies = model.nodes, model.slots, data.begun, data.local, data.bodies
     soft = model.sprung or model.geared
     m = data.A.shape[1]
@@ -267,7 +270,7 @@ def factor(model, settings, data):
                 if m == 6:
                     body_block(model, settings, data, slots[b], b)
                 else:
-                    body_blocks(model, settings, data, slots[b], b)
+                    body_blocks(model, settings, data, slots[b], b, fresh)
                     _expect(bodies, data.turns, b)
                 push_block(data.pushes, model, settings, data, slots[b], b)
         if soft:
@@ -300,17 +303,18 @@ def _keep(a, out):
 
 
 @routine
-def recursive(model, settings, data, u):
+def recursive(model, settings, data, u, fresh):
     """Newton update dx (s, nv) for the residuals r; `residual` must have been called at the same Q.
 
-    One of two ways behind one signature, see `dense_direction.solve`; u: controls, shape (nodes, nu).
+    One of two ways behind one signature, see `dense_direction.solve`; u: controls, shape (nodes, nu); fresh: False
+    where poses have hardly changed since the last call. What changes much even then are the expected wrenches.
     """
     push_slopes(data.pushes, model, settings, data, u)
-    factor(model, settings, data)
+    factor(model, settings, data, fresh)
     solve(model, settings, data)
 
 
 @routine
-def again(model, settings, data, u):
+def again(model, settings, data, u, fresh):
     """As `recursive`, with the derivatives of its last call (a chord step)."""
     solve(model, settings, data)

@@ -16,6 +16,9 @@ from leastaction.spatial import add3, axpy3, cross, load3, load6, load9, matvec,
 LIMIT = 20
 """Newton iterations of a step, where more are allowed: two halves are quicker than a long search."""
 
+NEAR = 1e-3
+"""Newton updates below this [rad or m] leave the torques of turning bodies nearly as they were."""
+
 CAP = 0.5
 """Newton updates above this [rad or m] are shortened to it."""
 
@@ -79,7 +82,9 @@ def newton_with(direction, again):
         """Solve the equations for Q[1] ... Q[s]. Gives back (iterations, converged).
 
         Converged: see `convergence.is_solved`. The last iterations keep the derivatives of the one before (chord
-        steps), where they need not be more than `chords` for that.
+        steps), where they need not be more than `chords` for that. The first derivatives are not kept where inner
+        wrenches that are only expected turn bodies about ball joints: residuals, of which those that matter there are
+        small, promise too much.
         """
         history, tolerance = data.history, settings.tolerance
         chords = 1 if data.Q.shape[0] == 2 else 3  # as many as a Newton step costs
@@ -90,13 +95,14 @@ def newton_with(direction, again):
         open_or_close(model.jumps, model, data)
         if norm == 0.0:
             return 0, True
-        keep, before = False, 0.0
+        keep, before, fresh = False, 0.0, True
+        wary = model.balled and data.Q.shape[0] > 2
         limit = min(settings.max_iterations, LIMIT)
         for it in range(1, limit + 1):
             if keep:
-                again(model, settings, data, u)
+                again(model, settings, data, u, fresh)
             else:
-                direction(model, settings, data, u)
+                direction(model, settings, data, u, fresh)
             size = largest(data.dx)
             if not size < 1e12:
                 return it, False
@@ -109,7 +115,8 @@ def newton_with(direction, again):
                     return it, True
                 new = residual(model, settings, data, p, u)
             keep = share == 1.0 and chords_suffice(size, new / norm, keep, chords, tolerance)
-            norm, before = new, size if share == 1.0 else 0.0
+            keep = keep and not (wary and it == 1)
+            norm, before, fresh = new, size if share == 1.0 else 0.0, size > NEAR
         return limit, False
 
     return newton
