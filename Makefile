@@ -50,7 +50,8 @@ format: $(DEV)  ## mend style and formatting where that is automatic
 	$(PY) -m ruff check --fix .
 	$(PY) -m ruff format .
 
-bench: $(DEV)  ## run the benchmarks (ARGS goes to them)
+# What has a result of the same code is not run again, so that it can be stopped and started.
+bench: $(DEV)  ## run the benchmarks (ARGS=--quick: short ones; ARGS=NAME: one of them)
 	$(PY) -m benchmarks $(ARGS)
 
 docs: $(DOCS)  ## build the documentation into site/

@@ -1,79 +1,56 @@
 """`python -m benchmarks [names]`: runs benchmarks, prints tables, writes benchmarks/results/<name>.json."""
 
 import argparse
-import ast
-import importlib
 import sys
-from inspect import signature
 from pathlib import Path
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-import benchmarks
-
-
-def available() -> dict[str, str]:
-    """What benchmarks are about, by name: the modules of this package that have a function `run`.
-
-    They are read, not imported: peers that are missing stop those alone that need them.
-    """
-    found = {}
-    for path in sorted(Path(benchmarks.__path__[0]).glob("*.py")):
-        tree = ast.parse(path.read_text())
-        if any(isinstance(part, ast.FunctionDef) and part.name == "run" for part in tree.body):
-            found[path.stem] = (ast.get_docstring(tree) or "").partition("\n")[0]
-    return found
+from benchmarks import compare, render, runner
+from benchmarks.catalogue import available, chosen
 
 
-def main() -> int:
-    modules = available()
-    listing = "\n".join(f"  {name:12} {what}" for name, what in modules.items())
+def parser_of(listing: str) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks",
         description=f"Benchmarks:\n{listing}",
-        epilog="Exit status 1 means that a required figure was not met.",
+        epilog="Exit status 1: a benchmark did not run, a required figure was not met, or a comparison found a change.",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--quick", action="store_true", help="shorter runs, of benchmarks that know such")
-    parser.add_argument("names", nargs="*", choices=[[], *modules], metavar="name", help="default: all of them")
-    console, met = Console(), True
-    columns = TextColumn("{task.description:36}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()
+    parser.add_argument("names", nargs="*", metavar="name", help="or that of a folder; default: all of them")
+    parser.add_argument(
+        "--quick", action="store_true", help="shorter runs; their results do not replace those of long ones"
+    )
+    parser.add_argument("--again", action="store_true", help="also what has a result of the same code")
+    parser.add_argument("--here", action="store_true", help="in this process")
+    parser.add_argument("--compare", type=Path, metavar="OLD", help="with this result, or those in this folder")
+    parser.add_argument("--publish", action="store_true", help="put the results into the documentation; runs nothing")
+    return parser
+
+
+def main() -> int:
+    entries = available()
+    listing = "\n".join(f"  {name:24} {entry.text}" for name, entry in entries.items())
+    parser = parser_of(listing)
     arguments = parser.parse_args()
-    for name in arguments.names or modules:
-        try:
-            module = importlib.import_module(f"benchmarks.{name}")
-        except ModuleNotFoundError as missing:
-            console.print(f"{name}: not run, for {missing.name} is not installed", style="red")
-            met = False
-            continue
-        short = {"quick": True} if arguments.quick and "quick" in signature(module.run).parameters else {}
-        with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-            report = module.run(Steps(bar, name), **short)
-        report.show(console)
-        console.print(f"written to {report.save(name)}\n", highlight=False)
-        met = met and all(r.met for r in report.requirements)
-    return 0 if met else 1
-
-
-class Steps:
-    """The progress bar of one benchmark."""
-
-    def __init__(self, bar: Progress, name: str) -> None:
-        self.bar, self.name = bar, name
-        self.task = bar.add_task(name, total=None)
-
-    def total(self, count: int) -> None:
-        """How many steps there will be."""
-        self.bar.update(self.task, total=count)
-
-    def next(self, what: str) -> None:
-        """What comes next."""
-        self.bar.update(self.task, description=f"{self.name}: {what}")
-
-    def done(self) -> None:
-        """One more step is done."""
-        self.bar.advance(self.task)
+    names = arguments.names
+    try:
+        old = compare.collect(arguments.compare) if arguments.compare else {}
+        picked = chosen(names or [name for name in old if name in entries], entries)
+    except KeyError as unknown:
+        parser.error(f"there is no benchmark {unknown}")
+    except (OSError, ValueError) as error:
+        parser.error(str(error))
+    if arguments.publish:
+        for path in render.publish(picked if names else []):
+            print(f"wrote {path}")
+        return 0
+    if arguments.here:
+        return max(runner.run_here(entry, arguments.quick) for entry in picked)
+    status = runner.run_all(picked, arguments.quick, arguments.again, named=bool(names or old))
+    if arguments.compare:
+        status = max(status, compare.show(Console(), old, picked, arguments.quick))
+    return status
 
 
 if __name__ == "__main__":

@@ -97,8 +97,99 @@ def test_a_robot_that_fails_harms_no_other():
         ({"workers": 0}, "workers must be"),
         ({"integrator": 3}, "integrator must be one"),
         ({"parameters": {"mass:link9": [1.0, 2.0]}}, "link9"),
+        ({"policy": 3}, "policy must be a function"),
+        ({"policy": print, "controls": [0.0, 0.0]}, "controls or a policy, not both"),
+        ({"policy_parameters": [1.0]}, "but no policy"),
+        ({"policy": print, "policy_parameters": [np.nan]}, "policy_parameters: expected finite numbers"),
     ],
 )
 def test_wrong_input(options, match):
     with pytest.raises(la.LeastActionError, match=match):
         la.batch.simulate(la.robots.pendulum(2), **({"dt": 0.01, "steps": 2} | options))
+
+
+def test_policies_act_as_controllers_do():
+    robot = la.robots.pendulum(2)
+    q, v = starts(robot, 3)
+    own = np.array([[1.0, 0.1], [4.0, 0.5], [0.0, 2.0]])
+
+    def policy(t, q, v, own, u):
+        u[:] = np.sin(3.0 * t) - own[0] * q - own[1] * v
+
+    batch = la.batch.simulate(robot, q, v, dt=0.01, steps=20, policy=policy, policy_parameters=own, integrator=BODIES)
+    sim = la.Simulator(robot, BODIES, dt=0.01)
+    sim.reset(q[2], v[2])
+    for _ in range(20):
+        sim.step(np.sin(3.0 * sim.t) - own[2, 1] * sim.v)
+    np.testing.assert_allclose(batch.q[2, -1], sim.q, rtol=0.0, atol=1e-13)
+    assert not np.allclose(batch.q[2, -1], la.simulate(robot, q[2], v[2], dt=0.01, steps=20, integrator=BODIES).q[-1])
+
+
+def test_a_policy_without_numbers_fails_its_robot():
+    robot = la.robots.pendulum(2)
+
+    def policy(t, q, v, own, u):
+        u[:] = np.nan if own[0] > 0.0 else 0.0
+
+    batch = la.batch.simulate(robot, dt=0.01, steps=3, policy=policy, policy_parameters=[[0.0], [1.0]])
+    assert batch.failed.tolist() == [-1, 0]
+    assert "not finite" in batch.reasons[1]
+
+
+def test_robots_go_on_step_by_step():
+    robot = la.robots.pendulum(2)
+    q, v = starts(robot, 3)
+    u = np.random.default_rng(3).normal(size=(3, 2))
+    sim = la.batch.Simulator(robot, 3, dt=0.01, integrator=BODIES, parameters={"mass:link2": [1.0, 2.0, 3.0]})
+    sim.reset(q, v)
+    sim.step(u, steps=5)
+    sim.reset(q[0], which=np.array([False, True, False]))
+    sim.step(u[0])
+    masses = la.batch.simulate(robot, q, dt=0.01, steps=1, parameters={"mass:link2": [1.0, 2.0, 3.0]}).mechanisms
+    third = la.Simulator(masses[2], BODIES, dt=0.01)
+    third.reset(q[2], v[2])
+    for _ in range(5):
+        third.step(u[2])
+    third.step(u[0])
+    np.testing.assert_array_equal(sim.q[2], third.q)
+    np.testing.assert_array_equal(sim.p[2], third.p)
+    second = la.simulate(masses[1], q[0], dt=0.01, steps=1, controls=u[0], integrator=BODIES)
+    np.testing.assert_array_equal(sim.q[1], second.q[-1])
+    np.testing.assert_allclose(sim.v[1], second.v[-1], atol=1e-14)
+
+
+def test_a_robot_that_fails_waits_for_its_reset():
+    robot = la.robots.pendulum(2)
+    wild = la.Galerkin(order=2, max_iterations=1, tolerance=1e-15)
+    sim = la.batch.Simulator(robot, 2, dt=0.5, integrator=wild)
+    sim.reset(np.array([[0.0, 0.0], [1.0, 2.0]]), np.array([[0.0, 0.0], [60.0, -80.0]]))
+    for _ in range(3):
+        sim.step()
+    assert sim.failed.tolist() == [False, True]
+    assert np.isnan(sim.q[1]).all()
+    assert np.isfinite(sim.q[0]).all()
+    sim.reset(which=[1])
+    sim.step()
+    assert not sim.failed.any()
+
+
+@pytest.mark.parametrize(
+    ("call", "match"),
+    [
+        (lambda sim: sim.step([1.0, 2.0, 3.0]), r"controls: expected shape \(2,\) or \(3, 2\)"),
+        (lambda sim: sim.step("a"), "controls: expected shape"),
+        (lambda sim: sim.step(steps=0), "steps must be"),
+        (lambda sim: sim.reset(np.zeros((2, 2))), "do not fit together"),
+        (lambda sim: sim.reset(which=[3]), "which: expected different numbers"),
+        (lambda sim: sim.reset(which=[1, 1]), "which: expected different numbers"),
+        (lambda sim: la.batch.Simulator(sim.mechanism, 0), "robots must be"),
+        (lambda sim: la.batch.Simulator(sim.mechanism, 3, parameters={"mass:link1": [1.0]}), "for 1 robots of 3"),
+        (lambda sim: la.batch.Simulator(sim.mechanism, 3, device="tpu"), "device must be one of"),
+        (lambda sim: la.batch.Simulator(sim.mechanism, 3, dtype=np.float32), "needs device='cuda'"),
+        (lambda sim: la.batch.Simulator(4, 3), "needs a Mechanism"),
+    ],
+)
+def test_wrong_calls_of_the_simulator(call, match):
+    sim = la.batch.Simulator(la.robots.pendulum(2), 3, integrator=BODIES)
+    with pytest.raises(la.LeastActionError, match=match):
+        call(sim)

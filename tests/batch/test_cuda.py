@@ -15,6 +15,13 @@ from tests.test_cuda_ptx import pytestmark as needs_cuda
 
 SIMULATED = """
 import numpy as np, leastaction as la
+
+
+def policy(t, q, v, own, u):
+    for k in range(len(u)):
+        u[k] = t - own[0] * q[len(q) - len(u) + k] - own[1] * v[len(v) - len(u) + k]
+
+
 for robot in (la.robots.pendulum(2), la.robots.unitree_a1()):
     rng = np.random.default_rng(0)
     q = np.stack([robot.integrate(robot.neutral(), rng.uniform(-0.5, 0.5, robot.nv)) for _ in range(2)])
@@ -25,12 +32,31 @@ for robot in (la.robots.pendulum(2), la.robots.unitree_a1()):
     assert abs(gpu.q - cpu.q).max() < 1e-9, abs(gpu.q - cpu.q).max()
     assert abs(gpu.p - cpu.p).max() < 1e-7
     assert abs(gpu[1].v - cpu[1].v).max() < 1e-7
+    masses = {"mass:" + robot.bodies[-1].name: [1.0, 2.0]}
+    same = dict(dt=0.01, steps=2, policy=policy, policy_parameters=[[3.0, 0.5], [1.0, 0.1]], parameters=masses)
+    gpu, cpu = (la.batch.simulate(robot, q, v, device=device, **same) for device in ("cuda", "cpu"))
+    assert abs(gpu.q - cpu.q).max() < 1e-9 and abs(gpu.p - cpu.p).max() < 1e-7
+    gpu, cpu = (la.batch.Simulator(robot, 2, dt=0.01, device=device) for device in ("cuda", "cpu"))
+    for sim in (gpu, cpu):
+        sim.reset(q, v)
+        sim.step(u)
+        sim.step(u[0])
+        sim.reset(q[:1], v[:1], which=[1])
+        sim.step(u, steps=2)
+    assert abs(np.asarray(gpu.q) - cpu.q).max() < 1e-9 and abs(np.asarray(gpu.p) - cpu.p).max() < 1e-7
+    assert abs(np.asarray(gpu.v) - cpu.v).max() < 1e-7 and not gpu.failed.any()
 q = robot.home()
 robot = la.robots.unitree_a1(ground=True)
 q[2], q[7:] = 0.286, 4 * (0.0, 0.8, -1.6)  # on its feet
 same = dict(dt=0.005, steps=3, integrator=la.Grounded())
 gpu, cpu = (la.batch.simulate(robot, [q], device=device, **same) for device in ("cuda", "cpu"))
 assert abs(gpu.q - cpu.q).max() < 1e-12 and abs(gpu.p - cpu.p).max() < 1e-12
+sims = [la.batch.Simulator(robot, 1, dt=0.005, integrator=la.Grounded(), device=device) for device in ("cuda", "cpu")]
+for sim in sims:
+    sim.reset(q)
+    sim.step()
+    sim.step(steps=2)
+assert abs(np.asarray(sims[0].q) - sims[1].q).max() < 1e-12 and abs(np.asarray(sims[0].p) - sims[1].p).max() < 1e-12
 print("lanes agree")
 """
 
@@ -49,15 +75,16 @@ def ptx_of(robot, dtype, found=None):
     import numba
     from numba import from_dtype, types
 
-    from leastaction.batch import cuda
+    from leastaction.batch import kernels
 
     number = from_dtype(np.dtype(dtype))
-    kernel = cuda.rollout(lane_model(robot, dtype, found), robot.nq, dtype)
-    shapes = ((2, robot.nq, 4), (2, robot.nv, 4), (robot.nv, 4), (1, robot.nu, 1))
+    kernel = kernels.kernel_of(kernels.RUN, lane_model(robot, dtype, found), robot.nq, dtype)
+    shapes = ((2, robot.nq, 4), (2, robot.nv, 4), (robot.nv, 4), (1, robot.nu, 1), (1, 1), (1, 4))
     batch = (*(np.zeros(shape, dtype) for shape in shapes), *(np.zeros(4, np.int64) for _ in range(3)))
-    settings = types.Tuple((number,) * 3 + (types.int64,) * 3)
-    with cuda.literals_as(number):
-        return cuda_ptx(kernel, (settings, numba.typeof(batch)))
+    own = tuple(np.zeros((1, 1), dtype) for _ in range(3))
+    settings = types.Tuple((number,) * 3 + (types.int64,) * 3 + (types.boolean,))
+    with kernels.literals_as(number):
+        return cuda_ptx(kernel, (settings, numba.typeof(batch), numba.typeof(own)))
 
 
 @needs_cuda

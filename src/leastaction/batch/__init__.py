@@ -2,5 +2,6 @@
 
 from leastaction.batch.run import BatchRun
 from leastaction.batch.simulate import simulate
+from leastaction.batch.simulator import Simulator
 
-__all__ = ["BatchRun", "simulate"]
+__all__ = ["BatchRun", "Simulator", "simulate"]

@@ -18,6 +18,8 @@ class Batch(NamedTuple):
         p: momenta, shape (rows, nv, robots).
         v: velocities at the start, shape (nv, robots).
         u: controls, shape (steps or 1, nu, robots or 1).
+        policy: numbers that belong to the policies of the robots, shape (k, robots or 1).
+        memory: what runs go on from, shape (`lanes.arrays.memory_size`, robots).
         failed: step that had no solution, or -1, shape (robots,).
         iterations: of all steps, shape (robots,).
         parts: of all steps: their number, and more where some were divided, shape (robots,).
@@ -27,6 +29,8 @@ class Batch(NamedTuple):
     p: FloatArray
     v: FloatArray
     u: FloatArray
+    policy: FloatArray
+    memory: FloatArray
     failed: NDArray[np.int64]
     iterations: NDArray[np.int64]
     parts: NDArray[np.int64]

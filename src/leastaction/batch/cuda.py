@@ -1,166 +1,134 @@
-"""The lanes of a batch as CUDA kernels made for one mechanism: its size and constants are known when they compile.
-
-One thread runs one robot; its arrays are local ones of the thread, which the GPU interleaves so that neighbouring
-threads read neighbouring words, and the mechanism lies in constant memory. The functions are those of
-`minimal.lanes`, compiled anew for the GPU.
-"""
+"""Batches on a GPU: their arrays there, and one launch of a kernel for all steps of all robots."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
-from functools import lru_cache
-from importlib import import_module
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from leastaction._extras import require
 from leastaction.batch.arrays import Batch
+from leastaction.batch.kernels import compiled, job_of, literals_as, load
+from leastaction.batch.plan import Plan
 from leastaction.batch.run import BatchRun
-from leastaction.dynamics.legendre import momentum_of_velocity
 from leastaction.errors import IntegratorError
 from leastaction.mechanism import Mechanism
-from leastaction.mechanism.arguments import FloatArray
 from leastaction.minimal import Galerkin, Grounded
-from leastaction.minimal.lanes import steps as lane
-from leastaction.minimal.lanes.arrays import BatchSettings, Lane, LaneModel, Touch, lane_model, lane_shapes
+from leastaction.minimal.lanes.arrays import BatchSettings, lane_model, lane_shapes, memory_size
 from leastaction.minimal.lanes.cones import cones
 from leastaction.minimal.lanes.known import refuse_unknown
+from leastaction.minimal.lanes.steps import FINEST
 
-for _name in ("row_stack", "in1d", "trapz"):  # numba-cuda asks for them, NumPy 2.5 has them no more
-    if not hasattr(np, _name):
-        setattr(np, _name, None)
-
-
-cuda: Any = None
-"""`numba.cuda`, once `load` has been called; a name of the module, for its simulator looks for it there."""
-
-
-def load() -> None:
-    """Import `numba.cuda`."""
-    global cuda
-    require("numba_cuda", "cuda")
-    cuda = import_module("numba.cuda")
-
-
-@contextmanager
-def literals_as(number: Any) -> Iterator[None]:
-    """Let number literals in kernels be of this Numba type, so that kernels for 32 bits compute with 32 bits."""
-    from numba import types
-
-    if number == types.float64:
-        yield
-        return
-    context: Any = import_module("numba.cuda.target").CUDATypingContext
-    resolve = context.resolve_value_type
-
-    def narrow(value: Any) -> Any:
-        if type(value) is float:
-            return number
-        if type(value) is tuple and value:
-            inner = [narrow(x) for x in value]
-            return None if None in inner else types.BaseTuple.from_types(inner)
-        return None
-
-    def resolved(self: Any, value: Any) -> Any:
-        return narrow(value) or resolve(self, value)
-
-    context.resolve_value_type = resolved
-    try:
-        yield
-    finally:
-        context.resolve_value_type = resolve
-
-
-def rollout(model: LaneModel, nq: int, dtype: Any) -> Any:
-    """The Python function of the kernel for one mechanism: (settings, batch) of `arrays` as plain tuples."""
-    load()
-    from numba import from_dtype, int64
-
-    number, shapes = from_dtype(np.dtype(dtype)), lane_shapes(model, nq)
-    # Sizes must be plain numbers to the compiler.
-    (nv,), (_, bodies, _), (slots, _), branches = shapes.p, shapes.R, shapes.wait, model.branches
-    nodes, dofs, places, drives, gravity = (np.ascontiguousarray(x) for x in model[:5])
-    run = lane.run
-    touching = model.cones is not None  # a constant to the compiler, which leaves out what it rules out
-    held = np.ascontiguousarray(model.cones) if touching else np.zeros(1)
-    (count,), (m,) = (shapes.touch.active, shapes.touch.lam) if touching else ((1,), (1,))
-
-    def kernel(settings, batch):
-        robot = cuda.grid(1)
-        settings, batch = BatchSettings(*settings), Batch(*batch)
-        if robot >= batch.failed.shape[0]:
-            return
-        if touching:
-            own_cones = cuda.const.array_like(held)
-            touch = Touch(
-                cuda.local.array(count, int64),
-                cuda.local.array(count, number),
-                cuda.local.array(count, number),
-                cuda.local.array(count, number),
-                cuda.local.array(m, number),
-                cuda.local.array(m, number),
-                cuda.local.array((m, m), number),
-                cuda.local.array((m, nv), number),
-                cuda.local.array((m, nv), number),
-                cuda.local.array((nv, 6), number),
-                cuda.local.array(nv, number),
-                cuda.local.array(nv, number),
-                cuda.local.array(m, number),
-                cuda.local.array(1, number),
-                cuda.local.array((m, m), number),
-                cuda.local.array((m, 1), number),
-                cuda.local.array(m, int64),
-            )
-        else:
-            own_cones = None
-            touch = None
-        mechanism = LaneModel(
-            cuda.const.array_like(nodes),
-            cuda.const.array_like(dofs),
-            cuda.const.array_like(places),
-            cuda.const.array_like(drives),
-            cuda.const.array_like(gravity),
-            branches,
-            own_cones,
-        )
-        own = Lane(
-            cuda.local.array(nq, number),
-            cuda.local.array(nq, number),
-            cuda.local.array(nv, number),
-            cuda.local.array(nv, number),
-            cuda.local.array(nv, number),
-            cuda.local.array(nv, number),
-            cuda.local.array(nv, number),
-            cuda.local.array(nv, number),
-            cuda.local.array(nv, number),
-            cuda.local.array((2, bodies, 9), number),
-            cuda.local.array((2, bodies, 3), number),
-            cuda.local.array((2, nv, 6), number),
-            cuda.local.array((nv, 8), number),
-            cuda.local.array((slots, 48), number),
-            cuda.local.array(1, int64),
-            touch,
-        )
-        run(mechanism, own, settings, batch, robot)
-
-    return kernel
-
-
-THREADS = 256
-"""Of a block: as many as 255 registers a thread leave room for."""
-
-CONSTANT = 32768
-"""Bytes of constant memory that contacts may take, half of what there is."""
+THREADS = 128
+"""Of a block."""
 
 ATTEMPT = 12
 """Most Newton iterations before a step is divided."""
 
+DTYPES = (np.dtype(np.float32), np.dtype(np.float64))
 
-def check(mechanism: Mechanism, integrator: Any) -> None:
+
+class Card:
+    """The robots of a batch on the GPU.
+
+    Args:
+        mechanism: the robot.
+        integrator: `Grounded()` or `Galerkin(order=2)`.
+        dt: time step [s].
+        robots: how many.
+        rows: states that there is room for.
+        dtype: of all numbers.
+        keeps: whether runs go on from where they ended.
+        mechanisms: the robots one by one, where parameters differ.
+
+    Attributes:
+        batch: arrays of the GPU.
+    """
+
+    def __init__(
+        self,
+        mechanism: Mechanism,
+        integrator: Any,
+        dt: float,
+        robots: int,
+        rows: int,
+        dtype: np.dtype[Any],
+        *,
+        keeps: bool = False,
+        mechanisms: Sequence[Mechanism] = (),
+    ) -> None:
+        from numba import from_dtype
+
+        cuda = load()
+        _check(mechanism, integrator, dtype)
+        if not cuda.is_available():
+            raise IntegratorError(
+                "device='cuda': no GPU was found (numba.cuda.is_available() is False); use device='cpu'"
+            )
+        self.mechanism, self.dtype, self.keeps = mechanism, dtype, keeps
+        self.touching, self.separate = isinstance(integrator, Grounded), bool(mechanisms)
+        single = dtype == np.float32
+        self.number, self.dt = from_dtype(dtype), dt
+        self.tolerance = max(float(integrator.tolerance), 1e3 * float(np.finfo(dtype).eps) if single else 0.0)
+        self.floor, self.most = 1e-5 if single else 1e-10, min(int(integrator.max_iterations), ATTEMPT)
+        model = lane_model(mechanism, dtype, cones(mechanism)[0] if self.touching else None)
+        kept = memory_size(lane_shapes(model, mechanism.nq)) if keeps else 1
+        nq, nv, nu = mechanism.nq, mechanism.nv, mechanism.nu
+        shapes = [(rows, nq, robots), (rows, nv, robots), (nv, robots), (1, nu, robots), (1, 1), (kept, robots)]
+        try:
+            floats = [cuda.device_array(shape, dtype) for shape in shapes]
+            self.batch = Batch(*floats, *(cuda.to_device(np.full(robots, -1)) for _ in range(3)))
+            self.own = self._own_models(mechanisms)
+        except Exception as error:
+            if "OUT_OF_MEMORY" not in str(error).upper():
+                raise
+            size = sum(int(np.prod(shape)) for shape in shapes) * dtype.itemsize
+            raise IntegratorError(
+                f"the GPU has no room for {robots} robots with {rows} states each ({size / 2**30:.1f} GiB); "
+                "record fewer states (every=) or run fewer robots at once"
+            ) from None
+
+    def _own_models(self, mechanisms: Sequence[Mechanism]) -> Any:
+        """Nodes, degrees of freedom and cones of each robot, where parameters differ: a row for each."""
+        cuda = load()
+        if not mechanisms:
+            return tuple(cuda.to_device(np.zeros((1, 1), self.dtype)) for _ in range(3))
+        models = [lane_model(m, self.dtype, cones(m)[0] if self.touching else None) for m in mechanisms]
+        nodes, dofs = (np.stack([model[k] for model in models]).view(np.recarray) for k in range(2))
+        held = np.stack([m.cones for m in models]).view(np.recarray) if self.touching else np.zeros((1, 1), self.dtype)
+        return tuple(cuda.to_device(x) for x in (nodes, dofs, held))
+
+    def send(self, name: str, values: Any) -> None:
+        """Replace an array of the batch by one of this side or of the GPU."""
+        if hasattr(values, "__cuda_array_interface__"):
+            there = load().as_cuda_array(values)
+        else:
+            there = load().to_device(np.ascontiguousarray(values, self.dtype))
+        self.batch = self.batch._replace(**{name: there})
+
+    def here(self, name: str) -> Any:
+        """An array of the batch, on this side."""
+        there: Any = getattr(self.batch, name)
+        return there.copy_to_host()
+
+    def launch(self, job: Any, steps: int = 0, every: int = 1) -> float:
+        """Let every robot do a job; gives back the time it took [s]."""
+        kind, robots = self.dtype.type, self.batch.failed.shape[0]
+        numbers = (kind(self.dt), kind(self.tolerance), kind(self.floor))
+        settings = BatchSettings(*numbers, self.most, steps, every, self.keeps)
+        with literals_as(self.number):
+            kernel = compiled(self.mechanism, job, self.dtype == np.float32, self.touching, self.separate)
+            began = time.perf_counter()
+            kernel[(robots + THREADS - 1) // THREADS, THREADS](tuple(settings), tuple(self.batch), self.own)
+            load().synchronize()
+        return time.perf_counter() - began
+
+
+def _check(mechanism: Mechanism, integrator: Any, dtype: np.dtype[Any]) -> None:
     """Refuse what the kernels of lanes do not know."""
+    if dtype not in DTYPES:
+        raise IntegratorError(f"dtype must be numpy.float64 or numpy.float32, got {dtype.name}")
     bodywise = isinstance(integrator, Galerkin) and integrator.order == 2 and integrator.interpolates == "bodies"
     if not (bodywise or isinstance(integrator, Grounded)):
         raise IntegratorError(
@@ -170,71 +138,19 @@ def check(mechanism: Mechanism, integrator: Any) -> None:
     refuse_unknown(mechanism, "device='cuda'", "device='cpu'")
 
 
-@lru_cache(maxsize=16)
-def compiled(mechanism: Mechanism, single: bool, touching: bool) -> Any:
-    """The kernel of a mechanism, with or without contacts, compiled when it is first launched."""
-    load()
-    dtype = np.float32 if single else np.float64
-    found = cones(mechanism)[0] if touching else None
-    if found is not None and found.nbytes > CONSTANT:
-        raise IntegratorError(
-            f"device='cuda': {mechanism.name!r} has {len(found)} contacts and limits, more than a GPU has quick room "
-            "for; use simpler shapes, or device='cpu'"
-        )
-    return cuda.jit(rollout(lane_model(mechanism, dtype, found), mechanism.nq, dtype))
-
-
-def run_on_gpu(
-    mechanism: Mechanism,
-    integrator: Any,
-    q: FloatArray,
-    v: FloatArray,
-    u: FloatArray,
-    dt: float,
-    steps: int,
-    every: int,
-    dtype: np.dtype[Any],
-) -> BatchRun:
+def run_on_gpu(plan: Plan) -> BatchRun:
     """See `leastaction.batch.simulate`."""
-    load()
-    from numba import from_dtype
-
-    if dtype not in (np.dtype(np.float32), np.dtype(np.float64)):
-        raise IntegratorError(f"dtype must be numpy.float64 or numpy.float32, got {dtype.name}")
-    check(mechanism, integrator)
-    if not cuda.is_available():
-        raise IntegratorError("device='cuda': no GPU was found (numba.cuda.is_available() is False); use device='cpu'")
-    robots, rows = len(q), steps // every + 1
-    kind, number = dtype.type, from_dtype(dtype)
-    p = momentum_of_velocity(mechanism, q, v)
-    tolerance = max(float(integrator.tolerance), 1e3 * float(np.finfo(dtype).eps) if dtype == np.float32 else 0.0)
-    floor = 1e-10 if dtype == np.float64 else 1e-5
-    settings = (kind(dt), kind(tolerance), kind(floor), min(int(integrator.max_iterations), ATTEMPT), steps, every)
-    try:
-        shapes = ((rows, mechanism.nq, robots), (rows, mechanism.nv, robots))
-        positions, momenta = (cuda.device_array(shape, dtype) for shape in shapes)
-        first = [np.ascontiguousarray(x.T.astype(dtype)) for x in (q, p, v)]
-        positions[0].copy_to_device(first[0])
-        momenta[0].copy_to_device(first[1])
-        others = [cuda.to_device(x) for x in (first[2], np.ascontiguousarray(u.astype(dtype)))]
-        told = [cuda.to_device(np.full(robots, -1)) for _ in range(3)]
-        batch = (positions, momenta, *others, *told)
-        with literals_as(number):
-            kernel = compiled(mechanism, dtype == np.float32, isinstance(integrator, Grounded))
-            began = time.perf_counter()
-            kernel[(robots + THREADS - 1) // THREADS, THREADS](settings, batch)
-            cuda.synchronize()
-            seconds = time.perf_counter() - began
-        failed, iterations, _ = (x.copy_to_host() for x in told)
-    except Exception as error:
-        if "OUT_OF_MEMORY" in str(error).upper():
-            size = sum(int(np.prod(shape)) for shape in shapes) * dtype.itemsize
-            raise IntegratorError(
-                f"the GPU has no room for {robots} robots with {rows} states each ({size / 2**30:.1f} GiB); "
-                "record fewer states (every=) or run fewer robots at once"
-            ) from None
-        raise
-    why = f"no step of dt / {lane.FINEST} converged"
+    rows, m = plan.steps // plan.every + 1, plan.mechanism
+    card = Card(m, plan.integrator, plan.dt, len(plan.q), rows, plan.dtype, mechanisms=plan.mechanisms)
+    first = card.batch.q[0], card.batch.p[0]
+    for there, here in zip(first, (plan.q, plan.momenta()), strict=True):
+        there.copy_to_device(np.ascontiguousarray(here.T.astype(plan.dtype)))
+    card.send("v", plan.v.T)
+    card.send("u", plan.u)
+    card.send("policy", plan.policy_parameters)
+    seconds = card.launch(job_of(plan.policy), plan.steps, plan.every)
+    failed, iterations = (card.here(name) for name in ("failed", "iterations"))
+    why = f"no step of dt / {FINEST} converged"
     reasons = {int(k): f"step {failed[k]}: {why}" for k in np.flatnonzero(failed >= 0)}
-    t = dt * every * np.arange(rows, dtype=float)
-    return BatchRun(mechanism, integrator, dt, every, t, positions, momenta, True, failed, reasons, iterations, seconds)
+    told = (card.batch.q, card.batch.p, True, failed, reasons, iterations, seconds, plan.mechanisms)
+    return BatchRun(m, plan.integrator, plan.dt, plan.every, plan.t, *told)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 
+from leastaction.batch.plan import Plan
 from leastaction.batch.run import BatchRun
 from leastaction.batch.threads import run_on_cores
 from leastaction.errors import IntegratorError, MechanismError
@@ -32,6 +33,8 @@ def simulate(
     steps: int | None = None,
     integrator: Integrator | None = None,
     controls: Any = None,
+    policy: Callable[..., None] | None = None,
+    policy_parameters: Any = None,
     parameters: Mapping[str, Any] | None = None,
     every: int = 1,
     device: str = "cpu",
@@ -54,8 +57,12 @@ def simulate(
         integrator: default `Galerkin(order=2)`, the only one on a GPU.
         controls: shape (nu,) for all, (robots, nu) held throughout, (steps, nu) held over each step, or
             (robots, steps, nu).
+        policy: function policy(t, q, v, own, u) that writes the controls of a step into u, shape (nu,), from the time
+            t [s] and the state at its start; in place of `controls`. On a GPU it is compiled into the kernel, so it
+            must be code that Numba compiles, such as loops over numbers.
+        policy_parameters: numbers that the policy gets as `own`, shape (k,) for all or (robots, k).
         parameters: values by name (see `leastaction.adjoint`), the number of the robot first: shape (robots,) for
-            masses, (robots, 3) for vectors, ... On the CPU only.
+            masses, (robots, 3) for vectors, ...
         every: record each so many steps.
         device: "cpu" or "cuda".
         dtype: numpy.float64, or on a GPU numpy.float32.
@@ -73,31 +80,40 @@ def simulate(
     count = number_of_steps(dt, duration, steps)
     if not is_count(every):
         raise IntegratorError(f"every must be a whole number of at least 1, got {shown(every)}")
-    if parameters is not None and not isinstance(parameters, Mapping):
-        raise IntegratorError(f"parameters must be values by name, got {shown(parameters)}")
-    names = {name: _values(name, values) for name, values in (parameters or {}).items()}
-    robots, (q, v) = _states(mechanism, q, v, controls, names, count)
+    names = checked_parameters(parameters)
+    counted = names | _counted(policy_parameters) | _counted_controls(controls, count)
+    robots, (q, v) = checked_states(mechanism, q, v, counted)
     u = _controls(mechanism, controls, robots, count)
+    own = _policy_parameters(policy, policy_parameters, controls, robots)
     warn_of_ignored(integrator.prepare(mechanism, dt))
+    mechanisms, number = mechanisms_of(mechanism, names, robots), number_type(dtype)
+    plan = Plan(mechanism, mechanisms, integrator, q, v, u, policy, own, dt, count, every, number, workers)
     if device == "cuda":
         from leastaction.batch.cuda import run_on_gpu
 
-        if names:
-            raise IntegratorError("parameters that differ from robot to robot need device='cpu'")
-        return run_on_gpu(mechanism, integrator, q, v, u, dt, count, every, _number_type(dtype))
-    if _number_type(dtype) != np.float64:
-        raise IntegratorError(f"dtype {np.dtype(dtype).name} needs device='cuda'; the CPU computes with float64")
-    mechanisms = ()
-    if names:
-        each = [{name: values[k] for name, values in names.items()} for k in range(robots)]
-        mechanisms = tuple(with_parameters(mechanism, own) for own in each)
-    return run_on_cores(mechanism, mechanisms, integrator, q, v, u, dt, count, every, workers)
+        return run_on_gpu(plan)
+    if number != np.float64:
+        raise IntegratorError(f"dtype {number.name} needs device='cuda'; the CPU computes with float64")
+    return run_on_cores(plan)
 
 
-def _states(
-    mechanism: Mechanism, q: Any, v: Any, controls: Any, parameters: Mapping[str, Any], steps: int
+def checked_parameters(parameters: Any) -> dict[str, FloatArray]:
+    """Values of parameters by name, the number of the robot first."""
+    if parameters is not None and not isinstance(parameters, Mapping):
+        raise IntegratorError(f"parameters must be values by name, got {shown(parameters)}")
+    return {name: _values(name, values) for name, values in (parameters or {}).items()}
+
+
+def mechanisms_of(mechanism: Mechanism, names: Mapping[str, FloatArray], robots: int) -> tuple[Mechanism, ...]:
+    """The robots one by one, where parameters differ; else none."""
+    each = [{name: values[k] for name, values in names.items()} for k in range(robots if names else 0)]
+    return tuple(with_parameters(mechanism, values) for values in each)
+
+
+def checked_states(
+    mechanism: Mechanism, q: Any, v: Any, counted: Mapping[str, Any]
 ) -> tuple[int, tuple[FloatArray, FloatArray]]:
-    """Number of robots and their states, shapes (robots, nq) and (robots, nv)."""
+    """Number of robots and their states, shapes (robots, nq) and (robots, nv); `counted` has a row for each robot."""
     given = []
     counts: dict[str, int] = {}
     for what, value, size, default in (
@@ -112,12 +128,7 @@ def _states(
         if a.ndim == 2:
             counts[what] = len(a)
         given.append(a)
-    for name, values in parameters.items():
-        counts[name] = len(values)
-    told = None if controls is None else real_array(controls)
-    shape = () if told is None else told.shape
-    if len(shape) == 3 or (len(shape) == 2 and shape[0] != steps):
-        counts["controls"] = shape[0]
+    counts |= {name: len(values) for name, values in counted.items()}
     if len(set(counts.values())) > 1:
         words = ", ".join(f"{name} {count}" for name, count in counts.items())
         raise IntegratorError(f"numbers of robots do not fit together: {words}")
@@ -139,7 +150,8 @@ def _states(
     return robots, (unit, states[1])
 
 
-def _number_type(dtype: Any) -> np.dtype[Any]:
+def number_type(dtype: Any) -> np.dtype[Any]:
+    """`dtype` as NumPy has it."""
     try:
         return np.dtype(dtype)
     except TypeError:
@@ -175,3 +187,36 @@ def _controls(mechanism: Mechanism, controls: Any, robots: int, steps: int) -> F
         return np.ascontiguousarray(np.moveaxis(u, 0, 2))
     wanted = f"({nu},), ({robots}, {nu}), ({steps}, {nu}) or ({robots}, {steps}, {nu})"
     raise IntegratorError(f"controls: expected shape {wanted}, got {u.shape}")
+
+
+def _counted_controls(controls: Any, steps: int) -> dict[str, FloatArray]:
+    """Controls that differ from robot to robot."""
+    u = None if controls is None else real_array(controls)
+    several = u is not None and (u.ndim == 3 or (u.ndim == 2 and len(u) != steps))
+    return {"controls": u} if u is not None and several else {}
+
+
+def _counted(policy_parameters: Any) -> dict[str, FloatArray]:
+    """Policy parameters that differ from robot to robot."""
+    own = real_array(policy_parameters)
+    return {} if own is None or own.ndim != 2 else {"policy_parameters": own}
+
+
+def _policy_parameters(policy: Any, given: Any, controls: Any, robots: int) -> FloatArray:
+    """Numbers of the policies as lanes read them, shape (k, robots or 1)."""
+    if policy is None:
+        if given is not None:
+            raise IntegratorError("policy_parameters are given, but no policy")
+        return np.zeros((1, 1))
+    if not callable(policy):
+        raise IntegratorError(f"policy must be a function policy(t, q, v, own, u), got {shown(policy)}")
+    if controls is not None:
+        raise IntegratorError("give controls or a policy, not both")
+    if given is None:
+        return np.zeros((1, 1))
+    own = real_array(given)
+    if own is None or own.ndim not in (1, 2) or own.size == 0 or not np.isfinite(own).all():
+        raise IntegratorError(
+            f"policy_parameters: expected finite numbers of shape (k,) or ({robots}, k), got {shown(given)}"
+        )
+    return np.ascontiguousarray(own[:, None] if own.ndim == 1 else own.T)

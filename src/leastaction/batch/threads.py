@@ -5,15 +5,17 @@ from __future__ import annotations
 import os
 import threading
 import time
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
 
+from leastaction.batch.plan import Plan
 from leastaction.batch.run import BatchRun
+from leastaction.dynamics.legendre import velocity_of_momentum
 from leastaction.errors import IntegratorError, LeastActionError, MechanismError
-from leastaction.integrators import Integrator, Stepper, is_count
-from leastaction.mechanism import Mechanism
+from leastaction.integrators import Stepper, is_count
 from leastaction.mechanism._check import shown
 from leastaction.mechanism.arguments import FloatArray
 from leastaction.start import first_state
@@ -25,41 +27,36 @@ PIECE = 4096
 class Cores:
     """One batch on the CPU."""
 
-    def __init__(
-        self,
-        mechanism: Mechanism,
-        mechanisms: tuple[Mechanism, ...],
-        integrator: Integrator,
-        dt: float,
-        steps: int,
-        every: int,
-    ) -> None:
-        self.mechanism, self.mechanisms, self.integrator = mechanism, mechanisms, integrator
-        self.dt, self.steps, self.every = dt, steps, every
+    def __init__(self, plan: Plan) -> None:
+        self.plan = plan
         self.local = threading.local()
 
     def stepper(self, robot: int) -> Stepper:
         """A stepper of this thread, fresh for a robot."""
-        if self.mechanisms:
-            return self.integrator.prepare(self.mechanisms[robot], self.dt)
+        plan = self.plan
+        if plan.mechanisms:
+            return plan.integrator.prepare(plan.mechanisms[robot], plan.dt)
         if not hasattr(self.local, "stepper"):
-            self.local.stepper = self.integrator.prepare(self.mechanism, self.dt)
+            self.local.stepper = plan.integrator.prepare(plan.mechanism, plan.dt)
             self.local.memory = self.local.stepper.memory()
         self.local.stepper.remember(self.local.memory)
         return self.local.stepper
 
-    def run(self, robot: int, q: FloatArray, v: FloatArray, u: FloatArray, Q: Any, S: Any) -> tuple[int, str, int]:
+    def run(self, robot: int, Q: Any, S: Any) -> tuple[int, str, int]:
         """All steps of one robot into Q (rows, nq) and S (rows, nv): the step that failed or -1, why, iterations."""
-        stepper, every = self.stepper(robot), self.every
-        first = first_state(stepper, q, v, None, False)
+        plan, stepper, every, steps = self.plan, self.stepper(robot), self.plan.every, self.plan.steps
+        first = first_state(stepper, plan.q[robot], plan.v[robot], None, False)
+        u = plan.u[:, :, robot if plan.u.shape[2] > 1 else 0]
         states = first.states()
         Q[0], S[0] = first.q[0], first.second[0]
         done, iterations = 0, 0
-        while done < self.steps:
-            count, row = min(PIECE, self.steps - done), int(done > 0)
+        while done < steps:
+            count, row = min(PIECE if plan.policy is None else 1, steps - done), int(done > 0)
             record = stepper.record(count + row)
             for name, rows in states.items():
                 record[name][: row + 1] = rows[-row - 1 :]
+            if plan.policy is not None:
+                u = self.asked(robot, done, stepper, record.q[row], record.second[row])
             controls = np.broadcast_to(u[done : done + count] if len(u) > 1 else u, (count, u.shape[1]))
             nodes = len(stepper.control_nodes)
             table = np.repeat(controls[:, None, :], nodes, axis=1)
@@ -67,8 +64,10 @@ class Cores:
             good = reached - row
             told = record.get("iterations")
             iterations += 0 if told is None else int(told[row + 1 : reached + 1].sum())
-            if good == count and done + count == self.steps:
+            if good == count and done + count == steps:
                 stepper.finish(record)
+            if row and done % every == 0:  # a step may add to the momentum at its start
+                S[done // every] = record.second[row]
             kept = np.arange(done + 1, done + good + 1)
             kept = kept[kept % every == 0]
             Q[kept // every], S[kept // every] = record.q[kept - done + row], record.second[kept - done + row]
@@ -79,32 +78,41 @@ class Cores:
             states = {name: record[name][-2:].copy() for name in names if name in record}
         return -1, "", iterations
 
+    def asked(self, robot: int, done: int, stepper: Stepper, q: FloatArray, second: FloatArray) -> FloatArray:
+        """Controls (1, nu) that the policy asks for in a state, after so many steps."""
+        plan, m = self.plan, stepper.mechanism
+        v = velocity_of_momentum(m, q[None], second[None])[0] if stepper.momentum else second.copy()
+        own, u = plan.policy_parameters, np.zeros(m.nu)
+        assert plan.policy is not None
+        plan.policy(done * plan.dt, q.copy(), v, own[:, robot if own.shape[1] > 1 else 0], u)
+        if not np.isfinite(u).all():
+            raise IntegratorError(f"the policy asked for controls that are not finite, after {done} steps")
+        return u[None]
 
-def run_on_cores(
-    mechanism: Mechanism,
-    mechanisms: tuple[Mechanism, ...],
-    integrator: Integrator,
-    q: FloatArray,
-    v: FloatArray,
-    u: FloatArray,
-    dt: float,
-    steps: int,
-    every: int,
-    workers: int | None,
-) -> BatchRun:
+
+def on_all_cores(function: Callable[[Any], Any], jobs: Sequence[Any], workers: int | None = None) -> list[Any]:
+    """Results of a function that spends its time in compiled code, for each job, in threads on all cores."""
+    if len(jobs) == 1:
+        return [function(jobs[0])]
+    cpus = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    with ThreadPoolExecutor(workers or cpus) as pool:
+        return list(pool.map(function, jobs))
+
+
+def run_on_cores(plan: Plan) -> BatchRun:
     """See `leastaction.batch.simulate`."""
+    workers, mechanism = plan.workers, plan.mechanism
     if workers is not None and not is_count(workers):
         raise IntegratorError(f"workers must be a whole number of at least 1, got {shown(workers)}")
-    robots, rows = len(q), steps // every + 1
-    cores = Cores(mechanism, mechanisms, integrator, dt, steps, every)
-    one = integrator.prepare(mechanism, dt)  # what it cannot run, it refuses here
+    robots, rows = len(plan.q), len(plan.t)
+    cores = Cores(plan)
+    one = plan.integrator.prepare(mechanism, plan.dt)  # what it cannot run, it refuses here
     Q, S = np.full((robots, rows, mechanism.nq), np.nan), np.full((robots, rows, mechanism.nv), np.nan)
     failed, iterations, reasons = np.full(robots, -1), np.zeros(robots, np.int64), {}
 
     def lane(k: int) -> None:
-        own = u[:, :, k if u.shape[2] > 1 else 0]
         try:
-            failed[k], why, iterations[k] = cores.run(k, q[k], v[k], own, Q[k], S[k])
+            failed[k], why, iterations[k] = cores.run(k, Q[k], S[k])
         except MechanismError as error:
             raise MechanismError(f"robot {k}: {error}") from None
         except LeastActionError as error:
@@ -114,11 +122,7 @@ def run_on_cores(
 
     began = time.perf_counter()
     lane(0)  # compiles, once
-    cpus = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    with ThreadPoolExecutor(workers or cpus) as pool:
-        for _ in pool.map(lane, range(1, robots)):
-            pass
-    t = dt * every * np.arange(rows, dtype=float)
+    on_all_cores(lane, range(1, robots), workers)
     arrays = (np.moveaxis(Q, 0, 2), np.moveaxis(S, 0, 2))
-    told = (failed, dict(sorted(reasons.items())), iterations, time.perf_counter() - began, mechanisms)
-    return BatchRun(mechanism, integrator, dt, every, t, *arrays, one.momentum, *told)
+    told = (failed, dict(sorted(reasons.items())), iterations, time.perf_counter() - began, plan.mechanisms)
+    return BatchRun(mechanism, plan.integrator, plan.dt, plan.every, plan.t, *arrays, one.momentum, *told)

@@ -15,6 +15,7 @@ from leastaction.cli import (  # noqa: I001
     view,
     export,
     integrators,
+    bench,
     doctor,
     warmup,
     version,
@@ -23,6 +24,7 @@ from leastaction.cli._app import app
 
 __all__ = [
     "app",
+    "bench",
     "compare",
     "doctor",
     "export",

@@ -20,6 +20,7 @@ from leastaction.forces.arrays import (
 )
 from leastaction.mechanism import Mechanism
 from leastaction.minimal.arrays import GuessData, NativeModel, block_slots, closure_model, floating_trees
+from leastaction.minimal.bodywise.ways import BodywiseWays
 from leastaction.minimal.rules import lobatto
 from leastaction.spatial.exponential import UNTURNED
 
@@ -92,6 +93,7 @@ class BodywiseModel(NamedTuple):
         tied: whether some of these may tie two bodies, which the recursion cannot see.
         slowed: whether some of these depend on velocities.
         slots: which of the articulated blocks a body uses, shape (bodies,), see `minimal.arrays.block_slots`.
+        ways: all, or those of `ways.needed_ways`.
     """
 
     native: NativeModel
@@ -110,6 +112,7 @@ class BodywiseModel(NamedTuple):
     tied: bool
     slowed: bool
     slots: NDArray[np.int64]
+    ways: BodywiseWays
 
 
 class BodywiseDense(NamedTuple):
@@ -235,6 +238,14 @@ class BodywiseData(NamedTuple):
     history: FloatArray
 
 
+class BodyMotion(NamedTuple):
+    """How bodies move over a step, as in `BodywiseData`; or duals, with the changes of all that."""
+
+    bodies: Any
+    turns: Any
+    G: FloatArray
+
+
 class BodywiseSettings(NamedTuple):
     """What the user chose.
 
@@ -292,6 +303,7 @@ def bodywise_model(mechanism: Mechanism, s: int) -> BodywiseModel:
         tied=ties_bodies(forces),
         slowed=slows_bodies(forces),
         slots=block_slots(t.nodes.parent),
+        ways=BodywiseWays(True, True, True, True, True),
     )
 
 

@@ -97,8 +97,15 @@ def joint_velocities(model, settings, data, j):
 
 
 @routine
-def drive_impulses(model, settings, data, j, out):
-    """Add the derivatives of the kinetic energies of all drives by the joints' displacements at node j."""
+def drive_impulses(soft, model, settings, data, j, out):
+    """Add the derivatives of the kinetic energies of all drives by the joints' displacements at node j.
+
+    Nothing where drives have none, or where their code is left out (None).
+    """
+    if soft is None:
+        return
+    if not model.geared:
+        return
     rule, Q, dt = model.rule, data.Q, settings.dt
     s = rule.c.shape[0] - 1
     for i in range(model.nodes.shape[0]):

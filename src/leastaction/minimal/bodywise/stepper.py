@@ -15,10 +15,16 @@ from leastaction.errors import ConvergenceError
 from leastaction.integrators import FloatArray
 from leastaction.mechanism import Mechanism
 from leastaction.minimal.action_stepper import ActionStepper
-from leastaction.minimal.arrays import guess_data
+from leastaction.minimal.arrays import Contractions, guess_data
 from leastaction.minimal.bodywise import entries, horizon
-from leastaction.minimal.bodywise.arrays import BodywiseModel, BodywiseSettings, bodywise_data, bodywise_model
+from leastaction.minimal.bodywise.arrays import (
+    BodywiseModel,
+    BodywiseSettings,
+    bodywise_data,
+    bodywise_model,
+)
 from leastaction.minimal.bodywise.contraction import contraction_data
+from leastaction.minimal.bodywise.ways import needed_ways
 from leastaction.minimal.halving import HalvingData
 from leastaction.minimal.judgement import plausible_share
 from leastaction.parameter_stencils import Stencil
@@ -50,9 +56,10 @@ class BodywiseStepper(ActionStepper):
 
     def bound(self, halving: HalvingData) -> Bound:
         """See `ActionStepper.bound`."""
-        rollout = entries.rollout_dense if self.model.tied else entries.rollout_recursive
-        data = self.data if self.model.tied else self.data._replace(dense=None)
-        return Bound(rollout, self.model, self.settings, data, halving)
+        if self.model.tied:
+            return Bound(entries.rollout_dense, self.model, self.settings, self.data, halving)
+        model = self.model._replace(ways=needed_ways(self.model))
+        return Bound(entries.rollout_recursive, model, self.settings, self.data._replace(dense=None), halving)
 
     def shorten(self) -> None:
         """See `HalvingStepper.shorten`."""
@@ -154,7 +161,7 @@ class BodywiseStepper(ActionStepper):
         """See `Stepper.horizon_contractions`."""
         if not self._is_plain:
             return False
-        self._horizon("contractions")(self.settings._replace(dt=dt), q, u, rows, multipliers, out)
+        self._horizon("contractions")(self.settings._replace(dt=dt), q, u, Contractions(rows, multipliers, out))
         return True
 
     @cached_property

@@ -83,6 +83,7 @@ class Lane(NamedTuple):
         q0, q1: joint positions at the start and the end of a step, shape (nq,).
         p, end: momenta at the start and the end of a step, shape (nv,).
         tau: generalised forces of the controls, shape (nv,).
+        u: the controls, shape (nu,).
         near, far: mean velocities of the last step and the one before, shape (nv,).
         dx: update, shape (nv,).
         moved: sum of the updates, shape (nv,).
@@ -101,6 +102,7 @@ class Lane(NamedTuple):
     p: FloatArray
     end: FloatArray
     tau: FloatArray
+    u: FloatArray
     near: FloatArray
     far: FloatArray
     dx: FloatArray
@@ -124,6 +126,7 @@ class BatchSettings(NamedTuple):
         max_iterations: before a step is divided.
         steps: how many.
         every: how many of them from one recorded state to the next.
+        keeps: whether runs go on from where the last ones ended, and are kept for the next.
     """
 
     dt: float
@@ -132,6 +135,7 @@ class BatchSettings(NamedTuple):
     max_iterations: int
     steps: int
     every: int
+    keeps: bool
 
 
 class GroundRecord(NamedTuple):
@@ -232,7 +236,7 @@ def lane_shapes(model: LaneModel, nq: int) -> Any:
     n, nv = len(model.nodes), len(model.dofs)
     shapes: dict[str, Any] = dict.fromkeys(("p", "end", "tau", "near", "far", "dx", "moved"), (nv,))
     shapes |= dict.fromkeys(("q0", "q1"), (nq,)) | {"R": (2, n, 9), "x": (2, n, 3), "S": (2, nv, 6)}
-    shapes |= {"W": (nv, 8), "wait": (max(1, model.branches), 48), "now": (1,)}
+    shapes |= {"u": (max(1, len(model.drives)),), "W": (nv, 8), "wait": (max(1, model.branches), 48), "now": (1,)}
     if model.cones is not None:
         count = len(model.cones)
         m = 2 * int((model.cones.kind == CONTACT).sum()) + count
@@ -241,6 +245,16 @@ def lane_shapes(model: LaneModel, nq: int) -> Any:
         own |= dict.fromkeys(("columns", "rows"), (m, nv)) | dict.fromkeys(("kick", "first"), (nv,))
         shapes["touch"] = Touch(**own | {"col": (nv, 6), "before": (1,), "b": (m, 1)})
     return Lane(**shapes)
+
+
+def memory_size(shapes: Any) -> int:
+    """Numbers that `memory.keep` keeps of one robot with arrays of these shapes.
+
+    Steps done and parts of the last one; q, p, and the rates of the last two steps; with contacts the length of the
+    last part, the impulses along the joints and those at the start of the step, and the impulses.
+    """
+    size = 2 + shapes.q0[0] + 3 * shapes.p[0]
+    return size if shapes.touch is None else size + 1 + 2 * shapes.p[0] + shapes.touch.lam[0]
 
 
 def lane_arrays(model: LaneModel, nq: int) -> Lane:

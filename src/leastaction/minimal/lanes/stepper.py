@@ -49,7 +49,7 @@ class GroundStepper(Stepper):
         self.model = lane_model(mechanism, np.float64, self.cones)
         self.lane = lane_arrays(self.model, mechanism.nq)
         most = int(integrator.max_iterations)
-        self.settings = BatchSettings(dt, float(integrator.tolerance), 1e-10, most, 0, 1)
+        self.settings = BatchSettings(dt, float(integrator.tolerance), 1e-10, most, 0, 1, False)
         contacts = self.cones[self.cones.kind == CONTACT]  # which come first
         self.bodies = np.array([mechanism.body_index(self.table.names[k][0]) for k in contacts["shape"]], np.int64)
         self.steady = np.zeros(1, np.int64)

@@ -1,6 +1,4 @@
-"""Steps of a lane: Newton, its first guess, division of what it does not solve, and whole runs."""
-
-import math
+"""Steps of a lane: Newton, its first guess, division of what it does not solve."""
 
 from leastaction._jit import routine
 from leastaction.kinematics.manifold import retract
@@ -138,14 +136,6 @@ def prepare(model, lane):
 
 
 @routine
-def share_kick(touch, batch, row, robot):
-    """Half of the impulses at a time belong to the momenta that are told there."""
-    if touch is not None:
-        for k in range(touch.first.shape[0]):
-            batch.p[row, k, robot] += 0.5 * touch.first[k]
-
-
-@routine
 def forget_contacts(touch):
     """No impulses from a step before."""
     if touch is not None:
@@ -153,20 +143,11 @@ def forget_contacts(touch):
         for k in range(touch.lam.shape[0]):
             touch.lam[k] = 0.0
         for k in range(touch.kick.shape[0]):
-            touch.kick[k] = 0.0
+            touch.kick[k] = touch.first[k] = 0.0
         for j in range(touch.columns.shape[0]):
             for k in range(touch.columns.shape[1]):
                 touch.columns[j, k] = 0.0
                 touch.rows[j, k] = 0.0
-
-
-@routine
-def look_ahead(model, lane, settings, touch, steady):
-    """The step after the last one, for the impulses at its start; gives back whether there is one."""
-    if touch is None:
-        return False
-    spent, _ = step(model, lane, settings, steady)
-    return spent >= 0
 
 
 @routine
@@ -182,53 +163,17 @@ def advance(model, lane):
 @routine
 def apply_controls(model, lane, u, step, robot):
     """Generalised forces of the controls of a step: u[step, :, robot], where axes of length 1 serve all."""
-    drives, tau = model.drives, lane.tau
     k, r = min(step, u.shape[0] - 1), min(robot, u.shape[2] - 1)
-    for c in range(tau.shape[0]):
-        tau[c] = 0.0
     for c in range(u.shape[1]):
-        tau[drives[c].dof] += drives[c].gear * u[k, c, r]
+        lane.u[c] = u[k, c, r]
+    drive(model, lane)
 
 
 @routine
-def run(model, lane, settings, batch, robot):
-    """All steps of one robot, from rows 0 of the batch's arrays; see `arrays.Batch`."""
-    q0, p, near, far = lane.q0, lane.p, lane.near, lane.far
-    for k in range(q0.shape[0]):
-        q0[k] = batch.q[0, k, robot]
-    for k in range(p.shape[0]):
-        p[k] = batch.p[0, k, robot]
-        near[k] = batch.v[k, robot]
-        far[k] = near[k]
-    prepare(model, lane)
-    forget_contacts(lane.touch)
-    batch.failed[robot] = -1
-    total, parts, last = 0, 0, 0
-    for done in range(settings.steps):
-        apply_controls(model, lane, batch.u, done, robot)
-        spent, count = step(model, lane, settings, last == 1)
-        if spent < 0:
-            batch.failed[robot] = done
-            break
-        if done > 0 and done % settings.every == 0:
-            share_kick(lane.touch, batch, done // settings.every, robot)
-        total += spent
-        parts += count
-        last = count
-        if (done + 1) % settings.every == 0:
-            row = (done + 1) // settings.every
-            for k in range(q0.shape[0]):
-                batch.q[row, k, robot] = q0[k]
-            for k in range(p.shape[0]):
-                batch.p[row, k, robot] = p[k]
-    ended = batch.failed[robot] < 0 and settings.steps % settings.every == 0
-    if ended and look_ahead(model, lane, settings, lane.touch, last == 1):
-        share_kick(lane.touch, batch, settings.steps // settings.every, robot)
-    if batch.failed[robot] >= 0:
-        for row in range(batch.failed[robot] // settings.every + 1, batch.q.shape[0]):
-            for k in range(q0.shape[0]):
-                batch.q[row, k, robot] = math.nan
-            for k in range(p.shape[0]):
-                batch.p[row, k, robot] = math.nan
-    batch.iterations[robot] = total
-    batch.parts[robot] = parts
+def drive(model, lane):
+    """Generalised forces of the controls in `lane.u`."""
+    drives, tau, u = model.drives, lane.tau, lane.u
+    for c in range(tau.shape[0]):
+        tau[c] = 0.0
+    for c in range(drives.shape[0]):
+        tau[drives[c].dof] += drives[c].gear * u[c]

@@ -4,8 +4,9 @@ from leastaction._jit import inline, routine
 from leastaction.kinematics.manifold import retract
 from leastaction.kinematics.sweeps import place, screw_axis
 from leastaction.minimal.bodywise.turning import plus9, polynomial, polynomial_slope, turn_between
+from leastaction.minimal.lanes.blocks import NO_BLOCK, column_of, gather, leave, row_of, with_body, without_joint
 from leastaction.minimal.lanes.sixes import held, hold, six
-from leastaction.minimal.sixes import plus, times
+from leastaction.minimal.sixes import ZEROS, plus, times
 from leastaction.spatial import (
     EYE,
     ZERO3,
@@ -83,7 +84,7 @@ def slope_of_torque(Ic, y, g, e, d, h, R0):
 def eliminate(model, lane, touch, dt):
     """The equations of Newton's update at q0, p, q1, eliminated towards the root; gives back their largest residual.
 
-    Columns of the articulated block are A0 ... A5, the right-hand side's wrench b, the wrench of the subtree F. Where
+    The articulated block is A, the right-hand side's wrench b, the wrench of the subtree F. Where
     contacts take part (`touch`), the columns of the factor are kept, and their impulses count in the residual.
     """
     nodes, dofs, slots = model.nodes, model.dofs, model.slots
@@ -104,16 +105,13 @@ def eliminate(model, lane, touch, dt):
         for c in range(WAITING):
             wait[k, c] = 0.0
     norm = 0.0
-    none = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
-    A0, A1, A2, A3, A4, A5, b, F = none, none, none, none, none, none, none, none
+    A, b, F = NO_BLOCK, ZEROS, ZEROS
     for i in range(nodes.shape[0] - 1, -1, -1):
         node = nodes[i]
         slot = slots[i]
         if slot >= 0:
             row = wait[slot]
-            A0, A1, A2 = held(row, 0, A0), held(row, 6, A1), held(row, 12, A2)
-            A3, A4, A5 = held(row, 18, A3), held(row, 24, A4), held(row, 30, A5)
-            b, F = held(row, 36, b), held(row, 42, F)
+            A, b, F = gather(row, A), held(row, 36, b), held(row, 42, F)
         m = node.mass
         if m > 0.0:
             R0, x0, x1, Ic = load9(R0_[i]), load3(x0_[i]), load3(x1_[i]), load_sym(node.Ic)
@@ -123,36 +121,7 @@ def eliminate(model, lane, touch, dt):
             f = axpy3(m, fall, scale3(-m * h, sub3(x1, x0)))
             t = sub3(cross(x0, f), matvec(R0, t))
             F = (F[0] + t[0], F[1] + t[1], F[2] + t[2], F[3] + f[0], F[4] + f[1], F[5] + f[2])
-            k = m * h
-            X, Y = scale3(k, x0), scale3(k, x1)
-            s = x0[0] * Y[0] + x0[1] * Y[1] + x0[2] * Y[2]
-            A0 = (
-                A0[0] + T[0] + s - Y[0] * x0[0],
-                A0[1] + T[3] - Y[1] * x0[0],
-                A0[2] + T[6] - Y[2] * x0[0],
-                A0[3],
-                A0[4] - Y[2],
-                A0[5] + Y[1],
-            )
-            A1 = (
-                A1[0] + T[1] - Y[0] * x0[1],
-                A1[1] + T[4] + s - Y[1] * x0[1],
-                A1[2] + T[7] - Y[2] * x0[1],
-                A1[3] + Y[2],
-                A1[4],
-                A1[5] - Y[0],
-            )
-            A2 = (
-                A2[0] + T[2] - Y[0] * x0[2],
-                A2[1] + T[5] - Y[1] * x0[2],
-                A2[2] + T[8] + s - Y[2] * x0[2],
-                A2[3] - Y[1],
-                A2[4] + Y[0],
-                A2[5],
-            )
-            A3 = (A3[0], A3[1] + X[2], A3[2] - X[1], A3[3] + k, A3[4], A3[5])
-            A4 = (A4[0] - X[2], A4[1], A4[2] + X[0], A4[3], A4[4] + k, A4[5])
-            A5 = (A5[0] + X[1], A5[1] - X[0], A5[2], A5[3], A5[4], A5[5] + k)
+            A = with_body(A, T, m * h, x0, x1)
         for c in range(node.iv + node.nv - 1, node.iv - 1, -1):
             S0, S1 = six(S0_[c]), six(S1_[c])
             r = p[c] + 0.5 * dt * tau[c] + times(S0, F)
@@ -166,9 +135,7 @@ def eliminate(model, lane, touch, dt):
             if not abs(rest) <= norm:  # a NaN must win
                 norm = abs(rest)
             r -= times(S0, b)
-            col = plus(S1[3], A3, plus(S1[4], A4, plus(S1[5], A5, none)))
-            col = plus(S1[0], A0, plus(S1[1], A1, plus(S1[2], A2, col)))
-            row = (times(S0, A0), times(S0, A1), times(S0, A2), times(S0, A3), times(S0, A4), times(S0, A5))
+            col, row = column_of(A, S1), row_of(S0, A)
             D = 1.0 / (times(S0, col) + slope)
             w = W[c]
             w[0], w[1], w[2], w[3], w[4], w[5] = row
@@ -178,20 +145,14 @@ def eliminate(model, lane, touch, dt):
                 w = touch.col[c]
                 w[0], w[1], w[2], w[3], w[4], w[5] = col
             b = plus(D * r, col, b)
-            A0, A1, A2 = plus(-D * row[0], col, A0), plus(-D * row[1], col, A1), plus(-D * row[2], col, A2)
-            A3, A4, A5 = plus(-D * row[3], col, A3), plus(-D * row[4], col, A4), plus(-D * row[5], col, A5)
+            A = without_joint(A, row, col, D)
         if node.parent != i - 1 or i == 0:
             if node.parent >= 0:
                 row = wait[slots[node.parent]]
-                hold(row, 0, A0)
-                hold(row, 6, A1)
-                hold(row, 12, A2)
-                hold(row, 18, A3)
-                hold(row, 24, A4)
-                hold(row, 30, A5)
+                leave(row, A)
                 hold(row, 36, b)
                 hold(row, 42, F)
-            A0, A1, A2, A3, A4, A5, b, F = none, none, none, none, none, none, none, none
+            A, b, F = NO_BLOCK, ZEROS, ZEROS
     return norm
 
 
@@ -207,12 +168,12 @@ def update(model, lane):
         lane.dx,
         lane.q1,
     )
-    eta = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+    eta = ZEROS
     size = 0.0
     for i in range(nodes.shape[0]):
         node = nodes[i]
         if node.parent < 0:
-            eta = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+            eta = ZEROS
         elif node.parent != i - 1:
             eta = six(wait[slots[node.parent]])
         for c in range(node.iv, node.iv + node.nv):
@@ -254,8 +215,7 @@ def look_at_end(model, lane, touch, dt):
         for c in range(12):
             wait[k, c] = 0.0
     norm = 0.0
-    none = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
-    F, E = none, none  # wrenches of the subtree at the start and at the end
+    F, E = ZEROS, ZEROS  # wrenches of the subtree at the start and at the end
     for i in range(nodes.shape[0] - 1, -1, -1):
         node = nodes[i]
         if slots[i] >= 0:
@@ -287,5 +247,5 @@ def look_at_end(model, lane, touch, dt):
             if node.parent >= 0:
                 hold(wait[slots[node.parent]], 0, F)
                 hold(wait[slots[node.parent]], 6, E)
-            F, E = none, none
+            F, E = ZEROS, ZEROS
     return norm

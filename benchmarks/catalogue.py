@@ -1,0 +1,61 @@
+"""Which benchmarks there are: modules below this folder with a function `run`."""
+
+import ast
+from dataclasses import dataclass
+from pathlib import Path
+
+HERE = Path(__file__).parent
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A benchmark as its source tells it, without an import: peers that are missing stop those alone that need them."""
+
+    name: str
+    """Such as `step_speed` or `fan2018/fig1`."""
+    text: str
+    quick: bool
+    """Whether it has a short version."""
+    long: bool
+    """Whether a run of all takes its short version (`LONG = True`): it takes too long and is asked for by name."""
+    path: Path
+
+    @property
+    def folder(self) -> str:
+        return self.name.rpartition("/")[0]
+
+    @property
+    def module(self) -> str:
+        return "benchmarks." + self.name.replace("/", ".")
+
+
+def available(here: Path = HERE) -> dict[str, Entry]:
+    """All of them by name: those of papers first, in their folders."""
+    found = {}
+    for path in sorted(here.rglob("*.py"), key=lambda p: (p.parent == here, p)):
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        for part in tree.body:
+            if isinstance(part, ast.FunctionDef) and part.name == "run" and part.args.args:
+                name = path.relative_to(here).with_suffix("").as_posix()
+                text = (ast.get_docstring(tree) or "").partition("\n")[0]
+                quick = "quick" in [a.arg for a in (*part.args.args, *part.args.kwonlyargs)]
+                found[name] = Entry(name, text, quick, "LONG" in _constants(tree), path)
+    return found
+
+
+def chosen(names: list[str], entries: dict[str, Entry]) -> list[Entry]:
+    """Benchmarks by name, by the name of their folder, or all; `KeyError` with the first name that is unknown."""
+    if not names:
+        return list(entries.values())
+    found: dict[str, Entry] = {}
+    for name in names:
+        name = name.rstrip("/").removesuffix(".py")
+        mine = [e for e in entries.values() if e.name == name or e.name.startswith(f"{name}/")]
+        if not mine:
+            raise KeyError(name)
+        found |= {e.name: e for e in mine}
+    return list(found.values())
+
+
+def _constants(tree: ast.Module) -> list[str]:
+    return [t.id for part in tree.body if isinstance(part, ast.Assign) for t in part.targets if isinstance(t, ast.Name)]

@@ -1,0 +1,67 @@
+"""Plots of written results: what stands in the JSON is all that they need."""
+
+from pathlib import Path
+from typing import Any
+
+import matplotlib as mpl
+import numpy as np
+from matplotlib.ticker import NullFormatter
+
+import leastaction as la
+from benchmarks.report import Plot, number
+from leastaction._output import writing
+
+COLUMNS = 3
+TICKS = 10
+MANY = 6
+"""From so many labels on a place that is left over takes the legend of all plots."""
+STYLES = ("o-", "s--", "^-.", "d:", "v-", "P--", "X-.", "*:", "<-", ">--")
+
+
+def draw(plots: list[Plot], path: Path) -> Path:
+    """All plots of a benchmark in one picture."""
+    mpl.use("Agg")
+    import matplotlib.pyplot as plt
+
+    columns = 2 if len(plots) == 4 else min(COLUMNS, len(plots))
+    labels = list(dict.fromkeys(label for plot in plots for label in plot.lines))
+    rows = -(-len(plots) // columns)
+    with la.plot.look():
+        width = {1: 6.4, 2: 9.6, 3: 12.6}[columns]
+        figure, axes = plt.subplots(rows, columns, figsize=(width, 3.7 * rows), layout="constrained", squeeze=False)
+        spare = list(axes.ravel()[len(plots) :])
+        together = bool(spare) and len(labels) > MANY
+        for ax, plot in zip(axes.ravel(), plots, strict=False):
+            lines(ax, plot, labels, legend=not together)
+        for ax in spare:
+            ax.set_axis_off()
+        if together:
+            found = {line.get_label(): line for ax in axes.ravel() for line in ax.get_lines()}
+            spare[0].legend(found.values(), found.keys(), loc="center", fontsize=8)
+        with writing(path, (".png",)) as part:
+            # Without a date: the same numbers give the same file.
+            figure.savefig(part, dpi=100, metadata={"Software": None})
+        plt.close(figure)
+    return path
+
+
+def lines(ax: Any, plot: Plot, labels: list[str], *, legend: bool) -> None:
+    """The lines of one plot; each label looks the same in all."""
+    colors = mpl.rcParams["axes.prop_cycle"].by_key()["color"]
+    for label, (x, y) in plot.lines.items():
+        k = labels.index(label)
+        x, y = (np.array([number(value) for value in values]) for values in (x, y))
+        style = STYLES[k % len(STYLES)] if plot.marks else STYLES[k % 4][1:]
+        ax.plot(x, y, style, color=colors[k % len(colors)], ms=3.5, lw=1.2, label=label)
+    ax.set(xlabel=plot.x, ylabel=plot.y, title=plot.title)
+    if "x" in plot.log:
+        ax.set_xscale("log")
+        few = sorted({number(x) for xs, _ in plot.lines.values() for x in xs})
+        if len(few) <= TICKS:  # sizes that were tried, rather than powers of ten
+            ax.set_xticks(few, [f"{x:g}" for x in few])
+        ax.xaxis.set_minor_formatter(NullFormatter())
+    if "y" in plot.log:
+        ax.set_yscale("log")
+    ax.grid(alpha=0.25)
+    if legend and plot.lines:
+        ax.legend(fontsize=7)

@@ -1,0 +1,56 @@
+"""Fan 2018, Table 1: unknowns and equations of trajectory optimisation, counted in the programs themselves."""
+
+import leastaction as la
+from benchmarks.report import Claim, Measure, Report, Requirement, Sheet, verdict
+from leastaction import optimize as opt
+
+STAGES = (1, 5, 20)
+ROBOTS = {"double pendulum": la.robots.double_pendulum, "7-joint arm": lambda: la.robots.serial_arm(7)}
+
+NOTES = """N stages, n degrees of freedom, all of them driven, without loops (m = 0). Counted: unknowns and equations \
+of the transcribed program without those of the two ends. Hermite-Simpson as this package transcribes it eliminates \
+the middle of a step, which leaves less than either formulation of the paper's table."""
+
+
+def count(robot, integrator, N, **options):
+    """(unknowns, equations without those of the ends)."""
+    problem = opt.Problem(robot, steps=N, dt=0.1, integrator=integrator, **options).start(v=0).finish(v=0)
+    program = problem.minimize(opt.effort()).transcribe()
+    return program.n, program.m - (2 * robot.nv if options else 0)
+
+
+def run(progress, quick=False) -> Report:
+    """All robots and numbers of stages."""
+    columns = ["robot", "N", "n", "Simpson: unknowns", "paper", "equations", "paper"]
+    sheet = Sheet("Simpson's variational integrator", columns)
+    other = Sheet(
+        "Hermite-Simpson collocation", ["robot", "N", "unknowns", "paper, explicit", "equations", "paper, explicit"]
+    )
+    measures, off, fewer = [], 0, True
+    progress.total(len(ROBOTS) * len(STAGES))
+    for name, make in ROBOTS.items():
+        robot = make()
+        n = robot.nv
+        for N in STAGES:
+            progress.next(f"{name}, {N} stages")
+            ours = count(robot, la.Galerkin(order=4, interpolation="joints"), N, momenta=True)
+            theirs = count(robot, la.HermiteSimpson(), N)
+            paper = (4 * N + 3) * n, 3 * N * n
+            explicit = (6 * N + 3) * n, 4 * N * n
+            off = max(off, abs(ours[0] - paper[0]), abs(ours[1] - paper[1]))
+            fewer = fewer and ours[0] < explicit[0] and ours[1] < explicit[1]
+            sheet.rows.append([name, N, n, ours[0], paper[0], ours[1], paper[1]])
+            other.rows.append([name, N, theirs[0], explicit[0], theirs[1], explicit[1]])
+            measures.append(Measure(f"{name}, N = {N}: unknowns", "count", [ours[0]]))
+            progress.done()
+    said = "(4N+3)n unknowns, 3Nn equations; collocation (6N+3)n and 4Nn or more."
+    told = f"our program differs from the formulas by {off}."
+    claim = Claim("Fan 2018, Table 1", said, told, verdict(off == 0 and fewer), "" if off == 0 else "See the table.")
+    return Report(
+        "Table 1: sizes of programs",
+        NOTES,
+        [sheet, other],
+        [Requirement("difference from the formulas", off, 0)],
+        [claim],
+        measures,
+    )

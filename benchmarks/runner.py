@@ -1,0 +1,137 @@
+"""Runs benchmarks, each in a process of its own: what one needs or breaks is not the others' affair."""
+
+import importlib
+import os
+import subprocess
+import sys
+import time
+from typing import Any
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+from benchmarks import store
+from benchmarks.catalogue import Entry
+from benchmarks.machine import ROOT, fingerprint, machine
+from benchmarks.report import Report
+
+MISSING = 3
+"""Exit status of a benchmark whose peer is not installed."""
+
+
+ONE_THREAD = {
+    **dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1"),
+    "XLA_FLAGS": "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1",
+}
+"""Times are CPU times: threads of libraries that wait for each other must not count."""
+
+
+class Steps:
+    """The progress bar of one benchmark."""
+
+    def __init__(self, bar: Progress, name: str) -> None:
+        self.bar, self.name = bar, name
+        self.task = bar.add_task(name, total=None)
+
+    def total(self, count: int) -> None:
+        """How many steps there will be."""
+        self.bar.update(self.task, total=count)
+
+    def next(self, what: str) -> None:
+        """What comes next."""
+        self.bar.update(self.task, description=f"{self.name}: {what}")
+
+    def done(self) -> None:
+        """One more step is done."""
+        self.bar.advance(self.task)
+
+
+def run_here(entry: Entry, quick: bool) -> int:
+    """Run one in this process and write its result; the exit status."""
+    from leastaction._jit import LISTENERS
+
+    console, compiled = Console(), []
+    where, began, used = machine(), time.perf_counter(), time.process_time()
+    mark = fingerprint(entry.path)
+    LISTENERS.append(lambda _, seconds: compiled.append(seconds or 0.0))
+    try:
+        module = importlib.import_module(entry.module)
+    except ModuleNotFoundError as missing:
+        console.print(f"{entry.name}: not run, for {missing.name} is not installed", style="red")
+        return MISSING
+    columns = TextColumn("{task.description:40}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        report = module.run(Steps(bar, entry.name), **({"quick": True} if quick and entry.quick else {}))
+    result = {
+        "name": entry.name,
+        "about": entry.text,
+        "quick": quick and entry.quick,
+        "fingerprint": mark,
+        "machine": where,
+        "seconds": time.perf_counter() - began,
+        "cpu_seconds": time.process_time() - used,
+        "compile_seconds": sum(compiled),
+        "peak_memory_mb": peak_memory(),
+    }
+    path = store.write(store.path_of(entry.name, quick), result | report.data())
+    report.show(console)
+    console.print(f"written to {path}\n", highlight=False)
+    return 0
+
+
+def peak_memory() -> float | None:
+    """Most memory that this process held [MB]."""
+    try:
+        import resource
+    except ImportError:  # Windows
+        return None
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (1e3 if sys.platform != "darwin" else 1e6)
+
+
+def run_apart(entry: Entry, quick: bool) -> int:
+    """Run one in a process of its own; the exit status."""
+    command = [sys.executable, "-m", "benchmarks", entry.name, "--here", *(["--quick"] if quick else [])]
+    path = os.pathsep.join(filter(None, (str(ROOT / "src"), str(ROOT), os.environ.get("PYTHONPATH"))))
+    child = subprocess.Popen(command, cwd=ROOT, env=os.environ | ONE_THREAD | {"PYTHONPATH": path})
+    try:
+        return child.wait()
+    except KeyboardInterrupt:
+        child.terminate()
+        child.wait()
+        raise
+
+
+def run_all(entries: list[Entry], quick: bool, again: bool, named: bool) -> int:
+    """Run those whose result is not there yet; 0 if all ran and all required figures are met.
+
+    Args:
+        entries: what to run.
+        quick: the short versions.
+        again: also those whose result is there.
+        named: whether the user named them; long ones then run in full.
+    """
+    console, failed = Console(), []
+    for k, entry in enumerate(entries):
+        short = quick or (entry.long and not named)
+        if quick and not entry.quick:
+            console.print(f"{entry.name}: not run, for it has no short version", style="yellow")
+            continue
+        where = f"[{k + 1} of {len(entries)}] {entry.name}"
+        if not again and store.is_current(entry.name, short, fingerprint(entry.path)):
+            console.print(f"{where}: its result is there (--again makes it anew)", highlight=False, markup=False)
+        else:
+            console.print(where, highlight=False, markup=False)
+            status = run_apart(entry, short)
+            if status:
+                failed.append(f"{entry.name}: {'a peer is missing' if status == MISSING else f'exit status {status}'}")
+                continue
+        failed += unmet(entry.name, store.read(store.path_of(entry.name, short)))
+    for line in failed:
+        console.print(line, style="red", highlight=False, markup=False)
+    return 1 if failed else 0
+
+
+def unmet(name: str, result: dict[str, Any]) -> list[str]:
+    """Required figures that were not met."""
+    report = Report.of(result)
+    return [f"{name}: {r.what}: {r.value:.3g}, at most {r.bound:g}" for r in report.requirements if not r.met]

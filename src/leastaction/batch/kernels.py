@@ -1,0 +1,220 @@
+"""The lanes of a batch as CUDA kernels made for one mechanism: its size and constants are known when they compile.
+
+One thread runs one robot; its arrays are local ones of the thread, which the GPU interleaves so that neighbouring
+threads read neighbouring words, and the mechanism lies in constant memory, or in a row for each robot where parameters
+differ. The functions are those of `minimal.lanes`, compiled anew for the GPU.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import cache, lru_cache
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+
+from leastaction._extras import require
+from leastaction._jit import routine
+from leastaction.batch.arrays import Batch
+from leastaction.errors import IntegratorError
+from leastaction.mechanism import Mechanism
+from leastaction.minimal.lanes import batches
+from leastaction.minimal.lanes.arrays import BatchSettings, Lane, LaneModel, Touch, lane_model, lane_shapes
+from leastaction.minimal.lanes.cones import cones
+
+for _name in ("row_stack", "in1d", "trapz"):  # numba-cuda asks for them, NumPy 2.5 has them no more
+    if not hasattr(np, _name):
+        setattr(np, _name, None)
+
+
+cuda: Any = None
+"""`numba.cuda`, once `load` has been called; a name of the module, for its simulator looks for it there."""
+
+CONSTANT = 32768
+"""Bytes of constant memory that contacts may take, half of what there is."""
+
+
+FEW_BODIES = 12
+"""Up to so many, a kernel of 32 bits is quickest with registers for 12 warps on a multiprocessor, else for 16."""
+
+
+def load() -> Any:
+    """Import `numba.cuda`, and give it back."""
+    global cuda
+    require("numba_cuda", "cuda")
+    cuda = import_module("numba.cuda")
+    return cuda
+
+
+@contextmanager
+def literals_as(number: Any) -> Iterator[None]:
+    """Let number literals in kernels be of this Numba type, so that kernels for 32 bits compute with 32 bits."""
+    from numba import types
+
+    if number == types.float64:
+        yield
+        return
+    context: Any = import_module("numba.cuda.target").CUDATypingContext
+    resolve = context.resolve_value_type
+
+    def narrow(value: Any) -> Any:
+        if type(value) is float:
+            return number
+        if type(value) is tuple and value:
+            inner = [narrow(x) for x in value]
+            return None if None in inner else types.BaseTuple.from_types(inner)
+        return None
+
+    def resolved(self: Any, value: Any) -> Any:
+        return narrow(value) or resolve(self, value)
+
+    context.resolve_value_type = resolved
+    try:
+        yield
+    finally:
+        context.resolve_value_type = resolve
+
+
+RUN = batches.run_with(batches.given)
+"""What a kernel does with a lane, (model, lane, settings, batch, robot): here, the steps of a batch."""
+
+
+def kernel_of(job: Any, model: LaneModel, nq: int, dtype: Any, separate: bool = False) -> Any:
+    """The Python function of the kernel for one mechanism: (settings, batch, own), plain tuples of `arrays`.
+
+    Args:
+        job: what to do, such as `RUN`.
+        model: the mechanism.
+        nq: number of its coordinates.
+        dtype: of all numbers.
+        separate: whether each robot has a mechanism of its own, in row `robot` of `own`: nodes, dofs, cones.
+    """
+    load()
+    from numba import from_dtype, int64
+
+    number, shapes = from_dtype(np.dtype(dtype)), lane_shapes(model, nq)
+    # Sizes must be plain numbers to the compiler.
+    (nv,), (nu,), (_, bodies, _), (slots, _), branches = shapes.p, shapes.u, shapes.R, shapes.wait, model.branches
+    nodes, dofs, places, drives, gravity = (np.ascontiguousarray(x) for x in model[:5])
+    touching = model.cones is not None  # a constant to the compiler, which leaves out what it rules out
+    held = np.ascontiguousarray(model.cones) if touching else np.zeros(1)
+    (count,), (m,) = (shapes.touch.active, shapes.touch.lam) if touching else ((1,), (1,))
+
+    def kernel(settings, batch, own):
+        robot = cuda.grid(1)
+        settings, batch = BatchSettings(*settings), Batch(*batch)
+        if robot >= batch.failed.shape[0]:
+            return
+        if separate:
+            own_nodes, own_dofs = own[0][robot], own[1][robot]
+        else:
+            own_nodes, own_dofs = cuda.const.array_like(nodes), cuda.const.array_like(dofs)
+        if touching:
+            own_cones = own[2][robot] if separate else cuda.const.array_like(held)
+            touch = Touch(
+                cuda.local.array(count, int64),
+                cuda.local.array(count, number),
+                cuda.local.array(count, number),
+                cuda.local.array(count, number),
+                cuda.local.array(m, number),
+                cuda.local.array(m, number),
+                cuda.local.array((m, m), number),
+                cuda.local.array((m, nv), number),
+                cuda.local.array((m, nv), number),
+                cuda.local.array((nv, 6), number),
+                cuda.local.array(nv, number),
+                cuda.local.array(nv, number),
+                cuda.local.array(m, number),
+                cuda.local.array(1, number),
+                cuda.local.array((m, m), number),
+                cuda.local.array((m, 1), number),
+                cuda.local.array(m, int64),
+            )
+        else:
+            own_cones = None
+            touch = None
+        mechanism = LaneModel(
+            own_nodes,
+            own_dofs,
+            cuda.const.array_like(places),
+            cuda.const.array_like(drives),
+            cuda.const.array_like(gravity),
+            branches,
+            own_cones,
+        )
+        lane = Lane(
+            cuda.local.array(nq, number),
+            cuda.local.array(nq, number),
+            cuda.local.array(nv, number),
+            cuda.local.array(nv, number),
+            cuda.local.array(nv, number),
+            cuda.local.array(nu, number),
+            cuda.local.array(nv, number),
+            cuda.local.array(nv, number),
+            cuda.local.array(nv, number),
+            cuda.local.array(nv, number),
+            cuda.local.array((2, bodies, 9), number),
+            cuda.local.array((2, bodies, 3), number),
+            cuda.local.array((2, nv, 6), number),
+            cuda.local.array((nv, 8), number),
+            cuda.local.array((slots, 48), number),
+            cuda.local.array(1, int64),
+            touch,
+        )
+        job(mechanism, lane, settings, batch, robot)
+
+    return kernel
+
+
+@lru_cache(maxsize=64)
+def job_of(policy: Callable[..., None] | None) -> Any:
+    """Steps of a batch with the controls of a policy; None: given ones."""
+    if policy is None:
+        return RUN
+    return batches.run_with(batches.asked(routine(getattr(policy, "py_func", policy))))
+
+
+@lru_cache(maxsize=32)
+def compiled(mechanism: Mechanism, job: Any, single: bool, touching: bool, separate: bool = False) -> Any:
+    """The kernel of a mechanism for a job, with or without contacts, compiled when it is first launched."""
+    load()
+    dtype = np.float32 if single else np.float64
+    found = cones(mechanism)[0] if touching else None
+    if found is not None and found.nbytes > CONSTANT:
+        raise IntegratorError(
+            f"device='cuda': {mechanism.name!r} has {len(found)} contacts and limits, more than a GPU has quick room "
+            "for; use simpler shapes, or device='cpu'"
+        )
+    model = lane_model(mechanism, dtype, found)
+    options = {}  # all registers that there are: spilling numbers of 64 bits costs more than waiting for them
+    if single and not touching:
+        options["max_registers"] = 168 if len(model.nodes) <= FEW_BODIES else 128
+    return cuda.jit(kernel_of(job, model, mechanism.nq, dtype, separate), **options)
+
+
+@cache
+def copies() -> tuple[Any, Any]:
+    """Kernels that bring states and controls, the number of the robot first, to where the lanes read them."""
+    load()
+
+    @cuda.jit
+    def place(which, q, v, positions, velocities, memory):
+        i = cuda.grid(1)
+        if i < which.shape[0]:
+            robot = which[i]
+            for k in range(q.shape[1]):
+                positions[0, k, robot] = q[i, k]
+            for k in range(v.shape[1]):
+                velocities[k, robot] = v[i, k]
+            memory[0, robot] = -1.0
+
+    @cuda.jit
+    def control(u, controls):
+        robot = cuda.grid(1)
+        if robot < u.shape[0]:
+            for k in range(u.shape[1]):
+                controls[0, k, robot] = u[robot, k]
+
+    return place, control

@@ -1,0 +1,210 @@
+"""`batch.Simulator`: many robots that are advanced a few steps at a time, for policies and learning."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leastaction.batch.simulate import checked_parameters, checked_states, mechanisms_of, number_type
+from leastaction.errors import ConvergenceError, IntegratorError, MechanismError
+from leastaction.integrators import Integrator, is_count
+from leastaction.left_out import warn_of_ignored
+from leastaction.mechanism import Mechanism
+from leastaction.mechanism._check import real_array, shown
+from leastaction.minimal import Galerkin
+from leastaction.simulator import Simulator as One
+from leastaction.start import checked_integrator
+
+
+class Simulator:
+    """Robots of one kind that go on step by step, on all cores or on a GPU.
+
+    On a GPU states stay there: `q`, `p`, `v` are arrays of the GPU that PyTorch, JAX and CuPy take without a copy, and
+    `step` and `reset` take theirs.
+
+    Example:
+        >>> sim = la.batch.Simulator(la.robots.cart_pole(), 1024, dt=0.01, device="cuda")
+        >>> sim.reset(q, v)
+        >>> for _ in range(100):
+        ...     sim.step(policy(torch.as_tensor(sim.q), torch.as_tensor(sim.v)))
+
+    Args:
+        mechanism: the robot.
+        robots: how many.
+        dt: time step [s].
+        integrator: default `Galerkin(order=2)`; on a GPU that one or `Grounded()`.
+        parameters: values by name, as in `leastaction.batch.simulate`.
+        device: "cpu" or "cuda".
+        dtype: numpy.float64, or on a GPU numpy.float32.
+        workers: threads on the CPU; default all cores.
+
+    Raises:
+        IntegratorError: what the device cannot run, sizes that do not fit, no GPU.
+    """
+
+    def __init__(
+        self,
+        mechanism: Mechanism,
+        robots: int,
+        *,
+        dt: float = 0.01,
+        integrator: Integrator | None = None,
+        parameters: Mapping[str, Any] | None = None,
+        device: str = "cpu",
+        dtype: Any = np.float64,
+        workers: int | None = None,
+    ) -> None:
+        if not isinstance(mechanism, Mechanism):
+            raise MechanismError(f"batch.Simulator needs a Mechanism, got {mechanism!r}")
+        if not is_count(robots):
+            raise IntegratorError(f"robots must be a whole number of at least 1, got {shown(robots)}")
+        if device not in ("cpu", "cuda"):
+            raise IntegratorError(f"device must be one of cpu, cuda, got {shown(device)}")
+        if workers is not None and not is_count(workers):
+            raise IntegratorError(f"workers must be a whole number of at least 1, got {shown(workers)}")
+        self.mechanism, self.robots, self.dt, self.device = mechanism, robots, dt, device
+        self.integrator = Galerkin(order=2) if integrator is None else checked_integrator(integrator)
+        warn_of_ignored(self.integrator.prepare(mechanism, dt))
+        names = checked_parameters(parameters)
+        for name, values in names.items():
+            if len(values) != robots:
+                raise IntegratorError(f"parameters: {name!r} has values for {len(values)} robots of {robots}")
+        own, number = mechanisms_of(mechanism, names, robots), number_type(dtype)
+        if device == "cuda":
+            from leastaction.batch.stepping import SteppingCard
+
+            self._robots: Any = SteppingCard(mechanism, self.integrator, dt, robots, number, own)
+        elif number != np.float64:
+            raise IntegratorError(f"dtype {number.name} needs device='cuda'; the CPU computes with float64")
+        else:
+            self._robots = _Cores(own or (mechanism,) * robots, self.integrator, dt, workers)
+        self.reset()
+
+    def reset(self, q: Any = None, v: Any = None, which: Any = None) -> None:
+        """Put robots somewhere, at the start of a run.
+
+        Args:
+            q: positions, shape (nq,) for all or (robots, nq); default the home of the mechanism.
+            v: velocities, shape (nv,) or (robots, nv); default rest.
+            which: numbers of the robots that q and v are of; default all.
+
+        Raises:
+            MechanismError: for a bad state; names the robot.
+        """
+        chosen = np.arange(self.robots) if which is None else _chosen(which, self.robots)
+        on_gpu = [hasattr(x, "__cuda_array_interface__") for x in (q, v)]
+        if self.device == "cuda" and all(on_gpu):
+            self._robots.place(chosen, q, v)
+            return
+        count, states = checked_states(self.mechanism, q, v, {"which": chosen})
+        assert count == len(chosen)
+        self._robots.place(chosen, *states)
+
+    def step(self, u: Any = None, steps: int = 1) -> None:
+        """Advance all robots.
+
+        A robot whose step has no solution stays failed, with NaN for its state, until it is reset; the others go on.
+
+        Args:
+            u: controls held over the steps, shape (nu,) for all or (robots, nu); default zero.
+            steps: how many.
+
+        Raises:
+            IntegratorError: for controls of other shapes.
+        """
+        nu = self.mechanism.nu
+        if not is_count(steps):
+            raise IntegratorError(f"steps must be a whole number of at least 1, got {shown(steps)}")
+        if self.device == "cuda" and hasattr(u, "__cuda_array_interface__"):
+            if tuple(u.shape) != (self.robots, nu):
+                raise IntegratorError(f"controls: expected shape ({self.robots}, {nu}), got {tuple(u.shape)}")
+            self._robots.step(u, steps)
+            return
+        a = real_array(np.zeros(nu) if u is None else u)
+        if a is None or a.shape not in ((nu,), (self.robots, nu)):
+            got = shown(u) if a is None else a.shape
+            raise IntegratorError(f"controls: expected shape ({nu},) or ({self.robots}, {nu}), got {got}")
+        self._robots.step(np.broadcast_to(a, (self.robots, nu)), steps)
+
+    @property
+    def q(self) -> Any:
+        """Joint positions [rad or m], shape (robots, nq)."""
+        return self._robots.q
+
+    @property
+    def v(self) -> Any:
+        """Joint velocities [rad/s or m/s], shape (robots, nv)."""
+        return self._robots.v
+
+    @property
+    def p(self) -> Any:
+        """Momenta, shape (robots, nv)."""
+        return self._robots.p
+
+    @property
+    def failed(self) -> NDArray[np.bool_]:
+        """Which robots have failed since their last reset, shape (robots,)."""
+        return self._robots.failed
+
+    def __repr__(self) -> str:
+        return f"<batch.Simulator of {self.robots} {self.mechanism.name!r} with {self.integrator} on {self.device}>"
+
+
+class _Cores:
+    """The robots on the CPU: a `leastaction.Simulator` for each, in threads."""
+
+    def __init__(self, mechanisms: Any, integrator: Integrator, dt: float, workers: int | None) -> None:
+        self.sims = [One(m, integrator, dt) for m in mechanisms]
+        self.failed = np.zeros(len(self.sims), bool)
+        count = workers or os.cpu_count() or 1
+        self.pool = ThreadPoolExecutor(count)
+        self.parts = np.array_split(np.arange(len(self.sims)), min(4 * count, len(self.sims)))
+
+    def place(self, which: Any, q: Any, v: Any) -> None:
+        for k, one_q, one_v in zip(which, q, v, strict=True):
+            self.sims[k].reset(one_q, one_v)
+            self.failed[k] = False
+
+    def step(self, u: Any, steps: int) -> None:
+        def part(robots: Any) -> None:
+            for k in robots:
+                try:
+                    for _ in range(0 if self.failed[k] else steps):
+                        self.sims[k].step(u[k])
+                except ConvergenceError:
+                    self.failed[k] = True
+
+        list(self.pool.map(part, self.parts))
+
+    def _all(self, name: str) -> Any:
+        out = np.stack([getattr(sim, name) for sim in self.sims])
+        out[self.failed] = np.nan
+        return out
+
+    @property
+    def q(self) -> Any:
+        return self._all("q")
+
+    @property
+    def v(self) -> Any:
+        return self._all("v")
+
+    @property
+    def p(self) -> Any:
+        return self._all("p")
+
+
+def _chosen(which: Any, robots: int) -> NDArray[np.int64]:
+    """Numbers of robots, each once."""
+    a = np.asarray(which)
+    if a.dtype == bool and a.shape == (robots,):
+        a = np.flatnonzero(a)
+    wrong = a.ndim != 1 or (a.size > 0 and not np.issubdtype(a.dtype, np.integer))
+    if wrong or (a.size > 0 and (a.min() < 0 or a.max() >= robots)) or len(np.unique(a)) != len(a):
+        raise IntegratorError(f"which: expected different numbers of robots below {robots}, got {shown(which)}")
+    return a.astype(np.int64)

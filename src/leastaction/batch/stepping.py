@@ -1,0 +1,89 @@
+"""The robots of `batch.Simulator` on a GPU."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leastaction.batch.cuda import THREADS, Card
+from leastaction.batch.kernels import RUN, copies, load
+from leastaction.mechanism import Mechanism
+from leastaction.minimal.lanes import batches
+
+
+class SteppingCard:
+    """A `Card` whose runs go on: row 0 is where robots are put, row 1 where they are.
+
+    Attributes:
+        q, p: positions and momenta, shapes (robots, nq) and (robots, nv), on the GPU.
+    """
+
+    def __init__(
+        self,
+        mechanism: Mechanism,
+        integrator: Any,
+        dt: float,
+        robots: int,
+        dtype: np.dtype[Any],
+        mechanisms: Sequence[Mechanism],
+    ) -> None:
+        self.card = Card(mechanism, integrator, dt, robots, 2, dtype, keeps=True, mechanisms=mechanisms)
+        self.dtype = dtype
+        batch = self.card.batch
+        self.q, self.p, self._v = _turned(batch.q[1]), _turned(batch.p[1]), _turned(batch.v)
+
+    def _there(self, values: Any) -> Any:
+        cuda = load()
+        if hasattr(values, "__cuda_array_interface__"):
+            return cuda.as_cuda_array(values)
+        return cuda.to_device(np.array(values, self.dtype if values.dtype.kind == "f" else np.int64, order="C"))
+
+    def place(self, which: Any, q: Any, v: Any) -> None:
+        """Put robots at (q, v)."""
+        if len(which):
+            batch, (kernel, _) = self.card.batch, copies()
+            blocks = (len(which) + THREADS - 1) // THREADS
+            given = (self._there(x) for x in (which, q, v))
+            kernel[blocks, THREADS](*given, batch.q, batch.v, batch.memory)
+            self.card.launch(batches.place)
+
+    def step(self, u: Any, steps: int) -> None:
+        """Advance all robots with controls (robots, nu)."""
+        batch, (_, kernel) = self.card.batch, copies()
+        if u.shape[1]:
+            kernel[(len(u) + THREADS - 1) // THREADS, THREADS](self._there(u), batch.u)
+        self.card.launch(RUN, steps, steps)
+
+    @property
+    def v(self) -> Any:
+        """Velocities, shape (robots, nv), on the GPU."""
+        self.card.launch(batches.tell_velocity)
+        return self._v
+
+    @property
+    def failed(self) -> NDArray[np.bool_]:
+        """Which robots have failed, on this side."""
+        return self.card.here("failed") >= 0
+
+
+class _Interface:
+    """What other libraries need to know of an array of the GPU."""
+
+    def __init__(self, interface: dict[str, Any]) -> None:
+        self.__cuda_array_interface__ = interface
+
+
+def _turned(there: Any) -> Any:
+    """A view of an array of the GPU with its two axes in the other order; Numba's own `.T` makes a copy."""
+    if not hasattr(there, "__cuda_array_interface__"):  # the simulator's
+        return there.T
+    interface = dict(there.__cuda_array_interface__)
+    rows, columns = interface["shape"]
+    size = np.dtype(interface["typestr"]).itemsize
+    interface |= {"shape": (columns, rows), "strides": (size, size * columns)}
+    view = load().as_cuda_array(_Interface(interface))
+    view.whole = there  # whose memory it is
+    return view

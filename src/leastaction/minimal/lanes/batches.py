@@ -1,0 +1,151 @@
+"""Runs of the lanes of a batch: many steps of one robot, with given controls or with those that a policy asks for."""
+
+import math
+
+from leastaction._jit import routine
+from leastaction.minimal.lanes.legendre import momenta, velocities
+from leastaction.minimal.lanes.memory import keep, recall
+from leastaction.minimal.lanes.steps import apply_controls, drive, forget_contacts, prepare, step
+
+
+@routine
+def share_kick(touch, batch, row, robot):
+    """Half of the impulses at a time belong to the momenta that are told there."""
+    if touch is not None:
+        for k in range(touch.first.shape[0]):
+            batch.p[row, k, robot] += 0.5 * touch.first[k]
+
+
+@routine
+def look_ahead(model, lane, settings, touch, steady):
+    """The step after the last one, for the impulses at its start; gives back whether there is one."""
+    if touch is None:
+        return False
+    spent, _ = step(model, lane, settings, steady)
+    return spent >= 0
+
+
+@routine
+def given(model, lane, settings, batch, done, total, robot):
+    """Generalised forces of the controls in the batch."""
+    apply_controls(model, lane, batch.u, done, robot)
+
+
+def asked(policy):
+    """Generalised forces of the controls that a policy(t, q, v, own, u) writes into u."""
+
+    @routine
+    def ask(model, lane, settings, batch, done, total, robot):
+        told_momentum(lane, lane.touch, lane.end)
+        velocities(model, lane, lane.end, lane.dx)
+        own = batch.policy[:, min(robot, batch.policy.shape[1] - 1)]
+        policy((total + done) * settings.dt, lane.q0, lane.dx, own, lane.u)
+        drive(model, lane)
+
+    return ask
+
+
+@routine
+def told_momentum(lane, touch, out):
+    """The momentum as it is told: with half of the impulses at its time, as large as they were in the step before."""
+    for k in range(out.shape[0]):
+        out[k] = lane.p[k] if touch is None else lane.p[k] + 0.5 * touch.first[k]
+
+
+@routine
+def start(model, lane, batch, robot):
+    """The start of a run: row 0 of the batch."""
+    for k in range(lane.q0.shape[0]):
+        lane.q0[k] = batch.q[0, k, robot]
+    prepare(model, lane)
+    for k in range(lane.p.shape[0]):
+        lane.near[k] = batch.v[k, robot]
+        lane.far[k] = lane.near[k]
+        lane.p[k] = batch.p[0, k, robot]
+    forget_contacts(lane.touch)
+
+
+@routine
+def place(model, lane, settings, batch, robot):
+    """Put robots that are marked by -1 steps at row 0, with the velocities of the batch: momenta, no steps done."""
+    if batch.memory[0, robot] >= 0.0:
+        return
+    start(model, lane, batch, robot)
+    momenta(model, lane, lane.near, lane.p)
+    for row in range(batch.p.shape[0]):
+        for k in range(lane.q0.shape[0]):
+            batch.q[row, k, robot] = lane.q0[k]
+        for k in range(lane.p.shape[0]):
+            batch.p[row, k, robot] = lane.p[k]
+    batch.failed[robot] = -1
+    batch.memory[0, robot] = 0.0
+
+
+@routine
+def tell_velocity(model, lane, settings, batch, robot):
+    """Velocities of the momenta in the last row, into `batch.v`."""
+    row = batch.q.shape[0] - 1
+    for k in range(lane.q0.shape[0]):
+        lane.q0[k] = batch.q[row, k, robot]
+    for k in range(lane.p.shape[0]):
+        lane.p[k] = batch.p[row, k, robot]
+    prepare(model, lane)
+    velocities(model, lane, lane.p, lane.dx)
+    for k in range(lane.p.shape[0]):
+        batch.v[k, robot] = lane.dx[k]
+
+
+def run_with(controls):
+    """Runs with the controls of `given` or `asked`."""
+
+    @routine
+    def run(model, lane, settings, batch, robot):
+        """All steps of one robot, from row 0 of the batch's arrays or from its memory; see `arrays.Batch`."""
+        q0, total, last = lane.q0, 0, 0
+        if settings.keeps and batch.failed[robot] >= 0:
+            return
+        if settings.keeps and batch.memory[0, robot] > 0.0:
+            total, last = int(batch.memory[0, robot]), int(batch.memory[1, robot])
+            recall(model, lane, lane.touch, batch.memory, robot)
+        else:
+            start(model, lane, batch, robot)
+        batch.failed[robot] = -1
+        iterations, parts = 0, 0
+        for done in range(settings.steps):
+            controls(model, lane, settings, batch, done, total, robot)
+            spent, count = step(model, lane, settings, last == 1)
+            if spent < 0:
+                batch.failed[robot] = done
+                break
+            if done > 0 and done % settings.every == 0:
+                share_kick(lane.touch, batch, done // settings.every, robot)
+            iterations += spent
+            parts += count
+            last = count
+            if (done + 1) % settings.every == 0:
+                row = (done + 1) // settings.every
+                for k in range(q0.shape[0]):
+                    batch.q[row, k, robot] = q0[k]
+                for k in range(lane.p.shape[0]):
+                    batch.p[row, k, robot] = lane.p[k]
+        if batch.failed[robot] >= 0:
+            blank(batch, batch.failed[robot] // settings.every + 1, robot)
+        elif settings.keeps:
+            keep(lane, lane.touch, batch.memory, robot, total + settings.steps, last)
+            share_kick(lane.touch, batch, batch.q.shape[0] - 1, robot)
+        elif settings.steps % settings.every == 0 and look_ahead(model, lane, settings, lane.touch, last == 1):
+            share_kick(lane.touch, batch, settings.steps // settings.every, robot)
+        batch.iterations[robot] = iterations
+        batch.parts[robot] = parts
+
+    return run
+
+
+@routine
+def blank(batch, first, robot):
+    """NaN in rows from a first one on: no states of a robot that has failed."""
+    for row in range(first, batch.q.shape[0]):
+        for k in range(batch.q.shape[1]):
+            batch.q[row, k, robot] = math.nan
+        for k in range(batch.p.shape[1]):
+            batch.p[row, k, robot] = math.nan

@@ -1,0 +1,97 @@
+"""Momenta and velocities of a lane at its configuration: p = M(q) v and back, along the tree."""
+
+from leastaction._jit import inline, routine
+from leastaction.minimal.lanes.blocks import NO_BLOCK, column_of, gather, leave, with_body, without_joint
+from leastaction.minimal.lanes.sixes import held, hold, six
+from leastaction.minimal.sixes import ZEROS, plus, times
+from leastaction.spatial import load3, load9, load_sym, matmul, matmult
+
+
+@inline
+def turned(Ic, R):
+    """The rotational inertia of a body in the world's axes (9)."""
+    I9 = (Ic[0], Ic[1], Ic[2], Ic[1], Ic[3], Ic[4], Ic[2], Ic[4], Ic[5])
+    return matmul(R, matmult(I9, R))
+
+
+@routine
+def momenta(model, lane, v, out):
+    """out = M v, with bodies placed at q0. The room for poses at the end of a step serves for the bodies' twists."""
+    nodes, dofs, slots, wait = model.nodes, model.dofs, model.slots, lane.wait
+    R_, x_, S_, twists = lane.R[lane.now[0]], lane.x[lane.now[0]], lane.S[lane.now[0]], lane.R[1 - lane.now[0]]
+    for i in range(nodes.shape[0]):
+        node = nodes[i]
+        V = ZEROS if node.parent < 0 else six(twists[node.parent])
+        for c in range(node.iv, node.iv + node.nv):
+            V = plus(v[c], six(S_[c]), V)
+        t = twists[i]
+        t[0], t[1], t[2], t[3], t[4], t[5] = V
+    for k in range(model.branches):
+        for c in range(6):
+            wait[k, c] = 0.0
+    H = ZEROS  # momentum of the subtree
+    for i in range(nodes.shape[0] - 1, -1, -1):
+        node = nodes[i]
+        if slots[i] >= 0:
+            H = held(wait[slots[i]], 0, H)
+        if node.mass > 0.0:
+            x = load3(x_[i])
+            own = with_body(NO_BLOCK, turned(load_sym(node.Ic), load9(R_[i])), node.mass, x, x)
+            H = plus(1.0, column_of(own, six(twists[i])), H)
+        for c in range(node.iv, node.iv + node.nv):
+            out[c] = times(six(S_[c]), H)
+            if node.nv == 1:
+                out[c] += dofs[c].armature * v[c]
+        if node.parent != i - 1:
+            if node.parent >= 0:
+                hold(wait[slots[node.parent]], 0, H)
+            H = ZEROS
+
+
+@routine
+def velocities(model, lane, p, out):
+    """out = M^-1 p, with bodies placed at q0: elimination from leaves to root as in `sweeps.eliminate`, and back."""
+    nodes, dofs, slots, wait, W = model.nodes, model.dofs, model.slots, lane.wait, lane.W
+    R_, x_, S_ = lane.R[lane.now[0]], lane.x[lane.now[0]], lane.S[lane.now[0]]
+    for k in range(model.branches):
+        for c in range(42):
+            wait[k, c] = 0.0
+    A, b = NO_BLOCK, ZEROS
+    for i in range(nodes.shape[0] - 1, -1, -1):
+        node = nodes[i]
+        if slots[i] >= 0:
+            row = wait[slots[i]]
+            A, b = gather(row, A), held(row, 36, b)
+        if node.mass > 0.0:
+            x = load3(x_[i])
+            A = with_body(A, turned(load_sym(node.Ic), load9(R_[i])), node.mass, x, x)
+        for c in range(node.iv + node.nv - 1, node.iv - 1, -1):
+            S = six(S_[c])
+            col = column_of(A, S)
+            D = 1.0 / (times(S, col) + (dofs[c].armature if node.nv == 1 else 0.0))
+            r = p[c] - times(S, b)
+            w = W[c]
+            w[0], w[1], w[2], w[3], w[4], w[5] = col
+            w[6] = D
+            w[7] = r
+            A, b = without_joint(A, col, col, D), plus(D * r, col, b)
+        if node.parent != i - 1:
+            if node.parent >= 0:
+                row = wait[slots[node.parent]]
+                leave(row, A)
+                hold(row, 36, b)
+            A, b = NO_BLOCK, ZEROS
+    V = ZEROS
+    for i in range(nodes.shape[0]):
+        node = nodes[i]
+        if node.parent < 0:
+            V = ZEROS
+        elif node.parent != i - 1:
+            V = six(wait[slots[node.parent]])
+        for c in range(node.iv, node.iv + node.nv):
+            w = W[c]
+            out[c] = (w[7] - times(six(w), V)) * w[6]
+            V = plus(out[c], six(S_[c]), V)
+        if slots[i] >= 0:
+            row = wait[slots[i]]
+            row[0], row[1], row[2], row[3], row[4], row[5] = V

@@ -1,0 +1,49 @@
+"""What a lane goes on from, kept between one call of a kernel and the next."""
+
+from leastaction._jit import routine
+from leastaction.minimal.lanes.steps import forget_contacts, prepare
+
+
+@routine
+def keep(lane, touch, memory, robot, total, parts):
+    """All that a run goes on from, in a column of `memory`; see `arrays.memory_size`."""
+    memory[0, robot], memory[1, robot] = total, parts
+    at, nq, nv = 2, lane.q0.shape[0], lane.p.shape[0]
+    for k in range(nq):
+        memory[at + k, robot] = lane.q0[k]
+    at += nq
+    for k in range(nv):
+        memory[at + k, robot] = lane.p[k]
+        memory[at + nv + k, robot] = lane.near[k]
+        memory[at + 2 * nv + k, robot] = lane.far[k]
+    at += 3 * nv
+    if touch is not None:
+        memory[at, robot] = touch.before[0]
+        for k in range(nv):
+            memory[at + 1 + k, robot] = touch.kick[k]
+            memory[at + 1 + nv + k, robot] = touch.first[k]
+        for k in range(touch.lam.shape[0]):
+            memory[at + 1 + 2 * nv + k, robot] = touch.lam[k]
+
+
+@routine
+def recall(model, lane, touch, memory, robot):
+    """Go on from what `keep` kept."""
+    at, nq, nv = 2, lane.q0.shape[0], lane.p.shape[0]
+    for k in range(nq):
+        lane.q0[k] = memory[at + k, robot]
+    at += nq
+    for k in range(nv):
+        lane.p[k] = memory[at + k, robot]
+        lane.near[k] = memory[at + nv + k, robot]
+        lane.far[k] = memory[at + 2 * nv + k, robot]
+    at += 3 * nv
+    prepare(model, lane)
+    forget_contacts(touch)
+    if touch is not None:
+        touch.before[0] = memory[at, robot]
+        for k in range(nv):
+            touch.kick[k] = memory[at + 1 + k, robot]
+            touch.first[k] = memory[at + 1 + nv + k, robot]
+        for k in range(touch.lam.shape[0]):
+            touch.lam[k] = memory[at + 1 + 2 * nv + k, robot]

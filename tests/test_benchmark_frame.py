@@ -1,0 +1,271 @@
+"""Results of benchmarks: written whole, made once for each version of the code, compared beyond their noise, shown."""
+
+import json
+import math
+import re
+import sys
+
+import numpy as np
+import pytest
+from rich.console import Console
+
+from benchmarks import catalogue, compare, machine, render, report, runner, store
+from benchmarks.report import Claim, Measure, Plot, Report, Requirement, Sheet
+from leastaction.cli import bench
+
+pytest.importorskip("matplotlib")
+
+HEAD = {
+    "name": "chains",
+    "quick": False,
+    "fingerprint": "f",
+    "seconds": 1.0,
+    "peak_memory_mb": 100.0,
+    "compile_seconds": 0.0,
+}
+
+
+def made(values=(1.0, 1.1, 1.2), count=7, error=1e-3, ratio=0.5, verdict="reproduced"):
+    return Report(
+        "Chains | of links",
+        sheets=[Sheet("times", ["robot", "[s]"], [["arm", 0.5], ["leg", math.nan]])],
+        requirements=[Requirement("ratio", ratio, 1.0)],
+        claims=[Claim("Fig. 1", "it is quick", "so it is", verdict, "" if verdict == "reproduced" else "slow")],
+        measures=[
+            Measure("step", "time", list(values)),
+            Measure("its", "count", [count]),
+            Measure("off", "error", [error]),
+        ],
+        plots=[Plot("growth", "n", "time", {"ours": ([1, 2], [0.1, math.nan])})],
+        seeds=[3],
+    )
+
+
+def result(**options):
+    return HEAD | {"machine": machine.machine()} | made(**options).data()
+
+
+@pytest.fixture
+def results(tmp_path, monkeypatch):
+    monkeypatch.setattr(report, "RESULTS", tmp_path / "results")
+    return tmp_path / "results"
+
+
+def test_results_are_strict_json_and_come_back(results):
+    path = store.write(store.path_of("fan/fig1"), result())
+    assert path == results / "fan_fig1.json"
+    data = json.loads(path.read_text(), parse_constant=pytest.fail)  # neither NaN nor Infinity
+    assert data["machine"]["cores"]
+    assert data["machine"]["revision"] == machine.revision()
+    assert '"values": [1.0, 1.1, 1.2]' in path.read_text()
+    again = Report.of(store.read(path))
+    assert again.sheets[0].rows == [["arm", 0.5], ["leg", None]]
+    assert again.measures[0].median == 1.1
+    assert again.data() == made().data()
+    assert again.requirements[0].met
+
+
+def test_an_interrupted_write_leaves_the_old_result(results, monkeypatch):
+    path = store.write(store.path_of("chains"), result())
+    before = path.read_text()
+
+    def stop(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(store, "text_of", stop)
+    with pytest.raises(KeyboardInterrupt):
+        store.write(path, result(count=8))
+    assert path.read_text() == before
+    assert [p.name for p in path.parent.iterdir()] == ["chains.json"]
+
+
+def test_what_is_there_for_the_same_code_is_not_made_again(results):
+    assert not store.is_current("chains", False, "f")
+    store.write(store.path_of("chains"), result())
+    assert store.is_current("chains", False, "f")
+    assert not store.is_current("chains", False, "g")
+    assert not store.is_current("chains", True, "f")
+    store.path_of("chains").write_text('{"format": 1, "finger')
+    assert not store.is_current("chains", False, "f")
+
+
+def test_the_fingerprint_goes_with_the_code_that_a_benchmark_reaches(tmp_path):
+    for folder in ("src", "benchmarks"):
+        (tmp_path / folder).mkdir()
+    files = {
+        "src/package.py": "x = 1",
+        "benchmarks/one.py": "from benchmarks import tools",
+        "benchmarks/tools.py": "from benchmarks.deep import x",
+        "benchmarks/deep.py": "x = 1",
+        "benchmarks/other.py": "x = 1",
+    }
+    for name, text in files.items():
+        (tmp_path / name).write_text(text)
+    one = tmp_path / "benchmarks/one.py"
+    marks = [machine.fingerprint(one, tmp_path)]
+    for name in files:
+        (tmp_path / name).write_text(files[name] + "\ny = 2")
+        marks.append(machine.fingerprint(one, tmp_path))
+    assert len(set(marks)) == 5
+    assert marks[-1] == marks[-2]  # what it does not import
+
+
+def test_a_run_goes_on_after_those_that_are_done(results, monkeypatch, capsys):
+    """What fails is named and does not stop the others; what is there is not made again."""
+    entries = [catalogue.available()[name] for name in ("fan2018/table1", "classical", "step_speed")]
+    ran = []
+
+    def run_apart(entry, quick):
+        ran.append(entry.name)
+        if entry.name == "classical":
+            return runner.MISSING
+        mark = machine.fingerprint(entry.path)
+        store.write(store.path_of(entry.name, quick), result() | {"name": entry.name, "fingerprint": mark})
+        return 0
+
+    monkeypatch.setattr(runner, "run_apart", run_apart)
+    assert runner.run_all(entries, quick=False, again=False, named=True) == 1
+    assert "classical: a peer is missing" in capsys.readouterr().out
+    assert runner.run_all(entries, quick=False, again=False, named=True) == 1
+    assert ran == ["fan2018/table1", "classical", "step_speed", "classical"]
+
+
+def test_changes_beyond_the_noise():
+    old = result()
+    assert compare.changes(old, result(values=(1.1, 1.15, 1.3))) == []
+    (slower,) = compare.changes(old, result(values=(1.5, 1.6, 1.7)))
+    assert slower.worse
+    assert slower.before == "1.1 (1 to 1.2)"
+    (faster,) = compare.changes(old, result(values=(0.5, 0.5, 0.6)))
+    assert not faster.worse
+    (count,) = compare.changes(old, result(count=8))
+    assert count.worse
+    assert compare.changes(old, result(error=1.5e-3)) == []
+    assert [c.worse for c in compare.changes(old, result(error=3e-3))] == [True]
+    assert [c.what for c in compare.changes(old, result(ratio=1.5))] == ["ratio"]
+    assert [c.after for c in compare.changes(old, result(verdict="not reproduced"))] == ["not reproduced"]
+    elsewhere = result(values=(9.0, 9.0, 9.0))
+    elsewhere["machine"] = elsewhere["machine"] | {"processor": "another"}
+    assert compare.changes(old, elsewhere) == []
+
+
+def test_comparisons_of_files_and_folders(results, capsys):
+    entry = catalogue.available()["fan2018/table1"]
+    path = store.write(store.path_of(entry.name), result(count=9) | {"name": entry.name})
+    old = compare.collect(store.write(path.with_name("old.json"), result() | {"name": entry.name}))
+    assert compare.show(Console(), old, [entry], quick=False) == 1
+    assert "worse" in capsys.readouterr().out
+    assert compare.show(Console(), compare.collect(path), [entry], quick=False) == 0
+    with pytest.raises(ValueError, match="no results"):
+        compare.collect(results.parent)
+    path.write_text("[]")
+    with pytest.raises(ValueError, match="not the result of a benchmark"):
+        compare.collect(path)
+
+
+def test_verdicts():
+    assert [report.verdict(*x) for x in ((True,), (True, True), (False, True))] == [
+        "reproduced",
+        "better",
+        "not reproduced",
+    ]
+    with pytest.raises(ValueError, match="nothing says why"):
+        Claim("Fig. 1", "", "", report.NOT_REPRODUCED)
+
+
+def test_names_of_benchmarks_and_folders():
+    entries = catalogue.available()
+    assert {e.folder for e in entries.values()} >= {"", "fan2018"}
+    assert next(iter(catalogue.chosen(["fan2018/fig1.py", "fan2018"], entries))).name == "fan2018/fig1"
+    assert len(catalogue.chosen([], entries)) == len(entries)
+    with pytest.raises(KeyError, match="fan2019"):
+        catalogue.chosen(["fan2019"], entries)
+
+
+def test_pages_are_what_the_published_results_say():
+    """`python -m benchmarks --publish` was run after the last change of results; pictures are there."""
+    pages = render.pages(render.published())
+    for name, text in pages.items():
+        assert (render.PAGES / name).read_text(encoding="utf-8") == text, f"{name}: run python -m benchmarks --publish"
+        for image in re.findall(r"\]\((images/[^)]+)\)", text):
+            assert (render.PAGES / image).is_file()
+        for data in re.findall(r"\]\((data/[^)]+)\)", text):
+            assert (render.PAGES / data).is_file()
+
+
+def test_a_page_cannot_be_broken_by_what_a_report_says():
+    (page,) = (text for name, text in render.pages({"chains": result()}).items() if name != "index.md")
+    assert "| Fig. 1 | it is quick | so it is | **reproduced** |" in page
+    assert "| leg | – |" in page
+    assert render.cell("a | <b>\nc") == "a \\| &lt;b> c"
+
+
+def test_published_results_are_of_benchmarks_that_exist():
+    names = {store.read(path)["name"] for path in (render.PAGES / "data").glob("*.json")}
+    assert names <= set(catalogue.available())
+
+
+def test_the_command_says_where_benchmarks_are_missing(tmp_path, monkeypatch, capsys):
+    from typer.testing import CliRunner
+
+    from leastaction.cli import app
+
+    monkeypatch.setattr(bench, "checkout", lambda: None)
+    found = CliRunner().invoke(app, ["bench", "step_speed"])
+    assert found.exit_code == 1
+    assert "not part of the installed package" in found.output
+
+
+def test_the_command_hands_on_what_was_asked(tmp_path, monkeypatch):
+    from typer.testing import CliRunner
+
+    from leastaction.cli import app
+
+    asked = []
+
+    def run(command, **_):
+        asked.append(command)
+        return type("Done", (), {"returncode": 1})
+
+    monkeypatch.setattr(bench.subprocess, "run", run)
+    (tmp_path / "old.json").write_text("{}")
+    told = ["bench", "step_speed", "--quick", "--compare", str(tmp_path / "old.json")]
+    assert CliRunner().invoke(app, told).exit_code == 1
+    old = str((tmp_path / "old.json").resolve())
+    assert asked[0][1:] == ["-m", "benchmarks", "step_speed", "--quick", "--compare", old]
+    assert asked[0][0] == sys.executable
+    assert CliRunner().invoke(app, ["bench", "--compare", str(tmp_path / "none.json")]).exit_code == 1
+    assert len(asked) == 1
+
+
+def test_plain_numbers():
+    assert report.plain({"a": np.float64(1.5), "b": (np.int64(2), math.inf), "c": np.array([math.nan])}) == {
+        "a": 1.5,
+        "b": [2, "inf"],
+        "c": [None],
+    }
+    assert math.isnan(report.number(None))
+    assert report.number("inf") == math.inf
+
+
+def test_operations_of_the_equations_and_their_linearization():
+    """Counted in the code itself: linear in n, and no more than they were; with derivatives O(n²)."""
+    from benchmarks.counting import counted
+
+    found = counted("benchmarks.villanueva2025.counted", 1, 2, 4, 8)
+    equations, linearized = (
+        {n: sum(x[what][:2]) for n, x in found.items()} for what in ("equations", "with linearization")
+    )
+    assert equations["8"] - equations["4"] == 2 * (equations["4"] - equations["2"])
+    for counts, most in ((equations, (398, 807, 1625, 3261)), (linearized, (1278, 2769, 6327, 15747))):
+        assert all(0 < counts[n] <= bound for n, bound in zip("1248", most, strict=True)), counts
+
+
+def test_newton_iterations_of_the_first_step():
+    """Brüdigam 2020, Fig. 4 d: three updates, the last of them at round-off by quadratic convergence."""
+    from benchmarks.bruedigam2020.fig4 import convergence
+
+    for links in (1, 10):
+        sizes = convergence(links)
+        assert len(sizes) <= 3
+        assert sizes[-1] < 1e-3 * sizes[-2] < 1e-6 * sizes[0]
