@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from leastaction.actuation import Actuation
 from leastaction.batch.plan import Plan
 from leastaction.batch.run import BatchRun
 from leastaction.dynamics.legendre import velocity_of_momentum
@@ -50,6 +51,8 @@ class Cores:
         states = first.states()
         Q[0], S[0] = first.q[0], first.second[0]
         done, iterations = 0, 0
+        actuation = Actuation(stepper.mechanism, plan.dt, stepper.control_nodes)
+        activation = actuation.start(None)
         while done < steps:
             count, row = min(PIECE if plan.policy is None else 1, steps - done), int(done > 0)
             record = stepper.record(count + row)
@@ -60,6 +63,9 @@ class Cores:
             controls = np.broadcast_to(u[done : done + count] if len(u) > 1 else u, (count, u.shape[1]))
             nodes = len(stepper.control_nodes)
             table = np.repeat(controls[:, None, :], nodes, axis=1)
+            if not actuation.plain:
+                table, activations = actuation.run(table, activation)
+                activation = activations[-1]
             reached = stepper.advance(record, row, row + count, table)
             good = reached - row
             told = record.get("iterations")

@@ -65,12 +65,14 @@ class BodywiseRule(NamedTuple):
         w: weights, shape (s + 1,).
         b: dx/dt at node alpha is sum_j b[alpha, j] x_j / dt, shape (s + 1, s + 1).
         m: kinetic energy of a point: m / (2 dt) sum_jk m[j, k] x_j . x_k, shape (s + 1, s + 1).
+        z: how servos are held stable, see `rules.stiff_correction`; shape (s + 1,).
     """
 
     c: FloatArray
     w: FloatArray
     b: FloatArray
     m: FloatArray
+    z: FloatArray
 
 
 class BodywiseModel(NamedTuple):
@@ -264,7 +266,7 @@ class BodywiseSettings(NamedTuple):
 
 def bodywise_rule(s: int) -> BodywiseRule:
     """Of order 2 s."""
-    c, w, b = lobatto(s)
+    c, w, b, z = lobatto(s)
     m = np.einsum("a,aj,ak->jk", w, b, b)
     # Rows sum up to zero to the last bit, or every step would add the same bit to the momentum. So entries are
     # multiples of a number so large that sums of them are exact.
@@ -272,7 +274,7 @@ def bodywise_rule(s: int) -> BodywiseRule:
     m = grain * np.round(0.5 * (m + m.T) / grain)
     np.fill_diagonal(m, 0.0)
     np.fill_diagonal(m, -m.sum(axis=1))
-    return BodywiseRule(c, w, b, np.ascontiguousarray(m))
+    return BodywiseRule(c, w, b, np.ascontiguousarray(m), z)
 
 
 def bodywise_model(mechanism: Mechanism, s: int) -> BodywiseModel:

@@ -16,7 +16,7 @@ from leastaction.forces.arrays import modes_at
 from leastaction.kinematics.sweeps import add_to, place, screw_axis
 from leastaction.minimal.bodywise.blocks import start_torque
 from leastaction.minimal.bodywise.closure import closure_impulses
-from leastaction.minimal.bodywise.joints import drive_impulses, joint_velocities, turn_joints
+from leastaction.minimal.bodywise.joints import drive_impulses, hold_servos, joint_velocities, turn_joints
 from leastaction.minimal.bodywise.turning import set_turn, turn_between, turning_gradient
 from leastaction.minimal.bodywise.twists import body_twists
 from leastaction.spatial import (
@@ -114,6 +114,7 @@ def _springs_at(soft, model, settings, data, j):
         if model.damped:
             joint_velocities(model, settings, data, j)
         total.joint_forces(model.forces, modes_at(data.modes, j), data.Q[j], data.V[j], data.tau)
+        hold_servos(model, data, j, data.tau)
 
 
 @routine

@@ -13,6 +13,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from leastaction.optimize.held.bends import impulse_bends
+from leastaction.optimize.held.reactions import Reaction
 from leastaction.optimize.hessians import held_curvature
 from leastaction.optimize.hessians.colouring import Coloured
 from leastaction.optimize.hessians.contraction import Contraction
@@ -146,6 +148,33 @@ def _found(blocks: FloatArray) -> NDArray[np.bool_]:
     return ~(sizes <= 1e-11 * np.minimum(rows[:, :, None], rows[:, None, :]))
 
 
+class ImpulsesPart(Part):
+    """Multipliers . impulses of one reaction in the rows of the dynamics; see `held.bends`."""
+
+    def __init__(self, program: Transcription, reaction: Reaction, pattern: Pattern) -> None:
+        self.program, self.reaction = program, reaction
+        q, f = program.layout.q[reaction.points], reaction.index
+        reads = program.tangents.spread(np.asarray(reaction.reads.any(axis=0, keepdims=True)))[0]
+        self.moved = np.flatnonzero(reads)
+        self.pushes = np.flatnonzero(np.abs(reaction.drives).any(axis=0))
+        q, f = q[:, self.moved], f[:, self.pushes]
+        a, b = np.broadcast_arrays(q[:, :, None], q[:, None, :])
+        c, d = np.broadcast_arrays(q[:, :, None], f[:, None, :])
+        self.tickets = [pattern.add(np.where(a <= b, a, -1), b), pattern.add(np.minimum(c, d), np.maximum(c, d))]
+
+    def close(self, pattern: Pattern) -> None:
+        """See `Part.close`."""
+        self.slots = [pattern.slots(ticket) for ticket in self.tickets]
+
+    def add(self, z: FloatArray, weight: float, multipliers: FloatArray, values: FloatArray) -> None:
+        """See `Part.add`."""
+        program, r = self.program, self.reaction
+        Y = np.append(multipliers, 0.0)[program.kept[program.reactions.place(r)]]
+        second, by_forces = impulse_bends(r, program.motion(z), Y)
+        np.add.at(values, self.slots[0], second[:, self.moved[:, None], self.moved])
+        np.add.at(values, self.slots[1], by_forces[:, self.moved[:, None], self.pushes])
+
+
 class PiecePart(Part):
     """One cost or constraint: element by element."""
 
@@ -245,7 +274,15 @@ class Exact(Hessian):
         if isinstance(program, Variational) and program.has_contraction:
             self.parts.append(DynamicsPart(program, pattern))
             if program.reactions:
-                others.append(ByDifferences(program, held_curvature.pairs(program), _held_gradient(program)))
+                left = held_curvature.by_differences(program)
+                self.parts += [
+                    ImpulsesPart(program, r, pattern)
+                    for r in program.reactions.all
+                    if all(r is not other for other in left)
+                ]
+                if left or len(program.cuts.knots):
+                    met = held_curvature.pairs(program, left)
+                    others.append(ByDifferences(program, met, _held_gradient(program, left)))
         else:
             # Collocation is there to compare with: one-sided differences are what it would have without exact ones.
             central = isinstance(program, Variational)
@@ -310,8 +347,8 @@ def _dynamics_gradient(program: Transcription) -> Callable:
     return gradient
 
 
-def _held_gradient(program: Transcription) -> Callable:
-    return lambda z, weight, multipliers, out: held_curvature.gradient(program, z, multipliers, out)
+def _held_gradient(program: Transcription, reactions: list[Reaction]) -> Callable:
+    return lambda z, weight, multipliers, out: held_curvature.gradient(program, z, multipliers, out, reactions)
 
 
 def _with_time(program: Transcription, index: IntArray, pairs: NDArray[np.bool_]) -> tuple[IntArray, NDArray[np.bool_]]:
