@@ -11,12 +11,18 @@ from leastaction._jit.bound import Bound
 from leastaction.division import FINEST, HalvingStepper
 from leastaction.integrators import FloatArray
 from leastaction.mechanism import Mechanism
-from leastaction.minimal.halving import HalvingData, halving_data
 from leastaction.record import Record
 
 
 class ActionStepper(HalvingStepper):
-    """A stepper that gives the rows of its discrete action by `horizon_rows` and `horizon_blocks`."""
+    """A stepper that gives the rows of its discrete action by `horizon_rows` and `horizon_blocks`.
+
+    Attributes:
+        written: arrays of the record that its rollout writes, in that order.
+    """
+
+    settings: Any
+    written: tuple[str, ...] = ("q", "p", "iterations", "divided")
 
     def __init__(self, integrator: Any, mechanism: Mechanism, dt: float) -> None:
         super().__init__(integrator, mechanism, dt)
@@ -24,17 +30,31 @@ class ActionStepper(HalvingStepper):
         self._others: dict[int, tuple[Mechanism, Any]] = {}
 
     @abstractmethod
-    def bound(self, halving: HalvingData) -> Bound:
-        """The kernel that makes steps, and halves them as far as `halving` has levels."""
+    def compiled(self, mechanism: Mechanism) -> Any:
+        """What kernels read of a mechanism."""
+
+    @abstractmethod
+    def make_rollout(self, levels: int) -> Bound:
+        """The kernel (model, settings, data ..., controls, rows of `written`) of many steps, which tells how many.
+
+        It halves those without a plausible solution up to `levels` times; with loops it does not.
+        """
+
+    def rollout(self, levels: int) -> Bound:
+        """That kernel, with all but controls and rows held."""
+        name = f"rollout with {levels} levels"
+        if name not in self._kernels:
+            self._kernels[name] = self.make_rollout(levels)
+        return self._kernels[name]
 
     def run(self, record: Record, first: int, last: int, u: FloatArray) -> int:
         """See `HalvingStepper.run`."""
-        return self._advance(record, first, last, u, 0)
+        return self._roll(record, first, last, u, 0)
 
     def advance(self, record: Record, first: int, last: int, u: FloatArray) -> int:
         """See `Stepper.advance`; steps are divided by the kernel that makes them."""
         u = np.array(u, order="C")
-        done = self._advance(record, first, last, u, (FINEST // self.parts).bit_length() - 1)
+        done = self._roll(record, first, last, u, (FINEST // self.parts).bit_length() - 1)
         if done < last:
             # What the whole step came to tells more than its last part.
             iterations = int(record["iterations"][done + 1])
@@ -42,16 +62,14 @@ class ActionStepper(HalvingStepper):
             record["iterations"][done + 1] = iterations
         return done
 
-    def _advance(self, record: Record, first: int, last: int, u: FloatArray, levels: int) -> int:
-        name, rows = f"rollout with {levels} levels", slice(first, last + 1)
-        if name not in self._kernels:
-            self._kernels[name] = self.bound(halving_data(self, levels))
-        states = (record[kind][rows] for kind in ("q", "p", "iterations", "divided"))
-        return first + self._kernels[name](u, *states)
+    def _roll(self, record: Record, first: int, last: int, u: FloatArray, levels: int) -> int:
+        rows = slice(first, last + 1)
+        return first + self.rollout(levels)(u, *(record[name][rows] for name in self.written))
 
-    @abstractmethod
-    def compiled(self, mechanism: Mechanism) -> Any:
-        """What kernels read of a mechanism."""
+    def shorten(self) -> None:
+        """See `HalvingStepper.shorten`."""
+        self.settings = self.settings._replace(dt=self.dt)
+        self._kernels = {}
 
     def other(self, mechanism: Mechanism) -> Any:
         """`compiled` of a mechanism with another value of a parameter, which many steps ask for."""

@@ -16,7 +16,7 @@ from leastaction.integrators import FloatArray
 from leastaction.mechanism import Mechanism
 from leastaction.minimal.action_stepper import ActionStepper
 from leastaction.minimal.arrays import Contractions, guess_data
-from leastaction.minimal.halving import HalvingData
+from leastaction.minimal.halving import halving_data
 from leastaction.minimal.jointwise import constrained, entries, horizon, parameter_rows
 from leastaction.minimal.jointwise import constrained_linearization as constrained_linear
 from leastaction.minimal.jointwise import linearization as linear
@@ -87,15 +87,10 @@ class VariationalStepper(ActionStepper):
         """See `ActionStepper.compiled`."""
         return galerkin_model(mechanism)
 
-    def bound(self, halving: HalvingData) -> Bound:
-        """See `ActionStepper.bound`."""
-        rollout = getattr(entries, f"{'swept' if self.data.sweeps else 'rollout'}_{self.solver}")
-        return Bound(rollout, self.model, self.settings, self.data, halving)
-
-    def shorten(self) -> None:
-        """See `HalvingStepper.shorten`."""
-        self.settings = self.settings._replace(dt=self.dt)
-        self._kernels = {}
+    def make_rollout(self, levels: int) -> Bound:
+        """See `ActionStepper.make_rollout`."""
+        entry = getattr(entries, f"{'swept' if self.data.sweeps else 'rollout'}_{self.solver}")
+        return Bound(entry, self.model, self.settings, self.data, halving_data(self, levels))
 
     def linearize_solved(self, record: Record, u: FloatArray) -> tuple[FloatArray, FloatArray]:
         """See `HalvingStepper.linearize_solved`."""
@@ -211,19 +206,15 @@ class ConstrainedStepper(LoopStepper, VariationalStepper):
         super().__init__(integrator, mechanism, dt)
         self.loops = loop_data(self.model.tree, self.settings, self.data.points, self.data.solver.hessian)
         self.system, self.lam = self.loops.system, self.data.points.lam
-        self._loop_kernel = Bound(constrained.rollout, self.model, self.settings, self.data, self.loops)
 
-    def run(self, record: Record, first: int, last: int, u: FloatArray) -> int:
-        """See `HalvingStepper.run`."""
-        rows = slice(first, last + 1)
-        states = (record[name][rows] for name in ("q", "p", "iterations", "multipliers"))
-        return first + self._loop_kernel(u, *states)
+    def make_rollout(self, levels: int) -> Bound:
+        """See `ActionStepper.make_rollout`."""
+        return Bound(constrained.rollout, self.model, self.settings, self.data, self.loops)
 
     def shorten(self) -> None:
         """See `HalvingStepper.shorten`."""
         super().shorten()
         self.loops = self.loops._replace(settings=self.loops.settings._replace(dt=self.dt))
-        self._loop_kernel = Bound(constrained.rollout, self.model, self.settings, self.data, self.loops)
 
     def step_derivatives(
         self, record: Record, u: FloatArray, stencils: Sequence[Any]
