@@ -6,7 +6,7 @@ import numpy as np
 import pinocchio as pin
 
 import leastaction as la
-from benchmarks import horizon_solver, peers, second_derivatives
+from benchmarks import horizon_solver, legged, peers, second_derivatives
 from benchmarks.report import Report, Requirement, Sheet
 from leastaction.optimize import examples
 from tests.oracles.pinocchio_model import PinocchioModel
@@ -105,7 +105,7 @@ def random_starts(name, solver, count=STARTS):
 
 
 def run(steps):
-    steps.total(len(METHODS) * len(KNOTS) + 10 + horizon_solver.STEPS + second_derivatives.STEPS)
+    steps.total(len(METHODS) * len(KNOTS) + 10 + horizon_solver.STEPS + second_derivatives.STEPS + legged.STEPS)
     arm, errors = table_3(steps)
     steps.next("arm, smaller turns")
     turns = smaller_turns()
@@ -152,4 +152,5 @@ def run(steps):
     )
     second_derivatives.add(steps, report.sheets, report.requirements)
     horizon_solver.add(steps, report.sheets, report.requirements)
+    legged.add(steps, report.sheets, report.requirements)
     return report
