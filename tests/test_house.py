@@ -89,3 +89,25 @@ def test_lazy_imports_count(text):
 
 def test_cycles_are_found():
     assert cycles({"a": {"b"}, "b": {"c"}, "c": {"a"}, "d": {"a"}}) == {frozenset("abc")}
+
+
+def many_arguments(tree, most=9):
+    """Names of functions that take more positional arguments than `most`."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            names = [a.arg for a in (*node.args.posonlyargs, *node.args.args)]
+            if len(names) - (names[:1] in (["self"], ["cls"])) > most:
+                yield node.name
+
+
+def test_functions_take_bundles():
+    """Whoever needs ten things gives them names; arguments of commands are options with names of their own."""
+    files = [path for path in SOURCE.rglob("*.py") if part(path) != "cli"]
+    found = {path.name: [*many_arguments(ast.parse(path.read_text(encoding="utf-8")))] for path in files}
+    assert not {name: functions for name, functions in found.items() if functions}
+    assert [*many_arguments(ast.parse("def f(a, b, c, d, e, f, g, h, i, j): ..."))] == ["f"]
+
+
+def test_files_are_short():
+    lengths = {path.name: len(path.read_text(encoding="utf-8").splitlines()) for path in SOURCE.rglob("*.py")}
+    assert not {name: length for name, length in lengths.items() if length > 450}

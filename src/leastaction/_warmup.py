@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 __all__ = ["warmup"]
@@ -30,27 +30,37 @@ def _first_runs() -> list[tuple[str, Callable[[], Any]]]:
 
     robot, cube = _tiny(), la.robots.cube()
     integrators = (
-        la.Galerkin(order=4),
         la.Midpoint(),
         la.Maximal(),
         la.Grounded(),
         la.BDF(order=2),
         la.RungeKutta(order=4),
     )
-    parts: list[tuple[str, Callable[[], Any]]] = []
+    parts: list[tuple[str, Callable[[], Any]]] = [*_galerkin(orders=(4, 2))]
     for integrator in integrators:
         parts.append((_title(integrator), lambda i=integrator: _simulate(robot, i)))
     parts.append(("Maximal, cube", lambda: la.simulate(cube, steps=1, integrator=la.Maximal()).energy))
     return parts
 
 
-def _tiny() -> Any:
+def _tiny(damping: float = 0.0) -> Any:
     from leastaction.mechanism import MechanismBuilder
 
     b = MechanismBuilder("tiny")
     b.body("rod", mass=1.0, com=(0.0, 0.0, -0.5), inertia=0.1)
-    b.revolute("pivot", "world", "rod", axis="y")
+    b.revolute("pivot", "world", "rod", axis="y", damping=damping)
     return b.build()
+
+
+def _galerkin(orders: tuple[int, ...]) -> Iterator[tuple[str, Callable[[], Any]]]:
+    """Runs on the poses of bodies: their kernels have no code for other orders, nor for joints that are not there."""
+    import leastaction as la
+
+    robots = {"plain": _tiny(), "damped": _tiny(damping=0.1), "balls": la.robots.heavy_top()}
+    for order in orders:
+        for kind, robot in robots.items():
+            integrator = la.Galerkin(order=order)
+            yield f"{_title(integrator)}, {kind}", lambda r=robot, i=integrator: _simulate(r, i)
 
 
 def _parts() -> list[tuple[str, Callable[[], Any]]]:
@@ -69,7 +79,8 @@ def _parts() -> list[tuple[str, Callable[[], Any]]]:
     for solver in ("recursive", "sparse", "dense"):
         parts.append((f"rare steps, {solver}", lambda s=solver: _rare_steps(robot, s)))
     bodies, joints = la.Galerkin(order=2), la.Galerkin(order=2, interpolation="joints")
-    parts.append(("Galerkin on bodies", lambda: _bodies(robot, bodies)))
+    parts += _galerkin(orders=(2, 4, 6))
+    parts.append(("Galerkin with forces between bodies", lambda: _bodies(robot, bodies)))
     parts.append(("derivatives of steps", lambda: _derivatives(robot, (bodies, joints, la.Midpoint()))))
     parts.append(("trajectory optimisation", lambda: _optimize(robot)))
     parts.append(("closed loops", lambda: _loops(bodies)))
@@ -156,11 +167,10 @@ def _optimize(robot: Any) -> None:
 
 
 def _bodies(robot: Any, integrator: Any) -> None:
-    """The rule on the poses of bodies, with and without forces that join them."""
+    """The rule on the poses of bodies with forces that join them."""
     import leastaction as la
     from leastaction.mechanism import MechanismBuilder
 
-    _simulate(robot, integrator)
     b = MechanismBuilder.from_mechanism(robot)
     b.spring("tiny spring", "world", (robot.body_names[0], (0.1, 0.0, 0.0)), stiffness=1.0)
     la.simulate(b.build(), q=[0.1], steps=1, integrator=integrator)
@@ -267,6 +277,7 @@ def _constrained(robot: Any) -> None:
 def _simulate(robot: Any, integrator: Any) -> None:
     import leastaction as la
 
-    run = la.simulate(robot, q=[0.1], v=[0.1], steps=2, integrator=integrator)
-    la.simulate(robot, q=[0.1], p=[0.1], steps=1, integrator=integrator, controller=lambda t, q, v: [0.0])
+    moving, still = [0.1] * robot.nv, [0.0] * robot.nu
+    run = la.simulate(robot, v=moving, steps=2, integrator=integrator)
+    la.simulate(robot, p=moving, steps=1, integrator=integrator, controller=lambda t, q, v: still)
     assert len(run.p) == len(run.v) == len(run.energy)  # these are kernels too

@@ -20,9 +20,7 @@ from leastaction.record import Record
 
 FloatArray = NDArray[np.float64]
 
-PENALTIES = frozenset(
-    ("penalty contact", "limit spring of joint", "isotropic spring", "cable without clipping"),
-)
+PENALTIES = frozenset(("penalty contact", "limit spring of joint", "isotropic spring", "cable without clipping"))
 """Parts of `Mechanism.special_parts` that are nothing but forces."""
 
 CAPABILITIES = {
@@ -36,7 +34,6 @@ CAPABILITIES = {
     "reverse": "has no adjoint; use leastaction.Galerkin, leastaction.Maximal or leastaction.BDF",
 }
 """What a stepper may be able to do besides `Stepper.advance`, and what is said where it is not."""
-
 
 MOST = 2**31 - 1
 """Largest whole number of a setting."""

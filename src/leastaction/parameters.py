@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from leastaction.errors import MechanismError
-from leastaction.mechanism import Joint, Mechanism, Pose
+from leastaction.mechanism import Joint, Mechanism, Pose, Servo
 from leastaction.mechanism._check import real_array, shown, suggestion
 from leastaction.mechanism.arguments import FloatArray, robot
 from leastaction.mechanism.elements import Attachment, Cable
@@ -21,6 +21,7 @@ _SHAPE = ("friction", "restitution", "spinning", "rolling", "radius", "length", 
 _PENALTY = ("stiffness", "damping", "friction", "stiction", "origin", "points")
 _JOINT = ("stiffness", "damping", "rest", "armature", "friction", "lower", "upper", "limit_stiffness", "limit_damping")
 _PATH = {"stiffness": "stiffness", "damping": "damping", "rest": "rest_length"}
+_SERVO = ("kp", "kv")
 _OTHER = ("gravity", "wrench", "position", "rotation")
 
 
@@ -43,7 +44,9 @@ def parameter(mechanism: Mechanism, name: str) -> FloatArray:
     for force in mechanism.forces:
         if force.name == part and kind in (*force.PARAMETERS, "point"):
             return np.array(getattr(force, kind))
-    kinds = dict.fromkeys((*_INERTIA, *_OTHER, *_CONTACT, *_SHAPE, *_PENALTY, *_JOINT))
+    if kind in _SERVO:
+        return np.array(getattr(_servo(mechanism, part), kind))
+    kinds = dict.fromkeys((*_SERVO, *_INERTIA, *_OTHER, *_CONTACT, *_SHAPE, *_PENALTY, *_JOINT))
     if kind not in kinds:
         raise MechanismError(f"there is no parameter {name!r}{suggestion(kind, kinds)}")
     if kind == "gravity":
@@ -97,6 +100,8 @@ def _with(m: Mechanism, name: str, value: FloatArray) -> Mechanism:
         return m.replace(gravity=entries)
     if any(f.name == part and kind in (*f.PARAMETERS, "point") for f in m.forces):
         return m.replace(forces=_exchanged(m.forces, part, **{kind: entries if kind == "point" else entries[0]}))
+    if kind in _SERVO:
+        return m.replace(actuators=_exchanged(m.actuators, part, **{kind: entries[0]}))
     if kind in _INERTIA:
         k = _body(m, part)
         body = m.bodies[k]
@@ -213,6 +218,13 @@ def _moved(path: Any, points: FloatArray) -> Any:
 
 def _exchanged(items: tuple[Any, ...], name: str, **changes: Any) -> tuple[Any, ...]:
     return tuple(replace(x, **changes) if x.name == name else x for x in items)
+
+
+def _servo(m: Mechanism, name: str) -> Servo:
+    actuator = _named(m.actuators, name, "actuator")
+    if not isinstance(actuator, Servo):
+        raise MechanismError(f"actuator {name!r} is no servo: it has neither kp nor kv")
+    return actuator
 
 
 def _body(m: Mechanism, name: str) -> int:

@@ -41,6 +41,8 @@ def check_shapes(m: Mechanism, t: FloatArray, q: FloatArray, stored: Mapping[str
         "v": (states, m.nv),
         "poses": (states, len(m.bodies), 7),
         "u": (steps, None, m.nu),
+        "commands": (steps, None, m.nu),
+        "activation": (states, m.nu),
         "contacts": (None, 10),
         "iterations": (states,),
         "violation": (states,),

@@ -20,7 +20,7 @@ from leastaction.mechanism import Mechanism
 from leastaction.mechanism._check import shown
 from leastaction.mechanism.arguments import FloatArray
 from leastaction.record import Record
-from leastaction.start import start_run
+from leastaction.start import Start, start_run
 from leastaction.trajectory import Trajectory
 
 LONG = 0.01
@@ -39,6 +39,7 @@ def simulate(
     integrator: Integrator | None = None,
     controls: Any = None,
     controller: Callable[[float, FloatArray, FloatArray], Any] | None = None,
+    activation: Any = None,
     start: float = 0.0,
     project: bool = False,
     progress: bool | None = None,
@@ -61,10 +62,11 @@ def simulate(
         integrator: such as `Galerkin(order=4)`. By default what the robot needs: `Maximal()` where contacts, joint
             limits or dry friction can act; else `Galerkin(order=4)`; `BDF(order=2)` for joints along splines. A line on
             stderr says which, once; `run.integrator` has it.
-        controls: actuator controls (without actuators: one generalised force per degree of freedom), not clipped to
+        controls: actuator controls (without actuators: one generalised force per degree of freedom), clipped to
             their limits: shape (nu,) constant; (steps, nu) held over each step; or a function of
             time [s] that gives (nu,), read at the nodes of the integrator.
         controller: called once a step with (t, q, v), gives the controls (nu,) held over that step.
+        activation: at the start, of actuators that have one, shape (nu,); default zero. See `Activation`.
         start: time of the first state [s].
         project: close loops that q leaves open, and take from v what would open them, instead of refusing.
         progress: show a progress bar; default: only on a terminal or in a notebook, and when the run takes long.
@@ -87,19 +89,26 @@ def simulate(
     if controller is not None:
         check_call(controller, "controller", ("t", "q", "v"))
     options: dict[str, Any] = {"dt": dt, "duration": duration, "steps": steps, "start": start, "project": project}
+    options["activation"] = activation
     run = start_run(mechanism, integrator, q=q, v=v, p=p, controls=controls, **options)
     stepper, count, record = run.stepper, run.steps, run.record()
     times = run.times(0, count)
     with Progress(count, progress) as bar:
+        commands, activations = run.commands, run.activations
         if controller is None:
-            if controls is not None:
+            if controls is not None or run.controls[:1].any() or activations.any():
                 record.u = run.controls
             done = _advance(stepper, record, count, run.controls, bar)
         else:
-            done = _advance_with(controller, stepper, record, times, bar)
+            commands, activations = np.zeros(run.controls.shape), activations.copy()
+            done = _advance_with(controller, run, record, times, bar, commands, activations)
     done = _finite(record, done)
     stepper.finish(record)
     trajectory = Trajectory.of_record(mechanism, integrator, dt, times[: done + 1], record, done)
+    if run.actuation.active:
+        trajectory.stored["activation"] = activations[: done + 1]
+    if record.u is not None and not (run.actuation.plain or np.array_equal(record.u, commands)):
+        trajectory.stored["commands"] = commands[:done]
     if "limits" not in stepper.acts:
         warn_of_limits(trajectory)
     if done < count:
@@ -139,12 +148,15 @@ def _advance(stepper: Stepper, record: Record, count: int, table: FloatArray, ba
 
 def _advance_with(
     controller: Callable[[float, FloatArray, FloatArray], Any],
-    stepper: Stepper,
+    run: Start,
     record: Record,
     times: FloatArray,
     bar: Progress,
+    commands: FloatArray,
+    activations: FloatArray,
 ) -> int:
-    """Step by step, the controller called before each."""
+    """Step by step, the controller called before each; notes what it says and how activations follow."""
+    stepper, actuation = run.stepper, run.actuation
     m = stepper.mechanism
     shape = (1, len(stepper.control_nodes), m.nu)
     record.u = np.zeros((len(times) - 1, *shape[1:]))
@@ -153,9 +165,13 @@ def _advance_with(
         q = record.q[k]
         v = velocity_of_momentum(m, q[None], record.second[k][None])[0] if stepper.momentum else record.second[k]
         u = control_at(m, controller(float(times[k]), q.copy(), v.copy()), float(times[k]))
-        record.u[k] = u
+        commands[k] = u
+        if actuation.active:
+            record.u[k], activations[k + 1] = actuation.step(commands[k], activations[k])
+        else:
+            record.u[k] = actuation.clipped(u)
         began = time.perf_counter()
-        step = (record, k, k + 1, np.broadcast_to(u, shape).copy())
+        step = (record, k, k + 1, record.u[k : k + 1].copy())
         # A thread costs more than most steps take.
         reached = interruptible(stepper.advance, *step) if long else stepper.advance(*step)
         if reached < k + 1:

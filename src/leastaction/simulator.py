@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from leastaction.actuation import Actuation
 from leastaction.controls import control_at
 from leastaction.default import announce, choose
 from leastaction.dynamics.legendre import momentum_of_velocity, velocity_of_momentum
@@ -34,12 +35,14 @@ class SimulatorState:
         start: time of the reset [s].
         rows: the last states by name, one or two rows of each array of the record.
         memory: what the integrator carries from step to step beside them.
+        activation: of the actuators, shape (nu,).
     """
 
     steps: int
     start: float
     rows: dict[str, NDArray[Any]]
     memory: Any
+    activation: NDArray[Any] | None = None
 
 
 class Simulator:
@@ -74,6 +77,7 @@ class Simulator:
         warn_of_ignored(self._stepper)
         self._fresh = self._stepper.memory()
         self._u = np.zeros((1, len(self._stepper.control_nodes), mechanism.nu))
+        self._actuation = Actuation(mechanism, dt, self._stepper.control_nodes)
         self.reset()
 
     # ------------------------------------------------------------------ settings
@@ -95,13 +99,23 @@ class Simulator:
 
     # ------------------------------------------------------------------ the run
 
-    def reset(self, q: Any = None, v: Any = None, *, p: Any = None, t: float = 0.0, project: bool = False) -> None:
+    def reset(
+        self,
+        q: Any = None,
+        v: Any = None,
+        *,
+        p: Any = None,
+        t: float = 0.0,
+        project: bool = False,
+        activation: Any = None,
+    ) -> None:
         """Start anew; arguments as of `simulate`, with t the time of the start [s].
 
         Raises:
             MechanismError: for a bad state; the simulator is then where it was.
         """
         start, stepper = start_time(t), self._stepper
+        activation = self._actuation.start(activation)
         first = first_state(stepper, q, v, p, project)
         stepper.remember(self._fresh)
         stepper.start_time = start
@@ -109,13 +123,14 @@ class Simulator:
         for name, rows in first.states().items():
             self._record[name][:1] = rows
         self._start, self._steps, self._row = start, 0, 0
+        self._activation = activation
 
     def step(self, u: Any = None) -> None:
         """Advance by dt.
 
         Args:
             u: controls held over the step, shape (nu,), one per actuator (or degree of freedom, where there are no
-                actuators); default zero. Not clipped to their limits.
+                actuators); default zero. Clipped to their limits.
 
         Raises:
             IntegratorError: for controls that are not nu finite numbers.
@@ -127,6 +142,9 @@ class Simulator:
             # A sum of squares tells numbers from NaN in one quick call; what is odd is looked at closely.
             plain = type(u) is np.ndarray and u.shape == self._u.shape[2:] and u.dtype == np.float64
             self._u[:] = u if plain and u.dot(u) < np.inf else control_at(self.mechanism, u, self.t)
+        activation = self._activation
+        if not self._actuation.plain:
+            self._u[0], activation = self._actuation.step(self._u[0], activation)
         if self._row == ROOM:
             self._move_to_front()
         row, stepper = self._row, self._stepper
@@ -135,7 +153,7 @@ class Simulator:
             error = stepper.failure(self._steps, self._record)
             error.time = self.t
             raise error
-        self._row, self._steps = row + 1, self._steps + 1
+        self._row, self._steps, self._activation = row + 1, self._steps + 1, activation
 
     def _move_to_front(self) -> None:
         """Make room for more steps: they need the last two states."""
@@ -179,6 +197,11 @@ class Simulator:
         return momentum_of_velocity(self.mechanism, self._record.q[self._row][None], second[None])[0]
 
     @property
+    def activation(self) -> FloatArray:
+        """Activations of the actuators, shape (nu,); zero for those without, see `Activation`."""
+        return self._activation.copy()
+
+    @property
     def iterations(self) -> int:
         """Newton iterations of the last step; 0 for explicit methods."""
         told = self._record.get("iterations")
@@ -191,6 +214,24 @@ class Simulator:
         No rows for integrators without contacts.
         """
         return self._stepper.noted_contacts()[:, 1:]
+
+    @property
+    def sensors(self) -> dict[str, FloatArray]:
+        """What the sensors of the mechanism tell, by their names; see `Trajectory.sensors`.
+
+        With the controls of the last step; before the first one without any.
+        """
+        from leastaction.sensing.reading import holds, read_state
+
+        m, row, q, v = self.mechanism, self._row, self.q, self.v
+        u = self._u[0, -1].copy() if self._steps else np.zeros(m.nu)
+        known = None
+        if "limits" in self._stepper.acts and row > 0 and holds(m, q):
+            before = self._record.second[row - 1]
+            if self._stepper.momentum:
+                before = velocity_of_momentum(m, self._record.q[row - 1][None], before[None])[0]
+            known = (v - before) / self.dt
+        return read_state(m, q, v, u, self.contacts if self._steps else np.zeros((0, 9)), known)
 
     @property
     def energy(self) -> float:
@@ -209,7 +250,7 @@ class Simulator:
         first = max(0, self._row - 1)
         states = self._record.states()
         rows = {name: (x[first : self._row + 1] if len(x) == ROOM + 1 else x).copy() for name, x in states.items()}
-        return SimulatorState(self._steps, self._start, rows, self._stepper.memory())
+        return SimulatorState(self._steps, self._start, rows, self._stepper.memory(), self.activation)
 
     def set_state(self, state: SimulatorState) -> None:
         """Go on from a `state`, to the last bit as it went on then."""
@@ -217,10 +258,12 @@ class Simulator:
             raise IntegratorError(f"set_state needs what state() gave, got {state!r}")
         record = self._stepper.record(ROOM)
         _check_state(state, record)
+        own = state.activation if self._actuation.active else None
+        activation = self._actuation.start(own)
         for name, rows in state.rows.items():
             record[name][: len(rows)] = rows
         self._record, self._steps, self._start = record, state.steps, state.start
-        self._row = min(1, state.steps)
+        self._row, self._activation = min(1, state.steps), activation
         self._stepper.remember(state.memory)
         self._stepper.start_time = state.start + self.dt * (state.steps - self._row)
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from leastaction.actuation import Actuation
 from leastaction.controls import control_table
 from leastaction.dynamics.legendre import momentum_of_velocity, velocity_of_momentum
 from leastaction.dynamics.loops import close_loops
@@ -29,13 +30,19 @@ class Start:
         stepper: prepared for the first state.
         steps: number of steps.
         first: record of the first state alone.
-        controls: at the control nodes of each step, shape (steps, nodes, nu).
+        controls: that act at the control nodes of each step, shape (steps, nodes, nu).
+        commands: the controls as the user gave them, before limits and activations.
+        actuation: what makes controls of commands.
+        activations: of the actuators, shape (steps + 1, nu); without columns where there are none.
     """
 
     stepper: Stepper
     steps: int
     first: Record
     controls: FloatArray
+    commands: FloatArray
+    actuation: Actuation
+    activations: FloatArray
 
     def times(self, first: int, last: int) -> FloatArray:
         """Times [s] of the states `first` ... `last`, shape (last - first + 1,)."""
@@ -63,6 +70,7 @@ def start_run(
     duration: float | None = None,
     steps: int | None = None,
     controls: Any = None,
+    activation: Any = None,
     start: float = 0.0,
     project: bool = False,
 ) -> Start:
@@ -76,7 +84,9 @@ def start_run(
     count = number_of_steps(dt, duration, steps)
     stepper.start_time = start_time(start)
     first = first_state(stepper, q, v, p, project)
-    return Start(stepper, count, first, control_table(stepper, controls, count))
+    commands, actuation = control_table(stepper, controls, count), Actuation(mechanism, dt, stepper.control_nodes)
+    acting, activations = actuation.run(commands, actuation.start(activation))
+    return Start(stepper, count, first, acting, commands, actuation, activations)
 
 
 def checked_integrator(integrator: Any) -> Integrator:

@@ -35,7 +35,9 @@ class Trajectory:
         t: times [s], shape (steps + 1,).
         q: joint positions [rad or m], shape (steps + 1, nq), in the order of `mechanism.coordinate_names`.
         stored: what else the integrator solved for: "p" or "v", "iterations", "multipliers", ...; and "u", the
-            controls at the integrator's nodes, shape (steps, nodes, nu), where there were any.
+            controls at the integrator's nodes, shape (steps, nodes, nu), where there were any. Where limits or
+            activations stand between the controls given and those that act, the former are "commands", and
+            "activation" is that at all times, shape (steps + 1, nu).
     """
 
     mechanism: Mechanism
@@ -141,6 +143,19 @@ class Trajectory:
         from leastaction.trajectory_bodies import twists_of_velocity
 
         return twists_of_velocity(self.mechanism, self.q, self.v)
+
+    @cached_property
+    def sensors(self) -> dict[str, FloatArray]:
+        """What the sensors of the mechanism tell, by their names, each of shape (steps + 1, numbers); see `Sensor`.
+
+        Accelerations and forces are those of the state itself, with the contact forces of the step before it. Where a
+        rigid limit or dry friction holds a joint, they are the means over that step.
+        """
+        from leastaction.sensing import read_run
+
+        rigid = "contacts" in self.stored  # integrators that tell of contacts have limits and dry friction
+        u, touching = self.stored.get("u"), self.stored.get("contacts")
+        return read_run(self.mechanism, self.dt, self.q, self.v, u, touching, rigid)
 
     def contact_force(self, body: str, other: str | None = None) -> FloatArray:
         """Force that contacts exert on a body [N], in the world, shape (steps, 3): the mean over each step.

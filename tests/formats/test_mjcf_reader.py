@@ -7,7 +7,19 @@ import pytest
 
 import leastaction as la
 from leastaction.formats import load_mjcf
-from leastaction.mechanism import Attachment, Box, Cable, Capsule, Cylinder, HeightField, Plane, Sphere
+from leastaction.mechanism import (
+    Activation,
+    Attachment,
+    Box,
+    Cable,
+    Capsule,
+    Cylinder,
+    HeightField,
+    JointActuator,
+    Plane,
+    Servo,
+    Sphere,
+)
 from tests.formats.models import mjcf, write
 
 pytest.importorskip("mujoco")
@@ -152,16 +164,25 @@ def test_motor_limits_join_those_of_control_and_force(tmp_path):
     }
 
 
-def test_servos_become_motors_with_a_warning(tmp_path):
+def test_servos_keep_their_gains(tmp_path):
     servos = (
-        '<position name="p" joint="j" kp="5" gear="2" ctrlrange="-1 1" forcerange="-3 4"/>'
+        '<position name="p" joint="j" kp="5" kv="0.5" gear="2" ctrlrange="-1 1" forcerange="-3 4"/>'
         '<velocity name="v" joint="j" kv="5"/>'
+        '<position name="slow" joint="j" kp="7" timeconst="0.2"/>'
+        '<intvelocity name="i" joint="j" kp="6" actrange="-1 2"/>'
+        '<general name="g" joint="j" gainprm="3" biastype="affine" biasprm="1 -2 -0.1"/>'
+        '<general name="f" joint="j" gainprm="3" dyntype="filter" dynprm="0.1"/>'
     )
-    with pytest.warns(UserWarning, match="servo gains.*: p, v"):
+    with pytest.warns(UserWarning, match="force ranges of servos: p"):
         robot = read(tmp_path, mjcf(BODY.format(""), f"<actuator>{servos}</actuator>"))
-    p, v = robot.actuators
-    assert (p.gear, p.lower, p.upper) == (2.0, -3.0, 4.0)
-    assert (v.gear, v.lower, v.upper) == (1.0, -math.inf, math.inf)
+    assert robot.actuators == (
+        Servo("p", "j", 2.0, -1.0, 1.0, kp=5.0, kv=0.5),
+        Servo("v", "j", kv=5.0),
+        Servo("slow", "j", kp=7.0, activation=Activation("filter", 0.2)),
+        Servo("i", "j", kp=6.0, activation=Activation("integrator", 0.0, -1.0, 2.0)),
+        Servo("g", "j", kp=2.0, kv=0.1, gain=3.0, rest=0.5),
+        JointActuator("f", "j", 3.0, activation=Activation("filter", 0.1)),
+    )
 
 
 def test_actuated_coordinates_of_composite_joints(tmp_path):
@@ -212,8 +233,8 @@ def test_tendons_through_sites_become_cables(tmp_path, springlength, rest, pulls
         ),
         (mjcf(BODY.format(""), '<actuator><muscle name="m" joint="j"/></actuator>'), "muscles.*: m"),
         (
-            mjcf(BODY.format(""), '<actuator><general name="m" joint="j" dyntype="integrator"/></actuator>'),
-            "activation dynamics.*: m",
+            mjcf(BODY.format(""), '<actuator><damper name="m" joint="j" kv="1" ctrlrange="0 1"/></actuator>'),
+            "special actuators: m",
         ),
         (
             mjcf('<geom name="h" size="1"/>' + BODY.format(""), "<contact>" + PAIR + "</contact>"),
@@ -230,8 +251,8 @@ def test_one_warning_names_what_has_no_counterpart(tmp_path, recwarn, text, what
 
 
 def test_sensors_are_named_as_left_out(tmp_path):
-    text = mjcf(BODY.format(""), '<sensor><jointpos name="angle" joint="j"/></sensor>')
-    with pytest.warns(UserWarning, match="left out: sensors: angle"):
+    text = mjcf(BODY.format(""), '<sensor><jointpos name="angle" joint="j"/><clock name="time"/></sensor>')
+    with pytest.warns(UserWarning, match="left out: sensors: time"):
         read(tmp_path, text)
 
 

@@ -14,10 +14,10 @@ pytest.importorskip("casadi")
 RULES = pytest.mark.parametrize("integrator", [la.Midpoint(), la.Galerkin(order=4)], ids=["midpoint", "simpson"])
 
 
-def touching_limb(integrator, early):
+def touching_limb(integrator, early, duration=(0.3, 0.5)):
     """Two steps of the limb above uneven ground, with a point and a ball."""
     robot, rng = limb(), np.random.default_rng(1)
-    problem = opt.Problem(robot, steps=2, integrator=integrator, duration=(0.3, 0.5)).minimize(opt.effort())
+    problem = opt.Problem(robot, steps=2, integrator=integrator, duration=duration).minimize(opt.effort())
     problem.start(v=rng.normal(size=robot.nv))
     ball = opt.touch("tail", radius=0.1, point=(0, 0.1, 0.2))
     ground = opt.steps([(0.1, 0.3), (2.0, -0.2)], width=1.8)
@@ -36,8 +36,9 @@ def test_derivatives(integrator, early):
     assert not (np.abs(found) > 1e-7 * np.abs(found).max())[~stored].any()
 
 
-def test_second_derivatives():
-    compare(touching_limb(BODIES, False), tolerance=1e-6)
+@pytest.mark.parametrize(("early", "duration"), [(False, (0.3, 0.5)), (False, 0.4), (True, 0.4)])
+def test_second_derivatives(early, duration):
+    compare(touching_limb(BODIES, early, duration), tolerance=1e-6)
 
 
 def block():
@@ -72,6 +73,13 @@ def test_a_block_falls_and_stays():
     free = 0.2 - 0.5 * 9.81 * solution.t**2
     np.testing.assert_allclose(z[free > 0.05], free[free > 0.05], atol=2e-3)
     np.testing.assert_allclose(z[solution.t > 0.26], 0.0, atol=1e-4)
+
+
+def test_nothing_stops_a_block_in_the_air():
+    """No force acts at the last control point either, unless the point touches there."""
+    problem = opt.Problem(block(), steps=6, duration=0.3).start(q=[0, 1], v=[0, 0]).finish(v=[0, 0]).bounds(u=(0, 0))
+    solution = problem.minimize(opt.velocity(1e-3)).contact(opt.touch("mass")).solve(max_iterations=60)
+    assert not solution.success
 
 
 def toes(solution):

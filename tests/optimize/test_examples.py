@@ -48,6 +48,37 @@ def test_atlas_on_its_right_foot():
     np.testing.assert_allclose(poses[-1, robot.body_index("l_hand"), :3, 3], [0.5, 0.3, 0.75], atol=1e-6)
 
 
+def test_spring_flamingo_gets_over_the_obstacle():
+    """Fan 2018, Section 6.1, at a reduced size: a coarse plan with contacts that are still soft."""
+    problem = examples.spring_flamingo(steps=16)
+    solution = problem.solve(relaxations=[10.0], tolerance=1e-2)
+    assert solution.violation < 1e-2, str(solution)
+    robot, soles = solution.mechanism, []
+    for q in solution.q:
+        X = la.dynamics.body_poses(robot, q)
+        soles += [
+            (X[robot.body_index(f"{s}_foot")] @ [x, 0, -0.04, 1])[[0, 2]] for s in "rl" for x in (0.0575, -0.1725)
+        ]
+    away = np.array(soles) - [-0.77, 0.0]
+    assert (np.hypot(*away.T) > 0.16).all()
+    assert (away[:, 1] > -1e-2).all()
+    assert (np.array(soles)[4 * 8 : 4 * 9, 1] > 0.15).all()
+    np.testing.assert_allclose(solution.q[-1, 0], -1.44)
+
+
+def test_walking_starts_with_feet_that_stand():
+    problem = examples.spring_flamingo(steps=4)
+    q, v = problem.start_position, problem.start_velocity
+    robot = problem.mechanism
+    ahead = robot.integrate(q, 1e-6 * v)
+    for side in "rl":
+        foot = robot.body_index(f"{side}_foot")
+        now, after = (la.dynamics.body_poses(robot, x)[foot] for x in (q, ahead))
+        np.testing.assert_allclose(now[2, 3], 0.04, atol=1e-12)
+        np.testing.assert_allclose(after, now, atol=1e-11)
+    assert v[0] == pytest.approx(-0.26)
+
+
 def test_a_robot_that_stands_on_another_body_moves_alike():
     """Relative poses of all bodies at any joint angles, and the energy of a motion."""
     flying, standing = la.robots.nao(), examples.standing_on(la.robots.nao(), "l_ankle")

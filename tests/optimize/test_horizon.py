@@ -9,6 +9,7 @@ import leastaction as la
 from leastaction import optimize as opt
 from leastaction.optimize.hessians.hessian import GaussNewton
 from leastaction.optimize.solvers import fronts
+from leastaction.optimize.solvers.arrays import front_data
 from leastaction.optimize.solvers.kkt import System, _model
 from tests.optimize.problems import swing_up
 
@@ -86,13 +87,13 @@ def test_random_chains(seed):
     A, stage = random_chain(rng)
     a, b = np.nonzero(np.triu(A))
     model = _model(stage, a, b, np.arange(len(a)), len(A))
-    data = fronts.front_data(model, len(A), len(A) ** 2, len(A) ** 2)
+    data = front_data(model, len(A), len(A) ** 2, len(A) ** 2)
     assert fronts.factor(model, data, A[a, b]) == fronts.DONE
     eigenvalues = np.linalg.eigvalsh(A)
     assert list(data.counts[:3]) == [(eigenvalues > 0).sum(), (eigenvalues < 0).sum(), 0]
     x = b = rng.normal(size=len(A))
     x = b.copy()
-    fronts.solve(data, x)
+    fronts.solve(model, data, x)
     np.testing.assert_allclose(A @ x, b, atol=1e-8 * np.abs(x).max())
     assert data.pivots.sum() == len(A)
     assert data.size.max() < len(A)
@@ -103,7 +104,7 @@ def test_singular_matrices_are_found_out():
     A[5] = A[:, 5] = 0.0
     a, b = np.nonzero(np.triu(A) + np.eye(len(A)))
     model = _model(stage, a, b, np.arange(len(a)), len(A))
-    data = fronts.front_data(model, len(A), len(A) ** 2, len(A) ** 2)
+    data = front_data(model, len(A), len(A) ** 2, len(A) ** 2)
     assert fronts.factor(model, data, A[a, b]) == fronts.SINGULAR
     assert data.counts[2] == 1
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import llvmlite.binding as llvm
+from llvmlite.binding import newpassmanagers
 from numba import types
 from numba.core import ir
 from numba.core.base import BaseContext
@@ -25,7 +26,9 @@ _at_work = False
 def in_haste() -> Iterator[None]:
     """Within, no garbage is collected, and Numba looks things up once instead of again and again.
 
-    Compilations come one at a time (Numba has a lock), so that no other one is touched.
+    LLVM has one lock: while the second thread is at work, this one waits in each call of it. So calls that only ask for
+    what is known, or of no use, are left out. Compilations come one at a time (Numba has a lock), so that no other one
+    is touched.
     """
     global _at_work
     if _at_work:  # a function that a kernel calls
@@ -40,6 +43,8 @@ def in_haste() -> Iterator[None]:
             _instead(ir.Inst, "_rec_list_vars", _list_variables),
             _instead(_llvm_lock(), "_cblist", []),  # Numba has every call of LLVM told to all its timers
             _instead(BaseContext, "get_abi_sizeof", _remembered_size(BaseContext.get_abi_sizeof)),
+            _instead(llvm, "get_process_triple", _always(llvm.get_process_triple())),
+            _instead(newpassmanagers, "dump_refprune_stats", _always(newpassmanagers.dump_refprune_stats())),
             second_thread(),
         ):
             yield
@@ -61,6 +66,10 @@ def _instead(owner: Any, name: str, value: Any) -> Iterator[None]:
         yield
     finally:
         setattr(owner, name, ordinary)
+
+
+def _always(value: Any) -> Callable[..., Any]:
+    return lambda *args, **kwargs: value
 
 
 def _llvm_lock() -> Any:

@@ -136,6 +136,9 @@ def _check(mechanism: Mechanism, integrator: Any, dtype: np.dtype[Any]) -> None:
             "use device='cpu'"
         )
     refuse_unknown(mechanism, "device='cuda'", "device='cpu'")
+    for actuator in mechanism.actuators:
+        if actuator.activation is not None:
+            raise IntegratorError(f"actuator {actuator.name!r} has an activation, which needs device='cpu'")
 
 
 def run_on_gpu(plan: Plan) -> BatchRun:

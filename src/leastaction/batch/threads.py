@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 import threading
 import time
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
 
+from leastaction.actuation import Actuation
 from leastaction.batch.plan import Plan
 from leastaction.batch.run import BatchRun
 from leastaction.dynamics.legendre import velocity_of_momentum
@@ -49,6 +51,8 @@ class Cores:
         states = first.states()
         Q[0], S[0] = first.q[0], first.second[0]
         done, iterations = 0, 0
+        actuation = Actuation(stepper.mechanism, plan.dt, stepper.control_nodes)
+        activation = actuation.start(None)
         while done < steps:
             count, row = min(PIECE if plan.policy is None else 1, steps - done), int(done > 0)
             record = stepper.record(count + row)
@@ -59,6 +63,9 @@ class Cores:
             controls = np.broadcast_to(u[done : done + count] if len(u) > 1 else u, (count, u.shape[1]))
             nodes = len(stepper.control_nodes)
             table = np.repeat(controls[:, None, :], nodes, axis=1)
+            if not actuation.plain:
+                table, activations = actuation.run(table, activation)
+                activation = activations[-1]
             reached = stepper.advance(record, row, row + count, table)
             good = reached - row
             told = record.get("iterations")
@@ -89,6 +96,15 @@ class Cores:
         return u[None]
 
 
+def on_all_cores(function: Callable[[Any], Any], jobs: Sequence[Any], workers: int | None = None) -> list[Any]:
+    """Results of a function that spends its time in compiled code, for each job, in threads on all cores."""
+    if len(jobs) == 1:
+        return [function(jobs[0])]
+    cpus = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    with ThreadPoolExecutor(workers or cpus) as pool:
+        return list(pool.map(function, jobs))
+
+
 def run_on_cores(plan: Plan) -> BatchRun:
     """See `leastaction.batch.simulate`."""
     workers, mechanism = plan.workers, plan.mechanism
@@ -112,10 +128,7 @@ def run_on_cores(plan: Plan) -> BatchRun:
 
     began = time.perf_counter()
     lane(0)  # compiles, once
-    cpus = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    with ThreadPoolExecutor(workers or cpus) as pool:
-        for _ in pool.map(lane, range(1, robots)):
-            pass
+    on_all_cores(lane, range(1, robots), workers)
     arrays = (np.moveaxis(Q, 0, 2), np.moveaxis(S, 0, 2))
     told = (failed, dict(sorted(reasons.items())), iterations, time.perf_counter() - began, plan.mechanisms)
     return BatchRun(mechanism, plan.integrator, plan.dt, plan.every, plan.t, *arrays, one.momentum, *told)

@@ -83,6 +83,8 @@ def _facts(robot: Any) -> dict[str, Any]:
         "springs": [spring.name for spring in (*robot.springs, *robot.cables)],
         "actuators": [actuator.name for actuator in robot.actuators],
         "contacts": [contact.name for contact in robot.contacts],
+        "frames": [frame.name for frame in robot.frames],
+        "sensors": [sensor.name for sensor in robot.sensors],
     }
 
 

@@ -55,6 +55,7 @@ def adjoint(
             "points:NAME" (count, 3): where a spring, cable or penalty contact acts, in the frames of its bodies;
             "stiffness:NAME", "damping:NAME", "friction:NAME", "stiction:NAME", "origin:NAME" (3,) of a penalty contact;
             "linear:NAME", "quadratic:NAME", "point:NAME" (3,) of a drag;
+            "kp:NAME", "kv:NAME": gains of a servo;
             "wrench:NAME" (6,): a constant external wrench; with `Maximal` those of contacts, limits and dry friction
             that `leastaction.derivatives.parameter_jacobian` names.
             Masses, lengths and the like change at fixed initial velocities (momenta, where the run is given `p`).
@@ -118,7 +119,8 @@ def _gradient(run: Trajectory, dq: Any, dv: Any, names: list[str], from_momentum
     u = run.stored.get("u", np.broadcast_to(np.zeros(m.nu), (run.steps, len(stepper.control_nodes), m.nu)))
     reversal = VelocityReversal(stepper, names, from_momentum)
     reversal.piece(record, 0, 0, u, bars[0], bars[1])
-    return reversal.finish(run.q[0], run.stored["p" if stepper.momentum else "v"][0])
+    told = run.stored.get("commands"), run.stored.get("activation")
+    return reversal.finish(run.q[0], run.stored["p" if stepper.momentum else "v"][0], *told)
 
 
 def _bar(run: Trajectory, value: Any, what: str) -> FloatArray:

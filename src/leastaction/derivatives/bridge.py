@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from leastaction.batch.threads import on_all_cores
 from leastaction.derivatives.adjoint import gradient
 from leastaction.derivatives.ambient import from_tangent, to_tangent
 from leastaction.derivatives.linearize import stepper_that
@@ -47,25 +48,51 @@ class DifferentiableSimulation:
         """A parameter of the mechanism as it is."""
         return parameter(self.mechanism, name)
 
-    def check(self, values: Sequence[Any]) -> None:
-        """Refuse values (arrays of any library) of other shapes than those of the parameters."""
+    def check(self, values: Sequence[Any], robots: bool = False) -> None:
+        """Refuse values (arrays of any library) of other shapes than those of the parameters; see `controls`."""
         for name, value in zip(self.names, values, strict=True):
             expected = parameter(self.mechanism, name).shape
-            if tuple(value.shape) != expected:
+            own = value.shape[max(0, value.ndim - len(expected)) :] if robots else value.shape
+            if tuple(own) != expected:
                 raise IntegratorError(f"{name}: expected shape {expected}, got {tuple(value.shape)}")
 
-    def controls(self, given: Any, steps: int | None, dtype: Any, zeros: Any) -> Any:
-        """Controls of shape (steps, nu), zero where none are given: `zeros(shape, dtype)`."""
+    def controls(self, given: Any, steps: int | None, dtype: Any, zeros: Any, robots: bool = False) -> Any:
+        """Controls of shape (steps, nu), zero where none are given: `zeros(shape, dtype)`.
+
+        With `robots` there may be axes of robots before these.
+        """
         steps = None if steps is None else number_of_steps(self.dt, None, steps)
         if given is None:
             if steps is None:
                 raise IntegratorError("give either controls or steps")
             return zeros((steps, self.mechanism.nu), dtype=dtype)
-        if given.ndim != 2 or given.shape[1] != self.mechanism.nu or steps not in (None, given.shape[0]):
+        axes = given.ndim == 2 or (robots and given.ndim > 2)
+        if not axes or given.shape[-1] != self.mechanism.nu or steps not in (None, given.shape[-2]):
             rows = "steps" if steps is None else steps
             shape = tuple(given.shape)
             raise IntegratorError(f"controls: expected shape ({rows}, {self.mechanism.nu}), got {shape}")
         return given
+
+    def run_all(self, arrays: Sequence[FloatArray]) -> tuple[list[Trajectory], FloatArray, FloatArray]:
+        """Runs of many robots, on all cores, and their positions and velocities; see `run`.
+
+        Args:
+            arrays: q, v, controls and parameters, each with the same axes of robots first.
+        """
+        axes = arrays[0].shape[:-1]
+        lanes = _lanes(arrays, axes)
+        runs = on_all_cores(lambda lane: self.run(lane[0], lane[1], lane[2], lane[3:]), lanes)
+        q, v = np.stack([run.q for run in runs]), np.stack([run.v for run in runs])
+        return runs, q.reshape(*axes, *q.shape[1:]), v.reshape(*axes, *v.shape[1:])
+
+    def pull_back_all(
+        self, runs: Sequence[Trajectory], arrays: Sequence[FloatArray], bars: Sequence[FloatArray]
+    ) -> list[FloatArray]:
+        """`pull_back` of all runs: gradients by q, v, controls and parameters, shaped as `arrays`."""
+        axes = arrays[0].shape[:-1]
+        lanes = zip(runs, _lanes(arrays[3:], axes), _lanes(bars, axes), strict=True)
+        found = on_all_cores(lambda lane: self.pull_back(lane[0], lane[1], lane[2][0], lane[2][1]), list(lanes))
+        return [np.stack(x).reshape(like.shape) for x, like in zip(zip(*found, strict=True), arrays, strict=True)]
 
     def run(self, q: FloatArray, v: FloatArray, u: FloatArray, values: Sequence[FloatArray]) -> Trajectory:
         """Simulate; arrays of float64."""
@@ -81,3 +108,10 @@ class DifferentiableSimulation:
         found = at_values(found, dict(zip(self.names, values, strict=True)))
         first = from_tangent(run.mechanism, run.q[0], found["q"])
         return [first, found["v"], found["controls"], *(np.asarray(found[name]) for name in self.names)]
+
+
+def _lanes(arrays: Sequence[FloatArray], axes: tuple[int, ...]) -> list[list[FloatArray]]:
+    """The arrays of each robot, from ones with axes of robots first."""
+    count = int(np.prod(axes))
+    flat = [x.reshape(count, *x.shape[len(axes) :]) for x in arrays]
+    return [[x[k] for x in flat] for k in range(count)]

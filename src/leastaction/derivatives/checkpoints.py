@@ -176,7 +176,7 @@ def checkpointed_gradient(
             bq[own], bv[own] = DQ[of_run], DV[of_run]
         reversal.piece(record, row, run.cuts[k], begin.controls[run.cuts[k] : run.cuts[k + 1]], bq, bv)
         run.kept.pop()
-    out = reversal.finish(begin.first.q[0], begin.first.second[0])
+    out = reversal.finish(begin.first.q[0], begin.first.second[0], begin.commands, begin.activations)
     for part in parts:
         out = {name: out[name] + part.directly(name) for name in names}
     return float(sum(part.value for part in reversed(parts))), out

@@ -27,8 +27,8 @@ def simulation(
     """A function f(q, v, controls, parameters) -> (positions, velocities) that JAX can differentiate.
 
     Shapes: q (nq,), v (nv,), controls (steps, nu), zero where they are left out or None; positions (steps + 1, nq),
-    velocities (steps + 1, nv). It works under `jax.jit`, `jax.vmap` and `jax.grad`; turn on `jax_enable_x64` for
-    gradients in double precision. What has no gradient is refused here, before the first call.
+    velocities (steps + 1, nv). It works under `jax.jit`, `jax.grad` and `jax.vmap`, which uses all cores; turn on
+    `jax_enable_x64` for gradients in double precision. What has no gradient is refused here, before the first call.
 
     Example:
         >>> f = leastaction.derivatives.jax.simulation(
@@ -54,28 +54,27 @@ def simulation(
     problem = DifferentiableSimulation(mechanism, integrator, dt, tuple(parameters))
 
     def forward(*arrays: Any) -> Any:
-        q, v, u, *values = (np.asarray(x, float) for x in arrays)
-        run, kind = problem.run(q, v, u, values), np.asarray(arrays[0]).dtype
-        return run.q.astype(kind), run.v.astype(kind)
+        _, q, v = problem.run_all([np.asarray(x, float) for x in arrays])
+        kind = np.asarray(arrays[0]).dtype
+        return q.astype(kind), v.astype(kind)
 
     def backward(*arrays: Any) -> Any:
-        q, v, u, *values, bar_q, bar_v = (np.asarray(x, float) for x in arrays)
-        run = problem.run(q, v, u, values)
-        found = problem.pull_back(run, values, bar_q, bar_v)
+        *given, bar_q, bar_v = (np.asarray(x, float) for x in arrays)
+        found = problem.pull_back_all(problem.run_all(given)[0], given, (bar_q, bar_v))
         return tuple(np.asarray(x, np.asarray(like).dtype) for x, like in zip(found, arrays[: len(found)], strict=True))
 
     @jax.custom_vjp
     def call(*arrays: Any) -> Any:
         rows, kind = arrays[2].shape[0] + 1, arrays[0].dtype
         shapes = tuple(jax.ShapeDtypeStruct((rows, n), kind) for n in (mechanism.nq, mechanism.nv))
-        return jax.pure_callback(forward, shapes, *arrays, vmap_method="sequential")
+        return jax.pure_callback(forward, shapes, *arrays, vmap_method="broadcast_all")
 
     def call_forward(*arrays: Any) -> Any:
         return call(*arrays), arrays
 
     def call_backward(saved: Any, bars: Any) -> Any:
         shapes = tuple(jax.ShapeDtypeStruct(x.shape, x.dtype) for x in saved)
-        return jax.pure_callback(backward, shapes, *saved, *bars, vmap_method="sequential")
+        return jax.pure_callback(backward, shapes, *saved, *bars, vmap_method="broadcast_all")
 
     call.defvjp(call_forward, call_backward)
 

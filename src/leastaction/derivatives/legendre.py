@@ -1,7 +1,7 @@
 """Between velocities, in which objectives and starts of runs are told, and the momenta that many integrators solve for.
 
 The Legendre transform p = M(q) v depends on the positions and on the parameters of the mechanism, so gradients go
-through it: by q with the derivatives of inverse dynamics, by parameters with stencils of fourth order.
+through it: by q along the tree, by parameters with stencils of fourth order.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from functools import cached_property
 
 import numpy as np
 
-from leastaction.dynamics.api import inverse_dynamics_derivatives, mass_matrix
-from leastaction.dynamics.legendre import momentum_of_velocity, velocity_of_momentum
+from leastaction.dynamics.api import mass_matrix
+from leastaction.dynamics.legendre import momentum_of_velocity, momentum_slopes, velocity_of_momentum
 from leastaction.dynamics.loops import RANK_TOLERANCE, close_loops, loop_jacobian
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism.arguments import FloatArray
@@ -40,11 +40,6 @@ class LegendreTransform:
         self.by_parameters = np.zeros(sum(parameter(mechanism, name).size for name in self.names))
 
     @cached_property
-    def still(self) -> Mechanism:
-        """The same mechanism without gravity: its inverse dynamics at rest are M(q) a."""
-        return self.mechanism.replace(gravity=(0.0, 0.0, 0.0))
-
-    @cached_property
     def stencils(self) -> list[Stencil]:
         """Those of all entries of the parameters; only made where there is something to differentiate."""
         return [stencil for name in self.names for stencil in stencils(self.mechanism, name)]
@@ -63,19 +58,14 @@ class LegendreTransform:
             V = velocity_of_momentum(self.mechanism, Q, P[rows])
             bp[rows] = velocity_of_momentum(self.mechanism, Q, bv[rows])
             # dv = M^-1 (dp - d(M) v)
-            bq[rows] = -self._by_positions(Q, V, bp[rows])
+            bq[rows] = -momentum_slopes(self.mechanism, Q, V, bp[rows])
             self._add(Q, V, -bp[rows])
         return bq, bp
 
     def from_momenta(self, Q: FloatArray, V: FloatArray, bp: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Gradients by (q, v), rows of shape (nv,), from those by p = M v."""
         self._add(Q, V, bp)
-        return self._by_positions(Q, V, bp), momentum_of_velocity(self.mechanism, Q, bp)
-
-    def _by_positions(self, Q: FloatArray, V: FloatArray, w: FloatArray) -> FloatArray:
-        """w' d(M v)/dq in each row."""
-        slopes = (inverse_dynamics_derivatives(self.still, q, None, v)[0] for q, v in zip(Q, V, strict=True))
-        return np.stack([row @ slope for row, slope in zip(w, slopes, strict=True)])
+        return momentum_slopes(self.mechanism, Q, V, bp), momentum_of_velocity(self.mechanism, Q, bp)
 
     def _add(self, Q: FloatArray, V: FloatArray, w: FloatArray) -> None:
         """Add w' d(M v)/d(parameter), summed from the last row to the first, as rows that come in pieces are."""

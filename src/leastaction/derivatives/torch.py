@@ -26,15 +26,15 @@ def _function() -> Any:
     class Simulation(torch.autograd.Function):
         @staticmethod
         def forward(ctx: Any, simulation: DifferentiableSimulation, *tensors: Any):
-            q, v, u, *values = (_array(x) for x in tensors)
-            run = simulation.run(q, v, u, values)
-            ctx.run, ctx.simulation, ctx.values, ctx.like = run, simulation, values, tensors
+            arrays = [_array(x) for x in tensors]
+            runs, q, v = simulation.run_all(arrays)
+            ctx.runs, ctx.simulation, ctx.arrays, ctx.like = runs, simulation, arrays, tensors
             like = {"dtype": tensors[0].dtype, "device": tensors[0].device}
-            return torch.as_tensor(run.q, **like), torch.as_tensor(run.v, **like)
+            return torch.as_tensor(q, **like), torch.as_tensor(v, **like)
 
         @staticmethod
         def backward(ctx: Any, *bars: Any):
-            found = ctx.simulation.pull_back(ctx.run, ctx.values, _array(bars[0]), _array(bars[1]))
+            found = ctx.simulation.pull_back_all(ctx.runs, ctx.arrays, [_array(bar) for bar in bars])
             pairs = zip(found, ctx.like, strict=True)
             return None, *(torch.as_tensor(x, dtype=t.dtype, device=t.device).reshape(t.shape) for x, t in pairs)
 
@@ -69,13 +69,16 @@ def simulate(
     steps: int | None = None,
     parameters: dict[str, Any] | None = None,
 ) -> tuple[Any, Any]:
-    """Positions and velocities of a simulation as tensors through which gradients flow.
+    """Positions and velocities of a simulation, or of many, as tensors through which gradients flow.
+
+    Any of q, v, controls and parameters may have axes of robots before its own; they are broadcast against each other,
+    and the robots are simulated, and gone back through, on all cores.
 
     Args:
         mechanism: the robot.
-        q: initial positions, tensor of shape (nq,); quaternions of unit norm.
-        v: initial velocities, tensor of shape (nv,).
-        controls: tensor of shape (steps, nu); None for zero controls over `steps` steps.
+        q: initial positions, tensor of shape (..., nq); quaternions of unit norm.
+        v: initial velocities, tensor of shape (..., nv).
+        controls: tensor of shape (..., steps, nu); None for zero controls over `steps` steps.
         dt: time step [s].
         integrator: any with an adjoint, such as `Galerkin(...)`, `Maximal(...)` or `BDF(...)`; with contact,
             `Maximal(smoothing=...)` makes the motion a smooth function.
@@ -83,7 +86,7 @@ def simulate(
         parameters: tensors by the names of mechanism parameters, see `leastaction.adjoint`.
 
     Returns:
-        q (steps + 1, nq) and v (steps + 1, nv).
+        q (..., steps + 1, nq) and v (..., steps + 1, nv).
     """
     torch: Any = require("torch", "torch")
     if not isinstance(parameters, Mapping | None):
@@ -92,6 +95,18 @@ def simulate(
     q, v = _tensor(torch, q, "q"), _tensor(torch, v, "v")
     controls = None if controls is None else _tensor(torch, controls, "controls")
     simulation = DifferentiableSimulation(mechanism, integrator, dt, tuple(extra))
-    simulation.check(list(extra.values()))
-    u = simulation.controls(controls, steps, q.dtype, torch.zeros)
-    return _function().apply(simulation, q, v, u, *extra.values())
+    simulation.check(list(extra.values()), robots=True)
+    u = simulation.controls(controls, steps, q.dtype, torch.zeros, robots=True)
+    return _function().apply(simulation, *_broadcast(torch, simulation, [q, v, u, *extra.values()]))
+
+
+def _broadcast(torch: Any, simulation: DifferentiableSimulation, tensors: list[Any]) -> list[Any]:
+    """The tensors with the same axes of robots."""
+    own = [1, 1, 2, *(simulation.value(name).ndim for name in simulation.names)]
+    axes = [tuple(x.shape[: x.ndim - n]) for x, n in zip(tensors, own, strict=True)]
+    try:
+        robots = torch.broadcast_shapes(*axes)
+    except RuntimeError:
+        told = ", ".join(f"{what} {a}" for what, a in zip(("q", "v", "controls", *simulation.names), axes, strict=True))
+        raise IntegratorError(f"axes of robots do not fit together: {told}") from None
+    return [x.expand((*robots, *x.shape[x.ndim - n :])) for x, n in zip(tensors, own, strict=True)]

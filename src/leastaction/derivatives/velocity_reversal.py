@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from leastaction.actuation import Actuation
 from leastaction.derivatives.legendre import ClosedStart, LegendreTransform
 from leastaction.dynamics.legendre import momentum_of_velocity, velocity_of_momentum
 from leastaction.errors import IntegratorError
@@ -39,15 +40,26 @@ class VelocityReversal:
             bq = bq + more
         self.inner.piece(record, row, first, u, bq, bv)
 
-    def finish(self, q: FloatArray, second: FloatArray) -> dict[str, FloatArray]:
+    def finish(
+        self,
+        q: FloatArray,
+        second: FloatArray,
+        commands: FloatArray | None = None,
+        activations: FloatArray | None = None,
+    ) -> dict[str, FloatArray]:
         """Gradients by name, after the piece that begins the run.
 
         Args:
             q: first positions, shape (nq,).
             second: first momenta or velocities, as the stepper solves for them, shape (nv,).
+            commands: controls as they were given, shape (steps, nodes, nu); None: as they act.
+            activations: of the actuators, shape (steps + 1, nu), where there are any.
         """
         found = self.inner.finish(q)
         if "controls" in found:
+            if commands is not None:
+                actuation = Actuation(self.stepper.mechanism, self.stepper.dt, self.stepper.control_nodes)
+                found["controls"] = actuation.pull_back(found["controls"], commands, activations)
             found["controls"] = found["controls"].sum(axis=1)  # they are held over a step
         start = self._start(found, q, second)
         for part in (start, self.legendre.gradients()):

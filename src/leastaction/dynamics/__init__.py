@@ -25,6 +25,7 @@ from leastaction.dynamics.api import (
     passive_forces,
     potential_energy,
 )
+from leastaction.dynamics.centroidal import centroidal_inertia, centroidal_momentum_matrix
 from leastaction.dynamics.loops import close_loops, loop_jacobian
 
 __all__ = [
@@ -33,7 +34,9 @@ __all__ = [
     "body_poses",
     "body_twists",
     "center_of_mass",
+    "centroidal_inertia",
     "centroidal_momentum",
+    "centroidal_momentum_matrix",
     "close_loops",
     "com_jacobian",
     "forward_dynamics",

@@ -18,7 +18,8 @@ from leastaction.kinematics.reduced.compiled import has_splines
 from leastaction.kinematics.sweeps import positions, velocities
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism.arguments import FloatArray
-from leastaction.spatial import ZERO6, add, dot3, kinetic, load3, load6, load_inertia
+from leastaction.mechanism.servos import feedback_energy
+from leastaction.spatial import ZERO6, ad, add, dot, dot3, kinetic, load3, load6, load_inertia, store6
 from leastaction.spatial import momentum as spatial_momentum
 
 FAST, SINGULAR = 1e5, 1e-10
@@ -40,6 +41,40 @@ def multiply_rows(model, data, Q, V, P, zero):
     model, data = DynamicsModel(*model), DynamicsData(*data)
     for r in range(Q.shape[0]):
         recursions.inverse_dynamics(model, data, Q[r], zero, V[r], P[r])
+
+
+@entry
+def slope_rows(model, data, Q, V, W, twists, momenta, out):
+    """out = gradient of w' M(q) v by q, along the tangent, row by row.
+
+    Degree of freedom k carries its subtree along, whose bodies keep their motion relative to what carries it. So w' M v
+    changes by -(S_k x w_parent) . h(v) - (S_k x v_parent) . h(w), with momenta h of the subtree.
+
+    Args:
+        twists, momenta: scratch, shape (2, nodes, 6).
+    """
+    model, data = DynamicsModel(*model), DynamicsData(*data)
+    nodes, links, screws = model.nodes, data.links, data.screws
+    for r in range(Q.shape[0]):
+        positions(nodes, links, screws, Q[r])
+        for c in range(2):
+            velocities(nodes, links, screws, V[r] if c == 0 else W[r])
+            for i in range(nodes.shape[0]):
+                motion = load6(links[i].v)
+                store6(twists[c, i], motion)
+                store6(momenta[c, i], spatial_momentum(load_inertia(links[i].M), motion))
+        for i in range(nodes.shape[0] - 1, -1, -1):
+            node = nodes[i]
+            for k in range(node.iv, node.iv + node.nv):
+                out[r, k] = 0.0
+            if node.parent < 0:
+                continue
+            for c in range(2):
+                carrier, h = load6(twists[1 - c, node.parent]), load6(momenta[c, i])
+                for k in range(node.iv, node.iv + node.nv):
+                    out[r, k] -= dot(ad(load6(screws[k].S), carrier), h)
+                for j in range(6):
+                    momenta[c, node.parent, j] += momenta[c, i, j]
 
 
 @entry
@@ -100,6 +135,15 @@ def momentum_of_velocity(mechanism: Mechanism, Q: FloatArray, V: FloatArray) -> 
     return P
 
 
+def momentum_slopes(mechanism: Mechanism, Q: FloatArray, V: FloatArray, W: FloatArray) -> FloatArray:
+    """Gradient of w' M(q) v by q along the tangent, for each row, shape (rows, nv)."""
+    (Q, V), (_, W) = _rows(mechanism, Q, V, "v"), _rows(mechanism, Q, W, "w")
+    w, n = Workspace(mechanism), len(mechanism.tree.nodes)
+    out = np.zeros_like(V)
+    slope_rows(w.weightless, w.data, Q, V, W, np.zeros((2, n, 6)), np.zeros((2, n, 6)), out)
+    return out
+
+
 def velocity_of_momentum(mechanism: Mechanism, Q: FloatArray, P: FloatArray) -> FloatArray:
     """v = M(q)^-1 p for each row, shape (rows, nv): the inverse Legendre transform.
 
@@ -123,10 +167,11 @@ def quantities(mechanism: Mechanism, Q: FloatArray, V: FloatArray) -> tuple[Floa
     """(kinetic energy [J], potential energy [J], spatial momentum about the origin (rows, 6)) for each row."""
     Q, V = _rows(mechanism, Q, V, "v")
     if has_splines(mechanism):
-        return spline_quantities(mechanism, Q, V)
+        T, U, H = spline_quantities(mechanism, Q, V)
+        return T, U - feedback_energy(mechanism, Q), H
     w = Workspace(mechanism)
     t = w.tree
     T, U, H = np.zeros(len(Q)), np.zeros(len(Q)), np.zeros((len(Q), 6))
     model = (plain(w.forces), t.gravity, t.closure.rows, t.closure.count)
     quantities_rows(model, (plain(w.modes), w.links, w.screws, w.tau), Q, V, (T, U, H))
-    return T, U, H
+    return T, U - feedback_energy(mechanism, Q), H

@@ -10,7 +10,7 @@ from leastaction._jit import inline, routine
 from leastaction.forces.points import Frames, zeroed
 from leastaction.kinematics.sweeps import add_to
 from leastaction.mechanism import Mechanism
-from leastaction.mechanism.elements import JointActuator
+from leastaction.mechanism.actuators import JointActuator
 from leastaction.mechanism.pose import Pose
 from leastaction.spatial import add3, cross, cross_force, dot, load3, load6, load9, matvec, neg, scale3, sub
 
@@ -39,7 +39,7 @@ def compiled(mechanism: Mechanism, frames: Frames, split: Sequence[tuple[int, in
         drives.dof, drives.gear = np.arange(mechanism.nv), 1.0
     for record, a in zip(drives, mechanism.actuators, strict=False):
         if isinstance(a, JointActuator):
-            record.dof, record.gear = mechanism.velocity_index(a.coordinate), a.gear
+            record.dof, record.gear = mechanism.velocity_index(a.coordinate), a.push
             continue
         record.dof = -1
         record.node, record.wrench = node_wrench(frames[a.body], a.wrench)

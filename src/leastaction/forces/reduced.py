@@ -11,7 +11,7 @@ from leastaction.forces.drives import DRIVE, node_wrench
 from leastaction.forces.user import PointForce, user_forces
 from leastaction.kinematics.reduced.arrays import filled, records
 from leastaction.kinematics.reduced.compiled import ReducedCoordinates
-from leastaction.mechanism.elements import JointActuator
+from leastaction.mechanism.actuators import JointActuator
 from leastaction.mechanism.joints import SPLINES, Motion
 from leastaction.mechanism.tree import DOF, PROPERTIES, Span
 
@@ -88,8 +88,8 @@ def _drives(c: ReducedCoordinates, drive_of: dict[int, dict[str, Any]]) -> list[
         if isinstance(a, JointActuator):
             drive = dict(drive_of[m.velocity_index(a.coordinate)])
             if "wrench" in drive:
-                drive["wrench"] = a.gear * drive["wrench"]
-            rows.append(drive | {"gear": a.gear})
+                drive["wrench"] = a.push * drive["wrench"]
+            rows.append(drive | {"gear": a.push})
             continue
         node, wrench = node_wrench(c.tree.frames[a.body], a.wrench)
         rows.append({"dof": -1, "node": node, "other": -1, "wrench": wrench})

@@ -11,13 +11,16 @@ from numpy.polynomial import Polynomial
 from leastaction.formats._files import Notes
 from leastaction.formats._mjcf_bodies import BALL, Bodies, Names, pose, shift
 from leastaction.mechanism import (
+    Activation,
     Attachment,
     BodyActuator,
     Cable,
     Coupling,
+    Frame,
     JointActuator,
     MechanismBuilder,
     Pose,
+    Servo,
 )
 from leastaction.mechanism.graph import WORLD
 
@@ -49,14 +52,37 @@ class Transmission(IntEnum):
     SITE = 4
 
 
+class Dynamics(IntEnum):
+    """Values of mjtDyn."""
+
+    NONE = 0
+    INTEGRATOR = 1
+    FILTER = 2
+    FILTER_EXACT = 3
+
+
+class Gain(IntEnum):
+    """Values of mjtGain."""
+
+    FIXED = 0
+
+
+class Bias(IntEnum):
+    """Values of mjtBias."""
+
+    NONE = 0
+    AFFINE = 1
+
+
 class Elements:
-    """Adds loop joints, couplings, cables and actuators to a builder."""
+    """Adds loop joints, couplings, frames, cables and actuators to a builder."""
 
     def __init__(self, model: Any, builder: MechanismBuilder, notes: Notes, bodies: Bodies) -> None:
         self.m = model
         self.builder = builder
         self.notes = notes
         self.bodies = bodies
+        self.sites: list[str] = []  # names of the frames that sites become
 
     def read(self) -> None:
         """Add them all."""
@@ -67,6 +93,11 @@ class Elements:
                 self._equality(k, given, names)
             else:
                 self.notes.add("equalities that are not active", given or f"equality {k}")
+        names = Names()
+        for k in range(self.m.nsite):
+            body, X = self._site(k)
+            self.sites.append(names.unique(self.m.site(k).name or f"site{k}"))
+            self.builder.add(Frame(self.sites[-1], self.bodies.bodies[body], X))
         names = Names()
         for k in range(self.m.ntendon):
             self._tendon(k, names)
@@ -187,40 +218,78 @@ class Elements:
     def _actuator(self, k: int, names: Names) -> None:
         m = self.m
         given = m.actuator(k).name or f"actuator{k}"
-        fixed_gain = m.actuator_gaintype[k] == 0
-        if getattr(m, "actuator_ctrlnum", np.ones(k + 1))[k] != 1 or m.actuator_gaintype[k] > 1:
+        special = (
+            getattr(m, "actuator_ctrlnum", np.ones(k + 1))[k] != 1 or m.actuator_dyntype[k] > Dynamics.FILTER_EXACT
+        )
+        if special or m.actuator_gaintype[k] != Gain.FIXED or m.actuator_biastype[k] > Bias.AFFINE:
             self.notes.add("muscles and other special actuators", given)
             return
-        if m.actuator_dyntype[k] != 0:
-            self.notes.add("activation dynamics of actuators", given)
-        motor = fixed_gain and m.actuator_biastype[k] == 0
-        if not motor:
-            self.notes.add("servo gains of actuators, whose control is now the force", given)
         if self._has("actuator", k, "armature", "damping", "dampingpoly"):
             self.notes.add("armature and damping of actuators", given)
         target = self._target(k)
         if target is None:
             self.notes.add("actuators of tendons, slider cranks, free joints and the like", given)
             return
-        gain = float(m.actuator_gainprm[k, 0]) if motor else 1.0
-        low, high = self._control_limits(k, gain, motor)
-        name = names.unique(given)
-        if isinstance(target, str):
-            self.builder.add(JointActuator(name, target, gain * float(self._gear(k)), low, high))
-        else:
-            body, wrench = target
-            self.builder.add(BodyActuator(name, body, tuple((gain * wrench).tolist()), low, high))
+        gain = float(m.actuator_gainprm[k, 0])
+        low, high = m.actuator_ctrlrange[k].tolist() if m.actuator_ctrllimited[k] else (-np.inf, np.inf)
+        activation, name = self._activation(k), names.unique(given)
+        bias, kp, kv = (0.0, 0.0, 0.0)
+        if m.actuator_biastype[k] == Bias.AFFINE:
+            bias, kp, kv = float(m.actuator_biasprm[k, 0]), *(0.0 - m.actuator_biasprm[k, 1:3]).tolist()
+        if not (bias or kp or kv):
+            low, high, activation = self._within_force(k, gain, low, high, activation)
+            if isinstance(target, str):
+                gear = gain * float(self._gear(k))
+                self.builder.add(JointActuator(name, target, gear, low, high, activation))
+            else:
+                body, wrench = target
+                self.builder.add(BodyActuator(name, body, tuple((gain * wrench).tolist()), low, high, activation))
+            return
+        if not isinstance(target, str) or self._of_ball(k):
+            self.notes.add("servos of bodies and of ball joints", given)
+            return
+        if kp < 0.0 or kv < 0.0 or (bias and not kp):
+            self.notes.add("actuators with feedback that drives away, or with a constant force", given)
+            return
+        if m.actuator_forcelimited[k]:
+            self.notes.add("force ranges of servos", given)
+        own = None if gain == (kp if kp > 0.0 else kv) else gain
+        rest = bias / kp if kp else 0.0
+        gear = float(self._gear(k))
+        self.builder.add(Servo(name, target, gear, low, high, activation, kp=kp, kv=kv, gain=own, rest=rest))
 
-    def _control_limits(self, k: int, gain: float, motor: bool) -> tuple[float, float]:
-        """Limits of the control, those of the force included."""
+    def _of_ball(self, k: int) -> bool:
+        """Whether an actuator of a joint drives a ball."""
+        return self.m.jnt_type[int(self.m.actuator_trnid[k, 0])] == BALL
+
+    def _activation(self, k: int) -> Activation | None:
+        """What lies between the control and the force."""
         m = self.m
-        low, high = -np.inf, np.inf
-        if motor and m.actuator_ctrllimited[k]:
-            low, high = m.actuator_ctrlrange[k]
-        if m.actuator_forcelimited[k] and gain:
-            bounds = sorted(m.actuator_forcerange[k] / gain)
-            low, high = max(low, bounds[0]), min(high, bounds[1])
-        return float(low), float(high)
+        kind = m.actuator_dyntype[k]
+        if kind == Dynamics.NONE:
+            return None
+        low, high = m.actuator_actrange[k].tolist() if m.actuator_actlimited[k] else (-np.inf, np.inf)
+        if kind == Dynamics.INTEGRATOR:
+            return Activation("integrator", 0.0, low, high)
+        time = float(m.actuator_dynprm[k, 0])
+        if time <= 0.0:
+            return None
+        return Activation("filter", time, low, high)
+
+    def _within_force(
+        self, k: int, gain: float, low: float, high: float, activation: Activation | None
+    ) -> tuple[float, float, Activation | None]:
+        """Limits of the control of a motor, those of its force included: of what acts, so of the activation if any."""
+        m = self.m
+        if not m.actuator_forcelimited[k] or not gain:
+            return low, high, activation
+        bounds = sorted((m.actuator_forcerange[k] / gain).tolist())
+        if activation is None:
+            return max(low, bounds[0]), min(high, bounds[1]), None
+        if low < bounds[0] or high > bounds[1] or activation.kind == "integrator":
+            # The state itself would go on beyond what the force can be.
+            self.notes.add("force ranges of motors with activations", m.actuator(k).name or f"actuator{k}")
+        return low, high, activation
 
     def _gear(self, k: int) -> float:
         """The one gear that is not zero, or the first."""

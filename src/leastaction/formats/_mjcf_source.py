@@ -30,21 +30,21 @@ MAX_RESOLUTION = 100
 """Limit of the parameters of a built-in mesh."""
 
 
-def prepare(path: Path, folder: Folder, notes: Notes, strict: bool) -> tuple[Element, dict[str, bytes]]:
+def prepare(path: Path, folder: Folder, notes: Notes, strict: bool) -> tuple[Element, dict[str, bytes], list[Element]]:
     """Read an MJCF file and make it self-contained.
 
     A mesh that is missing and would give a moving body its mass is refused, or noted if not `strict`.
 
     Returns:
-        The element `<mujoco>`, and the contents of mesh and height-field files by the names it uses for them.
+        The element `<mujoco>`, the contents of mesh and height-field files by the names it uses for them, and the
+        sensors.
     """
     root = read_xml(path, folder.max_bytes)
     if root.tag != "mujoco":
         raise root.error("an MJCF file has the root element <mujoco>")
     expand_includes(root, path.resolve(), folder)
     _check_growth(root)
-    for k, sensor in enumerate(sensor for section in root.all("sensor") for sensor in section.children):
-        notes.add("sensors", sensor.get("name") or f"{sensor.tag} {k}")
+    sensors = [sensor for section in root.all("sensor") for sensor in section.children]
     for section in root.all("contact"):
         for pair in section.all("pair"):
             notes.add("contact pairs", pair.get("name") or f"{pair.get('geom1')}-{pair.get('geom2')}")
@@ -58,7 +58,7 @@ def prepare(path: Path, folder: Folder, notes: Notes, strict: bool) -> tuple[Ele
             element.children = []
     # The compiler would simulate the model to find the length ranges of muscles.
     root.add("compiler").add("lengthrange", mode="none")
-    return root, _gather_assets(root, folder, notes, strict)
+    return root, _gather_assets(root, folder, notes, strict), sensors
 
 
 # ---------------------------------------------------------------------- includes

@@ -68,6 +68,7 @@ def merge_fixed_bodies(mechanism: Mechanism) -> Mechanism:
             for a in mechanism.actuators
         ),
         forces=tuple(f.moved(place) for f in mechanism.forces),
+        frames=tuple(replace(f, body=place[f.body][0], pose=place[f.body][1] * f.pose) for f in mechanism.frames),
         wrenches=tuple(
             replace(
                 w,

@@ -13,13 +13,14 @@ body.
   softness (solref, solimp) is not taken over.
 - Geoms become shapes, those that collide and are spheres or capsules also contact points. Pairs of bodies of which no
   geoms may touch (contype and conaffinity, `exclude`) are excluded from contact.
-- Motors drive joints or bodies. Servos keep their gear and force limits, their control becomes the force
-  itself.
+- Motors drive joints or bodies; position, velocity and general actuators become servos, with their activations. Force
+  ranges of servos are left out.
+- Sites become frames. Sensors of joints, sites and frames are read.
 - Tendons that are springs through sites become cables.
 - What the flags of `<option>` disable (contact, limit, gravity, …) does not act.
 - Friction of `condim` 3, 4 and 6: against sliding, spinning and rolling.
 
-What has no counterpart is left out with one warning, sensors among it. Not read: cameras; keyframes have
+What has no counterpart is left out with one warning, some sensors among it. Not read: cameras; keyframes have
 `load_keyframes`.
 """
 
@@ -39,6 +40,7 @@ from leastaction.formats._mjcf_bodies import Bodies
 from leastaction.formats._mjcf_elements import Elements
 from leastaction.formats._mjcf_flags import note_left_out, switch_off
 from leastaction.formats._mjcf_geoms import Geoms
+from leastaction.formats._mjcf_sensors import Sensors
 from leastaction.formats._mjcf_source import prepare
 from leastaction.formats._xml import MAX_BYTES, Element, write_xml
 from leastaction.formats.keyframes import load_keyframes
@@ -84,7 +86,7 @@ def load_mjcf(
     flags |= {"allow_outside": allow_outside, "strict": strict is True if strict is None else strict}
     path = checked_options(path, max_bytes, **flags)
     notes = Notes(path)
-    root, assets = prepare(path, Folder.of(path, allow_outside, max_bytes), notes, strict is not False)
+    root, assets, sensors = prepare(path, Folder.of(path, allow_outside, max_bytes), notes, strict is not False)
     model = _compile(root, assets)
     switch_off(model, notes)
     note_left_out(model, notes)
@@ -93,7 +95,9 @@ def load_mjcf(
         bodies = Bodies(model, builder, notes, composite)
         bodies.read()
         Geoms(model, builder, notes, bodies, meshes=meshes, contacts=contacts).read()
-        Elements(model, builder, notes, bodies).read()
+        elements = Elements(model, builder, notes, bodies)
+        elements.read()
+        Sensors(model, builder, notes, bodies, elements.sites).read(sensors)
         robot = builder.build()
     except MechanismError as error:
         raise _located(error, root) from None

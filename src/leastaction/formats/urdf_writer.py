@@ -18,6 +18,7 @@ from leastaction.mechanism import (
     Capsule,
     Coupling,
     Cylinder,
+    Frame,
     Inertia,
     Joint,
     Mechanism,
@@ -44,13 +45,14 @@ def save_urdf(robot: Mechanism, path: str | PathLike[str], *, lossy: bool = Fals
 
     Loops become `<loop_joint>`, couplings `<mimic>`, joint springs and armatures attributes of `<dynamics>`,
     friction (of sliding, spinning and rolling) and restitution of shapes a `<contact>`; other programs ignore what
-    is not standard. Meshes are written as `.obj` files into the folder `<name>_meshes` beside the file. A link's
+    is not standard. Frames become links without mass, on fixed joints.
+    Meshes are written as `.obj` files into the folder `<name>_meshes` beside the file. A link's
     frame sits at the joint that carries it: where a joint has a `child_pose`, the frame of its body moves there.
 
     Args:
         robot: what to write.
         path: of the file to write; its folder must exist.
-        lossy: leave out, with one warning, what URDF cannot say: actuators, contact points, excluded contacts,
+        lossy: leave out, with one warning, what URDF cannot say: actuators, sensors, contact points, excluded contacts,
             springs and cables between bodies, external wrenches, ground that is not a solid, gravity, nonlinear
             couplings.
 
@@ -145,6 +147,8 @@ class _Writer:
             self._joint(joint, mimics.get(joint.name))
         for loop in robot.loops:
             self._loop(loop)
+        for frame in robot.frames:
+            self._frame(frame)
         return self.root
 
     def _refuse(self, what: str, name: str, why: str) -> None:
@@ -162,6 +166,7 @@ class _Writer:
             "external wrench": robot.wrenches,
             "force": robot.forces,
             "contact point": robot.contacts,
+            "sensor": robot.sensors,
         }
         for what, elements in kinds.items():
             for element in elements:
@@ -241,6 +246,17 @@ class _Writer:
         _origin(element, self.shift[loop.parent] * loop.pose, "link1", link=loop.parent)
         _origin(element, self.shift[loop.child] * loop.child_pose.inverse(), "link2", link=loop.child)
         self._motion(element, loop)
+
+    def _frame(self, frame: Frame) -> None:
+        if frame.body == WORLD and self._root_is_implied():
+            self._refuse("frame", frame.name, "that the world has a frame where the first link is fixed to it")
+            return
+        name = f"{frame.name}_frame" if frame.name in (WORLD, *self.robot.body_names) else frame.name
+        self.root.add("link", name=name)
+        element = self.root.add("joint", name=f"{name}_fixed", type="fixed")
+        element.add("parent", link=frame.body)
+        element.add("child", link=name)
+        _origin(element, self.shift[frame.body] * frame.pose)
 
     def _type(self, joint: Joint) -> str:
         if joint.kind not in TYPES:

@@ -1,1 +1,23 @@
-"""Where links are and how they move: the records and sweeps that dynamics and forces stand on."""
+"""Where links are and how they move: frames, inverse kinematics, and the records and sweeps that dynamics stand on."""
+
+from leastaction.kinematics.frames import frame_jacobian, frame_pose
+from leastaction.kinematics.inverse import IKResult, solve_ik
+from leastaction.kinematics.tasks import (
+    keep_posture,
+    reach_center_of_mass,
+    reach_orientation,
+    reach_pose,
+    reach_position,
+)
+
+__all__ = [
+    "IKResult",
+    "frame_jacobian",
+    "frame_pose",
+    "keep_posture",
+    "reach_center_of_mass",
+    "reach_orientation",
+    "reach_pose",
+    "reach_position",
+    "solve_ik",
+]

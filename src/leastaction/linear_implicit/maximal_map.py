@@ -31,7 +31,7 @@ def taken_apart(mechanism: Mechanism) -> Mechanism:
         if any(joint.armature):
             raise IntegratorError(f"joint {joint.name!r}: maximal coordinates have no place for an armature")
     bodies = [Joint(f"pose of {b.name}", "free", "world", b.name, (free(),)) for b in mechanism.bodies]
-    ties = [replace(j, loop=True) for j in (*mechanism.joints, *mechanism.loops) if j.kind != "free"]
+    ties = [replace(j, loop=True) for j in (*mechanism.driven_joints, *mechanism.loops) if j.kind != "free"]
     return mechanism.replace(joints=tuple(bodies), loops=tuple(ties), actuators=())
 
 

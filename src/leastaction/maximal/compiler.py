@@ -17,6 +17,7 @@ from leastaction.mechanism.graph import WORLD
 from leastaction.mechanism.inertia import Inertia
 from leastaction.mechanism.joints import Joint, Motion
 from leastaction.mechanism.pose import Pose
+from leastaction.mechanism.servos import feedback
 
 SINGULAR = 1e-9
 """Bodies whose least inertia, relative to the mechanism's size, lies below this count as massless."""
@@ -48,7 +49,7 @@ class _Compiler:
 
     def run(self) -> Model:
         m = self.m
-        for body, joint in zip(m.bodies, m.joints, strict=True):
+        for body, joint in zip(m.bodies, m.driven_joints, strict=True):
             a, Xa = self.frames[joint.parent]
             Xa = Xa * joint.pose
             if joint.primitives:
@@ -170,6 +171,9 @@ class _Compiler:
                 iq, iv = offsets[piece.joint.name]
                 piece.iq, piece.iv = iq + piece.first_q, iv + piece.first
             out += piece_coordinates(piece)
+        held = feedback(self.m).stiffness
+        for c in out:
+            c["servo"] = held[c["iv"]] if c["iv"] >= 0 and c["kind"] in (SLIDE, HINGE) else 0.0
         return out, first
 
     def _rows(self, first: dict[int, int], count: int) -> tuple[list[dict[str, Any]], list[int], list[str]]:
@@ -242,7 +246,7 @@ class _Compiler:
                 leader = model.coordinates[row.leader]
                 row.ea2, row.eb2 = edge(leader.a, node), edge(leader.b, node)
         for c in model.coordinates:
-            implicit = c.armature or c.damping.any() or c.friction or np.isfinite((c.lower, c.upper)).any()
+            implicit = c.armature or c.servo or c.damping.any() or c.friction or np.isfinite((c.lower, c.upper)).any()
             implicit = implicit or (c.iv >= 0 and model.forces.dofs[c.iv].limit_damping > 0.0)
             c.edge = edge(c.a, c.b) if implicit else -1
         self._augment(model, edge)

@@ -91,6 +91,7 @@ COORDINATE = np.dtype(
         ("Rb", "f8", 9),
         ("rest", "f8"),
         ("stiffness", "f8"),  # of joints that close loops; tree joints have theirs in the tree's arrays
+        ("servo", "f8"),  # stiffness of servos, which pull from the middle of the step
         ("damping", "f8", 6),
         ("armature", "f8"),  # of SLIDE and HINGE
         ("friction", "f8"),
@@ -142,6 +143,9 @@ COORDINATE_STATE = np.dtype(
     [
         ("value", "f8"),  # at the start; angles are continuous
         ("rate", "f8"),  # its mean rate over the step before
+        ("now", "f8"),  # that over the step, of coordinates with dampers, drive inertias or servos
+        ("kick", "f8"),  # impulse of servos within the step that is not among the known ones, see `assembly` ...
+        ("left", "f8"),  # ... and at the end of the step before
         ("wa", "f8", 6),  # gradient at the start, in the bodies' directions
         ("wb", "f8", 6),
     ],

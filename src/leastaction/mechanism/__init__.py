@@ -1,29 +1,30 @@
 """What a robot is: bodies, joints, loops and everything that acts on them. Validated and immutable."""
 
 from leastaction.mechanism import joints
+from leastaction.mechanism.actuators import Activation, Actuator, BodyActuator, JointActuator, Servo
 from leastaction.mechanism.body import Body
 from leastaction.mechanism.builder import MechanismBuilder
 from leastaction.mechanism.elements import (
-    Actuator,
     Attachment,
-    BodyActuator,
     Cable,
     ContactPoint,
     Coupling,
     Drag,
     ExternalWrench,
-    JointActuator,
     PenaltyContact,
     Rolling,
     Spring,
 )
+from leastaction.mechanism.frames import Frame
 from leastaction.mechanism.inertia import Inertia, rod, solid_box, solid_capsule, solid_cylinder, solid_sphere
 from leastaction.mechanism.joints import Joint, Motion, Primitive
 from leastaction.mechanism.mechanism import Mechanism
 from leastaction.mechanism.pose import Pose
+from leastaction.mechanism.sensors import Sensor
 from leastaction.mechanism.shapes import Box, Capsule, Cylinder, HeightField, Mesh, Plane, Shape, Sphere
 
 __all__ = [
+    "Activation",
     "Actuator",
     "Attachment",
     "Body",
@@ -36,6 +37,7 @@ __all__ = [
     "Cylinder",
     "Drag",
     "ExternalWrench",
+    "Frame",
     "HeightField",
     "Inertia",
     "Joint",
@@ -49,6 +51,8 @@ __all__ = [
     "Pose",
     "Primitive",
     "Rolling",
+    "Sensor",
+    "Servo",
     "Shape",
     "Sphere",
     "Spring",

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from leastaction.errors import FormatError
-from leastaction.mechanism import elements, inertia, joints, mechanism, pose, shapes
+from leastaction.mechanism import actuators, elements, frames, inertia, joints, mechanism, pose, sensors, shapes
 
 _TYPES: dict[str, type] = {
     cls.__name__: cls
-    for module in (elements, inertia, joints, mechanism, pose, shapes)
+    for module in (actuators, elements, frames, inertia, joints, mechanism, pose, sensors, shapes)
     for cls in vars(module).values()
     if isinstance(cls, type) and is_dataclass(cls)
 }

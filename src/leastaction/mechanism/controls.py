@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leastaction.errors import MechanismError
+from leastaction.mechanism.actuators import BodyActuator
 from leastaction.mechanism.arguments import configuration, state_vector
-from leastaction.mechanism.elements import BodyActuator
 from leastaction.mechanism.graph import WORLD
 from leastaction.mechanism.joints import SPLINES, Motion, Primitive
 from leastaction.mechanism.pose import Pose
@@ -28,7 +28,7 @@ def generalized_forces(mechanism: Mechanism, u: Any, q: Any) -> FloatArray:
         return u
     for control, actuator in zip(u, mechanism.actuators, strict=True):
         if not isinstance(actuator, BodyActuator):
-            tau[mechanism.velocity_index(actuator.coordinate)] += actuator.gear * control
+            tau[mechanism.velocity_index(actuator.coordinate)] += actuator.push * control
             continue
         if q is None:
             raise MechanismError(f"actuator {actuator.name!r} pushes on a body: its force needs q")

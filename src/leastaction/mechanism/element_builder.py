@@ -7,21 +7,22 @@ from typing import Any
 
 from leastaction.errors import MechanismError
 from leastaction.mechanism import _check
+from leastaction.mechanism.actuators import INF, BodyActuator, JointActuator, Servo
 from leastaction.mechanism.elements import (
-    INF,
-    BodyActuator,
     Cable,
     ContactPoint,
     Coupling,
     Drag,
     ExternalWrench,
-    JointActuator,
     PenaltyContact,
     PointElement,
     Rolling,
     Spring,
     attachment,
 )
+from leastaction.mechanism.frames import Frame
+from leastaction.mechanism.pose import Pose
+from leastaction.mechanism.sensors import Sensor
 
 FIELDS: dict[type, str] = {
     Coupling: "couplings",
@@ -34,6 +35,8 @@ FIELDS: dict[type, str] = {
     Rolling: "rollings",
     PenaltyContact: "penalties",
     PointElement: "forces",
+    Frame: "frames",
+    Sensor: "sensors",
 }
 """The field of `Mechanism` that holds the elements of a class, and of those derived from it."""
 
@@ -122,7 +125,13 @@ class ElementBuilder:
         return name
 
     def actuator(
-        self, name: str, coordinate: str, *, gear: float = 1.0, limits: tuple[float, float] | None = None
+        self,
+        name: str,
+        coordinate: str,
+        *,
+        gear: float = 1.0,
+        limits: tuple[float, float] | None = None,
+        activation: Any = None,
     ) -> str:
         """A drive of one degree of freedom: force [N m or N] = gear * u.
 
@@ -130,23 +139,100 @@ class ElementBuilder:
             name: unique; the order in which actuators are added is that of u.
             coordinate: the joint with one axis, or one of `Mechanism.velocity_names`.
             gear: force per unit of control.
-            limits: lowest and highest u, for optimisers; `simulate` does not clip.
+            limits: lowest and highest u; `simulate` clips to them.
+            activation: an `Activation`, or the time constant of a filter between control and force [s].
         """
         low, high = _check.pair((-INF, INF) if limits is None else limits, f"actuator {name!r}: limits")
-        self._elements["actuators"].append(JointActuator(name, coordinate, gear, low, high))
+        self._elements["actuators"].append(JointActuator(name, coordinate, gear, low, high, activation))
         return name
 
-    def thruster(self, name: str, body: str, wrench: Any, *, limits: tuple[float, float] | None = None) -> str:
+    def position_servo(
+        self,
+        name: str,
+        coordinate: str,
+        *,
+        kp: float,
+        kv: float = 0.0,
+        gear: float = 1.0,
+        limits: tuple[float, float] | None = None,
+        activation: Any = None,
+    ) -> str:
+        """A motor whose control is the position that it holds: force = gear (kp (u - gear x) - kv gear dx/dt).
+
+        Args:
+            name: unique; the order in which actuators are added is that of u.
+            coordinate: the joint with one axis, or one of `Mechanism.velocity_names`.
+            kp: feedback of the position [N m/rad or N/m]; as stiff as you like, see `Servo`.
+            kv: feedback of the velocity [N m s/rad or N s/m].
+            gear: how often the motor turns for one turn of the joint.
+            limits: lowest and highest u; `simulate` clips to them.
+            activation: an `Activation`, or the time constant of a filter between control and target [s].
+        """
+        low, high = _check.pair((-INF, INF) if limits is None else limits, f"servo {name!r}: limits")
+        self._elements["actuators"].append(Servo(name, coordinate, gear, low, high, activation, kp=kp, kv=kv))
+        return name
+
+    def velocity_servo(
+        self,
+        name: str,
+        coordinate: str,
+        *,
+        kv: float,
+        gear: float = 1.0,
+        limits: tuple[float, float] | None = None,
+        activation: Any = None,
+    ) -> str:
+        """A motor whose control is the velocity that it keeps: force = gear kv (u - gear dx/dt).
+
+        Args:
+            name: unique; the order in which actuators are added is that of u.
+            coordinate: the joint with one axis, or one of `Mechanism.velocity_names`.
+            kv: feedback of the velocity [N m s/rad or N s/m].
+            gear: how often the motor turns for one turn of the joint.
+            limits: lowest and highest u; `simulate` clips to them.
+            activation: an `Activation`, or the time constant of a filter between control and target [s].
+        """
+        low, high = _check.pair((-INF, INF) if limits is None else limits, f"servo {name!r}: limits")
+        self._elements["actuators"].append(Servo(name, coordinate, gear, low, high, activation, kv=kv))
+        return name
+
+    def thruster(
+        self, name: str, body: str, wrench: Any, *, limits: tuple[float, float] | None = None, activation: Any = None
+    ) -> str:
         """A drive that pushes on a body, fixed to it.
 
         Args:
             name: unique; the order in which actuators are added is that of u.
             body: name of the body.
             wrench: torque and force [N m, N] per unit of control about the body's origin, in its frame, 6 numbers.
-            limits: lowest and highest u, for optimisers; `simulate` does not clip.
+            limits: lowest and highest u; `simulate` clips to them.
+            activation: an `Activation`, or the time constant of a filter between control and force [s].
         """
         low, high = _check.pair((-INF, INF) if limits is None else limits, f"actuator {name!r}: limits")
-        self._elements["actuators"].append(BodyActuator(name, body, wrench, low, high))
+        self._elements["actuators"].append(BodyActuator(name, body, wrench, low, high, activation))
+        return name
+
+    def frame(self, name: str, body: str, pose: Any = Pose()) -> str:
+        """A named frame on a body, for Jacobians, inverse kinematics and sensors; see `Frame`.
+
+        Args:
+            name: unique.
+            body: name of the body, or "world".
+            pose: in the body's frame: a `Pose`, a position [m], position and quaternion, or a matrix (4, 4).
+        """
+        self._elements["frames"].append(Frame(name, body, Pose.of(pose, f"frame {name!r}: pose")))
+        return name
+
+    def sensor(self, name: str, kind: str, target: str, **options: Any) -> str:
+        """Something to be measured; see `Sensor`.
+
+        Args:
+            name: unique.
+            kind: such as "joint_position", "accelerometer", "force", "touch", "range".
+            target: name of a coordinate, or of a frame or body.
+            **options: reference, zone, cutoff.
+        """
+        self._elements["sensors"].append(Sensor(name, kind, target, **options))
         return name
 
     def wrench(self, name: str, body: str, wrench: Any, *, point: Any = (0, 0, 0), frame: str = "world") -> str:

@@ -1,4 +1,4 @@
-"""What acts on a mechanism besides its joints: springs, cables, couplings, actuators, wrenches, contact points."""
+"""What acts on a mechanism besides its joints and actuators: springs, cables, couplings, wrenches, contact points."""
 
 from __future__ import annotations
 
@@ -9,8 +9,6 @@ from typing import Any, ClassVar, Self
 from leastaction.errors import MechanismError
 from leastaction.mechanism import _check
 from leastaction.mechanism.pose import Pose
-
-INF = float("inf")
 
 STICK_TIME = 0.2
 """Time [s] in which a point of a penalty contact slides by its depth when friction begins to slip, unless told."""
@@ -140,66 +138,6 @@ class Coupling:
         object.__setattr__(self, "coefficients", tuple(_check.number(c, f"{what}: coefficients") for c in several))
         if self.follower == self.leader:
             raise MechanismError(f"coupling {self.name!r}: {self.follower!r} cannot follow itself")
-
-
-@dataclass(frozen=True, slots=True)
-class JointActuator:
-    """A drive of one degree of freedom: generalised force = gear * u.
-
-    Attributes:
-        name: unique among the actuators.
-        coordinate: name of the degree of freedom (as in `Mechanism.velocity_names`).
-        gear: force or torque per unit of control.
-        lower, upper: limits of the control u.
-    """
-
-    name: str
-    coordinate: str
-    gear: float = 1.0
-    lower: float = -INF
-    upper: float = INF
-
-    def __post_init__(self) -> None:
-        what = f"actuator {_check.label(self.name, 'name of an actuator')!r}"
-        _check.label(self.coordinate, f"{what}: coordinate")
-        object.__setattr__(self, "gear", _check.number(self.gear, f"{what}: gear"))
-        _check_limits(self, f"actuator {self.name!r}")
-
-
-@dataclass(frozen=True, slots=True)
-class BodyActuator:
-    """A thruster: wrench = u * `wrench`, fixed in the body's frame.
-
-    Attributes:
-        name: unique among the actuators.
-        body: name of the body.
-        wrench: (torque, force) per unit of control, about the body's origin [N m, N], 6 numbers.
-        lower, upper: limits of the control u.
-    """
-
-    name: str
-    body: str
-    wrench: tuple[float, ...]
-    lower: float = -INF
-    upper: float = INF
-
-    def __post_init__(self) -> None:
-        what = f"actuator {_check.label(self.name, 'name of an actuator')!r}"
-        _check.label(self.body, f"{what}: body")
-        object.__setattr__(self, "wrench", _check.vector(self.wrench, 6, f"{what}: wrench"))
-        _check_limits(self, f"actuator {self.name!r}")
-
-
-def _check_limits(actuator: JointActuator | BodyActuator, what: str) -> None:
-    for field in ("lower", "upper"):
-        value = _check.number(getattr(actuator, field), f"{what}: {field}", infinite=True)
-        object.__setattr__(actuator, field, value)
-    if actuator.lower > actuator.upper:
-        raise MechanismError(f"{what}: limits are reversed: lower {actuator.lower} > upper {actuator.upper}")
-
-
-Actuator = JointActuator | BodyActuator
-"""What drives a robot: a motor of a joint or a thruster on a body, in the order of the controls u."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from leastaction.errors import MechanismError
 from leastaction.mechanism import _check
 from leastaction.mechanism._check import suggestion
+from leastaction.mechanism.actuators import Actuator
 from leastaction.mechanism.body import Body
 from leastaction.mechanism.elements import (
-    Actuator,
     Cable,
     ContactPoint,
     Coupling,
@@ -24,8 +24,10 @@ from leastaction.mechanism.elements import (
     Rolling,
     Spring,
 )
+from leastaction.mechanism.frames import Frame
 from leastaction.mechanism.graph import WORLD, spanning_tree
 from leastaction.mechanism.joints import SPLINES, Joint, Motion
+from leastaction.mechanism.sensors import Sensor
 from leastaction.mechanism.shapes import Shape
 
 if TYPE_CHECKING:
@@ -65,6 +67,8 @@ _PARTS: dict[str, Any] = {
     "penalties": PenaltyContact,
     "excluded_contacts": tuple,
     "forces": PointElement,
+    "frames": Frame,
+    "sensors": Sensor,
 }
 """What the attributes of a mechanism hold."""
 
@@ -86,6 +90,8 @@ class Mechanism:
         excluded_contacts: pairs of names of bodies that pass through each other; one may be "world".
         gravity: acceleration of gravity [m/s^2], 3 numbers.
         strict: whether implausible inertias were refused (True) or only warned about.
+        frames: named frames on bodies.
+        sensors: what is measured, see `Trajectory.sensors`.
     """
 
     name: str
@@ -105,6 +111,8 @@ class Mechanism:
     penalties: tuple[PenaltyContact, ...] = ()
     excluded_contacts: tuple[tuple[str, str], ...] = ()
     forces: tuple[PointElement, ...] = ()
+    frames: tuple[Frame, ...] = ()
+    sensors: tuple[Sensor, ...] = ()
 
     def __post_init__(self) -> None:
         from leastaction.mechanism.validate import validate
@@ -173,6 +181,13 @@ class Mechanism:
         }
         return {what: names[0] for what, names in found.items() if names}
 
+    @cached_property
+    def driven_joints(self) -> tuple[Joint, ...]:
+        """The tree joints with the feedback of servos among their springs and dampers, see `Servo`."""
+        from leastaction.mechanism.servos import driven_joints
+
+        return driven_joints(self)
+
     @property
     def nu(self) -> int:
         """Number of controls: the actuators, or one generalised force per degree of freedom if there are none."""
@@ -191,6 +206,16 @@ class Mechanism:
             return self._body_index[name]
         except (KeyError, TypeError):
             raise MechanismError(f"unknown body {name!r} in {self.name!r}{suggestion(name, self.body_names)}") from None
+
+    def frame(self, name: str) -> Frame:
+        """The frame of that name, or that of a body, or of the "world"."""
+        for frame in self.frames:
+            if isinstance(name, str) and frame.name == name:
+                return frame
+        if isinstance(name, str) and (name == WORLD or name in self._body_index):
+            return Frame(name, name)
+        known = (*(frame.name for frame in self.frames), *self.body_names)
+        raise MechanismError(f"unknown frame or body {name!r} in {self.name!r}{suggestion(name, known)}")
 
     def joint(self, name: str) -> Joint:
         """The tree or loop joint of that name."""

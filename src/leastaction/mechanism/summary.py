@@ -58,6 +58,10 @@ def summary(mechanism: Mechanism) -> str:
     for f in m.forces:
         numbers = ", ".join(f"{name} {getattr(f, name):g}" for name in f.PARAMETERS)
         lines.append(f"{f.KIND} {f.name!r} on {f.body}: {numbers}")
+    if m.frames:
+        lines.append(f"frames: {', '.join(f'{f.name} on {f.body}' for f in m.frames)}")
+    if m.sensors:
+        lines.append(f"sensors: {', '.join(f'{s.name} ({s.kind} of {s.target})' for s in m.sensors)}")
     if m.ground:
         lines.append(f"ground: {', '.join(shape.name or shape.kind for shape in m.ground)}")
     return "\n".join(lines)

@@ -21,6 +21,7 @@ from leastaction.mechanism.graph import WORLD
 from leastaction.mechanism.inertia import Inertia
 from leastaction.mechanism.joints import SPLINES, Joint, Motion, Primitive, perpendicular, prismatic, spherical
 from leastaction.mechanism.pose import Pose, quaternion_of_matrix
+from leastaction.mechanism.servos import feedback
 
 if TYPE_CHECKING:
     from leastaction.mechanism.mechanism import Mechanism
@@ -50,6 +51,7 @@ DOF = np.dtype(
         ("armature", "f8"),
         ("damping", "f8"),
         ("stiffness", "f8"),
+        ("servo", "f8"),  # how much of the stiffness is the feedback of servos, which steps take implicitly
         ("friction", "f8"),
         ("rest", "f8"),  # of the spring; for balls the rest orientation is in Tree.rest
         ("lower", "f8"),  # limits that push back ...
@@ -163,14 +165,14 @@ class _Compiler:
 
     def run(self) -> Tree:
         m = self.m
-        primitives = [self._primitives(joint) for joint in m.joints]
+        primitives = [self._primitives(joint) for joint in m.driven_joints]
         total = sum(len(parts) for parts in primitives)
         nq, nv = (sum(getattr(p, n) for parts in primitives for p in parts) for n in ("nq", "nv"))
         nodes, dofs = _records(total, NODE), _records(nv, DOF)
         rest = np.zeros(nq)
         own_q = own_v = 0
         k = iq = iv = 0
-        for body, joint, parts in zip(m.bodies, m.joints, primitives, strict=True):
+        for body, joint, parts in zip(m.bodies, m.driven_joints, primitives, strict=True):
             node, X = self.body_frame[joint.parent]
             X = X * joint.pose
             jq, jv = iq, iv
@@ -197,6 +199,8 @@ class _Compiler:
             record.mass, record.com, record.Ic = inertia.mass, inertia.com, inertia.moments
             if record.nv == 1:
                 dofs[record.iv].rest = rest[record.iq]
+        if self.expand is None:
+            dofs.servo = feedback(m).stiffness
         balls = nodes.kind == Motion.SPHERICAL
         nodes.ball = np.where(balls, np.cumsum(balls) - 1, -1)
         return Tree(

@@ -10,9 +10,10 @@ import numpy as np
 
 from leastaction.errors import LeastActionWarning, MechanismError
 from leastaction.mechanism import _check
-from leastaction.mechanism.elements import BodyActuator
+from leastaction.mechanism.actuators import BodyActuator
 from leastaction.mechanism.graph import WORLD
 from leastaction.mechanism.joints import SPLINES, Motion
+from leastaction.mechanism.servos import check_servos
 
 if TYPE_CHECKING:
     from leastaction.mechanism.mechanism import Mechanism
@@ -29,6 +30,7 @@ def validate(mechanism: Mechanism) -> None:
     _check_movable_masses(mechanism)
     _check_names(mechanism)
     _check_references(mechanism)
+    check_servos(mechanism)
 
 
 def _check_inertias(mechanism: Mechanism) -> None:
@@ -75,6 +77,8 @@ def _check_names(mechanism: Mechanism) -> None:
         "rolling contact": (r.name for r in mechanism.rollings),
         "penalty contact": (p.name for p in mechanism.penalties),
         "force": (f.name for f in mechanism.forces),
+        "frame": (f.name for f in mechanism.frames),
+        "sensor": (s.name for s in mechanism.sensors),
     }
     if any(joint.motions for joint in mechanism.joints):  # other names of coordinates are those of joints
         groups["coordinate"] = mechanism.coordinate_names
@@ -108,6 +112,19 @@ def _check_references(mechanism: Mechanism) -> None:
     for force in mechanism.forces:
         for name in force.bodies[1:]:
             body(name, f"{force.KIND} {force.name!r}")
+    for frame in mechanism.frames:
+        body(frame.body, f"frame {frame.name!r}")
+    for sensor in mechanism.sensors:
+        try:
+            if sensor.kind == "joint_position":
+                mechanism.coordinate_index(sensor.target)
+            elif sensor.kind == "joint_velocity":
+                mechanism.velocity_index(sensor.target)
+            else:
+                mechanism.frame(sensor.target)
+                mechanism.frame(sensor.reference)
+        except MechanismError as error:
+            raise MechanismError(f"sensor {sensor.name!r}: {error}") from None
     for pair in mechanism.excluded_contacts:
         first, second = _check.pair(pair, "excluded contact")
         for name in (first, second):

@@ -34,6 +34,20 @@ class NativeModel(NamedTuple):
     floating: FloatArray
 
 
+class Contractions(NamedTuple):
+    """What `horizon.contractions` of all steps of a motion reads and writes beside its configurations.
+
+    Attributes:
+        rows: of the equations, shape (steps, s + 1, nv).
+        multipliers: of these rows, the same shape.
+        change: of their derivatives along the multipliers, shape (steps, s + 1, nv, s + 1, nv).
+    """
+
+    rows: FloatArray
+    multipliers: FloatArray
+    change: FloatArray
+
+
 class GuessData(NamedTuple):
     """Scratch of the classical recursions that make first guesses, see `predict`.
 

@@ -2,7 +2,8 @@
 
 `Problem` tells what is wanted; `Problem.transcribe` turns it into a sparse nonlinear program (`Transcription`) whose
 derivatives are analytic and compiled; `Problem.solve` solves that, with IPOPT (extra `optimize`) or a
-method of the package's own, and gives a `Solution`. `MPC` solves it again and again, from where the robot is.
+method of the package's own, and gives a `Solution`. `MPC` solves it again and again, from where the robot is. `ilqr`
+shoots through an integrator's own steps, contacts included.
 """
 
 from leastaction.optimize import examples
@@ -37,6 +38,8 @@ from leastaction.optimize.multistart import multi_start
 from leastaction.optimize.problem import Problem
 from leastaction.optimize.problem_files import read_problem
 from leastaction.optimize.regulator import Tracker, tvlqr
+from leastaction.optimize.shooting.ilqr import Shot, ilqr
+from leastaction.optimize.shooting.rehearsal import rehearse
 from leastaction.optimize.solution import Iteration, Solution
 from leastaction.optimize.solving import solve
 from leastaction.optimize.transcriptions.transcription import Transcription
@@ -49,6 +52,7 @@ __all__ = [
     "Iteration",
     "Phase",
     "Problem",
+    "Shot",
     "Solution",
     "Terrain",
     "Touch",
@@ -65,6 +69,7 @@ __all__ = [
     "flat",
     "foot",
     "gaps",
+    "ilqr",
     "load",
     "momentum",
     "multi_start",
@@ -73,6 +78,7 @@ __all__ = [
     "position",
     "reach",
     "read_problem",
+    "rehearse",
     "solve",
     "solve_relaxed",
     "steps",

@@ -16,6 +16,7 @@ from leastaction.errors import ProblemError
 from leastaction.mechanism import Box, Capsule, Inertia, Joint, Mechanism, MechanismBuilder, Pose, joints
 from leastaction.mechanism._check import suggestion
 from leastaction.optimize.held.feet import foot, phase
+from leastaction.optimize.legged import spring_flamingo, spring_flamingo_stride
 from leastaction.optimize.motion import constraints, costs
 from leastaction.optimize.problem import Problem
 from leastaction.optimize.stance import balanced
@@ -34,6 +35,7 @@ __all__ = [
     "nao",
     "satellite",
     "spring_flamingo",
+    "spring_flamingo_stride",
     "steady_arm",
 ]
 
@@ -158,40 +160,6 @@ def atlas(steps: int = 26, **options: Any) -> Problem:
     return problem.subject_to(constraints.position("l_hand", (0.5, 0.3, 0.75), at=-1))
 
 
-def spring_flamingo(steps: int = 60, **options: Any) -> Problem:
-    """Spring Flamingo, with passive springs at its ankles, jumps over an obstacle 0.16 m high at 0.9 m/s.
-
-    After Fan 2018, Section 6.1, where it walks up to the obstacle and contacts are found with the motion; here it
-    starts and ends at rest, and stands on both soles in the first and the last third of the time. Use the exact
-    Hessian.
-    """
-    robot, third, distance = robots.spring_flamingo().replace(contacts=()), steps // 3, 0.9
-    soles = [foot(f"{side}_foot", point=(-0.0575, 0, -0.04), size=(0.115, 0.05)) for side in "rl"]
-    problem = _problem(robot, steps, 1.0, options)
-    problem.phases(phase(third, *soles), phase(steps - 2 * third), phase(third, *soles))
-    ahead, up, pitch = robot.coordinate_names[:3]
-    problem.start(q={ahead: 0.0}, v=0).finish(q={ahead: -distance}, v=0)  # it faces -x
-    joints_of_legs = {"hip": (-0.5, 1.8), "knee": (-2.4, -0.1), "ankle": (-1.0, 1.0)}
-    bounds = {f"{side}_{name}": pair for side in "rl" for name, pair in joints_of_legs.items()}
-    problem.bounds(q={pitch: (-0.5, 0.5), **bounds}, u=(-150, 150))
-    crossing = [steps // 2 - 1, steps // 2, steps // 2 + 1]
-    flying = [k for k in range(third + 1, steps - third) if k not in crossing]
-    for side in "rl":
-        for end in (0.0575, -0.1725):
-            for height, at in ((0.0, flying), (0.16, crossing)):
-                lower, point = [-np.inf, -np.inf, height], (end, 0.0, -0.04)
-                problem.subject_to(constraints.position(f"{side}_foot", lower=lower, point=point, at=at))
-    t = np.linspace(0.0, 1.0, steps + 1)
-    q = np.tile(robot.neutral(), (steps + 1, 1))
-    for name, value in {"hip": 0.4, "knee": -0.8, "ankle": 0.4}.items():
-        for side in "rl":
-            q[:, robot.coordinate_index(f"{side}_{name}")] = value
-    q[:, robot.coordinate_index(ahead)] = -distance * np.clip((t - 0.27) / 0.47, 0.0, 1.0)
-    q[:, robot.coordinate_index(up)] = 0.814 + 0.25 * np.clip(1.0 - ((t - 0.5) / 0.2) ** 2, 0.0, None)
-    problem.guess(q=q, u=[0, 10, 0, 10])
-    return problem.minimize(costs.effort(1e-4), costs.velocity())
-
-
 def hopper(steps: int = 20, **options: Any) -> Problem:
     """A hopper in the plane moves on by 0.3 m within 1 s; when and where its toe touches is found with the motion."""
     b = MechanismBuilder("hopper")
@@ -229,7 +197,18 @@ class Example:
 
 def catalogue() -> list[Example]:
     """All examples."""
-    makers = (cart_pole, acrobot, double_pendulum, arm, satellite, nao, atlas, spring_flamingo, hopper)
+    makers = (
+        cart_pole,
+        acrobot,
+        double_pendulum,
+        arm,
+        satellite,
+        nao,
+        atlas,
+        spring_flamingo,
+        spring_flamingo_stride,
+        hopper,
+    )
     return [Example(make.__name__, make) for make in makers]
 
 

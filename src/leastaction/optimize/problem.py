@@ -70,6 +70,12 @@ class Problem(Standing):
     ) -> None:
         if not isinstance(mechanism, Mechanism):
             raise ProblemError(f"Problem needs a Mechanism, such as leastaction.robots.cart_pole(), got {mechanism!r}")
+        for actuator in mechanism.actuators:
+            if actuator.activation is not None:
+                raise ProblemError(
+                    f"actuator {actuator.name!r} has an activation, which trajectory optimisation does not know; leave "
+                    "it out of the mechanism"
+                )
         super().__init__()
         self.mechanism, self.steps = mechanism, arguments.count(steps, "steps")
         self.integrator = _integrator(integrator)

@@ -130,6 +130,7 @@ class Solution:
             return replay(self, integrator, dt)
         run = self.trajectory
         step = run.dt if dt is None else float(dt)
+        held = dt is None and self.u.shape[1] == 1
         return simulate(
             self.mechanism,
             q=run.q[0],
@@ -137,7 +138,7 @@ class Solution:
             dt=step,
             steps=max(round(self.duration / step), 1),
             integrator=run.integrator if integrator is None else integrator,
-            controls=self.control,
+            controls=self.u[:, 0] if held else self.control,
         )
 
     def track(

@@ -182,6 +182,14 @@ class StageEnd(NamedTuple):
     lam: FloatArray
 
 
+class Projected(NamedTuple):
+    """A projection of velocities at the positions r: from w to v, on the tangent of the loops."""
+
+    r: FloatArray
+    w: FloatArray
+    v: FloatArray
+
+
 @routine
 def _named_loops(loops):
     if loops is None:

@@ -21,6 +21,7 @@ from leastaction.integrators import FloatArray, Reversal, Stepper
 from leastaction.kinematics.reduced.charts import XYZ
 from leastaction.kinematics.reduced.compiled import has_splines
 from leastaction.mechanism import Mechanism
+from leastaction.mechanism.servos import feedback_energy
 from leastaction.record import Record
 from leastaction.redmax.arrays import ReducedRun, ReducedSettings
 from leastaction.redmax.model import Reduced
@@ -160,6 +161,7 @@ class ReducedStepper(Stepper):
         fine = np.isfinite(q[1:]).all(axis=1) & np.isfinite(v[1:]).all(axis=1)
         if self.passive and fine.all():
             kinetic, potential, _ = quantities(self.mechanism, q, v)
+            potential = potential + feedback_energy(self.mechanism, q)
             energy = kinetic + potential
             noise = 1e-9 * np.abs(energy[1:]) + 1e-12
             allowed = GAIN * (kinetic[1:] + kinetic[:-1] + np.abs(np.diff(potential))) + noise

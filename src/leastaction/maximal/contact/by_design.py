@@ -62,7 +62,7 @@ def leave_out(model: Model, table: ContactTable) -> ContactTable:
         names = table.names[a][0], table.names[b][0]
         size = min(table.shapes.bound[a], table.shapes.bound[b])
         share = DEEP if names in near else (FAR if root[names[0]] == root[names[1]] != WORLD else math.inf)
-        if gaps[k] < -share * size:
+        if size > 0.0 and gaps[k] < -share * size:  # points have no size to overlap by
             overlap.append(pair)
         elif gaps[k] < TOUCHING * size and not _can_part(model, home, Z, contact, normals[k], points[k]):
             fixed.append(pair)

@@ -21,10 +21,8 @@ from leastaction.maximal.contact.detection import (
     cones_of,
     contact_cone,
     detect_pair,
-    limit_cone,
-    limit_key,
-    typical_rate,
 )
+from leastaction.maximal.contact.limits import limit_cone, limit_key, typical_rate
 from leastaction.maximal.records import BALL, FREE
 from leastaction.maximal.step.bodies import end_pose
 from leastaction.maximal.step.joint_rows import coordinate

@@ -102,3 +102,48 @@ class PoseOutputs(NamedTuple):
     p: Floats
     screws: Floats
     gradients: Floats
+
+
+class BackData(NamedTuple):
+    """A run, the gradients by its states, and scratch for the way back over it (`backward.go_back`).
+
+    Attributes:
+        poses, momenta, velocities, q, divided: rows of the run, see `MaximalRecord`; that of `divided` is one number.
+        u: controls at the nodes of each step, shape (steps, nodes, nu).
+        before: velocities before the first of these steps, shape (bodies, 6).
+        fresh: whether a run starts with the first row; first_row: whether what is read off that row is left to others.
+        bq, bp: gradients by joint positions and momenta, shape (steps + 1, nv).
+        bars: gradients by poses, momenta and velocities of the state reached, shape (3, bodies, 6); in and out.
+        controls: gradients by the controls at the nodes of each step, out, shape (steps, nodes, nu).
+        E0, E1, G0, G1, push, pushed, read, twists: scratch, shape (bodies, 6).
+        at: joint positions, scratch, shape (nq,).
+        original, residual: Newton matrix before it was factorised, and a right-hand side, scratch.
+        qa, qb: motions of both bodies of a cone along its three directions, scratch, shape (18,).
+    """
+
+    poses: Floats
+    momenta: Floats
+    velocities: Floats
+    q: Floats
+    divided: Integers
+    u: Floats
+    before: Floats
+    fresh: bool
+    first_row: bool
+    bq: Floats
+    bp: Floats
+    bars: Floats
+    controls: Floats
+    E0: Floats
+    E1: Floats
+    G0: Floats
+    G1: Floats
+    push: Floats
+    pushed: Floats
+    read: Floats
+    twists: Floats
+    at: Floats
+    original: Floats
+    residual: Floats
+    qa: Floats
+    qb: Floats

@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from leastaction.contact.cones import CONE
 from leastaction.contact.records import CONTACT
@@ -210,17 +211,23 @@ class Parts:
         """Differentiate a solved step."""
         cones = np.asarray(solved.cones)
         pairs = np.stack([cones["a"], cones["b"]], axis=1)
+        return StepMap(solved, self._neighbours_of(solved.stepper, pairs))
+
+    def _neighbours_of(self, s: Any, pairs: NDArray[np.int64]) -> Neighbours:
+        """Bodies that stand in common equations, with cones between these pairs."""
         key = pairs.tobytes()
         if key not in self._neighbours:
             if len(self._neighbours) >= MOST:
                 self._neighbours.clear()
-            s = solved.stepper
             self._neighbours[key] = Neighbours(s.model, s.ldu.rows, map(tuple, pairs.tolist()))
-        return StepMap(solved, self._neighbours[key])
+        return self._neighbours[key]
 
-    def poses(self, at: BodyState, like: StepMap) -> PoseMap:
-        """Joints and bodies at a state."""
-        return PoseMap(like.solved.stepper, like.neighbours, at, self.ends)
+    def poses(self, at: BodyState, like: StepMap | None = None) -> PoseMap:
+        """Joints and bodies at a state; like: a step that has been differentiated, any."""
+        if like is not None:
+            return PoseMap(like.solved.stepper, like.neighbours, at, self.ends)
+        s = self.stepper_of(self.lengths[0], PATIENT)
+        return PoseMap(s, self._neighbours_of(s, np.zeros((0, 2), np.int64)), at, self.ends)
 
 
 class Replay:
@@ -243,7 +250,7 @@ class Replay:
     def step(self, k: int) -> list[StepMap]:
         """Solve and differentiate step k of the record, from its row `row + k`."""
         end = self.row + k + 1
-        at = self._start(end - 1)
+        at = self.start(end - 1)
         if not self.planned or len(self.parts.stepper.table.movers) > 1:
             self.parts.plan(at)
             self.planned = True
@@ -256,7 +263,7 @@ class Replay:
             )
         return maps
 
-    def _start(self, row: int) -> BodyState:
+    def start(self, row: int) -> BodyState:
         """State of a row, with the velocities of the step, or part of one, before it."""
         record, parts = self.record, self.parts
         if row == 0:

@@ -24,6 +24,7 @@ from leastaction.maximal.derivatives.pose_map import PoseMap
 from leastaction.maximal.derivatives.replay import Parts, Replay
 from leastaction.maximal.derivatives.sensitivity import Bars, BodyState, StepMap
 from leastaction.maximal.derivatives.sparse_blocks import momenta_within
+from leastaction.maximal.derivatives.way_back import WayBack, has_way_back
 from leastaction.maximal.step.judgement import IMPACT
 from leastaction.parameter_stencils import by_name, stencils
 
@@ -92,11 +93,11 @@ class Sweep:
             self.by_parameters[k] += np.vdot(bz, derivative.placed(pose.at)) - by_p @ derivative.read(pose)[1]
         return pose.gather(bz), by_p
 
-    def end(self, end: BodyState, like: StepMap, u: FloatArray, bq: Any, bp: Any) -> tuple[Bars, FloatArray]:
+    def end(self, end: BodyState, like: StepMap | None, u: FloatArray, bq: Any, bp: Any) -> tuple[Bars, FloatArray]:
         """Gradients by the last state of a run, its momenta projected, and by the controls u of the last step.
 
         Args:
-            like: last part of the last step.
+            like: last part of the last step, if it has been differentiated.
             bq, bp: gradients by its joint positions and momenta.
         """
         bars, held = Bars.zero(len(end.Z)), np.zeros(u.shape)
@@ -125,6 +126,7 @@ class MaximalReversal(Reversal):
         self.names = [name for name in names if name != CONTROLS]
         found = [stencil for name in self.names for stencil in stencils(stepper.mechanism, name)]
         self.sweep = Sweep(self.parts, [Derivative(stepper, stencil) for stencil in found])
+        self.compiled = not found and has_way_back(stepper)
         self.keeps_controls = CONTROLS in names
         self.controls: list[FloatArray] = []
         self.bars: Bars | None = None
@@ -138,17 +140,33 @@ class MaximalReversal(Reversal):
         told = self.before.shape[1]
         bars[:, bars.shape[1] - 1 - told : bars.shape[1] - 1] += self.before
         replay, controls = Replay(self.parts, record, u, row, first), np.zeros(u.shape)
-        for k in range(len(u) - 1, -1, -1):
+        way, k = None, len(u) - 1
+        if self.compiled and "velocities" in record and k >= 0:
+            way = WayBack(self.parts, record, replay.start(row), row, u)
+            if self.bars is None:
+                last = replay.start(row + len(u))
+                self.parts.plan(last)
+                self.bars, held = self.sweep.end(last, None, u[k], bq[row + len(u)], bp[row + len(u)])
+                controls[k] += held
+        while k >= 0:
+            if way is not None:
+                assert self.bars is not None
+                k, self.bars = way.over(k, self.bars, bq[row:], bp[row:], controls)
+                if k < 0:
+                    break
             maps, at = replay.step(k), row + k
             self._close(maps, u[k], bq[at + 1], bp[at + 1], controls[k])
             assert self.bars is not None
             if at > 0:
                 self._step(maps, bq[at], bp[at], controls[k])
-                continue
-            self.bars, by_controls = self.sweep.over(maps, self.bars)
-            controls[k] += by_controls
-            pose = self.parts.poses(maps[0].solved.start, maps[0])
-            pose.hold(maps[0].solved.start.P, maps[0].bounces)
+            else:
+                self.bars, by_controls = self.sweep.over(maps, self.bars)
+                controls[k] += by_controls
+            k -= 1
+        if row == 0 and self.bars is not None:
+            start = replay.start(0)
+            pose = self.parts.poses(start)
+            pose.hold(start.P, bool(self.bars.velocities.any()))
             self.first = np.stack(self.sweep.start(pose, self.bars))
         if row == 0:
             self.first = self.first + bars[:, 0]

@@ -17,10 +17,10 @@ from leastaction.maximal.contact.detection import (
     OVERLAPPING,
     approach,
     contact_wrenches,
-    coordinate_wrenches,
-    overlap_left,
     turn_wrenches,
 )
+from leastaction.maximal.contact.limits import coordinate_wrenches
+from leastaction.maximal.contact.overlaps import overlap_left
 from leastaction.maximal.coordinates.recover import child_of, freedoms, read_coordinates, read_momenta, screw_of
 from leastaction.maximal.derivatives.arrays import Colours, PoseInputs, PoseOutputs, SolvedStep, StepOutputs
 from leastaction.maximal.records import BALL, FREE

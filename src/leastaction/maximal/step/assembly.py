@@ -157,13 +157,17 @@ def implicit_coordinates(model, settings, data, dt, fresh):
         if c.kind == BALL or c.kind == FREE:
             ball_dampers(c, states, graph, values, dt * settings.halves, fresh)
             continue
-        gain = c.armature + settings.halves * dt * axis_damping(c, s.value, model.forces, data.modes)
+        # The spring of a servo stands among the known impulses, at the start of the step: from there to its middle it
+        # is a damper of stiffness dt / 2, and from the middle to the end one less of that (see `add_rates`).
+        damping = axis_damping(c, s.value, model.forces, data.modes) + 0.5 * dt * c.servo
+        gain = c.armature + settings.halves * dt * damping
         if gain == 0.0:
             continue
         Ra, xa = end_pose(states, c.a)
         Rb, xb = end_pose(states, c.b)
         value, tb, ta, f = coordinate(c, s.value, Ra, xa, Rb, xb)
         rate = (value - s.value) / dt
+        s.now, s.kick = rate, -0.5 * settings.halves * dt * dt * c.servo * rate
         ea = end_row(states, c.a, ta, f, -1.0)
         eb = end_row(states, c.b, tb, f, 1.0)
         push(states, c.a, s.wa, -gain * rate)

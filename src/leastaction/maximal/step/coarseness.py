@@ -2,13 +2,16 @@
 
 Judged by how far its velocities are from those that the last two lead to, and by energy from nowhere. All forces act at
 the start of the step, between the velocities before and within it, so but for what joints and the turning of frames do
-within a step, kinetic energies differ by the work of these impulses with the mean of both velocities.
+within a step, kinetic energies differ by the work of these impulses. Bodies move with the velocity before up to there
+and with the new one from there on: what the step before gives works with the one, what this step gives with the other.
+That matters where steps differ in length, as those that are divided do.
 """
 
 import math
 
-from leastaction._jit import routine
+from leastaction._jit import inline, routine
 from leastaction.maximal.step.guess import AGAIN, FIRST, LATER
+from leastaction.maximal.step.joint_rows import is_coupling
 from leastaction.spatial import dot3, load3, load9, matvec
 
 COARSE = 0.25
@@ -33,19 +36,23 @@ DAMPED = 0.25
 
 
 @routine(allocates=False)
-def is_coarse(bodies, data, settings, dt, smooth):
+def is_coarse(model, data, settings, dt, smooth):
     """Whether a step without contacts is too long: its velocities turn aside (`COARSE`), or energy comes from nowhere.
 
     smooth: whether the two steps before it were without contacts, too; else energy alone is looked at (`GAIN`,
     `ACCOUNT`). Bodies count by their kinetic energies, so light parts may whip.
     """
-    states, clock = data.bodies, data.clock
+    bodies, states, clock = model.bodies, data.bodies, data.clock
     if clock[0] == AGAIN:
         return False
     later = clock[0] == LATER
     ahead = 0.5 * (clock[1] + dt) if later else 0.0
     # A run starts with momenta that hold half of the impulses of that time already.
     held = 0.0 if clock[0] == FIRST else 1.0
+    # At order 1 this step gives all of the impulse, also that of the half of a step before. Steps of a composition go
+    # forwards and backwards, and between them energies err by more than at its end.
+    own = 3.0 - 2.0 * settings.halves if settings.account < math.inf else 1.0
+    other = 2.0 - own
     off = now = before = push = work = 0.0
     for i in range(bodies.shape[0]):
         s, m, J = states[i], bodies[i].mass, load9(bodies[i].J)
@@ -56,13 +63,18 @@ def is_coarse(bodies, data, settings, dt, smooth):
             before += dot3(x, matvec(J, x))
             off += dot3(d, matvec(J, d))
             for c in range(3):
-                v, f = s.vc[c] - s.x[3 + c], s.I[3 + c] + held * (s.P[3 + c] - data.minus[i, 3 + c])
-                t = s.I[c] + held * (s.P[c] - data.minus[i, c])
+                v, spin, fall = s.vc[c] - s.x[3 + c], s.I[c], s.I[3 + c]
+                spun, fell = held * (s.P[c] - data.minus[i, c]), held * (s.P[3 + c] - data.minus[i, 3 + c])
                 now += m * s.vc[c] ** 2
                 before += m * s.x[3 + c] ** 2
                 off += m * (v - ahead * s.slope[3 + c]) ** 2
-                push += f * f / m + t * t / (m * bodies[i].radius ** 2)
-                work += f * (s.vc[c] + s.x[3 + c]) + t * (w[c] + x[c])
+                push += (fall + fell) ** 2 / m + (spin + spun) ** 2 / (m * bodies[i].radius ** 2)
+                work += (own * fall + other * fell) * s.vc[c] + (other * fall + own * fell) * s.x[3 + c]
+                work += (own * spin + other * spun) * w[c] + (other * spin + own * spun) * x[c]
+    work -= projected_work(model, data, own, other, settings.loops)
+    for k in range(data.coordinates.shape[0]):
+        c = data.coordinates[k]
+        work += (own * c.kick + other * held * c.left) * c.now + (other * c.kick + own * held * c.left) * c.rate
     gain, moving = now - before - work, now + before + push
     clock[4] = max(clock[4], now)
     clock[5] = gain
@@ -73,3 +85,31 @@ def is_coarse(bodies, data, settings, dt, smooth):
     moved, push = math.sqrt(now) + math.sqrt(before), math.sqrt(push)
     most = COARSE * (moved + push) if later else FAR * (moved + HELD * push)
     return off > most * most and now > DAMPED * before
+
+
+@routine(allocates=False)
+def projected_work(model, data, own, other, loops):
+    """Work of what the momenta hold since they were projected on closed loops: joints did it, no force."""
+    work = 0.0
+    if loops is None:
+        return work
+    for k in range(model.rows.shape[0]):
+        row, s = model.rows[k], data.rows[k]
+        power = split_work(data.bodies, s.wa, row.a, own, other) + split_work(data.bodies, s.wb, row.b, own, other)
+        if is_coupling(row):
+            leader = model.coordinates[row.leader]
+            power += split_work(data.bodies, s.wa2, leader.a, own, other)
+            power += split_work(data.bodies, s.wb2, leader.b, own, other)
+        work += s.mu * power
+    return work
+
+
+@inline
+def split_work(states, w, body, own, other):
+    """Power of a wrench on a body with `own` times its velocity before and `other` times that within the step."""
+    power = 0.0
+    if body >= 0:
+        s = states[body]
+        for c in range(3):
+            power += w[c] * (own * s.x[c] + other * s.w[c]) + w[3 + c] * (own * s.x[3 + c] + other * s.vc[c])
+    return power

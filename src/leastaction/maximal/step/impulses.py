@@ -80,7 +80,9 @@ def add_rates(model, settings, data, dt):
                     give(states, c.a, wa, -(1.0 - halves) * dt * c.damping[j] * rate, END)
                     give(states, c.b, wb, -(1.0 - halves) * dt * c.damping[j] * rate, END)
             continue
-        gain = c.armature - (1.0 - halves) * dt * axis_damping(c, s.value, model.forces, data.modes)
+        damping = axis_damping(c, s.value, model.forces, data.modes) - 0.5 * dt * c.servo
+        gain = c.armature - (1.0 - halves) * dt * damping
+        s.left = 0.5 * (1.0 - halves) * dt * dt * c.servo * s.rate
         if gain != 0.0:
             give(states, c.a, s.wa, gain * s.rate, END)
             give(states, c.b, s.wb, gain * s.rate, END)

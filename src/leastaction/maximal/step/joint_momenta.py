@@ -27,9 +27,9 @@ def read_contact_momenta(model, data, contact, p, share):
     """Joint momenta at the start of a solved step of order 2, with a share of the cones' impulses.
 
     With half of them, these are the mean of the momenta before and after all impulses at that time, as `read_momenta`
-    gives them without cones; a body at rest on the ground then has no momentum. What is in `minus` is lost.
+    gives them without cones; a body at rest on the ground then has no momentum.
     """
-    states, other = data.bodies, data.minus
+    states, other = data.bodies, data.T
     for i in range(states.shape[0]):
         for c in range(6):
             other[i, c] = states[i].P[c]
@@ -43,9 +43,9 @@ def read_contact_momenta(model, data, contact, p, share):
             if cone.b >= 0:
                 f = normal * cone.db[c] + cone.beta[0] * cone.db[6 + c] + cone.beta[1] * cone.db[12 + c]
                 other[cone.b, c] += share * f
-    swap_momenta(data.bodies, data.minus)
+    swap_momenta(data.bodies, data.T)
     read_momenta(model.bodies, model.coordinates, data.bodies, data.subtrees, p)
-    swap_momenta(data.bodies, data.minus)
+    swap_momenta(data.bodies, data.T)
 
 
 @routine(allocates=False)

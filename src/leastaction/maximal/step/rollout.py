@@ -167,7 +167,7 @@ def solve_part(model, settings, data, near, contact, dt, slip):
     if contact is None:
         spent = solve_step(model, settings, data, contact, dt)
         iterations = abs(spent)
-        if divisible and spent >= 0 and is_coarse(model.bodies, data, settings, dt, divisible):
+        if divisible and spent >= 0 and is_coarse(model, data, settings, dt, divisible):
             spent = -1 - spent
         return spent, iterations, DONE
     if slip:
@@ -197,9 +197,9 @@ def solve_part(model, settings, data, near, contact, dt, slip):
     if spent >= 0 and has_moved(data.bodies, near, dt):
         return spent, iterations, REPLAN  # so far that bodies may have met that the graph does not tie
     free = contact.now[0].count == 0 and divisible
-    if free and spent >= 0 and is_coarse(model.bodies, data, settings, dt, data.clock[2] >= FREE):
+    if free and spent >= 0 and is_coarse(model, data, settings, dt, data.clock[2] >= FREE):
         spent = -1 - spent
-    judged = contact.now[0].count > 0 and data.clock[0] != FIRST and not slip
+    judged = contact.now[0].count > 0 and not slip
     if judged and divisible and spent >= 0 and is_implausible(model.bodies, data.bodies, settings, contact):
         spent = -1 - spent
     # Smoothed contact gives back what it took. Where others drive even the finest part, they slip in it.

@@ -20,6 +20,7 @@ from leastaction.forces.arrays import (
 )
 from leastaction.mechanism import Mechanism
 from leastaction.minimal.arrays import GuessData, NativeModel, block_slots, closure_model, floating_trees
+from leastaction.minimal.bodywise.ways import BodywiseWays
 from leastaction.minimal.rules import lobatto
 from leastaction.spatial.exponential import UNTURNED
 
@@ -64,12 +65,14 @@ class BodywiseRule(NamedTuple):
         w: weights, shape (s + 1,).
         b: dx/dt at node alpha is sum_j b[alpha, j] x_j / dt, shape (s + 1, s + 1).
         m: kinetic energy of a point: m / (2 dt) sum_jk m[j, k] x_j . x_k, shape (s + 1, s + 1).
+        z: how servos are held stable, see `rules.stiff_correction`; shape (s + 1,).
     """
 
     c: FloatArray
     w: FloatArray
     b: FloatArray
     m: FloatArray
+    z: FloatArray
 
 
 class BodywiseModel(NamedTuple):
@@ -91,6 +94,7 @@ class BodywiseModel(NamedTuple):
         tied: whether some of these may tie two bodies, which the recursion cannot see.
         slowed: whether some of these depend on velocities.
         slots: which of the articulated blocks a body uses, shape (bodies,), see `minimal.arrays.block_slots`.
+        ways: all, or those of `ways.needed_ways`.
     """
 
     native: NativeModel
@@ -108,6 +112,7 @@ class BodywiseModel(NamedTuple):
     tied: bool
     slowed: bool
     slots: NDArray[np.int64]
+    ways: BodywiseWays
 
 
 class BodywiseDense(NamedTuple):
@@ -231,6 +236,14 @@ class BodywiseData(NamedTuple):
     history: FloatArray
 
 
+class BodyMotion(NamedTuple):
+    """How bodies move over a step, as in `BodywiseData`; or duals, with the changes of all that."""
+
+    bodies: Any
+    turns: Any
+    G: FloatArray
+
+
 class BodywiseSettings(NamedTuple):
     """What the user chose.
 
@@ -249,7 +262,7 @@ class BodywiseSettings(NamedTuple):
 
 def bodywise_rule(s: int) -> BodywiseRule:
     """Of order 2 s."""
-    c, w, b = lobatto(s)
+    c, w, b, z = lobatto(s)
     m = np.einsum("a,aj,ak->jk", w, b, b)
     # Rows sum up to zero to the last bit, or every step would add the same bit to the momentum. So entries are
     # multiples of a number so large that sums of them are exact.
@@ -257,7 +270,7 @@ def bodywise_rule(s: int) -> BodywiseRule:
     m = grain * np.round(0.5 * (m + m.T) / grain)
     np.fill_diagonal(m, 0.0)
     np.fill_diagonal(m, -m.sum(axis=1))
-    return BodywiseRule(c, w, b, np.ascontiguousarray(m))
+    return BodywiseRule(c, w, b, np.ascontiguousarray(m), z)
 
 
 def bodywise_model(mechanism: Mechanism, s: int) -> BodywiseModel:
@@ -287,6 +300,7 @@ def bodywise_model(mechanism: Mechanism, s: int) -> BodywiseModel:
         tied=ties_bodies(forces),
         slowed=slows_bodies(forces),
         slots=block_slots(t.nodes.parent),
+        ways=BodywiseWays(True, True, True, True, True),
     )
 
 

@@ -1,6 +1,7 @@
 """How the wrenches of one body at the nodes change when twists move its poses: blocks of 6 x 6."""
 
 from leastaction._jit import inline, routine
+from leastaction.minimal.bodywise.arrays import BodyMotion
 from leastaction.minimal.bodywise.turning import (
     hessian_at_order_4,
     plus9,
@@ -92,12 +93,12 @@ def body_block(model, settings, data, at, i):
     _add_matrix(A, at, 0, 0, torque_slope(data.turns[1, i], load_sym(data.inertias[i]), dt))
 
 
-@inline
-def body_blocks(model, settings, data, at, i):
+@routine
+def body_blocks(fourth, higher, model, settings, data, at, i):
     """A[at]: blocks of body i alone, minus the derivatives of its wrenches F_j by twists at the nodes k.
 
     Rows at the nodes 0 ... s - 1 and columns at 1 ... s. The arms of forces at inner nodes move with the forces that
-    are expected there, see `recursion`.
+    are expected there, see `recursion`. `fourth`, `higher`: see `ways.BodywiseWays`.
     """
     A, bodies, turns, G, rule, dt = data.A, data.bodies, data.turns, data.G, model.rule, settings.dt
     m, mass, Ic = rule.m, model.nodes[i].mass, load_sym(data.inertias[i])
@@ -107,9 +108,9 @@ def body_blocks(model, settings, data, at, i):
             f = load3(bodies[j, i].e) if j == k else ZERO3
             x = load3(bodies[j, i].x), load3(bodies[k, i].x)
             _store_forces(A, at, 6 * j, 6 * k - 6, mass / dt * m[j, k], x[0], x[1], f)
-    if s == 2:
+    if fourth is not None and s == 2:
         _torques_at_order_4(A, at, rule.w, rule.b, turns, i, Ic, dt)
-    else:
+    elif higher is not None:
         turning_hessian(rule.w, rule.b, turns, i, Ic, dt, G)
         _torques(A, at, G, turns, i, 6, s)
 
@@ -117,14 +118,15 @@ def body_blocks(model, settings, data, at, i):
 @routine
 def all_blocks(model, settings, data, A):
     """A (bodies, 6 (s + 1), 6 (s + 1)) of every body alone: minus the derivatives of F_j by twists at the nodes k."""
+    motion = BodyMotion(data.bodies, data.turns, data.G)
     for i in range(model.nodes.shape[0]):
-        Ic = load_sym(data.inertias[i])
-        whole_block(model, settings, data.bodies, data.turns, data.G, i, model.nodes[i].mass, Ic, A, i)
+        whole_block(model, settings, motion, i, model.nodes[i].mass, load_sym(data.inertias[i]), A)
 
 
 @inline
-def whole_block(model, settings, bodies, turns, G, i, mass, Ic, A, at):
-    """A[at] of body i alone, at all nodes."""
+def whole_block(model, settings, motion, i, mass, Ic, A):
+    """A[i] of body i alone, at all nodes."""
+    bodies, turns, G, at = motion.bodies, motion.turns, motion.G, i
     m, w, b, dt = model.rule.m, model.rule.w, model.rule.b, settings.dt
     last = m.shape[0]
     for j in range(last):

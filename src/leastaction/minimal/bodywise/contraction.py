@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leastaction._jit import inline, routine
-from leastaction.minimal.bodywise.arrays import BodywiseModel
+from leastaction.minimal.bodywise.arrays import BodyMotion, BodywiseModel
 from leastaction.minimal.bodywise.blocks import all_blocks, start_torque, whole_block
 from leastaction.minimal.bodywise.turning import turning_gradient
 from leastaction.minimal.duals import SMALL, dual3, dual_coefficients, slope3
@@ -154,7 +154,7 @@ def _change_body(model, settings, data, work, i):
         store3(bodies[j, 0].f, dual3(load3(data.bodies[j, i].f), df))
     Ic = _turned_inertia(load_sym(data.inertias[i]), start)
     turning_gradient(rule.w, rule.b, turns, 0, Ic, dt)
-    whole_block(model, settings, bodies, turns, work.G, 0, mass, Ic, A, 0)
+    whole_block(model, settings, BodyMotion(bodies, turns, work.G), 0, mass, Ic, A)
     for j in range(last):
         f = load3(bodies[j, 0].f)
         torque = add3(start_torque(turns, j, 0), cross(load3(bodies[j, 0].x), f))

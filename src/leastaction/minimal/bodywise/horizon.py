@@ -39,8 +39,9 @@ def blocks(model, data, settings, Q, U, anew, out, D, C):
 
 
 @entry
-def contractions(model, data, work, settings, Q, U, out, lam, change):
-    """`rows`, and how D of `blocks` changes along lam (steps, s + 1, nv): change (steps, s + 1, nv, s + 1, nv)."""
+def contractions(model, data, work, settings, Q, U, told):
+    """`rows` of told: `Contractions`, and how D of `blocks` changes along its multipliers."""
+    out, lam, change = told.rows, told.multipliers, told.change
     s = data.Q.shape[0] - 1
     for k in range(out.shape[0]):
         _evaluate(model, settings, data, Q, s * k, U[k], True, out[k])

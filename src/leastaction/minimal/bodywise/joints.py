@@ -97,8 +97,28 @@ def joint_velocities(model, settings, data, j):
 
 
 @routine
-def drive_impulses(model, settings, data, j, out):
-    """Add the derivatives of the kinetic energies of all drives by the joints' displacements at node j."""
+def hold_servos(model, data, j, tau):
+    """Add to the generalised forces at node j what makes stiff servos stable, see `rules.stiff_correction`."""
+    nodes, dofs, rule, Q = model.nodes, model.dofs, model.rule, data.Q
+    for i in range(nodes.shape[0]):
+        n, m = nodes[i].iq, nodes[i].iv
+        if nodes[i].nv == 1 and dofs[m].servo != 0.0:
+            x = 0.0
+            for k in range(1, rule.c.shape[0]):
+                x += rule.z[k] * (Q[k, n] - Q[0, n])
+            tau[m] += dofs[m].servo * rule.z[j] / rule.w[j] * x
+
+
+@routine
+def drive_impulses(soft, model, settings, data, j, out):
+    """Add the derivatives of the kinetic energies of all drives by the joints' displacements at node j.
+
+    Nothing where drives have none, or where their code is left out (None).
+    """
+    if soft is None:
+        return
+    if not model.geared:
+        return
     rule, Q, dt = model.rule, data.Q, settings.dt
     s = rule.c.shape[0] - 1
     for i in range(model.nodes.shape[0]):
@@ -161,6 +181,10 @@ def joint_slopes(model, settings, data, i):
             for k in range(nodes):
                 L[j, k] = dof.armature / dt * rule.m[j, k] - rule.w[j] * damping * rule.b[j, k]
             L[j, j] -= dt * rule.w[j] * stiffness
+        if dof.servo != 0.0:
+            for j in range(nodes):
+                for k in range(nodes):
+                    L[j, k] += dt * dof.servo * rule.z[j] * rule.z[k]
         return
     size = nodes * node.nv
     for a in range(size):

@@ -253,8 +253,15 @@ def _expect(bodies, turns, i):
 @routine
 def factor(model, settings, data):
     """Eliminate all joints at the poses of the last `residual`, from leaves to root: U, W and `inverse`."""
+    ways = model.ways
+    _factor(model, settings, data, ways.second, ways.fourth, ways.higher, ways.balls, ways.soft)
+
+
+@routine
+def _factor(model, settings, data, second, fourth, higher, balls, soft):
+    """`factor`, with the ways of `ways.BodywiseWays` as arguments: what is None is not compiled."""
     nodes, slots, begun, local, bodies = model.nodes, model.slots, data.begun, data.local, data.bodies
-    soft = model.sprung or model.geared
+    sprung = model.sprung or model.geared
     m = data.A.shape[1]
     for i in range(nodes.shape[0]):
         begun[i] = False
@@ -264,27 +271,27 @@ def factor(model, settings, data):
         for b in (i, parent):
             if b >= 0 and not begun[b]:
                 begun[b] = True
-                if m == 6:
+                if second is not None and m == 6:
                     body_block(model, settings, data, slots[b], b)
-                else:
-                    body_blocks(model, settings, data, slots[b], b)
+                elif fourth is not None or higher is not None:
+                    body_blocks(fourth, higher, model, settings, data, slots[b], b)
                     _expect(bodies, data.turns, b)
                 push_block(data.pushes, model, settings, data, slots[b], b)
-        if soft:
+        if soft is not None and sprung:
             joint_slopes(model, settings, data, i)
-        hard = not soft or nv == 1
-        if m == 6 and hard:
+        hard = not sprung or nv == 1
+        if second is not None and m == 6 and hard:
             for c in range(n, n + nv):
-                slope = local[0, 1] if soft else 0.0
+                slope = local[0, 1] if sprung else 0.0
                 _axis_at_order_2(data, slots[i], to, c, slope, c == n + nv - 1)
-        elif m == 12 and hard and nv == 3:
+        elif balls is not None and m == 12 and hard and nv == 3:
             eliminate_ball(data, slots[i], to, i, n)
-        elif m == 12 and hard:
+        elif fourth is not None and m == 12 and hard:
             for c in range(n, n + nv):
-                slopes = (local[0, 1], local[0, 2], local[1, 1], local[1, 2]) if soft else (0.0, 0.0, 0.0, 0.0)
+                slopes = (local[0, 1], local[0, 2], local[1, 1], local[1, 2]) if sprung else (0.0, 0.0, 0.0, 0.0)
                 _axis_at_order_4(data, slots[i], to, i, n, c, slopes, c == n + nv - 1)
-        else:
-            _joint(data, slots[i], to, i, n, nv, soft)
+        elif higher is not None or soft is not None:
+            _joint(data, slots[i], to, i, n, nv, sprung)
         if parent >= 0:
             for j in range(1, m // 6):
                 add_to(bodies[j, parent].E, load6(bodies[j, i].E))

@@ -16,7 +16,7 @@ from leastaction.forces.arrays import modes_at
 from leastaction.kinematics.sweeps import add_to, place, screw_axis
 from leastaction.minimal.bodywise.blocks import start_torque
 from leastaction.minimal.bodywise.closure import closure_impulses
-from leastaction.minimal.bodywise.joints import drive_impulses, joint_velocities, turn_joints
+from leastaction.minimal.bodywise.joints import drive_impulses, hold_servos, joint_velocities, turn_joints
 from leastaction.minimal.bodywise.turning import set_turn, turn_between, turning_gradient
 from leastaction.minimal.bodywise.twists import body_twists
 from leastaction.spatial import (
@@ -106,15 +106,24 @@ def hold_controls(model, data, u):
 
 
 @routine
+def _springs_at(soft, model, settings, data, j):
+    """Add the generalised forces of springs and dampers in joints to tau; nothing where they are left out (None)."""
+    if soft is None:
+        return
+    if model.sprung:
+        if model.damped:
+            joint_velocities(model, settings, data, j)
+        total.joint_forces(model.forces, modes_at(data.modes, j), data.Q[j], data.V[j], data.tau)
+        hold_servos(model, data, j, data.tau)
+
+
+@routine
 def forces_at(model, settings, data, j, u):
     """Generalised forces tau, and wrenches of body forces added to F, at node j with the controls u (nu,)."""
     forces, tau = model.forces, data.tau
     for k in range(tau.shape[0]):
         tau[k] = data.held[j, k]
-    if model.sprung:
-        if model.damped:
-            joint_velocities(model, settings, data, j)
-        total.joint_forces(forces, modes_at(data.modes, j), data.Q[j], data.V[j], tau)
+    _springs_at(model.ways.soft, model, settings, data, j)
     if model.pushed:
         bodies = data.bodies[j]
         body_twists(model, settings, data, j)
@@ -140,8 +149,7 @@ def rows_at(model, settings, data, j, out):
             out[k] = dot(load6(S[k]), F) + weight * tau[k]
         if node.parent >= 0:
             add_to(bodies[node.parent].F, F)
-    if model.geared:
-        drive_impulses(model, settings, data, j, out)
+    drive_impulses(model.ways.soft, model, settings, data, j, out)
 
 
 @routine

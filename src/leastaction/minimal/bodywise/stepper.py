@@ -15,10 +15,16 @@ from leastaction.errors import ConvergenceError
 from leastaction.integrators import FloatArray
 from leastaction.mechanism import Mechanism
 from leastaction.minimal.action_stepper import ActionStepper
-from leastaction.minimal.arrays import guess_data
+from leastaction.minimal.arrays import Contractions, guess_data
 from leastaction.minimal.bodywise import entries, horizon
-from leastaction.minimal.bodywise.arrays import BodywiseModel, BodywiseSettings, bodywise_data, bodywise_model
+from leastaction.minimal.bodywise.arrays import (
+    BodywiseModel,
+    BodywiseSettings,
+    bodywise_data,
+    bodywise_model,
+)
 from leastaction.minimal.bodywise.contraction import contraction_data
+from leastaction.minimal.bodywise.ways import needed_ways
 from leastaction.minimal.judgement import plausible_share
 from leastaction.parameter_stencils import Stencil
 from leastaction.record import Record
@@ -52,9 +58,11 @@ class BodywiseStepper(ActionStepper):
         rows = slice(first, last + 1)
         states = (record["q"][rows], record["p"][rows], record["iterations"][rows])
         if "rollout" not in self._kernels:
-            rollout = entries.rollout_dense if self.model.tied else entries.rollout_recursive
-            data = self.data if self.model.tied else self.data._replace(dense=None)
-            self._kernels["rollout"] = Bound(rollout, self.model, self.settings, data)
+            rollout, model, data = entries.rollout_dense, self.model, self.data
+            if not self.model.tied:
+                rollout = entries.rollout_recursive
+                model, data = model._replace(ways=needed_ways(model)), data._replace(dense=None)
+            self._kernels["rollout"] = Bound(rollout, model, self.settings, data)
         return first + self._kernels["rollout"](u, *states)
 
     def shorten(self) -> None:
@@ -157,7 +165,7 @@ class BodywiseStepper(ActionStepper):
         """See `Stepper.horizon_contractions`."""
         if not self._is_plain:
             return False
-        self._horizon("contractions")(self.settings._replace(dt=dt), q, u, rows, multipliers, out)
+        self._horizon("contractions")(self.settings._replace(dt=dt), q, u, Contractions(rows, multipliers, out))
         return True
 
     @cached_property

@@ -13,33 +13,42 @@ from leastaction.spatial import add3, axpy3, cross, load3, store3
 @routine
 def solve(model, settings, data):
     """Newton update dx (s, nv) for the residuals r, by the derivatives of the last `recursion.factor`."""
+    ways = model.ways
+    _solve(model, settings, data, ways.second, ways.fourth, ways.higher, ways.balls, ways.soft)
+
+
+@routine
+def _solve(model, settings, data, second, fourth, higher, balls, soft):
+    """`solve`, with the ways of `ways.BodywiseWays` as arguments: what is None is not compiled."""
     nodes, beta = model.nodes, data.beta
-    soft = model.sprung or model.geared
+    sprung = model.sprung or model.geared
     s, m = data.U.shape[1], data.U.shape[2]
     for i in range(nodes.shape[0]):
         for a in range(m):
             beta[0, i, a] = 0.0
     for i in range(nodes.shape[0] - 1, -1, -1):
         n, nv, parent = nodes[i].iv, nodes[i].nv, nodes[i].parent
-        if s == 1 and (nv == 1 or not soft):
+        hard = nv == 1 or not sprung
+        if second is not None and s == 1 and hard:
             _up_at_order_2(data, i, parent, n, nv)
-        elif s == 2 and nv == 3 and not soft:
+        elif balls is not None and s == 2 and nv == 3 and hard:
             ball_up(data, i, parent, n)
-        elif s == 2 and (nv == 1 or not soft):
+        elif fourth is not None and s == 2 and hard:
             _up_at_order_4(data, i, parent, n, nv)
-        else:
-            _up(data, i, parent, n, nv, soft)
+        elif higher is not None or soft is not None:
+            _up(data, i, parent, n, nv, sprung)
     for i in range(nodes.shape[0]):
         n, nv, parent = nodes[i].iv, nodes[i].nv, nodes[i].parent
-        if s == 1 and (nv == 1 or not soft):
+        hard = nv == 1 or not sprung
+        if second is not None and s == 1 and hard:
             _down_at_order_2(data, i, parent, n, nv)
-        elif s == 2 and nv == 3 and not soft:
+        elif balls is not None and s == 2 and nv == 3 and hard:
             ball_down(data, i, parent, n)
-        elif s == 2 and (nv == 1 or not soft):
+        elif fourth is not None and s == 2 and hard:
             _down_at_order_4(data, i, parent, n, nv)
-        else:
-            _down(data, i, parent, n, nv, soft)
-    if s > 1:
+        elif higher is not None or soft is not None:
+            _down(data, i, parent, n, nv, sprung)
+    if fourth is not None or higher is not None:
         _expected_forces(model, settings, data)
 
 

@@ -38,8 +38,9 @@ def blocks(model, points, data, settings, Q, U, out, D, C):
 
 
 @entry
-def contractions(model, points, data, work, settings, Q, U, out, lam, change):
-    """`rows`, and how D of `blocks` changes along lam (steps, s + 1, nv): change (steps, s + 1, nv, s + 1, nv)."""
+def contractions(model, points, data, work, settings, Q, U, told):
+    """`rows` of told: `Contractions`, and how D of `blocks` changes along its multipliers."""
+    out, lam, change = told.rows, told.multipliers, told.change
     tree = model.tree
     s = points.X.shape[0] - 1
     for k in range(out.shape[0]):

@@ -61,6 +61,15 @@ def coordinate(rule, X, al, k):
 
 
 @inline
+def servo_correction(dof, rule, X, al, k):
+    """What makes a stiff servo of coordinate k stable, at control point al, see `rules.stiff_correction`."""
+    x = 0.0
+    for be in range(1, rule.z.shape[0]):
+        x += rule.z[be] * (X[be, k] - X[0, k])
+    return dof.servo * rule.z[al] / rule.w[al] * x
+
+
+@inline
 def coordinate_rate(rule, X, al, k, idt):
     """Rate of coordinate k at quadrature point al (Fan 2018, Eq. 2); idt = 1 / dt."""
     rate = 0.0
@@ -204,6 +213,8 @@ def impulses(model, settings, data, u, al):
         if node.nv == 1:
             x = coordinate(rule, X, al, n)
             force[al, n], _ = axis_force(dofs[n], data.modes.limits[al, n], x, rate[al, n])
+            if dofs[n].servo != 0.0 and is_nodal(rule):
+                force[al, n] += servo_correction(dofs[n], rule, X, al, n)
         else:
             _ball_spring(dofs, data, al, n, node.ball)
     _outer_impulses(model.forces, data, u, al, wdt)

@@ -15,7 +15,7 @@ from leastaction.forces.arrays import moves_with_bodies
 from leastaction.integrators import FloatArray
 from leastaction.mechanism import Mechanism
 from leastaction.minimal.action_stepper import ActionStepper
-from leastaction.minimal.arrays import guess_data
+from leastaction.minimal.arrays import Contractions, guess_data
 from leastaction.minimal.jointwise import constrained, entries, horizon, parameter_rows
 from leastaction.minimal.jointwise import constrained_linearization as constrained_linear
 from leastaction.minimal.jointwise import linearization as linear
@@ -141,7 +141,7 @@ class VariationalStepper(ActionStepper):
             work = contraction_data(self.model.tree, len(self.control_points))
             first = (self.model, self.data.points, self.linear, work)
             self._kernels["horizon_contractions"] = Bound(horizon.contractions, *first)
-        self._kernels["horizon_contractions"](self.settings._replace(dt=dt), q, u, rows, multipliers, out)
+        self._kernels["horizon_contractions"](self.settings._replace(dt=dt), q, u, Contractions(rows, multipliers, out))
         return True
 
     @cached_property

@@ -138,6 +138,7 @@ def own_axis(dof, settings, data, n, chi, other):
         x -= w[chi] * damping * b[chi, other]
         if chi == other:
             x -= w[chi] * dt * stiffness
+        x += dt * dof.servo * rule.z[chi] * rule.z[other]
     else:
         x -= 0.5 * damping * b[0, other] + 0.25 * dt * stiffness
     return x

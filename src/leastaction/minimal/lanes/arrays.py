@@ -162,8 +162,8 @@ class GroundRecord(NamedTuple):
     memory: NDArray[np.int64]
 
 
-GEAR = np.dtype([("dof", "i8"), ("gear", "f8")], align=True)
-"""One control of a batch."""
+GEAR = np.dtype([("dof", "i8"), ("gear", "f8"), ("lower", "f8"), ("upper", "f8")], align=True)
+"""One control of a batch, with its limits."""
 
 
 CONE = np.dtype(
@@ -211,7 +211,9 @@ def lane_model(mechanism: Mechanism, dtype: Any, cones: Any = None) -> LaneModel
     slots[branching] = np.arange(len(branching))
     drives = np.zeros(mechanism.nu, GEAR)
     given = compiled(mechanism, tree.frames)
-    drives["dof"], drives["gear"] = given.dof, given.gear
+    drives["dof"], drives["gear"], drives["lower"], drives["upper"] = given.dof, given.gear, -np.inf, np.inf
+    for drive, actuator in zip(drives, mechanism.actuators, strict=False):
+        drive["lower"], drive["upper"] = actuator.lower, actuator.upper
 
     def as_records(values: Any, kind: np.dtype[Any]) -> Any:
         kind = narrowed(kind) if single else kind

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from leastaction.errors import IntegratorError
 from leastaction.mechanism import Mechanism
-from leastaction.mechanism.elements import BodyActuator
+from leastaction.mechanism.actuators import BodyActuator
 
 
 def refuse_unknown(mechanism: Mechanism, who: str, instead: str) -> None:

@@ -176,4 +176,9 @@ def drive(model, lane):
     for c in range(tau.shape[0]):
         tau[c] = 0.0
     for c in range(drives.shape[0]):
-        tau[drives[c].dof] += drives[c].gear * u[c]
+        asked = u[c]
+        if asked < drives[c].lower:
+            asked = drives[c].lower
+        if asked > drives[c].upper:
+            asked = drives[c].upper
+        tau[drives[c].dof] += drives[c].gear * asked

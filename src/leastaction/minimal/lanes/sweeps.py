@@ -129,7 +129,8 @@ def eliminate(model, lane, touch, dt):
             if node.nv == 1:
                 dof = dofs[c]
                 moved = q1[node.iq] - q0[node.iq]
-                slope = 0.5 * dof.damping + h * dof.armature
+                # Servos pull from the middle of the step, which is stable for any stiffness.
+                slope = 0.5 * dof.damping + h * dof.armature + 0.25 * dt * dof.servo
                 r -= 0.5 * dt * dof.stiffness * (q0[node.iq] - dof.rest) + slope * moved
             rest = r if touch is None else r + touch.kick[c]
             if not abs(rest) <= norm:  # a NaN must win
@@ -238,8 +239,9 @@ def look_at_end(model, lane, touch, dt):
             if node.nv == 1:
                 dof = dofs[c]
                 moved, k = q1[node.iq] - q0[node.iq], 0.5 * dt * dof.stiffness
-                r -= k * (q0[node.iq] - dof.rest) + (0.5 * dof.damping + h * dof.armature) * moved
-                last -= k * (q1[node.iq] - dof.rest) + (0.5 * dof.damping - h * dof.armature) * moved
+                turn = h * dof.armature + 0.25 * dt * dof.servo
+                r -= k * (q0[node.iq] - dof.rest) + (0.5 * dof.damping + turn) * moved
+                last -= k * (q1[node.iq] - dof.rest) + (0.5 * dof.damping - turn) * moved
             last_p[c] = last
             if not abs(r) <= norm:
                 norm = abs(r)

@@ -8,8 +8,8 @@ slip speed c >= 0. With the gap g and the slip velocity s until the next control
     n (g + g_next + t) <= e,   c (mu n - sum b) + sum b_i (d_i . s + c) <= e:
 
 a point that pushes touches level ground (t: how far it is from level) and does so still at the next control point
-(impacts are plastic), it slides only at the edge of the pyramid, and friction opposes sliding. The relaxation e is
-driven to zero over a few solves (`relaxation`).
+(impacts are plastic; the last control point has its own gap alone), it slides only at the edge of the pyramid, and
+friction opposes sliding. The relaxation e is driven to zero over a few solves (`relaxation`).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from leastaction.errors import ProblemError
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism._check import suggestion
 from leastaction.mechanism.closure import CLOSURE_ROW, ROLL, SHIFT
-from leastaction.optimize.held.contact_rows import Complementarity, Gap, Slip
+from leastaction.optimize.held.contact_rows import Complementarity, Gap, LastComplementarity, Slip
 from leastaction.optimize.held.holding import ForceLimits, PointPiece
 from leastaction.optimize.held.reactions import Reaction, evaluate, jacobian_pattern
 from leastaction.optimize.held.terrain import Terrain
@@ -101,7 +101,7 @@ class ContactReaction(Reaction):
         out: list[PointPiece] = [Gap(self), ForceLimits(self, ("friction",), edge)]
         if n:
             out.append(Slip(self))
-        return [*out, Complementarity(self, relaxation)]
+        return [*out, Complementarity(self, relaxation), LastComplementarity(self, relaxation)]
 
 
 def contact_reaction(mechanism: Mechanism, touch: Touch, terrain: Terrain, points: IntArray, early: bool) -> Any:

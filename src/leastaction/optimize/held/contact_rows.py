@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from leastaction.optimize.held.bends import by_unknowns, gap_bends, slip_bends
 from leastaction.optimize.held.holding import PointPiece, along
 from leastaction.optimize.transcriptions.pieces import Columns, Motion
 
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
     from leastaction.optimize.transcriptions.transcription import Transcription
 
 FloatArray = NDArray[np.float64]
+ALL, STARTS, ENDS, LAST = slice(None), slice(None, -1), slice(1, None), slice(-1, None)
+"""Control points of a contact, those from which and to which it goes on, and the last one."""
 
 
 def gaps(r: ContactReaction, motion: Motion) -> tuple[FloatArray, FloatArray]:
@@ -51,9 +54,7 @@ def slips(r: ContactReaction, motion: Motion, slopes: bool) -> tuple[FloatArray,
 
     Along the tangents of the first and of the second one, shape (P - 1, m, nv), and by dt (P - 1, m).
     """
-    owner = r.owner
-    fractions = np.diff(np.array(owner.points))
-    rates = 1.0 / (motion.dt * np.resize(fractions, len(r.points) - 1))[:, None]
+    owner, rates = r.owner, _rates(r, motion)
     h, A, dA = r.equations(motion, slopes and r.rolls)
     if not r.rolls:
         v = rates * (h[1:, r.slides] - h[:-1, r.slides])
@@ -70,6 +71,12 @@ def slips(r: ContactReaction, motion: Motion, slopes: bool) -> tuple[FloatArray,
     by_end = J if end is None else J @ end
     by_start = bends - (J if start is None else J @ start)
     return v, by_start, by_end, -v / motion.dt
+
+
+def _rates(r: ContactReaction, motion: Motion) -> FloatArray:
+    """Inverse times from each control point to the next [1/s], shape (P - 1, 1)."""
+    fractions = np.diff(np.array(r.owner.points))
+    return 1.0 / (motion.dt * np.resize(fractions, len(r.points) - 1))[:, None]
 
 
 class _ContactPiece(PointPiece):
@@ -89,6 +96,21 @@ class _ContactPiece(PointPiece):
             self.columns.append(
                 Columns(np.full((len(points), 1), r.owner.layout.duration), np.ones((len(labels), 1), bool))
             )
+
+    @property
+    def is_smooth(self) -> bool:
+        """See `PointPiece.is_smooth`: without a free final time, and of points."""
+        return not self.timed and not self.r.rolls
+
+    def _blocks(
+        self, motion: Motion, start: tuple[FloatArray, FloatArray], end: tuple[FloatArray, FloatArray]
+    ) -> FloatArray:
+        """Second derivatives by the two configurations and the forces, of which those by configurations are filled."""
+        n = self.owner.mechanism.nv
+        H = np.zeros((len(self.points), *(2 * n + len(self.r.labels),) * 2))
+        H[:, :n, :n] = by_unknowns(self.owner, motion, self.points, *start)
+        H[:, n : 2 * n, n : 2 * n] = by_unknowns(self.owner, motion, self.points + 1, *end)
+        return H
 
     def _turned(self, motion: Motion, start: FloatArray, end: FloatArray, f: FloatArray, dt: FloatArray) -> list:
         out = [along(motion, start, self.points), along(motion, end, self.points + 1), f]
@@ -112,6 +134,12 @@ class Gap(PointPiece):
         """See `PointPiece.slopes`."""
         g, J = gaps(self.r, motion)
         return g[:, None], [along(motion, J[:, None], self.points)]
+
+    is_smooth = True
+
+    def curvatures(self, motion: Motion, bar: FloatArray) -> FloatArray:
+        """See `PointPiece.curvatures`."""
+        return by_unknowns(self.owner, motion, self.points, *gap_bends(self.r, motion, ALL, bar[:, 0]))
 
 
 class Slip(_ContactPiece):
@@ -138,6 +166,12 @@ class Slip(_ContactPiece):
         by_f = np.zeros((len(f), 2 * v.shape[1], f.shape[1]))
         by_f[:, :, -1] = 1.0
         return _both(v) + f[:, -1:], self._turned(motion, _both(start), _both(end), by_f, _both(by_dt))
+
+    def curvatures(self, motion: Motion, bar: FloatArray) -> FloatArray:
+        """See `PointPiece.curvatures`."""
+        rates, net = _rates(self.r, motion), bar[:, 0::2] - bar[:, 1::2]
+        start, end = (slip_bends(self.r, motion, at, s * rates, net) for at, s in ((STARTS, -1.0), (ENDS, 1.0)))
+        return self._blocks(motion, start, end)
 
 
 def _both(x: FloatArray) -> FloatArray:
@@ -193,9 +227,75 @@ class Complementarity(_ContactPiece):
             by_dt[:, 1] = (f[:, 1:-1] * _both(v_dt)).sum(axis=1)
         return self.values(motion), self._turned(motion, start, end, by_f, by_dt)
 
+    def curvatures(self, motion: Motion, bar: FloatArray) -> FloatArray:
+        """See `PointPiece.curvatures`."""
+        r, n = self.r, self.owner.mechanism.nv
+        f = r.forces(motion.z)[:-1]
+        normal, (_, far_start, far_end) = bar[:, 0] * f[:, 0], distances(r, motion)
+        start = gap_bends(r, motion, STARTS, np.zeros_like(normal) if r.early else normal, normal)
+        end = gap_bends(r, motion, ENDS, normal)
+        by_f = np.zeros((len(f), 2, n, f.shape[1]))
+        by_f[:, 0, :, 0], by_f[:, 1, :, 0] = bar[:, :1] * far_start, bar[:, :1] * far_end
+        if r.count:
+            rates, net = _rates(r, motion), bar[:, 1:] * (f[:, 1:-1:2] - f[:, 2:-1:2])
+            parts = [slip_bends(r, motion, at, s * rates, net) for at, s in ((STARTS, -1.0), (ENDS, 1.0))]
+            start, end = ((a + c, b + d) for (a, b), (c, d) in zip((start, end), parts, strict=True))
+            _, v_start, v_end, _ = slips(r, motion, True)
+            for k, v in enumerate((v_start, v_end)):
+                by_f[:, k, :, 1:-1] = np.swapaxes(bar[:, 1:, None] * _both(v), 1, 2)
+        H = self._blocks(motion, start, end)
+        for k in range(2):
+            turns = None if motion.turns is None else motion.turns[self.points + k]
+            block = by_f[:, k] if turns is None else np.swapaxes(turns, 1, 2) @ by_f[:, k]
+            H[:, k * n : (k + 1) * n, 2 * n :], H[:, 2 * n :, k * n : (k + 1) * n] = block, np.swapaxes(block, 1, 2)
+        if r.count:
+            H[:, 2 * n, -1] = H[:, -1, 2 * n] = bar[:, 1] * r.touch.friction
+        return H
+
+
+class LastComplementarity(PointPiece):
+    """At the last control point, which has none after it: force times gap stays below the relaxation."""
+
+    is_smooth = True
+
+    def __init__(self, r: ContactReaction, relaxation: float) -> None:
+        super().__init__(r.owner, r.name, r.points[-1:], ("complementarity",))
+        self.r, self.limits = r, (-np.inf, relaxation)
+        reads = r.owner.tangents.spread(np.any(r.reads, axis=0, keepdims=True))
+        self.columns = [
+            Columns(r.owner.layout.q[self.points], reads),
+            Columns(r.index[-1:, :1], np.ones((1, 1), bool)),
+        ]
+
+    def values(self, motion: Motion) -> FloatArray:
+        """See `PointPiece.values`."""
+        return self.r.forces(motion.z)[LAST, :1] * self._far(motion)[0][:, None]
+
+    def slopes(self, motion: Motion) -> tuple[FloatArray, list[FloatArray]]:
+        """See `PointPiece.slopes`."""
+        n, (far, J) = self.r.forces(motion.z)[LAST, :1], self._far(motion)
+        return n * far[:, None], [along(motion, (n * J)[:, None], self.points), far[:, None, None]]
+
+    def curvatures(self, motion: Motion, bar: FloatArray) -> FloatArray:
+        """See `PointPiece.curvatures`."""
+        r, n = self.r, self.owner.mechanism.nv
+        force = bar[:, 0] * r.forces(motion.z)[LAST, 0]
+        H = np.zeros((1, n + 1, n + 1))
+        H[:, :n, :n] = by_unknowns(self.owner, motion, self.points, *gap_bends(r, motion, LAST, force, force))
+        H[:, :n, n] = H[:, n, :n] = bar * along(motion, self._far(motion)[1][:, None], self.points)[:, 0]
+        return H
+
+    def _far(self, motion: Motion) -> tuple[FloatArray, FloatArray]:
+        r = self.r
+        (g, G), (h, A, _) = gaps(r, motion), r.equations(motion, False)
+        x, along_x = _ahead(r, h, A)
+        steep, slope = r.terrain.steepness(x[LAST])
+        return g[LAST] + steep, G[LAST] + slope[:, None] * along_x[LAST]
+
 
 def largest_product(program: Transcription, z: FloatArray) -> float:
     """The largest complementarity product of a motion [N m or W]."""
     motion = program.motion(z)
-    products = [piece.values(motion) for piece in program.paths if isinstance(piece, Complementarity)]
+    kinds = (Complementarity, LastComplementarity)
+    products = [piece.values(motion) for piece in program.paths if isinstance(piece, kinds)]
     return max((float(np.abs(p).max(initial=0.0)) for p in products), default=0.0)

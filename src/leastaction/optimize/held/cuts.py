@@ -9,12 +9,14 @@ runs phase by phase.
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from leastaction.dynamics.api import inverse_dynamics_derivatives, mass_matrix
+from leastaction.mechanism import Mechanism
 from leastaction.optimize.held.holding import PointPiece, along
 from leastaction.optimize.held.reactions import Reaction
 from leastaction.optimize.transcriptions.pieces import Columns, Motion
@@ -38,8 +40,12 @@ class Cuts:
 
     def __init__(self, owner: Transcription, knots: IntArray, index: IntArray) -> None:
         self.owner, self.knots, self.index = owner, knots, index
-        self.still = owner.mechanism.replace(gravity=(0.0, 0.0, 0.0))
         self._seen: tuple[Motion | None, list[FloatArray]] = (None, [])
+
+    @cached_property
+    def still(self) -> Mechanism:
+        """The robot without gravity."""
+        return self.owner.mechanism.replace(gravity=(0.0, 0.0, 0.0))
 
     def _sides(self) -> list[tuple[int, int, int, float, int]]:
         """(number, step, row, sign, knot) of both sides of each knot."""

@@ -57,7 +57,7 @@ def replay(
         else:
             drive = {"controller": lambda t, q, v, begun=begun: tracker.controls(begun + t, q, v, dt=step)}
         part = simulate(
-            held(m, phase.feet, q) if phase.feet else m.replace(contacts=()),
+            held(m, phase.feet, q) if phase.feet else m.replace(contacts=()) if solution.phases else m,
             q=q,
             v=v,
             dt=step,

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from leastaction.optimize.held.bends import by_unknowns, weighted
 from leastaction.optimize.held.reactions import Reaction
 from leastaction.optimize.motion.tangents import times
 from leastaction.optimize.transcriptions.pieces import Columns, Motion
@@ -35,8 +36,8 @@ class PointPiece(ABC):
     """
 
     columns: list[Columns]
-    is_smooth = False
-    """Second derivatives are taken by differences."""
+    is_smooth: Any = False
+    """Whether `curvatures` are known; otherwise they are taken by differences."""
 
     def __init__(self, owner: Transcription, name: str, points: IntArray, labels: tuple[str, ...]) -> None:
         self.owner, self.name, self.points, self.index, self.labels = owner, name, points, points, labels
@@ -51,6 +52,13 @@ class PointPiece(ABC):
     @abstractmethod
     def slopes(self, motion: Motion) -> tuple[FloatArray, list[FloatArray]]:
         """Values, and derivatives by the unknowns of each of `columns`, shape (elements, labels, n)."""
+
+    def curvatures(self, motion: Motion, bar: FloatArray) -> FloatArray | None:
+        """Second derivatives of bar . values by all of `columns` together, shape (elements, n, n); None: zero.
+
+        bar: shape (elements, labels).
+        """
+        raise NotImplementedError
 
 
 def along(motion: Motion, J: FloatArray, points: IntArray) -> FloatArray:
@@ -78,6 +86,20 @@ class Held(PointPiece):
         h, A, _ = self.reaction.equations(motion, False)
         return h[np.ix_(self.at, self.picked)], [along(motion, A[np.ix_(self.at, self.picked)], self.points)]
 
+    is_smooth = True
+
+    def curvatures(self, motion: Motion, bar: FloatArray) -> FloatArray:
+        """See `PointPiece.curvatures`."""
+        return _bent(self, motion, self.at, bar)
+
+
+def _bent(piece: Held | Kept, motion: Motion, at: IntArray, bar: FloatArray) -> FloatArray:
+    """Second derivatives of bar . the equations that the piece picked, at some of the reaction's control points."""
+    r = piece.reaction
+    weights = np.zeros((len(at), len(r.rows)))
+    weights[:, piece.picked] = bar
+    return by_unknowns(piece.owner, motion, r.points[at], *weighted(r, motion, at, weights))
+
 
 class Kept(PointPiece):
     """Some values of a reaction's equations stay what they were at the control point before."""
@@ -101,6 +123,15 @@ class Kept(PointPiece):
         after, before = A[np.ix_(self.at, self.picked)], A[np.ix_(self.at - 1, self.picked)]
         return self.values(motion), [along(motion, after, self.points), along(motion, -before, self.points - 1)]
 
+    is_smooth = True
+
+    def curvatures(self, motion: Motion, bar: FloatArray) -> FloatArray:
+        """See `PointPiece.curvatures`."""
+        n = self.owner.mechanism.nv
+        H = np.zeros((len(self.at), 2 * n, 2 * n))
+        H[:, :n, :n], H[:, n:, n:] = _bent(self, motion, self.at, bar), _bent(self, motion, self.at - 1, -bar)
+        return H
+
 
 class ForceLimits(PointPiece):
     """Functions of the forces alone stay positive: friction cones, centres of pressure."""
@@ -117,6 +148,9 @@ class ForceLimits(PointPiece):
         self.limits = (0.0, np.inf)
         _, J = function(np.random.default_rng(0).normal(size=reaction.index.shape))
         self.columns = [Columns(reaction.index, np.abs(J).max(axis=0) > 0.0)]
+        n = reaction.index.shape[1]
+        slopes = function(np.concatenate([np.eye(n), np.zeros((1, n))]))[1]
+        self.second = np.moveaxis(slopes[:-1] - slopes[-1], 0, 2)
 
     def values(self, motion: Motion) -> FloatArray:
         """See `PointPiece.values`."""
@@ -126,6 +160,12 @@ class ForceLimits(PointPiece):
         """See `PointPiece.slopes`."""
         value, J = self.function(self.reaction.forces(motion.z))
         return value, [J]
+
+    is_smooth = True
+
+    def curvatures(self, motion: Motion, bar: FloatArray) -> FloatArray | None:
+        """See `PointPiece.curvatures`: the functions are of second degree at most."""
+        return np.einsum("pl,lij->pij", bar, self.second) if self.second.any() else None
 
 
 class Periodic(PointPiece):

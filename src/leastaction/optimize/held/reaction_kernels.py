@@ -1,5 +1,10 @@
 """Equations of loops, feet and contacts at many configurations in one call."""
 
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
 from leastaction._jit import entry, routine
 from leastaction.kinematics.closure import evaluate, is_coupling, polynomial, wrench_slope
 from leastaction.kinematics.loop_equations import coordinate_of, equations
@@ -7,12 +12,36 @@ from leastaction.kinematics.sweeps import positions
 from leastaction.spatial import ad, dot, load6
 
 
+class ReactionModel(NamedTuple):
+    """Equations of a mechanism.
+
+    Attributes:
+        nodes: `tree.NODE` records.
+        rows: records of the equations, see `kinematics.closure`.
+        coefficients: of the polynomials of couplings.
+    """
+
+    nodes: Any
+    rows: Any
+    coefficients: NDArray[np.float64]
+
+
+class ReactionData(NamedTuple):
+    """Scratch: links and screws of the mechanism, and which degrees of freedom move one equation, shape (nv,)."""
+
+    links: Any
+    screws: Any
+    moved: NDArray[np.int64]
+
+
 @entry
-def reaction_rows(nodes, rows, coefficients, links, screws, Q, moved, h, A, dA):
+def reaction_rows(model, data, Q, h, A, dA):
     """Values h (points, m) of equations, Jacobians A (points, m, nv) and, unless empty, dA/dq (points, m, nv, nv).
 
-    dA[r, c, k, j]: how A[r, c, k] changes when degree of freedom j moves along its own tangent. `moved`: scratch (nv,).
+    dA[r, c, k, j]: how A[r, c, k] changes when degree of freedom j moves along its own tangent.
     """
+    nodes, rows, coefficients = model.nodes, model.rows, model.coefficients
+    links, screws, moved = data.links, data.screws, data.moved
     count = rows.shape[0]
     for r in range(Q.shape[0]):
         positions(nodes, links, screws, Q[r])

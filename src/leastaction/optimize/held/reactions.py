@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from leastaction.dynamics.api import mass_matrix
 from leastaction.dynamics.workspace import Workspace
 from leastaction.mechanism import Mechanism
-from leastaction.optimize.held.reaction_kernels import reaction_rows
+from leastaction.optimize.held.reaction_kernels import ReactionData, ReactionModel, reaction_rows
 from leastaction.optimize.transcriptions.layout import quadrature
 from leastaction.optimize.transcriptions.sparsity import Pattern
 
@@ -100,8 +100,9 @@ def evaluate(
     """Values, Jacobians and their derivatives at configurations q (points, nq); see `Reaction.equations`."""
     P, m, n = len(q), len(rows), w.tree.nv
     h, A, dA = np.zeros((P, m)), np.zeros((P, m, n)), np.zeros((P if slopes else 0, m, n, n))
-    moved = np.zeros(n, np.int64)
-    reaction_rows(w.tree.nodes, rows, coefficients, w.links, w.screws, np.ascontiguousarray(q), moved, h, A, dA)
+    model = ReactionModel(w.tree.nodes, rows, coefficients)
+    data = ReactionData(w.links, w.screws, np.zeros(n, np.int64))
+    reaction_rows(model, data, np.ascontiguousarray(q), h, A, dA)
     return h, A, dA
 
 

@@ -241,6 +241,8 @@ class Standing:
         if self.shift is None and not self.momenta and self.finish_velocity is None:
             idle.append(last)
         for r in program.reactions.all:
-            acts = ~np.isin(r.points, idle)[:, None]
+            # Where a period ends it begins: forces of contacts there are those of the beginning.
+            seam = [last] if self.shift is not None and isinstance(r, ContactReaction) else []
+            acts = ~np.isin(r.points, [*idle, *seam])[:, None]
             lower[r.index] = np.where(acts, r.lower, 0.0)
             upper[r.index] = np.where(acts | (np.array(r.labels) == "slip"), r.upper, 0.0)

@@ -43,6 +43,13 @@ class Terrain:
         slope = (size / self.width * 32.0 * w * (1.0 - 2.0 * u)).sum(axis=-1)
         return (size * 16.0 * w * w).sum(axis=-1), slope
 
+    def bends(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Second derivatives of `height` and `steepness` [1/m]."""
+        u, rises = self._within(x)
+        w, tilt, rises = u * (1.0 - u), 1.0 - 2.0 * u, rises / self.width**2
+        level = np.where((u > 0.0) & (u < 1.0), 32.0 * (tilt * tilt - 2.0 * w), 0.0)
+        return (rises * 60.0 * w * tilt).sum(axis=-1), (np.abs(rises) * level).sum(axis=-1)
+
     def _within(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Places within the edges, from 0 to 1, shape (..., edges), and the rises (edges,)."""
         table = np.array(self.edges, float).reshape(-1, 2)

@@ -41,6 +41,7 @@ def chord_bends(piece: Piece, motion: Motion, place: Place, bar: FloatArray, ben
             P[:, 2 * nv :, 2 * nv + b * nu : 2 * nv + (b + 1) * nu] = piece.weights[:, b, None, None] * np.eye(nu)
         if timed:
             P[:, nv : 2 * nv, -1] = -place.v / (dt * owner.steps)
+        P = P[:, : bends.second.shape[1]]  # some functions do not know of controls
         H += np.swapaxes(P, 1, 2) @ bends.second @ P
     H[:, : 2 * nv, : 2 * nv] += _changes(owner, dt * place.v, by_q, by_x, A)
     if timed:

@@ -8,16 +8,29 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
+from leastaction.optimize.held.bends import impulse_bends
+from leastaction.optimize.held.reactions import Reaction
 from leastaction.optimize.hessians import held_curvature
 from leastaction.optimize.hessians.colouring import Coloured
 from leastaction.optimize.hessians.contraction import Contraction
-from leastaction.optimize.hessians.hessian import Differences, GaussNewton, Hessian, local, shared, upper
+from leastaction.optimize.hessians.hessian import Differences, GaussNewton, Hessian, joined, local, shared, upper
 from leastaction.optimize.transcriptions.pieces import Motion, Piece
-from leastaction.optimize.transcriptions.sparsity import FloatArray, IntArray, Pattern, add_at, add_products
+from leastaction.optimize.transcriptions.sparsity import (
+    NO_BLOCKS,
+    NO_ROWS,
+    Block,
+    FloatArray,
+    IntArray,
+    Pattern,
+    add_at,
+    add_products,
+    add_squares,
+)
 from leastaction.optimize.transcriptions.transcription import CostPiece, Transcription
 from leastaction.optimize.transcriptions.variational import Variational
 
@@ -78,9 +91,8 @@ class DynamicsPart(Part):
         q = layout.q[program._points()].reshape(N, -1)
         size = q.shape[1]
         found = _found(c.blocks.reshape(N, size, size)).reshape(N, -1)
-        self.places = np.flatnonzero(found.any(axis=0))
-        a, b = q[:, self.places // size], q[:, self.places % size]
-        self.tickets = [pattern.add(np.where((a <= b) & found[:, self.places], a, -1), b)]
+        *entries, self.places = upper(q, found.any(axis=0).reshape(size, size))
+        self.tickets = [pattern.add(np.where(found[:, self.places], entries[0], -1), entries[1])]
         if c.by_time is not None and c.controls_by_time is not None:
             width, time = controls.weights.shape[1], np.array(layout.duration)
             u = layout.u[controls.first[:, None] + np.arange(width)]
@@ -108,7 +120,6 @@ class DynamicsPart(Part):
     def close(self, pattern: Pattern) -> None:
         """See `Part.close`."""
         self.slots = [pattern.slots(ticket) for ticket in self.tickets]
-        self.slots[0], self.places = _kept(self.slots[0], self.places, pattern.count)
 
     def add(self, z: FloatArray, weight: float, multipliers: FloatArray, values: FloatArray) -> None:
         """See `Part.add`."""
@@ -126,12 +137,6 @@ class DynamicsPart(Part):
             np.add.at(values, slots, weights[:, None, None] * blocks.reshape(len(slots), 1, slots.shape[2], -1))
 
 
-def _kept(slots: IntArray, places: IntArray, count: int) -> tuple[IntArray, IntArray]:
-    """Slots (elements, n) and places (n,) less those that no element has, as the lower triangle."""
-    some = (slots < count).any(axis=0)
-    return np.ascontiguousarray(slots[:, some]), np.ascontiguousarray(places[some])
-
-
 def _found(blocks: FloatArray) -> NDArray[np.bool_]:
     """Which entries of symmetric blocks (steps, n, n) are other than zero; NaN is.
 
@@ -143,6 +148,33 @@ def _found(blocks: FloatArray) -> NDArray[np.bool_]:
     return ~(sizes <= 1e-11 * np.minimum(rows[:, :, None], rows[:, None, :]))
 
 
+class ImpulsesPart(Part):
+    """Multipliers . impulses of one reaction in the rows of the dynamics; see `held.bends`."""
+
+    def __init__(self, program: Transcription, reaction: Reaction, pattern: Pattern) -> None:
+        self.program, self.reaction = program, reaction
+        q, f = program.layout.q[reaction.points], reaction.index
+        reads = program.tangents.spread(np.asarray(reaction.reads.any(axis=0, keepdims=True)))[0]
+        self.moved = np.flatnonzero(reads)
+        self.pushes = np.flatnonzero(np.abs(reaction.drives).any(axis=0))
+        q, f = q[:, self.moved], f[:, self.pushes]
+        a, b = np.broadcast_arrays(q[:, :, None], q[:, None, :])
+        c, d = np.broadcast_arrays(q[:, :, None], f[:, None, :])
+        self.tickets = [pattern.add(np.where(a <= b, a, -1), b), pattern.add(np.minimum(c, d), np.maximum(c, d))]
+
+    def close(self, pattern: Pattern) -> None:
+        """See `Part.close`."""
+        self.slots = [pattern.slots(ticket) for ticket in self.tickets]
+
+    def add(self, z: FloatArray, weight: float, multipliers: FloatArray, values: FloatArray) -> None:
+        """See `Part.add`."""
+        program, r = self.program, self.reaction
+        Y = np.append(multipliers, 0.0)[program.kept[program.reactions.place(r)]]
+        second, by_forces = impulse_bends(r, program.motion(z), Y)
+        np.add.at(values, self.slots[0], second[:, self.moved[:, None], self.moved])
+        np.add.at(values, self.slots[1], by_forces[:, self.moved[:, None], self.pushes])
+
+
 class PiecePart(Part):
     """One cost or constraint: element by element."""
 
@@ -152,7 +184,8 @@ class PiecePart(Part):
         pairs = shared(piece, self.taken)
         if self._timed():
             self.index, pairs = _with_time(program, self.index, pairs)
-        self.ticket = pattern.add(*upper(self.index, pairs))
+        *entries, self.places = upper(self.index, pairs)
+        self.ticket = pattern.add(*entries)
 
     def _timed(self) -> bool:
         """Whether the final time is to be added to what the piece reads."""
@@ -160,20 +193,30 @@ class PiecePart(Part):
 
     def close(self, pattern: Pattern) -> None:
         """See `Part.close`."""
-        slots = pattern.slots(self.ticket).reshape(len(self.index), -1)
-        self.slots, self.places = _kept(slots, np.arange(slots.shape[1]), pattern.count)
+        self.slots = pattern.slots(self.ticket)
+        self._work = np.zeros((self.index.shape[1], self.index.shape[1]))
 
-    def _put(self, values: FloatArray, H: FloatArray) -> None:
-        add_at(values, self.slots, self.places, H.reshape(len(self.index), -1))
-
-    def _chosen(self, H: FloatArray) -> FloatArray:
-        """Rows and columns of the unknowns that count."""
+    @cached_property
+    def _chosen(self) -> IntArray:
+        """Which of all unknowns that the piece reads count."""
         at, chosen = 0, []
         for columns, taken in zip(self.piece.columns, self.taken, strict=True):
             chosen.append(at + taken)
             at += columns.index.shape[1]
-        c = np.concatenate([np.zeros(0, int), *chosen])
-        return H if len(c) == at else H[:, c[:, None], c]
+        return np.concatenate([np.zeros(0, int), *chosen])
+
+    def _put(
+        self,
+        values: FloatArray,
+        bends: FloatArray | None,
+        J: FloatArray = NO_BLOCKS,
+        shares: FloatArray = NO_ROWS,
+        by_time: FloatArray = NO_ROWS,
+    ) -> None:
+        """Add second derivatives by all unknowns of the piece, 2 J' shares J, and those by unknowns and time."""
+        bends = NO_BLOCKS if bends is None else np.ascontiguousarray(bends)
+        block = Block(self.places, self._chosen, self._work, self._work.reshape(self._work.size))
+        add_squares(values, self.slots, block, bends, J, shares, by_time)
 
 
 class ConstraintPart(PiecePart):
@@ -186,9 +229,9 @@ class ConstraintPart(PiecePart):
     def add(self, z: FloatArray, weight: float, multipliers: FloatArray, values: FloatArray) -> None:
         """See `Part.add`."""
         bar = multipliers[self.rows].reshape(len(self.piece.index), -1)
-        H = self.piece.curvatures(self.program.motion(z), bar)
-        if H is not None:
-            self._put(values, self._chosen(H))
+        bends = self.piece.curvatures(self.program.motion(z), bar)
+        if bends is not None:
+            self._put(values, bends)
 
 
 class CostPart(PiecePart):
@@ -205,22 +248,15 @@ class CostPart(PiecePart):
         """See `Part.add`."""
         program, cost, motion = self.program, self.c.cost, self.program.motion(z)
         r, slopes = self.piece.slopes(motion)
-        J = np.concatenate([J[:, :, t] for J, t in zip(slopes, self.taken, strict=True)], axis=2)
+        J = joined(slopes, self.taken)
         shares = weight * self.c.shares(motion.dt)[:, None] * cost.weights
         bar = shares * (2.0 * r if cost.squares else 1.0)
         bends = self.piece.curvatures(motion, bar)
-        n = self.index.shape[1]
-        H = np.zeros((len(self.index), n, n))
-        m = J.shape[2]
-        if bends is not None:
-            H[:, :m, :m] += self._chosen(bends)
-        if cost.squares:
-            H[:, :m, :m] += np.einsum("kmi,km,kmj->kij", J, 2.0 * shares, J, optimize=True)
+        by_time = NO_ROWS
         if cost.integral and program.layout.duration >= 0:
             # Shares of time grow with the final time.
-            gradient = np.einsum("km,kmi->ki", bar, J) / program.duration(z)
-            H[:, :m, -1], H[:, -1, :m] = gradient, gradient
-        self._put(values, H)
+            by_time = np.einsum("km,kmi->ki", bar, J) / program.duration(z)
+        self._put(values, bends, J if cost.squares else NO_BLOCKS, shares, by_time)
 
 
 class Exact(Hessian):
@@ -238,7 +274,15 @@ class Exact(Hessian):
         if isinstance(program, Variational) and program.has_contraction:
             self.parts.append(DynamicsPart(program, pattern))
             if program.reactions:
-                others.append(ByDifferences(program, held_curvature.pairs(program), _held_gradient(program)))
+                left = held_curvature.by_differences(program)
+                self.parts += [
+                    ImpulsesPart(program, r, pattern)
+                    for r in program.reactions.all
+                    if all(r is not other for other in left)
+                ]
+                if left or len(program.cuts.knots):
+                    met = held_curvature.pairs(program, left)
+                    others.append(ByDifferences(program, met, _held_gradient(program, left)))
         else:
             # Collocation is there to compare with: one-sided differences are what it would have without exact ones.
             central = isinstance(program, Variational)
@@ -303,8 +347,8 @@ def _dynamics_gradient(program: Transcription) -> Callable:
     return gradient
 
 
-def _held_gradient(program: Transcription) -> Callable:
-    return lambda z, weight, multipliers, out: held_curvature.gradient(program, z, multipliers, out)
+def _held_gradient(program: Transcription, reactions: list[Reaction]) -> Callable:
+    return lambda z, weight, multipliers, out: held_curvature.gradient(program, z, multipliers, out, reactions)
 
 
 def _with_time(program: Transcription, index: IntArray, pairs: NDArray[np.bool_]) -> tuple[IntArray, NDArray[np.bool_]]:

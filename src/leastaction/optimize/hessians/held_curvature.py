@@ -1,36 +1,52 @@
-"""The share of reactions and cuts in the Lagrangian's gradient, whose differences are their second derivatives."""
+"""The share of reactions and cuts in the Lagrangian's gradient, whose differences are their second derivatives.
+
+Without a free final time those of most reactions are known (`ImpulsesPart`); differences are for the others.
+"""
 
 from __future__ import annotations
 
 import numpy as np
 
+from leastaction.optimize.held.contact import ContactReaction
+from leastaction.optimize.held.reactions import Reaction
 from leastaction.optimize.transcriptions.sparsity import FloatArray, IntArray
 from leastaction.optimize.transcriptions.transcription import Transcription
 
 
-def pairs(program: Transcription) -> list[tuple[IntArray, IntArray]]:
+def by_differences(program: Transcription) -> list[Reaction]:
+    """Reactions whose second derivatives are not known."""
+    timed = program.layout.duration >= 0
+    return [r for r in program.reactions.all if timed or (isinstance(r, ContactReaction) and r.rolls)]
+
+
+def pairs(program: Transcription, reactions: list[Reaction]) -> list[tuple[IntArray, IntArray]]:
     """Pairs of unknowns that meet there: forces and velocities with configurations, and these with each other."""
     layout, s, N = program.layout, program.s, program.steps
-    out = program.reactions.couplings() + program.cuts.couplings()
+    out = program.cuts.couplings()
     read = np.zeros((program.mechanism.nv,) * 2, bool)
     program.reactions.related(read)
     i, j = np.nonzero(program.tangents.spread(program.tangents.spread(read).T))
-    for r in program.reactions.all:
+    for r in reactions:
         out.append((layout.q[r.points][:, i], layout.q[r.points][:, j]))
+        out.append((r.index[:, :, None], layout.q[r.points][:, None, :]))
+        if layout.duration >= 0:
+            out.append((r.index, np.array(layout.duration)))
     for knots in (program.cuts.knots, program.cuts.knots % N):
         q = layout.q[s * knots]
         out.append((q[:, :, None], q[:, None, :]))
     if layout.duration >= 0:
-        out += [(layout.q[r.points], np.array(layout.duration)) for r in program.reactions.all]
+        out += [(layout.q[r.points], np.array(layout.duration)) for r in reactions]
     return out
 
 
-def gradient(program: Transcription, z: FloatArray, multipliers: FloatArray, out: FloatArray) -> None:
+def gradient(
+    program: Transcription, z: FloatArray, multipliers: FloatArray, out: FloatArray, reactions: list[Reaction]
+) -> None:
     """Multipliers . (impulses of reactions, momenta at cuts), differentiated by z, into out (n,)."""
     motion, layout, kept = program.motion(z), program.layout, program.kept
     y = np.append(multipliers, 0.0)  # rows that are not kept have the number -1
     out[:] = 0.0
-    for r in program.reactions.all:
+    for r in reactions:
         Y = y[kept[program.reactions.place(r)]]
         by_q, by_f = r.slopes(motion)
         turned = by_q if motion.turns is None else by_q @ motion.turns[r.points]

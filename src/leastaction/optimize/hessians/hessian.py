@@ -12,7 +12,15 @@ from numpy.typing import NDArray
 
 from leastaction.optimize.hessians.colouring import Coloured
 from leastaction.optimize.transcriptions.pieces import Piece
-from leastaction.optimize.transcriptions.sparsity import FloatArray, IntArray, Pattern, scatter
+from leastaction.optimize.transcriptions.sparsity import (
+    NO_BLOCKS,
+    NO_ROWS,
+    Block,
+    FloatArray,
+    IntArray,
+    Pattern,
+    add_squares,
+)
 from leastaction.optimize.transcriptions.transcription import Transcription
 
 
@@ -40,10 +48,26 @@ def shared(piece: Piece, taken: list[IntArray]) -> NDArray[np.bool_]:
     return read.T @ read > 0
 
 
-def upper(index: IntArray, pairs: NDArray[np.bool_]) -> tuple[IntArray, IntArray]:
-    """Rows and columns of the upper triangles of blocks over the unknowns `index` (elements, n), where `pairs` are."""
-    a, b = index[:, :, None], index[:, None, :]
-    return np.where((a <= b) & pairs, a, -1), np.broadcast_to(b, (*index.shape, index.shape[1]))
+def joined(slopes: list[FloatArray], taken: list[IntArray]) -> FloatArray:
+    """Derivatives by the unknowns of `local`, shape (elements, size, n)."""
+    parts = [J if len(t) == J.shape[2] else J[:, :, t] for J, t in zip(slopes, taken, strict=True)]
+    return np.concatenate(parts, axis=2)
+
+
+def upper(index: IntArray, pairs: NDArray[np.bool_]) -> tuple[IntArray, IntArray, IntArray]:
+    """Rows and columns of the entries of symmetric blocks over the unknowns `index` (elements, n), where `pairs` are.
+
+    In the upper triangle of the whole, each entry once, shape (elements, entries); and their places in a block.
+    """
+    n = index.shape[1]
+    ordered = np.sort(index, axis=1)
+    if (ordered[:, 1:] == ordered[:, :-1]).any():  # both triangles of a block meet at unknowns that it has twice
+        i, j = np.nonzero(pairs)
+        a, b = index[:, i], index[:, j]
+        return np.where(a <= b, a, -1), b, i * n + j
+    i, j = np.nonzero(np.triu(pairs))
+    a, b = index[:, i], index[:, j]
+    return np.minimum(a, b), np.maximum(a, b), i * n + j
 
 
 class GaussNewton(Hessian):
@@ -56,29 +80,27 @@ class GaussNewton(Hessian):
         for c in program.costs:
             if c.cost.squares:
                 index, taken = local(c.piece)
-                self.parts.append((c, taken, self.pattern.add(*upper(index, shared(c.piece, taken)))))
+                *entries, places = upper(index, shared(c.piece, taken))
+                work = np.zeros((index.shape[1], index.shape[1]))
+                self.parts.append((c, taken, self.pattern.add(*entries), places, work))
         diagonal = np.arange(program.n)
         self.pattern.add(diagonal, diagonal)
         self.pattern.close()
-        self.slots = []
-        for *_, ticket in self.parts:
-            slots = self.pattern.slots(ticket)
-            slots = slots.reshape(len(slots), -1)
-            kept = np.flatnonzero((slots < self.pattern.count).any(axis=0))
-            self.slots.append((np.ascontiguousarray(slots[:, kept]), kept, np.ones(len(kept))))
+        self.slots = [self.pattern.slots(ticket) for _, _, ticket, _, _ in self.parts]
+        self._values = np.zeros(self.pattern.count + 1)
 
     def evaluate(self, z: FloatArray, weight: float, multipliers: FloatArray, out: FloatArray) -> None:
         """See `Hessian.evaluate`."""
-        program, motion = self.program, self.program.motion(z)
-        values = np.zeros(self.pattern.count + 1)
-        for (c, taken, _), slots in zip(self.parts, self.slots, strict=True):
+        program, motion, values = self.program, self.program.motion(z), self._values
+        values[:] = 0.0
+        for (c, taken, _, places, work), slots in zip(self.parts, self.slots, strict=True):
             r, slopes = c.piece.slopes(motion)
             if program.layout.duration >= 0 and c.cost.integral and c.piece.function.where == "steps":
                 slopes[-1] = slopes[-1] + 0.5 * r[:, :, None] / program.duration(z)  # of the square root of the share
-            J = np.concatenate([J[:, :, t] for J, t in zip(slopes, taken, strict=True)], axis=2)
-            scale = 2.0 * weight * c.shares(motion.dt)[:, None] * c.cost.weights
-            H = (J * scale[:, :, None]).transpose(0, 2, 1) @ J
-            scatter(values, *slots, H.reshape(len(H), -1))
+            J = joined(slopes, taken)
+            shares = weight * c.shares(motion.dt)[:, None] * c.cost.weights
+            block = Block(places, np.arange(len(work)), work, work.reshape(work.size))
+            add_squares(values, slots, block, NO_BLOCKS, J, shares, NO_ROWS)
         out[:] = values[:-1]
 
 
@@ -93,7 +115,7 @@ class Differences(Hessian):
             self.pattern.add(np.where(a <= b, a, b), np.where(a <= b, b, a))
         for piece in [*(c.piece for c in program.costs), *program.paths]:
             index, taken = local(piece)
-            self.pattern.add(*upper(index, shared(piece, taken)))
+            self.pattern.add(*upper(index, shared(piece, taken))[:2])
         time = program.layout.duration
         if time >= 0:
             self.pattern.add(np.arange(n), np.array(time))

@@ -192,6 +192,24 @@ def momentum_bends(nodes, links, screws, Q, V, sums, zeta, H):
                     j = nodes[j].parent
 
 
+@entry
+def moving_center_bends(back, A, D, H):
+    """Add to H what it adds that zeta moves by `back` (rows, 3, nv) with q; A, D: of `momentum_rows`."""
+    nv = back.shape[2]
+    for r in range(H.shape[0]):
+        for i in range(3):
+            x, linear, turned = back[r, i], A[r, 3 + i], D[r, 3 + i]
+            for a in range(nv):
+                y, z = x[a], turned[a]
+                by_q, by_v = H[r, a, :nv], H[r, a, nv : 2 * nv]
+                for b in range(nv):
+                    by_q[b] += y * turned[b] + z * x[b]
+                    by_v[b] += y * linear[b]
+                by_q, z = H[r, nv + a, :nv], linear[a]
+                for b in range(nv):
+                    by_q[b] += z * x[b]
+
+
 @inline
 def _both(H, i, j, x):
     H[i, j] += x
@@ -199,25 +217,29 @@ def _both(H, i, j, x):
 
 
 @entry
-def end_bends(second, weights, rates, dt, nv, nu, timed, H):
+def end_bends(second, weights, rates, dt, nv, timed, H):
     """Add second derivatives by (q, v, u) in the middles of steps to those by both ends, the controls and the time.
 
+    second: shape (rows, 2 nv + nu, 2 nv + nu), or without controls, of which the function then is none.
     q = (start + end) / 2, v = (end - start) / dt, u = sum of weights (rows, width) times values, and if `timed` v
     changes by -rates (rows, nv) per second of the final time, the last unknown. H: shape (rows, n, n) with n unknowns:
     the two ends, the values of the controls, the final time if `timed`.
     """
-    last = H.shape[1] - 1
+    last, nu = H.shape[1] - 1, second.shape[1] - 2 * nv
     width = weights.shape[1]
+    half, square = 0.5 / dt, 1.0 / (dt * dt)
     for r in range(H.shape[0]):
         B = second[r]
         for i in range(nv):
+            a, b, c, d = B[i, :nv], B[i, nv : 2 * nv], B[nv + i, :nv], B[nv + i, nv : 2 * nv]
+            start, start_end = H[r, i, :nv], H[r, i, nv : 2 * nv]
+            end_start, end = H[r, nv + i, :nv], H[r, nv + i, nv : 2 * nv]
             for j in range(nv):
-                qq, vv = 0.25 * B[i, j], B[nv + i, nv + j] / (dt * dt)
-                qv, vq = 0.5 * B[i, nv + j] / dt, 0.5 * B[nv + i, j] / dt
-                H[r, i, j] += qq - qv - vq + vv
-                H[r, i, nv + j] += qq + qv - vq - vv
-                H[r, nv + i, j] += qq - qv + vq - vv
-                H[r, nv + i, nv + j] += qq + qv + vq + vv
+                qq, vv, qv, vq = 0.25 * a[j], square * d[j], half * b[j], half * c[j]
+                start[j] += qq - qv - vq + vv
+                start_end[j] += qq + qv - vq - vv
+                end_start[j] += qq - qv + vq - vv
+                end[j] += qq + qv + vq + vv
             for b in range(width):
                 for j in range(nu):
                     q, v = 0.5 * weights[r, b] * B[i, 2 * nv + j], weights[r, b] * B[nv + i, 2 * nv + j] / dt

@@ -190,6 +190,7 @@ class CenterOfMass(Function):
         if mechanism.total_mass <= 0.0:
             raise ProblemError(f"{self.name}: {mechanism.name!r} has no mass")
         self.workspace = Workspace(mechanism)
+        self.seen: Any = None
         self.share, self.fixed = float(mechanism.tree.nodes.mass.sum()) / mechanism.total_mass, np.zeros(3)
         for body, frame in zip(mechanism.bodies, mechanism.tree.bodies, strict=True):
             if frame.node < 0:
@@ -199,8 +200,14 @@ class CenterOfMass(Function):
 
     def evaluate(self, place: Place, slopes: bool) -> Values:
         """See `Function.evaluate`."""
-        _, c, A, _ = momenta(self.workspace, place.q, np.zeros((len(place.q), self.mechanism.nv)))
+        _, c, A, _ = self.momenta(place.q, np.zeros((len(place.q), self.mechanism.nv)))
         return Values(self.center(c), q=A[:, 3:] / self.mechanism.total_mass)
+
+    def momenta(self, q: FloatArray, v: FloatArray) -> kernels.MomentumRows:
+        """See `momenta`; those of the last call are kept, since values and derivatives of both orders ask for them."""
+        if self.seen is None or not (np.array_equal(self.seen[0], q) and np.array_equal(self.seen[1], v)):
+            self.seen = (q, v, momenta(self.workspace, q, v))
+        return self.seen[2]
 
     def curvatures(self, place: Place, bar: FloatArray) -> Bends | None:
         """See `Function.curvatures`."""
@@ -232,39 +239,33 @@ class CentroidalMomentum(CenterOfMass):
 
     def evaluate(self, place: Place, slopes: bool) -> Values:
         """See `Function.evaluate`."""
-        h, c, A, D = momenta(self.workspace, place.q, place.v)
+        h, c, A, D = self.momenta(place.q, place.v)
         c = self.center(c)
         value = h.copy()
-        value[:, :3] -= np.cross(c, h[:, 3:])
+        value[:, :3] -= cross(c, h[:, 3:])
         if not slopes:
             return Values(value)
-        by_v, by_q = A.copy(), D.copy()
-        by_v[:, :3] -= np.cross(c[:, None], A[:, 3:].transpose(0, 2, 1)).transpose(0, 2, 1)
-        moved = A[:, 3:].transpose(0, 2, 1) / self.mechanism.total_mass
-        turn = np.cross(moved, h[:, None, 3:]) + np.cross(c[:, None], D[:, 3:].transpose(0, 2, 1))
-        by_q[:, :3] -= turn.transpose(0, 2, 1)
-        return Values(value, q=by_q, v=by_v)
+        A, D = A.copy(), D.copy()
+        A[:, :3] -= skew(c) @ A[:, 3:]
+        D[:, :3] += skew(h[:, 3:] / self.mechanism.total_mass) @ A[:, 3:] - skew(c) @ D[:, 3:]
+        return Values(value, q=D, v=A)
 
     def curvatures(self, place: Place, bar: FloatArray) -> Bends | None:
         """See `Function.curvatures`.
 
         bar . (momentum about the centre) = zeta . (momentum about the origin) with zeta = (a, l - a x c), bar = (a, l).
         """
-        nv, nu = self.mechanism.nv, self.mechanism.nu
-        h, c, A, D = momenta(self.workspace, place.q, place.v)
+        nv = self.mechanism.nv
+        h, c, A, D = self.momenta(place.q, place.v)
         a, zeta = bar[:, :3], np.array(bar)
-        zeta[:, 3:] -= np.cross(a, self.center(c))
-        H = np.zeros((len(bar), 2 * nv + nu, 2 * nv + nu))
+        zeta[:, 3:] -= cross(a, self.center(c))
+        H = np.zeros((len(bar), 2 * nv, 2 * nv))
         w, q, v = self.workspace, np.ascontiguousarray(place.q), np.ascontiguousarray(place.v)
         kernels.momentum_bends(w.tree.nodes, w.links, w.screws, q, v, w.external, zeta, H)
         moved = A[:, 3:] / self.mechanism.total_mass
-        back = -np.cross(a[:, :, None], moved, axis=1)  # dzeta/dq
-        by_q = np.einsum("kia,kib->kab", back, D[:, 3:])
-        H[:, :nv, :nv] += by_q + np.swapaxes(by_q, 1, 2)
-        mixed = np.einsum("kia,kib->kab", back, A[:, 3:])
-        H[:, :nv, nv : 2 * nv] += mixed
-        H[:, nv : 2 * nv, :nv] += np.swapaxes(mixed, 1, 2)
-        pull = np.ascontiguousarray(np.cross(a, h[:, 3:]) / self.mechanism.total_mass)
+        back = skew(-a) @ moved  # dzeta/dq
+        kernels.moving_center_bends(back, A, D, H)
+        pull = cross(a, h[:, 3:]) / self.mechanism.total_mass
         kernels.center_bends(w.tree.nodes, w.links, w.screws, q, pull, H)
         return Bends(H, np.einsum("km,kmn->kn", zeta, A))
 
@@ -284,6 +285,21 @@ def carrying(mechanism: Mechanism) -> FloatArray:
             out[int(nodes[j].iv) : int(nodes[j].iv + nodes[j].nv), own] = 1.0 if j != i else 0.5
             j = int(nodes[j].parent)
     return out
+
+
+def cross(x: FloatArray, y: FloatArray) -> FloatArray:
+    """x × y of rows; `numpy.cross` takes longer than all else here."""
+    out = np.empty((len(x), 3))
+    for i, j, k in ((0, 1, 2), (1, 2, 0), (2, 0, 1)):
+        out[:, i] = x[:, j] * y[:, k] - x[:, k] * y[:, j]
+    return out
+
+
+def skew(x: FloatArray) -> FloatArray:
+    """Matrices (rows, 3, 3) that take y to x × y."""
+    out = np.zeros((len(x), 3, 3))
+    out[:, 2, 1], out[:, 0, 2], out[:, 1, 0] = x[:, 0], x[:, 1], x[:, 2]
+    return out - np.swapaxes(out, 1, 2)
 
 
 def momenta(w: Workspace, q: FloatArray, v: FloatArray) -> kernels.MomentumRows:

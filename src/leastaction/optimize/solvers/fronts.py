@@ -3,21 +3,15 @@
 Unknowns enter a dense front stage by stage and leave it as soon as no later stage mentions them (Irons 1970), by pivots
 of one or two rows (Duff and Reid 1983, Section 3). A pivot that would let entries grow beyond 1 / THRESHOLD waits for a
 later stage. Work and memory are linear in the number of stages. What couples all stages, such as the final time, stays
-in the front until the end, which is the same as a Schur complement on it.
+in the front until the end, which is the same as a Schur complement on it. Unknowns with few neighbours, such as
+controls, are eliminated before they enter a front where their pivots allow it (`thin`).
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
-import numpy as np
-from numpy.typing import NDArray
-
 from leastaction._jit import entry, routine
-from leastaction.optimize.solvers.pivots import judge, one, rest, swap, two
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
+from leastaction.optimize.solvers.pivots import SPARSE, catch_up, judge, one, swap, two
+from leastaction.optimize.solvers.thin import GONE, back, eliminate, forth
 
 THRESHOLD = 1e-6
 """Smallest pivot beside the largest entry of its row."""
@@ -29,118 +23,33 @@ DONE, SINGULAR, NO_ROOM = 0, 1, 2
 """How a factorisation ended."""
 
 
-class FrontModel(NamedTuple):
-    """Which unknowns and entries belong to which stage.
-
-    Attributes:
-        first, ids: unknowns that enter at stage k are ids[first[k] : first[k + 1]].
-        entries, rows, columns, slots: entries of stage k, matrix[rows, columns] += values[slots], one triangle alone.
-        last: last stage that mentions an unknown.
-        partner: unknown with which one that has few neighbours leaves best, such as a control with the dynamics that it
-            drives; -1 for those with many.
-    """
-
-    first: IntArray
-    ids: IntArray
-    entries: IntArray
-    rows: NDArray[np.int32]
-    columns: NDArray[np.int32]
-    slots: NDArray[np.int32]
-    last: IntArray
-    partner: IntArray
-
-
-class FrontData(NamedTuple):
-    """Factors and scratch.
-
-    Attributes:
-        F, G: fronts, upper triangles, shape (room, room).
-        W: rows of the pivots before they are divided, shape (room, room).
-        x: scratch (room,).
-        near: places of nonzeros, shape (3, room).
-        dense: pivots of a stage whose rows are full, shape (room,).
-        at: place of an unknown in the front, shape (unknowns,).
-        listed: stage at which an unknown was taken up last, or LEFT, shape (unknowns,).
-        front, others: unknowns of the fronts, shape (room,).
-        size, pivots: of the front of each stage, and how many unknowns leave it, shape (stages,).
-        members, offsets: unknowns of all fronts, those that leave first; where those of a stage begin.
-        factor, places, starts: nonzeros of the rows of L', their places in the front, where those of a pivot begin.
-        d, e: entries of D on the diagonal and beside it, in the order of elimination; e != 0 at the first of two rows.
-        counts: positive, negative and vanishing pivots, and the largest front.
-    """
-
-    F: FloatArray
-    G: FloatArray
-    W: FloatArray
-    x: FloatArray
-    near: IntArray
-    dense: IntArray
-    at: IntArray
-    listed: IntArray
-    front: IntArray
-    others: IntArray
-    size: IntArray
-    pivots: IntArray
-    members: IntArray
-    offsets: IntArray
-    factor: FloatArray
-    places: NDArray[np.int32]
-    starts: IntArray
-    d: FloatArray
-    e: FloatArray
-    counts: IntArray
-
-
-def front_data(model: FrontModel, room: int, members: int, factor: int) -> FrontData:
-    """Memory for fronts of at most `room` unknowns, `members` in all, and `factor` nonzeros of L."""
-    stages, count = len(model.first) - 1, len(model.ids)
-    return FrontData(
-        F=np.zeros((room, room)),
-        G=np.zeros((room, room)),
-        W=np.zeros((room, room)),
-        x=np.zeros(room),
-        near=np.zeros((3, room), np.int64),
-        dense=np.zeros(room, np.int64),
-        at=np.zeros(count, np.int64),
-        listed=np.zeros(count, np.int64),
-        front=np.zeros(room, np.int64),
-        others=np.zeros(room, np.int64),
-        size=np.zeros(stages, np.int64),
-        pivots=np.zeros(stages, np.int64),
-        members=np.zeros(members, np.int64),
-        offsets=np.zeros(stages + 1, np.int64),
-        factor=np.zeros(factor),
-        places=np.zeros(factor, np.int32),
-        starts=np.zeros(count + 1, np.int64),
-        d=np.zeros(count),
-        e=np.zeros(count),
-        counts=np.zeros(4, np.int64),
-    )
-
-
 @routine
 def _list(model, data, k, done, size):
     """Unknowns of the front of stage k: those that may leave, with partners first, and those that stay, with them last.
 
-    Gives the number that may leave, and that of all.
+    First are also those that a thin unknown left behind. Gives the number that may leave, and that of all.
     """
-    front, others, listed, at = data.front, data.others, data.listed, data.at
+    front, others, listed, at, early = data.front, data.others, data.listed, data.at, data.early
     ids, last, partner = model.ids, model.last, model.partner
     first, end = model.first[k], model.first[k + 1]
     count = end - first + size - done
     for n in range(first, end):
-        at[ids[n]] = -1
-        listed[ids[n]] = -1
+        a = ids[n]
+        if at[a] == GONE:
+            listed[a] = k
+        else:
+            at[a] = listed[a] = -1
     f, ready = 0, 0
     for turn in range(4):
         for n in range(count):
             a = front[done + n] if n < size - done else ids[first + n - (size - done)]
             b = partner[a]
-            if listed[a] == k or (turn < 2) != (last[a] <= k) or (turn % 3 == 0) != (b >= 0):
+            begins = b >= 0 or (turn < 2 and early[a])
+            if listed[a] == k or (turn < 2) != (last[a] <= k) or (turn % 3 == 0) != begins:
                 continue
             others[f], listed[a] = a, k
             f += 1
-            if turn == 0 and listed[b] != k and listed[b] != LEFT and last[b] <= k:
+            if turn == 0 and b >= 0 and listed[b] != k and listed[b] != LEFT and last[b] <= k:
                 others[f], listed[b] = b, k
                 f += 1
         if turn == 1:
@@ -154,8 +63,7 @@ def _enter(model, data, k, F, G, f, values):
     at, others, old, new = data.at, data.others, data.near[0], data.near[1]
     count = 0
     for a in range(f):
-        for b in range(a, f):
-            G[a, b] = 0.0
+        G[a, :f] = 0.0
         i = at[others[a]]
         if i >= 0:  # those without a place in the old front are new
             old[count], new[count] = i, a
@@ -169,7 +77,11 @@ def _enter(model, data, k, F, G, f, values):
             G[a, new[n]] = F[min(i, j), max(i, j)]
     for n in range(model.entries[k], model.entries[k + 1]):
         i, j = at[model.rows[n]], at[model.columns[n]]
-        G[min(i, j), max(i, j)] += values[model.slots[n]]
+        if i >= 0 and j >= 0:
+            G[min(i, j), max(i, j)] += values[model.slots[n]]
+    for n in range(model.fills[k], model.fills[k + 1]):
+        i, j = at[model.fill_rows[n]], at[model.fill_columns[n]]
+        G[min(i, j), max(i, j)] += data.fill[model.fill_slots[n]]
 
 
 @routine
@@ -186,17 +98,26 @@ def _count(data, a, b, c):
 
 @routine
 def _eliminate(data, F, ready, f, pivot, at_the_end):
-    """Let unknowns leave the front as long as there are pivots; gives how many did."""
-    W, near, front, counts = data.W, data.near, data.front, data.counts
-    i, full, bar = 0, 0, THRESHOLD
+    """Let unknowns leave the front as long as there are pivots; gives how many did.
+
+    Of pivots with full rows the rows that stay learn late: a row when it is judged, all rows between two that are
+    exchanged, and those that stay in the front at the end.
+    """
+    W, near, front, counts, dense, fresh = data.W, data.near, data.front, data.counts, data.dense, data.fresh
+    i, full, bar, end = 0, 0, THRESHOLD, ready
     limit, left = ready, False  # from `limit` on wait those that were refused; `left` tells that others left since
+    for j in range(f):
+        fresh[j] = 0
     while i < ready:
         r, first, second = -1, 0, -1
         if i < limit:
-            r, first, second = judge(F, near, i, ready, f, bar)
+            catch_up(F, W, dense, fresh, full, i, i + 1, end)
+            r, first, second = judge(F, data, full, i, ready, f, end, bar)
             if r < 0:
                 limit -= 1
-                swap(F, W, front, i, limit, f)
+                if limit > i:
+                    catch_up(F, W, dense, fresh, full, i, limit + 1, end)
+                    swap(F, W, front, i, limit, f)
                 continue
         elif left:
             limit, left = ready, False
@@ -209,6 +130,7 @@ def _eliminate(data, F, ready, f, pivot, at_the_end):
         else:
             counts[2] += 1
             r = i
+            catch_up(F, W, dense, fresh, full, i, i + 1, end)
             F[i, i] = 1.0
             for c in range(i + 1, f):
                 F[i, c] = 0.0
@@ -217,21 +139,25 @@ def _eliminate(data, F, ready, f, pivot, at_the_end):
             d = F[i, i]
             data.d[pivot + i], data.e[pivot + i] = d, 0.0
             counts[0 if d > 0.0 else 1] += 1
-            if one(F, W, near, i, ready, f, first):
-                data.dense[full] = i
+            if one(F, W, near, i, f, first):
+                end = max(end, near[0, first - 1] + 1)
+                dense[full] = i
                 full += 1
             i += 1
         else:
-            swap(F, W, front, i + 1, r, f)
+            if r > i + 1:
+                catch_up(F, W, dense, fresh, full, i + 1, r + 1, end)
+                swap(F, W, front, i + 1, r, f)
             a, b, c = F[i, i], F[i, i + 1], F[i + 1, i + 1]
             data.d[pivot + i], data.d[pivot + i + 1] = a, c
             data.e[pivot + i], data.e[pivot + i + 1] = b, 0.0
             _count(data, a, b, c)
-            for p in range(i + 2 - two(F, W, near, i, ready, f, first, second), i + 2):
-                data.dense[full] = p
+            for p in range(i + 2 - two(F, W, near, i, f, first, second), i + 2):
+                dense[full] = p
                 full += 1
+                end = f
             i += 2
-    rest(F, W, data.dense, full, ready, f)
+    catch_up(F, W, dense, fresh, full, i, f, end)
     return i
 
 
@@ -246,11 +172,22 @@ def _keep(data, F, k, done, f, pivot):
         data.at[data.front[a]] = a
     for a in range(done):
         data.listed[data.front[a]] = LEFT
-        for b in range(a + 1, f):
-            if F[a, b] != 0.0:
-                data.factor[s] = F[a, b]
-                data.places[s] = b
-                s += 1
+        row, count, size = F[a, a + 1 : f], 0, f - a - 1
+        for b in range(size):
+            count += row[b] != 0.0
+        while size > 0 and row[size - 1] == 0.0:
+            size -= 1
+        data.whole[pivot + a] = SPARSE * count >= size
+        if SPARSE * count >= size:
+            kept = data.factor[s : s + size]
+            for b in range(size):
+                kept[b] = row[b]
+            s += size
+        else:
+            for b in range(size):
+                if row[b] != 0.0:
+                    data.factor[s], data.places[s] = row[b], a + 1 + b
+                    s += 1
         data.starts[pivot + a + 1] = s
     data.size[k], data.pivots[k], data.offsets[k + 1] = f, done, o + f
     return True
@@ -261,6 +198,7 @@ def factor(model, data, values):
     """Factor the matrix with these values; gives DONE, SINGULAR or NO_ROOM; `data.counts` has the signs."""
     stages, room = model.first.shape[0] - 1, data.F.shape[0]
     data.counts[:] = 0
+    eliminate(model, data, values)
     done, size, pivot = 0, 0, 0
     for k in range(stages):
         if size - done + model.first[k + 1] - model.first[k] > room:
@@ -282,9 +220,11 @@ def factor(model, data, values):
 
 
 @entry
-def solve(data, b):
+def solve(model, data, b):
     """Solve with the factors, b (unknowns,) in place."""
-    x, d, e, starts, places, factor = data.x, data.d, data.e, data.starts, data.places, data.factor
+    forth(model, data, b)
+    x, d, e, starts, whole = data.x, data.d, data.e, data.starts, data.whole
+    places, factor = data.places, data.factor
     stages = data.size.shape[0]
     pivot = 0
     for k in range(stages):
@@ -292,9 +232,14 @@ def solve(data, b):
         for a in range(f):
             x[a] = b[data.members[o + a]]
         for a in range(n):
-            y = x[a]
-            for c in range(starts[pivot + a], starts[pivot + a + 1]):
-                x[places[c]] -= factor[c] * y
+            y, first, last = x[a], starts[pivot + a], starts[pivot + a + 1]
+            if whole[pivot + a]:
+                row, rest = factor[first:last], x[a + 1 : a + 1 + last - first]
+                for c in range(last - first):
+                    rest[c] -= row[c] * y
+            else:
+                for c in range(first, last):
+                    x[places[c]] -= factor[c] * y
         a = 0
         while a < n:
             if e[pivot + a] != 0.0:
@@ -314,12 +259,18 @@ def solve(data, b):
         for a in range(f):
             x[a] = b[data.members[o + a]]
         for a in range(n - 1, -1, -1):
-            y = x[a]
-            for c in range(starts[pivot + a], starts[pivot + a + 1]):
-                y -= factor[c] * x[places[c]]
-            x[a] = y
+            y, first, last = 0.0, starts[pivot + a], starts[pivot + a + 1]
+            if whole[pivot + a]:
+                row, rest = factor[first:last], x[a + 1 : a + 1 + last - first]
+                for c in range(last - first):
+                    y += row[c] * rest[c]
+            else:
+                for c in range(first, last):
+                    y += factor[c] * x[places[c]]
+            x[a] -= y
         for a in range(n):
             b[data.members[o + a]] = x[a]
+    back(model, data, b)
 
 
 @entry

@@ -14,8 +14,8 @@ from leastaction.optimize.solvers.interior import Interior
 from leastaction.optimize.solvers.solver import Asked, Solver
 from leastaction.optimize.transcriptions.sparsity import FloatArray
 
-MU, LEAST_MU = 0.1, 1e-3
-"""Barrier parameter at the beginning, times the first violation but at most and at least that."""
+MU, LEAST_MU, NEARLY = 0.1, 1e-5, 1e-2
+"""Barrier parameter at the beginning, at most and at least, and beside the square of the first violation."""
 WARM_MU, WARM_PUSH = 1e-4, 1e-8
 """That of a warm start, and how far a warm start is moved off its bounds."""
 OPTIONS = ("mu_init",)
@@ -62,7 +62,7 @@ class Horizon(Solver):
         c = np.zeros(self.program.m)
         self.program.constraints(z, c)
         excess = np.maximum(self.program.c_lower - c, c - self.program.c_upper).max(initial=0.0)
-        return float(np.clip(MU * excess, LEAST_MU, MU)) if np.isfinite(excess) else MU
+        return float(np.clip(NEARLY * excess * excess, LEAST_MU, MU)) if np.isfinite(excess) else MU
 
     def _watch(self, ip: Interior) -> None:
         """Tell of the iterate at which the search is."""

@@ -145,13 +145,14 @@ class Interior:
             return "Invalid_Number_Detected"
         self.cost_scale = min(1.0, LARGEST_GRADIENT / max(float(np.abs(self.gradient).max(initial=0.0)), 1e-300))
         self.row_scale = np.minimum(1.0, LARGEST_GRADIENT / np.maximum(system.row_sizes(), 1e-300))
+        self.gradient *= self.cost_scale
+        system.scale_rows(self.row_scale)
         self._take_bounds()
         c = self.row_scale * self._all_rows[system.rows]
         self.x[n:] = _inside(c[self.loose], self.lower[n:], self.upper[n:], push)
         self.f, self.rows = self.cost_and_rows(self.x)
         if not (math.isfinite(self.f) and np.isfinite(self.rows).all()):
             return "Invalid_Number_Detected"
-        self.slopes()
         if multipliers is None:
             below, above = self.distances(self.x)
             self.low, self.high = np.minimum(1.0, mu / below), np.minimum(1.0, mu / above)

@@ -8,13 +8,15 @@ over the unknowns that are free and the constraints that bind them; slacks are e
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
 from leastaction._jit import entry
 from leastaction._jit.bound import Bound
 from leastaction.optimize.solvers import fronts
-from leastaction.optimize.solvers.fronts import FrontModel, front_data
+from leastaction.optimize.solvers.arrays import FrontModel, front_data
 from leastaction.optimize.transcriptions.sparsity import FloatArray, IntArray, Pattern
 from leastaction.optimize.transcriptions.transcription import Transcription
 
@@ -92,21 +94,9 @@ class System:
         """Unknowns that couple stages far apart: those in most constraints first, until the others do not."""
         n = self.n
         wide, degree = np.zeros(n, bool), np.bincount(self.j_columns, minlength=n)
-        within = (a < n) & (b < n)
-        a, b = a[within], b[within]
+        low, high, rows = np.zeros(n, np.int64), np.zeros(n, np.int64), np.zeros((2, self.m), np.int64)
         while True:
-            low, high = stage.copy(), stage.copy()
-            near = ~wide[self.j_columns]
-            rows, columns = self.j_rows[near], self.j_columns[near]
-            row_low, row_high = np.full(self.m, len(stage)), np.zeros(self.m, np.int64)
-            np.minimum.at(row_low, rows, stage[columns])
-            np.maximum.at(row_high, rows, stage[columns])
-            np.minimum.at(low, columns, row_low[rows])
-            np.maximum.at(high, columns, row_high[rows])
-            near = ~wide[a] & ~wide[b]
-            for x, y in ((a[near], b[near]), (b[near], a[near])):
-                np.minimum.at(low, x, stage[y])
-                np.maximum.at(high, x, stage[y])
+            _reaches(stage, wide, self.j_rows, self.j_columns, a, b, rows, low, high)
             far = (high - low > WIDE) & ~wide
             if not far.any():
                 return wide
@@ -115,17 +105,13 @@ class System:
     def _make_room(self, more: float) -> None:
         """Memory for the factors: what they take if all pivots are taken when they may, and some more."""
         model, stages = self.model, len(self.model.first) - 1
-        enters = np.repeat(np.arange(stages), np.diff(model.first))
-        size = np.zeros(stages, np.int64)
-        leaves = model.last[model.ids]
-        for k in range(stages):
-            size[k] = int(((enters <= k) & (leaves >= k)).sum())
-        left = np.bincount(leaves, minlength=stages)
-        room = int((1.5 * size.max(initial=0) + 8) * more)
-        self.more, members, factor = more, int(2 * more * size.sum()) + 64, int(2 * more * (size @ left)) + 1024
+        left = np.bincount(model.last, minlength=stages)
+        size = np.cumsum(np.diff(model.first)) - np.cumsum(left) + left
+        room = int((1.2 * size.max(initial=0) + 8) * more)
+        self.more, members, factor = more, int(1.2 * more * size.sum()) + 64, int(more * (size @ left)) + 1024
         self.data = front_data(model, min(room, self.n + self.m), members, factor)
         self._factor = Bound(fronts.factor, model, self.data)
-        self._solve = Bound(fronts.solve, self.data)
+        self._solve = Bound(fronts.solve, model, self.data)
         self._multiply = Bound(fronts.multiply, model)
         self._product = np.zeros(self.n + self.m)
 
@@ -170,6 +156,31 @@ class System:
 
 
 @entry
+def _reaches(stage, wide, j_rows, j_columns, a, b, rows, low, high):
+    """First and last stage that each unknown meets in a constraint or in the Hessian, less those that are wide.
+
+    j_rows, j_columns: entries of the Jacobian; a, b: of the whole system. rows: scratch (2, constraints).
+    """
+    n = stage.shape[0]
+    rows[0], rows[1] = n, -1
+    for i in range(n):
+        low[i] = high[i] = stage[i]
+    for k in range(j_rows.shape[0]):
+        r, c = j_rows[k], j_columns[k]
+        if not wide[c]:
+            rows[0, r], rows[1, r] = min(rows[0, r], stage[c]), max(rows[1, r], stage[c])
+    for k in range(j_rows.shape[0]):
+        r, c = j_rows[k], j_columns[k]
+        if not wide[c]:
+            low[c], high[c] = min(low[c], rows[0, r]), max(high[c], rows[1, r])
+    for k in range(a.shape[0]):
+        i, j = a[k], b[k]
+        if i < n and j < n and not wide[i] and not wide[j]:
+            low[i], high[i] = min(low[i], stage[j]), max(high[i], stage[j])
+            low[j], high[j] = min(low[j], stage[i]), max(high[j], stage[i])
+
+
+@entry
 def _pull_back(slots, rows, columns, values, y, out):
     """out = J' y."""
     out[:] = 0.0
@@ -180,25 +191,75 @@ def _pull_back(slots, rows, columns, values, y, out):
 def _partners(stage: IntArray, a: IntArray, b: IntArray, n: int) -> IntArray:
     """Of unknowns with few neighbours the first constraint on them, -1 for all others."""
     degree = np.bincount(a, minlength=len(stage)) + np.bincount(b, minlength=len(stage))
-    out = np.full(len(stage), -1)
-    rows = np.flatnonzero((a >= n) & (b < n))
-    rows = rows[np.lexsort((a[rows], stage[a[rows]]))][::-1]  # the first one is written last
-    out[b[rows]] = a[rows]
-    out[degree > FEW + 2] = -1
-    return out
+    rows = np.flatnonzero((a >= n) & (b < n) & (degree[b] <= FEW + 2))
+    first = np.full(len(stage), len(stage) ** 2)
+    np.minimum.at(first, b[rows], stage[a[rows]] * len(stage) + a[rows])
+    return np.where(first < len(stage) ** 2, first % len(stage), -1)
+
+
+class _Thin(NamedTuple):
+    """Fields of `FrontModel` on thin unknowns, and the pairs of their neighbours."""
+
+    unknowns: IntArray
+    slots: IntArray
+    around: IntArray
+    near: IntArray
+    near_slots: IntArray
+    pairs: IntArray
+    rows: IntArray
+    columns: IntArray
+
+
+def _thin(a: IntArray, b: IntArray, slots: IntArray, n: int, count: int) -> _Thin:
+    """Unknowns of the program with few neighbours, no two of which are neighbours."""
+    beside = a != b
+    degree = np.bincount(a[beside], minlength=count) + np.bincount(b[beside], minlength=count)
+    # On the diagonal are the Hessian's entry and that of the barrier.
+    twice = np.bincount(a[~beside], minlength=count) == 2
+    few = (degree < FEW) & (degree > 0) & (np.arange(count) < n) & twice
+    entries = np.flatnonzero(beside & (few[a] | few[b]))
+    ends, others = np.concatenate([a[entries], b[entries]]), np.concatenate([b[entries], a[entries]])
+    where = np.tile(slots[entries], 2)
+    # Of two neighbours that both have few the later one stays.
+    stays = np.zeros(count, bool)
+    stays[np.maximum(ends, others)[few[ends] & few[others]]] = True
+    chosen = few & ~stays
+    unknowns = np.flatnonzero(chosen)
+    own = np.flatnonzero(chosen[ends])
+    own = own[np.argsort(ends[own], kind="stable")]
+    size = degree[unknowns]
+    entries = np.flatnonzero(~beside)
+    entries = entries[chosen[a[entries]]]
+    diagonal = slots[entries[np.argsort(a[entries], kind="stable")]].reshape(-1, 2)
+    around = np.concatenate([[0], np.cumsum(size)]).astype(np.int64)
+    pairs = np.concatenate([[0], np.cumsum(size * (size + 1) // 2)]).astype(np.int64)
+    near = others[own]
+    rows, columns = np.zeros(pairs[-1], np.int64), np.zeros(pairs[-1], np.int64)
+    for m in np.unique(size):
+        i, j = np.tril_indices(m)
+        of = np.flatnonzero(size == m)
+        at, to = around[of][:, None], pairs[of][:, None] + np.arange(len(i))
+        rows[to], columns[to] = near[at + i], near[at + j]
+    return _Thin(unknowns, diagonal, around, near, where[own], pairs, rows, columns)
 
 
 def _model(stage: IntArray, a: IntArray, b: IntArray, slots: IntArray, n: int) -> FrontModel:
     used, stage = np.unique(stage, return_inverse=True)
     stages = max(len(used), 1)
     at = np.maximum(stage[a], stage[b])
+    early = _thin(a, b, slots, n, len(stage))
     last = stage.copy()
     np.maximum.at(last, a, at)
     np.maximum.at(last, b, at)
     partner = _partners(stage, a, b, n)
     thin = np.flatnonzero(partner >= 0)
     np.maximum.at(last, partner[thin], last[thin])  # they wait for each other, else rows fill up
-    order, entry_order = np.argsort(stage, kind="stable"), np.argsort(at, kind="stable")
+    # Its neighbours meet where a thin unknown left.
+    meet = np.maximum(stage[early.rows], stage[early.columns])
+    np.maximum.at(last, early.rows, meet)
+    np.maximum.at(last, early.columns, meet)
+    short = np.int16 if stages < 2**15 else np.int64  # of few bits numbers are sorted by counting
+    order, entry_order, fill_order = (np.argsort(x.astype(short), kind="stable") for x in (stage, at, meet))
 
     def starts(of: IntArray) -> IntArray:
         return np.concatenate([[0], np.cumsum(np.bincount(of, minlength=stages))]).astype(np.int64)
@@ -212,4 +273,14 @@ def _model(stage: IntArray, a: IntArray, b: IntArray, slots: IntArray, n: int) -
         slots=slots[entry_order].astype(np.int32),
         last=last.astype(np.int64),
         partner=partner.astype(np.int64),
+        thin=early.unknowns,
+        thin_slots=early.slots,
+        around=early.around,
+        near=early.near,
+        near_slots=early.near_slots,
+        pairs=early.pairs,
+        fills=starts(meet),
+        fill_rows=early.rows[fill_order],
+        fill_columns=early.columns[fill_order],
+        fill_slots=fill_order.astype(np.int64),
     )

@@ -1,13 +1,16 @@
 """Pivots of one and of two rows in a dense front, whose upper triangle is kept (Duff and Reid 1983, Section 3).
 
-Rows with few nonzeros, such as those of controls, are eliminated entry by entry; of full ones the rows that stay in the
-front are left for `rest`, which takes four at a time.
+Rows with few nonzeros, such as those of controls, are eliminated entry by entry; what full ones do to the others is
+left for `catch_up`, which takes eight at a time.
 """
 
 from leastaction._jit import inline, routine
 
 TINY = 1e-300
 """Pivots below are none."""
+
+VECTOR = 8
+"""Numbers that a processor takes at once; the room of fronts is a multiple of it."""
 
 SPARSE = 3
 """Rows of pivots with less than one nonzero in so many are eliminated entry by entry."""
@@ -66,12 +69,73 @@ def _scan(row, first, f, near):
     return n, top
 
 
+@inline
+def _take_eight(F, W, dense, n, j, first, end):
+    """Eight pivots, from number n on, for row j."""
+    p0, p1, p2, p3 = dense[n], dense[n + 1], dense[n + 2], dense[n + 3]
+    p4, p5, p6, p7 = dense[n + 4], dense[n + 5], dense[n + 6], dense[n + 7]
+    x0, x1, x2, x3 = F[p0, j], F[p1, j], F[p2, j], F[p3, j]
+    x4, x5, x6, x7 = F[p4, j], F[p5, j], F[p6, j], F[p7, j]
+    if x0 == x1 == x2 == x3 == x4 == x5 == x6 == x7 == 0.0:
+        return
+    w0, w1, w2, w3 = W[p0, first:end], W[p1, first:end], W[p2, first:end], W[p3, first:end]
+    w4, w5, w6, w7 = W[p4, first:end], W[p5, first:end], W[p6, first:end], W[p7, first:end]
+    row = F[j, first:end]
+    for c in range(end - first):
+        near = x0 * w0[c] + x1 * w1[c] + x2 * w2[c] + x3 * w3[c]
+        row[c] -= near + (x4 * w4[c] + x5 * w5[c] + x6 * w6[c] + x7 * w7[c])
+
+
+@inline
+def _take_two(F, W, p, q, j, first, end):
+    """Two pivots for row j."""
+    x, y = F[p, j], F[q, j]
+    if x == y == 0.0:
+        return
+    v, w, row = W[p, first:end], W[q, first:end], F[j, first:end]
+    for c in range(end - first):
+        row[c] -= x * v[c] + y * w[c]
+
+
+@inline
+def _take_one(F, W, p, j, first, end):
+    """One pivot for row j."""
+    x = F[p, j]
+    if x == 0.0:
+        return
+    w, row = W[p, first:end], F[j, first:end]
+    for c in range(end - first):
+        row[c] -= x * w[c]
+
+
 @routine
-def judge(F, near, i, ready, f, bar):
+def catch_up(F, W, dense, fresh, full, first, last, end):
+    """What pivots of full rows, `full` of them, do to rows first to last - 1, less what these have seen already.
+
+    Columns are taken from a multiple of VECTOR to one, so that no loop has a rest: below the diagonal nothing counts,
+    and beyond the front neither.
+    """
+    end = (end + VECTOR - 1) // VECTOR * VECTOR
+    for j in range(first, last):
+        n, begin = fresh[j], j // VECTOR * VECTOR
+        fresh[j] = full
+        while n + 8 <= full:
+            _take_eight(F, W, dense, n, j, begin, end)
+            n += 8
+        while n + 2 <= full:
+            _take_two(F, W, dense[n], dense[n + 1], j, begin, end)
+            n += 2
+        if n < full:
+            _take_one(F, W, dense[n], j, begin, end)
+
+
+@routine
+def judge(F, data, full, i, ready, f, end, bar):
     """Whether place i can leave: (i, ...) alone, (r > i, ...) with place r, (-1, ...) where pivots are too small.
 
     Gives also the numbers of nonzeros of row i, in near[0], and of row r, in near[1] if r = i + 1, else -1.
     """
+    W, dense, fresh, near = data.W, data.dense, data.fresh, data.near
     count, g = _scan(F[i], i + 1, f, near[0])
     d = abs(F[i, i])
     if d > TINY and d >= bar * g:
@@ -92,6 +156,7 @@ def judge(F, near, i, ready, f, bar):
     if not det > TINY:
         return -1, count, -1
     second = -1
+    catch_up(F, W, dense, fresh, full, i + 1, r + 1, end)
     if r == i + 1:
         second, h = _scan(F[r], r + 1, f, near[1])
     else:
@@ -130,8 +195,8 @@ def _subtract(F, i, w, near, count, rows, many):
 
 
 @routine
-def one(F, W, near, i, ready, f, count):
-    """Eliminate place i; its row becomes that of L'. Gives whether the rows from `ready` on are still to come.
+def one(F, W, near, i, f, count):
+    """Eliminate place i; its row becomes that of L'. Gives whether the rows that stay are still to learn of it.
 
     `count`: number of nonzeros of its row, whose places are in near[0].
     """
@@ -144,21 +209,16 @@ def one(F, W, near, i, ready, f, count):
             F[i, c] *= inverse
         _subtract(F, i, w, near[0], count, near[0], count)
         return False
-    for c in range(i + 1, f):
-        w[c] = F[i, c]
-        F[i, c] *= inverse
-    end = near[0, count - 1] + 1
-    for j in range(i + 1, ready):
-        x = F[i, j]
-        if x != 0.0:
-            for c in range(j, end):
-                F[j, c] -= x * w[c]
+    kept, row = W[i, i + 1 : f], F[i, i + 1 : f]
+    for c in range(f - i - 1):
+        kept[c] = row[c]
+        row[c] *= inverse
     return True
 
 
 @routine
-def two(F, W, near, i, ready, f, first, second):
-    """Eliminate places i and i + 1 together; of how many, the last ones, the rows from `ready` on are to come.
+def two(F, W, near, i, f, first, second):
+    """Eliminate places i and i + 1 together; of how many, the last ones, the rows that stay are still to learn.
 
     `first`, `second`: numbers of nonzeros of their rows; those of the first include the second one.
     """
@@ -179,11 +239,6 @@ def two(F, W, near, i, ready, f, first, second):
             v[k], w[k] = F[i, k], F[i + 1, k]
             F[i, k] = c * v[k] - b * w[k]
             F[i + 1, k] = a * w[k] - b * v[k]
-        for j in range(i + 2, ready):
-            x, y = F[i, j], F[i + 1, j]
-            if x != 0.0 or y != 0.0:
-                for k in range(j, f):
-                    F[j, k] -= x * v[k] + y * w[k]
         return 2
     many = _union(near, first, second)
     for k in range(i + 2, f):
@@ -197,39 +252,4 @@ def two(F, W, near, i, ready, f, first, second):
     if a == 0.0 or SPARSE * second < f - i:
         _subtract(F, i + 1, w, near[1], second, near[2], many)
         return 0
-    for n in range(many):
-        j = near[2, n]
-        x = F[i + 1, j]
-        if j >= ready:
-            break
-        for k in range(j, near[1, second - 1] + 1):
-            F[j, k] -= x * w[k]
     return 1
-
-
-@routine
-def rest(F, W, dense, count, ready, f):
-    """What the pivots of full rows do to the rows that stay, four at a time."""
-    end = ready
-    for n in range(count):  # unknowns with few neighbours stand last: what no pivot reaches is left out
-        for c in range(f - 1, end - 1, -1):
-            if F[dense[n], c] != 0.0:
-                end = c + 1
-                break
-    for j in range(ready, end):
-        row = F[j]
-        n = 0
-        while n + 4 <= count:
-            p, q, r, s = dense[n], dense[n + 1], dense[n + 2], dense[n + 3]
-            x0, x1, x2, x3 = F[p, j], F[q, j], F[r, j], F[s, j]
-            if x0 != 0.0 or x1 != 0.0 or x2 != 0.0 or x3 != 0.0:
-                w0, w1, w2, w3 = W[p], W[q], W[r], W[s]
-                for c in range(j, end):
-                    row[c] -= x0 * w0[c] + x1 * w1[c] + x2 * w2[c] + x3 * w3[c]
-            n += 4
-        while n < count:
-            x, w = F[dense[n], j], W[dense[n]]
-            if x != 0.0:
-                for c in range(j, end):
-                    row[c] -= x * w[c]
-            n += 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -9,6 +10,7 @@ from numpy.typing import NDArray
 
 from leastaction.dynamics.api import inverse_dynamics_derivatives
 from leastaction.dynamics.legendre import momentum_of_velocity
+from leastaction.mechanism import Mechanism
 from leastaction.optimize.transcriptions.layout import Layout
 from leastaction.optimize.transcriptions.pieces import Motion
 from leastaction.optimize.transcriptions.sparsity import Pattern
@@ -33,10 +35,14 @@ class Ends:
 
     def __init__(self, problem: Problem) -> None:
         self.mechanism = problem.mechanism
-        self.still = problem.mechanism.replace(gravity=(0.0, 0.0, 0.0))
         ends = ((0, problem.start_velocity), (-1, problem.finish_velocity))
         self.given: list[tuple[int, FloatArray]] = [(k, v) for k, v in ends if v is not None]
         self.rows: list[IntArray] = []
+
+    @cached_property
+    def still(self) -> Mechanism:
+        """The robot without gravity."""
+        return self.mechanism.replace(gravity=(0.0, 0.0, 0.0))
 
     def _momentum(self, q: FloatArray, v: FloatArray) -> FloatArray:
         return momentum_of_velocity(self.mechanism, q[None], v[None])[0] if v.any() else np.zeros(len(v))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -31,6 +31,7 @@ class Motion:
         u: controls at the nodes of the steps, shape (steps, nodes, nu).
         turns: derivatives of q by the unknowns along the tangent, shape (points, nv, nv).
         chords: of all steps, made when first asked for.
+        places, slopes: of pieces, likewise.
     """
 
     z: FloatArray
@@ -39,6 +40,8 @@ class Motion:
     u: FloatArray
     turns: Matrices
     chords: Any = None
+    places: dict[Any, Any] = field(default_factory=dict)
+    slopes: dict[Any, Any] = field(default_factory=dict)
 
 
 @dataclass
@@ -103,6 +106,11 @@ class Piece:
             self.columns.append(Columns(np.full((len(k), 1), layout.duration), timed[:, None]))
 
     def _place(self, motion: Motion) -> Place:
+        if self not in motion.places:
+            motion.places[self] = self._find_place(motion)
+        return motion.places[self]
+
+    def _find_place(self, motion: Motion) -> Place:
         owner, k = self.owner, self.index
         none = np.zeros((len(k), 0))
         if self.function.where == "knots":
@@ -120,6 +128,12 @@ class Piece:
 
     def slopes(self, motion: Motion) -> tuple[FloatArray, list[FloatArray]]:
         """Values (elements, size), and derivatives by the unknowns of each of `columns`, shape (elements, size, n)."""
+        if self not in motion.slopes:
+            motion.slopes[self] = self._find_slopes(motion)
+        value, slopes = motion.slopes[self]
+        return value, list(slopes)
+
+    def _find_slopes(self, motion: Motion) -> tuple[FloatArray, list[FloatArray]]:
         place, owner, where = self._place(motion), self.owner, self.function.where
         f = self.function.evaluate(place, True)
         K, m, nv = len(self.index), self.function.size, owner.mechanism.nv
@@ -166,13 +180,13 @@ class Piece:
         if bends is None or (bends.second is None and owner.layout.duration < 0):
             return None
         # From (q, v, u, dt) to the two ends, the controls and the final time, of which v is no linear function.
-        nv, nu, dt = owner.mechanism.nv, owner.mechanism.nu, motion.dt
+        nv, dt = owner.mechanism.nv, motion.dt
         timed = owner.layout.duration >= 0
         n = sum(columns.index.shape[1] for columns in self.columns)
         H = np.zeros((len(self.index), n, n))
         if bends.second is not None:
             rates = place.v / (dt * owner.steps) if timed else place.v
-            kernels.end_bends(bends.second, self.weights, rates, dt, nv, nu, timed, H)
+            kernels.end_bends(bends.second, self.weights, rates, dt, nv, timed, H)
         if timed and bends.by_v is not None:
             # d^2 v / d(ends) dT = -(+-1) / dt^2 / N, d^2 v / dT^2 = 2 v / (dt N)^2.
             slope = bends.by_v / (dt * dt * owner.steps)

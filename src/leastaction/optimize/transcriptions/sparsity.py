@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -9,6 +11,9 @@ from leastaction._jit import entry
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
+
+NO_BLOCKS, NO_ROWS = np.zeros((0, 0, 0)), np.zeros((0, 0))
+"""For `add_squares`, in place of what is not there."""
 
 
 class Pattern:
@@ -21,38 +26,40 @@ class Pattern:
 
     def __init__(self, shape: tuple[int, int]) -> None:
         self.shape = shape
-        self._keys: list[IntArray] = []
+        self._rows: list[IntArray] = []
+        self._columns: list[IntArray] = []
         self._shapes: list[tuple[int, ...]] = []
-        self._all: IntArray = np.zeros(0, int)
 
     def add(self, rows: IntArray, columns: IntArray) -> int:
         """Register contributions, arrays that broadcast, without negative rows; gives back a ticket for `slots`."""
         rows, columns = np.broadcast_arrays(rows, columns)
-        keys = np.where((rows < 0) | (columns < 0), -1, columns * self.shape[0] + rows)
-        self._keys.append(keys.ravel())
-        self._shapes.append(keys.shape)
-        return len(self._keys) - 1
+        self._rows.append(np.where(columns < 0, -1, rows).ravel())
+        self._columns.append(columns.ravel())
+        self._shapes.append(rows.shape)
+        return len(self._rows) - 1
 
     def close(self) -> None:
         """Find the pattern of all that was added."""
-        keys = np.sort(np.concatenate([np.zeros(0, int), *self._keys]), kind="stable")  # of runs that are sorted
-        first = np.ones(len(keys), bool)
-        first[1:] = keys[1:] != keys[:-1]
-        self._all = keys[first & (keys >= 0)]
-        self.indices = (self._all % max(self.shape[0], 1)).astype(np.int64)
-        columns = self._all // max(self.shape[0], 1)
-        self.indptr = np.concatenate([[0], np.cumsum(np.bincount(columns, minlength=self.shape[1]))]).astype(np.int64)
+        rows, columns = (np.concatenate([np.zeros(0, np.int64), *x]) for x in (self._rows, self._columns))
+        kept = np.flatnonzero(rows >= 0)
+        scratch, order = np.zeros(max(self.shape) + 1, np.int64), np.zeros((2, len(kept)), np.int64)
+        indices, self.indptr = np.zeros(len(kept), np.int64), np.zeros(self.shape[1] + 1, np.int64)
+        slots = np.zeros(len(rows), np.int64)
+        count = _compress(rows, columns, kept, scratch, order, indices, self.indptr, slots)
+        slots[rows < 0] = count
+        self.indices = indices[:count].copy()
+        ends = np.cumsum([len(x) for x in self._rows]).tolist()
+        self._slots = np.split(slots, ends[:-1]) if ends else []
+        self._rows, self._columns = [], []
 
     @property
     def count(self) -> int:
         """Number of nonzeros."""
-        return len(self._all)
+        return len(self.indices)
 
     def slots(self, ticket: int) -> IntArray:
         """For each contribution its place among the values; `count` for those left out."""
-        keys = self._keys[ticket]
-        found = np.searchsorted(self._all, keys)
-        return np.where(keys < 0, self.count, found).reshape(self._shapes[ticket])
+        return self._slots[ticket].reshape(self._shapes[ticket])
 
     def dense(self, values: FloatArray) -> FloatArray:
         """The matrix as a plain array."""
@@ -60,6 +67,39 @@ class Pattern:
         columns = np.repeat(np.arange(self.shape[1]), np.diff(self.indptr))
         out[self.indices, columns] = values[: self.count]
         return out
+
+
+@entry
+def _compress(rows, columns, kept, scratch, order, indices, indptr, slots):
+    """Sort the contributions `kept` by columns, then by rows, and number those that differ; gives how many do.
+
+    Two sorts by counting, the second of which keeps the order of the first. scratch: zeros (rows or columns + 1,);
+    order: scratch (2, kept).
+    """
+    for turn in range(2):
+        by = rows if turn == 0 else columns
+        source, target = kept if turn == 0 else order[0], order[turn]
+        scratch[:] = 0
+        for n in range(source.shape[0]):
+            scratch[by[source[n]] + 1] += 1
+        for n in range(1, scratch.shape[0]):
+            scratch[n] += scratch[n - 1]
+        for n in range(source.shape[0]):
+            place = by[source[n]]
+            target[scratch[place]] = source[n]
+            scratch[place] += 1
+    count, row, column = 0, -1, -1
+    for n in range(kept.shape[0]):
+        k = order[1, n]
+        if rows[k] != row or columns[k] != column:
+            row, column = rows[k], columns[k]
+            indices[count] = row
+            indptr[column + 1] += 1
+            count += 1
+        slots[k] = count - 1
+    for n in range(1, indptr.shape[0]):
+        indptr[n] += indptr[n - 1]
+    return count
 
 
 @entry
@@ -76,6 +116,53 @@ def add_at(values, slots, source, blocks):
     for k in range(slots.shape[0]):
         for a in range(slots.shape[1]):
             values[slots[k, a]] += blocks[k, source[a]]
+
+
+class Block(NamedTuple):
+    """How the block of an element of second derivatives is made.
+
+    Attributes:
+        source: its entries that count, by their places in one row.
+        chosen: its rows and columns among all unknowns that the element reads, shape (n,).
+        work, flat: scratch, as large as a block, and the same memory in one row.
+    """
+
+    source: IntArray
+    chosen: IntArray
+    work: FloatArray
+    flat: FloatArray
+
+
+@entry
+def add_squares(values, slots, block, bends, J, shares, by_time):
+    """values[slots[k, a]] += (sum of 2 shares J'J, of bends and of by_time)[source[a]] for all elements k.
+
+    bends (elements, all, all) counts at the rows and columns `chosen` (n,); J (elements, size, n), shares (elements,
+    size); by_time (elements, n) are the entries of the last unknown with the others. What is not there has no elements.
+    """
+    source, chosen, work, flat = block.source, block.chosen, block.work, block.flat
+    n = chosen.shape[0]
+    for k in range(slots.shape[0]):
+        flat[:] = 0.0
+        for m in range(J.shape[1]):
+            row = J[k, m, :n]
+            for i in range(row.shape[0]):
+                x = 2.0 * shares[k, m] * row[i]
+                if x != 0.0:
+                    out = work[i, :n]
+                    for j in range(row.shape[0]):
+                        out[j] += x * row[j]
+        if bends.shape[0] > 0:
+            for i in range(n):
+                row, out = bends[k, chosen[i]], work[i, :n]
+                for j in range(n):
+                    out[j] += row[chosen[j]]
+        if by_time.shape[0] > 0:
+            for i in range(n):
+                work[i, n] += by_time[k, i]
+                work[n, i] += by_time[k, i]
+        for a in range(slots.shape[1]):
+            values[slots[k, a]] += flat[source[a]]
 
 
 @entry

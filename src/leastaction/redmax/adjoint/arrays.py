@@ -106,6 +106,22 @@ class ReverseData(NamedTuple):
         return cls(cot, *(np.zeros(sizes.get(name, n)) for name in cls._fields[1:]))
 
 
+class Stage(NamedTuple):
+    """One stage of a step, as the adjoint sees it.
+
+    Attributes:
+        gamma: its share of the step [s].
+        u: controls, shape (nu,).
+        bu: gradients by them, shape (nu,).
+        wanted: whether gradients by parameters of bodies and joints are asked for.
+    """
+
+    gamma: float
+    u: FloatArray
+    bu: FloatArray
+    wanted: bool
+
+
 class RunGradients(NamedTuple):
     """Gradients along a run, one row per time or step.
 

@@ -8,9 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leastaction.errors import MechanismError
-from leastaction.mechanism import Mechanism
+from leastaction.mechanism import Mechanism, Servo
 from leastaction.mechanism.elements import PointElement
 from leastaction.mechanism.joints import Joint, Motion
+from leastaction.mechanism.tree import Span
 from leastaction.parameters import parameter
 from leastaction.redmax.adjoint.runs import Gradients
 
@@ -53,6 +54,8 @@ def parameter_gradient(g: Gradients, mechanism: Mechanism, name: str) -> FloatAr
     for force in mechanism.forces:
         if force.name == part and kind in (*force.PARAMETERS, "point"):
             return _point_force(g, mechanism, kind, force)
+    if kind in ("kp", "kv"):
+        return _servo(g, mechanism, kind, part)
     if kind in ("position", "rotation") and any(j.name == part for j in (*mechanism.joints, *mechanism.loops)):
         return _placement(g, mechanism, kind, mechanism.joint(part))
     if kind in _COORDINATE:
@@ -125,6 +128,33 @@ def _wrench(g: Gradients, mechanism: Mechanism, name: str) -> FloatArray:
     return out
 
 
+def _first_coordinate(span: Span) -> int:
+    """Where the coordinates of a primitive motion start among those of its joint."""
+    count = 0
+    for p in span.joint.primitives:
+        if p is span.primitive:
+            break
+        count += p.nq
+    return count
+
+
+def _servo(g: Gradients, mechanism: Mechanism, kind: str, name: str) -> FloatArray:
+    """Of a gain of a servo: by stiffness, rest and damping of its joint, and by its force per unit of control."""
+    k, servo = next((k, a) for k, a in enumerate(mechanism.actuators) if a.name == name and isinstance(a, Servo))
+    dof = mechanism.velocity_index(servo.coordinate)
+    span = next(s for s in g.reduced.tree.spans if s.iv <= dof < s.iv + s.primitive.nv)
+    own, offset = g.parameters.coordinates[dof], span.offset + dof - span.iv
+    by_push = servo.gear * g.drives[k] / servo.push if servo.push and servo.gain is None else 0.0
+    if kind == "kv":
+        return np.array(servo.gear**2 * own[2] + (by_push if servo.kp == 0.0 else 0.0))
+    stiffness = span.joint.stiffness[offset]
+    by_rest = 0.0
+    if stiffness > 0.0:
+        rest = span.joint.rest[_first_coordinate(span) + dof - span.iv]
+        by_rest = own[1] * (servo.gear * servo.rest - servo.gear**2 * rest) / stiffness
+    return np.array(servo.gear**2 * own[0] + by_rest + by_push)
+
+
 def _points_of_path(g: Gradients, mechanism: Mechanism, k: int) -> FloatArray:
     path = g.reduced.model.forces.paths[k]
     bodies = [
@@ -169,8 +199,22 @@ def _elastic(g: Gradients, mechanism: Mechanism, kind: str, joint: Joint) -> Flo
             # Reduced coordinates have the shifts first.
             pieces += _of_ball(g, kind, joint, span.iv, own[: n - 3])
         else:
-            pieces.append(own)
+            pieces.append(_shared(g, kind, joint, span, own))
     return np.concatenate(pieces)
+
+
+def _shared(g: Gradients, kind: str, joint: Joint, span: Span, own: FloatArray) -> FloatArray:
+    """Gradient by stiffness or rest of a joint's own springs, where servos pull as well: see `mechanism.servos`."""
+    out, first = own.copy(), _first_coordinate(span)
+    for j in range(span.primitive.nv):
+        k, iq = span.offset + j, first + j
+        stiffness, whole = joint.stiffness[k], span.joint.stiffness[k]
+        if whole > stiffness and kind == "rest":
+            out[j] *= stiffness / whole
+        elif whole > stiffness and kind == "stiffness":
+            by_rest = g.parameters.coordinates[span.iv + j, _COORDINATE["rest"]]
+            out[j] += by_rest * (joint.rest[iq] - span.joint.rest[iq]) / whole
+    return out
 
 
 def _of_ball(g: Gradients, kind: str, joint: Joint, iv: int, shifts: FloatArray) -> list[FloatArray]:

@@ -24,8 +24,9 @@ from leastaction.redmax.step.residual import residual
 
 
 @routine
-def _multipliers(loops, model, data, back, r, w, v, u):
+def _multipliers(loops, model, data, back, projected, u):
     """back.zp = (z, y), back.mu and back.dv = v - w from gradients back.bv by v; False if the loops are singular."""
+    r, w, v = projected.r, projected.w, projected.v
     H, step, n = data.H, data.step, r.shape[0]
     for k in range(back.mu.shape[0]):
         back.lamp[k] = 0.0
@@ -47,17 +48,18 @@ def _multipliers(loops, model, data, back, r, w, v, u):
 
 
 @routine
-def reverse_projection(loops, model, data, back, grads, r, w, v, u, wanted):
+def reverse_projection(loops, model, data, back, grads, projected, u, wanted):
     """Turn gradients (back.bx, back.bv) by the positions r and the velocity v after a projection into those by (r, w).
 
-    Adds those by parameters to grads. Gives back False if the loops are singular.
+    `projected`: see `Projected`. Adds those by parameters to grads. Gives back False if the loops are singular.
     """
     if loops is None:
         return True
+    r, v = projected.r, projected.v
     n, m = r.shape[0], back.mu.shape[0]
     if m == 0:
         return True
-    if not _multipliers(loops, model, data, back, r, w, v, u):
+    if not _multipliers(loops, model, data, back, projected, u):
         return False
     z, zp, still, lam = back.z, back.zp, back.still, back.lamp
     for k in range(m):

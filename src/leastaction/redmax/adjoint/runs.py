@@ -36,6 +36,7 @@ class Gradients:
         controls: shape (steps, 1, nu); empty where they were not asked for.
         parameters: by the numbers that kernels read.
         reduced: the compiled mechanism that nodes are numbered by.
+        drives: sums over all steps of each control times the gradient by it, shape (nu,).
     """
 
     q: FloatArray
@@ -43,6 +44,7 @@ class Gradients:
     controls: FloatArray
     parameters: ParameterGradients
     reduced: Reduced
+    drives: FloatArray
 
 
 def welded(mechanism: Mechanism, names: Iterable[str]) -> Mechanism | None:
@@ -75,6 +77,7 @@ class ReducedReversal(Reversal):
         self.back = ReverseData.zeros(stepper.reduced, len(self.kept))
         self.grads = ParameterGradients.zeros(stepper.reduced)
         self.controls: list[FloatArray] = []
+        self.drives = np.zeros(stepper.mechanism.nu)
         self.carried: tuple[FloatArray, FloatArray] | None = None
 
     def piece(self, record: Any, row: int, first: int, u: FloatArray, bq: FloatArray, bs: FloatArray) -> None:
@@ -98,6 +101,7 @@ class ReducedReversal(Reversal):
                 f"the adjoint of step {first - row + failed} has no solution: its Newton matrix is singular"
             )
         self.carried = BX[: row + 1].copy(), BV[: row + 1].copy()
+        self.drives += (U[row:] * BU[row:]).sum(axis=0)
         if self.keeps_controls:
             self.controls.append(BU[row:, None])
         self.first = run, U
@@ -167,4 +171,4 @@ class ReducedReversal(Reversal):
         for k, ball in enumerate(c.model.balls):
             # The rest orientation of a ball's spring turns with the joint's frame.
             found.placements[ball.node, :3] += found.forces.balls[k, 9:]
-        return Gradients(bq, bv, controls, found, stepper.reduced)
+        return Gradients(bq, bv, controls, found, stepper.reduced, self.drives)

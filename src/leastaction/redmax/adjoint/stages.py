@@ -11,13 +11,13 @@ from leastaction.forces import drives
 from leastaction.kinematics.reduced.charts import history as rewritten
 from leastaction.kinematics.reduced.charts import use_charts
 from leastaction.linalg.factor import factor, solve_transposed
-from leastaction.redmax.adjoint.arrays import ReverseData, RunGradients, named_gradients
+from leastaction.redmax.adjoint.arrays import ReverseData, RunGradients, Stage, named_gradients
 from leastaction.redmax.adjoint.chart_slopes import pull_chart
 from leastaction.redmax.adjoint.inverse_dynamics_cotangents import keep_inertias
 from leastaction.redmax.adjoint.parameter_cotangents import wrench_cotangents
 from leastaction.redmax.adjoint.projection import reverse_projection
 from leastaction.redmax.adjoint.rates import parameter_gradients, rate_gradients
-from leastaction.redmax.arrays import ReducedRun, ReducedSettings, StageEnd, named_data, named_model
+from leastaction.redmax.arrays import Projected, ReducedRun, ReducedSettings, StageEnd, named_data, named_model
 from leastaction.redmax.step.masses import project_velocity
 from leastaction.redmax.step.matrix import newton_matrix
 from leastaction.redmax.step.residual import residual
@@ -27,11 +27,12 @@ from leastaction.spatial import ZERO6, store6
 
 
 @routine
-def reverse_stage(model, data, back, grads, end, gamma, u, bu, wanted):
-    """Gradients (back.bP, back.bPv) by the predictors of a stage from (back.bx, back.bv) by its end state.
+def reverse_stage(model, data, back, grads, end, stage):
+    """Gradients (back.bP, back.bPv) by the predictors of a `Stage` from (back.bx, back.bv) by its end state.
 
-    Adds to bu and to grads. `wanted`: whether parameters of bodies and joints count. Gives back False if H is singular.
+    Adds to stage.bu and to grads. Gives back False if H is singular.
     """
+    gamma, u = stage.gamma, stage.u
     r, rd, z, rdd = end.r, end.rd, back.z, data.rdd
     n = r.shape[0]
     c1, c2 = 1.0 / gamma, 1.0 / (gamma * gamma)
@@ -49,8 +50,8 @@ def reverse_stage(model, data, back, grads, end, gamma, u, bu, wanted):
     for k in range(n):
         back.bP[k] = (back.yv[k] - back.bv[k]) * c1 + back.ya[k] * c2
         back.bPv[k] = back.ya[k] * c1
-    drives.control_cotangents(model.forces.drives, data.links, back.cot, z, bu)
-    if wanted:
+    drives.control_cotangents(model.forces.drives, data.links, back.cot, z, stage.bu)
+    if stage.wanted:
         parameter_gradients(model, data, back, grads, end)
     return True
 
@@ -90,26 +91,28 @@ def _pull_predictors(method, stage, double, dt, back, bx, bv):
 
 
 @routine
-def _reverse_projected(loops, model, data, back, grads, end, gamma, u, bu, wanted):
+def _reverse_projected(loops, model, data, back, grads, end, stage):
     """`reverse_stage` of one whose velocity was projected to the tangent of the loops afterwards."""
     if loops is None:
-        return reverse_stage(model, data, back, grads, end, gamma, u, bu, wanted)
+        return reverse_stage(model, data, back, grads, end, stage)
     for k in range(end.r.shape[0]):
-        back.w[k] = (end.r[k] - data.P[k]) / gamma
-    if not reverse_projection(loops, model, data, back, grads, end.r, back.w, end.rd, u, wanted):
+        back.w[k] = (end.r[k] - data.P[k]) / stage.gamma
+    projected = Projected(end.r, back.w, end.rd)
+    if not reverse_projection(loops, model, data, back, grads, projected, stage.u, stage.wanted):
         return False
-    return reverse_stage(model, data, back, grads, StageEnd(end.r, back.w, end.lam), gamma, u, bu, wanted)
+    return reverse_stage(model, data, back, grads, StageEnd(end.r, back.w, end.lam), stage)
 
 
 @routine
-def _reverse_early(loops, model, settings, data, back, grads, end, gamma, u, bu, lam, wanted):
+def _reverse_early(loops, model, settings, data, back, grads, end, stage, lam):
     """`reverse_stage` of the first stage of SDIRK2, which loops have solved twice, see `_keep_tangent`.
 
     lam: multipliers that its first solution was searched from.
     """
     if loops is None:
-        return reverse_stage(model, data, back, grads, end, gamma, u, bu, wanted)
+        return reverse_stage(model, data, back, grads, end, stage)
     r, v, mu, P = back.ra, back.va, back.lama, data.P
+    gamma, u = stage.gamma, stage.u
     n = r.shape[0]
     for k in range(n):
         r[k] = data.x1[k] + gamma * data.v1[k]
@@ -119,7 +122,7 @@ def _reverse_early(loops, model, settings, data, back, grads, end, gamma, u, bu,
         return False
     for k in range(n):
         P[k] = r[k] - gamma * v[k]
-    if not _reverse_projected(loops, model, data, back, grads, end, gamma, u, bu, wanted):
+    if not _reverse_projected(loops, model, data, back, grads, end, stage):
         return False
     bP, bPv = back.x2, back.v2  # no longer needed
     for k in range(n):
@@ -127,11 +130,11 @@ def _reverse_early(loops, model, settings, data, back, grads, end, gamma, u, bu,
         back.bx[k], back.bv[k] = 0.0, -gamma * bP[k]
         P[k] = data.x1[k]
         back.w[k] = (r[k] - P[k]) / gamma
-    if not reverse_projection(loops, model, data, back, grads, r, back.w, v, u, wanted):
+    if not reverse_projection(loops, model, data, back, grads, Projected(r, back.w, v), u, stage.wanted):
         return False
     for k in range(n):
         back.bv[k] += gamma * bP[k]
-    if not reverse_stage(model, data, back, grads, StageEnd(r, back.w, mu), gamma, u, bu, wanted):
+    if not reverse_stage(model, data, back, grads, StageEnd(r, back.w, mu), stage):
         return False
     for k in range(n):
         back.bP[k] += bP[k]
@@ -156,25 +159,25 @@ def _reverse_step(model, settings, data, run, back, grads, bars, step):
     if method == BDF2 and not double:
         rewritten(balls, charts[step - 1], charts[step], R[step - 1], RD[step - 1], x1, x0, v0)
     end = StageEnd(x2, v2, run.multipliers[step + 1])
-    for stage in range(1 if double else 0, -1, -1):
+    for number in range(1 if double else 0, -1, -1):
         va = run.RDA[step + 1] if double else v1
-        if double and stage == 0:
+        if double and number == 0:
             end = StageEnd(run.RA[step + 1], va, run.LA[step + 1])
             bx, bv = back.ba, back.bva
         for k in range(n):
             back.bx[k], back.bv[k] = bx[k], bv[k]
-        gamma = predictors(method, stage, double, dt, data, va)
-        u, bu, wanted = bars.U[step], bars.BU[step], bars.wanted
+        gamma = predictors(method, number, double, dt, data, va)
+        stage = Stage(gamma, bars.U[step], bars.BU[step], bars.wanted)
         if method != SDIRK2:
-            solved = reverse_stage(model, data, back, grads, end, gamma, u, bu, wanted)
-        elif stage == 1:
-            solved = _reverse_projected(model.loops, model, data, back, grads, end, gamma, u, bu, wanted)
+            solved = reverse_stage(model, data, back, grads, end, stage)
+        elif number == 1:
+            solved = _reverse_projected(model.loops, model, data, back, grads, end, stage)
         else:
             lam = run.multipliers[step]
-            solved = _reverse_early(model.loops, model, settings, data, back, grads, end, gamma, u, bu, lam, wanted)
+            solved = _reverse_early(model.loops, model, settings, data, back, grads, end, stage, lam)
         if not solved:
             return False
-        _pull_predictors(method, stage, double, dt, back, BX[step], BV[step])
+        _pull_predictors(method, number, double, dt, back, BX[step], BV[step])
     if method == BDF2 and not double:
         for k in range(n):
             back.bP[k] *= -1.0 / 3.0

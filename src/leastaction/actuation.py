@@ -1,0 +1,126 @@
+"""From controls to what drives a robot: limits of the controls, and activations, which have states of their own.
+
+Neither depends on the motion, so both are done before the steps: integrators see the controls that act. Over a step an
+activation follows the mean of the controls at the step's nodes, exactly.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from leastaction.errors import IntegratorError
+from leastaction.mechanism import Mechanism
+from leastaction.mechanism._check import real_array, shown
+from leastaction.mechanism.arguments import FloatArray
+
+
+class Actuation:
+    """What lies between the controls of a mechanism and its drives.
+
+    Args:
+        mechanism: the robot.
+        dt: time step [s].
+        nodes: at which shares of a step controls are read.
+
+    Attributes:
+        plain: whether controls act as they are.
+        active: whether any actuator has an activation.
+    """
+
+    def __init__(self, mechanism: Mechanism, dt: float, nodes: Any) -> None:
+        actuators = mechanism.actuators
+        self.nu = mechanism.nu
+        self.lower = np.array([a.lower for a in actuators] or np.full(self.nu, -np.inf))
+        self.upper = np.array([a.upper for a in actuators] or np.full(self.nu, np.inf))
+        self.limited = bool(np.isfinite(self.lower).any() or np.isfinite(self.upper).any())
+        own = [a.activation for a in actuators]
+        self.active = any(x is not None for x in own)
+        self.plain = not (self.active or self.limited)
+        if not self.active:
+            return
+        # What is read at the start of a step and held over it stands for its middle.
+        nodes = (0.5,) if tuple(nodes) == (0.0,) else nodes
+        times = dt * np.append(np.asarray(nodes, float), 1.0)
+        # At the nodes and at the end, shape (nodes + 1, nu): a = keep a0 + follow u, within floor and ceiling.
+        self.keep, self.follow = np.zeros((2, len(times), self.nu))
+        self.floor, self.ceiling = np.full(self.nu, -np.inf), np.full(self.nu, np.inf)
+        for k, x in enumerate(own):
+            if x is None:
+                continue
+            if x.kind == "filter":
+                self.keep[:, k] = np.exp(-times / x.time_constant)
+                self.follow[:, k] = -np.expm1(-times / x.time_constant)
+            else:
+                self.keep[:, k], self.follow[:, k] = 1.0, times
+            self.floor[k], self.ceiling[k] = x.lower, x.upper
+        self.direct = np.array([x is None for x in own])
+
+    def start(self, activation: Any) -> FloatArray:
+        """Activations that a run starts with, shape (nu,), from what the user says: None is zero."""
+        if activation is None:
+            return np.zeros(self.nu)
+        a = real_array(activation)
+        if not self.active:
+            raise IntegratorError("activation: none of the actuators of this robot has one")
+        if a is None or a.shape != (self.nu,) or not np.isfinite(a).all():
+            raise IntegratorError(f"activation: expected {self.nu} finite numbers, got {shown(activation)}")
+        return np.clip(np.where(self.direct, 0.0, a), self.floor, self.ceiling)
+
+    def clipped(self, commands: FloatArray) -> FloatArray:
+        """Controls within their limits."""
+        return np.clip(commands, self.lower, self.upper) if self.limited else commands
+
+    def step(self, commands: FloatArray, activation: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """One step: controls that act at the nodes, shape (nodes, nu), and activations at its end, shape (nu,).
+
+        Args:
+            commands: controls at the nodes, shape (nodes, nu).
+            activation: at the start of the step, shape (nu,).
+        """
+        u = self.clipped(commands)
+        if not self.active:
+            return u, activation
+        a = np.clip(self.keep * activation + self.follow * u.mean(axis=0), self.floor, self.ceiling)
+        return np.where(self.direct, u, a[:-1]), np.where(self.direct, 0.0, a[-1])
+
+    def run(self, commands: FloatArray, activation: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Many steps: controls that act, shape (steps, nodes, nu), and activations, shape (steps + 1, nu).
+
+        Where there are no activations, the latter have no columns.
+        """
+        if not self.active:
+            if self.limited and len(commands) > 1 and not any(commands.strides[:2]):  # one row, many times
+                acting = np.broadcast_to(self.clipped(commands[0, 0]), commands.shape)
+            else:
+                acting = self.clipped(commands)
+            return acting, np.zeros((len(commands) + 1, 0))
+        acting, states = np.empty(commands.shape), np.empty((len(commands) + 1, self.nu))
+        states[0] = activation
+        for k in range(len(commands)):
+            acting[k], states[k + 1] = self.step(commands[k], states[k])
+        return acting, states
+
+    def pull_back(self, gradient: FloatArray, commands: FloatArray, activations: FloatArray | None) -> FloatArray:
+        """Gradients by the controls from those by the controls that act, both of shape (steps, nodes, nu).
+
+        Beyond its limits a control changes nothing.
+
+        Args:
+            gradient: by the controls that act.
+            commands: the controls.
+            activations: of the run, shape (steps + 1, nu); needed where there are any.
+        """
+        within = (commands >= self.lower) & (commands <= self.upper)
+        if not self.active or activations is None:
+            return gradient * within
+        out, later = np.zeros(gradient.shape), np.zeros(self.nu)  # `later`: by the activations at the end of a step
+        u = self.clipped(commands)
+        for k in range(len(gradient) - 1, -1, -1):
+            a = self.keep * activations[k] + self.follow * u[k].mean(axis=0)
+            by = np.concatenate([gradient[k], later[None]]) * ((a >= self.floor) & (a <= self.ceiling))
+            spread = np.where(self.direct, gradient[k], (self.follow * by).sum(axis=0) / len(gradient[k]))
+            out[k] = spread * within[k]
+            later = np.where(self.direct, 0.0, (self.keep * by).sum(axis=0))
+        return out

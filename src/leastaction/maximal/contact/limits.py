@@ -1,0 +1,102 @@
+"""Limits and dry friction of joints, as cones at the start poses of a step."""
+
+from leastaction._jit import inline, routine
+from leastaction.contact import cones as ip
+from leastaction.maximal.contact.margins import REACH
+from leastaction.maximal.contact.overlaps import overlap_left
+from leastaction.maximal.records import BALL, FREE
+from leastaction.maximal.step.assembly import work
+
+
+@routine(allocates=False)
+def coordinate_wrenches(cone, s):
+    """Unit wrenches of the limit or dry friction of a coordinate, into its cone."""
+    for i in range(6):
+        if cone.kind == ip.DRY:
+            cone.da[6 + i], cone.db[6 + i] = s.wa[i], s.wb[i]
+        else:
+            cone.da[i], cone.db[i] = cone.side * s.wa[i], cone.side * s.wb[i]
+
+
+@routine(allocates=False)
+def coordinate_cones(bodies, states, settings, contact, c, s, count, k, dt):
+    """Append cones of coordinate k: limits that it may reach within the step, and dry friction for a share of it.
+
+    Their slack and sliding velocity are first guesses, and `gam` is a typical energy [J].
+
+    Args:
+        c, s: the coordinate's `COORDINATE` and `COORDINATE_STATE` records.
+    """
+    cones, share = contact.cones, contact.now[0].dry
+    if c.kind == BALL or c.kind == FREE:
+        return count
+    rate = work(states, s.wa, c.a) + work(states, s.wb, c.b)
+    typical = typical_rate(bodies, settings, c, s, dt)
+    for side in (1.0, -1.0):
+        bound = c.lower if side > 0.0 else c.upper
+        if abs(bound) > 1e30:
+            continue
+        room = side * (s.value - bound)
+        if room + REACH * dt * min(side * rate - typical, -abs(rate)) < 0.0 and count < cones.shape[0]:
+            limit_cone(bodies, cones[count], c, s, k, side, rate, typical, dt)
+            count += 1
+    if c.friction > 0.0 and count < cones.shape[0]:
+        cone = cones[count]
+        base_cone(cone, c, k, ip.DRY)
+        cone.bound, cone.side, cone.key = share * c.friction * dt, share, -4 * k - 3
+        coordinate_wrenches(cone, s)
+        cone.s, cone.ds, cone.gam = 1.0, 1.0, cone.bound * (typical + abs(rate))
+        cone.y[0], cone.y[1] = rate, 0.0
+        count += 1
+    return count
+
+
+@inline
+def limit_key(k, side):
+    """Key of the lower (side 1) or upper (-1) limit of coordinate k."""
+    return -4 * k - (1 if side > 0.0 else 2)
+
+
+@inline
+def size_of(bodies, c, s):
+    """What makes a rate of a coordinate a velocity [m]: the size of what turns, 1 for a slide."""
+    if s.wb[3] == 0.0 and s.wb[4] == 0.0 and s.wb[5] == 0.0:  # an angle
+        return bodies[max(c.a, c.b)].radius
+    return 1.0
+
+
+@inline
+def typical_rate(bodies, settings, c, s, dt):
+    """What gravity adds to the rate of a coordinate in a step."""
+    return settings.gravity * dt / size_of(bodies, c, s) + 1e-6
+
+
+@routine(allocates=False)
+def limit_cone(bodies, cone, c, s, k, side, rate, typical, dt):
+    """Make a limit of coordinate k a cone; see `coordinate_cones`."""
+    bound = c.lower if side > 0.0 else c.upper
+    room = side * (s.value - bound)
+    mass = 0.0
+    for body in (c.a, c.b):
+        if body >= 0:
+            mass = max(mass, bodies[body].mass)
+    base_cone(cone, c, k, ip.LIMIT)
+    cone.side, cone.bound, cone.key = side, bound, limit_key(k, side)
+    cone.leave = typical * dt
+    cone.rest = overlap_left(room, cone.leave)
+    coordinate_wrenches(cone, s)
+    speed = typical + abs(rate)
+    cone.ds = (room - cone.rest) / dt + side * rate
+    cone.s, cone.gam = max(cone.ds, speed), mass * (size_of(bodies, c, s) * speed) ** 2
+    cone.y[0] = cone.y[1] = 0.0
+
+
+@routine(allocates=False)
+def base_cone(cone, c, k, kind):
+    """What limits and dry friction of coordinate k share."""
+    cone.kind, cone.a, cone.b, cone.edge, cone.source, cone.mu = kind, c.a, c.b, c.edge, -1 - k, 0.0
+    cone.directions = 0
+    for i in range(18):
+        cone.da[i] = cone.db[i] = 0.0
+    for i in range(6):
+        cone.ea[i] = cone.eb[i] = 0.0

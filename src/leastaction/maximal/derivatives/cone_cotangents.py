@@ -1,0 +1,169 @@
+"""Reverse mode of contacts, limits and dry friction: gradients of what cones ask for and push with, one by one.
+
+The unit wrenches of a contact are differentiated by central differences of fourth order at its two bodies' poses.
+"""
+
+from leastaction._jit import inline, routine
+from leastaction.contact import cones as ip
+from leastaction.contact.gap import gap, tangents
+from leastaction.maximal.contact.detection import BOUNCING, OVERLAPPING, overlap_left
+from leastaction.maximal.derivatives.cotangents import add_gradient, add_to, bend_coordinate
+from leastaction.maximal.derivatives.sensitivity_kernels import STEP, stencil
+from leastaction.maximal.step.bodies import end_pose, start_pose
+from leastaction.maximal.step.joint_rows import coordinate
+from leastaction.spatial import ZERO3, axpy3, cross, load9, matmul, mattvec, matvec, sub3
+
+
+@inline
+def turned(R, axis, d):
+    """R turned by the small angle d about an axis of the world."""
+    # Cayley's map: exact to d^3, and what is left of that the difference of fourth order removes.
+    h = 0.5 * d
+    e = (h if axis == 0 else 0.0, h if axis == 1 else 0.0, h if axis == 2 else 0.0)
+    k = 2.0 / (1.0 + h * h)
+    # 1 + k (e x) + k (e x)^2
+    K = (0.0, -e[2], e[1], e[2], 0.0, -e[0], -e[1], e[0], 0.0)
+    KK = matmul(K, K)
+    T = (
+        *(1.0 + k * KK[0], k * (K[1] + KK[1]), k * (K[2] + KK[2])),
+        *(k * (K[3] + KK[3]), 1.0 + k * KK[4], k * (K[5] + KK[5])),
+        *(k * (K[6] + KK[6]), k * (K[7] + KK[7]), 1.0 + k * KK[8]),
+    )
+    return matmul(T, R)
+
+
+@inline
+def wrench_value(q, row, R, arm, d, sign):
+    """q . (unit wrench along d at an arm), q of one body among rows of six."""
+    at = 6 * row
+    t = mattvec(R, cross(arm, d))
+    value = q[at] * t[0] + q[at + 1] * t[1] + q[at + 2] * t[2]
+    return sign * (value + q[at + 3] * d[0] + q[at + 4] * d[1] + q[at + 5] * d[2])
+
+
+@routine(allocates=False)
+def contact_value(c, contact, Ra, xa, Rb, xb, qa, qb, by_rest):
+    """What a contact's unit wrenches work with the motions qa, qb (18), and by_rest times what its gap must exceed."""
+    phi, n, x = gap(contact, (Ra, xa), (Rb, xb))
+    t1, t2 = tangents(n)
+    value = wrench_value(qa, 0, Ra, sub3(x, xa), n, -1.0) + wrench_value(qb, 0, Rb, sub3(x, xb), n, 1.0)
+    if c.kind == ip.TURN:
+        first, second = (n, ZERO3) if c.directions == ip.SPIN else (t1, t2)
+        for row in range(2):
+            d = first if row == 0 else second
+            ta, tb = mattvec(Ra, d), mattvec(Rb, d)
+            for i in range(3):
+                value += qb[6 + 6 * row + i] * tb[i] - qa[6 + 6 * row + i] * ta[i]
+    else:
+        for row in range(1, 3):
+            d = t1 if row == 1 else t2
+            value += wrench_value(qa, row, Ra, sub3(x, xa), d, -1.0) + wrench_value(qb, row, Rb, sub3(x, xb), d, 1.0)
+    if c.side == OVERLAPPING:
+        value += by_rest * overlap_left(phi, c.leave)
+    elif c.side == BOUNCING:
+        value += by_rest * phi
+    return value
+
+
+@routine(allocates=False)
+def cone_cotangents(model, data, contact, dt, zeta, back, G, bV):
+    """Gradients of all cones by poses (G, in the world) and by the velocities before (bV).
+
+    Args:
+        zeta: gradient by what the cones push with, together with that of the equations, in the bodies' directions.
+        back: scratch `BackData`.
+    """
+    states, qa, qb = data.bodies, back.qa, back.qb
+    for k in range(contact.now[0].count):
+        c = contact.cones[k]
+        asked0 = asked1 = asked2 = 0.0
+        for i in range(6):
+            if c.a >= 0:
+                asked0 += zeta[c.a, i] * c.da[i]
+                asked1 += zeta[c.a, i] * c.da[6 + i]
+                asked2 += zeta[c.a, i] * c.da[12 + i]
+            if c.b >= 0:
+                asked0 += zeta[c.b, i] * c.db[i]
+                asked1 += zeta[c.b, i] * c.db[6 + i]
+                asked2 += zeta[c.b, i] * c.db[12 + i]
+        W = c.W
+        by_gap = (asked0 * W[0] + asked1 * W[3] + asked2 * W[6]) / dt
+        by_first = asked0 * W[1] + asked1 * W[4] + asked2 * W[7]
+        by_second = asked0 * W[2] + asked1 * W[5] + asked2 * W[8]
+        normal = 0.0 if c.kind >= ip.DRY else c.gam
+        bounce = 0.0
+        if c.source >= 0 and c.side == BOUNCING:
+            bounce = c.bounce * contact.contacts[c.source].restitution * dt * by_gap
+        for body, q in ((c.a, qa), (c.b, qb)):
+            for i in range(6):
+                z = v = x = 0.0
+                if body >= 0:
+                    s = states[body]
+                    z, x = zeta[body, i], s.x[i]
+                    v = s.w[i] if i < 3 else s.vc[i - 3]
+                q[i] = normal * z - bounce * x
+                q[6 + i] = c.beta[0] * z - by_first * v
+                q[12 + i] = c.beta[1] * z - by_second * v
+        for i in range(6):
+            if c.a >= 0:
+                bV[c.a, i] -= bounce * c.da[i]
+            if c.b >= 0:
+                bV[c.b, i] -= bounce * c.db[i]
+        if c.source < 0:
+            limit_cotangents(model, data, c, by_gap, qa, qb, back.E1, G)
+            continue
+        touching = contact.contacts[c.source]
+        Ra, xa = end_pose(states, c.a)
+        Rb, xb = end_pose(states, c.b)
+        _, n, x = gap(touching, (Ra, xa), (Rb, xb))
+        add_to(G, c.a, cross(sub3(x, xa), n), n, by_gap)
+        add_to(G, c.b, cross(sub3(x, xb), n), n, -by_gap)
+        Ra, xa = start_pose(states, c.a)
+        Rb, xb = start_pose(states, c.b)
+        for side in range(2):
+            body = c.a if side == 0 else c.b
+            if body < 0:
+                continue
+            for axis in range(6):
+                h = STEP * (model.bodies[body].radius if axis >= 3 else 1.0)
+                e = (1.0 if axis == 3 else 0.0, 1.0 if axis == 4 else 0.0, 1.0 if axis == 5 else 0.0)
+                slope = 0.0
+                for point in range(4):
+                    offset, weight = stencil(point)
+                    R, p = (Ra, xa) if side == 0 else (Rb, xb)
+                    p = axpy3(offset * h, e, p)
+                    if axis < 3:
+                        R = turned(R, axis, offset * h)
+                    if side == 0:
+                        slope += weight * contact_value(c, touching, R, p, Rb, xb, qa, qb, by_gap)
+                    else:
+                        slope += weight * contact_value(c, touching, Ra, xa, R, p, qa, qb, by_gap)
+                G[body, axis] += slope / h
+
+
+@inline
+def limit_cotangents(model, data, c, by_gap, qa, qb, E, G):
+    """The same of the limit or dry friction of a coordinate; E: scratch, of which the rows of its bodies are used."""
+    states, j = data.bodies, -1 - c.source
+    tie, value = model.coordinates[j], data.coordinates[j].value
+    row = 6 if c.kind == ip.DRY else 0
+    sign = 1.0 if c.kind == ip.DRY else c.side
+    for body, q in ((c.a, qa), (c.b, qb)):
+        if body >= 0:
+            t = matvec(load9(states[body].R), (q[row], q[row + 1], q[row + 2]))
+            for i in range(3):
+                E[body, i], E[body, 3 + i] = t[i], q[row + 3 + i]
+    Ra, xa = start_pose(states, c.a)
+    Rb, xb = start_pose(states, c.b)
+    bend_coordinate(tie, Ra, xa, Rb, xb, E, G, sign)
+    if c.kind == ip.DRY:
+        return
+    now, tb, ta, f = coordinate(tie, value, Ra, xa, Rb, xb)
+    if c.rest < 0.0:
+        phi, h = c.side * (now - c.bound), 1e-3 * abs(c.rest)
+        slope = (overlap_left(phi + h, c.leave) - overlap_left(phi - h, c.leave)) / (2.0 * h)
+        add_gradient(G, c.a, c.b, tb, ta, f, c.side * by_gap * slope)
+    Ra, xa = end_pose(states, c.a)
+    Rb, xb = end_pose(states, c.b)
+    _, tb, ta, f = coordinate(tie, value, Ra, xa, Rb, xb)
+    add_gradient(G, c.a, c.b, tb, ta, f, -c.side * by_gap)

@@ -1,0 +1,133 @@
+"""Runs `backward.go_back` over the steps of a record, and lays out contacts anew where it asks for that."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from leastaction.integrators import FloatArray
+from leastaction.maximal.arrays import plain
+from leastaction.maximal.derivatives.arrays import BackData
+from leastaction.maximal.derivatives.backward import OTHERWISE, go_back, go_back_with_contact
+from leastaction.maximal.derivatives.replay import PATIENT, Parts
+from leastaction.maximal.derivatives.sensitivity import Bars, BodyState
+from leastaction.maximal.records import BALL
+from leastaction.maximal.step.rollout import DONE, FULL
+from leastaction.mechanism.closure import COUPLING, SCREW
+
+TRIES = 20
+"""How often contacts are laid out anew for one step."""
+
+SCRATCH = ("E0", "E1", "G0", "G1", "push", "pushed", "read", "twists")
+
+
+def has_way_back(stepper: Any) -> bool:
+    """Whether `go_back` knows all that a `MaximalStepper` steps with.
+
+    It takes trees of joints without screws and couplings, with joint springs, dampers and drive inertias of hinges and
+    slides, controls of joints, and all that touches; others are differentiated step by step (`replay`).
+    """
+    model, forces = stepper.arrays, stepper.arrays.forces
+    if stepper.loops or len(stepper.substeps) > 1 or model.damped is not None or model.resisting is not None:
+        return False
+    elements = (forces.paths, forces.wrenches, forces.penalties, forces.drags, forces.balls)
+    if forces.user is not None or any(x is not None and len(x) for x in elements):
+        return False
+    if (forces.drives.dof < 0).any() or np.isin(model.rows.kind, (SCREW, COUPLING)).any():
+        return False
+    dofs = forces.dofs
+    if (dofs.limit_stiffness != 0.0).any() or (dofs.limit_damping != 0.0).any():
+        return False
+    for c in model.coordinates[model.coordinates.kind >= BALL]:
+        own = slice(c.iv, c.iv + (3 if c.kind == BALL else 6))
+        if c.damping.any() or dofs.stiffness[own].any() or dofs.damping[own].any():
+            return False
+    return bool((model.coordinates.iv >= 0).all())
+
+
+class WayBack:
+    """The way back over a piece of a run, as far as it is compiled.
+
+    Args:
+        parts: of a `MaximalStepper` that `has_way_back`.
+        record: states of the run by name.
+        start: state of the row from which the piece starts.
+        row: number of that row.
+        u: controls at the nodes of each step, shape (steps, nodes, nu).
+    """
+
+    def __init__(self, parts: Parts, record: Any, start: BodyState, row: int, u: FloatArray) -> None:
+        self.parts, self.row = parts, row
+        self.stepper = s = parts.stepper_of(parts.lengths[0], PATIENT)
+        rows = slice(row, row + len(u) + 1)
+        names = ("rigid_poses", "momenta", "velocities", "q")
+        self.poses, self.momenta, self.velocities, self.q = (np.array(record[name][rows]) for name in names)
+        self.poses[0], self.momenta[0] = start.Z, start.P
+        self.divided = np.array(record["divided"][rows, 0])
+        self.u, self.before = np.array(u, order="C"), np.array(start.V)
+        self.scratch = {name: np.zeros((len(start.Z), 6)) for name in SCRATCH}
+        if s.contact is not None:
+            s.contact.now.known = 0
+        self.planned = False
+
+    def over(self, last: int, bars: Bars, bq: FloatArray, bp: FloatArray, controls: FloatArray) -> tuple[int, Bars]:
+        """From the end of step `last` back as far as it goes: (the step that is left to do, -1 for none; the bars).
+
+        Args:
+            bq, bp: gradients by positions and momenta of the piece's rows.
+            controls: gradients by the controls, to which is added.
+        """
+        s, found = self.stepper, np.stack(bars)
+        tries, wider = 0, 1.0
+        if not self.planned and s.contact is not None and len(s.table.movers) > 1:
+            self._plan(last, wider)
+        self.planned = True
+        while True:
+            if s.contact is not None:
+                s.contact.written[0] = 0
+            back = tuple(self._data(found, bq, bp, controls))
+            if s.contact is None:
+                left, why = go_back(*s.problem, self.parts.places, back, 0, last)
+            else:
+                touching = plain((s.near, s.contact))
+                left, why = go_back_with_contact(*s.problem, *touching, self.parts.places, back, 0, last)
+            tries = tries + 1 if left == last else 0
+            if why in (DONE, OTHERWISE) or tries > TRIES:
+                return int(left), Bars(*found)
+            last = int(left)
+            if why == FULL:
+                s.room *= 2
+                s._make_room()
+            else:
+                wider = 2.0 * wider if tries else 1.0
+                self._plan(last, wider)
+
+    def _plan(self, k: int, wider: float) -> None:
+        s, V = self.stepper, self.velocities[k] if k > 0 else self.before
+        s.data.bodies.w, s.data.bodies.vc = V[:, :3], V[:, 3:]
+        s._plan(self.poses[k], wider)
+
+    def _data(self, bars: FloatArray, bq: FloatArray, bp: FloatArray, controls: FloatArray) -> BackData:
+        values = self.stepper.data.factors.values
+        return BackData(
+            poses=self.poses,
+            momenta=self.momenta,
+            velocities=self.velocities,
+            q=self.q,
+            divided=self.divided,
+            u=self.u,
+            before=self.before,
+            fresh=self.row == 0,
+            first_row=self.row == 0,
+            bq=bq,
+            bp=bp,
+            bars=bars,
+            controls=controls,
+            **self.scratch,
+            at=np.zeros(self.q.shape[1]),
+            original=np.zeros(len(values)),
+            residual=np.zeros(len(self.stepper.data.fixed)),
+            qa=np.zeros(18),
+            qb=np.zeros(18),
+        )

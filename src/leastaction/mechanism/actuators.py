@@ -1,0 +1,160 @@
+"""What drives a robot: motors and servos of joints, thrusters on bodies, and what lies between control and force."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from leastaction.errors import MechanismError
+from leastaction.mechanism import _check
+
+INF = float("inf")
+
+
+@dataclass(frozen=True, slots=True)
+class Activation:
+    """What lies between a control and what it drives: a state a of its own, which starts at zero unless told.
+
+    Attributes:
+        kind: "filter": a follows the control u, da/dt = (u - a) / `time_constant`; or "integrator": da/dt = u, so that
+            the control of a position servo is a velocity.
+        time_constant: of a filter [s]; zero for an integrator.
+        lower, upper: limits of a.
+    """
+
+    kind: str = "filter"
+    time_constant: float = 0.0
+    lower: float = -INF
+    upper: float = INF
+
+    def __post_init__(self) -> None:
+        if not (isinstance(self.kind, str) and self.kind in ("filter", "integrator")):
+            raise MechanismError(f"activation: kind must be 'filter' or 'integrator', got {_check.shown(self.kind)}")
+        time = _check.nonnegative(self.time_constant, "activation: time_constant")
+        if (time > 0.0) != (self.kind == "filter"):
+            words = "must be positive" if self.kind == "filter" else "of an integrator must be zero"
+            raise MechanismError(f"activation: time_constant {words}, got {time}")
+        object.__setattr__(self, "time_constant", time)
+        _check_limits(self, "activation")
+
+
+def activation(value: Any, what: str) -> Activation | None:
+    """An `Activation` from one, from the time constant of a filter [s], or None."""
+    if value is None or isinstance(value, Activation):
+        return value
+    return Activation("filter", _check.positive(value, f"{what}: activation"))
+
+
+@dataclass(frozen=True)
+class JointActuator:
+    """A drive of one degree of freedom: generalised force = gear * u.
+
+    Attributes:
+        name: unique among the actuators.
+        coordinate: name of the degree of freedom (as in `Mechanism.velocity_names`).
+        gear: force or torque per unit of control.
+        lower, upper: limits of the control u; `simulate` clips it to them.
+        activation: what lies between the control and the force; None: nothing.
+    """
+
+    name: str
+    coordinate: str
+    gear: float = 1.0
+    lower: float = -INF
+    upper: float = INF
+    activation: Activation | None = None
+
+    def __post_init__(self) -> None:
+        what = f"actuator {_check.label(self.name, 'name of an actuator')!r}"
+        _check.label(self.coordinate, f"{what}: coordinate")
+        object.__setattr__(self, "gear", _check.number(self.gear, f"{what}: gear"))
+        object.__setattr__(self, "activation", activation(self.activation, what))
+        _check_limits(self, what)
+
+    @property
+    def push(self) -> float:
+        """Generalised force per unit of control."""
+        return self.gear
+
+
+@dataclass(frozen=True)
+class Servo(JointActuator):
+    """A motor with feedback of position and velocity: generalised force = gear (gain u - kp (x - rest) - kv dx/dt).
+
+    x = gear * joint position is what the motor sees; u is the target. As a spring and a damper to the target it is
+    solved for together with the motion, so that stiff gains do not make steps unstable, but in explicit methods. Its
+    feedback is no part of the potential energy; the classical dynamics have it among `passive_forces`.
+
+    Attributes:
+        name, coordinate, lower, upper, activation: see `JointActuator`; joints with one axis alone.
+        gear: how often the motor turns for one turn of the joint; multiplies its force.
+        kp: feedback of the position, force of the motor per x [N m/rad or N/m].
+        kv: feedback of the velocity [N m s/rad or N s/m].
+        gain: force of the motor per unit of control. None: kp, or kv where kp is zero; the control is then the
+            position, or the velocity, that the motor is to have.
+        rest: position x at which the motor exerts no force when u is zero [rad or m].
+    """
+
+    kp: float = 0.0
+    kv: float = 0.0
+    gain: float | None = None
+    rest: float = 0.0
+
+    def __post_init__(self) -> None:
+        # Without arguments, super() does not know its class in dataclasses that are made anew.
+        JointActuator.__post_init__(self)
+        what = f"servo {self.name!r}"
+        for field in ("kp", "kv"):
+            object.__setattr__(self, field, _check.nonnegative(getattr(self, field), f"{what}: {field}"))
+        if self.gain is not None:
+            object.__setattr__(self, "gain", _check.number(self.gain, f"{what}: gain"))
+        object.__setattr__(self, "rest", _check.number(self.rest, f"{what}: rest"))
+        if self.rest and not self.kp:
+            raise MechanismError(f"{what}: a rest position needs a feedback kp of the position")
+
+    @property
+    def push(self) -> float:
+        """Generalised force per unit of control."""
+        own = self.gain
+        if own is None:
+            own = self.kp if self.kp > 0.0 else self.kv
+        return self.gear * own
+
+
+@dataclass(frozen=True, slots=True)
+class BodyActuator:
+    """A thruster: wrench = u * `wrench`, fixed in the body's frame.
+
+    Attributes:
+        name: unique among the actuators.
+        body: name of the body.
+        wrench: (torque, force) per unit of control, about the body's origin [N m, N], 6 numbers.
+        lower, upper: limits of the control u; `simulate` clips it to them.
+        activation: what lies between the control and the force; None: nothing.
+    """
+
+    name: str
+    body: str
+    wrench: tuple[float, ...]
+    lower: float = -INF
+    upper: float = INF
+    activation: Activation | None = None
+
+    def __post_init__(self) -> None:
+        what = f"actuator {_check.label(self.name, 'name of an actuator')!r}"
+        _check.label(self.body, f"{what}: body")
+        object.__setattr__(self, "wrench", _check.vector(self.wrench, 6, f"{what}: wrench"))
+        object.__setattr__(self, "activation", activation(self.activation, what))
+        _check_limits(self, what)
+
+
+def _check_limits(limited: Any, what: str) -> None:
+    for field in ("lower", "upper"):
+        value = _check.number(getattr(limited, field), f"{what}: {field}", infinite=True)
+        object.__setattr__(limited, field, value)
+    if limited.lower > limited.upper:
+        raise MechanismError(f"{what}: limits are reversed: lower {limited.lower} > upper {limited.upper}")
+
+
+Actuator = JointActuator | BodyActuator
+"""What drives a robot: a motor or servo of a joint or a thruster on a body, in the order of the controls u."""

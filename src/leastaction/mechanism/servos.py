@@ -1,0 +1,110 @@
+"""The feedback of servos: a spring and a damper of the joint that each of them drives.
+
+A servo exerts gear (gain u - kp (gear x - rest) - kv gear dx/dt). The part with u is a drive like any other; the rest
+is a spring of stiffness gear^2 kp, with a rest position, and a damper gear^2 kv, so every formulation knows it. Those
+that take springs explicitly are told what stiffness is a servo's (`servo` of `tree.DOF`), and take that implicitly.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leastaction.errors import MechanismError
+from leastaction.mechanism.actuators import Servo
+from leastaction.mechanism.joints import Joint, Motion
+
+if TYPE_CHECKING:
+    from leastaction.mechanism.mechanism import Mechanism
+
+FloatArray = NDArray[np.float64]
+
+
+class Feedback(NamedTuple):
+    """What servos do at each degree of freedom: -stiffness x + pull - damping dx/dt; arrays of shape (nv,)."""
+
+    stiffness: FloatArray
+    damping: FloatArray
+    pull: FloatArray
+
+
+def servos(mechanism: Mechanism) -> list[Servo]:
+    """The servos among the actuators."""
+    return [a for a in mechanism.actuators if isinstance(a, Servo)]
+
+
+def feedback(mechanism: Mechanism) -> Feedback:
+    """The feedback of all servos."""
+    out = Feedback(*np.zeros((3, mechanism.nv)))
+    for servo in servos(mechanism):
+        k = mechanism.velocity_index(servo.coordinate)
+        out.stiffness[k] += servo.gear**2 * servo.kp
+        out.damping[k] += servo.gear**2 * servo.kv
+        out.pull[k] += servo.gear * servo.kp * servo.rest
+    return out
+
+
+def check_servos(mechanism: Mechanism) -> None:
+    """Refuse servos of ball and free joints, which have no one position."""
+    axes = [group.iv for group in mechanism.coordinate_groups if group.nv == 1]
+    for servo in servos(mechanism):
+        if mechanism.velocity_index(servo.coordinate) not in axes:
+            raise MechanismError(
+                f"servo {servo.name!r}: {servo.coordinate!r} is part of a ball or free joint; servos drive joints with "
+                "one axis"
+            )
+
+
+def driven_joints(mechanism: Mechanism) -> tuple[Joint, ...]:
+    """The tree joints with the feedback of their servos among their springs and dampers."""
+    if not servos(mechanism):
+        return mechanism.joints
+    back, out, iv = feedback(mechanism), [], 0
+    for joint in mechanism.joints:
+        own = slice(iv, iv + joint.nv)
+        iv += joint.nv
+        if not (back.stiffness[own].any() or back.damping[own].any()):
+            out.append(joint)
+            continue
+        stiffness = np.array(joint.stiffness) + back.stiffness[own]
+        changes: dict[str, Any] = {
+            "stiffness": tuple(stiffness.tolist()),
+            "damping": tuple((np.array(joint.damping) + back.damping[own]).tolist()),
+            "rest": _rest(joint, stiffness, back.pull[own]),
+        }
+        out.append(replace(joint, **changes))
+    return tuple(out)
+
+
+def _rest(joint: Joint, stiffness: FloatArray, pull: FloatArray) -> tuple[float, ...]:
+    """Where the joint's own springs and those of servos hold each other."""
+    rest, iq, iv = list(joint.rest), 0, 0
+    for p in joint.primitives:
+        if p.motion not in (Motion.SPHERICAL, Motion.FREE):
+            for j in range(p.nv):
+                if stiffness[iv + j] > joint.stiffness[iv + j]:
+                    own = joint.stiffness[iv + j] * rest[iq + j]
+                    rest[iq + j] = float((own + pull[iv + j]) / stiffness[iv + j])
+        iq, iv = iq + p.nq, iv + p.nv
+    return tuple(rest)
+
+
+def feedback_energy(mechanism: Mechanism, Q: FloatArray) -> FloatArray | float:
+    """What the springs of `driven_joints` store more than those of the joints [J], for rows of q, shape (rows,)."""
+    if not servos(mechanism):
+        return 0.0
+    energy, first = np.zeros(len(Q)), 0
+    for joint, driven in zip(mechanism.joints, mechanism.driven_joints, strict=True):
+        iq = iv = 0
+        for p in joint.primitives:
+            if p.motion not in (Motion.SPHERICAL, Motion.FREE):
+                for j in range(p.nv):
+                    for of, sign in ((driven, 0.5), (joint, -0.5)):
+                        x = Q[:, first + iq + j] - of.rest[iq + j]
+                        energy += sign * of.stiffness[iv + j] * x * x
+            iq, iv = iq + p.nq, iv + p.nv
+        first += joint.nq
+    return energy

@@ -1,0 +1,37 @@
+"""Which code kernels of the body-wise rule have: steps need little of all that there is, and compile sooner without."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from leastaction.minimal.bodywise.arrays import BodywiseModel
+
+
+class BodywiseWays(NamedTuple):
+    """Which code a kernel has: True, or None for what is left out, so that it is not compiled.
+
+    Attributes:
+        second, fourth, higher: for order 2, for order 4, and for any order above.
+        balls: for ball joints at order 4.
+        soft: for springs, dampers and the inertias of drives in joints.
+    """
+
+    second: bool | None
+    fourth: bool | None
+    higher: bool | None
+    balls: bool | None
+    soft: bool | None
+
+
+def needed_ways(model: BodywiseModel) -> BodywiseWays:
+    """The code that steps of this model need.
+
+    Few combinations: each is a kernel of its own. Orders above 4 share one.
+    """
+    s = len(model.rule.c) - 1
+    soft = model.sprung or model.geared
+    if s > 2:
+        return BodywiseWays(None, None, True, None, True)
+    balls = s == 2 and not soft and bool((model.nodes.nv == 3).any())
+    return BodywiseWays(*(True if way else None for way in (s == 1, s == 2, False, balls, soft)))

@@ -1,0 +1,113 @@
+"""Robots that walk and jump, with contacts that are found with the motion (Fan 2018, Section 6)."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leastaction import robots
+from leastaction.mechanism import Mechanism
+from leastaction.optimize.held.contact import contact_reaction, touches
+from leastaction.optimize.held.reactions import evaluate
+from leastaction.optimize.held.terrain import flat
+from leastaction.optimize.motion import constraints, costs
+from leastaction.optimize.problem import Problem
+
+FloatArray = NDArray[np.float64]
+
+SHIN = 0.42
+"""Length of Spring Flamingo's upper and lower legs [m]."""
+SOLE = 0.04
+"""Height of its ankles above its soles [m]."""
+HEEL, TOE = 0.0575, -0.1725
+"""Ends of the soles along x of the feet [m]; the robot faces -x."""
+JOINTS = {"hip": (-0.8, 1.8), "knee": (-2.4, -0.05), "ankle": (-1.0, 1.0)}
+"""Limits of the joints [rad]."""
+
+
+def spring_flamingo(steps: int = 80, **options: Any) -> Problem:
+    """Spring Flamingo walks, jumps over an obstacle 0.16 m high and walks on, 1.44 m in 1.6 s; no contact is scheduled.
+
+    After Fan 2018, Section 6.1: passive springs at the ankles, 0.26 m/s at the start, 0.9 m/s on average. The obstacle
+    is a half cylinder that soles stay clear of at all knots; half way both soles are as high as it. The first guess
+    stands with bent knees and is moved on at constant speed, with a hump. Where the obstacle is, the start, the limits
+    and the costs (effort, velocities) are ours.
+    """
+    robot, distance = robots.spring_flamingo(ground=True), 1.44
+    problem = flamingo_problem(robot, steps, 1.6, options)
+    start = flamingo_posture(robot, 0.8, 0.15, -0.15)
+    finish = start.copy()
+    finish[0] = -distance
+    v = speed_on_feet(robot, start, [-0.26, 0.0, 0.0])
+    problem.start(q=start, v=v).finish(q=finish, v=v)
+    for side, y in (("r", -0.12), ("l", 0.12)):
+        foot, center = f"{side}_foot", (-0.5 * distance - 0.05, y, 0.0)
+        for x in (HEEL, 0.5 * (HEEL + TOE), TOE):
+            # The margin makes up for the sole between these points.
+            problem.subject_to(constraints.clearance(foot, center, 0.16, point=(x, 0.0, -SOLE), margin=0.012))
+        for x in (HEEL, TOE):
+            above = [-np.inf, -np.inf, 0.16]
+            problem.subject_to(constraints.position(foot, lower=above, point=(x, 0.0, -SOLE), at=steps // 2))
+    t = np.linspace(0.0, 1.0, steps + 1)
+    q = np.tile(start, (steps + 1, 1))
+    q[:, 0] = -distance * t
+    q[:, 1] += 0.25 * np.clip(1.0 - ((t - 0.5) / 0.2) ** 2, 0.0, None)
+    return problem.guess(q=q, u=[0, 10, 0, 10])
+
+
+def flamingo_problem(robot: Mechanism, steps: int, duration: float, options: dict[str, Any]) -> Problem:
+    """Limits, costs and contacts."""
+    if "dt" not in options:
+        options = {"duration": duration} | options
+    problem = Problem(robot, steps=steps, **options)
+    legs = {f"{side}_{name}": pair for side in "rl" for name, pair in JOINTS.items()}
+    problem.bounds(q={robot.coordinate_names[2]: (-0.4, 0.4), **legs}, u=(-80, 80))
+    problem.bounds(v=dict.fromkeys(legs, (-15.0, 15.0)))
+    return problem.minimize(costs.effort(1e-3), costs.velocity(0.3)).contact()
+
+
+def flamingo_posture(robot: Mechanism, height: float, right: float, left: float) -> FloatArray:
+    """Spring Flamingo with flat soles: hips so high, ankles so far ahead of them [m]."""
+    q = robot.neutral()
+    q[1] = height
+    for side, ahead in (("r", right), ("l", left)):
+        down = height - SOLE
+        bend = math.acos(min(math.hypot(ahead, down) / (2.0 * SHIN), 1.0))
+        hip, knee = math.atan2(ahead, down) + bend, -2.0 * bend
+        for name, angle in (("hip", hip), ("knee", knee), ("ankle", -hip - knee)):
+            q[robot.coordinate_index(f"{side}_{name}")] = angle
+    return q
+
+
+def speed_on_feet(robot: Mechanism, q: FloatArray, wanted: Any) -> FloatArray:
+    """The velocity nearest to `wanted`, of the first degrees of freedom, with which no contact point moves, (nv,)."""
+    from leastaction.dynamics.workspace import Workspace
+
+    rows = [
+        evaluate(Workspace(robot), r.rows[:3], np.zeros(0), q[None], False)[1][0]
+        for r in (contact_reaction(robot, t, flat(), np.arange(2), False) for t in touches(robot, ()))
+    ]
+    J = np.concatenate(rows)
+    free = np.eye(robot.nv) - np.linalg.pinv(J) @ J
+    n = len(wanted)
+    return free @ np.linalg.pinv(free[:n]) @ np.asarray(wanted, float)
+
+
+def spring_flamingo_stride(steps: int = 40, **options: Any) -> Problem:
+    """Spring Flamingo goes at 0.9 m/s: a stride of 0.72 m in 0.8 s that repeats; no contact is scheduled.
+
+    What comes out is a slow run: one foot after the other, with flights between. The first guess moves on at constant
+    speed while the legs swing about a standing posture, one against the other.
+    """
+    robot, stride = robots.spring_flamingo(ground=True), 0.72
+    problem = flamingo_problem(robot, steps, 0.8, options)
+    ahead = robot.coordinate_names[0]
+    problem.start(q={ahead: 0.0}).periodic({ahead: -stride})
+    t = np.linspace(0.0, 1.0, steps + 1)
+    swing = 0.18 * np.cos(2.0 * np.pi * t)
+    q = np.array([flamingo_posture(robot, 0.82, x, -x) for x in swing])
+    q[:, 0] = -stride * t
+    return problem.guess(q=q, u=[0, 10, 0, 10])

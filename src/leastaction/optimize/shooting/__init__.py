@@ -1,0 +1,1 @@
+"""Shooting: controls are the unknowns, states follow from them step by step."""

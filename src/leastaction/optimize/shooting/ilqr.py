@@ -1,0 +1,329 @@
+"""`ilqr`: iterative linear-quadratic regulator, differential dynamic programming without second derivatives of steps.
+
+A sweep from the end to the start minimises, step by step, the quadratic model of what is still to come over the
+controls within their bounds (box-DDP: Tassa, Mansard and Todorov 2014); a sweep from the start to the end follows the
+controls found, with their feedback. States that were guessed need not follow from each other: the gaps between steps
+are closed with the same steps (FDDP: Mastalli et al. 2020), under the merit function cost + price |gaps|.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from leastaction.dynamics.legendre import momentum_of_velocity, velocity_of_momentum
+from leastaction.errors import ConvergenceError, ProblemError
+from leastaction.optimize import arguments
+from leastaction.optimize.problem import Problem
+from leastaction.optimize.regulator import Tracker
+from leastaction.optimize.shooting.box import box_minimum
+from leastaction.optimize.shooting.stages import FloatArray, Quadratic, Stages, States
+from leastaction.optimize.solution import Iteration, Solution
+from leastaction.optimize.solvers.solver import REASONS
+from leastaction.simulator import Simulator
+from leastaction.trajectory import Trajectory
+
+SHARES = 0.5 ** np.arange(12)
+"""Of a step that the line search tries."""
+LEAST, MOST = 1e-9, 1e12
+"""Regularisation of the value function."""
+HEAVIEST = 1e10
+"""Weight of violations beyond which a search gives up."""
+LOOSE = 1e-3
+"""Tolerance of searches whose constraints are still violated, by the violation."""
+CLOSED = 1e-9
+"""Gaps [rad, m or momentum] that count as none."""
+
+
+@dataclass(frozen=True, eq=False)
+class Shot(Solution):
+    """What `ilqr` found: a `Solution` whose motion is a run of the integrator, with the feedback that it is worth.
+
+    Attributes:
+        gains: K of each step, shape (steps, nu, 2 nv), by positions along the tangent and momenta: u - K deviation.
+        cost_to_go: its second derivatives at the knots, shape (steps + 1, 2 nv, 2 nv).
+        bounds: of the controls, shape (2, nu).
+    """
+
+    gains: Any = None
+    cost_to_go: Any = None
+    bounds: Any = None
+
+    @property
+    def tracker(self) -> Tracker:
+        """A controller that follows the motion with these gains."""
+        return Tracker(self, self.gains, self.cost_to_go, *self.bounds)
+
+
+def ilqr(
+    problem: Problem,
+    *,
+    tolerance: float = 1e-6,
+    violation: float = 1e-4,
+    penalty: float = 10.0,
+    max_iterations: int = 300,
+    time_limit: float | None = None,
+    log: bool | Callable[[Iteration], Any] = False,
+) -> Shot:
+    """Solve a problem by shooting, through the derivatives of the steps of its integrator.
+
+    For contact take `Maximal(order=1, smoothing=...)`, whose steps are smooth functions; contacts act as they do in a
+    simulation, and need no unknowns of their own.
+
+    Args:
+        problem: with a whole start (q and v), a fixed time step, and an integrator that has `linearize`: `Galerkin`,
+            `Midpoint` or `Maximal`. Controls are held over steps. Costs over steps are read at their starts. The
+            finish, constraints and bounds of q are met through an augmented Lagrangian. Where the problem has a guess
+            of q, states start there; otherwise from the guess of u.
+        tolerance: the relative decrease of the cost that is not worth another iteration.
+        violation: of constraints that is good enough.
+        penalty: first weight of violations.
+        max_iterations: at most so many, over all weights.
+        time_limit: [s].
+        log: True prints a line for each iteration; a function is called with each `Iteration`.
+
+    Raises:
+        ProblemError: the problem asks for what shooting cannot do.
+    """
+    _check(problem)
+    arguments.number(tolerance, "tolerance", above=0.0)
+    arguments.number(violation, "violation", above=0.0)
+    arguments.number(penalty, "penalty", above=0.0)
+    arguments.count(max_iterations, "max_iterations")
+    return _Search(problem, penalty, log).run(tolerance, violation, max_iterations, time_limit or np.inf)
+
+
+def _check(problem: Any) -> None:
+    if not isinstance(problem, Problem):
+        raise ProblemError(f"ilqr needs a Problem, got {problem!r}")
+    q, v = problem.start_position, problem.start_velocity
+    if q is None or np.isnan(q).any() or v is None:
+        raise ProblemError("ilqr: start: q and v must be given as a whole")
+    if problem.fixed_duration is None:
+        raise ProblemError("ilqr: the final time must be given")
+    if problem.phase_list or problem.touches or problem.shift is not None:
+        raise ProblemError("ilqr: phases, Problem.contact and periods are for `solve`; contacts of the robot act")
+    if not problem.mechanism.is_tree:
+        raise ProblemError(f"ilqr: {problem.mechanism.name!r} has closed loops, which shooting does not take")
+    if not problem.costs:
+        raise ProblemError("ilqr: there is nothing to minimise")
+
+
+class _Search:
+    """The state of the search."""
+
+    def __init__(self, problem: Problem, penalty: float, log: Any) -> None:
+        self.problem, self.m = problem, problem.mechanism
+        self.N, self.n, self.nu = problem.steps, self.m.nv, self.m.nu
+        self.dt = problem.guess_duration / self.N
+        self.stages = Stages(problem, self.dt, penalty)
+        self.stepper = problem.integrator.prepare(self.m, self.dt)
+        if "linearize" not in self.stepper.can:
+            self.stepper.refuse("linearize")
+        self.simulator = Simulator(self.m, problem.integrator, self.dt)
+        self.lower, self.upper = problem.u_bounds
+        self.log, self.iterations = log, []
+        self.mu, self.price, self.stuck = LEAST, 0.0, False
+        self.gains = np.zeros((self.N, self.nu, 2 * self.n))
+        self.cost_to_go = np.zeros((self.N + 1, 2 * self.n, 2 * self.n))
+        self.states = self._first()
+        self.gaps = self._gaps(self.states)
+
+    # ------------------------------------------------------------------ motions
+
+    def step(self, q: FloatArray, p: FloatArray, u: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """One step of the integrator."""
+        self.simulator.reset(q, p=p)
+        self.simulator.step(u)
+        return self.simulator.q, self.simulator.p
+
+    def _first(self) -> States:
+        """States of the guess: given ones, or those to which the controls lead."""
+        problem, m, N = self.problem, self.m, self.N
+        assert problem.start_position is not None
+        assert problem.start_velocity is not None
+        u = np.clip(np.array(problem._guess.get("u", np.zeros((N, self.nu)))), self.lower, self.upper)
+        q, v = np.tile(problem.start_position, (N + 1, 1)), np.tile(problem.start_velocity, (N + 1, 1))
+        given = problem._guess.get("q")
+        if given is not None:
+            q[1:] = m.normalize(given[1:])
+            # Those of the step before: impulses of contacts at a knot belong to the step after it.
+            v[1:] = m.difference(q[:-1], q[1:]) / self.dt
+        p = momentum_of_velocity(m, q, v)
+        if given is None:
+            for k in range(N):
+                q[k + 1], p[k + 1] = self.step(q[k], p[k], u[k])
+            v = velocity_of_momentum(m, q, p)
+        return States(q, p, v, u)
+
+    def _gaps(self, s: States) -> FloatArray:
+        """What each step ends beyond the state after it, shape (N, 2 nv)."""
+        out = np.zeros((self.N, 2 * self.n))
+        for k in range(self.N):
+            q, p = self.step(s.q[k], s.p[k], s.u[k])
+            out[k] = np.concatenate([self.m.difference(s.q[k + 1], q), p - s.p[k + 1]])
+        return np.where(np.abs(out) < CLOSED, 0.0, out)
+
+    def follow(self, k: FloatArray, K: FloatArray, share: float) -> States | None:
+        """The motion of a share of the changes k with the feedback K; None where a step has no solution."""
+        s, m, n = self.states, self.m, self.n
+        q, p, u = s.q.copy(), s.p.copy(), s.u.copy()
+        left = (share - 1.0) * self.gaps
+        try:
+            for i in range(self.N):
+                x = np.concatenate([m.difference(s.q[i], q[i]), p[i] - s.p[i]])
+                u[i] = np.clip(s.u[i] + share * k[i] + K[i] @ x, self.lower, self.upper)
+                q[i + 1], p[i + 1] = self.step(q[i], p[i], u[i])
+                if left[i].any():
+                    q[i + 1], p[i + 1] = m.integrate(q[i + 1], left[i, :n]), p[i + 1] + left[i, n:]
+        except ConvergenceError:
+            return None
+        if not (np.isfinite(q).all() and np.isfinite(p).all()):
+            return None
+        return States(q, p, velocity_of_momentum(m, q, p), u)
+
+    # ------------------------------------------------------------------ sweeps
+
+    def linearize(self) -> tuple[FloatArray, FloatArray]:
+        """A (N, 2 nv, 2 nv) and B (N, 2 nv, nu) of all steps."""
+        s = self.states
+        pairs = [self.stepper.linearize(s.q[k], s.p[k], s.u[k]) for k in range(self.N)]
+        return np.array([A for A, _ in pairs]), np.array([B for _, B in pairs]).reshape(self.N, 2 * self.n, self.nu)
+
+    def backward(self, model: Quadratic, A: FloatArray, B: FloatArray) -> Any:
+        """(changes k, feedback K, second derivatives of the cost to go, its largest slope), or None: not convex."""
+        N, n2, nu = self.N, 2 * self.n, self.nu
+        k, K, S = np.zeros((N, nu)), np.zeros((N, nu, n2)), np.zeros((N + 1, n2, n2))
+        S[N], slope, steepest = model.xx[N], model.x[N], float(np.abs(model.x[N]).max())
+        for i in range(N - 1, -1, -1):
+            ahead = slope + S[i + 1] @ self.gaps[i]
+            Qx, Qu = model.x[i] + A[i].T @ ahead, model.u[i] + B[i].T @ ahead
+            SA = S[i + 1] @ A[i]
+            Qxx, Qux = model.xx[i] + A[i].T @ SA, model.ux[i] + B[i].T @ SA
+            Quu = model.uu[i] + B[i].T @ S[i + 1] @ B[i]
+            firm = self.mu * np.eye(nu) * max(1.0, float(np.abs(np.diag(Quu)).max(initial=0.0)))
+            found = box_minimum(
+                Quu + firm, Qu, self.lower - self.states.u[i], self.upper - self.states.u[i], np.zeros(nu)
+            )
+            if found is None:
+                return None
+            k[i], free = found
+            if free.any():
+                K[i][free] = -np.linalg.solve((Quu + firm)[np.ix_(free, free)], Qux[free])
+            slope = Qx + K[i].T @ (Quu @ k[i] + Qu) + Qux.T @ k[i]
+            S[i] = Qxx + K[i].T @ Quu @ K[i] + K[i].T @ Qux + Qux.T @ K[i]
+            S[i] = 0.5 * (S[i] + S[i].T)
+            steepest = max(steepest, float(np.abs(slope).max()))
+        return k, K, S, steepest
+
+    def descent(self, model: Quadratic, A: FloatArray, B: FloatArray, k: FloatArray, K: FloatArray) -> float:
+        """Slope of the cost along the linear motion."""
+        x, out = np.zeros(2 * self.n), 0.0
+        for i in range(self.N):
+            u = k[i] + K[i] @ x
+            out += float(model.x[i] @ x + model.u[i] @ u)
+            x = A[i] @ x + B[i] @ u + self.gaps[i]
+        return out + float(model.x[self.N] @ x)
+
+    # ------------------------------------------------------------------ the search
+
+    def improve(self, tolerance: float) -> bool:
+        """One iteration; whether the search is over, with these weights of the constraints."""
+        model, (A, B) = self.stages.quadratic(self.states), self.linearize()
+        merit, wide = self.stages.value(self.states)[1], float(np.abs(self.gaps).sum())
+        while self.mu <= MOST:
+            found = self.backward(model, A, B)
+            if found is not None:
+                k, K, S, steepest = found
+                slope = self.descent(model, A, B, k, K)
+                if wide > 0.0:
+                    self.price = max(self.price, 1.5 * steepest, 2.0 * slope / wide)
+                slope -= self.price * wide
+                self.gains, self.cost_to_go = -K, S
+                if -slope <= tolerance * (tolerance + abs(merit)):
+                    return True
+                if self._searched(k, K, slope, merit + self.price * wide):
+                    self.mu = max(0.2 * self.mu, LEAST)
+                    return False
+            self.mu *= 10.0
+        self.stuck = True
+        return True
+
+    def _searched(self, k: FloatArray, K: FloatArray, slope: float, merit: float) -> bool:
+        """Whether some share of the changes improves the motion, which is then the new one."""
+        for share in SHARES:
+            states = self.follow(k, K, float(share))
+            if states is None:
+                continue
+            gaps = (1.0 - share) * self.gaps
+            found = self.stages.value(states)[1] + self.price * float(np.abs(gaps).sum())
+            if found <= merit + 1e-4 * share * slope:
+                self.states, self.gaps = states, gaps
+                return True
+        return False
+
+    def run(self, tolerance: float, allowed: float, most: int, limit: float) -> Shot:
+        """Searches with growing weights of the constraints, until these hold."""
+        began, status = time.perf_counter(), "Maximum_Iterations_Exceeded"
+        before = worst = self._note()
+        for _ in range(most):
+            if time.perf_counter() - began > limit:
+                status = "Maximum_WallTime_Exceeded"
+                break
+            over = self.improve(max(tolerance, LOOSE * min(before, 1.0) if worst > allowed else 0.0))
+            worst = self._note()
+            if not over:
+                continue
+            if self.gaps.any() or (worst > allowed and self.stages.penalty >= HEAVIEST):
+                status = "Search_Direction_Becomes_Too_Small"
+                break
+            if worst <= allowed:
+                status = "Search_Direction_Becomes_Too_Small" if self.stuck else "Solve_Succeeded"
+                break
+            heavier = 10.0 if worst > 0.25 * before else 1.0
+            self.stages.press(self.states, min(heavier * self.stages.penalty, HEAVIEST))
+            before, self.mu, self.stuck = worst, LEAST, False
+        return self._shot(status, worst, allowed, time.perf_counter() - began)
+
+    def _note(self) -> float:
+        """Log an iteration; gives back the largest violation, of constraints and between steps."""
+        worst = max(self.stages.violation(self.states)[0], float(np.abs(self.gaps).max(initial=0.0)))
+        entry = Iteration(len(self.iterations), self.stages.value(self.states)[0], worst)
+        self.iterations.append(entry)
+        if callable(self.log):
+            self.log(entry)
+        elif self.log:
+            print(f"{entry.number:5d}  cost {entry.cost:.6e}  violation {entry.violation:.1e}")
+        return worst
+
+    def _shot(self, status: str, worst: float, allowed: float, seconds: float) -> Shot:
+        s, problem, reason = self.states, self.problem, REASONS.get(status, status)
+        if worst > allowed:
+            reason += f": the largest violation, {worst:.2e}, is that of "
+            reason += "steps from state to state" if self.gaps.any() else self.stages.violation(s)[1]
+        u = s.u[:, None]
+        stored = {"p": s.p, "u": u, "nodes": np.zeros(1)}
+        t = np.asarray(self.dt * np.arange(self.N + 1), float)
+        none = np.zeros(0)
+        return Shot(
+            success=status == "Solve_Succeeded",
+            reason=reason,
+            status=status,
+            cost=self.stages.value(s)[0],
+            violation=worst,
+            trajectory=Trajectory(self.m, problem.integrator, self.dt, t, s.q, stored),
+            u=u,
+            configurations=s.q,
+            duration=self.dt * self.N,
+            multipliers=(none, none),
+            iterations=tuple(self.iterations),
+            seconds=seconds,
+            z=s.u.ravel(),
+            gains=self.gains,
+            cost_to_go=self.cost_to_go,
+            bounds=np.array([self.lower, self.upper]),
+        )

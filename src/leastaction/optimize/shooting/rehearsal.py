@@ -1,0 +1,73 @@
+"""`rehearse`: a plan becomes a run of a simulator with contact."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from leastaction.errors import ProblemError
+from leastaction.integrators import Integrator
+from leastaction.maximal.integrators import Maximal
+from leastaction.mechanism import Mechanism
+from leastaction.mechanism._check import shown
+from leastaction.optimize.motion import costs
+from leastaction.optimize.problem import Problem
+from leastaction.optimize.shooting.ilqr import Shot, ilqr
+from leastaction.optimize.shooting.stages import FloatArray
+from leastaction.optimize.solution import Solution
+
+
+def rehearse(
+    solution: Solution,
+    mechanism: Mechanism | None = None,
+    *,
+    integrator: Integrator | None = None,
+    smoothing: float = 1e-3,
+    position: Any = 100.0,
+    effort: Any = 1e-5,
+    tolerance: float = 1e-2,
+    max_iterations: int = 30,
+    **options: Any,
+) -> Shot:
+    """Find controls with which a simulator follows a solution, by `ilqr` from the solution itself.
+
+    A plan with contacts keeps to the equations of its own transcription. Played back in a simulator, with the contacts
+    found there, it drifts off within a step or two of a legged robot; after the rehearsal it is a run of that
+    simulator. `Shot.track` then follows it in any other one.
+
+    Args:
+        solution: of a problem with contacts, without phases.
+        mechanism: the robot with its ground; default: that of the solution.
+        integrator: default `Maximal(order=1, smoothing=smoothing)`, with steps as long as those of the solution.
+        smoothing: [J] of contacts.
+        position: weights of deviations from the solution, one number or (nv,).
+        effort: weights of the controls.
+        tolerance, max_iterations, options: of `ilqr`.
+    """
+    if not isinstance(solution, Solution):
+        raise ProblemError(f"rehearse needs a Solution, got {shown(solution)}")
+    if solution.phases:
+        raise ProblemError("rehearse: the solution has phases, in which feet are held; use Solution.track")
+    run = solution.trajectory
+    robot = solution.mechanism if mechanism is None else mechanism
+    if not isinstance(robot, Mechanism) or (robot.nq, robot.nu) != (solution.mechanism.nq, solution.mechanism.nu):
+        raise ProblemError(f"rehearse: mechanism must be the robot of the solution, got {shown(robot)}")
+    if integrator is None:
+        integrator = Maximal(order=1, smoothing=smoothing)
+    problem = Problem(robot, steps=run.steps, dt=run.dt, integrator=integrator, limits=False)
+    problem.start(q=run.q[0], v=run.v[0])
+    if robot.actuators:
+        problem.bounds(u=tuple(zip(*((a.lower, a.upper) for a in robot.actuators), strict=True)))
+    problem.minimize(costs.tracking(run.q, position), costs.effort(effort))
+    early = isinstance(integrator, Maximal) and integrator.order == 1
+    problem.guess(q=run.q, u=_impulses(solution) if early else solution.u.mean(axis=1))
+    return ilqr(problem, tolerance=tolerance, max_iterations=max_iterations, **options)
+
+
+def _impulses(solution: Solution) -> FloatArray:
+    """Controls of steps whose forces act at their starts: those around the knots."""
+    dt = solution.trajectory.dt
+    t = dt * np.arange(len(solution.u))
+    around = [[solution.control(max(x + 0.25 * sign * dt, 0.0)) for x in t] for sign in (-1.0, 1.0)]
+    return np.mean(around, axis=0)

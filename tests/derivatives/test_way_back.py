@@ -1,0 +1,150 @@
+"""The compiled way back over runs of `Maximal` gives what differentiating step by step gives."""
+
+import numpy as np
+import pytest
+
+import leastaction as la
+from leastaction.derivatives import gradient
+from leastaction.dynamics.legendre import momentum_of_velocity, momentum_slopes
+from leastaction.maximal.derivatives import reversal
+from leastaction.mechanism import Box, Plane, Sphere, joints
+from tests.oracles.differences import central
+from tests.oracles.random_trees import random_state, random_tree
+
+NAMES = ("q", "v", "controls")
+
+
+def chain():
+    """Joints of every kind without screws, with springs, dampers and drive inertias where they are hinges or slides."""
+    b = la.MechanismBuilder("chain", gravity=(0.3, -0.5, -9.81))
+    rng = np.random.default_rng(2)
+    kinds = ("revolute", "spherical", "prismatic", "universal", "revolute", "cylindrical", "free")
+    for i, kind in enumerate(kinds):
+        b.body(f"b{i}", mass=1.0 + 0.1 * i, com=tuple(rng.uniform(-0.2, 0.2, 3)), inertia=(0.012, 0.01, 0.014))
+        single = kind in ("revolute", "prismatic")
+        extra = {"stiffness": 2.0, "damping": 0.1, "armature": 0.05} if single else {}
+        axis = {"axis": (0.6, 0.0, 0.8)} if single or kind == "cylindrical" else {}
+        parent = "world" if i == 0 else f"b{max(0, i - 1 - i % 2)}"
+        b.joint(f"j{i}", kind, parent, f"b{i}", position=tuple(rng.uniform(-0.3, 0.3, 3)), **axis, **extra)
+    return b.build()
+
+
+def composed():
+    """A joint of two motions, which a body without mass carries."""
+    b = la.MechanismBuilder("composed")
+    b.body("one", mass=1.0, com=(0.1, 0.0, -0.2), inertia=(0.02, 0.03, 0.025))
+    b.body("two", mass=0.7, com=(0.0, 0.1, -0.1), inertia=(0.01, 0.012, 0.011))
+    parts = (joints.prismatic("x"), joints.revolute("y"), joints.prismatic("z"))
+    b.joint("first", "composite", "world", "one", parts=parts, stiffness=2.0, damping=0.2)
+    b.revolute("second", "one", "two", axis="y", position=(0.0, 0.0, -0.3))
+    return b.build()
+
+
+def limited():
+    """Three links with limits and dry friction."""
+    b = la.MechanismBuilder("limited")
+    for i in range(3):
+        b.body(f"l{i}", mass=1.0, com=(0, 0, -0.1), inertia=(0.01, 0.01, 0.01))
+        parent, at = ("world", 0.0) if i == 0 else (f"l{i - 1}", -0.2)
+        extra = {"lower": -0.3, "upper": 0.25, "friction": 0.05 if i == 2 else 0.0}
+        b.revolute(f"j{i}", parent, f"l{i}", axis="xyx"[i], position=(0, 0, at), **extra)
+    return b.build()
+
+
+def box(restitution=0.0):
+    b = la.MechanismBuilder("box")
+    b.body("box", mass=1.0, inertia=(0.004, 0.006, 0.005), shapes=Box((0.2, 0.2, 0.2), restitution=restitution))
+    b.free("box")
+    b.add_shape("world", Plane(friction=0.5))
+    robot = b.build()
+    q = robot.neutral()
+    q[2] = 0.13
+    return robot, robot.integrate(q, [0.1, 0.2, 0.3, 0, 0, 0]), np.array([0.3, 0.2, 0.1, 0.5, 0.3, -0.5])
+
+
+def balls(restitution):
+    b = la.MechanismBuilder("balls")
+    for i in range(2):
+        b.body(f"b{i}", mass=1.0 + i, shapes=Sphere(0.1, friction=0.4, restitution=restitution))
+        b.free(f"b{i}")
+    b.add_shape("world", Plane(restitution=restitution))
+    robot = b.build()
+    q = robot.neutral()
+    q[2], q[7:10] = 0.11, (0.05, 0.02, 0.33)
+    return robot, q, np.array([0, 0, 0.5, 0.1, 0.2, -1.0, 0, 0, 0, 0, 0.1, -1.0])
+
+
+def moving(robot, seed=4):
+    return robot, *random_state(robot, seed)
+
+
+SMOOTH = la.Maximal(smoothing=1e-4)
+CASES = {
+    "chain": (moving(chain()), la.Maximal(), 1e-9),
+    "chain, order 1": (moving(chain()), la.Maximal(order=1), 1e-9),
+    "massless": (moving(composed()), la.Maximal(), 1e-9),
+    "limits": ((limited(), np.array([0.2, -0.25, 0.1]), np.array([3.0, -3.0, 1.0])), SMOOTH, 1e-9),
+    "box": (box(), SMOOTH, 1e-9),
+    "box, rigid": (box(), la.Maximal(), 1e-5),
+    "box, bouncing": (box(0.6), SMOOTH, 1e-8),
+    "balls": (balls(0.0), SMOOTH, 1e-8),
+    "balls, bouncing": (balls(0.5), SMOOTH, 1e-8),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_gradients_are_those_of_single_steps(name, monkeypatch):
+    (robot, q, v), integrator, tolerance = CASES[name]
+    rng = np.random.default_rng(1)
+    u = 0.3 * rng.normal(size=(6, robot.nu))
+    run = la.simulate(robot, q, v, dt=0.01, steps=6, integrator=integrator, controls=u)
+    bars = rng.normal(size=(2, 7, robot.nv))
+    compiled = reversal.has_way_back(integrator.prepare(robot, 0.01))
+    assert compiled
+    found = gradient(run, *bars, NAMES)
+    monkeypatch.setattr(reversal, "has_way_back", lambda stepper: False)
+    expected = gradient(run, *bars, NAMES)
+    for key in NAMES:
+        assert np.abs(found[key] - expected[key]).max() <= tolerance * np.abs(expected[key]).max(), key
+
+
+def test_divided_steps_are_left_to_replay():
+    """Compiled before and after them, and the same gradient as by differences."""
+    robot, integrator = la.robots.pendulum(2), la.Maximal()
+    q, v, dt, steps = np.array([2.5, -1.0]), np.array([3.0, -8.0]), 0.05, 12
+    run = la.simulate(robot, q, v, dt=dt, steps=steps, integrator=integrator)
+    divided = run.stored["divided"][1:, 0] != 0
+    assert divided.any()
+    assert not divided.all()
+    bars = np.random.default_rng(0).normal(size=(2, steps + 1, 2))
+    found = gradient(run, *bars, ("q",))["q"]
+
+    def value(d):
+        other = la.simulate(robot, q + d, v, dt=dt, steps=steps, integrator=integrator)
+        return float((bars[0] * other.q).sum() + (bars[1] * other.v).sum())
+
+    for e, slope in zip(np.eye(2), found, strict=True):
+        assert abs(central(lambda s, e=e: value(s * e), 1e-6) - slope) < 1e-5 * np.abs(found).max()
+
+
+def test_what_has_no_compiled_way_back():
+    b = la.MechanismBuilder.from_mechanism(la.robots.pendulum(2))
+    b.spring("s", ("world", (0.5, 0, 0)), b.build().body_names[-1], stiffness=10.0)
+    for robot in (b.build(), la.robots.three_link_loop()):
+        assert not reversal.has_way_back(la.Maximal().prepare(robot, 0.01))
+    assert not reversal.has_way_back(la.Maximal(order=4).prepare(la.robots.pendulum(2), 0.01))
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_slopes_of_momenta(seed):
+    """Of w' M(q) v by q, for every kind of joint."""
+    robot = random_tree(seed, 7, branching=0.4)
+    q, v = random_state(robot, seed)
+    w = np.random.default_rng(seed).normal(size=robot.nv)
+    found = momentum_slopes(robot, q[None], v[None], w[None])[0]
+    for e, slope in zip(np.eye(robot.nv), found, strict=True):
+
+        def value(s, e=e):
+            return float(w @ momentum_of_velocity(robot, robot.integrate(q, s * e)[None], v[None])[0])
+
+        assert abs(central(value, 1e-5) - slope) < 1e-7 * np.abs(found).max()

@@ -1,0 +1,156 @@
+"""Shooting by iLQR: its quadratic models, bounds of the controls, swing-ups, contact, and rehearsals of plans."""
+
+import math
+
+import numpy as np
+import pytest
+
+import leastaction as la
+from leastaction import optimize as opt
+from leastaction.mechanism import Inertia, MechanismBuilder, Plane
+from leastaction.optimize.shooting.box import box_minimum
+from leastaction.optimize.shooting.stages import Stages, States
+from tests.optimize.problems import limb
+
+
+def test_a_quadratic_with_bounds():
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        A, g, n = rng.normal(size=(4, 4)), 3.0 * rng.normal(size=4), 4
+        H, lower, upper = A @ A.T + 0.1 * np.eye(n), -rng.uniform(0, 1, n), rng.uniform(0, 1, n)
+        x, free = box_minimum(H, g, lower, upper, np.zeros(n))
+        slope = H @ x + g
+        np.testing.assert_allclose(slope[free], 0.0, atol=1e-9)
+        assert (slope[x <= lower] >= -1e-9).all()
+        assert (slope[x >= upper] <= 1e-9).all()
+        assert ((lower <= x) & (x <= upper)).all()
+    assert box_minimum(-np.eye(2), np.ones(2), np.full(2, -np.inf), np.full(2, np.inf), np.zeros(2)) is None
+
+
+def test_gradients_of_costs_and_constraints():
+    """Of a robot with a free base, by states (q, p) and controls, against central differences."""
+    robot, rng, N = limb(), np.random.default_rng(3), 2
+    problem = opt.Problem(robot, steps=N, dt=0.1).start(q=robot.neutral(), v=0)
+    problem.finish(q=robot.random_configuration(rng), v=rng.normal(size=robot.nv))
+    problem.minimize(opt.effort(0.3), opt.velocity(0.2), opt.tracking(robot.random_configuration(rng), 0.5))
+    problem.minimize(opt.momentum(0.1), opt.reach("tool", [0.1, 0.2, 0.3])).bounds(v=(-0.1, 0.1))
+    stages = Stages(problem, 0.1, 2.0)
+    q = robot.integrate(np.tile(robot.neutral(), (N + 1, 1)), 0.3 * rng.normal(size=(N + 1, robot.nv)))
+    p = la.dynamics.legendre.momentum_of_velocity(robot, q, rng.normal(size=(N + 1, robot.nv)))
+    u = rng.normal(size=(N, robot.nu))
+
+    def states(q, p, u):
+        return States(q, p, la.dynamics.legendre.velocity_of_momentum(robot, q, p), u)
+
+    stages.press(states(q, p, u), 3.0)
+    model, n, h = stages.quadratic(states(q, p, u)), robot.nv, 1e-6
+    for k in range(N + 1):
+        for j in range(2 * n):
+            values = []
+            for sign in (1.0, -1.0):
+                x = np.zeros((N + 1, 2 * n))
+                x[k, j] = sign * h
+                values.append(stages.value(states(robot.integrate(q, x[:, :n]), p + x[:, n:], u))[1])
+            assert model.x[k, j] == pytest.approx(
+                (values[0] - values[1]) / (2 * h), rel=1e-5, abs=1e-6 * np.abs(model.x).max()
+            )
+    du = rng.normal(size=u.shape)
+    ahead, back = (stages.value(states(q, p, u + sign * h * du))[1] for sign in (1.0, -1.0))
+    assert (model.u * du).sum() == pytest.approx((ahead - back) / (2 * h), rel=1e-6)
+
+
+def swing_up(steps, integrator=None):
+    problem = opt.Problem(la.robots.cart_pole(), steps=steps, duration=2.0, integrator=integrator)
+    problem.start(q=[0, 0], v=[0, 0]).finish(q=[0, math.pi], v=[0, 0]).bounds(u=(-9, 9), q={"rail": (-2, 2)})
+    return problem.minimize(opt.effort()).guess(u=[0.1])
+
+
+@pytest.mark.parametrize("integrator", [la.Midpoint(), la.Galerkin(order=4)], ids=["midpoint", "simpson"])
+def test_a_swing_up(integrator):
+    """It ends upright, within bounds that bind, as a run of its integrator; and feedback is worth something."""
+    problem = swing_up(30, integrator)
+    shot = opt.ilqr(problem)
+    assert shot.success, str(shot)
+    assert shot.violation <= 1e-4
+    np.testing.assert_allclose(shot.q[-1], [0, math.pi], atol=1e-4)
+    np.testing.assert_allclose(shot.v[-1], 0.0, atol=1e-4)
+    assert np.abs(shot.u).max() == 9.0
+    np.testing.assert_allclose(shot.replay().q, shot.q, atol=1e-9)
+    run = shot.tracker.simulate(q=[0.03, 0.03])
+    assert abs(run.q[-1, 1] - math.pi) < 0.05
+
+
+def test_it_costs_what_the_direct_method_finds():
+    pytest.importorskip("casadi")
+    problem = swing_up(30)
+    direct, shot = problem.solve(), opt.ilqr(problem, tolerance=1e-8)
+    assert shot.cost == pytest.approx(direct.cost, rel=1e-2)
+
+
+def test_states_that_were_guessed_become_a_motion():
+    problem = swing_up(30)
+    angles = np.linspace(0.0, 1.0, 31)[:, None] * [0.0, math.pi]
+    shot = opt.ilqr(problem.guess(q=angles))
+    assert shot.success, str(shot)
+    np.testing.assert_allclose(shot.replay().q, shot.q, atol=1e-7)
+
+
+def sled():
+    """A box of 2 kg on rough ground that a motor pushes ahead; nothing lifts it."""
+    b = MechanismBuilder("sled")
+    b.add_shape("world", Plane())
+    b.body("motor", inertia=Inertia(0.5, (0, 0, 0), 0.01))
+    b.prismatic("ahead", "world", "motor", axis="x")
+    b.body("box", inertia=Inertia(2.0, (0, 0, 0), 0.02))
+    b.prismatic("up", "motor", "box", axis="z")
+    b.contact("skid", "box", (0, 0, -0.1), friction=0.5)
+    b.actuator("push", "ahead", limits=(-40, 40))
+    return b.build()
+
+
+def test_a_box_is_pushed_along_rough_ground():
+    """Through steps with contact: friction, which the motor must overcome, stops it at the place asked for."""
+    robot = sled()
+    problem = opt.Problem(robot, steps=20, dt=0.02, integrator=la.Maximal(order=1, smoothing=1e-3))
+    problem.start(q=[0, 0.1], v=0).finish(q={"ahead": 0.2}, v=0).minimize(opt.effort()).guess(u=[12.0])
+    shot = opt.ilqr(problem, violation=1e-3)
+    assert shot.success, str(shot)
+    assert shot.u.max() > 0.5 * 2.0 * 9.81  # friction
+    rigid = shot.replay(la.Maximal(order=1))
+    assert rigid.q[-1, 0] == pytest.approx(0.2, abs=0.02)
+    assert (rigid.q[:, 1] > 0.1 - 1e-6).all()
+
+
+def test_a_plan_is_rehearsed():
+    """A plan with contacts that were found with it becomes a run of the simulator."""
+    pytest.importorskip("casadi")
+    problem = opt.Problem(sled(), steps=10, duration=0.4).start(q=[0, 0.1], v=0).finish(q=[0.2, 0.1], v=0)
+    plan = problem.minimize(opt.effort(1e-2), opt.velocity()).contact().solve()
+    assert plan.success, str(plan)
+    shot = opt.rehearse(plan)
+    assert shot.success, str(shot)
+    assert np.abs(shot.q - plan.q).max() < 0.01
+    run = shot.track(integrator=la.Maximal(order=1), dt=0.01)
+    assert run.q[-1, 0] == pytest.approx(0.2, abs=0.01)
+
+
+def test_bad_problems_say_so():
+    pendulum = la.robots.double_pendulum()
+    good = opt.Problem(pendulum, steps=4, dt=0.1).start(q=[0, 0], v=0).minimize(opt.effort())
+    free = opt.Problem(pendulum, steps=4, duration=(0.3, 0.5)).start(q=[0, 0], v=0).minimize(opt.effort())
+    loop = opt.Problem(la.robots.four_bar(), steps=4, dt=0.1).start(q=la.robots.four_bar().neutral(), v=0)
+    for message, call in (
+        ("needs a Problem", lambda: opt.ilqr("swing")),
+        ("start: q and v", lambda: opt.ilqr(opt.Problem(pendulum, steps=4, dt=0.1).minimize(opt.effort()))),
+        ("final time must be given", lambda: opt.ilqr(free)),
+        ("nothing to minimise", lambda: opt.ilqr(opt.Problem(pendulum, steps=4, dt=0.1).start(q=[0, 0], v=0))),
+        ("closed loops", lambda: opt.ilqr(loop.minimize(opt.effort()))),
+        ("tolerance", lambda: opt.ilqr(good, tolerance=-1)),
+        ("needs a Solution", lambda: opt.rehearse(good)),
+    ):
+        with pytest.raises(la.ProblemError, match=message):
+            call()
+    late = opt.ilqr(swing_up(20), max_iterations=1)
+    assert not late.success
+    assert "too many iterations: the largest violation" in late.reason
+    assert "finish" in late.reason

@@ -1,0 +1,95 @@
+"""Sensors against closed forms, and what they refuse."""
+
+import numpy as np
+import pytest
+
+import leastaction as la
+from leastaction.errors import MechanismError
+from leastaction.mechanism import Box, Capsule, Cylinder, HeightField, Mesh, Plane, Pose, Sensor, Sphere
+from leastaction.sensing.rays import NONE, distance
+
+
+def pendulum():
+    """A point mass of 2 kg on a rod of 0.5 m, with everything that can be measured."""
+    b = la.MechanismBuilder("pendulum")
+    b.body("bob", mass=2.0, com=(0.0, 0.0, -0.5), inertia=(1e-9, 1e-9, 1e-9))
+    b.joint("pivot", "revolute", "world", "bob", axis="y")
+    b.frame("tip", "bob", (0.0, 0.0, -0.5))
+    for kind in ("accelerometer", "gyro", "velocimeter", "position", "range"):
+        b.sensor(kind, kind, "tip")
+    b.sensor("pull", "force", "bob")
+    b.sensor("angle", "joint_position", "pivot")
+    b.sensor("rate", "joint_velocity", "pivot", cutoff=0.5)
+    return b.build().replace(ground=(Plane(pose=Pose((0.0, 0.0, -2.0))),))
+
+
+@pytest.mark.filterwarnings("ignore::leastaction.errors.LeastActionWarning")
+def test_a_pendulum_feels_its_tension_and_nothing_else():
+    robot = pendulum()
+    run = la.simulate(robot, [1.0], dt=0.01, steps=60, integrator=la.Galerkin(order=4))
+    q, v, s = run.q[:, 0], run.v[:, 0], run.sensors
+    tension = 2.0 * (0.5 * v**2 + 9.81 * np.cos(q))
+    assert np.allclose(s["pull"], np.stack([0 * q, 0 * q, tension], axis=1), atol=1e-6)
+    assert np.allclose(s["accelerometer"][:, 2], tension / 2.0, atol=1e-6)
+    assert np.allclose(s["accelerometer"][:, :2], 0.0, atol=1e-6)
+    assert np.allclose(s["gyro"], np.stack([0 * q, v, 0 * q], axis=1))
+    assert np.allclose(s["velocimeter"], np.stack([-0.5 * v, 0 * q, 0 * q], axis=1))
+    assert np.allclose(s["position"], np.stack([-0.5 * np.sin(q), 0 * q, -0.5 * np.cos(q)], axis=1))
+    assert np.allclose(s["angle"][:, 0], q)
+    assert np.allclose(s["rate"][:, 0], np.clip(v, -0.5, 0.5))
+    assert (s["range"] == -1.0).all()  # z of the tip points up
+
+
+def test_rays_meet_shapes_where_geometry_says():
+    o, d = np.array([-3.0, 0.2, 0.1]), np.array([1.0, 0.0, 0.0])
+    assert np.isclose(distance(Sphere(1.0), o, d), 3.0 - np.sqrt(1.0 - 0.05))
+    assert np.isclose(distance(Box((1.0, 1.0, 1.0)), o, d), 2.5)
+    assert np.isclose(distance(Cylinder(1.0, 1.0), o, d), 3.0 - np.sqrt(0.96))
+    assert np.isclose(distance(Capsule(1.0, 1.0), o, d), 3.0 - np.sqrt(0.96))
+    assert distance(Plane(), o, d) == NONE
+    down = np.array([0.0, 0.0, -1.0])
+    top = np.array([0.3, 0.2, 5.0])
+    assert np.isclose(distance(Plane(), top, down), 5.0)
+    assert np.isclose(distance(Cylinder(1.0, 1.0), top, down), 4.5)
+    assert np.isclose(distance(Capsule(1.0, 1.0), top, down), 4.5 - np.sqrt(1.0 - 0.13))
+    corners = np.array([[x, y, z] for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)], float)
+    assert np.isclose(distance(Mesh(corners), top, down), 4.0)
+    field = HeightField(np.array([[0.0, 0.0], [1.0, 1.0]]), 2.0)
+    assert np.isclose(distance(field, top, down), 5.0 - 0.65)
+    assert distance(Sphere(1.0), o, -d) == NONE
+    assert distance(Box((1.0, 1.0, 1.0)), o + [0.0, 1.0, 0.0], d) == NONE
+    assert np.isclose(distance(Sphere(1.0), np.zeros(3), d), 1.0)  # from inside
+
+
+def test_loops_feel_the_accelerations_that_they_have():
+    robot = la.robots.four_bar()
+    b = robot.edit()
+    b.sensor("imu", "accelerometer", robot.body_names[1])
+    robot = b.build()
+    q = la.dynamics.close_loops(robot, robot.home())
+    run = la.simulate(robot, q, dt=1e-3, steps=40, integrator=la.Galerkin(order=4))
+    # By differences of the velocity of the body's origin, less gravity.
+    poses = [la.kinematics.frame_pose(robot, row, robot.body_names[1]) for row in run.q]
+    x = np.array([X[:3, 3] for X in poses])
+    felt = (x[21] - 2.0 * x[20] + x[19]) / 1e-6 - np.array(robot.gravity)
+    assert np.allclose(run.sensors["imu"][20], poses[20][:3, :3].T @ felt, atol=1e-4)
+    b.sensor("load", "force", robot.body_names[1])
+    with pytest.raises(MechanismError, match="forces in joints are known of trees alone"):
+        la.simulate(b.build(), q, dt=1e-3, steps=1, integrator=la.Galerkin(order=4)).sensors  # noqa: B018
+
+
+def test_wrong_sensors_are_refused_by_name(tmp_path):
+    robot = pendulum()
+    with pytest.raises(MechanismError, match=r"sensor 's': unknown kind 'gyroo'.*gyro"):
+        Sensor("s", "gyroo", "tip")
+    with pytest.raises(MechanismError, match="sensor 's': a gyro is not seen from another frame"):
+        Sensor("s", "gyro", "tip", reference="bob")
+    with pytest.raises(MechanismError, match="sensor 's': zone must be"):
+        Sensor("s", "touch", "tip", zone=Plane())
+    with pytest.raises(MechanismError, match="sensor 's': unknown frame or body 'top'"):
+        robot.replace(sensors=(Sensor("s", "gyro", "top"),))
+    with pytest.raises(MechanismError, match="sensor 's': unknown coordinate"):
+        robot.replace(sensors=(Sensor("s", "joint_position", "elbow"),))
+    run = la.simulate(robot.replace(ground=()), [0.3], dt=0.01, steps=3, integrator=la.Galerkin(order=4))
+    again = la.Trajectory.load(run.save(tmp_path / "run"))
+    assert all((again.sensors[name] == values).all() for name, values in run.sensors.items())
