@@ -39,7 +39,8 @@ def quadruped(friction: float = 0.8) -> la.Mechanism:
     """A1 on level ground with a PD controller in each joint.
 
     A PD controller is a spring and a damper whose rest position moves: u = kp target - kp angle - kd rate. Spring and
-    damper belong to the joints, kp target is a table of controls, so a whole episode runs in one compiled loop.
+    damper belong to the joints, kp target is a table of controls, so a whole episode runs in one compiled loop. That
+    table is no torque of a motor, so limits of motors are taken off.
     """
     robot = la.robots.unitree_a1(ground=True, friction=friction)
     joints = []
@@ -48,7 +49,8 @@ def quadruped(friction: float = 0.8) -> la.Mechanism:
             kp, kd = GAINS[joint.name.split("_")[1]]
             joint = replace(joint, stiffness=(kp,), damping=(kd,), rest=(0.0,))
         joints.append(joint)
-    return robot.replace(joints=tuple(joints))
+    motors = tuple(replace(motor, lower=-math.inf, upper=math.inf) for motor in robot.actuators)
+    return robot.replace(joints=tuple(joints), actuators=motors)
 
 
 def targets(t: np.ndarray, parameters: np.ndarray) -> np.ndarray:

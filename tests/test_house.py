@@ -1,6 +1,8 @@
 """How the package is built: which part imports which."""
 
 import ast
+import re
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -111,3 +113,34 @@ def test_functions_take_bundles():
 def test_files_are_short():
     lengths = {path.name: len(path.read_text(encoding="utf-8").splitlines()) for path in SOURCE.rglob("*.py")}
     assert not {name: length for name, length in lengths.items() if length > 450}
+
+
+def test_record_types_have_names_of_their_own():
+    names = Counter(
+        name
+        for path in SOURCE.rglob("*.py")
+        for name in re.findall(r"^(\w+) = np\.dtype\(", path.read_text("utf-8"), re.M)
+    )
+    assert len(names) > 20
+    assert not [name for name, count in names.items() if count > 1]
+
+
+def test_bundles_are_read_by_name():
+    """Numbers in place of names tell nothing: `model.bodies`, not `model[4]`; entry points alone take plain tuples."""
+    bundles = {"model", "data", "settings", "work", "forces", "contact", "closure", "system", "memory"}
+    found = []
+    for path in SOURCE.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            kernel = isinstance(node, ast.FunctionDef) and any(
+                getattr(getattr(d, "func", d), "id", "") in ("inline", "routine", "entry") for d in node.decorator_list
+            )
+            if kernel and not node.name.startswith("named_"):
+                found += [
+                    f"{path.name}: {ast.unparse(part)}"
+                    for part in ast.walk(node)
+                    if isinstance(part, ast.Subscript)
+                    and isinstance(part.value, ast.Name)
+                    and part.value.id in bundles & {a.arg for a in node.args.args}
+                    and isinstance(part.slice, ast.Constant)
+                ]
+    assert not found

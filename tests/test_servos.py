@@ -86,6 +86,26 @@ def test_a_velocity_servo_approaches_its_velocity_exponentially():
     assert np.allclose(run.v[:, 0], 0.8 * (1.0 - np.exp(-3.0 * run.t)), atol=1e-8)
 
 
+OTHERS = {
+    la.RungeKutta(order=4): 1e-6,
+    la.HermiteSimpson(): 1e-6,
+    la.SDIRK2(): 5e-5,
+    la.LinearlyImplicitEuler(): 1e-2,
+    la.MaximalEuler(): 1e-2,
+}
+
+
+@pytest.mark.parametrize("integrator", OTHERS, ids=lambda x: type(x).__name__)
+def test_servos_act_in_every_other_integrator(integrator):
+    b = la.robots.pendulum(links=2).edit()
+    b.add(Servo("first", "joint1", 1.3, kp=40.0, kv=4.0, rest=0.1))
+    b.velocity_servo("second", "joint2", kv=3.0)
+    robot, options = b.build(), {"q": [0.2, -0.1], "duration": 0.4, "controls": [0.6, -0.5]}
+    fine = la.simulate(robot, dt=0.004, integrator=la.Galerkin(order=4), **options)
+    run = la.simulate(robot, dt=0.01, integrator=integrator, **options)
+    assert np.abs(run.q[-1] - fine.q[-1]).max() < OTHERS[integrator]
+
+
 def test_rest_gain_and_the_springs_of_the_joint_add_up():
     b = slider(40.0, 20.0, gear=2.0, gain=10.0, rest=0.3).edit()
     b.velocity_servo("second", "rail", kv=5.0)

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from leastaction.derivatives import adjoint, linearize
     from leastaction.errors import (
         ConvergenceError,
+        EnergyWarning,
         FormatError,
         IntegratorError,
         LeastActionError,
@@ -82,6 +83,7 @@ _NAMES = {
     "ConstrainedEuler": "redmax",
     "ConvergenceError": "errors",
     "DOP853": "explicit.integrators",
+    "EnergyWarning": "errors",
     "ExplicitEuler": "explicit.integrators",
     "FormatError": "errors",
     "Galerkin": "minimal",
@@ -121,6 +123,7 @@ __all__ = [
     "SDIRK2",
     "ConstrainedEuler",
     "ConvergenceError",
+    "EnergyWarning",
     "ExplicitEuler",
     "FormatError",
     "Galerkin",

@@ -6,6 +6,7 @@ from typing import Any
 
 __all__ = [
     "ConvergenceError",
+    "EnergyWarning",
     "FormatError",
     "IntegratorError",
     "LeastActionError",
@@ -27,6 +28,10 @@ class LeastActionError(Exception):
 
 class LeastActionWarning(UserWarning):
     """A result stands, but there is reason to doubt it; the message says which and what to change."""
+
+
+class EnergyWarning(LeastActionWarning):
+    """A run has gained energy that no force accounts for."""
 
 
 class MechanismError(LeastActionError):

@@ -14,6 +14,7 @@ from leastaction.controls import check_call, control_at
 from leastaction.default import announce, choose
 from leastaction.dynamics.legendre import velocity_of_momentum
 from leastaction.errors import IntegratorError
+from leastaction.implausible import warn_of_energy
 from leastaction.integrators import Integrator, Stepper
 from leastaction.left_out import warn_of_limits
 from leastaction.mechanism import Mechanism
@@ -111,6 +112,7 @@ def simulate(
         trajectory.stored["commands"] = commands[:done]
     if "limits" not in stepper.acts:
         warn_of_limits(trajectory)
+    warn_of_energy(trajectory)
     if done < count:
         error = stepper.failure(done, record)
         error.trajectory = trajectory

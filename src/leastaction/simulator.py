@@ -142,9 +142,12 @@ class Simulator:
             # A sum of squares tells numbers from NaN in one quick call; what is odd is looked at closely.
             plain = type(u) is np.ndarray and u.shape == self._u.shape[2:] and u.dtype == np.float64
             self._u[:] = u if plain and u.dot(u) < np.inf else control_at(self.mechanism, u, self.t)
-        activation = self._activation
-        if not self._actuation.plain:
-            self._u[0], activation = self._actuation.step(self._u[0], activation)
+        activation, actuation = self._activation, self._actuation
+        if actuation.active:
+            self._u[0], activation = actuation.step(self._u[0], activation)
+        elif actuation.limited:  # numpy.clip takes several times as long
+            np.maximum(self._u, actuation.lower, out=self._u)
+            np.minimum(self._u, actuation.upper, out=self._u)
         if self._row == ROOM:
             self._move_to_front()
         row, stepper = self._row, self._stepper

@@ -71,7 +71,7 @@ def test_lanes_on_the_simulator():
 
 
 def ptx_of(robot, dtype, found=None):
-    """Machine code of the kernel of a robot, with its `CONE` records where contacts act."""
+    """Machine code of the kernel of a robot, with its `LANE_CONE` records where contacts act."""
     import numba
     from numba import from_dtype, types
 

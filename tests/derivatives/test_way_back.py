@@ -29,6 +29,14 @@ def chain():
     return b.build()
 
 
+def servos():
+    """Two links with stiff servos."""
+    b = la.MechanismBuilder.from_mechanism(la.robots.pendulum(2))
+    for k, name in enumerate(la.robots.pendulum(2).velocity_names):
+        b.position_servo(f"servo{k}", name, kp=200.0, kv=5.0)
+    return b.build()
+
+
 def composed():
     """A joint of two motions, which a body without mass carries."""
     b = la.MechanismBuilder("composed")
@@ -82,6 +90,7 @@ SMOOTH = la.Maximal(smoothing=1e-4)
 CASES = {
     "chain": (moving(chain()), la.Maximal(), 1e-9),
     "chain, order 1": (moving(chain()), la.Maximal(order=1), 1e-9),
+    "servos": (moving(servos()), la.Maximal(), 1e-9),
     "massless": (moving(composed()), la.Maximal(), 1e-9),
     "limits": ((limited(), np.array([0.2, -0.25, 0.1]), np.array([3.0, -3.0, 1.0])), SMOOTH, 1e-9),
     "box": (box(), SMOOTH, 1e-9),

@@ -12,6 +12,7 @@ pytestmark = pytest.mark.oracle
 
 SENSORS = """<sensor>
   <jointpos name="angle" joint="elbow"/> <jointvel name="rate" joint="elbow" cutoff="0.2"/>
+  <jointactuatorfrc name="motor" joint="elbow"/> <jointactuatorfrc name="servo" joint="finger"/>
   <gyro name="gyro" site="imu"/> <accelerometer name="accel" site="imu"/> <velocimeter name="velo" site="imu"/>
   <force name="force" site="wrist"/> <torque name="torque" site="wrist"/>
   <force name="welded force" site="plate"/> <torque name="welded torque" site="plate"/>

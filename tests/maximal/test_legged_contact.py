@@ -23,7 +23,9 @@ def quadruped():
     for joint in robot.joints[1:]:
         kp, kd = GAINS[joint.name.split("_")[1]]
         joints.append(replace(joint, stiffness=(kp,), damping=(kd,), rest=(0.0,)))
-    return robot.replace(joints=tuple(joints))
+    # Controls are the torques of springs, which may be larger than those of motors.
+    motors = tuple(replace(motor, lower=-math.inf, upper=math.inf) for motor in robot.actuators)
+    return robot.replace(joints=tuple(joints), actuators=motors)
 
 
 def trot(robot, gait, duration, dt=0.001):

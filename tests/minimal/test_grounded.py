@@ -9,7 +9,7 @@ import pytest
 import leastaction as la
 from leastaction.mechanism.shapes import Box, Cylinder, Plane, Sphere
 from leastaction.minimal.lanes import friction
-from leastaction.minimal.lanes.arrays import CONE, DRY, LIMIT, Touch
+from leastaction.minimal.lanes.arrays import DRY, LANE_CONE, LIMIT, Touch
 
 G = 9.81
 
@@ -211,7 +211,7 @@ def test_impulses_of_random_problems_settle(seed):
     rng = np.random.default_rng(seed)
     m, kinds = 11, [0, 0, 0, LIMIT, DRY]
     E = rng.normal(size=(m, m if seed % 2 else 8))
-    cones = np.zeros(5, CONE).view(np.recarray)
+    cones = np.zeros(5, LANE_CONE).view(np.recarray)
     cones.kind, cones.row, cones.friction = kinds, [0, 3, 6, 9, 10], [0.3, 0.8, 0.0, 0.0, 20.0]
     three = [np.zeros(5) for _ in range(3)]
     w0 = rng.normal(size=m) if seed % 2 else E @ rng.normal(size=8)

@@ -1,15 +1,17 @@
 """Calls of compiled loops that Ctrl-C interrupts at once.
 
 Python handles signals in its main thread, between two of its own instructions; a compiled loop has none. So the loop
-runs in a thread of its own, without Python's lock, while the main thread waits, where signals reach it. A loop that is
-left behind ends with the steps it was given, in arrays that nobody reads any more.
+runs in a second thread, without Python's lock, while the main thread waits, where signals reach it. A loop that is left
+behind ends with the steps it was given, in arrays that nobody reads any more, and its thread with it.
 """
 
 from __future__ import annotations
 
 import contextvars
+import os
 import threading
 from collections.abc import Callable
+from queue import SimpleQueue
 from typing import Any
 
 import numba
@@ -28,22 +30,54 @@ def interruptible(function: Callable[..., Any], *args: Any) -> Any:
     settings: Any = numba.config
     if settings.DISABLE_JIT or threading.current_thread() is not threading.main_thread():
         return function(*args)
-    results: list[Any] = []
-    errors: list[BaseException] = []
-    ended = threading.Event()
+    global _waiting
+    worker, _waiting = _waiting, None  # while it works, nobody else gets it
+    if worker is None or worker.process != os.getpid():  # threads do not outlive a fork
+        worker = _Worker()
+    job = _Job(contextvars.copy_context(), function, args)
+    worker.jobs.put(job)
+    try:
+        while not job.ended.wait(LOOK):
+            pass
+    except BaseException:
+        worker.jobs.put(None)
+        raise
+    _waiting = worker
+    if job.error is not None:
+        raise job.error
+    return job.result
 
-    def call() -> None:
+
+class _Job:
+    """A call, and what came of it."""
+
+    def __init__(self, context: contextvars.Context, function: Callable[..., Any], args: tuple[Any, ...]) -> None:
+        self.context, self.function, self.args = context, function, args
+        self.ended = threading.Event()
+        self.result: Any = None
+        self.error: BaseException | None = None
+
+    def do(self) -> None:
         try:
-            results.append(function(*args))
+            self.result = self.context.run(self.function, *self.args)
         except BaseException as error:
-            errors.append(error)
+            self.error = error
         finally:
-            ended.set()
+            self.ended.set()
 
-    context = contextvars.copy_context()
-    threading.Thread(target=context.run, args=(call,), name="leastaction steps", daemon=True).start()
-    while not ended.wait(LOOK):
-        pass
-    if errors:
-        raise errors[0]
-    return results[0]
+
+class _Worker:
+    """A thread that waits for calls: to start one takes longer than a short run."""
+
+    def __init__(self) -> None:
+        self.process, self.jobs = os.getpid(), SimpleQueue[_Job | None]()
+        threading.Thread(target=_work, args=(self.jobs,), name="leastaction steps", daemon=True).start()
+
+
+def _work(jobs: SimpleQueue[_Job | None]) -> None:
+    while (job := jobs.get()) is not None:
+        job.do()
+        del job  # not to be kept alive until the next one comes
+
+
+_waiting: _Worker | None = None

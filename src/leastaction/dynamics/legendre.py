@@ -87,9 +87,9 @@ def quantities_rows(model, data, Q, V, out):
         Q, V: positions and velocities, one row per time.
         out: (T, U, H), shapes (rows,), (rows,) and (rows, 6).
     """
-    forces, modes = named_forces(model[0]), named_modes(data[0])
-    _, gravity, rows, count = model
-    _, links, screws, tau = data
+    plain_forces, gravity, rows, count = model
+    plain_modes, links, screws, tau = data
+    forces, modes = named_forces(plain_forces), named_modes(plain_modes)
     T, U, H = out
     nodes, dofs = forces.nodes, forces.dofs
     g = load3(gravity)
@@ -163,13 +163,18 @@ def velocity_of_momentum(mechanism: Mechanism, Q: FloatArray, P: FloatArray) -> 
     return V
 
 
-def quantities(mechanism: Mechanism, Q: FloatArray, V: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """(kinetic energy [J], potential energy [J], spatial momentum about the origin (rows, 6)) for each row."""
+def quantities(
+    mechanism: Mechanism, Q: FloatArray, V: FloatArray, w: Workspace | None = None
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """(kinetic energy [J], potential energy [J], spatial momentum about the origin (rows, 6)) for each row.
+
+    w: of the mechanism, for who asks again and again.
+    """
     Q, V = _rows(mechanism, Q, V, "v")
     if has_splines(mechanism):
         T, U, H = spline_quantities(mechanism, Q, V)
         return T, U - feedback_energy(mechanism, Q), H
-    w = Workspace(mechanism)
+    w = w or Workspace(mechanism)
     t = w.tree
     T, U, H = np.zeros(len(Q)), np.zeros(len(Q)), np.zeros((len(Q), 6))
     model = (plain(w.forces), t.gravity, t.closure.rows, t.closure.count)

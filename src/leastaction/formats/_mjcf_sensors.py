@@ -10,7 +10,7 @@ from leastaction.formats._mjcf_geoms import BOX, CAPSULE, CYLINDER, SPHERE
 from leastaction.formats._xml import Element
 from leastaction.mechanism import Box, Capsule, Cylinder, Frame, MechanismBuilder, Sensor, Shape, Sphere
 
-OF_JOINTS = {"jointpos": "joint_position", "jointvel": "joint_velocity"}
+OF_JOINTS = {"jointpos": "joint_position", "jointvel": "joint_velocity", "jointactuatorfrc": "joint_force"}
 OF_SITES = {
     "gyro": "gyro",
     "accelerometer": "accelerometer",

@@ -187,7 +187,9 @@ def walking_quadruped() -> Task:
         replace(joint, stiffness=(KP,), damping=(KD,), rest=(0.0,), home=(next(stance),)) if joint.nv == 1 else joint
         for joint in robot.joints
     ]
-    robot = robot.replace(joints=tuple(joints))
+    # Their controls are torques of springs, which may be larger than those that act.
+    motors = tuple(replace(motor, lower=-np.inf, upper=np.inf) for motor in robot.actuators)
+    robot = robot.replace(joints=tuple(joints), actuators=motors)
 
     def start(rng: np.random.Generator) -> State:
         q = robot.neutral()

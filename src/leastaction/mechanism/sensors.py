@@ -8,7 +8,7 @@ from leastaction.errors import MechanismError
 from leastaction.mechanism import _check
 from leastaction.mechanism.shapes import Box, Capsule, Cylinder, Shape, Sphere
 
-OF_JOINTS = {"joint_position": 1, "joint_velocity": 1}
+OF_JOINTS = {"joint_position": 1, "joint_velocity": 1, "joint_force": 1}
 """Kinds that a coordinate or degree of freedom has, and how many numbers they give."""
 
 OF_FRAMES = {
@@ -37,7 +37,8 @@ class Sensor:
 
     Attributes:
         name: unique among the sensors.
-        kind: "joint_position" [rad or m], "joint_velocity" [rad/s or m/s] of a joint with one axis;
+        kind: "joint_position" [rad or m], "joint_velocity" [rad/s or m/s], "joint_force" [N m or N] of all motors and
+            servos of a joint with one axis;
             of a frame, in the world or as a `reference` frame sees it: "position" [m], "orientation" (quaternion),
             "linear_velocity" [m/s], "angular_velocity" [rad/s];
             in its own directions: "velocimeter" [m/s], "gyro" [rad/s], "accelerometer" [m/s^2] (without gravity: 9.81

@@ -13,6 +13,7 @@ from leastaction.mechanism import _check
 from leastaction.mechanism.actuators import BodyActuator
 from leastaction.mechanism.graph import WORLD
 from leastaction.mechanism.joints import SPLINES, Motion
+from leastaction.mechanism.sensors import OF_JOINTS
 from leastaction.mechanism.servos import check_servos
 
 if TYPE_CHECKING:
@@ -118,7 +119,7 @@ def _check_references(mechanism: Mechanism) -> None:
         try:
             if sensor.kind == "joint_position":
                 mechanism.coordinate_index(sensor.target)
-            elif sensor.kind == "joint_velocity":
+            elif sensor.kind in OF_JOINTS:
                 mechanism.velocity_index(sensor.target)
             else:
                 mechanism.frame(sensor.target)

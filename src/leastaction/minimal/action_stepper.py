@@ -11,10 +11,18 @@ from leastaction._jit.bound import Bound
 from leastaction.division import HalvingStepper
 from leastaction.integrators import FloatArray
 from leastaction.mechanism import Mechanism
+from leastaction.record import Record
 
 
 class ActionStepper(HalvingStepper):
-    """A stepper that gives the rows of its discrete action by `horizon_rows` and `horizon_blocks`."""
+    """A stepper that gives the rows of its discrete action by `horizon_rows` and `horizon_blocks`.
+
+    Attributes:
+        written: arrays of the record that its rollout writes, in that order.
+    """
+
+    settings: Any
+    written: tuple[str, ...] = ("q", "p", "iterations")
 
     def __init__(self, integrator: Any, mechanism: Mechanism, dt: float) -> None:
         super().__init__(integrator, mechanism, dt)
@@ -24,6 +32,27 @@ class ActionStepper(HalvingStepper):
     @abstractmethod
     def compiled(self, mechanism: Mechanism) -> Any:
         """What kernels read of a mechanism."""
+
+    @abstractmethod
+    def make_rollout(self) -> Bound:
+        """The kernel (model, settings, data ..., controls, rows of `written`) of many steps, which tells how many."""
+
+    @property
+    def rollout(self) -> Bound:
+        """That kernel, with all but controls and rows held."""
+        if "rollout" not in self._kernels:
+            self._kernels["rollout"] = self.make_rollout()
+        return self._kernels["rollout"]
+
+    def run(self, record: Record, first: int, last: int, u: FloatArray) -> int:
+        """See `HalvingStepper.run`."""
+        rows = slice(first, last + 1)
+        return first + self.rollout(u, *(record[name][rows] for name in self.written))
+
+    def shorten(self) -> None:
+        """See `HalvingStepper.shorten`."""
+        self.settings = self.settings._replace(dt=self.dt)
+        self._kernels = {}
 
     def other(self, mechanism: Mechanism) -> Any:
         """`compiled` of a mechanism with another value of a parameter, which many steps ask for."""

@@ -24,6 +24,7 @@ class LoopStepper(ActionStepper):
         data: with the scratch `guess` of the classical recursions.
     """
 
+    written = ("q", "p", "iterations", "multipliers")
     system: LoopSystem
     lam: FloatArray
     data: Any

@@ -15,6 +15,7 @@ from leastaction._tuples import plain
 from leastaction.division import FINEST, joined
 from leastaction.dynamics.legendre import quantities
 from leastaction.dynamics.loops import check_closed, loop_jacobian
+from leastaction.dynamics.workspace import Workspace
 from leastaction.errors import ConvergenceError, IntegratorError
 from leastaction.forces.arrays import force_model
 from leastaction.integrators import FloatArray, Reversal, Stepper
@@ -160,7 +161,7 @@ class ReducedStepper(Stepper):
         q, v = record["q"][first : last + 1], record["v"][first : last + 1]
         fine = np.isfinite(q[1:]).all(axis=1) & np.isfinite(v[1:]).all(axis=1)
         if self.passive and fine.all():
-            kinetic, potential, _ = quantities(self.mechanism, q, v)
+            kinetic, potential, _ = quantities(self.mechanism, q, v, self.workspace)
             potential = potential + feedback_energy(self.mechanism, q)
             energy = kinetic + potential
             noise = 1e-9 * np.abs(energy[1:]) + 1e-12
@@ -168,6 +169,11 @@ class ReducedStepper(Stepper):
             fine = (np.diff(energy) <= allowed) | u[: last - first].any(axis=(1, 2))
         wrong = np.flatnonzero(~fine)
         return first + int(wrong[0]) if len(wrong) else last
+
+    @cached_property
+    def workspace(self) -> Workspace:
+        """For energies."""
+        return Workspace(self.mechanism)
 
     @cached_property
     def passive(self) -> bool:

@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from leastaction.mechanism import Mechanism, Sensor
+from leastaction.mechanism import JointActuator, Mechanism, Sensor
 from leastaction.mechanism.arguments import FloatArray
 from leastaction.mechanism.pose import quaternion_of_matrix
+from leastaction.mechanism.servos import feedback
 from leastaction.mechanism.shapes import Box, Capsule, Plane, Shape, Sphere
 from leastaction.sensing.motion import Motion
 from leastaction.sensing.rays import NONE, distance
@@ -82,6 +83,19 @@ def _joint_position(motion: Motion, sensor: Sensor) -> Any:
 
 def _joint_velocity(motion: Motion, sensor: Sensor) -> Any:
     return motion.v[motion.mechanism.velocity_index(sensor.target)]
+
+
+def _joint_force(motion: Motion, sensor: Sensor) -> Any:
+    m, k = motion.mechanism, motion.mechanism.velocity_index(sensor.target)
+    if not m.actuators:
+        return motion.u[k]
+    back = feedback(m)
+    x = motion.q[m.coordinate_index(sensor.target)] if back.stiffness[k] else 0.0
+    force = back.pull[k] - back.stiffness[k] * x - back.damping[k] * motion.v[k]
+    for u, actuator in zip(motion.u, m.actuators, strict=True):
+        if isinstance(actuator, JointActuator) and actuator.coordinate == sensor.target:
+            force += actuator.push * u
+    return force
 
 
 def _position(motion: Motion, sensor: Sensor) -> Any:
@@ -191,6 +205,7 @@ def _range(motion: Motion, sensor: Sensor) -> Any:
 _READ = {
     "joint_position": _joint_position,
     "joint_velocity": _joint_velocity,
+    "joint_force": _joint_force,
     "position": _position,
     "orientation": _orientation,
     "linear_velocity": _linear_velocity,

@@ -215,7 +215,7 @@ def rate_cotangents(model, settings, data, dt, E0, E1, G0, G1):
     states, halves = data.bodies, settings.halves
     for k in range(model.coordinates.shape[0]):
         c = model.coordinates[k]
-        if c.kind == BALL or c.kind == FREE or (c.armature == 0.0 and c.damping[0] == 0.0):
+        if c.kind == BALL or c.kind == FREE or (c.armature == 0.0 and c.damping[0] == 0.0 and c.servo == 0.0):
             continue
         Ra, xa = start_pose(states, c.a)
         Rb, xb = start_pose(states, c.b)
@@ -224,7 +224,9 @@ def rate_cotangents(model, settings, data, dt, E0, E1, G0, G1):
         start, tb, ta, f = coordinate(c, data.coordinates[k].value, Ra, xa, Rb, xb)
         end, sb, sa, s = coordinate(c, data.coordinates[k].value, Sa, ya, Sb, yb)
         rate = (end - start) / dt
-        first, last = -(c.armature + halves * dt * c.damping[0]), c.armature - (1.0 - halves) * dt * c.damping[0]
+        servo = 0.5 * dt * c.servo
+        first = -(c.armature + halves * dt * (c.damping[0] + servo))
+        last = c.armature - (1.0 - halves) * dt * (c.damping[0] - servo)
         by_start = first * rate_along(E0, c.a, c.b, tb, ta, f) / dt
         by_end = last * rate_along(E1, c.a, c.b, sb, sa, s) / dt
         bend_coordinate(c, Ra, xa, Rb, xb, E0, G0, first * rate)

@@ -30,18 +30,10 @@ class ClosedBodywiseStepper(LoopStepper, BodywiseStepper):
         self.data = self._make_data(True)
         self.lam = self.data.lam
         self.system = loop_system(integrator.order // 2, mechanism.nv, self.lam.shape[1])
-        self._loop_kernel = Bound(constrained.rollout, self.model, self.settings, self.data, self.system)
 
-    def run(self, record: Record, first: int, last: int, u: FloatArray) -> int:
-        """See `HalvingStepper.run`."""
-        rows = slice(first, last + 1)
-        states = (record[name][rows] for name in ("q", "p", "iterations", "multipliers"))
-        return first + self._loop_kernel(u, *states)
-
-    def shorten(self) -> None:
-        """See `HalvingStepper.shorten`."""
-        super().shorten()
-        self._loop_kernel = Bound(constrained.rollout, self.model, self.settings, self.data, self.system)
+    def make_rollout(self) -> Bound:
+        """See `ActionStepper.make_rollout`."""
+        return Bound(constrained.rollout, self.model, self.settings, self.data, self.system)
 
     def differentiate(self, p: FloatArray, u: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Rows of the action at the nodes as they are, and copies of their derivatives by nodes and controls."""

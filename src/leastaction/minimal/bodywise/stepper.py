@@ -53,22 +53,12 @@ class BodywiseStepper(ActionStepper):
     def _make_data(self, dense: bool) -> Any:
         return bodywise_data(self.model, guess_data(self.mechanism), self.settings.max_iterations, dense)
 
-    def run(self, record: Record, first: int, last: int, u: FloatArray) -> int:
-        """See `HalvingStepper.run`."""
-        rows = slice(first, last + 1)
-        states = (record["q"][rows], record["p"][rows], record["iterations"][rows])
-        if "rollout" not in self._kernels:
-            rollout, model, data = entries.rollout_dense, self.model, self.data
-            if not self.model.tied:
-                rollout = entries.rollout_recursive
-                model, data = model._replace(ways=needed_ways(model)), data._replace(dense=None)
-            self._kernels["rollout"] = Bound(rollout, model, self.settings, data)
-        return first + self._kernels["rollout"](u, *states)
-
-    def shorten(self) -> None:
-        """See `HalvingStepper.shorten`."""
-        self.settings = self.settings._replace(dt=self.dt)
-        self._kernels = {}
+    def make_rollout(self) -> Bound:
+        """See `ActionStepper.make_rollout`."""
+        if self.model.tied:
+            return Bound(entries.rollout_dense, self.model, self.settings, self.data)
+        model = self.model._replace(ways=needed_ways(self.model))
+        return Bound(entries.rollout_recursive, model, self.settings, self.data._replace(dense=None))
 
     # ------------------------------------------------------------------ derivatives
 

@@ -86,23 +86,10 @@ class VariationalStepper(ActionStepper):
         """See `ActionStepper.compiled`."""
         return galerkin_model(mechanism)
 
-    def run(self, record: Record, first: int, last: int, u: FloatArray) -> int:
-        """See `HalvingStepper.run`."""
-        rows = slice(first, last + 1)
-        kernel = self._bound("swept" if self.data.sweeps else "rollout")
-        return first + kernel(u, record["q"][rows], record["p"][rows], record["iterations"][rows])
-
-    def shorten(self) -> None:
-        """See `HalvingStepper.shorten`."""
-        self.settings = self.settings._replace(dt=self.dt)
-        self._kernels = {}
-
-    def _bound(self, what: str) -> Bound:
-        """The kernel `what` of `entries` for this stepper's solver."""
-        if what not in self._kernels:
-            entry = getattr(entries, f"{what}_{self.solver}")
-            self._kernels[what] = Bound(entry, self.model, self.settings, self.data)
-        return self._kernels[what]
+    def make_rollout(self) -> Bound:
+        """See `ActionStepper.make_rollout`."""
+        entry = getattr(entries, f"{'swept' if self.data.sweeps else 'rollout'}_{self.solver}")
+        return Bound(entry, self.model, self.settings, self.data)
 
     def linearize_solved(self, record: Record, u: FloatArray) -> tuple[FloatArray, FloatArray]:
         """See `HalvingStepper.linearize_solved`."""
@@ -218,19 +205,15 @@ class ConstrainedStepper(LoopStepper, VariationalStepper):
         super().__init__(integrator, mechanism, dt)
         self.loops = loop_data(self.model.tree, self.settings, self.data.points, self.data.solver.hessian)
         self.system, self.lam = self.loops.system, self.data.points.lam
-        self._loop_kernel = Bound(constrained.rollout, self.model, self.settings, self.data, self.loops)
 
-    def run(self, record: Record, first: int, last: int, u: FloatArray) -> int:
-        """See `HalvingStepper.run`."""
-        rows = slice(first, last + 1)
-        states = (record[name][rows] for name in ("q", "p", "iterations", "multipliers"))
-        return first + self._loop_kernel(u, *states)
+    def make_rollout(self) -> Bound:
+        """See `ActionStepper.make_rollout`."""
+        return Bound(constrained.rollout, self.model, self.settings, self.data, self.loops)
 
     def shorten(self) -> None:
         """See `HalvingStepper.shorten`."""
         super().shorten()
         self.loops = self.loops._replace(settings=self.loops.settings._replace(dt=self.dt))
-        self._loop_kernel = Bound(constrained.rollout, self.model, self.settings, self.data, self.loops)
 
     def step_derivatives(
         self, record: Record, u: FloatArray, stencils: Sequence[Any]

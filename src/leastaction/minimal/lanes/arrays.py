@@ -24,7 +24,7 @@ class LaneModel(NamedTuple):
         drives: for each control its degree of freedom and gear.
         gravity: [m/s^2], shape (3,).
         branches: number of slots.
-        cones: `CONE` records, or None where contacts, limits and dry friction do not act.
+        cones: `LANE_CONE` records, or None where contacts, limits and dry friction do not act.
     """
 
     nodes: Any
@@ -166,7 +166,7 @@ GEAR = np.dtype([("dof", "i8"), ("gear", "f8"), ("lower", "f8"), ("upper", "f8")
 """One control of a batch, with its limits."""
 
 
-CONE = np.dtype(
+LANE_CONE = np.dtype(
     [
         ("kind", "i8"),  # `CONTACT`, `LIMIT` or `DRY`
         ("row", "i8"),  # of its first impulse; a contact has three, others one
@@ -201,7 +201,7 @@ def narrowed(dtype: np.dtype[Any]) -> np.dtype[Any]:
 
 
 def lane_model(mechanism: Mechanism, dtype: Any, cones: Any = None) -> LaneModel:
-    """The arrays of a mechanism, with numbers of `dtype`, and with `CONE` records where these act."""
+    """The arrays of a mechanism, with numbers of `dtype`, and with `LANE_CONE` records where these act."""
     from leastaction.forces.drives import compiled
 
     tree, single = mechanism.tree, np.dtype(dtype) == np.float32
@@ -229,7 +229,7 @@ def lane_model(mechanism: Mechanism, dtype: Any, cones: Any = None) -> LaneModel
         drives=as_records(drives, GEAR),
         gravity=np.asarray(tree.gravity, dtype),
         branches=len(branching),
-        cones=None if cones is None else as_records(cones, CONE),
+        cones=None if cones is None else as_records(cones, LANE_CONE),
     )
 
 

@@ -11,17 +11,17 @@ from leastaction.contact.records import BOX, CAPSULE, MESH, PLANE, SPHERE
 from leastaction.contact.shapes import ContactTable, collect
 from leastaction.errors import IntegratorError
 from leastaction.mechanism import Mechanism
-from leastaction.minimal.lanes.arrays import CONE, CONTACT, DRY, LIMIT
+from leastaction.minimal.lanes.arrays import CONTACT, DRY, LANE_CONE, LIMIT
 
 KNOWN = (SPHERE, CAPSULE, BOX, MESH)
 
 
 def cones(mechanism: Mechanism) -> tuple[Any, ContactTable]:
-    """`CONE` records of a mechanism, and its shapes; refuses contacts that these cannot hold."""
+    """`LANE_CONE` records of a mechanism, and its shapes; refuses contacts that these cannot hold."""
     tree = mechanism.tree
     table = collect(mechanism, tree.frames, bodies=False)
     found = [*_contacts(table, tree), *_stops(mechanism)]
-    out = np.zeros(len(found), CONE).view(np.recarray)
+    out = np.zeros(len(found), LANE_CONE).view(np.recarray)
     row = 0
     for record, values in zip(out, found, strict=True):
         record.row = row

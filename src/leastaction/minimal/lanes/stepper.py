@@ -35,7 +35,7 @@ class GroundStepper(Stepper):
 
     Attributes:
         model, settings, lane: what kernels read and write, see `arrays`.
-        cones: `CONE` records; table: the shapes that they come from.
+        cones: `LANE_CONE` records; table: the shapes that they come from.
     """
 
     momentum = True
