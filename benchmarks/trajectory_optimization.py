@@ -6,7 +6,7 @@ import numpy as np
 import pinocchio as pin
 
 import leastaction as la
-from benchmarks import horizon_solver, peers, second_derivatives
+from benchmarks import horizon_solver, legged, peers, second_derivatives
 from benchmarks.report import Report, Requirement, Sheet
 from benchmarks.villanueva2025.table3 import METHODS
 from leastaction.optimize import examples
@@ -78,7 +78,7 @@ def random_starts(name, solver, count=STARTS):
 
 
 def run(steps):
-    steps.total(len(METHODS) * len(KNOTS) + 9 + horizon_solver.STEPS + second_derivatives.STEPS)
+    steps.total(len(METHODS) * len(KNOTS) + 9 + horizon_solver.STEPS + second_derivatives.STEPS + legged.STEPS)
     arm, errors = table_3(steps)
     jacobians = Sheet(
         "NAO on one foot: constraint Jacobian (Table 5)", ["N", "unknowns", "rows", "ms", "us/step", "/ pin"]
@@ -122,4 +122,5 @@ def run(steps):
     )
     second_derivatives.add(steps, report.sheets, report.requirements)
     horizon_solver.add(steps, report.sheets, report.requirements)
+    legged.add(steps, report.sheets, report.requirements)
     return report

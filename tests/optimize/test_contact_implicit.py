@@ -1,5 +1,7 @@
 """Contact without a schedule: derivatives, the laws of friction and impact, and a robot that finds its own steps."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -118,6 +120,40 @@ def test_a_block_falls_into_a_gap():
     force = solution.forces["contact mass"][:, 0]
     assert (force[5:] < 1e-3).all()
     np.testing.assert_allclose(np.diff(solution.q[4:, 1], 2), -9.81 * 0.025**2, atol=1e-5)
+
+
+def test_the_own_solver_takes_contacts():
+    """Slip costs nothing where no force acts: the barrier alone would drive it to infinity."""
+    solved = []
+    for solver in ("ipopt", "horizon"):
+        problem = opt.Problem(block(), steps=16, duration=0.376, integrator=la.Galerkin(order=4)).bounds(u=(0, 0))
+        problem.start(q=[0, 0], v=[0.81, 0]).minimize(opt.velocity(1e-3))
+        problem.contact(opt.touch("mass", friction=0.55), ground=opt.gaps([(0.08, 2.0)]))
+        solved.append(problem.solve(solver=solver))
+    assert all(solution.success for solution in solved), solved
+    assert solved[1].cost == pytest.approx(solved[0].cost, rel=1e-6)
+    assert np.abs(solved[1].z).max() < 1e6
+
+
+def test_a_failure_widens_the_relaxation(monkeypatch):
+    """Where the last solve fails, another relaxation is put in between, and only so often."""
+    from leastaction.optimize import solving
+
+    asked, fails = [], [{1.0, 1e-2, 1e-5}, {1e-5}, set()]
+    ordinary = solving.solve
+
+    def solve(problem, **options):
+        asked.append(problem.relaxation)
+        found = ordinary(problem, **options | {"max_iterations": 1})
+        success = problem.relaxation not in fails[0]
+        if problem.relaxation == 1e-5:
+            fails.pop(0)
+        return replace(found, success=success, status="Solve_Succeeded" if success else "Restoration_Failed")
+
+    monkeypatch.setattr(solving, "solve", solve)
+    problem = opt.Problem(block(), steps=4, dt=0.1).start(q=[0, 0], v=[1, 0]).bounds(u=(0, 0))
+    assert problem.minimize(opt.velocity(1e-3)).contact(opt.touch("mass")).solve(relaxations=[1, 1e-2, 1e-5]).success
+    np.testing.assert_allclose(asked, [1.0, 1e-2, 1e-5, 30.0, 1.0, 1e-2, 1e-5, 10**-3.5, 1e-5])
 
 
 def test_ill_posed_contacts_say_so():

@@ -138,7 +138,7 @@ def test_so_does_that_of_a_floating_body():
 def test_files(tmp_path):
     solution = swing_up(10).solve()
     solution.save(tmp_path / "swing.npz")
-    again = opt.load(tmp_path / "swing.npz", la.robots.cart_pole())
+    again = opt.load(tmp_path / "swing.npz")  # with the robot and the integrator
     assert again.success is True
     assert again.iterations == solution.iterations
     np.testing.assert_array_equal(again.trajectory.p, solution.trajectory.p)
@@ -149,6 +149,49 @@ def test_files(tmp_path):
         opt.load(__file__, la.robots.acrobot())
     with pytest.raises(la.FormatError, match="there is no such file"):
         opt.load(tmp_path / "nowhere.npz", la.robots.cart_pole())
+
+
+def test_files_without_a_robot_ask_for_one(tmp_path):
+    """Such as older versions wrote."""
+    solution = swing_up(10).solve()
+    solution.save(tmp_path / "swing.npz")
+    with np.load(tmp_path / "swing.npz") as file:
+        older = {name: file[name] for name in file if name != "about"}
+    np.savez(tmp_path / "older.npz", **older)
+    with pytest.raises(la.FormatError, match="give load the Mechanism"):
+        opt.load(tmp_path / "older.npz")
+    assert opt.load(tmp_path / "older.npz", la.robots.cart_pole()).cost == solution.cost
+
+
+def test_a_problem_reads_like_its_mathematics():
+    text = repr(opt.examples.cart_pole().subject_to(opt.center_of_mass(lower=-2, upper=2)))
+    for words in (
+        "minimise   integral of |effort|^2 dt",
+        "q_0 ... q_60 of 'cart_pole' (2 degrees of freedom), controls u (1), T = 2 s",
+        "such that  Midpoint() moves it",
+        "q(T) = (0, 3.142), v(T) = 0",
+        "-20 <= u['motor'] <= 20",
+        "<= center of mass <=",
+    ):
+        assert words in text
+
+
+def test_an_integrator_without_such_equations_is_refused_at_once():
+    with pytest.raises(la.IntegratorError, match="Maximal has no equations of a discrete action"):
+        opt.Problem(la.robots.cart_pole(), steps=5, dt=0.1, integrator=la.Maximal())
+
+
+@pytest.mark.parametrize("solver", ["ipopt", "horizon"])
+def test_progress_is_told(solver, monkeypatch):
+    from leastaction._display import progress
+
+    seen = []
+    monkeypatch.setattr(progress.Progress, "update", lambda self, done, words="": seen.append((done, words)))
+    solution = swing_up(10).solve(solver=solver, progress=True)
+    assert [done for done, _ in seen] == list(range(len(solution.iterations)))
+    assert seen[0][1].startswith("cost ")
+    with pytest.raises(la.ProblemError, match="progress must be"):
+        swing_up(10).solve(progress=1)
 
 
 def test_log_and_limits():

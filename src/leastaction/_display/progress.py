@@ -62,8 +62,8 @@ class Progress:
         self.bar = self.bar or _HtmlBar(self.title, self.count)
         self.bar.say(f"compiling {name}, once …" if seconds is None else f"compiled {name} in {seconds:.1f} s")
 
-    def update(self, done: int) -> None:
-        """Tell how many steps are done."""
+    def update(self, done: int, words: str = "") -> None:
+        """Tell how many steps are done, and what else there is to say of them."""
         if not self.wanted:
             return
         now = time.perf_counter()
@@ -72,7 +72,7 @@ class Progress:
             self.bar = _HtmlBar(self.title, self.count) if self.notebook else _RichBar(self.title, self.count)
         if self.bar is not None and (now - self.drawn > UPDATE_EVERY or done == self.count):
             self.drawn = now
-            self.bar.update(done)
+            self.bar.update(done, words)
 
 
 class _RichBar:
@@ -82,12 +82,12 @@ class _RichBar:
         from rich.console import Console
         from rich.progress import Progress as RichProgress
 
-        self.bar = RichProgress(console=Console(stderr=True), transient=True)
+        self.bar, self.title = RichProgress(console=Console(stderr=True), transient=True), title
         self.task = self.bar.add_task(title, total=count)
         self.bar.start()
 
-    def update(self, done: int) -> None:
-        self.bar.update(self.task, completed=done)
+    def update(self, done: int, words: str = "") -> None:
+        self.bar.update(self.task, completed=done, description=f"{self.title} {words}".rstrip())
 
     def close(self) -> None:
         self.bar.stop()
@@ -107,9 +107,9 @@ class _HtmlBar:
     def say(self, text: str) -> None:
         self.handle.update(self.html(f"<span>leastaction: {escape(text)}</span>"))
 
-    def update(self, done: int) -> None:
+    def update(self, done: int, words: str = "") -> None:
         bar = f'<progress value="{done}" max="{self.count}" style="width:20em"></progress>'
-        self.handle.update(self.html(f"<span>{escape(self.title)} {bar} {done}/{self.count}</span>"))
+        self.handle.update(self.html(f"<span>{escape(self.title)} {bar} {done}/{self.count} {escape(words)}</span>"))
 
     def close(self) -> None:
         self.handle.update(self.html(""))

@@ -10,11 +10,13 @@ from typing import Any
 
 import numpy as np
 
+from leastaction import registry
 from leastaction._archive import UNREADABLE, read_archive
 from leastaction._output import writing
 from leastaction.errors import FormatError, LeastActionError
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism._check import shown
+from leastaction.mechanism.codec import from_json, to_json
 from leastaction.optimize.held.feet import Foot, Phase
 from leastaction.optimize.solution import Iteration, Solution
 from leastaction.run_checks import check_values
@@ -32,34 +34,37 @@ def save(solution: Solution, file: str | PathLike[str]) -> None:
     data |= {"lam_x": solution.multipliers[0], "lam_g": solution.multipliers[1]}
     data["phases"] = json.dumps([(phase.steps, [asdict(foot) for foot in phase.feet]) for phase in solution.phases])
     data["log"] = np.array([(i.number, i.cost, i.violation) for i in solution.iterations]).reshape(-1, 3)
+    about = {"mechanism": to_json(run.mechanism), "integrator": registry.to_json(run.integrator)}
+    data["about"] = np.array(json.dumps(about))
     with writing(file) as part, part.open("wb") as stream:
         np.savez(stream, **data)
 
 
-def load(file: str | PathLike[str], mechanism: Mechanism, integrator: Any = None) -> Solution:
+def load(file: str | PathLike[str], mechanism: Mechanism | None = None, integrator: Any = None) -> Solution:
     """A solution from a file of `Solution.save`.
 
     Args:
         file: its path.
-        mechanism: the robot, which the file does not hold.
-        integrator: that of the problem, for `Solution.replay`.
+        mechanism: the robot; default: the one in the file, which files of older versions do not hold.
+        integrator: for `Solution.replay`; default: that of the problem.
     """
     if not isinstance(file, str | PathLike):
         raise FormatError(f"expected the path of a file to read, got {shown(file)}")
-    if not isinstance(mechanism, Mechanism):
-        raise FormatError(f"load needs the Mechanism of the solution, got {shown(mechanism)}", file=file)
-    if integrator is None:
-        from leastaction import registry
-
-        integrator = registry.make("midpoint")
+    if not isinstance(mechanism, Mechanism | None):
+        raise FormatError(f"load: expected the Mechanism of the solution or none, got {shown(mechanism)}", file=file)
     if not Path(file).exists():
         raise FormatError("there is no such file", file=file)
     try:
         data = read_archive(Path(file))
+        about = json.loads(str(data["about"])) if "about" in data else {}
+        if mechanism is None and not about:
+            raise ValueError("it holds no robot: give load the Mechanism of the solution")
+        given: Mechanism = mechanism or from_json(about["mechanism"])
+        integrator = integrator or registry.from_json(about.get("integrator")) or registry.make("midpoint")
         robot, q = str(data["robot"]), data["q"]
-        if robot != mechanism.name or q.shape[1:] != (mechanism.nq,):
-            raise ValueError(f"the solution is one of {robot!r}, not of {mechanism.name!r}")
-        return _solution(data, mechanism, integrator)
+        if robot != given.name or q.shape[1:] != (given.nq,):
+            raise ValueError(f"the solution is one of {robot!r}, not of {given.name!r}")
+        return _solution(data, given, integrator)
     except (*UNREADABLE, LeastActionError) as error:
         raise FormatError(f"no solution can be read: {error}", file=file) from None
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from leastaction.errors import LeastActionError, ProblemError
 from leastaction.forces.arrays import force_model, moves_with_bodies
-from leastaction.integrators import Integrator, is_number
+from leastaction.integrators import Integrator, Stepper, is_number
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism._check import shown, suggestion
 from leastaction.optimize import arguments
@@ -94,6 +94,13 @@ class Problem(Standing):
         self._guess: dict[str, Any] = {}
         if arguments.flag(limits, "limits"):
             self._take_limits()
+        self._stepper()  # an integrator without such equations is refused at once
+
+    def __repr__(self) -> str:
+        """The problem like its mathematics."""
+        from leastaction.optimize.wording import told
+
+        return told(self)
 
     # ------------------------------------------------------------------ what is asked
 
@@ -187,12 +194,16 @@ class Problem(Standing):
         """The nonlinear program."""
         if not self.costs and not self.constraints and self.finish_position is None and self.finish_velocity is None:
             raise ProblemError("there is nothing to do: no cost, no finish and no constraint")
+        stepper = self._stepper()
+        return (
+            Collocation(self, stepper) if "accelerations" in stepper.can else Variational(self, stepper, self.momenta)
+        )
+
+    def _stepper(self) -> Stepper:
         stepper = self.integrator.prepare(self.mechanism, self.guess_duration / self.steps)
-        if "accelerations" in stepper.can:
-            return Collocation(self, stepper)
-        if "residual" not in stepper.can:
+        if not {"accelerations", "residual"} & set(stepper.can):
             stepper.refuse("residual")
-        return Variational(self, stepper, self.momenta)
+        return stepper
 
     def solve(self, **options: Any) -> Solution:
         """Solve it; options are those of `leastaction.optimize.solve`, with contacts also of `solve_relaxed`."""

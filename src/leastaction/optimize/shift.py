@@ -16,7 +16,8 @@ class Shift:
         layout, s = program.layout, program.s
         self.ip, source = ip, np.arange(program.n)
         width = max(1, len(layout.u) // program.steps)
-        for index, by in ((layout.q, s), (layout.u, width), (layout.p, 1), (layout.v, 1)):
+        forces = ((index, s) for index in layout.forces[:-1])
+        for index, by in ((layout.q, s), (layout.u, width), (layout.p, 1), (layout.v, 1), *forces):
             if len(index) > by:
                 source[index[:-by]] = index[by:]
         self.source = source

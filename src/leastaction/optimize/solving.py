@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from leastaction._display.progress import Progress
 from leastaction.errors import ProblemError
 from leastaction.mechanism._check import shown
 from leastaction.optimize import arguments
@@ -37,6 +38,7 @@ def solve(
     max_iterations: int = 500,
     time_limit: float | None = None,
     log: bool | Callable[[Iteration], Any] = False,
+    progress: bool | None = None,
     warm_start: Solution | None = None,
     options: dict[str, Any] | None = None,
 ) -> Solution:
@@ -52,6 +54,8 @@ def solve(
         max_iterations: at most so many.
         time_limit: [s].
         log: True prints a line for each iteration; a function is called with each `Iteration`.
+        progress: show iterations, cost and violation while it runs; default: only on a terminal or in a notebook, when
+            it takes long, and without a log.
         warm_start: a solution of a problem with the same unknowns, from which the search begins.
         options: of the solver: those of IPOPT by their names there; "mu_init" of "horizon".
 
@@ -72,6 +76,8 @@ def solve(
         arguments.number(time_limit, "time_limit [s]", above=0.0)
     if not isinstance(log, bool | np.bool_) and not callable(log):
         raise ProblemError(f"log must be True, False or a function, got {shown(log)}")
+    if not isinstance(progress, bool | None):
+        raise ProblemError(f"progress must be True, False or None, got {shown(progress)}")
     if warm_start is not None and not isinstance(warm_start, Solution):
         raise ProblemError(f"warm_start must be a Solution, got {shown(warm_start)}")
     if options is not None and not (isinstance(options, dict) and all(isinstance(name, str) for name in options)):
@@ -82,18 +88,19 @@ def solve(
         z, multipliers = warm(program, z, warm_start)
     began = time.perf_counter()
     run = SOLVERS[solver](program, hessian, log)
-    for attempt in range(RECENTERED + 1):
-        left = None if time_limit is None else max(time_limit - (time.perf_counter() - began), 1e-3)
-        asked = Asked(tolerance, max_iterations, left, options or {})
-        z, multipliers, status = run.solve(z, multipliers, asked)
-        if run.stopped:
-            break
-        turns = [program.layout.q[:, g][:, :3] for g in program.tangents.groups]
-        turned = max((float(np.abs(z[t]).max()) for t in turns), default=0.0)
-        if turned < FAR or attempt == RECENTERED:
-            break
-        motion = program.motion(z)
-        z = program.unknowns(motion.q.copy(), z[program.layout.u], program.duration(z), like=z)
+    with Progress(max_iterations, False if log and progress is None else progress, "solving") as run.progress:
+        for attempt in range(RECENTERED + 1):
+            left = None if time_limit is None else max(time_limit - (time.perf_counter() - began), 1e-3)
+            asked = Asked(tolerance, max_iterations, left, options or {})
+            z, multipliers, status = run.solve(z, multipliers, asked)
+            if run.stopped:
+                break
+            turns = [program.layout.q[:, g][:, :3] for g in program.tangents.groups]
+            turned = max((float(np.abs(z[t]).max()) for t in turns), default=0.0)
+            if turned < FAR or attempt == RECENTERED:
+                break
+            motion = program.motion(z)
+            z = program.unknowns(motion.q.copy(), z[program.layout.u], program.duration(z), like=z)
     assert multipliers is not None
     return make_solution(
         program,

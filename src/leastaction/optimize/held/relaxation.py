@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Sequence
 from dataclasses import replace
@@ -23,6 +24,12 @@ LAST = 1e-5
 ROUGH = 1e-3
 """Tolerance of all solves but the last, which only lead to it."""
 
+RETRIES, NEAR, WIDER = 3, 4.0, 30.0
+"""How many relaxations may be put in between where a solve fails, those that are too near each other to do so, and how
+much wider the first one becomes."""
+FINAL = ("User_Requested_Stop", "Invalid_Number_Detected")
+"""Endings after which nothing else is tried."""
+
 
 def solve_relaxed(
     problem: Problem,
@@ -34,6 +41,8 @@ def solve_relaxed(
     **options: Any,
 ) -> Solution:
     """Solve with each relaxation in turn, each time from the motion found before; see `leastaction.optimize.solve`.
+
+    Where the last one fails, a relaxation is put in between after the last that succeeded, or a wider one before all.
 
     Args:
         problem: with contacts.
@@ -53,14 +62,28 @@ def solve_relaxed(
     if not steps or min(steps) <= 0.0:
         raise ProblemError(f"relaxations must be positive numbers, got {relaxations!r}")
     began, log, found = time.perf_counter(), [], warm_start
-    for number, relaxation in enumerate(steps):
-        problem.relaxation = relaxation
-        exact = tolerance if number == len(steps) - 1 else max(tolerance, ROUGH)
-        left = None if time_limit is None else max(time_limit - (time.perf_counter() - began), 1e-3)
-        found = solve(problem, tolerance=exact, warm_start=found, time_limit=left, **options)
+    good: Solution | None = None
+    reached = math.inf  # relaxation of the last solve that succeeded
+    left, more = list(steps), RETRIES
+    while left:
+        problem.relaxation = left[0]
+        exact = tolerance if len(left) == 1 else max(tolerance, ROUGH)
+        seconds = None if time_limit is None else max(time_limit - (time.perf_counter() - began), 1e-3)
+        found = solve(problem, tolerance=exact, warm_start=found, time_limit=seconds, **options)
         log += found.iterations
-        if found.status == "User_Requested_Stop":
+        if found.status in FINAL or (time_limit is not None and time.perf_counter() - began > time_limit):
             break
+        if found.success:
+            good, reached = found, left[0]
+        done = left.pop(0)
+        if found.success or left or not more:
+            continue
+        # The last one failed: go on where all was well, by a relaxation in between, or begin with a wider one.
+        more -= 1
+        between = WIDER * steps[0] if good is None else math.sqrt(reached * done)
+        if good is None or reached > NEAR * done:
+            steps = [between, *(x for x in steps if x < between)]
+            left, found = list(steps), good or warm_start
     assert found is not None
     numbered = tuple(replace(entry, number=k) for k, entry in enumerate(log))
     return replace(found, iterations=numbered, seconds=time.perf_counter() - began)

@@ -71,6 +71,11 @@ def search(ip: Interior, max_iterations: int, *, mu_least: float | None = None) 
         if not moved:
             if error <= STUCK * ACCEPTABLE:
                 return "Solved_To_Acceptable_Level"
+            if ip.mu > mu_last and float(np.abs(ip.rows).max(initial=0.0)) <= ip.tolerance:
+                # Nothing is left to restore, and round-off hides what this barrier would still gain.
+                ip.mu = max(mu_last, MU_FACTOR * ip.mu)
+                ip.new_filter()
+                continue
             status = restore(ip)
             if status:
                 return status
@@ -110,8 +115,7 @@ def step(ip: Interior) -> bool | None:
         return False
     tau = max(0.99, 1.0 - ip.mu)
     theta, phi = float(np.abs(ip.rows).sum()), ip.barrier(ip.f, ip.x)
-    below, above = ip.distances(ip.x)
-    slope = float((ip.gradient - ip.mu / below + ip.mu / above) @ dx)
+    slope = float((ip.gradient + ip.barrier_gradient()) @ dx)
     alpha = ip.longest_step(dx, tau)
     if float((np.abs(dx) / (1.0 + np.abs(ip.x))).max(initial=0.0)) < STANDSTILL:
         return _take(ip, dx, dy, alpha)

@@ -43,6 +43,9 @@ ACCEPTABLE, ACCEPTED = 1e-6, 15
 """Error with which so many iterations in a row end the search."""
 RELAXED_ROWS = 1e-8
 """Of dependent constraints, times mu to the power of a quarter (Section 3.1)."""
+DAMPING = 1e-5
+"""What unknowns with a bound on one side alone pay for their distance from it, beside the barrier parameter: else it
+would drive those that cost nothing to infinity (kappa_d of Section 3.7)."""
 FIRST_SHIFT, LEAST_SHIFT, LARGEST_SHIFT = 1e-4, 1e-20, 1e40
 """Multiples of the identity that are added to a Hessian of the wrong inertia (Algorithm IC)."""
 
@@ -89,6 +92,7 @@ class Interior:
         self.lower -= RELAXED * np.maximum(1.0, np.abs(self.lower))
         self.upper += RELAXED * np.maximum(1.0, np.abs(self.upper))
         self.has_lower, self.has_upper = np.isfinite(self.lower), np.isfinite(self.upper)
+        self.damping = DAMPING * (self.has_lower.astype(float) - self.has_upper)
         self.bounds = int(self.has_lower.sum() + self.has_upper.sum())
 
     # ------------------------------------------------------------------ the program
@@ -226,7 +230,7 @@ class Interior:
 
     def errors(self, mu: float) -> tuple[float, float, float]:
         """Scaled errors of optimality, constraints and complementarity (Eq. 5)."""
-        dual = self.gradient + self.pull_back(self.y) - self.low + self.high
+        dual = self.gradient + self.pull_back(self.y) - self.low + self.high + mu * self.damping
         total = float(self.low.sum() + self.high.sum())
         s_d = max(SCALE, (float(np.abs(self.y).sum()) + total) / max(self.m + self.bounds, 1)) / SCALE
         s_c = max(SCALE, total / max(self.bounds, 1)) / SCALE
@@ -242,7 +246,15 @@ class Interior:
     def barrier(self, f: float, x: FloatArray) -> float:
         """phi of Eq. 3."""
         below, above = self.distances(x)
-        return f - self.mu * float(np.log(below[self.has_lower]).sum() + np.log(above[self.has_upper]).sum())
+        logs = float(np.log(below[self.has_lower]).sum() + np.log(above[self.has_upper]).sum())
+        one_sided = self.has_lower != self.has_upper
+        far = float(np.where(self.has_lower, below, above)[one_sided].sum())
+        return f - self.mu * (logs - DAMPING * far)
+
+    def barrier_gradient(self) -> FloatArray:
+        """Of the barrier alone."""
+        below, above = self.distances(self.x)
+        return self.mu * (1.0 / above - 1.0 / below + self.damping)
 
     def new_filter(self) -> None:
         """Forget which pairs of violation and cost were refused (Eq. 21)."""
@@ -287,8 +299,7 @@ class Interior:
     def direction(self, rows: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Newton's step (dx, dy) with these values of the constraints (Eq. 13)."""
         n, loose = self.n, self.loose
-        below, above = self.distances(self.x)
-        inner = self.gradient + self.pull_back(self.y) - self.mu / below + self.mu / above
+        inner = self.gradient + self.pull_back(self.y) + self.barrier_gradient()
         b = np.empty(n + self.m)
         b[:n] = -inner[:n]
         b[n:] = -rows

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from leastaction._display.progress import Progress
 from leastaction.errors import ProblemError
 from leastaction.optimize.hessians.exact import HESSIANS
 from leastaction.optimize.hessians.hessian import Hessian
@@ -52,6 +53,7 @@ class Solver(ABC):
         iterations: the log.
         stopped: whether Ctrl-C ended a call.
         best: (violation, cost, z) of the best iterate.
+        progress: the bar that is told of iterations, or None.
     """
 
     without_hessian: tuple[str, ...] = ()
@@ -66,6 +68,7 @@ class Solver(ABC):
         self.iterations: list[Iteration] = []
         self.stopped = False
         self.best: tuple[float, float, FloatArray] | None = None
+        self.progress: Progress | None = None
         free = int((program.lower < program.upper).sum())
         equations = int((program.c_lower == program.c_upper).sum())
         if equations > free:
@@ -87,6 +90,8 @@ class Solver(ABC):
             self.best = (violation, f, z.copy())
         entry = Iteration(len(self.iterations), f, violation)
         self.iterations.append(entry)
+        if self.progress is not None:
+            self.progress.update(entry.number, f"cost {entry.cost:.4g}, violation {entry.violation:.1e}")
         if self.log is True:
             print(f"{entry.number:5d}  cost {entry.cost:14.6e}  violation {entry.violation:9.2e}", flush=True)
         elif callable(self.log):
