@@ -8,16 +8,11 @@ import pinocchio as pin
 import leastaction as la
 from benchmarks import horizon_solver, legged, peers, second_derivatives
 from benchmarks.report import Report, Requirement, Sheet
+from benchmarks.villanueva2025.table3 import METHODS
 from leastaction.optimize import examples
 from tests.oracles.pinocchio_model import PinocchioModel
 
 KNOTS = (10, 50, 100, 150)
-METHODS = {
-    "midpoint (DMOC)": (la.Midpoint(), {}),
-    "trapezoidal collocation": (la.ImplicitTrapezoidal(), {}),
-    "Simpson (Fan 2018)": (la.Galerkin(order=4, interpolation="joints"), {"controls": "nodes"}),
-    "Hermite-Simpson collocation": (la.HermiteSimpson(), {"controls": "nodes"}),
-}
 PAPER_JACOBIAN = 0.46
 """Table 5: seconds for one constraint Jacobian of NAO with N = 100."""
 PAPER_SOLVE = 188.88
