@@ -1,6 +1,7 @@
 """`python -m benchmarks [names]`: runs benchmarks, prints tables, writes benchmarks/results/<name>.json."""
 
 import argparse
+import math
 import sys
 from pathlib import Path
 
@@ -22,6 +23,7 @@ def parser_of(listing: str) -> argparse.ArgumentParser:
         "--quick", action="store_true", help="shorter runs; their results do not replace those of long ones"
     )
     parser.add_argument("--again", action="store_true", help="also what has a result of the same code")
+    parser.add_argument("--minutes", type=float, help="begin none after these; of all: 60, of all short ones: 5")
     parser.add_argument("--here", action="store_true", help="in this process")
     parser.add_argument("--compare", type=Path, metavar="OLD", help="with this result, or those in this folder")
     parser.add_argument("--publish", action="store_true", help="put the results into the documentation; runs nothing")
@@ -47,7 +49,8 @@ def main() -> int:
         return 0
     if arguments.here:
         return max(runner.run_here(entry, arguments.quick) for entry in picked)
-    status = runner.run_all(picked, arguments.quick, arguments.again, named=bool(names or old))
+    minutes = arguments.minutes or (math.inf if names or old else 5.0 if arguments.quick else 60.0)
+    status = runner.run_all(picked, arguments.quick, arguments.again, bool(names or old), minutes)
     if arguments.compare:
         status = max(status, compare.show(Console(), old, picked, arguments.quick))
     return status

@@ -142,8 +142,8 @@ def mujoco_cube(dt, solref):
     return float(max(depth)), float(max(depth[-round(WINDOW * DT / dt) :])), seconds
 
 
-def run(progress) -> Report:
-    """Run all."""
+def run(progress, quick=False) -> Report:
+    """Run all; nothing of it is long."""
     progress.total(9)
     energy = Sheet("Energy of a double pendulum, 60 s", ["method", "error / (m g l)", "[µs/step]"])
     for order in (2, 4):

@@ -8,6 +8,7 @@ from pathlib import Path
 from benchmarks.foreign_run import BOUNDS, serve
 from benchmarks.report import Report, Requirement, Sheet
 
+LONG = True
 PACKAGES = {
     "gymnasium": ("gymnasium/envs/mujoco/assets/*.xml",),
     "dm_control": ("dm_control/suite/*.xml", "dm_control/locomotion/**/*.xml"),

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from benchmarks import hard_chains, hard_drops, hard_scenes
 from benchmarks.report import Report
 
+LONG = True
 FIRST = 1000
 """Other seeds than those that the code was worked on with."""
 

@@ -6,12 +6,13 @@ import time
 import numpy as np
 
 import leastaction as la
-from benchmarks import peers
+from benchmarks import legged, peers
 from benchmarks.report import Requirement, Sheet
 from leastaction.optimize import examples
 from leastaction.optimize.hessians.hessian import GaussNewton
 from leastaction.optimize.solvers.kkt import System
 
+EXAMPLES = [example for example in examples.catalogue() if example.name not in legged.LONG]
 SIZES = (25, 50, 100, 200, 400)
 TICKS = 300
 PUSHES = (40, 120, 200)
@@ -48,7 +49,7 @@ def beside_ipopt(steps):
         ],
     )
     worst, ratio = 0.0, 0.0
-    for example in examples.catalogue():
+    for example in EXAMPLES:
         steps.next(f"{example.name}, both solvers")
         problem, options = example.make(), {"hessian": "gauss-newton" if example.name == "nao" else "differences"}
         seconds, solved = {}, {}
@@ -151,5 +152,5 @@ def add(steps, sheets, requirements):
     ]
 
 
-STEPS = len(examples.catalogue()) + 5
+STEPS = len(EXAMPLES) + 5
 """How many steps of progress there are."""

@@ -7,18 +7,19 @@ import numpy as np
 import leastaction as la
 from benchmarks.report import Report, Requirement, Sheet
 from benchmarks.rollouts import load_note
+from benchmarks.sueda2021.staggered import staggered
 from leastaction import redmax
 from leastaction.dynamics import hybrid_recursions as recursive
 from leastaction.dynamics.workspace import Workspace
 
 LENGTHS = (10, 30, 100, 300, 1000)
 CHAINS = (5, 10, 20, 40)
-STEPS, DT = 20, 1e-3
+STEPS = 20
 
 NOTES = f"""Pendulums of 1 m rods. Algorithm 9 prescribes every third joint; its peer is the KKT system (2.113) with \
 the mass matrix of CRBA, whose condition grows with the fourth power of the length, so that for long chains only the \
 residual tells; times are those of the kernel alone. Staggered projections: pins with friction 0.3 and \
-radius 5 cm, {STEPS} steps of {DT} s from rest at 0.3 rad; SP stops at a relative change of contact forces of 1e-5, \
+radius 5 cm, {STEPS} steps of 1 ms from rest at 0.3 rad; SP stops at a relative change of contact forces of 1e-5, \
 BISP at 1e-8 of the velocities."""
 
 
@@ -72,21 +73,6 @@ def kernel_seconds(robot, q, v, u):
     return hybrid, best(lambda: recursive.inverse_product(t.nodes, w.links, w.screws, X, Y))
 
 
-def staggered(n, method):
-    """(seconds per step, mean iterations, run) of one method on a chain of n links."""
-    robot = la.robots.pendulum(links=n)
-    bearings = tuple(redmax.Bearing(name, 0.3, radius=0.05) for name in robot.joint_names)
-    tolerance = {"bisp": 1e-8, "sp": 1e-5}[method]
-    integrator = la.StaggeredProjections(bearings, method, 5000, tolerance)
-    q = np.full(n, 0.3)
-    seconds = []
-    for _ in range(3):
-        began = time.perf_counter()
-        run = la.simulate(robot, q=q, dt=DT, steps=STEPS, integrator=integrator)
-        seconds.append((time.perf_counter() - began) / STEPS)
-    return min(seconds), float(run.iterations[1:].mean()), run
-
-
 def run(progress) -> Report:
     """All lengths."""
     progress.total(len(LENGTHS) + len(CHAINS))
@@ -105,7 +91,7 @@ def run(progress) -> Report:
     race = Sheet("Joint friction", columns)
     for n in CHAINS:
         progress.next(f"joint friction, {n} links")
-        (fast, few, a), (slow, many, b) = staggered(n, "bisp"), staggered(n, "sp")
+        (fast, few, a), (slow, many, b) = staggered(n, "bisp", STEPS), staggered(n, "sp", STEPS)
         apart = float(np.abs(a.v[-1] - b.v[-1]).max() / np.abs(a.v[-1]).max())
         race.rows.append([n, 1e3 * fast, few, 1e3 * slow, many, slow / fast, apart])
         progress.done()

@@ -7,14 +7,14 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-from benchmarks import draw, store
+from benchmarks import draw, store, why
 from benchmarks.catalogue import HERE, Entry, available
 from benchmarks.machine import ROOT
-from benchmarks.report import BETTER, NOT_REPRODUCED, REPRODUCED, Report, Sheet, shown
+from benchmarks.report import BETTER, NOT_REPRODUCED, REPRODUCED, Report, Sheet, cell, shown
 from leastaction._output import writing
 
 PAGES = ROOT / "docs" / "benchmarks"
-RACES = "races"
+RACES = "studies"
 """The page of benchmarks that belong to no paper."""
 ROWS = 24
 """Longer tables stand in the JSON file alone."""
@@ -43,11 +43,22 @@ def publish(entries: list[Entry]) -> list[Path]:
         report = Report.of(result)
         if report.plots:
             written.append(draw.draw(report.plots, PAGES / "images" / image_name(name)))
-    for page, text in pages(results).items():
-        with writing(PAGES / page, (".md",)) as part:
+    written += [draw.draw([plot], PAGES / "images" / name) for name, plot in why.pictures(results).items()]
+    for path, text in texts(results).items():
+        with writing(path, (".md",)) as part:
             part.write_text(text, encoding="utf-8")
-        written.append(PAGES / page)
+        written.append(path)
     return written
+
+
+def texts(results: dict[str, dict[str, Any]]) -> dict[Path, str]:
+    """All that is written of these results by its file: the pages, docs/why.md, the table of the README."""
+    readme = ROOT / "README.md"
+    return {
+        **{PAGES / name: text for name, text in pages(results).items()},
+        PAGES.parent / "why.md": why.page(results),
+        readme: why.readme(readme.read_text(encoding="utf-8"), results),
+    }
 
 
 def published(folder: Path = PAGES / "data") -> dict[str, dict[str, Any]]:
@@ -69,7 +80,7 @@ def heading(group: str) -> tuple[str, str]:
     """Title and introduction of a page: what the folder's __init__.py says."""
     file = HERE / group / "__init__.py"
     if not file.exists():
-        return "Races and studies", "Against peers, and beyond the papers."
+        return "Studies", "What belongs to no paper: speed of steps, robustness, files of others."
     spec = importlib.util.spec_from_file_location(f"benchmarks.{group}", file)
     assert spec is not None
     assert spec.loader is not None
@@ -158,8 +169,3 @@ def footer(name: str, result: dict[str, Any], report: Report) -> str:
 def image_name(name: str) -> str:
     """Of the picture of a benchmark."""
     return store.path_of(name).with_suffix(".png").name
-
-
-def cell(text: str) -> str:
-    """Text that cannot break a table."""
-    return text.replace("|", "\\|").replace("<", "&lt;").replace("\n", " ")

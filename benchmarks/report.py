@@ -177,6 +177,11 @@ def shown(x: Any) -> str:
     return f"{x:.3g}" if isinstance(x, float) else str(x)
 
 
+def cell(text: str) -> str:
+    """Text that cannot break a table."""
+    return text.replace("|", "\\|").replace("<", "&lt;").replace("\n", " ")
+
+
 def plain(x: Any) -> Any:
     """Dictionaries, lists, numbers and text that strict JSON can hold: what is not a number becomes nothing."""
     if isinstance(x, dict):

@@ -1,6 +1,7 @@
 """Runs benchmarks, each in a process of its own: what one needs or breaks is not the others' affair."""
 
 import importlib
+import math
 import os
 import subprocess
 import sys
@@ -101,7 +102,7 @@ def run_apart(entry: Entry, quick: bool) -> int:
         raise
 
 
-def run_all(entries: list[Entry], quick: bool, again: bool, named: bool) -> int:
+def run_all(entries: list[Entry], quick: bool, again: bool, named: bool, minutes: float = math.inf) -> int:
     """Run those whose result is not there yet; 0 if all ran and all required figures are met.
 
     Args:
@@ -109,8 +110,9 @@ def run_all(entries: list[Entry], quick: bool, again: bool, named: bool) -> int:
         quick: the short versions.
         again: also those whose result is there.
         named: whether the user named them; long ones then run in full.
+        minutes: none is begun later than this; the next call goes on there.
     """
-    console, failed = Console(), []
+    console, failed, began = Console(), [], time.perf_counter()
     for k, entry in enumerate(entries):
         short = quick or (entry.long and not named)
         if quick and not entry.quick:
@@ -119,6 +121,9 @@ def run_all(entries: list[Entry], quick: bool, again: bool, named: bool) -> int:
         where = f"[{k + 1} of {len(entries)}] {entry.name}"
         if not again and store.is_current(entry.name, short, fingerprint(entry.path)):
             console.print(f"{where}: its result is there (--again makes it anew)", highlight=False, markup=False)
+        elif time.perf_counter() - began > 60.0 * minutes:
+            failed.append(f"{entry.name}: not run, for {minutes:g} minutes are over; the same command goes on here")
+            continue
         else:
             console.print(where, highlight=False, markup=False)
             status = run_apart(entry, short)

@@ -5,6 +5,7 @@ import time
 import numpy as np
 
 import leastaction as la
+from benchmarks import legged
 from benchmarks.report import Requirement, Sheet
 from leastaction.optimize import examples
 from leastaction.optimize.hessians.exact import HESSIANS
@@ -16,14 +17,15 @@ RULES = {
     "bodies, order 4": la.Galerkin(order=4, interpolation="bodies"),
 }
 LENGTHS = (25, 50, 100, 200, 400)
-STEPS = len(KINDS) * len(examples.catalogue()) + len(RULES)
+EXAMPLES = [example for example in examples.catalogue() if example.name not in legged.LONG]
+STEPS = len(KINDS) * len(EXAMPLES) + len(RULES)
 """Of progress."""
 
 
 def hessians(steps):
     """Every example with each kind of second derivatives: iterations, CPU time, and CPU time of one Hessian."""
     sheet = Sheet("Second derivatives (IPOPT)", ["problem", "hessian", "iterations", "cost", "CPU s", "ms a Hessian"])
-    for example in examples.catalogue():
+    for example in EXAMPLES:
         for kind in KINDS:
             steps.next(f"{example.name}, {kind}")
             problem = examples.get(example.name)

@@ -184,20 +184,17 @@ def test_names_of_benchmarks_and_folders():
 
 def test_pages_are_what_the_published_results_say():
     """`python -m benchmarks --publish` was run after the last change of results; pictures are there."""
-    pages = render.pages(render.published())
-    for name, text in pages.items():
-        assert (render.PAGES / name).read_text(encoding="utf-8") == text, f"{name}: run python -m benchmarks --publish"
-        for image in re.findall(r"\]\((images/[^)]+)\)", text):
-            assert (render.PAGES / image).is_file()
-        for data in re.findall(r"\]\((data/[^)]+)\)", text):
-            assert (render.PAGES / data).is_file()
+    for path, text in render.texts(render.published()).items():
+        assert path.read_text(encoding="utf-8") == text, f"{path.name}: run python -m benchmarks --publish"
+        for file in re.findall(r"\]\(((?:benchmarks/)?(?:images|data)/[^)]+)\)", text):
+            assert (path.parent / file).is_file()
 
 
 def test_a_page_cannot_be_broken_by_what_a_report_says():
     (page,) = (text for name, text in render.pages({"chains": result()}).items() if name != "index.md")
     assert "| Fig. 1 | it is quick | so it is | **reproduced** |" in page
     assert "| leg | – |" in page
-    assert render.cell("a | <b>\nc") == "a \\| &lt;b> c"
+    assert report.cell("a | <b>\nc") == "a \\| &lt;b> c"
 
 
 def test_published_results_are_of_benchmarks_that_exist():

@@ -48,6 +48,7 @@ def test_demo(tmp_path):
         ("exoskeleton.py", "spastic", {"torques.png", "exercise.html", "torques.json"}),
         ("leg_chain.py", "segments", {"chains.png", "chain.html", "chains.json"}),
         ("mpc.py", "cart-pole", {"mpc.png", "mpc.json"}),
+        ("cube_toss.py", "identified", {"cube_toss.png", "cube_toss.html", "cube_toss.json"}),
     ],
 )
 def test_applications(tmp_path, script, says, files):

@@ -24,6 +24,7 @@ def run(progress, quick=False) -> Report:
     progress.total(len(knots))
     columns = ["N", "iterations", "violation", "error", "CPU [s]", "paper [s]", "paper, Johnson [s]", "paper, errors"]
     sheet, measures, seconds, errors, failed = Sheet("NAO", columns), [], {}, {}, 0
+    examples.nao(4).solve(hessian="gauss-newton", tolerance=1e-6)  # compiles
     for N in knots:
         progress.next(f"N = {N}")
         began = time.process_time()
@@ -55,8 +56,8 @@ def run(progress, quick=False) -> Report:
             "Villanueva 2025, Table 6",
             "The error falls from 1.1 to 1.5 (N = 30) to 0.18 to 0.22 (N = 60) and 0.05 to 0.06 (N = 100).",
             ", ".join(f"{errors[N]:.2g} with N = {N}" for N in some) + ".",
-            all(errors[a] > errors[b] for a, b in pairwise(some)),
-            "It does not fall.",
+            all(errors[a] > errors[b] for a, b in pairwise(some)) and errors[60] < 0.5 * errors[30],
+            "It hardly falls. The cause was not found; the paper's postures and bounds are not known.",
             better=all(errors[N] < min(ERRORS[N]) for N in some if N in ERRORS),
         ),
     ]

@@ -6,6 +6,7 @@ import pytest
 
 import leastaction as la
 from leastaction._jit import cuda_ptx
+from leastaction.minimal.halving import halving_data
 from leastaction.minimal.jointwise import entries
 
 pytest.importorskip("numba_cuda", reason="numba-cuda is not installed")
@@ -27,13 +28,13 @@ def test_rollout_compiles_to_ptx():
     """One lane of a batch. A hundred thousand lines would take minutes to compile."""
     rollout = entries._rollout_recursive
 
-    def kernel(model, settings, data, U, Q, P, iterations):
-        rollout(model, settings, data, U, Q, P, iterations)
+    def kernel(model, settings, data, halving, U, Q, P, iterations, divided):
+        rollout(model, settings, data, halving, U, Q, P, iterations, divided)
 
     stepper = la.Galerkin(order=4, solver="recursive").prepare(la.robots.pendulum(2), 0.01)
     record = stepper.record(3)
-    bundles = (stepper.model, stepper.settings, stepper.data, np.zeros((3, 3, 2)))
-    arrays = (record["q"], record["p"], record["iterations"])
+    bundles = (stepper.model, stepper.settings, stepper.data, halving_data(stepper, 2), np.zeros((3, 3, 2)))
+    arrays = (record["q"], record["p"], record["iterations"], record["divided"])
     ptx = cuda_ptx(kernel, tuple(numba.typeof(x) for x in (*bundles, *arrays)))
     assert ".visible .entry" in ptx
     assert len(ptx.splitlines()) < 60_000

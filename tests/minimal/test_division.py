@@ -5,7 +5,8 @@ import pytest
 
 import leastaction as la
 from leastaction.derivatives import backpropagate
-from leastaction.division import halves_of_controls, joined, lengths_of
+from leastaction.division import HalvingStepper, halves_of_controls, joined, lengths_of
+from leastaction.minimal.action_stepper import ActionStepper
 from leastaction.minimal.jointwise.stepper import VariationalStepper
 from tests.derivatives.checks import assert_relative
 from tests.minimal.helpers import error_norms, method, number
@@ -168,6 +169,17 @@ def test_momenta_are_exact(name):
     assert np.abs(angular - angular[0]).max() <= 1e-11 * np.linalg.norm(angular[0])
 
 
+def test_kernels_divide_steps_as_python_does(run, monkeypatch):
+    """One loop over steps and parts, and one that goes back to Python for each part: the same to the last bit."""
+    monkeypatch.setattr(ActionStepper, "advance", HalvingStepper.advance)
+    robot, controls = run.mechanism, np.random.default_rng(3).normal(size=run.mechanism.nu)
+    again = la.simulate(robot, run.q[0], p=run.p[0], dt=DT, steps=12, integrator=run.integrator, controls=controls)
+    assert (again.q == run.q).all()
+    assert (again.p == run.p).all()
+    assert (again.stored["divided"] == run.stored["divided"]).all()
+    assert (again.iterations == run.iterations).all()
+
+
 @pytest.mark.parametrize("order", ["midpoint", 2, 4])
 def test_the_order_stays(order, monkeypatch):
     """Where the steps in half of the state space are divided, errors fall with the order of the method."""
@@ -183,6 +195,7 @@ def test_the_order_stays(order, monkeypatch):
         return last
 
     monkeypatch.setattr(VariationalStepper, "run", run)
+    monkeypatch.setattr(VariationalStepper, "advance", HalvingStepper.advance)
     fine = la.simulate(robot, q, v, dt=1e-3, steps=1000, integrator=la.RungeKutta(order=4))
     reference = fine.q[::500], fine.v[::500]
     errors = []

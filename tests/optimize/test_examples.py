@@ -9,6 +9,7 @@ from typer.testing import CliRunner
 import leastaction as la
 from leastaction.cli import app
 from leastaction.optimize import examples
+from leastaction.optimize.hessians.exact import ByDifferences, Exact
 
 pytest.importorskip("casadi")
 
@@ -64,6 +65,13 @@ def test_spring_flamingo_gets_over_the_obstacle():
     assert (away[:, 1] > -1e-2).all()
     assert (np.array(soles)[4 * 8 : 4 * 9, 1] > 0.15).all()
     np.testing.assert_allclose(solution.q[-1, 0], -1.44)
+
+
+def test_littledog_is_differentiated_exactly():
+    """Feet, gaps, friction and dynamics of a free base: none of its second derivatives is a difference of gradients."""
+    problem = examples.littledog(steps=2)
+    hessian = Exact(problem.transcribe())
+    assert not any(isinstance(part, ByDifferences) for part in hessian.parts)
 
 
 def test_walking_starts_with_feet_that_stand():

@@ -176,9 +176,14 @@ def test_a_problem_reads_like_its_mathematics():
         assert words in text
 
 
-def test_an_integrator_without_such_equations_is_refused_at_once():
-    with pytest.raises(la.IntegratorError, match="Maximal has no equations of a discrete action"):
-        opt.Problem(la.robots.cart_pole(), steps=5, dt=0.1, integrator=la.Maximal())
+def test_an_integrator_without_such_equations_is_refused():
+    """At once where nothing can be done with it; `Maximal`, through which `ilqr` shoots, by `solve`."""
+    robot, message = la.robots.cart_pole(), "has no equations of a discrete action"
+    with pytest.raises(la.IntegratorError, match=message):
+        opt.Problem(robot, steps=5, dt=0.1, integrator=la.Grounded())
+    problem = opt.Problem(robot, steps=5, dt=0.1, integrator=la.Maximal()).minimize(opt.effort())
+    with pytest.raises(la.IntegratorError, match=f"Maximal {message}"):
+        problem.solve()
 
 
 @pytest.mark.parametrize("solver", ["ipopt", "horizon"])

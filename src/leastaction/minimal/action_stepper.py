@@ -1,4 +1,4 @@
-"""What the steppers of `Galerkin` and `Midpoint` make of the equations of many steps: those of one."""
+"""What the steppers of `Galerkin` and `Midpoint` have in common: runs, and equations of one step from those of many."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from leastaction._jit.bound import Bound
-from leastaction.division import HalvingStepper
+from leastaction.division import FINEST, HalvingStepper
 from leastaction.integrators import FloatArray
 from leastaction.mechanism import Mechanism
 from leastaction.record import Record
@@ -22,7 +22,7 @@ class ActionStepper(HalvingStepper):
     """
 
     settings: Any
-    written: tuple[str, ...] = ("q", "p", "iterations")
+    written: tuple[str, ...] = ("q", "p", "iterations", "divided")
 
     def __init__(self, integrator: Any, mechanism: Mechanism, dt: float) -> None:
         super().__init__(integrator, mechanism, dt)
@@ -34,20 +34,37 @@ class ActionStepper(HalvingStepper):
         """What kernels read of a mechanism."""
 
     @abstractmethod
-    def make_rollout(self) -> Bound:
-        """The kernel (model, settings, data ..., controls, rows of `written`) of many steps, which tells how many."""
+    def make_rollout(self, levels: int) -> Bound:
+        """The kernel (model, settings, data ..., controls, rows of `written`) of many steps, which tells how many.
 
-    @property
-    def rollout(self) -> Bound:
+        It halves those without a plausible solution up to `levels` times; with loops it does not.
+        """
+
+    def rollout(self, levels: int) -> Bound:
         """That kernel, with all but controls and rows held."""
-        if "rollout" not in self._kernels:
-            self._kernels["rollout"] = self.make_rollout()
-        return self._kernels["rollout"]
+        name = f"rollout with {levels} levels"
+        if name not in self._kernels:
+            self._kernels[name] = self.make_rollout(levels)
+        return self._kernels[name]
 
     def run(self, record: Record, first: int, last: int, u: FloatArray) -> int:
         """See `HalvingStepper.run`."""
+        return self._roll(record, first, last, u, 0)
+
+    def advance(self, record: Record, first: int, last: int, u: FloatArray) -> int:
+        """See `Stepper.advance`; steps are divided by the kernel that makes them."""
+        u = np.array(u, order="C")
+        done = self._roll(record, first, last, u, (FINEST // self.parts).bit_length() - 1)
+        if done < last:
+            # What the whole step came to tells more than its last part.
+            iterations = int(record["iterations"][done + 1])
+            self.run(record, done, done + 1, u[done - first : done - first + 1])
+            record["iterations"][done + 1] = iterations
+        return done
+
+    def _roll(self, record: Record, first: int, last: int, u: FloatArray, levels: int) -> int:
         rows = slice(first, last + 1)
-        return first + self.rollout(u, *(record[name][rows] for name in self.written))
+        return first + self.rollout(levels)(u, *(record[name][rows] for name in self.written))
 
     def shorten(self) -> None:
         """See `HalvingStepper.shorten`."""

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from leastaction.division import HalvingStepper
 from leastaction.dynamics.loops import check_closed, is_redundant, momentum_projection
 from leastaction.errors import IntegratorError, MechanismError
 from leastaction.integrators import FloatArray
@@ -28,6 +29,10 @@ class LoopStepper(ActionStepper):
     system: LoopSystem
     lam: FloatArray
     data: Any
+
+    def advance(self, record: Record, first: int, last: int, u: FloatArray) -> int:
+        """See `Stepper.advance`; steps are divided from Python."""
+        return HalvingStepper.advance(self, record, first, last, u)
 
     def prepare_start(self, q: FloatArray) -> FloatArray:
         """Refuse open loops; find out whether their equations depend on each other."""

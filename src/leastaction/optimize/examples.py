@@ -16,7 +16,7 @@ from leastaction.errors import ProblemError
 from leastaction.mechanism import Box, Capsule, Inertia, Joint, Mechanism, MechanismBuilder, Pose, joints
 from leastaction.mechanism._check import suggestion
 from leastaction.optimize.held.feet import foot, phase
-from leastaction.optimize.legged import spring_flamingo, spring_flamingo_stride
+from leastaction.optimize.legged import littledog, spring_flamingo, spring_flamingo_stride
 from leastaction.optimize.motion import constraints, costs
 from leastaction.optimize.problem import Problem
 from leastaction.optimize.stance import balanced
@@ -32,6 +32,7 @@ __all__ = [
     "double_pendulum",
     "get",
     "hopper",
+    "littledog",
     "nao",
     "satellite",
     "spring_flamingo",
@@ -207,6 +208,7 @@ def catalogue() -> list[Example]:
         atlas,
         spring_flamingo,
         spring_flamingo_stride,
+        littledog,
         hopper,
     )
     return [Example(make.__name__, make) for make in makers]

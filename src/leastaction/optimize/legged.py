@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leastaction import robots
-from leastaction.mechanism import Mechanism
-from leastaction.optimize.held.contact import contact_reaction, touches
+from leastaction.mechanism import Box, Mechanism, Pose
+from leastaction.optimize.held.contact import contact_reaction, touch, touches
 from leastaction.optimize.held.reactions import evaluate
-from leastaction.optimize.held.terrain import flat
+from leastaction.optimize.held.terrain import flat, gaps
 from leastaction.optimize.motion import constraints, costs
 from leastaction.optimize.problem import Problem
 
@@ -111,3 +111,61 @@ def spring_flamingo_stride(steps: int = 40, **options: Any) -> Problem:
     q = np.array([flamingo_posture(robot, 0.82, x, -x) for x in swing])
     q[:, 0] = -stride * t
     return problem.guess(q=q, u=[0, 10, 0, 10])
+
+
+FOOT = 0.0103
+"""Radius of LittleDog's feet [m]."""
+GAPS = ((0.12, 0.17), (0.30, 0.35))
+"""From where to where along x there is no ground [m]."""
+TROT = {"front_left": 0.0, "front_right": 0.5, "back_left": 0.5, "back_right": 0.0}
+"""Shares of a period by which legs of the first guess are ahead."""
+
+
+def littledog(steps: int = 50, **options: Any) -> Problem:
+    """LittleDog crosses two gaps of 5 cm, half a metre in 2 s, from rest to rest; no contact is scheduled.
+
+    After Fan 2018, Section 6.2, at the average speed told there, 0.25 m/s; the gaps, the limits and the costs (effort,
+    velocities, and a little for joints that are away from the first guess) are ours. Feet may push wherever there is
+    ground, and never get below it. The first guess trots on the spot while it is moved on at constant speed: neither do
+    its feet stand still, nor does it know of the gaps.
+    """
+    robot, distance, period = littledog_on_platforms(), 0.5, 0.5
+    if "dt" not in options:
+        options = {"duration": 2.0} | options
+    problem = Problem(robot, steps=steps, **options)
+    start = robots.home(robots.littledog())
+    finish = start.copy()
+    finish[0] = distance
+    problem.start(q=start, v=0).finish(q=finish, v=0).bounds(u=(-6, 6))
+    joints = [f"{leg}_{name}" for leg in TROT for name in ("hip_roll", "hip_pitch", "knee")]
+    problem.bounds(v=dict.fromkeys(joints, (-12.0, 12.0)))
+    problem.subject_to(constraints.position("body", lower=[-np.inf, -0.05, 0.11], upper=[np.inf, 0.05, 0.2]))
+    problem.subject_to(constraints.pose("body", np.eye(3), tolerance=0.3))
+    # Balls that do not roll are points at the height of their middles.
+    feet = [touch(c.body, point=c.point, friction=c.friction) for c in robot.contacts]
+    problem.contact(*feet, ground=gaps(GAPS, height=FOOT, depth=0.2))
+    t = np.linspace(0.0, problem.guess_duration, steps + 1)
+    q = np.tile(start, (steps + 1, 1))
+    q[:, 0] = distance * t / t[-1]
+    eased = np.minimum(1.0, np.minimum(t, t[-1] - t) / 0.2)
+    for leg, ahead in TROT.items():
+        phase, side = 2.0 * np.pi * (t / period + ahead), 1.0 if leg.startswith("front") else -1.0
+        lift = eased * np.clip(-np.sin(phase), 0.0, None)
+        reach = 0.5 * distance / t[-1] * period * eased * np.cos(phase)
+        q[:, robot.coordinate_index(f"{leg}_hip_pitch")] += 0.25 * side * lift - reach / 0.15
+        q[:, robot.coordinate_index(f"{leg}_knee")] -= 0.5 * side * lift
+    for each in feet:  # over gaps too
+        problem.subject_to(constraints.position(each.body, lower=[-np.inf, -np.inf, FOOT - 1e-4], point=each.point))
+    joints_only = np.r_[np.zeros(6), np.full(12, 0.3)]
+    problem.minimize(costs.effort(), costs.velocity(0.02), costs.tracking(q, joints_only))
+    return problem.guess(q=q)
+
+
+def littledog_on_platforms() -> Mechanism:
+    """LittleDog on blocks with `GAPS` between them."""
+    b = robots.littledog().edit()
+    edges = [-0.5, *(x for gap in GAPS for x in gap), 1.0]
+    for first, last in zip(edges[::2], edges[1::2], strict=True):
+        middle = Pose((0.5 * (first + last), 0.0, -0.05))
+        b.add_shape("world", Box((last - first, 0.5, 0.1), pose=middle, friction=0.8, color=(0.8, 0.8, 0.78, 1.0)))
+    return b.build()

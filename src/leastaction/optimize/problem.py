@@ -48,7 +48,8 @@ class Problem(Standing):
         dt: time step [s]; or
         duration: final time [s], or the range (shortest, longest) in which it is to be found.
         integrator: whose discrete Euler-Lagrange equations are the dynamics: `Midpoint()` (the default, DMOC) or
-            `Galerkin(...)`. `ImplicitTrapezoidal()` and `HermiteSimpson()` collocate instead, to compare with.
+            `Galerkin(...)`; `ilqr` also takes `Maximal(...)`. `ImplicitTrapezoidal()` and `HermiteSimpson()` collocate
+            instead, to compare with.
         controls: "held" over steps, "linear" between knots, or values at all "nodes" of the integrator; by default held
             for `Midpoint` and linear for `Galerkin`.
         momenta: whether momenta at the knots are unknowns too, as in Fan 2018, Table 1; eliminated they mostly take
@@ -94,7 +95,7 @@ class Problem(Standing):
         self._guess: dict[str, Any] = {}
         if arguments.flag(limits, "limits"):
             self._take_limits()
-        self._stepper()  # an integrator without such equations is refused at once
+        self._stepper("linearize")  # an integrator that neither `solve` nor `ilqr` takes is refused at once
 
     def __repr__(self) -> str:
         """The problem like its mathematics."""
@@ -199,9 +200,9 @@ class Problem(Standing):
             Collocation(self, stepper) if "accelerations" in stepper.can else Variational(self, stepper, self.momenta)
         )
 
-    def _stepper(self) -> Stepper:
+    def _stepper(self, *enough: str) -> Stepper:
         stepper = self.integrator.prepare(self.mechanism, self.guess_duration / self.steps)
-        if not {"accelerations", "residual"} & set(stepper.can):
+        if not {"accelerations", "residual", *enough} & set(stepper.can):
             stepper.refuse("residual")
         return stepper
 

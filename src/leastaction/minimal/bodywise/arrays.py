@@ -90,6 +90,7 @@ class BodywiseModel(NamedTuple):
         sprung: whether there are springs, dampers or limits that push back in joints.
         damped: whether some of them look at joint velocities.
         geared: whether drives have inertias of their own.
+        balled: whether there are ball joints, about which bodies may turn with little inertia.
         pushed: whether some force acts on bodies.
         tied: whether some of these may tie two bodies, which the recursion cannot see.
         slowed: whether some of these depend on velocities.
@@ -108,6 +109,7 @@ class BodywiseModel(NamedTuple):
     sprung: bool
     damped: bool
     geared: bool
+    balled: bool
     pushed: bool
     tied: bool
     slowed: bool
@@ -184,6 +186,7 @@ class BodywiseData(NamedTuple):
         r: residuals, shape (s, nv).
         dx: Newton update, shape (s, nv).
         A: articulated blocks: rows at nodes 0 ... s - 1, columns at 1 ... s, shape (slots, 6 s, 6 s).
+        torques: what turning adds to the blocks of each body at order 4, matrices (9) row by row, shape (bodies, 4, 9).
         begun: whether a body's block has been written, shape (bodies,).
         beta: articulated wrenches, and twists of the update, shape (2, bodies, 6 s).
         U: A S, one row for each degree of freedom and node, shape (nv, s, 6 s).
@@ -217,6 +220,7 @@ class BodywiseData(NamedTuple):
     r: FloatArray
     dx: FloatArray
     A: FloatArray
+    torques: FloatArray
     begun: NDArray[np.bool_]
     beta: FloatArray
     U: FloatArray
@@ -296,6 +300,7 @@ def bodywise_model(mechanism: Mechanism, s: int) -> BodywiseModel:
         sprung=damped or bool(d.stiffness.any() or d.limit_stiffness.any()),
         damped=damped,
         geared=bool(d.armature.any()),
+        balled=bool((t.nodes.nv == 3).any()),
         pushed=pushed,
         tied=ties_bodies(forces),
         slowed=slows_bodies(forces),
@@ -331,6 +336,7 @@ def bodywise_data(model: BodywiseModel, guess: GuessData, max_iterations: int, d
         r=z((s, nv)),
         dx=z((s, nv)),
         A=z((model.slots.max(initial=-1) + 1, m, m)),
+        torques=z((n, 4, 9)),
         begun=z(n, np.bool_),
         beta=z((2, n, m)),
         U=z((nv, s, m)),

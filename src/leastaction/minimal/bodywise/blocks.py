@@ -32,6 +32,12 @@ def _block9(G, j, k):
 
 
 @inline
+def _put9(G, j, k, A):
+    G[j, k, 0], G[j, k, 1], G[j, k, 2], G[j, k, 3], G[j, k, 4] = A[0], A[1], A[2], A[3], A[4]
+    G[j, k, 5], G[j, k, 6], G[j, k, 7], G[j, k, 8] = A[5], A[6], A[7], A[8]
+
+
+@inline
 def _store_forces(A, i, row, col, weight, xj, xk, f):
     """A block of the forces on a body: df_j = weight dx_k with dx = v + omega x x, about the origin.
 
@@ -94,11 +100,12 @@ def body_block(model, settings, data, at, i):
 
 
 @routine
-def body_blocks(fourth, higher, model, settings, data, at, i):
+def body_blocks(fourth, higher, model, settings, data, at, i, fresh):
     """A[at]: blocks of body i alone, minus the derivatives of its wrenches F_j by twists at the nodes k.
 
     Rows at the nodes 0 ... s - 1 and columns at 1 ... s. The arms of forces at inner nodes move with the forces that
-    are expected there, see `recursion`. `fourth`, `higher`: see `ways.BodywiseWays`.
+    are expected there, see `recursion`. `fourth`, `higher`: see `ways.BodywiseWays`. fresh: False where slopes of its
+    torques at order 4 may be those of the last call.
     """
     A, bodies, turns, G, rule, dt = data.A, data.bodies, data.turns, data.G, model.rule, settings.dt
     m, mass, Ic = rule.m, model.nodes[i].mass, load_sym(data.inertias[i])
@@ -109,7 +116,12 @@ def body_blocks(fourth, higher, model, settings, data, at, i):
             x = load3(bodies[j, i].x), load3(bodies[k, i].x)
             _store_forces(A, at, 6 * j, 6 * k - 6, mass / dt * m[j, k], x[0], x[1], f)
     if fourth is not None and s == 2:
-        _torques_at_order_4(A, at, rule.w, rule.b, turns, i, Ic, dt)
+        if fresh:
+            _torques_at_order_4(data.torques, rule.w, rule.b, turns, i, Ic, dt)
+        _add_matrix(A, at, 0, 0, _block9(data.torques, i, 0))
+        _add_matrix(A, at, 0, 6, _block9(data.torques, i, 1))
+        _add_matrix(A, at, 6, 0, _block9(data.torques, i, 2))
+        _add_matrix(A, at, 6, 6, _block9(data.torques, i, 3))
     elif higher is not None:
         turning_hessian(rule.w, rule.b, turns, i, Ic, dt, G)
         _torques(A, at, G, turns, i, 6, s)
@@ -146,8 +158,8 @@ def _inner_slope(turn):
 
 
 @inline
-def _torques_at_order_4(A, at, w, b, turns, i, Ic, dt):
-    """`_torques` for order 4, written out."""
+def _torques_at_order_4(out, w, b, turns, i, Ic, dt):
+    """`_torques` for order 4, written out, kept in out[i]."""
     G11, G12, G22 = hessian_at_order_4(w, b, turns, i, Ic, dt)
     y, z, e, f = load3(turns[1, i].y), load3(turns[2, i].y), turns[1, i].k[6], turns[2, i].k[6]
     left, right = polynomial(y, 0.5, e), polynomial(y, -0.5, e)
@@ -157,10 +169,10 @@ def _torques_at_order_4(A, at, w, b, turns, i, Ic, dt):
     left = polynomial(z, 0.5, f)
     T21 = matmul(matmul(left, transpose(G12)), right)
     T22 = matmul(plus9(matmul(left, G22), _inner_slope(turns[2, i])), last)
-    _add_matrix(A, at, 0, 0, plus9(T11, T21))
-    _add_matrix(A, at, 0, 6, plus9(T12, T22))
-    _add_matrix(A, at, 6, 0, _minus(T11))
-    _add_matrix(A, at, 6, 6, _minus(T12))
+    _put9(out, i, 0, plus9(T11, T21))
+    _put9(out, i, 1, plus9(T12, T22))
+    _put9(out, i, 2, _minus(T11))
+    _put9(out, i, 3, _minus(T12))
 
 
 @inline

@@ -31,7 +31,7 @@ class ClosedBodywiseStepper(LoopStepper, BodywiseStepper):
         self.lam = self.data.lam
         self.system = loop_system(integrator.order // 2, mechanism.nv, self.lam.shape[1])
 
-    def make_rollout(self) -> Bound:
+    def make_rollout(self, levels: int) -> Bound:
         """See `ActionStepper.make_rollout`."""
         return Bound(constrained.rollout, self.model, self.settings, self.data, self.system)
 

@@ -251,14 +251,17 @@ def _expect(bodies, turns, i):
 
 
 @routine
-def factor(model, settings, data):
-    """Eliminate all joints at the poses of the last `residual`, from leaves to root: U, W and `inverse`."""
+def factor(model, settings, data, fresh):
+    """Eliminate all joints at the poses of the last `residual`, from leaves to root: U, W and `inverse`.
+
+    fresh: see `blocks.body_blocks`.
+    """
     ways = model.ways
-    _factor(model, settings, data, ways.second, ways.fourth, ways.higher, ways.balls, ways.soft)
+    _factor(model, settings, data, fresh, ways.second, ways.fourth, ways.higher, ways.balls, ways.soft)
 
 
 @routine
-def _factor(model, settings, data, second, fourth, higher, balls, soft):
+def _factor(model, settings, data, fresh, second, fourth, higher, balls, soft):
     """`factor`, with the ways of `ways.BodywiseWays` as arguments: what is None is not compiled."""
     nodes, slots, begun, local, bodies = model.nodes, model.slots, data.begun, data.local, data.bodies
     sprung = model.sprung or model.geared
@@ -274,7 +277,7 @@ def _factor(model, settings, data, second, fourth, higher, balls, soft):
                 if second is not None and m == 6:
                     body_block(model, settings, data, slots[b], b)
                 elif fourth is not None or higher is not None:
-                    body_blocks(fourth, higher, model, settings, data, slots[b], b)
+                    body_blocks(fourth, higher, model, settings, data, slots[b], b, fresh)
                     _expect(bodies, data.turns, b)
                 push_block(data.pushes, model, settings, data, slots[b], b)
         if soft is not None and sprung:
@@ -307,17 +310,18 @@ def _keep(a, out):
 
 
 @routine
-def recursive(model, settings, data, u):
+def recursive(model, settings, data, u, fresh):
     """Newton update dx (s, nv) for the residuals r; `residual` must have been called at the same Q.
 
-    One of two ways behind one signature, see `dense_direction.solve`; u: controls, shape (nodes, nu).
+    One of two ways behind one signature, see `dense_direction.solve`; u: controls, shape (nodes, nu); fresh: False
+    where poses have hardly changed since the last call. What changes much even then are the expected wrenches.
     """
     push_slopes(data.pushes, model, settings, data, u)
-    factor(model, settings, data)
+    factor(model, settings, data, fresh)
     solve(model, settings, data)
 
 
 @routine
-def again(model, settings, data, u):
+def again(model, settings, data, u, fresh):
     """As `recursive`, with the derivatives of its last call (a chord step)."""
     solve(model, settings, data)

@@ -1,21 +1,23 @@
-"""Steps of the body-wise rule: a first guess from the state alone, then Newton's method.
+"""Steps of the body-wise rule and their parts: a first guess from the state alone, then Newton's method."""
 
-A step that does not converge soon, or to something implausible, is left to `leastaction.division`.
-"""
-
-from leastaction._jit import routine
+from leastaction._jit import inline, routine
 from leastaction.kinematics.manifold import retract
+from leastaction.minimal.bodywise.arrays import BodywiseSettings
 from leastaction.minimal.bodywise.one_sided import open_or_close
 from leastaction.minimal.bodywise.residual import end_momentum, hold_controls, place_bodies, residual
 from leastaction.minimal.bodywise.rest import hand_on
 from leastaction.minimal.bodywise.work import is_astray
 from leastaction.minimal.convergence import chords_suffice, is_solved, largest
+from leastaction.minimal.halving import rollout_of
 from leastaction.minimal.one_sided import forget
 from leastaction.minimal.predict import displace, kinetic_energy, look_ahead, start_acceleration
 from leastaction.spatial import add3, axpy3, cross, load3, load6, load9, matvec, scale3, store3
 
 LIMIT = 20
 """Newton iterations of a step, where more are allowed: two halves are quicker than a long search."""
+
+NEAR = 1e-3
+"""Newton updates below this [rad or m] leave the torques of turning bodies nearly as they were."""
 
 CAP = 0.5
 """Newton updates above this [rad or m] are shortened to it."""
@@ -80,7 +82,9 @@ def newton_with(direction, again):
         """Solve the equations for Q[1] ... Q[s]. Gives back (iterations, converged).
 
         Converged: see `convergence.is_solved`. The last iterations keep the derivatives of the one before (chord
-        steps), where they need not be more than `chords` for that.
+        steps), where they need not be more than `chords` for that. The first derivatives are not kept where inner
+        wrenches that are only expected turn bodies about ball joints: residuals, of which those that matter there are
+        small, promise too much.
         """
         history, tolerance = data.history, settings.tolerance
         chords = 1 if data.Q.shape[0] == 2 else 3  # as many as a Newton step costs
@@ -91,13 +95,14 @@ def newton_with(direction, again):
         open_or_close(model.jumps, model, data)
         if norm == 0.0:
             return 0, True
-        keep, before = False, 0.0
+        keep, before, fresh = False, 0.0, True
+        wary = model.balled and data.Q.shape[0] > 2
         limit = min(settings.max_iterations, LIMIT)
         for it in range(1, limit + 1):
             if keep:
-                again(model, settings, data, u)
+                again(model, settings, data, u, fresh)
             else:
-                direction(model, settings, data, u)
+                direction(model, settings, data, u, fresh)
             size = largest(data.dx)
             if not size < 1e12:
                 return it, False
@@ -110,10 +115,17 @@ def newton_with(direction, again):
                     return it, True
                 new = residual(model, settings, data, p, u)
             keep = share == 1.0 and chords_suffice(size, new / norm, keep, chords, tolerance)
-            norm, before = new, size if share == 1.0 else 0.0
+            keep = keep and not (wary and it == 1)
+            norm, before, fresh = new, size if share == 1.0 else 0.0, size > NEAR
         return limit, False
 
     return newton
+
+
+@inline
+def shortened(settings, dt):
+    """The same settings with another step size."""
+    return BodywiseSettings(dt, settings.tolerance, settings.max_iterations, settings.plausible)
 
 
 def rollout_with(direction, again):
@@ -121,31 +133,25 @@ def rollout_with(direction, again):
     newton = newton_with(direction, again)
 
     @routine
-    def rollout(model, settings, data, U, states, momenta, iterations):
-        """Steps from row 0 of `states` and `momenta` with the controls U (steps, nodes, nu); gives back those done."""
+    def attempt(model, settings, data, u, q, p, q_next, p_next, before):
+        """See `halving.rollout_of`."""
         Q = data.Q
         last = Q.shape[0] - 1
-        native, guess = model.native, data.guess
-        before = kinetic_energy(native, guess, states[0], momenta[0])
-        for step in range(U.shape[0]):
-            u, p = U[step], momenta[step]
+        for k in range(Q.shape[1]):
+            Q[0, k] = q[k]
+        forget(model.jumps, data.modes)
+        place_bodies(model, data, 0)
+        hold_controls(model, data, u)
+        predict(model, settings, data, u)
+        iterations, good = newton(model, settings, data, p, u)
+        after = 0.0
+        if good:
             for k in range(Q.shape[1]):
-                Q[0, k] = states[step, k]
-            forget(model.jumps, data.modes)
-            place_bodies(model, data, 0)
-            hold_controls(model, data, u)
-            predict(model, settings, data, u)
-            iterations[step + 1], converged = newton(model, settings, data, p, u)
-            if not converged:
-                return step
-            for k in range(Q.shape[1]):
-                states[step + 1, k] = Q[last, k]
-            end_momentum(model, settings, data, u, momenta[step + 1])
-            hand_on(model, data, momenta[step + 1])
-            after = kinetic_energy(native, guess, states[step + 1], momenta[step + 1])
-            if is_astray(model, settings, data, u, before, after, p, momenta[step + 1]):
-                return step
-            before = after
-        return U.shape[0]
+                q_next[k] = Q[last, k]
+            end_momentum(model, settings, data, u, p_next)
+            hand_on(model, data, p_next)
+            after = kinetic_energy(model.native, data.guess, q_next, p_next)
+            good = not is_astray(model, settings, data, u, before, after, p, p_next)
+        return iterations, good, after
 
-    return rollout
+    return rollout_of(attempt, shortened)

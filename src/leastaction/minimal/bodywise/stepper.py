@@ -25,6 +25,7 @@ from leastaction.minimal.bodywise.arrays import (
 )
 from leastaction.minimal.bodywise.contraction import contraction_data
 from leastaction.minimal.bodywise.ways import needed_ways
+from leastaction.minimal.halving import halving_data
 from leastaction.minimal.judgement import plausible_share
 from leastaction.parameter_stencils import Stencil
 from leastaction.record import Record
@@ -53,12 +54,13 @@ class BodywiseStepper(ActionStepper):
     def _make_data(self, dense: bool) -> Any:
         return bodywise_data(self.model, guess_data(self.mechanism), self.settings.max_iterations, dense)
 
-    def make_rollout(self) -> Bound:
+    def make_rollout(self, levels: int) -> Bound:
         """See `ActionStepper.make_rollout`."""
+        halving = halving_data(self, levels)
         if self.model.tied:
-            return Bound(entries.rollout_dense, self.model, self.settings, self.data)
+            return Bound(entries.rollout_dense, self.model, self.settings, self.data, halving)
         model = self.model._replace(ways=needed_ways(self.model))
-        return Bound(entries.rollout_recursive, model, self.settings, self.data._replace(dense=None))
+        return Bound(entries.rollout_recursive, model, self.settings, self.data._replace(dense=None), halving)
 
     # ------------------------------------------------------------------ derivatives
 

@@ -28,6 +28,16 @@ def work_of_soft_loops(closure, model, settings, data):
 
 
 @routine
+def _any_held(held):
+    """Whether any control pushes a joint."""
+    for j in range(held.shape[0]):
+        for k in range(held.shape[1]):
+            if held[j, k] != 0.0:
+                return True
+    return False
+
+
+@routine
 def is_astray(model, settings, data, u, before, after, p, p_next):
     """Whether the solved step from momentum p to p_next, of kinetic energies `before` and `after` [J], is implausible.
 
@@ -42,7 +52,7 @@ def is_astray(model, settings, data, u, before, after, p, p_next):
         pull = nodes[i].mass * dot3(gravity, gravity) ** 0.5
         work += nodes[i].mass * dot3(gravity, sub3(load3(bodies[last, i].x), load3(bodies[0, i].x)))
         impulses += settings.dt * pull
-    if model.sprung or model.pushed or u.shape[1] > 0:
+    if model.sprung or model.pushed or _any_held(data.held):
         turn_joints(model, settings, data)
         for j in range(w.shape[0]):
             weight = settings.dt * w[j]

@@ -1,6 +1,8 @@
-"""Runs of whole steps; one that does not converge soon, or to something implausible, is left to `division`."""
+"""Steps and their parts: a first guess from the state alone, then Newton's method, then a look at what came out."""
 
-from leastaction._jit import routine
+from leastaction._jit import inline, routine
+from leastaction.minimal.halving import rollout_of
+from leastaction.minimal.jointwise.arrays import GalerkinSettings
 from leastaction.minimal.jointwise.newton import begin, conclude, newton_with, turns_too_far
 from leastaction.minimal.jointwise.simplified import PER_ORDER, relax
 from leastaction.minimal.jointwise.work import is_astray
@@ -14,65 +16,66 @@ FIRST_CAP = 0.5
 """Cap of their updates [rad or m], see `newton`."""
 
 
+@inline
+def shortened(settings, dt):
+    """The same settings with another step size."""
+    rule, tolerance, most = settings.rule, settings.tolerance, settings.max_iterations
+    return GalerkinSettings(rule, dt, tolerance, most, settings.plausible)
+
+
+@routine
+def _finish(model, settings, data, q, p, q_next, p_next, before):
+    """The state at the end of the solved step: (whether it is plausible, its kinetic energy)."""
+    conclude(model.tree, settings, data, q, q_next, p_next)
+    after = kinetic_energy(model.native, data.guess, q_next, p_next)
+    return not is_astray(model, settings, data.points, before, after, p, p_next), after
+
+
 def rollout_with(direction, limit=FIRST_LIMIT, cap=FIRST_CAP):
-    """`rollout` with a way to solve for the Newton direction, one of `directions`; `limit` and `cap` as FIRST_..."""
+    """The loop over steps with a way to solve for the Newton direction, one of `directions`.
+
+    `limit` and `cap` as FIRST_...
+    """
     newton = newton_with(direction)
 
     @routine
-    def rollout(model, settings, data, U, Q, P, iterations):
-        """Steps from row 0 of Q and P; U: controls, shape (steps, Q, nu). Gives back the steps done.
-
-        The step after these must be divided; its iterations so far are counted.
-        """
+    def attempt(model, settings, data, u, q, p, q_next, p_next, before):
+        """See `halving.rollout_of`."""
         most = min(settings.max_iterations, limit)
-        native, guess, points = model.native, data.guess, data.points
-        before = kinetic_energy(native, guess, Q[0], P[0])
-        for k in range(U.shape[0]):
-            constant_acceleration(native, settings, guess, points.X, Q[k], U[k, 0])
-            begin(model.tree, settings, data, Q[k], P[k])
-            iterations[k + 1], converged = newton(model.tree, settings, data, U[k], most, cap)
-            if not converged:
-                return k
-            conclude(model.tree, settings, data, Q[k], Q[k + 1], P[k + 1])
-            after = kinetic_energy(native, guess, Q[k + 1], P[k + 1])
-            if is_astray(model, settings, points, before, after, P[k], P[k + 1]):
-                return k
-            before = after
-        return U.shape[0]
+        constant_acceleration(model.native, settings, data.guess, data.points.X, q, u[0])
+        begin(model.tree, settings, data, q, p)
+        iterations, good = newton(model.tree, settings, data, u, most, cap)
+        after = 0.0
+        if good:
+            good, after = _finish(model, settings, data, q, p, q_next, p_next, before)
+        return iterations, good, after
 
-    return rollout
+    return rollout_of(attempt, shortened)
 
 
 def swept_rollout_with(direction):
-    """`rollout` that begins each step with the sweeps of `simplified`."""
+    """The same, where each step begins with the sweeps of `simplified`."""
     newton = newton_with(direction)
 
     @routine
-    def rollout(model, settings, data, U, Q, P, iterations):
-        """As that of `rollout_with`; Newton goes on from where the sweeps have come, or from the first guess."""
+    def attempt(model, settings, data, u, q, p, q_next, p_next, before):
+        """See `halving.rollout_of`; Newton goes on from where the sweeps have come, or from the first guess."""
         limit = min(settings.max_iterations, FIRST_LIMIT)
         native, guess, points = model.native, data.guess, data.points
         allowed = min(settings.max_iterations, PER_ORDER * data.dx.shape[0])
-        before = kinetic_energy(native, guess, Q[0], P[0])
-        for k in range(U.shape[0]):
-            quadratic_acceleration(native, settings, guess, points.X, Q[k], U[k, 0])
-            begin(model.tree, settings, data, Q[k], P[k])
-            done, converged, nearer = relax(model.tree, settings, points, data.sweeps, data.p, U[k], allowed)
-            converged = converged and not turns_too_far(model.tree.nodes, points.X)
-            if not nearer:
-                start_velocity(native, guess, Q[k], P[k])
-                constant_acceleration(native, settings, guess, points.X, Q[k], U[k, 0])
-            if not converged:
-                more, converged = newton(model.tree, settings, data, U[k], limit, FIRST_CAP)
-                done += more
-            iterations[k + 1] = done
-            if not converged:
-                return k
-            conclude(model.tree, settings, data, Q[k], Q[k + 1], P[k + 1])
-            after = kinetic_energy(native, guess, Q[k + 1], P[k + 1])
-            if is_astray(model, settings, points, before, after, P[k], P[k + 1]):
-                return k
-            before = after
-        return U.shape[0]
+        quadratic_acceleration(native, settings, guess, points.X, q, u[0])
+        begin(model.tree, settings, data, q, p)
+        iterations, good, nearer = relax(model.tree, settings, points, data.sweeps, data.p, u, allowed)
+        good = good and not turns_too_far(model.tree.nodes, points.X)
+        if not nearer:
+            start_velocity(native, guess, q, p)
+            constant_acceleration(native, settings, guess, points.X, q, u[0])
+        if not good:
+            more, good = newton(model.tree, settings, data, u, limit, FIRST_CAP)
+            iterations += more
+        after = 0.0
+        if good:
+            good, after = _finish(model, settings, data, q, p, q_next, p_next, before)
+        return iterations, good, after
 
-    return rollout
+    return rollout_of(attempt, shortened)

@@ -16,6 +16,7 @@ from leastaction.integrators import FloatArray
 from leastaction.mechanism import Mechanism
 from leastaction.minimal.action_stepper import ActionStepper
 from leastaction.minimal.arrays import Contractions, guess_data
+from leastaction.minimal.halving import halving_data
 from leastaction.minimal.jointwise import constrained, entries, horizon, parameter_rows
 from leastaction.minimal.jointwise import constrained_linearization as constrained_linear
 from leastaction.minimal.jointwise import linearization as linear
@@ -86,10 +87,10 @@ class VariationalStepper(ActionStepper):
         """See `ActionStepper.compiled`."""
         return galerkin_model(mechanism)
 
-    def make_rollout(self) -> Bound:
+    def make_rollout(self, levels: int) -> Bound:
         """See `ActionStepper.make_rollout`."""
         entry = getattr(entries, f"{'swept' if self.data.sweeps else 'rollout'}_{self.solver}")
-        return Bound(entry, self.model, self.settings, self.data)
+        return Bound(entry, self.model, self.settings, self.data, halving_data(self, levels))
 
     def linearize_solved(self, record: Record, u: FloatArray) -> tuple[FloatArray, FloatArray]:
         """See `HalvingStepper.linearize_solved`."""
@@ -206,7 +207,7 @@ class ConstrainedStepper(LoopStepper, VariationalStepper):
         self.loops = loop_data(self.model.tree, self.settings, self.data.points, self.data.solver.hessian)
         self.system, self.lam = self.loops.system, self.data.points.lam
 
-    def make_rollout(self) -> Bound:
+    def make_rollout(self, levels: int) -> Bound:
         """See `ActionStepper.make_rollout`."""
         return Bound(constrained.rollout, self.model, self.settings, self.data, self.loops)
 

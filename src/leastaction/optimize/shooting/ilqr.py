@@ -24,7 +24,6 @@ from leastaction.optimize.shooting.box import box_minimum
 from leastaction.optimize.shooting.stages import FloatArray, Quadratic, Stages, States
 from leastaction.optimize.solution import Iteration, Solution
 from leastaction.optimize.solvers.solver import REASONS
-from leastaction.simulator import Simulator
 from leastaction.trajectory import Trajectory
 
 SHARES = 0.5 ** np.arange(12)
@@ -124,7 +123,9 @@ class _Search:
         self.stepper = problem.integrator.prepare(self.m, self.dt)
         if "linearize" not in self.stepper.can:
             self.stepper.refuse("linearize")
-        self.simulator = Simulator(self.m, problem.integrator, self.dt)
+        self.runner = problem.integrator.prepare(self.m, self.dt)
+        self.record, self.fresh = self.runner.record(1), self.runner.memory()
+        self.held = np.zeros((1, len(self.runner.control_nodes), self.nu))
         self.lower, self.upper = problem.u_bounds
         self.log, self.iterations = log, []
         self.mu, self.price, self.stuck = LEAST, 0.0, False
@@ -136,10 +137,14 @@ class _Search:
     # ------------------------------------------------------------------ motions
 
     def step(self, q: FloatArray, p: FloatArray, u: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """One step of the integrator."""
-        self.simulator.reset(q, p=p)
-        self.simulator.step(u)
-        return self.simulator.q, self.simulator.p
+        """One step of the integrator, which remembers nothing of others."""
+        record, stepper = self.record, self.runner
+        stepper.remember(self.fresh)
+        record.q[0], record["p"][0] = q, p
+        self.held[:] = u
+        if stepper.advance(record, 0, 1, self.held) != 1:
+            raise stepper.failure(0, record)
+        return record.q[1].copy(), record["p"][1].copy()
 
     def _first(self) -> States:
         """States of the guess: given ones, or those to which the controls lead."""

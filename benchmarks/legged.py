@@ -1,0 +1,67 @@
+"""Robots that find their contacts themselves: solves of the examples, and how well a simulator follows."""
+
+import time
+
+import numpy as np
+
+import leastaction as la
+from benchmarks.report import Requirement, Sheet
+from leastaction import optimize
+from leastaction.optimize import examples
+
+NAMES = ("hopper", "spring_flamingo_stride", "spring_flamingo", "littledog")
+"""Examples without a schedule of contacts."""
+LONG = ("spring_flamingo_stride", "spring_flamingo", "littledog")
+"""Those that take too long for tables of all kinds of solvers and derivatives."""
+REHEARSED = "spring_flamingo"
+TRACKED = {"Maximal, 5 ms": (la.Maximal(), 5e-3), "Grounded, 5 ms": (la.Grounded(), 5e-3)}
+STEPS = len(NAMES) + 1
+"""Of progress."""
+
+
+def solves(steps):
+    """The examples from their first guesses."""
+    columns = ["problem", "N", "solved", "iterations", "violation", "complementarity", "CPU s"]
+    sheet, found = Sheet("Contact without a schedule (IPOPT)", columns), {}
+    for name in NAMES:
+        steps.next(f"{name}, contacts")
+        began = time.process_time()
+        found[name] = s = examples.get(name).solve(tolerance=1e-6, max_iterations=1500)
+        seconds = time.process_time() - began
+        row = [name, len(s.u), s.success, len(s.iterations) - 1, s.violation, s.complementarity, seconds]
+        sheet.rows.append(row)
+        steps.done()
+    return sheet, found
+
+
+def tracking(steps, plan):
+    """Largest deviations from a plan when it is rehearsed and tracked."""
+    sheet = Sheet(
+        f"{REHEARSED}: largest deviations from the plan",
+        ["run", "place of the base [m]", "pitch [rad]", "joints [rad]", "CPU s"],
+    )
+    steps.next(f"{REHEARSED}, rehearsed and tracked")
+    began = time.process_time()
+    shot = optimize.rehearse(plan)
+    runs = {"rehearsal": (shot.q, time.process_time() - began)}
+    for name, (integrator, dt) in TRACKED.items():
+        began = time.process_time()
+        run = shot.track(integrator=integrator, dt=dt)
+        runs[name] = run.q[:: round(plan.trajectory.dt / dt)], time.process_time() - began
+    for name, (q, seconds) in runs.items():
+        off = np.abs(q - plan.q).max(axis=0)
+        sheet.rows.append([name, float(off[:2].max()), float(off[2]), float(off[3:].max()), seconds])
+    steps.done()
+    return sheet
+
+
+def add(steps, sheets, requirements):
+    """Add the tables and what is asked of them."""
+    sheet, found = solves(steps)
+    tracked = tracking(steps, found[REHEARSED])
+    sheets += [sheet, tracked]
+    requirements += [
+        Requirement("contact without a schedule: violation * 1e6", 1e6 * max(row[4] for row in sheet.rows), 1.0),
+        Requirement("contact without a schedule: complementarity * 1e4", 1e4 * max(row[5] for row in sheet.rows), 1.0),
+        Requirement("Spring Flamingo, tracked: place of the hips [m]", max(row[1] for row in tracked.rows), 0.15),
+    ]

@@ -1,0 +1,135 @@
+"""The page docs/why.md and the table of the README, made of published results."""
+
+from typing import Any
+
+from benchmarks.report import Plot, Report, cell
+
+SECTIONS = (
+    (
+        "Energy",
+        "energy_hour",
+        0,
+        "A variational integrator does not discretise the equations of motion but the action, and derives "
+        "the step from it. "
+        "The energy of a double pendulum then swings about its value and does not drift, for an hour as for a minute.",
+    ),
+    (
+        "Loops",
+        "bruedigam2023/fig7",
+        0,
+        "Loops are equations of positions that every step solves. Equations of accelerations, the usual "
+        "way, drift apart and "
+        "need springs against it.",
+    ),
+    (
+        "Contact",
+        "bruedigam2023/fig7",
+        3,
+        "Contact is rigid: an inequality and Coulomb's cone, solved in every step. Nothing sinks in, at any step size.",
+    ),
+    (
+        "Gradients",
+        "sueda2021/adjoint",
+        0,
+        "Every step has exact derivatives, so the gradient of a whole run by thousands of controls or "
+        "parameters costs about "
+        "as much as the run itself; through contact too.",
+    ),
+    (
+        "Optimisation",
+        "villanueva2025/table4",
+        0,
+        "The same steps are the constraints of trajectory optimisation, with sparse analytic Jacobians and "
+        "exact second "
+        "derivatives: a humanoid on one foot in about a second.",
+    ),
+)
+
+HEAD = """# Why variational integrators
+
+Five pictures, each with the command that makes its numbers. They are drawn from the same JSON files as the
+[benchmarks](benchmarks/index.md), which have the figures and tables of the papers, with a verdict. When *not* to use
+this package has [a page of its own](when-not.md).
+"""
+
+
+def image_name(title: str) -> str:
+    """Of the picture of a section."""
+    return f"why_{title.lower()}.png"
+
+
+def pictures(results: dict[str, dict[str, Any]]) -> dict[str, Plot]:
+    """The plot of each section by the name of its file, of those whose results are there."""
+    return {image_name(s[0]): Report.of(results[s[1]]).plots[s[2]] for s in SECTIONS if s[1] in results}
+
+
+def page(results: dict[str, dict[str, Any]]) -> str:
+    """docs/why.md."""
+    parts = [HEAD]
+    for title, name, place, text in SECTIONS:
+        if name not in results:
+            continue
+        report = Report.of(results[name])
+        parts += [f"## {title}", "", text, ""]
+        parts += [f"![{report.plots[place].title}](benchmarks/images/{image_name(title)})", ""]
+        parts += ["```", f"python -m benchmarks {name}{' --quick' * results[name]['quick']}", "```", ""]
+        claims = report.claims if len(report.claims) <= 2 else report.claims[place : place + 1]
+        for claim in claims:
+            parts += [
+                f"*{cell(claim.where)}*: {cell(claim.paper)} Measured here: {cell(claim.ours)} **{claim.verdict}**",
+                "",
+            ]
+    return "\n".join(parts).rstrip() + "\n"
+
+
+BEGIN, END = "<!-- made by python -m benchmarks --publish -->\n", "<!-- end -->\n"
+
+
+def readme(text: str, results: dict[str, dict[str, Any]]) -> str:
+    """The README with its table of figures made anew; as it is where results or the marks are missing."""
+    if "claims" not in results or BEGIN not in text:
+        return text
+    before, _, rest = text.partition(BEGIN)
+    return before + BEGIN + figures(results) + END + rest.partition(END)[2]
+
+
+def figures(results: dict[str, dict[str, Any]]) -> str:
+    """The table: ours beside MuJoCo's."""
+    sheets = [{row[0]: row[1:] for row in sheet.rows} for sheet in Report.of(results["claims"]).sheets]
+    energy, gap, cube = sheets
+    version = results["claims"]["machine"]["mujoco"].rpartition(".")[0]
+
+    def told(values: list[Any], unit: str = "") -> str:
+        return f"{values[0]:.2g}{unit}"
+
+    def timed(name: str, values: list[Any]) -> str:
+        return f"{name}, {values[-1]:.2g} µs a step"
+
+    ours = cube["Maximal"]
+    depth = "never below the ground" if max(ours[0], ours[1]) < 1e-9 else f"{max(ours[0], ours[1]):.1e} m"
+    soft = cube["MuJoCo"]
+    rows = [
+        [
+            "energy of a double pendulum, largest error in 60 s [m g l]",
+            f"{told(energy['Galerkin 4'])} ({timed('`Galerkin(order=4)`', energy['Galerkin 4'])})",
+            f"{told(energy['MuJoCo implicitfast'])} ({timed('implicitfast', energy['MuJoCo implicitfast'])}); "
+            f"{told(energy['MuJoCo RK4'])} ({timed('RK4', energy['MuJoCo RK4'])})",
+        ],
+        [
+            "gap of a four-bar linkage's loop, largest in 60 s",
+            f"{told(gap['Galerkin'], ' m')} ({timed('`Galerkin`', gap['Galerkin'])}); {told(gap['Maximal'], ' m')} "
+            f"({timed('`Maximal`', gap['Maximal'])})",
+            f"{told(gap['MuJoCo'], ' m')} ({gap['MuJoCo'][-1]:.2g} µs); "
+            f"{told(gap['MuJoCo, 0.002 s, stiffest'], ' m')} with steps of 0.002 s",
+        ],
+        [
+            "a cube lands and rests: deepest corner",
+            f"{depth} ({timed('`Maximal`', ours)})",
+            f"{soft[0]:.2g} m landing, {soft[1]:.2g} m at rest ({soft[-1]:.2g} µs)",
+        ],
+    ]
+    if "energy_hour" in results and not results["energy_hour"]["quick"]:
+        long = {row[0]: row[1:] for row in Report.of(results["energy_hour"]).sheets[0].rows}
+        rows.insert(1, ["the same in an hour", f"{long['Galerkin 4'][2]:.2g}", ""])
+    lines = [f"| steps of 0.01 s | leastaction | MuJoCo {version} |", "| --- | --- | --- |"]
+    return "\n".join([*lines, *(f"| {' | '.join(row)} |" for row in rows)]) + "\n"
