@@ -120,6 +120,42 @@ def closed_loop(problem, iterations=1, seed=0):
     return mpc, np.array(seconds[1:]), max(away), away[-1]
 
 
+def thrown_hopper():
+    """(CPU seconds of the ticks, greatest height of the toe, last deviation): thrown up by 1 m/s, twice."""
+    problem = examples.steady_hopper()
+    mpc, robot = la.optimize.MPC(problem, iterations=2, barrier=1e-2), problem.mechanism
+    mpc.reset()
+    simulator = la.Simulator(robot, la.Grounded(), dt=0.02)
+    simulator.reset(q=problem.start_position, v=problem.start_velocity)
+    seconds, heights = [], []
+    gc.collect()
+    gc.disable()
+    for k in range(200):
+        if k in (40, 120):
+            simulator.reset(q=simulator.q, v=simulator.v + np.eye(robot.nv)[1], t=simulator.t)
+        state = simulator.q, simulator.v
+        spent, u = cpu(lambda state=state: mpc.step(*state))
+        seconds.append(spent)
+        simulator.step(u)
+        heights.append(simulator.q[1] + simulator.q[4] - 0.75)
+    gc.enable()
+    return np.array(seconds[1:]), max(heights), float(np.abs(simulator.q - problem.start_position).max())
+
+
+def contact_control(steps):
+    """Contact-implicit MPC."""
+    steps.next("hopper, MPC with contact")
+    seconds, height, last = thrown_hopper()
+    sheet = Sheet(
+        "MPC with contact, hopper, N = 20, two iterations a tick",
+        ["Hz (median)", "longest, ms", "toe up to, m", "last deviation"],
+    )
+    rate = 1.0 / float(np.median(seconds))
+    sheet.rows.append([rate, 1e3 * float(seconds.max()), height, last])
+    steps.done()
+    return sheet, rate, last
+
+
 def control(steps):
     """Ticks per second of CPU time, and the longest ones, with pushes."""
     sheet = Sheet(
@@ -142,13 +178,16 @@ def add(steps, sheets, requirements):
     compared, worst, ratio = beside_ipopt(steps)
     grown, exponent = by_steps(steps)
     controlled, (pole, arm) = control(steps)
-    sheets += [compared, grown, controlled]
+    touched, hopper, last = contact_control(steps)
+    sheets += [compared, grown, controlled, touched]
     requirements += [
         Requirement("own solver from IPOPT's minima: largest relative difference of costs", worst, 1e-6),
         Requirement("own solver / IPOPT, CPU time, NAO, N = 50", ratio, 0.2),
         Requirement("growth of the linear system with N, exponent", exponent, 1.1),
         Requirement("500 Hz / MPC of the cart-pole, N = 50", 500.0 / pole, 1.0),
         Requirement("100 Hz / MPC of the arm, N = 30", 100.0 / arm, 1.0),
+        Requirement("50 Hz / MPC of the hopper with contact, N = 20", 50.0 / hopper, 1.0),
+        Requirement("hopper, thrown up twice: last deviation, m or rad", last, 1e-2),
     ]
 
 

@@ -105,3 +105,20 @@ WRONG = {
 def test_wrong_arguments(message):
     with pytest.raises(la.ProblemError, match=message):
         WRONG[message]()
+
+
+def test_a_hopper_lands_where_it_is_thrown_up():
+    """When its toe leaves the ground and touches it again is found in each tick."""
+    problem = opt.examples.steady_hopper(steps=12)
+    mpc, robot = opt.MPC(problem, iterations=2, barrier=1e-2), problem.mechanism
+    simulator = la.Simulator(robot, la.Grounded(), dt=0.02)
+    simulator.reset(q=problem.start_position, v=0.7 * np.eye(robot.nv)[1])
+    heights = []
+    for _ in range(40):
+        simulator.step(mpc.step(simulator.q, simulator.v))
+        heights.append(simulator.q[1] + simulator.q[4] - 0.75)
+    assert max(heights) > 5e-3
+    assert min(heights) > -1e-6
+    assert heights[-1] == pytest.approx(0.0, abs=1e-5)
+    np.testing.assert_allclose(simulator.q, problem.start_position, atol=5e-3)
+    assert mpc.failures == 0

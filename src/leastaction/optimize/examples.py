@@ -13,7 +13,7 @@ from leastaction import robots
 from leastaction.dynamics import body_poses
 from leastaction.dynamics import center_of_mass as com_of
 from leastaction.errors import ProblemError
-from leastaction.mechanism import Box, Capsule, Inertia, Joint, Mechanism, MechanismBuilder, Pose, joints
+from leastaction.mechanism import Box, Capsule, Inertia, Joint, Mechanism, MechanismBuilder, Plane, Pose, joints
 from leastaction.mechanism._check import suggestion
 from leastaction.optimize.held.feet import foot, phase
 from leastaction.optimize.legged import littledog, spring_flamingo, spring_flamingo_stride
@@ -38,6 +38,7 @@ __all__ = [
     "spring_flamingo",
     "spring_flamingo_stride",
     "steady_arm",
+    "steady_hopper",
 ]
 
 
@@ -177,6 +178,22 @@ def hopper(steps: int = 20, **options: Any) -> Problem:
     problem = _problem(b.build(), steps, 1.0, options)
     problem.start(q=[0, 0.65, 0, 0, 0.1], v=0).finish(q=[0.3, 0.65, 0, 0, 0.1], v=0)
     return problem.minimize(costs.effort(1e-3), costs.velocity(1e-2)).contact()
+
+
+def steady_hopper(steps: int = 20, **options: Any) -> Problem:
+    """The hopper stands on its toe, and lands where it is thrown up: for `MPC`, two iterations each 20 ms."""
+    robot = hopper().mechanism.replace(ground=(Plane(),))
+    stand = np.array([0, 0.65, 0, 0, 0.1])
+    weights = 1e4 * np.array([5.0, 20.0, 20.0, 2.0, 2.0])
+    problem = _problem(robot, steps, 0.02 * steps, options)
+    problem.start(q=stand, v=0).contact(early=True)
+    problem.relaxation = 0.1
+    return problem.minimize(
+        costs.tracking(stand, weights),
+        costs.velocity(1e4 * np.array([0.1, 0.1, 0.2, 0.05, 0.05])),
+        costs.effort(1e-3),
+        costs.terminal(stand, 0.2 * weights),
+    )
 
 
 def _rod(length: float, radius: float) -> Capsule:

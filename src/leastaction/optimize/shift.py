@@ -16,15 +16,19 @@ class Shift:
         layout, s = program.layout, program.s
         self.ip, source = ip, np.arange(program.n)
         width = max(1, len(layout.u) // program.steps)
-        forces = ((index, s) for index in layout.forces[:-1])
+        # What acts at the last point moves nothing within the horizon: it tells nothing of the one before.
+        forces = ((index[:-1], s) for index in layout.forces[:-1])
         for index, by in ((layout.q, s), (layout.u, width), (layout.p, 1), (layout.v, 1), *forces):
             if len(index) > by:
                 source[index[:-by]] = index[by:]
         self.source = source
+        held = {reaction.name for reaction in program.reactions.all}
         rows = np.arange(program.m)
         for group in program.rows:
             numbers = group.first + np.arange(group.count).reshape(len(group.index), -1)
             after = {int(k): e for e, k in enumerate(group.index)}
+            if any(group.name.startswith(name) for name in held):
+                after.pop(s * program.steps, None)
             for e, k in enumerate(group.index):
                 rows[numbers[e]] = numbers[after.get(int(k) + 1, e)]
         self.of_x, self.of_y = self._in_the_system(program, rows)
