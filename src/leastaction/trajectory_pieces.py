@@ -35,8 +35,6 @@ BERNOULLI = {1: 1 / 2, 2: 1 / 12, 4: -1 / 720, 6: 1 / 30240, 8: -1 / 1209600, 10
 
 def cut(run: Trajectory, part: Any) -> Trajectory:
     """The states of a slice, and all that is stored of them and of the steps between them."""
-    from leastaction.trajectory import Trajectory
-
     if not isinstance(part, slice):
         raise MechanismError(
             f"runs are cut by slices, run[5:20], got {shown(part)}; states are rows of run.q and run.v"
@@ -68,15 +66,14 @@ def cut(run: Trajectory, part: Any) -> Trajectory:
     at = np.unique([*(at[(at >= first) & (at < end - 1)] - first), *([0] if first else [])]).astype(np.int64)
     if len(at):
         stored[CUTS] = at
-    return Trajectory(run.mechanism, run.integrator, run.dt, run.t[first:end], run.q[first:end], stored)
+    return type(run)(run.mechanism, run.integrator, run.dt, run.t[first:end], run.q[first:end], stored)
 
 
 def join(run: Trajectory, other: Trajectory) -> Trajectory:
     """A run and one that begins where it ends, as one."""
     from leastaction import registry
-    from leastaction.trajectory import Trajectory
 
-    if not isinstance(other, Trajectory):
+    if not isinstance(other, type(run)):
         raise MechanismError(f"join needs another run, got {shown(other)}")
     if other.mechanism != run.mechanism:
         raise MechanismError(f"join: the runs are of two robots, {run.mechanism.name!r} and {other.mechanism.name!r}")
@@ -123,7 +120,7 @@ def join(run: Trajectory, other: Trajectory) -> Trajectory:
     # A run that goes on at its own time keeps its times to the last bit.
     late = run.t[-1] - other.t[0]
     t = np.concatenate([run.t, other.t[1:] + (0.0 if abs(late) <= CLOSE * run.dt else late)])
-    return Trajectory(m, run.integrator, run.dt, t, np.concatenate([run.q, other.q[1:]]), stored)
+    return type(run)(m, run.integrator, run.dt, t, np.concatenate([run.q, other.q[1:]]), stored)
 
 
 def _of_states(run: Trajectory, name: str) -> bool:
@@ -153,8 +150,6 @@ def _with_controls(run: Trajectory, other: Trajectory) -> dict[str, NDArray[Any]
 
 def resample(run: Trajectory, times: Any) -> Trajectory:
     """Positions and velocities at other times, see `Trajectory.resample`."""
-    from leastaction.trajectory import Trajectory
-
     t = real_array(times)
     if t is None or t.ndim != 1 or not len(t) or not np.isfinite(t).all():
         raise MechanismError(f"resample needs an array of times [s], got {shown(times)}")
@@ -166,7 +161,7 @@ def resample(run: Trajectory, times: Any) -> Trajectory:
         span = f"{run.t[0]:g} to {run.t[-1]:g} s"
         raise MechanismError(f"resample: the run goes from {span}, and has nothing at {t[0]:g} to {t[-1]:g} s")
     if run.steps == 0:
-        return Trajectory(run.mechanism, None, run.dt, t, run.q.copy(), {"v": run.v.copy()})
+        return type(run)(run.mechanism, None, run.dt, t, run.q.copy(), {"v": run.v.copy()})
     k = np.clip(np.searchsorted(run.t, t, side="right") - 1, 0, run.steps - 1)
     h = run.t[k + 1] - run.t[k]
     s = np.clip((t - run.t[k]) / h, 0.0, 1.0)
@@ -174,7 +169,7 @@ def resample(run: Trajectory, times: Any) -> Trajectory:
     for rows, at in ((s == 0.0, k), (s == 1.0, k + 1)):  # states of the run itself, to the last bit
         q[rows], v[rows] = run.q[at[rows]], run.v[at[rows]]
     dt = float(np.mean(np.diff(t))) if len(t) > 1 else run.dt
-    return Trajectory(run.mechanism, None, dt, t, q, {"v": v})
+    return type(run)(run.mechanism, None, dt, t, q, {"v": v})
 
 
 def _between(
