@@ -80,7 +80,8 @@ class Trajectory:
     def __getitem__(self, part: slice) -> Trajectory:
         """The states of a slice and all that is stored of them: `run[100:201]` are states 100 to 200.
 
-        Its times go on as they were. It can be saved, shown, joined again, and is where a run can go on from.
+        Its times go on as they were. It can be saved, shown and joined again. Gradients of a part that does not begin
+        with its run are those of methods whose steps need nothing but a state, such as `Galerkin`.
         """
         from leastaction.trajectory_pieces import cut
 
