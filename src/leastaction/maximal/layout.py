@@ -99,7 +99,7 @@ class Layout:
         self.model = self.flat.arrays(self.ldu.plan)
 
     def _weak_edges(self) -> set[tuple[int, int]]:
-        """Couplings, and bodies that both of their joints hang on: where parallel axes turn alike, these feel nothing."""
+        """Couplings, and bodies that both of their joints hang on: with parallel axes these may feel nothing."""
         rows, coordinates, nb = self.flat.rows, self.flat.coordinates, len(self.flat.bodies)
         weak = set()
         for row in rows[rows["kind"] == COUPLING]:
