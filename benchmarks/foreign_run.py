@@ -9,6 +9,7 @@ import numpy as np
 
 import leastaction as la
 from leastaction.mechanism import Mechanism, Plane
+from leastaction.mechanism.servos import feedback, feedback_energy
 from leastaction.start_limits import within_limits
 
 DT, PIECE = 0.005, 0.1
@@ -75,9 +76,8 @@ def strengths(robot: Mechanism, q: np.ndarray) -> np.ndarray:
         return STRENGTH * np.array([loads[name] for name in robot.velocity_names])
     most = []
     for a in robot.actuators:
-        load = loads.get(getattr(a, "coordinate", ""), 0.1 * 9.81 * robot.total_mass) / max(
-            abs(getattr(a, "gear", 1.0)), 1e-9
-        )
+        load = loads.get(getattr(a, "coordinate", ""), 0.1 * 9.81 * robot.total_mass)
+        load /= max(abs(getattr(a, "push", 1.0)), 1e-9)
         most.append(min(STRENGTH * load, abs(a.lower), abs(a.upper)))
     return np.array(most)
 
@@ -103,7 +103,7 @@ def figures(path: Path, duration: float) -> dict:
             out["step"] = (time.process_time() - began) / len(held)
         except la.LeastActionError as error:
             return out | {"why": f"{type(error).__name__}: {error}".splitlines()[0]}
-        out |= {"depth": depth(run), "gap": float(np.max(run.constraint_violation)), "energy": rise(run, u, per)}
+        out |= {"depth": depth(run), "gap": float(np.max(run.constraint_violation)), "energy": rise(run)}
         out["iterations"] = int(run.iterations.max())
         out["mujoco"] = mujoco_time(path, u, per)
         out["said"] = [str(w.message) for w in said]
@@ -124,20 +124,22 @@ def depth(run) -> float:
     return float(deepest)
 
 
-def work(run, u: np.ndarray, per: int) -> np.ndarray:
-    """Work of the controls since the start [J], shape (steps + 1,); u: held over `per` steps each."""
-    robot = run.mechanism
+def work(run) -> np.ndarray:
+    """Work of the controls that acted and of the feedback of servos since the start [J], shape (steps + 1,)."""
+    robot, u = run.mechanism, run.stored["u"].mean(axis=1)
+    damping = feedback(robot).damping
     done = np.zeros(len(run.t))
     for k in range(len(run.t) - 1):
-        tau = robot.generalized_forces(u[k // per], run.q[k])
-        done[k + 1] = done[k] + tau @ robot.difference(run.q[k], run.q[k + 1])
-    return done
+        by = robot.difference(run.q[k], run.q[k + 1])
+        done[k + 1] = done[k] + (robot.generalized_forces(u[k], run.q[k]) - damping * by / run.dt) @ by
+    stored = feedback_energy(robot, run.q) * np.ones(len(run.t))
+    return done - (stored - stored[0])
 
 
-def rise(run, u: np.ndarray, per: int) -> float:
+def rise(run) -> float:
     """Most that the energy rises above that of the start and the work of the controls, relative to the larger of the
     largest kinetic energy and work."""
-    done = work(run, u, per)
+    done = work(run)
     scale = max(run.kinetic_energy.max(), np.abs(done).max(), 1e-12)
     return float((run.energy - run.energy[0] - done).max() / scale)
 

@@ -118,6 +118,7 @@ def test_no_writer_makes_folders(tmp_path):
         "a.npz": run.save,
         "a.csv": run.to_csv,
         "a.urdf": lambda path: la.formats.save_urdf(robot, path),
+        "a.xml": lambda path: la.formats.save_mjcf(robot, path),
         "a.html": lambda path: la.view.export_html(run, path),
         "a.png": lambda path: la.view.screenshot(run, path),
     }

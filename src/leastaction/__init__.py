@@ -17,6 +17,7 @@ if TYPE_CHECKING:
         forces,
         formats,
         gym,
+        kinematics,
         maximal,
         mechanism,
         optimize,

@@ -80,7 +80,7 @@ def _parts() -> list[tuple[str, Callable[[], Any]]]:
         parts.append((f"rare steps, {solver}", lambda s=solver: _rare_steps(robot, s)))
     bodies, joints = la.Galerkin(order=2), la.Galerkin(order=2, interpolation="joints")
     parts += _galerkin(orders=(2, 4, 6))
-    parts.append(("Galerkin with forces between bodies", lambda: _bodies(robot, bodies)))
+    parts.append(("Galerkin with forces on bodies", lambda: _bodies(bodies)))
     parts.append(("derivatives of steps", lambda: _derivatives(robot, (bodies, joints, la.Midpoint()))))
     parts.append(("trajectory optimisation", lambda: _optimize(robot)))
     parts.append(("closed loops", lambda: _loops(bodies)))
@@ -166,14 +166,15 @@ def _optimize(robot: Any) -> None:
     ball.minimize(optimize.momentum()).solve(solver="horizon", hessian="exact", max_iterations=1)
 
 
-def _bodies(robot: Any, integrator: Any) -> None:
-    """The rule on the poses of bodies with forces that join them."""
+def _bodies(integrator: Any) -> None:
+    """The rule on the poses of bodies with a force on one of them, and with one that ties two."""
     import leastaction as la
     from leastaction.mechanism import MechanismBuilder
 
-    b = MechanismBuilder.from_mechanism(robot)
-    b.spring("tiny spring", "world", (robot.body_names[0], (0.1, 0.0, 0.0)), stiffness=1.0)
-    la.simulate(b.build(), q=[0.1], steps=1, integrator=integrator)
+    for other in ("world", "link2"):
+        b = MechanismBuilder.from_mechanism(la.robots.pendulum(2))
+        b.spring("tiny spring", other, ("link1", (0.1, 0.0, 0.0)), stiffness=1.0)
+        la.simulate(b.build(), q=[0.1, 0.1], steps=1, integrator=integrator)
 
 
 def _reduced(integrator: Any) -> None:
@@ -238,6 +239,7 @@ def _maximal(robot: Any, q: Any = None) -> None:
 
     run = la.simulate(robot, q=q, steps=1, integrator=la.Maximal())
     la.linearize(robot, la.Maximal(), run.q[-1], run.p[-1])
+    la.derivatives.gradient(run, run.v, run.v, ["q", "v"])
 
 
 def _boxes() -> None:

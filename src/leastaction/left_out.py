@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 from itertools import combinations
+from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from leastaction.contact.hulls import filling
 from leastaction.integrators import Stepper
-from leastaction.mechanism import Mechanism
+from leastaction.mechanism import Mechanism, Mesh
 from leastaction.mechanism.graph import WORLD
 from leastaction.warn import warn
 
 if TYPE_CHECKING:
     from leastaction.trajectory import Trajectory
+
+HOLLOW = 0.05
+"""Share of its convex hull that a mesh may leave empty without a word."""
 
 
 def warn_of_ignored(stepper: Stepper) -> None:
@@ -28,6 +33,11 @@ def warn_of_ignored(stepper: Stepper) -> None:
     if any(shape.collision for shape in m.ground) and not (m.contacts or m.penalties or shapes):
         text = f"nothing of {m.name!r} can touch the ground: no body has a contact point or a shape for collision"
         warn(f"{text} (were its meshes found?)")
+    hollow = _concave(m) if "contacts" in stepper.acts else []
+    if hollow:
+        more = f" and {len(hollow) - 4} more" if len(hollow) > 4 else ""
+        text = f"meshes of {m.name!r} touch as their convex hulls, hollows count as full: {', '.join(hollow[:4])}{more}"
+        warn(f"{text}; make them of several convex shapes where that matters")
     falls = any(m.gravity) and any(joint.kind == "free" and joint.parent == WORLD for joint in m.joints)
     if falls and m.contacts and not m.ground and "contacts" in stepper.acts:
         text = (
@@ -42,6 +52,17 @@ def warn_of_ignored(stepper: Stepper) -> None:
     if rough is not None and "dry friction" not in stepper.acts:
         text = f"dry friction, such as that of joint {rough!r}, does not act with {own}; {better} has it"
         warn(text)
+
+
+def _concave(mechanism: Mechanism) -> list[str]:
+    """Meshes for collision that leave much of their convex hulls empty, as "body/mesh"."""
+    owners = [(WORLD, mechanism.ground), *((body.name, body.shapes) for body in mechanism.bodies)]
+    return [
+        f"{owner}/{shape.name or PurePath(shape.file).name or k}"
+        for owner, shapes in owners
+        for k, shape in enumerate(shapes)
+        if isinstance(shape, Mesh) and shape.collision and filling(shape) < 1.0 - HOLLOW
+    ]
 
 
 def _loose_pair(mechanism: Mechanism) -> tuple[str, str] | None:

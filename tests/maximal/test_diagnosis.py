@@ -1,14 +1,16 @@
 """What `Maximal` and `simulate` say about starts and robots with which something is wrong."""
 
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 import leastaction as la
 from leastaction.errors import ConvergenceError, LeastActionWarning, MechanismError
+from leastaction.left_out import warn_of_ignored
 from leastaction.maximal.contact.diagnosis import warn_of_overlap
-from leastaction.mechanism import Box, Plane, Pose, Sphere
+from leastaction.mechanism import Box, Mesh, Plane, Pose, Sphere
 
 
 def box(**options) -> la.MechanismBuilder:
@@ -40,6 +42,35 @@ def test_orders_without_contact_name_one_that_has_it():
 def test_ground_that_nothing_can_touch():
     with pytest.warns(LeastActionWarning, match="nothing of 'box' can touch the ground"):
         simulate(box(shapes=(), inertia=1.0).build())
+
+
+def star(shrink: float) -> Mesh:
+    """An octahedron whose faces have their middle moved inwards, to `shrink` of its distance."""
+    hull = Mesh(0.1 * np.vstack([np.eye(3), -np.eye(3)]))
+    middles = len(hull.vertices) + np.arange(len(hull.faces))
+    vertices = np.vstack([hull.vertices, shrink * hull.vertices[hull.faces].mean(axis=1)])
+    faces = [[face[k], face[(k + 1) % 3], m] for face, m in zip(hull.faces, middles, strict=True) for k in range(3)]
+    return Mesh(vertices, np.array(faces))
+
+
+def test_concave_meshes_are_named_in_one_warning():
+    hollow = replace(star(0.5), name="star")
+    b = box(
+        shapes=[hollow, replace(hollow, name="", file="parts/bowl.stl"), replace(star(1.0), name="full")], inertia=1.0
+    )
+    with pytest.warns(LeastActionWarning) as said:
+        warn_of_ignored(la.Maximal().prepare(b.build(), 0.01))
+    texts = [str(w.message) for w in said if "convex hulls" in str(w.message)]
+    assert len(texts) == 1
+    assert "meshes of 'box' touch as" in texts[0]
+    assert ": box/star, box/bowl.stl; make" in texts[0]
+
+
+def test_meshes_that_are_nearly_convex_or_do_not_touch_are_not_mentioned():
+    shapes = [star(0.97), replace(star(0.5), collision=False), Mesh(np.eye(3), np.array([[0, 1, 2]]))]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        warn_of_ignored(la.Maximal().prepare(box(shapes=shapes, inertia=1.0).build(), 0.01))
 
 
 def test_contact_points_without_ground():

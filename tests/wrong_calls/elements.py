@@ -3,6 +3,7 @@
 import numpy as np
 
 from leastaction.mechanism import (
+    Activation,
     Attachment,
     BodyActuator,
     Cable,
@@ -10,9 +11,13 @@ from leastaction.mechanism import (
     Coupling,
     Drag,
     ExternalWrench,
+    Frame,
     JointActuator,
     PenaltyContact,
     Rolling,
+    Sensor,
+    Servo,
+    Sphere,
     Spring,
 )
 from tests.wrong_calls.kinds import INF, NAN, ODD, WRONG, Call
@@ -56,6 +61,33 @@ def elements():
         {"name": "m", "coordinate": "j", "gear": 1.0, "lower": -1.0, "upper": 1.0},
         {"coordinate": "name"},
     )
+    yield Call(
+        "Activation",
+        Activation,
+        {"kind": "filter", "time_constant": 0.1, "lower": -1.0, "upper": 1.0},
+        {"kind": "choice", "time_constant": "positive"},
+    )
+    servo = {"name": "s", "coordinate": "j", "gear": 1.0, "lower": -1.0, "upper": 1.0, "kp": 1.0, "kv": 1.0}
+    yield Call(
+        "Servo",
+        Servo,
+        servo | {"gain": 1.0, "rest": 0.5, "activation": 0.1},
+        {
+            "coordinate": "name",
+            "kp": "nonnegative",
+            "kv": "nonnegative",
+            "gain": [x for x in WRONG["number"] if x is not None],
+            "rest": "number",
+            "activation": [x for x in WRONG["positive"] if x is not None],
+        },
+    )
+    yield Call(
+        "Sensor",
+        Sensor,
+        {"name": "s", "kind": "touch", "target": "b", "reference": "world", "zone": Sphere(1.0), "cutoff": 1.0},
+        {"kind": "choice", "target": "name", "reference": "name", "zone": ["a", 3, [], ODD], "cutoff": "nonnegative"},
+    )
+    yield Call("Frame", Frame, {"name": "f", "body": "b", "pose": (0, 0, 0)}, {"body": "name"})
     yield Call(
         "BodyActuator",
         BodyActuator,

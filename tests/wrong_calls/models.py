@@ -52,7 +52,9 @@ def formats():
         urdf = {"path": path, "floating_base": False, "strict": False, "package_dirs": (), **plain}
         yield Call("load", la.load, urdf, kinds)
         yield Call("formats.load_urdf", f.load_urdf, urdf, kinds)
-        yield Call("formats.save_urdf", f.save_urdf, {"robot": ROBOT, "path": path, "lossy": False}, kinds)
+        for save in (f.save_urdf, f.save_mjcf):
+            valid = {"robot": ROBOT, "path": Path(folder) / "written", "lossy": False}
+            yield Call(f"formats.{save.__name__}", save, valid, kinds)
         if importlib.util.find_spec("mujoco") is None:
             return
         path = Path(folder) / "robot.xml"

@@ -9,6 +9,7 @@ from leastaction.mechanism import (
     Box,
     Capsule,
     Cylinder,
+    Ellipsoid,
     HeightField,
     Inertia,
     Joint,
@@ -36,6 +37,12 @@ def parts():
     yield Call("Sphere", Sphere, {"radius": 1.0, **SHAPE}, SHAPE_KINDS)
     yield Call("Capsule", Capsule, {"radius": 1.0, "length": 1.0, **SHAPE}, SHAPE_KINDS)
     yield Call("Cylinder", Cylinder, {"radius": 1.0, "length": 1.0, **SHAPE}, SHAPE_KINDS)
+    yield Call(
+        "Ellipsoid",
+        Ellipsoid,
+        {"radii": (1, 1, 1), **SHAPE},
+        SHAPE_KINDS | {"radii": [*no_vector(3), (0, 1, 1), (-1, 1, 1)]},
+    )
     yield Call("Plane", Plane, SHAPE, SHAPE_KINDS)
     faces = ["a", 3, ODD, [[0, 1]], [[0, 1, 9]], [[0, 1, -1]], [[0.5, 1, 2]], [[NAN, 1, 2]], {}, [["a", "b", "c"]]]
     mesh = {"vertices": TETRAHEDRON, "faces": [[0, 1, 2]], "file": "a.stl", **SHAPE}

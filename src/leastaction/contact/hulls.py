@@ -134,6 +134,22 @@ def hull(mesh: Mesh) -> Polytope:
     return polytope(mesh.vertices)
 
 
+@lru_cache(maxsize=512)
+def filling(mesh: Mesh) -> float:
+    """The share of its convex hull that a mesh fills: 1 where it is convex or flat, less where it has hollows.
+
+    Volumes come from the divergence theorem about the mean of the corners: walls that are missing count as hollows.
+    """
+    from scipy.spatial import ConvexHull, QhullError
+
+    try:
+        whole = ConvexHull(mesh.vertices).volume
+    except (QhullError, ValueError):
+        return 1.0
+    own = np.linalg.det((mesh.vertices - mesh.vertices.mean(axis=0))[mesh.faces]).sum() / 6.0
+    return min(float(abs(own) / whole), 1.0)
+
+
 @lru_cache(maxsize=1)
 def _cube() -> Polytope:
     """The cube from -1 to 1."""

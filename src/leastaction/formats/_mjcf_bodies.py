@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from leastaction.formats._files import Notes
+from leastaction.formats._mjcf_text import limits
 from leastaction.mechanism import Inertia, MechanismBuilder, Pose, Primitive, joints
 from leastaction.mechanism.graph import WORLD
 
@@ -192,7 +193,7 @@ class Bodies:
             nv = {FREE: 6, BALL: 3}.get(int(m.jnt_type[j]), 1)
             nq = {FREE: 7, BALL: 4}.get(int(m.jnt_type[j]), 1)
             v, q = m.jnt_dofadr[j], m.jnt_qposadr[j]
-            low, high = m.jnt_range[j] if m.jnt_limited[j] else (-np.inf, np.inf)
+            low, high = limits(m.jnt_range[j]) if m.jnt_limited[j] else (-np.inf, np.inf)
             if nv > 1 and m.jnt_limited[j]:
                 self.notes.add("limits of ball joints", name)
                 low, high = -np.inf, np.inf

@@ -10,6 +10,7 @@ from numpy.polynomial import Polynomial
 
 from leastaction.formats._files import Notes
 from leastaction.formats._mjcf_bodies import BALL, Bodies, Names, pose, shift
+from leastaction.formats._mjcf_text import limits
 from leastaction.mechanism import (
     Activation,
     Attachment,
@@ -231,7 +232,7 @@ class Elements:
             self.notes.add("actuators of tendons, slider cranks, free joints and the like", given)
             return
         gain = float(m.actuator_gainprm[k, 0])
-        low, high = m.actuator_ctrlrange[k].tolist() if m.actuator_ctrllimited[k] else (-np.inf, np.inf)
+        low, high = limits(m.actuator_ctrlrange[k]) if m.actuator_ctrllimited[k] else (-np.inf, np.inf)
         activation, name = self._activation(k), names.unique(given)
         bias, kp, kv = (0.0, 0.0, 0.0)
         if m.actuator_biastype[k] == Bias.AFFINE:
@@ -268,7 +269,7 @@ class Elements:
         kind = m.actuator_dyntype[k]
         if kind == Dynamics.NONE:
             return None
-        low, high = m.actuator_actrange[k].tolist() if m.actuator_actlimited[k] else (-np.inf, np.inf)
+        low, high = limits(m.actuator_actrange[k]) if m.actuator_actlimited[k] else (-np.inf, np.inf)
         if kind == Dynamics.INTEGRATOR:
             return Activation("integrator", 0.0, low, high)
         time = float(m.actuator_dynprm[k, 0])

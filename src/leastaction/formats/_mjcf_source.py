@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
+from typing import NamedTuple
 
 from leastaction.formats._files import Folder, Notes
+from leastaction.formats._mjcf_extension import EXTENSION
 from leastaction.formats._xml import MAX_ELEMENTS, Element, read_xml
 
 IGNORED = {"sensor", "keyframe", "visual", "statistic", "custom", "size"}
@@ -30,14 +32,26 @@ MAX_RESOLUTION = 100
 """Limit of the parameters of a built-in mesh."""
 
 
-def prepare(path: Path, folder: Folder, notes: Notes, strict: bool) -> tuple[Element, dict[str, bytes], list[Element]]:
+class Source(NamedTuple):
+    """A document and what was taken out of it.
+
+    Attributes:
+        root: the element `<mujoco>`.
+        assets: contents of mesh and height-field files by the names that it uses for them.
+        sensors: those of the file.
+        extension: the text that `save_mjcf` adds, or None.
+    """
+
+    root: Element
+    assets: dict[str, bytes]
+    sensors: list[Element]
+    extension: Element | None
+
+
+def prepare(path: Path, folder: Folder, notes: Notes, strict: bool) -> Source:
     """Read an MJCF file and make it self-contained.
 
     A mesh that is missing and would give a moving body its mass is refused, or noted if not `strict`.
-
-    Returns:
-        The element `<mujoco>`, the contents of mesh and height-field files by the names it uses for them, and the
-        sensors.
     """
     root = read_xml(path, folder.max_bytes)
     if root.tag != "mujoco":
@@ -45,6 +59,7 @@ def prepare(path: Path, folder: Folder, notes: Notes, strict: bool) -> tuple[Ele
     expand_includes(root, path.resolve(), folder)
     _check_growth(root)
     sensors = [sensor for section in root.all("sensor") for sensor in section.children]
+    texts = [text for section in root.all("custom") for text in section.all("text") if text.get("name") == EXTENSION]
     for section in root.all("contact"):
         for pair in section.all("pair"):
             notes.add("contact pairs", pair.get("name") or f"{pair.get('geom1')}-{pair.get('geom2')}")
@@ -58,7 +73,7 @@ def prepare(path: Path, folder: Folder, notes: Notes, strict: bool) -> tuple[Ele
             element.children = []
     # The compiler would simulate the model to find the length ranges of muscles.
     root.add("compiler").add("lengthrange", mode="none")
-    return root, _gather_assets(root, folder, notes, strict), sensors
+    return Source(root, _gather_assets(root, folder, notes, strict), sensors, texts[-1] if texts else None)
 
 
 # ---------------------------------------------------------------------- includes

@@ -38,6 +38,7 @@ from leastaction.errors import FormatError, MechanismError
 from leastaction.formats._files import Folder, Notes, checked_options
 from leastaction.formats._mjcf_bodies import Bodies
 from leastaction.formats._mjcf_elements import Elements
+from leastaction.formats._mjcf_extension import restored
 from leastaction.formats._mjcf_flags import note_left_out, switch_off
 from leastaction.formats._mjcf_geoms import Geoms
 from leastaction.formats._mjcf_sensors import Sensors
@@ -86,7 +87,7 @@ def load_mjcf(
     flags |= {"allow_outside": allow_outside, "strict": strict is True if strict is None else strict}
     path = checked_options(path, max_bytes, **flags)
     notes = Notes(path)
-    root, assets, sensors = prepare(path, Folder.of(path, allow_outside, max_bytes), notes, strict is not False)
+    root, assets, sensors, text = prepare(path, Folder.of(path, allow_outside, max_bytes), notes, strict is not False)
     model = _compile(root, assets)
     switch_off(model, notes)
     note_left_out(model, notes)
@@ -98,7 +99,7 @@ def load_mjcf(
         elements = Elements(model, builder, notes, bodies)
         elements.read()
         Sensors(model, builder, notes, bodies, elements.sites).read(sensors)
-        robot = builder.build()
+        robot = restored(builder.build(), text, contacts)
     except MechanismError as error:
         raise _located(error, root) from None
     notes.warn()

@@ -63,8 +63,9 @@ class Sensor:
     def __post_init__(self) -> None:
         what = f"sensor {_check.label(self.name, 'name of a sensor')!r}"
         known = (*OF_JOINTS, *OF_FRAMES)
-        if self.kind not in known:
-            raise MechanismError(f"{what}: unknown kind {self.kind!r}{_check.suggestion(str(self.kind), known)}")
+        if not isinstance(self.kind, str) or self.kind not in known:
+            hint = _check.suggestion(str(self.kind), known)
+            raise MechanismError(f"{what}: unknown kind {_check.shown(self.kind)}{hint}")
         _check.label(self.target, f"{what}: target")
         _check.label(self.reference, f"{what}: reference")
         if self.reference != "world" and self.kind not in RELATIVE:

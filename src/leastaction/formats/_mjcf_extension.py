@@ -1,0 +1,114 @@
+"""What MJCF has no words for, in a `<custom>` text that other programs ignore: contact points, limits, a home."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import fields, replace
+from typing import TYPE_CHECKING, Any
+
+from leastaction.errors import LeastActionError
+from leastaction.formats._xml import Element
+from leastaction.mechanism import ContactPoint, Joint, Mechanism, Primitive, Spring
+from leastaction.mechanism.graph import WORLD
+from leastaction.mechanism.joints import Motion
+
+if TYPE_CHECKING:
+    from leastaction.formats._mjcf_chains import Chains
+
+EXTENSION = "leastaction"
+"""Name of the text."""
+
+PROPERTIES = ("velocity_limit", "effort_limit", "limit_stiffness", "limit_damping")
+"""Properties of degrees of freedom that MJCF does not know, or not of all joints."""
+
+
+def extension(robot: Mechanism, chains: Chains, made: list[str]) -> str:
+    """The text; `made` are names of sites and equalities that the file needs and the robot has not."""
+    told: dict[str, Any] = {"contacts": [], "made": made, "springs": [spring.name for spring in robot.springs]}
+    told["loops"] = {
+        loop.name: {"kind": loop.kind, "primitives": [[int(p.motion), p.axis] for p in loop.primitives]}
+        for loop in robot.loops
+        if loop.kind not in ("spherical", "fixed")
+    }
+    for contact in robot.contacts:
+        point = chains.shift[contact.body].apply(contact.point)
+        told["contacts"].append(
+            {f.name: getattr(contact, f.name) for f in fields(contact)} | {"point": list(point)},
+        )
+    # The reader takes the pairs of bodies with geoms that touch.
+    touching = {b.name for b in robot.bodies if any(s.collision for s in b.shapes)}
+    touching |= {WORLD} if any(s.collision for s in robot.ground) else set()
+    told["excluded"] = [pair for pair in robot.excluded_contacts if not touching.issuperset(pair)]
+    axes = chains.all_axes()
+    if any(axis.home != axis.started for axis in axes):
+        told["home"] = [x for axis in axes for x in axis.home]
+    for name in PROPERTIES:
+        usual = float("inf") if name in PROPERTIES[:2] else 0.0
+        values = {
+            dof: axis.value(name)[k]
+            for dof, (axis, k) in chains.axes.items()
+            if axis.value(name)[k] != usual and (name != "effort_limit" or axis.primitive.nv > 1)
+        }
+        if values:
+            told[name] = values
+    return json.dumps({name: value for name, value in told.items() if value or name == "contacts"})
+
+
+def restored(robot: Mechanism, text: Element | None, contacts: bool) -> Mechanism:
+    """The robot with what the text adds; `contacts`: whether contact points are wanted."""
+    if text is None:
+        return robot
+    try:
+        told = json.loads(text.required("data"))
+        if contacts:
+            robot = robot.replace(contacts=tuple(ContactPoint(**contact) for contact in told.get("contacts", ())))
+        excluded = dict.fromkeys((*robot.excluded_contacts, *map(tuple, told.get("excluded", ()))))
+        robot = robot.replace(excluded_contacts=tuple(excluded))
+        robot = _without(robot, set(told.get("made", ())), set(told.get("springs", ())))
+        return robot.replace(joints=_joints(robot, told), loops=_loops(robot, told.get("loops", {})))
+    except (LeastActionError, ValueError, TypeError, AttributeError, KeyError) as error:
+        raise text.error(f"the text of leastaction cannot be understood: {error}") from None
+
+
+def _without(robot: Mechanism, made: set[str], springs: set[str]) -> Mechanism:
+    """The robot without what the file needed, and with springs that tendons stand for."""
+    cables = {cable.name: cable for cable in robot.cables}
+    return robot.replace(
+        frames=tuple(frame for frame in robot.frames if frame.name not in made),
+        loops=tuple(loop for loop in robot.loops if loop.name not in made),
+        cables=tuple(cable for cable in robot.cables if cable.name not in springs),
+        springs=tuple(
+            Spring(name, c.via[0], c.via[-1], c.stiffness, c.rest_length, c.damping)
+            for name, c in cables.items()
+            if name in springs
+        ),
+    )
+
+
+def _loops(robot: Mechanism, told: dict[str, Any]) -> tuple[Joint, ...]:
+    """Loops of the kinds that they were."""
+    loops = []
+    for loop in robot.loops:
+        if loop.name in told:
+            parts = tuple(Primitive(Motion(m), tuple(axis)) for m, axis in told[loop.name]["primitives"])
+            poses: dict[str, Any] = {"pose": loop.pose, "child_pose": loop.child_pose, "loop": True}
+            loop = Joint(loop.name, told[loop.name]["kind"], loop.parent, loop.child, parts, **poses)
+        loops.append(loop)
+    return tuple(loops)
+
+
+def _joints(robot: Mechanism, told: dict[str, Any]) -> tuple[Joint, ...]:
+    """Joints with the properties that MJCF does not know, and where they start."""
+    joints, first = [], 0
+    for joint in robot.joints:
+        dofs, changes = joint.velocity_names(), {}
+        for name in PROPERTIES:
+            by_dof = told.get(name, {})
+            if any(dof in by_dof for dof in dofs):
+                given = getattr(joint, name)
+                changes[name] = tuple(by_dof.get(dof, x) for dof, x in zip(dofs, given, strict=True))
+        if "home" in told:
+            changes["home"] = tuple(told["home"][first : first + joint.nq])
+        first += joint.nq
+        joints.append(replace(joint, **changes))
+    return tuple(joints)

@@ -1,0 +1,189 @@
+"""Writing MJCF, so that `mjcf_reader` reads the same robot back."""
+
+from __future__ import annotations
+
+from os import PathLike
+from pathlib import Path
+
+import numpy as np
+
+from leastaction._output import check_output, writing
+from leastaction.errors import FormatError
+from leastaction.formats._files import Notes
+from leastaction.formats._mjcf_chains import Axis, Chains
+from leastaction.formats._mjcf_extension import EXTENSION, extension
+from leastaction.formats._mjcf_text import numbers, placed
+from leastaction.formats._mjcf_written_elements import Written
+from leastaction.formats._mjcf_written_geoms import WrittenGeoms
+from leastaction.formats._xml import Element, write_xml
+from leastaction.mechanism import Inertia, Mechanism, Pose
+from leastaction.mechanism.graph import WORLD
+from leastaction.mechanism.joints import Motion
+
+SMALLEST = 1e-15
+"""Mass and moments below which MuJoCo refuses a body that moves (mjMINVAL)."""
+
+TAGS = {Motion.REVOLUTE: "hinge", Motion.PRISMATIC: "slide", Motion.SPHERICAL: "ball", Motion.FREE: "free"}
+
+
+def save_mjcf(robot: Mechanism, path: str | PathLike[str], *, lossy: bool = False) -> None:
+    """Write a robot as MJCF; `load_mjcf` reads the same robot back, and MuJoCo one that moves as it does.
+
+    The robot's home is the pose of the file: `ref` of hinges and slides, the place of free bodies. Composite joints
+    become several joints of one body, which read back as a composite joint called like the body. Loops become `connect`
+    or `weld` between sites, hinges in loops two of them; springs and cables become tendons, frames sites.
+
+    What MJCF has no words for and other programs may ignore is in a `<custom>` text that `load_mjcf` reads: contact
+    points, velocity limits, springs of limits, where ball joints start, and that points of loops slide along an axis
+    (MuJoCo holds them; planar loops do not need that freedom). Meshes and height fields are part of the file; MuJoCo
+    keeps them in single precision. A body on a ball or free joint with a `child_pose` that turns it has its frame
+    moved to the joint's.
+
+    Args:
+        robot: what to write.
+        path: of the file to write; its folder must exist.
+        lossy: leave out, with one warning, what MJCF cannot say: external wrenches, drags and other forces, penalty and
+            rolling contacts, restitution, limits and unequal properties of ball and free joints, motors of free joints.
+
+    Raises:
+        FormatError: MJCF cannot say it; names the element. Nothing is written then.
+    """
+    if not isinstance(robot, Mechanism):
+        raise FormatError(f"save_mjcf needs a Mechanism, got {robot!r}")
+    if not isinstance(lossy, bool):
+        raise FormatError(f"lossy must be True or False, got {lossy!r}")
+    path = check_output(path)
+    sheet = Sheet(robot, path, lossy)
+    text, _ = write_xml(_document(sheet))
+    with writing(path) as part:
+        part.write_text(text, "utf-8")
+    sheet.notes.warn()
+
+
+class Sheet:
+    """What is written, and what is said of that which cannot be."""
+
+    def __init__(self, robot: Mechanism, path: Path, lossy: bool) -> None:
+        self.robot = robot
+        self.path = path
+        self.lossy = lossy
+        self.notes = Notes(path)
+        self.root = Element("mujoco", {"model": robot.name}, file=str(path))
+        self.chains = Chains(robot, self.error)
+        self.bodies: dict[str, Element] = {}
+
+    def error(self, what: str, name: str, why: str) -> FormatError:
+        """That MJCF cannot say something which a robot cannot do without."""
+        return FormatError(f"MJCF cannot say {why}", file=self.path, element=f'{what} "{name}"')
+
+    def refuse(self, what: str, name: str, why: str) -> None:
+        """Leave something out, or raise."""
+        if not self.lossy:
+            hint = "pass lossy=True to leave it out with a warning"
+            raise FormatError(f"MJCF cannot say {why}; {hint}", file=self.path, element=f'{what} "{name}"')
+        self.notes.add(f"{what}es" if what.endswith("ch") else f"{what}s", name)
+
+
+def _document(sheet: Sheet) -> Element:
+    robot, root = sheet.robot, sheet.root
+    _refuse_elements(sheet)
+    root.add("compiler", angle="radian", inertiafromgeom="false")
+    root.add("option", gravity=numbers(robot.gravity))
+    sheet.bodies[WORLD] = root.add("worldbody")
+    geoms = WrittenGeoms(sheet)
+    geoms.write(WORLD, robot.ground)
+    for body, joint in zip(robot.bodies, robot.joints, strict=True):
+        if body.name in sheet.chains.absorbed:
+            continue
+        chain = sheet.chains.of(body.name)
+        element = sheet.bodies[chain.parent].add("body", name=body.name)
+        sheet.bodies[body.name] = element
+        placed(element, chain.pose)
+        _inertial(sheet, element, body.name, body.inertia.moved(sheet.chains.shift[body.name]), bool(joint.nv))
+        for axis in chain.axes:
+            _joint(sheet, element, axis)
+        geoms.write(body.name, body.shapes)
+    elements = Written(sheet)
+    elements.write()
+    if robot.excluded_contacts:
+        contact = root.add("contact")
+        for first, second in robot.excluded_contacts:
+            contact.add("exclude", body1=first, body2=second)
+    root.children += [s for s in (geoms.assets, *elements.sections()) if s.children]
+    text = extension(robot, sheet.chains, elements.made)
+    root.add("custom").add("text", name=EXTENSION, data=text)
+    return root
+
+
+def _refuse_elements(sheet: Sheet) -> None:
+    robot = sheet.robot
+    kinds = {
+        "external wrench": robot.wrenches,
+        "force": robot.forces,
+        "penalty contact": robot.penalties,
+        "rolling contact": robot.rollings,
+    }
+    for what, elements in kinds.items():
+        for element in elements:
+            sheet.refuse(what, element.name, f"that a robot has a {what}")
+
+
+def _inertial(sheet: Sheet, element: Element, name: str, inertia: Inertia, moves: bool) -> None:
+    """Mass, principal moments and their axes; MuJoCo's own way to them from a matrix is less precise."""
+    if inertia == Inertia() and not moves:
+        return
+    matrix = inertia.matrix
+    moments, pose = inertia.principal()
+    if np.array_equal(matrix, np.diag(np.diag(matrix))):
+        moments, pose = np.diag(matrix).copy(), Pose(inertia.com)
+    if moves and min(inertia.mass, *moments) < SMALLEST:
+        welded = [j.child for j in sheet.robot.joints if j.parent == name and not j.nv]
+        if not welded:
+            sheet.refuse("body", name, "that a body which moves has no mass or no inertia about an axis")
+            inertia = Inertia(max(inertia.mass, 1e-9), inertia.com, inertia.moments)
+        moments = np.maximum(moments, 0.0 if welded else 2.0 * SMALLEST)
+    largest = int(np.argmax(moments))
+    others = float(moments.sum() - moments[largest])
+    if moments[largest] > others:
+        # MuJoCo refuses even what rounding makes of a thin rod.
+        if moments[largest] > others * (1.0 + 1e-9):
+            sheet.refuse("inertia", name, "that moments of inertia break the triangle inequality")
+        moments[largest] = np.nextafter(others, 0.0)
+    child = element.add("inertial", pos=numbers(pose.position), mass=numbers([inertia.mass]))
+    if pose.quaternion != (1.0, 0.0, 0.0, 0.0):
+        child.attributes["quat"] = numbers(pose.quaternion)
+    child.attributes["diaginertia"] = numbers(moments)
+
+
+def _joint(sheet: Sheet, body: Element, axis: Axis) -> None:
+    kind = TAGS[axis.primitive.motion]
+    element = body.add("joint", name=axis.name, type=kind)
+    single = kind in ("hinge", "slide")
+    if single:
+        element.attributes["axis"] = numbers(axis.direction)
+        if axis.ref:
+            element.attributes["ref"] = numbers([axis.ref])
+        low, high = axis.value("lower")[0], axis.value("upper")[0]
+        if np.isfinite(low) or np.isfinite(high):
+            element.attributes |= {"limited": "true", "range": numbers((low, high))}
+        effort = axis.value("effort_limit")[0]
+        if np.isfinite(effort):
+            element.attributes |= {"actuatorfrclimited": "true", "actuatorfrcrange": numbers((-effort, effort))}
+    elif np.isfinite([*axis.value("lower"), *axis.value("upper")]).any():
+        sheet.refuse("limit", axis.name, f"that the axes of a {kind} joint have limits")
+    if kind in ("hinge", "ball") and any(axis.anchor):
+        element.attributes["pos"] = numbers(axis.anchor)
+    names = {"stiffness": "stiffness", "damping": "damping", "friction": "frictionloss", "armature": "armature"}
+    for name, word in names.items():
+        values = axis.value(name)
+        if len(set(values)) > 1:
+            sheet.refuse(name, axis.name, f"that a {kind} joint has another {name} about each axis")
+        elif values[0]:
+            element.attributes[word] = numbers(values[:1])
+    if any(axis.joint.stiffness):
+        if single and axis.rest[0]:
+            element.attributes["springref"] = numbers(axis.rest)
+        elif not single and any(axis.value("stiffness")) and axis.rest != axis.started:
+            sheet.refuse(
+                "spring", axis.name, f"that the spring of a {kind} joint rests elsewhere than in the file's pose"
+            )
