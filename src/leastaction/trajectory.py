@@ -37,7 +37,8 @@ class Trajectory:
         stored: what else the integrator solved for: "p" or "v", "iterations", "multipliers", ...; and "u", the
             controls at the integrator's nodes, shape (steps, nodes, nu), where there were any. Where limits or
             activations stand between the controls given and those that act, the former are "commands", and
-            "activation" is that at all times, shape (steps + 1, nu).
+            "activation" is that at all times, shape (steps + 1, nu). In parts of runs, "cuts" are the rows at which
+            they go on from a state alone, without the steps before it.
     """
 
     mechanism: Mechanism
@@ -75,6 +76,43 @@ class Trajectory:
     def __len__(self) -> int:
         """Number of states, steps + 1."""
         return len(self.t)
+
+    def __getitem__(self, part: slice) -> Trajectory:
+        """The states of a slice and all that is stored of them: `run[100:201]` are states 100 to 200.
+
+        Its times go on as they were. It can be saved, shown and joined again. Gradients of a part that does not begin
+        with its run are those of methods whose steps need nothing but a state, such as `Galerkin`.
+        """
+        from leastaction.trajectory_pieces import cut
+
+        return cut(self, part)
+
+    # Without it, rows would be asked for one by one where a sequence is expected.
+    __iter__ = None
+
+    def join(self, other: Trajectory) -> Trajectory:
+        """This run and one that goes on where it ends, as one.
+
+        Args:
+            other: of the same robot, integrator and time step, whose first state is the last of this run; its times
+                are shifted to go on from this run's.
+        """
+        from leastaction.trajectory_pieces import join
+
+        return join(self, other)
+
+    def resample(self, times: Any) -> Trajectory:
+        """Positions and velocities at other times, by cubic interpolation on the configuration manifold.
+
+        Between two states of the run the error shrinks with dt^4 where the motion is smooth; at those states it is
+        zero. Controls, contacts and what else belongs to the steps is left out, and so is the integrator.
+
+        Args:
+            times: growing [s], shape (n,), none before the first or after the last of the run.
+        """
+        from leastaction.trajectory_pieces import resample
+
+        return resample(self, times)
 
     @property
     def steps(self) -> int:

@@ -1,5 +1,6 @@
 """What is written as MJCF reads back as the same robot and moves in MuJoCo as it does; the rest is refused by name."""
 
+from contextlib import nullcontext
 from dataclasses import replace
 
 import numpy as np
@@ -316,6 +317,32 @@ def test_elements(tmp_path):
         assert_same(getattr(robot, part), getattr(other, part), ROUNDING, part)
     assert other.joint("second").limit_stiffness == (3.0,)
     assert other.joint("second").velocity_limit == (4.0,)
+
+
+@pytest.mark.filterwarnings("ignore:body 'one'")
+@pytest.mark.filterwarnings("ignore:.*triangle inequality")
+@pytest.mark.parametrize(
+    ("inertia", "matters"),
+    [
+        (Inertia(1.0, (0, 0, -1), 0.0), False),
+        (Inertia(1.0, (0.1, 0, 0), (0.1, 0.2, 0.5)), True),
+        (Inertia(1.0, (0.1, 0, 0), (0.1, 0.0, 0.0)), True),
+        (Inertia(2.0, (0, 0, 1), (0.1, 0.1, 0.0)), False),
+    ],
+)
+def test_inertias_that_mujoco_refuses(inertia, matters, tmp_path):
+    b = MechanismBuilder("odd", strict=False)
+    b.body("one", inertia=inertia)
+    b.body("part", inertia=Inertia(1.0, (0, 0, 0), (0.0, 0.3, 0.3)))
+    b.fixed("weld", "world", "part")
+    b.joint("hinge", "revolute", "world", "one", axis="y", lower=0.1, upper=0.1, effort_limit=0.0)
+    robot = b.build()
+    with pytest.warns(UserWarning, match="inertias that it refuses.*: one") if matters else nullcontext():
+        save_mjcf(robot, tmp_path / "robot.xml")
+    other = load_mjcf(tmp_path / "robot.xml")
+    assert other.bodies == robot.bodies
+    for name in ("lower", "upper", "effort_limit"):
+        assert getattr(other.joint("hinge"), name) == getattr(robot.joint("hinge"), name)
 
 
 # ---------------------------------------------------------------------- refusals

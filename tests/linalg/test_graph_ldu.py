@@ -7,6 +7,7 @@ import pytest
 import scipy.sparse as sp
 
 from leastaction.errors import SingularMatrixError
+from leastaction.linalg.graph.guard import made_safe
 from leastaction.linalg.graph.order import best_order, depth_first, minimum_degree, nested_dissection, parents_of, work
 from leastaction.maximal import GraphLDU
 from tests.maximal.saddle_points import dense, grid, mechanism, random_blocks, random_joints
@@ -271,3 +272,19 @@ def test_what_does_not_fit_is_refused():
         GraphLDU([2, 3], [(0, 1)], order=[0, 0])
     with pytest.raises(ValueError, match="6 rows"):
         GraphLDU([6], []).factor(np.eye(6)).solve(np.ones(5))
+
+
+def test_a_body_whose_block_may_vanish_gives_no_pivot():
+    """Two fingers on a hand, of which one follows the other: the hand does not feel it, and comes first in an order."""
+    hand, fingers, hinges, coupling = 0, (1, 2), (3, 4), 5
+    neighbours = [[3, 4, 5], [3, 5], [4, 5], [0, 1], [0, 2], [0, 1, 2]]
+    constraint = [False] * 3 + [True] * 3
+    weak = {(coupling, hand)}
+    order = [hand, coupling, *hinges, *fingers]
+    assert made_safe(order, neighbours, constraint)[:2] == [hand, coupling]
+    safe = made_safe(order, neighbours, constraint, weak)
+    assert sorted(safe) == sorted(order)
+    assert min(safe.index(body) for body in fingers) < safe.index(coupling)
+    edges = [(0, 3), (1, 3), (0, 4), (2, 4), (0, 5), (1, 5), (2, 5)]
+    order = GraphLDU([6, 6, 6, 5, 5, 1], edges, constraint=constraint, weak=weak).order
+    assert min(order.index(body) for body in fingers) < order.index(coupling)

@@ -191,6 +191,11 @@ def runs():
         {"path": [x for x in WRONG["path"] if x != "no/such/folder/file"] + ["no/such/folder/file"]},
         works=False,
     )
+    yield Call("Trajectory.resample", run.resample, {"times": run.t}, {"times": ["a", ODD, 3, [], [0.0, 9.0], None]})
+    yield Call("Trajectory.join", run.join, {"other": run[-1:]}, {"other": [3, "a", None, run, ODD]})
+    yield Call(
+        "Trajectory.__getitem__", run.__getitem__, {"part": slice(0, 2)}, {"part": [3, "a", None, slice(2, 2), ODD]}
+    )
     yield Call("Trajectory.to_csv", run.to_csv, {"path": "none.csv"}, works=False)
 
 

@@ -113,6 +113,9 @@ def _gradient(run: Trajectory, dq: Any, dv: Any, names: list[str], from_momentum
     if not isinstance(run.integrator, Integrator):
         raise IntegratorError("the run does not say which integrator made it")
     stepper = stepper_that("reverse", m, run.integrator, run.dt)
+    if stepper.carries and "cuts" in run.stored:
+        name = type(run.integrator).__name__
+        raise IntegratorError(f"the run is a part of one or joined of parts: steps of {name} need those before them")
     bars = [_bar(run, x, what) for x, what in ((dq, "dq"), (dv, "dv"))]
     stepper.prepare_start(run.q[0])  # says which loop equations have multipliers
     record = checked_record(stepper, run)

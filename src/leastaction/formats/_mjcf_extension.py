@@ -8,22 +8,29 @@ from typing import TYPE_CHECKING, Any
 
 from leastaction.errors import LeastActionError
 from leastaction.formats._xml import Element
-from leastaction.mechanism import ContactPoint, Joint, Mechanism, Primitive, Spring
+from leastaction.mechanism import ContactPoint, Inertia, Joint, Mechanism, Primitive, Spring
 from leastaction.mechanism.graph import WORLD
 from leastaction.mechanism.joints import Motion
 
 if TYPE_CHECKING:
-    from leastaction.formats._mjcf_chains import Chains
+    from leastaction.formats._mjcf_chains import Axis, Chains
 
 EXTENSION = "leastaction"
 """Name of the text."""
 
-PROPERTIES = ("velocity_limit", "effort_limit", "limit_stiffness", "limit_damping")
-"""Properties of degrees of freedom that MJCF does not know, or not of all joints."""
+PROPERTIES = ("velocity_limit", "effort_limit", "upper", "limit_stiffness", "limit_damping")
+"""Properties of degrees of freedom that MJCF does not know, not of all joints, or not all values of."""
 
 
-def extension(robot: Mechanism, chains: Chains, made: list[str]) -> str:
-    """The text; `made` are names of sites and equalities that the file needs and the robot has not."""
+def extension(robot: Mechanism, chains: Chains, made: list[str], inertias: dict[str, Inertia]) -> str:
+    """The text.
+
+    Args:
+        robot: what is written.
+        chains: its joints in the file.
+        made: names of sites and equalities that the file needs and the robot has not.
+        inertias: of bodies, in the frames of the file, for which the file has others.
+    """
     told: dict[str, Any] = {"contacts": [], "made": made, "springs": [spring.name for spring in robot.springs]}
     told["loops"] = {
         loop.name: {"kind": loop.kind, "primitives": [[int(p.motion), p.axis] for p in loop.primitives]}
@@ -39,19 +46,25 @@ def extension(robot: Mechanism, chains: Chains, made: list[str]) -> str:
     touching = {b.name for b in robot.bodies if any(s.collision for s in b.shapes)}
     touching |= {WORLD} if any(s.collision for s in robot.ground) else set()
     told["excluded"] = [pair for pair in robot.excluded_contacts if not touching.issuperset(pair)]
+    told["inertias"] = {name: [x.mass, x.com, x.moments] for name, x in inertias.items()}
     axes = chains.all_axes()
     if any(axis.home != axis.started for axis in axes):
         told["home"] = [x for axis in axes for x in axis.home]
     for name in PROPERTIES:
-        usual = float("inf") if name in PROPERTIES[:2] else 0.0
-        values = {
-            dof: axis.value(name)[k]
-            for dof, (axis, k) in chains.axes.items()
-            if axis.value(name)[k] != usual and (name != "effort_limit" or axis.primitive.nv > 1)
-        }
+        values = {dof: axis.value(name)[k] for dof, (axis, k) in chains.axes.items() if not _said(axis, k, name)}
         if values:
             told[name] = values
     return json.dumps({name: value for name, value in told.items() if value or name == "contacts"})
+
+
+def _said(axis: Axis, k: int, name: str) -> bool:
+    """Whether the file says a property of degree of freedom k of a joint, or need not."""
+    value, single = axis.value(name)[k], axis.primitive.nv == 1
+    if name == "upper":
+        return not single or value > axis.value("lower")[k]
+    if name == "effort_limit" and single:
+        return value > 0.0
+    return value == (0.0 if name.startswith("limit_") else float("inf"))
 
 
 def restored(robot: Mechanism, text: Element | None, contacts: bool) -> Mechanism:
@@ -64,6 +77,8 @@ def restored(robot: Mechanism, text: Element | None, contacts: bool) -> Mechanis
             robot = robot.replace(contacts=tuple(ContactPoint(**contact) for contact in told.get("contacts", ())))
         excluded = dict.fromkeys((*robot.excluded_contacts, *map(tuple, told.get("excluded", ()))))
         robot = robot.replace(excluded_contacts=tuple(excluded))
+        bodies = {name: Inertia(*given) for name, given in told.get("inertias", {}).items()}
+        robot = robot.replace(bodies=tuple(replace(b, inertia=bodies.get(b.name, b.inertia)) for b in robot.bodies))
         robot = _without(robot, set(told.get("made", ())), set(told.get("springs", ())))
         return robot.replace(joints=_joints(robot, told), loops=_loops(robot, told.get("loops", {})))
     except (LeastActionError, ValueError, TypeError, AttributeError, KeyError) as error:

@@ -18,10 +18,17 @@ from leastaction.formats._mjcf_written_geoms import WrittenGeoms
 from leastaction.formats._xml import Element, write_xml
 from leastaction.mechanism import Inertia, Mechanism, Pose
 from leastaction.mechanism.graph import WORLD
+from leastaction.mechanism.inertia import ROUND_OFF
 from leastaction.mechanism.joints import Motion
 
 SMALLEST = 1e-15
 """Mass and moments below which MuJoCo refuses a body that moves (mjMINVAL)."""
+
+LEAST_MASS = 1e-9
+"""Mass for MuJoCo of a body that moves and has none [kg]."""
+
+NARROW = 1e-9
+"""Least width of limits for MuJoCo [rad or m], and least range of torques [N m or N]."""
 
 TAGS = {Motion.REVOLUTE: "hinge", Motion.PRISMATIC: "slide", Motion.SPHERICAL: "ball", Motion.FREE: "free"}
 
@@ -35,7 +42,8 @@ def save_mjcf(robot: Mechanism, path: str | PathLike[str], *, lossy: bool = Fals
 
     What MJCF has no words for and other programs may ignore is in a `<custom>` text that `load_mjcf` reads: contact
     points, velocity limits, springs of limits, where ball joints start, and that points of loops slide along an axis
-    (MuJoCo holds them; planar loops do not need that freedom). Meshes and height fields are part of the file; MuJoCo
+    (MuJoCo holds them; planar loops do not need that freedom). Inertias that MuJoCo refuses are there, too; it gets the
+    nearest that it takes, with a warning where that matters. Meshes and height fields are part of the file; MuJoCo
     keeps them in single precision. A body on a ball or free joint with a `child_pose` that turns it has its frame
     moved to the joint's.
 
@@ -71,6 +79,8 @@ class Sheet:
         self.root = Element("mujoco", {"model": robot.name}, file=str(path))
         self.chains = Chains(robot, self.error)
         self.bodies: dict[str, Element] = {}
+        self.inertias: dict[str, Inertia] = {}  # those that MuJoCo refuses
+        self.largest = max(float(np.linalg.eigvalsh(body.inertia.matrix)[-1]) for body in robot.bodies)
 
     def error(self, what: str, name: str, why: str) -> FormatError:
         """That MJCF cannot say something which a robot cannot do without."""
@@ -110,7 +120,7 @@ def _document(sheet: Sheet) -> Element:
         for first, second in robot.excluded_contacts:
             contact.add("exclude", body1=first, body2=second)
     root.children += [s for s in (geoms.assets, *elements.sections()) if s.children]
-    text = extension(robot, sheet.chains, elements.made)
+    text = extension(robot, sheet.chains, elements.made, sheet.inertias)
     root.add("custom").add("text", name=EXTENSION, data=text)
     return root
 
@@ -136,23 +146,29 @@ def _inertial(sheet: Sheet, element: Element, name: str, inertia: Inertia, moves
     moments, pose = inertia.principal()
     if np.array_equal(matrix, np.diag(np.diag(matrix))):
         moments, pose = np.diag(matrix).copy(), Pose(inertia.com)
-    if moves and min(inertia.mass, *moments) < SMALLEST:
-        welded = [j.child for j in sheet.robot.joints if j.parent == name and not j.nv]
-        if not welded:
-            sheet.refuse("body", name, "that a body which moves has no mass or no inertia about an axis")
-            inertia = Inertia(max(inertia.mass, 1e-9), inertia.com, inertia.moments)
-        moments = np.maximum(moments, 0.0 if welded else 2.0 * SMALLEST)
+    given, mass = moments.copy(), inertia.mass
+    if moves and not _welded_mass(sheet.robot, name):
+        mass, moments = max(mass, LEAST_MASS), np.maximum(moments, 2.0 * SMALLEST)
+    moments = np.maximum(moments, 0.0)
     largest = int(np.argmax(moments))
-    others = float(moments.sum() - moments[largest])
-    if moments[largest] > others:
-        # MuJoCo refuses even what rounding makes of a thin rod.
-        if moments[largest] > others * (1.0 + 1e-9):
-            sheet.refuse("inertia", name, "that moments of inertia break the triangle inequality")
-        moments[largest] = np.nextafter(others, 0.0)
-    child = element.add("inertial", pos=numbers(pose.position), mass=numbers([inertia.mass]))
+    # MuJoCo refuses even what rounding makes of a thin rod.
+    moments[largest] = min(moments[largest], np.delete(moments, largest).sum())
+    if mass != inertia.mass or not np.array_equal(moments, given):
+        sheet.inertias[name] = inertia
+        if mass != inertia.mass or np.abs(moments - given).max() > max(1e-9 * given.max(), ROUND_OFF * sheet.largest):
+            sheet.notes.add("for MuJoCo, inertias that it refuses, changed to the nearest it takes", name)
+    child = element.add("inertial", pos=numbers(pose.position), mass=numbers([mass]))
     if pose.quaternion != (1.0, 0.0, 0.0, 0.0):
         child.attributes["quat"] = numbers(pose.quaternion)
     child.attributes["diaginertia"] = numbers(moments)
+
+
+def _welded_mass(robot: Mechanism, name: str) -> bool:
+    """Whether a body has parts welded to it that have mass and inertia, which MuJoCo then takes for it."""
+    welded = [
+        body for body, joint in zip(robot.bodies, robot.joints, strict=True) if joint.parent == name and not joint.nv
+    ]
+    return any(min(b.inertia.mass, *np.linalg.eigvalsh(b.inertia.matrix)) >= SMALLEST for b in welded)
 
 
 def _joint(sheet: Sheet, body: Element, axis: Axis) -> None:
@@ -165,9 +181,10 @@ def _joint(sheet: Sheet, body: Element, axis: Axis) -> None:
             element.attributes["ref"] = numbers([axis.ref])
         low, high = axis.value("lower")[0], axis.value("upper")[0]
         if np.isfinite(low) or np.isfinite(high):
-            element.attributes |= {"limited": "true", "range": numbers((low, high))}
+            element.attributes |= {"limited": "true", "range": numbers((low, max(high, low + NARROW)))}
         effort = axis.value("effort_limit")[0]
         if np.isfinite(effort):
+            effort = max(effort, NARROW)
             element.attributes |= {"actuatorfrclimited": "true", "actuatorfrcrange": numbers((-effort, effort))}
     elif np.isfinite([*axis.value("lower"), *axis.value("upper")]).any():
         sheet.refuse("limit", axis.name, f"that the axes of a {kind} joint have limits")

@@ -12,6 +12,7 @@ from leastaction.contact.shapes import ContactTable
 from leastaction.linalg.graph.ldu import GraphLDU
 from leastaction.maximal.arrays import ContactModel, MaximalModel
 from leastaction.maximal.model import Model
+from leastaction.mechanism.closure import COUPLING
 
 FloatArray = NDArray[np.float64]
 
@@ -93,8 +94,19 @@ class Layout:
         """Make the graph with these edges."""
         nb, joints = len(self.flat.bodies), self.flat.sizes
         self.edges = edges
-        self.ldu = GraphLDU([6] * nb + joints, edges, constraint=[False] * nb + [True] * len(joints))
+        marks = [False] * nb + [True] * len(joints)
+        self.ldu = GraphLDU([6] * nb + joints, edges, constraint=marks, weak=self._weak_edges())
         self.model = self.flat.arrays(self.ldu.plan)
+
+    def _weak_edges(self) -> set[tuple[int, int]]:
+        """Couplings, and bodies that both of their joints hang on: with parallel axes these may feel nothing."""
+        rows, coordinates, nb = self.flat.rows, self.flat.coordinates, len(self.flat.bodies)
+        weak = set()
+        for row in rows[rows["kind"] == COUPLING]:
+            leader = coordinates[row["leader"]]
+            shared = {int(row["a"]), int(row["b"])} & {int(leader["a"]), int(leader["b"])}
+            weak |= {(nb + int(row["node"]), body) for body in shared if body >= 0}
+        return weak
 
     def _near_pairs(self, Z: FloatArray, states: Any, margin: float) -> tuple[Any, float]:
         """Pairs of shapes of bodies that are closer than `margin` and what they cover towards each other in a step.

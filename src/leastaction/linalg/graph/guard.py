@@ -12,9 +12,12 @@ B and constraints J leaves a regular pivot behind exactly when the rows G_JB are
   sorted to be block triangular;
 - a set whose constraints touch no body outside of it: a dependent row is then redundant in the whole system as well,
   and no order of elimination could help.
+
+A block of G may vanish, such as that of the body that carries two joints of which one follows the other. Such a body
+counts as touched, but gives no pivot.
 """
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 
 
 class PivotGuard:
@@ -23,12 +26,19 @@ class PivotGuard:
     Args:
         neighbours: for each node the nodes that it shares an edge with.
         constraint: for each node whether its own diagonal block may be zero.
+        weak: pairs (constraint, body) whose block may vanish.
     """
 
-    def __init__(self, neighbours: Sequence[Sequence[int]], constraint: Sequence[bool]) -> None:
+    def __init__(
+        self,
+        neighbours: Sequence[Sequence[int]],
+        constraint: Sequence[bool],
+        weak: Container[tuple[int, int]] = (),
+    ) -> None:
         # Edges between two bodies (dampers) or two constraints do not make rows of G more independent.
         self._others = [[j for j in around if constraint[j] != constraint[i]] for i, around in enumerate(neighbours)]
         self._constraint = constraint
+        self._weak = weak
         self._parent = list(range(len(neighbours)))
         self._gone = [False] * len(neighbours)
         # Of each connected set of eliminated nodes, by its representative: bodies less constraints (0 or 1), and the
@@ -44,7 +54,7 @@ class PivotGuard:
         sets = [self._find(b) for b in bodies if self._gone[b]]
         if not sets:
             return False
-        if len(set(sets)) == len(sets) and sum(self._spare[s] for s in sets) >= 1:
+        if len(set(sets)) == len(sets) and self._spare_for(node) >= 1:
             return True
         return len(sets) == len(bodies) and not any(self._outside[s] for s in sets)
 
@@ -54,7 +64,7 @@ class PivotGuard:
         others = self._others[node]
         sets = [self._find(j) for j in others if self._gone[j]]
         merged = set(sets)
-        spare = sum(self._spare[s] for s in merged)
+        spare = self._spare_for(node) if self._constraint[node] else sum(self._spare[s] for s in merged)
         outside = max((self._outside[s] for s in merged), key=len, default=set())
         for s in merged:
             self._parent[s] = node
@@ -67,7 +77,14 @@ class PivotGuard:
         else:
             spare += 1
             outside.discard(node)
+        if any(((node, j) if self._constraint[node] else (j, node)) in self._weak for j in others if self._gone[j]):
+            spare = 0  # what one side of a block that may vanish has to spare is of no use to the other
         self._spare[node], self._outside[node] = spare, outside
+
+    def _spare_for(self, node: int) -> int:
+        """Bodies less constraints of the eliminated sets that a constraint touches, but for those that may vanish."""
+        bodies = [b for b in self._others[node] if self._gone[b] and (node, b) not in self._weak]
+        return sum(self._spare[s] for s in {self._find(b) for b in bodies})
 
     def _find(self, node: int) -> int:
         while self._parent[node] != node:
@@ -76,11 +93,16 @@ class PivotGuard:
         return node
 
 
-def made_safe(order: Sequence[int], neighbours: Sequence[Sequence[int]], constraint: Sequence[bool]) -> list[int]:
+def made_safe(
+    order: Sequence[int],
+    neighbours: Sequence[Sequence[int]],
+    constraint: Sequence[bool],
+    weak: Container[tuple[int, int]] = (),
+) -> list[int]:
     """The same order, with every constraint node put off until it has a pivot."""
     if not any(constraint):
         return list(order)
-    guard = PivotGuard(neighbours, constraint)
+    guard = PivotGuard(neighbours, constraint, weak)
     waiting: dict[int, None] = {}
     safe: list[int] = []
 

@@ -60,6 +60,7 @@ class GraphLDU:
             unknowns are zero, the other equations hold.
         order: the order of elimination, a permutation of the nodes. Default: the best one known.
         roots: nodes at which the search of the default order begins, to be eliminated last.
+        weak: pairs (constraint, body) of nodes whose blocks may vanish, so that the body gives no pivot.
         tolerance: a row of a constraint node counts as dependent when what elimination leaves of it is less than
             this, relative to the terms that it was summed from.
 
@@ -88,6 +89,7 @@ class GraphLDU:
         constraint: Sequence[bool] | NDArray[np.bool_] | None = None,
         order: Sequence[int] | None = None,
         roots: Iterable[int] = (),
+        weak: Iterable[tuple[int, int]] = (),
         tolerance: float = 1e-11,
     ) -> None:
         self.sizes: NDArray[np.int64] = _whole_numbers(sizes, "sizes").reshape(-1)
@@ -114,7 +116,7 @@ class GraphLDU:
             around.sort()
         self._neighbours = neighbours
         if order is None:
-            self.order, self.parents = best_order(widths, neighbours, marks, roots)
+            self.order, self.parents = best_order(widths, neighbours, marks, roots, frozenset(weak))
         else:
             self.order = _whole_numbers(order, "order").reshape(-1).tolist()
             if sorted(self.order) != list(range(n)):

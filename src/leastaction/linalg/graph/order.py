@@ -7,7 +7,7 @@ of them that the search found. Minimum degree and nested dissection are general 
 """
 
 import heapq
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 
 from leastaction.linalg.graph.guard import PivotGuard, made_safe
 
@@ -17,17 +17,21 @@ _LEAF = 8  # parts of at most so many nodes are not dissected further
 
 
 def best_order(
-    sizes: Sequence[int], neighbours: Neighbours, constraint: Sequence[bool], roots: Iterable[int] = ()
+    sizes: Sequence[int],
+    neighbours: Neighbours,
+    constraint: Sequence[bool],
+    roots: Iterable[int] = (),
+    weak: Container[tuple[int, int]] = (),
 ) -> tuple[list[int], list[list[int]]]:
     """The order with the least work among those known, and the parents that go with it (see `parents_of`)."""
-    order = made_safe(depth_first(neighbours, constraint, roots), neighbours, constraint)
+    order = made_safe(depth_first(neighbours, constraint, roots), neighbours, constraint, weak)
     parents = parents_of(order, neighbours)
     if sum(map(len, parents)) == sum(map(len, neighbours)) // 2:  # no fill-in: nothing is better
         return order, parents
     best = work(sizes, parents), order, parents
     for candidate in (
-        minimum_degree(sizes, neighbours, constraint),
-        made_safe(nested_dissection(sizes, neighbours), neighbours, constraint),
+        minimum_degree(sizes, neighbours, constraint, weak),
+        made_safe(nested_dissection(sizes, neighbours), neighbours, constraint, weak),
     ):
         parents = parents_of(candidate, neighbours)
         count = work(sizes, parents)
@@ -84,9 +88,14 @@ def depth_first(neighbours: Neighbours, constraint: Sequence[bool], roots: Itera
     return found[::-1]
 
 
-def minimum_degree(sizes: Sequence[int], neighbours: Neighbours, constraint: Sequence[bool]) -> list[int]:
+def minimum_degree(
+    sizes: Sequence[int],
+    neighbours: Neighbours,
+    constraint: Sequence[bool],
+    weak: Container[tuple[int, int]] = (),
+) -> list[int]:
     """Always the node whose elimination is the least work, among those with a pivot."""
-    guard = PivotGuard(neighbours, constraint)
+    guard = PivotGuard(neighbours, constraint, weak)
     graph = [set(around) for around in neighbours]
     version = [0] * len(graph)
     order: list[int] = []

@@ -5,11 +5,15 @@ the start of the step, between the velocities before and within it, so but for w
 within a step, kinetic energies differ by the work of these impulses. Bodies move with the velocity before up to there
 and with the new one from there on: what the step before gives works with the one, what this step gives with the other.
 That matters where steps differ in length, as those that are divided do.
+
+Between two steps energies are lower than within them where a motion turns fast, by a share that grows like dt^2. Steps
+of one length give that back when the motion is calm again; shorter ones in between keep it. So dividing loses.
 """
 
 import math
 
 from leastaction._jit import inline, routine
+from leastaction.maximal.records import BALL, FREE
 from leastaction.maximal.step.guess import AGAIN, FIRST, LATER
 from leastaction.maximal.step.joint_rows import is_coupling
 from leastaction.spatial import dot3, load3, load9, matvec
@@ -30,6 +34,11 @@ ACCOUNT, FAIR = 0.05, 0.003
 """Largest kinetic energy from nowhere in all steps together, relative to the largest that there was; where there is
 more, a step may gain this share only. Dividing steps as the motion goes is not symmetric in time, so what single steps
 gain and lose need not cancel."""
+
+LOST = 0.6
+"""Once a step was divided, and where nothing takes energy, the share of `ACCOUNT` by which energy may be low; where it
+is lower, a step may gain `FAIR` only, beside the step before as well as beside its own start. Not after a contact:
+it takes energy that has no account."""
 
 DAMPED = 0.25
 """A kinetic energy that falls below this share of that before is no gain; strong dampers do so in every step."""
@@ -53,38 +62,74 @@ def is_coarse(model, data, settings, dt, smooth):
     # forwards and backwards, and between them energies err by more than at its end.
     own = 3.0 - 2.0 * settings.halves if settings.account < math.inf else 1.0
     other = 2.0 - own
-    off = now = before = push = work = 0.0
+    off = now = before = push = change = early = late = 0.0
     for i in range(bodies.shape[0]):
         s, m, J = states[i], bodies[i].mass, load9(bodies[i].J)
         if m > 0.0:
             w, x = load3(s.w), (s.x[0], s.x[1], s.x[2])
             d = (w[0] - x[0] - ahead * s.slope[0], w[1] - x[1] - ahead * s.slope[1], w[2] - x[2] - ahead * s.slope[2])
+            turn = (w[0] - x[0], w[1] - x[1], w[2] - x[2])
             now += dot3(w, matvec(J, w))
             before += dot3(x, matvec(J, x))
             off += dot3(d, matvec(J, d))
+            change += dot3(turn, matvec(J, turn))
             for c in range(3):
                 v, spin, fall = s.vc[c] - s.x[3 + c], s.I[c], s.I[3 + c]
                 spun, fell = held * (s.P[c] - data.minus[i, c]), held * (s.P[3 + c] - data.minus[i, 3 + c])
                 now += m * s.vc[c] ** 2
                 before += m * s.x[3 + c] ** 2
+                change += m * v * v
                 off += m * (v - ahead * s.slope[3 + c]) ** 2
                 push += (fall + fell) ** 2 / m + (spin + spun) ** 2 / (m * bodies[i].radius ** 2)
-                work += (own * fall + other * fell) * s.vc[c] + (other * fall + own * fell) * s.x[3 + c]
-                work += (own * spin + other * spun) * w[c] + (other * spin + own * spun) * x[c]
-    work -= projected_work(model, data, own, other, settings.loops)
+                early += (other * fall + own * fell) * s.x[3 + c] + (other * spin + own * spun) * x[c]
+                late += (own * fall + other * fell) * s.vc[c] + (own * spin + other * spun) * w[c]
+    late -= projected_work(model, data, own, other, settings.loops)
     for k in range(data.coordinates.shape[0]):
         c = data.coordinates[k]
-        work += (own * c.kick + other * held * c.left) * c.now + (other * c.kick + own * held * c.left) * c.rate
-    gain, moving = now - before - work, now + before + push
-    clock[4] = max(clock[4], now)
+        early += (other * c.kick + own * held * c.left) * c.rate
+        late += (own * c.kick + other * held * c.left) * c.now
+    gain, moving, largest = now - before - early - late, now + before + push, max(clock[4], now)
     clock[5] = gain
-    if gain > GAIN * moving or (gain > FAIR * moving and clock[3] + gain > settings.account * clock[4]):
+    most = settings.account * largest
+    if gain > GAIN * moving or (gain > FAIR * moving and clock[3] + gain > most):
         return True
-    if not smooth:
-        return False
-    moved, push = math.sqrt(now) + math.sqrt(before), math.sqrt(push)
-    most = COARSE * (moved + push) if later else FAR * (moved + HELD * push)
-    return off > most * most and now > DAMPED * before
+    if clock[6] > 0.0:
+        # At the start of the step velocities lie between those before and within it, in the time of the middles.
+        share = clock[1] / (clock[1] + dt)
+        start = clock[3] + share * (now - before) - share * (1.0 - share) * change - early
+        rise = max(gain, clock[3] + gain - start)
+        low = min(start, clock[3]) < -LOST * most
+        if low and rise > FAIR * moving and not takes_energy(model, model.damped, model.resisting):
+            return True
+    if smooth:
+        moved, push = math.sqrt(now) + math.sqrt(before), math.sqrt(push)
+        most = COARSE * (moved + push) if later else FAR * (moved + HELD * push)
+        if off > most * most and now > DAMPED * before:
+            return True
+    # Of steps that are taken only: one that is refused may be wild.
+    clock[4] = largest
+    if clock[6] == 0.0 and abs(dt) < 0.75 * abs(settings.whole) and settings.account < math.inf:
+        clock[6] = 1.0
+    return False
+
+
+@routine(allocates=False)
+def takes_energy(model, damped, resisting):
+    """Whether there are dampers or the like, or drive inertias, whose kinetic energy is not that of bodies.
+
+    damped, resisting: those of the model; where they are None nothing is compiled for them.
+    """
+    if damped is not None or resisting is not None:
+        return True
+    for k in range(model.coordinates.shape[0]):
+        c = model.coordinates[k]
+        if c.kind == BALL or c.kind == FREE:
+            for j in range(6):
+                if c.damping[j] > 0.0:
+                    return True
+        elif c.armature > 0.0 or c.damping[0] > 0.0 or (c.iv >= 0 and model.forces.dofs[c.iv].limit_damping > 0.0):
+            return True
+    return False
 
 
 @routine(allocates=False)

@@ -111,6 +111,8 @@ def run(model, settings, data, near, contact, record, u, substeps, started):
             remember(states, data.rows, data.clock, h)
             if contact is not None:
                 data.clock[2] = data.clock[2] + 1.0 if contact.now[0].count == 0 else 0.0
+                if contact.now[0].count > 0:
+                    data.clock[6] = -1.0
             if j == 0 and part == 0:
                 for r in range(data.rows.shape[0]):
                     record.multipliers[k, r] = data.rows[r].force
