@@ -16,7 +16,7 @@ from leastaction.maximal.arrays import ContactData, ContactModel, MaximalSetting
 from leastaction.maximal.contact.bounces import is_bouncing
 from leastaction.maximal.coordinates.recover import read_coordinates
 from leastaction.maximal.derivatives.arrays import BackData
-from leastaction.maximal.derivatives.cone_cotangents import cone_cotangents
+from leastaction.maximal.derivatives.cone_cotangents import asked, cone_cotangents
 from leastaction.maximal.derivatives.cotangents import (
     add_gradient,
     bend_row,
@@ -290,20 +290,7 @@ def motion_of_cones(first, contact, push, rhs):
         return
     for k in range(contact.now[0].count):
         c = contact.cones[k]
-        a0 = a1 = a2 = 0.0
-        for i in range(6):
-            if c.a >= 0:
-                a0 += push[c.a, i] * c.da[i]
-                a1 += push[c.a, i] * c.da[6 + i]
-                a2 += push[c.a, i] * c.da[12 + i]
-            if c.b >= 0:
-                a0 += push[c.b, i] * c.db[i]
-                a1 += push[c.b, i] * c.db[6 + i]
-                a2 += push[c.b, i] * c.db[12 + i]
-        W = c.W
-        b0 = a0 * W[0] + a1 * W[3] + a2 * W[6]
-        b1 = a0 * W[1] + a1 * W[4] + a2 * W[7]
-        b2 = a0 * W[2] + a1 * W[5] + a2 * W[8]
+        b0, b1, b2 = asked(c, push)
         for i in range(6):
             if c.a >= 0:
                 rhs[first[c.a] + i] -= b0 * c.ea[i] + b1 * c.da[6 + i] + b2 * c.da[12 + i]

@@ -34,6 +34,27 @@ def turned(R, axis, d):
 
 
 @inline
+def asked(c, push):
+    """What a cone's impulses change, W^T D push: by its gap and along its two tangents."""
+    a0 = a1 = a2 = 0.0
+    for i in range(6):
+        if c.a >= 0:
+            a0 += push[c.a, i] * c.da[i]
+            a1 += push[c.a, i] * c.da[6 + i]
+            a2 += push[c.a, i] * c.da[12 + i]
+        if c.b >= 0:
+            a0 += push[c.b, i] * c.db[i]
+            a1 += push[c.b, i] * c.db[6 + i]
+            a2 += push[c.b, i] * c.db[12 + i]
+    W = c.W
+    return (
+        a0 * W[0] + a1 * W[3] + a2 * W[6],
+        a0 * W[1] + a1 * W[4] + a2 * W[7],
+        a0 * W[2] + a1 * W[5] + a2 * W[8],
+    )
+
+
+@inline
 def wrench_value(q, row, R, arm, d, sign):
     """q . (unit wrench along d at an arm), q of one body among rows of six."""
     at = 6 * row
@@ -77,20 +98,8 @@ def cone_cotangents(model, data, contact, dt, zeta, back, G, bV):
     states, qa, qb = data.bodies, back.qa, back.qb
     for k in range(contact.now[0].count):
         c = contact.cones[k]
-        asked0 = asked1 = asked2 = 0.0
-        for i in range(6):
-            if c.a >= 0:
-                asked0 += zeta[c.a, i] * c.da[i]
-                asked1 += zeta[c.a, i] * c.da[6 + i]
-                asked2 += zeta[c.a, i] * c.da[12 + i]
-            if c.b >= 0:
-                asked0 += zeta[c.b, i] * c.db[i]
-                asked1 += zeta[c.b, i] * c.db[6 + i]
-                asked2 += zeta[c.b, i] * c.db[12 + i]
-        W = c.W
-        by_gap = (asked0 * W[0] + asked1 * W[3] + asked2 * W[6]) / dt
-        by_first = asked0 * W[1] + asked1 * W[4] + asked2 * W[7]
-        by_second = asked0 * W[2] + asked1 * W[5] + asked2 * W[8]
+        by_gap, by_first, by_second = asked(c, zeta)
+        by_gap /= dt
         normal = 0.0 if c.kind >= ip.DRY else c.gam
         bounce = 0.0
         if c.source >= 0 and c.side == BOUNCING:
