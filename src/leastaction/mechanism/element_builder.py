@@ -142,7 +142,7 @@ class ElementBuilder:
             limits: lowest and highest u; `simulate` clips to them.
             activation: an `Activation`, or the time constant of a filter between control and force [s].
         """
-        low, high = _check.pair((-INF, INF) if limits is None else limits, f"actuator {name!r}: limits")
+        low, high = _control_limits(limits, f"actuator {name!r}")
         self._elements["actuators"].append(JointActuator(name, coordinate, gear, low, high, activation))
         return name
 
@@ -168,7 +168,7 @@ class ElementBuilder:
             limits: lowest and highest u; `simulate` clips to them.
             activation: an `Activation`, or the time constant of a filter between control and target [s].
         """
-        low, high = _check.pair((-INF, INF) if limits is None else limits, f"servo {name!r}: limits")
+        low, high = _control_limits(limits, f"servo {name!r}")
         self._elements["actuators"].append(Servo(name, coordinate, gear, low, high, activation, kp=kp, kv=kv))
         return name
 
@@ -192,7 +192,7 @@ class ElementBuilder:
             limits: lowest and highest u; `simulate` clips to them.
             activation: an `Activation`, or the time constant of a filter between control and target [s].
         """
-        low, high = _check.pair((-INF, INF) if limits is None else limits, f"servo {name!r}: limits")
+        low, high = _control_limits(limits, f"servo {name!r}")
         self._elements["actuators"].append(Servo(name, coordinate, gear, low, high, activation, kv=kv))
         return name
 
@@ -208,7 +208,7 @@ class ElementBuilder:
             limits: lowest and highest u; `simulate` clips to them.
             activation: an `Activation`, or the time constant of a filter between control and force [s].
         """
-        low, high = _check.pair((-INF, INF) if limits is None else limits, f"actuator {name!r}: limits")
+        low, high = _control_limits(limits, f"actuator {name!r}")
         self._elements["actuators"].append(BodyActuator(name, body, wrench, low, high, activation))
         return name
 
@@ -325,3 +325,8 @@ class ElementBuilder:
         """
         self._elements["rollings"].append(Rolling(name, body, radius, axis, center))
         return name
+
+
+def _control_limits(limits: Any, what: str) -> tuple[float, float]:
+    """Lowest and highest control; None: there are none."""
+    return _check.pair((-INF, INF) if limits is None else limits, f"{what}: limits")
