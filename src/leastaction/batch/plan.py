@@ -52,10 +52,6 @@ class Plan:
         """Times of the recorded states [s]."""
         return self.dt * self.every * np.arange(self.steps // self.every + 1, dtype=float)
 
-    def robot(self, k: int) -> Mechanism:
-        """The mechanism of one robot."""
-        return self.mechanisms[k] if self.mechanisms else self.mechanism
-
     def momenta(self) -> FloatArray:
         """Momenta at the start, shape (robots, nv)."""
         if not self.mechanisms:
