@@ -115,15 +115,15 @@ def test_a_run_goes_on_after_those_that_are_done(results, monkeypatch, capsys):
     entries = [catalogue.available()[name] for name in ("fan2018/table1", "classical", "step_speed")]
     ran = []
 
-    def run_apart(entry, quick):
+    def run(_, entry, quick):
         ran.append(entry.name)
         if entry.name == "classical":
-            return runner.MISSING
+            return runner.MISSING, ""
         mark = machine.fingerprint(entry.path)
         store.write(store.path_of(entry.name, quick), result() | {"name": entry.name, "fingerprint": mark})
-        return 0
+        return 0, ""
 
-    monkeypatch.setattr(runner, "run_apart", run_apart)
+    monkeypatch.setattr(runner.Apart, "run", run)
     assert runner.run_all(entries, quick=False, again=False, named=True) == 1
     assert "classical: a peer is missing" in capsys.readouterr().out
     assert runner.run_all(entries, quick=False, again=False, named=True) == 1
