@@ -38,7 +38,7 @@ def exact(t):
 def stabilised(steps, first):
     """Row, energies and violations of the GGL method, as far as it gets."""
     system, began = ggl.Windows(WINDOWS), time.process_time()
-    q, p = ggl.run(system, 1.0, DT, steps)
+    q, p = ggl.motion(system, 1.0, DT, steps)
     seconds = (time.process_time() - began) / max(len(q) - 1, 1)
     kinetic, potential = np.array([system.energy(*state) for state in zip(q, p, strict=True)]).T
     energy = (kinetic + potential - kinetic[0] - potential[0]) / kinetic.max()

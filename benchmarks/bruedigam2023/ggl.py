@@ -100,7 +100,7 @@ def step(system, q0, p0, h):
     return None
 
 
-def run(system, speed, h, steps):
+def motion(system, speed, h, steps):
     """Positions (done + 1, 3 links) and momenta; fewer rows where a step fails."""
     q, v = system.start(speed)
     way = [(q, system.mass * v)]

@@ -9,6 +9,7 @@ import leastaction as la
 from benchmarks import timing, work_precision
 from benchmarks.races import engines
 from benchmarks.report import Measure, Plot, Report, Sheet
+from benchmarks.wins import BESIDE
 
 ACCURACIES = (1e-2, 1e-4, 1e-6)
 MUJOCO = ("Euler", "implicitfast", "RK4")
@@ -20,9 +21,6 @@ RULES = """CPU times, medians of seven repetitions in turns, means over starts. 
 LOOPS = """Each engine runs the whole motion in its own loop (Pinocchio is called from Python: its times are less what \
 a call costs, as one body tells). A run of `Maximal` begins with the plan of its graph, which is counted."""
 ERRORS = f"Error: largest distance of a body at the end from where a refined solution has it. {LOOPS}"
-
-BESIDE = "Our time over that of each peer's best method"
-"""Title of the table that the page of wins and losses is made of."""
 
 Make = Callable[..., Any]
 """make(robot, q, v, dt, count): a runner of `engines`."""
