@@ -16,6 +16,16 @@ were tried; "peer alone": ours does not. What an error is, which steps were trie
 each race. Families of one formulation (orders, solvers) count with their fastest member.
 """
 
+FORMULATIONS = {
+    "Galerkin": "The variational integrator in joint coordinates, of any order, also for plans.",
+    "Maximal": "The variational integrator in body coordinates, with loops, rigid contact and friction.",
+    "Grounded": "The body rule of order 2 in joint coordinates, with rigid contact on the ground.",
+    "RungeKutta": "The explicit rule of order 4 on this package's forward dynamics: no structure is kept.",
+    "Midpoint": "The variational midpoint rule, here for plans.",
+    "BDF": "Reduced coordinates, backward differences: damps.",
+    "SDIRK2": "Reduced coordinates, singly diagonally implicit: damps.",
+}
+
 
 @dataclass(frozen=True)
 class Lap:
@@ -69,10 +79,12 @@ def page(results: dict[str, dict[str, Any]]) -> str:
     """The whole page."""
     every = laps(results)
     parts = [INTRODUCTION]
-    for ours in dict.fromkeys(x.ours for x in every):
+    for ours in dict.fromkeys((*FORMULATIONS, *(x.ours for x in every))):
         mine = [x for x in every if x.ours == ours]
+        if not mine:
+            continue
         peers = list(dict.fromkeys(peer for x in mine for peer in x.peers))
-        parts += [f"## {ours}", ""]
+        parts += [f"## {ours}", "", FORMULATIONS.get(ours, ""), ""]
         parts += [f"- **{peer}**, {summary([x.peers[peer] for x in mine if peer in x.peers])}" for peer in peers]
         parts += ["", f"| race | robot | to | {' | '.join(peers)} |", f"| --- | --- | --- |{' --- |' * len(peers)}"]
         for race, robot in dict.fromkeys((x.race, x.robot) for x in mine):
