@@ -83,6 +83,10 @@ BUDGETS: dict[str, Budget] = {
 """In the order in which they run."""
 
 
+ALONE = frozenset({"many_robots"})
+"""Those that take all cores and look at the clock: nothing else runs beside them."""
+
+
 def ordered(entries: list[Entry]) -> list[Entry]:
     """As `BUDGETS` has them; those that it does not know come last."""
     place = {name: k for k, name in enumerate(BUDGETS)}
