@@ -53,6 +53,9 @@ if TYPE_CHECKING:
 LOGGED = 256
 """Steps, each with as many contacts as there is room for, whose forces one call of the compiled loop may log."""
 
+EVERYWHERE = 1e9
+"""How much wider than usual a plan is that holds all pairs of bodies that may ever touch."""
+
 ALL_ACT = frozenset({"contacts", "limits", "dry friction"})
 
 
@@ -151,6 +154,10 @@ class MaximalStepper(Stepper):
         if self.layout.renew(Z, self.data.bodies, wider):
             self.data = on_graph(self.data, self.ldu.factors)
         self._make_room()
+
+    def plan_widely(self, Z: FloatArray) -> None:
+        """Lay out graph and near pairs so that no other plan is ever needed: with all bodies that may touch at all."""
+        self._plan(Z, EVERYWHERE)
 
     def _make_room(self) -> None:
         """Arrays for contacts, none of them known."""
