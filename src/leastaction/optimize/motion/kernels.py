@@ -138,11 +138,11 @@ def center_bends(nodes, links, screws, Q, bar, H):
         b = load3(bar[r])
         for i in range(nodes.shape[0]):
             for k in range(nodes[i].iv, nodes[i].iv + nodes[i].nv):
-                A = momentum(load_inertia(links[i].M), load6(screws[k].S))[1]
+                turned = cross(momentum(load_inertia(links[i].M), load6(screws[k].S))[1], b)
                 j = i
                 while j >= 0:
                     for c in range(nodes[j].iv, nodes[j].iv + nodes[j].nv):
-                        x = dot3(b, cross(load6(screws[c].S)[0], A))
+                        x = dot3(load6(screws[c].S)[0], turned)
                         if j == i:
                             H[r, c, k] += 0.5 * x
                             H[r, k, c] += 0.5 * x
@@ -165,6 +165,9 @@ def momentum_bends(nodes, links, screws, Q, V, sums, zeta, H):
 
         dD_b/dq_a = S_a x* D_b + S_b x* C_b P_a + C_b ad(P_a) S_b,   P_a = ad(parent's V) S_a,   a carries b or is b
         dA_b/dq_a = S_a x* A_b, and S_a x* (C_a S_b) - C_a ad(S_a) S_b where b carries a
+
+    For each pair these are products of two twists and two wrenches: zeta . (S_a x* F) = ad(zeta) S_a . F, and with
+    K_b = C_b ad(zeta) S_b + S_b x* C_b zeta the rest of the first line is K_b . P_a, and the last K_a . S_b.
     """
     nv = screws.shape[0]
     for r in range(Q.shape[0]):
@@ -177,18 +180,17 @@ def momentum_bends(nodes, links, screws, Q, V, sums, zeta, H):
             for k in range(nodes[i].iv, nodes[i].iv + nodes[i].nv):
                 S = load6(screws[k].S)
                 A, D = momentum(C, S), add(cross_force(S, h), momentum(C, ad(Vp, S)))
+                K = add(momentum(C, ad(z, S)), cross_force(S, momentum(C, z)))
                 j = i
                 while j >= 0:
                     Vj = _parent_twist(nodes, links, j)
                     for c in range(nodes[j].iv, nodes[j].iv + nodes[j].nv):
                         Sa = load6(screws[c].S)
-                        P = ad(Vj, Sa)
-                        F = add(cross_force(Sa, D), add(cross_force(S, momentum(C, P)), momentum(C, ad(P, S))))
-                        _both(H[r], c, k, (0.5 if j == i else 1.0) * dot(z, F))
-                        _both(H[r], c, nv + k, dot(z, cross_force(Sa, A)))
+                        turned = ad(z, Sa)
+                        _both(H[r], c, k, (0.5 if j == i else 1.0) * (dot(turned, D) + dot(ad(Vj, Sa), K)))
+                        _both(H[r], c, nv + k, dot(turned, A))
                         if j != i:
-                            F = add(cross_force(S, momentum(C, Sa)), momentum(C, ad(Sa, S)))
-                            _both(H[r], k, nv + c, dot(z, F))
+                            _both(H[r], k, nv + c, dot(Sa, K))
                     j = nodes[j].parent
 
 

@@ -81,6 +81,7 @@ class Interior:
         self.mu, self.shift = 0.1, 0.0
         self.watch: Callable[[Interior], Any] = lambda _: None
         self.left, self.deadline = 0, math.inf
+        self._seen: tuple[FloatArray, FloatArray] | None = None
         self._take_bounds()
 
     def _take_bounds(self) -> None:
@@ -113,6 +114,7 @@ class Interior:
         self.gradient[: self.n] = self.cost_scale * self._all_gradient[system.free]
         self.program.jacobian(self.z, system.jacobian)
         system.scale_rows(self.row_scale)
+        self._seen = None
 
     def curvature(self, y: FloatArray, share: float = 1.0) -> None:
         """Second derivatives of share f + y c at x into the system."""
@@ -121,11 +123,13 @@ class Interior:
         self.hessian.evaluate(self.z, share * self.cost_scale, self._all_multipliers, self.system.hessian)
 
     def pull_back(self, y: FloatArray) -> FloatArray:
-        """Transpose of the constraints' derivative, slacks included, times y."""
-        out = np.zeros(len(self.x))
-        self.system.pull_back(y, out[: self.n])
-        out[self.n :] = -y[self.loose]
-        return out
+        """Transpose of the constraints' derivative, slacks included, times y; kept for the last y, which stays as is."""
+        if self._seen is None or self._seen[0] is not y:
+            out = np.empty(len(self.x))
+            self.system.pull_back(y, out[: self.n])
+            out[self.n :] = -y[self.loose]
+            self._seen = (y, out)
+        return self._seen[1]
 
     # ------------------------------------------------------------------ the beginning
 
@@ -151,6 +155,7 @@ class Interior:
         self.row_scale = np.minimum(1.0, LARGEST_GRADIENT / np.maximum(system.row_sizes(), 1e-300))
         self.gradient *= self.cost_scale
         system.scale_rows(self.row_scale)
+        self._seen = None
         self._take_bounds()
         c = self.row_scale * self._all_rows[system.rows]
         self.x[n:] = _inside(c[self.loose], self.lower[n:], self.upper[n:], push)

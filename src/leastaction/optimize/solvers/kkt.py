@@ -33,6 +33,33 @@ ACCURATE = 1e-11
 """Residual beside the right-hand side below which it is not."""
 
 
+class Columns(NamedTuple):
+    """Places of nonzeros, column by column."""
+
+    starts: IntArray
+    rows: NDArray[np.uint32]
+
+
+class Structure(NamedTuple):
+    """What products with the system read, and their scratch.
+
+    Attributes:
+        hessian, jacobian: of the program, upper triangle of the one.
+        free, rows: see `System`.
+        x, y: of a vector, the part of each unknown and of each constraint of the program; zero for all others.
+        by_x, by_y: the same of the product.
+    """
+
+    hessian: Columns
+    jacobian: Columns
+    free: IntArray
+    rows: IntArray
+    x: FloatArray
+    y: FloatArray
+    by_x: FloatArray
+    by_y: FloatArray
+
+
 class System:
     """Structure and factors of the system.
 
@@ -71,15 +98,20 @@ class System:
         a = np.concatenate([number[h_rows[h]], self.n + self.j_rows, everyone])
         b = np.concatenate([number[h_columns[h]], self.j_columns, everyone])
         slots = np.concatenate([h, pattern.count + j, pattern.count + J.count + everyone])
-        self._pull_back = Bound(_pull_back, self.j_slots, self.j_rows, self.j_columns)
+        parts = [Columns(x.indptr, x.indices.astype(np.uint32)) for x in (pattern, J)]
+        work = [np.zeros(size) for size in (program.n, program.m, program.n, program.m)]
+        self._structure = Structure(*parts, self.free, self.rows, *work)
+        self._pull_back = Bound(_pull_back, self._structure)
+        self._multiply = Bound(_multiply, self._structure)
         stage = self._stages(program, a, b)
         self.model = _model(stage, a, b, slots, self.n)
         self._make_room(1.0)
 
     def _stages(self, program: Transcription, a: IntArray, b: IntArray) -> IntArray:
-        """Stage at which each unknown enters, shape (n + m,): that of its knot, and of a row that of its last unknown.
+        """Stage at which each unknown enters, shape (n + m,): that of its knot, and of a row the middle of its own ones.
 
-        What reaches over many stages enters at the first one.
+        So rows of three knots meet the first one while it would stay anyway, and fronts are smallest. What reaches over
+        many stages enters at the first one.
         """
         n, knots = self.n, program.layout.q[:: program.s, 0]
         stage = np.zeros(n + self.m, np.int64)
@@ -87,7 +119,11 @@ class System:
         wide = self._wide(stage[:n], a, b)
         stage[:n][wide] = 0
         narrow = ~wide[self.j_columns]
-        np.maximum.at(stage[n:], self.j_rows[narrow], stage[self.j_columns[narrow]])
+        rows, of = self.j_rows[narrow], stage[self.j_columns[narrow]]
+        last, first = np.zeros(self.m, np.int64), np.full(self.m, len(knots))
+        np.maximum.at(last, rows, of)
+        np.minimum.at(first, rows, of)
+        stage[n:] = (np.minimum(first, last) + last + 1) // 2
         return stage
 
     def _wide(self, stage: IntArray, a: IntArray, b: IntArray) -> NDArray[np.bool_]:
@@ -112,11 +148,12 @@ class System:
         self.data = front_data(model, min(room, self.n + self.m), members, factor)
         self._factor = Bound(fronts.factor, model, self.data)
         self._solve = Bound(fronts.solve, model, self.data)
-        self._multiply = Bound(fronts.multiply, model)
         self._product = np.zeros(self.n + self.m)
 
     def scale_rows(self, scale: FloatArray) -> None:
         """Multiply the rows of the Jacobian."""
+        if (scale == 1.0).all():
+            return
         self._scale[self.rows] = scale
         self.jacobian *= self._scale[self._jacobian_rows]
 
@@ -181,11 +218,48 @@ def _reaches(stage, wide, j_rows, j_columns, a, b, rows, low, high):
 
 
 @entry
-def _pull_back(slots, rows, columns, values, y, out):
+def _pull_back(structure, jacobian, y, out):
     """out = J' y."""
-    out[:] = 0.0
-    for n in range(slots.shape[0]):
-        out[columns[n]] += values[slots[n]] * y[rows[n]]
+    starts, rows = structure.jacobian.starts, structure.jacobian.rows
+    free, kept, full = structure.free, structure.rows, structure.y
+    for k in range(kept.shape[0]):
+        full[kept[k]] = y[k]
+    for k in range(free.shape[0]):
+        total = 0.0
+        for a in range(starts[free[k]], starts[free[k] + 1]):
+            total += jacobian[a] * full[rows[a]]
+        out[k] = total
+
+
+@entry
+def _multiply(structure, values, v, out):
+    """out = matrix v; values: those of `System`."""
+    h_starts, h_rows = structure.hessian.starts, structure.hessian.rows
+    j_starts, j_rows = structure.jacobian.starts, structure.jacobian.rows
+    free, kept = structure.free, structure.rows
+    x, y, by_x, by_y = structure.x, structure.y, structure.by_x, structure.by_y
+    n, m, first = free.shape[0], kept.shape[0], h_rows.shape[0]
+    diagonal = first + j_rows.shape[0]
+    for k in range(n):
+        x[free[k]], by_x[free[k]] = v[k], 0.0
+    for k in range(m):
+        y[kept[k]], by_y[kept[k]] = v[n + k], 0.0
+    for k in range(n):
+        j, own, total = free[k], v[k], 0.0
+        for a in range(h_starts[j], h_starts[j + 1]):
+            i = h_rows[a]
+            by_x[i] += values[a] * own
+            if i != j:
+                total += values[a] * x[i]
+        for a in range(j_starts[j], j_starts[j + 1]):
+            i = j_rows[a]
+            by_y[i] += values[first + a] * own
+            total += values[first + a] * y[i]
+        by_x[j] += total
+    for k in range(n):
+        out[k] = by_x[free[k]] + values[diagonal + k] * v[k]
+    for k in range(m):
+        out[n + k] = by_y[kept[k]] + values[diagonal + n + k] * v[n + k]
 
 
 def _partners(stage: IntArray, a: IntArray, b: IntArray, n: int) -> IntArray:
@@ -270,7 +344,7 @@ def _model(stage: IntArray, a: IntArray, b: IntArray, slots: IntArray, n: int) -
         entries=starts(at),
         rows=a[entry_order].astype(np.int32),
         columns=b[entry_order].astype(np.int32),
-        slots=slots[entry_order].astype(np.int32),
+        slots=slots[entry_order].astype(np.uint32),
         last=last.astype(np.int64),
         partner=partner.astype(np.int64),
         thin=early.unknowns,
