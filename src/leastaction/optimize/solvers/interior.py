@@ -50,6 +50,12 @@ FIRST_SHIFT, LEAST_SHIFT, LARGEST_SHIFT = 1e-4, 1e-20, 1e40
 """Multiples of the identity that are added to a Hessian of the wrong inertia (Algorithm IC)."""
 
 
+Bend = tuple[FloatArray | float, FloatArray | float]
+"""Terms of second order of what lower and what upper bounds are complementary to."""
+STRAIGHT: Bend = (0.0, 0.0)
+"""None of them."""
+
+
 class Interior:
     """One program and where the search on it is.
 
@@ -58,6 +64,7 @@ class Interior:
         y: multipliers of the constraints (m,), scaled.
         low, high: multipliers of the lower and upper bounds of x.
         mu: barrier parameter.
+        shift, shifted: last shift of a Hessian of the wrong inertia, and whether the one that is factored is shifted.
         left: number of iterations left.
         deadline: time at which the search must end, as `time.perf_counter` counts it.
         watch: called at each iterate.
@@ -78,7 +85,7 @@ class Interior:
         self.cost_scale, self.row_scale = 1.0, np.ones(self.m)
         self.x, self.y = np.zeros(size), np.zeros(self.m)
         self.low, self.high = np.zeros(size), np.zeros(size)
-        self.mu, self.shift = 0.1, 0.0
+        self.mu, self.shift, self.shifted = 0.1, 0.0, False
         self.watch: Callable[[Interior], Any] = lambda _: None
         self.left, self.deadline = 0, math.inf
         self._seen: tuple[FloatArray, FloatArray] | None = None
@@ -288,6 +295,7 @@ class Interior:
             if positive == n and negative == self.m and not none:
                 if shift > 0.0:
                     self.shift = shift
+                self.shifted = shift > 0.0
                 return True
             # Whatever the Hessian, independent constraints give one negative pivot each.
             if (none or negative < self.m) and relax == 0.0:
@@ -301,10 +309,13 @@ class Interior:
                 self.shift = 0.0
                 return False
 
-    def direction(self, rows: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Newton's step (dx, dy) with these values of the constraints (Eq. 13)."""
+    def direction(self, rows: FloatArray, bend: Bend = STRAIGHT) -> tuple[FloatArray, FloatArray]:
+        """Newton's step (dx, dy) with these values of the constraints (Eq. 13), along bent complementarity."""
         n, loose = self.n, self.loose
         inner = self.gradient + self.pull_back(self.y) + self.barrier_gradient()
+        if bend is not STRAIGHT:
+            below, above = self.distances(self.x)
+            inner += bend[0] / below - bend[1] / above
         b = np.empty(n + self.m)
         b[:n] = -inner[:n]
         b[n:] = -rows
@@ -326,13 +337,25 @@ class Interior:
         below, above = self.distances(self.x)
         return min(self.longest(below, dx, tau), self.longest(above, -dx, tau))
 
-    def move(self, x: FloatArray, f: float, rows: FloatArray, dx: FloatArray) -> None:
-        """Take x, and multipliers of bounds along with it (Eqs. 12, 14 and 16)."""
+    def bound_moves(self, dx: FloatArray, bend: Bend = STRAIGHT) -> tuple[FloatArray, FloatArray]:
+        """How multipliers of lower and of upper bounds move with x (Eq. 12)."""
         below, above = self.distances(self.x)
-        tau = max(0.99, 1.0 - self.mu)
-        d_low = self.mu / below - self.low - self.low / below * dx
-        d_high = self.mu / above - self.high + self.high / above * dx
-        step = min(self.longest(self.low, d_low, tau), self.longest(self.high, d_high, tau))
+        d_low = (self.mu - bend[0]) / below - self.low - self.low / below * dx
+        d_high = (self.mu - bend[1]) / above - self.high + self.high / above * dx
+        return d_low, d_high
+
+    def bent(self, dx: FloatArray, moves: tuple[FloatArray, FloatArray]) -> Bend:
+        """What the products of distances and multipliers, linear for Newton, gain along a step (Mehrotra 1992)."""
+        return np.where(self.has_lower, dx * moves[0], 0.0), np.where(self.has_upper, -dx * moves[1], 0.0)
+
+    def longest_moves(self, moves: tuple[FloatArray, FloatArray], tau: float) -> float:
+        """How far multipliers of bounds may go."""
+        return min(self.longest(self.low, moves[0], tau), self.longest(self.high, moves[1], tau))
+
+    def move(self, x: FloatArray, f: float, rows: FloatArray, dx: FloatArray, bend: Bend = STRAIGHT) -> None:
+        """Take x, and multipliers of bounds along with it (Eqs. 12, 14 and 16)."""
+        d_low, d_high = moves = self.bound_moves(dx, bend)
+        step = self.longest_moves(moves, max(0.99, 1.0 - self.mu))
         self.x, self.f, self.rows = x, f, rows
         below, above = self.distances(x)
         self.low = np.clip(self.low + step * d_low, self.mu / (NEAR * below), NEAR * self.mu / below)
