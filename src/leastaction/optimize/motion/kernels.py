@@ -159,8 +159,20 @@ def _parent_twist(nodes, links, i):
     return load6(links[nodes[i].parent].v) if nodes[i].parent >= 0 else ZERO6
 
 
+class CentroidalData(NamedTuple):
+    """Robot and scratch of `centroidal_bends`: sums (nodes, 6), turned and carried (nv, 6), back (nv,)."""
+
+    nodes: Any
+    links: Any
+    screws: Any
+    sums: Any
+    turned: Any
+    carried: Any
+    back: Any
+
+
 @entry
-def centroidal_bends(nodes, links, screws, Q, V, work, bar, center, mass, rows, H):
+def centroidal_bends(data, Q, V, bar, center, mass, rows, H):
     """Add to H (rows, >= 2 nv, >= 2 nv) the second derivatives by (q, v) of bar . momentum about the centre of mass.
 
     bar: shape (rows, 6); center: shape (rows, 3) [m]; mass: of all bodies; rows: of `momentum_rows`. With bar = (a, l)
@@ -173,21 +185,23 @@ def centroidal_bends(nodes, links, screws, Q, V, work, bar, center, mass, rows, 
     K_b = C_b ad(zeta) S_b + S_b x* C_b zeta the rest of the first line is K_b . P_a, and the last K_a . S_b. That zeta
     moves gives products of first derivatives, and -(a x center''(q)) . (linear momentum): see `center_bends`.
     """
+    nodes, links, screws, sums = data.nodes, data.links, data.screws, data.sums
+    turned_by, carried = data.turned, data.carried
     nv = screws.shape[0]
     for r in range(Q.shape[0]):
         positions(nodes, links, screws, Q[r])
         velocities(nodes, links, screws, V[r])
-        _composites(nodes, links, work.sums, True)
+        _composites(nodes, links, sums, True)
         a = load3(bar[r])
         z = (a, sub3(_load3_at(bar[r], 3), cross(a, load3(center[r]))))
         pull = scale3(1.0 / mass, cross(a, _load3_at(rows.H[r], 3)))
         for i in range(nodes.shape[0]):
-            C, h, Vp = load_inertia(links[i].M), load6(work.sums[i]), _parent_twist(nodes, links, i)
+            C, h, Vp = load_inertia(links[i].M), load6(sums[i]), _parent_twist(nodes, links, i)
             for k in range(nodes[i].iv, nodes[i].iv + nodes[i].nv):
                 S = load6(screws[k].S)
                 turned, P = ad(z, S), ad(Vp, S)
-                store6(work.turned[k], turned)
-                store6(work.carried[k], P)
+                store6(turned_by[k], turned)
+                store6(carried[k], P)
                 A, D = momentum(C, S), add(cross_force(S, h), momentum(C, P))
                 K = add(momentum(C, turned), cross_force(S, momentum(C, z)))
                 lever = cross(A[1], pull)
@@ -195,25 +209,16 @@ def centroidal_bends(nodes, links, screws, Q, V, work, bar, center, mass, rows, 
                 while j >= 0:
                     for c in range(nodes[j].iv, nodes[j].iv + nodes[j].nv):
                         if j == i and c > k:  # not told yet
-                            store6(work.turned[c], ad(z, load6(screws[c].S)))
-                            store6(work.carried[c], ad(Vp, load6(screws[c].S)))
-                        Sa, turned = load6(screws[c].S), load6(work.turned[c])
-                        x = dot(turned, D) + dot(load6(work.carried[c]), K) + dot3(Sa[0], lever)
+                            store6(turned_by[c], ad(z, load6(screws[c].S)))
+                            store6(carried[c], ad(Vp, load6(screws[c].S)))
+                        Sa, turned = load6(screws[c].S), load6(turned_by[c])
+                        x = dot(turned, D) + dot(load6(carried[c]), K) + dot3(Sa[0], lever)
                         _both(H[r], c, k, 0.5 * x if j == i else x)
                         _both(H[r], c, nv + k, dot(turned, A))
                         if j != i:
                             _both(H[r], k, nv + c, dot(Sa, K))
                     j = nodes[j].parent
-        _move_center(a, mass, rows.A[r], rows.D[r], work.back, H[r])
-
-
-class BendsWork(NamedTuple):
-    """Scratch of `centroidal_bends`: sums (nodes, 6), turned and carried (nv, 6), back (nv,)."""
-
-    sums: Any
-    turned: Any
-    carried: Any
-    back: Any
+        _move_center(a, mass, rows.A[r], rows.D[r], data.back, H[r])
 
 
 @routine

@@ -239,7 +239,8 @@ class CentroidalMomentum(CenterOfMass):
         """See `Function.prepare`."""
         super().prepare(mechanism, steps)
         nv, w = mechanism.nv, self.workspace
-        self.work = kernels.BendsWork(w.external, np.zeros((nv, 6)), np.zeros((nv, 6)), np.zeros(nv))
+        scratch = w.external, np.zeros((nv, 6)), np.zeros((nv, 6)), np.zeros(nv)
+        self.data = kernels.CentroidalData(w.tree.nodes, w.links, w.screws, *scratch)
         self.size = 6
 
     def evaluate(self, place: Place, slopes: bool) -> Values:
@@ -261,8 +262,8 @@ class CentroidalMomentum(CenterOfMass):
         rows = self.momenta(place.q, place.v)
         center, mass = self.center(rows.c), self.mechanism.total_mass
         H = np.zeros((len(bar), 2 * nv, 2 * nv))
-        w, q, v = self.workspace, np.ascontiguousarray(place.q), np.ascontiguousarray(place.v)
-        kernels.centroidal_bends(w.tree.nodes, w.links, w.screws, q, v, self.work, bar, center, mass, rows, H)
+        q, v = np.ascontiguousarray(place.q), np.ascontiguousarray(place.v)
+        kernels.centroidal_bends(self.data, q, v, bar, center, mass, rows, H)
         zeta = np.concatenate([bar[:, :3], bar[:, 3:] - cross(bar[:, :3], center)], axis=1)
         return Bends(H, np.einsum("km,kmn->kn", zeta, rows.A))
 

@@ -1,9 +1,21 @@
 """Sums and extremes over bounds, which an interior-point method asks for many times in every iteration."""
 
+from typing import Any, NamedTuple
+
 from leastaction._jit import entry
 
 INFINITE = 1e300
 """Bounds beyond are none."""
+
+
+class Walls(NamedTuple):
+    """Where x is between its bounds, and the multipliers `low` and `high` of these, all of shape (n,)."""
+
+    x: Any
+    lower: Any
+    upper: Any
+    low: Any
+    high: Any
 
 
 @entry
@@ -33,8 +45,9 @@ def longest_moves(low, high, d_low, d_high, tau):
 
 
 @entry
-def bound_moves(x, dx, lower, upper, low, high, bend, mu, d_low, d_high):
+def bound_moves(walls, dx, bend, mu, d_low, d_high):
     """How multipliers of lower and of upper bounds move with x (Eq. 12), less what bends (2, n) over the distances."""
+    x, lower, upper, low, high = walls
     for i in range(x.shape[0]):
         below, above = 1.0 / (x[i] - lower[i]), 1.0 / (upper[i] - x[i])
         d_low[i] = (mu - bend[0, i]) * below - low[i] - low[i] * below * dx[i]
@@ -42,8 +55,9 @@ def bound_moves(x, dx, lower, upper, low, high, bend, mu, d_low, d_high):
 
 
 @entry
-def move_multipliers(x, lower, upper, low, high, d_low, d_high, step, mu, near):
+def move_multipliers(walls, d_low, d_high, step, mu, near):
     """Multipliers of bounds after a step, not too far from mu over the distances at x (Eqs. 14 and 16), in place."""
+    x, lower, upper, low, high = walls
     for i in range(x.shape[0]):
         a, b = mu / (x[i] - lower[i]), mu / (upper[i] - x[i])
         low[i] = min(max(low[i] + step * d_low[i], a / near), near * a)
@@ -51,8 +65,9 @@ def move_multipliers(x, lower, upper, low, high, d_low, d_high, step, mu, near):
 
 
 @entry
-def worst(x, lower, upper, low, high, gradient, pulled, damping, mu):
+def worst(walls, gradient, pulled, damping, mu):
     """Largest errors of optimality and of complementarity, and the sum of all multipliers of bounds (Eq. 5)."""
+    x, lower, upper, low, high = walls
     dual, product, total = 0.0, 0.0, 0.0
     for i in range(x.shape[0]):
         error = abs(gradient[i] + pulled[i] - low[i] + high[i] + mu * damping[i])

@@ -102,12 +102,13 @@ def _arrange(model, data, k, done, size, anew):
 
 
 @routine
-def _enter(model, data, k, done, size, F, G, flat, f, values):
+def _enter(model, data, k, done, size, F, G, flat, values):
     """The front of stage k in G, from that of the stage before in F and from the entries of the matrix.
 
     flat: the memory of G in one row.
     """
     goes_to, entry_places, fill_places = data.goes_to[k], data.entry_places, data.fill_places
+    f = data.plan[k, 2]
     for a in range(f):
         G[a, a:f] = 0.0
     for m in range(size - done):
@@ -250,11 +251,11 @@ def _factor(model, data, values):
         ready, f = _arrange(model, data, k, done, size, anew)
         data.counts[3] = max(data.counts[3], f)
         if k % 2:
-            _enter(model, data, k, done, size, data.G, data.F, data.F_flat, f, values)
+            _enter(model, data, k, done, size, data.G, data.F, data.F_flat, values)
             done = _eliminate(data, data.F, ready, f, pivot, k == stages - 1)
             kept = _keep(data, data.F, k, done, f, pivot)
         else:
-            _enter(model, data, k, done, size, data.F, data.G, data.G_flat, f, values)
+            _enter(model, data, k, done, size, data.F, data.G, data.G_flat, values)
             done = _eliminate(data, data.G, ready, f, pivot, k == stages - 1)
             kept = _keep(data, data.G, k, done, f, pivot)
         if not kept:

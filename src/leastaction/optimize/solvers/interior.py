@@ -126,7 +126,7 @@ class Interior:
         self.hessian.evaluate(self.z, share * self.cost_scale, self._all_multipliers, self.system.hessian)
 
     def pull_back(self, y: FloatArray) -> FloatArray:
-        """Transpose of the constraints' derivative, slacks included, times y; kept for the last y, which stays as is."""
+        """Transpose of the constraints' derivative, slacks included, times y; kept for the last y, which must stay."""
         if self._seen is None or self._seen[0] is not y:
             out = np.empty(len(self.x))
             self.system.pull_back(y, out[: self.n])
@@ -239,9 +239,7 @@ class Interior:
     def errors(self, mu: float) -> tuple[float, float, float]:
         """Scaled errors of optimality, constraints and complementarity (Eq. 5)."""
         pulled = self.pull_back(self.y)
-        dual, product, total = bounds.worst(
-            self.x, self.lower, self.upper, self.low, self.high, self.gradient, pulled, self.damping, mu
-        )
+        dual, product, total = bounds.worst(self._walls(), self.gradient, pulled, self.damping, mu)
         s_d = max(SCALE, (float(np.abs(self.y).sum()) + total) / max(self.m + self.bounds, 1)) / SCALE
         s_c = max(SCALE, total / max(self.bounds, 1)) / SCALE
         return dual / s_d, float(np.abs(self.rows).max(initial=0.0)), product / s_c
@@ -317,6 +315,9 @@ class Interior:
         dx[n:] = (dy[loose] - inner[n:]) / self._slack
         return dx, dy
 
+    def _walls(self) -> bounds.Walls:
+        return bounds.Walls(self.x, self.lower, self.upper, self.low, self.high)
+
     def longest_step(self, dx: FloatArray, tau: float) -> float:
         """How far x may go (Eq. 15)."""
         return bounds.longest_step(self.x, dx, self.lower, self.upper, tau)
@@ -325,7 +326,7 @@ class Interior:
         """How multipliers of lower and of upper bounds move with x (Eq. 12)."""
         d_low, d_high = np.empty(len(dx)), np.empty(len(dx))
         bend = self._straight if bend is None else bend
-        bounds.bound_moves(self.x, dx, self.lower, self.upper, self.low, self.high, bend, self.mu, d_low, d_high)
+        bounds.bound_moves(self._walls(), dx, bend, self.mu, d_low, d_high)
         return d_low, d_high
 
     def bent(self, dx: FloatArray, moves: tuple[FloatArray, FloatArray]) -> FloatArray:
@@ -342,7 +343,7 @@ class Interior:
         step = self.longest_moves(moves, max(0.99, 1.0 - self.mu))
         self.x, self.f, self.rows = x, f, rows
         self.low, self.high = self.low.copy(), self.high.copy()
-        bounds.move_multipliers(x, self.lower, self.upper, self.low, self.high, *moves, step, self.mu, NEAR)
+        bounds.move_multipliers(self._walls(), *moves, step, self.mu, NEAR)
 
     def limit(self) -> str:
         """Tell of an iterate; gives a status if there is no time, or no iteration, left for another one."""
