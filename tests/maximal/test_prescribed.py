@@ -163,3 +163,24 @@ def test_refusals():
     with pytest.raises(IntegratorError, match="moving surface"):
         la.simulate(belt, dt=0.01, steps=1, integrator=la.Grounded())
     assert isinstance(la.default_integrator(robot), la.Maximal)
+
+
+def test_derivatives_on_a_belt():
+    """Of a step by its state against central differences, and of a run by its start."""
+    b = la.MechanismBuilder("belt")
+    slope = Pose.from_axis_angle((0.8, 0.6, 0), 0.2)
+    b.add_shape("world", Plane(friction=0.4, surface_velocity=(1.0, 0.3, 0), pose=slope))
+    b.body("ball", mass=1.0, shapes=Sphere(0.1))
+    b.free("ball")
+    robot, way = b.build(), la.Maximal(smoothing=1e-5)
+    q = np.array([*(slope * Pose((0, 0, 0.1001))).position, 1, 0, 0, 0])
+    run = la.simulate(robot, q, dt=0.01, steps=4, integrator=way)
+    q, p = run.q[3], run.p[3]
+    A, _ = la.linearize(robot, way, q, p, dt=0.01)
+
+    def step(dx):
+        end = la.simulate(robot, robot.integrate(q, dx[:6]), p=p + dx[6:], dt=0.01, steps=1, integrator=way)
+        return np.concatenate([robot.difference(run.q[4], end.q[1]), end.p[1]])
+
+    found = np.array([step(h) - step(-h) for h in 1e-6 * np.eye(12)]).T / 2e-6
+    np.testing.assert_allclose(A, found, atol=1e-6 * abs(found).max())
