@@ -22,7 +22,7 @@ from leastaction.batch.plan import Plan
 from leastaction.division import FINEST
 from leastaction.errors import IntegratorError
 from leastaction.integrators import FloatArray, Stepper
-from leastaction.maximal.arrays import MaximalRecord, contact_data
+from leastaction.maximal.arrays import contact_data
 from leastaction.maximal.coordinates.placement import momenta_of, place
 from leastaction.maximal.step.rollout import EXHAUSTED, FAILED, FULL, REPLAN
 from leastaction.maximal.stepper import MaximalStepper
@@ -71,6 +71,8 @@ class Problem:
 
 def refuse_without_kernel(plan: Plan) -> None:
     """Refuse what there is no kernel for."""
+    if plan.mechanism.prescribed:
+        raise IntegratorError("device='cuda' knows no prescribed motions; use device='cpu'")
     if type(plan.integrator.prepare(plan.mechanism, plan.dt)) not in _families():
         loops = "" if plan.mechanism.is_tree else " with loops; Maximal and BDF run these"
         raise IntegratorError(f"device='cuda' does not run {plan.integrator}{loops}; use device='cpu'")
@@ -149,7 +151,7 @@ def _maximal(plan: Plan, steppers: Sequence[MaximalStepper]) -> Problem:
     record = one.record(1)
     rows = MaximalRows(
         np.zeros((1, len(one.control_nodes), m.nu)),
-        MaximalRecord(*(record[name] for name in MaximalRecord._fields)),
+        one.rows(record, 0, 1),
         one.substeps,
     )
     reads = ([own.arrays for own in steppers], [own.settings for own in steppers], near)
