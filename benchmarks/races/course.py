@@ -24,7 +24,7 @@ a call costs, as one body tells). Ours are timed from the second step on, and sc
 run, as peers do when they read a model."""
 ERRORS = f"Error: largest distance of a body at the end from where a refined solution has it. {LOOPS}"
 
-LONGEST = 4.0
+LONGEST = 2.0
 """CPU seconds of a run, beyond which a contender leaves the race."""
 
 Make = Callable[..., Any]
