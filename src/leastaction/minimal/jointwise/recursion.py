@@ -5,10 +5,10 @@ coordinates, dx = X z_parent + dx0, and hands on what is left:
 
     A_parent += A + X^T H,   l_parent += l + H dx0,   H = A^T col - (turning of mu and Gamma with the joint)
 
-A is stored as A[i, z, f], without the rows of the pose at the end of the step: variations are those that a body sees who
-turns with it, and no force there matters to the residual, so f does not depend on that pose. Cost O(s^3 n): the work grows
-linearly with the number of links. `factor` does all that does not depend on the residual; `solve` finds the direction, and
-may do so again for residuals elsewhere (chord steps).
+A is stored as A[i, z, f], without the rows of the pose at the end of the step: variations are as seen from what turns
+with the pose, and no force there matters to the residual, so f does not depend on it. Cost O(s^3 n): the work grows
+linearly with the number of links. `factor` does all that does not depend on the residual; `solve` finds the direction,
+and may do so again for residuals elsewhere (chord steps).
 """
 
 from leastaction._jit import inline, routine
