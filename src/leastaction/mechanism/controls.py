@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from leastaction.mechanism.arguments import configuration, state_vector
 from leastaction.mechanism.graph import WORLD
 from leastaction.mechanism.joints import SPLINES, Motion, Primitive
 from leastaction.mechanism.pose import Pose
+from leastaction.mechanism.tendons import Tendon
 
 if TYPE_CHECKING:
     from leastaction.mechanism.mechanism import Mechanism
@@ -27,13 +29,50 @@ def generalized_forces(mechanism: Mechanism, u: Any, q: Any) -> FloatArray:
     if not mechanism.actuators:
         return u
     for control, actuator in zip(u, mechanism.actuators, strict=True):
-        if not isinstance(actuator, BodyActuator):
+        tendon = next((t for t in mechanism.tendons if t.name == getattr(actuator, "coordinate", None)), None)
+        if tendon is not None and tendon.joints:
+            for name, weight in tendon.joints:
+                tau[mechanism.velocity_index(name)] += weight * actuator.push * control
+            continue
+        if tendon is None and not isinstance(actuator, BodyActuator):
             tau[mechanism.velocity_index(actuator.coordinate)] += actuator.push * control
             continue
         if q is None:
             raise MechanismError(f"actuator {actuator.name!r} pushes on a body: its force needs q")
+        if tendon is not None:
+            _add_tendon(mechanism, configuration(mechanism, q), tendon, actuator.push * control, tau)
+            continue
         _add_wrench(mechanism, configuration(mechanism, q), actuator.body, control * np.array(actuator.wrench), tau)
     return tau
+
+
+def _add_tendon(mechanism: Mechanism, q: FloatArray, tendon: Tendon, force: float, tau: FloatArray) -> None:
+    """Add to tau the forces of one that makes the path of a tendon longer."""
+    for divisor, points in tendon.stretches:
+        placed = [(body_pose(mechanism, q, a.body), a) for a in points]
+        for (X, start), (Y, end) in itertools.pairwise(placed):
+            d = np.array(Y.apply(end.point)) - np.array(X.apply(start.point))
+            r = float(np.linalg.norm(d))
+            if r > 0.0:
+                for pose, point, sign in ((X, start, -1.0), (Y, end, 1.0)):
+                    f = pose.rotation.T @ (sign * force / divisor / r * d)
+                    _add_wrench(mechanism, q, point.body, np.concatenate([np.cross(point.point, f), f]), tau)
+
+
+def body_pose(mechanism: Mechanism, q: FloatArray, body: str) -> Pose:
+    """Pose of a body in the world."""
+    iq = np.cumsum([0, *(j.nq for j in mechanism.joints)])
+    out = Pose()
+    while body != WORLD:
+        k = mechanism.body_index(body)
+        joint, i = mechanism.joints[k], int(iq[k])
+        X = joint.pose
+        for p in joint.primitives:
+            X = X * _motion(p, q[i : i + p.nq])
+            i += p.nq
+        out = X * joint.child_pose * out
+        body = joint.parent
+    return out
 
 
 def _add_wrench(mechanism: Mechanism, q: FloatArray, body: str, wrench: FloatArray, tau: FloatArray) -> None:

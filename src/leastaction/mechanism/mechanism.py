@@ -29,6 +29,7 @@ from leastaction.mechanism.graph import WORLD, spanning_tree
 from leastaction.mechanism.joints import SPLINES, Joint, Motion
 from leastaction.mechanism.sensors import Sensor
 from leastaction.mechanism.shapes import Shape
+from leastaction.mechanism.tendons import Tendon, has_range
 
 if TYPE_CHECKING:
     from leastaction.mechanism.builder import MechanismBuilder
@@ -69,6 +70,7 @@ _PARTS: dict[str, Any] = {
     "forces": PointElement,
     "frames": Frame,
     "sensors": Sensor,
+    "tendons": Tendon,
 }
 """What the attributes of a mechanism hold."""
 
@@ -92,6 +94,7 @@ class Mechanism:
         strict: whether implausible inertias were refused (True) or only warned about.
         frames: named frames on bodies.
         sensors: what is measured, see `Trajectory.sensors`.
+        tendons: see `Tendon`.
     """
 
     name: str
@@ -113,6 +116,7 @@ class Mechanism:
     forces: tuple[PointElement, ...] = ()
     frames: tuple[Frame, ...] = ()
     sensors: tuple[Sensor, ...] = ()
+    tendons: tuple[Tendon, ...] = ()
 
     def __post_init__(self) -> None:
         from leastaction.mechanism.validate import validate
@@ -178,6 +182,9 @@ class Mechanism:
             "limit spring of joint": [j.name for j in self.joints if any(j.limit_stiffness)],
             "isotropic spring": [s.name for s in self.springs if s.isotropic],
             "cable without clipping": [c.name for c in self.cables if not c.clip],
+            "tendon of joints": [t.name for t in self.tendons if t.joints and t.acts],
+            "limit of tendon": [t.name for t in self.tendons if t.is_limited],
+            "force range of servo": [a.name for a in self.actuators if has_range(a)],
         }
         return {what: names[0] for what, names in found.items() if names}
 
