@@ -127,7 +127,8 @@ class ForceGradients(NamedTuple):
         penalties: by stiffness, damping, friction, stiction and the plane's origin, shape (penalties, 7).
         penalty_points: by the places of the points, shape (penalties, 3).
         drags: by the linear and quadratic coefficients and the places of the points, shape (drags, 5).
-        tendons: by stiffness, damping, and stiffness and damping of the feedback of drives, shape (tendons, 4).
+        tendons: by stiffness and damping, by those of the feedback of drives towards zero, and by a force of theirs,
+            shape (tendons, 5).
         balls: by stiffness, damping, and turns of the rest and of the joint's frame, shape (balls, 12).
         user: by the places of the points of the user's forces, shape (points, 3).
     """
@@ -277,8 +278,8 @@ def force_modes(forces: ForceModel | Tree, rows: int | None = None) -> ForceMode
         forces = force_model(forces)
     many = () if rows is None else (rows,)
     sizes = (_size(x) for x in (forces.dofs, forces.paths, forces.penalties, forces.coords, forces.tendons))
-    modes = (np.zeros((*many, n), np.int64) for n in sizes)
-    return ForceModes(*modes, np.zeros((*many, _size(forces.tendons), 3)), _user_scratch(forces.user))
+    pull = np.zeros((*many, _size(forces.tendons), 3))
+    return ForceModes(*(np.zeros((*many, n), np.int64) for n in sizes), pull=pull, user=_user_scratch(forces.user))
 
 
 @inline
@@ -307,7 +308,7 @@ def force_gradients(forces: ForceModel) -> ForceGradients:
         penalties=np.zeros((_size(forces.penalties), 7)),
         penalty_points=np.zeros((_size(forces.penalties), 3)),
         drags=np.zeros((_size(forces.drags), 5)),
-        tendons=np.zeros((_size(forces.tendons), 4)),
+        tendons=np.zeros((_size(forces.tendons), 5)),
         balls=np.zeros((_size(forces.balls), 12)),
         user=np.zeros((points, 3)),
     )

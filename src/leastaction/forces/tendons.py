@@ -8,131 +8,11 @@ spring is best looked at in the middle of a step, so `pull` also says how long a
 length counts, and what is to be added to it.
 """
 
-from __future__ import annotations
-
-import math
-
 from leastaction._jit import inline, routine
-from leastaction.forces.tendon_records import HINGE, SEGMENT
+from leastaction.forces.tendon_lengths import length_and_rate, measure, row_of, turned, twist_of
 from leastaction.forces.touch import change, settle, touch
-from leastaction.kinematics.closure import frame
 from leastaction.kinematics.sweeps import add_to
-from leastaction.spatial import (
-    ZERO3,
-    ZERO6,
-    add,
-    add3,
-    axpy3,
-    cross,
-    dot,
-    dot3,
-    load3,
-    load6,
-    matvec,
-    scale,
-    scale3,
-    sub,
-    sub3,
-)
-
-TWO_PI = 2.0 * math.pi
-
-# ------------------------------------------------------------------ lengths
-
-
-@inline
-def _twist(rows, node):
-    """Row of a node; the world does not move."""
-    if node < 0:
-        return ZERO6
-    return load6(rows[node])
-
-
-@inline
-def _motion(links, node):
-    if node < 0:
-        return ZERO6
-    return load6(links[node].v)
-
-
-@inline
-def _leaning(n, w):
-    """Of a mark w that may lean towards the axis n: its part along n, the rest, and the square of that."""
-    along = dot3(w, n)
-    across = axpy3(-along, n, w)
-    return along, across, dot3(across, across)
-
-
-@routine
-def measure(item, links):
-    """(value [rad or m], gradient) of an item; the gradient is a wrench on its node, its opposite on the other."""
-    Ra, pa = frame(links, item.other)
-    Rb, pb = frame(links, item.node)
-    if item.kind == HINGE:
-        n, m, w = matvec(Ra, load3(item.n)), matvec(Ra, load3(item.n2)), matvec(Rb, load3(item.w2))
-        raw = item.sign * math.atan2(dot3(w, cross(n, m)), dot3(w, m))
-        value = raw + TWO_PI * math.floor((item.near - raw) / TWO_PI + 0.5)
-        along, across, size = _leaning(n, w)
-        return value, (scale3(item.sign, axpy3(-along / size, across, n)), ZERO3)
-    xa, xb = add3(pa, matvec(Ra, load3(item.pa))), add3(pb, matvec(Rb, load3(item.pb)))
-    d = sub3(xb, xa)
-    if item.kind == SEGMENT:
-        r = math.sqrt(dot3(d, d))
-        if r == 0.0:
-            return 0.0, ZERO6
-        e = scale3(1.0 / r, d)
-        return r, (cross(xb, e), e)
-    n = matvec(Ra, load3(item.n))
-    return dot3(n, d), (cross(xb, n), n)
-
-
-@inline
-def _shifted(T, x):
-    """Displacement of the world point x by the twist T."""
-    return add3(T[1], cross(T[0], x))
-
-
-@routine
-def turned(item, links, Ta, Tb):
-    """Change of an item's gradient for displacements Ta of the other node and Tb of its own."""
-    Ra, pa = frame(links, item.other)
-    Rb, pb = frame(links, item.node)
-    if item.kind == HINGE:
-        n, w = matvec(Ra, load3(item.n)), matvec(Rb, load3(item.w2))
-        dn, dw = cross(Ta[0], n), cross(Tb[0], w)
-        along, across, size = _leaning(n, w)
-        bend = dot3(dw, n) + dot3(w, dn)
-        dacross = axpy3(-bend, n, axpy3(-along, dn, dw))
-        # Of n - along across / size, where size = |w|^2 - along^2.
-        dt = axpy3(-bend / size, across, axpy3(-along / size, dacross, dn))
-        return (scale3(item.sign, axpy3(-2.0 * along * along * bend / (size * size), across, dt)), ZERO3)
-    xa, xb = add3(pa, matvec(Ra, load3(item.pa))), add3(pb, matvec(Rb, load3(item.pb)))
-    dx = _shifted(Tb, xb)
-    if item.kind == SEGMENT:
-        d = sub3(xb, xa)
-        r = math.sqrt(dot3(d, d))
-        if r == 0.0:
-            return ZERO6
-        e = scale3(1.0 / r, d)
-        dd = sub3(dx, _shifted(Ta, xa))
-        de = scale3(1.0 / r, axpy3(-dot3(e, dd), e, dd))
-        return (add3(cross(dx, e), cross(xb, de)), de)
-    n = matvec(Ra, load3(item.n))
-    dn = cross(Ta[0], n)
-    return (add3(cross(dx, n), cross(xb, dn)), dn)
-
-
-@routine
-def length_and_rate(tendon, items, links):
-    """Length of a tendon and its rate."""
-    length = tendon.offset
-    rate = 0.0
-    for k in range(tendon.first, tendon.first + tendon.count):
-        value, W = measure(items[k], links)
-        length += items[k].weight * value
-        rate += items[k].weight * dot(W, sub(_motion(links, items[k].node), _motion(links, items[k].other)))
-    return length, rate
-
+from leastaction.spatial import ZERO6, add, dot, load6, scale, sub
 
 # ------------------------------------------------------------------ the law
 
@@ -262,11 +142,11 @@ def slopes(tendons, items, modes, pull, links, T, dV, out):
         dr = 0.0
         for k in range(tendon.first, tendon.first + tendon.count):
             item = items[k]
-            Ta, Tb = _twist(T, item.other), _twist(T, item.node)
+            Ta, Tb = row_of(T, item.other), row_of(T, item.node)
             _, W = measure(item, links)
             dl += item.weight * dot(W, sub(Tb, Ta))
-            dr += item.weight * dot(W, sub(_twist(dV, item.node), _twist(dV, item.other)))
-            relative = sub(_motion(links, item.node), _motion(links, item.other))
+            dr += item.weight * dot(W, sub(row_of(dV, item.node), row_of(dV, item.other)))
+            relative = sub(twist_of(links, item.node), twist_of(links, item.other))
             dr += item.weight * dot(turned(item, links, Ta, Tb), relative)
         length, rate = length_and_rate(tendon, items, links)
         force = tension(tendon, modes[i], pull[i], length, rate)
@@ -277,7 +157,7 @@ def slopes(tendons, items, modes, pull, links, T, dV, out):
         for k in range(tendon.first, tendon.first + tendon.count):
             item = items[k]
             _, W = measure(item, links)
-            dW = turned(item, links, _twist(T, item.other), _twist(T, item.node))
+            dW = turned(item, links, row_of(T, item.other), row_of(T, item.node))
             dF = add(scale(-item.weight * changed, W), scale(-item.weight * force, dW))
             _add_pair(out, item, dF)
 
@@ -309,7 +189,7 @@ def stretching(tendon, items, links, cot):
 
 @routine
 def cotangents(tendons, items, modes, pull, links, cot, GT, GV, out):
-    """Reverse mode; out (tendons, 4): by stiffness, damping, and stiffness and damping of the drives' feedback."""
+    """Reverse mode; out (tendons, 5): by stiffness and damping, and by those and by a force of the drives."""
     for i in range(tendons.shape[0]):
         tendon = tendons[i]
         length, rate = length_and_rate(tendon, items, links)
@@ -318,14 +198,15 @@ def cotangents(tendons, items, modes, pull, links, cot, GT, GV, out):
         S = stretching(tendon, items, links, cot)
         out[i, 0] -= S * _stretch(tendon, length)
         out[i, 1] -= S * rate
-        out[i, 2] -= S * free * (length + pull[i, 1] * rate + pull[i, 2] - tendon.target)
+        out[i, 2] -= S * free * (length + pull[i, 1] * rate + pull[i, 2])  # as if the target were zero
         out[i, 3] -= S * free * rate
+        out[i, 4] += S * free
         for k in range(tendon.first, tendon.first + tendon.count):
             item = items[k]
             _, W = measure(item, links)
             _add_pair(GT, item, scale(-S * stiffness * item.weight, W))
             _add_pair(GV, item, scale(-S * damping * item.weight, W))
-            twist = sub(_motion(links, item.node), _motion(links, item.other))
+            twist = sub(twist_of(links, item.node), twist_of(links, item.other))
             virtual = sub(_virtual(cot, item.node), _virtual(cot, item.other))
             y = add(scale(-S * damping * item.weight, twist), scale(-force * item.weight, virtual))
             for c in range(6):

@@ -70,7 +70,7 @@ def _first_line(error: Exception) -> str:
 @contextmanager
 def _bounded(xacro: Any, folder: Folder, where: Element) -> Iterator[None]:
     """While it lasts, xacro opens only what a model may name, and finds packages where meshes are looked for."""
-    words = import_module("xacro.substitution_args")
+    words: Any = import_module("xacro.substitution_args")
     parse, load_yaml, find = xacro.parse, xacro.load_yaml, words._eval_find
 
     def checked(name: Any) -> None:

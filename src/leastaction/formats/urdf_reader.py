@@ -36,6 +36,7 @@ from leastaction.errors import FormatError, MechanismError
 from leastaction.formats._files import Folder, Notes, checked_options
 from leastaction.formats._mend import mend
 from leastaction.formats._meshes import MeshFiles
+from leastaction.formats._urdf_left_out import note_left_out
 from leastaction.formats._urdf_shapes import ShapeReader, pose_of
 from leastaction.formats._xacro import expanded, macro
 from leastaction.formats._xml import MAX_BYTES, Element, read_xml
@@ -326,20 +327,6 @@ def _by_name(elements: list[Element]) -> dict[str, Element]:
             raise element.error(f"this name is used twice, first in line {table[name].line}")
         table[name] = element
     return table
-
-
-LEFT_OUT = {"safety_controller": "safety controllers of joints", "calibration": "calibrations of joints"}
-"""Elements of joints that are not read, and what they are."""
-
-
-def note_left_out(root: Element, notes: Notes) -> None:
-    """Note what the file says about drives beyond efforts and transmissions."""
-    for joint in root.all("joint"):
-        for tag, what in LEFT_OUT.items():
-            if joint.find(tag) is not None:
-                notes.add(what, joint.get("name") or "joint")
-    for element in root.all("ros2_control"):
-        notes.add("drives of <ros2_control>", element.get("name") or "ros2_control")
 
 
 def _inertia(inertial: Element | None) -> Inertia:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leastaction.errors import MechanismError
-from leastaction.mechanism.actuators import BodyActuator
+from leastaction.mechanism.actuators import Actuator, BodyActuator
 from leastaction.mechanism.arguments import configuration, state_vector
 from leastaction.mechanism.graph import WORLD
 from leastaction.mechanism.joints import SPLINES, Motion, Primitive
@@ -29,21 +29,24 @@ def generalized_forces(mechanism: Mechanism, u: Any, q: Any) -> FloatArray:
     if not mechanism.actuators:
         return u
     for control, actuator in zip(u, mechanism.actuators, strict=True):
-        tendon = next((t for t in mechanism.tendons if t.name == getattr(actuator, "coordinate", None)), None)
-        if tendon is not None and tendon.joints:
-            for name, weight in tendon.joints:
-                tau[mechanism.velocity_index(name)] += weight * actuator.push * control
+        if isinstance(actuator, BodyActuator):
+            wrench = control * np.array(actuator.wrench)
+            _add_wrench(mechanism, _needed(mechanism, actuator, q), actuator.body, wrench, tau)
             continue
-        if tendon is None and not isinstance(actuator, BodyActuator):
-            tau[mechanism.velocity_index(actuator.coordinate)] += actuator.push * control
+        tendon = next((t for t in mechanism.tendons if t.name == actuator.coordinate), None)
+        if tendon is not None and tendon.via:
+            _add_tendon(mechanism, _needed(mechanism, actuator, q), tendon, actuator.push * control, tau)
             continue
-        if q is None:
-            raise MechanismError(f"actuator {actuator.name!r} pushes on a body: its force needs q")
-        if tendon is not None:
-            _add_tendon(mechanism, configuration(mechanism, q), tendon, actuator.push * control, tau)
-            continue
-        _add_wrench(mechanism, configuration(mechanism, q), actuator.body, control * np.array(actuator.wrench), tau)
+        for name, weight in tendon.joints if tendon is not None else ((actuator.coordinate, 1.0),):
+            tau[mechanism.velocity_index(name)] += weight * actuator.push * control
     return tau
+
+
+def _needed(mechanism: Mechanism, actuator: Actuator, q: Any) -> FloatArray:
+    """The configuration, where it counts."""
+    if q is None:
+        raise MechanismError(f"actuator {actuator.name!r} pushes on a body: its force needs q")
+    return configuration(mechanism, q)
 
 
 def _add_tendon(mechanism: Mechanism, q: FloatArray, tendon: Tendon, force: float, tau: FloatArray) -> None:
