@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 import leastaction as la
-from leastaction.errors import IntegratorError, MechanismError
 from leastaction.parameters import parameter, with_parameters
 
 SPATIAL = [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -34,11 +35,11 @@ def generalized_forces(mechanism: Mechanism, u: Any, q: Any) -> FloatArray:
             _add_wrench(mechanism, _needed(mechanism, actuator, q), actuator.body, wrench, tau)
             continue
         tendon = next((t for t in mechanism.tendons if t.name == actuator.coordinate), None)
-        if tendon is not None and tendon.via:
-            _add_tendon(mechanism, _needed(mechanism, actuator, q), tendon, actuator.push * control, tau)
+        if tendon is None:
+            tau[mechanism.velocity_index(actuator.coordinate)] += actuator.push * control
             continue
-        for name, weight in tendon.joints if tendon is not None else ((actuator.coordinate, 1.0),):
-            tau[mechanism.velocity_index(name)] += weight * actuator.push * control
+        own = _needed(mechanism, actuator, q) if tendon.via else np.zeros(0)
+        tendon_forces(mechanism, own, tendon, actuator.push * control, tau)
     return tau
 
 
@@ -49,17 +50,30 @@ def _needed(mechanism: Mechanism, actuator: Actuator, q: Any) -> FloatArray:
     return configuration(mechanism, q)
 
 
-def _add_tendon(mechanism: Mechanism, q: FloatArray, tendon: Tendon, force: float, tau: FloatArray) -> None:
-    """Add to tau the forces of one that makes the path of a tendon longer."""
+def tendon_forces(mechanism: Mechanism, q: FloatArray, tendon: Tendon, force: float, tau: FloatArray) -> None:
+    """Add to tau the generalised forces of one that makes a tendon longer."""
+    for name, weight in tendon.joints:
+        tau[mechanism.velocity_index(name)] += weight * force
+    for divisor, X, start, Y, end, d in _segments(mechanism, q, tendon):
+        r = float(np.linalg.norm(d))
+        if r > 0.0:
+            for pose, point, sign in ((X, start, -1.0), (Y, end, 1.0)):
+                f = pose.rotation.T @ (sign * force / divisor / r * d)
+                _add_wrench(mechanism, q, point.body, np.concatenate([np.cross(point.point, f), f]), tau)
+
+
+def tendon_length(mechanism: Mechanism, q: FloatArray, tendon: Tendon) -> float:
+    """Length of a tendon."""
+    length = sum(weight * q[mechanism.coordinate_index(name)] for name, weight in tendon.joints)
+    return float(length + sum(np.linalg.norm(d) / divisor for divisor, *_, d in _segments(mechanism, q, tendon)))
+
+
+def _segments(mechanism: Mechanism, q: FloatArray, tendon: Tendon) -> Iterator[tuple[Any, ...]]:
+    """For each straight piece of a path what its length is divided by, pose and point of both ends, and its vector."""
     for divisor, points in tendon.stretches:
         placed = [(body_pose(mechanism, q, a.body), a) for a in points]
         for (X, start), (Y, end) in itertools.pairwise(placed):
-            d = np.array(Y.apply(end.point)) - np.array(X.apply(start.point))
-            r = float(np.linalg.norm(d))
-            if r > 0.0:
-                for pose, point, sign in ((X, start, -1.0), (Y, end, 1.0)):
-                    f = pose.rotation.T @ (sign * force / divisor / r * d)
-                    _add_wrench(mechanism, q, point.body, np.concatenate([np.cross(point.point, f), f]), tau)
+            yield divisor, X, start, Y, end, np.array(Y.apply(end.point)) - np.array(X.apply(start.point))
 
 
 def body_pose(mechanism: Mechanism, q: FloatArray, body: str) -> Pose:
