@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import leastaction as la
+from leastaction.errors import IntegratorError, MechanismError
 from leastaction.parameters import parameter, with_parameters
 
 SPATIAL = [
@@ -87,3 +88,60 @@ def test_gradients_are_those_of_differences(name):
         assert found == pytest.approx(difference, rel=2e-5, abs=2e-7 * max(1.0, scale)), key
     # A clipped servo does not care for its control.
     assert not gradient["controls"][:, 2].any()
+
+
+def wheel():
+    b = la.MechanismBuilder("wheel", gravity=(0, 0, 0))
+    b.body("wheel", mass=1.0, inertia=(0.02, 0.02, 0.02))
+    b.joint("axle", "revolute", "world", "wheel", axis="z")
+    b.position_servo("servo", "axle", kp=4.0, kv=0.8, force_limits=(-2.0, 2.0))
+    return b.build()
+
+
+@pytest.mark.parametrize("name", INTEGRATORS)
+def test_clipped_servos_turn_round_and_hold(name):
+    """Full force until the target, several turns away, is near."""
+    options = {"dt": 0.01, "controls": [20.0], "integrator": INTEGRATORS[name], "progress": False}
+    run = la.simulate(wheel(), steps=40, **options)
+    assert run.q[-1, 0] == pytest.approx(0.5 * 2.0 / 0.02 * 0.4**2, rel=0.03 if name in ("bdf", "maximal") else 1e-6)
+    run = la.simulate(wheel(), steps=300, **options)
+    assert run.q[-1, 0] == pytest.approx(20.0, abs=1e-3)
+
+
+@pytest.mark.parametrize("name", [name for name in INTEGRATORS if name != "joints"])
+def test_stiff_feedback_along_a_tendon_is_stable(name):
+    b = la.robots.pendulum(links=2).edit()
+    b.tendon("both", joints={"joint1": 1.0, "joint2": 1.0})
+    b.position_servo("tendon", "both", kp=1e5, kv=5e2)
+    b.position_servo("joint", "joint2", kp=1e5, kv=5e2, force_limits=(-1e4, 1e4))
+    run = la.simulate(b.build(), dt=0.01, steps=100, controls=[0.5, 0.2], integrator=INTEGRATORS[name], progress=False)
+    assert np.abs(run.q[-1] - [0.3, 0.2]).max() < 2e-3
+
+
+def test_lanes_refuse_what_they_do_not_know():
+    for robot, message in ((wheel(), "force range of servo"), (arm(), "Grounded cannot run the")):
+        with pytest.raises(IntegratorError, match=message):
+            la.simulate(robot, dt=0.01, steps=1, integrator=la.Grounded(), progress=False)
+    b = la.robots.pendulum(links=2).edit()
+    b.tendon("both", joints={"joint1": 1.0, "joint2": 1.0}, stiffness=1.0)
+    with pytest.raises(IntegratorError, match="tendons that act"):
+        la.batch.simulate(b.build(), np.zeros((2, 2)), np.zeros((2, 2)), dt=0.01, steps=1, device="cuda")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({}, "either joints or points"),
+        ({"joints": {"nowhere": 1.0}}, "unknown degree of freedom 'nowhere'"),
+        ({"joints": {"joint1": 1.0}, "limits": (0.0, 1.0)}, "give limit_stiffness"),
+        ({"joints": {"joint1": 1.0}, "rest": (2.0, 1.0)}, "rest are reversed"),
+        ({"via": ["link1"]}, "at least two points"),
+        ({"via": ["link1", "link2", 2.0, "link1"]}, "at least two points"),
+        ({"via": ["link1", "lost"]}, "unknown body 'lost'"),
+    ],
+)
+def test_refusals(options, message):
+    b = la.robots.pendulum(links=2).edit()
+    with pytest.raises(MechanismError, match=message):
+        b.tendon("t", **options)
+        b.build()

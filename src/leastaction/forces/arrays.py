@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from leastaction._jit import inline, routine
 from leastaction.forces import drags, drives, paths, penalty_contacts, tendon_records, wrenches
-from leastaction.forces.points import Frames
+from leastaction.forces.points import Frames, zeroed
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism.tree import Tree
 
@@ -105,6 +105,7 @@ class ForceModes(NamedTuple):
         tendons: of the limits of tendons, shape (tendons,).
         pull: what drives exert on tendons [N], how long after the pose their feedback looks at the length [s], and
             what it adds to that; shape (tendons, 3), zero unless told.
+        items: `ITEM` records of tendons, those of the model with the turns that angles have made.
         user: scratch of the user's forces; None where the formulation takes none.
     """
 
@@ -114,6 +115,7 @@ class ForceModes(NamedTuple):
     coords: NDArray[np.int64]
     tendons: NDArray[np.int64]
     pull: NDArray[np.float64]
+    items: Any
     user: UserScratch | None
 
 
@@ -279,14 +281,16 @@ def force_modes(forces: ForceModel | Tree, rows: int | None = None) -> ForceMode
     many = () if rows is None else (rows,)
     sizes = (_size(x) for x in (forces.dofs, forces.paths, forces.penalties, forces.coords, forces.tendons))
     pull = np.zeros((*many, _size(forces.tendons), 3))
-    return ForceModes(*(np.zeros((*many, n), np.int64) for n in sizes), pull=pull, user=_user_scratch(forces.user))
+    items = zeroed(0, tendon_records.ITEM) if forces.items is None else forces.items.copy()
+    modes = (np.zeros((*many, n), np.int64) for n in sizes)
+    return ForceModes(*modes, pull=pull, items=items, user=_user_scratch(forces.user))
 
 
 @inline
 def modes_at(modes, row):
     """One row of modes."""
     own = modes.limits[row], modes.paths[row], modes.penalties[row], modes.coords[row]
-    return ForceModes(own[0], own[1], own[2], own[3], modes.tendons[row], modes.pull[row], modes.user)
+    return ForceModes(own[0], own[1], own[2], own[3], modes.tendons[row], modes.pull[row], modes.items, modes.user)
 
 
 def _user_scratch(user: UserForces | None) -> UserScratch | None:

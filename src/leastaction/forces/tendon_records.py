@@ -26,7 +26,9 @@ ITEM = np.dtype(
         ("other", "i8"),
         ("weight", "f8"),  # its share in the length
         ("sign", "f8"),  # of an angle
-        ("near", "f8"),  # angles are within half a turn of this
+        ("near", "f8"),  # angles are within half a turn of this, where nothing better is known
+        ("iq", "i8"),  # where a joint's position stands in q and v; -1 for distances
+        ("iv", "i8"),
         ("n", "f8", 3),  # axis in the other node
         ("n2", "f8", 3),  # zero mark in the other node
         ("w2", "f8", 3),  # zero mark in the node
@@ -146,7 +148,7 @@ def compiled(mechanism: Mechanism, frames: Frames, axes: Axes) -> tuple[Any, Any
             for start, end in itertools.pairwise(points):
                 (other, X), (node, Y) = frames[start.body], frames[end.body]
                 ends = {"other": other, "node": node, "pa": X.apply(start.point), "pb": Y.apply(end.point)}
-                items.append({"kind": SEGMENT, "weight": 1.0 / divisor, **ends})
+                items.append({"kind": SEGMENT, "iq": -1, "iv": -1, "weight": 1.0 / divisor, **ends})
         record.count = len(items) - record.first
     out = zeroed(len(items), ITEM)
     for record, values in zip(out, items, strict=True):
@@ -169,7 +171,7 @@ def tree_axes(tree: Tree) -> Axes:
         node = tree.nodes[span.first]
         R = node.Rt.reshape(3, 3)
         ends = {"node": span.first, "other": int(node.parent), "sign": 1.0, "n": R[:, 2], "n2": R[:, 0]}
-        ends |= {"w2": (1.0, 0.0, 0.0), "pa": node.pt, "kind": HINGE}
+        ends |= {"w2": (1.0, 0.0, 0.0), "pa": node.pt, "kind": HINGE, "iq": int(node.iq), "iv": int(node.iv)}
         if span.primitive.motion == Motion.PRISMATIC:
             ends["kind"] = SLIDE
         ends["near"] = middle(span.joint.lower[span.offset], span.joint.upper[span.offset])

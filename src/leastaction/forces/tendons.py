@@ -82,6 +82,14 @@ def tension_slopes(tendon, mode, pull, length, rate):
 
 
 @routine
+def look_near(items, q):
+    """Let angles be the nearest to those at the joint positions q (nq,)."""
+    for k in range(items.shape[0]):
+        if items[k].iq >= 0:
+            items[k].near = q[items[k].iq]
+
+
+@routine
 def set_pulls(tendons, drives, pull, u):
     """Forces of the controls u (nu,) on the tendons, into pull[:, 0]."""
     for i in range(tendons.shape[0]):

@@ -92,7 +92,7 @@ def _element_wrenches(some, forces, modes, links, external):
     constant.wrenches(forces.wrenches, links, external)
     penalty_contacts.wrenches(forces.penalties, modes.penalties, links, external)
     drags.wrenches(forces.drags, links, external)
-    tendons.wrenches(forces.tendons, forces.items, modes.tendons, modes.pull, links, external)
+    tendons.wrenches(forces.tendons, modes.items, modes.tendons, modes.pull, links, external)
 
 
 @inline
@@ -147,7 +147,7 @@ def _element_slopes(some, forces, modes, links, T, dV, out):
     constant.slopes(forces.wrenches, links, T, out)
     penalty_contacts.slopes(forces.penalties, modes.penalties, links, T, dV, out)
     drags.slopes(forces.drags, links, T, dV, out)
-    tendons.slopes(forces.tendons, forces.items, modes.tendons, modes.pull, links, T, dV, out)
+    tendons.slopes(forces.tendons, modes.items, modes.tendons, modes.pull, links, T, dV, out)
 
 
 @inline
@@ -180,7 +180,7 @@ def _element_cotangents(some, forces, modes, links, cot, GT, GV, grads):
     out, at = grads.penalties, grads.penalty_points
     penalty_contacts.cotangents(forces.penalties, modes.penalties, links, cot, GT, GV, out, at)
     drags.cotangents(forces.drags, links, cot, GT, GV, grads.drags)
-    tendons.cotangents(forces.tendons, forces.items, modes.tendons, modes.pull, links, cot, GT, GV, grads.tendons)
+    tendons.cotangents(forces.tendons, modes.items, modes.tendons, modes.pull, links, cot, GT, GV, grads.tendons)
 
 
 @inline
@@ -253,6 +253,18 @@ def _set_pulls(some, forces, modes, u):
 
 
 @routine
+def look_near(forces, modes, q):
+    """Let tendons know how often the joints at q (nq,) have turned round."""
+    _look_near(forces.tendons, modes, q)
+
+
+@inline
+def _look_near(some, modes, q):
+    if some is not None:
+        tendons.look_near(modes.items, q)
+
+
+@routine
 def control_wrenches(forces, modes, links, u, out):
     """Add to `out` (nodes, 6) how the wrenches on tendons change for a change u (nu,) of the controls."""
     _control_wrenches(forces.tendons, forces, modes, links, u, out)
@@ -261,7 +273,7 @@ def control_wrenches(forces, modes, links, u, out):
 @inline
 def _control_wrenches(some, forces, modes, links, u, out):
     if some is not None:
-        tendons.control_wrenches(some, forces.items, forces.drives, modes.tendons, modes.pull, links, u, out)
+        tendons.control_wrenches(some, modes.items, forces.drives, modes.tendons, modes.pull, links, u, out)
 
 
 @routine
@@ -273,7 +285,7 @@ def control_cotangents(forces, modes, links, cot, bu):
 @inline
 def _control_cotangents(some, forces, modes, links, cot, bu):
     if some is not None:
-        tendons.control_cotangents(some, forces.items, forces.drives, modes.tendons, modes.pull, links, cot, bu)
+        tendons.control_cotangents(some, modes.items, forces.drives, modes.tendons, modes.pull, links, cot, bu)
 
 
 # ------------------------------------------------------------------ one-sided forces
@@ -332,7 +344,7 @@ def _change_elements(some, forces, modes, links, settled, most):
     changed, touching = penalty_contacts.change_modes(forces.penalties, modes.penalties, links, settled, most)
     c, t = paths.change_modes(forces.paths, forces.points, modes.paths, links, settled, most - changed)
     changed, touching = changed + c, touching + t
-    c, t = tendons.change_modes(forces.tendons, forces.items, modes.tendons, links, settled, most - changed)
+    c, t = tendons.change_modes(forces.tendons, modes.items, modes.tendons, links, settled, most - changed)
     return changed + c, touching + t
 
 
@@ -360,7 +372,7 @@ def _settle_elements(some, forces, modes, links):
         return 0
     changed = penalty_contacts.settle_modes(forces.penalties, modes.penalties, links)
     changed += paths.settle_modes(forces.paths, forces.points, modes.paths, links)
-    return changed + tendons.settle_modes(forces.tendons, forces.items, modes.tendons, links)
+    return changed + tendons.settle_modes(forces.tendons, modes.items, modes.tendons, links)
 
 
 @routine

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.polynomial import Polynomial
 
 from leastaction.formats._files import Notes
-from leastaction.formats._mjcf_bodies import BALL, SLIDE, Bodies, Names, pose, shift
+from leastaction.formats._mjcf_bodies import BALL, Bodies, Names, pose, shift
 from leastaction.formats._mjcf_tendons import Tendons
 from leastaction.formats._mjcf_text import limits
 from leastaction.mechanism import (
@@ -228,12 +228,7 @@ class Elements:
         if kp < 0.0 or kv < 0.0 or (bias and not kp):
             self.notes.add("actuators with feedback that drives away, or with a constant force", given)
             return
-        force = None
-        if m.actuator_forcelimited[k]:
-            force = limits(m.actuator_forcerange[k])
-            if kp and not self._within_a_turn(k):
-                self.notes.add("force ranges of servos on joints without limits", given)
-                force = None
+        force = limits(m.actuator_forcerange[k]) if m.actuator_forcelimited[k] else None
         own = None if gain == (kp if kp > 0.0 else kv) else gain
         rest = bias / kp if kp else 0.0
         gear = float(self._gear(k))
@@ -245,13 +240,6 @@ class Elements:
         """Whether an actuator of a joint drives a ball."""
         on_joint = self.m.actuator_trntype[k] in (Transmission.JOINT, Transmission.JOINT_IN_PARENT)
         return bool(on_joint and self.m.jnt_type[int(self.m.actuator_trnid[k, 0])] == BALL)
-
-    def _within_a_turn(self, k: int) -> bool:
-        """Whether an actuator drives a tendon, a slide, or a hinge with limits less than a turn apart."""
-        m, joint = self.m, int(self.m.actuator_trnid[k, 0])
-        if m.actuator_trntype[k] == Transmission.TENDON or m.jnt_type[joint] == SLIDE:
-            return True
-        return bool(m.jnt_limited[joint] and np.ptp(m.jnt_range[joint]) < 6.25)
 
     def _activation(self, k: int) -> Activation | None:
         """What lies between the control and the force."""

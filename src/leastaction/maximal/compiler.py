@@ -307,6 +307,7 @@ def _axes(mechanism: Mechanism, coordinates: list[dict[str, Any]]) -> tendon_rec
             continue
         kind = tendon_records.SLIDE if c["kind"] == SLIDE else tendon_records.HINGE
         ends = {"kind": kind, "node": c["b"], "other": c["a"], "near": tendon_records.middle(*limits[c["iv"]])}
+        ends |= {"iq": c["iq"], "iv": c["iv"]}
         out[c["iv"]] = ends | {name: c[name] for name in ("sign", "n", "n2", "w2", "pa", "pb") if name in c}
     return out
 

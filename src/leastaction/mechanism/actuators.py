@@ -93,8 +93,7 @@ class Servo(JointActuator):
         gain: force of the motor per unit of control. None: kp, or kv where kp is zero; the control is then the
             position, or the velocity, that the motor is to have.
         rest: position x at which the motor exerts no force when u is zero [rad or m].
-        force_limits: least and largest force of the motor, before the gear [N m or N]; None: any. With them the joint
-            must have limits less than a turn apart, where there is a kp and it turns.
+        force_limits: least and largest force of the motor, before the gear [N m or N]; None: any.
     """
 
     kp: float = 0.0

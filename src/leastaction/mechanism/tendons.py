@@ -9,7 +9,7 @@ from leastaction.errors import MechanismError
 from leastaction.mechanism import _check
 from leastaction.mechanism.actuators import INF, JointActuator, Servo
 from leastaction.mechanism.elements import Attachment
-from leastaction.mechanism.joints import SPLINES, Motion
+from leastaction.mechanism.joints import SPLINES
 
 if TYPE_CHECKING:
     from leastaction.mechanism.mechanism import Mechanism
@@ -25,7 +25,7 @@ class Tendon:
     Attributes:
         name: unique among tendons, and no name of a degree of freedom.
         joints: pairs (degree of freedom, coefficient) of joints with one axis: l is the sum of coefficient times
-            position [rad or m]. Angles count within half a turn of the middle of their joint's limits, or of zero.
+            position [rad or m].
         via: or points, from end to end: l is the length of the path [m]. A number among them is a pulley: behind it
             begins another stretch, whose length counts divided by that number.
         stiffness: k [N/m, or N m/rad].
@@ -118,7 +118,7 @@ def has_range(actuator: Any) -> bool:
 
 def check_tendons(mechanism: Mechanism) -> None:
     """Refuse tendons of joints without one axis, and names that stand for two things."""
-    axes = {group.iv: group.kind for group in mechanism.coordinate_groups if group.nv == 1}
+    axes = {group.iv for group in mechanism.coordinate_groups if group.nv == 1}
     for tendon in mechanism.tendons:
         if tendon.name in mechanism.velocity_names:
             raise MechanismError(f"tendon {tendon.name!r}: a degree of freedom has the same name")
@@ -136,22 +136,9 @@ def check_tendons(mechanism: Mechanism) -> None:
         if not isinstance(actuator, Servo) or actuator.force_limits is None or drives_tendon(mechanism, actuator):
             continue
         _refuse_spline(mechanism, actuator.coordinate, f"servo {actuator.name!r} with a force range")
-        k = mechanism.velocity_index(actuator.coordinate)
-        if actuator.kp > 0.0 and axes.get(k) != Motion.PRISMATIC and not _within_a_turn(mechanism, k):
-            raise MechanismError(
-                f"servo {actuator.name!r}: a force range needs a joint with limits less than a turn apart, which "
-                f"{actuator.coordinate!r} has not"
-            )
 
 
 def _refuse_spline(mechanism: Mechanism, name: str, what: str) -> None:
     splines = [g.iv for g in mechanism.coordinate_groups if g.kind in SPLINES]
     if mechanism.velocity_index(name) in splines:
         raise MechanismError(f"{what}: {name!r} runs along a spline")
-
-
-def _within_a_turn(mechanism: Mechanism, k: int) -> bool:
-    """Whether the limits of a degree of freedom are less than a turn apart."""
-    lower = [x for joint in mechanism.joints for x in joint.lower]
-    upper = [x for joint in mechanism.joints for x in joint.upper]
-    return upper[k] - lower[k] < 6.25

@@ -194,6 +194,7 @@ def end_outputs(model, settings, data, at, end, out):
     start_rows(model, data)
     add_rates(model, settings, data, dt)
     end_paths(model, settings, data, dt, model.damped)
+    total.look_near(model.forces, data.modes, at.q)
     total.set_pulls(model.forces, data.modes, at.u[1])
     end_resistance(model.resisting, settings, data, dt)
     if settings.halves < 1.0:
@@ -244,7 +245,7 @@ def _tendon_columns(model, data, drive, scale, touched, columns):
         for c in range(6):
             external[i, c] = 0.0
     share = data.modes.pull[drive.tendon - 1, 2]
-    tendons.push(tendon, forces.items, states, scale * drive.gear * share, external)
+    tendons.push(tendon, data.modes.items, states, scale * drive.gear * share, external)
     count = 0
     for i in range(external.shape[0]):
         F = external[i]

@@ -138,6 +138,6 @@ def shares(resisting, forces, data, time):
         store6(s.v, _twist(s, load3(s.w), load3(s.vc)))
     for i in range(pull.shape[0]):
         pull[i, 1], pull[i, 2] = time, 0.0
-        share = free_share(forces.tendons[i], forces.items, data.modes.tendons[i], pull[i], data.bodies)
+        share = free_share(forces.tendons[i], data.modes.items, data.modes.tendons[i], pull[i], data.bodies)
         pull[i, 1], pull[i, 2] = 0.0, share
     _rest(resisting, data)

@@ -227,6 +227,7 @@ def end_part(model, settings, data, contact, q, u, dt):
     start_rows(model, data)
     add_rates(model, settings, data, dt)
     end_paths(model, settings, data, dt, model.damped)
+    total.look_near(model.forces, data.modes, q)
     total.set_pulls(model.forces, data.modes, u)
     end_resistance(model.resisting, settings, data, dt)
     for i in range(data.bodies.shape[0]):

@@ -13,10 +13,11 @@ from leastaction.spatial import ZERO6, dot, load6, store6
 
 @routine
 def hold_tendons(tendons, model, data):
-    """What is added to the lengths at all nodes, into `modes.pull`; poses must be there."""
+    """What is added to the lengths at all nodes, into `modes.pull`, and the turns of joints; poses must be there."""
     if tendons is None:
         return
-    items, z, w, pull = model.forces.items, model.rule.z, model.rule.w, data.modes.pull
+    items, z, w, pull = data.modes.items, model.rule.z, model.rule.w, data.modes.pull
+    laws.look_near(items, data.Q[0])
     for i in range(tendons.shape[0]):
         if tendons[i].held == 0.0:
             continue
@@ -41,7 +42,7 @@ def held_columns(tendons, model, settings, data, dense, first):
             _gradient(tendons[i], model, data, dense, j)
         for j in range(last - first):
             modes = modes_at(data.modes, j)
-            free = laws.free_share(tendons[i], model.forces.items, modes.tendons[i], modes.pull[i], data.bodies[j])
+            free = laws.free_share(tendons[i], modes.items, modes.tendons[i], modes.pull[i], data.bodies[j])
             gain = settings.dt * tendons[i].held * free * z[j]
             for k in range(first, last):
                 for a in range(dense.g.shape[1]):
@@ -55,7 +56,7 @@ def _gradient(tendon, model, data, dense, j):
     out = dense.out
     for i in range(out.shape[0]):
         store6(out[i], ZERO6)
-    laws.push(tendon, model.forces.items, data.bodies[j], 1.0, out)
+    laws.push(tendon, data.modes.items, data.bodies[j], 1.0, out)
     for i in range(model.nodes.shape[0] - 1, -1, -1):
         node = model.nodes[i]
         F = load6(out[i])

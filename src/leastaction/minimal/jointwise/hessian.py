@@ -274,7 +274,7 @@ def _tendon_block(tendons, model, points, data, drive, al, chi, k, wdt, C):
     if tendons is None:
         return
     nodes, external, touched, modes = model.nodes, points.external, model.forces.touched, modes_at(points.modes, al)
-    t, items, links = drive.tendon - 1, model.forces.items, points.nodes[al]
+    t, items, links = drive.tendon - 1, points.modes.items, points.nodes[al]
     for j in range(touched.shape[0]):
         store6(external[touched[j]], ZERO6)
     share = free_share(tendons[t], items, modes.tendons[t], modes.pull[t], links)

@@ -232,6 +232,9 @@ def _outer_impulses(forces, data, u, al, wdt):
     if touched.shape[0] > 0:
         for j in range(touched.shape[0]):
             store6(external[touched[j]], ZERO6)
+        for j in range(data.modes.items.shape[0]):
+            if data.modes.items[j].iv >= 0:
+                data.modes.items[j].near = data.X[0, data.modes.items[j].iv]
         set_pulls(forces, modes_at(data.modes, al), u)
         wrenches(forces, modes_at(data.modes, al), pts[al], external)
         for j in range(touched.shape[0]):
