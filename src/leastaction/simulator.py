@@ -18,6 +18,7 @@ from leastaction.left_out import warn_of_ignored
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism._check import shown
 from leastaction.mechanism.arguments import FloatArray
+from leastaction.motions import checked_names, motion_at
 from leastaction.pushes import Pushes
 from leastaction.record import Record
 from leastaction.start import checked_integrator, first_state, start_time
@@ -156,12 +157,13 @@ class Simulator:
         pushes = self._pushes or Pushes(self.mechanism, ())
         pushes.add(self._record.q[self._row], body, force, torque, point)
 
-    def step(self, u: Any = None) -> None:
+    def step(self, u: Any = None, motions: Any = None) -> None:
         """Advance by dt.
 
         Args:
             u: controls held over the step, shape (nu,), one per actuator (or degree of freedom, where there are no
                 actuators); default zero. Clipped to their limits.
+            motions: where prescribed ones are at the end of the step, by name (see `simulate`); others stay.
 
         Raises:
             IntegratorError: for controls that are not nu finite numbers.
@@ -179,6 +181,9 @@ class Simulator:
         elif actuation.limited:  # numpy.clip takes several times as long
             np.maximum(self._u, actuation.lower, out=self._u)
             np.minimum(self._u, actuation.upper, out=self._u)
+        if motions is not None:
+            given = checked_names(self.mechanism, motions)
+            self._stepper.aim = {x: motion_at(self.mechanism, x, value, self.t) for x, value in given.items()}
         pushes = self._pushes
         if pushes is not None:
             self._whole_u[:, :, self._own.nu :] = pushes.controls

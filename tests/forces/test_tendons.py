@@ -143,5 +143,4 @@ def test_lanes_refuse_what_they_do_not_know():
 def test_refusals(options, message):
     b = la.robots.pendulum(links=2).edit()
     with pytest.raises(MechanismError, match=message):
-        b.tendon("t", **options)
-        b.build()
+        (b.tendon("t", **options), b.build())

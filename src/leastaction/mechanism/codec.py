@@ -10,6 +10,7 @@ import numpy as np
 from leastaction.errors import FormatError
 from leastaction.mechanism import (
     actuators,
+    contact_pairs,
     elements,
     frames,
     inertia,
@@ -23,7 +24,19 @@ from leastaction.mechanism import (
 
 _TYPES: dict[str, type] = {
     cls.__name__: cls
-    for module in (actuators, elements, frames, inertia, joints, mechanism, pose, sensors, shapes, tendons)
+    for module in (
+        actuators,
+        contact_pairs,
+        elements,
+        frames,
+        inertia,
+        joints,
+        mechanism,
+        pose,
+        sensors,
+        shapes,
+        tendons,
+    )
     for cls in vars(module).values()
     if isinstance(cls, type) and is_dataclass(cls)
 }
