@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import leastaction as la
+from leastaction.sensing.reading import read_state
 from tests.formats.models import mjcf, write
 
 mujoco = pytest.importorskip("mujoco")
@@ -32,7 +33,8 @@ ACTUATORS = (
     '<position name="p2" joint="j1" kp="100" kv="4" forcerange="-6 5" gear="1.3"/>'
     '<general name="c" tendon="r" gainprm="30" biastype="affine" biasprm="3 -25 -2" forcerange="-8 8"/></actuator>'
 )
-MODEL = mjcf(BODIES, TENDONS + ACTUATORS, before='<option><flag contact="disable"/></option>')
+SENSORS = '<sensor><accelerometer name="felt" site="sc"/></sensor>'
+MODEL = mjcf(BODIES, TENDONS + ACTUATORS + SENSORS, before='<option><flag contact="disable"/></option>')
 
 
 @pytest.fixture
@@ -79,6 +81,8 @@ def test_accelerations_with_clipped_servos(arm):
         run = la.simulate(robot, q, v, controls=u, **step)
         a = (run.v[1] - run.v[0]) / 1e-6
         np.testing.assert_allclose(a, data.qacc, atol=1e-9 * max(1.0, np.abs(data.qacc).max()))
+        felt = read_state(robot, q, v, u, np.zeros((0, 9)))["felt"]
+        np.testing.assert_allclose(felt, data.sensordata, atol=1e-9 * max(1.0, np.abs(data.qacc).max()))
         clipped += int(np.isin(data.actuator_force, (-8.0, -6.0, 5.0, 8.0)).sum())
     assert 2 < clipped < 16
 
