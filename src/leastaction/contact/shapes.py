@@ -329,6 +329,8 @@ def _items(mechanism: Mechanism, frames: Frames, bodies: bool, points_on_bodies:
         if index >= 0:
             shapes = mechanism.bodies[mechanism.body_index(point.body)].shapes
             held = [shape for shape in shapes if shape.collision and _holds(shape, point.point)]
+            # Where several hold it, the one that it is called after.
+            held.sort(key=lambda shape: not (shape.name and point.name.startswith(shape.name)))
             yield _point(index, owner, X, point, held, bodies and points_on_bodies)
 
 
