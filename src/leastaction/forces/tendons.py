@@ -141,11 +141,32 @@ def energy(tendons, items, links):
     return total
 
 
+@inline
+def _row_moves(rows, node):
+    found = False
+    if node >= 0:
+        for c in range(6):
+            found = found or rows[node, c] != 0.0
+    return found
+
+
+@routine
+def moves(tendon, items, T, dV):
+    """Whether any of its nodes moves at all."""
+    for k in range(tendon.first, tendon.first + tendon.count):
+        a, b = items[k].other, items[k].node
+        if _row_moves(T, a) or _row_moves(T, b) or _row_moves(dV, a) or _row_moves(dV, b):
+            return True
+    return False
+
+
 @routine
 def slopes(tendons, items, modes, pull, links, T, dV, out):
     """Add the changes of the wrenches."""
     for i in range(tendons.shape[0]):
         tendon = tendons[i]
+        if not moves(tendon, items, T, dV):
+            continue
         dl = 0.0
         dr = 0.0
         for k in range(tendon.first, tendon.first + tendon.count):
