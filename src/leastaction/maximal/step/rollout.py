@@ -1,6 +1,7 @@
 """The compiled loops of `Maximal`: many steps, no Python in between."""
 
 from leastaction._jit import entry, routine
+from leastaction.forces import total
 from leastaction.maximal.arrays import (
     ContactData,
     ContactModel,
@@ -231,6 +232,8 @@ def end_part(model, settings, data, contact, q, u, dt):
     start_rows(model, data)
     add_rates(model, settings, data, dt)
     end_paths(model, settings, data, dt, model.damped)
+    total.look_near(model.forces, data.modes, q)
+    total.set_pulls(model.forces, data.modes, u)
     end_resistance(model.resisting, settings, data, dt)
     for i in range(data.bodies.shape[0]):
         for c in range(6):
