@@ -147,17 +147,27 @@ class MaximalStepper(Stepper):
         return self.settings.loops is not None
 
     def _plan(self, Z: FloatArray | None, wider: float = 1.0) -> None:
-        """Lay out graph and near pairs at the poses Z; see `Layout.renew`."""
+        """Look for near pairs at the poses Z; see `Layout.renew`."""
+        if self.contact is not None:
+            self.layout.note(self.contact.touched)
         if self.layout.renew(Z, self.data.bodies, wider):
-            self.data = on_graph(self.data, self.ldu.factors)
+            self.data = on_graph(self.data, self.ldu.new_factors())
         self._make_room()
+
+    def _tie(self, more: bool) -> None:
+        """Make a graph that ties the bodies which touch; see `Layout.tie`."""
+        assert self.contact is not None
+        if self.layout.tie(self.contact.touched, more):
+            self.data = on_graph(self.data, self.ldu.new_factors())
+        self._bind()
 
     def _make_room(self) -> None:
         """Arrays for contacts, none of them known."""
         self.contact = None
         if self.acts and self.layout.touches():
             n, m = len(self.model.bodies), len(self.model.coordinates)
-            self.contact = contact_data(n, self.room, m, LOGGED * self.room, self.table.turns)
+            pairs = len(self.near.pairs)
+            self.contact = contact_data(n, pairs, self.room, m, LOGGED * self.room, self.table.turns)
         self._bind()
 
     def _bind(self) -> None:
@@ -225,6 +235,9 @@ class MaximalStepper(Stepper):
         data.rows.lam = data.rows.mu = 0.0
         data.clock[:] = 0.0
         self.planned, self.wider = True, 1.0
+        if self.contact is not None:
+            self.contact.touched[:] = 0
+        self.layout.forget()
         self._plan(record["rigid_poses"][0])
 
     def advance(self, record: Record, first: int, last: int, u: FloatArray) -> int:
@@ -252,6 +265,9 @@ class MaximalStepper(Stepper):
                 if written < LOGGED * self.room // 2 or done == 0:
                     self.room *= 2
                     self._make_room()
+            elif why == entries.UNTIED:
+                self._tie(self.planned)
+                self.planned = True
             else:
                 # A step that needs more than one plan gets wider ones, in whichever call the first of them was made.
                 self.wider = 2.0 * self.wider if self.planned else 1.0
