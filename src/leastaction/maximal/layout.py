@@ -20,6 +20,9 @@ FloatArray = NDArray[np.float64]
 MANY = 100
 """Up to so many shapes, every pair of them counts as near."""
 
+GRAPHS = 4
+"""While so many graphs were in use bodies have not touched that are tied no longer."""
+
 KEPT = 64
 """Graphs that are kept for when the same bodies touch again."""
 
@@ -34,7 +37,7 @@ class Layout:
 
     Attributes:
         tied: bodies that touch, as pairs (i, j), i < j: the graph has an edge for each.
-        met, met_before: those that have touched since the graph was made, and while the one before was in use.
+        met, met_before: those that have touched since the graph was made, and while those before were in use.
         ldu: the graph.
         model: what kernels read, with that graph.
         near: what contacts read.
@@ -45,7 +48,7 @@ class Layout:
         self.reach = reach_of_bodies(table.shapes, len(model.bodies))
         self.edges: list[tuple[int, int]] | None = None
         self.graphs: dict[tuple[tuple[int, int], ...], tuple[GraphLDU, MaximalModel]] = {}
-        self.tied = self.met = self.met_before = NONE
+        self.forget()
         self.ldu: GraphLDU
         self.model: MaximalModel
         self.near: ContactModel
@@ -94,7 +97,7 @@ class Layout:
 
     def forget(self) -> None:
         """No bodies have touched."""
-        self.tied = self.met = self.met_before = NONE
+        self.tied, self.met, self.met_before = NONE, NONE, (NONE,) * GRAPHS
 
     def note(self, touched: NDArray[np.int64]) -> None:
         """Note which bodies have touched, by marks of the near pairs, and take these marks away."""
@@ -111,9 +114,9 @@ class Layout:
             more: whether to keep the edges that there are.
         """
         self.note(touched)
-        self.tied = self.met | self.met_before | (self.tied if more else NONE)
+        self.tied = self.met.union(*self.met_before, self.tied if more else NONE)
         if not more:
-            self.met_before, self.met = self.met, NONE
+            self.met_before, self.met = (self.met, *self.met_before[:-1]), NONE
         return self._lay_out()
 
     def _lay_out(self) -> bool:
@@ -127,7 +130,10 @@ class Layout:
                 if len(self.graphs) >= KEPT:
                     self.graphs.pop(next(iter(self.graphs)))
                 marks = [False] * nb + [True] * len(joints)
-                ldu = GraphLDU([6] * nb + joints, edges, constraint=marks, weak=self._weak_edges())
+                # Where bodies touch, an order that is found quickly: it is soon out of date.
+                ldu = GraphLDU(
+                    [6] * nb + joints, edges, constraint=marks, weak=self._weak_edges(), quick=bool(self.tied)
+                )
                 self.graphs[name] = ldu, self.flat.arrays(ldu.plan)
             self.ldu, self.model = self.graphs[name]
         between = np.full((nb + 1, nb + 1), LOOSE, np.int64)
