@@ -8,7 +8,7 @@ from benchmarks.report import Report, Requirement, Sheet
 from benchmarks.rollouts import Rollout, load_note, save_figure
 from benchmarks.starts import near_neutral
 
-LENGTHS = tuple(2**k for k in range(10))
+LENGTHS, FEW = tuple(2**k for k in range(10)), (8, 64, 128, 512)
 ORDERS = (2, 4, 6)
 RULES = ("bodies", "joints")
 DT, STEPS, ANGLE, SEED = 0.005, 200, 0.1, 0
@@ -25,7 +25,7 @@ def method(rule, order):
     return la.Galerkin(order=order, interpolation=rule, solver=solver)
 
 
-def timed(robots, rule, order):
+def timed(robots, rule, order, repeats):
     """{links: (steps done, iterations, seconds per step, per iteration, roughness [rad])}."""
     rollouts = {
         n: Rollout(robot, method(rule, order), near_neutral(robot, ANGLE, SEED), np.zeros(n), DT, STEPS)
@@ -33,7 +33,7 @@ def timed(robots, rule, order):
     }
     done = {n: rollout.run() for n, rollout in rollouts.items()}
     best = dict.fromkeys(rollouts, np.inf)
-    for _ in range(3):  # in turns: a busy minute hits all of them
+    for _ in range(repeats):  # in turns: a busy minute hits all of them
         for n, rollout in rollouts.items():
             best[n] = min(best[n], rollout.seconds(repeats=1))
     its = {n: rollout.record["iterations"][1 : done[n] + 1] for n, rollout in rollouts.items()}
@@ -62,20 +62,21 @@ def figure(times):
     return save_figure(fig, "long_chains")
 
 
-def run(progress) -> Report:
+def run(progress, quick=False) -> Report:
     """Run all lengths and orders."""
+    lengths, orders, repeats = (FEW, ORDERS[:2], 1) if quick else (LENGTHS, ORDERS, 3)
     columns = ["rule", "links", "order", "steps", "mean its", "worst its", "[µs/step]", "[µs/iteration]"]
     columns += ["4th difference [rad]"]
     sheet = Sheet("Pendulums", columns)
     ways = ["64 to 512, per step", "per iteration", "128 to 512, per step", "per iteration"]
     growth = Sheet("Time of 512 links over that of fewer, divided by the ratio of links", ["rule", "order", *ways])
-    progress.total(len(RULES) * len(ORDERS))
-    robots = {n: la.robots.pendulum(n) for n in LENGTHS}
+    progress.total(len(RULES) * len(orders))
+    robots = {n: la.robots.pendulum(n) for n in lengths}
     times = {}
     for rule in RULES:
-        for order in ORDERS:
+        for order in orders:
             progress.next(f"{rule}, order {order}")
-            found = times[rule, order] = timed(robots, rule, order)
+            found = times[rule, order] = timed(robots, rule, order, repeats)
             for n, (done, its, step, iteration, rough) in found.items():
                 row = [rule, n, order, done, float(its.mean()), int(its.max()), 1e6 * step, 1e6 * iteration, rough]
                 sheet.rows.append(row)

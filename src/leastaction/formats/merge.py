@@ -10,6 +10,7 @@ from leastaction.mechanism import (
     Attachment,
     Body,
     BodyActuator,
+    ContactPair,
     Inertia,
     Joint,
     Mechanism,
@@ -51,7 +52,9 @@ def merge_fixed_bodies(mechanism: Mechanism) -> Mechanism:
             poses = {"pose": X * loop.pose, "child_pose": loop.child_pose * Y.inverse()}
             loops.append(replace(loop, parent=parent, child=child, **poses))
     excluded = [(place[a][0], place[b][0]) for a, b in mechanism.excluded_contacts]
+    pairs = [replace(p, first=place[p.first][0], second=place[p.second][0]) for p in _apart(mechanism, place)]
     return mechanism.replace(
+        contact_pairs=tuple(pairs),
         excluded_contacts=tuple((a, b) for a, b in dict.fromkeys(excluded) if a != b),
         bodies=tuple(bodies),
         joints=tuple(joints),
@@ -100,3 +103,8 @@ def _wrench(wrench: tuple[float, ...], X: Pose) -> tuple[float, ...]:
     turned = np.array(_turned(wrench, X))
     turned[:3] += np.cross(X.position, turned[3:])
     return tuple(turned.tolist())
+
+
+def _apart(mechanism: Mechanism, place: dict[str, tuple[str, Pose]]) -> list[ContactPair]:
+    """Contact pairs of bodies that are not merged."""
+    return [pair for pair in mechanism.contact_pairs if place[pair.first][0] != place[pair.second][0]]

@@ -8,9 +8,25 @@ import numpy as np
 
 from leastaction.errors import IntegratorError, MechanismError
 from leastaction.forces.arrays import ForceModel, force_model, force_records, resisting, together
+from leastaction.maximal.arrays import SIZES
 from leastaction.maximal.joint_pieces import Piece, piece_coordinates, split
 from leastaction.maximal.model import Model
-from leastaction.maximal.records import BALL, BODY, COORDINATE, FREE, HINGE, JOINT_ROW, NOT_LENT, SLIDE, filled, records
+from leastaction.maximal.prescribed import COLUMNS
+from leastaction.maximal.records import (
+    BALL,
+    BODY,
+    COORDINATE,
+    FRAME,
+    FREE,
+    GOAL,
+    HINGE,
+    JOINT_ROW,
+    NOT_LENT,
+    SLIDE,
+    VALUE,
+    filled,
+    records,
+)
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism.closure import COUPLING, SCREW, joint_equations
 from leastaction.mechanism.graph import WORLD
@@ -45,6 +61,7 @@ class _Compiler:
         self.parts: list[list[tuple[Inertia, Pose]]] = []
         self.frames: dict[str, tuple[int, Pose]] = {WORLD: (-1, Pose())}
         self.pieces: list[Piece] = []
+        self.goals: list[dict[str, Any]] = []
         self.locked = False
 
     def run(self) -> Model:
@@ -65,12 +82,13 @@ class _Compiler:
         coordinates, first = self._coordinates()
         rows, sizes, names = self._rows(first, len(coordinates))
         coefficients = self._couplings(rows, sizes, names, coordinates)
+        coefficients += self._prescribed(rows, sizes, names, coordinates, len(coefficients))
         coefficients += self._locks(rows, sizes, names, coordinates, len(coefficients))
         self._armature(bodies, coordinates)
         model = Model(
             mechanism=m,
             bodies=bodies,
-            rows=filled(rows, JOINT_ROW),
+            rows=filled([{"goal": -1} | row for row in rows], JOINT_ROW),
             nodes=names,
             sizes=sizes,
             coordinates=filled(coordinates, COORDINATE),
@@ -79,6 +97,7 @@ class _Compiler:
             forces=self._forces(),
             augment=np.zeros((len(sizes), 2)),
             pieces=[piece for piece in self.pieces if not piece.loop],
+            goals=filled(self.goals, GOAL),
             locked=self.locked,
         )
         self._edges(model)
@@ -208,6 +227,34 @@ class _Compiler:
             sizes.append(1)
             names.append(coupling.name)
             _pass_limits(c, d, coupling.coefficients)
+        return coefficients
+
+    def _prescribed(self, rows: Any, sizes: Any, names: Any, coordinates: Any, first: int) -> list[float]:
+        """Equations of prescribed motions: of a coordinate one, of a body the six of a weld to a frame that moves."""
+        place = {c["iv"]: k for k, c in enumerate(coordinates) if c["iv"] >= 0}
+        coefficients: list[float] = []
+        at = column = 0
+        for name in self.m.prescribed:
+            kind = VALUE if name in self.m.velocity_names else FRAME
+            if kind == VALUE:
+                k = place[self.m.velocity_index(name)]
+                c = coordinates[k]
+                # Like a lock, with what `MaximalData.goals` says in place of the constant.
+                row = {"kind": COUPLING, "a": c["a"], "b": c["b"], "coordinate": k, "leader": k, "count": 1}
+                new = [row | {"first": first + len(coefficients), "local": 0}]
+                coefficients.append(0.0)
+                c["lower"], c["upper"] = -np.inf, np.inf
+            else:
+                b = self.frames[name][0]
+                equations, _ = joint_equations(name, (), -1, Pose(), b, Pose())
+                own = [{k: v for k, v in row.items() if k not in ("n2", "w2")} for row in equations or ()]
+                new = [row | {"local": local} for local, row in enumerate(own)]
+            rows += [row | {"node": len(sizes), "goal": at} for row in new]
+            sizes.append(len(new))
+            names.append(name)
+            self.goals.append({"kind": kind, "first": column, "at": at})
+            at, column = at + SIZES[kind], column + COLUMNS[kind]
+        self.locked = self.locked or bool(self.goals)
         return coefficients
 
     def _locks(self, rows: Any, sizes: Any, names: Any, coordinates: Any, first: int) -> list[float]:

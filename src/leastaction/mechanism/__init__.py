@@ -4,6 +4,7 @@ from leastaction.mechanism import joints
 from leastaction.mechanism.actuators import Activation, Actuator, BodyActuator, JointActuator, Servo
 from leastaction.mechanism.body import Body
 from leastaction.mechanism.builder import MechanismBuilder
+from leastaction.mechanism.contact_pairs import ContactPair
 from leastaction.mechanism.elements import (
     Attachment,
     Cable,
@@ -40,6 +41,7 @@ __all__ = [
     "Box",
     "Cable",
     "Capsule",
+    "ContactPair",
     "ContactPoint",
     "Coupling",
     "Cylinder",

@@ -8,6 +8,7 @@ from typing import Any
 from leastaction.errors import MechanismError
 from leastaction.mechanism import _check
 from leastaction.mechanism.actuators import INF, BodyActuator, JointActuator, Servo
+from leastaction.mechanism.contact_pairs import ContactPair
 from leastaction.mechanism.elements import (
     Cable,
     ContactPoint,
@@ -37,6 +38,7 @@ FIELDS: dict[type, str] = {
     PointElement: "forces",
     Frame: "frames",
     Sensor: "sensors",
+    ContactPair: "contact_pairs",
 }
 """The field of `Mechanism` that holds the elements of a class, and of those derived from it."""
 
@@ -47,6 +49,7 @@ class ElementBuilder:
     def __init__(self) -> None:
         self._elements: dict[str, list[Any]] = {field: [] for field in FIELDS.values()}
         self._excluded: list[tuple[str, str]] = []
+        self._prescribed: list[str] = []
 
     def _add_element(self, element: Any) -> None:
         field = next((field for kind, field in FIELDS.items() if isinstance(element, kind)), None)
@@ -287,6 +290,42 @@ class ElementBuilder:
             raise MechanismError(f"exclude_contact({first!r}): name the bodies that it may pass through")
         names = [_check.label(name, "exclude_contact") for name in (first, *others)]
         self._excluded += [(names[0], other) for other in names[1:]]
+
+    def contact_pair(
+        self,
+        first: str,
+        second: str,
+        *,
+        shapes: tuple[str, str] = ("", ""),
+        friction: float | None = None,
+        restitution: float | None = None,
+        spinning: float | None = None,
+        rolling: float | None = None,
+        always: bool = False,
+    ) -> None:
+        """Say what holds where two bodies touch, or two of their shapes, whatever each shape says; see `ContactPair`.
+
+        Args:
+            first, second: names of bodies; one may be "world".
+            shapes: names of one shape of each; an empty name stands for all of them.
+            friction, restitution: Coulomb's and Newton's coefficients between them; None leaves it to the shapes.
+            spinning, rolling: torque per normal force [m] that resists; None likewise.
+            always: let them touch whatever their groups say, and although a joint connects the bodies.
+        """
+        values = friction, restitution, spinning, rolling
+        self._elements["contact_pairs"].append(ContactPair(first, second, *values, shapes, always))
+
+    def prescribe(self, *names: str) -> None:
+        """Let motions be given from outside: of joints with one axis, and of bodies on free joints to the world.
+
+        `simulate` and `Simulator.step` take them as `motions`; where they say nothing, things stay where they are.
+        Runs with `Maximal` alone. What it takes to move them is no part of the mechanics: the mass of such a body
+        matters to energies only.
+
+        Args:
+            names: of coordinates (`Mechanism.velocity_names`), or of bodies.
+        """
+        self._prescribed += [_check.label(name, "prescribe") for name in names if name not in self._prescribed]
 
     def penalty_contact(self, name: str, body: str, points: Any, *, stiffness: float, **options: Any) -> str:
         """Let a plane push back points of a body with springs, dampers and friction; see `PenaltyContact`.

@@ -51,6 +51,10 @@ def summary(mechanism: Mechanism) -> str:
         pairs, more = m.excluded_contacts[:SHOWN], len(m.excluded_contacts) - SHOWN
         named = ", ".join(f"{first} and {second}" for first, second in pairs)
         lines.append(f"no contact between {named}{f' and {more} other pairs' if more > 0 else ''}")
+    if m.contact_pairs:
+        lines.append(f"contact of its own between {', '.join(pair.name for pair in m.contact_pairs)}")
+    if m.prescribed:
+        lines.append(f"prescribed motions: {', '.join(m.prescribed)}")
     for r in m.rollings:
         lines.append(f"rolling {r.name!r}: {r.body}, {'ball' if r.axis is None else 'disc'} of {r.radius:g} m")
     for p in m.penalties:

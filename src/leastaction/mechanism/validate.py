@@ -32,6 +32,7 @@ def validate(mechanism: Mechanism) -> None:
     _check_names(mechanism)
     _check_references(mechanism)
     check_servos(mechanism)
+    _check_prescribed(mechanism)
 
 
 def _check_inertias(mechanism: Mechanism) -> None:
@@ -132,6 +133,13 @@ def _check_references(mechanism: Mechanism) -> None:
             body(name, "excluded contact")
         if first == second:
             raise MechanismError(f"excluded contact: {first!r} is named twice; name two bodies")
+    for contact in mechanism.contact_pairs:
+        for name, shape in zip((contact.first, contact.second), contact.shapes, strict=True):
+            body(name, f"contact pair {contact.name}")
+            shapes = mechanism.ground if name == WORLD else mechanism.bodies[mechanism.body_index(name)].shapes
+            if shape and shape not in [own.name for own in shapes]:
+                hint = _check.suggestion(shape, [own.name for own in shapes])
+                raise MechanismError(f"contact pair {contact.name}: {name!r} has no shape {shape!r}{hint}")
     for actuator in mechanism.actuators:
         if isinstance(actuator, BodyActuator):
             movable(actuator.body, f"actuator {actuator.name!r}")
@@ -145,3 +153,28 @@ def _check_references(mechanism: Mechanism) -> None:
                 raise MechanismError(f"coupling {coupling.name!r}: unknown coordinate {name!r}{hint}")
             if name not in mechanism.velocity_names:
                 raise MechanismError(f"coupling {coupling.name!r}: {name!r} is part of a ball or free joint")
+
+
+def _check_prescribed(mechanism: Mechanism) -> None:
+    """Prescribed are coordinates of joints with one axis, and bodies that fly."""
+    m = mechanism
+    _check.unique([_check.label(name, "prescribed motion") for name in m.prescribed], "prescribed motion")
+    for name in m.prescribed:
+        if name in m.velocity_names and name in m.coordinate_names:
+            continue
+        if name in m.body_names:
+            joint = m.joints[m.body_index(name)]
+            if joint.kind == "free" and joint.parent == WORLD:
+                continue
+            raise MechanismError(
+                f"prescribed motion {name!r}: its pose can be given where a free joint ties it to the world, "
+                f"not a {joint.kind} joint to {joint.parent!r}"
+            )
+        if name in (*m.velocity_names, *m.coordinate_names):
+            raise MechanismError(f"prescribed motion {name!r} is part of a ball or free joint; name the body")
+        known = [*m.coordinate_names, *m.body_names]
+        raise MechanismError(f"prescribed motion: no coordinate or body {name!r}{_check.suggestion(name, known)}")
+    followers = {coupling.follower: coupling.name for coupling in m.couplings}
+    for name in m.prescribed:
+        if name in followers:
+            raise MechanismError(f"prescribed motion {name!r}: the coupling {followers[name]!r} moves it already")

@@ -69,7 +69,7 @@ def leave_out(model: Model, table: ContactTable) -> ContactTable:
             touching += [pair] if gaps[k] < 0.0 else []
     _say(table, overlap, "overlap as the robot is made")
     _say(table, touching, "overlap, but their joints leave no way along the normal of their contact")
-    return _without(table, {*overlap, *fixed})
+    return without(table, {*overlap, *fixed})
 
 
 def _pairs(pairs: Any) -> list[tuple[int, int]]:
@@ -178,10 +178,11 @@ def _say(table: ContactTable, pairs: Sequence[tuple[int, int]], why: str) -> Non
         warn(f"{'; '.join(names[:4])} {why}: they pass through each other{more}; exclude_contact of a builder says so")
 
 
-def _without(table: ContactTable, pairs: set[tuple[int, int]]) -> ContactTable:
+def without(table: ContactTable, pairs: set[tuple[int, int]]) -> ContactTable:
     """The table with the owners of these shapes apart."""
     if not pairs:
         return table
     apart = {pair for a, b in pairs for pair in ((table.owner(a), table.owner(b)), (table.owner(b), table.owner(a)))}
     keep = [(table.owner(a), table.owner(b)) not in apart for a, b in _pairs(table.ground)]
-    return replace(table, apart=table.apart | apart, ground=table.ground[np.array(keep, bool)].view(np.recarray))
+    ground = table.ground[np.array(keep, bool)].view(np.recarray)
+    return replace(table, apart=table.apart | apart, ground=ground, surfaces=table.surfaces.without(pairs))

@@ -23,6 +23,7 @@ from leastaction.maximal.contact.detection import (
     cones_of,
     contact_cone,
     detect_pair,
+    move_surfaces,
 )
 from leastaction.maximal.contact.limits import limit_cone, limit_key, typical_rate
 from leastaction.maximal.contact.listing import is_listed
@@ -143,6 +144,7 @@ def append_contacts(model, settings, data, near, contact, count, dt, features, c
                 if loose:
                     break
                 contacts[found] = contacts[j]
+                move_surfaces(near, k, contacts[found])
                 cone = cones[count]
                 energy = contact_cone(
                     model.bodies, data.bodies, settings, cone, contacts[found], found, near.edges[k], dt

@@ -122,7 +122,7 @@ class Variational(Transcription):
     def _driven(self) -> Any:
         """Which rows the controls enter, shape (s + 1, nv, nodes, nu), found at random configurations."""
         rng, N = np.random.default_rng(0), self.steps
-        few = np.stack([self.mechanism.random_configuration(rng) for _ in range(min(self.s * N + 1, 7))])
+        few = np.stack([self.mechanism.random_configuration(rng) for _ in range(3)])
         q = few[np.arange(self.s * N + 1) % len(few)]
         if self.tangents.curved:  # far turns within a step are no motion
             near = 0.3 * rng.normal(size=(len(q), self.mechanism.nv))
