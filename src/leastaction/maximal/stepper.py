@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -23,7 +22,6 @@ from leastaction.maximal.arrays import (
     ContactModel,
     MaximalModel,
     MaximalRecord,
-    MaximalSettings,
     contact_data,
     copied,
     maximal_data,
@@ -39,7 +37,7 @@ from leastaction.maximal.derivatives.linearize import OneStep, Parts
 from leastaction.maximal.derivatives.parameters import Derivative, by_parameter
 from leastaction.maximal.derivatives.reversal import MaximalReversal, Sweep
 from leastaction.maximal.failures import failure_of
-from leastaction.maximal.layout import Layout, carried_mass
+from leastaction.maximal.layout import Layout
 from leastaction.maximal.prescribed import (
     COLUMNS,
     fill_goals,
@@ -48,8 +46,8 @@ from leastaction.maximal.prescribed import (
     refuse_derivatives,
 )
 from leastaction.maximal.records import BALL, records
+from leastaction.maximal.settings import settings_of
 from leastaction.maximal.step import rollout as entries
-from leastaction.maximal.step.coarseness import ACCOUNT
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism.graph import WORLD
 from leastaction.record import Record
@@ -93,7 +91,7 @@ class MaximalStepper(Stepper):
         self.no_goals = np.zeros((1, 0)), np.zeros(1)
         if mechanism.prescribed:
             self.carries = (*self.carries, "goals", "work")
-        self.settings = self._settings()
+        self.settings = settings_of(integrator, model, dt, self.substeps)
         self.control_nodes = (0.0,) if integrator.order == 1 else (0.0, *np.cumsum(self.substeps).tolist())
         # Rigid contact cannot go backwards, as some of the steps of a composition do.
         self.acts = ALL_ACT if len(self.substeps) == 1 else frozenset()
@@ -114,28 +112,6 @@ class MaximalStepper(Stepper):
         self.contact: ContactData | None = None
         self.parts: Parts | None = None
         self._make_room()
-
-    def _settings(self) -> MaximalSettings:
-        own, m = self.integrator, self.mechanism
-        g = float(np.linalg.norm(m.gravity)) or 1.0
-        # Small beside the work of gravity in a step, unless the user wants it smooth.
-        kappa = own.smoothing if own.smoothing > 0.0 else 1e-12 * (m.total_mass or 1.0) * (g * self.dt) ** 2
-        return MaximalSettings(
-            dt=self.dt,
-            halves=1.0 if own.order == 1 else 0.5,
-            loops=None if m.is_tree and not self.model.locked else True,
-            tolerance=float(own.tolerance),
-            max_iterations=int(own.max_iterations),
-            max_work=int(own.work),
-            kappa=float(kappa),
-            directions=int(own.directions),
-            smoothing=float(own.smoothing),
-            warm_start=bool(own.warm_start and own.smoothing == 0.0),
-            gravity=g,
-            carried=carried_mass(self.model),
-            whole=self.dt,
-            account=ACCOUNT if len(self.substeps) == 1 else math.inf,
-        )
 
     @property
     def arrays(self) -> MaximalModel:
