@@ -37,7 +37,7 @@ def timed(problem, repeats, **options):
 
 
 def beside_ipopt(steps, chosen, repeats):
-    """Every example with both solvers and their defaults; where they end in different minima, also ours from IPOPT's."""
+    """Every example with both solvers and their defaults; also ours from IPOPT's minima, which may be others."""
     sheet = Sheet(
         "own solver beside IPOPT",
         [

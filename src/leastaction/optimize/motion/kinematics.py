@@ -202,10 +202,10 @@ class CenterOfMass(Function):
         """See `Function.evaluate`."""
         if self.seen is None or not _same(self.seen[0], place.q):
             w, n = self.workspace, len(place.q)
-            c, slopes = np.zeros((n, 3)), np.zeros((n, 3, self.mechanism.nv))
+            c, J = np.zeros((n, 3)), np.zeros((n, 3, self.mechanism.nv))
             q, mass = np.ascontiguousarray(place.q), self.mechanism.total_mass
-            kernels.center_rows(w.tree.nodes, w.links, w.screws, q, w.external, mass, c, slopes)
-            self.seen = (place.q, self.center(c), slopes)
+            kernels.center_rows(w.tree.nodes, w.links, w.screws, q, w.external, mass, c, J)
+            self.seen = (place.q, self.center(c), J)
         return Values(self.seen[1], q=self.seen[2])
 
     def curvatures(self, place: Place, bar: FloatArray) -> Bends | None:
