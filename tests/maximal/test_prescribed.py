@@ -184,3 +184,38 @@ def test_derivatives_on_a_belt():
 
     found = np.array([step(h) - step(-h) for h in 1e-6 * np.eye(12)]).T / 2e-6
     np.testing.assert_allclose(A, found, atol=1e-6 * abs(found).max())
+
+
+def test_gripper_on_a_driven_slider():
+    """Fingers that motors press carry a box by friction; that they touch the ground at first does not matter."""
+    b = box_on(Plane(friction=0.5))
+    b.body("palm", mass=1.0)
+    b.prismatic("lift", "world", "palm", axis="z", position=(0, 0, 0.25))
+    for side, name in ((1, "left"), (-1, "right")):
+        b.body(name, mass=0.2, shapes=Box((0.02, 0.1, 0.2), friction=0.8))
+        b.prismatic(name, "palm", name, axis="x", position=(0.11 * side, 0, -0.15))
+        b.actuator(f"push {name}", name)
+    b.prescribe("lift")
+    robot = b.build()
+    motions = {"lift": lambda t: 0.05 * (1.0 - np.cos(6.0 * t))}
+    options = {"dt": 0.01, "steps": 50, "integrator": la.Maximal(), "motions": motions}
+    run = la.simulate(robot, {"box_free.z": 0.1}, controls=[-10.0, 10.0], **options)
+    z, lift = run.q[:, robot.coordinate_index("box_free.z")], run.q[:, robot.coordinate_index("lift")]
+    assert lift[-1] > 0.09
+    assert abs(z - 0.1 - lift).max() < 1e-3  # it creeps by what a step turns, at most
+    assert run.iterations.max() < 30
+    slips = la.simulate(robot, {"box_free.z": 0.1}, controls=[-5.0, 5.0], **options)
+    assert 2 * 0.8 * 5.0 < G < 2 * 0.8 * 10.0
+    assert slips.q[-1, robot.coordinate_index("box_free.z")] < 0.11
+
+
+def test_no_room():
+    """Two fingers that close on a box, whatever it does: an error that says so."""
+    b = box_on(Plane())
+    for side, name in ((1, "left"), (-1, "right")):
+        b.body(name, mass=0.2, shapes=Box((0.02, 0.1, 0.1)))
+        b.prismatic(name, "world", name, axis="x", position=(0.12 * side, 0, 0.1))
+    b.prescribe("left", "right")
+    motions = {"left": lambda t: -0.5 * t, "right": lambda t: 0.5 * t}
+    with pytest.raises(la.ConvergenceError, match=r"prescribed motions \(left, right\) leave room"):
+        la.simulate(b.build(), {"box_free.z": 0.1}, dt=0.01, steps=10, integrator=la.Maximal(), motions=motions)

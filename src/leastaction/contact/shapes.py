@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from leastaction.contact.holding import holds
 from leastaction.contact.hulls import Polytope, box, hull
 from leastaction.contact.neighbours import neighbours
 from leastaction.contact.pairing import Surfaces, surfaces
@@ -322,13 +323,15 @@ def _items(mechanism: Mechanism, frames: Frames, bodies: bool, points_on_bodies:
         points = [point.point for point in mechanism.contacts if point.body == name]
         for shape in shapes:
             if shape.collision:
-                stood_for = any(_holds(shape, point) for point in points)
+                stood_for = any(holds(shape, point) for point in points)
                 yield _item(index, owner, X, name, shape, stood_for, bodies)
     for point in mechanism.contacts:
         index, owner, X = _place(frames, point.body)
         if index >= 0:
             shapes = mechanism.bodies[mechanism.body_index(point.body)].shapes
-            held = [shape for shape in shapes if shape.collision and _holds(shape, point.point)]
+            held = [shape for shape in shapes if shape.collision and holds(shape, point.point)]
+            # Where several hold it, the one that it is called after.
+            held.sort(key=lambda shape: not (shape.name and point.name.startswith(shape.name)))
             yield _point(index, owner, X, point, held, bodies and points_on_bodies)
 
 
@@ -392,21 +395,6 @@ def _item(index: int, owner: int | str, X: Pose, body: str, shape: Shape, stood_
         priority=shape.priority,
         **options,
     )
-
-
-def _holds(shape: Shape, point: Any) -> bool:
-    """Whether a point of the body is in one of its shapes, within rounding; meshes hold every point."""
-    x, y, z = np.abs(shape.pose.inverse().apply(point)) * (1.0 - 1e-6)
-    if isinstance(shape, Box):
-        return bool(np.all(np.array([x, y, z]) <= 0.5 * np.array(shape.size)))
-    if isinstance(shape, Cylinder):
-        return bool(np.hypot(x, y) <= shape.radius and z <= 0.5 * shape.length)
-    if isinstance(shape, Sphere | Capsule):
-        length = shape.length if isinstance(shape, Capsule) else 0.0
-        return bool(np.linalg.norm([x, y, max(z - 0.5 * length, 0.0)]) <= shape.radius)
-    if isinstance(shape, Ellipsoid):
-        return bool(np.linalg.norm(np.array([x, y, z]) / shape.radii) <= 1.0)
-    return isinstance(shape, Mesh)
 
 
 def _fill(record: Any, item: _Item, first: int, sharp: bool) -> NDArray[np.float64]:

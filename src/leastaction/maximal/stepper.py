@@ -60,6 +60,9 @@ if TYPE_CHECKING:
 LOGGED = 256
 """Steps, each with as many contacts as there is room for, whose forces one call of the compiled loop may log."""
 
+EVERYWHERE = 1e9
+"""How much wider than usual a plan is that holds all pairs of bodies that may ever touch."""
+
 ALL_ACT = frozenset({"contacts", "limits", "dry friction"})
 
 
@@ -164,6 +167,10 @@ class MaximalStepper(Stepper):
         if self.layout.renew(Z, self.data.bodies, wider):
             self.data = on_graph(self.data, self.ldu.factors)
         self._make_room()
+
+    def plan_widely(self, Z: FloatArray) -> None:
+        """Lay out graph and near pairs so that no other plan is ever needed: with all bodies that may touch at all."""
+        self._plan(Z, EVERYWHERE)
 
     def _make_room(self) -> None:
         """Arrays for contacts, none of them known."""
@@ -309,13 +316,7 @@ class MaximalStepper(Stepper):
 
     def _run(self, record: Record, at: int, last: int, u: FloatArray) -> tuple[int, int, int]:
         """Steps from `at` on, up to `last`: (how many were done, why it stopped, rows of the log)."""
-        rows = tuple(record[name][at : last + 1] for name in MaximalRecord._fields[:-2])
-        if len(self.model.goals):
-            rows += record["goals"][at : last + 1], record["work"][at : last + 1]
-        else:
-            if len(self.no_goals[1]) <= last - at:
-                self.no_goals = np.zeros((last - at + 1, 0)), np.zeros(last - at + 1)
-            rows += self.no_goals
+        rows = tuple(self.rows(record, at, last))
         if self.contact is None:
             done, why = self._rollout(rows, u, self.substeps, at > 0)
             return done, why, 0
@@ -327,6 +328,16 @@ class MaximalStepper(Stepper):
         log[:, 0] += at
         self.log.append(log)
         return done, why, written
+
+    def rows(self, record: Record, first: int, last: int) -> MaximalRecord:
+        """Rows first ... last of a record as kernels take them."""
+        rows = [record[name][first : last + 1] for name in MaximalRecord._fields[:-2]]
+        if len(self.model.goals):
+            rows += [record["goals"][first : last + 1], record["work"][first : last + 1]]
+            return MaximalRecord._make(rows)
+        if len(self.no_goals[1]) <= last - first:
+            self.no_goals = np.zeros((last - first + 1, 0)), np.zeros(last - first + 1)
+        return MaximalRecord._make([*rows, *self.no_goals])
 
     def _rewind(self, record: Record, at: int) -> None:
         """Back to a state of the record; angles are read off q, and velocities are those of the step before."""
