@@ -9,7 +9,7 @@ from leastaction._jit import inline, routine
 from leastaction.forces import drives
 from leastaction.forces.arrays import modes_at
 from leastaction.forces.joint_springs import ball_torque, has_ball_spring
-from leastaction.forces.total import axis_force, wrenches
+from leastaction.forces.total import axis_force, set_pulls, wrenches
 from leastaction.kinematics.closure import evaluate, is_coupling, polynomial, soft_force
 from leastaction.kinematics.sweeps import PRISMATIC, REVOLUTE, add_to, turn_z
 from leastaction.spatial import (
@@ -220,6 +220,10 @@ def _outer_impulses(forces, data, u, al, wdt):
     if touched.shape[0] > 0:
         for j in range(touched.shape[0]):
             store6(external[touched[j]], ZERO6)
+        for j in range(data.modes.items.shape[0]):
+            if data.modes.items[j].iv >= 0:
+                data.modes.items[j].near = data.X[0, data.modes.items[j].iv]
+        set_pulls(forces, modes_at(data.modes, al), u)
         wrenches(forces, modes_at(data.modes, al), pts[al], external)
         for j in range(touched.shape[0]):
             i = touched[j]
