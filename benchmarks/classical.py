@@ -14,7 +14,7 @@ from leastaction.dynamics.arrays import DynamicsData, DynamicsModel, SlopeData
 from leastaction.dynamics.workspace import Workspace
 from tests.oracles.pinocchio_model import PinocchioModel
 
-LENGTHS = (16, 32, 64, 128, 256)
+LENGTHS, FEW = (16, 32, 64, 128, 256), (16, 32)
 
 NOTES = """Microseconds per call, best of 9. Ours: in a compiled loop. Pinocchio: without the cost of a call \
 from Python and of copying what it gives back (see benchmarks/peers.py); "as called" is with both."""
@@ -111,14 +111,17 @@ def allocations(robot, algorithm):
     return made(1001) - made(1)
 
 
-def run(progress) -> Report:
+def run(progress, quick=False) -> Report:
     """Time all algorithms on pendulums of 16 to 256 links and on a humanoid."""
-    robots = {f"{n} links": la.robots.pendulum(n) for n in LENGTHS}
+    lengths = FEW if quick else LENGTHS
+    robots = {f"{n} links": la.robots.pendulum(n) for n in lengths}
     robots["humanoid"] = la.robots.humanoid_tree()
     single = la.robots.pendulum(1)
     report = Report("Classical dynamics against Pinocchio", NOTES)
     progress.total(len(ALGORITHMS) * len(robots))
-    growth = Sheet("Growth from 16 to 256 links: exponent of n", ["algorithm", "ours", "Pinocchio"])
+    growth = Sheet(
+        f"Growth from {lengths[0]} to {lengths[-1]} links: exponent of n", ["algorithm", "ours", "Pinocchio"]
+    )
     memory = Sheet("Memory taken by kernels", ["algorithm", "allocations in 1000 calls"])
     ratios = {}
     for algorithm in ALGORITHMS:
@@ -135,8 +138,8 @@ def run(progress) -> Report:
             sheet.rows.append([name, robot.nv, 1e6 * ours, 1e6 * theirs, 1e6 * called, ours / theirs])
             progress.done()
         report.sheets.append(sheet)
-        both = np.array([times[f"{n} links"] for n in LENGTHS])
-        growth.rows.append([algorithm, *(peers.exponent(LENGTHS, both[:, k]) for k in (0, 1))])
+        both = np.array([times[f"{n} links"] for n in lengths])
+        growth.rows.append([algorithm, *(peers.exponent(lengths, both[:, k]) for k in (0, 1))])
         memory.rows.append([algorithm, allocations(robots["32 links"], algorithm)])
     report.sheets += [growth, memory]
     slopes = {row[0]: row[1] for row in growth.rows}

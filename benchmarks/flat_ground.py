@@ -75,7 +75,7 @@ def deepest(run):
     return max(0.0, -float(rows[:, 9].min())) if len(rows) else 0.0
 
 
-def files(report, steps):
+def files(report, steps, seeds, count):
     """The robots of Gymnasium."""
     columns = ["robot", "Grounded µs", "Maximal µs", "MuJoCo µs", "Grounded / MuJoCo", "iterations", "divided"]
     sheet = Sheet("Files of Gymnasium", [*columns, "penetration", "MuJoCo's"])
@@ -91,11 +91,11 @@ def files(report, steps):
             warnings.simplefilter("ignore")
             robot = la.load(path)
         own, other, peer, deep = [], [], [], []
-        for seed in SEEDS:
-            u = np.random.default_rng(seed).uniform(-0.3, 0.3, (COUNT, robot.nu))
-            run, spent = timed(robot, la.Grounded(), robot.home(), COUNT, u)
+        for seed in seeds:
+            u = np.random.default_rng(seed).uniform(-0.3, 0.3, (count, robot.nu))
+            run, spent = timed(robot, la.Grounded(), robot.home(), count, u)
             own.append((spent, run.iterations.mean(), int((run.stored["divided"] > 0).sum()), deepest(run)))
-            other.append(timed(robot, la.Maximal(), robot.home(), COUNT, u)[1])
+            other.append(timed(robot, la.Maximal(), robot.home(), count, u)[1])
             spent, depth = mujoco_time(path, u)
             peer.append(spent)
             deep.append(depth)
@@ -119,7 +119,7 @@ def fallen(name, robot, seed):
     return q, lower, upper
 
 
-def drops(report, steps):
+def drops(report, steps, seeds, count):
     """The zoo's robots, thrown on the ground."""
     sheet = Sheet(
         "Drops", ["robot", "Grounded µs", "Maximal µs", "iterations", "divided", "gain", "beyond limits", "penetration"]
@@ -129,15 +129,15 @@ def drops(report, steps):
         steps.next(name)
         robot = getattr(la.robots, name)(ground=True)
         own, other = [], []
-        for seed in SEEDS:
+        for seed in seeds:
             q, lower, upper = fallen(name, robot, seed)
-            run, spent = timed(robot, la.Grounded(), q, COUNT // 4)
+            run, spent = timed(robot, la.Grounded(), q, count // 4)
             gain = float(np.diff(run.energy).max() / run.kinetic_energy.max())
             beyond = float(max((lower - run.q[:, 7:]).max(), (run.q[:, 7:] - upper).max(), 0.0))
             own.append(
                 (spent, run.iterations.mean(), int((run.stored["divided"] > 0).sum()), gain, beyond, deepest(run))
             )
-            other.append(timed(robot, la.Maximal(self_collision=False), q, COUNT // 4)[1])
+            other.append(timed(robot, la.Maximal(self_collision=False), q, count // 4)[1])
         spent, iterations, divided, gain, beyond, depth = zip(*own, strict=True)
         row = [name, median(spent), median(other), float(median(iterations)), sum(divided)]
         sheet.rows.append([*row, max(gain), max(beyond), max(depth)])
@@ -146,9 +146,11 @@ def drops(report, steps):
         steps.done()
 
 
-def run(steps) -> Report:
+def run(steps, quick=False) -> Report:
+    """All robots; quick: one seed, short runs."""
+    seeds, count = (SEEDS[:1], COUNT // 5) if quick else (SEEDS, COUNT)
     report = Report("Robots on flat ground", NOTES)
     steps.total(len(FILES) + len(DROPPED))
-    files(report, steps)
-    drops(report, steps)
+    files(report, steps, seeds, count)
+    drops(report, steps, seeds, count)
     return report

@@ -95,8 +95,9 @@ class Worker:
 
 
 def run(progress, quick: bool = False) -> Report:
-    """The table; quick: 1 s of each file in place of 5."""
+    """The table; quick: 1 s of every tenth file in place of 5 s of each."""
     paths, missing = files()
+    paths = dict(list(paths.items())[::10]) if quick else paths
     report = Report("Foreign robots", NOTES + (f" Not installed: {', '.join(missing)}." if missing else ""))
     sheet, reasons = Sheet(f"{1 if quick else 5} s of each file", COLUMNS), Sheet("Why not", ["file", "reason"])
     progress.total(len(paths))

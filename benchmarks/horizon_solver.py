@@ -7,16 +7,20 @@ import numpy as np
 
 import leastaction as la
 from benchmarks import legged, peers
-from benchmarks.report import Requirement, Sheet
+from benchmarks.report import Report, Requirement, Sheet
 from leastaction.optimize import examples
 from leastaction.optimize.hessians.hessian import GaussNewton
 from leastaction.optimize.solvers.kkt import System
 
 EXAMPLES = [example for example in examples.catalogue() if example.name not in legged.LONG]
+FEW = ("cart_pole", "nao")
 SIZES = (25, 50, 100, 200, 400)
 TICKS = 300
 PUSHES = (40, 120, 200)
 """Ticks at which velocities jump."""
+
+NOTES = """`solve(solver="horizon")` beside IPOPT on the examples of `optimize.examples`, least CPU time of three; the \
+linear system of an iteration over the number of steps; MPC with the same solver, CPU time of a tick."""
 
 
 def cpu(function):
@@ -26,13 +30,13 @@ def cpu(function):
     return time.process_time() - began, out
 
 
-def timed(problem, repeats=3, **options):
+def timed(problem, repeats, **options):
     """CPU seconds of a solution, the least of some, and the solution."""
     runs = [cpu(lambda: problem.solve(**options)) for _ in range(repeats + 1)]
     return min(seconds for seconds, _ in runs), runs[-1][1]
 
 
-def beside_ipopt(steps):
+def beside_ipopt(steps, chosen, repeats):
     """Every example with both solvers; where they end in different minima, also ours from IPOPT's."""
     sheet = Sheet(
         "own solver beside IPOPT",
@@ -49,12 +53,12 @@ def beside_ipopt(steps):
         ],
     )
     worst, ratio = 0.0, 0.0
-    for example in EXAMPLES:
+    for example in chosen:
         steps.next(f"{example.name}, both solvers")
         problem, options = example.make(), {"hessian": "gauss-newton" if example.name == "nao" else "differences"}
         seconds, solved = {}, {}
         for solver in ("ipopt", "horizon"):
-            seconds[solver], solved[solver] = timed(problem, solver=solver, **options)
+            seconds[solver], solved[solver] = timed(problem, repeats, solver=solver, **options)
         ours, theirs = solved["horizon"], solved["ipopt"]
         assert ours.success, str(ours)
         differs = problem.solve(solver="horizon", warm_start=theirs, **options).cost / theirs.cost - 1.0
@@ -173,14 +177,15 @@ def control(steps):
     return sheet, rates
 
 
-def add(steps, sheets, requirements):
-    """All of it, to a report."""
-    compared, worst, ratio = beside_ipopt(steps)
+def run(steps, quick=False) -> Report:
+    """All of it; quick: two examples, once."""
+    chosen = [example for example in EXAMPLES if example.name in FEW] if quick else EXAMPLES
+    steps.total(len(chosen) + 6)
+    compared, worst, ratio = beside_ipopt(steps, chosen, 1 if quick else 3)
     grown, exponent = by_steps(steps)
     controlled, (pole, arm) = control(steps)
     touched, hopper, last = contact_control(steps)
-    sheets += [compared, grown, controlled, touched]
-    requirements += [
+    requirements = [
         Requirement("own solver from IPOPT's minima: largest relative difference of costs", worst, 1e-6),
         Requirement("own solver / IPOPT, CPU time, NAO, N = 50", ratio, 0.2),
         Requirement("growth of the linear system with N, exponent", exponent, 1.1),
@@ -189,7 +194,4 @@ def add(steps, sheets, requirements):
         Requirement("50 Hz / MPC of the hopper with contact, N = 20", 50.0 / hopper, 1.0),
         Requirement("hopper, thrown up twice: last deviation, m or rad", last, 1e-2),
     ]
-
-
-STEPS = len(EXAMPLES) + 5
-"""How many steps of progress there are."""
+    return Report("The own solver and MPC", NOTES, [compared, grown, controlled, touched], requirements)

@@ -1,14 +1,13 @@
 """Long chains: pendulums of 1 to 512 links from random starts, in time that grows linearly."""
 
-import matplotlib
 import numpy as np
 
 import leastaction as la
-from benchmarks.report import Report, Requirement, Sheet
-from benchmarks.rollouts import Rollout, load_note, save_figure
+from benchmarks.report import Plot, Report, Requirement, Sheet
+from benchmarks.rollouts import Rollout, load_note
 from benchmarks.starts import near_neutral
 
-LENGTHS = tuple(2**k for k in range(10))
+LENGTHS, FEW = tuple(2**k for k in range(10)), (8, 64, 128, 512)
 ORDERS = (2, 4, 6)
 RULES = ("bodies", "joints")
 DT, STEPS, ANGLE, SEED = 0.005, 200, 0.1, 0
@@ -25,7 +24,7 @@ def method(rule, order):
     return la.Galerkin(order=order, interpolation=rule, solver=solver)
 
 
-def timed(robots, rule, order):
+def timed(robots, rule, order, repeats):
     """{links: (steps done, iterations, seconds per step, per iteration, roughness [rad])}."""
     rollouts = {
         n: Rollout(robot, method(rule, order), near_neutral(robot, ANGLE, SEED), np.zeros(n), DT, STEPS)
@@ -33,7 +32,7 @@ def timed(robots, rule, order):
     }
     done = {n: rollout.run() for n, rollout in rollouts.items()}
     best = dict.fromkeys(rollouts, np.inf)
-    for _ in range(3):  # in turns: a busy minute hits all of them
+    for _ in range(repeats):  # in turns: a busy minute hits all of them
         for n, rollout in rollouts.items():
             best[n] = min(best[n], rollout.seconds(repeats=1))
     its = {n: rollout.record["iterations"][1 : done[n] + 1] for n, rollout in rollouts.items()}
@@ -46,43 +45,31 @@ def roughness(q):
     return float(np.abs(np.diff(q, 4, axis=0)).max(axis=1).mean())
 
 
-def figure(times):
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
-
-    fig, axes = plt.subplots(1, 2, figsize=(9, 4), layout="constrained", sharey=True)
-    for ax, rule in zip(axes, RULES, strict=True):
-        for order in ORDERS:
-            line = [1e6 * times[rule, order][n][2] for n in LENGTHS]
-            ax.loglog(LENGTHS, line, "o-", label=f"order {order}")
-            ax.loglog(LENGTHS, [line[6] * n / LENGTHS[6] for n in LENGTHS], "k:", lw=0.8)
-        ax.set(xlabel="links", title=f'interpolation="{rule}"; dotted: linear')
-    axes[0].set_ylabel("time per step [µs]")
-    axes[0].legend()
-    return save_figure(fig, "long_chains")
-
-
-def run(progress) -> Report:
+def run(progress, quick=False) -> Report:
     """Run all lengths and orders."""
+    lengths, orders, repeats = (FEW, ORDERS[:2], 1) if quick else (LENGTHS, ORDERS, 3)
     columns = ["rule", "links", "order", "steps", "mean its", "worst its", "[µs/step]", "[µs/iteration]"]
     columns += ["4th difference [rad]"]
     sheet = Sheet("Pendulums", columns)
     ways = ["64 to 512, per step", "per iteration", "128 to 512, per step", "per iteration"]
     growth = Sheet("Time of 512 links over that of fewer, divided by the ratio of links", ["rule", "order", *ways])
-    progress.total(len(RULES) * len(ORDERS))
-    robots = {n: la.robots.pendulum(n) for n in LENGTHS}
+    progress.total(len(RULES) * len(orders))
+    robots = {n: la.robots.pendulum(n) for n in lengths}
     times = {}
     for rule in RULES:
-        for order in ORDERS:
+        for order in orders:
             progress.next(f"{rule}, order {order}")
-            found = times[rule, order] = timed(robots, rule, order)
+            found = times[rule, order] = timed(robots, rule, order, repeats)
             for n, (done, its, step, iteration, rough) in found.items():
                 row = [rule, n, order, done, float(its.mean()), int(its.max()), 1e6 * step, 1e6 * iteration, rough]
                 sheet.rows.append(row)
             ratios = [found[512][k] * n / (512 * found[n][k]) for n in (64, 128) for k in (2, 3)]
             growth.rows.append([rule, order, *ratios])
             progress.done()
-    figure(times)
+    plots = []
+    for rule in RULES:
+        lines = {f"order {k}": (list(lengths), [1e6 * times[rule, k][n][2] for n in lengths]) for k in orders}
+        plots.append(Plot(f"interpolation of {rule}", "links", "time per step [µs]", lines, "xy"))
     requirements = [
         Requirement("steps that failed", max(STEPS - row[3] for row in sheet.rows), 0),
         Requirement("mean iterations", max(row[4] for row in sheet.rows), 6.0),
@@ -90,4 +77,4 @@ def run(progress) -> Report:
     for rule, order, ratio, *_ in growth.rows:
         what = f"departure from linear growth, 64 to 512 links, {rule}, order {order}"
         requirements.append(Requirement(what, ratio - 1.0, 0.15))
-    return Report("Long chains", f"{NOTES} {load_note()}", [sheet, growth], requirements)
+    return Report("Long chains", f"{NOTES} {load_note()}", [sheet, growth], requirements, plots=plots)

@@ -66,7 +66,7 @@ def cases():
     yield "A1, standing", sprung_quadruped(), standing, la.Grounded, 0.005, 2e6, 5e6
 
 
-def rate(robot, q, v, dt, repeats=3, **options):
+def rate(robot, q, v, dt, repeats, **options):
     """Robot-steps per second, and the last batch."""
     seconds, batch = [], None
     for _ in range(repeats + 1):  # the first compiles
@@ -75,26 +75,26 @@ def rate(robot, q, v, dt, repeats=3, **options):
     return len(q) * COUNT / min(seconds[1:]), batch
 
 
-def gpu(report, steps):
+def gpu(report, steps, sizes, repeats):
     """Rates on the GPU."""
     sheet = Sheet("One GPU", ["robot, start", "precision", "robots", "M steps/s", "iterations a step", "failed"])
     report.sheets.append(sheet)
     for what, robot, start, kind, dt, *bounds in cases():
         for (name, tolerance), bound in zip(TOLERANCE.items(), bounds, strict=True):
-            for count in SIZES:
+            for count in sizes:
                 steps.next(f"{what}, {name}, {count}")
                 q, v = start(robot, count)
                 options = {"device": "cuda", "dtype": np.dtype(name), "integrator": kind(tolerance=tolerance)}
-                per_second, batch = rate(robot, q, v, dt, **options)
+                per_second, batch = rate(robot, q, v, dt, repeats, **options)
                 failed, iterations = int((batch.failed >= 0).sum()), float(batch.iterations.mean()) / COUNT
                 sheet.rows.append([what, name, count, per_second / 1e6, iterations, failed])
             if bound:
-                text = f"{what}, {name}: least rate over that of {SIZES[-1]} robots"
+                text = f"{what}, {name}: least rate over that of {sizes[-1]} robots"
                 report.requirements.append(Requirement(text, bound / per_second, 1.0))
             steps.done()
 
 
-def cores(report, steps):
+def cores(report, steps, repeats):
     """Rates on one core and on all."""
     sheet = Sheet("Cores", ["robot, start", "robots", "workers", "M steps/s"])
     report.sheets.append(sheet)
@@ -102,7 +102,7 @@ def cores(report, steps):
         steps.next(f"{what}, cores")
         q, v = start(robot, 256)
         for workers in (1, None):
-            per_second, _ = rate(robot, q, v, dt, integrator=kind(tolerance=1e-8), workers=workers)
+            per_second, _ = rate(robot, q, v, dt, repeats, integrator=kind(tolerance=1e-8), workers=workers)
             sheet.rows.append([what, len(q), workers or "all", per_second / 1e6])
         steps.done()
 
@@ -112,19 +112,20 @@ def has_gpu():
     try:
         from leastaction.batch import cuda
 
-        cuda.load()
-        return cuda.cuda.is_available()
+        return cuda.load().is_available()
     except la.LeastActionError:
         return False
 
 
-def run(steps) -> Report:
+def run(steps, quick=False) -> Report:
+    """All robots on the cores and, where there is one, a GPU; quick: once, and the largest batch alone."""
+    repeats, sizes = (1, SIZES[-1:]) if quick else (3, SIZES)
     report = Report("Many robots at once", NOTES)
     found, count = has_gpu(), len(list(cases()))
     steps.total(count * (3 if found else 1))
-    cores(report, steps)
+    cores(report, steps, repeats)
     if found:
-        gpu(report, steps)
+        gpu(report, steps, sizes, repeats)
     else:
         report.notes += "\nNo GPU was found: its rates are missing."
     return report

@@ -11,7 +11,7 @@ from benchmarks.rollouts import Rollout, load_note
 from benchmarks.starts import bow
 from leastaction.derivatives import gradient
 
-LENGTHS = (2, 4, 8, 16, 32, 64)
+LENGTHS, FEW = (2, 4, 8, 16, 32, 64), (2, 32)
 METHODS = {"BDF1": la.BDF(order=1), "BDF2": la.BDF(order=2), "SDIRK2": la.SDIRK2()}
 DT, STEPS = 0.01, 20
 
@@ -20,13 +20,13 @@ loop; pin.aba without the cost of a call from Python (see benchmarks/peers.py). 
 of all positions by all controls, 500 steps of a 10-link arm, with the run that it needs."""
 
 
-def steps(progress):
+def steps(progress, lengths):
     _, one = classical.pinocchio_seconds(la.robots.pendulum(1), "forward dynamics")
     sheet = Sheet(
         "A step beside one forward dynamics", ["links", "integrator", "its", "step [µs]", "pin.aba [µs]", "ratio"]
     )
     ratios = {}
-    for n in LENGTHS:
+    for n in lengths:
         robot = la.robots.pendulum(n)
         for name, method in METHODS.items():
             progress.next(f"{n} links, {name}")
@@ -43,14 +43,14 @@ def steps(progress):
     return sheet, ratios
 
 
-def gradients(progress, count=500, links=10):
+def gradients(progress, repeats, count=500, links=10):
     robot, controls = la.robots.pendulum(links), np.zeros((count, links))
     sheet = Sheet("Gradient by all controls", ["integrator", "controls", "run [ms]", "gradient [ms]", "both / run"])
     ratios = {}
     for name, method in METHODS.items():
         progress.next(f"adjoint of {name}")
         forward = backward = np.inf
-        for _ in range(8):
+        for _ in range(repeats):
             began = time.perf_counter()
             run = la.simulate(robot, bow(links), dt=0.005, steps=count, controls=controls, integrator=method)
             middle = time.perf_counter()
@@ -62,11 +62,12 @@ def gradients(progress, count=500, links=10):
     return sheet, ratios
 
 
-def run(progress) -> Report:
+def run(progress, quick=False) -> Report:
     """Time all."""
-    progress.total(len(LENGTHS) * len(METHODS) + len(METHODS))
-    first, ratios = steps(progress)
-    second, costs = gradients(progress)
+    lengths, repeats = (FEW, 2) if quick else (LENGTHS, 8)
+    progress.total(len(lengths) * len(METHODS) + len(METHODS))
+    first, ratios = steps(progress, lengths)
+    second, costs = gradients(progress, repeats)
     requirements = [
         Requirement("BDF2 step, 32 links / pin.aba", ratios[32, "BDF2"], 25.0),
         Requirement("run and gradient of BDF2 / run", costs["BDF2"], 2.5),

@@ -7,7 +7,7 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-from benchmarks import draw, store, why
+from benchmarks import draw, store, why, wins
 from benchmarks.catalogue import HERE, Entry, available
 from benchmarks.machine import ROOT
 from benchmarks.report import BETTER, NOT_REPRODUCED, REPRODUCED, Report, Sheet, cell, shown
@@ -26,6 +26,8 @@ verdict. "Reproduced" means the same trend, "better" that ours is beyond the pap
 is written by `python -m benchmarks --publish` from the JSON files in `docs/benchmarks/data/`, which
 `python -m benchmarks NAME` (or `leastaction bench NAME`) makes; `make bench` makes all. Where a result says "short
 version", `--quick` made it: fewer starts and sizes. Times are CPU times; ratios are those of one run.
+
+[When which wins](wins.md) tells for each formulation where it leads each peer, and where it trails.
 """
 
 
@@ -73,7 +75,7 @@ def pages(results: dict[str, dict[str, Any]]) -> dict[str, str]:
     for name, result in results.items():
         groups.setdefault(name.rpartition("/")[0] or RACES, {})[name] = result
     texts = {f"{group}.md": page(group, members) for group, members in groups.items()}
-    return {"index.md": index(groups)} | texts
+    return {"index.md": index(groups), "wins.md": wins.page(results)} | texts
 
 
 def heading(group: str) -> tuple[str, str]:

@@ -3,15 +3,17 @@
 import importlib
 import math
 import os
+import signal
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from benchmarks import store
+from benchmarks import plan, store
 from benchmarks.catalogue import Entry
 from benchmarks.machine import ROOT, fingerprint, machine
 from benchmarks.report import Report
@@ -47,9 +49,11 @@ class Steps:
         self.bar.advance(self.task)
 
 
-def run_here(entry: Entry, quick: bool) -> int:
-    """Run one in this process and write its result; the exit status."""
+def run_here(entry: Entry, quick: bool, limit: float = math.inf) -> int:
+    """Run one in this process, which ends after `limit` CPU seconds, and write its result; the exit status."""
     from leastaction._jit import LISTENERS
+
+    end_after(limit)
 
     console, compiled = Console(), []
     where, began, used = machine(), time.perf_counter(), time.process_time()
@@ -58,6 +62,8 @@ def run_here(entry: Entry, quick: bool) -> int:
     try:
         module = importlib.import_module(entry.module)
     except ModuleNotFoundError as missing:
+        if (missing.name or "").partition(".")[0] in ("leastaction", "benchmarks", "tests", "examples"):
+            raise
         console.print(f"{entry.name}: not run, for {missing.name} is not installed", style="red")
         return MISSING
     columns = TextColumn("{task.description:40}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()
@@ -71,6 +77,7 @@ def run_here(entry: Entry, quick: bool) -> int:
         "machine": where,
         "seconds": time.perf_counter() - began,
         "cpu_seconds": time.process_time() - used,
+        "budget_seconds": plan.budget(entry.name, quick and entry.quick),
         "compile_seconds": sum(compiled),
         "peak_memory_mb": peak_memory(),
     }
@@ -89,21 +96,63 @@ def peak_memory() -> float | None:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (1e3 if sys.platform != "darwin" else 1e6)
 
 
-def run_apart(entry: Entry, quick: bool) -> int:
-    """Run one in a process of its own; the exit status."""
-    command = [sys.executable, "-m", "benchmarks", entry.name, "--here", *(["--quick"] if quick else [])]
-    path = os.pathsep.join(filter(None, (str(ROOT / "src"), str(ROOT), os.environ.get("PYTHONPATH"))))
-    child = subprocess.Popen(command, cwd=ROOT, env=os.environ | ONE_THREAD | {"PYTHONPATH": path})
+def end_after(seconds: float) -> None:
+    """The system ends this process when it used so much CPU time, where systems can."""
     try:
-        return child.wait()
-    except KeyboardInterrupt:
-        child.terminate()
-        child.wait()
-        raise
+        import resource
+    except ImportError:  # Windows
+        return
+    if math.isfinite(seconds):
+        resource.setrlimit(resource.RLIMIT_CPU, (math.ceil(seconds), math.ceil(seconds) + 5))
 
 
-def run_all(entries: list[Entry], quick: bool, again: bool, named: bool, minutes: float = math.inf) -> int:
-    """Run those whose result is not there yet; 0 if all ran and all required figures are met.
+class Apart:
+    """Benchmarks in processes of their own, which end when this one is interrupted."""
+
+    def __init__(self, together: bool) -> None:
+        self.together = together
+        self.children: list[subprocess.Popen] = []
+        self.stopped = False
+
+    def run(self, entry: Entry, quick: bool) -> tuple[int, str]:
+        """The exit status of one, and what it said where several run at a time."""
+        if self.stopped:
+            return -signal.SIGTERM, ""
+        limit = plan.limit(entry.name, quick)
+        command = [sys.executable, "-m", "benchmarks", entry.name, "--here", *(["--quick"] if quick else [])]
+        command += ["--limit", f"{limit:.0f}"] if math.isfinite(limit) else []
+        path = os.pathsep.join(filter(None, (str(ROOT / "src"), str(ROOT), os.environ.get("PYTHONPATH"))))
+        where = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT} if self.together else {}
+        child = subprocess.Popen(
+            command, cwd=ROOT, env=os.environ | ONE_THREAD | {"PYTHONPATH": path}, text=True, **where
+        )
+        self.children.append(child)
+        said, _ = child.communicate()
+        return child.returncode, said or ""
+
+    def stop(self) -> None:
+        """End those that run, and begin no more."""
+        self.stopped = True
+        for child in self.children:
+            if child.poll() is None:
+                child.terminate()
+
+
+def why(status: int) -> str:
+    """What an exit status that is not 0 tells."""
+    if status == MISSING:
+        return "a peer is missing"
+    if hasattr(signal, "SIGXCPU") and status in (-signal.SIGXCPU, -signal.SIGKILL):
+        return "stopped, for it took too long or too much memory"
+    return f"exit status {status}"
+
+
+def run_all(
+    entries: list[Entry], quick: bool, again: bool, named: bool, minutes: float = math.inf, jobs: int = 1
+) -> int:
+    """Run those whose result is not there yet, in the order of `plan`; 0 if all ran and all figures are met.
+
+    Whatever happens to one is told at the end, and the others go on.
 
     Args:
         entries: what to run.
@@ -111,28 +160,50 @@ def run_all(entries: list[Entry], quick: bool, again: bool, named: bool, minutes
         again: also those whose result is there.
         named: whether the user named them; long ones then run in full.
         minutes: none is begun later than this; the next call goes on there.
+        jobs: how many run at a time.
     """
-    console, failed, began = Console(), [], time.perf_counter()
-    for k, entry in enumerate(entries):
+    console, began, apart = Console(), time.perf_counter(), Apart(jobs > 1)
+    entries = plan.ordered(entries)
+
+    def guarded(k: int, entry: Entry) -> list[str]:
+        try:
+            return one(k, entry)
+        except (OSError, ValueError, KeyError) as error:  # of files that cannot be written or read
+            return [f"{entry.name}: {error}"]
+
+    def one(k: int, entry: Entry) -> list[str]:
         short = quick or (entry.long and not named)
         if quick and not entry.quick:
-            console.print(f"{entry.name}: not run, for it has no short version", style="yellow")
-            continue
+            return [f"{entry.name}: not run, for it has no short version"]
         where = f"[{k + 1} of {len(entries)}] {entry.name}"
         if not again and store.is_current(entry.name, short, fingerprint(entry.path)):
             console.print(f"{where}: its result is there (--again makes it anew)", highlight=False, markup=False)
         elif time.perf_counter() - began > 60.0 * minutes:
-            failed.append(f"{entry.name}: not run, for {minutes:g} minutes are over; the same command goes on here")
-            continue
+            return [f"{entry.name}: not run, for {minutes:g} minutes are over; the same command goes on here"]
         else:
             console.print(where, highlight=False, markup=False)
-            status = run_apart(entry, short)
+            status, said = apart.run(entry, short)
+            console.print(said, end="", highlight=False, markup=False)
             if status:
-                failed.append(f"{entry.name}: {'a peer is missing' if status == MISSING else f'exit status {status}'}")
-                continue
-        failed += unmet(entry.name, store.read(store.path_of(entry.name, short)))
+                return [f"{entry.name}: {why(status)}"]
+        return unmet(entry.name, store.read(store.path_of(entry.name, short)))
+
+    places = dict(enumerate(entries))
+    crowd = {k: entry for k, entry in places.items() if jobs == 1 or entry.name not in plan.ALONE}
+    with ThreadPoolExecutor(jobs) as pool:
+        waiting = [pool.submit(guarded, k, entry) for k, entry in crowd.items()]
+        try:
+            failed = [line for future in waiting for line in future.result()]
+        except BaseException:
+            for future in waiting:
+                future.cancel()
+            apart.stop()
+            raise
+    failed += [line for k, entry in places.items() if k not in crowd for line in guarded(k, entry)]
     for line in failed:
         console.print(line, style="red", highlight=False, markup=False)
+    seconds = time.perf_counter() - began
+    console.print(f"{len(entries)} benchmarks in {seconds / 60.0:.1f} minutes", highlight=False)
     return 1 if failed else 0
 
 

@@ -6,7 +6,7 @@ import numpy as np
 
 import leastaction as la
 from benchmarks import legged
-from benchmarks.report import Requirement, Sheet
+from benchmarks.report import Report, Requirement, Sheet
 from leastaction.optimize import examples
 from leastaction.optimize.hessians.exact import HESSIANS
 
@@ -18,14 +18,16 @@ RULES = {
 }
 LENGTHS = (25, 50, 100, 200, 400)
 EXAMPLES = [example for example in examples.catalogue() if example.name not in legged.LONG]
-STEPS = len(KINDS) * len(EXAMPLES) + len(RULES)
-"""Of progress."""
+FEW = ("cart_pole", "arm")
+
+NOTES = """The examples of `optimize.examples` with IPOPT and each kind of second derivatives; CPU times. Exact ones \
+come from one directional derivative of the blocks per step."""
 
 
-def hessians(steps):
+def hessians(steps, chosen):
     """Every example with each kind of second derivatives: iterations, CPU time, and CPU time of one Hessian."""
     sheet = Sheet("Second derivatives (IPOPT)", ["problem", "hessian", "iterations", "cost", "CPU s", "ms a Hessian"])
-    for example in EXAMPLES:
+    for example in chosen:
         for kind in KINDS:
             steps.next(f"{example.name}, {kind}")
             problem = examples.get(example.name)
@@ -57,11 +59,11 @@ def hessian_seconds(problem, kind):
     return min(evaluate() for _ in range(3 if kind == "differences" else 12))
 
 
-def nao_hessians(steps):
+def nao_hessians(steps, rules):
     """CPU milliseconds of the exact Hessian of NAO over the number of steps."""
     sheet = Sheet("NAO: exact Hessian [CPU ms]", ["rule", *(f"N = {N}" for N in LENGTHS), "differences, N = 50"])
     worst = 0.0
-    for name, integrator in RULES.items():
+    for name, integrator in rules.items():
         steps.next(f"NAO, Hessian, {name}")
         ms = [1e3 * hessian_seconds(examples.nao(N, integrator=integrator), "exact") for N in LENGTHS]
         slow = 1e3 * hessian_seconds(examples.nao(50, integrator=integrator), "differences")
@@ -71,8 +73,11 @@ def nao_hessians(steps):
     return sheet, worst
 
 
-def add(steps, sheets, requirements):
-    """Add the tables and what is asked of them."""
-    lengths, growth = nao_hessians(steps)
-    sheets += [hessians(steps), lengths]
-    requirements.append(Requirement("time of the Hessian of NAO per step, N = 400 / N = 50", growth, 1.5))
+def run(progress, quick=False) -> Report:
+    """All examples; quick: two of them, and one rule."""
+    chosen = [example for example in EXAMPLES if example.name in FEW] if quick else EXAMPLES
+    rules = {"midpoint": RULES["midpoint"]} if quick else RULES
+    progress.total(len(KINDS) * len(chosen) + len(rules))
+    lengths, growth = nao_hessians(progress, rules)
+    bound = Requirement("time of the Hessian of NAO per step, N = 400 / N = 50", growth, 1.5)
+    return Report("Second derivatives", NOTES, [hessians(progress, chosen), lengths], [bound])

@@ -9,7 +9,7 @@ from benchmarks.rollouts import Rollout, load_note
 from benchmarks.starts import near_neutral, thrown
 
 DT, SECONDS, SEEDS, REPEATS = 0.01, 10.0, 4, 3
-LENGTHS = tuple(2**k for k in range(1, 10))
+LENGTHS, FEW = tuple(2**k for k in range(1, 10)), (2, 32)
 ORDERS, FIRST = (2, 4, 6, 8), 20
 
 NOTES = f"""Motions of {SECONDS:g} s in steps of {DT} s from {SEEDS} random starts with fixed seeds: chains at rest \
@@ -59,7 +59,7 @@ def aba(robot, one):
     return peers.without_call(bare, one, robot.nv)
 
 
-def motion(name, seed, one):
+def motion(name, seed, one, repeats):
     """{method: (seconds per step, iterations per step)} and seconds of pin.aba for one start."""
     make, start = MOTIONS[name]
     robot = make()
@@ -72,7 +72,7 @@ def motion(name, seed, one):
     if name == "32 links":
         runs |= {f"mj_step, {kind}": MujocoRun(kind, q, v) for kind in ("Euler", "RK4")}
     best, theirs = dict.fromkeys(runs, np.inf), np.inf
-    for _ in range(REPEATS):  # in turns: the speed of the machine changes with time
+    for _ in range(repeats):  # in turns: the speed of the machine changes with time
         theirs = min(theirs, aba(robot, one))
         for method, run in runs.items():
             best[method] = min(best[method], run.seconds(repeats=1))  # NaN stays infinite: it failed
@@ -80,28 +80,28 @@ def motion(name, seed, one):
     return {method: (best[method], its[method]) for method in runs}, theirs
 
 
-def whole_motions(progress):
+def whole_motions(progress, seeds, repeats):
     """The figures that are required."""
     _, one = classical.pinocchio_seconds(la.robots.pendulum(1), "forward dynamics")
     columns = ["robot", "method", "failed", "its", "step [µs]", "pin.aba [µs]", "ratio", "least", "most"]
     sheet, ratios, its = Sheet("A step beside one forward dynamics, over whole motions", columns), {}, {}
     for name in MOTIONS:
         found = []
-        for seed in range(SEEDS):
+        for seed in range(seeds):
             progress.next(f"{name}, start {seed}")
-            found.append(motion(name, seed, one))
+            found.append(motion(name, seed, one, repeats))
             progress.done()
         for method in found[0][0]:
             good = [(times[method], theirs) for times, theirs in found if np.isfinite(times[method][0])]
             if not good:
-                sheet.rows.append([name, method, SEEDS, *6 * ["-"]])
+                sheet.rows.append([name, method, seeds, *6 * ["-"]])
                 continue
             ratio = [seconds / theirs for (seconds, _), theirs in good]
             step, bare = (float(np.median(x)) for x in ([t[0] for t, _ in good], [theirs for _, theirs in good]))
             count = float(np.mean([t[1] for t, _ in good]))
             ratios[name, method], its[name, method] = float(np.median(ratio)), count
             spread = [ratios[name, method], min(ratio), max(ratio)]
-            sheet.rows.append([name, method, SEEDS - len(good), count, 1e6 * step, 1e6 * bare, *spread])
+            sheet.rows.append([name, method, seeds - len(good), count, 1e6 * step, 1e6 * bare, *spread])
     return sheet, ratios, its
 
 
@@ -114,13 +114,13 @@ def first_steps(robot, integrator, repeats):
     return seconds, float(rollout.record["iterations"][1:].mean())
 
 
-def solvers(progress, robots):
+def solvers(progress, robots, orders):
     """Sparse and recursive side by side, on joint coordinates."""
     title = f"Solvers of the rule on joint coordinates: the first {FIRST} steps only, from random starts"
     sheet = Sheet(title, ["robot", "order", "its", "sparse [µs]", "recursive [µs]", "auto", "lost [%]"])
     worst = 0.0
     for name, robot in robots.items():
-        for order in ORDERS:
+        for order in orders:
             progress.next(f"{name}, order {order}, both solvers")
             times, its = {"sparse": np.nan}, 0.0
             for _ in range(2):
@@ -138,12 +138,13 @@ def solvers(progress, robots):
     return sheet, worst
 
 
-def run(progress) -> Report:
-    """Time all."""
-    robots = {f"{n} links": la.robots.pendulum(n) for n in LENGTHS} | {"humanoid": la.robots.humanoid_tree()}
-    progress.total(len(MOTIONS) * SEEDS + len(ORDERS) * len(robots))
-    first, ratios, its = whole_motions(progress)
-    second, worst = solvers(progress, robots)
+def run(progress, quick=False) -> Report:
+    """Time all; quick: one start each, and a few robots for the solvers."""
+    lengths, orders, seeds = (FEW, ORDERS[:2], 1) if quick else (LENGTHS, ORDERS, SEEDS)
+    robots = {f"{n} links": la.robots.pendulum(n) for n in lengths} | {"humanoid": la.robots.humanoid_tree()}
+    progress.total(len(MOTIONS) * seeds + len(orders) * len(robots))
+    first, ratios, its = whole_motions(progress, seeds, 1 if quick else REPEATS)
+    second, worst = solvers(progress, robots, orders)
 
     def ratio(name, method, bound):
         value = ratios.get((name, method), np.inf)

@@ -6,13 +6,13 @@ import numpy as np
 import pinocchio as pin
 
 import leastaction as la
-from benchmarks import horizon_solver, legged, peers, second_derivatives
+from benchmarks import peers
 from benchmarks.report import Report, Requirement, Sheet
 from benchmarks.villanueva2025.table3 import METHODS
 from leastaction.optimize import examples
 from tests.oracles.pinocchio_model import PinocchioModel
 
-KNOTS = (10, 50, 100, 150)
+KNOTS, FEW = (10, 50, 100, 150), (10, 50, 150)
 PAPER_JACOBIAN = 0.46
 """Table 5: seconds for one constraint Jacobian of NAO with N = 100."""
 PAPER_SOLVE = 188.88
@@ -31,12 +31,12 @@ SHARES = (1.0, 1.0 / 6.0)
 """Of the arm's turn."""
 
 
-def table_3(steps):
+def table_3(steps, knots):
     """The arm with three joints: iterations, cost, error and time."""
     sheet = Sheet("3-DoF arm (Table 3)", ["method", "N", "iterations", "cost", "error", "s"])
     errors = {}
     for name, (integrator, options) in METHODS.items():
-        for N in KNOTS:
+        for N in knots:
             steps.next(f"arm, {name}, {N}")
             solution = examples.arm(N, integrator=integrator, **options).solve()
             assert solution.success, str(solution)
@@ -47,18 +47,18 @@ def table_3(steps):
     return sheet, errors
 
 
-def smaller_turns():
+def smaller_turns(knots):
     """The error of the midpoint rule by the size of the motion, beside that of the paper."""
-    sheet = Sheet("3-DoF arm, midpoint: errors by the turn", ["turn", *(f"N = {N}" for N in KNOTS)])
+    sheet = Sheet("3-DoF arm, midpoint: errors by the turn", ["turn", *(f"N = {N}" for N in knots)])
     for share in SHARES:
         row = []
-        for N in KNOTS:
+        for N in knots:
             problem = examples.arm(N)
             start, goal = problem.start_position, problem.finish_position
             problem.finish(q=start + share * (goal - start), v=0)
             row.append(problem.solve().error)
         sheet.rows.append([f"{share:.3f}", *row])
-    sheet.rows.append(["(paper)", *(PAPER_ERRORS[N] for N in KNOTS)])
+    sheet.rows.append(["(paper)", *(PAPER_ERRORS[N] for N in knots)])
     return sheet
 
 
@@ -83,7 +83,7 @@ def nao_jacobian(N):
     return program, peers.best(ours), N * peers.best(theirs)
 
 
-def random_starts(name, solver, count=STARTS):
+def random_starts(name, solver, count):
     """How many of random first guesses lead to a solution, and the median number of iterations."""
     solved, iterations = 0, []
     for seed in range(count):
@@ -99,11 +99,13 @@ def random_starts(name, solver, count=STARTS):
     return solved, float(np.median(iterations))
 
 
-def run(steps):
-    steps.total(len(METHODS) * len(KNOTS) + 10 + horizon_solver.STEPS + second_derivatives.STEPS + legged.STEPS)
-    arm, errors = table_3(steps)
+def run(steps, quick=False) -> Report:
+    """All tables; quick: fewer knots and random starts."""
+    knots, count = (FEW, STARTS // 5) if quick else (KNOTS, STARTS)
+    steps.total(len(METHODS) * len(knots) + 10)
+    arm, errors = table_3(steps, knots)
     steps.next("arm, smaller turns")
-    turns = smaller_turns()
+    turns = smaller_turns(knots)
     steps.done()
     jacobians = Sheet(
         "NAO on one foot: constraint Jacobian (Table 5)", ["N", "unknowns", "rows", "ms", "us/step", "/ pin"]
@@ -123,16 +125,16 @@ def run(steps):
     nao = Sheet("NAO, N = 50 (Table 4)", ["iterations", "cost", "violation", "s"])
     nao.rows.append([len(solution.iterations) - 1, solution.cost, solution.violation, solved])
     steps.done()
-    starts = Sheet(f"{STARTS} random starts", ["problem", "solver", "solved", "median iterations"])
+    starts = Sheet(f"{count} random starts", ["problem", "solver", "solved", "median iterations"])
     for name in ("cart_pole", "acrobot", "double_pendulum"):
         for solver in ("ipopt", "horizon"):
             steps.next(f"{name}, random starts, {solver}")
-            starts.rows.append([name, solver, *random_starts(name, solver)])
+            starts.rows.append([name, solver, *random_starts(name, solver, count)])
             steps.done()
-    failed = {s: float(3 * STARTS - sum(row[2] for row in starts.rows if row[1] == s)) for s in ("ipopt", "horizon")}
-    worst = max(errors["midpoint (DMOC)", N] / errors["trapezoidal collocation", N] for N in KNOTS)
+    failed = {s: float(3 * count - sum(row[2] for row in starts.rows if row[1] == s)) for s in ("ipopt", "horizon")}
+    worst = max(errors["midpoint (DMOC)", N] / errors["trapezoidal collocation", N] for N in knots)
     order = np.log(errors["midpoint (DMOC)", 50] / errors["midpoint (DMOC)", 150]) / np.log(3.0)
-    report = Report(
+    return Report(
         "Trajectory optimisation",
         NOTES,
         [arm, turns, jacobians, nao, starts],
@@ -145,7 +147,3 @@ def run(steps):
             Requirement("random starts that fail, own solver", failed["horizon"], 3.0),
         ],
     )
-    second_derivatives.add(steps, report.sheets, report.requirements)
-    horizon_solver.add(steps, report.sheets, report.requirements)
-    legged.add(steps, report.sheets, report.requirements)
-    return report

@@ -3,13 +3,12 @@
 import time
 from functools import partial
 
-import matplotlib
 import numpy as np
 
 import leastaction as la
 from benchmarks import mujoco_chain
-from benchmarks.report import Report, Requirement, Sheet
-from benchmarks.rollouts import Rollout, load_note, save_figure
+from benchmarks.report import Plot, Report, Requirement, Sheet
+from benchmarks.rollouts import Rollout, load_note
 from benchmarks.starts import near_neutral
 
 LINKS, COUNT, SAMPLE, ROUNDS = 12, 100, 0.1, 3
@@ -87,42 +86,35 @@ def seconds_at(points, accuracy):
 
 
 def figure(curves):
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
-
-    fig, ax = plt.subplots(figsize=(7.5, 5), layout="constrained")
+    """Error over time, where it is below 1 rad."""
+    lines = {}
     for name, points in curves.items():
-        good = np.array([p[1:3] for p in points if np.isfinite(p[1]) and p[1] < 1.0])
-        if len(good):
-            ax.loglog(good[:, 1], good[:, 0], "o:" if "MuJoCo" in name else "o-", ms=3, label=name)
-    ax.set(xlabel="CPU time for 10 s of motion [s]", ylabel="mean error [rad]", title="12-link pendulum")
-    ax.grid(alpha=0.3)
-    ax.legend(fontsize=8)
-    return save_figure(fig, "work_precision")
+        good = [p[1:3] for p in points if np.isfinite(p[1]) and p[1] < 1.0]
+        lines[name] = [p[1] for p in good], [p[0] for p in good]
+    return Plot(f"{LINKS}-link pendulum", f"CPU time for {COUNT * SAMPLE:g} s [s]", "mean error [rad]", lines, "xy")
 
 
-def run(progress) -> Report:
-    """All methods over all steps."""
-    robot = la.robots.pendulum(LINKS)
-    starts = [near_neutral(robot, np.pi / 12, seed) for seed in SEEDS]
+def run(progress, quick=False) -> Report:
+    """All methods over all steps; quick: one start and every third size of steps."""
+    robot, seeds, rounds = la.robots.pendulum(LINKS), SEEDS[:1] if quick else SEEDS, 1 if quick else ROUNDS
+    starts = [near_neutral(robot, np.pi / 12, seed) for seed in seeds]
     methods = {name: partial(our_run, robot, integrator) for name, integrator in OURS.items()}
     methods |= {name: partial(mujoco_run, integrator) for name, integrator in MUJOCO.items()}
-    progress.total(ROUNDS * len(methods) + 1)
+    progress.total(rounds * len(methods) + 1)
     progress.next("reference")
     tight = la.DOP853(rtol=1e-13, atol=1e-14)
     references = [la.simulate(robot, q, dt=SAMPLE, steps=COUNT, integrator=tight).q for q in starts]
     progress.done()
     curves = {}
-    for _ in range(ROUNDS):  # in turns: a busy minute must not hit all runs of one method
+    for _ in range(rounds):  # in turns: a busy minute must not hit all runs of one method
         for name, method in methods.items():
             progress.next(name)
-            splits = [s for s in SPLITS if s <= FINEST.get(name, SPLITS[-1])]
+            splits = [s for s in SPLITS if s <= FINEST.get(name, SPLITS[-1])][:: 3 if quick else 1]
             rows = list(points(method, splits, starts, references))
             for row, before in zip(rows, curves.get(name, rows), strict=True):
                 row[2] = min(row[2], before[2])
             curves[name] = rows
             progress.done()
-    figure(curves)
     raw = Sheet("Runs", ["method", "dt [s]", "error [rad]", "CPU [s]", "its"])
     raw.rows = [[name, *point] for name, points in curves.items() for point in points]
     table = Sheet("CPU seconds to reach an accuracy", ["method", *(f"{a:g}" for a in ACCURACIES)])
@@ -139,4 +131,6 @@ def run(progress) -> Report:
         ours = min(row[k] for name, row in times.items() if name.startswith("Galerkin"))
         other = min(row[k] for name, row in times.items() if not name.startswith("Galerkin"))
         requirements.append(Requirement(f"best Galerkin order / best other method at {accuracy:g}", ours / other, 1.0))
-    return Report("Work and precision", f"{NOTES} {load_note()}", [raw, table, best], requirements)
+    return Report(
+        "Work and precision", f"{NOTES} {load_note()}", [raw, table, best], requirements, plots=[figure(curves)]
+    )

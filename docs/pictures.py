@@ -162,15 +162,32 @@ def pages(shot):
             page.screenshot(path=shot)
             save(IMAGES / f"view_{name}.png", shot)
         with la.view(la.robots.atlas(), block=False, open_browser=False) as viewer:
-            page.goto(viewer.url)
-            page.get_by_text("back_bkz").wait_for()
-            page.wait_for_timeout(3000)
-            for close in page.locator(".mantine-Notification-closeButton").all():
-                close.click()
-            page.wait_for_timeout(1500)
+            served(page, viewer, "back_bkz")
             page.screenshot(path=shot)
             save(IMAGES / "view_atlas.png", shot)
+        sim = la.Simulator(la.robots.pendulum(3), la.Galerkin(order=2), dt=0.01)
+        with la.view(sim, block=False, open_browser=False, play=False, camera=(-1.57, 0.2)) as viewer:
+            served(page, viewer, "joint3")
+            x, y = 0.338 * SIZE["width"], 0.75 * SIZE["height"]  # the last link, as it hangs
+            page.mouse.move(x, y)
+            page.mouse.down()
+            page.mouse.move(x + 120, y - 120, steps=12)
+            viewer.play()
+            page.wait_for_timeout(4000)
+            page.screenshot(path=shot)
+            page.mouse.up()
+            save(IMAGES / "view_live.png", shot)
         browser.close()
+
+
+def served(page, viewer, text):
+    """Wait until the page of a viewer shows this text, and close what the browser has to say about itself."""
+    page.goto(viewer.url)
+    page.get_by_text(text).first.wait_for()
+    page.wait_for_timeout(3000)
+    for close in page.locator(".mantine-Notification-closeButton").all():
+        close.click()
+    page.wait_for_timeout(1500)
 
 
 def applications(shot):

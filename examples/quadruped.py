@@ -74,17 +74,22 @@ def standing(robot: la.Mechanism, parameters: np.ndarray) -> np.ndarray:
     return q
 
 
+def gait_controls(t: np.ndarray, parameters: np.ndarray) -> np.ndarray:
+    """kp target of all joints at times t [s], shape (len(t), 12); see `quadruped`."""
+    kp = np.array([GAINS[part][0] for _ in LEGS for part in ("hip", "thigh", "calf")])
+    return kp * targets(t, parameters)
+
+
 def walk(robot: la.Mechanism, parameters: np.ndarray, duration: float, dt: float) -> la.Trajectory:
     """Simulate one episode."""
     times = dt * np.arange(round(duration / dt))
-    kp = np.array([GAINS[part][0] for _ in LEGS for part in ("hip", "thigh", "calf")])
     return la.simulate(
         robot,
         q=standing(robot, parameters),
         dt=dt,
         steps=len(times),
         integrator=la.Maximal(order=1, self_collision=False),
-        controls=kp * targets(times, parameters),
+        controls=gait_controls(times, parameters),
         progress=False,
     )
 

@@ -11,6 +11,8 @@ pytest.importorskip("mujoco")
 import mujoco
 
 from benchmarks import energy_hour, mujoco_chain, work_precision
+from benchmarks.bruedigam2023 import ggl
+from benchmarks.races import engines
 from benchmarks.rollouts import Rollout
 from benchmarks.starts import bow, near_neutral
 
@@ -43,6 +45,29 @@ def test_a_rollout_is_what_simulate_gives():
         run = la.simulate(robot, q, v, dt=0.01, steps=20, integrator=integrator)
         assert (rollout.record["q"] == run.q).all()
         assert (rollout.record[name] == run.stored[name]).all()
+
+
+@pytest.mark.parametrize("joint", ["revolute", "spherical"])
+def test_engines_run_the_same_motion(joint):
+    """A few steps of order 4 in MuJoCo and Pinocchio end where ours do, whatever their coordinates."""
+    robot = la.robots.pendulum(3, joint=joint)
+    start = robot, near_neutral(robot, 0.5, 0), np.zeros(robot.nv), 0.01, 10
+    ours = engines.Ours(*start, la.RungeKutta(order=4)).end()
+    for other in (engines.Mujoco(*start, "RK4"), engines.Pinocchio(*start)):
+        assert_close(other.end(), ours, 1e-7)
+        assert np.abs(ours - engines.places(*start[:2])).max() > 1e-2
+
+
+def test_momenta_that_keep_the_constraints():
+    """The GGL method: constraints of positions and of momenta hold after each step, and the energy is of order 1."""
+    system = ggl.Windows(1)
+    errors = []
+    for h in (0.02, 0.01):
+        q, p = ggl.motion(system, 1.0, h, round(0.3 / h))
+        assert max(np.abs(system.constraints(x)[0]).max() for x in q) < 1e-9
+        energies = [sum(system.energy(*state)) for state in zip(q, p, strict=True)]
+        errors.append(np.ptp(energies))
+    assert 1.8 < errors[0] / errors[1] < 2.2
 
 
 def test_time_at_an_accuracy():

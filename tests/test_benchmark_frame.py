@@ -3,13 +3,14 @@
 import json
 import math
 import re
+import subprocess
 import sys
 
 import numpy as np
 import pytest
 from rich.console import Console
 
-from benchmarks import catalogue, compare, machine, render, report, runner, store
+from benchmarks import catalogue, compare, machine, plan, render, report, runner, store, wins
 from benchmarks.report import Claim, Measure, Plot, Report, Requirement, Sheet
 from leastaction.cli import bench
 
@@ -115,19 +116,59 @@ def test_a_run_goes_on_after_those_that_are_done(results, monkeypatch, capsys):
     entries = [catalogue.available()[name] for name in ("fan2018/table1", "classical", "step_speed")]
     ran = []
 
-    def run_apart(entry, quick):
+    def run(_, entry, quick):
         ran.append(entry.name)
         if entry.name == "classical":
-            return runner.MISSING
+            return runner.MISSING, ""
         mark = machine.fingerprint(entry.path)
         store.write(store.path_of(entry.name, quick), result() | {"name": entry.name, "fingerprint": mark})
-        return 0
+        return 0, ""
 
-    monkeypatch.setattr(runner, "run_apart", run_apart)
+    monkeypatch.setattr(runner.Apart, "run", run)
     assert runner.run_all(entries, quick=False, again=False, named=True) == 1
     assert "classical: a peer is missing" in capsys.readouterr().out
     assert runner.run_all(entries, quick=False, again=False, named=True) == 1
-    assert ran == ["fan2018/table1", "classical", "step_speed", "classical"]
+    assert ran == [*(e.name for e in plan.ordered(entries)), "classical"]
+
+
+def test_a_result_that_cannot_be_read_does_not_stop_the_others(results, monkeypatch, capsys):
+    entries = [catalogue.available()[name] for name in ("fan2018/table1", "step_speed")]
+    ran = []
+
+    def run(_, entry, quick):
+        ran.append(entry.name)
+        store.path_of(entry.name, quick).parent.mkdir(exist_ok=True)
+        store.path_of(entry.name, quick).write_text("{")
+        return 0, "what it said\n"
+
+    monkeypatch.setattr(runner.Apart, "run", run)
+    assert runner.run_all(entries, quick=True, again=False, named=True, jobs=2) == 1
+    told = capsys.readouterr().out
+    assert sorted(ran) == ["fan2018/table1", "step_speed"]
+    assert told.count("not JSON") == 2
+    assert told.count("what it said") == 2
+
+
+def test_a_process_that_takes_too_long_is_ended(tmp_path):
+    """By the system, whatever it does."""
+    pytest.importorskip("resource")
+    code = "from benchmarks import runner; runner.end_after(1.0)\nwhile True: pass"
+    ended = subprocess.run([sys.executable, "-c", code], cwd=machine.ROOT, timeout=60)
+    assert "too long" in runner.why(ended.returncode)
+    assert runner.why(runner.MISSING) == "a peer is missing"
+
+
+def test_all_benchmarks_have_a_short_version_and_a_budget():
+    """All of them fit into an hour on one core, the short ones into five minutes on two, imports included."""
+    entries = catalogue.available()
+    assert [entry.name for entry in entries.values() if not entry.quick] == []
+    assert set(plan.BUDGETS) == set(entries)
+    short = sum(budget.quick for budget in plan.BUDGETS.values())
+    assert short <= 2 * 5 * 60
+    assert sum(plan.budget(entry.name, entry.long) for entry in entries.values()) <= 60 * 60
+    ranked = [entry.name for entry in plan.ordered(list(entries.values()))]
+    assert ranked == list(plan.BUDGETS)
+    assert plan.budget("no such thing", quick=True) == math.inf
 
 
 def test_changes_beyond_the_noise():
@@ -191,10 +232,34 @@ def test_pages_are_what_the_published_results_say():
 
 
 def test_a_page_cannot_be_broken_by_what_a_report_says():
-    (page,) = (text for name, text in render.pages({"chains": result()}).items() if name != "index.md")
+    (page,) = (text for name, text in render.pages({"chains": result()}).items() if name == "studies.md")
     assert "| Fig. 1 | it is quick | so it is | **reproduced** |" in page
     assert "| leg | – |" in page
     assert report.cell("a | <b>\nc") == "a \\| &lt;b> c"
+
+
+def test_wins_and_losses():
+    """Families of methods beside engines, at each accuracy; the page counts them."""
+    from benchmarks.races.course import Course
+
+    races = Course(
+        None, dict.fromkeys(("Own(2)", "Own(4)", "MuJoCo RK4", "MuJoCo Euler", "Drake RK3")), {"Own(2)", "Own(4)"}
+    )
+    fine = [(2.0, 1e-4), (4.0, 1e-7)]
+    races._tables(
+        "arm", {"Own(2)": [(1.0, 1e-3)], "Own(4)": fine, "MuJoCo RK4": [(0.5, 1e-5)], "MuJoCo Euler": [(0.1, 0.1)]}
+    )
+    assert [row[2:] for row in races.leads.rows] == [
+        ["Own", 2.0, "not run"],
+        ["Own", 4.0, "not run"],
+        ["Own", "alone", "not run"],
+    ]
+    text = wins.page({"races/x": HEAD | {"machine": {}} | races.report("Race", "", [0]).data()})
+    assert "- **MuJoCo**, of 3: slower in 2 (2 to 4 times), alone in 1" in text
+    assert "| Race | arm | 0.01 m · 0.0001 m · 1e-06 m | 2 · 4 · **alone** | – · – · – |" in text
+    assert wins.summary([0.25, 0.5, 2.0, "peer alone", "neither"]) == (
+        "of 5: faster in 2 (0.25 to 0.5 of its time), slower in 1 (2 times), only the peer in 1, neither in 1"
+    )
 
 
 def test_published_results_are_of_benchmarks_that_exist():

@@ -74,3 +74,10 @@ def test_a_module_does_not_hide_the_function_of_its_name():
 def test_a_misspelt_name_is_told_so_that_python_can_suggest_another():
     code = "import leastaction as la\ntry: la.simulte\nexcept AttributeError as e: print(e.name, e.obj is la, e)"
     assert python("-c", code).stdout.strip() == "simulte True module 'leastaction' has no attribute 'simulte'"
+
+
+def test_the_package_goes_to_other_processes():
+    """Functions that use `la` are pickled with it, by clusters for example."""
+    import pickle
+
+    assert pickle.loads(pickle.dumps(leastaction)) is leastaction

@@ -200,5 +200,9 @@ class _Package(ModuleType):
         if not (name in _NAMES and isinstance(value, ModuleType)):
             super().__setattr__(name, value)
 
+    def __reduce__(self) -> Any:
+        """By name, as other modules: functions that use it go to other processes."""
+        return import_module, (self.__name__,)
+
 
 sys.modules[__name__].__class__ = _Package

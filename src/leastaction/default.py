@@ -21,8 +21,8 @@ _SAID: set[str] = set()
 def default_integrator(mechanism: Mechanism) -> Integrator:
     """The integrator that `simulate` takes for a robot when none is named.
 
-    `Maximal()` where contacts, limits or dry friction can act; else `Galerkin(order=4)`; `BDF(order=2)` for parts that
-    these cannot run, such as joints along splines.
+    `Maximal()` where contacts, limits or dry friction can act, or motions are prescribed; else `Galerkin(order=4)`;
+    `BDF(order=2)` for parts that these cannot run, such as joints along splines.
     """
     return choose(mechanism)[0]
 
@@ -32,6 +32,8 @@ def choose(mechanism: Mechanism) -> tuple[Integrator, str]:
     import leastaction as la  # which imports the family that is chosen, and not the others
 
     needs = one_sided_parts(robot(mechanism))
+    kinds = ("prescribed motion", "moving surface")
+    needs += [f"{kind}s" for kind in kinds if kind in mechanism.special_parts]
     choice: Integrator = la.Maximal() if needs else la.Galerkin(order=4)
     why = f"it has {' and '.join(needs)}" if needs else "nothing touches, and no joint has limits or dry friction"
     for what, name in mechanism.special_parts.items():

@@ -20,7 +20,17 @@ from leastaction.record import Record
 
 FloatArray = NDArray[np.float64]
 
-PENALTIES = frozenset(("penalty contact", "limit spring of joint", "isotropic spring", "cable without clipping"))
+PENALTIES = frozenset(
+    (
+        "penalty contact",
+        "limit spring of joint",
+        "isotropic spring",
+        "cable without clipping",
+        "tendon of joints",
+        "limit of tendon",
+        "force range of servo",
+    )
+)
 """Parts of `Mechanism.special_parts` that are nothing but forces."""
 
 CAPABILITIES = {
@@ -138,7 +148,8 @@ class Integrator:
         for what, name in mechanism.special_parts.items():
             if what not in self.handles:
                 own = type(self).__name__
-                raise IntegratorError(f"{own} cannot run the {what} {name!r}; use leastaction.BDF")
+                other = "Maximal" if what in ("prescribed motion", "moving surface") else "BDF"
+                raise IntegratorError(f"{own} cannot run the {what} {name!r}; use leastaction.{other}")
         return self.stepper_class(self, mechanism, float(dt))
 
 
@@ -157,6 +168,8 @@ class Stepper:
         momentum: True when the integrator solves for (q, p), False when for (q, v).
         acts: what acts of "contacts" (with the ground), "limits" (rigid ones of joints) and "dry friction" (of joints).
         start_time: time of the first state [s].
+        motions: prescribed ones, of a run; None where nothing is prescribed, or it comes to rest.
+        aim: where prescribed motions are to be at the end of the next step, by name; None where they follow `motions`.
         carries: extras of the record that are part of a state: what steps, or going back over them, read of the rows
             before.
         lacking: extras that runs of earlier versions lack, and that are zero for them.
@@ -168,6 +181,8 @@ class Stepper:
     momentum = False
     acts: frozenset[str] = frozenset()
     start_time = 0.0
+    motions: Any = None
+    aim: dict[str, FloatArray] | None = None
     carries: tuple[str, ...] = ()
     lacking: frozenset[str] = frozenset()
 

@@ -43,6 +43,7 @@ def simulate(
     activation: Any = None,
     start: float = 0.0,
     project: bool = False,
+    motions: Any = None,
     progress: bool | None = None,
 ) -> Trajectory:
     """Simulate the motion of a mechanism.
@@ -70,6 +71,10 @@ def simulate(
         activation: at the start, of actuators that have one, shape (nu,); default zero. See `Activation`.
         start: time of the first state [s].
         project: close loops that q leaves open, and take from v what would open them, instead of refusing.
+        motions: prescribed ones by name, see `MechanismBuilder.prescribe`: of a joint its position [rad or m], of a
+            body its pose (a `Pose`, or position and quaternion, 7 numbers). Each is constant, or a function of time
+            [s], or one value for each of the steps + 1 states. They say where and how fast these things start, too;
+            what is not named stays where it is.
         progress: show a progress bar; default: only on a terminal or in a notebook, and when the run takes long.
 
     Returns:
@@ -90,7 +95,7 @@ def simulate(
     if controller is not None:
         check_call(controller, "controller", ("t", "q", "v"))
     options: dict[str, Any] = {"dt": dt, "duration": duration, "steps": steps, "start": start, "project": project}
-    options["activation"] = activation
+    options["activation"], options["motions"] = activation, motions
     run = start_run(mechanism, integrator, q=q, v=v, p=p, controls=controls, **options)
     stepper, count, record = run.stepper, run.steps, run.record()
     times = run.times(0, count)

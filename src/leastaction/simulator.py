@@ -18,6 +18,8 @@ from leastaction.left_out import warn_of_ignored
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism._check import shown
 from leastaction.mechanism.arguments import FloatArray
+from leastaction.motions import checked_names, motion_at
+from leastaction.pushes import Pushes
 from leastaction.record import Record
 from leastaction.start import checked_integrator, first_state, start_time
 from leastaction.trajectory import Trajectory
@@ -60,12 +62,15 @@ class Simulator:
         mechanism: the robot.
         integrator: such as `Galerkin(order=4)`; default what the robot needs, see `simulate`.
         dt: time step [s].
+        pushable: names of bodies that `push` may push, or True for all; None: none. Each costs six controls inside.
 
     Raises:
         IntegratorError: for bad settings, or an integrator that cannot run this mechanism.
     """
 
-    def __init__(self, mechanism: Mechanism, integrator: Integrator | None = None, dt: float = 0.01) -> None:
+    def __init__(
+        self, mechanism: Mechanism, integrator: Integrator | None = None, dt: float = 0.01, *, pushable: Any = None
+    ) -> None:
         if not isinstance(mechanism, Mechanism):
             raise MechanismError(
                 f"Simulator needs a Mechanism, such as leastaction.robots.pendulum(), got {mechanism!r}"
@@ -73,10 +78,13 @@ class Simulator:
         if integrator is None:
             integrator, why = choose(mechanism)
             announce(mechanism, integrator, why)
-        self._stepper = checked_integrator(integrator).prepare(mechanism, dt)
+        self._own, self._pushes = mechanism, None if pushable is None else Pushes(mechanism, pushable)
+        whole = mechanism if self._pushes is None else self._pushes.whole
+        self._stepper = checked_integrator(integrator).prepare(whole, dt)
         warn_of_ignored(self._stepper)
         self._fresh = self._stepper.memory()
-        self._u = np.zeros((1, len(self._stepper.control_nodes), mechanism.nu))
+        self._whole_u = np.zeros((1, len(self._stepper.control_nodes), whole.nu))
+        self._u = self._whole_u[:, :, : mechanism.nu]  # those behind them are pushes
         self._actuation = Actuation(mechanism, dt, self._stepper.control_nodes)
         self.reset()
 
@@ -85,7 +93,7 @@ class Simulator:
     @property
     def mechanism(self) -> Mechanism:
         """The robot."""
-        return self._stepper.mechanism
+        return self._own
 
     @property
     def integrator(self) -> Integrator:
@@ -96,6 +104,11 @@ class Simulator:
     def dt(self) -> float:
         """Time step [s]."""
         return self._stepper.dt
+
+    @property
+    def pushable(self) -> tuple[str, ...]:
+        """Names of the bodies that `push` may push."""
+        return () if self._pushes is None else self._pushes.bodies
 
     # ------------------------------------------------------------------ the run
 
@@ -124,13 +137,33 @@ class Simulator:
             self._record[name][:1] = rows
         self._start, self._steps, self._row = start, 0, 0
         self._activation = activation
+        if self._pushes is not None:
+            self._pushes.controls[:] = 0.0
 
-    def step(self, u: Any = None) -> None:
+    def push(self, body: str, force: Any = (0.0, 0.0, 0.0), torque: Any = (0.0, 0.0, 0.0), point: Any = None) -> None:
+        """Push a body over the next step; pushes add up.
+
+        Over the step it keeps its directions in the body, and the point at which it acts.
+
+        Args:
+            body: name of one of the `pushable` bodies.
+            force: in directions of the world [N], 3 numbers.
+            torque: in directions of the world [N m], 3 numbers.
+            point: where the force acts, in the body's frame [m], 3 numbers; default its centre of mass.
+
+        Raises:
+            IntegratorError: this body cannot be pushed.
+        """
+        pushes = self._pushes or Pushes(self.mechanism, ())
+        pushes.add(self._record.q[self._row], body, force, torque, point)
+
+    def step(self, u: Any = None, motions: Any = None) -> None:
         """Advance by dt.
 
         Args:
             u: controls held over the step, shape (nu,), one per actuator (or degree of freedom, where there are no
                 actuators); default zero. Clipped to their limits.
+            motions: where prescribed ones are at the end of the step, by name (see `simulate`); others stay.
 
         Raises:
             IntegratorError: for controls that are not nu finite numbers.
@@ -148,15 +181,23 @@ class Simulator:
         elif actuation.limited:  # numpy.clip takes several times as long
             np.maximum(self._u, actuation.lower, out=self._u)
             np.minimum(self._u, actuation.upper, out=self._u)
+        if motions is not None:
+            given = checked_names(self.mechanism, motions)
+            self._stepper.aim = {x: motion_at(self.mechanism, x, value, self.t) for x, value in given.items()}
+        pushes = self._pushes
+        if pushes is not None:
+            self._whole_u[:, :, self._own.nu :] = pushes.controls
         if self._row == ROOM:
             self._move_to_front()
         row, stepper = self._row, self._stepper
         stepper.forget_contacts()
-        if stepper.advance(self._record, row, row + 1, self._u) == row:
+        if stepper.advance(self._record, row, row + 1, self._whole_u) == row:
             error = stepper.failure(self._steps, self._record)
             error.time = self.t
             raise error
         self._row, self._steps, self._activation = row + 1, self._steps + 1, activation
+        if pushes is not None:
+            pushes.controls[:] = 0.0
 
     def _move_to_front(self) -> None:
         """Make room for more steps: they need the last two states."""
@@ -226,8 +267,8 @@ class Simulator:
         """
         from leastaction.sensing.reading import holds, read_state
 
-        m, row, q, v = self.mechanism, self._row, self.q, self.v
-        u = self._u[0, -1].copy() if self._steps else np.zeros(m.nu)
+        m, row, q, v = self._stepper.mechanism, self._row, self.q, self.v
+        u = self._whole_u[0, -1].copy() if self._steps else np.zeros(m.nu)
         known = None
         if "limits" in self._stepper.acts and row > 0 and holds(m, q):
             before = self._record.second[row - 1]

@@ -18,8 +18,10 @@ from leastaction.left_out import warn_of_ignored
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism._check import number, shown, suggestion
 from leastaction.mechanism.arguments import FloatArray, configuration, tangent
+from leastaction.motions import motion_table
 from leastaction.record import Record
 from leastaction.start_limits import within_limits
+from leastaction.start_loops import closed_start, closing_velocity
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,6 +75,7 @@ def start_run(
     activation: Any = None,
     start: float = 0.0,
     project: bool = False,
+    motions: Any = None,
 ) -> Start:
     """Prepare a run; arguments and errors are those of `leastaction.simulate`."""
     if not isinstance(mechanism, Mechanism):
@@ -83,6 +86,8 @@ def start_run(
     warn_of_ignored(stepper)
     count = number_of_steps(dt, duration, steps)
     stepper.start_time = start_time(start)
+    own = (mechanism, motions, initial_positions(mechanism, q))
+    stepper.motions = motion_table(*own, stepper.start_time, float(dt), count)
     first = first_state(stepper, q, v, p, project)
     commands, actuation = control_table(stepper, controls, count), Actuation(mechanism, dt, stepper.control_nodes)
     acting, activations = actuation.run(commands, actuation.start(activation))
@@ -109,9 +114,18 @@ def first_state(stepper: Stepper, q: Any, v: Any, p: Any, project: bool) -> Reco
     if not isinstance(project, bool | np.bool_):
         raise IntegratorError(f"project must be True or False, got {shown(project)}")
     mechanism = stepper.mechanism
-    q0 = within_limits(stepper, initial_positions(mechanism, q))
+    q0 = initial_positions(mechanism, q)
+    if stepper.motions is not None:
+        v0 = initial_velocities(mechanism, v)
+        q0, v0 = stepper.motions.begin(mechanism, q0, v0)
+        v = v0 if p is None else v
+    q0 = within_limits(stepper, q0)
     if project and not mechanism.is_tree:
         q0 = close_loops(mechanism, q0)
+    elif mechanism.prescribed and not mechanism.is_tree:
+        q0 = closed_start(mechanism, q0)
+    if stepper.motions is not None and p is None and not mechanism.is_tree:
+        v = closing_velocity(mechanism, q0, initial_velocities(mechanism, v))
     q0 = stepper.prepare_start(q0)
     first = stepper.record(0)
     first.q[0] = q0

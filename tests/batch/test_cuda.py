@@ -112,8 +112,9 @@ def test_kernel_compiles_to_ptx(dtype):
 @pytest.mark.parametrize(
     ("change", "match"),
     [
-        (lambda r: (r, la.Galerkin(order=4)), "runs Grounded and Galerkin"),
+        (lambda r: (r, la.RungeKutta()), "does not run RungeKutta"),
         (lambda r: (la.robots.four_bar(), None), "loops"),
+        (lambda r: (la.robots.four_bar(), la.Midpoint()), "loops"),
     ],
 )
 def test_what_a_gpu_cannot_run_is_refused(change, match):

@@ -226,12 +226,16 @@ def test_view_hands_over_runs_and_robots(monkeypatch):
     run("view", "four_bar")
     run("view", "run.npz", "run.npz")
     run("simulate", "double_pendulum", *QUICK, "--view")
+    run("view", "pendulum", "--live", "--dt", "0.02", "--integrator", "runge_kutta")
     assert seen[0][0].steps == 20
     assert seen[0][1] == {"port": 9999, "open_browser": False, "block": True}
     assert seen[1][0] == la.robots.four_bar()
     assert list(seen[1][1]["q"]) == la.robots.home("four_bar").tolist()
     assert [type(x) for x in seen[2][0]] == [la.Trajectory, la.Trajectory]
     assert seen[3][0].steps == 20
+    assert seen[4][0].mechanism == la.robots.pendulum()
+    assert seen[4][0].dt == 0.02
+    assert seen[4][0].q.tolist() == la.robots.home("pendulum").tolist()
 
 
 def test_export_page_and_film(tmp_path):

@@ -57,6 +57,7 @@ WRONG = {
     "view, missing run": ("view run.npz", "run.npz: there is no such file"),
     "view, typo in a name": ("view pendulm", "did you mean 'pendulum'?"),
     "view, not a run": ("view text.npz", "not a trajectory"),
+    "view, a run that goes on": ("view good.npz --live", "--live is for robots"),
     "view, runs and robots": ("view good.npz pendulum", "one robot, or runs"),
     "export, missing run": ("export run.npz --csv", "run.npz: there is no such file"),
     "export, not a run": ("export text.npz --csv", "not a trajectory"),

@@ -8,7 +8,7 @@ import pytest
 import leastaction as la
 from leastaction.contact.neighbours import neighbours
 from leastaction.contact.records import BOX, CAPSULE, PLANE, SPHERE
-from leastaction.contact.shapes import collect, combine
+from leastaction.contact.shapes import collect
 from leastaction.errors import MechanismError
 from leastaction.mechanism import Box, Capsule, Cylinder, Ellipsoid, HeightField, MechanismBuilder, Plane, Pose, Sphere
 from tests.contact.scenes import INERTIA, random_poses
@@ -109,8 +109,12 @@ def test_merged_bodies_and_bodies_fixed_to_the_world():
 
 
 def test_coefficients():
-    nan = np.nan
-    np.testing.assert_array_equal(combine([nan, 0.3, nan, 0.3], [nan, nan, 0.2, 0.2], 0.5), [0.5, 0.3, 0.2, 0.3])
+    for first, second, expected in ((None, None, 0.5), (0.3, None, 0.3), (None, 0.2, 0.2), (0.3, 0.2, 0.3)):
+        b = la.MechanismBuilder("pair")
+        b.add_shape("world", Plane(friction=first))
+        b.body("ball", mass=1.0, shapes=Sphere(0.1, friction=second))
+        b.free("ball")
+        assert collect(b.build(), {"ball": (0, Pose())}).ground.friction == [expected]
     robot = chain(1, lambda k: Sphere(0.5, friction=0.7), friction=0.9, restitution=0.2).build()
     pair = collect(robot, each(robot)).ground[0]
     assert (pair.friction, pair.restitution) == (0.9, 0.2)

@@ -10,7 +10,8 @@ from leastaction import optimize as opt
 from leastaction.optimize.hessians.hessian import GaussNewton
 from leastaction.optimize.solvers import fronts
 from leastaction.optimize.solvers.arrays import front_data
-from leastaction.optimize.solvers.kkt import System, _model
+from leastaction.optimize.solvers.kkt import System
+from leastaction.optimize.solvers.ordering import front_model
 from tests.optimize.problems import swing_up
 
 
@@ -86,7 +87,7 @@ def test_random_chains(seed):
     rng = np.random.default_rng(seed)
     A, stage = random_chain(rng)
     a, b = np.nonzero(np.triu(A))
-    model = _model(stage, a, b, np.arange(len(a)), len(A))
+    model = front_model(stage, a, b, np.arange(len(a)), len(A))
     data = front_data(model, len(A), len(A) ** 2, len(A) ** 2)
     assert fronts.factor(model, data, A[a, b]) == fronts.DONE
     eigenvalues = np.linalg.eigvalsh(A)
@@ -103,7 +104,7 @@ def test_singular_matrices_are_found_out():
     A, stage = random_chain(np.random.default_rng(0))
     A[5] = A[:, 5] = 0.0
     a, b = np.nonzero(np.triu(A) + np.eye(len(A)))
-    model = _model(stage, a, b, np.arange(len(a)), len(A))
+    model = front_model(stage, a, b, np.arange(len(a)), len(A))
     data = front_data(model, len(A), len(A) ** 2, len(A) ** 2)
     assert fronts.factor(model, data, A[a, b]) == fronts.SINGULAR
     assert data.counts[2] == 1

@@ -174,3 +174,67 @@ def test_the_viewer_of_a_robot_has_sliders(page):
         from leastaction.mechanism.pose import rotation_matrix
 
         assert rotation_matrix(viewer.scene.actors[0].poses[0, 0, 3:]) == pytest.approx(expected, abs=0.02)
+
+
+def test_a_simulation_goes_on_and_can_be_pulled(page):
+    pytest.importorskip("viser")
+    sim = la.Simulator(la.robots.pendulum(), la.RungeKutta(), dt=0.01)
+    with la.view(sim, block=False, open_browser=False, port=8320, camera=(-1.57, 0.1)) as viewer:
+        page.goto(viewer.url)
+        page.get_by_role("button", name="Step").wait_for()
+        deadline = time.monotonic() + 20.0
+
+        def wait(done):
+            while not done() and time.monotonic() < deadline:
+                page.wait_for_timeout(30)
+            assert done()
+
+        wait(lambda: viewer.simulator.t > 0.1)
+        assert sim.t == 0.0  # the viewer goes on with one of its own
+        page.get_by_role("button", name="Pause").click()
+        wait(lambda: not viewer.playing)
+        page.get_by_role("button", name="Reset").click()
+        wait(lambda: viewer.simulator.t == 0.0)
+        page.get_by_role("button", name="Step").click()
+        wait(lambda: viewer.simulator.steps == 1)
+        box = page.locator("canvas").first.bounding_box()
+        link = viewer.scene.actors[0].poses[0, 0, :3] + np.array([0.0, 0.0, -0.5])
+        camera = next(iter(viewer.server.get_clients().values())).camera
+        # Where the camera sees the middle of the link; the picture's height spans the field of view.
+        forward = camera.look_at - camera.position
+        forward = forward / np.linalg.norm(forward)
+        right = np.cross(forward, [0.0, 0.0, 1.0])
+        right = right / np.linalg.norm(right)
+        seen = link - camera.position
+        scale = 0.5 * box["height"] / np.tan(0.5 * camera.fov) / (seen @ forward)
+        x = box["x"] + 0.5 * box["width"] + scale * (seen @ right)
+        y = box["y"] + 0.5 * box["height"] - scale * (seen @ np.cross(right, forward))
+        page.mouse.move(x, y)
+        page.mouse.down()
+        page.mouse.move(x + 30, y, steps=4)
+        wait(lambda: viewer._pull is not None)
+        viewer.play()
+        wait(lambda: abs(viewer.simulator.q[0]) > 0.02)  # it hangs at rest but for the pull
+        page.mouse.up()
+        wait(lambda: viewer._pull is None)
+    page.complaints[:] = [text for text in page.complaints if "preventDefault" not in text]  # of viser's own listener
+
+
+def test_a_controller_that_fails_halts_the_simulation():
+    pytest.importorskip("viser")
+    sim = la.Simulator(la.robots.pendulum(), la.RungeKutta(), dt=0.01)
+    with la.view(sim, controller=lambda sim: [1.0 / sim.t], block=False, open_browser=False, port=8330) as viewer:
+        deadline = time.monotonic() + 20.0
+        while viewer.playing and time.monotonic() < deadline:
+            time.sleep(0.02)
+        assert not viewer.playing
+        assert "ZeroDivisionError" in viewer._message.content
+        assert viewer.simulator.steps == 0
+    with la.view(sim, drive=False, block=False, open_browser=False, port=8330) as viewer:
+        sim.step([5.0])
+        viewer.sync()
+        assert viewer.simulator is sim
+        assert viewer._clock.content == "t = 0.01 s"
+    for wrong in ({"controller": 3}, {"controller": lambda: 0.0}, {"pull": "yes"}):
+        with pytest.raises(la.LeastActionError):
+            la.view(sim, block=False, open_browser=False, **wrong)

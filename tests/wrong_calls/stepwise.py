@@ -24,6 +24,14 @@ def stepwise():
     yield Call("Simulator.reset with quaternions", free.reset, {"q": FREE.neutral()}, {"q": quaternions})
     yield Call("Simulator.step", sim.step, {"u": V})
     yield Call("Simulator.step with quaternions", free.step, {"u": np.zeros(6)}, {"u": "vector6"})
+    pushable = la.Simulator(ROBOT, rk, 0.01, pushable=True)
+    three = {"force": np.ones(3), "torque": np.ones(3), "point": np.zeros(3)}
+    yield Call(
+        "Simulator.push",
+        pushable.push,
+        {"body": ROBOT.bodies[0].name, **three},
+        {"body": "name", "force": "vector3", "torque": "vector3", "point": "vector3"},
+    )
     state, other = sim.state(), free.state()
     spoiled = [*NO_OBJECT, None, other, *(_spoiled(state, **change) for change in _changes(state))]
     yield Call("Simulator.set_state", sim.set_state, {"state": state}, {"state": spoiled})

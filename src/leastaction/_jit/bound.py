@@ -42,6 +42,5 @@ class Bound:
 def _kind(value: Any) -> Any:
     """What decides about the Numba type of a value."""
     if isinstance(value, np.ndarray):
-        flags = value.flags
-        return value.dtype, value.ndim, flags.c_contiguous, flags.f_contiguous, flags.writeable, flags.aligned
+        return value.dtype, value.ndim, value.flags.num  # layout, alignment and whether it may be written to
     return (type(value), *map(_kind, value)) if isinstance(value, tuple) else type(value)

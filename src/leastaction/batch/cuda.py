@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from leastaction.batch.arrays import Batch
+from leastaction.batch.general.card import run_generally
 from leastaction.batch.kernels import compiled, job_of, literals_as, load
 from leastaction.batch.plan import Plan
 from leastaction.batch.run import BatchRun
@@ -95,7 +96,7 @@ class Card:
         if not mechanisms:
             return tuple(cuda.to_device(np.zeros((1, 1), self.dtype)) for _ in range(3))
         models = [lane_model(m, self.dtype, cones(m)[0] if self.touching else None) for m in mechanisms]
-        nodes, dofs = (np.stack([model[k] for model in models]).view(np.recarray) for k in range(2))
+        nodes, dofs = (np.stack(x).view(np.recarray) for x in ([m.nodes for m in models], [m.dofs for m in models]))
         held = np.stack([m.cones for m in models]).view(np.recarray) if self.touching else np.zeros((1, 1), self.dtype)
         return tuple(cuda.to_device(x) for x in (nodes, dofs, held))
 
@@ -112,28 +113,32 @@ class Card:
         there: Any = getattr(self.batch, name)
         return there.copy_to_host()
 
-    def launch(self, job: Any, steps: int = 0, every: int = 1) -> float:
-        """Let every robot do a job; gives back the time it took [s]."""
+    def launch(self, job: Any, steps: int = 0, every: int = 1, driven: bool = True) -> float:
+        """Let every robot do a job, with controls or without; gives back the time it took [s]."""
         kind, robots = self.dtype.type, self.batch.failed.shape[0]
         numbers = (kind(self.dt), kind(self.tolerance), kind(self.floor))
         settings = BatchSettings(*numbers, self.most, steps, every, self.keeps)
         with literals_as(self.number):
-            kernel = compiled(self.mechanism, job, self.dtype == np.float32, self.touching, self.separate)
+            single = self.dtype == np.float32
+            kernel = compiled(self.mechanism, job, single, self.touching, self.separate, driven)
             began = time.perf_counter()
             kernel[(robots + THREADS - 1) // THREADS, THREADS](tuple(settings), tuple(self.batch), self.own)
             load().synchronize()
         return time.perf_counter() - began
 
 
+def _is_bodywise(integrator: Any) -> bool:
+    return isinstance(integrator, Galerkin) and integrator.order == 2 and integrator.interpolates == "bodies"
+
+
 def _check(mechanism: Mechanism, integrator: Any, dtype: np.dtype[Any]) -> None:
     """Refuse what the kernels of lanes do not know."""
     if dtype not in DTYPES:
         raise IntegratorError(f"dtype must be numpy.float64 or numpy.float32, got {dtype.name}")
-    bodywise = isinstance(integrator, Galerkin) and integrator.order == 2 and integrator.interpolates == "bodies"
-    if not (bodywise or isinstance(integrator, Grounded)):
+    if not (_is_bodywise(integrator) or isinstance(integrator, Grounded)):
         raise IntegratorError(
-            f"device='cuda' runs Grounded and Galerkin(order=2, interpolation='bodies'), not {integrator}; "
-            "use device='cpu'"
+            f"batch.Simulator with device='cuda' runs Grounded and Galerkin(order=2, interpolation='bodies'), not "
+            f"{integrator}; use leastaction.batch.simulate, or device='cpu'"
         )
     refuse_unknown(mechanism, "device='cuda'", "device='cpu'")
     for actuator in mechanism.actuators:
@@ -141,8 +146,23 @@ def _check(mechanism: Mechanism, integrator: Any, dtype: np.dtype[Any]) -> None:
             raise IntegratorError(f"actuator {actuator.name!r} has an activation, which needs device='cpu'")
 
 
+def has_lanes(mechanism: Mechanism, integrator: Any) -> bool:
+    """Whether there is a kernel made for this integrator, and for all that the mechanism has."""
+    if isinstance(integrator, Grounded):
+        return True
+    if not _is_bodywise(integrator):
+        return False
+    try:
+        refuse_unknown(mechanism, "", "")
+    except IntegratorError:
+        return False
+    return True
+
+
 def run_on_gpu(plan: Plan) -> BatchRun:
     """See `leastaction.batch.simulate`."""
+    if not has_lanes(plan.mechanism, plan.integrator):
+        return run_generally(plan)
     rows, m = plan.steps // plan.every + 1, plan.mechanism
     card = Card(m, plan.integrator, plan.dt, len(plan.q), rows, plan.dtype, mechanisms=plan.mechanisms)
     first = card.batch.q[0], card.batch.p[0]
@@ -151,7 +171,8 @@ def run_on_gpu(plan: Plan) -> BatchRun:
     card.send("v", plan.v.T)
     card.send("u", plan.u)
     card.send("policy", plan.policy_parameters)
-    seconds = card.launch(job_of(plan.policy), plan.steps, plan.every)
+    driven = plan.policy is not None or bool(plan.u.any())
+    seconds = card.launch(job_of(plan.policy), plan.steps, plan.every, driven)
     failed, iterations = (card.here(name) for name in ("failed", "iterations"))
     why = f"no step of dt / {FINEST} converged"
     reasons = {int(k): f"step {failed[k]}: {why}" for k in np.flatnonzero(failed >= 0)}

@@ -21,7 +21,7 @@ from leastaction.batch.arrays import Batch
 from leastaction.errors import IntegratorError
 from leastaction.mechanism import Mechanism
 from leastaction.minimal.lanes import batches
-from leastaction.minimal.lanes.arrays import BatchSettings, Lane, LaneModel, Touch, lane_model, lane_shapes
+from leastaction.minimal.lanes.arrays import BatchSettings, Lane, LaneModel, Touch, lane_model, lane_shapes, pruned
 from leastaction.minimal.lanes.cones import cones
 
 for _name in ("row_stack", "in1d", "trapz"):  # numba-cuda asks for them, NumPy 2.5 has them no more
@@ -97,6 +97,7 @@ def kernel_of(job: Any, model: LaneModel, nq: int, dtype: Any, separate: bool = 
     number, shapes = from_dtype(np.dtype(dtype)), lane_shapes(model, nq)
     # Sizes must be plain numbers to the compiler.
     (nv,), (nu,), (_, bodies, _), (slots, _), branches = shapes.p, shapes.u, shapes.R, shapes.wait, model.branches
+    soft, limited, driven = model.soft, model.limited, model.driven
     nodes, dofs, places, drives, gravity = (np.ascontiguousarray(x) for x in model[:5])
     touching = model.cones is not None  # a constant to the compiler, which leaves out what it rules out
     held = np.ascontiguousarray(model.cones) if touching else np.zeros(1)
@@ -143,6 +144,9 @@ def kernel_of(job: Any, model: LaneModel, nq: int, dtype: Any, separate: bool = 
             cuda.const.array_like(gravity),
             branches,
             own_cones,
+            soft,
+            limited,
+            driven,
         )
         lane = Lane(
             cuda.local.array(nq, number),
@@ -177,8 +181,10 @@ def job_of(policy: Callable[..., None] | None) -> Any:
 
 
 @lru_cache(maxsize=32)
-def compiled(mechanism: Mechanism, job: Any, single: bool, touching: bool, separate: bool = False) -> Any:
-    """The kernel of a mechanism for a job, with or without contacts, compiled when it is first launched."""
+def compiled(
+    mechanism: Mechanism, job: Any, single: bool, touching: bool, separate: bool = False, driven: bool = True
+) -> Any:
+    """The kernel of a mechanism for a job, with or without contacts and controls, compiled when first launched."""
     load()
     dtype = np.float32 if single else np.float64
     found = cones(mechanism)[0] if touching else None
@@ -188,6 +194,8 @@ def compiled(mechanism: Mechanism, job: Any, single: bool, touching: bool, separ
             "for; use simpler shapes, or device='cpu'"
         )
     model = lane_model(mechanism, dtype, found)
+    if not separate:
+        model = pruned(model, driven)
     options = {}  # all registers that there are: spilling numbers of 64 bits costs more than waiting for them
     if single and not touching:
         options["max_registers"] = 168 if len(model.nodes) <= FEW_BODIES else 128

@@ -44,8 +44,9 @@ def simulate(
     """Simulate many robots of one kind.
 
     Each is a run of its own: what one does, or fails to do, changes nothing for the others. On the CPU they are those
-    of `leastaction.simulate`, bit for bit, spread over the cores. On a GPU the whole batch runs in one kernel made for
-    the mechanism, one thread per robot (`leastaction.minimal.lanes`).
+    of `leastaction.simulate`, bit for bit, spread over the cores. On a GPU the whole batch runs in one kernel, one
+    thread per robot: made for the mechanism (`leastaction.minimal.lanes`) for `Grounded` and `Galerkin(order=2)`, else
+    from the kernels of the integrator (`leastaction.batch.general`).
 
     Args:
         mechanism: the robot.
@@ -54,12 +55,13 @@ def simulate(
         dt: time step [s].
         duration: length of the runs [s], rounded to whole steps; or
         steps: number of steps.
-        integrator: default `Galerkin(order=2)`, the only one on a GPU.
+        integrator: default `Galerkin(order=2)`. On a GPU: `Grounded`, and in double precision `Galerkin` and `Midpoint`
+            of trees, `Maximal`, `BDF` and `SDIRK2`.
         controls: shape (nu,) for all, (robots, nu) held throughout, (steps, nu) held over each step, or
             (robots, steps, nu).
         policy: function policy(t, q, v, own, u) that writes the controls of a step into u, shape (nu,), from the time
             t [s] and the state at its start; in place of `controls`. On a GPU it is compiled into the kernel, so it
-            must be code that Numba compiles, such as loops over numbers.
+            must be code that Numba compiles, such as loops over numbers; there for `Grounded` and `Galerkin(order=2)`.
         policy_parameters: numbers that the policy gets as `own`, shape (k,) for all or (robots, k).
         parameters: values by name (see `leastaction.adjoint`), the number of the robot first: shape (robots,) for
             masses, (robots, 3) for vectors, ...

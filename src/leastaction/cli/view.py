@@ -7,11 +7,12 @@ from typing import Annotated, Any
 import typer
 
 from leastaction.cli._app import verb
-from leastaction.cli._model import Floating, Parameters, Positions, complete_run, find_model
+from leastaction.cli._model import Floating, Ground, Parameters, Positions, add_ground, complete_run, find_model
+from leastaction.cli.simulate import ChosenIntegrator, Step, chosen_integrator
 from leastaction.errors import LeastActionError
 
 
-@verb("view double_pendulum", "view run.npz", "view first.npz second.npz --port 9000")
+@verb("view double_pendulum", "view unitree_a1 --live --ground", "view first.npz second.npz --port 9000")
 def view(
     what: Annotated[
         list[str],
@@ -20,10 +21,16 @@ def view(
     q: Positions = None,
     parameters: Parameters = None,
     floating: Floating = False,
+    live: Annotated[
+        bool, typer.Option("--live", help="Let the robot go on in real time; the mouse pulls on its bodies.")
+    ] = False,
+    ground: Ground = False,
+    integrator: ChosenIntegrator = None,
+    dt: Step = 0.005,
     port: Annotated[int, typer.Option(help="To listen on; the next free one if it is taken.")] = 8080,
     browser: Annotated[bool, typer.Option(help="Open a tab of the browser.")] = True,
 ) -> None:
-    """Show saved runs, or a robot with sliders, in the browser."""
+    """Show saved runs, a robot with sliders, or a simulation of it, in the browser."""
     import leastaction as la
     from leastaction._extras import require
 
@@ -31,10 +38,19 @@ def view(
     runs = [text for text in what if text.endswith(".npz")]
     if (runs and len(runs) < len(what)) or (not runs and len(what) > 1):
         raise LeastActionError("view shows one robot, or runs; save a run of each robot to see several")
+    if live and runs:
+        raise LeastActionError("--live is for robots; a saved run is played as it is")
     options: dict[str, Any] = {"port": port, "open_browser": browser, "block": True}
     if runs:
         shown = [la.Trajectory.load(text) for text in runs]
         la.view(shown if len(shown) > 1 else shown[0], **options)
     else:
         model = find_model(what[0], parameters, floating, q)
-        la.view(model.robot, q=model.q, **options)
+        if ground:
+            add_ground(model, False)
+        if not live:
+            la.view(model.robot, q=model.q, **options)
+            return
+        sim = la.Simulator(model.robot, chosen_integrator(model.robot, integrator, None, None)[0], dt)
+        sim.reset(model.q)
+        la.view(sim, **options)

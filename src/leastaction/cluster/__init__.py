@@ -1,5 +1,6 @@
-"""Many jobs on many machines (extra `cluster`: Ray): sweeps whose results are on disk and can be taken up again."""
+"""Many jobs on many machines (extra `cluster`: Ray): sweeps and searches whose results are on disk and can go on."""
 
+from leastaction.cluster.search import CrossEntropy, RandomSearch, Search, search
 from leastaction.cluster.sweep import Sweep, sweep
 
-__all__ = ["Sweep", "sweep"]
+__all__ = ["CrossEntropy", "RandomSearch", "Search", "Sweep", "search", "sweep"]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -72,16 +73,25 @@ def sweep(
     done = set(store.finished())
     if retry_failed:
         done = {job for job in done if store.read(job)[1] is None}
+    left = [k for k in range(len(jobs)) if k not in done]
+    if left:
+        with connected(ray, options):
+            _run(ray, function, jobs, store, left, progress)
+    told = [store.read(job) for job in range(len(jobs))]
+    return Sweep([value for value, _ in told], {k: why for k, (_, why) in enumerate(told) if why is not None})
+
+
+@contextmanager
+def connected(ray: Any, options: Mapping[str, Any]) -> Iterator[None]:
+    """Within, Ray is there: the cluster that is connected already, or else one with these options of `ray.init`."""
     ours = not ray.is_initialized()
     if ours:
-        ray.init(**{"include_dashboard": False, "log_to_driver": False, "logging_level": "ERROR"} | options)
+        ray.init(**{"include_dashboard": False, "log_to_driver": False, "logging_level": "ERROR"} | dict(options))
     try:
-        _run(ray, function, jobs, store, [k for k in range(len(jobs)) if k not in done], progress)
+        yield
     finally:
         if ours:
             ray.shutdown()
-    told = [store.read(job) for job in range(len(jobs))]
-    return Sweep([value for value, _ in told], {k: why for k, (_, why) in enumerate(told) if why is not None})
 
 
 def _run(ray: Any, function: Any, jobs: list[Any], store: Store, left: list[int], progress: bool) -> None:

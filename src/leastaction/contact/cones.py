@@ -69,6 +69,7 @@ CONE = np.dtype(
         ("eb", "f8", 6),
         ("point", "f8", 3),  # contact point at the start [m]
         ("normal", "f8", 3),
+        ("drift", "f8", 2),  # what moving surfaces add to the sliding velocity along t1, t2 [m/s]
         ("gam", "f8"),
         ("s", "f8"),
         ("psi", "f8"),

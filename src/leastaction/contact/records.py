@@ -24,6 +24,7 @@ SHAPE = np.dtype(
         ("face_count", "i8"),
         ("edges", "i8"),  # ... and of its edges
         ("edge_count", "i8"),
+        ("belt", "f8", 3),  # velocity of its surface, in the index's frame [m/s]
     ],
     align=True,
 )
@@ -66,6 +67,9 @@ CONTACT = np.dtype(
         ("n", "f8", 3),  # normal when it was found, from first to second, in the first body's frame
         ("w", "f8", 3),  # second feature, in its body's frame
         ("z", "f8", 3),
+        ("belt", "i8"),  # 1 if a surface moves along its shape
+        ("belt_a", "f8", 3),  # how fast, in the frames of a and b [m/s]; set where one does
+        ("belt_b", "f8", 3),
         ("R", "f8", 9),  # rotation of a box, corners of a triangle, or what is left of matrices Q, see `gap`
     ],
     align=True,

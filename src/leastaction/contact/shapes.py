@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from leastaction.contact.holding import holds
 from leastaction.contact.hulls import Polytope, box, hull
 from leastaction.contact.neighbours import neighbours
+from leastaction.contact.pairing import Surfaces, surfaces
 from leastaction.contact.records import (
     BOX,
     CAPSULE,
@@ -19,7 +21,6 @@ from leastaction.contact.records import (
     ELLIPSOID,
     FIELD,
     MESH,
-    PAIR,
     PLANE,
     SHAPE,
     SPHERE,
@@ -34,14 +35,8 @@ if TYPE_CHECKING:
     from leastaction.mechanism.elements import ContactPoint
     from leastaction.mechanism.mechanism import Mechanism
 
-FRICTION = 0.5
-"""Coefficient of friction between shapes that both say nothing about it."""
-
 ALL = (1 << 32) - 1
 """Bits of contact points: they touch all."""
-
-FEATURES = 1 << 32
-"""Keys that belong to one pair of shapes."""
 
 KINDS: dict[type, int] = {
     Plane: PLANE,
@@ -71,7 +66,7 @@ class ContactTable:
         apart: pairs of owners that never touch, since a joint connects them or the mechanism excludes it.
         ignored: pairs of shapes between which contact is not known, so that they pass through each other: an ellipsoid
             on a height field.
-        friction, restitution, spinning, rolling: what each shape says, NaN where nothing.
+        surfaces: what shapes and the mechanism say of friction and restitution.
         groups, touches: bits of each shape, see `Shape`.
     """
 
@@ -82,10 +77,7 @@ class ContactTable:
     movers: NDArray[np.int64]
     apart: frozenset[tuple[Any, Any]]
     ignored: tuple[tuple[int, int], ...]
-    friction: NDArray[np.float64]
-    restitution: NDArray[np.float64]
-    spinning: NDArray[np.float64]
-    rolling: NDArray[np.float64]
+    surfaces: Surfaces
     groups: NDArray[np.int64]
     touches: NDArray[np.int64]
 
@@ -105,12 +97,12 @@ class ContactTable:
 
     def pairs_of(self, pairs: Any) -> Any:
         """`PAIR` records of given pairs of shapes."""
-        return _pairs(pairs, (self.friction, self.restitution, self.spinning, self.rolling))
+        return self.surfaces.pairs(pairs)
 
     @cached_property
     def turns(self) -> bool:
         """Whether friction against spinning or rolling may act."""
-        return bool((np.nan_to_num(self.spinning) > 0.0).any() or (np.nan_to_num(self.rolling) > 0.0).any())
+        return self.surfaces.turns
 
     def owner(self, k: int) -> int | str:
         """What shape k belongs to, as `apart` tells it: the index of a moving body, or the name of a fixed one."""
@@ -166,7 +158,10 @@ class ContactTable:
         n = len(self.shapes.body) and int(self.shapes.body.max()) + 1
         met = self.groups[a] & self.touches[b] | self.groups[b] & self.touches[a]
         known = _known(self.shapes.kind[a], self.shapes.kind[b])
-        return (i != j) & ~np.isin(i * n + j, self._joined) & known & (met != 0)
+        may = ~np.isin(i * n + j, self._joined) & (met != 0)
+        if len(self.surfaces.always):
+            may |= np.isin(self.surfaces.key(a, b), self.surfaces.always)
+        return (i != j) & known & may
 
 
 @dataclass(frozen=True, eq=False)
@@ -192,6 +187,10 @@ class _Item:
     hull: Polytope | None = None  # in the index's frame
     groups: int = ALL
     touches: int = ALL
+    belt: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    condim: int | None = None
+    priority: int = 0
+    stands_for: tuple[str, ...] = ()  # names of shapes that a contact point touches in the place of
 
 
 def collect(
@@ -219,13 +218,17 @@ def collect(
     for record, item in zip(shapes, items, strict=True):
         flat.append(_fill(record, item, first, sharp))
         first += len(flat[-1])
-    surface = {name: _said(items, name) for name in ("friction", "restitution", "spinning", "rolling")}
+    surface = surfaces(items, mechanism.contact_pairs)
     apart = frozenset(_apart(mechanism, frames))
     fixed = [k for k, item in enumerate(items) if item.index < 0]
     free = [k for k, item in enumerate(items) if item.index >= 0]
     grounds = [(a, b) for a in fixed for b in free if not _stood_for(items[b], items[a])]
+    always = set(surface.always.tolist())
     grounds = [
-        (a, b) for a, b in grounds if (items[a].owner, items[b].owner) not in apart and _meet(items[a], items[b])
+        (a, b)
+        for a, b in grounds
+        if ((items[a].owner, items[b].owner) not in apart and _meet(items[a], items[b]))
+        or int(surface.key(a, b)) in always
     ]
     known = [_known(items[a].kind, items[b].kind) for a, b in grounds]
     movers = np.array([k for k in free if items[k].on_bodies], np.int64)
@@ -235,25 +238,14 @@ def collect(
         shapes=shapes,
         names=tuple((item.body, item.name) for item in items),
         data=np.concatenate([*flat, np.zeros(1)]),  # never empty, so that kernels see one type
-        ground=_pairs([pair for pair, good in zip(grounds, known, strict=True) if good], tuple(surface.values())),
+        ground=surface.pairs([pair for pair, good in zip(grounds, known, strict=True) if good]),
         movers=movers,
         apart=apart,
         ignored=tuple(ignored),
         groups=np.array([item.groups for item in items], np.int64),
         touches=np.array([item.touches for item in items], np.int64),
-        **surface,
+        surfaces=surface,
     )
-
-
-def _said(items: list[_Item], name: str) -> NDArray[np.float64]:
-    """A coefficient of all shapes, NaN where one says nothing."""
-    values = (getattr(item, name) for item in items)
-    return np.array([np.nan if value is None else value for value in values])
-
-
-def combine(a: Any, b: Any, default: float) -> NDArray[np.float64]:
-    """Coefficient between two surfaces: the larger of the two; the only one given; the default. NaN is not given."""
-    return np.nan_to_num(np.fmax(a, b), nan=default)
 
 
 def _known(a: Any, b: Any) -> Any:
@@ -279,18 +271,6 @@ def _ignored(items: list[_Item], movers: list[int], apart: frozenset[Any]) -> It
             joined = items[a].index == items[b].index or (items[a].owner, items[b].owner) in apart
             if not joined and _meet(items[a], items[b]) and not _known(items[a].kind, items[b].kind):
                 yield min(a, b), max(a, b)
-
-
-def _pairs(pairs: Any, surface: tuple[NDArray[np.float64], ...]) -> Any:
-    """`PAIR` records; surface: friction, restitution, spinning and rolling of all shapes."""
-    table = records(len(pairs), PAIR)
-    if len(pairs):
-        a, b = np.array(pairs).T
-        table.a, table.b = a, b
-        table.key = (a * len(surface[0]) + b) * FEATURES
-        for name, values in zip(("friction", "restitution", "spin", "roll"), surface, strict=True):
-            table[name] = combine(values[a], values[b], FRICTION if name == "friction" else 0.0)
-    return table
 
 
 def _place(frames: Frames, body: str) -> tuple[int, int | str, Pose]:
@@ -343,19 +323,38 @@ def _items(mechanism: Mechanism, frames: Frames, bodies: bool, points_on_bodies:
         points = [point.point for point in mechanism.contacts if point.body == name]
         for shape in shapes:
             if shape.collision:
-                stood_for = any(_holds(shape, point) for point in points)
+                stood_for = any(holds(shape, point) for point in points)
                 yield _item(index, owner, X, name, shape, stood_for, bodies)
     for point in mechanism.contacts:
         index, owner, X = _place(frames, point.body)
         if index >= 0:
-            yield _point(index, owner, X, point, bodies and points_on_bodies)
+            shapes = mechanism.bodies[mechanism.body_index(point.body)].shapes
+            held = [shape for shape in shapes if shape.collision and holds(shape, point.point)]
+            # Where several hold it, the one that it is called after.
+            held.sort(key=lambda shape: not (shape.name and point.name.startswith(shape.name)))
+            yield _point(index, owner, X, point, held, bodies and points_on_bodies)
 
 
-def _point(index: int, owner: int | str, X: Pose, point: ContactPoint, on_bodies: bool) -> _Item:
+def _point(index: int, owner: int | str, X: Pose, point: ContactPoint, held: list[Shape], on_bodies: bool) -> _Item:
     pose = X * Pose(point.point)
+    options: dict[str, Any] = {}
+    if held:  # it stands for what holds it
+        first = held[0]
+        options = {"condim": first.condim, "priority": first.priority}
+        options["belt"] = tuple(first.pose.rotation @ np.array(first.surface_velocity or (0.0, 0.0, 0.0)))
+        options["stands_for"] = tuple(shape.name for shape in held if shape.name)
     coefficients = point.friction, point.restitution, point.spinning, point.rolling
     return _Item(
-        index, owner, point.body, point.name, SPHERE, pose, *coefficients, radius=point.radius, on_bodies=on_bodies
+        index,
+        owner,
+        point.body,
+        point.name,
+        SPHERE,
+        pose,
+        *coefficients,
+        radius=point.radius,
+        on_bodies=on_bodies,
+        **options,
     )
 
 
@@ -391,23 +390,11 @@ def _item(index: int, owner: int | str, X: Pose, body: str, shape: Shape, stood_
         touches=shape.touches,
         stood_for=stood_for,
         on_bodies=on_bodies,
+        belt=shape.surface_velocity or (0.0, 0.0, 0.0),
+        condim=shape.condim,
+        priority=shape.priority,
         **options,
     )
-
-
-def _holds(shape: Shape, point: Any) -> bool:
-    """Whether a point of the body is in one of its shapes, within rounding; meshes hold every point."""
-    x, y, z = np.abs(shape.pose.inverse().apply(point)) * (1.0 - 1e-6)
-    if isinstance(shape, Box):
-        return bool(np.all(np.array([x, y, z]) <= 0.5 * np.array(shape.size)))
-    if isinstance(shape, Cylinder):
-        return bool(np.hypot(x, y) <= shape.radius and z <= 0.5 * shape.length)
-    if isinstance(shape, Sphere | Capsule):
-        length = shape.length if isinstance(shape, Capsule) else 0.0
-        return bool(np.linalg.norm([x, y, max(z - 0.5 * length, 0.0)]) <= shape.radius)
-    if isinstance(shape, Ellipsoid):
-        return bool(np.linalg.norm(np.array([x, y, z]) / shape.radii) <= 1.0)
-    return isinstance(shape, Mesh)
 
 
 def _fill(record: Any, item: _Item, first: int, sharp: bool) -> NDArray[np.float64]:
@@ -421,6 +408,7 @@ def _fill(record: Any, item: _Item, first: int, sharp: bool) -> NDArray[np.float
     record.half[:], record.radius, record.spacing = item.half, item.radius, item.spacing
     record.centre[:] = item.pose.position
     record.first = first
+    record.belt[:] = item.pose.rotation @ np.array(item.belt)
     numbers = np.zeros(0)
     own = item.hull
     if item.kind == BOX and sharp:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from leastaction._jit import entry
+from leastaction._jit.bound import Bound
 from leastaction._tuples import plain
 from leastaction.dynamics import recursions
 from leastaction.dynamics.arrays import DynamicsData, DynamicsModel
@@ -163,20 +164,26 @@ def velocity_of_momentum(mechanism: Mechanism, Q: FloatArray, P: FloatArray) -> 
     return V
 
 
-def quantities(
-    mechanism: Mechanism, Q: FloatArray, V: FloatArray, w: Workspace | None = None
-) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """(kinetic energy [J], potential energy [J], spatial momentum about the origin (rows, 6)) for each row.
-
-    w: of the mechanism, for who asks again and again.
-    """
+def quantities(mechanism: Mechanism, Q: FloatArray, V: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """(kinetic energy [J], potential energy [J], spatial momentum about the origin (rows, 6)) for each row."""
     Q, V = _rows(mechanism, Q, V, "v")
     if has_splines(mechanism):
         T, U, H = spline_quantities(mechanism, Q, V)
         return T, U - feedback_energy(mechanism, Q), H
-    w = w or Workspace(mechanism)
-    t = w.tree
     T, U, H = np.zeros(len(Q)), np.zeros(len(Q)), np.zeros((len(Q), 6))
-    model = (plain(w.forces), t.gravity, t.closure.rows, t.closure.count)
-    quantities_rows(model, (plain(w.modes), w.links, w.screws, w.tau), Q, V, (T, U, H))
+    Quantities(mechanism).tell(Q, V, (T, U, H))
     return T, U - feedback_energy(mechanism, Q), H
+
+
+class Quantities:
+    """Energies and momenta of a mechanism, for who asks again and again; not for two threads at once."""
+
+    def __init__(self, mechanism: Mechanism) -> None:
+        w = Workspace(mechanism)
+        t = w.tree
+        model = (plain(w.forces), t.gravity, t.closure.rows, t.closure.count)
+        self._kernel = Bound(quantities_rows, model, (plain(w.modes), w.links, w.screws, w.tau))
+
+    def tell(self, Q: FloatArray, V: FloatArray, out: tuple[FloatArray, FloatArray, FloatArray]) -> None:
+        """Fill out = (kinetic energy, potential energy with the feedback of servos [J], spatial momentum (rows, 6))."""
+        self._kernel(Q, V, out)

@@ -124,6 +124,8 @@ def violation(mechanism: Mechanism, Q: FloatArray) -> FloatArray:
 def close_loops(mechanism: Mechanism, q: Any, *, tolerance: float = 1e-12, max_iterations: int = 100) -> FloatArray:
     """The configuration nearest to q (in the sense of Gauss-Newton steps) that closes all loops, shape (nq,).
 
+    What is prescribed (`Mechanism.prescribed`) stays where it is.
+
     Args:
         mechanism: the robot.
         q: joint positions [rad or m], shape (nq,).
@@ -132,11 +134,13 @@ def close_loops(mechanism: Mechanism, q: Any, *, tolerance: float = 1e-12, max_i
     """
     q = configuration(mechanism, q)
     tolerance, max_iterations = positive(tolerance, "tolerance"), count(max_iterations, "max_iterations")
+    given = prescribed_freedoms(mechanism)
     h, A = loop_jacobian(mechanism, q)
     history = [float(np.abs(h).max(initial=0.0))]
     for _ in range(max_iterations):
         if history[-1] <= tolerance:
             return q
+        A[:, given] = 0.0
         step = -np.linalg.lstsq(A, h, rcond=RANK_TOLERANCE)[0]
         size = 1.0
         while True:
@@ -154,6 +158,26 @@ def close_loops(mechanism: Mechanism, q: Any, *, tolerance: float = 1e-12, max_i
         f"(violation {history[-1]:.3g} after {max_iterations} iterations)",
         residuals=history,
     )
+
+
+def prescribed_freedoms(mechanism: Mechanism) -> list[int]:
+    """Degrees of freedom that are prescribed."""
+    m = mechanism
+    given = []
+    for name in m.prescribed:
+        own = (name,) if name in m.velocity_names else m.joints[m.body_index(name)].velocity_names()
+        given += [m.velocity_index(x) for x in own]
+    return given
+
+
+def open_loops(mechanism: Mechanism, q: FloatArray, tolerance: float = 1e-8) -> dict[str, float]:
+    """Names of the loops and couplings that are open at q, and by how much [m or rad]; the widest first."""
+    h, _ = loop_jacobian(mechanism, q)
+    found: dict[str, float] = {}
+    for name, gap in zip(_names(mechanism), np.abs(h), strict=True):
+        if gap > tolerance:
+            found[name] = max(found.get(name, 0.0), float(gap))
+    return dict(sorted(found.items(), key=lambda item: -item[1]))
 
 
 def _names(mechanism: Mechanism) -> list[str]:

@@ -9,11 +9,14 @@ import numpy as np
 
 from leastaction.formats._files import Notes
 from leastaction.formats._mjcf_text import limits
-from leastaction.mechanism import Inertia, MechanismBuilder, Pose, Primitive, joints
+from leastaction.mechanism import Inertia, MechanismBuilder, Pose, Primitive, joints, solid_sphere
 from leastaction.mechanism.graph import WORLD
 
 FREE, BALL, SLIDE, HINGE = range(4)
 """Values of mjtJoint."""
+
+MOCAP_MASS, MOCAP_RADIUS = 1.0, 0.1
+"""Of mocap bodies without mass [kg, m]."""
 
 
 def pose(position: Any, quaternion: Any) -> Pose:
@@ -53,11 +56,14 @@ class Bodies:
         joint_names: names in use for joints.
     """
 
-    def __init__(self, model: Any, builder: MechanismBuilder, notes: Notes, composite: bool) -> None:
+    def __init__(
+        self, model: Any, builder: MechanismBuilder, notes: Notes, composite: bool, mocap: bool = True
+    ) -> None:
         self.m = model
         self.builder = builder
         self.notes = notes
         self.composite = composite
+        self.mocap = mocap
         # Names that the file gives come first, made-up ones must avoid them.
         body_names, self.joint_names = Names(), Names()
         given = [model.body(i).name for i in range(model.nbody)]
@@ -77,6 +83,9 @@ class Bodies:
                 self.notes.add("the surrounding medium", medium)
         for i in range(1, m.nbody):
             self._body(i)
+        if self.mocap:  # last, so that q begins with qpos
+            for i in np.flatnonzero(m.body_mocapid >= 0):
+                self._mocap(int(i))
 
     def _body(self, i: int) -> None:
         m, name = self.m, self.bodies[i]
@@ -84,12 +93,12 @@ class Bodies:
         self.builder.body(name, inertia=inertia.moved(pose(m.body_ipos[i], m.body_iquat[i])))
         if m.body_gravcomp[i]:
             self.notes.add("gravity compensation of bodies", name)
-        if m.body_mocapid[i] >= 0:
-            self.notes.add("motion of mocap bodies", name)
         parent = self.bodies[m.body_parentid[i]]
         X = pose(m.body_pos[i], m.body_quat[i])
         first = int(m.body_jntadr[i])
         numbers = range(first, first + int(m.body_jntnum[i]))
+        if m.body_mocapid[i] >= 0 and self.mocap:
+            return
         if not numbers:
             self.builder.fixed(self.joint_names.unique(f"{name}_fixed"), parent, name, pose=X)
         elif len(numbers) > 1 and self.composite and (together := self._together(numbers)):
@@ -101,6 +110,15 @@ class Bodies:
                 child = name if last else self.builder.body(self.body_names.unique(f"{name}_{joint}"))
                 self._joint(j, joint, parent, child, X)
                 parent, X = child, Pose()
+
+    def _mocap(self, i: int) -> None:
+        """A body whose pose is given from outside: on a free joint, with a mass that only energies know."""
+        m, name = self.m, self.bodies[i]
+        if not (m.body_mass[i] > 0.0 and (m.body_inertia[i] > 0.0).all()):
+            self.builder.set_inertia(name, solid_sphere(MOCAP_MASS, MOCAP_RADIUS))
+        home = (*m.body_pos[i].tolist(), *m.body_quat[i].tolist())
+        self.builder.free(name, name=self.joint_names.unique(f"{name}_mocap"), home=home)
+        self.builder.prescribe(name)
 
     def _joint_name(self, j: int, body: str) -> str:
         ending = "free" if self.m.jnt_type[j] == FREE else "joint"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from leastaction.errors import LeastActionError
 from leastaction.formats._xml import Element
-from leastaction.mechanism import ContactPoint, Inertia, Joint, Mechanism, Primitive, Spring
+from leastaction.mechanism import ContactPair, ContactPoint, Inertia, Joint, Mechanism, Primitive, Spring
 from leastaction.mechanism.graph import WORLD
 from leastaction.mechanism.joints import Motion
 
@@ -47,6 +47,14 @@ def extension(robot: Mechanism, chains: Chains, made: list[str], inertias: dict[
     touching |= {WORLD} if any(s.collision for s in robot.ground) else set()
     told["excluded"] = [pair for pair in robot.excluded_contacts if not touching.issuperset(pair)]
     told["inertias"] = {name: [x.mass, x.com, x.moments] for name, x in inertias.items()}
+    told["tendons"] = {
+        t.name: {name: getattr(t, name) for name in ("lower", "upper", "limit_stiffness", "limit_damping")}
+        for t in robot.tendons
+        if t.is_limited
+    }
+    mocap = {b.name: j.name for b, j in zip(robot.bodies, robot.joints, strict=True) if b.name in robot.prescribed}
+    told["mocap"], told["prescribed"] = mocap, list(robot.prescribed)
+    told["pairs"] = [{f.name: getattr(pair, f.name) for f in fields(pair)} for pair in robot.contact_pairs]
     axes = chains.all_axes()
     if any(axis.home != axis.started for axis in axes):
         told["home"] = [x for axis in axes for x in axis.home]
@@ -77,12 +85,25 @@ def restored(robot: Mechanism, text: Element | None, contacts: bool) -> Mechanis
             robot = robot.replace(contacts=tuple(ContactPoint(**contact) for contact in told.get("contacts", ())))
         excluded = dict.fromkeys((*robot.excluded_contacts, *map(tuple, told.get("excluded", ()))))
         robot = robot.replace(excluded_contacts=tuple(excluded))
+        robot = _renamed(robot, told.get("mocap", {}))
+        pairs = tuple(ContactPair(**(pair | {"shapes": tuple(pair["shapes"])})) for pair in told.get("pairs", ()))
+        robot = robot.replace(prescribed=tuple(told.get("prescribed", ())), contact_pairs=pairs)
         bodies = {name: Inertia(*given) for name, given in told.get("inertias", {}).items()}
         robot = robot.replace(bodies=tuple(replace(b, inertia=bodies.get(b.name, b.inertia)) for b in robot.bodies))
+        limits = told.get("tendons", {})
+        tendons = tuple(replace(t, **limits.get(t.name, {})) for t in robot.tendons)
+        robot = robot.replace(tendons=tendons)
         robot = _without(robot, set(told.get("made", ())), set(told.get("springs", ())))
         return robot.replace(joints=_joints(robot, told), loops=_loops(robot, told.get("loops", {})))
     except (LeastActionError, ValueError, TypeError, AttributeError, KeyError) as error:
         raise text.error(f"the text of leastaction cannot be understood: {error}") from None
+
+
+def _renamed(robot: Mechanism, mocap: dict[str, str]) -> Mechanism:
+    """The robot with the names that joints of mocap bodies had."""
+    named = {joint.child: joint for joint in robot.joints if joint.child in mocap}
+    joints = tuple(replace(j, name=mocap[j.child]) if j.child in named else j for j in robot.joints)
+    return robot.replace(joints=joints)
 
 
 def _without(robot: Mechanism, made: set[str], springs: set[str]) -> Mechanism:

@@ -10,7 +10,7 @@ from leastaction._extras import require
 from leastaction.formats._files import Notes
 
 OFF = {
-    "CONTACT": ("geom_contype", "geom_conaffinity"),
+    "CONTACT": ("geom_contype", "geom_conaffinity", "pair_dim"),
     "LIMIT": ("jnt_limited", "tendon_limited"),
     "FRICTIONLOSS": ("dof_frictionloss", "tendon_frictionloss"),
     "EQUALITY": ("eq_active0",),

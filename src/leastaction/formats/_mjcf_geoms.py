@@ -46,6 +46,10 @@ class Geoms:
         self.meshes = meshes
         self.contacts = contacts
         self.contact_names = Names()
+        self.shapes: set[int] = set()  # geoms that have become shapes
+        self.paired = {int(g) for g in (*model.pair_geom1, *model.pair_geom2)} if model.pair_dim.any() else set()
+        touching = (model.geom_contype | model.geom_conaffinity) != 0
+        self.largest = int(model.geom_condim[touching].max(initial=0))  # condim
 
     def read(self) -> None:
         """Add them all."""
@@ -53,12 +57,36 @@ class Geoms:
             body, shape = self.bodies.bodies[self.m.geom_bodyid[g]], self._shape(g)
             if shape is None:
                 continue
+            self.shapes.add(g)
             self.builder.add_shape(body, shape)
             # Bodies that never move touch nothing by themselves.
             moves = self.m.body_weldid[self.m.geom_bodyid[g]] != 0
             if self.contacts and shape.collision and moves and self._meets_ground(g):
                 self._contacts(g, body, shape)
         self.exclude()
+        self.pairs()
+
+    def pairs(self) -> None:
+        """Pairs of geoms that touch whatever else the file says, with a friction of their own (`<pair>`)."""
+        m, names = self.m, self.bodies.bodies
+        for k in range(m.npair):
+            ends, size = (int(m.pair_geom1[k]), int(m.pair_geom2[k])), int(m.pair_dim[k])
+            bodies = [int(m.geom_bodyid[g]) for g in ends]
+            name = m.pair(k).name or " and ".join(m.geom(g).name for g in ends)
+            if m.body_weldid[bodies[0]] == m.body_weldid[bodies[1]] or not all(g in self.shapes for g in ends):
+                self.notes.add("contact pairs of which one does not move against the other, or has no shape", name)
+            elif size > 0:
+                slide, across, spin, roll, roll_across = m.pair_friction[k].tolist()
+                if (size >= 3 and slide != across) or (size >= 6 and roll != roll_across):
+                    self.notes.add("friction of contact pairs that differs along the tangents", name)
+                self.builder.contact_pair(
+                    *(names[i] for i in bodies),
+                    shapes=(m.geom(ends[0]).name, m.geom(ends[1]).name),
+                    friction=slide if size >= 3 else 0.0,
+                    spinning=spin if size >= 4 else 0.0,
+                    rolling=roll if size >= 6 else 0.0,
+                    always=True,
+                )
 
     def exclude(self) -> None:
         """Exclude pairs of bodies none of whose geoms MuJoCo would let touch (contype, conaffinity, <exclude>)."""
@@ -92,11 +120,11 @@ class Geoms:
             "pose": pose(m.geom_pos[g], m.geom_quat[g]),
             "name": m.geom(g).name,
             "color": tuple(rgba.tolist()),
-            "collision": bool(m.geom_contype[g] or m.geom_conaffinity[g]),
+            "collision": bool(m.geom_contype[g] or m.geom_conaffinity[g] or g in self.paired),
             "visual": bool(m.geom_group[g] < HIDDEN_GROUP and rgba[3]),
         }
         if common["collision"]:
-            common |= self._surface(g)
+            common |= self._surface(g) | self._rank(g)
             common["groups"], common["touches"] = int(m.geom_contype[g]) % 2**32, int(m.geom_conaffinity[g]) % 2**32
         if type_ == PLANE:
             return Plane(**common)
@@ -118,11 +146,18 @@ class Geoms:
         return None
 
     def _surface(self, g: int) -> dict[str, float]:
-        """Coefficients of friction that `condim` lets act: sliding from 3 on, spinning from 4, rolling from 6."""
-        sizes, values = {"friction": 3, "spinning": 4, "rolling": 6}, self.m.geom_friction[g].tolist()
-        at = zip(sizes.items(), values, strict=True)
-        acting = {name: float(x) for (name, least), x in at if self.m.geom_condim[g] >= least}
+        """Coefficients of friction that the `condim` of some geom lets act: MuJoCo takes the larger of two."""
+        names, values = {"friction": 1, "spinning": 4, "rolling": 6}, self.m.geom_friction[g].tolist()
+        own, at = self.m.geom_condim[g], zip(names.items(), values, strict=True)
+        acting = {name: float(x) for (name, least), x in at if own >= least or (x and self.largest >= least)}
         return {"friction": 0.0} | acting
+
+    def _rank(self, g: int) -> dict[str, int]:
+        """`condim`, where the coefficients do not say it, and `priority`."""
+        said = self._surface(g)
+        size, implied = int(self.m.geom_condim[g]), 6 if said.get("rolling") else 4 if said.get("spinning") else 3
+        out = {} if size == implied else {"condim": size}
+        return out | ({"priority": int(self.m.geom_priority[g])} if self.m.geom_priority[g] else {})
 
     def _mesh(self, k: int, common: dict[str, Any]) -> Mesh:
         m = self.m

@@ -60,10 +60,6 @@ def prepare(path: Path, folder: Folder, notes: Notes, strict: bool) -> Source:
     _check_growth(root)
     sensors = [sensor for section in root.all("sensor") for sensor in section.children]
     texts = [text for section in root.all("custom") for text in section.all("text") if text.get("name") == EXTENSION]
-    for section in root.all("contact"):
-        for pair in section.all("pair"):
-            notes.add("contact pairs", pair.get("name") or f"{pair.get('geom1')}-{pair.get('geom2')}")
-        section.children = section.all("exclude")
     root.children = [child for child in root.children if child.tag not in IGNORED]
     for element in root.walk():
         element.children = [child for child in element.children if child.tag not in PICTURES]
@@ -73,7 +69,23 @@ def prepare(path: Path, folder: Folder, notes: Notes, strict: bool) -> Source:
             element.children = []
     # The compiler would simulate the model to find the length ranges of muscles.
     root.add("compiler").add("lengthrange", mode="none")
-    return Source(root, _gather_assets(root, folder, notes, strict), sensors, texts[-1] if texts else None)
+    geoms = _geom_names(root)
+    assets = _gather_assets(root, folder, notes, strict)
+    _leave_out_pairs(root, geoms - _geom_names(root), notes)
+    return Source(root, assets, sensors, texts[-1] if texts else None)
+
+
+def _geom_names(root: Element) -> set[str | None]:
+    return {element.get("name") for element in root.walk() if element.tag == "geom"}
+
+
+def _leave_out_pairs(root: Element, gone: set[str | None], notes: Notes) -> None:
+    """Remove contact pairs of geoms that were left out with their meshes."""
+    for section in root.all("contact"):
+        for pair in section.all("pair"):
+            if pair.get("geom1") in gone or pair.get("geom2") in gone:
+                notes.add("contact pairs", pair.get("name") or f"{pair.get('geom1')}-{pair.get('geom2')}")
+                section.children.remove(pair)
 
 
 # ---------------------------------------------------------------------- includes

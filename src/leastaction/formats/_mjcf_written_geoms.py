@@ -19,6 +19,14 @@ USUAL = 0.5
 """Friction between shapes that say nothing of it."""
 
 
+TURNS = ("spinning", "rolling")
+
+
+def _larger(told: float | None, first: float | None, second: float | None) -> float:
+    """What a pair says, or else the larger of what its shapes say."""
+    return max(first or 0.0, second or 0.0) if told is None else told
+
+
 class WrittenGeoms:
     """Writes shapes; `assets` are the meshes and height fields that they use."""
 
@@ -26,6 +34,7 @@ class WrittenGeoms:
         self.sheet = sheet
         self.assets = Element("asset")
         self.names, self.asset_names = Names(), Names()
+        self.written: dict[str, list[tuple[Shape, Element]]] = {}  # geoms that touch
         self.friction = self._friction()
         self.moving = {j.child for j in sheet.robot.joints if j.nv}
         for joint in sheet.robot.joints:
@@ -60,6 +69,8 @@ class WrittenGeoms:
             sheet.refuse("shape", label, f"that a body which moves has a {shape.kind}")
             return
         element = Element("geom", {"name": self.names.unique(shape.name)} if shape.name else {})
+        if shape.collision:
+            self.written.setdefault(body, []).append((shape, element))
         element.attributes |= self._form(shape)
         if not element.get("type"):
             sheet.refuse("shape", label, f"that a body is a {shape.kind}")
@@ -75,13 +86,39 @@ class WrittenGeoms:
             element.attributes |= {"contype": "0", "conaffinity": "0"}
         sheet.bodies[body].children.append(element)
 
+    def pairs(self, contact: Element) -> None:
+        """Add pairs of geoms with coefficients of their own."""
+        for pair in self.sheet.robot.contact_pairs:
+            sides = [
+                [(s, g) for s, g in self.written.get(body, ()) if name in ("", s.name)]
+                for body, name in zip((pair.first, pair.second), pair.shapes, strict=True)
+            ]
+            if pair.restitution:
+                self.sheet.refuse("contact pair", pair.name, "that two shapes have a restitution")
+            elif pair.friction is None or not all(g.get("name") for side in sides for _, g in side):
+                self.sheet.refuse(
+                    "contact pair", pair.name, "of a contact pair without friction or names of its shapes"
+                )
+            else:
+                for first, a in sides[0]:
+                    for second, b in sides[1]:
+                        turns = [_larger(getattr(pair, x), getattr(first, x), getattr(second, x)) for x in TURNS]
+                        values = pair.friction, pair.friction, turns[0], turns[1], turns[1]
+                        size = 6 if turns[1] else 4 if turns[0] else 3 if pair.friction else 1
+                        names = {"geom1": a.get("name") or "", "geom2": b.get("name") or ""}
+                        contact.add("pair", **names, condim=str(size), friction=numbers(values))
+
     def _surface(self, element: Element, shape: Shape, label: str) -> None:
         if shape.restitution:
             self.sheet.refuse("restitution", label, "that a shape has a restitution")
         friction = self.friction if shape.friction is None else shape.friction
         values = friction, shape.spinning or 0.0, shape.rolling or 0.0
-        size = 6 if shape.rolling is not None else 4 if shape.spinning is not None else 3 if friction else 1
-        element.attributes |= {"condim": str(size), "friction": numbers(values)}
+        size = 6 if shape.rolling is not None else 4 if shape.spinning is not None else 3
+        element.attributes |= {"condim": str(shape.condim or size), "friction": numbers(values)}
+        if shape.priority:
+            element.attributes["priority"] = str(shape.priority)
+        if any(shape.surface_velocity or ()):
+            self.sheet.refuse("surface velocity", label, "that the surface of a shape moves")
         for word, bits in (("contype", shape.groups), ("conaffinity", shape.touches)):
             if bits != 1:
                 element.attributes[word] = str(bits - 2**32 if bits >= 2**31 else bits)

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from leastaction.formats._files import Folder, checked_options
 from leastaction.formats._mjcf_source import expand_includes
-from leastaction.formats._xml import MAX_BYTES, read_xml
+from leastaction.formats._xml import MAX_BYTES, Element, read_xml
 
 
 def load_keyframes(
@@ -17,7 +17,8 @@ def load_keyframes(
 ) -> dict[str, NDArray[np.float64]]:
     """Positions of the `<key>` elements of an MJCF file, by their names.
 
-    They are `q` of the robot that `load` makes of the file, whose coordinates are MuJoCo's.
+    They are `q` of the robot that `load` makes of the file, whose coordinates are MuJoCo's; poses of mocap bodies come
+    last, of keys that tell them (`mpos` and `mquat`).
 
     Args:
         path: of the file.
@@ -44,9 +45,21 @@ def load_keyframes(
             continue
         try:
             q = np.array([float(x) for x in text.split()])
+            q = np.concatenate([q, *_mocap(key)])
         except ValueError:
-            raise key.error("qpos: expected numbers") from None
+            raise key.error("qpos, mpos, mquat: expected numbers") from None
         if not np.isfinite(q).all():
-            raise key.error("qpos: expected finite numbers")
+            raise key.error("qpos, mpos, mquat: expected finite numbers")
         found[key.get("name") or f"key{number}"] = q
     return found
+
+
+def _mocap(key: Element) -> list[NDArray[np.float64]]:
+    """Poses of mocap bodies, 7 numbers each, where a keyframe tells both positions and orientations."""
+    where, turned = key.get("mpos"), key.get("mquat")
+    if where is None or turned is None:
+        return []
+    positions, turns = (np.array([float(x) for x in text.split()]) for text in (where, turned))
+    if 4 * positions.size != 3 * turns.size or positions.size % 3:
+        raise key.error("mpos and mquat: expected 3 and 4 numbers for each mocap body")
+    return [np.hstack([positions.reshape(-1, 3), turns.reshape(-1, 4)]).ravel()]

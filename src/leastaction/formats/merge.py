@@ -10,6 +10,7 @@ from leastaction.mechanism import (
     Attachment,
     Body,
     BodyActuator,
+    ContactPair,
     Inertia,
     Joint,
     Mechanism,
@@ -51,13 +52,19 @@ def merge_fixed_bodies(mechanism: Mechanism) -> Mechanism:
             poses = {"pose": X * loop.pose, "child_pose": loop.child_pose * Y.inverse()}
             loops.append(replace(loop, parent=parent, child=child, **poses))
     excluded = [(place[a][0], place[b][0]) for a, b in mechanism.excluded_contacts]
+    pairs = [replace(p, first=place[p.first][0], second=place[p.second][0]) for p in _apart(mechanism, place)]
     return mechanism.replace(
+        contact_pairs=tuple(pairs),
         excluded_contacts=tuple((a, b) for a, b in dict.fromkeys(excluded) if a != b),
         bodies=tuple(bodies),
         joints=tuple(joints),
         loops=tuple(loops),
         springs=tuple(replace(s, start=moved(s.start), end=moved(s.end)) for s in mechanism.springs),
         cables=tuple(replace(c, via=tuple(moved(a) for a in c.via)) for c in mechanism.cables),
+        tendons=tuple(
+            replace(t, via=tuple(moved(a) if isinstance(a, Attachment) else a for a in t.via))
+            for t in mechanism.tendons
+        ),
         contacts=tuple(
             replace(c, body=place[c.body][0], point=place[c.body][1].apply(c.point)) for c in mechanism.contacts
         ),
@@ -100,3 +107,8 @@ def _wrench(wrench: tuple[float, ...], X: Pose) -> tuple[float, ...]:
     turned = np.array(_turned(wrench, X))
     turned[:3] += np.cross(X.position, turned[3:])
     return tuple(turned.tolist())
+
+
+def _apart(mechanism: Mechanism, place: dict[str, tuple[str, Pose]]) -> list[ContactPair]:
+    """Contact pairs of bodies that are not merged."""
+    return [pair for pair in mechanism.contact_pairs if place[pair.first][0] != place[pair.second][0]]

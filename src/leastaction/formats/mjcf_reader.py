@@ -9,16 +9,20 @@ body.
   place, with coordinates called like them; massless bodies `<body>_<joint>` come between them where their axes do not
   meet in a point.
 - The robot's home is the pose of the file (`qpos0`), or a keyframe.
-- `connect` becomes a spherical loop joint, `weld` a fixed one, `joint` a coupling; all hold exactly, MuJoCo's
-  softness (solref, solimp) is not taken over.
+- `connect` becomes a spherical loop joint, `weld` a fixed one, `joint` a coupling, `tendon` one where it ties two
+  joints; all hold exactly, MuJoCo's softness (solref, solimp) is not taken over. What holds a single joint, or ties
+  more than two, becomes a tendon with a spring and a damper, as stiff as solref says for the mass at `qpos0`.
 - Geoms become shapes, those that collide and are spheres or capsules also contact points. Pairs of bodies of which no
-  geoms may touch (contype and conaffinity, `exclude`) are excluded from contact.
-- Motors drive joints or bodies; position, velocity and general actuators become servos, with their activations. Force
-  ranges of servos are left out.
+  geoms may touch (contype and conaffinity, `exclude`) are excluded from contact; those of `pair` always touch.
+- Mocap bodies are bodies on free joints whose motion is prescribed: their poses come last in q, after `qpos`.
+- Motors drive joints or bodies; position, velocity and general actuators become servos, with their activations
+  and force ranges.
 - Sites become frames. Sensors of joints, sites and frames are read.
-- Tendons that are springs through sites become cables.
+- Tendons become tendons, those that are nothing but springs through sites cables. Their limits push back with a spring
+  and a damper, as stiff as their solref says. Tendons that wrap around geoms are left out.
 - What the flags of `<option>` disable (contact, limit, gravity, …) does not act.
-- Friction of `condim` 3, 4 and 6: against sliding, spinning and rolling.
+- Friction of `condim` 3, 4 and 6: against sliding, spinning and rolling. Of two geoms the larger coefficients and
+  `condim` count, or those of the higher `priority`.
 
 What has no counterpart is left out with one warning, some sensors among it. Not read: cameras; keyframes have
 `load_keyframes`.
@@ -60,6 +64,7 @@ def load_mjcf(
     merge_fixed: bool = False,
     strict: bool | None = None,
     meshes: bool = True,
+    mocap: bool = True,
     allow_outside: bool = False,
     max_bytes: int = MAX_BYTES,
 ) -> Mechanism:
@@ -76,6 +81,8 @@ def load_mjcf(
             mass; False keeps or leaves them out with a warning; None, the default, warns of inertias and refuses such
             meshes.
         meshes: keep meshes as shapes. Mesh files that are missing are left out with one warning.
+        mocap: make mocap bodies bodies whose motion is prescribed, see `MechanismBuilder.prescribe`, each with a pose
+            in q; False fixes them to the world.
         allow_outside: let the file name others by absolute paths, and files elsewhere that are no models, meshes or
             pictures.
         max_bytes: limit of the size of each file.
@@ -84,6 +91,7 @@ def load_mjcf(
         FormatError: naming the file, the line and the element.
     """
     flags = {"composite": composite, "contacts": contacts, "merge_fixed": merge_fixed, "meshes": meshes}
+    flags["mocap"] = mocap
     flags |= {"allow_outside": allow_outside, "strict": strict is True if strict is None else strict}
     path = checked_options(path, max_bytes, **flags)
     notes = Notes(path)
@@ -93,7 +101,7 @@ def load_mjcf(
     note_left_out(model, notes)
     builder = MechanismBuilder(root.get("model") or path.stem, strict=strict is True)
     try:
-        bodies = Bodies(model, builder, notes, composite)
+        bodies = Bodies(model, builder, notes, composite, mocap)
         bodies.read()
         Geoms(model, builder, notes, bodies, meshes=meshes, contacts=contacts).read()
         elements = Elements(model, builder, notes, bodies)
@@ -112,8 +120,12 @@ def _at_keyframe(robot: Mechanism, name: str, keys: dict[str, Any]) -> Mechanism
     """The robot with its home at a keyframe."""
     if not isinstance(name, str) or name not in keys:
         raise FormatError(f"there is no keyframe {name!r}{suggestion(name, keys) or f'; there are {list(keys)}'}")
+    q, given = robot.home(), keys[name][: robot.nq]
+    if len(given) not in (robot.nq, robot.nq - 7 * sum(body in robot.body_names for body in robot.prescribed)):
+        raise FormatError(f"keyframe {name!r}: expected {robot.nq} numbers, got {len(given)}")
+    q[: len(given)] = given  # mocap bodies come last, and a keyframe need not name them
     builder = robot.edit()
-    builder.home(dict(zip(robot.coordinate_names, robot.normalize(keys[name]).tolist(), strict=True)))
+    builder.home(dict(zip(robot.coordinate_names, robot.normalize(q).tolist(), strict=True)))
     return builder.build()
 
 

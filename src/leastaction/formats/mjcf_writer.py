@@ -41,7 +41,8 @@ def save_mjcf(robot: Mechanism, path: str | PathLike[str], *, lossy: bool = Fals
     or `weld` between sites, hinges in loops two of them; springs and cables become tendons, frames sites.
 
     What MJCF has no words for and other programs may ignore is in a `<custom>` text that `load_mjcf` reads: contact
-    points, velocity limits, springs of limits, where ball joints start, and that points of loops slide along an axis
+    points, velocity limits, springs of limits, where ball joints start, prescribed joints (bodies whose poses are
+    prescribed are mocap bodies), and that points of loops slide along an axis
     (MuJoCo holds them; planar loops do not need that freedom). Inertias that MuJoCo refuses are there, too; it gets the
     nearest that it takes, with a warning where that matters. Meshes and height fields are part of the file; MuJoCo
     keeps them in single precision. A body on a ball or free joint with a `child_pose` that turns it has its frame
@@ -51,7 +52,8 @@ def save_mjcf(robot: Mechanism, path: str | PathLike[str], *, lossy: bool = Fals
         robot: what to write.
         path: of the file to write; its folder must exist.
         lossy: leave out, with one warning, what MJCF cannot say: external wrenches, drags and other forces, penalty and
-            rolling contacts, restitution, limits and unequal properties of ball and free joints, motors of free joints.
+            rolling contacts, restitution, moving surfaces, limits and unequal properties of ball and free joints,
+            motors of free joints.
 
     Raises:
         FormatError: MJCF cannot say it; names the element. Nothing is written then.
@@ -110,13 +112,17 @@ def _document(sheet: Sheet) -> Element:
         sheet.bodies[body.name] = element
         placed(element, chain.pose)
         _inertial(sheet, element, body.name, body.inertia.moved(sheet.chains.shift[body.name]), bool(joint.nv))
-        for axis in chain.axes:
-            _joint(sheet, element, axis)
+        if body.name in robot.prescribed and joint.kind == "free":
+            element.attributes["mocap"] = "true"
+        else:
+            for axis in chain.axes:
+                _joint(sheet, element, axis)
         geoms.write(body.name, body.shapes)
     elements = Written(sheet)
     elements.write()
-    if robot.excluded_contacts:
+    if robot.excluded_contacts or robot.contact_pairs:
         contact = root.add("contact")
+        geoms.pairs(contact)
         for first, second in robot.excluded_contacts:
             contact.add("exclude", body1=first, body2=second)
     root.children += [s for s in (geoms.assets, *elements.sections()) if s.children]

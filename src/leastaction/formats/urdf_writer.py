@@ -162,6 +162,7 @@ class _Writer:
         kinds = {
             "spring": robot.springs,
             "cable": robot.cables,
+            "tendon": robot.tendons,
             "actuator": robot.actuators,
             "external wrench": robot.wrenches,
             "force": robot.forces,
@@ -171,6 +172,10 @@ class _Writer:
         for what, elements in kinds.items():
             for element in elements:
                 self._refuse(what, element.name, f"that a robot has a {what}")
+        for pair in robot.contact_pairs:
+            self._refuse("contact pair", pair.name, "what holds between two shapes alone")
+        for name in robot.prescribed:
+            self._refuse("prescribed motion", name, "that a motion is prescribed")
         for first, second in robot.excluded_contacts:
             self._refuse("excluded contact", f"{first} - {second}", "that two links do not touch")
         if robot.gravity != (0.0, 0.0, -9.81):

@@ -20,11 +20,16 @@ from leastaction.maximal.records import (
     BODY_STATE,
     CONTACT_STATE,
     COORDINATE_STATE,
+    FRAME,
     PATH_STATE,
     POINT_STATE,
     ROW_STATE,
+    VALUE,
     records,
 )
+
+SIZES = {VALUE: 2, FRAME: 18}
+"""Numbers of a prescribed motion in `MaximalData.goals`."""
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -39,6 +44,7 @@ class MaximalModel(NamedTuple):
         coordinates: `COORDINATE` records.
         coefficients: polynomials of the couplings.
         sizes: number of rows of each node.
+        goals: `GOAL` records of prescribed motions.
         augment: how many times the equations of a node are added to those of its bodies a and b where these have no
             inertia, shape (nodes, 2).
         gravity: [m/s^2], shape (3,).
@@ -57,6 +63,7 @@ class MaximalModel(NamedTuple):
     coordinates: Any
     coefficients: Floats
     sizes: Integers
+    goals: Any
     augment: Floats
     gravity: Floats
     damped: Any
@@ -124,6 +131,8 @@ class MaximalData(NamedTuple):
         fixed, dx: right-hand side and solution, in the order of the graph.
         left_out: 1 for unknowns that depend on others, 0 else; same order.
         motion_a, motion_b: rows of a cone's block, scratch, shape (6,) each.
+        goals: prescribed motions at the start and end of the present step, shape (2, numbers): of a VALUE it and its
+            rate; of a FRAME rotation, position, and twist (angular in its own directions, linear).
         history: size of the Newton updates of the present step [m/s].
         modes: what one-sided forces remember.
         factors: Newton matrix and its factors.
@@ -150,6 +159,7 @@ class MaximalData(NamedTuple):
     left_out: Floats
     motion_a: Floats
     motion_b: Floats
+    goals: Floats
     history: Floats
     modes: ForceModes
     factors: GraphFactors
@@ -220,6 +230,8 @@ class MaximalRecord(NamedTuple):
         violation: largest one of a joint equation [m or rad].
         multipliers: forces of the joints.
         divided: how each step of the composition was divided, see `division.LONGEST`.
+        goals: prescribed motions: of a VALUE it and its rate; of a FRAME pose (7) and twist (6).
+        work: of prescribed motions up to there [J].
     """
 
     rigid_poses: Floats
@@ -231,6 +243,8 @@ class MaximalRecord(NamedTuple):
     violation: Floats
     multipliers: Floats
     divided: Integers
+    goals: Floats
+    work: Floats
 
 
 def plain(arrays: Any) -> Any:
@@ -289,6 +303,7 @@ def maximal_data(model: MaximalModel, factors: GraphFactors, max_iterations: int
         left_out=np.zeros(size),
         motion_a=np.zeros(6),
         motion_b=np.zeros(6),
+        goals=np.zeros((2, sum(SIZES[int(kind)] for kind in model.goals.kind))),
         history=np.zeros(max_iterations),
         modes=force_modes(model.forces),
         factors=factors,

@@ -7,10 +7,27 @@ from typing import Any
 import numpy as np
 
 from leastaction.errors import IntegratorError, MechanismError
+from leastaction.forces import tendon_records
 from leastaction.forces.arrays import ForceModel, force_model, force_records, resisting, together
+from leastaction.maximal.arrays import SIZES
 from leastaction.maximal.joint_pieces import Piece, piece_coordinates, split
 from leastaction.maximal.model import Model
-from leastaction.maximal.records import BALL, BODY, COORDINATE, FREE, HINGE, JOINT_ROW, NOT_LENT, SLIDE, filled, records
+from leastaction.maximal.prescribed import COLUMNS
+from leastaction.maximal.records import (
+    BALL,
+    BODY,
+    COORDINATE,
+    FRAME,
+    FREE,
+    GOAL,
+    HINGE,
+    JOINT_ROW,
+    NOT_LENT,
+    SLIDE,
+    VALUE,
+    filled,
+    records,
+)
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism.closure import COUPLING, SCREW, joint_equations
 from leastaction.mechanism.graph import WORLD
@@ -45,6 +62,7 @@ class _Compiler:
         self.parts: list[list[tuple[Inertia, Pose]]] = []
         self.frames: dict[str, tuple[int, Pose]] = {WORLD: (-1, Pose())}
         self.pieces: list[Piece] = []
+        self.goals: list[dict[str, Any]] = []
         self.locked = False
 
     def run(self) -> Model:
@@ -65,20 +83,22 @@ class _Compiler:
         coordinates, first = self._coordinates()
         rows, sizes, names = self._rows(first, len(coordinates))
         coefficients = self._couplings(rows, sizes, names, coordinates)
+        coefficients += self._prescribed(rows, sizes, names, coordinates, len(coefficients))
         coefficients += self._locks(rows, sizes, names, coordinates, len(coefficients))
         self._armature(bodies, coordinates)
         model = Model(
             mechanism=m,
             bodies=bodies,
-            rows=filled(rows, JOINT_ROW),
+            rows=filled([{"goal": -1} | row for row in rows], JOINT_ROW),
             nodes=names,
             sizes=sizes,
             coordinates=filled(coordinates, COORDINATE),
             coefficients=np.array(coefficients, dtype=float),
             frames=self.frames,
-            forces=self._forces(),
+            forces=self._forces(coordinates),
             augment=np.zeros((len(sizes), 2)),
             pieces=[piece for piece in self.pieces if not piece.loop],
+            goals=filled(self.goals, GOAL),
             locked=self.locked,
         )
         self._edges(model)
@@ -210,6 +230,34 @@ class _Compiler:
             _pass_limits(c, d, coupling.coefficients)
         return coefficients
 
+    def _prescribed(self, rows: Any, sizes: Any, names: Any, coordinates: Any, first: int) -> list[float]:
+        """Equations of prescribed motions: of a coordinate one, of a body the six of a weld to a frame that moves."""
+        place = {c["iv"]: k for k, c in enumerate(coordinates) if c["iv"] >= 0}
+        coefficients: list[float] = []
+        at = column = 0
+        for name in self.m.prescribed:
+            kind = VALUE if name in self.m.velocity_names else FRAME
+            if kind == VALUE:
+                k = place[self.m.velocity_index(name)]
+                c = coordinates[k]
+                # Like a lock, with what `MaximalData.goals` says in place of the constant.
+                row = {"kind": COUPLING, "a": c["a"], "b": c["b"], "coordinate": k, "leader": k, "count": 1}
+                new = [row | {"first": first + len(coefficients), "local": 0}]
+                coefficients.append(0.0)
+                c["lower"], c["upper"] = -np.inf, np.inf
+            else:
+                b = self.frames[name][0]
+                equations, _ = joint_equations(name, (), -1, Pose(), b, Pose())
+                own = [{k: v for k, v in row.items() if k not in ("n2", "w2")} for row in equations or ()]
+                new = [row | {"local": local} for local, row in enumerate(own)]
+            rows += [row | {"node": len(sizes), "goal": at} for row in new]
+            sizes.append(len(new))
+            names.append(name)
+            self.goals.append({"kind": kind, "first": column, "at": at})
+            at, column = at + SIZES[kind], column + COLUMNS[kind]
+        self.locked = self.locked or bool(self.goals)
+        return coefficients
+
     def _locks(self, rows: Any, sizes: Any, names: Any, coordinates: Any, first: int) -> list[float]:
         """Equations of coordinates whose limits leave them no room: between two stops there would be nothing inside.
 
@@ -291,9 +339,24 @@ class _Compiler:
 
     # ------------------------------------------------------------------ forces
 
-    def _forces(self) -> ForceModel:
+    def _forces(self, coordinates: list[dict[str, Any]]) -> ForceModel:
         """What forces read, with indices of `bodies` in place of the tree's nodes."""
-        return force_model(self.m.tree)._replace(**force_records(self.m, self.frames))
+        axes = _axes(self.m, coordinates)
+        return force_model(self.m.tree)._replace(**force_records(self.m, self.frames, axes))
+
+
+def _axes(mechanism: Mechanism, coordinates: list[dict[str, Any]]) -> tendon_records.Axes:
+    """How tendons measure the joints with one axis."""
+    out = {}
+    limits = [(low, high) for j in mechanism.joints for low, high in zip(j.lower, j.upper, strict=True)]
+    for c in coordinates:
+        if c["kind"] not in (SLIDE, HINGE) or c["iv"] < 0:
+            continue
+        kind = tendon_records.SLIDE if c["kind"] == SLIDE else tendon_records.HINGE
+        ends = {"kind": kind, "node": c["b"], "other": c["a"], "near": tendon_records.middle(*limits[c["iv"]])}
+        ends |= {"iq": c["iq"], "iv": c["iv"]}
+        out[c["iv"]] = ends | {name: c[name] for name in ("sign", "n", "n2", "w2", "pa", "pb") if name in c}
+    return out
 
 
 def _pass_limits(follower: dict[str, Any], leader: dict[str, Any], coefficients: Any) -> None:

@@ -33,6 +33,8 @@ def failure_of(stepper: Any, step: int, record: Record) -> ConvergenceError:
             f"the Newton updates did not fall below {own.tolerance:g} m/s within {own.max_iterations} iterations; "
             f"take a smaller dt or a larger tolerance{_overlap(stepper, record) if step == 0 else ''}"
         )
+    if names := stepper.mechanism.prescribed:
+        why += f"; do the prescribed motions ({', '.join(names)}) leave room for what they push?"
     return ConvergenceError(f"Maximal: {why}", step=step, residuals=residuals)
 
 

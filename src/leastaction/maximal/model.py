@@ -40,6 +40,7 @@ class Model:
         augment: see `MaximalModel`.
         edges: pairs of graph nodes (bodies first, then groups of rows) that share a block.
         damped, tied, tied_first, resisting, resisting_edges: see `MaximalModel`.
+        goals: `GOAL` records of prescribed motions, in the order of `Mechanism.prescribed`.
         locked: whether limits leave a joint no room, so that it is held by an equation.
     """
 
@@ -60,6 +61,7 @@ class Model:
     tied_first: Any = None
     resisting: ForceModel | None = None
     resisting_edges: Any = None
+    goals: Any = None
     locked: bool = False
 
     def arrays(self, graph: GraphPlan) -> MaximalModel:
@@ -70,6 +72,7 @@ class Model:
             coordinates=self.coordinates,
             coefficients=self.coefficients,
             sizes=np.array(self.sizes, np.int64),
+            goals=self.goals,
             augment=self.augment,
             gravity=self.mechanism.tree.gravity,
             damped=self.damped,

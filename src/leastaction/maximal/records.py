@@ -13,7 +13,9 @@ __all__ = [
     "CONTACT_STATE",
     "COORDINATE",
     "COORDINATE_STATE",
+    "FRAME",
     "FREE",
+    "GOAL",
     "HINGE",
     "JOINT_ROW",
     "NOT_LENT",
@@ -21,6 +23,7 @@ __all__ = [
     "POINT_STATE",
     "ROW_STATE",
     "SLIDE",
+    "VALUE",
     "filled",
     "records",
 ]
@@ -67,10 +70,24 @@ JOINT_ROW = np.dtype(
         ("pb", "f8", 3),
         ("value", "f8"),
         ("pitch", "f8"),
+        ("goal", "i8"),  # where its prescribed motion begins in `MaximalData.goals`, -1 without one
     ],
     align=True,
 )
 """One scalar equation of a joint or coupling; kinds as in `mechanism.closure`."""
+
+VALUE, FRAME = range(2)
+"""What a motion prescribes: a coordinate, or the pose of a body."""
+
+GOAL = np.dtype(
+    [
+        ("kind", "i8"),  # VALUE or FRAME
+        ("first", "i8"),  # its numbers in a row of the record, see `MaximalRecord`
+        ("at", "i8"),  # its numbers in `MaximalData.goals`
+    ],
+    align=True,
+)
+"""One prescribed motion."""
 
 COORDINATE = np.dtype(
     [

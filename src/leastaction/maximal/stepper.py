@@ -40,6 +40,13 @@ from leastaction.maximal.derivatives.parameters import Derivative, by_parameter
 from leastaction.maximal.derivatives.reversal import MaximalReversal, Sweep
 from leastaction.maximal.failures import failure_of
 from leastaction.maximal.layout import Layout, carried_mass
+from leastaction.maximal.prescribed import (
+    COLUMNS,
+    fill_goals,
+    leave_out_given,
+    refuse_compositions,
+    refuse_derivatives,
+)
 from leastaction.maximal.records import BALL, records
 from leastaction.maximal.step import rollout as entries
 from leastaction.maximal.step.coarseness import ACCOUNT
@@ -53,6 +60,9 @@ if TYPE_CHECKING:
 LOGGED = 256
 """Steps, each with as many contacts as there is room for, whose forces one call of the compiled loop may log."""
 
+EVERYWHERE = 1e9
+"""How much wider than usual a plan is that holds all pairs of bodies that may ever touch."""
+
 ALL_ACT = frozenset({"contacts", "limits", "dry friction"})
 
 
@@ -65,6 +75,7 @@ class MaximalStepper(Stepper):
         layout: graph and near pairs of the present steps.
         data: state and scratch of this robot.
         contact: its contacts; None where nothing can touch.
+        row: row of the table of motions that row 0 of the record is.
         planned: whether the plan was made for the step that comes next; wider: how much wider than usual.
         exhausted: whether the last step took too much work.
         problem: model, settings and data as plain tuples, as compiled entries take them.
@@ -78,11 +89,16 @@ class MaximalStepper(Stepper):
         super().__init__(integrator, mechanism, dt)
         self.model = model = compile_model(mechanism)
         self.substeps = composition(integrator.order)
+        self.row = 0
+        self.no_goals = np.zeros((1, 0)), np.zeros(1)
+        if mechanism.prescribed:
+            self.carries = (*self.carries, "goals", "work")
         self.settings = self._settings()
         self.control_nodes = (0.0,) if integrator.order == 1 else (0.0, *np.cumsum(self.substeps).tolist())
         # Rigid contact cannot go backwards, as some of the steps of a composition do.
         self.acts = ALL_ACT if len(self.substeps) == 1 else frozenset()
-        self.table = collect(mechanism, model.frames, bodies=integrator.self_collision)
+        refuse_compositions(integrator, mechanism)
+        self.table = leave_out_given(model, collect(mechanism, model.frames, bodies=integrator.self_collision))
         if self.acts:
             self.table = leave_out(model, self.table)
         if self.table.ignored and self.acts:
@@ -152,6 +168,10 @@ class MaximalStepper(Stepper):
             self.data = on_graph(self.data, self.ldu.factors)
         self._make_room()
 
+    def plan_widely(self, Z: FloatArray) -> None:
+        """Lay out graph and near pairs so that no other plan is ever needed: with all bodies that may touch at all."""
+        self._plan(Z, EVERYWHERE)
+
     def _make_room(self) -> None:
         """Arrays for contacts, none of them known."""
         self.contact = None
@@ -174,15 +194,24 @@ class MaximalStepper(Stepper):
         """As `Stepper.record`, with the poses and momenta of bodies, joint forces and contacts."""
         n, m = len(self.model.bodies), len(self.model.rows)
         self.log = []
-        return super().record(steps) | {
-            "iterations": np.zeros(steps + 1, np.int64),
-            "violation": np.zeros(steps + 1),
-            "divided": np.zeros((steps + 1, len(self.substeps)), np.int64),
-            "multipliers": np.zeros((steps + 1, m)),
-            "rigid_poses": np.zeros((steps + 1, n, 7)),
-            "momenta": np.zeros((steps + 1, n, 6)),
-            "velocities": np.zeros((steps + 1, n, 6)),
-        }
+        return (
+            super().record(steps)
+            | {
+                "iterations": np.zeros(steps + 1, np.int64),
+                "violation": np.zeros(steps + 1),
+                "divided": np.zeros((steps + 1, len(self.substeps)), np.int64),
+                "multipliers": np.zeros((steps + 1, m)),
+                "rigid_poses": np.zeros((steps + 1, n, 7)),
+                "momenta": np.zeros((steps + 1, n, 6)),
+                "velocities": np.zeros((steps + 1, n, 6)),
+            }
+            | self._goals(steps + 1)
+        )
+
+    def _goals(self, rows: int) -> dict[str, FloatArray]:
+        """Of prescribed motions, where there are any, their goals and work."""
+        columns = sum(COLUMNS[int(kind)] for kind in self.model.goals.kind)
+        return {"goals": np.zeros((rows, columns)), "work": np.zeros(rows)} if columns else {}
 
     def prepare_start(self, q: FloatArray) -> FloatArray:
         """Refuse open loops."""
@@ -231,6 +260,7 @@ class MaximalStepper(Stepper):
         """See `Stepper.advance`."""
         if first == 0:
             self.begin(record)
+        fill_goals(self, record, first, last)
         u = np.array(u, order="C")
         at, self.reached, self.exhausted = first, (0, u[-1, -1]), False
         while at < last:
@@ -286,7 +316,7 @@ class MaximalStepper(Stepper):
 
     def _run(self, record: Record, at: int, last: int, u: FloatArray) -> tuple[int, int, int]:
         """Steps from `at` on, up to `last`: (how many were done, why it stopped, rows of the log)."""
-        rows = tuple(record[name][at : last + 1] for name in MaximalRecord._fields)
+        rows = tuple(self.rows(record, at, last))
         if self.contact is None:
             done, why = self._rollout(rows, u, self.substeps, at > 0)
             return done, why, 0
@@ -298,6 +328,16 @@ class MaximalStepper(Stepper):
         log[:, 0] += at
         self.log.append(log)
         return done, why, written
+
+    def rows(self, record: Record, first: int, last: int) -> MaximalRecord:
+        """Rows first ... last of a record as kernels take them."""
+        rows = [record[name][first : last + 1] for name in MaximalRecord._fields[:-2]]
+        if len(self.model.goals):
+            rows += [record["goals"][first : last + 1], record["work"][first : last + 1]]
+            return MaximalRecord._make(rows)
+        if len(self.no_goals[1]) <= last - first:
+            self.no_goals = np.zeros((last - first + 1, 0)), np.zeros(last - first + 1)
+        return MaximalRecord._make([*rows, *self.no_goals])
 
     def _rewind(self, record: Record, at: int) -> None:
         """Back to a state of the record; angles are read off q, and velocities are those of the step before."""
@@ -337,8 +377,10 @@ class MaximalStepper(Stepper):
             ahead = self.record(2)
             for name in ("rigid_poses", "momenta", "q", "p"):
                 ahead[name][1] = record[name][last]
+            self.row = last - 1
             if self.advance(ahead, 1, 2, np.tile(u, (1, 2, 1))) == 2:
                 record["p"][last] = ahead["p"][1]
+            self.row = 0
 
     def _first_bodies(self) -> NDArray[np.int64]:
         """For each rigid body the index of the first body of the mechanism that is part of it; last the world's, -1."""
@@ -352,6 +394,7 @@ class MaximalStepper(Stepper):
     # ------------------------------------------------------------------ derivatives
 
     def _start(self, q: FloatArray, p: FloatArray, u: FloatArray) -> OneStep:
+        refuse_derivatives(self.mechanism)
         q = self.prepare_start(q)
         self.parts = self.parts or Parts(self)
         return OneStep(self.parts, q, self.prepare_momentum(q, p, False), u)
@@ -393,6 +436,7 @@ class MaximalStepper(Stepper):
 
     def reverse(self, names: Sequence[str]) -> MaximalReversal:
         """See `Stepper.reverse`."""
+        refuse_derivatives(self.mechanism)
         return MaximalReversal(self, names)
 
     def failure(self, step: int, record: Record) -> ConvergenceError:

@@ -4,6 +4,7 @@ from leastaction.mechanism import joints
 from leastaction.mechanism.actuators import Activation, Actuator, BodyActuator, JointActuator, Servo
 from leastaction.mechanism.body import Body
 from leastaction.mechanism.builder import MechanismBuilder
+from leastaction.mechanism.contact_pairs import ContactPair
 from leastaction.mechanism.elements import (
     Attachment,
     Cable,
@@ -30,6 +31,7 @@ from leastaction.mechanism.mechanism import Mechanism
 from leastaction.mechanism.pose import Pose
 from leastaction.mechanism.sensors import Sensor
 from leastaction.mechanism.shapes import Box, Capsule, Cylinder, Ellipsoid, HeightField, Mesh, Plane, Shape, Sphere
+from leastaction.mechanism.tendons import Tendon
 
 __all__ = [
     "Activation",
@@ -40,6 +42,7 @@ __all__ = [
     "Box",
     "Cable",
     "Capsule",
+    "ContactPair",
     "ContactPoint",
     "Coupling",
     "Cylinder",
@@ -65,6 +68,7 @@ __all__ = [
     "Shape",
     "Sphere",
     "Spring",
+    "Tendon",
     "joints",
     "rod",
     "solid_box",

@@ -55,6 +55,7 @@ class MechanismBuilder(ElementBuilder):
         b._elements = {field: list(getattr(mechanism, field)) for field in b._elements}
         b._ground = list(mechanism.ground)
         b._excluded = list(mechanism.excluded_contacts)
+        b._prescribed = list(mechanism.prescribed)
         return b
 
     # ------------------------------------------------------------------ bodies
@@ -263,6 +264,9 @@ class MechanismBuilder(ElementBuilder):
         self._added.pop(name, None)
         if found:
             self._excluded = [pair for pair in self._excluded if name not in pair]
+            pairs = self._elements["contact_pairs"]
+            self._elements["contact_pairs"] = [pair for pair in pairs if name not in (pair.first, pair.second)]
+        self._prescribed = [x for x in self._prescribed if x != name]
         found = self._joints.pop(name, None) is not None or found
         found = self._remove_elements(name) or found
         if not found:
@@ -276,6 +280,7 @@ class MechanismBuilder(ElementBuilder):
             joints=tuple(self._joints.values()),
             ground=tuple(self._ground),
             excluded_contacts=tuple(dict.fromkeys(self._excluded)),
+            prescribed=tuple(self._prescribed),
             gravity=self.gravity,
             strict=self.strict,
             **{field: tuple(items) for field, items in self._elements.items()},

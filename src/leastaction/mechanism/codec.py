@@ -8,11 +8,35 @@ from typing import Any
 import numpy as np
 
 from leastaction.errors import FormatError
-from leastaction.mechanism import actuators, elements, frames, inertia, joints, mechanism, pose, sensors, shapes
+from leastaction.mechanism import (
+    actuators,
+    contact_pairs,
+    elements,
+    frames,
+    inertia,
+    joints,
+    mechanism,
+    pose,
+    sensors,
+    shapes,
+    tendons,
+)
 
 _TYPES: dict[str, type] = {
     cls.__name__: cls
-    for module in (actuators, elements, frames, inertia, joints, mechanism, pose, sensors, shapes)
+    for module in (
+        actuators,
+        contact_pairs,
+        elements,
+        frames,
+        inertia,
+        joints,
+        mechanism,
+        pose,
+        sensors,
+        shapes,
+        tendons,
+    )
     for cls in vars(module).values()
     if isinstance(cls, type) and is_dataclass(cls)
 }

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from leastaction.errors import MechanismError
 from leastaction.mechanism import _check
 from leastaction.mechanism.actuators import INF, BodyActuator, JointActuator, Servo
+from leastaction.mechanism.contact_pairs import ContactPair
 from leastaction.mechanism.elements import (
     Cable,
     ContactPoint,
@@ -23,6 +24,7 @@ from leastaction.mechanism.elements import (
 from leastaction.mechanism.frames import Frame
 from leastaction.mechanism.pose import Pose
 from leastaction.mechanism.sensors import Sensor
+from leastaction.mechanism.tendons import Tendon
 
 FIELDS: dict[type, str] = {
     Coupling: "couplings",
@@ -37,6 +39,8 @@ FIELDS: dict[type, str] = {
     PointElement: "forces",
     Frame: "frames",
     Sensor: "sensors",
+    ContactPair: "contact_pairs",
+    Tendon: "tendons",
 }
 """The field of `Mechanism` that holds the elements of a class, and of those derived from it."""
 
@@ -47,6 +51,7 @@ class ElementBuilder:
     def __init__(self) -> None:
         self._elements: dict[str, list[Any]] = {field: [] for field in FIELDS.values()}
         self._excluded: list[tuple[str, str]] = []
+        self._prescribed: list[str] = []
 
     def _add_element(self, element: Any) -> None:
         field = next((field for kind, field in FIELDS.items() if isinstance(element, kind)), None)
@@ -137,7 +142,7 @@ class ElementBuilder:
 
         Args:
             name: unique; the order in which actuators are added is that of u.
-            coordinate: the joint with one axis, or one of `Mechanism.velocity_names`.
+            coordinate: the joint with one axis, one of `Mechanism.velocity_names`, or a tendon.
             gear: force per unit of control.
             limits: lowest and highest u; `simulate` clips to them.
             activation: an `Activation`, or the time constant of a filter between control and force [s].
@@ -156,20 +161,24 @@ class ElementBuilder:
         gear: float = 1.0,
         limits: tuple[float, float] | None = None,
         activation: Any = None,
+        force_limits: tuple[float, float] | None = None,
     ) -> str:
         """A motor whose control is the position that it holds: force = gear (kp (u - gear x) - kv gear dx/dt).
 
         Args:
             name: unique; the order in which actuators are added is that of u.
-            coordinate: the joint with one axis, or one of `Mechanism.velocity_names`.
+            coordinate: the joint with one axis, one of `Mechanism.velocity_names`, or a tendon.
             kp: feedback of the position [N m/rad or N/m]; as stiff as you like, see `Servo`.
             kv: feedback of the velocity [N m s/rad or N s/m].
             gear: how often the motor turns for one turn of the joint.
             limits: lowest and highest u; `simulate` clips to them.
             activation: an `Activation`, or the time constant of a filter between control and target [s].
+            force_limits: least and largest force of the motor, before the gear [N m or N].
         """
         low, high = _control_limits(limits, f"servo {name!r}")
-        self._elements["actuators"].append(Servo(name, coordinate, gear, low, high, activation, kp=kp, kv=kv))
+        self._elements["actuators"].append(
+            Servo(name, coordinate, gear, low, high, activation, kp=kp, kv=kv, force_limits=force_limits)
+        )
         return name
 
     def velocity_servo(
@@ -181,19 +190,23 @@ class ElementBuilder:
         gear: float = 1.0,
         limits: tuple[float, float] | None = None,
         activation: Any = None,
+        force_limits: tuple[float, float] | None = None,
     ) -> str:
         """A motor whose control is the velocity that it keeps: force = gear kv (u - gear dx/dt).
 
         Args:
             name: unique; the order in which actuators are added is that of u.
-            coordinate: the joint with one axis, or one of `Mechanism.velocity_names`.
+            coordinate: the joint with one axis, one of `Mechanism.velocity_names`, or a tendon.
             kv: feedback of the velocity [N m s/rad or N s/m].
             gear: how often the motor turns for one turn of the joint.
             limits: lowest and highest u; `simulate` clips to them.
             activation: an `Activation`, or the time constant of a filter between control and target [s].
+            force_limits: least and largest force of the motor, before the gear [N m or N].
         """
         low, high = _control_limits(limits, f"servo {name!r}")
-        self._elements["actuators"].append(Servo(name, coordinate, gear, low, high, activation, kv=kv))
+        self._elements["actuators"].append(
+            Servo(name, coordinate, gear, low, high, activation, kv=kv, force_limits=force_limits)
+        )
         return name
 
     def thruster(
@@ -210,6 +223,23 @@ class ElementBuilder:
         """
         low, high = _control_limits(limits, f"actuator {name!r}")
         self._elements["actuators"].append(BodyActuator(name, body, wrench, low, high, activation))
+        return name
+
+    def tendon(self, name: str, *, joints: Any = (), via: Any = (), limits: Any = None, **options: Any) -> str:
+        """A tendon along joints or through points; see `Tendon`.
+
+        Args:
+            name: unique; actuators drive it by this name.
+            joints: coefficients by names of joints with one axis, as a dict or in pairs.
+            via: or points, from end to end: names of bodies, pairs (body, point), and numbers for pulleys.
+            limits: lowest and highest length; they need `limit_stiffness`.
+            **options: stiffness, rest, damping, limit_stiffness, limit_damping.
+        """
+        low, high = _control_limits(limits, f"tendon {name!r}")
+        pairs = tuple(joints.items()) if isinstance(joints, Mapping) else joints
+        plain = (float, int)
+        points = tuple(x if isinstance(x, plain) else attachment(x, f"tendon {name!r}") for x in via)
+        self._elements["tendons"].append(Tendon(name, pairs, points, lower=low, upper=high, **options))
         return name
 
     def frame(self, name: str, body: str, pose: Any = Pose()) -> str:
@@ -287,6 +317,42 @@ class ElementBuilder:
             raise MechanismError(f"exclude_contact({first!r}): name the bodies that it may pass through")
         names = [_check.label(name, "exclude_contact") for name in (first, *others)]
         self._excluded += [(names[0], other) for other in names[1:]]
+
+    def contact_pair(
+        self,
+        first: str,
+        second: str,
+        *,
+        shapes: tuple[str, str] = ("", ""),
+        friction: float | None = None,
+        restitution: float | None = None,
+        spinning: float | None = None,
+        rolling: float | None = None,
+        always: bool = False,
+    ) -> None:
+        """Say what holds where two bodies touch, or two of their shapes, whatever each shape says; see `ContactPair`.
+
+        Args:
+            first, second: names of bodies; one may be "world".
+            shapes: names of one shape of each; an empty name stands for all of them.
+            friction, restitution: Coulomb's and Newton's coefficients between them; None leaves it to the shapes.
+            spinning, rolling: torque per normal force [m] that resists; None likewise.
+            always: let them touch whatever their groups say, and although a joint connects the bodies.
+        """
+        values = friction, restitution, spinning, rolling
+        self._elements["contact_pairs"].append(ContactPair(first, second, *values, shapes, always))
+
+    def prescribe(self, *names: str) -> None:
+        """Let motions be given from outside: of joints with one axis, and of bodies on free joints to the world.
+
+        `simulate` and `Simulator.step` take them as `motions`; where they say nothing, things stay where they are.
+        Runs with `Maximal` alone. What it takes to move them is no part of the mechanics: the mass of such a body
+        matters to energies only.
+
+        Args:
+            names: of coordinates (`Mechanism.velocity_names`), or of bodies.
+        """
+        self._prescribed += [_check.label(name, "prescribe") for name in names if name not in self._prescribed]
 
     def penalty_contact(self, name: str, body: str, points: Any, *, stiffness: float, **options: Any) -> str:
         """Let a plane push back points of a body with springs, dampers and friction; see `PenaltyContact`.

@@ -14,6 +14,7 @@ from leastaction.mechanism import _check
 from leastaction.mechanism._check import suggestion
 from leastaction.mechanism.actuators import Actuator
 from leastaction.mechanism.body import Body
+from leastaction.mechanism.contact_pairs import ContactPair
 from leastaction.mechanism.elements import (
     Cable,
     ContactPoint,
@@ -29,6 +30,7 @@ from leastaction.mechanism.graph import WORLD, spanning_tree
 from leastaction.mechanism.joints import SPLINES, Joint, Motion
 from leastaction.mechanism.sensors import Sensor
 from leastaction.mechanism.shapes import Shape
+from leastaction.mechanism.tendons import Tendon, has_range
 
 if TYPE_CHECKING:
     from leastaction.mechanism.builder import MechanismBuilder
@@ -69,6 +71,9 @@ _PARTS: dict[str, Any] = {
     "forces": PointElement,
     "frames": Frame,
     "sensors": Sensor,
+    "prescribed": str,
+    "contact_pairs": ContactPair,
+    "tendons": Tendon,
 }
 """What the attributes of a mechanism hold."""
 
@@ -92,6 +97,10 @@ class Mechanism:
         strict: whether implausible inertias were refused (True) or only warned about.
         frames: named frames on bodies.
         sensors: what is measured, see `Trajectory.sensors`.
+        prescribed: names of coordinates whose positions are given from outside, and of bodies on free joints whose
+            poses are; see `MechanismBuilder.prescribe`.
+        contact_pairs: what holds between two shapes alone, see `ContactPair`.
+        tendons: see `Tendon`.
     """
 
     name: str
@@ -113,6 +122,9 @@ class Mechanism:
     forces: tuple[PointElement, ...] = ()
     frames: tuple[Frame, ...] = ()
     sensors: tuple[Sensor, ...] = ()
+    prescribed: tuple[str, ...] = ()
+    contact_pairs: tuple[ContactPair, ...] = ()
+    tendons: tuple[Tendon, ...] = ()
 
     def __post_init__(self) -> None:
         from leastaction.mechanism.validate import validate
@@ -178,8 +190,17 @@ class Mechanism:
             "limit spring of joint": [j.name for j in self.joints if any(j.limit_stiffness)],
             "isotropic spring": [s.name for s in self.springs if s.isotropic],
             "cable without clipping": [c.name for c in self.cables if not c.clip],
+            "prescribed motion": list(self.prescribed),
+            "moving surface": [s.name or s.kind for s in self._all_shapes if any(s.surface_velocity or ())],
+            "tendon of joints": [t.name for t in self.tendons if t.joints and t.acts],
+            "limit of tendon": [t.name for t in self.tendons if t.is_limited],
+            "force range of servo": [a.name for a in self.actuators if has_range(a)],
         }
         return {what: names[0] for what, names in found.items() if names}
+
+    @property
+    def _all_shapes(self) -> tuple[Shape, ...]:
+        return (*self.ground, *(shape for body in self.bodies for shape in body.shapes))
 
     @cached_property
     def driven_joints(self) -> tuple[Joint, ...]:

@@ -50,6 +50,11 @@ class Shape:
         groups: bits of the groups of shapes that it belongs to.
         touches: bits of the groups that it touches. Two shapes touch if one of them touches a group of the other
             (contype and conaffinity of MuJoCo).
+        surface_velocity: of a conveyor belt: how its surface moves along the shape, in the shape's own frame [m/s];
+            friction acts relative to it. What of it points along the normal of a contact counts for nothing.
+        condim: which frictions may act: 1 none, 3 sliding, 4 and spinning, 6 and rolling; None for those that have
+            coefficients. Of two shapes the larger counts (as in MuJoCo).
+        priority: where two shapes differ in it, friction and condim are those of the one with the higher.
     """
 
     pose: Pose = field(default=Pose(), kw_only=True)
@@ -63,6 +68,9 @@ class Shape:
     rolling: float | None = field(default=None, kw_only=True)
     groups: int = field(default=1, kw_only=True)
     touches: int = field(default=1, kw_only=True)
+    surface_velocity: tuple[float, float, float] | None = field(default=None, kw_only=True)
+    condim: int | None = field(default=None, kw_only=True)
+    priority: int = field(default=0, kw_only=True)
 
     kind: ClassVar[str] = "shape"
 
@@ -79,6 +87,13 @@ class Shape:
             object.__setattr__(self, name, _bits(getattr(self, name), f"{what}: {name}"))
         if self.restitution is not None and self.restitution > 1.0:
             raise MechanismError(f"{what}: restitution must not exceed 1, got {self.restitution}")
+        if self.surface_velocity is not None:
+            velocity = _check.vector(self.surface_velocity, 3, f"{what}: surface_velocity")
+            object.__setattr__(self, "surface_velocity", velocity)
+        if self.condim not in (None, 1, 3, 4, 6):
+            raise MechanismError(f"{what}: condim must be 1, 3, 4 or 6, got {_check.shown(self.condim)}")
+        if isinstance(self.priority, bool) or not isinstance(self.priority, int):
+            raise MechanismError(f"{what}: priority must be a whole number, got {_check.shown(self.priority)}")
 
     def _positive(self, *names: str) -> None:
         for name in names:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from leastaction.mechanism.elements import Attachment
+
 if TYPE_CHECKING:
     from leastaction.mechanism.mechanism import Mechanism
 
@@ -41,6 +43,10 @@ def summary(mechanism: Mechanism) -> str:
         lines.append(f"spring {s.name!r}: {ends}, {s.stiffness:g} N/m, {s.rest_length:g} m, {s.damping:g} N s/m")
     for c in m.cables:
         lines.append(f"cable {c.name!r}: {' - '.join(p.body for p in c.via)}, {c.stiffness:g} N/m")
+    for t in m.tendons:
+        along = t.joints if t.joints else tuple(a for a in t.via if isinstance(a, Attachment))
+        names = (f"{a[1]:g} {a[0]}" if isinstance(a, tuple) else a.body for a in along)
+        lines.append(f"tendon {t.name!r}: {' + '.join(names) if t.joints else ' - '.join(names)}, {t.stiffness:g} N/m")
     if m.actuators:
         lines.append(f"actuators: {', '.join(a.name for a in m.actuators)}")
     for w in m.wrenches:
@@ -51,6 +57,10 @@ def summary(mechanism: Mechanism) -> str:
         pairs, more = m.excluded_contacts[:SHOWN], len(m.excluded_contacts) - SHOWN
         named = ", ".join(f"{first} and {second}" for first, second in pairs)
         lines.append(f"no contact between {named}{f' and {more} other pairs' if more > 0 else ''}")
+    if m.contact_pairs:
+        lines.append(f"contact of its own between {', '.join(pair.name for pair in m.contact_pairs)}")
+    if m.prescribed:
+        lines.append(f"prescribed motions: {', '.join(m.prescribed)}")
     for r in m.rollings:
         lines.append(f"rolling {r.name!r}: {r.body}, {'ball' if r.axis is None else 'disc'} of {r.radius:g} m")
     for p in m.penalties:

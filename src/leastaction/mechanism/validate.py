@@ -15,6 +15,7 @@ from leastaction.mechanism.graph import WORLD
 from leastaction.mechanism.joints import SPLINES, Motion
 from leastaction.mechanism.sensors import OF_JOINTS
 from leastaction.mechanism.servos import check_servos
+from leastaction.mechanism.tendons import check_tendons
 
 if TYPE_CHECKING:
     from leastaction.mechanism.mechanism import Mechanism
@@ -31,7 +32,9 @@ def validate(mechanism: Mechanism) -> None:
     _check_movable_masses(mechanism)
     _check_names(mechanism)
     _check_references(mechanism)
+    check_tendons(mechanism)
     check_servos(mechanism)
+    _check_prescribed(mechanism)
 
 
 def _check_inertias(mechanism: Mechanism) -> None:
@@ -80,6 +83,7 @@ def _check_names(mechanism: Mechanism) -> None:
         "force": (f.name for f in mechanism.forces),
         "frame": (f.name for f in mechanism.frames),
         "sensor": (s.name for s in mechanism.sensors),
+        "tendon": (t.name for t in mechanism.tendons),
     }
     if any(joint.motions for joint in mechanism.joints):  # other names of coordinates are those of joints
         groups["coordinate"] = mechanism.coordinate_names
@@ -132,10 +136,17 @@ def _check_references(mechanism: Mechanism) -> None:
             body(name, "excluded contact")
         if first == second:
             raise MechanismError(f"excluded contact: {first!r} is named twice; name two bodies")
+    for contact in mechanism.contact_pairs:
+        for name, shape in zip((contact.first, contact.second), contact.shapes, strict=True):
+            body(name, f"contact pair {contact.name}")
+            shapes = mechanism.ground if name == WORLD else mechanism.bodies[mechanism.body_index(name)].shapes
+            if shape and shape not in [own.name for own in shapes]:
+                hint = _check.suggestion(shape, [own.name for own in shapes])
+                raise MechanismError(f"contact pair {contact.name}: {name!r} has no shape {shape!r}{hint}")
     for actuator in mechanism.actuators:
         if isinstance(actuator, BodyActuator):
             movable(actuator.body, f"actuator {actuator.name!r}")
-        elif actuator.coordinate not in mechanism.velocity_names:
+        elif actuator.coordinate not in (*mechanism.velocity_names, *(t.name for t in mechanism.tendons)):
             hint = _check.suggestion(actuator.coordinate, mechanism.velocity_names)
             raise MechanismError(f"actuator {actuator.name!r}: unknown degree of freedom {actuator.coordinate!r}{hint}")
     for coupling in mechanism.couplings:
@@ -145,3 +156,28 @@ def _check_references(mechanism: Mechanism) -> None:
                 raise MechanismError(f"coupling {coupling.name!r}: unknown coordinate {name!r}{hint}")
             if name not in mechanism.velocity_names:
                 raise MechanismError(f"coupling {coupling.name!r}: {name!r} is part of a ball or free joint")
+
+
+def _check_prescribed(mechanism: Mechanism) -> None:
+    """Prescribed are coordinates of joints with one axis, and bodies that fly."""
+    m = mechanism
+    _check.unique([_check.label(name, "prescribed motion") for name in m.prescribed], "prescribed motion")
+    for name in m.prescribed:
+        if name in m.velocity_names and name in m.coordinate_names:
+            continue
+        if name in m.body_names:
+            joint = m.joints[m.body_index(name)]
+            if joint.kind == "free" and joint.parent == WORLD:
+                continue
+            raise MechanismError(
+                f"prescribed motion {name!r}: its pose can be given where a free joint ties it to the world, "
+                f"not a {joint.kind} joint to {joint.parent!r}"
+            )
+        if name in (*m.velocity_names, *m.coordinate_names):
+            raise MechanismError(f"prescribed motion {name!r} is part of a ball or free joint; name the body")
+        known = [*m.coordinate_names, *m.body_names]
+        raise MechanismError(f"prescribed motion: no coordinate or body {name!r}{_check.suggestion(name, known)}")
+    followers = {coupling.follower: coupling.name for coupling in m.couplings}
+    for name in m.prescribed:
+        if name in followers:
+            raise MechanismError(f"prescribed motion {name!r}: the coupling {followers[name]!r} moves it already")

@@ -13,16 +13,14 @@ import numpy as np
 from leastaction._jit.bound import Bound
 from leastaction._tuples import plain
 from leastaction.division import FINEST, joined
-from leastaction.dynamics.legendre import quantities
+from leastaction.dynamics.legendre import Quantities
 from leastaction.dynamics.loops import check_closed, loop_jacobian
-from leastaction.dynamics.workspace import Workspace
 from leastaction.errors import ConvergenceError, IntegratorError
 from leastaction.forces.arrays import force_model
 from leastaction.integrators import FloatArray, Reversal, Stepper
 from leastaction.kinematics.reduced.charts import XYZ
 from leastaction.kinematics.reduced.compiled import has_splines
 from leastaction.mechanism import Mechanism
-from leastaction.mechanism.servos import feedback_energy
 from leastaction.record import Record
 from leastaction.redmax.arrays import ReducedRun, ReducedSettings
 from leastaction.redmax.model import Reduced
@@ -161,19 +159,19 @@ class ReducedStepper(Stepper):
         q, v = record["q"][first : last + 1], record["v"][first : last + 1]
         fine = np.isfinite(q[1:]).all(axis=1) & np.isfinite(v[1:]).all(axis=1)
         if self.passive and fine.all():
-            kinetic, potential, _ = quantities(self.mechanism, q, v, self.workspace)
-            potential = potential + feedback_energy(self.mechanism, q)
+            kinetic, potential = np.zeros((2, len(q)))
+            self.energies.tell(q, v, (kinetic, potential, np.zeros((len(q), 6))))
             energy = kinetic + potential
             noise = 1e-9 * np.abs(energy[1:]) + 1e-12
-            allowed = GAIN * (kinetic[1:] + kinetic[:-1] + np.abs(np.diff(potential))) + noise
-            fine = (np.diff(energy) <= allowed) | u[: last - first].any(axis=(1, 2))
+            allowed = GAIN * (kinetic[1:] + kinetic[:-1] + np.abs(potential[1:] - potential[:-1])) + noise
+            fine = (energy[1:] - energy[:-1] <= allowed) | u[: last - first].any(axis=(1, 2))
         wrong = np.flatnonzero(~fine)
         return first + int(wrong[0]) if len(wrong) else last
 
     @cached_property
-    def workspace(self) -> Workspace:
-        """For energies."""
-        return Workspace(self.mechanism)
+    def energies(self) -> Quantities:
+        """Of its mechanism."""
+        return Quantities(self.mechanism)
 
     @cached_property
     def passive(self) -> bool:

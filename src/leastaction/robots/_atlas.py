@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from leastaction.mechanism import Box, Inertia, Mechanism, MechanismBuilder, Pose
-from leastaction.robots._parts import base, checked, ground_plane
+from leastaction.robots._parts import base, checked, ground_plane, stand
 from leastaction.robots._table import Link, add_links
 
 _PI = math.pi
@@ -121,6 +121,9 @@ def atlas(*, floating: bool = True, ground: bool = False, friction: float = 0.8)
         for label, x in (("heel", -0.0876), ("toe", 0.1728)):
             b.contact(f"{foot}_{label}_inner", foot, (x, inner, -0.07645), friction=friction)
             b.contact(f"{foot}_{label}_outer", foot, (x, outer, -0.07645), friction=friction)
+    legs = {f"{side}_leg_{part}": a for side in "lr" for part, a in (("hpy", -0.3), ("kny", 0.6), ("aky", -0.3))}
+    arms = {"l_arm_shx": -1.2, "r_arm_shx": 1.2, "l_arm_elx": 0.6, "r_arm_elx": -0.6}
+    stand(b, floating, 0.9176738557, legs | arms)
     if ground:
         ground_plane(b)
     return b.build()

@@ -46,7 +46,7 @@ class Entry:
         build: the function that builds it, with its defaults.
         origin: where its numbers come from, one line.
         independent: degrees of freedom left by its loops; None for robots without loops.
-        posture, motion: coordinates and velocities of its start that are not zero, by name (as in
+        posture, motion: coordinates and velocities of its start that are not those of its own home, by name (as in
             `Mechanism.coordinate_names` and `velocity_names`), or a function that gives them for a robot.
     """
 
@@ -92,36 +92,6 @@ def _filled(x: FloatArray, names: tuple[str, ...], values: Values) -> FloatArray
     return x
 
 
-def _stand(height: float, **angles: float) -> Values:
-    return {"base.z": height, **angles}
-
-
-def _a1_stance() -> Values:
-    legs = ("FR", "FL", "RR", "RL")
-    return {f"{leg}_{part}_joint": angle for leg in legs for part, angle in (("thigh", 0.9), ("calf", -1.8))}
-
-
-def _littledog_stance() -> Values:
-    ends = (("front", 1.0), ("back", -1.0))
-    return {
-        f"{end}_{side}_{part}": sign * angle
-        for end, sign in ends
-        for side in ("left", "right")
-        for part, angle in (("hip_pitch", 0.8), ("knee", -1.3))
-    }
-
-
-def _atlas_stance() -> Values:
-    legs = {f"{side}_leg_{part}": a for side in "lr" for part, a in (("hpy", -0.3), ("kny", 0.6), ("aky", -0.3))}
-    return {**legs, "l_arm_shx": -1.2, "r_arm_shx": 1.2, "l_arm_elx": 0.6, "r_arm_elx": -0.6}
-
-
-def _nao_stance() -> Values:
-    bends = (("HipPitch", -0.4), ("KneePitch", 0.8), ("AnklePitch", -0.4), ("ShoulderPitch", 1.4))
-    both = {f"{side}{part}": angle for side in "LR" for part, angle in bends}
-    return {**both, "LShoulderRoll": 0.2, "RShoulderRoll": -0.2, "LElbowRoll": -0.5, "RElbowRoll": 0.5}
-
-
 def _cube_drop(robot: Mechanism) -> Values:
     return {"base.z": 0.4 - min(contact.point[2] for contact in robot.contacts)}
 
@@ -148,7 +118,7 @@ _ENTRIES = (
     Entry("serial_arm", serial_arm, "by rule: a 7-joint research arm"),
     Entry("spatial_chain", spatial_chain, "by rule: rods on alternating axes",
           posture={"joint1": 0.8, "joint2": 0.5}),
-    Entry("humanoid_tree", humanoid_tree, "by rule: the joints of Atlas, plain numbers", posture=_stand(1.0)),
+    Entry("humanoid_tree", humanoid_tree, "by rule: the joints of Atlas, plain numbers", posture={"base.z": 1.0}),
     Entry("four_bar", four_bar, "parallelogram with a closed form", independent=1),
     Entry("three_link_loop", three_link_loop, "drift test of Brüdigam 2020, Fig. 4b", independent=1),
     Entry("four_bar_chain", four_bar_chain, "chain of loops of Brüdigam 2020, Fig. 6", independent=6),
@@ -158,17 +128,12 @@ _ENTRIES = (
     Entry("bricard", bricard, "IFToMM benchmark A04, overconstrained", independent=1),
     Entry("flyball_governor", flyball_governor, "IFToMM benchmark A05, stiff",
           motion={"spin": 2.0 * math.pi}),
-    Entry("spring_flamingo", spring_flamingo, "IHMC's figures; Fan 2018, Fig. 4",
-          posture={"base.slide2": 0.88}),
-    Entry("littledog", littledog, "Boston Dynamics; Fan 2018, Fig. 5",
-          posture=_stand(0.1617693330, **_littledog_stance())),
-    Entry("atlas", atlas, "Boston Dynamics; Fan 2018, Fig. 6",
-          posture=_stand(0.9176738557, **_atlas_stance())),
-    Entry("nao", nao, "Aldebaran; Villanueva 2025", posture=_stand(0.3169932757, **_nao_stance())),
-    Entry("unitree_a1", unitree_a1, "Unitree; Brüdigam 2023, Fig. 13",
-          posture=_stand(0.2686439873, **_a1_stance())),
-    Entry("minitaur", minitaur, "Kenneally 2016; Brüdigam 2020, Fig. 7",
-          independent=14, posture=_stand(0.1734437963)),
+    Entry("spring_flamingo", spring_flamingo, "IHMC's figures; Fan 2018, Fig. 4"),
+    Entry("littledog", littledog, "Boston Dynamics; Fan 2018, Fig. 5"),
+    Entry("atlas", atlas, "Boston Dynamics; Fan 2018, Fig. 6"),
+    Entry("nao", nao, "Aldebaran; Villanueva 2025"),
+    Entry("unitree_a1", unitree_a1, "Unitree; Brüdigam 2023, Fig. 13"),
+    Entry("minitaur", minitaur, "Kenneally 2016; Brüdigam 2020, Fig. 7", independent=14),
     Entry("arm_exoskeleton", arm_exoskeleton, "rehabilitation of Brüdigam 2023, Fig. 14", independent=6),
 )
 # fmt: on

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from leastaction.mechanism import Box, Inertia, Mechanism, MechanismBuilder, Pose, solid_box
-from leastaction.robots._parts import base, checked, ground_plane, hinge_loop, segment, turned
+from leastaction.robots._parts import base, checked, ground_plane, hinge_loop, segment, stand, turned
 
 _UPPER, _LOWER = 0.115, 0.2  # lengths of the links [m]
 _CANT = math.radians(5.0)  # each side of the chassis, and with it its legs' planes, leans outwards
@@ -81,4 +81,5 @@ def minitaur(
         b.contact(f"{leg}_foot", f"{leg}_forward_lower", tip, radius=0.01, friction=friction)
     if ground:
         ground_plane(b)
+    stand(b, floating, 0.1734437963, {})
     return b.build()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from leastaction.mechanism import Box, Inertia, Mechanism, MechanismBuilder, Pose
-from leastaction.robots._parts import base, checked, ground_plane
+from leastaction.robots._parts import base, checked, ground_plane, stand
 from leastaction.robots._table import Link, add_links
 
 _LEFT, _RIGHT = (0, math.sqrt(0.5), -math.sqrt(0.5)), (0, math.sqrt(0.5), math.sqrt(0.5))
@@ -126,6 +126,10 @@ def nao(*, floating: bool = True, ground: bool = False, friction: float = 0.8, c
         b.add_shape(ankle, Box((0.15, 0.08, 0.02), pose=Pose((0.03, sign * 0.005, -0.035)), collision=False))
         for k, (x, y) in enumerate(_SOLE, start=1):
             b.contact(f"{side}_sole{k}", ankle, (x, sign * y, -0.04511), friction=friction)
+    bends = (("HipPitch", -0.4), ("KneePitch", 0.8), ("AnklePitch", -0.4), ("ShoulderPitch", 1.4))
+    both = {f"{side}{part}": angle for side in "LR" for part, angle in bends}
+    rolls = {"LShoulderRoll": 0.2, "RShoulderRoll": -0.2, "LElbowRoll": -0.5, "RElbowRoll": 0.5}
+    stand(b, floating, 0.3169932757, both | rolls)
     if ground:
         ground_plane(b)
     return b.build()

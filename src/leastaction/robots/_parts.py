@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
 from inspect import signature
 from typing import Any, ParamSpec
@@ -138,6 +138,11 @@ def base(b: MechanismBuilder, body: str, floating: bool) -> None:
         b.free(body, name="base")
     else:
         b.fixed("base", "world", body)
+
+
+def stand(b: MechanismBuilder, floating: bool, height: float, angles: Mapping[str, float]) -> None:
+    """Let the home of a robot be a stance: height of its base [m], if that floats, and angles of its joints [rad]."""
+    b.home({"base.z": height, **angles} if floating else angles)
 
 
 def ground_plane(b: MechanismBuilder) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from leastaction.mechanism import Box, Inertia, Mechanism, MechanismBuilder, Pose
-from leastaction.robots._parts import base, checked, ground_plane, segment
+from leastaction.robots._parts import base, checked, ground_plane, segment, stand
 from leastaction.robots._table import Link, add_links
 
 
@@ -52,6 +52,10 @@ def littledog(*, floating: bool = True, ground: bool = False, friction: float = 
         foot = (-0.0265 if end == "front" else 0.0265, 0.0, -0.0985)
         b.add_shape(f"{end}_{side}_lower_leg", segment((0, 0, 0), foot, 0.01))
         b.contact(f"{end}_{side}_foot", f"{end}_{side}_lower_leg", foot, radius=0.0103, friction=friction)
+    bends = {(end, side): 1.0 if end == "front" else -1.0 for end, side in legs}
+    hips = {f"{end}_{side}_hip_pitch": 0.8 * sign for (end, side), sign in bends.items()}
+    knees = {f"{end}_{side}_knee": -1.3 * sign for (end, side), sign in bends.items()}
+    stand(b, floating, 0.1617693330, hips | knees)
     if ground:
         ground_plane(b)
     return b.build()
@@ -111,6 +115,8 @@ def unitree_a1(*, floating: bool = True, ground: bool = False, friction: float =
     add_links(b, [link for leg in legs for link in _a1_leg(leg)], radius=0.02)
     for leg in legs:
         b.contact(f"{leg}_foot", f"{leg}_calf", (0.0, 0.0, -0.2), radius=0.02, friction=friction)
+    bends = (("thigh", 0.9), ("calf", -1.8))
+    stand(b, floating, 0.2686439873, {f"{leg}_{part}_joint": angle for leg in legs for part, angle in bends})
     if ground:
         ground_plane(b)
     return b.build()

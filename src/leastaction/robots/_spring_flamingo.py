@@ -54,6 +54,7 @@ def spring_flamingo(
         b.contact(f"{side}_toe", foot, (-0.1725, 0.0, -0.04), friction=friction)
         b.actuator(f"{side}_hip", f"{side}_hip")
         b.actuator(f"{side}_knee", f"{side}_knee")
+    b.home({"base.slide2": 0.88})
     if ground:
         ground_plane(b)
     return b.build()

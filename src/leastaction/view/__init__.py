@@ -19,11 +19,13 @@ if TYPE_CHECKING:
     from leastaction.view.camera import Camera
     from leastaction.view.files import export_html, export_mp4, screenshot
     from leastaction.view.live import Viewer
+    from leastaction.view.running import SimulationViewer
     from leastaction.view.scene import Scene, build_scene
 
 _NAMES = {
     "Camera": "camera",
     "Scene": "scene",
+    "SimulationViewer": "running",
     "Viewer": "live",
     "build_scene": "scene",
     "export_html": "files",
@@ -31,7 +33,7 @@ _NAMES = {
     "screenshot": "files",
 }
 
-__all__ = ["Camera", "Scene", "Viewer", "build_scene", "export_html", "export_mp4", "screenshot"]
+__all__ = ["Camera", "Scene", "SimulationViewer", "Viewer", "build_scene", "export_html", "export_mp4", "screenshot"]
 
 
 def __getattr__(name: str) -> Any:
@@ -52,19 +54,20 @@ class ViewModule(ModuleType):
     if TYPE_CHECKING:
         Camera = Camera
         Scene = Scene
+        SimulationViewer = SimulationViewer
         Viewer = Viewer
         build_scene = staticmethod(build_scene)
         export_html = staticmethod(export_html)
         export_mp4 = staticmethod(export_mp4)
         screenshot = staticmethod(screenshot)
 
-    def __call__(self, what: Any, **options: Any) -> Viewer:
-        """Show a run, several runs, or a robot in the browser; the options are those of `leastaction.view.live.view`.
+    def __call__(self, what: Any, **options: Any) -> Any:
+        """Show a run, several runs, a robot or a simulation in the browser, as `leastaction.view.live.view` does.
 
         Args:
-            what: a `Trajectory`, several, or a `Mechanism`.
+            what: a `Trajectory`, several, a `Mechanism`, or a `Simulator`.
             options: `labels`, `layout`, `traces`, `plots`, `follow`, `camera`, `q`, `host`, `port`, `open_browser`,
-                `block`, `play`.
+                `block`, `play`; of a simulation `controller`, `drive`, `pull`.
         """
         from leastaction.view.live import view
 

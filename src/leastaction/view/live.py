@@ -3,27 +3,23 @@
 from __future__ import annotations
 
 import contextlib
-import io
 import math
 import sys
-import threading
 import time
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from leastaction._extras import require
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism.joints import Motion
+from leastaction.simulator import Simulator
 from leastaction.view import style
 from leastaction.view.poses import body_frames
+from leastaction.view.running import SimulationViewer
 from leastaction.view.scene import Scene, build_scene, start_configuration, turned
-from leastaction.view.stage import Stage
+from leastaction.view.served import RATE, Served
 
 SPEEDS = ("0.1", "0.25", "0.5", "1", "2", "4")
-RATE = 40.0
-"""Pictures for each second that the server sends."""
 
 PLOT_POINTS = 300
 
@@ -37,53 +33,50 @@ def view(
     block: bool | None = None,
     play: bool = True,
     **options: Any,
-) -> Viewer:
-    """Show a run, several runs, or a robot in the browser. Needs viser, which the extra `view` brings.
+) -> Any:
+    """Show a run, several runs, a robot or a simulation in the browser. Needs viser, which the extra `view` brings.
 
     Args:
-        what: a `Trajectory`, several, or a `Mechanism`, which gets a slider for every coordinate.
+        what: a `Trajectory`, several, a `Mechanism`, which gets a slider for every coordinate, or a `Simulator`, which
+            goes on in real time: bodies can be pulled with the mouse, and there is a slider for every control.
         host: the address to listen on; the default is open to this machine only, "0.0.0.0" to the network.
         port: to listen on; the next free one if it is taken.
         open_browser: open a tab; default: where this waits (see `block`).
         block: wait until Ctrl-C; default: in scripts yes, in notebooks and consoles no.
         play: start to play at once.
-        options: of the scene, as of `build_scene`: `labels`, `layout`, `traces`, `plots`, `follow`, `camera`, `q`, ...
+        options: of the scene, as of `build_scene`: `labels`, `layout`, `traces`, `plots`, `follow`, `camera`, `q`, ...;
+            of a simulation, those of `SimulationViewer`: `controller`, `drive`, `pull`, `follow`, `camera`.
 
     Returns:
-        The viewer; its `url` says where it is, `stop()` ends it.
+        The `Viewer`, or `SimulationViewer`; its `url` says where it is, `stop()` ends it.
     """
-    scene = what if isinstance(what, Scene) else build_scene(what, **options)
-    robot = what if isinstance(what, Mechanism) else None
-    viewer = Viewer(scene, host=host, port=port, play=play, robot=robot, q=options.get("q"))
+    if isinstance(what, Simulator):
+        viewer: Any = SimulationViewer(what, host=host, port=port, play=play, **options)
+    else:
+        scene = what if isinstance(what, Scene) else build_scene(what, **options)
+        robot = what if isinstance(what, Mechanism) else None
+        viewer = Viewer(scene, host=host, port=port, play=play, robot=robot, q=options.get("q"))
     block = not _interactive() if block is None else block
     if block if open_browser is None else open_browser:
         import webbrowser
 
         webbrowser.open(viewer.url)
     if block:
-        print(f"Showing {scene.title} at {viewer.url} (Ctrl-C ends it)")
+        print(f"Showing {viewer.scene.title} at {viewer.url} (Ctrl-C ends it)")
         with contextlib.suppress(KeyboardInterrupt):
             viewer.wait()
         viewer.stop()
     return viewer
 
 
-def _quiet() -> Any:
-    """viser announces itself in a box, even when it is asked to be silent."""
-    return contextlib.redirect_stdout(io.StringIO())
-
-
 def _interactive() -> bool:
     return hasattr(sys, "ps1") or bool(sys.flags.interactive) or "ipykernel" in sys.modules
 
 
-class Viewer:
-    """A scene that is being served.
+class Viewer(Served):
+    """A scene that is being played; beside the attributes of `Served`:
 
     Attributes:
-        scene: what it shows.
-        server: the `viser.ViserServer`, to add things of your own.
-        url: where it is.
         frame: the frame it shows; set by `seek` and by playing.
         playing: whether it plays.
         speed: seconds of the run for each second of the clock.
@@ -92,32 +85,15 @@ class Viewer:
     def __init__(
         self, scene: Scene, *, host: str, port: int, play: bool, robot: Mechanism | None = None, q: Any = None
     ) -> None:
-        viser = require("viser", "view")
-        self.scene = scene
-        with _quiet():
-            self.server = viser.ViserServer(host=host, port=port, label=scene.title, verbose=False)
-        shown = "localhost" if host in ("0.0.0.0", "127.0.0.1") else host
-        self.url = f"http://{shown}:{self.server.get_port()}"
+        super().__init__(scene, host, port)
         self.frame, self.playing, self.speed = 0, play and scene.frames > 1, 1.0
         self.time = float(scene.t[0])
-        self.follow = scene.follow
-        self._lock, self._ended = threading.RLock(), threading.Event()
-        self._focus = scene.focus(0)
-        camera = self.server.initial_camera
-        start = replace(scene.camera, distance=1.2 * scene.camera.distance)  # the panel takes its share of the width
-        camera.position, camera.look_at = start.eye, np.array(scene.camera.target)
-        camera.fov, camera.up = scene.camera.field_of_view, np.array([0.0, 0.0, 1.0])
-        camera.near, camera.far = 0.01 * scene.camera.distance, 300.0 * scene.camera.distance
-        self.stage = Stage(self.server, scene)
-        self.server.gui.configure_theme(show_logo=False, show_share_button=False)
-        self.server.gui.main_panel.dock_right()
         self._playback()
         self._switches()
         self._plots()
         if robot is not None:
             self._sliders(robot, q)
-        self._thread = threading.Thread(target=self._run, name="leastaction viewer", daemon=True)
-        self._thread.start()
+        self._begin()
 
     def seek(self, time: float) -> None:
         """Go to a time of the run [s]."""
@@ -137,31 +113,6 @@ class Viewer:
         """Stand still."""
         with self._lock:
             self._set_playing(False)
-
-    def wait(self) -> None:
-        """Return when the viewer has been stopped."""
-        while not self._ended.wait(0.2):  # in pieces, so that Ctrl-C is heard on every system
-            pass
-
-    def stop(self) -> None:
-        """End the server."""
-        if not self._ended.is_set():
-            self._ended.set()
-            self._thread.join(timeout=2.0)
-            with _quiet():
-                self.server.stop()
-
-    def __enter__(self) -> Viewer:
-        return self
-
-    def __exit__(self, *args: object) -> None:
-        self.stop()
-
-    def __repr__(self) -> str:
-        return f"<Viewer of {self.scene.title!r} at {self.url}>"
-
-    def _repr_html_(self) -> str:
-        return f'<iframe src="{self.url}" width="100%" height="520" style="border:0"></iframe>'
 
     # ------------------------------------------------------------------ playing
 
@@ -183,17 +134,9 @@ class Viewer:
             return
         self.frame = frame
         self.stage.draw(frame)
-        if self.follow:
-            self._move_cameras(frame)
+        self._move_cameras(frame)
         self._slider.value = float(self.scene.t[frame])
         self._mark(frame)
-
-    def _move_cameras(self, frame: int) -> None:
-        shift, self._focus = self.scene.focus(frame) - self._focus, self.scene.focus(frame)
-        for client in self.server.get_clients().values():
-            with client.atomic():
-                position, target = client.camera.position + shift, client.camera.look_at + shift
-                client.camera.position, client.camera.look_at = position, target
 
     def _set_playing(self, playing: bool) -> None:
         self.playing = playing
@@ -232,28 +175,14 @@ class Viewer:
         }
         titles = {"axes": "joint axes", "contacts": "contact points", "forces": "contact forces", "traces": "traces"}
 
-        def switch(name: str) -> None:
-            box = gui.add_checkbox(titles[name], self.stage.show[name])
-
-            @box.on_update
-            def _(_: Any) -> None:
-                with self._lock:
-                    self.stage.set_visible(name, box.value)
-                    self.stage.draw(self.frame)
-
         with gui.add_folder("Show"):
             for name in [name for name, is_there in there.items() if is_there]:
-                switch(name)
-            follow = gui.add_checkbox("follow", self.follow)
+                self._switch(name, titles[name], lambda: self.stage.draw(self.frame))
+            self._follow_switch()
             side = gui.add_checkbox("side by side", scene.side, visible=len(scene.actors) > 1)
             for actor in scene.actors if len(scene.actors) > 1 else ():
                 color = style.hexadecimal(actor.color)
                 gui.add_markdown(f'<span style="color:{color}">&#9632;</span> {_plain(actor.label)}')
-
-        @follow.on_update
-        def _(_: Any) -> None:
-            with self._lock:
-                self.follow, self._focus = follow.value, scene.focus(self.frame)
 
         @side.on_update
         def _(_: Any) -> None:

@@ -26,6 +26,9 @@ class Stage:
     Args:
         server: the `viser.ViserServer`.
         scene: what it shows.
+
+    Attributes:
+        meshes: what can be seen of robots: (number of the actor, index of the body, handle).
     """
 
     def __init__(self, server: Any, scene: Scene) -> None:
@@ -33,6 +36,7 @@ class Stage:
         self.scene = scene
         self.show = {"axes": False, "contacts": False, "forces": True, "traces": True}
         self.optional: dict[str, list[Any]] = {"axes": [], "contacts": []}
+        self.meshes: list[tuple[int, int, Any]] = []
         self._floor_and_lamps()
         self.frames = [self._robot(k, actor) for k, actor in enumerate(scene.actors)]
         self.lines = [[self._line(k, i, *line) for i, line in enumerate(actor_lines(actor, 0))]
@@ -115,6 +119,8 @@ class Stage:
             )  # fmt: skip
             if role in SWITCHED:
                 self.optional[SWITCHED[role]].append(handle)
+            elif role == "body":
+                self.meshes.append((k, body, handle))
         return frames
 
     def _line(self, k: int, number: int, points: Any, radius: float, color: style.Color) -> Any:

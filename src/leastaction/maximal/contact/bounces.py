@@ -44,6 +44,7 @@ def work_of_cones(states, contact):
             f = c.gam if j == 0 else c.beta[j - 1]
             if f != 0.0 and not (c.kind >= ip.DRY and j == 0):
                 work += 0.5 * f * (mean_work(states, c.da, 6 * j, c.a) + mean_work(states, c.db, 6 * j, c.b))
+                work += f * c.drift[j - 1] if j > 0 else 0.0  # beside what moving surfaces give
     return work
 
 

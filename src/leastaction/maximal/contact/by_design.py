@@ -21,11 +21,13 @@ from numpy.typing import NDArray
 from leastaction.contact.entries import detect_all, measure_all
 from leastaction.contact.records import CONTACT, records
 from leastaction.contact.shapes import ContactTable
+from leastaction.dynamics.loops import prescribed_freedoms
 from leastaction.maximal.contact.diagnosis import DEEP
 from leastaction.maximal.coordinates.placement import place
 from leastaction.maximal.layout import as_transforms
 from leastaction.maximal.model import Model
 from leastaction.mechanism import Mechanism
+from leastaction.mechanism.closure import COUPLING
 from leastaction.mechanism.graph import WORLD
 from leastaction.warn import warn
 
@@ -69,7 +71,7 @@ def leave_out(model: Model, table: ContactTable) -> ContactTable:
             touching += [pair] if gaps[k] < 0.0 else []
     _say(table, overlap, "overlap as the robot is made")
     _say(table, touching, "overlap, but their joints leave no way along the normal of their contact")
-    return _without(table, {*overlap, *fixed})
+    return without(table, {*overlap, *fixed})
 
 
 def _pairs(pairs: Any) -> list[tuple[int, int]]:
@@ -77,10 +79,11 @@ def _pairs(pairs: Any) -> list[tuple[int, int]]:
 
 
 def _flies(model: Model, i: int) -> bool:
-    """Whether the joints that carry a body leave it six freedoms or more."""
-    freedoms: dict[int, int] = {}
+    """Whether the joints that carry a body leave it six freedoms or more that may be pushed."""
+    held, freedoms = _held(model), dict[int, int]()
     for piece in model.pieces:
-        freedoms[piece.b] = sum(p.nv for p in piece.primitives) + (freedoms[piece.a] if piece.a >= 0 else 0)
+        own = range(piece.iv, piece.iv + sum(p.nv for p in piece.primitives))
+        freedoms[piece.b] = len(set(own) - held) + (freedoms[piece.a] if piece.a >= 0 else 0)
     return freedoms[i] >= 6
 
 
@@ -142,12 +145,15 @@ def _contacts(table: ContactTable, pairs: Any, Z: FloatArray) -> tuple[Any, Floa
 
 
 def _can_part(model: Model, q: FloatArray, Z: FloatArray, contact: Any, n: FloatArray, x: FloatArray) -> bool:
-    """Whether some joint velocity changes the gap of a contact."""
+    """Whether some joint velocity changes the gap of a contact; one that is neither prescribed nor locked."""
+    held = _held(model)
     path = _path(model, int(contact.a)) ^ _path(model, int(contact.b))
     for piece in model.pieces:
         if piece.b not in path:
             continue
         for j in range(piece.iv, piece.iv + sum(p.nv for p in piece.primitives)):
+            if j in held:
+                continue
             v = np.zeros(model.mechanism.nv)
             v[j] = 1.0
             twists = place(model, q, v)[1]
@@ -160,6 +166,13 @@ def _can_part(model: Model, q: FloatArray, Z: FloatArray, contact: Any, n: Float
             if abs(rate) > NO_MOTION * max(size, 1e-6):
                 return True
     return False
+
+
+def _held(model: Model) -> set[int]:
+    """Degrees of freedom that nothing can push: prescribed ones, and those that an equation holds in place."""
+    rows, coordinates = model.rows, model.coordinates
+    own = rows[(rows.kind == COUPLING) & (rows.coordinate == rows.leader)]
+    return {int(iv) for iv in coordinates.iv[own.coordinate]} | set(prescribed_freedoms(model.mechanism))
 
 
 def _path(model: Model, i: int) -> set[int]:
@@ -178,10 +191,11 @@ def _say(table: ContactTable, pairs: Sequence[tuple[int, int]], why: str) -> Non
         warn(f"{'; '.join(names[:4])} {why}: they pass through each other{more}; exclude_contact of a builder says so")
 
 
-def _without(table: ContactTable, pairs: set[tuple[int, int]]) -> ContactTable:
+def without(table: ContactTable, pairs: set[tuple[int, int]]) -> ContactTable:
     """The table with the owners of these shapes apart."""
     if not pairs:
         return table
     apart = {pair for a, b in pairs for pair in ((table.owner(a), table.owner(b)), (table.owner(b), table.owner(a)))}
     keep = [(table.owner(a), table.owner(b)) not in apart for a, b in _pairs(table.ground)]
-    return replace(table, apart=table.apart | apart, ground=table.ground[np.array(keep, bool)].view(np.recarray))
+    ground = table.ground[np.array(keep, bool)].view(np.recarray)
+    return replace(table, apart=table.apart | apart, ground=ground, surfaces=table.surfaces.without(pairs))

@@ -14,7 +14,7 @@ from leastaction.maximal.contact.margins import has_moved, lightest, margin_of, 
 from leastaction.maximal.contact.overlaps import overlap_left
 from leastaction.maximal.step.assembly import work
 from leastaction.maximal.step.bodies import start_pose
-from leastaction.spatial import add3, cross, load3, load9, mattvec, scale3, store3, sub3
+from leastaction.spatial import add3, cross, dot3, load3, load9, mattvec, matvec, scale3, store3, sub3
 
 OUT_OF_DATE, NO_ROOM = np.int64(-1), np.int64(-2)
 """Why there are no cones of a step: see `find_cones`."""
@@ -88,6 +88,7 @@ def find_cones(model, settings, data, near, contact, dt):
         if found > contact.contacts.shape[0] or count + cones_of(near) * (found - begin) > cones.shape[0]:
             return NO_ROOM
         for j in range(begin, found):
+            move_surfaces(near, k, contact.contacts[j])
             own = contact_cone(bodies, states, settings, cones[count], contact.contacts[j], j, near.edges[k], dt)
             last = append_turning(states, near.pairs[k], contact, count, near.turning)
             energy += own * (last - count)
@@ -197,8 +198,8 @@ def contact_cone(bodies, states, settings, cone, contact, j, edge, dt):
         rest = phi - contact.restitution * dt * before
         if rest > cone.rest:
             cone.rest, cone.side = rest, BOUNCING
-    y0 = work(states, cone.da[6:12], cone.a) + work(states, cone.db[6:12], cone.b)
-    y1 = work(states, cone.da[12:18], cone.a) + work(states, cone.db[12:18], cone.b)
+    y0 = work(states, cone.da[6:12], cone.a) + work(states, cone.db[6:12], cone.b) + cone.drift[0]
+    y1 = work(states, cone.da[12:18], cone.a) + work(states, cone.db[12:18], cone.b) + cone.drift[1]
     mass, least = 0.0, lightest(bodies, contact.a, contact.b)
     if contact.a >= 0:
         mass = max(mass, bodies[contact.a].mass)
@@ -222,7 +223,24 @@ def contact_wrenches(cone, contact, states):
     for row, d in enumerate((n, t1, t2)):
         wrench_row(cone.da, 6 * row, states, contact.a, x, d, -1.0)
         wrench_row(cone.db, 6 * row, states, contact.b, x, d, 1.0)
+    cone.drift[0] = cone.drift[1] = 0.0
+    if contact.belt != 0:
+        Ra, _ = start_pose(states, contact.a)
+        Rb, _ = start_pose(states, contact.b)
+        slip = sub3(matvec(Rb, load3(contact.belt_b)), matvec(Ra, load3(contact.belt_a)))
+        cone.drift[0], cone.drift[1] = dot3(slip, t1), dot3(slip, t2)
     return phi
+
+
+@routine(allocates=False)
+def move_surfaces(near, k, contact):
+    """Tell a contact of pair k how the surfaces of its shapes move."""
+    a, b = near.shapes[near.pairs[k].a].belt, near.shapes[near.pairs[k].b].belt
+    contact.belt = 0
+    for i in range(3):
+        contact.belt_a[i], contact.belt_b[i] = a[i], b[i]
+        if a[i] != 0.0 or b[i] != 0.0:
+            contact.belt = 1
 
 
 @inline
@@ -263,6 +281,7 @@ def turn_wrenches(cone, states):
     """Unit torques of a TURN about the normal (SPIN) or both tangents (ROLL) of its contact, into its cone."""
     n = load3(cone.normal)
     t1, t2 = tangents(n)
+    cone.drift[0] = cone.drift[1] = 0.0
     for i in range(6, 18):
         cone.da[i] = cone.db[i] = 0.0
     for row, d in enumerate((n, t1) if cone.directions == ip.SPIN else (t1, t2)):

@@ -35,6 +35,9 @@ def find_again(solved: Any, table: Any, pairs: Any, Z: FloatArray, missing: dict
     while (count := detect_all(table.shapes, pairs, transforms, table.data, found, margin)) > len(found):
         found = records(count, CONTACT)
     found.spin[:count], found.roll[:count] = pairs.spin[found.pair[:count]], pairs.roll[found.pair[:count]]
+    sides = table.shapes.belt[pairs.a[found.pair[:count]]], table.shapes.belt[pairs.b[found.pair[:count]]]
+    found.belt_a[:count], found.belt_b[:count] = sides
+    found.belt[:count] = np.any(sides, axis=(0, 2))
     for c in found[:count]:
         k = missing.pop(int(c.key), None)
         if k is not None:

@@ -21,6 +21,7 @@ from leastaction.maximal.contact.detection import (
     cones_of,
     contact_cone,
     detect_pair,
+    move_surfaces,
 )
 from leastaction.maximal.contact.limits import limit_cone, limit_key, typical_rate
 from leastaction.maximal.records import BALL, FREE
@@ -134,6 +135,7 @@ def append_contacts(model, settings, data, near, contact, count, dt, features, c
             phi, _, _ = gap(contacts[j], Xa, Xb)
             if phi < -deep - left and (has_features(a, b) or not takes_part(contact, contacts[j].key)):
                 contacts[found] = contacts[j]
+                move_surfaces(near, k, contacts[found])
                 cone = cones[count]
                 energy = contact_cone(
                     model.bodies, data.bodies, settings, cone, contacts[found], found, near.edges[k], dt

@@ -199,10 +199,8 @@ def same_shapes(table: Any, other: Any) -> bool:
         table.shapes.tobytes() == other.shapes.tobytes()
         and table.ground.tobytes() == other.ground.tobytes()
         and np.array_equal(table.data, other.data)
-        and np.array_equal(table.friction, other.friction, equal_nan=True)
-        and np.array_equal(table.restitution, other.restitution, equal_nan=True)
-        and np.array_equal(table.spinning, other.spinning, equal_nan=True)
-        and np.array_equal(table.rolling, other.rolling, equal_nan=True)
+        and np.array_equal(table.surfaces.values, other.surfaces.values, equal_nan=True)
+        and np.array_equal(table.surfaces.told, other.surfaces.told, equal_nan=True)
     )
 
 

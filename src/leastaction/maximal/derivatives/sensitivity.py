@@ -122,7 +122,8 @@ class Solved:
         own, settings, data, contact = self._own
         model = own if model is self.model else model
         out = np.zeros(len(self.data.fixed) + 3 * self.count + 12 * n)
-        bodies, columns = np.zeros((2, nu, 2), np.int64), np.zeros((2, nu, 2, 6))
+        most = max([2, *(2 * int(t.count) for t in self.model.forces.tendons)])
+        bodies, columns = np.zeros((2, nu, most), np.int64), np.zeros((2, nu, most, 6))
         result = StepOutputs(out, J, bodies[0], columns[0], bodies[1], columns[1])
         at = (self.start.Z, self.start.P, self.V, self.start.near, self.start.q.copy(), self.u)
         self.data.rows.lam, self.data.bodies.x = self.impulses, self.start.V

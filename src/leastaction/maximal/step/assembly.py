@@ -24,7 +24,7 @@ from leastaction.maximal.step.block_parts import (
 )
 from leastaction.maximal.step.bodies import end_pose, momenta, momentum_slope, move, start_pose
 from leastaction.maximal.step.dampers import implicit_paths
-from leastaction.maximal.step.joint_rows import coordinate, equation, is_coupling, is_screw, polynomial
+from leastaction.maximal.step.joint_rows import coordinate, equation, goal_frame, is_coupling, is_screw, polynomial
 from leastaction.maximal.step.resistance import implicit_resistance
 from leastaction.spatial import load3, load9, mattvec, matvec, neg3, scale3
 
@@ -48,6 +48,8 @@ def start_rows(model, data):
         if is_coupling(row):
             value, slope = polynomial(row, model.coefficients, cstates[row.leader].value)
             s.g = cstates[row.coordinate].value - value
+            if row.goal >= 0:
+                s.g -= data.goals[0, row.goal]
             for j in range(6):
                 s.wa[j] = cstates[row.coordinate].wa[j]
                 s.wb[j] = cstates[row.coordinate].wb[j]
@@ -56,6 +58,8 @@ def start_rows(model, data):
             continue
         Ra, xa = start_pose(states, row.a)
         Rb, xb = start_pose(states, row.b)
+        if row.goal >= 0:
+            Ra, xa = goal_frame(data.goals[0], row)
         turned = cstates[row.coordinate].value if is_screw(row) else 0.0
         s.g, tb, ta, f = equation(row, turned, Ra, xa, Rb, xb)
         store_wrench(s.wa, states, row.a, ta, f, -1.0)
@@ -112,6 +116,8 @@ def assemble(model, settings, data, dt, fresh):
             x, tb2, ta2, f2 = coordinate(leader, cstates[row.leader].value, La, ya, Lb, yb)
             p, slope = polynomial(row, model.coefficients, x)
             s.g = value - p
+            if row.goal >= 0:
+                s.g -= data.goals[1, row.goal]
             f2 = scale3(-slope, f2)
             ea2 = end_row(states, leader.a, scale3(-slope, ta2), f2, -1.0)
             eb2 = end_row(states, leader.b, scale3(-slope, tb2), f2, 1.0)
@@ -121,6 +127,8 @@ def assemble(model, settings, data, dt, fresh):
             push(states, leader.a, s.wa2, s.lam)
             push(states, leader.b, s.wb2, s.lam)
         else:
+            if row.goal >= 0:
+                Ra, xa = goal_frame(data.goals[1], row)
             turned = 0.0
             if is_screw(row):
                 turned, _, _, _ = coordinate(coordinates[row.coordinate], cstates[row.coordinate].value, Ra, xa, Rb, xb)

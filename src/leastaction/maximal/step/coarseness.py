@@ -14,6 +14,7 @@ import math
 
 from leastaction._jit import inline, routine
 from leastaction.maximal.records import BALL, FREE
+from leastaction.maximal.step.goals import goal_work
 from leastaction.maximal.step.guess import AGAIN, FIRST, LATER
 from leastaction.maximal.step.joint_rows import is_coupling
 from leastaction.spatial import dot3, load3, load9, matvec
@@ -84,6 +85,7 @@ def is_coarse(model, data, settings, dt, smooth):
                 early += (other * fall + own * fell) * s.x[3 + c] + (other * spin + own * spun) * x[c]
                 late += (own * fall + other * fell) * s.vc[c] + (own * spin + other * spun) * w[c]
     late -= projected_work(model, data, own, other, settings.loops)
+    late += goal_work(model, data, own, other, 0.0)
     for k in range(data.coordinates.shape[0]):
         c = data.coordinates[k]
         early += (other * c.kick + own * held * c.left) * c.rate
@@ -140,6 +142,8 @@ def projected_work(model, data, own, other, loops):
         return work
     for k in range(model.rows.shape[0]):
         row, s = model.rows[k], data.rows[k]
+        if row.goal >= 0:
+            continue  # these do bring energy in
         power = split_work(data.bodies, s.wa, row.a, own, other) + split_work(data.bodies, s.wb, row.b, own, other)
         if is_coupling(row):
             leader = model.coordinates[row.leader]

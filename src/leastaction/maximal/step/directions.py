@@ -81,7 +81,7 @@ def sliding(c, states):
     """Sliding velocity of a cone along its two tangents."""
     y0 = work(states, c.da[6:12], c.a) + work(states, c.db[6:12], c.b)
     y1 = work(states, c.da[12:18], c.a) + work(states, c.db[12:18], c.b)
-    return y0, y1
+    return y0 + c.drift[0], y1 + c.drift[1]
 
 
 @routine(allocates=False)

@@ -83,6 +83,14 @@ def equation(row, turned, Ra, xa, Rb, xb):
 
 
 @inline
+def goal_frame(goals, row):
+    """(R, p) of the frame that a row of a prescribed pose is tied to; goals: those of one end of the step."""
+    i = row.goal
+    R = (goals[i], goals[i + 1], goals[i + 2], goals[i + 3], goals[i + 4], goals[i + 5], goals[i + 6], goals[i + 7])
+    return (*R, goals[i + 8]), (goals[i + 9], goals[i + 10], goals[i + 11])
+
+
+@inline
 def is_coupling(row):
     """Whether a row ties two coordinates."""
     return row.kind == COUPLING

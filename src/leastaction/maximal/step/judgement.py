@@ -5,6 +5,7 @@ import math
 from leastaction._jit import inline, routine
 from leastaction.contact.cones import DRY
 from leastaction.maximal.step.bodies import momenta
+from leastaction.maximal.step.goals import goal_work
 from leastaction.maximal.step.joint_rows import is_coupling
 from leastaction.spatial import dot3, load3, load9, matvec
 
@@ -71,12 +72,13 @@ def is_steady(bodies, states, gravity, dt):
 
 
 @routine(allocates=False)
-def is_implausible(bodies, states, settings, contact):
+def is_implausible(model, data, settings, contact):
     """Whether a solved step has far more kinetic energy than the step before and its forces account for.
 
     Contacts and joints only take energy away, but the equations of a step that is too long for a fast motion, such as
     that of a leg through a singular configuration, may have other solutions, and Newton may find one of them.
     """
+    bodies, states = model.bodies, data.bodies
     now = before = push = total = 0.0
     for i in range(bodies.shape[0]):
         s, m, J = states[i], bodies[i].mass, load9(bodies[i].J)
@@ -91,8 +93,13 @@ def is_implausible(bodies, states, settings, contact):
     for k in range(contact.now[0].count):
         deepest = max(deepest, -contact.cones[k].rest)
     out_of_it = 2.0 * total * settings.gravity * deepest  # what getting out of an overlap may add, and more
+    driven = max(goal_work(model, data, 0.5, 0.5, 1.0), 0.0)
+    for k in range(contact.now[0].count):
+        c = contact.cones[k]
+        driven += max(-(c.beta[0] * c.drift[0] + c.beta[1] * c.drift[1]), 0.0)  # of moving surfaces
     # The bodies hold a share of the forces' impulses; the others are in their momenta already.
-    return now > PLAUSIBLE * (math.sqrt(before) + math.sqrt(push) / settings.halves) ** 2 + out_of_it
+    before = math.sqrt(before) + math.sqrt(push) / settings.halves
+    return now > PLAUSIBLE * (before * before + driven) + out_of_it
 
 
 @routine(allocates=False)
@@ -121,6 +128,7 @@ def is_driven(model, data, settings, contact, dt):
             f = c.gam if j == 0 else c.beta[j - 1]
             if f != 0.0 and not (c.kind >= DRY and j == 0):
                 power = 0.5 * f * (mean_work(states, c.da, 6 * j, c.a) + mean_work(states, c.db, 6 * j, c.b))
+                power += f * c.drift[j - 1] if j > 0 else 0.0  # beside what moving surfaces give
                 joined += power
                 work += power if c.source >= 0 else 0.0
     if struck > 0 and is_impact(bodies, states, settings.gravity, dt):
@@ -135,6 +143,8 @@ def joint_work(model, data):
     states, work = data.bodies, 0.0
     for k in range(model.rows.shape[0]):
         row, s = model.rows[k], data.rows[k]
+        if row.goal >= 0:
+            continue  # what prescribed motions bring in is theirs
         power = mean_work(states, s.wa, 0, row.a) + mean_work(states, s.wb, 0, row.b)
         if is_coupling(row):
             leader = model.coordinates[row.leader]

@@ -4,6 +4,7 @@ from leastaction._jit import routine
 from leastaction.linalg.graph.kernels import factorize, solve
 from leastaction.maximal.records import NOT_LENT
 from leastaction.maximal.step.block_parts import add_pair, lend, place_row
+from leastaction.maximal.step.goals import goal_rate
 from leastaction.maximal.step.newton import DEPENDENT
 
 
@@ -42,6 +43,8 @@ def projection_matrix(model, data):
 def project_momenta(model, data, multipliers, dt, loops):
     """Take from the momenta what would violate the joints: P + G' mu with G M^-1 (P + G' mu) = 0.
 
+    For rows of prescribed motions their rates are on the right-hand side.
+
     A step leaves this part open, for the next step's joint impulses take it up; velocities must not show it. Drive
     inertias count to M.
 
@@ -60,6 +63,10 @@ def project_momenta(model, data, multipliers, dt, loops):
     for i in range(bodies.shape[0]):
         for c in range(6):
             dx[first[i] + c] = states[i].P[c]
+    for k in range(rows.shape[0]):
+        row = rows[k]
+        if row.goal >= 0:
+            dx[first[bodies.shape[0] + row.node] + row.local] = goal_rate(row, rowstates[k], data.goals[1])
     singular, _ = factorize(model.graph, data.factors, DEPENDENT)
     if singular >= 0:
         for k in range(rows.shape[0]):

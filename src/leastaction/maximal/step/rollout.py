@@ -1,6 +1,7 @@
 """The compiled loops of `Maximal`: many steps, no Python in between."""
 
 from leastaction._jit import entry, routine
+from leastaction.forces import total
 from leastaction.maximal.arrays import (
     ContactData,
     ContactModel,
@@ -21,6 +22,7 @@ from leastaction.maximal.step.body_states import finish_step, keep_start, load_s
 from leastaction.maximal.step.coarseness import is_coarse
 from leastaction.maximal.step.dampers import end_paths, start_paths
 from leastaction.maximal.step.division import FINEST, HALVED, SOLVED, forget_failure, with_bit
+from leastaction.maximal.step.goals import goal_work, pass_goals, set_goals
 from leastaction.maximal.step.guess import FIRST, LATER, extrapolate, guess, guess_spins, remember
 from leastaction.maximal.step.impulses import add_impulses, add_rates
 from leastaction.maximal.step.interior import solve_step
@@ -70,7 +72,7 @@ def run(model, settings, data, near, contact, record, u, substeps, started):
         keep_start(data, contact)
         for c in range(q.shape[1]):
             q[k + 1, c] = q[k, c]
-        record.iterations[k + 1] = 0
+        record.iterations[k + 1], record.work[k + 1] = 0, record.work[k]
         for j in range(substeps.shape[0]):
             record.divided[k + 1, j] = 0
         j, parts, part, h = 0, 1, 0, substeps[0] * settings.dt
@@ -78,8 +80,10 @@ def run(model, settings, data, near, contact, record, u, substeps, started):
             h = substeps[j] * settings.dt / parts
             if k == 0 and j == 0 and part == 0:
                 read_coordinates(model.coordinates, states, data.coordinates, q[k + 1], h)
+                set_goals(model, data.goals[0], record.goals[k], record.goals[k + 1], 0.0)
                 start_rows(model, data)
                 start_paths(model, data, model.damped)
+            set_goals(model, data.goals[1], record.goals[k], record.goals[k + 1], (part + 1) / parts)
             why = start_part(model, settings, data, near, contact, q[k + 1], u[k, j if halves < 1.0 else 0], h)
             if why != DONE:
                 return k, why
@@ -107,7 +111,8 @@ def run(model, settings, data, near, contact, record, u, substeps, started):
                 share = 0.0 if halves == 1.0 or is_impact(bodies, states, settings.gravity, h) else 0.5
                 steady = data.clock[0] == LATER and is_steady(bodies, states, settings.gravity, h)
                 if halves < 1.0 and j == 0 and part == 0 and (k > 0 or started):
-                    read_contact_momenta(model, data, contact, record.p[k], share)
+                    read_contact_momenta(model, data, contact, record.p[k], share, 0.0)
+            record.work[k + 1] += goal_work(model, data, 0.5, 0.5, 1.0)
             remember(states, data.rows, data.clock, h)
             if contact is not None:
                 data.clock[2] = data.clock[2] + 1.0 if contact.now[0].count == 0 else 0.0
@@ -205,7 +210,7 @@ def solve_part(model, settings, data, near, contact, dt, slip):
     if free and spent >= 0 and is_coarse(model, data, settings, dt, data.clock[2] >= FREE):
         spent = -1 - spent
     judged = contact.now[0].count > 0 and not slip
-    if judged and divisible and spent >= 0 and is_implausible(model.bodies, data.bodies, settings, contact):
+    if judged and divisible and spent >= 0 and is_implausible(model, data, settings, contact):
         spent = -1 - spent
     # Smoothed contact gives back what it took. Where others drive even the finest part, they slip in it.
     judged = judged and settings.smoothing == 0.0
@@ -223,9 +228,12 @@ def end_part(model, settings, data, contact, q, u, dt):
     coordinates, states, cstates = model.coordinates, data.bodies, data.coordinates
     finish_step(model.bodies, states, dt, carry)
     read_coordinates(coordinates, states, cstates, q, dt)
+    pass_goals(data.goals)
     start_rows(model, data)
     add_rates(model, settings, data, dt)
     end_paths(model, settings, data, dt, model.damped)
+    total.look_near(model.forces, data.modes, q)
+    total.set_pulls(model.forces, data.modes, u)
     end_resistance(model.resisting, settings, data, dt)
     for i in range(data.bodies.shape[0]):
         for c in range(6):

@@ -25,6 +25,10 @@ class LaneModel(NamedTuple):
         gravity: [m/s^2], shape (3,).
         branches: number of slots.
         cones: `LANE_CONE` records, or None where contacts, limits and dry friction do not act.
+        soft: whether joints may have springs, dampers, armatures or servos; None where not, so that nothing about them
+            is compiled.
+        limited: whether controls may have limits; likewise.
+        driven: whether there are controls that are not zero; likewise.
     """
 
     nodes: Any
@@ -34,6 +38,9 @@ class LaneModel(NamedTuple):
     gravity: FloatArray
     branches: int
     cones: Any = None
+    soft: bool | None = True
+    limited: bool | None = True
+    driven: bool | None = True
 
 
 class Touch(NamedTuple):
@@ -230,6 +237,16 @@ def lane_model(mechanism: Mechanism, dtype: Any, cones: Any = None) -> LaneModel
         gravity=np.asarray(tree.gravity, dtype),
         branches=len(branching),
         cones=None if cones is None else as_records(cones, LANE_CONE),
+    )
+
+
+def pruned(model: LaneModel, driven: bool) -> LaneModel:
+    """The same mechanism, whose kernels are compiled without what it does not have, or without controls."""
+    drives, dofs = model.drives, model.dofs
+    soft = any(dofs[name].any() for name in ("stiffness", "damping", "armature", "servo"))
+    limited = np.isfinite(drives.lower).any() or np.isfinite(drives.upper).any()
+    return model._replace(
+        soft=True if soft else None, limited=True if limited else None, driven=True if driven else None
     )
 
 

@@ -28,7 +28,7 @@ def look_ahead(model, lane, settings, touch, steady):
 @routine
 def given(model, lane, settings, batch, done, total, robot):
     """Generalised forces of the controls in the batch."""
-    apply_controls(model, lane, batch.u, done, robot)
+    apply_controls(model, lane, batch.u, done, robot, model.driven)
 
 
 def asked(policy):
@@ -40,7 +40,7 @@ def asked(policy):
         velocities(model, lane, lane.end, lane.dx)
         own = batch.policy[:, min(robot, batch.policy.shape[1] - 1)]
         policy((total + done) * settings.dt, lane.q0, lane.dx, own, lane.u)
-        drive(model, lane)
+        drive(model, lane, model.limited)
 
     return ask
 

@@ -25,7 +25,7 @@ def rollout(model, settings, lane, touch, u, record, going_on):
         p[k] = record.before[0, k]
     prepare(model, lane)
     for done in range(u.shape[0]):
-        apply_controls(model, lane, u, done, 0)
+        apply_controls(model, lane, u, done, 0, model.driven)
         spent, count = step(model, lane, settings, memory[0] == 1)
         if spent < 0:
             return done

@@ -30,6 +30,10 @@ CARRIED, TOUCHED = ("near", "far"), ("lam", "kick", "before")
 """Arrays of a lane and of its contacts that go from step to step beside the record."""
 
 
+WRITTEN = tuple(name for name in GroundRecord._fields if name != "memory")
+"""Arrays of a record that the rollout fills."""
+
+
 class GroundStepper(Stepper):
     """State (q, p); p of a time holds half of the impulses there, which belong to the step after.
 
@@ -54,7 +58,7 @@ class GroundStepper(Stepper):
         self.bodies = np.array([mechanism.body_index(self.table.names[k][0]) for k in contacts["shape"]], np.int64)
         self.steady = np.zeros(1, np.int64)
         self.reached = (0, np.zeros(mechanism.nu))
-        self.log: list[FloatArray] = []
+        self.log: list[tuple[int, FloatArray, FloatArray]] = []
         touch: Touch = self.lane.touch
         self._rollout = Bound(rollout, *plain((self.model, self.settings, self.lane[:-1], touch)))
 
@@ -79,18 +83,17 @@ class GroundStepper(Stepper):
             lane.far[:] = lane.near
             lane.touch.lam[:] = lane.touch.kick[:] = lane.touch.before[:] = 0.0
             self.steady[0] = 0
-        names = [name for name in GroundRecord._fields if name != "memory"]
-        rows = tuple(record[name][first : last + 1] for name in names)
+        rows = tuple(record[name][first : last + 1] for name in WRITTEN)
         controls = np.ascontiguousarray(u[:, 0, :, None])
         done = self._rollout(controls, (*rows, self.steady), first > 0)
         self.reached = (first + done, controls[-1, :, 0])
         if len(self.bodies):
-            self.log.append(self._contacts_of(record, first, first + done))
+            done_rows = slice(first + 1, first + done + 1)
+            self.log.append((first, record["impulses"][done_rows], record["places"][done_rows]))
         return first + done
 
-    def _contacts_of(self, record: Record, first: int, last: int) -> FloatArray:
-        """Rows of contacts of steps first ... last - 1, as in `Record.contacts`."""
-        impulses, places = record["impulses"][first + 1 : last + 1], record["places"][first + 1 : last + 1]
+    def _contacts_of(self, first: int, impulses: FloatArray, places: FloatArray) -> FloatArray:
+        """Rows of contacts of steps from `first` on, as in `Record.contacts`, from their impulses and places."""
         touching = self.cones[: places.shape[1]]
         step, c = np.nonzero(impulses[:, touching.row] > 0.0)
         at, cone = places[step, c], touching[c]
@@ -102,7 +105,7 @@ class GroundStepper(Stepper):
 
     def noted_contacts(self) -> FloatArray:
         """See `Stepper.noted_contacts`."""
-        return np.concatenate([*self.log, np.zeros((0, 10))])
+        return np.concatenate([*(self._contacts_of(*piece) for piece in self.log), np.zeros((0, 10))])
 
     def forget_contacts(self) -> None:
         """See `Stepper.forget_contacts`."""

@@ -24,7 +24,7 @@ def newton(model, lane, touch, settings, dt, placed):
     """
     if not placed:
         put(model, lane.q1, lane.R[1 - lane.now[0]], lane.x[1 - lane.now[0]], lane.S[1 - lane.now[0]])
-    norm = eliminate(model, lane, touch, dt)
+    norm = eliminate(model, lane, touch, dt, model.soft, model.driven)
     if touch is not None:
         relate(model, lane)
         settle(model.cones, touch, 0.5 * (touch.before[0] + dt), 0.1 * settings.floor)
@@ -70,7 +70,7 @@ def attempt(model, lane, settings, dt, steady):
             moved[k] += dx[k]
         if size <= CLOSE:
             # The next update would be smaller by as much as this one has shrunk the residual.
-            new = look_at_end(model, lane, lane.touch, dt)
+            new = look_at_end(model, lane, lane.touch, dt, model.soft, model.driven)
             placed = True
             # Contacts that do not settle to the last digit need not hold up the step.
             allowed = max(settings.tolerance, settings.floor if it < PATIENCE else max(settings.floor, 1e-7))
@@ -161,24 +161,27 @@ def advance(model, lane):
 
 
 @routine
-def apply_controls(model, lane, u, step, robot):
+def apply_controls(model, lane, u, step, robot, driven):
     """Generalised forces of the controls of a step: u[step, :, robot], where axes of length 1 serve all."""
+    if driven is None:
+        return
     k, r = min(step, u.shape[0] - 1), min(robot, u.shape[2] - 1)
     for c in range(u.shape[1]):
         lane.u[c] = u[k, c, r]
-    drive(model, lane)
+    drive(model, lane, model.limited)
 
 
 @routine
-def drive(model, lane):
-    """Generalised forces of the controls in `lane.u`."""
+def drive(model, lane, limited):
+    """Generalised forces of the controls in `lane.u`; these have no limits where `limited` is None."""
     drives, tau, u = model.drives, lane.tau, lane.u
     for c in range(tau.shape[0]):
         tau[c] = 0.0
     for c in range(drives.shape[0]):
         asked = u[c]
-        if asked < drives[c].lower:
-            asked = drives[c].lower
-        if asked > drives[c].upper:
-            asked = drives[c].upper
+        if limited is not None:
+            if asked < drives[c].lower:
+                asked = drives[c].lower
+            if asked > drives[c].upper:
+                asked = drives[c].upper
         tau[drives[c].dof] += drives[c].gear * asked

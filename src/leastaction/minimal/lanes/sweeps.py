@@ -81,11 +81,12 @@ def slope_of_torque(Ic, y, g, e, d, h, R0):
 
 
 @routine
-def eliminate(model, lane, touch, dt):
+def eliminate(model, lane, touch, dt, soft, driven):
     """The equations of Newton's update at q0, p, q1, eliminated towards the root; gives back their largest residual.
 
     The articulated block is A, the right-hand side's wrench b, the wrench of the subtree F. Where
-    contacts take part (`touch`), the columns of the factor are kept, and their impulses count in the residual.
+    contacts take part (`touch`), the columns of the factor are kept, and their impulses count in the residual. Forces
+    of the joints are left out where `soft` is None, controls where `driven` is.
     """
     nodes, dofs, slots = model.nodes, model.dofs, model.slots
     R0_, R1_, x0_, x1_, S0_, S1_, W, wait = (
@@ -124,9 +125,11 @@ def eliminate(model, lane, touch, dt):
             A = with_body(A, T, m * h, x0, x1)
         for c in range(node.iv + node.nv - 1, node.iv - 1, -1):
             S0, S1 = six(S0_[c]), six(S1_[c])
-            r = p[c] + 0.5 * dt * tau[c] + times(S0, F)
+            r = p[c] + times(S0, F)
+            if driven is not None:
+                r += 0.5 * dt * tau[c]
             slope = 0.0
-            if node.nv == 1:
+            if soft is not None and node.nv == 1:
                 dof = dofs[c]
                 moved = q1[node.iq] - q0[node.iq]
                 # Servos pull from the middle of the step, which is stable for any stiffness.
@@ -196,7 +199,7 @@ def update(model, lane):
 
 
 @routine
-def look_at_end(model, lane, touch, dt):
+def look_at_end(model, lane, touch, dt, soft, driven):
     """The momentum at the end of the step, in `end`; gives back the largest residual of its equations there."""
     nodes, dofs, slots = model.nodes, model.dofs, model.slots
     R0_, x0_, R1_, x1_, S0_, S1_, wait = (
@@ -231,12 +234,14 @@ def look_at_end(model, lane, touch, dt):
             E = (E[0] + u[0], E[1] + u[1], E[2] + u[2], E[3] + a[0], E[4] + a[1], E[5] + a[2])
             F = (F[0] + v[0], F[1] + v[1], F[2] + v[2], F[3] + b[0], F[4] + b[1], F[5] + b[2])
         for c in range(node.iv, node.iv + node.nv):
-            held_force = 0.5 * dt * tau[c]
-            r = p[c] + times(six(S0_[c]), F) + held_force
+            r, last = p[c] + times(six(S0_[c]), F), times(six(S1_[c]), E)
+            if driven is not None:
+                held_force = 0.5 * dt * tau[c]
+                r += held_force
+                last += held_force
             if touch is not None:
                 r += touch.kick[c]
-            last = times(six(S1_[c]), E) + held_force
-            if node.nv == 1:
+            if soft is not None and node.nv == 1:
                 dof = dofs[c]
                 moved, k = q1[node.iq] - q0[node.iq], 0.5 * dt * dof.stiffness
                 turn = h * dof.armature + 0.25 * dt * dof.servo

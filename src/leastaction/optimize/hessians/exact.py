@@ -18,7 +18,16 @@ from leastaction.optimize.held.reactions import Reaction
 from leastaction.optimize.hessians import held_curvature
 from leastaction.optimize.hessians.colouring import Coloured
 from leastaction.optimize.hessians.contraction import Contraction
-from leastaction.optimize.hessians.hessian import Differences, GaussNewton, Hessian, joined, local, shared, upper
+from leastaction.optimize.hessians.hessian import (
+    Differences,
+    GaussNewton,
+    Hessian,
+    in_upper,
+    joined,
+    local,
+    shared,
+    upper,
+)
 from leastaction.optimize.transcriptions.pieces import Motion, Piece
 from leastaction.optimize.transcriptions.sparsity import (
     NO_BLOCKS,
@@ -194,7 +203,9 @@ class PiecePart(Part):
     def close(self, pattern: Pattern) -> None:
         """See `Part.close`."""
         self.slots = pattern.slots(self.ticket)
-        self._work = np.zeros((self.index.shape[1], self.index.shape[1]))
+        n = self.index.shape[1]
+        self._work = np.zeros((n, n))
+        self._upper = in_upper(self.places, n)
 
     @cached_property
     def _chosen(self) -> IntArray:
@@ -215,7 +226,7 @@ class PiecePart(Part):
     ) -> None:
         """Add second derivatives by all unknowns of the piece, 2 J' shares J, and those by unknowns and time."""
         bends = NO_BLOCKS if bends is None else np.ascontiguousarray(bends)
-        block = Block(self.places, self._chosen, self._work, self._work.reshape(self._work.size))
+        block = Block(self.places, self._upper, self._chosen, self._work, self._work.reshape(self._work.size))
         add_squares(values, self.slots, block, bends, J, shares, by_time)
 
 

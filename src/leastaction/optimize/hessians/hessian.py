@@ -70,6 +70,11 @@ def upper(index: IntArray, pairs: NDArray[np.bool_]) -> tuple[IntArray, IntArray
     return np.minimum(a, b), np.maximum(a, b), i * n + j
 
 
+def in_upper(places: IntArray, n: int) -> bool:
+    """Whether all of these places in blocks (n, n) are in the upper triangle."""
+    return bool((places // max(n, 1) <= places % max(n, 1)).all())
+
+
 class GaussNewton(Hessian):
     """2 J' W J of the costs that are sums of squares; the curvature of constraints and of other costs is left out."""
 
@@ -99,7 +104,7 @@ class GaussNewton(Hessian):
                 slopes[-1] = slopes[-1] + 0.5 * r[:, :, None] / program.duration(z)  # of the square root of the share
             J = joined(slopes, taken)
             shares = weight * c.shares(motion.dt)[:, None] * c.cost.weights
-            block = Block(places, np.arange(len(work)), work, work.reshape(work.size))
+            block = Block(places, in_upper(places, len(work)), np.arange(len(work)), work, work.reshape(work.size))
             add_squares(values, slots, block, NO_BLOCKS, J, shares, NO_ROWS)
         out[:] = values[:-1]
 

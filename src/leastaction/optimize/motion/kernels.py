@@ -19,7 +19,9 @@ from leastaction.spatial import (
     load_inertia,
     matvec,
     momentum,
+    scale3,
     store6,
+    sub3,
 )
 
 
@@ -138,11 +140,11 @@ def center_bends(nodes, links, screws, Q, bar, H):
         b = load3(bar[r])
         for i in range(nodes.shape[0]):
             for k in range(nodes[i].iv, nodes[i].iv + nodes[i].nv):
-                A = momentum(load_inertia(links[i].M), load6(screws[k].S))[1]
+                turned = cross(momentum(load_inertia(links[i].M), load6(screws[k].S))[1], b)
                 j = i
                 while j >= 0:
                     for c in range(nodes[j].iv, nodes[j].iv + nodes[j].nv):
-                        x = dot3(b, cross(load6(screws[c].S)[0], A))
+                        x = dot3(load6(screws[c].S)[0], turned)
                         if j == i:
                             H[r, c, k] += 0.5 * x
                             H[r, k, c] += 0.5 * x
@@ -157,57 +159,92 @@ def _parent_twist(nodes, links, i):
     return load6(links[nodes[i].parent].v) if nodes[i].parent >= 0 else ZERO6
 
 
-@entry
-def momentum_bends(nodes, links, screws, Q, V, sums, zeta, H):
-    """Add to H (rows, >= 2 nv, >= 2 nv) the second derivatives by (q, v) of zeta . momentum about the world's origin.
+class CentroidalData(NamedTuple):
+    """Robot and scratch of `centroidal_bends`: sums (nodes, 6), turned and carried (nv, 6), back (nv,)."""
 
-    zeta: shape (rows, 6); see `momentum_rows` for the first derivatives D and A = C S:
+    nodes: Any
+    links: Any
+    screws: Any
+    sums: Any
+    turned: Any
+    carried: Any
+    back: Any
+
+
+@entry
+def centroidal_bends(data, Q, V, bar, center, mass, rows, H):
+    """Add to H (rows, >= 2 nv, >= 2 nv) the second derivatives by (q, v) of bar . momentum about the centre of mass.
+
+    bar: shape (rows, 6); center: shape (rows, 3) [m]; mass: of all bodies; rows: of `momentum_rows`. With bar = (a, l)
+    it is zeta . momentum about the world's origin for zeta = (a, l - a x center). For zeta that stays,
 
         dD_b/dq_a = S_a x* D_b + S_b x* C_b P_a + C_b ad(P_a) S_b,   P_a = ad(parent's V) S_a,   a carries b or is b
         dA_b/dq_a = S_a x* A_b, and S_a x* (C_a S_b) - C_a ad(S_a) S_b where b carries a
+
+    For each pair these are products of two twists and two wrenches: zeta . (S_a x* F) = ad(zeta) S_a . F, and with
+    K_b = C_b ad(zeta) S_b + S_b x* C_b zeta the rest of the first line is K_b . P_a, and the last K_a . S_b. That zeta
+    moves gives products of first derivatives, and -(a x center''(q)) . (linear momentum): see `center_bends`.
     """
+    nodes, links, screws, sums = data.nodes, data.links, data.screws, data.sums
+    turned_by, carried = data.turned, data.carried
     nv = screws.shape[0]
     for r in range(Q.shape[0]):
         positions(nodes, links, screws, Q[r])
         velocities(nodes, links, screws, V[r])
         _composites(nodes, links, sums, True)
-        z = load6(zeta[r])
+        a = load3(bar[r])
+        z = (a, sub3(_load3_at(bar[r], 3), cross(a, load3(center[r]))))
+        pull = scale3(1.0 / mass, cross(a, _load3_at(rows.H[r], 3)))
         for i in range(nodes.shape[0]):
             C, h, Vp = load_inertia(links[i].M), load6(sums[i]), _parent_twist(nodes, links, i)
             for k in range(nodes[i].iv, nodes[i].iv + nodes[i].nv):
                 S = load6(screws[k].S)
-                A, D = momentum(C, S), add(cross_force(S, h), momentum(C, ad(Vp, S)))
+                turned, P = ad(z, S), ad(Vp, S)
+                store6(turned_by[k], turned)
+                store6(carried[k], P)
+                A, D = momentum(C, S), add(cross_force(S, h), momentum(C, P))
+                K = add(momentum(C, turned), cross_force(S, momentum(C, z)))
+                lever = cross(A[1], pull)
                 j = i
                 while j >= 0:
-                    Vj = _parent_twist(nodes, links, j)
                     for c in range(nodes[j].iv, nodes[j].iv + nodes[j].nv):
-                        Sa = load6(screws[c].S)
-                        P = ad(Vj, Sa)
-                        F = add(cross_force(Sa, D), add(cross_force(S, momentum(C, P)), momentum(C, ad(P, S))))
-                        _both(H[r], c, k, (0.5 if j == i else 1.0) * dot(z, F))
-                        _both(H[r], c, nv + k, dot(z, cross_force(Sa, A)))
+                        if j == i and c > k:  # not told yet
+                            store6(turned_by[c], ad(z, load6(screws[c].S)))
+                            store6(carried[c], ad(Vp, load6(screws[c].S)))
+                        Sa, turned = load6(screws[c].S), load6(turned_by[c])
+                        x = dot(turned, D) + dot(load6(carried[c]), K) + dot3(Sa[0], lever)
+                        _both(H[r], c, k, 0.5 * x if j == i else x)
+                        _both(H[r], c, nv + k, dot(turned, A))
                         if j != i:
-                            F = add(cross_force(S, momentum(C, Sa)), momentum(C, ad(Sa, S)))
-                            _both(H[r], k, nv + c, dot(z, F))
+                            _both(H[r], k, nv + c, dot(Sa, K))
                     j = nodes[j].parent
+        _move_center(a, mass, rows.A[r], rows.D[r], data.back, H[r])
 
 
-@entry
-def moving_center_bends(back, A, D, H):
-    """Add to H what it adds that zeta moves by `back` (rows, 3, nv) with q; A, D: of `momentum_rows`."""
-    nv = back.shape[2]
-    for r in range(H.shape[0]):
-        for i in range(3):
-            x, linear, turned = back[r, i], A[r, 3 + i], D[r, 3 + i]
-            for a in range(nv):
-                y, z = x[a], turned[a]
-                by_q, by_v = H[r, a, :nv], H[r, a, nv : 2 * nv]
-                for b in range(nv):
-                    by_q[b] += y * turned[b] + z * x[b]
-                    by_v[b] += y * linear[b]
-                by_q, z = H[r, nv + a, :nv], linear[a]
-                for b in range(nv):
-                    by_q[b] += z * x[b]
+@routine
+def _move_center(a, mass, A, D, back, H):
+    """Add to H what it adds that zeta moves by -a x (linear rows of A) / mass with q; A, D: of `momentum_rows`."""
+    nv = back.shape[0]
+    for i in range(3):
+        linear, turned = A[3 + i], D[3 + i]
+        j, k = 3 + (i + 1) % 3, 3 + (i + 2) % 3
+        aj, ak = (a[1], a[2]) if i == 0 else ((a[2], a[0]) if i == 1 else (a[0], a[1]))
+        for n in range(nv):
+            back[n] = (ak * A[j, n] - aj * A[k, n]) / mass
+        for n in range(nv):
+            y, z = back[n], turned[n]
+            by_q, by_v = H[n, :nv], H[n, nv : 2 * nv]
+            for b in range(nv):
+                by_q[b] += y * turned[b] + z * back[b]
+                by_v[b] += y * linear[b]
+            by_q, z = H[nv + n, :nv], linear[n]
+            for b in range(nv):
+                by_q[b] += z * back[b]
+
+
+@inline
+def _load3_at(x, first):
+    return (x[first], x[first + 1], x[first + 2])
 
 
 @inline

@@ -191,6 +191,7 @@ class CenterOfMass(Function):
             raise ProblemError(f"{self.name}: {mechanism.name!r} has no mass")
         self.workspace = Workspace(mechanism)
         self.seen: Any = None
+        self.rest: Any = None
         self.share, self.fixed = float(mechanism.tree.nodes.mass.sum()) / mechanism.total_mass, np.zeros(3)
         for body, frame in zip(mechanism.bodies, mechanism.tree.bodies, strict=True):
             if frame.node < 0:
@@ -200,12 +201,14 @@ class CenterOfMass(Function):
 
     def evaluate(self, place: Place, slopes: bool) -> Values:
         """See `Function.evaluate`."""
-        _, c, A, _ = self.momenta(place.q, np.zeros((len(place.q), self.mechanism.nv)))
+        if self.rest is None or len(self.rest) != len(place.q):
+            self.rest = np.zeros((len(place.q), self.mechanism.nv))
+        _, c, A, _ = self.momenta(place.q, self.rest)
         return Values(self.center(c), q=A[:, 3:] / self.mechanism.total_mass)
 
     def momenta(self, q: FloatArray, v: FloatArray) -> kernels.MomentumRows:
         """See `momenta`; those of the last call are kept, since values and derivatives of both orders ask for them."""
-        if self.seen is None or not (np.array_equal(self.seen[0], q) and np.array_equal(self.seen[1], v)):
+        if self.seen is None or not (_same(self.seen[0], q) and _same(self.seen[1], v)):
             self.seen = (q, v, momenta(self.workspace, q, v))
         return self.seen[2]
 
@@ -235,6 +238,9 @@ class CentroidalMomentum(CenterOfMass):
     def prepare(self, mechanism: Mechanism, steps: int) -> None:
         """See `Function.prepare`."""
         super().prepare(mechanism, steps)
+        nv, w = mechanism.nv, self.workspace
+        scratch = w.external, np.zeros((nv, 6)), np.zeros((nv, 6)), np.zeros(nv)
+        self.data = kernels.CentroidalData(w.tree.nodes, w.links, w.screws, *scratch)
         self.size = 6
 
     def evaluate(self, place: Place, slopes: bool) -> Values:
@@ -251,23 +257,15 @@ class CentroidalMomentum(CenterOfMass):
         return Values(value, q=D, v=A)
 
     def curvatures(self, place: Place, bar: FloatArray) -> Bends | None:
-        """See `Function.curvatures`.
-
-        bar . (momentum about the centre) = zeta . (momentum about the origin) with zeta = (a, l - a x c), bar = (a, l).
-        """
-        nv = self.mechanism.nv
-        h, c, A, D = self.momenta(place.q, place.v)
-        a, zeta = bar[:, :3], np.array(bar)
-        zeta[:, 3:] -= cross(a, self.center(c))
+        """See `Function.curvatures`."""
+        nv, bar = self.mechanism.nv, np.ascontiguousarray(bar)
+        rows = self.momenta(place.q, place.v)
+        center, mass = self.center(rows.c), self.mechanism.total_mass
         H = np.zeros((len(bar), 2 * nv, 2 * nv))
-        w, q, v = self.workspace, np.ascontiguousarray(place.q), np.ascontiguousarray(place.v)
-        kernels.momentum_bends(w.tree.nodes, w.links, w.screws, q, v, w.external, zeta, H)
-        moved = A[:, 3:] / self.mechanism.total_mass
-        back = skew(-a) @ moved  # dzeta/dq
-        kernels.moving_center_bends(back, A, D, H)
-        pull = cross(a, h[:, 3:]) / self.mechanism.total_mass
-        kernels.center_bends(w.tree.nodes, w.links, w.screws, q, pull, H)
-        return Bends(H, np.einsum("km,kmn->kn", zeta, A))
+        q, v = np.ascontiguousarray(place.q), np.ascontiguousarray(place.v)
+        kernels.centroidal_bends(self.data, q, v, bar, center, mass, rows, H)
+        zeta = np.concatenate([bar[:, :3], bar[:, 3:] - cross(bar[:, :3], center)], axis=1)
+        return Bends(H, np.einsum("km,kmn->kn", zeta, rows.A))
 
     def pattern(self) -> dict[str, BoolArray]:
         """See `Function.pattern`."""
@@ -285,6 +283,10 @@ def carrying(mechanism: Mechanism) -> FloatArray:
             out[int(nodes[j].iv) : int(nodes[j].iv + nodes[j].nv), own] = 1.0 if j != i else 0.5
             j = int(nodes[j].parent)
     return out
+
+
+def _same(a: FloatArray, b: FloatArray) -> bool:
+    return a is b or (a.shape == b.shape and bool((a == b).all()))
 
 
 def cross(x: FloatArray, y: FloatArray) -> FloatArray:

@@ -33,7 +33,7 @@ class FrontModel(NamedTuple):
     entries: IntArray
     rows: NDArray[np.int32]
     columns: NDArray[np.int32]
-    slots: NDArray[np.int32]
+    slots: NDArray[np.uint32]
     last: IntArray
     partner: IntArray
     thin: IntArray
@@ -53,6 +53,7 @@ class FrontData(NamedTuple):
 
     Attributes:
         F, G: fronts, upper triangles, shape (room, room).
+        F_flat, G_flat: their memory in one row, and one number more for entries of unknowns that are gone.
         W: rows of the pivots before they are divided, shape (room, room).
         x: scratch (room,).
         near: places of nonzeros, shape (3, room).
@@ -61,6 +62,11 @@ class FrontData(NamedTuple):
         at: place of an unknown in the front, shape (unknowns,).
         listed: stage at which an unknown was taken up last, or LEFT, shape (unknowns,).
         front, others: unknowns of the fronts, shape (room,).
+        carried: unknowns that came to stage k from the stage before, in order, shape (stages, room).
+        goes_to: their places in its front, shape (stages, room).
+        listing: unknowns of its front before pivots exchange them, shape (stages, room).
+        plan: how many are carried, may leave, and are in the front, shape (stages, 3); -1: not known yet.
+        entry_places, fill_places: where in its front, in one row, the entries and the fill of a stage go.
         size, pivots: of the front of each stage, and how many unknowns leave it, shape (stages,).
         members, offsets: unknowns of all fronts, those that leave first; where those of a stage begin.
         factor, places, starts: entries of the rows of L', their places in the front, where those of a pivot begin.
@@ -74,6 +80,8 @@ class FrontData(NamedTuple):
 
     F: FloatArray
     G: FloatArray
+    F_flat: FloatArray
+    G_flat: FloatArray
     W: FloatArray
     x: FloatArray
     near: IntArray
@@ -83,6 +91,12 @@ class FrontData(NamedTuple):
     listed: IntArray
     front: IntArray
     others: IntArray
+    carried: NDArray[np.int32]
+    goes_to: NDArray[np.int32]
+    listing: NDArray[np.int32]
+    plan: IntArray
+    entry_places: NDArray[np.uint32]
+    fill_places: NDArray[np.uint32]
     size: IntArray
     pivots: IntArray
     members: IntArray
@@ -104,10 +118,13 @@ def front_data(model: FrontModel, room: int, members: int, factor: int) -> Front
     """Memory for fronts of at most `room` unknowns, `members` in all, and `factor` nonzeros of L."""
     stages, count = len(model.first) - 1, len(model.ids)
     room = (room + VECTOR - 1) // VECTOR * VECTOR
+    F, G, W = (_aligned(room) for _ in range(3))
     return FrontData(
-        F=_aligned(room),
-        G=_aligned(room),
-        W=_aligned(room),
+        F=F[:-1].reshape(room, room),
+        G=G[:-1].reshape(room, room),
+        F_flat=F,
+        G_flat=G,
+        W=W[:-1].reshape(room, room),
         x=np.zeros(room),
         near=np.zeros((3, room), np.int64),
         dense=np.zeros(room, np.int64),
@@ -116,6 +133,12 @@ def front_data(model: FrontModel, room: int, members: int, factor: int) -> Front
         listed=np.zeros(count, np.int64),
         front=np.zeros(room, np.int64),
         others=np.zeros(room, np.int64),
+        carried=np.zeros((stages, room), np.int32),
+        goes_to=np.zeros((stages, room), np.int32),
+        listing=np.zeros((stages, room), np.int32),
+        plan=np.full((stages, 3), -1),
+        entry_places=np.zeros(len(model.rows), np.uint32),
+        fill_places=np.zeros(len(model.fill_rows), np.uint32),
         size=np.zeros(stages, np.int64),
         pivots=np.zeros(stages, np.int64),
         members=np.zeros(members, np.int64),
@@ -135,7 +158,7 @@ def front_data(model: FrontModel, room: int, members: int, factor: int) -> Front
 
 
 def _aligned(room: int) -> FloatArray:
-    """Zeros (room, room) that begin with a line of the processor's cache."""
+    """Zeros (room * room + 1,) that begin with a line of the processor's cache."""
     numbers = np.zeros(room * room + VECTOR)
     first = -(numbers.ctypes.data // numbers.itemsize) % VECTOR
-    return numbers[first : first + room * room].reshape(room, room)
+    return numbers[first : first + room * room + 1]

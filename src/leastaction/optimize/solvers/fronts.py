@@ -10,11 +10,14 @@ controls, are eliminated before they enter a front where their pivots allow it (
 from __future__ import annotations
 
 from leastaction._jit import entry, routine
-from leastaction.optimize.solvers.pivots import SPARSE, catch_up, judge, one, swap, two
+from leastaction.optimize.solvers.pivots import SPARSE, catch_up, judge, last_nonzero, one, swap, take_eights, two
 from leastaction.optimize.solvers.thin import GONE, back, eliminate, forth
 
 THRESHOLD = 1e-6
 """Smallest pivot beside the largest entry of its row."""
+
+AHEAD = 8
+"""Rows that learn of full pivots together."""
 
 LEFT = -2
 """In place of a stage, for unknowns that left."""
@@ -58,30 +61,65 @@ def _list(model, data, k, done, size):
 
 
 @routine
-def _enter(model, data, k, F, G, f, values):
-    """The front of stage k in G, from that of the stage before in F and from the entries of the matrix."""
-    at, others, old, new = data.at, data.others, data.near[0], data.near[1]
-    count = 0
+def _arrange(model, data, k, done, size, anew):
+    """`_list`, into `front`, with the places of the entries in it; both are kept for the next factorisation.
+
+    They hold again if the same unknowns stayed in the front before, in the same order, unless all is `anew`.
+    """
+    front, carried, listing, plan, listed = data.front, data.carried[k], data.listing[k], data.plan[k], data.listed
+    count = size - done
+    known = not anew and plan[0] == count
+    if known:
+        for n in range(count):
+            if carried[n] != front[done + n]:
+                known = False
+                break
+    if known:
+        ready, f = plan[1], plan[2]
+        for a in range(f):
+            front[a] = listing[a]
+            listed[listing[a]] = k
+        return ready, f
+    at, others, goes_to = data.at, data.others, data.goes_to[k]
+    for n in range(count):
+        carried[n] = front[done + n]
+    ready, f = _list(model, data, k, done, size)
+    plan[0], plan[1], plan[2] = count, ready, f
     for a in range(f):
-        G[a, :f] = 0.0
-        i = at[others[a]]
-        if i >= 0:  # those without a place in the old front are new
-            old[count], new[count] = i, a
-            count += 1
-        data.front[a] = others[a]
+        listing[a] = front[a] = others[a]
         at[others[a]] = a
-    for m in range(count):
-        i, a = old[m], new[m]
-        for n in range(m, count):
-            j = old[n]
-            G[a, new[n]] = F[min(i, j), max(i, j)]
+    for n in range(count):
+        goes_to[n] = at[carried[n]]
+    room = data.F.shape[0]
+    nowhere = room * room
     for n in range(model.entries[k], model.entries[k + 1]):
         i, j = at[model.rows[n]], at[model.columns[n]]
-        if i >= 0 and j >= 0:
-            G[min(i, j), max(i, j)] += values[model.slots[n]]
+        data.entry_places[n] = min(i, j) * room + max(i, j) if i >= 0 and j >= 0 else nowhere
     for n in range(model.fills[k], model.fills[k + 1]):
         i, j = at[model.fill_rows[n]], at[model.fill_columns[n]]
-        G[min(i, j), max(i, j)] += data.fill[model.fill_slots[n]]
+        data.fill_places[n] = min(i, j) * room + max(i, j)
+    return ready, f
+
+
+@routine
+def _enter(model, data, k, done, size, F, G, flat, values):
+    """The front of stage k in G, from that of the stage before in F and from the entries of the matrix.
+
+    flat: the memory of G in one row.
+    """
+    goes_to, entry_places, fill_places = data.goes_to[k], data.entry_places, data.fill_places
+    f = data.plan[k, 2]
+    for a in range(f):
+        G[a, a:f] = 0.0
+    for m in range(size - done):
+        a, row = goes_to[m], F[done + m, done:size]
+        for n in range(m, size - done):
+            b = goes_to[n]
+            G[min(a, b), max(a, b)] = row[n]
+    for n in range(model.entries[k], model.entries[k + 1]):
+        flat[entry_places[n]] += values[model.slots[n]]
+    for n in range(model.fills[k], model.fills[k + 1]):
+        flat[fill_places[n]] += data.fill[model.fill_slots[n]]
 
 
 @routine
@@ -111,6 +149,8 @@ def _eliminate(data, F, ready, f, pivot, at_the_end):
     while i < ready:
         r, first, second = -1, 0, -1
         if i < limit:
+            if full - fresh[i] >= AHEAD:
+                take_eights(F, W, dense, fresh, full, i, min(i + AHEAD, ready), end)
             catch_up(F, W, dense, fresh, full, i, i + 1, end)
             r, first, second = judge(F, data, full, i, ready, f, end, bar)
             if r < 0:
@@ -140,7 +180,7 @@ def _eliminate(data, F, ready, f, pivot, at_the_end):
             data.d[pivot + i], data.e[pivot + i] = d, 0.0
             counts[0 if d > 0.0 else 1] += 1
             if one(F, W, near, i, f, first):
-                end = max(end, near[0, first - 1] + 1)
+                end = max(end, last_nonzero(F[i], f) + 1)
                 dense[full] = i
                 full += 1
             i += 1
@@ -196,21 +236,26 @@ def _keep(data, F, k, done, f, pivot):
 @entry
 def factor(model, data, values):
     """Factor the matrix with these values; gives DONE, SINGULAR or NO_ROOM; `data.counts` has the signs."""
+    return _factor(model, data, values)  # from here on bundles are passed by their addresses
+
+
+@routine
+def _factor(model, data, values):
     stages, room = model.first.shape[0] - 1, data.F.shape[0]
     data.counts[:] = 0
-    eliminate(model, data, values)
+    anew = eliminate(model, data, values)
     done, size, pivot = 0, 0, 0
     for k in range(stages):
         if size - done + model.first[k + 1] - model.first[k] > room:
             return NO_ROOM
-        ready, f = _list(model, data, k, done, size)
+        ready, f = _arrange(model, data, k, done, size, anew)
         data.counts[3] = max(data.counts[3], f)
         if k % 2:
-            _enter(model, data, k, data.G, data.F, f, values)
+            _enter(model, data, k, done, size, data.G, data.F, data.F_flat, values)
             done = _eliminate(data, data.F, ready, f, pivot, k == stages - 1)
             kept = _keep(data, data.F, k, done, f, pivot)
         else:
-            _enter(model, data, k, data.F, data.G, f, values)
+            _enter(model, data, k, done, size, data.F, data.G, data.G_flat, values)
             done = _eliminate(data, data.G, ready, f, pivot, k == stages - 1)
             kept = _keep(data, data.G, k, done, f, pivot)
         if not kept:
@@ -271,14 +316,3 @@ def solve(model, data, b):
         for a in range(n):
             b[data.members[o + a]] = x[a]
     back(model, data, b)
-
-
-@entry
-def multiply(model, values, x, out):
-    """out = matrix x."""
-    out[:] = 0.0
-    for n in range(model.rows.shape[0]):
-        i, j, v = model.rows[n], model.columns[n], values[model.slots[n]]
-        out[i] += v * x[j]
-        if i != j:
-            out[j] += v * x[i]

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from leastaction.optimize.hessians.hessian import Hessian
+from leastaction.optimize.solvers import bounds
 from leastaction.optimize.solvers.kkt import System
 from leastaction.optimize.transcriptions.sparsity import FloatArray
 from leastaction.optimize.transcriptions.transcription import Transcription
@@ -58,6 +59,7 @@ class Interior:
         y: multipliers of the constraints (m,), scaled.
         low, high: multipliers of the lower and upper bounds of x.
         mu: barrier parameter.
+        shift, shifted: last shift of a Hessian of the wrong inertia, and whether the one that is factored is shifted.
         left: number of iterations left.
         deadline: time at which the search must end, as `time.perf_counter` counts it.
         watch: called at each iterate.
@@ -78,9 +80,11 @@ class Interior:
         self.cost_scale, self.row_scale = 1.0, np.ones(self.m)
         self.x, self.y = np.zeros(size), np.zeros(self.m)
         self.low, self.high = np.zeros(size), np.zeros(size)
-        self.mu, self.shift = 0.1, 0.0
+        self.mu, self.shift, self.shifted = 0.1, 0.0, False
         self.watch: Callable[[Interior], Any] = lambda _: None
         self.left, self.deadline = 0, math.inf
+        self._straight = np.zeros((2, size))
+        self._seen: tuple[FloatArray, FloatArray] | None = None
         self._take_bounds()
 
     def _take_bounds(self) -> None:
@@ -113,6 +117,7 @@ class Interior:
         self.gradient[: self.n] = self.cost_scale * self._all_gradient[system.free]
         self.program.jacobian(self.z, system.jacobian)
         system.scale_rows(self.row_scale)
+        self._seen = None
 
     def curvature(self, y: FloatArray, share: float = 1.0) -> None:
         """Second derivatives of share f + y c at x into the system."""
@@ -121,11 +126,13 @@ class Interior:
         self.hessian.evaluate(self.z, share * self.cost_scale, self._all_multipliers, self.system.hessian)
 
     def pull_back(self, y: FloatArray) -> FloatArray:
-        """Transpose of the constraints' derivative, slacks included, times y."""
-        out = np.zeros(len(self.x))
-        self.system.pull_back(y, out[: self.n])
-        out[self.n :] = -y[self.loose]
-        return out
+        """Transpose of the constraints' derivative, slacks included, times y; kept for the last y, which must stay."""
+        if self._seen is None or self._seen[0] is not y:
+            out = np.empty(len(self.x))
+            self.system.pull_back(y, out[: self.n])
+            out[self.n :] = -y[self.loose]
+            self._seen = (y, out)
+        return self._seen[1]
 
     # ------------------------------------------------------------------ the beginning
 
@@ -151,6 +158,7 @@ class Interior:
         self.row_scale = np.minimum(1.0, LARGEST_GRADIENT / np.maximum(system.row_sizes(), 1e-300))
         self.gradient *= self.cost_scale
         system.scale_rows(self.row_scale)
+        self._seen = None
         self._take_bounds()
         c = self.row_scale * self._all_rows[system.rows]
         self.x[n:] = _inside(c[self.loose], self.lower[n:], self.upper[n:], push)
@@ -191,13 +199,13 @@ class Interior:
     def multipliers(self) -> tuple[FloatArray, FloatArray]:
         """Of the bounds (n,) and of the constraints (m,) of the program, unscaled."""
         program, system = self.program, self.system
-        bounds, rows = np.zeros(program.n), np.zeros(program.m)
+        at, rows = np.zeros(program.n), np.zeros(program.m)
         rows[system.rows] = self.y * self.row_scale / self.cost_scale
         self.z[system.free] = self.x[: self.n]
-        program.lagrangian_gradient(self.z, 1.0, rows, bounds)
-        bounds *= -1.0  # of those that are fixed
-        bounds[system.free] = (self.high - self.low)[: self.n] / self.cost_scale
-        return bounds, rows
+        program.lagrangian_gradient(self.z, 1.0, rows, at)
+        at *= -1.0  # of those that are fixed
+        at[system.free] = (self.high - self.low)[: self.n] / self.cost_scale
+        return at, rows
 
     def constraints(self) -> FloatArray:
         """c at x for all rows of the program, unscaled; those that no free unknown enters as at the beginning."""
@@ -230,18 +238,11 @@ class Interior:
 
     def errors(self, mu: float) -> tuple[float, float, float]:
         """Scaled errors of optimality, constraints and complementarity (Eq. 5)."""
-        dual = self.gradient + self.pull_back(self.y) - self.low + self.high + mu * self.damping
-        total = float(self.low.sum() + self.high.sum())
+        pulled = self.pull_back(self.y)
+        dual, product, total = bounds.worst(self._walls(), self.gradient, pulled, self.damping, mu)
         s_d = max(SCALE, (float(np.abs(self.y).sum()) + total) / max(self.m + self.bounds, 1)) / SCALE
         s_c = max(SCALE, total / max(self.bounds, 1)) / SCALE
-        below, above = self.distances(self.x)
-        left = np.abs(self.low[self.has_lower] * below[self.has_lower] - mu).max(initial=0.0)
-        right = np.abs(self.high[self.has_upper] * above[self.has_upper] - mu).max(initial=0.0)
-        return (
-            float(np.abs(dual).max(initial=0.0)) / s_d,
-            float(np.abs(self.rows).max(initial=0.0)),
-            float(max(left, right)) / s_c,
-        )
+        return dual / s_d, float(np.abs(self.rows).max(initial=0.0)), product / s_c
 
     def barrier(self, f: float, x: FloatArray) -> float:
         """phi of Eq. 3."""
@@ -283,6 +284,7 @@ class Interior:
             if positive == n and negative == self.m and not none:
                 if shift > 0.0:
                     self.shift = shift
+                self.shifted = shift > 0.0
                 return True
             # Whatever the Hessian, independent constraints give one negative pivot each.
             if (none or negative < self.m) and relax == 0.0:
@@ -296,10 +298,13 @@ class Interior:
                 self.shift = 0.0
                 return False
 
-    def direction(self, rows: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Newton's step (dx, dy) with these values of the constraints (Eq. 13)."""
+    def direction(self, rows: FloatArray, bend: FloatArray | None = None) -> tuple[FloatArray, FloatArray]:
+        """Newton's step (dx, dy) with these values of the constraints (Eq. 13); bend: see `bent`."""
         n, loose = self.n, self.loose
         inner = self.gradient + self.pull_back(self.y) + self.barrier_gradient()
+        if bend is not None:
+            below, above = self.distances(self.x)
+            inner += bend[0] / below - bend[1] / above
         b = np.empty(n + self.m)
         b[:n] = -inner[:n]
         b[n:] = -rows
@@ -310,28 +315,35 @@ class Interior:
         dx[n:] = (dy[loose] - inner[n:]) / self._slack
         return dx, dy
 
-    def longest(self, values: FloatArray, moves: FloatArray, tau: float) -> float:
-        """How far positive values may go along their moves (Eq. 15)."""
-        shrink = moves < 0.0
-        ratios = -tau * values[shrink] / moves[shrink]
-        return float(min(1.0, ratios.min(initial=1.0)))
+    def _walls(self) -> bounds.Walls:
+        return bounds.Walls(self.x, self.lower, self.upper, self.low, self.high)
 
     def longest_step(self, dx: FloatArray, tau: float) -> float:
-        """How far x may go."""
-        below, above = self.distances(self.x)
-        return min(self.longest(below, dx, tau), self.longest(above, -dx, tau))
+        """How far x may go (Eq. 15)."""
+        return bounds.longest_step(self.x, dx, self.lower, self.upper, tau)
 
-    def move(self, x: FloatArray, f: float, rows: FloatArray, dx: FloatArray) -> None:
+    def bound_moves(self, dx: FloatArray, bend: FloatArray | None = None) -> tuple[FloatArray, FloatArray]:
+        """How multipliers of lower and of upper bounds move with x (Eq. 12)."""
+        d_low, d_high = np.empty(len(dx)), np.empty(len(dx))
+        bend = self._straight if bend is None else bend
+        bounds.bound_moves(self._walls(), dx, bend, self.mu, d_low, d_high)
+        return d_low, d_high
+
+    def bent(self, dx: FloatArray, moves: tuple[FloatArray, FloatArray]) -> FloatArray:
+        """What products of distances and multipliers, linear for Newton, gain along a step (Mehrotra 1992), (2, n)."""
+        return np.stack([np.where(self.has_lower, dx * moves[0], 0.0), np.where(self.has_upper, -dx * moves[1], 0.0)])
+
+    def longest_moves(self, moves: tuple[FloatArray, FloatArray], tau: float) -> float:
+        """How far multipliers of bounds may go."""
+        return bounds.longest_moves(self.low, self.high, *moves, tau)
+
+    def move(self, x: FloatArray, f: float, rows: FloatArray, dx: FloatArray, bend: FloatArray | None = None) -> None:
         """Take x, and multipliers of bounds along with it (Eqs. 12, 14 and 16)."""
-        below, above = self.distances(self.x)
-        tau = max(0.99, 1.0 - self.mu)
-        d_low = self.mu / below - self.low - self.low / below * dx
-        d_high = self.mu / above - self.high + self.high / above * dx
-        step = min(self.longest(self.low, d_low, tau), self.longest(self.high, d_high, tau))
+        moves = self.bound_moves(dx, bend)
+        step = self.longest_moves(moves, max(0.99, 1.0 - self.mu))
         self.x, self.f, self.rows = x, f, rows
-        below, above = self.distances(x)
-        self.low = np.clip(self.low + step * d_low, self.mu / (NEAR * below), NEAR * self.mu / below)
-        self.high = np.clip(self.high + step * d_high, self.mu / (NEAR * above), NEAR * self.mu / above)
+        self.low, self.high = self.low.copy(), self.high.copy()
+        bounds.move_multipliers(self._walls(), *moves, step, self.mu, NEAR)
 
     def limit(self) -> str:
         """Tell of an iterate; gives a status if there is no time, or no iteration, left for another one."""

@@ -16,21 +16,46 @@ from numpy.typing import NDArray
 from leastaction._jit import entry
 from leastaction._jit.bound import Bound
 from leastaction.optimize.solvers import fronts
-from leastaction.optimize.solvers.arrays import FrontModel, front_data
+from leastaction.optimize.solvers.arrays import front_data
+from leastaction.optimize.solvers.ordering import front_model
 from leastaction.optimize.transcriptions.sparsity import FloatArray, IntArray, Pattern
 from leastaction.optimize.transcriptions.transcription import Transcription
 
 WIDE = 8
 """Stages over which an unknown may reach before it is taken for one of the whole horizon."""
 
-FEW = 8
-"""Neighbours of an unknown, itself included, up to which it leaves before others."""
-
 REFINED = 3
 """How often a solution is refined at most."""
 
 ACCURATE = 1e-11
 """Residual beside the right-hand side below which it is not."""
+
+
+class Columns(NamedTuple):
+    """Places of nonzeros, column by column."""
+
+    starts: IntArray
+    rows: NDArray[np.uint32]
+
+
+class Structure(NamedTuple):
+    """What products with the system read, and their scratch.
+
+    Attributes:
+        hessian, jacobian: of the program, upper triangle of the one.
+        free, rows: see `System`.
+        x, y: of a vector, the part of each unknown and of each constraint of the program; zero for all others.
+        by_x, by_y: the same of the product.
+    """
+
+    hessian: Columns
+    jacobian: Columns
+    free: IntArray
+    rows: IntArray
+    x: FloatArray
+    y: FloatArray
+    by_x: FloatArray
+    by_y: FloatArray
 
 
 class System:
@@ -47,14 +72,13 @@ class System:
     def __init__(self, program: Transcription, pattern: Pattern) -> None:
         J = program.jacobian_pattern
         free = program.lower < program.upper
-        rows, columns = J.indices, np.repeat(np.arange(program.n), np.diff(J.indptr))
         bound = np.isfinite(program.c_lower) | np.isfinite(program.c_upper)
         reached = np.zeros(program.m, bool)
-        reached[rows[free[columns]]] = True
+        _reach(J.indptr, J.indices, free, reached)
         self.free, self.rows = np.flatnonzero(free), np.flatnonzero(bound & reached)
         self.unreached = np.flatnonzero(bound & ~reached)
         self.n, self.m = len(self.free), len(self.rows)
-        self._scale, self._jacobian_rows = np.ones(program.m), rows
+        self._scale, self._jacobian_rows = np.ones(program.m), J.indices
         number, row_number = np.full(program.n, -1), np.full(program.m, -1)
         number[self.free], row_number[self.rows] = np.arange(self.n), np.arange(self.m)
 
@@ -63,23 +87,25 @@ class System:
         self.jacobian = self.values[pattern.count : pattern.count + J.count]
         self.diagonal = self.values[pattern.count + J.count :]
 
-        h_rows, h_columns = pattern.indices, np.repeat(np.arange(program.n), np.diff(pattern.indptr))
-        h = np.flatnonzero(free[h_rows] & free[h_columns])
-        j = np.flatnonzero(free[columns] & (row_number[rows] >= 0))
-        self.j_slots, self.j_rows, self.j_columns = j, row_number[rows[j]], number[columns[j]]
-        everyone = np.arange(self.n + self.m)
-        a = np.concatenate([number[h_rows[h]], self.n + self.j_rows, everyone])
-        b = np.concatenate([number[h_columns[h]], self.j_columns, everyone])
-        slots = np.concatenate([h, pattern.count + j, pattern.count + J.count + everyone])
-        self._pull_back = Bound(_pull_back, self.j_slots, self.j_rows, self.j_columns)
+        count = len(self.values)
+        a, b, slots = np.empty(count, np.int64), np.empty(count, np.int64), np.empty(count, np.int64)
+        parts = [Columns(x.indptr, x.indices.astype(np.uint32)) for x in (pattern, J)]
+        x, y, by_x, by_y = (np.zeros(size) for size in (program.n, program.m, program.n, program.m))
+        self._structure = Structure(parts[0], parts[1], self.free, self.rows, x, y, by_x, by_y)
+        h, j = _list_entries(self._structure, number, row_number, a, b, slots)
+        a, b, slots = a[: j + self.n + self.m], b[: j + self.n + self.m], slots[: j + self.n + self.m]
+        self.j_slots, self.j_rows, self.j_columns = slots[h:j] - pattern.count, a[h:j] - self.n, b[h:j]
+        self._pull_back = Bound(_pull_back, self._structure)
+        self._multiply = Bound(_multiply, self._structure)
         stage = self._stages(program, a, b)
-        self.model = _model(stage, a, b, slots, self.n)
+        self.model = front_model(stage, a, b, slots, self.n)
         self._make_room(1.0)
 
     def _stages(self, program: Transcription, a: IntArray, b: IntArray) -> IntArray:
-        """Stage at which each unknown enters, shape (n + m,): that of its knot, and of a row that of its last unknown.
+        """Stage at which each unknown enters, shape (n + m,): that of its knot, and of a row the middle of its own.
 
-        What reaches over many stages enters at the first one.
+        So rows of three knots meet the first one while it would stay anyway, and fronts are smallest. What reaches over
+        many stages enters at the first one.
         """
         n, knots = self.n, program.layout.q[:: program.s, 0]
         stage = np.zeros(n + self.m, np.int64)
@@ -87,7 +113,11 @@ class System:
         wide = self._wide(stage[:n], a, b)
         stage[:n][wide] = 0
         narrow = ~wide[self.j_columns]
-        np.maximum.at(stage[n:], self.j_rows[narrow], stage[self.j_columns[narrow]])
+        rows, of = self.j_rows[narrow], stage[self.j_columns[narrow]]
+        last, first = np.zeros(self.m, np.int64), np.full(self.m, len(knots))
+        np.maximum.at(last, rows, of)
+        np.minimum.at(first, rows, of)
+        stage[n:] = (np.minimum(first, last) + last + 1) // 2
         return stage
 
     def _wide(self, stage: IntArray, a: IntArray, b: IntArray) -> NDArray[np.bool_]:
@@ -112,11 +142,12 @@ class System:
         self.data = front_data(model, min(room, self.n + self.m), members, factor)
         self._factor = Bound(fronts.factor, model, self.data)
         self._solve = Bound(fronts.solve, model, self.data)
-        self._multiply = Bound(fronts.multiply, model)
-        self._product = np.zeros(self.n + self.m)
+        self._product, self._proven = np.zeros(self.n + self.m), False
 
     def scale_rows(self, scale: FloatArray) -> None:
         """Multiply the rows of the Jacobian."""
+        if (scale == 1.0).all():
+            return
         self._scale[self.rows] = scale
         self.jacobian *= self._scale[self._jacobian_rows]
 
@@ -132,15 +163,21 @@ class System:
 
     def factor(self) -> tuple[int, int, int]:
         """Factor what `values` holds; gives the numbers of positive, negative and vanishing pivots."""
+        self._proven = False
         while self._factor(self.values) == fronts.NO_ROOM:
             self._make_room(2.0 * self.more)
         positive, negative, none, _ = self.data.counts
         return int(positive), int(negative), int(none)
 
     def solve(self, b: FloatArray) -> FloatArray:
-        """The solution of the system with right-hand side b (n + m,), refined; b is kept."""
+        """The solution of the system with right-hand side b (n + m,), refined; b is kept.
+
+        Factors that gave an accurate solution at once are believed the next time.
+        """
         x = b.copy()
         self._solve(x)
+        if self._proven:
+            return x
         size = float(np.abs(b).max(initial=0.0))
         before = np.inf
         for _ in range(REFINED):
@@ -148,11 +185,50 @@ class System:
             rest = b - self._product
             wrong = float(np.abs(rest).max(initial=0.0))
             if not (ACCURATE * size < wrong < 0.5 * before):
+                self._proven = before == np.inf and wrong <= ACCURATE * size
                 break
             self._solve(rest)
             x += rest
             before = wrong
         return x
+
+
+@entry
+def _reach(starts, rows, free, reached):
+    """Tell which constraints have a free unknown."""
+    for j in range(free.shape[0]):
+        if free[j]:
+            for a in range(starts[j], starts[j + 1]):
+                reached[rows[a]] = True
+
+
+@entry
+def _list_entries(structure, number, row_number, a, b, slots):
+    """Rows a, columns b and slots of the system: of the Hessian, of the Jacobian, then its diagonal.
+
+    number, row_number: of the unknowns and constraints of the program, -1 for those left out. Gives where the entries
+    of the Jacobian begin and end.
+    """
+    h_starts, h_rows = structure.hessian.starts, structure.hessian.rows
+    j_starts, j_rows = structure.jacobian.starts, structure.jacobian.rows
+    free, k, first = structure.free, 0, h_rows.shape[0]
+    n = free.shape[0]
+    for c in range(n):
+        for s in range(h_starts[free[c]], h_starts[free[c] + 1]):
+            i = number[h_rows[s]]
+            if i >= 0:
+                a[k], b[k], slots[k] = i, c, s
+                k += 1
+    begin = k
+    for c in range(n):
+        for s in range(j_starts[free[c]], j_starts[free[c] + 1]):
+            i = row_number[j_rows[s]]
+            if i >= 0:
+                a[k], b[k], slots[k] = n + i, c, first + s
+                k += 1
+    for c in range(n + structure.rows.shape[0]):
+        a[k + c], b[k + c], slots[k + c] = c, c, first + j_rows.shape[0] + c
+    return begin, k
 
 
 @entry
@@ -181,106 +257,45 @@ def _reaches(stage, wide, j_rows, j_columns, a, b, rows, low, high):
 
 
 @entry
-def _pull_back(slots, rows, columns, values, y, out):
+def _pull_back(structure, jacobian, y, out):
     """out = J' y."""
-    out[:] = 0.0
-    for n in range(slots.shape[0]):
-        out[columns[n]] += values[slots[n]] * y[rows[n]]
+    starts, rows = structure.jacobian.starts, structure.jacobian.rows
+    free, kept, full = structure.free, structure.rows, structure.y
+    for k in range(kept.shape[0]):
+        full[kept[k]] = y[k]
+    for k in range(free.shape[0]):
+        total = 0.0
+        for a in range(starts[free[k]], starts[free[k] + 1]):
+            total += jacobian[a] * full[rows[a]]
+        out[k] = total
 
 
-def _partners(stage: IntArray, a: IntArray, b: IntArray, n: int) -> IntArray:
-    """Of unknowns with few neighbours the first constraint on them, -1 for all others."""
-    degree = np.bincount(a, minlength=len(stage)) + np.bincount(b, minlength=len(stage))
-    rows = np.flatnonzero((a >= n) & (b < n) & (degree[b] <= FEW + 2))
-    first = np.full(len(stage), len(stage) ** 2)
-    np.minimum.at(first, b[rows], stage[a[rows]] * len(stage) + a[rows])
-    return np.where(first < len(stage) ** 2, first % len(stage), -1)
-
-
-class _Thin(NamedTuple):
-    """Fields of `FrontModel` on thin unknowns, and the pairs of their neighbours."""
-
-    unknowns: IntArray
-    slots: IntArray
-    around: IntArray
-    near: IntArray
-    near_slots: IntArray
-    pairs: IntArray
-    rows: IntArray
-    columns: IntArray
-
-
-def _thin(a: IntArray, b: IntArray, slots: IntArray, n: int, count: int) -> _Thin:
-    """Unknowns of the program with few neighbours, no two of which are neighbours."""
-    beside = a != b
-    degree = np.bincount(a[beside], minlength=count) + np.bincount(b[beside], minlength=count)
-    # On the diagonal are the Hessian's entry and that of the barrier.
-    twice = np.bincount(a[~beside], minlength=count) == 2
-    few = (degree < FEW) & (degree > 0) & (np.arange(count) < n) & twice
-    entries = np.flatnonzero(beside & (few[a] | few[b]))
-    ends, others = np.concatenate([a[entries], b[entries]]), np.concatenate([b[entries], a[entries]])
-    where = np.tile(slots[entries], 2)
-    # Of two neighbours that both have few the later one stays.
-    stays = np.zeros(count, bool)
-    stays[np.maximum(ends, others)[few[ends] & few[others]]] = True
-    chosen = few & ~stays
-    unknowns = np.flatnonzero(chosen)
-    own = np.flatnonzero(chosen[ends])
-    own = own[np.argsort(ends[own], kind="stable")]
-    size = degree[unknowns]
-    entries = np.flatnonzero(~beside)
-    entries = entries[chosen[a[entries]]]
-    diagonal = slots[entries[np.argsort(a[entries], kind="stable")]].reshape(-1, 2)
-    around = np.concatenate([[0], np.cumsum(size)]).astype(np.int64)
-    pairs = np.concatenate([[0], np.cumsum(size * (size + 1) // 2)]).astype(np.int64)
-    near = others[own]
-    rows, columns = np.zeros(pairs[-1], np.int64), np.zeros(pairs[-1], np.int64)
-    for m in np.unique(size):
-        i, j = np.tril_indices(m)
-        of = np.flatnonzero(size == m)
-        at, to = around[of][:, None], pairs[of][:, None] + np.arange(len(i))
-        rows[to], columns[to] = near[at + i], near[at + j]
-    return _Thin(unknowns, diagonal, around, near, where[own], pairs, rows, columns)
-
-
-def _model(stage: IntArray, a: IntArray, b: IntArray, slots: IntArray, n: int) -> FrontModel:
-    used, stage = np.unique(stage, return_inverse=True)
-    stages = max(len(used), 1)
-    at = np.maximum(stage[a], stage[b])
-    early = _thin(a, b, slots, n, len(stage))
-    last = stage.copy()
-    np.maximum.at(last, a, at)
-    np.maximum.at(last, b, at)
-    partner = _partners(stage, a, b, n)
-    thin = np.flatnonzero(partner >= 0)
-    np.maximum.at(last, partner[thin], last[thin])  # they wait for each other, else rows fill up
-    # Its neighbours meet where a thin unknown left.
-    meet = np.maximum(stage[early.rows], stage[early.columns])
-    np.maximum.at(last, early.rows, meet)
-    np.maximum.at(last, early.columns, meet)
-    short = np.int16 if stages < 2**15 else np.int64  # of few bits numbers are sorted by counting
-    order, entry_order, fill_order = (np.argsort(x.astype(short), kind="stable") for x in (stage, at, meet))
-
-    def starts(of: IntArray) -> IntArray:
-        return np.concatenate([[0], np.cumsum(np.bincount(of, minlength=stages))]).astype(np.int64)
-
-    return FrontModel(
-        first=starts(stage),
-        ids=order.astype(np.int64),
-        entries=starts(at),
-        rows=a[entry_order].astype(np.int32),
-        columns=b[entry_order].astype(np.int32),
-        slots=slots[entry_order].astype(np.int32),
-        last=last.astype(np.int64),
-        partner=partner.astype(np.int64),
-        thin=early.unknowns,
-        thin_slots=early.slots,
-        around=early.around,
-        near=early.near,
-        near_slots=early.near_slots,
-        pairs=early.pairs,
-        fills=starts(meet),
-        fill_rows=early.rows[fill_order],
-        fill_columns=early.columns[fill_order],
-        fill_slots=fill_order.astype(np.int64),
-    )
+@entry
+def _multiply(structure, values, v, out):
+    """out = matrix v; values: those of `System`."""
+    h_starts, h_rows = structure.hessian.starts, structure.hessian.rows
+    j_starts, j_rows = structure.jacobian.starts, structure.jacobian.rows
+    free, kept = structure.free, structure.rows
+    x, y, by_x, by_y = structure.x, structure.y, structure.by_x, structure.by_y
+    n, m, first = free.shape[0], kept.shape[0], h_rows.shape[0]
+    diagonal = first + j_rows.shape[0]
+    for k in range(n):
+        x[free[k]], by_x[free[k]] = v[k], 0.0
+    for k in range(m):
+        y[kept[k]], by_y[kept[k]] = v[n + k], 0.0
+    for k in range(n):
+        j, own, total = free[k], v[k], 0.0
+        for a in range(h_starts[j], h_starts[j + 1]):
+            i = h_rows[a]
+            by_x[i] += values[a] * own
+            if i != j:
+                total += values[a] * x[i]
+        for a in range(j_starts[j], j_starts[j + 1]):
+            i = j_rows[a]
+            by_y[i] += values[first + a] * own
+            total += values[first + a] * y[i]
+        by_x[j] += total
+    for k in range(n):
+        out[k] = by_x[free[k]] + values[diagonal + k] * v[k]
+    for k in range(m):
+        out[n + k] = by_y[kept[k]] + values[diagonal + n + k] * v[n + k]

@@ -70,6 +70,46 @@ def _scan(row, first, f, near):
 
 
 @inline
+def _weigh(row, first, f):
+    """How many entries of a row from `first` on are not zero, and the sum of their sizes."""
+    count, total = 0, 0.0
+    rest = row[first:f]
+    for c in range(f - first):
+        count += rest[c] != 0.0
+        total += abs(rest[c])
+    return count, total
+
+
+@inline
+def last_nonzero(row, f):
+    """The last place before f at which a row is not zero."""
+    c = f - 1
+    while c > 0 and row[c] == 0.0:
+        c -= 1
+    return c
+
+
+@inline
+def _take_eight_twice(F, W, dense, n, j, first, end):
+    """Eight pivots, from number n on, for rows j and j + 1, which read them together."""
+    p0, p1, p2, p3 = dense[n], dense[n + 1], dense[n + 2], dense[n + 3]
+    p4, p5, p6, p7 = dense[n + 4], dense[n + 5], dense[n + 6], dense[n + 7]
+    x0, x1, x2, x3 = F[p0, j], F[p1, j], F[p2, j], F[p3, j]
+    x4, x5, x6, x7 = F[p4, j], F[p5, j], F[p6, j], F[p7, j]
+    y0, y1, y2, y3 = F[p0, j + 1], F[p1, j + 1], F[p2, j + 1], F[p3, j + 1]
+    y4, y5, y6, y7 = F[p4, j + 1], F[p5, j + 1], F[p6, j + 1], F[p7, j + 1]
+    if x0 == x1 == x2 == x3 == x4 == x5 == x6 == x7 == 0.0 and y0 == y1 == y2 == y3 == y4 == y5 == y6 == y7 == 0.0:
+        return
+    w0, w1, w2, w3 = W[p0, first:end], W[p1, first:end], W[p2, first:end], W[p3, first:end]
+    w4, w5, w6, w7 = W[p4, first:end], W[p5, first:end], W[p6, first:end], W[p7, first:end]
+    row, other = F[j, first:end], F[j + 1, first:end]
+    for c in range(end - first):
+        a0, a1, a2, a3, a4, a5, a6, a7 = w0[c], w1[c], w2[c], w3[c], w4[c], w5[c], w6[c], w7[c]
+        row[c] -= x0 * a0 + x1 * a1 + x2 * a2 + x3 * a3 + (x4 * a4 + x5 * a5 + x6 * a6 + x7 * a7)
+        other[c] -= y0 * a0 + y1 * a1 + y2 * a2 + y3 * a3 + (y4 * a4 + y5 * a5 + y6 * a6 + y7 * a7)
+
+
+@inline
 def _take_eight(F, W, dense, n, j, first, end):
     """Eight pivots, from number n on, for row j."""
     p0, p1, p2, p3 = dense[n], dense[n + 1], dense[n + 2], dense[n + 3]
@@ -109,19 +149,38 @@ def _take_one(F, W, p, j, first, end):
 
 
 @routine
-def catch_up(F, W, dense, fresh, full, first, last, end):
-    """What pivots of full rows, `full` of them, do to rows first to last - 1, less what these have seen already.
+def take_eights(F, W, dense, fresh, full, first, last, end):
+    """What pivots of full rows, `full` of them, do to rows first to last - 1, as far as there are eight at a time.
 
     Columns are taken from a multiple of VECTOR to one, so that no loop has a rest: below the diagonal nothing counts,
     and beyond the front neither.
     """
     end = (end + VECTOR - 1) // VECTOR * VECTOR
+    j = first
+    while j < last:
+        n, begin = fresh[j], j // VECTOR * VECTOR
+        if j + 1 < last and fresh[j + 1] == n:
+            while n + 8 <= full:
+                _take_eight_twice(F, W, dense, n, j, begin, end)
+                n += 8
+            fresh[j] = fresh[j + 1] = n
+            j += 2
+        else:
+            while n + 8 <= full:
+                _take_eight(F, W, dense, n, j, begin, end)
+                n += 8
+            fresh[j] = n
+            j += 1
+
+
+@routine
+def catch_up(F, W, dense, fresh, full, first, last, end):
+    """What pivots of full rows, `full` of them, do to rows first to last - 1, less what these have seen already."""
+    take_eights(F, W, dense, fresh, full, first, last, end)
+    end = (end + VECTOR - 1) // VECTOR * VECTOR
     for j in range(first, last):
         n, begin = fresh[j], j // VECTOR * VECTOR
         fresh[j] = full
-        while n + 8 <= full:
-            _take_eight(F, W, dense, n, j, begin, end)
-            n += 8
         while n + 2 <= full:
             _take_two(F, W, dense[n], dense[n + 1], j, begin, end)
             n += 2
@@ -133,11 +192,15 @@ def catch_up(F, W, dense, fresh, full, first, last, end):
 def judge(F, data, full, i, ready, f, end, bar):
     """Whether place i can leave: (i, ...) alone, (r > i, ...) with place r, (-1, ...) where pivots are too small.
 
-    Gives also the numbers of nonzeros of row i, in near[0], and of row r, in near[1] if r = i + 1, else -1.
+    Gives also the numbers of nonzeros of row i, in near[0] unless it is a full row that leaves alone, and of row r, in
+    near[1] if r = i + 1, else -1.
     """
     W, dense, fresh, near = data.W, data.dense, data.fresh, data.near
-    count, g = _scan(F[i], i + 1, f, near[0])
     d = abs(F[i, i])
+    count, total = _weigh(F[i], i + 1, f)
+    if SPARSE * count >= f - i and d > TINY and d >= bar * total:  # no entry is larger than their sum
+        return i, count, -1
+    count, g = _scan(F[i], i + 1, f, near[0])
     if d > TINY and d >= bar * g:
         return i, count, -1
     r, top = -1, 0.0
@@ -198,7 +261,7 @@ def _subtract(F, i, w, near, count, rows, many):
 def one(F, W, near, i, f, count):
     """Eliminate place i; its row becomes that of L'. Gives whether the rows that stay are still to learn of it.
 
-    `count`: number of nonzeros of its row, whose places are in near[0].
+    `count`: number of nonzeros of its row, whose places are in near[0] where they are few.
     """
     inverse = 1.0 / F[i, i]
     w = W[i]

@@ -18,16 +18,21 @@ TINY = 1e-300
 
 @routine
 def eliminate(model, data, values):
-    """Let thin unknowns leave; what they leave behind goes to `data.fill`."""
+    """Let thin unknowns leave; what they leave behind goes to `data.fill`.
+
+    Gives whether others left than the last time.
+    """
     at, fill, ratios, pivots, counts = data.at, data.fill, data.ratios, data.thin_pivots, data.counts
     near, near_slots, around, early = model.near, model.near_slots, model.around, data.early
     early[:] = False
+    others = False
     for n in range(model.thin.shape[0]):
         first, last, pair = around[n], around[n + 1], model.pairs[n]
         d, top = values[model.thin_slots[n, 0]] + values[model.thin_slots[n, 1]], 0.0
         for a in range(first, last):
             top = max(top, abs(values[near_slots[a]]))
         stays = not (abs(d) > TINY and abs(d) >= THRESHOLD * top)
+        others |= stays != (pivots[n] == 0.0)
         at[model.thin[n]] = -1 if stays else GONE
         pivots[n] = 0.0 if stays else d
         inverse = 0.0 if stays else 1.0 / d
@@ -39,6 +44,7 @@ def eliminate(model, data, values):
                 pair += 1
         if not stays:
             counts[0 if d > 0.0 else 1] += 1
+    return others
 
 
 @routine

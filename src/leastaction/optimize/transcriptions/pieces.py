@@ -83,6 +83,7 @@ class Piece:
         spread = owner.tangents.spread
         self.index = function.indices(N + 1 if function.where == "knots" else N)
         k = self.index
+        self.reads_controls = bool(read["u"].any())
         self.columns: list[Columns] = []
         self.share = np.ones(len(k))
         if function.where == "knots":
@@ -166,7 +167,7 @@ class Piece:
     def curvatures(self, motion: Motion, bar: FloatArray) -> FloatArray | None:
         """Second derivatives of bar . function by all of `columns` together, shape (elements, n, n); None: zero.
 
-        bar: shape (elements, size).
+        bar: shape (elements, size). Controls at the end of `columns` that are not read may be left out.
         """
         function, owner, where = self.function, self.owner, self.function.where
         place = self._place(motion)
@@ -182,7 +183,8 @@ class Piece:
         # From (q, v, u, dt) to the two ends, the controls and the final time, of which v is no linear function.
         nv, dt = owner.mechanism.nv, motion.dt
         timed = owner.layout.duration >= 0
-        n = sum(columns.index.shape[1] for columns in self.columns)
+        # Controls that no component reads have no second derivatives either.
+        n = sum(columns.index.shape[1] for columns in self.columns) if timed or self.reads_controls else 2 * nv
         H = np.zeros((len(self.index), n, n))
         if bends.second is not None:
             rates = place.v / (dt * owner.steps) if timed else place.v

@@ -123,11 +123,13 @@ class Block(NamedTuple):
 
     Attributes:
         source: its entries that count, by their places in one row.
+        upper: whether these are of the upper triangle alone.
         chosen: its rows and columns among all unknowns that the element reads, shape (n,).
         work, flat: scratch, as large as a block, and the same memory in one row.
     """
 
     source: IntArray
+    upper: bool
     chosen: IntArray
     work: FloatArray
     flat: FloatArray
@@ -140,7 +142,7 @@ def add_squares(values, slots, block, bends, J, shares, by_time):
     bends (elements, all, all) counts at the rows and columns `chosen` (n,); J (elements, size, n), shares (elements,
     size); by_time (elements, n) are the entries of the last unknown with the others. What is not there has no elements.
     """
-    source, chosen, work, flat = block.source, block.chosen, block.work, block.flat
+    source, upper, chosen, work, flat = block.source, block.upper, block.chosen, block.work, block.flat
     n = chosen.shape[0]
     for k in range(slots.shape[0]):
         flat[:] = 0.0
@@ -149,13 +151,14 @@ def add_squares(values, slots, block, bends, J, shares, by_time):
             for i in range(row.shape[0]):
                 x = 2.0 * shares[k, m] * row[i]
                 if x != 0.0:
-                    out = work[i, :n]
-                    for j in range(row.shape[0]):
-                        out[j] += x * row[j]
+                    first = i if upper else 0
+                    out, rest = work[i, first:n], row[first:n]
+                    for j in range(n - first):
+                        out[j] += x * rest[j]
         if bends.shape[0] > 0:
             for i in range(n):
                 row, out = bends[k, chosen[i]], work[i, :n]
-                for j in range(n):
+                for j in range(i if upper else 0, n):
                     out[j] += row[chosen[j]]
         if by_time.shape[0] > 0:
             for i in range(n):
@@ -163,6 +166,17 @@ def add_squares(values, slots, block, bends, J, shares, by_time):
                 work[n, i] += by_time[k, i]
         for a in range(slots.shape[1]):
             values[slots[k, a]] += flat[source[a]]
+
+
+@entry
+def add_slopes(index, bar, J, out):
+    """out[index[k, j]] += bar[k] . J[k, :, j] for all elements k: gradients of sums of functions."""
+    for k in range(index.shape[0]):
+        for m in range(J.shape[1]):
+            x = bar[k, m]
+            if x != 0.0:
+                for j in range(J.shape[2]):
+                    out[index[k, j]] += x * J[k, m, j]
 
 
 @entry

@@ -21,7 +21,7 @@ from leastaction.optimize.held.reactions import Reactions
 from leastaction.optimize.motion.tangents import Tangents
 from leastaction.optimize.transcriptions.layout import Controls, Layout
 from leastaction.optimize.transcriptions.pieces import Chords, Motion, Piece
-from leastaction.optimize.transcriptions.sparsity import Pattern, add_products
+from leastaction.optimize.transcriptions.sparsity import Pattern, add_products, add_slopes
 
 if TYPE_CHECKING:
     from leastaction.optimize.motion.costs import Cost
@@ -247,7 +247,7 @@ class Transcription(ABC):
 
     def motion(self, z: FloatArray) -> Motion:
         """The motion that z describes; kept until another z is asked for."""
-        if self._motion is not None and np.array_equal(self._motion.z, z):
+        if self._motion is not None and (self._motion.z == z).all():
             return self._motion
         layout, controls = self.layout, self.controls
         x = z[layout.q]
@@ -289,8 +289,7 @@ class Transcription(ABC):
             shares = c.shares(motion.dt)
             bar = shares[:, None] * c.cost.weights * (2.0 * r if c.cost.squares else 1.0)
             for columns, J in zip(c.piece.columns, slopes, strict=True):
-                by = np.einsum("km,kmn->kn", bar, J)
-                out += np.bincount(columns.index.ravel(), by.ravel(), self.n)
+                add_slopes(columns.index, bar, np.ascontiguousarray(J), out)
             if c.cost.integral and self.layout.duration >= 0:
                 out[self.layout.duration] += shares @ c.terms(r) / self.duration(z)
 

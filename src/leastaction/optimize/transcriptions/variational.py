@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from leastaction.dynamics.legendre import momentum_of_velocity
 from leastaction.integrators import Stepper
+from leastaction.mechanism.tendons import drives_tendon
 from leastaction.optimize.held.contact_rows import largest_product
 from leastaction.optimize.hessians.contraction import is_gradient
 from leastaction.optimize.transcriptions.ends import Ends
@@ -122,7 +123,7 @@ class Variational(Transcription):
     def _driven(self) -> Any:
         """Which rows the controls enter, shape (s + 1, nv, nodes, nu), found at random configurations."""
         rng, N = np.random.default_rng(0), self.steps
-        few = np.stack([self.mechanism.random_configuration(rng) for _ in range(min(self.s * N + 1, 7))])
+        few = np.stack([self.mechanism.random_configuration(rng) for _ in range(3)])
         q = few[np.arange(self.s * N + 1) % len(few)]
         if self.tangents.curved:  # far turns within a step are no motion
             near = 0.3 * rng.normal(size=(len(q), self.mechanism.nv))
@@ -226,7 +227,8 @@ class Variational(Transcription):
         out = []
         for actuator in actuators:
             name = getattr(actuator, "coordinate", None)
-            out.append(name is None or groups[self.mechanism.velocity_index(name)] > 1)
+            turns = name is None or drives_tendon(self.mechanism, actuator)
+            out.append(turns or groups[self.mechanism.velocity_index(name)] > 1)
         return np.array(out)
 
     def _complete(self, z: FloatArray, q: FloatArray, dt: float) -> None:

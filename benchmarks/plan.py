@@ -1,0 +1,103 @@
+"""In which order all benchmarks run, and how long each may take: those that readers ask for first come first."""
+
+import math
+from dataclasses import dataclass
+
+from benchmarks.catalogue import Entry
+
+SLACK, COMPILING = 4.0, 300.0
+"""A benchmark is stopped when it used its budget so many times, and this [s] for kernels that are not in the cache."""
+
+
+@dataclass(frozen=True)
+class Budget:
+    """CPU seconds, with imports, of the short and of the long version, where kernels are in the cache."""
+
+    quick: float
+    full: float
+
+    def of(self, quick: bool) -> float:
+        """Of one version."""
+        return self.quick if quick else self.full
+
+
+BUDGETS: dict[str, Budget] = {
+    "claims": Budget(21, 20),
+    "races/chains": Budget(7, 180),
+    "races/trees": Budget(8, 39),
+    "races/loops": Budget(7, 70),
+    "races/cube": Budget(5, 27),
+    "races/ground": Budget(6, 90),
+    "races/planning": Budget(7, 90),
+    "races/balls": Budget(7, 150),
+    "races/piles": Budget(8, 150),
+    "villanueva2025/table6": Budget(7, 15),
+    "villanueva2025/table4": Budget(5, 7),
+    "villanueva2025/table3": Budget(6, 15),
+    "villanueva2025/table1": Budget(6, 20),
+    "villanueva2025/table5": Budget(5, 15),
+    "fan2018/fig1": Budget(5, 60),
+    "fan2018/fig2": Budget(37, 90),
+    "fan2018/fig3": Budget(7, 60),
+    "fan2018/table1": Budget(4, 10),
+    "fan2018/fig4to6": Budget(5, 180),
+    "bruedigam2020/fig4": Budget(13, 50),
+    "bruedigam2020/fig5": Budget(7, 50),
+    "bruedigam2020/fig6": Budget(4, 30),
+    "bruedigam2020/fig8": Budget(5, 50),
+    "bruedigam2023/fig7": Budget(6, 50),
+    "bruedigam2023/fig8": Budget(4, 50),
+    "bruedigam2023/fig9": Budget(10, 50),
+    "bruedigam2023/fig11": Budget(4, 30),
+    "bruedigam2023/fig12": Budget(7, 40),
+    "bruedigam2023/fig13": Budget(6, 130),
+    "bruedigam2023/fig14": Budget(6, 30),
+    "sueda2021/scenes": Budget(4, 20),
+    "sueda2021/adjoint": Budget(4, 20),
+    "sueda2021/staggered": Budget(8, 30),
+    "iftomm/precision": Budget(14, 60),
+    "step_speed": Budget(25, 380),
+    "reality/tosses": Budget(50, 200),
+    "energy_hour": Budget(6, 16),
+    "contact": Budget(11, 21),
+    "flat_ground": Budget(7, 20),
+    "classical": Budget(9, 24),
+    "linearization": Budget(8, 20),
+    "work_precision": Budget(11, 250),
+    "maximal_speed": Budget(12, 23),
+    "reduced_coordinates": Budget(8, 18),
+    "redmax_constraints": Budget(9, 20),
+    "long_chains": Budget(9, 28),
+    "high_orders": Budget(5, 13),
+    "interpolation": Budget(11, 63),
+    "hard_chains": Budget(10, 21),
+    "hard_scenes": Budget(5, 11),
+    "hardship": Budget(25, 240),
+    "trajectory_optimization": Budget(12, 90),
+    "horizon_solver": Budget(12, 70),
+    "second_derivatives": Budget(7, 70),
+    "legged": Budget(5, 160),
+    "many_robots": Budget(36, 60),
+    "foreign_robots": Budget(13, 600),
+}
+"""In the order in which they run."""
+
+
+ALONE = frozenset({"many_robots"})
+"""Those that take all cores and look at the clock: nothing else runs beside them."""
+
+
+def ordered(entries: list[Entry]) -> list[Entry]:
+    """As `BUDGETS` has them; those that it does not know come last."""
+    place = {name: k for k, name in enumerate(BUDGETS)}
+    return sorted(entries, key=lambda entry: place.get(entry.name, len(place)))
+
+
+def budget(name: str, quick: bool) -> float:
+    """CPU seconds that a benchmark should take at most; infinite if nobody said."""
+    return BUDGETS[name].of(quick) if name in BUDGETS else math.inf
+
+
+def limit(name: str, quick: bool) -> float:
+    """CPU seconds after which a benchmark is stopped."""
+    return SLACK * budget(name, quick) + COMPILING

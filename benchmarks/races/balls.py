@@ -1,0 +1,23 @@
+"""Chains of 1 to 512 links on ball joints from random starts: error against CPU time beside four peers."""
+
+import leastaction as la
+from benchmarks.races import chains
+
+LENGTHS, FEW = (1, 2, 8, 32, 128, 512), (8,)
+OURS = {
+    "Galerkin(2)": la.Galerkin(order=2),
+    "Galerkin(4)": la.Galerkin(order=4),
+    "Galerkin(6)": la.Galerkin(order=6),
+    "Maximal(2)": la.Maximal(),
+    "RungeKutta(4)": la.RungeKutta(order=4),
+}
+
+NOTES = f"""The chains of `races/chains` on ball joints, each turned by up to ±{chains.ANGLE} rad about three axes. \
+Drake's ball joints have three angles; those of the others, and ours, quaternions. Pinocchio: commutator-free \
+Runge-Kutta of order 4."""
+
+
+def run(progress, quick=False):
+    """All lengths and contenders."""
+    lengths = FEW if quick else LENGTHS
+    return chains.chains(progress, lengths, quick, "spherical", OURS, "Chains on ball joints", NOTES)

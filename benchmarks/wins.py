@@ -1,0 +1,105 @@
+"""The page docs/benchmarks/wins.md: where each formulation leads each peer and where it trails, from the races."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from benchmarks.report import Report, Sheet, cell, shown
+
+BESIDE = "Our time over that of each peer's best method"
+"""Title of the tables in the results of races that this page is made of."""
+
+INTRODUCTION = """# When which wins
+
+Every race of [Races and studies](races.md) ends in one question: how much CPU time to reach an accuracy, ours over that
+of the peer's best integrator. Below 1 ours is faster. "Alone": the peer does not get there with any of the steps that
+were tried; "peer alone": ours does not. What an error is, which steps were tried, and how times are taken stands with
+each race. Families of one formulation (orders, solvers) count with their fastest member.
+"""
+
+FORMULATIONS = {
+    "Galerkin": "The variational integrator in joint coordinates, of any order, also for plans.",
+    "Maximal": "The variational integrator in body coordinates, with loops, rigid contact and friction.",
+    "Grounded": "The body rule of order 2 in joint coordinates, with rigid contact on the ground.",
+    "RungeKutta": "The explicit rule of order 4 on this package's forward dynamics: no structure is kept.",
+    "Midpoint": "The variational midpoint rule, here for plans.",
+    "BDF": "Reduced coordinates, backward differences: damps.",
+    "SDIRK2": "Reduced coordinates, singly diagonally implicit: damps.",
+}
+
+
+@dataclass(frozen=True)
+class Lap:
+    """One accuracy of one robot: our formulation beside all peers."""
+
+    race: str
+    robot: str
+    accuracy: str
+    ours: str
+    peers: dict[str, Any]
+
+
+def laps(results: dict[str, dict[str, Any]]) -> list[Lap]:
+    """All of them, from results that have such a table."""
+    found = []
+    for result in results.values():
+        report = Report.of(result)
+        for sheet in report.sheets:
+            if sheet.title == BESIDE:
+                found += [lap(report.title, sheet, row) for row in sheet.rows]
+    return found
+
+
+def lap(race: str, sheet: Sheet, row: list) -> Lap:
+    """One row of a table."""
+    robot, accuracy, ours, *values = row
+    unit = sheet.columns[1].partition("[")[2].rstrip("]")
+    return Lap(race, robot, f"{accuracy} {unit}", ours, dict(zip(sheet.columns[3:], values, strict=True)))
+
+
+def summary(values: list[Any]) -> str:
+    """In how many of the comparisons ours leads."""
+    numbers = [x for x in values if isinstance(x, float | int)]
+    faster, slower = sorted(x for x in numbers if x < 1.0), sorted(x for x in numbers if x >= 1.0)
+    told = [f"faster in {len(faster)} ({span(faster)} of its time)"] if faster else []
+    told += [f"slower in {len(slower)} ({span(slower)} times)"] if slower else []
+    told += [f"alone in {values.count('alone')}"] if "alone" in values else []
+    told += [f"only the peer in {values.count('peer alone')}"] if "peer alone" in values else []
+    told += [f"neither in {values.count('neither')}"] if "neither" in values else []
+    raced = len(values) - values.count("not run")
+    return f"of {raced}: {', '.join(told)}" if raced else "not raced"
+
+
+def span(values: list[float]) -> str:
+    """From the least to the most."""
+    low, high = f"{values[0]:.2g}", f"{values[-1]:.2g}"
+    return low if low == high else f"{low} to {high}"
+
+
+def page(results: dict[str, dict[str, Any]]) -> str:
+    """The whole page."""
+    every = laps(results)
+    parts = [INTRODUCTION]
+    for ours in dict.fromkeys((*FORMULATIONS, *(x.ours for x in every))):
+        mine = [x for x in every if x.ours == ours]
+        if not mine:
+            continue
+        peers = list(dict.fromkeys(peer for x in mine for peer in x.peers))
+        parts += [f"## {ours}", "", FORMULATIONS.get(ours, ""), ""]
+        parts += [f"- **{peer}**, {summary([x.peers[peer] for x in mine if peer in x.peers])}" for peer in peers]
+        parts += ["", f"| race | robot | to | {' | '.join(peers)} |", f"| --- | --- | --- |{' --- |' * len(peers)}"]
+        for race, robot in dict.fromkeys((x.race, x.robot) for x in mine):
+            some = [x for x in mine if (x.race, x.robot) == (race, robot)]
+            cells = [" · ".join(told(x.peers.get(peer)) for x in some) for peer in peers]
+            accuracies = " · ".join(x.accuracy for x in some)
+            parts.append(f"| {cell(race)} | {cell(robot)} | {accuracies} | {' | '.join(cells)} |")
+        parts.append("")
+    return "\n".join(parts).rstrip() + "\n"
+
+
+def told(value: Any) -> str:
+    """A cell: a ratio in bold where ours is faster."""
+    if value is None or value == "not run":
+        return "–"
+    if isinstance(value, float | int):
+        return f"**{value:.2g}**" if value < 1.0 else f"{value:.2g}"
+    return f"**{value}**" if value == "alone" else shown(value)

@@ -1,0 +1,123 @@
+"""A batch on a GPU with the kernels of its integrator: one launch for all steps of all robots."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import numpy as np
+
+from leastaction.actuation import Actuation
+from leastaction.batch import kernels
+from leastaction.batch.general.compiling import in_parts
+from leastaction.batch.general.problems import Problem, problem_of, refuse_without_kernel
+from leastaction.batch.general.runs import GeneralBatch
+from leastaction.batch.general.writing import Writer
+from leastaction.batch.plan import Plan
+from leastaction.batch.run import BatchRun
+from leastaction.errors import IntegratorError
+
+THREADS = 64
+"""Of a block."""
+
+_KERNELS: dict[Any, Any] = {}
+"""Compiled kernels by their text, and by what it refers to."""
+
+
+def written(problem: Problem) -> tuple[Writer, Any, Any]:
+    """The writer of a problem's kernel, its Python function, and what tells it from other kernels."""
+    writer = Writer()
+    bundles = [writer.read(robots) for robots in problem.reads] + [writer.write(own) for own in problem.writes]
+    function, text = writer.kernel(problem.job, bundles)
+    known = (text, problem.job, tuple(sorted((name, str(kind)) for name, kind in writer.names.items())))
+    return writer, function, known
+
+
+def compiled(problem: Problem) -> tuple[Writer, Any]:
+    """The writer of a problem's kernel, and the kernel, which compiles when it is first launched."""
+    writer, function, known = written(problem)
+    if known not in _KERNELS:
+        _KERNELS[known] = kernels.load().jit(function)
+    return writer, _KERNELS[known]
+
+
+def arrays_of(plan: Plan, problem: Problem) -> GeneralBatch:
+    """What the kernel reads and writes, on this side."""
+    robots, rows, m = len(problem.q), plan.steps // plan.every + 1, plan.mechanism
+    actuation = Actuation(m, plan.dt, (0.0,))
+
+    def table(first: Any) -> Any:
+        out = np.zeros((rows, max(1, first.shape[1]), robots))
+        out[0, : first.shape[1]] = first.T
+        return out
+
+    def at_least_one(values: Any) -> Any:
+        return np.ascontiguousarray(values if values.size else np.zeros(tuple(max(1, n) for n in values.shape)))
+
+    return GeneralBatch(
+        failed=np.full(robots, -1),
+        why=np.zeros(robots, np.int64),
+        iterations=np.zeros(robots, np.int64),
+        q=table(problem.q),
+        second=table(problem.second),
+        third=table(problem.third),
+        u=at_least_one(plan.u),
+        limits=at_least_one(np.stack([actuation.lower, actuation.upper])),
+        start=at_least_one(problem.extra.T),
+        plan=np.array([plan.steps, plan.every, int(problem.ahead)]),
+    )
+
+
+def run_generally(plan: Plan) -> BatchRun:
+    """See `leastaction.batch.simulate`: with the integrator's own kernels."""
+    cuda = kernels.load()
+    _check(plan)
+    if not cuda.is_available():
+        raise IntegratorError("device='cuda': no GPU was found (numba.cuda.is_available() is False); use device='cpu'")
+    problem = problem_of(plan)
+    writer, kernel = compiled(problem)
+    batch = arrays_of(plan, problem)
+    robots, m = len(problem.q), plan.mechanism
+    try:
+        there = GeneralBatch(*map(cuda.to_device, batch))
+        shared = tuple(map(cuda.to_device, writer.shared))
+        floats, integers = map(cuda.to_device, writer.numbers())
+        began = time.perf_counter()
+        with in_parts():
+            kernel[(robots + THREADS - 1) // THREADS, THREADS](floats, integers, shared, tuple(there))
+        cuda.synchronize()
+    except Exception as error:
+        if "OUT_OF_MEMORY" not in str(error).upper():
+            raise
+        size = sum(x.nbytes for x in batch) / 2**30
+        raise IntegratorError(
+            f"the GPU has no room for {robots} robots ({size:.1f} GiB of states, {writer.memory} bytes of work space "
+            "for each thread that it can run); record fewer states (every=) or run fewer robots at once"
+        ) from None
+    seconds = time.perf_counter() - began
+    failed, why, iterations = (x.copy_to_host() for x in there[:3])
+    reasons = {int(k): f"step {failed[k]}: {problem.reasons[int(why[k])]}" for k in np.flatnonzero(failed >= 0)}
+    states: Any = (there.q, there.second)
+    if problem.publish is not None:
+        states = problem.publish(*(x.copy_to_host() for x in there[3:6]))
+    momentum = plan.integrator.prepare(m, plan.dt).momentum
+    told = (momentum, failed, reasons, iterations, seconds, plan.mechanisms)
+    return BatchRun(m, plan.integrator, plan.dt, plan.every, plan.t, states[0], states[1], *told)
+
+
+def _check(plan: Plan) -> None:
+    """Refuse what the kernels of a GPU do not know, whatever the integrator."""
+    if plan.dtype != np.float64:
+        raise IntegratorError(
+            f"device='cuda' runs {plan.integrator} in numpy.float64, not {plan.dtype.name}; Grounded and "
+            "Galerkin(order=2, interpolation='bodies') of plain trees run in both"
+        )
+    if plan.policy is not None:
+        raise IntegratorError(
+            f"device='cuda' runs policies with Grounded and Galerkin(order=2, interpolation='bodies') of plain trees, "
+            f"not with {plan.integrator}; give controls, or use device='cpu'"
+        )
+    refuse_without_kernel(plan)
+    for actuator in plan.mechanism.actuators:
+        if actuator.activation is not None:
+            raise IntegratorError(f"actuator {actuator.name!r} has an activation, which needs device='cpu'")

@@ -1,0 +1,198 @@
+"""What each family of integrators needs on a GPU: bundles, rows of a record, the start of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from leastaction.batch.general.runs import (
+    UNSOLVED,
+    ActionRows,
+    MaximalRows,
+    ReducedRows,
+    action_run,
+    maximal_run,
+    reduced_run,
+)
+from leastaction.batch.plan import Plan
+from leastaction.division import FINEST
+from leastaction.errors import IntegratorError
+from leastaction.integrators import FloatArray, Stepper
+from leastaction.maximal.arrays import contact_data
+from leastaction.maximal.coordinates.placement import momenta_of, place
+from leastaction.maximal.step.rollout import EXHAUSTED, FAILED, FULL, REPLAN
+from leastaction.maximal.stepper import MaximalStepper
+from leastaction.minimal.action_stepper import ActionStepper
+from leastaction.minimal.bodywise.stepper import BodywiseStepper
+from leastaction.minimal.jointwise.stepper import VariationalStepper
+from leastaction.redmax.stepper import ReducedStepper
+from leastaction.start_limits import within_limits
+
+ROOM = 64
+"""Most contacts that a robot has room for at once."""
+
+SMOOTH, CORNERS = 2, 8
+"""Contacts of one pair of shapes that there is room for: of balls and capsules, and of shapes with corners."""
+
+LOGGED = 32
+"""Parts of a step for whose contacts there is room in a log that nobody reads."""
+
+
+@dataclass(frozen=True)
+class Problem:
+    """What a kernel is made of.
+
+    Attributes:
+        job: what one thread does with the bundles, see `runs`.
+        reads: bundles that are only read, those of all robots where they differ, else of one.
+        writes: bundles of one robot, as they are at the start, but for its state.
+        q, second, third: the states at the start, shapes (robots, n).
+        extra: what else runs start from, shape (robots, k).
+        ahead: whether the step after the last one is looked at, for the momenta at its start.
+        reasons: why a step may have no solution, by what the kernel tells.
+        publish: from states of the kernel, shapes (rows, n, robots), to positions and velocities; None if they are.
+    """
+
+    job: Any
+    reads: tuple[Sequence[Any], ...]
+    writes: tuple[Any, ...]
+    q: FloatArray
+    second: FloatArray
+    third: FloatArray
+    extra: FloatArray
+    ahead: bool
+    reasons: dict[int, str]
+    publish: Callable[[FloatArray, FloatArray, FloatArray], tuple[FloatArray, FloatArray]] | None = None
+
+
+def refuse_without_kernel(plan: Plan) -> None:
+    """Refuse what there is no kernel for."""
+    if plan.mechanism.prescribed:
+        raise IntegratorError("device='cuda' knows no prescribed motions; use device='cpu'")
+    if type(plan.integrator.prepare(plan.mechanism, plan.dt)) not in _families():
+        loops = "" if plan.mechanism.is_tree else " with loops; Maximal and BDF run these"
+        raise IntegratorError(f"device='cuda' does not run {plan.integrator}{loops}; use device='cpu'")
+
+
+def problem_of(plan: Plan) -> Problem:
+    """The problem of a batch."""
+    steppers = [plan.integrator.prepare(m, plan.dt) for m in plan.mechanisms or (plan.mechanism,)]
+    return _families()[type(steppers[0])](plan, steppers)
+
+
+def _families() -> dict[Any, Callable[[Plan, Sequence[Any]], Problem]]:
+    """How problems are made, by the stepper."""
+    return {
+        BodywiseStepper: _action,
+        VariationalStepper: _action,
+        MaximalStepper: _maximal,
+        ReducedStepper: _reduced,
+    }
+
+
+@lru_cache(maxsize=16)
+def _action_job(entry: Any) -> Any:
+    """One function for each loop, so that kernels that were compiled with it are found again."""
+    return action_run(entry)
+
+
+def _action(plan: Plan, steppers: Sequence[Any]) -> Problem:
+    loops = [_rollout(stepper) for stepper in steppers]
+    model, settings, data, halving = (list(bundles) for bundles in zip(*(loop.first for loop in loops), strict=True))
+    one, m = steppers[0], plan.mechanism
+    record, controls = one.record(1), np.zeros((1, len(one.control_nodes), m.nu))
+    rows = ActionRows(controls, *(record[name] for name in ActionRows._fields[1:]))
+    why = f"no solution, or only where energy comes from nowhere, not even in up to {FINEST} parts"
+    none = np.zeros((len(plan.q), 0))
+    states = (plan.q, plan.momenta(), none, none)
+    writes = (data[0], halving[0], rows)
+    return Problem(_action_job(loops[0].entry), (model, settings), writes, *states, False, {UNSOLVED: why})
+
+
+def _rollout(stepper: ActionStepper) -> Any:
+    return stepper.rollout((FINEST // stepper.parts).bit_length() - 1)
+
+
+def _starts(plan: Plan, stepper: Stepper) -> FloatArray:
+    """Configurations at the start, within limits that act."""
+    if "limits" not in stepper.acts:
+        return plan.q
+    return np.stack([within_limits(stepper, q) for q in plan.q])
+
+
+def _maximal(plan: Plan, steppers: Sequence[MaximalStepper]) -> Problem:
+    one, m = steppers[0], plan.mechanism
+    q, p = _starts(plan, one), plan.momenta()
+    robots = len(q)
+    if not m.is_tree:
+        q = np.stack([one.prepare_start(x) for x in q])
+        p = np.stack([one.prepare_momentum(x, y, False) for x, y in zip(q, p, strict=True)])
+    starts = []
+    for k in range(robots):
+        own = steppers[k if plan.mechanisms else 0]
+        Z, twists, rates = place(own.model, q[k], plan.v[k])
+        momenta = momenta_of(own.model, Z, twists, rates)
+        # Spins beyond the chart of the first guess, half a turn in a step, are left to Newton.
+        fast = 0.5 * plan.dt * np.linalg.norm(twists[:, :3], axis=1) > 0.9
+        twists[fast, :3] = 0.0
+        starts.append(np.concatenate([Z.ravel(), momenta.ravel(), twists.ravel()]))
+    for own in steppers:
+        own.plan_widely(starts[0][: 7 * len(one.model.bodies)].reshape(-1, 7))
+    contact, near = None, [None]
+    if one.contact is not None:
+        room = min(ROOM, (SMOOTH if one.near.features is None else CORNERS) * max(1, len(one.near.pairs)))
+        count = len(one.model.coordinates)
+        contact = contact_data(len(one.model.bodies), room, count, LOGGED * room, one.table.turns)
+        near = [own.near for own in steppers]
+    record = one.record(1)
+    rows = MaximalRows(
+        np.zeros((1, len(one.control_nodes), m.nu)),
+        one.rows(record, 0, 1),
+        one.substeps,
+    )
+    reads = ([own.arrays for own in steppers], [own.settings for own in steppers], near)
+    reasons = {
+        FAILED: "Newton's method found no solution, not even of the finest part of the step",
+        FULL: f"there is room for {0 if contact is None else len(contact.contacts)} contacts at once only",
+        REPLAN: "bodies met that were not planned to",
+        EXHAUSTED: f"the step takes more than {one.settings.max_work} iterations",
+    }
+    ahead = contact is not None and one.halves < 1.0
+    none = np.zeros((robots, 0))
+    return Problem(maximal_run, reads, (one.data, contact, rows), q, p, none, np.stack(starts), ahead, reasons)
+
+
+def _reduced(plan: Plan, steppers: Sequence[ReducedStepper]) -> Problem:
+    one, m = steppers[0], plan.mechanism
+    q = np.stack([one.prepare_start(x) for x in plan.q]) if not m.is_tree else plan.q
+    for own in steppers[1:]:
+        own.keep(one.kept)
+    c = one.reduced.coordinates
+    charts = np.zeros((len(q), 0), np.int64)
+    r, rd = q, plan.v
+    if not c.identical:
+        charts = np.stack([c.first_charts(x) for x in q])
+        r, rd = c.to_reduced(q, plan.v, charts)
+    rows = ReducedRows(np.zeros((1, 1, m.nu)), one.run_arrays(one.record(2)))
+
+    def publish(R: FloatArray, RD: FloatArray, C: FloatArray) -> tuple[FloatArray, FloatArray]:
+        count, _, robots = R.shape
+        if c.identical:
+            return R, RD
+        flat = [np.moveaxis(x, 2, 0).reshape(robots * count, -1) for x in (R, RD, C)]
+        good = np.isfinite(flat[0]).all(axis=1) & np.isfinite(flat[1]).all(axis=1)
+        out = np.full((robots * count, m.nq), np.nan), np.full((robots * count, m.nv), np.nan)
+        out[0][good], out[1][good] = c.to_mechanism(flat[0][good], flat[1][good], flat[2][good].astype(np.int64))
+        first, second = (np.moveaxis(x.reshape(robots, count, -1), 0, 2) for x in out)
+        return first, second
+
+    most = one.settings.max_iterations
+    why = f"the Newton updates did not fall below {one.settings.tolerance:g} within {most} iterations; smaller steps "
+    why += "are not tried on a GPU"
+    reads = ([own.reduced.model for own in steppers], [own.settings for own in steppers])
+    states = (r, rd, charts.astype(float), np.zeros((len(q), 0)))
+    return Problem(reduced_run, reads, (one.data, rows), *states, False, {UNSOLVED: why}, publish)

@@ -1,0 +1,43 @@
+"""Starts with open loops: closed, with a warning, where prescribed motions are tied to others."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from leastaction.dynamics.api import mass_matrix
+from leastaction.dynamics.loops import RANK_TOLERANCE, close_loops, loop_jacobian, open_loops, prescribed_freedoms
+from leastaction.mechanism import Mechanism
+from leastaction.mechanism.arguments import FloatArray
+from leastaction.warn import warn
+
+OPEN = 5
+"""Loops that a warning names."""
+
+
+def closed_start(mechanism: Mechanism, q: FloatArray) -> FloatArray:
+    """Joint positions with all loops closed; a warning names those that were open.
+
+    What is tied to prescribed motions starts where these are; what they say is no mistake, and need not fit q.
+    """
+    found = open_loops(mechanism, q)
+    if not found:
+        return q
+    joints = {joint.name: joint for joint in mechanism.loops}
+    words = [
+        f"{name!r} ({joints[name].parent} and {joints[name].child}, by {gap:.2g})" if name in joints else repr(name)
+        for name, gap in list(found.items())[:OPEN]
+    ]
+    more = f" and {len(found) - OPEN} others" if len(found) > OPEN else ""
+    q = close_loops(mechanism, q)
+    warn(f"{mechanism.name!r} starts with open loops: {', '.join(words)}{more}; closed before the first step")
+    return q
+
+
+def closing_velocity(mechanism: Mechanism, q: FloatArray, v: FloatArray) -> FloatArray:
+    """The velocity next to v, by its kinetic energy, that opens no loop and keeps what is prescribed, shape (nv,)."""
+    _, A = loop_jacobian(mechanism, q)
+    free = np.setdiff1d(np.arange(mechanism.nv), prescribed_freedoms(mechanism))
+    M, out = mass_matrix(mechanism, q)[np.ix_(free, free)], v.copy()
+    ease = np.linalg.solve(M, A[:, free].T)
+    out[free] -= ease @ (np.linalg.pinv(A[:, free] @ ease, rcond=RANK_TOLERANCE) @ (A @ v))
+    return out

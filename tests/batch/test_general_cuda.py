@@ -1,0 +1,118 @@
+"""Kernels of a GPU made from those of the integrators: equal to single runs on the simulator of CUDA."""
+
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import leastaction as la
+from leastaction._jit import cuda_ptx
+from leastaction.batch.general.compiling import parted
+from tests.test_cuda_ptx import pytestmark as needs_cuda
+
+SIMULATED = """
+import warnings
+import numpy as np, leastaction as la
+
+warnings.simplefilter("ignore")
+rng = np.random.default_rng(0)
+arm, bar = la.robots.pendulum(2), la.robots.four_bar()
+builder = la.MechanismBuilder("sprung")
+builder.body("bob", mass=1.0, com=(0.0, 0.0, -0.5), inertia=(0.1, 0.1, 0.01))
+builder.revolute("hinge", "world", "bob", axis="y")
+builder.spring("rope", ("world", (1, 0, 0)), ("bob", (0, 0, -0.4)), stiffness=5.0, rest_length=0.5, damping=0.2)
+sprung = builder.build()
+dog, box = la.robots.unitree_a1(), la.robots.cube()
+cases = [
+    (arm, la.Galerkin(order=4), {}),
+    (arm, la.Galerkin(order=6, interpolation="joints"), {}),
+    (sprung, la.Galerkin(order=2), {}),
+    (arm, la.Midpoint(), {"parameters": {"mass:link2": [0.5, 2.0], "damping:joint1": [0.0, 0.3]}}),
+    (arm, la.Maximal(), {}),
+    (bar, la.Maximal(), {}),
+    (box, la.Maximal(), {}),
+    (arm, la.BDF(), {}),
+    (dog, la.SDIRK2(), {"steps": 2}),
+    (bar, la.BDF(), {}),
+]
+for robot, integrator, more in cases:
+    q = np.stack([robot.home()] * 2)
+    v = np.zeros((2, robot.nv))
+    if robot.is_tree:
+        q = robot.integrate(q, rng.uniform(-0.3, 0.3, (2, robot.nv)))
+        v = rng.normal(size=v.shape)
+    if robot is box:
+        q[:, 2] = 0.45
+    same = dict(dt=0.01, steps=6, every=2, controls=rng.normal(size=(2, robot.nu)), integrator=integrator) | more
+    gpu, cpu = (la.batch.simulate(robot, q, v, device=device, **same) for device in ("cuda", "cpu"))
+    assert gpu.success and cpu.success, (robot.name, integrator, gpu.reasons)
+    assert gpu.momentum == cpu.momentum and (gpu.iterations == cpu.iterations).all()
+    worst = max(abs(gpu.q - cpu.q).max(), abs(gpu.v - cpu.v).max())
+    assert worst < 1e-11, (robot.name, integrator, worst)
+fast = la.batch.simulate(arm, [[0.1, 0.2], [0.1, 0.2]], [[0.0, 0.0], [0.0, 4e3]], dt=0.01, steps=4, device="cuda",
+                         integrator=la.BDF(max_iterations=8, tolerance=1e-10))
+assert fast.failed[0] == -1 and fast.failed[1] >= 0, fast.failed
+assert "Newton" in fast.reasons[1] and np.isnan(fast.q[1, -1]).all() and np.isfinite(fast.q[0]).all()
+print("robots agree")
+"""
+
+
+@pytest.mark.slow
+def test_integrators_on_the_simulator():
+    """In plain Python: what is tested is what the kernels are made of, not the compiler."""
+    pytest.importorskip("numba_cuda")
+    env = os.environ | {"NUMBA_ENABLE_CUDASIM": "1", "NUMBA_DISABLE_JIT": "1"}
+    done = subprocess.run([sys.executable, "-c", SIMULATED], env=env, capture_output=True, text=True, timeout=300)
+    assert "robots agree" in done.stdout, done.stderr
+
+
+@needs_cuda
+@pytest.mark.slow
+@pytest.mark.cuda
+def test_a_kernel_compiles_to_ptx():
+    import numba
+
+    from leastaction.batch.general.card import arrays_of, written
+    from leastaction.batch.general.compiling import in_parts
+    from leastaction.batch.general.problems import problem_of
+    from leastaction.batch.plan import Plan
+
+    robot = la.robots.pendulum(2)
+    states, given = (np.zeros((2, 2)), np.zeros((2, 2))), (np.zeros((1, 2, 1)), None, np.zeros((1, 1)))
+    plan = Plan(robot, (), la.BDF(), *states, *given, 0.01, 3, 1, np.dtype(float), None)
+    problem = problem_of(plan)
+    writer, kernel, _ = written(problem)
+    arguments = (*writer.numbers(), tuple(writer.shared), tuple(arrays_of(plan, problem)))
+    with in_parts():
+        ptx = cuda_ptx(kernel, tuple(map(numba.typeof, arguments)))
+    assert ".visible .entry" in ptx
+    assert len(ptx) < 4_000_000
+
+
+def test_parts_of_a_kernel():
+    long, own = "a" * 200, "k" * 200
+    lines = "\n".join("  ret void" for _ in range(600))
+    small = f'\ndefine void @"{long}"()\n{{\n  ret void\n}}\n'
+    large = f'\ndefine void @"{long}2"()\n{{\n{lines}\n}}\n'
+    tiny = f'\ndefine void @"{long}3"() alwaysinline\n{{\n{lines}\n}}\n'
+    kernel = f'\n@"llvm.used" = appending global [1 x i8*] [i8* @"{own}"]\ndefine void @"{own}"()\n{{\n{lines}\n}}\n'
+    modules = parted([small, large, tiny, kernel])
+    assert modules[3] == kernel
+    assert all(long not in module for module in modules)
+    assert ["noinline" in module for module in modules] == [False, True, False, False]
+    assert parted(small) == modules[:1]
+
+
+@pytest.mark.parametrize(
+    ("options", "match"),
+    [
+        ({"dtype": np.float32}, "float64"),
+        ({"policy": lambda t, q, v, own, u: None}, "policies"),
+    ],
+)
+def test_what_the_general_kernels_cannot_run_is_refused(options, match):
+    pytest.importorskip("numba_cuda")
+    with pytest.raises(la.IntegratorError, match=match):
+        la.batch.simulate(la.robots.pendulum(2), steps=1, integrator=la.Midpoint(), device="cuda", **options)

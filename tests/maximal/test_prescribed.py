@@ -1,0 +1,221 @@
+"""Prescribed motions in `Maximal`: driven joints, bodies whose pose is given, and surfaces that move."""
+
+import numpy as np
+import pytest
+
+import leastaction as la
+from leastaction.errors import IntegratorError, MechanismError
+from leastaction.mechanism import Box, Plane, Pose, Sphere
+
+G = 9.81
+
+
+def arm():
+    """A driven base that a link swings on."""
+    b = la.MechanismBuilder("arm")
+    b.body("base", mass=2.0, com=(0, 0, 0.1), inertia=0.05)
+    b.revolute("turn", "world", "base", axis="y")
+    b.body("link", mass=1.0, com=(0, 0, -0.5), inertia=0.02)
+    b.revolute("swing", "base", "link", axis="y", position=(0.5, 0, 0))
+    b.prescribe("turn")
+    return b.build()
+
+
+def turn(t):
+    return 0.5 * np.sin(3.0 * t)
+
+
+def box_on(ground, **options):
+    """A box of 1 kg on a ground, with other bodies perhaps."""
+    b = la.MechanismBuilder("box")
+    b.add_shape("world", ground)
+    b.body("box", mass=1.0, shapes=Box((0.2, 0.2, 0.2), **options))
+    b.free("box")
+    return b
+
+
+def test_driven_joint_moves_what_hangs_on_it():
+    """The link's motion is that of a pendulum whose pivot moves as told: Lagrange's equation, integrated finely."""
+    robot = arm()
+    run = la.simulate(robot, {"swing": 0.3}, dt=0.005, duration=1.0, integrator=la.Maximal(), motions={"turn": turn})
+    assert abs(run.q[:, 0] - turn(run.t)).max() < 1e-12
+    assert abs(run.v[1:-1, 0] - 1.5 * np.cos(3.0 * run.t[1:-1])).max() < 1e-3  # central differences
+
+    def swing(t, q, v):
+        a, rate, fast = turn(t), 1.5 * np.cos(3.0 * t), -4.5 * np.sin(3.0 * t)
+        x = np.array(
+            [-0.5 * np.cos(a) * rate**2 - 0.5 * np.sin(a) * fast, 0.5 * np.sin(a) * rate**2 - 0.5 * np.cos(a) * fast]
+        )
+        phi = a + q  # of the link: its COM is at 0.5 (-sin phi, -cos phi) from the pivot
+        push = 0.5 * (np.cos(phi) * x[0] - np.sin(phi) * (x[1] + G))
+        return push / 0.27 - fast
+
+    q, v, h = 0.3, 0.0, 1e-3
+    for k in range(1000):
+        t = k * h
+        k1 = v, swing(t, q, v)
+        k2 = v + h / 2 * k1[1], swing(t + h / 2, q + h / 2 * k1[0], v)
+        k3 = v + h / 2 * k2[1], swing(t + h / 2, q + h / 2 * k2[0], v)
+        k4 = v + h * k3[1], swing(t + h, q + h * k3[0], v)
+        q, v = q + h / 6 * (k1[0] + 2 * k2[0] + 2 * k3[0] + k4[0]), v + h / 6 * (k1[1] + 2 * k2[1] + 2 * k3[1] + k4[1])
+    assert abs(run.q[-1, 1] - q) < 2e-4
+    # What the drive puts in is what the energy gains: known up to half of the last step's.
+    gain = run.energy - run.energy[0]
+    assert abs(run.stored["work"] - gain).max() < 0.6 * abs(np.diff(run.stored["work"])).max()
+
+
+def test_simulator_and_restarts_follow():
+    robot = arm()
+    options = {"dt": 0.01, "integrator": la.Maximal()}
+    run = la.simulate(robot, {"swing": 0.3}, steps=20, motions={"turn": turn}, **options)
+    sim = la.Simulator(robot, la.Maximal(), dt=0.01)
+    sim.reset(run.q[0], p=run.p[0])
+    for k in range(20):
+        if k == 10:
+            kept = sim.state()
+        sim.step(motions={"turn": turn(run.t[k + 1])})
+    np.testing.assert_allclose(sim.q, run.q[-1], atol=1e-13)
+    last = sim.q
+    sim.set_state(kept)
+    for k in range(10, 20):
+        sim.step(motions={"turn": turn(run.t[k + 1])})
+    assert np.array_equal(sim.q, last)
+    sim.step()  # nothing is said: it stays
+    assert abs(sim.q[0] - last[0]) < 1e-13
+    rest = la.simulate(
+        robot, run.q[10], p=run.p[10], steps=10, start=run.t[10], motions={"turn": turn(run.t[10:])}, **options
+    )
+    np.testing.assert_allclose(rest.q[-1], run.q[-1], atol=1e-10)
+    held = la.simulate(robot, {"turn": 0.2}, steps=3, **options)
+    assert abs(held.q[:, 0] - 0.2).max() < 1e-14
+
+
+def test_box_slides_on_a_tilting_table():
+    """It begins to slide where the slope's tangent is the coefficient of friction."""
+    b = la.MechanismBuilder("table")
+    b.body("table", mass=5.0, shapes=Box((4, 2, 0.1), friction=0.4))
+    b.revolute("tilt", "world", "table", axis="y")
+    b.body("box", mass=1.0, shapes=Box((0.2, 0.2, 0.2)))
+    b.free("box")
+    b.prescribe("tilt")
+    motions = {"tilt": lambda t: 0.3 + 0.1 * t}
+    start = Pose.from_axis_angle((0, 1, 0), 0.3) * Pose((0, 0, 0.15))
+    q = [0.3, *start.position, *start.quaternion]
+    run = la.simulate(b.build(), q, dt=0.01, duration=1.2, integrator=la.Maximal(), motions=motions)
+    along = np.cos(run.q[:, 0]) * run.q[:, 1] - np.sin(run.q[:, 0]) * run.q[:, 3]
+    slides = int(np.argmax(abs(along - along[0]) > 1e-5))
+    assert abs(np.arctan(0.4) - run.q[slides, 0]) < 0.1 * 0.05  # 0.05 s to come so far
+
+
+def test_belt_carries_a_box():
+    """A box that is put on a belt slips for v / (mu g), then rides."""
+    robot = box_on(Plane(friction=0.4, surface_velocity=(1.0, 0, 0))).build()
+    run = la.simulate(robot, {"box_free.z": 0.1}, dt=0.01, duration=0.4, integrator=la.Maximal())
+    assert abs(run.v[:, 3] - np.minimum(0.4 * G * run.t, 1.0)).max() < 1e-3
+    assert abs(run.q[-1, 0] - (0.4 - 0.5 / (0.4 * G))) < 1e-3
+    assert abs(run.q[:, 2] - 0.1).max() < 1e-6
+
+
+def test_hand_pushes_a_box():
+    """A body whose pose is given pushes with its velocity, and nothing moves it."""
+    b = box_on(Plane(friction=0.3))
+    b.body("hand", mass=1e-3, inertia=1e-6, shapes=Sphere(0.05, friction=0.0))
+    b.free("hand")
+    b.prescribe("hand")
+    robot = b.build()
+
+    def hand(t):
+        return Pose((-0.16 + 0.5 * t, 0.0, 0.1))
+
+    options = {"dt": 0.01, "steps": 60, "integrator": la.Maximal()}
+    run = la.simulate(robot, {"box_free.z": 0.1}, motions={"hand": hand}, **options)
+    assert abs(run.q[:, 7] + 0.16 - 0.5 * run.t).max() < 1e-12
+    assert abs(run.q[-1, 0] - (run.q[-1, 7] + 0.15)) < 1e-6  # in touch
+    assert abs(run.v[-1, [3, 9]] - 0.5).max() < 1e-6
+    force = run.contact_force("box", "hand")[30:, 0]
+    assert abs(abs(force) - 0.3 * G).max() < 1e-4
+    # Through the ground it may go: neither can be pushed.
+    la.simulate(robot, {"box_free.z": 0.1, "box_free.x": 3.0}, motions={"hand": lambda t: Pose((0, 0, -t))}, **options)
+    table = np.array([[-0.16 + 0.5 * t, 0, 0.1, 1, 0, 0, 0] for t in run.t])
+    again = la.simulate(robot, {"box_free.z": 0.1}, motions={"hand": table}, **options)
+    assert np.array_equal(again.q, run.q)
+
+
+def test_refusals():
+    robot = arm()
+    with pytest.raises(
+        IntegratorError, match=r"Galerkin cannot run the prescribed motion 'turn'; use leastaction\.Max"
+    ):
+        la.simulate(robot, dt=0.01, steps=1, integrator=la.Galerkin(order=2))
+    with pytest.raises(IntegratorError, match="order 1 or 2"):
+        la.simulate(robot, dt=0.01, steps=1, integrator=la.Maximal(order=4))
+    with pytest.raises(IntegratorError, match="'swing' is not prescribed"):
+        la.simulate(robot, dt=0.01, steps=1, integrator=la.Maximal(), motions={"swing": 0.0})
+    for bad in ("x", np.nan, lambda t: "x", lambda: 1.0, [1.0, 2.0, 3.0]):
+        with pytest.raises(IntegratorError, match="motion of 'turn'"):
+            la.simulate(robot, dt=0.01, steps=1, integrator=la.Maximal(), motions={"turn": bad})
+    for name, why in (("elbow", "no coordinate or body 'elbow'"), ("link", "not a revolute joint")):
+        b = robot.edit()
+        b.prescribe(name)
+        with pytest.raises(MechanismError, match=why):
+            b.build()
+    belt = box_on(Plane(surface_velocity=(1.0, 0, 0))).build()
+    with pytest.raises(IntegratorError, match="moving surface"):
+        la.simulate(belt, dt=0.01, steps=1, integrator=la.Grounded())
+    assert isinstance(la.default_integrator(robot), la.Maximal)
+
+
+def test_derivatives_on_a_belt():
+    """Of a step by its state against central differences, and of a run by its start."""
+    b = la.MechanismBuilder("belt")
+    slope = Pose.from_axis_angle((0.8, 0.6, 0), 0.2)
+    b.add_shape("world", Plane(friction=0.4, surface_velocity=(1.0, 0.3, 0), pose=slope))
+    b.body("ball", mass=1.0, shapes=Sphere(0.1))
+    b.free("ball")
+    robot, way = b.build(), la.Maximal(smoothing=1e-5)
+    q = np.array([*(slope * Pose((0, 0, 0.1001))).position, 1, 0, 0, 0])
+    run = la.simulate(robot, q, dt=0.01, steps=4, integrator=way)
+    q, p = run.q[3], run.p[3]
+    A, _ = la.linearize(robot, way, q, p, dt=0.01)
+
+    def step(dx):
+        end = la.simulate(robot, robot.integrate(q, dx[:6]), p=p + dx[6:], dt=0.01, steps=1, integrator=way)
+        return np.concatenate([robot.difference(run.q[4], end.q[1]), end.p[1]])
+
+    found = np.array([step(h) - step(-h) for h in 1e-6 * np.eye(12)]).T / 2e-6
+    np.testing.assert_allclose(A, found, atol=1e-6 * abs(found).max())
+
+
+def test_gripper_on_a_driven_slider():
+    """Fingers that motors press carry a box by friction; that they touch the ground at first does not matter."""
+    b = box_on(Plane(friction=0.5))
+    b.body("palm", mass=1.0)
+    b.prismatic("lift", "world", "palm", axis="z", position=(0, 0, 0.25))
+    for side, name in ((1, "left"), (-1, "right")):
+        b.body(name, mass=0.2, shapes=Box((0.02, 0.1, 0.2), friction=0.8))
+        b.prismatic(name, "palm", name, axis="x", position=(0.11 * side, 0, -0.15))
+        b.actuator(f"push {name}", name)
+    b.prescribe("lift")
+    robot = b.build()
+    motions = {"lift": lambda t: 0.05 * (1.0 - np.cos(6.0 * t))}
+    options = {"dt": 0.01, "steps": 50, "integrator": la.Maximal(), "motions": motions}
+    run = la.simulate(robot, {"box_free.z": 0.1}, controls=[-10.0, 10.0], **options)
+    z, lift = run.q[:, robot.coordinate_index("box_free.z")], run.q[:, robot.coordinate_index("lift")]
+    assert lift[-1] > 0.09
+    assert abs(z - 0.1 - lift).max() < 1e-3  # it creeps by what a step turns, at most
+    assert run.iterations.max() < 30
+    slips = la.simulate(robot, {"box_free.z": 0.1}, controls=[-5.0, 5.0], **options)
+    assert 2 * 0.8 * 5.0 < G < 2 * 0.8 * 10.0
+    assert slips.q[-1, robot.coordinate_index("box_free.z")] < 0.11
+
+
+def test_no_room():
+    """Two fingers that close on a box, whatever it does: an error that says so."""
+    b = box_on(Plane())
+    for side, name in ((1, "left"), (-1, "right")):
+        b.body(name, mass=0.2, shapes=Box((0.02, 0.1, 0.1)))
+        b.prismatic(name, "world", name, axis="x", position=(0.12 * side, 0, 0.1))
+    b.prescribe("left", "right")
+    motions = {"left": lambda t: -0.5 * t, "right": lambda t: 0.5 * t}
+    with pytest.raises(la.ConvergenceError, match=r"prescribed motions \(left, right\) leave room"):
+        la.simulate(b.build(), {"box_free.z": 0.1}, dt=0.01, steps=10, integrator=la.Maximal(), motions=motions)
