@@ -111,7 +111,7 @@ def run(model, settings, data, near, contact, record, u, substeps, started):
                 share = 0.0 if halves == 1.0 or is_impact(bodies, states, settings.gravity, h) else 0.5
                 steady = data.clock[0] == LATER and is_steady(bodies, states, settings.gravity, h)
                 if halves < 1.0 and j == 0 and part == 0 and (k > 0 or started):
-                    read_contact_momenta(model, data, contact, record.p[k], share, 0.0)
+                    read_contact_momenta(model, data, contact, record.p[k], share, settings.loops)
             record.work[k + 1] += goal_work(model, data, 0.5, 0.5, 1.0)
             remember(states, data.rows, data.clock, h)
             if contact is not None:
