@@ -60,6 +60,7 @@ class BodyState:
         near: coordinates of the model, which tell full turns.
         V: velocities (bodies, 6) of the step before: approach velocities, and the guess of the next step.
         fresh: whether a run starts here.
+        goals: where prescribed motions are then, a row of `MaximalRecord.goals`.
     """
 
     Z: FloatArray
@@ -68,6 +69,7 @@ class BodyState:
     near: FloatArray
     V: FloatArray
     fresh: bool = False
+    goals: FloatArray | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,6 +87,7 @@ class Solved:
             contacts they belong to.
         impulses: of the rows.
         places: coordinate of each degree of freedom, and its number there, shape (nv, 2).
+        goals: prescribed motions at both ends, as in `MaximalData.goals`.
     """
 
     stepper: Any
@@ -99,6 +102,7 @@ class Solved:
     impulses: FloatArray
     end: BodyState
     places: NDArray[np.int64]
+    goals: FloatArray
 
     @property
     def count(self) -> int:
@@ -108,7 +112,7 @@ class Solved:
     @cached_property
     def _own(self) -> tuple[Any, ...]:
         """Plain tuples of model, settings and data, and arrays of contacts that only know how many cones there are."""
-        contact = contact_data(0, 0, 0, 0)
+        contact = contact_data(0, 0, 0, 0, 0)
         contact.now.count = self.count
         return *plain((self.model, self.stepper.settings._replace(loops=None), self.data)), contact
 
@@ -127,6 +131,7 @@ class Solved:
         result = StepOutputs(out, J, bodies[0], columns[0], bodies[1], columns[1])
         at = (self.start.Z, self.start.P, self.V, self.start.near, self.start.q.copy(), self.u)
         self.data.rows.lam, self.data.bodies.x = self.impulses, self.start.V
+        self.data.goals[:] = self.goals
         contact = contact._replace(cones=self.cones.copy(), contacts=contacts)
         problem = (model, settings, data, tuple(contact), tuple(SolvedStep(*at)), tuple(colours))
         differentiate_step(*problem, self.places, tuple(result))

@@ -30,6 +30,7 @@ from leastaction.maximal.step.bodies import END, START
 from leastaction.maximal.step.body_states import finish_step, load_state
 from leastaction.maximal.step.dampers import end_paths, start_paths
 from leastaction.maximal.step.directions import PREDICTOR, add_cones, look_at_cones, push_cones
+from leastaction.maximal.step.goals import goal_rate
 from leastaction.maximal.step.impulses import add_impulses, add_rates
 from leastaction.maximal.step.projection import projection_matrix
 from leastaction.maximal.step.resistance import end_resistance, shares
@@ -364,7 +365,7 @@ def pose_outputs(model, data, at, dt, out):
         a2 = coordinates[row.leader].a if row.ea2 >= 0 else -1
         b2 = coordinates[row.leader].b if row.eb2 >= 0 else -1
         rate = rate_of(s.wa, T, row.a) + rate_of(s.wb, T, row.b) + rate_of(s.wa2, T, a2) + rate_of(s.wb2, T, b2)
-        out[first[n + row.node] + row.local] = rate
+        out[first[n + row.node] + row.local] = rate - (goal_rate(row, s, data.goals[0]) if row.goal >= 0 else 0.0)
         give(out, first, row.a, s.wa, model.augment[row.node, 0] * rate - mu[k])
         give(out, first, row.b, s.wb, model.augment[row.node, 1] * rate - mu[k])
         give(out, first, a2, s.wa2, -mu[k])
