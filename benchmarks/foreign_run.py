@@ -8,8 +8,10 @@ from pathlib import Path
 import numpy as np
 
 import leastaction as la
-from leastaction.mechanism import Mechanism, Plane
+from leastaction.kinematics.tendons import tendon_lengths
+from leastaction.mechanism import Mechanism, Plane, Servo
 from leastaction.mechanism.servos import feedback, feedback_energy
+from leastaction.mechanism.tendons import drives_tendon, has_range
 from leastaction.start_limits import within_limits
 
 DT, PIECE = 0.005, 0.1
@@ -128,12 +130,32 @@ def work(run) -> np.ndarray:
     """Work of the controls that acted and of the feedback of servos since the start [J], shape (steps + 1,)."""
     robot, u = run.mechanism, run.stored["u"].mean(axis=1)
     damping = feedback(robot).damping
+    along = [(k, a) for k, a in enumerate(robot.actuators) if has_range(a) or drives_tendon(robot, a)]
+    plain = u.copy()
+    plain[:, [k for k, _ in along]] = 0.0
     done = np.zeros(len(run.t))
     for k in range(len(run.t) - 1):
         by = robot.difference(run.q[k], run.q[k + 1])
-        done[k + 1] = done[k] + (robot.generalized_forces(u[k], run.q[k]) - damping * by / run.dt) @ by
+        done[k + 1] = done[k] + (robot.generalized_forces(plain[k], run.q[k]) - damping * by / run.dt) @ by
+    for k, a in along:
+        x = lengths(robot, a, run.q)
+        change, middle = np.diff(x), 0.5 * (x[1:] + x[:-1])
+        force = a.push * u[:, k]
+        if isinstance(a, Servo):
+            force += a.gear * (-a.kp * (a.gear * middle - a.rest) - a.kv * a.gear * change / run.dt)
+            if a.force_limits is not None:
+                force = np.clip(force, *sorted(a.gear * x for x in a.force_limits))
+        done[1:] += np.cumsum(force * change)
     stored = feedback_energy(robot, run.q) * np.ones(len(run.t))
     return done - (stored - stored[0])
+
+
+def lengths(robot: Mechanism, actuator, Q: np.ndarray) -> np.ndarray:
+    """What an actuator drives, at all rows of Q: a joint's position or a tendon's length."""
+    names = [t.name for t in robot.tendons]
+    if actuator.coordinate not in names:
+        return Q[:, robot.coordinate_index(actuator.coordinate)]
+    return np.array([tendon_lengths(robot, q)[names.index(actuator.coordinate)] for q in Q])
 
 
 def rise(run) -> float:

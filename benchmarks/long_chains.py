@@ -1,11 +1,10 @@
 """Long chains: pendulums of 1 to 512 links from random starts, in time that grows linearly."""
 
-import matplotlib
 import numpy as np
 
 import leastaction as la
-from benchmarks.report import Report, Requirement, Sheet
-from benchmarks.rollouts import Rollout, load_note, save_figure
+from benchmarks.report import Plot, Report, Requirement, Sheet
+from benchmarks.rollouts import Rollout, load_note
 from benchmarks.starts import near_neutral
 
 LENGTHS, FEW = tuple(2**k for k in range(10)), (8, 64, 128, 512)
@@ -46,22 +45,6 @@ def roughness(q):
     return float(np.abs(np.diff(q, 4, axis=0)).max(axis=1).mean())
 
 
-def figure(times):
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
-
-    fig, axes = plt.subplots(1, 2, figsize=(9, 4), layout="constrained", sharey=True)
-    for ax, rule in zip(axes, RULES, strict=True):
-        for order in ORDERS:
-            line = [1e6 * times[rule, order][n][2] for n in LENGTHS]
-            ax.loglog(LENGTHS, line, "o-", label=f"order {order}")
-            ax.loglog(LENGTHS, [line[6] * n / LENGTHS[6] for n in LENGTHS], "k:", lw=0.8)
-        ax.set(xlabel="links", title=f'interpolation="{rule}"; dotted: linear')
-    axes[0].set_ylabel("time per step [µs]")
-    axes[0].legend()
-    return save_figure(fig, "long_chains")
-
-
 def run(progress, quick=False) -> Report:
     """Run all lengths and orders."""
     lengths, orders, repeats = (FEW, ORDERS[:2], 1) if quick else (LENGTHS, ORDERS, 3)
@@ -83,7 +66,10 @@ def run(progress, quick=False) -> Report:
             ratios = [found[512][k] * n / (512 * found[n][k]) for n in (64, 128) for k in (2, 3)]
             growth.rows.append([rule, order, *ratios])
             progress.done()
-    figure(times)
+    plots = []
+    for rule in RULES:
+        lines = {f"order {k}": (list(lengths), [1e6 * times[rule, k][n][2] for n in lengths]) for k in orders}
+        plots.append(Plot(f"interpolation of {rule}", "links", "time per step [µs]", lines, "xy"))
     requirements = [
         Requirement("steps that failed", max(STEPS - row[3] for row in sheet.rows), 0),
         Requirement("mean iterations", max(row[4] for row in sheet.rows), 6.0),
@@ -91,4 +77,4 @@ def run(progress, quick=False) -> Report:
     for rule, order, ratio, *_ in growth.rows:
         what = f"departure from linear growth, 64 to 512 links, {rule}, order {order}"
         requirements.append(Requirement(what, ratio - 1.0, 0.15))
-    return Report("Long chains", f"{NOTES} {load_note()}", [sheet, growth], requirements)
+    return Report("Long chains", f"{NOTES} {load_note()}", [sheet, growth], requirements, plots=plots)

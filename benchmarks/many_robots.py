@@ -112,8 +112,7 @@ def has_gpu():
     try:
         from leastaction.batch import cuda
 
-        cuda.load()
-        return cuda.cuda.is_available()
+        return cuda.load().is_available()
     except la.LeastActionError:
         return False
 

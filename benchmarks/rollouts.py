@@ -5,7 +5,6 @@ import time
 
 import numpy as np
 
-from benchmarks.report import RESULTS
 from leastaction.dynamics.legendre import momentum_of_velocity
 
 
@@ -45,11 +44,3 @@ class Rollout:
 def load_note() -> str:
     """How busy the machine was: other work makes every time longer."""
     return f"Load average {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores at the start."
-
-
-def save_figure(figure, name):
-    """Write results/<name>.png."""
-    RESULTS.mkdir(exist_ok=True)
-    path = RESULTS / f"{name}.png"
-    figure.savefig(path, dpi=130, bbox_inches="tight")
-    return path

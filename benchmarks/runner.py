@@ -188,8 +188,10 @@ def run_all(
                 return [f"{entry.name}: {why(status)}"]
         return unmet(entry.name, store.read(store.path_of(entry.name, short)))
 
+    places = dict(enumerate(entries))
+    crowd = {k: entry for k, entry in places.items() if jobs == 1 or entry.name not in plan.ALONE}
     with ThreadPoolExecutor(jobs) as pool:
-        waiting = [pool.submit(guarded, k, entry) for k, entry in enumerate(entries)]
+        waiting = [pool.submit(guarded, k, entry) for k, entry in crowd.items()]
         try:
             failed = [line for future in waiting for line in future.result()]
         except BaseException:
@@ -197,6 +199,7 @@ def run_all(
                 future.cancel()
             apart.stop()
             raise
+    failed += [line for k, entry in places.items() if k not in crowd for line in guarded(k, entry)]
     for line in failed:
         console.print(line, style="red", highlight=False, markup=False)
     seconds = time.perf_counter() - began

@@ -59,7 +59,7 @@ def aba(robot, one):
     return peers.without_call(bare, one, robot.nv)
 
 
-def motion(name, seed, one):
+def motion(name, seed, one, repeats):
     """{method: (seconds per step, iterations per step)} and seconds of pin.aba for one start."""
     make, start = MOTIONS[name]
     robot = make()
@@ -72,7 +72,7 @@ def motion(name, seed, one):
     if name == "32 links":
         runs |= {f"mj_step, {kind}": MujocoRun(kind, q, v) for kind in ("Euler", "RK4")}
     best, theirs = dict.fromkeys(runs, np.inf), np.inf
-    for _ in range(REPEATS):  # in turns: the speed of the machine changes with time
+    for _ in range(repeats):  # in turns: the speed of the machine changes with time
         theirs = min(theirs, aba(robot, one))
         for method, run in runs.items():
             best[method] = min(best[method], run.seconds(repeats=1))  # NaN stays infinite: it failed
@@ -80,7 +80,7 @@ def motion(name, seed, one):
     return {method: (best[method], its[method]) for method in runs}, theirs
 
 
-def whole_motions(progress, seeds):
+def whole_motions(progress, seeds, repeats):
     """The figures that are required."""
     _, one = classical.pinocchio_seconds(la.robots.pendulum(1), "forward dynamics")
     columns = ["robot", "method", "failed", "its", "step [µs]", "pin.aba [µs]", "ratio", "least", "most"]
@@ -89,7 +89,7 @@ def whole_motions(progress, seeds):
         found = []
         for seed in range(seeds):
             progress.next(f"{name}, start {seed}")
-            found.append(motion(name, seed, one))
+            found.append(motion(name, seed, one, repeats))
             progress.done()
         for method in found[0][0]:
             good = [(times[method], theirs) for times, theirs in found if np.isfinite(times[method][0])]
@@ -143,7 +143,7 @@ def run(progress, quick=False) -> Report:
     lengths, orders, seeds = (FEW, ORDERS[:2], 1) if quick else (LENGTHS, ORDERS, SEEDS)
     robots = {f"{n} links": la.robots.pendulum(n) for n in lengths} | {"humanoid": la.robots.humanoid_tree()}
     progress.total(len(MOTIONS) * seeds + len(orders) * len(robots))
-    first, ratios, its = whole_motions(progress, seeds)
+    first, ratios, its = whole_motions(progress, seeds, 1 if quick else REPEATS)
     second, worst = solvers(progress, robots, orders)
 
     def ratio(name, method, bound):

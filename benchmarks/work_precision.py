@@ -3,13 +3,12 @@
 import time
 from functools import partial
 
-import matplotlib
 import numpy as np
 
 import leastaction as la
 from benchmarks import mujoco_chain
-from benchmarks.report import Report, Requirement, Sheet
-from benchmarks.rollouts import Rollout, load_note, save_figure
+from benchmarks.report import Plot, Report, Requirement, Sheet
+from benchmarks.rollouts import Rollout, load_note
 from benchmarks.starts import near_neutral
 
 LINKS, COUNT, SAMPLE, ROUNDS = 12, 100, 0.1, 3
@@ -87,18 +86,12 @@ def seconds_at(points, accuracy):
 
 
 def figure(curves):
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
-
-    fig, ax = plt.subplots(figsize=(7.5, 5), layout="constrained")
+    """Error over time, where it is below 1 rad."""
+    lines = {}
     for name, points in curves.items():
-        good = np.array([p[1:3] for p in points if np.isfinite(p[1]) and p[1] < 1.0])
-        if len(good):
-            ax.loglog(good[:, 1], good[:, 0], "o:" if "MuJoCo" in name else "o-", ms=3, label=name)
-    ax.set(xlabel="CPU time for 10 s of motion [s]", ylabel="mean error [rad]", title="12-link pendulum")
-    ax.grid(alpha=0.3)
-    ax.legend(fontsize=8)
-    return save_figure(fig, "work_precision")
+        good = [p[1:3] for p in points if np.isfinite(p[1]) and p[1] < 1.0]
+        lines[name] = [p[1] for p in good], [p[0] for p in good]
+    return Plot(f"{LINKS}-link pendulum", f"CPU time for {COUNT * SAMPLE:g} s [s]", "mean error [rad]", lines, "xy")
 
 
 def run(progress, quick=False) -> Report:
@@ -122,7 +115,6 @@ def run(progress, quick=False) -> Report:
                 row[2] = min(row[2], before[2])
             curves[name] = rows
             progress.done()
-    figure(curves)
     raw = Sheet("Runs", ["method", "dt [s]", "error [rad]", "CPU [s]", "its"])
     raw.rows = [[name, *point] for name, points in curves.items() for point in points]
     table = Sheet("CPU seconds to reach an accuracy", ["method", *(f"{a:g}" for a in ACCURACIES)])
@@ -139,4 +131,6 @@ def run(progress, quick=False) -> Report:
         ours = min(row[k] for name, row in times.items() if name.startswith("Galerkin"))
         other = min(row[k] for name, row in times.items() if not name.startswith("Galerkin"))
         requirements.append(Requirement(f"best Galerkin order / best other method at {accuracy:g}", ours / other, 1.0))
-    return Report("Work and precision", f"{NOTES} {load_note()}", [raw, table, best], requirements)
+    return Report(
+        "Work and precision", f"{NOTES} {load_note()}", [raw, table, best], requirements, plots=[figure(curves)]
+    )

@@ -1,5 +1,6 @@
 """A race: contenders over numbers of steps, error against CPU time, and which of ours leads which peer where."""
 
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -19,8 +20,12 @@ CALLED = "Pinocchio"
 RULES = """CPU times, medians of seven repetitions in turns, means over starts. Time at an accuracy is interpolated; \
 "–": not reached."""
 LOOPS = """Each engine runs the whole motion in its own loop (Pinocchio is called from Python: its times are less what \
-a call costs, as one body tells). A run of `Maximal` begins with the plan of its graph, which is counted."""
+a call costs, as one body tells). Ours are timed from the second step on, and scaled to all: the first one plans the \
+run, as peers do when they read a model."""
 ERRORS = f"Error: largest distance of a body at the end from where a refined solution has it. {LOOPS}"
+
+LONGEST = 2.0
+"""CPU seconds of a run, beyond which a contender leaves the race."""
 
 Make = Callable[..., Any]
 """make(robot, q, v, dt, count): a runner of `engines`."""
@@ -85,12 +90,17 @@ class Course:
                     continue
                 try:
                     some = [make(*start, duration / count, count) for start in starts]
+                    began = time.process_time()
                     found = [float(np.abs(r.end() - e).max()) for r, e in zip(some, ends, strict=True)]
-                except (RuntimeError, ValueError, la.LeastActionError, *bullet_error()) as error:
-                    self.failed[f"{name}, {method}"] = str(error).partition("\n")[0][:120]
+                except (RuntimeError, ValueError, MemoryError, la.LeastActionError, *bullet_error()) as error:
+                    self.failed[f"{name}, {method}"] = (str(error) or type(error).__name__).partition("\n")[0][:120]
+                    continue
+                once = (time.process_time() - began) / len(starts)
+                if once > LONGEST:
+                    self.failed[f"{name}, {method}"] = f"{count} steps take {once:.1f} s: no more were tried"
                     continue
                 runs[method], errors[method] = some, float(np.mean(found))
-            times = timing.in_turns({m: (lambda s=some: [r.run() for r in s]) for m, some in runs.items()})
+            times = in_turns(runs)
             for method, seconds in times.items():
                 off = call * count if method.startswith(CALLED) else 0.0
                 taken = [max(x / len(starts) - off, 1e-9) for x in seconds]
@@ -133,7 +143,9 @@ class Course:
         """With the tables of all races; `errors`: what an error is."""
         sheets = [self.leads, self.times, self.growth]
         if self.failed:
-            sheets.append(Sheet("Did not run", ["race", "why"], [[k, why] for k, why in self.failed.items()]))
+            sheets.append(
+                Sheet("Did not run, or no further", ["race", "why"], [[k, why] for k, why in self.failed.items()])
+            )
         return Report(
             title,
             f"{notes} {errors} {RULES}",
@@ -145,6 +157,22 @@ class Course:
             list(seeds),
             engines.missing(),
         )
+
+
+def in_turns(runs: dict[str, list[Any]]) -> dict[str, list[float]]:
+    """CPU seconds of all runs of each method, several times, one method after the other."""
+    found: dict[str, list[float]] = {method: [] for method in runs}
+    for _ in range(timing.REPEATS):
+        for method, some in runs.items():
+            seconds = 0.0
+            for one in some:
+                if hasattr(one, "ready"):
+                    one.ready()
+                    seconds += timing.cpu_seconds(one.race) / one.share
+                else:
+                    seconds += timing.cpu_seconds(one.run)
+            found[method].append(seconds)
+    return found
 
 
 def family_of(method: str) -> str:

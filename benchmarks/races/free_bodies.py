@@ -35,7 +35,7 @@ class Runner:
         return self.measure(self.scene, self.walk())
 
 
-class Ours(Runner):
+class Ours(engines.Planned, Runner):
     """One of our integrators."""
 
     def __init__(self, scene, dt, count, measure, method):

@@ -35,7 +35,7 @@ class Held:
         return self.rows[np.minimum((dt * np.arange(count) / HOLD + 1e-9).astype(int), len(self.rows) - 1)]
 
 
-class Ours:
+class Ours(engines.Planned):
     """One of our integrators."""
 
     def __init__(self, scene, dt, count, method):

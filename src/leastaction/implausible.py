@@ -61,7 +61,8 @@ def _keeps_account(mechanism: Mechanism, integrator: Any) -> bool:
         return False
     if any(not isinstance(force, Drag) for force in mechanism.forces):
         return False
-    if any(type(a) is not JointActuator or getattr(a, "activation", None) for a in mechanism.actuators):
+    plain = (type(a) is JointActuator and a.coordinate in mechanism.velocity_names for a in mechanism.actuators)
+    if not all(plain) or any(a.activation for a in mechanism.actuators):
         return False
     return not any(getattr(integrator, name, None) for name in ("forces", "constraints"))
 

@@ -20,7 +20,17 @@ from leastaction.record import Record
 
 FloatArray = NDArray[np.float64]
 
-PENALTIES = frozenset(("penalty contact", "limit spring of joint", "isotropic spring", "cable without clipping"))
+PENALTIES = frozenset(
+    (
+        "penalty contact",
+        "limit spring of joint",
+        "isotropic spring",
+        "cable without clipping",
+        "tendon of joints",
+        "limit of tendon",
+        "force range of servo",
+    )
+)
 """Parts of `Mechanism.special_parts` that are nothing but forces."""
 
 CAPABILITIES = {

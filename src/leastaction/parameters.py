@@ -21,6 +21,7 @@ _SHAPE = ("friction", "restitution", "spinning", "rolling", "radius", "length", 
 _PENALTY = ("stiffness", "damping", "friction", "stiction", "origin", "points")
 _JOINT = ("stiffness", "damping", "rest", "armature", "friction", "lower", "upper", "limit_stiffness", "limit_damping")
 _PATH = {"stiffness": "stiffness", "damping": "damping", "rest": "rest_length"}
+_TENDON = ("stiffness", "damping")
 _SERVO = ("kp", "kv")
 _OTHER = ("gravity", "wrench", "position", "rotation")
 
@@ -61,6 +62,9 @@ def parameter(mechanism: Mechanism, name: str) -> FloatArray:
         return np.array(getattr(paths[0], _PATH[kind]))
     if paths and kind == "points":
         return np.array([a.point for a in _attachments(paths[0])])
+    tendons = [t for t in mechanism.tendons if t.name == part]
+    if tendons and kind in _TENDON:
+        return np.array(getattr(tendons[0], kind))
     points = [x for x in mechanism.contacts if x.name == part]
     if points and kind in _CONTACT:
         return np.array(getattr(points[0], kind))
@@ -119,6 +123,8 @@ def _with(m: Mechanism, name: str, value: FloatArray) -> Mechanism:
             springs=tuple(_moved(e, value) if e.name == part else e for e in m.springs),
             cables=tuple(_moved(e, value) if e.name == part else e for e in m.cables),
         )
+    if kind in _TENDON and any(t.name == part for t in m.tendons):
+        return m.replace(tendons=_exchanged(m.tendons, part, **{kind: entries[0]}))
     if kind in _CONTACT and any(x.name == part for x in m.contacts):
         own = entries if kind == "point" else entries[0]
         return m.replace(contacts=_exchanged(m.contacts, part, **{kind: own}))

@@ -129,6 +129,39 @@ def thruster():
     return b, (4.0,)
 
 
+def tendon_along_joints():
+    b = chain()
+    b.tendon("f", joints={"j0": 0.7, "j1": -0.4}, stiffness=60.0, rest=(0.1, 0.2), damping=2.0)
+    return b, None
+
+
+def tendon_with_a_limit():
+    b = chain()
+    via = [("world", (1, 0, 0)), ("l0", (0.1, 0.1, -0.2)), 2.0, ("l0", (0.1, 0.1, -0.2)), ("l1", (0, 0, -0.3))]
+    b.tendon("f", via=via, limits=(0.0, 1.1), limit_stiffness=300.0)
+    return b, None
+
+
+def tendon_motor():
+    b = chain()
+    b.tendon("t", via=[("world", (1, 0, 0)), ("l0", (0.1, 0.1, -0.2)), ("l1", (0, 0, -0.3))])
+    b.actuator("f", "t", gear=2.0)
+    return b, (4.0,)
+
+
+def motor_along_joints():
+    b = chain()
+    b.tendon("t", joints={"j0": 0.7, "j1": -0.4})
+    b.actuator("f", "t", gear=2.0)
+    return b, (4.0,)
+
+
+def servo_with_a_range():
+    b = chain(limits=(-3.0, 3.0))
+    b.position_servo("f", "j1", kp=60.0, kv=2.0, gear=1.2, force_limits=(-3.0, 3.0))
+    return b, (0.5,)
+
+
 FORCES = [
     joint_spring,
     joint_damper,
@@ -148,6 +181,11 @@ FORCES = [
     drag,
     motor,
     thruster,
+    tendon_along_joints,
+    tendon_with_a_limit,
+    tendon_motor,
+    motor_along_joints,
+    servo_with_a_range,
 ]
 
 INTEGRATORS = {
@@ -185,14 +223,22 @@ FIRST_ORDER = {
 JUMPING = (damped_limit, penalty_friction, cable, cable_without_clipping)
 """One-sided forces with dampers: they jump where they touch."""
 
-BENDING = (soft_limit, penalty_spring)
+BENDING = (soft_limit, penalty_spring, tendon_along_joints, tendon_with_a_limit, servo_with_a_range)
 """One-sided forces without."""
 
 REFUSED = {
     # Its polynomials go through accelerations at the ends and the middle of a step: none fits across a bend or a jump.
-    "HermiteSimpson": (soft_limit, damped_limit, penalty_spring, penalty_friction),
-    # Its joints are equations between bodies: no coordinate has limits, and springs act along or about a single axis.
-    "MaximalEuler": (soft_limit, damped_limit, ball_spring, ball_damper),
+    "HermiteSimpson": (
+        soft_limit,
+        damped_limit,
+        penalty_spring,
+        penalty_friction,
+        tendon_with_a_limit,
+        servo_with_a_range,
+    ),
+    # Its joints are equations between bodies: no coordinate has limits or tendons, and springs act along or about a
+    # single axis.
+    "MaximalEuler": (soft_limit, damped_limit, ball_spring, ball_damper, tendon_along_joints, servo_with_a_range),
 }
 """Which forces an integrator refuses, and why."""
 
@@ -207,6 +253,7 @@ NUMBERS = (
     "quadratic",
     "gear",
     "wrench",
+    "force_limits",
 )
 
 
@@ -217,7 +264,7 @@ def stronger(robot, factor):
         values = {n: np.asarray(getattr(part, n)) for n in NUMBERS if getattr(part, n, None) is not None}
         return dataclasses.replace(part, **{n: (factor * x).tolist() for n, x in values.items()})
 
-    fields = ("joints", "springs", "cables", "wrenches", "penalties", "forces", "actuators")
+    fields = ("joints", "springs", "cables", "wrenches", "penalties", "forces", "actuators", "tendons")
     return dataclasses.replace(robot, **{field: tuple(map(scaled, getattr(robot, field))) for field in fields})
 
 

@@ -7,6 +7,7 @@ import leastaction as la
 from leastaction.forces import total
 from leastaction.forces.arrays import BALL_SPRING, force_gradients, force_model, force_modes
 from leastaction.forces.points import point_state
+from leastaction.forces.tendon_records import HINGE, ITEM, SLIDE, TENDON
 from leastaction.kinematics.sweeps import LINK
 
 COTANGENT = np.dtype([("W", "f8", 6)], align=True)
@@ -53,6 +54,20 @@ def drag(b):
     b.drag("f", "l1", linear=2.0, quadratic=3.0, point=(0.1, -0.2, 0.3))
 
 
+def tendon(b):
+    via = [("world", (1, 0, 0)), ("l0", (0.1, 0.1, -0.2)), 2.0, ("l0", (0, 0, 0)), ("l1", (0, 0, -0.3))]
+    law = {"limit_stiffness": 50.0, "limit_damping": 0.4, "limits": (0.0, 0.5)}
+    b.tendon("f", via=via, stiffness=20.0, rest=(0.2, 0.3), damping=0.3, **law)
+
+
+def axes(b):
+    """Nothing in the mechanism: angles and ways between the bodies are added to the arrays."""
+
+
+def clipped_axes(b):
+    """The same with a drive whose force is clipped."""
+
+
 def ball_spring(b):
     """Nothing in the mechanism: it is added to the arrays."""
 
@@ -67,6 +82,9 @@ FORCES = [
     sliding_penalty,
     sticking_penalty,
     drag,
+    tendon,
+    axes,
+    clipped_axes,
     ball_spring,
 ]
 
@@ -79,12 +97,29 @@ def two_bodies(force):
         b.free(f"l{k}")
     force(b)
     forces = force_model(b.build().tree)
+    if force in (axes, clipped_axes):
+        forces = forces._replace(**axis_records(0.01 if force is clipped_axes else 1e3))
     if force is ball_spring:
         balls = np.zeros(1, BALL_SPRING).view(np.recarray)
         balls[0].child, balls[0].other, balls[0].frame = 1, 0, rotation(np.array([0.3, -0.2, 0.5])).ravel()
         balls[0].stiffness, balls[0].damping, balls[0].rest = (3.0, 2.0, 1.0), (0.1, 0.2, 0.3), (0.8, 0.6, 0.0, 0.0)
         forces = forces._replace(balls=balls)
     return forces
+
+
+def axis_records(strongest):
+    """A tendon along an angle whose mark leans towards the axis, and along a way, with a spring and a drive."""
+    items = np.zeros(2, ITEM).view(np.recarray)
+    items.node, items.other, items.weight, items.sign = (1, 0), (0, 1), (0.8, -0.6), (-1.0, 1.0)
+    items.kind, items.n = (HINGE, SLIDE), ((0.6, 0.8, 0.0), (0.0, 0.6, 0.8))
+    items.n2, items.w2 = (0.8, -0.6, 0.0), (0.48, 0.6, 0.64)
+    items.pa, items.pb = (0.1, 0.2, 0.3), (-0.2, 0.1, 0.4)
+    tendons = np.zeros(1, TENDON).view(np.recarray)
+    t = tendons[0]
+    t.count, t.driven, t.stiffness, t.longest, t.damping = 2, 1, 7.0, -0.1, 0.3
+    t.shortest, t.lower, t.upper = -0.2, -np.inf, np.inf
+    t.held, t.target, t.brake, t.weakest, t.strongest = 5.0, 0.3, 0.2, -strongest, strongest
+    return {"tendons": tendons, "items": items}
 
 
 def rotation(w):
@@ -154,8 +189,9 @@ def test_reverse_mode_is_the_transpose(force, state):
 def test_body_forces_without_dampers_are_conservative(state):
     """The power of elastic forces is minus the rate of their energy."""
     links, rng = state
-    for force in (spring, cable, unclipped_cable, isotropic_spring, sticking_penalty, ball_spring):
+    for force in (spring, cable, unclipped_cable, isotropic_spring, sticking_penalty, tendon, axes, ball_spring):
         forces = two_bodies(force)
+        forces.tendons.damping = forces.tendons.limit_damping = forces.tendons.driven = 0.0
         for record in (forces.paths, forces.penalties, *(() if forces.balls is None else (forces.balls,))):
             record.damping = 0.0
         forces.penalties.stiction = forces.penalties.friction = 0.0

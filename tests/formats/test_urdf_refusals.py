@@ -139,12 +139,6 @@ CASES = {
         'loop_joint "hinge"',
         "twice",
     ),
-    "xacro": (
-        urdf('<xacro:macro name="leg"/>', link("a")),
-        2,
-        'xacro:macro "leg"',
-        "run `xacro`",
-    ),
 }
 
 

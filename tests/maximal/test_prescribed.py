@@ -219,3 +219,60 @@ def test_no_room():
     motions = {"left": lambda t: -0.5 * t, "right": lambda t: 0.5 * t}
     with pytest.raises(la.ConvergenceError, match=r"prescribed motions \(left, right\) leave room"):
         la.simulate(b.build(), {"box_free.z": 0.1}, dt=0.01, steps=10, integrator=la.Maximal(), motions=motions)
+
+
+def differences(f, n, h):
+    return np.array([f(h * e) - f(-h * e) for e in np.eye(n)]) / (2.0 * h)
+
+
+def gradients(robot, way, q, p, motions, steps):
+    """Of a sum over all positions and velocities by the start and the controls: by the adjoint and by differences."""
+    weights, nv = np.random.default_rng(0).normal(size=(2, steps + 1, robot.nv)), robot.nv
+    options = {"dt": 0.01, "steps": steps, "motions": motions}
+    middle = la.simulate(robot, q, p=p, integrator=way, **options).q
+
+    def value(run):
+        return float((weights[0] * robot.difference(middle, run.q)).sum() + (weights[1] * run.v).sum())
+
+    def run(x):
+        start, u = robot.integrate(q, x[:nv]), np.zeros((steps, robot.nu))
+        u[steps // 2] = x[2 * nv :]
+        return value(la.simulate(robot, start, p=p + x[nv : 2 * nv], controls=u, integrator=way, **options))
+
+    _, found = la.adjoint(
+        robot, way, lambda run: (value(run), *weights), ("q", "p", "controls"), q=q, p=p,
+        controls=np.zeros((steps, robot.nu)), **options,
+    )  # fmt: skip
+    found = np.concatenate([found["q"], found["p"], found["controls"][steps // 2]])
+    return found, differences(run, 2 * nv + robot.nu, 1e-6)
+
+
+def test_gradients_of_driven_runs():
+    """What is prescribed stays as it is told: gradients by its start are zero."""
+    found, expected = gradients(arm(), la.Maximal(), np.array([0.0, 0.3]), np.array([0.4, 0.1]), {"turn": turn}, 4)
+    np.testing.assert_allclose(found, expected, atol=1e-8 * abs(expected).max())
+    assert found[0] == 0.0
+
+
+def test_gradients_of_a_push():
+    b = box_on(Plane(friction=0.3))
+    b.body("hand", mass=0.1, inertia=1e-4, shapes=Sphere(0.05, friction=0.2))
+    b.free("hand")
+    b.prescribe("hand")
+    robot, way = b.build(), la.Maximal(smoothing=1e-5)
+
+    def hand(t):
+        return Pose((-0.151 + 0.5 * t, 0.01, 0.1))
+
+    run = la.simulate(robot, {"box_free.z": 0.1}, dt=0.01, steps=5, integrator=way, motions={"hand": hand})
+    found, expected = gradients(robot, way, run.q[5], run.p[5], {"hand": lambda t: hand(t + 0.05)}, 3)
+    np.testing.assert_allclose(found, expected, atol=3e-6 * abs(expected).max())
+    _, B = la.linearize(robot, way, run.q[5], run.p[5], dt=0.01)  # with the hand at rest
+    options = {"p": run.p[5], "dt": 0.01, "steps": 1, "integrator": way}
+    middle = la.simulate(robot, run.q[5], **options).q[1]
+
+    def step(u):
+        end = la.simulate(robot, run.q[5], controls=u, **options)
+        return np.concatenate([robot.difference(middle, end.q[1]), end.p[1]])
+
+    np.testing.assert_allclose(B, differences(step, 12, 1e-4).T, atol=1e-6 * abs(B).max())

@@ -14,7 +14,8 @@ def keeps_energy(robot: Any) -> bool:
     """Whether nothing takes energy from the robot or brings it: no damping, friction, drag or body-fixed wrench."""
     joints = (*robot.joints, *robot.loops)
     lossless = not any(any(joint.damping) or any(joint.friction) for joint in joints)
-    springs = not any(getattr(s, "damping", 0.0) for s in (*robot.springs, *robot.cables))
+    springs = not any(getattr(s, "damping", 0.0) for s in (*robot.springs, *robot.cables, *robot.tendons))
+    springs = springs and not any(t.limit_damping for t in robot.tendons)
     return (
         lossless
         and springs
@@ -42,9 +43,11 @@ def symmetries(robot: Any) -> Any:
     tied = [joint for joint in robot.loops if WORLD in (joint.parent, joint.child)]
     ends = [end.body for s in robot.springs for end in (s.start, s.end)]
     ends += [point.body for cable in robot.cables for point in cable.via]
+    ends += [point.body for tendon in robot.tendons for _, points in tendon.stretches for point in points]
     held = any(any(j.stiffness) or any(j.damping) or any(j.friction) or any(j.armature) for j in roots)
     coupled = any(c.follower in j.coordinate_names() or c.leader in j.coordinate_names()
                   for c in robot.couplings for j in roots)  # fmt: skip
+    coupled = coupled or any(name in j.velocity_names() for t in robot.tendons for name, _ in t.joints for j in roots)
     grounded = touches_ground(robot) or robot.penalties
     if tied or WORLD in ends or held or coupled or grounded or robot.wrenches or robot.forces or robot.rollings:
         return none

@@ -13,7 +13,7 @@ import typer
 
 from leastaction.errors import LeastActionError
 
-FILES = (".urdf", ".xml", ".mjcf")
+FILES = (".urdf", ".xml", ".mjcf", ".xacro")
 
 
 @dataclass

@@ -81,6 +81,7 @@ def _facts(robot: Any) -> dict[str, Any]:
         "loops": joints[len(robot.joints) :],
         "couplings": [coupling.name for coupling in robot.couplings],
         "springs": [spring.name for spring in (*robot.springs, *robot.cables)],
+        "tendons": [tendon.name for tendon in robot.tendons],
         "actuators": [actuator.name for actuator in robot.actuators],
         "contacts": [contact.name for contact in robot.contacts],
         "frames": [frame.name for frame in robot.frames],

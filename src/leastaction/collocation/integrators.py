@@ -18,7 +18,7 @@ class _Collocation(Integrator):
     nodes: ClassVar[tuple[float, ...]] = ()
     stepper_class: ClassVar[Any] = CollocationStepper
     # Not what touches and lets go: no polynomial fits the acceleration across a bend or a jump.
-    handles: ClassVar[frozenset[str]] = frozenset(("isotropic spring", "cable without clipping"))
+    handles: ClassVar[frozenset[str]] = frozenset(("isotropic spring", "cable without clipping", "tendon of joints"))
 
 
 @dataclass(frozen=True)

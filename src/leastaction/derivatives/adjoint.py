@@ -50,7 +50,7 @@ def adjoint(
             "position:JOINT" (3,): origin of a joint in its parent's frame, so the length of the link before it;
             "rotation:JOINT" (3,): turning the joint's frame about axes of its parent's frame;
             "stiffness:NAME", "damping:NAME", "rest:NAME" of a joint (nv of it; rest: nq, of quaternions the part that
-            keeps their norm), a spring or a cable; "armature:JOINT";
+            keeps their norm), a spring or a cable, without rest of a tendon; "armature:JOINT";
             "lower:JOINT", "upper:JOINT", "limit_stiffness:JOINT", "limit_damping:JOINT": limits that push back;
             "points:NAME" (count, 3): where a spring, cable or penalty contact acts, in the frames of its bodies;
             "stiffness:NAME", "damping:NAME", "friction:NAME", "stiction:NAME", "origin:NAME" (3,) of a penalty contact;

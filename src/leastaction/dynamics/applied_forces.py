@@ -27,6 +27,7 @@ def placed_forces(forces, data, q, v):
     """`mechanism_forces` once poses at q are there."""
     velocities(forces.nodes, data.links, data.screws, v)
     total.clear(data.external, data.tau)
+    total.look_near(forces, data.modes, q)
     total.wrenches(forces, data.modes, data.links, data.external)
     total.joint_forces(forces, data.modes, q, v, data.tau)
 
@@ -34,6 +35,7 @@ def placed_forces(forces, data, q, v):
 @routine
 def applied_forces(forces, data, q, v, u):
     """The same with the controls u (nu,)."""
+    total.set_pulls(forces, data.modes, u)
     mechanism_forces(forces, data, q, v)
     total.drive_forces(forces, data.links, u, data.external, data.tau)
 
@@ -56,6 +58,7 @@ def start_accelerations(model, data, q, v, u, acc):
     forces, tau, bias = model.forces, data.tau, data.x
     tree = DynamicsModel(forces.nodes, forces.dofs, model.gravity)
     work = DynamicsData(data.links, data.screws, data.external)
+    total.set_pulls(forces, data.modes, u)
     placed_forces(forces, data, q, v)
     total.drive_forces(forces, data.links, u, data.external, tau)
     recursions.required_forces(tree, work, v, data.zero, bias)

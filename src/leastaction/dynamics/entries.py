@@ -46,6 +46,7 @@ def passive_forces(forces, modes, links, screws, q, v, external, tau):
     forces, modes = named_forces(forces), named_modes(modes)
     positions(forces.nodes, links, screws, q)
     velocities(forces.nodes, links, screws, v)
+    total.look_near(forces, modes, q)
     total.wrenches(forces, modes, links, external)
     total.joint_forces(forces, modes, q, v, tau)
 

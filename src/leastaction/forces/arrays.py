@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leastaction._jit import inline, routine
-from leastaction.forces import drags, drives, paths, penalty_contacts, wrenches
-from leastaction.forces.points import Frames
+from leastaction.forces import drags, drives, paths, penalty_contacts, tendon_records, wrenches
+from leastaction.forces.points import Frames, zeroed
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism.tree import Tree
 
@@ -64,6 +64,7 @@ class ForceModel(NamedTuple):
         wrenches: constant wrenches.
         penalties: points that planes push back.
         drags: points that air or water resists.
+        tendons, items: tendons and servos with force ranges, with the items of their lengths.
         drives: one per control.
         balls: `BALL_SPRING` records; None where every ball joint is a node.
         coords: `tree.DOF` records of reduced coordinates that are no nodes' own; None where there are none.
@@ -71,7 +72,7 @@ class ForceModel(NamedTuple):
         user: forces that the user wrote; None where the formulation takes none.
 
     A field that is None costs no time to compile either: kernels are compiled without it. Of the records from
-    `paths` to `drags` either none or all are None, see `compact`.
+    `paths` to `items` either none or all are None, see `compact`.
     """
 
     nodes: Any
@@ -82,6 +83,8 @@ class ForceModel(NamedTuple):
     wrenches: Any
     penalties: Any
     drags: Any
+    tendons: Any
+    items: Any
     drives: Any
     balls: Any
     coords: Any
@@ -99,6 +102,10 @@ class ForceModes(NamedTuple):
         paths: of cables, shape (paths,).
         penalties: shape (penalties,).
         coords: of the limits of reduced coordinates, shape (coords,).
+        tendons: of the limits of tendons, shape (tendons,).
+        pull: what drives exert on tendons [N], how long after the pose their feedback looks at the length [s], and
+            what it adds to that; shape (tendons, 3), zero unless told.
+        items: `ITEM` records of tendons, those of the model with the turns that angles have made.
         user: scratch of the user's forces; None where the formulation takes none.
     """
 
@@ -106,6 +113,9 @@ class ForceModes(NamedTuple):
     paths: NDArray[np.int64]
     penalties: NDArray[np.int64]
     coords: NDArray[np.int64]
+    tendons: NDArray[np.int64]
+    pull: NDArray[np.float64]
+    items: Any
     user: UserScratch | None
 
 
@@ -119,6 +129,8 @@ class ForceGradients(NamedTuple):
         penalties: by stiffness, damping, friction, stiction and the plane's origin, shape (penalties, 7).
         penalty_points: by the places of the points, shape (penalties, 3).
         drags: by the linear and quadratic coefficients and the places of the points, shape (drags, 5).
+        tendons: by stiffness and damping, by those of the feedback of drives towards zero, and by a force of theirs,
+            shape (tendons, 5).
         balls: by stiffness, damping, and turns of the rest and of the joint's frame, shape (balls, 12).
         user: by the places of the points of the user's forces, shape (points, 3).
     """
@@ -129,11 +141,12 @@ class ForceGradients(NamedTuple):
     penalties: NDArray[np.float64]
     penalty_points: NDArray[np.float64]
     drags: NDArray[np.float64]
+    tendons: NDArray[np.float64]
     balls: NDArray[np.float64]
     user: NDArray[np.float64]
 
 
-ELEMENTS = ("paths", "points", "wrenches", "penalties", "drags")
+ELEMENTS = ("paths", "points", "wrenches", "penalties", "drags", "tendons", "items")
 """Fields of `ForceModel` with the records of a mechanism's elements."""
 
 
@@ -154,22 +167,27 @@ def _compile(tree: Tree) -> ForceModel:
         nodes=tree.nodes,
         dofs=tree.dofs,
         rest=tree.rest,
-        **force_records(tree.mechanism, tree.frames, split),
+        **force_records(tree.mechanism, tree.frames, tendon_records.tree_axes(tree), split),
         balls=None,
         coords=None,
         user=None,
     )
 
 
-def force_records(mechanism: Mechanism, frames: Frames, split: Sequence[tuple[int, int]] = ()) -> dict[str, Any]:
+def force_records(
+    mechanism: Mechanism, frames: Frames, axes: tendon_records.Axes, split: Sequence[tuple[int, int]] = ()
+) -> dict[str, Any]:
     """What elements and controls of a mechanism are on nodes of any kind; see `drives.compiled` for `split`."""
     chains, points = paths.compiled(mechanism, frames)
+    tendons, items = tendon_records.compiled(mechanism, frames, axes)
     body = {
         "paths": chains,
         "points": points,
         "wrenches": wrenches.compiled(mechanism, frames),
         "penalties": penalty_contacts.compiled(mechanism, frames),
         "drags": drags.compiled(mechanism, frames),
+        "tendons": tendons,
+        "items": items,
     }
     return body | {"drives": drives.compiled(mechanism, frames, split), "touched": _touched(*body.values())}
 
@@ -198,7 +216,9 @@ def moves_with_bodies(forces: ForceModel) -> bool:
     """Whether every wrench on a body moves rigidly with it, so that no two bodies have forces in common."""
     addresses = None if forces.user is None else forces.user.addresses
     fixed = forces.wrenches is None or bool(forces.wrenches.local.all())
-    return fixed and not any(map(_size, (forces.paths, forces.penalties, forces.drags, forces.balls, addresses)))
+    return fixed and not any(
+        map(_size, (forces.paths, forces.penalties, forces.drags, forces.tendons, forces.balls, addresses))
+    )
 
 
 def resisting(forces: ForceModel) -> ForceModel | None:
@@ -206,28 +226,42 @@ def resisting(forces: ForceModel) -> ForceModel | None:
     springs = forces.paths[(forces.paths.isotropic != 0) & (forces.paths.damping > 0.0)]
     rough = forces.penalties[(forces.penalties.damping > 0.0) | (forces.penalties.friction > 0.0)]
     ends = [forces.points[p.first : p.first + p.count] for p in springs]
+    ends += [forces.items[t.first : t.first + t.count] for t in forces.tendons if _resists(t)]
     touched = _touched(rough, forces.drags, *ends)
-    # All contacts stay, so that each has its own mode.
+    # All contacts and tendons stay, so that each has its own mode.
     return forces._replace(paths=springs, wrenches=forces.wrenches[:0], touched=touched) if len(touched) else None
+
+
+def _resists(tendon: Any) -> bool:
+    """Whether the force of a tendon depends on velocities, or is to be looked at in the middle of a step."""
+    return bool(tendon.damping or tendon.limit_damping or tendon.held or tendon.brake)
 
 
 def together(forces: ForceModel) -> set[tuple[int, int]]:
     """Pairs of nodes (lower one first) that one force ties."""
     ends = [forces.points.node[p.first : p.first + p.count].tolist() for p in forces.paths]
+    ends += [tendon_nodes(forces, t) for t in forces.tendons]
     return {(min(i, j), max(i, j)) for group in ends for i in group for j in group if i != j and min(i, j) >= 0}
+
+
+def tendon_nodes(forces: ForceModel, tendon: Any) -> list[int]:
+    """Nodes of the items of a tendon."""
+    own = forces.items[tendon.first : tendon.first + tendon.count]
+    return [*own.node.tolist(), *own.other.tolist()]
 
 
 def ties_bodies(forces: ForceModel) -> bool:
     """Whether some force may tie two bodies: springs, cables and own forces between them, drives with a reaction."""
     own = None if forces.user is None else forces.user.addresses
-    paths = forces.paths is not None and bool(together(forces))
+    # Steps take the feedback of drives on tendons at several poses at once, which no block of one body knows.
+    paths = forces.paths is not None and (bool(together(forces)) or bool(forces.tendons.driven.any()))
     return paths or bool((forces.drives.other >= 0).any()) or _size(forces.balls) + _size(own) > 0
 
 
 def slows_bodies(forces: ForceModel) -> bool:
     """Whether some body force depends on velocities."""
     own = None if forces.user is None else forces.user.addresses
-    damped = forces.paths is not None and bool(forces.paths.damping.any())
+    damped = forces.paths is not None and bool(forces.paths.damping.any() or any(map(_resists, forces.tendons)))
     return damped or any(map(_size, (forces.penalties, forces.drags, forces.balls, own)))
 
 
@@ -236,7 +270,8 @@ def has_jumps(forces: ForceModel) -> bool:
     cables = () if forces.paths is None else forces.paths.damping[forces.paths.pulls_only != 0]
     others = [x.limit_damping for x in (forces.dofs, forces.coords) if x is not None]
     contacts = () if forces.penalties is None else forces.penalties.damping
-    return any(np.any(damping) for damping in (cables, contacts, *others))
+    tendons = () if forces.tendons is None else forces.tendons.limit_damping
+    return any(np.any(damping) for damping in (cables, contacts, tendons, *others))
 
 
 def force_modes(forces: ForceModel | Tree, rows: int | None = None) -> ForceModes:
@@ -244,14 +279,18 @@ def force_modes(forces: ForceModel | Tree, rows: int | None = None) -> ForceMode
     if isinstance(forces, Tree):
         forces = force_model(forces)
     many = () if rows is None else (rows,)
-    sizes = (_size(x) for x in (forces.dofs, forces.paths, forces.penalties, forces.coords))
-    return ForceModes(*(np.zeros((*many, n), np.int64) for n in sizes), user=_user_scratch(forces.user))
+    sizes = (_size(x) for x in (forces.dofs, forces.paths, forces.penalties, forces.coords, forces.tendons))
+    pull = np.zeros((*many, _size(forces.tendons), 3))
+    items = zeroed(0, tendon_records.ITEM) if forces.items is None else forces.items.copy()
+    modes = (np.zeros((*many, n), np.int64) for n in sizes)
+    return ForceModes(*modes, pull=pull, items=items, user=_user_scratch(forces.user))
 
 
 @inline
 def modes_at(modes, row):
     """One row of modes."""
-    return ForceModes(modes.limits[row], modes.paths[row], modes.penalties[row], modes.coords[row], modes.user)
+    own = modes.limits[row], modes.paths[row], modes.penalties[row], modes.coords[row]
+    return ForceModes(own[0], own[1], own[2], own[3], modes.tendons[row], modes.pull[row], modes.items, modes.user)
 
 
 def _user_scratch(user: UserForces | None) -> UserScratch | None:
@@ -273,6 +312,7 @@ def force_gradients(forces: ForceModel) -> ForceGradients:
         penalties=np.zeros((_size(forces.penalties), 7)),
         penalty_points=np.zeros((_size(forces.penalties), 3)),
         drags=np.zeros((_size(forces.drags), 5)),
+        tendons=np.zeros((_size(forces.tendons), 5)),
         balls=np.zeros((_size(forces.balls), 12)),
         user=np.zeros((points, 3)),
     )

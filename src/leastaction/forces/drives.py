@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from leastaction._jit import inline, routine
 from leastaction.forces.points import Frames, zeroed
+from leastaction.forces.tendon_records import tendon_of_control
 from leastaction.kinematics.sweeps import add_to
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism.actuators import JointActuator
@@ -19,6 +20,7 @@ DRIVE = np.dtype(
         ("dof", "i8"),  # degree of freedom, or reduced coordinate, that it pushes with gear * u; or -1
         ("node", "i8"),  # else: node that it pushes with u * wrench in the node's frame ...
         ("other", "i8"),  # ... and the node that takes the reaction, -1 for none
+        ("tendon", "i8"),  # or tendon that it pushes with gear * u, counted from one; 0 for none
         ("gear", "f8"),
         ("wrench", "f8", 6),
     ],
@@ -37,7 +39,11 @@ def compiled(mechanism: Mechanism, frames: Frames, split: Sequence[tuple[int, in
     drives.other = -1
     if not mechanism.actuators:
         drives.dof, drives.gear = np.arange(mechanism.nv), 1.0
-    for record, a in zip(drives, mechanism.actuators, strict=False):
+    of_tendons = tendon_of_control(mechanism)
+    for k, (record, a) in enumerate(zip(drives, mechanism.actuators, strict=False)):
+        if k in of_tendons and isinstance(a, JointActuator):
+            record.dof, record.node, record.tendon, record.gear = -1, -1, of_tendons[k], a.push
+            continue
         if isinstance(a, JointActuator):
             record.dof, record.gear = mechanism.velocity_index(a.coordinate), a.push
             continue

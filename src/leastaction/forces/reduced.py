@@ -8,6 +8,7 @@ import numpy as np
 
 from leastaction.forces.arrays import BALL_SPRING, ForceModel, force_model
 from leastaction.forces.drives import DRIVE, node_wrench
+from leastaction.forces.tendon_records import tendon_of_control
 from leastaction.forces.user import PointForce, user_forces
 from leastaction.kinematics.reduced.arrays import filled, records
 from leastaction.kinematics.reduced.compiled import ReducedCoordinates
@@ -84,7 +85,11 @@ def _drives(c: ReducedCoordinates, drive_of: dict[int, dict[str, Any]]) -> list[
     if not m.actuators:
         return [{"gear": 1.0} | drive_of[k] for k in range(m.nv)]
     rows: list[dict[str, Any]] = []
-    for a in m.actuators:
+    of_tendons = tendon_of_control(m)
+    for k, a in enumerate(m.actuators):
+        if k in of_tendons and isinstance(a, JointActuator):
+            rows.append({"dof": -1, "node": -1, "other": -1, "tendon": of_tendons[k], "gear": a.push})
+            continue
         if isinstance(a, JointActuator):
             drive = dict(drive_of[m.velocity_index(a.coordinate)])
             if "wrench" in drive:

@@ -19,6 +19,7 @@ from leastaction.forces import (
     joint_springs,
     paths,
     penalty_contacts,
+    tendons,
     touch,
     user,
 )
@@ -38,7 +39,7 @@ def _element_count(some, forces):
     if some is None:
         return 0
     count = forces.paths.shape[0] + forces.wrenches.shape[0] + forces.penalties.shape[0]
-    return count + forces.drags.shape[0]
+    return count + forces.drags.shape[0] + forces.tendons.shape[0]
 
 
 @inline
@@ -68,6 +69,9 @@ def _any_element_resists(some, forces):
     found = forces.penalties.shape[0] + forces.drags.shape[0] > 0
     for i in range(forces.paths.shape[0]):
         found = found or forces.paths[i].damping > 0.0
+    for i in range(forces.tendons.shape[0]):
+        t = forces.tendons[i]
+        found = found or t.damping > 0.0 or t.brake > 0.0 or t.limit_damping > 0.0 or t.held > 0.0
     return found
 
 
@@ -88,6 +92,7 @@ def _element_wrenches(some, forces, modes, links, external):
     constant.wrenches(forces.wrenches, links, external)
     penalty_contacts.wrenches(forces.penalties, modes.penalties, links, external)
     drags.wrenches(forces.drags, links, external)
+    tendons.wrenches(forces.tendons, modes.items, modes.tendons, modes.pull, links, external)
 
 
 @inline
@@ -114,6 +119,7 @@ def _element_energy(some, forces, links):
         return 0.0
     total = paths.energy(forces.paths, forces.points, links)
     total += isotropic_springs.energy(forces.paths, forces.points, links)
+    total += tendons.energy(forces.tendons, forces.items, links)
     return total + penalty_contacts.energy(forces.penalties, links)
 
 
@@ -141,6 +147,7 @@ def _element_slopes(some, forces, modes, links, T, dV, out):
     constant.slopes(forces.wrenches, links, T, out)
     penalty_contacts.slopes(forces.penalties, modes.penalties, links, T, dV, out)
     drags.slopes(forces.drags, links, T, dV, out)
+    tendons.slopes(forces.tendons, modes.items, modes.tendons, modes.pull, links, T, dV, out)
 
 
 @inline
@@ -173,6 +180,7 @@ def _element_cotangents(some, forces, modes, links, cot, GT, GV, grads):
     out, at = grads.penalties, grads.penalty_points
     penalty_contacts.cotangents(forces.penalties, modes.penalties, links, cot, GT, GV, out, at)
     drags.cotangents(forces.drags, links, cot, GT, GV, grads.drags)
+    tendons.cotangents(forces.tendons, modes.items, modes.tendons, modes.pull, links, cot, GT, GV, grads.tendons)
 
 
 @inline
@@ -232,6 +240,54 @@ def drive_forces(forces, links, u, external, tau):
     drives.wrenches(forces.drives, links, u, external)
 
 
+@routine
+def set_pulls(forces, modes, u):
+    """Let the controls u (nu,) act on tendons from now on."""
+    _set_pulls(forces.tendons, forces, modes, u)
+
+
+@inline
+def _set_pulls(some, forces, modes, u):
+    if some is not None:
+        tendons.set_pulls(some, forces.drives, modes.pull, u)
+
+
+@routine
+def look_near(forces, modes, q):
+    """Let tendons know how often the joints at q (nq,) have turned round."""
+    _look_near(forces.tendons, modes, q)
+
+
+@inline
+def _look_near(some, modes, q):
+    if some is not None:
+        tendons.look_near(modes.items, q)
+
+
+@routine
+def control_wrenches(forces, modes, links, u, out):
+    """Add to `out` (nodes, 6) how the wrenches on tendons change for a change u (nu,) of the controls."""
+    _control_wrenches(forces.tendons, forces, modes, links, u, out)
+
+
+@inline
+def _control_wrenches(some, forces, modes, links, u, out):
+    if some is not None:
+        tendons.control_wrenches(some, modes.items, forces.drives, modes.tendons, modes.pull, links, u, out)
+
+
+@routine
+def control_cotangents(forces, modes, links, cot, bu):
+    """Add to bu (nu,) the gradients by the controls of tendons; `cot` as in `wrench_cotangents`."""
+    _control_cotangents(forces.tendons, forces, modes, links, cot, bu)
+
+
+@inline
+def _control_cotangents(some, forces, modes, links, cot, bu):
+    if some is not None:
+        tendons.control_cotangents(some, modes.items, forces.drives, modes.tendons, modes.pull, links, cot, bu)
+
+
 # ------------------------------------------------------------------ one-sided forces
 
 
@@ -246,7 +302,8 @@ def any_jumps(forces):
 def _any_element_jumps(some, forces):
     if some is None:
         return False
-    return penalty_contacts.any_jumps(forces.penalties) or paths.any_jumps(forces.paths)
+    found = penalty_contacts.any_jumps(forces.penalties) or paths.any_jumps(forces.paths)
+    return found or tendons.any_jumps(forces.tendons)
 
 
 @inline
@@ -263,6 +320,7 @@ def exchange_modes(modes, old, new):
     touch.exchange(modes.paths, old, new)
     touch.exchange(modes.limits, old, new)
     touch.exchange(modes.coords, old, new)
+    touch.exchange(modes.tendons, old, new)
 
 
 @routine
@@ -285,6 +343,8 @@ def _change_elements(some, forces, modes, links, settled, most):
         return 0, 0
     changed, touching = penalty_contacts.change_modes(forces.penalties, modes.penalties, links, settled, most)
     c, t = paths.change_modes(forces.paths, forces.points, modes.paths, links, settled, most - changed)
+    changed, touching = changed + c, touching + t
+    c, t = tendons.change_modes(forces.tendons, modes.items, modes.tendons, links, settled, most - changed)
     return changed + c, touching + t
 
 
@@ -311,7 +371,8 @@ def _settle_elements(some, forces, modes, links):
     if some is None:
         return 0
     changed = penalty_contacts.settle_modes(forces.penalties, modes.penalties, links)
-    return changed + paths.settle_modes(forces.paths, forces.points, modes.paths, links)
+    changed += paths.settle_modes(forces.paths, forces.points, modes.paths, links)
+    return changed + tendons.settle_modes(forces.tendons, modes.items, modes.tendons, links)
 
 
 @routine

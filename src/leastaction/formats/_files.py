@@ -78,6 +78,11 @@ class Folder:
         except (OSError, ValueError, RuntimeError) as error:
             raise element.error(f"file {name!r} cannot be looked up: {error}") from None
 
+    @property
+    def listed(self) -> tuple[Path, ...]:
+        """The folders `packages`, and those of the environment variable ROS_PACKAGE_PATH."""
+        return (*self.packages, *(Path(x) for x in os.environ.get("ROS_PACKAGE_PATH", "").split(os.pathsep) if x))
+
     def package(self, name: str, element: Element) -> Path | None:
         """The file that `package://<package>/<rest>` means.
 
@@ -85,8 +90,7 @@ class Folder:
         those of the environment variable ROS_PACKAGE_PATH.
         """
         package, _, rest = name.partition("/")
-        listed = [Path(x) for x in os.environ.get("ROS_PACKAGE_PATH", "").split(os.pathsep) if x]
-        for folder in (self.path, *self.path.parents, *self.packages, *listed):
+        for folder in (self.path, *self.path.parents, *self.listed):
             found = self._allowed(folder / package / rest, name, element, relative=True)
             if found is None and (folder.name == package or folder == self.path):
                 found = self._allowed(folder / rest, name, element, relative=True)

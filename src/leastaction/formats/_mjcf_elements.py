@@ -10,12 +10,11 @@ from numpy.polynomial import Polynomial
 
 from leastaction.formats._files import Notes
 from leastaction.formats._mjcf_bodies import BALL, Bodies, Names, pose, shift
+from leastaction.formats._mjcf_tendons import Tendons
 from leastaction.formats._mjcf_text import limits
 from leastaction.mechanism import (
     Activation,
-    Attachment,
     BodyActuator,
-    Cable,
     Coupling,
     Frame,
     JointActuator,
@@ -38,18 +37,12 @@ class Equality(IntEnum):
     TENDON = 3
 
 
-class Wrap(IntEnum):
-    """Values of mjtWrap."""
-
-    JOINT = 1
-    SITE = 3
-
-
 class Transmission(IntEnum):
     """Values of mjtTrn."""
 
     JOINT = 0
     JOINT_IN_PARENT = 1
+    TENDON = 3
     SITE = 4
 
 
@@ -76,7 +69,7 @@ class Bias(IntEnum):
 
 
 class Elements:
-    """Adds loop joints, couplings, frames, cables and actuators to a builder."""
+    """Adds loop joints, couplings, frames, tendons and actuators to a builder."""
 
     def __init__(self, model: Any, builder: MechanismBuilder, notes: Notes, bodies: Bodies) -> None:
         self.m = model
@@ -84,9 +77,12 @@ class Elements:
         self.notes = notes
         self.bodies = bodies
         self.sites: list[str] = []  # names of the frames that sites become
+        self.tendons = Tendons(model, builder, notes, bodies)
 
     def read(self) -> None:
         """Add them all."""
+        types, targets = self.m.actuator_trntype, self.m.actuator_trnid
+        self.tendons.read({int(targets[k, 0]) for k in range(len(types)) if types[k] == Transmission.TENDON})
         names = Names()
         for k in range(self.m.neq):
             given = self.m.equality(k).name
@@ -99,9 +95,6 @@ class Elements:
             body, X = self._site(k)
             self.sites.append(names.unique(self.m.site(k).name or f"site{k}"))
             self.builder.add(Frame(self.sites[-1], self.bodies.bodies[body], X))
-        names = Names()
-        for k in range(self.m.ntendon):
-            self._tendon(k, names)
         names = Names()
         for k in range(len(self.m.actuator_trntype)):
             self._actuator(k, names)
@@ -125,11 +118,13 @@ class Elements:
             self._loop(name, "fixed" if weld else "spherical", *ends)
         elif type_ == Equality.JOINT and second >= 0:
             self._couple(couplings.unique(name), first, second, data[:5])
-        elif type_ == Equality.TENDON and self._couple_tendons(name, first, second, data[:5], couplings):
+        elif type_ == Equality.JOINT:
+            goal = float(m.qpos0[m.jnt_qposadr[first]] + data[0])
+            self.tendons.hold(k, name, {int(first): 1.0}, goal, float(m.dof_invweight0[m.jnt_dofadr[first]]))
+        elif type_ == Equality.TENDON and self._couple_tendons(k, name, data[:5], couplings):
             pass
         else:
-            kind = "that hold one joint" if type_ == Equality.JOINT else "of other types"
-            self.notes.add(f"equalities {kind}", name)
+            self.notes.add("equalities of other types", name)
 
     def _site(self, k: int) -> tuple[int, Pose]:
         return int(self.m.site_bodyid[k]), pose(self.m.site_pos[k], self.m.site_quat[k])
@@ -159,60 +154,37 @@ class Elements:
         ends = self.bodies.coordinates[int(follower)], self.bodies.coordinates[int(leader)]
         self.builder.add(Coupling(name, *ends, tuple(coefficients)))
 
-    def _couple_tendons(self, name: str, first: int, second: int, data: Any, couplings: Names) -> bool:
-        """Couple two joints as fixed tendons do, if they do so linearly; lengths count from qpos0."""
-        a = self._fixed(first)
-        b = self._fixed(second) if second >= 0 else None
-        linear = second < 0 or not np.any(data[2:])
-        if a is None or (second >= 0 and b is None) or not linear:
+    def _couple_tendons(self, k: int, name: str, data: Any, couplings: Names) -> bool:
+        """Couple joints as fixed tendons do, if they do so linearly; lengths count from qpos0.
+
+        Two joints are coupled exactly; one alone, and several, are held by a spring.
+        """
+        m, first, second = self.m, int(self.m.eq_obj1id[k]), int(self.m.eq_obj2id[k])
+        a = self.tendons.fixed(first)
+        b = self.tendons.fixed(second) if second >= 0 else {}
+        if a is None or b is None or (second >= 0 and np.any(data[2:])):
             return False
         # sum_a c (q - ref) = data[0] + data[1] sum_b c (q - ref)
         terms = dict(a)
-        for j, c in (b or {}).items():
+        for j, c in b.items():
             terms[j] = terms.get(j, 0.0) - float(data[1]) * c
         terms = {j: c for j, c in terms.items() if c}
-        if len(terms) != 2:
+        if len(terms) == 2:
+            (follower, c1), (leader, c2) = terms.items()
+            self._couple(couplings.unique(name), follower, leader, [float(data[0]) / c1, -c2 / c1])
+            return True
+        if not terms:
             return False
-        (follower, c1), (leader, c2) = terms.items()
-        self._couple(couplings.unique(name), follower, leader, [float(data[0]) / c1, -c2 / c1])
+        goal = float(data[0]) + sum(c * float(m.qpos0[m.jnt_qposadr[j]]) for j, c in terms.items())
+        weight = float(m.tendon_invweight0[first])
+        weight += float(data[1]) ** 2 * float(m.tendon_invweight0[second]) if second >= 0 else 0.0
+        self.tendons.hold(k, name, terms, goal, weight)
         return True
-
-    # ------------------------------------------------------------------ tendons
 
     def _has(self, kind: str, k: int, *properties: str) -> bool:
         """Whether object k has any of the properties, not all of which every version of MuJoCo knows."""
         arrays = [getattr(self.m, f"{kind}_{name}", None) for name in properties]
         return any(np.any(array[k]) for array in arrays if array is not None)
-
-    def _wraps(self, k: int) -> range:
-        return range(self.m.tendon_adr[k], self.m.tendon_adr[k] + self.m.tendon_num[k])
-
-    def _fixed(self, k: int) -> dict[int, float] | None:
-        """Coefficients of a fixed tendon by joint number; None for a spatial one."""
-        m = self.m
-        if any(m.wrap_type[w] != Wrap.JOINT for w in self._wraps(k)):
-            return None
-        return {int(m.wrap_objid[w]): float(m.wrap_prm[w]) for w in self._wraps(k)}
-
-    def _tendon(self, k: int, names: Names) -> None:
-        m = self.m
-        name = names.unique(m.tendon(k).name or f"tendon{k}")
-        acts = m.tendon_stiffness[k] or m.tendon_damping[k]
-        spring = m.tendon_lengthspring[k]
-        through_sites = all(m.wrap_type[w] == Wrap.SITE for w in self._wraps(k))
-        # A spring with a dead band pulls and pushes; one that starts at zero only pulls.
-        plain = spring[0] == spring[1] or spring[0] == 0.0
-        if acts and through_sites and plain:
-            via = []
-            for w in self._wraps(k):
-                body, X = self._site(m.wrap_objid[w])
-                via.append(Attachment(self.bodies.bodies[body], X.position))
-            values = (float(m.tendon_stiffness[k]), float(spring[1]), float(m.tendon_damping[k]))
-            self.builder.add(Cable(name, tuple(via), *values, pulls_only=bool(spring[0] != spring[1])))
-            acts = False
-        others = ("armature", "stiffnesspoly", "dampingpoly", "limited", "frictionloss")
-        if acts or self._has("tendon", k, *others):
-            self.notes.add("springs, limits and friction of tendons", name)
 
     # ------------------------------------------------------------------ actuators
 
@@ -229,7 +201,7 @@ class Elements:
             self.notes.add("armature and damping of actuators", given)
         target = self._target(k)
         if target is None:
-            self.notes.add("actuators of tendons, slider cranks, free joints and the like", given)
+            self.notes.add("actuators of slider cranks, free joints and the like", given)
             return
         gain = float(m.actuator_gainprm[k, 0])
         low, high = limits(m.actuator_ctrlrange[k]) if m.actuator_ctrllimited[k] else (-np.inf, np.inf)
@@ -238,8 +210,12 @@ class Elements:
         if m.actuator_biastype[k] == Bias.AFFINE:
             bias, kp, kv = float(m.actuator_biasprm[k, 0]), *(0.0 - m.actuator_biasprm[k, 1:3]).tolist()
         if not (bias or kp or kv):
-            low, high, activation = self._within_force(k, gain, low, high, activation)
+            low, high, clipped = self._within_force(k, gain, low, high, activation)
             if isinstance(target, str):
+                if clipped and not self._of_ball(k):
+                    own = {"gain": gain, "force_limits": limits(m.actuator_forcerange[k])}
+                    self.builder.add(Servo(name, target, float(self._gear(k)), low, high, activation, **own))
+                    return
                 gear = gain * float(self._gear(k))
                 self.builder.add(JointActuator(name, target, gear, low, high, activation))
             else:
@@ -252,16 +228,18 @@ class Elements:
         if kp < 0.0 or kv < 0.0 or (bias and not kp):
             self.notes.add("actuators with feedback that drives away, or with a constant force", given)
             return
-        if m.actuator_forcelimited[k]:
-            self.notes.add("force ranges of servos", given)
+        force = limits(m.actuator_forcerange[k]) if m.actuator_forcelimited[k] else None
         own = None if gain == (kp if kp > 0.0 else kv) else gain
         rest = bias / kp if kp else 0.0
         gear = float(self._gear(k))
-        self.builder.add(Servo(name, target, gear, low, high, activation, kp=kp, kv=kv, gain=own, rest=rest))
+        self.builder.add(
+            Servo(name, target, gear, low, high, activation, kp=kp, kv=kv, gain=own, rest=rest, force_limits=force)
+        )
 
     def _of_ball(self, k: int) -> bool:
         """Whether an actuator of a joint drives a ball."""
-        return self.m.jnt_type[int(self.m.actuator_trnid[k, 0])] == BALL
+        on_joint = self.m.actuator_trntype[k] in (Transmission.JOINT, Transmission.JOINT_IN_PARENT)
+        return bool(on_joint and self.m.jnt_type[int(self.m.actuator_trnid[k, 0])] == BALL)
 
     def _activation(self, k: int) -> Activation | None:
         """What lies between the control and the force."""
@@ -279,18 +257,16 @@ class Elements:
 
     def _within_force(
         self, k: int, gain: float, low: float, high: float, activation: Activation | None
-    ) -> tuple[float, float, Activation | None]:
-        """Limits of the control of a motor, those of its force included: of what acts, so of the activation if any."""
+    ) -> tuple[float, float, bool]:
+        """Limits of the control of a motor, those of its force included, and whether that must be clipped by itself."""
         m = self.m
         if not m.actuator_forcelimited[k] or not gain:
-            return low, high, activation
+            return low, high, False
         bounds = sorted((m.actuator_forcerange[k] / gain).tolist())
         if activation is None:
-            return max(low, bounds[0]), min(high, bounds[1]), None
-        if low < bounds[0] or high > bounds[1] or activation.kind == "integrator":
-            # The state itself would go on beyond what the force can be.
-            self.notes.add("force ranges of motors with activations", m.actuator(k).name or f"actuator{k}")
-        return low, high, activation
+            return max(low, bounds[0]), min(high, bounds[1]), False
+        # The activation itself goes on beyond what the force can be.
+        return low, high, low < bounds[0] or high > bounds[1] or activation.kind == "integrator"
 
     def _gear(self, k: int) -> float:
         """The one gear that is not zero, or the first."""
@@ -308,6 +284,8 @@ class Elements:
             axes = np.flatnonzero(gear[:3])
             if m.jnt_type[target] == BALL and type_ == Transmission.JOINT and len(axes) == 1:
                 return f"{self.bodies.balls[target]}.w{'xyz'[axes[0]]}"
+        if type_ == Transmission.TENDON:
+            return self.tendons.names.get(target)
         if type_ == Transmission.SITE and m.actuator_trnid[k, 1] < 0:
             body, X = self._site(target)
             force, torque = X.rotation @ gear[:3], X.rotation @ gear[3:]

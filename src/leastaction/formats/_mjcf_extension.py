@@ -47,6 +47,11 @@ def extension(robot: Mechanism, chains: Chains, made: list[str], inertias: dict[
     touching |= {WORLD} if any(s.collision for s in robot.ground) else set()
     told["excluded"] = [pair for pair in robot.excluded_contacts if not touching.issuperset(pair)]
     told["inertias"] = {name: [x.mass, x.com, x.moments] for name, x in inertias.items()}
+    told["tendons"] = {
+        t.name: {name: getattr(t, name) for name in ("lower", "upper", "limit_stiffness", "limit_damping")}
+        for t in robot.tendons
+        if t.is_limited
+    }
     mocap = {b.name: j.name for b, j in zip(robot.bodies, robot.joints, strict=True) if b.name in robot.prescribed}
     told["mocap"], told["prescribed"] = mocap, list(robot.prescribed)
     told["pairs"] = [{f.name: getattr(pair, f.name) for f in fields(pair)} for pair in robot.contact_pairs]
@@ -85,6 +90,9 @@ def restored(robot: Mechanism, text: Element | None, contacts: bool) -> Mechanis
         robot = robot.replace(prescribed=tuple(told.get("prescribed", ())), contact_pairs=pairs)
         bodies = {name: Inertia(*given) for name, given in told.get("inertias", {}).items()}
         robot = robot.replace(bodies=tuple(replace(b, inertia=bodies.get(b.name, b.inertia)) for b in robot.bodies))
+        limits = told.get("tendons", {})
+        tendons = tuple(replace(t, **limits.get(t.name, {})) for t in robot.tendons)
+        robot = robot.replace(tendons=tendons)
         robot = _without(robot, set(told.get("made", ())), set(told.get("springs", ())))
         return robot.replace(joints=_joints(robot, told), loops=_loops(robot, told.get("loops", {})))
     except (LeastActionError, ValueError, TypeError, AttributeError, KeyError) as error:

@@ -27,12 +27,16 @@ from leastaction.mechanism import (
     Shape,
     Sphere,
     Spring,
+    Tendon,
 )
 from leastaction.mechanism.graph import WORLD
 from leastaction.mechanism.joints import Motion
 
 if TYPE_CHECKING:
     from leastaction.formats.mjcf_writer import Sheet
+
+FAR = 1e10
+"""Limit of a tendon where there is none."""
 
 EVERYWHERE = Sphere(1e6)
 """Zone of a touch sensor that has none."""
@@ -69,6 +73,8 @@ class Written:
                 self.sheet.refuse("cable", cable.name, "that the damper of a cable may push")
             lengths = (0.0, cable.rest_length) if cable.pulls_only else (cable.rest_length,)
             self._tendon(cable, cable.via, lengths)
+        for tendon in robot.tendons:
+            self._write_tendon(tendon)
         for actuator in robot.actuators:
             self._actuator(actuator)
         for sensor in robot.sensors:
@@ -147,6 +153,28 @@ class Written:
             site = self._site_at(f"{owner.name}_{k + 1}", end.body, Pose(end.point), point=True)
             element.add("site", site=site)
 
+    def _write_tendon(self, tendon: Tendon) -> None:
+        low, high = tendon.rest
+        lengths = (low,) if low == high else (low, high)
+        element = self.tendon.add("fixed" if tendon.joints else "spatial", name=tendon.name)
+        element.attributes["springlength"] = numbers(lengths)
+        for name in ("stiffness", "damping"):
+            if getattr(tendon, name):
+                element.attributes[name] = numbers([getattr(tendon, name)])
+        if tendon.is_limited:
+            # MJCF has limits on both sides, and says softness for the mass that is moved; see `_mjcf_extension`.
+            bounds = (max(tendon.lower, -FAR), min(tendon.upper, FAR))
+            element.attributes |= {"limited": "true", "range": numbers(bounds)}
+        for name, weight in tendon.joints:
+            axis, _ = self.sheet.chains.axes[name]
+            element.add("joint", joint=axis.name, coef=numbers([weight]))
+        for k, item in enumerate(tendon.via):
+            if isinstance(item, Attachment):
+                site = self._site_at(f"{tendon.name}_{k + 1}", item.body, Pose(item.point), point=True)
+                element.add("site", site=site)
+            else:
+                element.add("pulley", divisor=numbers([item]))
+
     # ------------------------------------------------------------------ actuators
 
     def _actuator(self, a: JointActuator | BodyActuator) -> None:
@@ -159,6 +187,10 @@ class Written:
             torque = X.rotation.T @ (torque - np.cross(X.position, force))
             element.attributes |= {"site": site, "gear": numbers((*(X.rotation.T @ force), *torque))}
         else:
+            if any(t.name == a.coordinate for t in self.sheet.robot.tendons):
+                element.attributes |= {"tendon": a.coordinate, "gear": numbers([a.gear])}
+                self._law(a, element)
+                return
             axis, k = self.sheet.chains.axes[a.coordinate]
             if axis.primitive.motion == Motion.FREE:
                 self.sheet.refuse("actuator", a.name, "that a motor drives a free joint")
@@ -166,6 +198,10 @@ class Written:
             gear = [0.0] * 3
             gear[k] = a.gear
             element.attributes |= {"joint": axis.name, "gear": numbers(gear if axis.primitive.nv > 1 else [a.gear])}
+        self._law(a, element)
+
+    def _law(self, a: JointActuator | BodyActuator, element: Element) -> None:
+        """Limits, activation and feedback of an actuator."""
         if np.isfinite([a.lower, a.upper]).any():
             if a.lower >= a.upper:
                 self.sheet.refuse("limit", a.name, "that the lower limit of a control is its upper one")
@@ -188,6 +224,8 @@ class Written:
                 "biastype": "affine",
                 "biasprm": numbers((a.kp * a.rest, -a.kp, -a.kv)),
             }
+            if a.force_limits is not None:
+                element.attributes |= {"forcelimited": "true", "forcerange": numbers(a.force_limits)}
         self.actuator.children.append(element)
 
     # ------------------------------------------------------------------ sensors

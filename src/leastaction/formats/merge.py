@@ -61,6 +61,10 @@ def merge_fixed_bodies(mechanism: Mechanism) -> Mechanism:
         loops=tuple(loops),
         springs=tuple(replace(s, start=moved(s.start), end=moved(s.end)) for s in mechanism.springs),
         cables=tuple(replace(c, via=tuple(moved(a) for a in c.via)) for c in mechanism.cables),
+        tendons=tuple(
+            replace(t, via=tuple(moved(a) if isinstance(a, Attachment) else a for a in t.via))
+            for t in mechanism.tendons
+        ),
         contacts=tuple(
             replace(c, body=place[c.body][0], point=place[c.body][1].apply(c.point)) for c in mechanism.contacts
         ),

@@ -9,15 +9,17 @@ body.
   place, with coordinates called like them; massless bodies `<body>_<joint>` come between them where their axes do not
   meet in a point.
 - The robot's home is the pose of the file (`qpos0`), or a keyframe.
-- `connect` becomes a spherical loop joint, `weld` a fixed one, `joint` a coupling; all hold exactly, MuJoCo's
-  softness (solref, solimp) is not taken over.
+- `connect` becomes a spherical loop joint, `weld` a fixed one, `joint` a coupling, `tendon` one where it ties two
+  joints; all hold exactly, MuJoCo's softness (solref, solimp) is not taken over. What holds a single joint, or ties
+  more than two, becomes a tendon with a spring and a damper, as stiff as solref says for the mass at `qpos0`.
 - Geoms become shapes, those that collide and are spheres or capsules also contact points. Pairs of bodies of which no
   geoms may touch (contype and conaffinity, `exclude`) are excluded from contact; those of `pair` always touch.
 - Mocap bodies are bodies on free joints whose motion is prescribed: their poses come last in q, after `qpos`.
-- Motors drive joints or bodies; position, velocity and general actuators become servos, with their activations. Force
-  ranges of servos are left out.
+- Motors drive joints or bodies; position, velocity and general actuators become servos, with their activations
+  and force ranges.
 - Sites become frames. Sensors of joints, sites and frames are read.
-- Tendons that are springs through sites become cables.
+- Tendons become tendons, those that are nothing but springs through sites cables. Their limits push back with a spring
+  and a damper, as stiff as their solref says. Tendons that wrap around geoms are left out.
 - What the flags of `<option>` disable (contact, limit, gravity, …) does not act.
 - Friction of `condim` 3, 4 and 6: against sliding, spinning and rolling. Of two geoms the larger coefficients and
   `condim` count, or those of the higher `priority`.

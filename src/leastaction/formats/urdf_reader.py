@@ -24,7 +24,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from os import PathLike
 from pathlib import Path
@@ -36,7 +36,9 @@ from leastaction.errors import FormatError, MechanismError
 from leastaction.formats._files import Folder, Notes, checked_options
 from leastaction.formats._mend import mend
 from leastaction.formats._meshes import MeshFiles
+from leastaction.formats._urdf_left_out import note_left_out
 from leastaction.formats._urdf_shapes import ShapeReader, pose_of
+from leastaction.formats._xacro import expanded, macro
 from leastaction.formats._xml import MAX_BYTES, Element, read_xml
 from leastaction.formats.merge import merge_fixed_bodies
 from leastaction.mechanism import Inertia, Mechanism, MechanismBuilder
@@ -67,8 +69,9 @@ def load_urdf(
     allow_outside: bool = False,
     package_dirs: Sequence[str | PathLike[str]] = (),
     max_bytes: int = MAX_BYTES,
+    xacro_args: Mapping[str, Any] | None = None,
 ) -> Mechanism:
-    """Read a URDF file.
+    """Read a URDF file, or one with macros of xacro (`pip install "leastaction[xacro]"`).
 
     The root link is welded to the world by a joint called `<root>_fixed`, or flies on one called
     `<root>_free`; a root link called "world" is the world itself. Joints keep the order of the file, depth
@@ -87,6 +90,8 @@ def load_urdf(
         package_dirs: folders in which the packages of `package://` lie, beside the folders above the file and those of
             the environment variable ROS_PACKAGE_PATH.
         max_bytes: limit of the size of each file.
+        xacro_args: values of the file's `<xacro:arg>` by name. Packages of `$(find ...)` are looked for as those of
+            meshes; lines in messages are then those of the expanded text.
 
     Raises:
         FormatError: naming the file, the line and the element.
@@ -97,8 +102,11 @@ def load_urdf(
     if root.tag != "robot":
         raise root.error("a URDF file has the root element <robot>")
     notes = Notes(path)
-    packages = _folders(package_dirs)
-    files = MeshFiles(Folder.of(path, allow_outside, max_bytes, packages), notes) if meshes else None
+    folder = Folder.of(path, allow_outside, max_bytes, _folders(package_dirs))
+    if macro(root) is not None or xacro_args is not None:
+        root = expanded(path, root, folder, xacro_args or {})
+    files = MeshFiles(folder, notes) if meshes else None
+    note_left_out(root, notes)
     robot = _Reader(root, files, notes, strict, floating_base).read()
     notes.warn()
     return merge_fixed_bodies(robot) if merge_fixed else robot
@@ -127,7 +135,6 @@ class _Reader:
     def __init__(
         self, root: Element, meshes: MeshFiles | None, notes: Notes, strict: bool, floating_base: bool
     ) -> None:
-        _refuse_xacro(root)
         self.root = root
         self.notes = notes
         self.floating_base = floating_base
@@ -320,12 +327,6 @@ def _by_name(elements: list[Element]) -> dict[str, Element]:
             raise element.error(f"this name is used twice, first in line {table[name].line}")
         table[name] = element
     return table
-
-
-def _refuse_xacro(root: Element) -> None:
-    for element in root.children:
-        if element.tag.startswith("xacro:"):
-            raise element.error("this is a xacro macro; run `xacro` on the file first and load its output")
 
 
 def _inertia(inertial: Element | None) -> Inertia:

@@ -162,6 +162,7 @@ class _Writer:
         kinds = {
             "spring": robot.springs,
             "cable": robot.cables,
+            "tendon": robot.tendons,
             "actuator": robot.actuators,
             "external wrench": robot.wrenches,
             "force": robot.forces,

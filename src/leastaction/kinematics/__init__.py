@@ -9,6 +9,7 @@ from leastaction.kinematics.tasks import (
     reach_pose,
     reach_position,
 )
+from leastaction.kinematics.tendons import tendon_jacobian, tendon_lengths
 
 __all__ = [
     "IKResult",
@@ -20,4 +21,6 @@ __all__ = [
     "reach_pose",
     "reach_position",
     "solve_ik",
+    "tendon_jacobian",
+    "tendon_lengths",
 ]

@@ -99,6 +99,7 @@ def explicit_forces(model, data, q, v, u, f):
     data.own gets the wrenches of body forces, data.external those of drives and of springs in loops as well.
     """
     forces, links, external = model.forces, data.links, data.external
+    total.set_pulls(forces, data.modes, u)
     mechanism_forces(forces, data, q, v)
     for i in range(forces.nodes.shape[0]):
         store6(data.own[i], load6(external[i]))

@@ -92,7 +92,11 @@ class MaximalEuler(Integrator):
     friction: str = "none"
     qp: str = "auto"
     self_collision: bool = False
-    handles: ClassVar[frozenset[str]] = PENALTIES - {"limit spring of joint"}
+    handles: ClassVar[frozenset[str]] = PENALTIES - {
+        "limit spring of joint",
+        "tendon of joints",
+        "force range of servo",
+    }
     stepper_class: ClassVar[Any] = MaximalStepper
 
     def __post_init__(self) -> None:

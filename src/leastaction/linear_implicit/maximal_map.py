@@ -14,10 +14,11 @@ import numpy as np
 from leastaction.dynamics import api
 from leastaction.errors import IntegratorError, MechanismError
 from leastaction.linear_implicit.joint_coordinates import joint_coordinates, joint_motion
-from leastaction.mechanism import Joint, Mechanism, Pose
+from leastaction.mechanism import Joint, Mechanism, Pose, Servo
 from leastaction.mechanism.arguments import FloatArray, configuration, robot, state_vector, tangent
 from leastaction.mechanism.joints import free
 from leastaction.mechanism.pose import quaternion_of_matrix
+from leastaction.mechanism.tendons import drives_tendon
 
 
 def taken_apart(mechanism: Mechanism) -> Mechanism:
@@ -27,12 +28,16 @@ def taken_apart(mechanism: Mechanism) -> Mechanism:
     """
     for coupling in robot(mechanism).couplings:
         raise IntegratorError(f"maximal coordinates have no joint angles for the coupling {coupling.name!r}")
+    for actuator in mechanism.actuators:
+        if isinstance(actuator, Servo) and drives_tendon(mechanism, actuator):
+            raise IntegratorError(f"maximal coordinates know no feedback along a tendon, which {actuator.name!r} has")
     for joint in mechanism.joints:
         if any(joint.armature):
             raise IntegratorError(f"joint {joint.name!r}: maximal coordinates have no place for an armature")
     bodies = [Joint(f"pose of {b.name}", "free", "world", b.name, (free(),)) for b in mechanism.bodies]
     ties = [replace(j, loop=True) for j in (*mechanism.driven_joints, *mechanism.loops) if j.kind != "free"]
-    return mechanism.replace(joints=tuple(bodies), loops=tuple(ties), actuators=())
+    paths = tuple(t for t in mechanism.tendons if t.via)
+    return mechanism.replace(joints=tuple(bodies), loops=tuple(ties), actuators=(), tendons=paths)
 
 
 class MaximalMap:

@@ -25,10 +25,10 @@ class PreconditionedStepper(Stepper):
         super().__init__(integrator, mechanism, dt)
         limited = any(np.isfinite((*j.lower, *j.upper)).any() for j in mechanism.joints)
         shapes = any(shape.collision for body in mechanism.bodies for shape in body.shapes)
-        touching = ((mechanism.contacts or shapes) and mechanism.ground) or mechanism.penalties
+        touching = ((mechanism.contacts or shapes) and mechanism.ground) or mechanism.penalties or mechanism.tendons
         if not mechanism.is_tree or integrator.constraints or limited or touching:
             raise IntegratorError(
-                f"solver='pcg' runs trees without loops, couplings, limits, constraints and contacts, which "
+                f"solver='pcg' runs trees without loops, couplings, limits, constraints, contacts and tendons, which "
                 f"{mechanism.name!r} has; use solver='dense'"
             )
         self.model = plain(linear_model(mechanism))

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from leastaction.errors import IntegratorError, MechanismError
+from leastaction.forces import tendon_records
 from leastaction.forces.arrays import ForceModel, force_model, force_records, resisting, together
 from leastaction.maximal.arrays import SIZES
 from leastaction.maximal.joint_pieces import Piece, piece_coordinates, split
@@ -94,7 +95,7 @@ class _Compiler:
             coordinates=filled(coordinates, COORDINATE),
             coefficients=np.array(coefficients, dtype=float),
             frames=self.frames,
-            forces=self._forces(),
+            forces=self._forces(coordinates),
             augment=np.zeros((len(sizes), 2)),
             pieces=[piece for piece in self.pieces if not piece.loop],
             goals=filled(self.goals, GOAL),
@@ -338,9 +339,24 @@ class _Compiler:
 
     # ------------------------------------------------------------------ forces
 
-    def _forces(self) -> ForceModel:
+    def _forces(self, coordinates: list[dict[str, Any]]) -> ForceModel:
         """What forces read, with indices of `bodies` in place of the tree's nodes."""
-        return force_model(self.m.tree)._replace(**force_records(self.m, self.frames))
+        axes = _axes(self.m, coordinates)
+        return force_model(self.m.tree)._replace(**force_records(self.m, self.frames, axes))
+
+
+def _axes(mechanism: Mechanism, coordinates: list[dict[str, Any]]) -> tendon_records.Axes:
+    """How tendons measure the joints with one axis."""
+    out = {}
+    limits = [(low, high) for j in mechanism.joints for low, high in zip(j.lower, j.upper, strict=True)]
+    for c in coordinates:
+        if c["kind"] not in (SLIDE, HINGE) or c["iv"] < 0:
+            continue
+        kind = tendon_records.SLIDE if c["kind"] == SLIDE else tendon_records.HINGE
+        ends = {"kind": kind, "node": c["b"], "other": c["a"], "near": tendon_records.middle(*limits[c["iv"]])}
+        ends |= {"iq": c["iq"], "iv": c["iv"]}
+        out[c["iv"]] = ends | {name: c[name] for name in ("sign", "n", "n2", "w2", "pa", "pb") if name in c}
+    return out
 
 
 def _pass_limits(follower: dict[str, Any], leader: dict[str, Any], coefficients: Any) -> None:

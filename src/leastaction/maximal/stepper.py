@@ -45,7 +45,6 @@ from leastaction.maximal.prescribed import (
     fill_goals,
     leave_out_given,
     refuse_compositions,
-    refuse_derivatives,
 )
 from leastaction.maximal.records import BALL, records
 from leastaction.maximal.step import rollout as entries
@@ -76,6 +75,7 @@ class MaximalStepper(Stepper):
         data: state and scratch of this robot.
         contact: its contacts; None where nothing can touch.
         row: row of the table of motions that row 0 of the record is.
+        told: whether records come with the goals of their rows.
         planned: whether the plan was made for the step that comes next; wider: how much wider than usual.
         exhausted: whether the last step took too much work.
         problem: model, settings and data as plain tuples, as compiled entries take them.
@@ -89,7 +89,7 @@ class MaximalStepper(Stepper):
         super().__init__(integrator, mechanism, dt)
         self.model = model = compile_model(mechanism)
         self.substeps = composition(integrator.order)
-        self.row = 0
+        self.row, self.told = 0, False
         self.no_goals = np.zeros((1, 0)), np.zeros(1)
         if mechanism.prescribed:
             self.carries = (*self.carries, "goals", "work")
@@ -394,7 +394,6 @@ class MaximalStepper(Stepper):
     # ------------------------------------------------------------------ derivatives
 
     def _start(self, q: FloatArray, p: FloatArray, u: FloatArray) -> OneStep:
-        refuse_derivatives(self.mechanism)
         q = self.prepare_start(q)
         self.parts = self.parts or Parts(self)
         return OneStep(self.parts, q, self.prepare_momentum(q, p, False), u)
@@ -436,7 +435,6 @@ class MaximalStepper(Stepper):
 
     def reverse(self, names: Sequence[str]) -> MaximalReversal:
         """See `Stepper.reverse`."""
-        refuse_derivatives(self.mechanism)
         return MaximalReversal(self, names)
 
     def failure(self, step: int, record: Record) -> ConvergenceError:

@@ -31,6 +31,7 @@ from leastaction.mechanism.mechanism import Mechanism
 from leastaction.mechanism.pose import Pose
 from leastaction.mechanism.sensors import Sensor
 from leastaction.mechanism.shapes import Box, Capsule, Cylinder, Ellipsoid, HeightField, Mesh, Plane, Shape, Sphere
+from leastaction.mechanism.tendons import Tendon
 
 __all__ = [
     "Activation",
@@ -67,6 +68,7 @@ __all__ = [
     "Shape",
     "Sphere",
     "Spring",
+    "Tendon",
     "joints",
     "rod",
     "solid_box",

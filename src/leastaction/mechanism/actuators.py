@@ -47,12 +47,12 @@ def activation(value: Any, what: str) -> Activation | None:
 
 @dataclass(frozen=True)
 class JointActuator:
-    """A drive of one degree of freedom: generalised force = gear * u.
+    """A drive of one degree of freedom, or of a tendon: generalised force = gear * u.
 
     Attributes:
         name: unique among the actuators.
-        coordinate: name of the degree of freedom (as in `Mechanism.velocity_names`).
-        gear: force or torque per unit of control.
+        coordinate: name of the degree of freedom (as in `Mechanism.velocity_names`), or of a tendon.
+        gear: force or torque per unit of control; of a tendon, a positive force makes it longer.
         lower, upper: limits of the control u; `simulate` clips it to them.
         activation: what lies between the control and the force; None: nothing.
     """
@@ -86,19 +86,21 @@ class Servo(JointActuator):
     feedback is no part of the potential energy; the classical dynamics have it among `passive_forces`.
 
     Attributes:
-        name, coordinate, lower, upper, activation: see `JointActuator`; joints with one axis alone.
+        name, coordinate, lower, upper, activation: see `JointActuator`; joints with one axis, and tendons, alone.
         gear: how often the motor turns for one turn of the joint; multiplies its force.
         kp: feedback of the position, force of the motor per x [N m/rad or N/m].
         kv: feedback of the velocity [N m s/rad or N s/m].
         gain: force of the motor per unit of control. None: kp, or kv where kp is zero; the control is then the
             position, or the velocity, that the motor is to have.
         rest: position x at which the motor exerts no force when u is zero [rad or m].
+        force_limits: least and largest force of the motor, before the gear [N m or N]; None: any.
     """
 
     kp: float = 0.0
     kv: float = 0.0
     gain: float | None = None
     rest: float = 0.0
+    force_limits: tuple[float, float] | None = None
 
     def __post_init__(self) -> None:
         # Without arguments, super() does not know its class in dataclasses that are made anew.
@@ -111,6 +113,12 @@ class Servo(JointActuator):
         object.__setattr__(self, "rest", _check.number(self.rest, f"{what}: rest"))
         if self.rest and not self.kp:
             raise MechanismError(f"{what}: a rest position needs a feedback kp of the position")
+        if self.force_limits is not None:
+            pair = _check.pair(self.force_limits, f"{what}: force_limits")
+            low, high = (_check.number(x, f"{what}: force_limits", infinite=True) for x in pair)
+            if not low < high:
+                raise MechanismError(f"{what}: force_limits are reversed: {low} >= {high}")
+            object.__setattr__(self, "force_limits", (low, high))
 
     @property
     def push(self) -> float:

@@ -19,11 +19,24 @@ from leastaction.mechanism import (
     pose,
     sensors,
     shapes,
+    tendons,
 )
 
 _TYPES: dict[str, type] = {
     cls.__name__: cls
-    for module in (actuators, contact_pairs, elements, frames, inertia, joints, mechanism, pose, sensors, shapes)
+    for module in (
+        actuators,
+        contact_pairs,
+        elements,
+        frames,
+        inertia,
+        joints,
+        mechanism,
+        pose,
+        sensors,
+        shapes,
+        tendons,
+    )
     for cls in vars(module).values()
     if isinstance(cls, type) and is_dataclass(cls)
 }

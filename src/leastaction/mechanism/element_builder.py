@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from leastaction.errors import MechanismError
@@ -24,6 +24,7 @@ from leastaction.mechanism.elements import (
 from leastaction.mechanism.frames import Frame
 from leastaction.mechanism.pose import Pose
 from leastaction.mechanism.sensors import Sensor
+from leastaction.mechanism.tendons import Tendon
 
 FIELDS: dict[type, str] = {
     Coupling: "couplings",
@@ -39,6 +40,7 @@ FIELDS: dict[type, str] = {
     Frame: "frames",
     Sensor: "sensors",
     ContactPair: "contact_pairs",
+    Tendon: "tendons",
 }
 """The field of `Mechanism` that holds the elements of a class, and of those derived from it."""
 
@@ -140,7 +142,7 @@ class ElementBuilder:
 
         Args:
             name: unique; the order in which actuators are added is that of u.
-            coordinate: the joint with one axis, or one of `Mechanism.velocity_names`.
+            coordinate: the joint with one axis, one of `Mechanism.velocity_names`, or a tendon.
             gear: force per unit of control.
             limits: lowest and highest u; `simulate` clips to them.
             activation: an `Activation`, or the time constant of a filter between control and force [s].
@@ -159,20 +161,24 @@ class ElementBuilder:
         gear: float = 1.0,
         limits: tuple[float, float] | None = None,
         activation: Any = None,
+        force_limits: tuple[float, float] | None = None,
     ) -> str:
         """A motor whose control is the position that it holds: force = gear (kp (u - gear x) - kv gear dx/dt).
 
         Args:
             name: unique; the order in which actuators are added is that of u.
-            coordinate: the joint with one axis, or one of `Mechanism.velocity_names`.
+            coordinate: the joint with one axis, one of `Mechanism.velocity_names`, or a tendon.
             kp: feedback of the position [N m/rad or N/m]; as stiff as you like, see `Servo`.
             kv: feedback of the velocity [N m s/rad or N s/m].
             gear: how often the motor turns for one turn of the joint.
             limits: lowest and highest u; `simulate` clips to them.
             activation: an `Activation`, or the time constant of a filter between control and target [s].
+            force_limits: least and largest force of the motor, before the gear [N m or N].
         """
         low, high = _control_limits(limits, f"servo {name!r}")
-        self._elements["actuators"].append(Servo(name, coordinate, gear, low, high, activation, kp=kp, kv=kv))
+        self._elements["actuators"].append(
+            Servo(name, coordinate, gear, low, high, activation, kp=kp, kv=kv, force_limits=force_limits)
+        )
         return name
 
     def velocity_servo(
@@ -184,19 +190,23 @@ class ElementBuilder:
         gear: float = 1.0,
         limits: tuple[float, float] | None = None,
         activation: Any = None,
+        force_limits: tuple[float, float] | None = None,
     ) -> str:
         """A motor whose control is the velocity that it keeps: force = gear kv (u - gear dx/dt).
 
         Args:
             name: unique; the order in which actuators are added is that of u.
-            coordinate: the joint with one axis, or one of `Mechanism.velocity_names`.
+            coordinate: the joint with one axis, one of `Mechanism.velocity_names`, or a tendon.
             kv: feedback of the velocity [N m s/rad or N s/m].
             gear: how often the motor turns for one turn of the joint.
             limits: lowest and highest u; `simulate` clips to them.
             activation: an `Activation`, or the time constant of a filter between control and target [s].
+            force_limits: least and largest force of the motor, before the gear [N m or N].
         """
         low, high = _control_limits(limits, f"servo {name!r}")
-        self._elements["actuators"].append(Servo(name, coordinate, gear, low, high, activation, kv=kv))
+        self._elements["actuators"].append(
+            Servo(name, coordinate, gear, low, high, activation, kv=kv, force_limits=force_limits)
+        )
         return name
 
     def thruster(
@@ -213,6 +223,23 @@ class ElementBuilder:
         """
         low, high = _control_limits(limits, f"actuator {name!r}")
         self._elements["actuators"].append(BodyActuator(name, body, wrench, low, high, activation))
+        return name
+
+    def tendon(self, name: str, *, joints: Any = (), via: Any = (), limits: Any = None, **options: Any) -> str:
+        """A tendon along joints or through points; see `Tendon`.
+
+        Args:
+            name: unique; actuators drive it by this name.
+            joints: coefficients by names of joints with one axis, as a dict or in pairs.
+            via: or points, from end to end: names of bodies, pairs (body, point), and numbers for pulleys.
+            limits: lowest and highest length; they need `limit_stiffness`.
+            **options: stiffness, rest, damping, limit_stiffness, limit_damping.
+        """
+        low, high = _control_limits(limits, f"tendon {name!r}")
+        pairs = tuple(joints.items()) if isinstance(joints, Mapping) else joints
+        plain = (float, int)
+        points = tuple(x if isinstance(x, plain) else attachment(x, f"tendon {name!r}") for x in via)
+        self._elements["tendons"].append(Tendon(name, pairs, points, lower=low, upper=high, **options))
         return name
 
     def frame(self, name: str, body: str, pose: Any = Pose()) -> str:

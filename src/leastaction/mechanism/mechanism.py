@@ -30,6 +30,7 @@ from leastaction.mechanism.graph import WORLD, spanning_tree
 from leastaction.mechanism.joints import SPLINES, Joint, Motion
 from leastaction.mechanism.sensors import Sensor
 from leastaction.mechanism.shapes import Shape
+from leastaction.mechanism.tendons import Tendon, has_range
 
 if TYPE_CHECKING:
     from leastaction.mechanism.builder import MechanismBuilder
@@ -72,6 +73,7 @@ _PARTS: dict[str, Any] = {
     "sensors": Sensor,
     "prescribed": str,
     "contact_pairs": ContactPair,
+    "tendons": Tendon,
 }
 """What the attributes of a mechanism hold."""
 
@@ -98,6 +100,7 @@ class Mechanism:
         prescribed: names of coordinates whose positions are given from outside, and of bodies on free joints whose
             poses are; see `MechanismBuilder.prescribe`.
         contact_pairs: what holds between two shapes alone, see `ContactPair`.
+        tendons: see `Tendon`.
     """
 
     name: str
@@ -121,6 +124,7 @@ class Mechanism:
     sensors: tuple[Sensor, ...] = ()
     prescribed: tuple[str, ...] = ()
     contact_pairs: tuple[ContactPair, ...] = ()
+    tendons: tuple[Tendon, ...] = ()
 
     def __post_init__(self) -> None:
         from leastaction.mechanism.validate import validate
@@ -188,6 +192,9 @@ class Mechanism:
             "cable without clipping": [c.name for c in self.cables if not c.clip],
             "prescribed motion": list(self.prescribed),
             "moving surface": [s.name or s.kind for s in self._all_shapes if any(s.surface_velocity or ())],
+            "tendon of joints": [t.name for t in self.tendons if t.joints and t.acts],
+            "limit of tendon": [t.name for t in self.tendons if t.is_limited],
+            "force range of servo": [a.name for a in self.actuators if has_range(a)],
         }
         return {what: names[0] for what, names in found.items() if names}
 

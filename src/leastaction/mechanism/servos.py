@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from leastaction.errors import MechanismError
 from leastaction.mechanism.actuators import Servo
 from leastaction.mechanism.joints import Joint, Motion
+from leastaction.mechanism.tendons import drives_tendon, has_range
 
 if TYPE_CHECKING:
     from leastaction.mechanism.mechanism import Mechanism
@@ -32,8 +33,9 @@ class Feedback(NamedTuple):
 
 
 def servos(mechanism: Mechanism) -> list[Servo]:
-    """The servos among the actuators."""
-    return [a for a in mechanism.actuators if isinstance(a, Servo)]
+    """The servos of joints among the actuators; those with force ranges and those of tendons are forces of tendons."""
+    own = [a for a in mechanism.actuators if isinstance(a, Servo)]
+    return [a for a in own if not has_range(a) and not drives_tendon(mechanism, a)]
 
 
 def feedback(mechanism: Mechanism) -> Feedback:
@@ -50,7 +52,7 @@ def feedback(mechanism: Mechanism) -> Feedback:
 def check_servos(mechanism: Mechanism) -> None:
     """Refuse servos of ball and free joints, which have no one position."""
     axes = [group.iv for group in mechanism.coordinate_groups if group.nv == 1]
-    for servo in servos(mechanism):
+    for servo in (a for a in mechanism.actuators if isinstance(a, Servo) and not drives_tendon(mechanism, a)):
         if mechanism.velocity_index(servo.coordinate) not in axes:
             raise MechanismError(
                 f"servo {servo.name!r}: {servo.coordinate!r} is part of a ball or free joint; servos drive joints with "

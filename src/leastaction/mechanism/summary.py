@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from leastaction.mechanism.elements import Attachment
+
 if TYPE_CHECKING:
     from leastaction.mechanism.mechanism import Mechanism
 
@@ -41,6 +43,10 @@ def summary(mechanism: Mechanism) -> str:
         lines.append(f"spring {s.name!r}: {ends}, {s.stiffness:g} N/m, {s.rest_length:g} m, {s.damping:g} N s/m")
     for c in m.cables:
         lines.append(f"cable {c.name!r}: {' - '.join(p.body for p in c.via)}, {c.stiffness:g} N/m")
+    for t in m.tendons:
+        along = t.joints if t.joints else tuple(a for a in t.via if isinstance(a, Attachment))
+        names = (f"{a[1]:g} {a[0]}" if isinstance(a, tuple) else a.body for a in along)
+        lines.append(f"tendon {t.name!r}: {' + '.join(names) if t.joints else ' - '.join(names)}, {t.stiffness:g} N/m")
     if m.actuators:
         lines.append(f"actuators: {', '.join(a.name for a in m.actuators)}")
     for w in m.wrenches:

@@ -15,6 +15,7 @@ from leastaction.mechanism.graph import WORLD
 from leastaction.mechanism.joints import SPLINES, Motion
 from leastaction.mechanism.sensors import OF_JOINTS
 from leastaction.mechanism.servos import check_servos
+from leastaction.mechanism.tendons import check_tendons
 
 if TYPE_CHECKING:
     from leastaction.mechanism.mechanism import Mechanism
@@ -31,6 +32,7 @@ def validate(mechanism: Mechanism) -> None:
     _check_movable_masses(mechanism)
     _check_names(mechanism)
     _check_references(mechanism)
+    check_tendons(mechanism)
     check_servos(mechanism)
     _check_prescribed(mechanism)
 
@@ -81,6 +83,7 @@ def _check_names(mechanism: Mechanism) -> None:
         "force": (f.name for f in mechanism.forces),
         "frame": (f.name for f in mechanism.frames),
         "sensor": (s.name for s in mechanism.sensors),
+        "tendon": (t.name for t in mechanism.tendons),
     }
     if any(joint.motions for joint in mechanism.joints):  # other names of coordinates are those of joints
         groups["coordinate"] = mechanism.coordinate_names
@@ -143,7 +146,7 @@ def _check_references(mechanism: Mechanism) -> None:
     for actuator in mechanism.actuators:
         if isinstance(actuator, BodyActuator):
             movable(actuator.body, f"actuator {actuator.name!r}")
-        elif actuator.coordinate not in mechanism.velocity_names:
+        elif actuator.coordinate not in (*mechanism.velocity_names, *(t.name for t in mechanism.tendons)):
             hint = _check.suggestion(actuator.coordinate, mechanism.velocity_names)
             raise MechanismError(f"actuator {actuator.name!r}: unknown degree of freedom {actuator.coordinate!r}{hint}")
     for coupling in mechanism.couplings:

@@ -100,6 +100,22 @@ def block_slots(parents: NDArray[np.int64]) -> NDArray[np.int64]:
     return slots
 
 
+def inherited_slots(parents: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The same where a node takes over the block of that of its children which comes first in the recursion."""
+    slots, free, count = np.full(len(parents), -1), [], 0
+    for i in range(len(parents) - 1, -1, -1):
+        if slots[i] < 0:  # a leaf
+            if not free:
+                free, count = [count], count + 1
+            slots[i] = free.pop()
+        parent = parents[i]
+        if parent >= 0 and slots[parent] < 0:
+            slots[parent] = slots[i]
+        else:
+            free.append(slots[i])
+    return slots
+
+
 def closure_model(tree: Tree) -> ClosureModel | None:
     """Loops, couplings and rolling contacts of a tree; None without any."""
     c = tree.closure

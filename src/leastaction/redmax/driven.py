@@ -35,11 +35,11 @@ class DrivenStepper(ReducedStepper):
     divides = False
 
     def __init__(self, integrator: Any, mechanism: Mechanism, dt: float) -> None:
-        self.motions: tuple[PrescribedMotion, ...] = integrator.constraints
-        for motion in self.motions:
+        self.followed: tuple[PrescribedMotion, ...] = integrator.constraints
+        for motion in self.followed:
             _check(integrator, mechanism, motion)
-        self.dofs = [mechanism.velocity_index(m.name) for m in self.motions]
-        self.entries = [mechanism.coordinate_index(m.name) for m in self.motions]
+        self.dofs = [mechanism.velocity_index(m.name) for m in self.followed]
+        self.entries = [mechanism.coordinate_index(m.name) for m in self.followed]
         super().__init__(integrator, mechanism, dt)
 
     def _compile(self) -> Reduced:
@@ -47,7 +47,7 @@ class DrivenStepper(ReducedStepper):
         exponential = own.chart == "exponential"
         c = compiled_coordinates(self.mechanism, exponential).model
         node_of = {int(ir): int(iv) for ir, _, iv in c.plain if c.index_v[ir] >= 0}
-        for motion, dof in zip(self.motions, self.dofs, strict=True):
+        for motion, dof in zip(self.followed, self.dofs, strict=True):
             if dof not in node_of:
                 raise IntegratorError(f"{motion.name!r}: prescribed motions are for hinges, sliders and screws")
         driven = tuple(node_of[dof] for dof in self.dofs)
@@ -56,7 +56,7 @@ class DrivenStepper(ReducedStepper):
     def prepare_start(self, q: FloatArray) -> FloatArray:
         """Refuse starts that are not on the prescribed motions, and open loops; leave out dependent equations."""
         goals = self.goals(self.start_time)
-        for motion, k, goal in zip(self.motions, self.entries, goals, strict=True):
+        for motion, k, goal in zip(self.followed, self.entries, goals, strict=True):
             if abs(q[k] - goal) > CLOSED:
                 raise IntegratorError(
                     f"{motion.name!r} starts at {q[k]:g}, but its prescribed motion at {goal:g}; begin there"
@@ -69,7 +69,7 @@ class DrivenStepper(ReducedStepper):
 
     def goals(self, t: float) -> FloatArray:
         """Prescribed positions at time t [s]."""
-        return np.array([float(motion.position(t)) for motion in self.motions])  # type: ignore[misc]
+        return np.array([float(motion.position(t)) for motion in self.followed])  # type: ignore[misc]
 
     def advance(self, record: Record, first: int, last: int, u: FloatArray) -> int:
         """See `Stepper.advance`."""
@@ -115,7 +115,7 @@ class DrivenStepper(ReducedStepper):
     def _aim(self, t: float) -> None:
         loops = self.data.loops
         assert loops is not None
-        loops.coefficients[len(loops.coefficients) - len(self.motions) :] = self.goals(t)
+        loops.coefficients[len(loops.coefficients) - len(self.followed) :] = self.goals(t)
 
     def _stage(self, P: FloatArray, Pv: FloatArray, chart: Any, lam: FloatArray, u: FloatArray) -> ReducedRun | None:
         """One stage of length alpha dt, as the second row of a run; None if it did not converge."""

@@ -10,8 +10,9 @@ from leastaction.dynamics.api import bias_forces, mass_matrix, passive_forces
 from leastaction.dynamics.loops import loop_jacobian
 from leastaction.dynamics.workspace import Workspace
 from leastaction.errors import MechanismError
-from leastaction.mechanism import Mechanism
+from leastaction.mechanism import Mechanism, Servo, Tendon
 from leastaction.mechanism.arguments import FloatArray
+from leastaction.mechanism.controls import tendon_forces, tendon_length
 
 STEP = 1e-5
 """Time [s] over which the Jacobian of loops is differentiated along the motion."""
@@ -70,6 +71,7 @@ class Motion:
         """Of the joints, under all forces, with loops closed."""
         m, w = self.mechanism, self.w
         tau = m.generalized_forces(self.u, self.q) + passive_forces(m, self.q, self.v) - bias_forces(m, self.q, self.v)
+        tau += self._clipping()
         external = np.zeros_like(w.external)
         self._add_contacts(external)
         entries.project_wrenches(w.tree.nodes, w.screws, external, tau)
@@ -83,6 +85,21 @@ class Motion:
         zero = np.zeros((len(A), len(A)))
         both = np.linalg.lstsq(np.block([[M, A.T], [A, zero]]), np.concatenate([tau, gamma]), rcond=1e-12)[0]
         return np.asarray(both[: m.nv], float)
+
+    def _clipping(self) -> FloatArray:
+        """What servos with force ranges exert less their controls and their feedback, each taken by itself."""
+        m, tau = self.mechanism, np.zeros(self.mechanism.nv)
+        for u, a in zip(self.u, m.actuators, strict=False):
+            if not isinstance(a, Servo) or a.force_limits is None:
+                continue
+            tendon = next((t for t in m.tendons if t.name == a.coordinate), Tendon(a.name, ((a.coordinate, 1.0),)))
+            arms = np.zeros(m.nv)
+            tendon_forces(m, self.q, tendon, 1.0, arms)
+            x = tendon_length(m, self.q, tendon)
+            back = a.gear * (-a.kp * (a.gear * x - a.rest) - a.kv * a.gear * (arms @ self.v))
+            low, high = sorted(a.gear * f for f in a.force_limits)
+            tau += (np.clip(a.push * u + back, low, high) - a.push * u - np.clip(back, low, high)) * arms
+        return tau
 
     # ------------------------------------------------------------------ frames
 

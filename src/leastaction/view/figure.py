@@ -272,6 +272,10 @@ def _paths(mechanism: Mechanism, size: float) -> list[Path]:
     for cable in mechanism.cables:
         points = tuple((index(end.body), end.point) for end in cable.via)
         paths.append(Path("cable", points, style.CABLE, 0.004 * size))
+    for tendon in mechanism.tendons:
+        for _, stretch in tendon.stretches:
+            points = tuple((index(end.body), end.point) for end in stretch)
+            paths.append(Path("cable", points, style.CABLE, 0.004 * size))
     for joint in mechanism.loops:
         points = (
             (index(joint.parent), joint.pose.position),

@@ -52,8 +52,8 @@ class StepOutputs(NamedTuple):
     Attributes:
         out: all outputs.
         J: derivative of each entry by poses (6) and velocities (6) of its body, shape (entries, 12).
-        start_bodies, start_columns: the two bodies that each control pushes at the start, and the impulses of a unit
-            of it, shapes (nu, 2) and (nu, 2, 6).
+        start_bodies, start_columns: the bodies that each control pushes at the start, -1 for none, and the impulses of
+            a unit of it, shapes (nu, most) and (nu, most, 6); most is two, but for controls of tendons.
         end_bodies, end_columns: the same at the end.
     """
 

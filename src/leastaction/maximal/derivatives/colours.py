@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from leastaction.forces.arrays import tendon_nodes
 from leastaction.maximal.derivatives.arrays import Colours
 from leastaction.maximal.model import Model
 from leastaction.maximal.records import BALL, FREE
@@ -55,6 +56,7 @@ class Neighbours:
         self.cones = [(int(a), int(b)) for a, b in cones]
         points = model.forces.points
         paths = [points.node[p.first : p.first + p.count].tolist() for p in model.forces.paths]
+        paths += [tendon_nodes(model.forces, t) for t in model.forces.tendons]
         near: list[set[int]] = [{i} for i in range(n)]
         for group in (*self.rows, *self.pairs, *self.cones, *paths):
             bodies = {i for i in group if i >= 0}

@@ -9,7 +9,7 @@ import numpy as np
 
 from leastaction.integrators import FloatArray
 from leastaction.maximal.derivatives.replay import Parts
-from leastaction.maximal.derivatives.reversal import Sweep, guessed, share_of
+from leastaction.maximal.derivatives.reversal import Sweep, guessed, holds_goals, share_of
 from leastaction.maximal.derivatives.sensitivity import Bars
 
 
@@ -38,7 +38,7 @@ class OneStep:
         self.share = 0.0 if self.after is None else share_of(parts.stepper, self.after)
         if self.after is not None:
             self.last = parts.poses(end, last)
-            self.last.hold(P + self.share * self.after.push, False)
+            self.last.hold(P + self.share * self.after.push, holds_goals(parts.stepper, self.share))
         self.q, self.p = end.q, self.last.p
 
     def forward(self, dq: Any, dp: Any, du: Any, direct: Any = None) -> tuple[FloatArray, FloatArray]:
@@ -62,6 +62,7 @@ class OneStep:
         dP = self.carried.project(dz, dP, None if direct is None else direct.projection)
         if self.after is not None:
             dP = dP + self.share * self.after.forward(dz, dP, dV, du, None if direct is None else direct.after)[3]
+            dP = self.last.project(dz, dP)
         dq, dp = self.last.positions(dz), self.last.momenta(dz) + self.last.gather(dP)
         return (dq, dp) if direct is None else (dq + direct.dq, dp + direct.dp)
 
@@ -79,6 +80,7 @@ class OneStep:
         bz, bP = sweep.read(self.last, bq, bp)
         bars, held = Bars.zero(len(bz)), 0.0
         if self.after is not None:
+            bz, bP, _ = sweep.project(self.last, Bars(bz, bP, np.zeros_like(bz)))
             bars, held = sweep.over([self.after], bars, self.share * bP)
         bars = sweep.project(self.carried, Bars(bars.poses + bz, bars.momenta + bP, bars.velocities))
         bars, bu = sweep.over(self.maps, bars)

@@ -13,6 +13,7 @@ from leastaction.maximal.derivatives.colours import Neighbours
 from leastaction.maximal.derivatives.sensitivity import BodyState
 from leastaction.maximal.derivatives.sensitivity_kernels import differentiate_pose
 from leastaction.maximal.derivatives.sparse_blocks import Entries, Pushes, applied, factored, rotations, skew
+from leastaction.maximal.prescribed import spread_goals
 
 FloatArray = NDArray[np.float64]
 
@@ -58,6 +59,7 @@ class PoseMap:
         J, out = np.zeros((len(colours.outputs), 6)), np.zeros(size + nv)
         result = PoseOutputs(out, J, np.zeros(nv), np.zeros((nv, 6)), np.zeros((nv, 12)))
         own, _, data, *_ = s.problem
+        s.data.goals[:] = spread_goals(s.model, self.at.goals)
         at = (self.Z, P, self.at.near, q, T, mu, H)
         differentiate_pose(own if model is None else model, data, at, tuple(colours), s.dt, tuple(result))
         return result, q
@@ -141,10 +143,11 @@ class PoseMap:
         bent = sparsity.colours if bend or project else None
         by_impulse = 0.0
         if project:
-            # M T - G' mu = P, G T = 0: momenta P + G' mu (`projection.project_momenta`).
-            self.read(P)
+            # M T - G' mu = P, G T = 0, or a rate: momenta P + G' mu (`projection.project_momenta`).
+            still, _ = self.read(P)
             self.projection = factored(s.ldu, s.data.factors.values, s.ldu.tolerance)
             right = np.zeros(size)
+            right[self.neighbours.row_outputs] = -still.out[self.neighbours.row_outputs]
             right[: 6 * n] = P.reshape(-1)
             x = self.projection.solve(right, refinements=1)
             self.T, self.mu = x[: 6 * n].reshape(n, 6), x[self.neighbours.row_outputs]

@@ -24,6 +24,7 @@ from leastaction.maximal.derivatives.colours import Neighbours
 from leastaction.maximal.derivatives.pose_map import PoseMap
 from leastaction.maximal.derivatives.sensitivity import BodyState, Solved, StepMap
 from leastaction.maximal.derivatives.sparse_blocks import places_of
+from leastaction.maximal.prescribed import goals_at, mixed_goals, spread_goals
 from leastaction.maximal.records import BALL, records
 from leastaction.maximal.step.guess import AGAIN, FIRST
 
@@ -59,6 +60,8 @@ class Parts:
 
     Attributes:
         lengths: of the composition [s]; each of them may be divided further.
+        goals: where prescribed motions are at the end of the step that is solved, a row of `MaximalRecord.goals`; None
+            where they stay.
         fast: bodies whose spin at the start of a run is beyond the chart of a step, and not guessed.
     """
 
@@ -67,6 +70,7 @@ class Parts:
         self.steppers: dict[tuple[float, int], Any] = {}
         self.lengths: list[float] = (stepper.substeps * stepper.dt).tolist()
         self.near_pairs_at: BodyState | None = None
+        self.goals: FloatArray | None = None
         self.fast = np.zeros((len(stepper.model.bodies), 1), bool)
         self.places = places_of(stepper.model, stepper.mechanism.nv)
         coordinates = stepper.model.coordinates
@@ -99,7 +103,8 @@ class Parts:
         # The guess of `MaximalStepper.begin`.
         self.fast = 0.5 * s.dt * np.linalg.norm(twists[:, :3], axis=1, keepdims=True) > 0.9
         V = np.hstack([np.where(self.fast, 0.0, twists[:, :3]), twists[:, 3:]])
-        return BodyState(Z, momenta_of(s.model, Z, twists, rates), q.copy(), self.near(q), V, True)
+        goals = goals_at(s.model, q) if len(s.model.goals) else None
+        return BodyState(Z, momenta_of(s.model, Z, twists, rates), q.copy(), self.near(q), V, True, goals)
 
     def near(self, q: FloatArray) -> FloatArray:
         """Coordinates of the joints; zero for those that close loops, and for balls."""
@@ -129,18 +134,25 @@ class Parts:
             raise s.failure(0, record)
         return record["divided"][1]
 
-    def solve(self, h: float, at: BodyState, u: FloatArray, nodes: Any, patience: int) -> tuple[Solved, int]:
+    def solve(
+        self, h: float, at: BodyState, u: FloatArray, nodes: Any, patience: int, goals: Any = None
+    ) -> tuple[Solved, int]:
         """Solve a part of length h; with it comes how it was divided, so it holds only where that is 0.
 
         Args:
             u: controls at the nodes of the whole step, (nodes, nu).
             nodes: those at the ends of this part.
             patience: see `stepper_of`.
+            goals: where prescribed motions are at its end; by default `goals` of this.
         """
         s = self.stepper_of(h, patience)
         u = u[list(nodes)]
         record = s.record(2)
         record["rigid_poses"][:2], record["momenta"][1], record["q"][1] = at.Z, at.P, at.q
+        ends = (at.goals, self.goals if goals is None else goals)
+        ends = ends if ends[1] is not None else (at.goals, at.goals)
+        if at.goals is not None:
+            s.told, record["goals"][1:] = True, ends
         data, bodies = s.data, s.data.bodies
         data.coordinates.value = at.near
         bodies.w, bodies.vc = at.V[:, :3], at.V[:, 3:]
@@ -156,9 +168,10 @@ class Parts:
             contacts = s.contact.contacts[: int(cones.source.max(initial=-1)) + 1].copy()
         V = np.hstack([data.bodies.w, data.bodies.vc])
         Z, P, q = (np.array(record[name][2]) for name in ("rigid_poses", "momenta", "q"))
-        end = BodyState(Z, P, q, data.coordinates.value.copy(), V)
+        end = BodyState(Z, P, q, data.coordinates.value.copy(), V, goals=ends[1])
         impulses, u = np.array(data.rows.lam), np.array(u, order="C")
-        solved = Solved(s, at, V, nodes, u, s.arrays, data, cones, contacts, impulses, end, self.places)
+        spread = np.stack([spread_goals(s.model, row) for row in ends])
+        solved = Solved(s, at, V, nodes, u, s.arrays, data, cones, contacts, impulses, end, self.places, spread)
         return solved, int(record["divided"][2, 0])
 
     def run(self, at: BodyState, u: FloatArray, divided: Any = None) -> list[StepMap]:
@@ -182,9 +195,13 @@ class Parts:
         if divided == found == 0:
             return [self._map(whole)]
         maps: list[StepMap] = []
-        lengths = lengths_of(divided)
+        lengths, begin, share = lengths_of(divided), at.goals, 0.0
         for length in lengths:
-            solved, found = self.solve(h * length, at, u, nodes, PATIENT)
+            share += length
+            goals = None
+            if begin is not None and self.goals is not None:
+                goals = mixed_goals(self.stepper.model, begin, self.goals, share)
+            solved, found = self.solve(h * length, at, u, nodes, PATIENT, goals)
             if found != 0:
                 raise IntegratorError(
                     "Maximal: a step could not be solved again as it was the first time, so it has no derivative; take "
@@ -254,6 +271,8 @@ class Replay:
         if not self.planned or len(self.parts.stepper.table.movers) > 1:
             self.parts.plan(at)
             self.planned = True
+        goals = self.record.get("goals")
+        self.parts.goals = None if goals is None else goals[end]
         maps = self.parts.run(at, self.u[k], self.divided[end])
         found, stored = maps[-1].carried.Z, self.record["rigid_poses"][end]
         if np.abs(found - stored).max(initial=0.0) > SAME * (1.0 + np.abs(stored).max(initial=0.0)):
@@ -267,11 +286,13 @@ class Replay:
         """State of a row, with the velocities of the step, or part of one, before it."""
         record, parts = self.record, self.parts
         if row == 0:
-            return parts.start(record["q"][0], record["p"][0])
+            start = parts.start(record["q"][0], record["p"][0])
+            return start if "goals" not in record else replace(start, goals=record["goals"][0])
         q, Z, P = record["q"][row], record["rigid_poses"][row], record["momenta"][row]
         V = record.get("velocities")
         V = velocities(record["rigid_poses"][row - 1], Z, parts.stepper.dt) if V is None else V[row]
-        return BodyState(Z, P, q, parts.near(q), V)
+        goals = record.get("goals")
+        return BodyState(Z, P, q, parts.near(q), V, goals=None if goals is None else goals[row])
 
 
 def velocities(before: FloatArray, Z: FloatArray, dt: float) -> FloatArray:

@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from leastaction.dynamics.loops import prescribed_freedoms
 from leastaction.integrators import FloatArray, Reversal
 from leastaction.maximal.derivatives.parameters import Derivative
 from leastaction.maximal.derivatives.pose_map import PoseMap
@@ -25,6 +26,7 @@ from leastaction.maximal.derivatives.replay import Parts, Replay
 from leastaction.maximal.derivatives.sensitivity import Bars, BodyState, StepMap
 from leastaction.maximal.derivatives.sparse_blocks import momenta_within
 from leastaction.maximal.derivatives.way_back import WayBack, has_way_back
+from leastaction.maximal.prescribed import next_goals
 from leastaction.maximal.step.judgement import IMPACT
 from leastaction.parameter_stencils import by_name, stencils
 
@@ -106,8 +108,10 @@ class Sweep:
         pose = self.parts.poses(end, like)
         ahead = self.parts.ahead(end, u) if bp.any() else None
         share = 0.0 if ahead is None else share_of(self.parts.stepper, ahead)
-        pose.hold(end.P if ahead is None else end.P + share * ahead.push, False, bend=bp.any())
+        held_back = holds_goals(self.parts.stepper, share)
+        pose.hold(end.P if ahead is None else end.P + share * ahead.push, held_back, bend=bp.any())
         bz, bP = self.read(pose, bq, bp)
+        bz, bP, _ = self.project(pose, Bars(bz, bP, np.zeros_like(bz)))
         if ahead is not None:
             bars, held = self.over([ahead], bars, share * bP)
         return Bars(bars.poses + bz, bars.momenta + bP, bars.velocities), held
@@ -130,6 +134,7 @@ class MaximalReversal(Reversal):
         self.keeps_controls = CONTROLS in names
         self.controls: list[FloatArray] = []
         self.bars: Bars | None = None
+        self.ahead: FloatArray | None = None  # goals after the end of the run
         nv = stepper.mechanism.nv
         self.before = np.zeros((2, 0, nv))  # gradients by q and p of states that belong to the piece before
         self.first = np.zeros((2, nv))
@@ -138,6 +143,8 @@ class MaximalReversal(Reversal):
         """See `Reversal.piece`."""
         bq, bp = bars = np.stack([bq, bs])
         told = self.before.shape[1]
+        if "goals" in record and self.bars is None:
+            self.ahead = next_goals(record["goals"])
         bars[:, bars.shape[1] - 1 - told : bars.shape[1] - 1] += self.before
         replay, controls = Replay(self.parts, record, u, row, first), np.zeros(u.shape)
         way, k = None, len(u) - 1
@@ -185,6 +192,7 @@ class MaximalReversal(Reversal):
             pose = self.parts.poses(end, last)
             end = replace(end, P=pose.hold(end.P, True))
         if self.bars is None:
+            self.parts.goals = self.ahead
             self.bars, held = self.sweep.end(end, last, u, bq, bp)
             controls += held
         if pose is not None:
@@ -198,8 +206,10 @@ class MaximalReversal(Reversal):
         if bq.any() or bp.any():
             pose = self.parts.poses(start, maps[0])
             share = share_of(self.stepper, maps[0]) if bp.any() else 0.0
-            pose.hold(start.P + share * maps[0].push if share else start.P, False, bend=bp.any())
+            held_back = holds_goals(self.stepper, share)
+            pose.hold(start.P + share * maps[0].push if share else start.P, held_back, bend=bp.any())
             bz, bP = self.sweep.read(pose, bq, bp)
+            bz, bP, _ = self.sweep.project(pose, Bars(bz, bP, np.zeros_like(bz)))
             push = share * bP if share else None
         bars, by_controls = self.sweep.over(maps, self.bars, push)
         controls += by_controls
@@ -209,6 +219,7 @@ class MaximalReversal(Reversal):
         """See `Reversal.finish`."""
         m = self.stepper.mechanism
         out = {"q": self.first[0].copy(), "p": self.first[1].copy()}
+        out["q"][prescribed_freedoms(m)] = 0.0  # a run starts where its motions say
         if self.keeps_controls:
             shape = (0, len(self.stepper.control_nodes), m.nu)
             out[CONTROLS] = np.concatenate([*self.controls[::-1], np.zeros(shape)])
@@ -218,6 +229,11 @@ class MaximalReversal(Reversal):
 def guessed(parts: Parts) -> FloatArray:
     """1 for velocities (bodies, 6) that a run starts with, 0 for spins that are not guessed."""
     return np.where(np.arange(6) < 3, ~parts.fast, True).astype(float)
+
+
+def holds_goals(stepper: Any, share: float) -> bool:
+    """Whether p, with a share of the cones' impulses, is that of momenta which prescribed motions hold once more."""
+    return share > 0.0 and len(stepper.model.goals) > 0
 
 
 def share_of(stepper: Any, after: StepMap) -> float:

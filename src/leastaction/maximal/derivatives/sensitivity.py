@@ -60,6 +60,7 @@ class BodyState:
         near: coordinates of the model, which tell full turns.
         V: velocities (bodies, 6) of the step before: approach velocities, and the guess of the next step.
         fresh: whether a run starts here.
+        goals: where prescribed motions are then, a row of `MaximalRecord.goals`.
     """
 
     Z: FloatArray
@@ -68,6 +69,7 @@ class BodyState:
     near: FloatArray
     V: FloatArray
     fresh: bool = False
+    goals: FloatArray | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,6 +87,7 @@ class Solved:
             contacts they belong to.
         impulses: of the rows.
         places: coordinate of each degree of freedom, and its number there, shape (nv, 2).
+        goals: prescribed motions at both ends, as in `MaximalData.goals`.
     """
 
     stepper: Any
@@ -99,6 +102,7 @@ class Solved:
     impulses: FloatArray
     end: BodyState
     places: NDArray[np.int64]
+    goals: FloatArray
 
     @property
     def count(self) -> int:
@@ -122,10 +126,12 @@ class Solved:
         own, settings, data, contact = self._own
         model = own if model is self.model else model
         out = np.zeros(len(self.data.fixed) + 3 * self.count + 12 * n)
-        bodies, columns = np.zeros((2, nu, 2), np.int64), np.zeros((2, nu, 2, 6))
+        most = max([2, *(2 * int(t.count) for t in self.model.forces.tendons)])
+        bodies, columns = np.zeros((2, nu, most), np.int64), np.zeros((2, nu, most, 6))
         result = StepOutputs(out, J, bodies[0], columns[0], bodies[1], columns[1])
         at = (self.start.Z, self.start.P, self.V, self.start.near, self.start.q.copy(), self.u)
         self.data.rows.lam, self.data.bodies.x = self.impulses, self.start.V
+        self.data.goals[:] = self.goals
         contact = contact._replace(cones=self.cones.copy(), contacts=contacts)
         problem = (model, settings, data, tuple(contact), tuple(SolvedStep(*at)), tuple(colours))
         differentiate_step(*problem, self.places, tuple(result))

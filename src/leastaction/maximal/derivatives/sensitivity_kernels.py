@@ -10,6 +10,7 @@ import math
 
 from leastaction._jit import entry, inline, routine
 from leastaction.contact import cones as ip
+from leastaction.forces import tendons, total
 from leastaction.forces.drives import drive_wrench
 from leastaction.maximal.arrays import ContactData, MaximalSettings, named_data, named_model
 from leastaction.maximal.contact.detection import (
@@ -29,9 +30,10 @@ from leastaction.maximal.step.bodies import END, START
 from leastaction.maximal.step.body_states import finish_step, load_state
 from leastaction.maximal.step.dampers import end_paths, start_paths
 from leastaction.maximal.step.directions import PREDICTOR, add_cones, look_at_cones, push_cones
+from leastaction.maximal.step.goals import goal_rate
 from leastaction.maximal.step.impulses import add_impulses, add_rates
 from leastaction.maximal.step.projection import projection_matrix
-from leastaction.maximal.step.resistance import end_resistance
+from leastaction.maximal.step.resistance import end_resistance, shares
 from leastaction.spatial import (
     cross,
     dot3,
@@ -193,6 +195,8 @@ def end_outputs(model, settings, data, at, end, out):
     start_rows(model, data)
     add_rates(model, settings, data, dt)
     end_paths(model, settings, data, dt, model.damped)
+    total.look_near(model.forces, data.modes, at.q)
+    total.set_pulls(model.forces, data.modes, at.u[1])
     end_resistance(model.resisting, settings, data, dt)
     if settings.halves < 1.0:
         add_impulses(model, data, at.q, at.u[1], (1.0 - settings.halves) * dt, END)
@@ -203,11 +207,15 @@ def end_outputs(model, settings, data, at, end, out):
 
 @routine(allocates=False)
 def drive_columns(model, data, places, scale, touched, columns):
-    """Impulse that a unit of each control gives over the time `scale` to the two bodies `touched` (controls, 2)."""
+    """Impulse that a unit of each control gives over the time `scale` to the bodies `touched` (controls, most)."""
     drives, coordinates, states, cstates = model.forces.drives, model.coordinates, data.bodies, data.coordinates
     for k in range(drives.shape[0]):
         d = drives[k]
-        touched[k, 0] = touched[k, 1] = -1
+        for i in range(touched.shape[1]):
+            touched[k, i] = -1
+        if d.tendon > 0:
+            _tendon_columns(model, data, d, scale, touched[k], columns[k])
+            continue
         if d.dof < 0:
             if d.node >= 0:
                 s = states[d.node]
@@ -227,6 +235,41 @@ def drive_columns(model, data, places, scale, touched, columns):
         else:
             for i in range(6):
                 columns[k, 0, i], columns[k, 1, i] = gain * s.wa[i], gain * s.wb[i]
+
+
+@routine(allocates=False)
+def _tendon_columns(model, data, drive, scale, touched, columns):
+    """The same of a drive of a tendon; `data.modes.pull` says which are clipped, see `resistance.shares`."""
+    forces, states, external = model.forces, data.bodies, data.external
+    tendon = forces.tendons[drive.tendon - 1]
+    for i in range(external.shape[0]):
+        for c in range(6):
+            external[i, c] = 0.0
+    share = data.modes.pull[drive.tendon - 1, 2]
+    tendons.push(tendon, data.modes.items, states, scale * drive.gear * share, external)
+    count = 0
+    for i in range(external.shape[0]):
+        F = external[i]
+        if F[0] != 0.0 or F[1] != 0.0 or F[2] != 0.0 or F[3] != 0.0 or F[4] != 0.0 or F[5] != 0.0:
+            f = (F[3], F[4], F[5])
+            t = mattvec(load9(states[i].R), sub3((F[0], F[1], F[2]), cross(load3(states[i].p), f)))
+            touched[count] = i
+            for c in range(3):
+                columns[count, c], columns[count, 3 + c] = t[c], f[c]
+            count += 1
+
+
+@routine(allocates=False)
+def _drive_shares(model, data, u, time):
+    """Which drives of tendons are clipped with the controls u, `time` from the middle of the step."""
+    total.set_pulls(model.forces, data.modes, u)
+    shares(model.resisting, model.forces, data, time)
+
+
+@routine(allocates=False)
+def _forget_shares(pull):
+    for i in range(pull.shape[0]):
+        pull[i, 2] = 0.0
 
 
 @entry
@@ -277,10 +320,14 @@ def differentiate_step(model, settings, data, contact, at, colours, places, resu
     load_all(data, at)
     read_start(model, data, at.near, at.q, dt)
     share = settings.halves * dt
+    _drive_shares(model, data, at.u[0], 0.5 * dt)
     drive_columns(model, data, places, share, result.start_bodies, result.start_columns)
+    _forget_shares(data.modes.pull)
     # The graph of another model may have other edges; without colours only the outputs are wanted.
     outputs(model, settings, data, contact, at, begins.shape[0] > 1, result.out)
+    _drive_shares(model, data, at.u[1], -0.5 * dt)
     drive_columns(model, data, places, (1.0 - settings.halves) * dt, result.end_bodies, result.end_columns)
+    _forget_shares(data.modes.pull)
 
 
 @routine(allocates=False)
@@ -318,7 +365,7 @@ def pose_outputs(model, data, at, dt, out):
         a2 = coordinates[row.leader].a if row.ea2 >= 0 else -1
         b2 = coordinates[row.leader].b if row.eb2 >= 0 else -1
         rate = rate_of(s.wa, T, row.a) + rate_of(s.wb, T, row.b) + rate_of(s.wa2, T, a2) + rate_of(s.wb2, T, b2)
-        out[first[n + row.node] + row.local] = rate
+        out[first[n + row.node] + row.local] = rate - (goal_rate(row, s, data.goals[0]) if row.goal >= 0 else 0.0)
         give(out, first, row.a, s.wa, model.augment[row.node, 0] * rate - mu[k])
         give(out, first, row.b, s.wb, model.augment[row.node, 1] * rate - mu[k])
         give(out, first, a2, s.wa2, -mu[k])

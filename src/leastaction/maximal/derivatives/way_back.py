@@ -33,7 +33,7 @@ def has_way_back(stepper: Any) -> bool:
         return False
     if stepper.loops or len(stepper.substeps) > 1 or model.damped is not None or model.resisting is not None:
         return False
-    elements = (forces.paths, forces.wrenches, forces.penalties, forces.drags, forces.balls)
+    elements = (forces.paths, forces.wrenches, forces.penalties, forces.drags, forces.tendons, forces.balls)
     if forces.user is not None or any(x is not None and len(x) for x in elements):
         return False
     if (forces.drives.dof < 0).any() or np.isin(model.rows.kind, (SCREW, COUPLING)).any():

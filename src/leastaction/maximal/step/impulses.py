@@ -26,6 +26,8 @@ def add_impulses(model, data, q, u, scale, when):
     states, cstates, external, tau = data.bodies, data.coordinates, data.external, data.tau
     total.clear(external, tau)
     total.joint_forces(forces, data.modes, q, data.still, tau)
+    total.look_near(forces, data.modes, q)
+    total.set_pulls(forces, data.modes, u)
     total.wrenches(forces, data.modes, states, external)
     total.drive_forces(forces, states, u, external, tau)
     for i in range(bodies.shape[0]):

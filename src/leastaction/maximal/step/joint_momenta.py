@@ -4,6 +4,7 @@ from leastaction._jit import routine
 from leastaction.contact.cones import DRY
 from leastaction.maximal.coordinates.recover import read_momenta
 from leastaction.maximal.step.body_states import swap_momenta
+from leastaction.maximal.step.projection import hold_goals
 
 
 @routine(allocates=False)
@@ -23,16 +24,16 @@ def bears_load(bodies, settings, contact):
 
 
 @routine(allocates=False)
-def read_contact_momenta(model, data, contact, p, share, dt):
+def read_contact_momenta(model, data, contact, p, share, loops):
     """Joint momenta at the start of a solved step of order 2, with a share of the cones' impulses.
 
     With half of them, these are the mean of the momenta before and after all impulses at that time, as `read_momenta`
     gives them without cones; a body at rest on the ground then has no momentum. Prescribed motions and
-    the joints between hold against cones with a like share of their impulses.
+    the joints between hold against cones.
 
     Args:
         share: of the impulses.
-        dt: of the step before, where that one's impulses are taken for those of the step to come [s]; else 0.
+        loops: None without closed loops and prescribed motions, see `MaximalSettings`.
     """
     states, other = data.bodies, data.T
     for i in range(states.shape[0]):
@@ -48,20 +49,9 @@ def read_contact_momenta(model, data, contact, p, share, dt):
             if cone.b >= 0:
                 f = normal * cone.db[c] + cone.beta[0] * cone.db[6 + c] + cone.beta[1] * cone.db[12 + c]
                 other[cone.b, c] += share * f
-    for k in range(model.rows.shape[0] if model.goals.shape[0] > 0 and share > 0.0 else 0):
-        row, s = model.rows[k], data.rows[k]
-        impulse = share * (s.force * dt if dt > 0.0 else s.lam + s.mu) - s.mu
-        leader = model.coordinates[row.leader]
-        for c in range(6):
-            if row.a >= 0:
-                other[row.a, c] += impulse * s.wa[c]
-            if row.b >= 0:
-                other[row.b, c] += impulse * s.wb[c]
-            if row.ea2 >= 0:
-                other[leader.a, c] += impulse * s.wa2[c]
-            if row.eb2 >= 0:
-                other[leader.b, c] += impulse * s.wb2[c]
     swap_momenta(data.bodies, data.T)
+    if model.goals.shape[0] > 0 and share > 0.0:
+        hold_goals(model, data, loops)
     read_momenta(model.bodies, model.coordinates, data.bodies, data.subtrees, p)
     swap_momenta(data.bodies, data.T)
 
@@ -84,7 +74,7 @@ def read_end_momenta(model, settings, data, contact, p, steady):
     if settings.halves == 1.0 or not bears_load(model.bodies, settings, contact):
         read_momenta(model.bodies, model.coordinates, data.bodies, data.subtrees, p)
     elif steady:
-        read_contact_momenta(model, data, contact, p, 0.5, settings.dt)
+        read_contact_momenta(model, data, contact, p, 0.5, settings.loops)
     else:
         swap_momenta(data.bodies, data.minus)
         read_momenta(model.bodies, model.coordinates, data.bodies, data.subtrees, p)

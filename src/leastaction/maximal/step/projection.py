@@ -55,7 +55,49 @@ def project_momenta(model, data, multipliers, dt, loops):
     """
     if loops is None:
         return
-    bodies, rows, coordinates, first = model.bodies, model.rows, model.coordinates, model.graph.first
+    rows, rowstates = model.rows, data.rows
+    if not solve_projection(model, data):
+        for k in range(rows.shape[0]):
+            rowstates[k].mu = multipliers[k] = 0.0
+        return
+    for k in range(rows.shape[0]):
+        mu = data.dx[model.graph.first[model.bodies.shape[0] + rows[k].node] + rows[k].local]
+        rowstates[k].mu = mu
+        multipliers[k] = 2.0 * mu / dt
+        push_row(model, data, k, mu)
+
+
+@routine(allocates=False)
+def hold_goals(model, data, loops):
+    """Take from the momenta what prescribed motions and joints hold; see `project_momenta`."""
+    if loops is None:
+        return
+    if solve_projection(model, data):
+        for k in range(model.rows.shape[0]):
+            row = model.rows[k]
+            push_row(model, data, k, data.dx[model.graph.first[model.bodies.shape[0] + row.node] + row.local])
+
+
+@routine(allocates=False)
+def push_row(model, data, k, mu):
+    """Add the impulse mu of row k to the momenta."""
+    row, s, states = model.rows[k], data.rows[k], data.bodies
+    leader = model.coordinates[row.leader]
+    for c in range(6):
+        if row.ea >= 0:
+            states[row.a].P[c] += mu * s.wa[c]
+        if row.eb >= 0:
+            states[row.b].P[c] += mu * s.wb[c]
+        if row.ea2 >= 0:
+            states[leader.a].P[c] += mu * s.wa2[c]
+        if row.eb2 >= 0:
+            states[leader.b].P[c] += mu * s.wb2[c]
+
+
+@routine(allocates=False)
+def solve_projection(model, data):
+    """dx <- velocities and impulses of the rows that go with the momenta; False where there are none."""
+    bodies, rows, first = model.bodies, model.rows, model.graph.first
     states, rowstates, dx = data.bodies, data.rows, data.dx
     projection_matrix(model, data)
     for i in range(dx.shape[0]):
@@ -66,25 +108,9 @@ def project_momenta(model, data, multipliers, dt, loops):
     for k in range(rows.shape[0]):
         row = rows[k]
         if row.goal >= 0:
-            dx[first[bodies.shape[0] + row.node] + row.local] = goal_rate(row, rowstates[k], data.goals[1])
+            dx[first[bodies.shape[0] + row.node] + row.local] = goal_rate(row, rowstates[k], data.goals[0])
     singular, _ = factorize(model.graph, data.factors, DEPENDENT)
     if singular >= 0:
-        for k in range(rows.shape[0]):
-            rowstates[k].mu = multipliers[k] = 0.0
-        return
+        return False
     solve(model.graph, data.factors, dx)
-    for k in range(rows.shape[0]):
-        row, s = rows[k], rowstates[k]
-        mu = dx[first[bodies.shape[0] + row.node] + row.local]
-        s.mu = mu
-        multipliers[k] = 2.0 * mu / dt
-        leader = coordinates[row.leader]
-        for c in range(6):
-            if row.ea >= 0:
-                states[row.a].P[c] += mu * s.wa[c]
-            if row.eb >= 0:
-                states[row.b].P[c] += mu * s.wb[c]
-            if row.ea2 >= 0:
-                states[leader.a].P[c] += mu * s.wa2[c]
-            if row.eb2 >= 0:
-                states[leader.b].P[c] += mu * s.wb2[c]
+    return True

@@ -8,6 +8,7 @@ products of its damping with unit twists. All kernels take these forces once mor
 """
 
 from leastaction._jit import inline, routine
+from leastaction.forces.tendons import free_share
 from leastaction.forces.total import wrench_slopes, wrenches
 from leastaction.spatial import ZERO6, add3, cross, load3, load6, load9, mattvec, matvec, store6, sub, sub3
 
@@ -17,6 +18,13 @@ def _twist(s, w, v):
     """World twist about the origin of a body with angular velocity w in its own directions and COM velocity v."""
     omega = matvec(load9(s.R), w)
     return (omega, add3(v, cross(load3(s.p), omega)))
+
+
+@inline
+def _look(pull, time):
+    """The feedback of drives on tendons looks at lengths `time` after the poses: in the middle of the step."""
+    for i in range(pull.shape[0]):
+        pull[i, 1] = time
 
 
 @inline
@@ -55,6 +63,7 @@ def implicit_resistance(resisting, model, settings, data, dt, fresh):
     if resisting is None:
         return
     states, touched, share = data.bodies, resisting.touched, settings.halves * dt
+    _look(data.modes.pull, 0.5 * dt)
     _resistance(resisting, data)
     for j in range(touched.shape[0]):
         s = states[touched[j]]
@@ -66,6 +75,7 @@ def implicit_resistance(resisting, model, settings, data, dt, fresh):
         for j in range(touched.shape[0]):
             for c in range(6):
                 _column(resisting, model, data, j, c, share)
+    _look(data.modes.pull, 0.0)
     _rest(resisting, data)
 
 
@@ -100,11 +110,34 @@ def end_resistance(resisting, settings, data, dt):
         return
     if settings.halves == 1.0:
         return
+    _look(data.modes.pull, -0.5 * dt)
     _resistance(resisting, data)
+    _look(data.modes.pull, 0.0)
     for j in range(resisting.touched.shape[0]):
         s = data.bodies[resisting.touched[j]]
         t, f = _impulse(s, load6(data.dF[resisting.touched[j]]))
         for c in range(3):
             s.P[c] += (1.0 - settings.halves) * dt * t[c]
             s.P[3 + c] += (1.0 - settings.halves) * dt * f[c]
+    _rest(resisting, data)
+
+
+@routine(allocates=False)
+def shares(resisting, forces, data, time):
+    """pull[:, 2]: 1 where drives of tendons follow their controls, 0 where clipped, at the mean twists of the step.
+
+    The feedback looks at lengths `time` after the poses.
+    """
+    for i in range(data.modes.pull.shape[0]):
+        data.modes.pull[i, 2] = 1.0
+    if resisting is None:
+        return
+    pull = data.modes.pull
+    for j in range(resisting.touched.shape[0]):
+        s = data.bodies[resisting.touched[j]]
+        store6(s.v, _twist(s, load3(s.w), load3(s.vc)))
+    for i in range(pull.shape[0]):
+        pull[i, 1], pull[i, 2] = time, 0.0
+        share = free_share(forces.tendons[i], data.modes.items, data.modes.tendons[i], pull[i], data.bodies)
+        pull[i, 1], pull[i, 2] = 0.0, share
     _rest(resisting, data)

@@ -1,6 +1,7 @@
 """The compiled loops of `Maximal`: many steps, no Python in between."""
 
 from leastaction._jit import entry, routine
+from leastaction.forces import total
 from leastaction.maximal.arrays import (
     ContactData,
     ContactModel,
@@ -110,7 +111,7 @@ def run(model, settings, data, near, contact, record, u, substeps, started):
                 share = 0.0 if halves == 1.0 or is_impact(bodies, states, settings.gravity, h) else 0.5
                 steady = data.clock[0] == LATER and is_steady(bodies, states, settings.gravity, h)
                 if halves < 1.0 and j == 0 and part == 0 and (k > 0 or started):
-                    read_contact_momenta(model, data, contact, record.p[k], share, 0.0)
+                    read_contact_momenta(model, data, contact, record.p[k], share, settings.loops)
             record.work[k + 1] += goal_work(model, data, 0.5, 0.5, 1.0)
             remember(states, data.rows, data.clock, h)
             if contact is not None:
@@ -231,6 +232,8 @@ def end_part(model, settings, data, contact, q, u, dt):
     start_rows(model, data)
     add_rates(model, settings, data, dt)
     end_paths(model, settings, data, dt, model.damped)
+    total.look_near(model.forces, data.modes, q)
+    total.set_pulls(model.forces, data.modes, u)
     end_resistance(model.resisting, settings, data, dt)
     for i in range(data.bodies.shape[0]):
         for c in range(6):

@@ -131,6 +131,7 @@ class BodywiseDense(NamedTuple):
         J: matrix of the equations of a step, shape (s nv, s nv).
         rhs: its right-hand sides, shape (s nv, 2 nv + nu).
         row: shape (nv,).
+        g: gradients of a tendon's length at the nodes, shape (s + 1, nv).
     """
 
     H: FloatArray
@@ -146,6 +147,7 @@ class BodywiseDense(NamedTuple):
     J: FloatArray
     rhs: FloatArray
     row: FloatArray
+    g: FloatArray
 
 
 class BodywisePushes(NamedTuple):
@@ -386,4 +388,5 @@ def bodywise_dense(model: BodywiseModel) -> BodywiseDense:
         J=z(((nodes - 1) * nv, (nodes - 1) * nv)),
         rhs=z(((nodes - 1) * nv, 2 * nv + nu)),
         row=z(nv),
+        g=z((nodes, nv)),
     )

@@ -11,6 +11,7 @@ from leastaction.forces.arrays import modes_at
 from leastaction.kinematics.sweeps import add_to
 from leastaction.minimal.bodywise.blocks import all_blocks
 from leastaction.minimal.bodywise.closure import closure_columns
+from leastaction.minimal.bodywise.feedback import held_columns
 from leastaction.minimal.bodywise.joints import joint_slopes
 from leastaction.minimal.bodywise.twists import body_twists, twist_slope
 from leastaction.spatial import (
@@ -53,6 +54,7 @@ def hessian(model, settings, data, u, first):
             body_twists(model, settings, data, j)
             for k in range(first, last):
                 _pushed_columns(model, settings, data, dense, j, k, u[j])
+        held_columns(model.forces.tendons, model, settings, data, dense, first)
     closure_columns(model.closure, model, settings, data, dense, rows)
 
 
@@ -152,6 +154,7 @@ def control_slopes(model, settings, data):
                 data.tau[a] = 0.0
             drives.joint_forces(model.forces.drives, dense.unit, 1.0, data.tau)
             drives.wrenches(model.forces.drives, data.bodies[j], dense.unit, out)
+            total.control_wrenches(model.forces, modes_at(data.modes, j), data.bodies[j], dense.unit, out)
             for i in range(nodes.shape[0] - 1, -1, -1):
                 node = nodes[i]
                 F = load6(out[i])

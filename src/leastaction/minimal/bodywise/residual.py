@@ -16,6 +16,7 @@ from leastaction.forces.arrays import modes_at
 from leastaction.kinematics.sweeps import add_to, place, screw_axis
 from leastaction.minimal.bodywise.blocks import start_torque
 from leastaction.minimal.bodywise.closure import closure_impulses
+from leastaction.minimal.bodywise.feedback import hold_tendons
 from leastaction.minimal.bodywise.joints import drive_impulses, hold_servos, joint_velocities, turn_joints
 from leastaction.minimal.bodywise.turning import set_turn, turn_between, turning_gradient
 from leastaction.minimal.bodywise.twists import body_twists
@@ -103,6 +104,7 @@ def hold_controls(model, data, u):
         for k in range(data.held.shape[1]):
             data.held[j, k] = 0.0
         drives.joint_forces(model.forces.drives, u[j], 1.0, data.held[j])
+        total.set_pulls(model.forces, modes_at(data.modes, j), u[j])
 
 
 @routine
@@ -158,6 +160,7 @@ def residual(model, settings, data, p, u):
     s = model.rule.c.shape[0] - 1
     for j in range(1, s + 1):
         place_bodies(model, data, j)
+    hold_tendons(model.forces.tendons, model, data)
     turn_bodies(model, settings, data)
     if model.damped or model.geared:
         turn_joints(model, settings, data)

@@ -147,11 +147,11 @@ class RecursionData(NamedTuple):
 
     Attributes:
         var: first variations.
-        slots: which of the blocks A a node uses, shape (nodes,), see `minimal.arrays.block_slots`.
-        begun: whether a node's block has been written, shape (nodes,).
-        A, l: answer f = A^T z + l of the subtrees, shapes (slots, mz, mf) and (nodes, mf).
-        z: variations of the nodes, shape (nodes, mz).
-        X: coordinates per variation of the parent, shape (nv, s, mz).
+        slots: which of the blocks A a node uses, shape (nodes,), see `minimal.arrays.inherited_slots`.
+        begun: whether a node's block holds the answers of children, shape (nodes,).
+        A, l: answer f = A^T z + l of the subtrees, shapes (slots, mf, mf) and (nodes, mf).
+        z: variations of the nodes but those of the last pose, shape (nodes, mf).
+        X: coordinates per variation of the parent, shape (nv, s, mf).
         H: shape (nv, s, mf).
         Lam: equations of one joint, shape (3 s, 6 s).
         inverse: of those of each joint, shape (nv, s, 3 s).

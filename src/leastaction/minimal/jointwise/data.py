@@ -9,7 +9,7 @@ import numpy as np
 from leastaction.forces.arrays import compact, force_model, force_modes, has_jumps
 from leastaction.kinematics.sweeps import JOINT_SCREW, LINK
 from leastaction.mechanism import Mechanism
-from leastaction.minimal.arrays import block_slots, closure_model, native_model, records
+from leastaction.minimal.arrays import closure_model, inherited_slots, native_model, records
 from leastaction.minimal.elimination import loop_system
 from leastaction.minimal.jointwise.arrays import (
     POINT_BALL,
@@ -97,10 +97,10 @@ def _variations(size: Sizes) -> Variations:
 
 def recursion_data(model: TreeModel, size: Sizes) -> RecursionData:
     """For `directions.recursive`."""
-    n, nv, s, _, mz, mf = size
-    slots = block_slots(model.nodes.parent)
-    blocks = (int(slots.max(initial=-1)) + 1, mz, mf)
-    shapes = (blocks, (n, mf), (n, mz), (nv, s, mz), (nv, s, mf), (3 * s, 6 * s), (nv, s, 3 * s), (3 * s,))
+    n, nv, s, _, _, mf = size
+    slots = inherited_slots(model.nodes.parent)
+    blocks = (int(slots.max(initial=-1)) + 1, mf, mf)
+    shapes = (blocks, (n, mf), (n, mf), (nv, s, mf), (nv, s, mf), (3 * s, 6 * s), (nv, s, 3 * s), (3 * s,))
     return RecursionData(_variations(size), slots, np.zeros(n, np.bool_), *(np.zeros(shape) for shape in shapes))
 
 

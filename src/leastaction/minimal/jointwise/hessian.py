@@ -8,8 +8,10 @@ its own frame, so that it is the momentum p_{k+1}.
 """
 
 from leastaction._jit import inline, routine
+from leastaction.forces.arrays import modes_at
 from leastaction.forces.drives import drive_wrench
 from leastaction.forces.joint_springs import ball_torque_slope
+from leastaction.forces.tendons import free_share, push
 from leastaction.minimal.jointwise.hessian_forces import body_forces, loops
 from leastaction.minimal.jointwise.points import is_nodal
 from leastaction.minimal.jointwise.residual import ball_vectors, in_child, unit3
@@ -41,6 +43,7 @@ from leastaction.spatial import (
     momentum,
     scale,
     scale3,
+    store6,
     sub,
     sub3,
 )
@@ -245,6 +248,9 @@ def control_blocks(model, settings, points, data, C):
                 if is_nodal(rule) and chi != al:
                     continue
                 wdt = w[al] * dt
+                if drive.tendon > 0:
+                    _tendon_block(model.forces.tendons, model, points, data, drive, al, chi, k, wdt, C)
+                    continue
                 if drive.dof < 0:
                     pt = pts[al, drive.node]
                     F = drive_wrench(drive, 1.0, pt)
@@ -260,3 +266,23 @@ def control_blocks(model, settings, points, data, C):
                     e = row_axis(rule, X, n, nv, chi, j)
                     turn = _combine(rule, P, node.ball, nv, al, chi, e, False, 1.0 / dt)
                     C[chi, n + j, k] += wdt * drive.gear * turn[drive.dof - n]
+
+
+@routine
+def _tendon_block(tendons, model, points, data, drive, al, chi, k, wdt, C):
+    """What a unit of control k, which drives a tendon at quadrature point al, adds to the rows of control point chi."""
+    if tendons is None:
+        return
+    nodes, external, touched, modes = model.nodes, points.external, model.forces.touched, modes_at(points.modes, al)
+    t, items, links = drive.tendon - 1, points.modes.items, points.nodes[al]
+    for j in range(touched.shape[0]):
+        store6(external[touched[j]], ZERO6)
+    share = free_share(tendons[t], items, modes.tendons[t], modes.pull[t], links)
+    push(tendons[t], items, links, share * drive.gear, external)
+    Q = points.nodes.shape[0]
+    for j in range(touched.shape[0]):
+        i, F = touched[j], load6(external[touched[j]])
+        while i >= 0:
+            for c in range(nodes[i].iv, nodes[i].iv + nodes[i].nv):
+                C[chi, c, k] += wdt * dot(load6_at(data.row[c, chi], 6 * (Q + al)), F)
+            i = nodes[i].parent

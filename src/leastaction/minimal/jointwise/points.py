@@ -9,7 +9,7 @@ from leastaction._jit import inline, routine
 from leastaction.forces import drives
 from leastaction.forces.arrays import modes_at
 from leastaction.forces.joint_springs import ball_torque, has_ball_spring
-from leastaction.forces.total import axis_force, wrenches
+from leastaction.forces.total import axis_force, set_pulls, wrenches
 from leastaction.kinematics.closure import evaluate, is_coupling, polynomial, soft_force
 from leastaction.kinematics.sweeps import PRISMATIC, REVOLUTE, add_to, turn_z
 from leastaction.spatial import (
@@ -186,20 +186,10 @@ def velocities(nodes, settings, data, al):
 
 
 @routine
-def momenta(nodes, pts, al):
-    """Momenta of all subtrees at quadrature point al (Definition 1)."""
-    for i in range(nodes.shape[0]):
-        store6(pts[al, i].mu, momentum(load_inertia(pts[al, i].M), load6(pts[al, i].v)))
-    for i in range(nodes.shape[0] - 1, 0, -1):
-        j = nodes[i].parent
-        if j >= 0:
-            add_to(pts[al, j].mu, load6(pts[al, i].mu))
+def own_wrenches(model, settings, data, u, al):
+    """Momenta of all nodes, impulses on them, and joint forces at quadrature point al, for the controls u (nu).
 
-
-@routine
-def impulses(model, settings, data, u, al):
-    """Impulses on all subtrees (Definition 2) and joint forces at quadrature point al, for the controls u (nu).
-
+    Those of their subtrees (Definitions 1 and 2) are summed by `residual.rows`.
     `data.force[al]`: generalised forces of springs, dampers and drives [N m or N]; of ball joints in the child's frame.
     """
     nodes, dofs, rule = model.nodes, model.dofs, settings.rule
@@ -208,7 +198,9 @@ def impulses(model, settings, data, u, al):
     g = load3(model.gravity)
     for i in range(nodes.shape[0]):
         node = nodes[i]
-        store6(pts[al, i].G, scale(wdt, gravity_wrench(load_inertia(pts[al, i].M), g)))
+        M = load_inertia(pts[al, i].M)
+        store6(pts[al, i].mu, momentum(M, load6(pts[al, i].v)))
+        store6(pts[al, i].G, scale(wdt, gravity_wrench(M, g)))
         n = node.iv
         if node.nv == 1:
             x = coordinate(rule, X, al, n)
@@ -219,10 +211,6 @@ def impulses(model, settings, data, u, al):
             _ball_spring(dofs, data, al, n, node.ball)
     _outer_impulses(model.forces, data, u, al, wdt)
     _closure_impulses(model.closure, data, al, wdt)
-    for i in range(nodes.shape[0] - 1, 0, -1):
-        j = nodes[i].parent
-        if j >= 0:
-            add_to(pts[al, j].G, load6(pts[al, i].G))
 
 
 @routine
@@ -232,6 +220,10 @@ def _outer_impulses(forces, data, u, al, wdt):
     if touched.shape[0] > 0:
         for j in range(touched.shape[0]):
             store6(external[touched[j]], ZERO6)
+        for j in range(data.modes.items.shape[0]):
+            if data.modes.items[j].iv >= 0:
+                data.modes.items[j].near = data.X[0, data.modes.items[j].iv]
+        set_pulls(forces, modes_at(data.modes, al), u)
         wrenches(forces, modes_at(data.modes, al), pts[al], external)
         for j in range(touched.shape[0]):
             i = touched[j]

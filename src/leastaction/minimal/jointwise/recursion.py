@@ -5,8 +5,10 @@ coordinates, dx = X z_parent + dx0, and hands on what is left:
 
     A_parent += A + X^T H,   l_parent += l + H dx0,   H = A^T col - (turning of mu and Gamma with the joint)
 
-A is stored as A[i, z, f]. Cost O(s^3 n): the work grows linearly with the number of links. `factor` does all that does
-not depend on the residual; `solve` finds the direction, and may do so again for residuals elsewhere (chord steps).
+A is stored as A[i, z, f], without the rows of the pose at the end of the step: variations are as seen from what turns
+with the pose, and no force there matters to the residual, so f does not depend on it. Cost O(s^3 n): the work grows
+linearly with the number of links. `factor` does all that does not depend on the residual; `solve` finds the direction,
+and may do so again for residuals elsewhere (chord steps).
 """
 
 from leastaction._jit import inline, routine
@@ -18,29 +20,39 @@ from leastaction.spatial import ZERO3, coad, load3, load6, load6_at, load_inerti
 
 
 @inline
-def put_inertia(A, o, M):
-    """The 6x6 matrix of a spatial inertia at rows and columns o."""
+def add_inertia(A, o, M):
+    """Add the 6x6 matrix of a spatial inertia at rows and columns o."""
     m, h, I = M
-    A[o, o], A[o, o + 1], A[o, o + 2] = I[0], I[1], I[2]
-    A[o + 1, o], A[o + 1, o + 1], A[o + 1, o + 2] = I[1], I[3], I[4]
-    A[o + 2, o], A[o + 2, o + 1], A[o + 2, o + 2] = I[2], I[4], I[5]
-    A[o, o + 4], A[o, o + 5], A[o + 1, o + 3] = -h[2], h[1], h[2]
-    A[o + 1, o + 5], A[o + 2, o + 3], A[o + 2, o + 4] = -h[0], -h[1], h[0]
-    A[o + 3, o + 1], A[o + 3, o + 2], A[o + 4, o] = h[2], -h[1], -h[2]
-    A[o + 4, o + 2], A[o + 5, o], A[o + 5, o + 1] = h[0], h[1], -h[0]
-    A[o + 3, o + 3] = m
-    A[o + 4, o + 4] = m
-    A[o + 5, o + 5] = m
+    plus3_at(A[o], o, (I[0], I[1], I[2]))
+    plus3_at(A[o + 1], o, (I[1], I[3], I[4]))
+    plus3_at(A[o + 2], o, (I[2], I[4], I[5]))
+    plus3_at(A[o], o + 3, (0.0, -h[2], h[1]))
+    plus3_at(A[o + 1], o + 3, (h[2], 0.0, -h[0]))
+    plus3_at(A[o + 2], o + 3, (-h[1], h[0], 0.0))
+    plus3_at(A[o + 3], o, (0.0, h[2], -h[1]))
+    plus3_at(A[o + 4], o, (-h[2], 0.0, h[0]))
+    plus3_at(A[o + 5], o, (h[1], -h[0], 0.0))
+    A[o + 3, o + 3] += m
+    A[o + 4, o + 4] += m
+    A[o + 5, o + 5] += m
 
 
 @inline
-def put_gravity(A, o, M, g, k):
-    """The 6x6 matrix of `gravity_slope` at rows (eta) and columns (Gamma) o."""
+def add_gravity(A, o, M, g, k):
+    """Add the 6x6 matrix of `gravity_slope` at rows (eta) and columns (Gamma) o."""
     for c in range(3):
         e = ((1.0 if c == 0 else 0.0, 1.0 if c == 1 else 0.0, 1.0 if c == 2 else 0.0), ZERO3)
         F = gravity_slope(M, g, k, e)
-        A[o + c, o], A[o + c, o + 1], A[o + c, o + 2] = F[0]
-        A[o + c, o + 3], A[o + c, o + 4], A[o + c, o + 5] = F[1]
+        plus3_at(A[o + c], o, F[0])
+        plus3_at(A[o + c], o + 3, F[1])
+
+
+@inline
+def plus3_at(a, o, v):
+    """Add 3 numbers at offset o."""
+    a[o] += v[0]
+    a[o + 1] += v[1]
+    a[o + 2] += v[2]
 
 
 @inline
@@ -102,41 +114,45 @@ def solve_joint(Lam, X, inverse, first, m):
 
 
 @inline
-def _begin(model, settings, points, data, i):
-    """A of the slot of node i: what it answers alone."""
+def _add_own(model, settings, points, data, i):
+    """Add to the block of node i what it answers alone."""
     A, rule, pts = data.A, settings.rule, points.nodes
     at = data.slots[i]
-    for a in range(A.shape[1]):
-        for c in range(A.shape[2]):
-            A[at, a, c] = 0.0
     for al in range(rule.w.shape[0]):
         M = load_inertia(pts[al, i].M)
-        put_inertia(A[at], 6 * al, M)
+        add_inertia(A[at], 6 * al, M)
         if poses_vary(rule, al):
-            put_gravity(A[at], pose_block(rule, al), M, load3(model.gravity), rule.w[al] * settings.dt)
+            add_gravity(A[at], pose_block(rule, al), M, load3(model.gravity), rule.w[al] * settings.dt)
 
 
 @routine
 def factor(model, settings, points, data):
     """Eliminate all joints at the present iterate, from leaves to root: H, X and `inverse`."""
-    slots, begun = data.slots, data.begun
+    slots, begun, A = data.slots, data.begun, data.A
     nodes, rule, pts = model.nodes, settings.rule, points.nodes
     s = data.X.shape[1]
     for i in range(nodes.shape[0]):
         begun[i] = False
     for i in range(nodes.shape[0] - 1, -1, -1):
-        n, nv, parent = nodes[i].iv, nodes[i].nv, nodes[i].parent
-        for b in (i, parent):
-            if b >= 0 and not begun[b]:
-                begun[b] = True
-                _begin(model, settings, points, data, b)
-        _reduce(rule, data, slots[i], n, nv * s)
+        n, nv, parent, at = nodes[i].iv, nodes[i].nv, nodes[i].parent, slots[i]
+        if not begun[i]:
+            for a in range(A.shape[1]):
+                for c in range(A.shape[2]):
+                    A[at, a, c] = 0.0
+        _add_own(model, settings, points, data, i)
+        _reduce(rule, data, at, n, nv * s)
         if parent < 0:
             continue
         for k in range(n, n + nv):
             for a in range(s):
                 _turn(rule, pts, data, i, k, a)
-        _hand_on(data, slots[i], slots[parent], n, nv * s)
+        _hand_on(data, at, n, nv * s)
+        if begun[parent]:
+            to = slots[parent]
+            for a in range(A.shape[1]):
+                for c in range(A.shape[2]):
+                    A[to, a, c] += A[at, a, c]
+        begun[parent] = True
 
 
 @inline
@@ -252,24 +268,18 @@ def solve(model, data, r, dx):
 
 
 @inline
-def _hand_on(data, at, to, n, m):
-    """Add what is left of the block A[at] to that of the parent, A[to]."""
+def _hand_on(data, at, n, m):
+    """Make of the block A[at] what its parent gets of it; where the parent had none yet, it is now the parent's."""
     A, X, H = data.A, data.X, data.H
     s, mz, mf = X.shape[1], A.shape[1], A.shape[2]
-    # The first one or two unknowns together with the sum of A, then two at a time: fewer passes over memory.
-    j, b = n + 1 // s, 1 % s
-    for o in range(mz):
-        x = X[n, 0, o]
-        if m % 2 == 1:
+    if m % 2 == 1:
+        for o in range(mz):
+            x = X[n, 0, o]
             for c in range(mf):
-                A[to, o, c] = A[to, o, c] + A[at, o, c] + H[n, 0, c] * x
-        else:
-            y = X[j, b, o]
-            for c in range(mf):
-                A[to, o, c] = A[to, o, c] + A[at, o, c] + H[n, 0, c] * x + H[j, b, c] * y
-    for t in range(2 - m % 2, m, 2):
+                A[at, o, c] += H[n, 0, c] * x
+    for t in range(m % 2, m, 2):  # two unknowns at a time: fewer passes over memory
         k, a, j, b = n + t // s, t % s, n + (t + 1) // s, (t + 1) % s
         for o in range(mz):
             x, y = X[k, a, o], X[j, b, o]
             for c in range(mf):
-                A[to, o, c] += H[k, a, c] * x + H[j, b, c] * y
+                A[at, o, c] += H[k, a, c] * x + H[j, b, c] * y

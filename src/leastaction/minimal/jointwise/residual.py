@@ -12,12 +12,12 @@ Two small matrices per quadrature point alpha and row describe this (`ball_matri
 import math
 
 from leastaction._jit import inline, routine
+from leastaction.kinematics.sweeps import add_to
 from leastaction.minimal.jointwise.points import (
     ball_coefficients,
     base_rotations,
-    impulses,
     is_nodal,
-    momenta,
+    own_wrenches,
     positions,
     velocities,
 )
@@ -122,13 +122,13 @@ def in_child_rate(scr, al, n, F):
 
 @routine
 def rows(model, settings, data):
-    """All rows g[chi, k] of the derivative of the discrete action."""
+    """All rows g[chi, k] of the derivative of the discrete action, and momenta and impulses summed over subtrees."""
     nodes, dofs, rule = model.nodes, model.dofs, settings.rule
     pts, scr, rate, force, g = data.nodes, data.screws, data.rate, data.force, data.g
     w, b, dt = rule.w, rule.b, settings.dt
-    for i in range(nodes.shape[0]):
+    for i in range(nodes.shape[0] - 1, -1, -1):
         node = nodes[i]
-        n = node.iv
+        n, parent = node.iv, node.parent
         for chi in range(b.shape[1]):
             for k in range(n, n + node.nv):
                 g[chi, k] = 0.0
@@ -136,6 +136,9 @@ def rows(model, settings, data):
             mu = load6(pts[al, i].mu)
             G = load6(pts[al, i].G)
             wdt = w[al] * dt
+            if parent >= 0:
+                add_to(pts[al, parent].mu, mu)
+                add_to(pts[al, parent].G, G)
             if node.nv == 1:
                 S = load6(scr[al, n].S)
                 t = w[al] * (dot(S, mu) + dofs[n].armature * rate[al, n])
@@ -196,8 +199,7 @@ def residual(model, settings, data, p, u):
         if al >= first:
             positions(model, rule, data, al)
         velocities(model.nodes, settings, data, al)
-        momenta(model.nodes, data.nodes, al)
-        impulses(model, settings, data, u[al], al)
+        own_wrenches(model, settings, data, u[al], al)
     if data.Om.shape[1] > 0:
         ball_matrices(model.nodes, settings, data)
     rows(model, settings, data)

@@ -56,12 +56,17 @@ def pose_block(rule, al):
 
 
 @inline
+def _axis(scr, al, k, moved):
+    return load6(scr[al, k].Sp) if moved else load6(scr[al, k].S)
+
+
+@inline
 def along(scr, al, n, nv, a, moved):
     """Sum of the node's screws (or of their rates, `moved`) weighted by the vector a in the child's frame."""
-    out = ZERO6
-    for j in range(nv):
-        out = axpy(a[j], load6(scr[al, n + j].Sp) if moved else load6(scr[al, n + j].S), out)
-    return out
+    out = scale(a[0], _axis(scr, al, n, moved))
+    if nv == 1:
+        return out
+    return axpy(a[1], _axis(scr, al, n + 1, moved), axpy(a[2], _axis(scr, al, n + 2, moved), out))
 
 
 @inline

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from leastaction.errors import IntegratorError
+from leastaction.forces.tendon_records import acting
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism.actuators import BodyActuator
+from leastaction.mechanism.tendons import has_range
 
 
 def refuse_unknown(mechanism: Mechanism, who: str, instead: str) -> None:
@@ -15,6 +17,8 @@ def refuse_unknown(mechanism: Mechanism, who: str, instead: str) -> None:
         "springs, cables, external wrenches or other forces on bodies": bool(
             m.springs or m.cables or m.wrenches or m.penalties or m.forces
         ),
+        "force ranges of servos": any(has_range(a) for a in m.actuators),
+        "tendons that act": bool(acting(m)),
         "actuators that push on bodies": any(isinstance(a, BodyActuator) for a in m.actuators),
         "limits that push back": any(any(joint.limit_stiffness) for joint in m.joints),
         "joints along splines": "spline joint" in m.special_parts,

@@ -42,7 +42,7 @@ def is_gradient(mechanism: Mechanism) -> bool:
     """
     dofs, forces = mechanism.tree.dofs, force_model(mechanism.tree)
     own = None if forces.user is None else forces.user.addresses
-    others = (forces.wrenches, forces.drags, forces.balls, own)
+    others = (forces.wrenches, forces.drags, forces.tendons, forces.balls, own)
     if any(x is not None and len(x) > 0 for x in others) or (forces.drives.dof < 0).any() or dofs.limit_damping.any():
         return False
     contacts = forces.penalties

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from leastaction.dynamics.legendre import momentum_of_velocity
 from leastaction.integrators import Stepper
+from leastaction.mechanism.tendons import drives_tendon
 from leastaction.optimize.held.contact_rows import largest_product
 from leastaction.optimize.hessians.contraction import is_gradient
 from leastaction.optimize.transcriptions.ends import Ends
@@ -226,7 +227,8 @@ class Variational(Transcription):
         out = []
         for actuator in actuators:
             name = getattr(actuator, "coordinate", None)
-            out.append(name is None or groups[self.mechanism.velocity_index(name)] > 1)
+            turns = name is None or drives_tendon(self.mechanism, actuator)
+            out.append(turns or groups[self.mechanism.velocity_index(name)] > 1)
         return np.array(out)
 
     def _complete(self, z: FloatArray, q: FloatArray, dt: float) -> None:

@@ -8,9 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leastaction.errors import MechanismError
+from leastaction.forces.tendon_records import acting
 from leastaction.mechanism import Mechanism, Servo
 from leastaction.mechanism.elements import PointElement
 from leastaction.mechanism.joints import Joint, Motion
+from leastaction.mechanism.tendons import drives_tendon, has_range
 from leastaction.mechanism.tree import Span
 from leastaction.parameters import parameter
 from leastaction.redmax.adjoint.runs import Gradients
@@ -18,6 +20,7 @@ from leastaction.redmax.adjoint.runs import Gradients
 FloatArray = NDArray[np.float64]
 
 _PATH = {"stiffness": 0, "rest": 1, "damping": 2}
+_TENDON = {"stiffness": 0, "damping": 1}
 _PENALTY = {"stiffness": 0, "damping": 1, "friction": 2, "stiction": 3}
 _COORDINATE = {
     "stiffness": 0,
@@ -49,6 +52,8 @@ def parameter_gradient(g: Gradients, mechanism: Mechanism, name: str) -> FloatAr
                 if kind == "points"
                 else np.array(g.parameters.forces.paths[k, _PATH[kind]])
             )
+    if kind in _TENDON and any(t.name == part for t in mechanism.tendons):
+        return np.array(_tendon_row(g, mechanism, part)[_TENDON[kind]])
     if any(p.name == part for p in mechanism.penalties) and kind in (*_PENALTY, "origin", "points"):
         return _penalty(g, mechanism, kind, part)
     for force in mechanism.forces:
@@ -141,10 +146,15 @@ def _first_coordinate(span: Span) -> int:
 def _servo(g: Gradients, mechanism: Mechanism, kind: str, name: str) -> FloatArray:
     """Of a gain of a servo: by stiffness, rest and damping of its joint, and by its force per unit of control."""
     k, servo = next((k, a) for k, a in enumerate(mechanism.actuators) if a.name == name and isinstance(a, Servo))
+    by_push = servo.gear * g.drives[k] / servo.push if servo.push and servo.gain is None else 0.0
+    if has_range(servo) or drives_tendon(mechanism, servo):
+        row = _tendon_row(g, mechanism, name if has_range(servo) else servo.coordinate)
+        if kind == "kv":
+            return np.array(servo.gear**2 * row[3] + (by_push if servo.kp == 0.0 else 0.0))
+        return np.array(servo.gear**2 * row[2] + servo.gear * servo.rest * row[4] + by_push)
     dof = mechanism.velocity_index(servo.coordinate)
     span = next(s for s in g.reduced.tree.spans if s.iv <= dof < s.iv + s.primitive.nv)
     own, offset = g.parameters.coordinates[dof], span.offset + dof - span.iv
-    by_push = servo.gear * g.drives[k] / servo.push if servo.push and servo.gain is None else 0.0
     if kind == "kv":
         return np.array(servo.gear**2 * own[2] + (by_push if servo.kp == 0.0 else 0.0))
     stiffness = span.joint.stiffness[offset]
@@ -153,6 +163,12 @@ def _servo(g: Gradients, mechanism: Mechanism, kind: str, name: str) -> FloatArr
         rest = span.joint.rest[_first_coordinate(span) + dof - span.iv]
         by_rest = own[1] * (servo.gear * servo.rest - servo.gear**2 * rest) / stiffness
     return np.array(servo.gear**2 * own[0] + by_rest + by_push)
+
+
+def _tendon_row(g: Gradients, mechanism: Mechanism, name: str) -> FloatArray:
+    """Gradients by the numbers of a tendon, or of a servo with a force range; see `ForceGradients`."""
+    known = [part.of.name for part in acting(mechanism)]
+    return g.parameters.forces.tendons[known.index(name)] if name in known else np.zeros(5)
 
 
 def _points_of_path(g: Gradients, mechanism: Mechanism, k: int) -> FloatArray:

@@ -7,7 +7,7 @@ SDIRK2 are one piece of code, and initial velocities are parameters like all oth
 """
 
 from leastaction._jit import entry, routine
-from leastaction.forces import drives
+from leastaction.forces import drives, total
 from leastaction.kinematics.reduced.charts import history as rewritten
 from leastaction.kinematics.reduced.charts import use_charts
 from leastaction.linalg.factor import factor, solve_transposed
@@ -51,6 +51,7 @@ def reverse_stage(model, data, back, grads, end, stage):
         back.bP[k] = (back.yv[k] - back.bv[k]) * c1 + back.ya[k] * c2
         back.bPv[k] = back.ya[k] * c1
     drives.control_cotangents(model.forces.drives, data.links, back.cot, z, stage.bu)
+    total.control_cotangents(model.forces, data.modes, data.links, back.cot, stage.bu)
     if stage.wanted:
         parameter_gradients(model, data, back, grads, end)
     return True

@@ -27,6 +27,7 @@ def node_wrenches(model, data, u, derivative, out):
     if derivative:
         wrench_changes(model.forces, data, u, out)
     else:
+        total.set_pulls(model.forces, data.modes, u)
         total.wrenches(model.forces, data.modes, data.links, out)
         drives.wrenches(model.forces.drives, data.links, u, out)
 

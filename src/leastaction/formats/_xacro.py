@@ -1,0 +1,114 @@
+"""Xacro files: URDF with macros, which the package `xacro` (the extra of that name) expands."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, redirect_stderr
+from importlib import import_module
+from io import StringIO
+from pathlib import Path
+from typing import Any
+from xml.parsers.expat import ExpatError
+
+from leastaction._extras import require
+from leastaction.errors import FormatError, MissingExtraError
+from leastaction.formats._files import MODEL_FILES, Folder
+from leastaction.formats._xml import Element, parse_xml
+
+_ONE = threading.Lock()
+"""The package keeps its files and packages in variables of its modules."""
+
+DATA = {".yaml", ".yml"}
+"""Endings of other files that macros may read, beside those of models."""
+
+
+def macro(root: Element) -> Element | None:
+    """The first element of a document that is a macro's, or None."""
+    return next((e for e in root.walk() if e.tag.startswith("xacro:")), None)
+
+
+def expanded(path: Path, root: Element, folder: Folder, arguments: Any) -> Element:
+    """The document with its macros expanded.
+
+    Args:
+        path: of the file.
+        root: its document.
+        folder: files that it may name.
+        arguments: values of its `<xacro:arg>` by name.
+    """
+    where = macro(root) or root
+    if not isinstance(arguments, Mapping) or not all(isinstance(name, str) for name in arguments):
+        raise FormatError(f"xacro_args: expected values by names, got {arguments!r}", file=path)
+    try:
+        xacro = require("xacro", "xacro")
+    except MissingExtraError as error:
+        raise where.error(
+            f"this is a macro of xacro: {error}; or run `xacro` on the file and load its output"
+        ) from None
+    said = StringIO()
+    with _ONE, _bounded(xacro, folder, where), redirect_stderr(said):
+        try:
+            document = xacro.process_file(str(path), mappings={name: str(x) for name, x in arguments.items()})
+        except FormatError:
+            raise
+        except (ExpatError, OSError, KeyError, ValueError, TypeError, NameError, SyntaxError, AttributeError) as error:
+            raise where.error(f"xacro refuses the file: {_first_line(error)}") from None
+        except Exception as error:
+            # Its own errors derive from nothing else.
+            if type(error).__module__.split(".")[0] != "xacro":
+                raise
+            raise where.error(f"xacro refuses the file: {_first_line(error)}") from None
+    return parse_xml(document.toxml(encoding="utf-8"), str(path))
+
+
+def _first_line(error: Exception) -> str:
+    words = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return words[0] if words else type(error).__name__
+
+
+@contextmanager
+def _bounded(xacro: Any, folder: Folder, where: Element) -> Iterator[None]:
+    """While it lasts, xacro opens only what a model may name, and finds packages where meshes are looked for."""
+    words: Any = import_module("xacro.substitution_args")
+    parse, load_yaml, find = xacro.parse, xacro.load_yaml, words._eval_find
+
+    def checked(name: Any) -> None:
+        path = (folder.path / Path(name)).resolve()
+        near = any(path.is_relative_to(place) for place in _roots(folder))
+        if not folder.allow_outside and not (near and path.suffix.lower() in MODEL_FILES | DATA):
+            raise where.error(
+                f"a macro reads {str(name)!r}, which is no file of a model, or lies in no folder that packages are "
+                "looked for in; pass allow_outside=True if you trust the model"
+            )
+
+    def bounded_parse(inp: Any, filename: Any = None) -> Any:
+        if inp is None:
+            checked(filename)
+        return parse(inp, filename)
+
+    def bounded_yaml(filename: Any) -> Any:
+        checked(xacro.abs_filename_spec(filename))
+        return load_yaml(filename)
+
+    def package(name: str) -> str:
+        for place in _roots(folder):
+            if place.name == name:
+                return str(place)
+            if (place / name).is_dir():
+                return str(place / name)
+        raise where.error(f"the package {name!r} is not found; pass package_dirs=[folder], or set ROS_PACKAGE_PATH")
+
+    xacro.parse, xacro.load_yaml, words._eval_find = bounded_parse, bounded_yaml, package
+    known = words._eval_dict["find"]
+    words._eval_dict["find"] = package
+    try:
+        yield
+    finally:
+        xacro.parse, xacro.load_yaml, words._eval_find = parse, load_yaml, find
+        words._eval_dict["find"] = known
+
+
+def _roots(folder: Folder) -> list[Path]:
+    """Where packages are looked for: the folder and those above it, and those that were named."""
+    return [p.resolve() for p in (folder.path, *list(folder.path.parents)[:-1], *folder.listed)]

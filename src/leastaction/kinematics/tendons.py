@@ -1,0 +1,36 @@
+"""Lengths of tendons, and how joints change them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from leastaction.mechanism import Mechanism
+from leastaction.mechanism.arguments import FloatArray, configuration, robot
+from leastaction.mechanism.controls import tendon_forces, tendon_length
+
+
+def tendon_lengths(mechanism: Mechanism, q: Any) -> FloatArray:
+    """Lengths of all tendons [m; along joints rad or m], shape (tendons,), in the order of `mechanism.tendons`.
+
+    Args:
+        mechanism: the robot.
+        q: joint positions, shape (nq,).
+    """
+    q = configuration(robot(mechanism), q)
+    return np.array([tendon_length(mechanism, q, tendon) for tendon in mechanism.tendons])
+
+
+def tendon_jacobian(mechanism: Mechanism, q: Any) -> FloatArray:
+    """Derivatives of the lengths by the degrees of freedom, shape (tendons, nv): the moment arms of what drives them.
+
+    Args:
+        mechanism: the robot.
+        q: joint positions, shape (nq,).
+    """
+    q = configuration(robot(mechanism), q)
+    out = np.zeros((len(mechanism.tendons), mechanism.nv))
+    for row, tendon in zip(out, mechanism.tendons, strict=True):
+        tendon_forces(mechanism, q, tendon, 1.0, row)
+    return out

@@ -1,0 +1,144 @@
+"""Tendons: lengths of joints or of paths through points, with a spring, a damper, limits and drives."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from leastaction.errors import MechanismError
+from leastaction.mechanism import _check
+from leastaction.mechanism.actuators import INF, JointActuator, Servo
+from leastaction.mechanism.elements import Attachment
+from leastaction.mechanism.joints import SPLINES
+
+if TYPE_CHECKING:
+    from leastaction.mechanism.mechanism import Mechanism
+
+
+@dataclass(frozen=True, slots=True)
+class Tendon:
+    """A length that several joints or bodies share: a weighted sum of joint positions, or a path through points.
+
+    It pulls with k (l - rest) + c dl/dt, with a dead band where `rest` is a range, and beyond its limits with a spring
+    and a damper more. Actuators drive it by its name: a positive force makes it longer.
+
+    Attributes:
+        name: unique among tendons, and no name of a degree of freedom.
+        joints: pairs (degree of freedom, coefficient) of joints with one axis: l is the sum of coefficient times
+            position [rad or m].
+        via: or points, from end to end: l is the length of the path [m]. A number among them is a pulley: behind it
+            begins another stretch, whose length counts divided by that number.
+        stiffness: k [N/m, or N m/rad].
+        rest: lengths between which the spring is slack; one number, or the two of a range.
+        damping: c [N s/m].
+        lower, upper: limits of the length.
+        limit_stiffness, limit_damping: of the spring and damper beyond them; limits need a spring.
+    """
+
+    name: str
+    joints: tuple[tuple[str, float], ...] = ()
+    via: tuple[Attachment | float, ...] = ()
+    stiffness: float = 0.0
+    rest: tuple[float, float] = (0.0, 0.0)
+    damping: float = 0.0
+    lower: float = -INF
+    upper: float = INF
+    limit_stiffness: float = 0.0
+    limit_damping: float = 0.0
+
+    def __post_init__(self) -> None:
+        what = f"tendon {_check.label(self.name, 'name of a tendon')!r}"
+        pairs = [_check.pair(p, f"{what}: joints") for p in _check.instances(self.joints, object, f"{what}: joints")]
+        joints = tuple((_check.label(n, f"{what}: joints"), _check.number(c, f"{what}: joints")) for n, c in pairs)
+        object.__setattr__(self, "joints", joints)
+        _check.unique([name for name, _ in joints], f"joint of tendon {self.name!r}")
+        object.__setattr__(self, "via", _via(self.via, what))
+        if bool(joints) == bool(self.via):
+            raise MechanismError(f"{what}: needs either joints or points (via)")
+        rest = self.rest if isinstance(self.rest, tuple | list) else (self.rest, self.rest)
+        low, high = (_check.number(x, f"{what}: rest") for x in _check.pair(rest, f"{what}: rest"))
+        object.__setattr__(self, "rest", (low, high))
+        for field in ("stiffness", "damping", "limit_stiffness", "limit_damping"):
+            object.__setattr__(self, field, _check.nonnegative(getattr(self, field), f"{what}: {field}"))
+        for field in ("lower", "upper"):
+            value = _check.number(getattr(self, field), f"{what}: {field}", infinite=True)
+            object.__setattr__(self, field, value)
+        for one, other, kind in ((low, high, "rest"), (self.lower, self.upper, "limits")):
+            if one > other:
+                raise MechanismError(f"{what}: {kind} are reversed: {one} > {other}")
+        if self.is_limited and not self.limit_stiffness:
+            raise MechanismError(f"{what}: limits of tendons push back with a spring; give limit_stiffness [N/m]")
+
+    @property
+    def is_limited(self) -> bool:
+        """Whether it has limits."""
+        return self.lower > -INF or self.upper < INF
+
+    @property
+    def acts(self) -> bool:
+        """Whether it exerts forces without drives."""
+        return self.stiffness > 0.0 or self.damping > 0.0 or self.is_limited
+
+    @property
+    def stretches(self) -> tuple[tuple[float, tuple[Attachment, ...]], ...]:
+        """(number that its length is divided by, points) of each stretch of the path."""
+        out: list[tuple[float, list[Attachment]]] = [(1.0, [])]
+        for item in self.via:
+            if isinstance(item, Attachment):
+                out[-1][1].append(item)
+            else:
+                out.append((item, []))
+        return tuple((divisor, tuple(points)) for divisor, points in out if points)
+
+
+def _via(via: Any, what: str) -> tuple[Attachment | float, ...]:
+    out: list[Attachment | float] = []
+    for item in _check.instances(via, object, f"{what}: via"):
+        out.append(item if isinstance(item, Attachment) else _check.positive(item, f"{what}: pulley"))
+    count = 0
+    for k, item in enumerate([*out, 1.0]):
+        if isinstance(item, Attachment):
+            count += 1
+            continue
+        if out and (k == 0 or count < 2):
+            raise MechanismError(f"{what}: each stretch of the path needs at least two points")
+        count = 0
+    return tuple(out)
+
+
+def drives_tendon(mechanism: Mechanism, actuator: Any) -> bool:
+    """Whether an actuator drives a tendon."""
+    return isinstance(actuator, JointActuator) and any(t.name == actuator.coordinate for t in mechanism.tendons)
+
+
+def has_range(actuator: Any) -> bool:
+    """Whether an actuator is a servo whose force has limits."""
+    return isinstance(actuator, Servo) and actuator.force_limits is not None
+
+
+def check_tendons(mechanism: Mechanism) -> None:
+    """Refuse tendons of joints without one axis, and names that stand for two things."""
+    axes = {group.iv for group in mechanism.coordinate_groups if group.nv == 1}
+    for tendon in mechanism.tendons:
+        if tendon.name in mechanism.velocity_names:
+            raise MechanismError(f"tendon {tendon.name!r}: a degree of freedom has the same name")
+        for name, _ in tendon.joints:
+            if name not in mechanism.velocity_names:
+                hint = _check.suggestion(name, mechanism.velocity_names)
+                raise MechanismError(f"tendon {tendon.name!r}: unknown degree of freedom {name!r}{hint}")
+            if mechanism.velocity_index(name) not in axes:
+                raise MechanismError(f"tendon {tendon.name!r}: {name!r} is part of a ball or free joint")
+            _refuse_spline(mechanism, name, f"tendon {tendon.name!r}")
+        for item in tendon.via:
+            if isinstance(item, Attachment):
+                mechanism.body_index(item.body)
+    for actuator in mechanism.actuators:
+        if not isinstance(actuator, Servo) or actuator.force_limits is None or drives_tendon(mechanism, actuator):
+            continue
+        _refuse_spline(mechanism, actuator.coordinate, f"servo {actuator.name!r} with a force range")
+
+
+def _refuse_spline(mechanism: Mechanism, name: str, what: str) -> None:
+    splines = [g.iv for g in mechanism.coordinate_groups if g.kind in SPLINES]
+    if mechanism.velocity_index(name) in splines:
+        raise MechanismError(f"{what}: {name!r} runs along a spline")

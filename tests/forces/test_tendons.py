@@ -1,0 +1,146 @@
+"""Tendons and servos with force ranges: gradients, stiff gains, limits, and what is refused."""
+
+import numpy as np
+import pytest
+
+import leastaction as la
+from leastaction.errors import IntegratorError, MechanismError
+from leastaction.parameters import parameter, with_parameters
+
+SPATIAL = [
+    ("world", (0.4, 0.1, 0.2)),
+    ("upper", (0.05, 0.1, -0.2)),
+    2.0,
+    ("upper", (0, 0.1, -0.4)),
+    ("hand", (0, 0, -0.1)),
+]
+
+
+def arm():
+    """A hinge and a universal joint, with all that tendons do."""
+    b = la.MechanismBuilder("arm")
+    b.body("upper", mass=1.0, com=(0.02, 0, -0.25), inertia=(0.03, 0.04, 0.01))
+    b.body("hand", mass=0.5, com=(0, 0.03, -0.1), inertia=(0.01, 0.008, 0.004))
+    b.joint("shoulder", "revolute", "world", "upper", axis=(0, 1, 0), limits=(-2.5, 2.5))
+    b.joint("wrist", "universal", "upper", "hand", pose=(0, 0, -0.5))
+    first, second = b.build().velocity_names[1:]
+    b.tendon("fixed", joints={"shoulder": 0.7, second: -0.4}, stiffness=15.0, rest=(0.05, 0.1), damping=0.4)
+    b.tendon("path", via=SPATIAL, limits=(0.1, 0.5), limit_stiffness=200.0, limit_damping=2.0)
+    b.tendon("pair", joints={first: 1.0, second: 0.5})
+    b.actuator("motor", "path", gear=2.0)
+    b.position_servo("servo", "pair", kp=8.0, kv=0.3, gear=1.2)
+    b.position_servo("clipped", "shoulder", kp=30.0, kv=1.0, gear=0.9, force_limits=(-2.0, 1.5))
+    b.position_servo("free", "shoulder", kp=5.0, kv=0.2, force_limits=(-20.0, 20.0))
+    return b.build()
+
+
+INTEGRATORS = {
+    "bodies": la.Galerkin(order=2),
+    "bodies of order 4": la.Galerkin(order=4),
+    "joints": la.Galerkin(order=2, interpolation="joints"),
+    "maximal": la.Maximal(order=2),
+    "bdf": la.BDF(order=2),
+}
+NAMES = (
+    "q",
+    "v",
+    "controls",
+    "stiffness:fixed",
+    "damping:fixed",
+    "kp:servo",
+    "kv:servo",
+    "kp:clipped",
+    "kp:free",
+    "kv:free",
+)
+STEPS, DT = 6, 0.01
+Q, V = np.array([0.4, 0.3, -0.5]), np.array([1.0, -2.0, 1.5])
+U = np.tile([1.5, 0.4, 0.8, 0.3], (STEPS, 1)) + 0.1 * np.arange(STEPS)[:, None]
+
+
+def goal(run):
+    weights = np.array([1.0, -2.0, 0.5])
+    dq = np.zeros((len(run), 3))
+    dq[-1] = weights
+    return float(run.q[-1] @ weights), dq, None
+
+
+@pytest.mark.parametrize("name", INTEGRATORS)
+def test_gradients_are_those_of_differences(name):
+    robot, integrator = arm(), INTEGRATORS[name]
+    options = {"dt": DT, "steps": STEPS}
+    _, gradient = la.adjoint(robot, integrator, goal, list(NAMES), q=Q, v=V, controls=U, **options)
+
+    def value(changes):
+        own = {key: x for key, x in changes.items() if ":" in key}
+        start = {"q": changes.get("q", Q), "v": changes.get("v", V), "controls": changes.get("controls", U)}
+        changed = with_parameters(robot, own)
+        return goal(la.simulate(changed, **start, **options, integrator=integrator, progress=False))[0]
+
+    rng, scale = np.random.default_rng(1), 0.0
+    for key in NAMES:
+        at = {"q": Q, "v": V, "controls": U}.get(key)
+        at = parameter(robot, key) if at is None else at
+        way, h = rng.normal(size=at.shape), 1e-4
+        difference = (value({key: at + h * way}) - value({key: at - h * way})) / (2.0 * h)
+        found = float(np.sum(gradient[key] * way))
+        scale = max(scale, abs(found))
+        assert found == pytest.approx(difference, rel=2e-5, abs=2e-7 * max(1.0, scale)), key
+    # A clipped servo does not care for its control.
+    assert not gradient["controls"][:, 2].any()
+
+
+def wheel():
+    b = la.MechanismBuilder("wheel", gravity=(0, 0, 0))
+    b.body("wheel", mass=1.0, inertia=(0.02, 0.02, 0.02))
+    b.joint("axle", "revolute", "world", "wheel", axis="z")
+    b.position_servo("servo", "axle", kp=4.0, kv=0.8, force_limits=(-2.0, 2.0))
+    return b.build()
+
+
+@pytest.mark.parametrize("name", INTEGRATORS)
+def test_clipped_servos_turn_round_and_hold(name):
+    """Full force until the target, several turns away, is near."""
+    options = {"dt": 0.01, "controls": [20.0], "integrator": INTEGRATORS[name], "progress": False}
+    run = la.simulate(wheel(), steps=40, **options)
+    assert run.q[-1, 0] == pytest.approx(0.5 * 2.0 / 0.02 * 0.4**2, rel=0.03 if name in ("bdf", "maximal") else 1e-6)
+    run = la.simulate(wheel(), steps=300, **options)
+    assert run.q[-1, 0] == pytest.approx(20.0, abs=1e-3)
+
+
+@pytest.mark.parametrize("name", [name for name in INTEGRATORS if name != "joints"])
+def test_stiff_feedback_along_a_tendon_is_stable(name):
+    b = la.robots.pendulum(links=2).edit()
+    b.tendon("both", joints={"joint1": 1.0, "joint2": 1.0})
+    b.position_servo("tendon", "both", kp=1e5, kv=5e2)
+    b.position_servo("joint", "joint2", kp=1e5, kv=5e2, force_limits=(-1e4, 1e4))
+    run = la.simulate(b.build(), dt=0.01, steps=100, controls=[0.5, 0.2], integrator=INTEGRATORS[name], progress=False)
+    assert np.abs(run.q[-1] - [0.3, 0.2]).max() < 2e-3
+
+
+def test_lanes_refuse_what_they_do_not_know():
+    for robot, message in ((wheel(), "force range of servo"), (arm(), "Grounded cannot run the")):
+        with pytest.raises(IntegratorError, match=message):
+            la.simulate(robot, dt=0.01, steps=1, integrator=la.Grounded(), progress=False)
+    b = la.robots.pendulum(links=2).edit()
+    b.tendon("both", joints={"joint1": 1.0, "joint2": 1.0}, stiffness=1.0)
+    with pytest.raises(IntegratorError, match="tendons that act"):
+        la.batch.simulate(b.build(), np.zeros((2, 2)), np.zeros((2, 2)), dt=0.01, steps=1, device="cuda")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({}, "either joints or points"),
+        ({"joints": {"nowhere": 1.0}}, "unknown degree of freedom 'nowhere'"),
+        ({"joints": {"joint1": 1.0}, "limits": (0.0, 1.0)}, "give limit_stiffness"),
+        ({"joints": {"joint1": 1.0}, "rest": (2.0, 1.0)}, "rest are reversed"),
+        ({"via": ["link1"]}, "at least two points"),
+        ({"via": ["link1", "link2", 2.0, "link1"]}, "at least two points"),
+        ({"via": ["link1", "lost"]}, "unknown body 'lost'"),
+    ],
+)
+def test_refusals(options, message):
+    b = la.robots.pendulum(links=2).edit()
+    with pytest.raises(MechanismError, match=message):
+        (b.tendon("t", **options), b.build())

@@ -1,0 +1,62 @@
+"""Files with macros of xacro are expanded where the package is there, and refused with the remedy where it is not."""
+
+import sys
+import warnings
+
+import pytest
+
+import leastaction as la
+from leastaction.errors import FormatError
+
+HEAD = '<robot xmlns:xacro="http://www.ros.org/wiki/xacro" name="arm">'
+LEGS = (
+    HEAD + '<xacro:macro name="link" params="name mass"><link name="${name}"><inertial><mass value="${mass}"/>'
+    '<inertia ixx="${mass / 10}" iyy="${mass / 10}" izz="${mass / 10}" ixy="0" ixz="0" iyz="0"/></inertial></link>'
+    "</xacro:macro></robot>"
+)
+ARM = (
+    HEAD + '<xacro:include filename="../parts/link.xacro"/><xacro:arg name="heavy" default="1.5"/><link name="base"/>'
+    '<xacro:link name="upper" mass="$(arg heavy)"/><joint name="j" type="revolute"><parent link="base"/>'
+    '<child link="upper"/><axis xyz="0 1 0"/><limit lower="-2" upper="${pi / 2}" effort="5" velocity="1"/>'
+    '<safety_controller k_velocity="3"/></joint></robot>'
+)
+
+
+def written(folder, text=ARM):
+    for name, content in (("parts/link.xacro", LEGS), ("robots/arm.urdf.xacro", text)):
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_text(content)
+    return folder / "robots" / "arm.urdf.xacro"
+
+
+def test_macros_are_expanded(tmp_path):
+    pytest.importorskip("xacro")
+    path = written(tmp_path)
+    with pytest.warns(UserWarning, match="left out: safety controllers of joints: j"):
+        robot = la.load(path)
+    assert robot.bodies[1].inertia.mass == 1.5
+    assert robot.joints[1].upper[0] == pytest.approx(1.5707963)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        assert la.load(path, xacro_args={"heavy": 3.0}).bodies[1].inertia.mass == 3.0
+
+
+def test_packages_are_found_and_other_files_are_not_read(tmp_path):
+    pytest.importorskip("xacro")
+    found = ARM.replace("../parts/link.xacro", "$(find parts)/link.xacro").replace(
+        "<safety_controller k_velocity", "<x k"
+    )
+    assert la.load(written(tmp_path, found)).nv == 1
+    for name, message in (("../parts/secret.txt", "no file of a model"), ("$(find lost)/link.xacro", "'lost' is not")):
+        (tmp_path / "parts" / "secret.txt").write_text("secret")
+        with pytest.raises(FormatError, match=message) as caught:
+            la.load(written(tmp_path, ARM.replace("../parts/link.xacro", name)))
+        assert "arm.urdf.xacro" in str(caught.value)
+    with pytest.raises(FormatError, match="xacro refuses the file"):
+        la.load(written(tmp_path, ARM.replace("$(arg heavy)", "${1 / nothing}")))
+
+
+def test_without_the_package_the_remedy_is_named(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "xacro", None)
+    with pytest.raises(FormatError, match=r'leastaction\[xacro\]"; or run `xacro` on the file'):
+        la.load(written(tmp_path))
