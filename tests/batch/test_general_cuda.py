@@ -57,7 +57,7 @@ for robot in (arm, dog):
     u[0, 1, 0] = 1e3  # of the dog: beyond its limit
     same = dict(dt=0.01, steps=3, controls=u, integrator=la.Galerkin(order=2, tolerance=1e-13))
     runs = [la.batch.simulate(robot, q, v, device=device, **same) for device in ("cuda", "cpu")]
-    for own, other in zip(*(la.batch.gradient(run, *bars, u) for run in runs)):
+    for own, other in zip(*(la.derivatives.batch_gradient(run, *bars, u) for run in runs)):
         assert abs(np.asarray(own) - other).max() < 1e-9, (robot.name, abs(np.asarray(own) - other).max())
 fast = la.batch.simulate(arm, [[0.1, 0.2], [0.1, 0.2]], [[0.0, 0.0], [0.0, 4e3]], dt=0.01, steps=4, device="cuda",
                          integrator=la.BDF(max_iterations=8, tolerance=1e-10))

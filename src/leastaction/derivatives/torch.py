@@ -44,9 +44,9 @@ def _function() -> Any:
 @cache
 def _function_on_gpu() -> Any:
     """The same where tensors are on a GPU: states and gradients stay there."""
-    from leastaction.batch import gradient
     from leastaction.batch import simulate as simulate_batch
-    from leastaction.batch.gradient import device_velocities
+    from leastaction.batch.way_back import device_velocities
+    from leastaction.derivatives.batch_gradient import batch_gradient
 
     torch: Any = require("torch", "torch")
 
@@ -67,7 +67,7 @@ def _function_on_gpu() -> Any:
         @staticmethod
         def backward(ctx: Any, *bars: Any):
             flat = [bar.reshape(-1, *bar.shape[-2:]).to(torch.float64).contiguous() for bar in bars]
-            found = gradient(ctx.run, flat[0], flat[1], ctx.u)
+            found = batch_gradient(ctx.run, flat[0], flat[1], ctx.u)
             pairs = zip(found, ctx.like, strict=True)
             return None, *(torch.as_tensor(x, device=t.device).to(t.dtype).reshape(t.shape) for x, t in pairs)
 
@@ -85,10 +85,9 @@ def _stays_on_gpu(simulation: DifferentiableSimulation, tensors: list[Any]) -> b
         or tensors[2].shape[-2] == 0
     ):
         return False
-    from leastaction.batch.cuda import has_lanes
-    from leastaction.minimal import Grounded
+    from leastaction.batch.way_back import has_way_back
 
-    return has_lanes(m, integrator) and not isinstance(integrator, Grounded)
+    return has_way_back(m, integrator)
 
 
 def _array(x: Any) -> Any:

@@ -1,4 +1,4 @@
-"""`leastaction.batch.gradient`: gradients of an objective of many runs, where the runs are."""
+"""The way back over the runs of a batch on a GPU, where they are; see `leastaction.derivatives.batch_gradient`."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import numpy as np
 
 from leastaction.actuation import Actuation
 from leastaction.batch import kernels
+from leastaction.batch.cuda import has_lanes
 from leastaction.batch.general.card import THREADS, at_least_one, kernel_of
 from leastaction.batch.general.compiling import in_parts
 from leastaction.batch.general.reversal import (
@@ -18,74 +19,20 @@ from leastaction.batch.general.reversal import (
     velocity_run,
 )
 from leastaction.batch.run import BatchRun
-from leastaction.batch.simulate import controls_of_lanes
-from leastaction.batch.threads import on_all_cores
+from leastaction.batch.stepping import turned
 from leastaction.errors import IntegratorError
-from leastaction.mechanism._check import real_array, shown
+from leastaction.mechanism import Mechanism
+from leastaction.minimal import Grounded
 from leastaction.minimal.bodywise.stepper import BodywiseStepper
-from leastaction.simulate import simulate
 
 
-def gradient(run: BatchRun, dq: Any, dv: Any, controls: Any = None) -> tuple[Any, Any, Any]:
-    """Gradients by starts and controls, from those by all states of a batch; each robot by itself.
-
-    Of runs on a GPU the whole way back is one kernel there, one thread per robot; of others it goes over all cores.
-
-    Args:
-        run: recorded at each step (every=1). On a GPU of `Galerkin(order=2)` in double precision, with the same
-            mechanism for all robots and without divided steps.
-        dq: gradient by the positions along the tangent, shape (robots, steps + 1, nv); of a run on a GPU, an array of
-            NumPy or of the GPU, such as a tensor of PyTorch, its axes one after the other in memory.
-        dv: gradient by the velocities, likewise.
-        controls: of the run, as `leastaction.batch.simulate` takes them.
-
-    Returns:
-        Gradients by q along the tangent and by v, shape (robots, nv), and by the controls of each step, shape
-        (robots, steps, nu): arrays of the GPU for runs there, which PyTorch takes without a copy.
-
-    Raises:
-        IntegratorError: sizes that do not fit, robots that failed, runs that there is no way back for.
-    """
-    if not isinstance(run, BatchRun):
-        raise IntegratorError(f"gradient needs a BatchRun, got {shown(run)}")
-    if run.every != 1 or len(run.t) == 1:
-        raise IntegratorError("gradients need all states of one step or more: simulate with every=1")
-    if not run.success:
-        robot = next(iter(run.reasons))
-        raise IntegratorError(f"robot {robot} failed, {run.reasons[robot]}: there is no gradient")
-    robots, rows, m = len(run), len(run.t), run.mechanism
-    for what, x in (("dq", dq), ("dv", dv)):
-        if tuple(getattr(x, "shape", np.shape(x))) != (robots, rows, m.nv):
-            raise IntegratorError(f"{what}: expected shape ({robots}, {rows}, {m.nv})")
-    u = controls_of_lanes(m, controls, robots, rows - 1)
-    if hasattr(run.device_q, "copy_to_host"):
-        return _on_gpu(run, dq, dv, u)
-    return _on_cores(run, dq, dv, u)
+def has_way_back(mechanism: Mechanism, integrator: Any) -> bool:
+    """Whether there are kernels of a GPU for runs and for the way back over them."""
+    return has_lanes(mechanism, integrator) and not isinstance(integrator, Grounded)
 
 
-def _on_cores(run: BatchRun, dq: Any, dv: Any, u: Any) -> tuple[Any, Any, Any]:
-    from leastaction.derivatives import gradient as of_one
-
-    by_positions, by_velocities = real_array(dq), real_array(dv)
-    if by_positions is None or by_velocities is None:
-        raise IntegratorError("dq, dv: expected numbers")
-    steps, nu, v = len(run.t) - 1, run.mechanism.nu, run.v[:, 0]
-
-    def one(k: int) -> Any:
-        robot = run.mechanisms[k] if run.mechanisms else run.mechanism
-        held = np.broadcast_to(u[:, :, k if u.shape[2] > 1 else 0], (steps, nu))
-        # The way back needs more of a run than a batch keeps.
-        whole = simulate(robot, run.q[k, 0], v[k], dt=run.dt, steps=steps, controls=held, integrator=run.integrator)
-        found = of_one(whole, by_positions[k], by_velocities[k], ["q", "v", "controls"])
-        return found["q"], found["v"], found["controls"]
-
-    by_q, by_v, by_u = zip(*on_all_cores(one, range(len(run))), strict=True)
-    return np.stack(by_q), np.stack(by_v), np.stack(by_u)
-
-
-def _on_gpu(run: BatchRun, dq: Any, dv: Any, u: Any) -> tuple[Any, Any, Any]:
-    from leastaction.batch.stepping import turned
-
+def gradient_on_gpu(run: BatchRun, dq: Any, dv: Any, u: Any) -> tuple[Any, Any, Any]:
+    """Gradients by q, v and controls, arrays of the GPU; u as lanes read them, shape (steps or 1, nu, robots or 1)."""
     m, cuda = run.mechanism, kernels.load()
     stepper = run.integrator.prepare(m, run.dt)
     if type(stepper) is not BodywiseStepper or stepper.integrator.order != 2 or stepper.model.tied:
