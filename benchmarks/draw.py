@@ -14,7 +14,7 @@ from leastaction._output import writing
 COLUMNS = 3
 TICKS = 10
 MANY = 6
-"""From so many labels on a place that is left over takes the legend of all plots."""
+"""From so many labels on one legend serves all plots: in a place that is left over, or beside them."""
 STYLES = ("o-", "s--", "^-.", "d:", "v-", "P--", "X-.", "*:", "<-", ">--")
 
 
@@ -30,14 +30,15 @@ def draw(plots: list[Plot], path: Path) -> Path:
         width = {1: 6.4, 2: 9.6, 3: 12.6}[columns]
         figure, axes = plt.subplots(rows, columns, figsize=(width, 3.7 * rows), layout="constrained", squeeze=False)
         spare = list(axes.ravel()[len(plots) :])
-        together = bool(spare) and len(labels) > MANY
+        together = len(labels) > MANY
         for ax, plot in zip(axes.ravel(), plots, strict=False):
             lines(ax, plot, labels, legend=not together)
         for ax in spare:
             ax.set_axis_off()
         if together:
             found = {line.get_label(): line for ax in axes.ravel() for line in ax.get_lines()}
-            spare[0].legend(found.values(), found.keys(), loc="center", fontsize=8)
+            where = {"loc": "center"} if spare else {"loc": "outside right center"}
+            (spare[0] if spare else figure).legend(found.values(), found.keys(), fontsize=8, **where)
         with writing(path, (".png",)) as part:
             # Without a date: the same numbers give the same file.
             figure.savefig(part, dpi=100, metadata={"Software": None})

@@ -144,7 +144,8 @@ def work(run) -> np.ndarray:
         if isinstance(a, Servo):
             force += a.gear * (-a.kp * (a.gear * middle - a.rest) - a.kv * a.gear * change / run.dt)
             if a.force_limits is not None:
-                force = np.clip(force, *sorted(a.gear * x for x in a.force_limits))
+                low, high = sorted(a.gear * x for x in a.force_limits)
+                force = np.clip(force, low, high)
         done[1:] += np.cumsum(force * change)
     stored = feedback_energy(robot, run.q) * np.ones(len(run.t))
     return done - (stored - stored[0])

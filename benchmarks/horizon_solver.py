@@ -37,12 +37,11 @@ def timed(problem, repeats, **options):
 
 
 def beside_ipopt(steps, chosen, repeats):
-    """Every example with both solvers; where they end in different minima, also ours from IPOPT's."""
+    """Every example with both solvers and their defaults; also ours from IPOPT's minima, which may be others."""
     sheet = Sheet(
         "own solver beside IPOPT",
         [
             "problem",
-            "hessian",
             "cost",
             "/ IPOPT's - 1",
             "from IPOPT's - 1",
@@ -55,21 +54,33 @@ def beside_ipopt(steps, chosen, repeats):
     worst, ratio = 0.0, 0.0
     for example in chosen:
         steps.next(f"{example.name}, both solvers")
-        problem, options = example.make(), {"hessian": "gauss-newton" if example.name == "nao" else "differences"}
-        seconds, solved = {}, {}
+        problem, seconds, solved = example.make(), {}, {}
         for solver in ("ipopt", "horizon"):
-            seconds[solver], solved[solver] = timed(problem, repeats, solver=solver, **options)
+            seconds[solver], solved[solver] = timed(problem, repeats, solver=solver)
         ours, theirs = solved["horizon"], solved["ipopt"]
         assert ours.success, str(ours)
-        differs = problem.solve(solver="horizon", warm_start=theirs, **options).cost / theirs.cost - 1.0
+        differs = problem.solve(solver="horizon", warm_start=theirs).cost / theirs.cost - 1.0
         worst = max(worst, abs(differs))
         if example.name == "nao":
             ratio = seconds["horizon"] / seconds["ipopt"]
         counts = [len(x.iterations) - 1 for x in (ours, theirs)]
-        row = [example.name, options["hessian"], ours.cost, ours.cost / theirs.cost - 1.0, differs, *counts]
+        row = [example.name, ours.cost, ours.cost / theirs.cost - 1.0, differs, *counts]
         sheet.rows.append([*row, seconds["horizon"], seconds["ipopt"]])
         steps.done()
     return sheet, worst, ratio
+
+
+def nao_by_steps(steps, sizes, repeats):
+    """CPU time of whole solves of NAO by the number of steps, with both solvers."""
+    sheet = Sheet("NAO on one foot, both solvers", ["N", "iterations", "of IPOPT", "CPU s", "of IPOPT", "ratio"])
+    for N in sizes:
+        steps.next(f"NAO, {N} steps, both solvers")
+        problem = examples.nao(N)
+        (own, ours), (peer, theirs) = (timed(problem, repeats, solver=solver) for solver in ("horizon", "ipopt"))
+        assert ours.success, str(ours)
+        sheet.rows.append([N, len(ours.iterations) - 1, len(theirs.iterations) - 1, own, peer, peer / own])
+        steps.done()
+    return sheet
 
 
 def by_steps(steps):
@@ -180,8 +191,10 @@ def control(steps):
 def run(steps, quick=False) -> Report:
     """All of it; quick: two examples, once."""
     chosen = [example for example in EXAMPLES if example.name in FEW] if quick else EXAMPLES
-    steps.total(len(chosen) + 6)
-    compared, worst, ratio = beside_ipopt(steps, chosen, 1 if quick else 3)
+    sizes, repeats = (SIZES[:2], 1) if quick else (SIZES, 3)
+    steps.total(len(chosen) + len(sizes) + 6)
+    compared, worst, ratio = beside_ipopt(steps, chosen, repeats)
+    whole = nao_by_steps(steps, sizes, repeats)
     grown, exponent = by_steps(steps)
     controlled, (pole, arm) = control(steps)
     touched, hopper, last = contact_control(steps)
@@ -194,4 +207,4 @@ def run(steps, quick=False) -> Report:
         Requirement("50 Hz / MPC of the hopper with contact, N = 20", 50.0 / hopper, 1.0),
         Requirement("hopper, thrown up twice: last deviation, m or rad", last, 1e-2),
     ]
-    return Report("The own solver and MPC", NOTES, [compared, grown, controlled, touched], requirements)
+    return Report("The own solver and MPC", NOTES, [compared, whole, grown, controlled, touched], requirements)

@@ -11,6 +11,8 @@ from benchmarks.report import Measure, Plot, Report, Requirement, Sheet, judged
 
 DT, DURATION, SHORT = 0.01, 100.0, 10.0
 WINDOWS = 2
+DRAWN = 1000
+"""Points of a line."""
 METHODS = {
     "Maximal(1)": la.Maximal(order=1),
     "Maximal(2)": la.Maximal(),
@@ -58,6 +60,7 @@ def run(progress, quick=False) -> Report:
     entry = next(e for e in la.robots.catalogue() if e.name == "n_four_bar")
     q, v = la.robots.home(robot), entry.home_velocity(robot)
     steps, ten = round((SHORT if quick else DURATION) / DT), round(SHORT / DT)
+    every = steps // DRAWN
     first, place = exact(DT * np.arange(ten + 1)), robot.coordinate_index("A0")
     columns = ["method", "energy", "trend of the energy", "violation", "error after 10 s [m]", "[µs/step]"]
     sheet, measures, energies, gaps = Sheet("100 s" if not quick else "10 s", columns), [], {}, {}
@@ -72,7 +75,8 @@ def run(progress, quick=False) -> Report:
         energy = (run.energy - run.energy[0]) / run.kinetic_energy.max()
         fifth = len(energy) // 5
         trend = float(energy[-fifth:].mean() - energy[:fifth].mean())
-        energies[name], gaps[name] = (run.t, energy), (run.t[1:], run.constraint_violation[1:] + 1e-17)
+        energies[name] = run.t[::every], energy[::every]
+        gaps[name] = run.t[1::every], run.constraint_violation[1::every] + 1e-17
         row = [float(np.abs(energy).max()), trend, float(run.constraint_violation.max()), float(ends[-1])]
         sheet.rows.append([name, *row, 1e6 * seconds])
         measures.append(Measure(f"{name}: energy", "error", row[:1]))
@@ -88,7 +92,7 @@ def run(progress, quick=False) -> Report:
     reached = float(t[-1])
     name = "GGL" if len(t) > steps else f"GGL, to {reached:.3g} s"
     sheet.rows.append([name, *row])
-    energies[name], gaps[name] = (t, energy), (t[1:], gap[1:] + 1e-17)
+    energies[name], gaps[name] = (t[::every], energy[::every]), (t[1::every], gap[1::every] + 1e-17)
     progress.done()
     ours, slower = sheet.rows[0], row[4] / sheet.rows[0][5]
     claims = [

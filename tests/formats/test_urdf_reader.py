@@ -333,3 +333,27 @@ def test_bodies_that_joints_move_without_inertia_get_that_of_a_ball(tmp_path):
     assert not any(aside.moments)
     with pytest.raises(la.FormatError, match="neither it nor anything it carries has mass"):
         load_urdf(path, strict=True)
+
+
+@pytest.mark.parametrize("count", [1, 3])
+def test_point_masses_get_moments_where_joints_would_have_nothing_to_turn(tmp_path, count):
+    """One point mass on an arm is a pendulum and stays one; three hinges can turn one about the line to it."""
+    point = '<link name="l{}"><inertial><origin xyz="{}"/><mass value="0.5"/>{}</inertial></link>'
+    nothing = '<inertia ixx="0" iyy="0" izz="0"/>'
+    links = [point.format(i, "0.2 0.1 0" if i == count - 1 else "0 0 0", nothing) for i in range(count)]
+    axes = ["0 0 1", "0 1 0", "1 0 0"]
+    joints = [
+        joint(f"j{i}", "continuous", "base" if i == 0 else f"l{i - 1}", f"l{i}", f'<axis xyz="{axes[i]}"/>')
+        for i in range(count)
+    ]
+    path = write(tmp_path, urdf(link("base"), *links, *joints), "robot.urdf")
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        robot = load_urdf(path)
+    moments = [body.inertia.matrix[0, 0] for body in robot.bodies[1:]]
+    if count == 1:
+        assert not said
+        assert moments == [0.0]
+    else:
+        assert "'l0', 'l1', 'l2' have mass but no moments of inertia" in str(said[-1].message)
+        np.testing.assert_allclose(moments, 0.4 * 0.5 * (0.75 * 0.5 / (np.pi * 1000.0)) ** (2 / 3))

@@ -100,6 +100,26 @@ def test_random_chains(seed):
     assert data.size.max() < len(A)
 
 
+def test_other_values_find_other_pivots():
+    """What is kept of how fronts are arranged holds only as long as the same unknowns wait in them."""
+    rng = np.random.default_rng(5)
+    A, stage = random_chain(rng)
+    a, b = np.nonzero(np.triu(A))
+    model = front_model(stage, a, b, np.arange(len(a)), len(A))
+    data = front_data(model, len(A), len(A) ** 2, len(A) ** 2)
+    wanted = rng.normal(size=len(A))
+    orders = set()
+    for values in (A[a, b], rng.normal(size=len(a)) ** 9, A[a, b]):
+        B = np.zeros_like(A)
+        B[a, b] = B[b, a] = values
+        assert fronts.factor(model, data, values) == fronts.DONE
+        orders.add(tuple(data.pivots))
+        x = B @ wanted
+        fronts.solve(model, data, x)
+        np.testing.assert_allclose(B @ x, B @ wanted, atol=1e-8 * np.abs(B).max())
+    assert len(orders) == 2
+
+
 def test_singular_matrices_are_found_out():
     A, stage = random_chain(np.random.default_rng(0))
     A[5] = A[:, 5] = 0.0

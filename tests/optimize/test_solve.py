@@ -257,6 +257,16 @@ def test_a_cost_that_is_not_a_number():
     assert "not finite" in solution.reason
 
 
+@pytest.mark.parametrize("solver", ["ipopt", "horizon"])
+def test_a_derivative_that_is_not_a_number(solver):
+    def steep(q):
+        return [q[0]], np.array([[np.nan, 0.0]])
+
+    solution = swing_up(6).subject_to(opt.constraint(steep, upper=1, name="my slope")).solve(solver=solver)
+    assert not solution.success
+    assert "the derivative of the constraint 'my slope' at knots 0 is not finite" in solution.reason
+
+
 def test_errors_of_a_users_function_come_through():
     calls = []
 
@@ -304,6 +314,12 @@ def ill_posed():
         "derivative by u",
         lambda: swing_up(5).minimize(opt.cost(lambda q, v, u: ([0.0], np.zeros(2), np.zeros(2), np.zeros(2)))),
     )
+    yield r"called as f\(q, v, u\) in the middles", lambda: swing_up(5).minimize(opt.cost(lambda q: [0.0]))
+    yield (
+        r"called as f\(q\) at knots",
+        lambda: swing_up(5).subject_to(opt.constraint(lambda q, v, u: [0.0], upper=1)),
+    )
+    yield "IPOPT refuses one of 'mu_first'", lambda: swing_up(5).solve(options={"mu_first": 1.0})
     yield "nothing to do", lambda: opt.Problem(pole, steps=5, dt=0.1).transcribe()
     yield (
         "single axes",

@@ -111,9 +111,13 @@ def vertex(data, shape, k):
 def _mesh_on_plane(out, count, touch, plane, shape, data, margin):
     """The lowest vertex, and of those below the margin the outermost in eight directions."""
     local_normal, local_point, slope, level = plane
-    start, low, lowest = count, margin, -1
+    if dot3(slope, load3(shape.centre)) - level - shape.bound > margin:
+        return count
+    start, low, lowest, first, last = count, margin, -1, shape.rows, 0
     for k in range(shape.rows):
         height = dot3(slope, vertex(data, shape, k)) - level
+        if height < margin:
+            first, last = min(first, k), k + 1
         if height < low:
             low, lowest = height, k
     if lowest < 0:
@@ -128,7 +132,7 @@ def _mesh_on_plane(out, count, touch, plane, shape, data, margin):
         e1, e2 = column(R, (big + 1) % 3), column(R, (big + 2) % 3)
         along = add3(scale3(math.cos(angle), e1), scale3(math.sin(angle), e2))
         best, far = -1, 0.0
-        for k in range(shape.rows):
+        for k in range(first, last):
             w = vertex(data, shape, k)
             if dot3(slope, w) - level < margin and (best < 0 or dot3(along, w) > far):
                 best, far = k, dot3(along, w)

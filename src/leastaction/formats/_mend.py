@@ -1,15 +1,19 @@
-"""Bodies that joints move but that have no inertia, as files of real robots have them: they get that of a ball."""
+"""Bodies that joints move but that have no inertia, as files of real robots have them: they get that of a ball.
+
+So do point masses that leave a joint without inertia in some pose (`_point_masses`).
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from leastaction.formats._point_masses import point_masses
 from leastaction.mechanism import Body, MechanismBuilder
 from leastaction.mechanism.graph import WORLD
 from leastaction.mechanism.inertia import Inertia, solid_sphere
@@ -28,14 +32,32 @@ NOTHING = 1e-12
 
 
 def mend(builder: MechanismBuilder, file: Path) -> None:
-    """Give inertia to bodies that joints move without any, and say which."""
-    found = mended(builder.bodies, [joint for joint in builder.joints if not joint.loop])
+    """Give inertia to bodies that joints move without any, and to point masses that do not suffice; say which."""
+    joints = [joint for joint in builder.joints if not joint.loop]
+    found = mended(builder.bodies, joints)
     for name, inertia in found.items():
         builder.set_inertia(name, inertia)
     if found:
-        more = f" and {len(found) - 4} more" if len(found) > 4 else ""
-        names = ", ".join(map(repr, list(found)[:4])) + more
-        warn(f"{file}: joints move {names}, which have no inertia: they get that of a ball of water")
+        warn(f"{file}: joints move {_names(found)}, which have no inertia: they get that of a ball of water")
+    points = point_masses(builder.bodies, joints, water)
+    given = {body.name: body.inertia for body in builder.bodies}
+    for name in points:
+        builder.set_inertia(name, replace(water(given[name].mass), com=given[name].com))
+    if points:
+        warn(
+            f"{file}: {_names(points)} have mass but no moments of inertia, and leave joints with nothing to turn in "
+            "some poses: they get the moments of a ball of water"
+        )
+
+
+def _names(found: Collection[str]) -> str:
+    more = f" and {len(found) - 4} more" if len(found) > 4 else ""
+    return ", ".join(map(repr, list(found)[:4])) + more
+
+
+def water(mass: float) -> Inertia:
+    """Inertia of a ball of water."""
+    return solid_sphere(mass, (0.75 * mass / (math.pi * WATER)) ** (1.0 / 3.0))
 
 
 def mended(bodies: Sequence[Body], joints: Sequence[Joint]) -> dict[str, Inertia]:
@@ -60,9 +82,8 @@ def mended(bodies: Sequence[Body], joints: Sequence[Joint]) -> dict[str, Inertia
         nothing = any(x <= NOTHING * most[turns] for turns, x in moved[joint.name])
         if nothing and not all(a > 0.0 for a in joint.armature):
             own = given[joint.child]
-            radius = (0.75 * own.mass / (math.pi * WATER)) ** (1.0 / 3.0) if own.mass > 0.0 else SMALL
             mass = own.mass if own.mass > 0.0 else WATER * 4.0 / 3.0 * math.pi * SMALL**3
-            out[joint.child] = replace(solid_sphere(mass, radius), com=own.com)
+            out[joint.child] = replace(water(mass), com=own.com)
     return out
 
 

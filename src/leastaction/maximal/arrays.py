@@ -172,7 +172,9 @@ class ContactModel(NamedTuple):
         shapes: `SHAPE` records.
         table: heights and vertices of shapes [m].
         pairs: `PAIR` records of shapes that are near each other.
-        edges: edge of the graph between the bodies of each pair, -1 where there is none.
+        edges: edge of the graph between the bodies of each pair, -1 with the world, LOOSE where there is none.
+        reach: radius about the COM of each body that holds its shapes [m].
+        skin: how far bodies may move until the list of the pairs to look at is made anew [m], see `contact.listing`.
         anchors: position, velocity, spin and reach of each body when the pairs were looked for, shape (bodies, 8); no
             rows where all pairs that there are stand in `pairs`.
         most: how far a body may move until they have to be looked for again [m].
@@ -186,6 +188,8 @@ class ContactModel(NamedTuple):
     table: Floats
     pairs: Any
     edges: Integers
+    reach: Floats
+    skin: float
     anchors: Floats
     most: float
     features: bool | None
@@ -201,6 +205,8 @@ class ContactData(NamedTuple):
         cones: `CONE` records of contacts, limits and dry friction in the present step.
         contacts: `CONTACT` records that cones refer to.
         speeds: bound on the speed of each body [m/s], scratch.
+        listed: indices of the near pairs that a step looks at; places: poses of the bodies when they were chosen.
+        touched: 1 for each near pair that had a contact since the graph was made.
         keys, impulses: of the cones of the step before: what they are, and their impulses along n, t1, t2.
         start_keys, start_impulses: the same when the present step began, as many as `start` of `now` says: a step that
             is divided may stop halfway and then begins again.
@@ -211,6 +217,9 @@ class ContactData(NamedTuple):
     cones: Any
     contacts: Any
     speeds: Floats
+    listed: Integers
+    places: Floats
+    touched: Integers
     keys: Integers
     impulses: Floats
     start_keys: Integers
@@ -316,17 +325,24 @@ def on_graph(data: MaximalData, factors: GraphFactors) -> MaximalData:
     return data._replace(factors=factors, fixed=np.zeros(size), dx=np.zeros(size), left_out=np.zeros(size))
 
 
-def contact_data(bodies: int, contacts: int, coordinates: int, logged: int, turning: bool = False) -> ContactData:
-    """Arrays with room for so many contacts and rows of the log, and for three cones of each coordinate.
+def contact_data(
+    bodies: int, pairs: int, contacts: int, coordinates: int, logged: int, turning: bool = False
+) -> ContactData:
+    """Arrays with room for so many near pairs, contacts and rows of the log, and for three cones of each coordinate.
 
     With `turning`, each contact may have three cones too.
     """
     cones = (CONES if turning else 1) * contacts + 3 * coordinates
+    now = records(1, CONTACT_STATE)
+    now.listed = -1
     return ContactData(
-        now=records(1, CONTACT_STATE),
+        now=now,
         cones=records(cones, CONE),
         contacts=records(contacts, CONTACT),
         speeds=np.zeros(bodies),
+        listed=np.zeros(pairs, np.int64),
+        places=np.zeros((bodies, 12)),
+        touched=np.zeros(pairs, np.int64),
         keys=np.zeros(cones, np.int64),
         impulses=np.zeros((cones, 3)),
         start_keys=np.zeros(cones, np.int64),

@@ -1,4 +1,4 @@
-"""Which bodies may touch in the next steps, and the graph of the Newton matrix with an edge for each such pair."""
+"""Which bodies may touch in the next steps, and the graph of the Newton matrix, with an edge for each two that do."""
 
 from __future__ import annotations
 
@@ -11,13 +11,22 @@ from numpy.typing import NDArray
 from leastaction.contact.shapes import ContactTable
 from leastaction.linalg.graph.ldu import GraphLDU
 from leastaction.maximal.arrays import ContactModel, MaximalModel
+from leastaction.maximal.contact.detection import LOOSE
 from leastaction.maximal.model import Model
 from leastaction.mechanism.closure import COUPLING
 
 FloatArray = NDArray[np.float64]
 
 MANY = 100
-"""Up to so many shapes, every pair of them is looked at when the graph is laid out."""
+"""Up to so many shapes, every pair of them counts as near."""
+
+GRAPHS = 4
+"""While so many graphs were in use bodies have not touched that are tied no longer."""
+
+KEPT = 64
+"""Graphs that are kept for when the same bodies touch again."""
+
+NONE: frozenset[tuple[int, int]] = frozenset()
 
 MOST_CARRIED = 1e3
 """Bound on `carried_mass`: to start the interior point method from higher up costs an iteration for each 1e2 or so."""
@@ -27,6 +36,8 @@ class Layout:
     """The graph and the near pairs of a mechanism, renewed as its bodies move.
 
     Attributes:
+        tied: bodies that touch, as pairs (i, j), i < j: the graph has an edge for each.
+        met, met_before: those that have touched since the graph was made, and while those before were in use.
         ldu: the graph.
         model: what kernels read, with that graph.
         near: what contacts read.
@@ -36,41 +47,33 @@ class Layout:
         self.flat, self.table, self.dt = model, table, dt
         self.reach = reach_of_bodies(table.shapes, len(model.bodies))
         self.edges: list[tuple[int, int]] | None = None
+        self.graphs: dict[tuple[tuple[int, int], ...], tuple[GraphLDU, MaximalModel]] = {}
+        self.forget()
         self.ldu: GraphLDU
         self.model: MaximalModel
         self.near: ContactModel
 
     def renew(self, Z: FloatArray | None, states: Any, wider: float) -> bool:
-        """Lay out the graph, with an edge for each pair of bodies that may touch soon at the poses Z (None: none).
-
-        Gives back whether it is another graph.
+        """Look for the pairs of shapes that may touch soon at the poses Z (None: none); whether the graph is another.
 
         Args:
             states: `BODY_STATE` records with the velocities; not used without poses.
             wider: what is soon grows with it: a step that is divided may need another plan before it is over.
         """
         table = self.table
-        pairs, most = table.ground, math.inf
+        pairs, most, skin = table.ground, math.inf, 1e-3
         if Z is not None and len(table.movers) > 1:
             bound = table.shapes.bound[table.movers]
             usual = float(np.median(bound[np.isfinite(bound)])) if np.isfinite(bound).any() else 0.0
-            margin = wider * max(0.5 * usual, 1e-3)
-            near, room = self._near_pairs(Z, states, margin)
+            skin = max(0.5 * usual, 1e-3)
+            if len(table.movers) > MANY:
+                margin = 2.0 * wider * skin
+                near = self._near_pairs(Z, states, margin)
+                # Others stay apart while none moves further than this and, per step, changes its velocity by more.
+                most = margin / 8.0
+            else:
+                near = table.body_pairs()
             pairs = np.concatenate([table.ground, near]).view(np.recarray)
-            # Others stay apart while none moves further than this and, per step, changes its velocity by more.
-            most = (room - 0.5 * margin) / 4.0
-        edges = list(self.flat.edges)
-        index = {pair: k for k, pair in enumerate(edges)}
-        pair_edges = np.full(len(pairs), -1, np.int64)
-        tied = np.sort([table.shapes.body[pairs.a], table.shapes.body[pairs.b]], axis=0)
-        for k in np.flatnonzero((tied[0] >= 0) & (tied[0] != tied[1])):
-            i, j = tied[:, k].tolist()
-            pair_edges[k] = index.setdefault((i, j), len(edges))
-            if pair_edges[k] == len(edges):
-                edges.append((i, j))
-        other = edges != self.edges  # the order of elimination is the long part of a plan
-        if other:
-            self._lay_out(edges)
         anchors = np.zeros((len(self.flat.bodies) if math.isfinite(most) else 0, 8))
         if len(anchors):
             assert Z is not None
@@ -81,22 +84,67 @@ class Layout:
             table.shapes,
             table.data,
             pairs,
-            pair_edges,
+            np.zeros(0, np.int64),
+            self.reach,
+            skin,
             anchors,
             most,
             None if table.is_smooth else True,
             None if table.is_plain else True,
             True if table.turns else None,
         )
-        return other
+        return self._lay_out()
 
-    def _lay_out(self, edges: list[tuple[int, int]]) -> None:
-        """Make the graph with these edges."""
-        nb, joints = len(self.flat.bodies), self.flat.sizes
-        self.edges = edges
-        marks = [False] * nb + [True] * len(joints)
-        self.ldu = GraphLDU([6] * nb + joints, edges, constraint=marks, weak=self._weak_edges())
-        self.model = self.flat.arrays(self.ldu.plan)
+    def forget(self) -> None:
+        """No bodies have touched."""
+        self.tied, self.met, self.met_before = NONE, NONE, (NONE,) * GRAPHS
+
+    def note(self, touched: NDArray[np.int64]) -> None:
+        """Note which bodies have touched, by marks of the near pairs, and take these marks away."""
+        pairs, body = self.near.pairs[touched != 0], self.table.shapes.body
+        bodies = np.sort([body[pairs.a], body[pairs.b]], axis=0).T.tolist()
+        self.met = self.met | {(i, j) for i, j in bodies if i >= 0 and i != j}
+        touched[:] = 0
+
+    def tie(self, touched: NDArray[np.int64], more: bool) -> bool:
+        """Lay out the graph with an edge for each two bodies that have touched of late; whether it is another.
+
+        Args:
+            touched: marks of near pairs.
+            more: whether to keep the edges that there are.
+        """
+        self.note(touched)
+        self.tied = self.met.union(*self.met_before, self.tied if more else NONE)
+        if not more:
+            self.met_before, self.met = (self.met, *self.met_before[:-1]), NONE
+        return self._lay_out()
+
+    def _lay_out(self) -> bool:
+        """Make the graph, and tell near pairs their edges; whether it is another graph."""
+        nb, joints, near = len(self.flat.bodies), self.flat.sizes, self.near
+        edges = [*self.flat.edges, *sorted(self.tied.difference(self.flat.edges))]
+        other = edges != self.edges
+        if other:
+            self.edges, name = edges, tuple(edges)
+            if name not in self.graphs:  # the order of elimination is the long part of it
+                if len(self.graphs) >= KEPT:
+                    self.graphs.pop(next(iter(self.graphs)))
+                marks = [False] * nb + [True] * len(joints)
+                # Where bodies touch, an order that is found quickly: it is soon out of date.
+                ldu = GraphLDU(
+                    [6] * nb + joints, edges, constraint=marks, weak=self._weak_edges(), quick=bool(self.tied)
+                )
+                self.graphs[name] = ldu, self.flat.arrays(ldu.plan)
+            self.ldu, self.model = self.graphs[name]
+        between = np.full((nb + 1, nb + 1), LOOSE, np.int64)
+        between[-1, :] = between[:, -1] = -1  # the world
+        np.fill_diagonal(between, -1)
+        for k, (i, j) in enumerate(edges):
+            if i < nb and j < nb:
+                between[i, j] = between[j, i] = k
+        body = self.table.shapes.body
+        self.near = near._replace(edges=between[body[near.pairs.a], body[near.pairs.b]])
+        return other
 
     def _weak_edges(self) -> set[tuple[int, int]]:
         """Couplings, and bodies that both of their joints hang on: with parallel axes these may feel nothing."""
@@ -108,22 +156,17 @@ class Layout:
             weak |= {(nb + int(row["node"]), body) for body in shared if body >= 0}
         return weak
 
-    def _near_pairs(self, Z: FloatArray, states: Any, margin: float) -> tuple[Any, float]:
-        """Pairs of shapes of bodies that are closer than `margin` and what they cover towards each other in a step.
-
-        With them comes how close the nearest others are, at least `margin`.
-        """
+    def _near_pairs(self, Z: FloatArray, states: Any, margin: float) -> Any:
+        """Pairs of shapes of bodies that are closer than `margin` and what they cover towards each other in a step."""
         v, turn = states.vc, np.linalg.norm(states.w, axis=1) * self.reach
         ahead = 2.0 * self.dt * float((np.linalg.norm(v, axis=1) + turn).max(initial=0.0))
         X, shapes = as_transforms(Z), self.table.shapes
-        many = len(self.table.movers) > MANY
-        pairs = self.table.body_pairs(X, margin + ahead) if many else self.table.body_pairs()
+        pairs = self.table.body_pairs(X, margin + ahead)
         i, j, centres = shapes.body[pairs.a], shapes.body[pairs.b], self.table.centres(X)
         apart = np.linalg.norm(centres[pairs.a] - centres[pairs.b], axis=1)
         apart -= shapes.bound[pairs.a] + shapes.bound[pairs.b]
         apart -= self.dt * (np.linalg.norm(v[i] - v[j], axis=1) + turn[i] + turn[j])
-        near = apart < margin
-        return pairs[near], margin if many else float(apart[~near].min(initial=1e6 * margin))
+        return pairs[apart < margin]
 
     def touches(self) -> bool:
         """Whether contacts, limits or dry friction may ever act."""

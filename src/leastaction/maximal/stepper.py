@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -23,7 +22,6 @@ from leastaction.maximal.arrays import (
     ContactModel,
     MaximalModel,
     MaximalRecord,
-    MaximalSettings,
     contact_data,
     copied,
     maximal_data,
@@ -39,7 +37,7 @@ from leastaction.maximal.derivatives.linearize import OneStep, Parts
 from leastaction.maximal.derivatives.parameters import Derivative, by_parameter
 from leastaction.maximal.derivatives.reversal import MaximalReversal, Sweep
 from leastaction.maximal.failures import failure_of
-from leastaction.maximal.layout import Layout, carried_mass
+from leastaction.maximal.layout import Layout
 from leastaction.maximal.prescribed import (
     COLUMNS,
     fill_goals,
@@ -47,8 +45,8 @@ from leastaction.maximal.prescribed import (
     refuse_compositions,
 )
 from leastaction.maximal.records import BALL, records
+from leastaction.maximal.settings import settings_of
 from leastaction.maximal.step import rollout as entries
-from leastaction.maximal.step.coarseness import ACCOUNT
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism.graph import WORLD
 from leastaction.record import Record
@@ -93,7 +91,7 @@ class MaximalStepper(Stepper):
         self.no_goals = np.zeros((1, 0)), np.zeros(1)
         if mechanism.prescribed:
             self.carries = (*self.carries, "goals", "work")
-        self.settings = self._settings()
+        self.settings = settings_of(integrator, model, dt, self.substeps)
         self.control_nodes = (0.0,) if integrator.order == 1 else (0.0, *np.cumsum(self.substeps).tolist())
         # Rigid contact cannot go backwards, as some of the steps of a composition do.
         self.acts = ALL_ACT if len(self.substeps) == 1 else frozenset()
@@ -114,28 +112,6 @@ class MaximalStepper(Stepper):
         self.contact: ContactData | None = None
         self.parts: Parts | None = None
         self._make_room()
-
-    def _settings(self) -> MaximalSettings:
-        own, m = self.integrator, self.mechanism
-        g = float(np.linalg.norm(m.gravity)) or 1.0
-        # Small beside the work of gravity in a step, unless the user wants it smooth.
-        kappa = own.smoothing if own.smoothing > 0.0 else 1e-12 * (m.total_mass or 1.0) * (g * self.dt) ** 2
-        return MaximalSettings(
-            dt=self.dt,
-            halves=1.0 if own.order == 1 else 0.5,
-            loops=None if m.is_tree and not self.model.locked else True,
-            tolerance=float(own.tolerance),
-            max_iterations=int(own.max_iterations),
-            max_work=int(own.work),
-            kappa=float(kappa),
-            directions=int(own.directions),
-            smoothing=float(own.smoothing),
-            warm_start=bool(own.warm_start and own.smoothing == 0.0),
-            gravity=g,
-            carried=carried_mass(self.model),
-            whole=self.dt,
-            account=ACCOUNT if len(self.substeps) == 1 else math.inf,
-        )
 
     @property
     def arrays(self) -> MaximalModel:
@@ -163,21 +139,34 @@ class MaximalStepper(Stepper):
         return self.settings.loops is not None
 
     def _plan(self, Z: FloatArray | None, wider: float = 1.0) -> None:
-        """Lay out graph and near pairs at the poses Z; see `Layout.renew`."""
+        """Look for near pairs at the poses Z; see `Layout.renew`."""
+        if self.contact is not None:
+            self.layout.note(self.contact.touched)
         if self.layout.renew(Z, self.data.bodies, wider):
-            self.data = on_graph(self.data, self.ldu.factors)
+            self.data = on_graph(self.data, self.ldu.new_factors())
         self._make_room()
+
+    def _tie(self, more: bool) -> None:
+        """Make a graph that ties the bodies which touch; see `Layout.tie`."""
+        assert self.contact is not None
+        if self.layout.tie(self.contact.touched, more):
+            self.data = on_graph(self.data, self.ldu.new_factors())
+        self._bind()
 
     def plan_widely(self, Z: FloatArray) -> None:
         """Lay out graph and near pairs so that no other plan is ever needed: with all bodies that may touch at all."""
         self._plan(Z, EVERYWHERE)
+        if self.contact is not None:
+            self.contact.touched[:] = 1
+            self._tie(True)
 
     def _make_room(self) -> None:
         """Arrays for contacts, none of them known."""
         self.contact = None
         if self.acts and self.layout.touches():
             n, m = len(self.model.bodies), len(self.model.coordinates)
-            self.contact = contact_data(n, self.room, m, LOGGED * self.room, self.table.turns)
+            pairs = len(self.near.pairs)
+            self.contact = contact_data(n, pairs, self.room, m, LOGGED * self.room, self.table.turns)
         self._bind()
 
     def _bind(self) -> None:
@@ -254,6 +243,9 @@ class MaximalStepper(Stepper):
         data.rows.lam = data.rows.mu = 0.0
         data.clock[:] = 0.0
         self.planned, self.wider = True, 1.0
+        if self.contact is not None:
+            self.contact.touched[:] = 0
+        self.layout.forget()
         self._plan(record["rigid_poses"][0])
 
     def advance(self, record: Record, first: int, last: int, u: FloatArray) -> int:
@@ -282,6 +274,9 @@ class MaximalStepper(Stepper):
                 if written < LOGGED * self.room // 2 or done == 0:
                     self.room *= 2
                     self._make_room()
+            elif why == entries.UNTIED:
+                self._tie(self.planned)
+                self.planned = True
             else:
                 # A step that needs more than one plan gets wider ones, in whichever call the first of them was made.
                 self.wider = 2.0 * self.wider if self.planned else 1.0

@@ -15,6 +15,7 @@ from leastaction.integrators import Integrator, is_number
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism._check import shown
 from leastaction.optimize.held.feet import Phase
+from leastaction.optimize.transcriptions.pieces import Piece
 from leastaction.optimize.transcriptions.transcription import Transcription
 from leastaction.trajectory import Trajectory
 
@@ -214,8 +215,9 @@ def make_solution(
     worst, where = _worst(program, z, c)
     success = status in ("Solve_Succeeded", "Solved_To_Acceptable_Level") and worst <= max(1e-6, 1e2 * tolerance)
     if not success:
-        if not np.isfinite(cost):
-            reason = f"{reason}: {_not_finite(program, motion) or 'the cost'} is not finite"
+        found = _not_finite(program, motion) if status == "Invalid_Number_Detected" or not np.isfinite(cost) else ""
+        if found or not np.isfinite(cost):
+            reason = f"{reason}: {found or 'the cost'} is not finite"
         elif worst > 1e-6:
             reason = f"{reason}: the largest violation, {worst:.2e}, is that of {where}"
     problem = program.problem
@@ -254,9 +256,13 @@ def _worst(program: Transcription, z: FloatArray, c: FloatArray) -> tuple[float,
 
 
 def _not_finite(program: Transcription, motion: Any) -> str:
-    for c in program.costs:
-        values = c.piece.values(motion)
-        if not np.isfinite(values).all():
-            k = int(np.argmax(~np.isfinite(values).all(axis=1)))
-            return f"the cost {c.cost.function.name!r} at {c.piece.function.where} {c.piece.index[k]}"
+    """The first cost or constraint of users with a value or a derivative that is not finite."""
+    pieces = [("cost", c.piece) for c in program.costs]
+    pieces += [("constraint", piece) for piece in program.paths if isinstance(piece, Piece)]
+    for kind, piece in pieces:
+        value, slopes = piece.slopes(motion)
+        for what, values in (("", value), *(("derivative of the ", J.reshape(len(J), -1)) for J in slopes)):
+            if not np.isfinite(values).all():
+                k = int(np.argmax(~np.isfinite(values).all(axis=1)))
+                return f"the {what}{kind} {piece.function.name!r} at {piece.function.where} {piece.index[k]}"
     return ""

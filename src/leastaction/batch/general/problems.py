@@ -146,7 +146,7 @@ def _maximal(plan: Plan, steppers: Sequence[MaximalStepper]) -> Problem:
     if one.contact is not None:
         room = min(ROOM, (SMOOTH if one.near.features is None else CORNERS) * max(1, len(one.near.pairs)))
         count = len(one.model.coordinates)
-        contact = contact_data(len(one.model.bodies), room, count, LOGGED * room, one.table.turns)
+        contact = contact_data(len(one.model.bodies), len(one.near.pairs), room, count, LOGGED * room, one.table.turns)
         near = [own.near for own in steppers]
     record = one.record(1)
     rows = MaximalRows(

@@ -12,7 +12,7 @@ from leastaction._jit import entry
 from leastaction.errors import MatrixError, SingularMatrixError
 from leastaction.linalg.graph import kernels
 from leastaction.linalg.graph.arrays import GraphFactors, GraphPlan
-from leastaction.linalg.graph.order import best_order, parents_of, work
+from leastaction.linalg.graph.order import best_order, minimum_degree, parents_of, work
 from leastaction.linalg.graph.plan import Plan
 from leastaction.mechanism._check import real_array, shown
 
@@ -63,6 +63,7 @@ class GraphLDU:
         weak: pairs (constraint, body) of nodes whose blocks may vanish, so that the body gives no pivot.
         tolerance: a row of a constraint node counts as dependent when what elimination leaves of it is less than
             this, relative to the terms that it was summed from.
+        quick: take the order of minimum degree, which is found in a fifth of the time and seldom worse.
 
     Attributes:
         sizes: rows and columns of each node, shape (nodes,).
@@ -91,6 +92,7 @@ class GraphLDU:
         roots: Iterable[int] = (),
         weak: Iterable[tuple[int, int]] = (),
         tolerance: float = 1e-11,
+        quick: bool = False,
     ) -> None:
         self.sizes: NDArray[np.int64] = _whole_numbers(sizes, "sizes").reshape(-1)
         pairs = _whole_numbers(edges, "edges")
@@ -116,7 +118,11 @@ class GraphLDU:
             around.sort()
         self._neighbours = neighbours
         if order is None:
-            self.order, self.parents = best_order(widths, neighbours, marks, roots, frozenset(weak))
+            if quick:
+                self.order = minimum_degree(widths, neighbours, marks, frozenset(weak))
+                self.parents = parents_of(self.order, neighbours)
+            else:
+                self.order, self.parents = best_order(widths, neighbours, marks, roots, frozenset(weak))
         else:
             self.order = _whole_numbers(order, "order").reshape(-1).tolist()
             if sorted(self.order) != list(range(n)):

@@ -10,14 +10,18 @@ from leastaction.contact.detect import detect, detect_smooth
 from leastaction.contact.distance import tangents
 from leastaction.contact.gap import gap
 from leastaction.maximal.contact.limits import coordinate_cones
+from leastaction.maximal.contact.listing import list_pairs
 from leastaction.maximal.contact.margins import has_moved, lightest, margin_of, spread_speeds
 from leastaction.maximal.contact.overlaps import overlap_left
 from leastaction.maximal.step.assembly import work
 from leastaction.maximal.step.bodies import start_pose
 from leastaction.spatial import add3, cross, dot3, load3, load9, mattvec, matvec, scale3, store3, sub3
 
-OUT_OF_DATE, NO_ROOM = np.int64(-1), np.int64(-2)
+OUT_OF_DATE, NO_ROOM, UNTIED = np.int64(-1), np.int64(-2), np.int64(-3)
 """Why there are no cones of a step: see `find_cones`."""
+
+LOOSE = -2
+"""In place of an edge of the graph: it does not tie the bodies of a pair."""
 
 WARM = 1e-4
 """Central-path parameter of a warm start, relative to that of a cold one."""
@@ -54,14 +58,17 @@ def wrench_row(out, at, states, body, x, n, sign):
 
 @routine(allocates=False)
 def find_cones(model, settings, data, near, contact, dt):
-    """Fill the cones of a step; how many, OUT_OF_DATE if the list of near pairs is, NO_ROOM if there is none.
+    """Fill the cones of a step; how many, OUT_OF_DATE if the near pairs are, NO_ROOM if there is none.
+
+    UNTIED if bodies touch that the graph does not tie; all pairs that do are marked as `touched`.
 
     Velocities in `data` must be the guess for the step. Leaves the cones' typical energy [J] in `now`.
     """
     bodies, states, cones, now = model.bodies, data.bodies, contact.cones, contact.now[0]
     if has_moved(states, near, dt):
         return OUT_OF_DATE
-    spread_speeds(model.coordinates, data.bodies, near, contact.speeds, dt)
+    list_pairs(bodies, settings, states, near, contact, dt)
+    spread_speeds(model.coordinates, states, near, contact, dt)
     before = now.known
     now.known = now.count = 0
     for k in range(before):
@@ -78,8 +85,9 @@ def find_cones(model, settings, data, near, contact, dt):
         for j in range(begin, count):
             energy += cones[j].gam
             cones[j].own = cones[j].gam
-    found = np.int64(0)
-    for k in range(near.pairs.shape[0]):
+    found, loose = np.int64(0), False
+    for m in range(now.listed):
+        k = contact.listed[m]
         a, b = near.shapes[near.pairs[k].a].body, near.shapes[near.pairs[k].b].body
         Xa, Xb = start_pose(states, a), start_pose(states, b)
         margin = margin_of(bodies, settings, near, contact.speeds, k, dt)
@@ -87,12 +95,19 @@ def find_cones(model, settings, data, near, contact, dt):
         found = detect_pair(near, contact.contacts, k, Xa, Xb, found, margin, near.features, near.convex)
         if found > contact.contacts.shape[0] or count + cones_of(near) * (found - begin) > cones.shape[0]:
             return NO_ROOM
+        if found > begin:
+            contact.touched[k] = 1
+            loose = loose or near.edges[k] == LOOSE
+        if loose:
+            found = begin
         for j in range(begin, found):
             move_surfaces(near, k, contact.contacts[j])
             own = contact_cone(bodies, states, settings, cones[count], contact.contacts[j], j, near.edges[k], dt)
             last = append_turning(states, near.pairs[k], contact, count, near.turning)
             energy += own * (last - count)
             count = last
+    if loose:
+        return UNTIED
     # Joints may put more mass behind a contact than the body has itself, which all contacts share.
     now.load = max(1.0, settings.carried / max(count, 1))
     now.energy = now.load * energy / max(count, 1)
@@ -143,8 +158,8 @@ def warm_start(contact, kappa):
     """Start on the central path at kappa, with the impulses of the step before where they bear a load."""
     for k in range(contact.now[0].count):
         c = contact.cones[k]
-        f0, f1, f2 = contact.impulses[c.was, 0], contact.impulses[c.was, 1], contact.impulses[c.was, 2]
         own = c.share * kappa
+        f0, f1, f2 = contact.impulses[c.was, 0], contact.impulses[c.was, 1], contact.impulses[c.was, 2]
         if c.kind == ip.DRY or f0 * c.s <= own:
             ip.begin(c, c.s, c.y[0], c.y[1], kappa)
             continue

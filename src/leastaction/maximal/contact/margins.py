@@ -3,11 +3,14 @@
 import math
 
 from leastaction._jit import inline, routine
+from leastaction.contact.records import MESH
 from leastaction.maximal.step.bodies import start_pose
 from leastaction.spatial import act, dot3, load3, sub3
 
-REACH = 4.0
-"""A contact takes part when its gap is less than what the bodies cover in so many steps."""
+REACH, CLOSE = 4.0, 1.0
+"""A contact takes part when its gap is less than what the bodies cover in so many steps. CLOSE ones only where bodies
+touch each other, and for meshes: of these there may be many, and `missed_contacts` finds those that the step brings
+about."""
 
 FELT = 1e-3
 """Share of its weight that a smoothed contact may push a body with and yet be left out."""
@@ -68,18 +71,12 @@ def has_moved(states, near, dt):
 
 
 @routine(allocates=False)
-def spread_speeds(coordinates, states, near, speeds, dt):
-    """Largest speed of each body [m/s], or of one that may kick it within the step: by a contact, or by a joint."""
-    shapes, pairs = near.shapes, near.pairs
-    for i in range(speeds.shape[0]):
-        speeds[i] = speed_of(states, i, 0.0)
-    for k in range(pairs.shape[0]):
-        for shape in (shapes[pairs[k].a], shapes[pairs[k].b]):
-            if shape.body >= 0:
-                speeds[shape.body] = max(speeds[shape.body], speed_of(states, shape.body, reach_of(shape)))
+def spread_speeds(coordinates, states, near, contact, dt):
+    """Make the speed of each body [m/s] the largest of those that may kick it within the step: by contacts, joints."""
+    shapes, pairs, speeds, listed = near.shapes, near.pairs, contact.speeds, contact.now[0].listed
     for sweep in range(2):  # there and back, so that a kick gets along a row of bodies either way
-        for j in range(pairs.shape[0]):
-            pair = pairs[j if sweep == 0 else pairs.shape[0] - 1 - j]
+        for j in range(listed):
+            pair = pairs[contact.listed[j if sweep == 0 else listed - 1 - j]]
             a, b = shapes[pair.a], shapes[pair.b]
             if a.body < 0 or b.body < 0 or speeds[a.body] == speeds[b.body]:
                 continue
@@ -95,6 +92,22 @@ def spread_speeds(coordinates, states, near, speeds, dt):
 
 
 @routine(allocates=False)
+def largest_margin(bodies, settings, near, fastest, dt):
+    """Bound on `margin_of` all pairs, with the largest speed of a body [m/s]."""
+    reach = 0.0
+    for i in range(near.reach.shape[0]):
+        reach = max(reach, near.reach[i])
+    movers = 2.0 if settings.smoothing > 0.0 else 1.0  # in pairs for which REACH counts
+    margin = REACH * dt * (settings.gravity * dt + movers * fastest) + 1e-3 * reach
+    if settings.smoothing > 0.0:
+        least = 1.0
+        for i in range(bodies.shape[0]):
+            least = min(least, lightest(bodies, i, i))
+        margin += settings.smoothing / (FELT * settings.gravity * least)
+    return margin
+
+
+@routine(allocates=False)
 def margin_of(bodies, settings, near, speeds, k, dt):
     """How far apart the shapes of pair k may be and yet take part in a step [m]."""
     a, b = near.shapes[near.pairs[k].a], near.shapes[near.pairs[k].b]
@@ -103,7 +116,9 @@ def margin_of(bodies, settings, near, speeds, k, dt):
     for body in (a.body, b.body):
         if body >= 0:
             speed += speeds[body]
-    margin = REACH * dt * speed + 1e-3 * min(ra if ra > 0.0 else rb, rb)
+    many = (a.body >= 0 and b.body >= 0) or a.kind == MESH or b.kind == MESH
+    steps = CLOSE if many and settings.smoothing == 0.0 else REACH
+    margin = steps * dt * speed + 1e-3 * min(ra if ra > 0.0 else rb, rb)
     if settings.smoothing > 0.0:
         margin += settings.smoothing / (FELT * settings.gravity * lightest(bodies, a.body, b.body))
     return margin

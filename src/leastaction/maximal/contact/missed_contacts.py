@@ -16,7 +16,9 @@ from leastaction.contact.records import BOX, CAPSULE, FIELD
 from leastaction.maximal.contact.detection import (
     APART,
     LIGHT,
+    LOOSE,
     NO_ROOM,
+    UNTIED,
     append_turning,
     cones_of,
     contact_cone,
@@ -24,8 +26,9 @@ from leastaction.maximal.contact.detection import (
     move_surfaces,
 )
 from leastaction.maximal.contact.limits import limit_cone, limit_key, typical_rate
+from leastaction.maximal.contact.listing import is_listed
 from leastaction.maximal.records import BALL, FREE
-from leastaction.maximal.step.bodies import end_pose
+from leastaction.maximal.step.bodies import END, end_pose
 from leastaction.maximal.step.joint_rows import coordinate
 
 ROUNDS = 6
@@ -60,7 +63,7 @@ def allowed(contact, k):
 
 @routine(allocates=False)
 def add_missed(model, settings, data, near, contact, dt):
-    """Append cones for what overlaps at the end of a solved step; how many, or NO_ROOM.
+    """Append cones for what overlaps at the end of a solved step; how many, or NO_ROOM or UNTIED (see `find_cones`).
 
     With them the cones are back on the central path, for the step to be solved again from its present velocities.
     """
@@ -110,7 +113,7 @@ def takes_part(contact, key):
 
 @routine(allocates=False)
 def append_contacts(model, settings, data, near, contact, count, dt, features, convex):
-    """Append contacts of shapes that overlap at the end of the step; the number of cones, or NO_ROOM.
+    """Append contacts of shapes that overlap at the end of the step; the number of cones, or NO_ROOM or UNTIED.
 
     Args:
         count: of cones, with limits that were missed.
@@ -120,8 +123,10 @@ def append_contacts(model, settings, data, near, contact, count, dt, features, c
     found = np.int64(0)
     for j in range(now.count):
         found = max(found, cones[j].source + 1)
-    nothing = 0.0
-    for k in range(pairs.shape[0]):
+    nothing, loose = 0.0, False
+    listed = is_listed(data.bodies, near, contact, nothing, END)
+    for m in range(now.listed if listed else pairs.shape[0]):
+        k = contact.listed[m] if listed else m
         a, b = shapes[pairs[k].a], shapes[pairs[k].b]
         Xa, Xb = end_pose(data.bodies, a.body), end_pose(data.bodies, b.body)
         last = detect_pair(near, contacts, k, Xa, Xb, found, nothing, features, convex)
@@ -134,6 +139,10 @@ def append_contacts(model, settings, data, near, contact, count, dt, features, c
         for j in range(found, last):
             phi, _, _ = gap(contacts[j], Xa, Xb)
             if phi < -deep - left and (has_features(a, b) or not takes_part(contact, contacts[j].key)):
+                contact.touched[k] = 1
+                loose = loose or near.edges[k] == LOOSE
+                if loose:
+                    break
                 contacts[found] = contacts[j]
                 move_surfaces(near, k, contacts[found])
                 cone = cones[count]
@@ -149,4 +158,4 @@ def append_contacts(model, settings, data, near, contact, count, dt, features, c
                     cone.rest, cone.side = rest, APART
                 count = append_turning(data.bodies, pairs[k], contact, count, near.turning)
                 found += 1
-    return count
+    return UNTIED if loose else count

@@ -12,8 +12,9 @@ import numpy as np
 from leastaction._jit import inline, routine
 from leastaction.contact.gap import gap
 from leastaction.maximal.contact.detection import detect_pair
+from leastaction.maximal.contact.listing import is_listed
 from leastaction.maximal.contact.margins import reach_of
-from leastaction.maximal.step.bodies import start_pose
+from leastaction.maximal.step.bodies import END, start_pose
 from leastaction.spatial import (
     act,
     axpy3,
@@ -66,7 +67,9 @@ def passes_through(data, near, contact, dt, features, convex):
     found, nothing = np.int64(0), 0.0
     for j in range(contact.now[0].count):
         found = max(found, contact.cones[j].source + 1)
-    for k in range(pairs.shape[0]):
+    listed = is_listed(states, near, contact, nothing, END)
+    for m in range(contact.now[0].listed if listed else pairs.shape[0]):
+        k = contact.listed[m] if listed else m
         a, b = shapes[pairs[k].a], shapes[pairs[k].b]
         thick = a.thickness + b.thickness
         va, wa = velocity_of(states, a.body)

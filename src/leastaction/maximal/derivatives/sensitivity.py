@@ -112,7 +112,7 @@ class Solved:
     @cached_property
     def _own(self) -> tuple[Any, ...]:
         """Plain tuples of model, settings and data, and arrays of contacts that only know how many cones there are."""
-        contact = contact_data(0, 0, 0, 0)
+        contact = contact_data(0, 0, 0, 0, 0)
         contact.now.count = self.count
         return *plain((self.model, self.stepper.settings._replace(loops=None), self.data)), contact
 

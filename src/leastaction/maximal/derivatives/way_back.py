@@ -13,7 +13,7 @@ from leastaction.maximal.derivatives.backward import OTHERWISE, go_back, go_back
 from leastaction.maximal.derivatives.replay import PATIENT, Parts
 from leastaction.maximal.derivatives.sensitivity import Bars, BodyState
 from leastaction.maximal.records import BALL
-from leastaction.maximal.step.rollout import DONE, FULL
+from leastaction.maximal.step.rollout import DONE, FULL, UNTIED
 from leastaction.mechanism.closure import COUPLING, SCREW
 
 TRIES = 20
@@ -101,6 +101,8 @@ class WayBack:
             if why == FULL:
                 s.room *= 2
                 s._make_room()
+            elif why == UNTIED:
+                s._tie(True)
             else:
                 wider = 2.0 * wider if tries else 1.0
                 self._plan(last, wider)

@@ -11,7 +11,7 @@ from leastaction.maximal.arrays import (
     named_model,
 )
 from leastaction.maximal.contact.bounces import bound_bounces, let_slip
-from leastaction.maximal.contact.detection import OUT_OF_DATE, find_cones, note_contacts
+from leastaction.maximal.contact.detection import NO_ROOM, OUT_OF_DATE, find_cones, note_contacts
 from leastaction.maximal.contact.margins import has_moved
 from leastaction.maximal.contact.missed_contacts import ROUNDS, add_missed
 from leastaction.maximal.contact.passing import passes_through
@@ -31,9 +31,10 @@ from leastaction.maximal.step.judgement import is_driven, is_flipped, is_impact,
 from leastaction.maximal.step.projection import project_momenta
 from leastaction.maximal.step.resistance import end_resistance
 
-DONE, FAILED, FULL, REPLAN, EXHAUSTED = 0, -1, -2, -3, -4
-"""Why a loop stopped: at its end; or early, for no convergence, no room for contacts, since bodies may touch that the
-graph does not tie, or since a step took all the work that it may."""
+DONE, FAILED, FULL, REPLAN, EXHAUSTED, UNTIED = 0, -1, -2, -3, -4, -5
+"""Why a loop stopped: at its end; or early, for no convergence, no room for contacts, since bodies may touch that are
+not among the near pairs, since a step took all the work that it may, or since bodies touch that no edge of the graph
+ties."""
 
 FREE = 2
 """Steps in a row without contacts after which velocities count as smooth functions of time."""
@@ -158,7 +159,7 @@ def start_part(model, settings, data, near, contact, q, u, dt):
     contact.now[0].dry = settings.halves if data.clock[0] == FIRST else 1.0
     count = find_cones(model, settings, data, near, contact, dt)
     if count < 0:
-        return REPLAN if count == OUT_OF_DATE else FULL
+        return REPLAN if count == OUT_OF_DATE else (FULL if count == NO_ROOM else UNTIED)
     if contact.written[0] + count > contact.log.shape[0]:
         return FULL  # of the log: better now than after the step is solved
     return DONE
@@ -192,7 +193,7 @@ def solve_part(model, settings, data, near, contact, dt, slip):
             break
         missed = add_missed(model, settings, data, near, contact, dt)
         if missed < 0:
-            return spent, iterations, FULL
+            return spent, iterations, FULL if missed == NO_ROOM else UNTIED
         if missed == 0:
             break
         if slip:
@@ -203,7 +204,7 @@ def solve_part(model, settings, data, near, contact, dt, slip):
         spent = solve_step(model, settings, data, contact, dt)
         iterations += abs(spent)
     if spent >= 0 and has_moved(data.bodies, near, dt):
-        return spent, iterations, REPLAN  # so far that bodies may have met that the graph does not tie
+        return spent, iterations, REPLAN  # so far that bodies may have met that are not among the near pairs
     if divisible and spent >= 0 and passes_through(data, near, contact, dt, near.features, near.convex):
         spent = -1 - spent
     free = contact.now[0].count == 0 and divisible

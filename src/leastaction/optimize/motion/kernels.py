@@ -129,6 +129,24 @@ def _composites(nodes, links, sums, moving):
 
 
 @entry
+def center_rows(nodes, links, screws, Q, unused, mass, c, J):
+    """Centres of mass of the bodies that move (rows, 3), and derivatives (rows, 3, nv) of that of all, of this mass."""
+    for r in range(Q.shape[0]):
+        positions(nodes, links, screws, Q[r])
+        _composites(nodes, links, unused, False)
+        total = 0.0
+        moment = (0.0, 0.0, 0.0)
+        for i in range(nodes.shape[0]):
+            C = load_inertia(links[i].M)
+            if nodes[i].parent < 0:
+                total += C[0]
+                moment = add3(moment, C[1])
+            for k in range(nodes[i].iv, nodes[i].iv + nodes[i].nv):
+                J[r, 0, k], J[r, 1, k], J[r, 2, k] = scale3(1.0 / mass, momentum(C, load6(screws[k].S))[1])
+        c[r, 0], c[r, 1], c[r, 2] = scale3(1.0 / total, moment)
+
+
+@entry
 def center_bends(nodes, links, screws, Q, bar, H):
     """Add to H (rows, >= nv, >= nv) the second derivatives by q of bar . (mass times centre of mass), bar (rows, 3).
 

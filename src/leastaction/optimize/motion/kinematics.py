@@ -191,7 +191,6 @@ class CenterOfMass(Function):
             raise ProblemError(f"{self.name}: {mechanism.name!r} has no mass")
         self.workspace = Workspace(mechanism)
         self.seen: Any = None
-        self.rest: Any = None
         self.share, self.fixed = float(mechanism.tree.nodes.mass.sum()) / mechanism.total_mass, np.zeros(3)
         for body, frame in zip(mechanism.bodies, mechanism.tree.bodies, strict=True):
             if frame.node < 0:
@@ -201,16 +200,13 @@ class CenterOfMass(Function):
 
     def evaluate(self, place: Place, slopes: bool) -> Values:
         """See `Function.evaluate`."""
-        if self.rest is None or len(self.rest) != len(place.q):
-            self.rest = np.zeros((len(place.q), self.mechanism.nv))
-        _, c, A, _ = self.momenta(place.q, self.rest)
-        return Values(self.center(c), q=A[:, 3:] / self.mechanism.total_mass)
-
-    def momenta(self, q: FloatArray, v: FloatArray) -> kernels.MomentumRows:
-        """See `momenta`; those of the last call are kept, since values and derivatives of both orders ask for them."""
-        if self.seen is None or not (_same(self.seen[0], q) and _same(self.seen[1], v)):
-            self.seen = (q, v, momenta(self.workspace, q, v))
-        return self.seen[2]
+        if self.seen is None or not _same(self.seen[0], place.q):
+            w, n = self.workspace, len(place.q)
+            c, J = np.zeros((n, 3)), np.zeros((n, 3, self.mechanism.nv))
+            q, mass = np.ascontiguousarray(place.q), self.mechanism.total_mass
+            kernels.center_rows(w.tree.nodes, w.links, w.screws, q, w.external, mass, c, J)
+            self.seen = (place.q, self.center(c), J)
+        return Values(self.seen[1], q=self.seen[2])
 
     def curvatures(self, place: Place, bar: FloatArray) -> Bends | None:
         """See `Function.curvatures`."""
@@ -242,6 +238,12 @@ class CentroidalMomentum(CenterOfMass):
         scratch = w.external, np.zeros((nv, 6)), np.zeros((nv, 6)), np.zeros(nv)
         self.data = kernels.CentroidalData(w.tree.nodes, w.links, w.screws, *scratch)
         self.size = 6
+
+    def momenta(self, q: FloatArray, v: FloatArray) -> kernels.MomentumRows:
+        """See `momenta`; those of the last call are kept, since values and derivatives of both orders ask for them."""
+        if self.seen is None or not (_same(self.seen[0], q) and _same(self.seen[1], v)):
+            self.seen = (q, v, momenta(self.workspace, q, v))
+        return self.seen[2]
 
     def evaluate(self, place: Place, slopes: bool) -> Values:
         """See `Function.evaluate`."""

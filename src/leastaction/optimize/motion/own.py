@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
@@ -32,6 +33,7 @@ class OwnAtKnots(Function):
     f: Callable[..., Any] = lambda *_: None
     kind: str = "numpy"
     arguments: ClassVar[tuple[str, ...]] = ("q",)
+    place: ClassVar[str] = "at knots"
 
     def prepare(self, mechanism: Mechanism, steps: int) -> None:
         """See `Function.prepare`."""
@@ -39,10 +41,25 @@ class OwnAtKnots(Function):
         arguments.choice(self.kind, KINDS, f"{self.name}: kind")
         if not callable(self.f):
             raise ProblemError(f"{self.name}: expected a function of ({', '.join(self.arguments)}), got {self.f!r}")
+        self._check_arguments()
         sizes = {"q": mechanism.nq, "v": mechanism.nv, "u": mechanism.nu}
         self.sizes = [sizes[name] for name in self.arguments]
         self.derived = {"numpy": lambda: self.f, "casadi": self._by_casadi, "jax": self._by_jax}[self.kind]()
         self.size = len(self._checked(mechanism.neutral(), np.zeros(mechanism.nv), np.zeros(mechanism.nu))[0])
+
+    def _check_arguments(self) -> None:
+        """What the function itself raises comes through, so calls that cannot be right are found out before."""
+        try:
+            signature = inspect.signature(self.f)
+        except (TypeError, ValueError):  # some built-in functions tell nothing
+            return
+        try:
+            signature.bind(*self.arguments)
+        except TypeError as error:
+            wanted = ", ".join(self.arguments)
+            raise ProblemError(
+                f"{self.name}: is called as f({wanted}) {self.place}, but takes {signature}: {error}"
+            ) from None
 
     @property
     def has_curvatures(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
@@ -154,6 +171,7 @@ class OwnOverSteps(OwnAtKnots):
 
     where: ClassVar[str] = "steps"
     arguments: ClassVar[tuple[str, ...]] = ("q", "v", "u")
+    place: ClassVar[str] = "in the middles of steps"
 
 
 def along_tangent(mechanism: Mechanism, q: FloatArray, by_entries: FloatArray) -> FloatArray:

@@ -18,7 +18,7 @@ ETA, DELTA, S_THETA, S_PHI = 1e-8, 1.0, 1.1, 2.3
 """Of Armijo's condition and of when it is asked for (Eqs. 19 and 20)."""
 CORRECTIONS, CORRECTED = 4, 0.99
 """Second-order corrections at most, and what each one must gain (Algorithm A, step A-5.7)."""
-MU_ERROR, MU_FACTOR, MU_POWER = 10.0, 0.2, 1.5
+MU_ERROR, MU_FACTOR, MU_POWER = 100.0, 0.2, 1.5
 """When and how the barrier parameter falls (Eq. 7)."""
 STUCK = 2.0
 """Error beside the acceptable one that is good enough where there is no way on."""

@@ -18,7 +18,7 @@ import numpy as np
 from leastaction.optimize.hessians.hessian import Hessian
 from leastaction.optimize.solvers import bounds
 from leastaction.optimize.solvers.kkt import System
-from leastaction.optimize.transcriptions.sparsity import FloatArray
+from leastaction.optimize.transcriptions.sparsity import FloatArray, add_products
 from leastaction.optimize.transcriptions.transcription import Transcription
 
 THETA_MOST = 10.0
@@ -85,6 +85,7 @@ class Interior:
         self.left, self.deadline = 0, math.inf
         self._straight = np.zeros((2, size))
         self._seen: tuple[FloatArray, FloatArray] | None = None
+        self._slopes_at: FloatArray | None = None
         self._take_bounds()
 
     def _take_bounds(self) -> None:
@@ -117,7 +118,7 @@ class Interior:
         self.gradient[: self.n] = self.cost_scale * self._all_gradient[system.free]
         self.program.jacobian(self.z, system.jacobian)
         system.scale_rows(self.row_scale)
-        self._seen = None
+        self._seen, self._slopes_at = None, self.x
 
     def curvature(self, y: FloatArray, share: float = 1.0) -> None:
         """Second derivatives of share f + y c at x into the system."""
@@ -162,7 +163,8 @@ class Interior:
         self._take_bounds()
         c = self.row_scale * self._all_rows[system.rows]
         self.x[n:] = _inside(c[self.loose], self.lower[n:], self.upper[n:], push)
-        self.f, self.rows = self.cost_and_rows(self.x)
+        self.f, self.rows = self.cost_scale * program.cost(self.z), c - self.target
+        self.rows[self.loose] -= self.x[n:]
         if not (math.isfinite(self.f) and np.isfinite(self.rows).all()):
             return "Invalid_Number_Detected"
         if multipliers is None:
@@ -202,7 +204,13 @@ class Interior:
         at, rows = np.zeros(program.n), np.zeros(program.m)
         rows[system.rows] = self.y * self.row_scale / self.cost_scale
         self.z[system.free] = self.x[: self.n]
-        program.lagrangian_gradient(self.z, 1.0, rows, at)
+        if self._slopes_at is self.x:
+            at[:] = self._all_gradient
+            self._all_multipliers[system.rows] = self.y / self.cost_scale  # of rows that are scaled
+            J = program.jacobian_pattern
+            add_products(J.indptr, J.indices, system.jacobian, self._all_multipliers, at)
+        else:
+            program.lagrangian_gradient(self.z, 1.0, rows, at)
         at *= -1.0  # of those that are fixed
         at[system.free] = (self.high - self.low)[: self.n] / self.cost_scale
         return at, rows

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from leastaction._extras import require
+from leastaction.errors import ProblemError
 from leastaction.optimize.solvers.solver import Asked, Solver
 from leastaction.optimize.transcriptions.sparsity import FloatArray
 from leastaction.optimize.transcriptions.transcription import Transcription
@@ -67,7 +68,13 @@ class Ipopt(Solver):
             more = [*inputs, dense(1, 1), dense(m, 1)]
             hess = Callback("nlp_hessian", self, more, [H], self._hessian)
             options["hess_lag"] = hess
-        solver = ca.nlpsol("solver", "ipopt", {"x": x, "f": f(x), "g": g(x)}, options)
+        try:
+            solver = ca.nlpsol("solver", "ipopt", {"x": x, "f": f(x), "g": g(x)}, options)
+        except RuntimeError as error:
+            if not asked.options:
+                raise
+            why = str(error).strip().splitlines()[-1].split(".cpp:")[-1].partition(": ")[2]
+            raise ProblemError(f"options: IPOPT refuses one of {', '.join(map(repr, asked.options))}: {why}") from None
         start = {"x0": z, "lbx": program.lower, "ubx": program.upper, "lbg": program.c_lower, "ubg": program.c_upper}
         if multipliers is not None:
             start |= {"lam_x0": multipliers[0], "lam_g0": multipliers[1]}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from leastaction._jit import entry
 from leastaction.optimize.solvers.arrays import FrontModel
@@ -33,10 +34,39 @@ def _sort_entries(stage, a, b, slots, starts, rows, columns, sorted_slots, last)
     starts[0] = 0
 
 
-def _partners(stage: IntArray, a: IntArray, b: IntArray, n: int) -> IntArray:
+@entry
+def _count_entries(a, b, beside, diagonal):
+    """Of each unknown the number of entries beside the diagonal and on it."""
+    for n in range(a.shape[0]):
+        if a[n] == b[n]:
+            diagonal[a[n]] += 1
+        else:
+            beside[a[n]] += 1
+            beside[b[n]] += 1
+
+
+@entry
+def _find_entries(a, b, few, found):
+    """Numbers of the entries beside the diagonal of unknowns that have few; gives how many there are."""
+    count = 0
+    for n in range(a.shape[0]):
+        if a[n] != b[n] and (few[a[n]] or few[b[n]]):
+            found[count] = n
+            count += 1
+    return count
+
+
+def _entries_of(few: NDArray[np.bool_], a: IntArray, b: IntArray) -> IntArray:
+    found = np.empty(len(a), np.int64)
+    return found[: _find_entries(a, b, few, found)]
+
+
+def _partners(stage: IntArray, a: IntArray, b: IntArray, n: int, degree: IntArray) -> IntArray:
     """Of unknowns with few neighbours the first constraint on them, -1 for all others."""
-    degree = np.bincount(a, minlength=len(stage)) + np.bincount(b, minlength=len(stage))
-    rows = np.flatnonzero((a >= n) & (b < n) & (degree[b] <= FEW + 2))
+    few = degree <= FEW + 2
+    few[n:] = False
+    rows = _entries_of(few, a, b)
+    rows = rows[(a[rows] >= n) & (b[rows] < n)]
     first = np.full(len(stage), len(stage) ** 2)
     np.minimum.at(first, b[rows], stage[a[rows]] * len(stage) + a[rows])
     return np.where(first < len(stage) ** 2, first % len(stage), -1)
@@ -55,14 +85,12 @@ class _Thin(NamedTuple):
     columns: IntArray
 
 
-def _thin(a: IntArray, b: IntArray, slots: IntArray, n: int, count: int) -> _Thin:
+def _thin(a: IntArray, b: IntArray, slots: IntArray, n: int, degree: IntArray, diagonal: IntArray) -> _Thin:
     """Unknowns of the program with few neighbours, no two of which are neighbours."""
-    beside = a != b
-    degree = np.bincount(a[beside], minlength=count) + np.bincount(b[beside], minlength=count)
+    count = len(degree)
     # On the diagonal are the Hessian's entry and that of the barrier.
-    twice = np.bincount(a[~beside], minlength=count) == 2
-    few = (degree < FEW) & (degree > 0) & (np.arange(count) < n) & twice
-    entries = np.flatnonzero(beside & (few[a] | few[b]))
+    few = (degree < FEW) & (degree > 0) & (np.arange(count) < n) & (diagonal == 2)
+    entries = _entries_of(few, a, b)
     ends, others = np.concatenate([a[entries], b[entries]]), np.concatenate([b[entries], a[entries]])
     where = np.tile(slots[entries], 2)
     # Of two neighbours that both have few the later one stays.
@@ -73,7 +101,7 @@ def _thin(a: IntArray, b: IntArray, slots: IntArray, n: int, count: int) -> _Thi
     own = np.flatnonzero(chosen[ends])
     own = own[np.argsort(ends[own], kind="stable")]
     size = degree[unknowns]
-    entries = np.flatnonzero(~beside)
+    entries = np.flatnonzero(a == b)
     entries = entries[chosen[a[entries]]]
     diagonal = slots[entries[np.argsort(a[entries], kind="stable")]].reshape(-1, 2)
     around = np.concatenate([[0], np.cumsum(size)]).astype(np.int64)
@@ -96,12 +124,14 @@ def front_model(stage: IntArray, a: IntArray, b: IntArray, slots: IntArray, n: i
     """
     used, stage = np.unique(stage, return_inverse=True)
     stages = max(len(used), 1)
-    early = _thin(a, b, slots, n, len(stage))
+    degree, diagonal = np.zeros(len(stage), np.int64), np.zeros(len(stage), np.int64)
+    _count_entries(a, b, degree, diagonal)
+    early = _thin(a, b, slots, n, degree, diagonal)
     last, entries = stage.astype(np.int64), np.zeros(stages + 1, np.int64)
     rows, columns = np.empty(len(a), np.int32), np.empty(len(a), np.int32)
     sorted_slots = np.empty(len(a), np.uint32)
     _sort_entries(stage, a, b, slots, entries, rows, columns, sorted_slots, last)
-    partner = _partners(stage, a, b, n)
+    partner = _partners(stage, a, b, n, degree + 2 * diagonal)
     thin = np.flatnonzero(partner >= 0)
     np.maximum.at(last, partner[thin], last[thin])  # they wait for each other, else rows fill up
     # Its neighbours meet where a thin unknown left.

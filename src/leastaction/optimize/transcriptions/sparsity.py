@@ -146,15 +146,28 @@ def add_squares(values, slots, block, bends, J, shares, by_time):
     n = chosen.shape[0]
     for k in range(slots.shape[0]):
         flat[:] = 0.0
-        for m in range(J.shape[1]):
-            row = J[k, m, :n]
-            for i in range(row.shape[0]):
-                x = 2.0 * shares[k, m] * row[i]
+        m = 0
+        while m + 3 <= J.shape[1]:  # three at a time
+            p, q, r = 2.0 * shares[k, m], 2.0 * shares[k, m + 1], 2.0 * shares[k, m + 2]
+            for i in range(n):
+                x, y, z = p * J[k, m, i], q * J[k, m + 1, i], r * J[k, m + 2, i]
+                if x != 0.0 or y != 0.0 or z != 0.0:
+                    first = i if upper else 0
+                    a, b, c = J[k, m, first:n], J[k, m + 1, first:n], J[k, m + 2, first:n]
+                    out = work[i, first:n]
+                    for j in range(n - first):
+                        out[j] += x * a[j] + y * b[j] + z * c[j]
+            m += 3
+        while m < J.shape[1]:
+            p = 2.0 * shares[k, m]
+            for i in range(n):
+                x = p * J[k, m, i]
                 if x != 0.0:
                     first = i if upper else 0
-                    out, rest = work[i, first:n], row[first:n]
+                    a, out = J[k, m, first:n], work[i, first:n]
                     for j in range(n - first):
-                        out[j] += x * rest[j]
+                        out[j] += x * a[j]
+            m += 1
         if bends.shape[0] > 0:
             for i in range(n):
                 row, out = bends[k, chosen[i]], work[i, :n]

@@ -227,8 +227,10 @@ class Variational(Transcription):
         out = []
         for actuator in actuators:
             name = getattr(actuator, "coordinate", None)
-            turns = name is None or drives_tendon(self.mechanism, actuator)
-            out.append(turns or groups[self.mechanism.velocity_index(name)] > 1)
+            if name is None or drives_tendon(self.mechanism, actuator):
+                out.append(True)
+            else:
+                out.append(groups[self.mechanism.velocity_index(name)] > 1)
         return np.array(out)
 
     def _complete(self, z: FloatArray, q: FloatArray, dt: float) -> None:
