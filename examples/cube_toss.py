@@ -31,6 +31,8 @@ BOARD = -0.0012
 """Height of the board's surface [m]: the cube comes to rest with its centre 0.0512 m high."""
 INERTIA = 8.1e-4
 """About each axis, as published [kg m²]."""
+PER = 2
+"""Steps of the simulation for each picture: an impact is over within a step."""
 CLEAR = 0.0015
 """A corner lower than this above the board may touch it [m]; the noise of the cameras is 0.3 mm."""
 
@@ -112,15 +114,15 @@ def errors(toss: Toss, q: np.ndarray, edge: float) -> tuple[float, float]:
 
 
 def simulated(toss: Toss, robot: la.Mechanism, dt: float) -> la.Trajectory:
-    """The toss from its last state before the first touch."""
-    q, v = toss.start[:7], toss.start[7:]
-    return la.simulate(robot, q, v, dt=dt, steps=toss.steps, integrator=la.Maximal(), progress=False)
+    """The toss from its last state before the first touch; `PER` steps for each picture, dt is between pictures [s]."""
+    q, v, steps = toss.start[:7], toss.start[7:], PER * toss.steps
+    return la.simulate(robot, q, v, dt=dt / PER, steps=steps, integrator=la.Maximal(), progress=False)
 
 
 def scored(tosses: list[Toss], values: np.ndarray, dt: float, edge: float, mass: float) -> np.ndarray:
     """Errors of all tosses with (friction, restitution, edge [m]), shape (tosses, 2): see `errors`."""
     robot = cube(values[2], mass, values[0], values[1])
-    return np.array([errors(toss, simulated(toss, robot, dt).q, edge) for toss in tosses])
+    return np.array([errors(toss, simulated(toss, robot, dt).q[::PER], edge) for toss in tosses])
 
 
 # ---------------------------------------------------------------------- identification
@@ -131,7 +133,7 @@ STRIDE = np.array([0.03, 0.06, 0.0008])
 BOUNDS = np.array([(0.02, 1.0), (0.0, 0.8), (0.098, 0.1055)])
 NAMES = ("friction:cube/skin", "restitution:cube/skin", "size:cube/skin")
 HORIZON = 40
-"""Steps from the first touch that are fitted: later ones say more about chance."""
+"""Pictures from the first touch that gradients look at: later ones say more about chance."""
 SMOOTHING = (1e-4, 1e-6)
 """Of contact [J], one after the other: far from the answer a smoother landscape leads the way."""
 NEAR = 1e-3
@@ -140,21 +142,21 @@ NEAR = 1e-3
 
 def misfit(toss: Toss, values: np.ndarray, smoothing: float, dt: float, edge: float, mass: float):
     """(mean distance from the measured centre [edges], gradient by the three values): the adjoint through contact."""
-    steps = min(toss.steps, HORIZON)
-    measured = toss.position[: steps + 1]
+    pictures = min(toss.steps, HORIZON)
+    measured, steps = toss.position[: pictures + 1], PER * pictures
 
     def objective(run):
-        off = (run.q[:, :3] - measured) / edge
+        off = (run.q[::PER, :3] - measured) / edge
         distance = np.sqrt((off**2).sum(axis=1) + NEAR**2)
-        by_centre = off / distance[:, None] / (steps * edge)
+        by_centre = off / distance[:, None] / (pictures * edge)
         by_centre[0] = 0.0
         by_q = np.zeros((steps + 1, 6))  # a twist in the cube's frame: turn, then way
-        by_q[:, 3:] = Rotation.from_quat(run.q[:, [4, 5, 6, 3]]).inv().apply(by_centre)
+        by_q[::PER, 3:] = Rotation.from_quat(run.q[::PER, [4, 5, 6, 3]]).inv().apply(by_centre)
         return float(distance[1:].mean()), by_q, None
 
     robot = cube(values[2], mass, values[0], values[1])
     start = {"q": toss.start[:7], "v": toss.start[7:]}
-    value, by = la.adjoint(robot, la.Maximal(smoothing=smoothing), objective, NAMES, dt=dt, steps=steps, **start)
+    value, by = la.adjoint(robot, la.Maximal(smoothing=smoothing), objective, NAMES, dt=dt / PER, steps=steps, **start)
     return value, np.array([float(by[NAMES[0]]), float(by[NAMES[1]]), float(np.sum(by[NAMES[2]]))])
 
 
@@ -162,14 +164,16 @@ def identify(tosses: list[Toss], dt: float, edge: float, mass: float, steps: int
     """(friction, restitution, edge [m]) that fit the tosses best: gradients through contact, followed by Rprop.
 
     A thrown cube is chaotic, so the misfit is rough. Rprop (Riedmiller, Braun 1993) takes the signs of the gradient
-    alone: a value's stride grows while its sign stays and halves when it turns. The best values met are given back.
+    alone: a value's stride grows while its sign stays and halves when it turns. Of the values met those are given back
+    whose tosses, simulated to their ends with rigid contact, are nearest to the measured ones.
     """
     values, stride, before = FIRST.copy(), STRIDE.copy(), np.zeros(3)
     best, least = values, np.inf
     for k in range(steps):
         smoothing = SMOOTHING[min(len(SMOOTHING) - 1, k * len(SMOOTHING) // steps)]
         found = [misfit(toss, values, smoothing, dt, edge, mass) for toss in tosses]
-        value, slope = np.mean([f[0] for f in found]), np.sign(np.mean([f[1] for f in found], axis=0))
+        slope = np.sign(np.mean([f[1] for f in found], axis=0))
+        value = scored(tosses, values, dt, edge, mass)[:, 0].mean()
         tell(k, smoothing, value, values)
         if value < least:
             best, least = values, value
@@ -259,7 +263,7 @@ def main() -> None:
     before, after = (np.array(results[name]["others"]) for name in ("first", "identified"))
     typical = int(np.argsort(after[:, 0])[len(after) // 2])
     motion = simulated(test[typical], cube(found[2], mass, found[0], found[1]), dt)
-    draw(test[typical], motion.q, before, after, edge, options.output / "cube_toss.png")
+    draw(test[typical], motion.q[::PER], before, after, edge, options.output / "cube_toss.png")
     la.view.export_html(motion, options.output / "cube_toss.html")
     for name in ("cube_toss.json", "cube_toss.png", "cube_toss.html"):
         console.print(f"wrote {options.output / name}", soft_wrap=True)

@@ -29,7 +29,7 @@ class Ours:
         self.dt, self.robot = dt, cube_toss.cube(edge, mass, friction, bounce)
 
     def motion(self, toss):
-        return cube_toss.simulated(toss, self.robot, self.dt).q
+        return cube_toss.simulated(toss, self.robot, self.dt).q[:: cube_toss.PER]
 
 
 def scored(engine, tosses, edge):

@@ -125,7 +125,7 @@ def test_lanes_refuse_what_they_do_not_know():
     b = la.robots.pendulum(links=2).edit()
     b.tendon("both", joints={"joint1": 1.0, "joint2": 1.0}, stiffness=1.0)
     with pytest.raises(IntegratorError, match="tendons that act"):
-        la.batch.simulate(b.build(), np.zeros((2, 2)), np.zeros((2, 2)), dt=0.01, steps=1, device="cuda")
+        la.simulate(b.build(), dt=0.01, steps=1, integrator=la.Grounded(), progress=False)
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ import math
 
 from leastaction._jit import inline, routine
 from leastaction.forces.tendon_records import HINGE, SEGMENT
-from leastaction.kinematics.closure import frame
+from leastaction.kinematics.closure import frame, twist_of
 from leastaction.spatial import ZERO3, ZERO6, add3, axpy3, cross, dot, dot3, load3, load6, matvec, scale3, sub, sub3
 
 TWO_PI = 2.0 * math.pi
@@ -16,14 +16,6 @@ def row_of(rows, node):
     if node < 0:
         return ZERO6
     return load6(rows[node])
-
-
-@inline
-def twist_of(links, node):
-    """Twist of a node; the world does not move."""
-    if node < 0:
-        return ZERO6
-    return load6(links[node].v)
 
 
 @inline

@@ -9,10 +9,13 @@ length counts, and what is to be added to it.
 """
 
 from leastaction._jit import inline, routine
-from leastaction.forces.tendon_lengths import length_and_rate, measure, row_of, turned, twist_of
+from leastaction.forces.joint_limits import limit_gap
+from leastaction.forces.tendon_lengths import length_and_rate, measure, row_of, turned
 from leastaction.forces.touch import change, settle, touch
+from leastaction.kinematics.closure import twist_of
 from leastaction.kinematics.sweeps import add_to
 from leastaction.spatial import ZERO6, add, dot, load6, scale, sub
+from leastaction.spatial.basis import unit_twist
 
 # ------------------------------------------------------------------ the law
 
@@ -23,15 +26,6 @@ def _stretch(tendon, length):
     if length > tendon.longest:
         return length - tendon.longest
     return min(length - tendon.shortest, 0.0)
-
-
-@inline
-def _room(tendon, length):
-    """(direction away from the nearer limit, distance to it, negative beyond)."""
-    low, high = length - tendon.lower, tendon.upper - length
-    if low < high:
-        return 1.0, low
-    return -1.0, high
 
 
 @inline
@@ -51,7 +45,7 @@ def tension(tendon, mode, pull, length, rate):
     """Tension [N]."""
     force = tendon.stiffness * _stretch(tendon, length) + tendon.damping * rate
     if tendon.limit_stiffness > 0.0:
-        side, gap = _room(tendon, length)
+        side, gap = limit_gap(tendon, length)
         acts, share, _ = touch(mode, gap)
         if acts:
             force += side * tendon.limit_stiffness * gap + share * tendon.limit_damping * rate
@@ -66,7 +60,7 @@ def tension_slopes(tendon, mode, pull, length, rate):
     stiffness = tendon.stiffness if _stretch(tendon, length) != 0.0 else 0.0
     damping, free = tendon.damping, 0.0
     if tendon.limit_stiffness > 0.0:
-        side, gap = _room(tendon, length)
+        side, gap = limit_gap(tendon, length)
         acts, share, slope = touch(mode, gap)
         if acts:
             stiffness += tendon.limit_stiffness + side * tendon.limit_damping * rate * slope
@@ -136,7 +130,7 @@ def energy(tendons, items, links):
         d = _stretch(tendon, length)
         total += 0.5 * tendon.stiffness * d * d
         if tendon.limit_stiffness > 0.0:
-            gap = min(_room(tendon, length)[1], 0.0)
+            gap = min(limit_gap(tendon, length)[1], 0.0)
             total += 0.5 * tendon.limit_stiffness * gap * gap
     return total
 
@@ -192,14 +186,6 @@ def slopes(tendons, items, modes, pull, links, T, dV, out):
 
 
 @inline
-def _unit(c):
-    return (
-        (1.0 if c == 0 else 0.0, 1.0 if c == 1 else 0.0, 1.0 if c == 2 else 0.0),
-        (1.0 if c == 3 else 0.0, 1.0 if c == 4 else 0.0, 1.0 if c == 5 else 0.0),
-    )
-
-
-@inline
 def _virtual(cot, node):
     if node < 0:
         return ZERO6
@@ -240,9 +226,9 @@ def cotangents(tendons, items, modes, pull, links, cot, GT, GV, out):
             y = add(scale(-S * damping * item.weight, twist), scale(-force * item.weight, virtual))
             for c in range(6):
                 if item.other >= 0:
-                    GT[item.other, c] += dot(turned(item, links, _unit(c), ZERO6), y)
+                    GT[item.other, c] += dot(turned(item, links, unit_twist(c), ZERO6), y)
                 if item.node >= 0:
-                    GT[item.node, c] += dot(turned(item, links, ZERO6, _unit(c)), y)
+                    GT[item.node, c] += dot(turned(item, links, ZERO6, unit_twist(c)), y)
 
 
 # ------------------------------------------------------------------ controls
@@ -294,7 +280,7 @@ def change_modes(tendons, items, modes, links, settled, most):
     for i in range(tendons.shape[0]):
         if tendons[i].limit_damping > 0.0:
             length, rate = length_and_rate(tendons[i], items, links)
-            side, gap = _room(tendons[i], length)
+            side, gap = limit_gap(tendons[i], length)
             c, t = change(modes, i, gap, side * rate, settled, changed < most)
             changed, touching = changed + c, touching + t
     return changed, touching
@@ -307,5 +293,5 @@ def settle_modes(tendons, items, modes, links):
     for i in range(tendons.shape[0]):
         if tendons[i].limit_damping > 0.0:
             length, _ = length_and_rate(tendons[i], items, links)
-            changed += settle(modes, i, _room(tendons[i], length)[1])
+            changed += settle(modes, i, limit_gap(tendons[i], length)[1])
     return changed

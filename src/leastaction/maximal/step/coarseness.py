@@ -12,9 +12,9 @@ of one length give that back when the motion is calm again; shorter ones in betw
 
 import math
 
-from leastaction._jit import inline, routine
+from leastaction._jit import routine
 from leastaction.maximal.records import BALL, FREE
-from leastaction.maximal.step.goals import goal_work
+from leastaction.maximal.step.goals import goal_work, split_work
 from leastaction.maximal.step.guess import AGAIN, FIRST, LATER
 from leastaction.maximal.step.joint_rows import is_coupling
 from leastaction.spatial import dot3, load3, load9, matvec
@@ -151,14 +151,3 @@ def projected_work(model, data, own, other, loops):
             power += split_work(data.bodies, s.wb2, leader.b, own, other)
         work += s.mu * power
     return work
-
-
-@inline
-def split_work(states, w, body, own, other):
-    """Power of a wrench on a body with `own` times its velocity before and `other` times that within the step."""
-    power = 0.0
-    if body >= 0:
-        s = states[body]
-        for c in range(3):
-            power += w[c] * (own * s.x[c] + other * s.w[c]) + w[3 + c] * (own * s.x[3 + c] + other * s.vc[c])
-    return power

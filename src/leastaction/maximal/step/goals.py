@@ -78,17 +78,17 @@ def goal_work(model, data, own, other, held):
     for k in range(model.rows.shape[0]):
         row, s = model.rows[k], data.rows[k]
         if row.goal >= 0:
-            power = shared_work(states, s.wa, row.a, own, other) + shared_work(states, s.wb, row.b, own, other)
+            power = split_work(states, s.wa, row.a, other, own) + split_work(states, s.wb, row.b, other, own)
             work += (s.lam + held * s.mu) * power
     return work
 
 
 @inline
-def shared_work(states, w, body, own, other):
-    """Power of a wrench on a body with `own` times its velocity within the step and `other` times that before."""
+def split_work(states, w, body, own, other):
+    """Power of a wrench on a body with `own` times its velocity before and `other` times that within the step."""
     power = 0.0
     if body >= 0:
         s = states[body]
         for c in range(3):
-            power += w[c] * (own * s.w[c] + other * s.x[c]) + w[3 + c] * (own * s.vc[c] + other * s.x[3 + c])
+            power += w[c] * (own * s.x[c] + other * s.w[c]) + w[3 + c] * (own * s.x[3 + c] + other * s.vc[c])
     return power

@@ -10,15 +10,7 @@ from leastaction.forces.arrays import modes_at
 from leastaction.kinematics.sweeps import add_to
 from leastaction.minimal.bodywise.twists import twist_slope
 from leastaction.spatial import ZERO6, load6, scale, store6
-
-
-@inline
-def _unit(c):
-    """Unit twist c."""
-    return (
-        (1.0 if c == 0 else 0.0, 1.0 if c == 1 else 0.0, 1.0 if c == 2 else 0.0),
-        (1.0 if c == 3 else 0.0, 1.0 if c == 4 else 0.0, 1.0 if c == 5 else 0.0),
-    )
+from leastaction.spatial.basis import unit_twist
 
 
 @routine
@@ -52,7 +44,7 @@ def _columns(pushes, model, data, j, c, u, moved, still, out):
     """Column c of the blocks `out` of all bodies at node j; moved, still: T and dV, or the other way round."""
     n = moved.shape[0]
     for i in range(n):
-        store6(moved[i], _unit(c))
+        store6(moved[i], unit_twist(c))
         store6(still[i], ZERO6)
         store6(pushes.out[i], ZERO6)
     total.wrench_slopes(model.forces, modes_at(data.modes, j), data.bodies[j], pushes.T, pushes.dV, pushes.out)
@@ -85,7 +77,7 @@ def _push_block(pushes, model, settings, data, at, i):
         if model.slowed:
             for k in range(1, s + 1):
                 for b in range(6):
-                    w, v = twist_slope(model, settings, data, i, j, k, _unit(b))
+                    w, v = twist_slope(model, settings, data, i, j, k, unit_twist(b))
                     for a in range(6):
                         turned = D[j, i, a, 0] * w[0] + D[j, i, a, 1] * w[1] + D[j, i, a, 2] * w[2]
                         shifted = D[j, i, a, 3] * v[0] + D[j, i, a, 4] * v[1] + D[j, i, a, 5] * v[2]
