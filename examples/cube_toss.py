@@ -16,6 +16,7 @@ import matplotlib
 import numpy as np
 from rich.console import Console
 from rich.table import Table
+from scipy.optimize import minimize
 from scipy.spatial.transform import Rotation
 
 import leastaction as la
@@ -136,6 +137,8 @@ HORIZON = 40
 """Pictures from the first touch that gradients look at: later ones say more about chance."""
 SMOOTHING = (1e-4, 1e-6)
 """Of contact [J], one after the other: far from the answer a smoother landscape leads the way."""
+POLISH = 40
+"""Simulations of all tosses that the last search may take."""
 NEAR = 1e-3
 """Distances [edges] below this count as squares, so that their gradient has no kink."""
 
@@ -164,7 +167,7 @@ def identify(tosses: list[Toss], dt: float, edge: float, mass: float, steps: int
     """(friction, restitution, edge [m]) that fit the tosses best: gradients through contact, followed by Rprop.
 
     A thrown cube is chaotic, so the misfit is rough. Rprop (Riedmiller, Braun 1993) takes the signs of the gradient
-    alone: a value's stride grows while its sign stays and halves when it turns. Of the values met those are given back
+    alone: a value's stride grows while its sign stays and halves when it turns. Of the values met those are `polished`
     whose tosses, simulated to their ends with rigid contact, are nearest to the measured ones.
     """
     values, stride, before = FIRST.copy(), STRIDE.copy(), np.zeros(3)
@@ -181,7 +184,21 @@ def identify(tosses: list[Toss], dt: float, edge: float, mass: float, steps: int
         stride = np.where(turned, 0.5 * stride, np.where(slope * before > 0.0, 1.2 * stride, stride))
         before = np.where(turned, 0.0, slope)
         values = np.clip(values - stride * before, *BOUNDS.T)
-    return best
+    return polished(tosses, best, dt, edge, mass)
+
+
+def polished(tosses: list[Toss], values: np.ndarray, dt: float, edge: float, mass: float) -> np.ndarray:
+    """The values after a short search by Nelder and Mead around them, which sees the chaos of the last pictures too."""
+    scale = np.array([0.1, 0.2, 0.01])
+
+    def mean(x):
+        kept = np.clip(x * scale, *BOUNDS.T)
+        return scored(tosses, kept, dt, edge, mass)[:, 0].mean() + 10.0 * np.abs(x * scale - kept).sum()
+
+    first, inwards = values / scale, np.array([-0.1, 0.3 if values[1] < 0.1 else -0.3, -0.1])
+    simplex = np.vstack([first, *(first + step for step in np.diag(inwards))])
+    found = minimize(mean, first, method="Nelder-Mead", options={"maxfev": POLISH, "initial_simplex": simplex})
+    return np.clip(found.x * scale, *BOUNDS.T)
 
 
 # ---------------------------------------------------------------------- pictures
@@ -232,7 +249,7 @@ def draw(toss: Toss, q: np.ndarray, before: np.ndarray, after: np.ndarray, edge:
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument(
-        "--steps", type=int, default=16, help="of the search, default 16; each takes some 8 CPU seconds"
+        "--steps", type=int, default=16, help="of the search, default 16; each takes some 16 CPU seconds"
     )
     parser.add_argument("--half", type=int, choices=(1, 2), default=1, help="of the tosses that is fitted, default 1")
     parser.add_argument("--output", type=Path, default=Path("cube_toss_output"), help="folder for the results")
