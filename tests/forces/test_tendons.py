@@ -118,6 +118,19 @@ def test_stiff_feedback_along_a_tendon_is_stable(name):
     assert np.abs(run.q[-1] - [0.3, 0.2]).max() < 2e-3
 
 
+def test_springs_know_how_often_joints_have_turned_round():
+    b = la.robots.pendulum(links=1).edit()
+    b.tendon("wound", joints={"joint1": 0.5}, stiffness=8.0, rest=1.0)
+    wheel = b.build()
+    bare = la.robots.pendulum(links=1)
+    for q in (-9.0, 0.3, 4.0, 20.0):
+        stored = la.dynamics.potential_energy(wheel, [q]) - la.dynamics.potential_energy(bare, [q])
+        assert stored == pytest.approx(4.0 * (0.5 * q - 1.0) ** 2, rel=1e-12)
+    run = la.simulate(wheel, [2.5], [15.0], dt=0.01, steps=20, integrator=INTEGRATORS["bdf"])
+    assert run.q[-1, 0] > 4.0 and run.stored.get("divided", np.zeros(1)).max() <= 1
+    assert np.ptp(run.energy) < 0.1
+
+
 def test_lanes_refuse_what_they_do_not_know():
     for robot, message in ((wheel(), "force range of servo"), (arm(), "Grounded cannot run the")):
         with pytest.raises(IntegratorError, match=message):
