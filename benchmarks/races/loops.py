@@ -18,7 +18,7 @@ OURS = {
     "BDF(2)": la.BDF(order=2),
     "SDIRK2(2)": la.SDIRK2(),
 }
-ROBOTS = ("four_bar", "n_four_bar", "four_bar_chain")
+ROBOTS = ("four_bar", "n_four_bar")
 
 NOTES = f"""Linkages of the catalogue, {DURATION:g} s from near their homes with velocities of about 1 rad/s that fit \
 the loops. Refined: `Galerkin(order=6)` in {FINE} steps. Loops of peers: MuJoCo's `connect` with its default softness; \

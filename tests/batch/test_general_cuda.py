@@ -51,6 +51,14 @@ for robot, integrator, more in cases:
     assert gpu.momentum == cpu.momentum and (gpu.iterations == cpu.iterations).all()
     worst = max(abs(gpu.q - cpu.q).max(), abs(gpu.v - cpu.v).max())
     assert worst < 1e-11, (robot.name, integrator, worst)
+for robot in (arm, dog):
+    q = robot.integrate(np.stack([robot.neutral()] * 2), rng.uniform(-0.3, 0.3, (2, robot.nv)))
+    v, u, bars = rng.normal(size=(2, robot.nv)), rng.normal(size=(2, 3, robot.nu)), rng.normal(size=(2, 2, 4, robot.nv))
+    u[0, 1, 0] = 1e3  # of the dog: beyond its limit
+    same = dict(dt=0.01, steps=3, controls=u, integrator=la.Galerkin(order=2, tolerance=1e-13))
+    runs = [la.batch.simulate(robot, q, v, device=device, **same) for device in ("cuda", "cpu")]
+    for own, other in zip(*(la.derivatives.batch_gradient(run, *bars, u) for run in runs)):
+        assert abs(np.asarray(own) - other).max() < 1e-9, (robot.name, abs(np.asarray(own) - other).max())
 fast = la.batch.simulate(arm, [[0.1, 0.2], [0.1, 0.2]], [[0.0, 0.0], [0.0, 4e3]], dt=0.01, steps=4, device="cuda",
                          integrator=la.BDF(max_iterations=8, tolerance=1e-10))
 assert fast.failed[0] == -1 and fast.failed[1] >= 0, fast.failed
@@ -83,7 +91,7 @@ def test_a_kernel_compiles_to_ptx():
     states, given = (np.zeros((2, 2)), np.zeros((2, 2))), (np.zeros((1, 2, 1)), None, np.zeros((1, 1)))
     plan = Plan(robot, (), la.BDF(), *states, *given, 0.01, 3, 1, np.dtype(float), None)
     problem = problem_of(plan)
-    writer, kernel, _ = written(problem)
+    writer, kernel, _ = written(problem.job, problem.reads, problem.writes)
     arguments = (*writer.numbers(), tuple(writer.shared), tuple(arrays_of(plan, problem)))
     with in_parts():
         ptx = cuda_ptx(kernel, tuple(map(numba.typeof, arguments)))

@@ -81,3 +81,23 @@ def test_jax_maps_over_robots():
     )
     assert shared.shape == (ROBOTS,)
     assert not np.allclose(shared[0], shared[1])
+
+
+def test_gradient_of_a_batch():
+    """Those that PyTorch gets, on the cores."""
+    torch = pytest.importorskip("torch")
+    robot, q, v, u, _ = given()
+    rng = np.random.default_rng(2)
+    dq, dv = rng.normal(size=(2, ROBOTS, STEPS + 1, 2))
+    batch = la.batch.simulate(robot, q, v, dt=DT, steps=STEPS, controls=u, integrator=RULE)
+    found = la.derivatives.batch_gradient(batch, dq, dv, u)
+    tensors = [torch.tensor(x, requires_grad=True) for x in (q, v, u)]
+    states = with_torch.simulate(robot, *tensors, dt=DT, integrator=RULE)
+    sum((torch.tensor(w) * x).sum() for w, x in zip((dq, dv), states, strict=True)).backward()
+    for own, tensor in zip(found, tensors, strict=True):
+        np.testing.assert_allclose(own, tensor.grad.numpy(), rtol=0.0, atol=1e-11)
+    with pytest.raises(la.IntegratorError, match="dv: expected shape"):
+        la.derivatives.batch_gradient(batch, dq, dv[:2], u)
+    coarse = la.batch.simulate(robot, q, v, dt=DT, steps=STEPS, controls=u, integrator=RULE, every=2)
+    with pytest.raises(la.IntegratorError, match="every=1"):
+        la.derivatives.batch_gradient(coarse, dq[:, :3], dv[:, :3], u)

@@ -7,6 +7,7 @@ import pytest
 
 import leastaction as la
 from leastaction import optimize as opt
+from leastaction.optimize.hopping import hops
 
 UP = [0.0, math.pi]
 
@@ -121,4 +122,26 @@ def test_a_hopper_lands_where_it_is_thrown_up():
     assert min(heights) > -1e-6
     assert heights[-1] == pytest.approx(0.0, abs=1e-5)
     np.testing.assert_allclose(simulator.q, problem.start_position, atol=5e-3)
+    assert mpc.failures == 0
+
+
+def test_a_hopper_that_is_pushed_puts_its_toe_where_it_must():
+    """Hopping on the spot it is pushed sideways by 1 m/s, on the ground and in the air: it stays up and comes back."""
+    problem = opt.examples.pushed_hopper()
+    mpc, robot, steps = opt.MPC(problem, iterations=3, barrier=0.1), problem.mechanism, problem.steps
+    simulator = la.Simulator(robot, la.Grounded(), dt=0.02)
+    simulator.reset(q=problem.start_position, v=problem.start_velocity)
+    way = []
+    for k in range(150):
+        if k in (5, 65):
+            push = (1.0 if k == 5 else -1.0) * np.eye(robot.nv)[0]
+            simulator.reset(q=simulator.q, v=simulator.v + push, t=simulator.t)
+        mpc.target(hops(0.02 * (k + np.arange(steps + 1))))
+        simulator.step(mpc.step(simulator.q, simulator.v))
+        way.append(simulator.q)
+    x, z, pitch = np.array(way)[:, :3].T
+    assert np.abs(x).max() > 0.15  # it had to go along
+    assert np.abs(x[-25:]).max() < 0.15
+    assert np.abs(pitch).max() < 0.4
+    assert z.min() > 0.5
     assert mpc.failures == 0

@@ -134,6 +134,42 @@ def test_a_plan_is_rehearsed():
     assert run.q[-1, 0] == pytest.approx(0.2, abs=0.01)
 
 
+def test_servos_follow_a_plan():
+    """Stiff ones keep to it from a start that is off, and push with what the motor had to push with."""
+    pytest.importorskip("casadi")
+    problem = opt.Problem(sled(), steps=10, duration=0.4).start(q=[0, 0.1], v=0).finish(q=[0.2, 0.1], v=0)
+    plan = problem.minimize(opt.effort(1e-2), opt.velocity()).contact().solve()
+    loose = plan.replay(la.Maximal(order=1), dt=0.01)
+    run = opt.servo_track(plan, kp=2e4, kv=400.0, q=[0.02, 0.1], integrator=la.Maximal(), dt=0.01)
+    off = np.abs(run.q[::4, 0] - plan.q[:, 0])
+    assert off[0] == pytest.approx(0.02)
+    assert off[5:].max() < 2e-3
+    assert off[-1] < 0.2 * abs(loose.q[-1, 0] - plan.q[-1, 0] + 0.02)
+    forces = opt.servo_forces(run)
+    assert forces.shape == (40, 1)
+    # Work of the servo: what friction took, and the kinetic energy, which is zero at the end.
+    work = float((forces[:, 0] * np.diff(run.q[:, 0])).sum())
+    friction = 0.5 * 2.0 * 9.81 * float(np.abs(np.diff(run.q[:, 0])).sum())
+    assert work == pytest.approx(friction, rel=0.1)
+
+
+def test_servos_of_what_cannot_have_them():
+    acrobot, pendulum = la.robots.acrobot(), la.robots.double_pendulum()
+    problem = opt.Problem(acrobot, steps=4, dt=0.1).start(q=[0, 0], v=0)
+    plan = problem.minimize(opt.effort()).solve(solver="horizon")
+    free = opt.Problem(pendulum, steps=4, dt=0.1).start(q=[0, 0], v=0).minimize(opt.effort()).solve(solver="horizon")
+    for message, call in (
+        ("needs a Solution", lambda: opt.servo_track(problem, kp=1, kv=1)),
+        ("kp must be positive", lambda: opt.servo_track(plan, kp=0, kv=1)),
+        (r"kv: expected a number or shape \(1,\)", lambda: opt.servo_track(plan, kp=1, kv=[1, 2, 3])),
+        ("mechanism must be", lambda: opt.servo_track(plan, la.robots.four_bar(), kp=1, kv=1)),
+        ("has no actuators", lambda: opt.servo_track(free, kp=1, kv=1)),
+        ("other actuators than servos", lambda: opt.servo_forces(plan.trajectory)),
+    ):
+        with pytest.raises(la.ProblemError, match=message):
+            call()
+
+
 def test_bad_problems_say_so():
     pendulum = la.robots.double_pendulum()
     good = opt.Problem(pendulum, steps=4, dt=0.1).start(q=[0, 0], v=0).minimize(opt.effort())

@@ -7,6 +7,8 @@ import pytest
 
 import leastaction as la
 from leastaction import optimize as opt
+from leastaction.kinematics.frames import Placement
+from leastaction.optimize.stance_feedback import Stance, foot_motion
 from tests.optimize.problems import swing_up
 from tests.optimize.test_standing import hop
 
@@ -71,3 +73,28 @@ def test_wrong_weights():
             opt.tvlqr(solution, **weights)
     with pytest.raises(la.ProblemError, match="collocation"):
         opt.tvlqr(swing_up(8, integrator=la.ImplicitTrapezoidal()).solve())
+
+
+def test_feet_that_stand_give_the_wrench_that_the_body_lacks():
+    """Motors push with the transpose of the feet's Jacobians: the legs' forces sum up to the wrench asked for."""
+    robot = la.robots.littledog()
+    stand = la.robots.home(robot)
+    feet = {f"forces of contact {c.name}": np.full((2, 5), 20.0) for c in robot.contacts}
+    run = la.Trajectory(robot, la.Midpoint(), 0.1, np.array([0.0, 0.1]), np.array([stand, stand]), feet)
+    plan = opt.Solution(True, "", "", 0.0, 0.0, run, np.zeros((1, 1, 12)), run.q, 0.1, (), (), 0.0, np.zeros(0))
+    gains = opt.StanceFeedback(position=100.0, velocity=10.0, turn=2.0, spin=0.1)
+    stance, driven = Stance(plan, gains, list(range(6, 18))), slice(6, 18)
+    lacks, slow = 1e-2 * np.arange(1, 7), 1e-2 * np.ones(6)
+    tau = stance.torques(0, 0.5, stand, lacks, slow)
+    at, wrench = Placement(robot, stand), np.zeros(6)
+    for k, c in enumerate(robot.contacts):
+        place, J = foot_motion(robot, at, c)
+        legs = slice(3 * k, 3 * k + 3)
+        force = -np.linalg.solve(J[:, driven][:, legs].T, tau[legs])
+        wrench += np.concatenate([np.cross(place - stand[:3], force), force])
+    wanted = np.r_[2.0 * lacks[:3] + 0.1 * slow[:3], 100.0 * lacks[3:] + 10.0 * slow[3:]]
+    np.testing.assert_allclose(wrench, wanted, rtol=2e-2, atol=2e-3)
+    with pytest.raises(la.ProblemError, match="StanceFeedback: spin"):
+        opt.StanceFeedback(1.0, 1.0, 1.0, -1.0)
+    with pytest.raises(la.ProblemError, match="no free base"):
+        Stance(swing_up(4).solve(), gains, [0])

@@ -176,5 +176,5 @@ def run_on_gpu(plan: Plan) -> BatchRun:
     failed, iterations = (card.here(name) for name in ("failed", "iterations"))
     why = f"no step of dt / {FINEST} converged"
     reasons = {int(k): f"step {failed[k]}: {why}" for k in np.flatnonzero(failed >= 0)}
-    told = (card.batch.q, card.batch.p, True, failed, reasons, iterations, seconds, plan.mechanisms)
+    told = (card.batch.q, card.batch.p, True, failed, reasons, iterations, seconds, plan.mechanisms, card.here("parts"))
     return BatchRun(m, plan.integrator, plan.dt, plan.every, plan.t, *told)

@@ -203,6 +203,22 @@ def compiled(
 
 
 @cache
+def turning() -> Any:
+    """A kernel that copies an array (robots, rows, n) to one with the number of the robot last."""
+    load()
+
+    @cuda.jit
+    def turn(given, out):
+        robot = cuda.grid(1)
+        if robot < given.shape[0]:
+            for row in range(given.shape[1]):
+                for k in range(given.shape[2]):
+                    out[row, k, robot] = given[robot, row, k]
+
+    return turn
+
+
+@cache
 def copies() -> tuple[Any, Any]:
     """Kernels that bring states and controls, the number of the robot first, to where the lanes read them."""
     load()

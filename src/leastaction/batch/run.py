@@ -37,6 +37,7 @@ class BatchRun:
         iterations: Newton iterations of all steps of each robot, shape (robots,).
         seconds: what the steps took by the clock [s], compiling of a first call included.
         mechanisms: the robot of each lane, where parameters differ.
+        parts: of all steps of each robot, more than there are steps where some were divided; None where not told.
     """
 
     mechanism: Mechanism
@@ -52,6 +53,7 @@ class BatchRun:
     iterations: NDArray[np.int64]
     seconds: float
     mechanisms: tuple[Mechanism, ...] = field(default=())
+    parts: NDArray[np.int64] | None = None
 
     def __len__(self) -> int:
         """Number of robots."""

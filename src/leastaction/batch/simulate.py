@@ -85,7 +85,7 @@ def simulate(
     names = checked_parameters(parameters)
     counted = names | _counted(policy_parameters) | _counted_controls(controls, count)
     robots, (q, v) = checked_states(mechanism, q, v, counted)
-    u = _controls(mechanism, controls, robots, count)
+    u = controls_of_lanes(mechanism, controls, robots, count)
     own = _policy_parameters(policy, policy_parameters, controls, robots)
     warn_of_ignored(integrator.prepare(mechanism, dt))
     mechanisms, number = mechanisms_of(mechanism, names, robots), number_type(dtype)
@@ -168,7 +168,7 @@ def _values(name: Any, values: Any) -> FloatArray:
     return a
 
 
-def _controls(mechanism: Mechanism, controls: Any, robots: int, steps: int) -> FloatArray:
+def controls_of_lanes(mechanism: Mechanism, controls: Any, robots: int, steps: int) -> FloatArray:
     """Controls as lanes read them, shape (steps or 1, nu, robots or 1)."""
     nu = mechanism.nu
     if controls is None:

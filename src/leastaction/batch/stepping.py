@@ -33,7 +33,7 @@ class SteppingCard:
         self.card = Card(mechanism, integrator, dt, robots, 2, dtype, keeps=True, mechanisms=mechanisms)
         self.dtype = dtype
         batch = self.card.batch
-        self.q, self.p, self._v = _turned(batch.q[1]), _turned(batch.p[1]), _turned(batch.v)
+        self.q, self.p, self._v = turned(batch.q[1]), turned(batch.p[1]), turned(batch.v)
 
     def _there(self, values: Any) -> Any:
         cuda = load()
@@ -76,14 +76,19 @@ class _Interface:
         self.__cuda_array_interface__ = interface
 
 
-def _turned(there: Any) -> Any:
-    """A view of an array of the GPU with its two axes in the other order; Numba's own `.T` makes a copy."""
+def turned(there: Any, axes: tuple[int, int] | None = None) -> Any:
+    """A view of an array (n, robots) of the GPU with the number of the robot first; Numba's own `.T` makes a copy.
+
+    With `axes`, the first of the two is split into axes of these lengths.
+    """
     if not hasattr(there, "__cuda_array_interface__"):  # the simulator's
-        return there.T
+        return there.T if axes is None else there.copy_to_host().T.reshape(-1, *axes)
     interface = dict(there.__cuda_array_interface__)
     rows, columns = interface["shape"]
     size = np.dtype(interface["typestr"]).itemsize
     interface |= {"shape": (columns, rows), "strides": (size, size * columns)}
+    if axes is not None:
+        interface |= {"shape": (columns, *axes), "strides": (size, size * columns * axes[1], size * columns)}
     view = load().as_cuda_array(_Interface(interface))
     view.whole = there  # whose memory it is
     return view

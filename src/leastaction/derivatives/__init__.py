@@ -1,6 +1,7 @@
 """Derivatives of steps and rollouts; `derivatives.torch` and `derivatives.jax` are bridges to those libraries."""
 
 from leastaction.derivatives.adjoint import adjoint, gradient
+from leastaction.derivatives.batch_gradient import batch_gradient
 from leastaction.derivatives.by_parameters import parameter_jacobian
 from leastaction.derivatives.checkpoints import piecewise
 from leastaction.derivatives.linearize import action_blocks, backpropagate, linearize
@@ -14,6 +15,7 @@ __all__ = [
     "action_blocks",
     "adjoint",
     "backpropagate",
+    "batch_gradient",
     "gradient",
     "linearize",
     "parameter",

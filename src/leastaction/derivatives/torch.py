@@ -10,7 +10,7 @@ import numpy as np
 
 from leastaction._extras import require
 from leastaction.derivatives.bridge import DifferentiableSimulation
-from leastaction.errors import IntegratorError
+from leastaction.errors import ConvergenceError, IntegratorError
 from leastaction.integrators import Integrator
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism._check import shown
@@ -39,6 +39,55 @@ def _function() -> Any:
             return None, *(torch.as_tensor(x, dtype=t.dtype, device=t.device).reshape(t.shape) for x, t in pairs)
 
     return Simulation
+
+
+@cache
+def _function_on_gpu() -> Any:
+    """The same where tensors are on a GPU: states and gradients stay there."""
+    from leastaction.batch import simulate as simulate_batch
+    from leastaction.batch.way_back import device_velocities
+    from leastaction.derivatives.batch_gradient import batch_gradient
+
+    torch: Any = require("torch", "torch")
+
+    class SimulationOnGpu(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, simulation: DifferentiableSimulation, q: Any, v: Any, u: Any):
+            axes, like = q.shape[:-1], {"dtype": q.dtype, "device": q.device}
+            flat = [_array(x).reshape(-1, *x.shape[len(axes) :]) for x in (q, v, u)]
+            options: dict[str, Any] = {"dt": simulation.dt, "steps": u.shape[-2], "integrator": simulation.integrator}
+            run = simulate_batch(simulation.mechanism, flat[0], flat[1], controls=flat[2], device="cuda", **options)
+            if not run.success:
+                robot = next(iter(run.reasons))
+                raise ConvergenceError(f"robot {robot}: {run.reasons[robot]}", step=int(run.failed[robot]))
+            ctx.run, ctx.u, ctx.axes, ctx.like = run, flat[2], axes, (q, v, u)
+            states = (torch.as_tensor(x, device=q.device) for x in (run.device_q, device_velocities(run)))
+            return tuple(x.permute(2, 0, 1).to(**like).reshape(*axes, *x.shape[:2]) for x in states)
+
+        @staticmethod
+        def backward(ctx: Any, *bars: Any):
+            flat = [bar.reshape(-1, *bar.shape[-2:]).to(torch.float64).contiguous() for bar in bars]
+            found = batch_gradient(ctx.run, flat[0], flat[1], ctx.u)
+            pairs = zip(found, ctx.like, strict=True)
+            return None, *(torch.as_tensor(x, device=t.device).to(t.dtype).reshape(t.shape) for x, t in pairs)
+
+    return SimulationOnGpu
+
+
+def _stays_on_gpu(simulation: DifferentiableSimulation, tensors: list[Any]) -> bool:
+    """Whether there are kernels of a GPU for all that is to be done."""
+    m, integrator = simulation.mechanism, simulation.integrator
+    if (
+        simulation.names
+        or not all(x.is_cuda for x in tensors)
+        or m.nq != m.nv
+        or m.nu == 0
+        or tensors[2].shape[-2] == 0
+    ):
+        return False
+    from leastaction.batch.way_back import has_way_back
+
+    return has_way_back(m, integrator)
 
 
 def _array(x: Any) -> Any:
@@ -72,7 +121,9 @@ def simulate(
     """Positions and velocities of a simulation, or of many, as tensors through which gradients flow.
 
     Any of q, v, controls and parameters may have axes of robots before its own; they are broadcast against each other,
-    and the robots are simulated, and gone back through, on all cores.
+    and the robots are simulated, and gone back through, on all cores. Where all tensors are on a GPU, there are no
+    parameters, and the integrator is `Galerkin(order=2)` of a tree without ball and free joints and without forces on
+    bodies, both happen there, and states and gradients stay there.
 
     Args:
         mechanism: the robot.
@@ -97,7 +148,10 @@ def simulate(
     simulation = DifferentiableSimulation(mechanism, integrator, dt, tuple(extra))
     simulation.check(list(extra.values()), robots=True)
     u = simulation.controls(controls, steps, q.dtype, torch.zeros, robots=True)
-    return _function().apply(simulation, *_broadcast(torch, simulation, [q, v, u, *extra.values()]))
+    tensors = _broadcast(torch, simulation, [q, v, u, *extra.values()])
+    if _stays_on_gpu(simulation, tensors):
+        return _function_on_gpu().apply(simulation, *tensors)
+    return _function().apply(simulation, *tensors)
 
 
 def _broadcast(torch: Any, simulation: DifferentiableSimulation, tensors: list[Any]) -> list[Any]:

@@ -38,10 +38,12 @@ from leastaction.optimize.multistart import multi_start
 from leastaction.optimize.problem import Problem
 from leastaction.optimize.problem_files import read_problem
 from leastaction.optimize.regulator import Tracker, tvlqr
+from leastaction.optimize.servo_track import servo_forces, servo_track
 from leastaction.optimize.shooting.ilqr import Shot, ilqr
 from leastaction.optimize.shooting.rehearsal import rehearse
 from leastaction.optimize.solution import Iteration, Solution
 from leastaction.optimize.solving import solve
+from leastaction.optimize.stance_feedback import StanceFeedback
 from leastaction.optimize.transcriptions.transcription import Transcription
 
 __all__ = [
@@ -54,6 +56,7 @@ __all__ = [
     "Problem",
     "Shot",
     "Solution",
+    "StanceFeedback",
     "Terrain",
     "Touch",
     "Tracker",
@@ -79,6 +82,8 @@ __all__ = [
     "reach",
     "read_problem",
     "rehearse",
+    "servo_forces",
+    "servo_track",
     "solve",
     "solve_relaxed",
     "steps",

@@ -13,9 +13,10 @@ from leastaction import robots
 from leastaction.dynamics import body_poses
 from leastaction.dynamics import center_of_mass as com_of
 from leastaction.errors import ProblemError
-from leastaction.mechanism import Box, Capsule, Inertia, Joint, Mechanism, MechanismBuilder, Plane, Pose, joints
+from leastaction.mechanism import Inertia, Joint, Mechanism, MechanismBuilder, Pose
 from leastaction.mechanism._check import suggestion
 from leastaction.optimize.held.feet import foot, phase
+from leastaction.optimize.hopping import hopper, pushed_hopper, steady_hopper
 from leastaction.optimize.legged import littledog, spring_flamingo, spring_flamingo_stride
 from leastaction.optimize.motion import constraints, costs
 from leastaction.optimize.problem import Problem
@@ -34,6 +35,7 @@ __all__ = [
     "hopper",
     "littledog",
     "nao",
+    "pushed_hopper",
     "satellite",
     "spring_flamingo",
     "spring_flamingo_stride",
@@ -160,44 +162,6 @@ def atlas(steps: int = 26, **options: Any) -> Problem:
     problem.phases(phase(steps, foot("r_foot", point=sole, size=(0.12, 0.055), friction=0.6, at=place)))
     problem.minimize(costs.effort(1e-5), costs.velocity(), costs.terminal(start))
     return problem.subject_to(constraints.position("l_hand", (0.5, 0.3, 0.75), at=-1))
-
-
-def hopper(steps: int = 20, **options: Any) -> Problem:
-    """A hopper in the plane moves on by 0.3 m within 1 s; when and where its toe touches is found with the motion."""
-    b = MechanismBuilder("hopper")
-    b.body("trunk", inertia=Inertia(10.0, (0, 0, 0), 0.5), shapes=Box((0.3, 0.2, 0.15)))
-    plane = (joints.prismatic("x"), joints.prismatic("z"), joints.revolute("y"))
-    b.joint("base", "composite", "world", "trunk", parts=plane)
-    b.body("leg", inertia=Inertia(1.0, (0, 0, -0.25), (0.02, 0.02, 0.005)), shapes=_rod(0.25, 0.03))
-    b.revolute("hip", "trunk", "leg", axis="y", limits=(-1.2, 1.2))
-    b.body("shank", inertia=Inertia(0.5, (0, 0, -0.25), (0.01, 0.01, 0.002)), shapes=_rod(0.5, 0.02))
-    b.prismatic("slide", "leg", "shank", axis="z", position=(0, 0, -0.25), limits=(-0.1, 0.3))
-    b.actuator("hip", "hip", limits=(-60, 60))
-    b.actuator("slide", "slide", limits=(-600, 600))
-    b.contact("toe", "shank", (0, 0, -0.5), friction=0.8)
-    problem = _problem(b.build(), steps, 1.0, options)
-    problem.start(q=[0, 0.65, 0, 0, 0.1], v=0).finish(q=[0.3, 0.65, 0, 0, 0.1], v=0)
-    return problem.minimize(costs.effort(1e-3), costs.velocity(1e-2)).contact()
-
-
-def steady_hopper(steps: int = 20, **options: Any) -> Problem:
-    """The hopper stands on its toe, and lands where it is thrown up: for `MPC`, two iterations each 20 ms."""
-    robot = hopper().mechanism.replace(ground=(Plane(),))
-    stand = np.array([0, 0.65, 0, 0, 0.1])
-    weights = 1e4 * np.array([5.0, 20.0, 20.0, 2.0, 2.0])
-    problem = _problem(robot, steps, 0.02 * steps, options)
-    problem.start(q=stand, v=0).contact(early=True)
-    problem.relaxation = 0.1
-    return problem.minimize(
-        costs.tracking(stand, weights),
-        costs.velocity(1e4 * np.array([0.1, 0.1, 0.2, 0.05, 0.05])),
-        costs.effort(1e-3),
-        costs.terminal(stand, 0.2 * weights),
-    )
-
-
-def _rod(length: float, radius: float) -> Capsule:
-    return Capsule(radius, length, pose=Pose((0.0, 0.0, -0.5 * length)), collision=False)
 
 
 @dataclass(frozen=True)

@@ -117,17 +117,19 @@ FOOT = 0.0103
 """Radius of LittleDog's feet [m]."""
 GAPS = ((0.12, 0.17), (0.30, 0.35))
 """From where to where along x there is no ground [m]."""
+EDGE = 0.02
+"""How far from a gap its feet are put down [m]."""
 TROT = {"front_left": 0.0, "front_right": 0.5, "back_left": 0.5, "back_right": 0.0}
 """Shares of a period by which legs of the first guess are ahead."""
 
 
-def littledog(steps: int = 50, **options: Any) -> Problem:
+def littledog(steps: int = 60, **options: Any) -> Problem:
     """LittleDog crosses two gaps of 5 cm, half a metre in 2 s, from rest to rest; no contact is scheduled.
 
     After Fan 2018, Section 6.2, at the average speed told there, 0.25 m/s; the gaps, the limits and the costs (effort,
-    velocities, and a little for joints that are away from the first guess) are ours. Feet may push wherever there is
-    ground, and never get below it. The first guess trots on the spot while it is moved on at constant speed: neither do
-    its feet stand still, nor does it know of the gaps.
+    velocities, and joints that are away from the first guess, which makes it lift its feet) are ours. Feet may push
+    wherever there is ground, 2 cm from an edge, and never get below it. The first guess trots on the spot while it is
+    moved on at constant speed: neither do its feet stand still, nor does it know of the gaps.
     """
     robot, distance, period = littledog_on_platforms(), 0.5, 0.5
     if "dt" not in options:
@@ -143,7 +145,7 @@ def littledog(steps: int = 50, **options: Any) -> Problem:
     problem.subject_to(constraints.pose("body", np.eye(3), tolerance=0.3))
     # Balls that do not roll are points at the height of their middles.
     feet = [touch(c.body, point=c.point, friction=c.friction) for c in robot.contacts]
-    problem.contact(*feet, ground=gaps(GAPS, height=FOOT, depth=0.2))
+    problem.contact(*feet, ground=gaps(GAPS, height=FOOT, depth=0.2, width=2.0 * EDGE))
     t = np.linspace(0.0, problem.guess_duration, steps + 1)
     q = np.tile(start, (steps + 1, 1))
     q[:, 0] = distance * t / t[-1]
@@ -152,11 +154,11 @@ def littledog(steps: int = 50, **options: Any) -> Problem:
         phase, side = 2.0 * np.pi * (t / period + ahead), 1.0 if leg.startswith("front") else -1.0
         lift = eased * np.clip(-np.sin(phase), 0.0, None)
         reach = 0.5 * distance / t[-1] * period * eased * np.cos(phase)
-        q[:, robot.coordinate_index(f"{leg}_hip_pitch")] += 0.25 * side * lift - reach / 0.15
-        q[:, robot.coordinate_index(f"{leg}_knee")] -= 0.5 * side * lift
+        q[:, robot.coordinate_index(f"{leg}_hip_pitch")] += 0.4 * side * lift - reach / 0.15
+        q[:, robot.coordinate_index(f"{leg}_knee")] -= 0.8 * side * lift
     for each in feet:  # over gaps too
         problem.subject_to(constraints.position(each.body, lower=[-np.inf, -np.inf, FOOT - 1e-4], point=each.point))
-    joints_only = np.r_[np.zeros(6), np.full(12, 0.3)]
+    joints_only = np.r_[np.zeros(6), np.full(12, 6.0)]
     problem.minimize(costs.effort(), costs.velocity(0.02), costs.tracking(q, joints_only))
     return problem.guess(q=q)
 

@@ -18,6 +18,7 @@ from leastaction.optimize.shift import Shift
 from leastaction.optimize.solution import Iteration, Solution, make_solution
 from leastaction.optimize.solvers.filter_search import prepare, search, step
 from leastaction.optimize.solvers.interior import Interior
+from leastaction.optimize.solvers.real_time import leap
 from leastaction.optimize.solvers.solver import REASONS
 from leastaction.optimize.transcriptions.variational import Variational
 
@@ -34,7 +35,8 @@ class MPC:
             simulator.step(mpc.step(simulator.q, simulator.v))
 
     Plan and multipliers of the tick before are moved on by one step of the problem, so one iteration of the
-    interior-point method at a fixed barrier parameter is mostly enough (real-time iterations, Diehl 2005).
+    interior-point method at a fixed barrier parameter is mostly enough (real-time iterations, Diehl 2005). With
+    `Problem.contact` each unknown goes as far as its own bounds let it (`solvers.real_time`).
 
     Args:
         problem: with a given start, position and velocity, and a given duration; for integrators with discrete
@@ -66,6 +68,8 @@ class MPC:
         if not isinstance(program, Variational):
             raise ProblemError("MPC is for integrators such as leastaction.Midpoint() and leastaction.Galerkin()")
         self.problem, self.program = problem, program
+        # Forces of contacts are nearly always close to zero, and would stop every step for all others.
+        self._step = leap if problem.touches else step
         self._interior = Interior(program, HESSIANS[hessian](program), tolerance=1e-6)
         self._shift = Shift(program, self._interior)
         self._log: list[Iteration] = []
@@ -121,7 +125,7 @@ class MPC:
                 for k in range(self.iterations):
                     if k:
                         ip.slopes()
-                    if not prepare(ip) or step(ip) is False:
+                    if not prepare(ip) or self._step(ip) is False:
                         break
                     moved = True
         z[ip.system.free] = np.clip(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -24,21 +25,26 @@ _KERNELS: dict[Any, Any] = {}
 """Compiled kernels by their text, and by what it refers to."""
 
 
-def written(problem: Problem) -> tuple[Writer, Any, Any]:
-    """The writer of a problem's kernel, its Python function, and what tells it from other kernels."""
+def written(job: Any, reads: Sequence[Any], writes: Sequence[Any]) -> tuple[Writer, Any, Any]:
+    """The writer of a kernel, its Python function, and what tells it from other kernels; see `Problem`."""
     writer = Writer()
-    bundles = [writer.read(robots) for robots in problem.reads] + [writer.write(own) for own in problem.writes]
-    function, text = writer.kernel(problem.job, bundles)
-    known = (text, problem.job, tuple(sorted((name, str(kind)) for name, kind in writer.names.items())))
+    bundles = [writer.read(robots) for robots in reads] + [writer.write(own) for own in writes]
+    function, text = writer.kernel(job, bundles)
+    known = (text, job, tuple(sorted((name, str(kind)) for name, kind in writer.names.items())))
     return writer, function, known
 
 
-def compiled(problem: Problem) -> tuple[Writer, Any]:
-    """The writer of a problem's kernel, and the kernel, which compiles when it is first launched."""
-    writer, function, known = written(problem)
+def kernel_of(job: Any, reads: Sequence[Any], writes: Sequence[Any]) -> tuple[Writer, Any]:
+    """The writer of a kernel, and the kernel, which compiles when it is first launched; see `Problem`."""
+    writer, function, known = written(job, reads, writes)
     if known not in _KERNELS:
         _KERNELS[known] = kernels.load().jit(function)
     return writer, _KERNELS[known]
+
+
+def at_least_one(values: Any) -> Any:
+    """An array, or where it is empty one that is not."""
+    return np.ascontiguousarray(values if values.size else np.zeros(tuple(max(1, n) for n in values.shape)))
 
 
 def arrays_of(plan: Plan, problem: Problem) -> GeneralBatch:
@@ -50,9 +56,6 @@ def arrays_of(plan: Plan, problem: Problem) -> GeneralBatch:
         out = np.zeros((rows, max(1, first.shape[1]), robots))
         out[0, : first.shape[1]] = first.T
         return out
-
-    def at_least_one(values: Any) -> Any:
-        return np.ascontiguousarray(values if values.size else np.zeros(tuple(max(1, n) for n in values.shape)))
 
     return GeneralBatch(
         failed=np.full(robots, -1),
@@ -75,7 +78,7 @@ def run_generally(plan: Plan) -> BatchRun:
     if not cuda.is_available():
         raise IntegratorError("device='cuda': no GPU was found (numba.cuda.is_available() is False); use device='cpu'")
     problem = problem_of(plan)
-    writer, kernel = compiled(problem)
+    writer, kernel = kernel_of(problem.job, problem.reads, problem.writes)
     batch = arrays_of(plan, problem)
     robots, m = len(problem.q), plan.mechanism
     try:

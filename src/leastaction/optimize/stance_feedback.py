@@ -1,0 +1,128 @@
+"""Feedback of a legged robot's body through the feet that stand.
+
+What the body lacks, a wrench by its deviation from the plan, is shared out among the feet that stand by the plan, by
+least squares; the joints of their legs push with the transpose of the feet's Jacobians. Forces stay within what a foot
+can give: it presses, and its friction is bounded.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leastaction.errors import ProblemError
+from leastaction.kinematics.frames import Placement
+from leastaction.mechanism import Mechanism
+from leastaction.mechanism.motions import Motion
+from leastaction.optimize import arguments
+from leastaction.optimize.solution import Solution
+
+FloatArray = NDArray[np.float64]
+
+PRESSED = 0.8
+"""Share of its planned force that a foot may be relieved of."""
+ARM = 0.1
+"""Length [m] by which torques count beside forces where feet cannot give a whole wrench."""
+SOFT = 1e-3
+"""Damping of the least squares, beside squares of shares of forces."""
+
+
+@dataclass(frozen=True)
+class StanceFeedback:
+    """What the body of a robot is pulled back with, through the feet that stand.
+
+    Attributes:
+        position: [N/m].
+        velocity: [N s/m].
+        turn: [N m/rad].
+        spin: [N m s/rad].
+        least: force [N] in the plan from which a foot counts as standing.
+        most: force [N] that a foot is given at most, beside the planned one.
+    """
+
+    position: float
+    velocity: float
+    turn: float
+    spin: float
+    least: float = 1.0
+    most: float = np.inf
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if field.name != "most" or value != np.inf:
+                arguments.number(value, f"StanceFeedback: {field.name}", least=0.0)
+
+
+class Stance:
+    """`StanceFeedback` along a solution.
+
+    Args:
+        solution: with contacts that were found with the motion, of a robot with a free base.
+        feedback: the gains.
+        driven: numbers of the degrees of freedom that the motors drive.
+    """
+
+    def __init__(self, solution: Solution, feedback: StanceFeedback, driven: list[int]) -> None:
+        if not isinstance(feedback, StanceFeedback):
+            raise ProblemError(f"stance must be a StanceFeedback, got {feedback!r}")
+        m = solution.mechanism
+        self.mechanism, self.feedback, self.driven = m, feedback, driven
+        first = m.joints[0]
+        if [p.motion for p in first.primitives] != [Motion.FREE]:
+            raise ProblemError(f"stance: {m.name!r} has no free base, but {first.name!r}")
+        self.base, found = first.child, solution.forces
+        self.feet, forces = [], []
+        for c in m.contacts:
+            for name in (f"contact {c.name}", f"contact {c.body}"):
+                if name in found:
+                    self.feet.append(c)
+                    forces.append(found[name][:, 0])
+                    break
+        if not self.feet:
+            raise ProblemError("stance: the solution has no forces of the robot's contacts")
+        self.forces = np.array(forces).T
+
+    def torques(self, k: int, part: float, q: FloatArray, lacks: FloatArray, slow: FloatArray) -> FloatArray:
+        """Of the motors, shape (driven,).
+
+        Args:
+            k: step of the solution; part: share of it that is over.
+            q: joint positions.
+            lacks, slow: of the body along its own axes, angular first: what it lacks of positions and velocities (6,).
+        """
+        f, at = self.feedback, Placement(self.mechanism, q)
+        X = at.pose(self.base)
+        R, x = X[:3, :3], X[:3, 3]
+        wrench = np.concatenate(
+            [R @ (f.position * lacks[3:] + f.velocity * slow[3:]), R @ (f.turn * lacks[:3] + f.spin * slow[:3]) / ARM]
+        )
+        pressed = (1.0 - part) * self.forces[k] + part * self.forces[k + 1]
+        stands = np.flatnonzero(pressed > f.least)
+        out = np.zeros(len(self.driven))
+        if not len(stands):
+            return out
+        points, jacobians = zip(*(foot_motion(self.mechanism, at, self.feet[i]) for i in stands), strict=True)
+        A = np.concatenate([np.concatenate([np.eye(3), skew(p - x) / ARM]) for p in points], axis=1)
+        shares = (A.T @ np.linalg.solve(A @ A.T + SOFT * np.eye(6), wrench)).reshape(-1, 3)
+        for i, J, share in zip(stands, jacobians, shares, strict=True):
+            share[2] = np.clip(share[2], -PRESSED * pressed[i], f.most)
+            edge = 0.6 * self.feet[i].friction * (pressed[i] + share[2])
+            share[:2] = np.clip(share[:2], -edge, edge)
+            out -= J[:, self.driven].T @ share
+        return out
+
+
+def foot_motion(mechanism: Mechanism, at: Placement, foot: Any) -> tuple[FloatArray, FloatArray]:
+    """Place of a contact point in the world [m], shape (3,), and its Jacobian, shape (3, nv)."""
+    X, J = at.pose(foot.body), at.jacobian(foot.body)
+    arm = X[:3, :3] @ np.array(foot.point)
+    return X[:3, 3] + arm, J[3:] - skew(arm) @ J[:3]
+
+
+def skew(r: FloatArray) -> FloatArray:
+    """Matrix of the cross product with r (3,)."""
+    return np.array([[0.0, -r[2], r[1]], [r[2], 0.0, -r[0]], [-r[1], r[0], 0.0]])
