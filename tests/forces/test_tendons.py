@@ -118,6 +118,27 @@ def test_stiff_feedback_along_a_tendon_is_stable(name):
     assert np.abs(run.q[-1] - [0.3, 0.2]).max() < 2e-3
 
 
+def test_gradients_of_stiff_servos_do_not_look_beyond_their_range():
+    """Displacements of differences are wider than the 0.6 mm over which this servo is not clipped."""
+
+    def end(run):
+        return float(run.q[-1, 0]), np.eye(len(run))[:, -1:], None
+
+    found = {}
+    for limits in ((-30.0, 30.0), (-1e9, 1e9)):
+        b = la.MechanismBuilder("lift")
+        b.body("load", mass=2.0)
+        b.prismatic("slide", "world", "load", axis="z")
+        b.position_servo("motor", "slide", kp=1e5, kv=2e3, force_limits=limits)
+        for u in (2e-4, 0.8):
+            given = {"dt": 0.01, "steps": 3, "controls": [u]}
+            found[limits[1], u] = la.adjoint(b.build(), la.Maximal(), end, ["q", "controls"], q=[0.0], **given)[1]
+    for name in ("q", "controls"):
+        np.testing.assert_allclose(found[30.0, 2e-4][name], found[1e9, 2e-4][name], rtol=1e-9)
+    assert found[30.0, 0.8]["q"] == pytest.approx(1.0)  # clipped: it moves on as it is
+    assert not found[30.0, 0.8]["controls"].any()
+
+
 def test_springs_know_how_often_joints_have_turned_round():
     b = la.robots.pendulum(links=1).edit()
     b.tendon("wound", joints={"joint1": 0.5}, stiffness=8.0, rest=1.0)
