@@ -9,9 +9,9 @@ REPEATS = 7
 
 
 def cpu_seconds(function: Callable[[], object], least: float = 0.0) -> float:
-    """CPU seconds of one call; repeated until `least` [s] have passed, then the mean."""
+    """CPU seconds of one call; repeated until `least` [s] have passed and a coarse clock has moved, then the mean."""
     spent, calls = 0.0, 0
-    while calls == 0 or spent < least:
+    while calls == 0 or spent < least or spent == 0.0:
         began = time.process_time()
         function()
         spent, calls = spent + time.process_time() - began, calls + 1

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from benchmarks import catalogue, compare, machine, plan, render, report, runner, store, wins
+from benchmarks import catalogue, compare, machine, plan, render, report, runner, store, timing, wins
 from benchmarks.report import Claim, Measure, Plot, Report, Requirement, Sheet
 from leastaction.cli import bench
 
@@ -331,3 +331,9 @@ def test_newton_iterations_of_the_first_step():
         sizes = convergence(links)
         assert len(sizes) <= 3
         assert sizes[-1] < 1e-3 * sizes[-2] < 1e-6 * sizes[0]
+
+
+def test_a_clock_that_moves_in_jumps(monkeypatch):
+    ticks = iter(range(100))
+    monkeypatch.setattr("benchmarks.timing.time.process_time", lambda: 0.01 * (next(ticks) // 7))
+    assert timing.cpu_seconds(lambda: None) == pytest.approx(0.01 / 4)

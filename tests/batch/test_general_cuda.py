@@ -24,11 +24,17 @@ builder.body("bob", mass=1.0, com=(0.0, 0.0, -0.5), inertia=(0.1, 0.1, 0.01))
 builder.revolute("hinge", "world", "bob", axis="y")
 builder.spring("rope", ("world", (1, 0, 0)), ("bob", (0, 0, -0.4)), stiffness=5.0, rest_length=0.5, damping=0.2)
 sprung = builder.build()
+builder = arm.edit()
+builder.tendon("wound", joints={"joint1": 0.5, "joint2": -0.8}, stiffness=12.0, rest=0.1)
+builder.position_servo("weak", "joint2", kp=1e3, kv=10.0, force_limits=(-5.0, 5.0))
+tied = builder.build()
 dog, box = la.robots.unitree_a1(), la.robots.cube()
 cases = [
     (arm, la.Galerkin(order=4), {}),
     (arm, la.Galerkin(order=6, interpolation="joints"), {}),
     (sprung, la.Galerkin(order=2), {}),
+    (tied, la.Galerkin(order=2), {}),
+    (tied, la.Maximal(), {}),
     (arm, la.Midpoint(), {"parameters": {"mass:link2": [0.5, 2.0], "damping:joint1": [0.0, 0.3]}}),
     (arm, la.Maximal(), {}),
     (bar, la.Maximal(), {}),

@@ -62,6 +62,7 @@ def test_search(tmp_path):
         ({"method": "best"}, "cem, random"),
         ({"population": 0}, "population"),
         ({"generations": 1.5}, "generations"),
+        ({"seed": "a"}, "seed"),
     ],
 )
 def test_wrong_arguments(tmp_path, change, match):

@@ -118,14 +118,49 @@ def test_stiff_feedback_along_a_tendon_is_stable(name):
     assert np.abs(run.q[-1] - [0.3, 0.2]).max() < 2e-3
 
 
+def test_gradients_of_stiff_servos_do_not_look_beyond_their_range():
+    """Displacements of differences are wider than the 0.6 mm over which this servo is not clipped."""
+
+    def end(run):
+        return float(run.q[-1, 0]), np.eye(len(run))[:, -1:], None
+
+    found = {}
+    for limits in ((-30.0, 30.0), (-1e9, 1e9)):
+        b = la.MechanismBuilder("lift")
+        b.body("load", mass=2.0)
+        b.prismatic("slide", "world", "load", axis="z")
+        b.position_servo("motor", "slide", kp=1e5, kv=2e3, force_limits=limits)
+        for u in (2e-4, 0.8):
+            given = {"dt": 0.01, "steps": 3, "controls": [u]}
+            found[limits[1], u] = la.adjoint(b.build(), la.Maximal(), end, ["q", "controls"], q=[0.0], **given)[1]
+    for name in ("q", "controls"):
+        np.testing.assert_allclose(found[30.0, 2e-4][name], found[1e9, 2e-4][name], rtol=1e-9)
+    assert found[30.0, 0.8]["q"] == pytest.approx(1.0)  # clipped: it moves on as it is
+    assert not found[30.0, 0.8]["controls"].any()
+
+
+def test_springs_know_how_often_joints_have_turned_round():
+    b = la.robots.pendulum(links=1).edit()
+    b.tendon("wound", joints={"joint1": 0.5}, stiffness=8.0, rest=1.0)
+    wheel = b.build()
+    bare = la.robots.pendulum(links=1)
+    for q in (-9.0, 0.3, 4.0, 20.0):
+        stored = la.dynamics.potential_energy(wheel, [q]) - la.dynamics.potential_energy(bare, [q])
+        assert stored == pytest.approx(4.0 * (0.5 * q - 1.0) ** 2, rel=1e-12)
+    run = la.simulate(wheel, [2.5], [15.0], dt=0.01, steps=20, integrator=INTEGRATORS["bdf"])
+    assert run.q[-1, 0] > 4.0
+    assert run.stored.get("divided", np.zeros(1)).max() <= 1
+    assert np.ptp(run.energy) < 0.1
+
+
 def test_lanes_refuse_what_they_do_not_know():
     for robot, message in ((wheel(), "force range of servo"), (arm(), "Grounded cannot run the")):
         with pytest.raises(IntegratorError, match=message):
             la.simulate(robot, dt=0.01, steps=1, integrator=la.Grounded(), progress=False)
     b = la.robots.pendulum(links=2).edit()
     b.tendon("both", joints={"joint1": 1.0, "joint2": 1.0}, stiffness=1.0)
-    with pytest.raises(IntegratorError, match="tendon of joints .both."):
-        la.simulate(b.build(), dt=0.01, steps=1, integrator=la.Grounded(), progress=False)
+    with pytest.raises(IntegratorError, match="tendons that act"):
+        la.batch.Simulator(b.build(), 2, dt=0.01, integrator=la.Galerkin(order=2), device="cuda")
 
 
 @pytest.mark.parametrize(
@@ -137,7 +172,9 @@ def test_lanes_refuse_what_they_do_not_know():
         ({"joints": {"joint1": 1.0}, "rest": (2.0, 1.0)}, "rest are reversed"),
         ({"via": ["link1"]}, "at least two points"),
         ({"via": ["link1", "link2", 2.0, "link1"]}, "at least two points"),
-        ({"via": ["link1", "lost"]}, "unknown body 'lost'"),
+        ({"via": ["link1", "lost"]}, "tendon 't': unknown body 'lost'"),
+        ({"via": "link1"}, "tendon 't': via: expected several"),
+        ({"joints": {"joint1": 1.0}, "stifness": 2.0}, "no property 'stifness'; did you mean 'stiffness'"),
     ],
 )
 def test_refusals(options, message):

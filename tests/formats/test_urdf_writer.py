@@ -199,6 +199,9 @@ REFUSED = {
     'contact point "p"': lambda b: b.contact("p", "rod"),
     'shape "floor"': lambda b: b.add_shape("world", Plane(name="floor")),
     'shape "sphere"': lambda b: b.add_shape("rod", Sphere(0.1, visual=False, collision=False)),
+    'surface velocity "belt"': lambda b: b.add_shape("rod", Box((1, 1, 1), name="belt", surface_velocity=(1, 0, 0))),
+    'contact group "box"': lambda b: b.add_shape("rod", Box((1, 1, 1), groups=2)),
+    'contact rule "box"': lambda b: b.add_shape("rod", Box((1, 1, 1), priority=1)),
     'mechanism "pendulum"': lambda b: setattr(b, "gravity", (0, 0, -1.62)),
     'coupling "k"': lambda b: b.add(la.mechanism.Coupling("k", "second", "pivot", (0.0, 1.0, 1.0))),
     'coupling "l"': lambda b: (

@@ -41,6 +41,16 @@ def test_macros_are_expanded(tmp_path):
         assert la.load(path, xacro_args={"heavy": 3.0}).bodies[1].inertia.mass == 3.0
 
 
+def test_attributes_alone_are_evaluated(tmp_path):
+    pytest.importorskip("xacro")
+    path = tmp_path / "arm.urdf"
+    joint = (
+        '<joint name="j" type="fixed"><parent link="base"/><child link="tip"/><origin xyz="${0.5 / 1} 0 0"/></joint>'
+    )
+    path.write_text(HEAD + '<link name="base"/><link name="tip"/>' + joint + "</robot>")
+    assert la.load(path).joints[1].pose.position[0] == 0.5
+
+
 def test_packages_are_found_and_other_files_are_not_read(tmp_path):
     pytest.importorskip("xacro")
     found = ARM.replace("../parts/link.xacro", "$(find parts)/link.xacro").replace(

@@ -157,6 +157,8 @@ def search(
     for name, value in (("population", population), ("generations", generations)):
         if not is_count(value):
             raise LeastActionError(f"search: {name} must be a whole number of at least 1, got {shown(value)}")
+    if not (is_count(seed) or (isinstance(seed, int) and seed == 0)):
+        raise LeastActionError(f"search: seed must be a whole number of at least 0, got {shown(seed)}")
     first, width = _centre(mean, spread)
     sampler, rng = METHODS[method](first, width), np.random.default_rng(seed)
     samples, scores = np.zeros((generations, population, len(first))), np.full((generations, population), -math.inf)

@@ -98,7 +98,7 @@ def quantities_rows(model, data, Q, V, out):
         positions(nodes, links, screws, Q[r])
         velocities(nodes, links, screws, V[r])
         t = 0.0
-        u = total.joint_forces(forces, modes, Q[r], V[r], tau) + total.energy(forces, links)
+        u = total.joint_forces(forces, modes, Q[r], V[r], tau) + total.energy(forces, modes, links, Q[r])
         u += soft_energy(rows, count, links)
         h = ZERO6
         for i in range(nodes.shape[0]):

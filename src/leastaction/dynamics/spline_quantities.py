@@ -26,7 +26,8 @@ from leastaction.spatial import momentum as spatial_momentum
 @routine
 def _potential(model, forces, modes, motion, r, rd):
     """Energy of all springs [J]; uses up the accelerations."""
-    u = total.joint_forces(forces, modes, motion.q, motion.v, motion.a) + total.energy(forces, motion.links)
+    u = total.joint_forces(forces, modes, motion.q, motion.v, motion.a)
+    u += total.energy(forces, modes, motion.links, motion.q)
     for b in range(model.blocks.shape[0]):
         for k in range(model.blocks[b].ir, model.blocks[b].ir + model.blocks[b].nr):
             u += total.axis_force(forces.coords[k], modes.coords[k], r[k], rd[k])[1]

@@ -108,18 +108,19 @@ def _user_wrenches(forces, scratch, links, external):
 
 
 @routine
-def energy(forces, links):
-    """Potential energy of all body forces [J]."""
-    return _element_energy(forces.paths, forces, links) + _ball_energy(forces.balls, links)
+def energy(forces, modes, links, q):
+    """Potential energy of all body forces [J] at q (nq,), which tells tendons how often joints have turned round."""
+    return _element_energy(forces.paths, forces, modes, links, q) + _ball_energy(forces.balls, links)
 
 
 @inline
-def _element_energy(some, forces, links):
+def _element_energy(some, forces, modes, links, q):
     if some is None:
         return 0.0
+    tendons.look_near(modes.items, q)
     total = paths.energy(forces.paths, forces.points, links)
     total += isotropic_springs.energy(forces.paths, forces.points, links)
-    total += tendons.energy(forces.tendons, forces.items, links)
+    total += tendons.energy(forces.tendons, modes.items, links)
     return total + penalty_contacts.energy(forces.penalties, links)
 
 

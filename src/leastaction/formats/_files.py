@@ -114,6 +114,13 @@ class Notes:
         """Note that `name` was left out, for the reason or of the kind `what`."""
         self.items.setdefault(what, {})[name] = None
 
+    def left_out(self, what: str, name: str) -> None:
+        """Note that `name` was left out, one of what `what` names in the singular."""
+        if what.endswith("y"):
+            self.add(f"{what[:-1]}ies", name)
+        else:
+            self.add(f"{what}es" if what.endswith("ch") else f"{what}s", name)
+
     def warn(self) -> None:
         """Warn once about all that was noted, at the caller's line outside the package."""
         if not self.items:

@@ -95,10 +95,11 @@ class WrittenGeoms:
             ]
             if pair.restitution:
                 self.sheet.refuse("contact pair", pair.name, "that two shapes have a restitution")
-            elif pair.friction is None or not all(g.get("name") for side in sides for _, g in side):
-                self.sheet.refuse(
-                    "contact pair", pair.name, "of a contact pair without friction or names of its shapes"
-                )
+            elif pair.friction is None:
+                self.sheet.refuse("contact pair", pair.name, "that a contact pair leaves friction to its shapes")
+            elif not all(g.get("name") for side in sides for _, g in side):
+                why = "which shapes of a contact pair touch while they have no names (`name` of a shape)"
+                self.sheet.refuse("contact pair", pair.name, why)
             else:
                 for first, a in sides[0]:
                     for second, b in sides[1]:

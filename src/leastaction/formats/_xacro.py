@@ -24,8 +24,12 @@ DATA = {".yaml", ".yml"}
 
 
 def macro(root: Element) -> Element | None:
-    """The first element of a document that is a macro's, or None."""
-    return next((e for e in root.walk() if e.tag.startswith("xacro:")), None)
+    """The first element of a document that is a macro's, or has an attribute for xacro to evaluate, or None."""
+    return next((e for e in root.walk() if e.tag.startswith("xacro:") or _evaluated(e)), None)
+
+
+def _evaluated(element: Element) -> bool:
+    return any("${" in text or "$(arg" in text for text in element.attributes.values())
 
 
 def expanded(path: Path, root: Element, folder: Folder, arguments: Any) -> Element:
@@ -44,7 +48,7 @@ def expanded(path: Path, root: Element, folder: Folder, arguments: Any) -> Eleme
         xacro = require("xacro", "xacro")
     except MissingExtraError as error:
         raise where.error(
-            f"this is a macro of xacro: {error}; or run `xacro` on the file and load its output"
+            f"this is for xacro to expand: {error}; or run `xacro` on the file and load its output"
         ) from None
     said = StringIO()
     with _ONE, _bounded(xacro, folder, where), redirect_stderr(said):

@@ -93,7 +93,7 @@ class Sheet:
         if not self.lossy:
             hint = "pass lossy=True to leave it out with a warning"
             raise FormatError(f"MJCF cannot say {why}; {hint}", file=self.path, element=f'{what} "{name}"')
-        self.notes.add(f"{what}es" if what.endswith("ch") else f"{what}s", name)
+        self.notes.left_out(what, name)
 
 
 def _document(sheet: Sheet) -> Element:

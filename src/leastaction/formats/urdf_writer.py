@@ -53,8 +53,8 @@ def save_urdf(robot: Mechanism, path: str | PathLike[str], *, lossy: bool = Fals
         robot: what to write.
         path: of the file to write; its folder must exist.
         lossy: leave out, with one warning, what URDF cannot say: actuators, sensors, contact points, excluded contacts,
-            springs and cables between bodies, external wrenches, ground that is not a solid, gravity, nonlinear
-            couplings.
+            springs and cables between bodies, tendons, external wrenches, prescribed motions, moving surfaces, groups,
+            condim and priority of shapes, contact pairs, ground that is not a solid, gravity, nonlinear couplings.
 
     Raises:
         FormatError: URDF cannot say it; names the element. Nothing is written then.
@@ -155,7 +155,7 @@ class _Writer:
         if not self.lossy:
             hint = "pass lossy=True to leave it out with a warning"
             raise FormatError(f"URDF cannot say {why}; {hint}", file=self.path, element=f'{what} "{name}"')
-        self.notes.add(f"{what}s", name)
+        self.notes.left_out(what, name)
 
     def _refuse_elements(self) -> None:
         robot = self.robot
@@ -171,7 +171,7 @@ class _Writer:
         }
         for what, elements in kinds.items():
             for element in elements:
-                self._refuse(what, element.name, f"that a robot has a {what}")
+                self._refuse(what, element.name, f"that a robot has {'an' if what[0] in 'ae' else 'a'} {what}")
         for pair in robot.contact_pairs:
             self._refuse("contact pair", pair.name, "what holds between two shapes alone")
         for name in robot.prescribed:
@@ -208,6 +208,8 @@ class _Writer:
             if not (shape.visual or shape.collision):
                 self._refuse("shape", shape.name or shape.kind, "that a shape is neither seen nor touched")
                 continue
+            if shape.collision:
+                self._refuse_contact(shape)
             geometry = self._geometry(shape)
             for tag in ("visual", "collision"):
                 if not getattr(shape, tag):
@@ -219,6 +221,16 @@ class _Writer:
                     element.add("material", name="").add("color", rgba=_text(shape.color))
                 if tag == "collision":
                     _surface(element, shape)
+
+    def _refuse_contact(self, shape: Shape) -> None:
+        """Refuse what a shape says of contact and URDF cannot."""
+        name = shape.name or shape.kind
+        if any(shape.surface_velocity or ()):
+            self._refuse("surface velocity", name, "that the surface of a shape moves")
+        if (shape.groups, shape.touches) != (1, 1):
+            self._refuse("contact group", name, "which groups of shapes touch")
+        if shape.condim is not None or shape.priority:
+            self._refuse("contact rule", name, "condim and priority of a shape")
 
     def _geometry(self, shape: Shape) -> Element:
         if isinstance(shape, Box):

@@ -238,7 +238,12 @@ class ElementBuilder:
         low, high = _control_limits(limits, f"tendon {name!r}")
         pairs = tuple(joints.items()) if isinstance(joints, Mapping) else joints
         plain = (float, int)
-        points = tuple(x if isinstance(x, plain) else attachment(x, f"tendon {name!r}") for x in via)
+        known = ("stiffness", "rest", "damping", "limit_stiffness", "limit_damping")
+        for option in sorted(set(options) - set(known)):
+            hint = _check.suggestion(option, known)
+            raise MechanismError(f"tendon {name!r}: a tendon has no property {option!r}{hint}")
+        path = _check.instances(via, object, f"tendon {name!r}: via")
+        points = tuple(x if isinstance(x, plain) else attachment(x, f"tendon {name!r}") for x in path)
         self._elements["tendons"].append(Tendon(name, pairs, points, lower=low, upper=high, **options))
         return name
 

@@ -9,6 +9,7 @@ from leastaction.errors import MechanismError
 from leastaction.mechanism import _check
 from leastaction.mechanism.actuators import INF, JointActuator, Servo
 from leastaction.mechanism.elements import Attachment
+from leastaction.mechanism.graph import WORLD
 from leastaction.mechanism.joints import SPLINES
 
 if TYPE_CHECKING:
@@ -130,8 +131,9 @@ def check_tendons(mechanism: Mechanism) -> None:
                 raise MechanismError(f"tendon {tendon.name!r}: {name!r} is part of a ball or free joint")
             _refuse_spline(mechanism, name, f"tendon {tendon.name!r}")
         for item in tendon.via:
-            if isinstance(item, Attachment):
-                mechanism.body_index(item.body)
+            if isinstance(item, Attachment) and item.body not in (WORLD, *mechanism.body_names):
+                hint = _check.suggestion(item.body, mechanism.body_names)
+                raise MechanismError(f"tendon {tendon.name!r}: unknown body {item.body!r}{hint}")
     for actuator in mechanism.actuators:
         if not isinstance(actuator, Servo) or actuator.force_limits is None or drives_tendon(mechanism, actuator):
             continue

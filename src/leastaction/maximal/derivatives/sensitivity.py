@@ -26,6 +26,7 @@ from leastaction.maximal.arrays import MaximalData, MaximalModel, contact_data, 
 from leastaction.maximal.contact.detection import BOUNCING
 from leastaction.maximal.contact.features import add_moving_features
 from leastaction.maximal.derivatives.arrays import Colours, SolvedStep, StepOutputs
+from leastaction.maximal.derivatives.clipping import clipped, drive_forces, frozen
 from leastaction.maximal.derivatives.colours import Neighbours
 from leastaction.maximal.derivatives.sensitivity_kernels import differentiate_step
 from leastaction.maximal.derivatives.sparse_blocks import Entries, Pushes, applied, factored, rotations
@@ -116,6 +117,19 @@ class Solved:
         contact.now.count = self.count
         return *plain((self.model, self.stepper.settings._replace(loops=None), self.data)), contact
 
+    @cached_property
+    def _clipped(self) -> NDArray[np.int64] | None:
+        """How drives with force ranges are, see `clipping`; None without any."""
+        tendons = self.model.forces.tendons
+        if not (tendons.weakest.max(initial=-np.inf) > -np.inf or tendons.strongest.min(initial=np.inf) < np.inf):
+            return None
+        forces, half = np.zeros((2, len(tendons))), 0.5 * self.stepper.dt
+        model, _, data, _ = self._own
+        for state, u, time, out in ((self.start, self.u, half, forces[0]), (self.end, self.u[::-1], -half, forces[1])):
+            at = (state.Z, state.P, self.V, state.near, state.q, np.ascontiguousarray(u))
+            drive_forces(model, data, at, time, out)
+        return clipped(tendons, forces)
+
     def outputs(self, colours: Colours, J: FloatArray, model: Any, contacts: Any) -> tuple[StepOutputs, Any]:
         """Run `differentiate_step` with the arrays of a model on the same graph; what it gives, and the cones.
 
@@ -125,6 +139,8 @@ class Solved:
         n, nu = len(self.V), self.u.shape[1]
         own, settings, data, contact = self._own
         model = own if model is self.model else model
+        if self._clipped is not None:
+            model = frozen(model, self._clipped)
         out = np.zeros(len(self.data.fixed) + 3 * self.count + 12 * n)
         most = max([2, *(2 * int(t.count) for t in self.model.forces.tendons)])
         bodies, columns = np.zeros((2, nu, most), np.int64), np.zeros((2, nu, most, 6))
