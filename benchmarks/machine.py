@@ -5,6 +5,7 @@ import hashlib
 import os
 import platform
 import subprocess
+import threading
 from datetime import UTC, datetime
 from importlib import metadata
 from pathlib import Path
@@ -72,6 +73,10 @@ def fingerprint(path: Path, root: Path = ROOT) -> str:
     return digest.hexdigest()[:16]
 
 
+PARSING = threading.Lock()
+"""Python 3.11 counts the depth of syntax trees that several threads make together, and stumbles."""
+
+
 def reached(path: Path, root: Path = ROOT) -> set[Path]:
     """The file and all files of benchmarks/, tests/ and examples/ that it imports, directly or not."""
     found, todo = set(), [path]
@@ -80,7 +85,9 @@ def reached(path: Path, root: Path = ROOT) -> set[Path]:
         if file in found:
             continue
         found.add(file)
-        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+        with PARSING:
+            tree = ast.parse(file.read_text(encoding="utf-8"))
+        for node in ast.walk(tree):
             names = []
             if isinstance(node, ast.Import):
                 names = [alias.name for alias in node.names]

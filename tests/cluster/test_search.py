@@ -28,8 +28,17 @@ def test_samplers(kind):
     assert np.isfinite(sampler.sample(rng, 2)).all()
 
 
+@pytest.fixture
+def cluster():
+    """One for all searches of a test: to start it takes seconds."""
+    ray = pytest.importorskip("ray")
+    ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, logging_level="ERROR")
+    yield
+    ray.shutdown()
+
+
+@pytest.mark.usefixtures("cluster")
 def test_search(tmp_path):
-    pytest.importorskip("ray")
     asked = tmp_path / "asked"
 
     def noted(x):
@@ -39,7 +48,7 @@ def test_search(tmp_path):
             raise ValueError("too far")
         return score(x)
 
-    options = {"population": 8, "seed": 3, "progress": False, "num_cpus": 2}
+    options = {"population": 8, "seed": 3, "progress": False}
     two = la.cluster.search(noted, [0.0, 0.0, 0.0], 1.5, tmp_path / "out", generations=2, **options)
     four = la.cluster.search(noted, [0.0, 0.0, 0.0], 1.5, tmp_path / "out", generations=4, **options)
     assert len(asked.read_text()) == 32

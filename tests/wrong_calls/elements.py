@@ -7,6 +7,7 @@ from leastaction.mechanism import (
     Attachment,
     BodyActuator,
     Cable,
+    ContactPair,
     ContactPoint,
     Coupling,
     Drag,
@@ -19,6 +20,7 @@ from leastaction.mechanism import (
     Servo,
     Sphere,
     Spring,
+    Tendon,
 )
 from tests.wrong_calls.kinds import INF, NAN, ODD, WRONG, Call
 
@@ -47,6 +49,48 @@ def elements():
             "clip": True,
         },
         {"via": via},
+    )
+    yield Call(
+        "Tendon along a path",
+        Tendon,
+        {"name": "t", "via": (a, b), "stiffness": 1.0, "rest": (0.1, 0.2), "damping": 1.0},
+        {"via": via[:-3], "rest": ["a", ODD, (1.0,), (0.2, 0.1), (NAN, 1.0), {}, (1.0, 2.0, 3.0)]},
+    )
+    limits = {"lower": 0.0, "upper": 1.0, "limit_stiffness": 1.0, "limit_damping": 1.0}
+    yield Call(
+        "Tendon of joints",
+        Tendon,
+        {"name": "t", "joints": (("a", 1.0), ("b", 2.0)), **limits},
+        {
+            "joints": ["a", 3, ODD, (("a",),), (("a", "b"),), (("a", NAN),), ((3, 1.0),), {}],
+            "lower": ["a", ODD, NAN, 2.0],
+            "upper": ["a", ODD, NAN, -1.0],
+        },
+    )
+    shares = ["a", ODD, NAN, -1.0]
+    yield Call(
+        "ContactPair",
+        ContactPair,
+        {
+            "first": "a",
+            "second": "b",
+            "friction": 0.5,
+            "restitution": 0.5,
+            "spinning": 0.1,
+            "rolling": 0.1,
+            "shapes": ("", "s"),
+            "always": True,
+        },
+        {
+            "first": "name",
+            "second": "name",
+            "friction": shares,
+            "restitution": shares,
+            "spinning": shares,
+            "rolling": shares,
+            "shapes": ["a", 3, ODD, ("a",), (1, 2), ("a", "b", "c")],
+            "always": "flag",
+        },
     )
     coefficients = ["a", 3.0, ODD, [NAN], ["a"], [INF], [1j], {}, []]
     yield Call(

@@ -118,5 +118,15 @@ def batches():
         {"duration": "nonnegative"},
     )
     run = la.batch.simulate(ROBOT, np.stack([Q, Q]), steps=1, integrator=la.RungeKutta())
+    smooth = la.batch.simulate(ROBOT, np.stack([Q, Q]), steps=1, integrator=la.Galerkin(order=2))
+    by = np.ones((2, 2, 2))
+    shapes = ["a", None, ODD, 1.0, [], [[1.0], [1.0, 2.0]], np.ones((2, 2)), np.ones((2, 3, 2)), by.astype(complex)]
+    shapes += [np.full((2, 2, 2), "a"), np.full((2, 2, 2), None)]
+    yield Call(
+        "batch_gradient",
+        la.derivatives.batch_gradient,
+        {"run": smooth, "dq": by, "dv": by, "controls": np.zeros((2, 1, 2))},
+        {"run": [*NO_OBJECT, None], "dq": shapes, "dv": shapes, "controls": controls},
+    )
     wrong = ["a", 1.5, None, ODD, NAN, [0], slice(0, 1), True]
     yield Call("BatchRun.__getitem__", run.__getitem__, {"robot": 1}, {"robot": wrong})

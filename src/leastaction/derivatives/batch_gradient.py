@@ -44,8 +44,9 @@ def batch_gradient(run: BatchRun, dq: Any, dv: Any, controls: Any = None) -> tup
         raise IntegratorError(f"robot {robot} failed, {run.reasons[robot]}: there is no gradient")
     robots, rows, m = len(run), len(run.t), run.mechanism
     for what, x in (("dq", dq), ("dv", dv)):
-        if tuple(getattr(x, "shape", np.shape(x))) != (robots, rows, m.nv):
-            raise IntegratorError(f"{what}: expected shape ({robots}, {rows}, {m.nv})")
+        numbers = x if hasattr(x, "__cuda_array_interface__") else real_array(x)
+        if numbers is None or tuple(numbers.shape) != (robots, rows, m.nv):
+            raise IntegratorError(f"{what}: expected numbers of shape ({robots}, {rows}, {m.nv})")
     u = controls_of_lanes(m, controls, robots, rows - 1)
     if hasattr(run.device_q, "copy_to_host"):
         from leastaction.batch.way_back import gradient_on_gpu
@@ -55,9 +56,7 @@ def batch_gradient(run: BatchRun, dq: Any, dv: Any, controls: Any = None) -> tup
 
 
 def _on_cores(run: BatchRun, dq: Any, dv: Any, u: Any) -> tuple[Any, Any, Any]:
-    by_positions, by_velocities = real_array(dq), real_array(dv)
-    if by_positions is None or by_velocities is None:
-        raise IntegratorError("dq, dv: expected numbers")
+    by_positions, by_velocities = np.asarray(dq, float), np.asarray(dv, float)
     steps, nu, v = len(run.t) - 1, run.mechanism.nu, run.v[:, 0]
 
     def one(k: int) -> Any:
