@@ -10,6 +10,7 @@ import pytest
 
 CHILD = """
 import os
+import signal
 import numpy as np
 import leastaction as la
 from leastaction._jit.interruptible import interruptible
@@ -41,6 +42,7 @@ runs = {
     "ConstrainedEuler": steps_of(la.ConstrainedEuler(), 20_000),
     "simulate": whole_run,
 }
+signal.signal(signal.SIGINT, signal.default_int_handler)  # jobs in the background begin without it
 for name, run in runs.items():
     print("start", name, flush=True)
     try:

@@ -91,6 +91,7 @@ def _parts() -> list[tuple[str, Callable[[], Any]]]:
     for robot_name in ("pendulum", "four_bar", "flyball_governor", "cube"):
         parts.append((f"Maximal, {robot_name}", lambda n=robot_name: _maximal(la.robots.get(n), la.robots.home(n))))
     parts.append(("Maximal, boxes", _boxes))
+    parts.append(("Maximal, servos with force ranges", lambda: _maximal(_ranged(robot))))
     parts.append(("pictures", lambda: la.view.screenshot(robot, width=32, height=32)))
     parts.append(("hybrid dynamics", lambda: _hybrid(robot)))
     parts.append(("linearly implicit steps", lambda: _constrained(robot)))
@@ -240,6 +241,13 @@ def _maximal(robot: Any, q: Any = None) -> None:
     run = la.simulate(robot, q=q, steps=1, integrator=la.Maximal())
     la.linearize(robot, la.Maximal(), run.q[-1], run.p[-1])
     la.derivatives.gradient(run, run.v, run.v, ["q", "v"])
+
+
+def _ranged(robot: Any) -> Any:
+    """With a servo that pushes no harder than its range."""
+    b = robot.edit()
+    b.position_servo("servo", robot.velocity_names[0], kp=1.0, kv=0.1, force_limits=(-1.0, 1.0))
+    return b.build()
 
 
 def _boxes() -> None:

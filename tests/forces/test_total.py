@@ -196,7 +196,8 @@ def test_body_forces_without_dampers_are_conservative(state):
             record.damping = 0.0
         forces.penalties.stiction = forces.penalties.friction = 0.0
         T = rng.normal(size=(2, 6))
-        ends = [total.energy(forces, moved(links, s * STEP * T, 0 * T)) for s in (1, -1)]
+        modes, q = force_modes(forces), np.zeros(4)
+        ends = [total.energy(forces, modes, moved(links, s * STEP * T, 0 * T), q) for s in (1, -1)]
         power = (wrenches(forces, links) * T).sum()
         assert power == pytest.approx(-(ends[0] - ends[1]) / (2 * STEP), rel=1e-6, abs=1e-7)
 

@@ -235,6 +235,8 @@ def test_a_controller_that_fails_halts_the_simulation():
         viewer.sync()
         assert viewer.simulator is sim
         assert viewer._clock.content == "t = 0.01 s"
-    for wrong in ({"controller": 3}, {"controller": lambda: 0.0}, {"pull": "yes"}):
+    for wrong in ({"controller": 3}, {"controller": lambda: 0.0}, {"pull": "yes"}, {"traces": ["link1"]}):
         with pytest.raises(la.LeastActionError):
             la.view(sim, block=False, open_browser=False, **wrong)
+    with pytest.raises(la.LeastActionError, match="no option 'drive'"):
+        la.view(sim.mechanism, drive=False)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import inspect
 import math
 import sys
 import time
@@ -10,7 +11,9 @@ from typing import Any
 
 import numpy as np
 
+from leastaction.errors import LeastActionError
 from leastaction.mechanism import Mechanism
+from leastaction.mechanism._check import suggestion
 from leastaction.mechanism.joints import Motion
 from leastaction.simulator import Simulator
 from leastaction.view import style
@@ -50,6 +53,10 @@ def view(
     Returns:
         The `Viewer`, or `SimulationViewer`; its `url` says where it is, `stop()` ends it.
     """
+    known = inspect.signature(SimulationViewer if isinstance(what, Simulator) else build_scene).parameters
+    for name in options:
+        if name not in known:
+            raise LeastActionError(f"view: {type(what).__name__} has no option {name!r}{suggestion(name, known)}")
     if isinstance(what, Simulator):
         viewer: Any = SimulationViewer(what, host=host, port=port, play=play, **options)
     else:
