@@ -91,7 +91,8 @@ def figures(path: Path, duration: float) -> dict:
         try:
             robot = load(path)
         except la.FormatError as error:
-            return {"why": str(error).splitlines()[0], "refused": True}
+            told = str(error).splitlines()[0].replace(f"{path.parent}/", "")  # nobody asks where it is installed
+            return {"why": told.replace(str(path.parent), "."), "refused": True}
         q = start(robot)
         rng = np.random.default_rng(zlib.crc32(path.name.encode()))
         pieces, per = round(duration / PIECE), round(PIECE / DT)
