@@ -20,9 +20,7 @@ from leastaction.view import style
 from leastaction.view.poses import body_frames
 from leastaction.view.running import SimulationViewer
 from leastaction.view.scene import Scene, build_scene, start_configuration, turned
-from leastaction.view.served import RATE, Served
-
-SPEEDS = ("0.1", "0.25", "0.5", "1", "2", "4")
+from leastaction.view.served import RATE, SPEEDS, Served
 
 PLOT_POINTS = 300
 

@@ -40,16 +40,18 @@ class Pull:
 
     def at(self) -> FloatArray:
         """The point that is pulled, in the world [m], shape (3,)."""
-        X = Placement(self.simulator.mechanism, self.simulator.q).pose(self.body)
-        return X[:3, :3] @ self.local + X[:3, 3]
+        return self._point(Placement(self.simulator.mechanism, self.simulator.q))
 
     def push(self) -> None:
         """Let the spring act over the next step."""
         place = Placement(self.simulator.mechanism, self.simulator.q)
-        X = place.pose(self.body)
-        x, v = X[:3, :3] @ self.local + X[:3, 3], self._jacobian(place) @ self.simulator.v
+        x, v = self._point(place), self._jacobian(place) @ self.simulator.v
         force = self.mass * (FREQUENCY**2 * (self.target - x) - 2.0 * FREQUENCY * v)
         self.simulator.push(self.body, force, point=self.local)
+
+    def _point(self, place: Placement) -> FloatArray:
+        X = place.pose(self.body)
+        return X[:3, :3] @ self.local + X[:3, 3]
 
     def _jacobian(self, place: Placement) -> FloatArray:
         """Of the velocity of the point, shape (3, nv)."""

@@ -21,11 +21,10 @@ from leastaction.view.control_sliders import ControlSliders
 from leastaction.view.poses import body_frames, rotate
 from leastaction.view.pulling import Pull
 from leastaction.view.scene import build_scene, turned
-from leastaction.view.served import RATE, Served
+from leastaction.view.served import RATE, SPEEDS, Served
 
 FloatArray = NDArray[np.float64]
 
-SPEEDS = ("0.1", "0.25", "0.5", "1", "2", "4")
 PLOTTED = 10.0
 """Seconds of the energy that are plotted."""
 

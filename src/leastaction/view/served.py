@@ -17,6 +17,9 @@ from leastaction.view.stage import Stage
 RATE = 40.0
 """Pictures for each second that the server sends."""
 
+SPEEDS = ("0.1", "0.25", "0.5", "1", "2", "4")
+"""Seconds shown for each second of the clock, to choose from."""
+
 
 def _quiet() -> Any:
     """viser announces itself in a box, even when it is asked to be silent."""
