@@ -286,6 +286,19 @@ def test_warm_start_saves_iterations():
     assert warm.iterations.sum() < 0.75 * cold.iterations.sum()
 
 
+def test_modes_of_the_step_before_solve_the_next():
+    """A cube that slides and turns: two iterations a step, and loads that hardly depend on how it came there."""
+    robot = cubes()
+    v = np.array([0.0, 0.0, 1.5, 1.2, 0.5, 0.0])
+    run = la.simulate(robot, placed(robot, (0, 0, 0.25)), v, dt=0.01, steps=30, integrator=la.Maximal(order=1))
+    assert run.iterations[10:].mean() < 2.5
+    log = run.stored["contacts"]
+    again = la.simulate(robot, run.q[20], run.v[20], dt=0.01, steps=5, integrator=la.Maximal(order=1)).stored[
+        "contacts"
+    ]
+    np.testing.assert_allclose(again[again[:, 0] == 4, 8], log[log[:, 0] == 24, 8], rtol=0.02)
+
+
 def test_failure_keeps_what_was_computed():
     robot = cubes()
     q = placed(robot, (0, 0, 0.5), angle=0.3)

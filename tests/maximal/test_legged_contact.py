@@ -58,7 +58,7 @@ def trot(robot, gait, duration, dt=0.001):
 def test_every_step_of_a_trot_is_solved(quadruped, gait, duration):
     run = trot(quadruped, gait, duration)
     assert run.constraint_violation.max() <= 1e-10
-    assert run.iterations.max() <= 20
+    assert run.iterations.max() <= 30  # with those of modes that were tried in vain
     contacts = run.stored["contacts"]
     assert len(contacts) > 1.5 * (len(run) - 1)  # two feet or more on the ground, most of the time
     assert contacts[:, 9].min() >= -1e-10

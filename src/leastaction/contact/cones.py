@@ -53,9 +53,11 @@ CONE = np.dtype(
         ("source", "i8"),  # index of the contact, or -1 - index of the coordinate
         ("side", "f8"),  # 1: lower limit, -1: upper; dry friction: share of the step; contacts: see `detection`
         ("key", "i8"),  # the same at the next step
-        ("was", "i8"),  # its index at the step before
+        ("was", "i8"),  # its index at the step before, -1 for one that is new
+        ("mode", "i8"),  # see `maximal.step.active`
         ("directions", "i8"),  # of a linearised cone; SPIN or ROLL of a TURN
         ("mu", "f8"),
+        ("weight", "f8"),  # mass that it moves, or inertia [kg or kg m^2]
         ("bound", "f8"),  # of dry friction [N s]
         ("own", "f8"),  # share of kappa that suits the cone's own energy
         ("share", "f8"),  # share of kappa that its products are to have now

@@ -35,8 +35,8 @@ class Maximal(Integrator):
         smoothing: central-path parameter [J] at which contact is solved; 0 for rigid contact, larger values for smooth
             gradients through contact.
         self_collision: whether bodies may touch each other, not only the ground.
-        warm_start: start contacts from the impulses of the step before while the same ones touch; saves about half of
-            the iterations of things at rest (exact cone and rigid contact only).
+        warm_start: try the modes (open, sticking, sliding) and impulses that contacts had in the step before; saves
+            half of the time of most runs with contact (exact cone and rigid contact only).
     """
 
     order: int = 2

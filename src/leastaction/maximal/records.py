@@ -182,6 +182,7 @@ CONTACT_STATE = np.dtype(
         ("known", "i8"),  # of those whose impulses the next step may start from; 0 after a failure
         ("start", "i8"),  # `known` when the present step began
         ("warm", "i8"),  # 1: the step started from the impulses of the step before
+        ("sure", "i8"),  # 1: to be solved by the modes of the step before, 2: it was
         ("energy", "f8"),  # typical energy of the cones [J]
         ("load", "f8"),  # how much more mass joints put behind a contact than the body has itself
         ("dry", "f8"),  # share of the step in which dry friction acts

@@ -115,11 +115,22 @@ def find_cones(model, settings, data, near, contact, dt):
         c = cones[k]
         c.share = c.own = min(max(now.load * c.own / now.energy, LIGHT), 1.0)
         ip.begin(c, c.s, c.y[0], c.y[1], now.energy)
-    now.known, now.count, now.warm = count, count, 0
-    if settings.warm_start and settings.directions == 0 and match(contact, before, WARM * now.energy):
-        warm_start(contact, WARM * now.energy)
-        now.warm = 1
+    now.known, now.count, now.warm, now.sure = count, count, 0, 0
+    if settings.warm_start and settings.directions == 0 and before > 0:
+        now.warm = 1 if match(contact, before, WARM * now.energy) else 0
+        now.sure = 0 if bounces(contact) else 1
+        if now.warm > 0 and now.sure == 0:
+            warm_start(contact)
     return count
+
+
+@routine(allocates=False)
+def bounces(contact):
+    """Whether restitution acts at a contact."""
+    found = False
+    for k in range(contact.now[0].count):
+        found = found or contact.cones[k].rest > 0.0
+    return found
 
 
 @routine(allocates=False)
@@ -132,30 +143,30 @@ def detect_pair(near, contacts, k, Xa, Xb, found, margin, features, convex):
 
 @routine(allocates=False)
 def match(contact, before, kappa):
-    """Find each cone among those of the step before; `was` tells where it was.
+    """Find each cone among those of the step before; `was` tells where it was, or -1.
 
-    False if one of them is new, bounces, or bore no load and may now: then a step had better start from afar.
+    False if one of them is new, bounces, or bore no load and may now: then the interior point method had better start
+    from afar.
     """
-    at = 0
+    at, known = 0, True
     for k in range(contact.now[0].count):
         c = contact.cones[k]
-        if c.rest > 0.0:
-            return False
-        found = -1
+        c.was = -1
         for j in range(min(WINDOW, before)):
             m = (at + j) % before
             if contact.keys[m] == c.key:
-                found = m
+                c.was, at = m, m + 1
                 break
-        if found < 0 or (c.ds < c.s and contact.impulses[found, 0] * c.s <= c.share * kappa):
-            return False
-        c.was, at = found, found + 1
-    return before > 0
+        bore = c.was >= 0 and contact.impulses[c.was, 0] * c.s > c.share * kappa
+        known = known and c.was >= 0 and c.rest <= 0.0 and (bore or c.ds >= c.s)
+    return known
 
 
 @routine(allocates=False)
-def warm_start(contact, kappa):
-    """Start on the central path at kappa, with the impulses of the step before where they bear a load."""
+def warm_start(contact):
+    """Start on the central path well below that of a cold start, with the impulses of the step before where they bear a
+    load."""
+    kappa = WARM * contact.now[0].energy
     for k in range(contact.now[0].count):
         c = contact.cones[k]
         own = c.share * kappa

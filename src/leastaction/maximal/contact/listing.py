@@ -13,8 +13,9 @@ from leastaction.spatial import act, dot3, load3, norm3, sub3
 CHORD = math.sqrt(0.5)
 """The way of a point in a turn, in terms of its distance from the centre and the Frobenius norm of R' - R."""
 
-AHEAD = 4.0
-"""The list serves for so many steps at the present speeds, or more."""
+AHEAD, SKIN = 4.0, 0.2
+"""The list serves for so many steps at the present speeds, and while bodies move by less than this share of the skin of
+near pairs: what lies far is looked at only when the list is made, what is on it in every step."""
 
 
 @routine(allocates=False)
@@ -63,7 +64,7 @@ def list_pairs(bodies, settings, states, near, contact, dt):
         for j in range(9):
             places[i, j] = R[j]
         places[i, 9], places[i, 10], places[i, 11] = p
-    now.within = margin + max(near.skin, AHEAD * abs(dt) * fastest)
+    now.within = margin + max(SKIN * near.skin, AHEAD * abs(dt) * fastest)
     now.listed = now.fixed = 0
     for k in range(near.pairs.shape[0]):
         if apart(states, near, k, now) < now.within:

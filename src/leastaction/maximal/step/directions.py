@@ -40,6 +40,25 @@ CENTRED, LOWER = 0.5, 0.3
 
 
 @routine(allocates=False)
+def measure(coordinates, states, cstates, contacts, c):
+    """Gap of a cone at the end of the step [m or rad], and its gradients (6) by the velocities of both bodies."""
+    Ra, xa = end_pose(states, c.a)
+    Rb, xb = end_pose(states, c.b)
+    if c.source >= 0:
+        phi, n, x = gap(contacts[c.source], (Ra, xa), (Rb, xb))
+        ea = end_row(states, c.a, neg3(cross(sub3(x, xa), n)), n, -1.0)
+        eb = end_row(states, c.b, cross(sub3(x, xb), n), n, 1.0)
+    else:
+        j = -1 - c.source
+        value, tb, ta, f = coordinate(coordinates[j], cstates[j].value, Ra, xa, Rb, xb)
+        phi = c.side * (value - c.bound)
+        f = scale3(c.side, f)
+        ea = end_row(states, c.a, scale3(c.side, ta), f, -1.0)
+        eb = end_row(states, c.b, scale3(c.side, tb), f, 1.0)
+    return phi, ea, eb
+
+
+@routine(allocates=False)
 def look_at_cones(coordinates, states, cstates, contact, dt):
     """Gaps at the end of the step, their gradients and the residuals of slacks; the largest residual [m/s]."""
     cones, contacts, count = contact.cones, contact.contacts, contact.now[0].count
@@ -48,19 +67,7 @@ def look_at_cones(coordinates, states, cstates, contact, dt):
         c = cones[k]
         c.rs = c.ry[0] = c.ry[1] = 0.0
         if c.kind != ip.DRY:
-            Ra, xa = end_pose(states, c.a)
-            Rb, xb = end_pose(states, c.b)
-            if c.source >= 0:
-                phi, n, x = gap(contacts[c.source], (Ra, xa), (Rb, xb))
-                ea = end_row(states, c.a, neg3(cross(sub3(x, xa), n)), n, -1.0)
-                eb = end_row(states, c.b, cross(sub3(x, xb), n), n, 1.0)
-            else:
-                j = -1 - c.source
-                value, tb, ta, f = coordinate(coordinates[j], cstates[j].value, Ra, xa, Rb, xb)
-                phi = c.side * (value - c.bound)
-                f = scale3(c.side, f)
-                ea = end_row(states, c.a, scale3(c.side, ta), f, -1.0)
-                eb = end_row(states, c.b, scale3(c.side, tb), f, 1.0)
+            phi, ea, eb = measure(coordinates, states, cstates, contacts, c)
             c.gap = phi
             for i in range(6):
                 c.ea[i], c.eb[i] = ea[i], eb[i]
@@ -100,18 +107,23 @@ def push_cones(states, contact):
 @routine(allocates=False)
 def add_cones(model, data, contact, kappa):
     """Blocks D' W E of all cones."""
-    ra, rb = data.motion_a, data.motion_b
     for k in range(contact.now[0].count):
-        c = contact.cones[k]
-        ip.reduce(c, kappa, PREDICTOR)
-        for i in range(3):
-            if c.W[3 * i] == 0.0 and c.W[3 * i + 1] == 0.0 and c.W[3 * i + 2] == 0.0:
-                continue
-            for m in range(6):
-                ra[m] = c.W[3 * i] * c.ea[m] + c.W[3 * i + 1] * c.da[6 + m] + c.W[3 * i + 2] * c.da[12 + m]
-                rb[m] = c.W[3 * i] * c.eb[m] + c.W[3 * i + 1] * c.db[6 + m] + c.W[3 * i + 2] * c.db[12 + m]
-            da, db = c.da[6 * i : 6 * i + 6], c.db[6 * i : 6 * i + 6]
-            add_pair(model.graph, data.factors.values, c, da, db, ra, rb, 1.0)
+        ip.reduce(contact.cones[k], kappa, PREDICTOR)
+        add_block(model, data, contact.cones[k])
+
+
+@routine(allocates=False)
+def add_block(model, data, c):
+    """Blocks D' W E of a cone."""
+    ra, rb = data.motion_a, data.motion_b
+    for i in range(1 if c.kind >= ip.DRY else 0, 3):
+        if c.W[3 * i] == 0.0 and c.W[3 * i + 1] == 0.0 and c.W[3 * i + 2] == 0.0:
+            continue
+        for m in range(6):
+            ra[m] = c.W[3 * i] * c.ea[m] + c.W[3 * i + 1] * c.da[6 + m] + c.W[3 * i + 2] * c.da[12 + m]
+            rb[m] = c.W[3 * i] * c.eb[m] + c.W[3 * i + 1] * c.db[6 + m] + c.W[3 * i + 2] * c.db[12 + m]
+        da, db = c.da[6 * i : 6 * i + 6], c.db[6 * i : 6 * i + 6]
+        add_pair(model.graph, data.factors.values, c, da, db, ra, rb, 1.0)
 
 
 @routine(allocates=False)

@@ -10,6 +10,8 @@ from leastaction._finite import is_finite
 from leastaction._jit import routine
 from leastaction.contact import cones as ip
 from leastaction.linalg.graph.kernels import factorize
+from leastaction.maximal.contact.detection import warm_start
+from leastaction.maximal.step.active import active_step
 from leastaction.maximal.step.assembly import assemble
 from leastaction.maximal.step.directions import (
     NEAR,
@@ -21,17 +23,7 @@ from leastaction.maximal.step.directions import (
 )
 from leastaction.maximal.step.newton import apply, newton_step
 from leastaction.maximal.step.redundant import find_redundant, leave_out_rows
-
-SHARPEST = 1e-8
-"""Least central-path parameter, relative to the typical energy of the contacts, and least slack of the contact with the
-largest impulse, relative to their typical speed: beyond it the Newton matrix loses the bodies' inertia beside the
-contacts' stiffness."""
-
-SETTLED = 3e-9
-"""Residuals with contacts, relative to their typical speed, at which a step is solved: round-off leaves about 1e-9."""
-
-CLOSED = 5e-9
-"""Most that joints may be open at the end of a step [m or rad], however fast the contacts are."""
+from leastaction.maximal.step.scales import SHARPEST, largest_residual, scales, strongest
 
 ROUND_OFF = 30.0
 """Residuals, relative to the tolerance, that round-off may leave where stiff contacts meet long chains of joints."""
@@ -49,42 +41,12 @@ gravity adds to velocities in a whole step, where the present one is part of it.
 PATIENT = 10
 """A warm start that takes more iterations is replaced by a cold one."""
 
+SOLVED_BY_MODES = 2
+"""In `sure`: the step was solved by the modes of the step before; residuals then belong to its velocities."""
+
 STUCK, PATIENCE, LIFT = 0.02, 3, 1e2
 """After PATIENCE steps in a row shorter than STUCK the cones start again from LIFT times as high a kappa, all with the
 same share of it: where one path has an end, another may not."""
-
-
-@routine(allocates=False)
-def heaviest(bodies, contact):
-    """Largest mass of a body in contact [kg]."""
-    m = 0.0
-    for k in range(contact.now[0].count):
-        c = contact.cones[k]
-        if c.a >= 0:
-            m = max(m, bodies[c.a].mass)
-        if c.b >= 0:
-            m = max(m, bodies[c.b].mass)
-    return m
-
-
-@routine(allocates=False)
-def strongest(contact):
-    """Largest impulse along the normal of a contact or of a limit [N s]."""
-    gam = 0.0
-    for k in range(contact.now[0].count):
-        if contact.cones[k].kind != ip.DRY:
-            gam = max(gam, contact.cones[k].gam)
-    return gam
-
-
-@routine(allocates=False)
-def fastest(contact):
-    """Largest sliding velocity of a cone at the start [m/s]."""
-    y = 0.0
-    for k in range(contact.now[0].count):
-        c = contact.cones[k]
-        y = max(y, abs(c.y[0]), abs(c.y[1]))
-    return y
 
 
 @routine(allocates=False)
@@ -119,18 +81,6 @@ def is_complementary(contact, goal):
 
 
 @routine(allocates=False)
-def largest_residual(bodies, states):
-    """Largest residual of a body, as the velocity [m/s] that it would change."""
-    worst = 0.0
-    for i in range(bodies.shape[0]):
-        m, radius, r = bodies[i].mass, bodies[i].radius, states[i].r
-        if m > 0.0:
-            for c in range(3):
-                worst = max(worst, abs(r[c]) / (m * radius), abs(r[3 + c]) / m)
-    return worst
-
-
-@routine(allocates=False)
 def solve_step(model, settings, data, contact, dt):
     """Velocities, joint impulses and contact impulses of a step, from the guess that `data` and the cones hold.
 
@@ -144,7 +94,34 @@ def solve_step(model, settings, data, contact, dt):
         return newton_step(model, settings, data, dt)
     if contact.now[0].count == 0:
         return newton_step(model, settings, data, dt)
-    return interior_step(model, settings, data, contact, dt)
+    return contact_step(model, settings, data, contact, dt)
+
+
+@routine(allocates=False)
+def contact_step(model, settings, data, contact, dt):
+    """`solve_step` with at least one cone: by the modes that cones had in the step before, or else from afar."""
+    states, now = data.bodies, contact.now[0]
+    find_redundant(model, settings, data, dt, settings.loops)
+    tried = 0
+    if now.sure > 0:
+        now.sure = 0
+        tried = active_step(model, settings, data, contact, dt)
+        if tried >= 0:
+            now.sure = SOLVED_BY_MODES
+            return tried
+        tried = -tried
+        for i in range(states.shape[0]):
+            for c in range(3):
+                states[i].w[c], states[i].vc[c] = states[i].x[c], states[i].x[3 + c]
+        for k in range(data.rows.shape[0]):
+            data.rows[k].lam = 0.0
+        for k in range(now.count):
+            c = contact.cones[k]
+            ip.begin(c, c.s, c.y[0], c.y[1], now.energy)
+        if now.warm > 0:
+            warm_start(contact)
+    spent = interior_step(model, settings, data, contact, dt)
+    return spent + tried if spent >= 0 else spent - tried
 
 
 @routine(allocates=False)
@@ -154,15 +131,11 @@ def interior_step(model, settings, data, contact, dt):
     first, fixed, history = model.graph.first, data.fixed, data.history
     tolerance, most, goal = settings.tolerance, settings.max_iterations, settings.kappa
     fresh = most > 0  # no literal True: it would be compiled anew
-    find_redundant(model, settings, data, dt, settings.loops)
     smooth = settings.smoothing > 0.0 and goal > SHARPEST * now.energy
     least = goal = max(goal, SHARPEST * now.energy)
     rigid = not smooth
     floor = goal if smooth else 0.0
-    mass = now.load * heaviest(bodies, contact)
-    typical = math.sqrt(now.energy / mass)
-    limit = max(tolerance, SETTLED * (typical + fastest(contact)))
-    closed = max(tolerance, CLOSED / dt)
+    mass, typical, limit, closed = scales(bodies, settings, contact, dt)
     stuck, start, size = 0, now.energy, math.inf
     gained = settings.gravity * settings.whole
     softest = SOFTEST * max(now.energy, mass * gained * gained)

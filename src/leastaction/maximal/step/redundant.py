@@ -81,3 +81,13 @@ def leave_out_rows(model, data, loops):
             clear_row(values, offsets, row.eb2, m, row.local)
             values[diagonal[n + row.node] + row.local * (m + 1)] = 1.0
             fixed[at] = 0.0
+
+
+@routine(allocates=False)
+def leave_out_residuals(data, loops):
+    """The same for the right-hand side alone, with factors that are kept; loops: None without any."""
+    if loops is None:
+        return
+    for i in range(data.fixed.shape[0]):
+        if data.left_out[i] > 0.0:
+            data.fixed[i] = 0.0

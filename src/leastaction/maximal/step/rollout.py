@@ -25,7 +25,7 @@ from leastaction.maximal.step.division import FINEST, HALVED, SOLVED, forget_fai
 from leastaction.maximal.step.goals import goal_work, pass_goals, set_goals
 from leastaction.maximal.step.guess import FIRST, LATER, extrapolate, guess, guess_spins, remember
 from leastaction.maximal.step.impulses import add_impulses, add_rates
-from leastaction.maximal.step.interior import solve_step
+from leastaction.maximal.step.interior import SOLVED_BY_MODES, solve_step
 from leastaction.maximal.step.joint_momenta import read_contact_momenta, read_end_momenta
 from leastaction.maximal.step.judgement import is_driven, is_flipped, is_impact, is_implausible, is_steady
 from leastaction.maximal.step.projection import project_momenta
@@ -225,7 +225,7 @@ def end_part(model, settings, data, contact, q, u, dt):
     """The end of a solved step becomes the start of the next, with the controls u there."""
     carry = True
     if contact is not None:
-        carry = contact.now[0].count == 0
+        carry = contact.now[0].count == 0 or contact.now[0].sure == SOLVED_BY_MODES
     coordinates, states, cstates = model.coordinates, data.bodies, data.coordinates
     finish_step(model.bodies, states, dt, carry)
     read_coordinates(coordinates, states, cstates, q, dt)

@@ -1,0 +1,328 @@
+"""Solving a step with contacts by their modes: open, sticking or sliding, as they were in the step before.
+
+A semismooth Newton method (Alart and Curnier 1991, Section 4; Hintermueller, Ito and Kunisch 2003 for what is open) in
+proximal form (Rockafellar 1976): a contact that is closed pushes with what it did, less a large multiple of its
+slack,
+
+    OPEN    gam = 0, beta = 0
+    STICK   gam <- gam - rho (s - s0), beta <- beta - rho (y - y0)
+    SLIP    gam likewise, beta = mu gam t / |t| with t = beta - c y
+
+so contacts stay out of the graph's unknowns, and the Newton matrix is the same from iteration to iteration while no
+mode changes: one factorisation serves for all of them. s0 and a creep in y are those of the central path close to its
+end, so redundant contacts share the load as they do there, whatever they did before. The interior point
+method (`interior`) needs none of this to be known and takes over where the modes do not come to rest soon.
+"""
+
+import math
+
+from leastaction._finite import is_finite
+from leastaction._jit import inline, routine
+from leastaction.contact import cones as ip
+from leastaction.linalg.graph.kernels import factorize, solve
+from leastaction.maximal.step.assembly import assemble
+from leastaction.maximal.step.directions import add_block, measure, push_cones, sliding
+from leastaction.maximal.step.guess import LATER
+from leastaction.maximal.step.newton import apply
+from leastaction.maximal.step.redundant import leave_out_residuals, leave_out_rows
+from leastaction.maximal.step.scales import SHARPEST, largest_residual, scales, strongest
+
+OPEN, STICK, SLIP = 0, 1, 2
+"""Modes of a cone; limits stick."""
+
+STIFF, NEW = 1e9, 1e6
+"""Impulse that a closed contact gives per slack beyond its law, relative to the mass that it moves: what is left of a
+slack shrinks by about this in every iteration; and that of one that bore nothing before."""
+
+ITERATIONS, MATRICES = 16, 7
+"""Most iterations and factorisations until the interior point method takes over."""
+
+SMOOTH = 2.0
+"""Bodies whose acceleration was below this, relative to gravity's, are taken to accelerate on."""
+
+FAST = 0.03
+"""While residuals shrink by this factor or more, the factorisation is kept."""
+
+NOTHING = 1e-3
+"""Share of the central-path parameter that is left to open contacts, which push with nothing."""
+
+INSIDE = 0.9999
+"""Largest share of the bound, squared, of friction that sticks, as a point of the central path."""
+
+
+@inline
+def inertia_of(bodies, body, d):
+    """Inverse of the mass that a body has for the wrench d[0:6]; nothing for the world and bodies without mass."""
+    if body < 0 or bodies[body].mass <= 0.0:
+        return 0.0
+    m, r = bodies[body].mass, bodies[body].radius
+    turn, shift = d[0] ** 2 + d[1] ** 2 + d[2] ** 2, d[3] ** 2 + d[4] ** 2 + d[5] ** 2
+    return (shift + turn / (r * r)) / m
+
+
+@routine(allocates=False)
+def begin_modes(bodies, contact):
+    """Impulses of the step before, and the mass that each cone moves."""
+    load = contact.now[0].load
+    for k in range(contact.now[0].count):
+        c = contact.cones[k]
+        c.gam = c.beta[0] = c.beta[1] = 0.0
+        if c.was >= 0:
+            c.gam = contact.impulses[c.was, 0]
+            if c.kind != ip.LIMIT:
+                c.beta[0], c.beta[1] = contact.impulses[c.was, 1], contact.impulses[c.was, 2]
+        if c.kind == ip.DRY:
+            lightness = inertia_of(bodies, c.a, c.da[6:12]) + inertia_of(bodies, c.b, c.db[6:12])
+        else:
+            lightness = inertia_of(bodies, c.a, c.da) + inertia_of(bodies, c.b, c.db)
+        c.weight = load / lightness if lightness > 0.0 else load
+        c.mode = OPEN
+
+
+@routine(allocates=False)
+def accelerate(bodies, states, gravity, dt):
+    """Guess velocities by the accelerations of the step before, where these are no impacts."""
+    most = SMOOTH * gravity
+    for i in range(bodies.shape[0]):
+        s, turn, shift = states[i], 0.0, 0.0
+        for c in range(3):
+            turn, shift = max(turn, abs(s.slope[c])), max(shift, abs(s.slope[3 + c]))
+        if turn * bodies[i].radius <= most and shift <= most:
+            for c in range(3):
+                s.w[c] = s.x[c] + dt * s.slope[c]
+                s.vc[c] = s.x[3 + c] + dt * s.slope[3 + c]
+
+
+@routine(allocates=False)
+def look_at_modes(coordinates, states, cstates, contact, dt, fresh):
+    """Slacks (`rs`) and sliding velocities (`ry`) at the end of the step; with `fresh`, gradients of the gaps as well.
+
+    Those of the matrix are kept as long as it is: beside the stiffness of contacts they must be the same.
+    """
+    for k in range(contact.now[0].count):
+        c = contact.cones[k]
+        if c.kind != ip.DRY:
+            phi, ea, eb = measure(coordinates, states, cstates, contact.contacts, c)
+            if fresh:
+                for i in range(6):
+                    c.ea[i], c.eb[i] = ea[i], eb[i]
+            c.gap = phi
+            c.rs = (phi - c.rest) / dt
+        if c.kind != ip.LIMIT:
+            c.ry[0], c.ry[1] = sliding(c, states)
+
+
+@routine(allocates=False)
+def choose_modes(contact, goal, fresh):
+    """Modes, and what each cone's impulses are to change by without motion (`w0`); with `fresh`, per motion (`W`).
+
+    Gives back how many modes have changed, and the largest change that is left, as a velocity [m/s].
+
+    Args:
+        goal: central-path parameter [J]. Gaps of closed contacts stay above zero by it.
+    """
+    changed, worst = 0, 0.0
+    for k in range(contact.now[0].count):
+        c = contact.cones[k]
+        mode = mode_of(c)
+        if mode != c.mode:
+            changed += 1
+        c.mode = mode
+        if fresh:
+            stiffen(c, goal)
+        worst = max(worst, change_of(c, goal))
+    return changed, worst
+
+
+@routine(allocates=False)
+def mode_of(c):
+    """The mode that the present impulses, slack and sliding velocity tell."""
+    if c.kind != ip.DRY and c.gam <= c.weight * c.rs:
+        return OPEN
+    if c.kind == ip.LIMIT:
+        return STICK
+    bound = c.bound if c.kind == ip.DRY else c.mu * max(c.gam, 0.0)
+    t0, t1 = c.beta[0] - c.weight * c.ry[0], c.beta[1] - c.weight * c.ry[1]
+    return STICK if t0 * t0 + t1 * t1 <= bound * bound else SLIP
+
+
+@inline
+def creep_of(c, goal):
+    """Sliding velocity against the friction of a cone that sticks, per impulse, at `goal` of the central path."""
+    least = math.sqrt(goal * c.weight)
+    bound = c.bound if c.kind == ip.DRY else c.mu * max(c.gam, least)
+    part = (c.beta[0] ** 2 + c.beta[1] ** 2) / (bound * bound)
+    return goal / (bound * bound * (1.0 - min(part, INSIDE)))
+
+
+@routine(allocates=False)
+def change_of(c, goal):
+    """Fill `w0`; the largest change of an impulse or slack that is left, as a velocity [m/s]."""
+    if c.mode == OPEN:
+        c.w0[0], c.w0[1], c.w0[2] = -c.gam, -c.beta[0], -c.beta[1]
+        return max(abs(c.gam), abs(c.beta[0]), abs(c.beta[1])) / c.weight
+    worst = slack = 0.0
+    if c.kind != ip.DRY:
+        slack = c.rs - goal / max(c.gam, math.sqrt(goal * c.weight))
+        worst = abs(slack)
+    c.w0[0], c.w0[1], c.w0[2] = -c.W[0] * slack, 0.0, 0.0
+    if c.kind == ip.LIMIT:
+        return worst
+    if c.mode == STICK:
+        creep = creep_of(c, goal)
+        y0, y1 = c.ry[0] + creep * c.beta[0], c.ry[1] + creep * c.beta[1]
+        c.w0[1], c.w0[2] = -c.W[4] * y0, -c.W[8] * y1
+        return max(worst, abs(y0), abs(y1))
+    bound, d0, d1, share = sliding_of(c)
+    along, across = bound - c.beta[0] * d0 - c.beta[1] * d1, c.beta[0] * d1 - c.beta[1] * d0
+    k = across / share
+    # What the normal impulse adds goes along the direction that is in the matrix: it is stiff.
+    c.w0[1], c.w0[2] = along * d0 - k * d1 - c.W[3] * slack, along * d1 + k * d0 - c.W[6] * slack
+    return max(worst, abs(along) / c.weight, abs(across) / c.weight)
+
+
+@inline
+def sliding_of(c):
+    """Bound of the friction of a cone that slides, its direction (2), and what is left of a change across it."""
+    bound = c.bound if c.kind == ip.DRY else c.mu * max(c.gam, 0.0)
+    t0, t1 = c.beta[0] - c.weight * c.ry[0], c.beta[1] - c.weight * c.ry[1]
+    size = math.sqrt(t0 * t0 + t1 * t1)
+    return bound, t0 / size, t1 / size, max(1.0 - bound / size, 1.0 / NEW)
+
+
+@routine(allocates=False)
+def stiffen(c, goal):
+    """Fill `W`: what the impulses change by, per motion."""
+    for i in range(9):
+        c.W[i] = 0.0
+    if c.mode == OPEN:
+        return
+    rho = NEW * c.weight
+    if c.kind != ip.DRY:
+        if c.gam * c.gam > goal * c.weight:
+            rho = 1.0 / (1.0 / (STIFF * c.weight) + goal / (c.gam * c.gam))
+        c.W[0] = rho
+    if c.kind == ip.LIMIT:
+        return
+    if c.mode == STICK:
+        c.W[4] = c.W[8] = 1.0 / (1.0 / (STIFF * c.weight) + creep_of(c, goal))
+        return
+    _, d0, d1, share = sliding_of(c)
+    more = 0.0 if c.kind == ip.DRY else c.mu * rho
+    k = c.weight * (1.0 - share) / share
+    c.W[3], c.W[6] = more * d0, more * d1
+    c.W[4], c.W[5], c.W[7], c.W[8] = k * d1 * d1, -k * d0 * d1, -k * d0 * d1, k * d0 * d0
+
+
+@routine(allocates=False)
+def direction_of_modes(model, data, contact, fresh):
+    """Newton's step for bodies and joints into dx, and that of the cones taken; False where the matrix is singular."""
+    first, dx = model.graph.first, data.dx
+    if fresh:
+        for k in range(contact.now[0].count):
+            if contact.cones[k].mode != OPEN:
+                add_block(model, data, contact.cones[k])
+        singular, _ = factorize(model.graph, data.factors, 0.0)
+        if singular >= 0:
+            return False
+    for i in range(dx.shape[0]):
+        dx[i] = data.fixed[i]
+    for k in range(contact.now[0].count):
+        c = contact.cones[k]
+        w = 0.0 if c.kind >= ip.DRY else c.w0[0]
+        for m in range(6):
+            if c.a >= 0:
+                dx[first[c.a] + m] += w * c.da[m] + c.w0[1] * c.da[6 + m] + c.w0[2] * c.da[12 + m]
+            if c.b >= 0:
+                dx[first[c.b] + m] += w * c.db[m] + c.w0[1] * c.db[6 + m] + c.w0[2] * c.db[12 + m]
+    solve(model.graph, data.factors, dx)
+    for k in range(contact.now[0].count):
+        c = contact.cones[k]
+        u0 = u1 = u2 = 0.0
+        if c.mode != OPEN:
+            for m in range(6):
+                if c.a >= 0:
+                    d = dx[first[c.a] + m]
+                    u0, u1, u2 = u0 + c.ea[m] * d, u1 + c.da[6 + m] * d, u2 + c.da[12 + m] * d
+                if c.b >= 0:
+                    d = dx[first[c.b] + m]
+                    u0, u1, u2 = u0 + c.eb[m] * d, u1 + c.db[6 + m] * d, u2 + c.db[12 + m] * d
+        c.gam += c.w0[0] - c.W[0] * u0
+        c.beta[0] += c.w0[1] - c.W[3] * u0 - c.W[4] * u1 - c.W[5] * u2
+        c.beta[1] += c.w0[2] - c.W[6] * u0 - c.W[7] * u1 - c.W[8] * u2
+    return True
+
+
+@routine(allocates=False)
+def settle(contact, goal):
+    """Make every cone a point of the central path at `goal` [J], as the interior point method leaves them."""
+    for k in range(contact.now[0].count):
+        c = contact.cones[k]
+        c.share = 1.0
+        gam, b0, b1 = c.gam, c.beta[0], c.beta[1]
+        if c.mode == OPEN:
+            ip.begin(c, max(c.rs, math.sqrt(goal / c.weight)), c.ry[0], c.ry[1], NOTHING * goal)
+        elif c.kind == ip.DRY:
+            ip.begin(c, 1.0, c.ry[0], c.ry[1], goal)
+        else:
+            least = math.sqrt(goal * c.weight)
+            slack = goal / max(gam, least)
+            ip.begin(c, slack, c.ry[0], c.ry[1], slack * max(gam, NOTHING * least))
+        if c.mode == STICK and c.kind != ip.LIMIT:
+            bound = ip.friction_bound(c)
+            part = (b0 * b0 + b1 * b1) / (bound * bound)
+            shrink = math.sqrt(INSIDE / part) if part > INSIDE else 1.0
+            c.psi = goal / (bound * (1.0 - min(part, INSIDE)))
+            c.beta[0], c.beta[1] = shrink * b0, shrink * b1
+            c.y[0], c.y[1] = -c.psi * c.beta[0] / bound, -c.psi * c.beta[1] / bound
+
+
+@routine(allocates=False)
+def look(model, settings, data, contact, goal, dt, fresh):
+    """Residuals, and with `fresh` the matrix without contacts; (those of joints, modes changed, largest of all) [m/s].
+
+    See `choose_modes`.
+    """
+    joints = assemble(model, settings, data, dt, fresh) / dt
+    look_at_modes(model.coordinates, data.bodies, data.coordinates, contact, dt, fresh)
+    changed, worst = choose_modes(contact, goal, fresh)
+    push_cones(data.bodies, contact)
+    return joints, changed, max(worst, joints, largest_residual(model.bodies, data.bodies))
+
+
+@routine(allocates=False)
+def active_step(model, settings, data, contact, dt):
+    """Solve a step from the modes of the one before; gives back the iterations, or -1 - these where it does not."""
+    bodies, states = model.bodies, data.bodies
+    begin_modes(bodies, contact)
+    if data.clock[0] == LATER:
+        accelerate(bodies, states, settings.gravity, dt)
+    _, typical, limit, closed = scales(bodies, settings, contact, dt)
+    least = max(settings.kappa, SHARPEST * contact.now[0].energy)
+    fresh = dt != 0.0  # no literal True: it would be compiled anew
+    matrices, last = 0, math.inf
+    for iteration in range(ITERATIONS):
+        goal = max(least, SHARPEST * typical * strongest(contact))
+        joints, changed, worst = look(model, settings, data, contact, goal, dt, fresh)
+        if worst <= limit and joints <= closed:
+            settle(contact, goal)
+            return iteration
+        if not fresh and (changed > 0 or worst > FAST * last):
+            fresh = dt != 0.0
+            joints, changed, worst = look(model, settings, data, contact, goal, dt, fresh)
+        if not is_finite(worst) or matrices == MATRICES:
+            return -1 - iteration
+        for i in range(bodies.shape[0]):
+            for c in range(6):
+                data.fixed[model.graph.first[i] + c] = -states[i].r[c]
+        if fresh:
+            matrices += 1
+            leave_out_rows(model, data, settings.loops)
+        else:
+            leave_out_residuals(data, settings.loops)
+        if not direction_of_modes(model, data, contact, fresh):
+            return -1 - iteration
+        apply(model, data, 1.0, dt)
+        fresh = dt == 0.0
+        last = worst
+    return -1 - ITERATIONS
