@@ -206,7 +206,7 @@ def mujoco_time(path: Path, robot: Mechanism, q: np.ndarray, u: np.ndarray, per:
 
 
 def mujoco_model(mujoco: Any, path: Path, robot: Mechanism) -> Any:
-    """MuJoCo's model of an MJCF file; that of the robot written as one where it is a URDF, whose meshes it does not find."""
+    """MuJoCo's model of an MJCF file; for a URDF file, whose meshes it does not find, that of the robot as MJCF."""
     with tempfile.TemporaryDirectory() as folder:
         try:
             if path.suffix == ".urdf":
