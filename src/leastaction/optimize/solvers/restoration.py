@@ -11,6 +11,7 @@ import math
 
 import numpy as np
 
+from leastaction.optimize.solvers import bounds
 from leastaction.optimize.solvers.interior import Interior
 from leastaction.optimize.transcriptions.sparsity import FloatArray
 
@@ -107,10 +108,10 @@ def _step(ip: Interior, mu: float, damping: float) -> tuple[FloatArray, float, F
     def merit(x: FloatArray, rows: FloatArray) -> float:
         left, right = ip.distances(x)
         logs = np.log(left[ip.has_lower]).sum() + np.log(right[ip.has_upper]).sum()
-        return 0.5 * float(rows @ rows) - mu * float(logs)
+        return 0.5 * bounds.dot(rows, rows) - mu * float(logs)
 
     now = merit(ip.x, ip.rows)
-    slope = float((ip.pull_back(ip.rows) + inner) @ dx)
+    slope = bounds.dot(ip.pull_back(ip.rows) + inner, dx)
     alpha = ip.longest_step(dx, 0.99)
     for _ in range(4):
         x = ip.x + alpha * dx
