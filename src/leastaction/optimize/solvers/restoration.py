@@ -25,6 +25,9 @@ LEAST_MU = 1e-9
 """Barrier parameter at which it is decided whether there is a way."""
 STANDSTILL = 1e-13
 """Relative steps below are none."""
+STALLED, LESS = 80, (0.9, 0.5)
+"""Steps of the way back, in all, within which the largest violation must fall to that share, or their squares to the
+other: else there is no way."""
 REST = 1e-8
 """Gradient of the squared violation, beside the violation, at which the search has come to rest."""
 
@@ -70,10 +73,21 @@ def _descend(ip: Interior) -> str:
         if theta <= 1e-2 * ip.tolerance:
             ip.new_filter()
             return ""
+        if _stalls(ip):
+            return "Restoration_Failed"
         status = ip.limit()
         if status:
             return status
         ip.slopes()
+
+
+def _stalls(ip: Interior) -> bool:
+    """Whether many steps back lessened the violation by next to nothing: some constraints contradict each other."""
+    worst, squares = float(np.abs(ip.rows / ip.row_scale).max(initial=0.0)), bounds.dot(ip.rows, ip.rows)
+    if worst <= LESS[0] * ip.least[0] or squares <= LESS[1] * ip.least[1]:
+        ip.least, ip.steps_back = (min(worst, ip.least[0]), min(squares, ip.least[1])), 0
+    ip.steps_back += 1
+    return ip.steps_back > STALLED
 
 
 def _at_rest(ip: Interior, mu: float) -> bool:
