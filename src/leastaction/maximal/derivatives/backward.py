@@ -44,10 +44,10 @@ from leastaction.maximal.step.guess import AGAIN, FIRST
 from leastaction.maximal.step.joint_rows import equation
 from leastaction.maximal.step.judgement import is_impact
 from leastaction.maximal.step.newton import DEPENDENT
-from leastaction.maximal.step.rollout import DONE, solve_part, start_part
+from leastaction.maximal.step.rollout import DONE, UNTIED, solve_part, start_part
 from leastaction.spatial import load3, load9, mattvec, matvec
 
-OTHERWISE = -5
+OTHERWISE = UNTIED - 1
 """Why the way back stops before a step: it was divided, or has contacts whose derivatives are found otherwise."""
 
 SAME = 1e-4
