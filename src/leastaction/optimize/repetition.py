@@ -46,7 +46,7 @@ def repeated(solution: Solution, times: int) -> Solution:
         return np.concatenate([q[:1], *(q[1:] + k * shift for k in range(times))])
 
     stored = {name: again(name, x) for name, x in run.stored.items()} | {"shift": times * shift}
-    t = run.dt * np.arange(times * steps + 1)
+    t = np.asarray(run.dt * np.arange(times * steps + 1), float)
     return replace(
         solution,
         trajectory=Trajectory(run.mechanism, run.integrator, run.dt, t, moved(run.q), stored),

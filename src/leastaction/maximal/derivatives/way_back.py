@@ -82,9 +82,9 @@ class WayBack:
         The piece is that step, and where p has a share of the contacts' impulses of the step after that one too.
         """
         n, (steps, nodes, nu) = self.parts.stepper.mechanism.nv, self.u.shape
-        rows, none = (np.zeros((2 * n, 2 * n)), np.zeros((2 * n, nu))), np.zeros((2, steps + 1, n))
+        rows, (bq, bp) = (np.zeros((2 * n, 2 * n)), np.zeros((2 * n, nu))), np.zeros((2, steps + 1, n))
         bars, controls = Bars.zero(len(self.before)), np.zeros((steps, nodes, nu))
-        left, _ = self.over(steps - 1, bars, *none, controls, rows)
+        left, _ = self.over(steps - 1, bars, bq, bp, controls, rows)
         return rows if left < 0 else None
 
     def over(
