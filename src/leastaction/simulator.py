@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from leastaction.actuation import Actuation
+from leastaction.actuation import Actuation, hold_controls
 from leastaction.controls import control_at
 from leastaction.default import announce, choose
-from leastaction.dynamics.legendre import momentum_of_velocity, velocity_of_momentum
+from leastaction.dynamics.legendre import Velocities, momentum_of_velocity
 from leastaction.errors import IntegratorError, MechanismError
 from leastaction.integrators import Integrator, is_number
 from leastaction.left_out import warn_of_ignored
@@ -23,6 +23,8 @@ from leastaction.pushes import Pushes
 from leastaction.record import Record
 from leastaction.start import checked_integrator, first_state, start_time
 from leastaction.trajectory import Trajectory
+
+FLOAT = np.dtype(np.float64)
 
 ROOM = 256
 """Steps for which there is room before the last two states move to the front again."""
@@ -85,7 +87,10 @@ class Simulator:
         self._fresh = self._stepper.memory()
         self._whole_u = np.zeros((1, len(self._stepper.control_nodes), whole.nu))
         self._u = self._whole_u[:, :, : mechanism.nu]  # those behind them are pushes
+        self._shape, self._none = (mechanism.nu,), np.zeros(mechanism.nu)
         self._actuation = Actuation(mechanism, dt, self._stepper.control_nodes)
+        self._velocities = Velocities(mechanism)
+        self._record: Any = None
         self.reset()
 
     # ------------------------------------------------------------------ settings
@@ -132,13 +137,22 @@ class Simulator:
         first = first_state(stepper, q, v, p, project)
         stepper.remember(self._fresh)
         stepper.start_time = start
-        self._record = stepper.record(ROOM)
+        self._begin(stepper.record(ROOM))
         for name, rows in first.states().items():
             self._record[name][:1] = rows
         self._start, self._steps, self._row = start, 0, 0
         self._activation = activation
         if self._pushes is not None:
             self._pushes.controls[:] = 0.0
+
+    def _begin(self, record: Record) -> None:
+        """Take a new record, or its first rows into the one at hand, for which all is prepared."""
+        rows, own = record.states(), self._record.states() if self._record is not None else {}
+        if [(name, x.shape) for name, x in rows.items()] != [(name, x.shape) for name, x in own.items()]:
+            self._record, self._stride = record, self._stepper.stride(record, self._whole_u)
+            return
+        for name, x in rows.items():
+            own[name][:2] = x[:2]
 
     def push(self, body: str, force: Any = (0.0, 0.0, 0.0), torque: Any = (0.0, 0.0, 0.0), point: Any = None) -> None:
         """Push a body over the next step; pushes add up.
@@ -169,18 +183,14 @@ class Simulator:
             IntegratorError: for controls that are not nu finite numbers.
             ConvergenceError: the step has no solution; the simulator stays where it was before the step.
         """
-        if u is None:
-            self._u[:] = 0.0
-        else:
-            # A sum of squares tells numbers from NaN in one quick call; what is odd is looked at closely.
-            plain = type(u) is np.ndarray and u.shape == self._u.shape[2:] and u.dtype == np.float64
-            self._u[:] = u if plain and u.dot(u) < np.inf else control_at(self.mechanism, u, self.t)
         activation, actuation = self._activation, self._actuation
+        # What is odd is looked at closely. NumPy's own functions would take several times as long.
+        plain = type(u) is np.ndarray and u.shape == self._shape and u.dtype is FLOAT and u.flags.carray
+        if not plain or not hold_controls(u, actuation.lower, actuation.upper, self._whole_u):
+            u = self._none if u is None else control_at(self.mechanism, u, self.t)
+            hold_controls(u, actuation.lower, actuation.upper, self._whole_u)
         if actuation.active:
             self._u[0], activation = actuation.step(self._u[0], activation)
-        elif actuation.limited:  # numpy.clip takes several times as long
-            np.maximum(self._u, actuation.lower, out=self._u)
-            np.minimum(self._u, actuation.upper, out=self._u)
         if motions is not None:
             given = checked_names(self.mechanism, motions)
             self._stepper.aim = {x: motion_at(self.mechanism, x, value, self.t) for x, value in given.items()}
@@ -191,7 +201,7 @@ class Simulator:
             self._move_to_front()
         row, stepper = self._row, self._stepper
         stepper.forget_contacts()
-        if stepper.advance(self._record, row, row + 1, self._whole_u) == row:
+        if self._stride(row) == row:
             error = stepper.failure(self._steps, self._record)
             error.time = self.t
             raise error
@@ -230,7 +240,7 @@ class Simulator:
         second = self._record.second[self._row]
         if not self._stepper.momentum:
             return second.copy()
-        return velocity_of_momentum(self.mechanism, self._record.q[self._row][None], second[None])[0]
+        return self._velocities.at(self._record.q[self._row], second)
 
     @property
     def p(self) -> FloatArray:
@@ -273,7 +283,7 @@ class Simulator:
         if "limits" in self._stepper.acts and row > 0 and holds(m, q):
             before = self._record.second[row - 1]
             if self._stepper.momentum:
-                before = velocity_of_momentum(m, self._record.q[row - 1][None], before[None])[0]
+                before = self._velocities.at(self._record.q[row - 1], before)
             known = (v - before) / self.dt
         return read_state(m, q, v, u, self.contacts if self._steps else np.zeros((0, 9)), known)
 
@@ -306,7 +316,8 @@ class Simulator:
         activation = self._actuation.start(own)
         for name, rows in state.rows.items():
             record[name][: len(rows)] = rows
-        self._record, self._steps, self._start = record, state.steps, state.start
+        self._begin(record)
+        self._steps, self._start = state.steps, state.start
         self._row, self._activation = min(1, state.steps), activation
         self._stepper.remember(state.memory)
         self._stepper.start_time = state.start + self.dt * (state.steps - self._row)
