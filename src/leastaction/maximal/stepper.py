@@ -87,7 +87,7 @@ class MaximalStepper(Stepper):
 
     def __init__(self, integrator: Maximal, mechanism: Mechanism, dt: float) -> None:
         super().__init__(integrator, mechanism, dt)
-        self.model = model = compile_model(mechanism)
+        self.model = model = compile_model(mechanism, dt)
         self.substeps = composition(integrator.order)
         self.row, self.told = 0, False
         self.no_goals = np.zeros((1, 0)), np.zeros(1)
