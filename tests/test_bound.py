@@ -1,6 +1,8 @@
 """Entry points whose first arguments stay: the same results, arguments of other types find their own code, and rows
 come one after another."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 
@@ -69,3 +71,21 @@ def test_what_is_not_affine_in_the_row_goes_by_python(monkeypatch):
     values, out = np.ones((10, 3)), np.zeros(1)
     steps = walk.Walk(Bound(row_sums, (1.0, True, None)), lambda row: (row * row, values[:2], out))
     assert [steps(row)[0] for row in (1, 2, 3, 4, 5)] == [1, 4, 9, 16, 25]
+
+
+def test_walks_of_many_threads_share_code_that_stays(monkeypatch):
+    monkeypatch.setattr(walk, "SOON", 1)
+    monkeypatch.setattr(walk, "LATE", 1)
+    monkeypatch.setattr(walk, "_CALLERS", {})
+    values = np.ones((1000, 3))
+
+    def sums(_):
+        out = np.zeros(1000)
+        bound = Bound(row_sums, (1.0, True, None))
+        steps = walk.Walk(bound, lambda row: (row, values[row : row + 2], out[row : row + 1]))
+        for row in range(1, 900):
+            steps(row)
+        return out.sum()
+
+    with ThreadPoolExecutor(4) as pool:
+        assert set(pool.map(sums, range(8))) == {899 * 6.0}

@@ -13,6 +13,7 @@ from leastaction.controls import control_at
 from leastaction.default import announce, choose
 from leastaction.dynamics.legendre import Velocities, momentum_of_velocity
 from leastaction.errors import IntegratorError, MechanismError
+from leastaction.implausible import EnergyWatch, Once
 from leastaction.integrators import Integrator, is_number
 from leastaction.left_out import warn_of_ignored
 from leastaction.mechanism import Mechanism
@@ -52,7 +53,8 @@ class SimulatorState:
 class Simulator:
     """A robot that is advanced one step at a time.
 
-    Its states are those of `simulate`, to the last bit; a `Trajectory` of it is made by collecting them.
+    Its states are those of `simulate`, to the last bit; a `Trajectory` of it is made by collecting them. Energy from
+    nowhere is said in an `EnergyWarning`, some hundred steps later at the latest, or at the next reset.
 
     Example:
         >>> sim = la.Simulator(la.robots.cart_pole(), la.Galerkin(order=4), dt=0.01)
@@ -65,13 +67,20 @@ class Simulator:
         integrator: such as `Galerkin(order=4)`; default what the robot needs, see `simulate`.
         dt: time step [s].
         pushable: names of bodies that `push` may push, or True for all; None: none. Each costs six controls inside.
+        once: simulators with the same `leastaction.implausible.Once` warn of energy from nowhere once, all together.
 
     Raises:
         IntegratorError: for bad settings, or an integrator that cannot run this mechanism.
     """
 
     def __init__(
-        self, mechanism: Mechanism, integrator: Integrator | None = None, dt: float = 0.01, *, pushable: Any = None
+        self,
+        mechanism: Mechanism,
+        integrator: Integrator | None = None,
+        dt: float = 0.01,
+        *,
+        pushable: Any = None,
+        once: Once | None = None,
     ) -> None:
         if not isinstance(mechanism, Mechanism):
             raise MechanismError(
@@ -90,6 +99,8 @@ class Simulator:
         self._shape, self._none = (mechanism.nu,), np.zeros(mechanism.nu)
         self._actuation = Actuation(mechanism, dt, self._stepper.control_nodes)
         self._velocities = Velocities(mechanism)
+        self._watch = EnergyWatch(mechanism, self.integrator, self.dt, self._stepper.momentum, once=once)
+        self._controls = np.zeros((ROOM, *self._u.shape[1:]))
         self._record: Any = None
         self.reset()
 
@@ -135,6 +146,7 @@ class Simulator:
         start, stepper = start_time(t), self._stepper
         activation = self._actuation.start(activation)
         first = first_state(stepper, q, v, p, project)
+        self._look_at_energy()
         stepper.remember(self._fresh)
         stepper.start_time = start
         self._begin(stepper.record(ROOM))
@@ -142,6 +154,7 @@ class Simulator:
             self._record[name][:1] = rows
         self._start, self._steps, self._row = start, 0, 0
         self._activation = activation
+        self._watch_from_here()
         if self._pushes is not None:
             self._pushes.controls[:] = 0.0
 
@@ -201,7 +214,9 @@ class Simulator:
             self._move_to_front()
         row, stepper = self._row, self._stepper
         stepper.forget_contacts()
+        self._controls[row] = self._u[0]
         if self._stride(row) == row:
+            self._look_at_energy()
             error = stepper.failure(self._steps, self._record)
             error.time = self.t
             raise error
@@ -211,11 +226,32 @@ class Simulator:
 
     def _move_to_front(self) -> None:
         """Make room for more steps: they need the last two states."""
+        self._look_at_energy()
+        self._seen = 1
         for rows in self._record.states().values():
             if len(rows) == ROOM + 1:
                 rows[:2] = rows[-2:]
         self._row = 1
         self._stepper.start_time = self._start + self.dt * (self._steps - 1)
+
+    def _watch_from_here(self) -> None:
+        """Energies are compared with that of the present state from now on; pushes are forces from outside."""
+        self._seen = self._row
+        if self._pushes is None:
+            self._watch.begin(self._record.q[self._row], self._record.second[self._row])
+            work = self._record.get("work")
+            self._first_work = 0.0 if work is None else float(work[self._row])
+
+    def _look_at_energy(self) -> None:
+        """Warn of energy from nowhere in the steps that were not looked at yet."""
+        if self._record is None or self._pushes is not None or self._row == self._seen:
+            return
+        rows, work = slice(self._seen, self._row + 1), self._record.get("work")
+        t = self.t - self.dt * np.arange(self._row - self._seen, -1, -1)
+        u = self._controls[self._seen : self._row]
+        motions = None if work is None else work[rows] - self._first_work
+        self._watch.look(t, self._record.q[rows], self._record.second[rows], u, motions)
+        self._seen = self._row
 
     # ------------------------------------------------------------------ the state
 
@@ -310,6 +346,7 @@ class Simulator:
         """Go on from a `state`, to the last bit as it went on then."""
         if not isinstance(state, SimulatorState):
             raise IntegratorError(f"set_state needs what state() gave, got {state!r}")
+        self._look_at_energy()
         record = self._stepper.record(ROOM)
         _check_state(state, record)
         own = state.activation if self._actuation.active else None
@@ -319,6 +356,7 @@ class Simulator:
         self._begin(record)
         self._steps, self._start = state.steps, state.start
         self._row, self._activation = min(1, state.steps), activation
+        self._watch_from_here()
         self._stepper.remember(state.memory)
         self._stepper.start_time = state.start + self.dt * (state.steps - self._row)
 

@@ -8,6 +8,7 @@ function of a few instructions hands them to the compiled one.
 
 import ctypes
 import struct
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -86,8 +87,7 @@ class Walk:
         self._moving, self._growth, self._row = block[_HEAD + len(fixed) :], growth, 1
         self._result, self._single = block[1 : 1 + count], count == 1
         self._held = others  # nothing else may hold the arrays
-        known = _CALLERS.get(id(compiled))
-        self._call = _caller(compiled) if known is None else known[0]
+        self._call = _caller(compiled)
 
 
 def words(values: tuple[Any, ...], kinds: tuple[Any, ...]) -> list[int] | None:
@@ -126,6 +126,23 @@ def _words_given(kind: Any) -> int | None:
 
 def _caller(compiled: Any) -> Any:
     """A function of the address of such words, which calls what they begin with and gives back its status."""
+    with _ONE:  # in threads, nobody may replace the code that another one runs
+        if id(compiled) not in _CALLERS:
+            _CALLERS[id(compiled)] = _new_caller(compiled)
+    return _CALLERS[id(compiled)][0]
+
+
+_ONE = threading.Lock()
+
+_CALLERS: dict[int, Any] = {}
+"""Such functions, and their code, which must stay, by the identity of what they call, which stays, too (`bound`)."""
+
+_CALLS: dict[int, int] = {}
+"""Calls of walks that went by way of Python, likewise."""
+
+
+def _new_caller(compiled: Any) -> tuple[Any, Any]:
+    """Such a function, and its code."""
     context, fndesc = compiled.target_context, compiled.fndesc
     kind = context.call_conv.get_function_type(fndesc.restype, fndesc.argtypes)
     name = f"leastaction_walk_{len(_CALLERS)}"
@@ -136,16 +153,7 @@ def _caller(compiled: Any) -> Any:
     machine = llvm.Target.from_triple(triple).create_target_machine(opt=1, jit=True)
     engine = llvm.create_mcjit_compiler(module, machine)
     engine.finalize_object()
-    call = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p)(engine.get_function_address(name))
-    _CALLERS[id(compiled)] = call, engine
-    return call
-
-
-_CALLERS: dict[int, Any] = {}
-"""Such functions, and their code, which must stay, by the identity of what they call, which stays, too (`bound`)."""
-
-_CALLS: dict[int, int] = {}
-"""Calls of walks that went by way of Python, likewise."""
+    return ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p)(engine.get_function_address(name)), engine
 
 
 def _calling(module: Any, name: str, kind: Any) -> Any:
