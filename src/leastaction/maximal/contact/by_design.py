@@ -46,18 +46,17 @@ NO_MOTION = 1e-9
 
 def leave_out(model: Model, table: ContactTable) -> ContactTable:
     """The table without pairs of bodies that are made to overlap or cannot part; a warning names them."""
-    home, ground, tied = model.mechanism.home(), _pairs(table.ground), len(table.movers) > 1
+    home, ground, tied = model.mechanism.home(), pairs_of(table.ground), len(table.movers) > 1
     if not (tied or any(not _flies(model, int(table.shapes.body[b])) for _, b in ground)):
         return table
     Z = place(model, home, np.zeros(model.mechanism.nv))[0]
-    near, root = _near(model.mechanism), _roots(model.mechanism)
-    movers = _pairs(table.body_pairs(as_transforms(Z), 0.0)) if tied else []
+    near, root = _near(model.mechanism), roots(model.mechanism)
+    movers = pairs_of(table.body_pairs(as_transforms(Z), 0.0)) if tied else []
     robot = [(a, b) for a, b in movers if root[table.names[a][0]] == root[table.names[b][0]] != WORLD]
-    bounded = [(a, b) for a, b in ground if not _flies(model, int(table.shapes.body[b]))]
-    candidates = _meeting(table, [*robot, *bounded], Z)
+    candidates = meeting(table, [*robot, *bounded(model, table, ground)], Z)
     if not candidates:
         return table
-    contacts, gaps, normals, points = _contacts(table, candidates, Z)
+    contacts, gaps, normals, points = contacts_of(table, candidates, Z)
     overlap, fixed, touching = [], [], []
     for k, contact in enumerate(contacts):
         a, b = pair = candidates[int(contact.pair)]
@@ -74,20 +73,26 @@ def leave_out(model: Model, table: ContactTable) -> ContactTable:
     return without(table, {*overlap, *fixed})
 
 
-def _pairs(pairs: Any) -> list[tuple[int, int]]:
+def pairs_of(pairs: Any) -> list[tuple[int, int]]:
+    """The numbers of both shapes of `PAIR` records."""
     return list(zip(pairs.a.tolist(), pairs.b.tolist(), strict=True))
+
+
+def bounded(model: Model, table: ContactTable, ground: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Those of the pairs with the world whose bodies do not fly."""
+    return [(a, b) for a, b in ground if not _flies(model, int(table.shapes.body[b]))]
 
 
 def _flies(model: Model, i: int) -> bool:
     """Whether the joints that carry a body leave it six freedoms or more that may be pushed."""
-    held, freedoms = _held(model), dict[int, int]()
+    held, freedoms = held_freedoms(model), dict[int, int]()
     for piece in model.pieces:
         own = range(piece.iv, piece.iv + sum(p.nv for p in piece.primitives))
         freedoms[piece.b] = len(set(own) - held) + (freedoms[piece.a] if piece.a >= 0 else 0)
     return freedoms[i] >= 6
 
 
-def _roots(m: Mechanism) -> dict[str, str]:
+def roots(m: Mechanism) -> dict[str, str]:
     """For each body, and the world, the one of its tree that hangs on the world."""
     root = {WORLD: WORLD}
     for name, joint in zip(m.body_names, m.joints, strict=True):
@@ -121,7 +126,7 @@ def _near(m: Mechanism) -> set[tuple[str, str]]:
     return out
 
 
-def _meeting(table: ContactTable, pairs: Sequence[tuple[int, int]], Z: FloatArray) -> list[tuple[int, int]]:
+def meeting(table: ContactTable, pairs: Sequence[tuple[int, int]], Z: FloatArray) -> list[tuple[int, int]]:
     """Those whose bounding spheres meet at the poses Z."""
     centres, bound = table.centres(as_transforms(Z)), table.shapes.bound
     a, b = np.array(pairs, np.int64).reshape(-1, 2).T
@@ -130,7 +135,7 @@ def _meeting(table: ContactTable, pairs: Sequence[tuple[int, int]], Z: FloatArra
     return [pair for pair, far in zip(pairs, apart, strict=True) if not far]
 
 
-def _contacts(table: ContactTable, pairs: Any, Z: FloatArray) -> tuple[Any, FloatArray, FloatArray, FloatArray]:
+def contacts_of(table: ContactTable, pairs: Any, Z: FloatArray) -> tuple[Any, FloatArray, FloatArray, FloatArray]:
     """Contacts of pairs of shapes at the poses Z, their gaps, normals and points."""
     X, chosen = as_transforms(Z), table.pairs_of(pairs)
     finite = table.shapes.bound[np.isfinite(table.shapes.bound)]
@@ -146,7 +151,7 @@ def _contacts(table: ContactTable, pairs: Any, Z: FloatArray) -> tuple[Any, Floa
 
 def _can_part(model: Model, q: FloatArray, Z: FloatArray, contact: Any, n: FloatArray, x: FloatArray) -> bool:
     """Whether some joint velocity changes the gap of a contact; one that is neither prescribed nor locked."""
-    held = _held(model)
+    held = held_freedoms(model)
     path = _path(model, int(contact.a)) ^ _path(model, int(contact.b))
     for piece in model.pieces:
         if piece.b not in path:
@@ -168,7 +173,7 @@ def _can_part(model: Model, q: FloatArray, Z: FloatArray, contact: Any, n: Float
     return False
 
 
-def _held(model: Model) -> set[int]:
+def held_freedoms(model: Model) -> set[int]:
     """Degrees of freedom that nothing can push: prescribed ones, and those that an equation holds in place."""
     rows, coordinates = model.rows, model.coordinates
     own = rows[(rows.kind == COUPLING) & (rows.coordinate == rows.leader)]
@@ -196,6 +201,6 @@ def without(table: ContactTable, pairs: set[tuple[int, int]]) -> ContactTable:
     if not pairs:
         return table
     apart = {pair for a, b in pairs for pair in ((table.owner(a), table.owner(b)), (table.owner(b), table.owner(a)))}
-    keep = [(table.owner(a), table.owner(b)) not in apart for a, b in _pairs(table.ground)]
+    keep = [(table.owner(a), table.owner(b)) not in apart for a, b in pairs_of(table.ground)]
     ground = table.ground[np.array(keep, bool)].view(np.recarray)
     return replace(table, apart=table.apart | apart, ground=ground, surfaces=table.surfaces.without(pairs))

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from leastaction._jit.bound import Bound
+from leastaction._jit.walk import Walk
 from leastaction._tuples import plain
 from leastaction.dynamics.legendre import velocity_of_momentum
 from leastaction.errors import ConvergenceError
@@ -92,6 +94,23 @@ class GroundStepper(Stepper):
             self.log.append((first, record["impulses"][done_rows], record["places"][done_rows]))
         return first + done
 
+    def stride(self, record: Record, u: FloatArray) -> Callable[[int], int]:
+        """See `Stepper.stride`."""
+        arrays, controls = [record[name] for name in WRITTEN], u.reshape(1, self.mechanism.nu, 1)
+        walk = Walk(self._rollout, lambda row: (controls, (*(x[row : row + 2] for x in arrays), self.steady), True))
+        impulses, places = record["impulses"], record["places"]
+
+        def step(first: int) -> int:
+            if first == 0:
+                return self.advance(record, 0, 1, u)
+            done = first + walk(first)
+            self.reached = (done, u[0, 0])
+            if len(self.bodies):
+                self.log.append((first, impulses[first + 1 : done + 1], places[first + 1 : done + 1]))
+            return done
+
+        return step
+
     def _contacts_of(self, first: int, impulses: FloatArray, places: FloatArray) -> FloatArray:
         """Rows of contacts of steps from `first` on, as in `Record.contacts`, from their impulses and places."""
         touching = self.cones[: places.shape[1]]
@@ -130,7 +149,8 @@ class GroundStepper(Stepper):
         touch: Touch = self.lane.touch
         kept = [getattr(self.lane, name).copy() for name in CARRIED]
         kept += [getattr(touch, name).copy() for name in TOUCHED]
-        return kept, self.steady.copy(), self.reached
+        last, u = self.reached
+        return kept, self.steady.copy(), (last, u.copy())
 
     def remember(self, memory: Any) -> None:
         """See `Stepper.remember`."""
