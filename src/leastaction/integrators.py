@@ -193,6 +193,10 @@ class Stepper:
 
     # ------------------------------------------------------------------ the start of a run
 
+    def clear_start(self, q: FloatArray) -> FloatArray:
+        """The initial configuration without what contacts would push out of the way, and so add energy."""
+        return q
+
     def prepare_start(self, q: FloatArray) -> FloatArray:
         """Check (or adjust) the initial configuration."""
         return q

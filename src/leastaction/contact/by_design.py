@@ -62,18 +62,17 @@ class AtHome(NamedTuple):
 
 def leave_out(model: AtHome, table: ContactTable) -> ContactTable:
     """The table without pairs of bodies that are made to overlap or cannot part; a warning names them."""
-    ground, tied = _pairs(table.ground), len(table.movers) > 1
+    ground, tied = pairs_of(table.ground), len(table.movers) > 1
     if not (tied or any(not _flies(model, int(table.shapes.body[b])) for _, b in ground)):
         return table
     X = model.poses()
-    near, root = _near(model.mechanism), _roots(model.mechanism)
-    movers = _pairs(table.body_pairs(X, 0.0)) if tied else []
+    near, root = _near(model.mechanism), roots(model.mechanism)
+    movers = pairs_of(table.body_pairs(X, 0.0)) if tied else []
     robot = [(a, b) for a, b in movers if root[table.names[a][0]] == root[table.names[b][0]] != WORLD]
-    bounded = [(a, b) for a, b in ground if not _flies(model, int(table.shapes.body[b]))]
-    candidates = _meeting(table, [*robot, *bounded], X)
+    candidates = meeting(table, [*robot, *bounded(model, table, ground)], X)
     if not candidates:
         return table
-    contacts, gaps, normals, points = _contacts(table, candidates, X)
+    contacts, gaps, normals, points = contacts_of(table, candidates, X)
     overlap, fixed, touching = [], [], []
     for k, contact in enumerate(contacts):
         a, b = pair = candidates[int(contact.pair)]
@@ -90,8 +89,14 @@ def leave_out(model: AtHome, table: ContactTable) -> ContactTable:
     return without(table, {*overlap, *fixed})
 
 
-def _pairs(pairs: Any) -> list[tuple[int, int]]:
+def pairs_of(pairs: Any) -> list[tuple[int, int]]:
+    """The numbers of both shapes of `PAIR` records."""
     return list(zip(pairs.a.tolist(), pairs.b.tolist(), strict=True))
+
+
+def bounded(model: AtHome, table: ContactTable, ground: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Those of the pairs with the world whose bodies do not fly."""
+    return [(a, b) for a, b in ground if not _flies(model, int(table.shapes.body[b]))]
 
 
 def _flies(model: AtHome, i: int) -> bool:
@@ -102,7 +107,7 @@ def _flies(model: AtHome, i: int) -> bool:
     return freedoms[i] >= 6
 
 
-def _roots(m: Mechanism) -> dict[str, str]:
+def roots(m: Mechanism) -> dict[str, str]:
     """For each body, and the world, the one of its tree that hangs on the world."""
     root = {WORLD: WORLD}
     for name, joint in zip(m.body_names, m.joints, strict=True):
@@ -136,7 +141,7 @@ def _near(m: Mechanism) -> set[tuple[str, str]]:
     return out
 
 
-def _meeting(table: ContactTable, pairs: Sequence[tuple[int, int]], X: FloatArray) -> list[tuple[int, int]]:
+def meeting(table: ContactTable, pairs: Sequence[tuple[int, int]], X: FloatArray) -> list[tuple[int, int]]:
     """Those whose bounding spheres meet at the poses X."""
     centres, bound = table.centres(X), table.shapes.bound
     a, b = np.array(pairs, np.int64).reshape(-1, 2).T
@@ -145,7 +150,7 @@ def _meeting(table: ContactTable, pairs: Sequence[tuple[int, int]], X: FloatArra
     return [pair for pair, far in zip(pairs, apart, strict=True) if not far]
 
 
-def _contacts(table: ContactTable, pairs: Any, X: FloatArray) -> tuple[Any, FloatArray, FloatArray, FloatArray]:
+def contacts_of(table: ContactTable, pairs: Any, X: FloatArray) -> tuple[Any, FloatArray, FloatArray, FloatArray]:
     """Contacts of pairs of shapes at the poses X, their gaps, normals and points."""
     chosen = table.pairs_of(pairs)
     finite = table.shapes.bound[np.isfinite(table.shapes.bound)]
@@ -202,6 +207,6 @@ def without(table: ContactTable, pairs: set[tuple[int, int]]) -> ContactTable:
     if not pairs:
         return table
     apart = {pair for a, b in pairs for pair in ((table.owner(a), table.owner(b)), (table.owner(b), table.owner(a)))}
-    keep = [(table.owner(a), table.owner(b)) not in apart for a, b in _pairs(table.ground)]
+    keep = [(table.owner(a), table.owner(b)) not in apart for a, b in pairs_of(table.ground)]
     ground = table.ground[np.array(keep, bool)].view(np.recarray)
     return replace(table, apart=table.apart | apart, ground=ground, surfaces=table.surfaces.without(pairs))

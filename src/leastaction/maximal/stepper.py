@@ -32,6 +32,7 @@ from leastaction.maximal.compiler import compile_model
 from leastaction.maximal.composition import composition
 from leastaction.maximal.contact.by_design import leave_out
 from leastaction.maximal.contact.diagnosis import warn_of_ignored_pairs, warn_of_overlap
+from leastaction.maximal.contact.parting import clear_start
 from leastaction.maximal.coordinates.placement import momenta_of, place, poses_of_bodies
 from leastaction.maximal.derivatives.linearize import OneStep, Parts
 from leastaction.maximal.derivatives.parameters import Derivative, by_parameter
@@ -201,6 +202,10 @@ class MaximalStepper(Stepper):
         """Of prescribed motions, where there are any, their goals and work."""
         columns = sum(COLUMNS[int(kind)] for kind in self.model.goals.kind)
         return {"goals": np.zeros((rows, columns)), "work": np.zeros(rows)} if columns else {}
+
+    def clear_start(self, q: FloatArray) -> FloatArray:
+        """Links of a robot that overlap start apart."""
+        return clear_start(self.model, self.table, q) if self.acts and len(self.table.shapes) else q
 
     def prepare_start(self, q: FloatArray) -> FloatArray:
         """Refuse open loops."""

@@ -16,6 +16,11 @@ from leastaction.mechanism.closure import COUPLING
 
 def leave_out(model: Model, table: ContactTable) -> ContactTable:
     """See `contact.by_design.leave_out`."""
+    return by_design.leave_out(at_home(model), table)
+
+
+def at_home(model: Model) -> by_design.AtHome:
+    """The mechanism of a model in its home configuration."""
     home = model.mechanism.home()
 
     def poses() -> NDArray[np.float64]:
@@ -27,11 +32,11 @@ def leave_out(model: Model, table: ContactTable) -> ContactTable:
         return np.hstack([np.einsum("bij,bj->bi", R, V[:, :3]), V[:, 3:]])
 
     links = [(x.a, x.b, x.iv, sum(p.nv for p in x.primitives)) for x in model.pieces]
-    return by_design.leave_out(by_design.AtHome(model.mechanism, links, _held(model), poses, twists), table)
+    return by_design.AtHome(model.mechanism, links, frozenset(held_freedoms(model)), poses, twists)
 
 
-def _held(model: Model) -> frozenset[int]:
+def held_freedoms(model: Model) -> set[int]:
     """Degrees of freedom that nothing can push: prescribed ones, and those that an equation holds in place."""
     rows, coordinates = model.rows, model.coordinates
     own = rows[(rows.kind == COUPLING) & (rows.coordinate == rows.leader)]
-    return frozenset({int(iv) for iv in coordinates.iv[own.coordinate]} | set(prescribed_freedoms(model.mechanism)))
+    return {int(iv) for iv in coordinates.iv[own.coordinate]} | set(prescribed_freedoms(model.mechanism))
