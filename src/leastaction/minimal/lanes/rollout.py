@@ -54,11 +54,11 @@ def rollout(model, settings, lane, touch, u, record, going_on):
     prepare(model, lane)
     for done in range(u.shape[0]):
         if not has_room(touch.found, done, settings.dt):
-            return done, False
+            return done, 0
         apply_controls(model, lane, u, done, 0, model.driven)
         spent, count = step(model, lane, settings, memory[0] == 1)
         if spent < 0:
-            return done, True
+            return done, 1
         memory[0] = count
         for k in range(p.shape[0]):
             if done > 0 or going_on:
@@ -76,4 +76,4 @@ def rollout(model, settings, lane, touch, u, record, going_on):
             place[3] = gap(model.cones[c], lane.R[lane.now[0]], lane.x[lane.now[0]])
         record.iterations[done + 1] = spent
         record.divided[done + 1] = count if count > 1 else 0
-    return u.shape[0], False
+    return u.shape[0], 0

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from leastaction._jit.bound import Bound
+from leastaction._jit.walk import Walk
 from leastaction._tuples import plain
 from leastaction.dynamics.legendre import velocity_of_momentum
 from leastaction.errors import ConvergenceError
@@ -102,7 +104,7 @@ class GroundStepper(Stepper):
         done, _ = self._run(record, first, last, u)
         return first + done
 
-    def _run(self, record: Record, first: int, last: int, u: FloatArray) -> tuple[int, bool]:
+    def _run(self, record: Record, first: int, last: int, u: FloatArray) -> tuple[int, int]:
         """Steps from `first` on, up to `last`: how many were done, and whether one failed."""
         rows = tuple(record[name][first : last + 1] for name in WRITTEN)
         controls = np.ascontiguousarray(u[:, 0, :, None])
@@ -134,6 +136,25 @@ class GroundStepper(Stepper):
             if failed:
                 break
         return at
+
+    def stride(self, record: Record, u: FloatArray) -> Callable[[int], int]:
+        """See `Stepper.stride`."""
+        if self.lane.touch.found is not None:
+            return super().stride(record, u)
+        arrays, controls = [record[name] for name in WRITTEN], u.reshape(1, self.mechanism.nu, 1)
+        walk = Walk(self._rollout, lambda row: (controls, (*(x[row : row + 2] for x in arrays), self.steady), True))
+        impulses, places = record["impulses"], record["places"]
+
+        def step(first: int) -> int:
+            if first == 0:
+                return self.advance(record, 0, 1, u)
+            done = first + walk(first)[0]
+            self.reached = (done, u[0, 0])
+            if len(self.bodies):
+                self.log.append((first, impulses[first + 1 : done + 1], places[first + 1 : done + 1]))
+            return done
+
+        return step
 
     def _contacts_of(self, first: int, impulses: FloatArray, places: FloatArray) -> FloatArray:
         """Rows of contacts of steps from `first` on, as in `Record.contacts`, from their impulses and places."""
@@ -186,7 +207,8 @@ class GroundStepper(Stepper):
         touch: Touch = self.lane.touch
         kept = [getattr(self.lane, name).copy() for name in CARRIED]
         kept += [touch.lam[: self.own].copy(), touch.kick.copy(), touch.before.copy()]
-        return kept, self.steady.copy(), self.reached, self._kept_impulses()
+        last, u = self.reached
+        return kept, self.steady.copy(), (last, u.copy()), self._kept_impulses()
 
     def _kept_impulses(self) -> Any:
         """Keys and impulses of contacts that were looked for in the step before."""

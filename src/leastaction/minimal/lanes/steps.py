@@ -72,7 +72,7 @@ def is_whole(model, lane, touch, dt):
 
 @routine
 def is_full(touch):
-    """Whether there was no room for a contact."""
+    """Whether there was no room for a contact or its force."""
     if touch is None:
         return False
     return found_is_full(touch.found)
@@ -148,6 +148,8 @@ def step(model, lane, settings, steady):
             far[k] = near[k]
             near[k] = moved[k] / dt
         note(model, lane, lane.touch, count, dt)
+        if is_full(lane.touch):
+            return -1, count
         advance(model, lane)
         count += 1
         part += 1
