@@ -34,7 +34,7 @@ from leastaction.maximal.contact.by_design import leave_out
 from leastaction.maximal.contact.diagnosis import warn_of_ignored_pairs, warn_of_overlap
 from leastaction.maximal.contact.parting import clear_start
 from leastaction.maximal.coordinates.placement import momenta_of, place, poses_of_bodies
-from leastaction.maximal.derivatives.linearize import OneStep, Parts
+from leastaction.maximal.derivatives.linearize import OneStep, Parts, jacobians_back
 from leastaction.maximal.derivatives.parameters import Derivative, by_parameter
 from leastaction.maximal.derivatives.reversal import MaximalReversal, Sweep
 from leastaction.maximal.failures import failure_of
@@ -114,6 +114,7 @@ class MaximalStepper(Stepper):
         self.reached = (0, np.zeros(mechanism.nu))
         self.contact: ContactData | None = None
         self.parts: Parts | None = None
+        self.before = np.zeros((0, 6))  # velocities with which a run began, shape (bodies, 6)
         self._make_room()
 
     @property
@@ -247,6 +248,7 @@ class MaximalStepper(Stepper):
         fast = 0.5 * self.dt * np.linalg.norm(twists[:, :3], axis=1, keepdims=True) > 0.9
         data.bodies.w, data.bodies.vc, data.bodies.v = np.where(fast, 0.0, twists[:, :3]), twists[:, 3:], 0.0
         data.bodies.x[:, :3], data.bodies.x[:, 3:] = data.bodies.w, data.bodies.vc
+        self.before = data.bodies.x.copy()
         data.rows.lam = data.rows.mu = 0.0
         data.clock[:] = 0.0
         self.planned, self.wider = True, 1.0
@@ -389,7 +391,9 @@ class MaximalStepper(Stepper):
     def linearize(self, q: FloatArray, p: FloatArray, u: FloatArray) -> tuple[FloatArray, FloatArray]:
         """(A, B) of the step from (q, p) with the controls u (nu,) held; see `leastaction.linearize`."""
         u = np.array(np.broadcast_to(u, (len(self.control_nodes), self.mechanism.nu)))
-        return self._start(q, p, u).jacobians()
+        self.parts = self.parts or Parts(self)
+        found = jacobians_back(self.parts, q, p, u)
+        return self._start(q, p, u).jacobians() if found is None else found
 
     def pull_back(self, q: FloatArray, p: FloatArray, u: FloatArray, bar: FloatArray) -> FloatArray:
         """Turn the gradient `bar` (2 nv) by (q', p') into that by (q, p), in place; gives back that by the controls.
