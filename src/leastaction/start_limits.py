@@ -13,9 +13,11 @@ from leastaction.mechanism import Mechanism
 from leastaction.mechanism.arguments import FloatArray
 from leastaction.warn import warn
 
-STEPS, CLOSED, FURTHEST, SLIGHT = 200, 1e-9, 0.2, 1e-4
-"""Most steps to close loops within limits, what counts as closed [m or rad], how far a joint moves in one [rad or m], and
-the weight of doing so, beside that of closing."""
+STEPS, CLOSED = 200, 1e-9
+"""Most steps to close loops within limits, and what counts as closed [m or rad]."""
+
+FURTHEST, SLIGHT = 0.2, 1e-4
+"""How far a joint moves in such a step [rad or m], and the weight of doing so, beside that of closing."""
 
 BEYOND = 1e-3
 """How far beyond a limit a joint must start [rad or m] to be moved: what is less, a step takes back by itself."""
