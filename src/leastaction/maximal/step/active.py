@@ -43,7 +43,7 @@ SMOOTH = 2.0
 FAST = 0.03
 """While residuals shrink by this factor or more, the factorisation is kept."""
 
-NOTHING = 1e-3
+NOTHING = 1e-5
 """Share of the central-path parameter that is left to open contacts, which push with nothing."""
 
 INSIDE = 0.9999
