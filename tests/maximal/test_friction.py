@@ -177,7 +177,7 @@ def test_dry_friction_of_a_joint_slips(force):
         run = la.simulate(robot, [0.0], dt=dt, duration=1.0, integrator=la.Maximal(), controls=[force])
         errors.append(abs(abs(run.q[-1, 0]) - (abs(force) - 1.0) / 4.0))
     assert errors[0] < 0.02 * abs(force)
-    assert errors[1] < 0.6 * errors[0]
+    assert errors[1] < max(0.6 * errors[0], 1e-8)  # exact but for what the solver leaves
 
 
 def test_dry_friction_stops_a_slider():
