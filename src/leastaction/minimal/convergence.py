@@ -8,7 +8,7 @@ ROUND_OFF = 1e-10
 SHARPEST = 1e-13
 """... unless the tolerance asked for less than this."""
 
-AHEAD, CHORD = 0.1, 0.03
+AHEAD, CHORD = 0.1, 0.01
 """Shares of the tolerance that an update must be below which is only foretold, by the residuals after a Newton step and
 otherwise: what Newton steps leave is mostly far smaller than residuals tell."""
 
