@@ -118,10 +118,10 @@ def _rollout(stepper: ActionStepper) -> Any:
 
 
 def _starts(plan: Plan, stepper: Stepper) -> FloatArray:
-    """Configurations at the start, within limits that act."""
+    """Configurations at the start, within limits that act, and without overlaps."""
     if "limits" not in stepper.acts:
         return plan.q
-    return np.stack([within_limits(stepper, q) for q in plan.q])
+    return np.stack([stepper.clear_start(within_limits(stepper, q)) for q in plan.q])
 
 
 def _maximal(plan: Plan, steppers: Sequence[MaximalStepper]) -> Problem:
