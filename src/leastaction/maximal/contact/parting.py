@@ -15,11 +15,12 @@ from numpy.typing import NDArray
 from scipy.linalg import null_space
 from scipy.optimize import nnls
 
+from leastaction.contact.by_design import bounded, contacts_of, meeting, pairs_of, roots
 from leastaction.contact.shapes import ContactTable
 from leastaction.dynamics.api import body_jacobian, mass_matrix
 from leastaction.dynamics.loops import RANK_TOLERANCE, close_loops, loop_jacobian
 from leastaction.errors import ConvergenceError
-from leastaction.maximal.contact.by_design import bounded, contacts_of, held_freedoms, meeting, pairs_of, roots
+from leastaction.maximal.contact.by_design import at_home, held_freedoms
 from leastaction.maximal.contact.diagnosis import DEEP, REMEDY
 from leastaction.maximal.coordinates.placement import place
 from leastaction.maximal.layout import as_transforms
@@ -92,7 +93,7 @@ class _Found:
     """Contacts at some poses: pairs of shapes, gaps, normals, points, sizes of the smaller ones."""
 
     def __init__(self, table: ContactTable, candidates: Any, Z: FloatArray) -> None:
-        contacts, self.gaps, self.normals, self.points = contacts_of(table, candidates, Z)
+        contacts, self.gaps, self.normals, self.points = contacts_of(table, candidates, as_transforms(Z))
         self.pairs = [candidates[int(c.pair)] for c in contacts]
         bound = table.shapes.bound
         self.sizes = np.array([min(bound[a], bound[b]) for a, b in self.pairs]).reshape(-1)
@@ -107,7 +108,7 @@ class _Search:
         self.model, self.table, m = model, table, model.mechanism
         self.root = roots(m)
         self.ground = pairs_of(table.ground)
-        self.tied = bounded(model, table, self.ground)
+        self.tied = bounded(at_home(model), table, self.ground)
         self.free = np.setdiff1d(np.arange(m.nv), [*held_freedoms(model), *_flying(m)])
 
     def look(self, q: FloatArray) -> _Found:
@@ -115,7 +116,7 @@ class _Search:
         Z, table, root = self._poses(q), self.table, self.root
         movers = pairs_of(table.body_pairs(as_transforms(Z), 0.0)) if len(table.movers) > 1 else []
         own = [(a, b) for a, b in movers if root[table.names[a][0]] == root[table.names[b][0]] != WORLD]
-        return _Found(table, meeting(table, [*own, *self.tied], Z), Z)
+        return _Found(table, meeting(table, [*own, *self.tied], as_transforms(Z)), Z)
 
     def _poses(self, q: FloatArray) -> FloatArray:
         return place(self.model, q, np.zeros(self.model.mechanism.nv))[0]
@@ -128,7 +129,7 @@ class _Search:
         m, Z, tied = self.model.mechanism, self._poses(q), set(self.tied)
         G, c = self._rows(q, own)
         rest = [pair for pair in self.ground if pair not in tied]
-        H, d = self._rows(q, _Found(self.table, meeting(self.table, rest, Z), Z))
+        H, d = self._rows(q, _Found(self.table, meeting(self.table, rest, as_transforms(Z)), Z))
         limits, room = self._limits(q)
         G, c = np.concatenate([G, H, limits]), np.concatenate([c, np.minimum(d, 0.0), room])
         M = mass_matrix(m, q)[np.ix_(self.free, self.free)]
