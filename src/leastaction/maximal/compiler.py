@@ -218,7 +218,7 @@ class _Compiler:
         """How much each degree of freedom answers to its own impulse at home, shape (nv,)."""
         M = mass_matrix(self.m, self.m.home())
         M[np.diag_indices_from(M)] += LEAST * M.diagonal().max()
-        return np.linalg.inv(M).diagonal()
+        return np.asarray(np.linalg.inv(M).diagonal(), float)
 
     def _stiff_springs(self) -> FloatArray:
         """Stiffness of the joints' own springs that steps are too long for, shape (nv,)."""
