@@ -188,6 +188,9 @@ class ImpulsesPart(Part):
         a, b = np.broadcast_arrays(q[:, :, None], q[:, None, :])
         c, d = np.broadcast_arrays(q[:, :, None], f[:, None, :])
         self.tickets = [pattern.add(np.where(a <= b, a, -1), b), pattern.add(np.minimum(c, d), np.maximum(c, d))]
+        self.timed, time = program.layout.duration >= 0, np.array(program.layout.duration)
+        if self.timed:  # which is the last of all unknowns
+            self.tickets += [pattern.add(q, time), pattern.add(f, time)]
 
     def close(self, pattern: Pattern) -> None:
         """See `Part.close`."""
@@ -200,6 +203,13 @@ class ImpulsesPart(Part):
         second, by_forces = impulse_bends(r, program.motion(z), Y)
         np.add.at(values, self.slots[0], second[:, self.moved[:, None], self.moved])
         np.add.at(values, self.slots[1], by_forces[:, self.moved[:, None], self.pushes])
+        if self.timed:  # impulses go with the time
+            motion = program.motion(z)
+            by_q, by_f = r.slopes(motion)
+            turned = by_q if motion.turns is None else by_q @ motion.turns[r.points]
+            for slots, J, chosen in ((self.slots[2], turned, self.moved), (self.slots[3], by_f, self.pushes)):
+                share = np.einsum("pi,pij->pj", Y, J) / (motion.dt * program.steps)
+                np.add.at(values, slots, share[:, chosen])
 
 
 class PiecePart(Part):
