@@ -3,7 +3,7 @@
 Both are articulated-body recursions. As in `dynamics.recursions`, everything is written in the world frame, so that a
 child's contribution is added to its parent's without a transform, and joints with several degrees of freedom are
 eliminated one degree of freedom at a time, which equals the paper's block elimination. The paper's names: hat(M) is
-`links.A`, hat(B) is `links.f`, Psi is 1 / `screws.D`.
+`links.A`, hat(B) is `links.f`, Psi is `screws.h`.
 """
 
 from leastaction._jit import entry, routine
@@ -61,13 +61,12 @@ def hybrid_recursion(model, data, v, given, acc, tau):
             if given[k] != 0:
                 f = axpy(acc[k], U, f)
                 continue
-            D = dot(S, U) + dofs[k].armature
+            h = 1.0 / (dot(S, U) + dofs[k].armature)
             u = tau[k] - dot(S, f) - armature_bias(node, dofs, v, k - node.iv)
             store6(screws[k].U, U)
-            screws[k].D = D
-            screws[k].u = u
-            X = minus_outer(X, U, 1.0 / D)
-            f = axpy(u / D, U, f)
+            screws[k].h, screws[k].u = h, u
+            X = minus_outer(X, U, h)
+            f = axpy(u * h, U, f)
         if node.parent >= 0:
             sum_articulated(links[node.parent].A, X)
             add_to(links[node.parent].f, add(f, apply(X, joint_acceleration(node, screws, v))))
@@ -77,7 +76,7 @@ def hybrid_recursion(model, data, v, given, acc, tau):
         a = add(parent_twist(links, node.parent, root, False), joint_acceleration(node, screws, v))
         for k in range(node.iv, node.iv + node.nv):
             if given[k] == 0:
-                acc[k] = (screws[k].u - dot(load6(screws[k].U), a)) / screws[k].D
+                acc[k] = (screws[k].u - dot(load6(screws[k].U), a)) * screws[k].h
             a = axpy(acc[k], load6(screws[k].S), a)
         store6(links[i].a, a)
         F = add(apply(load_articulated(links[i].A), a), load6(links[i].f))

@@ -202,13 +202,12 @@ def accelerations(model, data, v, tau, acc):
         for k in range(node.iv + node.nv - 1, node.iv - 1, -1):
             S = load6(screws[k].S)
             U = apply(X, S)
-            D = dot(S, U) + dofs[k].armature
+            h = 1.0 / (dot(S, U) + dofs[k].armature)
             u = tau[k] - dot(S, f) - armature_bias(node, dofs, v, k - node.iv)
             store6(screws[k].U, U)
-            screws[k].D = D
-            screws[k].u = u
-            X = minus_outer(X, U, 1.0 / D)
-            f = axpy(u / D, U, f)
+            screws[k].h, screws[k].u = h, u
+            X = minus_outer(X, U, h)
+            f = axpy(u * h, U, f)
         if node.parent >= 0:
             sum_articulated(links[node.parent].A, X)
             add_to(links[node.parent].f, add(f, apply(X, joint_acceleration(node, screws, v))))
@@ -217,7 +216,7 @@ def accelerations(model, data, v, tau, acc):
         node = nodes[i]
         a = add(parent_twist(links, node.parent, root, False), joint_acceleration(node, screws, v))
         for k in range(node.iv, node.iv + node.nv):
-            acc[k] = (screws[k].u - dot(load6(screws[k].U), a)) / screws[k].D
+            acc[k] = (screws[k].u - dot(load6(screws[k].U), a)) * screws[k].h
             a = axpy(acc[k], load6(screws[k].S), a)
         store6(links[i].a, a)
 
@@ -249,9 +248,10 @@ def articulate(nodes, dofs, links, screws, diagonal, blocks):
             D = dot(S, U) + dofs[k].armature
             if diagonal is not None:
                 D += diagonal[k]
+            h = 1.0 / D
             store6(screws[k].U, U)
-            screws[k].D = D
-            X = minus_outer(X, U, 1.0 / D)
+            screws[k].h = h
+            X = minus_outer(X, U, h)
         if node.parent >= 0:
             sum_articulated(links[node.parent].A, X)
 
@@ -268,7 +268,7 @@ def respond(nodes, links, screws, x, y):
         node = nodes[i]
         f = load6(links[i].f)
         for k in range(node.iv + node.nv - 1, node.iv - 1, -1):
-            u = (x[k] - dot(load6(screws[k].S), f)) / screws[k].D
+            u = (x[k] - dot(load6(screws[k].S), f)) * screws[k].h
             screws[k].u = u
             f = axpy(u, load6(screws[k].U), f)
         if node.parent >= 0:
@@ -277,7 +277,7 @@ def respond(nodes, links, screws, x, y):
         node = nodes[i]
         a = load6(links[node.parent].f) if node.parent >= 0 else ZERO6
         for k in range(node.iv, node.iv + node.nv):
-            y[k] = screws[k].u - dot(load6(screws[k].U), a) / screws[k].D
+            y[k] = screws[k].u - dot(load6(screws[k].U), a) * screws[k].h
             a = axpy(y[k], load6(screws[k].S), a)
         store6(links[i].f, a)
 
