@@ -17,6 +17,7 @@ from leastaction.mechanism import Mechanism
 from leastaction.mechanism._check import real_array, shown
 from leastaction.mechanism.arguments import FloatArray
 from leastaction.minimal import Galerkin
+from leastaction.motions import checked_names
 from leastaction.parameters import with_parameters
 from leastaction.start import checked_integrator, number_of_steps
 
@@ -40,6 +41,7 @@ def simulate(
     device: str = "cpu",
     dtype: Any = np.float64,
     workers: int | None = None,
+    motions: Mapping[str, Any] | None = None,
 ) -> BatchRun:
     """Simulate many robots of one kind.
 
@@ -69,6 +71,7 @@ def simulate(
         device: "cpu" or "cuda".
         dtype: numpy.float64, or on a GPU numpy.float32.
         workers: threads on the CPU; default all cores.
+        motions: prescribed ones by name, the same for all robots, as in `leastaction.simulate`; on the CPU.
 
     Raises:
         MechanismError: a state is wrong; names the robot.
@@ -89,7 +92,9 @@ def simulate(
     own = _policy_parameters(policy, policy_parameters, controls, robots)
     warn_of_ignored(integrator.prepare(mechanism, dt))
     mechanisms, number = mechanisms_of(mechanism, names, robots), number_type(dtype)
-    plan = Plan(mechanism, mechanisms, integrator, q, v, u, policy, own, dt, count, every, number, workers)
+    if motions is not None:
+        checked_names(mechanism, motions)
+    plan = Plan(mechanism, mechanisms, integrator, q, v, u, policy, own, dt, count, every, number, workers, motions)
     if device == "cuda":
         from leastaction.batch.cuda import run_on_gpu
 

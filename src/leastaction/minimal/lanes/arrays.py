@@ -29,6 +29,8 @@ class LaneModel(NamedTuple):
             is compiled.
         limited: whether controls may have limits; likewise.
         driven: whether there are controls that are not zero; likewise.
+        branched: whether some body is not carried by the one before it; likewise.
+        turning: whether joints may have several axes, as balls have; likewise.
     """
 
     nodes: Any
@@ -41,6 +43,8 @@ class LaneModel(NamedTuple):
     soft: bool | None = True
     limited: bool | None = True
     driven: bool | None = True
+    branched: bool | None = True
+    turning: bool | None = True
 
 
 class Touch(NamedTuple):
@@ -245,9 +249,15 @@ def pruned(model: LaneModel, driven: bool) -> LaneModel:
     drives, dofs = model.drives, model.dofs
     soft = any(dofs[name].any() for name in ("stiffness", "damping", "armature", "servo"))
     limited = np.isfinite(drives.lower).any() or np.isfinite(drives.upper).any()
-    return model._replace(
-        soft=True if soft else None, limited=True if limited else None, driven=True if driven else None
-    )
+    parents = model.nodes.parent
+    there = {
+        "soft": soft,
+        "limited": limited,
+        "driven": driven,
+        "branched": (parents != np.arange(len(parents)) - 1).any(),
+        "turning": (model.nodes.nv != 1).any(),
+    }
+    return model._replace(**{name: True if has else None for name, has in there.items()})
 
 
 def lane_shapes(model: LaneModel, nq: int) -> Any:
