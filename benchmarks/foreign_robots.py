@@ -2,10 +2,13 @@
 
 import math
 import multiprocessing as mp
+import signal
 from importlib import metadata
 from pathlib import Path
 
+from benchmarks import store
 from benchmarks.foreign_run import BOUNDS, serve
+from benchmarks.machine import fingerprint
 from benchmarks.report import Report, Requirement, Sheet
 
 LONG = True
@@ -19,8 +22,9 @@ PACKAGES = {
 PARTS = ("common", "build_fruitfly", "props", "floor.xml", "dog_base.xml")
 """Files and folders that hold parts of models."""
 
-PATIENCE = 120.0
-"""Seconds that a file may take, beside six times what it simulates."""
+PATIENCE, BUSY = 120.0, 10.0
+"""CPU seconds that a file may take, beside six times what it simulates, and how many times that by the clock, where
+other things keep the machine busy."""
 
 COLUMNS = ["file", "dof", "runs", "depth [m]", "gap [m]", "energy", "step [µs]", "MuJoCo [µs]", "ratio", "iterations"]
 
@@ -28,8 +32,8 @@ NOTES = """Each file is loaded with defaults, URDFs with a floating base; what f
 added where the file has none. Then it runs with Maximal at dt 0.005 s and random torques, new ones every 0.1 s, the \
 same whenever the file runs. Depth: how far things are in each other, those aside that overlap at the start; gap: \
 joints open; energy: most that it rises above the start and the work of the torques, relative to the largest kinetic \
-energy or work. Times: CPU time per step, the whole of `simulate`, with MuJoCo's beside it where it can \
-load the file as it is (URDFs with meshes it mostly cannot)."""
+energy or work. Times: CPU time per step, the whole of `simulate`, with MuJoCo's beside it, of the same \
+file, or of a URDF file as the library writes it as MJCF, since MuJoCo does not find its meshes."""
 
 
 def files() -> tuple[dict[str, Path], list[str]]:
@@ -76,13 +80,17 @@ class Worker:
             self.pipe, other = self.context.Pipe()
             self.process = self.context.Process(target=serve, args=(other,), daemon=True)
             self.process.start()
-        self.pipe.send((str(path), duration))
+            other.close()  # else nobody would notice that the process is gone
+        patience = PATIENCE + 6.0 * duration
+        self.pipe.send((str(path), duration, patience))
         try:
-            if self.pipe.poll(PATIENCE + 6.0 * duration):
+            if self.pipe.poll(BUSY * patience):
                 return self.pipe.recv()
             why = "takes too long"
         except EOFError:
-            why = "the process ends"
+            self.process.join()
+            late = hasattr(signal, "SIGXCPU") and self.process.exitcode == -signal.SIGXCPU
+            why = "takes too long" if late else "the process ends"
         self.close()
         return {"why": why}
 
@@ -94,6 +102,24 @@ class Worker:
             self.process = None
 
 
+class Kept:
+    """Figures of the files that a run of this very code has done: where it is interrupted, the next goes on there."""
+
+    def __init__(self, quick: bool) -> None:
+        self.path, self.mark, self.files = store.path_of("foreign_files", quick), fingerprint(Path(__file__)), {}
+        if self.path.exists() and (found := store.read(self.path))["fingerprint"] == self.mark:
+            self.files = found["files"]
+
+    def add(self, name: str, result: dict) -> None:
+        """Keep the figures of a file."""
+        self.files[name] = {key: value for key, value in result.items() if key != "said"}
+        store.write(self.path, {"fingerprint": self.mark, "files": self.files})
+
+    def forget(self) -> None:
+        """All are done."""
+        self.path.unlink(missing_ok=True)
+
+
 def run(progress, quick: bool = False) -> Report:
     """The table; quick: 1 s of every tenth file in place of 5 s of each."""
     paths, missing = files()
@@ -101,10 +127,12 @@ def run(progress, quick: bool = False) -> Report:
     report = Report("Foreign robots", NOTES + (f" Not installed: {', '.join(missing)}." if missing else ""))
     sheet, reasons = Sheet(f"{1 if quick else 5} s of each file", COLUMNS), Sheet("Why not", ["file", "reason"])
     progress.total(len(paths))
-    worker, failed = Worker(), dict.fromkeys(("runs", *BOUNDS), 0)
+    worker, failed, kept = Worker(), dict.fromkeys(("runs", *BOUNDS), 0), Kept(quick)
     for name, path in paths.items():
         progress.next(name)
-        result = worker.result(path, 1.0 if quick else 5.0)
+        if name not in kept.files:
+            kept.add(name, worker.result(path, 1.0 if quick else 5.0))
+        result = kept.files[name]
         progress.done()
         if result.get("refused"):
             reasons.rows.append([name, result["why"]])
@@ -117,6 +145,7 @@ def run(progress, quick: bool = False) -> Report:
         for key, bound in BOUNDS.items():
             failed[key] += not result[key] <= bound
     worker.close()
+    kept.forget()
     report.sheets += [sheet, reasons]
     words = {"runs": "files that do not run"}
     words |= {key: f"files with {key} above {bound:g}" for key, bound in BOUNDS.items()}

@@ -1,9 +1,12 @@
 """One robot file of somebody else: loaded, put on the ground, run with random torques, and measured."""
 
+import math
+import tempfile
 import time
 import warnings
 import zlib
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -25,13 +28,27 @@ BOUNDS = {"depth": 1e-6, "gap": 1e-9, "energy": 1e-3}
 
 
 def serve(pipe) -> None:
-    """Run the files whose (path, duration) come through a pipe, and send back their figures."""
+    """Run the files whose (path, duration, patience) come through a pipe, and send back their figures.
+
+    The process ends where one of them takes more than `patience` CPU seconds.
+    """
     while True:
-        path, duration = pipe.recv()
+        path, duration, patience = pipe.recv()
+        end_after(patience)
         try:
             pipe.send(figures(Path(path), duration))
         except Exception as error:
             pipe.send({"why": f"{type(error).__name__}: {error}"})
+
+
+def end_after(seconds: float) -> None:
+    """The system ends this process when it used so much more CPU time, where systems can; the last word counts."""
+    try:
+        import resource
+    except ImportError:  # Windows
+        return
+    most = resource.getrlimit(resource.RLIMIT_CPU)[1]
+    resource.setrlimit(resource.RLIMIT_CPU, (math.ceil(time.process_time() + seconds), most))
 
 
 def load(path: Path) -> Mechanism:
@@ -108,7 +125,7 @@ def figures(path: Path, duration: float) -> dict:
             return out | {"why": f"{type(error).__name__}: {error}".splitlines()[0]}
         out |= {"depth": depth(run), "gap": float(np.max(run.constraint_violation)), "energy": rise(run)}
         out["iterations"] = int(run.iterations.max())
-        out["mujoco"] = mujoco_time(path, u, per)
+        out["mujoco"] = mujoco_time(path, robot, run.q[0], u, per)
         out["said"] = [str(w.message) for w in said]
     return out
 
@@ -168,18 +185,33 @@ def rise(run) -> float:
     return float((run.energy - run.energy[0] - done).max() / scale)
 
 
-def mujoco_time(path: Path, u: np.ndarray, per: int) -> float:
-    """CPU time of a step of MuJoCo [s] that is as long, over the same time; 0 where it cannot load the file."""
+def mujoco_time(path: Path, robot: Mechanism, q: np.ndarray, u: np.ndarray, per: int) -> float:
+    """CPU time of a step of MuJoCo [s] that is as long, over the same time; 0 where it has no model of the robot."""
     try:
         import mujoco
-
-        model = mujoco.MjModel.from_xml_path(str(path))
-    except (ImportError, ValueError):
+    except ImportError:
+        return 0.0
+    if (model := mujoco_model(mujoco, path, robot)) is None:
         return 0.0
     model.opt.timestep = DT
-    data, began = mujoco.MjData(model), time.process_time()
+    data = mujoco.MjData(model)
+    if path.suffix == ".urdf" and model.nq == robot.nq:
+        data.qpos[:] = q
+    began = time.process_time()
     for row in u:
         if len(row) == model.nu:
             data.ctrl[:] = row
         mujoco.mj_step(model, data, per)
     return (time.process_time() - began) / (per * len(u))
+
+
+def mujoco_model(mujoco: Any, path: Path, robot: Mechanism) -> Any:
+    """MuJoCo's model of an MJCF file; for a URDF file, whose meshes it does not find, that of the robot as MJCF."""
+    with tempfile.TemporaryDirectory() as folder:
+        try:
+            if path.suffix == ".urdf":
+                path = Path(folder) / "robot.xml"
+                la.formats.save_mjcf(robot, path)
+            return mujoco.MjModel.from_xml_path(str(path))
+        except (ValueError, la.LeastActionError):
+            return None

@@ -71,16 +71,19 @@ def beside_ipopt(steps, chosen, repeats):
 
 
 def nao_by_steps(steps, sizes, repeats):
-    """CPU time of whole solves of NAO by the number of steps, with both solvers."""
-    sheet = Sheet("NAO on one foot, both solvers", ["N", "iterations", "of IPOPT", "CPU s", "of IPOPT", "ratio"])
+    """CPU time of whole solves of NAO by the number of steps, with both solvers; how ours grows for each iteration."""
+    columns = ["N", "iterations", "of IPOPT", "CPU s", "of IPOPT", "ratio", "ms/iteration"]
+    sheet, each = Sheet("NAO on one foot, both solvers", columns), []
     for N in sizes:
         steps.next(f"NAO, {N} steps, both solvers")
         problem = examples.nao(N)
         (own, ours), (peer, theirs) = (timed(problem, repeats, solver=solver) for solver in ("horizon", "ipopt"))
         assert ours.success, str(ours)
-        sheet.rows.append([N, len(ours.iterations) - 1, len(theirs.iterations) - 1, own, peer, peer / own])
+        counts = [len(x.iterations) - 1 for x in (ours, theirs)]
+        each.append(own / counts[0])
+        sheet.rows.append([N, *counts, own, peer, peer / own, 1e3 * each[-1]])
         steps.done()
-    return sheet
+    return sheet, peers.exponent(sizes, each)
 
 
 def by_steps(steps):
@@ -194,13 +197,14 @@ def run(steps, quick=False) -> Report:
     sizes, repeats = (SIZES[:2], 1) if quick else (SIZES, 3)
     steps.total(len(chosen) + len(sizes) + 6)
     compared, worst, ratio = beside_ipopt(steps, chosen, repeats)
-    whole = nao_by_steps(steps, sizes, repeats)
+    whole, slope = nao_by_steps(steps, sizes, repeats)
     grown, exponent = by_steps(steps)
     controlled, (pole, arm) = control(steps)
     touched, hopper, last = contact_control(steps)
     requirements = [
         Requirement("own solver from IPOPT's minima: largest relative difference of costs", worst, 1e-6),
         Requirement("own solver / IPOPT, CPU time, NAO, N = 50", ratio, 0.2),
+        Requirement("growth of an iteration on NAO with N, exponent", slope, 1.1),
         Requirement("growth of the linear system with N, exponent", exponent, 1.1),
         Requirement("500 Hz / MPC of the cart-pole, N = 50", 500.0 / pole, 1.0),
         Requirement("100 Hz / MPC of the arm, N = 30", 100.0 / arm, 1.0),

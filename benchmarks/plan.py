@@ -77,6 +77,7 @@ BUDGETS: dict[str, Budget] = {
     "horizon_solver": Budget(12, 70),
     "second_derivatives": Budget(7, 70),
     "legged": Budget(5, 160),
+    "step_at_a_time": Budget(9, 15),
     "many_robots": Budget(36, 60),
     "foreign_robots": Budget(13, 600),
 }

@@ -70,3 +70,46 @@ def test_what_has_forces_from_outside_is_left_alone():
     b.wrench("push", pendulum().body_names[-1], (0, 30.0, 0, 0, 0, 0), frame="world")
     found = quiet(la.RungeKutta(), robot=b.build(), steps=200)
     assert found.energy[-1] - found.energy[0] > 10.0
+
+
+def test_a_simulator_says_it_too():
+    """After as many steps as it keeps, and before a reset; once for each start."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", la.EnergyWarning)
+        sim = la.Simulator(pendulum(), la.ExplicitEuler(), dt=0.05)
+        sim.reset(START)
+        for _ in range(200):
+            sim.step()
+    with pytest.warns(la.EnergyWarning, match="has energy from nowhere by t = .* with ExplicitEuler"):
+        sim.reset(START)
+    motor = np.array([30.0, 0.0])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", la.EnergyWarning)
+        other = la.Simulator(pendulum(), la.RungeKutta(), dt=0.01)
+        other.reset(START)
+        for _ in range(300):  # more than are kept
+            other.step(motor)
+        other.reset()
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        for _ in range(600):
+            sim.step()
+    assert [w.category for w in found] == [la.EnergyWarning]
+
+
+def test_batches_say_it_of_one_robot():
+    q = np.stack([START, [0.0, 0.0], 1.1 * START])
+    options = {"dt": 0.05, "steps": 200, "integrator": la.ExplicitEuler()}
+    with pytest.warns(la.EnergyWarning, match="robot [02] of 'pendulum'") as found:
+        la.batch.simulate(pendulum(), q, **options)
+    assert len(found) == 1
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", la.EnergyWarning)
+        la.batch.simulate(pendulum(), q, dt=0.01, steps=50, integrator=la.RungeKutta(), controls=np.array([30.0, 0.0]))
+    sims = la.batch.Simulator(pendulum(), 3, dt=0.05, integrator=la.ExplicitEuler())
+    sims.reset(q)
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        sims.step(steps=300)
+        sims.reset(q)
+    assert [w.category for w in found] == [la.EnergyWarning]

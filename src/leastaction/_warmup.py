@@ -290,4 +290,5 @@ def _simulate(robot: Any, integrator: Any) -> None:
     moving, still = [0.1] * robot.nv, [0.0] * robot.nu
     run = la.simulate(robot, v=moving, steps=2, integrator=integrator)
     la.simulate(robot, p=moving, steps=1, integrator=integrator, controller=lambda t, q, v: still)
+    la.Simulator(robot, integrator).step()
     assert len(run.p) == len(run.v) == len(run.energy)  # these are kernels too

@@ -10,10 +10,24 @@ from typing import Any
 
 import numpy as np
 
+from leastaction._finite import is_finite
+from leastaction._jit import entry
 from leastaction.errors import IntegratorError
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism._check import real_array, shown
 from leastaction.mechanism.arguments import FloatArray
+
+
+@entry
+def hold_controls(u, lower, upper, out):
+    """Controls u (nu,) within their limits, held at all nodes: in out (1, nodes, nu). False if not all are finite."""
+    for k in range(u.shape[0]):
+        if not is_finite(u[k]):
+            return False
+        value = min(max(u[k], lower[k]), upper[k])
+        for j in range(out.shape[1]):
+            out[0, j, k] = value
+    return True
 
 
 class Actuation:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from leastaction.dynamics.legendre import quantities
+from leastaction.dynamics.legendre import quantities, velocity_of_momentum
 from leastaction.errors import EnergyWarning
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism.actuators import JointActuator
@@ -15,6 +15,7 @@ from leastaction.mechanism.elements import Drag
 from leastaction.warn import warn
 
 if TYPE_CHECKING:
+    from leastaction.batch.run import BatchRun
     from leastaction.trajectory import Trajectory
 
 GAIN = 0.2
@@ -23,6 +24,9 @@ implausible: integrators that keep the energy stay far below, and those that dam
 
 FAST = 10.0
 """Runs in which nothing moves faster [rad/s or m/s] are not looked at: energy from nowhere shows in speeds."""
+
+FASTEST = 16
+"""How many robots of a batch are looked at."""
 
 ROWS = 64
 """How many rows of a run are looked at, besides the first."""
@@ -34,25 +38,115 @@ def warn_of_energy(run: Trajectory) -> None:
     Runs whose energy others may change are not looked at: external wrenches, forces of the user's own, servos,
     thrusters, prescribed motions.
     """
-    m = run.mechanism
-    if run.steps == 0 or not _keeps_account(m, run.integrator):
+    if run.steps > 0:
+        second = run.stored.get("p", run.stored.get("v"))
+        assert second is not None
+        watch = EnergyWatch(run.mechanism, run.integrator, run.dt, "p" in run.stored)
+        watch.begin(run.q[0], second[0])
+        watch.look(run.t, run.q, second, run.stored.get("u"), run.stored.get("work"))
+
+
+class Once:
+    """What is said once; many watches may share it."""
+
+    said = False
+
+
+class EnergyWatch:
+    """Looks at a run piece by piece, and warns once of energy from nowhere.
+
+    Args:
+        mechanism: the robot.
+        integrator: of the run.
+        dt: time step [s].
+        momentum: whether states are (q, p), else (q, v).
+        once: shared with the watches of others of which one warning is enough.
+        who: the robot's name in the warning; default that of the mechanism.
+    """
+
+    def __init__(
+        self,
+        mechanism: Mechanism,
+        integrator: Any,
+        dt: float,
+        momentum: bool,
+        *,
+        once: Once | None = None,
+        who: str | None = None,
+    ) -> None:
+        self.mechanism, self.integrator, self.dt, self.momentum = mechanism, integrator, dt, momentum
+        self.once, self.shared, self.who = once or Once(), once is not None, who or repr(mechanism.name)
+        self.looks = _keeps_account(mechanism, integrator)
+
+    def begin(self, q: FloatArray, second: FloatArray) -> None:
+        """Start at a state (q, p or v)."""
+        self._first = q.copy(), second.copy()
+        self._work, self._largest = 0.0, 0.0
+        if not self.shared:
+            self.once.said = False
+
+    def look(self, t: Any, q: FloatArray, second: FloatArray, u: FloatArray | None = None, motions: Any = None) -> None:
+        """At the rows of a piece of the run, the first of which is the last of the piece before.
+
+        Args:
+            t: times [s], shape (rows,).
+            q, second: positions and momenta, or velocities.
+            u: controls of the steps, shape (rows - 1, nodes, nu); None: none.
+            motions: work put in by prescribed motions since the start [J], shape (rows,); None: none.
+        """
+        if not self.looks or self.once.said:
+            return
+        m, u = self.mechanism, None if u is None or not np.any(u) else u
+        fast = float(np.abs(np.diff(q, axis=0)).max(initial=0.0)) > FAST * self.dt
+        if not fast and u is None:
+            return
+        with np.errstate(all="ignore"):
+            v = velocity_of_momentum(m, q, second) if self.momentum else second
+            work = self._work + (np.zeros(len(q)) if u is None else _work(m, u, v, self.dt))
+            self._work = float(work[-1])
+            if fast:
+                # Prescribed motions: what the last step puts in is known by half.
+                put_in = 2.0 * (work + np.maximum(0.0 if motions is None else motions, 0.0))
+                self._compare(t, q, v, put_in)
+
+    def _compare(self, t: Any, q: FloatArray, v: FloatArray, put_in: FloatArray) -> None:
+        m, (q0, second0) = self.mechanism, self._first
+        v0 = velocity_of_momentum(m, q0[None], second0[None]) if self.momentum else second0[None]
+        rows = np.unique(np.linspace(0, len(q) - 1, ROWS + 1).astype(int))
+        T, U, _ = quantities(m, np.vstack([q0[None], q[rows]]), np.vstack([v0, v[rows]]))
+        E0, T, U = T[0] + U[0], T[1:], U[1:]
+        self._largest = max(self._largest, float(T[np.isfinite(T)].max(initial=0.0)))
+        wrong = ~(T + U - E0 - put_in[rows] <= GAIN * self._largest)
+        if wrong.any():
+            self.once.said = True
+            k = int(np.argmax(wrong))
+            own, energies = type(self.integrator).__name__, f"from {E0:.3g} to {T[k] + U[k]:.3g} J"
+            text = f"{self.who} has energy from nowhere by t = {t[rows[k]]:g} s, {energies} with {own}"
+            warn(f"{text}; take a smaller dt, and look for bodies with hardly any inertia", EnergyWarning)
+
+
+def warn_of_energies(run: BatchRun, u: FloatArray) -> None:
+    """`warn_of_energy` of the fastest robots of a batch, until one has gained energy.
+
+    Args:
+        run: the batch.
+        u: controls, shape (steps or 1, nu, robots or 1).
+    """
+    if run.every > 1 and u.any():  # speeds between recorded rows, which tell the work, are not known
         return
-    if not float(np.abs(np.diff(run.q, axis=0)).max(initial=0.0)) > FAST * run.dt:
-        return
-    rows = np.unique(np.linspace(0, run.steps, ROWS + 1).astype(int))
-    with np.errstate(all="ignore"):
-        V, u = run.v, run.stored.get("u")
-        work = np.zeros(len(run)) if u is None or not np.any(u) else _work(m, u, V, run.dt)
-        T, U, _ = quantities(m, run.q[rows], V[rows])
-        # Prescribed motions: what the last step puts in is known by half.
-        work = work + np.maximum(run.stored.get("work", np.zeros(len(run))), 0.0)
-        gain = T + U - (T[0] + U[0]) - 2.0 * work[rows]
-        wrong = ~(gain <= GAIN * T[np.isfinite(T)].max(initial=0.0))
-    if wrong.any():
-        k = int(np.argmax(wrong))
-        own, energies = type(run.integrator).__name__, f"from {T[0] + U[0]:.3g} to {T[k] + U[k]:.3g} J"
-        text = f"{m.name!r} has energy from nowhere by t = {run.t[rows[k]]:g} s, {energies} with {own}"
-        warn(f"{text}; take a smaller dt, and look for bodies with hardly any inertia", EnergyWarning)
+    speeds = np.nan_to_num(np.abs(np.diff(run.q, axis=1)), nan=0.0).max(axis=(1, 2), initial=0.0)
+    once = Once()
+    for k in np.argsort(-speeds)[:FASTEST].tolist():
+        own = run[k]
+        watch = EnergyWatch(
+            own.mechanism, run.integrator, own.dt, run.momentum, once=once, who=f"robot {k} of {own.mechanism.name!r}"
+        )
+        second = own.stored["p" if run.momentum else "v"]
+        watch.begin(own.q[0], second[0])
+        controls = np.broadcast_to(u[: own.steps, None, :, k if u.shape[2] > 1 else 0], (own.steps, 1, u.shape[1]))
+        watch.look(own.t, own.q, second, controls)
+        if once.said:
+            return
 
 
 def _keeps_account(mechanism: Mechanism, integrator: Any) -> bool:

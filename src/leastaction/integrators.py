@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import wraps
 from typing import Any, ClassVar, NoReturn
@@ -193,6 +193,10 @@ class Stepper:
 
     # ------------------------------------------------------------------ the start of a run
 
+    def clear_start(self, q: FloatArray) -> FloatArray:
+        """The initial configuration without what contacts would push out of the way, and so add energy."""
+        return q
+
     def prepare_start(self, q: FloatArray) -> FloatArray:
         """Check (or adjust) the initial configuration."""
         return q
@@ -218,6 +222,15 @@ class Stepper:
             u: controls, shape (last - first, len(control_nodes), nu).
         """
         raise NotImplementedError
+
+    def stride(self, record: Record, u: FloatArray) -> Callable[[int], int]:
+        """`advance` by one step from a row, for who asks again and again: what it needs besides is prepared once.
+
+        Args:
+            record: as for `advance`.
+            u: controls of the step, shape (1, len(control_nodes), nu); read anew at each call.
+        """
+        return lambda first: self.advance(record, first, first + 1, u)
 
     def finish(self, record: Record) -> None:
         """Complete the record at the end of a run."""

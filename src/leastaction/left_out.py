@@ -44,14 +44,18 @@ def warn_of_ignored(stepper: Stepper) -> None:
             f"{m.name!r} has contact points, but there is no ground: add_shape('world', Plane()) of a builder makes one"
         )
         warn(text)
-    pair = _loose_pair(m) if own == "Grounded" else None
-    if pair is not None:
-        text = f"bodies pass through each other with Grounded, such as {pair[0]!r} and {pair[1]!r} of {m.name!r}"
-        warn(f"{text}; leastaction.Maximal has contact between bodies")
     rough = next((joint.name for joint in m.joints if any(joint.friction)), None)
     if rough is not None and "dry friction" not in stepper.acts:
         text = f"dry friction, such as that of joint {rough!r}, does not act with {own}; {better} has it"
         warn(text)
+
+
+def warn_of_passing(mechanism: Mechanism) -> None:
+    """Say which bodies pass through each other where contact is with the ground alone."""
+    pair = _loose_pair(mechanism)
+    if pair is not None:
+        text = f"bodies pass through each other on a GPU, such as {pair[0]!r} and {pair[1]!r} of {mechanism.name!r}"
+        warn(f"{text}; device='cpu' has contact between bodies")
 
 
 def _concave(mechanism: Mechanism) -> list[str]:

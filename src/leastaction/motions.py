@@ -78,11 +78,20 @@ def motion_table(
             rows = np.tile(q[places(mechanism, name)[0]], (steps + 1, 1))
         elif callable(own):
             check_call(own, f"motion of {name!r}", ("t",))
-            rows = np.array([motion_at(mechanism, name, own(float(t)), float(t)) for t in times])
+            rows = np.array([motion_at(mechanism, name, _called(name, own, float(t)), float(t)) for t in times])
         else:
             rows = _rows(mechanism, name, own, steps)
         values[name] = _continued(continuous(rows))
     return MotionTable(start, dt, values)
+
+
+def _called(name: str, motion: Any, t: float) -> Any:
+    """What the user's function of a motion gives at the time t [s]; what it raises is said with its name and time."""
+    try:
+        return motion(t)
+    except Exception as error:
+        own, kind = getattr(motion, "__qualname__", None) or repr(motion), type(error).__name__
+        raise IntegratorError(f"motion of {name!r}: {own}({t:g}) raised {kind}: {error}") from error
 
 
 def checked_names(mechanism: Mechanism, motions: Any) -> Mapping[str, Any]:

@@ -12,7 +12,7 @@ from leastaction._display.progress import Progress
 from leastaction._jit.interruptible import interruptible
 from leastaction.controls import check_call, control_at
 from leastaction.default import announce, choose
-from leastaction.dynamics.legendre import velocity_of_momentum
+from leastaction.dynamics.legendre import Velocities
 from leastaction.errors import IntegratorError
 from leastaction.implausible import warn_of_energy
 from leastaction.integrators import Integrator, Stepper
@@ -48,8 +48,8 @@ def simulate(
 ) -> Trajectory:
     """Simulate the motion of a mechanism.
 
-    Contacts, joint limits and dry friction of joints act with `Maximal` (of order 1 and 2), on planes with `Grounded`,
-    and with `StaggeredProjections`, the former two also with `ConstrainedEuler`. Other integrators leave them out, and
+    Contacts, joint limits and dry friction of joints act with `Maximal` (of order 1 and 2), `Grounded`
+    and `StaggeredProjections`, the former two also with `ConstrainedEuler`. Other integrators leave them out, and
     a warning says what: of contacts and dry friction at the start, of limits when a joint goes beyond one.
 
     Args:
@@ -165,12 +165,12 @@ def _advance_with(
     """Step by step, the controller called before each; notes what it says and how activations follow."""
     stepper, actuation = run.stepper, run.actuation
     m = stepper.mechanism
-    shape = (1, len(stepper.control_nodes), m.nu)
-    record.u = np.zeros((len(times) - 1, *shape[1:]))
-    long = False
+    now = np.zeros((1, len(stepper.control_nodes), m.nu))
+    record.u = np.zeros((len(times) - 1, *now.shape[1:]))
+    stride, velocities, long = stepper.stride(record, now), Velocities(m), False
     for k in range(len(times) - 1):
         q = record.q[k]
-        v = velocity_of_momentum(m, q[None], record.second[k][None])[0] if stepper.momentum else record.second[k]
+        v = velocities.at(q, record.second[k]) if stepper.momentum else record.second[k]
         u = control_at(m, controller(float(times[k]), q.copy(), v.copy()), float(times[k]))
         commands[k] = u
         if actuation.active:
@@ -178,9 +178,9 @@ def _advance_with(
         else:
             record.u[k] = actuation.clipped(u)
         began = time.perf_counter()
-        step = (record, k, k + 1, record.u[k : k + 1].copy())
+        now[0] = record.u[k]
         # A thread costs more than most steps take.
-        reached = interruptible(stepper.advance, *step) if long else stepper.advance(*step)
+        reached = interruptible(stride, k) if long else stride(k)
         if reached < k + 1:
             return k
         long = long or (k > 0 and time.perf_counter() - began > LONG)

@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from leastaction.actuation import Actuation
+from leastaction.actuation import Actuation, hold_controls
 from leastaction.controls import control_at
 from leastaction.default import announce, choose
-from leastaction.dynamics.legendre import momentum_of_velocity, velocity_of_momentum
+from leastaction.dynamics.legendre import Velocities, momentum_of_velocity
 from leastaction.errors import IntegratorError, MechanismError
+from leastaction.implausible import EnergyWatch, Once
 from leastaction.integrators import Integrator, is_number
 from leastaction.left_out import warn_of_ignored
 from leastaction.mechanism import Mechanism
@@ -23,6 +24,8 @@ from leastaction.pushes import Pushes
 from leastaction.record import Record
 from leastaction.start import checked_integrator, first_state, start_time
 from leastaction.trajectory import Trajectory
+
+FLOAT = np.dtype(np.float64)
 
 ROOM = 256
 """Steps for which there is room before the last two states move to the front again."""
@@ -50,7 +53,8 @@ class SimulatorState:
 class Simulator:
     """A robot that is advanced one step at a time.
 
-    Its states are those of `simulate`, to the last bit; a `Trajectory` of it is made by collecting them.
+    Its states are those of `simulate`, to the last bit; a `Trajectory` of it is made by collecting them. Energy from
+    nowhere is said in an `EnergyWarning`, some hundred steps later at the latest, or at the next reset.
 
     Example:
         >>> sim = la.Simulator(la.robots.cart_pole(), la.Galerkin(order=4), dt=0.01)
@@ -63,13 +67,20 @@ class Simulator:
         integrator: such as `Galerkin(order=4)`; default what the robot needs, see `simulate`.
         dt: time step [s].
         pushable: names of bodies that `push` may push, or True for all; None: none. Each costs six controls inside.
+        once: simulators with the same `leastaction.implausible.Once` warn of energy from nowhere once, all together.
 
     Raises:
         IntegratorError: for bad settings, or an integrator that cannot run this mechanism.
     """
 
     def __init__(
-        self, mechanism: Mechanism, integrator: Integrator | None = None, dt: float = 0.01, *, pushable: Any = None
+        self,
+        mechanism: Mechanism,
+        integrator: Integrator | None = None,
+        dt: float = 0.01,
+        *,
+        pushable: Any = None,
+        once: Once | None = None,
     ) -> None:
         if not isinstance(mechanism, Mechanism):
             raise MechanismError(
@@ -85,7 +96,12 @@ class Simulator:
         self._fresh = self._stepper.memory()
         self._whole_u = np.zeros((1, len(self._stepper.control_nodes), whole.nu))
         self._u = self._whole_u[:, :, : mechanism.nu]  # those behind them are pushes
+        self._shape, self._none = (mechanism.nu,), np.zeros(mechanism.nu)
         self._actuation = Actuation(mechanism, dt, self._stepper.control_nodes)
+        self._velocities = Velocities(mechanism)
+        self._watch = EnergyWatch(mechanism, self.integrator, self.dt, self._stepper.momentum, once=once)
+        self._controls = np.zeros((ROOM, *self._u.shape[1:]))
+        self._record: Any = None
         self.reset()
 
     # ------------------------------------------------------------------ settings
@@ -130,15 +146,26 @@ class Simulator:
         start, stepper = start_time(t), self._stepper
         activation = self._actuation.start(activation)
         first = first_state(stepper, q, v, p, project)
+        self._look_at_energy()
         stepper.remember(self._fresh)
         stepper.start_time = start
-        self._record = stepper.record(ROOM)
+        self._begin(stepper.record(ROOM))
         for name, rows in first.states().items():
             self._record[name][:1] = rows
         self._start, self._steps, self._row = start, 0, 0
         self._activation = activation
+        self._watch_from_here()
         if self._pushes is not None:
             self._pushes.controls[:] = 0.0
+
+    def _begin(self, record: Record) -> None:
+        """Take a new record, or its first rows into the one at hand, for which all is prepared."""
+        rows, own = record.states(), self._record.states() if self._record is not None else {}
+        if [(name, x.shape) for name, x in rows.items()] != [(name, x.shape) for name, x in own.items()]:
+            self._record, self._stride = record, self._stepper.stride(record, self._whole_u)
+            return
+        for name, x in rows.items():
+            own[name][:2] = x[:2]
 
     def push(self, body: str, force: Any = (0.0, 0.0, 0.0), torque: Any = (0.0, 0.0, 0.0), point: Any = None) -> None:
         """Push a body over the next step; pushes add up.
@@ -169,18 +196,14 @@ class Simulator:
             IntegratorError: for controls that are not nu finite numbers.
             ConvergenceError: the step has no solution; the simulator stays where it was before the step.
         """
-        if u is None:
-            self._u[:] = 0.0
-        else:
-            # A sum of squares tells numbers from NaN in one quick call; what is odd is looked at closely.
-            plain = type(u) is np.ndarray and u.shape == self._u.shape[2:] and u.dtype == np.float64
-            self._u[:] = u if plain and u.dot(u) < np.inf else control_at(self.mechanism, u, self.t)
         activation, actuation = self._activation, self._actuation
+        # What is odd is looked at closely. NumPy's own functions would take several times as long.
+        plain = type(u) is np.ndarray and u.shape == self._shape and u.dtype is FLOAT and u.flags.carray
+        if not plain or not hold_controls(u, actuation.lower, actuation.upper, self._whole_u):
+            u = self._none if u is None else control_at(self.mechanism, u, self.t)
+            hold_controls(u, actuation.lower, actuation.upper, self._whole_u)
         if actuation.active:
             self._u[0], activation = actuation.step(self._u[0], activation)
-        elif actuation.limited:  # numpy.clip takes several times as long
-            np.maximum(self._u, actuation.lower, out=self._u)
-            np.minimum(self._u, actuation.upper, out=self._u)
         if motions is not None:
             given = checked_names(self.mechanism, motions)
             self._stepper.aim = {x: motion_at(self.mechanism, x, value, self.t) for x, value in given.items()}
@@ -191,7 +214,9 @@ class Simulator:
             self._move_to_front()
         row, stepper = self._row, self._stepper
         stepper.forget_contacts()
-        if stepper.advance(self._record, row, row + 1, self._whole_u) == row:
+        self._controls[row] = self._u[0]
+        if self._stride(row) == row:
+            self._look_at_energy()
             error = stepper.failure(self._steps, self._record)
             error.time = self.t
             raise error
@@ -201,11 +226,32 @@ class Simulator:
 
     def _move_to_front(self) -> None:
         """Make room for more steps: they need the last two states."""
+        self._look_at_energy()
+        self._seen = 1
         for rows in self._record.states().values():
             if len(rows) == ROOM + 1:
                 rows[:2] = rows[-2:]
         self._row = 1
         self._stepper.start_time = self._start + self.dt * (self._steps - 1)
+
+    def _watch_from_here(self) -> None:
+        """Energies are compared with that of the present state from now on; pushes are forces from outside."""
+        self._seen = self._row
+        if self._pushes is None:
+            self._watch.begin(self._record.q[self._row], self._record.second[self._row])
+            work = self._record.get("work")
+            self._first_work = 0.0 if work is None else float(work[self._row])
+
+    def _look_at_energy(self) -> None:
+        """Warn of energy from nowhere in the steps that were not looked at yet."""
+        if self._record is None or self._pushes is not None or self._row == self._seen:
+            return
+        rows, work = slice(self._seen, self._row + 1), self._record.get("work")
+        t = self.t - self.dt * np.arange(self._row - self._seen, -1, -1)
+        u = self._controls[self._seen : self._row]
+        motions = None if work is None else work[rows] - self._first_work
+        self._watch.look(t, self._record.q[rows], self._record.second[rows], u, motions)
+        self._seen = self._row
 
     # ------------------------------------------------------------------ the state
 
@@ -230,7 +276,7 @@ class Simulator:
         second = self._record.second[self._row]
         if not self._stepper.momentum:
             return second.copy()
-        return velocity_of_momentum(self.mechanism, self._record.q[self._row][None], second[None])[0]
+        return self._velocities.at(self._record.q[self._row], second)
 
     @property
     def p(self) -> FloatArray:
@@ -273,7 +319,7 @@ class Simulator:
         if "limits" in self._stepper.acts and row > 0 and holds(m, q):
             before = self._record.second[row - 1]
             if self._stepper.momentum:
-                before = velocity_of_momentum(m, self._record.q[row - 1][None], before[None])[0]
+                before = self._velocities.at(self._record.q[row - 1], before)
             known = (v - before) / self.dt
         return read_state(m, q, v, u, self.contacts if self._steps else np.zeros((0, 9)), known)
 
@@ -300,14 +346,17 @@ class Simulator:
         """Go on from a `state`, to the last bit as it went on then."""
         if not isinstance(state, SimulatorState):
             raise IntegratorError(f"set_state needs what state() gave, got {state!r}")
+        self._look_at_energy()
         record = self._stepper.record(ROOM)
         _check_state(state, record)
         own = state.activation if self._actuation.active else None
         activation = self._actuation.start(own)
         for name, rows in state.rows.items():
             record[name][: len(rows)] = rows
-        self._record, self._steps, self._start = record, state.steps, state.start
+        self._begin(record)
+        self._steps, self._start = state.steps, state.start
         self._row, self._activation = min(1, state.steps), activation
+        self._watch_from_here()
         self._stepper.remember(state.memory)
         self._stepper.start_time = state.start + self.dt * (state.steps - self._row)
 

@@ -126,7 +126,7 @@ def first_state(stepper: Stepper, q: Any, v: Any, p: Any, project: bool) -> Reco
         q0 = closed_start(mechanism, q0)
     if stepper.motions is not None and p is None and not mechanism.is_tree:
         v = closing_velocity(mechanism, q0, initial_velocities(mechanism, v))
-    q0 = stepper.prepare_start(q0)
+    q0 = stepper.prepare_start(stepper.clear_start(q0))
     first = stepper.record(0)
     first.q[0] = q0
     first.second[0] = _second(stepper, q0, v, p)

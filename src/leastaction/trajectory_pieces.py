@@ -19,7 +19,7 @@ FloatArray = NDArray[np.float64]
 
 OF_STEPS = ("u", "commands")
 """What has a row for each step; the log "contacts" names steps; other arrays of that length have a row per state."""
-OF_RUN = ("nodes", "complementarity", "cuts")
+OF_RUN = ("nodes", "complementarity", "cuts", "shift")
 """What belongs to no one step."""
 OF_STEP_BEFORE = ("iterations", "divided")
 """What a row tells of the step that led to its state, zero at a start."""

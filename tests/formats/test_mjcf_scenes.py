@@ -154,5 +154,9 @@ def test_what_cannot_be_written(tmp_path):
     b = robot.edit()
     b.add_shape("a", la.mechanism.Sphere(0.1))
     b.contact_pair("a", "b", friction=0.5)
-    with pytest.raises(FormatError, match="while they have no names"):
-        save_mjcf(b.build(), tmp_path / "no.xml")
+    save_mjcf(b.build(), tmp_path / "pairs.xml")  # shapes of pairs get names
+    back = la.load(tmp_path / "pairs.xml")
+    shapes = {name: [s.name for s in body.shapes] for name, body in zip(back.body_names, back.bodies, strict=True)}
+    assert len(set(shapes["a"])) == len(shapes["a"]) == 2
+    assert [(pair.first, pair.second, *pair.shapes) for pair in back.contact_pairs] == [("a", "b", "", "")]
+    assert {pair.friction for pair in back.contact_pairs} == {0.5}

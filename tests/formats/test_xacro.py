@@ -39,6 +39,8 @@ def test_macros_are_expanded(tmp_path):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         assert la.load(path, xacro_args={"heavy": 3.0}).bodies[1].inertia.mass == 3.0
+    with pytest.raises(FormatError, match=r"xacro_args: the file has no argument 'heavi'.*'heavy'"):
+        la.load(path, xacro_args={"heavi": 3.0})
 
 
 def test_attributes_alone_are_evaluated(tmp_path):

@@ -288,3 +288,25 @@ def test_a_body_whose_block_may_vanish_gives_no_pivot():
     edges = [(0, 3), (1, 3), (0, 4), (2, 4), (0, 5), (1, 5), (2, 5)]
     order = GraphLDU([6, 6, 6, 5, 5, 1], edges, constraint=constraint, weak=weak).order
     assert min(order.index(body) for body in fingers) < order.index(coupling)
+
+
+def test_two_that_follow_one_need_bodies_of_their_own():
+    """Fingers 2 and 3 follow finger 1 on the hand 0, and so does the tip 5 on 4: their couplings 6, 7 and 8.
+
+    Both 6 and 7 touch finger 1 alone while theirs are left. What the tips have to spare is no pivot of them.
+    """
+    touched = {6: (0, 1, 2), 7: (0, 1, 3), 8: (0, 1, 4, 5)}
+    neighbours = [[c for c in touched if body in touched[c]] for body in range(6)] + [list(touched[c]) for c in touched]
+    constraint, weak = [False] * 6 + [True] * 3, {(c, 0) for c in touched}
+    wanted = [1, 6, 4, 8, 5, 7, 0, 2, 3]
+    order = made_safe(wanted, neighbours, constraint, weak)
+    assert sorted(order) == sorted(wanted)
+    rng, leader = np.random.default_rng(0), np.ones(6)
+    edges = [(body, c) for c in touched for body in touched[c]]
+    blocks = {(body, body): np.eye(6) for body in range(6)}
+    for body, c in edges:
+        blocks[body, c] = (leader if body == 1 else np.zeros(6) if body == 0 else rng.normal(size=6))[:, None]
+        blocks[c, body] = blocks[body, c].T
+    sizes = [6] * 6 + [1] * 3
+    assert GraphLDU(sizes, edges, constraint=constraint, order=wanted).factor(blocks).skipped == 1
+    assert GraphLDU(sizes, edges, constraint=constraint, order=order).factor(blocks).skipped == 0

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import leastaction as la
+from leastaction.mechanism import MechanismBuilder
 from tests.maximal.helpers import assert_order, method
 from tests.maximal.test_order import reference
 from tests.minimal.test_forces import arm, driven, flying_arm, swaying
@@ -95,3 +96,23 @@ def test_a_controller_of_the_state(order):
     run = la.simulate(robot, q, v, **options, controller=controller)
     again = la.simulate(robot, q, v, **options, controls=np.array(used))
     assert_close(run.q, again.q, 1e-12)
+
+
+@pytest.mark.parametrize(("fast", "damped"), [(10.0, 1.0), (100.0, 0.0), (100.0, 1.0)])
+def test_springs_that_are_stiff_for_the_step_pull_from_its_middle(fast, damped):
+    """A mass on a spring with ω dt = `fast` moves by the midpoint rule, which no spring makes unstable."""
+    dt, mass = 0.01, 1e-3
+    stiffness = mass * (fast / dt) ** 2
+    damping = 2.0 * damped * np.sqrt(stiffness * mass)
+    b = MechanismBuilder("stiff", gravity=(0, 0, 0))
+    b.body("mass", mass=mass, inertia=1e-6)
+    b.prismatic("slide", "world", "mass", axis="x", stiffness=stiffness, damping=damping)
+    run = la.simulate(b.build(), [0.1], dt=dt, steps=50, integrator=la.Maximal())
+    A = np.array([[0.0, 1.0], [-stiffness / mass, -damping / mass]])
+    step = np.linalg.solve(np.eye(2) - 0.5 * dt * A, np.eye(2) + 0.5 * dt * A)
+    expected = [np.array([0.1, 0.0])]
+    for _ in range(50):
+        expected.append(step @ expected[-1])
+    np.testing.assert_allclose(np.column_stack([run.q, run.v]), expected, atol=1e-10 * fast / dt)
+    assert run.iterations.max() < 5
+    assert (run.energy - run.energy[0]).max() < 1e-12 * run.energy[0]

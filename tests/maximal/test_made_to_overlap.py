@@ -69,3 +69,60 @@ def test_what_is_fixed_to_a_fixed_body_is_one_with_it():
     b.revolute("swing", "hip", "leg", axis="y")
     run = la.simulate(b.build(), [0.5], dt=0.01, duration=0.2, integrator=la.Maximal())
     assert not len(run.stored["contacts"])
+
+
+FOLDED = np.array([0.0, 0.5 * np.pi, 0.5 * np.pi, 0.5 * np.pi, 0.6])
+
+
+def folded(limits=((-3.0, 3.0),) * 5, follows=False):
+    """Rods on hinges about y, folded back until the ball of the last is 1 cm in that of the first."""
+    b = MechanismBuilder("folded")
+    for i in range(5):
+        shapes = [Sphere(0.028, pose=(0.05, 0, 0))] if i in (0, 4) else []
+        b.body(f"rod{i}", mass=1.0, com=(0.1, 0, 0), inertia=0.01, shapes=shapes)
+    b.revolute("hinge0", "world", "rod0", axis="y")
+    for i in range(1, 5):
+        b.revolute(f"hinge{i}", f"rod{i - 1}", f"rod{i}", pose=(0.2, 0, 0), axis="y", limits=limits[i])
+    if follows:
+        b.coupling("gear", "hinge3", "hinge2")
+    return b.build()
+
+
+def between(robot, q):
+    """Gap between the two balls [m]."""
+    X = la.dynamics.body_poses(robot, q)[[0, 4]]
+    return float(np.linalg.norm(np.diff((X @ [0.05, 0, 0, 1])[:, :3], axis=0))) - 0.056
+
+
+def test_links_that_overlap_at_the_start_start_apart():
+    """To push them apart would lift them: energy from nowhere."""
+    robot = folded()
+    assert -0.011 < between(robot, FOLDED) < -0.009
+    with pytest.warns(
+        la.LeastActionWarning, match="'rod0' and 'rod4' overlap at the start, by 0.0093 m.* joint 'hinge"
+    ):
+        run = la.simulate(robot, FOLDED, dt=0.01, duration=0.3, integrator=la.Maximal())
+    assert 0.0 <= between(robot, run.q[0]) < 1e-4
+    assert np.abs(run.q[0] - FOLDED).max() < 0.1
+    assert (run.energy - run.energy[0]).max() < 1e-3 * run.kinetic_energy.max()
+    assert min(between(robot, q) for q in run.q) > -1e-9
+
+
+def test_joints_that_part_links_keep_limits_and_couplings():
+    robot = folded(limits=[(-3.0, 0.5 * np.pi)] * 5)
+    with pytest.warns(la.LeastActionWarning, match="overlap at the start"):
+        q = la.Maximal().prepare(robot, 0.01).clear_start(FOLDED)
+    assert between(robot, q) >= 0.0
+    assert q.max() <= 0.5 * np.pi + 1e-12
+    robot = folded(follows=True)
+    with pytest.warns(la.LeastActionWarning, match="overlap at the start"):
+        q = la.Maximal().prepare(robot, 0.01).clear_start(FOLDED)
+    assert between(robot, q) >= 0.0
+    assert q[3] == pytest.approx(q[2], abs=1e-9)
+
+
+def test_what_cannot_part_is_left_to_contacts(recwarn):
+    """All hinges but the first are at their stops, which leave them no room to speak of."""
+    robot = folded(limits=[(x - 1e-6, x + 1e-6) for x in FOLDED])
+    np.testing.assert_array_equal(la.Maximal().prepare(robot, 0.01).clear_start(FOLDED), FOLDED)
+    assert not recwarn

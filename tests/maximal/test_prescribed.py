@@ -141,6 +141,15 @@ def test_hand_pushes_a_box():
     assert np.array_equal(again.q, run.q)
 
 
+def test_what_a_function_of_a_motion_raises_is_said_with_its_time():
+    def broken(t):
+        return 1.0 / (t - 0.02)
+
+    with pytest.raises(IntegratorError, match=r"motion of 'turn': .*broken\(0\.02\) raised ZeroDivisionError") as found:
+        la.simulate(arm(), dt=0.01, steps=3, motions={"turn": broken}, integrator=la.Maximal())
+    assert isinstance(found.value.__cause__, ZeroDivisionError)
+
+
 def test_refusals():
     robot = arm()
     with pytest.raises(

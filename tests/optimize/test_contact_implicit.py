@@ -77,6 +77,17 @@ def test_a_block_falls_and_stays():
     np.testing.assert_allclose(z[solution.t > 0.26], 0.0, atol=1e-4)
 
 
+def test_a_goal_out_of_reach_ends_soon():
+    """Forces are too small: the way back to the constraints stalls, and that is told."""
+    problem = opt.Problem(block(), steps=6, duration=0.3).start(q=[0, 0], v=[0, 0]).finish(q=[3, 0], v=0)
+    problem.bounds(u=(-5, 5)).minimize(opt.effort(), opt.velocity(1e-3)).contact(opt.touch("mass", friction=0.5))
+    solution = problem.solve(solver="horizon", relaxations=[1.0])
+    assert not solution.success
+    assert len(solution.iterations) < 700
+    assert "no way back to the constraints was found" in solution.reason
+    assert "dynamics (base.slide1) at knot" in solution.reason
+
+
 def test_nothing_stops_a_block_in_the_air():
     """No force acts at the last control point either, unless the point touches there."""
     problem = opt.Problem(block(), steps=6, duration=0.3).start(q=[0, 1], v=[0, 0]).finish(v=[0, 0]).bounds(u=(0, 0))
@@ -139,7 +150,7 @@ def test_a_failure_widens_the_relaxation(monkeypatch):
     """Where the last solve fails, another relaxation is put in between, and only so often."""
     from leastaction.optimize import solving
 
-    asked, fails = [], [{1.0, 1e-2, 1e-5}, {1e-5}, set()]
+    asked, fails, ending = [], [{1.0, 1e-2, 1e-5}, {1e-5}, set()], "Maximum_Iterations_Exceeded"
     ordinary = solving.solve
 
     def solve(problem, **options):
@@ -148,12 +159,17 @@ def test_a_failure_widens_the_relaxation(monkeypatch):
         success = problem.relaxation not in fails[0]
         if problem.relaxation == 1e-5:
             fails.pop(0)
-        return replace(found, success=success, status="Solve_Succeeded" if success else "Restoration_Failed")
+        return replace(found, success=success, status="Solve_Succeeded" if success else ending)
 
     monkeypatch.setattr(solving, "solve", solve)
     problem = opt.Problem(block(), steps=4, dt=0.1).start(q=[0, 0], v=[1, 0]).bounds(u=(0, 0))
-    assert problem.minimize(opt.velocity(1e-3)).contact(opt.touch("mass")).solve(relaxations=[1, 1e-2, 1e-5]).success
+    problem.minimize(opt.velocity(1e-3)).contact(opt.touch("mass"))
+    assert problem.solve(relaxations=[1, 1e-2, 1e-5]).success
     np.testing.assert_allclose(asked, [1.0, 1e-2, 1e-5, 30.0, 1.0, 1e-2, 1e-5, 10**-3.5, 1e-5])
+    # After constraints that contradict each other no tighter ones are tried, and a wider one once.
+    asked[:], fails[:], ending = [], [{1.0, 30.0}], "Infeasible_Problem_Detected"
+    assert not problem.solve(relaxations=[1, 1e-2, 1e-5]).success
+    np.testing.assert_allclose(asked, [1.0, 30.0])
 
 
 def test_ill_posed_contacts_say_so():

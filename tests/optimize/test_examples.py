@@ -67,6 +67,27 @@ def test_spring_flamingo_gets_over_the_obstacle():
     np.testing.assert_allclose(solution.q[-1, 0], -1.44)
 
 
+def test_spring_flamingo_walks():
+    """A coarse stride with contacts that are still a little soft: one foot after the other, with both down between."""
+    solution = examples.spring_flamingo_walk(steps=16).solve(relaxations=[10.0, 0.1], tolerance=1e-3)
+    assert solution.success, str(solution)
+    force = {name.removeprefix("contact "): f[:-1, 0] for name, f in solution.forces.items()}
+    right, left = (force[f"{side}_heel"] + force[f"{side}_toe"] > 1.0 for side in "rl")
+    assert (right | left).all()
+    assert (right & left).mean() > 0.3
+    # Neither foot stands all the time, and they swing in turn: from one that is alone on the ground to the other.
+    alone = [k for k, (r, l) in enumerate(zip(right, left, strict=True)) if r != l]
+    assert {bool(right[k]) for k in alone} == {True, False}
+    walk = solution.repeat(3)
+    np.testing.assert_allclose(walk.q[::16, 0], [0.0, -0.9, -1.8, -2.7], atol=1e-9)
+    np.testing.assert_allclose(walk.q[16:33, 1:], solution.q[:, 1:], atol=1e-6)
+    np.testing.assert_array_equal(walk.control(1.5 + 1e-9), solution.control(0.5 + 1e-9))
+    seam = walk.forces["contact l_toe"][16]
+    np.testing.assert_allclose(seam, solution.forces["contact l_toe"][[0, -1]].mean(axis=0))
+    with pytest.raises(la.ProblemError, match="does not repeat"):
+        examples.cart_pole(steps=8).solve(max_iterations=1).repeat(2)
+
+
 def test_littledog_is_differentiated_exactly():
     """Feet, gaps, friction and dynamics of a free base: none of its second derivatives is a difference of gradients."""
     problem = examples.littledog(steps=2)

@@ -7,8 +7,8 @@ import numpy as np
 __all__ = ["Bound"]
 
 
-_KERNELS: dict[Any, Any] = {}
-"""Compiled code by entry point and kinds of all arguments, for every stepper that calls it."""
+_COMPILED: dict[Any, Any] = {}
+"""What Numba made by entry point and kinds of all arguments, for every stepper that calls it."""
 
 
 class Bound:
@@ -29,14 +29,19 @@ class Bound:
         if kernel is not None:
             return kernel(*self.first, *others)
         known = (self.entry, _kind(self.first), key)
-        kernel = self.kernels[key] = _KERNELS.get(known)
-        if kernel is not None:
+        if known in _COMPILED:
+            kernel = self.kernels[key] = _COMPILED[known].entry_point
             return kernel(*self.first, *others)
         out = self.entry(*self.first, *others)
         if hasattr(self.entry, "overloads"):  # else NUMBA_DISABLE_JIT is set
             types = tuple(self.entry.typeof_pyval(value) for value in (*self.first, *others))
-            self.kernels[key] = _KERNELS[known] = self.entry.overloads[types].entry_point
+            _COMPILED[known] = self.entry.overloads[types]
+            self.kernels[key] = _COMPILED[known].entry_point
         return out
+
+    def compiled(self, *others: Any) -> Any:
+        """What Numba made for such arguments, after a call with them; None where nothing is compiled."""
+        return _COMPILED.get((self.entry, _kind(self.first), tuple(map(_kind, others))))
 
 
 def _kind(value: Any) -> Any:

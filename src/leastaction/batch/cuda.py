@@ -14,6 +14,7 @@ from leastaction.batch.kernels import compiled, job_of, literals_as, load
 from leastaction.batch.plan import Plan
 from leastaction.batch.run import BatchRun
 from leastaction.errors import IntegratorError
+from leastaction.left_out import warn_of_passing
 from leastaction.mechanism import Mechanism
 from leastaction.minimal import Galerkin, Grounded
 from leastaction.minimal.lanes.arrays import BatchSettings, lane_model, lane_shapes, memory_size
@@ -141,6 +142,8 @@ def _check(mechanism: Mechanism, integrator: Any, dtype: np.dtype[Any]) -> None:
             f"{integrator}; use leastaction.batch.simulate, or device='cpu'"
         )
     refuse_unknown(mechanism, "device='cuda'", "device='cpu'")
+    if isinstance(integrator, Grounded) and integrator.self_collision:
+        warn_of_passing(mechanism)
     for actuator in mechanism.actuators:
         if actuator.activation is not None:
             raise IntegratorError(f"actuator {actuator.name!r} has an activation, which needs device='cpu'")

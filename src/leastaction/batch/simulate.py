@@ -63,7 +63,7 @@ def simulate(
             (robots, steps, nu).
         policy: function policy(t, q, v, own, u) that writes the controls of a step into u, shape (nu,), from the time
             t [s] and the state at its start; in place of `controls`. On a GPU it is compiled into the kernel, so it
-            must be code that Numba compiles, such as loops over numbers; there for `Grounded` and `Galerkin(order=2)`.
+            must be code that Numba compiles, such as loops over numbers.
         policy_parameters: numbers that the policy gets as `own`, shape (k,) for all or (robots, k).
         parameters: values by name (see `leastaction.adjoint`), the number of the robot first: shape (robots,) for
             masses, (robots, 3) for vectors, ...

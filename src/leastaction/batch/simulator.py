@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from leastaction.batch.simulate import checked_parameters, checked_states, mechanisms_of, number_type
 from leastaction.errors import ConvergenceError, IntegratorError, MechanismError
+from leastaction.implausible import Once
 from leastaction.integrators import Integrator, is_count
 from leastaction.left_out import warn_of_ignored
 from leastaction.mechanism import Mechanism
@@ -159,7 +160,8 @@ class _Cores:
     """The robots on the CPU: a `leastaction.Simulator` for each, in threads."""
 
     def __init__(self, mechanisms: Any, integrator: Integrator, dt: float, workers: int | None) -> None:
-        self.sims = [One(m, integrator, dt) for m in mechanisms]
+        once = Once()
+        self.sims = [One(m, integrator, dt, once=once) for m in mechanisms]
         self.failed = np.zeros(len(self.sims), bool)
         count = workers or os.cpu_count() or 1
         self.pool = ThreadPoolExecutor(count)

@@ -16,6 +16,7 @@ from leastaction.batch.plan import Plan
 from leastaction.batch.run import BatchRun
 from leastaction.dynamics.legendre import velocity_of_momentum
 from leastaction.errors import IntegratorError, LeastActionError, MechanismError
+from leastaction.implausible import warn_of_energies
 from leastaction.integrators import Stepper, is_count
 from leastaction.mechanism._check import shown
 from leastaction.mechanism.arguments import FloatArray
@@ -166,4 +167,7 @@ def run_on_cores(plan: Plan) -> BatchRun:
     on_all_cores(lane, range(1, robots), workers)
     arrays = (np.moveaxis(Q, 0, 2), np.moveaxis(S, 0, 2))
     told = (failed, dict(sorted(reasons.items())), iterations, time.perf_counter() - began, plan.mechanisms)
-    return BatchRun(mechanism, plan.integrator, plan.dt, plan.every, plan.t, *arrays, cores.momentum, *told)
+    run = BatchRun(mechanism, plan.integrator, plan.dt, plan.every, plan.t, *arrays, cores.momentum, *told)
+    if plan.policy is None:
+        warn_of_energies(run, plan.u)
+    return run

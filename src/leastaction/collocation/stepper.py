@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from leastaction._jit.bound import Bound
+from leastaction._jit.walk import Walk
 from leastaction._tuples import plain
 from leastaction.collocation.arrays import CollocationSettings, collocation_data, collocation_model
 from leastaction.collocation.horizon import accelerations
@@ -31,6 +34,7 @@ class CollocationStepper(Stepper):
         self.settings = plain(CollocationSettings(dt, float(integrator.tolerance), int(integrator.max_iterations)))
         data = collocation_data(mechanism, len(self.control_nodes), integrator.max_iterations)
         self.history, self.data = data.history, plain(data)
+        self._rollout = Bound(rollout, self.model, self.settings, self.data)
 
     def record(self, steps: int) -> Record:
         """Also the Newton iterations of each step."""
@@ -41,7 +45,18 @@ class CollocationStepper(Stepper):
         rows = slice(first, last + 1)
         self.history[:] = 0.0
         states = record["q"][rows], record["v"][rows], record["iterations"][rows]
-        return first + rollout(self.model, self.settings, self.data, u, *states)
+        return first + self._rollout(u, *states)
+
+    def stride(self, record: Record, u: FloatArray) -> Callable[[int], int]:
+        """See `Stepper.stride`."""
+        arrays = [record[name] for name in ("q", "v", "iterations")]
+        walk = Walk(self._rollout, lambda row: (u, *(x[row : row + 2] for x in arrays)))
+
+        def step(first: int) -> int:
+            self.history[:] = 0.0
+            return first + walk(first)
+
+        return step
 
     def accelerations(self, q: FloatArray, v: FloatArray, u: FloatArray, slopes_too: bool) -> tuple[Any, Any]:
         """See `Stepper.accelerations`."""

@@ -28,6 +28,14 @@ def neighbours(centres: Any, radii: Any, margin: float) -> NDArray[np.int64]:
     return np.column_stack([i[near], j[near]]).astype(np.int64)
 
 
+def reach_of_bodies(shapes: Any, count: int) -> NDArray[np.float64]:
+    """Radius [m] about the COM of each body that holds its shapes but planes and fields, shape (count,)."""
+    reach = np.zeros(count)
+    moving = shapes[(shapes.body >= 0) & np.isfinite(shapes.bound)]
+    np.maximum.at(reach, moving.body, np.linalg.norm(moving.centre, axis=1) + moving.bound)
+    return reach
+
+
 def _candidates(centres: NDArray[np.float64], radii: NDArray[np.float64], margin: float) -> Any:
     """Pairs that may be close: spheres of about one size by a tree, each larger one with all the others.
 

@@ -6,6 +6,7 @@ import numpy as np
 
 from leastaction._jit import entry
 from leastaction._jit.bound import Bound
+from leastaction._jit.walk import Walk
 from leastaction._tuples import plain
 from leastaction.dynamics import recursions
 from leastaction.dynamics.arrays import DynamicsData, DynamicsModel
@@ -182,8 +183,30 @@ class Quantities:
         w = Workspace(mechanism)
         t = w.tree
         model = (plain(w.forces), t.gravity, t.closure.rows, t.closure.count)
-        self._kernel = Bound(quantities_rows, model, (plain(w.modes), w.links, w.screws, w.tau))
+        self.kernel = Bound(quantities_rows, model, (plain(w.modes), w.links, w.screws, w.tau))
 
     def tell(self, Q: FloatArray, V: FloatArray, out: tuple[FloatArray, FloatArray, FloatArray]) -> None:
         """Fill out = (kinetic energy, potential energy with the feedback of servos [J], spatial momentum (rows, 6))."""
-        self._kernel(Q, V, out)
+        self.kernel(Q, V, out)
+
+
+class Velocities:
+    """v = M(q)^-1 p at one state after another, for who asks again and again; not for two threads at once."""
+
+    def __init__(self, mechanism: Mechanism) -> None:
+        self.mechanism = mechanism
+        w, n = Workspace(mechanism), mechanism.nv
+        self._q, self._p, self._v = np.zeros((1, mechanism.nq)), np.zeros((1, n)), np.zeros((1, n))
+        arguments = (self._q, self._p, self._v, np.zeros(n))
+        self._walk = Walk(Bound(solve_rows, w.weightless, w.data), lambda row: arguments)
+        self._plain = not has_splines(mechanism)
+
+    def at(self, q: FloatArray, p: FloatArray) -> FloatArray:
+        """As `velocity_of_momentum` has it, at q (nq,) with p (nv,): shape (nv,)."""
+        if self._plain:
+            self._q[0], self._p[0] = q, p
+            self._walk(1)
+            v = self._v[0].copy()
+            if v.dot(v) < FAST:
+                return v
+        return velocity_of_momentum(self.mechanism, q[None], p[None])[0]

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from leastaction._jit.bound import Bound
+from leastaction._jit.walk import Walk
 from leastaction._tuples import plain
 from leastaction.errors import ConvergenceError
 from leastaction.explicit.arrays import EULER, ExplicitSettings, Tableau, explicit_data, explicit_model
@@ -20,6 +23,7 @@ class ExplicitStepper(Stepper):
     """Shared by the explicit methods: model, settings and data, none of which remembers anything from step to step."""
 
     tableau: Tableau = EULER
+    _entry: Any = None
 
     def __init__(self, integrator: Any, mechanism: Mechanism, dt: float) -> None:
         refuse_loops(integrator, mechanism)
@@ -27,6 +31,17 @@ class ExplicitStepper(Stepper):
         self.model = plain(explicit_model(mechanism))
         self.settings = plain(ExplicitSettings(dt, self.tableau))
         self.data = plain(explicit_data(mechanism, len(self.tableau.nodes)))
+        self._kernel = Bound(self._entry, self.model, self.settings, self.data)
+
+    def advance(self, record: Record, first: int, last: int, u: FloatArray) -> int:
+        """See `Stepper.advance`."""
+        return first + self._kernel(u, record["q"][first : last + 1], record["v"][first : last + 1])
+
+    def stride(self, record: Record, u: FloatArray) -> Callable[[int], int]:
+        """See `Stepper.stride`."""
+        q, v = record["q"], record["v"]
+        walk = Walk(self._kernel, lambda row: (u, q[row : row + 2], v[row : row + 2]))
+        return lambda first: first + walk(first)
 
     def failure(self, step: int, record: Record) -> ConvergenceError:
         """See `Stepper.failure`."""
@@ -38,26 +53,19 @@ class ExplicitStepper(Stepper):
 class RungeKuttaStepper(ExplicitStepper):
     """Methods with a tableau."""
 
+    _entry = staticmethod(runge_kutta)
+
     def __init__(self, integrator: Any, mechanism: Mechanism, dt: float) -> None:
         self.tableau = integrator.tableau
         self.control_nodes = self.tableau.nodes
         super().__init__(integrator, mechanism, dt)
-
-    def advance(self, record: Record, first: int, last: int, u: FloatArray) -> int:
-        """See `Stepper.advance`."""
-        rows = slice(first, last + 1)
-        return first + runge_kutta(self.model, self.settings, self.data, u, record["q"][rows], record["v"][rows])
 
 
 class SemiImplicitStepper(ExplicitStepper):
     """Semi-implicit Euler."""
 
     control_nodes = (0.0,)
-
-    def advance(self, record: Record, first: int, last: int, u: FloatArray) -> int:
-        """See `Stepper.advance`."""
-        rows = slice(first, last + 1)
-        return first + semi_implicit(self.model, self.settings, self.data, u, record["q"][rows], record["v"][rows])
+    _entry = staticmethod(semi_implicit)
 
 
 class AdaptiveStepper(ExplicitStepper):
@@ -65,6 +73,7 @@ class AdaptiveStepper(ExplicitStepper):
 
     control_nodes = (0.0,)
     stuck = False
+    stride = Stepper.stride
 
     def advance(self, record: Record, first: int, last: int, u: FloatArray) -> int:
         """See `Stepper.advance`."""

@@ -97,10 +97,12 @@ class WrittenGeoms:
                 self.sheet.refuse("contact pair", pair.name, "that two shapes have a restitution")
             elif pair.friction is None:
                 self.sheet.refuse("contact pair", pair.name, "that a contact pair leaves friction to its shapes")
-            elif not all(g.get("name") for side in sides for _, g in side):
-                why = "which shapes of a contact pair touch while they have no names (`name` of a shape)"
-                self.sheet.refuse("contact pair", pair.name, why)
             else:
+                for body, side in zip((pair.first, pair.second), sides, strict=True):
+                    for shape, geom in side:  # MJCF knows geoms of pairs by their names
+                        if not geom.get("name"):
+                            name = self.names.unique(f"{body}_{shape.kind}")
+                            geom.attributes = {"name": name, **geom.attributes}
                 for first, a in sides[0]:
                     for second, b in sides[1]:
                         turns = [_larger(getattr(pair, x), getattr(first, x), getattr(second, x)) for x in TURNS]

@@ -15,6 +15,7 @@ from leastaction._extras import require
 from leastaction.errors import FormatError, MissingExtraError
 from leastaction.formats._files import MODEL_FILES, Folder
 from leastaction.formats._xml import Element, parse_xml
+from leastaction.mechanism._check import suggestion
 
 _ONE = threading.Lock()
 """The package keeps its files and packages in variables of its modules."""
@@ -50,10 +51,10 @@ def expanded(path: Path, root: Element, folder: Folder, arguments: Any) -> Eleme
         raise where.error(
             f"this is for xacro to expand: {error}; or run `xacro` on the file and load its output"
         ) from None
-    said = StringIO()
+    said, known = StringIO(), _Asked({name: str(x) for name, x in arguments.items()})
     with _ONE, _bounded(xacro, folder, where), redirect_stderr(said):
         try:
-            document = xacro.process_file(str(path), mappings={name: str(x) for name, x in arguments.items()})
+            document = xacro.process_file(str(path), mappings=known)
         except FormatError:
             raise
         except (ExpatError, OSError, KeyError, ValueError, TypeError, NameError, SyntaxError, AttributeError) as error:
@@ -63,7 +64,27 @@ def expanded(path: Path, root: Element, folder: Folder, arguments: Any) -> Eleme
             if type(error).__module__.split(".")[0] != "xacro":
                 raise
             raise where.error(f"xacro refuses the file: {_first_line(error)}") from None
+    for name in arguments:
+        if name not in known.asked:
+            hint = suggestion(name, sorted(known.asked)) or ("" if known.asked else ": it has none at all")
+            raise FormatError(f"xacro_args: the file has no argument {name!r}{hint}", file=path)
     return parse_xml(document.toxml(encoding="utf-8"), str(path))
+
+
+class _Asked(dict[str, str]):
+    """Arguments that note which of them xacro looks for: `<xacro:arg>` by `in`, `$(arg ...)` by index."""
+
+    def __init__(self, values: Mapping[str, str]) -> None:
+        super().__init__(values)
+        self.asked: set[str] = set()
+
+    def __contains__(self, name: object) -> bool:
+        self.asked.add(str(name))
+        return super().__contains__(name)
+
+    def __getitem__(self, name: str) -> str:
+        self.asked.add(name)
+        return super().__getitem__(name)
 
 
 def _first_line(error: Exception) -> str:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from leastaction.dynamics.api import mass_matrix
 from leastaction.errors import IntegratorError, MechanismError
 from leastaction.forces import tendon_records
 from leastaction.forces.arrays import ForceModel, force_model, force_records, resisting, together
@@ -36,28 +38,34 @@ from leastaction.mechanism.joints import Joint, Motion
 from leastaction.mechanism.pose import Pose
 from leastaction.mechanism.servos import feedback
 
+FloatArray = NDArray[np.float64]
+
 SINGULAR = 1e-9
 """Bodies whose least inertia, relative to the mechanism's size, lies below this count as massless."""
 
 NO_ROOM = 1e-9
 """Joints whose limits are closer to each other [rad or m] are locked."""
 
+STIFF = 1.0
+"""Springs of joints whose frequency at home, times the step, squared, is larger than this pull from the middle of the
+step, as servos do: at its ends, as others pull, they would make steps of four times this length unstable."""
+
 LEAST = 1e-9
 """What Newton's matrix takes for the inertia of those, relative to others: far below what decides an update."""
 
 
-def compile_model(mechanism: Mechanism) -> Model:
-    """Flatten `mechanism`; refuses what maximal coordinates cannot run, by name."""
+def compile_model(mechanism: Mechanism, dt: float) -> Model:
+    """Flatten `mechanism` for steps of length dt [s]; refuses what maximal coordinates cannot run, by name."""
     for rolling in mechanism.rollings:
         raise IntegratorError(
             f"Maximal cannot run the rolling contact {rolling.name!r}; use Galerkin, or a shape with friction"
         )
-    return _Compiler(mechanism).run()
+    return _Compiler(mechanism, dt).run()
 
 
 class _Compiler:
-    def __init__(self, mechanism: Mechanism) -> None:
-        self.m = mechanism
+    def __init__(self, mechanism: Mechanism, dt: float) -> None:
+        self.m, self.dt = mechanism, dt
         self.parents: list[int] = []
         self.parts: list[list[tuple[Inertia, Pose]]] = []
         self.frames: dict[str, tuple[int, Pose]] = {WORLD: (-1, Pose())}
@@ -191,10 +199,19 @@ class _Compiler:
                 iq, iv = offsets[piece.joint.name]
                 piece.iq, piece.iv = iq + piece.first_q, iv + piece.first
             out += piece_coordinates(piece)
-        held = feedback(self.m).stiffness
+        held = feedback(self.m).stiffness + self._stiff_springs()
         for c in out:
             c["servo"] = held[c["iv"]] if c["iv"] >= 0 and c["kind"] in (SLIDE, HINGE) else 0.0
         return out, first
+
+    def _stiff_springs(self) -> FloatArray:
+        """Stiffness of the joints' own springs that steps are too long for, shape (nv,)."""
+        own = np.concatenate([np.zeros(0), *(joint.stiffness for joint in self.m.joints)])
+        if not own.any():
+            return own
+        M = mass_matrix(self.m, self.m.home())
+        M[np.diag_indices_from(M)] += LEAST * M.diagonal().max()
+        return np.where(own * np.linalg.inv(M).diagonal() * self.dt**2 > STIFF, own, 0.0)
 
     def _rows(self, first: dict[int, int], count: int) -> tuple[list[dict[str, Any]], list[int], list[str]]:
         rows: list[dict[str, Any]] = []

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from leastaction.contact.neighbours import reach_of_bodies
 from leastaction.contact.shapes import ContactTable
 from leastaction.linalg.graph.ldu import GraphLDU
 from leastaction.maximal.arrays import ContactModel, MaximalModel
@@ -185,14 +186,6 @@ def carried_mass(model: Model) -> float:
     total = np.bincount(root, weights=mass, minlength=len(root))[root]
     heavy = mass > 0.0
     return float(min(MOST_CARRIED, (total[heavy] / mass[heavy]).max(initial=1.0)))
-
-
-def reach_of_bodies(shapes: Any, count: int) -> FloatArray:
-    """Radius [m] about the COM of each body that holds its shapes but planes and fields, shape (count,)."""
-    reach = np.zeros(count)
-    moving = shapes[(shapes.body >= 0) & np.isfinite(shapes.bound)]
-    np.maximum.at(reach, moving.body, np.linalg.norm(moving.centre, axis=1) + moving.bound)
-    return reach
 
 
 def as_transforms(Z: FloatArray) -> FloatArray:

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from leastaction.contact.by_design import without
 from leastaction.contact.shapes import ContactTable
 from leastaction.errors import IntegratorError
-from leastaction.maximal.contact.by_design import without
 from leastaction.maximal.model import Model
 from leastaction.maximal.records import FRAME, VALUE
 from leastaction.mechanism import Mechanism

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -32,12 +32,14 @@ from leastaction.maximal.compiler import compile_model
 from leastaction.maximal.composition import composition
 from leastaction.maximal.contact.by_design import leave_out
 from leastaction.maximal.contact.diagnosis import warn_of_ignored_pairs, warn_of_overlap
+from leastaction.maximal.contact.parting import clear_start
 from leastaction.maximal.coordinates.placement import momenta_of, place, poses_of_bodies
-from leastaction.maximal.derivatives.linearize import OneStep, Parts
+from leastaction.maximal.derivatives.linearize import OneStep, Parts, jacobians_back
 from leastaction.maximal.derivatives.parameters import Derivative, by_parameter
 from leastaction.maximal.derivatives.reversal import MaximalReversal, Sweep
 from leastaction.maximal.failures import failure_of
 from leastaction.maximal.layout import Layout
+from leastaction.maximal.mending import LOGGED, mend
 from leastaction.maximal.prescribed import (
     COLUMNS,
     fill_goals,
@@ -47,15 +49,13 @@ from leastaction.maximal.prescribed import (
 from leastaction.maximal.records import BALL, records
 from leastaction.maximal.settings import settings_of
 from leastaction.maximal.step import rollout as entries
+from leastaction.maximal.stride import stride_of
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism.graph import WORLD
 from leastaction.record import Record
 
 if TYPE_CHECKING:
     from leastaction.maximal.integrators import Maximal
-
-LOGGED = 256
-"""Steps, each with as many contacts as there is room for, whose forces one call of the compiled loop may log."""
 
 EVERYWHERE = 1e9
 """How much wider than usual a plan is that holds all pairs of bodies that may ever touch."""
@@ -76,7 +76,9 @@ class MaximalStepper(Stepper):
         told: whether records come with the goals of their rows.
         planned: whether the plan was made for the step that comes next; wider: how much wider than usual.
         exhausted: whether the last step took too much work.
+        unread: row of the last stride, whose contacts are not in the log yet; -1: they are.
         problem: model, settings and data as plain tuples, as compiled entries take them.
+        rollout: the compiled loop with all that it takes but the rows of a record.
     """
 
     momentum = True
@@ -85,7 +87,7 @@ class MaximalStepper(Stepper):
 
     def __init__(self, integrator: Maximal, mechanism: Mechanism, dt: float) -> None:
         super().__init__(integrator, mechanism, dt)
-        self.model = model = compile_model(mechanism)
+        self.model = model = compile_model(mechanism, dt)
         self.substeps = composition(integrator.order)
         self.row, self.told = 0, False
         self.no_goals = np.zeros((1, 0)), np.zeros(1)
@@ -108,9 +110,11 @@ class MaximalStepper(Stepper):
         self.room = 64
         self.planned, self.wider, self.exhausted = False, 1.0, False
         self.log: list[FloatArray] = []
+        self.unread = -1
         self.reached = (0, np.zeros(mechanism.nu))
         self.contact: ContactData | None = None
         self.parts: Parts | None = None
+        self.before = np.zeros((0, 6))  # velocities with which a run began, shape (bodies, 6)
         self._make_room()
 
     @property
@@ -173,16 +177,16 @@ class MaximalStepper(Stepper):
         """The compiled loop with all that it takes but the rows of a record, as plain tuples."""
         self.problem = problem = plain((self.arrays, self.settings, self.data))
         if self.contact is None:
-            self._rollout = Bound(entries.rollout, *problem)
+            self.rollout = Bound(entries.rollout, *problem)
         else:
-            self._rollout = Bound(entries.rollout_with_contact, *problem, *plain((self.near, self.contact)))
+            self.rollout = Bound(entries.rollout_with_contact, *problem, *plain((self.near, self.contact)))
 
     # ------------------------------------------------------------------ the interface of steppers
 
     def record(self, steps: int) -> Record:
         """As `Stepper.record`, with the poses and momenta of bodies, joint forces and contacts."""
         n, m = len(self.model.bodies), len(self.model.rows)
-        self.log = []
+        self.log, self.unread = [], -1
         return (
             super().record(steps)
             | {
@@ -201,6 +205,10 @@ class MaximalStepper(Stepper):
         """Of prescribed motions, where there are any, their goals and work."""
         columns = sum(COLUMNS[int(kind)] for kind in self.model.goals.kind)
         return {"goals": np.zeros((rows, columns)), "work": np.zeros(rows)} if columns else {}
+
+    def clear_start(self, q: FloatArray) -> FloatArray:
+        """Links of a robot that overlap start apart."""
+        return clear_start(self.model, self.table, q) if self.acts and len(self.table.shapes) else q
 
     def prepare_start(self, q: FloatArray) -> FloatArray:
         """Refuse open loops."""
@@ -240,6 +248,7 @@ class MaximalStepper(Stepper):
         fast = 0.5 * self.dt * np.linalg.norm(twists[:, :3], axis=1, keepdims=True) > 0.9
         data.bodies.w, data.bodies.vc, data.bodies.v = np.where(fast, 0.0, twists[:, :3]), twists[:, 3:], 0.0
         data.bodies.x[:, :3], data.bodies.x[:, 3:] = data.bodies.w, data.bodies.vc
+        self.before = data.bodies.x.copy()
         data.rows.lam = data.rows.mu = 0.0
         data.clock[:] = 0.0
         self.planned, self.wider = True, 1.0
@@ -250,6 +259,7 @@ class MaximalStepper(Stepper):
 
     def advance(self, record: Record, first: int, last: int, u: FloatArray) -> int:
         """See `Stepper.advance`."""
+        self.read_log()
         if first == 0:
             self.begin(record)
         fill_goals(self, record, first, last)
@@ -261,50 +271,33 @@ class MaximalStepper(Stepper):
             self.planned = self.planned and done == 0
             if why == entries.DONE:
                 break
-            if why in (entries.FAILED, entries.EXHAUSTED):
-                self.exhausted = why == entries.EXHAUSTED
+            if not mend(self, record, at, why, written < LOGGED * self.room // 2 or done == 0):
                 return at
-            data = self.data
-            data.bodies.x, data.bodies.slope = data.start_guess[:, :6], data.start_guess[:, 6:]
-            data.clock[:] = data.start_clock
-            self._rewind(record, at)
-            before = self.contact
-            if why == entries.FULL:
-                # Of the log, which is then read and empty; or of contacts, or of the log by a single step.
-                if written < LOGGED * self.room // 2 or done == 0:
-                    self.room *= 2
-                    self._make_room()
-            elif why == entries.UNTIED:
-                self._tie(self.planned)
-                self.planned = True
-            else:
-                # A step that needs more than one plan gets wider ones, in whichever call the first of them was made.
-                self.wider = 2.0 * self.wider if self.planned else 1.0
-                self.planned = True
-                self._plan(record["rigid_poses"][at], self.wider)
-            self._restore_impulses(before)
         self.reached = (last, u[-1, -1])
         return last
 
-    def _restore_impulses(self, before: ContactData | None) -> None:
-        """Let the step that begins again start from the impulses from which it began."""
-        if before is not None and self.contact is not None:
-            count = int(before.now[0].start)
-            cones, impulses = self.contact.cones, before.start_impulses[:count]
-            cones.key[:count], cones.gam[:count], cones.beta[:count] = (
-                before.start_keys[:count],
-                impulses[:, 0],
-                impulses[:, 1:],
-            )
-            self.contact.now.known = count
+    def stride(self, record: Record, u: FloatArray) -> Callable[[int], int]:
+        """See `Stepper.stride`."""
+        return stride_of(self, record, u)
+
+    def read_log(self) -> None:
+        """Copy contacts that the last stride has logged, before others take their place."""
+        if self.unread >= 0:
+            assert self.contact is not None
+            log = self.contact.log[: int(self.contact.written[0])].copy()
+            log[:, 0] += self.unread
+            self.log.append(log)
+            self.unread = -1
 
     def memory(self) -> Any:
         """See `Stepper.memory`."""
         plan = copy.copy(self.layout), self.planned, self.wider
-        return plan, copied(self.data), copied(self.contact), self.room, self.reached
+        last, u = self.reached
+        return plan, copied(self.data), copied(self.contact), self.room, (last, u.copy())
 
     def remember(self, memory: Any) -> None:
         """See `Stepper.remember`."""
+        self.read_log()
         (layout, self.planned, self.wider), data, contact, self.room, self.reached = memory
         self.layout, self.data, self.contact = copy.copy(layout), copied(data), copied(contact)
         self._bind()
@@ -313,10 +306,10 @@ class MaximalStepper(Stepper):
         """Steps from `at` on, up to `last`: (how many were done, why it stopped, rows of the log)."""
         rows = tuple(self.rows(record, at, last))
         if self.contact is None:
-            done, why = self._rollout(rows, u, self.substeps, at > 0)
+            done, why = self.rollout(rows, u, self.substeps, at > 0)
             return done, why, 0
         self.contact.written[0] = 0
-        done, why = self._rollout(rows, u, self.substeps, at > 0)
+        done, why = self.rollout(rows, u, self.substeps, at > 0)
         written = int(self.contact.written[0])
         log = self.contact.log[:written]
         log = log[log[:, 0] < done].copy()
@@ -344,6 +337,7 @@ class MaximalStepper(Stepper):
 
     def finish(self, record: Record) -> None:
         """Add the poses of all bodies and the log of contact forces, rigid bodies by the index of the first in each."""
+        self.read_log()
         record.poses = poses_of_bodies(self.model, self.mechanism, record["rigid_poses"])
         log = np.concatenate([*self.log, np.zeros((0, 10))])
         names = [*self.mechanism.body_names, WORLD]
@@ -353,13 +347,14 @@ class MaximalStepper(Stepper):
 
     def noted_contacts(self) -> FloatArray:
         """See `Stepper.noted_contacts`."""
+        self.read_log()
         log = np.concatenate([*self.log, np.zeros((0, 10))])
         log[:, 1:3] = self._first_bodies()[log[:, 1:3].astype(int)]
         return log
 
     def forget_contacts(self) -> None:
         """See `Stepper.forget_contacts`."""
-        self.log = []
+        self.log, self.unread = [], -1
 
     def _look_ahead(self, record: Record) -> None:
         """Joint momenta at the end of a run of order 2 with contacts.
@@ -396,7 +391,9 @@ class MaximalStepper(Stepper):
     def linearize(self, q: FloatArray, p: FloatArray, u: FloatArray) -> tuple[FloatArray, FloatArray]:
         """(A, B) of the step from (q, p) with the controls u (nu,) held; see `leastaction.linearize`."""
         u = np.array(np.broadcast_to(u, (len(self.control_nodes), self.mechanism.nu)))
-        return self._start(q, p, u).jacobians()
+        self.parts = self.parts or Parts(self)
+        found = jacobians_back(self.parts, q, p, u)
+        return self._start(q, p, u).jacobians() if found is None else found
 
     def pull_back(self, q: FloatArray, p: FloatArray, u: FloatArray, bar: FloatArray) -> FloatArray:
         """Turn the gradient `bar` (2 nv) by (q', p') into that by (q, p), in place; gives back that by the controls.

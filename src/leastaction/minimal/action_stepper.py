@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from leastaction._jit.bound import Bound
+from leastaction._jit.walk import Walk
 from leastaction.division import FINEST, HalvingStepper
 from leastaction.integrators import FloatArray
 from leastaction.mechanism import Mechanism
@@ -54,13 +56,28 @@ class ActionStepper(HalvingStepper):
     def advance(self, record: Record, first: int, last: int, u: FloatArray) -> int:
         """See `Stepper.advance`; steps are divided by the kernel that makes them."""
         u = np.array(u, order="C")
-        done = self._roll(record, first, last, u, (FINEST // self.parts).bit_length() - 1)
+        done = self._roll(record, first, last, u, self._levels)
         if done < last:
             # What the whole step came to tells more than its last part.
             iterations = int(record["iterations"][done + 1])
             self.run(record, done, done + 1, u[done - first : done - first + 1])
             record["iterations"][done + 1] = iterations
         return done
+
+    @property
+    def _levels(self) -> int:
+        """How often the kernel of `advance` halves a step."""
+        return (FINEST // self.parts).bit_length() - 1
+
+    def stride(self, record: Record, u: FloatArray) -> Callable[[int], int]:
+        """See `Stepper.stride`."""
+        return self._stride(record, u, self._levels)
+
+    def _stride(self, record: Record, u: FloatArray, levels: int) -> Callable[[int], int]:
+        """By the kernel with so many levels; what it cannot do is left to `advance`."""
+        arrays = [record[name] for name in self.written]
+        walk = Walk(self.rollout(levels), lambda row: (u, *(x[row : row + 2] for x in arrays)))
+        return lambda first: first + 1 if walk(first) == 1 else self.advance(record, first, first + 1, u)
 
     def _roll(self, record: Record, first: int, last: int, u: FloatArray, levels: int) -> int:
         rows = slice(first, last + 1)

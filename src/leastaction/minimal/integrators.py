@@ -118,19 +118,23 @@ class Midpoint(Integrator):
 
 @dataclass(frozen=True)
 class Grounded(Integrator):
-    """Robots that stand, walk and fall on planes: rigid contact in joint coordinates, order 2.
+    """Robots that stand, walk, fall and grasp: rigid contact in joint coordinates, order 2.
 
     The body-wise rule of `Galerkin(order=2)` with the laws of `Maximal`: gaps at the end of each step, Coulomb's cone,
-    joint limits, dry friction, no restitution. The impulses of the contacts are all that is solved for beside the
-    joints, so a step costs a fraction of one of `Maximal`. Contact points, spheres, capsules, boxes and convex hulls of
-    meshes touch planes of the ground; bodies do not touch each other, and there are no loops. (Laws: Bruedigam 2023,
-    sections 3.3 and 3.4; solver: Jourdan, Alart and Jean 1998.)
+    restitution, joint limits, dry friction. The impulses of the contacts are all that is solved for beside the joints,
+    so a step of a robot costs a fraction of one of `Maximal`. All shapes touch the ground and each other as with
+    `Maximal`; balls over planes (contact points, spheres, capsules, corners of boxes and hulls) are quickest. The
+    impulses are solved for with a dense matrix: heaps of many loose bodies are for `Maximal`. There are no loops, no
+    friction against spinning and rolling, and no derivatives. (Laws: Bruedigam 2023, sections 3.3 and 3.4; solver:
+    Jourdan, Alart and Jean 1998.)
 
     Attributes:
         tolerance: size of the Newton update [rad or m] at which a step counts as solved.
         max_iterations: Newton iterations before a step is divided; up to 1024 parts.
+        self_collision: whether bodies may touch each other, not only the ground.
     """
 
     tolerance: float = 1e-10
     max_iterations: int = 12
+    self_collision: bool = True
     stepper_class: ClassVar[Any] = GroundStepper

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -33,6 +33,10 @@ class LoopStepper(ActionStepper):
     def advance(self, record: Record, first: int, last: int, u: FloatArray) -> int:
         """See `Stepper.advance`; steps are divided from Python."""
         return HalvingStepper.advance(self, record, first, last, u)
+
+    def stride(self, record: Record, u: FloatArray) -> Callable[[int], int]:
+        """See `Stepper.stride`."""
+        return self._stride(record, u, 0)
 
     def prepare_start(self, q: FloatArray) -> FloatArray:
         """Refuse open loops; find out whether their equations depend on each other."""

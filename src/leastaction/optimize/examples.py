@@ -17,7 +17,7 @@ from leastaction.mechanism import Inertia, Joint, Mechanism, MechanismBuilder, P
 from leastaction.mechanism._check import suggestion
 from leastaction.optimize.held.feet import foot, phase
 from leastaction.optimize.hopping import hopper, pushed_hopper, steady_hopper
-from leastaction.optimize.legged import littledog, spring_flamingo, spring_flamingo_stride
+from leastaction.optimize.legged import littledog, spring_flamingo, spring_flamingo_stride, spring_flamingo_walk
 from leastaction.optimize.motion import constraints, costs
 from leastaction.optimize.problem import Problem
 from leastaction.optimize.stance import balanced
@@ -39,6 +39,7 @@ __all__ = [
     "satellite",
     "spring_flamingo",
     "spring_flamingo_stride",
+    "spring_flamingo_walk",
     "steady_arm",
     "steady_hopper",
 ]
@@ -189,6 +190,7 @@ def catalogue() -> list[Example]:
         atlas,
         spring_flamingo,
         spring_flamingo_stride,
+        spring_flamingo_walk,
         littledog,
         hopper,
     )

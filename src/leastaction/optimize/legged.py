@@ -58,23 +58,27 @@ def spring_flamingo(steps: int = 80, **options: Any) -> Problem:
     return problem.guess(q=q, u=[0, 10, 0, 10])
 
 
-def flamingo_problem(robot: Mechanism, steps: int, duration: float, options: dict[str, Any]) -> Problem:
-    """Limits, costs and contacts."""
+def flamingo_problem(
+    robot: Mechanism, steps: int, duration: float, options: dict[str, Any], effort: float = 1e-3, velocity: float = 0.3
+) -> Problem:
+    """Limits, contacts and costs with these weights."""
     if "dt" not in options:
         options = {"duration": duration} | options
     problem = Problem(robot, steps=steps, **options)
     legs = {f"{side}_{name}": pair for side in "rl" for name, pair in JOINTS.items()}
     problem.bounds(q={robot.coordinate_names[2]: (-0.4, 0.4), **legs}, u=(-80, 80))
     problem.bounds(v=dict.fromkeys(legs, (-15.0, 15.0)))
-    return problem.minimize(costs.effort(1e-3), costs.velocity(0.3)).contact()
+    return problem.minimize(costs.effort(effort), costs.velocity(velocity)).contact()
 
 
-def flamingo_posture(robot: Mechanism, height: float, right: float, left: float) -> FloatArray:
-    """Spring Flamingo with flat soles: hips so high, ankles so far ahead of them [m]."""
+def flamingo_posture(
+    robot: Mechanism, height: float, right: float, left: float, lifts: tuple[float, float] = (0.0, 0.0)
+) -> FloatArray:
+    """Spring Flamingo with level soles: hips so high, ankles so far ahead of them, soles lifted so far [m]."""
     q = robot.neutral()
     q[1] = height
-    for side, ahead in (("r", right), ("l", left)):
-        down = height - SOLE
+    for side, ahead, lift in (("r", right, lifts[0]), ("l", left, lifts[1])):
+        down = height - SOLE - lift
         bend = math.acos(min(math.hypot(ahead, down) / (2.0 * SHIN), 1.0))
         hip, knee = math.atan2(ahead, down) + bend, -2.0 * bend
         for name, angle in (("hip", hip), ("knee", knee), ("ankle", -hip - knee)):
@@ -111,6 +115,46 @@ def spring_flamingo_stride(steps: int = 40, **options: Any) -> Problem:
     q = np.array([flamingo_posture(robot, 0.82, x, -x) for x in swing])
     q[:, 0] = -stride * t
     return problem.guess(q=q, u=[0, 10, 0, 10])
+
+
+def spring_flamingo_walk(steps: int = 40, **options: Any) -> Problem:
+    """Spring Flamingo walks at 0.9 m/s: a stride of 0.9 m in 1 s that repeats; no contact is scheduled.
+
+    The first guess moves on at constant speed and height while each foot is put down ahead, goes back as fast as the
+    body comes on, and is lifted by 0.2 m on its way ahead again, its sole level all the time. Hips and knees that are
+    away from it cost something, which makes the robot lift its feet: without that it drags its toes. When heels and
+    toes touch is found with the motion.
+    """
+    robot, stride = robots.spring_flamingo(ground=True), 0.9
+    problem = flamingo_problem(robot, steps, 1.0, options, effort=1e-2, velocity=0.05)
+    ahead = robot.coordinate_names[0]
+    problem.start(q={ahead: 0.0}).periodic({ahead: -stride})
+    q = walking(robot, steps, stride, height=0.82, lift=0.2, down=0.6)
+    problem.minimize(costs.tracking(q, [0.0, 0.0, 0.0, *(2 * [10.0, 10.0, 0.0])]))
+    return problem.guess(q=q, u=[0, 10, 0, 10])
+
+
+def walking(robot: Mechanism, steps: int, stride: float, height: float, lift: float, down: float) -> FloatArray:
+    """Spring Flamingo put from posture to posture over a stride, shape (steps + 1, nq).
+
+    Args:
+        stride: way of two steps [m].
+        height: of the hips [m].
+        lift: of a sole at most [m].
+        down: share of a stride for which each foot stands.
+    """
+    out = []
+    for t in np.linspace(0.0, 1.0, steps + 1):
+        reach, lifts = [], []
+        for phase in (t % 1.0, (t + 0.5) % 1.0):
+            swing = max(phase - down, 0.0) / (1.0 - down)
+            behind = phase / down if phase < down else 0.5 + 0.5 * math.cos(math.pi * swing)
+            reach.append(stride * down * (0.5 - behind))
+            lifts.append(lift * math.sin(math.pi * swing))
+        q = flamingo_posture(robot, height, *reach, lifts=(lifts[0], lifts[1]))
+        q[0] = -stride * t
+        out.append(q)
+    return np.array(out)
 
 
 FOOT = 0.0103

@@ -163,6 +163,16 @@ class Solution:
 
         return tvlqr(self, **weights).simulate(q, v, integrator=integrator, dt=dt)
 
+    def repeat(self, times: int) -> Solution:
+        """A periodic motion so many times over, each moved on from the one before, to rehearse or track it as a whole.
+
+        Args:
+            times: 1 is the motion itself.
+        """
+        from leastaction.optimize.repetition import repeated
+
+        return repeated(self, times)
+
     def control(self, t: float) -> FloatArray:
         """Controls at the time t [s], shape (nu,)."""
         if not is_number(t):
@@ -223,6 +233,8 @@ def make_solution(
     problem = program.problem
     dt = motion.dt
     stored = {"nodes": np.array(program.nodes), "u": motion.u.copy(), **program.stored(z)}
+    if problem.shift is not None:
+        stored["shift"] = problem.shift
     t = np.asarray(dt * np.arange(program.steps + 1), float)
     trajectory = Trajectory(problem.mechanism, problem.integrator, dt, t, motion.q[:: program.s].copy(), stored)
     return Solution(

@@ -14,7 +14,7 @@ import numpy as np
 from leastaction._tuples import plain
 from leastaction.dynamics.loops import check_closed, loop_jacobian
 from leastaction.errors import IntegratorError
-from leastaction.integrators import FloatArray
+from leastaction.integrators import FloatArray, Stepper
 from leastaction.kinematics.reduced.compiled import compiled_coordinates
 from leastaction.linear_implicit.constraints import PrescribedMotion
 from leastaction.mechanism import Mechanism
@@ -33,6 +33,7 @@ class DrivenStepper(ReducedStepper):
 
     can = frozenset()
     divides = False
+    stride = Stepper.stride
 
     def __init__(self, integrator: Any, mechanism: Mechanism, dt: float) -> None:
         self.followed: tuple[PrescribedMotion, ...] = integrator.constraints

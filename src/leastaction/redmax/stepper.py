@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
 
 from leastaction._jit.bound import Bound
+from leastaction._jit.walk import Walk
 from leastaction._tuples import plain
 from leastaction.division import FINEST, joined
-from leastaction.dynamics.legendre import Quantities
 from leastaction.dynamics.loops import check_closed, loop_jacobian
 from leastaction.errors import ConvergenceError, IntegratorError
 from leastaction.forces.arrays import force_model
@@ -24,11 +24,9 @@ from leastaction.mechanism import Mechanism
 from leastaction.record import Record
 from leastaction.redmax.arrays import ReducedRun, ReducedSettings
 from leastaction.redmax.model import Reduced
+from leastaction.redmax.plausible import Plausibility
 from leastaction.redmax.step.linear_euler import linear_rollout
 from leastaction.redmax.step.rollout import BDF1, SDIRK2, rollout
-
-GAIN = 0.02
-"""Share of the energy of a step that may come from nowhere."""
 
 
 class ReducedStepper(Stepper):
@@ -143,35 +141,34 @@ class ReducedStepper(Stepper):
         while done < last:
             reached = self._kernel(tuple(run), done, last, u[done - first :])
             self.publish(record, run, done, reached)
-            done = self._plausible(record, done, reached, u[done - first :]) if self.divides else reached
+            done = self.plausibility.last(record, done, reached, u[done - first :]) if self.divides else reached
             if done < last:
                 if not self._divide(record, run, done, u[done - first]):
                     break
                 done += 1
         return done
 
-    def _plausible(self, record: Record, first: int, last: int, u: FloatArray) -> int:
-        """The last of the rows first ... last up to which no step gives energy from nowhere.
+    def stride(self, record: Record, u: FloatArray) -> Callable[[int], int]:
+        """See `Stepper.stride`."""
+        run = self.run_arrays(record)
+        arrays = tuple(run)
+        walk = Walk(self._kernel, lambda row: (arrays, row, row + 1, u))
+        plausible = self.plausibility.stride(record, u) if self.divides else None
+        publish = self.reduced.coordinates.stride(run.R, run.RD, run.charts, record["q"], record["v"])
 
-        These methods damp: only gains are looked at, and only in steps without controls and with forces that all have
-        a potential or resist.
-        """
-        q, v = record["q"][first : last + 1], record["v"][first : last + 1]
-        fine = np.isfinite(q[1:]).all(axis=1) & np.isfinite(v[1:]).all(axis=1)
-        if self.passive and fine.all():
-            kinetic, potential = np.zeros((2, len(q)))
-            self.energies.tell(q, v, (kinetic, potential, np.zeros((len(q), 6))))
-            energy = kinetic + potential
-            noise = 1e-9 * np.abs(energy[1:]) + 1e-12
-            allowed = GAIN * (kinetic[1:] + kinetic[:-1] + np.abs(potential[1:] - potential[:-1])) + noise
-            fine = (energy[1:] - energy[:-1] <= allowed) | u[: last - first].any(axis=(1, 2))
-        wrong = np.flatnonzero(~fine)
-        return first + int(wrong[0]) if len(wrong) else last
+        def step(first: int) -> int:
+            if first > 0 and walk(first) == first + 1:
+                publish(first + 1)
+                if plausible is None or plausible(first):
+                    return first + 1
+            return self.advance(record, first, first + 1, u)
+
+        return step
 
     @cached_property
-    def energies(self) -> Quantities:
-        """Of its mechanism."""
-        return Quantities(self.mechanism)
+    def plausibility(self) -> Plausibility:
+        """Of its steps."""
+        return Plausibility(self.mechanism, self.passive)
 
     @cached_property
     def passive(self) -> bool:

@@ -75,22 +75,28 @@ def given(reads, asking, batch, step, robot, q, second, charts, out):
 
 
 @routine
-def find_velocity(space, reads, asking, charts):
-    """Positions and velocities of the mechanism, from the state of the integrator."""
-    if space is None:
-        for k in range(asking.charts.shape[1]):
-            asking.charts[0, k] = charts[k]
-        balls, index_q, index_v = reads
-        to_public(balls, index_q, index_v, asking.q, asking.second, asking.charts, asking.place, asking.v)
-    else:
-        for k in range(asking.q.shape[1]):
-            asking.place[0, k] = asking.q[0, k]
-        solve_rows(reads, space, asking.q, asking.second, asking.v, asking.zero)
+def velocity_of_momenta(reads, asking, charts):
+    """Positions and velocities of the mechanism from positions and momenta."""
+    for k in range(asking.q.shape[1]):
+        asking.place[0, k] = asking.q[0, k]
+    solve_rows(reads, asking.space, asking.q, asking.second, asking.v, asking.zero)
+
+
+@routine
+def velocity_of_rates(reads, asking, charts):
+    """Positions and velocities of the mechanism from reduced coordinates and their rates."""
+    balls, index_q, index_v = reads
+    for k in range(asking.charts.shape[1]):
+        asking.charts[0, k] = charts[k]
+    to_public(balls, index_q, index_v, asking.q, asking.second, asking.charts, asking.place, asking.v)
 
 
 @lru_cache(maxsize=64)
-def controls_of(policy: Callable[..., None] | None) -> Any:
-    """The routine that finds the controls of a step: (reads, `Asking`, batch, step, robot, state, out)."""
+def controls_of(policy: Callable[..., None] | None, velocity: Any = velocity_of_momenta) -> Any:
+    """The routine that finds the controls of a step: (reads, `Asking`, batch, step, robot, state, out).
+
+    `velocity` finds positions and velocities of the mechanism from the state of the integrator.
+    """
     if policy is None:
         return given
     decide = routine(getattr(policy, "py_func", policy))
@@ -101,7 +107,7 @@ def controls_of(policy: Callable[..., None] | None) -> Any:
             asking.q[0, k] = q[k]
         for k in range(second.shape[0]):
             asking.second[0, k] = second[k]
-        find_velocity(asking.space, reads, asking, charts)
+        velocity(reads, asking, charts)
         own = batch.policy[:, min(robot, batch.policy.shape[1] - 1)]
         decide(step * batch.dt[0], asking.place[0], asking.v[0], own, asking.u)
         spread(batch, asking.u, out)

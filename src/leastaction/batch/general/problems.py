@@ -10,7 +10,13 @@ from typing import Any
 import numpy as np
 
 from leastaction.batch.general.arrays import UNSOLVED
-from leastaction.batch.general.asking import Asking, asking_of_momenta, asking_of_reduced, controls_of
+from leastaction.batch.general.asking import (
+    Asking,
+    asking_of_momenta,
+    asking_of_reduced,
+    controls_of,
+    velocity_of_rates,
+)
 from leastaction.batch.general.reduced import energies_of, reduced_rows, reduced_run
 from leastaction.batch.general.runs import ActionRows, MaximalRows, action_run, maximal_run
 from leastaction.batch.plan import Plan
@@ -121,10 +127,10 @@ def _rollout(stepper: ActionStepper) -> Any:
 
 
 def _starts(plan: Plan, stepper: Stepper) -> FloatArray:
-    """Configurations at the start, within limits that act."""
+    """Configurations at the start, within limits that act, and without overlaps."""
     if "limits" not in stepper.acts:
         return plan.q
-    return np.stack([within_limits(stepper, q) for q in plan.q])
+    return np.stack([stepper.clear_start(within_limits(stepper, q)) for q in plan.q])
 
 
 def _maximal(plan: Plan, steppers: Sequence[MaximalStepper]) -> Problem:
@@ -158,7 +164,8 @@ def _maximal(plan: Plan, steppers: Sequence[MaximalStepper]) -> Problem:
         one.substeps,
     )
     reads, asking = _asking(plan)
-    reads = ([own.arrays for own in steppers], [own.settings for own in steppers], near, (reads,))
+    given = [(own, reads) for own in near]
+    reads = ([own.arrays for own in steppers], [own.settings for own in steppers], given)
     reasons = {
         FAILED: "Newton's method found no solution, not even of the finest part of the step",
         FULL: f"there is room for {0 if contact is None else len(contact.contacts)} contacts at once only",
@@ -198,9 +205,18 @@ def _reduced(plan: Plan, steppers: Sequence[ReducedStepper]) -> Problem:
     most = one.settings.max_iterations
     why = f"the Newton updates did not fall below {one.settings.tolerance:g} within {most} iterations, or only where "
     why += f"energy comes from nowhere, not even in up to {FINEST} parts"
-    looks, energies = [energies_of(own)[0] for own in steppers], energies_of(one)[1]
+    energies = energies_of(one)[1]
     reads, asking = (None, None) if plan.policy is None else asking_of_reduced(m, c)
-    read = ([own.reduced.model for own in steppers], [own.settings for own in steppers], looks, (reads,))
+    given = [(energies_of(own)[0], reads) for own in steppers]
+    read = ([own.reduced.model for own in steppers], [own.settings for own in steppers], given)
     writes = (one.data, energies, reduced_rows(one), asking)
     states = (r, rd, charts.astype(float), np.zeros((len(q), 0)))
-    return Problem(_job(reduced_run, controls_of(plan.policy)), read, writes, *states, False, {UNSOLVED: why}, publish)
+    return Problem(
+        _job(reduced_run, controls_of(plan.policy, velocity_of_rates)),
+        read,
+        writes,
+        *states,
+        False,
+        {UNSOLVED: why},
+        publish,
+    )

@@ -16,8 +16,9 @@ from leastaction.dynamics.legendre import quantities_rows
 from leastaction.dynamics.workspace import Workspace
 from leastaction.kinematics.reduced.native import to_public
 from leastaction.redmax.arrays import ReducedSettings
+from leastaction.redmax.plausible import GAIN
 from leastaction.redmax.step.rollout import BDF1, SDIRK2, take_step
-from leastaction.redmax.stepper import GAIN, ReducedStepper
+from leastaction.redmax.stepper import ReducedStepper
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -101,7 +102,7 @@ def begin_energies(reads, energies, R, RD, charts):
 
 @routine
 def is_plausible(reads, energies, R, RD, charts, u):
-    """Whether a step leads to a finite state, without energy from nowhere; see `ReducedStepper._plausible`.
+    """Whether a step leads to a finite state, without energy from nowhere; see `redmax.plausible`.
 
     If so, it is the next state that others are compared with.
     """
@@ -170,7 +171,8 @@ def reduced_run(controls):
     """Runs of `BDF` and `SDIRK2`: their states are reduced coordinates, rates and charts."""
 
     @routine
-    def job(model, settings, look, reads, data, energies, rows, asking, batch, robot):
+    def job(model, settings, given, data, energies, rows, asking, batch, robot):
+        look, reads = given  # of the energies and of a policy
         batch, run = GeneralBatch(*batch), rows.run
         steps, every = batch.plan[0], batch.plan[1]
         R, RD, charts, multipliers = run.R, run.RD, run.charts, run.multipliers

@@ -87,7 +87,8 @@ def maximal_run(controls):
     """Runs of `Maximal`; near and contact are None where nothing can touch."""
 
     @routine
-    def job(model, settings, near, reads, data, contact, rows, asking, batch, robot):
+    def job(model, settings, given, data, contact, rows, asking, batch, robot):
+        near, reads = given  # what may touch what, and what a policy reads
         batch, record = GeneralBatch(*batch), rows.record
         steps, every, ahead = batch.plan[0], batch.plan[1], batch.plan[2]
         begin_maximal(model, data, batch, record, robot)

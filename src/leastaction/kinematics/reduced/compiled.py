@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from leastaction._jit.bound import Bound
+from leastaction._jit.walk import Walk
 from leastaction.errors import IntegratorError
 from leastaction.kinematics.reduced.arrays import (
     BALL_CHART,
@@ -182,6 +185,14 @@ class ReducedCoordinates:
         Q, V = np.zeros((len(R), self.mechanism.nq)), np.zeros((len(R), self.mechanism.nv))
         to_public(self.model.balls, self.model.index_q, self.model.index_v, R, RD, charts, Q, V)
         return Q, V
+
+    def stride(self, R: FloatArray, RD: FloatArray, charts: Any, Q: FloatArray, V: FloatArray) -> Callable[[int], Any]:
+        """`to_mechanism` of a row of R, RD and charts into that of Q and V, for who asks again and again."""
+        if self.identical:
+            return lambda row: None
+        arrays, m = (R, RD, charts, Q, V), self.model
+        bound = Bound(to_public, m.balls, m.index_q, m.index_v)
+        return Walk(bound, lambda row: tuple(x[row : row + 1] for x in arrays))
 
 
 @lru_cache(maxsize=32)

@@ -9,7 +9,8 @@ the diagonal block of a constraint node is zero until bodies that it touches are
 B and constraints J leaves a regular pivot behind exactly when the rows G_JB are independent. Two structures grant that:
 
 - a tree of bodies and constraints in which every constraint has a body of its own (a joint and its child): G_JB can be
-  sorted to be block triangular;
+  sorted to be block triangular. Counting is not enough: two joints that follow a third touch its body alone while their
+  own bodies are left, and what other bodies of the tree have to spare is of no use to them;
 - a set whose constraints touch no body outside of it: a dependent row is then redundant in the whole system as well,
   and no order of elimination could help.
 
@@ -45,6 +46,7 @@ class PivotGuard:
         # bodies outside that its constraints touch.
         self._spare = [0] * len(neighbours)
         self._outside: list[set[int]] = [set() for _ in neighbours]
+        self._owner: dict[int, int] = {}  # eliminated bodies, and the constraints whose own they are
 
     def allows(self, node: int) -> bool:
         """Whether the node has a pivot: always for a body."""
@@ -54,7 +56,7 @@ class PivotGuard:
         sets = [self._find(b) for b in bodies if self._gone[b]]
         if not sets:
             return False
-        if len(set(sets)) == len(sets) and self._spare_for(node) >= 1:
+        if len(set(sets)) == len(sets) and self._spare_for(node) >= 1 and self._own(node):
             return True
         return len(sets) == len(bodies) and not any(self._outside[s] for s in sets)
 
@@ -71,6 +73,7 @@ class PivotGuard:
             if self._outside[s] is not outside:
                 outside |= self._outside[s]
         if self._constraint[node]:
+            self._owner.update(self._own(node))
             tree = len(merged) == len(sets)
             spare = max(spare - 1, 0) if tree else 0
             outside.update(j for j in others if not self._gone[j])
@@ -85,6 +88,31 @@ class PivotGuard:
         """Bodies less constraints of the eliminated sets that a constraint touches, but for those that may vanish."""
         bodies = [b for b in self._others[node] if self._gone[b] and (node, b) not in self._weak]
         return sum(self._spare[s] for s in {self._find(b) for b in bodies})
+
+    def _own(self, node: int) -> dict[int, int]:
+        """New owners of bodies, so that a constraint gets one of its own as well; empty where there is none for it.
+
+        It takes one that nobody owns, or one whose owner can take another (an alternating path, as matchings know).
+        """
+        came: dict[int, int] = {}  # bodies, and the constraint from which they were reached
+        found: dict[int, int] = {}  # constraints on the way, and the body that they would give up
+        edge = [node]
+        while edge:
+            constraint = edge.pop()
+            for body in self._others[constraint]:
+                if body in came or not self._gone[body] or (constraint, body) in self._weak:
+                    continue
+                came[body] = constraint
+                if body in self._owner:
+                    found[self._owner[body]] = body
+                    edge.append(self._owner[body])
+                    continue
+                owners = {body: constraint}
+                while constraint != node:
+                    body = found[constraint]
+                    constraint = owners[body] = came[body]
+                return owners
+        return {}
 
     def _find(self, node: int) -> int:
         while self._parent[node] != node:

@@ -9,10 +9,10 @@ from leastaction.contact import cones as ip
 from leastaction.contact.detect import detect, detect_smooth
 from leastaction.contact.distance import tangents
 from leastaction.contact.gap import gap
+from leastaction.contact.overlaps import overlap_left
 from leastaction.maximal.contact.limits import coordinate_cones
 from leastaction.maximal.contact.listing import list_pairs
 from leastaction.maximal.contact.margins import has_moved, lightest, margin_of, spread_speeds
-from leastaction.maximal.contact.overlaps import overlap_left
 from leastaction.maximal.step.assembly import work
 from leastaction.maximal.step.bodies import start_pose
 from leastaction.spatial import add3, cross, dot3, load3, load9, mattvec, matvec, scale3, store3, sub3

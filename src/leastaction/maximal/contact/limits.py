@@ -2,8 +2,8 @@
 
 from leastaction._jit import inline, routine
 from leastaction.contact import cones as ip
+from leastaction.contact.overlaps import overlap_left
 from leastaction.maximal.contact.margins import REACH
-from leastaction.maximal.contact.overlaps import overlap_left
 from leastaction.maximal.records import BALL, FREE
 from leastaction.maximal.step.assembly import work
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+import math
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,58 +16,97 @@ from leastaction.mechanism.pose import Pose, rotation_matrix
 from leastaction.mechanism.pose_arrays import carried
 
 FloatArray = NDArray[np.float64]
+_Vector: TypeAlias = tuple[float, float, float]
+_Quaternion: TypeAlias = tuple[float, float, float, float]
+_Place: TypeAlias = tuple[_Vector, _Quaternion]
+
+_ZERO: _Vector = (0.0, 0.0, 0.0)
+_STILL: _Quaternion = (1.0, 0.0, 0.0, 0.0)
+_WORLD: _Place = (_ZERO, _STILL)
 
 
 def place(model: Model, q: FloatArray, v: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Poses (bodies, 7), twists (bodies, 6: angular in the body's directions, velocity of the COM) and joint rates.
 
+    Plain numbers: it comes before every step that shooting takes on its own, and arrays of three would be most of that.
+
     Args:
         q: joint positions, shape (nq,).
         v: joint velocities, shape (nv,).
     """
-    n = len(model.bodies)
-    poses: list[Pose] = []
-    spatial = np.zeros((n, 6))  # about the world's origin
-    rates = np.zeros(len(model.coordinates))
+    n, where, rate = len(model.bodies), q.tolist(), v.tolist()
+    poses: list[_Place] = []
+    spatial: list[tuple[_Vector, _Vector]] = []  # about the world's origin
     for piece in model.pieces:
-        X = poses[piece.a] if piece.a >= 0 else Pose()
-        X = X * piece.Xa
-        twist = spatial[piece.a].copy() if piece.a >= 0 else np.zeros(6)
+        X, (w, c) = (poses[piece.a], spatial[piece.a]) if piece.a >= 0 else (_WORLD, (_ZERO, _ZERO))
+        X = _after(X, (piece.Xa.position, piece.Xa.quaternion))
         iq, iv = piece.iq, piece.iv
         for p in piece.primitives:
             if p.motion in (Motion.SPHERICAL, Motion.FREE):
-                d = q[iq : iq + 3] if p.motion == Motion.FREE else np.zeros(3)
-                r = q[iq + p.nq - 4 : iq + p.nq]
-                X = X * Pose(tuple(d), tuple(r / np.linalg.norm(r)))
-                R, x = X.rotation, np.array(X.position)
-                w = R @ v[iv : iv + 3]
-                c = R @ v[iv + 3 : iv + 6] if p.motion == Motion.FREE else np.zeros(3)
-                twist += np.concatenate([w, c + np.cross(x, w)])
+                free = p.motion == Motion.FREE
+                X = _after(X, (tuple(where[iq : iq + 3]) if free else _ZERO, _unit(where[iq + p.nq - 4 : iq + p.nq])))
+                turn = _turned(X[1], rate[iv : iv + 3])
+                shift = _turned(X[1], rate[iv + 3 : iv + 6]) if free else _ZERO
+                w, c = _plus(w, turn), _plus(c, _plus(shift, _cross(X[0], turn)))
             else:
-                axis = X.rotation @ np.array(p.axis)
-                x = np.array(X.position)
+                axis, x, angle = _turned(X[1], p.axis), where[iq], rate[iv]
                 if p.motion == Motion.PRISMATIC:
-                    S = np.concatenate([np.zeros(3), axis])
-                    X = X * Pose(tuple(q[iq] * np.array(p.axis)))
+                    c = _plus(c, axis, angle)
+                    X = _after(X, (_plus(_ZERO, p.axis, x), _STILL))
                 else:
-                    S = np.concatenate([axis, np.cross(x, axis) + p.pitch * axis])
-                    half = 0.5 * q[iq]
-                    turn = (float(np.cos(half)), *(np.sin(half) * np.array(p.axis)).tolist())
-                    X = X * Pose(tuple(p.pitch * q[iq] * np.array(p.axis)), turn)
-                twist += S * v[iv]
+                    c = _plus(c, _plus(_cross(X[0], axis), axis, p.pitch), angle)
+                    w = _plus(w, axis, angle)
+                    sine = math.sin(0.5 * x)
+                    turn = (math.cos(0.5 * x), sine * p.axis[0], sine * p.axis[1], sine * p.axis[2])
+                    X = _after(X, (_plus(_ZERO, p.axis, p.pitch * x), turn))
             iq, iv = iq + p.nq, iv + p.nv
-        poses.append(X * piece.Xb.inverse())
-        spatial[piece.b] = twist
-    for k, c in enumerate(model.coordinates):
-        if c.iv >= 0 and c.kind not in (BALL, FREE):
-            rates[k] = v[c.iv]
+        w0, x0, y0, z0 = piece.Xb.quaternion
+        back = (w0, -x0, -y0, -z0)
+        X = _after(X, (_turned(back, _plus(_ZERO, piece.Xb.position, -1.0)), back))
+        poses.append((X[0], _unit(X[1])))
+        spatial.append((w, c))
+    coordinates = model.coordinates
+    single = (coordinates.iv >= 0) & (coordinates.kind != BALL) & (coordinates.kind != FREE)
+    rates = np.zeros(len(coordinates))
+    rates[single] = v[coordinates.iv[single]]
     Z, twists = np.zeros((n, 7)), np.zeros((n, 6))
-    for i, X in enumerate(poses):
-        Z[i, :3], Z[i, 3:] = X.position, X.quaternion
-        w = spatial[i, :3]
-        twists[i, :3] = X.rotation.T @ w
-        twists[i, 3:] = spatial[i, 3:] + np.cross(w, X.position)
+    for i, ((x, r), (w, c)) in enumerate(zip(poses, spatial, strict=True)):
+        Z[i] = (*x, *r)
+        twists[i] = (*_turned((r[0], -r[1], -r[2], -r[3]), w), *_plus(c, _cross(w, x)))
     return Z, twists, rates
+
+
+def _plus(a: Any, b: Any, k: float = 1.0) -> _Vector:
+    """a + k b."""
+    return a[0] + k * b[0], a[1] + k * b[1], a[2] + k * b[2]
+
+
+def _cross(a: Any, b: Any) -> _Vector:
+    return a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]
+
+
+def _turned(r: Any, a: Any) -> _Vector:
+    """A vector turned by a unit quaternion."""
+    t = _cross(r[1:], a)
+    t = (2.0 * t[0], 2.0 * t[1], 2.0 * t[2])
+    return _plus(_plus(a, t, r[0]), _cross(r[1:], t))
+
+
+def _unit(r: Any) -> _Quaternion:
+    k = 1.0 / math.sqrt(r[0] * r[0] + r[1] * r[1] + r[2] * r[2] + r[3] * r[3])
+    return k * r[0], k * r[1], k * r[2], k * r[3]
+
+
+def _after(X: _Place, Y: Any) -> _Place:
+    """The transform X after Y."""
+    (x, a), (y, b) = X, Y
+    turn = (
+        a[0] * b[0] - a[1] * b[1] - a[2] * b[2] - a[3] * b[3],
+        a[0] * b[1] + a[1] * b[0] + a[2] * b[3] - a[3] * b[2],
+        a[0] * b[2] - a[1] * b[3] + a[2] * b[0] + a[3] * b[1],
+        a[0] * b[3] + a[1] * b[2] - a[2] * b[1] + a[3] * b[0],
+    )
+    return _plus(x, _turned(a, y)), turn
 
 
 def poses_of_bodies(model: Model, mechanism: Mechanism, Z: FloatArray) -> FloatArray:
@@ -83,13 +123,12 @@ def poses_of_bodies(model: Model, mechanism: Mechanism, Z: FloatArray) -> FloatA
 
 def momenta_of(model: Model, Z: FloatArray, twists: FloatArray, rates: FloatArray) -> FloatArray:
     """Momenta (bodies, 6) of twists, drive inertias of slides and hinges included."""
-    P = np.zeros_like(twists)
-    for i, b in enumerate(model.bodies):
-        P[i, :3] = b.J.reshape(3, 3) @ twists[i, :3]
-        P[i, 3:] = b.mass * twists[i, 3:]
-    for k, c in enumerate(model.coordinates):
-        if c.armature and rates[k]:
-            _add_drive(c, Z, P, c.armature * rates[k])
+    bodies, coordinates = np.asarray(model.bodies), model.coordinates
+    spins = np.einsum("ijk,ik->ij", bodies["J"].reshape(-1, 3, 3), twists[:, :3])
+    P = np.hstack([spins, bodies["mass"][:, None] * twists[:, 3:]])
+    for k in np.flatnonzero((coordinates.armature != 0.0) & (rates != 0.0)):
+        c = coordinates[k]
+        _add_drive(c, Z, P, c.armature * rates[k])
     return P
 
 

@@ -119,6 +119,11 @@ class BackData(NamedTuple):
         at: joint positions, scratch, shape (nq,).
         original, residual: Newton matrix before it was factorised, and a right-hand side, scratch.
         qa, qb: motions of both bodies of a cone along its three directions, scratch, shape (18,).
+        A, B: gradients of all of q and p after the first step by those before it and by held controls, out, shapes
+            (2 nv, 2 nv) and (2 nv, nu); without rows none are wanted, and `bars` are brought back.
+        kept: bars of all of these, scratch, shape (2 nv, 3, bodies, 6).
+        lifts: what of a joint's relative motion is each degree of freedom, scratch, shape (nv, 6).
+        gram, right: scratch, shape (6, 6).
     """
 
     poses: Floats
@@ -147,3 +152,9 @@ class BackData(NamedTuple):
     residual: Floats
     qa: Floats
     qb: Floats
+    A: Floats
+    B: Floats
+    kept: Floats
+    lifts: Floats
+    gram: Floats
+    right: Floats

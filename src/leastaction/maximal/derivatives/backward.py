@@ -26,6 +26,14 @@ from leastaction.maximal.derivatives.cotangents import (
     rate_cotangents,
     read_cotangents,
 )
+from leastaction.maximal.derivatives.joint_gradients import (
+    clear_bars,
+    copy_bars,
+    find_lifts,
+    joint_gradients,
+    read_bars,
+    take_controls,
+)
 from leastaction.maximal.records import BALL, NOT_LENT
 from leastaction.maximal.step.assembly import assemble, start_rows
 from leastaction.maximal.step.block_parts import lent
@@ -36,10 +44,10 @@ from leastaction.maximal.step.guess import AGAIN, FIRST
 from leastaction.maximal.step.joint_rows import equation
 from leastaction.maximal.step.judgement import is_impact
 from leastaction.maximal.step.newton import DEPENDENT
-from leastaction.maximal.step.rollout import DONE, solve_part, start_part
+from leastaction.maximal.step.rollout import DONE, UNTIED, solve_part, start_part
 from leastaction.spatial import load3, load9, mattvec, matvec
 
-OTHERWISE = -5
+OTHERWISE = UNTIED - 1
 """Why the way back stops before a step: it was divided, or has contacts whose derivatives are found otherwise."""
 
 SAME = 1e-4
@@ -69,6 +77,8 @@ def go_back_with_contact(model, settings, data, near, contact, places, back, fir
 @routine(allocates=False)
 def sweep(model, settings, data, near, contact, places, back, first, last):
     """See `go_back`."""
+    if back.A.shape[0] > 0:
+        return all_rows(model, settings, data, near, contact, places, back, last)
     k = last
     while k >= first:
         if back.divided[k + 1] != 0:
@@ -82,10 +92,63 @@ def sweep(model, settings, data, near, contact, places, back, first, last):
 
 
 @routine(allocates=False)
+def all_rows(model, settings, data, near, contact, places, back, last):
+    """Gradients of all of q and p after step 0 into `back.A` and `back.B`; as `go_back`.
+
+    Args:
+        last: 1 where p has a share of the impulses of the step after, else 0.
+    """
+    looks, m = False, back.A.shape[0]
+    nv = m // 2
+    if last > 0:
+        why = solve_again(model, settings, data, near, contact, back, last)
+        if why != DONE:
+            return last, np.int64(why)
+        looks = cones_of(contact) > 0
+    if not looks:
+        stand(model, settings, data, back, 1)
+    for i in range(m):
+        row = back.bq[1] if i < nv else back.bp[1]
+        row[i % nv] = 1.0
+        if looks:
+            clear_bars(back)
+            pull_back(model, settings, data, contact, places, back, 1)
+            take_controls(back, 1, i)
+        else:
+            read_bars(model, data, back, back.bq[1], back.bp[1])
+        row[i % nv] = 0.0
+        copy_bars(back.bars, back.kept[i])
+    why = np.int64(OTHERWISE) if back.divided[1] != 0 else solve_again(model, settings, data, near, contact, back, 0)
+    if why != DONE:
+        return np.int64(0), np.int64(why)
+    find_lifts(model, data, back)
+    for i in range(m):
+        copy_bars(back.kept[i], back.bars)
+        pull_back(model, settings, data, contact, places, back, 0)
+        take_controls(back, 0, i)
+        for j in range(back.bars.shape[1]):
+            if reads(back.bars[2, j]):  # by velocities before the run
+                return np.int64(0), np.int64(OTHERWISE)
+        joint_gradients(model, data, back, back.A[i])
+    return np.int64(-1), np.int64(DONE)
+
+
+@routine(allocates=False)
+def stand(model, settings, data, back, k):
+    """Put the bodies where they are in row k of the run."""
+    load_state(data.bodies, back.poses[k], back.momenta[k])
+    for j in range(model.coordinates.shape[0]):
+        c = model.coordinates[j]
+        data.coordinates[j].value = back.q[k, c.iq] if c.iq >= 0 and c.kind < BALL else 0.0
+    for j in range(back.at.shape[0]):
+        back.at[j] = back.q[k, j]
+    read_coordinates(model.coordinates, data.bodies, data.coordinates, back.at, settings.dt)
+
+
+@routine(allocates=False)
 def solve_again(model, settings, data, near, contact, back, k):
     """Solve step k again, and factorise its Newton matrix, cones eliminated; `DONE`, or why not."""
     states, rows, dt = data.bodies, data.rows, settings.dt
-    load_state(states, back.poses[k], back.momenta[k])
     data.clock[0] = FIRST if back.fresh and k == 0 else AGAIN
     data.clock[1] = dt
     for i in range(states.shape[0]):
@@ -95,12 +158,7 @@ def solve_again(model, settings, data, near, contact, back, k):
             states[i].w[c], states[i].vc[c] = states[i].x[c], states[i].x[3 + c]
     for j in range(rows.shape[0]):
         rows[j].lam = rows[j].mu = 0.0
-    for j in range(model.coordinates.shape[0]):
-        c = model.coordinates[j]
-        data.coordinates[j].value = back.q[k, c.iq] if c.iq >= 0 and c.kind < BALL else 0.0
-    for j in range(back.at.shape[0]):
-        back.at[j] = back.q[k, j]
-    read_coordinates(model.coordinates, states, data.coordinates, back.at, dt)
+    stand(model, settings, data, back, k)
     start_rows(model, data)
     why = start_part(model, settings, data, near, contact, back.at, back.u[k, 0], dt)
     if why != DONE:

@@ -10,7 +10,8 @@ import numpy as np
 from leastaction.integrators import FloatArray
 from leastaction.maximal.derivatives.replay import Parts
 from leastaction.maximal.derivatives.reversal import Sweep, guessed, holds_goals, share_of
-from leastaction.maximal.derivatives.sensitivity import Bars
+from leastaction.maximal.derivatives.sensitivity import Bars, BodyState
+from leastaction.maximal.derivatives.way_back import WayBack, has_way_back
 
 
 class OneStep:
@@ -85,3 +86,25 @@ class OneStep:
         bars = sweep.project(self.carried, Bars(bars.poses + bz, bars.momenta + bP, bars.velocities))
         bars, bu = sweep.over(self.maps, bars)
         return *sweep.start(self.first, bars), bu + held
+
+
+def jacobians_back(parts: Parts, q: FloatArray, p: FloatArray, u: FloatArray) -> tuple[FloatArray, FloatArray] | None:
+    """(A, B) of the step from (q, p) by the compiled way back for all of q' and p'; None where that is not known.
+
+    Args:
+        parts: of a `MaximalStepper`.
+        u: controls at the nodes of the step, shape (nodes, nu), held.
+    """
+    if parts.goes_back is None:
+        parts.goes_back = has_way_back(parts.stepper) and not parts.stepper.mechanism.prescribed
+    if not parts.goes_back:
+        return None
+    s = parts.stepper_of(parts.lengths[0], 1)
+    record = s.record(2)
+    record["q"][0], record["p"][0] = q, p
+    steps = 1 if s.contact is None or s.halves == 1.0 else 2
+    held = np.broadcast_to(u, (steps, *u.shape))
+    if s.advance(record, 0, steps, held) < steps or record["divided"][1].any():
+        return None
+    start = BodyState(record["rigid_poses"][0], record["momenta"][0], q, parts.near(q), s.before, True)
+    return WayBack(parts, record, start, 0, held).jacobians()

@@ -33,7 +33,7 @@ class Variant:
 
     def __init__(self, stepper: Any, mechanism: Any) -> None:
         self.stepper = stepper
-        self.model = alike(compile_model(mechanism), stepper.model)
+        self.model = alike(compile_model(mechanism, stepper.dt), stepper.model)
         own, other = stepper.model.coordinates, self.model.coordinates
         self.moved = any(not np.array_equal(own[name], other[name]) for name in READ)
         self.table = collect(mechanism, self.model.frames, bodies=stepper.integrator.self_collision)

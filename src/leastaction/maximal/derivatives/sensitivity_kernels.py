@@ -10,6 +10,7 @@ import math
 
 from leastaction._jit import entry, inline, routine
 from leastaction.contact import cones as ip
+from leastaction.contact.overlaps import overlap_left
 from leastaction.forces import tendons, total
 from leastaction.forces.drives import drive_wrench
 from leastaction.maximal.arrays import ContactData, MaximalSettings, named_data, named_model
@@ -21,7 +22,6 @@ from leastaction.maximal.contact.detection import (
     turn_wrenches,
 )
 from leastaction.maximal.contact.limits import coordinate_wrenches
-from leastaction.maximal.contact.overlaps import overlap_left
 from leastaction.maximal.coordinates.recover import child_of, freedoms, read_coordinates, read_momenta, screw_of
 from leastaction.maximal.derivatives.arrays import Colours, PoseInputs, PoseOutputs, SolvedStep, StepOutputs
 from leastaction.maximal.records import BALL, FREE

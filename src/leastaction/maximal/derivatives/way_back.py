@@ -19,6 +19,9 @@ from leastaction.mechanism.closure import COUPLING, SCREW
 TRIES = 20
 """How often contacts are laid out anew for one step."""
 
+NO_ROWS = (np.zeros((0, 0)), np.zeros((0, 0)))
+"""Where only the bars are brought back."""
+
 SCRATCH = ("E0", "E1", "G0", "G1", "push", "pushed", "read", "twists")
 
 
@@ -73,12 +76,26 @@ class WayBack:
             s.contact.now.known = 0
         self.planned = False
 
-    def over(self, last: int, bars: Bars, bq: FloatArray, bp: FloatArray, controls: FloatArray) -> tuple[int, Bars]:
+    def jacobians(self) -> tuple[FloatArray, FloatArray] | None:
+        """(A, B) of `leastaction.linearize` for the first step, or None: found otherwise.
+
+        The piece is that step, and where p has a share of the contacts' impulses of the step after that one too.
+        """
+        n, (steps, nodes, nu) = self.parts.stepper.mechanism.nv, self.u.shape
+        rows, (bq, bp) = (np.zeros((2 * n, 2 * n)), np.zeros((2 * n, nu))), np.zeros((2, steps + 1, n))
+        bars, controls = Bars.zero(len(self.before)), np.zeros((steps, nodes, nu))
+        left, _ = self.over(steps - 1, bars, bq, bp, controls, rows)
+        return rows if left < 0 else None
+
+    def over(
+        self, last: int, bars: Bars, bq: FloatArray, bp: FloatArray, controls: FloatArray, rows: Any = NO_ROWS
+    ) -> tuple[int, Bars]:
         """From the end of step `last` back as far as it goes: (the step that is left to do, -1 for none; the bars).
 
         Args:
             bq, bp: gradients by positions and momenta of the piece's rows.
             controls: gradients by the controls, to which is added.
+            rows: where gradients of all that the first step ends with go instead, see `BackData`.
         """
         s, found = self.stepper, np.stack(bars)
         tries, wider = 0, 1.0
@@ -88,7 +105,7 @@ class WayBack:
         while True:
             if s.contact is not None:
                 s.contact.written[0] = 0
-            back = tuple(self._data(found, bq, bp, controls))
+            back = tuple(self._data(found, bq, bp, controls, rows))
             if s.contact is None:
                 left, why = go_back(*s.problem, self.parts.places, back, 0, last)
             else:
@@ -97,7 +114,9 @@ class WayBack:
             tries = tries + 1 if left == last else 0
             if why in (DONE, OTHERWISE) or tries > TRIES:
                 return int(left), Bars(*found)
-            last = int(left)
+            last = last if len(rows[0]) else int(left)
+            for part in rows:
+                part[:] = 0.0
             if why == FULL:
                 s.room *= 2
                 s._make_room()
@@ -105,14 +124,14 @@ class WayBack:
                 s._tie(True)
             else:
                 wider = 2.0 * wider if tries else 1.0
-                self._plan(last, wider)
+                self._plan(int(left), wider)
 
     def _plan(self, k: int, wider: float) -> None:
         s, V = self.stepper, self.velocities[k] if k > 0 else self.before
         s.data.bodies.w, s.data.bodies.vc = V[:, :3], V[:, 3:]
         s._plan(self.poses[k], wider)
 
-    def _data(self, bars: FloatArray, bq: FloatArray, bp: FloatArray, controls: FloatArray) -> BackData:
+    def _data(self, bars: FloatArray, bq: FloatArray, bp: FloatArray, controls: FloatArray, rows: Any) -> BackData:
         values = self.stepper.data.factors.values
         return BackData(
             poses=self.poses,
@@ -134,4 +153,10 @@ class WayBack:
             residual=np.zeros(len(self.stepper.data.fixed)),
             qa=np.zeros(18),
             qb=np.zeros(18),
+            A=rows[0],
+            B=rows[1],
+            kept=np.zeros((len(rows[0]), *bars.shape)),
+            lifts=np.zeros((bq.shape[1], 6)),
+            gram=np.zeros((6, 6)),
+            right=np.zeros((6, 6)),
         )

@@ -7,10 +7,15 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from leastaction.contact.records import CONTACT as CONTACT_RECORD
+from leastaction.contact.records import records
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism.tree import DOF, NODE
 
 FloatArray = NDArray[np.floating]
+
+LOGGED = 64
+"""Rows of the log of contacts for each one that there is room for."""
 
 
 class LaneModel(NamedTuple):
@@ -31,6 +36,7 @@ class LaneModel(NamedTuple):
         driven: whether there are controls that are not zero; likewise.
         branched: whether some body is not carried by the one before it; likewise.
         turning: whether joints may have several axes, as balls have; likewise.
+        shapes: `LaneShapes`, or None where bodies touch planes alone.
     """
 
     nodes: Any
@@ -45,6 +51,55 @@ class LaneModel(NamedTuple):
     driven: bool | None = True
     branched: bool | None = True
     turning: bool | None = True
+    shapes: Any = None
+
+
+class LaneShapes(NamedTuple):
+    """What may touch what beside balls over planes; nothing writes it.
+
+    Attributes:
+        shapes: `SHAPE` records, in frames at the bodies' centres of mass.
+        pairs: `PAIR` records of those that may touch.
+        table: heights and vertices of shapes [m].
+        reach: radius about the centre of mass of each body that holds its shapes [m], shape (bodies,).
+        skin: how far bodies may move until the list of the pairs to look at is made anew [m].
+        features: whether edges, faces or bumpy ground may touch (`ContactTable.is_smooth`); None where they cannot, so
+            that nothing about them is compiled.
+        convex: whether cylinders, meshes and ellipsoids may touch more than planes and height fields; likewise.
+    """
+
+    shapes: Any
+    pairs: Any
+    table: FloatArray
+    reach: FloatArray
+    skin: float
+    features: bool | None
+    convex: bool | None
+
+
+class Found(NamedTuple):
+    """Contacts of one robot that are looked for in each step, with room for some.
+
+    Attributes:
+        now: one `FOUND` record.
+        cones: `LANE_CONE` records: those of the model, then those of the contacts.
+        contacts: `CONTACT` records.
+        listed: indices of the pairs that a step looks at, shape (pairs,); places: poses of the bodies when they were
+            chosen, shape (bodies, 12).
+        way: how far points of each body get in the first guess of a step [m], shape (bodies,).
+        keys, impulses: what the contacts in the step before were, and their impulses, shapes (room,), (room, 3).
+        log: forces of contacts: step, two bodies, point, force, gap; shape (rows, 10).
+    """
+
+    now: Any
+    cones: Any
+    contacts: Any
+    listed: NDArray[np.int64]
+    places: FloatArray
+    way: FloatArray
+    keys: NDArray[np.int64]
+    impulses: FloatArray
+    log: FloatArray
 
 
 class Touch(NamedTuple):
@@ -66,6 +121,8 @@ class Touch(NamedTuple):
         before: length of the step before [s], 0 at the start of a run: impulses at a time are those of half of the step
             before it and half of the one after, shape (1,).
         M, b, which: Newton's equations for the impulses, shapes (m, m) and (m, 1), and which impulses they are, (m,).
+        share: part of the restitution that acts, shape (1,).
+        found: `Found`, or None where bodies touch planes alone.
     """
 
     active: NDArray[np.int64]
@@ -85,6 +142,8 @@ class Touch(NamedTuple):
     M: FloatArray
     b: FloatArray
     which: NDArray[np.int64]
+    share: FloatArray
+    found: Any = None
 
 
 class Lane(NamedTuple):
@@ -182,13 +241,17 @@ LANE_CONE = np.dtype(
         ("kind", "i8"),  # `CONTACT`, `LIMIT` or `DRY`
         ("row", "i8"),  # of its first impulse; a contact has three, others one
         ("node", "i8"),
+        ("other", "i8"),  # node of the body that the normal points away from, -1 for the world
+        ("found", "i8"),  # which of the contacts that were looked for; -1 for a ball over a plane
         ("dof", "i8"),  # of a limit or dry friction
         ("iq", "i8"),
         ("lower", "f8"),  # limits [rad or m]
         ("upper", "f8"),
-        ("arm", "f8", 3),  # of the ball's centre from the node's centre of mass, in the node's frame [m]
+        ("arm", "f8", 3),  # of the ball's centre from the node's centre of mass, in the node's frame [m]; of a contact
+        # that was looked for its point in the world at the start of the step
         ("radius", "f8"),
         ("friction", "f8"),  # coefficient, or force of dry friction [N m or N]
+        ("restitution", "f8"),
         ("offset", "f8"),  # of the plane along its normal, with the radius [m]
         ("normal", "f8", 3),
         ("first", "f8", 3),  # tangents
@@ -197,9 +260,26 @@ LANE_CONE = np.dtype(
     ],
     align=True,
 )
-"""What gives one-sided impulses: a ball on a body over a plane, the limits of a joint, its dry friction."""
+"""What gives one-sided impulses: a ball on a body over a plane, the limits of a joint, its dry friction; and contacts
+that are looked for in each step."""
 
 CONTACT, LIMIT, DRY = range(3)
+
+FOUND = np.dtype(
+    [
+        ("count", "i8"),  # of contacts in this step
+        ("kept", "i8"),  # of those in the step before
+        ("listed", "i8"),  # of pairs to look at; -1 before there is a list
+        ("within", "f8"),  # pairs closer than this are in the list [m]
+        ("fixed", "i8"),  # whether shapes of the world are among them
+        ("full", "i8"),  # whether there was no room for a contact or a row of the log
+        ("step", "i8"),  # in this call
+        ("written", "i8"),  # rows of the log
+        ("dt", "f8"),  # of whole steps [s]
+    ],
+    align=True,
+)
+"""Where the search for contacts stands."""
 
 
 def narrowed(dtype: np.dtype[Any]) -> np.dtype[Any]:
@@ -211,8 +291,8 @@ def narrowed(dtype: np.dtype[Any]) -> np.dtype[Any]:
     return np.dtype(fields, align=True)
 
 
-def lane_model(mechanism: Mechanism, dtype: Any, cones: Any = None) -> LaneModel:
-    """The arrays of a mechanism, with numbers of `dtype`, and with `LANE_CONE` records where these act."""
+def lane_model(mechanism: Mechanism, dtype: Any, cones: Any = None, shapes: LaneShapes | None = None) -> LaneModel:
+    """The arrays of a mechanism, with numbers of `dtype`, and with `LANE_CONE` records and shapes where these act."""
     from leastaction.forces.drives import compiled
 
     tree, single = mechanism.tree, np.dtype(dtype) == np.float32
@@ -241,6 +321,7 @@ def lane_model(mechanism: Mechanism, dtype: Any, cones: Any = None) -> LaneModel
         gravity=np.asarray(tree.gravity, dtype),
         branches=len(branching),
         cones=None if cones is None else as_records(cones, LANE_CONE),
+        shapes=shapes,
     )
 
 
@@ -260,19 +341,19 @@ def pruned(model: LaneModel, driven: bool) -> LaneModel:
     return model._replace(**{name: True if has else None for name, has in there.items()})
 
 
-def lane_shapes(model: LaneModel, nq: int) -> Any:
-    """Shapes of the arrays of one robot, as a `Lane`."""
+def lane_shapes(model: LaneModel, nq: int, room: int = 0) -> Any:
+    """Shapes of the arrays of one robot, as a `Lane`, with room for so many contacts that are looked for."""
     n, nv = len(model.nodes), len(model.dofs)
     shapes: dict[str, Any] = dict.fromkeys(("p", "end", "tau", "near", "far", "dx", "moved"), (nv,))
     shapes |= dict.fromkeys(("q0", "q1"), (nq,)) | {"R": (2, n, 9), "x": (2, n, 3), "S": (2, nv, 6)}
     shapes |= {"u": (max(1, len(model.drives)),), "W": (nv, 8), "wait": (max(1, model.branches), 48), "now": (1,)}
     if model.cones is not None:
-        count = len(model.cones)
-        m = 2 * int((model.cones.kind == CONTACT).sum()) + count
+        count = len(model.cones) + room
+        m = 2 * int((model.cones.kind == CONTACT).sum()) + count + 2 * room
         own: dict[str, Any] = dict.fromkeys(("active", "side", "soft", "least"), (count,))
         own |= dict.fromkeys(("lam", "w", "total", "which"), (m,)) | dict.fromkeys(("W", "M"), (m, m))
         own |= dict.fromkeys(("columns", "rows"), (m, nv)) | dict.fromkeys(("kick", "first"), (nv,))
-        shapes["touch"] = Touch(**own | {"col": (nv, 6), "before": (1,), "b": (m, 1)})
+        shapes["touch"] = Touch(**own | {"col": (nv, 6), "before": (1,), "b": (m, 1), "share": (1,)})
     return Lane(**shapes)
 
 
@@ -286,15 +367,36 @@ def memory_size(shapes: Any) -> int:
     return size if shapes.touch is None else size + 1 + 2 * shapes.p[0] + shapes.touch.lam[0]
 
 
-def lane_arrays(model: LaneModel, nq: int) -> Lane:
-    """The arrays of one robot, of 64 bits."""
-    *shapes, touch = lane_shapes(model, nq)
+def lane_arrays(model: LaneModel, nq: int, room: int = 0) -> Lane:
+    """The arrays of one robot, of 64 bits, with room for so many contacts that are looked for."""
+    *shapes, touch = lane_shapes(model, nq, room if model.shapes is not None else 0)
     own: dict[str, Any] = dict(zip(Lane._fields, map(np.zeros, shapes), strict=False))
     own["now"] = np.zeros(1, np.int64)
     if touch is not None:
         kinds = {"active": np.int64, "which": np.int64}
         arrays: dict[str, Any] = {
-            name: np.zeros(shape, kinds.get(name, np.float64)) for name, shape in touch._asdict().items()
+            name: np.zeros(shape, kinds.get(name, np.float64))
+            for name, shape in touch._asdict().items()
+            if name != "found"
         }
-        own["touch"] = Touch(**arrays)
+        own["touch"] = Touch(**arrays, found=None if model.shapes is None else _found(model, room))
     return Lane(**own)
+
+
+def _found(model: LaneModel, room: int) -> Found:
+    """Arrays for the contacts that are looked for, none of them known."""
+    pairs, bodies, own = len(model.shapes.pairs), len(model.nodes), len(model.cones)
+    now, cones = records(1, FOUND), records(own + room, LANE_CONE)
+    cones[:own] = model.cones
+    now.listed = -1
+    return Found(
+        now=now,
+        cones=cones,
+        contacts=records(room, CONTACT_RECORD),
+        listed=np.zeros(pairs, np.int64),
+        places=np.zeros((bodies, 12)),
+        way=np.zeros(bodies),
+        keys=np.zeros(room, np.int64),
+        impulses=np.zeros((room, 3)),
+        log=np.zeros((LOGGED * room, 10)),
+    )

@@ -7,54 +7,128 @@ from typing import Any
 
 import numpy as np
 
+from leastaction.contact.by_design import AtHome, leave_out
+from leastaction.contact.neighbours import reach_of_bodies
 from leastaction.contact.records import BOX, CAPSULE, MESH, PLANE, SPHERE
 from leastaction.contact.shapes import ContactTable, collect
+from leastaction.dynamics import body_poses, body_twists
 from leastaction.errors import IntegratorError
 from leastaction.mechanism import Mechanism
-from leastaction.minimal.lanes.arrays import CONTACT, DRY, LANE_CONE, LIMIT
+from leastaction.mechanism.pose import Pose
+from leastaction.minimal.lanes.arrays import CONTACT, DRY, LANE_CONE, LIMIT, LaneShapes
 
 KNOWN = (SPHERE, CAPSULE, BOX, MESH)
 
 
 def cones(mechanism: Mechanism) -> tuple[Any, ContactTable]:
     """`LANE_CONE` records of a mechanism, and its shapes; refuses contacts that these cannot hold."""
-    tree = mechanism.tree
-    table = collect(mechanism, tree.frames, bodies=False)
-    found = [*_contacts(table, tree), *_stops(mechanism)]
+    table = collect(mechanism, centred_frames(mechanism), bodies=False)
+    for pair in table.ground:
+        if not _is_plain(table, pair):
+            body, name = table.names[pair.b]
+            raise IntegratorError(
+                f"device='cuda' knows spheres, capsules, boxes, meshes and contact points on planes; {name!r} of body "
+                f"{body!r} is no such shape, or may touch ground that is no plane; use device='cpu'"
+            )
+    return _records(mechanism, table), table
+
+
+def cones_and_shapes(mechanism: Mechanism, bodies: bool) -> tuple[Any, LaneShapes | None, ContactTable]:
+    """`LANE_CONE` records of a mechanism, what else may touch, with `bodies` each other, and all of its shapes."""
+    frames = centred_frames(mechanism)
+    table = leave_out(_at_home(mechanism, frames), collect(mechanism, frames, bodies=bodies))
+    plain = np.array([_is_plain(table, pair) for pair in table.ground], bool)
+    pairs = np.concatenate([table.ground[~plain], table.body_pairs()]).view(np.recarray)
+    shapes = None
+    if len(pairs):
+        bound = table.shapes.bound[table.movers]
+        reach = reach_of_bodies(table.shapes, len(mechanism.tree.nodes))
+        skin = max(0.5 * float(np.median(bound)) if len(bound) else 0.0, 1e-3)
+        features, convex = (None if x else True for x in (table.is_smooth, table.is_plain))
+        shapes = LaneShapes(table.shapes, pairs, table.data, reach, skin, features, convex)
+    return _records(mechanism, table), shapes, table
+
+
+def centred_frames(mechanism: Mechanism) -> dict[str, tuple[int, Pose]]:
+    """For each body its node and its pose from the node's centre of mass."""
+    nodes = mechanism.tree.nodes
+    return {name: (i, X if i < 0 else Pose(tuple(-nodes[i].com)) * X) for name, (i, X) in mechanism.tree.frames.items()}
+
+
+def _at_home(mechanism: Mechanism, frames: dict[str, tuple[int, Pose]]) -> AtHome:
+    """The mechanism as `by_design` looks at it; nodes that no body is part of are left at the origin."""
+    tree, home, count = mechanism.tree, mechanism.home(), len(mechanism.tree.nodes)
+
+    def poses() -> Any:
+        out = np.tile(np.append(np.eye(3).ravel(), np.zeros(3)), (count, 1))
+        for X, name in zip(body_poses(mechanism, home), mechanism.body_names, strict=True):
+            i, own = frames[name]
+            if i >= 0:
+                R = X[:3, :3] @ own.rotation.T
+                out[i] = *R.ravel(), *(X[:3, 3] - R @ np.array(own.position))
+        return out
+
+    def twists(v: Any) -> Any:
+        out, X, placed = np.zeros((count, 6)), poses(), body_poses(mechanism, home)
+        for V, body, name in zip(body_twists(mechanism, home, v), placed, mechanism.body_names, strict=True):
+            i = frames[name][0]
+            if i >= 0:
+                w = body[:3, :3] @ V[:3]
+                out[i] = *w, *(body[:3, :3] @ V[3:] + np.cross(w, X[i, 9:] - body[:3, 3]))
+        return out
+
+    links = [(int(node.parent), i, int(node.iv), int(node.nv)) for i, node in enumerate(tree.nodes)]
+    return AtHome(mechanism, links, frozenset(_locked(mechanism)), poses, twists)
+
+
+def _locked(mechanism: Mechanism) -> Any:
+    """Degrees of freedom whose limits leave them no room."""
+    at = 0
+    for joint in mechanism.joints:
+        if joint.nq == joint.nv:
+            yield from (at + k for k in range(joint.nv) if joint.upper[k] - joint.lower[k] < 1e-9)
+        at += joint.nv
+
+
+def _records(mechanism: Mechanism, table: ContactTable) -> Any:
+    found = [*_contacts(table), *_stops(mechanism)]
     out = np.zeros(len(found), LANE_CONE).view(np.recarray)
+    out.other = out.found = -1
     row = 0
     for record, values in zip(out, found, strict=True):
         record.row = row
         for name, value in values.items():
             record[name] = value
         row += 3 if record.kind == CONTACT else 1
-    return out, table
+    return out
 
 
-def _contacts(table: ContactTable, tree: Any) -> Any:
+def _is_plain(table: ContactTable, pair: Any) -> bool:
+    """Whether a pair with the ground is one of balls over a plane; refuses what no contact here knows."""
+    ground, shape = table.shapes[pair.a], table.shapes[pair.b]
+    body, name = table.names[pair.b]
+    if pair.spin > 0.0 or pair.roll > 0.0:
+        raise IntegratorError(
+            f"Grounded knows no friction against spinning and rolling, which {name!r} of {body!r} has; use Maximal"
+        )
+    return ground.kind == PLANE and shape.kind in KNOWN
+
+
+def _contacts(table: ContactTable) -> Any:
     """A ball for each sphere, two for a capsule, the corners of boxes and hulls, over each plane."""
     for pair in table.ground:
+        if not _is_plain(table, pair):
+            continue
         ground, shape = table.shapes[pair.a], table.shapes[pair.b]
-        body, name = table.names[pair.b]
-        if ground.kind != PLANE or shape.kind not in KNOWN:
-            raise IntegratorError(
-                f"Grounded knows spheres, capsules, boxes, meshes and contact points on planes; {name!r} of body "
-                f"{body!r} is no such shape, or may touch ground that is no plane; use leastaction.Maximal"
-            )
-        if pair.restitution > 0.0:
-            raise IntegratorError(f"Grounded knows no restitution, which {name!r} of {body!r} has; use Maximal")
-        if pair.spin > 0.0 or pair.roll > 0.0:
-            raise IntegratorError(
-                f"Grounded knows no friction against spinning and rolling, which {name!r} of {body!r} has; use Maximal"
-            )
-        frame, com = ground.R.reshape(3, 3), tree.nodes[shape.body].com
+        frame = ground.R.reshape(3, 3)
         for centre in _centres(table, shape):
             yield {
                 "kind": CONTACT,
                 "node": shape.body,
-                "arm": centre - com,
+                "arm": centre,
                 "radius": shape.radius,
                 "friction": pair.friction,
+                "restitution": pair.restitution,
                 "first": frame[:, 0],
                 "second": frame[:, 1],
                 "normal": frame[:, 2],

@@ -12,13 +12,18 @@ body. The factors of A are at hand: going from a contact towards the root gives 
 E U^-1 on the way, and two contacts meet at the joints that carry both. The limits and the dry friction of a joint are
 the same with one row each.
 
+Contacts that are looked for in each step, of any shapes, are in `found` and `meetings`.
+
 What is beyond its plane or limit at the start of a step, as a run may start, goes back slowly: see `choose`.
 """
 
 from leastaction._jit import inline, routine
 from leastaction.minimal.bodywise.turning import polynomial, turn_between
 from leastaction.minimal.lanes.arrays import CONTACT, DRY, LIMIT
-from leastaction.minimal.lanes.sixes import six
+from leastaction.minimal.lanes.bounces import bounced
+from leastaction.minimal.lanes.found import find
+from leastaction.minimal.lanes.meetings import miss_found, push_found, relate_found
+from leastaction.minimal.lanes.sixes import six, wrench
 from leastaction.minimal.sixes import plus, times
 from leastaction.spatial import add3, axpy3, cross, dot3, load3, load9, mattvec, matvec, scale3, sub3
 from leastaction.spatial._series import inverse_jacobian_terms
@@ -50,13 +55,6 @@ def sliding(contact, lane):
     y = turn_between(R0, load9(lane.R[1 - lane.now[0]][i]))
     r = axpy3(-contact.radius, load3(contact.normal), matvec(R0, load3(contact.arm)))
     return r, y, add3(sub3(load3(lane.x[1 - lane.now[0]][i]), x0), cross(y, r))
-
-
-@inline
-def wrench(f, at):
-    """Wrench about the origin of a force f at a point."""
-    t = cross(at, f)
-    return (t[0], t[1], t[2], f[0], f[1], f[2])
 
 
 @inline
@@ -103,21 +101,29 @@ def meet(model, node, row, column):
     return total
 
 
+@inline
+def fall_of(model, dt):
+    """How far gravity moves things in a step [m]."""
+    g = model.gravity
+    return dt * dt * (abs(g[0]) + abs(g[1]) + abs(g[2]))
+
+
 @routine
 def choose(model, lane, dt):
     """Cones that take part at first: dry friction, and what the first guess brings near its plane or limit.
 
     What is beyond it at the start need not be out at the end: it goes back by no more than gravity moves things.
     """
-    cones, touch, g = model.cones, lane.touch, model.gravity
-    fall = dt * dt * (abs(g[0]) + abs(g[1]) + abs(g[2]))
+    cones, touch, fall = model.cones, lane.touch, fall_of(model, dt)
     for c in range(cones.shape[0]):
         cone = cones[c]
         touch.least[c], near = 0.0, True
         if cone.kind == CONTACT:
             first = gap(cone, lane.R[lane.now[0]], lane.x[lane.now[0]])
-            touch.least[c] = min(0.0, first + 0.5 * fall)
-            near = gap(cone, lane.R[1 - lane.now[0]], lane.x[1 - lane.now[0]]) <= fall
+            at = axpy3(-cone.radius, load3(cone.normal), centre(cone, lane.R[lane.now[0]], lane.x[lane.now[0]]))
+            least = min(0.0, first + 0.5 * fall)
+            touch.least[c] = bounced(model, lane, cone, wrench(load3(cone.normal), at), first, least, dt, fall)
+            near = gap(cone, lane.R[1 - lane.now[0]], lane.x[1 - lane.now[0]]) - touch.least[c] <= fall
         elif cone.kind == LIMIT:
             q0, q1 = lane.q0[cone.iq], lane.q1[cone.iq]
             low = q1 - cone.lower <= cone.upper - q1
@@ -129,6 +135,7 @@ def choose(model, lane, dt):
         if not near:
             for k in range(cone.row, cone.row + (3 if cone.kind == CONTACT else 1)):
                 touch.lam[k] = 0.0
+    find(model, lane, model.shapes, touch.found, dt, fall)
 
 
 @routine
@@ -172,7 +179,7 @@ def relate_stop(model, lane, cone, side, least):
 
 
 @routine
-def relate(model, lane):
+def relate(model, lane, found):
     """W and w0 of the cones that take part, after the elimination."""
     cones, touch, W_ = model.cones, lane.touch, lane.W
     for c in range(cones.shape[0]):
@@ -181,6 +188,10 @@ def relate(model, lane):
                 relate_contact(model, lane, cones[c], touch.least[c])
             else:
                 relate_stop(model, lane, cones[c], touch.side[c], touch.least[c])
+    if found is not None:
+        relate_found(model, lane, found)
+        relate_all(found.cones, touch, W_)
+        return
     for a in range(cones.shape[0]):
         if not touch.active[a]:
             continue
@@ -195,6 +206,27 @@ def relate(model, lane):
                 if touch.active[b]:
                     for k in range(cones[b].row, cones[b].row + (3 if cones[b].kind == CONTACT else 1)):
                         touch.W[j, k] = meet(model, node, touch.rows[j], touch.columns[k])
+
+
+@routine
+def relate_all(cones, touch, W_):
+    """The same over all joints: where contacts tie bodies of several branches, looking for common ones takes longer."""
+    which, n, nv = touch.which, 0, W_.shape[0]
+    for c in range(cones.shape[0]):
+        if touch.active[c]:
+            for k in range(cones[c].row, cones[c].row + (3 if cones[c].kind == CONTACT else 1)):
+                which[n] = k
+                n += 1
+    for a in range(n):
+        j = which[a]
+        row = touch.rows[j]
+        for c in range(nv):
+            touch.w[j] += row[c] * W_[c, 7]
+        for b in range(n):
+            column, total = touch.columns[which[b]], 0.0
+            for c in range(nv):
+                total += row[c] * column[c]
+            touch.W[j, which[b]] = total
 
 
 @routine
@@ -229,6 +261,7 @@ def push(model, lane):
                 for j in range(at, last):
                     W_[k, 7] += lam[j] * touch.columns[j, k]
             i = nodes[i].parent
+    push_found(model, lane, touch.found)
 
 
 @routine
@@ -259,4 +292,4 @@ def miss(model, lane, dt):
         elif d < 0.0:
             worst = max(worst, -d)
             touch.active[c] = True
-    return worst
+    return miss_found(model, lane, touch.found, worst)

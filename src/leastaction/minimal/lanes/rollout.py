@@ -1,14 +1,40 @@
 """Runs of one robot on planes: the compiled loop of `Grounded`."""
 
-from leastaction._jit import entry
-from leastaction.minimal.lanes.arrays import BatchSettings, GroundRecord, Lane, LaneModel, Touch
+from leastaction._jit import entry, inline, routine
+from leastaction.minimal.lanes.arrays import BatchSettings, Found, GroundRecord, Lane, LaneModel, LaneShapes, Touch
 from leastaction.minimal.lanes.contacts import centre, gap
 from leastaction.minimal.lanes.steps import apply_controls, prepare, step
 
 
+@inline
+def named_shapes(shapes):
+    """The plain tuple of `LaneShapes` by name again, where there is one."""
+    if shapes is None:
+        return None
+    return LaneShapes(*shapes)
+
+
+@inline
+def named_found(found):
+    """The plain tuple of `Found` by name again, where there is one."""
+    if found is None:
+        return None
+    return Found(*found)
+
+
+@routine
+def has_room(found, done, dt):
+    """Whether there is room in the log for a step; tells the log which step it is."""
+    if found is None:
+        return True
+    now = found.now[0]
+    now.step, now.dt = done, dt
+    return now.written + 8 * found.contacts.shape[0] <= found.log.shape[0]
+
+
 @entry(nogil=True)
 def rollout(model, settings, lane, touch, u, record, going_on):
-    """Steps from row 0 of a record; gives back how many were done.
+    """Steps from row 0 of a record; gives back how many were done and whether it failed.
 
     Args:
         model, settings, lane, touch: as plain tuples.
@@ -16,7 +42,9 @@ def rollout(model, settings, lane, touch, u, record, going_on):
         record: `GroundRecord` as a plain tuple; row 0 of q and `before` is filled.
         going_on: whether the first state was reached by a step, so that half of its impulses belong to it.
     """
-    model, settings, touch, record = LaneModel(*model), BatchSettings(*settings), Touch(*touch), GroundRecord(*record)
+    model = LaneModel(*(model[:-1] + (named_shapes(model[-1]),)))
+    touch = Touch(*(touch[:-1] + (named_found(touch[-1]),)))
+    settings, record = BatchSettings(*settings), GroundRecord(*record)
     lane = Lane(*lane, touch)  # pyright: ignore[reportCallIssue]
     q0, p, memory = lane.q0, lane.p, record.memory
     for k in range(q0.shape[0]):
@@ -25,10 +53,12 @@ def rollout(model, settings, lane, touch, u, record, going_on):
         p[k] = record.before[0, k]
     prepare(model, lane)
     for done in range(u.shape[0]):
+        if not has_room(touch.found, done, settings.dt):
+            return done, 0
         apply_controls(model, lane, u, done, 0, model.driven)
         spent, count = step(model, lane, settings, memory[0] == 1)
         if spent < 0:
-            return done
+            return done, 1
         memory[0] = count
         for k in range(p.shape[0]):
             if done > 0 or going_on:
@@ -38,7 +68,7 @@ def rollout(model, settings, lane, touch, u, record, going_on):
             record.p[done + 1, k] = p[k] + 0.5 * touch.first[k]
         for k in range(q0.shape[0]):
             record.q[done + 1, k] = q0[k]
-        for k in range(touch.total.shape[0]):
+        for k in range(record.impulses.shape[1]):
             record.impulses[done + 1, k] = touch.total[k]
         for c in range(record.places.shape[1]):
             x, place = centre(model.cones[c], lane.R[lane.now[0]], lane.x[lane.now[0]]), record.places[done + 1, c]
@@ -46,4 +76,4 @@ def rollout(model, settings, lane, touch, u, record, going_on):
             place[3] = gap(model.cones[c], lane.R[lane.now[0]], lane.x[lane.now[0]])
         record.iterations[done + 1] = spent
         record.divided[done + 1] = count if count > 1 else 0
-    return u.shape[0]
+    return u.shape[0], 0

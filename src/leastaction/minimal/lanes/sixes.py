@@ -1,6 +1,14 @@
 """Six numbers of a row of an array at a time."""
 
 from leastaction._jit import inline
+from leastaction.spatial import cross
+
+
+@inline
+def wrench(f, at):
+    """Wrench about the origin of a force f at a point."""
+    t = cross(at, f)
+    return (t[0], t[1], t[2], f[0], f[1], f[2])
 
 
 @inline

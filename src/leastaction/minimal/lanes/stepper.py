@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from leastaction._jit.bound import Bound
+from leastaction._jit.walk import Walk
 from leastaction._tuples import plain
 from leastaction.dynamics.legendre import velocity_of_momentum
 from leastaction.errors import ConvergenceError
@@ -15,19 +17,24 @@ from leastaction.mechanism import Mechanism
 from leastaction.minimal.lanes.arrays import (
     CONTACT,
     BatchSettings,
+    Found,
     GroundRecord,
+    Lane,
     Touch,
     lane_arrays,
     lane_model,
 )
-from leastaction.minimal.lanes.cones import cones
+from leastaction.minimal.lanes.cones import cones_and_shapes
 from leastaction.minimal.lanes.known import refuse_unknown
 from leastaction.minimal.lanes.rollout import rollout
 from leastaction.minimal.lanes.steps import FINEST
 from leastaction.record import Record
 
-CARRIED, TOUCHED = ("near", "far"), ("lam", "kick", "before")
-"""Arrays of a lane and of its contacts that go from step to step beside the record."""
+CARRIED = ("near", "far")
+"""Arrays of a lane that go from step to step beside the record."""
+
+ROOM = 32
+"""Contacts that are looked for for which there is room at first."""
 
 
 WRITTEN = tuple(name for name in GroundRecord._fields if name != "memory")
@@ -49,25 +56,32 @@ class GroundStepper(Stepper):
     def __init__(self, integrator: Any, mechanism: Mechanism, dt: float) -> None:
         super().__init__(integrator, mechanism, dt)
         refuse_unknown(mechanism, "Grounded", "Maximal")
-        self.cones, self.table = cones(mechanism)
-        self.model = lane_model(mechanism, np.float64, self.cones)
-        self.lane = lane_arrays(self.model, mechanism.nq)
+        self.cones, shapes, self.table = cones_and_shapes(mechanism, integrator.self_collision)
+        self.model = lane_model(mechanism, np.float64, self.cones, shapes)
         most = int(integrator.max_iterations)
         self.settings = BatchSettings(dt, float(integrator.tolerance), 1e-10, most, 0, 1, False)
         contacts = self.cones[self.cones.kind == CONTACT]  # which come first
         self.bodies = np.array([mechanism.body_index(self.table.names[k][0]) for k in contacts["shape"]], np.int64)
+        self.own = 2 * len(contacts) + len(self.cones)  # impulses of cones that are always there
         self.steady = np.zeros(1, np.int64)
         self.reached = (0, np.zeros(mechanism.nu))
         self.log: list[tuple[int, FloatArray, FloatArray]] = []
+        self.found_log: list[Any] = []
+        self.lane: Lane
+        self._make_room(ROOM)
+
+    def _make_room(self, room: int) -> None:
+        """Arrays with room for so many contacts that are looked for."""
+        self.room, self.lane = room, lane_arrays(self.model, self.mechanism.nq, room)
         touch: Touch = self.lane.touch
         self._rollout = Bound(rollout, *plain((self.model, self.settings, self.lane[:-1], touch)))
 
     def record(self, steps: int) -> Record:
         """As `Stepper.record`, with momenta before impulses, the impulses of each step, iterations and parts."""
-        self.log = []
+        self.log, self.found_log = [], []
         return super().record(steps) | {
             "before": np.zeros((steps + 1, self.mechanism.nv)),
-            "impulses": np.zeros((steps + 1, len(self.lane.touch.lam))),
+            "impulses": np.zeros((steps + 1, self.own)),
             "places": np.zeros((steps + 1, len(self.bodies), 4)),
             "iterations": np.zeros(steps + 1, np.int64),
             "divided": np.zeros(steps + 1, np.int64),
@@ -83,14 +97,64 @@ class GroundStepper(Stepper):
             lane.far[:] = lane.near
             lane.touch.lam[:] = lane.touch.kick[:] = lane.touch.before[:] = 0.0
             self.steady[0] = 0
+            if lane.touch.found is not None:
+                lane.touch.found.now.kept, lane.touch.found.now.listed = 0, -1
+        if self.lane.touch.found is not None:
+            return self._advance_and_find(record, first, last, u)
+        done, _ = self._run(record, first, last, u)
+        return first + done
+
+    def _run(self, record: Record, first: int, last: int, u: FloatArray) -> tuple[int, int]:
+        """Steps from `first` on, up to `last`: how many were done, and whether one failed."""
         rows = tuple(record[name][first : last + 1] for name in WRITTEN)
         controls = np.ascontiguousarray(u[:, 0, :, None])
-        done = self._rollout(controls, (*rows, self.steady), first > 0)
+        done, failed = self._rollout(controls, (*rows, self.steady), first > 0)
         self.reached = (first + done, controls[-1, :, 0])
         if len(self.bodies):
             done_rows = slice(first + 1, first + done + 1)
             self.log.append((first, record["impulses"][done_rows], record["places"][done_rows]))
-        return first + done
+        return done, failed
+
+    def _advance_and_find(self, record: Record, first: int, last: int, u: FloatArray) -> int:
+        """`advance` with contacts that are looked for: begins again with more room where there was not enough."""
+        memory, logged, at = self.memory(), (len(self.log), len(self.found_log)), first
+        while at < last:
+            found: Found = self.lane.touch.found
+            found.now.written = 0
+            done, failed = self._run(record, at, last, u[at - first :])
+            if failed and found.now[0].full:
+                del self.log[logged[0] :], self.found_log[logged[1] :]
+                self._make_room(2 * self.room)
+                self.remember(memory)
+                at = first
+                continue
+            log = found.log[: found.now[0].written].copy()
+            log = log[log[:, 0] < done]
+            log[:, 0] += at
+            self.found_log.append(log)
+            at += done
+            if failed:
+                break
+        return at
+
+    def stride(self, record: Record, u: FloatArray) -> Callable[[int], int]:
+        """See `Stepper.stride`."""
+        if self.lane.touch.found is not None:
+            return super().stride(record, u)
+        arrays, controls = [record[name] for name in WRITTEN], u.reshape(1, self.mechanism.nu, 1)
+        walk = Walk(self._rollout, lambda row: (controls, (*(x[row : row + 2] for x in arrays), self.steady), True))
+        impulses, places = record["impulses"], record["places"]
+
+        def step(first: int) -> int:
+            if first == 0:
+                return self.advance(record, 0, 1, u)
+            done = first + walk(first)[0]
+            self.reached = (done, u[0, 0])
+            if len(self.bodies):
+                self.log.append((first, impulses[first + 1 : done + 1], places[first + 1 : done + 1]))
+            return done
+
+        return step
 
     def _contacts_of(self, first: int, impulses: FloatArray, places: FloatArray) -> FloatArray:
         """Rows of contacts of steps from `first` on, as in `Record.contacts`, from their impulses and places."""
@@ -105,38 +169,67 @@ class GroundStepper(Stepper):
 
     def noted_contacts(self) -> FloatArray:
         """See `Stepper.noted_contacts`."""
-        return np.concatenate([*(self._contacts_of(*piece) for piece in self.log), np.zeros((0, 10))])
+        on_planes = (self._contacts_of(*piece) for piece in self.log)
+        log = np.concatenate([*self.found_log, np.zeros((0, 10))])
+        log[:, 1:3] = self._first_bodies()[log[:, 1:3].astype(int)]
+        log = np.concatenate([log, *on_planes])
+        return log[np.argsort(log[:, 0], kind="stable")]
+
+    def _first_bodies(self) -> Any:
+        """For each node the index of the first body of the mechanism that is part of it; last the world's, -1."""
+        first = np.full(len(self.model.nodes) + 1, -1)
+        for i in range(len(self.mechanism.bodies) - 1, -1, -1):
+            node = self.mechanism.tree.frames[self.mechanism.body_names[i]][0]
+            if node >= 0:
+                first[node] = i
+        return first
 
     def forget_contacts(self) -> None:
         """See `Stepper.forget_contacts`."""
-        self.log = []
+        self.log, self.found_log = [], []
 
     def finish(self, record: Record) -> None:
         """Add the contacts, and to the last momentum half of the impulses there: those of a step that is forgotten."""
         record["contacts"] = self.noted_contacts()
         last, u = self.reached
         if 0 < last == len(record["p"]) - 1:
-            memory, log = self.memory(), self.log
+            memory, log, found = self.memory(), self.log, self.found_log
             ahead = self.record(2)
             for name in ("q", "p", "before"):
                 ahead[name][1] = record[name][last]
             if self.advance(ahead, 1, 2, np.tile(u, (1, 1, 1))) == 2:
                 record["p"][last] = ahead["p"][1]
             self.remember(memory)
-            self.log = log
+            self.log, self.found_log = log, found
 
     def memory(self) -> Any:
         """See `Stepper.memory`."""
         touch: Touch = self.lane.touch
         kept = [getattr(self.lane, name).copy() for name in CARRIED]
-        kept += [getattr(touch, name).copy() for name in TOUCHED]
-        return kept, self.steady.copy(), self.reached
+        kept += [touch.lam[: self.own].copy(), touch.kick.copy(), touch.before.copy()]
+        last, u = self.reached
+        return kept, self.steady.copy(), (last, u.copy()), self._kept_impulses()
+
+    def _kept_impulses(self) -> Any:
+        """Keys and impulses of contacts that were looked for in the step before."""
+        found: Found | None = self.lane.touch.found
+        count = 0 if found is None else int(found.now[0].kept)
+        return None if found is None else (found.keys[:count].copy(), found.impulses[:count].copy())
 
     def remember(self, memory: Any) -> None:
         """See `Stepper.remember`."""
-        kept, self.steady[:], self.reached = memory
-        for name, values in zip((*CARRIED, *TOUCHED), kept, strict=True):
-            getattr(self.lane if name in CARRIED else self.lane.touch, name)[:] = values
+        (near, far, lam, kick, before), self.steady[:], self.reached, impulses = memory
+        lane, touch = self.lane, self.lane.touch
+        lane.near[:], lane.far[:], touch.kick[:], touch.before[:] = near, far, kick, before
+        touch.lam[: self.own] = lam
+        if impulses is not None:
+            count = len(impulses[0])
+            if count > self.room:
+                self._make_room(2 * count)
+                self.remember(memory)
+                return
+            touch.found.keys[:count], touch.found.impulses[:count] = impulses
+            touch.found.now.kept, touch.found.now.listed = count, -1
 
     def failure(self, step: int, record: Record) -> ConvergenceError:
         """See `Stepper.failure`."""

@@ -1,7 +1,9 @@
 """Steps of a lane: Newton, its first guess, division of what it does not solve."""
 
 from leastaction._jit import routine
-from leastaction.minimal.lanes.contacts import choose, miss, push, relate
+from leastaction.minimal.lanes.bounces import LEFT, RIGID, bounces, energy_before, work_of_impulses
+from leastaction.minimal.lanes.contacts import choose, fall_of, miss, push, relate
+from leastaction.minimal.lanes.found import keep_found, overlooked
 from leastaction.minimal.lanes.friction import settle
 from leastaction.minimal.lanes.sweeps import eliminate, look_at_end, move, put, update
 
@@ -10,6 +12,9 @@ FINEST = 1024
 
 PATIENCE = 6
 """Iterations after which updates and gaps of 1e-7 rad or m are good enough."""
+
+TRIES = 40
+"""Most shares of the restitution that are tried."""
 
 CLOSE = 1e-3
 """Updates above this [rad or m] need no look at how good they are."""
@@ -25,10 +30,19 @@ def newton(model, lane, touch, settings, dt, placed):
         put(model, lane.q1, lane.R[1 - lane.now[0]], lane.x[1 - lane.now[0]], lane.S[1 - lane.now[0]], model.branched)
     norm = eliminate(model, lane, touch, dt, model.soft, model.driven, model.branched)
     if touch is not None:
-        relate(model, lane)
-        settle(model.cones, touch, 0.5 * (touch.before[0] + dt), 0.1 * settings.floor)
+        relate(model, lane, touch.found)
+        settle_all(model, touch, touch.found, 0.5 * (touch.before[0] + dt), 0.1 * settings.floor)
         push(model, lane)
     return update(model, lane, model.branched), norm
+
+
+@routine
+def settle_all(model, touch, found, dt, tolerance):
+    """`settle` of all cones, with those of contacts that were looked for."""
+    if found is None:
+        settle(model.cones, touch, dt, tolerance)
+    else:
+        settle(found.cones, touch, dt, tolerance)
 
 
 @routine
@@ -48,6 +62,30 @@ def begin_contacts(model, lane, touch, dt):
 
 
 @routine
+def is_whole(model, lane, touch, dt):
+    """Whether no contacts were overlooked; those that were take part from now on."""
+    if touch is None:
+        return True
+    return overlooked(model, lane, model.shapes, touch.found, dt, fall_of(model, dt)) == 0
+
+
+@routine
+def is_full(touch):
+    """Whether there was no room for a contact or its force."""
+    if touch is None:
+        return False
+    return found_is_full(touch.found)
+
+
+@routine
+def found_is_full(found):
+    """See `is_full`."""
+    if found is None:
+        return False
+    return found.now[0].full != 0
+
+
+@routine
 def attempt(model, lane, settings, dt, steady):
     """Solve one step of dt from (q0, p) for q1 and `end`; gives back its iterations, or minus their number.
 
@@ -60,6 +98,8 @@ def attempt(model, lane, settings, dt, steady):
         moved[k] = dx[k]
     move(model, q0, dx, q1, model.turning)
     placed = begin_contacts(model, lane, lane.touch, dt)
+    if is_full(lane.touch):
+        return -1
     for it in range(1, settings.max_iterations + 1):
         size, norm = newton(model, lane, lane.touch, settings, dt, placed)
         placed = False
@@ -77,7 +117,8 @@ def attempt(model, lane, settings, dt, steady):
                 continue
             floor = size <= settings.floor and new > 0.25 * norm
             floor = floor or (it >= PATIENCE and size <= allowed)
-            if size <= settings.tolerance or size * new <= settings.tolerance * norm or floor:
+            solved = size <= settings.tolerance or size * new <= settings.tolerance * norm or floor
+            if solved and is_whole(model, lane, lane.touch, dt):
                 return it
     return -settings.max_iterations
 
@@ -94,10 +135,10 @@ def step(model, lane, settings, steady):
     total, count = 0, 0
     parts, part, dt = 1, 0, settings.dt
     while part < parts:
-        spent = attempt(model, lane, settings, dt, steady)
-        total += abs(spent)
+        spent, tried = solve(model, lane, lane.touch, settings, dt, steady)
+        total += tried
         if spent < 0:
-            if parts >= FINEST:
+            if parts >= FINEST or is_full(lane.touch):
                 return -1, count
             parts, part, dt = 2 * parts, 2 * part, 0.5 * dt
             steady = False
@@ -105,7 +146,9 @@ def step(model, lane, settings, steady):
         for k in range(near.shape[0]):
             far[k] = near[k]
             near[k] = moved[k] / dt
-        note(lane.touch, count, dt)
+        note(model, lane, lane.touch, count, dt)
+        if is_full(lane.touch):
+            return -1, count
         advance(model, lane)
         count += 1
         part += 1
@@ -116,7 +159,57 @@ def step(model, lane, settings, steady):
 
 
 @routine
-def note(touch, count, dt):
+def solve(model, lane, touch, settings, dt, steady):
+    """`attempt`, and where bounces add energy another one with less restitution; (its result, all iterations)."""
+    if touch is None:
+        spent = attempt(model, lane, settings, dt, steady)
+        return spent, abs(spent)
+    touch.share[0] = 1.0
+    spent = attempt(model, lane, settings, dt, steady)
+    tried = abs(spent)
+    if spent > 0 and bounces(touch):
+        energy = energy_before(lane)
+        above = work_of_impulses(model, lane, dt) - LEFT * energy
+        if above > 0.0:
+            spent, more = bound_bounces(model, lane, settings, dt, steady, energy, above)
+            tried += more
+    return spent, tried
+
+
+@routine
+def bound_bounces(model, lane, settings, dt, steady, energy, above):
+    """Lower the restitution until the impulses do no work; (result as of `attempt`, all iterations).
+
+    Regula falsi (Illinois) for the share that is kept, from what the work is `above` its bound with all of it. Where
+    the work jumps, the share is the one below.
+    """
+    share, low, high, below, side, tried, spent = lane.touch.share, 0.0, 1.0, 0.0, 0, 0, 0
+    for k in range(TRIES):
+        share[0] = low if k == 0 or k + 1 == TRIES else (low * above - high * below) / (above - below)
+        spent = attempt(model, lane, settings, dt, steady)
+        tried += abs(spent)
+        if spent < 0:
+            break
+        work = work_of_impulses(model, lane, dt) - LEFT * energy
+        if k == 0:
+            below = work
+            if work >= 0.0:  # it is not restitution that adds energy
+                break
+        elif abs(work) <= RIGID * energy or k + 1 == TRIES:
+            break
+        elif work > 0.0:
+            high, above = share[0], work
+            below *= 0.5 if side > 0 else 1.0
+            side = 1
+        else:
+            low, below = share[0], work
+            above *= 0.5 if side < 0 else 1.0
+            side = -1
+    return spent, tried
+
+
+@routine
+def note(model, lane, touch, count, dt):
     """Impulses of a part of a step, of length dt; those at the start of the whole step are those of its first part."""
     if touch is not None:
         touch.before[0] = dt
@@ -125,6 +218,7 @@ def note(touch, count, dt):
                 touch.first[k] = touch.kick[k]
         for k in range(touch.lam.shape[0]):
             touch.total[k] = touch.lam[k] if count == 0 else touch.total[k] + touch.lam[k]
+        keep_found(model, lane, touch.found)
 
 
 @routine

@@ -27,6 +27,8 @@ ROUGH = 1e-3
 RETRIES, NEAR, WIDER = 3, 4.0, 30.0
 """How many relaxations may be put in between where a solve fails, those that are too near each other to do so, and how
 much wider the first one becomes."""
+HOPELESS = ("Infeasible_Problem_Detected", "Restoration_Failed")
+"""Endings after which no tighter relaxation is tried: what keeps to it would keep to this one."""
 FINAL = ("User_Requested_Stop", "Invalid_Number_Detected")
 """Endings after which nothing else is tried."""
 
@@ -43,6 +45,7 @@ def solve_relaxed(
     """Solve with each relaxation in turn, each time from the motion found before; see `leastaction.optimize.solve`.
 
     Where the last one fails, a relaxation is put in between after the last that succeeded, or a wider one before all.
+    So it is where one ends at constraints that contradict each other; if they do at the wider one too, that is all.
 
     Args:
         problem: with contacts.
@@ -64,6 +67,7 @@ def solve_relaxed(
     began, log, found = time.perf_counter(), [], warm_start
     good: Solution | None = None
     reached = math.inf  # relaxation of the last solve that succeeded
+    between, failed = math.inf, 0.0  # relaxation that was put in last, and the widest one that failed since `good`
     left, more = list(steps), RETRIES
     while left:
         problem.relaxation = left[0]
@@ -73,17 +77,25 @@ def solve_relaxed(
         log += found.iterations
         if found.status in FINAL or (time_limit is not None and time.perf_counter() - began > time_limit):
             break
+        done, hopeless = left.pop(0), found.status in HOPELESS
         if found.success:
-            good, reached = found, left[0]
-        done = left.pop(0)
-        if found.success or left or not more:
+            good, reached, failed = found, done, 0.0
             continue
+        failed = max(failed, done)
+        if left and not hopeless:
+            continue
+        if not more or (between < reached and (hopeless or good is not None)):
+            break  # there is no other one to put in, or that was of no use
         # The last one failed: go on where all was well, by a relaxation in between, or begin with a wider one.
         more -= 1
-        between = WIDER * steps[0] if good is None else math.sqrt(reached * done)
-        if good is None or reached > NEAR * done:
-            steps = [between, *(x for x in steps if x < between)]
-            left, found = list(steps), good or warm_start
+        if good is None:
+            between = WIDER * steps[0]
+        elif reached > NEAR * failed:
+            between = math.sqrt(reached * failed)
+        else:
+            break
+        steps = [between, *(x for x in steps if x < between)]
+        left, found, failed = list(steps), good or warm_start, 0.0
     assert found is not None
     numbered = tuple(replace(entry, number=k) for k, entry in enumerate(log))
     return replace(found, iterations=numbered, seconds=time.perf_counter() - began)

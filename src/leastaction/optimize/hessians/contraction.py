@@ -13,6 +13,7 @@ rows do not depend on the configuration.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -110,8 +111,8 @@ class Contraction:
         self.by_controls = None if self.turning is None else self.turning.by_controls
         self._none = np.zeros((program.steps, len(program.nodes), program.mechanism.nu))
 
-    def evaluate(self, z: FloatArray, multipliers: FloatArray) -> None:
-        """Fill in all attributes."""
+    def evaluate(self, z: FloatArray, multipliers: FloatArray, runs: Sequence[slice] = ()) -> None:
+        """Fill in all attributes; of other steps than those of the `runs`, if there are any, `blocks` are not whole."""
         program, lam = self.program, self.lam
         motion, stepper = program.motion(z), program.stepper
         np.copyto(lam, np.append(multipliers, 0.0)[program.kept])
@@ -120,8 +121,10 @@ class Contraction:
         curved = motion.turns is not None
         # Of forces that turn with joints only those without controls are gradients.
         w = self._none if self.turning is not None else u
-        if not stepper.horizon_contractions(q, w, dt, rows, lam, self.blocks):
-            contract(stepper, q, w, dt, lam, self.blocks)
+        for run in runs or (slice(0, len(lam)),):
+            told = q[program.s * run.start : program.s * run.stop + 1], w[run], dt
+            if not stepper.horizon_contractions(*told, rows[run], lam[run], self.blocks[run]):
+                contract(stepper, *told, lam[run], self.blocks[run])
         if curved:
             stepper.horizon_blocks(q, w, dt, rows, D, C)
             self._commute(D)

@@ -41,7 +41,7 @@ from leastaction.optimize.transcriptions.sparsity import (
     add_squares,
 )
 from leastaction.optimize.transcriptions.transcription import CostPiece, Transcription
-from leastaction.optimize.transcriptions.variational import Variational
+from leastaction.optimize.transcriptions.variational import DRAWN, Variational
 
 
 class Part(ABC):
@@ -96,10 +96,14 @@ class DynamicsPart(Part):
     def __init__(self, program: Variational, pattern: Pattern) -> None:
         self.program, self.contraction = program, Contraction(program)
         layout, controls, N = program.layout, program.controls, program.steps
-        c = self._at_random()
+        runs, alike = self._runs()
+        c = self._at_random(runs)
         q = layout.q[program._points()].reshape(N, -1)
         size = q.shape[1]
-        found = _found(c.blocks.reshape(N, size, size)).reshape(N, -1)
+        found = np.zeros((N, size * size), bool)
+        for run in runs:
+            found[run] = _found(c.blocks[run].reshape(-1, size, size)).reshape(-1, size * size)
+        found[alike] = found[alike].any(axis=0)
         *entries, self.places = upper(q, found.any(axis=0).reshape(size, size))
         self.tickets = [pattern.add(np.where(found[:, self.places], entries[0], -1), entries[1])]
         if c.by_time is not None and c.controls_by_time is not None:
@@ -117,13 +121,27 @@ class DynamicsPart(Part):
             self.by_controls = len(self.tickets)
             self.tickets.append(pattern.add(np.where(found, np.minimum(a, b), -1), np.maximum(a, b)))
 
-    def _at_random(self) -> Contraction:
+    def _runs(self) -> tuple[list[slice], IntArray]:
+        """Steps that tell the nonzeros of all, in a row each: some of those that are alike, the ends, and all others.
+
+        Alike are steps within the horizon whose rows are kept alike; their numbers.
+        """
+        held = self.program.kept.reshape(self.program.steps, -1) >= 0
+        same = (held == held[len(held) // 2]).all(axis=1)
+        same[0] = same[-1] = False
+        alike = np.flatnonzero(same)
+        told = ~same
+        told[alike[:DRAWN]] = True
+        edges = np.flatnonzero(np.diff(told, prepend=False, append=False)).tolist()
+        return [slice(a, b) for a, b in zip(edges[::2], edges[1::2], strict=True)], alike
+
+    def _at_random(self, runs: list[slice]) -> Contraction:
         """The contraction where nothing is special, to find structural nonzeros."""
         program, rng = self.program, np.random.default_rng(0)
         z = 0.3 * rng.normal(size=program.n)
         if program.layout.duration >= 0:
             z[program.layout.duration] = program.problem.guess_duration
-        self.contraction.evaluate(z, rng.normal(size=program.m))
+        self.contraction.evaluate(z, rng.normal(size=program.m), runs)
         return self.contraction
 
     def close(self, pattern: Pattern) -> None:

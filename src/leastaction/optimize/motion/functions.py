@@ -93,6 +93,7 @@ class Function(ABC):
     where: ClassVar[str] = "knots"
     mechanism: Mechanism = field(init=False, repr=False)
     size: int = field(init=False, default=0, repr=False)
+    _room: FloatArray | None = field(init=False, default=None, repr=False, compare=False)
 
     def prepare(self, mechanism: Mechanism, steps: int) -> None:
         """Check the function against a robot and find its `size`; raises `ProblemError`."""
@@ -110,6 +111,14 @@ class Function(ABC):
     def curvatures(self, place: Place, bar: FloatArray) -> Bends | None:
         """Second derivatives of bar . function, bar of shape (rows, size); None where all of them are zero."""
         raise NotImplementedError
+
+    def room(self, *shape: int) -> FloatArray:
+        """Zeros for `curvatures`, until it is called again: large arrays cost more to allocate than to fill."""
+        if self._room is None or self._room.shape != shape:
+            self._room = np.zeros(shape)
+        else:
+            self._room[:] = 0.0
+        return self._room
 
     def pattern(self) -> dict[str, BoolArray]:
         """Which derivatives can be other than zero: "q", "v", "x" (size, nv), "u" (size, nu), "dt" (size,)."""

@@ -211,7 +211,7 @@ class CenterOfMass(Function):
     def curvatures(self, place: Place, bar: FloatArray) -> Bends | None:
         """See `Function.curvatures`."""
         w, nv = self.workspace, self.mechanism.nv
-        H = np.zeros((len(bar), nv, nv))
+        H = self.room(len(bar), nv, nv)
         bar = np.ascontiguousarray(bar / self.mechanism.total_mass)
         kernels.center_bends(w.tree.nodes, w.links, w.screws, np.ascontiguousarray(place.q), bar, H)
         return Bends(H)
@@ -263,7 +263,7 @@ class CentroidalMomentum(CenterOfMass):
         nv, bar = self.mechanism.nv, np.ascontiguousarray(bar)
         rows = self.momenta(place.q, place.v)
         center, mass = self.center(rows.c), self.mechanism.total_mass
-        H = np.zeros((len(bar), 2 * nv, 2 * nv))
+        H = self.room(len(bar), 2 * nv, 2 * nv)
         q, v = np.ascontiguousarray(place.q), np.ascontiguousarray(place.v)
         kernels.centroidal_bends(self.data, q, v, bar, center, mass, rows, H)
         zeta = np.concatenate([bar[:, :3], bar[:, 3:] - cross(bar[:, :3], center)], axis=1)

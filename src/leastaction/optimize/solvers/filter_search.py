@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 
+from leastaction.optimize.solvers import bounds
 from leastaction.optimize.solvers.interior import ACCEPTABLE, ACCEPTED, Interior
 from leastaction.optimize.solvers.restoration import restore
 from leastaction.optimize.transcriptions.sparsity import FloatArray
@@ -115,7 +116,7 @@ def step(ip: Interior) -> bool | None:
         return False
     tau = max(0.99, 1.0 - ip.mu)
     theta, phi = float(np.abs(ip.rows).sum()), ip.barrier(ip.f, ip.x)
-    slope = float((ip.gradient + ip.barrier_gradient()) @ dx)
+    slope = bounds.dot(ip.gradient + ip.barrier_gradient(), dx)
     alpha = ip.longest_step(dx, tau)
     if float((np.abs(dx) / (1.0 + np.abs(ip.x))).max(initial=0.0)) < STANDSTILL:
         return _take(ip, dx, dy, alpha)
@@ -161,7 +162,7 @@ def _bend(ip: Interior, dx: FloatArray, theta: float, phi: float, alpha: float, 
         return False
     x = ip.x + alpha * dx
     f, rows = ip.cost_and_rows(x)
-    slope = float((ip.gradient + ip.barrier_gradient()) @ dx)
+    slope = bounds.dot(ip.gradient + ip.barrier_gradient(), dx)
     found = _judge(ip, x, f, rows, theta, phi, slope, alpha)
     if found is None:
         return False

@@ -61,6 +61,8 @@ class Interior:
         mu: barrier parameter.
         shift, shifted: last shift of a Hessian of the wrong inertia, and whether the one that is factored is shifted.
         left: number of iterations left.
+        least, steps_back: least violation, and sum of squares of violations, of the last steps back to the constraints
+            that made them less, and how many steps back there were since.
         deadline: time at which the search must end, as `time.perf_counter` counts it.
         watch: called at each iterate.
     """
@@ -83,6 +85,7 @@ class Interior:
         self.mu, self.shift, self.shifted = 0.1, 0.0, False
         self.watch: Callable[[Interior], Any] = lambda _: None
         self.left, self.deadline = 0, math.inf
+        self.least, self.steps_back = (math.inf, math.inf), 0
         self._straight = np.zeros((2, size))
         self._seen: tuple[FloatArray, FloatArray] | None = None
         self._slopes_at: FloatArray | None = None

@@ -97,7 +97,7 @@ class System:
         self.j_slots, self.j_rows, self.j_columns = slots[h:j] - pattern.count, a[h:j] - self.n, b[h:j]
         self._pull_back = Bound(_pull_back, self._structure)
         self._multiply = Bound(_multiply, self._structure)
-        stage = self._stages(program, a, b)
+        stage = self._stages(program, a[:h], b[:h])
         self.model = front_model(stage, a, b, slots, self.n)
         self._make_room(1.0)
 
@@ -110,18 +110,16 @@ class System:
         n, knots = self.n, program.layout.q[:: program.s, 0]
         stage = np.zeros(n + self.m, np.int64)
         stage[:n] = np.clip(np.searchsorted(knots, self.free, "right") - 1, 0, None)
-        wide = self._wide(stage[:n], a, b)
+        wide, (first, last) = self._wide(stage[:n], a, b)
         stage[:n][wide] = 0
-        narrow = ~wide[self.j_columns]
-        rows, of = self.j_rows[narrow], stage[self.j_columns[narrow]]
-        last, first = np.zeros(self.m, np.int64), np.full(self.m, len(knots))
-        np.maximum.at(last, rows, of)
-        np.minimum.at(first, rows, of)
-        stage[n:] = (np.minimum(first, last) + last + 1) // 2
+        stage[n:] = np.where(last < 0, 0, (first + last + 1) // 2)
         return stage
 
-    def _wide(self, stage: IntArray, a: IntArray, b: IntArray) -> NDArray[np.bool_]:
-        """Unknowns that couple stages far apart: those in most constraints first, until the others do not."""
+    def _wide(self, stage: IntArray, a: IntArray, b: IntArray) -> tuple[NDArray[np.bool_], IntArray]:
+        """Unknowns that couple stages far apart: those in most constraints first, until the others do not.
+
+        With the first and the last stage of each constraint without them, -1 where it has none, shape (2, m).
+        """
         n = self.n
         wide, degree = np.zeros(n, bool), np.bincount(self.j_columns, minlength=n)
         low, high, rows = np.zeros(n, np.int64), np.zeros(n, np.int64), np.zeros((2, self.m), np.int64)
@@ -129,7 +127,7 @@ class System:
             _reaches(stage, wide, self.j_rows, self.j_columns, a, b, rows, low, high)
             far = (high - low > WIDE) & ~wide
             if not far.any():
-                return wide
+                return wide, rows
             wide |= far & (degree >= degree[far].max())
 
     def _make_room(self, more: float) -> None:
@@ -235,7 +233,7 @@ def _list_entries(structure, number, row_number, a, b, slots):
 def _reaches(stage, wide, j_rows, j_columns, a, b, rows, low, high):
     """First and last stage that each unknown meets in a constraint or in the Hessian, less those that are wide.
 
-    j_rows, j_columns: entries of the Jacobian; a, b: of the whole system. rows: scratch (2, constraints).
+    j_rows, j_columns: entries of the Jacobian; a, b: of the Hessian. rows: the same of the constraints, shape (2, m).
     """
     n = stage.shape[0]
     rows[0], rows[1] = n, -1
@@ -251,7 +249,7 @@ def _reaches(stage, wide, j_rows, j_columns, a, b, rows, low, high):
             low[c], high[c] = min(low[c], rows[0, r]), max(high[c], rows[1, r])
     for k in range(a.shape[0]):
         i, j = a[k], b[k]
-        if i < n and j < n and not wide[i] and not wide[j]:
+        if not wide[i] and not wide[j]:
             low[i], high[i] = min(low[i], stage[j]), max(high[i], stage[j])
             low[j], high[j] = min(low[j], stage[i]), max(high[j], stage[i])
 

@@ -11,6 +11,7 @@ import math
 
 import numpy as np
 
+from leastaction.optimize.solvers import bounds
 from leastaction.optimize.solvers.interior import Interior
 from leastaction.optimize.transcriptions.sparsity import FloatArray
 
@@ -24,6 +25,9 @@ LEAST_MU = 1e-9
 """Barrier parameter at which it is decided whether there is a way."""
 STANDSTILL = 1e-13
 """Relative steps below are none."""
+STALLED, LESS = 80, (0.9, 0.5)
+"""Steps of the way back, in all, within which the largest violation must fall to that share, or their squares to the
+other: else there is no way."""
 REST = 1e-8
 """Gradient of the squared violation, beside the violation, at which the search has come to rest."""
 
@@ -69,10 +73,21 @@ def _descend(ip: Interior) -> str:
         if theta <= 1e-2 * ip.tolerance:
             ip.new_filter()
             return ""
+        if _stalls(ip):
+            return "Restoration_Failed"
         status = ip.limit()
         if status:
             return status
         ip.slopes()
+
+
+def _stalls(ip: Interior) -> bool:
+    """Whether many steps back lessened the violation by next to nothing: some constraints contradict each other."""
+    worst, squares = float(np.abs(ip.rows / ip.row_scale).max(initial=0.0)), bounds.dot(ip.rows, ip.rows)
+    if worst <= LESS[0] * ip.least[0] or squares <= LESS[1] * ip.least[1]:
+        ip.least, ip.steps_back = (min(worst, ip.least[0]), min(squares, ip.least[1])), 0
+    ip.steps_back += 1
+    return ip.steps_back > STALLED
 
 
 def _at_rest(ip: Interior, mu: float) -> bool:
@@ -107,10 +122,10 @@ def _step(ip: Interior, mu: float, damping: float) -> tuple[FloatArray, float, F
     def merit(x: FloatArray, rows: FloatArray) -> float:
         left, right = ip.distances(x)
         logs = np.log(left[ip.has_lower]).sum() + np.log(right[ip.has_upper]).sum()
-        return 0.5 * float(rows @ rows) - mu * float(logs)
+        return 0.5 * bounds.dot(rows, rows) - mu * float(logs)
 
     now = merit(ip.x, ip.rows)
-    slope = float((ip.pull_back(ip.rows) + inner) @ dx)
+    slope = bounds.dot(ip.pull_back(ip.rows) + inner, dx)
     alpha = ip.longest_step(dx, 0.99)
     for _ in range(4):
         x = ip.x + alpha * dx

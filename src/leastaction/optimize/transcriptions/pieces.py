@@ -86,6 +86,7 @@ class Piece:
         self.reads_controls = bool(read["u"].any())
         self.columns: list[Columns] = []
         self.share = np.ones(len(k))
+        self._bends: FloatArray | None = None  # of `curvatures`
         if function.where == "knots":
             self.columns.append(Columns(layout.q[s * k], spread(read["q"])))
             if function.at is None:
@@ -167,7 +168,8 @@ class Piece:
     def curvatures(self, motion: Motion, bar: FloatArray) -> FloatArray | None:
         """Second derivatives of bar . function by all of `columns` together, shape (elements, n, n); None: zero.
 
-        bar: shape (elements, size). Controls at the end of `columns` that are not read may be left out.
+        bar: shape (elements, size). Controls at the end of `columns` that are not read may be left out. The array is
+        used again by the next call.
         """
         function, owner, where = self.function, self.owner, self.function.where
         place = self._place(motion)
@@ -185,7 +187,10 @@ class Piece:
         timed = owner.layout.duration >= 0
         # Controls that no component reads have no second derivatives either.
         n = sum(columns.index.shape[1] for columns in self.columns) if timed or self.reads_controls else 2 * nv
-        H = np.zeros((len(self.index), n, n))
+        if self._bends is None or self._bends.shape[1] != n:
+            self._bends = np.zeros((len(self.index), n, n))
+        H = self._bends
+        H[:] = 0.0
         if bends.second is not None:
             rates = place.v / (dt * owner.steps) if timed else place.v
             kernels.end_bends(bends.second, self.weights, rates, dt, nv, timed, H)

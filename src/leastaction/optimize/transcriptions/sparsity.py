@@ -31,9 +31,9 @@ class Pattern:
         self._shapes: list[tuple[int, ...]] = []
 
     def add(self, rows: IntArray, columns: IntArray) -> int:
-        """Register contributions, arrays that broadcast, without negative rows; gives back a ticket for `slots`."""
+        """Register contributions, arrays that broadcast; negative ones are left out. Gives a ticket for `slots`."""
         rows, columns = np.broadcast_arrays(rows, columns)
-        self._rows.append(np.where(columns < 0, -1, rows).ravel())
+        self._rows.append(rows.ravel())
         self._columns.append(columns.ravel())
         self._shapes.append(rows.shape)
         return len(self._rows) - 1
@@ -41,12 +41,10 @@ class Pattern:
     def close(self) -> None:
         """Find the pattern of all that was added."""
         rows, columns = (np.concatenate([np.zeros(0, np.int64), *x]) for x in (self._rows, self._columns))
-        kept = np.flatnonzero(rows >= 0)
-        scratch, order = np.zeros(max(self.shape) + 1, np.int64), np.zeros((2, len(kept)), np.int64)
-        indices, self.indptr = np.zeros(len(kept), np.int64), np.zeros(self.shape[1] + 1, np.int64)
-        slots = np.zeros(len(rows), np.int64)
-        count = _compress(rows, columns, kept, scratch, order, indices, self.indptr, slots)
-        slots[rows < 0] = count
+        m, n, size = *self.shape, len(rows)
+        starts, by_rows, by_columns = np.zeros(m + 1, int), np.empty((size, 2), np.int32), np.empty((size, 2), np.int32)
+        indices, self.indptr, slots = np.empty(size, int), np.zeros(n + 1, int), np.empty(size, int)
+        count = _compress(rows, columns, starts, by_rows, by_columns, indices, self.indptr, slots)
         self.indices = indices[:count].copy()
         ends = np.cumsum([len(x) for x in self._rows]).tolist()
         self._slots = np.split(slots, ends[:-1]) if ends else []
@@ -70,35 +68,49 @@ class Pattern:
 
 
 @entry
-def _compress(rows, columns, kept, scratch, order, indices, indptr, slots):
-    """Sort the contributions `kept` by columns, then by rows, and number those that differ; gives how many do.
+def _compress(rows, columns, starts, by_rows, by_columns, indices, indptr, slots):
+    """Sort contributions by columns, then by rows, and number those that differ; gives how many do.
 
-    Two sorts by counting, the second of which keeps the order of the first. scratch: zeros (rows or columns + 1,);
-    order: scratch (2, kept).
+    Two sorts by counting, the second of which keeps the order of the first. starts, indptr: zeros (rows + 1,) and
+    (columns + 1,); by_rows, by_columns: scratch (contributions, 2). Negative ones are left out, after all others.
     """
-    for turn in range(2):
-        by = rows if turn == 0 else columns
-        source, target = kept if turn == 0 else order[0], order[turn]
-        scratch[:] = 0
-        for n in range(source.shape[0]):
-            scratch[by[source[n]] + 1] += 1
-        for n in range(1, scratch.shape[0]):
-            scratch[n] += scratch[n - 1]
-        for n in range(source.shape[0]):
-            place = by[source[n]]
-            target[scratch[place]] = source[n]
-            scratch[place] += 1
-    count, row, column = 0, -1, -1
-    for n in range(kept.shape[0]):
-        k = order[1, n]
-        if rows[k] != row or columns[k] != column:
-            row, column = rows[k], columns[k]
-            indices[count] = row
-            indptr[column + 1] += 1
-            count += 1
-        slots[k] = count - 1
+    for k in range(rows.shape[0]):
+        if rows[k] >= 0 and columns[k] >= 0:
+            starts[rows[k] + 1] += 1
+            indptr[columns[k] + 1] += 1
+    for n in range(1, starts.shape[0]):
+        starts[n] += starts[n - 1]
     for n in range(1, indptr.shape[0]):
         indptr[n] += indptr[n - 1]
+    for k in range(rows.shape[0]):
+        if rows[k] >= 0 and columns[k] >= 0:
+            place = starts[rows[k]]
+            starts[rows[k]] += 1
+            by_rows[place, 0], by_rows[place, 1] = k, columns[k]
+    first = 0
+    for row in range(starts.shape[0] - 1):
+        for n in range(first, starts[row]):
+            column = by_rows[n, 1]
+            place = indptr[column]
+            indptr[column] += 1
+            by_columns[place, 0], by_columns[place, 1] = by_rows[n, 0], row
+        first = starts[row]
+    # Now `indptr` tells where columns end.
+    count, first = 0, 0
+    for column in range(indptr.shape[0] - 1):
+        end, row = indptr[column], -1
+        indptr[column] = count
+        for n in range(first, end):
+            if by_columns[n, 1] != row:
+                row = by_columns[n, 1]
+                indices[count] = row
+                count += 1
+            slots[by_columns[n, 0]] = count - 1
+        first = end
+    indptr[indptr.shape[0] - 1] = count
+    for k in range(rows.shape[0]):
+        if rows[k] < 0 or columns[k] < 0:
+            slots[k] = count
     return count
 
 

@@ -77,7 +77,7 @@ class CostPiece:
 
     def terms(self, r: FloatArray) -> FloatArray:
         """The cost of each element for values r (elements, size)."""
-        return (r * r if self.cost.squares else r) @ self.cost.weights
+        return np.einsum("km,m->k", r * r if self.cost.squares else r, self.cost.weights)  # `@` would wake other cores
 
 
 class Transcription(ABC):
@@ -278,7 +278,7 @@ class Transcription(ABC):
     def cost(self, z: FloatArray) -> float:
         """f(z)."""
         motion = self.motion(z)
-        return float(sum(c.shares(motion.dt) @ c.terms(c.piece.values(motion)) for c in self.costs))
+        return float(sum((c.shares(motion.dt) * c.terms(c.piece.values(motion))).sum() for c in self.costs))
 
     def gradient(self, z: FloatArray, out: FloatArray) -> None:
         """df/dz into out (n,)."""

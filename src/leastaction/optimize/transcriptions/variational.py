@@ -11,6 +11,7 @@ velocities at the ends are momenta by the Legendre transform (Villanueva 2025, E
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -31,6 +32,10 @@ if TYPE_CHECKING:
 
 STRETCH = 1.001
 """Ratio of the two time steps whose rows give the derivative by dt."""
+
+
+DRAWN = 6
+"""Steps at random whose blocks tell which of their entries are nonzeros."""
 
 
 class Variational(Transcription):
@@ -74,6 +79,7 @@ class Variational(Transcription):
             kept[:, chi] = self.add_rows(f"dynamics within steps, point {chi}", "step", np.arange(N), labels)
         self.kept = kept
 
+    @cached_property
     def related(self) -> NDArray[np.bool_]:
         """Whether two degrees of freedom appear in each other's equations, shape (nv, nv)."""
         nodes, n = self.mechanism.tree.nodes, self.mechanism.nv
@@ -96,7 +102,7 @@ class Variational(Transcription):
 
     def _add_dynamics_pattern(self, pattern: Pattern) -> None:
         s, n, nu, layout, controls = self.s, self.mechanism.nv, self.mechanism.nu, self.layout, self.controls
-        chi, i, other, j = np.nonzero(np.broadcast_to(self.related()[None, :, None], (s + 1, n, s + 1, n)))
+        chi, i, other, j = np.nonzero(np.broadcast_to(self.related[None, :, None], (s + 1, n, s + 1, n)))
         self._by_q = _Block(((chi * n + i) * (s + 1) + other) * n + j, np.ones(len(chi)))
         self._by_q.ticket = pattern.add(self.kept[:, chi, i], layout.q[self._points()][:, other, j])
         driven = self._driven()
@@ -116,21 +122,21 @@ class Variational(Transcription):
                 (pattern.add(self.kept[:, 0], layout.p[:-1]), 1.0),
                 (pattern.add(self.kept[:, s], layout.p[1:]), -1.0),
             ]
-            self.ends.add_pattern(pattern, self.layout, self.related())
+            self.ends.add_pattern(pattern, self.layout, self.related.copy())
         self.reactions.add_pattern(pattern, self.kept)
-        self.cuts.add_pattern(pattern, self.kept, self.related())
+        self.cuts.add_pattern(pattern, self.kept, self.related)
 
     def _driven(self) -> Any:
         """Which rows the controls enter, shape (s + 1, nv, nodes, nu), found at random configurations."""
-        rng, N = np.random.default_rng(0), self.steps
+        rng, N = np.random.default_rng(0), min(self.steps, DRAWN)
         few = np.stack([self.mechanism.random_configuration(rng) for _ in range(3)])
         q = few[np.arange(self.s * N + 1) % len(few)]
         if self.tangents.curved:  # far turns within a step are no motion
             near = 0.3 * rng.normal(size=(len(q), self.mechanism.nv))
             q = self.mechanism.integrate(q[0], near)
         u = rng.normal(size=(N, *self._C.shape[3:]))
-        self.stepper.horizon_blocks(q, u, 0.1, self._rows, self._D, self._C)
-        found = np.abs(self._C).max(axis=0)
+        self.stepper.horizon_blocks(q, u, 0.1, self._rows[:N], self._D[:N], self._C[:N])
+        found = np.abs(self._C[:N]).max(axis=0)
         return found > 1e-12 * max(found.max(initial=0.0), 1e-300)
 
     def _close_dynamics_pattern(self, pattern: Pattern) -> None:
@@ -207,7 +213,7 @@ class Variational(Transcription):
     def dynamics_couplings(self) -> list[tuple[IntArray, IntArray]]:
         """See `Transcription.dynamics_couplings`."""
         layout, points = self.layout, self._points()
-        i, j = np.nonzero(self.related())
+        i, j = np.nonzero(self.related)
         q = layout.q[points]
         pairs = [(q[:, :, None, i], q[:, None, :, j])]
         width = self.controls.weights.shape[1]

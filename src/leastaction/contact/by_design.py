@@ -1,0 +1,212 @@
+"""Shapes that are made to overlap, or that cannot part: they never touch.
+
+Told from the robot's home alone, so that it is a matter of the robot and not of where a run starts:
+
+- Links that a few joints tie overlap in many robots as they are drawn. Nothing could bring them apart, or only a
+  violent motion could. (MoveIt's setup leaves out such pairs, too.)
+- A body that slides over a table cannot move along the normal of their contact: its joints bear it. Whatever such a
+  contact were to push with would change nothing, and where the two overlap by a hair it has no solution.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leastaction.contact.entries import detect_all, measure_all
+from leastaction.contact.records import CONTACT, records
+from leastaction.contact.shapes import ContactTable
+from leastaction.mechanism import Mechanism
+from leastaction.mechanism.graph import WORLD
+from leastaction.warn import warn
+
+FloatArray = NDArray[np.float64]
+
+NEAR, FAR = 3, 0.2
+"""Links tied by so many joints or fewer are made to overlap where they do; others of one robot where they do so by this
+share of the smaller one's size."""
+
+DEEP = 1e-3
+"""Overlap that counts, in terms of the size of the smaller one."""
+
+TOUCHING = 1e-3
+"""Gap of things that may be meant to touch, in terms of the size of the smaller one."""
+
+NO_MOTION = 1e-9
+"""Normal velocity of a contact, relative to how fast its bodies move, that is none."""
+
+
+class AtHome(NamedTuple):
+    """A mechanism in its home configuration, by the indices of a `ContactTable`.
+
+    Attributes:
+        mechanism: the mechanism.
+        links: for each joint, or part of one, the indices that it ties (-1 for the world) and the first and number of
+            its degrees of freedom; those nearer the world come first.
+        held: degrees of freedom that nothing can push: prescribed ones, and those that an equation holds in place.
+        poses: gives poses (n, 12): rotation row by row, then position [m].
+        twists: of joint velocities (nv,) gives angular velocities and velocities of the origins, in the world, (n, 6).
+    """
+
+    mechanism: Mechanism
+    links: Sequence[tuple[int, int, int, int]]
+    held: frozenset[int]
+    poses: Callable[[], FloatArray]
+    twists: Callable[[FloatArray], FloatArray]
+
+
+def leave_out(model: AtHome, table: ContactTable) -> ContactTable:
+    """The table without pairs of bodies that are made to overlap or cannot part; a warning names them."""
+    ground, tied = pairs_of(table.ground), len(table.movers) > 1
+    if not (tied or any(not _flies(model, int(table.shapes.body[b])) for _, b in ground)):
+        return table
+    X = model.poses()
+    near, root = _near(model.mechanism), roots(model.mechanism)
+    movers = pairs_of(table.body_pairs(X, 0.0)) if tied else []
+    robot = [(a, b) for a, b in movers if root[table.names[a][0]] == root[table.names[b][0]] != WORLD]
+    candidates = meeting(table, [*robot, *bounded(model, table, ground)], X)
+    if not candidates:
+        return table
+    contacts, gaps, normals, points = contacts_of(table, candidates, X)
+    overlap, fixed, touching = [], [], []
+    for k, contact in enumerate(contacts):
+        a, b = pair = candidates[int(contact.pair)]
+        names = table.names[a][0], table.names[b][0]
+        size = min(table.shapes.bound[a], table.shapes.bound[b])
+        share = DEEP if names in near else (FAR if root[names[0]] == root[names[1]] != WORLD else math.inf)
+        if size > 0.0 and gaps[k] < -share * size:  # points have no size to overlap by
+            overlap.append(pair)
+        elif gaps[k] < TOUCHING * size and not _can_part(model, X, contact, normals[k], points[k]):
+            fixed.append(pair)
+            touching += [pair] if gaps[k] < 0.0 else []
+    _say(table, overlap, "overlap as the robot is made")
+    _say(table, touching, "overlap, but their joints leave no way along the normal of their contact")
+    return without(table, {*overlap, *fixed})
+
+
+def pairs_of(pairs: Any) -> list[tuple[int, int]]:
+    """The numbers of both shapes of `PAIR` records."""
+    return list(zip(pairs.a.tolist(), pairs.b.tolist(), strict=True))
+
+
+def bounded(model: AtHome, table: ContactTable, ground: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Those of the pairs with the world whose bodies do not fly."""
+    return [(a, b) for a, b in ground if not _flies(model, int(table.shapes.body[b]))]
+
+
+def _flies(model: AtHome, i: int) -> bool:
+    """Whether the joints that carry a body leave it six freedoms or more that may be pushed."""
+    freedoms = {-1: 0}
+    for a, b, first, count in model.links:
+        freedoms[b] = len(set(range(first, first + count)) - model.held) + freedoms[a]
+    return freedoms[i] >= 6
+
+
+def roots(m: Mechanism) -> dict[str, str]:
+    """For each body, and the world, the one of its tree that hangs on the world."""
+    root = {WORLD: WORLD}
+    for name, joint in zip(m.body_names, m.joints, strict=True):
+        root[name] = name if joint.parent == WORLD else root[joint.parent]
+    return root
+
+
+def _near(m: Mechanism) -> set[tuple[str, str]]:
+    """Names of bodies that are tied by at most `NEAR` joints, both ways.
+
+    Joints that are fixed, that follow others, or that carry massless bodies do not count.
+    """
+    around: dict[str, list[tuple[str, int]]] = {name: [] for name in m.body_names}
+    followers = {coupling.follower for coupling in m.couplings}
+    for body, joint in zip(m.bodies, m.joints, strict=True):
+        if joint.parent != WORLD:
+            free = joint.primitives and not followers.issuperset(joint.coordinate_names())
+            far = int(bool(free) and body.inertia.mass > 0.0)
+            around[joint.parent].append((body.name, far))
+            around[body.name].append((joint.parent, far))
+    out = set()
+    for start in m.body_names:
+        reached, edge = {start: 0}, [start]
+        while edge:
+            name = edge.pop()
+            for other, far in around[name]:
+                if reached[name] + far < reached.get(other, NEAR + 1):
+                    reached[other] = reached[name] + far
+                    edge.append(other)
+        out |= {(start, x) for x in reached if x != start}
+    return out
+
+
+def meeting(table: ContactTable, pairs: Sequence[tuple[int, int]], X: FloatArray) -> list[tuple[int, int]]:
+    """Those whose bounding spheres meet at the poses X."""
+    centres, bound = table.centres(X), table.shapes.bound
+    a, b = np.array(pairs, np.int64).reshape(-1, 2).T
+    reach = (1.0 + TOUCHING) * (bound[a] + bound[b])
+    apart = np.linalg.norm(centres[a] - centres[b], axis=1) > reach
+    return [pair for pair, far in zip(pairs, apart, strict=True) if not far]
+
+
+def contacts_of(table: ContactTable, pairs: Any, X: FloatArray) -> tuple[Any, FloatArray, FloatArray, FloatArray]:
+    """Contacts of pairs of shapes at the poses X, their gaps, normals and points."""
+    chosen = table.pairs_of(pairs)
+    finite = table.shapes.bound[np.isfinite(table.shapes.bound)]
+    margin = TOUCHING * float(finite.max(initial=0.0))
+    found: Any = records(64, CONTACT)
+    while (count := detect_all(table.shapes, chosen, X, table.data, found, margin)) > len(found):
+        found = records(count, CONTACT)
+    found = found[:count]
+    gaps, normals, points = np.zeros(count), np.zeros((count, 3)), np.zeros((count, 3))
+    measure_all(found, X, gaps, normals, points)
+    return found, gaps, normals, points
+
+
+def _can_part(model: AtHome, X: FloatArray, contact: Any, n: FloatArray, x: FloatArray) -> bool:
+    """Whether some joint velocity changes the gap of a contact; one that is neither prescribed nor locked."""
+    path = _path(model, int(contact.a)) ^ _path(model, int(contact.b))
+    for _, link, first, count in model.links:
+        if link not in path:
+            continue
+        for j in range(first, first + count):
+            if j in model.held:
+                continue
+            v = np.zeros(model.mechanism.nv)
+            v[j] = 1.0
+            twists = model.twists(v)
+            rate, size = 0.0, 0.0
+            for body, sign in ((int(contact.a), -1.0), (int(contact.b), 1.0)):
+                if body >= 0:
+                    at = twists[body, 3:] + np.cross(twists[body, :3], x - X[body, 9:])
+                    rate, size = rate + sign * float(n @ at), max(size, float(np.linalg.norm(at)))
+            if abs(rate) > NO_MOTION * max(size, 1e-6):
+                return True
+    return False
+
+
+def _path(model: AtHome, i: int) -> set[int]:
+    """A body and those that carry it."""
+    parents, out = {b: a for a, b, _, _ in model.links}, set()
+    while i >= 0:
+        out.add(i)
+        i = parents[i]
+    return out
+
+
+def _say(table: ContactTable, pairs: Sequence[tuple[int, int]], why: str) -> None:
+    names = list(dict.fromkeys(" and ".join(repr(table.names[k][0]) for k in pair) for pair in pairs))
+    if names:
+        more = f"; and so do {len(names) - 4} other pairs" if len(names) > 4 else ""
+        warn(f"{'; '.join(names[:4])} {why}: they pass through each other{more}; exclude_contact of a builder says so")
+
+
+def without(table: ContactTable, pairs: set[tuple[int, int]]) -> ContactTable:
+    """The table with the owners of these shapes apart."""
+    if not pairs:
+        return table
+    apart = {pair for a, b in pairs for pair in ((table.owner(a), table.owner(b)), (table.owner(b), table.owner(a)))}
+    keep = [(table.owner(a), table.owner(b)) not in apart for a, b in pairs_of(table.ground)]
+    ground = table.ground[np.array(keep, bool)].view(np.recarray)
+    return replace(table, apart=table.apart | apart, ground=ground, surfaces=table.surfaces.without(pairs))

@@ -1,0 +1,56 @@
+"""Where the compiled loop of `Maximal` stops early: the step begins again, with more room or a new plan."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from leastaction.maximal.arrays import ContactData
+from leastaction.maximal.step.rollout import EXHAUSTED, FAILED, FULL, UNTIED
+from leastaction.record import Record
+
+LOGGED = 256
+"""Steps, each with as many contacts as there is room for, whose forces one call of the compiled loop may log."""
+
+
+def mend(stepper: Any, record: Record, at: int, why: int, cramped: bool) -> bool:
+    """See to it that the step from row `at`, where the loop stopped, can begin again; False: in vain.
+
+    Args:
+        stepper: a `MaximalStepper`.
+        record, at: the run and the row.
+        why: it stopped.
+        cramped: whether, if for want of room, an empty log would not be enough of it.
+    """
+    if why in (FAILED, EXHAUSTED):
+        stepper.exhausted = why == EXHAUSTED
+        return False
+    data = stepper.data
+    data.bodies.x, data.bodies.slope = data.start_guess[:, :6], data.start_guess[:, 6:]
+    data.clock[:] = data.start_clock
+    stepper._rewind(record, at)
+    before = stepper.contact
+    if why == FULL:
+        # Of the log, which is then read and empty; or of contacts, or of the log by a single step.
+        if cramped:
+            stepper.room *= 2
+            stepper._make_room()
+    elif why == UNTIED:
+        stepper._tie(stepper.planned)
+        stepper.planned = True
+    else:
+        # A step that needs more than one plan gets wider ones, in whichever call the first of them was made.
+        stepper.wider = 2.0 * stepper.wider if stepper.planned else 1.0
+        stepper.planned = True
+        stepper._plan(record["rigid_poses"][at], stepper.wider)
+    if before is not None and stepper.contact is not None:
+        _restore_impulses(before, stepper.contact)
+    return True
+
+
+def _restore_impulses(before: ContactData, contact: ContactData) -> None:
+    """Let the step that begins again start from the impulses from which it began."""
+    count = int(before.now[0].start)
+    cones, impulses = contact.cones, before.start_impulses[:count]
+    cones.key[:count], cones.gam[:count] = before.start_keys[:count], impulses[:, 0]
+    cones.beta[:count] = impulses[:, 1:]
+    contact.now.known = count

@@ -1,0 +1,78 @@
+"""Restitution that adds no energy.
+
+Newton's law makes the mean normal velocity of a step -e times that of the step before, by the gap that is asked for at
+its end. With Coulomb's friction this may add energy (Kane and Levinson 1985; Stronge 1990; Glocker 2013), so the work
+of all impulses with the mean of the velocities before and after is looked at; see `maximal.contact.bounces`, whose law
+this is. In joint coordinates it is a sum over the joints. Where it is above zero, all contacts that bounce keep one and
+the same share of their restitution, the largest without work.
+"""
+
+from leastaction._jit import routine
+from leastaction.minimal.lanes.sixes import six
+from leastaction.minimal.sixes import times
+
+BOUNCE = 2.0
+"""Restitution acts on impacts faster than what gravity adds in so many steps; slower ones come to rest."""
+
+LEFT = 1e-7
+"""Work of the impulses, relative to the kinetic energy before, that counts as none."""
+
+RIGID = 1e-9
+"""How well the work is brought to its bound, relative to the kinetic energy before."""
+
+
+@routine
+def rate_before(model, lane, i, h, j):
+    """Velocity of body i relative to body j along a wrench h at the start, with the rates of the step before."""
+    nodes, S0_, near, sign, rate = model.nodes, lane.S[lane.now[0]], lane.near, 1.0, 0.0
+    while i != j:
+        if i < j:
+            i, j, sign = j, i, -sign
+        for k in range(nodes[i].iv, nodes[i].iv + nodes[i].nv):
+            rate += sign * near[k] * times(six(S0_[k]), h)
+        i = nodes[i].parent
+    return rate
+
+
+@routine
+def bounced(model, lane, cone, h, phi, least, dt, fall):
+    """Gap that a contact with the gap phi and the unit wrench h of its normal must have at the end of the step [m]."""
+    if cone.restitution <= 0.0:
+        return least
+    before = rate_before(model, lane, cone.node, h, cone.other)
+    if phi + dt * before >= 0.0 or -before * dt <= BOUNCE * fall:
+        return least
+    return max(least, phi - lane.touch.share[0] * cone.restitution * dt * before)
+
+
+@routine
+def bounces(touch):
+    """Whether restitution acts at a contact of the step."""
+    acts = False
+    for c in range(touch.active.shape[0]):
+        acts = acts or (touch.active[c] != 0 and touch.least[c] > 0.0)
+    return acts
+
+
+@routine
+def energy_before(lane):
+    """Kinetic energy of the step before [J]."""
+    energy = 0.0
+    for k in range(lane.p.shape[0]):
+        energy += 0.5 * lane.p[k] * lane.near[k]
+    return max(energy, 0.0)
+
+
+@routine
+def work_of_impulses(model, lane, dt):
+    """Work of all impulses of a solved step, with the mean of the velocities before and within it [J]; beside what
+    getting out of overlaps may add."""
+    touch, g, work, mass, deepest = lane.touch, model.gravity, 0.0, 0.0, 0.0
+    for k in range(lane.p.shape[0]):
+        work += 0.5 * touch.kick[k] * (lane.near[k] + lane.moved[k] / dt)
+    for c in range(touch.active.shape[0]):
+        if touch.active[c]:
+            deepest = max(deepest, -touch.least[c])
+    for i in range(model.nodes.shape[0]):
+        mass += model.nodes[i].mass
+    return work - 2.0 * mass * (abs(g[0]) + abs(g[1]) + abs(g[2])) * deepest

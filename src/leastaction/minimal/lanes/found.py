@@ -1,0 +1,186 @@
+"""Contacts of any shapes, of two bodies or of a body with the world, looked for in each step.
+
+They are found where the step starts, with what is within reach of the first guess; their features are fixed to the
+bodies (see `contact.detect`). Two boxes that turn and slide may meet with other corners and edges at the end, and an
+impact may throw a limb far that was at rest: once the step is solved, what overlaps at its end is looked for, and the
+step goes on with it. The laws are those of contacts with planes: impulses at the start of the step, along the normal
+and at the point of contact there, the gap at its end.
+"""
+
+import math
+
+import numpy as np
+
+from leastaction._jit import routine
+from leastaction.contact.detect import detect, detect_smooth
+from leastaction.contact.distance import tangents
+from leastaction.contact.gap import gap
+from leastaction.contact.overlaps import overlap_left
+from leastaction.contact.records import BOX, CAPSULE, FIELD
+from leastaction.minimal.lanes.arrays import CONTACT
+from leastaction.minimal.lanes.bounces import bounced
+from leastaction.minimal.lanes.listing import is_listed, list_pairs, margin_of, pose
+from leastaction.minimal.lanes.sixes import wrench
+from leastaction.spatial import add3, axpy3, load3, scale3, store3
+
+DEEP = 1e-6
+"""Overlap at the end of a step that counts, relative to the size of the shapes."""
+
+
+@routine
+def detect_pair(shapes, lane, contacts, k, end, count, margin, features, convex):
+    """Append the contacts of pair k at the start (0) or the end (1) of the step; see `contact.detect`."""
+    a, b = shapes.shapes[shapes.pairs[k].a], shapes.shapes[shapes.pairs[k].b]
+    Xa, Xb = pose(lane, end, a.body), pose(lane, end, b.body)
+    if features is None:
+        return detect_smooth(shapes.shapes, shapes.pairs, k, Xa, Xb, shapes.table, contacts, count, margin)
+    return detect(shapes.shapes, shapes.pairs, k, (Xa, Xb), shapes.table, contacts, count, margin, convex)
+
+
+@routine
+def gap_at(lane, contact, end):
+    """Gap, normal and point of a contact at the start (0) or the end (1) of the step."""
+    return gap(contact, pose(lane, end, contact.a), pose(lane, end, contact.b))
+
+
+@routine
+def find(model, lane, shapes, found, dt, fall):
+    """The contacts of a step, at its start, where the first guess in q1 has bodies placed at its end."""
+    if found is None:
+        return
+    now, contacts, active = found.now[0], found.contacts, lane.touch.active
+    for c in range(model.cones.shape[0], model.cones.shape[0] + now.count):
+        active[c] = 0
+    list_pairs(shapes, lane, found, fall)
+    count = np.int64(0)
+    now.count = now.full = 0
+    for m in range(now.listed):
+        k = found.listed[m]
+        begin = count
+        margin = margin_of(shapes, found, k, fall)
+        count = detect_pair(shapes, lane, contacts, k, begin * 0, begin, margin, shapes.features, shapes.convex)
+        if count > contacts.shape[0]:
+            now.full = 1
+            return
+        for j in range(begin, count):
+            take(model, lane, found, j, dt, fall)
+    now.count = count
+
+
+@routine
+def take(model, lane, found, j, dt, fall):
+    """Make contact j a cone; it takes part where the first guess brings its features near each other."""
+    touch, contact, c = lane.touch, found.contacts[j], model.cones.shape[0] + j
+    cone, start = found.cones[c], j * 0
+    at = touch.lam.shape[0] - 3 * (found.contacts.shape[0] - j)
+    phi, n, x = gap_at(lane, contact, start)
+    t, s = tangents(n)
+    cone.kind, cone.row, cone.found, cone.node, cone.other = CONTACT, at, j, contact.b, contact.a
+    cone.friction, cone.restitution = contact.friction, contact.restitution
+    store3(cone.arm, x)
+    store3(cone.normal, n)
+    store3(cone.first, t)
+    store3(cone.second, s)
+    touch.least[c] = bounced(model, lane, cone, wrench(n, x), phi, overlap_left(phi, fall), dt, fall)
+    touch.active[c] = gap_at(lane, contact, start + 1)[0] - touch.least[c] <= fall
+    for i in range(3):
+        touch.lam[at + i] = 0.0
+        for k in range(touch.columns.shape[1]):
+            touch.columns[at + i, k] = touch.rows[at + i, k] = 0.0
+    if touch.active[c]:
+        for k in range(found.now[0].kept):
+            if found.keys[k] == contact.key:
+                for i in range(3):
+                    touch.lam[at + i] = found.impulses[k, i]
+                break
+
+
+@routine
+def has_features(one, two):
+    """Whether contacts of two shapes are of corners, edges and faces, which may change; round ones know no such."""
+    first, second = min(one.kind, two.kind), max(one.kind, two.kind)
+    if first == BOX and second <= CAPSULE:
+        return second in (BOX, CAPSULE)
+    return first == FIELD or second > CAPSULE
+
+
+@routine
+def is_known(found, count, key):
+    """Whether one of the first contacts has a key."""
+    known = count < 0
+    for j in range(count):
+        known = known or found.contacts[j].key == key
+    return known
+
+
+@routine
+def left_of(lane, found, first, k):
+    """How deep shapes of pair k may overlap at the end of the step [m]: what may be left of an overlap at its start."""
+    deepest = 0.0
+    for j in range(found.now[0].count):
+        if found.contacts[j].pair == k:
+            deepest = max(deepest, -lane.touch.least[first + j])
+    return deepest
+
+
+@routine
+def overlooked(model, lane, shapes, found, dt, fall):
+    """Take in contacts of shapes that overlap at the end of the step, placed there, and took no part; how many."""
+    if found is None:
+        return 0
+    now, contacts, first, nothing = found.now[0], found.contacts, model.cones.shape[0], 0.0
+    before, start = now.count, now.count * 0
+    listed = is_listed(shapes, lane, found, nothing, start + 1)
+    for m in range(now.listed if listed else shapes.pairs.shape[0]):
+        k = found.listed[m] if listed else m
+        a, b = shapes.shapes[shapes.pairs[k].a], shapes.shapes[shapes.pairs[k].b]
+        last = detect_pair(shapes, lane, contacts, k, start + 1, now.count, nothing, shapes.features, shapes.convex)
+        if last > contacts.shape[0]:
+            now.full = 1
+            return 0
+        if last == now.count:
+            continue
+        deep, left, sharp = DEEP * min(a.bound, b.bound), left_of(lane, found, first, k), has_features(a, b)
+        for j in range(now.count, last):
+            phi, _, _ = gap_at(lane, contacts[j], start + 1)
+            if phi < -deep - left and (sharp or not is_known(found, now.count, contacts[j].key)):
+                contacts[now.count] = contacts[j]
+                take(model, lane, found, now.count, dt, fall)
+                c = first + now.count
+                lane.touch.active[c] = 1
+                # At the start the features may lie beyond each other's ends, with a gap below zero that says nothing.
+                # Then what is deep is left as in `overlap_left`: nothing is shot away.
+                rest = min(phi + math.sqrt(-fall * phi), 0.0)
+                if left == 0.0 and a.kind != FIELD and b.kind != FIELD:
+                    rest = 0.0
+                lane.touch.least[c] = max(lane.touch.least[c], rest)
+                now.count += 1
+    return now.count - before
+
+
+@routine
+def keep_found(model, lane, found):
+    """Keep the impulses of a solved step for the next, and write its forces to the log."""
+    if found is None:
+        return
+    now, touch, log = found.now[0], lane.touch, found.log
+    now.kept = now.count
+    for j in range(now.count):
+        cone = found.cones[model.cones.shape[0] + j]
+        at = cone.row
+        found.keys[j] = found.contacts[j].key
+        for i in range(3):
+            found.impulses[j, i] = touch.lam[at + i]
+        if touch.lam[at] <= 0.0:
+            continue
+        if now.written >= log.shape[0]:
+            now.full = 1
+            return
+        row = log[now.written]
+        along = axpy3(touch.lam[at + 1], load3(cone.first), scale3(touch.lam[at], load3(cone.normal)))
+        f = add3(along, scale3(touch.lam[at + 2], load3(cone.second)))
+        row[0], row[1], row[2] = now.step, cone.other, cone.node
+        for i in range(3):
+            row[3 + i], row[6 + i] = cone.arm[i], f[i] / now.dt
+        row[9] = gap_at(lane, found.contacts[j], now.count * 0 + 1)[0]
+        now.written += 1

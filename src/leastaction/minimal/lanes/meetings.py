@@ -1,0 +1,166 @@
+"""What impulses between two bodies do along the joints, and how the motions of both move the contact.
+
+An impulse pushes body b and, the other way round, body a. Going from both towards the root, as `contacts` does from
+one, the two ways meet at the joints that carry both, and go on as one.
+"""
+
+from leastaction._jit import inline, routine
+from leastaction.minimal.bodywise.turning import polynomial, turn_between
+from leastaction.minimal.lanes.found import gap_at
+from leastaction.minimal.lanes.sixes import six, wrench
+from leastaction.minimal.sixes import ZEROS, plus, times
+from leastaction.spatial import add3, axpy3, cross, dot3, load3, load9, mattvec, scale3, sub3
+from leastaction.spatial._series import inverse_jacobian_terms
+
+
+@routine
+def push_both(model, lane, i, h, j, g, column):
+    """L^-1 S0^T of wrenches h on body i and g on body j, along the joints that carry them."""
+    nodes, S0_, W_, col_ = model.nodes, lane.S[lane.now[0]], lane.W, lane.touch.col
+    while i >= 0 or j >= 0:
+        if i == j:
+            h, g, j = plus(1.0, g, h), ZEROS, j * 0 - 1
+        if i < j:
+            i, h, j, g = j, g, i, h
+        for c in range(nodes[i].iv + nodes[i].nv - 1, nodes[i].iv - 1, -1):
+            r = times(six(S0_[c]), h)
+            column[c] = r
+            h = plus(-W_[c, 6] * r, six(col_[c]), h)
+        i = nodes[i].parent
+
+
+@routine
+def pull_both(model, lane, i, h, j, g, row):
+    """h U^-1 + g U^-1 of rows on the motions of bodies i and j, with the pivots divided out."""
+    nodes, S1_, W_ = model.nodes, lane.S[1 - lane.now[0]], lane.W
+    while i >= 0 or j >= 0:
+        if i == j:
+            h, g, j = plus(1.0, g, h), ZEROS, j * 0 - 1
+        if i < j:
+            i, h, j, g = j, g, i, h
+        for c in range(nodes[i].iv + nodes[i].nv - 1, nodes[i].iv - 1, -1):
+            s = W_[c, 6] * times(h, six(S1_[c]))
+            row[c] = s
+            h = plus(-s, six(W_[c]), h)
+        i = nodes[i].parent
+
+
+@inline
+def moved_point(lane, i, x):
+    """How far the point of a body that is at x at the start moves within the step, with the body's turn, and arm."""
+    if i < 0:
+        return (0.0, 0.0, 0.0), (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
+    k = lane.now[0]
+    y = turn_between(load9(lane.R[k][i]), load9(lane.R[1 - k][i]))
+    r = sub3(x, load3(lane.x[k][i]))
+    return add3(sub3(load3(lane.x[1 - k][i]), load3(lane.x[k][i])), cross(y, r)), y, r
+
+
+@inline
+def row_along(lane, i, t, y, r):
+    """How the motion of such a point along t goes with the motion of its body at the end."""
+    if i < 0:
+        return ZEROS
+    e, _ = inverse_jacobian_terms(dot3(y, y))
+    m = add3(cross(load3(lane.x[1 - lane.now[0]][i]), t), mattvec(polynomial(y, -0.5, e), cross(r, t)))
+    return (m[0], m[1], m[2], t[0], t[1], t[2])
+
+
+@inline
+def against(h):
+    """The opposite of six numbers."""
+    return (-h[0], -h[1], -h[2], -h[3], -h[4], -h[5])
+
+
+@routine
+def slip(cone, lane):
+    """How far body b slides along both tangents of a contact that was looked for [m]."""
+    x = load3(cone.arm)
+    moved = sub3(moved_point(lane, cone.node, x)[0], moved_point(lane, cone.other, x)[0])
+    return dot3(load3(cone.first), moved), dot3(load3(cone.second), moved)
+
+
+@routine
+def relate_both(model, lane, cone, found, least):
+    """Rows, columns and w0 of a contact that was looked for."""
+    touch, i, j, at, x = lane.touch, cone.node, cone.other, cone.row, load3(cone.arm)
+    phi, n, end = gap_at(lane, found.contacts[cone.found], at * 0 + 1)
+    touch.w[at] = phi - least
+    touch.w[at + 1], touch.w[at + 2] = slip(cone, lane)
+    h = wrench(n, end)
+    pull_both(model, lane, i, h, j, against(h), touch.rows[at])
+    _, y, r = moved_point(lane, i, x)
+    _, z, s = moved_point(lane, j, x)
+    for k in range(3):
+        f = load3(cone.normal if k == 0 else (cone.first if k == 1 else cone.second))
+        g = wrench(f, x)
+        push_both(model, lane, i, g, j, against(g), touch.columns[at + k])
+        if k > 0:
+            row, other = row_along(lane, i, f, y, r), against(row_along(lane, j, f, z, s))
+            pull_both(model, lane, i, row, j, other, touch.rows[at + k])
+
+
+@routine
+def relate_found(model, lane, found):
+    """Rows, columns and w0 of the contacts that were looked for and take part."""
+    for j in range(found.now[0].count):
+        c = model.cones.shape[0] + j
+        if lane.touch.active[c]:
+            relate_both(model, lane, found.cones[c], found, lane.touch.least[c])
+
+
+@routine
+def kick_both(model, lane, i, h, j):
+    """Add to `kick` what a wrench h on body i and its opposite on body j do: nothing along joints that carry both."""
+    nodes, S0_, kick, sign = model.nodes, lane.S[lane.now[0]], lane.touch.kick, 1.0
+    while i != j:
+        if i < j:
+            i, j, sign = j, i, -sign
+        for k in range(nodes[i].iv, nodes[i].iv + nodes[i].nv):
+            kick[k] += sign * times(six(S0_[k]), h)
+        i = nodes[i].parent
+
+
+@routine
+def push_found(model, lane, found):
+    """The impulses of the contacts that were looked for enter the right-hand sides and `kick`."""
+    if found is None:
+        return
+    touch, W_ = lane.touch, lane.W
+    lam = touch.lam
+    for j in range(found.now[0].count):
+        c = model.cones.shape[0] + j
+        cone = found.cones[c]
+        at = cone.row
+        if not touch.active[c] or lam[at] == 0.0:
+            continue
+        along = axpy3(lam[at + 1], load3(cone.first), scale3(lam[at], load3(cone.normal)))
+        f = add3(along, scale3(lam[at + 2], load3(cone.second)))
+        kick_both(model, lane, cone.node, wrench(f, load3(cone.arm)), cone.other)
+        for i in range(at, at + 3):
+            for k in range(W_.shape[0]):
+                W_[k, 7] += lam[i] * touch.columns[i, k]
+
+
+@routine
+def miss_found(model, lane, found, worst):
+    """The larger of `worst` and by how much contacts that were looked for miss their laws; see `contacts.miss`."""
+    if found is None:
+        return worst
+    touch, lam = lane.touch, lane.touch.lam
+    for j in range(found.now[0].count):
+        c = model.cones.shape[0] + j
+        cone = found.cones[c]
+        at = cone.row
+        d = gap_at(lane, found.contacts[j], at * 0 + 1)[0] - touch.least[c]
+        if touch.active[c] and lam[at] > 0.0:
+            worst = max(worst, abs(d))
+            most, f1, f2 = cone.friction * lam[at], lam[at + 1], lam[at + 2]
+            if f1 * f1 + f2 * f2 < 0.999 * most * most:
+                one, two = slip(cone, lane)
+                soft = touch.soft[c]
+                worst = max(worst, abs(one + soft * f1), abs(two + soft * f2))
+        elif d < 0.0:
+            worst = max(worst, -d)
+            touch.active[c] = 1
+    return worst
