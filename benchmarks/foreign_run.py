@@ -74,6 +74,7 @@ def flies(robot: Mechanism) -> bool:
 def start(robot: Mechanism) -> np.ndarray:
     """Home, lifted or lowered to the ground where the robot flies."""
     q = within_limits(la.Maximal().prepare(robot, DT), robot.home())
+    q = q if robot.is_tree else la.dynamics.close_loops(robot, q)
     try:
         return la.robots.on_ground(robot, q, clearance=1e-3) if flies(robot) else q
     except la.MechanismError:

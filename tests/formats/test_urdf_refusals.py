@@ -155,3 +155,16 @@ def test_the_world_cannot_float(tmp_path):
     path = write(tmp_path, urdf(link("world", mass=None), link("a"), joint("j", "fixed", "world", "a")))
     with pytest.raises(FormatError, match="cannot float"):
         load_urdf(path, floating_base=True)
+
+
+def test_a_base_without_inertia_on_one_joint_cannot_float(tmp_path):
+    """Whatever drives the joint would turn the base alone, which has nothing to turn; with two joints it has a hold."""
+    base, arm = link("base", mass=None), joint("j", "continuous", "base", "a")
+    path = write(tmp_path, urdf(base, link("a"), arm))
+    with pytest.raises(FormatError, match="no inertia, and joint 'j' would turn it without end, so it cannot float"):
+        load_urdf(path, floating_base=True)
+    assert load_urdf(path).nv == 1
+    path = write(tmp_path, urdf(base, link("a"), link("b"), arm, joint("k", "continuous", "base", "b")))
+    assert load_urdf(path, floating_base=True).nv == 8
+    path = write(tmp_path, urdf(base, link("t"), link("a"), joint("f", "fixed", "base", "t"), arm))
+    assert load_urdf(path, floating_base=True).nv == 7

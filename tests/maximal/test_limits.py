@@ -8,6 +8,7 @@ import pytest
 
 import leastaction as la
 from leastaction.mechanism import Inertia, MechanismBuilder, Pose
+from leastaction.start_limits import within_limits
 from tests.maximal.scenes import G
 
 
@@ -128,3 +129,30 @@ def test_limits_of_joints_that_follow_others():
     angles = run.q[:, 7:]
     assert angles.min() > -1e-8
     np.testing.assert_allclose(angles[:, 1:], angles[:, :1].repeat(2, axis=1), atol=1e-9)
+
+
+def test_starts_beyond_limits_of_loops_start_within_them_and_closed():
+    """To close the loop from the limits alone took joints beyond them again."""
+    b = MechanismBuilder("bars")
+    for i in range(3):
+        b.body(f"bar{i}", mass=1.0, com=(0.5, 0, 0), inertia=0.1)
+    b.revolute("a", "world", "bar0", axis="y", limits=(0.3, 2.0))
+    b.revolute("b", "bar0", "bar1", axis="y", position=(1.0, 0, 0), limits=(-2.0, -0.2))
+    b.revolute("c", "bar1", "bar2", axis="y", position=(1.0, 0, 0), limits=(-3.0, 3.0))
+    b.joint("d", "spherical", "world", "bar2", position=(1.2, 0, 0), child_pose=(1.0, 0, 0), loop=True)
+    robot = b.build()
+    q = la.dynamics.close_loops(robot, [-0.6, 1.0, 1.0])
+    with pytest.warns(la.LeastActionWarning, match="beyond the limits of joint 'a' by 0.242, 'b' by 1.33"):
+        q = within_limits(la.Maximal().prepare(robot, 0.01), q)
+    assert 0.3 - 1e-9 <= q[0] <= 2.0
+    assert -2.0 <= q[1] <= -0.2 + 1e-9
+    assert np.abs(la.dynamics.loop_jacobian(robot, q)[0]).max() < 1e-10
+
+
+def test_tolerance_is_no_less_than_round_off():
+    """Of a drive whose inertia is that of its link times 1e6, as legs of insects have them; others keep theirs."""
+    for mass, expected in ((1.0, 1e-10), (1e-8, pytest.approx(1e-15 / 0.005 * 1e-6 / (1e-8 * 0.003**0.5), rel=1e-9))):
+        b = MechanismBuilder("leg")
+        b.body("link", mass=mass, inertia=(0.002 * mass,) * 3)
+        b.revolute("hinge", "world", "link", axis="y", armature=1e-6)
+        assert la.Maximal().prepare(b.build(), 0.005).settings.tolerance == expected

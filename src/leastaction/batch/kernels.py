@@ -133,6 +133,8 @@ def kernel_of(job: Any, model: LaneModel, nq: int, dtype: Any, separate: bool = 
                 cuda.local.array((m, m), number),
                 cuda.local.array((m, 1), number),
                 cuda.local.array(m, int64),
+                cuda.local.array(m, number),
+                cuda.local.array(m, int64),
                 cuda.local.array(1, number),
                 None,
             )

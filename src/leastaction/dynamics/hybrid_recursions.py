@@ -119,8 +119,9 @@ def factor(nodes, dofs, links, screws, diagonal, blocks):
             U = apply(X, S)
             D = dot(S, U) + dofs[k].armature + diagonal[k]
             store6(screws[k].U, U)
-            screws[k].D = D
-            X = minus_outer(X, U, 1.0 / D)
+            h = 1.0 / D
+            screws[k].D, screws[k].h = D, h
+            X = minus_outer(X, U, h)
         if node.parent >= 0:
             sum_articulated(links[node.parent].A, X)
 
@@ -136,14 +137,14 @@ def back_substitute(nodes, links, screws, x, y):
         for k in range(node.iv + node.nv - 1, node.iv - 1, -1):
             u = x[k] - dot(load6(screws[k].S), f)
             screws[k].u = u
-            f = axpy(u / screws[k].D, load6(screws[k].U), f)
+            f = axpy(u * screws[k].h, load6(screws[k].U), f)
         if node.parent >= 0:
             add_to(links[node.parent].f, f)
     for i in range(nodes.shape[0]):
         node = nodes[i]
         a = parent_twist(links, node.parent, ZERO6, False)
         for k in range(node.iv, node.iv + node.nv):
-            y[k] = (screws[k].u - dot(load6(screws[k].U), a)) / screws[k].D
+            y[k] = (screws[k].u - dot(load6(screws[k].U), a)) * screws[k].h
             a = axpy(y[k], load6(screws[k].S), a)
         store6(links[i].a, a)
 

@@ -205,10 +205,11 @@ def accelerations(model, data, v, tau, acc):
             D = dot(S, U) + dofs[k].armature
             u = tau[k] - dot(S, f) - armature_bias(node, dofs, v, k - node.iv)
             store6(screws[k].U, U)
-            screws[k].D = D
+            h = 1.0 / D
+            screws[k].D, screws[k].h = D, h
             screws[k].u = u
-            X = minus_outer(X, U, 1.0 / D)
-            f = axpy(u / D, U, f)
+            X = minus_outer(X, U, h)
+            f = axpy(u * h, U, f)
         if node.parent >= 0:
             sum_articulated(links[node.parent].A, X)
             add_to(links[node.parent].f, add(f, apply(X, joint_acceleration(node, screws, v))))
@@ -217,7 +218,7 @@ def accelerations(model, data, v, tau, acc):
         node = nodes[i]
         a = add(parent_twist(links, node.parent, root, False), joint_acceleration(node, screws, v))
         for k in range(node.iv, node.iv + node.nv):
-            acc[k] = (screws[k].u - dot(load6(screws[k].U), a)) / screws[k].D
+            acc[k] = (screws[k].u - dot(load6(screws[k].U), a)) * screws[k].h
             a = axpy(acc[k], load6(screws[k].S), a)
         store6(links[i].a, a)
 
@@ -236,8 +237,9 @@ def articulate(model, data):
             U = apply(X, S)
             D = dot(S, U) + dofs[k].armature
             store6(screws[k].U, U)
-            screws[k].D = D
-            X = minus_outer(X, U, 1.0 / D)
+            h = 1.0 / D
+            screws[k].D, screws[k].h = D, h
+            X = minus_outer(X, U, h)
         if node.parent >= 0:
             sum_articulated(links[node.parent].A, X)
 
@@ -252,7 +254,7 @@ def respond(model, data, tau, out):
         node = nodes[i]
         f = load6(links[i].f)
         for k in range(node.iv + node.nv - 1, node.iv - 1, -1):
-            u = (tau[k] - dot(load6(screws[k].S), f)) / screws[k].D
+            u = (tau[k] - dot(load6(screws[k].S), f)) * screws[k].h
             screws[k].u = u
             f = axpy(u, load6(screws[k].U), f)
         if node.parent >= 0:
@@ -261,7 +263,7 @@ def respond(model, data, tau, out):
         node = nodes[i]
         a = load6(links[node.parent].f) if node.parent >= 0 else ZERO6
         for k in range(node.iv, node.iv + node.nv):
-            out[k] = screws[k].u - dot(load6(screws[k].U), a) / screws[k].D
+            out[k] = screws[k].u - dot(load6(screws[k].U), a) * screws[k].h
             a = axpy(out[k], load6(screws[k].S), a)
         store6(links[i].f, a)
 

@@ -155,6 +155,7 @@ class _Reader:
         for joint in order:
             self._mimic(joint)
         if self.floating_base:
+            self._check_floating(base)
             self._actuators(order)
         if not self.root.all("loop_joint"):
             self._home(order)
@@ -217,6 +218,21 @@ class _Reader:
                     self.builder.add_shape(WORLD, shape)
             else:
                 self.builder.body(name, inertia=_inertia(inertial), shapes=shapes)
+
+    def _check_floating(self, base: str) -> None:
+        """Refuse a flying base that nothing holds against the one joint on it: it is meant to be fixed."""
+        bodies = {body.name: body.inertia for body in self.builder.bodies}
+        own, moving = {base}, []
+        for joint in self.builder.joints:
+            if joint.loop or joint.primitives:
+                moving += [joint.name] if own & {joint.parent, joint.child} and joint.parent != WORLD else []
+            elif joint.parent in own:
+                own.add(joint.child)
+        if len(moving) == 1 and not any(bodies[name].mass > 0.0 or bodies[name].matrix.any() for name in own):
+            raise self.links[base].error(
+                f"the root link has no inertia, and joint {moving[0]!r} would turn it without end, so it cannot float; "
+                "give it an <inertial>, or leave it fixed (floating_base=False)"
+            )
 
     def _base(self, name: str) -> None:
         if WORLD in self.links and name != WORLD:

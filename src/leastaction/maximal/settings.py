@@ -11,10 +11,30 @@ from numpy.typing import NDArray
 from leastaction.maximal.arrays import MaximalSettings
 from leastaction.maximal.layout import carried_mass
 from leastaction.maximal.model import Model
+from leastaction.maximal.records import BALL, HINGE
 from leastaction.maximal.step.coarseness import ACCOUNT
 
 if TYPE_CHECKING:
     from leastaction.maximal.integrators import Maximal
+
+
+ROUND_OFF = 1e-15
+"""What round-off leaves of an angle [rad] or of a place [m] in joint coordinates that are of the order of 1."""
+
+
+def round_off(model: Model, dt: float) -> float:
+    """What round-off leaves of residuals, as a velocity of the bodies [m/s].
+
+    Drives and dampers that are heavy for their links push with the rate of a coordinate, a difference over a step.
+    """
+    worst, bodies = 0.0, model.bodies
+    for c in model.coordinates[model.coordinates.kind < BALL]:
+        gain = c.armature + 0.5 * dt * (c.damping[0] + 0.5 * dt * c.servo)
+        for i in (int(c.a), int(c.b)):
+            if i >= 0 and bodies[i].mass > 0.0:
+                own = bodies[i].mass * (bodies[i].radius if c.kind == HINGE else 1.0)
+                worst = max(worst, ROUND_OFF / dt * float(gain / own))
+    return worst
 
 
 def settings_of(own: Maximal, model: Model, dt: float, substeps: NDArray[np.float64]) -> MaximalSettings:
@@ -27,7 +47,7 @@ def settings_of(own: Maximal, model: Model, dt: float, substeps: NDArray[np.floa
         dt=dt,
         halves=1.0 if own.order == 1 else 0.5,
         loops=None if m.is_tree and not model.locked else True,
-        tolerance=float(own.tolerance),
+        tolerance=max(float(own.tolerance), round_off(model, dt)),
         max_iterations=int(own.max_iterations),
         max_work=int(own.work),
         kappa=float(kappa),

@@ -1,7 +1,7 @@
 """Newton iterations of one step of a variational integrator, and what comes before and after them."""
 
 from leastaction._jit import routine
-from leastaction.minimal.convergence import chords_suffice, is_solved, largest
+from leastaction.minimal.convergence import chords_suffice, is_solved, largest, rate_of, within_reach
 from leastaction.minimal.jointwise.directions import AGAIN
 from leastaction.minimal.jointwise.one_sided import open_or_close
 from leastaction.minimal.jointwise.residual import next_momentum, residual, start_point
@@ -83,6 +83,10 @@ def conclude(model, settings, data, q, q_next, p_next):
     from_split(model.free, q_next, data.p, p_next)
 
 
+CLOSING = 0.8
+"""Share of the update before it that a late one must be below, see `newton`."""
+
+
 def newton_with(direction):
     """`newton` with a way to solve for its direction, one of `directions`; chord steps where it has them."""
     again = AGAIN.get(direction, direction)
@@ -91,12 +95,14 @@ def newton_with(direction):
     def newton(model, settings, data, u, limit, cap):
         """Solve the DEL equations for the control points in X. Gives back (iterations, converged).
 
-        Converged: see `convergence.is_solved`.
+        Converged: see `convergence.is_solved`. After `limit` iterations it goes on, for as many again, while updates
+        shrink to the share CLOSING: long chains take many from a poor guess, and then come close.
         Updates larger than `cap` [rad or m] are shortened to it; a search for a smaller residual instead gets stuck
         where the Jacobian is singular. `data.history`: residual norms. The last iterations keep the derivatives of the
         one before (chord steps), where three of them are enough, or four above order 2: they are that much cheaper.
         """
-        points, dx, history, tolerance = data.points, data.dx, data.history, settings.tolerance
+        points, dx, history = data.points, data.dx, data.history
+        tolerance = within_reach(settings.tolerance, dx.shape[1])
         X = points.X
         for it in range(history.shape[0]):
             history[it] = 0.0
@@ -106,13 +112,14 @@ def newton_with(direction):
         if norm == 0.0:
             return 0, not turns_too_far(model.nodes, X)
         keep, before, chords = False, 0.0, 3 if dx.shape[0] == 1 else 4
-        for it in range(1, limit + 1):
+        most = min(2 * limit, history.shape[0] - 1)
+        for it in range(1, most + 1):
             if keep:
                 again(model, settings, points, data.solver, dx)
             else:
                 direction(model, settings, points, data.solver, dx)
             size = largest(dx)
-            if not size < 1e12:
+            if not size < 1e12 or (it > limit and not size < CLOSING * before):
                 return it, False
             shorten = min(1.0, cap / size)
             for a in range(dx.shape[0]):
@@ -124,8 +131,9 @@ def newton_with(direction):
                 if open_or_close(model.jumps, model, settings, points) == 0:
                     return it, not turns_too_far(model.nodes, X)
                 new = residual(model, settings, points, data.p, u)
-            keep = shorten == 1.0 and chords_suffice(size, new / norm, keep, chords, tolerance)
+            rate = rate_of(size, before, new, norm, keep)
+            keep = shorten == 1.0 and chords_suffice(size, rate, keep, chords, tolerance)
             norm, before = new, size if shorten == 1.0 else 0.0
-        return limit, False
+        return most, False
 
     return newton

@@ -5,6 +5,7 @@ from leastaction.minimal.lanes.bounces import LEFT, RIGID, bounces, energy_befor
 from leastaction.minimal.lanes.contacts import choose, fall_of, miss, push, relate
 from leastaction.minimal.lanes.found import keep_found, overlooked
 from leastaction.minimal.lanes.friction import settle
+from leastaction.minimal.lanes.passing import passes_through
 from leastaction.minimal.lanes.sweeps import eliminate, look_at_end, move, put, update
 
 FINEST = 1024
@@ -160,7 +161,10 @@ def step(model, lane, settings, steady):
 
 @routine
 def solve(model, lane, touch, settings, dt, steady):
-    """`attempt`, and where bounces add energy another one with less restitution; (its result, all iterations)."""
+    """`attempt`, and where bounces add energy another one with less restitution; (its result, all iterations).
+
+    A step in which things pass through each other is none.
+    """
     if touch is None:
         spent = attempt(model, lane, settings, dt, steady)
         return spent, abs(spent)
@@ -173,7 +177,17 @@ def solve(model, lane, touch, settings, dt, steady):
         if above > 0.0:
             spent, more = bound_bounces(model, lane, settings, dt, steady, energy, above)
             tried += more
+    if spent > 0 and is_passed(lane, model.shapes, touch.found):
+        return -spent, tried
     return spent, tried
+
+
+@routine
+def is_passed(lane, shapes, found):
+    """Whether things have passed through each other."""
+    if found is None:
+        return False
+    return passes_through(lane, shapes, found, shapes.features, shapes.convex)
 
 
 @routine

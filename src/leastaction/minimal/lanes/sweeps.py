@@ -2,7 +2,7 @@
 
 from leastaction._jit import inline, routine
 from leastaction.kinematics.manifold import retract
-from leastaction.kinematics.sweeps import place, screw_axis
+from leastaction.kinematics.sweeps import library_sine_and_cosine, place_with, screw_axis
 from leastaction.minimal.bodywise.turning import plus9, polynomial, polynomial_slope, turn_between
 from leastaction.minimal.lanes.blocks import NO_BLOCK, column_of, gather, leave, row_of, with_body, without_joint
 from leastaction.minimal.lanes.sixes import held, hold, six
@@ -33,6 +33,8 @@ CAP = 0.5
 
 WAITING = 48
 """Numbers of what waits at a branch: block, wrench of the right-hand side, wrench of the subtree."""
+
+place = place_with(library_sine_and_cosine)  # single precision stays single
 
 
 @routine
