@@ -344,7 +344,8 @@ class _Compiler:
         bodies = [] if model.resisting is None else model.resisting.touched.tolist()
         joined = set() if model.resisting is None else together(model.resisting)
         ties = [[edge(i, j) if (min(i, j), max(i, j)) in joined else -1 for j in bodies] for i in bodies]
-        model.resisting_edges = np.array(ties, np.int64).reshape(len(bodies), len(bodies))
+        ties += _apart(ties)
+        model.resisting_edges = np.array(ties, np.int64).reshape(len(ties), len(bodies))
         model.edges = [pair for pair, _ in sorted(edges.items(), key=lambda item: item[1])]
 
     def _augment(self, model: Model, edge: Any) -> None:
@@ -399,3 +400,21 @@ def _pass_limits(follower: dict[str, Any], leader: dict[str, Any], coefficients:
     if lower <= upper + NO_ROOM:
         leader["lower"], leader["upper"] = lower, max(lower, upper)
         follower["lower"], follower["upper"] = -np.inf, np.inf
+
+
+def _apart(ties: list[list[int]]) -> list[list[int]]:
+    """Sets of bodies no two of which act on the same one, for each the body of the set that acts on each, or -1.
+
+    Args:
+        ties: for each pair of bodies whether they act on each other: not -1.
+    """
+    count, sets = len(ties), []
+    for j in range(count):
+        own = [k for k in range(count) if k == j or ties[k][j] >= 0]
+        fitting = next((s for s in sets if all(s[k] < 0 for k in own)), None)
+        if fitting is None:
+            fitting = [-1] * count
+            sets.append(fitting)
+        for k in own:
+            fitting[k] = j
+    return sets

@@ -83,10 +83,6 @@ def conclude(model, settings, data, q, q_next, p_next):
     from_split(model.free, q_next, data.p, p_next)
 
 
-CLOSING = 0.8
-"""Share of the update before it that a late one must be below, see `newton`."""
-
-
 def newton_with(direction):
     """`newton` with a way to solve for its direction, one of `directions`; chord steps where it has them."""
     again = AGAIN.get(direction, direction)
@@ -95,8 +91,7 @@ def newton_with(direction):
     def newton(model, settings, data, u, limit, cap):
         """Solve the DEL equations for the control points in X. Gives back (iterations, converged).
 
-        Converged: see `convergence.is_solved`. After `limit` iterations it goes on, for as many again, while updates
-        shrink to the share CLOSING: long chains take many from a poor guess, and then come close.
+        Converged: see `convergence.is_solved`.
         Updates larger than `cap` [rad or m] are shortened to it; a search for a smaller residual instead gets stuck
         where the Jacobian is singular. `data.history`: residual norms. The last iterations keep the derivatives of the
         one before (chord steps), where three of them are enough, or four above order 2: they are that much cheaper.
@@ -112,14 +107,13 @@ def newton_with(direction):
         if norm == 0.0:
             return 0, not turns_too_far(model.nodes, X)
         keep, before, chords = False, 0.0, 3 if dx.shape[0] == 1 else 4
-        most = min(2 * limit, history.shape[0] - 1)
-        for it in range(1, most + 1):
+        for it in range(1, limit + 1):
             if keep:
                 again(model, settings, points, data.solver, dx)
             else:
                 direction(model, settings, points, data.solver, dx)
             size = largest(dx)
-            if not size < 1e12 or (it > limit and not size < CLOSING * before):
+            if not size < 1e12:
                 return it, False
             shorten = min(1.0, cap / size)
             for a in range(dx.shape[0]):
@@ -134,6 +128,6 @@ def newton_with(direction):
             rate = rate_of(size, before, new, norm, keep)
             keep = shorten == 1.0 and chords_suffice(size, rate, keep, chords, tolerance)
             norm, before = new, size if shorten == 1.0 else 0.0
-        return most, False
+        return limit, False
 
     return newton
