@@ -34,6 +34,8 @@ class LaneModel(NamedTuple):
             is compiled.
         limited: whether controls may have limits; likewise.
         driven: whether there are controls that are not zero; likewise.
+        branched: whether some body is not carried by the one before it; likewise.
+        turning: whether joints may have several axes, as balls have; likewise.
         shapes: `LaneShapes`, or None where bodies touch planes alone.
     """
 
@@ -47,6 +49,8 @@ class LaneModel(NamedTuple):
     soft: bool | None = True
     limited: bool | None = True
     driven: bool | None = True
+    branched: bool | None = True
+    turning: bool | None = True
     shapes: Any = None
 
 
@@ -330,9 +334,15 @@ def pruned(model: LaneModel, driven: bool) -> LaneModel:
     drives, dofs = model.drives, model.dofs
     soft = any(dofs[name].any() for name in ("stiffness", "damping", "armature", "servo"))
     limited = np.isfinite(drives.lower).any() or np.isfinite(drives.upper).any()
-    return model._replace(
-        soft=True if soft else None, limited=True if limited else None, driven=True if driven else None
-    )
+    parents = model.nodes.parent
+    there = {
+        "soft": soft,
+        "limited": limited,
+        "driven": driven,
+        "branched": (parents != np.arange(len(parents)) - 1).any(),
+        "turning": (model.nodes.nv != 1).any(),
+    }
+    return model._replace(**{name: True if has else None for name, has in there.items()})
 
 
 def lane_shapes(model: LaneModel, nq: int, room: int = 0) -> Any:
