@@ -137,4 +137,4 @@ def test_a_step_costs_little_more_than_one_of_a_compiled_run(integrator):
         began = time.process_time()
         stepper.advance(record, 0, steps, controls)
         best[1] = min(best[1], time.process_time() - began)
-    assert (best[0] - best[1]) / steps < 15e-6
+    assert (best[0] - best[1]) / steps < 30e-6

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from leastaction.contact.hulls import filling
+from leastaction.contact.hulls import HOLLOW, filling
 from leastaction.integrators import Stepper
 from leastaction.mechanism import Mechanism, Mesh
 from leastaction.mechanism.graph import WORLD
@@ -16,9 +16,6 @@ from leastaction.warn import warn
 
 if TYPE_CHECKING:
     from leastaction.trajectory import Trajectory
-
-HOLLOW = 0.05
-"""Share of its convex hull that a mesh may leave empty without a word."""
 
 
 def warn_of_ignored(stepper: Stepper) -> None:
@@ -37,7 +34,7 @@ def warn_of_ignored(stepper: Stepper) -> None:
     if hollow:
         more = f" and {len(hollow) - 4} more" if len(hollow) > 4 else ""
         text = f"meshes of {m.name!r} touch as their convex hulls, hollows count as full: {', '.join(hollow[:4])}{more}"
-        warn(f"{text}; make them of several convex shapes where that matters")
+        warn(f"{text}; leastaction.robots.decompose makes them of convex pieces where that matters")
     falls = any(m.gravity) and any(joint.kind == "free" and joint.parent == WORLD for joint in m.joints)
     if falls and m.contacts and not m.ground and "contacts" in stepper.acts:
         text = (

@@ -32,6 +32,28 @@ def test_robots_run_as_they_do_alone(integrator):
     np.testing.assert_array_equal(batch[4].stored[name][-1], alone.stored[name][-1])
 
 
+def test_prescribed_motions_are_those_of_runs_alone(monkeypatch):
+    monkeypatch.setattr("leastaction.batch.threads.PIECE", 7)
+    b = la.MechanismBuilder("arm")
+    b.body("base", mass=2.0, com=(0, 0, 0.1), inertia=0.05)
+    b.revolute("turn", "world", "base", axis="y")
+    b.body("link", mass=1.0, com=(0, 0, -0.5), inertia=0.02)
+    b.revolute("swing", "base", "link", axis="y", position=(0.5, 0, 0))
+    b.prescribe("turn")
+    robot, q = b.build(), np.array([[0.0, 0.5], [0.0, -0.2]])
+    same = {"dt": 0.01, "steps": 20, "integrator": la.Maximal(), "motions": {"turn": lambda t: 0.5 * np.sin(3.0 * t)}}
+    batch = la.batch.simulate(robot, q, **same)
+    for k in range(2):
+        alone = la.simulate(robot, q[k], **same)
+        np.testing.assert_array_equal(batch.q[k], alone.q)
+        np.testing.assert_array_equal(batch.p[k], alone.p)
+    with pytest.raises(la.IntegratorError, match="'swing' is not prescribed"):
+        la.batch.simulate(robot, q, **same | {"motions": {"swing": 0.0}})
+    pytest.importorskip("numba_cuda")
+    with pytest.raises(la.IntegratorError, match="prescribed motions, such as that of 'turn'"):
+        la.batch.simulate(robot, q, **same, device="cuda")
+
+
 def test_long_runs_go_in_pieces(monkeypatch):
     monkeypatch.setattr("leastaction.batch.threads.PIECE", 7)
     robot = la.robots.pendulum(2)

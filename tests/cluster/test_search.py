@@ -1,5 +1,10 @@
 """Searches by sampling: they find what they look for, and go on where they were stopped."""
 
+import os
+import subprocess
+import sys
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -28,12 +33,12 @@ def test_samplers(kind):
     assert np.isfinite(sampler.sample(rng, 2)).all()
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def cluster():
-    """One for all searches of a test: to start it takes seconds."""
+    """The address of one for all searches here: to start it takes seconds."""
     ray = pytest.importorskip("ray")
     ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, logging_level="ERROR")
-    yield
+    yield ray.get_runtime_context().gcs_address
     ray.shutdown()
 
 
@@ -58,6 +63,20 @@ def test_search(tmp_path):
     assert set(four.failures.values()) == {"ValueError: too far"}
     with pytest.raises(la.FormatError, match="other jobs"):
         la.cluster.search(noted, [0.0, 0.0, 0.1], 1.5, tmp_path / "out", generations=1, **options)
+
+
+def test_example(cluster, tmp_path):
+    """`examples/walk_on_cluster.py` as typed, at the least size."""
+    script = Path(__file__).parents[2] / "examples" / "walk_on_cluster.py"
+    settings = os.environ | {"PYTHONPATH": str(Path(la.__file__).parents[1]), "RAY_ADDRESS": cluster}
+    size = ["--generations", "1", "--population", "2", "--duration", "0.1", "--output", "out"]
+    done = subprocess.run(
+        [sys.executable, str(script), *size], env=settings, capture_output=True, text=True, cwd=tmp_path
+    )
+    assert done.returncode == 0, done.stderr
+    assert "of 2 fell" in done.stdout
+    assert "Gait: b = " in done.stdout
+    assert (tmp_path / "out").is_dir()
 
 
 @pytest.mark.parametrize(

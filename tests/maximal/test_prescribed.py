@@ -116,6 +116,36 @@ def test_belt_carries_a_box():
     assert abs(run.q[:, 2] - 0.1).max() < 1e-6
 
 
+def turntable():
+    """A box on a table that turns as told."""
+    b = la.MechanismBuilder("turntable")
+    b.body("table", mass=5.0, inertia=1.0, shapes=Box((3.0, 3.0, 0.1), friction=0.8))
+    b.revolute("turn", "world", "table", axis="z")
+    b.prescribe("turn")
+    b.body("box", mass=1.0, shapes=Box((0.2, 0.2, 0.2), friction=0.8))
+    b.free("box")
+    return b.build()
+
+
+def test_box_on_a_turntable_stays_where_it_is():
+    """It neither creeps outwards nor lags behind at large steps; where friction is too small it slides off."""
+    robot, r = turntable(), 0.7
+
+    def places(rate):
+        start = {"box_free.x": r, "box_free.z": 0.15}, {"box_free.wz": rate, "box_free.vy": rate * r}
+        way, motions = la.Maximal(), {"turn": lambda t: rate * t}
+        run = la.simulate(robot, *start, dt=0.04, steps=20, integrator=way, motions=motions)
+        x, y = run.q[:, robot.coordinate_index("box_free.x")], run.q[:, robot.coordinate_index("box_free.y")]
+        return run, np.hypot(x, y), np.unwrap(np.arctan2(y, x)) - rate * run.t
+
+    run, radius, lag = places(2.5)
+    assert abs(radius - r).max() < 1e-6  # 0.07 with velocities of the start of each step alone
+    assert abs(lag).max() < 1e-6
+    kept = run.energy - run.stored["work"]
+    assert np.ptp(kept[1:]) < 1e-6 * kept[0]  # from the first step on the table has nothing to do
+    assert places(4.0)[1][-1] > r + 0.05  # friction holds up to 3.35 rad/s
+
+
 def test_hand_pushes_a_box():
     """A body whose pose is given pushes with its velocity, and nothing moves it."""
     b = box_on(Plane(friction=0.3))
@@ -261,6 +291,14 @@ def test_gradients_of_driven_runs():
     found, expected = gradients(arm(), la.Maximal(), np.array([0.0, 0.3]), np.array([0.4, 0.1]), {"turn": turn}, 4)
     np.testing.assert_allclose(found, expected, atol=1e-8 * abs(expected).max())
     assert found[0] == 0.0
+
+
+def test_gradients_on_a_turntable():
+    robot, way = turntable(), la.Maximal(smoothing=1e-5)
+    start = {"box_free.x": 0.7, "box_free.z": 0.1501}, {"box_free.wz": 3.0, "box_free.vy": 2.1}
+    run = la.simulate(robot, *start, dt=0.01, steps=5, integrator=way, motions={"turn": lambda t: 3.0 * t})
+    found, expected = gradients(robot, way, run.q[5], run.p[5], {"turn": lambda t: 3.0 * (t + 0.05)}, 3)
+    np.testing.assert_allclose(found, expected, atol=3e-6 * abs(expected).max())
 
 
 def test_gradients_of_a_push():

@@ -196,7 +196,8 @@ def test_impulses_of_random_problems_settle(seed):
     w0 = rng.normal(size=m) if seed % 2 else E @ rng.normal(size=8)
     touch = Touch(
         np.ones(5, np.int64), *three, np.zeros(m), w0.copy(), E @ E.T, *[np.zeros((1, 1))] * 3,
-        *[np.zeros(1)] * 4, np.zeros((m, m)), np.zeros((m, 1)), np.zeros(m, np.int64), np.ones(1),
+        *[np.zeros(1)] * 4, np.zeros((m, m)), np.zeros((m, 1)), np.zeros(m, np.int64), np.zeros(m),
+        np.zeros(m, np.int64), np.ones(1),
     )  # fmt: skip
     left = friction.settle.py_func(cones, touch, 0.01, 1e-9)
     lam, w = touch.lam, w0 + E @ E.T @ touch.lam

@@ -131,6 +131,16 @@ def test_many_contacts_find_room():
     assert sum(forces(run, k, count)[2] for k in range(count)) == pytest.approx(2.0 * G, abs=1e-5)
 
 
+def test_fast_things_do_not_pass_through_thin_ones():
+    """A block that covers ten times the thickness of a plate in a step."""
+    robot = boxes((0.01, 0.5, 0.5), (0.03, 0.03, 0.03), masses=(20.0, 0.1)).replace(ground=(), gravity=(0.0, 0.0, 0.0))
+    q, v = robot.neutral(), np.zeros(12)
+    q[7], v[9] = -0.6, 40.0
+    run = la.simulate(robot, q, v, dt=0.01, steps=4, integrator=la.Grounded())
+    assert np.all(run.q[:, 7] < run.q[:, 0])
+    assert 20.0 * run.v[-1, 3] + 0.1 * run.v[-1, 9] == pytest.approx(4.0, abs=1e-6)
+
+
 def test_without_self_collision_bodies_pass_through_each_other():
     robot = boxes((0.2, 0.2, 0.1), (0.2, 0.2, 0.1))
     q = robot.neutral()

@@ -12,7 +12,7 @@ from tests.optimize.problems import limb, swing_up
 pytest.importorskip("casadi")
 
 
-@pytest.mark.parametrize("hessian", ["exact", "differences", "gauss-newton", "l-bfgs"])
+@pytest.mark.parametrize("hessian", ["exact", "differences", "gauss-newton", "quasi-newton", "l-bfgs"])
 def test_a_cart_pole_swings_up(hessian):
     solution = swing_up().solve(hessian=hessian)
     assert solution.success, str(solution)

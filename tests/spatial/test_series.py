@@ -5,11 +5,11 @@ from fractions import Fraction
 
 import pytest
 
-from leastaction.spatial._series import inverse_jacobian_term, jacobian_slopes, jacobian_terms, sinc
+from leastaction.spatial._series import cosine_and_sinc, inverse_jacobian_term, jacobian_slopes, jacobian_terms
 
 # Squared angles [rad^2] from nothing to beyond half a turn, on both sides of each switch to the closed form.
 SQUARES = [
-    *(0.0, 1e-300, 1e-40, 1e-16, 1e-12, 1e-8, 1e-4, 0.01, 0.3),
+    *(0.0, 1e-300, 1e-40, 1e-16, 1e-12, 1e-8, 1e-4, 0.01, 0.3, math.nextafter(0.5, 0.0), 0.5),
     *(math.nextafter(1.0, 0.0), 1.0, 2.0, 4.0, math.nextafter(9.0, 0.0), 9.0, 9.8, 12.0, 20.0),
 ]
 
@@ -33,7 +33,8 @@ def relative_error(actual: float, exact: Fraction) -> float:
 def test_coefficients_are_accurate_for_every_angle(t):
     b, c = jacobian_terms(t)
     b_slope, c_slope = jacobian_slopes(t, b, c)
-    assert float(abs(Fraction(sinc(t)) - series(t, 1))) < 3e-16  # absolute: it is zero at half a turn
+    for value, shift in zip(cosine_and_sinc(t), (0, 1), strict=True):
+        assert float(abs(Fraction(value) - series(t, shift))) < 3e-16  # absolute: both have zeros
     assert relative_error(b, series(t, 2)) < 1e-15
     assert relative_error(c, series(t, 3)) < 1e-15
     assert relative_error(b_slope, slope(t, 2)) < 2e-15

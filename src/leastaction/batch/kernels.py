@@ -37,7 +37,7 @@ CONSTANT = 32768
 
 
 FEW_BODIES = 12
-"""Up to so many, a kernel of 32 bits is quickest with registers for 12 warps on a multiprocessor, else for 16."""
+"""Up to so many, a kernel of 32 bits is quickest with all registers that it asks for, else with 128 of them."""
 
 
 def load() -> Any:
@@ -98,6 +98,7 @@ def kernel_of(job: Any, model: LaneModel, nq: int, dtype: Any, separate: bool = 
     # Sizes must be plain numbers to the compiler.
     (nv,), (nu,), (_, bodies, _), (slots, _), branches = shapes.p, shapes.u, shapes.R, shapes.wait, model.branches
     soft, limited, driven = model.soft, model.limited, model.driven
+    branched, turning = model.branched, model.turning
     nodes, dofs, places, drives, gravity = (np.ascontiguousarray(x) for x in model[:5])
     touching = model.cones is not None  # a constant to the compiler, which leaves out what it rules out
     held = np.ascontiguousarray(model.cones) if touching else np.zeros(1)
@@ -132,6 +133,8 @@ def kernel_of(job: Any, model: LaneModel, nq: int, dtype: Any, separate: bool = 
                 cuda.local.array((m, m), number),
                 cuda.local.array((m, 1), number),
                 cuda.local.array(m, int64),
+                cuda.local.array(m, number),
+                cuda.local.array(m, int64),
                 cuda.local.array(1, number),
                 None,
             )
@@ -149,6 +152,8 @@ def kernel_of(job: Any, model: LaneModel, nq: int, dtype: Any, separate: bool = 
             soft,
             limited,
             driven,
+            branched,
+            turning,
             None,
         )
         lane = Lane(
@@ -200,8 +205,8 @@ def compiled(
     if not separate:
         model = pruned(model, driven)
     options = {}  # all registers that there are: spilling numbers of 64 bits costs more than waiting for them
-    if single and not touching:
-        options["max_registers"] = 168 if len(model.nodes) <= FEW_BODIES else 128
+    if single and not touching and len(model.nodes) > FEW_BODIES:
+        options["max_registers"] = 128
     return cuda.jit(kernel_of(job, model, mechanism.nq, dtype, separate), **options)
 
 

@@ -31,6 +31,7 @@ class Plan:
         every: how many of them from one recorded state to the next.
         dtype: of all numbers.
         workers: threads on the CPU, or None.
+        motions: prescribed ones by name, of all robots, or None.
     """
 
     mechanism: Mechanism
@@ -46,6 +47,7 @@ class Plan:
     every: int
     dtype: np.dtype[Any]
     workers: int | None
+    motions: Any = None
 
     @property
     def t(self) -> FloatArray:

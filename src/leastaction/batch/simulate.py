@@ -17,6 +17,7 @@ from leastaction.mechanism import Mechanism
 from leastaction.mechanism._check import real_array, shown
 from leastaction.mechanism.arguments import FloatArray
 from leastaction.minimal import Galerkin
+from leastaction.motions import checked_names
 from leastaction.parameters import with_parameters
 from leastaction.start import checked_integrator, number_of_steps
 
@@ -40,6 +41,7 @@ def simulate(
     device: str = "cpu",
     dtype: Any = np.float64,
     workers: int | None = None,
+    motions: Mapping[str, Any] | None = None,
 ) -> BatchRun:
     """Simulate many robots of one kind.
 
@@ -61,7 +63,7 @@ def simulate(
             (robots, steps, nu).
         policy: function policy(t, q, v, own, u) that writes the controls of a step into u, shape (nu,), from the time
             t [s] and the state at its start; in place of `controls`. On a GPU it is compiled into the kernel, so it
-            must be code that Numba compiles, such as loops over numbers; there for `Grounded` and `Galerkin(order=2)`.
+            must be code that Numba compiles, such as loops over numbers.
         policy_parameters: numbers that the policy gets as `own`, shape (k,) for all or (robots, k).
         parameters: values by name (see `leastaction.adjoint`), the number of the robot first: shape (robots,) for
             masses, (robots, 3) for vectors, ...
@@ -69,6 +71,7 @@ def simulate(
         device: "cpu" or "cuda".
         dtype: numpy.float64, or on a GPU numpy.float32.
         workers: threads on the CPU; default all cores.
+        motions: prescribed ones by name, the same for all robots, as in `leastaction.simulate`; on the CPU.
 
     Raises:
         MechanismError: a state is wrong; names the robot.
@@ -89,7 +92,9 @@ def simulate(
     own = _policy_parameters(policy, policy_parameters, controls, robots)
     warn_of_ignored(integrator.prepare(mechanism, dt))
     mechanisms, number = mechanisms_of(mechanism, names, robots), number_type(dtype)
-    plan = Plan(mechanism, mechanisms, integrator, q, v, u, policy, own, dt, count, every, number, workers)
+    if motions is not None:
+        checked_names(mechanism, motions)
+    plan = Plan(mechanism, mechanisms, integrator, q, v, u, policy, own, dt, count, every, number, workers, motions)
     if device == "cuda":
         from leastaction.batch.cuda import run_on_gpu
 

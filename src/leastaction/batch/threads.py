@@ -20,6 +20,7 @@ from leastaction.implausible import warn_of_energies
 from leastaction.integrators import Stepper, is_count
 from leastaction.mechanism._check import shown
 from leastaction.mechanism.arguments import FloatArray
+from leastaction.motions import motion_table
 from leastaction.start import first_state
 
 PIECE = 4096
@@ -27,11 +28,21 @@ PIECE = 4096
 
 
 class Cores:
-    """One batch on the CPU."""
+    """One batch on the CPU.
+
+    Attributes:
+        momentum: whether its integrator solves for momenta.
+        momenta: at the start, shape (robots, nv); None where each robot finds its own.
+    """
 
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
         self.local = threading.local()
+        one, m = plan.integrator.prepare(plan.mechanism, plan.dt), plan.mechanism  # what it cannot run, it refuses here
+        self.momentum = one.momentum
+        # Momenta of all starts at once, where the starts are sure to stay as they are.
+        moved = "limits" in one.acts or bool(m.prescribed) or not m.is_tree
+        self.momenta = plan.momenta() if one.momentum and not moved and not plan.mechanisms else None
 
     def stepper(self, robot: int) -> Stepper:
         """A stepper of this thread, fresh for a robot."""
@@ -41,22 +52,27 @@ class Cores:
         if not hasattr(self.local, "stepper"):
             self.local.stepper = plan.integrator.prepare(plan.mechanism, plan.dt)
             self.local.memory = self.local.stepper.memory()
+            self.local.actuation = self._actuation(self.local.stepper)
         self.local.stepper.remember(self.local.memory)
         return self.local.stepper
 
     def run(self, robot: int, Q: Any, S: Any) -> tuple[int, str, int]:
         """All steps of one robot into Q (rows, nq) and S (rows, nv): the step that failed or -1, why, iterations."""
         plan, stepper, every, steps = self.plan, self.stepper(robot), self.plan.every, self.plan.steps
-        first = first_state(stepper, plan.q[robot], plan.v[robot], None, False)
+        if plan.mechanism.prescribed:
+            stepper.motions = motion_table(stepper.mechanism, plan.motions, plan.q[robot], 0.0, plan.dt, steps)
+        v, p = (plan.v[robot], None) if self.momenta is None else (None, self.momenta[robot])
+        first = first_state(stepper, plan.q[robot], v, p, False)
         u = plan.u[:, :, robot if plan.u.shape[2] > 1 else 0]
         states = first.states()
         Q[0], S[0] = first.q[0], first.second[0]
         done, iterations = 0, 0
-        actuation = Actuation(stepper.mechanism, plan.dt, stepper.control_nodes)
+        actuation = self._actuation(stepper) if plan.mechanisms else self.local.actuation
         activation = actuation.start(None)
         while done < steps:
             count, row = min(PIECE if plan.policy is None else 1, steps - done), int(done > 0)
             record = stepper.record(count + row)
+            stepper.start_time = (done - row) * plan.dt  # of the record, by which prescribed motions are looked up
             for name, rows in states.items():
                 record[name][: row + 1] = rows[-row - 1 :]
             if plan.policy is not None:
@@ -85,6 +101,9 @@ class Cores:
             states = {name: record[name][-2:].copy() for name in names if name in record}
         return -1, "", iterations
 
+    def _actuation(self, stepper: Stepper) -> Actuation:
+        return Actuation(stepper.mechanism, self.plan.dt, stepper.control_nodes)
+
     def asked(self, robot: int, done: int, stepper: Stepper, q: FloatArray, second: FloatArray) -> FloatArray:
         """Controls (1, nu) that the policy asks for in a state, after so many steps."""
         plan, m = self.plan, stepper.mechanism
@@ -99,11 +118,28 @@ class Cores:
 
 def on_all_cores(function: Callable[[Any], Any], jobs: Sequence[Any], workers: int | None = None) -> list[Any]:
     """Results of a function that spends its time in compiled code, for each job, in threads on all cores."""
-    if len(jobs) == 1:
-        return [function(jobs[0])]
-    cpus = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    with ThreadPoolExecutor(workers or cpus) as pool:
-        return list(pool.map(function, jobs))
+    cpus = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    count = min(workers or cpus, len(jobs))
+    if count <= 1:
+        return [function(job) for job in jobs]
+    numbers, out = iter(range(len(jobs))), [None] * len(jobs)
+
+    def work(_: int) -> None:
+        # A thread takes the next number by itself: a future for each job would cost as much as a short run.
+        try:
+            for k in numbers:
+                out[k] = function(jobs[k])
+        except BaseException:
+            list(numbers)  # the others end, too
+            raise
+
+    with ThreadPoolExecutor(count) as pool:
+        try:
+            list(pool.map(work, range(count)))
+        except BaseException:
+            list(numbers)
+            raise
+    return out
 
 
 def run_on_cores(plan: Plan) -> BatchRun:
@@ -113,7 +149,6 @@ def run_on_cores(plan: Plan) -> BatchRun:
         raise IntegratorError(f"workers must be a whole number of at least 1, got {shown(workers)}")
     robots, rows = len(plan.q), len(plan.t)
     cores = Cores(plan)
-    one = plan.integrator.prepare(mechanism, plan.dt)  # what it cannot run, it refuses here
     Q, S = np.full((robots, rows, mechanism.nq), np.nan), np.full((robots, rows, mechanism.nv), np.nan)
     failed, iterations, reasons = np.full(robots, -1), np.zeros(robots, np.int64), {}
 
@@ -132,7 +167,7 @@ def run_on_cores(plan: Plan) -> BatchRun:
     on_all_cores(lane, range(1, robots), workers)
     arrays = (np.moveaxis(Q, 0, 2), np.moveaxis(S, 0, 2))
     told = (failed, dict(sorted(reasons.items())), iterations, time.perf_counter() - began, plan.mechanisms)
-    run = BatchRun(mechanism, plan.integrator, plan.dt, plan.every, plan.t, *arrays, one.momentum, *told)
+    run = BatchRun(mechanism, plan.integrator, plan.dt, plan.every, plan.t, *arrays, cores.momentum, *told)
     if plan.policy is None:
         warn_of_energies(run, plan.u)
     return run

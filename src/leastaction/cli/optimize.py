@@ -35,7 +35,7 @@ def optimize(
         ),
     ] = None,
     solver: Annotated[str, typer.Option(help="ipopt, or horizon: the package's own.")] = "ipopt",
-    hessian: Annotated[str, typer.Option(help="exact, differences, gauss-newton or l-bfgs.")] = "exact",
+    hessian: Annotated[str, typer.Option(help="exact, differences, gauss-newton, quasi-newton or l-bfgs.")] = "exact",
     tolerance: Annotated[float, typer.Option(help="Of the solver.")] = 1e-8,
     max_iterations: Annotated[int, typer.Option(help="At most so many.")] = 500,
     time_limit: Annotated[float | None, typer.Option(help="[s].")] = None,

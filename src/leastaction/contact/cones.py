@@ -72,6 +72,8 @@ CONE = np.dtype(
         ("point", "f8", 3),  # contact point at the start [m]
         ("normal", "f8", 3),
         ("drift", "f8", 2),  # what moving surfaces add to the sliding velocity along t1, t2 [m/s]
+        ("belt", "f8", 2),  # the part of it that surfaces give which move along their shapes
+        ("whirl", "f8", 4),  # half the turn of a body whose motion is prescribed, and 1 / dt with the sign of its side
         ("gam", "f8"),
         ("s", "f8"),
         ("psi", "f8"),

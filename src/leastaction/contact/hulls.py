@@ -181,6 +181,10 @@ def _spread(corners: FloatArray) -> NDArray[np.int64]:
     return np.array(chosen)
 
 
+HOLLOW = 0.05
+"""Share of its convex hull that a mesh may leave empty and still count as convex."""
+
+
 @lru_cache(maxsize=512)
 def filling(mesh: Mesh) -> float:
     """The share of its convex hull that a mesh fills: 1 where it is convex or flat, less where it has hollows.

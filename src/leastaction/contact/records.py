@@ -25,6 +25,7 @@ SHAPE = np.dtype(
         ("edges", "i8"),  # ... and of its edges
         ("edge_count", "i8"),
         ("belt", "f8", 3),  # velocity of its surface, in the index's frame [m/s]
+        ("given", "i8"),  # 1 if all motion of its body is prescribed
     ],
     align=True,
 )
@@ -70,6 +71,7 @@ CONTACT = np.dtype(
         ("belt", "i8"),  # 1 if a surface moves along its shape
         ("belt_a", "f8", 3),  # how fast, in the frames of a and b [m/s]; set where one does
         ("belt_b", "f8", 3),
+        ("given", "i8"),  # 1 if all motion of b is prescribed, -1 if that of a is, else 0
         ("R", "f8", 9),  # rotation of a box, corners of a triangle, or what is left of matrices Q, see `gap`
     ],
     align=True,

@@ -64,4 +64,4 @@ def start_accelerations(model, data, q, v, u, acc):
     recursions.required_forces(tree, work, v, data.zero, bias)
     for k in range(tau.shape[0]):
         tau[k] -= bias[k]
-    recursions.respond(tree, work, tau, acc)
+    recursions.respond(forces.nodes, data.links, data.screws, tau, acc)

@@ -184,9 +184,9 @@ class InverseInertia:
         self._nodes = w.tree.nodes
         packed = NO_BLOCKS if blocks is None else _packed(mechanism, blocks)
         recursive.inverse_factor(self._nodes, w.tree.dofs, w.links, w.screws, q, extra, packed)
-        pivots = w.screws.D
-        if not (pivots > 0.0).all():
-            k = int(np.flatnonzero(~(pivots > 0.0))[0])
+        sound = (w.screws.h > 0.0) & (w.screws.h < np.inf)
+        if not sound.all():
+            k = int(np.flatnonzero(~sound)[0])
             raise MechanismError(
                 f"inverse inertia of {mechanism.name!r}: the mass matrix is not positive definite at "
                 f"{mechanism.velocity_names[k]!r}"

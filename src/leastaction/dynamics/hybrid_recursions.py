@@ -3,7 +3,7 @@
 Both are articulated-body recursions. As in `dynamics.recursions`, everything is written in the world frame, so that a
 child's contribution is added to its parent's without a transform, and joints with several degrees of freedom are
 eliminated one degree of freedom at a time, which equals the paper's block elimination. The paper's names: hat(M) is
-`links.A`, hat(B) is `links.f`, Psi is 1 / `screws.D`.
+`links.A`, hat(B) is `links.f`, Psi is `screws.h`.
 """
 
 from leastaction._jit import entry, routine
@@ -11,15 +11,16 @@ from leastaction.dynamics.arrays import DynamicsData, DynamicsModel
 from leastaction.dynamics.recursions import (
     apply,
     armature_bias,
+    articulate,
     from_rigid,
     load_articulated,
     minus_outer,
+    respond,
     store_articulated,
     sum_articulated,
 )
 from leastaction.kinematics.sweeps import add_to, joint_acceleration, lift, parent_twist, positions, velocities
 from leastaction.spatial import (
-    ZERO6,
     add,
     axpy,
     cross_force,
@@ -60,13 +61,12 @@ def hybrid_recursion(model, data, v, given, acc, tau):
             if given[k] != 0:
                 f = axpy(acc[k], U, f)
                 continue
-            D = dot(S, U) + dofs[k].armature
+            h = 1.0 / (dot(S, U) + dofs[k].armature)
             u = tau[k] - dot(S, f) - armature_bias(node, dofs, v, k - node.iv)
             store6(screws[k].U, U)
-            screws[k].D = D
-            screws[k].u = u
-            X = minus_outer(X, U, 1.0 / D)
-            f = axpy(u / D, U, f)
+            screws[k].h, screws[k].u = h, u
+            X = minus_outer(X, U, h)
+            f = axpy(u * h, U, f)
         if node.parent >= 0:
             sum_articulated(links[node.parent].A, X)
             add_to(links[node.parent].f, add(f, apply(X, joint_acceleration(node, screws, v))))
@@ -76,7 +76,7 @@ def hybrid_recursion(model, data, v, given, acc, tau):
         a = add(parent_twist(links, node.parent, root, False), joint_acceleration(node, screws, v))
         for k in range(node.iv, node.iv + node.nv):
             if given[k] == 0:
-                acc[k] = (screws[k].u - dot(load6(screws[k].U), a)) / screws[k].D
+                acc[k] = (screws[k].u - dot(load6(screws[k].U), a)) * screws[k].h
             a = axpy(acc[k], load6(screws[k].S), a)
         store6(links[i].a, a)
         F = add(apply(load_articulated(links[i].A), a), load6(links[i].f))
@@ -96,67 +96,15 @@ def hybrid_dynamics(model, data, q, v, given, acc, tau):
     hybrid_recursion(model, data, v, given, acc, tau)
 
 
-@routine
-def factor(nodes, dofs, links, screws, diagonal, blocks):
-    """First loop of Algorithm 10, once positions are there: articulated inertias with the implicit terms P.
-
-    Args:
-        nodes, dofs: of the tree.
-        links, screws: work space.
-        diagonal: P of the joints, added to the diagonal of the mass matrix (nv,).
-        blocks: P of the bodies, symmetric and about the world's origin, as the 21 numbers of an articulated inertia;
-            shape (nodes, 21), or (0, 21) where there are none.
-    """
-    for i in range(nodes.shape[0]):
-        store_articulated(links[i].A, from_rigid(load_inertia(links[i].M)))
-        if blocks.shape[0] > 0:
-            sum_articulated(links[i].A, load_articulated(blocks[i]))
-    for i in range(nodes.shape[0] - 1, -1, -1):
-        node = nodes[i]
-        X = load_articulated(links[i].A)
-        for k in range(node.iv + node.nv - 1, node.iv - 1, -1):
-            S = load6(screws[k].S)
-            U = apply(X, S)
-            D = dot(S, U) + dofs[k].armature + diagonal[k]
-            store6(screws[k].U, U)
-            screws[k].D = D
-            X = minus_outer(X, U, 1.0 / D)
-        if node.parent >= 0:
-            sum_articulated(links[node.parent].A, X)
-
-
-@routine
-def back_substitute(nodes, links, screws, x, y):
-    """Second and third loop of Algorithm 10: y = (M + P)^-1 x, both (nv,); `factor` must have run. y may be x."""
-    for i in range(nodes.shape[0]):
-        store6(links[i].f, ZERO6)
-    for i in range(nodes.shape[0] - 1, -1, -1):
-        node = nodes[i]
-        f = load6(links[i].f)
-        for k in range(node.iv + node.nv - 1, node.iv - 1, -1):
-            u = x[k] - dot(load6(screws[k].S), f)
-            screws[k].u = u
-            f = axpy(u / screws[k].D, load6(screws[k].U), f)
-        if node.parent >= 0:
-            add_to(links[node.parent].f, f)
-    for i in range(nodes.shape[0]):
-        node = nodes[i]
-        a = parent_twist(links, node.parent, ZERO6, False)
-        for k in range(node.iv, node.iv + node.nv):
-            y[k] = (screws[k].u - dot(load6(screws[k].U), a)) / screws[k].D
-            a = axpy(y[k], load6(screws[k].S), a)
-        store6(links[i].a, a)
-
-
 @entry
 def inverse_factor(nodes, dofs, links, screws, q, diagonal, blocks):
     """Positions, then the first loop of Algorithm 10."""
     positions(nodes, links, screws, q)
-    factor(nodes, dofs, links, screws, diagonal, blocks)
+    articulate(nodes, dofs, links, screws, diagonal, blocks)
 
 
 @entry
 def inverse_product(nodes, links, screws, X, Y):
     """Y = (M + P)^-1 X, row by row, both of shape (count, nv); `inverse_factor` must have run."""
     for r in range(X.shape[0]):
-        back_substitute(nodes, links, screws, X[r], Y[r])
+        respond(nodes, links, screws, X[r], Y[r])

@@ -202,13 +202,12 @@ def accelerations(model, data, v, tau, acc):
         for k in range(node.iv + node.nv - 1, node.iv - 1, -1):
             S = load6(screws[k].S)
             U = apply(X, S)
-            D = dot(S, U) + dofs[k].armature
+            h = 1.0 / (dot(S, U) + dofs[k].armature)
             u = tau[k] - dot(S, f) - armature_bias(node, dofs, v, k - node.iv)
             store6(screws[k].U, U)
-            screws[k].D = D
-            screws[k].u = u
-            X = minus_outer(X, U, 1.0 / D)
-            f = axpy(u / D, U, f)
+            screws[k].h, screws[k].u = h, u
+            X = minus_outer(X, U, h)
+            f = axpy(u * h, U, f)
         if node.parent >= 0:
             sum_articulated(links[node.parent].A, X)
             add_to(links[node.parent].f, add(f, apply(X, joint_acceleration(node, screws, v))))
@@ -217,17 +216,29 @@ def accelerations(model, data, v, tau, acc):
         node = nodes[i]
         a = add(parent_twist(links, node.parent, root, False), joint_acceleration(node, screws, v))
         for k in range(node.iv, node.iv + node.nv):
-            acc[k] = (screws[k].u - dot(load6(screws[k].U), a)) / screws[k].D
+            acc[k] = (screws[k].u - dot(load6(screws[k].U), a)) * screws[k].h
             a = axpy(acc[k], load6(screws[k].S), a)
         store6(links[i].a, a)
 
 
 @routine
-def articulate(model, data):
-    """Articulated inertias of all nodes, and U and D of all degrees of freedom, once positions are there."""
-    nodes, dofs, links, screws = model.nodes, model.dofs, data.links, data.screws
+def articulate(nodes, dofs, links, screws, diagonal, blocks):
+    """Articulated inertias of all nodes, and U and D of all degrees of freedom, once positions are there.
+
+    With implicit terms P it is the first loop of Algorithm 10 of Sueda 2021.
+
+    Args:
+        nodes, dofs: of the tree.
+        links, screws: work space.
+        diagonal: P of the joints, added to the diagonal of the mass matrix (nv,); infinite holds a joint; None: no P.
+        blocks: P of the bodies, symmetric and about the world's origin, as the 21 numbers of an articulated inertia;
+            shape (nodes, 21), or (0, 21) where there are none; None with `diagonal`.
+    """
     for i in range(nodes.shape[0]):
         store_articulated(links[i].A, from_rigid(load_inertia(links[i].M)))
+        if blocks is not None:  # noqa: SIM102 (None prunes what is below)
+            if blocks.shape[0] > 0:
+                sum_articulated(links[i].A, load_articulated(blocks[i]))
     for i in range(nodes.shape[0] - 1, -1, -1):
         node = nodes[i]
         X = load_articulated(links[i].A)
@@ -235,24 +246,29 @@ def articulate(model, data):
             S = load6(screws[k].S)
             U = apply(X, S)
             D = dot(S, U) + dofs[k].armature
+            if diagonal is not None:
+                D += diagonal[k]
+            h = 1.0 / D
             store6(screws[k].U, U)
-            screws[k].D = D
-            X = minus_outer(X, U, 1.0 / D)
+            screws[k].h = h
+            X = minus_outer(X, U, h)
         if node.parent >= 0:
             sum_articulated(links[node.parent].A, X)
 
 
 @routine
-def respond(model, data, tau, out):
-    """out = M^-1 tau, by what `articulate` has left; f of the links: the accelerations (or twists) that go with it."""
-    nodes, links, screws = model.nodes, data.links, data.screws
+def respond(nodes, links, screws, x, y):
+    """y = (M + P)^-1 x, both (nv,), by what `articulate` has left; y may be x.
+
+    Second and third loop of Algorithm 10 of Sueda 2021. f of the links: the accelerations (or twists) that go with y.
+    """
     for i in range(nodes.shape[0]):
         store6(links[i].f, ZERO6)
     for i in range(nodes.shape[0] - 1, -1, -1):
         node = nodes[i]
         f = load6(links[i].f)
         for k in range(node.iv + node.nv - 1, node.iv - 1, -1):
-            u = (tau[k] - dot(load6(screws[k].S), f)) / screws[k].D
+            u = (x[k] - dot(load6(screws[k].S), f)) * screws[k].h
             screws[k].u = u
             f = axpy(u, load6(screws[k].U), f)
         if node.parent >= 0:
@@ -261,8 +277,8 @@ def respond(model, data, tau, out):
         node = nodes[i]
         a = load6(links[node.parent].f) if node.parent >= 0 else ZERO6
         for k in range(node.iv, node.iv + node.nv):
-            out[k] = screws[k].u - dot(load6(screws[k].U), a) / screws[k].D
-            a = axpy(out[k], load6(screws[k].S), a)
+            y[k] = screws[k].u - dot(load6(screws[k].U), a) * screws[k].h
+            a = axpy(y[k], load6(screws[k].S), a)
         store6(links[i].f, a)
 
 

@@ -5,7 +5,7 @@ that each keeps its order for ball and free joints.
 """
 
 from leastaction._finite import is_finite
-from leastaction._jit import entry
+from leastaction._jit import entry, routine
 from leastaction.dynamics.applied_forces import forced_accelerations
 from leastaction.explicit.arrays import named_data, named_model, named_settings
 from leastaction.kinematics.manifold import chart_rate, retract
@@ -23,8 +23,13 @@ def runge_kutta(model, settings, data, U, Q, V):
 
     U: controls, shape (steps, stages, nu).
     """
-    model, data = named_model(*model), named_data(*data)
-    dt, tableau = named_settings(*settings)
+    return _runge_kutta(named_model(*model), named_settings(*settings), named_data(*data), U, Q, V)
+
+
+@routine
+def _runge_kutta(model, settings, data, U, Q, V):
+    """`runge_kutta`: an entry point copies its bundles for every call in its loops, a routine hands them on."""
+    dt, tableau = settings
     # Loops run faster over arrays that are taken out of the tuple before.
     nodes, x, y, z, K = model.forces.nodes, data.x, data.y, data.z, data.K
     a, b = tableau.rows, tableau.weights
@@ -57,8 +62,13 @@ def runge_kutta(model, settings, data, U, Q, V):
 @entry(nogil=True)
 def semi_implicit(model, settings, data, U, Q, V):
     """Steps of semi-implicit (symplectic) Euler: the new velocity moves the configuration."""
-    model, data = named_model(*model), named_data(*data)
-    dt, _ = named_settings(*settings)
+    return _semi_implicit(named_model(*model), named_settings(*settings), named_data(*data), U, Q, V)
+
+
+@routine
+def _semi_implicit(model, settings, data, U, Q, V):
+    """`semi_implicit`, see `_runge_kutta`."""
+    dt = settings.dt
     nodes, x, y = model.forces.nodes, data.x, data.y
     for step in range(U.shape[0]):
         forced_accelerations(model, data, Q[step], V[step], U[step, 0], y)

@@ -35,6 +35,7 @@ from leastaction.spatial import (
     store_inertia,
     world_inertia,
 )
+from leastaction.spatial.angles import sine_and_cosine
 
 REVOLUTE = int(Motion.REVOLUTE)
 PRISMATIC = int(Motion.PRISMATIC)
@@ -60,8 +61,8 @@ JOINT_SCREW = np.dtype(
         ("S", "f8", 6),  # twist of a unit velocity of this degree of freedom
         ("Sd", "f8", 6),  # its rate
         ("U", "f8", 6),  # articulated inertia times S
-        ("D", "f8"),  # S . U
-        ("u", "f8"),
+        ("h", "f8"),  # 1 / (S . U + armature): sweeps wait for divisions, so there is one
+        ("u", "f8"),  # force that is left for this degree of freedom
     ],
     align=True,
 )
@@ -85,22 +86,37 @@ def turn_z(R, s, c):
 
 
 @inline
-def place(node, q, Rp, pp):
-    """Pose (R, p) of a node in the world, from its coordinates in q and the pose (Rp, pp) of its parent."""
-    R = matmul(Rp, load9(node.Rt))
-    p = add3(pp, matvec(Rp, load3(node.pt)))
-    i = node.iq
-    if node.kind == REVOLUTE:
-        R = turn_z(R, math.sin(q[i]), math.cos(q[i]))
-        p = axpy3(node.pitch * q[i], (R[2], R[5], R[8]), p)
-    elif node.kind == PRISMATIC:
-        p = axpy3(q[i], (R[2], R[5], R[8]), p)
-    elif node.kind == SPHERICAL or node.kind == FREE:
-        if node.kind == FREE:
-            p = add3(p, matvec(R, (q[i], q[i + 1], q[i + 2])))
-            i += 3
-        R = matmul(R, quat_to_rotation((q[i], q[i + 1], q[i + 2], q[i + 3])))
-    return R, p
+def library_sine_and_cosine(x):
+    """As `spatial.angles.sine_and_cosine`, in the precision of x."""
+    return math.sin(x), math.cos(x)
+
+
+def place_with(sine_and_cosine):
+    """`place` with a way to find sine and cosine of a hinge's coordinate."""
+
+    @inline
+    def place(node, q, Rp, pp):
+        """Pose (R, p) of a node in the world, from its coordinates in q and the pose (Rp, pp) of its parent."""
+        R = matmul(Rp, load9(node.Rt))
+        p = add3(pp, matvec(Rp, load3(node.pt)))
+        i = node.iq
+        if node.kind == REVOLUTE:
+            sine, cosine = sine_and_cosine(q[i])
+            R = turn_z(R, sine, cosine)
+            p = axpy3(node.pitch * q[i], (R[2], R[5], R[8]), p)
+        elif node.kind == PRISMATIC:
+            p = axpy3(q[i], (R[2], R[5], R[8]), p)
+        elif node.kind == SPHERICAL or node.kind == FREE:
+            if node.kind == FREE:
+                p = add3(p, matvec(R, (q[i], q[i + 1], q[i + 2])))
+                i += 3
+            R = matmul(R, quat_to_rotation((q[i], q[i + 1], q[i + 2], q[i + 3])))
+        return R, p
+
+    return place
+
+
+place = place_with(sine_and_cosine)
 
 
 @inline

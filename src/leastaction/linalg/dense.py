@@ -13,7 +13,16 @@ def solve_in_place(A, B):
 
     Gives back False when a pivot vanishes (or is NaN); B is then useless.
     """
-    n, m = A.shape[0], B.shape[1]
+    return solve_leading(A, B, A.shape[0])
+
+
+@routine
+def solve_leading(A, B, n):
+    """`solve_in_place` with the first n rows and columns of A and rows of B.
+
+    Slices of columns would not be known to lie side by side, and their sums would not be done several at a time.
+    """
+    m = B.shape[1]
     for k in range(n):
         pivot = k
         for r in range(k + 1, n):

@@ -8,7 +8,7 @@ import math
 
 from leastaction._finite import is_finite
 from leastaction._jit import entry, inline, routine
-from leastaction.dynamics.hybrid_recursions import back_substitute, factor
+from leastaction.dynamics.recursions import articulate, respond
 from leastaction.forces.paths import length_and_rate, tension
 from leastaction.forces.points import path_point
 from leastaction.kinematics.manifold import retract
@@ -176,13 +176,13 @@ def conjugate_gradients(model, settings, data, x):
         r[k] = b[k] - y[k]
         p[k] = 0.0
     # The residual is measured in the norm of the inverse inertia, where joints of all kinds count alike.
-    back_substitute(nodes, links, screws, b, z)
+    respond(nodes, links, screws, b, z)
     for k in range(n):
         goal += z[k] * b[k]
     goal *= settings.tolerance * settings.tolerance
     old = 1.0
     for iteration in range(10 * n + 10):
-        back_substitute(nodes, links, screws, r, z)
+        respond(nodes, links, screws, r, z)
         rho = 0.0
         for k in range(n):
             rho += r[k] * z[k]
@@ -221,7 +221,7 @@ def preconditioned_rollout(model, settings, data, U, Q, V, iterations):
             for c in range(21):
                 blocks[i, c] = 0.0
         path_blocks(forces, data.modes, links, dt, dt * dt, blocks)
-        factor(nodes, dofs, links, screws, data.tau, blocks)
+        articulate(nodes, dofs, links, screws, data.tau, blocks)
         count = conjugate_gradients(model, settings, data, V[step + 1])
         if count < 0:
             return step

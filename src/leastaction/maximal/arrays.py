@@ -52,7 +52,8 @@ class MaximalModel(NamedTuple):
             where there are none, so that nothing about them is compiled.
         tied: edges of the graph between the points of each damped path, one for each pair of its points.
         tied_first: first of these of each damped path.
-        resisting_edges: edges of the graph between the bodies that `resisting` acts on, -1 where there is none.
+        resisting_edges: edges of the graph between the n bodies that `resisting` acts on, -1 where there is none, shape
+            (n, n). Further rows are sets of bodies no two of which act on the same one: which of the set acts on each.
         resisting: those forces that depend on velocities, see `resistance`; None where there are none.
         forces: what forces read.
         graph: of the Newton matrix: bodies first, then groups of rows.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -36,7 +37,7 @@ from leastaction.mechanism.graph import WORLD
 from leastaction.mechanism.inertia import Inertia
 from leastaction.mechanism.joints import Joint, Motion
 from leastaction.mechanism.pose import Pose
-from leastaction.mechanism.servos import feedback
+from leastaction.mechanism.servos import driven_joints, feedback
 
 FloatArray = NDArray[np.float64]
 
@@ -49,6 +50,11 @@ NO_ROOM = 1e-9
 STIFF = 1.0
 """Springs of joints whose frequency at home, times the step, squared, is larger than this pull from the middle of the
 step, as servos do: at its ends, as others pull, they would make steps of four times this length unstable."""
+
+HOLDS = 2.0
+"""Share of a joint's inertia at home that its damper's impulse at the end of a step is, per rate, at most. Half of what
+dampers do acts at each end of a step; where that is far more than the joint's momentum, the joint would swing back and
+forth from step to step, hardly less each time, and contacts would kick it on. What is beyond acts at the start."""
 
 LEAST = 1e-9
 """What Newton's matrix takes for the inertia of those, relative to others: far below what decides an update."""
@@ -200,18 +206,26 @@ class _Compiler:
                 piece.iq, piece.iv = iq + piece.first_q, iv + piece.first
             out += piece_coordinates(piece)
         held = feedback(self.m).stiffness + self._stiff_springs()
+        damps = any(any(joint.damping) or any(joint.limit_damping) for joint in driven_joints(self.m))
         for c in out:
-            c["servo"] = held[c["iv"]] if c["iv"] >= 0 and c["kind"] in (SLIDE, HINGE) else 0.0
+            single = c["iv"] >= 0 and c["kind"] in (SLIDE, HINGE)
+            c["servo"] = held[c["iv"]] if single else 0.0
+            c["holds"] = HOLDS / self._mobility[c["iv"]] if single and damps else np.inf
         return out, first
+
+    @cached_property
+    def _mobility(self) -> FloatArray:
+        """How much each degree of freedom answers to its own impulse at home, shape (nv,)."""
+        M = mass_matrix(self.m, self.m.home())
+        M[np.diag_indices_from(M)] += LEAST * M.diagonal().max()
+        return np.asarray(np.linalg.inv(M).diagonal(), float)
 
     def _stiff_springs(self) -> FloatArray:
         """Stiffness of the joints' own springs that steps are too long for, shape (nv,)."""
         own = np.concatenate([np.zeros(0), *(joint.stiffness for joint in self.m.joints)])
         if not own.any():
             return own
-        M = mass_matrix(self.m, self.m.home())
-        M[np.diag_indices_from(M)] += LEAST * M.diagonal().max()
-        return np.where(own * np.linalg.inv(M).diagonal() * self.dt**2 > STIFF, own, 0.0)
+        return np.where(own * self._mobility * self.dt**2 > STIFF, own, 0.0)
 
     def _rows(self, first: dict[int, int], count: int) -> tuple[list[dict[str, Any]], list[int], list[str]]:
         rows: list[dict[str, Any]] = []
@@ -330,7 +344,8 @@ class _Compiler:
         bodies = [] if model.resisting is None else model.resisting.touched.tolist()
         joined = set() if model.resisting is None else together(model.resisting)
         ties = [[edge(i, j) if (min(i, j), max(i, j)) in joined else -1 for j in bodies] for i in bodies]
-        model.resisting_edges = np.array(ties, np.int64).reshape(len(bodies), len(bodies))
+        ties += _apart(ties)
+        model.resisting_edges = np.array(ties, np.int64).reshape(len(ties), len(bodies))
         model.edges = [pair for pair, _ in sorted(edges.items(), key=lambda item: item[1])]
 
     def _augment(self, model: Model, edge: Any) -> None:
@@ -385,3 +400,21 @@ def _pass_limits(follower: dict[str, Any], leader: dict[str, Any], coefficients:
     if lower <= upper + NO_ROOM:
         leader["lower"], leader["upper"] = lower, max(lower, upper)
         follower["lower"], follower["upper"] = -np.inf, np.inf
+
+
+def _apart(ties: list[list[int]]) -> list[list[int]]:
+    """Sets of bodies no two of which act on the same one, for each the body of the set that acts on each, or -1.
+
+    Args:
+        ties: for each pair of bodies whether they act on each other: not -1.
+    """
+    count, sets = len(ties), []
+    for j in range(count):
+        own = [k for k in range(count) if k == j or ties[k][j] >= 0]
+        fitting = next((s for s in sets if all(s[k] < 0 for k in own)), None)
+        if fitting is None:
+            fitting = [-1] * count
+            sets.append(fitting)
+        for k in own:
+            fitting[k] = j
+    return sets

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -143,10 +144,16 @@ def given_bodies(model: Model) -> set[int]:
 
 
 def leave_out_given(model: Model, table: ContactTable) -> ContactTable:
-    """The table without pairs of which neither can be pushed: what their motions say may well overlap."""
+    """The table without pairs of which neither can be pushed: what their motions say may well overlap.
+
+    Shapes of those that cannot are marked as `given`.
+    """
     given: Any = np.array(sorted(given_bodies(model)), np.int64)
     if not len(given):
         return table
+    shapes = table.shapes.copy()
+    shapes.given[np.isin(shapes.body, given)] = 1
+    table = replace(table, shapes=shapes)
     pairs = {
         (int(a), int(b)) for a, b in zip(table.ground.a, table.ground.b, strict=True) if table.shapes.body[b] in given
     }

@@ -110,6 +110,7 @@ COORDINATE = np.dtype(
         ("stiffness", "f8"),  # of joints that close loops; tree joints have theirs in the tree's arrays
         ("servo", "f8"),  # stiffness of servos, which pull from the middle of the step
         ("damping", "f8", 6),
+        ("holds", "f8"),  # most impulse of a damper per rate at the end of a step, of SLIDE and HINGE
         ("armature", "f8"),  # of SLIDE and HINGE
         ("friction", "f8"),
         ("lower", "f8"),

@@ -7,7 +7,6 @@ gives the same numbers bit for bit.
 from leastaction._jit import inline, routine
 from leastaction.dynamics import recursions
 from leastaction.dynamics.applied_forces import forced_accelerations, start_accelerations
-from leastaction.dynamics.arrays import DynamicsData, DynamicsModel
 from leastaction.kinematics.manifold import retract
 from leastaction.kinematics.sweeps import FREE, positions
 from leastaction.spatial import add3, cross, quat_rotate, se3_exp
@@ -26,10 +25,8 @@ def quaternion_at(q, i):
 def start_velocity(native, guess, q, p):
     """guess.v = M^-1 p, the velocity at the start of the step; leaves what `start_acceleration` needs in the guess."""
     positions(native.nodes, guess.links, guess.screws, q)
-    tree = DynamicsModel(native.nodes, native.dofs, native.gravity)
-    work = DynamicsData(guess.links, guess.screws, guess.external)
-    recursions.articulate(tree, work)
-    recursions.respond(tree, work, p, guess.v)
+    recursions.articulate(native.nodes, native.dofs, guess.links, guess.screws, None, None)
+    recursions.respond(native.nodes, guess.links, guess.screws, p, guess.v)
 
 
 @routine

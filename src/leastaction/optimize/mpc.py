@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from leastaction.errors import ProblemError
 from leastaction.mechanism._check import shown
 from leastaction.optimize import arguments
-from leastaction.optimize.hessians.exact import HESSIANS
+from leastaction.optimize.hessians.kinds import HESSIANS
 from leastaction.optimize.motion.functions import Deviation
 from leastaction.optimize.problem import Problem
 from leastaction.optimize.shift import Shift

@@ -48,8 +48,9 @@ def solve(
         problem: what to solve.
         solver: "ipopt" (extra `optimize`), or "horizon": an interior-point method of the package's own, whose linear
             systems are solved along the horizon in time linear in the number of steps.
-        hessian: second derivatives: "exact", "differences" of the analytic gradient, "gauss-newton", or "l-bfgs" for
-            none (IPOPT alone).
+        hessian: second derivatives: "exact", "differences" of the analytic gradient, "gauss-newton", "quasi-newton"
+            (those of the dynamics are learnt from their gradients, a block for each step), or "l-bfgs" for none (IPOPT
+            alone).
         tolerance: of the solver, relative, on optimality and constraints.
         max_iterations: at most so many.
         time_limit: [s].

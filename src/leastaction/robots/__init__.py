@@ -1,12 +1,14 @@
 """The zoo: robots and benchmark systems, written from published figures.
 
 Every function builds one `Mechanism`; `catalogue` lists them, `get` finds them by name and `home` gives each
-a start. Closed loops are closed at q = 0. `on_ground` puts any robot on its feet.
+a start. Closed loops are closed at q = 0. `on_ground` puts any robot on its feet, `decompose` makes convex pieces of
+its meshes.
 """
 
 from leastaction.robots._atlas import atlas
 from leastaction.robots._catalogue import Entry, catalogue, get, home
 from leastaction.robots._chains import humanoid_tree, serial_arm, spatial_chain
+from leastaction.robots._decompose import decompose
 from leastaction.robots._exoskeleton import arm_exoskeleton
 from leastaction.robots._free_bodies import cube, free_body, sphere_chain
 from leastaction.robots._iftomm import ANDREWS_START, andrews_squeezer, bricard, flyball_governor
@@ -35,6 +37,7 @@ __all__ = [
     "cart_pole",
     "catalogue",
     "cube",
+    "decompose",
     "double_four_bar",
     "double_pendulum",
     "flyball_governor",

@@ -6,7 +6,7 @@ q and -q are the same rotation. Rotation vectors are in rad.
 import math
 
 from leastaction._jit import inline
-from leastaction.spatial._series import sinc
+from leastaction.spatial._series import cosine_and_sinc
 from leastaction.spatial.vec3 import add3, axpy3, cross, dot3, scale3
 
 QUAT_ID = (1.0, 0.0, 0.0, 0.0)
@@ -86,9 +86,9 @@ def quat_from_rotation(R):
 @inline
 def quat_exp(w):
     """Unit quaternion (4) of a rotation vector w (3) [rad]."""
-    t = 0.25 * dot3(w, w)
-    k = 0.5 * sinc(t)
-    return (math.cos(math.sqrt(t)), k * w[0], k * w[1], k * w[2])
+    cosine, k = cosine_and_sinc(0.25 * dot3(w, w))
+    k *= 0.5
+    return (cosine, k * w[0], k * w[1], k * w[2])
 
 
 @inline

@@ -10,9 +10,9 @@ import numpy as np
 
 from leastaction.actuation import Actuation
 from leastaction.batch import kernels
+from leastaction.batch.general.arrays import GeneralBatch
 from leastaction.batch.general.compiling import in_parts
 from leastaction.batch.general.problems import Problem, problem_of, refuse_without_kernel
-from leastaction.batch.general.runs import GeneralBatch
 from leastaction.batch.general.writing import Writer
 from leastaction.batch.plan import Plan
 from leastaction.batch.run import BatchRun
@@ -66,6 +66,8 @@ def arrays_of(plan: Plan, problem: Problem) -> GeneralBatch:
         third=table(problem.third),
         u=at_least_one(plan.u),
         limits=at_least_one(np.stack([actuation.lower, actuation.upper])),
+        policy=plan.policy_parameters,
+        dt=np.array([plan.dt]),
         start=at_least_one(problem.extra.T),
         plan=np.array([plan.steps, plan.every, int(problem.ahead)]),
     )
@@ -114,11 +116,6 @@ def _check(plan: Plan) -> None:
         raise IntegratorError(
             f"device='cuda' runs {plan.integrator} in numpy.float64, not {plan.dtype.name}; Grounded and "
             "Galerkin(order=2, interpolation='bodies') of plain trees run in both"
-        )
-    if plan.policy is not None:
-        raise IntegratorError(
-            f"device='cuda' runs policies with Grounded and Galerkin(order=2, interpolation='bodies') of plain trees, "
-            f"not with {plan.integrator}; give controls, or use device='cpu'"
         )
     refuse_without_kernel(plan)
     for actuator in plan.mechanism.actuators:

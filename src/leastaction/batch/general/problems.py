@@ -9,15 +9,16 @@ from typing import Any
 
 import numpy as np
 
-from leastaction.batch.general.runs import (
-    UNSOLVED,
-    ActionRows,
-    MaximalRows,
-    ReducedRows,
-    action_run,
-    maximal_run,
-    reduced_run,
+from leastaction.batch.general.arrays import UNSOLVED
+from leastaction.batch.general.asking import (
+    Asking,
+    asking_of_momenta,
+    asking_of_reduced,
+    controls_of,
+    velocity_of_rates,
 )
+from leastaction.batch.general.reduced import energies_of, reduced_rows, reduced_run
+from leastaction.batch.general.runs import ActionRows, MaximalRows, action_run, maximal_run
 from leastaction.batch.plan import Plan
 from leastaction.division import FINEST
 from leastaction.errors import IntegratorError
@@ -72,7 +73,8 @@ class Problem:
 def refuse_without_kernel(plan: Plan) -> None:
     """Refuse what there is no kernel for."""
     if plan.mechanism.prescribed:
-        raise IntegratorError("device='cuda' knows no prescribed motions; use device='cpu'")
+        name = plan.mechanism.prescribed[0]
+        raise IntegratorError(f"device='cuda' knows no prescribed motions, such as that of {name!r}; use device='cpu'")
     if type(plan.integrator.prepare(plan.mechanism, plan.dt)) not in _families():
         loops = "" if plan.mechanism.is_tree else " with loops; Maximal and BDF run these"
         raise IntegratorError(f"device='cuda' does not run {plan.integrator}{loops}; use device='cpu'")
@@ -94,10 +96,15 @@ def _families() -> dict[Any, Callable[[Plan, Sequence[Any]], Problem]]:
     }
 
 
-@lru_cache(maxsize=16)
-def _action_job(entry: Any) -> Any:
-    """One function for each loop, so that kernels that were compiled with it are found again."""
-    return action_run(entry)
+@lru_cache(maxsize=64)
+def _job(run: Any, *given: Any) -> Any:
+    """One function for each loop and policy, so that kernels that were compiled with it are found again."""
+    return run(*given)
+
+
+def _asking(plan: Plan) -> tuple[Any, Asking | None]:
+    """What a policy reads and writes where states have momenta; Nones without one."""
+    return (None, None) if plan.policy is None else asking_of_momenta(plan.mechanism)
 
 
 def _action(plan: Plan, steppers: Sequence[Any]) -> Problem:
@@ -109,8 +116,10 @@ def _action(plan: Plan, steppers: Sequence[Any]) -> Problem:
     why = f"no solution, or only where energy comes from nowhere, not even in up to {FINEST} parts"
     none = np.zeros((len(plan.q), 0))
     states = (plan.q, plan.momenta(), none, none)
-    writes = (data[0], halving[0], rows)
-    return Problem(_action_job(loops[0].entry), (model, settings), writes, *states, False, {UNSOLVED: why})
+    reads, asking = _asking(plan)
+    job = _job(action_run, loops[0].entry, controls_of(plan.policy))
+    writes = (data[0], halving[0], rows, asking)
+    return Problem(job, (model, settings, (reads,)), writes, *states, False, {UNSOLVED: why})
 
 
 def _rollout(stepper: ActionStepper) -> Any:
@@ -154,7 +163,9 @@ def _maximal(plan: Plan, steppers: Sequence[MaximalStepper]) -> Problem:
         one.rows(record, 0, 1),
         one.substeps,
     )
-    reads = ([own.arrays for own in steppers], [own.settings for own in steppers], near)
+    reads, asking = _asking(plan)
+    given = [(own, reads) for own in near]
+    reads = ([own.arrays for own in steppers], [own.settings for own in steppers], given)
     reasons = {
         FAILED: "Newton's method found no solution, not even of the finest part of the step",
         FULL: f"there is room for {0 if contact is None else len(contact.contacts)} contacts at once only",
@@ -163,7 +174,9 @@ def _maximal(plan: Plan, steppers: Sequence[MaximalStepper]) -> Problem:
     }
     ahead = contact is not None and one.halves < 1.0
     none = np.zeros((robots, 0))
-    return Problem(maximal_run, reads, (one.data, contact, rows), q, p, none, np.stack(starts), ahead, reasons)
+    writes = (one.data, contact, rows, asking)
+    job = _job(maximal_run, controls_of(plan.policy))
+    return Problem(job, reads, writes, q, p, none, np.stack(starts), ahead, reasons)
 
 
 def _reduced(plan: Plan, steppers: Sequence[ReducedStepper]) -> Problem:
@@ -177,7 +190,6 @@ def _reduced(plan: Plan, steppers: Sequence[ReducedStepper]) -> Problem:
     if not c.identical:
         charts = np.stack([c.first_charts(x) for x in q])
         r, rd = c.to_reduced(q, plan.v, charts)
-    rows = ReducedRows(np.zeros((1, 1, m.nu)), one.run_arrays(one.record(2)))
 
     def publish(R: FloatArray, RD: FloatArray, C: FloatArray) -> tuple[FloatArray, FloatArray]:
         count, _, robots = R.shape
@@ -191,8 +203,20 @@ def _reduced(plan: Plan, steppers: Sequence[ReducedStepper]) -> Problem:
         return first, second
 
     most = one.settings.max_iterations
-    why = f"the Newton updates did not fall below {one.settings.tolerance:g} within {most} iterations; smaller steps "
-    why += "are not tried on a GPU"
-    reads = ([own.reduced.model for own in steppers], [own.settings for own in steppers])
+    why = f"the Newton updates did not fall below {one.settings.tolerance:g} within {most} iterations, or only where "
+    why += f"energy comes from nowhere, not even in up to {FINEST} parts"
+    energies = energies_of(one)[1]
+    reads, asking = (None, None) if plan.policy is None else asking_of_reduced(m, c)
+    given = [(energies_of(own)[0], reads) for own in steppers]
+    read = ([own.reduced.model for own in steppers], [own.settings for own in steppers], given)
+    writes = (one.data, energies, reduced_rows(one), asking)
     states = (r, rd, charts.astype(float), np.zeros((len(q), 0)))
-    return Problem(reduced_run, reads, (one.data, rows), *states, False, {UNSOLVED: why}, publish)
+    return Problem(
+        _job(reduced_run, controls_of(plan.policy, velocity_of_rates)),
+        read,
+        writes,
+        *states,
+        False,
+        {UNSOLVED: why},
+        publish,
+    )

@@ -68,7 +68,7 @@ class Writer:
             self.names[kind.__name__] = kind
             text = f"{kind.__name__}({inner})"
         else:
-            text = f"({inner},)"
+            text = f"({inner},)" if parts else "()"
         return self._line(text, "bundle")
 
     def _line(self, text: str, kind: str) -> str:

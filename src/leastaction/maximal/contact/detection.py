@@ -13,6 +13,7 @@ from leastaction.contact.overlaps import overlap_left
 from leastaction.maximal.contact.limits import coordinate_cones
 from leastaction.maximal.contact.listing import list_pairs
 from leastaction.maximal.contact.margins import has_moved, lightest, margin_of, spread_speeds
+from leastaction.maximal.contact.whirl import let_drift, note_turn
 from leastaction.maximal.step.assembly import work
 from leastaction.maximal.step.bodies import start_pose
 from leastaction.spatial import add3, cross, dot3, load3, load9, mattvec, matvec, scale3, store3, sub3
@@ -212,6 +213,8 @@ def contact_cone(bodies, states, settings, cone, contact, j, edge, dt):
     cone.a, cone.b, cone.edge, cone.source, cone.key = contact.a, contact.b, edge, j, contact.key
     cone.mu, cone.directions, cone.bounce = contact.friction, directions, 1.0
     cone.kind = ip.LIMIT if contact.friction == 0.0 else (ip.LINEAR if directions > 0 else ip.EXACT)
+    cone.whirl[3] = contact.given / dt
+    note_turn(cone, states)
     phi = contact_wrenches(cone, contact, states)
     vn = work(states, cone.da[0:6], cone.a) + work(states, cone.db[0:6], cone.b)
     # Features that were not seen to overlap before get out of each other without a jump.
@@ -249,12 +252,13 @@ def contact_wrenches(cone, contact, states):
     for row, d in enumerate((n, t1, t2)):
         wrench_row(cone.da, 6 * row, states, contact.a, x, d, -1.0)
         wrench_row(cone.db, 6 * row, states, contact.b, x, d, 1.0)
-    cone.drift[0] = cone.drift[1] = 0.0
+    cone.belt[0] = cone.belt[1] = 0.0
     if contact.belt != 0:
         Ra, _ = start_pose(states, contact.a)
         Rb, _ = start_pose(states, contact.b)
         slip = sub3(matvec(Rb, load3(contact.belt_b)), matvec(Ra, load3(contact.belt_a)))
-        cone.drift[0], cone.drift[1] = dot3(slip, t1), dot3(slip, t2)
+        cone.belt[0], cone.belt[1] = dot3(slip, t1), dot3(slip, t2)
+    let_drift(cone, states)
     return phi
 
 
@@ -262,7 +266,7 @@ def contact_wrenches(cone, contact, states):
 def move_surfaces(near, k, contact):
     """Tell a contact of pair k how the surfaces of its shapes move."""
     a, b = near.shapes[near.pairs[k].a].belt, near.shapes[near.pairs[k].b].belt
-    contact.belt = 0
+    contact.belt, contact.given = 0, near.shapes[near.pairs[k].b].given - near.shapes[near.pairs[k].a].given
     for i in range(3):
         contact.belt_a[i], contact.belt_b[i] = a[i], b[i]
         if a[i] != 0.0 or b[i] != 0.0:
@@ -307,7 +311,7 @@ def turn_wrenches(cone, states):
     """Unit torques of a TURN about the normal (SPIN) or both tangents (ROLL) of its contact, into its cone."""
     n = load3(cone.normal)
     t1, t2 = tangents(n)
-    cone.drift[0] = cone.drift[1] = 0.0
+    cone.drift[0] = cone.drift[1] = cone.whirl[3] = 0.0
     for i in range(6, 18):
         cone.da[i] = cone.db[i] = 0.0
     for row, d in enumerate((n, t1) if cone.directions == ip.SPIN else (t1, t2)):

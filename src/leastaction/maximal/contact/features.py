@@ -38,6 +38,8 @@ def find_again(solved: Any, table: Any, pairs: Any, Z: FloatArray, missing: dict
     sides = table.shapes.belt[pairs.a[found.pair[:count]]], table.shapes.belt[pairs.b[found.pair[:count]]]
     found.belt_a[:count], found.belt_b[:count] = sides
     found.belt[:count] = np.any(sides, axis=(0, 2))
+    given, pair = table.shapes.given, found.pair[:count]
+    found.given[:count] = given[pairs.b[pair]] - given[pairs.a[pair]]
     for c in found[:count]:
         k = missing.pop(int(c.key), None)
         if k is not None:

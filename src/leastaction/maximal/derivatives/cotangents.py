@@ -11,6 +11,7 @@ Gradients by poses are by turns and shifts in the world's directions, and E come
 from leastaction._jit import inline, routine
 from leastaction.maximal.coordinates.recover import child_of, freedoms, screw_of
 from leastaction.maximal.records import BALL, FREE, HINGE
+from leastaction.maximal.step.assembly import late_damping
 from leastaction.maximal.step.bodies import end_pose, start_pose
 from leastaction.maximal.step.joint_rows import coordinate
 from leastaction.mechanism.closure import DOT
@@ -225,8 +226,9 @@ def rate_cotangents(model, settings, data, dt, E0, E1, G0, G1):
         end, sb, sa, s = coordinate(c, data.coordinates[k].value, Sa, ya, Sb, yb)
         rate = (end - start) / dt
         servo = 0.5 * dt * c.servo
-        first = -(c.armature + halves * dt * (c.damping[0] + servo))
-        last = c.armature - (1.0 - halves) * dt * (c.damping[0] - servo)
+        late = late_damping(c, c.damping[0], halves, dt)
+        first = -(c.armature + halves * dt * (c.damping[0] + servo) + late)
+        last = c.armature - (1.0 - halves) * dt * (c.damping[0] - servo) + late
         by_start = first * rate_along(E0, c.a, c.b, tb, ta, f) / dt
         by_end = last * rate_along(E1, c.a, c.b, sb, sa, s) / dt
         bend_coordinate(c, Ra, xa, Rb, xb, E0, G0, first * rate)

@@ -32,7 +32,7 @@ def has_way_back(stepper: Any) -> bool:
     slides, controls of joints, and all that touches; others are differentiated step by step (`replay`).
     """
     model, forces = stepper.arrays, stepper.arrays.forces
-    if stepper.table.shapes.belt.any():
+    if stepper.table.shapes.belt.any() or stepper.table.shapes.given.any():
         return False
     if stepper.loops or len(stepper.substeps) > 1 or model.damped is not None or model.resisting is not None:
         return False

@@ -167,8 +167,9 @@ def implicit_coordinates(model, settings, data, dt, fresh):
             continue
         # The spring of a servo stands among the known impulses, at the start of the step: from there to its middle it
         # is a damper of stiffness dt / 2, and from the middle to the end one less of that (see `add_rates`).
-        damping = axis_damping(c, s.value, model.forces, data.modes) + 0.5 * dt * c.servo
-        gain = c.armature + settings.halves * dt * damping
+        damping = axis_damping(c, s.value, model.forces, data.modes)
+        late = late_damping(c, damping, settings.halves, dt)
+        gain = c.armature + settings.halves * dt * (damping + 0.5 * dt * c.servo) + late
         if gain == 0.0:
             continue
         Ra, xa = end_pose(states, c.a)
@@ -190,6 +191,12 @@ def axis_damping(c, value, forces, modes):
     if c.iv < 0:
         return c.damping[0]
     return c.damping[0] + limit_slopes(forces.dofs[c.iv], modes.limits[c.iv], value, 0.0)[1]
+
+
+@inline
+def late_damping(c, damping, halves, dt):
+    """What of the impulse of a damper at the end of the step, per rate, acts at its start: see `compiler.HOLDS`."""
+    return max((1.0 - halves) * dt * (damping - 0.5 * dt * c.servo) - c.holds, 0.0)
 
 
 @inline

@@ -12,6 +12,7 @@ from leastaction._jit import inline, routine
 from leastaction.contact import cones as ip
 from leastaction.contact.gap import gap
 from leastaction.linalg.graph.kernels import solve
+from leastaction.maximal.contact.whirl import let_drift, note_turn
 from leastaction.maximal.step.block_parts import add_pair, end_row, push, work
 from leastaction.maximal.step.bodies import end_pose
 from leastaction.maximal.step.joint_rows import coordinate
@@ -86,6 +87,9 @@ def look_at_cones(coordinates, states, cstates, contact, dt):
 @inline
 def sliding(c, states):
     """Sliding velocity of a cone along its two tangents."""
+    if c.whirl[3] != 0.0:
+        note_turn(c, states)
+        let_drift(c, states)
     y0 = work(states, c.da[6:12], c.a) + work(states, c.db[6:12], c.b)
     y1 = work(states, c.da[12:18], c.a) + work(states, c.db[12:18], c.b)
     return y0 + c.drift[0], y1 + c.drift[1]

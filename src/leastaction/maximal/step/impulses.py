@@ -7,7 +7,7 @@ to impulses on bodies, in their own directions.
 from leastaction._jit import routine
 from leastaction.forces import total
 from leastaction.maximal.records import BALL, FREE
-from leastaction.maximal.step.assembly import axis_damping, ball_axis
+from leastaction.maximal.step.assembly import axis_damping, ball_axis, late_damping
 from leastaction.maximal.step.bodies import END
 from leastaction.spatial import cross, load3, load9, mattvec, sub3
 
@@ -82,8 +82,9 @@ def add_rates(model, settings, data, dt):
                     give(states, c.a, wa, -(1.0 - halves) * dt * c.damping[j] * rate, END)
                     give(states, c.b, wb, -(1.0 - halves) * dt * c.damping[j] * rate, END)
             continue
-        damping = axis_damping(c, s.value, model.forces, data.modes) - 0.5 * dt * c.servo
-        gain = c.armature - (1.0 - halves) * dt * damping
+        damping = axis_damping(c, s.value, model.forces, data.modes)
+        late = late_damping(c, damping, halves, dt)
+        gain = c.armature - (1.0 - halves) * dt * (damping - 0.5 * dt * c.servo) + late
         s.left = 0.5 * (1.0 - halves) * dt * dt * c.servo * s.rate
         if gain != 0.0:
             give(states, c.a, s.wa, gain * s.rate, END)

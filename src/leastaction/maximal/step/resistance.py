@@ -72,31 +72,33 @@ def implicit_resistance(resisting, model, settings, data, dt, fresh):
             s.r[c] -= share * t[c]
             s.r[3 + c] -= share * f[c]
     if fresh:
-        for j in range(touched.shape[0]):
+        for row in range(touched.shape[0], model.resisting_edges.shape[0]):
             for c in range(6):
-                _column(resisting, model, data, j, c, share)
+                _columns(resisting, model, data, row, c, share)
     _look(data.modes.pull, 0.0)
     _rest(resisting, data)
 
 
 @routine(allocates=False)
-def _column(resisting, model, data, j, c, share):
-    """Column c of the blocks of body touched[j]."""
-    states, touched, values = data.bodies, resisting.touched, data.factors.values
-    b = touched[j]
-    for k in range(touched.shape[0]):
-        store6(data.T[touched[k]], ZERO6)
-        store6(data.dV[touched[k]], ZERO6)
-        store6(data.dF[touched[k]], ZERO6)
+def _columns(resisting, model, data, row, c, share):
+    """Columns c of the blocks of bodies no two of which act on the same one, which `row` of the edges tells."""
+    states, touched, edges, values = data.bodies, resisting.touched, model.resisting_edges, data.factors.values
     e = (1.0 if c % 3 == 0 else 0.0, 1.0 if c % 3 == 1 else 0.0, 1.0 if c % 3 == 2 else 0.0)
     zero = (0.0, 0.0, 0.0)
-    store6(data.dV[b], _twist(states[b], e if c < 3 else zero, zero if c < 3 else e))
+    for k in range(touched.shape[0]):
+        a = touched[k]
+        store6(data.T[a], ZERO6)
+        store6(data.dV[a], ZERO6)
+        store6(data.dF[a], ZERO6)
+        if edges[row, k] == k:
+            store6(data.dV[a], _twist(states[a], e if c < 3 else zero, zero if c < 3 else e))
     wrench_slopes(resisting, data.modes, states, data.T, data.dV, data.dF)
     for k in range(touched.shape[0]):
-        a, edge = touched[k], model.resisting_edges[k, j]
-        if a != b and edge < 0:
+        j = edges[row, k]
+        if j < 0:
             continue
-        at = model.graph.diagonal[a] if a == b else model.graph.offsets[edge, 0 if a < b else 1]
+        a, b = touched[k], touched[j]
+        at = model.graph.diagonal[a] if a == b else model.graph.offsets[edges[k, j], 0 if a < b else 1]
         t, f = _impulse(states[a], load6(data.dF[a]))
         for i in range(3):
             values[at + 6 * i + c] -= share * t[i]

@@ -194,9 +194,12 @@ def set_turn(turns, j, i, y):
     if turns.shape[0] == 2:
         turn.k[6], turn.k[7] = inverse_jacobian_terms(dot3(y, y))
     else:
-        k = ex.coefficients(y)
-        for c in range(8):
-            turn.k[c] = k[c]
+        _store8(turn.k, ex.coefficients(y))
+
+
+@inline
+def _store8(a, k):
+    a[0], a[1], a[2], a[3], a[4], a[5], a[6], a[7] = k
 
 
 @routine
@@ -207,17 +210,40 @@ def turning_gradient(w, b, turns, i, Ic, dt):
         # One turn at a constant rate: l = y . I y / (2 dt).
         store3(turns[1, i].g, scale3(1.0 / dt, symvec(Ic, load3(turns[1, i].y))))
         return
+    if s == 2:
+        _gradient_at_order_4(w, b, turns, i, Ic, dt)
+        return
     # At the first node y = 0 and J_r = 1.
     L = symvec(Ic, rate(b, turns, 0, i, dt))
     for j in range(1, s + 1):
         store3(turns[j, i].g, scale3(w[0] * b[0, j], L))
     for al in range(1, s + 1):
-        y, yd, k = load3(turns[al, i].y), rate(b, turns, al, i, dt), eight(turns[al, i].k)
-        L = symvec(Ic, ex.jr(y, k, yd))
-        P = ex.jr_transposed(y, k, L)
+        P, slope = _momenta(load3(turns[al, i].y), rate(b, turns, al, i, dt), eight(turns[al, i].k), Ic)
         for j in range(1, s + 1):
             add_to3(turns[j, i].g, w[al] * b[al, j], P)
-        add_to3(turns[al, i].g, w[al] * dt, gradient(y, L, yd, k))
+        add_to3(turns[al, i].g, w[al] * dt, slope)
+
+
+@inline
+def _momenta(y, yd, k, Ic):
+    """Derivatives (3) of 1/2 omega . I omega by yd and by y, where yd is the rate of y."""
+    L = symvec(Ic, ex.jr(y, k, yd))
+    return ex.jr_transposed(y, k, L), gradient(y, L, yd, k)
+
+
+@inline
+def _gradient_at_order_4(w, b, turns, i, Ic, dt):
+    """The same for order 4, written out: the compiler makes slow work of loops over two nodes."""
+    y, z, h = load3(turns[1, i].y), load3(turns[2, i].y), 1.0 / dt
+    L = symvec(Ic, axpy3(b[0, 1] * h, y, scale3(b[0, 2] * h, z)))
+    yd = axpy3(b[1, 1] * h, y, scale3(b[1, 2] * h, z))
+    zd = axpy3(b[2, 1] * h, y, scale3(b[2, 2] * h, z))
+    P, by_y = _momenta(y, yd, eight(turns[1, i].k), Ic)
+    Q, by_z = _momenta(z, zd, eight(turns[2, i].k), Ic)
+    first = axpy3(w[2] * b[2, 1], Q, axpy3(w[1] * b[1, 1], P, scale3(w[0] * b[0, 1], L)))
+    last = axpy3(w[2] * b[2, 2], Q, axpy3(w[1] * b[1, 2], P, scale3(w[0] * b[0, 2], L)))
+    store3(turns[1, i].g, axpy3(w[1] * dt, by_y, first))
+    store3(turns[2, i].g, axpy3(w[2] * dt, by_z, last))
 
 
 @inline
@@ -325,12 +351,15 @@ def hessian_at_order_4(w, b, turns, i, Ic, dt):
     left, right = w[0] * b[0, 1] * h, w[0] * b[0, 2] * h
     A, B = _scaled(left * b[0, 1], first, none), _scaled(left * b[0, 2], first, none)
     C = _scaled(right * b[0, 2], first, none)
-    JJ, JN, NN = _parts(load3(turns[1, i].y), rate(b, turns, 1, i, dt), eight(turns[1, i].k), Ic)
+    y, z = load3(turns[1, i].y), load3(turns[2, i].y)
+    yd = axpy3(b[1, 1] * h, y, scale3(b[1, 2] * h, z))
+    zd = axpy3(b[2, 1] * h, y, scale3(b[2, 2] * h, z))
+    JJ, JN, NN = _parts(y, yd, eight(turns[1, i].k), Ic)
     left, right = w[1] * b[1, 1], w[1] * b[1, 2]
     A = _scaled(left * b[1, 1] * h, JJ, _scaled(left, plus9(JN, transposed9(JN)), _scaled(w[1] * dt, NN, A)))
     B = _scaled(left * b[1, 2] * h, JJ, _scaled(right, transposed9(JN), B))
     C = _scaled(right * b[1, 2] * h, JJ, C)
-    JJ, JN, NN = _parts(load3(turns[2, i].y), rate(b, turns, 2, i, dt), eight(turns[2, i].k), Ic)
+    JJ, JN, NN = _parts(z, zd, eight(turns[2, i].k), Ic)
     left, right = w[2] * b[2, 1], w[2] * b[2, 2]
     A = _scaled(left * b[2, 1] * h, JJ, A)
     B = _scaled(left * b[2, 2] * h, JJ, _scaled(left, JN, B))

@@ -1,7 +1,7 @@
 """Newton iterations of one step of a variational integrator, and what comes before and after them."""
 
 from leastaction._jit import routine
-from leastaction.minimal.convergence import chords_suffice, is_solved, largest
+from leastaction.minimal.convergence import chords_suffice, is_solved, largest, rate_of, within_reach
 from leastaction.minimal.jointwise.directions import AGAIN
 from leastaction.minimal.jointwise.one_sided import open_or_close
 from leastaction.minimal.jointwise.residual import next_momentum, residual, start_point
@@ -96,7 +96,8 @@ def newton_with(direction):
         where the Jacobian is singular. `data.history`: residual norms. The last iterations keep the derivatives of the
         one before (chord steps), where three of them are enough, or four above order 2: they are that much cheaper.
         """
-        points, dx, history, tolerance = data.points, data.dx, data.history, settings.tolerance
+        points, dx, history = data.points, data.dx, data.history
+        tolerance = within_reach(settings.tolerance, dx.shape[1])
         X = points.X
         for it in range(history.shape[0]):
             history[it] = 0.0
@@ -124,7 +125,8 @@ def newton_with(direction):
                 if open_or_close(model.jumps, model, settings, points) == 0:
                     return it, not turns_too_far(model.nodes, X)
                 new = residual(model, settings, points, data.p, u)
-            keep = shorten == 1.0 and chords_suffice(size, new / norm, keep, chords, tolerance)
+            rate = rate_of(size, before, new, norm, keep)
+            keep = shorten == 1.0 and chords_suffice(size, rate, keep, chords, tolerance)
             norm, before = new, size if shorten == 1.0 else 0.0
         return limit, False
 

@@ -3,8 +3,6 @@
 All spatial quantities are in the world frame about the world's origin: the barred ones of the paper.
 """
 
-import numpy as np
-
 from leastaction._jit import inline, routine
 from leastaction.forces import drives
 from leastaction.forces.arrays import modes_at
@@ -44,6 +42,7 @@ from leastaction.spatial import (
     world_inertia,
 )
 from leastaction.spatial import exponential as ex
+from leastaction.spatial.angles import sine_and_cosine
 
 
 @inline
@@ -108,7 +107,8 @@ def positions(model, rule, data, al):
         n = node.iv
         if node.kind == REVOLUTE:
             x = coordinate(rule, X, al, n)
-            R = turn_z(R, np.sin(x), np.cos(x))
+            sine, cosine = sine_and_cosine(x)
+            R = turn_z(R, sine, cosine)
             a = (R[2], R[5], R[8])
             p = axpy3(node.pitch * x, a, p)
             store6(scr[al, n].S, (a, axpy3(node.pitch, a, cross(p, a))))

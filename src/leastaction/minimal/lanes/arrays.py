@@ -34,6 +34,8 @@ class LaneModel(NamedTuple):
             is compiled.
         limited: whether controls may have limits; likewise.
         driven: whether there are controls that are not zero; likewise.
+        branched: whether some body is not carried by the one before it; likewise.
+        turning: whether joints may have several axes, as balls have; likewise.
         shapes: `LaneShapes`, or None where bodies touch planes alone.
     """
 
@@ -47,6 +49,8 @@ class LaneModel(NamedTuple):
     soft: bool | None = True
     limited: bool | None = True
     driven: bool | None = True
+    branched: bool | None = True
+    turning: bool | None = True
     shapes: Any = None
 
 
@@ -108,7 +112,7 @@ class Touch(NamedTuple):
         least: gap that a cone must have at the end of the step [m or rad], shape (cones,).
         lam: impulses [N s or N m s], along normal and tangents of contacts, shape (m,).
         w: gaps (less `least`) and sliding after the update [m or rad], shape (m,).
-        W: their derivatives by the impulses, shape (m, m).
+        W: their derivatives, shape (m, m): a row for each impulse.
         columns, rows: of unit impulses and of gaps and sliding, eliminated, shape (m, nv).
         col: columns of the factor, shape (nv, 6).
         kick: what the impulses do along the joints, shape (nv,).
@@ -116,7 +120,9 @@ class Touch(NamedTuple):
         total: impulses of the whole step, shape (m,).
         before: length of the step before [s], 0 at the start of a run: impulses at a time are those of half of the step
             before it and half of the one after, shape (1,).
-        M, b, which: Newton's equations for the impulses, shapes (m, m) and (m, 1), and which impulses they are, (m,).
+        M, b: Newton's equations for the impulses, shapes (m, m) and (m, 1); d: changes of those that take part, (m,),
+            of which `unknown`, (m,), lists those that are solved for.
+        which: impulses of the cones that take part, one after another, shape (m,).
         share: part of the restitution that acts, shape (1,).
         found: `Found`, or None where bodies touch planes alone.
     """
@@ -138,6 +144,8 @@ class Touch(NamedTuple):
     M: FloatArray
     b: FloatArray
     which: NDArray[np.int64]
+    d: FloatArray
+    unknown: NDArray[np.int64]
     share: FloatArray
     found: Any = None
 
@@ -326,9 +334,15 @@ def pruned(model: LaneModel, driven: bool) -> LaneModel:
     drives, dofs = model.drives, model.dofs
     soft = any(dofs[name].any() for name in ("stiffness", "damping", "armature", "servo"))
     limited = np.isfinite(drives.lower).any() or np.isfinite(drives.upper).any()
-    return model._replace(
-        soft=True if soft else None, limited=True if limited else None, driven=True if driven else None
-    )
+    parents = model.nodes.parent
+    there = {
+        "soft": soft,
+        "limited": limited,
+        "driven": driven,
+        "branched": (parents != np.arange(len(parents)) - 1).any(),
+        "turning": (model.nodes.nv != 1).any(),
+    }
+    return model._replace(**{name: True if has else None for name, has in there.items()})
 
 
 def lane_shapes(model: LaneModel, nq: int, room: int = 0) -> Any:
@@ -341,7 +355,7 @@ def lane_shapes(model: LaneModel, nq: int, room: int = 0) -> Any:
         count = len(model.cones) + room
         m = 2 * int((model.cones.kind == CONTACT).sum()) + count + 2 * room
         own: dict[str, Any] = dict.fromkeys(("active", "side", "soft", "least"), (count,))
-        own |= dict.fromkeys(("lam", "w", "total", "which"), (m,)) | dict.fromkeys(("W", "M"), (m, m))
+        own |= dict.fromkeys(("lam", "w", "total", "which", "d", "unknown"), (m,)) | dict.fromkeys(("W", "M"), (m, m))
         own |= dict.fromkeys(("columns", "rows"), (m, nv)) | dict.fromkeys(("kick", "first"), (nv,))
         shapes["touch"] = Touch(**own | {"col": (nv, 6), "before": (1,), "b": (m, 1), "share": (1,)})
     return Lane(**shapes)
@@ -363,7 +377,7 @@ def lane_arrays(model: LaneModel, nq: int, room: int = 0) -> Lane:
     own: dict[str, Any] = dict(zip(Lane._fields, map(np.zeros, shapes), strict=False))
     own["now"] = np.zeros(1, np.int64)
     if touch is not None:
-        kinds = {"active": np.int64, "which": np.int64}
+        kinds = dict.fromkeys(("active", "which", "unknown"), np.int64)
         arrays: dict[str, Any] = {
             name: np.zeros(shape, kinds.get(name, np.float64))
             for name, shape in touch._asdict().items()

@@ -23,6 +23,7 @@ KNOWN = (SPHERE, CAPSULE, BOX, MESH)
 def cones(mechanism: Mechanism) -> tuple[Any, ContactTable]:
     """`LANE_CONE` records of a mechanism, and its shapes; refuses contacts that these cannot hold."""
     table = collect(mechanism, centred_frames(mechanism), bodies=False)
+    _refuse(table, table.ground)
     for pair in table.ground:
         if not _is_plain(table, pair):
             body, name = table.names[pair.b]
@@ -39,6 +40,8 @@ def cones_and_shapes(mechanism: Mechanism, bodies: bool) -> tuple[Any, LaneShape
     table = leave_out(_at_home(mechanism, frames), collect(mechanism, frames, bodies=bodies))
     plain = np.array([_is_plain(table, pair) for pair in table.ground], bool)
     pairs = np.concatenate([table.ground[~plain], table.body_pairs()]).view(np.recarray)
+    _refuse(table, table.ground)
+    _refuse(table, pairs)
     shapes = None
     if len(pairs):
         bound = table.shapes.bound[table.movers]
@@ -103,15 +106,18 @@ def _records(mechanism: Mechanism, table: ContactTable) -> Any:
     return out
 
 
-def _is_plain(table: ContactTable, pair: Any) -> bool:
-    """Whether a pair with the ground is one of balls over a plane; refuses what no contact here knows."""
-    ground, shape = table.shapes[pair.a], table.shapes[pair.b]
-    body, name = table.names[pair.b]
-    if pair.spin > 0.0 or pair.roll > 0.0:
+def _refuse(table: ContactTable, pairs: Any) -> None:
+    """Refuse pairs with friction that no contact here knows."""
+    for pair in pairs[(pairs.spin > 0.0) | (pairs.roll > 0.0)][:1]:
+        body, name = table.names[pair.b]
         raise IntegratorError(
             f"Grounded knows no friction against spinning and rolling, which {name!r} of {body!r} has; use Maximal"
         )
-    return ground.kind == PLANE and shape.kind in KNOWN
+
+
+def _is_plain(table: ContactTable, pair: Any) -> bool:
+    """Whether a pair with the ground is one of balls over a plane."""
+    return table.shapes[pair.a].kind == PLANE and table.shapes[pair.b].kind in KNOWN
 
 
 def _contacts(table: ContactTable) -> Any:

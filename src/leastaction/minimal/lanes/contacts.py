@@ -22,6 +22,7 @@ from leastaction.minimal.bodywise.turning import polynomial, turn_between
 from leastaction.minimal.lanes.arrays import CONTACT, DRY, LIMIT
 from leastaction.minimal.lanes.bounces import bounced
 from leastaction.minimal.lanes.found import find
+from leastaction.minimal.lanes.friction import take_part
 from leastaction.minimal.lanes.meetings import miss_found, push_found, relate_found
 from leastaction.minimal.lanes.sixes import six, wrench
 from leastaction.minimal.sixes import plus, times
@@ -205,28 +206,24 @@ def relate(model, lane, found):
             for b in range(cones.shape[0]):
                 if touch.active[b]:
                     for k in range(cones[b].row, cones[b].row + (3 if cones[b].kind == CONTACT else 1)):
-                        touch.W[j, k] = meet(model, node, touch.rows[j], touch.columns[k])
+                        touch.W[k, j] = meet(model, node, touch.rows[j], touch.columns[k])
 
 
 @routine
 def relate_all(cones, touch, W_):
     """The same over all joints: where contacts tie bodies of several branches, looking for common ones takes longer."""
-    which, n, nv = touch.which, 0, W_.shape[0]
-    for c in range(cones.shape[0]):
-        if touch.active[c]:
-            for k in range(cones[c].row, cones[c].row + (3 if cones[c].kind == CONTACT else 1)):
-                which[n] = k
-                n += 1
+    which, n, nv = touch.which, take_part(cones, touch), W_.shape[0]
     for a in range(n):
         j = which[a]
-        row = touch.rows[j]
         for c in range(nv):
-            touch.w[j] += row[c] * W_[c, 7]
-        for b in range(n):
-            column, total = touch.columns[which[b]], 0.0
+            touch.w[j] += touch.rows[j, c] * W_[c, 7]
+    for b in range(n):
+        column, out = touch.columns[which[b]], touch.W[which[b]]
+        for a in range(n):
+            row, total = touch.rows[which[a]], 0.0
             for c in range(nv):
                 total += row[c] * column[c]
-            touch.W[j, which[b]] = total
+            out[which[a]] = total
 
 
 @routine

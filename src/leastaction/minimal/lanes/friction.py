@@ -14,7 +14,7 @@ problems prone to Newton like solution methods, CMAME 92, 1991), held back as by
 from math import sqrt
 
 from leastaction._jit import inline, routine
-from leastaction.linalg.dense import solve_in_place
+from leastaction.linalg.dense import solve_leading
 from leastaction.minimal.lanes.arrays import CONTACT, DRY
 
 SWEEPS, ROUNDS, TRIES = 6, 12, 20
@@ -40,8 +40,8 @@ def contact(W, w, lam, o, mu):
     push = max(0.0, lam[o] - w[o] / W[o, o])
     change = push - lam[o]
     k, most = stiffness(W, o), mu * push
-    f1 = lam[o + 1] - (w[o + 1] + W[o + 1, o] * change) / k
-    f2 = lam[o + 2] - (w[o + 2] + W[o + 2, o] * change) / k
+    f1 = lam[o + 1] - (w[o + 1] + W[o, o + 1] * change) / k
+    f2 = lam[o + 2] - (w[o + 2] + W[o, o + 2] * change) / k
     size = sqrt(f1 * f1 + f2 * f2)
     share = most / size if size > most else 1.0
     return push, share * f1, share * f2
@@ -63,16 +63,27 @@ def impulses(cone):
 
 
 @routine
-def add(cones, active, W, w, k, change):
-    """An impulse changes: so do the motions."""
-    for b in range(active.shape[0]):
-        if active[b]:
-            for j in range(cones[b].row, cones[b].row + impulses(cones[b])):
-                w[j] += W[j, k] * change
+def add(touch, n, k, change):
+    """An impulse changes: so do the motions of the n impulses that take part."""
+    w, which, row = touch.w, touch.which, touch.W[k]
+    for m in range(n):
+        w[which[m]] += row[which[m]] * change
 
 
 @routine
-def sweep(cones, touch, dt, relax):
+def take_part(cones, touch):
+    """List the impulses of the cones that take part; gives back their number."""
+    active, which, n = touch.active, touch.which, 0
+    for c in range(active.shape[0]):
+        if active[c]:
+            for k in range(cones[c].row, cones[c].row + impulses(cones[c])):
+                which[n] = k
+                n += 1
+    return n
+
+
+@routine
+def sweep(cones, touch, n, dt, relax):
     """One sweep of Gauss-Seidel, with changes of contacts times `relax`; gives back the largest change of a motion.
 
     Normal and friction of a rough contact may otherwise drive each other to and fro.
@@ -88,16 +99,16 @@ def sweep(cones, touch, dt, relax):
             e0, e1, e2 = relax * (n0 - lam[o]), relax * (n1 - lam[o + 1]), relax * (n2 - lam[o + 2])
             lam[o], lam[o + 1], lam[o + 2] = lam[o] + e0, lam[o + 1] + e1, lam[o + 2] + e2
             if e0 != 0.0 or e1 != 0.0 or e2 != 0.0:
-                add(cones, active, W, w, o, e0)
-                add(cones, active, W, w, o + 1, e1)
-                add(cones, active, W, w, o + 2, e2)
+                add(touch, n, o, e0)
+                add(touch, n, o + 1, e1)
+                add(touch, n, o + 2, e2)
                 moved = abs(W[o, o] * e0) + abs(W[o + 1, o + 1] * e1) + abs(W[o + 2, o + 2] * e2)
         else:
             new = stop(W, w, lam, o, dt * cones[c].friction)
             e0 = new - lam[o]
             lam[o] = new
             if e0 != 0.0:
-                add(cones, active, W, w, o, e0)
+                add(touch, n, o, e0)
                 moved = abs(W[o, o] * e0)
         if not moved <= change:
             change = moved
@@ -126,44 +137,43 @@ def violation(cones, touch, dt):
 
 
 @routine
-def linear_rows(cones, touch, dt, hold):
-    """Newton's equations for the change of the impulses into `M` and `b`; gives back their number.
+def linear_rows(cones, touch, n, dt, hold):
+    """Newton's equations for the changes of the n impulses, into `M` and `d`; gives back how many are unknown.
 
-    Impulses are held back by a share of the compliance.
+    Impulses are held back by a share of the compliance. Changes that are known, such as of contacts that come apart,
+    are in `d`; `unknown` lists the others.
     """
-    active, W, w, lam, M, b, index = touch.active, touch.W, touch.w, touch.lam, touch.M, touch.b, touch.which
-    n = 0
-    for c in range(active.shape[0]):
-        if active[c]:
-            for k in range(cones[c].row, cones[c].row + impulses(cones[c])):
-                index[n] = k
-                n += 1
-    i = 0
+    active, W, w, lam, M, d, index = touch.active, touch.W, touch.w, touch.lam, touch.M, touch.d, touch.which
+    i, count = 0, 0
     for c in range(active.shape[0]):
         if not active[c]:
             continue
-        o = cones[c].row
-        # First as if all stick: w + W d = 0.
-        for r in range(impulses(cones[c])):
-            for j in range(n):
-                M[i + r, j] = W[o + r, index[j]]
-            M[i + r, i + r] += hold * (W[o, o] if r == 0 else stiffness(W, o))
-            b[i + r, 0] = -w[o + r]
+        o, size = cones[c].row, impulses(cones[c])
         if cones[c].kind != CONTACT:
             new, free = stop(W, w, lam, o, dt * cones[c].friction), lam[o] - w[o] / W[o, o]
             if new != free:
-                only(M, b, n, i, new - lam[o])
-            i += 1
-            continue
-        if lam[o] - w[o] / W[o, o] <= 0.0:
+                d[i] = new - lam[o]
+                i += 1
+                continue
+        elif lam[o] - w[o] / W[o, o] <= 0.0:
             for r in range(3):
-                only(M, b, n, i + r, -lam[o + r])
-        else:
+                d[i + r] = -lam[o + r]
+            i += 3
+            continue
+        # First as if all stick: w + W d = 0.
+        for r in range(size):
+            for j in range(n):
+                M[i + r, j] = W[index[j], o + r]
+            M[i + r, i + r] += hold * (W[o, o] if r == 0 else stiffness(W, o))
+            d[i + r] = -w[o + r]
+            touch.unknown[count] = i + r
+            count += 1
+        if size == 3:
             k, mu = stiffness(W, o), cones[c].friction
             x1, x2 = lam[o + 1] - w[o + 1] / k, lam[o + 2] - w[o + 2] / k
-            size, most = sqrt(x1 * x1 + x2 * x2), mu * max(lam[o], 0.0)
-            if size > most:
-                x1, x2, share = x1 / size, x2 / size, most / size
+            length, most = sqrt(x1 * x1 + x2 * x2), mu * max(lam[o], 0.0)
+            if length > most:
+                x1, x2, share = x1 / length, x2 / length, most / length
                 # d_t - mu x d_n - share (1 - x x^T)(d_t - W d / k) = mu lam_n x - lam_t
                 p11, p12, p22 = share * x2 * x2, -share * x1 * x2, share * x1 * x1
                 for j in range(n):
@@ -175,67 +185,82 @@ def linear_rows(cones, touch, dt, hold):
                 M[i + 2, i + 2] += 1.0 - p22
                 M[i + 1, i] -= mu * x1
                 M[i + 2, i] -= mu * x2
-                b[i + 1, 0], b[i + 2, 0] = most * x1 - lam[o + 1], most * x2 - lam[o + 2]
-        i += 3
-    return n
-
-
-@inline
-def only(M, b, n, i, value):
-    """The equation d_i = value."""
-    for j in range(n):
-        M[i, j] = 0.0
-    M[i, i] = 1.0
-    b[i, 0] = value
+                d[i + 1], d[i + 2] = most * x1 - lam[o + 1], most * x2 - lam[o + 2]
+        i += size
+    return count
 
 
 @routine
-def change_impulses(cones, touch, n):
-    """Add the n changes in `b` to the impulses."""
+def solve_rows(touch, n, count):
+    """Solve for the unknown changes, into `d`; gives back whether they could be."""
+    M, b, d, unknown = touch.M, touch.b, touch.d, touch.unknown
+    for a in range(count):
+        i, seen, total = unknown[a], 0, d[unknown[a]]
+        for j in range(n):
+            if seen < count and unknown[seen] == j:
+                M[i, seen] = M[i, j]  # no further on than it was
+                seen += 1
+            elif d[j] != 0.0:
+                total -= M[i, j] * d[j]
+        b[a, 0] = total
+    for a in range(count):
+        for c in range(count):
+            M[a, c] = M[unknown[a], c]
+    if not solve_leading(M, b, count):
+        return False
+    for a in range(count):
+        d[unknown[a]] = b[a, 0]
+    return True
+
+
+@routine
+def change_impulses(touch, n):
+    """Add the n changes in `d` to the impulses."""
     for j in range(n):
-        touch.lam[touch.which[j]] += touch.b[j, 0]
-        add(cones, touch.active, touch.W, touch.w, touch.which[j], touch.b[j, 0])
+        if touch.d[j] != 0.0:
+            touch.lam[touch.which[j]] += touch.d[j]
+            add(touch, n, touch.which[j], touch.d[j])
 
 
 @routine
 def clip(cones, touch, dt):
-    """Shorten the changes in `b` such that impulses are allowed after them."""
-    active, lam, b, i = touch.active, touch.lam, touch.b, 0
+    """Shorten the changes in `d` such that impulses are allowed after them."""
+    active, lam, d, i = touch.active, touch.lam, touch.d, 0
     for c in range(active.shape[0]):
         if not active[c]:
             continue
         o, bound = cones[c].row, dt * cones[c].friction
-        new = lam[o] + b[i, 0]
+        new = lam[o] + d[i]
         if cones[c].kind == DRY:
-            b[i, 0] = min(bound, max(-bound, new)) - lam[o]
+            d[i] = min(bound, max(-bound, new)) - lam[o]
             i += 1
             continue
         new = max(0.0, new)
-        b[i, 0] = new - lam[o]
+        d[i] = new - lam[o]
         i += 1
         if cones[c].kind == CONTACT:
-            f1, f2, most = lam[o + 1] + b[i, 0], lam[o + 2] + b[i + 1, 0], cones[c].friction * new
+            f1, f2, most = lam[o + 1] + d[i], lam[o + 2] + d[i + 1], cones[c].friction * new
             size = sqrt(f1 * f1 + f2 * f2)
             share = most / size if size > most else 1.0
-            b[i, 0], b[i + 1, 0] = share * f1 - lam[o + 1], share * f2 - lam[o + 2]
+            d[i], d[i + 1] = share * f1 - lam[o + 1], share * f2 - lam[o + 2]
             i += 2
 
 
 @routine
-def newton_on_impulses(cones, touch, dt, tolerance, before):
+def newton_on_impulses(cones, touch, n, dt, tolerance, before):
     """Newton steps as long as they help, held back the more the less they do; gives back the violation of the laws."""
     hold = HOLD
     for _ in range(TRIES):
-        n = linear_rows(cones, touch, dt, hold)
+        count = linear_rows(cones, touch, n, dt, hold)
         after = before
-        if solve_in_place(touch.M[:n, :n], touch.b[:n]):
+        if solve_rows(touch, n, count):
             clip(cones, touch, dt)
-            change_impulses(cones, touch, n)
+            change_impulses(touch, n)
             after = violation(cones, touch, dt)
             if not after < BETTER * before:
                 for j in range(n):
-                    touch.b[j, 0] = -touch.b[j, 0]
-                change_impulses(cones, touch, n)
+                    touch.d[j] = -touch.d[j]
+                change_impulses(touch, n)
         if after < BETTER * before:
             before, hold = after, max(HOLD, 0.01 * hold)
             if before <= tolerance:
@@ -269,24 +294,23 @@ def settle(cones, touch, dt, tolerance):
     that touch together may not all stick: they would have to come nearer to each other. Where no solution of the laws
     is found for this, sticking contacts creep a little, at most by 1e-4 of what gives way under them.
     """
-    active, W, w, lam = touch.active, touch.W, touch.w, touch.lam
-    for a in range(active.shape[0]):
+    lam, n = touch.lam, take_part(cones, touch)
+    for a in range(touch.soft.shape[0]):
         touch.soft[a] = 0.0
-        if active[a]:
-            for k in range(cones[a].row, cones[a].row + impulses(cones[a])):
-                if lam[k] != 0.0:
-                    add(cones, active, W, w, k, lam[k])
+    for m in range(n):
+        if lam[touch.which[m]] != 0.0:
+            add(touch, n, touch.which[m], lam[touch.which[m]])
     left, share = 0.0, tolerance
     for turn in range(ROUNDS):
         if turn == 0 or turn > 2:
             share = min(10.0 * share, 1e-4)
             soften(cones, touch, share)
         for _ in range(SWEEPS):
-            if sweep(cones, touch, dt, 1.0 if turn == 0 else 0.6) <= 0.1 * tolerance:
+            if sweep(cones, touch, n, dt, 1.0 if turn == 0 else 0.6) <= 0.1 * tolerance:
                 break
         left = violation(cones, touch, dt)
         if left > tolerance:
-            left = newton_on_impulses(cones, touch, dt, tolerance, left)
+            left = newton_on_impulses(cones, touch, n, dt, tolerance, left)
         if left <= tolerance:
             break
     return left

@@ -1,12 +1,12 @@
 """Steps of a lane: Newton, its first guess, division of what it does not solve."""
 
 from leastaction._jit import routine
-from leastaction.kinematics.manifold import retract
 from leastaction.minimal.lanes.bounces import LEFT, RIGID, bounces, energy_before, work_of_impulses
 from leastaction.minimal.lanes.contacts import choose, fall_of, miss, push, relate
 from leastaction.minimal.lanes.found import keep_found, overlooked
 from leastaction.minimal.lanes.friction import settle
-from leastaction.minimal.lanes.sweeps import eliminate, look_at_end, put, update
+from leastaction.minimal.lanes.passing import passes_through
+from leastaction.minimal.lanes.sweeps import eliminate, look_at_end, move, put, update
 
 FINEST = 1024
 """Most parts that a step is divided into."""
@@ -28,13 +28,13 @@ def newton(model, lane, touch, settings, dt, placed):
     `placed` tells that bodies are where q1 has them.
     """
     if not placed:
-        put(model, lane.q1, lane.R[1 - lane.now[0]], lane.x[1 - lane.now[0]], lane.S[1 - lane.now[0]])
-    norm = eliminate(model, lane, touch, dt, model.soft, model.driven)
+        put(model, lane.q1, lane.R[1 - lane.now[0]], lane.x[1 - lane.now[0]], lane.S[1 - lane.now[0]], model.branched)
+    norm = eliminate(model, lane, touch, dt, model.soft, model.driven, model.branched)
     if touch is not None:
         relate(model, lane, touch.found)
         settle_all(model, touch, touch.found, 0.5 * (touch.before[0] + dt), 0.1 * settings.floor)
         push(model, lane)
-    return update(model, lane), norm
+    return update(model, lane, model.branched), norm
 
 
 @routine
@@ -57,7 +57,7 @@ def begin_contacts(model, lane, touch, dt):
     """Which contacts take part, from the first guess in q1; gives back whether bodies are placed there now."""
     if touch is None:
         return False
-    put(model, lane.q1, lane.R[1 - lane.now[0]], lane.x[1 - lane.now[0]], lane.S[1 - lane.now[0]])
+    put(model, lane.q1, lane.R[1 - lane.now[0]], lane.x[1 - lane.now[0]], lane.S[1 - lane.now[0]], model.branched)
     choose(model, lane, dt)
     return True
 
@@ -93,11 +93,11 @@ def attempt(model, lane, settings, dt, steady):
     The first guess goes on with the mean rate of the last step, `near`, or where `steady` with its change since the
     one before, `far`.
     """
-    nodes, q0, q1, near, far, dx, moved = model.nodes, lane.q0, lane.q1, lane.near, lane.far, lane.dx, lane.moved
+    q0, q1, near, far, dx, moved = lane.q0, lane.q1, lane.near, lane.far, lane.dx, lane.moved
     for k in range(dx.shape[0]):
         dx[k] = dt * (2.0 * near[k] - far[k]) if steady else dt * near[k]
         moved[k] = dx[k]
-    retract(nodes, q0, dx, q1)
+    move(model, q0, dx, q1, model.turning)
     placed = begin_contacts(model, lane, lane.touch, dt)
     if is_full(lane.touch):
         return -1
@@ -110,7 +110,7 @@ def attempt(model, lane, settings, dt, steady):
             moved[k] += dx[k]
         if size <= CLOSE:
             # The next update would be smaller by as much as this one has shrunk the residual.
-            new = look_at_end(model, lane, lane.touch, dt, model.soft, model.driven)
+            new = look_at_end(model, lane, lane.touch, dt, model.soft, model.driven, model.branched)
             placed = True
             # Contacts that do not settle to the last digit need not hold up the step.
             allowed = max(settings.tolerance, settings.floor if it < PATIENCE else max(settings.floor, 1e-7))
@@ -161,7 +161,10 @@ def step(model, lane, settings, steady):
 
 @routine
 def solve(model, lane, touch, settings, dt, steady):
-    """`attempt`, and where bounces add energy another one with less restitution; (its result, all iterations)."""
+    """`attempt`, and where bounces add energy another one with less restitution; (its result, all iterations).
+
+    A step in which things pass through each other is none.
+    """
     if touch is None:
         spent = attempt(model, lane, settings, dt, steady)
         return spent, abs(spent)
@@ -174,7 +177,17 @@ def solve(model, lane, touch, settings, dt, steady):
         if above > 0.0:
             spent, more = bound_bounces(model, lane, settings, dt, steady, energy, above)
             tried += more
+    if spent > 0 and is_passed(lane, model.shapes, touch.found):
+        return -spent, tried
     return spent, tried
+
+
+@routine
+def is_passed(lane, shapes, found):
+    """Whether things have passed through each other."""
+    if found is None:
+        return False
+    return passes_through(lane, shapes, found, shapes.features, shapes.convex)
 
 
 @routine
@@ -226,7 +239,7 @@ def note(model, lane, touch, count, dt):
 def prepare(model, lane):
     """Bodies at the start of a run."""
     lane.now[0] = 0
-    put(model, lane.q0, lane.R[lane.now[0]], lane.x[lane.now[0]], lane.S[lane.now[0]])
+    put(model, lane.q0, lane.R[lane.now[0]], lane.x[lane.now[0]], lane.S[lane.now[0]], model.branched)
 
 
 @routine

@@ -2,7 +2,7 @@
 
 from leastaction._jit import inline, routine
 from leastaction.kinematics.manifold import retract
-from leastaction.kinematics.sweeps import place, screw_axis
+from leastaction.kinematics.sweeps import library_sine_and_cosine, place_with, screw_axis
 from leastaction.minimal.bodywise.turning import plus9, polynomial, polynomial_slope, turn_between
 from leastaction.minimal.lanes.blocks import NO_BLOCK, column_of, gather, leave, row_of, with_body, without_joint
 from leastaction.minimal.lanes.sixes import held, hold, six
@@ -34,22 +34,26 @@ CAP = 0.5
 WAITING = 48
 """Numbers of what waits at a branch: block, wrench of the right-hand side, wrench of the subtree."""
 
+place = place_with(library_sine_and_cosine)  # single precision stays single
+
 
 @routine
-def put(model, q, R_, x_, S_):
+def put(model, q, R_, x_, S_, branched):
     """Rotations, centres of mass and joint screws of all bodies at q.
 
-    A child's origin follows from its parent's centre of mass, so that origins need not be kept.
+    A child's origin follows from its parent's centre of mass, so that origins need not be kept. Where `branched` is
+    None, each body is carried by the one before it.
     """
     nodes = model.nodes
     R, p = EYE, ZERO3
     for i in range(nodes.shape[0]):
         node = nodes[i]
-        if node.parent < 0:
-            R, p = EYE, ZERO3
-        elif node.parent != i - 1:
-            R = load9(R_[node.parent])
-            p = sub3(load3(x_[node.parent]), matvec(R, load3(nodes[node.parent].com)))
+        if branched is not None:
+            if node.parent < 0:
+                R, p = EYE, ZERO3
+            elif node.parent != i - 1:
+                R = load9(R_[node.parent])
+                p = sub3(load3(x_[node.parent]), matvec(R, load3(nodes[node.parent].com)))
         R, p = place(node, q, R, p)
         store9(R_[i], R)
         store3(x_[i], add3(p, matvec(R, load3(node.com))))
@@ -58,6 +62,16 @@ def put(model, q, R_, x_, S_):
             S = S_[node.iv + k]
             S[0], S[1], S[2] = w
             S[3], S[4], S[5] = v
+
+
+@routine
+def move(model, q, x, out, turning):
+    """out = q moved by the tangent vector x; where `turning` is None, all joints have one axis. See `retract`."""
+    if turning is None:
+        for k in range(x.shape[0]):
+            out[k] = q[k] + x[k]
+    else:
+        retract(model.nodes, q, x, out)
 
 
 @inline
@@ -81,12 +95,12 @@ def slope_of_torque(Ic, y, g, e, d, h, R0):
 
 
 @routine
-def eliminate(model, lane, touch, dt, soft, driven):
+def eliminate(model, lane, touch, dt, soft, driven, branched):
     """The equations of Newton's update at q0, p, q1, eliminated towards the root; gives back their largest residual.
 
     The articulated block is A, the right-hand side's wrench b, the wrench of the subtree F. Where
     contacts take part (`touch`), the columns of the factor are kept, and their impulses count in the residual. Forces
-    of the joints are left out where `soft` is None, controls where `driven` is.
+    of the joints are left out where `soft` is None, controls where `driven` is, branches where `branched` is.
     """
     nodes, dofs, slots = model.nodes, model.dofs, model.slots
     R0_, R1_, x0_, x1_, S0_, S1_, W, wait = (
@@ -109,10 +123,11 @@ def eliminate(model, lane, touch, dt, soft, driven):
     A, b, F = NO_BLOCK, ZEROS, ZEROS
     for i in range(nodes.shape[0] - 1, -1, -1):
         node = nodes[i]
-        slot = slots[i]
-        if slot >= 0:
-            row = wait[slot]
-            A, b, F = gather(row, A), held(row, 36, b), held(row, 42, F)
+        if branched is not None:
+            slot = slots[i]
+            if slot >= 0:
+                row = wait[slot]
+                A, b, F = gather(row, A), held(row, 36, b), held(row, 42, F)
         m = node.mass
         if m > 0.0:
             R0, x0, x1, Ic = load9(R0_[i]), load3(x0_[i]), load3(x1_[i]), load_sym(node.Ic)
@@ -150,7 +165,7 @@ def eliminate(model, lane, touch, dt, soft, driven):
                 w[0], w[1], w[2], w[3], w[4], w[5] = col
             b = plus(D * r, col, b)
             A = without_joint(A, row, col, D)
-        if node.parent != i - 1 or i == 0:
+        if branched is not None and (node.parent != i - 1 or i == 0):
             if node.parent >= 0:
                 row = wait[slots[node.parent]]
                 leave(row, A)
@@ -161,8 +176,8 @@ def eliminate(model, lane, touch, dt, soft, driven):
 
 
 @routine
-def update(model, lane):
-    """The update from root to leaves, applied to q1; gives back its size."""
+def update(model, lane, branched):
+    """The update from root to leaves, applied to q1; gives back its size. `branched` as in `eliminate`."""
     nodes, slots, S1_, W, wait, dx, q1 = (
         model.nodes,
         model.slots,
@@ -176,10 +191,11 @@ def update(model, lane):
     size = 0.0
     for i in range(nodes.shape[0]):
         node = nodes[i]
-        if node.parent < 0:
-            eta = ZEROS
-        elif node.parent != i - 1:
-            eta = six(wait[slots[node.parent]])
+        if branched is not None:
+            if node.parent < 0:
+                eta = ZEROS
+            elif node.parent != i - 1:
+                eta = six(wait[slots[node.parent]])
         for c in range(node.iv, node.iv + node.nv):
             w = W[c]
             x = (w[7] - times(six(w), eta)) * w[6]
@@ -187,19 +203,19 @@ def update(model, lane):
             if not abs(x) <= size:  # a NaN must win
                 size = abs(x)
             eta = plus(x, six(S1_[c]), eta)
-        if slots[i] >= 0:
+        if branched is not None and slots[i] >= 0:
             row = wait[slots[i]]
             row[0], row[1], row[2], row[3], row[4], row[5] = eta
     if size < 1e12:
         share = min(1.0, CAP / size) if size > 0.0 else 1.0
         for k in range(dx.shape[0]):
             dx[k] *= share
-        retract(nodes, q1, dx, q1)
+        move(model, q1, dx, q1, model.turning)
     return size
 
 
 @routine
-def look_at_end(model, lane, touch, dt, soft, driven):
+def look_at_end(model, lane, touch, dt, soft, driven, branched):
     """The momentum at the end of the step, in `end`; gives back the largest residual of its equations there."""
     nodes, dofs, slots = model.nodes, model.dofs, model.slots
     R0_, x0_, R1_, x1_, S0_, S1_, wait = (
@@ -212,7 +228,7 @@ def look_at_end(model, lane, touch, dt, soft, driven):
         lane.wait,
     )
     q0, q1, p, last_p, tau = lane.q0, lane.q1, lane.p, lane.end, lane.tau
-    put(model, q1, R1_, x1_, S1_)
+    put(model, q1, R1_, x1_, S1_, branched)
     h = 1.0 / dt
     fall = scale3(0.5 * dt, load3(model.gravity))
     for k in range(model.branches):
@@ -222,7 +238,7 @@ def look_at_end(model, lane, touch, dt, soft, driven):
     F, E = ZEROS, ZEROS  # wrenches of the subtree at the start and at the end
     for i in range(nodes.shape[0] - 1, -1, -1):
         node = nodes[i]
-        if slots[i] >= 0:
+        if branched is not None and slots[i] >= 0:
             F, E = held(wait[slots[i]], 0, F), held(wait[slots[i]], 6, E)
         m = node.mass
         if m > 0.0:
@@ -250,7 +266,7 @@ def look_at_end(model, lane, touch, dt, soft, driven):
             last_p[c] = last
             if not abs(r) <= norm:
                 norm = abs(r)
-        if node.parent != i - 1:
+        if branched is not None and node.parent != i - 1:
             if node.parent >= 0:
                 hold(wait[slots[node.parent]], 0, F)
                 hold(wait[slots[node.parent]], 6, E)

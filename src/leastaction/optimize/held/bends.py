@@ -1,8 +1,7 @@
 """Second derivatives of what holds the robot: feet, contacts, and their impulses in the dynamics.
 
 dA of `Reaction.equations` holds second derivatives of the equations along the tangents; products with forces and
-velocities add first ones. What moves with the final time, and the slip of balls, whose Jacobian is no gradient, is left
-to differences.
+velocities add first ones. The slip of balls, whose Jacobian is no gradient, is left to differences.
 """
 
 from __future__ import annotations

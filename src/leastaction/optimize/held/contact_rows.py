@@ -99,18 +99,28 @@ class _ContactPiece(PointPiece):
 
     @property
     def is_smooth(self) -> bool:
-        """See `PointPiece.is_smooth`: without a free final time, and of points."""
-        return not self.timed and not self.r.rolls
+        """See `PointPiece.is_smooth`: of points."""
+        return not self.r.rolls
 
     def _blocks(
         self, motion: Motion, start: tuple[FloatArray, FloatArray], end: tuple[FloatArray, FloatArray]
     ) -> FloatArray:
-        """Second derivatives by the two configurations and the forces, of which those by configurations are filled."""
+        """Second derivatives by configurations, forces and final time, of which those by configurations are filled."""
         n = self.owner.mechanism.nv
-        H = np.zeros((len(self.points), *(2 * n + len(self.r.labels),) * 2))
+        H = np.zeros((len(self.points), *(2 * n + len(self.r.labels) + self.timed,) * 2))
         H[:, :n, :n] = by_unknowns(self.owner, motion, self.points, *start)
         H[:, n : 2 * n, n : 2 * n] = by_unknowns(self.owner, motion, self.points + 1, *end)
         return H
+
+    def _add_time(self, motion: Motion, first: list[FloatArray], value: FloatArray, H: FloatArray) -> None:
+        """Second derivatives by the final time, with which slip falls: dv/dT = -v / T.
+
+        first: derivatives of what goes with slip by the configurations and by the forces, (points, ...) each; value:
+        that itself, shape (points,).
+        """
+        T = motion.dt * self.owner.steps
+        H[:, :-1, -1] = H[:, -1, :-1] = -np.concatenate(first, axis=1) / T
+        H[:, -1, -1] = 2.0 * value / (T * T)
 
     def _turned(self, motion: Motion, start: FloatArray, end: FloatArray, f: FloatArray, dt: FloatArray) -> list:
         out = [along(motion, start, self.points), along(motion, end, self.points + 1), f]
@@ -171,7 +181,13 @@ class Slip(_ContactPiece):
         """See `PointPiece.curvatures`."""
         rates, net = _rates(self.r, motion), bar[:, 0::2] - bar[:, 1::2]
         start, end = (slip_bends(self.r, motion, at, s * rates, net) for at, s in ((STARTS, -1.0), (ENDS, 1.0)))
-        return self._blocks(motion, start, end)
+        H = self._blocks(motion, start, end)
+        if self.timed:
+            v, *_ = slips(self.r, motion, False)
+            first = [np.einsum("pm,pmn->pn", bar, J) for J in self.slopes(motion)[1][:2]]
+            forces = np.zeros((len(bar), len(self.r.labels)))
+            self._add_time(motion, [*first, forces], (bar * _both(v)).sum(axis=1), H)
+        return H
 
 
 def _both(x: FloatArray) -> FloatArray:
@@ -243,13 +259,20 @@ class Complementarity(_ContactPiece):
             _, v_start, v_end, _ = slips(r, motion, True)
             for k, v in enumerate((v_start, v_end)):
                 by_f[:, k, :, 1:-1] = np.swapaxes(bar[:, 1:, None] * _both(v), 1, 2)
-        H = self._blocks(motion, start, end)
+        H, last = self._blocks(motion, start, end), 2 * n + f.shape[1] - 1
         for k in range(2):
             turns = None if motion.turns is None else motion.turns[self.points + k]
             block = by_f[:, k] if turns is None else np.swapaxes(turns, 1, 2) @ by_f[:, k]
-            H[:, k * n : (k + 1) * n, 2 * n :], H[:, 2 * n :, k * n : (k + 1) * n] = block, np.swapaxes(block, 1, 2)
+            own, forces = slice(k * n, (k + 1) * n), slice(2 * n, last + 1)
+            H[:, own, forces], H[:, forces, own] = block, np.swapaxes(block, 1, 2)
         if r.count:
-            H[:, 2 * n, -1] = H[:, -1, 2 * n] = bar[:, 1] * r.touch.friction
+            H[:, 2 * n, last] = H[:, last, 2 * n] = bar[:, 1] * r.touch.friction
+        if r.count and self.timed:
+            v, *_ = slips(r, motion, False)
+            first = [bar[:, 1:] * J[:, 1] for J in self.slopes(motion)[1][:2]]
+            by_forces = np.zeros_like(f)
+            by_forces[:, 1:-1] = bar[:, 1:] * _both(v)
+            self._add_time(motion, [*first, by_forces], (by_forces * f).sum(axis=1), H)
         return H
 
 

@@ -13,8 +13,8 @@ FloatArray = NDArray[np.float64]
 Gradient = Callable[[FloatArray, FloatArray], None]
 """gradient(z, out): into out (n,)."""
 
-STEP = 1e-6
-"""Of differences [rad, m, N, ...]."""
+STEP = 1e-7
+"""Of differences [rad, m, N, ...]: what they leave out and round-off are both below 1e-6 of the largest entry."""
 
 CENTRAL_STEP = 1e-5
 """Of central ones."""

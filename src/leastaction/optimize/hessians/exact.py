@@ -19,8 +19,6 @@ from leastaction.optimize.hessians import held_curvature
 from leastaction.optimize.hessians.colouring import Coloured
 from leastaction.optimize.hessians.contraction import Contraction
 from leastaction.optimize.hessians.hessian import (
-    Differences,
-    GaussNewton,
     Hessian,
     in_upper,
     joined,
@@ -188,6 +186,9 @@ class ImpulsesPart(Part):
         a, b = np.broadcast_arrays(q[:, :, None], q[:, None, :])
         c, d = np.broadcast_arrays(q[:, :, None], f[:, None, :])
         self.tickets = [pattern.add(np.where(a <= b, a, -1), b), pattern.add(np.minimum(c, d), np.maximum(c, d))]
+        self.timed, time = program.layout.duration >= 0, np.array(program.layout.duration)
+        if self.timed:  # which is the last of all unknowns
+            self.tickets += [pattern.add(q, time), pattern.add(f, time)]
 
     def close(self, pattern: Pattern) -> None:
         """See `Part.close`."""
@@ -200,6 +201,13 @@ class ImpulsesPart(Part):
         second, by_forces = impulse_bends(r, program.motion(z), Y)
         np.add.at(values, self.slots[0], second[:, self.moved[:, None], self.moved])
         np.add.at(values, self.slots[1], by_forces[:, self.moved[:, None], self.pushes])
+        if self.timed:  # impulses go with the time
+            motion = program.motion(z)
+            by_q, by_f = r.slopes(motion)
+            turned = by_q if motion.turns is None else by_q @ motion.turns[r.points]
+            for slots, J, chosen in ((self.slots[2], turned, self.moved), (self.slots[3], by_f, self.pushes)):
+                share = np.einsum("pi,pij->pj", Y, J) / (motion.dt * program.steps)
+                np.add.at(values, slots, share[:, chosen])
 
 
 class PiecePart(Part):
@@ -299,23 +307,7 @@ class Exact(Hessian):
         n = program.n
         self.pattern = pattern = Pattern((n, n))
         self.parts: list[Part] = []
-        others: list[ByDifferences] = []
-        if isinstance(program, Variational) and program.has_contraction:
-            self.parts.append(DynamicsPart(program, pattern))
-            if program.reactions:
-                left = held_curvature.by_differences(program)
-                self.parts += [
-                    ImpulsesPart(program, r, pattern)
-                    for r in program.reactions.all
-                    if all(r is not other for other in left)
-                ]
-                if left or len(program.cuts.knots):
-                    met = held_curvature.pairs(program, left)
-                    others.append(ByDifferences(program, met, _held_gradient(program, left)))
-        else:
-            # Collocation is there to compare with: one-sided differences are what it would have without exact ones.
-            central = isinstance(program, Variational)
-            others.append(ByDifferences(program, _dynamics_pairs(program), _dynamics_gradient(program), central))
+        others = self._add_dynamics(program)
         for c in program.costs:
             if c.piece.is_smooth:
                 self.parts.append(CostPart(program, c, pattern))
@@ -342,6 +334,28 @@ class Exact(Hessian):
         for part in self.parts:
             part.close(pattern)
         self._values = np.zeros(pattern.count + 1)
+
+    def _add_dynamics(self, program: Transcription) -> list[ByDifferences]:
+        """Add the parts of the dynamics to `parts`; gives those by differences, which are yet to be registered."""
+        pattern = self.pattern
+        others: list[ByDifferences] = []
+        if isinstance(program, Variational) and program.has_contraction:
+            self.parts.append(DynamicsPart(program, pattern))
+            if program.reactions:
+                left = held_curvature.by_differences(program)
+                self.parts += [
+                    ImpulsesPart(program, r, pattern)
+                    for r in program.reactions.all
+                    if all(r is not other for other in left)
+                ]
+                if left or len(program.cuts.knots):
+                    met = held_curvature.pairs(program, left)
+                    others.append(ByDifferences(program, met, _held_gradient(program, left)))
+        else:
+            # Collocation is there to compare with: one-sided differences are what it would have without exact ones.
+            central = isinstance(program, Variational)
+            others.append(ByDifferences(program, _dynamics_pairs(program), _dynamics_gradient(program), central))
+        return others
 
     def evaluate(self, z: FloatArray, weight: float, multipliers: FloatArray, out: FloatArray) -> None:
         """See `Hessian.evaluate`."""
@@ -425,7 +439,3 @@ def _path_gradient(program: Transcription, piece: Piece, first: int) -> Callable
         _add_gradient(piece, piece.slopes(program.motion(z))[1], bar, out)
 
     return gradient
-
-
-HESSIANS = {"exact": Exact, "differences": Differences, "gauss-newton": GaussNewton}
-"""Second derivatives by name."""

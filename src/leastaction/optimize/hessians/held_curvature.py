@@ -1,6 +1,6 @@
 """The share of reactions and cuts in the Lagrangian's gradient, whose differences are their second derivatives.
 
-Without a free final time those of most reactions are known (`ImpulsesPart`); differences are for the others.
+Those of most reactions are known (`ImpulsesPart`); differences are for cuts, and for contacts of balls.
 """
 
 from __future__ import annotations
@@ -15,8 +15,7 @@ from leastaction.optimize.transcriptions.transcription import Transcription
 
 def by_differences(program: Transcription) -> list[Reaction]:
     """Reactions whose second derivatives are not known."""
-    timed = program.layout.duration >= 0
-    return [r for r in program.reactions.all if timed or (isinstance(r, ContactReaction) and r.rolls)]
+    return [r for r in program.reactions.all if isinstance(r, ContactReaction) and r.rolls]
 
 
 def pairs(program: Transcription, reactions: list[Reaction]) -> list[tuple[IntArray, IntArray]]:

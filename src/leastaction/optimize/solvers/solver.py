@@ -10,8 +10,8 @@ import numpy as np
 
 from leastaction._display.progress import Progress
 from leastaction.errors import ProblemError
-from leastaction.optimize.hessians.exact import HESSIANS
 from leastaction.optimize.hessians.hessian import Hessian
+from leastaction.optimize.hessians.kinds import HESSIANS
 from leastaction.optimize.solution import Iteration
 from leastaction.optimize.transcriptions.sparsity import FloatArray
 from leastaction.optimize.transcriptions.transcription import Transcription
