@@ -46,7 +46,10 @@ FAST = 0.03
 NOTHING = 1e-5
 """Share of the central-path parameter that is left to open contacts, which push with nothing."""
 
-INSIDE = 0.9999
+HELD = 1e-6
+"""Change of friction, relative to its bound, by which the central path may differ from what slides."""
+
+INSIDE = 0.999999
 """Largest share of the bound, squared, of friction that sticks, as a point of the central path."""
 
 
@@ -268,8 +271,12 @@ def settle(contact, goal):
             least = math.sqrt(goal * c.weight)
             slack = goal / max(gam, least)
             ip.begin(c, slack, c.ry[0], c.ry[1], slack * max(gam, NOTHING * least))
-        if c.mode == STICK and c.kind != ip.LIMIT:
-            bound = ip.friction_bound(c)
+        if c.mode == OPEN or c.kind == ip.LIMIT:
+            continue
+        bound = ip.friction_bound(c)
+        off = (c.beta[0] - b0) ** 2 + (c.beta[1] - b1) ** 2
+        # What slides so slowly that the central path would let go of it keeps its friction, too.
+        if c.mode == STICK or off > HELD * HELD * bound * bound:
             part = (b0 * b0 + b1 * b1) / (bound * bound)
             shrink = math.sqrt(INSIDE / part) if part > INSIDE else 1.0
             c.psi = goal / (bound * (1.0 - min(part, INSIDE)))
