@@ -105,7 +105,7 @@ def words(values: tuple[Any, ...], kinds: tuple[Any, ...]) -> list[int] | None:
             out += inner
         elif kind is types.float64:
             out += struct.unpack("q", struct.pack("d", value))
-        elif isinstance(kind, types.Boolean) or (isinstance(kind, types.Integer) and kind.signed):
+        elif isinstance(kind, types.Boolean) or kind in types.signed_domain:
             out.append(int(value))
         elif isinstance(kind, types.NoneType):
             out.append(0)
