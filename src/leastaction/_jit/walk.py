@@ -6,6 +6,7 @@ numbers. A `Walk` keeps these words in memory; from row to row some of them grow
 function of a few instructions hands them to the compiled one.
 """
 
+import contextlib
 import ctypes
 import struct
 import threading
@@ -65,7 +66,8 @@ class Walk:
             compiled = self.bound.compiled(*others)
             calls = _CALLS[id(compiled)] = _CALLS.get(id(compiled), 0) + SOON
             if compiled is not None and calls >= LATE:
-                self._prepare(compiled)
+                with contextlib.suppress(AttributeError, TypeError, RuntimeError):  # Numba's insides may change
+                    self._prepare(compiled)
                 self._vain = self._call is None
         return out
 
