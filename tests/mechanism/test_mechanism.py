@@ -134,13 +134,13 @@ def test_a_motor_with_the_name_of_its_joint_is_removed_alone():
     robot = robots.unitree_a1()
     assert robot.actuators[0].name in robot.joint_names
     b = robot.edit()
-    with pytest.raises(MechanismError, match="joint and actuator are called .* kind='joint' or kind='actuator', or"):
+    with pytest.raises(MechanismError, match=r"joint and actuator are called .* kind='joint' or kind='actuator', or"):
         b.remove(robot.actuators[0].name)
     assert b.build() == robot
     for actuator in robot.actuators:
         b.remove(actuator.name, kind="actuator")
     assert b.build() == robot.replace(actuators=())
-    with pytest.raises(MechanismError, match="no actuator is called .* \\(a joint is\\)"):
+    with pytest.raises(MechanismError, match=r"no actuator is called .* \(a joint is\)"):
         b.remove(robot.actuators[0].name, kind="actuator")
 
 
