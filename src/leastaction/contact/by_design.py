@@ -190,14 +190,11 @@ def _can_part(
         aside = np.zeros(model.mechanism.nv)
         aside[free] = random.uniform(-ASIDE, ASIDE, len(free))
         q = model.mechanism.integrate(model.home, aside)
-        for other, *at in zip(*_without_gaps(contacts_of(table, [pair], model.poses(q))), strict=True):
-            if _parts(model, free, q, other, *at, NO_MOTION_ASIDE):
+        contacts, _, normals, points = contacts_of(table, [pair], model.poses(q))
+        for k, other in enumerate(contacts):
+            if _parts(model, free, q, other, normals[k], points[k], NO_MOTION_ASIDE):
                 return True
     return False
-
-
-def _without_gaps(found: tuple[Any, FloatArray, FloatArray, FloatArray]) -> tuple[Any, FloatArray, FloatArray]:
-    return found[0], found[2], found[3]
 
 
 def _parts(
