@@ -32,6 +32,35 @@ def test_body_without_freedom_along_the_normal(height):
     assert run.iterations.max() < 5
 
 
+def press():
+    """An arm of two links of 0.5 m that home stretches into a wall, 1 dm deep."""
+    b = MechanismBuilder("press", gravity=(0, 0, 0))
+    b.add_shape("world", Box((0.1, 2.0, 2.0), pose=(1.0, 0, 0)))
+    b.body("upper", mass=1.0, inertia=0.03)
+    b.revolute("shoulder", "world", "upper", axis="y")
+    b.body("fore", mass=1.0, com=(0.25, 0, 0), inertia=0.03, shapes=Sphere(0.05, pose=(0.5, 0, 0)))
+    b.revolute("elbow", "upper", "fore", axis="y", position=(0.5, 0, 0))
+    return b
+
+
+@pytest.mark.parametrize("integrator", [la.Maximal(), la.Grounded()])
+def test_what_cannot_part_at_home_alone_touches(integrator, recwarn):
+    """Nothing moves the tip of a stretched arm along it; wherever else the arm is, it must not go through the wall."""
+    assert len(integrator.prepare(press().build(), 0.01).table.ground) == 1
+    assert not [w for w in recwarn if "overlap" in str(w.message)]
+
+
+@pytest.mark.parametrize("integrator", [la.Maximal(), la.Grounded()])
+def test_pairs_that_always_touch_do(integrator):
+    b = slider(0.0999).edit()
+    b.contact_pair("box", "world", always=True)
+    assert len(integrator.prepare(b.build(), 0.01).table.ground) == 1
+    b = chain(0.12).edit()
+    b.contact_pair("ball0", "ball2", always=True)
+    table = integrator.prepare(b.build(), 0.01).table
+    assert len(table.body_pairs()) == 1
+
+
 def chain(radius):
     """Three balls on hinges 0.1 m apart, the first of which is fixed to nothing."""
     b = MechanismBuilder("chain", gravity=(0, 0, 0))

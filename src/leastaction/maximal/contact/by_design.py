@@ -13,6 +13,8 @@ from leastaction.maximal.layout import as_transforms
 from leastaction.maximal.model import Model
 from leastaction.mechanism.closure import COUPLING
 
+FloatArray = NDArray[np.float64]
+
 
 def leave_out(model: Model, table: ContactTable) -> ContactTable:
     """See `contact.by_design.leave_out`."""
@@ -20,19 +22,19 @@ def leave_out(model: Model, table: ContactTable) -> ContactTable:
 
 
 def at_home(model: Model) -> by_design.AtHome:
-    """The mechanism of a model in its home configuration."""
-    home = model.mechanism.home()
+    """The mechanism of a model and its home configuration."""
 
-    def poses() -> NDArray[np.float64]:
-        return as_transforms(place(model, home, np.zeros(model.mechanism.nv))[0])
+    def poses(q: FloatArray) -> FloatArray:
+        return as_transforms(place(model, q, np.zeros(model.mechanism.nv))[0])
 
-    def twists(v: NDArray[np.float64]) -> NDArray[np.float64]:
-        Z, V, _ = place(model, home, v)
+    def twists(q: FloatArray, v: FloatArray) -> FloatArray:
+        Z, V, _ = place(model, q, v)
         R = as_transforms(Z)[:, :9].reshape(-1, 3, 3)
         return np.hstack([np.einsum("bij,bj->bi", R, V[:, :3]), V[:, 3:]])
 
     links = [(x.a, x.b, x.iv, sum(p.nv for p in x.primitives)) for x in model.pieces]
-    return by_design.AtHome(model.mechanism, links, frozenset(held_freedoms(model)), poses, twists)
+    m = model.mechanism
+    return by_design.AtHome(m, m.home(), links, frozenset(held_freedoms(model)), poses, twists)
 
 
 def held_freedoms(model: Model) -> set[int]:

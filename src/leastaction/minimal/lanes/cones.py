@@ -60,20 +60,20 @@ def centred_frames(mechanism: Mechanism) -> dict[str, tuple[int, Pose]]:
 
 def _at_home(mechanism: Mechanism, frames: dict[str, tuple[int, Pose]]) -> AtHome:
     """The mechanism as `by_design` looks at it; nodes that no body is part of are left at the origin."""
-    tree, home, count = mechanism.tree, mechanism.home(), len(mechanism.tree.nodes)
+    tree, count = mechanism.tree, len(mechanism.tree.nodes)
 
-    def poses() -> Any:
+    def poses(q: Any) -> Any:
         out = np.tile(np.append(np.eye(3).ravel(), np.zeros(3)), (count, 1))
-        for X, name in zip(body_poses(mechanism, home), mechanism.body_names, strict=True):
+        for X, name in zip(body_poses(mechanism, q), mechanism.body_names, strict=True):
             i, own = frames[name]
             if i >= 0:
                 R = X[:3, :3] @ own.rotation.T
                 out[i] = *R.ravel(), *(X[:3, 3] - R @ np.array(own.position))
         return out
 
-    def twists(v: Any) -> Any:
-        out, X, placed = np.zeros((count, 6)), poses(), body_poses(mechanism, home)
-        for V, body, name in zip(body_twists(mechanism, home, v), placed, mechanism.body_names, strict=True):
+    def twists(q: Any, v: Any) -> Any:
+        out, X, placed = np.zeros((count, 6)), poses(q), body_poses(mechanism, q)
+        for V, body, name in zip(body_twists(mechanism, q, v), placed, mechanism.body_names, strict=True):
             i = frames[name][0]
             if i >= 0:
                 w = body[:3, :3] @ V[:3]
@@ -81,7 +81,7 @@ def _at_home(mechanism: Mechanism, frames: dict[str, tuple[int, Pose]]) -> AtHom
         return out
 
     links = [(int(node.parent), i, int(node.iv), int(node.nv)) for i, node in enumerate(tree.nodes)]
-    return AtHome(mechanism, links, frozenset(_locked(mechanism)), poses, twists)
+    return AtHome(mechanism, mechanism.home(), links, frozenset(_locked(mechanism)), poses, twists)
 
 
 def _locked(mechanism: Mechanism) -> Any:
