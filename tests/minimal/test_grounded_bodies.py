@@ -176,15 +176,15 @@ TUMBLER = """<mujoco><worldbody><geom type="plane" size="5 5 .1"/><body name="ba
   <geom type="capsule" fromto="0 0 0 .16454 0 0" size=".03"/></body></body></worldbody></mujoco>"""
 
 
-@pytest.mark.parametrize("friction", [0.0, 0.5])
+@pytest.mark.parametrize("friction", [0.0, 1.0])
 def test_no_step_has_energy_from_nowhere(tmp_path, friction):
-    """Two capsules, nearly parallel, that turn fast: a step of 5 ms has a solution with a hundred times the energy."""
+    """Two capsules, nearly parallel, that turn fast: a step of 2.5 ms has a solution with ten times the energy."""
     (tmp_path / "tumbler.xml").write_text(TUMBLER)
     builder = la.load(tmp_path / "tumbler.xml").edit()
     builder.contact_pair("arm", "leg", friction=friction)
     q = np.array([0.24135, 0.00812, 0.22238, 0.52072, 0.00797, 0.85208, -0.05233, -0.66892, -1.19493, -3.85555])
     q[3:7] /= np.linalg.norm(q[3:7])
     p = [0.00277, 0.01121, 0.01988, 1.04021, 0.20468, 0.33116, -0.0304, -0.04578, 0.01037]
-    run = la.simulate(builder.build(), q, p=p, dt=0.005, steps=2, integrator=la.Grounded())
+    run = la.simulate(builder.build(), q, p=p, dt=0.0025, steps=4, integrator=la.Grounded())
     assert np.diff(run.energy).max() < 0.0
     assert run.stored["divided"].any()

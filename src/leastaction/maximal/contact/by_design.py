@@ -1,16 +1,20 @@
-"""Shapes that are made to overlap, or that cannot part, of a mechanism in body coordinates."""
+"""Shapes that are made to overlap, that cannot part or that may be parted, of a mechanism in body coordinates."""
 
 from __future__ import annotations
+
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from leastaction.contact import by_design
+from leastaction.contact.parting import Movable
 from leastaction.contact.shapes import ContactTable
 from leastaction.dynamics.loops import prescribed_freedoms
 from leastaction.maximal.coordinates.placement import place
 from leastaction.maximal.layout import as_transforms
 from leastaction.maximal.model import Model
+from leastaction.maximal.records import BALL
 from leastaction.mechanism.closure import COUPLING
 
 
@@ -24,7 +28,7 @@ def at_home(model: Model) -> by_design.AtHome:
     home = model.mechanism.home()
 
     def poses() -> NDArray[np.float64]:
-        return as_transforms(place(model, home, np.zeros(model.mechanism.nv))[0])
+        return poses_of(model, home)
 
     def twists(v: NDArray[np.float64]) -> NDArray[np.float64]:
         Z, V, _ = place(model, home, v)
@@ -33,6 +37,18 @@ def at_home(model: Model) -> by_design.AtHome:
 
     links = [(x.a, x.b, x.iv, sum(p.nv for p in x.primitives)) for x in model.pieces]
     return by_design.AtHome(model.mechanism, links, frozenset(held_freedoms(model)), poses, twists)
+
+
+def poses_of(model: Model, q: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Poses (n, 12) of the rigid bodies at q: rotation row by row, then position [m]."""
+    return as_transforms(place(model, q, np.zeros(model.mechanism.nv))[0])
+
+
+def movable(model: Model) -> Movable:
+    """The mechanism of a model for `contact.parting`."""
+    own = [c for c in model.coordinates if c.iq >= 0 and c.iv >= 0 and c.kind < BALL]
+    limits = [(int(c.iq), int(c.iv), float(c.lower), float(c.upper)) for c in own]
+    return Movable(at_home(model), partial(poses_of, model), limits)
 
 
 def held_freedoms(model: Model) -> set[int]:

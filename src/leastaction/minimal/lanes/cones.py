@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from itertools import product
 from typing import Any
 
@@ -9,6 +10,7 @@ import numpy as np
 
 from leastaction.contact.by_design import AtHome, leave_out
 from leastaction.contact.neighbours import reach_of_bodies
+from leastaction.contact.parting import Movable
 from leastaction.contact.records import BOX, CAPSULE, MESH, PLANE, SPHERE
 from leastaction.contact.shapes import ContactTable, collect
 from leastaction.dynamics import body_poses, body_twists
@@ -58,18 +60,30 @@ def centred_frames(mechanism: Mechanism) -> dict[str, tuple[int, Pose]]:
     return {name: (i, X if i < 0 else Pose(tuple(-nodes[i].com)) * X) for name, (i, X) in mechanism.tree.frames.items()}
 
 
+def poses_of(mechanism: Mechanism, frames: dict[str, tuple[int, Pose]], q: Any) -> Any:
+    """Poses (nodes, 12) of nodes at q, in the frames of a table; those that no body is part of are at the origin."""
+    out = np.tile(np.append(np.eye(3).ravel(), np.zeros(3)), (len(mechanism.tree.nodes), 1))
+    for X, name in zip(body_poses(mechanism, q), mechanism.body_names, strict=True):
+        i, own = frames[name]
+        if i >= 0:
+            R = X[:3, :3] @ own.rotation.T
+            out[i] = *R.ravel(), *(X[:3, 3] - R @ np.array(own.position))
+    return out
+
+
+def movable(mechanism: Mechanism, cones: Any) -> Movable:
+    """The mechanism for `contact.parting`, with the limits among its cones."""
+    frames = centred_frames(mechanism)
+    limits = [(int(c.iq), int(c.dof), float(c.lower), float(c.upper)) for c in cones[cones.kind == LIMIT]]
+    return Movable(_at_home(mechanism, frames), partial(poses_of, mechanism, frames), limits)
+
+
 def _at_home(mechanism: Mechanism, frames: dict[str, tuple[int, Pose]]) -> AtHome:
-    """The mechanism as `by_design` looks at it; nodes that no body is part of are left at the origin."""
+    """The mechanism as `by_design` looks at it."""
     tree, home, count = mechanism.tree, mechanism.home(), len(mechanism.tree.nodes)
 
     def poses() -> Any:
-        out = np.tile(np.append(np.eye(3).ravel(), np.zeros(3)), (count, 1))
-        for X, name in zip(body_poses(mechanism, home), mechanism.body_names, strict=True):
-            i, own = frames[name]
-            if i >= 0:
-                R = X[:3, :3] @ own.rotation.T
-                out[i] = *R.ravel(), *(X[:3, 3] - R @ np.array(own.position))
-        return out
+        return poses_of(mechanism, frames, home)
 
     def twists(v: Any) -> Any:
         out, X, placed = np.zeros((count, 6)), poses(), body_poses(mechanism, home)

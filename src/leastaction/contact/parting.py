@@ -8,24 +8,20 @@ and couplings closed: a least distance problem (Lawson and Hanson 1974, Chapter 
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import null_space
 from scipy.optimize import nnls
 
-from leastaction.contact.by_design import bounded, contacts_of, meeting, pairs_of, roots
+from leastaction.contact.by_design import AtHome, bounded, contacts_of, meeting, pairs_of, roots
+from leastaction.contact.overlap_words import DEEP, REMEDY
 from leastaction.contact.shapes import ContactTable
 from leastaction.dynamics.api import body_jacobian, mass_matrix
 from leastaction.dynamics.loops import RANK_TOLERANCE, close_loops, loop_jacobian
 from leastaction.errors import ConvergenceError
-from leastaction.maximal.contact.by_design import at_home, held_freedoms
-from leastaction.maximal.contact.diagnosis import DEEP, REMEDY
-from leastaction.maximal.coordinates.placement import place
-from leastaction.maximal.layout import as_transforms
-from leastaction.maximal.model import Model
-from leastaction.maximal.records import BALL
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism.graph import WORLD
 from leastaction.warn import warn
@@ -45,17 +41,31 @@ SHOWN = 4
 """Pairs and joints that a warning names."""
 
 
-def clear_start(model: Model, table: ContactTable, q: FloatArray) -> FloatArray:
+class Movable(NamedTuple):
+    """A mechanism whose joints may be moved, by the indices of a `ContactTable`.
+
+    Attributes:
+        home: the mechanism in its home configuration.
+        poses: of joint positions (nq,) gives poses (n, 12): rotation row by row, then position [m].
+        limits: for each joint coordinate with limits its indices in q and in v, and these limits [rad or m].
+    """
+
+    home: AtHome
+    poses: Callable[[FloatArray], FloatArray]
+    limits: Sequence[tuple[int, int, float, float]]
+
+
+def clear_start(model: Movable, table: ContactTable, q: FloatArray) -> FloatArray:
     """q with links that overlap moved apart, and a warning that names them; q itself where there is no way.
 
     Links of one robot, and those with the world that it is tied to. What flies by itself is left to contacts.
 
     Args:
-        model: of the mechanism.
+        model: what may be moved.
         table: what may touch what.
         q: joint positions [rad or m], shape (nq,).
     """
-    search = _Search(model, table)
+    m, search = model.home.mechanism, _Search(model, table)
     first = own = search.look(q)
     if not own.deep:
         return q
@@ -64,14 +74,14 @@ def clear_start(model: Model, table: ContactTable, q: FloatArray) -> FloatArray:
         step = search.step(q, own)
         if step is None:
             return start
-        q = model.mechanism.integrate(q, step)
+        q = m.integrate(q, step)
         try:
-            q = q if model.mechanism.is_tree else close_loops(model.mechanism, q)
+            q = q if m.is_tree else close_loops(m, q)
         except ConvergenceError:
             return start
         deep, own = own.deep, search.look(q)
         if own.gaps.min(initial=0.0) >= 0.0 or not (own.deep or deep):
-            _say(model.mechanism, table, first, np.abs(model.mechanism.difference(start, q)))
+            _say(m, table, first, np.abs(m.difference(start, q)))
             return q
     return start
 
@@ -92,8 +102,8 @@ def _say(m: Mechanism, table: ContactTable, own: _Found, moved: FloatArray) -> N
 class _Found:
     """Contacts at some poses: pairs of shapes, gaps, normals, points, sizes of the smaller ones."""
 
-    def __init__(self, table: ContactTable, candidates: Any, Z: FloatArray) -> None:
-        contacts, self.gaps, self.normals, self.points = contacts_of(table, candidates, as_transforms(Z))
+    def __init__(self, table: ContactTable, candidates: Any, X: FloatArray) -> None:
+        contacts, self.gaps, self.normals, self.points = contacts_of(table, candidates, X)
         self.pairs = [candidates[int(c.pair)] for c in contacts]
         bound = table.shapes.bound
         self.sizes = np.array([min(bound[a], bound[b]) for a, b in self.pairs]).reshape(-1)
@@ -104,32 +114,30 @@ class _Found:
 class _Search:
     """What a search for a start without overlaps needs to know."""
 
-    def __init__(self, model: Model, table: ContactTable) -> None:
-        self.model, self.table, m = model, table, model.mechanism
+    def __init__(self, model: Movable, table: ContactTable) -> None:
+        self.model, self.table, self.mechanism = model, table, model.home.mechanism
+        m = self.mechanism
         self.root = roots(m)
         self.ground = pairs_of(table.ground)
-        self.tied = bounded(at_home(model), table, self.ground)
-        self.free = np.setdiff1d(np.arange(m.nv), [*held_freedoms(model), *_flying(m)])
+        self.tied = bounded(model.home, table, self.ground)
+        self.free = np.setdiff1d(np.arange(m.nv), [*model.home.held, *_flying(m)])
 
     def look(self, q: FloatArray) -> _Found:
         """Contacts of links with their own robot, or with the world that it is tied to."""
-        Z, table, root = self._poses(q), self.table, self.root
-        movers = pairs_of(table.body_pairs(as_transforms(Z), 0.0)) if len(table.movers) > 1 else []
+        X, table, root = self.model.poses(q), self.table, self.root
+        movers = pairs_of(table.body_pairs(X, 0.0)) if len(table.movers) > 1 else []
         own = [(a, b) for a, b in movers if root[table.names[a][0]] == root[table.names[b][0]] != WORLD]
-        return _Found(table, meeting(table, [*own, *self.tied], as_transforms(Z)), Z)
-
-    def _poses(self, q: FloatArray) -> FloatArray:
-        return place(self.model, q, np.zeros(self.model.mechanism.nv))[0]
+        return _Found(table, meeting(table, [*own, *self.tied], X), X)
 
     def step(self, q: FloatArray, own: _Found) -> FloatArray | None:
         """The motion of least kinetic energy that parts what overlaps, to first order, shape (nv,); None: no way.
 
         Flying robots do not get deeper into the world by it.
         """
-        m, Z, tied = self.model.mechanism, self._poses(q), set(self.tied)
+        m, X, tied = self.mechanism, self.model.poses(q), set(self.tied)
         G, c = self._rows(q, own)
         rest = [pair for pair in self.ground if pair not in tied]
-        H, d = self._rows(q, _Found(self.table, meeting(self.table, rest, as_transforms(Z)), Z))
+        H, d = self._rows(q, _Found(self.table, meeting(self.table, rest, X), X))
         limits, room = self._limits(q)
         G, c = np.concatenate([G, H, limits]), np.concatenate([c, np.minimum(d, 0.0), room])
         M = mass_matrix(m, q)[np.ix_(self.free, self.free)]
@@ -156,7 +164,7 @@ class _Search:
 
     def _rows(self, q: FloatArray, found: _Found) -> tuple[FloatArray, FloatArray]:
         """How gaps change with joint velocities, shape (contacts, nv), and by how much they have to."""
-        m, G = self.model.mechanism, np.zeros((len(found.gaps), self.model.mechanism.nv))
+        m, G = self.mechanism, np.zeros((len(found.gaps), self.mechanism.nv))
         jacobians: dict[str, FloatArray] = {}
         for k, (n, x) in enumerate(zip(found.normals, found.points, strict=True)):
             for shape, sign in zip(found.pairs[k], (-1.0, 1.0), strict=True):
@@ -172,15 +180,14 @@ class _Search:
     def _limits(self, q: FloatArray) -> tuple[FloatArray, FloatArray]:
         """The same of joints: rows of those with limits, and how far these are away (negative, or 0)."""
         rows, room = [], []
-        for c in self.model.coordinates:
-            if c.iq >= 0 and c.iv >= 0 and c.kind < BALL:
-                for sign, limit in ((1.0, float(c.lower)), (-1.0, float(c.upper))):
-                    if np.isfinite(limit):
-                        row = np.zeros(self.model.mechanism.nv)
-                        row[c.iv] = sign
-                        rows.append(row)
-                        room.append(min(sign * (limit - q[c.iq]), 0.0))
-        return np.array(rows).reshape(-1, self.model.mechanism.nv), np.array(room)
+        for iq, iv, lower, upper in self.model.limits:
+            for sign, limit in ((1.0, lower), (-1.0, upper)):
+                if np.isfinite(limit):
+                    row = np.zeros(self.mechanism.nv)
+                    row[iv] = sign
+                    rows.append(row)
+                    room.append(min(sign * (limit - q[iq]), 0.0))
+        return np.array(rows).reshape(-1, self.mechanism.nv), np.array(room)
 
 
 def _flying(m: Mechanism) -> list[int]:
