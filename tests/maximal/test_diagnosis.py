@@ -110,6 +110,8 @@ def test_contact_forces_know_welded_bodies():
     assert names == {(-1, body("leg")), tuple(sorted((body("leg"), body("ball"))))}
     weight = np.array([0.0, 0.0, 9.81])
     assert run.contact_force("foot", "world").shape == (run.steps, 3)
+    with pytest.raises(la.MechanismError, match="'foot' does not touch itself"):
+        run.contact_force("foot", "foot")
     np.testing.assert_allclose(run.contact_force("foot", "world")[-1], 3.5 * weight, atol=1e-6)
     np.testing.assert_allclose(run.contact_force("leg")[-1], 3.0 * weight, atol=1e-6)
     np.testing.assert_allclose(run.contact_force("ball")[-1], 0.5 * weight, atol=1e-6)

@@ -293,13 +293,19 @@ class MaximalStepper(Stepper):
         """See `Stepper.memory`."""
         plan = copy.copy(self.layout), self.planned, self.wider
         last, u = self.reached
-        return plan, copied(self.data), copied(self.contact), self.room, (last, u.copy())
+        # The log is no part of it: each step writes its own, and the room for it is most of all there is.
+        contact = None if self.contact is None else copied(self.contact._replace(log=np.zeros((0, 10))))
+        return plan, copied(self.data), contact, self.room, (last, u.copy())
 
     def remember(self, memory: Any) -> None:
         """See `Stepper.remember`."""
         self.read_log()
         (layout, self.planned, self.wider), data, contact, self.room, self.reached = memory
+        log = None if self.contact is None else self.contact.log
         self.layout, self.data, self.contact = copy.copy(layout), copied(data), copied(contact)
+        if self.contact is not None:
+            fits = log is not None and len(log) == LOGGED * self.room
+            self.contact = self.contact._replace(log=log if fits else np.zeros((LOGGED * self.room, 10)))
         self._bind()
 
     def _run(self, record: Record, at: int, last: int, u: FloatArray) -> tuple[int, int, int]:
