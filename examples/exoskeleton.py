@@ -71,7 +71,7 @@ def exoskeleton(patient: Patient, scale: float) -> la.Mechanism:
     builder = la.robots.arm_exoskeleton().edit()
     for joint in builder.build().joints:
         if joint.name in LOCKED:
-            builder.remove(joint.name)  # with its drive, which has the same name
+            builder.remove(joint.name, kind="all")  # with its drive, which has the same name
             ends = {"placement": joint.pose, "child_placement": joint.child_pose}
             builder.fixed(joint.name, joint.parent, joint.child, **ends)
     robot = builder.build()

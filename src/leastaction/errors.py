@@ -15,6 +15,7 @@ __all__ = [
     "MechanismError",
     "MissingExtraError",
     "ProblemError",
+    "ReplayWarning",
     "SingularMatrixError",
 ]
 
@@ -32,6 +33,10 @@ class LeastActionWarning(UserWarning):
 
 class EnergyWarning(LeastActionWarning):
     """A run has gained energy that no force accounts for."""
+
+
+class ReplayWarning(LeastActionWarning):
+    """A plan does not play back: the run of its own integrator leaves it, as a step of it is too long."""
 
 
 class MechanismError(LeastActionError):

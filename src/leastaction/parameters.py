@@ -93,7 +93,10 @@ def with_parameters(mechanism: Mechanism, values: dict[str, Any]) -> Mechanism:
         numbers, size = real_array(value), parameter(mechanism, name).size
         if numbers is None or numbers.size != size:
             raise MechanismError(f"parameter {name!r}: expected {size} numbers, got {shown(value)}")
-        mechanism = _with(mechanism, name, numbers)
+        try:
+            mechanism = _with(mechanism, name, numbers)
+        except MechanismError as error:
+            raise MechanismError(f"parameter {name!r}: {error}") from None
     return mechanism
 
 

@@ -31,7 +31,7 @@ ROOM = 256
 """Steps for which there is room before the last two states move to the front again."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class SimulatorState:
     """All that a `Simulator` goes on from, as `Simulator.state` gives it: plain arrays that can be pickled.
 
@@ -41,6 +41,7 @@ class SimulatorState:
         rows: the last states by name, one or two rows of each array of the record.
         memory: what the integrator carries from step to step beside them.
         activation: of the actuators, shape (nu,).
+        dt: time step [s]; guesses that the integrator carries belong to it.
     """
 
     steps: int
@@ -48,13 +49,18 @@ class SimulatorState:
     rows: dict[str, NDArray[Any]]
     memory: Any
     activation: NDArray[Any] | None = None
+    dt: float | None = None
+
+    def __repr__(self) -> str:
+        return f"<SimulatorState after {self.steps} steps from {self.start:g} s on>"
 
 
 class Simulator:
     """A robot that is advanced one step at a time.
 
     Its states are those of `simulate`, to the last bit; a `Trajectory` of it is made by collecting them. Energy from
-    nowhere is said in an `EnergyWarning`, some hundred steps later at the latest, or at the next reset.
+    nowhere is said in an `EnergyWarning`, some hundred steps later at the latest, or at the next reset. It can be
+    copied and pickled, and goes on from its `state` then; a push for the next step is not kept.
 
     Example:
         >>> sim = la.Simulator(la.robots.cart_pole(), la.Galerkin(order=4), dt=0.01)
@@ -86,6 +92,8 @@ class Simulator:
             raise MechanismError(
                 f"Simulator needs a Mechanism, such as leastaction.robots.pendulum(), got {mechanism!r}"
             )
+        if not isinstance(once, Once | None):
+            raise IntegratorError(f"once must be a leastaction.implausible.Once, got {shown(once)}")
         if integrator is None:
             integrator, why = choose(mechanism)
             announce(mechanism, integrator, why)
@@ -140,6 +148,8 @@ class Simulator:
     ) -> None:
         """Start anew; arguments as of `simulate`, with t the time of the start [s].
 
+        Prescribed joints and bodies start where q has them, as fast as v says: `reset({"turn": 0.5}, {"turn": 2.0})`.
+
         Raises:
             MechanismError: for a bad state; the simulator is then where it was.
         """
@@ -189,7 +199,7 @@ class Simulator:
 
         Args:
             u: controls held over the step, shape (nu,), one per actuator (or degree of freedom, where there are no
-                actuators); default zero. Clipped to their limits.
+                actuators); default zero. Clipped to their limits. One row or column of them counts as well.
             motions: where prescribed ones are at the end of the step, by name (see `simulate`); others stay.
 
         Raises:
@@ -270,6 +280,10 @@ class Simulator:
         """Joint positions [rad or m], shape (nq,)."""
         return self._record.q[self._row].copy()
 
+    @q.setter
+    def q(self, value: Any) -> None:
+        raise _not_set("q")
+
     @property
     def v(self) -> FloatArray:
         """Joint velocities [rad/s or m/s], shape (nv,)."""
@@ -278,6 +292,10 @@ class Simulator:
             return second.copy()
         return self._velocities.at(self._record.q[self._row], second)
 
+    @v.setter
+    def v(self, value: Any) -> None:
+        raise _not_set("v")
+
     @property
     def p(self) -> FloatArray:
         """Momenta dual to v, shape (nv,)."""
@@ -285,6 +303,10 @@ class Simulator:
         if self._stepper.momentum:
             return second.copy()
         return momentum_of_velocity(self.mechanism, self._record.q[self._row][None], second[None])[0]
+
+    @p.setter
+    def p(self, value: Any) -> None:
+        raise _not_set("p")
 
     @property
     def activation(self) -> FloatArray:
@@ -301,7 +323,8 @@ class Simulator:
     def contacts(self) -> FloatArray:
         """Contacts of the last step, shape (n, 9): two bodies (-1: world), point [m], force on the second [N], gap [m].
 
-        No rows for integrators without contacts.
+        The gap is column 8. Runs have a column with the step in front, `run.stored["contacts"]`, and their gap is
+        column 9. No rows for integrators without contacts.
         """
         return self._stepper.noted_contacts()[:, 1:]
 
@@ -340,12 +363,19 @@ class Simulator:
         first = max(0, self._row - 1)
         states = self._record.states()
         rows = {name: (x[first : self._row + 1] if len(x) == ROOM + 1 else x).copy() for name, x in states.items()}
-        return SimulatorState(self._steps, self._start, rows, self._stepper.memory(), self.activation)
+        return SimulatorState(self._steps, self._start, rows, self._stepper.memory(), self.activation, self.dt)
 
     def set_state(self, state: SimulatorState) -> None:
-        """Go on from a `state`, to the last bit as it went on then."""
+        """Go on from a `state`, to the last bit as it went on then.
+
+        Raises:
+            IntegratorError: it is of another robot, integrator or time step.
+        """
         if not isinstance(state, SimulatorState):
             raise IntegratorError(f"set_state needs what state() gave, got {state!r}")
+        if state.dt is not None and state.dt != self.dt:
+            told = f"{shown(state.dt)} s, those of this simulator {self.dt:g} s"
+            raise IntegratorError(f"set_state: the time steps of this state are {told}; reset(q, v, t=t) starts anew")
         self._look_at_energy()
         record = self._stepper.record(ROOM)
         _check_state(state, record)
@@ -360,8 +390,28 @@ class Simulator:
         self._stepper.remember(state.memory)
         self._stepper.start_time = state.start + self.dt * (state.steps - self._row)
 
+    def __reduce__(self) -> Any:
+        return _restored, (self.mechanism, self.integrator, self.dt, self.pushable or None, self.state())
+
     def __repr__(self) -> str:
         return f"<Simulator of {self.mechanism.name!r} with {self.integrator} at {self.t:g} s>"
+
+
+def _restored(
+    mechanism: Mechanism, integrator: Integrator, dt: float, pushable: Any, state: SimulatorState
+) -> Simulator:
+    """A simulator that was pickled."""
+    sim = Simulator(mechanism, integrator, dt, pushable=pushable)
+    sim.set_state(state)
+    return sim
+
+
+def _not_set(name: str) -> AttributeError:
+    """What `sim.q = ...` gets."""
+    return AttributeError(
+        f"{name} of a Simulator cannot be set: reset(q, v) puts the robot somewhere, state() and "
+        "set_state() keep a state"
+    )
 
 
 def _check_state(state: SimulatorState, record: Record) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from leastaction.errors import MechanismError
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism.pose import Pose
 
@@ -40,6 +41,8 @@ def force_on_body(mechanism: Mechanism, log: FloatArray, steps: int, body: str, 
         other: name of the only other body that counts; None: all.
     """
     own = _welded(mechanism, body)
+    if other == body:
+        raise MechanismError(f"contact_force: {body!r} does not touch itself; name another body, or none for all")
     others = None if other is None else _welded(mechanism, other)
     out = np.zeros((steps, 3))
     for sign, mine, its in ((1.0, 2, 1), (-1.0, 1, 2)):

@@ -47,6 +47,15 @@ def test_prescribed_motions_are_those_of_runs_alone(monkeypatch):
         alone = la.simulate(robot, q[k], **same)
         np.testing.assert_array_equal(batch.q[k], alone.q)
         np.testing.assert_array_equal(batch.p[k], alone.p)
+    sim = la.batch.Simulator(robot, 2, dt=0.01, integrator=la.Maximal())
+    sim.reset(q, [1.5, 0.0])
+    sim.step(motions={"turn": 0.015})
+    np.testing.assert_allclose(sim.q[:, 0], 0.015, atol=1e-12)
+    for wrong, says in (({"motions": {"swing": 0.0}}, "not prescribed"), ({"motions": {"turn": "a"}}, "finite number")):
+        with pytest.raises(la.IntegratorError, match=says):
+            sim.step(**wrong)
+    with pytest.raises(la.IntegratorError, match="steps must be 1, got 2"):
+        sim.step(steps=2, motions={"turn": 0.0})
     with pytest.raises(la.IntegratorError, match="'swing' is not prescribed"):
         la.batch.simulate(robot, q, **same | {"motions": {"swing": 0.0}})
     pytest.importorskip("numba_cuda")
@@ -121,6 +130,12 @@ def test_a_robot_that_fails_harms_no_other():
         ({"parameters": {"mass:link9": [1.0, 2.0]}}, "link9"),
         ({"policy": 3}, "policy must be a function"),
         ({"policy": print, "controls": [0.0, 0.0]}, "controls or a policy, not both"),
+        ({"policy": lambda t, q, v: None}, r"can be called as policy\(t, q, v, own, u\): too many"),
+        ({"policy": lambda t, q, v, own, u: own[3]}, "what is not there: .* own .policy_parameters. 1, u 2"),
+        (
+            {"parameters": {"mass:link1": [1.0, -2.0]}},
+            "parameters of robot 1: parameter 'mass:link1': mass: must not be",
+        ),
         ({"policy_parameters": [1.0]}, "but no policy"),
         ({"policy": print, "policy_parameters": [np.nan]}, "policy_parameters: expected finite numbers"),
     ],

@@ -63,7 +63,7 @@ def test_concave_meshes_are_named_in_one_warning():
     texts = [str(w.message) for w in said if "convex hulls" in str(w.message)]
     assert len(texts) == 1
     assert "meshes of 'box' touch as" in texts[0]
-    assert ": box/star, box/bowl.stl; make" in texts[0]
+    assert ": box/star, box/bowl.stl; leastaction.robots.decompose makes" in texts[0]
 
 
 def test_meshes_that_are_nearly_convex_or_do_not_touch_are_not_mentioned():
@@ -110,6 +110,8 @@ def test_contact_forces_know_welded_bodies():
     assert names == {(-1, body("leg")), tuple(sorted((body("leg"), body("ball"))))}
     weight = np.array([0.0, 0.0, 9.81])
     assert run.contact_force("foot", "world").shape == (run.steps, 3)
+    with pytest.raises(la.MechanismError, match="'foot' does not touch itself"):
+        run.contact_force("foot", "foot")
     np.testing.assert_allclose(run.contact_force("foot", "world")[-1], 3.5 * weight, atol=1e-6)
     np.testing.assert_allclose(run.contact_force("leg")[-1], 3.0 * weight, atol=1e-6)
     np.testing.assert_allclose(run.contact_force("ball")[-1], 0.5 * weight, atol=1e-6)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import leastaction as la
-from leastaction.mechanism import Box, MechanismBuilder, Plane, Sphere
+from leastaction.mechanism import Box, Capsule, MechanismBuilder, Plane, Pose, Sphere
 
 
 def slider(height):
@@ -30,6 +30,35 @@ def test_body_without_freedom_along_the_normal(height):
         run = la.simulate(robot, v=[1.0], dt=0.01, duration=0.2, integrator=la.Maximal())
     np.testing.assert_allclose(run.q[:, 0], run.t, atol=1e-9)
     assert run.iterations.max() < 5
+
+
+def press():
+    """An arm of two links of 0.5 m that home stretches into a wall, 1 dm deep."""
+    b = MechanismBuilder("press", gravity=(0, 0, 0))
+    b.add_shape("world", Box((0.1, 2.0, 2.0), pose=(1.0, 0, 0)))
+    b.body("upper", mass=1.0, inertia=0.03)
+    b.revolute("shoulder", "world", "upper", axis="y")
+    b.body("fore", mass=1.0, com=(0.25, 0, 0), inertia=0.03, shapes=Sphere(0.05, pose=(0.5, 0, 0)))
+    b.revolute("elbow", "upper", "fore", axis="y", position=(0.5, 0, 0))
+    return b
+
+
+@pytest.mark.parametrize("integrator", [la.Maximal(), la.Grounded()])
+def test_what_cannot_part_at_home_alone_touches(integrator, recwarn):
+    """Nothing moves the tip of a stretched arm along it; wherever else the arm is, it must not go through the wall."""
+    assert len(integrator.prepare(press().build(), 0.01).table.ground) == 1
+    assert not [w for w in recwarn if "overlap" in str(w.message)]
+
+
+@pytest.mark.parametrize("integrator", [la.Maximal(), la.Grounded()])
+def test_pairs_that_always_touch_do(integrator):
+    b = slider(0.0999).edit()
+    b.contact_pair("box", "world", always=True)
+    assert len(integrator.prepare(b.build(), 0.01).table.ground) == 1
+    b = chain(0.12).edit()
+    b.contact_pair("ball0", "ball2", always=True)
+    table = integrator.prepare(b.build(), 0.01).table
+    assert len(table.body_pairs()) == 1
 
 
 def chain(radius):
@@ -134,3 +163,29 @@ def test_what_cannot_part_is_left_to_contacts(recwarn):
     robot = folded(limits=[(x - 1e-6, x + 1e-6) for x in FOLDED])
     np.testing.assert_array_equal(la.Maximal().prepare(robot, 0.01).clear_start(FOLDED), FOLDED)
     assert not recwarn
+
+
+@pytest.mark.parametrize(("q", "enough"), [((0.0, 2.9, 3.0), 0.3), ((0.0, 2.6, 3.1), 0.2)])
+def test_starts_move_by_as_little_as_it_takes(q, enough):
+    """Links that cross in the plane that they move in: no joint moves them along the normal of their contact."""
+    b = MechanismBuilder("arm")
+    for i, length in enumerate((0.4, 0.4, 0.5)):
+        half = 0.5 * length
+        rod = Capsule(0.03, length, pose=Pose.from_axis_angle((0, 1, 0), 0.5 * np.pi, (half, 0, 0)))
+        b.body(f"link{i}", mass=1.0, com=(half, 0, 0), inertia=length**2 / 12.0, shapes=rod)
+        b.revolute(f"hinge{i}", f"link{i - 1}" if i else "world", f"link{i}", pose=(0.4 if i else 0, 0, 0), axis="y")
+    robot = b.build()
+    alone = np.array([0.0, 0.0, enough])
+    with pytest.warns(la.LeastActionWarning, match="'link0' and 'link2' overlap at the start"):
+        moved = la.Maximal().prepare(robot, 0.01).clear_start(np.array(q)) - q
+    M = la.dynamics.mass_matrix(robot, np.array(q))
+    assert 0.0 < moved @ M @ moved < alone @ M @ alone
+
+
+def test_a_stretched_arm_bends_to_leave_a_wall():
+    """Nothing moves its tip along the wall's normal to first order."""
+    robot = press().build()
+    with pytest.warns(la.LeastActionWarning, match="'world' and 'fore' overlap at the start, by 0.1 m"):
+        q = la.Maximal().prepare(robot, 0.01).clear_start(robot.home())
+    tip = 0.5 * np.cos(q[0]) + 0.5 * np.cos(q.sum())
+    assert 0.8999 < tip <= 0.9

@@ -130,6 +130,20 @@ def test_edit_can_take_parts_away():
         b.build()
 
 
+def test_a_motor_with_the_name_of_its_joint_is_removed_alone():
+    robot = robots.unitree_a1()
+    assert robot.actuators[0].name in robot.joint_names
+    b = robot.edit()
+    with pytest.raises(MechanismError, match=r"joint and actuator are called .* kind='joint' or kind='actuator', or"):
+        b.remove(robot.actuators[0].name)
+    assert b.build() == robot
+    for actuator in robot.actuators:
+        b.remove(actuator.name, kind="actuator")
+    assert b.build() == robot.replace(actuators=())
+    with pytest.raises(MechanismError, match=r"no actuator is called .* \(a joint is\)"):
+        b.remove(robot.actuators[0].name, kind="actuator")
+
+
 def test_replace_swaps_attributes_and_checks_again():
     robot = everything()
     assert robot.replace(gravity=[0, 0, -9.81]).gravity == (0.0, 0.0, -9.81)

@@ -30,6 +30,25 @@ def test_the_solution_is_a_run_of_its_integrator():
     np.testing.assert_allclose(run.p, solution.trajectory.p, atol=1e-6)
 
 
+def test_a_plan_with_steps_too_long_says_where_the_run_leaves_it(recwarn):
+    """All constraints hold, to 1e-10, by solutions that the simulator does not take; with 60 steps it does."""
+
+    def plan(steps):
+        problem = opt.Problem(la.robots.double_pendulum(), steps=steps, duration=2.0).start(q=[0, 0], v=0)
+        return problem.finish(q=[1.0, 0.5], v=0).minimize(opt.effort()).solve()
+
+    coarse = plan(30)
+    assert coarse.success
+    with pytest.warns(la.errors.ReplayWarning, match=r"plan at step 18 \(t = 1.2 s\), by 0.0032 in 'joint2'"):
+        coarse.replay()
+    recwarn.clear()
+    coarse.replay(la.Galerkin(order=4))
+    coarse.replay(dt=0.01)
+    fine = plan(60)
+    np.testing.assert_allclose(fine.replay().q, fine.q, atol=1e-8)
+    assert not [w for w in recwarn if issubclass(w.category, la.errors.ReplayWarning)]
+
+
 @pytest.mark.parametrize("controls", ["linear", "nodes"])
 def test_so_is_one_of_simpson(controls):
     problem = swing_up(12, integrator=la.Galerkin(order=4), controls=controls)

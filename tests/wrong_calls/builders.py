@@ -179,10 +179,11 @@ def builders():
 
     yield Call("MechanismBuilder.add", add, {"element": Body("b")}, {"element": [*NO_OBJECT, None, Body]})
 
-    def remove(name):
-        ROBOT.edit().remove(name)
+    def remove(name, kind):
+        ROBOT.edit().remove(name, kind)
 
-    yield Call("MechanismBuilder.remove", remove, {"name": "link1"}, {"name": "known"})
+    wrong = {"name": "known", "kind": ["nothing", "", "joints", "actuator", 3, ODD]}
+    yield Call("MechanismBuilder.remove", remove, {"name": "link1", "kind": "body"}, wrong)
     yield Call("MechanismBuilder.from_mechanism", la.MechanismBuilder.from_mechanism, {"mechanism": ROBOT})
 
 

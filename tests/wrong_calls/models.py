@@ -15,7 +15,7 @@ def robots():
     kinds = {bool: "flag", float: "number", str: "choice"}
     for name in r.__all__:
         function = getattr(r, name)
-        if name in ("get", "home", "on_ground", "catalogue") or not inspect.isfunction(function):
+        if name in ("get", "home", "on_ground", "catalogue", "decompose") or not inspect.isfunction(function):
             continue
         valid = {n: p.default for n, p in inspect.signature(function).parameters.items()}
         said = {}
@@ -32,6 +32,12 @@ def robots():
         "robots.get", r.get, {"name": "pendulum", "links": 1}, {"name": "known", "links": ["a", ODD, 0, -1, NAN]}
     )
     yield Call("robots.home", r.home, {"robot": ROBOT})
+    yield Call(
+        "robots.decompose",
+        r.decompose,
+        {"robot": ROBOT, "bodies": ["link1"], "concavity": 0.1},
+        {"bodies": ["nobody", "", 3, NAN, ODD, [3], ["link1", "nobody"]], "concavity": "positive"},
+    )
     yield Call(
         "robots.on_ground",
         r.on_ground,

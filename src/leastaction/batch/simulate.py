@@ -10,6 +10,7 @@ import numpy as np
 from leastaction.batch.plan import Plan
 from leastaction.batch.run import BatchRun
 from leastaction.batch.threads import run_on_cores
+from leastaction.controls import check_call
 from leastaction.errors import IntegratorError, MechanismError
 from leastaction.integrators import Integrator, is_count
 from leastaction.left_out import warn_of_ignored
@@ -114,7 +115,13 @@ def checked_parameters(parameters: Any) -> dict[str, FloatArray]:
 def mechanisms_of(mechanism: Mechanism, names: Mapping[str, FloatArray], robots: int) -> tuple[Mechanism, ...]:
     """The robots one by one, where parameters differ; else none."""
     each = [{name: values[k] for name, values in names.items()} for k in range(robots if names else 0)]
-    return tuple(with_parameters(mechanism, values) for values in each)
+    own: list[Mechanism] = []
+    for k, values in enumerate(each):
+        try:
+            own.append(with_parameters(mechanism, values))
+        except MechanismError as error:
+            raise MechanismError(f"parameters of robot {k}: {error}") from None
+    return tuple(own)
 
 
 def checked_states(
@@ -215,8 +222,7 @@ def _policy_parameters(policy: Any, given: Any, controls: Any, robots: int) -> F
         if given is not None:
             raise IntegratorError("policy_parameters are given, but no policy")
         return np.zeros((1, 1))
-    if not callable(policy):
-        raise IntegratorError(f"policy must be a function policy(t, q, v, own, u), got {shown(policy)}")
+    check_call(getattr(policy, "py_func", policy), "policy", ("t", "q", "v", "own", "u"))
     if controls is not None:
         raise IntegratorError("give controls or a policy, not both")
     if given is None:

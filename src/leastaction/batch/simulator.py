@@ -18,6 +18,7 @@ from leastaction.left_out import warn_of_ignored
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism._check import real_array, shown
 from leastaction.minimal import Galerkin
+from leastaction.motions import checked_names, motion_at
 from leastaction.simulator import Simulator as One
 from leastaction.start import checked_integrator
 
@@ -106,7 +107,7 @@ class Simulator:
         assert count == len(chosen)
         self._robots.place(chosen, *states)
 
-    def step(self, u: Any = None, steps: int = 1) -> None:
+    def step(self, u: Any = None, steps: int = 1, motions: Any = None) -> None:
         """Advance all robots.
 
         A robot whose step has no solution stays failed, with NaN for its state, until it is reset; the others go on.
@@ -114,11 +115,20 @@ class Simulator:
         Args:
             u: controls held over the steps, shape (nu,) for all or (robots, nu); default zero.
             steps: how many.
+            motions: where prescribed ones of all robots are at the end of a single step, by name, as for
+                `leastaction.Simulator.step`; on the CPU.
 
         Raises:
             IntegratorError: for controls of other shapes.
         """
         nu = self.mechanism.nu
+        if motions is not None:
+            for name, value in checked_names(self.mechanism, motions).items():
+                motion_at(self.mechanism, name, value, 0.0)
+            if self.device == "cuda":
+                raise IntegratorError("motions: prescribed ones need device='cpu'")
+            if steps != 1:
+                raise IntegratorError(f"motions are of one step, so steps must be 1, got {shown(steps)}")
         if not is_count(steps):
             raise IntegratorError(f"steps must be a whole number of at least 1, got {shown(steps)}")
         if self.device == "cuda" and hasattr(u, "__cuda_array_interface__"):
@@ -130,7 +140,8 @@ class Simulator:
         if a is None or a.shape not in ((nu,), (self.robots, nu)):
             got = shown(u) if a is None else a.shape
             raise IntegratorError(f"controls: expected shape ({nu},) or ({self.robots}, {nu}), got {got}")
-        self._robots.step(np.broadcast_to(a, (self.robots, nu)), steps)
+        told = {} if motions is None else {"motions": motions}
+        self._robots.step(np.broadcast_to(a, (self.robots, nu)), steps, **told)
 
     @property
     def q(self) -> Any:
@@ -172,12 +183,12 @@ class _Cores:
             self.sims[k].reset(one_q, one_v)
             self.failed[k] = False
 
-    def step(self, u: Any, steps: int) -> None:
+    def step(self, u: Any, steps: int, motions: Any = None) -> None:
         def part(robots: Any) -> None:
             for k in robots:
                 try:
                     for _ in range(0 if self.failed[k] else steps):
-                        self.sims[k].step(u[k])
+                        self.sims[k].step(u[k], motions)
                 except ConvergenceError:
                     self.failed[k] = True
 

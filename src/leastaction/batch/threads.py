@@ -27,6 +27,10 @@ PIECE = 4096
 """Steps of a robot that are in memory at once."""
 
 
+class PolicyError(IntegratorError):
+    """A mistake in a policy, of all robots alike: the batch ends."""
+
+
 class Cores:
     """One batch on the CPU.
 
@@ -110,7 +114,11 @@ class Cores:
         v = velocity_of_momentum(m, q[None], second[None])[0] if stepper.momentum else second.copy()
         own, u = plan.policy_parameters, np.zeros(m.nu)
         assert plan.policy is not None
-        plan.policy(done * plan.dt, q.copy(), v, own[:, robot if own.shape[1] > 1 else 0], u)
+        try:
+            plan.policy(done * plan.dt, q.copy(), v, own[:, robot if own.shape[1] > 1 else 0], u)
+        except IndexError as error:
+            sizes = f"q has {m.nq} numbers, v {m.nv}, own (policy_parameters) {len(own)}, u {m.nu}"
+            raise PolicyError(f"the policy reads or writes what is not there: {error}; {sizes}") from error
         if not np.isfinite(u).all():
             raise IntegratorError(f"the policy asked for controls that are not finite, after {done} steps")
         return u[None]
@@ -157,6 +165,8 @@ def run_on_cores(plan: Plan) -> BatchRun:
             failed[k], why, iterations[k] = cores.run(k, Q[k], S[k])
         except MechanismError as error:
             raise MechanismError(f"robot {k}: {error}") from None
+        except PolicyError:
+            raise
         except LeastActionError as error:
             failed[k], why = 0, str(error)
         if failed[k] >= 0:

@@ -5,7 +5,10 @@ Told from the robot's home alone, so that it is a matter of the robot and not of
 - Links that a few joints tie overlap in many robots as they are drawn. Nothing could bring them apart, or only a
   violent motion could. (MoveIt's setup leaves out such pairs, too.)
 - A body that slides over a table cannot move along the normal of their contact: its joints bear it. Whatever such a
-  contact were to push with would change nothing, and where the two overlap by a hair it has no solution.
+  contact were to push with would change nothing, and where the two overlap by a hair it has no solution. An arm that
+  home stretches into a wall is no such body, although nothing moves its tip along the wall's normal just there.
+
+Pairs of which the mechanism says that they always touch do so, wherever they are.
 """
 
 from __future__ import annotations
@@ -40,24 +43,31 @@ TOUCHING = 1e-3
 NO_MOTION = 1e-9
 """Normal velocity of a contact, relative to how fast its bodies move, that is none."""
 
+AROUND, ASIDE, NO_MOTION_ASIDE = 3, 1e-3, 1e-6
+"""So many configurations near home [rad or m] tell what can move nowhere from what cannot at home, as a stretched arm;
+and what is no motion there, where normals are not as they are drawn."""
+
 
 class AtHome(NamedTuple):
-    """A mechanism in its home configuration, by the indices of a `ContactTable`.
+    """A mechanism and its home configuration, by the indices of a `ContactTable`.
 
     Attributes:
         mechanism: the mechanism.
+        home: its home, shape (nq,).
         links: for each joint, or part of one, the indices that it ties (-1 for the world) and the first and number of
             its degrees of freedom; those nearer the world come first.
         held: degrees of freedom that nothing can push: prescribed ones, and those that an equation holds in place.
-        poses: gives poses (n, 12): rotation row by row, then position [m].
-        twists: of joint velocities (nv,) gives angular velocities and velocities of the origins, in the world, (n, 6).
+        poses: of joint positions (nq,) gives poses (n, 12): rotation row by row, then position [m].
+        twists: of joint positions and velocities (nv,) gives angular velocities and velocities of the origins, in the
+            world, (n, 6).
     """
 
     mechanism: Mechanism
+    home: FloatArray
     links: Sequence[tuple[int, int, int, int]]
     held: frozenset[int]
-    poses: Callable[[], FloatArray]
-    twists: Callable[[FloatArray], FloatArray]
+    poses: Callable[[FloatArray], FloatArray]
+    twists: Callable[[FloatArray, FloatArray], FloatArray]
 
 
 def leave_out(model: AtHome, table: ContactTable) -> ContactTable:
@@ -65,11 +75,13 @@ def leave_out(model: AtHome, table: ContactTable) -> ContactTable:
     ground, tied = pairs_of(table.ground), len(table.movers) > 1
     if not (tied or any(not _flies(model, int(table.shapes.body[b])) for _, b in ground)):
         return table
-    X = model.poses()
+    X = model.poses(model.home)
     near, root = _near(model.mechanism), roots(model.mechanism)
     movers = pairs_of(table.body_pairs(X, 0.0)) if tied else []
     robot = [(a, b) for a, b in movers if root[table.names[a][0]] == root[table.names[b][0]] != WORLD]
+    always = set(table.surfaces.always.tolist())
     candidates = meeting(table, [*robot, *bounded(model, table, ground)], X)
+    candidates = [pair for pair in candidates if int(table.surfaces.key(*pair)) not in always]
     if not candidates:
         return table
     contacts, gaps, normals, points = contacts_of(table, candidates, X)
@@ -81,7 +93,7 @@ def leave_out(model: AtHome, table: ContactTable) -> ContactTable:
         share = DEEP if names in near else (FAR if root[names[0]] == root[names[1]] != WORLD else math.inf)
         if size > 0.0 and gaps[k] < -share * size:  # points have no size to overlap by
             overlap.append(pair)
-        elif gaps[k] < TOUCHING * size and not _can_part(model, X, contact, normals[k], points[k]):
+        elif gaps[k] < TOUCHING * size and not _can_part(model, table, pair, contact, normals[k], points[k]):
             fixed.append(pair)
             touching += [pair] if gaps[k] < 0.0 else []
     _say(table, overlap, "overlap as the robot is made")
@@ -164,25 +176,43 @@ def contacts_of(table: ContactTable, pairs: Any, X: FloatArray) -> tuple[Any, Fl
     return found, gaps, normals, points
 
 
-def _can_part(model: AtHome, X: FloatArray, contact: Any, n: FloatArray, x: FloatArray) -> bool:
-    """Whether some joint velocity changes the gap of a contact; one that is neither prescribed nor locked."""
+def _can_part(
+    model: AtHome, table: ContactTable, pair: tuple[int, int], contact: Any, n: FloatArray, x: FloatArray
+) -> bool:
+    """Whether some joint velocity changes the gap of a contact, at home or near it."""
     path = _path(model, int(contact.a)) ^ _path(model, int(contact.b))
-    for _, link, first, count in model.links:
-        if link not in path:
-            continue
-        for j in range(first, first + count):
-            if j in model.held:
-                continue
-            v = np.zeros(model.mechanism.nv)
-            v[j] = 1.0
-            twists = model.twists(v)
-            rate, size = 0.0, 0.0
-            for body, sign in ((int(contact.a), -1.0), (int(contact.b), 1.0)):
-                if body >= 0:
-                    at = twists[body, 3:] + np.cross(twists[body, :3], x - X[body, 9:])
-                    rate, size = rate + sign * float(n @ at), max(size, float(np.linalg.norm(at)))
-            if abs(rate) > NO_MOTION * max(size, 1e-6):
+    freedoms = [j for _, link, first, count in model.links if link in path for j in range(first, first + count)]
+    free = [j for j in freedoms if j not in model.held]
+    if _parts(model, free, model.home, contact, n, x, NO_MOTION):
+        return True
+    random = np.random.default_rng(0)
+    for _ in range(AROUND if free else 0):
+        aside = np.zeros(model.mechanism.nv)
+        aside[free] = random.uniform(-ASIDE, ASIDE, len(free))
+        q = model.mechanism.integrate(model.home, aside)
+        contacts, _, normals, points = contacts_of(table, [pair], model.poses(q))
+        for k, other in enumerate(contacts):
+            if _parts(model, free, q, other, normals[k], points[k], NO_MOTION_ASIDE):
                 return True
+    return False
+
+
+def _parts(
+    model: AtHome, free: list[int], q: FloatArray, contact: Any, n: FloatArray, x: FloatArray, none: float
+) -> bool:
+    """Whether one of these degrees of freedom changes the gap of a contact at q."""
+    X = model.poses(q)
+    for j in free:
+        v = np.zeros(model.mechanism.nv)
+        v[j] = 1.0
+        twists = model.twists(q, v)
+        rate, size = 0.0, 0.0
+        for body, sign in ((int(contact.a), -1.0), (int(contact.b), 1.0)):
+            if body >= 0:
+                at = twists[body, 3:] + np.cross(twists[body, :3], x - X[body, 9:])
+                rate, size = rate + sign * float(n @ at), max(size, float(np.linalg.norm(at)))
+        if abs(rate) > none * max(size, 1e-6):
+            return True
     return False
 
 
@@ -203,10 +233,15 @@ def _say(table: ContactTable, pairs: Sequence[tuple[int, int]], why: str) -> Non
 
 
 def without(table: ContactTable, pairs: set[tuple[int, int]]) -> ContactTable:
-    """The table with the owners of these shapes apart."""
+    """The table with the owners of these shapes apart, but for other shapes of theirs that always touch."""
     if not pairs:
         return table
     apart = {pair for a, b in pairs for pair in ((table.owner(a), table.owner(b)), (table.owner(b), table.owner(a)))}
-    keep = [(table.owner(a), table.owner(b)) not in apart for a, b in pairs_of(table.ground)]
+    surfaces = table.surfaces.without(pairs)
+    always = set(surfaces.always.tolist())
+    keep = [
+        (table.owner(a), table.owner(b)) not in apart or int(surfaces.key(a, b)) in always
+        for a, b in pairs_of(table.ground)
+    ]
     ground = table.ground[np.array(keep, bool)].view(np.recarray)
-    return replace(table, apart=table.apart | apart, ground=ground, surfaces=table.surfaces.without(pairs))
+    return replace(table, apart=table.apart | apart, ground=ground, surfaces=surfaces)

@@ -40,7 +40,9 @@ def controls_of(mechanism: Mechanism, u: Any) -> FloatArray:
 def linearize(
     mechanism: Mechanism, integrator: Integrator, q: Any, p: Any, u: Any = None, dt: float = 0.01
 ) -> tuple[FloatArray, FloatArray]:
-    """Derivatives of the step (q, p, u) -> (q', p').
+    """Derivatives of the step (q, p, u) -> (q', p'), about momenta p and NOT velocities v.
+
+    From velocities: `p = la.dynamics.mass_matrix(robot, q) @ v`; of a run or a simulator, its own `p`.
 
     Positions vary along the tangent of `Mechanism.integrate`: dq and dq' have nv entries, for ball and free joints a
     twist in the child's frame.
@@ -50,7 +52,7 @@ def linearize(
         integrator: `Galerkin(...)`, `Midpoint()` or `Maximal(...)`; with contact, `Maximal(smoothing=...)` makes the
             step a smooth function, without it the derivatives are those of the contacts as they are.
         q: joint positions [rad or m], shape (nq,).
-        p: discrete momenta, shape (nv,).
+        p: discrete momenta [N m s or N s], shape (nv,); not velocities, see above.
         u: controls held over the step, shape (nu,); default zero.
         dt: time step [s].
 

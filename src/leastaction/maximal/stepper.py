@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from leastaction._jit.bound import Bound
 from leastaction.contact.overlap_words import warn_of_overlap
-from leastaction.contact.parting import clear_start
 from leastaction.contact.shapes import collect
 from leastaction.dynamics.legendre import velocity_of_momentum
 from leastaction.dynamics.loops import check_closed, is_redundant, momentum_projection
@@ -32,7 +31,7 @@ from leastaction.maximal.arrays import (
 )
 from leastaction.maximal.compiler import compile_model
 from leastaction.maximal.composition import composition
-from leastaction.maximal.contact.by_design import leave_out, movable
+from leastaction.maximal.contact.by_design import clear_start, leave_out
 from leastaction.maximal.contact.diagnosis import warn_of_ignored_pairs
 from leastaction.maximal.coordinates.placement import momenta_of, place, poses_of_bodies
 from leastaction.maximal.derivatives.linearize import OneStep, Parts, jacobians_back
@@ -209,7 +208,7 @@ class MaximalStepper(Stepper):
 
     def clear_start(self, q: FloatArray) -> FloatArray:
         """Links of a robot that overlap start apart."""
-        return clear_start(movable(self.model), self.table, q) if self.acts and len(self.table.shapes) else q
+        return clear_start(self.model, self.table, q) if self.acts and len(self.table.shapes) else q
 
     def prepare_start(self, q: FloatArray) -> FloatArray:
         """Refuse open loops."""
@@ -294,13 +293,19 @@ class MaximalStepper(Stepper):
         """See `Stepper.memory`."""
         plan = copy.copy(self.layout), self.planned, self.wider
         last, u = self.reached
-        return plan, copied(self.data), copied(self.contact), self.room, (last, u.copy())
+        # The log is no part of it: each step writes its own, and the room for it is most of all there is.
+        contact = None if self.contact is None else copied(self.contact._replace(log=np.zeros((0, 10))))
+        return plan, copied(self.data), contact, self.room, (last, u.copy())
 
     def remember(self, memory: Any) -> None:
         """See `Stepper.remember`."""
         self.read_log()
         (layout, self.planned, self.wider), data, contact, self.room, self.reached = memory
+        log = None if self.contact is None else self.contact.log
         self.layout, self.data, self.contact = copy.copy(layout), copied(data), copied(contact)
+        if self.contact is not None:
+            fits = log is not None and len(log) == LOGGED * self.room
+            self.contact = self.contact._replace(log=log if fits else np.zeros((LOGGED * self.room, 10)))
         self._bind()
 
     def _run(self, record: Record, at: int, last: int, u: FloatArray) -> tuple[int, int, int]:

@@ -258,19 +258,48 @@ class MechanismBuilder(ElementBuilder):
         own = _check.instance(inertia, Inertia, f"body {body!r}: inertia")
         self._bodies[body] = replace(self._bodies[body], inertia=own)
 
-    def remove(self, name: str) -> None:
-        """Remove the body, joint or element of that name; what refers to it must be removed as well."""
-        found = self._bodies.pop(_check.label(name, "remove: name"), None) is not None
-        self._added.pop(name, None)
-        if found:
+    def remove(self, name: str, kind: str | None = None) -> None:
+        """Remove a body, a joint or an element; what refers to it must be removed as well.
+
+        Args:
+            name: of it.
+            kind: what it is where a name is used twice, as by motors that are called like their joints: "body",
+                "joint", "actuator", "spring", "sensor", ..., or "all" for everything of that name.
+
+        Raises:
+            MechanismError: nothing has that name, or things of several kinds have it and `kind` does not say which.
+        """
+        _check.label(name, "remove: name")
+        kinds = ("all", "body", "joint", *(_singular(field) for field in self._elements))
+        if kind is not None and (not isinstance(kind, str) or kind not in kinds):
+            raise MechanismError(f"remove: kind must be one of {', '.join(kinds)}, got {_check.shown(kind)}")
+        found = [_singular(field) for field, items in self._elements.items() if any(x.name == name for x in items)]
+        found = ["body"] * (name in self._bodies) + ["joint"] * (name in self._joints) + found
+        chosen = [x for x in found if kind in (None, "all", x)]
+        if not chosen:
+            what = "nothing" if kind in (None, "all") else f"no {kind}"
+            known = f" ({' and '.join(found)} are)" if len(found) > 1 else f" (a {found[0]} is)" if found else ""
+            raise MechanismError(f"{what} is called {name!r}{known}, so it cannot be removed")
+        if len(chosen) > 1 and kind is None:
+            ways = " or ".join(f"kind={x!r}" for x in chosen)
+            raise MechanismError(f"remove: {' and '.join(chosen)} are called {name!r}; say {ways}, or kind='all'")
+        self._remove(name, chosen)
+
+    def _remove(self, name: str, kinds: list[str]) -> None:
+        """Remove those of a name, and what belongs to them alone."""
+        if "body" in kinds:
+            del self._bodies[name]
+            self._added.pop(name, None)
             self._excluded = [pair for pair in self._excluded if name not in pair]
             pairs = self._elements["contact_pairs"]
             self._elements["contact_pairs"] = [pair for pair in pairs if name not in (pair.first, pair.second)]
-        self._prescribed = [x for x in self._prescribed if x != name]
-        found = self._joints.pop(name, None) is not None or found
-        found = self._remove_elements(name) or found
-        if not found:
-            raise MechanismError(f"nothing is called {name!r}, so it cannot be removed")
+        if "joint" in kinds:
+            del self._joints[name]
+        if "body" in kinds or "joint" in kinds:
+            self._prescribed = [x for x in self._prescribed if x != name]
+        for field, items in self._elements.items():
+            if _singular(field) in kinds:
+                items[:] = [item for item in items if item.name != name]
 
     def build(self) -> Mechanism:
         """Check everything and make the mechanism."""
@@ -289,6 +318,11 @@ class MechanismBuilder(ElementBuilder):
     def _with_added(self, body: Body) -> Body:
         added = self._added.get(body.name)
         return body if added is None else Body(body.name, body.inertia, (*body.shapes, *added))
+
+
+def _singular(field: str) -> str:
+    """What one of the elements in a field of `Mechanism` is called."""
+    return {"wrenches": "wrench", "penalties": "penalty"}.get(field, field.removesuffix("s"))
 
 
 def _inertia(

@@ -59,15 +59,6 @@ class ElementBuilder:
             raise MechanismError(f"cannot add a {type(element).__name__} to a mechanism")
         self._elements[field].append(element)
 
-    def _remove_elements(self, name: str) -> bool:
-        """Whether there were any of that name."""
-        found = False
-        for items in self._elements.values():
-            keep = [item for item in items if item.name != name]
-            found = found or len(keep) < len(items)
-            items[:] = keep
-        return found
-
     def spring(
         self,
         name: str,

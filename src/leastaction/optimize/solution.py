@@ -122,7 +122,12 @@ class Solution:
             integrator: default: that of the problem.
             dt: time step [s]; default: that of the problem. Controls between their nodes are read as they were solved
                 for: held, or interpolated.
+
+        Warns:
+            ReplayWarning: with the integrator and dt of the problem, where a step is so long that its equations have
+                several solutions and the run takes another than the plan; the message names the step. Plan with more.
         """
+        from leastaction.optimize.parting import warn_of_parting
         from leastaction.simulate import simulate
 
         if self.phases:
@@ -132,7 +137,7 @@ class Solution:
         run = self.trajectory
         step = run.dt if dt is None else float(dt)
         held = dt is None and self.u.shape[1] == 1
-        return simulate(
+        replayed = simulate(
             self.mechanism,
             q=run.q[0],
             v=run.v[0],
@@ -141,6 +146,9 @@ class Solution:
             integrator=run.integrator if integrator is None else integrator,
             controls=self.u[:, 0] if held else self.control,
         )
+        if dt is None and replayed.integrator == run.integrator:
+            warn_of_parting(self, replayed)
+        return replayed
 
     def track(
         self,

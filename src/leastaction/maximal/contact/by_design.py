@@ -1,14 +1,11 @@
-"""Shapes that are made to overlap, that cannot part or that may be parted, of a mechanism in body coordinates."""
+"""Shapes that are made to overlap, that cannot part or that are parted, of a mechanism in body coordinates."""
 
 from __future__ import annotations
-
-from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
-from leastaction.contact import by_design
-from leastaction.contact.parting import Movable
+from leastaction.contact import by_design, parting
 from leastaction.contact.shapes import ContactTable
 from leastaction.dynamics.loops import prescribed_freedoms
 from leastaction.maximal.coordinates.placement import place
@@ -17,38 +14,35 @@ from leastaction.maximal.model import Model
 from leastaction.maximal.records import BALL
 from leastaction.mechanism.closure import COUPLING
 
+FloatArray = NDArray[np.float64]
+
 
 def leave_out(model: Model, table: ContactTable) -> ContactTable:
     """See `contact.by_design.leave_out`."""
     return by_design.leave_out(at_home(model), table)
 
 
+def clear_start(model: Model, table: ContactTable, q: FloatArray) -> FloatArray:
+    """See `contact.parting.clear_start`."""
+    own = [c for c in model.coordinates if c.iq >= 0 and c.iv >= 0 and c.kind < BALL]
+    limits = [(int(c.iq), int(c.iv), float(c.lower), float(c.upper)) for c in own]
+    return parting.clear_start(at_home(model), limits, table, q)
+
+
 def at_home(model: Model) -> by_design.AtHome:
-    """The mechanism of a model in its home configuration."""
-    home = model.mechanism.home()
+    """The mechanism of a model and its home configuration."""
 
-    def poses() -> NDArray[np.float64]:
-        return poses_of(model, home)
+    def poses(q: FloatArray) -> FloatArray:
+        return as_transforms(place(model, q, np.zeros(model.mechanism.nv))[0])
 
-    def twists(v: NDArray[np.float64]) -> NDArray[np.float64]:
-        Z, V, _ = place(model, home, v)
+    def twists(q: FloatArray, v: FloatArray) -> FloatArray:
+        Z, V, _ = place(model, q, v)
         R = as_transforms(Z)[:, :9].reshape(-1, 3, 3)
         return np.hstack([np.einsum("bij,bj->bi", R, V[:, :3]), V[:, 3:]])
 
     links = [(x.a, x.b, x.iv, sum(p.nv for p in x.primitives)) for x in model.pieces]
-    return by_design.AtHome(model.mechanism, links, frozenset(held_freedoms(model)), poses, twists)
-
-
-def poses_of(model: Model, q: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Poses (n, 12) of the rigid bodies at q: rotation row by row, then position [m]."""
-    return as_transforms(place(model, q, np.zeros(model.mechanism.nv))[0])
-
-
-def movable(model: Model) -> Movable:
-    """The mechanism of a model for `contact.parting`."""
-    own = [c for c in model.coordinates if c.iq >= 0 and c.iv >= 0 and c.kind < BALL]
-    limits = [(int(c.iq), int(c.iv), float(c.lower), float(c.upper)) for c in own]
-    return Movable(at_home(model), partial(poses_of, model), limits)
+    m = model.mechanism
+    return by_design.AtHome(m, m.home(), links, frozenset(held_freedoms(model)), poses, twists)
 
 
 def held_freedoms(model: Model) -> set[int]:

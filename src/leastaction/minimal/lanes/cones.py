@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from itertools import product
 from typing import Any
 
@@ -10,7 +9,7 @@ import numpy as np
 
 from leastaction.contact.by_design import AtHome, leave_out
 from leastaction.contact.neighbours import reach_of_bodies
-from leastaction.contact.parting import Movable
+from leastaction.contact.parting import clear_start
 from leastaction.contact.records import BOX, CAPSULE, MESH, PLANE, SPHERE
 from leastaction.contact.shapes import ContactTable, collect
 from leastaction.dynamics import body_poses, body_twists
@@ -54,40 +53,34 @@ def cones_and_shapes(mechanism: Mechanism, bodies: bool) -> tuple[Any, LaneShape
     return _records(mechanism, table), shapes, table
 
 
+def start_apart(mechanism: Mechanism, cones: Any, table: ContactTable, q: Any) -> Any:
+    """See `contact.parting.clear_start`; limits are those among the cones."""
+    limits = [(int(c.iq), int(c.dof), float(c.lower), float(c.upper)) for c in cones[cones.kind == LIMIT]]
+    return clear_start(_at_home(mechanism, centred_frames(mechanism)), limits, table, q)
+
+
 def centred_frames(mechanism: Mechanism) -> dict[str, tuple[int, Pose]]:
     """For each body its node and its pose from the node's centre of mass."""
     nodes = mechanism.tree.nodes
     return {name: (i, X if i < 0 else Pose(tuple(-nodes[i].com)) * X) for name, (i, X) in mechanism.tree.frames.items()}
 
 
-def poses_of(mechanism: Mechanism, frames: dict[str, tuple[int, Pose]], q: Any) -> Any:
-    """Poses (nodes, 12) of nodes at q, in the frames of a table; those that no body is part of are at the origin."""
-    out = np.tile(np.append(np.eye(3).ravel(), np.zeros(3)), (len(mechanism.tree.nodes), 1))
-    for X, name in zip(body_poses(mechanism, q), mechanism.body_names, strict=True):
-        i, own = frames[name]
-        if i >= 0:
-            R = X[:3, :3] @ own.rotation.T
-            out[i] = *R.ravel(), *(X[:3, 3] - R @ np.array(own.position))
-    return out
-
-
-def movable(mechanism: Mechanism, cones: Any) -> Movable:
-    """The mechanism for `contact.parting`, with the limits among its cones."""
-    frames = centred_frames(mechanism)
-    limits = [(int(c.iq), int(c.dof), float(c.lower), float(c.upper)) for c in cones[cones.kind == LIMIT]]
-    return Movable(_at_home(mechanism, frames), partial(poses_of, mechanism, frames), limits)
-
-
 def _at_home(mechanism: Mechanism, frames: dict[str, tuple[int, Pose]]) -> AtHome:
-    """The mechanism as `by_design` looks at it."""
-    tree, home, count = mechanism.tree, mechanism.home(), len(mechanism.tree.nodes)
+    """The mechanism as `by_design` looks at it; nodes that no body is part of are left at the origin."""
+    tree, count = mechanism.tree, len(mechanism.tree.nodes)
 
-    def poses() -> Any:
-        return poses_of(mechanism, frames, home)
+    def poses(q: Any) -> Any:
+        out = np.tile(np.append(np.eye(3).ravel(), np.zeros(3)), (count, 1))
+        for X, name in zip(body_poses(mechanism, q), mechanism.body_names, strict=True):
+            i, own = frames[name]
+            if i >= 0:
+                R = X[:3, :3] @ own.rotation.T
+                out[i] = *R.ravel(), *(X[:3, 3] - R @ np.array(own.position))
+        return out
 
-    def twists(v: Any) -> Any:
-        out, X, placed = np.zeros((count, 6)), poses(), body_poses(mechanism, home)
-        for V, body, name in zip(body_twists(mechanism, home, v), placed, mechanism.body_names, strict=True):
+    def twists(q: Any, v: Any) -> Any:
+        out, X, placed = np.zeros((count, 6)), poses(q), body_poses(mechanism, q)
+        for V, body, name in zip(body_twists(mechanism, q, v), placed, mechanism.body_names, strict=True):
             i = frames[name][0]
             if i >= 0:
                 w = body[:3, :3] @ V[:3]
@@ -95,7 +88,7 @@ def _at_home(mechanism: Mechanism, frames: dict[str, tuple[int, Pose]]) -> AtHom
         return out
 
     links = [(int(node.parent), i, int(node.iv), int(node.nv)) for i, node in enumerate(tree.nodes)]
-    return AtHome(mechanism, links, frozenset(_locked(mechanism)), poses, twists)
+    return AtHome(mechanism, mechanism.home(), links, frozenset(_locked(mechanism)), poses, twists)
 
 
 def _locked(mechanism: Mechanism) -> Any:

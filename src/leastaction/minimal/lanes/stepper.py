@@ -12,7 +12,6 @@ from leastaction._jit.walk import Walk
 from leastaction._tuples import plain
 from leastaction.contact.neighbours import reach_of_bodies
 from leastaction.contact.overlap_words import warn_of_overlap
-from leastaction.contact.parting import clear_start
 from leastaction.dynamics.legendre import velocity_of_momentum
 from leastaction.errors import ConvergenceError
 from leastaction.integrators import FloatArray, Stepper
@@ -28,7 +27,7 @@ from leastaction.minimal.lanes.arrays import (
     lane_arrays,
     lane_model,
 )
-from leastaction.minimal.lanes.cones import cones_and_shapes, movable
+from leastaction.minimal.lanes.cones import cones_and_shapes, start_apart
 from leastaction.minimal.lanes.known import refuse_unknown
 from leastaction.minimal.lanes.rollout import rollout
 from leastaction.minimal.lanes.steps import FINEST
@@ -82,7 +81,7 @@ class GroundStepper(Stepper):
 
     def clear_start(self, q: FloatArray) -> FloatArray:
         """Links of a robot that overlap start apart."""
-        return clear_start(movable(self.mechanism, self.cones), self.table, q) if len(self.table.shapes) else q
+        return start_apart(self.mechanism, self.cones, self.table, q) if len(self.table.shapes) else q
 
     def record(self, steps: int) -> Record:
         """As `Stepper.record`, with momenta before impulses, the impulses of each step, iterations and parts."""
