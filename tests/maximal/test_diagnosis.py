@@ -63,7 +63,7 @@ def test_concave_meshes_are_named_in_one_warning():
     texts = [str(w.message) for w in said if "convex hulls" in str(w.message)]
     assert len(texts) == 1
     assert "meshes of 'box' touch as" in texts[0]
-    assert ": box/star, box/bowl.stl; make" in texts[0]
+    assert ": box/star, box/bowl.stl; leastaction.robots.decompose makes" in texts[0]
 
 
 def test_meshes_that_are_nearly_convex_or_do_not_touch_are_not_mentioned():

@@ -15,7 +15,7 @@ def robots():
     kinds = {bool: "flag", float: "number", str: "choice"}
     for name in r.__all__:
         function = getattr(r, name)
-        if name in ("get", "home", "on_ground", "catalogue") or not inspect.isfunction(function):
+        if name in ("get", "home", "on_ground", "catalogue", "decompose") or not inspect.isfunction(function):
             continue
         valid = {n: p.default for n, p in inspect.signature(function).parameters.items()}
         said = {}

@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import null_space
-from scipy.optimize import nnls
 
 from leastaction.contact.by_design import bounded, contacts_of, meeting, pairs_of, roots
 from leastaction.contact.shapes import ContactTable
@@ -126,6 +125,8 @@ class _Search:
 
         Flying robots do not get deeper into the world by it.
         """
+        from scipy.optimize import nnls
+
         m, Z, tied = self.model.mechanism, self._poses(q), set(self.tied)
         G, c = self._rows(q, own)
         rest = [pair for pair in self.ground if pair not in tied]
