@@ -7,7 +7,7 @@ import pytest
 
 import leastaction as la
 from leastaction import MechanismBuilder
-from leastaction.mechanism import Box, Capsule, Cylinder, HeightField, Plane, Sphere
+from leastaction.mechanism import Box, Capsule, Cylinder, HeightField, Inertia, Plane, Sphere
 from tests.maximal.scenes import G, balls, cubes, gaps, placed
 
 
@@ -71,6 +71,47 @@ def test_joint_slightly_beyond_its_limit_comes_back_calmly():
     run = la.simulate(robot, [1.0009], dt=0.002, duration=1.0, integrator=la.Maximal())
     assert run.q[-1, 0] <= 1.0 + 1e-9
     assert np.abs(run.v).max() < 0.1
+
+
+def pressing_arm(gravity, friction):
+    """Two links whose tip is to be pressed on a wall at x = 0.8."""
+    b = MechanismBuilder("press", gravity=(0, 0, -gravity))
+    b.add_shape("world", Box((0.1, 2, 2), pose=(0.85, 0, 0), friction=friction))
+    rod = Inertia(1.0, (0.25, 0, 0), (0.001, 0.03, 0.03))
+    b.body("upper", inertia=rod)
+    b.body("fore", inertia=rod, shapes=Sphere(0.05, pose=(0.5, 0, 0), friction=friction))
+    b.revolute("shoulder", "world", "upper", axis="y", damping=1.0)
+    b.revolute("elbow", "upper", "fore", axis="y", position=(0.5, 0, 0), damping=1.0)
+    b.home({"shoulder": 1.2, "elbow": -2.4})
+    return b
+
+
+@pytest.mark.parametrize("gravity", [0.0, 1e-3])
+def test_torques_press_a_tip_on_a_wall(gravity):
+    """Statics, where nothing but torques acts on what rests: contacts that hold it are not taken to drive it."""
+    b = pressing_arm(gravity, 0.5)
+    b.actuator("one", "shoulder")
+    b.actuator("two", "elbow")
+    for dt in (0.005, 0.001):
+        run = la.simulate(b.build(), dt=dt, duration=0.5, controls=[-5.0, 8.0], integrator=la.Maximal())
+        first, both = run.q[-1, 0], run.q[-1].sum()
+        elbow = 0.5 * np.array([math.cos(first), -math.sin(first)])
+        arm = 0.5 * np.array([math.cos(both), -math.sin(both)]) + [0.05, 0.0]
+        levers = np.array([[elbow[1] + arm[1], -elbow[0] - arm[0]], [arm[1], -arm[0]]])
+        force = -np.linalg.solve(levers, [-5.0, 8.0])
+        np.testing.assert_allclose(run.contact_force("fore", "world")[-50:, [0, 2]] - force, 0.0, atol=0.02)
+        assert np.abs(run.v[-50:]).max() < 1e-6
+        assert not run.stored["divided"][-50:].any()
+
+
+def test_stiff_servos_press_a_tip_on_a_smooth_wall():
+    b = pressing_arm(9.81, 0.0)
+    b.position_servo("one", "shoulder", kp=1e4, kv=20.0)
+    b.position_servo("two", "elbow", kp=1e4, kv=20.0)
+    run = la.simulate(b.build(), dt=0.005, duration=0.5, controls=[0.1, -0.2], integrator=la.Maximal())
+    forces = run.contact_force("fore", "world")[-20:, 0]
+    assert forces.max() < -1000.0
+    assert np.ptp(forces) < 1e-3 * abs(forces.mean())
 
 
 def test_smoothed_contact_is_felt_without_a_jump():

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import leastaction as la
-from leastaction.mechanism import Box, MechanismBuilder, Plane, Sphere
+from leastaction.mechanism import Box, Capsule, MechanismBuilder, Plane, Pose, Sphere
 
 
 def slider(height):
@@ -155,3 +155,29 @@ def test_what_cannot_part_is_left_to_contacts(recwarn):
     robot = folded(limits=[(x - 1e-6, x + 1e-6) for x in FOLDED])
     np.testing.assert_array_equal(la.Maximal().prepare(robot, 0.01).clear_start(FOLDED), FOLDED)
     assert not recwarn
+
+
+@pytest.mark.parametrize(("q", "enough"), [((0.0, 2.9, 3.0), 0.3), ((0.0, 2.6, 3.1), 0.2)])
+def test_starts_move_by_as_little_as_it_takes(q, enough):
+    """Links that cross in the plane that they move in: no joint moves them along the normal of their contact."""
+    b = MechanismBuilder("arm")
+    for i, length in enumerate((0.4, 0.4, 0.5)):
+        half = 0.5 * length
+        rod = Capsule(0.03, length, pose=Pose.from_axis_angle((0, 1, 0), 0.5 * np.pi, (half, 0, 0)))
+        b.body(f"link{i}", mass=1.0, com=(half, 0, 0), inertia=length**2 / 12.0, shapes=rod)
+        b.revolute(f"hinge{i}", f"link{i - 1}" if i else "world", f"link{i}", pose=(0.4 if i else 0, 0, 0), axis="y")
+    robot = b.build()
+    alone = np.array([0.0, 0.0, enough])
+    with pytest.warns(la.LeastActionWarning, match="'link0' and 'link2' overlap at the start"):
+        moved = la.Maximal().prepare(robot, 0.01).clear_start(np.array(q)) - q
+    M = la.dynamics.mass_matrix(robot, np.array(q))
+    assert 0.0 < moved @ M @ moved < alone @ M @ alone
+
+
+def test_a_stretched_arm_bends_to_leave_a_wall():
+    """Nothing moves its tip along the wall's normal to first order."""
+    robot = press().build()
+    with pytest.warns(la.LeastActionWarning, match="'world' and 'fore' overlap at the start, by 0.1 m"):
+        q = la.Maximal().prepare(robot, 0.01).clear_start(robot.home())
+    tip = 0.5 * np.cos(q[0]) + 0.5 * np.cos(q.sum())
+    assert 0.8999 < tip <= 0.9

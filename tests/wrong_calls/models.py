@@ -33,6 +33,12 @@ def robots():
     )
     yield Call("robots.home", r.home, {"robot": ROBOT})
     yield Call(
+        "robots.decompose",
+        r.decompose,
+        {"robot": ROBOT, "bodies": ["link1"], "concavity": 0.1},
+        {"bodies": ["nobody", "", 3, NAN, ODD, [3], ["link1", "nobody"]], "concavity": "positive"},
+    )
+    yield Call(
         "robots.on_ground",
         r.on_ground,
         {"robot": la.robots.cube(), "q": la.robots.cube().neutral(), "clearance": 0.0},

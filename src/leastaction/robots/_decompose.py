@@ -38,10 +38,14 @@ def decompose(robot: Mechanism, bodies: Iterable[str] | None = None, *, concavit
     if not is_number(concavity) or not 0.01 <= concavity <= 1.0:
         raise MechanismError(f"concavity must be a number from 0.01 to 1, got {concavity!r}")
     known = (WORLD, *robot.body_names)
+    if bodies is not None and not isinstance(bodies, Iterable):
+        raise MechanismError(f"bodies: expected names of bodies, got {_check.shown(bodies)}")
     names = list(known) if bodies is None else [bodies] if isinstance(bodies, str) else list(bodies)
     for name in names:
-        if name not in known:
-            raise MechanismError(f"bodies: there is no {name!r} in {robot.name!r}{_check.suggestion(str(name), known)}")
+        if not isinstance(name, str) or name not in known:
+            raise MechanismError(
+                f"bodies: there is no {_check.shown(name)} in {robot.name!r}{_check.suggestion(str(name), known)}"
+            )
     ground = _in_pieces(robot.ground, concavity) if WORLD in names else robot.ground
     parts = [
         replace(body, shapes=_in_pieces(body.shapes, concavity)) if body.name in names else body

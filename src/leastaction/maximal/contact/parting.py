@@ -4,6 +4,11 @@ Contacts that pushed them apart would do work, as much as it takes to lift an ar
 nowhere. So the run starts with the joints where the links just touch, as joints beyond their limits start at these.
 Every step takes the motion of least kinetic energy that parts the links to first order, within limits, and with loops
 and couplings closed: a least distance problem (Lawson and Hanson 1974, Chapter 23).
+
+Where that leads nowhere (the links cross, say, and no joint moves them along their normal) or a long way round,
+straight ways along single joints and random ones are tried as well. What is found is drawn back towards the given
+start, along the way and then along what touches, as long as it gets nearer in the metric of kinetic energy: so it is
+locally least in this metric.
 """
 
 from __future__ import annotations
@@ -37,6 +42,15 @@ CLEAR = 1e-4
 ITERATIONS, LONGEST = 60, 0.2
 """Most steps, and how far a joint moves in one of them [rad, or in terms of the robot's size]."""
 
+AS_GUESSED = 1.25
+"""A way that is no longer than this, in terms of the first guess of its length, is not worth a look for another."""
+
+FURTHEST, PACES, RANDOM = 1.6, 16, 4
+"""How far joints move at most along straight ways [rad or m], in how many paces, and how many random ways there are."""
+
+DRAWN, HALVINGS = 12, 30
+"""Most times that a start is drawn back along what touches, and by halving a way."""
+
 LEAST = 1e-9
 """Inertia that every freedom has at least, in terms of the largest: massless links have none of their own."""
 
@@ -55,24 +69,18 @@ def clear_start(model: Model, table: ContactTable, q: FloatArray) -> FloatArray:
         q: joint positions [rad or m], shape (nq,).
     """
     search = _Search(model, table)
-    first = own = search.look(q)
-    if not own.deep:
+    first = search.look(q)
+    if not first.deep:
         return q
-    start = q
-    for _ in range(ITERATIONS):
-        step = search.step(q, own)
-        if step is None:
-            return start
-        q = model.mechanism.integrate(q, step)
-        try:
-            q = q if model.mechanism.is_tree else close_loops(model.mechanism, q)
-        except ConvergenceError:
-            return start
-        deep, own = own.deep, search.look(q)
-        if own.gaps.min(initial=0.0) >= 0.0 or not (own.deep or deep):
-            _say(model.mechanism, table, first, np.abs(model.mechanism.difference(start, q)))
-            return q
-    return start
+    way = _Ways(search, q, first)
+    parted, guess = way.downhill()
+    parted = None if parted is None else way.drawn(parted)
+    if parted is None or way.length(parted) > AS_GUESSED * guess:
+        parted = way.nearest(parted)
+    if parted is None:
+        return q
+    _say(model.mechanism, table, first, np.abs(model.mechanism.difference(q, parted)))
+    return parted
 
 
 def _say(m: Mechanism, table: ContactTable, own: _Found, moved: FloatArray) -> None:
@@ -120,21 +128,37 @@ class _Search:
     def _poses(self, q: FloatArray) -> FloatArray:
         return place(self.model, q, np.zeros(self.model.mechanism.nv))[0]
 
-    def step(self, q: FloatArray, own: _Found) -> FloatArray | None:
+    def rest(self, q: FloatArray) -> _Found:
+        """Contacts of flying robots with the world."""
+        Z, tied = self._poses(q), set(self.tied)
+        rest = [pair for pair in self.ground if pair not in tied]
+        return _Found(self.table, meeting(self.table, rest, as_transforms(Z)), Z)
+
+    def metric(self, q: FloatArray) -> FloatArray:
+        """Mass matrix of the freedoms that may move."""
+        M = mass_matrix(self.model.mechanism, q)[np.ix_(self.free, self.free)]
+        M[np.diag_indices_from(M)] += LEAST * max(M.diagonal().max(initial=0.0), 1e-12)
+        return M
+
+    def step(self, q: FloatArray, own: _Found, gone: FloatArray | None = None) -> FloatArray | None:
         """The motion of least kinetic energy that parts what overlaps, to first order, shape (nv,); None: no way.
 
         Flying robots do not get deeper into the world by it.
+
+        Args:
+            q: where links are.
+            own: what touches there.
+            gone: how far q is from the start, shape (nv,): then it is the whole way that is to be least.
         """
         from scipy.optimize import nnls
 
-        m, Z, tied = self.model.mechanism, self._poses(q), set(self.tied)
+        m, M = self.model.mechanism, self.metric(q)
         G, c = self._rows(q, own)
-        rest = [pair for pair in self.ground if pair not in tied]
-        H, d = self._rows(q, _Found(self.table, meeting(self.table, rest, as_transforms(Z)), Z))
-        limits, room = self._limits(q)
+        H, d = self._rows(q, self.rest(q))
+        limits, room = self.limits(q)
         G, c = np.concatenate([G, H, limits]), np.concatenate([c, np.minimum(d, 0.0), room])
-        M = mass_matrix(m, q)[np.ix_(self.free, self.free)]
-        M[np.diag_indices_from(M)] += LEAST * max(M.diagonal().max(initial=0.0), 1e-12)
+        gone = np.zeros(m.nv) if gone is None else gone
+        c = c + G @ gone
         N = np.eye(len(self.free))
         if not m.is_tree:
             N = null_space(loop_jacobian(m, q)[1][:, self.free], rcond=RANK_TOLERANCE)
@@ -151,6 +175,7 @@ class _Search:
             if abs(r[-1]) > 1e-8:
                 out = np.zeros(m.nv)
                 out[self.free] = N @ np.linalg.solve(L.T, -r[:-1] / r[-1])
+                out -= gone
                 return out * min(1.0, LONGEST / max(float(np.abs(out).max(initial=0.0)), 1e-12))
             c = np.where(c > 0.0, 0.5 * c, c)  # not at once, then
         return None
@@ -170,7 +195,7 @@ class _Search:
                 G[k] += sign * (n @ (J[3:] + np.cross(J[:3].T, x).T))
         return G, CLEAR * found.sizes - found.gaps
 
-    def _limits(self, q: FloatArray) -> tuple[FloatArray, FloatArray]:
+    def limits(self, q: FloatArray) -> tuple[FloatArray, FloatArray]:
         """The same of joints: rows of those with limits, and how far these are away (negative, or 0)."""
         rows, room = [], []
         for c in self.model.coordinates:
@@ -182,6 +207,133 @@ class _Search:
                         rows.append(row)
                         room.append(min(sign * (limit - q[c.iq]), 0.0))
         return np.array(rows).reshape(-1, self.model.mechanism.nv), np.array(room)
+
+
+class _Ways:
+    """Ways from a start at which links overlap to where they do not."""
+
+    def __init__(self, search: _Search, q: FloatArray, first: _Found) -> None:
+        self.search, self.m, self.start, self.first = search, search.model.mechanism, q, first
+        self.M = search.metric(q)
+        self.sunk = float(search.rest(q).gaps.min(initial=0.0))
+        self.deep = {pair for pair, deep in zip(first.pairs, first.is_deep, strict=True) if deep}
+        self.allowed: dict[tuple[int, int], float] = {}  # gaps of what touches at the start, if by a hair too much
+        for pair, gap in zip(first.pairs, first.gaps, strict=True):
+            self.allowed[pair] = 0.0 if pair in self.deep else min(self.allowed.get(pair, 0.0), float(gap))
+
+    def length(self, q: FloatArray) -> float:
+        """Of the way to q, in the metric of kinetic energy at the start [sqrt(kg) m]."""
+        return self.norm(self.m.difference(self.start, q))
+
+    def norm(self, v: FloatArray) -> float:
+        """Of a motion, shape (nv,)."""
+        own = v[self.search.free]
+        return float(np.sqrt(own @ self.M @ own))
+
+    def is_clear(self, q: FloatArray) -> bool:
+        """Whether nothing overlaps that did not touch at the start, and nothing that was deep."""
+        own = self.search.look(q)
+        if any(gap < self.allowed.get(pair, 0.0) - 1e-12 for pair, gap in zip(own.pairs, own.gaps, strict=True)):
+            return False
+        return self.search.rest(q).gaps.min(initial=0.0) >= self.sunk - 1e-12
+
+    def at(self, q: FloatArray, step: FloatArray) -> FloatArray | None:
+        """Where a motion leads from q, with loops closed; None where they cannot be."""
+        q = self.m.integrate(q, step)
+        try:
+            return q if self.m.is_tree else close_loops(self.m, q)
+        except ConvergenceError:
+            return None
+
+    def downhill(self) -> tuple[FloatArray | None, float]:
+        """The end of steps that part links to first order; None: it leads nowhere. And a first guess of its length."""
+        q, own, guess = self.start, self.first, 0.0
+        for k in range(ITERATIONS):
+            step = self.search.step(q, own)
+            moved = None if step is None else self.at(q, step)
+            if step is None or moved is None:
+                break
+            guess = guess if k else self.norm(step)
+            q, deep, own = moved, own.deep, self.search.look(moved)
+            if own.gaps.min(initial=0.0) >= 0.0 or not (own.deep or deep):
+                return q, guess
+        return None, guess
+
+    def nearest(self, best: FloatArray | None) -> FloatArray | None:
+        """The nearest of `best` and the ends of straight ways, drawn back as far as they go; None: there is none."""
+        free, random = self._between(), np.random.default_rng(0)
+        ways = [sign * axis for axis in np.eye(self.m.nv)[free] for sign in (1.0, -1.0)]
+        for _ in range(RANDOM if len(free) > 1 else 0):
+            way = np.zeros(self.m.nv)
+            way[free] = random.standard_normal(len(free)) / np.sqrt(mass_matrix(self.m, self.start).diagonal()[free])
+            ways += [way, -way]
+        for way in ways:
+            end = self.along(way, np.inf if best is None else self.length(best))
+            if end is not None:
+                best = self.drawn(end)
+        return best
+
+    def _between(self) -> list[int]:
+        """Degrees of freedom that move one of two links which overlap and not the other; all of them with loops."""
+        m, free = self.m, self.search.free.tolist()
+        if not m.is_tree:
+            return free
+        joints = {joint.child: joint for joint in m.joints}
+        own: set[str] = set()
+        for pair in self.deep:
+            paths: list[set[str]] = [set(), set()]
+            for path, shape in zip(paths, pair, strict=True):
+                body = self.search.table.names[shape][0]
+                while body != WORLD:
+                    path.add(body)
+                    body = joints[body].parent
+            own |= paths[0] ^ paths[1]
+        moving = {m.velocity_index(name) for body in own for name in joints[body].velocity_names()}
+        return [j for j in free if j in moving]
+
+    def along(self, way: FloatArray, length: float) -> FloatArray | None:
+        """The first place of a straight way that is clear and nearer than `length`; None: there is none."""
+        way = way * (FURTHEST / np.abs(way).max())
+        way = way * min(1.0, length / max(self.norm(way), 1e-12))
+        limits, room = self.search.limits(self.start)
+        for k in range(1, PACES):
+            step = way * (k / PACES)
+            if (limits @ step < room - 1e-12).any():
+                return None
+            q = self.at(self.start, step)
+            if q is not None and self.length(q) < length and self.is_clear(q):
+                return q
+        return None
+
+    def drawn(self, q: FloatArray) -> FloatArray:
+        """A clear place drawn back towards the start: along the straight way, then along what touches there."""
+        q = self.back(q)
+        for _ in range(DRAWN if self.m.is_tree else 0):
+            length, gone = self.length(q), self.m.difference(self.start, q)
+            step = self.search.step(q, self.search.look(q), gone)
+            nearer = None
+            while step is not None and nearer is None and self.norm(step) > 1e-3 * length:
+                there = self.m.integrate(q, step)
+                nearer = there if self.length(there) < length and self.is_clear(there) else None
+                step = 0.5 * step
+            if nearer is None:
+                break
+            q = self.back(nearer)
+        return q
+
+    def back(self, q: FloatArray) -> FloatArray:
+        """The last clear place on the straight way from q to the start, by halving."""
+        way, near, far = self.m.difference(self.start, q), 0.0, 1.0
+        for _ in range(HALVINGS):
+            if (far - near) * self.norm(way) < 1e-4 * self.norm(far * way):
+                break
+            middle = 0.5 * (near + far)
+            there = self.at(self.start, middle * way)
+            if there is not None and self.is_clear(there):
+                far, q = middle, there
+            else:
+                near = middle
+        return q
 
 
 def _flying(m: Mechanism) -> list[int]:

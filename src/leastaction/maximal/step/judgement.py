@@ -19,8 +19,9 @@ PLAUSIBLE = 1.2
 """Most that the kinetic energy may grow in a step with contacts, beside what forces and overlaps add."""
 
 WORK, FINE, GROSS = 1e-3, 128, 0.02
-"""Most that contacts, or contacts and joints, may add to the kinetic energy in a step, relative to it; and in parts of
-1 / FINE of a step, where what is small is taken as it is."""
+"""Most that contacts, or contacts and joints, may add to the kinetic energy in a step, relative to it and to what all
+forces and torques would give the bodies from rest; and in parts of 1 / FINE of a step, where what is small is taken as
+it is."""
 
 
 TURN = 0.5
@@ -116,8 +117,10 @@ def is_driven(model, data, settings, contact, dt):
         s, m, x = states[i], bodies[i].mass, states[i].x
         if m > 0.0:
             w, v, push = (x[0], x[1], x[2]), (x[3], x[4], x[5]), (s.I[3], s.I[4], s.I[5])
+            turn = (s.I[0], s.I[1], s.I[2])
             energy += 0.5 * (m * dot3(v, v) + dot3(w, matvec(load9(bodies[i].J), w)))
-            energy += 0.5 * dot3(push, push) / (m * halves * halves)
+            # What motors alone hold on a wall is at rest, too: without their torques round-off would count as driven.
+            energy += 0.5 * (dot3(push, push) + dot3(turn, turn) / bodies[i].radius ** 2) / (m * halves * halves)
             total += m
     joined, struck = 0.0, 0
     for k in range(contact.now[0].count):
