@@ -1,5 +1,7 @@
 """Batches on the CPU are the runs of `simulate`; each robot for itself, wrong input refused."""
 
+import pickle
+
 import numpy as np
 import pytest
 
@@ -224,6 +226,7 @@ def test_a_robot_that_fails_waits_for_its_reset():
         (lambda sim: la.batch.Simulator(sim.mechanism, 3, device="tpu"), "device must be one of"),
         (lambda sim: la.batch.Simulator(sim.mechanism, 3, dtype=np.float32), "needs device='cuda'"),
         (lambda sim: la.batch.Simulator(4, 3), "needs a Mechanism"),
+        (lambda sim: pickle.dumps(sim), "cannot be copied or pickled"),
     ],
 )
 def test_wrong_calls_of_the_simulator(call, match):

@@ -163,6 +163,9 @@ class Simulator:
         """Which robots have failed since their last reset, shape (robots,)."""
         return self._robots.failed
 
+    def __reduce__(self) -> Any:
+        raise IntegratorError("a batch.Simulator cannot be copied or pickled: keep q and v, and reset another to them")
+
     def __repr__(self) -> str:
         return f"<batch.Simulator of {self.robots} {self.mechanism.name!r} with {self.integrator} on {self.device}>"
 
