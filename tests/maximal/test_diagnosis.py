@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 import leastaction as la
+from leastaction.contact.overlap_words import warn_of_overlap
 from leastaction.errors import ConvergenceError, LeastActionWarning, MechanismError
 from leastaction.left_out import warn_of_ignored
-from leastaction.maximal.contact.diagnosis import warn_of_overlap
 from leastaction.mechanism import Box, Mesh, Plane, Pose, Sphere
 
 

@@ -165,6 +165,14 @@ def test_joints_that_part_links_keep_limits_and_couplings():
     assert q[3] == pytest.approx(q[2], abs=1e-9)
 
 
+def test_links_start_apart_in_joint_coordinates_too():
+    robot, starts = folded(limits=[(-3.0, 0.5 * np.pi)] * 5), []
+    for integrator in (la.Maximal(), la.Grounded()):
+        with pytest.warns(la.LeastActionWarning, match="'rod0' and 'rod4' overlap at the start, by 0.0093 m"):
+            starts.append(integrator.prepare(robot, 0.01).clear_start(FOLDED))
+    np.testing.assert_allclose(*starts, atol=1e-9)
+
+
 def test_what_cannot_part_is_left_to_contacts(recwarn):
     """All hinges but the first are at their stops, which leave them no room to speak of."""
     robot = folded(limits=[(x - 1e-6, x + 1e-6) for x in FOLDED])

@@ -53,6 +53,15 @@ def sprung_quadruped():
     return robot, q
 
 
+def test_a_box_that_starts_in_the_ground_comes_out_of_it_and_is_named():
+    """By a small share of gravity: nothing is shot away."""
+    robot = block()
+    with pytest.warns(la.LeastActionWarning, match="'box' and 'world' overlap at the start, by 0.039 m after the"):
+        run = la.simulate(robot, resting(robot, height=0.01), dt=0.005, duration=1.2, integrator=la.Grounded())
+    assert run.q[-1, 2] == pytest.approx(0.05, abs=1e-9)
+    assert run.kinetic_energy.max() < 0.02 * 2.0 * G * 0.04
+
+
 def test_a_box_comes_to_rest_and_its_weight_is_borne():
     robot = block()
     q = robot.neutral()

@@ -164,3 +164,27 @@ def test_round_and_sharp_things_lie_in_a_heap():
     run = la.simulate(robot, q.ravel(), dt=0.005, duration=1.5, integrator=la.Grounded())
     assert np.diff(run.energy).max() < 1e-4 * run.kinetic_energy.max()
     assert run.stored["contacts"][:, 9].min() > -1e-6
+
+
+TUMBLER = """<mujoco><worldbody><geom type="plane" size="5 5 .1"/><body name="ball" pos="0 0 .5"><freejoint/>
+<geom type="sphere" pos=".0953 0 0" size=".05"/>
+<body name="arm" pos=".11767 0 -.06"><joint axis="0 1 0" damping=".02" armature=".002"/>
+  <geom type="capsule" fromto="0 0 0 .11767 0 0" size=".03"/>
+  <body name="hand" pos="-.03978 0 -.06"><joint axis="1 0 0" damping=".02" armature=".002"/>
+    <geom type="box" pos=".0663 0 0" size=".0663 .03 .02"/></body></body>
+<body name="leg" pos=".16454 0 .06"><joint axis="0 1 0" damping=".02" armature=".002"/>
+  <geom type="capsule" fromto="0 0 0 .16454 0 0" size=".03"/></body></body></worldbody></mujoco>"""
+
+
+@pytest.mark.parametrize("friction", [0.0, 1.0])
+def test_no_step_has_energy_from_nowhere(tmp_path, friction):
+    """Two capsules, nearly parallel, that turn fast: a step of 2.5 ms has a solution with ten times the energy."""
+    (tmp_path / "tumbler.xml").write_text(TUMBLER)
+    builder = la.load(tmp_path / "tumbler.xml").edit()
+    builder.contact_pair("arm", "leg", friction=friction)
+    q = np.array([0.24135, 0.00812, 0.22238, 0.52072, 0.00797, 0.85208, -0.05233, -0.66892, -1.19493, -3.85555])
+    q[3:7] /= np.linalg.norm(q[3:7])
+    p = [0.00277, 0.01121, 0.01988, 1.04021, 0.20468, 0.33116, -0.0304, -0.04578, 0.01037]
+    run = la.simulate(builder.build(), q, p=p, dt=0.0025, steps=4, integrator=la.Grounded())
+    assert np.diff(run.energy).max() < 0.0
+    assert run.stored["divided"].any()

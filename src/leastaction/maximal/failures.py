@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from leastaction.contact.overlap_words import REMEDY
 from leastaction.errors import ConvergenceError
-from leastaction.maximal.contact.diagnosis import REMEDY, deepest_overlap, spinning_without_inertia
+from leastaction.maximal.contact.diagnosis import deepest_overlap, spinning_without_inertia
 from leastaction.maximal.layout import as_transforms
 from leastaction.record import Record
 

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leastaction._jit.bound import Bound
+from leastaction.contact.overlap_words import warn_of_overlap
 from leastaction.contact.shapes import collect
 from leastaction.dynamics.legendre import velocity_of_momentum
 from leastaction.dynamics.loops import check_closed, is_redundant, momentum_projection
@@ -30,9 +31,8 @@ from leastaction.maximal.arrays import (
 )
 from leastaction.maximal.compiler import compile_model
 from leastaction.maximal.composition import composition
-from leastaction.maximal.contact.by_design import leave_out
-from leastaction.maximal.contact.diagnosis import warn_of_ignored_pairs, warn_of_overlap
-from leastaction.maximal.contact.parting import clear_start
+from leastaction.maximal.contact.by_design import clear_start, leave_out
+from leastaction.maximal.contact.diagnosis import warn_of_ignored_pairs
 from leastaction.maximal.coordinates.placement import momenta_of, place, poses_of_bodies
 from leastaction.maximal.derivatives.linearize import OneStep, Parts, jacobians_back
 from leastaction.maximal.derivatives.parameters import Derivative, by_parameter

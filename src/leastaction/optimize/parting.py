@@ -39,8 +39,11 @@ def warn_of_parting(solution: Solution, run: Trajectory) -> None:
     if not len(left):
         return
     k = int(left[0])
-    divided = np.asarray(run.stored.get("divided", np.zeros(run.steps + 1)))
-    why = "the simulator divides it" if divided[k + 1].any() else "its equations have another solution"
+    divided, why = run.stored.get("divided"), "its equations have another solution"
+    if divided is None:  # runs of phases do not tell
+        why += ", or the simulator divides it"
+    elif np.any(divided[k + 1]):
+        why = "the simulator divides it"
     name = m.velocity_names[int(np.argmax(distance[k + 1]))]
     warn(
         f"replay: the run leaves the plan at step {k} (t = {plan.t[k]:.4g} s), by {far[k + 1]:.2g} in {name!r}, and "

@@ -127,13 +127,12 @@ class Solution:
             ReplayWarning: with the integrator and dt of the problem, where a step is so long that its equations have
                 several solutions and the run takes another than the plan; the message names the step. Plan with more.
         """
-        from leastaction.optimize.parting import warn_of_parting
         from leastaction.simulate import simulate
 
         if self.phases:
             from leastaction.optimize.held.footholds import replay
 
-            return replay(self, integrator, dt)
+            return self._compared(replay(self, integrator, dt), dt)
         run = self.trajectory
         step = run.dt if dt is None else float(dt)
         held = dt is None and self.u.shape[1] == 1
@@ -146,7 +145,13 @@ class Solution:
             integrator=run.integrator if integrator is None else integrator,
             controls=self.u[:, 0] if held else self.control,
         )
-        if dt is None and replayed.integrator == run.integrator:
+        return self._compared(replayed, dt)
+
+    def _compared(self, replayed: Trajectory, dt: float | None) -> Trajectory:
+        """A run of the controls; where it should be the plan itself, a warning says where it is not."""
+        from leastaction.optimize.parting import warn_of_parting
+
+        if dt is None and replayed.integrator == self.trajectory.integrator:
             warn_of_parting(self, replayed)
         return replayed
 

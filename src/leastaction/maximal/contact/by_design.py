@@ -1,16 +1,17 @@
-"""Shapes that are made to overlap, or that cannot part, of a mechanism in body coordinates."""
+"""Shapes that are made to overlap, that cannot part or that are parted, of a mechanism in body coordinates."""
 
 from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
 
-from leastaction.contact import by_design
+from leastaction.contact import by_design, parting
 from leastaction.contact.shapes import ContactTable
 from leastaction.dynamics.loops import prescribed_freedoms
 from leastaction.maximal.coordinates.placement import place
 from leastaction.maximal.layout import as_transforms
 from leastaction.maximal.model import Model
+from leastaction.maximal.records import BALL
 from leastaction.mechanism.closure import COUPLING
 
 FloatArray = NDArray[np.float64]
@@ -19,6 +20,13 @@ FloatArray = NDArray[np.float64]
 def leave_out(model: Model, table: ContactTable) -> ContactTable:
     """See `contact.by_design.leave_out`."""
     return by_design.leave_out(at_home(model), table)
+
+
+def clear_start(model: Model, table: ContactTable, q: FloatArray) -> FloatArray:
+    """See `contact.parting.clear_start`."""
+    own = [c for c in model.coordinates if c.iq >= 0 and c.iv >= 0 and c.kind < BALL]
+    limits = [(int(c.iq), int(c.iv), float(c.lower), float(c.upper)) for c in own]
+    return parting.clear_start(at_home(model), limits, table, q)
 
 
 def at_home(model: Model) -> by_design.AtHome:

@@ -64,15 +64,29 @@ def energy_before(lane):
 
 
 @routine
-def work_of_impulses(model, lane, dt):
-    """Work of all impulses of a solved step, with the mean of the velocities before and within it [J]; beside what
-    getting out of overlaps may add."""
-    touch, g, work, mass, deepest = lane.touch, model.gravity, 0.0, 0.0, 0.0
-    for k in range(lane.p.shape[0]):
-        work += 0.5 * touch.kick[k] * (lane.near[k] + lane.moved[k] / dt)
+def mass_of(model):
+    """Mass of all bodies [kg]."""
+    mass = 0.0
+    for i in range(model.nodes.shape[0]):
+        mass += model.nodes[i].mass
+    return mass
+
+
+@routine
+def parting(model, touch):
+    """Energy that getting out of overlaps may add [J]."""
+    g, deepest = model.gravity, 0.0
     for c in range(touch.active.shape[0]):
         if touch.active[c]:
             deepest = max(deepest, -touch.least[c])
-    for i in range(model.nodes.shape[0]):
-        mass += model.nodes[i].mass
-    return work - 2.0 * mass * (abs(g[0]) + abs(g[1]) + abs(g[2])) * deepest
+    return 2.0 * mass_of(model) * (abs(g[0]) + abs(g[1]) + abs(g[2])) * deepest
+
+
+@routine
+def work_of_impulses(model, lane, dt):
+    """Work of all impulses of a solved step, with the mean of the velocities before and within it [J]; beside what
+    getting out of overlaps may add."""
+    touch, work = lane.touch, 0.0
+    for k in range(lane.p.shape[0]):
+        work += 0.5 * touch.kick[k] * (lane.near[k] + lane.moved[k] / dt)
+    return work - parting(model, touch)

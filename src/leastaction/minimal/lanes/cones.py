@@ -9,6 +9,7 @@ import numpy as np
 
 from leastaction.contact.by_design import AtHome, leave_out
 from leastaction.contact.neighbours import reach_of_bodies
+from leastaction.contact.parting import clear_start
 from leastaction.contact.records import BOX, CAPSULE, MESH, PLANE, SPHERE
 from leastaction.contact.shapes import ContactTable, collect
 from leastaction.dynamics import body_poses, body_twists
@@ -50,6 +51,12 @@ def cones_and_shapes(mechanism: Mechanism, bodies: bool) -> tuple[Any, LaneShape
         features, convex = (None if x else True for x in (table.is_smooth, table.is_plain))
         shapes = LaneShapes(table.shapes, pairs, table.data, reach, skin, features, convex)
     return _records(mechanism, table), shapes, table
+
+
+def start_apart(mechanism: Mechanism, cones: Any, table: ContactTable, q: Any) -> Any:
+    """See `contact.parting.clear_start`; limits are those among the cones."""
+    limits = [(int(c.iq), int(c.dof), float(c.lower), float(c.upper)) for c in cones[cones.kind == LIMIT]]
+    return clear_start(_at_home(mechanism, centred_frames(mechanism)), limits, table, q)
 
 
 def centred_frames(mechanism: Mechanism) -> dict[str, tuple[int, Pose]]:

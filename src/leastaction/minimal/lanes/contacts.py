@@ -18,6 +18,7 @@ What is beyond its plane or limit at the start of a step, as a run may start, go
 """
 
 from leastaction._jit import inline, routine
+from leastaction.contact.overlaps import overlap_left
 from leastaction.minimal.bodywise.turning import polynomial, turn_between
 from leastaction.minimal.lanes.arrays import CONTACT, DRY, LIMIT
 from leastaction.minimal.lanes.bounces import bounced
@@ -122,7 +123,7 @@ def choose(model, lane, dt):
         if cone.kind == CONTACT:
             first = gap(cone, lane.R[lane.now[0]], lane.x[lane.now[0]])
             at = axpy3(-cone.radius, load3(cone.normal), centre(cone, lane.R[lane.now[0]], lane.x[lane.now[0]]))
-            least = min(0.0, first + 0.5 * fall)
+            least = overlap_left(first, fall)
             touch.least[c] = bounced(model, lane, cone, wrench(load3(cone.normal), at), first, least, dt, fall)
             near = gap(cone, lane.R[1 - lane.now[0]], lane.x[1 - lane.now[0]]) - touch.least[c] <= fall
         elif cone.kind == LIMIT:

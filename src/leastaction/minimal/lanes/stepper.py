@@ -10,10 +10,13 @@ import numpy as np
 from leastaction._jit.bound import Bound
 from leastaction._jit.walk import Walk
 from leastaction._tuples import plain
+from leastaction.contact.neighbours import reach_of_bodies
+from leastaction.contact.overlap_words import warn_of_overlap
 from leastaction.dynamics.legendre import velocity_of_momentum
 from leastaction.errors import ConvergenceError
 from leastaction.integrators import FloatArray, Stepper
 from leastaction.mechanism import Mechanism
+from leastaction.mechanism.graph import WORLD
 from leastaction.minimal.lanes.arrays import (
     CONTACT,
     BatchSettings,
@@ -24,7 +27,7 @@ from leastaction.minimal.lanes.arrays import (
     lane_arrays,
     lane_model,
 )
-from leastaction.minimal.lanes.cones import cones_and_shapes
+from leastaction.minimal.lanes.cones import cones_and_shapes, start_apart
 from leastaction.minimal.lanes.known import refuse_unknown
 from leastaction.minimal.lanes.rollout import rollout
 from leastaction.minimal.lanes.steps import FINEST
@@ -75,6 +78,10 @@ class GroundStepper(Stepper):
         self.room, self.lane = room, lane_arrays(self.model, self.mechanism.nq, room)
         touch: Touch = self.lane.touch
         self._rollout = Bound(rollout, *plain((self.model, self.settings, self.lane[:-1], touch)))
+
+    def clear_start(self, q: FloatArray) -> FloatArray:
+        """Links of a robot that overlap start apart."""
+        return start_apart(self.mechanism, self.cones, self.table, q) if len(self.table.shapes) else q
 
     def record(self, steps: int) -> Record:
         """As `Stepper.record`, with momenta before impulses, the impulses of each step, iterations and parts."""
@@ -184,23 +191,31 @@ class GroundStepper(Stepper):
                 first[node] = i
         return first
 
+    def _say_overlaps(self, log: FloatArray) -> None:
+        """Warn of bodies that overlap at the start, from the contacts of the first step."""
+        m, tree = self.mechanism, self.mechanism.tree
+        reach = reach_of_bodies(self.table.shapes, len(tree.nodes))
+        own = np.array([reach[tree.frames[name][0]] for name in m.body_names])
+        warn_of_overlap(log, [*m.body_names, WORLD], own)
+
     def forget_contacts(self) -> None:
         """See `Stepper.forget_contacts`."""
         self.log, self.found_log = [], []
 
     def finish(self, record: Record) -> None:
         """Add the contacts, and to the last momentum half of the impulses there: those of a step that is forgotten."""
-        record["contacts"] = self.noted_contacts()
+        record["contacts"] = log = self.noted_contacts()
+        self._say_overlaps(log[log[:, 0] == 0])
         last, u = self.reached
         if 0 < last == len(record["p"]) - 1:
-            memory, log, found = self.memory(), self.log, self.found_log
+            memory, noted, found = self.memory(), self.log, self.found_log
             ahead = self.record(2)
             for name in ("q", "p", "before"):
                 ahead[name][1] = record[name][last]
             if self.advance(ahead, 1, 2, np.tile(u, (1, 1, 1))) == 2:
                 record["p"][last] = ahead["p"][1]
             self.remember(memory)
-            self.log, self.found_log = log, found
+            self.log, self.found_log = noted, found
 
     def memory(self) -> Any:
         """See `Stepper.memory`."""

@@ -3,6 +3,7 @@
 from leastaction._jit import routine
 from leastaction.minimal.lanes.bounces import LEFT, RIGID, bounces, energy_before, work_of_impulses
 from leastaction.minimal.lanes.contacts import choose, fall_of, miss, push, relate
+from leastaction.minimal.lanes.energy import gains_energy
 from leastaction.minimal.lanes.found import keep_found, overlooked
 from leastaction.minimal.lanes.friction import settle
 from leastaction.minimal.lanes.passing import passes_through
@@ -163,7 +164,7 @@ def step(model, lane, settings, steady):
 def solve(model, lane, touch, settings, dt, steady):
     """`attempt`, and where bounces add energy another one with less restitution; (its result, all iterations).
 
-    A step in which things pass through each other is none.
+    A step in which things pass through each other, or with energy from nowhere, is none.
     """
     if touch is None:
         spent = attempt(model, lane, settings, dt, steady)
@@ -177,7 +178,7 @@ def solve(model, lane, touch, settings, dt, steady):
         if above > 0.0:
             spent, more = bound_bounces(model, lane, settings, dt, steady, energy, above)
             tried += more
-    if spent > 0 and is_passed(lane, model.shapes, touch.found):
+    if spent > 0 and (is_passed(lane, model.shapes, touch.found) or gains_energy(model, lane, dt)):
         return -spent, tried
     return spent, tried
 

@@ -13,24 +13,19 @@ locally least in this metric.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import null_space
-from scipy.optimize import nnls
 
-from leastaction.contact.by_design import bounded, contacts_of, meeting, pairs_of, roots
+from leastaction.contact.by_design import AtHome, bounded, contacts_of, meeting, pairs_of, roots
+from leastaction.contact.overlap_words import DEEP, REMEDY
 from leastaction.contact.shapes import ContactTable
 from leastaction.dynamics.api import body_jacobian, mass_matrix
 from leastaction.dynamics.loops import RANK_TOLERANCE, close_loops, loop_jacobian
 from leastaction.errors import ConvergenceError
-from leastaction.maximal.contact.by_design import at_home, held_freedoms
-from leastaction.maximal.contact.diagnosis import DEEP, REMEDY
-from leastaction.maximal.coordinates.placement import place
-from leastaction.maximal.layout import as_transforms
-from leastaction.maximal.model import Model
-from leastaction.maximal.records import BALL
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism.graph import WORLD
 from leastaction.warn import warn
@@ -58,18 +53,22 @@ LEAST = 1e-9
 SHOWN = 4
 """Pairs and joints that a warning names."""
 
+Limits = Sequence[tuple[int, int, float, float]]
+"""For each joint coordinate with limits its indices in q and in v, and these limits [rad or m]."""
 
-def clear_start(model: Model, table: ContactTable, q: FloatArray) -> FloatArray:
+
+def clear_start(model: AtHome, limits: Limits, table: ContactTable, q: FloatArray) -> FloatArray:
     """q with links that overlap moved apart, and a warning that names them; q itself where there is no way.
 
     Links of one robot, and those with the world that it is tied to. What flies by itself is left to contacts.
 
     Args:
-        model: of the mechanism.
+        model: the mechanism.
+        limits: of its joints.
         table: what may touch what.
         q: joint positions [rad or m], shape (nq,).
     """
-    search = _Search(model, table)
+    search = _Search(model, limits, table)
     first = search.look(q)
     if not first.deep:
         return q
@@ -100,8 +99,8 @@ def _say(m: Mechanism, table: ContactTable, own: _Found, moved: FloatArray) -> N
 class _Found:
     """Contacts at some poses: pairs of shapes, gaps, normals, points, sizes of the smaller ones."""
 
-    def __init__(self, table: ContactTable, candidates: Any, Z: FloatArray) -> None:
-        contacts, self.gaps, self.normals, self.points = contacts_of(table, candidates, as_transforms(Z))
+    def __init__(self, table: ContactTable, candidates: Any, X: FloatArray) -> None:
+        contacts, self.gaps, self.normals, self.points = contacts_of(table, candidates, X)
         self.pairs = [candidates[int(c.pair)] for c in contacts]
         bound = table.shapes.bound
         self.sizes = np.array([min(bound[a], bound[b]) for a, b in self.pairs]).reshape(-1)
@@ -112,28 +111,26 @@ class _Found:
 class _Search:
     """What a search for a start without overlaps needs to know."""
 
-    def __init__(self, model: Model, table: ContactTable) -> None:
+    def __init__(self, model: AtHome, limits: Limits, table: ContactTable) -> None:
         self.model, self.table, m = model, table, model.mechanism
+        self.limited = limits
         self.root = roots(m)
         self.ground = pairs_of(table.ground)
-        self.tied = bounded(at_home(model), table, self.ground)
-        self.free = np.setdiff1d(np.arange(m.nv), [*held_freedoms(model), *_flying(m)])
+        self.tied = bounded(model, table, self.ground)
+        self.free = np.setdiff1d(np.arange(m.nv), [*model.held, *_flying(m)])
 
     def look(self, q: FloatArray) -> _Found:
         """Contacts of links with their own robot, or with the world that it is tied to."""
-        Z, table, root = self._poses(q), self.table, self.root
-        movers = pairs_of(table.body_pairs(as_transforms(Z), 0.0)) if len(table.movers) > 1 else []
+        X, table, root = self.model.poses(q), self.table, self.root
+        movers = pairs_of(table.body_pairs(X, 0.0)) if len(table.movers) > 1 else []
         own = [(a, b) for a, b in movers if root[table.names[a][0]] == root[table.names[b][0]] != WORLD]
-        return _Found(table, meeting(table, [*own, *self.tied], as_transforms(Z)), Z)
-
-    def _poses(self, q: FloatArray) -> FloatArray:
-        return place(self.model, q, np.zeros(self.model.mechanism.nv))[0]
+        return _Found(table, meeting(table, [*own, *self.tied], X), X)
 
     def rest(self, q: FloatArray) -> _Found:
         """Contacts of flying robots with the world."""
-        Z, tied = self._poses(q), set(self.tied)
+        X, tied = self.model.poses(q), set(self.tied)
         rest = [pair for pair in self.ground if pair not in tied]
-        return _Found(self.table, meeting(self.table, rest, as_transforms(Z)), Z)
+        return _Found(self.table, meeting(self.table, rest, X), X)
 
     def metric(self, q: FloatArray) -> FloatArray:
         """Mass matrix of the freedoms that may move."""
@@ -151,6 +148,8 @@ class _Search:
             own: what touches there.
             gone: how far q is from the start, shape (nv,): then it is the whole way that is to be least.
         """
+        from scipy.optimize import nnls
+
         m, M = self.model.mechanism, self.metric(q)
         G, c = self._rows(q, own)
         H, d = self._rows(q, self.rest(q))
@@ -197,14 +196,13 @@ class _Search:
     def limits(self, q: FloatArray) -> tuple[FloatArray, FloatArray]:
         """The same of joints: rows of those with limits, and how far these are away (negative, or 0)."""
         rows, room = [], []
-        for c in self.model.coordinates:
-            if c.iq >= 0 and c.iv >= 0 and c.kind < BALL:
-                for sign, limit in ((1.0, float(c.lower)), (-1.0, float(c.upper))):
-                    if np.isfinite(limit):
-                        row = np.zeros(self.model.mechanism.nv)
-                        row[c.iv] = sign
-                        rows.append(row)
-                        room.append(min(sign * (limit - q[c.iq]), 0.0))
+        for iq, iv, lower, upper in self.limited:
+            for sign, limit in ((1.0, lower), (-1.0, upper)):
+                if np.isfinite(limit):
+                    row = np.zeros(self.model.mechanism.nv)
+                    row[iv] = sign
+                    rows.append(row)
+                    room.append(min(sign * (limit - q[iq]), 0.0))
         return np.array(rows).reshape(-1, self.model.mechanism.nv), np.array(room)
 
 

@@ -1,0 +1,43 @@
+"""Bodies that overlap at the start of a run, in words that name them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leastaction.warn import warn
+
+FloatArray = NDArray[np.float64]
+
+DEEP = 1e-3
+"""Overlap at the start that is worth a warning, in terms of the size of a body."""
+
+SHOWN = 5
+"""Pairs that a warning names."""
+
+REMEDY = "start them apart, or let them pass through each other by exclude_contact of a builder"
+
+
+def warn_of_overlap(log: FloatArray, names: Sequence[str], reach: FloatArray) -> None:
+    """Say what overlaps at the start.
+
+    Args:
+        log: the contacts of the first step: step, two bodies, point, force, gap; shape (n, 10).
+        names: of the bodies, and last of the world.
+        reach: their sizes [m].
+    """
+    if len(log) == 0:
+        return
+    deep = log[log[:, 9] < -DEEP * reach[log[:, 2].astype(int)]]
+    pairs = [f"{names[int(b)]!r} and {names[int(a)]!r}" for a, b in deep[deep[:, 9].argsort(), 1:3]]
+    pairs = list(dict.fromkeys(pairs))  # the deepest first, each once
+    if pairs:
+        text = (
+            f"{pairs[0]} overlap at the start, by {-deep[:, 9].min():.2g} m after the first step, and are pushed apart"
+        )
+        if len(pairs) > 1:
+            more = f" and {len(pairs) - SHOWN} other pairs" if len(pairs) > SHOWN else ""
+            text += f"; so do {'; '.join(pairs[1:SHOWN])}{more}"
+        warn(f"{text}; {REMEDY}")
