@@ -2,7 +2,8 @@
 
 Must be started before the package is imported, with NUMBA_DISABLE_JIT=1 (`counted` does that in a process of its own).
 Modules of the package are rewritten as they are imported: a + b becomes a call of the counter. Only operations on
-numbers that are not integers count; comparisons, calls of math functions and copies do not.
+numbers that are not integers count; comparisons, calls of math functions and copies do not, nor what the package's own
+sine and cosine take.
 """
 
 import ast
@@ -17,6 +18,7 @@ from pathlib import Path
 import numpy as np
 
 PACKAGE = "leastaction"
+SILENT = "leastaction.spatial.angles"
 NAMES = {ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.Div: "truediv"}
 KINDS = {"add": "additions", "sub": "additions", "mul": "multiplications", "truediv": "divisions"}
 
@@ -108,6 +110,8 @@ class Finder(importlib.machinery.PathFinder):
     def find_spec(cls, fullname, path=None, target=None):
         spec = super().find_spec(fullname, path, target)
         if spec and spec.origin and fullname.split(".")[0] == PACKAGE and spec.origin.endswith(".py"):
+            if fullname == SILENT:
+                return None
             spec.loader = Loader(fullname, spec.origin)
             return spec
         return None

@@ -1,6 +1,5 @@
 """The examples run, and write what they promise."""
 
-import json
 import os
 import subprocess
 import sys
@@ -57,16 +56,3 @@ def test_applications(tmp_path, script, says, files):
     out = python([str(ROOT / "examples" / script), "--quick", "--output", "results"], tmp_path)
     assert says in out
     assert {path.name for path in (tmp_path / "results").iterdir()} == files
-
-
-@pytest.mark.slow
-def test_flamingo_walks(tmp_path):
-    """A coarse stride, planned, rehearsed and tracked; it comes as far as it was to come."""
-    size = ["--steps", "20", "--strides", "1", "--output", "out"]
-    out = python([str(ROOT / "examples" / "flamingo_walk.py"), *size], tmp_path)
-    assert "none for 0 %" in out
-    assert {path.name for path in (tmp_path / "out").iterdir()} == {"stride.npz", "walk.json", "walk.html", "walk.png"}
-    told = json.loads((tmp_path / "out" / "walk.json").read_text())
-    for name in ("Maximal, 5 ms", "Maximal, 1 ms", "Grounded, 5 ms", "Grounded, 1 ms"):
-        assert abs(told[name]["end"][0] + 0.9) < 0.1
-        assert told[name]["end"][1] > 0.75

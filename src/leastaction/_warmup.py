@@ -165,6 +165,7 @@ def _optimize(robot: Any) -> None:
         problem.solve(solver="horizon", hessian="exact", max_iterations=1)
     ball = optimize.Problem(la.robots.heavy_top(), steps=2, dt=0.01).start(v=[0.1, 0.1, 0.1])
     ball.minimize(optimize.momentum()).solve(solver="horizon", hessian="exact", max_iterations=1)
+    ball.solve(solver="horizon", hessian="quasi-newton", max_iterations=2)
 
 
 def _bodies(integrator: Any) -> None:

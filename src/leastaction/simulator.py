@@ -52,7 +52,7 @@ class SimulatorState:
     dt: float | None = None
 
     def __repr__(self) -> str:
-        return f"<SimulatorState after {self.steps} steps from {self.start:g} s on>"
+        return f"<SimulatorState after {shown(self.steps)} steps from t = {shown(self.start)} s on>"
 
 
 class Simulator:
@@ -374,7 +374,7 @@ class Simulator:
         """
         if not isinstance(state, SimulatorState):
             raise IntegratorError(f"set_state needs what state() gave, got {state!r}")
-        if state.dt is not None and state.dt != self.dt:
+        if state.dt is not None and (not is_number(state.dt) or state.dt != self.dt):
             told = f"{shown(state.dt)} s, those of this simulator {self.dt:g} s"
             raise IntegratorError(f"set_state: the time steps of this state are {told}; reset(q, v, t=t) starts anew")
         self._look_at_energy()

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy.optimize import lsq_linear
 
 from leastaction.dynamics.loops import close_loops, loop_jacobian, prescribed_freedoms
 from leastaction.integrators import Stepper
@@ -59,6 +58,8 @@ def _closed(m: Mechanism, q: FloatArray, low: FloatArray, high: FloatArray) -> F
         q: joint positions within limits, shape (nq,).
         low, high: limits of all coordinates, shape (nq,).
     """
+    from scipy.optimize import lsq_linear
+
     single = [(group.iq, group.iv) for group in m.coordinate_groups if group.nv == 1]
     iq, iv = np.array(single, np.int64).reshape(-1, 2).T
     given, out = prescribed_freedoms(m), q

@@ -19,7 +19,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import null_space
-from scipy.optimize import nnls
 
 from leastaction.contact.by_design import AtHome, bounded, contacts_of, meeting, pairs_of, roots
 from leastaction.contact.overlap_words import DEEP, REMEDY
@@ -149,6 +148,8 @@ class _Search:
             own: what touches there.
             gone: how far q is from the start, shape (nv,): then it is the whole way that is to be least.
         """
+        from scipy.optimize import nnls
+
         m, M = self.model.mechanism, self.metric(q)
         G, c = self._rows(q, own)
         H, d = self._rows(q, self.rest(q))

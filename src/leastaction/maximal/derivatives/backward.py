@@ -158,6 +158,8 @@ def solve_again(model, settings, data, near, contact, back, k):
             states[i].w[c], states[i].vc[c] = states[i].x[c], states[i].x[3 + c]
     for j in range(rows.shape[0]):
         rows[j].lam = rows[j].mu = 0.0
+    if contact is not None:
+        contact.now[0].known = 0  # the interior point method's cones have exact slopes, those of modes do not
     stand(model, settings, data, back, k)
     start_rows(model, data)
     why = start_part(model, settings, data, near, contact, back.at, back.u[k, 0], dt)
