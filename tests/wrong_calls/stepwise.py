@@ -32,6 +32,7 @@ def stepwise():
         {"body": ROBOT.bodies[0].name, **three},
         {"body": "name", "force": "vector3", "torque": "vector3", "point": "vector3"},
     )
+    yield Call("Simulator with once", la.Simulator, {"mechanism": ROBOT, "once": None}, {"once": [*NO_OBJECT, True]})
     state, other = sim.state(), free.state()
     spoiled = [*NO_OBJECT, None, other, *(_spoiled(state, **change) for change in _changes(state))]
     yield Call("Simulator.set_state", sim.set_state, {"state": state}, {"state": spoiled})
@@ -47,6 +48,7 @@ def _changes(state):
     yield {"rows": rows | {"q": rows["q"].astype(complex)}}
     yield {"rows": rows | {"q": rows["q"].astype(object)}}
     yield from ({"steps": value} for value in ("a", None, -1, 1.5, NAN, ODD))
+    yield from ({"dt": value} for value in (0.02, "a", NAN, ODD, np.ones(2)))
     yield from ({"start": value} for value in ("a", None, NAN, INF, ODD))
 
 
@@ -127,6 +129,13 @@ def batches():
         la.derivatives.batch_gradient,
         {"run": smooth, "dq": by, "dv": by, "controls": np.zeros((2, 1, 2))},
         {"run": [*NO_OBJECT, None], "dq": shapes, "dv": shapes, "controls": controls},
+    )
+    many = la.batch.Simulator(ROBOT, 2, integrator=la.RungeKutta())
+    yield Call(
+        "batch.Simulator.step",
+        many.step,
+        {"u": np.zeros((2, 2)), "steps": 1, "motions": None},
+        {"u": ["a", ODD, 1.0, [], np.zeros(3)], "steps": "count", "motions": ["a", 3, ODD, {"joint1": 0.0}]},
     )
     wrong = ["a", 1.5, None, ODD, NAN, [0], slice(0, 1), True]
     yield Call("BatchRun.__getitem__", run.__getitem__, {"robot": 1}, {"robot": wrong})
