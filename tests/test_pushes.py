@@ -65,3 +65,10 @@ def test_a_push_of_no_pushable_body_is_refused():
             la.Simulator(la.robots.pendulum(2), la.RungeKutta(), pushable=pushable)
     with pytest.raises(la.LeastActionError, match="nobody"):
         la.Simulator(la.robots.pendulum(2), la.RungeKutta(), pushable=["nobody"])
+
+
+def test_grounded_says_that_it_knows_no_pushes():
+    with pytest.raises(la.IntegratorError, match=r"^pushable: bodies cannot be pushed in Grounded; use"):
+        la.Simulator(la.robots.cube(), la.Grounded(), 0.01, pushable=True)
+    with pytest.raises(la.IntegratorError, match="knows no loops"):
+        la.Simulator(la.robots.four_bar(), la.Grounded(), 0.01, pushable=True)

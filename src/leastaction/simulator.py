@@ -73,6 +73,7 @@ class Simulator:
         integrator: such as `Galerkin(order=4)`; default what the robot needs, see `simulate`.
         dt: time step [s].
         pushable: names of bodies that `push` may push, or True for all; None: none. Each costs six controls inside.
+            Not in `Grounded`.
         once: simulators with the same `leastaction.implausible.Once` warn of energy from nowhere once, all together.
 
     Raises:
@@ -99,7 +100,7 @@ class Simulator:
             announce(mechanism, integrator, why)
         self._own, self._pushes = mechanism, None if pushable is None else Pushes(mechanism, pushable)
         whole = mechanism if self._pushes is None else self._pushes.whole
-        self._stepper = checked_integrator(integrator).prepare(whole, dt)
+        self._stepper = _prepared(checked_integrator(integrator), mechanism, whole, dt)
         warn_of_ignored(self._stepper)
         self._fresh = self._stepper.memory()
         self._whole_u = np.zeros((1, len(self._stepper.control_nodes), whole.nu))
@@ -395,6 +396,18 @@ class Simulator:
 
     def __repr__(self) -> str:
         return f"<Simulator of {self.mechanism.name!r} with {self.integrator} at {self.t:g} s>"
+
+
+def _prepared(integrator: Integrator, mechanism: Mechanism, whole: Mechanism, dt: float) -> Any:
+    """The stepper of the whole, a mechanism with pushes; tells where it is these that the integrator does not know."""
+    try:
+        return integrator.prepare(whole, dt)
+    except IntegratorError as error:
+        if whole is not mechanism:
+            integrator.prepare(mechanism, dt)  # what is wrong without pushes comes first
+            name = type(integrator).__name__
+            raise IntegratorError(f"pushable: bodies cannot be pushed in {name}; use leastaction.Maximal") from error
+        raise
 
 
 def _restored(

@@ -75,7 +75,7 @@ def test_inspect_warns_about_what_is_odd():
     la.formats.save_urdf(b.build(), "odd.urdf")
     warnings = " ".join(run_json("inspect", "odd.urdf")["warnings"])
     assert "plate and feather differ by a factor of 1e+08" in warnings
-    assert "limits" in warnings
+    assert "has limits, which act with maximal, grounded, " in warnings
 
 
 def test_simulate_is_the_library():

@@ -79,6 +79,21 @@ def test_links_that_overlap_as_the_robot_is_made():
     np.testing.assert_allclose(run.q[-1], run.q[0], atol=1e-12)
 
 
+@pytest.mark.parametrize("axis", ["y", "z"])
+def test_links_that_are_drawn_flush_lock_no_joint(axis, recwarn):
+    """A box on a box, face to face: a hinge in the face could turn neither way; one along its normal can."""
+    b = MechanismBuilder("flush")
+    b.body("below", mass=1.0, shapes=Box((0.2, 0.2, 0.2)))
+    b.free("below")
+    b.body("between", mass=1.0, inertia=0.01)
+    b.revolute("first", "below", "between", position=(0, 0, 0.1), axis=axis)
+    b.body("above", mass=1.0, shapes=Box((0.2, 0.2, 0.2)))
+    b.prismatic("second", "between", "above", position=(0, 0, 0.1), axis="z")
+    table = la.Maximal().prepare(b.build(), 0.01).table
+    told = [w for w in recwarn if "'below' and 'above' touch as the robot is made" in str(w.message)]
+    assert (len(told), len(table.body_pairs())) == ((1, 0) if axis == "y" else (0, 1))
+
+
 def test_links_that_are_apart_touch(recwarn):
     robot = chain(0.08)
     run = la.simulate(robot, v={"hinge1": 1.0, "hinge2": 3.0}, dt=0.01, duration=1.5, integrator=la.Maximal())

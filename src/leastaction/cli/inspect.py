@@ -110,7 +110,7 @@ def _remarks(robot: Any) -> list[str]:
     limited = [j.name for j in robot.joints if any(x > -float("inf") for x in j.lower)]
     if limited:
         which = f"joint {limited[0]} has limits" if len(limited) == 1 else f"{len(limited)} joints have limits"
-        remarks.append(f"{which}, which act with maximal, constrained-euler and staggered-projections only")
+        remarks.append(f"{which}, which act with maximal, grounded, constrained-euler and staggered-projections only")
     if not robot.is_tree:
         from leastaction.dynamics.loops import violation
 

@@ -4,6 +4,7 @@ Told from the robot's home alone, so that it is a matter of the robot and not of
 
 - Links that a few joints tie overlap in many robots as they are drawn. Nothing could bring them apart, or only a
   violent motion could. (MoveIt's setup leaves out such pairs, too.)
+- Links that a few joints tie and that are drawn flush may lock a joint, which could then turn neither way.
 - A body that slides over a table cannot move along the normal of their contact: its joints bear it. Whatever such a
   contact were to push with would change nothing, and where the two overlap by a hair it has no solution. An arm that
   home stretches into a wall is no such body, although nothing moves its tip along the wall's normal just there.
@@ -47,6 +48,9 @@ AROUND, ASIDE, NO_MOTION_ASIDE = 3, 1e-3, 1e-6
 """So many configurations near home [rad or m] tell what can move nowhere from what cannot at home, as a stretched arm;
 and what is no motion there, where normals are not as they are drawn."""
 
+LOCKING = 0.1
+"""How fast two links get into each other where that locks a joint, per radian, in terms of the smaller one's size."""
+
 
 class AtHome(NamedTuple):
     """A mechanism and its home configuration, by the indices of a `ContactTable`.
@@ -85,7 +89,7 @@ def leave_out(model: AtHome, table: ContactTable) -> ContactTable:
     if not candidates:
         return table
     contacts, gaps, normals, points = contacts_of(table, candidates, X)
-    overlap, fixed, touching = [], [], []
+    overlap, fixed, touching, locked = [], [], [], []
     for k, contact in enumerate(contacts):
         a, b = pair = candidates[int(contact.pair)]
         names = table.names[a][0], table.names[b][0]
@@ -96,9 +100,12 @@ def leave_out(model: AtHome, table: ContactTable) -> ContactTable:
         elif gaps[k] < TOUCHING * size and not _can_part(model, table, pair, contact, normals[k], points[k]):
             fixed.append(pair)
             touching += [pair] if gaps[k] < 0.0 else []
+        elif gaps[k] < TOUCHING * size and names in near and pair not in locked and _locks(model, table, pair, size):
+            locked.append(pair)
     _say(table, overlap, "overlap as the robot is made")
     _say(table, touching, "overlap, but their joints leave no way along the normal of their contact")
-    return without(table, {*overlap, *fixed})
+    _say(table, locked, "touch as the robot is made, so that a joint could turn neither way")
+    return without(table, {*overlap, *fixed, *locked})
 
 
 def pairs_of(pairs: Any) -> list[tuple[int, int]]:
@@ -180,9 +187,7 @@ def _can_part(
     model: AtHome, table: ContactTable, pair: tuple[int, int], contact: Any, n: FloatArray, x: FloatArray
 ) -> bool:
     """Whether some joint velocity changes the gap of a contact, at home or near it."""
-    path = _path(model, int(contact.a)) ^ _path(model, int(contact.b))
-    freedoms = [j for _, link, first, count in model.links if link in path for j in range(first, first + count)]
-    free = [j for j in freedoms if j not in model.held]
+    free = _between(model, int(contact.a), int(contact.b))
     if _parts(model, free, model.home, contact, n, x, NO_MOTION):
         return True
     random = np.random.default_rng(0)
@@ -214,6 +219,27 @@ def _parts(
         if abs(rate) > none * max(size, 1e-6):
             return True
     return False
+
+
+def _locks(model: AtHome, table: ContactTable, pair: tuple[int, int], size: float) -> bool:
+    """Whether a pair gets deeper into each other both ways of some degree of freedom, at once."""
+
+    def gap(j: int, by: float) -> float:
+        aside = np.zeros(model.mechanism.nv)
+        aside[j] = by
+        q = model.mechanism.integrate(model.home, aside)
+        return float(contacts_of(table, [pair], model.poses(q))[1].min(initial=math.inf))
+
+    free = _between(model, *(int(table.shapes.body[k]) for k in pair))
+    here = gap(0, 0.0)
+    return any(max(gap(j, ASIDE), gap(j, -ASIDE)) < here - LOCKING * ASIDE * size for j in free)
+
+
+def _between(model: AtHome, a: int, b: int) -> list[int]:
+    """Degrees of freedom that move one of two bodies and not the other, and that may be pushed."""
+    path = _path(model, a) ^ _path(model, b)
+    freedoms = [j for _, link, first, count in model.links if link in path for j in range(first, first + count)]
+    return [j for j in freedoms if j not in model.held]
 
 
 def _path(model: AtHome, i: int) -> set[int]:
