@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import leastaction as la
-from leastaction.mechanism import Box, Capsule, MechanismBuilder, Plane, Pose, Sphere
+from leastaction.mechanism import Box, Capsule, Cylinder, MechanismBuilder, Plane, Pose, Sphere
 
 
 def slider(height):
@@ -92,6 +92,19 @@ def test_links_that_are_drawn_flush_lock_no_joint(axis, recwarn):
     table = la.Maximal().prepare(b.build(), 0.01).table
     told = [w for w in recwarn if "'below' and 'above' touch as the robot is made" in str(w.message)]
     assert (len(told), len(table.body_pairs())) == ((1, 0) if axis == "y" else (0, 1))
+
+
+def test_rods_that_lie_on_each_other_and_turn_in_place_pass_each_other():
+    """No joint moves either along the normal at home; aside of it the normal turns, but home has no way."""
+    b = MechanismBuilder("rods")
+    b.body("base", mass=1.0, inertia=0.01)
+    b.free("base")
+    lying = (0.0, 0.0, 0.0, np.sqrt(0.5), 0.0, np.sqrt(0.5), 0.0)
+    own = (("low", "base", 0.0, "z"), ("arm", "base", 0.1, "z"), ("high", "arm", -0.03999, "x"))
+    for name, parent, height, axis in own:
+        b.body(name, mass=1.0, inertia=0.01, shapes=[] if name == "arm" else [Cylinder(0.03, 0.2, pose=lying)])
+        b.revolute(f"hinge of {name}", parent, name, position=(0, 0, height), axis=axis)
+    assert len(la.Maximal().prepare(b.build(), 0.01).table.body_pairs()) == 0
 
 
 def test_links_that_are_apart_touch(recwarn):

@@ -186,12 +186,16 @@ def contacts_of(table: ContactTable, pairs: Any, X: FloatArray) -> tuple[Any, Fl
 def _can_part(
     model: AtHome, table: ContactTable, pair: tuple[int, int], contact: Any, n: FloatArray, x: FloatArray
 ) -> bool:
-    """Whether some joint velocity changes the gap of a contact, at home or near it."""
+    """Whether some joint velocity changes the gap of a contact at home, or with the world near it.
+
+    Links of one robot that touch at home and have no way along the normal there are drawn so: at home no push parts
+    them, and a step from there would have no solution.
+    """
     free = _between(model, int(contact.a), int(contact.b))
     if _parts(model, free, model.home, contact, n, x, NO_MOTION):
         return True
     random = np.random.default_rng(0)
-    for _ in range(AROUND if free else 0):
+    for _ in range(AROUND if free and min(contact.a, contact.b) < 0 else 0):
         aside = np.zeros(model.mechanism.nv)
         aside[free] = random.uniform(-ASIDE, ASIDE, len(free))
         q = model.mechanism.integrate(model.home, aside)
