@@ -162,55 +162,46 @@ def step(model, lane, settings, steady):
 
 @routine
 def solve(model, lane, touch, settings, dt, steady):
-    """`attempt`, and where bounces add energy another one with less restitution; (its result, all iterations).
+    """`attempt`, and where bounces add energy others with less restitution; (the last result, all iterations).
 
     A step in which things pass through each other, or with energy from nowhere, is none.
     """
     if touch is None:
         spent = attempt(model, lane, settings, dt, steady)
         return spent, abs(spent)
-    touch.share[0] = 1.0
-    spent = attempt(model, lane, settings, dt, steady)
-    tried = abs(spent)
-    if spent > 0 and bounces(touch):
-        energy = energy_before(lane)
-        above = work_of_impulses(model, lane, dt) - LEFT * energy
-        if above > 0.0:
-            spent, more = bound_bounces(model, lane, settings, dt, steady, energy, above)
-            tried += more
+    spent, tried = attempt_bounces(model, lane, settings, dt, steady)
     if spent > 0 and (is_passed(lane, model.shapes, touch.found) or gains_energy(model, lane, dt)):
         return -spent, tried
     return spent, tried
 
 
 @routine
-def is_passed(lane, shapes, found):
-    """Whether things have passed through each other."""
-    if found is None:
-        return False
-    return passes_through(lane, shapes, found, shapes.features, shapes.convex)
-
-
-@routine
-def bound_bounces(model, lane, settings, dt, steady, energy, above):
+def attempt_bounces(model, lane, settings, dt, steady):
     """Lower the restitution until the impulses do no work; (result as of `attempt`, all iterations).
 
-    Regula falsi (Illinois) for the share that is kept, from what the work is `above` its bound with all of it. Where
-    the work jumps, the share is the one below.
+    Regula falsi (Illinois) for the share that is kept, from what the work is above its bound with all of it. Where the
+    work jumps, the share is the one below. There is one call of `attempt`: a GPU's compiler puts all of it here.
     """
-    share, low, high, below, side, tried, spent = lane.touch.share, 0.0, 1.0, 0.0, 0, 0, 0
-    for k in range(TRIES):
-        share[0] = low if k == 0 or k + 1 == TRIES else (low * above - high * below) / (above - below)
+    share, low, high, above, below, side, tried, spent = lane.touch.share, 0.0, 1.0, 0.0, 0.0, 0, 0, 0
+    energy = energy_before(lane)
+    share[0] = 1.0
+    for k in range(TRIES + 1):
+        if k > 0:
+            share[0] = low if k == 1 or k == TRIES else (low * above - high * below) / (above - below)
         spent = attempt(model, lane, settings, dt, steady)
         tried += abs(spent)
-        if spent < 0:
+        if spent < 0 or (k == 0 and not bounces(lane.touch)):
             break
         work = work_of_impulses(model, lane, dt) - LEFT * energy
         if k == 0:
+            above = work
+            if work <= 0.0:
+                break
+        elif k == 1:
             below = work
             if work >= 0.0:  # it is not restitution that adds energy
                 break
-        elif abs(work) <= RIGID * energy or k + 1 == TRIES:
+        elif abs(work) <= RIGID * energy or k == TRIES:
             break
         elif work > 0.0:
             high, above = share[0], work
@@ -221,6 +212,14 @@ def bound_bounces(model, lane, settings, dt, steady, energy, above):
             above *= 0.5 if side < 0 else 1.0
             side = -1
     return spent, tried
+
+
+@routine
+def is_passed(lane, shapes, found):
+    """Whether things have passed through each other."""
+    if found is None:
+        return False
+    return passes_through(lane, shapes, found, shapes.features, shapes.convex)
 
 
 @routine
