@@ -40,10 +40,9 @@ def force_on_body(mechanism: Mechanism, log: FloatArray, steps: int, body: str, 
         body: name of the body.
         other: name of the only other body that counts; None: all.
     """
-    own = _welded(mechanism, body)
+    own, others = _welded(mechanism, body), None if other is None else _welded(mechanism, other)
     if other == body:
         raise MechanismError(f"contact_force: {body!r} does not touch itself; name another body, or none for all")
-    others = None if other is None else _welded(mechanism, other)
     out = np.zeros((steps, 3))
     for sign, mine, its in ((1.0, 2, 1), (-1.0, 1, 2)):
         rows = np.isin(log[:, mine], own) & ~np.isin(log[:, its], own)
