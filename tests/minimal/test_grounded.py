@@ -155,12 +155,12 @@ def test_drops_of_a_quadruped_keep_every_law(seed):
     assert run.stored["contacts"][:, 9].min() > -1e-6
 
 
-def test_a_run_can_be_taken_up_and_stepped():
-    robot, q = sprung_quadruped()
-    whole = la.simulate(robot, q, dt=0.005, steps=60, integrator=la.Grounded())
+def assert_taken_up(robot, q, first):
+    """A simulator set back to its state after `first` steps takes the next 30 as a whole run, which is given back."""
+    whole = la.simulate(robot, q, dt=0.005, steps=first + 30, integrator=la.Grounded())
     sim = la.Simulator(robot, la.Grounded(), dt=0.005)
     sim.reset(q)
-    for _ in range(30):
+    for _ in range(first):
         sim.step()
     state = sim.state()
     for _ in range(2):
@@ -168,6 +168,12 @@ def test_a_run_can_be_taken_up_and_stepped():
         for _ in range(30):
             sim.step()
         np.testing.assert_array_equal(sim.q, whole.q[-1])
+    return whole
+
+
+def test_a_run_can_be_taken_up_and_stepped():
+    robot, q = sprung_quadruped()
+    whole = assert_taken_up(robot, q, 30)
     half = la.simulate(robot, q, dt=0.005, steps=30, integrator=la.Grounded())
     on = la.simulate(robot, half.q[-1], p=half.p[-1], dt=0.005, steps=30, integrator=la.Grounded())
     assert np.abs(robot.difference(on.q[-1], whole.q[-1])).max() < 1e-6

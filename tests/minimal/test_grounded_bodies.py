@@ -5,6 +5,7 @@ import pytest
 
 import leastaction as la
 from leastaction.mechanism.shapes import Box, Cylinder, Plane, Sphere
+from tests.minimal.test_grounded import assert_taken_up
 
 G = 9.81
 
@@ -104,18 +105,7 @@ def test_bounces_are_as_high_as_restitution_says():
 
 
 def test_a_run_with_contacts_between_bodies_can_be_taken_up():
-    robot, q = linked()
-    whole = la.simulate(robot, q, dt=0.005, steps=80, integrator=la.Grounded())
-    sim = la.Simulator(robot, la.Grounded(), dt=0.005)
-    sim.reset(q)
-    for _ in range(50):
-        sim.step()
-    state = sim.state()
-    for _ in range(2):
-        sim.set_state(state)
-        for _ in range(30):
-            sim.step()
-        np.testing.assert_array_equal(sim.q, whole.q[-1])
+    assert_taken_up(*linked(), 50)
 
 
 def test_many_contacts_find_room():
