@@ -27,7 +27,6 @@ def parser_of(listing: str) -> argparse.ArgumentParser:
     parser.add_argument("--minutes", type=float, help="begin none after these; of all: 60, of all short ones: 5")
     parser.add_argument("--jobs", type=int, help="so many at a time; default: one, two of all short ones")
     parser.add_argument("--here", action="store_true", help="in this process")
-    parser.add_argument("--limit", type=float, default=math.inf, help="with --here: end after these CPU seconds")
     parser.add_argument("--compare", type=Path, metavar="OLD", help="with this result, or those in this folder")
     parser.add_argument("--publish", action="store_true", help="put the results into the documentation; runs nothing")
     return parser
@@ -51,7 +50,7 @@ def main() -> int:
             print(f"wrote {path}")
         return 0
     if arguments.here:
-        return max(runner.run_here(entry, arguments.quick, arguments.limit) for entry in picked)
+        return max(runner.run_here(entry, arguments.quick) for entry in picked)
     minutes = arguments.minutes or (math.inf if names or old else 5.0 if arguments.quick else 60.0)
     jobs = arguments.jobs or (2 if arguments.quick and not names and (os.cpu_count() or 1) > 1 else 1)
     status = runner.run_all(picked, arguments.quick, arguments.again, bool(names or old), minutes, jobs)

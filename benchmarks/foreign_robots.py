@@ -2,7 +2,6 @@
 
 import math
 import multiprocessing as mp
-import signal
 from importlib import metadata
 from pathlib import Path
 
@@ -10,6 +9,7 @@ from benchmarks import store
 from benchmarks.foreign_run import BOUNDS, serve
 from benchmarks.machine import fingerprint
 from benchmarks.report import Report, Requirement, Sheet
+from benchmarks.watch import Watch
 
 LONG = True
 PACKAGES = {
@@ -22,9 +22,8 @@ PACKAGES = {
 PARTS = ("common", "build_fruitfly", "props", "floor.xml", "dog_base.xml")
 """Files and folders that hold parts of models."""
 
-PATIENCE, BUSY = 120.0, 10.0
-"""CPU seconds that a file may take, beside six times what it simulates, and how many times that by the clock, where
-other things keep the machine busy."""
+PATIENCE = 120.0
+"""CPU seconds that a file may take, beside six times what it simulates."""
 
 COLUMNS = ["file", "dof", "runs", "depth [m]", "gap [m]", "energy", "step [µs]", "MuJoCo [µs]", "ratio", "iterations"]
 
@@ -82,15 +81,14 @@ class Worker:
             self.process.start()
             other.close()  # else nobody would notice that the process is gone
         patience = PATIENCE + 6.0 * duration
-        self.pipe.send((str(path), duration, patience))
+        watch, why = Watch(self.process.pid), "takes too long"
+        self.pipe.send((str(path), duration))
         try:
-            if self.pipe.poll(BUSY * patience):
-                return self.pipe.recv()
-            why = "takes too long"
+            while watch.spent() <= patience:
+                if self.pipe.poll(0.2):
+                    return self.pipe.recv()
         except EOFError:
-            self.process.join()
-            late = hasattr(signal, "SIGXCPU") and self.process.exitcode == -signal.SIGXCPU
-            why = "takes too long" if late else "the process ends"
+            why = "the process ends"
         self.close()
         return {"why": why}
 

@@ -1,6 +1,5 @@
 """One robot file of somebody else: loaded, put on the ground, run with random torques, and measured."""
 
-import math
 import tempfile
 import time
 import warnings
@@ -28,27 +27,13 @@ BOUNDS = {"depth": 1e-6, "gap": 1e-9, "energy": 1e-3}
 
 
 def serve(pipe) -> None:
-    """Run the files whose (path, duration, patience) come through a pipe, and send back their figures.
-
-    The process ends where one of them takes more than `patience` CPU seconds.
-    """
+    """Run the files whose (path, duration) come through a pipe, and send back their figures."""
     while True:
-        path, duration, patience = pipe.recv()
-        end_after(patience)
+        path, duration = pipe.recv()
         try:
             pipe.send(figures(Path(path), duration))
         except Exception as error:
             pipe.send({"why": f"{type(error).__name__}: {error}"})
-
-
-def end_after(seconds: float) -> None:
-    """The system ends this process when it used so much more CPU time, where systems can; the last word counts."""
-    try:
-        import resource
-    except ImportError:  # Windows
-        return
-    most = resource.getrlimit(resource.RLIMIT_CPU)[1]
-    resource.setrlimit(resource.RLIMIT_CPU, (math.ceil(time.process_time() + seconds), most))
 
 
 def load(path: Path) -> Mechanism:

@@ -17,9 +17,13 @@ from benchmarks import plan, store
 from benchmarks.catalogue import Entry
 from benchmarks.machine import ROOT, fingerprint, machine
 from benchmarks.report import Report
+from benchmarks.watch import ended_late
 
 MISSING = 3
 """Exit status of a benchmark whose peer is not installed."""
+
+LATE = 4
+"""Status of one that was ended because it took too long."""
 
 
 ONE_THREAD = {
@@ -49,11 +53,9 @@ class Steps:
         self.bar.advance(self.task)
 
 
-def run_here(entry: Entry, quick: bool, limit: float = math.inf) -> int:
-    """Run one in this process, which ends after `limit` CPU seconds, and write its result; the exit status."""
+def run_here(entry: Entry, quick: bool) -> int:
+    """Run one in this process, and write its result; the exit status."""
     from leastaction._jit import LISTENERS
-
-    end_after(limit)
 
     console, compiled = Console(), []
     where, began, used = machine(), time.perf_counter(), time.process_time()
@@ -96,16 +98,6 @@ def peak_memory() -> float | None:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (1e3 if sys.platform != "darwin" else 1e6)
 
 
-def end_after(seconds: float) -> None:
-    """The system ends this process when it used so much CPU time, where systems can."""
-    try:
-        import resource
-    except ImportError:  # Windows
-        return
-    if math.isfinite(seconds):
-        resource.setrlimit(resource.RLIMIT_CPU, (math.ceil(seconds), math.ceil(seconds) + 5))
-
-
 class Apart:
     """Benchmarks in processes of their own, which end when this one is interrupted."""
 
@@ -118,17 +110,15 @@ class Apart:
         """The exit status of one, and what it said where several run at a time."""
         if self.stopped:
             return -signal.SIGTERM, ""
-        limit = plan.limit(entry.name, quick)
         command = [sys.executable, "-m", "benchmarks", entry.name, "--here", *(["--quick"] if quick else [])]
-        command += ["--limit", f"{limit:.0f}"] if math.isfinite(limit) else []
         path = os.pathsep.join(filter(None, (str(ROOT / "src"), str(ROOT), os.environ.get("PYTHONPATH"))))
         where = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT} if self.together else {}
         child = subprocess.Popen(
             command, cwd=ROOT, env=os.environ | ONE_THREAD | {"PYTHONPATH": path}, text=True, **where
         )
         self.children.append(child)
-        said, _ = child.communicate()
-        return child.returncode, said or ""
+        said, late = ended_late(child, plan.limit(entry.name, quick))
+        return LATE if late else child.returncode, said
 
     def stop(self) -> None:
         """End those that run, and begin no more."""
@@ -142,8 +132,10 @@ def why(status: int) -> str:
     """What an exit status that is not 0 tells."""
     if status == MISSING:
         return "a peer is missing"
-    if hasattr(signal, "SIGXCPU") and status in (-signal.SIGXCPU, -signal.SIGKILL):
-        return "stopped, for it took too long or too much memory"
+    if status == LATE:
+        return "stopped, for it took too long"
+    if hasattr(signal, "SIGKILL") and status == -signal.SIGKILL:
+        return "killed, perhaps for its memory"
     return f"exit status {status}"
 
 

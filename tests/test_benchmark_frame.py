@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from benchmarks import catalogue, compare, machine, plan, render, report, runner, store, timing, wins
+from benchmarks import catalogue, compare, machine, plan, render, report, runner, store, timing, watch, wins
 from benchmarks.report import Claim, Measure, Plot, Report, Requirement, Sheet
 from leastaction.cli import bench
 
@@ -149,13 +149,25 @@ def test_a_result_that_cannot_be_read_does_not_stop_the_others(results, monkeypa
     assert told.count("what it said") == 2
 
 
-def test_a_process_that_takes_too_long_is_ended(tmp_path):
-    """By the system, whatever it does."""
-    pytest.importorskip("resource")
-    code = "from benchmarks import runner; runner.end_after(1.0)\nwhile True: pass"
-    ended = subprocess.run([sys.executable, "-c", code], cwd=machine.ROOT, timeout=60)
-    assert "too long" in runner.why(ended.returncode)
+def test_a_process_that_takes_too_long_is_ended():
+    """From outside, whatever it does: a limit that the system keeps makes its clock tick in milliseconds."""
+    child = subprocess.Popen([sys.executable, "-c", "while True: pass"])
+    said, late = watch.ended_late(child, 0.2, every=0.1)
+    assert (said, late) == ("", True)
+    child = subprocess.Popen([sys.executable, "-c", "print('done')"], stdout=subprocess.PIPE, text=True)
+    assert watch.ended_late(child, 60.0) == ("done\n", False)
+    assert "too long" in runner.why(runner.LATE)
     assert runner.why(runner.MISSING) == "a peer is missing"
+
+
+def test_a_benchmark_has_a_fine_clock(monkeypatch):
+    """Steps take microseconds; the clock of a benchmark that the runner starts must see them."""
+    code = "import time; t = [time.process_time() for _ in range(1000)]; print(sorted(set(t))[1] - min(t))"
+    popen = subprocess.Popen
+    monkeypatch.setattr(runner.subprocess, "Popen", lambda _, **kw: popen([sys.executable, "-c", code], **kw))
+    status, said = runner.Apart(together=True).run(next(iter(catalogue.available().values())), quick=True)
+    assert status == 0
+    assert float(said) < 1e-4
 
 
 def test_all_benchmarks_have_a_short_version_and_a_budget():

@@ -20,12 +20,15 @@ CALLED = "Pinocchio"
 RULES = """CPU times, medians of seven repetitions in turns, means over starts. Time at an accuracy is interpolated; \
 "–": not reached."""
 LOOPS = """Each engine runs the whole motion in its own loop (Pinocchio is called from Python: its times are less what \
-a call costs, as one body tells). Ours are timed from the second step on, and scaled to all: the first one plans the \
+a call costs, as one body tells, but a tenth at least). Ours are timed from the second step on, and scaled to all: the first one plans the \
 run, as peers do when they read a model."""
 ERRORS = f"Error: largest distance of a body at the end from where a refined solution has it. {LOOPS}"
 
 LONGEST = 2.0
 """CPU seconds of a run, beyond which a contender leaves the race."""
+
+LEAST = 0.1
+"""Share of a time that stays without the calls: of one or two bodies nearly all is calls, and noise would be left."""
 
 Make = Callable[..., Any]
 """make(robot, q, v, dt, count): a runner of `engines`."""
@@ -103,7 +106,7 @@ class Course:
             times = in_turns(runs)
             for method, seconds in times.items():
                 off = call * count if method.startswith(CALLED) else 0.0
-                taken = [max(x / len(starts) - off, 1e-9) for x in seconds]
+                taken = [max(x - off, LEAST * x) for x in (s / len(starts) for s in seconds)]
                 curves.setdefault(method, []).append((float(np.median(taken)), errors[method]))
                 if count == counts[-1]:
                     self.growth.rows.append([name, method, count, 1e3 * curves[method][-1][0], errors[method]])
