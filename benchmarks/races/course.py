@@ -20,8 +20,8 @@ CALLED = "Pinocchio"
 RULES = """CPU times, medians of seven repetitions in turns, means over starts. Time at an accuracy is interpolated; \
 "–": not reached."""
 LOOPS = """Each engine runs the whole motion in its own loop (Pinocchio is called from Python: its times are less what \
-a call costs, as one body tells, but a tenth at least). Ours are timed from the second step on, and scaled to all: the first one plans the \
-run, as peers do when they read a model."""
+a call costs, as one body tells, but a tenth at least). Ours are timed from the second step on, and scaled to all: the \
+first one plans the run, as peers do when they read a model."""
 ERRORS = f"Error: largest distance of a body at the end from where a refined solution has it. {LOOPS}"
 
 LONGEST = 2.0
