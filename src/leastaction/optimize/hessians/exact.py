@@ -149,6 +149,8 @@ class DynamicsPart(Part):
     def add(self, z: FloatArray, weight: float, multipliers: FloatArray, values: FloatArray) -> None:
         """See `Part.add`."""
         c = self.contraction
+        if not multipliers.any():
+            return
         c.evaluate(z, multipliers)
         add_at(values, self.slots[0], self.places, c.blocks.reshape(len(c.blocks), -1))
         if c.by_time is not None and c.controls_by_time is not None:
@@ -178,14 +180,20 @@ class ImpulsesPart(Part):
 
     def __init__(self, program: Transcription, reaction: Reaction, pattern: Pattern) -> None:
         self.program, self.reaction = program, reaction
-        q, f = program.layout.q[reaction.points], reaction.index
+        q, f, drives = program.layout.q[reaction.points], reaction.index, np.abs(reaction.drives) > 0.0
         reads = program.tangents.spread(np.asarray(reaction.reads.any(axis=0, keepdims=True)))[0]
         self.moved = np.flatnonzero(reads)
-        self.pushes = np.flatnonzero(np.abs(reaction.drives).any(axis=0))
+        self.pushes = np.flatnonzero(drives.any(axis=0))
         q, f = q[:, self.moved], f[:, self.pushes]
+        twice = program.tangents.joined(reaction.bends.any(axis=0))[np.ix_(self.moved, self.moved)]
+        bent = program.tangents.spread(reaction.bends.any(axis=1))[:, self.moved]  # which change which equation's row
+        with_force = (bent.T.astype(int) @ drives[:, self.pushes].astype(int)) > 0
         a, b = np.broadcast_arrays(q[:, :, None], q[:, None, :])
         c, d = np.broadcast_arrays(q[:, :, None], f[:, None, :])
-        self.tickets = [pattern.add(np.where(a <= b, a, -1), b), pattern.add(np.minimum(c, d), np.maximum(c, d))]
+        self.tickets = [
+            pattern.add(np.where(twice & (a <= b), a, -1), b),
+            pattern.add(np.where(with_force, np.minimum(c, d), -1), np.maximum(c, d)),
+        ]
         self.timed, time = program.layout.duration >= 0, np.array(program.layout.duration)
         if self.timed:  # which is the last of all unknowns
             self.tickets += [pattern.add(q, time), pattern.add(f, time)]
@@ -198,6 +206,8 @@ class ImpulsesPart(Part):
         """See `Part.add`."""
         program, r = self.program, self.reaction
         Y = np.append(multipliers, 0.0)[program.kept[program.reactions.place(r)]]
+        if not Y.any():
+            return
         second, by_forces = impulse_bends(r, program.motion(z), Y)
         np.add.at(values, self.slots[0], second[:, self.moved[:, None], self.moved])
         np.add.at(values, self.slots[1], by_forces[:, self.moved[:, None], self.pushes])
@@ -266,6 +276,8 @@ class ConstraintPart(PiecePart):
     def add(self, z: FloatArray, weight: float, multipliers: FloatArray, values: FloatArray) -> None:
         """See `Part.add`."""
         bar = multipliers[self.rows].reshape(len(self.piece.index), -1)
+        if not bar.any():
+            return
         bends = self.piece.curvatures(self.program.motion(z), bar)
         if bends is not None:
             self._put(values, bends)

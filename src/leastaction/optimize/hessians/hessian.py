@@ -42,10 +42,15 @@ def local(piece: Piece) -> tuple[IntArray, list[IntArray]]:
 
 
 def shared(piece: Piece, taken: list[IntArray]) -> NDArray[np.bool_]:
-    """Which two of these unknowns some component of the function reads both, shape (n, n)."""
+    """Which two of these unknowns some component of the function reads both, and joins, shape (n, n)."""
     masks = [columns.mask[:, t] for columns, t in zip(piece.columns, taken, strict=True)]
     read = np.concatenate([np.zeros((piece.size, 0), bool), *masks], axis=1).astype(int)
-    return read.T @ read > 0
+    out = read.T @ read > 0
+    if piece.couples is None:
+        return out
+    sizes = [0, *np.cumsum([columns.index.shape[1] for columns in piece.columns])]
+    chosen = np.concatenate([at + t for at, t in zip(sizes, taken, strict=False)])
+    return out & piece.couples[np.ix_(chosen, chosen)]
 
 
 def joined(slopes: list[FloatArray], taken: list[IntArray]) -> FloatArray:
