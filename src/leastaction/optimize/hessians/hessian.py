@@ -34,6 +34,18 @@ class Hessian(ABC):
         """Nonzeros into out (pattern.count,)."""
 
 
+class Part(ABC):
+    """Some terms of the Lagrangian; `pattern` takes their nonzeros, `close` finds where they are."""
+
+    @abstractmethod
+    def close(self, pattern: Pattern) -> None:
+        """Find the places of the nonzeros."""
+
+    @abstractmethod
+    def add(self, z: FloatArray, weight: float, multipliers: FloatArray, values: FloatArray) -> None:
+        """Add the second derivatives to the nonzeros; the last entry of `values` takes what is left out."""
+
+
 def local(piece: Piece) -> tuple[IntArray, list[IntArray]]:
     """Unknowns that each element of a piece reads (elements, n), and the columns taken of each group."""
     taken = [np.flatnonzero(columns.mask.any(axis=0)) for columns in piece.columns]

@@ -61,9 +61,9 @@ class CasadiRows:
         buffer, run = self._mapped[key]
         kept = [np.ascontiguousarray(x, float).reshape(-1) for x in given]
         for i, x in enumerate(kept):
-            buffer.set_arg(i, memoryview(x))
+            buffer.set_arg(i, x.data)
         for i, x in enumerate(out):
-            buffer.set_res(i, memoryview(x.reshape(-1)))
+            buffer.set_res(i, x.reshape(-1).data)
         run()
 
     def values(self, given: Sequence[FloatArray]) -> FloatArray:
