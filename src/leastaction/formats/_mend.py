@@ -1,6 +1,7 @@
 """Bodies that joints move but that have no inertia, as files of real robots have them: they get that of a ball.
 
-So do point masses that leave a joint without inertia in some pose (`_point_masses`).
+So do point masses, and links without mass in gimbals, that leave a joint without inertia in some pose
+(`_point_masses`).
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from leastaction.formats._point_masses import point_masses
+from leastaction.formats._point_masses import gimbals, point_masses
 from leastaction.mechanism import Body, MechanismBuilder
 from leastaction.mechanism.graph import WORLD
 from leastaction.mechanism.inertia import Inertia, solid_sphere
@@ -27,6 +28,9 @@ WATER = 1000.0
 SMALL = 0.01
 """Radius of the ball in place of a body without mass [m]."""
 
+LIGHT = WATER * 4.0 / 3.0 * math.pi * SMALL**3
+"""Its mass [kg]."""
+
 NOTHING = 1e-12
 """What a joint moves, relative to the most that one does, that is nothing."""
 
@@ -39,6 +43,14 @@ def mend(builder: MechanismBuilder, file: Path) -> None:
         builder.set_inertia(name, inertia)
     if found:
         warn(f"{file}: joints move {_names(found)}, which have no inertia: they get that of a ball of water")
+    rings = gimbals(builder.bodies, joints)
+    for name in rings:
+        builder.set_inertia(name, water(LIGHT))
+    if rings:
+        warn(
+            f"{file}: {_names(rings)} have no mass and leave joints with nothing to turn where the axes before and "
+            "after them lie in one line: they get the inertia of balls of water of 1 cm"
+        )
     points = point_masses(builder.bodies, joints, water)
     given = {body.name: body.inertia for body in builder.bodies}
     for name in points:
@@ -82,8 +94,7 @@ def mended(bodies: Sequence[Body], joints: Sequence[Joint]) -> dict[str, Inertia
         nothing = any(x <= NOTHING * most[turns] for turns, x in moved[joint.name])
         if nothing and not all(a > 0.0 for a in joint.armature):
             own = given[joint.child]
-            mass = own.mass if own.mass > 0.0 else WATER * 4.0 / 3.0 * math.pi * SMALL**3
-            out[joint.child] = replace(water(mass), com=own.com)
+            out[joint.child] = replace(water(own.mass if own.mass > 0.0 else LIGHT), com=own.com)
     return out
 
 
