@@ -31,6 +31,9 @@ SMALL = 0.01
 LIGHT = WATER * 4.0 / 3.0 * math.pi * SMALL**3
 """Its mass [kg]."""
 
+RING = 1e-3
+"""Moments of a link of a gimbal, relative to those of what it carries."""
+
 NOTHING = 1e-12
 """What a joint moves, relative to the most that one does, that is nothing."""
 
@@ -44,12 +47,14 @@ def mend(builder: MechanismBuilder, file: Path) -> None:
     if found:
         warn(f"{file}: joints move {_names(found)}, which have no inertia: they get that of a ball of water")
     rings = gimbals(builder.bodies, joints)
+    turned = carried(builder.bodies, joints) if rings else {}
     for name in rings:
-        builder.set_inertia(name, water(LIGHT))
+        moment = RING * float(np.trace(turned[name].matrix)) / 3.0
+        builder.set_inertia(name, Inertia(LIGHT, (0.0, 0.0, 0.0), (moment, moment, moment)))
     if rings:
         warn(
             f"{file}: {_names(rings)} have no mass and leave joints with nothing to turn where the axes before and "
-            "after them lie in one line: they get the inertia of balls of water of 1 cm"
+            f"after them lie in one line: they get {RING:g} of the moments of inertia of what they carry"
         )
     points = point_masses(builder.bodies, joints, water)
     given = {body.name: body.inertia for body in builder.bodies}
@@ -72,6 +77,16 @@ def water(mass: float) -> Inertia:
     return solid_sphere(mass, (0.75 * mass / (math.pi * WATER)) ** (1.0 / 3.0))
 
 
+def carried(bodies: Sequence[Body], joints: Sequence[Joint]) -> dict[str, Inertia]:
+    """For each body the inertia of it and all that it carries, in its frame, in the pose at zero."""
+    whole = {body.name: body.inertia for body in bodies}
+    for joint in reversed(joints):
+        if joint.parent != WORLD:
+            pose = joint.pose * joint.child_pose
+            whole[joint.parent] = Inertia.from_parts([(whole[joint.parent], Pose()), (whole[joint.child], pose)])
+    return whole
+
+
 def mended(bodies: Sequence[Body], joints: Sequence[Joint]) -> dict[str, Inertia]:
     """Inertias for the bodies that need one: those that a joint moves without moving any inertia, in the pose at zero.
 
@@ -79,16 +94,12 @@ def mended(bodies: Sequence[Body], joints: Sequence[Joint]) -> dict[str, Inertia
         bodies: all of them.
         joints: of the tree, parents before children.
     """
-    given = {body.name: body.inertia for body in bodies}
-    carried = dict(given)
+    given, whole = {body.name: body.inertia for body in bodies}, carried(bodies, joints)
     moved: dict[str, list[tuple[bool, float]]] = {}
     out: dict[str, Inertia] = {}
-    for joint in reversed(joints):
-        whole = carried[joint.child].moved(joint.child_pose)
-        moved[joint.name] = [x for p in joint.primitives for x in _moved(p, whole)]
-        if joint.parent != WORLD:
-            pose = joint.pose * joint.child_pose
-            carried[joint.parent] = Inertia.from_parts([(carried[joint.parent], Pose()), (carried[joint.child], pose)])
+    for joint in joints:
+        own = whole[joint.child].moved(joint.child_pose)
+        moved[joint.name] = [x for p in joint.primitives for x in _moved(p, own)]
     most = {turns: max((x for m in moved.values() for t, x in m if t == turns), default=0.0) for turns in (True, False)}
     for joint in joints:
         nothing = any(x <= NOTHING * most[turns] for turns, x in moved[joint.name])
