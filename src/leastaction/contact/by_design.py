@@ -42,8 +42,8 @@ TOUCHING = 1e-3
 """Gap of things that may be meant to touch, in terms of the size of the smaller one."""
 
 NO_MOTION, DRAWN = 1e-9, 1e-3
-"""Normal velocity of a contact, relative to how fast its bodies move, that is none: with the world, and between links of
-one robot, whose axes are rounded in files (1.5707 for a right angle)."""
+"""Normal velocity of a contact, relative to how fast its bodies move, that is none: with the world, and between links
+of one robot, whose axes are rounded in files (1.5707 for a right angle)."""
 
 AROUND, ASIDE, NO_MOTION_ASIDE = 3, 1e-3, 1e-6
 """So many configurations near home [rad or m] tell what can move nowhere from what cannot at home, as a stretched arm;
