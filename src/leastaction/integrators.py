@@ -232,6 +232,17 @@ class Stepper:
         """
         return lambda first: self.advance(record, first, first + 1, u)
 
+    def fleet(self, states: Mapping[str, NDArray[Any]], u: FloatArray) -> Callable[[int], int] | None:
+        """Runs of many robots of this kind, one after the other, by number: how many of the steps hold.
+
+        None where there is more to a run than `advance` from the first row of its record to the last.
+
+        Args:
+            states: what `record` has by name, with the number of the robot as first axis; their first rows are filled.
+            u: controls, shape (robots, steps, len(control_nodes), nu); read anew at each call.
+        """
+        return None
+
     def finish(self, record: Record) -> None:
         """Complete the record at the end of a run."""
 
