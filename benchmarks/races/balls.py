@@ -12,7 +12,7 @@ OURS = {
     "RungeKutta(4)": la.RungeKutta(order=4),
 }
 
-DURATION = 0.5
+DURATION = 0.3
 """Seconds; later those of 32 links whip about so fast that no refined solution is to be had."""
 
 NOTES = f"""The chains of `races/chains` on ball joints, each turned by up to ±{chains.ANGLE} rad about three axes, \

@@ -30,7 +30,7 @@ and constraints. PyBullet takes no multibody of {BULLET} links and more."""
 
 def refined(robot, q, v, duration):
     """Where the bodies are at the end."""
-    tight = la.DOP853(rtol=1e-12, atol=1e-13)
+    tight = la.DOP853(rtol=1e-12, atol=1e-13, max_steps=50_000)
     return engines.places(robot, la.simulate(robot, q, v, dt=duration, steps=1, integrator=tight).q[-1])
 
 
