@@ -53,25 +53,32 @@ def acceleration(native, guess, q, v, u, a):
 
 @routine
 def look_ahead(native, guess, q, u, dt):
-    """guess.middle: accelerations at dt/2 of a motion with the acceleration guess.a of its start; u: controls there.
+    """guess.middle: accelerations at dt/2 of the motion from q with the acceleration guess.a; u: controls there.
 
+    Found twice, first where the acceleration of the start leads to, then where that and the first ones do: the ends of
+    steps are then right to one order more, which saves an iteration for the price of one forward dynamics.
     False where they are so far from those of the start that they are no help; they are then the same.
     """
     v, a, x, y, z, middle = guess.v, guess.a, guess.x, guess.y, guess.z, guess.middle
     h = 0.5 * dt
     for k in range(x.shape[0]):
-        x[k], y[k] = h * (v[k] + 0.5 * h * a[k]), v[k] + h * a[k]
-    retract(native.nodes, q, x, z)
-    acceleration(native, guess, z, y, u, middle)
-    size = 0.0
-    for k in range(x.shape[0]):
-        if not abs(middle[k] - a[k]) <= size:  # a NaN must win
-            size = abs(middle[k] - a[k])
-    if 2.0 * dt * dt * size <= FAR:
-        return True
-    for k in range(x.shape[0]):
         middle[k] = a[k]
-    return False
+    for _ in range(2):
+        for k in range(x.shape[0]):
+            change = middle[k] - a[k]
+            x[k], y[k] = h * (v[k] + 0.5 * h * (a[k] + change / 3.0)), v[k] + h * (a[k] + 0.5 * change)
+        bend(native.nodes, v, a, h, x)
+        retract(native.nodes, q, x, z)
+        acceleration(native, guess, z, y, u, middle)
+        size = 0.0
+        for k in range(x.shape[0]):
+            if not abs(middle[k] - a[k]) <= size:  # a NaN must win
+                size = abs(middle[k] - a[k])
+        if not 2.0 * dt * dt * size <= FAR:
+            for k in range(x.shape[0]):
+                middle[k] = a[k]
+            return False
+    return True
 
 
 @inline
