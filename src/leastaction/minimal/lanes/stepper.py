@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import copy
+from collections.abc import Callable, Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -12,6 +14,7 @@ from leastaction._jit.walk import Walk
 from leastaction._tuples import plain
 from leastaction.contact.neighbours import reach_of_bodies
 from leastaction.contact.overlap_words import warn_of_overlap
+from leastaction.contact.parting import Search, clear_start
 from leastaction.dynamics.legendre import velocity_of_momentum
 from leastaction.errors import ConvergenceError
 from leastaction.integrators import FloatArray, Stepper
@@ -27,7 +30,10 @@ from leastaction.minimal.lanes.arrays import (
     lane_arrays,
     lane_model,
 )
-from leastaction.minimal.lanes.cones import cones_and_shapes, start_apart
+from leastaction.minimal.lanes.cones import cones_and_shapes, starts_apart
+from leastaction.minimal.lanes.derivatives.by_parameters import Derivative
+from leastaction.minimal.lanes.derivatives.replay import Replay
+from leastaction.minimal.lanes.derivatives.reversal import GroundReversal, OneStep, Sweep
 from leastaction.minimal.lanes.known import refuse_unknown
 from leastaction.minimal.lanes.rollout import rollout
 from leastaction.minimal.lanes.steps import FINEST
@@ -53,12 +59,13 @@ class GroundStepper(Stepper):
     """
 
     momentum = True
+    can = frozenset({"linearize", "parameters", "reverse"})
     acts = frozenset({"contacts", "limits", "dry friction"})
     carries = ("before",)
 
     def __init__(self, integrator: Any, mechanism: Mechanism, dt: float) -> None:
         super().__init__(integrator, mechanism, dt)
-        refuse_unknown(mechanism, "Grounded", "Maximal")
+        refuse_unknown(mechanism, "Grounded", "Maximal", thrusters=True)
         self.cones, shapes, self.table = cones_and_shapes(mechanism, integrator.self_collision)
         self.model = lane_model(mechanism, np.float64, self.cones, shapes)
         most = int(integrator.max_iterations)
@@ -81,7 +88,11 @@ class GroundStepper(Stepper):
 
     def clear_start(self, q: FloatArray) -> FloatArray:
         """Links of a robot that overlap start apart."""
-        return start_apart(self.mechanism, self.cones, self.table, q) if len(self.table.shapes) else q
+        return clear_start(self._starts, q) if len(self.table.shapes) else q
+
+    @cached_property
+    def _starts(self) -> Search:
+        return starts_apart(self.mechanism, self.cones, self.table)
 
     def record(self, steps: int) -> Record:
         """As `Stepper.record`, with momenta before impulses, the impulses of each step, iterations and parts."""
@@ -178,10 +189,11 @@ class GroundStepper(Stepper):
         """See `Stepper.noted_contacts`."""
         on_planes = (self._contacts_of(*piece) for piece in self.log)
         log = np.concatenate([*self.found_log, np.zeros((0, 10))])
-        log[:, 1:3] = self._first_bodies()[log[:, 1:3].astype(int)]
+        log[:, 1:3] = self._first_bodies[log[:, 1:3].astype(int)]
         log = np.concatenate([log, *on_planes])
         return log[np.argsort(log[:, 0], kind="stable")]
 
+    @cached_property
     def _first_bodies(self) -> Any:
         """For each node the index of the first body of the mechanism that is part of it; last the world's, -1."""
         first = np.full(len(self.model.nodes) + 1, -1)
@@ -193,10 +205,14 @@ class GroundStepper(Stepper):
 
     def _say_overlaps(self, log: FloatArray) -> None:
         """Warn of bodies that overlap at the start, from the contacts of the first step."""
-        m, tree = self.mechanism, self.mechanism.tree
+        warn_of_overlap(log, [*self.mechanism.body_names, WORLD], self._reach)
+
+    @cached_property
+    def _reach(self) -> FloatArray:
+        """Of each body, see `reach_of_bodies`."""
+        tree = self.mechanism.tree
         reach = reach_of_bodies(self.table.shapes, len(tree.nodes))
-        own = np.array([reach[tree.frames[name][0]] for name in m.body_names])
-        warn_of_overlap(log, [*m.body_names, WORLD], own)
+        return np.array([reach[tree.frames[name][0]] for name in self.mechanism.body_names])
 
     def forget_contacts(self) -> None:
         """See `Stepper.forget_contacts`."""
@@ -245,6 +261,52 @@ class GroundStepper(Stepper):
                 return
             touch.found.keys[:count], touch.found.impulses[:count] = impulses
             touch.found.now.kept, touch.found.now.listed = count, -1
+
+    # ------------------------------------------------------------------ derivatives
+
+    def with_length(self, dt: float) -> GroundStepper:
+        """A stepper with steps of dt, and with arrays of its own."""
+        other = copy.copy(self)
+        other.dt, other.settings = dt, self.settings._replace(dt=dt)
+        other.steady, other.log, other.found_log = np.zeros(1, np.int64), [], []
+        other._make_room(self.room)
+        return other
+
+    def memory_after(self, near: FloatArray, impulses: FloatArray) -> Any:
+        """`memory` after a step that was not divided, of which mean velocities and impulses are known."""
+        kept = [near, near, impulses, np.zeros_like(near), np.full(1, self.dt)]
+        found = None if self.lane.touch.found is None else (np.zeros(0, np.int64), np.zeros((0, 3)))
+        return kept, np.ones(1, np.int64), (0, np.zeros(self.mechanism.nu)), found
+
+    @cached_property
+    def _replay(self) -> Replay:
+        return Replay(self)
+
+    def linearize(self, q: FloatArray, p: FloatArray, u: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """See `Stepper.linearize`."""
+        return OneStep(self._replay, q, p, u).jacobians()
+
+    def pull_back(self, q: FloatArray, p: FloatArray, u: FloatArray, bar: FloatArray) -> FloatArray:
+        """See `Stepper.pull_back`."""
+        return self.pull_back_all(q, p, u, bar, ())[0]
+
+    def pull_back_all(
+        self, q: FloatArray, p: FloatArray, u: FloatArray, bar: FloatArray, stencils: Sequence[Any]
+    ) -> tuple[FloatArray, FloatArray]:
+        """See `Stepper.pull_back_all`."""
+        n, sweep = self.mechanism.nv, Sweep([Derivative(self, stencil) for stencil in stencils])
+        bar[:n], bar[n:], by_controls = OneStep(self._replay, q, p, u[0]).backward(sweep, bar[:n], bar[n:])
+        return by_controls[None], sweep.by_parameters
+
+    def parameter_jacobian(self, q: FloatArray, p: FloatArray, u: FloatArray, stencils: Sequence[Any]) -> FloatArray:
+        """See `Stepper.parameter_jacobian`."""
+        step = OneStep(self._replay, q, p, u)
+        columns = [step.by_parameter(Derivative(self, stencil)) for stencil in stencils]
+        return np.column_stack([np.zeros((2 * self.mechanism.nv, 0)), *columns])
+
+    def reverse(self, names: Sequence[str]) -> GroundReversal:
+        """See `Stepper.reverse`."""
+        return GroundReversal(self, names)
 
     def failure(self, step: int, record: Record) -> ConvergenceError:
         """See `Stepper.failure`."""
