@@ -284,6 +284,7 @@ def test_warm_start_saves_iterations():
     )
     np.testing.assert_allclose(warm.q, cold.q, atol=1e-5)
     assert warm.iterations.sum() < 0.75 * cold.iterations.sum()
+    assert warm.iterations[-20:].max() == 0  # at rest nothing is left to solve
 
 
 def test_modes_of_the_step_before_solve_the_next():

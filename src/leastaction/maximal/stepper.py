@@ -150,10 +150,10 @@ class MaximalStepper(Stepper):
             self.data = on_graph(self.data, self.ldu.new_factors())
         self._make_room()
 
-    def _tie(self, more: bool) -> None:
+    def _tie(self, more: bool, seldom: bool = False) -> None:
         """Make a graph that ties the bodies which touch; see `Layout.tie`."""
         assert self.contact is not None
-        if self.layout.tie(self.contact.touched, more):
+        if self.layout.tie(self.contact.touched, more, seldom):
             self.data = on_graph(self.data, self.ldu.new_factors())
         self._bind()
 
@@ -162,7 +162,7 @@ class MaximalStepper(Stepper):
         self._plan(Z, EVERYWHERE)
         if self.contact is not None:
             self.contact.touched[:] = 1
-            self._tie(True)
+            self._tie(True, seldom=True)
 
     def _make_room(self) -> None:
         """Arrays for contacts, none of them known."""
