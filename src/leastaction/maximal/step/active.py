@@ -34,7 +34,7 @@ STIFF, NEW = 1e9, 1e6
 """Impulse that a closed contact gives per slack beyond its law, relative to the mass that it moves: what is left of a
 slack shrinks by about this in every iteration; and that of one that bore nothing before."""
 
-ITERATIONS, MATRICES = 16, 7
+ITERATIONS, MATRICES = 20, 10
 """Most iterations and factorisations until the interior point method takes over."""
 
 SMOOTH = 2.0
@@ -45,6 +45,10 @@ FAST, OLD = 0.03, 1e-3
 
 SLOW = 1e-3
 """Turn of a body in a step [rad] below which the factorisation of the step before is tried first."""
+
+ROUND, HALF = 0.5, 0.5
+"""Where modes change and residuals are larger than this share of those two iterations before, modes go round in a circle:
+only so much of a step is taken, which leads out of it."""
 
 FAR = 1e-2
 """While residuals are larger than this, relative to the typical speed of contacts, another factorisation follows in any
@@ -265,8 +269,11 @@ def stiffen(c, goal):
 
 
 @routine(allocates=False)
-def direction_of_modes(model, data, contact, fresh):
-    """Newton's step for bodies and joints into dx, and that of the cones taken; False where the matrix is singular."""
+def direction_of_modes(model, data, contact, fresh, t):
+    """Newton's step for bodies and joints into dx, and a fraction t of that of the cones taken.
+
+    False where the matrix is singular.
+    """
     first, dx = model.graph.first, data.dx
     if fresh:
         for k in range(contact.now[0].count):
@@ -307,9 +314,9 @@ def direction_of_modes(model, data, contact, fresh):
                 if c.b >= 0:
                     d = dx[first[c.b] + m]
                     u0, u1, u2 = u0 + c.mb[m] * d, u1 + c.mb[12 + m] * d, u2 + c.mb[18 + m] * d
-        c.gam += c.w0[0] - c.W[0] * u0
-        c.beta[0] += c.w0[1] - c.W[3] * u0 - c.W[4] * u1 - c.W[5] * u2
-        c.beta[1] += c.w0[2] - c.W[6] * u0 - c.W[7] * u1 - c.W[8] * u2
+        c.gam += t * (c.w0[0] - c.W[0] * u0)
+        c.beta[0] += t * (c.w0[1] - c.W[3] * u0 - c.W[4] * u1 - c.W[5] * u2)
+        c.beta[1] += t * (c.w0[2] - c.W[6] * u0 - c.W[7] * u1 - c.W[8] * u2)
     return True
 
 
@@ -366,7 +373,7 @@ def active_step(model, settings, data, contact, dt):
         forget_modes(contact)
     _, typical, limit, closed = scales(bodies, settings, contact, dt)
     least = max(settings.kappa, SHARPEST * contact.now[0].energy)
-    matrices, last, fast = 0, math.inf, OLD
+    matrices, last, before, fast = 0, math.inf, math.inf, OLD
     for iteration in range(ITERATIONS):
         goal = max(least, SHARPEST * typical * strongest(contact))
         joints, changed, worst = look(model, settings, data, contact, goal, dt, fresh)
@@ -377,7 +384,7 @@ def active_step(model, settings, data, contact, dt):
             return iteration
         if not fresh and (changed > 0 or worst > fast * last):
             fresh = dt != 0.0  # no literal True: it would be compiled anew
-            joints, changed, worst = look(model, settings, data, contact, goal, dt, fresh)
+            joints, _, worst = look(model, settings, data, contact, goal, dt, fresh)
         if not is_finite(worst) or (fresh and matrices == MATRICES):
             return -1 - iteration
         for i in range(bodies.shape[0]):
@@ -388,9 +395,10 @@ def active_step(model, settings, data, contact, dt):
             leave_out_rows(model, data, settings.loops)
         else:
             leave_out_residuals(data, settings.loops)
-        if not direction_of_modes(model, data, contact, fresh):
+        t = HALF if changed > 0 and worst > ROUND * before else 1.0
+        if not direction_of_modes(model, data, contact, fresh, t):
             return -1 - iteration
-        apply(model, data, 1.0, dt)
+        apply(model, data, t, dt)
         fresh = worst > FAR * typical
-        last = worst
+        last, before = worst, last
     return -1 - ITERATIONS
