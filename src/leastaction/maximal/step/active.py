@@ -47,8 +47,8 @@ SLOW = 1e-3
 """Turn of a body in a step [rad] below which the factorisation of the step before is tried first."""
 
 ROUND, HALF = 0.5, 0.5
-"""Where modes change and residuals are larger than this share of those two iterations before, modes go round in a circle:
-only so much of a step is taken, which leads out of it."""
+"""Where modes change and residuals are larger than this share of those two iterations before, modes go round in a
+circle: only so much of a step is taken, which leads out of it."""
 
 FAR = 1e-2
 """While residuals are larger than this, relative to the typical speed of contacts, another factorisation follows in any
