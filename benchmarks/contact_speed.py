@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 
@@ -51,11 +52,11 @@ class Case:
     robot: Mechanism
     q: np.ndarray
     u: np.ndarray
-    model: object
+    model: Any
     bound: float
 
 
-def mujoco_of(robot: Mechanism | None, path: Path | None) -> object:
+def mujoco_of(robot: Any, path: Path | None) -> Any:
     """MuJoCo's model of a file, or of a robot as MJCF; None where MuJoCo is not installed."""
     try:
         import mujoco
@@ -85,7 +86,11 @@ def still(name: str, robot: Mechanism, q: np.ndarray, duration: float, bound: fl
 def pile(kinds: tuple[str, ...], duration: float) -> Case:
     """Bodies in layers of four, a little apart, of these kinds in turns."""
     rng, b = np.random.default_rng(0), MechanismBuilder("pile")
-    shapes = {"balls": Sphere(SIZE), "boxes": Box((2.0 * SIZE,) * 3), "capsules": Capsule(0.6 * SIZE, SIZE)}
+    shapes = {
+        "balls": Sphere(SIZE),
+        "boxes": Box((2.0 * SIZE, 2.0 * SIZE, 2.0 * SIZE)),
+        "capsules": Capsule(0.6 * SIZE, SIZE),
+    }
     for k in range(BODIES):
         b.body(f"b{k}", mass=1.0, inertia=0.4 * SIZE**2, shapes=shapes[kinds[k % len(kinds)]])
         b.free(f"b{k}")
@@ -224,7 +229,8 @@ def run(steps, quick=False) -> Report:
         sheet.rows.append([name, len(case.robot.bodies), *cells, *depths])
         for k, ratio in over.items():
             report.requirements.append(Requirement(f"{name}: {k} over MuJoCo", ratio, case.bound))
-        report.requirements.append(Requirement(f"{name}: depth [m]", max(x for x in depths if x != ""), 1e-6))
+        deepest = max(depth for k, depth in found.items() if k.endswith("depth"))
+        report.requirements.append(Requirement(f"{name}: depth [m]", deepest, 1e-6))
         ratios.append(over.get("Maximal", np.nan))
     if ratios and not np.isnan(ratios).any():
         report.measures.append(Measure("median of Maximal over MuJoCo", "ratio", [median(ratios)]))

@@ -27,7 +27,9 @@ GRAPHS = 4
 KEPT = 64
 """Graphs that are kept for when the same bodies touch again."""
 
-NONE: frozenset[tuple[int, int]] = frozenset()
+Edges = frozenset[tuple[int, int]]
+
+NONE: Edges = frozenset()
 
 MOST_CARRIED = 1e3
 """Bound on `carried_mass`: to start the interior point method from higher up costs an iteration for each 1e2 or so."""
@@ -49,7 +51,7 @@ class Layout:
         self.flat, self.table, self.dt = model, table, dt
         self.reach = reach_of_bodies(table.shapes, len(model.bodies))
         self.edges: list[tuple[int, int]] | None = None
-        self.graphs: dict[tuple[tuple[int, int], ...], tuple[GraphLDU, MaximalModel]] = {}
+        self.graphs: dict[tuple[tuple[tuple[int, int], ...], Edges], tuple[GraphLDU, MaximalModel]] = {}
         self.forget()
         self.ldu: GraphLDU
         self.model: MaximalModel
@@ -107,7 +109,7 @@ class Layout:
         self.pressed = self.pressed | self._bodies_of(touched == PRESSED)
         touched[:] = 0
 
-    def _bodies_of(self, chosen: NDArray[np.bool_]) -> frozenset[tuple[int, int]]:
+    def _bodies_of(self, chosen: NDArray[np.bool_]) -> Edges:
         """Bodies (i, j), i < j, of the near pairs that are chosen."""
         pairs, body = self.near.pairs[chosen], self.table.shapes.body
         bodies = np.sort([body[pairs.a], body[pairs.b]], axis=0).T.tolist()
@@ -129,7 +131,7 @@ class Layout:
             self.met_before, self.met, self.pressed = (self.met, *self.met_before[:-1]), NONE, NONE
         return self._lay_out(rare)
 
-    def _lay_out(self, rare: frozenset[tuple[int, int]] = NONE) -> bool:
+    def _lay_out(self, rare: Edges = NONE) -> bool:
         """Make the graph, and tell near pairs their edges; whether it is another graph.
 
         Args:
@@ -139,7 +141,8 @@ class Layout:
         edges = [*self.flat.edges, *sorted(self.tied.difference(self.flat.edges))]
         other = edges != self.edges
         if other:
-            self.edges, name = edges, tuple(edges)
+            rare = rare.difference(self.flat.edges)
+            self.edges, name = edges, (tuple(edges), rare)
             if name not in self.graphs:  # the order of elimination is the long part of it
                 if len(self.graphs) >= KEPT:
                     self.graphs.pop(next(iter(self.graphs)))
@@ -152,7 +155,7 @@ class Layout:
                     weak=self._weak_edges(),
                     quick=bool(self.tied),
                     loose=self.tied.difference(self.flat.edges),
-                    rare=rare.difference(self.flat.edges),
+                    rare=rare,
                 )
                 self.graphs[name] = ldu, self.flat.arrays(ldu.plan)
             self.ldu, self.model = self.graphs[name]
