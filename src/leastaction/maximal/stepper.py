@@ -271,7 +271,8 @@ class MaximalStepper(Stepper):
             self.planned = self.planned and done == 0
             if why == entries.DONE:
                 break
-            if not mend(self, record, at, why, written < LOGGED * self.room // 2 or done == 0):
+            # The log is full as soon as it has no room for a step with as many contacts as there may be.
+            if not mend(self, record, at, why, written <= (LOGGED - 1) * self.room or done == 0):
                 return at
         self.reached = (last, u[-1, -1])
         return last
