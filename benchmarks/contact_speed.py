@@ -21,8 +21,8 @@ from benchmarks.rollouts import Rollout, load_note
 from leastaction.mechanism import Box, Capsule, Mechanism, MechanismBuilder, Plane, Sphere
 
 DT, DURATION, WINDOW = 0.005, 5.0, 100
-HOLD = 20
-"""Steps for which torques are held."""
+COUNT, HOLD = round(DURATION / DT), 20
+"""Steps, and for how many of them torques are held."""
 REPEATS, LONG_RUN = 3, 1.0
 """How often runs are repeated that take less CPU time than this [s]."""
 
@@ -69,21 +69,21 @@ def mujoco_of(robot: Any, path: Path | None) -> Any:
         return mujoco.MjModel.from_xml_path(str(path))
 
 
-def robot_of(name: str, path: Path, duration: float) -> Case:
+def robot_of(name: str, path: Path) -> Case:
     """A robot of a file."""
     robot = foreign_run.load(path)
     q = foreign_run.start(robot)
     rng = np.random.default_rng(zlib.crc32(path.name.encode()))
-    u = rng.uniform(-1.0, 1.0, (round(duration / DT) // HOLD, robot.nu)) * foreign_run.strengths(robot, q)
+    u = rng.uniform(-1.0, 1.0, (COUNT // HOLD, robot.nu)) * foreign_run.strengths(robot, q)
     return Case(name, robot, q, u, mujoco_of(None, path), ROBOT)
 
 
-def still(name: str, robot: Mechanism, q: np.ndarray, duration: float, bound: float) -> Case:
+def still(name: str, robot: Mechanism, q: np.ndarray, bound: float) -> Case:
     """A scene without torques."""
-    return Case(name, robot, q, np.zeros((round(duration / DT) // HOLD, robot.nu)), mujoco_of(robot, None), bound)
+    return Case(name, robot, q, np.zeros((COUNT // HOLD, robot.nu)), mujoco_of(robot, None), bound)
 
 
-def pile(kinds: tuple[str, ...], duration: float) -> Case:
+def pile(kinds: tuple[str, ...]) -> Case:
     """Bodies in layers of four, a little apart, of these kinds in turns."""
     rng, b = np.random.default_rng(0), MechanismBuilder("pile")
     shapes = {
@@ -99,30 +99,28 @@ def pile(kinds: tuple[str, ...], duration: float) -> Case:
     q[:, :3] = np.stack([(k % 2) - 0.5, (k // 2 % 2) - 0.5, k // 4 + 0.6], axis=1) * 2.4 * SIZE
     q[:, :3] += rng.uniform(-0.15, 0.15, (BODIES, 3)) * SIZE
     q[:, 3] = 1.0
-    return still(f"{BODIES} {', '.join(kinds)}", b.build(), q.ravel(), duration, PILE)
+    return still(f"{BODIES} {', '.join(kinds)}", b.build(), q.ravel(), PILE)
 
 
 def cases(quick: bool):
     """(name, function that makes the case, or None where a package is missing)."""
-    duration = 1.0 if quick else DURATION
     paths, _ = files()
     for package, folder, names in (("gymnasium", "mujoco", GYMNASIUM), ("dm_control", "suite", SUITE)):
         for file in names:
             name, path = f"{package} {file}", paths.get(f"{package}/{folder}/{file}.xml")
             if not quick or name in FEW:
-                yield name, path and (lambda n=name, p=path: robot_of(n, p, duration))
+                yield name, path and (lambda n=name, p=path: robot_of(n, p))
     for kinds in (("balls",),) if quick else (("balls",), ("boxes",), ("balls", "boxes", "capsules")):
-        yield f"{BODIES} {', '.join(kinds)}", lambda kinds=kinds: pile(kinds, duration)
+        yield f"{BODIES} {', '.join(kinds)}", lambda kinds=kinds: pile(kinds)
     dog = sprung_quadruped()
-    yield "A1, standing", lambda: still("A1, standing", dog, standing(dog, 1)[0][0], duration, REST)
+    yield "A1, standing", lambda: still("A1, standing", dog, standing(dog, 1)[0][0], REST)
 
 
 class Ours:
     """One of our integrators."""
 
     def __init__(self, case: Case, integrator):
-        self.count = len(case.u) * HOLD
-        self.run = Rollout(case.robot, integrator, case.q, np.zeros(case.robot.nv), DT, self.count)
+        self.run = Rollout(case.robot, integrator, case.q, np.zeros(case.robot.nv), DT, COUNT)
         self.run.controls[:] = np.repeat(case.u, HOLD, axis=0)[:, None]
         stepper, record = self.run.stepper, self.run.record
         record["q"][0] = stepper.prepare_start(stepper.clear_start(record["q"][0]))
@@ -132,7 +130,7 @@ class Ours:
         """CPU time of a step in each window [s]."""
         out = []
         self.run.stepper.forget_contacts()
-        for k in range(0, self.count, WINDOW):
+        for k in range(0, COUNT, WINDOW):
             began = time.process_time()
             done = self.run.stepper.advance(self.run.record, k, k + WINDOW, self.run.controls[k : k + WINDOW])
             out.append((time.process_time() - began) / WINDOW)
@@ -203,9 +201,9 @@ def figures(case: Case) -> dict[str, float]:
 
 
 def run(steps, quick=False) -> Report:
-    """All scenes; quick: 1 s of a few."""
+    """All scenes; quick: a few of them."""
     columns = ["scene", "bodies", "Maximal µs", "Grounded µs", "MuJoCo µs", "Maximal / MuJoCo", "Grounded / MuJoCo"]
-    sheet = Sheet(f"{1 if quick else DURATION:g} s of each", [*columns, "depth, Maximal", "depth, Grounded"])
+    sheet = Sheet(f"{DURATION:g} s of each", [*columns, "depth, Maximal", "depth, Grounded"])
     report = Report("Speed with contact", f"{NOTES} {load_note()}", [sheet])
     todo, ratios = list(cases(quick)), []
     steps.total(len(todo))
