@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 
 from leastaction._jit.bound import Bound
 from leastaction.contact.overlap_words import warn_of_overlap
+from leastaction.contact.parting import Search, clear_start
 from leastaction.contact.shapes import collect
 from leastaction.dynamics.legendre import velocity_of_momentum
 from leastaction.dynamics.loops import check_closed, is_redundant, momentum_projection
@@ -31,7 +33,7 @@ from leastaction.maximal.arrays import (
 )
 from leastaction.maximal.compiler import compile_model
 from leastaction.maximal.composition import composition
-from leastaction.maximal.contact.by_design import clear_start, leave_out
+from leastaction.maximal.contact.by_design import leave_out, starts_apart
 from leastaction.maximal.contact.diagnosis import warn_of_ignored_pairs
 from leastaction.maximal.coordinates.placement import momenta_of, place, poses_of_bodies
 from leastaction.maximal.derivatives.linearize import OneStep, Parts, jacobians_back
@@ -75,6 +77,7 @@ class MaximalStepper(Stepper):
         row: row of the table of motions that row 0 of the record is.
         told: whether records come with the goals of their rows.
         planned: whether the plan was made for the step that comes next; wider: how much wider than usual.
+        age, usual: how many steps it has held for, and how wide the next one is to be, see `mending.width_after`.
         exhausted: whether the last step took too much work.
         unread: row of the last stride, whose contacts are not in the log yet; -1: they are.
         problem: model, settings and data as plain tuples, as compiled entries take them.
@@ -109,6 +112,7 @@ class MaximalStepper(Stepper):
         self.redundant = False
         self.room = 64
         self.planned, self.wider, self.exhausted = False, 1.0, False
+        self.age, self.usual = 0, 1.0
         self.log: list[FloatArray] = []
         self.unread = -1
         self.reached = (0, np.zeros(mechanism.nu))
@@ -208,7 +212,11 @@ class MaximalStepper(Stepper):
 
     def clear_start(self, q: FloatArray) -> FloatArray:
         """Links of a robot that overlap start apart."""
-        return clear_start(self.model, self.table, q) if self.acts and len(self.table.shapes) else q
+        return clear_start(self._starts, q) if self.acts and len(self.table.shapes) else q
+
+    @cached_property
+    def _starts(self) -> Search:
+        return starts_apart(self.model, self.table)
 
     def prepare_start(self, q: FloatArray) -> FloatArray:
         """Refuse open loops."""
@@ -251,7 +259,7 @@ class MaximalStepper(Stepper):
         self.before = data.bodies.x.copy()
         data.rows.lam = data.rows.mu = 0.0
         data.clock[:] = 0.0
-        self.planned, self.wider = True, 1.0
+        self.planned, self.wider, self.age, self.usual = True, 1.0, 0, 1.0
         if self.contact is not None:
             self.contact.touched[:] = 0
         self.layout.forget()
@@ -269,6 +277,7 @@ class MaximalStepper(Stepper):
             done, why, written = self._run(record, at, last, u[at - first :])
             at += done
             self.planned = self.planned and done == 0
+            self.age += done
             if why == entries.DONE:
                 break
             if not mend(self, record, at, why, written < LOGGED * self.room // 2 or done == 0):
@@ -291,7 +300,7 @@ class MaximalStepper(Stepper):
 
     def memory(self) -> Any:
         """See `Stepper.memory`."""
-        plan = copy.copy(self.layout), self.planned, self.wider
+        plan = copy.copy(self.layout), self.planned, self.wider, self.age, self.usual
         last, u = self.reached
         # The log is no part of it: each step writes its own, and the room for it is most of all there is.
         contact = None if self.contact is None else copied(self.contact._replace(log=np.zeros((0, 10))))
@@ -300,7 +309,7 @@ class MaximalStepper(Stepper):
     def remember(self, memory: Any) -> None:
         """See `Stepper.remember`."""
         self.read_log()
-        (layout, self.planned, self.wider), data, contact, self.room, self.reached = memory
+        (layout, self.planned, self.wider, self.age, self.usual), data, contact, self.room, self.reached = memory
         log = None if self.contact is None else self.contact.log
         self.layout, self.data, self.contact = copy.copy(layout), copied(data), copied(contact)
         if self.contact is not None:
