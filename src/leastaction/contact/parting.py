@@ -63,10 +63,11 @@ def clear_start(search: Search, q: FloatArray) -> FloatArray:
     Links of one robot, and those with the world that it is tied to. What flies by itself is left to contacts.
 
     Args:
-        search: what is known of the mechanism.
+        search: in the mechanism.
         q: joint positions [rad or m], shape (nq,).
     """
-    model, table, first = search.model, search.table, search.look(q)
+    model, table = search.model, search.table
+    first = search.look(q)
     if not first.deep:
         return q
     way = _Ways(search, q, first)
@@ -131,7 +132,7 @@ class _Found:
 
 
 class Search:
-    """What a search for a start without overlaps needs to know of a mechanism, wherever it starts.
+    """What a search for a start without overlaps needs to know, whatever the start.
 
     Args:
         model: the mechanism.

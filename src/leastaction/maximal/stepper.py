@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -32,7 +33,7 @@ from leastaction.maximal.arrays import (
 )
 from leastaction.maximal.compiler import compile_model
 from leastaction.maximal.composition import composition
-from leastaction.maximal.contact.by_design import leave_out, search_of
+from leastaction.maximal.contact.by_design import leave_out, starts_apart
 from leastaction.maximal.contact.diagnosis import warn_of_ignored_pairs
 from leastaction.maximal.coordinates.placement import momenta_of, place, poses_of_bodies
 from leastaction.maximal.derivatives.linearize import OneStep, Parts, jacobians_back
@@ -108,7 +109,6 @@ class MaximalStepper(Stepper):
         self.layout = Layout(model, self.table, dt)
         self.layout.renew(None, None, 1.0)
         self.data = maximal_data(self.arrays, self.ldu.factors, integrator.max_iterations)
-        self.search: Search | None = None
         self.redundant = False
         self.room = 64
         self.planned, self.wider, self.exhausted = False, 1.0, False
@@ -212,10 +212,11 @@ class MaximalStepper(Stepper):
 
     def clear_start(self, q: FloatArray) -> FloatArray:
         """Links of a robot that overlap start apart."""
-        if not (self.acts and len(self.table.shapes)):
-            return q
-        self.search = self.search or search_of(self.model, self.table)
-        return clear_start(self.search, q)
+        return clear_start(self._starts, q) if self.acts and len(self.table.shapes) else q
+
+    @cached_property
+    def _starts(self) -> Search:
+        return starts_apart(self.model, self.table)
 
     def prepare_start(self, q: FloatArray) -> FloatArray:
         """Refuse open loops."""

@@ -22,8 +22,8 @@ def leave_out(model: Model, table: ContactTable) -> ContactTable:
     return by_design.leave_out(at_home(model), table)
 
 
-def search_of(model: Model, table: ContactTable) -> parting.Search:
-    """For `contact.parting.clear_start`."""
+def starts_apart(model: Model, table: ContactTable) -> parting.Search:
+    """See `contact.parting.clear_start`."""
     own = [c for c in model.coordinates if c.iq >= 0 and c.iv >= 0 and c.kind < BALL]
     limits = [(int(c.iq), int(c.iv), float(c.lower), float(c.upper)) for c in own]
     return parting.Search(at_home(model), limits, table)

@@ -53,8 +53,8 @@ def cones_and_shapes(mechanism: Mechanism, bodies: bool) -> tuple[Any, LaneShape
     return _records(mechanism, table), shapes, table
 
 
-def search_of(mechanism: Mechanism, cones: Any, table: ContactTable) -> Search:
-    """For `contact.parting.clear_start`; limits are those among the cones."""
+def starts_apart(mechanism: Mechanism, cones: Any, table: ContactTable) -> Search:
+    """See `contact.parting.clear_start`; limits are those among the cones."""
     limits = [(int(c.iq), int(c.dof), float(c.lower), float(c.upper)) for c in cones[cones.kind == LIMIT]]
     return Search(_at_home(mechanism, centred_frames(mechanism)), limits, table)
 
