@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -13,11 +12,16 @@ from leastaction.forces.points import Frames, zeroed
 from leastaction.mechanism import Mechanism, Servo, Tendon
 from leastaction.mechanism.actuators import INF, JointActuator
 from leastaction.mechanism.joints import Motion
-from leastaction.mechanism.tendons import has_range
+from leastaction.mechanism.elements import Attachment
+from leastaction.mechanism.tendons import Wrap, has_range, pieces
 from leastaction.mechanism.tree import Tree
+from leastaction.spatial.wrapping import CYLINDER, SPHERE, side_of
 
-SEGMENT, HINGE, SLIDE = range(3)
-"""Kinds of items: distance of two points; angle about an axis; way along one."""
+SEGMENT, HINGE, SLIDE, BENT = range(4)
+"""Kinds of items: distance of two points; angle about an axis; way along one; half of a path around a thing.
+
+A path around a thing on the body `other` is two items, one for each end: it is on `node`, the other end on `third`.
+"""
 
 ITEM = np.dtype(
     [
@@ -34,10 +38,19 @@ ITEM = np.dtype(
         ("w2", "f8", 3),  # zero mark in the node
         ("pa", "f8", 3),  # points on the other node and on the node
         ("pb", "f8", 3),
+        ("third", "i8"),  # node of the other end of a path around a thing; -2 for none
+        ("pc", "f8", 3),  # point on it
+        ("around", "i8"),  # the thing, see `spatial.wrapping`; its centre is `pa`, the axis of a cylinder `n`
+        ("radius", "f8"),
+        ("side", "i8"),  # what is known of the side
+        ("at", "f8", 3),  # side point in the other node, from the centre
     ],
     align=True,
 )
 """One part of a length."""
+
+NOBODY = -2
+"""Stands for a node where there is none."""
 
 TENDON = np.dtype(
     [
@@ -144,17 +157,36 @@ def compiled(mechanism: Mechanism, frames: Frames, axes: Axes) -> tuple[Any, Any
         record.driven = bool(part.controls)
         for name, weight in part.joints:
             items.append({**axes[mechanism.velocity_index(name)], "weight": weight})
-        for divisor, points in part.stretches:
-            for start, end in itertools.pairwise(points):
-                (other, X), (node, Y) = frames[start.body], frames[end.body]
-                ends = {"other": other, "node": node, "pa": X.apply(start.point), "pb": Y.apply(end.point)}
-                items.append({"kind": SEGMENT, "iq": -1, "iv": -1, "weight": 1.0 / divisor, **ends})
+        for divisor, start, around, end in pieces(part.stretches):
+            for own in _piece(frames, start, around, end):
+                items.append({"iq": -1, "iv": -1, "weight": 1.0 / divisor, **own})
         record.count = len(items) - record.first
     out = zeroed(len(items), ITEM)
+    out.third = NOBODY
     for record, values in zip(out, items, strict=True):
         for name, value in values.items():
             record[name] = value
     return tendons, out
+
+
+def _piece(frames: Frames, start: Attachment, around: Wrap | None, end: Attachment) -> list[dict[str, Any]]:
+    """The items of a piece of a path."""
+    (first, X), (last, Y) = frames[start.body], frames[end.body]
+    a, b = X.apply(start.point), Y.apply(end.point)
+    if around is None:
+        return [{"kind": SEGMENT, "other": first, "node": last, "pa": a, "pb": b}]
+    node, Z = frames[around.body]
+    centre = Z * around.pose
+    thing = {"kind": BENT, "other": node, "pa": centre.position, "n": centre.rotation[:, 2], "radius": around.radius}
+    thing["around"] = CYLINDER if around.kind == "cylinder" else SPHERE
+    side = None
+    if around.side is not None:
+        side = thing["at"] = np.array(Z.apply(around.side)) - np.array(centre.position)
+    thing["side"] = side_of(side, around.radius)
+    ends = (first, a), (last, b)
+    return [
+        {**thing, "node": own, "pb": x, "third": far, "pc": y} for (own, x), (far, y) in (ends, ends[::-1])
+    ]
 
 
 def middle(lower: float, upper: float) -> float:

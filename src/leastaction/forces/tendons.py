@@ -1,7 +1,7 @@
 """Tendons: a force along a length that several joints or bodies share, and servos whose force is clipped.
 
-A length is a sum of weighted items: distances between two points, positions along and about the axes of joints. Each
-has a gradient that is a world wrench W on its node and -W on the other, so that its rate is W . (twist of the node less
+A length is a sum of weighted items: distances between two points, positions along and about the axes of joints, paths
+around things. Each has a gradient that is a world wrench W on its node and -W on the other, so that its rate is W . (twist of the node less
 that of the other); the force of a tendon is its tension along the gradients. Servos that drive tendons, and those of
 joints with a force range, are springs and dampers towards a target that the controls move (`modes.pull`). A stiff
 spring is best looked at in the middle of a step, so `pull` also says how long after (or before) the pose at hand the
@@ -150,7 +150,7 @@ def moves(tendon, items, T, dV):
     for k in range(tendon.first, tendon.first + tendon.count):
         a, b = items[k].other, items[k].node
         if _row_moves(T, a) or _row_moves(T, b) or _row_moves(dV, a) or _row_moves(dV, b):
-            return True
+            return True  # the third node of a path around a thing is the node of another item
     return False
 
 
@@ -165,12 +165,12 @@ def slopes(tendons, items, modes, pull, links, T, dV, out):
         dr = 0.0
         for k in range(tendon.first, tendon.first + tendon.count):
             item = items[k]
-            Ta, Tb = row_of(T, item.other), row_of(T, item.node)
+            Ta, Tb, Tc = row_of(T, item.other), row_of(T, item.node), row_of(T, item.third)
             _, W = measure(item, links)
             dl += item.weight * dot(W, sub(Tb, Ta))
             dr += item.weight * dot(W, sub(row_of(dV, item.node), row_of(dV, item.other)))
             relative = sub(twist_of(links, item.node), twist_of(links, item.other))
-            dr += item.weight * dot(turned(item, links, Ta, Tb), relative)
+            dr += item.weight * dot(turned(item, links, Ta, Tb, Tc), relative)
         length, rate = length_and_rate(tendon, items, links)
         force = tension(tendon, modes[i], pull[i], length, rate)
         stiffness, damping, _ = tension_slopes(tendon, modes[i], pull[i], length, rate)
@@ -180,7 +180,7 @@ def slopes(tendons, items, modes, pull, links, T, dV, out):
         for k in range(tendon.first, tendon.first + tendon.count):
             item = items[k]
             _, W = measure(item, links)
-            dW = turned(item, links, row_of(T, item.other), row_of(T, item.node))
+            dW = turned(item, links, row_of(T, item.other), row_of(T, item.node), row_of(T, item.third))
             dF = add(scale(-item.weight * changed, W), scale(-item.weight * force, dW))
             _add_pair(out, item, dF)
 
@@ -226,9 +226,11 @@ def cotangents(tendons, items, modes, pull, links, cot, GT, GV, out):
             y = add(scale(-S * damping * item.weight, twist), scale(-force * item.weight, virtual))
             for c in range(6):
                 if item.other >= 0:
-                    GT[item.other, c] += dot(turned(item, links, unit_twist(c), ZERO6), y)
+                    GT[item.other, c] += dot(turned(item, links, unit_twist(c), ZERO6, ZERO6), y)
                 if item.node >= 0:
-                    GT[item.node, c] += dot(turned(item, links, ZERO6, unit_twist(c)), y)
+                    GT[item.node, c] += dot(turned(item, links, ZERO6, unit_twist(c), ZERO6), y)
+                if item.third >= 0:
+                    GT[item.third, c] += dot(turned(item, links, ZERO6, ZERO6, unit_twist(c)), y)
 
 
 # ------------------------------------------------------------------ controls

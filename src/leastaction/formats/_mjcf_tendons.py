@@ -10,6 +10,7 @@ import numpy as np
 from leastaction.formats._files import Notes
 from leastaction.formats._mjcf_bodies import Bodies, Names, pose
 from leastaction.mechanism import Attachment, Cable, MechanismBuilder, Tendon
+from leastaction.mechanism import Wrap as Around
 
 
 class Wrap(IntEnum):
@@ -18,6 +19,8 @@ class Wrap(IntEnum):
     JOINT = 1
     PULLEY = 2
     SITE = 3
+    SPHERE = 4
+    CYLINDER = 5
 
 
 def spring_and_damper(solref: Any, solimp: Any, weight: float, dt: float) -> tuple[float, float]:
@@ -52,7 +55,7 @@ class Tendons:
             given = self.m.tendon(k).name or f"tendon{k}"
             length = self._length(k)
             if length is None:
-                self.notes.add("tendons that wrap around geoms", given)
+                self.notes.add("tendons around geoms with a side site on another body", given)
                 continue
             self.names[k] = self.taken.unique(given)
             self._tendon(k, self.names[k], length, k in driven)
@@ -69,8 +72,8 @@ class Tendons:
         return {int(m.wrap_objid[w]): float(m.wrap_prm[w]) for w in self.wraps(k)}
 
     def _length(self, k: int) -> dict[str, Any] | None:
-        """What its length is made of; None where it goes around things."""
-        m, via = self.m, []
+        """What its length is made of; None where a path cannot be read."""
+        m, via = self.m, list[Any]()
         joints = self.fixed(k)
         if joints is not None:
             return {"joints": tuple((self.bodies.coordinates[j], c) for j, c in joints.items())}
@@ -82,8 +85,22 @@ class Tendons:
                 X = pose(m.site_pos[site], m.site_quat[site])
                 via.append(Attachment(self.bodies.bodies[int(m.site_bodyid[site])], X.position))
             else:
+                via.append(self._around(w))
+        if None in via:
+            return None
+        return {"via": tuple(via[1:] if via[0] == 1.0 else via)}
+
+    def _around(self, w: int) -> Around | None:
+        """A geom that a path goes around; None where its side site is on another body."""
+        m, geom, site = self.m, int(self.m.wrap_objid[w]), int(self.m.wrap_prm[w])
+        body, side = int(m.geom_bodyid[geom]), None
+        if site >= 0:
+            if int(m.site_bodyid[site]) != body:
                 return None
-        return {"via": tuple(via[1:] if not isinstance(via[0], Attachment) and via[0] == 1.0 else via)}
+            side = tuple(m.site_pos[site].tolist())
+        kind = "sphere" if m.wrap_type[w] == Wrap.SPHERE else "cylinder"
+        X = pose(m.geom_pos[geom], m.geom_quat[geom])
+        return Around(self.bodies.bodies[body], float(m.geom_size[geom, 0]), X, kind, side)
 
     def _tendon(self, k: int, name: str, length: dict[str, Any], driven: bool) -> None:
         m = self.m

@@ -31,7 +31,7 @@ from leastaction.mechanism.mechanism import Mechanism
 from leastaction.mechanism.pose import Pose
 from leastaction.mechanism.sensors import Sensor
 from leastaction.mechanism.shapes import Box, Capsule, Cylinder, Ellipsoid, HeightField, Mesh, Plane, Shape, Sphere
-from leastaction.mechanism.tendons import Tendon
+from leastaction.mechanism.tendons import Tendon, Wrap
 
 __all__ = [
     "Activation",
@@ -69,6 +69,7 @@ __all__ = [
     "Sphere",
     "Spring",
     "Tendon",
+    "Wrap",
     "joints",
     "rod",
     "solid_box",
