@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from leastaction.forces.points import Frames, zeroed
-from leastaction.mechanism import Mechanism, Servo, Tendon
+from leastaction.mechanism import Mechanism, Muscle, Servo, Tendon
 from leastaction.mechanism.actuators import INF, JointActuator
-from leastaction.mechanism.joints import Motion
 from leastaction.mechanism.elements import Attachment
+from leastaction.mechanism.joints import Motion
 from leastaction.mechanism.tendons import Wrap, has_range, pieces
 from leastaction.mechanism.tree import Tree
 from leastaction.spatial.wrapping import CYLINDER, SPHERE, side_of
@@ -71,6 +71,17 @@ TENDON = np.dtype(
         ("brake", "f8"),  # ... and by its rate
         ("weakest", "f8"),  # limits of their force
         ("strongest", "f8"),
+        ("muscle", "i8"),  # whether the drive is a muscle, whose control is its activation; see `muscles`
+        ("gear", "f8"),  # of a muscle
+        ("peak", "f8"),
+        ("start", "f8"),  # least geared length ...
+        ("normal", "f8"),  # ... and what that is in units of ...
+        ("optimal", "f8"),  # ... the optimal length
+        ("lmin", "f8"),
+        ("lmax", "f8"),
+        ("vmax", "f8"),
+        ("fpmax", "f8"),
+        ("fvmax", "f8"),
     ],
     align=True,
 )
@@ -85,13 +96,13 @@ class Acting:
     """What becomes a `TENDON` record.
 
     Attributes:
-        of: the tendon, or the servo of a joint.
+        of: the tendon, or the servo or muscle.
         joints, stretches: of its length, see `Tendon`.
         law: fields of the record.
         controls: numbers of the actuators that drive it, and their force per unit of control.
     """
 
-    of: Tendon | Servo
+    of: Tendon | Servo | Muscle
     joints: tuple[tuple[str, float], ...]
     stretches: tuple[Any, ...] = ()
     law: dict[str, float] = field(default_factory=dict)
@@ -99,36 +110,39 @@ class Acting:
 
 
 def acting(mechanism: Mechanism) -> list[Acting]:
-    """All that acts: tendons with a law of their own or with drives, then servos with force ranges."""
+    """All that acts: tendons with a law of their own or with drives, then servos with force ranges and muscles."""
     named = {t.name: t for t in mechanism.tendons}
     free: dict[str, list[tuple[int, JointActuator]]] = {name: [] for name in named}
-    ranged: list[tuple[int, Servo]] = []
+    ranged: list[tuple[int, Servo | Muscle]] = []
     for k, a in enumerate(mechanism.actuators):
-        if isinstance(a, Servo) and has_range(a):
+        if isinstance(a, Servo | Muscle) and has_range(a):
             ranged.append((k, a))
         elif isinstance(a, JointActuator) and a.coordinate in named:
             free[a.coordinate].append((k, a))
     out = [_of_tendon(t, free[t.name]) for t in mechanism.tendons if t.acts or free[t.name]]
-    for k, servo in ranged:
-        tendon = named.get(servo.coordinate)
-        length = (tendon.joints, tendon.stretches) if tendon else (((servo.coordinate, 1.0),), ())
-        assert servo.force_limits is not None
-        law = _feedback([servo]) | dict(zip(("weakest", "strongest"), _geared(servo), strict=True))
-        out.append(Acting(servo, *length, law=law, controls={k: servo.push}))
+    for k, a in ranged:
+        tendon = named.get(a.coordinate)
+        length = (tendon.joints, tendon.stretches) if tendon else (((a.coordinate, 1.0),), ())
+        law = _muscle(a) if isinstance(a, Muscle) else _feedback([a])
+        out.append(Acting(a, *length, law=law | _limits(a.force_limits, a.gear), controls={k: a.push}))
     return out
 
 
-def _geared(servo: Servo) -> tuple[float, float]:
-    """Limits of the force behind the gear."""
-    assert servo.force_limits is not None
-    low, high = (servo.gear * x if servo.gear else 0.0 for x in servo.force_limits)
-    return min(low, high), max(low, high)
+def _limits(force: tuple[float, float] | None, gear: float = 1.0) -> dict[str, float]:
+    """Limits of the force of drives behind the gear."""
+    low, high = sorted(gear * x if gear else 0.0 for x in force or (-INF, INF))
+    return {"weakest": low, "strongest": high} if force else {}
+
+
+def _muscle(a: Muscle) -> dict[str, float]:
+    law = {name: getattr(a, name) for name in ("gear", "peak", "lmin", "lmax", "vmax", "fpmax", "fvmax")}
+    return law | {"muscle": 1, "start": a.length_range[0], "normal": a.range[0], "optimal": a.optimal_length}
 
 
 def _of_tendon(t: Tendon, drives: list[tuple[int, JointActuator]]) -> Acting:
     law = {name: getattr(t, name) for name in ("stiffness", "damping", "limit_stiffness", "limit_damping")}
     law |= {"shortest": t.rest[0], "longest": t.rest[1], "lower": t.lower, "upper": t.upper}
-    law |= _feedback([a for _, a in drives if isinstance(a, Servo)])
+    law |= _feedback([a for _, a in drives if isinstance(a, Servo)]) | _limits(t.force_limits)
     return Acting(t, t.joints, t.stretches, law, {k: a.push for k, a in drives})
 
 
@@ -145,16 +159,24 @@ def tendon_of_control(mechanism: Mechanism) -> dict[int, int]:
     return {k: i + 1 for i, a in enumerate(acting(mechanism)) for k in a.controls}
 
 
-def compiled(mechanism: Mechanism, frames: Frames, axes: Axes) -> tuple[Any, Any]:
-    """`TENDON` and `ITEM` records."""
-    parts = acting(mechanism)
-    tendons, items = zeroed(len(parts), TENDON), []
+def laws(parts: list[Acting]) -> Any:
+    """`TENDON` records without items."""
+    tendons = zeroed(len(parts), TENDON)
+    tendons.lower = tendons.weakest = -INF
+    tendons.upper = tendons.strongest = INF
     for record, part in zip(tendons, parts, strict=True):
-        record.first = len(items)
-        record.lower, record.upper, record.weakest, record.strongest = -INF, INF, -INF, INF
         for name, value in part.law.items():
             record[name] = value
         record.driven = bool(part.controls)
+    return tendons
+
+
+def compiled(mechanism: Mechanism, frames: Frames, axes: Axes) -> tuple[Any, Any]:
+    """`TENDON` and `ITEM` records."""
+    parts = acting(mechanism)
+    tendons, items = laws(parts), []
+    for record, part in zip(tendons, parts, strict=True):
+        record.first = len(items)
         for name, weight in part.joints:
             items.append({**axes[mechanism.velocity_index(name)], "weight": weight})
         for divisor, start, around, end in pieces(part.stretches):
@@ -184,9 +206,7 @@ def _piece(frames: Frames, start: Attachment, around: Wrap | None, end: Attachme
         side = thing["at"] = np.array(Z.apply(around.side)) - np.array(centre.position)
     thing["side"] = side_of(side, around.radius)
     ends = (first, a), (last, b)
-    return [
-        {**thing, "node": own, "pb": x, "third": far, "pc": y} for (own, x), (far, y) in (ends, ends[::-1])
-    ]
+    return [{**thing, "node": own, "pb": x, "third": far, "pc": y} for (own, x), (far, y) in (ends, ends[::-1])]
 
 
 def middle(lower: float, upper: float) -> float:

@@ -9,6 +9,7 @@ import numpy as np
 
 from leastaction.formats._files import Notes
 from leastaction.formats._mjcf_bodies import Bodies, Names, pose
+from leastaction.formats._mjcf_text import limits
 from leastaction.mechanism import Attachment, Cable, MechanismBuilder, Tendon
 from leastaction.mechanism import Wrap as Around
 
@@ -49,8 +50,8 @@ class Tendons:
         self.taken = Names()
         self.taken.taken |= set(bodies.coordinates.values())
 
-    def read(self, driven: set[int]) -> None:
-        """Add them all; `driven`: those that actuators drive."""
+    def read(self, gears: dict[int, set[float]]) -> None:
+        """Add them all; gears: those of the actuators of tendons, NaN for actuators with force ranges of their own."""
         for k in range(self.m.ntendon):
             given = self.m.tendon(k).name or f"tendon{k}"
             length = self._length(k)
@@ -58,7 +59,14 @@ class Tendons:
                 self.notes.add("tendons around geoms with a side site on another body", given)
                 continue
             self.names[k] = self.taken.unique(given)
-            self._tendon(k, self.names[k], length, k in driven)
+            if k in gears and getattr(self.m, "tendon_actfrclimited", np.zeros(self.m.ntendon))[k]:
+                gear = gears[k].pop() if len(gears[k]) == 1 else np.nan
+                if gear > 0.0:  # MuJoCo's limits are before the gear
+                    low, high = limits(self.m.tendon_actfrcrange[k])
+                    length["force_limits"] = (gear * low, gear * high)
+                else:
+                    self.notes.add("force ranges of tendons whose actuators have some, too, or other gears", given)
+            self._tendon(k, self.names[k], length, k in gears)
 
     def wraps(self, k: int) -> range:
         """Parts of a tendon."""

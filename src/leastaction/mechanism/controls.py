@@ -11,10 +11,11 @@ from numpy.typing import NDArray
 from leastaction.errors import MechanismError
 from leastaction.mechanism.actuators import Actuator, BodyActuator
 from leastaction.mechanism.arguments import configuration, state_vector
+from leastaction.mechanism.elements import Attachment
 from leastaction.mechanism.graph import WORLD
 from leastaction.mechanism.joints import SPLINES, Motion, Primitive
+from leastaction.mechanism.muscles import Muscle
 from leastaction.mechanism.pose import Pose
-from leastaction.mechanism.elements import Attachment
 from leastaction.mechanism.tendons import Tendon, Wrap, pieces
 from leastaction.spatial.wrapping import CYLINDER, SPHERE, string
 
@@ -31,6 +32,8 @@ def generalized_forces(mechanism: Mechanism, u: Any, q: Any) -> FloatArray:
     if not mechanism.actuators:
         return u
     for control, actuator in zip(u, mechanism.actuators, strict=True):
+        if isinstance(actuator, Muscle):  # depends on velocities, too
+            continue
         if isinstance(actuator, BodyActuator):
             wrench = control * np.array(actuator.wrench)
             _add_wrench(mechanism, _needed(mechanism, actuator, q), actuator.body, wrench, tau)

@@ -225,12 +225,12 @@ class ElementBuilder:
             via: or points, from end to end: names of bodies, pairs (body, point), numbers for pulleys, and a `Wrap`
                 where the path goes around something.
             limits: lowest and highest length; they need `limit_stiffness`.
-            **options: stiffness, rest, damping, limit_stiffness, limit_damping.
+            **options: stiffness, rest, damping, limit_stiffness, limit_damping, force_limits.
         """
         low, high = _control_limits(limits, f"tendon {name!r}")
         pairs = tuple(joints.items()) if isinstance(joints, Mapping) else joints
         plain = (float, int, Wrap)
-        known = ("stiffness", "rest", "damping", "limit_stiffness", "limit_damping")
+        known = ("stiffness", "rest", "damping", "limit_stiffness", "limit_damping", "force_limits")
         for option in sorted(set(options) - set(known)):
             hint = _check.suggestion(option, known)
             raise MechanismError(f"tendon {name!r}: a tendon has no property {option!r}{hint}")

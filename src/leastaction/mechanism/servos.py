@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from leastaction.errors import MechanismError
 from leastaction.mechanism.actuators import Servo
 from leastaction.mechanism.joints import Joint, Motion
+from leastaction.mechanism.muscles import Muscle
 from leastaction.mechanism.tendons import drives_tendon, has_range
 
 if TYPE_CHECKING:
@@ -50,13 +51,14 @@ def feedback(mechanism: Mechanism) -> Feedback:
 
 
 def check_servos(mechanism: Mechanism) -> None:
-    """Refuse servos of ball and free joints, which have no one position."""
+    """Refuse servos and muscles of ball and free joints, which have no one position."""
     axes = [group.iv for group in mechanism.coordinate_groups if group.nv == 1]
-    for servo in (a for a in mechanism.actuators if isinstance(a, Servo) and not drives_tendon(mechanism, a)):
+    for servo in (a for a in mechanism.actuators if isinstance(a, Servo | Muscle) and not drives_tendon(mechanism, a)):
         if mechanism.velocity_index(servo.coordinate) not in axes:
+            what = type(servo).__name__.lower()
             raise MechanismError(
-                f"servo {servo.name!r}: {servo.coordinate!r} is part of a ball or free joint; servos drive joints with "
-                "one axis"
+                f"{what} {servo.name!r}: {servo.coordinate!r} is part of a ball or free joint; {what}s drive joints "
+                "with one axis"
             )
 
 

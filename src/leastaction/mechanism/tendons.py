@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 from leastaction.errors import MechanismError
 from leastaction.mechanism import _check
-from leastaction.mechanism.actuators import INF, JointActuator, Servo
+from leastaction.mechanism.actuators import INF, JointActuator, Servo, force_limits
 from leastaction.mechanism.elements import Attachment
 from leastaction.mechanism.graph import WORLD
 from leastaction.mechanism.joints import SPLINES
+from leastaction.mechanism.muscles import Muscle
 from leastaction.mechanism.pose import Pose
 
 if TYPE_CHECKING:
@@ -70,6 +71,7 @@ class Tendon:
         damping: c [N s/m].
         lower, upper: limits of the length.
         limit_stiffness, limit_damping: of the spring and damper beyond them; limits need a spring.
+        force_limits: least and largest force of all that drives it together [N]; None: any.
     """
 
     name: str
@@ -82,6 +84,7 @@ class Tendon:
     upper: float = INF
     limit_stiffness: float = 0.0
     limit_damping: float = 0.0
+    force_limits: tuple[float, float] | None = None
 
     def __post_init__(self) -> None:
         what = f"tendon {_check.label(self.name, 'name of a tendon')!r}"
@@ -100,6 +103,7 @@ class Tendon:
         for field in ("lower", "upper"):
             value = _check.number(getattr(self, field), f"{what}: {field}", infinite=True)
             object.__setattr__(self, field, value)
+        object.__setattr__(self, "force_limits", force_limits(self.force_limits, what))
         for one, other, kind in ((low, high, "rest"), (self.lower, self.upper, "limits")):
             if one > other:
                 raise MechanismError(f"{what}: {kind} are reversed: {one} > {other}")
@@ -129,7 +133,7 @@ class Tendon:
 
 
 def pieces(stretches: tuple[Any, ...]) -> Iterator[tuple[float, Attachment, Wrap | None, Attachment]]:
-    """Pieces of a path between neighbouring points: number that the length is divided by, start, what is between, end."""
+    """Pieces of a path from point to point: what their length is divided by, start, what they go around, end."""
     for divisor, path in stretches:
         start, around = None, None
         for item in path:
@@ -166,8 +170,8 @@ def drives_tendon(mechanism: Mechanism, actuator: Any) -> bool:
 
 
 def has_range(actuator: Any) -> bool:
-    """Whether an actuator is a servo whose force has limits."""
-    return isinstance(actuator, Servo) and actuator.force_limits is not None
+    """Whether an actuator is a servo whose force has limits, or a muscle: a force along a tendon of its own."""
+    return isinstance(actuator, Muscle) or (isinstance(actuator, Servo) and actuator.force_limits is not None)
 
 
 def check_tendons(mechanism: Mechanism) -> None:
@@ -187,10 +191,21 @@ def check_tendons(mechanism: Mechanism) -> None:
             if isinstance(item, Attachment | Wrap) and item.body not in (WORLD, *mechanism.body_names):
                 hint = _check.suggestion(item.body, mechanism.body_names)
                 raise MechanismError(f"tendon {tendon.name!r}: unknown body {item.body!r}{hint}")
+    limited = {t.name for t in mechanism.tendons if t.force_limits is not None}
     for actuator in mechanism.actuators:
-        if not isinstance(actuator, Servo) or actuator.force_limits is None or drives_tendon(mechanism, actuator):
+        if has_range(actuator) and actuator.coordinate in limited:
+            raise MechanismError(
+                f"tendon {actuator.coordinate!r}: force limits of a tendon and of its actuator {actuator.name!r}, or a "
+                "muscle, do not go together"
+            )
+        if not has_range(actuator) or drives_tendon(mechanism, actuator):
             continue
-        _refuse_spline(mechanism, actuator.coordinate, f"servo {actuator.name!r} with a force range")
+        what = (
+            f"muscle {actuator.name!r}"
+            if isinstance(actuator, Muscle)
+            else f"servo {actuator.name!r} with a force range"
+        )
+        _refuse_spline(mechanism, actuator.coordinate, what)
 
 
 def _refuse_spline(mechanism: Mechanism, name: str, what: str) -> None:
