@@ -216,10 +216,13 @@ class Elements:
         low, high = limits(m.actuator_ctrlrange[k]) if m.actuator_ctrllimited[k] else (-np.inf, np.inf)
         activation, name = self._activation(k), names.unique(given)
         if muscle:
-            if isinstance(target, str) and not self._of_ball(k):
-                self._muscle(k, name, target, low, high, activation)
-            else:
+            low_x, high_x = m.actuator_lengthrange[k]
+            if not isinstance(target, str) or self._of_ball(k):
                 self.notes.add("muscles of bodies and of ball joints", given)
+            elif low_x >= high_x or m.actuator_gainprm[k, 8] < 1.0:
+                self.notes.add("muscles without a range of lengths, or that are weaker when stretched", given)
+            else:
+                self._muscle(k, name, target, low, high, activation)
             return
         bias, kp, kv = (0.0, 0.0, 0.0)
         if m.actuator_biastype[k] == Bias.AFFINE:

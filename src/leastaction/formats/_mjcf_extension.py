@@ -50,7 +50,7 @@ def extension(robot: Mechanism, chains: Chains, made: list[str], inertias: dict[
     told["excluded"] = [pair for pair in robot.excluded_contacts if not touching.issuperset(pair)]
     told["inertias"] = {name: [x.mass, x.com, x.moments] for name, x in inertias.items()}
     told["tendons"] = {
-        t.name: {name: getattr(t, name) for name in ("lower", "upper", "limit_stiffness", "limit_damping")}
+        t.name: {name: getattr(t, name) for name in ("lower", "upper", "limit_stiffness", "limit_damping", "rigid")}
         for t in robot.tendons
         if t.is_limited
     }

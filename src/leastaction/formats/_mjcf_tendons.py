@@ -132,7 +132,7 @@ class Tendons:
             # A path is never shorter than nothing.
             lower = float(m.tendon_range[k, 0]) if length.get("joints") or m.tendon_range[k, 0] > 0.0 else -np.inf
             values |= {"lower": lower, "upper": float(m.tendon_range[k, 1])}
-            values |= {"limit_stiffness": k_, "limit_damping": c}
+            values |= {"limit_stiffness": k_, "limit_damping": c, "rigid": True}
         self.builder.add(Tendon(name, **length, **values))
 
     def hold(self, k: int, name: str, terms: dict[int, float], goal: float, weight: float) -> None:

@@ -255,8 +255,10 @@ class Written:
                 "biasprm": numbers((a.kp * a.rest, -a.kp, -a.kv)),
             }
         if isinstance(a, Muscle):
-            curves = numbers((*a.range, a.peak, 0.0, a.lmin, a.lmax, a.vmax, a.fpmax, a.fvmax))
-            element.attributes |= {"gaintype": "muscle", "gainprm": curves, "biastype": "muscle", "biasprm": curves}
+            curves = numbers((*a.range, a.peak, 1.0, a.lmin, a.lmax, a.vmax, a.fpmax or 1.0, a.fvmax))
+            element.attributes |= {"gaintype": "muscle", "gainprm": curves}
+            if a.fpmax:
+                element.attributes |= {"biastype": "muscle", "biasprm": curves}
             element.attributes["lengthrange"] = numbers(a.length_range)
         if isinstance(a, Servo | Muscle) and a.force_limits is not None:
             element.attributes |= {"forcelimited": "true", "forcerange": numbers(a.force_limits)}

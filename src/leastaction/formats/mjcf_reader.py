@@ -18,8 +18,8 @@ body.
 - Motors drive joints or bodies; position, velocity and general actuators become servos, with their activations
   and force ranges.
 - Sites become frames. Sensors of joints, sites and frames are read.
-- Tendons become tendons, those that are nothing but springs through sites cables. Their limits push back with a spring
-  and a damper, as stiff as their solref says. Tendons that wrap around geoms are left out.
+- Tendons become tendons, those that are nothing but springs through sites cables; muscles become muscles. Limits of
+  tendons are rigid where `Tendon` says so; else they push back with a spring and a damper, as stiff as solref says.
 - What the flags of `<option>` disable (contact, limit, gravity, …) does not act.
 - Friction of `condim` 3, 4 and 6: against sliding, spinning and rolling. Of two geoms the larger coefficients and
   `condim` count, or those of the higher `priority`.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from leastaction.errors import MechanismError
@@ -70,7 +70,10 @@ class Tendon:
         rest: lengths between which the spring is slack; one number, or the two of a range.
         damping: c [N s/m].
         lower, upper: limits of the length.
-        limit_stiffness, limit_damping: of the spring and damper beyond them; limits need a spring.
+        limit_stiffness, limit_damping: of the spring and damper beyond them.
+        rigid: whether `Maximal` keeps the limits as it keeps those of joints, instead of by the spring; it can where
+            the path is a straight line from one body to another, or runs along one joint. Without a spring limits must
+            be rigid, and no other integrator knows them.
         force_limits: least and largest force of all that drives it together [N]; None: any.
     """
 
@@ -85,6 +88,7 @@ class Tendon:
     limit_stiffness: float = 0.0
     limit_damping: float = 0.0
     force_limits: tuple[float, float] | None = None
+    rigid: bool = False
 
     def __post_init__(self) -> None:
         what = f"tendon {_check.label(self.name, 'name of a tendon')!r}"
@@ -107,8 +111,11 @@ class Tendon:
         for one, other, kind in ((low, high, "rest"), (self.lower, self.upper, "limits")):
             if one > other:
                 raise MechanismError(f"{what}: {kind} are reversed: {one} > {other}")
-        if self.is_limited and not self.limit_stiffness:
-            raise MechanismError(f"{what}: limits of tendons push back with a spring; give limit_stiffness [N/m]")
+        object.__setattr__(self, "rigid", _check.flag(self.rigid, f"{what}: rigid"))
+        if self.is_limited and not self.limit_stiffness and not self.rigid:
+            raise MechanismError(
+                f"{what}: limits of tendons push back with a spring, give limit_stiffness [N/m]; or say rigid=True"
+            )
 
     @property
     def is_limited(self) -> bool:
@@ -116,9 +123,14 @@ class Tendon:
         return self.lower > -INF or self.upper < INF
 
     @property
+    def unlimited(self) -> Tendon:
+        """The same without limits."""
+        return replace(self, lower=-INF, upper=INF, limit_stiffness=0.0, limit_damping=0.0, rigid=False)
+
+    @property
     def acts(self) -> bool:
         """Whether it exerts forces without drives."""
-        return self.stiffness > 0.0 or self.damping > 0.0 or self.is_limited
+        return self.stiffness > 0.0 or self.damping > 0.0 or (self.is_limited and self.limit_stiffness > 0.0)
 
     @property
     def stretches(self) -> tuple[tuple[float, tuple[Attachment | Wrap, ...]], ...]:
