@@ -233,3 +233,16 @@ def test_wrong_calls_of_the_simulator(call, match):
     sim = la.batch.Simulator(la.robots.pendulum(2), 3, integrator=BODIES)
     with pytest.raises(la.LeastActionError, match=match):
         call(sim)
+
+
+def test_one_warning_for_all_robots_that_overlap():
+    """Not one for each, from within threads; it names a robot and points to this file."""
+    robot = la.robots.cube(friction=0.3)
+    q = np.tile(robot.neutral(), (4, 1))
+    q[:, 2] = 1.0, 0.2, 0.21, 0.22
+    with pytest.warns(la.LeastActionWarning) as said:
+        la.batch.simulate(robot, q, np.zeros((4, robot.nv)), dt=0.01, steps=2, integrator=la.Maximal())
+    assert len(said) == 1
+    assert str(said[0].message).startswith("robot 1: ")
+    assert "2 other robots" in str(said[0].message)
+    assert said[0].filename == __file__

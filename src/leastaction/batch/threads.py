@@ -22,6 +22,7 @@ from leastaction.mechanism._check import shown
 from leastaction.mechanism.arguments import FloatArray
 from leastaction.motions import motion_table
 from leastaction.start import first_state
+from leastaction.warn import Gathered
 
 PIECE = 4096
 """Steps of a robot that are in memory at once."""
@@ -160,9 +161,12 @@ def run_on_cores(plan: Plan) -> BatchRun:
     Q, S = np.full((robots, rows, mechanism.nq), np.nan), np.full((robots, rows, mechanism.nv), np.nan)
     failed, iterations, reasons = np.full(robots, -1), np.zeros(robots, np.int64), {}
 
+    gathered = Gathered()
+
     def lane(k: int) -> None:
         try:
-            failed[k], why, iterations[k] = cores.run(k, Q[k], S[k])
+            with gathered.of(k):
+                failed[k], why, iterations[k] = cores.run(k, Q[k], S[k])
         except MechanismError as error:
             raise MechanismError(f"robot {k}: {error}") from None
         except PolicyError:
@@ -175,6 +179,7 @@ def run_on_cores(plan: Plan) -> BatchRun:
     began = time.perf_counter()
     lane(0)  # compiles, once
     on_all_cores(lane, range(1, robots), workers)
+    gathered.give()
     arrays = (np.moveaxis(Q, 0, 2), np.moveaxis(S, 0, 2))
     told = (failed, dict(sorted(reasons.items())), iterations, time.perf_counter() - began, plan.mechanisms)
     run = BatchRun(mechanism, plan.integrator, plan.dt, plan.every, plan.t, *arrays, cores.momentum, *told)
