@@ -170,7 +170,8 @@ class Written:
             bounds = (max(tendon.lower, -FAR), min(tendon.upper, FAR))
             element.attributes |= {"limited": "true", "range": numbers(bounds)}
         if tendon.force_limits is not None:
-            gears = {a.gear for a in self.sheet.robot.actuators if getattr(a, "coordinate", None) == tendon.name}
+            motors = [a for a in self.sheet.robot.actuators if isinstance(a, JointActuator)]
+            gears = {a.gear for a in motors if a.coordinate == tendon.name}
             gear = gears.pop() if len(gears) == 1 else 1.0
             if gears or gear <= 0.0:
                 self.sheet.refuse("force limits", tendon.name, "that drives of a limited tendon have different gears")

@@ -65,9 +65,9 @@ def _rope(mechanism: Mechanism, frames: Frames, coordinates: Coordinates, t: Ten
 
 def _of_joint(mechanism: Mechanism, coordinates: Coordinates, t: Tendon) -> dict[str, Any] | None:
     """Limits of a tendon along one joint are limits of a copy of its coordinate."""
-    if len(t.joints) > 1 or not t.joints[0][1]:
+    name, weight = next(iter(t.joints))
+    if len(t.joints) > 1 or not weight:
         return None
-    name, weight = t.joints[0]
     iv = mechanism.velocity_index(name)
     joint = next(c for c in coordinates if c["iv"] == iv)
     bounds = sorted((t.lower / weight, t.upper / weight))

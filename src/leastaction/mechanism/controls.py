@@ -60,17 +60,18 @@ def tendon_forces(mechanism: Mechanism, q: FloatArray, tendon: Tendon, force: fl
         tau[mechanism.velocity_index(name)] += weight * force
     for divisor, bodies, points, gradients in _strings(mechanism, q, tendon):
         pull = force / divisor * gradients
-        for (body, X), x, f in zip(bodies[:2], points, pull, strict=True):
-            _push(mechanism, q, body, X, x, f, tau)
+        for body, x, f in zip(bodies[:2], points, pull, strict=True):
+            _push(mechanism, q, body, x, f, tau)
         if len(bodies) == 3:  # what lies on a thing pushes it
             for x, f in zip(points, pull, strict=True):
-                _push(mechanism, q, *bodies[2], x, -f, tau)
+                _push(mechanism, q, bodies[2], x, -f, tau)
 
 
 def _push(
-    mechanism: Mechanism, q: FloatArray, body: str, X: Pose, x: FloatArray, force: FloatArray, tau: FloatArray
+    mechanism: Mechanism, q: FloatArray, where: tuple[str, Pose], x: FloatArray, force: FloatArray, tau: FloatArray
 ) -> None:
-    """Add to tau a force at the world point x of a body with pose X."""
+    """Add to tau a force at the world point x of a body with a pose."""
+    body, X = where
     f, arm = X.rotation.T @ force, np.array(X.inverse().apply(tuple(x.tolist())))
     _add_wrench(mechanism, q, body, np.concatenate([np.cross(arm, f), f]), tau)
 

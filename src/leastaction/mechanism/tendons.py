@@ -204,7 +204,7 @@ def check_tendons(mechanism: Mechanism) -> None:
                 hint = _check.suggestion(item.body, mechanism.body_names)
                 raise MechanismError(f"tendon {tendon.name!r}: unknown body {item.body!r}{hint}")
     limited = {t.name for t in mechanism.tendons if t.force_limits is not None}
-    for actuator in mechanism.actuators:
+    for actuator in (a for a in mechanism.actuators if isinstance(a, JointActuator)):
         if has_range(actuator) and actuator.coordinate in limited:
             raise MechanismError(
                 f"tendon {actuator.coordinate!r}: force limits of a tendon and of its actuator {actuator.name!r}, or a "

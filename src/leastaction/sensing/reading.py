@@ -94,8 +94,8 @@ def _joint_force(motion: Motion, sensor: Sensor) -> Any:
     x = motion.q[m.coordinate_index(sensor.target)] if back.stiffness[k] else 0.0
     force = back.pull[k] - back.stiffness[k] * x - back.damping[k] * motion.v[k] + motion.along_tendons()[k]
     for u, actuator in zip(motion.u, m.actuators, strict=True):
-        own = isinstance(actuator, JointActuator) and actuator.coordinate == sensor.target
-        force += actuator.push * u if own and not has_range(actuator) else 0.0
+        if isinstance(actuator, JointActuator) and actuator.coordinate == sensor.target and not has_range(actuator):
+            force += actuator.push * u
     return force
 
 
