@@ -20,7 +20,7 @@ from leastaction.kinematics.reduced.compiled import has_splines
 from leastaction.kinematics.sweeps import positions, velocities
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism.arguments import FloatArray
-from leastaction.mechanism.servos import feedback_energy, servos
+from leastaction.mechanism.servos import feedback_energy, feedback_springs, servos
 from leastaction.spatial import ZERO6, ad, add, dot, dot3, kinetic, load3, load6, load_inertia, store6
 from leastaction.spatial import momentum as spatial_momentum
 
@@ -222,7 +222,7 @@ class Energies:
         if self._plain:
             arguments = (self._q, self._v, self._out)
             self._walk = Walk(Quantities(mechanism).kernel, lambda row: arguments)
-        self._served = bool(servos(mechanism))
+        self._springs = feedback_springs(mechanism) if servos(mechanism) else None
 
     def at(self, q: FloatArray, v: FloatArray) -> float:
         """Sum of both [J] at q (nq,) with v (nv,)."""
@@ -232,4 +232,4 @@ class Energies:
         self._q[0], self._v[0] = q, v
         self._walk(1)
         energy = float(self._out[0][0] + self._out[1][0])
-        return energy - float(feedback_energy(self.mechanism, self._q)[0]) if self._served else energy
+        return energy if self._springs is None else energy - float(self._springs.energy(self._q)[0])
