@@ -74,7 +74,7 @@ BUDGETS: dict[str, Budget] = {
     "hard_scenes": Budget(5, 11),
     "hardship": Budget(25, 240),
     "trajectory_optimization": Budget(12, 40),
-    "horizon_solver": Budget(12, 90),
+    "horizon_solver": Budget(12, 400),
     "second_derivatives": Budget(7, 110),
     "legged": Budget(5, 160),
     "step_at_a_time": Budget(9, 15),

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import matplotlib
 import numpy as np
+from flamingo_figures import draw_forces, draw_robots, draw_soles
 
 import leastaction as la
 from leastaction import optimize
@@ -20,7 +21,6 @@ from leastaction import optimize
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 
-SOLES = [(f"{side}_foot", (x, 0.0, -0.04)) for side in "rl" for x in (0.0575, -0.1725)]
 SIMULATORS = [(kind, dt) for kind in (la.Maximal(), la.Grounded()) for dt in (0.005, 0.001)]
 
 
@@ -34,14 +34,6 @@ def arguments():
     return parser.parse_args()
 
 
-def paths(robot, Q, points):
-    """Places of points of bodies along a motion, shape (points, knots, 3)."""
-    poses = np.array([la.dynamics.body_poses(robot, q) for q in Q])
-    return np.array(
-        [poses[:, robot.body_index(b), :3, :3] @ x + poses[:, robot.body_index(b), :3, 3] for b, x in points]
-    )
-
-
 def standing(plan):
     """Whether the right and the left foot push on the ground, at the knots of a plan but the last."""
     force = {name: plan.forces[f"contact {name}"][:-1, 0] for name in ("r_heel", "r_toe", "l_heel", "l_toe")}
@@ -50,37 +42,19 @@ def standing(plan):
 
 def draw(plan, run, file):
     """Figures of the robot along its way, soles of plan and run, and forces and supports as planned."""
-    robot = plan.mechanism
     figure, (way, soles, forces) = plt.subplots(3, 1, figsize=(9, 9), height_ratios=(1.6, 1, 1))
-    legs = [
-        [("body", (0, 0, 0.4)), ("body", (0, 0, 0))],
-        *([(f"{s}_upper_leg", (0, 0, 0)), (f"{s}_lower_leg", (0, 0, 0)), (f"{s}_foot", (0, 0, 0))] for s in "rl"),
-        *([(f"{s}_foot", (0, 0, 0)), *(p for p in SOLES if p[0][0] == s), (f"{s}_foot", (0, 0, 0))] for s in "rl"),
-    ]
     until = min(run.steps, round(2.0 * plan.trajectory.stored["shift"][0] / run.q[-1, 0] * run.steps))
-    for k in np.linspace(0, max(until, 1), 13).round().astype(int):
-        for chain, color in zip(legs, ("0.25", "C0", "C1", "C0", "C1"), strict=True):
-            x, _, z = paths(robot, run.q[[k]], chain)[:, 0].T
-            way.plot(-x, z, color=color, lw=1.6, alpha=0.35 + 0.6 * k / max(until, 1), solid_capstyle="round")
-    way.axhline(0.0, color="0.4", lw=1)
-    way.set(aspect="equal", ylabel="z [m]", xlabel="way [m]", title="tracked in the simulator, two strides")
+    draw_robots(way, plan.mechanism, run.q[np.linspace(0, max(until, 1), 13).round().astype(int)], lw=1.6)
+    way.set(title="tracked in the simulator, two strides")
     every = round(plan.trajectory.dt / run.dt)
     again = plan.repeat(max(round(run.steps / every / plan.trajectory.steps), 1))
-    for motion, style, told in ((again, "-", "planned"), (run, ":", "tracked")):
-        for points, color, side in ((SOLES[:2], "C0", "right"), (SOLES[2:], "C1", "left")):
-            z = paths(robot, motion.q, points)[:, :, 2].min(axis=0)
-            soles.plot(motion.t, 1e3 * z, style, color=color, lw=1.4, label=f"{side}, {told}")
+    draw_soles(soles, again, run, 1e3)
     soles.set(ylabel="lowest point of a sole [mm]", xlim=(0, again.duration))
-    soles.legend(fontsize=8, ncols=2)
-    for side, color in (("r", "C0"), ("l", "C1")):
-        for end, style in (("heel", "-"), ("toe", "--")):
-            normal = again.forces[f"contact {side}_{end}"][:, 0]
-            forces.plot(again.t, normal, style, color=color, lw=1.4, label=f"{side}_{end}")
+    draw_forces(forces, again)
     right, left = standing(again)
     both = np.append(right & left, False)
     forces.fill_between(again.t, 0, 1, where=both, step="post", color="0.9", transform=forces.get_xaxis_transform())
-    forces.set(ylabel="normal force, planned [N]", xlabel="t [s] (grey: both feet push)", xlim=(0, 2 * plan.duration))
-    forces.legend(fontsize=8, ncols=2)
+    forces.set(xlabel="t [s] (grey: both feet push)", xlim=(0, 2 * plan.duration))
     figure.tight_layout()
     figure.savefig(file, dpi=90)
 

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import matplotlib
 import numpy as np
+from flamingo_figures import SOLES, draw_forces, draw_robots, draw_soles, paths
 
 import leastaction as la
 from leastaction import optimize
@@ -20,7 +21,6 @@ matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 
 OBSTACLE, RADIUS = -0.77, 0.16
-SOLES = [(f"{side}_foot", (x, 0.0, -0.04)) for side in "rl" for x in (0.0575, -0.1725)]
 
 
 def arguments():
@@ -32,45 +32,17 @@ def arguments():
     return parser.parse_args()
 
 
-def paths(robot, Q, points):
-    """Places of points of bodies along a motion, shape (points, knots, 3)."""
-    poses = np.array([la.dynamics.body_poses(robot, q) for q in Q])
-    return np.array(
-        [poses[:, robot.body_index(b), :3, :3] @ x + poses[:, robot.body_index(b), :3, 3] for b, x in points]
-    )
-
-
 def draw(plan, run, file):
     """Figures of the robot along its way, soles of plan and run, and the forces that were planned."""
-    robot = plan.mechanism
     figure, (way, soles, forces) = plt.subplots(3, 1, figsize=(9, 9.5), height_ratios=(1.7, 1, 1))
-    legs = [
-        [("body", (0, 0, 0.4)), ("body", (0, 0, 0))],
-        *([(f"{s}_upper_leg", (0, 0, 0)), (f"{s}_lower_leg", (0, 0, 0)), (f"{s}_foot", (0, 0, 0))] for s in "rl"),
-        *([(f"{s}_foot", (0, 0, 0)), *(p for p in SOLES if p[0][0] == s), (f"{s}_foot", (0, 0, 0))] for s in "rl"),
-    ]
-    colors = ("0.25", "C0", "C1", "C0", "C1")
-    for k in np.linspace(0, run.steps, 9).round().astype(int):
-        for chain, color in zip(legs, colors, strict=True):
-            x, _, z = paths(robot, run.q[[k]], chain)[:, 0].T
-            way.plot(-x, z, color=color, lw=1.8, alpha=0.35 + 0.6 * k / run.steps, solid_capstyle="round")
+    draw_robots(way, plan.mechanism, run.q[np.linspace(0, run.steps, 9).round().astype(int)], lw=1.8)
     angle = np.linspace(0.0, np.pi, 50)
     way.fill(-OBSTACLE + RADIUS * np.cos(angle), RADIUS * np.sin(angle), color="0.75", zorder=0)
-    way.axhline(0.0, color="0.4", lw=1)
-    way.set(aspect="equal", ylabel="z [m]", xlabel="way [m]", title="tracked in the simulator")
-    for number, (motion, style) in enumerate(((plan, "-"), (run, ":"))):
-        for points, color, side in ((SOLES[:2], "C0", "right"), (SOLES[2:], "C1", "left")):
-            z = paths(robot, motion.q, points)[:, :, 2].min(axis=0)
-            label = f"{side}, {('planned', 'tracked')[number]}"
-            soles.plot(motion.t, z, style, color=color, lw=1.5, label=label)
+    way.set(title="tracked in the simulator")
+    draw_soles(soles, plan, run)
     soles.set(ylabel="lowest point of a sole [m]", xlim=(0, plan.duration))
-    soles.legend(fontsize=8, ncols=2)
-    for side, color in (("r", "C0"), ("l", "C1")):
-        for end, style in (("heel", "-"), ("toe", "--")):
-            name = f"{side}_{end}"
-            forces.plot(plan.t, plan.forces[f"contact {name}"][:, 0], style, color=color, lw=1.5, label=name)
-    forces.set(ylabel="normal force, planned [N]", xlabel="t [s]", xlim=(0, plan.duration))
-    forces.legend(fontsize=8, ncols=2)
+    draw_forces(forces, plan)
+    forces.set(xlabel="t [s]", xlim=(0, plan.duration))
     figure.tight_layout()
     figure.savefig(file, dpi=110)
 

@@ -48,9 +48,10 @@ def run(progress, quick=False) -> Report:
             [name, len(solution.u), solution.duration, count, solution.violation, seconds, str(solution.success)]
         )
         measures.append(Measure(f"{name}: iterations", "count", [count]))
+        way = abs(solution.q[-1, 0] - solution.q[0, 0])
         told = (
             f"a plan of {solution.duration:.2g} s in {count} iterations and {seconds:.2g} s; violation "
-            f"{solution.violation:.0e}; the base moves on by {solution.q[-1, 0] - solution.q[0, 0]:.2f} m."
+            f"{solution.violation:.0e}; the base moves on by {way:.2f} m, at {way / solution.duration:.2f} m/s."
         )
         claims.append(
             judged(f"Fan 2018, {figure}", said, told, solution.success, solution.reason or "No plan was found.")

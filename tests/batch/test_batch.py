@@ -34,6 +34,23 @@ def test_robots_run_as_they_do_alone(integrator):
     np.testing.assert_array_equal(batch[4].stored[name][-1], alone.stored[name][-1])
 
 
+@pytest.mark.parametrize("integrator", [BODIES, la.SemiImplicitEuler()], ids=lambda i: type(i).__name__)
+@pytest.mark.parametrize("shape", [(2,), (150, 4, 2)], ids=["shared", "own"])
+def test_many_robots_run_as_they_do_alone(integrator, shape):
+    """So many that threads take several at once, and go from one to the next without Python."""
+    robot = la.robots.pendulum(2)
+    q, v = starts(robot, 150)
+    u = 20.0 * np.random.default_rng(1).normal(size=shape)
+    batch = la.batch.simulate(robot, q, v, dt=0.01, steps=4, every=2, controls=u, integrator=integrator, workers=2)
+    for k in (0, 1, 2, 63, 100, 148, 149):
+        own = u if u.ndim == 1 else u[k]
+        alone = la.simulate(robot, q[k], v[k], dt=0.01, steps=4, controls=own, integrator=integrator)
+        np.testing.assert_array_equal(batch.q[k], alone.q[::2])
+        name = "p" if batch.momentum else "v"
+        np.testing.assert_array_equal(batch[k].stored[name], alone.stored[name][::2])
+        assert batch.iterations[k] == (alone.iterations.sum() if batch.momentum else 0)
+
+
 def test_prescribed_motions_are_those_of_runs_alone(monkeypatch):
     monkeypatch.setattr("leastaction.batch.threads.PIECE", 7)
     b = la.MechanismBuilder("arm")

@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 
 import leastaction as la
+from leastaction.maximal.mending import width_after
+from leastaction.maximal.stepper import MaximalStepper
 from leastaction.mechanism import Box, Capsule, HeightField, MechanismBuilder, Plane, Sphere
 
 
@@ -44,3 +46,20 @@ def test_pile(seed):
     assert run.stored["contacts"][:, 9].min() > -1e-4
     lost = run.energy[0] - run.energy[-1]
     assert np.max(run.energy - np.minimum.accumulate(run.energy)) < 5e-3 * lost
+
+
+def test_plans_of_fast_motions_become_wider(monkeypatch):
+    """Whips of beads: what may touch is not looked for anew in every step."""
+    b = MechanismBuilder("whips")
+    for k in range(2):
+        for i in range(5):
+            beads = [Sphere(0.004, pose=(0.0, 0.0, -0.01 * j)) for j in range(1, 15)]
+            b.body(f"{k}{i}", mass=0.1, com=(0, 0, -0.08), inertia=1e-3, shapes=beads)
+            place = {"pose": (0, 0.2 * k, 1.0)} if i == 0 else {"pose": (0, 0, -0.16)}
+            b.revolute(f"hinge{k}{i}", "world" if i == 0 else f"{k}{i - 1}", f"{k}{i}", axis="y", **place)
+    robot = b.build()
+    plans, plan = [], MaximalStepper._plan
+    monkeypatch.setattr(MaximalStepper, "_plan", lambda *args: (plans.append(1), plan(*args)))
+    la.simulate(robot, v=np.tile([1.0, -1.5, 2.0, -1.5, 1.0], 2), dt=0.005, steps=100, integrator=la.Maximal())
+    assert len(plans) <= 20
+    assert [width_after(1.0, 3), width_after(16.0, 3), width_after(4.0, 20), width_after(4.0, 100)] == [2, 16, 4, 2]

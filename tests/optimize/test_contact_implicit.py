@@ -8,7 +8,7 @@ import pytest
 import leastaction as la
 from leastaction import optimize as opt
 from leastaction.mechanism import Inertia, MechanismBuilder, joints
-from leastaction.optimize.hessians.exact import ByDifferences
+from leastaction.optimize.hessians.exact import ByDifferences, Exact
 from tests.optimize.problems import jacobian_and_differences, limb, perturbed
 from tests.optimize.test_hessian import BODIES, compare
 from tests.optimize.test_standing import hopper
@@ -111,6 +111,22 @@ def move_on(distance, steps, duration, **contact):
     return problem.contact(opt.touch("shank", point=(0, 0, -0.5)), **contact)
 
 
+def test_what_is_stored_is_not_zero():
+    """Of a robot with slides and joints along the axes, too; the diagonal of the Hessian is the barrier's."""
+    problem = move_on(0.1, 4, 0.2)
+    program = problem.transcribe()
+    hessian, rng = Exact(program), np.random.default_rng(3)
+    J, H = np.zeros((3, program.jacobian_pattern.count)), np.zeros((3, hessian.pattern.count))
+    for k in range(3):
+        z = problem.initial_unknowns(program) + 0.3 * rng.normal(size=program.n)
+        program.jacobian(z, J[k])
+        hessian.evaluate(z, 1.0, rng.normal(size=program.m), H[k])
+    columns = np.repeat(np.arange(program.n), np.diff(hessian.pattern.indptr))
+    beside = hessian.pattern.indices != columns
+    assert (np.abs(J).max(axis=0) > 1e-9).all()
+    assert (np.abs(H).max(axis=0)[beside] > 1e-9).all()
+
+
 def test_a_hopper_moves_on():
     solution = move_on(0.1, 10, 0.5).solve(hessian="exact")
     assert solution.success, str(solution)
@@ -153,7 +169,7 @@ def test_a_failure_widens_the_relaxation(monkeypatch):
     """Where the last solve fails, another relaxation is put in between, and only so often."""
     from leastaction.optimize import solving
 
-    asked, fails, ending = [], [{1.0, 1e-2, 1e-5}, {1e-5}, set()], "Maximum_Iterations_Exceeded"
+    asked, fails, ending, wrong = [], [{1.0, 1e-2, 1e-5}, {1e-5}, set()], "Maximum_Iterations_Exceeded", 0.0
     ordinary = solving.solve
 
     def solve(problem, **options):
@@ -162,7 +178,8 @@ def test_a_failure_widens_the_relaxation(monkeypatch):
         success = problem.relaxation not in fails[0]
         if problem.relaxation == 1e-5:
             fails.pop(0)
-        return replace(found, success=success, status="Solve_Succeeded" if success else ending)
+        status = "Solve_Succeeded" if success else ending
+        return replace(found, success=success, status=status, violation=0.0 if success else wrong)
 
     monkeypatch.setattr(solving, "solve", solve)
     problem = opt.Problem(block(), steps=4, dt=0.1).start(q=[0, 0], v=[1, 0]).bounds(u=(0, 0))
@@ -171,6 +188,10 @@ def test_a_failure_widens_the_relaxation(monkeypatch):
     np.testing.assert_allclose(asked, [1.0, 1e-2, 1e-5, 30.0, 1.0, 1e-2, 1e-5, 10**-3.5, 1e-5])
     # After constraints that contradict each other no tighter ones are tried, and a wider one once.
     asked[:], fails[:], ending = [], [{1.0, 30.0}], "Infeasible_Problem_Detected"
+    assert not problem.solve(relaxations=[1, 1e-2, 1e-5]).success
+    np.testing.assert_allclose(asked, [1.0, 30.0])
+    # Nor are they where constraints are far from being kept when all iterations are used up.
+    asked[:], fails[:], ending, wrong = [], [{1.0, 30.0}], "Maximum_Iterations_Exceeded", 5.0
     assert not problem.solve(relaxations=[1, 1e-2, 1e-5]).success
     np.testing.assert_allclose(asked, [1.0, 30.0])
 

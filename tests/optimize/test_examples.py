@@ -1,6 +1,8 @@
 """The problems that come with the package."""
 
 import json
+import runpy
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,6 +14,15 @@ from leastaction.optimize import examples
 from leastaction.optimize.hessians.exact import ByDifferences, Exact
 
 pytest.importorskip("casadi")
+
+SCRIPTS = Path(__file__).parents[2] / "examples"
+
+
+def script(name, monkeypatch):
+    """What a script of the examples defines."""
+    pytest.importorskip("matplotlib")
+    monkeypatch.syspath_prepend(str(SCRIPTS))
+    return runpy.run_path(str(SCRIPTS / f"{name}.py"))
 
 
 @pytest.mark.parametrize("name", ["cart_pole", "double_pendulum", "arm", "satellite"])
@@ -49,36 +60,36 @@ def test_atlas_on_its_right_foot():
     np.testing.assert_allclose(poses[-1, robot.body_index("l_hand"), :3, 3], [0.5, 0.3, 0.75], atol=1e-6)
 
 
-def test_spring_flamingo_gets_over_the_obstacle():
-    """Fan 2018, Section 6.1, at a reduced size: a coarse plan with contacts that are still soft."""
+def test_spring_flamingo_gets_over_the_obstacle(tmp_path, monkeypatch):
+    """Fan 2018, Section 6.1, at a reduced size: a coarse plan with contacts that are still soft, and its picture."""
     problem = examples.spring_flamingo(steps=16)
     solution = problem.solve(relaxations=[10.0], tolerance=1e-2)
     assert solution.violation < 1e-2, str(solution)
-    robot, soles = solution.mechanism, []
-    for q in solution.q:
-        X = la.dynamics.body_poses(robot, q)
-        soles += [
-            (X[robot.body_index(f"{s}_foot")] @ [x, 0, -0.04, 1])[[0, 2]] for s in "rl" for x in (0.0575, -0.1725)
-        ]
-    away = np.array(soles) - [-0.77, 0.0]
-    assert (np.hypot(*away.T) > 0.16).all()
-    assert (away[:, 1] > -1e-2).all()
-    assert (np.array(soles)[4 * 8 : 4 * 9, 1] > 0.15).all()
+    jump = script("spring_flamingo", monkeypatch)
+    soles = jump["paths"](solution.mechanism, solution.q, jump["SOLES"])[:, :, [0, 2]]
+    away = soles - [jump["OBSTACLE"], 0.0]
+    assert (np.hypot(away[..., 0], away[..., 1]) > jump["RADIUS"]).all()
+    assert (away[..., 1] > -1e-2).all()
+    assert (soles[:, 8, 1] > 0.15).all()
     np.testing.assert_allclose(solution.q[-1, 0], -1.44)
+    jump["draw"](solution, solution.trajectory, tmp_path / "jump.png")
+    assert (tmp_path / "jump.png").stat().st_size > 5000
 
 
-def test_spring_flamingo_walks():
+def test_spring_flamingo_walks(tmp_path, monkeypatch):
     """A coarse stride with contacts that are still a little soft: one foot after the other, with both down between."""
     solution = examples.spring_flamingo_walk(steps=16).solve(relaxations=[10.0, 0.1], tolerance=1e-3)
     assert solution.success, str(solution)
-    force = {name.removeprefix("contact "): f[:-1, 0] for name, f in solution.forces.items()}
-    right, left = (force[f"{side}_heel"] + force[f"{side}_toe"] > 1.0 for side in "rl")
+    walking = script("flamingo_walk", monkeypatch)
+    right, left = walking["standing"](solution)
     assert (right | left).all()
     assert (right & left).mean() > 0.3
     # Neither foot stands all the time, and they swing in turn: from one that is alone on the ground to the other.
     alone = [k for k, (r, l) in enumerate(zip(right, left, strict=True)) if r != l]
     assert {bool(right[k]) for k in alone} == {True, False}
     walk = solution.repeat(3)
+    walking["draw"](solution, walk.trajectory, tmp_path / "walk.png")
+    assert (tmp_path / "walk.png").stat().st_size > 5000
     np.testing.assert_allclose(walk.q[::16, 0], [0.0, -0.9, -1.8, -2.7], atol=1e-9)
     np.testing.assert_allclose(walk.q[16:33, 1:], solution.q[:, 1:], atol=1e-6)
     np.testing.assert_array_equal(walk.control(1.5 + 1e-9), solution.control(0.5 + 1e-9))

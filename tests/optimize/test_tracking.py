@@ -1,6 +1,7 @@
 """Following a solution by a time-varying regulator."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -94,6 +95,15 @@ def test_feet_that_stand_give_the_wrench_that_the_body_lacks():
         wrench += np.concatenate([np.cross(place - stand[:3], force), force])
     wanted = np.r_[2.0 * lacks[:3] + 0.1 * slow[:3], 100.0 * lacks[3:] + 10.0 * slow[3:]]
     np.testing.assert_allclose(wrench, wanted, rtol=2e-2, atol=2e-3)
+    # A foot in the air comes to its place in the world though the body is off.
+    stance = Stance(plan, replace(gains, placing=1.0), stance.driven)
+    stance.forces[:, 1] = 0.0
+    off = robot.integrate(stand, np.r_[0.01, -0.02, 0.01, 4e-3, -3e-3, 5e-3, np.zeros(12)])
+    corrected = off.copy()
+    corrected[7:] += stance.moves(0, 0.5, off, stand)
+    places = [foot_motion(robot, Placement(robot, q), robot.contacts[1])[0] for q in (stand, off, corrected)]
+    assert np.linalg.norm(places[2] - places[0]) < 0.2 * np.linalg.norm(places[1] - places[0])
+    np.testing.assert_array_equal(np.delete(corrected - off, slice(10, 13)), 0.0)
     with pytest.raises(la.ProblemError, match="StanceFeedback: spin"):
         opt.StanceFeedback(1.0, 1.0, 1.0, -1.0)
     with pytest.raises(la.ProblemError, match="no free base"):

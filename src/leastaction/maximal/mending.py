@@ -8,6 +8,11 @@ from leastaction.maximal.arrays import ContactData
 from leastaction.maximal.step.rollout import EXHAUSTED, FAILED, FULL, UNTIED
 from leastaction.record import Record
 
+SHORT, LONG, WIDEST = 8, 64, 16.0
+"""After a plan that holds for fewer steps than SHORT comes one that is twice as wide, up to WIDEST times the usual;
+after one that holds for more than LONG, one that is half as wide. A plan takes as long as a few steps, and pairs that
+are near but do not touch cost next to nothing."""
+
 LOGGED = 256
 """Steps, each with as many contacts as there is room for, whose forces one call of the compiled loop may log."""
 
@@ -39,12 +44,21 @@ def mend(stepper: Any, record: Record, at: int, why: int, cramped: bool) -> bool
         stepper.planned = True
     else:
         # A step that needs more than one plan gets wider ones, in whichever call the first of them was made.
-        stepper.wider = 2.0 * stepper.wider if stepper.planned else 1.0
-        stepper.planned = True
+        if not stepper.planned:
+            stepper.usual = width_after(stepper.usual, stepper.age)
+        stepper.wider = 2.0 * stepper.wider if stepper.planned else stepper.usual
+        stepper.planned, stepper.age = True, 0
         stepper._plan(record["rigid_poses"][at], stepper.wider)
     if before is not None and stepper.contact is not None:
         _restore_impulses(before, stepper.contact)
     return True
+
+
+def width_after(width: float, age: int) -> float:
+    """How wide the next plan is to be, by the width of one and the number of steps for which it held."""
+    if age < SHORT:
+        return min(2.0 * width, WIDEST)
+    return max(0.5 * width, 1.0) if age > LONG else width
 
 
 def _restore_impulses(before: ContactData, contact: ContactData) -> None:

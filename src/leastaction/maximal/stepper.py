@@ -75,6 +75,7 @@ class MaximalStepper(Stepper):
         row: row of the table of motions that row 0 of the record is.
         told: whether records come with the goals of their rows.
         planned: whether the plan was made for the step that comes next; wider: how much wider than usual.
+        age, usual: how many steps it has held for, and how wide the next one is to be, see `mending.width_after`.
         exhausted: whether the last step took too much work.
         unread: row of the last stride, whose contacts are not in the log yet; -1: they are.
         problem: model, settings and data as plain tuples, as compiled entries take them.
@@ -109,6 +110,7 @@ class MaximalStepper(Stepper):
         self.redundant = False
         self.room = 64
         self.planned, self.wider, self.exhausted = False, 1.0, False
+        self.age, self.usual = 0, 1.0
         self.log: list[FloatArray] = []
         self.unread = -1
         self.reached = (0, np.zeros(mechanism.nu))
@@ -251,7 +253,7 @@ class MaximalStepper(Stepper):
         self.before = data.bodies.x.copy()
         data.rows.lam = data.rows.mu = 0.0
         data.clock[:] = 0.0
-        self.planned, self.wider = True, 1.0
+        self.planned, self.wider, self.age, self.usual = True, 1.0, 0, 1.0
         if self.contact is not None:
             self.contact.touched[:] = 0
         self.layout.forget()
@@ -269,6 +271,7 @@ class MaximalStepper(Stepper):
             done, why, written = self._run(record, at, last, u[at - first :])
             at += done
             self.planned = self.planned and done == 0
+            self.age += done
             if why == entries.DONE:
                 break
             if not mend(self, record, at, why, written < LOGGED * self.room // 2 or done == 0):
@@ -291,7 +294,7 @@ class MaximalStepper(Stepper):
 
     def memory(self) -> Any:
         """See `Stepper.memory`."""
-        plan = copy.copy(self.layout), self.planned, self.wider
+        plan = copy.copy(self.layout), self.planned, self.wider, self.age, self.usual
         last, u = self.reached
         # The log is no part of it: each step writes its own, and the room for it is most of all there is.
         contact = None if self.contact is None else copied(self.contact._replace(log=np.zeros((0, 10))))
@@ -300,7 +303,7 @@ class MaximalStepper(Stepper):
     def remember(self, memory: Any) -> None:
         """See `Stepper.remember`."""
         self.read_log()
-        (layout, self.planned, self.wider), data, contact, self.room, self.reached = memory
+        (layout, self.planned, self.wider, self.age, self.usual), data, contact, self.room, self.reached = memory
         log = None if self.contact is None else self.contact.log
         self.layout, self.data, self.contact = copy.copy(layout), copied(data), copied(contact)
         if self.contact is not None:

@@ -35,6 +35,7 @@ def stride_of(stepper: Any, record: Record, u: FloatArray) -> Callable[[int], in
             stepper.exhausted = False
             return stepper.advance(record, first, first + 1, u) if mend(stepper, record, first, why, True) else first
         stepper.planned, stepper.reached = False, (first + 1, u[0, -1])
+        stepper.age += 1
         stepper.unread = first if contact is not None else -1
         return first + 1
 

@@ -52,8 +52,8 @@ def servo_track(
         mechanism: the robot with its ground; default: that of the solution.
         kp: feedback of positions [N m/rad or N/m], one number or (nu,).
         kv: feedback of velocities [N m s/rad or N s/m], one number or (nu,).
-        stance: feedback of the body through the feet that stand, for soft servos of robots with a free base; once a
-            step.
+        stance: feedback of the body through the feet that stand, and of the feet that do not, for soft servos of robots
+            with a free base; once a step.
         q, v: where it starts; default: where the solution does.
         integrator: default: that of the problem.
         dt: time step [s]; default: that of the problem.
@@ -101,8 +101,9 @@ def servo_track(
         assert feet is not None
         k = min(max(int(t / run.dt + 1e-9), 0), run.steps - 1)
         part = min(t / run.dt - k, 1.0)
-        lacks = m.difference(q, m.integrate(run.q[k], part * run.dt * speeds[k]))
-        return targets(t, feet.torques(k, part, q, lacks[:6], (speeds[k] - v)[:6]))
+        planned = m.integrate(run.q[k], part * run.dt * speeds[k])
+        lacks = m.difference(q, planned)
+        return targets(t, feet.torques(k, part, q, lacks[:6], (speeds[k] - v)[:6])) + feet.moves(k, part, q, planned)
 
     drive: dict[str, Any] = {"controls": targets} if feet is None else {"controller": with_stance}
     step = run.dt if dt is None else float(dt)

@@ -236,7 +236,7 @@ def make_solution(
     program.constraints(z, c)
     cost = program.cost(z)
     worst, where = _worst(program, z, c)
-    success = status in ("Solve_Succeeded", "Solved_To_Acceptable_Level") and worst <= max(1e-6, 1e2 * tolerance)
+    success = status in ("Solve_Succeeded", "Solved_To_Acceptable_Level") and worst <= allowed(tolerance)
     if not success:
         found = _not_finite(program, motion) if status == "Invalid_Number_Detected" or not np.isfinite(cost) else ""
         if found or not np.isfinite(cost):
@@ -266,6 +266,11 @@ def make_solution(
         z=z.copy(),
         phases=tuple(problem.phase_list),
     )
+
+
+def allowed(tolerance: float) -> float:
+    """Largest violation of what counts as a success."""
+    return max(1e-6, 1e2 * tolerance)
 
 
 def _worst(program: Transcription, z: FloatArray, c: FloatArray) -> tuple[float, str]:

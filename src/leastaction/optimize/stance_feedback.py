@@ -1,8 +1,9 @@
-"""Feedback of a legged robot's body through the feet that stand.
+"""Feedback of a legged robot's body through the feet that stand, and of the feet that do not.
 
 What the body lacks, a wrench by its deviation from the plan, is shared out among the feet that stand by the plan, by
 least squares; the joints of their legs push with the transpose of the feet's Jacobians. Forces stay within what a foot
-can give: it presses, and its friction is bounded.
+can give: it presses, and its friction is bounded. Feet in the air go where the plan has them in the world, not on the
+body: else a body that is off by a centimetre puts them down as far from where they are to stand.
 """
 
 from __future__ import annotations
@@ -28,6 +29,9 @@ ARM = 0.1
 """Length [m] by which torques count beside forces where feet cannot give a whole wrench."""
 SOFT = 1e-3
 """Damping of the least squares, beside squares of shares of forces."""
+STIFF, REACH = 1e-2, 0.3
+"""Damping of the moves that take a foot to its place, beside the square of the longest lever of its leg, and how far a
+joint is moved at most [rad or m]."""
 
 
 @dataclass(frozen=True)
@@ -41,6 +45,7 @@ class StanceFeedback:
         spin: [N m s/rad].
         least: force [N] in the plan from which a foot counts as standing.
         most: force [N] that a foot is given at most, beside the planned one.
+        placing: share of what a foot in the air lacks of its planned place in the world that its joints make up for.
     """
 
     position: float
@@ -49,6 +54,7 @@ class StanceFeedback:
     spin: float
     least: float = 1.0
     most: float = np.inf
+    placing: float = 0.0
 
     def __post_init__(self) -> None:
         for field in fields(self):
@@ -86,6 +92,33 @@ class Stance:
             raise ProblemError("stance: the solution has no forces of the robot's contacts")
         self.forces = np.array(forces).T
 
+    def pressed(self, k: int, part: float) -> FloatArray:
+        """Planned forces on the feet [N], in step k of the solution of which the share `part` is over."""
+        return (1.0 - part) * self.forces[k] + part * self.forces[k + 1]
+
+    def moves(self, k: int, part: float, q: FloatArray, planned: FloatArray) -> FloatArray:
+        """What is added to the targets of the motors so that feet in the air come to their places, shape (driven,).
+
+        Args:
+            k: step of the solution; part: share of it that is over.
+            q: joint positions.
+            planned: those of the plan.
+        """
+        out, f = np.zeros(len(self.driven)), self.feedback
+        swings = np.flatnonzero(self.pressed(k, part) <= f.least)
+        if f.placing == 0.0 or not len(swings):
+            return out
+        mixed = planned.copy()
+        mixed[:7] = q[:7]  # the body where it is, the joints where they are to be
+        here, wanted = Placement(self.mechanism, mixed), Placement(self.mechanism, planned)
+        for i in swings:
+            place, J = foot_motion(self.mechanism, here, self.feet[i])
+            J = J[:, self.driven]
+            lacks = foot_motion(self.mechanism, wanted, self.feet[i])[0] - place
+            damping = STIFF * float((J * J).sum(axis=0).max(initial=0.0)) * np.eye(3)
+            out += J.T @ np.linalg.solve(J @ J.T + damping, f.placing * lacks)
+        return np.clip(out, -REACH, REACH)
+
     def torques(self, k: int, part: float, q: FloatArray, lacks: FloatArray, slow: FloatArray) -> FloatArray:
         """Of the motors, shape (driven,).
 
@@ -100,7 +133,7 @@ class Stance:
         wrench = np.concatenate(
             [R @ (f.position * lacks[3:] + f.velocity * slow[3:]), R @ (f.turn * lacks[:3] + f.spin * slow[:3]) / ARM]
         )
-        pressed = (1.0 - part) * self.forces[k] + part * self.forces[k + 1]
+        pressed = self.pressed(k, part)
         stands = np.flatnonzero(pressed > f.least)
         out = np.zeros(len(self.driven))
         if not len(stands):

@@ -48,8 +48,13 @@ def weighted(r: Reaction, motion: Motion, at: slice | IntArray, weights: FloatAr
     at: which of the reaction's control points; weights: shape (points, equations).
     """
     _, A, dA = r.equations(motion, True)
-    second = np.einsum("pm,pmkj->pkj", weights, dA[at], optimize=True)
-    return second, np.einsum("pm,pmk->pk", weights, A[at])
+    return contracted(weights, dA[at]), contracted(weights, A[at])
+
+
+def contracted(weights: FloatArray, blocks: FloatArray) -> FloatArray:
+    """Sums over m of weights (points, m) times blocks (points, m, ...)."""
+    points, m, *rest = blocks.shape
+    return (weights[:, None] @ blocks.reshape(points, m, -1)).reshape(points, *rest)
 
 
 def gap_bends(
@@ -60,7 +65,7 @@ def gap_bends(
     weights, outer = np.zeros((len(gap), A.shape[1])), np.zeros(len(gap))
     weights[:, r.axes[2]] = gap
     k = r.axes[0]
-    if k < 0:
+    if k < 0 or not r.terrain.edges:
         return weighted(r, motion, at, weights)
     x = h[at, k]
     weights[:, k] -= gap * r.terrain.height(x)[1]
@@ -104,19 +109,20 @@ def impulse_bends(r: Reaction, motion: Motion, Y: FloatArray) -> tuple[FloatArra
     owner, m = r.owner, r.owner.mechanism
     _, _, dA = r.equations(motion, True)
     w = (motion.dt * r.shares)[:, None] * (r.forces(motion.z) @ r.drives.T)
-    T = np.einsum("pm,pmkj->pkj", w, dA, optimize=True)
+    T = contracted(w, dA)
     size = np.maximum(np.abs(Y).max(axis=1, keepdims=True), 1e-300)
     q = motion.q[r.points]
     ahead, back = (
         evaluate(r.workspace, r.rows, r.coefficients, m.integrate(q, sign * STEP * Y / size), True)[2]
         for sign in (1.0, -1.0)
     )
-    third = np.einsum("pm,pmkj->pkj", w, ahead - back, optimize=True) * (size / (2.0 * STEP))[:, :, None]
+    third = contracted(w, ahead - back) * (size / (2.0 * STEP))[:, :, None]
     brackets = owner.tangents.brackets(Y)
     if brackets is not None:
         third = third + np.einsum("pjc,pic->pij", brackets, T) + np.einsum("pic,pcj->pij", brackets, T)
     second = by_unknowns(owner, motion, r.points, third, np.einsum("pk,pkj->pj", Y, T))
-    by_f = np.einsum("p,pk,pmkj,mf->pjf", motion.dt * r.shares, Y, dA, r.drives, optimize=True)
+    along_Y = (Y[:, None, None] @ dA)[:, :, 0]  # (points, m, nv)
+    by_f = (motion.dt * r.shares)[:, None, None] * (np.swapaxes(along_Y, 1, 2) @ r.drives)
     if motion.turns is not None:
         by_f = np.swapaxes(motion.turns[r.points], 1, 2) @ by_f
     return second, by_f

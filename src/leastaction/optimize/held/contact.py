@@ -26,7 +26,7 @@ from leastaction.mechanism._check import suggestion
 from leastaction.mechanism.closure import CLOSURE_ROW, ROLL, SHIFT
 from leastaction.optimize.held.contact_rows import Complementarity, Gap, LastComplementarity, Slip
 from leastaction.optimize.held.holding import ForceLimits, PointPiece
-from leastaction.optimize.held.reactions import Reaction, evaluate, jacobian_pattern
+from leastaction.optimize.held.reactions import Reaction, evaluate, patterns
 from leastaction.optimize.held.terrain import Terrain
 
 FloatArray = NDArray[np.float64]
@@ -114,7 +114,7 @@ def contact_reaction(mechanism: Mechanism, touch: Touch, terrain: Terrain, point
         row.a, row.b, row.n = -1, int(frame.node), np.eye(3)[k % 3]
         row.pb = frame.p + frame.R.reshape(3, 3) @ np.array(touch.point)
         row.radius = touch.radius
-    moved: Any = jacobian_pattern(mechanism, rows, np.zeros(0), np.random.default_rng(5)).any(axis=1)
+    moved: Any = patterns(mechanism, rows, np.zeros(0))[0].any(axis=1)
     if not moved[2]:
         raise ProblemError(f"contact {touch.name!r}: nothing moves {touch.body!r} up or down")
     taken = np.flatnonzero(moved)

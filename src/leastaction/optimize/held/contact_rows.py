@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from functools import wraps
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +22,20 @@ ALL, STARTS, ENDS, LAST = slice(None), slice(None, -1), slice(1, None), slice(-1
 """Control points of a contact, those from which and to which it goes on, and the last one."""
 
 
+def _kept(make: Callable[..., Any]) -> Callable[..., Any]:
+    """Let a function (reaction, motion, ...) keep what it finds with the motion: several pieces ask for it."""
+
+    @wraps(make)
+    def find(r: ContactReaction, motion: Motion, *more: bool) -> Any:
+        key = (make, id(r), *more)
+        if key not in motion.places:
+            motion.places[key] = make(r, motion, *more)
+        return motion.places[key]
+
+    return find
+
+
+@_kept
 def gaps(r: ContactReaction, motion: Motion) -> tuple[FloatArray, FloatArray]:
     """Heights above the ground (points,) and their derivatives along the tangents (points, nv)."""
     h, A, _ = r.equations(motion, False)
@@ -34,6 +50,7 @@ def _ahead(r: ContactReaction, h: FloatArray, A: FloatArray) -> tuple[FloatArray
     return (h[:, k], A[:, k]) if k >= 0 else (np.full(len(h), r.constant), np.zeros((len(A), A.shape[2])))
 
 
+@_kept
 def distances(r: ContactReaction, motion: Motion) -> tuple[FloatArray, FloatArray, FloatArray]:
     """What must vanish where a force acts, from each control point to the next (P - 1,): gaps, and what is not level.
 
@@ -49,6 +66,7 @@ def distances(r: ContactReaction, motion: Motion) -> tuple[FloatArray, FloatArra
     return g[:-1] + g[1:] + steep, G[:-1] + J, G[1:]
 
 
+@_kept
 def slips(r: ContactReaction, motion: Motion, slopes: bool) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
     """Slip velocities (P - 1, m) from each control point to the next, and derivatives.
 
@@ -73,20 +91,38 @@ def slips(r: ContactReaction, motion: Motion, slopes: bool) -> tuple[FloatArray,
     return v, by_start, by_end, -v / motion.dt
 
 
+@_kept
 def _rates(r: ContactReaction, motion: Motion) -> FloatArray:
     """Inverse times from each control point to the next [1/s], shape (P - 1, 1)."""
     fractions = np.diff(np.array(r.owner.points))
     return 1.0 / (motion.dt * np.resize(fractions, len(r.points) - 1))[:, None]
 
 
-class _ContactPiece(PointPiece):
-    """Constraints from each control point of a contact to the next one."""
+def _read(r: ContactReaction, rows: Any) -> NDArray[np.bool_]:
+    """Which degrees of freedom some of the contact's equations read, shape (1, nv)."""
+    return r.owner.tangents.spread(np.any(r.reads[rows], axis=0, keepdims=True))
 
-    def __init__(self, r: ContactReaction, labels: tuple[str, ...], points: NDArray[np.int64]) -> None:
+
+def _gap_rows(r: ContactReaction) -> list[int]:
+    """Equations that tell the gap: along x it does not matter where level ground is."""
+    return [int(r.axes[2]), *([int(r.axes[0])] if r.axes[0] >= 0 and r.terrain.edges else [])]
+
+
+def _joined(r: ContactReaction, rows: list[int]) -> NDArray[np.bool_]:
+    """Which two degrees of freedom change some of the contact's equations, or the ground below it, together."""
+    out = np.any(r.bends[rows], axis=0)
+    if r.terrain.edges and r.axes[0] in rows:
+        out = out | (r.reads[r.axes[0]][:, None] & r.reads[r.axes[0]])
+    return r.owner.tangents.joined(out)
+
+
+class _ContactPiece(PointPiece):
+    """Constraints from each control point of a contact to the next one; `rows`: equations that each of them reads."""
+
+    def __init__(self, r: ContactReaction, labels: tuple[str, ...], points: NDArray[np.int64], rows: list[Any]) -> None:
         super().__init__(r.owner, r.name, points, labels)
         self.r, self.timed = r, r.owner.layout.duration >= 0
-        reads = r.owner.tangents.spread(np.any(r.reads, axis=0, keepdims=True))
-        mask, q = np.tile(reads, (len(labels), 1)), r.owner.layout.q
+        mask, q = np.concatenate([_read(r, ALL if r.rolls else each) for each in rows]), r.owner.layout.q
         self.columns = [
             Columns(q[points], mask),
             Columns(q[points + 1], mask),
@@ -96,6 +132,14 @@ class _ContactPiece(PointPiece):
             self.columns.append(
                 Columns(np.full((len(points), 1), r.owner.layout.duration), np.ones((len(labels), 1), bool))
             )
+        if not r.rolls:
+            n, forces = r.owner.mechanism.nv, len(r.labels)
+            couples = np.zeros((2 * n + forces + self.timed,) * 2, bool)
+            joined = _joined(r, sorted({row for each in rows for row in each}))
+            couples[:n, :n] = couples[n : 2 * n, n : 2 * n] = joined
+            if self.timed:
+                couples[-1] = couples[:, -1] = True
+            self.couples = couples
 
     @property
     def is_smooth(self) -> bool:
@@ -133,8 +177,8 @@ class Gap(PointPiece):
     def __init__(self, r: ContactReaction) -> None:
         super().__init__(r.owner, r.name, r.points, ("gap",))
         self.r, self.limits = r, (0.0, np.inf)
-        mask = r.owner.tangents.spread(np.any(r.reads, axis=0, keepdims=True))
-        self.columns = [Columns(r.owner.layout.q[r.points], mask)]
+        self.columns = [Columns(r.owner.layout.q[r.points], _read(r, _gap_rows(r)))]
+        self.couples = _joined(r, _gap_rows(r))
 
     def values(self, motion: Motion) -> FloatArray:
         """See `PointPiece.values`."""
@@ -156,7 +200,7 @@ class Slip(_ContactPiece):
     """The slip speed is at least that along each direction of friction, backwards."""
 
     def __init__(self, r: ContactReaction) -> None:
-        super().__init__(r, r.labels[1:-1], r.points[:-1])
+        super().__init__(r, r.labels[1:-1], r.points[:-1], [[row] for row in r.slides for _ in range(2)])
         self.limits = (0.0, np.inf)
         last = self.columns[2].mask
         last[:] = False
@@ -201,9 +245,15 @@ class Complementarity(_ContactPiece):
     """Products that vanish in a true motion stay below the relaxation: of normal force and gap, and of friction."""
 
     def __init__(self, r: ContactReaction, relaxation: float) -> None:
-        super().__init__(
-            r, ("complementarity", "complementarity of friction") if r.count else ("complementarity",), r.points[:-1]
-        )
+        labels = ("complementarity", *(["complementarity of friction"] if r.count else []))
+        super().__init__(r, labels, r.points[:-1], [_gap_rows(r), *([r.slides] if r.count else [])])
+        if self.couples is not None:
+            at = 2 * r.owner.mechanism.nv
+            last = at + len(r.labels) - 1
+            for k, each in enumerate([_gap_rows(r), *([row] for row in r.slides for _ in range(2))]):
+                self.couples[:at, at + k] = self.couples[at + k, :at] = np.tile(_read(r, each)[0], 2)
+            if r.count:
+                self.couples[at, last] = self.couples[last, at] = True
         self.limits = (-np.inf, relaxation)
         self.columns[2].mask[0, 1:] = False
         if self.timed:
@@ -284,11 +334,13 @@ class LastComplementarity(PointPiece):
     def __init__(self, r: ContactReaction, relaxation: float) -> None:
         super().__init__(r.owner, r.name, r.points[-1:], ("complementarity",))
         self.r, self.limits = r, (-np.inf, relaxation)
-        reads = r.owner.tangents.spread(np.any(r.reads, axis=0, keepdims=True))
         self.columns = [
-            Columns(r.owner.layout.q[self.points], reads),
+            Columns(r.owner.layout.q[self.points], _read(r, _gap_rows(r))),
             Columns(r.index[-1:, :1], np.ones((1, 1), bool)),
         ]
+        n = r.owner.mechanism.nv
+        self.couples = np.ones((n + 1, n + 1), bool)
+        self.couples[:n, :n], self.couples[n, n] = _joined(r, _gap_rows(r)), False
 
     def values(self, motion: Motion) -> FloatArray:
         """See `PointPiece.values`."""

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from leastaction.errors import ProblemError
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism.closure import CLOSURE_ROW, DOT, SHIFT
-from leastaction.optimize.held.reactions import Reaction, jacobian_pattern
+from leastaction.optimize.held.reactions import Reaction, patterns
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -51,7 +51,7 @@ class Foot:
                 out[3 + k].kind, out[3 + k].n, out[3 + k].w = DOT, n, w
         for row in out:
             row.a, row.b, row.pb = -1, int(frame.node), frame.p + R @ np.array(self.point)
-        reads = jacobian_pattern(mechanism, out, np.zeros(0), np.random.default_rng(5))
+        reads, _ = patterns(mechanism, out, np.zeros(0))
         moved = np.flatnonzero(reads.any(axis=1))
         if 2 not in moved:
             text = f"{self.name}: nothing moves its point {self.point} up or down, so that no force can press it down"

@@ -33,9 +33,11 @@ class PointPiece(ABC):
         index: number of the control point (of the knot, where there are no others) of each element.
         limits: lower and upper bounds, shape (labels,) each.
         columns: unknowns that they read, in groups.
+        couples: which of all these unknowns meet in second derivatives, shape (n, n); None: those of one component.
     """
 
     columns: list[Columns]
+    couples: NDArray[np.bool_] | None = None
     is_smooth: Any = False
     """Whether `curvatures` are known; otherwise they are taken by differences."""
 
@@ -151,6 +153,7 @@ class ForceLimits(PointPiece):
         n = reaction.index.shape[1]
         slopes = function(np.concatenate([np.eye(n), np.zeros((1, n))]))[1]
         self.second = np.moveaxis(slopes[:-1] - slopes[-1], 0, 2)
+        self.couples = np.any(self.second != 0.0, axis=0)
 
     def values(self, motion: Motion) -> FloatArray:
         """See `PointPiece.values`."""

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from leastaction.dynamics.api import mass_matrix
 from leastaction.dynamics.workspace import Workspace
 from leastaction.mechanism import Mechanism
+from leastaction.optimize.held.bends import contracted
 from leastaction.optimize.held.reaction_kernels import ReactionData, ReactionModel, reaction_rows
 from leastaction.optimize.transcriptions.layout import quadrature
 from leastaction.optimize.transcriptions.sparsity import Pattern
@@ -60,11 +61,10 @@ class Reaction:
         """Find the pattern of the Jacobian, and the shares of the control points in time."""
         self.owner, self.index = owner, index
         self.workspace = Workspace(owner.mechanism)
-        rng = np.random.default_rng(3)
-        m = owner.mechanism
-        self.reads = jacobian_pattern(m, self.rows, self.coefficients, rng)
+        self.reads, self.bends = patterns(owner.mechanism, self.rows, self.coefficients)
         self.shares = shares(owner.points, (len(self.points) - 1) // owner.s)
         self._seen: tuple[Any, bool, Any] = (None, False, None)
+        self._slopes: tuple[Any, Any] = (None, None)
 
     def equations(self, motion: Motion, slopes: bool) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Values (points, m), Jacobians (points, m, nv) and, with `slopes`, theirs (points, m, nv, nv)."""
@@ -82,16 +82,17 @@ class Reaction:
     def impulses(self, motion: Motion) -> FloatArray:
         """What they add to the rows of the control points, shape (points, nv)."""
         _, A, _ = self.equations(motion, False)
-        lam = self.forces(motion.z) @ self.drives.T
-        return np.einsum("p,pm,pmn->pn", motion.dt * self.shares, lam, A)
+        lam = (motion.dt * self.shares)[:, None] * (self.forces(motion.z) @ self.drives.T)
+        return (lam[:, None] @ A)[:, 0]
 
     def slopes(self, motion: Motion) -> tuple[FloatArray, FloatArray]:
         """Derivatives of `impulses` along the tangents (points, nv, nv) and by the forces (points, nv, forces)."""
-        _, A, dA = self.equations(motion, True)
-        w = motion.dt * self.shares
-        lam = self.forces(motion.z) @ self.drives.T
-        by_q = np.einsum("pm,pmkj->pkj", w[:, None] * lam, dA)
-        return by_q, np.einsum("p,pmn,mf->pnf", w, A, self.drives)
+        if self._slopes[0] is not motion:
+            _, A, dA = self.equations(motion, True)
+            w = (motion.dt * self.shares)[:, None]
+            by_f = w[:, :, None] * (np.swapaxes(A, 1, 2) @ self.drives)
+            self._slopes = (motion, (contracted(w * (self.forces(motion.z) @ self.drives.T), dA), by_f))
+        return self._slopes[1]
 
 
 def evaluate(
@@ -106,11 +107,17 @@ def evaluate(
     return h, A, dA
 
 
-def jacobian_pattern(mechanism: Mechanism, rows: Any, coefficients: FloatArray, rng: Any) -> BoolArray:
-    """Which degrees of freedom move which equations, shape (m, nv), found at random configurations."""
+def patterns(mechanism: Mechanism, rows: Any, coefficients: FloatArray) -> tuple[BoolArray, BoolArray]:
+    """Which degrees of freedom move which equations (m, nv), and which two change them together (m, nv, nv).
+
+    Both are symmetric in the latter, and found at random configurations: kinematics are analytic, so what vanishes
+    there vanishes everywhere.
+    """
+    rng = np.random.default_rng(3)
     q = np.stack([mechanism.random_configuration(rng) for _ in range(3)])
-    _, A, _ = evaluate(Workspace(mechanism), rows, coefficients, q, False)
-    return np.abs(A).max(axis=0) > 1e-12
+    _, A, dA = evaluate(Workspace(mechanism), rows, coefficients, q, True)
+    bends = np.abs(dA).max(axis=0) > 1e-12
+    return np.abs(A).max(axis=0) > 1e-12, bends | np.swapaxes(bends, 1, 2)
 
 
 def shares(points: tuple[float, ...], steps: int) -> FloatArray:
@@ -130,15 +137,18 @@ class Reactions:
 
     def __init__(self, owner: Transcription, all_: list[Reaction]) -> None:
         self.owner, self.all = owner, all_
+        self._places: dict[int, tuple[IntArray, IntArray]] = {}
 
     def __bool__(self) -> bool:
         return bool(self.all)
 
     def place(self, r: Reaction) -> tuple[IntArray, IntArray]:
         """Step and row of the control points of a reaction."""
-        s = self.owner.s
-        step = np.maximum((r.points - 1) // s, r.points[0] // s)
-        return step, r.points - s * step
+        if id(r) not in self._places:
+            s = self.owner.s
+            step = np.maximum((r.points - 1) // s, r.points[0] // s)
+            self._places[id(r)] = step, r.points - s * step
+        return self._places[id(r)]
 
     def related(self, out: BoolArray) -> None:
         """Degrees of freedom that meet in an equation."""

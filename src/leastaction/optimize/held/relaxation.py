@@ -29,6 +29,8 @@ RETRIES, NEAR, WIDER = 3, 4.0, 30.0
 much wider the first one becomes."""
 HOPELESS = ("Infeasible_Problem_Detected", "Restoration_Failed")
 """Endings after which no tighter relaxation is tried: what keeps to it would keep to this one."""
+LATE = "Maximum_Iterations_Exceeded"
+"""So is this one, where constraints are still violated by more than a success may violate them."""
 FINAL = ("User_Requested_Stop", "Invalid_Number_Detected")
 """Endings after which nothing else is tried."""
 
@@ -45,7 +47,8 @@ def solve_relaxed(
     """Solve with each relaxation in turn, each time from the motion found before; see `leastaction.optimize.solve`.
 
     Where the last one fails, a relaxation is put in between after the last that succeeded, or a wider one before all.
-    So it is where one ends at constraints that contradict each other; if they do at the wider one too, that is all.
+    So it is where one ends at constraints that contradict each other, or far from them after all its iterations; if the
+    wider one does too, that is all.
 
     Args:
         problem: with contacts.
@@ -56,6 +59,7 @@ def solve_relaxed(
         time_limit: of all solves together [s].
         options: of `leastaction.optimize.solve`.
     """
+    from leastaction.optimize.solution import allowed
     from leastaction.optimize.solving import solve
 
     if relaxations is None:
@@ -77,7 +81,8 @@ def solve_relaxed(
         log += found.iterations
         if found.status in FINAL or (time_limit is not None and time.perf_counter() - began > time_limit):
             break
-        done, hopeless = left.pop(0), found.status in HOPELESS
+        done = left.pop(0)
+        hopeless = found.status in HOPELESS or (found.status == LATE and found.violation > allowed(exact))
         if found.success:
             good, reached, failed = found, done, 0.0
             continue

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -32,12 +33,16 @@ class Terrain:
 
     def height(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Heights z and slopes dz/dx at places x [m]."""
+        if not self.edges:
+            return np.full(np.shape(x), self.start), np.zeros(np.shape(x))
         u, rises = self._within(x)
         z = self.start + (rises * u**3 * (10.0 - 15.0 * u + 6.0 * u * u)).sum(axis=-1)
         return z, (rises / self.width * 30.0 * (u * (1.0 - u)) ** 2).sum(axis=-1)
 
     def steepness(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
         """How far the ground is from level [m]: up to the height of an edge, zero off it; and its slope."""
+        if not self.edges:
+            return np.zeros(np.shape(x)), np.zeros(np.shape(x))
         u, rises = self._within(x)
         w, size = u * (1.0 - u), np.abs(rises)
         slope = (size / self.width * 32.0 * w * (1.0 - 2.0 * u)).sum(axis=-1)
@@ -50,9 +55,13 @@ class Terrain:
         level = np.where((u > 0.0) & (u < 1.0), 32.0 * (tilt * tilt - 2.0 * w), 0.0)
         return (rises * 60.0 * w * tilt).sum(axis=-1), (np.abs(rises) * level).sum(axis=-1)
 
+    @cached_property
+    def _table(self) -> FloatArray:
+        return np.array(self.edges, float).reshape(-1, 2)
+
     def _within(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Places within the edges, from 0 to 1, shape (..., edges), and the rises (edges,)."""
-        table = np.array(self.edges, float).reshape(-1, 2)
+        table = self._table
         return np.clip((np.asarray(x)[..., None] - table[:, 0]) / self.width + 0.5, 0.0, 1.0), table[:, 1]
 
 

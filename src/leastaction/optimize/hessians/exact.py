@@ -6,26 +6,26 @@ of their own analytic gradients.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
-from leastaction.optimize.held.bends import impulse_bends
 from leastaction.optimize.held.reactions import Reaction
 from leastaction.optimize.hessians import held_curvature
 from leastaction.optimize.hessians.colouring import Coloured
 from leastaction.optimize.hessians.contraction import Contraction
 from leastaction.optimize.hessians.hessian import (
     Hessian,
+    Part,
     in_upper,
     joined,
     local,
     shared,
     upper,
 )
+from leastaction.optimize.hessians.impulses import ImpulsesPart
 from leastaction.optimize.transcriptions.pieces import Motion, Piece
 from leastaction.optimize.transcriptions.sparsity import (
     NO_BLOCKS,
@@ -40,18 +40,6 @@ from leastaction.optimize.transcriptions.sparsity import (
 )
 from leastaction.optimize.transcriptions.transcription import CostPiece, Transcription
 from leastaction.optimize.transcriptions.variational import DRAWN, Variational
-
-
-class Part(ABC):
-    """Some terms of the Lagrangian; `pattern` takes their nonzeros, `close` finds where they are."""
-
-    @abstractmethod
-    def close(self, pattern: Pattern) -> None:
-        """Find the places of the nonzeros."""
-
-    @abstractmethod
-    def add(self, z: FloatArray, weight: float, multipliers: FloatArray, values: FloatArray) -> None:
-        """Add the second derivatives to the nonzeros; the last entry of `values` takes what is left out."""
 
 
 class ByDifferences(Part):
@@ -149,6 +137,8 @@ class DynamicsPart(Part):
     def add(self, z: FloatArray, weight: float, multipliers: FloatArray, values: FloatArray) -> None:
         """See `Part.add`."""
         c = self.contraction
+        if not multipliers.any():
+            return
         c.evaluate(z, multipliers)
         add_at(values, self.slots[0], self.places, c.blocks.reshape(len(c.blocks), -1))
         if c.by_time is not None and c.controls_by_time is not None:
@@ -171,43 +161,6 @@ def _found(blocks: FloatArray) -> NDArray[np.bool_]:
     sizes = np.abs(blocks)
     rows = sizes.max(axis=2)
     return ~(sizes <= 1e-11 * np.minimum(rows[:, :, None], rows[:, None, :]))
-
-
-class ImpulsesPart(Part):
-    """Multipliers . impulses of one reaction in the rows of the dynamics; see `held.bends`."""
-
-    def __init__(self, program: Transcription, reaction: Reaction, pattern: Pattern) -> None:
-        self.program, self.reaction = program, reaction
-        q, f = program.layout.q[reaction.points], reaction.index
-        reads = program.tangents.spread(np.asarray(reaction.reads.any(axis=0, keepdims=True)))[0]
-        self.moved = np.flatnonzero(reads)
-        self.pushes = np.flatnonzero(np.abs(reaction.drives).any(axis=0))
-        q, f = q[:, self.moved], f[:, self.pushes]
-        a, b = np.broadcast_arrays(q[:, :, None], q[:, None, :])
-        c, d = np.broadcast_arrays(q[:, :, None], f[:, None, :])
-        self.tickets = [pattern.add(np.where(a <= b, a, -1), b), pattern.add(np.minimum(c, d), np.maximum(c, d))]
-        self.timed, time = program.layout.duration >= 0, np.array(program.layout.duration)
-        if self.timed:  # which is the last of all unknowns
-            self.tickets += [pattern.add(q, time), pattern.add(f, time)]
-
-    def close(self, pattern: Pattern) -> None:
-        """See `Part.close`."""
-        self.slots = [pattern.slots(ticket) for ticket in self.tickets]
-
-    def add(self, z: FloatArray, weight: float, multipliers: FloatArray, values: FloatArray) -> None:
-        """See `Part.add`."""
-        program, r = self.program, self.reaction
-        Y = np.append(multipliers, 0.0)[program.kept[program.reactions.place(r)]]
-        second, by_forces = impulse_bends(r, program.motion(z), Y)
-        np.add.at(values, self.slots[0], second[:, self.moved[:, None], self.moved])
-        np.add.at(values, self.slots[1], by_forces[:, self.moved[:, None], self.pushes])
-        if self.timed:  # impulses go with the time
-            motion = program.motion(z)
-            by_q, by_f = r.slopes(motion)
-            turned = by_q if motion.turns is None else by_q @ motion.turns[r.points]
-            for slots, J, chosen in ((self.slots[2], turned, self.moved), (self.slots[3], by_f, self.pushes)):
-                share = np.einsum("pi,pij->pj", Y, J) / (motion.dt * program.steps)
-                np.add.at(values, slots, share[:, chosen])
 
 
 class PiecePart(Part):
@@ -266,6 +219,8 @@ class ConstraintPart(PiecePart):
     def add(self, z: FloatArray, weight: float, multipliers: FloatArray, values: FloatArray) -> None:
         """See `Part.add`."""
         bar = multipliers[self.rows].reshape(len(self.piece.index), -1)
+        if not bar.any():
+            return
         bends = self.piece.curvatures(self.program.motion(z), bar)
         if bends is not None:
             self._put(values, bends)

@@ -34,6 +34,18 @@ class Hessian(ABC):
         """Nonzeros into out (pattern.count,)."""
 
 
+class Part(ABC):
+    """Some terms of the Lagrangian; `pattern` takes their nonzeros, `close` finds where they are."""
+
+    @abstractmethod
+    def close(self, pattern: Pattern) -> None:
+        """Find the places of the nonzeros."""
+
+    @abstractmethod
+    def add(self, z: FloatArray, weight: float, multipliers: FloatArray, values: FloatArray) -> None:
+        """Add the second derivatives to the nonzeros; the last entry of `values` takes what is left out."""
+
+
 def local(piece: Piece) -> tuple[IntArray, list[IntArray]]:
     """Unknowns that each element of a piece reads (elements, n), and the columns taken of each group."""
     taken = [np.flatnonzero(columns.mask.any(axis=0)) for columns in piece.columns]
@@ -42,10 +54,15 @@ def local(piece: Piece) -> tuple[IntArray, list[IntArray]]:
 
 
 def shared(piece: Piece, taken: list[IntArray]) -> NDArray[np.bool_]:
-    """Which two of these unknowns some component of the function reads both, shape (n, n)."""
+    """Which two of these unknowns some component of the function reads both, and joins, shape (n, n)."""
     masks = [columns.mask[:, t] for columns, t in zip(piece.columns, taken, strict=True)]
     read = np.concatenate([np.zeros((piece.size, 0), bool), *masks], axis=1).astype(int)
-    return read.T @ read > 0
+    out = read.T @ read > 0
+    if piece.couples is None:
+        return out
+    sizes = [0, *np.cumsum([columns.index.shape[1] for columns in piece.columns])]
+    chosen = np.concatenate([at + t for at, t in zip(sizes, taken, strict=False)])
+    return out & piece.couples[np.ix_(chosen, chosen)]
 
 
 def joined(slopes: list[FloatArray], taken: list[IntArray]) -> FloatArray:

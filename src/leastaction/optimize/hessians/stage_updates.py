@@ -12,8 +12,8 @@ import numpy as np
 
 from leastaction._jit import entry
 from leastaction.errors import ProblemError
-from leastaction.optimize.hessians.exact import ByDifferences, Exact, Part
-from leastaction.optimize.hessians.hessian import upper
+from leastaction.optimize.hessians.exact import ByDifferences, Exact
+from leastaction.optimize.hessians.hessian import Part, upper
 from leastaction.optimize.transcriptions.sparsity import FloatArray, Pattern, add_at
 from leastaction.optimize.transcriptions.transcription import Transcription
 from leastaction.optimize.transcriptions.variational import Variational

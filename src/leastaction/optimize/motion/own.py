@@ -5,17 +5,16 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, ClassVar, cast
 
 import numpy as np
 
-from leastaction._extras import require
 from leastaction.errors import ProblemError
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism._check import real_array, shown
 from leastaction.optimize import arguments
 from leastaction.optimize.motion.functions import Bends, BoolArray, FloatArray, Function, Place, Values
+from leastaction.optimize.motion.own_rows import CasadiRows, JaxRows, OwnRows
 
 KINDS = ("numpy", "casadi", "jax")
 
@@ -44,8 +43,14 @@ class OwnAtKnots(Function):
         self._check_arguments()
         sizes = {"q": mechanism.nq, "v": mechanism.nv, "u": mechanism.nu}
         self.sizes = [sizes[name] for name in self.arguments]
-        self.derived = {"numpy": lambda: self.f, "casadi": self._by_casadi, "jax": self._by_jax}[self.kind]()
-        self.size = len(self._checked(mechanism.neutral(), np.zeros(mechanism.nv), np.zeros(mechanism.nu))[0])
+        self.rows: OwnRows | None = None
+        if self.kind == "casadi":
+            self.rows = CasadiRows(self.f, self.arguments, self.sizes)
+        elif self.kind == "jax":
+            self.rows = JaxRows(self.f, self.sizes)
+        neutral = {"q": mechanism.neutral(), "v": np.zeros(mechanism.nv), "u": np.zeros(mechanism.nu)}
+        given = [neutral[name] for name in self.arguments]
+        self.size = (self._checked(given)[0] if self.rows is None else self.rows.values([x[None] for x in given])).size
 
     def _check_arguments(self) -> None:
         """What the function itself raises comes through, so calls that cannot be right are found out before."""
@@ -68,62 +73,18 @@ class OwnAtKnots(Function):
 
     def curvatures(self, place: Place, bar: FloatArray) -> Bends | None:
         """See `Function.curvatures`."""
-        given = {"q": place.q, "v": place.v, "u": place.u}
-        arguments = [given[name] for name in self.arguments]
-        rows = [self._second(bar[k], *(x[k] for x in arguments)) for k in range(len(bar))]
-        n = sum(self.sizes)
-        second = np.array([H for H, _ in rows]).reshape(-1, n, n)
+        assert self.rows is not None
+        second, first = self.rows.second(bar, self._given(place))
         at = sum(self.sizes[: self.arguments.index("v")]) if "v" in self.arguments else 0
-        by_v = np.array([g[at : at + self.mechanism.nv] for _, g in rows]) if "v" in self.arguments else None
-        return Bends(second, by_v)
+        return Bends(second, first[:, at : at + self.mechanism.nv] if "v" in self.arguments else None)
 
-    @cached_property
-    def _second(self) -> Callable[..., Any]:
-        """(Hessian, gradient) of bar . f by all arguments together."""
-        if self.kind == "casadi":
-            ca = require("casadi", "optimize")
-            x, y = ca.MX.sym("x", sum(self.sizes)), ca.MX.sym("y", self.size)
-            value = ca.vertcat(self.f(*ca.vertsplit(x, [0, *np.cumsum(self.sizes).tolist()])))
-            H, g = ca.hessian(ca.dot(y, value), x)
-            function = ca.Function("second", [y, x], [ca.densify(H), ca.densify(g)])
-            return lambda bar, *a: [np.array(out.full()).ravel() for out in function.call([bar, np.concatenate(a)])]
-        jax = require("jax", "jax")
-        jax.config.update("jax_enable_x64", True)
-        ends = np.cumsum(self.sizes)[:-1].tolist()
+    def _given(self, place: Place) -> list[FloatArray]:
+        given = {"q": place.q, "v": place.v, "u": place.u}
+        return [given[name] for name in self.arguments]
 
-        def scalar(x: Any, y: Any) -> Any:
-            return y @ jax.numpy.atleast_1d(self.f(*jax.numpy.split(x, ends))).ravel()
-
-        hessian, gradient = jax.jit(jax.hessian(scalar)), jax.jit(jax.grad(scalar))
-        return lambda bar, *a: [np.asarray(f(np.concatenate(a), bar)) for f in (hessian, gradient)]
-
-    def _by_casadi(self) -> Callable[..., Any]:
-        ca = require("casadi", "optimize")
-        symbols = [ca.MX.sym(name, n) for name, n in zip(self.arguments, self.sizes, strict=True)]
-        value = ca.vertcat(self.f(*symbols))
-        function = ca.Function("own", symbols, [value, *(ca.jacobian(value, s) for s in symbols)])
-
-        def derived(*arguments: FloatArray) -> list[FloatArray]:
-            value, *slopes = function.call(arguments)
-            return [np.array(value).ravel(), *(np.array(s.full() if hasattr(s, "full") else s) for s in slopes)]
-
-        return derived
-
-    def _by_jax(self) -> Callable[..., Any]:
-        jax = require("jax", "jax")
-        jax.config.update("jax_enable_x64", True)
-
-        def flat(*arguments: Any) -> Any:
-            return jax.numpy.atleast_1d(self.f(*arguments)).ravel()
-
-        value = jax.jit(flat)
-        slopes = jax.jit(jax.jacfwd(flat, argnums=tuple(range(len(self.sizes)))))
-        return lambda *arguments: [np.asarray(value(*arguments)), *map(np.asarray, slopes(*arguments))]
-
-    def _checked(self, q: FloatArray, v: FloatArray, u: FloatArray) -> list[FloatArray]:
-        """Values and derivatives, those by q along the tangent, as arrays of the shapes that were promised."""
-        given = {"q": q, "v": v, "u": u}
-        out = self.derived(*(given[name] for name in self.arguments))
+    def _checked(self, given: list[FloatArray]) -> list[FloatArray]:
+        """Values and derivatives of a NumPy function, as arrays of the shapes that were promised."""
+        out = self.f(*given)
         arrays = [real_array(x) for x in out] if isinstance(out, tuple | list) else []
         if not arrays or any(a is None for a in arrays):
             raise ProblemError(
@@ -132,8 +93,6 @@ class OwnAtKnots(Function):
             )
         value, *slopes = cast("list[FloatArray]", arrays)
         value = np.atleast_1d(value).ravel()
-        if self.kind != "numpy":
-            slopes[0] = along_tangent(self.mechanism, q, slopes[0].reshape(len(value), -1))
         sizes = [self.mechanism.nv if name == "q" else n for name, n in zip(self.arguments, self.sizes, strict=True)]
         if len(slopes) != len(sizes):
             raise ProblemError(f"{self.name}: expected derivatives by {', '.join(self.arguments)}, got {len(slopes)}")
@@ -147,17 +106,25 @@ class OwnAtKnots(Function):
 
     def evaluate(self, place: Place, slopes: bool) -> Values:
         """See `Function.evaluate`."""
-        nothing = np.zeros(0)
-        rows = [
-            self._checked(
-                place.q[k],
-                place.v[k] if "v" in self.arguments else nothing,
-                place.u[k] if "u" in self.arguments else nothing,
-            )
-            for k in range(len(place.q))
-        ]
-        columns = [np.array(x) for x in zip(*rows, strict=True)]
-        return Values(columns[0], **dict(zip(self.arguments, columns[1:], strict=True)))
+        given = self._given(place)
+        if self.rows is not None:
+            value = self.rows.values(given)
+            if not slopes:
+                return Values(value)
+            by = self.rows.slopes(given)
+            if self.mechanism.nq != self.mechanism.nv:
+                by[0] = np.array([along_tangent(self.mechanism, q, J) for q, J in zip(place.q, by[0], strict=True)])
+            return Values(value, **dict(zip(self.arguments, by, strict=True)))
+        rows = len(place.q)
+        widths = [self.mechanism.nv if name == "q" else n for name, n in zip(self.arguments, self.sizes, strict=True)]
+        out = [np.empty((rows, self.size)), *(np.empty((rows, self.size, n)) for n in widths)]
+        for k in range(rows):
+            found = self._checked([x[k] for x in given])
+            if len(found[0]) != self.size:
+                raise ProblemError(f"{self.name}: gave {self.size} values before, and now {len(found[0])}")
+            for array, x in zip(out, found, strict=True):
+                array[k] = x
+        return Values(out[0], **dict(zip(self.arguments, out[1:], strict=True)))
 
     def pattern(self) -> dict[str, BoolArray]:
         """See `Function.pattern`."""

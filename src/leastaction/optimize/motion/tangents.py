@@ -103,6 +103,13 @@ class Tangents:
             out[..., group] = pattern[..., group].any(axis=-1, keepdims=True)
         return out
 
+    def joined(self, pattern: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Entries (nv, nv) that second derivatives by the unknowns may fill, from those along the tangents."""
+        out = self.spread(self.spread(pattern).T).T
+        for group in self.groups:  # the unknowns of a joint bend what moves with it
+            out[group, group] = True
+        return out
+
 
 def times(slopes: FloatArray, matrices: Matrices) -> FloatArray:
     """slopes (rows, m, nv) times matrices."""

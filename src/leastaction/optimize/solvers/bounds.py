@@ -64,13 +64,16 @@ def bound_moves(walls, dx, bend, mu, d_low, d_high):
 
 
 @entry
-def move_multipliers(walls, d_low, d_high, step, mu, near):
-    """Multipliers of bounds after a step, not too far from mu over the distances at x (Eqs. 14 and 16), in place."""
+def move_multipliers(walls, d_low, d_high, step, kept, mu, near):
+    """Multipliers of bounds after a step, not too far from mu over the distances at x (Eqs. 14 and 16), in place.
+
+    kept: share of itself that each one keeps at least.
+    """
     x, lower, upper, low, high = walls
     for i in range(x.shape[0]):
         a, b = mu / (x[i] - lower[i]), mu / (upper[i] - x[i])
-        low[i] = min(max(low[i] + step * d_low[i], a / near), near * a)
-        high[i] = min(max(high[i] + step * d_high[i], b / near), near * b)
+        low[i] = min(max(max(low[i] + step * d_low[i], kept * low[i]), a / near), near * a)
+        high[i] = min(max(max(high[i] + step * d_high[i], kept * high[i]), b / near), near * b)
 
 
 @entry

@@ -19,8 +19,9 @@ ETA, DELTA, S_THETA, S_PHI = 1e-8, 1.0, 1.1, 2.3
 """Of Armijo's condition and of when it is asked for (Eqs. 19 and 20)."""
 CORRECTIONS, CORRECTED = 4, 0.99
 """Second-order corrections at most, and what each one must gain (Algorithm A, step A-5.7)."""
-MU_ERROR, MU_FACTOR, MU_POWER = 100.0, 0.2, 1.5
-"""When and how the barrier parameter falls (Eq. 7)."""
+MU_ERROR, MU_EASY, MU_FACTOR, MU_POWER = 100.0, 3000.0, 0.2, 1.5
+"""When and how the barrier parameter falls (Eq. 7): the error of its problem beside it, in general and where steps are
+`WHOLE`."""
 STUCK = 2.0
 """Error beside the acceptable one that is good enough where there is no way on."""
 SOFT = 0.9999
@@ -104,7 +105,7 @@ def prepare(ip: Interior) -> bool | None:
 
 def _lower_barrier(ip: Interior, least: float) -> None:
     """Lower the barrier parameter as long as its problem is solved (Eq. 7)."""
-    while ip.mu > least and max(ip.errors(ip.mu)) <= MU_ERROR * ip.mu:
+    while ip.mu > least and max(ip.errors(ip.mu)) <= (MU_EASY if ip.easy else MU_ERROR) * ip.mu:
         ip.mu = max(least, min(MU_FACTOR * ip.mu, ip.mu**MU_POWER))
         ip.new_filter()
 
@@ -136,7 +137,7 @@ def step(ip: Interior) -> bool | None:
             if found:
                 ip.filter.append(((1.0 - GAMMA_THETA) * theta, phi - GAMMA_PHI * theta))
             ip.y = ip.y + alpha * dy
-            ip.move(x, f, rows, dx)
+            ip.move(x, f, rows, dx, alpha)
             return True
         first = False
         alpha *= 0.5
@@ -169,7 +170,7 @@ def _bend(ip: Interior, dx: FloatArray, theta: float, phi: float, alpha: float, 
     if found:
         ip.filter.append(((1.0 - GAMMA_THETA) * theta, phi - GAMMA_PHI * theta))
     ip.y = ip.y + alpha * dy
-    ip.move(x, f, rows, dx, bend)
+    ip.move(x, f, rows, dx, alpha, bend)
     return True
 
 
@@ -198,7 +199,7 @@ def _take(ip: Interior, dx: FloatArray, dy: FloatArray, alpha: float) -> bool | 
     if not (math.isfinite(f) and np.isfinite(rows).all()):
         return False
     ip.y = ip.y + alpha * dy
-    ip.move(x, f, rows, dx)
+    ip.move(x, f, rows, dx, alpha)
     return None
 
 

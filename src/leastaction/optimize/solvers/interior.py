@@ -42,6 +42,8 @@ NEAR = 1e10
 """How far multipliers of bounds may be from mu / distance, kappa_Sigma of Eq. 16."""
 ACCEPTABLE, ACCEPTED = 1e-6, 15
 """Error with which so many iterations in a row end the search."""
+WHOLE = 0.5
+"""Steps of that share of Newton's, with a Hessian that needed no shift, tell that the search has it easy."""
 RELAXED_ROWS = 1e-8
 """Of dependent constraints, times mu to the power of a quarter (Section 3.1)."""
 DAMPING = 1e-5
@@ -60,6 +62,7 @@ class Interior:
         low, high: multipliers of the lower and upper bounds of x.
         mu: barrier parameter.
         shift, shifted: last shift of a Hessian of the wrong inertia, and whether the one that is factored is shifted.
+        easy: whether the last step was `WHOLE`.
         left: number of iterations left.
         least, steps_back: least violation, and sum of squares of violations, of the last steps back to the constraints
             that made them less, and how many steps back there were since.
@@ -82,7 +85,7 @@ class Interior:
         self.cost_scale, self.row_scale = 1.0, np.ones(self.m)
         self.x, self.y = np.zeros(size), np.zeros(self.m)
         self.low, self.high = np.zeros(size), np.zeros(size)
-        self.mu, self.shift, self.shifted = 0.1, 0.0, False
+        self.mu, self.shift, self.shifted, self.easy = 0.1, 0.0, False, False
         self.watch: Callable[[Interior], Any] = lambda _: None
         self.left, self.deadline = 0, math.inf
         self.least, self.steps_back = (math.inf, math.inf), 0
@@ -144,7 +147,7 @@ class Interior:
         """Begin at z with multipliers (of bounds (n,), of constraints (m,)) or none; gives a status if that is all."""
         program, system, n = self.program, self.system, self.n
         self.z[:] = z
-        self.mu, self.shift = mu, 0.0
+        self.mu, self.shift, self.easy = mu, 0.0, False
         self.cost_scale, self.row_scale = 1.0, np.ones(self.m)
         self._take_bounds()
         self.x[:n] = _inside(z[system.free], self.lower[:n], self.upper[:n], push)
@@ -173,7 +176,7 @@ class Interior:
         if multipliers is None:
             below, above = self.distances(self.x)
             self.low, self.high = np.minimum(1.0, mu / below), np.minimum(1.0, mu / above)
-            self.y = self.least_squares_multipliers()
+            self.y = np.zeros(self.m)  # a whole step finds them, and those of Eq. 36 save none
         else:
             self._take_multipliers(multipliers)
         self.new_filter()
@@ -348,13 +351,20 @@ class Interior:
         """How far multipliers of bounds may go."""
         return bounds.longest_moves(self.low, self.high, *moves, tau)
 
-    def move(self, x: FloatArray, f: float, rows: FloatArray, dx: FloatArray, bend: FloatArray | None = None) -> None:
-        """Take x, and multipliers of bounds along with it (Eqs. 12, 14 and 16)."""
-        moves = self.bound_moves(dx, bend)
-        step = self.longest_moves(moves, max(0.99, 1.0 - self.mu))
+    def move(
+        self, x: FloatArray, f: float, rows: FloatArray, dx: FloatArray, alpha: float, bend: FloatArray | None = None
+    ) -> None:
+        """Take x, alpha of the way along dx, and multipliers of bounds along with it (Eqs. 12, 14 and 16).
+
+        Where steps are `WHOLE` each of these is cut off by itself: else the one that would vanish first holds up all
+        others, and with them the error of optimality.
+        """
+        moves, tau = self.bound_moves(dx, bend), max(0.99, 1.0 - self.mu)
+        self.easy = not self.shifted and alpha >= WHOLE
+        step = alpha if self.easy else self.longest_moves(moves, tau)
         self.x, self.f, self.rows = x, f, rows
         self.low, self.high = self.low.copy(), self.high.copy()
-        bounds.move_multipliers(self._walls(), *moves, step, self.mu, NEAR)
+        bounds.move_multipliers(self._walls(), *moves, step, 1.0 - tau, self.mu, NEAR)
 
     def limit(self) -> str:
         """Tell of an iterate; gives a status if there is no time, or no iteration, left for another one."""

@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 from leastaction._jit import entry
 from leastaction._jit.bound import Bound
 from leastaction.optimize.solvers import fronts
-from leastaction.optimize.solvers.arrays import front_data
+from leastaction.optimize.solvers.arrays import FrontModel, front_data
 from leastaction.optimize.solvers.ordering import front_model
-from leastaction.optimize.transcriptions.sparsity import FloatArray, IntArray, Pattern
+from leastaction.optimize.transcriptions.sparsity import FloatArray, IntArray, Memory, Pattern
 from leastaction.optimize.transcriptions.transcription import Transcription
 
 WIDE = 8
@@ -58,13 +58,94 @@ class Structure(NamedTuple):
     by_y: FloatArray
 
 
-class System:
-    """Structure and factors of the system.
+class Order(NamedTuple):
+    """What of a system does not depend on its values.
 
     Attributes:
         free: unknowns of the program that are not fixed.
         rows: constraints of the program with a bound and a free unknown.
-        n, m: how many there are.
+        unreached: those with a bound but no free unknown.
+        hessian, jacobian: places of the nonzeros of the program.
+        j_slots, j_rows: entries of the Jacobian in the system: places among its nonzeros, and rows there.
+        model: of the factorisation.
+    """
+
+    free: IntArray
+    rows: IntArray
+    unreached: IntArray
+    hessian: Columns
+    jacobian: Columns
+    j_slots: IntArray
+    j_rows: IntArray
+    model: FrontModel
+
+
+_ORDERS: Memory[Order] = Memory()
+
+
+def ordered(
+    h_starts: IntArray,
+    h_rows: IntArray,
+    j_starts: IntArray,
+    j_rows: IntArray,
+    is_free: NDArray[np.bool_],
+    is_bound: NDArray[np.bool_],
+    knots: IntArray,
+) -> Order:
+    """Order the system along the horizon.
+
+    h_starts, h_rows, j_starts, j_rows: compressed columns of Hessian and Jacobian; is_free, is_bound: which unknowns
+    are, and which constraints; knots: first unknown of each knot.
+    """
+    reached = np.zeros(len(is_bound), bool)
+    _reach(j_starts, j_rows, is_free, reached)
+    free, rows = np.flatnonzero(is_free), np.flatnonzero(is_bound & reached)
+    n, m = len(free), len(rows)
+    number, row_number = np.full(len(is_free), -1), np.full(len(is_bound), -1)
+    number[free], row_number[rows] = np.arange(n), np.arange(m)
+    hessian, jacobian = Columns(h_starts, h_rows.astype(np.uint32)), Columns(j_starts, j_rows.astype(np.uint32))
+    count = len(h_rows) + len(j_rows) + n + m
+    a, b, slots = np.empty(count, np.int64), np.empty(count, np.int64), np.empty(count, np.int64)
+    h, j = _list_entries(hessian, jacobian, free, number, row_number, m, a, b, slots)
+    a, b, slots = a[: j + n + m], b[: j + n + m], slots[: j + n + m]
+    own_rows, own_columns = a[h:j] - n, b[h:j]
+    stage = np.zeros(n + m, np.int64)
+    stage[:n] = np.clip(np.searchsorted(knots, free, "right") - 1, 0, None)
+    wide, (first, last) = _wide(stage[:n], own_rows, own_columns, m, a[:h], b[:h])
+    # The stage at which an unknown enters is that of its knot, and of a row the middle of its own. So rows of three
+    # knots meet the first one while it would stay anyway, and fronts are smallest. What reaches over many stages enters
+    # at the first one.
+    stage[:n][wide] = 0
+    stage[n:] = np.where(last < 0, 0, (first + last + 1) // 2)
+    unreached = np.flatnonzero(is_bound & ~reached)
+    model = front_model(stage, a, b, slots, n)
+    return Order(free, rows, unreached, hessian, jacobian, slots[h:j] - len(h_rows), own_rows, model)
+
+
+def _wide(
+    stage: IntArray, j_rows: IntArray, j_columns: IntArray, m: int, a: IntArray, b: IntArray
+) -> tuple[NDArray[np.bool_], IntArray]:
+    """Unknowns that couple stages far apart: those in most constraints first, until the others do not.
+
+    With the first and the last stage of each constraint without them, -1 where it has none, shape (2, m).
+    """
+    n = len(stage)
+    wide, degree = np.zeros(n, bool), np.bincount(j_columns, minlength=n)
+    low, high, rows = np.zeros(n, np.int64), np.zeros(n, np.int64), np.zeros((2, m), np.int64)
+    while True:
+        _reaches(stage, wide, j_rows, j_columns, a, b, rows, low, high)
+        far = (high - low > WIDE) & ~wide
+        if not far.any():
+            return wide, rows
+        wide |= far & (degree >= degree[far].max())
+
+
+class System:
+    """Structure and factors of the system.
+
+    Attributes:
+        order: see `Order`; `free`, `rows`, `unreached` and `model` are its.
+        n, m: how many unknowns are free, and how many constraints bind them.
         values: nonzeros of H (those of its pattern), of J, then the diagonal (n + m,), views of which are
             `hessian`, `jacobian` and `diagonal`.
     """
@@ -73,62 +154,21 @@ class System:
         J = program.jacobian_pattern
         free = program.lower < program.upper
         bound = np.isfinite(program.c_lower) | np.isfinite(program.c_upper)
-        reached = np.zeros(program.m, bool)
-        _reach(J.indptr, J.indices, free, reached)
-        self.free, self.rows = np.flatnonzero(free), np.flatnonzero(bound & reached)
-        self.unreached = np.flatnonzero(bound & ~reached)
-        self.n, self.m = len(self.free), len(self.rows)
+        key = (pattern.indptr, pattern.indices, J.indptr, J.indices, free, bound, program.layout.q[:: program.s, 0])
+        self.order = _ORDERS.find(key) or _ORDERS.keep(key, ordered(*key))
+        self.free, self.rows, self.unreached = self.order.free, self.order.rows, self.order.unreached
+        self.n, self.m, self.model = len(self.free), len(self.rows), self.order.model
         self._scale, self._jacobian_rows = np.ones(program.m), J.indices
-        number, row_number = np.full(program.n, -1), np.full(program.m, -1)
-        number[self.free], row_number[self.rows] = np.arange(self.n), np.arange(self.m)
 
         self.values = np.zeros(pattern.count + J.count + self.n + self.m)
         self.hessian = self.values[: pattern.count]
         self.jacobian = self.values[pattern.count : pattern.count + J.count]
         self.diagonal = self.values[pattern.count + J.count :]
-
-        count = len(self.values)
-        a, b, slots = np.empty(count, np.int64), np.empty(count, np.int64), np.empty(count, np.int64)
-        parts = [Columns(x.indptr, x.indices.astype(np.uint32)) for x in (pattern, J)]
-        x, y, by_x, by_y = (np.zeros(size) for size in (program.n, program.m, program.n, program.m))
-        self._structure = Structure(parts[0], parts[1], self.free, self.rows, x, y, by_x, by_y)
-        h, j = _list_entries(self._structure, number, row_number, a, b, slots)
-        a, b, slots = a[: j + self.n + self.m], b[: j + self.n + self.m], slots[: j + self.n + self.m]
-        self.j_slots, self.j_rows, self.j_columns = slots[h:j] - pattern.count, a[h:j] - self.n, b[h:j]
-        self._pull_back = Bound(_pull_back, self._structure)
-        self._multiply = Bound(_multiply, self._structure)
-        stage = self._stages(program, a[:h], b[:h])
-        self.model = front_model(stage, a, b, slots, self.n)
+        work = (np.zeros(size) for size in (program.n, program.m, program.n, program.m))
+        structure = Structure(self.order.hessian, self.order.jacobian, self.free, self.rows, *work)
+        self._pull_back = Bound(_pull_back, structure)
+        self._multiply = Bound(_multiply, structure)
         self._make_room(1.0)
-
-    def _stages(self, program: Transcription, a: IntArray, b: IntArray) -> IntArray:
-        """Stage at which each unknown enters, shape (n + m,): that of its knot, and of a row the middle of its own.
-
-        So rows of three knots meet the first one while it would stay anyway, and fronts are smallest. What reaches over
-        many stages enters at the first one.
-        """
-        n, knots = self.n, program.layout.q[:: program.s, 0]
-        stage = np.zeros(n + self.m, np.int64)
-        stage[:n] = np.clip(np.searchsorted(knots, self.free, "right") - 1, 0, None)
-        wide, (first, last) = self._wide(stage[:n], a, b)
-        stage[:n][wide] = 0
-        stage[n:] = np.where(last < 0, 0, (first + last + 1) // 2)
-        return stage
-
-    def _wide(self, stage: IntArray, a: IntArray, b: IntArray) -> tuple[NDArray[np.bool_], IntArray]:
-        """Unknowns that couple stages far apart: those in most constraints first, until the others do not.
-
-        With the first and the last stage of each constraint without them, -1 where it has none, shape (2, m).
-        """
-        n = self.n
-        wide, degree = np.zeros(n, bool), np.bincount(self.j_columns, minlength=n)
-        low, high, rows = np.zeros(n, np.int64), np.zeros(n, np.int64), np.zeros((2, self.m), np.int64)
-        while True:
-            _reaches(stage, wide, self.j_rows, self.j_columns, a, b, rows, low, high)
-            far = (high - low > WIDE) & ~wide
-            if not far.any():
-                return wide, rows
-            wide |= far & (degree >= degree[far].max())
 
     def _make_room(self, more: float) -> None:
         """Memory for the factors: what they take if all pivots are taken when they may, and some more."""
@@ -152,7 +192,7 @@ class System:
     def row_sizes(self) -> FloatArray:
         """Largest entry of each row of the Jacobian, shape (m,)."""
         out = np.zeros(self.m)
-        np.maximum.at(out, self.j_rows, np.abs(self.jacobian[self.j_slots]))
+        np.maximum.at(out, self.order.j_rows, np.abs(self.jacobian[self.order.j_slots]))
         return out
 
     def pull_back(self, y: FloatArray, out: FloatArray) -> None:
@@ -201,16 +241,15 @@ def _reach(starts, rows, free, reached):
 
 
 @entry
-def _list_entries(structure, number, row_number, a, b, slots):
-    """Rows a, columns b and slots of the system: of the Hessian, of the Jacobian, then its diagonal.
+def _list_entries(hessian, jacobian, free, number, row_number, m, a, b, slots):
+    """Rows a, columns b and slots of the system with m constraints: of the Hessian, of the Jacobian, then its diagonal.
 
     number, row_number: of the unknowns and constraints of the program, -1 for those left out. Gives where the entries
     of the Jacobian begin and end.
     """
-    h_starts, h_rows = structure.hessian.starts, structure.hessian.rows
-    j_starts, j_rows = structure.jacobian.starts, structure.jacobian.rows
-    free, k, first = structure.free, 0, h_rows.shape[0]
-    n = free.shape[0]
+    h_starts, h_rows = hessian.starts, hessian.rows
+    j_starts, j_rows = jacobian.starts, jacobian.rows
+    k, first, n = 0, h_rows.shape[0], free.shape[0]
     for c in range(n):
         for s in range(h_starts[free[c]], h_starts[free[c] + 1]):
             i = number[h_rows[s]]
@@ -224,7 +263,7 @@ def _list_entries(structure, number, row_number, a, b, slots):
             if i >= 0:
                 a[k], b[k], slots[k] = n + i, c, first + s
                 k += 1
-    for c in range(n + structure.rows.shape[0]):
+    for c in range(n + m):
         a[k + c], b[k + c], slots[k + c] = c, c, first + j_rows.shape[0] + c
     return begin, k
 

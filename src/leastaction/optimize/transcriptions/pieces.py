@@ -72,7 +72,10 @@ class Piece:
         index: knots or steps, shape (elements,).
         columns: unknowns that it reads, in groups.
         share: of each element in integrals over time, in steps, shape (elements,).
+        couples: see `PointPiece`.
     """
+
+    couples: NDArray[np.bool_] | None = None
 
     def __init__(self, owner: Transcription, function: Function) -> None:
         self.owner, self.function = owner, function

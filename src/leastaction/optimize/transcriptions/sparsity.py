@@ -2,18 +2,44 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Generic, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from leastaction._jit import entry
 
+Made = TypeVar("Made")
+
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
 NO_BLOCKS, NO_ROWS = np.zeros((0, 0, 0)), np.zeros((0, 0))
 """For `add_squares`, in place of what is not there."""
+
+
+class Memory(Generic[Made]):
+    """What was made of the same arrays before, of the last few: problems are solved again with other numbers.
+
+    What is kept is shared, and not to be written to.
+    """
+
+    def __init__(self, most: int = 4, largest: int = 4_000_000) -> None:
+        self._most, self._largest = most, largest
+        self._kept: list[tuple[tuple[NDArray, ...], Made]] = []
+
+    def find(self, arrays: tuple[NDArray, ...]) -> Made | None:
+        """What was made of arrays of these numbers."""
+        for key, made in self._kept:
+            if all(a is b or (a.shape == b.shape and bool((a == b).all())) for a, b in zip(key, arrays, strict=True)):
+                return made
+        return None
+
+    def keep(self, arrays: tuple[NDArray, ...], made: Made) -> Made:
+        """Remember it, unless the arrays are large."""
+        if sum(a.size for a in arrays) <= self._largest:
+            self._kept = [(arrays, made), *self._kept[: self._most - 1]]
+        return made
 
 
 class Pattern:
@@ -41,11 +67,8 @@ class Pattern:
     def close(self) -> None:
         """Find the pattern of all that was added."""
         rows, columns = (np.concatenate([np.zeros(0, np.int64), *x]) for x in (self._rows, self._columns))
-        m, n, size = *self.shape, len(rows)
-        starts, by_rows, by_columns = np.zeros(m + 1, int), np.empty((size, 2), np.int32), np.empty((size, 2), np.int32)
-        indices, self.indptr, slots = np.empty(size, int), np.zeros(n + 1, int), np.empty(size, int)
-        count = _compress(rows, columns, starts, by_rows, by_columns, indices, self.indptr, slots)
-        self.indices = indices[:count].copy()
+        key = (rows, columns, np.array(self.shape))
+        self.indptr, self.indices, slots = _PATTERNS.find(key) or _PATTERNS.keep(key, _compressed(*key))
         ends = np.cumsum([len(x) for x in self._rows]).tolist()
         self._slots = np.split(slots, ends[:-1]) if ends else []
         self._rows, self._columns = [], []
@@ -65,6 +88,18 @@ class Pattern:
         columns = np.repeat(np.arange(self.shape[1]), np.diff(self.indptr))
         out[self.indices, columns] = values[: self.count]
         return out
+
+
+_PATTERNS: Memory[tuple[IntArray, IntArray, IntArray]] = Memory()
+
+
+def _compressed(rows: IntArray, columns: IntArray, shape: IntArray) -> tuple[IntArray, IntArray, IntArray]:
+    """`indptr` and `indices` of a pattern, and the slot of each contribution."""
+    (m, n), size = shape.tolist(), len(rows)
+    starts, by_rows, by_columns = np.zeros(m + 1, int), np.empty((size, 2), np.int32), np.empty((size, 2), np.int32)
+    indices, indptr, slots = np.empty(size, int), np.zeros(n + 1, int), np.empty(size, int)
+    count = _compress(rows, columns, starts, by_rows, by_columns, indices, indptr, slots)
+    return indptr, indices[:count].copy(), slots
 
 
 @entry

@@ -34,8 +34,8 @@ STRETCH = 1.001
 """Ratio of the two time steps whose rows give the derivative by dt."""
 
 
-DRAWN = 6
-"""Steps at random whose blocks tell which of their entries are nonzeros."""
+DRAWN, TOLD, ZERO = 6, 0.0937, 1e-13
+"""Steps at random whose blocks tell which of their entries are nonzeros, their time step [s], and round-off."""
 
 
 class Variational(Transcription):
@@ -81,7 +81,12 @@ class Variational(Transcription):
 
     @cached_property
     def related(self) -> NDArray[np.bool_]:
-        """Whether two degrees of freedom appear in each other's equations, shape (nv, nv)."""
+        """Whether two degrees of freedom appear in each other's equations, shape (nv, nv).
+
+        Of those that the tree joins it is told by steps at random. Nothing but inertia, gravity and forces that move
+        with a body or a joint is left there, which are analytic: an entry that vanishes at random configurations,
+        velocities and time steps vanishes everywhere. A single joint's springs and limits need not act there.
+        """
         nodes, n = self.mechanism.tree.nodes, self.mechanism.nv
         if self.problem.has_body_forces or not self.mechanism.is_tree:
             return np.ones((n, n), bool)
@@ -93,6 +98,11 @@ class Variational(Transcription):
             while j >= 0:
                 out[own, of[j]] = out[of[j], own] = True
                 j = parents[j]
+        met = self._at_random[0]
+        met = self.tangents.spread(self.tangents.spread(met | met.T).T)
+        for own in of:
+            met[own, own] = True
+        out &= met
         self.reactions.related(out)
         return out
 
@@ -105,7 +115,7 @@ class Variational(Transcription):
         chi, i, other, j = np.nonzero(np.broadcast_to(self.related[None, :, None], (s + 1, n, s + 1, n)))
         self._by_q = _Block(((chi * n + i) * (s + 1) + other) * n + j, np.ones(len(chi)))
         self._by_q.ticket = pattern.add(self.kept[:, chi, i], layout.q[self._points()][:, other, j])
-        driven = self._driven()
+        driven = self._at_random[1]
         chi, i, node, k = np.nonzero(driven)
         b = np.arange(controls.weights.shape[1])
         # Each node reads `width` unknown values.
@@ -126,18 +136,26 @@ class Variational(Transcription):
         self.reactions.add_pattern(pattern, self.kept)
         self.cuts.add_pattern(pattern, self.kept, self.related)
 
-    def _driven(self) -> Any:
-        """Which rows the controls enter, shape (s + 1, nv, nodes, nu), found at random configurations."""
-        rng, N = np.random.default_rng(0), min(self.steps, DRAWN)
+    @cached_property
+    def _at_random(self) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+        """What steps at random tell: degrees of freedom that meet (nv, nv), and rows that controls enter.
+
+        The latter has shape (s + 1, nv, nodes, nu).
+        """
+        rng, N, n = np.random.default_rng(0), min(self.steps, DRAWN), self.mechanism.nv
         few = np.stack([self.mechanism.random_configuration(rng) for _ in range(3)])
         q = few[np.arange(self.s * N + 1) % len(few)]
         if self.tangents.curved:  # far turns within a step are no motion
-            near = 0.3 * rng.normal(size=(len(q), self.mechanism.nv))
+            near = 0.3 * rng.normal(size=(len(q), n))
             q = self.mechanism.integrate(q[0], near)
         u = rng.normal(size=(N, *self._C.shape[3:]))
-        self.stepper.horizon_blocks(q, u, 0.1, self._rows[:N], self._D[:N], self._C[:N])
-        found = np.abs(self._C[:N]).max(axis=0)
-        return found > 1e-12 * max(found.max(initial=0.0), 1e-300)
+        D, C = self._D[:N], self._C[:N]
+        self.stepper.horizon_blocks(q, u, TOLD, self._rows[:N], D, C)
+        # Round-off is small beside what the smaller of two degrees of freedom does at most.
+        sizes = np.abs(D).max(axis=(0, 1, 3))
+        most = np.minimum(sizes.max(axis=1)[:, None], sizes.max(axis=0))
+        driven = np.abs(C).max(axis=0)
+        return ~(sizes <= ZERO * most), driven > 1e-12 * max(driven.max(initial=0.0), 1e-300)
 
     def _close_dynamics_pattern(self, pattern: Pattern) -> None:
         self._by_q.slots, self._by_u.slots = pattern.slots(self._by_q.ticket), pattern.slots(self._by_u.ticket)

@@ -1,0 +1,123 @@
+"""Functions in CasADi and in JAX, and their derivatives, at all knots or steps in one call."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leastaction._extras import require
+
+FloatArray = NDArray[np.float64]
+
+
+class OwnRows(Protocol):
+    """A function f of some arguments, with arguments in arrays (rows, n) each."""
+
+    def values(self, given: Sequence[FloatArray]) -> FloatArray:
+        """Shape (rows, size)."""
+        ...
+
+    def slopes(self, given: Sequence[FloatArray]) -> list[FloatArray]:
+        """Derivatives by each argument, shape (rows, size, n)."""
+        ...
+
+    def second(self, bar: FloatArray, given: Sequence[FloatArray]) -> tuple[FloatArray, FloatArray]:
+        """Hessians (rows, n, n) and gradients (rows, n) of bar . f by all arguments together; bar: (rows, size)."""
+        ...
+
+
+class CasadiRows:
+    """`OwnRows` of a function of CasADi's symbols: mapped over the rows, it writes into arrays of NumPy."""
+
+    def __init__(self, f: Callable[..., Any], names: Sequence[str], sizes: Sequence[int]) -> None:
+        self.ca = ca = require("casadi", "optimize")
+        self.f, self.sizes = f, list(sizes)
+        self.symbols = [ca.MX.sym(name, n) for name, n in zip(names, sizes, strict=True)]
+        value = ca.densify(ca.vec(ca.vertcat(f(*self.symbols))))
+        self.size = value.numel()
+        slopes = [ca.densify(ca.jacobian(value, symbol)) for symbol in self.symbols]
+        self._value = ca.Function("own", self.symbols, [value])
+        self._slopes = ca.Function("slopes", self.symbols, slopes)
+        self._mapped: dict[Any, Any] = {}
+
+    @cached_property
+    def _second(self) -> Any:
+        ca = self.ca
+        x, y = ca.MX.sym("x", sum(self.sizes)), ca.MX.sym("y", self.size)
+        value = ca.vec(ca.vertcat(self.f(*ca.vertsplit(x, [0, *np.cumsum(self.sizes).tolist()]))))
+        H, g = ca.hessian(ca.dot(y, value), x)
+        return ca.Function("second", [y, x], [ca.densify(H), ca.densify(g)])
+
+    def _call(self, function: Any, given: Sequence[FloatArray], out: Sequence[FloatArray]) -> None:
+        """Rows of NumPy are columns of CasADi, so both read and write the same memory."""
+        rows = len(given[0])
+        key = (function.name(), rows)
+        if key not in self._mapped:
+            self._mapped[key] = function.map(rows).buffer()
+        buffer, run = self._mapped[key]
+        kept = [np.ascontiguousarray(x, float).reshape(-1) for x in given]
+        for i, x in enumerate(kept):
+            buffer.set_arg(i, x.data)
+        for i, x in enumerate(out):
+            buffer.set_res(i, x.reshape(-1).data)
+        run()
+
+    def values(self, given: Sequence[FloatArray]) -> FloatArray:
+        """See `OwnRows.values`."""
+        out = np.empty((len(given[0]), self.size))
+        if out.size:
+            self._call(self._value, given, [out])
+        return out
+
+    def slopes(self, given: Sequence[FloatArray]) -> list[FloatArray]:
+        """See `OwnRows.slopes`."""
+        out = [np.empty((len(given[0]), n, self.size)) for n in self.sizes]
+        if len(given[0]) and self.size:
+            self._call(self._slopes, given, out)
+        return [np.ascontiguousarray(np.swapaxes(x, 1, 2)) for x in out]
+
+    def second(self, bar: FloatArray, given: Sequence[FloatArray]) -> tuple[FloatArray, FloatArray]:
+        """See `OwnRows.second`."""
+        rows, n = len(bar), sum(self.sizes)
+        H, g = np.empty((rows, n, n)), np.empty((rows, n))
+        if rows and self.size:
+            self._call(self._second, [bar, np.concatenate(given, axis=1)], [H, g])
+        return H, g
+
+
+class JaxRows:
+    """`OwnRows` of a function of JAX's arrays."""
+
+    def __init__(self, f: Callable[..., Any], sizes: Sequence[int]) -> None:
+        jax = require("jax", "jax")
+        jax.config.update("jax_enable_x64", True)
+        ends = np.cumsum(sizes)[:-1].tolist()
+
+        def flat(*given: Any) -> Any:
+            return jax.numpy.atleast_1d(f(*given)).ravel()
+
+        def scalar(x: Any, y: Any) -> Any:
+            return y @ flat(*jax.numpy.split(x, ends))
+
+        def mapped(function: Any) -> Any:
+            return jax.jit(jax.vmap(function))
+
+        self._values, self._slopes = mapped(flat), mapped(jax.jacfwd(flat, argnums=tuple(range(len(sizes)))))
+        self._second = mapped(lambda x, y: (jax.hessian(scalar)(x, y), jax.grad(scalar)(x, y)))
+
+    def values(self, given: Sequence[FloatArray]) -> FloatArray:
+        """See `OwnRows.values`."""
+        return np.asarray(self._values(*given), float)
+
+    def slopes(self, given: Sequence[FloatArray]) -> list[FloatArray]:
+        """See `OwnRows.slopes`."""
+        return [np.asarray(x, float) for x in self._slopes(*given)]
+
+    def second(self, bar: FloatArray, given: Sequence[FloatArray]) -> tuple[FloatArray, FloatArray]:
+        """See `OwnRows.second`."""
+        H, g = self._second(np.concatenate(given, axis=1), bar)
+        return np.asarray(H, float), np.asarray(g, float)
