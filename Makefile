@@ -24,9 +24,9 @@ venv: $(DEV)  ## create .venv with everything needed to work on the package
 demo: $(DEMO)  ## run the demo
 	$(PY) examples/demo.py $(ARGS)
 
-# By files, so that not every process compiles every kernel.
+# By files, so that not every process compiles every kernel; in the order of tests/conftest.py.
 test: $(DEV)  ## run the tests (ARGS="-k galerkin -n 0" goes to pytest)
-	$(PY) -m pytest -n auto --maxprocesses 8 --dist loadfile $(ARGS)
+	$(PY) -m pytest -n auto --maxprocesses 8 --dist loadfile --no-loadscope-reorder $(ARGS)
 
 # Never fails: without a browser those tests are skipped. On a machine that is not root's own, install it yourself.
 browser:  ## install Chromium for the tests of pages, where this is root on Debian or Ubuntu

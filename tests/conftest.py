@@ -1,5 +1,31 @@
-"""Settings that must be made before leastaction is imported."""
+"""Settings that must be made before leastaction is imported, and the order of files."""
 
 import os
+from collections import Counter
 
 os.environ["LEASTACTION_QUIET"] = "1"
+
+LONG = {
+    "test_cuda.py": 60,
+    "test_general_cuda.py": 60,
+    "test_warmup.py": 10,
+    "test_examples.py": 20,
+    "test_sweep.py": 20,
+    "test_search.py": 20,
+    "test_browser.py": 20,
+    "test_processes.py": 20,
+}
+"""Files with tests that take long, and as how many others one of them counts."""
+
+
+def pytest_collection_modifyitems(config, items):
+    """Files that take long come first: begun last, one would keep a single process busy while the others wait.
+
+    Where several processes run the tests (`make test`); within a file the order stays what it is.
+    """
+    if not hasattr(config, "workerinput"):
+        return
+    weights = Counter()
+    for item in items:
+        weights[item.path] += LONG.get(item.path.name, 1)
+    items.sort(key=lambda item: -weights[item.path])

@@ -53,6 +53,16 @@ def filled(problem):
 # ---------------------------------------------------------------------- linear systems
 
 
+def test_orderings_are_found_once():
+    """For the same form with other numbers; not where other unknowns are free."""
+    first, again = (filled(swing_up(12, duration=T)) for T in (2.0, 2.5))
+    assert again.order is first.order
+    assert again.values is not first.values
+    other = filled(swing_up(12).finish(q=[np.nan, math.pi], v=0))
+    assert other.order is not first.order
+    assert other.n == first.n + 1
+
+
 @pytest.mark.parametrize("which", PROBLEMS)
 @pytest.mark.parametrize("shift", [1e-3, -0.02])
 def test_signs_and_solution_of_a_linear_system(which, shift):

@@ -4,6 +4,8 @@ import importlib
 from collections.abc import Callable
 from typing import Any
 
+from .haste import cuda_in_haste
+
 __all__ = ["cuda_ptx", "cuda_source"]
 
 
@@ -23,6 +25,6 @@ def cuda_ptx(kernel: Any, signature: Any, *, capability: tuple[int, int] = (9, 0
     cuda: Any = importlib.import_module("numba.cuda")
     # numba-cuda asks the present GPU for its compute capability whenever a kernel calls another function.
     gpu = SimpleNamespace(compute_capability=capability)
-    with mock.patch("numba.cuda.dispatcher.get_current_device", return_value=gpu):
+    with mock.patch("numba.cuda.dispatcher.get_current_device", return_value=gpu), cuda_in_haste():
         ptx, _ = cuda.compile(cuda_source(kernel), signature, cc=capability, device=False, abi="numba")
     return str(ptx)

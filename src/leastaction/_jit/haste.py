@@ -2,20 +2,22 @@
 
 import contextlib
 import gc
+import hashlib
 import operator
 from collections.abc import Callable, Iterator
+from importlib import import_module
 from typing import Any
 
 import llvmlite.binding as llvm
 from llvmlite.binding import newpassmanagers
 from numba import types
-from numba.core import ir
+from numba.core import ir, itanium_mangler
 from numba.core.base import BaseContext
 from numba.core.types.functions import BaseFunction
 
 from .background import second_thread
 
-__all__ = ["in_haste"]
+__all__ = ["cuda_in_haste", "in_haste"]
 
 _CALLS = frozenset(getattr(operator, name) for name in operator.__all__) | {bool, range}
 _PLAIN = (types.Number, types.Boolean, types.Array, types.BaseTuple, types.Record, types.SliceType)
@@ -40,7 +42,9 @@ def in_haste() -> Iterator[None]:
     try:
         with (
             _instead(BaseFunction, "get_call_type", _remembering(BaseFunction.get_call_type)),
-            _instead(ir.Inst, "_rec_list_vars", _list_variables),
+            _instead(types.NamedTuple, "__hash__", _remembered_hash()),
+            _instead(ir.Inst, "_rec_list_vars", _variables_of(ir)),
+            _instead(itanium_mangler, "mangle", _short_names(itanium_mangler.mangle)),
             _instead(_llvm_lock(), "_cblist", []),  # Numba has every call of LLVM told to all its timers
             _instead(BaseContext, "get_abi_sizeof", _remembered_size(BaseContext.get_abi_sizeof)),
             _instead(llvm, "get_process_triple", _always(llvm.get_process_triple())),
@@ -52,6 +56,27 @@ def in_haste() -> Iterator[None]:
         _at_work = False
         if collecting:
             gc.enable()
+
+
+@contextlib.contextmanager
+def cuda_in_haste() -> Iterator[None]:
+    """`in_haste` for kernels of a GPU; numba-cuda has its own copy of much of Numba."""
+    try:
+        base, instructions, names = map(import_module, (f"numba.cuda.{name}" for name in _COPIES))
+    except ImportError:  # the simulator of CUDA, or another version of it
+        yield
+        return
+    size = _remembered_size(base.BaseContext.get_abi_sizeof)
+    with (
+        in_haste(),
+        _instead(base.BaseContext, "get_abi_sizeof", size),
+        _instead(instructions.Inst, "_rec_list_vars", _variables_of(instructions)),
+        _instead(names, "mangle", _short_names(names.mangle)),
+    ):
+        yield
+
+
+_COPIES = ("core.base", "core.ir", "itanium_mangler")
 
 
 @contextlib.contextmanager
@@ -98,6 +123,33 @@ def _remembering(ordinary: Callable[..., Any]) -> Callable[..., Any]:
     return get_call_type
 
 
+def _short_names(ordinary: Callable[..., Any]) -> Callable[..., Any]:
+    """Let names of functions tell them apart by a hash of the types of their arguments.
+
+    Numba's own hold every field of every record of every bundle, ten thousand letters, in each call of each function:
+    more text for LLVM than code, and nine tenths of a kernel's file.
+    """
+
+    def mangle(name: str, kinds: Any, *, abi_tags: Any = (), uid: Any = None) -> str:
+        told = "\n".join([*map(str, kinds), *map(str, abi_tags)])
+        return ordinary(name, (), abi_tags=(hashlib.sha256(told.encode()).hexdigest()[:24],), uid=uid)
+
+    return mangle
+
+
+def _remembered_hash() -> Callable[[Any], int]:
+    """Hash the type of a bundle once: for that, Numba goes through all that is in it."""
+    known: dict[int, tuple[int, Any]] = {}
+
+    def hash_of(self: Any) -> int:
+        found = known.get(id(self))
+        if found is None:
+            found = known[id(self)] = hash(self.key), self  # kept: an id may be given again
+        return found[0]
+
+    return hash_of
+
+
 def _remembered_size(ordinary: Callable[..., Any]) -> Callable[..., Any]:
     """Ask LLVM once for the size of a type: it takes a module, and waits for the second thread."""
     known: dict[str, Any] = {}
@@ -111,18 +163,24 @@ def _remembered_size(ordinary: Callable[..., Any]) -> Callable[..., Any]:
     return get_abi_sizeof
 
 
-def _list_variables(self: Any, value: Any) -> list[Any]:
-    """`Inst._rec_list_vars` with the frequent cases first; it runs some million times."""
-    kind = type(value)
-    if kind is ir.Var:
-        return [value]
-    if isinstance(value, (dict, list, tuple)):
-        found = []
-        for item in value.values() if isinstance(value, dict) else value:
-            kind = type(item)
-            if kind is ir.Var:
-                found.append(item)
-            elif kind is not ir.Loc and kind is not str:
-                found += _list_variables(self, item)
-        return found
-    return value.list_vars() if isinstance(value, ir.Inst) else []
+def _variables_of(ir: Any) -> Callable[..., Any]:
+    """`Inst._rec_list_vars` of `numba.core.ir` or its like, frequent cases first; it runs some million times."""
+    # The IR of numba-cuda may hold Numba's own.
+    variables, others = getattr(ir, "var_types", (ir.Var,)), (*getattr(ir, "loc_types", (ir.Loc,)), str)
+    instructions = getattr(ir, "inst_types", ir.Inst)
+
+    def list_variables(self: Any, value: Any) -> list[Any]:
+        if type(value) in variables:
+            return [value]
+        if isinstance(value, (dict, list, tuple)):
+            found = []
+            for item in value.values() if isinstance(value, dict) else value:
+                kind = type(item)
+                if kind in variables:
+                    found.append(item)
+                elif kind not in others:
+                    found += list_variables(self, item)
+            return found
+        return value.list_vars() if isinstance(value, instructions) else []
+
+    return list_variables

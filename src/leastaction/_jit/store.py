@@ -14,9 +14,11 @@ from pathlib import Path
 from typing import Any
 
 import llvmlite
+import llvmlite.binding as llvm
 import numba
 import numpy as np
 from numba.core import caching, config
+from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import CompileResult
 from numba.core.serialize import dumps
 
@@ -117,6 +119,7 @@ class KernelCache(caching._Cache):
             file.parent.mkdir(parents=True, exist_ok=True)
             with writing(file) as part:
                 part.write_bytes(dumps(data._reduce()))
+            data.library._shared_module = None  # a copy that was made for the file
             _remove_unused(file.parent)
             return True
         except Exception as error:
@@ -143,12 +146,50 @@ class KernelCache(caching._Cache):
 def _read(file: Path, target_context: Any) -> Any:
     """A kernel from its file; None if there is none. A damaged or unreadable file is as good as none."""
     try:
-        kernel = CompileResult._rebuild(target_context, *pickle.loads(file.read_bytes()))
+        kept = pickle.loads(file.read_bytes())
+        with _lazy(target_context.codegen(), kept[1]):
+            kernel = CompileResult._rebuild(target_context, *kept)
     except Exception:
         return None
     if file.parent != FOLDER:
         _mark_used(file)
     return kernel
+
+
+class Loaded(JITCodeLibrary):
+    """The code of a kernel from its file: what others would need to inline it is parsed when they do.
+
+    That is two thirds of the time to load one, and only functions of users that call a kernel ask for it.
+    """
+
+    bitcode = b""
+
+    def _get_module_for_linking(self) -> Any:
+        if self._shared_module is None:
+            self._shared_module = llvm.parse_bitcode(self.bitcode)
+        return self._shared_module
+
+
+@contextlib.contextmanager
+def _lazy(codegen: Any, function: Any) -> Iterator[None]:
+    """Within, a kernel that Numba makes anew from what was kept of it is `Loaded`; `function`: its descriptor."""
+
+    def unserialize(kept: Any) -> Any:
+        name, _, (object_code, bitcode) = kept
+        library: Any = Loaded(codegen, name)
+        library.bitcode = bitcode
+        library.enable_object_caching()
+        library._set_compiled_object(object_code)
+        library._finalize_final_module()
+        # Numba would take the names of all that is in it from the bitcode.
+        codegen._engine._defined_symbols |= {function.llvm_func_name, function.llvm_cpython_wrapper_name}
+        return library
+
+    codegen.unserialize_library = unserialize
+    try:
+        yield
+    finally:
+        del codegen.unserialize_library
 
 
 def _mark_used(file: Path) -> None:

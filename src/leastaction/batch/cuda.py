@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
 
+from leastaction._jit.haste import cuda_in_haste
 from leastaction.batch.arrays import Batch
 from leastaction.batch.general.card import run_generally
 from leastaction.batch.kernels import compiled, job_of, literals_as, load
@@ -123,7 +125,8 @@ class Card:
             single = self.dtype == np.float32
             kernel = compiled(self.mechanism, job, single, self.touching, self.separate, driven)
             began = time.perf_counter()
-            kernel[(robots + THREADS - 1) // THREADS, THREADS](tuple(settings), tuple(self.batch), self.own)
+            with nullcontext() if getattr(kernel, "overloads", None) else cuda_in_haste():  # the first launch compiles
+                kernel[(robots + THREADS - 1) // THREADS, THREADS](tuple(settings), tuple(self.batch), self.own)
             load().synchronize()
         return time.perf_counter() - began
 

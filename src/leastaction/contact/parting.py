@@ -57,18 +57,16 @@ Limits = Sequence[tuple[int, int, float, float]]
 """For each joint coordinate with limits its indices in q and in v, and these limits [rad or m]."""
 
 
-def clear_start(model: AtHome, limits: Limits, table: ContactTable, q: FloatArray) -> FloatArray:
+def clear_start(search: Search, q: FloatArray) -> FloatArray:
     """q with links that overlap moved apart, and a warning that names them; q itself where there is no way.
 
     Links of one robot, and those with the world that it is tied to. What flies by itself is left to contacts.
 
     Args:
-        model: the mechanism.
-        limits: of its joints.
-        table: what may touch what.
+        search: in the mechanism.
         q: joint positions [rad or m], shape (nq,).
     """
-    search = _Search(model, limits, table)
+    model, table = search.model, search.table
     first = search.look(q)
     if not first.deep:
         return q
@@ -108,8 +106,14 @@ class _Found:
         self.deep = bool(self.is_deep.any())
 
 
-class _Search:
-    """What a search for a start without overlaps needs to know."""
+class Search:
+    """What a search for a start without overlaps needs to know, whatever the start.
+
+    Args:
+        model: the mechanism.
+        limits: of its joints.
+        table: what may touch what.
+    """
 
     def __init__(self, model: AtHome, limits: Limits, table: ContactTable) -> None:
         self.model, self.table, m = model, table, model.mechanism
@@ -209,7 +213,7 @@ class _Search:
 class _Ways:
     """Ways from a start at which links overlap to where they do not."""
 
-    def __init__(self, search: _Search, q: FloatArray, first: _Found) -> None:
+    def __init__(self, search: Search, q: FloatArray, first: _Found) -> None:
         self.search, self.m, self.start, self.first = search, search.model.mechanism, q, first
         self.M = search.metric(q)
         self.sunk = float(search.rest(q).gaps.min(initial=0.0))

@@ -9,6 +9,8 @@ from contextlib import contextmanager
 from importlib import import_module
 from typing import Any
 
+from leastaction._jit.haste import cuda_in_haste
+
 LONG_NAME = 100
 """Names with more letters are shortened. Numba's hold the types of all arguments, with every field of every record, and
 stand in each line of assembly text that loads one: hundreds of megabytes of them."""
@@ -25,7 +27,8 @@ def in_parts() -> Iterator[None]:
     ordinary = nvvm.compile_ir
     nvvm.compile_ir = lambda code, **options: ordinary(parted(code), **options)
     try:
-        yield
+        with cuda_in_haste():
+            yield
     finally:
         nvvm.compile_ir = ordinary
 

@@ -59,7 +59,8 @@ class BodywiseStepper(ActionStepper):
         halving = halving_data(self, levels)
         if self.model.tied:
             return Bound(entries.rollout_dense, self.model, self.settings, self.data, halving)
-        model = self.model._replace(ways=needed_ways(self.model))
+        ways = needed_ways(self.model)
+        model = self.model._replace(ways=ways, jumps=ways.soft)  # limits with dampers are among the springs
         return Bound(entries.rollout_recursive, model, self.settings, self.data._replace(dense=None), halving)
 
     # ------------------------------------------------------------------ derivatives

@@ -27,11 +27,11 @@ class BodywiseWays(NamedTuple):
 def needed_ways(model: BodywiseModel) -> BodywiseWays:
     """The code that steps of this model need.
 
-    Few combinations: each is a kernel of its own. Orders above 4 share one.
+    Few combinations: each is a kernel of its own. Orders above 4 share one, and so do all models of an order with
+    forces on bodies: beside these, the rest is little.
     """
     s = len(model.rule.c) - 1
-    soft = model.sprung or model.geared
-    if s > 2:
-        return BodywiseWays(None, None, True, None, True)
-    balls = s == 2 and not soft and bool((model.nodes.nv == 3).any())
-    return BodywiseWays(*(True if way else None for way in (s == 1, s == 2, False, balls, soft)))
+    pushed = model.forces.paths is not None
+    soft = pushed or model.sprung or model.geared or s > 2
+    balls = s == 2 and (pushed or (not soft and bool((model.nodes.nv == 3).any())))
+    return BodywiseWays(*(True if way else None for way in (s == 1, s == 2, s > 2, balls, soft)))
