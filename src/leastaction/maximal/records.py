@@ -21,6 +21,7 @@ __all__ = [
     "NOT_LENT",
     "PATH_STATE",
     "POINT_STATE",
+    "ROPE",
     "ROW_STATE",
     "SLIDE",
     "VALUE",
@@ -28,7 +29,7 @@ __all__ = [
     "records",
 ]
 
-SLIDE, HINGE, BALL, FREE = range(4)
+ROPE, SLIDE, HINGE, BALL, FREE = range(-1, 4)
 
 NOT_LENT = -2
 """In place of an edge: the row is lent to no body without inertia, see `MaximalModel.augment`."""
@@ -91,13 +92,13 @@ GOAL = np.dtype(
 
 COORDINATE = np.dtype(
     [
-        ("kind", "i8"),  # SLIDE, HINGE, BALL or FREE
+        ("kind", "i8"),  # ROPE, SLIDE, HINGE, BALL or FREE
         ("a", "i8"),  # bodies; of the second hinge of a universal joint the child comes first
         ("b", "i8"),
-        ("iq", "i8"),  # first entry in q and v, -1 for a joint that closes a loop
+        ("iq", "i8"),  # first entry in q and v, -1 for a joint that closes a loop and for a rope
         ("iv", "i8"),
         ("edge", "i8"),  # edge of the graph between a and b, -1 where there is none
-        ("pitch", "f8"),  # advance of a screw per angle [m/rad]
+        ("pitch", "f8"),  # advance of a screw per angle [m/rad]; weight of a rope's distance
         ("sign", "f8"),  # -1 for that second hinge
         ("n", "f8", 3),  # axis in the frame of a
         ("n2", "f8", 3),  # zero mark in a
@@ -118,7 +119,10 @@ COORDINATE = np.dtype(
     ],
     align=True,
 )
-"""A coordinate of a joint: one number (SLIDE, HINGE) or an orientation (BALL), or both (FREE)."""
+"""A coordinate of a joint: one number (SLIDE, HINGE) or an orientation (BALL), or both (FREE).
+
+A ROPE is no joint's: the distance of two points, which a tendon limits.
+"""
 
 BODY_STATE = np.dtype(
     [
@@ -187,6 +191,9 @@ CONTACT_STATE = np.dtype(
         ("energy", "f8"),  # typical energy of the cones [J]
         ("load", "f8"),  # how much more mass joints put behind a contact than the body has itself
         ("dry", "f8"),  # share of the step in which dry friction acts
+        ("kept", "f8"),  # length of the step whose Newton matrix the factors are of [s], 0 where it is of no use
+        ("closed", "i8"),  # how many cones of that step are in it
+        ("saved", "i8"),  # 1: their part of it stands in `ContactData.saved`
         ("listed", "i8"),  # how many pairs are in the list, -1 for none yet; see `contact.listing`
         ("fixed", "i8"),  # 1: some of all pairs are with things of limited size that are fixed to the world
         ("within", "f8"),  # the list has all pairs that were closer when it was made [m]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 
 from leastaction._jit.bound import Bound
 from leastaction.contact.overlap_words import warn_of_overlap
+from leastaction.contact.parting import Search, clear_start
 from leastaction.contact.shapes import collect
 from leastaction.dynamics.legendre import velocity_of_momentum
 from leastaction.dynamics.loops import check_closed, is_redundant, momentum_projection
@@ -31,7 +33,7 @@ from leastaction.maximal.arrays import (
 )
 from leastaction.maximal.compiler import compile_model
 from leastaction.maximal.composition import composition
-from leastaction.maximal.contact.by_design import clear_start, leave_out
+from leastaction.maximal.contact.by_design import leave_out, starts_apart
 from leastaction.maximal.contact.diagnosis import warn_of_ignored_pairs
 from leastaction.maximal.coordinates.placement import momenta_of, place, poses_of_bodies
 from leastaction.maximal.derivatives.linearize import OneStep, Parts, jacobians_back
@@ -152,10 +154,10 @@ class MaximalStepper(Stepper):
             self.data = on_graph(self.data, self.ldu.new_factors())
         self._make_room()
 
-    def _tie(self, more: bool) -> None:
+    def _tie(self, more: bool, seldom: bool = False) -> None:
         """Make a graph that ties the bodies which touch; see `Layout.tie`."""
         assert self.contact is not None
-        if self.layout.tie(self.contact.touched, more):
+        if self.layout.tie(self.contact.touched, more, seldom):
             self.data = on_graph(self.data, self.ldu.new_factors())
         self._bind()
 
@@ -164,7 +166,7 @@ class MaximalStepper(Stepper):
         self._plan(Z, EVERYWHERE)
         if self.contact is not None:
             self.contact.touched[:] = 1
-            self._tie(True)
+            self._tie(True, seldom=True)
 
     def _make_room(self) -> None:
         """Arrays for contacts, none of them known."""
@@ -210,7 +212,11 @@ class MaximalStepper(Stepper):
 
     def clear_start(self, q: FloatArray) -> FloatArray:
         """Links of a robot that overlap start apart."""
-        return clear_start(self.model, self.table, q) if self.acts and len(self.table.shapes) else q
+        return clear_start(self._starts, q) if self.acts and len(self.table.shapes) else q
+
+    @cached_property
+    def _starts(self) -> Search:
+        return starts_apart(self.model, self.table)
 
     def prepare_start(self, q: FloatArray) -> FloatArray:
         """Refuse open loops."""
@@ -274,7 +280,8 @@ class MaximalStepper(Stepper):
             self.age += done
             if why == entries.DONE:
                 break
-            if not mend(self, record, at, why, written < LOGGED * self.room // 2 or done == 0):
+            # The log is full as soon as it has no room for a step with as many contacts as there may be.
+            if not mend(self, record, at, why, written <= (LOGGED - 1) * self.room or done == 0):
                 return at
         self.reached = (last, u[-1, -1])
         return last

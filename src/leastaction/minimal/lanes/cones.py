@@ -9,7 +9,7 @@ import numpy as np
 
 from leastaction.contact.by_design import AtHome, leave_out
 from leastaction.contact.neighbours import reach_of_bodies
-from leastaction.contact.parting import clear_start
+from leastaction.contact.parting import Search
 from leastaction.contact.records import BOX, CAPSULE, MESH, PLANE, SPHERE
 from leastaction.contact.shapes import ContactTable, collect
 from leastaction.dynamics import body_poses, body_twists
@@ -30,7 +30,8 @@ def cones(mechanism: Mechanism) -> tuple[Any, ContactTable]:
             body, name = table.names[pair.b]
             raise IntegratorError(
                 f"device='cuda' knows spheres, capsules, boxes, meshes and contact points on planes; {name!r} of body "
-                f"{body!r} is no such shape, or may touch ground that is no plane; use device='cpu'"
+                f"{body!r} is no such shape, may touch ground that is no plane, or has a surface that moves; use "
+                "device='cpu'"
             )
     return _records(mechanism, table), table
 
@@ -53,10 +54,10 @@ def cones_and_shapes(mechanism: Mechanism, bodies: bool) -> tuple[Any, LaneShape
     return _records(mechanism, table), shapes, table
 
 
-def start_apart(mechanism: Mechanism, cones: Any, table: ContactTable, q: Any) -> Any:
+def starts_apart(mechanism: Mechanism, cones: Any, table: ContactTable) -> Search:
     """See `contact.parting.clear_start`; limits are those among the cones."""
     limits = [(int(c.iq), int(c.dof), float(c.lower), float(c.upper)) for c in cones[cones.kind == LIMIT]]
-    return clear_start(_at_home(mechanism, centred_frames(mechanism)), limits, table, q)
+    return Search(_at_home(mechanism, centred_frames(mechanism)), limits, table)
 
 
 def centred_frames(mechanism: Mechanism) -> dict[str, tuple[int, Pose]]:
@@ -123,8 +124,9 @@ def _refuse(table: ContactTable, pairs: Any) -> None:
 
 
 def _is_plain(table: ContactTable, pair: Any) -> bool:
-    """Whether a pair with the ground is one of balls over a plane."""
-    return table.shapes[pair.a].kind == PLANE and table.shapes[pair.b].kind in KNOWN
+    """Whether a pair with the ground is one of balls over a plane, neither with a surface that moves."""
+    ground, shape = table.shapes[pair.a], table.shapes[pair.b]
+    return ground.kind == PLANE and shape.kind in KNOWN and not (ground.belt.any() or shape.belt.any())
 
 
 def _contacts(table: ContactTable) -> Any:

@@ -14,6 +14,7 @@ from leastaction._jit.walk import Walk
 from leastaction._tuples import plain
 from leastaction.contact.neighbours import reach_of_bodies
 from leastaction.contact.overlap_words import warn_of_overlap
+from leastaction.contact.parting import Search, clear_start
 from leastaction.dynamics.legendre import velocity_of_momentum
 from leastaction.errors import ConvergenceError
 from leastaction.integrators import FloatArray, Stepper
@@ -29,7 +30,7 @@ from leastaction.minimal.lanes.arrays import (
     lane_arrays,
     lane_model,
 )
-from leastaction.minimal.lanes.cones import cones_and_shapes, start_apart
+from leastaction.minimal.lanes.cones import cones_and_shapes, starts_apart
 from leastaction.minimal.lanes.derivatives.by_parameters import Derivative
 from leastaction.minimal.lanes.derivatives.replay import Replay
 from leastaction.minimal.lanes.derivatives.reversal import GroundReversal, OneStep, Sweep
@@ -87,7 +88,11 @@ class GroundStepper(Stepper):
 
     def clear_start(self, q: FloatArray) -> FloatArray:
         """Links of a robot that overlap start apart."""
-        return start_apart(self.mechanism, self.cones, self.table, q) if len(self.table.shapes) else q
+        return clear_start(self._starts, q) if len(self.table.shapes) else q
+
+    @cached_property
+    def _starts(self) -> Search:
+        return starts_apart(self.mechanism, self.cones, self.table)
 
     def record(self, steps: int) -> Record:
         """As `Stepper.record`, with momenta before impulses, the impulses of each step, iterations and parts."""
@@ -184,10 +189,11 @@ class GroundStepper(Stepper):
         """See `Stepper.noted_contacts`."""
         on_planes = (self._contacts_of(*piece) for piece in self.log)
         log = np.concatenate([*self.found_log, np.zeros((0, 10))])
-        log[:, 1:3] = self._first_bodies()[log[:, 1:3].astype(int)]
+        log[:, 1:3] = self._first_bodies[log[:, 1:3].astype(int)]
         log = np.concatenate([log, *on_planes])
         return log[np.argsort(log[:, 0], kind="stable")]
 
+    @cached_property
     def _first_bodies(self) -> Any:
         """For each node the index of the first body of the mechanism that is part of it; last the world's, -1."""
         first = np.full(len(self.model.nodes) + 1, -1)
@@ -199,10 +205,14 @@ class GroundStepper(Stepper):
 
     def _say_overlaps(self, log: FloatArray) -> None:
         """Warn of bodies that overlap at the start, from the contacts of the first step."""
-        m, tree = self.mechanism, self.mechanism.tree
+        warn_of_overlap(log, [*self.mechanism.body_names, WORLD], self._reach)
+
+    @cached_property
+    def _reach(self) -> FloatArray:
+        """Of each body, see `reach_of_bodies`."""
+        tree = self.mechanism.tree
         reach = reach_of_bodies(self.table.shapes, len(tree.nodes))
-        own = np.array([reach[tree.frames[name][0]] for name in m.body_names])
-        warn_of_overlap(log, [*m.body_names, WORLD], own)
+        return np.array([reach[tree.frames[name][0]] for name in self.mechanism.body_names])
 
     def forget_contacts(self) -> None:
         """See `Stepper.forget_contacts`."""
