@@ -48,9 +48,9 @@ class StanceFeedback:
         spin: [N m s/rad].
         least: force [N] in the plan from which a foot counts as standing.
         most: force [N] that a foot is given at most, beside the planned one.
-        placing: share of what a foot in the air lacks of its planned place in the world that its joints make up for, one
-            number or those along x, y and z. Where only x matters, as at gaps across the way, y and z are better left to
-            the body: feet beneath a body that is off keep it upright.
+        placing: share of what a foot in the air lacks of its planned place in the world that its joints make up for,
+            one number or those along x, y and z. Where only x matters, as at gaps across the way, y and z are better
+            left to the body: feet beneath a body that is off keep it upright.
     """
 
     position: float
