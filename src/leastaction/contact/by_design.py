@@ -77,7 +77,7 @@ class AtHome(NamedTuple):
 def leave_out(model: AtHome, table: ContactTable) -> ContactTable:
     """The table without pairs of bodies that are made to overlap or cannot part; a warning names them."""
     ground, tied = pairs_of(table.ground), len(table.movers) > 1
-    if not (tied or any(not _flies(model, int(table.shapes.body[b])) for _, b in ground)):
+    if not (tied or bounded(model, table, ground)):
         return table
     X = model.poses(model.home)
     near, root = _near(model.mechanism), roots(model.mechanism)
@@ -115,15 +115,16 @@ def pairs_of(pairs: Any) -> list[tuple[int, int]]:
 
 def bounded(model: AtHome, table: ContactTable, ground: list[tuple[int, int]]) -> list[tuple[int, int]]:
     """Those of the pairs with the world whose bodies do not fly."""
-    return [(a, b) for a, b in ground if not _flies(model, int(table.shapes.body[b]))]
+    flying, bodies = _flying(model), table.shapes.body.tolist()
+    return [(a, b) for a, b in ground if bodies[b] not in flying]
 
 
-def _flies(model: AtHome, i: int) -> bool:
-    """Whether the joints that carry a body leave it six freedoms or more that may be pushed."""
+def _flying(model: AtHome) -> set[int]:
+    """Bodies to which the joints that carry them leave six freedoms or more that may be pushed."""
     freedoms = {-1: 0}
     for a, b, first, count in model.links:
         freedoms[b] = len(set(range(first, first + count)) - model.held) + freedoms[a]
-    return freedoms[i] >= 6
+    return {body for body, number in freedoms.items() if number >= 6}
 
 
 def roots(m: Mechanism) -> dict[str, str]:
@@ -171,7 +172,11 @@ def meeting(table: ContactTable, pairs: Sequence[tuple[int, int]], X: FloatArray
 
 def contacts_of(table: ContactTable, pairs: Any, X: FloatArray) -> tuple[Any, FloatArray, FloatArray, FloatArray]:
     """Contacts of pairs of shapes at the poses X, their gaps, normals and points."""
-    chosen = table.pairs_of(pairs)
+    return contacts_at(table, table.pairs_of(pairs), X)
+
+
+def contacts_at(table: ContactTable, chosen: Any, X: FloatArray) -> tuple[Any, FloatArray, FloatArray, FloatArray]:
+    """The same of `PAIR` records."""
     finite = table.shapes.bound[np.isfinite(table.shapes.bound)]
     margin = TOUCHING * float(finite.max(initial=0.0))
     found: Any = records(64, CONTACT)

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import null_space
 
-from leastaction.contact.by_design import AtHome, bounded, contacts_of, meeting, pairs_of, roots
+from leastaction.contact.by_design import TOUCHING, AtHome, bounded, contacts_at, pairs_of, roots
 from leastaction.contact.overlap_words import DEEP, REMEDY
 from leastaction.contact.shapes import ContactTable
 from leastaction.dynamics.api import body_jacobian, mass_matrix
@@ -57,19 +57,16 @@ Limits = Sequence[tuple[int, int, float, float]]
 """For each joint coordinate with limits its indices in q and in v, and these limits [rad or m]."""
 
 
-def clear_start(model: AtHome, limits: Limits, table: ContactTable, q: FloatArray) -> FloatArray:
+def clear_start(search: Search, q: FloatArray) -> FloatArray:
     """q with links that overlap moved apart, and a warning that names them; q itself where there is no way.
 
     Links of one robot, and those with the world that it is tied to. What flies by itself is left to contacts.
 
     Args:
-        model: the mechanism.
-        limits: of its joints.
-        table: what may touch what.
+        search: what is known of the mechanism.
         q: joint positions [rad or m], shape (nq,).
     """
-    search = _Search(model, limits, table)
-    first = search.look(q)
+    model, table, first = search.model, search.table, search.look(q)
     if not first.deep:
         return q
     way = _Ways(search, q, first)
@@ -96,41 +93,76 @@ def _say(m: Mechanism, table: ContactTable, own: _Found, moved: FloatArray) -> N
     )
 
 
+class _Pairs:
+    """Pairs of shapes that are looked at again and again.
+
+    Attributes:
+        records: `PAIR` records.
+        reach: how far apart the centres of their bounding spheres are at most where they touch [m].
+    """
+
+    def __init__(self, table: ContactTable, pairs: Any) -> None:
+        self.table, self.records, bound = table, table.pairs_of(pairs), table.shapes.bound
+        self.reach = (1.0 + TOUCHING) * (bound[self.records.a] + bound[self.records.b])
+
+    def meeting(self, X: FloatArray) -> Any:
+        """Records of those whose bounding spheres meet at the poses X."""
+        if len(self.records) == 0:
+            return self.records
+        centres = self.table.centres(X)
+        d = centres[self.records.a] - centres[self.records.b]
+        return self.records[np.einsum("ki,ki->k", d, d) <= self.reach**2]
+
+
 class _Found:
     """Contacts at some poses: pairs of shapes, gaps, normals, points, sizes of the smaller ones."""
 
-    def __init__(self, table: ContactTable, candidates: Any, X: FloatArray) -> None:
-        contacts, self.gaps, self.normals, self.points = contacts_of(table, candidates, X)
-        self.pairs = [candidates[int(c.pair)] for c in contacts]
+    def __init__(self, pairs: _Pairs, X: FloatArray) -> None:
+        table, met = pairs.table, pairs.meeting(X)
+        self.pairs: list[tuple[int, int]] = []
+        self.gaps, self.normals, self.points = np.zeros(0), np.zeros((0, 3)), np.zeros((0, 3))
+        if len(met):
+            contacts, self.gaps, self.normals, self.points = contacts_at(table, met, X)
+            self.pairs = pairs_of(met[contacts.pair])
         bound = table.shapes.bound
         self.sizes = np.array([min(bound[a], bound[b]) for a, b in self.pairs]).reshape(-1)
         self.is_deep = self.gaps < -DEEP * self.sizes
         self.deep = bool(self.is_deep.any())
 
 
-class _Search:
-    """What a search for a start without overlaps needs to know."""
+class Search:
+    """What a search for a start without overlaps needs to know of a mechanism, wherever it starts.
+
+    Args:
+        model: the mechanism.
+        limits: of its joints.
+        table: what may touch what.
+    """
 
     def __init__(self, model: AtHome, limits: Limits, table: ContactTable) -> None:
         self.model, self.table, m = model, table, model.mechanism
         self.limited = limits
-        self.root = roots(m)
-        self.ground = pairs_of(table.ground)
-        self.tied = bounded(model, table, self.ground)
+        ground = pairs_of(table.ground)
+        tied = bounded(model, table, ground)
+        self.own = _Pairs(table, [*self._links(), *tied])
+        self.others = _Pairs(table, sorted(set(ground) - set(tied)))
         self.free = np.setdiff1d(np.arange(m.nv), [*model.held, *_flying(m)])
+
+    def _links(self) -> list[tuple[int, int]]:
+        """Pairs of shapes of one robot that may touch."""
+        table, root, robots = self.table, roots(self.model.mechanism), dict[str, list[int]]()
+        for k in table.movers.tolist():
+            robots.setdefault(root[table.names[k][0]], []).append(k)
+        found = [table.that_may_touch(np.array(own)) for name, own in robots.items() if name != WORLD]
+        return [pair for pairs in found for pair in pairs]
 
     def look(self, q: FloatArray) -> _Found:
         """Contacts of links with their own robot, or with the world that it is tied to."""
-        X, table, root = self.model.poses(q), self.table, self.root
-        movers = pairs_of(table.body_pairs(X, 0.0)) if len(table.movers) > 1 else []
-        own = [(a, b) for a, b in movers if root[table.names[a][0]] == root[table.names[b][0]] != WORLD]
-        return _Found(table, meeting(table, [*own, *self.tied], X), X)
+        return _Found(self.own, self.model.poses(q))
 
     def rest(self, q: FloatArray) -> _Found:
         """Contacts of flying robots with the world."""
-        X, tied = self.model.poses(q), set(self.tied)
-        rest = [pair for pair in self.ground if pair not in tied]
-        return _Found(self.table, meeting(self.table, rest, X), X)
+        return _Found(self.others, self.model.poses(q))
 
     def metric(self, q: FloatArray) -> FloatArray:
         """Mass matrix of the freedoms that may move."""
@@ -209,7 +241,7 @@ class _Search:
 class _Ways:
     """Ways from a start at which links overlap to where they do not."""
 
-    def __init__(self, search: _Search, q: FloatArray, first: _Found) -> None:
+    def __init__(self, search: Search, q: FloatArray, first: _Found) -> None:
         self.search, self.m, self.start, self.first = search, search.model.mechanism, q, first
         self.M = search.metric(q)
         self.sunk = float(search.rest(q).gaps.min(initial=0.0))

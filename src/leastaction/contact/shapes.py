@@ -104,6 +104,12 @@ class ContactTable:
         """Whether friction against spinning or rolling may act."""
         return self.surfaces.turns
 
+    def that_may_touch(self, k: NDArray[np.int64]) -> list[tuple[int, int]]:
+        """Those pairs of the shapes k of moving bodies that may touch each other."""
+        i, j = np.triu_indices(len(k), 1)
+        may = self._may_touch(k[i], k[j])
+        return list(zip(k[i][may].tolist(), k[j][may].tolist(), strict=True))
+
     def owner(self, k: int) -> int | str:
         """What shape k belongs to, as `apart` tells it: the index of a moving body, or the name of a fixed one."""
         return int(self.shapes.body[k]) if self.shapes.body[k] >= 0 else self.names[k][0]

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from leastaction._jit.bound import Bound
 from leastaction.contact.overlap_words import warn_of_overlap
+from leastaction.contact.parting import Search, clear_start
 from leastaction.contact.shapes import collect
 from leastaction.dynamics.legendre import velocity_of_momentum
 from leastaction.dynamics.loops import check_closed, is_redundant, momentum_projection
@@ -31,7 +32,7 @@ from leastaction.maximal.arrays import (
 )
 from leastaction.maximal.compiler import compile_model
 from leastaction.maximal.composition import composition
-from leastaction.maximal.contact.by_design import clear_start, leave_out
+from leastaction.maximal.contact.by_design import leave_out, search_of
 from leastaction.maximal.contact.diagnosis import warn_of_ignored_pairs
 from leastaction.maximal.coordinates.placement import momenta_of, place, poses_of_bodies
 from leastaction.maximal.derivatives.linearize import OneStep, Parts, jacobians_back
@@ -106,6 +107,7 @@ class MaximalStepper(Stepper):
         self.layout = Layout(model, self.table, dt)
         self.layout.renew(None, None, 1.0)
         self.data = maximal_data(self.arrays, self.ldu.factors, integrator.max_iterations)
+        self.search: Search | None = None
         self.redundant = False
         self.room = 64
         self.planned, self.wider, self.exhausted = False, 1.0, False
@@ -208,7 +210,10 @@ class MaximalStepper(Stepper):
 
     def clear_start(self, q: FloatArray) -> FloatArray:
         """Links of a robot that overlap start apart."""
-        return clear_start(self.model, self.table, q) if self.acts and len(self.table.shapes) else q
+        if not (self.acts and len(self.table.shapes)):
+            return q
+        self.search = self.search or search_of(self.model, self.table)
+        return clear_start(self.search, q)
 
     def prepare_start(self, q: FloatArray) -> FloatArray:
         """Refuse open loops."""

@@ -22,11 +22,11 @@ def leave_out(model: Model, table: ContactTable) -> ContactTable:
     return by_design.leave_out(at_home(model), table)
 
 
-def clear_start(model: Model, table: ContactTable, q: FloatArray) -> FloatArray:
-    """See `contact.parting.clear_start`."""
+def search_of(model: Model, table: ContactTable) -> parting.Search:
+    """For `contact.parting.clear_start`."""
     own = [c for c in model.coordinates if c.iq >= 0 and c.iv >= 0 and c.kind < BALL]
     limits = [(int(c.iq), int(c.iv), float(c.lower), float(c.upper)) for c in own]
-    return parting.clear_start(at_home(model), limits, table, q)
+    return parting.Search(at_home(model), limits, table)
 
 
 def at_home(model: Model) -> by_design.AtHome:

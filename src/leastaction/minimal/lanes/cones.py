@@ -9,7 +9,7 @@ import numpy as np
 
 from leastaction.contact.by_design import AtHome, leave_out
 from leastaction.contact.neighbours import reach_of_bodies
-from leastaction.contact.parting import clear_start
+from leastaction.contact.parting import Search
 from leastaction.contact.records import BOX, CAPSULE, MESH, PLANE, SPHERE
 from leastaction.contact.shapes import ContactTable, collect
 from leastaction.dynamics import body_poses, body_twists
@@ -53,10 +53,10 @@ def cones_and_shapes(mechanism: Mechanism, bodies: bool) -> tuple[Any, LaneShape
     return _records(mechanism, table), shapes, table
 
 
-def start_apart(mechanism: Mechanism, cones: Any, table: ContactTable, q: Any) -> Any:
-    """See `contact.parting.clear_start`; limits are those among the cones."""
+def search_of(mechanism: Mechanism, cones: Any, table: ContactTable) -> Search:
+    """For `contact.parting.clear_start`; limits are those among the cones."""
     limits = [(int(c.iq), int(c.dof), float(c.lower), float(c.upper)) for c in cones[cones.kind == LIMIT]]
-    return clear_start(_at_home(mechanism, centred_frames(mechanism)), limits, table, q)
+    return Search(_at_home(mechanism, centred_frames(mechanism)), limits, table)
 
 
 def centred_frames(mechanism: Mechanism) -> dict[str, tuple[int, Pose]]:

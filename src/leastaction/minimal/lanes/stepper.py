@@ -12,6 +12,7 @@ from leastaction._jit.walk import Walk
 from leastaction._tuples import plain
 from leastaction.contact.neighbours import reach_of_bodies
 from leastaction.contact.overlap_words import warn_of_overlap
+from leastaction.contact.parting import Search, clear_start
 from leastaction.dynamics.legendre import velocity_of_momentum
 from leastaction.errors import ConvergenceError
 from leastaction.integrators import FloatArray, Stepper
@@ -27,7 +28,7 @@ from leastaction.minimal.lanes.arrays import (
     lane_arrays,
     lane_model,
 )
-from leastaction.minimal.lanes.cones import cones_and_shapes, start_apart
+from leastaction.minimal.lanes.cones import cones_and_shapes, search_of
 from leastaction.minimal.lanes.known import refuse_unknown
 from leastaction.minimal.lanes.rollout import rollout
 from leastaction.minimal.lanes.steps import FINEST
@@ -66,6 +67,7 @@ class GroundStepper(Stepper):
         contacts = self.cones[self.cones.kind == CONTACT]  # which come first
         self.bodies = np.array([mechanism.body_index(self.table.names[k][0]) for k in contacts["shape"]], np.int64)
         self.own = 2 * len(contacts) + len(self.cones)  # impulses of cones that are always there
+        self.search: Search | None = None
         self.steady = np.zeros(1, np.int64)
         self.reached = (0, np.zeros(mechanism.nu))
         self.log: list[tuple[int, FloatArray, FloatArray]] = []
@@ -81,7 +83,10 @@ class GroundStepper(Stepper):
 
     def clear_start(self, q: FloatArray) -> FloatArray:
         """Links of a robot that overlap start apart."""
-        return start_apart(self.mechanism, self.cones, self.table, q) if len(self.table.shapes) else q
+        if len(self.table.shapes) == 0:
+            return q
+        self.search = self.search or search_of(self.mechanism, self.cones, self.table)
+        return clear_start(self.search, q)
 
     def record(self, steps: int) -> Record:
         """As `Stepper.record`, with momenta before impulses, the impulses of each step, iterations and parts."""
