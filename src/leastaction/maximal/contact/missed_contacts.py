@@ -25,7 +25,7 @@ from leastaction.maximal.contact.detection import (
     detect_pair,
     move_surfaces,
 )
-from leastaction.maximal.contact.limits import limit_cone, limit_key, typical_rate
+from leastaction.maximal.contact.limits import limit_cone, limit_key
 from leastaction.maximal.contact.listing import is_listed
 from leastaction.maximal.records import BALL, FREE
 from leastaction.maximal.step.bodies import END, end_pose
@@ -94,8 +94,7 @@ def append_limits(model, settings, data, contact, count, dt):
         side = 1.0 if value < c.lower - BEYOND else (-1.0 if value > c.upper + BEYOND else 0.0)
         if side == 0.0 or takes_part(contact, limit_key(k, side)):
             continue
-        typical = typical_rate(bodies, settings, c, s, dt)
-        limit_cone(bodies, cones[count], c, s, k, side, (value - s.value) / dt, typical, dt)
+        limit_cone(bodies, settings, cones[count], c, s, k, side, (value - s.value) / dt, now.push, dt)
         now.energy = max(now.energy, cones[count].gam)
         cones[count].own = min(max(cones[count].gam / now.energy, LIGHT), 1.0)
         count += 1
@@ -147,7 +146,7 @@ def append_contacts(model, settings, data, near, contact, count, dt, features, c
                 move_surfaces(near, k, contacts[found])
                 cone = cones[count]
                 energy = contact_cone(
-                    model.bodies, data.bodies, settings, cone, contacts[found], found, near.edges[k], dt
+                    model.bodies, data.bodies, settings, cone, contacts[found], found, near.edges[k], now.push, dt
                 )
                 now.energy = max(now.energy, energy)
                 cone.own = min(max(cone.own / now.energy, LIGHT), 1.0)
