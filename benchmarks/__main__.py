@@ -3,6 +3,7 @@
 import argparse
 import math
 import os
+import signal
 import sys
 from pathlib import Path
 
@@ -53,6 +54,7 @@ def main() -> int:
         return max(runner.run_here(entry, arguments.quick) for entry in picked)
     minutes = arguments.minutes or (math.inf if names or old else 5.0 if arguments.quick else 60.0)
     jobs = arguments.jobs or (2 if arguments.quick and not names and (os.cpu_count() or 1) > 1 else 1)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that children end, too
     status = runner.run_all(picked, arguments.quick, arguments.again, bool(names or old), minutes, jobs)
     if arguments.compare:
         status = max(status, compare.show(Console(), old, picked, arguments.quick))

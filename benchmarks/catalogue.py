@@ -39,7 +39,7 @@ def available(here: Path = HERE) -> dict[str, Entry]:
                 name = path.relative_to(here).with_suffix("").as_posix()
                 text = (ast.get_docstring(tree) or "").partition("\n")[0]
                 quick = "quick" in [a.arg for a in (*part.args.args, *part.args.kwonlyargs)]
-                found[name] = Entry(name, text, quick, "LONG" in _constants(tree), path)
+                found[name] = Entry(name, text, quick, _is_long(tree), path)
     return found
 
 
@@ -57,5 +57,10 @@ def chosen(names: list[str], entries: dict[str, Entry]) -> list[Entry]:
     return list(found.values())
 
 
-def _constants(tree: ast.Module) -> list[str]:
-    return [t.id for part in tree.body if isinstance(part, ast.Assign) for t in part.targets if isinstance(t, ast.Name)]
+def _is_long(tree: ast.Module) -> bool:
+    return any(
+        isinstance(part, ast.Assign)
+        and ast.unparse(part.targets[0]) == "LONG"
+        and ast.unparse(part.value) == "True"  # others have lists of that name
+        for part in tree.body
+    )

@@ -18,7 +18,7 @@ DROPPED = {"unitree_a1": 0.6, "littledog": 0.4, "nao": 0.6, "atlas": 1.5}
 NOTES = f"""Steps of {DT} s, medians over seeds {SEEDS}, CPU time; MuJoCo runs `mujoco.rollout` on the same file with \
 its default integrator and solver. Files: the robots of Gymnasium from their start pose, {COUNT} steps \
 with random torques within 0.3 of the control range. Drops: the zoo's robots in random postures and \
-orientations, {COUNT // 4} steps. `Grounded` has no contact between bodies; `Maximal` and MuJoCo have. \
+orientations, {COUNT // 4} steps. \
 Gain: largest rise of the energy in a step without controls, relative to the largest kinetic energy. \
 Penetration: the deepest of any contact [m]."""
 

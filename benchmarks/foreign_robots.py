@@ -2,6 +2,9 @@
 
 import math
 import multiprocessing as mp
+import queue
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from importlib import metadata
 from pathlib import Path
 
@@ -24,6 +27,9 @@ PARTS = ("common", "build_fruitfly", "props", "floor.xml", "dog_base.xml")
 
 PATIENCE = 120.0
 """CPU seconds that a file may take, beside six times what it simulates."""
+
+WORKERS = 2
+"""How many files run at a time; times are CPU times."""
 
 COLUMNS = ["file", "dof", "runs", "depth [m]", "gap [m]", "energy", "step [µs]", "MuJoCo [µs]", "ratio", "iterations"]
 
@@ -100,6 +106,33 @@ class Worker:
             self.process = None
 
 
+def results(paths: dict[str, Path], duration: float, progress) -> Iterator[tuple[str, dict]]:
+    """Names of files and their figures, as they are done."""
+    workers, idle = [Worker() for _ in range(WORKERS)], queue.SimpleQueue()
+    for worker in workers:
+        idle.put(worker)
+
+    def one(name: str) -> tuple[str, dict]:
+        worker = idle.get()
+        progress.next(name)
+        try:
+            return name, worker.result(paths[name], duration)
+        finally:
+            idle.put(worker)
+            progress.done()
+
+    with ThreadPoolExecutor(WORKERS) as pool:
+        waiting = [pool.submit(one, name) for name in paths]
+        try:
+            for future in as_completed(waiting):
+                yield future.result()
+        finally:
+            for future in waiting:
+                future.cancel()
+            for worker in workers:
+                worker.close()
+
+
 class Kept:
     """Figures of the files that a run of this very code has done: where it is interrupted, the next goes on there."""
 
@@ -124,14 +157,13 @@ def run(progress, quick: bool = False) -> Report:
     paths = dict(list(paths.items())[::10]) if quick else paths
     report = Report("Foreign robots", NOTES + (f" Not installed: {', '.join(missing)}." if missing else ""))
     sheet, reasons = Sheet(f"{1 if quick else 5} s of each file", COLUMNS), Sheet("Why not", ["file", "reason"])
-    progress.total(len(paths))
-    worker, failed, kept = Worker(), dict.fromkeys(("runs", *BOUNDS), 0), Kept(quick)
-    for name, path in paths.items():
-        progress.next(name)
-        if name not in kept.files:
-            kept.add(name, worker.result(path, 1.0 if quick else 5.0))
+    failed, kept = dict.fromkeys(("runs", *BOUNDS), 0), Kept(quick)
+    left = {name: path for name, path in paths.items() if name not in kept.files}
+    progress.total(len(left))
+    for name, result in results(left, 1.0 if quick else 5.0, progress):
+        kept.add(name, result)
+    for name in paths:
         result = kept.files[name]
-        progress.done()
         if result.get("refused"):
             reasons.rows.append([name, result["why"]])
             continue
@@ -142,7 +174,6 @@ def run(progress, quick: bool = False) -> Report:
             continue
         for key, bound in BOUNDS.items():
             failed[key] += not result[key] <= bound
-    worker.close()
     kept.forget()
     report.sheets += [sheet, reasons]
     words = {"runs": "files that do not run"}

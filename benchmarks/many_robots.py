@@ -37,7 +37,7 @@ def standing(robot, count):
     """Over the ground in the rest position of the springs."""
     q = np.tile(robot.neutral(), (count, 1))
     q[:, 7:] = [joint.rest[0] for joint in robot.joints if joint.nv == 1]
-    q[:, 2] = 0.29 + 0.02 * np.random.default_rng(0).uniform(size=count)
+    q[:, 2] = 0.30 + 0.02 * np.random.default_rng(0).uniform(size=count)
     return q, np.zeros((count, robot.nv))
 
 

@@ -69,8 +69,9 @@ def test_a_stiff_servo_is_stable_at_a_large_step_and_holds_its_target(name):
     assert np.abs(free.q - target).max() < 1e-3  # gravity alone moves it, by its torque / 1e6 and back
 
 
-def test_a_stiff_damper_of_a_light_link_does_not_throw_it_back_and_forth():
-    """Maximal, steps of twenty times what the damper needs to stop the link: it moves on with the other one."""
+@pytest.mark.parametrize("integrator", [la.Maximal(), la.Grounded()], ids=["maximal", "grounded"])
+def test_a_stiff_damper_of_a_light_link_does_not_throw_it_back_and_forth(integrator):
+    """Steps of twenty times what the damper needs to stop the link: it moves on with the other one."""
     b = la.MechanismBuilder("light")
     b.body("arm", inertia=Inertia(1.0, (0, 0, -0.5), 0.01))
     b.revolute("shoulder", "world", "arm", axis="y", damping=0.3)
@@ -78,15 +79,15 @@ def test_a_stiff_damper_of_a_light_link_does_not_throw_it_back_and_forth():
     b.revolute("wrist", "arm", "tip", axis="y", position=(0, 0, -1), damping=1.0)
     robot = b.build()
     coarse, fine = (
-        la.simulate(robot, [0.5, 0.8], [1.0, -5.0], dt=dt, duration=0.12, integrator=la.Maximal())
-        for dt in (0.01, 5e-4)
+        la.simulate(robot, [0.5, 0.8], [1.0, -5.0], dt=dt, duration=0.12, integrator=integrator) for dt in (0.01, 5e-4)
     )
     assert abs(coarse.v[1:, 1] - fine.v[20::20, 1]).max() < 0.4
     assert abs(coarse.q - fine.q[::20]).max() < 1e-4
 
 
-def test_a_walker_with_stiff_servos_lands_softly():
-    """Maximal with contact: feet that come down do not make its light legs ring."""
+@pytest.mark.parametrize("integrator", [la.Maximal(), la.Grounded()], ids=["maximal", "grounded"])
+def test_a_walker_with_stiff_servos_lands_softly(integrator):
+    """With contact: feet that come down do not make its light legs ring."""
     robot = la.robots.littledog()
     home, b = la.robots.home(robot), robot.replace(actuators=()).edit()
     b.add_shape("world", Plane())
@@ -96,7 +97,7 @@ def test_a_walker_with_stiff_servos_lands_softly():
     u = [home[dog.coordinate_index(servo.coordinate)] for servo in dog.actuators]
     start = home + 0.05 * (np.arange(dog.nq) == 2)
     v = [0.5, 1.0, 0.0, 0.3, *np.zeros(14)]
-    run = la.simulate(dog, start, v, dt=0.01, steps=40, integrator=la.Maximal(), controls=np.tile(u, (40, 1)))
+    run = la.simulate(dog, start, v, dt=0.01, steps=40, integrator=integrator, controls=np.tile(u, (40, 1)))
     assert abs(run.v[17:, 6:]).max() < 100.0  # [rad/s], 60 ms after it has landed
     assert abs(run.v[-5:, 6:]).max() < 1.0
     assert abs(run.q[-1, 2] - home[2]) < 5e-3
@@ -256,7 +257,9 @@ def test_gradients_by_controls_through_activations_and_by_gains_are_those_of_dif
         assert np.isclose(np.sum(gradient[name]), (both[0] - both[1]) / (2 * d), rtol=1e-5, atol=1e-9), name
 
 
-@pytest.mark.parametrize("integrator", [la.Galerkin(order=4), la.Maximal()], ids=["bodies", "maximal"])
+@pytest.mark.parametrize(
+    "integrator", [la.Galerkin(order=4), la.Maximal(), la.Grounded()], ids=["bodies", "maximal", "grounded"]
+)
 def test_the_linearized_step_of_a_stiff_servo_is_that_of_differences(integrator):
     robot = arm(3e3, 20.0)
     q, p, u, dt = np.array([0.3, -0.4]), np.array([0.2, 0.1]), np.array([0.1, 0.5]), 0.02

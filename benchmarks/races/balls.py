@@ -12,12 +12,15 @@ OURS = {
     "RungeKutta(4)": la.RungeKutta(order=4),
 }
 
-NOTES = f"""The chains of `races/chains` on ball joints, each turned by up to ±{chains.ANGLE} rad about three axes. \
-Drake's ball joints have three angles; those of the others, and ours, quaternions. Pinocchio: commutator-free \
-Runge-Kutta of order 4."""
+DURATION = 0.3
+"""Seconds; later those of 32 links whip about so fast that no refined solution is to be had."""
+
+NOTES = f"""The chains of `races/chains` on ball joints, each turned by up to ±{chains.ANGLE} rad about three axes, \
+over {DURATION:g} s. Drake's ball joints have three angles; those of the others, and ours, quaternions. Pinocchio: \
+commutator-free Runge-Kutta of order 4."""
 
 
 def run(progress, quick=False):
     """All lengths and contenders."""
     lengths = FEW if quick else LENGTHS
-    return chains.chains(progress, lengths, quick, "spherical", OURS, "Chains on ball joints", NOTES)
+    return chains.chains(progress, lengths, quick, "spherical", OURS, "Chains on ball joints", NOTES, DURATION)

@@ -30,7 +30,7 @@ and constraints. PyBullet takes no multibody of {BULLET} links and more."""
 
 def refined(robot, q, v, duration):
     """Where the bodies are at the end."""
-    tight = la.DOP853(rtol=1e-12, atol=1e-13)
+    tight = la.DOP853(rtol=1e-12, atol=1e-13, max_steps=50_000)
     return engines.places(robot, la.simulate(robot, q, v, dt=duration, steps=1, integrator=tight).q[-1])
 
 
@@ -39,14 +39,15 @@ def run(progress, quick=False):
     return chains(progress, FEW if quick else LENGTHS, quick, "revolute", OURS, "Chains on hinges", NOTES)
 
 
-def chains(progress, lengths, quick, joint, methods, title, notes):
-    """Races of pendulums with one kind of joint."""
+def chains(progress, lengths, quick, joint, methods, title, notes, most=DURATION):
+    """Races of pendulums with one kind of joint, over `most` [s] at most."""
     progress.total(sum(len(sizes(n, quick)[0]) for n in lengths))
     races = course.Course(progress, course.named(methods) | course.peers(), set(methods))
     call = course.call_seconds()
     for n in lengths:
         robot = la.robots.pendulum(n, joint=joint)
         counts, duration, seeds = sizes(n, quick)
+        duration = min(duration, most)
         starts = [(near_neutral(robot, ANGLE, seed), np.zeros(robot.nv)) for seed in seeds]
         ends = [refined(robot, q, v, duration) for q, v in starts]
         leave = {"PyBullet"} if n >= BULLET else set()

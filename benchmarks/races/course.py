@@ -22,7 +22,7 @@ RULES = """CPU times, medians of seven repetitions in turns, means over starts. 
 LOOPS = """Each engine runs the whole motion in its own loop (Pinocchio is called from Python: its times are less what \
 a call costs, as one body tells, but a tenth at least). Ours are timed from the second step on, and scaled to all: the \
 first one plans the run, as peers do when they read a model."""
-ERRORS = f"Error: largest distance of a body at the end from where a refined solution has it. {LOOPS}"
+ERRORS = f"Error: largest distance of a body's centre of mass at the end from where a refined solution has it. {LOOPS}"
 
 LONGEST = 2.0
 """CPU seconds of a run, beyond which a contender leaves the race."""

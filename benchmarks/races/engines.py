@@ -32,8 +32,14 @@ def missing() -> list[str]:
 
 
 def places(robot, q):
-    """Positions of all bodies [m]."""
-    return la.dynamics.body_poses(robot, q)[:, :3, 3].copy()
+    """Where the centres of mass of all bodies are [m]: the frame of a body on a fixed hinge never moves."""
+    X = la.dynamics.body_poses(robot, q)
+    return X[:, :3, 3] + np.einsum("bij,bj->bi", X[:, :3, :3], centres(robot))
+
+
+def centres(robot):
+    """Centres of mass in the frames of their bodies [m]."""
+    return np.array([body.inertia.com for body in robot.bodies])
 
 
 def text_of(robot, kind):
@@ -126,7 +132,7 @@ class Mujoco:
     def end(self):
         self.run()
         self.mujoco.mj_kinematics(self.model, self.data)
-        return np.array([self.data.body(name).xpos for name in self.names])
+        return np.array([self.data.body(name).xipos for name in self.names])
 
 
 def deep_model(text):
@@ -164,7 +170,7 @@ class Pinocchio:
         from tests.oracles.pinocchio_model import PinocchioModel
 
         self.pin, self.peer, self.dt, self.count = pin, PinocchioModel(robot), dt, count
-        self.start = self.peer.q(q), self.peer.P @ v
+        self.start, self.centres = (self.peer.q(q), self.peer.P @ v), centres(robot)
         self.zero, self.flat = np.zeros(robot.nv), self.peer.model.nq == self.peer.model.nv
 
     def acceleration(self, q, v):
@@ -206,7 +212,8 @@ class Pinocchio:
     def end(self):
         q = self.run()
         self.pin.forwardKinematics(self.peer.model, self.peer.data, q)
-        return np.array([(self.peer.data.oMi[i] * X).translation for i, X in self.peer.frames])
+        places = zip(self.peer.frames, self.centres, strict=True)
+        return np.array([(self.peer.data.oMi[i] * X).act(centre) for (i, X), centre in places])
 
 
 class PinocchioLoops(Pinocchio):
@@ -249,7 +256,7 @@ class Drake:
         self.plant = plant = MultibodyPlant(time_step=dt if scheme == "discrete" else 0.0)
         with quiet():
             Parser(plant).AddModelsFromString(drake_text(tree), "urdf")
-        self.bodies = [plant.GetBodyByName(name) for name in robot.body_names]
+        self.bodies, self.centres = [plant.GetBodyByName(name) for name in robot.body_names], centres(robot)
         where = dict(zip(robot.body_names, self.bodies, strict=True))
         plant.mutable_gravity_field().set_gravity_vector(np.array(robot.gravity))
         for a, p, b, r in loop_points(robot):
@@ -290,7 +297,8 @@ class Drake:
 
     def end(self):
         self.run()
-        return np.array([self.plant.EvalBodyPoseInWorld(self.context, body).translation() for body in self.bodies])
+        pose = self.plant.EvalBodyPoseInWorld
+        return np.array([pose(self.context, b) @ c for b, c in zip(self.bodies, self.centres, strict=True)])
 
 
 class PyBullet:
@@ -358,11 +366,9 @@ class PyBullet:
         for name in self.names:
             k = self.links[name]
             if k >= 0:
-                rows.append(self.p.getLinkState(self.body, k, computeForwardKinematics=1, **self.client)[4])
-                continue
-            place, turn = self.p.getBasePositionAndOrientation(self.body, **self.client)
-            info = self.p.getDynamicsInfo(self.body, -1, **self.client)
-            rows.append(self.p.multiplyTransforms(place, turn, *self.p.invertTransform(*info[3:5]))[0])
+                rows.append(self.p.getLinkState(self.body, k, computeForwardKinematics=1, **self.client)[0])
+            else:
+                rows.append(self.p.getBasePositionAndOrientation(self.body, **self.client)[0])
         return np.array(rows)
 
 

@@ -20,9 +20,9 @@ OURS = {"Grounded(2)": la.Grounded(), "Maximal(2)": la.Maximal()}
 
 NOTES = f"""The robots of Gymnasium from their start pose, {DURATION:g} s, torques at random within {SHARE} of the \
 control range, each held for {HOLD:g} s, the same for all. Motions with contact part soon, whatever made them; error \
-is how deep a contact is at the worst step [m]. MuJoCo: the same files with their own softness. `Grounded` has no \
-contact between bodies; `Maximal` and MuJoCo have. Pinocchio has no contacts, Drake and PyBullet do not read these \
-files as they are meant (tendons, gears, actuators), so they are not raced here."""
+is how deep a contact is at the worst step [m]. MuJoCo: the same files with their own softness. Pinocchio \
+has no contacts, Drake and PyBullet do not read these files as they are meant (tendons, gears, actuators), so they are \
+not raced here."""
 
 
 class Held:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from leastaction.dynamics.legendre import quantities, velocity_of_momentum
+from leastaction.dynamics.run_velocities import velocities_of_run
 from leastaction.errors import EnergyWarning
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism.actuators import JointActuator
@@ -101,7 +102,7 @@ class EnergyWatch:
         if not fast and u is None:
             return
         with np.errstate(all="ignore"):
-            v = velocity_of_momentum(m, q, second) if self.momentum else second
+            v = velocities_of_run(m, np.asarray(t), q, second) if self.momentum else second
             work = self._work + (np.zeros(len(q)) if u is None else _work(m, u, v, self.dt))
             self._work = float(work[-1])
             if fast:

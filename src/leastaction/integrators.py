@@ -36,7 +36,7 @@ PENALTIES = frozenset(
 CAPABILITIES = {
     "accelerations": "has no accelerations to collocate; use leastaction.HermiteSimpson or "
     "leastaction.ImplicitTrapezoidal",
-    "linearize": "has no Jacobians of a step; Galerkin, Midpoint and Maximal have, and leastaction.adjoint "
+    "linearize": "has no Jacobians of a step; Galerkin, Midpoint, Maximal and Grounded have, and leastaction.adjoint "
     "differentiates runs of BDF and SDIRK2",
     "parameters": "has no derivatives of a step by parameters; use leastaction.Maximal or leastaction.Galerkin",
     "residual": "has no equations of a discrete action in joint coordinates; use leastaction.Galerkin or "
@@ -231,6 +231,17 @@ class Stepper:
             u: controls of the step, shape (1, len(control_nodes), nu); read anew at each call.
         """
         return lambda first: self.advance(record, first, first + 1, u)
+
+    def fleet(self, states: Mapping[str, NDArray[Any]], u: FloatArray) -> Callable[[int], int] | None:
+        """Runs of many robots of this kind, one after the other, by number: how many of the steps hold.
+
+        None where there is more to a run than `advance` from the first row of its record to the last.
+
+        Args:
+            states: what `record` has by name, with the number of the robot as first axis; their first rows are filled.
+            u: controls, shape (robots, steps, len(control_nodes), nu); read anew at each call.
+        """
+        return None
 
     def finish(self, record: Record) -> None:
         """Complete the record at the end of a run."""

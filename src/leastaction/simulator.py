@@ -73,7 +73,6 @@ class Simulator:
         integrator: such as `Galerkin(order=4)`; default what the robot needs, see `simulate`.
         dt: time step [s].
         pushable: names of bodies that `push` may push, or True for all; None: none. Each costs six controls inside.
-            Not in `Grounded`.
         once: simulators with the same `leastaction.implausible.Once` warn of energy from nowhere once, all together.
 
     Raises:

@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 
 from leastaction._archive import UNREADABLE, read_archive
 from leastaction._output import writing
-from leastaction.dynamics.legendre import momentum_of_velocity, quantities, velocity_of_momentum
+from leastaction.dynamics.legendre import momentum_of_velocity, quantities
+from leastaction.dynamics.run_velocities import velocities_of_run
 from leastaction.errors import FormatError, LeastActionError, MechanismError
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism._check import positive
@@ -124,7 +125,7 @@ class Trajectory:
         """Joint velocities [rad/s or m/s], shape (steps + 1, nv); from p where that is stored."""
         if "v" in self.stored:
             return self.stored["v"]
-        return velocity_of_momentum(self.mechanism, self.q, self._stored("p"))
+        return velocities_of_run(self.mechanism, self.t, self.q, self._stored("p"))
 
     @cached_property
     def p(self) -> FloatArray:

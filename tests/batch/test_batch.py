@@ -34,6 +34,23 @@ def test_robots_run_as_they_do_alone(integrator):
     np.testing.assert_array_equal(batch[4].stored[name][-1], alone.stored[name][-1])
 
 
+@pytest.mark.parametrize("integrator", [BODIES, la.SemiImplicitEuler()], ids=lambda i: type(i).__name__)
+@pytest.mark.parametrize("shape", [(2,), (150, 4, 2)], ids=["shared", "own"])
+def test_many_robots_run_as_they_do_alone(integrator, shape):
+    """So many that threads take several at once, and go from one to the next without Python."""
+    robot = la.robots.pendulum(2)
+    q, v = starts(robot, 150)
+    u = 20.0 * np.random.default_rng(1).normal(size=shape)
+    batch = la.batch.simulate(robot, q, v, dt=0.01, steps=4, every=2, controls=u, integrator=integrator, workers=2)
+    for k in (0, 1, 2, 63, 100, 148, 149):
+        own = u if u.ndim == 1 else u[k]
+        alone = la.simulate(robot, q[k], v[k], dt=0.01, steps=4, controls=own, integrator=integrator)
+        np.testing.assert_array_equal(batch.q[k], alone.q[::2])
+        name = "p" if batch.momentum else "v"
+        np.testing.assert_array_equal(batch[k].stored[name], alone.stored[name][::2])
+        assert batch.iterations[k] == (alone.iterations.sum() if batch.momentum else 0)
+
+
 def test_prescribed_motions_are_those_of_runs_alone(monkeypatch):
     monkeypatch.setattr("leastaction.batch.threads.PIECE", 7)
     b = la.MechanismBuilder("arm")
@@ -233,3 +250,16 @@ def test_wrong_calls_of_the_simulator(call, match):
     sim = la.batch.Simulator(la.robots.pendulum(2), 3, integrator=BODIES)
     with pytest.raises(la.LeastActionError, match=match):
         call(sim)
+
+
+def test_one_warning_for_all_robots_that_overlap():
+    """Not one for each, from within threads; it names a robot and points to this file."""
+    robot = la.robots.cube(friction=0.3)
+    q = np.tile(robot.neutral(), (4, 1))
+    q[:, 2] = 1.0, 0.2, 0.21, 0.22
+    with pytest.warns(la.LeastActionWarning) as said:
+        la.batch.simulate(robot, q, np.zeros((4, robot.nv)), dt=0.01, steps=2, integrator=la.Maximal())
+    assert len(said) == 1
+    assert str(said[0].message).startswith("robot 1: ")
+    assert "2 other robots" in str(said[0].message)
+    assert said[0].filename == __file__

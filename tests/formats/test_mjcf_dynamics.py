@@ -58,6 +58,9 @@ MODELS = {
         '<tendon><spatial stiffness="30" damping="2" springlength="0.3"><site site="s"/><site site="t"/>'
         '<site site="u"/></spatial></tendon>',
     ),
+    "gravity compensation": chain(HINGE.format("j", ""), BALL.format("k", "")).replace(
+        '<body name="b"', '<body gravcomp="0.7" name="b"'
+    ),
     "no gravity": mjcf(
         f'<body name="a">{HINGE.format("j", "")}{GEOM}</body>',
         before='<option><flag gravity="disable"/></option>',

@@ -104,7 +104,7 @@ def test_mujocos_complaints_carry_the_line_of_the_included_file(tmp_path):
             "unknown transmission target 'no'",
         ),
         ('<flexcomp name="f" type="grid"/>', "", 4, "flexible bodies"),
-        ("", '<asset><model name="m" file="m.xml"/></asset>', 6, "attached models"),
+        ("", '<asset><model name="m" file="m.xml"/></asset>', 6, "attached file 'm.xml' does not exist"),
     ],
 )
 def test_faulty_models_are_refused_at_their_line(tmp_path, world, rest, line, message):

@@ -390,3 +390,15 @@ def test_needs_a_mechanism_and_a_flag(tmp_path):
         save_mjcf(3, tmp_path / "robot.xml")
     with pytest.raises(FormatError, match="lossy must be"):
         save_mjcf(arm().build(), tmp_path / "robot.xml", lossy=1)
+
+
+def test_gravity_compensation_is_written_and_other_wrenches_are_refused(tmp_path):
+    body = '<body name="a" gravcomp="0.5"><joint/><geom size="0.1" pos="0.1 0.2 0.3"/></body>'
+    robot = load_mjcf(write(tmp_path, mjcf(body), "given.xml"))
+    other = round_trip(robot, tmp_path)
+    assert other.wrenches[0].name == "gravcomp of a"
+    np.testing.assert_allclose(other.wrenches[0].wrench, robot.wrenches[0].wrench, rtol=1e-14)
+    np.testing.assert_allclose(in_mujoco(tmp_path / "robot.xml")[0].body_gravcomp, [0.0, 0.5], rtol=1e-14)
+    moved = robot.replace(wrenches=(replace(robot.wrenches[0], point=(0.0, 0.0, 0.0)),))
+    with pytest.raises(FormatError, match="external wrench"):
+        save_mjcf(moved, tmp_path / "moved.xml")

@@ -357,3 +357,20 @@ def test_point_masses_get_moments_where_joints_would_have_nothing_to_turn(tmp_pa
     else:
         assert "'l0', 'l1', 'l2' have mass but no moments of inertia" in str(said[-1].message)
         np.testing.assert_allclose(moments, 0.4 * 0.5 * (0.75 * 0.5 / (np.pi * 1000.0)) ** (2 / 3))
+
+
+@pytest.mark.parametrize(("upper", "locks"), [(1.2, False), (1.5707, True), (3.0, True)])
+def test_gimbals_that_can_lock_get_inertia(tmp_path, upper, locks):
+    """A hip of three hinges with links without mass between: at a right angle of the second, first and last line up."""
+    axes = {"a": "0 0 1", "b": "1 0 0", "leg": "0 1 0"}
+    limit = f'<limit lower="-1" upper="{upper}" effort="1" velocity="1"/>'
+    joints, parent = [], "base"
+    for child, axis in axes.items():
+        joints.append(joint(f"to_{child}", "revolute", parent, child, f'<axis xyz="{axis}"/>{limit}'))
+        parent = child
+    path = write(tmp_path, urdf(link("base"), link("a", mass=None), link("b", mass=None), link("leg"), *joints))
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        robot = load_urdf(path, floating_base=True)
+    assert [body.inertia.mass > 0.0 for body in robot.bodies] == [True, locks, locks, True]
+    assert ["in one line" in str(w.message) for w in said] == [True] * locks

@@ -107,6 +107,24 @@ def test_rods_that_lie_on_each_other_and_turn_in_place_pass_each_other():
     assert len(la.Maximal().prepare(b.build(), 0.01).table.body_pairs()) == 0
 
 
+@pytest.mark.parametrize(("angle", "touch"), [(0.0, 0), (5e-5, 0), (0.3, 1)])
+def test_flat_legs_side_by_side_pass_each_other(angle, touch):
+    """Four hinges about one axis but for a file's rounding, and legs in one plane that overlap by a hair."""
+    b = MechanismBuilder("legs")
+    b.body("base", mass=1.0, inertia=0.01)
+    b.free("base")
+    axis = (0.0, np.cos(angle), np.sin(angle))
+    for side, x in (("left", -0.001), ("right", 0.001)):
+        leg = Box((0.02, 0.01, 0.2), pose=(x, 0.5 * (0.01 - 4e-6) * np.sign(x), -0.1))
+        b.body(f"{side} thigh", mass=0.1, inertia=1e-4)
+        b.revolute(f"{side} hip", "base", f"{side} thigh", position=(0, 0, -0.1), axis=axis)
+        b.body(f"{side} shin", mass=0.1, inertia=1e-4, shapes=[leg])
+        b.revolute(f"{side} knee", f"{side} thigh", f"{side} shin", position=(0, 0, -0.2), axis=axis)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", la.LeastActionWarning)
+        assert len(la.Maximal().prepare(b.build(), 0.01).table.body_pairs()) == touch
+
+
 def test_links_that_are_apart_touch(recwarn):
     robot = chain(0.08)
     run = la.simulate(robot, v={"hinge1": 1.0, "hinge2": 3.0}, dt=0.01, duration=1.5, integrator=la.Maximal())

@@ -38,10 +38,11 @@ class Walk:
     Args:
         bound: the entry point; it gives back a whole number, a tuple of up to four, or nothing.
         arguments: those of a row, from 1 on, beside the bound ones; the arrays must stay where they are.
+        weight: as how many calls one counts, where the next ones are sure to come.
     """
 
-    def __init__(self, bound: Bound, arguments: Callable[[int], tuple[Any, ...]]) -> None:
-        self.bound, self.arguments = bound, arguments
+    def __init__(self, bound: Bound, arguments: Callable[[int], tuple[Any, ...]], weight: int = 1) -> None:
+        self.bound, self.arguments, self._weight = bound, arguments, weight
         self._calls, self._row, self._vain = 0, 0, False
         self._call: Any = None
 
@@ -61,10 +62,11 @@ class Walk:
     def _by_python(self, row: int) -> Any:
         others = self.arguments(row)
         out = self.bound(*others)
-        self._calls += 1
-        if self._calls % SOON == 0 and not self._vain:
+        self._calls += self._weight
+        if self._calls >= SOON and not self._vain:
             compiled = self.bound.compiled(*others)
-            calls = _CALLS[id(compiled)] = _CALLS.get(id(compiled), 0) + SOON
+            calls = _CALLS[id(compiled)] = _CALLS.get(id(compiled), 0) + self._calls
+            self._calls = 0
             if compiled is not None and calls >= LATE:
                 with contextlib.suppress(AttributeError, TypeError, RuntimeError):  # Numba's insides may change
                     self._prepare(compiled)

@@ -155,6 +155,7 @@ def kernel_of(job: Any, model: LaneModel, nq: int, dtype: Any, separate: bool = 
             branched,
             turning,
             None,
+            None,
         )
         lane = Lane(
             cuda.local.array(nq, number),

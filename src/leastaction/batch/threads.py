@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from leastaction.actuation import Actuation
+from leastaction.batch.fleet import Fleet, robots_at_once
 from leastaction.batch.plan import Plan
 from leastaction.batch.run import BatchRun
 from leastaction.dynamics.legendre import velocity_of_momentum
@@ -22,6 +23,7 @@ from leastaction.mechanism._check import shown
 from leastaction.mechanism.arguments import FloatArray
 from leastaction.motions import motion_table
 from leastaction.start import first_state
+from leastaction.warn import Gathered
 
 PIECE = 4096
 """Steps of a robot that are in memory at once."""
@@ -37,6 +39,7 @@ class Cores:
     Attributes:
         momentum: whether its integrator solves for momenta.
         momenta: at the start, shape (robots, nv); None where each robot finds its own.
+        fleets: whether robots can be run by `Fleet`.
     """
 
     def __init__(self, plan: Plan) -> None:
@@ -47,6 +50,8 @@ class Cores:
         # Momenta of all starts at once, where the starts are sure to stay as they are.
         moved = "limits" in one.acts or bool(m.prescribed) or not m.is_tree
         self.momenta = plan.momenta() if one.momentum and not moved and not plan.mechanisms else None
+        alike = not moved and not plan.mechanisms and plan.policy is None and 0 < plan.steps <= PIECE
+        self.fleets = alike and type(one).fleet is not Stepper.fleet
 
     def stepper(self, robot: int) -> Stepper:
         """A stepper of this thread, fresh for a robot."""
@@ -59,6 +64,13 @@ class Cores:
             self.local.actuation = self._actuation(self.local.stepper)
         self.local.stepper.remember(self.local.memory)
         return self.local.stepper
+
+    def fleet(self, count: int) -> Fleet:
+        """That of this thread, for so many robots at once."""
+        if not hasattr(self.local, "fleet"):
+            second = self.plan.v if self.momenta is None else self.momenta
+            self.local.fleet = Fleet(self.plan, self.stepper(0), count, second)
+        return self.local.fleet
 
     def run(self, robot: int, Q: Any, S: Any) -> tuple[int, str, int]:
         """All steps of one robot into Q (rows, nq) and S (rows, nv): the step that failed or -1, why, iterations."""
@@ -124,10 +136,14 @@ class Cores:
         return u[None]
 
 
+def number_of_cores() -> int:
+    """Cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
 def on_all_cores(function: Callable[[Any], Any], jobs: Sequence[Any], workers: int | None = None) -> list[Any]:
     """Results of a function that spends its time in compiled code, for each job, in threads on all cores."""
-    cpus = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    count = min(workers or cpus, len(jobs))
+    count = min(workers or number_of_cores(), len(jobs))
     if count <= 1:
         return [function(job) for job in jobs]
     numbers, out = iter(range(len(jobs))), [None] * len(jobs)
@@ -160,9 +176,12 @@ def run_on_cores(plan: Plan) -> BatchRun:
     Q, S = np.full((robots, rows, mechanism.nq), np.nan), np.full((robots, rows, mechanism.nv), np.nan)
     failed, iterations, reasons = np.full(robots, -1), np.zeros(robots, np.int64), {}
 
+    gathered = Gathered()
+
     def lane(k: int) -> None:
         try:
-            failed[k], why, iterations[k] = cores.run(k, Q[k], S[k])
+            with gathered.of(k):
+                failed[k], why, iterations[k] = cores.run(k, Q[k], S[k])
         except MechanismError as error:
             raise MechanismError(f"robot {k}: {error}") from None
         except PolicyError:
@@ -172,9 +191,19 @@ def run_on_cores(plan: Plan) -> BatchRun:
         if failed[k] >= 0:
             reasons[k] = why
 
+    size = robots_at_once(plan, workers or number_of_cores())
+
+    def lanes(own: range) -> None:
+        for k in cores.fleet(size).advance(own, Q, S, iterations):
+            lane(k)  # again, to say why
+
     began = time.perf_counter()
     lane(0)  # compiles, once
-    on_all_cores(lane, range(1, robots), workers)
+    if cores.fleets:
+        on_all_cores(lanes, [range(k, min(k + size, robots)) for k in range(1, robots, size)], workers)
+    else:
+        on_all_cores(lane, range(1, robots), workers)
+    gathered.give()
     arrays = (np.moveaxis(Q, 0, 2), np.moveaxis(S, 0, 2))
     told = (failed, dict(sorted(reasons.items())), iterations, time.perf_counter() - began, plan.mechanisms)
     run = BatchRun(mechanism, plan.integrator, plan.dt, plan.every, plan.t, *arrays, cores.momentum, *told)

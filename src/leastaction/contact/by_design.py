@@ -41,8 +41,9 @@ DEEP = 1e-3
 TOUCHING = 1e-3
 """Gap of things that may be meant to touch, in terms of the size of the smaller one."""
 
-NO_MOTION = 1e-9
-"""Normal velocity of a contact, relative to how fast its bodies move, that is none."""
+NO_MOTION, DRAWN = 1e-9, 1e-3
+"""Normal velocity of a contact, relative to how fast its bodies move, that is none: with the world, and between links
+of one robot, whose axes are rounded in files (1.5707 for a right angle)."""
 
 AROUND, ASIDE, NO_MOTION_ASIDE = 3, 1e-3, 1e-6
 """So many configurations near home [rad or m] tell what can move nowhere from what cannot at home, as a stretched arm;
@@ -197,10 +198,11 @@ def _can_part(
     them, and a step from there would have no solution.
     """
     free = _between(model, int(contact.a), int(contact.b))
-    if _parts(model, free, model.home, contact, n, x, NO_MOTION):
+    world = min(contact.a, contact.b) < 0
+    if _parts(model, free, model.home, contact, n, x, NO_MOTION if world else DRAWN):
         return True
     random = np.random.default_rng(0)
-    for _ in range(AROUND if free and min(contact.a, contact.b) < 0 else 0):
+    for _ in range(AROUND if free and world else 0):
         aside = np.zeros(model.mechanism.nv)
         aside[free] = random.uniform(-ASIDE, ASIDE, len(free))
         q = model.mechanism.integrate(model.home, aside)

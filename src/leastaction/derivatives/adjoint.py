@@ -36,8 +36,8 @@ def adjoint(
 
     Args:
         mechanism: the robot.
-        integrator: any with an adjoint: `Galerkin(...)`, `Midpoint()`, `Maximal(...)`, `BDF(...)`, `SDIRK2(...)`; with
-            contact, `Maximal(smoothing=...)` makes the motion a smooth function.
+        integrator: any with an adjoint: `Galerkin(...)`, `Midpoint()`, `Maximal(...)`, `Grounded()`, `BDF(...)`,
+            `SDIRK2(...)`; with contact, `Maximal(smoothing=...)` makes the motion a smooth function.
         objective: takes the `Trajectory` and gives its value and its gradients by all positions (along the tangent of
             `Mechanism.integrate`) and velocities, each of shape (steps + 1, nv), or None for zero. Where it depends on
             parameters directly, a function from a parameter's name to that part of the gradient comes fourth. Or it
@@ -56,8 +56,8 @@ def adjoint(
             "stiffness:NAME", "damping:NAME", "friction:NAME", "stiction:NAME", "origin:NAME" (3,) of a penalty contact;
             "linear:NAME", "quadratic:NAME", "point:NAME" (3,) of a drag;
             "kp:NAME", "kv:NAME": gains of a servo;
-            "wrench:NAME" (6,): a constant external wrench; with `Maximal` those of contacts, limits and dry friction
-            that `leastaction.derivatives.parameter_jacobian` names.
+            "wrench:NAME" (6,): a constant external wrench; with `Maximal` and `Grounded` those of contacts, limits and
+            dry friction that `leastaction.derivatives.parameter_jacobian` names.
             Masses, lengths and the like change at fixed initial velocities (momenta, where the run is given `p`).
             Where a changed placement opens a loop, the initial positions follow by the least change, as with
             `simulate(project=True)`.

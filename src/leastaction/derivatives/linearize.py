@@ -49,8 +49,9 @@ def linearize(
 
     Args:
         mechanism: the robot.
-        integrator: `Galerkin(...)`, `Midpoint()` or `Maximal(...)`; with contact, `Maximal(smoothing=...)` makes the
-            step a smooth function, without it the derivatives are those of the contacts as they are.
+        integrator: `Galerkin(...)`, `Midpoint()`, `Maximal(...)` or `Grounded()`; with contact,
+            `Maximal(smoothing=...)` makes the step a smooth function, else the derivatives are those of the contacts as
+            they are.
         q: joint positions [rad or m], shape (nq,).
         p: discrete momenta [N m s or N s], shape (nv,); not velocities, see above.
         u: controls held over the step, shape (nu,); default zero.
@@ -85,7 +86,7 @@ def backpropagate(
     """Gradient of an objective of a whole run, by one transposed solve per step (discrete adjoint).
 
     Args:
-        run: of `Galerkin`, `Midpoint` or `Maximal`.
+        run: of `Galerkin`, `Midpoint`, `Maximal` or `Grounded`.
         dq: gradient of the objective by the positions along the tangent, shape (steps + 1, nv).
         dp: gradient by the momenta, shape (steps + 1, nv).
         integrator: what made the run; needed only for one that was loaded from a file.

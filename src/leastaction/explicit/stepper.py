@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from leastaction._jit.bound import Bound
-from leastaction._jit.walk import Walk
+from leastaction._jit.walk import SOON, Walk
 from leastaction._tuples import plain
 from leastaction.errors import ConvergenceError
 from leastaction.explicit.arrays import EULER, ExplicitSettings, Tableau, explicit_data, explicit_model
@@ -43,6 +44,11 @@ class ExplicitStepper(Stepper):
         walk = Walk(self._kernel, lambda row: (u, q[row : row + 2], v[row : row + 2]))
         return lambda first: first + walk(first)
 
+    def fleet(self, states: Mapping[str, NDArray[Any]], u: FloatArray) -> Callable[[int], int] | None:
+        """See `Stepper.fleet`."""
+        q, v = states["q"], states["v"]
+        return Walk(self._kernel, lambda k: (u[k], q[k], v[k]), SOON)
+
     def failure(self, step: int, record: Record) -> ConvergenceError:
         """See `Stepper.failure`."""
         name = type(self.integrator).__name__
@@ -73,7 +79,7 @@ class AdaptiveStepper(ExplicitStepper):
 
     control_nodes = (0.0,)
     stuck = False
-    stride = Stepper.stride
+    stride, fleet = Stepper.stride, Stepper.fleet
 
     def advance(self, record: Record, first: int, last: int, u: FloatArray) -> int:
         """See `Stepper.advance`."""

@@ -1,6 +1,7 @@
 """Bodies that joints move but that have no inertia, as files of real robots have them: they get that of a ball.
 
-So do point masses that leave a joint without inertia in some pose (`_point_masses`).
+So do point masses, and links without mass in gimbals, that leave a joint without inertia in some pose
+(`_point_masses`).
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from leastaction.formats._point_masses import point_masses
+from leastaction.formats._point_masses import gimbals, point_masses
 from leastaction.mechanism import Body, MechanismBuilder
 from leastaction.mechanism.graph import WORLD
 from leastaction.mechanism.inertia import Inertia, solid_sphere
@@ -27,6 +28,12 @@ WATER = 1000.0
 SMALL = 0.01
 """Radius of the ball in place of a body without mass [m]."""
 
+LIGHT = WATER * 4.0 / 3.0 * math.pi * SMALL**3
+"""Its mass [kg]."""
+
+RING = 1e-3
+"""Moments of a link of a gimbal, relative to those of what it carries."""
+
 NOTHING = 1e-12
 """What a joint moves, relative to the most that one does, that is nothing."""
 
@@ -39,6 +46,16 @@ def mend(builder: MechanismBuilder, file: Path) -> None:
         builder.set_inertia(name, inertia)
     if found:
         warn(f"{file}: joints move {_names(found)}, which have no inertia: they get that of a ball of water")
+    rings = gimbals(builder.bodies, joints)
+    turned = carried(builder.bodies, joints) if rings else {}
+    for name in rings:
+        moment = RING * float(np.trace(turned[name].matrix)) / 3.0
+        builder.set_inertia(name, Inertia(LIGHT, (0.0, 0.0, 0.0), (moment, moment, moment)))
+    if rings:
+        warn(
+            f"{file}: {_names(rings)} have no mass and leave joints with nothing to turn where the axes before and "
+            f"after them lie in one line: they get {RING:g} of the moments of inertia of what they carry"
+        )
     points = point_masses(builder.bodies, joints, water)
     given = {body.name: body.inertia for body in builder.bodies}
     for name in points:
@@ -60,6 +77,16 @@ def water(mass: float) -> Inertia:
     return solid_sphere(mass, (0.75 * mass / (math.pi * WATER)) ** (1.0 / 3.0))
 
 
+def carried(bodies: Sequence[Body], joints: Sequence[Joint]) -> dict[str, Inertia]:
+    """For each body the inertia of it and all that it carries, in its frame, in the pose at zero."""
+    whole = {body.name: body.inertia for body in bodies}
+    for joint in reversed(joints):
+        if joint.parent != WORLD:
+            pose = joint.pose * joint.child_pose
+            whole[joint.parent] = Inertia.from_parts([(whole[joint.parent], Pose()), (whole[joint.child], pose)])
+    return whole
+
+
 def mended(bodies: Sequence[Body], joints: Sequence[Joint]) -> dict[str, Inertia]:
     """Inertias for the bodies that need one: those that a joint moves without moving any inertia, in the pose at zero.
 
@@ -67,23 +94,18 @@ def mended(bodies: Sequence[Body], joints: Sequence[Joint]) -> dict[str, Inertia
         bodies: all of them.
         joints: of the tree, parents before children.
     """
-    given = {body.name: body.inertia for body in bodies}
-    carried = dict(given)
+    given, whole = {body.name: body.inertia for body in bodies}, carried(bodies, joints)
     moved: dict[str, list[tuple[bool, float]]] = {}
     out: dict[str, Inertia] = {}
-    for joint in reversed(joints):
-        whole = carried[joint.child].moved(joint.child_pose)
-        moved[joint.name] = [x for p in joint.primitives for x in _moved(p, whole)]
-        if joint.parent != WORLD:
-            pose = joint.pose * joint.child_pose
-            carried[joint.parent] = Inertia.from_parts([(carried[joint.parent], Pose()), (carried[joint.child], pose)])
+    for joint in joints:
+        own = whole[joint.child].moved(joint.child_pose)
+        moved[joint.name] = [x for p in joint.primitives for x in _moved(p, own)]
     most = {turns: max((x for m in moved.values() for t, x in m if t == turns), default=0.0) for turns in (True, False)}
     for joint in joints:
         nothing = any(x <= NOTHING * most[turns] for turns, x in moved[joint.name])
         if nothing and not all(a > 0.0 for a in joint.armature):
             own = given[joint.child]
-            mass = own.mass if own.mass > 0.0 else WATER * 4.0 / 3.0 * math.pi * SMALL**3
-            out[joint.child] = replace(water(mass), com=own.com)
+            out[joint.child] = replace(water(own.mass if own.mass > 0.0 else LIGHT), com=own.com)
     return out
 
 

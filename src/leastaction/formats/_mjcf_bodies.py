@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from leastaction.formats._files import Notes
+from leastaction.formats._gravity_compensation import compensation
 from leastaction.formats._mjcf_text import limits
 from leastaction.mechanism import Inertia, MechanismBuilder, Pose, Primitive, joints, solid_sphere
 from leastaction.mechanism.graph import WORLD
@@ -91,8 +92,7 @@ class Bodies:
         m, name = self.m, self.bodies[i]
         inertia = Inertia(float(m.body_mass[i]), (0, 0, 0), m.body_inertia[i])
         self.builder.body(name, inertia=inertia.moved(pose(m.body_ipos[i], m.body_iquat[i])))
-        if m.body_gravcomp[i]:
-            self.notes.add("gravity compensation of bodies", name)
+        self._gravity_compensation(i)
         parent = self.bodies[m.body_parentid[i]]
         X = pose(m.body_pos[i], m.body_quat[i])
         first = int(m.body_jntadr[i])
@@ -110,6 +110,13 @@ class Bodies:
                 child = name if last else self.builder.body(self.body_names.unique(f"{name}_{joint}"))
                 self._joint(j, joint, parent, child, X)
                 parent, X = child, Pose()
+
+    def _gravity_compensation(self, i: int) -> None:
+        """A force against gravity at the centre of mass, a share of the weight; nothing pushes on mocap bodies."""
+        m, share = self.m, float(self.m.body_gravcomp[i])
+        if share * float(m.body_mass[i]) * np.any(m.opt.gravity) and m.body_mocapid[i] < 0:
+            com, gravity = tuple(m.body_ipos[i].tolist()), tuple(m.opt.gravity.tolist())
+            self.builder.add(compensation(self.bodies[i], float(m.body_mass[i]), com, share, gravity))
 
     def _mocap(self, i: int) -> None:
         """A body whose pose is given from outside: on a free joint, with a mass that only energies know."""

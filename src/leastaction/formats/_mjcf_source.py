@@ -1,8 +1,9 @@
 """From an MJCF file to one self-contained document that MuJoCo's compiler may see.
 
 Includes are expanded and asset files are read here, by the rules of `Folder`, and handed over in memory, so that the
-compiler opens no file. What does not shape the mechanism (pictures, sensors, keyframes, contact
-pairs) is taken out; what could grow without bound is measured first.
+compiler opens no file; models that the file attaches are prepared like it, and the compiler puts them in their places.
+What does not shape the mechanism (pictures, sensors, keyframes, contact pairs) is taken out; what could grow without
+bound is measured first.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import NamedTuple
 
 from leastaction.formats._files import Folder, Notes
 from leastaction.formats._mjcf_extension import EXTENSION
-from leastaction.formats._xml import MAX_ELEMENTS, Element, read_xml
+from leastaction.formats._xml import MAX_ELEMENTS, Element, read_xml, write_xml
 
 IGNORED = {"sensor", "keyframe", "visual", "statistic", "custom", "size"}
 """Sections that do not shape the mechanism."""
@@ -21,15 +22,15 @@ PICTURES = {"texture", "skin", "camera", "light", "layer"}
 REFUSED = {
     "flexcomp": "flexible bodies are not supported",
     "flex": "flexible bodies are not supported",
-    "model": "attached models are not supported; use <include>",
-    "attach": "attached models are not supported; use <include>",
 }
 MAX_MADE = 10_000
-"""Limit of what one `<replicate>` or `<composite>` may make."""
+"""Limit of what one `<replicate>`, `<composite>` or `<attach>` may make."""
 MAX_HEIGHTS = 10_000_000
 """Limit of the number of points of a height field."""
 MAX_RESOLUTION = 100
 """Limit of the parameters of a built-in mesh."""
+NAMES = {"name", "joint", "site", "body", "objname", "refname"}
+"""Attributes of sensors that are names, of those that are read."""
 
 
 class Source(NamedTuple):
@@ -37,42 +38,99 @@ class Source(NamedTuple):
 
     Attributes:
         root: the element `<mujoco>`.
-        assets: contents of mesh and height-field files by the names that it uses for them.
-        sensors: those of the file.
+        assets: contents of mesh, height-field and model files by the names that it uses for them.
+        sensors: those of the file, and of the models that it attaches.
         extension: the text that `save_mjcf` adds, or None.
+        size: how many elements it stands for.
     """
 
     root: Element
     assets: dict[str, bytes]
     sensors: list[Element]
     extension: Element | None
+    size: int
 
 
-def prepare(path: Path, folder: Folder, notes: Notes, strict: bool) -> Source:
-    """Read an MJCF file and make it self-contained.
+def prepare(path: Path, folder: Folder, notes: Notes, strict: bool) -> tuple[Source, list[Element]]:
+    """Read an MJCF file and make it self-contained; with it come the roots of the models that it attaches.
 
     A mesh that is missing and would give a moving body its mass is refused, or noted if not `strict`.
     """
-    root = read_xml(path, folder.max_bytes)
-    if root.tag != "mujoco":
-        raise root.error("an MJCF file has the root element <mujoco>")
-    expand_includes(root, path.resolve(), folder)
-    _check_growth(root)
-    sensors = [sensor for section in root.all("sensor") for sensor in section.children]
-    texts = [text for section in root.all("custom") for text in section.all("text") if text.get("name") == EXTENSION]
-    root.children = [child for child in root.children if child.tag not in IGNORED]
-    for element in root.walk():
-        element.children = [child for child in element.children if child.tag not in PICTURES]
-        if element.tag == "material":
-            element.attributes.pop("texture", None)
-        if element.tag == "compiler":
-            element.children = []
-    # The compiler would simulate the model to find the length ranges of muscles.
-    root.add("compiler").add("lengthrange", mode="none")
-    geoms = _geom_names(root)
-    assets = _gather_assets(root, folder, notes, strict)
-    _leave_out_pairs(root, geoms - _geom_names(root), notes)
-    return Source(root, assets, sensors, texts[-1] if texts else None)
+    reading = _Reading({}, {}, notes, strict)
+    source = reading.prepared(path, folder, ())
+    return source, [attached.root for _, attached in reading.models.values()]
+
+
+class _Reading(NamedTuple):
+    """What the documents of a model share.
+
+    Attributes:
+        assets: see `Source`.
+        models: for each model file its name among the assets, and what was read of it.
+        notes, strict: see `prepare`.
+    """
+
+    assets: dict[str, bytes]
+    models: dict[Path, tuple[str, Source]]
+    notes: Notes
+    strict: bool
+
+    def prepared(self, path: Path, folder: Folder, chain: tuple[Path, ...]) -> Source:
+        """A document; `chain`: the files that attach it, the outermost first."""
+        root = read_xml(path, folder.max_bytes)
+        if root.tag != "mujoco":
+            raise root.error("an MJCF file has the root element <mujoco>")
+        expand_includes(root, path.resolve(), folder)
+        attached = self._attached(root, folder, (*chain, path.resolve()))
+        size = _check_growth(root, {name: model.size for name, model in attached.items()})
+        sensors = [sensor for section in root.all("sensor") for sensor in section.children]
+        for place in (e for e in root.walk() if e.tag == "attach" and e.get("model") in attached):
+            sensors += _prefixed(attached[place.required("model")].sensors, place.get("prefix") or "")
+        texts = [t for section in root.all("custom") for t in section.all("text") if t.get("name") == EXTENSION]
+        if texts and chain:
+            self.notes.add("what leastaction alone knows of attached models", path.name)
+        root.children = [child for child in root.children if child.tag not in IGNORED]
+        for element in root.walk():
+            element.children = [child for child in element.children if child.tag not in PICTURES]
+            if element.tag == "material":
+                element.attributes.pop("texture", None)
+            if element.tag == "compiler":
+                element.children = []
+        # The compiler would simulate the model to find the length ranges of muscles.
+        root.add("compiler").add("lengthrange", mode="none")
+        geoms = _geom_names(root)
+        _gather_assets(root, self.assets, folder, self.notes, self.strict)
+        _leave_out_pairs(root, geoms - _geom_names(root), self.notes)
+        return Source(root, self.assets, sensors, texts[-1] if texts else None, size)
+
+    def _attached(self, root: Element, folder: Folder, chain: tuple[Path, ...]) -> dict[str | None, Source]:
+        """The models that a document may attach, by their names; their files become assets."""
+        found: dict[str | None, Source] = {}
+        for asset in [model for section in root.all("asset") for model in section.all("model")]:
+            file = asset.required("file")
+            path = folder.find(file, asset)
+            if path is None:
+                raise asset.error(f"attached file {file!r} does not exist")
+            if path in chain:
+                cycle = " -> ".join(step.name for step in (*chain[chain.index(path) :], path))
+                raise asset.error(f"files attach each other in a cycle: {cycle}")
+            if path not in self.models:
+                inner = Folder.of(path, folder.allow_outside, folder.max_bytes, folder.packages)
+                source = self.prepared(path, inner, chain)
+                self.models[path] = f"model{len(self.models)}.xml", source
+                self.assets[self.models[path][0]] = write_xml(source.root)[0].encode()
+            asset.attributes["file"], source = self.models[path]
+            found[asset.get("name") or source.root.get("model")] = source
+        return found
+
+
+def _prefixed(sensors: list[Element], prefix: str) -> list[Element]:
+    """Sensors of an attached model, with the names that they and what they look at have there."""
+    renamed = []
+    for sensor in sensors:
+        attributes = {name: prefix + x if name in NAMES else x for name, x in sensor.attributes.items()}
+        renamed.append(Element(sensor.tag, attributes, sensor.line, sensor.file, owner=sensor.owner))
+    return renamed
 
 
 def _geom_names(root: Element) -> set[str | None]:
@@ -137,8 +195,16 @@ def _included(include: Element, chain: tuple[Path, ...], seen: set[Path], folder
 # ---------------------------------------------------------------------- bounds
 
 
-def _check_growth(root: Element) -> None:
-    """Refuse elements that stand for too many others, kinds that have no counterpart, and NaN."""
+def _check_growth(root: Element, attached: dict[str | None, int]) -> int:
+    """Refuse elements that stand for too many others, kinds that have no counterpart, and NaN.
+
+    Args:
+        root: of the document.
+        attached: how many elements each model has that it may attach.
+
+    Returns:
+        How many elements the document stands for.
+    """
     made: dict[int, int] = {}
     for element in reversed(list(root.walk())):  # children before parents
         if element.tag in REFUSED:
@@ -148,7 +214,9 @@ def _check_growth(root: Element) -> None:
             count *= int(max(1.0, element.number("count", 1.0)))
         if element.tag == "composite":
             count *= int(math.prod(max(1.0, x) for x in element.numbers("count") or ()))
-        if element.tag in ("replicate", "composite") and count > MAX_MADE:
+        if element.tag == "attach":
+            count += attached.get(element.get("model"), 0)
+        if element.tag in ("replicate", "composite", "attach") and count > MAX_MADE:
             raise element.error(f"stands for more than {MAX_MADE} elements")
         if element.tag == "hfield":
             points = element.number("nrow", 0.0) * element.number("ncol", 0.0)
@@ -161,20 +229,20 @@ def _check_growth(root: Element) -> None:
             # MuJoCo takes NaN with a remark on the terminal.
             if name != "name" and "nan" in value.lower().split():
                 raise element.error(f"attribute {name}={value!r}: expected finite numbers")
+    return made[id(root)]
 
 
 # ---------------------------------------------------------------------- assets
 
 
-def _gather_assets(root: Element, folder: Folder, notes: Notes, strict: bool) -> dict[str, bytes]:
-    """Read the files of meshes and height fields; take out what is missing, and the geoms made of it."""
+def _gather_assets(root: Element, assets: dict[str, bytes], folder: Folder, notes: Notes, strict: bool) -> None:
+    """Add the files of meshes and height fields to `assets`; take out what is missing, and the geoms made of it."""
     settings: dict[str, str] = {}
     for compiler in root.all("compiler"):
         settings.update(compiler.attributes)
         for name in ("meshdir", "texturedir", "assetdir", "strippath"):
             compiler.attributes.pop(name, None)
     directory = settings.get("meshdir", settings.get("assetdir", ""))
-    assets: dict[str, bytes] = {}
     missing: dict[tuple[str, str], str] = {}
     for section in root.all("asset"):
         kept = []
@@ -204,7 +272,6 @@ def _gather_assets(root: Element, folder: Folder, notes: Notes, strict: bool) ->
                     "is missing; add an <inertial>, or pass strict=False to leave it out with a warning"
                 )
             notes.add("masses of bodies from those meshes", body.get("name") or f"body in line {body.line}")
-    return assets
 
 
 def _drop_geoms(

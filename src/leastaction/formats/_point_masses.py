@@ -1,8 +1,9 @@
-"""Links that have a mass but no moments of inertia, where they leave a joint with nothing to turn in some pose.
+"""Links that have no moments of inertia, where they leave a joint with nothing to turn in some pose.
 
 One point mass on an arm is a good pendulum. A few of them in a row are not: there are poses in which a joint turns next
 to nothing once all others give way, 1 / (M^-1)_ii beside M_ii of the mass matrix M. Torques then send it off at any
-speed.
+speed. So they do with links without any mass between three hinges, as hips and shoulders are often drawn, where the
+first and the last axis come to lie in one line.
 """
 
 from __future__ import annotations
@@ -28,6 +29,9 @@ LEAST = 1e-6
 POSES = 30
 """Random poses that are looked at."""
 
+LOCKED = (-0.5 * math.pi, 0.0, 0.5 * math.pi)
+"""Angles of a hinge at which those before and after it are likely to lie in one line, beside its limits."""
+
 POINT = 1e-6
 """Largest moment of a point mass, relative to that of a ball of water of that mass."""
 
@@ -45,16 +49,42 @@ def point_masses(bodies: Sequence[Body], joints: Sequence[Joint], ball: Any) -> 
     if not found:
         return []
     rng = np.random.default_rng(0)
-    worst = min(_least_share(given, joints, rng) for _ in range(POSES))
+    worst = min(_least_share(given, joints, rng, {}) for _ in range(POSES))
     return found if worst < LEAST else []
+
+
+def gimbals(bodies: Sequence[Body], joints: Sequence[Joint]) -> list[str]:
+    """Links without mass on both sides of a hinge at an angle of which, within its limits, joints feel no inertia.
+
+    Args:
+        bodies: all of them.
+        joints: of the tree, parents before children.
+    """
+    given = {body.name: body.inertia for body in bodies}
+    light = {j.child for j in joints if j.primitives and given[j.child].mass == 0.0 and not any(given[j.child].moments)}
+    middle = [j for j in joints if j.child in light and j.parent in light and _is_hinge(j)]
+    if not middle or _least_share(given, joints, np.random.default_rng(0), {}) < LEAST:
+        return []
+    found: dict[str, None] = {}
+    for joint in middle:
+        lower, upper = joint.lower[0], joint.upper[0]
+        angles = [x for x in (lower, upper, *LOCKED) if lower <= x <= upper and math.isfinite(x)]
+        shares = (_least_share(given, joints, np.random.default_rng(0), {joint.name: x}) for x in angles)
+        if any(share < LEAST for share in shares):
+            found |= {joint.parent: None, joint.child: None}
+    return list(found)
+
+
+def _is_hinge(joint: Joint) -> bool:
+    return len(joint.primitives) == 1 and joint.primitives[0].motion == Motion.REVOLUTE
 
 
 def _is_point(inertia: Inertia, ball: Any) -> bool:
     return inertia.mass > 0.0 and np.abs(inertia.matrix).max() < POINT * ball(inertia.mass).moments[0]
 
 
-def _least_share(given: dict[str, Inertia], joints: Sequence[Joint], rng: Any) -> float:
-    """Least share of what a joint carries that it feels with all others free, in a random pose."""
+def _least_share(given: dict[str, Inertia], joints: Sequence[Joint], rng: Any, at_angles: dict[str, float]) -> float:
+    """Least share of what a joint carries that it feels with all others free, in a random pose but for some angles."""
     places: dict[str, Pose] = {WORLD: Pose()}
     motions: dict[str, list[FloatArray]] = {WORLD: []}
     total = sum(len(_axes(joint)) for joint in joints)
@@ -64,7 +94,7 @@ def _least_share(given: dict[str, Inertia], joints: Sequence[Joint], rng: Any) -
         frame = places[joint.parent] * joint.pose
         own = [_in_world(frame, axis) for axis in _axes(joint)]
         name = joint.child
-        places[name] = frame * _moved(joint, rng) * joint.child_pose
+        places[name] = frame * _moved(joint, rng, at_angles) * joint.child_pose
         motions[name] = motions[joint.parent] + own
         columns[name] = columns[joint.parent] + list(range(at, at + len(own)))
         at += len(own)
@@ -108,9 +138,10 @@ def _axes(joint: Joint) -> list[FloatArray]:
     return out
 
 
-def _moved(joint: Joint, rng: Any) -> Pose:
-    """A random pose of a joint with one axis to turn about, within its limits; others stay at zero."""
-    if len(joint.primitives) != 1 or joint.primitives[0].motion != Motion.REVOLUTE:
+def _moved(joint: Joint, rng: Any, at_angles: dict[str, float]) -> Pose:
+    """A random pose of a joint with one axis to turn about, within its limits, or at a given angle; else at zero."""
+    if not _is_hinge(joint):
         return Pose()
     lower, upper = max(joint.lower[0], -math.pi), min(joint.upper[0], math.pi)
-    return Pose.from_axis_angle(joint.primitives[0].axis, float(rng.uniform(lower, max(lower, upper))))
+    angle = at_angles.get(joint.name, float(rng.uniform(lower, max(lower, upper))))
+    return Pose.from_axis_angle(joint.primitives[0].axis, angle)

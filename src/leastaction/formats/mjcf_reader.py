@@ -17,6 +17,8 @@ body.
 - Mocap bodies are bodies on free joints whose motion is prescribed: their poses come last in q, after `qpos`.
 - Motors drive joints or bodies; position, velocity and general actuators become servos, with their activations
   and force ranges.
+- Models that `<attach>` puts into others are read with them; names of theirs begin with its `prefix`.
+- `gravcomp` becomes a constant wrench on the body at its centre of mass, called "gravcomp of" and its name.
 - Sites become frames. Sensors of joints, sites and frames are read.
 - Tendons become tendons, those that are nothing but springs through sites cables. Their limits push back with a spring
   and a damper, as stiff as their solref says. Tendons that wrap around geoms are left out.
@@ -32,7 +34,7 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from os import PathLike
 from typing import Any
@@ -95,8 +97,9 @@ def load_mjcf(
     flags |= {"allow_outside": allow_outside, "strict": strict is True if strict is None else strict}
     path = checked_options(path, max_bytes, **flags)
     notes = Notes(path)
-    root, assets, sensors, text = prepare(path, Folder.of(path, allow_outside, max_bytes), notes, strict is not False)
-    model = _compile(root, assets)
+    source, attached = prepare(path, Folder.of(path, allow_outside, max_bytes), notes, strict is not False)
+    root = source.root
+    model = _compile(root, source.assets, attached)
     switch_off(model, notes)
     note_left_out(model, notes)
     builder = MechanismBuilder(root.get("model") or path.stem, strict=strict is True)
@@ -106,8 +109,8 @@ def load_mjcf(
         Geoms(model, builder, notes, bodies, meshes=meshes, contacts=contacts).read()
         elements = Elements(model, builder, notes, bodies)
         elements.read()
-        Sensors(model, builder, notes, bodies, elements.sites).read(sensors)
-        robot = restored(builder.build(), text, contacts)
+        Sensors(model, builder, notes, bodies, elements.sites).read(source.sensors)
+        robot = restored(builder.build(), source.extension, contacts)
     except MechanismError as error:
         raise _located(error, root) from None
     notes.warn()
@@ -129,7 +132,7 @@ def _at_keyframe(robot: Mechanism, name: str, keys: dict[str, Any]) -> Mechanism
     return builder.build()
 
 
-def _compile(root: Element, assets: dict[str, bytes]) -> Any:
+def _compile(root: Element, assets: dict[str, bytes], attached: Sequence[Element] = ()) -> Any:
     """MuJoCo's model of a document; its complaints are translated back to the lines of the files."""
     mujoco = require("mujoco", "mjcf")
     text, owners = write_xml(root)
@@ -137,6 +140,8 @@ def _compile(root: Element, assets: dict[str, bytes]) -> Any:
         with _quiet(mujoco):
             return mujoco.MjModel.from_xml_string(text, assets)
     except ValueError as error:
+        for model in attached:  # the innermost first: one of them alone may be the culprit
+            _compile(model, assets)
         message = " ".join(str(error).split())
         place = re.search(r",? ?(Element (name )?'[^']*',( id \d+,)? )?[Ll]ine (number=)?(\d+)", message)
         owner = root

@@ -10,6 +10,7 @@ import numpy as np
 from leastaction._output import check_output, writing
 from leastaction.errors import FormatError
 from leastaction.formats._files import Notes
+from leastaction.formats._gravity_compensation import shares
 from leastaction.formats._mjcf_chains import Axis, Chains
 from leastaction.formats._mjcf_extension import EXTENSION, extension
 from leastaction.formats._mjcf_text import numbers, placed
@@ -82,6 +83,7 @@ class Sheet:
         self.chains = Chains(robot, self.error)
         self.bodies: dict[str, Element] = {}
         self.inertias: dict[str, Inertia] = {}  # those that MuJoCo refuses
+        self.compensated = shares(robot)
         self.largest = max(float(np.linalg.eigvalsh(body.inertia.matrix)[-1]) for body in robot.bodies)
 
     def error(self, what: str, name: str, why: str) -> FormatError:
@@ -111,6 +113,9 @@ def _document(sheet: Sheet) -> Element:
         element = sheet.bodies[chain.parent].add("body", name=body.name)
         sheet.bodies[body.name] = element
         placed(element, chain.pose)
+        for wrench in robot.wrenches:
+            if wrench.body == body.name and wrench.name in sheet.compensated:
+                element.attributes["gravcomp"] = numbers([sheet.compensated[wrench.name]])
         _inertial(sheet, element, body.name, body.inertia.moved(sheet.chains.shift[body.name]), bool(joint.nv))
         if body.name in robot.prescribed and joint.kind == "free":
             element.attributes["mocap"] = "true"
@@ -134,7 +139,7 @@ def _document(sheet: Sheet) -> Element:
 def _refuse_elements(sheet: Sheet) -> None:
     robot = sheet.robot
     kinds = {
-        "external wrench": robot.wrenches,
+        "external wrench": [w for w in robot.wrenches if w.name not in sheet.compensated],
         "force": robot.forces,
         "penalty contact": robot.penalties,
         "rolling contact": robot.rollings,

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from leastaction.dynamics.api import mass_matrix
+from leastaction.dynamics.mobility import HOLDS, mobility_at_home
 from leastaction.errors import IntegratorError, MechanismError
 from leastaction.forces import tendon_records
 from leastaction.forces.arrays import ForceModel, force_model, force_records, resisting, together
@@ -50,11 +50,6 @@ NO_ROOM = 1e-9
 STIFF = 1.0
 """Springs of joints whose frequency at home, times the step, squared, is larger than this pull from the middle of the
 step, as servos do: at its ends, as others pull, they would make steps of four times this length unstable."""
-
-HOLDS = 2.0
-"""Share of a joint's inertia at home that its damper's impulse at the end of a step is, per rate, at most. Half of what
-dampers do acts at each end of a step; where that is far more than the joint's momentum, the joint would swing back and
-forth from step to step, hardly less each time, and contacts would kick it on. What is beyond acts at the start."""
 
 LEAST = 1e-9
 """What Newton's matrix takes for the inertia of those, relative to others: far below what decides an update."""
@@ -216,9 +211,7 @@ class _Compiler:
     @cached_property
     def _mobility(self) -> FloatArray:
         """How much each degree of freedom answers to its own impulse at home, shape (nv,)."""
-        M = mass_matrix(self.m, self.m.home())
-        M[np.diag_indices_from(M)] += LEAST * M.diagonal().max()
-        return np.asarray(np.linalg.inv(M).diagonal(), float)
+        return mobility_at_home(self.m)
 
     def _stiff_springs(self) -> FloatArray:
         """Stiffness of the joints' own springs that steps are too long for, shape (nv,)."""

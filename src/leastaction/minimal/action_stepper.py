@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from leastaction._jit.bound import Bound
-from leastaction._jit.walk import Walk
+from leastaction._jit.walk import SOON, Walk
 from leastaction.division import FINEST, HalvingStepper
 from leastaction.integrators import FloatArray
 from leastaction.mechanism import Mechanism
@@ -78,6 +79,11 @@ class ActionStepper(HalvingStepper):
         arrays = [record[name] for name in self.written]
         walk = Walk(self.rollout(levels), lambda row: (u, *(x[row : row + 2] for x in arrays)))
         return lambda first: first + 1 if walk(first) == 1 else self.advance(record, first, first + 1, u)
+
+    def fleet(self, states: Mapping[str, NDArray[Any]], u: FloatArray) -> Callable[[int], int] | None:
+        """See `Stepper.fleet`."""
+        arrays = [states[name] for name in self.written]
+        return Walk(self.rollout(self._levels), lambda k: (u[k], *(x[k] for x in arrays)), SOON)
 
     def _roll(self, record: Record, first: int, last: int, u: FloatArray, levels: int) -> int:
         rows = slice(first, last + 1)

@@ -10,7 +10,7 @@ import numpy as np
 from leastaction.division import HalvingStepper
 from leastaction.dynamics.loops import check_closed, is_redundant, momentum_projection
 from leastaction.errors import IntegratorError, MechanismError
-from leastaction.integrators import FloatArray
+from leastaction.integrators import FloatArray, Stepper
 from leastaction.minimal.action_stepper import ActionStepper
 from leastaction.minimal.elimination import LoopSystem
 from leastaction.record import Record
@@ -37,6 +37,8 @@ class LoopStepper(ActionStepper):
     def stride(self, record: Record, u: FloatArray) -> Callable[[int], int]:
         """See `Stepper.stride`."""
         return self._stride(record, u, 0)
+
+    fleet = Stepper.fleet  # a start with loops has more to it
 
     def prepare_start(self, q: FloatArray) -> FloatArray:
         """Refuse open loops; find out whether their equations depend on each other."""

@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from leastaction.contact.entries import detect_all
-from leastaction.contact.records import BOX, CAPSULE, CONTACT, CYLINDER, FIELD, PLANE
+from leastaction.contact.features import are_moving
+from leastaction.contact.records import CONTACT
 from leastaction.integrators import FloatArray
 from leastaction.maximal.derivatives.sparse_blocks import rotations
 from leastaction.maximal.records import records
@@ -56,11 +57,7 @@ def add_moving_features(solved: Any, entries: Any, none: Any, J: FloatArray) -> 
     """
     s, contacts = solved.stepper, solved.contacts
     pairs, shapes = s.near.pairs, s.table.shapes
-    kinds = np.sort([shapes.kind[pairs.a[contacts.pair]], shapes.kind[pairs.b[contacts.pair]]], axis=0)
-    boxes = ((kinds[0] == BOX) | (kinds[0] == FIELD)) & ((kinds[1] == BOX) | (kinds[1] == CAPSULE))
-    convex = (kinds[0] > PLANE) & (kinds[1] > CAPSULE)
-    # The points on which a cylinder stands are counted from the lowest.
-    moving = np.flatnonzero(boxes | convex | (kinds[1] == CYLINDER))
+    moving = np.flatnonzero(are_moving([shapes.kind[pairs.a[contacts.pair]], shapes.kind[pairs.b[contacts.pair]]]))
     if not len(moving):
         return
     own = pairs[np.unique(contacts.pair[moving])]

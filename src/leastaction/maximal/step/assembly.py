@@ -195,7 +195,7 @@ def axis_damping(c, value, forces, modes):
 
 @inline
 def late_damping(c, damping, halves, dt):
-    """What of the impulse of a damper at the end of the step, per rate, acts at its start: see `compiler.HOLDS`."""
+    """What of the impulse of a damper at the end of the step, per rate, acts at its start: see `mobility.HOLDS`."""
     return max((1.0 - halves) * dt * (damping - 0.5 * dt * c.servo) - c.holds, 0.0)
 
 

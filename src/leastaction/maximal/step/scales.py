@@ -14,6 +14,9 @@ contacts' stiffness."""
 SETTLED = 3e-9
 """Residuals with contacts, relative to their typical speed, at which a step is solved: round-off leaves about 1e-9."""
 
+ROUNDED = 1e-14
+"""Round-off of gaps [m or rad], which parts of a step that are short make velocities of."""
+
 CLOSED = 5e-9
 """Most that joints may be open at the end of a step [m or rad], however fast the contacts are."""
 
@@ -96,5 +99,5 @@ def scales(bodies, settings, contact, dt):
     now, tolerance = contact.now[0], settings.tolerance
     mass = now.load * heaviest(bodies, contact)
     typical = math.sqrt(now.energy / mass)
-    limit = max(tolerance, SETTLED * (typical + fastest(contact)))
+    limit = max(tolerance, SETTLED * (typical + fastest(contact)), ROUNDED / dt)
     return mass, typical, limit, max(tolerance, CLOSED / dt)

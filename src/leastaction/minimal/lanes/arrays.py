@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from leastaction.contact.records import CONTACT as CONTACT_RECORD
 from leastaction.contact.records import records
+from leastaction.dynamics.mobility import HOLDS, mobility_at_home
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism.tree import DOF, NODE
 
@@ -23,10 +24,10 @@ class LaneModel(NamedTuple):
 
     Attributes:
         nodes: `tree.NODE` records, called bodies here, depth first.
-        dofs: `tree.DOF` records.
+        dofs: `LANE_DOF` records.
         slots: for each body that several carry on from, or one that is not the next, where its children's blocks wait;
             -1 for others, shape (bodies,).
-        drives: for each control its degree of freedom and gear.
+        drives: `GEAR` records of the controls.
         gravity: [m/s^2], shape (3,).
         branches: number of slots.
         cones: `LANE_CONE` records, or None where contacts, limits and dry friction do not act.
@@ -36,6 +37,7 @@ class LaneModel(NamedTuple):
         driven: whether there are controls that are not zero; likewise.
         branched: whether some body is not carried by the one before it; likewise.
         turning: whether joints may have several axes, as balls have; likewise.
+        pushed: the first control that pushes on a body, or their number; None where there is none, likewise.
         shapes: `LaneShapes`, or None where bodies touch planes alone.
     """
 
@@ -51,6 +53,7 @@ class LaneModel(NamedTuple):
     driven: bool | None = True
     branched: bool | None = True
     turning: bool | None = True
+    pushed: int | None = None
     shapes: Any = None
 
 
@@ -236,8 +239,24 @@ class GroundRecord(NamedTuple):
     memory: NDArray[np.int64]
 
 
-GEAR = np.dtype([("dof", "i8"), ("gear", "f8"), ("lower", "f8"), ("upper", "f8")], align=True)
-"""One control of a batch, with its limits."""
+LANE_DOF = np.dtype([*((name, DOF[name]) for name in DOF.names or ()), ("holds", "f8")], align=True)
+"""`tree.DOF` with the most impulse of a damper per rate at the end of a step; see `dynamics.mobility.HOLDS`."""
+
+NEVER = 1e30
+"""Such impulses of joints that stand any."""
+
+GEAR = np.dtype(
+    [
+        ("dof", "i8"),  # degree of freedom that it pushes with gear * u, or -1
+        ("gear", "f8"),
+        ("lower", "f8"),  # limits of u
+        ("upper", "f8"),
+        ("node", "i8"),  # else: body that it pushes with u * wrench, -1 for none
+        ("wrench", "f8", 6),  # torque about the centre of mass and force, in the body's frame
+    ],
+    align=True,
+)
+"""One control, with its limits."""
 
 
 LANE_CONE = np.dtype(
@@ -307,24 +326,33 @@ def lane_model(mechanism: Mechanism, dtype: Any, cones: Any = None, shapes: Lane
     drives = np.zeros(mechanism.nu, GEAR)
     given = compiled(mechanism, tree.frames)
     drives["dof"], drives["gear"], drives["lower"], drives["upper"] = given.dof, given.gear, -np.inf, np.inf
+    drives["node"], drives["wrench"] = np.where(given.dof < 0, given.node, -1), given.wrench
+    thrusters = np.flatnonzero(drives["node"] >= 0)
+    centres = np.array(tree.nodes.com)[drives["node"][thrusters]]
+    drives["wrench"][thrusters, :3] -= np.cross(centres, drives["wrench"][thrusters, 3:])
     for drive, actuator in zip(drives, mechanism.actuators, strict=False):
         drive["lower"], drive["upper"] = actuator.lower, actuator.upper
 
     def as_records(values: Any, kind: np.dtype[Any]) -> Any:
         kind = narrowed(kind) if single else kind
         out = np.zeros(len(values), kind)
-        for name in kind.names or ():
+        for name in values.dtype.names or ():
             out[name] = values[name]
         return out.view(np.recarray)
 
+    dofs = as_records(tree.dofs, LANE_DOF)
+    capped = cones is not None and tree.dofs.damping.any()
+    dofs.holds = HOLDS / mobility_at_home(mechanism) if capped else NEVER
+
     return LaneModel(
         nodes=as_records(tree.nodes, NODE),
-        dofs=as_records(tree.dofs, DOF),
+        dofs=dofs,
         slots=slots,
         drives=as_records(drives, GEAR),
         gravity=np.asarray(tree.gravity, dtype),
         branches=len(branching),
         cones=None if cones is None else as_records(cones, LANE_CONE),
+        pushed=int(thrusters[0]) if len(thrusters) else len(drives),
         shapes=shapes,
     )
 

@@ -14,11 +14,13 @@ of those of the step. With impulses k of contacts p + J + k is the momentum of v
 Reactions to loads that a contact holds are in k and J with opposite signs, whatever moved before.
 """
 
-from leastaction._jit import routine
+from leastaction._jit import inline, routine
 from leastaction.minimal.bodywise.turning import turn_between
 from leastaction.minimal.lanes.bounces import mass_of, parting
 from leastaction.minimal.lanes.legendre import velocities
-from leastaction.spatial import dot3, load3, load9, load_sym, mattvec, sub3, symvec
+from leastaction.minimal.lanes.sweeps import late_damping, with_thrust
+from leastaction.minimal.sixes import ZEROS
+from leastaction.spatial import cross, dot3, load3, load9, load_sym, mattvec, sub3, symvec
 
 GAIN = 0.05
 """Kinetic energy from nowhere that a step may have, relative to that at its start and its own. Steps of walking and
@@ -53,19 +55,32 @@ def energy_within(model, lane, dt):
     return 0.5 * energy / (dt * dt)
 
 
+@inline
+def work_of_thrust(pushed, model, lane, i, shift, dt):
+    """The same of what controls push body i with; `shift` of its centre of mass within the step."""
+    if pushed is None:
+        return 0.0
+    F, x = with_thrust(pushed, model, lane, i, 0, dt, ZEROS), load3(lane.x[lane.now[0]][i])
+    f = (F[3], F[4], F[5])
+    turn = turn_between(load9(lane.R[lane.now[0]][i]), load9(lane.R[1 - lane.now[0]][i]))
+    return (dot3(f, shift) + dot3(sub3((F[0], F[1], F[2]), cross(x, f)), turn)) / dt
+
+
 @routine
 def work_of_forces(model, lane, dt):
     """Work of the forces that act at the start of a step, with its mean velocity [J]."""
     nodes, dofs, now, g, work = model.nodes, model.dofs, lane.now[0], load3(model.gravity), 0.0
     for i in range(nodes.shape[0]):
         node = nodes[i]
-        work += 0.5 * node.mass * dot3(g, sub3(load3(lane.x[1 - now][i]), load3(lane.x[now][i])))
+        shift = sub3(load3(lane.x[1 - now][i]), load3(lane.x[now][i]))
+        work += 0.5 * node.mass * dot3(g, shift) + work_of_thrust(model.pushed, model, lane, i, shift, dt)
         for c in range(node.iv, node.iv + node.nv):
             work += 0.5 * lane.tau[c] * lane.moved[c]
         if node.nv == 1:
             dof, moved = dofs[node.iv], lane.moved[node.iv]
             pull = 0.5 * dof.stiffness * (lane.q0[node.iq] - dof.rest)
-            work -= moved * (pull + (0.5 * dof.damping / dt + 0.25 * dof.servo) * moved)
+            held = (0.5 * dof.damping + late_damping(dof, dt, 1.0 / dt)) / dt + 0.25 * dof.servo
+            work -= moved * (pull + held * moved)
     return work
 
 

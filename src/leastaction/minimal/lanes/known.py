@@ -9,8 +9,8 @@ from leastaction.mechanism.actuators import BodyActuator
 from leastaction.mechanism.tendons import has_range
 
 
-def refuse_unknown(mechanism: Mechanism, who: str, instead: str) -> None:
-    """Refuse, with what can be used instead, a mechanism that lanes cannot run."""
+def refuse_unknown(mechanism: Mechanism, who: str, instead: str, thrusters: bool = False) -> None:
+    """Refuse, with what can be used instead, a mechanism that lanes cannot run; `thrusters`: these they can."""
     m = mechanism
     parts = {
         "loops, couplings or rolling contacts": not m.is_tree,
@@ -19,7 +19,7 @@ def refuse_unknown(mechanism: Mechanism, who: str, instead: str) -> None:
         ),
         "force ranges of servos": any(has_range(a) for a in m.actuators),
         "tendons that act": bool(acting(m)),
-        "actuators that push on bodies": any(isinstance(a, BodyActuator) for a in m.actuators),
+        "actuators that push on bodies": not thrusters and any(isinstance(a, BodyActuator) for a in m.actuators),
         "limits that push back": any(any(joint.limit_stiffness) for joint in m.joints),
         "joints along splines": "spline joint" in m.special_parts,
         "springs, dampers or armatures of ball and free joints": any(

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import copy
+from collections.abc import Callable, Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -29,6 +31,9 @@ from leastaction.minimal.lanes.arrays import (
     lane_model,
 )
 from leastaction.minimal.lanes.cones import cones_and_shapes, search_of
+from leastaction.minimal.lanes.derivatives.by_parameters import Derivative
+from leastaction.minimal.lanes.derivatives.replay import Replay
+from leastaction.minimal.lanes.derivatives.reversal import GroundReversal, OneStep, Sweep
 from leastaction.minimal.lanes.known import refuse_unknown
 from leastaction.minimal.lanes.rollout import rollout
 from leastaction.minimal.lanes.steps import FINEST
@@ -54,12 +59,13 @@ class GroundStepper(Stepper):
     """
 
     momentum = True
+    can = frozenset({"linearize", "parameters", "reverse"})
     acts = frozenset({"contacts", "limits", "dry friction"})
     carries = ("before",)
 
     def __init__(self, integrator: Any, mechanism: Mechanism, dt: float) -> None:
         super().__init__(integrator, mechanism, dt)
-        refuse_unknown(mechanism, "Grounded", "Maximal")
+        refuse_unknown(mechanism, "Grounded", "Maximal", thrusters=True)
         self.cones, shapes, self.table = cones_and_shapes(mechanism, integrator.self_collision)
         self.model = lane_model(mechanism, np.float64, self.cones, shapes)
         most = int(integrator.max_iterations)
@@ -250,6 +256,52 @@ class GroundStepper(Stepper):
                 return
             touch.found.keys[:count], touch.found.impulses[:count] = impulses
             touch.found.now.kept, touch.found.now.listed = count, -1
+
+    # ------------------------------------------------------------------ derivatives
+
+    def with_length(self, dt: float) -> GroundStepper:
+        """A stepper with steps of dt, and with arrays of its own."""
+        other = copy.copy(self)
+        other.dt, other.settings = dt, self.settings._replace(dt=dt)
+        other.steady, other.log, other.found_log = np.zeros(1, np.int64), [], []
+        other._make_room(self.room)
+        return other
+
+    def memory_after(self, near: FloatArray, impulses: FloatArray) -> Any:
+        """`memory` after a step that was not divided, of which mean velocities and impulses are known."""
+        kept = [near, near, impulses, np.zeros_like(near), np.full(1, self.dt)]
+        found = None if self.lane.touch.found is None else (np.zeros(0, np.int64), np.zeros((0, 3)))
+        return kept, np.ones(1, np.int64), (0, np.zeros(self.mechanism.nu)), found
+
+    @cached_property
+    def _replay(self) -> Replay:
+        return Replay(self)
+
+    def linearize(self, q: FloatArray, p: FloatArray, u: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """See `Stepper.linearize`."""
+        return OneStep(self._replay, q, p, u).jacobians()
+
+    def pull_back(self, q: FloatArray, p: FloatArray, u: FloatArray, bar: FloatArray) -> FloatArray:
+        """See `Stepper.pull_back`."""
+        return self.pull_back_all(q, p, u, bar, ())[0]
+
+    def pull_back_all(
+        self, q: FloatArray, p: FloatArray, u: FloatArray, bar: FloatArray, stencils: Sequence[Any]
+    ) -> tuple[FloatArray, FloatArray]:
+        """See `Stepper.pull_back_all`."""
+        n, sweep = self.mechanism.nv, Sweep([Derivative(self, stencil) for stencil in stencils])
+        bar[:n], bar[n:], by_controls = OneStep(self._replay, q, p, u[0]).backward(sweep, bar[:n], bar[n:])
+        return by_controls[None], sweep.by_parameters
+
+    def parameter_jacobian(self, q: FloatArray, p: FloatArray, u: FloatArray, stencils: Sequence[Any]) -> FloatArray:
+        """See `Stepper.parameter_jacobian`."""
+        step = OneStep(self._replay, q, p, u)
+        columns = [step.by_parameter(Derivative(self, stencil)) for stencil in stencils]
+        return np.column_stack([np.zeros((2 * self.mechanism.nv, 0)), *columns])
+
+    def reverse(self, names: Sequence[str]) -> GroundReversal:
+        """See `Stepper.reverse`."""
+        return GroundReversal(self, names)
 
     def failure(self, step: int, record: Record) -> ConvergenceError:
         """See `Stepper.failure`."""

@@ -280,8 +280,14 @@ def apply_controls(model, lane, u, step, robot, driven):
 
 @routine
 def drive(model, lane, limited):
-    """Generalised forces of the controls in `lane.u`; these have no limits where `limited` is None."""
+    """Generalised forces of the controls in `lane.u`, within their limits; there are none where `limited` is None."""
     drives, tau, u = model.drives, lane.tau, lane.u
+    push_along(drives, tau, u, limited, model.pushed)
+
+
+@routine
+def push_along(drives, tau, u, limited, pushed):
+    """See `drive`; where `pushed` is None, all controls push along joints."""
     for c in range(tau.shape[0]):
         tau[c] = 0.0
     for c in range(drives.shape[0]):
@@ -291,4 +297,6 @@ def drive(model, lane, limited):
                 asked = drives[c].lower
             if asked > drives[c].upper:
                 asked = drives[c].upper
-        tau[drives[c].dof] += drives[c].gear * asked
+            u[c] = asked
+        if pushed is None or drives[c].dof >= 0:
+            tau[drives[c].dof] += drives[c].gear * asked

@@ -75,6 +75,31 @@ def move(model, q, x, out, turning):
 
 
 @inline
+def with_thrust(pushed, model, lane, i, end, dt, F):
+    """A wrench F about the origin with half of what controls push body i with over the step, at one end of it."""
+    if pushed is None:
+        return F
+    drives, u, when = model.drives, lane.u, lane.now[0] if end == 0 else 1 - lane.now[0]
+    if pushed >= drives.shape[0]:
+        return F
+    t, f = ZERO3, ZERO3
+    for c in range(pushed, drives.shape[0]):
+        if drives[c].node == i:
+            k, w = 0.5 * dt * u[c], drives[c].wrench
+            t, f = axpy3(k, (w[0], w[1], w[2]), t), axpy3(k, (w[3], w[4], w[5]), f)
+    R = load9(lane.R[when][i])
+    f = matvec(R, f)
+    t = add3(matvec(R, t), cross(load3(lane.x[when][i]), f))
+    return (F[0] + t[0], F[1] + t[1], F[2] + t[2], F[3] + f[0], F[4] + f[1], F[5] + f[2])
+
+
+@inline
+def late_damping(dof, dt, h):
+    """What of the impulse of a damper at the end of the step, per motion, acts at its start: see `mobility.HOLDS`."""
+    return max(0.5 * dof.damping - 0.25 * dt * dof.servo - h * dof.holds, 0.0)
+
+
+@inline
 def torque_of(Ic, y, h):
     """Derivative of the kinetic energy by the turn y, its torque in the first frame, and the coefficients of J^-1."""
     g = scale3(h, symvec(Ic, y))
@@ -138,6 +163,7 @@ def eliminate(model, lane, touch, dt, soft, driven, branched):
             t = sub3(cross(x0, f), matvec(R0, t))
             F = (F[0] + t[0], F[1] + t[1], F[2] + t[2], F[3] + f[0], F[4] + f[1], F[5] + f[2])
             A = with_body(A, T, m * h, x0, x1)
+        F = with_thrust(model.pushed, model, lane, i, 0, dt, F)
         for c in range(node.iv + node.nv - 1, node.iv - 1, -1):
             S0, S1 = six(S0_[c]), six(S1_[c])
             r = p[c] + times(S0, F)
@@ -148,7 +174,7 @@ def eliminate(model, lane, touch, dt, soft, driven, branched):
                 dof = dofs[c]
                 moved = q1[node.iq] - q0[node.iq]
                 # Servos pull from the middle of the step, which is stable for any stiffness.
-                slope = 0.5 * dof.damping + h * dof.armature + 0.25 * dt * dof.servo
+                slope = 0.5 * dof.damping + h * dof.armature + 0.25 * dt * dof.servo + late_damping(dof, dt, h)
                 r -= 0.5 * dt * dof.stiffness * (q0[node.iq] - dof.rest) + slope * moved
             rest = r if touch is None else r + touch.kick[c]
             if not abs(rest) <= norm:  # a NaN must win
@@ -249,6 +275,8 @@ def look_at_end(model, lane, touch, dt, soft, driven, branched):
             u, v = add3(cross(x1, a), t), sub3(cross(x0, b), t)
             E = (E[0] + u[0], E[1] + u[1], E[2] + u[2], E[3] + a[0], E[4] + a[1], E[5] + a[2])
             F = (F[0] + v[0], F[1] + v[1], F[2] + v[2], F[3] + b[0], F[4] + b[1], F[5] + b[2])
+        F = with_thrust(model.pushed, model, lane, i, 0, dt, F)
+        E = with_thrust(model.pushed, model, lane, i, 1, dt, E)
         for c in range(node.iv, node.iv + node.nv):
             r, last = p[c] + times(six(S0_[c]), F), times(six(S1_[c]), E)
             if driven is not None:
@@ -260,7 +288,7 @@ def look_at_end(model, lane, touch, dt, soft, driven, branched):
             if soft is not None and node.nv == 1:
                 dof = dofs[c]
                 moved, k = q1[node.iq] - q0[node.iq], 0.5 * dt * dof.stiffness
-                turn = h * dof.armature + 0.25 * dt * dof.servo
+                turn = h * dof.armature + 0.25 * dt * dof.servo + late_damping(dof, dt, h)
                 r -= k * (q0[node.iq] - dof.rest) + (0.5 * dof.damping + turn) * moved
                 last -= k * (q1[node.iq] - dof.rest) + (0.5 * dof.damping - turn) * moved
             last_p[c] = last

@@ -1,0 +1,44 @@
+"""Velocities of runs whose states are momenta, also where the mass matrix is close to singular."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from leastaction.dynamics.legendre import momentum_of_velocity, velocity_of_momentum
+from leastaction.mechanism import Mechanism
+from leastaction.mechanism.arguments import FloatArray
+
+FAR = 0.5
+"""Motion between two rows, by their velocities [rad or m], from which on these are looked at again."""
+
+WEAK = 0.01
+"""Share of their inertia that joints have left in a direction in which links without mass move, or hardly any others,
+beside what each has alone."""
+
+
+def velocities_of_run(mechanism: Mechanism, t: FloatArray, Q: FloatArray, P: FloatArray) -> FloatArray:
+    """v = M(q)^-1 p at the rows of a run, shape (rows, nv).
+
+    Where the axes of joints with massless links between come close to one line, hardly anything resists motions of
+    these links alone, and M^-1 makes large velocities of what little of the forces' impulses p has in such directions:
+    half of the forces of that time are in p, but what holds against them at an impact is not. There the rates of q
+    tell better: both are the velocity to second order in the time step.
+
+    Args:
+        t: times [s], shape (rows,).
+        Q, P: positions and momenta, shapes (rows, nq) and (rows, nv).
+    """
+    V = velocity_of_momentum(mechanism, Q, P)
+    if len(t) < 2 or all(body.inertia.mass > 0.0 for body in mechanism.bodies):
+        return V
+    step = float(np.diff(t).min())
+    for k in np.flatnonzero(~(np.abs(V).max(axis=1, initial=0.0) * step < FAR)):
+        before, after = max(k - 1, 0), min(k + 1, len(t) - 1)
+        rate = mechanism.difference(Q[before], Q[after]) / (t[after] - t[before])
+        n = mechanism.nv
+        M = momentum_of_velocity(mechanism, np.tile(Q[k], (n, 1)), np.eye(n))
+        size = np.sqrt(np.maximum(np.diag(M), 1e-300))
+        shares, directions = np.linalg.eigh(0.5 * (M + M.T) / np.outer(size, size))
+        weak = directions[:, shares < WEAK]
+        V[k] -= (weak @ (weak.T @ (size * (V[k] - rate)))) / size
+    return V

@@ -1,0 +1,297 @@
+"""The laws of what touches in a solved part of a step, as equations of its ends and impulses.
+
+A contact that pushes has three: its gap is what it must be, and it sticks or slides,
+
+    gap = least,   w + soft lam_t = 0   or   lam_t = -mu lam_n w / |w|,
+
+with the motion w along its tangents; what slides is told along the impulse and across it. A limit that pushes has one,
+dry friction another. Which of them hold is fixed by the solution.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leastaction.contact.overlaps import overlap_left
+from leastaction.minimal.lanes.arrays import DRY
+from leastaction.minimal.lanes.derivatives.smooth import (
+    Placed,
+    Smooth,
+    bodies_by_joints,
+    turned_axes,
+    wrenches,
+)
+from leastaction.minimal.lanes.derivatives.solved import Solved
+from leastaction.minimal.lanes.derivatives.touching import Changes, Touching
+
+FloatArray = NDArray[np.float64]
+
+REST, OVERLAP, BOUNCE = range(3)
+"""What says how large a gap must be: nothing that changes, the overlap at the start, restitution."""
+
+
+class Laws(NamedTuple):
+    """The equations of m contacts and the stops, and what impulses do, at the ends of a step as they are.
+
+    Attributes:
+        columns: what unit impulses along normals and tangents do along the joints, shape (m, 3, nv).
+        kick: what all impulses do, shape (nv,).
+        motion: how far contact points move along the tangents [m], shape (m, 2).
+        rate: velocities along the normals before, shape (m,).
+        values: of the equations, three for each contact and one for each stop, shape (3 m + stops,).
+    """
+
+    columns: FloatArray
+    kick: FloatArray
+    motion: FloatArray
+    rate: FloatArray
+    values: FloatArray
+
+
+def fall_of(gravity: Any, h: float) -> float:
+    """See `contacts.fall_of`."""
+    return h * h * float(np.abs(gravity).sum())
+
+
+def sides_of(smooth: Smooth, touch: Touching) -> FloatArray:
+    """1 for joints that carry the body which normals point to, -1 for those of the other, shape (m, nv)."""
+    carried = np.concatenate([smooth.carried, np.zeros((1, smooth.carried.shape[1]), bool)]).astype(float)
+    return carried[touch.node] - carried[touch.other]
+
+
+def kinds_of_gaps(solved: Solved, touch: Touching, fall: float) -> NDArray[np.int64]:
+    """What says how large the gap of each contact must be."""
+    kinds = np.full(len(solved.least), REST)
+    for k, (phi, least) in enumerate(zip(touch.phi, solved.least, strict=True)):
+        left = overlap_left(float(phi), fall) if phi < 0.0 else 0.0
+        if least > 0.0 and solved.cones.restitution[k] > 0.0:
+            kinds[k] = BOUNCE
+        elif left < 0.0 and abs(least - left) <= 1e-6 * abs(left):
+            kinds[k] = OVERLAP
+    return kinds
+
+
+def moved_points(placed: Placed, touch: Touching) -> FloatArray:
+    """How far the body of each contact moves there within the step, less how far the other does, shape (m, 3)."""
+    out = np.zeros_like(touch.x)
+    for body, sign in ((touch.node, 1.0), (touch.other, -1.0)):
+        k = np.flatnonzero(body >= 0)
+        i = body[k]
+        out[k] += sign * (placed.x[1, i] - placed.x[0, i] + np.cross(placed.y[i], touch.x[k] - placed.x[0, i]))
+    return out
+
+
+def least_gaps(solved: Solved, touch: Touching, kinds: Any, rate: FloatArray, fall: float, share: float) -> FloatArray:
+    """Gap that each contact must have at the end."""
+    out = solved.least.copy()
+    for k in np.flatnonzero(kinds == OVERLAP):
+        out[k] = overlap_left(float(touch.phi[k]), fall)
+    bounced = touch.phi - share * solved.cones.restitution * solved.h * rate
+    return np.where(kinds == BOUNCE, bounced, out)
+
+
+def across(solved: Solved) -> tuple[FloatArray, FloatArray]:
+    """Directions of the impulses of friction, and across them, in the tangents, each shape (m, 2)."""
+    lam = solved.lam[:, 1:]
+    size = np.linalg.norm(lam, axis=1, keepdims=True)
+    along = np.where(size > 0.0, lam / np.where(size > 0.0, size, 1.0), (1.0, 0.0))
+    return along, np.stack([-along[:, 1], along[:, 0]], axis=1)
+
+
+def laws(
+    solved: Solved,
+    smooth: Smooth,
+    placed: Placed,
+    touch: Touching,
+    kinds: Any,
+    cones: Any,
+    stops: Any,
+    near: FloatArray,
+) -> Laws:
+    """The equations.
+
+    Args:
+        solved: the step.
+        smooth, placed: its mechanism, or one with another value of a parameter, and bodies there.
+        touch: its contacts there, with gaps as `kinds` says.
+        cones, stops: records with its coefficients, in the order of those of `solved`.
+        near: mean velocities before.
+    """
+    nv, S = len(near), placed.S[0]
+    sides = sides_of(smooth, touch)
+    frames = np.stack([touch.n, touch.t, touch.s], axis=1)
+    columns = wrenches(frames, touch.x[:, None]) @ S.T * sides[:, None]
+    kick = np.einsum("mi,min->n", solved.lam, columns) if len(columns) else np.zeros(nv)
+    moved = moved_points(placed, touch)
+    motion = np.einsum("mic,mc->mi", frames[:, 1:], moved)
+    rate = columns[:, 0] @ near
+    fall = fall_of(smooth.model.gravity, solved.h)
+    values = np.zeros((len(touch.phi), 3))
+    values[:, 0] = touch.end - least_gaps(solved, touch, kinds, rate, fall, solved.share)
+    lam, (along, beside) = solved.lam, across(solved)
+    values[:, 1:] = motion + solved.soft[:, None] * lam[:, 1:]
+    slide = solved.slides
+    values[slide, 2] = (beside * values[:, 1:]).sum(axis=1)[slide]
+    values[slide, 1] = ((along * lam[:, 1:]).sum(axis=1) - cones.friction * lam[:, 0])[slide]
+    smooth_ones = cones.friction == 0.0
+    values[smooth_ones, 1:] = lam[smooth_ones, 1:]
+    stopped = np.zeros(len(stops))
+    for k, stop in enumerate(stops):
+        kick[stop.dof] += solved.push[k] * (1.0 if stop.kind == DRY else solved.side[k])
+        if stop.kind == DRY:
+            bound = 0.5 * (solved.before + solved.h) * stop.friction
+            stopped[k] = solved.q1[stop.iq] - solved.q0[stop.iq]
+            if abs(solved.push[k]) >= solved.bounds[k]:
+                stopped[k] = solved.push[k] - np.copysign(bound, solved.push[k])
+            continue
+        first, last = (
+            q[stop.iq] - stop.lower if solved.side[k] > 0.0 else stop.upper - q[stop.iq] for q in (solved.q0, solved.q1)
+        )
+        stopped[k] = last - min(0.0, first + 0.5 * fall)
+    return Laws(columns, kick, motion, rate, np.concatenate([values.ravel(), stopped]))
+
+
+class LawSlopes(NamedTuple):
+    """Derivatives of the equations and of `kick`, with n joints, m contacts and all e equations.
+
+    Attributes:
+        by_end: by the joints at the end, shape (e, n).
+        by_start: by those at the start, shape (e, n).
+        by_near: by the mean velocities before, shape (e, n).
+        by_impulses: shape (e, e): unknown impulses are those of contacts, then of stops.
+        by_share: by the share of restitution that acts, shape (e,).
+        columns: what unit impulses do along the joints, shape (e, n).
+        kick: of what impulses do by the joints at the start, shape (n, n).
+    """
+
+    by_end: FloatArray
+    by_start: FloatArray
+    by_near: FloatArray
+    by_impulses: FloatArray
+    by_share: FloatArray
+    columns: FloatArray
+    kick: FloatArray
+
+
+def slopes(
+    solved: Solved,
+    smooth: Smooth,
+    placed: Placed,
+    touch: Touching,
+    kinds: Any,
+    found: Laws,
+    change: Changes,
+) -> LawSlopes:
+    """Derivatives of `laws` at a solved step; `change`: of its contacts, see `touching.changes`."""
+    m, nv = len(touch.phi), len(solved.p)
+    e = 3 * m + len(solved.stops)
+    shapes = (e, nv), (e, nv), (e, nv), (e, e), e, (e, nv), (nv, nv)
+    out = LawSlopes._make(np.zeros(shape) for shape in shapes)
+    out.columns[: 3 * m] = found.columns.reshape(3 * m, nv)
+    if m:
+        _contact_slopes(out, solved, smooth, placed, touch, kinds, found, change)
+    fall = fall_of(smooth.model.gravity, solved.h)
+    for j, stop in enumerate(solved.stops):
+        k, dof = 3 * m + j, stop.dof
+        sign = 1.0 if stop.kind == DRY else solved.side[j]
+        out.columns[k, dof] = sign
+        if stop.kind == DRY:
+            if abs(solved.push[j]) >= solved.bounds[j]:
+                out.by_impulses[k, k] = 1.0
+            else:
+                out.by_end[k, dof], out.by_start[k, dof] = 1.0, -1.0
+            continue
+        out.by_end[k, dof] = sign
+        q = solved.q0[stop.iq]
+        first = q - stop.lower if sign > 0.0 else stop.upper - q
+        if first + 0.5 * fall < 0.0:
+            out.by_start[k, dof] = -sign
+    return out
+
+
+def _contact_slopes(
+    out: LawSlopes,
+    solved: Solved,
+    smooth: Smooth,
+    placed: Placed,
+    touch: Touching,
+    kinds: Any,
+    found: Laws,
+    change: Changes,
+) -> None:
+    """Fill in the rows of contacts, and the derivatives of what impulses do by the joints at the start."""
+    m, nv, S, lam = len(touch.phi), len(solved.p), placed.S[0], solved.lam
+    sides, axes = sides_of(smooth, touch), turned_axes(smooth, placed)
+    # Tangents follow the normal the shortest way.
+    dt = -np.einsum("mc,mcn->mn", touch.t, change.n)[:, None] * touch.n[:, :, None]
+    ds = -np.einsum("mc,mcn->mn", touch.s, change.n)[:, None] * touch.n[:, :, None]
+    f = lam[:, :1] * touch.n + lam[:, 1:2] * touch.t + lam[:, 2:] * touch.s
+    df = lam[:, :1, None] * change.n + lam[:, 1:2, None] * dt + lam[:, 2:, None] * ds
+    out.kick[:] = np.einsum("mk,bkc,mc->kb", sides, axes, wrenches(f, touch.x))
+    dh = _wrench_changes(f, df, touch.x, change.x)
+    out.kick[:] += np.einsum("mk,kc,mcb->kb", sides, S, dh)
+    # Gaps at the end, less what they must be.
+    normal_start, normal_near = change.end.copy(), np.zeros((m, nv))
+    by_end = wrenches(touch.n1, touch.x1) @ placed.S[1].T * sides
+    fall = fall_of(smooth.model.gravity, solved.h)
+    for k in np.flatnonzero(kinds == OVERLAP):
+        phi, d = float(touch.phi[k]), 1e-4 * abs(float(touch.phi[k]))
+        slope = (overlap_left(phi + d, fall) - overlap_left(phi - d, fall)) / (2.0 * d)
+        normal_start[k] -= slope * change.phi[k]
+    for k in np.flatnonzero(kinds == BOUNCE):
+        scale = solved.share * solved.cones.restitution[k] * solved.h
+        twist = (sides[k] * solved.near) @ S
+        turned = np.einsum("k,bkc,c->b", sides[k] * solved.near, axes, wrenches(touch.n[k], touch.x[k]))
+        dn = _wrench_changes(touch.n[k][None], change.n[k][None], touch.x[k][None], change.x[k][None])[0]
+        normal_start[k] += scale * (turned + twist @ dn) - change.phi[k]
+        normal_near[k] = scale * found.columns[k, 0]
+        out.by_share[3 * k] = solved.cones.restitution[k] * solved.h * found.rate[k]
+    # Motions along the tangents.
+    moved = moved_points(placed, touch)
+    first, last = _motions(smooth, placed, touch, change)
+    slide_end = np.einsum("mic,mcn->min", np.stack([touch.t, touch.s], axis=1), last)
+    slide_start = np.einsum("mic,mcn->min", np.stack([touch.t, touch.s], axis=1), first)
+    slide_start += np.einsum("micn,mc->min", np.stack([dt, ds], axis=1), moved)
+    along, beside = across(solved)
+    for k in range(m):
+        at = slice(3 * k + 1, 3 * k + 3)
+        out.by_end[3 * k], out.by_start[3 * k], out.by_near[3 * k] = by_end[k], normal_start[k], normal_near[k]
+        mu = solved.cones.friction[k]
+        if mu == 0.0:
+            out.by_impulses[at, at] = np.eye(2)
+        elif not solved.slides[k]:
+            out.by_end[at], out.by_start[at] = slide_end[k], slide_start[k]
+            out.by_impulses[at, at] = solved.soft[k] * np.eye(2)
+        else:
+            w = found.motion[k] + solved.soft[k] * lam[k, 1:]
+            out.by_impulses[3 * k + 1, 3 * k] = -mu
+            out.by_impulses[3 * k + 1, at] = along[k]
+            out.by_end[3 * k + 2], out.by_start[3 * k + 2] = beside[k] @ slide_end[k], beside[k] @ slide_start[k]
+            out.by_impulses[3 * k + 2, at] = (np.linalg.norm(w) / (mu * lam[k, 0]) + solved.soft[k]) * beside[k]
+
+
+def _wrench_changes(f: FloatArray, df: FloatArray, x: FloatArray, dx: FloatArray) -> FloatArray:
+    """How wrenches of forces f (m, 3) at x (m, 3) change, shape (m, 6, n), where these change by df, dx (m, 3, n)."""
+    torque = np.cross(dx, f[:, :, None], axis=1) + np.cross(x[:, :, None], df, axis=1)
+    return np.concatenate([torque, df], axis=1)
+
+
+def _motions(smooth: Smooth, placed: Placed, touch: Touching, change: Changes) -> tuple[FloatArray, FloatArray]:
+    """Derivatives of `moved_points` by the joints at the start and at the end, each shape (m, 3, nv)."""
+    J0, J1 = bodies_by_joints(smooth, placed, 0), bodies_by_joints(smooth, placed, 1)
+    first, last = np.zeros_like(change.x), np.zeros_like(change.x)
+    for body, sign in ((touch.node, 1.0), (touch.other, -1.0)):
+        for k in np.flatnonzero(body >= 0):
+            i = body[k]
+            y, e, r = placed.y[i], placed.e[i], touch.x[k] - placed.x[0, i]
+            hat = np.array([[0.0, -y[2], y[1]], [y[2], 0.0, -y[0]], [-y[1], y[0], 0.0]])
+            square = e * hat @ hat
+            by_end, by_start = np.eye(3) - 0.5 * hat + square, -(np.eye(3) + 0.5 * hat + square)
+            last[k] += sign * (J1[i, 3:] + np.cross(by_end @ J1[i, :3], r[:, None], axis=0))
+            arm = change.x[k] - J0[i, 3:]
+            turned = np.cross(by_start @ J0[i, :3], r[:, None], axis=0) + np.cross(y[:, None], arm, axis=0)
+            first[k] += sign * (turned - J0[i, 3:])
+    return first, last

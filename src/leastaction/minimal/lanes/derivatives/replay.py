@@ -1,0 +1,129 @@
+"""Solving the steps of a run of `Grounded` again, in the parts that they were solved in, to differentiate them.
+
+What a step goes on from is its state and what the step before has left: mean velocities, impulses to begin with. A step
+that cannot be solved is divided by halves (`steps.step`); these are steps of a stepper of half the length. The
+derivative is that of the division as it was.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leastaction.dynamics.legendre import velocity_of_momentum
+from leastaction.errors import IntegratorError
+from leastaction.minimal.lanes.derivatives.part import PartMap
+from leastaction.minimal.lanes.derivatives.smooth import Smooth
+from leastaction.minimal.lanes.derivatives.solved import Solved, left_by
+
+FloatArray = NDArray[np.float64]
+
+SAME = 1e-4
+"""Largest difference of joint positions to those of the run [rad or m]."""
+
+
+@dataclass(frozen=True)
+class At:
+    """Where a step goes on from.
+
+    Attributes:
+        q, p: configuration, and momentum without the impulses there.
+        near, before: mean velocities of the part before, and its length [s].
+        memory: of a stepper; None at the start of a run.
+    """
+
+    q: FloatArray
+    p: FloatArray
+    near: FloatArray
+    before: float
+    memory: Any
+
+
+class Replay:
+    """Steps of a `GroundStepper`, solved again."""
+
+    def __init__(self, stepper: Any) -> None:
+        self.stepper, self.smooth = stepper, Smooth(stepper.mechanism, stepper.model.dofs)
+        self.steppers: dict[float, Any] = {}
+        drives = stepper.model.drives
+        self.lower, self.upper = np.array(drives.lower), np.array(drives.upper)
+
+    def start(self, q: FloatArray, p: FloatArray) -> At:
+        """The start of a run."""
+        near = velocity_of_momentum(self.stepper.mechanism, q[None], p[None])[0] if p.any() else np.zeros_like(p)
+        return At(q, p, near, 0.0, None)
+
+    def stepper_of(self, h: float) -> Any:
+        """A stepper for steps of length h."""
+        if h not in self.steppers:
+            self.steppers[h] = self.stepper.with_length(h)
+        return self.steppers[h]
+
+    def solve(self, at: At, u: FloatArray, h: float) -> tuple[Solved, At] | None:
+        """One step of length h with the controls u (nu,); None where it is divided."""
+        s = self.stepper_of(h)
+        record = s.record(2)
+        first = 0 if at.memory is None else 1
+        record["q"][first], record["p"][first], record["before"][first] = at.q, at.p, at.p
+        if at.memory is not None:
+            s.remember(at.memory)
+        if s.advance(record, first, first + 1, u[None, None]) == first:
+            raise s.failure(0, record)
+        if record["divided"][first + 1]:
+            return None
+        start = {"h": h, "before": at.before, "q0": at.q, "p": at.p, "near": at.near}
+        start["u"] = np.clip(u, self.lower, self.upper)
+        solved = left_by(s.lane, s.cones, start)
+        return solved, At(solved.q1, record["before"][first + 1].copy(), solved.rates, h, s.memory())
+
+    def map(self, solved: Solved, u: FloatArray) -> PartMap:
+        """Differentiate a part."""
+        free = (u >= self.lower) & (u <= self.upper)
+        return PartMap(solved, self.smooth, self.stepper.model.shapes, free)
+
+    def step(self, at: At, u: FloatArray, h: float) -> tuple[list[PartMap], At]:
+        """Solve and differentiate all parts of a step of length h; (their maps, what the next goes on from)."""
+        found = self.solve(at, u, h)
+        if found is not None:
+            return [self.map(found[0], u)], found[1]
+        first, middle = self.step(at, u, 0.5 * h)
+        second, end = self.step(middle, u, 0.5 * h)
+        return first + second, end
+
+    def ahead(self, at: At, u: FloatArray) -> PartMap | None:
+        """The first part of the step after, half of whose impulses belong to p; None where it has none."""
+        h = self.stepper.dt
+        while (found := self.solve(at, u, h)) is None:
+            h *= 0.5
+        return self.map(found[0], u) if found[0].kick.any() else None
+
+    def piece(self, record: Any, row: int, first: int, u: FloatArray) -> tuple[list[list[PartMap]], At]:
+        """Maps of all steps of a record that follow its row `row`, and what the step after them goes on from.
+
+        Args:
+            record, row, first: see `Reversal.piece`.
+            u: controls, shape (steps, 1, nu).
+        """
+        m, maps = self.stepper.mechanism, []
+        at = self.start(record["q"][0], record["p"][0]) if row == 0 else self._between(record, row)
+        for k in range(len(u)):
+            parts, at = self.step(at, u[k, 0], self.stepper.dt)
+            maps.append(parts)
+            q = record["q"][row + k + 1]
+            if np.abs(m.difference(q, at.q)).max(initial=0.0) > SAME * (1.0 + np.abs(q).max(initial=0.0)):
+                raise IntegratorError(
+                    f"Grounded: step {first + k} of the run was solved again with another result: it has several "
+                    "solutions, so no derivative; take a smaller dt"
+                )
+            at = At(q.copy(), record["before"][row + k + 1].copy(), at.near, at.before, at.memory)
+        return maps, at
+
+    def _between(self, record: Any, row: int) -> At:
+        """What the step after a row goes on from, where the run has begun before."""
+        s, h = self.stepper, self.stepper.dt
+        q = record["q"][row]
+        near = s.mechanism.difference(record["q"][row - 1], q) / h
+        return At(q.copy(), record["before"][row].copy(), near, h, s.memory_after(near, record["impulses"][row]))

@@ -1,0 +1,179 @@
+"""Derivatives of whole steps of `Grounded`, and going back over its runs.
+
+A momentum that a run tells is the one that it goes on with and half of the impulses at its time, which the step after
+finds; at the end of a run that is one more step, with the last controls.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leastaction.dynamics.legendre import momentum_slopes, velocity_of_momentum
+from leastaction.integrators import Reversal
+from leastaction.mechanism import Mechanism
+from leastaction.minimal.lanes.derivatives.by_parameters import Derivative
+from leastaction.minimal.lanes.derivatives.part import PartMap, State
+from leastaction.minimal.lanes.derivatives.replay import At, Replay
+from leastaction.parameter_stencils import by_name, stencils
+
+FloatArray = NDArray[np.float64]
+
+CONTROLS = "controls"
+
+
+def start_velocities(mechanism: Mechanism, q: FloatArray, v: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Derivatives of v = M(q)^-1 p by q along the tangent and by p, each shape (nv, nv)."""
+    n = mechanism.nv
+    rows = np.tile(q, (n, 1))
+    inverse = velocity_of_momentum(mechanism, rows, np.eye(n))
+    return -momentum_slopes(mechanism, rows, np.tile(v, (n, 1)), inverse), inverse
+
+
+class Sweep:
+    """The way back over steps, and the sums of gradients by parameters on it."""
+
+    def __init__(self, derivatives: Sequence[Derivative]) -> None:
+        self.derivatives = derivatives
+        self.by_parameters = np.zeros(len(derivatives))
+
+    def over(self, maps: Sequence[PartMap], bar: State, kick: Any = None) -> tuple[State, FloatArray]:
+        """Gradients by the state at the start of a step and by its controls, from those at its end.
+
+        Args:
+            maps: of its parts.
+            bar: gradients by the state at its end.
+            kick: by the impulses at its start; None is zero.
+        """
+        by_controls: Any = 0.0
+        for j in range(len(maps) - 1, -1, -1):
+            bar, by_u, W = maps[j].backward(bar, kick if j == 0 else None)
+            by_controls = by_controls + by_u
+            for k, derivative in enumerate(self.derivatives):
+                self.by_parameters[k] += W @ derivative.of(maps[j])
+        return bar, by_controls
+
+    def end(self, after: PartMap | None, q: FloatArray, p: FloatArray) -> tuple[State, Any]:
+        """Gradients by the last state of a run and by the last controls, from those by the q and p that it tells."""
+        bar = State(q, p, np.zeros_like(p))
+        if after is None or not p.any():
+            return bar, 0.0
+        more, by_controls = self.over([after], State(*(np.zeros_like(p) for _ in range(3))), 0.5 * p)
+        return State(*(a + b for a, b in zip(bar, more, strict=True))), by_controls
+
+    def start(self, mechanism: Mechanism, at: At, bar: State) -> tuple[FloatArray, FloatArray]:
+        """Gradients by the q and p that a run starts from."""
+        if not np.any(bar.near):
+            return bar.q, bar.p
+        by_q, by_p = start_velocities(mechanism, at.q, at.near)
+        for k, derivative in enumerate(self.derivatives):
+            self.by_parameters[k] += bar.near @ derivative.velocities(at)
+        return bar.q + by_q.T @ bar.near, bar.p + by_p.T @ bar.near
+
+
+class OneStep:
+    """Derivative of a whole step (q, p, u) -> (q', p'), as at the start of a run.
+
+    Args:
+        replay: of the stepper.
+        q, p: start of the step; u: controls, shape (nu,).
+    """
+
+    def __init__(self, replay: Replay, q: FloatArray, p: FloatArray, u: FloatArray) -> None:
+        self.replay, self.start = replay, replay.start(q, p)
+        self.maps, self.end = replay.step(self.start, u, replay.stepper.dt)
+        self.after = replay.ahead(self.end, u)
+        self.by_start = start_velocities(replay.stepper.mechanism, q, self.start.near)
+
+    def forward(self, dq: FloatArray, dp: FloatArray, du: FloatArray, direct: Any = None) -> FloatArray:
+        """Changes of (q', p'), shape (2 nv, columns).
+
+        Args:
+            dq, dp, du: of what the step starts from, shapes (nv, columns) and (nu, columns).
+            direct: by a parameter: of the velocities at the start, and for each part as of `PartMap.forward`.
+        """
+        near: Any = 0.0 if direct is None else direct[0]
+        parts = [None] * (len(self.maps) + 1) if direct is None else direct[1:]
+        state = State(dq, dp, self.by_start[0] @ dq + self.by_start[1] @ dp + near)
+        for part, own in zip(self.maps, parts, strict=False):
+            state, _ = part.forward(state, du, own)
+        if self.after is None:
+            return np.concatenate([state.q, state.p])
+        return np.concatenate([state.q, state.p + 0.5 * self.after.forward(state, du, parts[-1])[1]])
+
+    def jacobians(self) -> tuple[FloatArray, FloatArray]:
+        """(A, B) of `leastaction.linearize`."""
+        n, nu = len(self.start.p), len(self.maps[0].solved.u)
+        eye = np.eye(2 * n + nu)
+        W = self.forward(eye[:n], eye[n : 2 * n], eye[2 * n :])
+        return W[:, : 2 * n], W[:, 2 * n :]
+
+    def backward(self, sweep: Sweep, bq: FloatArray, bp: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Gradients by q, p and the controls from those by q' and p'; `sweep` sums those by parameters."""
+        bar, last = sweep.end(self.after, bq, bp)
+        bar, by_controls = sweep.over(self.maps, bar)
+        return *sweep.start(self.replay.stepper.mechanism, self.start, bar), by_controls + last
+
+    def by_parameter(self, derivative: Derivative) -> FloatArray:
+        """Derivative of (q', p') by one entry of a parameter, shape (2 nv,)."""
+        n, nu = len(self.start.p), len(self.maps[0].solved.u)
+        direct: list[Any] = [derivative.velocities(self.start)[:, None]]
+        for part in (*self.maps, self.after):
+            direct.append(None if part is None else derivative.split(part))
+        return self.forward(np.zeros((n, 1)), np.zeros((n, 1)), np.zeros((nu, 1)), direct)[:, 0]
+
+
+class GroundReversal(Reversal):
+    """See `Reversal`.
+
+    Args:
+        stepper: a `GroundStepper`.
+        names: as for `Stepper.reverse`.
+    """
+
+    def __init__(self, stepper: Any, names: Sequence[str]) -> None:
+        self.stepper, self.replay = stepper, Replay(stepper)
+        m = stepper.mechanism
+        self.names = [name for name in names if name != CONTROLS]
+        found = [stencil for name in self.names for stencil in stencils(m, name)]
+        self.sweep = Sweep([Derivative(stepper, stencil) for stencil in found])
+        self.keeps_controls = CONTROLS in names
+        self.controls: list[FloatArray] = []
+        self.bar: State | None = None
+        self.before = np.zeros((2, 0, m.nv))  # gradients by q and p of states that belong to the piece before
+        self.first = np.zeros((2, m.nv))
+
+    def piece(self, record: Any, row: int, first: int, u: FloatArray, bq: FloatArray, bs: FloatArray) -> None:
+        """See `Reversal.piece`."""
+        bars = np.stack([bq, bs])
+        last = bars.shape[1] - 1
+        bars[:, last - self.before.shape[1] : last] += self.before
+        maps, end = self.replay.piece(record, row, first, u)
+        controls = np.zeros(u.shape)
+        if self.bar is None:
+            after = self.replay.ahead(end, u[-1, 0]) if len(u) and bars[1, last].any() else None
+            self.bar, by_controls = self.sweep.end(after, bars[0, last], bars[1, last])
+            if len(u):
+                controls[-1, 0] += by_controls
+        for k in range(len(u) - 1, -1, -1):
+            q, p = bars[:, row + k]
+            bar, by_controls = self.sweep.over(maps[k], self.bar, 0.5 * p if row + k > 0 else None)
+            self.bar = State(bar.q + q, bar.p + p, bar.near)
+            controls[k, 0] += by_controls
+        if row == 0:
+            at = self.replay.start(record["q"][0], record["p"][0])
+            self.first = np.stack(self.sweep.start(self.stepper.mechanism, at, self.bar))
+        self.before = bars[:, :row].copy()
+        if self.keeps_controls:
+            self.controls.append(controls)
+
+    def finish(self, q: FloatArray) -> dict[str, FloatArray]:
+        """See `Reversal.finish`."""
+        m = self.stepper.mechanism
+        out = {"q": self.first[0], "p": self.first[1]}
+        if self.keeps_controls:
+            out[CONTROLS] = np.concatenate([*self.controls[::-1], np.zeros((0, 1, m.nu))])
+        return out | by_name(m, self.names, self.sweep.by_parameters)

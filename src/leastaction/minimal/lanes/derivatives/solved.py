@@ -1,0 +1,108 @@
+"""What a solved step, or part of one, leaves: its ends, and what touches."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leastaction.contact.records import CONTACT as CONTACT_RECORD
+from leastaction.contact.records import records
+from leastaction.minimal.lanes.arrays import CONTACT, DRY, LIMIT, Lane
+
+FloatArray = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Solved:
+    """A solved part of a step.
+
+    Attributes:
+        h, before: lengths of it and of the part before it [s]; 0 at the start of a run.
+        q0, q1: configurations at its ends, shape (nq,).
+        p: momentum at its start without impulses, shape (nv,).
+        near, rates: mean velocities of the part before and of this one, shape (nv,).
+        u: controls, shape (nu,).
+        kick: what impulses do along the joints, shape (nv,).
+        cones, contacts: `LANE_CONE` records of the m contacts that push, and `CONTACT` records of those among them that
+            were looked for.
+        lam: their impulses along normal and tangents [N s], shape (m, 3).
+        slides: which of them slide, shape (m,).
+        soft, least: see `Touch`, shape (m,).
+        share: part of the restitution that acts.
+        stops: `LANE_CONE` records of limits that push and of dry friction, with impulses `push`, shape (stops,), and
+            sides and gaps as of `Touch`.
+    """
+
+    h: float
+    before: float
+    q0: FloatArray
+    q1: FloatArray
+    p: FloatArray
+    near: FloatArray
+    rates: FloatArray
+    u: FloatArray
+    kick: FloatArray
+    cones: Any
+    contacts: Any
+    lam: FloatArray
+    slides: NDArray[np.bool_]
+    soft: FloatArray
+    least: FloatArray
+    share: float
+    stops: Any
+    push: FloatArray
+    side: FloatArray
+    stop_least: FloatArray
+
+    @property
+    def bounds(self) -> FloatArray:
+        """Largest impulses of dry friction among the stops, zero for limits."""
+        return np.where(self.stops.kind == DRY, 0.5 * (self.before + self.h) * self.stops.friction, 0.0)
+
+
+def left_by(lane: Lane, own: Any, start: dict[str, Any]) -> Solved:
+    """What the kernels have left of a step that was not divided.
+
+    Args:
+        lane: after it.
+        own: `LANE_CONE` records that are always there.
+        start: h, before, q0, p, near and u of it.
+    """
+    touch, end, rates = lane.touch, np.array(lane.q0, float), np.array(lane.near, float)
+    found = touch.found
+    cones, count = own, len(own)
+    if found is not None:
+        count += int(found.now[0].count)
+        cones = found.cones[:count]
+    row, kind = np.asarray(cones.row), np.asarray(cones.kind)
+    active, lam = touch.active[:count] != 0, touch.lam[row]
+    pushing = np.flatnonzero(active & (kind == CONTACT) & (lam > 0.0))
+    stopping = np.flatnonzero(active & (((kind == LIMIT) & (lam > 0.0)) | (kind == DRY)))
+    at = row[pushing][:, None] + np.arange(3)
+    hits, impulses = cones[pushing].copy(), touch.lam[at]
+    contacts = records(0, CONTACT_RECORD)
+    if found is not None:
+        contacts = found.contacts[hits.found[hits.found >= 0]].copy()
+    # Which of them slide is told as the solver does, by lam - w / k.
+    k = np.maximum(touch.W[at[:, 1], at[:, 1]], touch.W[at[:, 2], at[:, 2]])[:, None]
+    beyond = np.linalg.norm(impulses[:, 1:] - touch.w[at[:, 1:]] / k, axis=1)
+    return Solved(
+        **start,
+        q1=end,
+        rates=rates,
+        kick=touch.kick.copy(),
+        cones=hits,
+        contacts=contacts,
+        lam=impulses,
+        slides=beyond > (1.0 + 1e-9) * hits.friction * impulses[:, 0],
+        soft=touch.soft[pushing],
+        least=touch.least[pushing],
+        share=float(touch.share[0]),
+        stops=cones[stopping].copy(),
+        push=lam[stopping],
+        side=touch.side[stopping],
+        stop_least=touch.least[stopping],
+    )

@@ -1,0 +1,39 @@
+"""Velocities of runs are those of their momenta, but where hardly anything resists."""
+
+import numpy as np
+import pytest
+
+import leastaction as la
+from leastaction.dynamics.legendre import momentum_of_velocity
+from leastaction.dynamics.run_velocities import velocities_of_run
+from leastaction.mechanism import MechanismBuilder, solid_box
+
+
+def hip(angle):
+    """Three hinges in a row with massless links between, and a run in which the middle one stays near an angle."""
+    builder = MechanismBuilder("hip")
+    parent = "world"
+    for name, axis in (("z", (0, 0, 1)), ("x", (1, 0, 0)), ("y", (0, 1, 0))):
+        body = builder.body(name, inertia=solid_box(1.0, (0.1, 0.2, 0.5)) if name == "y" else None)
+        builder.joint(f"j{name}", "revolute", parent, body, axis=axis)
+        parent = body
+    t = 0.01 * np.arange(5)
+    rate = np.array([3.0, 0.0, -2.0])
+    return builder.build(), t, rate, np.array([0.1, angle, 0.2]) + np.outer(t, rate)
+
+
+@pytest.mark.parametrize("angle", [0.3, 0.5 * np.pi - 1e-3])
+def test_forces_on_links_without_mass_make_no_velocities(angle):
+    """An impulse along a direction in which next to nothing moves."""
+    robot, t, rate, Q = hip(angle)
+    V = np.tile(rate, (len(t), 1))
+    P = momentum_of_velocity(robot, Q, V)
+    np.testing.assert_allclose(velocities_of_run(robot, t, Q, P), V, atol=1e-8)
+    P += [1e-3, 0.0, -1e-3]
+    plain = la.dynamics.legendre.velocity_of_momentum(robot, Q, P)
+    told = velocities_of_run(robot, t, Q, P)
+    if angle < 1.0:
+        np.testing.assert_array_equal(told, plain)
+        return
+    assert np.abs(plain - V).max() > 100.0
+    np.testing.assert_allclose(told, V, atol=0.2)

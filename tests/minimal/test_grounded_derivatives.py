@@ -1,0 +1,65 @@
+"""Derivatives of `Grounded` by states, controls and parameters, against central differences of steps solved anew."""
+
+import numpy as np
+import pytest
+
+import leastaction as la
+from leastaction.mechanism import MechanismBuilder, Plane, Pose, Sphere
+from tests.derivatives.checks import assert_gradient, assert_linearized, assert_parameters
+
+RIGID = la.Grounded(tolerance=1e-13)
+
+pytestmark = pytest.mark.filterwarnings("ignore:.*overlap at the start")
+
+
+def leg():
+    """A floating base with a leg on a foot, a stiff damper in the hip, a limit and dry friction in the knee."""
+    b = MechanismBuilder("leg")
+    b.body("base", mass=1.2, com=(0.01, 0, 0.02), inertia=(0.02, 0.03, 0.04))
+    b.free("base")
+    b.body("thigh", mass=0.4, inertia=(0.004, 0.004, 0.001), com=(0.0, 0, -0.1))
+    b.revolute("hip", "base", "thigh", axis="y", position=(0.05, 0, 0.0), damping=8.0, stiffness=3.0, armature=0.01)
+    b.body("shin", mass=0.3, inertia=(0.003, 0.003, 0.001), com=(0.0, 0, -0.1))
+    b.add_shape("shin", Sphere(0.03, name="foot", friction=0.5, pose=Pose((0, 0, -0.2))))
+    b.revolute("knee", "thigh", "shin", axis="y", position=(0, 0, -0.2), limits=(-2.0, -0.6), friction=0.05)
+    b.actuator("knee", "knee")
+    b.thruster("push", "base", (0.1, -0.2, 0.3, 1.0, 0.5, -0.2))
+    b.add_shape("world", Plane(friction=0.4, name="floor"))
+    return b.build()
+
+
+def state(kind):
+    """(q, p) of the leg that stands, lands, slides, or reaches the limit of its knee."""
+    robot, v = leg(), np.zeros(8)
+    q = robot.neutral()
+    q[7:] = 0.4, -0.8
+    q[2] = 0.2 * np.cos(0.4) + 0.2 * np.cos(0.4) + 0.03
+    if kind == "lands":
+        q[2] += 0.004
+        v[:] = 0.2, -0.1, 0.3, 0.3, 0.1, -1.0, 0.5, -0.4
+    elif kind == "slides":
+        v[:] = 0.1, 0.2, 0.1, 1.5, 0.4, 0.0, 0.3, 0.1
+    elif kind == "stretches":
+        q[8], v[7] = -0.605, 2.0
+    return robot, q, la.dynamics.mass_matrix(robot, q) @ v
+
+
+@pytest.mark.parametrize("kind", ["stands", "lands", "slides", "stretches"])
+def test_a_leg(kind):
+    robot, q, p = state(kind)
+    u = np.array([0.3, 0.4])
+    assert_linearized(robot, RIGID, q, p, u, 1e-5, 1e-6)
+
+
+def test_a_run_of_a_leg():
+    robot, q, p = state("lands")
+    assert_gradient(robot, RIGID, q, p, np.full((3, 2), 0.3), 1e-5, 1e-6)
+
+
+NAMES = ["mass:shin", "com:base", "position:knee", "damping:hip", "friction:shin/foot", "radius:shin/foot", "gravity"]
+NAMES += ["friction:knee", "position:world/floor", "rotation:world/floor"]
+
+
+def test_a_leg_by_parameters():
+    robot, q, p = state("slides")
+    assert_parameters(robot, RIGID, q, p, np.array([0.3, 0.4]), NAMES, 1e-5, 2e-6)
