@@ -145,7 +145,7 @@ def test_links_that_wedge_each_other():
     p = [0.0, 0.4279, 0.0, 4.77, 0.0, 0.4961, 0.7903, 0.0723, -0.0543]
     run = la.simulate(robot, q, p=p, dt=0.005, steps=4, controls=[0.75, 1.91, 1.01], integrator=la.Maximal())
     assert run.iterations.max() < 4000
-    assert run.stored["contacts"][:, 9].min() > -1e-6
+    assert run.stored["contacts"][:, 9].min() > -1e-5  # these numbers are rounded: links overlap at the start
     assert np.ptp(run.energy) < 0.2 * run.kinetic_energy.max()
 
 

@@ -235,3 +235,12 @@ def test_a_stretched_arm_bends_to_leave_a_wall():
         q = la.Maximal().prepare(robot, 0.01).clear_start(robot.home())
     tip = 0.5 * np.cos(q[0]) + 0.5 * np.cos(q.sum())
     assert 0.8999 < tip <= 0.9
+
+
+def test_the_way_back_where_nothing_is_near():
+    """A least squares problem without columns, on which the library that solves it crashes."""
+    robot = chain(0.01)
+    stepper = la.Maximal().prepare(robot, 0.01)
+    assert stepper.clear_start(robot.home()) is not None
+    gone = np.array([0.0] * 6 + [0.1, -0.2])
+    np.testing.assert_array_equal(stepper.search.step(robot.home(), stepper.search.look(robot.home()), gone), -gone)

@@ -198,6 +198,8 @@ class Search:
         if (c[~keep] > DEEP * own.sizes.min(initial=1.0)).any():
             return None
         E, c = E[:, keep], c[keep]
+        if len(c) == 0:  # nothing is in the way; SciPy's nnls crashes on it
+            return -gone
         for _ in range(6):
             weights = np.concatenate([E, c[None]])
             r = weights @ nnls(weights, np.eye(len(E) + 1)[-1])[0]

@@ -230,7 +230,8 @@ def contact_cone(bodies, states, settings, cone, contact, j, edge, push, dt):
     cone.leave = gravity * dt * dt
     cone.rest = overlap_left(phi, cone.leave)
     cone.side = OVERLAPPING if cone.rest < 0.0 else APART
-    cone.rest = min(cone.rest, -HAIR)
+    if phi < HAIR:
+        cone.rest = min(cone.rest, -HAIR)
     before = approach(cone, states)  # not `vn`: contacts that were missed find the velocities of a first solution
     if contact.restitution > 0.0 and phi + dt * before < 0.0 and -before > BOUNCE * gravity * dt:
         # Newton's law: this gap after the step makes its mean normal velocity -e times that before.

@@ -15,6 +15,7 @@ from leastaction.contact.gap import gap
 from leastaction.contact.records import BOX, CAPSULE, FIELD
 from leastaction.maximal.contact.detection import (
     APART,
+    HAIR,
     LIGHT,
     LOOSE,
     NO_ROOM,
@@ -134,7 +135,7 @@ def append_contacts(model, settings, data, near, contact, count, dt, features, c
         deep = DEEP * min(a.bound, b.bound)
         left = allowed(contact, k) if last > found else 0.0
         # Two bodies that a plane kept apart at the start overlap by what they have moved within the step alone.
-        undo = left == 0.0 and a.kind != FIELD and b.kind != FIELD
+        undo = left <= HAIR and a.kind != FIELD and b.kind != FIELD
         for j in range(found, last):
             phi, _, _ = gap(contacts[j], Xa, Xb)
             if phi < -deep - left and (has_features(a, b) or not takes_part(contact, contacts[j].key)):
