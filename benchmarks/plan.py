@@ -61,6 +61,7 @@ BUDGETS: dict[str, Budget] = {
     "energy_hour": Budget(6, 16),
     "contact": Budget(11, 21),
     "flat_ground": Budget(11, 20),
+    "contact_speed": Budget(9, 48),
     "classical": Budget(9, 24),
     "linearization": Budget(8, 20),
     "work_precision": Budget(11, 150),

@@ -46,6 +46,29 @@ def test_solves_what_dense_elimination_solves(seed):
         np.testing.assert_allclose(ldu.solve_transposed(b), np.linalg.solve(A.T, b), rtol=1e-9, atol=1e-12)
 
 
+def test_loose_edges_cost_nothing_while_they_are_zero():
+    """Bodies on joints, and ties between some: whichever are zero, all is solved; they and their fill-in are left out.
+
+    The order is that of the joints alone where all ties are rare.
+    """
+    rng = np.random.default_rng(5)
+    sizes, edges, constraint, blocks = mechanism(random_joints(8, 0, rng), 8, (3, 5), rng, world=[0])
+    ties = [(0, 5), (2, 7), (1, 6), (3, 4)]
+    for some in ([], ties[:1], ties[1:3], ties):
+        more = blocks | random_blocks(sizes, some, rng) | blocks  # diagonal blocks stay what they are
+        A = dense(sizes, more)
+        ldu = GraphLDU(sizes, edges + ties, constraint=constraint, loose=ties, rare=[(j, i) for i, j in ties])
+        ldu.factor(more)
+        b = rng.normal(size=len(A))
+        np.testing.assert_allclose(ldu.solve(b), np.linalg.solve(A, b), rtol=1e-8, atol=1e-10)
+        np.testing.assert_allclose(ldu.solve_transposed(b), np.linalg.solve(A.T, b), rtol=1e-8, atol=1e-10)
+        plain = GraphLDU(sizes, edges + some, constraint=constraint, order=ldu.order)
+        assert ldu.factors.live.sum() == len(plain.plan.links) < len(ldu.plan.links) + (some == ties)
+    assert ldu.order == GraphLDU(sizes, edges, constraint=constraint).order
+    with pytest.raises(ValueError, match="loose must be pairs of nodes"):
+        GraphLDU(sizes, edges, loose=[(0, 1, 2)])
+
+
 def test_pivots_inside_blocks():
     """Blocks with zeros on the diagonal are regular all the same."""
     swap = np.array([[0.0, 1.0, 0.0], [0.0, 0.0, 2.0], [3.0, 0.0, 0.0]])

@@ -256,6 +256,7 @@ def test_contact_force_is_the_weight():
     run = la.simulate(robot, placed(robot, (0, 0, 0.25)), dt=0.01, steps=20, integrator=la.Maximal())
     last = run.stored["contacts"][run.stored["contacts"][:, 0] == 19]
     np.testing.assert_allclose(last[:, 6:9].sum(axis=0), [0, 0, 2.0 * G], atol=1e-6)
+    assert run.iterations[10:].max() == 0  # at rest nothing is left to solve
 
 
 def test_smoothing_makes_the_step_a_smooth_function():

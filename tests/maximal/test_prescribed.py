@@ -107,10 +107,11 @@ def test_box_slides_on_a_tilting_table():
     assert abs(np.arctan(0.4) - run.q[slides, 0]) < 0.1 * 0.05  # 0.05 s to come so far
 
 
-def test_belt_carries_a_box():
+@pytest.mark.parametrize("integrator", [la.Maximal(), la.Grounded()], ids=["maximal", "grounded"])
+def test_belt_carries_a_box(integrator):
     """A box that is put on a belt slips for v / (mu g), then rides."""
     robot = box_on(Plane(friction=0.4, surface_velocity=(1.0, 0, 0))).build()
-    run = la.simulate(robot, {"box_free.z": 0.1}, dt=0.01, duration=0.4, integrator=la.Maximal())
+    run = la.simulate(robot, {"box_free.z": 0.1}, dt=0.01, duration=0.4, integrator=integrator)
     assert abs(run.v[:, 3] - np.minimum(0.4 * G * run.t, 1.0)).max() < 1e-3
     assert abs(run.q[-1, 0] - (0.4 - 0.5 / (0.4 * G))) < 1e-3
     assert abs(run.q[:, 2] - 0.1).max() < 1e-6
@@ -200,18 +201,23 @@ def test_refusals():
             b.build()
     belt = box_on(Plane(surface_velocity=(1.0, 0, 0))).build()
     with pytest.raises(IntegratorError, match="moving surface"):
-        la.simulate(belt, dt=0.01, steps=1, integrator=la.Grounded())
+        la.simulate(belt, dt=0.01, steps=1, integrator=la.Galerkin())
+    with pytest.raises(
+        IntegratorError, match=r"Grounded cannot run the prescribed motion 'turn'; use leastaction\.Maximal"
+    ):
+        la.simulate(robot, dt=0.01, steps=1, integrator=la.Grounded())
     assert isinstance(la.default_integrator(robot), la.Maximal)
 
 
-def test_derivatives_on_a_belt():
+@pytest.mark.parametrize("way", [la.Maximal(smoothing=1e-5), la.Grounded(tolerance=1e-13)], ids=["maximal", "grounded"])
+def test_derivatives_on_a_belt(way):
     """Of a step by its state against central differences, and of a run by its start."""
     b = la.MechanismBuilder("belt")
     slope = Pose.from_axis_angle((0.8, 0.6, 0), 0.2)
     b.add_shape("world", Plane(friction=0.4, surface_velocity=(1.0, 0.3, 0), pose=slope))
     b.body("ball", mass=1.0, shapes=Sphere(0.1))
     b.free("ball")
-    robot, way = b.build(), la.Maximal(smoothing=1e-5)
+    robot = b.build()
     q = np.array([*(slope * Pose((0, 0, 0.1001))).position, 1, 0, 0, 0])
     run = la.simulate(robot, q, dt=0.01, steps=4, integrator=way)
     q, p = run.q[3], run.p[3]

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 import leastaction as la
-from leastaction.mechanism import MechanismBuilder, Plane, Pose, Sphere
+from leastaction.mechanism import Box, MechanismBuilder, Plane, Pose, Sphere
 from tests.derivatives.checks import assert_gradient, assert_linearized, assert_parameters
+from tests.maximal.test_bounce_derivatives import falling_ball, spinning_box
 
 RIGID = la.Grounded(tolerance=1e-13)
 
@@ -54,6 +55,38 @@ def test_a_leg(kind):
 def test_a_run_of_a_leg():
     robot, q, p = state("lands")
     assert_gradient(robot, RIGID, q, p, np.full((3, 2), 0.3), 1e-5, 1e-6)
+
+
+def bumper():
+    """A ball that hits a tilted box from above while both turn, and the box the ground."""
+    b = MechanismBuilder("bumper")
+    b.body("box", mass=1.3, com=(0.01, 0, 0.02), inertia=(0.01, 0.02, 0.025))
+    b.add_shape("box", Box((0.3, 0.4, 0.2), name="skin", friction=0.3))
+    b.free("box")
+    b.body("ball", mass=0.7, shapes=Sphere(0.1, name="skin", friction=0.2))
+    b.free("ball")
+    b.add_shape("world", Plane(friction=0.4, name="floor"))
+    robot, turn = b.build(), Pose.from_axis_angle((1 / 3, 2 / 3, 2 / 3), 0.4)
+    corners = [turn.rotation @ [x, y, -0.1] for x in (-0.15, 0.15) for y in (-0.2, 0.2)]
+    height = 0.008 - min(corner[2] for corner in corners)
+    ball = turn.rotation @ np.array([0.02, 0.03, 0.206])
+    q = np.array([0, 0, height, *turn.quaternion, ball[0], ball[1], height + ball[2], 1, 0, 0, 0])
+    v = np.array([1.0, -0.5, 2.0, 1.4, -0.6, -1.5, 2.0, -3.0, 1.0, 0.3, 0.2, -3.0])
+    return robot, q, la.dynamics.mass_matrix(robot, q) @ v
+
+
+def test_bodies_that_hit_each_other():
+    robot, q, p = bumper()
+    run = la.simulate(robot, q, p=p, dt=0.01, steps=1, integrator=RIGID)
+    assert len(run.stored["contacts"]) == 2
+    assert_linearized(robot, RIGID, q, p, np.zeros(robot.nu), 1e-5, 1e-6)
+
+
+@pytest.mark.parametrize("case", [falling_ball, spinning_box])
+def test_bounces(case):
+    robot, q, v = case()
+    q = np.array(q)
+    assert_linearized(robot, RIGID, q, la.dynamics.mass_matrix(robot, q) @ v, np.zeros(robot.nu), 1e-5, 1e-6)
 
 
 NAMES = ["mass:shin", "com:base", "position:knee", "damping:hip", "friction:shin/foot", "radius:shin/foot", "gravity"]

@@ -90,6 +90,8 @@ CONE = np.dtype(
         ("ry", "f8", 2),
         ("W", "f8", 9),
         ("w0", "f8", 3),
+        ("ma", "f8", 24),  # ea and da, eb and db as they are in a matrix that is kept, see `maximal.step.active`
+        ("mb", "f8", 24),
         # of the linearised cone alone, at the end: the exact one does not touch them, and caches are small
         ("part", "f8", DIRECTIONS),  # beta_i
         ("eta", "f8", DIRECTIONS),
@@ -99,6 +101,29 @@ CONE = np.dtype(
     align=True,
 )
 """One contact, joint limit or joint with dry friction."""
+
+KEPT = np.dtype([("mode", "i8"), ("W", "f8", 9), ("ma", "f8", 24), ("mb", "f8", 24)], align=True)
+"""What a cone has to do with a matrix that is kept for the next step."""
+
+
+@routine(allocates=False)
+def save(c, row):
+    """Keep a cone's part of a matrix in a `KEPT` record."""
+    row.mode = c.mode
+    for i in range(9):
+        row.W[i] = c.W[i]
+    for i in range(24):
+        row.ma[i], row.mb[i] = c.ma[i], c.mb[i]
+
+
+@routine(allocates=False)
+def restore(c, row):
+    """Take up what `save` has kept."""
+    c.mode = row.mode
+    for i in range(9):
+        c.W[i] = row.W[i]
+    for i in range(24):
+        c.ma[i], c.mb[i] = row.ma[i], row.mb[i]
 
 
 @inline

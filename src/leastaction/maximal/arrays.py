@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leastaction._jit import inline, routine
-from leastaction.contact.cones import CONE, CONES
+from leastaction.contact.cones import CONE, CONES, KEPT
 from leastaction.contact.records import CONTACT
 from leastaction.forces.arrays import ForceModel, ForceModes, force_modes, named_forces, named_modes
 from leastaction.linalg.graph.arrays import GraphFactors, GraphPlan
@@ -207,8 +207,9 @@ class ContactData(NamedTuple):
         contacts: `CONTACT` records that cones refer to.
         speeds: bound on the speed of each body [m/s], scratch.
         listed: indices of the near pairs that a step looks at; places: poses of the bodies when they were chosen.
-        touched: 1 for each near pair that had a contact since the graph was made.
+        touched: marks of near pairs that had a contact since the graph was made, see `contact.detection`.
         keys, impulses: of the cones of the step before: what they are, and their impulses along n, t1, t2.
+        saved: their parts of a Newton matrix that is kept (`KEPT` records).
         start_keys, start_impulses: the same when the present step began, as many as `start` of `now` says: a step that
             is divided may stop halfway and then begins again.
         log: forces of contacts: step, two bodies, point, force, gap; written: how many rows it has.
@@ -223,6 +224,7 @@ class ContactData(NamedTuple):
     touched: Integers
     keys: Integers
     impulses: Floats
+    saved: Any
     start_keys: Integers
     start_impulses: Floats
     log: Floats
@@ -346,6 +348,7 @@ def contact_data(
         touched=np.zeros(pairs, np.int64),
         keys=np.zeros(cones, np.int64),
         impulses=np.zeros((cones, 3)),
+        saved=records(cones, KEPT),
         start_keys=np.zeros(cones, np.int64),
         start_impulses=np.zeros((cones, 3)),
         log=np.zeros((logged, 10)),

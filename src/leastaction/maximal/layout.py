@@ -12,7 +12,7 @@ from leastaction.contact.neighbours import reach_of_bodies
 from leastaction.contact.shapes import ContactTable
 from leastaction.linalg.graph.ldu import GraphLDU
 from leastaction.maximal.arrays import ContactModel, MaximalModel
-from leastaction.maximal.contact.detection import LOOSE
+from leastaction.maximal.contact.detection import LOOSE, PRESSED
 from leastaction.maximal.model import Model
 from leastaction.mechanism.closure import COUPLING
 
@@ -27,7 +27,9 @@ GRAPHS = 4
 KEPT = 64
 """Graphs that are kept for when the same bodies touch again."""
 
-NONE: frozenset[tuple[int, int]] = frozenset()
+Edges = frozenset[tuple[int, int]]
+
+NONE: Edges = frozenset()
 
 MOST_CARRIED = 1e3
 """Bound on `carried_mass`: to start the interior point method from higher up costs an iteration for each 1e2 or so."""
@@ -39,6 +41,7 @@ class Layout:
     Attributes:
         tied: bodies that touch, as pairs (i, j), i < j: the graph has an edge for each.
         met, met_before: those that have touched since the graph was made, and while those before were in use.
+        pressed: those that have pushed each other since then.
         ldu: the graph.
         model: what kernels read, with that graph.
         near: what contacts read.
@@ -48,7 +51,7 @@ class Layout:
         self.flat, self.table, self.dt = model, table, dt
         self.reach = reach_of_bodies(table.shapes, len(model.bodies))
         self.edges: list[tuple[int, int]] | None = None
-        self.graphs: dict[tuple[tuple[int, int], ...], tuple[GraphLDU, MaximalModel]] = {}
+        self.graphs: dict[tuple[tuple[tuple[int, int], ...], Edges], tuple[GraphLDU, MaximalModel]] = {}
         self.forget()
         self.ldu: GraphLDU
         self.model: MaximalModel
@@ -98,42 +101,61 @@ class Layout:
 
     def forget(self) -> None:
         """No bodies have touched."""
-        self.tied, self.met, self.met_before = NONE, NONE, (NONE,) * GRAPHS
+        self.tied, self.met, self.pressed, self.met_before = NONE, NONE, NONE, (NONE,) * GRAPHS
 
     def note(self, touched: NDArray[np.int64]) -> None:
         """Note which bodies have touched, by marks of the near pairs, and take these marks away."""
-        pairs, body = self.near.pairs[touched != 0], self.table.shapes.body
-        bodies = np.sort([body[pairs.a], body[pairs.b]], axis=0).T.tolist()
-        self.met = self.met | {(i, j) for i, j in bodies if i >= 0 and i != j}
+        self.met = self.met | self._bodies_of(touched != 0)
+        self.pressed = self.pressed | self._bodies_of(touched == PRESSED)
         touched[:] = 0
 
-    def tie(self, touched: NDArray[np.int64], more: bool) -> bool:
+    def _bodies_of(self, chosen: NDArray[np.bool_]) -> Edges:
+        """Bodies (i, j), i < j, of the near pairs that are chosen."""
+        pairs, body = self.near.pairs[chosen], self.table.shapes.body
+        bodies = np.sort([body[pairs.a], body[pairs.b]], axis=0).T.tolist()
+        return frozenset((i, j) for i, j in bodies if i >= 0 and i != j)
+
+    def tie(self, touched: NDArray[np.int64], more: bool, seldom: bool = False) -> bool:
         """Lay out the graph with an edge for each two bodies that have touched of late; whether it is another.
 
         Args:
             touched: marks of near pairs.
             more: whether to keep the edges that there are.
+            seldom: whether to take those that are new to press each other seldom, if ever.
         """
         self.note(touched)
+        before = self.tied
         self.tied = self.met.union(*self.met_before, self.tied if more else NONE)
+        rare = (self.tied if seldom else self.tied & before) - self.pressed
         if not more:
-            self.met_before, self.met = (self.met, *self.met_before[:-1]), NONE
-        return self._lay_out()
+            self.met_before, self.met, self.pressed = (self.met, *self.met_before[:-1]), NONE, NONE
+        return self._lay_out(rare)
 
-    def _lay_out(self) -> bool:
-        """Make the graph, and tell near pairs their edges; whether it is another graph."""
+    def _lay_out(self, rare: Edges = NONE) -> bool:
+        """Make the graph, and tell near pairs their edges; whether it is another graph.
+
+        Args:
+            rare: tied bodies that seldom press each other; the order of elimination is made for the others.
+        """
         nb, joints, near = len(self.flat.bodies), self.flat.sizes, self.near
         edges = [*self.flat.edges, *sorted(self.tied.difference(self.flat.edges))]
         other = edges != self.edges
         if other:
-            self.edges, name = edges, tuple(edges)
+            rare = rare.difference(self.flat.edges)
+            self.edges, name = edges, (tuple(edges), rare)
             if name not in self.graphs:  # the order of elimination is the long part of it
                 if len(self.graphs) >= KEPT:
                     self.graphs.pop(next(iter(self.graphs)))
                 marks = [False] * nb + [True] * len(joints)
                 # Where bodies touch, an order that is found quickly: it is soon out of date.
                 ldu = GraphLDU(
-                    [6] * nb + joints, edges, constraint=marks, weak=self._weak_edges(), quick=bool(self.tied)
+                    [6] * nb + joints,
+                    edges,
+                    constraint=marks,
+                    weak=self._weak_edges(),
+                    quick=bool(self.tied),
+                    loose=self.tied.difference(self.flat.edges),
+                    rare=rare,
                 )
                 self.graphs[name] = ldu, self.flat.arrays(ldu.plan)
             self.ldu, self.model = self.graphs[name]

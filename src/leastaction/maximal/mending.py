@@ -34,6 +34,8 @@ def mend(stepper: Any, record: Record, at: int, why: int, cramped: bool) -> bool
     data.clock[:] = data.start_clock
     stepper._rewind(record, at)
     before = stepper.contact
+    if before is not None and (why != FULL or cramped):
+        before.now.kept = 0.0  # no matrix belongs to the impulses of the start
     if why == FULL:
         # Of the log, which is then read and empty; or of contacts, or of the log by a single step.
         if cramped:

@@ -189,6 +189,9 @@ CONTACT_STATE = np.dtype(
         ("push", "f8"),  # largest impulse that forces but gravity give a body in the step [N s]
         ("load", "f8"),  # how much more mass joints put behind a contact than the body has itself
         ("dry", "f8"),  # share of the step in which dry friction acts
+        ("kept", "f8"),  # length of the step whose Newton matrix the factors are of [s], 0 where it is of no use
+        ("closed", "i8"),  # how many cones of that step are in it
+        ("saved", "i8"),  # 1: their part of it stands in `ContactData.saved`
         ("listed", "i8"),  # how many pairs are in the list, -1 for none yet; see `contact.listing`
         ("fixed", "i8"),  # 1: some of all pairs are with things of limited size that are fixed to the world
         ("within", "f8"),  # the list has all pairs that were closer when it was made [m]

@@ -154,10 +154,10 @@ class MaximalStepper(Stepper):
             self.data = on_graph(self.data, self.ldu.new_factors())
         self._make_room()
 
-    def _tie(self, more: bool) -> None:
+    def _tie(self, more: bool, seldom: bool = False) -> None:
         """Make a graph that ties the bodies which touch; see `Layout.tie`."""
         assert self.contact is not None
-        if self.layout.tie(self.contact.touched, more):
+        if self.layout.tie(self.contact.touched, more, seldom):
             self.data = on_graph(self.data, self.ldu.new_factors())
         self._bind()
 
@@ -166,7 +166,7 @@ class MaximalStepper(Stepper):
         self._plan(Z, EVERYWHERE)
         if self.contact is not None:
             self.contact.touched[:] = 1
-            self._tie(True)
+            self._tie(True, seldom=True)
 
     def _make_room(self) -> None:
         """Arrays for contacts, none of them known."""
@@ -280,7 +280,8 @@ class MaximalStepper(Stepper):
             self.age += done
             if why == entries.DONE:
                 break
-            if not mend(self, record, at, why, written < LOGGED * self.room // 2 or done == 0):
+            # The log is full as soon as it has no room for a step with as many contacts as there may be.
+            if not mend(self, record, at, why, written <= (LOGGED - 1) * self.room or done == 0):
                 return at
         self.reached = (last, u[-1, -1])
         return last

@@ -138,3 +138,4 @@ class Grounded(Integrator):
     max_iterations: int = 12
     self_collision: bool = True
     stepper_class: ClassVar[Any] = GroundStepper
+    handles: ClassVar[frozenset[str]] = frozenset({"moving surface"})

@@ -33,8 +33,10 @@ class GraphFactors(NamedTuple):
         values: the blocks, each row by row.
         pivots: row and column swaps inside the pivot blocks, shape (rows, 2).
         scale: size of the terms that each row of a ranked pivot block was summed from, shape (rows,); scratch.
+        live: 0 for each of the plan's links whose blocks are all zero, 1 for others.
     """
 
     values: NDArray[np.float64]
     pivots: NDArray[np.uint32]
     scale: NDArray[np.float64]
+    live: NDArray[np.uint32]

@@ -258,6 +258,15 @@ def subtract_transposed_product(A, a, B, b, C, c, n, k, m):
 
 
 @borrowing
+def is_nonzero(values, x, count):
+    """Whether one of `count` values from x on is not zero."""
+    total = 0.0
+    for i in range(x, x + count):
+        total += abs(values[U(i)])
+    return total != 0.0
+
+
+@borrowing
 def gauge_block(values, d, n, scale, row):
     """Raise scale[row + …] to the largest entry of each row of the n x n block at d."""
     for r in range(n):

@@ -13,6 +13,7 @@ from leastaction.linalg.graph.blocks import (
     factor_block,
     factor_ranked_block,
     gauge_block,
+    is_nonzero,
     solve_block,
     solve_block_transposed,
     solve_column,
@@ -31,7 +32,7 @@ def factorize(plan, factors, tolerance):
     of ranked nodes that were skipped because they depend on others (those left of them less than `tolerance`).
     """
     nodes, links, targets = plan.nodes, plan.links, plan.targets
-    values, pivots, scale = factors.values, factors.pivots, factors.scale
+    values, pivots, scale, live = factors.values, factors.pivots, factors.scale, factors.live
     skipped = 0
     for k in range(nodes.shape[0]):
         if nodes[k].ranked:
@@ -50,15 +51,23 @@ def factorize(plan, factors, tolerance):
             return np.int64(nodes[k].node), skipped
         first, count, target = np.int64(nodes[k].first), np.int64(nodes[k].count), np.int64(nodes[k].target)
         for q in range(first, first + count):
-            solve_block(
-                *(values, d, n, pivots, row, nodes[k].ranked),
-                *(values, np.int64(links[q].upper), np.int64(links[q].width)),
-            )
+            upper, width = np.int64(links[q].upper), np.int64(links[q].width)
+            if links[q].loose:
+                lower = np.int64(links[q].lower)
+                live[U(q)] = is_nonzero(values, upper, n * width) or is_nonzero(values, lower, n * width)
+                if not live[U(q)]:
+                    continue
+            solve_block(values, d, n, pivots, row, nodes[k].ranked, values, upper, width)
         for p in range(first, first + count):
+            if not live[U(p)]:
+                target += count
+                continue
             lower, m = np.int64(links[p].lower), np.int64(links[p].width)
             for q in range(first, first + count):
                 c = np.int64(targets[U(target)])
                 target += 1
+                if not live[U(q)]:
+                    continue
                 width = np.int64(links[q].width)
                 subtract_product(values, lower, values, np.int64(links[q].upper), values, c, m, n, width)
                 if p == q and links[p].ranked:
@@ -69,18 +78,22 @@ def factorize(plan, factors, tolerance):
 @borrowing
 def solve(plan, factors, rhs):
     """rhs <- F^-1 rhs in place, for one right-hand side, shape (rows,)."""
-    nodes, links, values, pivots = plan.nodes, plan.links, factors.values, factors.pivots
+    nodes, links, values, pivots, live = plan.nodes, plan.links, factors.values, factors.pivots, factors.live
     for k in range(nodes.shape[0]):
         n, row, d = np.int64(nodes[k].width), np.int64(nodes[k].row), np.int64(nodes[k].block)
         solve_column(values, d, n, pivots, row, nodes[k].ranked, rhs, row)
         first, count = np.int64(nodes[k].first), np.int64(nodes[k].count)
         for p in range(first, first + count):
+            if not live[U(p)]:
+                continue
             lower, width, c = np.int64(links[p].lower), np.int64(links[p].width), np.int64(links[p].row)
             subtract_column(values, lower, rhs, row, rhs, c, width, n)
     for k in range(nodes.shape[0] - 1, -1, -1):
         n, row = np.int64(nodes[k].width), np.int64(nodes[k].row)
         first, count = np.int64(nodes[k].first), np.int64(nodes[k].count)
         for p in range(first, first + count):
+            if not live[U(p)]:
+                continue
             upper, width, c = np.int64(links[p].upper), np.int64(links[p].width), np.int64(links[p].row)
             subtract_column(values, upper, rhs, c, rhs, row, n, width)
 

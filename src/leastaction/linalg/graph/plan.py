@@ -27,6 +27,7 @@ GRAPH_LINK = np.dtype(
         ("width", np.uint32),  # rows and columns of the parent
         ("row", np.uint32),  # first row of the parent
         ("ranked", np.uint32),  # whether the parent is ranked
+        ("loose", np.uint32),  # 1: both blocks may be zero, which is looked at before they are used
     ]
 )
 """One record per node and parent."""
@@ -34,6 +35,10 @@ GRAPH_LINK = np.dtype(
 
 class Plan:
     """The arrays that the kernels of `graph.kernels` run on.
+
+    Args:
+        sizes, order, parents, ranked: of the nodes, see `GraphLDU`.
+        firm: the parents without loose edges, where there are any.
 
     Attributes:
         nodes: `GRAPH_NODE` records in the order of elimination.
@@ -46,7 +51,12 @@ class Plan:
     """
 
     def __init__(
-        self, sizes: Sequence[int], order: Sequence[int], parents: Sequence[Sequence[int]], ranked: Sequence[bool]
+        self,
+        sizes: Sequence[int],
+        order: Sequence[int],
+        parents: Sequence[Sequence[int]],
+        ranked: Sequence[bool],
+        firm: Sequence[Sequence[int]] | None = None,
     ) -> None:
         self.rows: NDArray[np.int64] = np.concatenate(([0], np.cumsum(sizes, dtype=np.int64)))
         self.diagonal: NDArray[np.int64] = np.zeros(len(sizes), np.int64)
@@ -74,7 +84,8 @@ class Plan:
                 *(first, count, len(targets), ranked[i]),
             )
             for p in parents[i]:
-                self.links[first] = self.offsets[i, p], self.offsets[p, i], sizes[p], self.rows[p], ranked[p]
+                loose = firm is not None and p not in firm[i]
+                self.links[first] = self.offsets[i, p], self.offsets[p, i], sizes[p], self.rows[p], ranked[p], loose
                 targets.extend(self.diagonal[p] if p == q else self.offsets[p, q] for q in parents[i])
                 first += 1
         self.targets = np.array(targets, np.uint32)

@@ -16,11 +16,17 @@ from leastaction.maximal.contact.margins import has_moved, lightest, margin_of, 
 from leastaction.maximal.contact.whirl import let_drift, note_turn
 from leastaction.maximal.step.assembly import work
 from leastaction.maximal.step.bodies import start_pose
-from leastaction.maximal.step.scales import largest_push, speed_scale
+from leastaction.maximal.step.scales import largest_push, speed_scale, strongest
 from leastaction.spatial import add3, cross, dot3, load3, load9, mattvec, matvec, scale3, store3, sub3
 
 OUT_OF_DATE, NO_ROOM, UNTIED = np.int64(-1), np.int64(-2), np.int64(-3)
 """Why there are no cones of a step: see `find_cones`."""
+
+CLOSE, PRESSED = 1, 2
+"""Marks of near pairs that have a contact, and of those that have had one which pushes with more than SLIGHT times the
+impulse of the strongest: the graph's order is made for these."""
+
+SLIGHT = 1e-6
 
 LOOSE = -2
 """In place of an edge of the graph: it does not tie the bodies of a pair."""
@@ -76,11 +82,14 @@ def find_cones(model, settings, data, near, contact, dt):
     list_pairs(bodies, settings, states, near, contact, dt)
     spread_speeds(model.coordinates, states, near, contact, dt)
     before = now.known
-    now.known = now.count = 0
+    now.saved = 1 if now.kept == dt else 0
+    now.known, now.count, now.kept = 0, 0, 0.0
     for k in range(before):
         c = cones[k]
         contact.keys[k] = c.key
         contact.impulses[k, 0], contact.impulses[k, 1], contact.impulses[k, 2] = c.gam, c.beta[0], c.beta[1]
+        if now.saved == 1:
+            ip.save(c, contact.saved[k])
     now.push = largest_push(model, settings, data, dt)
     count = np.int64(0)
     energy = 0.0
@@ -103,7 +112,7 @@ def find_cones(model, settings, data, near, contact, dt):
         if found > contact.contacts.shape[0] or count + cones_of(near) * (found - begin) > cones.shape[0]:
             return NO_ROOM
         if found > begin:
-            contact.touched[k] = 1
+            contact.touched[k] = max(contact.touched[k], CLOSE)
             loose = loose or near.edges[k] == LOOSE
         if loose:
             found = begin
@@ -339,12 +348,15 @@ def turn_wrenches(cone, states):
 def note_contacts(contact, step, dt):
     """Write the contact forces of a step to the log; False when it is full."""
     log, written = contact.log, contact.written
+    slight = SLIGHT * strongest(contact)
     for k in range(contact.now[0].count):
         c = contact.cones[k]
         if c.source < 0 or c.kind == ip.TURN:
             continue
         if written[0] >= log.shape[0]:
             return False
+        if c.gam > slight:
+            contact.touched[contact.contacts[c.source].pair] = PRESSED
         n = load3(c.normal)
         t1, t2 = tangents(n)
         f = add3(scale3(c.gam, n), add3(scale3(c.beta[0], t1), scale3(c.beta[1], t2)))

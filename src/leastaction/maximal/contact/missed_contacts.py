@@ -15,6 +15,7 @@ from leastaction.contact.gap import gap
 from leastaction.contact.records import BOX, CAPSULE, FIELD
 from leastaction.maximal.contact.detection import (
     APART,
+    CLOSE,
     HAIR,
     LIGHT,
     LOOSE,
@@ -139,7 +140,7 @@ def append_contacts(model, settings, data, near, contact, count, dt, features, c
         for j in range(found, last):
             phi, _, _ = gap(contacts[j], Xa, Xb)
             if phi < -deep - left and (has_features(a, b) or not takes_part(contact, contacts[j].key)):
-                contact.touched[k] = 1
+                contact.touched[k] = max(contact.touched[k], CLOSE)
                 loose = loose or near.edges[k] == LOOSE
                 if loose:
                     break

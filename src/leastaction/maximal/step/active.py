@@ -34,14 +34,25 @@ STIFF, NEW = 1e9, 1e6
 """Impulse that a closed contact gives per slack beyond its law, relative to the mass that it moves: what is left of a
 slack shrinks by about this in every iteration; and that of one that bore nothing before."""
 
-ITERATIONS, MATRICES = 16, 7
+ITERATIONS, MATRICES = 20, 10
 """Most iterations and factorisations until the interior point method takes over."""
 
 SMOOTH = 2.0
 """Bodies whose acceleration was below this, relative to gravity's, are taken to accelerate on."""
 
-FAST = 0.03
-"""While residuals shrink by this factor or more, the factorisation is kept."""
+FAST, OLD = 0.03, 1e-3
+"""While residuals shrink by this factor or more, the factorisation is kept; and one of the step before."""
+
+SLOW = 1e-3
+"""Turn of a body in a step [rad] below which the factorisation of the step before is tried first."""
+
+ROUND, HALF = 0.5, 0.5
+"""Where modes change and residuals are larger than this share of those two iterations before, modes go round in a
+circle: only so much of a step is taken, which leads out of it."""
+
+FAR = 1e-2
+"""While residuals are larger than this, relative to the typical speed of contacts, another factorisation follows in any
+case."""
 
 NOTHING = 1e-5
 """Share of the central-path parameter that is left to open contacts, which push with nothing."""
@@ -65,9 +76,13 @@ def inertia_of(bodies, body, d):
 
 @routine(allocates=False)
 def begin_modes(bodies, contact):
-    """Impulses of the step before, and the mass that each cone moves."""
-    load = contact.now[0].load
-    for k in range(contact.now[0].count):
+    """Impulses of the step before, and the mass that each cone moves; whether the matrix of that step will do.
+
+    It will where the same cones are closed, as far as is known.
+    """
+    now = contact.now[0]
+    load, closed = now.load, 0
+    for k in range(now.count):
         c = contact.cones[k]
         c.gam = c.beta[0] = c.beta[1] = 0.0
         if c.was >= 0:
@@ -80,6 +95,42 @@ def begin_modes(bodies, contact):
             lightness = inertia_of(bodies, c.a, c.da) + inertia_of(bodies, c.b, c.db)
         c.weight = load / lightness if lightness > 0.0 else load
         c.mode = OPEN
+        if now.saved == 1 and c.was >= 0 and contact.saved[c.was].mode != OPEN:
+            ip.restore(c, contact.saved[c.was])
+            closed += 1
+    kept = now.saved == 1 and closed == now.closed
+    now.saved = 0
+    return kept
+
+
+@routine(allocates=False)
+def forget_modes(contact):
+    """All cones are open."""
+    for k in range(contact.now[0].count):
+        contact.cones[k].mode = OPEN
+
+
+@routine(allocates=False)
+def is_slow(states, dt):
+    """Whether no body turns by more than SLOW in the step."""
+    fastest = 0.0
+    for i in range(states.shape[0]):
+        fastest = max(fastest, states[i].w[0] ** 2 + states[i].w[1] ** 2 + states[i].w[2] ** 2)
+    return fastest * dt * dt < SLOW * SLOW
+
+
+@routine(allocates=False)
+def keep_matrix(contact, dt, loops):
+    """Tell the next step that the factors are of the cones that are closed now.
+
+    Args:
+        loops: whether there are closed loops, whose own factorisations take their place; None without.
+    """
+    if loops is None:
+        contact.now[0].kept, contact.now[0].closed = dt, 0
+        for k in range(contact.now[0].count):
+            if contact.cones[k].mode != OPEN:
+                contact.now[0].closed += 1
 
 
 @routine(allocates=False)
@@ -218,13 +269,21 @@ def stiffen(c, goal):
 
 
 @routine(allocates=False)
-def direction_of_modes(model, data, contact, fresh):
-    """Newton's step for bodies and joints into dx, and that of the cones taken; False where the matrix is singular."""
+def direction_of_modes(model, data, contact, fresh, t):
+    """Newton's step for bodies and joints into dx, and a fraction t of that of the cones taken.
+
+    False where the matrix is singular.
+    """
     first, dx = model.graph.first, data.dx
     if fresh:
         for k in range(contact.now[0].count):
-            if contact.cones[k].mode != OPEN:
-                add_block(model, data, contact.cones[k])
+            c = contact.cones[k]
+            if c.mode != OPEN:
+                add_block(model, data, c)
+                for m in range(6):
+                    c.ma[m], c.mb[m] = c.ea[m], c.eb[m]
+                for m in range(18):
+                    c.ma[6 + m], c.mb[6 + m] = c.da[m], c.db[m]
         singular, _ = factorize(model.graph, data.factors, 0.0)
         if singular >= 0:
             return False
@@ -233,11 +292,16 @@ def direction_of_modes(model, data, contact, fresh):
     for k in range(contact.now[0].count):
         c = contact.cones[k]
         w = 0.0 if c.kind >= ip.DRY else c.w0[0]
+        if c.mode == OPEN:
+            if w == 0.0 and c.w0[1] == 0.0 and c.w0[2] == 0.0:
+                continue
+            for m in range(18):
+                c.ma[6 + m], c.mb[6 + m] = c.da[m], c.db[m]
         for m in range(6):
             if c.a >= 0:
-                dx[first[c.a] + m] += w * c.da[m] + c.w0[1] * c.da[6 + m] + c.w0[2] * c.da[12 + m]
+                dx[first[c.a] + m] += w * c.ma[6 + m] + c.w0[1] * c.ma[12 + m] + c.w0[2] * c.ma[18 + m]
             if c.b >= 0:
-                dx[first[c.b] + m] += w * c.db[m] + c.w0[1] * c.db[6 + m] + c.w0[2] * c.db[12 + m]
+                dx[first[c.b] + m] += w * c.mb[6 + m] + c.w0[1] * c.mb[12 + m] + c.w0[2] * c.mb[18 + m]
     solve(model.graph, data.factors, dx)
     for k in range(contact.now[0].count):
         c = contact.cones[k]
@@ -246,13 +310,13 @@ def direction_of_modes(model, data, contact, fresh):
             for m in range(6):
                 if c.a >= 0:
                     d = dx[first[c.a] + m]
-                    u0, u1, u2 = u0 + c.ea[m] * d, u1 + c.da[6 + m] * d, u2 + c.da[12 + m] * d
+                    u0, u1, u2 = u0 + c.ma[m] * d, u1 + c.ma[12 + m] * d, u2 + c.ma[18 + m] * d
                 if c.b >= 0:
                     d = dx[first[c.b] + m]
-                    u0, u1, u2 = u0 + c.eb[m] * d, u1 + c.db[6 + m] * d, u2 + c.db[12 + m] * d
-        c.gam += c.w0[0] - c.W[0] * u0
-        c.beta[0] += c.w0[1] - c.W[3] * u0 - c.W[4] * u1 - c.W[5] * u2
-        c.beta[1] += c.w0[2] - c.W[6] * u0 - c.W[7] * u1 - c.W[8] * u2
+                    u0, u1, u2 = u0 + c.mb[m] * d, u1 + c.mb[12 + m] * d, u2 + c.mb[18 + m] * d
+        c.gam += t * (c.w0[0] - c.W[0] * u0)
+        c.beta[0] += t * (c.w0[1] - c.W[3] * u0 - c.W[4] * u1 - c.W[5] * u2)
+        c.beta[1] += t * (c.w0[2] - c.W[6] * u0 - c.W[7] * u1 - c.W[8] * u2)
     return True
 
 
@@ -301,35 +365,40 @@ def look(model, settings, data, contact, goal, dt, fresh):
 def active_step(model, settings, data, contact, dt):
     """Solve a step from the modes of the one before; gives back the iterations, or -1 - these where it does not."""
     bodies, states = model.bodies, data.bodies
-    begin_modes(bodies, contact)
+    kept = begin_modes(bodies, contact)
     if data.clock[0] == LATER:
         accelerate(bodies, states, settings.gravity, dt)
+    fresh = not kept or not is_slow(states, dt)
+    if fresh:
+        forget_modes(contact)
     _, typical, limit, closed = scales(bodies, settings, contact, dt)
     least = max(settings.kappa, SHARPEST * contact.now[0].energy)
-    fresh = dt != 0.0  # no literal True: it would be compiled anew
-    matrices, last = 0, math.inf
+    matrices, last, before, fast = 0, math.inf, math.inf, OLD
     for iteration in range(ITERATIONS):
         goal = max(least, SHARPEST * typical * strongest(contact))
         joints, changed, worst = look(model, settings, data, contact, goal, dt, fresh)
         if worst <= limit and joints <= closed:
+            if not fresh and changed == 0:
+                keep_matrix(contact, dt, settings.loops)
             settle(contact, goal)
             return iteration
-        if not fresh and (changed > 0 or worst > FAST * last):
-            fresh = dt != 0.0
-            joints, changed, worst = look(model, settings, data, contact, goal, dt, fresh)
-        if not is_finite(worst) or matrices == MATRICES:
+        if not fresh and (changed > 0 or worst > fast * last):
+            fresh = dt != 0.0  # no literal True: it would be compiled anew
+            joints, _, worst = look(model, settings, data, contact, goal, dt, fresh)
+        if not is_finite(worst) or (fresh and matrices == MATRICES):
             return -1 - iteration
         for i in range(bodies.shape[0]):
             for c in range(6):
                 data.fixed[model.graph.first[i] + c] = -states[i].r[c]
         if fresh:
-            matrices += 1
+            matrices, fast = matrices + 1, FAST
             leave_out_rows(model, data, settings.loops)
         else:
             leave_out_residuals(data, settings.loops)
-        if not direction_of_modes(model, data, contact, fresh):
+        t = HALF if changed > 0 and worst > ROUND * before else 1.0
+        if not direction_of_modes(model, data, contact, fresh, t):
             return -1 - iteration
-        apply(model, data, 1.0, dt)
-        fresh = dt == 0.0
-        last = worst
+        apply(model, data, t, dt)
+        fresh = worst > FAR * typical
+        last, before = worst, last
     return -1 - ITERATIONS

@@ -102,8 +102,8 @@ def push_cones(states, contact):
         c = contact.cones[k]
         for j in range(3):
             f = c.gam if j == 0 else c.beta[j - 1]
-            if c.kind >= ip.DRY and j == 0:
-                f = 0.0
+            if f == 0.0 or (c.kind >= ip.DRY and j == 0):
+                continue
             push(states, c.a, c.da[6 * j : 6 * j + 6], f)
             push(states, c.b, c.db[6 * j : 6 * j + 6], f)
 

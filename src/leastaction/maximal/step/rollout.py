@@ -154,14 +154,14 @@ def start_part(model, settings, data, near, contact, q, u, dt):
     if contact is None:
         extrapolate(model.bodies, data.bodies, data.rows, data.clock, dt)
         return DONE
+    if contact.written[0] + contact.contacts.shape[0] > contact.log.shape[0]:
+        return FULL  # of the log: better now than after the step is solved, and before anything is forgotten
     guess(model.bodies, data.bodies)
     # A run starts with momenta that hold half of the impulses of that time already, dry friction's as well.
     contact.now[0].dry = settings.halves if data.clock[0] == FIRST else 1.0
     count = find_cones(model, settings, data, near, contact, dt)
     if count < 0:
         return REPLAN if count == OUT_OF_DATE else (FULL if count == NO_ROOM else UNTIED)
-    if contact.written[0] + count > contact.log.shape[0]:
-        return FULL  # of the log: better now than after the step is solved
     return DONE
 
 

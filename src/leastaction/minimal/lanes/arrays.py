@@ -279,6 +279,7 @@ LANE_CONE = np.dtype(
         ("normal", "f8", 3),
         ("first", "f8", 3),  # tangents
         ("second", "f8", 3),
+        ("drift", "f8", 2),  # how far surfaces that move along their shapes slide in the step, in the tangents [m]
         ("shape", "i8"),  # which of the shapes of `contact.shapes.collect`
     ],
     align=True,

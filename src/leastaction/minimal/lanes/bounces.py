@@ -73,6 +73,26 @@ def mass_of(model):
 
 
 @routine
+def given(model, touch, dt):
+    """Energy that getting out of overlaps and surfaces that move along their shapes may add [J]."""
+    return parting(model, touch) + belt_work(model, touch, touch.found) / dt
+
+
+@routine
+def belt_work(model, touch, found):
+    """Most work of moving surfaces in the step, times its length [J s]."""
+    work = 0.0
+    if found is None:
+        return work
+    for j in range(found.now[0].count):
+        c = model.cones.shape[0] + j
+        if touch.active[c]:
+            at, way = found.cones[c].row, found.cones[c].drift
+            work += abs(touch.lam[at + 1] * way[0]) + abs(touch.lam[at + 2] * way[1])
+    return work
+
+
+@routine
 def parting(model, touch):
     """Energy that getting out of overlaps may add [J]."""
     g, deepest = model.gravity, 0.0
@@ -85,8 +105,8 @@ def parting(model, touch):
 @routine
 def work_of_impulses(model, lane, dt):
     """Work of all impulses of a solved step, with the mean of the velocities before and within it [J]; beside what
-    getting out of overlaps may add."""
+    may be `given`."""
     touch, work = lane.touch, 0.0
     for k in range(lane.p.shape[0]):
         work += 0.5 * touch.kick[k] * (lane.near[k] + lane.moved[k] / dt)
-    return work - parting(model, touch)
+    return work - given(model, touch, dt)

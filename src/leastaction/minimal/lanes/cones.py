@@ -30,7 +30,8 @@ def cones(mechanism: Mechanism) -> tuple[Any, ContactTable]:
             body, name = table.names[pair.b]
             raise IntegratorError(
                 f"device='cuda' knows spheres, capsules, boxes, meshes and contact points on planes; {name!r} of body "
-                f"{body!r} is no such shape, or may touch ground that is no plane; use device='cpu'"
+                f"{body!r} is no such shape, may touch ground that is no plane, or has a surface that moves; use "
+                "device='cpu'"
             )
     return _records(mechanism, table), table
 
@@ -123,8 +124,9 @@ def _refuse(table: ContactTable, pairs: Any) -> None:
 
 
 def _is_plain(table: ContactTable, pair: Any) -> bool:
-    """Whether a pair with the ground is one of balls over a plane."""
-    return table.shapes[pair.a].kind == PLANE and table.shapes[pair.b].kind in KNOWN
+    """Whether a pair with the ground is one of balls over a plane, neither with a surface that moves."""
+    ground, shape = table.shapes[pair.a], table.shapes[pair.b]
+    return ground.kind == PLANE and shape.kind in KNOWN and not (ground.belt.any() or shape.belt.any())
 
 
 def _contacts(table: ContactTable) -> Any:

@@ -25,6 +25,7 @@ from leastaction.minimal.lanes.bounces import bounced
 from leastaction.minimal.lanes.found import find
 from leastaction.minimal.lanes.friction import take_part
 from leastaction.minimal.lanes.meetings import miss_found, push_found, relate_found
+from leastaction.minimal.lanes.paths import pull_up, push_up
 from leastaction.minimal.lanes.sixes import six, wrench
 from leastaction.minimal.sixes import plus, times
 from leastaction.spatial import add3, axpy3, cross, dot3, load3, load9, mattvec, matvec, scale3, sub3
@@ -66,30 +67,6 @@ def room(cone, side, lane):
         return gap(cone, lane.R[1 - lane.now[0]], lane.x[1 - lane.now[0]])
     q = lane.q1[cone.iq]
     return q - cone.lower if side > 0.0 else cone.upper - q
-
-
-@routine
-def push_up(model, lane, node, h, column):
-    """L^-1 S0^T h of a wrench h on a body, along the joints that carry it."""
-    nodes, S0_, W_, col_ = model.nodes, lane.S[lane.now[0]], lane.W, lane.touch.col
-    while node >= 0:
-        for c in range(nodes[node].iv + nodes[node].nv - 1, nodes[node].iv - 1, -1):
-            r = times(six(S0_[c]), h)
-            column[c] = r
-            h = plus(-W_[c, 6] * r, six(col_[c]), h)
-        node = nodes[node].parent
-
-
-@routine
-def pull_up(model, lane, node, k, row):
-    """k U^-1 of a row k on the motion of a body, along the joints that carry it, with the pivots divided out."""
-    nodes, S1_, W_ = model.nodes, lane.S[1 - lane.now[0]], lane.W
-    while node >= 0:
-        for c in range(nodes[node].iv + nodes[node].nv - 1, nodes[node].iv - 1, -1):
-            s = W_[c, 6] * times(k, six(S1_[c]))
-            row[c] = s
-            k = plus(-s, six(W_[c]), k)
-        node = nodes[node].parent
 
 
 @routine

@@ -16,7 +16,7 @@ Reactions to loads that a contact holds are in k and J with opposite signs, what
 
 from leastaction._jit import inline, routine
 from leastaction.minimal.bodywise.turning import turn_between
-from leastaction.minimal.lanes.bounces import mass_of, parting
+from leastaction.minimal.lanes.bounces import given, mass_of
 from leastaction.minimal.lanes.legendre import velocities
 from leastaction.minimal.lanes.sweeps import late_damping, with_thrust
 from leastaction.minimal.sixes import ZEROS
@@ -93,5 +93,5 @@ def gains_energy(model, lane, dt):
     velocities(model, lane, p, v)
     for k in range(p.shape[0]):
         before += 0.5 * p[k] * v[k]
-    left = parting(model, lane.touch) + mass_of(model) * (NOISE / dt) ** 2
+    left = given(model, lane.touch, dt) + mass_of(model) * (NOISE / dt) ** 2
     return not after - before - work_of_forces(model, lane, dt) <= GAIN * (before + after) + left

@@ -21,7 +21,7 @@ from leastaction.minimal.lanes.arrays import CONTACT
 from leastaction.minimal.lanes.bounces import bounced
 from leastaction.minimal.lanes.listing import is_listed, list_pairs, margin_of, pose
 from leastaction.minimal.lanes.sixes import wrench
-from leastaction.spatial import add3, axpy3, load3, scale3, store3
+from leastaction.spatial import add3, axpy3, dot3, load3, matvec, scale3, store3, sub3
 
 DEEP = 1e-6
 """Overlap at the end of a step that counts, relative to the size of the shapes."""
@@ -81,6 +81,7 @@ def take(model, lane, found, j, dt, fall):
     store3(cone.normal, n)
     store3(cone.first, t)
     store3(cone.second, s)
+    move_surfaces(model.shapes, lane, contact, cone, dt)
     touch.least[c] = bounced(model, lane, cone, wrench(n, x), phi, overlap_left(phi, fall), dt, fall)
     touch.active[c] = gap_at(lane, contact, start + 1)[0] - touch.least[c] <= fall
     for i in range(3):
@@ -93,6 +94,23 @@ def take(model, lane, found, j, dt, fall):
                 for i in range(3):
                     touch.lam[at + i] = found.impulses[k, i]
                 break
+
+
+@routine
+def move_surfaces(shapes, lane, contact, cone, dt):
+    """How far the surfaces of a contact slide over each other in the step, of shapes that they move along."""
+    pair, start = shapes.pairs[contact.pair], contact.pair * 0
+    a, b = shapes.shapes[pair.a].belt, shapes.shapes[pair.b].belt
+    contact.belt = 0
+    cone.drift[0] = cone.drift[1] = 0.0
+    for i in range(3):
+        contact.belt_a[i], contact.belt_b[i] = a[i], b[i]
+        if a[i] != 0.0 or b[i] != 0.0:
+            contact.belt = 1
+    if contact.belt != 0:
+        Ra, Rb = pose(lane, start, contact.a)[0], pose(lane, start, contact.b)[0]
+        way = scale3(dt, sub3(matvec(Rb, load3(b)), matvec(Ra, load3(a))))
+        cone.drift[0], cone.drift[1] = dot3(load3(cone.first), way), dot3(load3(cone.second), way)
 
 
 @routine

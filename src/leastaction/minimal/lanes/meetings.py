@@ -7,6 +7,7 @@ one, the two ways meet at the joints that carry both, and go on as one.
 from leastaction._jit import inline, routine
 from leastaction.minimal.bodywise.turning import polynomial, turn_between
 from leastaction.minimal.lanes.found import gap_at
+from leastaction.minimal.lanes.paths import pull_through, pull_up, push_through, push_up
 from leastaction.minimal.lanes.sixes import six, wrench
 from leastaction.minimal.sixes import ZEROS, plus, times
 from leastaction.spatial import add3, axpy3, cross, dot3, load3, load9, mattvec, scale3, sub3
@@ -16,33 +17,23 @@ from leastaction.spatial._series import inverse_jacobian_terms
 @routine
 def push_both(model, lane, i, h, j, g, column):
     """L^-1 S0^T of wrenches h on body i and g on body j, along the joints that carry them."""
-    nodes, S0_, W_, col_ = model.nodes, lane.S[lane.now[0]], lane.W, lane.touch.col
-    while i >= 0 or j >= 0:
-        if i == j:
-            h, g, j = plus(1.0, g, h), ZEROS, j * 0 - 1
+    while i != j:
         if i < j:
             i, h, j, g = j, g, i, h
-        for c in range(nodes[i].iv + nodes[i].nv - 1, nodes[i].iv - 1, -1):
-            r = times(six(S0_[c]), h)
-            column[c] = r
-            h = plus(-W_[c, 6] * r, six(col_[c]), h)
-        i = nodes[i].parent
+        h = push_through(model, lane, i, h, column)
+        i = model.nodes[i].parent
+    push_up(model, lane, i, plus(1.0, g, h), column)
 
 
 @routine
 def pull_both(model, lane, i, h, j, g, row):
     """h U^-1 + g U^-1 of rows on the motions of bodies i and j, with the pivots divided out."""
-    nodes, S1_, W_ = model.nodes, lane.S[1 - lane.now[0]], lane.W
-    while i >= 0 or j >= 0:
-        if i == j:
-            h, g, j = plus(1.0, g, h), ZEROS, j * 0 - 1
+    while i != j:
         if i < j:
             i, h, j, g = j, g, i, h
-        for c in range(nodes[i].iv + nodes[i].nv - 1, nodes[i].iv - 1, -1):
-            s = W_[c, 6] * times(h, six(S1_[c]))
-            row[c] = s
-            h = plus(-s, six(W_[c]), h)
-        i = nodes[i].parent
+        h = pull_through(model, lane, i, h, row)
+        i = model.nodes[i].parent
+    pull_up(model, lane, i, plus(1.0, g, h), row)
 
 
 @inline
@@ -74,10 +65,10 @@ def against(h):
 
 @routine
 def slip(cone, lane):
-    """How far body b slides along both tangents of a contact that was looked for [m]."""
+    """How far body b, or its surface, slides along both tangents of a contact that was looked for [m]."""
     x = load3(cone.arm)
     moved = sub3(moved_point(lane, cone.node, x)[0], moved_point(lane, cone.other, x)[0])
-    return dot3(load3(cone.first), moved), dot3(load3(cone.second), moved)
+    return dot3(load3(cone.first), moved) + cone.drift[0], dot3(load3(cone.second), moved) + cone.drift[1]
 
 
 @routine

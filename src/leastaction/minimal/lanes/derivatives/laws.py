@@ -74,9 +74,9 @@ def kinds_of_gaps(solved: Solved, touch: Touching, fall: float) -> NDArray[np.in
     return kinds
 
 
-def moved_points(placed: Placed, touch: Touching) -> FloatArray:
-    """How far the body of each contact moves there within the step, less how far the other does, shape (m, 3)."""
-    out = np.zeros_like(touch.x)
+def moved_points(placed: Placed, touch: Touching, h: float) -> FloatArray:
+    """How far the surface of each contact moves there within the step, less how far the other does, shape (m, 3)."""
+    out = h * (touch.belts[:, 0] - touch.belts[:, 1])
     for body, sign in ((touch.node, 1.0), (touch.other, -1.0)):
         k = np.flatnonzero(body >= 0)
         i = body[k]
@@ -125,7 +125,7 @@ def laws(
     frames = np.stack([touch.n, touch.t, touch.s], axis=1)
     columns = wrenches(frames, touch.x[:, None]) @ S.T * sides[:, None]
     kick = np.einsum("mi,min->n", solved.lam, columns) if len(columns) else np.zeros(nv)
-    moved = moved_points(placed, touch)
+    moved = moved_points(placed, touch, solved.h)
     motion = np.einsum("mic,mc->mi", frames[:, 1:], moved)
     rate = columns[:, 0] @ near
     fall = fall_of(smooth.model.gravity, solved.h)
@@ -250,8 +250,8 @@ def _contact_slopes(
         normal_near[k] = scale * found.columns[k, 0]
         out.by_share[3 * k] = solved.cones.restitution[k] * solved.h * found.rate[k]
     # Motions along the tangents.
-    moved = moved_points(placed, touch)
-    first, last = _motions(smooth, placed, touch, change)
+    moved = moved_points(placed, touch, solved.h)
+    first, last = _motions(smooth, placed, touch, change, solved.h)
     slide_end = np.einsum("mic,mcn->min", np.stack([touch.t, touch.s], axis=1), last)
     slide_start = np.einsum("mic,mcn->min", np.stack([touch.t, touch.s], axis=1), first)
     slide_start += np.einsum("micn,mc->min", np.stack([dt, ds], axis=1), moved)
@@ -279,11 +279,13 @@ def _wrench_changes(f: FloatArray, df: FloatArray, x: FloatArray, dx: FloatArray
     return np.concatenate([torque, df], axis=1)
 
 
-def _motions(smooth: Smooth, placed: Placed, touch: Touching, change: Changes) -> tuple[FloatArray, FloatArray]:
+def _motions(
+    smooth: Smooth, placed: Placed, touch: Touching, change: Changes, h: float
+) -> tuple[FloatArray, FloatArray]:
     """Derivatives of `moved_points` by the joints at the start and at the end, each shape (m, 3, nv)."""
     J0, J1 = bodies_by_joints(smooth, placed, 0), bodies_by_joints(smooth, placed, 1)
     first, last = np.zeros_like(change.x), np.zeros_like(change.x)
-    for body, sign in ((touch.node, 1.0), (touch.other, -1.0)):
+    for side, (body, sign) in enumerate(((touch.node, 1.0), (touch.other, -1.0))):
         for k in np.flatnonzero(body >= 0):
             i = body[k]
             y, e, r = placed.y[i], placed.e[i], touch.x[k] - placed.x[0, i]
@@ -293,5 +295,6 @@ def _motions(smooth: Smooth, placed: Placed, touch: Touching, change: Changes) -
             last[k] += sign * (J1[i, 3:] + np.cross(by_end @ J1[i, :3], r[:, None], axis=0))
             arm = change.x[k] - J0[i, 3:]
             turned = np.cross(by_start @ J0[i, :3], r[:, None], axis=0) + np.cross(y[:, None], arm, axis=0)
-            first[k] += sign * (turned - J0[i, 3:])
+            carried = np.cross(J0[i, :3], h * touch.belts[k, side][:, None], axis=0)
+            first[k] += sign * (turned - J0[i, 3:] + carried)
     return first, last

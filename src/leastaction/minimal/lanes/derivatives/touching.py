@@ -34,6 +34,7 @@ class Touching(NamedTuple):
         node, other: bodies that the normals point to and away from, -1 for the world.
         phi, n, t, s, x: gaps [m], normals, tangents and points at the start of the step.
         end, n1, x1: gaps, normals and points at its end.
+        belts: velocities of the surfaces of both bodies along their shapes, in the world at the start, shape (m, 2, 3).
     """
 
     node: NDArray[np.int64]
@@ -46,6 +47,7 @@ class Touching(NamedTuple):
     end: FloatArray
     n1: FloatArray
     x1: FloatArray
+    belts: FloatArray
 
 
 class Changes(NamedTuple):
@@ -89,7 +91,12 @@ def touching(cones: Any, contacts: Any, placed: Placed) -> Touching:
     t /= np.linalg.norm(t, axis=1, keepdims=True)
     s = np.cross(n, t)
     s *= np.where((s * cones.second).sum(axis=1, keepdims=True) < 0.0, -1.0, 1.0)
-    return Touching(node, np.asarray(cones.other), phi, n, t, s, x, end, n1, x1)
+    belts = np.zeros((count, 2, 3))
+    for k, contact in zip(rest, contacts, strict=True):
+        if contact.belt:
+            for side, i, way in ((0, contact.b, contact.belt_b), (1, contact.a, contact.belt_a)):
+                belts[k, side] = way if i < 0 else placed.R[0, i] @ way
+    return Touching(node, np.asarray(cones.other), phi, n, t, s, x, end, n1, x1, belts)
 
 
 def changes(cones: Any, contacts: Any, placed: Placed, moved: FloatArray, shapes: LaneShapes | None) -> Changes:
@@ -174,7 +181,8 @@ def found_again(contacts: Any, shapes: LaneShapes, poses: FloatArray) -> tuple[A
     for k, key in enumerate(contacts.key):
         if int(key) in keys:
             out[k], there[k] = found[keys[int(key)]], True
-    out.pair = contacts.pair
+    for name in ("pair", "belt", "belt_a", "belt_b"):
+        out[name] = contacts[name]
     return out, there
 
 

@@ -1,0 +1,43 @@
+"""From a body towards the root: columns and rows of what acts on it, through the factors of Newton's matrix."""
+
+from leastaction._jit import inline, routine
+from leastaction.minimal.lanes.sixes import six
+from leastaction.minimal.sixes import plus, times
+
+
+@inline
+def push_through(model, lane, i, h, column):
+    """What a wrench h on body i comes to beyond its joint; its entries of L^-1 S0^T h go into the column."""
+    nodes, S0_, W_, col_ = model.nodes, lane.S[lane.now[0]], lane.W, lane.touch.col
+    for c in range(nodes[i].iv + nodes[i].nv - 1, nodes[i].iv - 1, -1):
+        r = times(six(S0_[c]), h)
+        column[c] = r
+        h = plus(-W_[c, 6] * r, six(col_[c]), h)
+    return h
+
+
+@inline
+def pull_through(model, lane, i, k, row):
+    """The same of a row k on the motion of body i: its entries of k U^-1, with the pivots divided out."""
+    nodes, S1_, W_ = model.nodes, lane.S[1 - lane.now[0]], lane.W
+    for c in range(nodes[i].iv + nodes[i].nv - 1, nodes[i].iv - 1, -1):
+        s = W_[c, 6] * times(k, six(S1_[c]))
+        row[c] = s
+        k = plus(-s, six(W_[c]), k)
+    return k
+
+
+@routine
+def push_up(model, lane, node, h, column):
+    """L^-1 S0^T h of a wrench h on a body, along the joints that carry it."""
+    while node >= 0:
+        h = push_through(model, lane, node, h, column)
+        node = model.nodes[node].parent
+
+
+@routine
+def pull_up(model, lane, node, k, row):
+    """k U^-1 of a row k on the motion of a body, along the joints that carry it, with the pivots divided out."""
+    while node >= 0:
+        k = pull_through(model, lane, node, k, row)
+        node = model.nodes[node].parent
