@@ -71,6 +71,10 @@ def test_contacts_and_restarts_are_exact(at_once):
         logged = run.stored["contacts"]
         np.testing.assert_array_equal(sim.contacts, logged[logged[:, 0] == k][:, 1:])
     assert len(sim.contacts) > 0
+    table, log = sim.contact_table, run.contacts
+    np.testing.assert_array_equal(np.column_stack([table.point, table.force, table.gap]), sim.contacts[:, 2:])
+    assert log.step.tolist() == logged[:, 0].tolist()
+    assert set(log.first) | set(log.second) == {"world", robot.bodies[0].name}
     sim.set_state(kept)
     sim.step()
     np.testing.assert_array_equal(sim.q, run.q[31])

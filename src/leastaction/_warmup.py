@@ -92,6 +92,7 @@ def _parts() -> list[tuple[str, Callable[[], Any]]]:
         parts.append((f"Maximal, {robot_name}", lambda n=robot_name: _maximal(la.robots.get(n), la.robots.home(n))))
     parts.append(("Maximal, boxes", _boxes))
     parts.append(("Maximal, servos with force ranges", lambda: _maximal(_ranged(robot))))
+    parts.append(("muscles", lambda: _muscles(robot)))
     parts.append(("pictures", lambda: la.view.screenshot(robot, width=32, height=32)))
     parts.append(("hybrid dynamics", lambda: _hybrid(robot)))
     parts.append(("linearly implicit steps", lambda: _constrained(robot)))
@@ -249,6 +250,22 @@ def _ranged(robot: Any) -> Any:
     b = robot.edit()
     b.position_servo("servo", robot.velocity_names[0], kp=1.0, kv=0.1, force_limits=(-1.0, 1.0))
     return b.build()
+
+
+def _muscles(robot: Any) -> None:
+    """Activation and force of a muscle, and a tendon around a thing."""
+    import leastaction as la
+    from leastaction.mechanism import Muscle, Wrap
+
+    b = robot.edit()
+    b.tendon("around", via=[("world", (1.0, 0.0, 0.0)), Wrap("rod", 0.5), ("rod", (-1.0, 0.0, 0.0))])
+    b.add(Muscle("muscle", robot.velocity_names[0]))
+    b.sensor("force", "joint_force", robot.velocity_names[0])
+    own = b.build()
+    la.kinematics.tendon_lengths(own, own.home())
+    sim = la.Simulator(own, la.SemiImplicitEuler(), 0.01)
+    sim.step([0.5])
+    sim.sensors["force"]
 
 
 def _boxes() -> None:

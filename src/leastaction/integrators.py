@@ -29,6 +29,8 @@ PENALTIES = frozenset(
         "tendon of joints",
         "limit of tendon",
         "force range of servo",
+        "force range of tendon",
+        "muscle",
     )
 )
 """Parts of `Mechanism.special_parts` that are nothing but forces."""

@@ -23,6 +23,7 @@ _JOINT = ("stiffness", "damping", "rest", "armature", "friction", "lower", "uppe
 _PATH = {"stiffness": "stiffness", "damping": "damping", "rest": "rest_length"}
 _TENDON = ("stiffness", "damping")
 _SERVO = ("kp", "kv")
+_MUSCLE = ("peak",)
 _OTHER = ("gravity", "wrench", "position", "rotation")
 
 
@@ -47,7 +48,9 @@ def parameter(mechanism: Mechanism, name: str) -> FloatArray:
             return np.array(getattr(force, kind))
     if kind in _SERVO:
         return np.array(getattr(_servo(mechanism, part), kind))
-    kinds = dict.fromkeys((*_SERVO, *_INERTIA, *_OTHER, *_CONTACT, *_SHAPE, *_PENALTY, *_JOINT))
+    if kind in _MUSCLE:
+        return np.array(getattr(_named(mechanism.muscles, part, "muscle"), kind))
+    kinds = dict.fromkeys((*_SERVO, *_MUSCLE, *_INERTIA, *_OTHER, *_CONTACT, *_SHAPE, *_PENALTY, *_JOINT))
     if kind not in kinds:
         raise MechanismError(f"there is no parameter {name!r}{suggestion(kind, kinds)}")
     if kind == "gravity":
@@ -107,7 +110,7 @@ def _with(m: Mechanism, name: str, value: FloatArray) -> Mechanism:
         return m.replace(gravity=entries)
     if any(f.name == part and kind in (*f.PARAMETERS, "point") for f in m.forces):
         return m.replace(forces=_exchanged(m.forces, part, **{kind: entries if kind == "point" else entries[0]}))
-    if kind in _SERVO:
+    if kind in (*_SERVO, *_MUSCLE):
         return m.replace(actuators=_exchanged(m.actuators, part, **{kind: entries[0]}))
     if kind in _INERTIA:
         k = _body(m, part)

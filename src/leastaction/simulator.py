@@ -9,9 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leastaction.actuation import Actuation, hold_controls
+from leastaction.contact_log import contact_table
 from leastaction.controls import control_at
 from leastaction.default import announce, choose
-from leastaction.dynamics.legendre import Velocities, momentum_of_velocity
+from leastaction.dynamics.legendre import Energies, Velocities, momentum_of_velocity
 from leastaction.errors import IntegratorError, MechanismError
 from leastaction.implausible import EnergyWatch, Once
 from leastaction.integrators import Integrator, is_number
@@ -107,6 +108,7 @@ class Simulator:
         self._shape, self._none = (mechanism.nu,), np.zeros(mechanism.nu)
         self._actuation = Actuation(mechanism, dt, self._stepper.control_nodes)
         self._velocities = Velocities(mechanism)
+        self._energies: Energies | None = None
         self._watch = EnergyWatch(mechanism, self.integrator, self.dt, self._stepper.momentum, once=once)
         self._controls = np.zeros((ROOM, *self._u.shape[1:]))
         self._record: Any = None
@@ -324,9 +326,14 @@ class Simulator:
         """Contacts of the last step, shape (n, 9): two bodies (-1: world), point [m], force on the second [N], gap [m].
 
         The gap is column 8. Runs have a column with the step in front, `run.stored["contacts"]`, and their gap is
-        column 9. No rows for integrators without contacts.
+        column 9. No rows for integrators without contacts. `contact_table` has names for the columns.
         """
         return self._stepper.noted_contacts()[:, 1:]
+
+    @property
+    def contact_table(self) -> Any:
+        """The same by names: a record array with `first`, `second`, `point`, `force` and `gap`, see `run.contacts`."""
+        return contact_table(self.mechanism, self._stepper.noted_contacts())
 
     @property
     def sensors(self) -> dict[str, FloatArray]:
@@ -349,7 +356,9 @@ class Simulator:
     @property
     def energy(self) -> float:
         """Kinetic and potential energy [J]."""
-        return float(self.now.energy[0])
+        if self._energies is None:
+            self._energies = Energies(self.mechanism)
+        return self._energies.at(self._record.q[self._row], self.v)
 
     @property
     def now(self) -> Trajectory:

@@ -196,6 +196,19 @@ class Trajectory:
         u, touching = self.stored.get("u"), self.stored.get("contacts")
         return read_run(self.mechanism, self.dt, self.q, self.v, u, touching, rigid)
 
+    @property
+    def contacts(self) -> Any:
+        """Contacts of all steps by names: a record array with `step`, `first`, `second`, `point`, `force` and `gap`.
+
+        The step counts from 0, and bodies are names ("world" among them). Forces [N] on the second body are means over
+        the step, in the world; the point [m] is where they act, the gap [m] that at the end of the step.
+        """
+        from leastaction.contact_log import contact_table
+
+        if "contacts" not in self.stored:
+            raise LeastActionError("this run has no log of contacts; those of `Maximal` and `Grounded` have one")
+        return contact_table(self.mechanism, self.stored["contacts"])
+
     def contact_force(self, body: str, other: str | None = None) -> FloatArray:
         """Force that contacts exert on a body [N], in the world, shape (steps, 3): the mean over each step.
 

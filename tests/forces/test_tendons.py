@@ -5,6 +5,7 @@ import pytest
 
 import leastaction as la
 from leastaction.errors import IntegratorError, MechanismError
+from leastaction.mechanism import Activation, Muscle, Pose, Wrap
 from leastaction.parameters import parameter, with_parameters
 
 SPATIAL = [
@@ -27,10 +28,18 @@ def arm():
     b.tendon("fixed", joints={"shoulder": 0.7, second: -0.4}, stiffness=15.0, rest=(0.05, 0.1), damping=0.4)
     b.tendon("path", via=SPATIAL, limits=(0.1, 0.5), limit_stiffness=200.0, limit_damping=2.0)
     b.tendon("pair", joints={first: 1.0, second: 0.5})
+    drum = Wrap("upper", 0.12, Pose((0.2, 0.1, -0.46), (0.8, 0.6, 0.0, 0.0)), "cylinder")
+    b.tendon("drum", via=[("world", (0.3, 0.1, -0.3)), drum, ("hand", (-0.1, 0.1, -0.2))], stiffness=30.0, damping=0.5)
+    ball = Wrap("hand", 0.1, side=(-0.3, 0.1, 0.1))
+    via = [("upper", (0.15, 0.0, -0.3)), ball, ("hand", (0.0, 0.0, -0.25))]
+    b.tendon("ball", via=via, stiffness=20.0, rest=0.1, force_limits=(-9.0, 9.0))
     b.actuator("motor", "path", gear=2.0)
     b.position_servo("servo", "pair", kp=8.0, kv=0.3, gear=1.2)
     b.position_servo("clipped", "shoulder", kp=30.0, kv=1.0, gear=0.9, force_limits=(-2.0, 1.5))
     b.position_servo("free", "shoulder", kp=5.0, kv=0.2, force_limits=(-20.0, 20.0))
+    b.actuator("winch", "ball", gear=2.0)
+    quick = Activation("muscle", 0.01, release=0.04, smooth=0.2)
+    b.add(Muscle("muscle", "drum", peak=40.0, length_range=(0.5, 0.9), activation=quick))
     return b.build()
 
 
@@ -52,10 +61,12 @@ NAMES = (
     "kp:clipped",
     "kp:free",
     "kv:free",
+    "stiffness:drum",
+    "peak:muscle",
 )
 STEPS, DT = 6, 0.01
 Q, V = np.array([0.4, 0.3, -0.5]), np.array([1.0, -2.0, 1.5])
-U = np.tile([1.5, 0.4, 0.8, 0.3], (STEPS, 1)) + 0.1 * np.arange(STEPS)[:, None]
+U = np.tile([1.5, 0.4, 0.8, 0.3, 0.6, 0.4], (STEPS, 1)) + 0.1 * np.arange(STEPS)[:, None]
 
 
 def goal(run):

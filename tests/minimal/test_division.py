@@ -8,6 +8,7 @@ from leastaction.derivatives import backpropagate
 from leastaction.division import HalvingStepper, halves_of_controls, joined, lengths_of
 from leastaction.minimal.action_stepper import ActionStepper
 from leastaction.minimal.jointwise.stepper import VariationalStepper
+from leastaction.minimal.judgement import plausible_share
 from tests.derivatives.checks import assert_relative
 from tests.minimal.helpers import error_norms, method, number
 from tests.minimal.test_momentum import floating_tree, resting_state
@@ -216,6 +217,12 @@ def test_no_energy_from_nowhere(name):
         assert np.ptp(run.energy) < 0.1 * run.kinetic_energy.max()
         divided += (run.stored["divided"] != 0).sum()
     assert divided > 0
+
+
+def test_what_steps_may_gain():
+    """A share of the whole, of one body in the mean, and less than that where there are many."""
+    shares = [plausible_share(la.robots.pendulum(links)) for links in (1, 20, 32, 128)]
+    np.testing.assert_allclose(shares, [0.02, 0.2 / 20, 0.2 / 32, 0.2 / 128 / 4])
 
 
 @pytest.mark.parametrize("name", INTEGRATORS)

@@ -8,7 +8,7 @@ import pytest
 
 import leastaction as la
 from leastaction.errors import LeastActionError, MechanismError
-from leastaction.mechanism import HeightField, Plane, Pose
+from leastaction.mechanism import HeightField, Plane, Pose, Wrap
 from leastaction.mechanism.body import Body
 from leastaction.mechanism.pose import rotation_matrix
 from leastaction.view import Camera, build_scene
@@ -162,6 +162,21 @@ def test_springs_cables_and_loops_are_lines_between_their_points():
     assert helix[[0, -1]] == pytest.approx(actor.path_points(spring, 0))
     _, paths = figure(la.robots.four_bar(), 1.0)
     assert [path.kind for path in paths] == ["loop"]
+
+
+def test_tendons_are_drawn_around_things():
+    b = la.robots.pendulum(links=2).edit()
+    ends = ("link1", (0.1, 0, -0.4)), ("link2", (0.1, 0.2, -0.4))
+    things = [Wrap("link2", 0.15), Wrap("link2", 0.15, Pose((0, 0, 0), (0.8, 0.6, 0, 0)), "cylinder")]
+    for k, thing in enumerate(things):
+        b.tendon(f"tendon{k}", via=[ends[0], thing, ends[1]])
+    robot, q = b.build(), np.array([0.3, 0.4])
+    actor = build_scene(robot, q=q).actors[0]
+    for path, length in zip(actor.paths, la.kinematics.tendon_lengths(robot, q), strict=True):
+        points = actor.path_points(path, 0)
+        drawn = np.linalg.norm(np.diff(points, axis=0), axis=1).sum()
+        assert len(points) > 2
+        assert drawn == pytest.approx(length, rel=2e-3)
 
 
 def test_contact_forces_stand_on_their_points_and_fit_the_picture():

@@ -62,7 +62,7 @@ def in_haste() -> Iterator[None]:
 def cuda_in_haste() -> Iterator[None]:
     """`in_haste` for kernels of a GPU; numba-cuda has its own copy of much of Numba."""
     try:
-        base, instructions, names = map(import_module, (f"numba.cuda.{name}" for name in _COPIES))
+        base, instructions, names, codegen = map(import_module, (f"numba.cuda.{name}" for name in _COPIES))
     except ImportError:  # the simulator of CUDA, or another version of it
         yield
         return
@@ -72,11 +72,25 @@ def cuda_in_haste() -> Iterator[None]:
         _instead(base.BaseContext, "get_abi_sizeof", size),
         _instead(instructions.Inst, "_rec_list_vars", _variables_of(instructions)),
         _instead(names, "mangle", _short_names(names.mangle)),
+        _instead(codegen.CUDACodeLibrary, "modules", property(_modules)),
     ):
         yield
 
 
-_COPIES = ("core.base", "core.ir", "itanium_mangler")
+_COPIES = ("core.base", "core.ir", "itanium_mangler", "codegen")
+
+
+def _modules(library: Any) -> list[Any]:
+    """The modules of a function and of all that it calls, each once; numba-cuda has one for each way to get to it."""
+    found, waiting, seen = [], [library], set()
+    for other in waiting:  # grows
+        if id(other) in seen:
+            continue
+        seen.add(id(other))
+        if hasattr(other, "_module"):  # else it is code of another kind
+            found.append(other._module)
+            waiting += other._linking_libraries
+    return found
 
 
 @contextlib.contextmanager

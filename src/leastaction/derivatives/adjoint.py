@@ -55,7 +55,7 @@ def adjoint(
             "points:NAME" (count, 3): where a spring, cable or penalty contact acts, in the frames of its bodies;
             "stiffness:NAME", "damping:NAME", "friction:NAME", "stiction:NAME", "origin:NAME" (3,) of a penalty contact;
             "linear:NAME", "quadratic:NAME", "point:NAME" (3,) of a drag;
-            "kp:NAME", "kv:NAME": gains of a servo;
+            "kp:NAME", "kv:NAME": gains of a servo; "peak:NAME": peak force of a muscle;
             "wrench:NAME" (6,): a constant external wrench; with `Maximal` and `Grounded` those of contacts, limits and
             dry friction that `leastaction.derivatives.parameter_jacobian` names.
             Masses, lengths and the like change at fixed initial velocities (momenta, where the run is given `p`).

@@ -20,7 +20,7 @@ from leastaction.kinematics.reduced.compiled import has_splines
 from leastaction.kinematics.sweeps import positions, velocities
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism.arguments import FloatArray
-from leastaction.mechanism.servos import feedback_energy
+from leastaction.mechanism.servos import feedback_energy, feedback_springs, servos
 from leastaction.spatial import ZERO6, ad, add, dot, dot3, kinetic, load3, load6, load_inertia, store6
 from leastaction.spatial import momentum as spatial_momentum
 
@@ -210,3 +210,26 @@ class Velocities:
             if v.dot(v) < FAST:
                 return v
         return velocity_of_momentum(self.mechanism, q[None], p[None])[0]
+
+
+class Energies:
+    """Kinetic and potential energy at one state after another, for who asks again and again; not for two threads."""
+
+    def __init__(self, mechanism: Mechanism) -> None:
+        self.mechanism, self._plain = mechanism, not has_splines(mechanism)
+        self._q, self._v = np.zeros((1, mechanism.nq)), np.zeros((1, mechanism.nv))
+        self._out = np.zeros(1), np.zeros(1), np.zeros((1, 6))
+        if self._plain:
+            arguments = (self._q, self._v, self._out)
+            self._walk = Walk(Quantities(mechanism).kernel, lambda row: arguments)
+        self._springs = feedback_springs(mechanism) if servos(mechanism) else None
+
+    def at(self, q: FloatArray, v: FloatArray) -> float:
+        """Sum of both [J] at q (nq,) with v (nv,)."""
+        if not self._plain:
+            T, U, _ = quantities(self.mechanism, q[None], v[None])
+            return float(T[0] + U[0])
+        self._q[0], self._v[0] = q, v
+        self._walk(1)
+        energy = float(self._out[0][0] + self._out[1][0])
+        return energy if self._springs is None else energy - float(self._springs.energy(self._q)[0])

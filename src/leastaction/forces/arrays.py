@@ -130,7 +130,7 @@ class ForceGradients(NamedTuple):
         penalty_points: by the places of the points, shape (penalties, 3).
         drags: by the linear and quadratic coefficients and the places of the points, shape (drags, 5).
         tendons: by stiffness and damping, by those of the feedback of drives towards zero, and by a force of theirs,
-            shape (tendons, 5).
+            shape (tendons, 5); of muscles by the logarithm of the peak force in the third column.
         balls: by stiffness, damping, and turns of the rest and of the joint's frame, shape (balls, 12).
         user: by the places of the points of the user's forces, shape (points, 3).
     """
@@ -234,7 +234,7 @@ def resisting(forces: ForceModel) -> ForceModel | None:
 
 def _resists(tendon: Any) -> bool:
     """Whether the force of a tendon depends on velocities, or is to be looked at in the middle of a step."""
-    return bool(tendon.damping or tendon.limit_damping or tendon.held or tendon.brake)
+    return bool(tendon.damping or tendon.limit_damping or tendon.held or tendon.brake or tendon.muscle)
 
 
 def together(forces: ForceModel) -> set[tuple[int, int]]:

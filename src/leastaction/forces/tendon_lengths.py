@@ -3,9 +3,10 @@
 import math
 
 from leastaction._jit import inline, routine
-from leastaction.forces.tendon_records import HINGE, SEGMENT
+from leastaction.forces.tendon_records import BENT, HINGE, SEGMENT
 from leastaction.kinematics.closure import frame, twist_of
 from leastaction.spatial import ZERO3, ZERO6, add3, axpy3, cross, dot, dot3, load3, load6, matvec, scale3, sub, sub3
+from leastaction.spatial.wrapping import pull, pull_changes
 
 TWO_PI = 2.0 * math.pi
 
@@ -26,6 +27,14 @@ def _leaning(n, w):
     return along, across, dot3(across, across)
 
 
+@inline
+def _string(item, links, Ra, xa, xb):
+    """Ends of a path around a thing from its centre xa, the axis, and the side point."""
+    Rc, pc = frame(links, item.third)
+    far = sub3(add3(pc, matvec(Rc, load3(item.pc))), xa)
+    return sub3(xb, xa), far, matvec(Ra, load3(item.n)), matvec(Ra, load3(item.at))
+
+
 @routine
 def measure(item, links):
     """(value [rad or m], gradient) of an item; the gradient is a wrench on its node, its opposite on the other."""
@@ -39,6 +48,10 @@ def measure(item, links):
         return value, (scale3(item.sign, axpy3(-along / size, across, n)), ZERO3)
     xa, xb = add3(pa, matvec(Ra, load3(item.pa))), add3(pb, matvec(Rb, load3(item.pb)))
     d = sub3(xb, xa)
+    if item.kind == BENT:
+        a, b, n, s = _string(item, links, Ra, xa, xb)
+        length, g = pull(a, b, n, item.around, item.radius, item.side, s)
+        return 0.5 * length, (cross(xb, g), g)
     if item.kind == SEGMENT:
         r = math.sqrt(dot3(d, d))
         if r == 0.0:
@@ -56,8 +69,8 @@ def _shifted(T, x):
 
 
 @routine
-def turned(item, links, Ta, Tb):
-    """Change of an item's gradient for displacements Ta of the other node and Tb of its own."""
+def turned(item, links, Ta, Tb, Tc):
+    """Change of an item's gradient for displacements Ta of the other node, Tb of its own and Tc of the third."""
     Ra, pa = frame(links, item.other)
     Rb, pb = frame(links, item.node)
     if item.kind == HINGE:
@@ -71,6 +84,12 @@ def turned(item, links, Ta, Tb):
         return (scale3(item.sign, axpy3(-2.0 * along * along * bend / (size * size), across, dt)), ZERO3)
     xa, xb = add3(pa, matvec(Ra, load3(item.pa))), add3(pb, matvec(Rb, load3(item.pb)))
     dx = _shifted(Tb, xb)
+    if item.kind == BENT:
+        a, b, n, s = _string(item, links, Ra, xa, xb)
+        _, g = pull(a, b, n, item.around, item.radius, item.side, s)
+        da, db = _shifted(sub(Tb, Ta), xb), _shifted(sub(Tc, Ta), add3(b, xa))
+        dg = add3(cross(Ta[0], g), pull_changes(a, b, n, item.around, item.radius, item.side, s, da, db))
+        return (add3(cross(dx, g), cross(xb, dg)), dg)
     if item.kind == SEGMENT:
         d = sub3(xb, xa)
         r = math.sqrt(dot3(d, d))

@@ -1,15 +1,16 @@
-"""Tendons: a force along a length that several joints or bodies share, and servos whose force is clipped.
+"""Tendons: a force along a length that several joints or bodies share, and drives whose force is not linear.
 
-A length is a sum of weighted items: distances between two points, positions along and about the axes of joints. Each
-has a gradient that is a world wrench W on its node and -W on the other, so that its rate is W . (twist of the node less
-that of the other); the force of a tendon is its tension along the gradients. Servos that drive tendons, and those of
-joints with a force range, are springs and dampers towards a target that the controls move (`modes.pull`). A stiff
-spring is best looked at in the middle of a step, so `pull` also says how long after (or before) the pose at hand the
-length counts, and what is to be added to it.
+A length is a sum of weighted items: distances between two points, positions along and about the axes of joints, paths
+around things. Each has a gradient that is a world wrench W on its node and -W on the other, so that its rate is W .
+(twist of the node less that of the other); the force of a tendon is its tension along the gradients. Servos that drive
+tendons, and those of joints with a force range, are springs and dampers towards a target that the controls move
+(`modes.pull`); the pull of a muscle is its activation. A stiff spring is best looked at in the middle of a step, so
+`pull` also says how long after (or before) the pose at hand the length counts, and what is to be added to it.
 """
 
-from leastaction._jit import inline, routine
+from leastaction._jit import entry, inline, routine
 from leastaction.forces.joint_limits import limit_gap
+from leastaction.forces.muscles import muscle_force
 from leastaction.forces.tendon_lengths import length_and_rate, measure, row_of, turned
 from leastaction.forces.touch import change, settle, touch
 from leastaction.kinematics.closure import twist_of
@@ -28,16 +29,22 @@ def _stretch(tendon, length):
     return min(length - tendon.shortest, 0.0)
 
 
-@inline
-def _drive(tendon, pull, length, rate):
-    """(force of the drives, less its sign a tension; whether it is not clipped)."""
+@routine
+def drive_law(tendon, pull, length, rate):
+    """Force of the drives, whatever its limits, less its sign a tension; slopes by length, rate and pull."""
     at = length + pull[1] * rate + pull[2]
+    if tendon.muscle != 0:
+        force, by_length, by_rate, by_pull = muscle_force(tendon, pull[0], at, rate)
+        return force, by_length, by_rate + pull[1] * by_length, by_pull
     force = pull[0] - tendon.held * (at - tendon.target) - tendon.brake * rate
-    if force < tendon.weakest:
-        return tendon.weakest, False
-    if force > tendon.strongest:
-        return tendon.strongest, False
-    return force, True
+    return force, -tendon.held, -tendon.brake - pull[1] * tendon.held, 1.0
+
+
+@entry
+def force_of_drives(tendons, pull, length, rate):
+    """Force of the drives of the first of `TENDON` records that makes it longer [N]."""
+    force = drive_law(tendons[0], (pull, 0.0, 0.0), length, rate)[0]
+    return min(max(force, tendons[0].weakest), tendons[0].strongest)
 
 
 @inline
@@ -50,13 +57,13 @@ def tension(tendon, mode, pull, length, rate):
         if acts:
             force += side * tendon.limit_stiffness * gap + share * tendon.limit_damping * rate
     if tendon.driven != 0:
-        force -= _drive(tendon, pull, length, rate)[0]
+        force -= min(max(drive_law(tendon, pull, length, rate)[0], tendon.weakest), tendon.strongest)
     return force
 
 
 @inline
 def tension_slopes(tendon, mode, pull, length, rate):
-    """Derivatives of `tension` by length and rate, and less its sign by the pull of the drives."""
+    """Derivatives of `tension` by length and rate, and less its sign by the pull of the drives: 0 where clipped."""
     stiffness = tendon.stiffness if _stretch(tendon, length) != 0.0 else 0.0
     damping, free = tendon.damping, 0.0
     if tendon.limit_stiffness > 0.0:
@@ -65,10 +72,10 @@ def tension_slopes(tendon, mode, pull, length, rate):
         if acts:
             stiffness += tendon.limit_stiffness + side * tendon.limit_damping * rate * slope
             damping += share * tendon.limit_damping
-    if tendon.driven != 0 and _drive(tendon, pull, length, rate)[1]:
-        free = 1.0
-        stiffness += tendon.held
-        damping += tendon.brake + pull[1] * tendon.held
+    if tendon.driven != 0:
+        own, by_length, by_rate, by_pull = drive_law(tendon, pull, length, rate)
+        if tendon.weakest <= own <= tendon.strongest:
+            stiffness, damping, free = stiffness - by_length, damping - by_rate, by_pull
     return stiffness, damping, free
 
 
@@ -150,7 +157,7 @@ def moves(tendon, items, T, dV):
     for k in range(tendon.first, tendon.first + tendon.count):
         a, b = items[k].other, items[k].node
         if _row_moves(T, a) or _row_moves(T, b) or _row_moves(dV, a) or _row_moves(dV, b):
-            return True
+            return True  # the third node of a path around a thing is the node of another item
     return False
 
 
@@ -165,12 +172,12 @@ def slopes(tendons, items, modes, pull, links, T, dV, out):
         dr = 0.0
         for k in range(tendon.first, tendon.first + tendon.count):
             item = items[k]
-            Ta, Tb = row_of(T, item.other), row_of(T, item.node)
+            Ta, Tb, Tc = row_of(T, item.other), row_of(T, item.node), row_of(T, item.third)
             _, W = measure(item, links)
             dl += item.weight * dot(W, sub(Tb, Ta))
             dr += item.weight * dot(W, sub(row_of(dV, item.node), row_of(dV, item.other)))
             relative = sub(twist_of(links, item.node), twist_of(links, item.other))
-            dr += item.weight * dot(turned(item, links, Ta, Tb), relative)
+            dr += item.weight * dot(turned(item, links, Ta, Tb, Tc), relative)
         length, rate = length_and_rate(tendon, items, links)
         force = tension(tendon, modes[i], pull[i], length, rate)
         stiffness, damping, _ = tension_slopes(tendon, modes[i], pull[i], length, rate)
@@ -180,7 +187,7 @@ def slopes(tendons, items, modes, pull, links, T, dV, out):
         for k in range(tendon.first, tendon.first + tendon.count):
             item = items[k]
             _, W = measure(item, links)
-            dW = turned(item, links, row_of(T, item.other), row_of(T, item.node))
+            dW = turned(item, links, row_of(T, item.other), row_of(T, item.node), row_of(T, item.third))
             dF = add(scale(-item.weight * changed, W), scale(-item.weight * force, dW))
             _add_pair(out, item, dF)
 
@@ -213,7 +220,11 @@ def cotangents(tendons, items, modes, pull, links, cot, GT, GV, out):
         S = stretching(tendon, items, links, cot)
         out[i, 0] -= S * _stretch(tendon, length)
         out[i, 1] -= S * rate
-        out[i, 2] -= S * free * (length + pull[i, 1] * rate + pull[i, 2])  # as if the target were zero
+        if tendon.muscle != 0:
+            own = drive_law(tendon, pull[i], length, rate)[0]
+            out[i, 2] += S * own if tendon.weakest <= own <= tendon.strongest else 0.0  # by a share of it
+        else:
+            out[i, 2] -= S * free * (length + pull[i, 1] * rate + pull[i, 2])  # as if the target were zero
         out[i, 3] -= S * free * rate
         out[i, 4] += S * free
         for k in range(tendon.first, tendon.first + tendon.count):
@@ -226,9 +237,11 @@ def cotangents(tendons, items, modes, pull, links, cot, GT, GV, out):
             y = add(scale(-S * damping * item.weight, twist), scale(-force * item.weight, virtual))
             for c in range(6):
                 if item.other >= 0:
-                    GT[item.other, c] += dot(turned(item, links, unit_twist(c), ZERO6), y)
+                    GT[item.other, c] += dot(turned(item, links, unit_twist(c), ZERO6, ZERO6), y)
                 if item.node >= 0:
-                    GT[item.node, c] += dot(turned(item, links, ZERO6, unit_twist(c)), y)
+                    GT[item.node, c] += dot(turned(item, links, ZERO6, unit_twist(c), ZERO6), y)
+                if item.third >= 0:
+                    GT[item.third, c] += dot(turned(item, links, ZERO6, ZERO6, unit_twist(c)), y)
 
 
 # ------------------------------------------------------------------ controls
@@ -236,7 +249,7 @@ def cotangents(tendons, items, modes, pull, links, cot, GT, GV, out):
 
 @routine
 def free_share(tendon, items, mode, pull, links):
-    """1 where the force of the drives follows their controls, 0 where it is clipped."""
+    """How the force of the drives follows their pull: 1, of muscles by their curves; 0 where it is clipped."""
     length, rate = length_and_rate(tendon, items, links)
     return tension_slopes(tendon, mode, pull, length, rate)[2]
 

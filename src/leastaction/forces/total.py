@@ -71,7 +71,7 @@ def _any_element_resists(some, forces):
         found = found or forces.paths[i].damping > 0.0
     for i in range(forces.tendons.shape[0]):
         t = forces.tendons[i]
-        found = found or t.damping > 0.0 or t.brake > 0.0 or t.limit_damping > 0.0 or t.held > 0.0
+        found = found or t.damping > 0.0 or t.brake > 0.0 or t.limit_damping > 0.0 or t.held > 0.0 or t.muscle != 0
     return found
 
 

@@ -19,6 +19,7 @@ from leastaction.mechanism import (
     Frame,
     JointActuator,
     MechanismBuilder,
+    Muscle,
     Pose,
     Servo,
 )
@@ -53,12 +54,14 @@ class Dynamics(IntEnum):
     INTEGRATOR = 1
     FILTER = 2
     FILTER_EXACT = 3
+    MUSCLE = 4
 
 
 class Gain(IntEnum):
     """Values of mjtGain."""
 
     FIXED = 0
+    MUSCLE = 2
 
 
 class Bias(IntEnum):
@@ -66,6 +69,7 @@ class Bias(IntEnum):
 
     NONE = 0
     AFFINE = 1
+    MUSCLE = 2
 
 
 class Elements:
@@ -82,7 +86,12 @@ class Elements:
     def read(self) -> None:
         """Add them all."""
         types, targets = self.m.actuator_trntype, self.m.actuator_trnid
-        self.tendons.read({int(targets[k, 0]) for k in range(len(types)) if types[k] == Transmission.TENDON})
+        drives = [k for k in range(len(types)) if types[k] == Transmission.TENDON]
+        gears: dict[int, set[float]] = {}
+        for k in drives:
+            ranged = self.m.actuator_forcelimited[k] or self.m.actuator_gaintype[k] == Gain.MUSCLE
+            gears.setdefault(int(targets[k, 0]), set()).add(np.nan if ranged else float(self._gear(k)))
+        self.tendons.read(gears)
         names = Names()
         for k in range(self.m.neq):
             given = self.m.equality(k).name
@@ -191,11 +200,11 @@ class Elements:
     def _actuator(self, k: int, names: Names) -> None:
         m = self.m
         given = m.actuator(k).name or f"actuator{k}"
-        special = (
-            getattr(m, "actuator_ctrlnum", np.ones(k + 1))[k] != 1 or m.actuator_dyntype[k] > Dynamics.FILTER_EXACT
-        )
-        if special or m.actuator_gaintype[k] != Gain.FIXED or m.actuator_biastype[k] > Bias.AFFINE:
-            self.notes.add("muscles and other special actuators", given)
+        special = getattr(m, "actuator_ctrlnum", np.ones(k + 1))[k] != 1 or m.actuator_dyntype[k] > Dynamics.MUSCLE
+        muscle = m.actuator_gaintype[k] == Gain.MUSCLE and self._is_muscle(k)
+        linear = m.actuator_gaintype[k] == Gain.FIXED and m.actuator_biastype[k] <= Bias.AFFINE
+        if special or not (muscle or linear):
+            self.notes.add("special actuators", given)
             return
         if self._has("actuator", k, "armature", "damping", "dampingpoly"):
             self.notes.add("armature and damping of actuators", given)
@@ -206,6 +215,15 @@ class Elements:
         gain = float(m.actuator_gainprm[k, 0])
         low, high = limits(m.actuator_ctrlrange[k]) if m.actuator_ctrllimited[k] else (-np.inf, np.inf)
         activation, name = self._activation(k), names.unique(given)
+        if muscle:
+            low_x, high_x = m.actuator_lengthrange[k]
+            if not isinstance(target, str) or self._of_ball(k):
+                self.notes.add("muscles of bodies and of ball joints", given)
+            elif low_x >= high_x or m.actuator_gainprm[k, 8] < 1.0:
+                self.notes.add("muscles without a range of lengths, or that are weaker when stretched", given)
+            else:
+                self._muscle(k, name, target, low, high, activation)
+            return
         bias, kp, kv = (0.0, 0.0, 0.0)
         if m.actuator_biastype[k] == Bias.AFFINE:
             bias, kp, kv = float(m.actuator_biasprm[k, 0]), *(0.0 - m.actuator_biasprm[k, 1:3]).tolist()
@@ -236,6 +254,24 @@ class Elements:
             Servo(name, target, gear, low, high, activation, kp=kp, kv=kv, gain=own, rest=rest, force_limits=force)
         )
 
+    def _is_muscle(self, k: int) -> bool:
+        """Whether an actuator with the gain of a muscle has its passive force, too, or none."""
+        m = self.m
+        if m.actuator_biastype[k] == Bias.NONE:
+            return True
+        same = np.array_equal(m.actuator_gainprm[k, :9], m.actuator_biasprm[k, :9])
+        return bool(m.actuator_biastype[k] == Bias.MUSCLE and same)
+
+    def _muscle(self, k: int, name: str, target: str, low: float, high: float, activation: Activation | None) -> None:
+        m = self.m
+        first, last, force, scale, lmin, lmax, vmax, fpmax, fvmax = m.actuator_gainprm[k, :9].tolist()
+        own = {"lmin": lmin, "lmax": lmax, "vmax": vmax, "fvmax": fvmax, "range": (first, last)}
+        own["fpmax"] = fpmax if m.actuator_biastype[k] == Bias.MUSCLE else 0.0
+        own["peak"] = force if force >= 0.0 else scale / max(float(m.actuator_acc0[k]), 1e-15)
+        own["length_range"] = tuple(m.actuator_lengthrange[k].tolist())
+        own["force_limits"] = limits(m.actuator_forcerange[k]) if m.actuator_forcelimited[k] else None
+        self.builder.add(Muscle(name, target, float(self._gear(k)), low, high, activation, **own))
+
     def _of_ball(self, k: int) -> bool:
         """Whether an actuator of a joint drives a ball."""
         on_joint = self.m.actuator_trntype[k] in (Transmission.JOINT, Transmission.JOINT_IN_PARENT)
@@ -251,6 +287,9 @@ class Elements:
         if kind == Dynamics.INTEGRATOR:
             return Activation("integrator", 0.0, low, high)
         time = float(m.actuator_dynprm[k, 0])
+        if kind == Dynamics.MUSCLE:
+            release, smooth = m.actuator_dynprm[k, 1:3].tolist()
+            return Activation("muscle", time, low, high, release, smooth)
         if time <= 0.0:
             return None
         return Activation("filter", time, low, high)

@@ -22,7 +22,7 @@ PROPERTIES = ("velocity_limit", "effort_limit", "upper", "limit_stiffness", "lim
 """Properties of degrees of freedom that MJCF does not know, not of all joints, or not all values of."""
 
 
-def extension(robot: Mechanism, chains: Chains, made: list[str], inertias: dict[str, Inertia]) -> str:
+def extension(robot: Mechanism, chains: Chains, made: list[str], inertias: dict[str, Inertia], geoms: list[str]) -> str:
     """The text.
 
     Args:
@@ -30,8 +30,10 @@ def extension(robot: Mechanism, chains: Chains, made: list[str], inertias: dict[
         chains: its joints in the file.
         made: names of sites and equalities that the file needs and the robot has not.
         inertias: of bodies, in the frames of the file, for which the file has others.
+        geoms: names of geoms that tendons go around.
     """
     told: dict[str, Any] = {"contacts": [], "made": made, "springs": [spring.name for spring in robot.springs]}
+    told["geoms"] = geoms
     told["loops"] = {
         loop.name: {"kind": loop.kind, "primitives": [[int(p.motion), p.axis] for p in loop.primitives]}
         for loop in robot.loops
@@ -48,7 +50,7 @@ def extension(robot: Mechanism, chains: Chains, made: list[str], inertias: dict[
     told["excluded"] = [pair for pair in robot.excluded_contacts if not touching.issuperset(pair)]
     told["inertias"] = {name: [x.mass, x.com, x.moments] for name, x in inertias.items()}
     told["tendons"] = {
-        t.name: {name: getattr(t, name) for name in ("lower", "upper", "limit_stiffness", "limit_damping")}
+        t.name: {name: getattr(t, name) for name in ("lower", "upper", "limit_stiffness", "limit_damping", "rigid")}
         for t in robot.tendons
         if t.is_limited
     }
@@ -93,7 +95,7 @@ def restored(robot: Mechanism, text: Element | None, contacts: bool) -> Mechanis
         limits = told.get("tendons", {})
         tendons = tuple(replace(t, **limits.get(t.name, {})) for t in robot.tendons)
         robot = robot.replace(tendons=tendons)
-        robot = _without(robot, set(told.get("made", ())), set(told.get("springs", ())))
+        robot = _without(robot, set(told.get("made", ())), set(told.get("springs", ())), set(told.get("geoms", ())))
         return robot.replace(joints=_joints(robot, told), loops=_loops(robot, told.get("loops", {})))
     except (LeastActionError, ValueError, TypeError, AttributeError, KeyError) as error:
         raise text.error(f"the text of leastaction cannot be understood: {error}") from None
@@ -106,8 +108,15 @@ def _renamed(robot: Mechanism, mocap: dict[str, str]) -> Mechanism:
     return robot.replace(joints=joints)
 
 
-def _without(robot: Mechanism, made: set[str], springs: set[str]) -> Mechanism:
+def _without(robot: Mechanism, made: set[str], springs: set[str], geoms: set[str]) -> Mechanism:
     """The robot without what the file needed, and with springs that tendons stand for."""
+    if geoms:
+        own = [
+            tuple(s for s in shapes if s.name not in geoms)
+            for shapes in (robot.ground, *(b.shapes for b in robot.bodies))
+        ]
+        bodies = tuple(replace(b, shapes=shapes) for b, shapes in zip(robot.bodies, own[1:], strict=True))
+        robot = robot.replace(ground=own[0], bodies=bodies)
     cables = {cable.name: cable for cable in robot.cables}
     return robot.replace(
         frames=tuple(frame for frame in robot.frames if frame.name not in made),

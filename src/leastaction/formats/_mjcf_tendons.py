@@ -9,7 +9,9 @@ import numpy as np
 
 from leastaction.formats._files import Notes
 from leastaction.formats._mjcf_bodies import Bodies, Names, pose
+from leastaction.formats._mjcf_text import limits
 from leastaction.mechanism import Attachment, Cable, MechanismBuilder, Tendon
+from leastaction.mechanism import Wrap as Around
 
 
 class Wrap(IntEnum):
@@ -18,6 +20,8 @@ class Wrap(IntEnum):
     JOINT = 1
     PULLEY = 2
     SITE = 3
+    SPHERE = 4
+    CYLINDER = 5
 
 
 def spring_and_damper(solref: Any, solimp: Any, weight: float, dt: float) -> tuple[float, float]:
@@ -46,16 +50,23 @@ class Tendons:
         self.taken = Names()
         self.taken.taken |= set(bodies.coordinates.values())
 
-    def read(self, driven: set[int]) -> None:
-        """Add them all; `driven`: those that actuators drive."""
+    def read(self, gears: dict[int, set[float]]) -> None:
+        """Add them all; gears: those of the actuators of tendons, NaN for actuators with force ranges of their own."""
         for k in range(self.m.ntendon):
             given = self.m.tendon(k).name or f"tendon{k}"
             length = self._length(k)
             if length is None:
-                self.notes.add("tendons that wrap around geoms", given)
+                self.notes.add("tendons around geoms with a side site on another body", given)
                 continue
             self.names[k] = self.taken.unique(given)
-            self._tendon(k, self.names[k], length, k in driven)
+            if k in gears and getattr(self.m, "tendon_actfrclimited", np.zeros(self.m.ntendon))[k]:
+                gear = gears[k].pop() if len(gears[k]) == 1 else np.nan
+                if gear > 0.0:  # MuJoCo's limits are before the gear
+                    low, high = limits(self.m.tendon_actfrcrange[k])
+                    length["force_limits"] = (gear * low, gear * high)
+                else:
+                    self.notes.add("force ranges of tendons whose actuators have some, too, or other gears", given)
+            self._tendon(k, self.names[k], length, k in gears)
 
     def wraps(self, k: int) -> range:
         """Parts of a tendon."""
@@ -69,8 +80,8 @@ class Tendons:
         return {int(m.wrap_objid[w]): float(m.wrap_prm[w]) for w in self.wraps(k)}
 
     def _length(self, k: int) -> dict[str, Any] | None:
-        """What its length is made of; None where it goes around things."""
-        m, via = self.m, []
+        """What its length is made of; None where a path cannot be read."""
+        m, via = self.m, list[Any]()
         joints = self.fixed(k)
         if joints is not None:
             return {"joints": tuple((self.bodies.coordinates[j], c) for j, c in joints.items())}
@@ -82,8 +93,22 @@ class Tendons:
                 X = pose(m.site_pos[site], m.site_quat[site])
                 via.append(Attachment(self.bodies.bodies[int(m.site_bodyid[site])], X.position))
             else:
+                via.append(self._around(w))
+        if None in via:
+            return None
+        return {"via": tuple(via[1:] if via[0] == 1.0 else via)}
+
+    def _around(self, w: int) -> Around | None:
+        """A geom that a path goes around; None where its side site is on another body."""
+        m, geom, site = self.m, int(self.m.wrap_objid[w]), int(self.m.wrap_prm[w])
+        body, side = int(m.geom_bodyid[geom]), None
+        if site >= 0:
+            if int(m.site_bodyid[site]) != body:
                 return None
-        return {"via": tuple(via[1:] if not isinstance(via[0], Attachment) and via[0] == 1.0 else via)}
+            side = tuple(m.site_pos[site].tolist())
+        kind = "sphere" if m.wrap_type[w] == Wrap.SPHERE else "cylinder"
+        X = pose(m.geom_pos[geom], m.geom_quat[geom])
+        return Around(self.bodies.bodies[body], float(m.geom_size[geom, 0]), X, kind, side)
 
     def _tendon(self, k: int, name: str, length: dict[str, Any], driven: bool) -> None:
         m = self.m
@@ -107,7 +132,7 @@ class Tendons:
             # A path is never shorter than nothing.
             lower = float(m.tendon_range[k, 0]) if length.get("joints") or m.tendon_range[k, 0] > 0.0 else -np.inf
             values |= {"lower": lower, "upper": float(m.tendon_range[k, 1])}
-            values |= {"limit_stiffness": k_, "limit_damping": c}
+            values |= {"limit_stiffness": k_, "limit_damping": c, "rigid": True}
         self.builder.add(Tendon(name, **length, **values))
 
     def hold(self, k: int, name: str, terms: dict[int, float], goal: float, weight: float) -> None:

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.polynomial import Polynomial
 
 from leastaction.formats._mjcf_bodies import Names
+from leastaction.formats._mjcf_geoms import HIDDEN_GROUP
 from leastaction.formats._mjcf_sensors import OF_FRAMES, OF_JOINTS, OF_SITES
 from leastaction.formats._mjcf_text import numbers, placed
 from leastaction.formats._xml import Element
@@ -21,6 +22,7 @@ from leastaction.mechanism import (
     Frame,
     Joint,
     JointActuator,
+    Muscle,
     Pose,
     Sensor,
     Servo,
@@ -28,6 +30,7 @@ from leastaction.mechanism import (
     Sphere,
     Spring,
     Tendon,
+    Wrap,
 )
 from leastaction.mechanism.graph import WORLD
 from leastaction.mechanism.joints import Motion
@@ -50,6 +53,7 @@ class Written:
         self.names = Names()
         self.sites: dict[str, tuple[str, Pose, Element]] = {}
         self.made: list[str] = []  # names of what the robot has not
+        self.made_geoms: list[str] = []
         self.equality, self.tendon = Element("equality"), Element("tendon")
         self.actuator, self.sensor = Element("actuator"), Element("sensor")
 
@@ -165,15 +169,39 @@ class Written:
             # MJCF has limits on both sides, and says softness for the mass that is moved; see `_mjcf_extension`.
             bounds = (max(tendon.lower, -FAR), min(tendon.upper, FAR))
             element.attributes |= {"limited": "true", "range": numbers(bounds)}
+        if tendon.force_limits is not None:
+            motors = [a for a in self.sheet.robot.actuators if isinstance(a, JointActuator)]
+            gears = {a.gear for a in motors if a.coordinate == tendon.name}
+            gear = gears.pop() if len(gears) == 1 else 1.0
+            if gears or gear <= 0.0:
+                self.sheet.refuse("force limits", tendon.name, "that drives of a limited tendon have different gears")
+            else:
+                bounds = numbers(x / gear for x in tendon.force_limits)
+                element.attributes |= {"actuatorfrclimited": "true", "actuatorfrcrange": bounds}
         for name, weight in tendon.joints:
             axis, _ = self.sheet.chains.axes[name]
             element.add("joint", joint=axis.name, coef=numbers([weight]))
         for k, item in enumerate(tendon.via):
+            name = f"{tendon.name}_{k + 1}"
             if isinstance(item, Attachment):
-                site = self._site_at(f"{tendon.name}_{k + 1}", item.body, Pose(item.point), point=True)
-                element.add("site", site=site)
+                element.add("site", site=self._site_at(name, item.body, Pose(item.point), point=True))
+            elif isinstance(item, Wrap):
+                self._around(name, item, element)
             else:
                 element.add("pulley", divisor=numbers([item]))
+
+    def _around(self, name: str, item: Wrap, tendon: Element) -> None:
+        """A geom of its own that touches nothing, for a path to go around."""
+        name = self.sheet.geom_names.unique(name)
+        self.made_geoms.append(name)
+        size = [item.radius] if item.kind == "sphere" else [item.radius, item.radius]
+        geom = self.sheet.bodies[item.body].add("geom", name=name, type=item.kind, size=numbers(size))
+        placed(geom, self.sheet.chains.shift[item.body] * item.pose)
+        geom.attributes |= {"contype": "0", "conaffinity": "0", "group": str(HIDDEN_GROUP), "mass": "0"}
+        tendon.add("geom", geom=name)
+        if item.side is not None:
+            site = self._site_at(f"{name}_side", item.body, Pose(item.side), point=True)
+            tendon.children[-1].attributes["sidesite"] = site
 
     # ------------------------------------------------------------------ actuators
 
@@ -208,10 +236,13 @@ class Written:
             else:
                 element.attributes |= {"ctrllimited": "true", "ctrlrange": numbers((a.lower, a.upper))}
         if a.activation is not None:
-            filters = a.activation.kind == "filter"
-            element.attributes["dyntype"] = "filterexact" if filters else "integrator"
-            if filters:
+            words = {"filter": "filterexact", "integrator": "integrator", "muscle": "muscle"}
+            element.attributes["dyntype"] = words[a.activation.kind]
+            if a.activation.kind == "filter":
                 element.attributes["dynprm"] = numbers([a.activation.time_constant])
+            elif a.activation.kind == "muscle":
+                times = a.activation.time_constant, a.activation.release, a.activation.smooth
+                element.attributes["dynprm"] = numbers(times)
             if np.isfinite([a.activation.lower, a.activation.upper]).any():
                 element.attributes |= {
                     "actlimited": "true",
@@ -224,8 +255,14 @@ class Written:
                 "biastype": "affine",
                 "biasprm": numbers((a.kp * a.rest, -a.kp, -a.kv)),
             }
-            if a.force_limits is not None:
-                element.attributes |= {"forcelimited": "true", "forcerange": numbers(a.force_limits)}
+        if isinstance(a, Muscle):
+            curves = numbers((*a.range, a.peak, 1.0, a.lmin, a.lmax, a.vmax, a.fpmax or 1.0, a.fvmax))
+            element.attributes |= {"gaintype": "muscle", "gainprm": curves}
+            if a.fpmax:
+                element.attributes |= {"biastype": "muscle", "biasprm": curves}
+            element.attributes["lengthrange"] = numbers(a.length_range)
+        if isinstance(a, Servo | Muscle) and a.force_limits is not None:
+            element.attributes |= {"forcelimited": "true", "forcerange": numbers(a.force_limits)}
         self.actuator.children.append(element)
 
     # ------------------------------------------------------------------ sensors

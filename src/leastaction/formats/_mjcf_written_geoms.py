@@ -33,7 +33,7 @@ class WrittenGeoms:
     def __init__(self, sheet: Sheet) -> None:
         self.sheet = sheet
         self.assets = Element("asset")
-        self.names, self.asset_names = Names(), Names()
+        self.names, self.asset_names = sheet.geom_names, Names()
         self.written: dict[str, list[tuple[Shape, Element]]] = {}  # geoms that touch
         self.friction = self._friction()
         self.moving = {j.child for j in sheet.robot.joints if j.nv}

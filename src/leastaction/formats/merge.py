@@ -16,6 +16,7 @@ from leastaction.mechanism import (
     Mechanism,
     Pose,
     Shape,
+    Wrap,
 )
 from leastaction.mechanism.graph import WORLD
 
@@ -42,8 +43,12 @@ def merge_fixed_bodies(mechanism: Mechanism) -> Mechanism:
     bodies = [_merged(name, group) for name, group in parts.items()]
 
     def moved(a: Attachment) -> Attachment:
-        owner, X = place[a.body]
-        return Attachment(owner, X.apply(a.point))
+        return Attachment(place[a.body][0], place[a.body][1].apply(a.point))
+
+    def along(item: Attachment | Wrap | float) -> Attachment | Wrap | float:
+        if isinstance(item, Wrap):
+            return item.moved(*place[item.body])
+        return moved(item) if isinstance(item, Attachment) else item
 
     loops = []
     for loop in mechanism.loops:
@@ -61,10 +66,7 @@ def merge_fixed_bodies(mechanism: Mechanism) -> Mechanism:
         loops=tuple(loops),
         springs=tuple(replace(s, start=moved(s.start), end=moved(s.end)) for s in mechanism.springs),
         cables=tuple(replace(c, via=tuple(moved(a) for a in c.via)) for c in mechanism.cables),
-        tendons=tuple(
-            replace(t, via=tuple(moved(a) if isinstance(a, Attachment) else a for a in t.via))
-            for t in mechanism.tendons
-        ),
+        tendons=tuple(replace(t, via=tuple(map(along, t.via))) for t in mechanism.tendons),
         contacts=tuple(
             replace(c, body=place[c.body][0], point=place[c.body][1].apply(c.point)) for c in mechanism.contacts
         ),

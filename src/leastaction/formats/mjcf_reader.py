@@ -20,8 +20,8 @@ body.
 - Models that `<attach>` puts into others are read with them; names of theirs begin with its `prefix`.
 - `gravcomp` becomes a constant wrench on the body at its centre of mass, called "gravcomp of" and its name.
 - Sites become frames. Sensors of joints, sites and frames are read.
-- Tendons become tendons, those that are nothing but springs through sites cables. Their limits push back with a spring
-  and a damper, as stiff as their solref says. Tendons that wrap around geoms are left out.
+- Tendons become tendons, those that are nothing but springs through sites cables; muscles become muscles. Limits of
+  tendons are rigid where `Tendon` says so; else they push back with a spring and a damper, as stiff as solref says.
 - What the flags of `<option>` disable (contact, limit, gravity, …) does not act.
 - Friction of `condim` 3, 4 and 6: against sliding, spinning and rolling. Of two geoms the larger coefficients and
   `condim` count, or those of the higher `priority`.

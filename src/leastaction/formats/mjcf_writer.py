@@ -11,6 +11,7 @@ from leastaction._output import check_output, writing
 from leastaction.errors import FormatError
 from leastaction.formats._files import Notes
 from leastaction.formats._gravity_compensation import shares
+from leastaction.formats._mjcf_bodies import Names
 from leastaction.formats._mjcf_chains import Axis, Chains
 from leastaction.formats._mjcf_extension import EXTENSION, extension
 from leastaction.formats._mjcf_text import numbers, placed
@@ -82,6 +83,7 @@ class Sheet:
         self.root = Element("mujoco", {"model": robot.name}, file=str(path))
         self.chains = Chains(robot, self.error)
         self.bodies: dict[str, Element] = {}
+        self.geom_names = Names()
         self.inertias: dict[str, Inertia] = {}  # those that MuJoCo refuses
         self.compensated = shares(robot)
         self.largest = max(float(np.linalg.eigvalsh(body.inertia.matrix)[-1]) for body in robot.bodies)
@@ -131,7 +133,7 @@ def _document(sheet: Sheet) -> Element:
         for first, second in robot.excluded_contacts:
             contact.add("exclude", body1=first, body2=second)
     root.children += [s for s in (geoms.assets, *elements.sections()) if s.children]
-    text = extension(robot, sheet.chains, elements.made, sheet.inertias)
+    text = extension(robot, sheet.chains, elements.made, sheet.inertias, elements.made_geoms)
     root.add("custom").add("text", name=EXTENSION, data=text)
     return root
 

@@ -96,6 +96,8 @@ class MaximalEuler(Integrator):
         "limit spring of joint",
         "tendon of joints",
         "force range of servo",
+        "force range of tendon",
+        "muscle",
     }
     stepper_class: ClassVar[Any] = MaximalStepper
 

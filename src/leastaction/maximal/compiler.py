@@ -26,11 +26,13 @@ from leastaction.maximal.records import (
     HINGE,
     JOINT_ROW,
     NOT_LENT,
+    ROPE,
     SLIDE,
     VALUE,
     filled,
     records,
 )
+from leastaction.maximal.ropes import ropes
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism.closure import COUPLING, SCREW, joint_equations
 from leastaction.mechanism.graph import WORLD
@@ -200,6 +202,8 @@ class _Compiler:
                 iq, iv = offsets[piece.joint.name]
                 piece.iq, piece.iv = iq + piece.first_q, iv + piece.first
             out += piece_coordinates(piece)
+        own, self.m = ropes(self.m, self.frames, out)
+        out += own
         held = feedback(self.m).stiffness + self._stiff_springs()
         damps = any(any(joint.damping) or any(joint.limit_damping) for joint in driven_joints(self.m))
         for c in out:
@@ -289,7 +293,7 @@ class _Compiler:
         """
         coefficients: list[float] = []
         for k, c in enumerate(coordinates):
-            if c["kind"] in (SLIDE, HINGE) and c["upper"] - c["lower"] < NO_ROOM:
+            if c["kind"] in (ROPE, SLIDE, HINGE) and c["upper"] - c["lower"] < NO_ROOM:
                 row = {"kind": COUPLING, "a": c["a"], "b": c["b"], "coordinate": k, "leader": k, "count": 1}
                 rows.append(row | {"first": first + len(coefficients), "node": len(sizes), "local": 0})
                 coefficients.append(0.5 * (c["lower"] + c["upper"]))

@@ -50,7 +50,7 @@ class Maximal(Integrator):
     max_work: int | None = None
 
     stepper_class: ClassVar[Any] = MaximalStepper
-    handles: ClassVar[frozenset[str]] = PENALTIES | {"prescribed motion", "moving surface"}
+    handles: ClassVar[frozenset[str]] = PENALTIES | {"prescribed motion", "moving surface", "rigid limit of tendon"}
 
     def __post_init__(self) -> None:
         if self.order not in (1, 2, 4, 6):

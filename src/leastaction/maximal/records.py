@@ -21,6 +21,7 @@ __all__ = [
     "NOT_LENT",
     "PATH_STATE",
     "POINT_STATE",
+    "ROPE",
     "ROW_STATE",
     "SLIDE",
     "VALUE",
@@ -28,7 +29,7 @@ __all__ = [
     "records",
 ]
 
-SLIDE, HINGE, BALL, FREE = range(4)
+ROPE, SLIDE, HINGE, BALL, FREE = range(-1, 4)
 
 NOT_LENT = -2
 """In place of an edge: the row is lent to no body without inertia, see `MaximalModel.augment`."""
@@ -91,13 +92,13 @@ GOAL = np.dtype(
 
 COORDINATE = np.dtype(
     [
-        ("kind", "i8"),  # SLIDE, HINGE, BALL or FREE
+        ("kind", "i8"),  # ROPE, SLIDE, HINGE, BALL or FREE
         ("a", "i8"),  # bodies; of the second hinge of a universal joint the child comes first
         ("b", "i8"),
-        ("iq", "i8"),  # first entry in q and v, -1 for a joint that closes a loop
+        ("iq", "i8"),  # first entry in q and v, -1 for a joint that closes a loop and for a rope
         ("iv", "i8"),
         ("edge", "i8"),  # edge of the graph between a and b, -1 where there is none
-        ("pitch", "f8"),  # advance of a screw per angle [m/rad]
+        ("pitch", "f8"),  # advance of a screw per angle [m/rad]; weight of a rope's distance
         ("sign", "f8"),  # -1 for that second hinge
         ("n", "f8", 3),  # axis in the frame of a
         ("n2", "f8", 3),  # zero mark in a
@@ -118,7 +119,10 @@ COORDINATE = np.dtype(
     ],
     align=True,
 )
-"""A coordinate of a joint: one number (SLIDE, HINGE) or an orientation (BALL), or both (FREE)."""
+"""A coordinate of a joint: one number (SLIDE, HINGE) or an orientation (BALL), or both (FREE).
+
+A ROPE is no joint's: the distance of two points, which a tendon limits.
+"""
 
 BODY_STATE = np.dtype(
     [

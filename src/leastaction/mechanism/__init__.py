@@ -28,10 +28,11 @@ from leastaction.mechanism.inertia import (
 )
 from leastaction.mechanism.joints import Joint, Motion, Primitive
 from leastaction.mechanism.mechanism import Mechanism
+from leastaction.mechanism.muscles import Muscle
 from leastaction.mechanism.pose import Pose
 from leastaction.mechanism.sensors import Sensor
 from leastaction.mechanism.shapes import Box, Capsule, Cylinder, Ellipsoid, HeightField, Mesh, Plane, Shape, Sphere
-from leastaction.mechanism.tendons import Tendon
+from leastaction.mechanism.tendons import Tendon, Wrap
 
 __all__ = [
     "Activation",
@@ -58,6 +59,7 @@ __all__ = [
     "MechanismBuilder",
     "Mesh",
     "Motion",
+    "Muscle",
     "PenaltyContact",
     "Plane",
     "Pose",
@@ -69,6 +71,7 @@ __all__ = [
     "Sphere",
     "Spring",
     "Tendon",
+    "Wrap",
     "joints",
     "rod",
     "solid_box",

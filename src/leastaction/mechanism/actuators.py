@@ -16,26 +16,47 @@ class Activation:
     """What lies between a control and what it drives: a state a of its own, which starts at zero unless told.
 
     Attributes:
-        kind: "filter": a follows the control u, da/dt = (u - a) / `time_constant`; or "integrator": da/dt = u, so that
-            the control of a position servo is a velocity.
-        time_constant: of a filter [s]; zero for an integrator.
+        kind: "filter": a follows the control u, da/dt = (u - a) / `time_constant`; "integrator": da/dt = u, so that
+            the control of a position servo is a velocity; or "muscle": a follows a control from 0 to 1, up within
+            `time_constant` (0.5 + 1.5 a), down within `release` / (0.5 + 1.5 a) (Millard et al. 2013, as in MuJoCo).
+        time_constant: of a filter, or a muscle that is excited [s]; zero for an integrator.
         lower, upper: limits of a.
+        release: time constant of a muscle that relaxes [s]; zero for others.
+        smooth: width of u - a over which a muscle goes from one time constant to the other; zero: they switch.
     """
 
     kind: str = "filter"
     time_constant: float = 0.0
     lower: float = -INF
     upper: float = INF
+    release: float = 0.0
+    smooth: float = 0.0
 
     def __post_init__(self) -> None:
-        if not (isinstance(self.kind, str) and self.kind in ("filter", "integrator")):
-            raise MechanismError(f"activation: kind must be 'filter' or 'integrator', got {_check.shown(self.kind)}")
-        time = _check.nonnegative(self.time_constant, "activation: time_constant")
-        if (time > 0.0) != (self.kind == "filter"):
-            words = "must be positive" if self.kind == "filter" else "of an integrator must be zero"
-            raise MechanismError(f"activation: time_constant {words}, got {time}")
-        object.__setattr__(self, "time_constant", time)
+        if not (isinstance(self.kind, str) and self.kind in ("filter", "integrator", "muscle")):
+            kinds = "'filter', 'integrator' or 'muscle'"
+            raise MechanismError(f"activation: kind must be {kinds}, got {_check.shown(self.kind)}")
+        for field, kinds in (("time_constant", ("filter", "muscle")), ("release", ("muscle",))):
+            time = _check.nonnegative(getattr(self, field), f"activation: {field}")
+            if (time > 0.0) != (self.kind in kinds):
+                article = "an" if self.kind == "integrator" else "a"
+                words = "must be positive" if self.kind in kinds else f"of {article} {self.kind} must be zero"
+                raise MechanismError(f"activation: {field} {words}, got {time}")
+            object.__setattr__(self, field, time)
+        object.__setattr__(self, "smooth", _check.nonnegative(self.smooth, "activation: smooth"))
         _check_limits(self, "activation")
+
+
+def force_limits(value: Any, what: str) -> tuple[float, float] | None:
+    """Least and largest force, or None."""
+    if value is None:
+        return None
+    low, high = (
+        _check.number(x, f"{what}: force_limits", infinite=True) for x in _check.pair(value, f"{what}: force_limits")
+    )
+    if not low < high:
+        raise MechanismError(f"{what}: force_limits are reversed: {low} >= {high}")
+    return low, high
 
 
 def activation(value: Any, what: str) -> Activation | None:
@@ -113,12 +134,7 @@ class Servo(JointActuator):
         object.__setattr__(self, "rest", _check.number(self.rest, f"{what}: rest"))
         if self.rest and not self.kp:
             raise MechanismError(f"{what}: a rest position needs a feedback kp of the position")
-        if self.force_limits is not None:
-            pair = _check.pair(self.force_limits, f"{what}: force_limits")
-            low, high = (_check.number(x, f"{what}: force_limits", infinite=True) for x in pair)
-            if not low < high:
-                raise MechanismError(f"{what}: force_limits are reversed: {low} >= {high}")
-            object.__setattr__(self, "force_limits", (low, high))
+        object.__setattr__(self, "force_limits", force_limits(self.force_limits, what))
 
     @property
     def push(self) -> float:

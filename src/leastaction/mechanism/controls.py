@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -12,10 +11,13 @@ from numpy.typing import NDArray
 from leastaction.errors import MechanismError
 from leastaction.mechanism.actuators import Actuator, BodyActuator
 from leastaction.mechanism.arguments import configuration, state_vector
+from leastaction.mechanism.elements import Attachment
 from leastaction.mechanism.graph import WORLD
 from leastaction.mechanism.joints import SPLINES, Motion, Primitive
+from leastaction.mechanism.muscles import Muscle
 from leastaction.mechanism.pose import Pose
-from leastaction.mechanism.tendons import Tendon
+from leastaction.mechanism.tendons import Tendon, Wrap, pieces
+from leastaction.spatial.wrapping import CYLINDER, SPHERE, string
 
 if TYPE_CHECKING:
     from leastaction.mechanism.mechanism import Mechanism
@@ -30,6 +32,8 @@ def generalized_forces(mechanism: Mechanism, u: Any, q: Any) -> FloatArray:
     if not mechanism.actuators:
         return u
     for control, actuator in zip(u, mechanism.actuators, strict=True):
+        if isinstance(actuator, Muscle):  # depends on velocities, too
+            continue
         if isinstance(actuator, BodyActuator):
             wrench = control * np.array(actuator.wrench)
             _add_wrench(mechanism, _needed(mechanism, actuator, q), actuator.body, wrench, tau)
@@ -54,26 +58,68 @@ def tendon_forces(mechanism: Mechanism, q: FloatArray, tendon: Tendon, force: fl
     """Add to tau the generalised forces of one that makes a tendon longer."""
     for name, weight in tendon.joints:
         tau[mechanism.velocity_index(name)] += weight * force
-    for divisor, X, start, Y, end, d in _segments(mechanism, q, tendon):
-        r = float(np.linalg.norm(d))
-        if r > 0.0:
-            for pose, point, sign in ((X, start, -1.0), (Y, end, 1.0)):
-                f = pose.rotation.T @ (sign * force / divisor / r * d)
-                _add_wrench(mechanism, q, point.body, np.concatenate([np.cross(point.point, f), f]), tau)
+    for divisor, bodies, points, gradients in _strings(mechanism, q, tendon):
+        pull = force / divisor * gradients
+        for body, x, f in zip(bodies[:2], points, pull, strict=True):
+            _push(mechanism, q, body, x, f, tau)
+        if len(bodies) == 3:  # what lies on a thing pushes it
+            for x, f in zip(points, pull, strict=True):
+                _push(mechanism, q, bodies[2], x, -f, tau)
+
+
+def _push(
+    mechanism: Mechanism, q: FloatArray, where: tuple[str, Pose], x: FloatArray, force: FloatArray, tau: FloatArray
+) -> None:
+    """Add to tau a force at the world point x of a body with a pose."""
+    body, X = where
+    f, arm = X.rotation.T @ force, np.array(X.inverse().apply(tuple(x.tolist())))
+    _add_wrench(mechanism, q, body, np.concatenate([np.cross(arm, f), f]), tau)
 
 
 def tendon_length(mechanism: Mechanism, q: FloatArray, tendon: Tendon) -> float:
     """Length of a tendon."""
     length = sum(weight * q[mechanism.coordinate_index(name)] for name, weight in tendon.joints)
-    return float(length + sum(np.linalg.norm(d) / divisor for divisor, *_, d in _segments(mechanism, q, tendon)))
+    for divisor, start, around, end in pieces(tendon.stretches):
+        _, ends, wrap = _ends(mechanism, q, start, around, end)
+        far = float(np.linalg.norm(ends[1] - ends[0])) if wrap is None else string(ends - wrap[0], *wrap[1:])[0]
+        length += far / divisor
+    return float(length)
 
 
-def _segments(mechanism: Mechanism, q: FloatArray, tendon: Tendon) -> Iterator[tuple[Any, ...]]:
-    """For each straight piece of a path what its length is divided by, pose and point of both ends, and its vector."""
-    for divisor, points in tendon.stretches:
-        placed = [(body_pose(mechanism, q, a.body), a) for a in points]
-        for (X, start), (Y, end) in itertools.pairwise(placed):
-            yield divisor, X, start, Y, end, np.array(Y.apply(end.point)) - np.array(X.apply(start.point))
+def tendon_path(mechanism: Mechanism, q: FloatArray, points: tuple[Attachment | Wrap, ...], arc: int) -> FloatArray:
+    """World points of a stretch of a path [m], with so many points on what it goes around; shape (k, 3)."""
+    out: list[FloatArray] = []
+    for _, start, around, end in pieces(((1.0, points),)):
+        _, ends, wrap = _ends(mechanism, q, start, around, end)
+        bent = np.zeros((0, 3)) if wrap is None else string(ends - wrap[0], *wrap[1:], points=arc)[2] + wrap[0]
+        out += [ends[:1]] * (not out) + [bent, ends[1:]]
+    return np.concatenate(out)
+
+
+def _ends(mechanism: Mechanism, q: FloatArray, start: Attachment, around: Wrap | None, end: Attachment) -> Any:
+    """Bodies with their poses, world points of the ends (2, 3), and of a wrap its centre with arguments of `string`."""
+    bodies = [(a.body, body_pose(mechanism, q, a.body)) for a in (start, end)]
+    ends = np.array([X.apply(a.point) for (_, X), a in zip(bodies, (start, end), strict=True)])
+    if around is None:
+        return bodies, ends, None
+    X = body_pose(mechanism, q, around.body)
+    Y = X * around.pose
+    centre = np.array(Y.position)
+    side = None if around.side is None else np.array(X.apply(around.side)) - centre
+    kind = CYLINDER if around.kind == "cylinder" else SPHERE
+    return [*bodies, (around.body, X)], ends, (centre, Y.rotation[:, 2], kind, around.radius, side)
+
+
+def _strings(mechanism: Mechanism, q: FloatArray, tendon: Tendon) -> Iterator[tuple[Any, ...]]:
+    """For each piece of a path what its length is divided by, bodies with poses, ends, and gradients by these."""
+    for divisor, start, around, end in pieces(tendon.stretches):
+        bodies, ends, wrap = _ends(mechanism, q, start, around, end)
+        if wrap is not None:
+            yield divisor, bodies, ends, string(ends - wrap[0], *wrap[1:])[1]
+            continue
+        far = float(np.linalg.norm(ends[1] - ends[0]))
+        e = (ends[1] - ends[0]) / far if far > 0.0 else np.zeros(3)
+        yield divisor, bodies, ends, np.stack([-e, e])
 
 
 def body_pose(mechanism: Mechanism, q: FloatArray, body: str) -> Pose:

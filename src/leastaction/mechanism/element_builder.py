@@ -24,7 +24,7 @@ from leastaction.mechanism.elements import (
 from leastaction.mechanism.frames import Frame
 from leastaction.mechanism.pose import Pose
 from leastaction.mechanism.sensors import Sensor
-from leastaction.mechanism.tendons import Tendon
+from leastaction.mechanism.tendons import Tendon, Wrap
 
 FIELDS: dict[type, str] = {
     Coupling: "couplings",
@@ -222,14 +222,15 @@ class ElementBuilder:
         Args:
             name: unique; actuators drive it by this name.
             joints: coefficients by names of joints with one axis, as a dict or in pairs.
-            via: or points, from end to end: names of bodies, pairs (body, point), and numbers for pulleys.
-            limits: lowest and highest length; they need `limit_stiffness`.
-            **options: stiffness, rest, damping, limit_stiffness, limit_damping.
+            via: or points, from end to end: names of bodies, pairs (body, point), numbers for pulleys, and a `Wrap`
+                where the path goes around something.
+            limits: lowest and highest length; they need `limit_stiffness`, or rigid=True.
+            **options: stiffness, rest, damping, limit_stiffness, limit_damping, force_limits, rigid.
         """
         low, high = _control_limits(limits, f"tendon {name!r}")
         pairs = tuple(joints.items()) if isinstance(joints, Mapping) else joints
-        plain = (float, int)
-        known = ("stiffness", "rest", "damping", "limit_stiffness", "limit_damping")
+        plain = (float, int, Wrap)
+        known = ("stiffness", "rest", "damping", "limit_stiffness", "limit_damping", "force_limits", "rigid")
         for option in sorted(set(options) - set(known)):
             hint = _check.suggestion(option, known)
             raise MechanismError(f"tendon {name!r}: a tendon has no property {option!r}{hint}")

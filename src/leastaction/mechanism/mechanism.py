@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from leastaction.errors import MechanismError
 from leastaction.mechanism import _check
 from leastaction.mechanism._check import suggestion
-from leastaction.mechanism.actuators import Actuator
+from leastaction.mechanism.actuators import Actuator, Servo
 from leastaction.mechanism.body import Body
 from leastaction.mechanism.contact_pairs import ContactPair
 from leastaction.mechanism.elements import (
@@ -28,6 +28,7 @@ from leastaction.mechanism.elements import (
 from leastaction.mechanism.frames import Frame
 from leastaction.mechanism.graph import WORLD, spanning_tree
 from leastaction.mechanism.joints import SPLINES, Joint, Motion
+from leastaction.mechanism.muscles import Muscle
 from leastaction.mechanism.sensors import Sensor
 from leastaction.mechanism.shapes import Shape
 from leastaction.mechanism.tendons import Tendon, has_range
@@ -193,8 +194,11 @@ class Mechanism:
             "prescribed motion": list(self.prescribed),
             "moving surface": [s.name or s.kind for s in self._all_shapes if any(s.surface_velocity or ())],
             "tendon of joints": [t.name for t in self.tendons if t.joints and t.acts],
-            "limit of tendon": [t.name for t in self.tendons if t.is_limited],
-            "force range of servo": [a.name for a in self.actuators if has_range(a)],
+            "limit of tendon": [t.name for t in self.tendons if t.is_limited and t.limit_stiffness],
+            "rigid limit of tendon": [t.name for t in self.tendons if t.is_limited and not t.limit_stiffness],
+            "force range of servo": [a.name for a in self.actuators if isinstance(a, Servo) and has_range(a)],
+            "force range of tendon": [t.name for t in self.tendons if t.force_limits is not None],
+            "muscle": [a.name for a in self.actuators if isinstance(a, Muscle)],
         }
         return {what: names[0] for what, names in found.items() if names}
 
@@ -208,6 +212,11 @@ class Mechanism:
         from leastaction.mechanism.servos import driven_joints
 
         return driven_joints(self)
+
+    @property
+    def muscles(self) -> tuple[Muscle, ...]:
+        """The muscles among the actuators."""
+        return tuple(a for a in self.actuators if isinstance(a, Muscle))
 
     @property
     def nu(self) -> int:

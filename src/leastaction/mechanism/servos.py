@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from leastaction.errors import MechanismError
 from leastaction.mechanism.actuators import Servo
 from leastaction.mechanism.joints import Joint, Motion
+from leastaction.mechanism.muscles import Muscle
 from leastaction.mechanism.tendons import drives_tendon, has_range
 
 if TYPE_CHECKING:
@@ -50,13 +51,14 @@ def feedback(mechanism: Mechanism) -> Feedback:
 
 
 def check_servos(mechanism: Mechanism) -> None:
-    """Refuse servos of ball and free joints, which have no one position."""
+    """Refuse servos and muscles of ball and free joints, which have no one position."""
     axes = [group.iv for group in mechanism.coordinate_groups if group.nv == 1]
-    for servo in (a for a in mechanism.actuators if isinstance(a, Servo) and not drives_tendon(mechanism, a)):
+    for servo in (a for a in mechanism.actuators if isinstance(a, Servo | Muscle) and not drives_tendon(mechanism, a)):
         if mechanism.velocity_index(servo.coordinate) not in axes:
+            what = type(servo).__name__.lower()
             raise MechanismError(
-                f"servo {servo.name!r}: {servo.coordinate!r} is part of a ball or free joint; servos drive joints with "
-                "one axis"
+                f"{what} {servo.name!r}: {servo.coordinate!r} is part of a ball or free joint; {what}s drive joints "
+                "with one axis"
             )
 
 
@@ -94,19 +96,39 @@ def _rest(joint: Joint, stiffness: FloatArray, pull: FloatArray) -> tuple[float,
     return tuple(rest)
 
 
-def feedback_energy(mechanism: Mechanism, Q: FloatArray) -> FloatArray | float:
-    """What the springs of `driven_joints` store more than those of the joints [J], for rows of q, shape (rows,)."""
-    if not servos(mechanism):
-        return 0.0
-    energy, first = np.zeros(len(Q)), 0
+class FeedbackSprings(NamedTuple):
+    """Springs that `driven_joints` have and the joints have not: places in q, and for both stiffness and rest, (k,)."""
+
+    at: NDArray[np.int64]
+    driven: FloatArray
+    driven_rest: FloatArray
+    own: FloatArray
+    own_rest: FloatArray
+
+    def energy(self, Q: FloatArray) -> FloatArray:
+        """What they store more than those of the joints [J], for rows of q, shape (rows,)."""
+        X = Q[:, self.at]
+        more = self.driven * (X - self.driven_rest) ** 2 - self.own * (X - self.own_rest) ** 2
+        return np.asarray(0.5 * more.sum(axis=1), float)
+
+
+def feedback_springs(mechanism: Mechanism) -> FeedbackSprings:
+    """The springs of servos."""
+    found, first = [], 0
     for joint, driven in zip(mechanism.joints, mechanism.driven_joints, strict=True):
         iq = iv = 0
         for p in joint.primitives:
             if p.motion not in (Motion.SPHERICAL, Motion.FREE):
                 for j in range(p.nv):
-                    for of, sign in ((driven, 0.5), (joint, -0.5)):
-                        x = Q[:, first + iq + j] - of.rest[iq + j]
-                        energy += sign * of.stiffness[iv + j] * x * x
+                    both = [(of.stiffness[iv + j], of.rest[iq + j]) for of in (driven, joint)]
+                    if both[0] != both[1]:
+                        found.append((first + iq + j, *both[0], *both[1]))
             iq, iv = iq + p.nq, iv + p.nv
         first += joint.nq
-    return energy
+    table = np.array(found, float).reshape(-1, 5).T
+    return FeedbackSprings(table[0].astype(np.int64), *table[1:])
+
+
+def feedback_energy(mechanism: Mechanism, Q: FloatArray) -> FloatArray | float:
+    """What the springs of `driven_joints` store more than those of the joints [J], for rows of q, shape (rows,)."""
+    return feedback_springs(mechanism).energy(Q) if servos(mechanism) else 0.0

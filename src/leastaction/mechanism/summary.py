@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from leastaction.mechanism.elements import Attachment
+from leastaction.mechanism.tendons import Wrap
 
 if TYPE_CHECKING:
     from leastaction.mechanism.mechanism import Mechanism
@@ -27,6 +27,10 @@ def branches(mechanism: Mechanism) -> list[str]:
     return drawn
 
 
+def _point(item: Any) -> str:
+    return f"around a {item.kind} of {item.body}" if isinstance(item, Wrap) else item.body
+
+
 def summary(mechanism: Mechanism) -> str:
     """Sizes, then the tree with its joints and masses, then loops and elements."""
     m = mechanism
@@ -44,8 +48,8 @@ def summary(mechanism: Mechanism) -> str:
     for c in m.cables:
         lines.append(f"cable {c.name!r}: {' - '.join(p.body for p in c.via)}, {c.stiffness:g} N/m")
     for t in m.tendons:
-        along = t.joints if t.joints else tuple(a for a in t.via if isinstance(a, Attachment))
-        names = (f"{a[1]:g} {a[0]}" if isinstance(a, tuple) else a.body for a in along)
+        along = t.joints if t.joints else tuple(a for a in t.via if not isinstance(a, float))
+        names = (f"{a[1]:g} {a[0]}" if isinstance(a, tuple) else _point(a) for a in along)
         lines.append(f"tendon {t.name!r}: {' + '.join(names) if t.joints else ' - '.join(names)}, {t.stiffness:g} N/m")
     if m.actuators:
         lines.append(f"actuators: {', '.join(a.name for a in m.actuators)}")

@@ -18,9 +18,9 @@ UNSEEN = 2e-17
 
 
 @inline
-def within_reach(tolerance, n):
-    """The tolerance, or what round-off leaves of it with n degrees of freedom, unless it was below SHARPEST."""
-    return tolerance if tolerance < SHARPEST else max(tolerance, UNSEEN * n * n)
+def unseen(tolerance, n):
+    """Updates [rad or m] that are round-off with n degrees of freedom; none where the tolerance is below SHARPEST."""
+    return 0.0 if tolerance < SHARPEST else UNSEEN * n * n
 
 
 @inline
@@ -54,7 +54,7 @@ def rate_of(size, before, new, norm, kept):
 
 
 @inline
-def is_solved(size, before, new, norm, kept, tolerance):
+def is_solved(size, before, new, norm, kept, tolerance, noise):
     """Whether the last update, or the one that would come next, is below the tolerance, or all of it is round-off.
 
     The next one is foretold by how much the last one shrank the residual. Residuals of heavy coordinates soon are
@@ -68,17 +68,18 @@ def is_solved(size, before, new, norm, kept, tolerance):
         norm: before it.
         kept: whether it was a chord step.
         tolerance: of updates [rad or m].
+        noise: updates that are round-off, see `unseen`: none that is foretold need be smaller.
     """
-    if size <= tolerance or size * new <= (CHORD if kept else AHEAD) * tolerance * norm:
+    if size <= max(tolerance, noise) or size * new <= max((CHORD if kept else AHEAD) * tolerance, noise) * norm:
         return True
-    if kept and before > 0.0 and size * share_left(size, before, kept) <= CHORD * tolerance:
+    if kept and before > 0.0 and size * share_left(size, before, kept) <= max(CHORD * tolerance, noise):
         return True
     # Long chains reach round-off first: updates that are tiny and shrink no more.
     return size <= ROUND_OFF and new > 0.25 * norm and tolerance >= SHARPEST
 
 
 @inline
-def chords_suffice(size, rate, kept, count, tolerance):
+def chords_suffice(size, rate, kept, count, tolerance, noise):
     """Whether `count` chord steps from here, with the derivatives as they are, would end below the tolerance.
 
     Where the error was e before a Newton step, that leaves c e^2 of it, and chord steps with its derivatives leave the
@@ -89,9 +90,10 @@ def chords_suffice(size, rate, kept, count, tolerance):
         rate: by which it shrank the residual.
         kept: whether it was a chord step itself.
         count: of chord steps.
-        tolerance: of which the update that would come after them may be the share CHORD.
+        tolerance: of which the update that would come after them may be the share CHORD ...
+        noise: ... or, if that is more, this.
     """
     ahead, share = size * rate, rate if kept else 2.0 * rate
     for _ in range(count):
         ahead *= share
-    return ahead <= CHORD * tolerance
+    return ahead <= max(CHORD * tolerance, noise)

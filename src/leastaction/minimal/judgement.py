@@ -13,13 +13,20 @@ PLAUSIBLE, PER_BODY = 0.02, 0.2
 in the mean. Pendulums with steps of a tenth of their period stay below; a long chain whose end cracks like a whip is
 wrong when the energy of one link is, though that is little beside all others'."""
 
+MANY = 32
+"""With more bodies than this, the share of each is less in proportion: there are always some that whip about, in all
+steps the same way, as the motion of a long chain gets rougher and rougher. Of 16 chains with 128 links from angles of
++-0.5 rad, in steps of 0.01 s, the worst error of the energy within 5 s is 0.08 of the largest kinetic one (0.15 without
+this), for a fifth more iterations."""
+
 NOISE = 100.0
 """Velocities are known to so many tolerances of the Newton updates per step."""
 
 
 def plausible_share(mechanism: Mechanism) -> float:
     """How much may come from nowhere in a step of this mechanism; see `is_implausible`."""
-    return min(PLAUSIBLE, PER_BODY / max(1, len(mechanism.bodies)))
+    bodies = max(1, len(mechanism.bodies))
+    return min(PLAUSIBLE, PER_BODY / bodies * min(1.0, MANY / bodies))
 
 
 @routine

@@ -10,12 +10,19 @@ from leastaction.dynamics.api import bias_forces, mass_matrix, passive_forces
 from leastaction.dynamics.loops import loop_jacobian
 from leastaction.dynamics.workspace import Workspace
 from leastaction.errors import MechanismError
-from leastaction.mechanism import Mechanism, Servo, Tendon
+from leastaction.forces.tendon_records import acting, laws
+from leastaction.forces.tendons import force_of_drives
+from leastaction.mechanism import Mechanism, Muscle, Servo, Tendon
 from leastaction.mechanism.arguments import FloatArray
 from leastaction.mechanism.controls import tendon_forces, tendon_length
 
 STEP = 1e-5
 """Time [s] over which the Jacobian of loops is differentiated along the motion."""
+
+
+def _tendon(m: Mechanism, a: Servo | Muscle) -> Tendon:
+    """What an actuator drives, as a tendon."""
+    return next((t for t in m.tendons if t.name == a.coordinate), Tendon(a.name, ((a.coordinate, 1.0),)))
 
 
 class Motion:
@@ -71,7 +78,7 @@ class Motion:
         """Of the joints, under all forces, with loops closed."""
         m, w = self.mechanism, self.w
         tau = m.generalized_forces(self.u, self.q) + passive_forces(m, self.q, self.v) - bias_forces(m, self.q, self.v)
-        tau += self._clipping()
+        tau += self.along_tendons(more=True)
         external = np.zeros_like(w.external)
         self._add_contacts(external)
         entries.project_wrenches(w.tree.nodes, w.screws, external, tau)
@@ -86,19 +93,26 @@ class Motion:
         both = np.linalg.lstsq(np.block([[M, A.T], [A, zero]]), np.concatenate([tau, gamma]), rcond=1e-12)[0]
         return np.asarray(both[: m.nv], float)
 
-    def _clipping(self) -> FloatArray:
-        """What servos with force ranges exert less their controls and their feedback, each taken by itself."""
+    def along_tendons(self, *, more: bool = False) -> FloatArray:
+        """Generalised forces of what drives tendons, of servos with force ranges and of muscles, shape (nv,).
+
+        more: only what ranges and muscles make them beyond the controls and the feedback, each taken by itself.
+        """
         m, tau = self.mechanism, np.zeros(self.mechanism.nv)
-        for u, a in zip(self.u, m.actuators, strict=False):
-            if not isinstance(a, Servo) or a.force_limits is None:
+        for part in acting(m):
+            own = laws([part])
+            limited = np.isfinite([own[0].weakest, own[0].strongest]).any()
+            if not part.controls or (more and not (limited or own[0].muscle)):
                 continue
-            tendon = next((t for t in m.tendons if t.name == a.coordinate), Tendon(a.name, ((a.coordinate, 1.0),)))
+            tendon = part.of if isinstance(part.of, Tendon) else _tendon(m, part.of)
             arms = np.zeros(m.nv)
             tendon_forces(m, self.q, tendon, 1.0, arms)
-            x = tendon_length(m, self.q, tendon)
-            back = a.gear * (-a.kp * (a.gear * x - a.rest) - a.kv * a.gear * (arms @ self.v))
-            low, high = sorted(a.gear * f for f in a.force_limits)
-            tau += (np.clip(a.push * u + back, low, high) - a.push * u - np.clip(back, low, high)) * arms
+            x, rate = tendon_length(m, self.q, tendon), float(arms @ self.v)
+            pull = sum(push * float(self.u[k]) for k, push in part.controls.items())
+            force = force_of_drives(own, pull, x, rate)
+            if more:
+                force -= force_of_drives(own, 0.0, x, rate) + (0.0 if own[0].muscle else pull)
+            tau += force * arms
         return tau
 
     # ------------------------------------------------------------------ frames

@@ -91,21 +91,12 @@ def _joint_force(motion: Motion, sensor: Sensor) -> Any:
     if not m.actuators:
         return motion.u[k]
     back = feedback(m)
-    clipped = {a.name for a in m.actuators if has_range(a)}
     x = motion.q[m.coordinate_index(sensor.target)] if back.stiffness[k] else 0.0
-    force = back.pull[k] - back.stiffness[k] * x - back.damping[k] * motion.v[k]
+    force = back.pull[k] - back.stiffness[k] * x - back.damping[k] * motion.v[k] + motion.along_tendons()[k]
     for u, actuator in zip(motion.u, m.actuators, strict=True):
-        if isinstance(actuator, JointActuator) and actuator.coordinate == sensor.target:
-            force += _clipped(motion, actuator, float(u)) if actuator.name in clipped else actuator.push * u
+        if isinstance(actuator, JointActuator) and actuator.coordinate == sensor.target and not has_range(actuator):
+            force += actuator.push * u
     return force
-
-
-def _clipped(motion: Motion, servo: Any, u: float) -> float:
-    """Force of a servo of a joint with a force range."""
-    m = motion.mechanism
-    x, v = motion.q[m.coordinate_index(servo.coordinate)], motion.v[m.velocity_index(servo.coordinate)]
-    force = servo.push / servo.gear * u - servo.kp * (servo.gear * x - servo.rest) - servo.kv * servo.gear * v
-    return float(servo.gear * np.clip(force, *servo.force_limits))
 
 
 def _position(motion: Motion, sensor: Sensor) -> Any:

@@ -10,14 +10,19 @@ import numpy as np
 
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism.body import Body
-from leastaction.mechanism.elements import ContactPoint
+from leastaction.mechanism.elements import Attachment, ContactPoint
 from leastaction.mechanism.graph import WORLD
 from leastaction.mechanism.joints import Motion, perpendicular
 from leastaction.mechanism.pose import Pose, quaternion_of_matrix
 from leastaction.mechanism.shapes import Box, Capsule, Cylinder, Mesh, Plane, Shape, Sphere
+from leastaction.mechanism.tendons import Wrap, pieces
+from leastaction.spatial.wrapping import CYLINDER, SPHERE, string
 from leastaction.view import geometry, style
 from leastaction.view.geometry import Triangles
-from leastaction.view.poses import body_frames, transform
+from leastaction.view.poses import body_frames, rotate, transform
+
+ARC = 25
+"""Points of a path on what it goes around."""
 
 AXES = (Motion.REVOLUTE, Motion.SCREW, Motion.PRISMATIC)
 
@@ -39,21 +44,44 @@ class Part:
     role: str = "body"
 
 
+Point = tuple[int, tuple[float, float, float]]
+"""Index of a body or -1, and a point or vector in its frame [m]."""
+
+
+@dataclass(frozen=True, eq=False)
+class Bend:
+    """What a path goes around between two of its points.
+
+    Attributes:
+        centre: its middle.
+        axis: unit vector along the axis of a cylinder; None for a sphere.
+        radius: [m].
+        side: point on the side where it passes, or None.
+    """
+
+    centre: Point
+    axis: Point | None
+    radius: float
+    side: Point | None
+
+
 @dataclass(frozen=True, eq=False)
 class Path:
     """A line through points of bodies: a spring, a cable, or the gap of a loop.
 
     Attributes:
         kind: "spring", "cable" or "loop".
-        points: (index of the body or -1, point in its frame [m]) from end to end.
+        points: from end to end.
         color: as of parts.
         radius: half of its thickness [m].
+        bends: for each point but the last what lies between it and the next, None for nothing; empty for no bends.
     """
 
     kind: str
-    points: tuple[tuple[int, tuple[float, float, float]], ...]
+    points: tuple[Point, ...]
     color: style.Color
     radius: float
+    bends: tuple[Bend | None, ...] = ()
 
 
 def figure(mechanism: Mechanism, size: float, color: style.Color | None = None) -> tuple[list[Part], list[Path]]:
@@ -273,9 +301,11 @@ def _paths(mechanism: Mechanism, size: float) -> list[Path]:
         points = tuple((index(end.body), end.point) for end in cable.via)
         paths.append(Path("cable", points, style.CABLE, 0.004 * size))
     for tendon in mechanism.tendons:
-        for _, stretch in tendon.stretches:
-            points = tuple((index(end.body), end.point) for end in stretch)
-            paths.append(Path("cable", points, style.CABLE, 0.004 * size))
+        for stretch in tendon.stretches:
+            points = tuple((index(a.body), a.point) for a in stretch[1] if isinstance(a, Attachment))
+            between = [around for _, _, around, _ in pieces((stretch,))]
+            bends = tuple(around and _bend(index(around.body), around) for around in between)
+            paths.append(Path("cable", points, style.CABLE, 0.004 * size, bends if any(bends) else ()))
     for joint in mechanism.loops:
         points = (
             (index(joint.parent), joint.pose.position),
@@ -283,6 +313,33 @@ def _paths(mechanism: Mechanism, size: float) -> list[Path]:
         )
         paths.append(Path("loop", points, style.LOOP, 0.006 * size))
     return paths
+
+
+def _bend(body: int, around: Wrap) -> Bend:
+    axis = (body, tuple(around.pose.rotation[:, 2].tolist())) if around.kind == "cylinder" else None
+    side = None if around.side is None else (body, around.side)
+    return Bend((body, around.pose.position), axis, around.radius, side)
+
+
+def path_points(path: Path, poses: np.ndarray) -> np.ndarray:
+    """Points of a path in the world [m], shape (k, 3); poses: of the bodies and of the world, shape (bodies + 1, 7)."""
+
+    def world(at: Point) -> np.ndarray:
+        return transform(poses[at[0]], np.array(at[1]))
+
+    points = np.stack([world(at) for at in path.points])
+    if not path.bends:
+        return points
+    out = [points[:1]]
+    for k, bend in enumerate(path.bends):
+        if bend is not None:
+            centre = world(bend.centre)
+            axis = np.zeros(3) if bend.axis is None else rotate(poses[bend.axis[0], 3:], bend.axis[1])
+            side = None if bend.side is None else world(bend.side) - centre
+            around = SPHERE if bend.axis is None else CYLINDER
+            out.append(string(points[k : k + 2] - centre, axis, around, bend.radius, side, ARC)[2] + centre)
+        out.append(points[k + 1 : k + 2])
+    return np.concatenate(out)
 
 
 def coil(start: Any, end: Any, radius: float, turns: int = 8) -> np.ndarray:

@@ -113,7 +113,16 @@ def _actor(actor: Actor, store: _Store, mesh_number: Any) -> dict[str, Any]:
         {"mesh": mesh_number(part.mesh), "body": part.body, "color": part.color, "role": part.role}
         for part in actor.parts
     ]
-    paths = [{"kind": p.kind, "points": p.points, "color": p.color, "radius": p.radius} for p in actor.paths]
+    paths = [
+        {
+            "kind": p.kind,
+            "points": p.points,
+            "color": p.color,
+            "radius": p.radius,
+            "bends": [b and vars(b) for b in p.bends],
+        }
+        for p in actor.paths
+    ]
     forces = actor.forces is not None and actor.force_points is not None
     return {
         "label": actor.label,

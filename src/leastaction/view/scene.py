@@ -17,7 +17,7 @@ from leastaction.mechanism._check import count, flag, instances, positive, shown
 from leastaction.mechanism.elements import attachment
 from leastaction.view import style
 from leastaction.view.camera import Camera, choose_camera
-from leastaction.view.figure import Part, Path, figure, ground, reach
+from leastaction.view.figure import Part, Path, figure, ground, path_points, reach
 from leastaction.view.panels import PLOTS, Panel, panels
 from leastaction.view.poses import body_frames, frames_of_run, rotate, transform
 
@@ -90,7 +90,7 @@ class Actor:
 
     def path_points(self, path: Path, frame: int) -> FloatArray:
         """Points of a path in the world [m], shape (k, 3), without the actor's offset."""
-        return np.stack([transform(self.poses[frame, body], np.array(point)) for body, point in path.points])
+        return path_points(path, self.poses[frame])
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,6 +16,7 @@ from leastaction._jit import entry
 from leastaction.forces import total
 from leastaction.forces.arrays import ForceModel
 from leastaction.forces.tendon_lengths import length_and_rate
+from leastaction.forces.tendons import drive_law
 from leastaction.maximal.arrays import named_data, named_model
 from leastaction.maximal.derivatives.arrays import SolvedStep
 from leastaction.maximal.derivatives.sensitivity_kernels import load_all
@@ -46,9 +47,10 @@ def drive_forces(model, data, at, time, out):
         omega = matvec(load9(s.R), load3(s.w))
         store6(s.v, (omega, add3(load3(s.vc), cross(load3(s.p), omega))))
     for i in range(tendons.shape[0]):
-        t = tendons[i]
-        length, rate = length_and_rate(t, modes.items, states)
-        out[i] = modes.pull[i, 0] - t.held * (length + time * rate - t.target) - t.brake * rate
+        length, rate = length_and_rate(tendons[i], modes.items, states)
+        modes.pull[i, 1] = time
+        out[i] = drive_law(tendons[i], modes.pull[i], length, rate)[0]
+        modes.pull[i, 1] = 0.0
     for i in range(states.shape[0]):
         store6(states[i].v, ZERO6)
 
@@ -67,7 +69,7 @@ def frozen(model: tuple[Any, ...], how: NDArray[np.int64]) -> tuple[Any, ...]:
             record.weakest, record.strongest = -np.inf, np.inf
         elif kind != UNDECIDED:
             value = record.weakest if kind == WEAKEST else record.strongest
-            record.held = record.brake = 0.0
+            record.held = record.brake = record.muscle = 0
             # All forces are below the one or above the other.
             record.weakest, record.strongest = np.nextafter(value, np.inf), value
 

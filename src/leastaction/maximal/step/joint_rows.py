@@ -8,7 +8,7 @@ multiplier exerts on the two bodies (G^T of Bruedigam 2023, Eq. 20).
 import math
 
 from leastaction._jit import inline, routine
-from leastaction.maximal.records import HINGE
+from leastaction.maximal.records import HINGE, ROPE
 from leastaction.mechanism.closure import COUPLING, DOT, SCREW
 from leastaction.spatial import (
     ZERO3,
@@ -23,6 +23,7 @@ from leastaction.spatial import (
     mattvec,
     matvec,
     neg3,
+    norm3,
     scale3,
     sub3,
 )
@@ -59,11 +60,23 @@ def angle(c, near, Ra, Rb):
 
 
 @inline
+def stretched(c, Ra, xa, Rb, xb):
+    """Length of a rope, and its gradient."""
+    arm_a, arm = matvec(Ra, load3(c.pa)), matvec(Rb, load3(c.pb))
+    d = sub3(add3(xb, arm), add3(xa, arm_a))
+    far = norm3(d)
+    f = scale3(c.pitch / far if far > 0.0 else 0.0, d)
+    return c.rest + c.pitch * far, cross(arm, f), neg3(cross(arm_a, f)), f
+
+
+@inline
 def coordinate(c, near, Ra, xa, Rb, xb):
-    """Value of a SLIDE or HINGE, the angle nearest to `near`, and its gradient."""
+    """Value of a ROPE, SLIDE or HINGE, the angle nearest to `near`, and its gradient."""
     if c.kind == HINGE:
         value, t = angle(c, near, Ra, Rb)
         return value, t, neg3(t), ZERO3
+    if c.kind == ROPE:
+        return stretched(c, Ra, xa, Rb, xb)
     return along(load3(c.n), load3(c.pa), load3(c.pb), Ra, xa, Rb, xb)
 
 

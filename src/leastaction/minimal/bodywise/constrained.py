@@ -6,7 +6,7 @@ joints and the loops as constraints at the nodes (Jay 1996), at order 2 RATTLE. 
 of the loops there (`fit_momentum`), so that its velocity keeps them closed.
 """
 
-from leastaction._jit import entry, routine
+from leastaction._jit import entry, inline, routine
 from leastaction.kinematics.manifold import retract
 from leastaction.minimal.bodywise.closure import loop_rows
 from leastaction.minimal.bodywise.hessian import hessian
@@ -17,9 +17,9 @@ from leastaction.minimal.bodywise.rest import hand_on
 from leastaction.minimal.bodywise.rollout import update
 from leastaction.minimal.bodywise.work import is_astray
 from leastaction.minimal.convergence import ROUND_OFF, SHARPEST, largest
-from leastaction.minimal.elimination import CAPS, eliminate, fit_momentum, hinges_turn_too_far
+from leastaction.minimal.elimination import eliminate, hinges_turn_too_far
+from leastaction.minimal.loop_rollout import loop_rollout_of
 from leastaction.minimal.one_sided import forget
-from leastaction.minimal.predict import kinetic_energy
 
 
 @routine
@@ -70,44 +70,43 @@ def newton(model, settings, data, system, p, u, cap):
     return settings.max_iterations, False
 
 
+@routine
+def _attempt(model, settings, data, system, u, q, p, cap):
+    """See `loop_rollout_of`."""
+    for k in range(q.shape[0]):
+        data.Q[0, k] = q[k]
+    place_bodies(model, data, 0)
+    hold_controls(model, data, u)
+    forget(model.jumps, data.modes)
+    _predict(model, settings, data)
+    return newton(model, settings, data, system, p, u, cap)
+
+
+@routine
+def _conclude(model, settings, data, system, u, q, q_next, p_next):
+    """See `loop_rollout_of`."""
+    last = data.Q.shape[0] - 1
+    for k in range(q_next.shape[0]):
+        q_next[k] = data.Q[last, k]
+    end_momentum(model, settings, data, u, p_next)
+    hand_on(model, data, p_next)
+
+
+@inline
+def _impulses(model, data, system):
+    return data.lam, model.rule.w, system
+
+
+_rollout = loop_rollout_of(_attempt, _conclude, is_astray, _impulses)
+
+
 @entry
 def rollout(model, settings, data, system, U, states, momenta, iterations, multipliers):
     """Steps from row 0 of `states` and `momenta` with loops; gives back the steps done.
 
     `multipliers`: those of the loops as forces [N or N m], one row per state.
     """
-    Q, lam, w, dt = data.Q, data.lam, model.rule.w, settings.dt
-    s, count = Q.shape[0] - 1, data.lam.shape[1]
-    before = kinetic_energy(model.native, data.guess, states[0], momenta[0])
-    for step in range(U.shape[0]):
-        u, p, end = U[step], momenta[step], momenta[step + 1]
-        for k in range(Q.shape[1]):
-            Q[0, k] = states[step, k]
-        place_bodies(model, data, 0)
-        hold_controls(model, data, u)
-        converged = False
-        for attempt in range(len(CAPS)):
-            forget(model.jumps, data.modes)
-            _predict(model, settings, data)
-            done, converged = newton(model, settings, data, system, p, u, CAPS[attempt])
-            iterations[step + 1] += done
-            if converged:
-                break
-        if not converged:
-            return step
-        for k in range(Q.shape[1]):
-            states[step + 1, k] = Q[s, k]
-        end_momentum(model, settings, data, u, end)
-        hand_on(model, data, end)
-        fit_momentum(model.native, data.guess, system, states[step + 1], end)
-        after = kinetic_energy(model.native, data.guess, states[step + 1], end)
-        if is_astray(model, settings, data, u, before, after, p, end):
-            return step
-        before = after
-        for c in range(count):
-            multipliers[step, c] = lam[0, c] / (w[0] * dt)
-            multipliers[step + 1, c] = system.end_h[c] / (w[s] * dt)  # now the impulses of the loops
-    return U.shape[0]
+    return _rollout(model, settings, data, system, U, states, momenta, iterations, multipliers)
 
 
 @entry

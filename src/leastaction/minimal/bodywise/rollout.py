@@ -7,7 +7,7 @@ from leastaction.minimal.bodywise.one_sided import open_or_close
 from leastaction.minimal.bodywise.residual import end_momentum, hold_controls, place_bodies, residual
 from leastaction.minimal.bodywise.rest import hand_on
 from leastaction.minimal.bodywise.work import is_astray
-from leastaction.minimal.convergence import chords_suffice, is_solved, largest, rate_of, within_reach
+from leastaction.minimal.convergence import chords_suffice, is_solved, largest, rate_of, unseen
 from leastaction.minimal.halving import rollout_of
 from leastaction.minimal.one_sided import forget
 from leastaction.minimal.predict import displace, kinetic_energy, look_ahead, start_acceleration
@@ -86,7 +86,8 @@ def newton_with(direction, again):
         wrenches that are only expected turn bodies about ball joints: residuals, of which those that matter there are
         small, promise too much.
         """
-        history, tolerance = data.history, within_reach(settings.tolerance, data.dx.shape[1])
+        history, tolerance = data.history, settings.tolerance
+        noise = unseen(tolerance, data.dx.shape[1])
         chords = 1 if data.Q.shape[0] == 2 else 3  # as many as a Newton step costs
         for it in range(history.shape[0]):
             history[it] = 0.0
@@ -110,12 +111,12 @@ def newton_with(direction, again):
             update(model, data, share)
             new = residual(model, settings, data, p, u)
             history[it] = new
-            if share == 1.0 and is_solved(size, before, new, norm, keep, tolerance):
+            if share == 1.0 and is_solved(size, before, new, norm, keep, tolerance, noise):
                 if open_or_close(model.jumps, model, data) == 0:
                     return it, True
                 new = residual(model, settings, data, p, u)
             rate = rate_of(size, before, new, norm, keep)
-            keep = share == 1.0 and chords_suffice(size, rate, keep, chords, tolerance)
+            keep = share == 1.0 and chords_suffice(size, rate, keep, chords, tolerance, noise)
             keep = keep and not (wary and it == 1)
             norm, before, fresh = new, size if share == 1.0 else 0.0, size > NEAR
         return limit, False

@@ -131,7 +131,7 @@ class Variations(NamedTuple):
 
     Attributes:
         col: what a control point of a coordinate moves, shape (nv, s, mz).
-        row: how a row of the residual weighs momenta and impulses, shape (nv, s, mf).
+        row: how a row of the residual weighs momenta and impulses, shape (nv, s, mf); in the recursion (nv, s, wide).
         e: what it weighs of the twist beside that, shape (nv, s, 6).
         own: what a joint does to itself, shape (nv, s, 3, s).
     """
@@ -143,16 +143,16 @@ class Variations(NamedTuple):
 
 
 class RecursionData(NamedTuple):
-    """Scratch of the O(n) recursion, see `recursion`.
+    """Scratch of the O(n) recursion, see `recursion`; `wide` is mf, rounded up to whole lots of `data.LANES`.
 
     Attributes:
         var: first variations.
         slots: which of the blocks A a node uses, shape (nodes,), see `minimal.arrays.inherited_slots`.
         begun: whether a node's block holds the answers of children, shape (nodes,).
-        A, l: answer f = A^T z + l of the subtrees, shapes (slots, mf, mf) and (nodes, mf).
+        A, l: answer f = A^T z + l of the subtrees, shapes (slots, mf, wide) and (nodes, mf).
         z: variations of the nodes but those of the last pose, shape (nodes, mf).
         X: coordinates per variation of the parent, shape (nv, s, mf).
-        H: shape (nv, s, mf).
+        H: shape (nv, s, wide).
         Lam: equations of one joint, shape (3 s, 6 s).
         inverse: of those of each joint, shape (nv, s, 3 s).
         y: right-hand side of one joint, shape (3 s,).

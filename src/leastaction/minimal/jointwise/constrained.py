@@ -13,17 +13,18 @@ The momentum of Eq. 6c lacks the impulse of the loops at its own point. It is ad
 fits the loops.
 """
 
-from leastaction._jit import entry, routine
+from leastaction._jit import entry, inline, routine
 from leastaction.kinematics.closure import evaluate, is_coupling, is_velocity, polynomial, twist_of, wrench_slope
 from leastaction.minimal.convergence import ROUND_OFF, SHARPEST, largest
-from leastaction.minimal.elimination import CAPS, eliminate, fit_momentum, hinges_turn_too_far
+from leastaction.minimal.elimination import eliminate, hinges_turn_too_far
 from leastaction.minimal.jointwise import directions, hessian
 from leastaction.minimal.jointwise.newton import begin, conclude, turns_too_far
 from leastaction.minimal.jointwise.one_sided import open_or_close
 from leastaction.minimal.jointwise.points import is_nodal, positions, velocities
 from leastaction.minimal.jointwise.residual import ball_matrices, residual, start_point
 from leastaction.minimal.jointwise.work import is_astray
-from leastaction.minimal.predict import constant_velocity, kinetic_energy
+from leastaction.minimal.loop_rollout import loop_rollout_of
+from leastaction.minimal.predict import constant_velocity
 from leastaction.spatial import ad, add, dot, load6_at, sub
 
 
@@ -169,39 +170,41 @@ def newton(model, settings, data, loops, u, cap):
     return settings.max_iterations, False
 
 
+@routine
+def _attempt(model, settings, data, loops, u, q, p, cap):
+    """See `loop_rollout_of`; the first guess has the velocity at the start, which the loops allow."""
+    constant_velocity(model.native, settings, data.guess, data.points.X, q)
+    begin(model.tree, settings, data, q, p)
+    if not is_nodal(settings.rule):
+        start_point(model.tree, loops.settings.rule, loops.points, q)
+    return newton(model.tree, settings, data, loops, u, cap)
+
+
+@routine
+def _conclude(model, settings, data, loops, u, q, q_next, p_next):
+    """See `loop_rollout_of`."""
+    for i in range(data.p.shape[0]):
+        data.p[i] = loops.p[i]
+    conclude(model.tree, settings, data, q, q_next, p_next)
+
+
+@inline
+def _is_astray(model, settings, data, u, before, after, p, p_next):
+    return is_astray(model, settings, data.points, before, after, p, p_next)
+
+
+@inline
+def _impulses(model, data, loops):
+    return loops.points.lam, loops.settings.rule.w, loops.system
+
+
+_rollout = loop_rollout_of(_attempt, _conclude, _is_astray, _impulses)
+
+
 @entry(nogil=True)
 def rollout(model, settings, data, loops, U, Q, P, iterations, multipliers):
     """Steps from row 0 of Q and P with loops; gives back the steps done.
 
     `multipliers`: those of the loops as forces [N or N m], one row per state.
     """
-    tree, native, guess, closure = model.tree, model.native, data.guess, model.native.closure
-    w, s = loops.settings.rule.w, data.dx.shape[0]
-    dt, count, lam = settings.dt, closure.count, loops.points.lam
-    before = kinetic_energy(native, guess, Q[0], P[0])
-    for k in range(U.shape[0]):
-        converged = False
-        for attempt in range(len(CAPS)):
-            constant_velocity(native, settings, guess, data.points.X, Q[k])
-            begin(tree, settings, data, Q[k], P[k])
-            if not is_nodal(settings.rule):
-                start_point(tree, loops.settings.rule, loops.points, Q[k])
-            done, converged = newton(tree, settings, data, loops, U[k], CAPS[attempt])
-            iterations[k + 1] += done
-            if converged:
-                break
-        if not converged:
-            return k
-        for c in range(count):
-            multipliers[k, c] = lam[0, c] / (w[0] * dt)
-        for i in range(data.p.shape[0]):
-            data.p[i] = loops.p[i]
-        conclude(tree, settings, data, Q[k], Q[k + 1], P[k + 1])
-        fit_momentum(native, guess, loops.system, Q[k + 1], P[k + 1])
-        after = kinetic_energy(native, guess, Q[k + 1], P[k + 1])
-        if is_astray(model, settings, data.points, before, after, P[k], P[k + 1]):
-            return k
-        before = after
-        for c in range(count):
-            multipliers[k + 1, c] = loops.system.end_h[c] / (w[s] * dt)  # now the impulses of the loops
-    return U.shape[0]
+    return _rollout(model, settings, data, loops, U, Q, P, iterations, multipliers)

@@ -32,6 +32,9 @@ from leastaction.minimal.jointwise.arrays import (
 from leastaction.minimal.jointwise.sparse import tables
 from leastaction.minimal.rules import Rule, lobatto
 
+LANES = 8
+"""Numbers that processors multiply at once: rows of the products in the recursion are filled up with zeros to lots."""
+
 
 def galerkin_model(mechanism: Mechanism) -> GalerkinModel:
     """A mechanism as the variational integrators read it."""
@@ -89,19 +92,20 @@ def point_data(model: TreeModel, rule: Rule) -> PointData:
     )
 
 
-def _variations(size: Sizes) -> Variations:
+def _variations(size: Sizes, wide: int) -> Variations:
     nv, s = size.nv, size.s
-    shapes = ((nv, s, size.mz), (nv, s, size.mf), (nv, s, 6), (nv, s, 3, s))
+    shapes = ((nv, s, size.mz), (nv, s, wide), (nv, s, 6), (nv, s, 3, s))
     return Variations(*(np.zeros(shape) for shape in shapes))
 
 
 def recursion_data(model: TreeModel, size: Sizes) -> RecursionData:
     """For `directions.recursive`."""
     n, nv, s, _, _, mf = size
+    wide = -(-mf // LANES) * LANES
     slots = inherited_slots(model.nodes.parent)
-    blocks = (int(slots.max(initial=-1)) + 1, mf, mf)
-    shapes = (blocks, (n, mf), (n, mf), (nv, s, mf), (nv, s, mf), (3 * s, 6 * s), (nv, s, 3 * s), (3 * s,))
-    return RecursionData(_variations(size), slots, np.zeros(n, np.bool_), *(np.zeros(shape) for shape in shapes))
+    blocks = (int(slots.max(initial=-1)) + 1, mf, wide)
+    shapes = (blocks, (n, mf), (n, mf), (nv, s, mf), (nv, s, wide), (3 * s, 6 * s), (nv, s, 3 * s), (3 * s,))
+    return RecursionData(_variations(size, wide), slots, np.zeros(n, np.bool_), *(np.zeros(shape) for shape in shapes))
 
 
 def sparse_data(model: TreeModel, size: Sizes) -> SparseData:
@@ -109,7 +113,7 @@ def sparse_data(model: TreeModel, size: Sizes) -> SparseData:
     _, nv, s, Q, mz, mf = size
     depth, ancestors, reach = tables(model.nodes, nv, s)
     return SparseData(
-        var=_variations(size),
+        var=_variations(size, mf),
         depth=depth,
         ancestors=ancestors,
         LU=np.zeros((2, s * nv, s * reach)),

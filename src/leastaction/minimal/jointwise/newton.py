@@ -1,7 +1,7 @@
 """Newton iterations of one step of a variational integrator, and what comes before and after them."""
 
 from leastaction._jit import routine
-from leastaction.minimal.convergence import chords_suffice, is_solved, largest, rate_of, within_reach
+from leastaction.minimal.convergence import chords_suffice, is_solved, largest, rate_of, unseen
 from leastaction.minimal.jointwise.directions import AGAIN
 from leastaction.minimal.jointwise.one_sided import open_or_close
 from leastaction.minimal.jointwise.residual import next_momentum, residual, start_point
@@ -93,11 +93,12 @@ def newton_with(direction):
 
         Converged: see `convergence.is_solved`.
         Updates larger than `cap` [rad or m] are shortened to it; a search for a smaller residual instead gets stuck
-        where the Jacobian is singular. `data.history`: residual norms. The last iterations keep the derivatives of the
+        where the Jacobian is singular. After `limit` iterations it goes on only while each update is less than half
+        the one before. `data.history`: residual norms. The last iterations keep the derivatives of the
         one before (chord steps), where three of them are enough, or four above order 2: they are that much cheaper.
         """
         points, dx, history = data.points, data.dx, data.history
-        tolerance = within_reach(settings.tolerance, dx.shape[1])
+        tolerance, noise = settings.tolerance, unseen(settings.tolerance, dx.shape[1])
         X = points.X
         for it in range(history.shape[0]):
             history[it] = 0.0
@@ -107,7 +108,8 @@ def newton_with(direction):
         if norm == 0.0:
             return 0, not turns_too_far(model.nodes, X)
         keep, before, chords = False, 0.0, 3 if dx.shape[0] == 1 else 4
-        for it in range(1, limit + 1):
+        most = min(settings.max_iterations, 2 * limit)
+        for it in range(1, most + 1):
             if keep:
                 again(model, settings, points, data.solver, dx)
             else:
@@ -121,13 +123,15 @@ def newton_with(direction):
                     X[a + 1, k] += shorten * dx[a, k]
             new = residual(model, settings, points, data.p, u)
             history[it] = new
-            if shorten == 1.0 and is_solved(size, before, new, norm, keep, tolerance):
+            if shorten == 1.0 and is_solved(size, before, new, norm, keep, tolerance, noise):
                 if open_or_close(model.jumps, model, settings, points) == 0:
                     return it, not turns_too_far(model.nodes, X)
                 new = residual(model, settings, points, data.p, u)
+            if it >= limit and not (shorten == 1.0 and size < 0.5 * before):
+                return it, False
             rate = rate_of(size, before, new, norm, keep)
-            keep = shorten == 1.0 and chords_suffice(size, rate, keep, chords, tolerance)
+            keep = shorten == 1.0 and chords_suffice(size, rate, keep, chords, tolerance, noise)
             norm, before = new, size if shorten == 1.0 else 0.0
-        return limit, False
+        return most, False
 
     return newton

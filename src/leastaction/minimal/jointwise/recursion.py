@@ -150,7 +150,7 @@ def factor(model, settings, points, data):
         if begun[parent]:
             to = slots[parent]
             for a in range(A.shape[1]):
-                for c in range(A.shape[2]):
+                for c in range(A.shape[1]):
                     A[to, a, c] += A[at, a, c]
         begun[parent] = True
 
@@ -159,7 +159,8 @@ def factor(model, settings, points, data):
 def _products(data, at, k, a):
     """X[k, a] = A row and H[k, a] = A^T col of the block A[at]."""
     col, row, A, X, H = data.var.col, data.var.row, data.A, data.X, data.H
-    # Sizes at run time on purpose: LLVM vectorises these loops better than unrolled ones.
+    # Sizes at run time on purpose: LLVM vectorises these loops better than unrolled ones. The last entries of each row
+    # are zeros, so that nothing is left over after whole vectors.
     mz, mf = A.shape[1], A.shape[2]
     for c in range(mf):
         H[k, a, c] = 0.0
@@ -223,16 +224,16 @@ def solve(model, data, r, dx):
     col, row = data.var.col, data.var.row
     l, z, X, H, inverse = data.l, data.z, data.X, data.H, data.inverse
     nodes, y = model.nodes, data.y
-    s, mz, mf = X.shape[1], X.shape[2], H.shape[2]
+    s, mz = X.shape[1], X.shape[2]
     for i in range(nodes.shape[0]):
-        for c in range(mf):
+        for c in range(mz):
             l[i, c] = 0.0
     for i in range(nodes.shape[0] - 1, -1, -1):
         n, nv, parent = nodes[i].iv, nodes[i].nv, nodes[i].parent
         for k in range(n, n + nv):
             for a in range(s):
                 x = r[a, k]
-                for c in range(mf):
+                for c in range(mz):
                     x += row[k, a, c] * l[i, c]
                 y[(k - n) * s + a] = x
         for k in range(n, n + nv):
@@ -242,12 +243,12 @@ def solve(model, data, r, dx):
                     x += inverse[k, a, q] * y[q]
                 dx[a, k] = x
         if parent >= 0:
-            for c in range(mf):
+            for c in range(mz):
                 l[parent, c] += l[i, c]
             for k in range(n, n + nv):
                 for a in range(s):
                     x = dx[a, k]
-                    for c in range(mf):
+                    for c in range(mz):
                         l[parent, c] += H[k, a, c] * x
     for i in range(nodes.shape[0]):
         n, nv, parent = nodes[i].iv, nodes[i].nv, nodes[i].parent
@@ -271,15 +272,15 @@ def solve(model, data, r, dx):
 def _hand_on(data, at, n, m):
     """Make of the block A[at] what its parent gets of it; where the parent had none yet, it is now the parent's."""
     A, X, H = data.A, data.X, data.H
-    s, mz, mf = X.shape[1], A.shape[1], A.shape[2]
+    s, mz = X.shape[1], A.shape[1]
     if m % 2 == 1:
         for o in range(mz):
             x = X[n, 0, o]
-            for c in range(mf):
+            for c in range(mz):
                 A[at, o, c] += H[n, 0, c] * x
     for t in range(m % 2, m, 2):  # two unknowns at a time: fewer passes over memory
         k, a, j, b = n + t // s, t % s, n + (t + 1) // s, (t + 1) % s
         for o in range(mz):
             x, y = X[k, a, o], X[j, b, o]
-            for c in range(mf):
+            for c in range(mz):
                 A[at, o, c] += H[k, a, c] * x + H[j, b, c] * y

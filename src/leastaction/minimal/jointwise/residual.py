@@ -126,38 +126,51 @@ def rows(model, settings, data):
     nodes, dofs, rule = model.nodes, model.dofs, settings.rule
     pts, scr, rate, force, g = data.nodes, data.screws, data.rate, data.force, data.g
     w, b, dt = rule.w, rule.b, settings.dt
+    second = is_nodal(rule) and b.shape[1] == 2
     for i in range(nodes.shape[0] - 1, -1, -1):
         node = nodes[i]
         n, parent = node.iv, node.parent
+        if parent >= 0:
+            for al in range(w.shape[0]):
+                add_to(pts[al, parent].mu, load6(pts[al, i].mu))
+                add_to(pts[al, parent].G, load6(pts[al, i].G))
+        if second and node.nv == 1:  # order 2, written out: sums over two points stay in registers
+            first, push = _axis_terms(pts, scr, rate, force, dofs[n].armature, 0, i, n, w[0], dt)
+            last, pull = _axis_terms(pts, scr, rate, force, dofs[n].armature, 1, i, n, w[1], dt)
+            g[0, n] = b[0, 0] * first + b[1, 0] * last + push
+            g[1, n] = b[0, 1] * first + b[1, 1] * last + pull
+            continue
         for chi in range(b.shape[1]):
             for k in range(n, n + node.nv):
                 g[chi, k] = 0.0
         for al in range(w.shape[0]):
-            mu = load6(pts[al, i].mu)
-            G = load6(pts[al, i].G)
-            wdt = w[al] * dt
-            if parent >= 0:
-                add_to(pts[al, parent].mu, mu)
-                add_to(pts[al, parent].G, G)
             if node.nv == 1:
-                S = load6(scr[al, n].S)
-                t = w[al] * (dot(S, mu) + dofs[n].armature * rate[al, n])
+                t, push = _axis_terms(pts, scr, rate, force, dofs[n].armature, al, i, n, w[al], dt)
                 for chi in range(b.shape[1]):
                     g[chi, n] += b[al, chi] * t
-                push = wdt * (dot(load6(scr[al, n].Sp), mu) + force[al, n]) + dot(S, G)
                 if is_nodal(rule):
                     g[al, n] += push
                 else:
                     g[0, n] += 0.5 * push
                     g[1, n] += 0.5 * push
             else:
-                m, push = ball_vectors(dofs, data, al, n, mu, G, wdt)
+                wdt = w[al] * dt
+                m, push = ball_vectors(dofs, data, al, n, load6(pts[al, i].mu), load6(pts[al, i].G), wdt)
                 for chi in range(b.shape[1]):
                     t3 = scale3(wdt, mattvec(load9(data.Om[al, node.ball, chi]), m))
                     if (not is_nodal(rule)) or chi == al:
                         t3 = add3(t3, mattvec(load9(data.P[al, node.ball, chi]), push))
                     for j in range(3):
                         g[chi, n + j] += t3[j]
+
+
+@inline
+def _axis_terms(pts, scr, rate, force, armature, al, i, n, w, dt):
+    """What acts on the joint of node i, with one axis, at point al of weight w: momentum, and impulse along it."""
+    S, mu = load6(scr[al, n].S), load6(pts[al, i].mu)
+    momentum = w * (dot(S, mu) + armature * rate[al, n])
+    turn = dot(load6(scr[al, n].Sp), mu) + force[al, n]
+    return momentum, w * dt * turn + dot(S, load6(pts[al, i].G))
 
 
 @inline
@@ -223,7 +236,7 @@ def next_momentum(model, settings, data, p):
     as the same wrench, momentum maps are kept whatever the tolerance, and without an impulse nothing is rounded twice.
     """
     nodes, free, dt = model.nodes, model.free, settings.dt
-    pts, scr, balls, X, force, r = data.nodes, data.screws, data.balls, data.X, data.force, data.r
+    pts, scr, balls, X, rate, force, r = data.nodes, data.screws, data.balls, data.X, data.rate, data.force, data.r
     w = settings.rule.w
     s = r.shape[0]
     for i in range(nodes.shape[0]):
@@ -231,8 +244,8 @@ def next_momentum(model, settings, data, p):
         n = node.iv
         if node.nv == 1:
             for al in range(w.shape[0]):
-                turn = dot(load6(scr[al, n].Sp), load6(pts[al, i].mu)) + force[al, n]
-                p[n] += w[al] * dt * turn + dot(load6(scr[al, n].S), load6(pts[al, i].G))
+                _, push = _axis_terms(pts, scr, rate, force, 0.0, al, i, n, w[al], dt)
+                p[n] += push
             continue
         total = (p[n], p[n + 1], p[n + 2])
         for al in range(w.shape[0]):

@@ -61,6 +61,9 @@ def parameter_gradient(g: Gradients, mechanism: Mechanism, name: str) -> FloatAr
             return _point_force(g, mechanism, kind, force)
     if kind in ("kp", "kv"):
         return _servo(g, mechanism, kind, part)
+    if kind == "peak":
+        peak = float(parameter(mechanism, name))
+        return np.array(_tendon_row(g, mechanism, part)[2] / peak if peak else 0.0)
     if kind in ("position", "rotation") and any(j.name == part for j in (*mechanism.joints, *mechanism.loops)):
         return _placement(g, mechanism, kind, mechanism.joint(part))
     if kind in _COORDINATE:

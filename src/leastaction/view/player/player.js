@@ -115,6 +115,7 @@ class Player {
       for (const path of actor.paths) {
         let points = path.points.map(world);
         if (path.kind === "spring") points = coil(points[0], points[1], 4 * path.radius);
+        if (path.bends.length) points = bent(points, path.bends, world, (body, axis) => vec.turn(pose(body).turn, axis));
         chain(tubes, points, path.radius, path.color);
       }
       const shift = this.on.side ? actor.offset : [0, 0, 0];

@@ -315,3 +315,57 @@ class Renderer {
     if (count) gl.drawArraysInstanced(gl.TRIANGLE_STRIP, 0, this.tubes.count, count);
   }
 }
+
+// A path with what it goes around between its points. The same as `string` in leastaction/spatial/wrapping.py.
+function bent(points, bends, world, turned) {
+  const out = [points[0]];
+  bends.forEach((bend, k) => {
+    if (bend) {
+      const centre = world(bend.centre), from = (x) => vec.add(x, vec.scale(centre, -1));
+      const axis = bend.axis && turned(...bend.axis), side = bend.side && from(world(bend.side));
+      const arc = around(from(points[k]), from(points[k + 1]), axis, bend.radius, side);
+      out.push(...arc.map((x) => vec.add(centre, x)));
+    }
+    out.push(points[k + 1]);
+  });
+  return out;
+}
+
+// Points where a string from a to b lies on a sphere, or on a cylinder about an axis; none where it is straight.
+function around(a, b, axis, r, side, count = 25) {
+  const across = (x) => (axis ? vec.add(x, vec.scale(axis, -vec.dot(x, axis))) : x), height = (x) => (axis ? vec.dot(x, axis) : 0);
+  const p = across(a), q = across(b), ra = Math.hypot(...p), rb = Math.hypot(...q);
+  if (ra <= r || rb <= r) return [];
+  let m = vec.cross(p, q);
+  const sine = Math.hypot(...m);
+  m = sine > 1e-12 ? vec.scale(m, 1 / sine) : axis || [0, 0, 1];
+  const phi = Math.atan2(sine, vec.dot(p, q)), u = vec.scale(p, 1 / ra), t = vec.cross(m, u);
+  const bx = rb * Math.cos(phi), by = rb * Math.sin(phi), dx = bx - ra, dd = dx * dx + by * by;
+  const share = dd > 1e-15 ? Math.min(Math.max((-dx * ra) / dd, 0), 1) : 0;
+  const cut = Math.hypot(ra + share * dx, share * by) <= r, la = Math.acos(r / ra), lb = Math.acos(r / rb);
+  const sx = side ? vec.dot(side, u) : 0, sy = side ? vec.dot(side, t) : 0;
+  let first = la, last = phi - lb, before = Math.sqrt(ra * ra - r * r), after = Math.sqrt(rb * rb - r * r);
+  if (side && Math.hypot(...side) < r) {
+    if (cut) return [];
+    const reach = (d, x) => Math.sqrt(d * d + r * r - 2 * d * r * Math.cos(x));
+    let low = Math.max(0, phi - lb), high = Math.min(phi, la);
+    for (let i = 0; i < 50; i++) {
+      const x = 0.5 * (low + high), y = phi - x;
+      if ((ra * Math.sin(x)) / reach(ra, x) > (rb * Math.sin(y)) / reach(rb, y)) high = x; else low = x;
+    }
+    first = last = low;
+    before = reach(ra, low);
+    after = reach(rb, phi - low);
+  } else if (side && sy < 0 && sy * Math.cos(phi) > sx * Math.sin(phi)) {
+    first = -la;
+    last = phi + lb - 2 * Math.PI;
+  } else if (!cut) return [];
+  const whole = before + after + r * Math.abs(last - first), za = height(a), zb = height(b), points = [];
+  for (let k = 0; k < count; k++) {
+    const s = k / (count - 1), x = first + (last - first) * s;
+    const on = vec.add(vec.scale(u, r * Math.cos(x)), vec.scale(t, r * Math.sin(x)));
+    const z = za + ((zb - za) * (before + r * Math.abs(last - first) * s)) / whole;
+    points.push(axis ? vec.add(on, vec.scale(axis, z)) : on);
+  }
+  return points;
+}
