@@ -100,9 +100,11 @@ def test_feet_that_stand_give_the_wrench_that_the_body_lacks():
     stance.forces[:, 1] = 0.0
     off = robot.integrate(stand, np.r_[0.01, -0.02, 0.01, 4e-3, -3e-3, 5e-3, np.zeros(12)])
     corrected = off.copy()
-    corrected[7:] += stance.moves(0, 0.5, off, stand)
+    moved = [stance.moves(0, part, off, stand) for part in np.linspace(0.0, 0.9, 10)]
+    assert np.abs(np.diff(moved, axis=0)).max() < 0.05  # it comes and goes smoothly
+    corrected[7:] += moved[-1]
     places = [foot_motion(robot, Placement(robot, q), robot.contacts[1])[0] for q in (stand, off, corrected)]
-    assert np.linalg.norm(places[2] - places[0]) < 0.2 * np.linalg.norm(places[1] - places[0])
+    assert np.linalg.norm(places[2] - places[0]) < 0.35 * np.linalg.norm(places[1] - places[0])
     np.testing.assert_array_equal(np.delete(corrected - off, slice(10, 13)), 0.0)
     with pytest.raises(la.ProblemError, match="StanceFeedback: spin"):
         opt.StanceFeedback(1.0, 1.0, 1.0, -1.0)

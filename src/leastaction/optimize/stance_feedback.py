@@ -8,6 +8,7 @@ body: else a body that is off by a centimetre puts them down as far from where t
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -32,6 +33,8 @@ SOFT = 1e-3
 STIFF, REACH = 1e-2, 0.3
 """Damping of the moves that take a foot to its place, beside the square of the longest lever of its leg, and how far a
 joint is moved at most [rad or m]."""
+FADE = 0.05
+"""Time within which these moves come and go [s]."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +48,9 @@ class StanceFeedback:
         spin: [N m s/rad].
         least: force [N] in the plan from which a foot counts as standing.
         most: force [N] that a foot is given at most, beside the planned one.
-        placing: share of what a foot in the air lacks of its planned place in the world that its joints make up for.
+        placing: share of what a foot in the air lacks of its planned place in the world that its joints make up for,
+            one number or those along x, y and z. Where only x matters, as at gaps across the way, y and z are better
+            left to the body: feet beneath a body that is off keep it upright.
     """
 
     position: float
@@ -54,12 +59,14 @@ class StanceFeedback:
     spin: float
     least: float = 1.0
     most: float = np.inf
-    placing: float = 0.0
+    placing: float | tuple[float, float, float] = 0.0
 
     def __post_init__(self) -> None:
         for field in fields(self):
             value = getattr(self, field.name)
-            if field.name != "most" or value != np.inf:
+            if field.name == "placing":
+                arguments.numbers(value, [(), (3,)], "StanceFeedback: placing")
+            elif field.name != "most" or value != np.inf:
                 arguments.number(value, f"StanceFeedback: {field.name}", least=0.0)
 
 
@@ -90,7 +97,8 @@ class Stance:
                     break
         if not self.feet:
             raise ProblemError("stance: the solution has no forces of the robot's contacts")
-        self.forces = np.array(forces).T
+        self.forces, self.dt = np.array(forces).T, solution.trajectory.dt
+        self.last, self.moved = 0.0, np.zeros(len(driven))
 
     def pressed(self, k: int, part: float) -> FloatArray:
         """Planned forces on the feet [N], in step k of the solution of which the share `part` is over."""
@@ -99,14 +107,23 @@ class Stance:
     def moves(self, k: int, part: float, q: FloatArray, planned: FloatArray) -> FloatArray:
         """What is added to the targets of the motors so that feet in the air come to their places, shape (driven,).
 
+        It comes and goes within `FADE`: a target that jumps when a foot lifts off or lands would kick the body.
+
         Args:
             k: step of the solution; part: share of it that is over.
             q: joint positions.
             planned: those of the plan.
         """
+        now = (k + part) * self.dt
+        share = 1.0 - math.exp(-max(now - self.last, 0.0) / FADE)
+        self.last, self.moved = now, self.moved + share * (self._wanted(k, part, q, planned) - self.moved)
+        return self.moved
+
+    def _wanted(self, k: int, part: float, q: FloatArray, planned: FloatArray) -> FloatArray:
+        """`moves` at once."""
         out, f = np.zeros(len(self.driven)), self.feedback
         swings = np.flatnonzero(self.pressed(k, part) <= f.least)
-        if f.placing == 0.0 or not len(swings):
+        if not np.any(f.placing) or not len(swings):
             return out
         mixed = planned.copy()
         mixed[:7] = q[:7]  # the body where it is, the joints where they are to be
@@ -116,7 +133,7 @@ class Stance:
             J = J[:, self.driven]
             lacks = foot_motion(self.mechanism, wanted, self.feet[i])[0] - place
             damping = STIFF * float((J * J).sum(axis=0).max(initial=0.0)) * np.eye(3)
-            out += J.T @ np.linalg.solve(J @ J.T + damping, f.placing * lacks)
+            out += J.T @ np.linalg.solve(J @ J.T + damping, np.multiply(f.placing, lacks))
         return np.clip(out, -REACH, REACH)
 
     def torques(self, k: int, part: float, q: FloatArray, lacks: FloatArray, slow: FloatArray) -> FloatArray:

@@ -19,9 +19,9 @@ ETA, DELTA, S_THETA, S_PHI = 1e-8, 1.0, 1.1, 2.3
 """Of Armijo's condition and of when it is asked for (Eqs. 19 and 20)."""
 CORRECTIONS, CORRECTED = 4, 0.99
 """Second-order corrections at most, and what each one must gain (Algorithm A, step A-5.7)."""
-MU_ERROR, MU_EASY, MU_FACTOR, MU_POWER = 100.0, 3000.0, 0.2, 1.5
+MU_ERROR, MU_EASY, MU_LATE, MU_FACTOR, MU_POWER = 100.0, 3000.0, 1e-3, 0.2, 1.5
 """When and how the barrier parameter falls (Eq. 7): the error of its problem beside it, in general and where steps are
-`WHOLE`."""
+`WHOLE`, no Hessian had to be shifted so far, and the barrier parameter is below `MU_LATE`."""
 STUCK = 2.0
 """Error beside the acceptable one that is good enough where there is no way on."""
 SOFT = 0.9999
@@ -105,7 +105,8 @@ def prepare(ip: Interior) -> bool | None:
 
 def _lower_barrier(ip: Interior, least: float) -> None:
     """Lower the barrier parameter as long as its problem is solved (Eq. 7)."""
-    while ip.mu > least and max(ip.errors(ip.mu)) <= (MU_EASY if ip.easy else MU_ERROR) * ip.mu:
+    enough = MU_EASY if ip.easy and ip.shift == 0.0 and ip.mu <= MU_LATE else MU_ERROR
+    while ip.mu > least and max(ip.errors(ip.mu)) <= enough * ip.mu:
         ip.mu = max(least, min(MU_FACTOR * ip.mu, ip.mu**MU_POWER))
         ip.new_filter()
 
