@@ -104,8 +104,8 @@ def test_torques_press_a_tip_on_a_wall(gravity):
         assert not run.stored["divided"][-50:].any()
 
 
-@pytest.mark.parametrize(("gravity", "damping", "kv", "most"), [(9.81, 1.0, 20.0, 100), (0.0, 0.0, 100.0, 20)])
-def test_stiff_servos_press_a_tip_on_a_smooth_wall(gravity, damping, kv, most):
+@pytest.mark.parametrize(("gravity", "damping", "kv"), [(9.81, 1.0, 20.0), (0.0, 0.0, 100.0)])
+def test_stiff_servos_press_a_tip_on_a_smooth_wall(gravity, damping, kv):
     """What they push with tells what an impact is, and how large impulses may be: not gravity alone."""
     b = pressing_arm(gravity, 0.0, damping)
     b.position_servo("one", "shoulder", kp=1e4, kv=kv)
@@ -114,7 +114,6 @@ def test_stiff_servos_press_a_tip_on_a_smooth_wall(gravity, damping, kv, most):
     forces = run.contact_force("fore", "world")[-20:, 0]
     assert forces.max() < -1000.0
     assert np.ptp(forces) < 1e-3 * abs(forces.mean())
-    assert run.iterations.max() < most
 
 
 def folding_arm():

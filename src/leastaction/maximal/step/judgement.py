@@ -109,7 +109,7 @@ def is_driven(model, data, settings, contact, dt):
 
     Their impulses act along the directions and at the points of the start of the step, while their gaps are those of
     its end. Where a body turns far within a step, the two may differ so much that an impact drives it. What joints add
-    to a smooth motion they take again; and what contacts bear of motors that press on them is no impact.
+    to a smooth motion they take again. In fine parts, what contacts bear of motors that press on them is no impact.
     """
     bodies, states, halves = model.bodies, data.bodies, settings.halves
     energy, work, deepest, total = 0.0, 0.0, 0.0, 0.0
@@ -134,9 +134,10 @@ def is_driven(model, data, settings, contact, dt):
                 power += f * c.drift[j - 1] if j > 0 else 0.0  # beside what moving surfaces give
                 joined += power
                 work += power if c.source >= 0 else 0.0
-    if hit > contact.now[0].push and is_impact(bodies, states, settings.gravity, dt):
+    fine = FINE * dt <= settings.whole
+    if hit > (contact.now[0].push if fine else 0.0) and is_impact(bodies, states, settings.gravity, dt):
         work = max(work, joined + joint_work(model, data))
-    most = WORK if FINE * dt > settings.whole else GROSS
+    most = GROSS if fine else WORK
     return work > most * energy + 2.0 * total * settings.gravity * deepest
 
 
