@@ -3,11 +3,11 @@
 import math
 import time
 import warnings
-from dataclasses import dataclass
 
 import numpy as np
 
 import leastaction as la
+from benchmarks.hard_machines import MACHINES, Scene, random_surface, random_turn
 from benchmarks.report import Report, Requirement, Sheet
 from leastaction.errors import ConvergenceError
 from leastaction.mechanism import Box, Capsule, MechanismBuilder, Plane, Pose, Sphere
@@ -24,36 +24,15 @@ the largest kinetic energy of the run. Deep: largest overlap at the end of a ste
 joint [m or rad]. Work: most Newton iterations of one step."""
 
 
-@dataclass
-class Scene:
-    """A mechanism, how it starts, and for how long it runs."""
-
-    robot: la.Mechanism
-    q: np.ndarray
-    v: np.ndarray
-    dt: float
-    steps: int
-
-
-def _turn(rng):
-    quat = rng.normal(size=4)
-    return quat / np.linalg.norm(quat)
-
-
-def _surface(rng, restitution=None):
-    e = float(rng.uniform(0.0, 1.0)) if restitution is None else restitution
-    return {"friction": float(rng.uniform(0.0, 1.0)), "restitution": float(rng.choice([0.0, e, 1.0]))}
-
-
 def pile(rng) -> Scene:
     """Boxes and balls that fall on each other."""
     b, q = MechanismBuilder("pile"), []
     for i in range(int(rng.integers(4, 8))):
-        surface = _surface(rng)
+        surface = random_surface(rng)
         skin = Sphere(0.1, **surface) if rng.random() < 0.4 else Box(tuple(rng.uniform(0.1, 0.3, 3)), **surface)
         b.body(f"b{i}", mass=float(10.0 ** rng.uniform(-1, 1)), shapes=skin)
         b.free(f"b{i}")
-        q += [*rng.uniform(-0.1, 0.1, 2), 0.3 + 0.4 * i, *_turn(rng)]
+        q += [*rng.uniform(-0.1, 0.1, 2), 0.3 + 0.4 * i, *random_turn(rng)]
     b.add_shape("world", Plane())
     robot = b.build()
     return Scene(robot, np.array(q), rng.normal(size=robot.nv), 0.01, 150)
@@ -62,7 +41,7 @@ def pile(rng) -> Scene:
 def stack(rng) -> Scene:
     """Boxes on each other with mass ratios up to 1e6."""
     b, q, z = MechanismBuilder("stack"), [], 0.0
-    surface = _surface(rng, 1.0)
+    surface = random_surface(rng, 1.0)
     for i in range(int(rng.integers(2, 5))):
         b.body(f"b{i}", mass=float(10.0 ** rng.uniform(-3, 3)), shapes=Box((0.2, 0.2, 0.2), **surface))
         b.free(f"b{i}")
@@ -78,7 +57,7 @@ def chain(rng) -> Scene:
     """A free chain with mass ratios up to 1e6 that falls on the ground."""
     b = MechanismBuilder("chain")
     links = int(rng.integers(3, 8))
-    surface = _surface(rng, 1.0)
+    surface = random_surface(rng, 1.0)
     for i in range(links):
         mass = float(10.0 ** rng.uniform(-3, 3))
         skin = Capsule(0.03, 0.2, pose=Pose((0, 0, -0.1)), **surface)
@@ -118,7 +97,7 @@ def tumbling(rng) -> Scene:
     for i in range(int(rng.integers(2, 5))):
         b.body(f"b{i}", mass=1.0, shapes=Box((0.2, 0.15, 0.3), friction=0.5))
         b.free(f"b{i}")
-        q += [*rng.uniform(-0.3, 0.3, 2), 0.4 + 0.4 * i, *_turn(rng)]
+        q += [*rng.uniform(-0.3, 0.3, 2), 0.4 + 0.4 * i, *random_turn(rng)]
     b.add_shape("world", Plane(friction=0.5))
     robot = b.build()
     return Scene(robot, np.array(q), 6.0 * rng.normal(size=robot.nv), 0.02, 60)
@@ -155,7 +134,9 @@ def loose_pairs(rng) -> Scene:
     return Scene(robot, q, 5.0 * rng.normal(size=robot.nv), float(rng.choice([0.02, 0.05])), 200)
 
 
-GAINS = {"spin": COARSE, "large_steps": COARSE, "loose_pairs": COARSE}
+GAINS = {"spin": COARSE, "large_steps": COARSE, "loose_pairs": COARSE, "paddle": math.inf}
+"""Paddles bring energy in."""
+
 BEFORE = {
     "pile": (0, 0, 3.5e-3, 0, 137),
     "stack": (0, 1, 0.16, 0, 250),
@@ -169,7 +150,11 @@ BEFORE = {
 """Failures, gains, worst gain, runs with open joints and most work of seeds 0 to 9 before restitution was bounded by
 energy and long steps were divided. Work of steps that failed is not in it."""
 
-KINDS = {f.__name__: f for f in (pile, stack, chain, spin, tumbling, minitaur, large_steps, loose_pairs)}
+NOTHING = ("", "", "", "", "")
+"""In place of such a row, for kinds that were not measured then."""
+
+OWN = (pile, stack, chain, spin, tumbling, minitaur, large_steps, loose_pairs)
+KINDS = {f.__name__: f for f in (*OWN, *MACHINES)}
 
 
 def measured(scene: Scene) -> dict:
@@ -179,7 +164,14 @@ def measured(scene: Scene) -> dict:
         warnings.simplefilter("ignore")
         try:
             run = la.simulate(
-                scene.robot, scene.q, scene.v, dt=scene.dt, steps=scene.steps, integrator=la.Maximal(), progress=False
+                scene.robot,
+                scene.q,
+                scene.v,
+                dt=scene.dt,
+                steps=scene.steps,
+                integrator=la.Maximal(),
+                motions=scene.motions,
+                progress=False,
             )
         except ConvergenceError as error:
             run, failure = error.trajectory, str(error)
@@ -207,7 +199,7 @@ def sheet(progress, seeds) -> tuple[Sheet, list[Requirement]]:
             progress.next(f"{name}, seed {seed}")
             rows.append(measured(make(np.random.default_rng([seed, *name.encode()]))))
             progress.done()
-        out.rows.append([name, len(rows), *_counts(rows, GAINS.get(name, GAIN)), *BEFORE[name]])
+        out.rows.append([name, len(rows), *_counts(rows, GAINS.get(name, GAIN)), *BEFORE.get(name, NOTHING)])
     failed, gains, opened = (sum(row[k] for row in out.rows) for k in (2, 3, 5))
     work = max(row[7] for row in out.rows)
     requirements = [

@@ -5,6 +5,7 @@ import pytest
 
 import leastaction as la
 from benchmarks.hard_scenes import KINDS, measured
+from leastaction.maximal.step.division import forget_failure
 
 
 def scene(kind, seed):
@@ -68,3 +69,11 @@ def test_a_chain_of_light_and_heavy_links_bounces():
     found = measured(scene("chain", 1051))
     assert not found["failure"]
     assert found["gain"] < 1e-4
+
+
+def test_a_part_that_is_refused_has_no_account():
+    """What a part would have gained is noted before it is judged; the finest parts are taken without."""
+    stepper = la.Maximal().prepare(la.robots.pendulum(2), 0.01)
+    stepper.data.clock[5] = 1.0
+    getattr(forget_failure, "py_func", forget_failure)(stepper.data, None)
+    assert stepper.data.clock[5] == 0.0

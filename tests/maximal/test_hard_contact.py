@@ -7,7 +7,7 @@ import pytest
 
 import leastaction as la
 from leastaction import MechanismBuilder
-from leastaction.mechanism import Box, Capsule, Cylinder, HeightField, Inertia, Plane, Sphere
+from leastaction.mechanism import Box, Capsule, Cylinder, HeightField, Inertia, Plane, Pose, Sphere
 from tests.maximal.scenes import G, balls, cubes, gaps, placed
 
 
@@ -73,15 +73,15 @@ def test_joint_slightly_beyond_its_limit_comes_back_calmly():
     assert np.abs(run.v).max() < 0.1
 
 
-def pressing_arm(gravity, friction):
+def pressing_arm(gravity, friction, damping=1.0):
     """Two links whose tip is to be pressed on a wall at x = 0.8."""
     b = MechanismBuilder("press", gravity=(0, 0, -gravity))
     b.add_shape("world", Box((0.1, 2, 2), pose=(0.85, 0, 0), friction=friction))
     rod = Inertia(1.0, (0.25, 0, 0), (0.001, 0.03, 0.03))
     b.body("upper", inertia=rod)
     b.body("fore", inertia=rod, shapes=Sphere(0.05, pose=(0.5, 0, 0), friction=friction))
-    b.revolute("shoulder", "world", "upper", axis="y", damping=1.0)
-    b.revolute("elbow", "upper", "fore", axis="y", position=(0.5, 0, 0), damping=1.0)
+    b.revolute("shoulder", "world", "upper", axis="y", damping=damping)
+    b.revolute("elbow", "upper", "fore", axis="y", position=(0.5, 0, 0), damping=damping)
     b.home({"shoulder": 1.2, "elbow": -2.4})
     return b
 
@@ -104,14 +104,48 @@ def test_torques_press_a_tip_on_a_wall(gravity):
         assert not run.stored["divided"][-50:].any()
 
 
-def test_stiff_servos_press_a_tip_on_a_smooth_wall():
-    b = pressing_arm(9.81, 0.0)
-    b.position_servo("one", "shoulder", kp=1e4, kv=20.0)
-    b.position_servo("two", "elbow", kp=1e4, kv=20.0)
+@pytest.mark.parametrize(("gravity", "damping", "kv"), [(9.81, 1.0, 20.0), (0.0, 0.0, 100.0)])
+def test_stiff_servos_press_a_tip_on_a_smooth_wall(gravity, damping, kv):
+    """What they push with tells what an impact is, and how large impulses may be: not gravity alone."""
+    b = pressing_arm(gravity, 0.0, damping)
+    b.position_servo("one", "shoulder", kp=1e4, kv=kv)
+    b.position_servo("two", "elbow", kp=1e4, kv=kv)
     run = la.simulate(b.build(), dt=0.005, duration=0.5, controls=[0.1, -0.2], integrator=la.Maximal())
     forces = run.contact_force("fore", "world")[-20:, 0]
     assert forces.max() < -1000.0
     assert np.ptp(forces) < 1e-3 * abs(forces.mean())
+
+
+def folding_arm():
+    """A capsule in flight with three links on hinges about y, the last of which wedges itself against the first."""
+    b = MechanismBuilder("arm")
+    b.add_shape("world", Plane())
+    along = Pose.from_axis_angle((0, 1, 0), 0.5 * math.pi)
+    for i, (length, place) in enumerate(((0.101862, 0.0), (0.233666, 0.233666), (0.0, 0.23328), (0.0, -0.034064))):
+        x = 0.5 * length or (0.11664 if i == 2 else 0.056774)
+        skin = Capsule(0.03, length, pose=Pose((x, 0, 0)) * along) if length else Sphere(0.05, pose=(x, 0, 0))
+        b.body(f"link{i}", density=1000.0, shapes=skin)
+        if i == 0:
+            b.free("link0")
+        else:
+            b.revolute(
+                f"j{i}", f"link{i - 1}", f"link{i}", axis="y", position=(place, 0, -0.06), damping=0.02, armature=0.002
+            )
+            b.actuator(f"m{i}", f"j{i}")
+    return b.build()
+
+
+def test_links_that_wedge_each_other():
+    """Friction holds a sphere on a capsule that its own joints press it on, with any force: a jam takes its time, but
+    not all that there is, and no energy comes of it."""
+    robot = folding_arm()
+    q = np.array([0.295, 0.0, 0.317, 0.67, 0.0, 0.743, 0.0, -2.043, -0.87, 4.919])
+    q[3:7] /= np.linalg.norm(q[3:7])
+    p = [0.0, 0.4279, 0.0, 4.77, 0.0, 0.4961, 0.7903, 0.0723, -0.0543]
+    run = la.simulate(robot, q, p=p, dt=0.005, steps=4, controls=[0.75, 1.91, 1.01], integrator=la.Maximal())
+    assert run.iterations.max() < 4000
+    assert run.stored["contacts"][:, 9].min() > -1e-5  # these numbers are rounded: links overlap at the start
+    assert np.ptp(run.energy) < 0.2 * run.kinetic_energy.max()
 
 
 def test_smoothed_contact_is_felt_without_a_jump():

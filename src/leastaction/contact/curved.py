@@ -62,7 +62,7 @@ def _apart(c, Q1, Q2, n):
 @routine
 def best_normal(c, Q1, Q2, n):
     """The unit vector (3) near n with the largest s, with c = c2 - c1."""
-    size = norm3(c)
+    size = max(norm3(c), TINY)  # centres may coincide
     for _ in range(ITERATIONS):
         h1, x1 = _farthest(Q1, n)
         h2, x2 = _farthest(Q2, n)
@@ -99,7 +99,7 @@ def best_normal(c, Q1, Q2, n):
 def best_normal_across(c, Q, d, n):
     """The unit vector (3) near n across the unit vector d with the largest n . c - sqrt(n . Q n)."""
     n = unit(axpy3(-dot3(n, d), d, n))
-    size = norm3(c)
+    size = max(norm3(c), TINY)  # centres may coincide
     for _ in range(ITERATIONS):
         h, x = _farthest(Q, n)
         g = sub3(c, x)

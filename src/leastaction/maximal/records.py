@@ -188,7 +188,9 @@ CONTACT_STATE = np.dtype(
         ("start", "i8"),  # `known` when the present step began
         ("warm", "i8"),  # 1: the step started from the impulses of the step before
         ("sure", "i8"),  # 1: to be solved by the modes of the step before, 2: it was
+        ("failed", "i8"),  # 1: Newton has found no solution with them, 0 else
         ("energy", "f8"),  # typical energy of the cones [J]
+        ("push", "f8"),  # largest impulse that forces but gravity give a body in the step [N s]
         ("load", "f8"),  # how much more mass joints put behind a contact than the body has itself
         ("dry", "f8"),  # share of the step in which dry friction acts
         ("kept", "f8"),  # length of the step whose Newton matrix the factors are of [s], 0 where it is of no use

@@ -29,6 +29,10 @@ EXACT, RIGID = 1e-13, 1e-9
 TRIES = 40
 """Most shares that are tried."""
 
+GIVE = 1e-8
+"""How much deeper than else contacts may be at the end of a part that has no solution otherwise [m]: of those that no
+joint moves along their normal, gaps change by what the motion bends."""
+
 NARROW, JUMP = 1e-6, 1e-3
 """Where the work, relative to the kinetic energy before, differs by more than JUMP between shares that differ by less
 than NARROW, it jumps."""
@@ -145,13 +149,15 @@ def bound_bounces(model, settings, data, contact, dt, spent):
 
 
 @routine(allocates=False)
-def let_slip(states, contact, dt):
-    """Take friction and restitution from all contacts."""
+def let_slip(states, contact, dt, bounce):
+    """Take friction from all contacts; unless they may bounce, restitution as well, and they may give a little."""
     for k in range(contact.now[0].count):
         c = contact.cones[k]
-        if is_bouncing(c):
+        if is_bouncing(c) and not bounce:
             c.rest += c.bounce * contact.contacts[c.source].restitution * dt * approach(c, states)
             c.bounce = 0.0
+        if c.source >= 0 and not bounce:
+            c.rest -= GIVE
         if c.kind == ip.EXACT or c.kind == ip.LINEAR:
             c.kind, c.beta[0], c.beta[1] = ip.LIMIT, 0.0, 0.0
         if c.kind == ip.TURN:

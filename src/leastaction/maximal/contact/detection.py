@@ -16,7 +16,7 @@ from leastaction.maximal.contact.margins import has_moved, lightest, margin_of, 
 from leastaction.maximal.contact.whirl import let_drift, note_turn
 from leastaction.maximal.step.assembly import work
 from leastaction.maximal.step.bodies import start_pose
-from leastaction.maximal.step.scales import strongest
+from leastaction.maximal.step.scales import largest_push, speed_scale, strongest
 from leastaction.spatial import add3, cross, dot3, load3, load9, mattvec, matvec, scale3, store3, sub3
 
 OUT_OF_DATE, NO_ROOM, UNTIED = np.int64(-1), np.int64(-2), np.int64(-3)
@@ -43,6 +43,10 @@ INSIDE = 0.9999
 LIGHT = 1e-3
 """Least share of the central-path parameter that a cone starts with. All the same, heavy things that come in fast would
 press light ones, which hardly move, with so much that these turn over within the step while it is solved."""
+
+HAIR = 1e-12
+"""Overlap that is none [m]: round-off of places. Things that slide along each other with a gap of zero that no joint
+can change would have no solution without it."""
 
 APART, OVERLAPPING, BOUNCING = 0.0, 1.0, 2.0
 """What decides how large the gap of a contact must be at the end of a step, in `side` of its cone."""
@@ -86,6 +90,7 @@ def find_cones(model, settings, data, near, contact, dt):
         contact.impulses[k, 0], contact.impulses[k, 1], contact.impulses[k, 2] = c.gam, c.beta[0], c.beta[1]
         if now.saved == 1:
             ip.save(c, contact.saved[k])
+    now.push = largest_push(model, settings, data, dt)
     count = np.int64(0)
     energy = 0.0
     for k in range(model.coordinates.shape[0]):
@@ -113,7 +118,9 @@ def find_cones(model, settings, data, near, contact, dt):
             found = begin
         for j in range(begin, found):
             move_surfaces(near, k, contact.contacts[j])
-            own = contact_cone(bodies, states, settings, cones[count], contact.contacts[j], j, near.edges[k], dt)
+            own = contact_cone(
+                bodies, states, settings, cones[count], contact.contacts[j], j, near.edges[k], now.push, dt
+            )
             last = append_turning(states, near.pairs[k], contact, count, near.turning)
             energy += own * (last - count)
             count = last
@@ -209,7 +216,7 @@ def approach(cone, states):
 
 
 @routine(allocates=False)
-def contact_cone(bodies, states, settings, cone, contact, j, edge, dt):
+def contact_cone(bodies, states, settings, cone, contact, j, edge, push, dt):
     """Make contact j a cone, at the start poses, with a first guess of slack and sliding; its typical energy [J].
 
     That of the lighter body goes to `own`.
@@ -218,6 +225,7 @@ def contact_cone(bodies, states, settings, cone, contact, j, edge, dt):
         cone: a `CONE` record, filled in.
         contact: a `CONTACT` record.
         edge: of the graph between its bodies.
+        push: see `scales.largest_push`.
     """
     directions, gravity = settings.directions, settings.gravity
     cone.a, cone.b, cone.edge, cone.source, cone.key = contact.a, contact.b, edge, j, contact.key
@@ -231,6 +239,8 @@ def contact_cone(bodies, states, settings, cone, contact, j, edge, dt):
     cone.leave = gravity * dt * dt
     cone.rest = overlap_left(phi, cone.leave)
     cone.side = OVERLAPPING if cone.rest < 0.0 else APART
+    if phi < HAIR:
+        cone.rest = min(cone.rest, -HAIR)
     before = approach(cone, states)  # not `vn`: contacts that were missed find the velocities of a first solution
     if contact.restitution > 0.0 and phi + dt * before < 0.0 and -before > BOUNCE * gravity * dt:
         # Newton's law: this gap after the step makes its mean normal velocity -e times that before.
@@ -244,7 +254,7 @@ def contact_cone(bodies, states, settings, cone, contact, j, edge, dt):
         mass = max(mass, bodies[contact.a].mass)
     if contact.b >= 0:
         mass = max(mass, bodies[contact.b].mass)
-    speed = gravity * dt + abs(min(vn, 0.0))
+    speed = speed_scale(settings, push, mass, dt) + abs(min(vn, 0.0))
     cone.own = least * speed * speed
     cone.ds = (phi - cone.rest) / dt + vn  # as predicted, for `match`
     cone.s = max(cone.ds, speed)

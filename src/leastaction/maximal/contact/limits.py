@@ -6,6 +6,7 @@ from leastaction.contact.overlaps import overlap_left
 from leastaction.maximal.contact.margins import REACH
 from leastaction.maximal.records import BALL, FREE
 from leastaction.maximal.step.assembly import work
+from leastaction.maximal.step.scales import speed_scale
 
 
 @routine(allocates=False)
@@ -38,7 +39,7 @@ def coordinate_cones(bodies, states, settings, contact, c, s, count, k, dt):
             continue
         room = side * (s.value - bound)
         if room + REACH * dt * min(side * rate - typical, -abs(rate)) < 0.0 and count < cones.shape[0]:
-            limit_cone(bodies, cones[count], c, s, k, side, rate, typical, dt)
+            limit_cone(bodies, settings, cones[count], c, s, k, side, rate, contact.now[0].push, dt)
             count += 1
     if c.friction > 0.0 and count < cones.shape[0]:
         cone = cones[count]
@@ -72,8 +73,9 @@ def typical_rate(bodies, settings, c, s, dt):
 
 
 @routine(allocates=False)
-def limit_cone(bodies, cone, c, s, k, side, rate, typical, dt):
-    """Make a limit of coordinate k a cone; see `coordinate_cones`."""
+def limit_cone(bodies, settings, cone, c, s, k, side, rate, push, dt):
+    """Make a limit of coordinate k a cone; see `coordinate_cones`; push: see `scales.largest_push`."""
+    typical = typical_rate(bodies, settings, c, s, dt)
     bound = c.lower if side > 0.0 else c.upper
     room = side * (s.value - bound)
     mass = 0.0
@@ -85,7 +87,7 @@ def limit_cone(bodies, cone, c, s, k, side, rate, typical, dt):
     cone.leave = typical * dt
     cone.rest = overlap_left(room, cone.leave)
     coordinate_wrenches(cone, s)
-    speed = typical + abs(rate)
+    speed = max(typical, speed_scale(settings, push, mass, dt) / size_of(bodies, c, s)) + abs(rate)
     cone.ds = (room - cone.rest) / dt + side * rate
     cone.s, cone.gam = max(cone.ds, speed), mass * (size_of(bodies, c, s) * speed) ** 2
     cone.y[0] = cone.y[1] = 0.0

@@ -16,6 +16,7 @@ from leastaction.contact.records import BOX, CAPSULE, FIELD
 from leastaction.maximal.contact.detection import (
     APART,
     CLOSE,
+    HAIR,
     LIGHT,
     LOOSE,
     NO_ROOM,
@@ -26,7 +27,7 @@ from leastaction.maximal.contact.detection import (
     detect_pair,
     move_surfaces,
 )
-from leastaction.maximal.contact.limits import limit_cone, limit_key, typical_rate
+from leastaction.maximal.contact.limits import limit_cone, limit_key
 from leastaction.maximal.contact.listing import is_listed
 from leastaction.maximal.records import BALL, FREE
 from leastaction.maximal.step.bodies import END, end_pose
@@ -95,8 +96,7 @@ def append_limits(model, settings, data, contact, count, dt):
         side = 1.0 if value < c.lower - BEYOND else (-1.0 if value > c.upper + BEYOND else 0.0)
         if side == 0.0 or takes_part(contact, limit_key(k, side)):
             continue
-        typical = typical_rate(bodies, settings, c, s, dt)
-        limit_cone(bodies, cones[count], c, s, k, side, (value - s.value) / dt, typical, dt)
+        limit_cone(bodies, settings, cones[count], c, s, k, side, (value - s.value) / dt, now.push, dt)
         now.energy = max(now.energy, cones[count].gam)
         cones[count].own = min(max(cones[count].gam / now.energy, LIGHT), 1.0)
         count += 1
@@ -136,7 +136,7 @@ def append_contacts(model, settings, data, near, contact, count, dt, features, c
         deep = DEEP * min(a.bound, b.bound)
         left = allowed(contact, k) if last > found else 0.0
         # Two bodies that a plane kept apart at the start overlap by what they have moved within the step alone.
-        undo = left == 0.0 and a.kind != FIELD and b.kind != FIELD
+        undo = left <= HAIR and a.kind != FIELD and b.kind != FIELD
         for j in range(found, last):
             phi, _, _ = gap(contacts[j], Xa, Xb)
             if phi < -deep - left and (has_features(a, b) or not takes_part(contact, contacts[j].key)):
@@ -148,7 +148,7 @@ def append_contacts(model, settings, data, near, contact, count, dt, features, c
                 move_surfaces(near, k, contacts[found])
                 cone = cones[count]
                 energy = contact_cone(
-                    model.bodies, data.bodies, settings, cone, contacts[found], found, near.edges[k], dt
+                    model.bodies, data.bodies, settings, cone, contacts[found], found, near.edges[k], now.push, dt
                 )
                 now.energy = max(now.energy, energy)
                 cone.own = min(max(cone.own / now.energy, LIGHT), 1.0)

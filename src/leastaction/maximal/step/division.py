@@ -10,6 +10,11 @@ configuration while they touch, or bodies that jam between others, for a moment.
 halved again. Coulomb's law need not have a solution; where there is none in one of the finest parts, all contacts slip
 in it and none bounces, as without friction there always is one."""
 
+JAMMED = 16
+"""From so many parts on, contacts that Newton cannot solve, as those of links that wedge each other, slip in a part
+that fails for it before it is halved again: so short a slip changes little, and jams would take all the work that there
+is."""
+
 LONGEST = 1 << 61
 """How a step was halved is told by a number: after a leading 1, bit by bit, 1 for a part that failed and was halved and
 0 for one that was solved, in order of time (`replay.lengths_of`); 0 for a step that was not halved, -1 for one whose
@@ -27,8 +32,18 @@ def with_bit(told, bit):
 
 
 @routine(allocates=False)
-def forget_failure(states, rowstates, contact):
-    """Back to the guess with which a failed step began, and no warm start from its contacts."""
+def is_jammed(contact):
+    """Whether it is a step with contacts, and no judgement of its solution, that has failed."""
+    if contact is None:
+        return False
+    return contact.now[0].count > 0 and contact.now[0].failed > 0
+
+
+@routine(allocates=False)
+def forget_failure(data, contact):
+    """Back to the guess with which a failed step began; no warm start from its contacts, no account of its energy."""
+    states, rowstates = data.bodies, data.rows
+    data.clock[5] = 0.0
     for i in range(states.shape[0]):
         s = states[i]
         for c in range(3):

@@ -102,7 +102,7 @@ def contact_step(model, settings, data, contact, dt):
     """`solve_step` with at least one cone: by the modes that cones had in the step before, or else from afar."""
     states, now = data.bodies, contact.now[0]
     find_redundant(model, settings, data, dt, settings.loops)
-    tried = 0
+    tried, now.failed = 0, 0
     if now.sure > 0:
         now.sure = 0
         tried = active_step(model, settings, data, contact, dt)
@@ -121,6 +121,7 @@ def contact_step(model, settings, data, contact, dt):
         if now.warm > 0:
             warm_start(contact)
     spent = interior_step(model, settings, data, contact, dt)
+    now.failed = 1 if spent < 0 else 0
     return spent + tried if spent >= 0 else spent - tried
 
 

@@ -109,7 +109,7 @@ def is_driven(model, data, settings, contact, dt):
 
     Their impulses act along the directions and at the points of the start of the step, while their gaps are those of
     its end. Where a body turns far within a step, the two may differ so much that an impact drives it. What joints add
-    to a smooth motion they take again.
+    to a smooth motion they take again. In fine parts, what contacts bear of motors that press on them is no impact.
     """
     bodies, states, halves = model.bodies, data.bodies, settings.halves
     energy, work, deepest, total = 0.0, 0.0, 0.0, 0.0
@@ -122,11 +122,11 @@ def is_driven(model, data, settings, contact, dt):
             # What motors alone hold on a wall is at rest, too: without their torques round-off would count as driven.
             energy += 0.5 * (dot3(push, push) + dot3(turn, turn) / bodies[i].radius ** 2) / (m * halves * halves)
             total += m
-    joined, struck = 0.0, 0
+    joined = hit = 0.0
     for k in range(contact.now[0].count):
         c = contact.cones[k]
         deepest = max(deepest, -c.rest)
-        struck += 1 if c.kind < DRY else 0
+        hit = max(hit, push_of(bodies, c)) if c.kind < DRY else hit
         for j in range(3):
             f = c.gam if j == 0 else c.beta[j - 1]
             if f != 0.0 and not (c.kind >= DRY and j == 0):
@@ -134,10 +134,19 @@ def is_driven(model, data, settings, contact, dt):
                 power += f * c.drift[j - 1] if j > 0 else 0.0  # beside what moving surfaces give
                 joined += power
                 work += power if c.source >= 0 else 0.0
-    if struck > 0 and is_impact(bodies, states, settings.gravity, dt):
+    fine = FINE * dt <= settings.whole
+    if hit > (contact.now[0].push if fine else 0.0) and is_impact(bodies, states, settings.gravity, dt):
         work = max(work, joined + joint_work(model, data))
-    most = WORK if FINE * dt > settings.whole else GROSS
+    most = GROSS if fine else WORK
     return work > most * energy + 2.0 * total * settings.gravity * deepest
+
+
+@inline
+def push_of(bodies, c):
+    """Normal impulse of a contact or limit; of a limit that is a torque, the force at the body's radius [N s]."""
+    if c.source >= 0 or c.b < 0 or c.db[3] != 0.0 or c.db[4] != 0.0 or c.db[5] != 0.0:
+        return c.gam
+    return c.gam / bodies[c.b].radius if bodies[c.b].radius > 0.0 else c.gam
 
 
 @routine(allocates=False)

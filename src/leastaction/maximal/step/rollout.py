@@ -21,7 +21,7 @@ from leastaction.maximal.step.bodies import END, START
 from leastaction.maximal.step.body_states import finish_step, keep_start, load_state, store_state
 from leastaction.maximal.step.coarseness import is_coarse
 from leastaction.maximal.step.dampers import end_paths, start_paths
-from leastaction.maximal.step.division import FINEST, HALVED, SOLVED, forget_failure, with_bit
+from leastaction.maximal.step.division import FINEST, HALVED, JAMMED, SOLVED, forget_failure, is_jammed, with_bit
 from leastaction.maximal.step.goals import goal_work, pass_goals, set_goals
 from leastaction.maximal.step.guess import FIRST, LATER, extrapolate, guess, guess_spins, remember
 from leastaction.maximal.step.impulses import add_impulses, add_rates
@@ -96,11 +96,11 @@ def run(model, settings, data, near, contact, record, u, substeps, started):
                 return k, EXHAUSTED
             if spent < 0:
                 # Nothing has changed but the guess: the rest of this step in shorter ones.
-                forget_failure(states, data.rows, contact)
-                if parts >= FINEST:
-                    if contact is None or slip:
-                        return k, FAILED
-                    slip = True
+                forget_failure(data, contact)
+                if parts >= FINEST and (contact is None or slip):
+                    return k, FAILED
+                slip = not slip and (parts >= FINEST or (parts >= JAMMED and is_jammed(contact)))
+                if slip:
                     continue
                 record.divided[k + 1, j] = with_bit(record.divided[k + 1, j] if parts > 1 else 1, HALVED)
                 parts, part = 2 * parts, 2 * part
@@ -180,7 +180,7 @@ def solve_part(model, settings, data, near, contact, dt, slip):
             spent = -1 - spent
         return spent, iterations, DONE
     if slip:
-        let_slip(data.bodies, contact, dt)
+        let_slip(data.bodies, contact, dt, divisible)
     spent = solve_step(model, settings, data, contact, dt)
     iterations = abs(spent)
     for rounds in range(ROUNDS + 1):
@@ -197,7 +197,7 @@ def solve_part(model, settings, data, near, contact, dt, slip):
         if missed == 0:
             break
         if slip:
-            let_slip(data.bodies, contact, dt)
+            let_slip(data.bodies, contact, dt, divisible)
         if rounds == ROUNDS:
             spent = -1 - spent
             break
@@ -210,11 +210,11 @@ def solve_part(model, settings, data, near, contact, dt, slip):
     free = contact.now[0].count == 0 and divisible
     if free and spent >= 0 and is_coarse(model, data, settings, dt, data.clock[2] >= FREE):
         spent = -1 - spent
-    judged = contact.now[0].count > 0 and not slip
+    judged = contact.now[0].count > 0
     if judged and divisible and spent >= 0 and is_implausible(model, data, settings, contact):
         spent = -1 - spent
     # Smoothed contact gives back what it took. Where others drive even the finest part, they slip in it.
-    judged = judged and settings.smoothing == 0.0
+    judged = judged and settings.smoothing == 0.0 and (divisible or not slip)
     if judged and spent >= 0 and is_driven(model, data, settings, contact, dt):
         spent = -1 - spent
     return spent, iterations, DONE

@@ -2,8 +2,9 @@
 
 import math
 
-from leastaction._jit import routine
+from leastaction._jit import inline, routine
 from leastaction.contact import cones as ip
+from leastaction.maximal.step.guess import LATER, SECOND
 
 SHARPEST = 1e-8
 """Least central-path parameter, relative to the typical energy of the contacts, and least slack of the contact with the
@@ -18,6 +19,33 @@ ROUNDED = 1e-14
 
 CLOSED = 5e-9
 """Most that joints may be open at the end of a step [m or rad], however fast the contacts are."""
+
+
+LESS = 1e-3
+"""Share of the impulses of motors and the like that contacts and limits are taken to bear at least."""
+
+
+@routine(allocates=False)
+def largest_push(model, settings, data, dt):
+    """Largest impulse that forces, but gravity, give a body between the velocities before and within a step [N s]."""
+    bodies, states, halves, largest = model.bodies, data.bodies, settings.halves, 0.0
+    # Momenta hold those of the end of the step before, where that is known.
+    held = 1.0 if data.clock[0] == SECOND or data.clock[0] == LATER else 0.0
+    whole = 1.0 if held > 0.0 else 1.0 / halves
+    weight = halves * dt + held * (1.0 - halves) * data.clock[1]
+    for i in range(bodies.shape[0]):
+        s, radius = states[i], bodies[i].radius
+        for c in range(3):
+            turn = s.I[c] + held * (s.P[c] - data.minus[i, c])
+            push = s.I[3 + c] + held * (s.P[3 + c] - data.minus[i, 3 + c]) - bodies[i].mass * model.gravity[c] * weight
+            largest = max(largest, whole * abs(push), whole * abs(turn) / radius if radius > 0.0 else 0.0)
+    return largest
+
+
+@inline
+def speed_scale(settings, push, mass, dt):
+    """What a step adds to velocities: gravity, or motors that push bodies of a mass with much more than that [m/s]."""
+    return max(settings.gravity * dt, LESS * push / mass) if mass > 0.0 else settings.gravity * dt
 
 
 @routine(allocates=False)
