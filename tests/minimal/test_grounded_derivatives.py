@@ -5,7 +5,7 @@ import pytest
 
 import leastaction as la
 from leastaction.mechanism import Box, MechanismBuilder, Plane, Pose, Sphere
-from tests.derivatives.checks import assert_gradient, assert_linearized, assert_parameters
+from tests.derivatives.checks import DT, assert_gradient, assert_linearized, assert_parameters
 from tests.maximal.test_bounce_derivatives import falling_ball, spinning_box
 
 RIGID = la.Grounded(tolerance=1e-13)
@@ -94,6 +94,13 @@ def test_bounces(case, surface):
         p = la.dynamics.mass_matrix(robot, q) @ v
         assert_linearized(robot, RIGID, q, p, np.zeros(robot.nu), 1e-5, 1e-6)
     assert_parameters(robot, RIGID, q, p, np.zeros(robot.nu), [f"restitution:{surface}"], 1e-5, 1e-5)
+
+
+def test_a_run_through_a_bounce():
+    """Restitution looks at the velocities of the step before, which are those between its ends."""
+    robot, q, v = falling_ball()
+    p, q = la.dynamics.mass_matrix(robot, q) @ v, robot.integrate(q, -1.3 * DT * np.array(v))
+    assert_gradient(robot, RIGID, q, p, np.zeros((3, robot.nu)), 1e-5, 1e-6)
 
 
 NAMES = ["mass:shin", "com:base", "position:knee", "damping:hip", "friction:shin/foot", "radius:shin/foot", "gravity"]

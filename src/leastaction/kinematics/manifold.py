@@ -5,8 +5,11 @@ from leastaction.kinematics.sweeps import FREE
 from leastaction.spatial import (
     add3,
     block_apply,
+    left_jacobian,
+    left_jacobian_inv,
     matvec,
     quat_exp,
+    quat_log,
     quat_mul,
     quat_normalize,
     quat_rotate,
@@ -33,6 +36,25 @@ def retract(nodes, q, x, out):
             n += 3
         r = quat_mul((q[n], q[n + 1], q[n + 2], q[n + 3]), quat_exp(w))
         out[n], out[n + 1], out[n + 2], out[n + 3] = quat_normalize(r)
+
+
+@routine
+def go_on(nodes, x, more):
+    """Moving by the tangent vector x and on by `more` is moving by x, in place: exp(x) exp(more) = exp(x)."""
+    for i in range(nodes.shape[0]):
+        node = nodes[i]
+        k = node.iv
+        if node.nv == 1:
+            x[k] += more[k]
+            continue
+        w, u = (x[k], x[k + 1], x[k + 2]), (more[k], more[k + 1], more[k + 2])
+        turn = quat_exp(w)
+        whole = quat_log(quat_normalize(quat_mul(turn, quat_exp(u))))
+        if node.kind == FREE:
+            first = matvec(left_jacobian(w), (x[k + 3], x[k + 4], x[k + 5]))
+            second = quat_rotate(turn, matvec(left_jacobian(u), (more[k + 3], more[k + 4], more[k + 5])))
+            x[k + 3], x[k + 4], x[k + 5] = matvec(left_jacobian_inv(whole), add3(first, second))
+        x[k], x[k + 1], x[k + 2] = whole
 
 
 @routine

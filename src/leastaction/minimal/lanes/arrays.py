@@ -163,7 +163,7 @@ class Lane(NamedTuple):
         u: the controls, shape (nu,).
         near, far: mean velocities of the last step and the one before, shape (nv,).
         dx: update, shape (nv,).
-        moved: sum of the updates, shape (nv,).
+        moved: tangent vector from q0 to q1, shape (nv,).
         R: rotations of the bodies at the start and the end of the step, shape (2, bodies, 9); which is which, `now`
             tells, so that nothing is copied from step to step.
         x: their centres of mass [m], shape (2, bodies, 3).

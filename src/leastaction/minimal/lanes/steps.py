@@ -7,7 +7,7 @@ from leastaction.minimal.lanes.energy import gains_energy
 from leastaction.minimal.lanes.found import keep_found, overlooked
 from leastaction.minimal.lanes.friction import settle
 from leastaction.minimal.lanes.passing import passes_through
-from leastaction.minimal.lanes.sweeps import eliminate, look_at_end, move, put, update
+from leastaction.minimal.lanes.sweeps import eliminate, look_at_end, move, move_on, put, update
 
 FINEST = 1024
 """Most parts that a step is divided into."""
@@ -107,8 +107,7 @@ def attempt(model, lane, settings, dt, steady):
         placed = False
         if not size < 1e12:
             return -it
-        for k in range(dx.shape[0]):
-            moved[k] += dx[k]
+        move_on(model, moved, dx, model.turning)
         if size <= CLOSE:
             # The next update would be smaller by as much as this one has shrunk the residual.
             new = look_at_end(model, lane, lane.touch, dt, model.soft, model.driven, model.branched)

@@ -1,7 +1,7 @@
 """The sweeps of a lane over its bodies: positions, Newton's direction, momenta at the end."""
 
 from leastaction._jit import inline, routine
-from leastaction.kinematics.manifold import retract
+from leastaction.kinematics.manifold import go_on, retract
 from leastaction.kinematics.sweeps import library_sine_and_cosine, place_with, screw_axis
 from leastaction.minimal.bodywise.turning import plus9, polynomial, polynomial_slope, turn_between
 from leastaction.minimal.lanes.blocks import NO_BLOCK, column_of, gather, leave, row_of, with_body, without_joint
@@ -72,6 +72,16 @@ def move(model, q, x, out, turning):
             out[k] = q[k] + x[k]
     else:
         retract(model.nodes, q, x, out)
+
+
+@routine
+def move_on(model, x, more, turning):
+    """x, a motion from a configuration, becomes that by x and on by `more`; see `move`."""
+    if turning is None:
+        for k in range(x.shape[0]):
+            x[k] += more[k]
+    else:
+        go_on(model.nodes, x, more)
 
 
 @inline
