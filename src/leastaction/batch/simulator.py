@@ -188,16 +188,17 @@ class _Cores:
 
     def place(self, which: Any, q: Any, v: Any) -> None:
         gathered, firsts = Gathered(), []
-        for k, one_q, one_v in zip(which, q, v, strict=True):  # all are looked at before any is put there
-            try:
-                with gathered.of(int(k)):
+        with gathered.of(0):
+            for k, one_q, one_v in zip(which.tolist(), q, v, strict=True):  # all, before any is put there
+                gathered.turn_to(k)
+                try:
                     firsts.append(first_state(self.sims[k]._stepper, one_q, one_v, None, False))
-            except MechanismError as error:
-                raise MechanismError(f"robot {k}: {error}") from None
-        for k, first in zip(which, firsts, strict=True):
-            with gathered.of(int(k)):
+                except MechanismError as error:
+                    raise MechanismError(f"robot {k}: {error}") from None
+            for k, first in zip(which.tolist(), firsts, strict=True):
+                gathered.turn_to(k)
                 self.sims[k]._start_at(first, 0.0, self.sims[k]._actuation.start(None))
-            self.failed[k] = False
+                self.failed[k] = False
         gathered.give()
 
     def step(self, u: Any, steps: int, motions: Any = None) -> None:
@@ -205,8 +206,8 @@ class _Cores:
 
         def part(robots: Any) -> None:
             with gathered.of(0):
-                for k in robots:
-                    gathered.turn_to(int(k))
+                for k in robots.tolist():
+                    gathered.turn_to(k)
                     try:
                         for _ in range(0 if self.failed[k] else steps):
                             self.sims[k].step(u[k], motions)
