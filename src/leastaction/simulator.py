@@ -65,7 +65,7 @@ class Simulator:
 
     Example:
         >>> sim = la.Simulator(la.robots.cart_pole(), la.Galerkin(order=4), dt=0.01)
-        >>> sim.reset({"pole": 0.1})
+        >>> sim.reset({"pivot": 0.1})
         >>> for _ in range(100):
         ...     sim.step([-20.0 * sim.q[1]])
 

@@ -89,7 +89,7 @@ def test_simulate_is_the_library():
 
 
 def test_simulate_starts_at_home():
-    told = run_json("simulate", "free_body", *QUICK)
+    told = run_json("simulate", "free_body", "--q", "home", *QUICK)
     home = next(entry for entry in la.robots.catalogue() if entry.name == "free_body")
     by_hand = la.simulate(home.robot, home.home(), home.home_velocity(), dt=0.01, duration=0.2)
     assert list(told["v"].values()) == by_hand.v[-1].tolist()

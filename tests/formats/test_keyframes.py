@@ -50,3 +50,21 @@ def test_urdf_has_none(tmp_path):
     path.write_text('<robot name="r"><link name="a"/></robot>')
     with pytest.raises(FormatError, match="keyframes are part of MJCF"):
         load_keyframes(path)
+
+
+def test_mocap_bodies_are_where_the_file_has_them_unless_a_key_tells(tmp_path):
+    pytest.importorskip("mujoco")
+    path = tmp_path / "scene.xml"
+    path.write_text("""<mujoco><worldbody>
+      <body name="hand" mocap="true" pos="1 2 3" quat="0 1 0 0"/>
+      <frame pos="0 0 1"><body name="eye" mocap="true" pos="1 0 0"/></frame>
+      <body><joint name="hinge"/><geom size=".1"/></body>
+    </worldbody><keyframe><key name="up" qpos="0.4"/><key name="there" qpos="0.5" mpos="4 5 6 7 8 9"/>
+      <key name="turned" qpos="0.6" mpos="4 5 6 7 8 9" mquat="1 0 0 0 0 0 0 1"/></keyframe></mujoco>""")
+    robot, keys = la.load(path), load_keyframes(path)
+    np.testing.assert_array_equal(keys["up"], [0.4, 1, 2, 3, 0, 1, 0, 0, 1, 0, 1, 1, 0, 0, 0])
+    np.testing.assert_array_equal(keys["there"], [0.5, 4, 5, 6, 0, 1, 0, 0, 7, 8, 9, 1, 0, 0, 0])
+    np.testing.assert_array_equal(keys["turned"], [0.6, 4, 5, 6, 1, 0, 0, 0, 7, 8, 9, 0, 0, 0, 1])
+    np.testing.assert_array_equal(keys["up"][1:], robot.home()[1:])
+    np.testing.assert_array_equal(la.load(path, keyframe="there").home(), keys["there"])
+    np.testing.assert_array_equal(la.load(path, keyframe="there", mocap=False).home(), [0.5])

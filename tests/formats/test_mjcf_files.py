@@ -192,12 +192,12 @@ def test_warnings_of_mujoco_leave_no_file(tmp_path, monkeypatch):
     """By itself it writes them to MUJOCO_LOG.TXT in the folder of the user."""
     import mujoco
 
-    from leastaction.formats.mjcf_reader import _quiet
+    from leastaction.formats._mjcf_compiler import quiet
 
     monkeypatch.chdir(tmp_path)
     before = mujoco.get_mju_user_warning()
     text = '<mujoco><worldbody><geom size="0.1" pos="nan 0 0"/></worldbody></mujoco>'
-    with pytest.warns(LeastActionWarning, match="MuJoCo warns: XML contains a 'NaN'"), _quiet(mujoco):
+    with pytest.warns(LeastActionWarning, match="MuJoCo warns: XML contains a 'NaN'"), quiet(mujoco):
         mujoco.MjModel.from_xml_string(text)
     assert not list(tmp_path.iterdir())
     assert mujoco.get_mju_user_warning() is before

@@ -400,5 +400,5 @@ def test_gravity_compensation_is_written_and_other_wrenches_are_refused(tmp_path
     np.testing.assert_allclose(other.wrenches[0].wrench, robot.wrenches[0].wrench, rtol=1e-14)
     np.testing.assert_allclose(in_mujoco(tmp_path / "robot.xml")[0].body_gravcomp, [0.0, 0.5], rtol=1e-14)
     moved = robot.replace(wrenches=(replace(robot.wrenches[0], point=(0.0, 0.0, 0.0)),))
-    with pytest.raises(FormatError, match="external wrench"):
+    with pytest.raises(FormatError, match="has an external wrench"):
         save_mjcf(moved, tmp_path / "moved.xml")

@@ -70,7 +70,7 @@ Positions = Annotated[
     typer.Option(
         "--q",
         metavar="NUMBERS",
-        help="Positions: 1.5,0 or joint1=pi/2,joint2=45deg or a keyframe of an MJCF file; default: its home.",
+        help="Positions: 1.5,0 or joint1=pi/2,joint2=45deg or home or a keyframe of an MJCF file; default: home.",
     ),
 ]
 Velocities = Annotated[
@@ -102,13 +102,14 @@ def find_model(
         model = Model(robot, robot.home(), [0.0] * robot.nv)
         keys = la.formats.load_keyframes(text, **outside) if q is not None and not floating and _is_mjcf(text) else {}
         if q in keys:
-            model.q, q = robot.normalize(keys[q]), None
+            model.q, q = robot.normalize(keys[q][: robot.nq]), None
     else:
         from leastaction.mechanism._check import suggestion
 
         hint = suggestion(text, [e.name for e in la.robots.catalogue()])
         hint = hint or "; `leastaction robots` lists those of the package, files end in .urdf or .xml"
         raise LeastActionError(f"unknown robot {text!r}{hint}")
+    q = None if q == "home" else q
     model.q = read_vector(q, robot.coordinate_names, model.q, "q")
     model.v = read_vector(v, robot.velocity_names, model.v, "v")
     return model

@@ -103,6 +103,11 @@ class Folder:
         return read_bytes(path, self.max_bytes)
 
 
+def with_article(noun: str) -> str:
+    """A noun after its article: "an actuator", "a spring"."""
+    return f"{'an' if noun[0] in 'aeiou' else 'a'} {noun}"
+
+
 @dataclass
 class Notes:
     """What a reader or writer left out, told in one warning."""

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from leastaction.formats._files import with_article
 from leastaction.formats._mjcf_bodies import Names
 from leastaction.formats._mjcf_geoms import HIDDEN_GROUP
 from leastaction.formats._mjcf_text import numbers, placed
@@ -66,14 +67,14 @@ class WrittenGeoms:
         sheet = self.sheet
         label = shape.name or f"{shape.kind} of {body}"
         if isinstance(shape, Plane | HeightField) and body in self.moving:
-            sheet.refuse("shape", label, f"that a body which moves has a {shape.kind}")
+            sheet.refuse("shape", label, f"that a body which moves has {with_article(shape.kind)}")
             return
         element = Element("geom", {"name": self.names.unique(shape.name)} if shape.name else {})
         if shape.collision:
             self.written.setdefault(body, []).append((shape, element))
         element.attributes |= self._form(shape)
         if not element.get("type"):
-            sheet.refuse("shape", label, f"that a body is a {shape.kind}")
+            sheet.refuse("shape", label, f"that a body is {with_article(shape.kind)}")
             return
         offset = Pose((0.0, 0.0, float(shape.heights.min()))) if isinstance(shape, HeightField) else Pose()
         placed(element, sheet.chains.shift[body] * shape.pose * offset)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from os import PathLike
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from leastaction.formats._files import Folder, checked_options
-from leastaction.formats._mjcf_source import expand_includes
+from leastaction.formats._files import Folder, Notes, checked_options
+from leastaction.formats._mjcf_compiler import compiled
+from leastaction.formats._mjcf_source import expand_includes, prepare
 from leastaction.formats._xml import MAX_BYTES, Element, read_xml
 
 
@@ -18,7 +20,7 @@ def load_keyframes(
     """Positions of the `<key>` elements of an MJCF file, by their names.
 
     They are `q` of the robot that `load` makes of the file, whose coordinates are MuJoCo's; poses of mocap bodies come
-    last, of keys that tell them (`mpos` and `mquat`).
+    last: those of the key (`mpos` and `mquat`), or of the file where it does not tell them.
 
     Args:
         path: of the file.
@@ -36,30 +38,52 @@ def load_keyframes(
     root = read_xml(path, max_bytes)
     if root.tag != "mujoco":
         raise root.error("keyframes are part of MJCF, with the root element <mujoco>")
-    expand_includes(root, path.resolve(), Folder.of(path, allow_outside, max_bytes))
+    folder = Folder.of(path, allow_outside, max_bytes)
+    expand_includes(root, path.resolve(), folder)
     keys = [key for section in root.all("keyframe") for key in section.all("key")]
-    found: dict[str, NDArray[np.float64]] = {}
-    for number, key in enumerate(keys):
-        text = key.get("qpos")
+    told = [_Key(key, number) for number, key in enumerate(keys) if key.get("qpos") is not None]
+    silent = [key for key in told if key.mpos is None or key.mquat is None]
+    home = _mocap_home(path, folder) if silent and _may_have_mocap(root) else np.zeros((0, 7))
+    return {key.name: key.q(home) for key in told}
+
+
+class _Key:
+    """The numbers of a `<key>`; None for what it does not tell."""
+
+    def __init__(self, element: Element, number: int) -> None:
+        self.element = element
+        self.name = element.get("name") or f"key{number}"
+        self.qpos, self.mpos, self.mquat = (self._numbers(name) for name in ("qpos", "mpos", "mquat"))
+
+    def _numbers(self, name: str) -> NDArray[np.float64] | None:
+        text = self.element.get(name)
         if text is None:
-            continue
+            return None
         try:
-            q = np.array([float(x) for x in text.split()])
-            q = np.concatenate([q, *_mocap(key)])
+            values = np.array([float(x) for x in text.split()])
         except ValueError:
-            raise key.error("qpos, mpos, mquat: expected numbers") from None
-        if not np.isfinite(q).all():
-            raise key.error("qpos, mpos, mquat: expected finite numbers")
-        found[key.get("name") or f"key{number}"] = q
-    return found
+            raise self.element.error("qpos, mpos, mquat: expected numbers") from None
+        if not np.isfinite(values).all():
+            raise self.element.error("qpos, mpos, mquat: expected finite numbers")
+        return values
+
+    def q(self, home: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The configuration; `home`: poses of the mocap bodies in the file, shape (n, 7)."""
+        positions = home[:, :3] if self.mpos is None else self.mpos
+        turns = home[:, 3:] if self.mquat is None else self.mquat
+        if 4 * positions.size != 3 * turns.size or positions.size % 3:
+            raise self.element.error("mpos and mquat: expected 3 and 4 numbers for each mocap body")
+        poses = np.hstack([positions.reshape(-1, 3), turns.reshape(-1, 4)])
+        return np.concatenate([() if self.qpos is None else self.qpos, poses.ravel()])
 
 
-def _mocap(key: Element) -> list[NDArray[np.float64]]:
-    """Poses of mocap bodies, 7 numbers each, where a keyframe tells both positions and orientations."""
-    where, turned = key.get("mpos"), key.get("mquat")
-    if where is None or turned is None:
-        return []
-    positions, turns = (np.array([float(x) for x in text.split()]) for text in (where, turned))
-    if 4 * positions.size != 3 * turns.size or positions.size % 3:
-        raise key.error("mpos and mquat: expected 3 and 4 numbers for each mocap body")
-    return [np.hstack([positions.reshape(-1, 3), turns.reshape(-1, 4)]).ravel()]
+def _may_have_mocap(root: Element) -> bool:
+    """Whether a document has mocap bodies, or models that might bring some."""
+    return any(e.get("mocap") == "true" or e.tag == "attach" for e in root.walk())
+
+
+def _mocap_home(path: Path, folder: Folder) -> NDArray[np.float64]:
+    """Poses of the mocap bodies in the file, shape (n, 7)."""
+    model = compiled(*prepare(path, folder, Notes(path), strict=False))
+    rows = model.body_mocapid >= 0
+    return np.hstack([model.body_pos[rows], model.body_quat[rows]])

@@ -33,28 +33,24 @@ What has no counterpart is left out with one warning, some sensors among it. Not
 from __future__ import annotations
 
 import re
-import threading
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from os import PathLike
 from typing import Any
 
-from leastaction._extras import require
 from leastaction.errors import FormatError, MechanismError
 from leastaction.formats._files import Folder, Notes, checked_options
 from leastaction.formats._mjcf_bodies import Bodies
+from leastaction.formats._mjcf_compiler import compiled
 from leastaction.formats._mjcf_elements import Elements
 from leastaction.formats._mjcf_extension import restored
 from leastaction.formats._mjcf_flags import note_left_out, switch_off
 from leastaction.formats._mjcf_geoms import Geoms
 from leastaction.formats._mjcf_sensors import Sensors
 from leastaction.formats._mjcf_source import prepare
-from leastaction.formats._xml import MAX_BYTES, Element, write_xml
+from leastaction.formats._xml import MAX_BYTES, Element
 from leastaction.formats.keyframes import load_keyframes
 from leastaction.formats.merge import merge_fixed_bodies
 from leastaction.mechanism import Mechanism, MechanismBuilder
 from leastaction.mechanism._check import suggestion
-from leastaction.warn import warn
 
 
 def load_mjcf(
@@ -99,7 +95,7 @@ def load_mjcf(
     notes = Notes(path)
     source, attached = prepare(path, Folder.of(path, allow_outside, max_bytes), notes, strict is not False)
     root = source.root
-    model = _compile(root, source.assets, attached)
+    model = compiled(source, attached)
     switch_off(model, notes)
     note_left_out(model, notes)
     builder = MechanismBuilder(root.get("model") or path.stem, strict=strict is True)
@@ -111,6 +107,8 @@ def load_mjcf(
         elements.read()
         Sensors(model, builder, notes, bodies, elements.sites).read(source.sensors)
         robot = restored(builder.build(), source.extension, contacts)
+        if len(model.actuator_trntype) and not robot.actuators:
+            notes.add("all actuators, so that there is a control for each degree of freedom", f"nu = {robot.nu}")
     except MechanismError as error:
         raise _located(error, root) from None
     notes.warn()
@@ -130,47 +128,6 @@ def _at_keyframe(robot: Mechanism, name: str, keys: dict[str, Any]) -> Mechanism
     builder = robot.edit()
     builder.home(dict(zip(robot.coordinate_names, robot.normalize(q).tolist(), strict=True)))
     return builder.build()
-
-
-def _compile(root: Element, assets: dict[str, bytes], attached: Sequence[Element] = ()) -> Any:
-    """MuJoCo's model of a document; its complaints are translated back to the lines of the files."""
-    mujoco = require("mujoco", "mjcf")
-    text, owners = write_xml(root)
-    try:
-        with _quiet(mujoco):
-            return mujoco.MjModel.from_xml_string(text, assets)
-    except ValueError as error:
-        for model in attached:  # the innermost first: one of them alone may be the culprit
-            _compile(model, assets)
-        message = " ".join(str(error).split())
-        place = re.search(r",? ?(Element (name )?'[^']*',( id \d+,)? )?[Ll]ine (number=)?(\d+)", message)
-        owner = root
-        if place and 0 < int(place[5]) <= len(owners):
-            owner, message = owners[int(place[5]) - 1], message.replace(place[0], "").strip(" ,")
-        else:
-            # Without a line, the last element whose name is quoted: the second one of a repeated name.
-            names = set(re.findall("'([^']+)'", message))
-            owner = [root, *(e for e in root.walk() if e.get("name") in names)][-1]
-        raise owner.error(f"MuJoCo refuses the model: {message}") from None
-
-
-_HANDLER = threading.Lock()
-"""MuJoCo has one handler of warnings for all threads."""
-
-
-@contextmanager
-def _quiet(mujoco: Any) -> Iterator[None]:
-    """MuJoCo's warnings as Python's; by itself it would write them to a file in the user's folder, MUJOCO_LOG.TXT."""
-    said: list[str] = []
-    with _HANDLER:
-        before = mujoco.get_mju_user_warning()
-        mujoco.set_mju_user_warning(lambda message: said.append(str(message)))
-        try:
-            yield
-        finally:
-            mujoco.set_mju_user_warning(before)
-    for message in dict.fromkeys(said):
-        warn(f"MuJoCo warns: {' '.join(message.split())}")
 
 
 def _located(error: MechanismError, root: Element) -> FormatError:

@@ -9,7 +9,7 @@ import numpy as np
 
 from leastaction._output import check_output, writing
 from leastaction.errors import FormatError
-from leastaction.formats._files import Notes
+from leastaction.formats._files import Notes, with_article
 from leastaction.formats._gravity_compensation import shares
 from leastaction.formats._mjcf_bodies import Names
 from leastaction.formats._mjcf_chains import Axis, Chains
@@ -148,7 +148,7 @@ def _refuse_elements(sheet: Sheet) -> None:
     }
     for what, elements in kinds.items():
         for element in elements:
-            sheet.refuse(what, element.name, f"that a robot has a {what}")
+            sheet.refuse(what, element.name, f"that a robot has {with_article(what)}")
 
 
 def _inertial(sheet: Sheet, element: Element, name: str, inertia: Inertia, moves: bool) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from leastaction._output import check_output, writing
 from leastaction.errors import FormatError
-from leastaction.formats._files import Notes
+from leastaction.formats._files import Notes, with_article
 from leastaction.formats._urdf_shapes import DEFAULT_COLOR, SURFACE
 from leastaction.formats._xml import Element, write_xml
 from leastaction.mechanism import (
@@ -171,7 +171,7 @@ class _Writer:
         }
         for what, elements in kinds.items():
             for element in elements:
-                self._refuse(what, element.name, f"that a robot has {'an' if what[0] in 'ae' else 'a'} {what}")
+                self._refuse(what, element.name, f"that a robot has {with_article(what)}")
         for pair in robot.contact_pairs:
             self._refuse("contact pair", pair.name, "what holds between two shapes alone")
         for name in robot.prescribed:
@@ -203,7 +203,7 @@ class _Writer:
     def _shapes(self, link: Element, shapes: tuple[Shape, ...], shift: Pose) -> None:
         for shape in shapes:
             if not isinstance(shape, Box | Sphere | Cylinder | Capsule | Mesh):
-                self._refuse("shape", shape.name or shape.kind, f"that a body is a {shape.kind}")
+                self._refuse("shape", shape.name or shape.kind, f"that a body is {with_article(shape.kind)}")
                 continue
             if not (shape.visual or shape.collision):
                 self._refuse("shape", shape.name or shape.kind, "that a shape is neither seen nor touched")
