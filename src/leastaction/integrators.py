@@ -393,9 +393,9 @@ class Stepper:
         """
         self.refuse("reverse")
 
-    def refuse(self, what: str) -> NoReturn:
-        """Say that the integrator cannot do `what` of `CAPABILITIES`, and which one can."""
-        raise IntegratorError(f"{type(self.integrator).__name__} {CAPABILITIES[what]}")
+    def refuse(self, what: str, more: str = "") -> NoReturn:
+        """Say that the integrator cannot do `what` of `CAPABILITIES`, which one can, and `more`."""
+        raise IntegratorError(f"{type(self.integrator).__name__} {CAPABILITIES[what]}{more}")
 
 
 class Reversal(ABC):

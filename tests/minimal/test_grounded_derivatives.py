@@ -57,13 +57,13 @@ def test_a_run_of_a_leg():
     assert_gradient(robot, RIGID, q, p, np.full((3, 2), 0.3), 1e-5, 1e-6)
 
 
-def bumper():
+def bumper(restitution=0.0):
     """A ball that hits a tilted box from above while both turn, and the box the ground."""
     b = MechanismBuilder("bumper")
     b.body("box", mass=1.3, com=(0.01, 0, 0.02), inertia=(0.01, 0.02, 0.025))
     b.add_shape("box", Box((0.3, 0.4, 0.2), name="skin", friction=0.3))
     b.free("box")
-    b.body("ball", mass=0.7, shapes=Sphere(0.1, name="skin", friction=0.2))
+    b.body("ball", mass=0.7, shapes=Sphere(0.1, name="skin", friction=0.2, restitution=restitution))
     b.free("ball")
     b.add_shape("world", Plane(friction=0.4, name="floor"))
     robot, turn = b.build(), Pose.from_axis_angle((1 / 3, 2 / 3, 2 / 3), 0.4)
@@ -82,11 +82,18 @@ def test_bodies_that_hit_each_other():
     assert_linearized(robot, RIGID, q, p, np.zeros(robot.nu), 1e-5, 1e-6)
 
 
-@pytest.mark.parametrize("case", [falling_ball, spinning_box])
-def test_bounces(case):
-    robot, q, v = case()
-    q = np.array(q)
-    assert_linearized(robot, RIGID, q, la.dynamics.mass_matrix(robot, q) @ v, np.zeros(robot.nu), 1e-5, 1e-6)
+@pytest.mark.parametrize(
+    ("case", "surface"), [(falling_ball, "ball/skin"), (spinning_box, "world/floor"), (bumper, "ball/skin")]
+)
+def test_bounces(case, surface):
+    if case is bumper:
+        robot, q, p = bumper(0.6)
+    else:
+        robot, q, v = case()
+        q = np.array(q)
+        p = la.dynamics.mass_matrix(robot, q) @ v
+        assert_linearized(robot, RIGID, q, p, np.zeros(robot.nu), 1e-5, 1e-6)
+    assert_parameters(robot, RIGID, q, p, np.zeros(robot.nu), [f"restitution:{surface}"], 1e-5, 1e-5)
 
 
 NAMES = ["mass:shin", "com:base", "position:knee", "damping:hip", "friction:shin/foot", "radius:shin/foot", "gravity"]

@@ -7,6 +7,7 @@ import pytest
 
 import leastaction as la
 from leastaction import optimize as opt
+from leastaction.optimize.motion.own_check import check_own
 from tests.optimize.problems import limb, swing_up
 
 pytest.importorskip("casadi")
@@ -196,13 +197,19 @@ def test_a_problem_reads_like_its_mathematics():
 
 
 def test_an_integrator_without_such_equations_is_refused():
-    """At once where nothing can be done with it; `Maximal`, through which `ilqr` shoots, by `solve`."""
+    """At once where nothing can be done with it; those through which `ilqr` shoots, by `solve`."""
     robot, message = la.robots.cart_pole(), "has no equations of a discrete action"
-    with pytest.raises(la.IntegratorError, match=message):
-        opt.Problem(robot, steps=5, dt=0.1, integrator=la.Grounded())
-    problem = opt.Problem(robot, steps=5, dt=0.1, integrator=la.Maximal()).minimize(opt.effort())
-    with pytest.raises(la.IntegratorError, match=f"Maximal {message}"):
-        problem.solve()
+    for integrator, options in (
+        (la.BDF(), {"dt": 0.1}),
+        (la.Grounded(), {"duration": (0.5, 1.0)}),
+        (la.Grounded(), {"dt": 0.1, "controls": "linear"}),
+    ):
+        with pytest.raises(la.IntegratorError, match=message):
+            opt.Problem(robot, steps=5, integrator=integrator, **options)
+    for integrator in (la.Maximal(), la.Grounded()):
+        problem = opt.Problem(robot, steps=5, dt=0.1, integrator=integrator).minimize(opt.effort())
+        with pytest.raises(la.IntegratorError, match=f"{type(integrator).__name__} {message}.*ilqr"):
+            problem.solve()
 
 
 @pytest.mark.parametrize("solver", ["ipopt", "horizon"])
@@ -284,6 +291,28 @@ def test_a_derivative_that_is_not_a_number(solver):
     solution = swing_up(6).subject_to(opt.constraint(steep, upper=1, name="my slope")).solve(solver=solver)
     assert not solution.success
     assert "the derivative of the constraint 'my slope' at knots 0 is not finite" in solution.reason
+
+
+@pytest.mark.parametrize("solver", ["ipopt", "horizon"])
+def test_a_wrong_derivative_is_named(solver):
+    """A sign, a factor that does not show at rest, a term of another degree of freedom; kinks and edges are not."""
+
+    def kinked(q):
+        kink, root = np.maximum(q, 0.0), np.sqrt(np.where(q < 1e-2, np.nan, q))
+        return [kink[0], abs(q[1]), root[1]], [[float(q[0] > 0), 0], [0, np.sign(q[1])], [0, 0.5 / root[1]]]
+
+    for function, where, words in (
+        (lambda q: ([q[0]], [[-1.0, 0]]), "knots", "mine: .* value 0 by q of 'rail' is -1, but differences give 1"),
+        (lambda q: (np.sin(q), np.eye(2)), "knots", "mine: .* by q of '"),
+        (lambda q, v, u: (u**2, [0, 0], [0, 0], u), "steps", "mine: .* value 0 by u of 'motor'"),
+        (lambda q, v, u: ([v[0] * v[1]], [0, 0], [v[1], 0], [0]), "steps", "mine: .* value 0 by v of 'pivot'"),
+    ):
+        problem = swing_up(6).subject_to(opt.constraint(function, -9, 9, where=where, name="mine"))
+        with pytest.raises(la.ProblemError, match=words):
+            problem.solve(solver=solver)
+    places = np.zeros((3, 2)), np.zeros((2, 2)), np.zeros((2, 1))
+    problem = swing_up(6).subject_to(opt.constraint(kinked, -9, 9))
+    check_own([problem.constraints[-1].function], *places)
 
 
 def test_errors_of_a_users_function_come_through():

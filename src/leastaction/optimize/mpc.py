@@ -13,6 +13,7 @@ from leastaction.mechanism._check import shown
 from leastaction.optimize import arguments
 from leastaction.optimize.hessians.kinds import HESSIANS
 from leastaction.optimize.motion.functions import Deviation
+from leastaction.optimize.motion.own_check import check_program
 from leastaction.optimize.problem import Problem
 from leastaction.optimize.shift import Shift
 from leastaction.optimize.solution import Iteration, Solution, make_solution
@@ -88,6 +89,7 @@ class MPC:
         state = self._state(q, v)
         self._load(z, state[1])
         self._start(z, program.motion(z).q.copy(), *state)
+        check_program(program, z)
         began = time.perf_counter()
         self._log = []
         ip.watch = self._note

@@ -48,8 +48,8 @@ class Problem(Standing):
         dt: time step [s]; or
         duration: final time [s], or the range (shortest, longest) in which it is to be found.
         integrator: whose discrete Euler-Lagrange equations are the dynamics: `Midpoint()` (the default, DMOC) or
-            `Galerkin(...)`; `ilqr` also takes `Maximal(...)`. `ImplicitTrapezoidal()` and `HermiteSimpson()` collocate
-            instead, to compare with.
+            `Galerkin(...)`; `ilqr` also takes `Maximal()` and `Grounded()`. `ImplicitTrapezoidal()` and
+            `HermiteSimpson()` collocate instead, to compare with.
         controls: "held" over steps, "linear" between knots, or values at all "nodes" of the integrator; by default held
             for `Midpoint` and linear for `Galerkin`.
         momenta: whether momenta at the knots are unknowns too, as in Fan 2018, Table 1; eliminated they mostly take
@@ -95,7 +95,9 @@ class Problem(Standing):
         self._guess: dict[str, Any] = {}
         if arguments.flag(limits, "limits"):
             self._take_limits()
-        self._stepper("linearize")  # an integrator that neither `solve` nor `ilqr` takes is refused at once
+        # An integrator that neither `solve` nor `ilqr` takes is refused at once
+        shoots = self.fixed_duration is not None and mechanism.is_tree and controls is None and not momenta
+        self._stepper(*["linearize"] * shoots)
 
     def __repr__(self) -> str:
         """The problem like its mathematics."""
@@ -203,7 +205,7 @@ class Problem(Standing):
     def _stepper(self, *enough: str) -> Stepper:
         stepper = self.integrator.prepare(self.mechanism, self.guess_duration / self.steps)
         if not {"accelerations", "residual", *enough} & set(stepper.can):
-            stepper.refuse("residual")
+            stepper.refuse("residual", "; optimize.ilqr shoots through its steps" if "linearize" in stepper.can else "")
         return stepper
 
     def solve(self, **options: Any) -> Solution:

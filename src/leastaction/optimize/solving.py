@@ -12,6 +12,7 @@ from leastaction._display.progress import Progress
 from leastaction.errors import ProblemError
 from leastaction.mechanism._check import shown
 from leastaction.optimize import arguments
+from leastaction.optimize.motion.own_check import check_program
 from leastaction.optimize.problem import Problem
 from leastaction.optimize.solution import Iteration, Solution, make_solution
 from leastaction.optimize.solvers.horizon import Horizon
@@ -85,6 +86,7 @@ def solve(
         raise ProblemError(f"options must be values by name, got {shown(options)}")
     program = problem.transcribe()
     z, multipliers, status = problem.initial_unknowns(program), None, ""
+    check_program(program, z)
     if warm_start is not None:
         z, multipliers = warm(program, z, warm_start)
     began = time.perf_counter()

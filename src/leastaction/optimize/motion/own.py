@@ -44,13 +44,14 @@ class OwnAtKnots(Function):
         sizes = {"q": mechanism.nq, "v": mechanism.nv, "u": mechanism.nu}
         self.sizes = [sizes[name] for name in self.arguments]
         self.rows: OwnRows | None = None
+        self.compared = False  # with differences
         if self.kind == "casadi":
             self.rows = CasadiRows(self.f, self.arguments, self.sizes)
         elif self.kind == "jax":
             self.rows = JaxRows(self.f, self.sizes)
         neutral = {"q": mechanism.neutral(), "v": np.zeros(mechanism.nv), "u": np.zeros(mechanism.nu)}
         given = [neutral[name] for name in self.arguments]
-        self.size = (self._checked(given)[0] if self.rows is None else self.rows.values([x[None] for x in given])).size
+        self.size = (self.checked(given)[0] if self.rows is None else self.rows.values([x[None] for x in given])).size
 
     def _check_arguments(self) -> None:
         """What the function itself raises comes through, so calls that cannot be right are found out before."""
@@ -82,7 +83,7 @@ class OwnAtKnots(Function):
         given = {"q": place.q, "v": place.v, "u": place.u}
         return [given[name] for name in self.arguments]
 
-    def _checked(self, given: list[FloatArray]) -> list[FloatArray]:
+    def checked(self, given: list[FloatArray]) -> list[FloatArray]:
         """Values and derivatives of a NumPy function, as arrays of the shapes that were promised."""
         out = self.f(*given)
         arrays = [real_array(x) for x in out] if isinstance(out, tuple | list) else []
@@ -119,7 +120,7 @@ class OwnAtKnots(Function):
         widths = [self.mechanism.nv if name == "q" else n for name, n in zip(self.arguments, self.sizes, strict=True)]
         out = [np.empty((rows, self.size)), *(np.empty((rows, self.size, n)) for n in widths)]
         for k in range(rows):
-            found = self._checked([x[k] for x in given])
+            found = self.checked([x[k] for x in given])
             if len(found[0]) != self.size:
                 raise ProblemError(f"{self.name}: gave {self.size} values before, and now {len(found[0])}")
             for array, x in zip(out, found, strict=True):

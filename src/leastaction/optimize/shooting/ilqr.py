@@ -18,6 +18,7 @@ import numpy as np
 from leastaction.dynamics.legendre import momentum_of_velocity, velocity_of_momentum
 from leastaction.errors import ConvergenceError, ProblemError
 from leastaction.optimize import arguments
+from leastaction.optimize.motion.own_check import check_own
 from leastaction.optimize.problem import Problem
 from leastaction.optimize.regulator import Tracker
 from leastaction.optimize.shooting.box import box_minimum
@@ -75,9 +76,9 @@ def ilqr(
 
     Args:
         problem: with a whole start (q and v), a fixed time step, and an integrator that has `linearize`: `Galerkin`,
-            `Midpoint` or `Maximal`. Controls are held over steps. Costs over steps are read at their starts. The
-            finish, constraints and bounds of q are met through an augmented Lagrangian. Where the problem has a guess
-            of q, states start there; otherwise from the guess of u.
+            `Midpoint`, `Maximal` or `Grounded`. Controls are held over steps. Costs over steps are read at their
+            starts. The finish, constraints and bounds of q are met through an augmented Lagrangian. Where the problem
+            has a guess of q, states start there; otherwise from the guess of u.
         tolerance: the relative decrease of the cost that is not worth another iteration.
         violation: of constraints that is good enough.
         penalty: first weight of violations.
@@ -132,6 +133,8 @@ class _Search:
         self.gains = np.zeros((self.N, self.nu, 2 * self.n))
         self.cost_to_go = np.zeros((self.N + 1, 2 * self.n, 2 * self.n))
         self.states = self._first()
+        functions = [each.function for each in (*problem.costs, *problem.constraints)]
+        check_own(functions, self.states.q, self.states.v[:-1], self.states.u)
         self.gaps = self._gaps(self.states)
 
     # ------------------------------------------------------------------ motions

@@ -84,12 +84,12 @@ def moved_points(placed: Placed, touch: Touching, h: float) -> FloatArray:
     return out
 
 
-def least_gaps(solved: Solved, touch: Touching, kinds: Any, rate: FloatArray, fall: float, share: float) -> FloatArray:
-    """Gap that each contact must have at the end."""
+def least_gaps(solved: Solved, touch: Touching, kinds: Any, rate: FloatArray, fall: float, cones: Any) -> FloatArray:
+    """Gap that each contact must have at the end; `cones`: as of `laws`."""
     out = solved.least.copy()
     for k in np.flatnonzero(kinds == OVERLAP):
         out[k] = overlap_left(float(touch.phi[k]), fall)
-    bounced = touch.phi - share * solved.cones.restitution * solved.h * rate
+    bounced = touch.phi - solved.share * cones.restitution * solved.h * rate
     return np.where(kinds == BOUNCE, bounced, out)
 
 
@@ -130,7 +130,7 @@ def laws(
     rate = columns[:, 0] @ near
     fall = fall_of(smooth.model.gravity, solved.h)
     values = np.zeros((len(touch.phi), 3))
-    values[:, 0] = touch.end - least_gaps(solved, touch, kinds, rate, fall, solved.share)
+    values[:, 0] = touch.end - least_gaps(solved, touch, kinds, rate, fall, cones)
     lam, (along, beside) = solved.lam, across(solved)
     values[:, 1:] = motion + solved.soft[:, None] * lam[:, 1:]
     slide = solved.slides
