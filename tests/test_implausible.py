@@ -113,3 +113,5 @@ def test_batches_say_it_of_one_robot():
         sims.step(steps=300)
         sims.reset(q)
     assert [w.category for w in found] == [la.EnergyWarning]
+    assert str(found[0].message).startswith("robot ")
+    assert found[0].filename == __file__

@@ -153,7 +153,7 @@ def _derivatives(robot: Any, integrators: Any) -> None:
 
 
 def _optimize(robot: Any) -> None:
-    """A step of a search with a nonlinear program of each kind, exact second derivatives and a foot on the ground."""
+    """Two steps of searches with nonlinear programs of each kind, exact second derivatives and a foot on the ground."""
     import leastaction as la
     from leastaction import optimize
 
@@ -163,7 +163,8 @@ def _optimize(robot: Any) -> None:
         problem.subject_to(optimize.position("rod", upper=1.0)).subject_to(optimize.center_of_mass(-9.0, 9.0))
         if not isinstance(integrator, la.HermiteSimpson):
             problem.phases(optimize.phase(1, optimize.foot("rod", point=(0.0, 0.0, -1.0))), optimize.phase(1))
-        problem.solve(solver="horizon", hessian="exact", max_iterations=1)
+        # Of two: second derivatives of what no multiplier weighs yet are not asked for in the first.
+        problem.solve(solver="horizon", hessian="exact", max_iterations=2)
     ball = optimize.Problem(la.robots.heavy_top(), steps=2, dt=0.01).start(v=[0.1, 0.1, 0.1])
     ball.minimize(optimize.momentum()).solve(solver="horizon", hessian="exact", max_iterations=1)
     ball.solve(solver="horizon", hessian="quasi-newton", max_iterations=2)

@@ -6,9 +6,21 @@ from typing import Any
 
 import numpy as np
 
+from leastaction.errors import LeastActionError
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism.arguments import FloatArray
 from leastaction.mechanism.graph import WORLD
+
+LOGGING = ("Maximal", "Grounded")
+"""Integrators whose runs have a log of contacts, be it an empty one."""
+
+
+def missing_log(integrator: Any) -> LeastActionError:
+    """The error for a run of this integrator that has no log of contacts."""
+    own, none = type(integrator).__name__, "has no log of contacts: batches keep none"
+    if own in LOGGING:
+        return LeastActionError(f"this run of `{own}` {none}; run that robot alone with `leastaction.simulate`")
+    return LeastActionError(f"this run {none}, runs of `leastaction.simulate` with `Maximal` and `Grounded` have one")
 
 
 def contact_table(mechanism: Mechanism, log: FloatArray) -> Any:

@@ -155,9 +155,12 @@ class Simulator:
         Raises:
             MechanismError: for a bad state; the simulator is then where it was.
         """
-        start, stepper = start_time(t), self._stepper
-        activation = self._actuation.start(activation)
-        first = first_state(stepper, q, v, p, project)
+        start, activation = start_time(t), self._actuation.start(activation)
+        self._start_at(first_state(self._stepper, q, v, p, project), start, activation)
+
+    def _start_at(self, first: Record, start: float, activation: FloatArray) -> None:
+        """Start anew at a state that `first_state` has found good."""
+        stepper = self._stepper
         self._look_at_energy()
         stepper.remember(self._fresh)
         stepper.start_time = start

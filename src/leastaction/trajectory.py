@@ -203,10 +203,10 @@ class Trajectory:
         The step counts from 0, and bodies are names ("world" among them). Forces [N] on the second body are means over
         the step, in the world; the point [m] is where they act, the gap [m] that at the end of the step.
         """
-        from leastaction.contact_log import contact_table
+        from leastaction.contact_log import contact_table, missing_log
 
         if "contacts" not in self.stored:
-            raise LeastActionError("this run has no log of contacts; those of `Maximal` and `Grounded` have one")
+            raise missing_log(self.integrator)
         return contact_table(self.mechanism, self.stored["contacts"])
 
     def contact_force(self, body: str, other: str | None = None) -> FloatArray:
@@ -218,10 +218,11 @@ class Trajectory:
             body: its name; forces on whatever is welded to it count, too.
             other: name of the body, or "world", whose contacts alone count; default all.
         """
+        from leastaction.contact_log import missing_log
         from leastaction.trajectory_bodies import force_on_body
 
         if "contacts" not in self.stored:
-            raise LeastActionError("this run has no log of contacts; those of `Maximal` and `Grounded` have one")
+            raise missing_log(self.integrator)
         return force_on_body(self.mechanism, self.stored["contacts"], self.steps, body, other)
 
     @property

@@ -41,6 +41,10 @@ class Gathered:
         finally:
             _thread.gathered, _thread.robot = before
 
+    def turn_to(self, robot: int) -> None:
+        """Within `of`: what this thread says from now on is said of another robot."""
+        _thread.robot = robot
+
     def add(self, place: tuple[str, int], text: str, kind: type[LeastActionWarning]) -> None:
         """Keep a warning that a line of this package gives."""
         self.found.setdefault(place, []).append((_thread.robot, text, kind))

@@ -92,12 +92,13 @@ def test_long_runs_go_in_pieces(monkeypatch):
     np.testing.assert_array_equal(batch.q[1], alone.q)
 
 
-@pytest.mark.parametrize("shape", [(2,), (3, 2), (10, 2), (3, 10, 2)])
+@pytest.mark.parametrize("shape", [(2,), (3, 2), (10, 2), (3, 10, 2), (3, 1, 2), (1, 10, 2)])
 def test_controls_of_all_shapes(shape):
     robot = la.robots.pendulum(2)
     u = np.random.default_rng(2).normal(size=shape)
     batch = la.batch.simulate(robot, starts(robot, 3)[0], dt=0.01, steps=10, controls=u, integrator=BODIES)
-    own = u[2] if len(shape) == 3 or shape == (3, 2) else u
+    own = u[2] if shape[0] == 3 else u.reshape(shape[-2:])
+    own = own.reshape(shape[-1:]) if shape == (3, 1, 2) else own
     alone = la.simulate(robot, starts(robot, 3)[0][2], dt=0.01, steps=10, controls=own, integrator=BODIES)
     np.testing.assert_array_equal(batch.q[2], alone.q)
 
@@ -116,6 +117,49 @@ def test_parameters_differ_from_robot_to_robot():
 def test_what_does_not_act_is_told():
     with pytest.warns(la.LeastActionWarning, match="contacts do not act with Galerkin: 'cube' falls through"):
         la.batch.simulate(la.robots.cube(), dt=0.01, steps=1)
+
+
+def test_the_simulator_warns_once_for_all_robots():
+    with pytest.warns(la.LeastActionWarning) as said:
+        la.batch.Simulator(la.robots.cube(), 5)
+    assert len(said) == 1
+    assert str(said[0].message).startswith("contacts do not act with Galerkin: 'cube' falls through")
+    assert said[0].filename == __file__
+    b = la.MechanismBuilder("swing")
+    b.body("link", mass=1.0, com=(0, 0, -0.5), inertia=0.02)
+    b.revolute("joint", "world", "link", axis="y", limits=(-1.0, 1.0))
+    sim = la.batch.Simulator(b.build(), 4, integrator=la.Maximal())
+    with pytest.warns(la.LeastActionWarning, match=r"robot 1: the start lies beyond .* of 1 other robot\)") as said:
+        sim.reset([[0.0], [1.5], [0.2], [2.0]])
+    assert len(said) == 1
+    assert said[0].filename == __file__
+
+
+def test_a_robot_that_cannot_start_keeps_all_where_they_are():
+    robot = la.robots.four_bar(crank_angle=1.0)
+    sim, q = la.batch.Simulator(robot, 2, integrator=la.Maximal()), np.tile(robot.home(), (2, 1))
+    q[1, 0] += 0.3  # opens the loop
+    v = np.zeros((2, robot.nv))
+    before = sim.q
+    with pytest.raises(la.MechanismError, match=r"^robot 1: .*loop"):
+        sim.reset(q, v)
+    np.testing.assert_array_equal(sim.q, before)
+
+
+def test_robots_of_a_batch_have_no_log_of_contacts(tmp_path):
+    """Neither those of integrators that keep one for runs alone; it is said, not that nothing touches."""
+    robot = la.robots.cube(friction=0.3)
+    run = la.batch.simulate(robot, la.robots.home(robot), dt=0.01, steps=2, integrator=la.Maximal())[0]
+    says = "this run of `Maximal` has no log of contacts: batches keep none; run that robot alone"
+    again = la.Trajectory.load(run.save(tmp_path / "run"))
+    calls = [lambda: run.contact_force("cube"), lambda: again.contact_force("cube"), lambda: run.contacts]
+    for call in calls:
+        with pytest.raises(la.LeastActionError, match=f"^{says}"):
+            call()
+    pytest.importorskip("matplotlib")
+    with pytest.raises(la.LeastActionError, match=f"^plot.contacts: {says}"):
+        la.plot.contacts(run)
+    la.plot.contacts(run, gaps=np.ones((3, len(robot.contacts))))
 
 
 def test_a_robot_that_fails_harms_no_other():
@@ -141,6 +185,11 @@ def test_a_robot_that_fails_harms_no_other():
         ({"q": "a"}, "q: expected numbers"),
         ({"controls": np.zeros(5)}, "controls: expected shape"),
         ({"controls": [np.inf, 0.0]}, "controls: the number at"),
+        (
+            {"q": np.zeros((2, 2)), "controls": np.eye(2)},
+            r"2 steps or of 2 robots: give controls\[None\], .* \(1, 2, 2\), .* controls\[:, None\], .* \(2, 1, 2\)",
+        ),
+        ({"q": np.zeros((3, 2)), "controls": np.zeros((4, 1, 2))}, "do not fit together: q 3, controls 4"),
         ({"device": "tpu"}, "device must be one of"),
         ({"dtype": np.float32}, "needs device='cuda'"),
         ({"every": 0}, "every must be"),
@@ -181,15 +230,24 @@ def test_policies_act_as_controllers_do():
     assert not np.allclose(batch.q[2, -1], la.simulate(robot, q[2], v[2], dt=0.01, steps=20, integrator=BODIES).q[-1])
 
 
-def test_a_policy_without_numbers_fails_its_robot():
-    robot = la.robots.pendulum(2)
+@pytest.mark.parametrize("integrator", [None, la.BDF(order=2), la.Maximal()], ids=lambda i: type(i).__name__)
+def test_a_policy_without_numbers_fails_its_robot(integrator):
+    """At the step that it asks them for; what was before stays."""
+    robot, every = la.robots.pendulum(2), 1 if integrator is None else 2
 
     def policy(t, q, v, own, u):
-        u[:] = np.nan if own[0] > 0.0 else 0.0
+        u[:] = own[0] if t > 0.025 else 0.0
+        u[:] *= np.inf if own[0] == 1.0 and t > 0.025 else 1.0
+        if own[0] == 2.0:
+            raise la.ConvergenceError("no way", step=0)
 
-    batch = la.batch.simulate(robot, dt=0.01, steps=3, policy=policy, policy_parameters=[[0.0], [1.0]])
-    assert batch.failed.tolist() == [-1, 0]
-    assert "not finite" in batch.reasons[1]
+    same = {"dt": 0.01, "steps": 6, "every": every, "integrator": integrator}
+    batch = la.batch.simulate(robot, policy=policy, policy_parameters=[[0.0], [1.0], [2.0]], **same)
+    assert batch.failed.tolist() == [-1, 3, 0]
+    assert batch.reasons[1] == "step 3: the policy asks for controls that are not finite"
+    assert "no way" in batch.reasons[2]
+    assert np.isfinite(batch.q[1]).all(axis=1).sum() == len(batch[1]) == 3 // every + 1
+    np.testing.assert_array_equal(batch[1].q, batch.q[0, : len(batch[1])])
 
 
 def test_robots_go_on_step_by_step():
@@ -234,6 +292,8 @@ def test_a_robot_that_fails_waits_for_its_reset():
     [
         (lambda sim: sim.step([1.0, 2.0, 3.0]), r"controls: expected shape \(2,\) or \(3, 2\)"),
         (lambda sim: sim.step("a"), "controls: expected shape"),
+        (lambda sim: sim.step([[0.0, 0.0], [0.0, 0.0], [0.0, np.nan]]), "controls: robot 2 has a number that is not"),
+        (lambda sim: sim.step([0.0, np.inf]), "controls: there is a number that is not finite"),
         (lambda sim: sim.step(steps=0), "steps must be"),
         (lambda sim: sim.reset(np.zeros((2, 2))), "do not fit together"),
         (lambda sim: sim.reset(which=[3]), "which: expected different numbers"),
@@ -248,8 +308,10 @@ def test_a_robot_that_fails_waits_for_its_reset():
 )
 def test_wrong_calls_of_the_simulator(call, match):
     sim = la.batch.Simulator(la.robots.pendulum(2), 3, integrator=BODIES)
+    sim.reset([0.3, 0.2])
     with pytest.raises(la.LeastActionError, match=match):
         call(sim)
+    assert (sim.q == [0.3, 0.2]).all()
 
 
 def test_one_warning_for_all_robots_that_overlap():

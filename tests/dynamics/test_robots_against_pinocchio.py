@@ -73,7 +73,7 @@ REFUSED = {
     "falcon_bravo7_gripper.urdf": "'bravo_finger2_joint' moves it, but neither it",
 }
 
-MENDED = ("romeo.urdf", "romeo_laas_small.urdf", "icub.urdf")
+MENDED = ("romeo.urdf", "romeo_laas_small.urdf", "icub.urdf", "human.urdf")
 """Files with joints that move bodies without inertia, which get a ball's: they are not Pinocchio's robots any more."""
 
 UR = ("robot", "gripper", "joint_limited_robot")

@@ -14,6 +14,7 @@ import pytest
 import leastaction as la
 from leastaction.errors import LeastActionError
 from leastaction.integrators import PENALTIES
+from leastaction.mechanism import Muscle
 
 DURATION, FINE = 0.2, 2e-5
 
@@ -162,6 +163,20 @@ def servo_with_a_range():
     return b, (0.5,)
 
 
+def tendon_with_a_range():
+    b = chain()
+    b.tendon("f", via=[("world", (1, 0, 0)), ("l0", (0.1, 0.1, -0.2)), ("l1", (0, 0, -0.3))], force_limits=(-6.0, 6.0))
+    b.position_servo("s", "f", kp=60.0, kv=2.0, gear=1.2)
+    return b, (0.5,)
+
+
+def muscle():
+    b = chain()
+    b.tendon("t", via=[("world", (1, 0, 0)), ("l0", (0.1, 0.1, -0.2)), ("l1", (0, 0, -0.3))])
+    b.add(Muscle("f", "t", peak=30.0, length_range=(0.8, 2.0), activation=None))
+    return b, (0.6,)
+
+
 FORCES = [
     joint_spring,
     joint_damper,
@@ -186,6 +201,8 @@ FORCES = [
     tendon_motor,
     motor_along_joints,
     servo_with_a_range,
+    tendon_with_a_range,
+    muscle,
 ]
 
 INTEGRATORS = {
@@ -223,7 +240,8 @@ FIRST_ORDER = {
 JUMPING = (damped_limit, penalty_friction, cable, cable_without_clipping)
 """One-sided forces with dampers: they jump where they touch."""
 
-BENDING = (soft_limit, penalty_spring, tendon_along_joints, tendon_with_a_limit, servo_with_a_range)
+RANGES = (servo_with_a_range, tendon_with_a_range)
+BENDING = (soft_limit, penalty_spring, tendon_along_joints, tendon_with_a_limit, *RANGES)
 """One-sided forces without."""
 
 REFUSED = {
@@ -234,11 +252,12 @@ REFUSED = {
         penalty_spring,
         penalty_friction,
         tendon_with_a_limit,
-        servo_with_a_range,
+        *RANGES,
+        muscle,
     ),
     # Its joints are equations between bodies: no coordinate has limits or tendons, and springs act along or about a
     # single axis.
-    "MaximalEuler": (soft_limit, damped_limit, ball_spring, ball_damper, tendon_along_joints, servo_with_a_range),
+    "MaximalEuler": (soft_limit, damped_limit, ball_spring, ball_damper, tendon_along_joints, *RANGES, muscle),
 }
 """Which forces an integrator refuses, and why."""
 
@@ -254,6 +273,7 @@ NUMBERS = (
     "gear",
     "wrench",
     "force_limits",
+    "peak",
 )
 
 

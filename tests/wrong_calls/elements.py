@@ -14,6 +14,7 @@ from leastaction.mechanism import (
     ExternalWrench,
     Frame,
     JointActuator,
+    Muscle,
     PenaltyContact,
     Rolling,
     Sensor,
@@ -21,6 +22,7 @@ from leastaction.mechanism import (
     Sphere,
     Spring,
     Tendon,
+    Wrap,
 )
 from tests.wrong_calls.kinds import INF, NAN, ODD, WRONG, Call
 
@@ -66,6 +68,22 @@ def elements():
             "lower": ["a", ODD, NAN, 2.0],
             "upper": ["a", ODD, NAN, -1.0],
         },
+    )
+    yield Call(
+        "Wrap",
+        Wrap,
+        {"body": "link1", "radius": 0.1, "pose": (0.0, 0.0, 0.1), "kind": "cylinder", "side": (0.0, 0.2, 0.0)},
+        {"body": "name", "kind": "choice", "side": "vector3"},
+    )
+    curves = dict.fromkeys(("lmin", "lmax", "vmax", "fvmax"), "positive")
+    curves |= dict.fromkeys(("peak", "fpmax"), "nonnegative")
+    ranges = ["a", ODD, (1.0,), (0.9, 0.5), (NAN, 1.0), (0.1, 0.2, 0.3)]
+    yield Call(
+        "Muscle",
+        Muscle,
+        {"name": "m", "coordinate": "t", "length_range": (0.5, 0.9), "range": (0.7, 1.1)}
+        | {"peak": 1.0, "fpmax": 1.0, "lmin": 0.5, "lmax": 1.5, "vmax": 1.0, "fvmax": 1.0},
+        curves | {"coordinate": "name", "length_range": ranges, "range": ranges},
     )
     shares = ["a", ODD, NAN, -1.0]
     yield Call(

@@ -95,7 +95,7 @@ class BatchRun:
         return bool((self.failed < 0).all())
 
     def __getitem__(self, robot: int) -> Trajectory:
-        """The run of one robot, up to where it failed."""
+        """The run of one robot, up to where it failed: its states, without controls, iterations and contacts."""
         if not isinstance(robot, int | np.integer) or isinstance(robot, bool):
             raise IntegratorError(f"a batch is asked for the number of a robot, got {shown(robot)}")
         if not -len(self) <= robot < len(self):

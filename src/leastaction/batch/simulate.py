@@ -60,8 +60,10 @@ def simulate(
         steps: number of steps.
         integrator: default `Galerkin(order=2)`. On a GPU: `Grounded`, and in double precision `Galerkin` and `Midpoint`
             of trees, `Maximal`, `BDF` and `SDIRK2`.
-        controls: shape (nu,) for all, (robots, nu) held throughout, (steps, nu) held over each step, or
-            (robots, steps, nu).
+        controls: shape (robots, steps, nu), with 1 for robots where they are those of all, and 1 for steps where they
+            are held throughout; or (nu,) for all throughout, (steps, nu) for all, (robots, nu) throughout. Where there
+            are as many robots as steps, the last two look alike and are refused: write (1, steps, nu) or
+            (robots, 1, nu).
         policy: function policy(t, q, v, own, u) that writes the controls of a step into u, shape (nu,), from the time
             t [s] and the state at its start; in place of `controls`. On a GPU it is compiled into the kernel, so it
             must be code that Numba compiles, such as loops over numbers.
@@ -193,20 +195,26 @@ def controls_of_lanes(mechanism: Mechanism, controls: Any, robots: int, steps: i
         raise IntegratorError(f"controls: the number at {tuple(int(k) for k in where)} is not finite")
     if u.shape == (nu,):
         return u[None, :, None].copy()
+    if u.shape == (steps, nu) == (robots, nu) and steps > 1 and nu:
+        each, held = f"controls[None], of shape (1, {steps}, {nu})", f"controls[:, None], of shape ({robots}, 1, {nu})"
+        raise IntegratorError(
+            f"controls of shape {u.shape} may be those of {steps} steps or of {robots} robots: give {each}, where a "
+            f"row is that of a step, for all robots, or {held}, where it is that of a robot, throughout"
+        )
     if u.shape == (steps, nu):
         return u[:, :, None].copy()
     if u.shape == (robots, nu):
         return u.T[None].copy()
-    if u.shape == (robots, steps, nu):
+    if u.ndim == 3 and len(u) in (1, robots) and u.shape[1] in (1, steps) and u.shape[2] == nu:
         return np.ascontiguousarray(np.moveaxis(u, 0, 2))
-    wanted = f"({nu},), ({robots}, {nu}), ({steps}, {nu}) or ({robots}, {steps}, {nu})"
+    wanted = f"({nu},), ({robots}, {nu}), ({steps}, {nu}) or ({robots} or 1, {steps} or 1, {nu})"
     raise IntegratorError(f"controls: expected shape {wanted}, got {u.shape}")
 
 
 def _counted_controls(controls: Any, steps: int) -> dict[str, FloatArray]:
     """Controls that differ from robot to robot."""
     u = None if controls is None else real_array(controls)
-    several = u is not None and (u.ndim == 3 or (u.ndim == 2 and len(u) != steps))
+    several = u is not None and ((u.ndim == 3 and len(u) != 1) or (u.ndim == 2 and len(u) != steps))
     return {"controls": u} if u is not None and several else {}
 
 

@@ -20,7 +20,8 @@ from leastaction.mechanism._check import real_array, shown
 from leastaction.minimal import Galerkin
 from leastaction.motions import checked_names, motion_at
 from leastaction.simulator import Simulator as One
-from leastaction.start import checked_integrator
+from leastaction.start import checked_integrator, first_state
+from leastaction.warn import Gathered
 
 
 class Simulator:
@@ -96,7 +97,7 @@ class Simulator:
             which: numbers of the robots that q and v are of; default all.
 
         Raises:
-            MechanismError: for a bad state; names the robot.
+            MechanismError: for a bad state; names the robot. None has been put elsewhere then.
         """
         chosen = np.arange(self.robots) if which is None else _chosen(which, self.robots)
         on_gpu = [hasattr(x, "__cuda_array_interface__") for x in (q, v)]
@@ -119,7 +120,7 @@ class Simulator:
                 `leastaction.Simulator.step`; on the CPU.
 
         Raises:
-            IntegratorError: for controls of other shapes.
+            IntegratorError: for controls of other shapes, or that are not finite; names the robot. None has moved then.
         """
         nu = self.mechanism.nu
         if motions is not None:
@@ -140,6 +141,9 @@ class Simulator:
         if a is None or a.shape not in ((nu,), (self.robots, nu)):
             got = shown(u) if a is None else a.shape
             raise IntegratorError(f"controls: expected shape ({nu},) or ({self.robots}, {nu}), got {got}")
+        if not np.isfinite(a).all():
+            who = "" if a.ndim == 1 else f"robot {np.flatnonzero(~np.isfinite(a).all(axis=1))[0]} has "
+            raise IntegratorError(f"controls: {who or 'there is '}a number that is not finite")
         told = {} if motions is None else {"motions": motions}
         self._robots.step(np.broadcast_to(a, (self.robots, nu)), steps, **told)
 
@@ -175,27 +179,43 @@ class _Cores:
 
     def __init__(self, mechanisms: Any, integrator: Integrator, dt: float, workers: int | None) -> None:
         once = Once()
-        self.sims = [One(m, integrator, dt, once=once) for m in mechanisms]
+        with Gathered().of(0):  # not given: the batch says it once, of the mechanism and of its home
+            self.sims = [One(m, integrator, dt, once=once) for m in mechanisms]
         self.failed = np.zeros(len(self.sims), bool)
         count = workers or os.cpu_count() or 1
         self.pool = ThreadPoolExecutor(count)
         self.parts = np.array_split(np.arange(len(self.sims)), min(4 * count, len(self.sims)))
 
     def place(self, which: Any, q: Any, v: Any) -> None:
-        for k, one_q, one_v in zip(which, q, v, strict=True):
-            self.sims[k].reset(one_q, one_v)
-            self.failed[k] = False
+        gathered, firsts = Gathered(), []
+        with gathered.of(0):
+            for k, one_q, one_v in zip(which.tolist(), q, v, strict=True):  # all, before any is put there
+                gathered.turn_to(k)
+                try:
+                    firsts.append(first_state(self.sims[k]._stepper, one_q, one_v, None, False))
+                except MechanismError as error:
+                    raise MechanismError(f"robot {k}: {error}") from None
+            for k, first in zip(which.tolist(), firsts, strict=True):
+                gathered.turn_to(k)
+                self.sims[k]._start_at(first, 0.0, self.sims[k]._actuation.start(None))
+                self.failed[k] = False
+        gathered.give()
 
     def step(self, u: Any, steps: int, motions: Any = None) -> None:
+        gathered = Gathered()
+
         def part(robots: Any) -> None:
-            for k in robots:
-                try:
-                    for _ in range(0 if self.failed[k] else steps):
-                        self.sims[k].step(u[k], motions)
-                except ConvergenceError:
-                    self.failed[k] = True
+            with gathered.of(0):
+                for k in robots.tolist():
+                    gathered.turn_to(k)
+                    try:
+                        for _ in range(0 if self.failed[k] else steps):
+                            self.sims[k].step(u[k], motions)
+                    except ConvergenceError:
+                        self.failed[k] = True
 
         list(self.pool.map(part, self.parts))
+        gathered.give()
 
     def _all(self, name: str) -> Any:
         out = np.stack([getattr(sim, name) for sim in self.sims])

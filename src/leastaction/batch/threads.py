@@ -92,7 +92,12 @@ class Cores:
             for name, rows in states.items():
                 record[name][: row + 1] = rows[-row - 1 :]
             if plan.policy is not None:
-                u = self.asked(robot, done, stepper, record.q[row], record.second[row])
+                try:
+                    u = self.asked(robot, done, stepper, record.q[row], record.second[row])
+                except (MechanismError, PolicyError):
+                    raise
+                except LeastActionError as error:  # of this robot alone, which is as far as it got
+                    return done, str(error), iterations
             controls = np.broadcast_to(u[done : done + count] if len(u) > 1 else u, (count, u.shape[1]))
             nodes = len(stepper.control_nodes)
             table = np.repeat(controls[:, None, :], nodes, axis=1)
@@ -132,7 +137,7 @@ class Cores:
             sizes = f"q has {m.nq} numbers, v {m.nv}, own (policy_parameters) {len(own)}, u {m.nu}"
             raise PolicyError(f"the policy reads or writes what is not there: {error}; {sizes}") from error
         if not np.isfinite(u).all():
-            raise IntegratorError(f"the policy asked for controls that are not finite, after {done} steps")
+            raise IntegratorError(f"step {done}: the policy asks for controls that are not finite")
         return u[None]
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
@@ -10,12 +9,12 @@ import numpy as np
 from leastaction.contact.entries import detect_all, measure_all
 from leastaction.contact.records import CONTACT, PLANE, records
 from leastaction.contact.shapes import collect
-from leastaction.errors import LeastActionWarning
 from leastaction.linear_implicit.arrays import LinearData
 from leastaction.linear_implicit.contact_rows import ContactRows, contact_rows
 from leastaction.mechanism import Mechanism, Pose
 from leastaction.mechanism.arguments import FloatArray
 from leastaction.mechanism.pose import quaternion_of_matrix
+from leastaction.warn import warn
 
 REACH = 2.0
 """A contact takes part when its gap is less than what its bodies cover in so many steps."""
@@ -52,7 +51,7 @@ class ShapeContacts:
         if table.ignored:
             a, b = ("/".join(table.names[k]) for k in table.ignored[0])
             text = f"{a!r} and {b!r} pass through each other: contact between such shapes is not known"
-            warnings.warn(text, LeastActionWarning, stacklevel=6)
+            warn(text)
 
     def rows(self, data: LinearData, dt: float, fall: float) -> ContactRows:
         """Contacts within reach at the positions and velocities in the data.

@@ -42,7 +42,7 @@ class Wrap:
         what = f"wrap on {_check.label(self.body, 'body of a wrap')!r}"
         object.__setattr__(self, "radius", _check.positive(self.radius, f"{what}: radius"))
         object.__setattr__(self, "pose", Pose.of(self.pose, f"{what}: pose"))
-        if self.kind not in ("sphere", "cylinder"):
+        if not (isinstance(self.kind, str) and self.kind in ("sphere", "cylinder")):
             raise MechanismError(f"{what}: kind must be 'sphere' or 'cylinder', got {_check.shown(self.kind)}")
         if self.side is not None:
             object.__setattr__(self, "side", _check.vector(self.side, 3, f"{what}: side"))

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from leastaction.contact_log import LOGGING, missing_log
 from leastaction.errors import LeastActionError
 from leastaction.mechanism import Plane
 from leastaction.mechanism._check import positive, real_array, shown
@@ -29,8 +30,9 @@ def contacts(
 ) -> Figure:
     """One line per contact over time [s]: drawn where it touches, as thick as it is strong where forces are known.
 
-    A run of `Maximal` knows its contacts and their forces; there is a line for each contact point, and one for each
-    body or pair of bodies that touches with its shapes. Of other runs contact points are drawn by their gaps.
+    A run of `Maximal` or `Grounded` knows its contacts and their forces; there is a line for each contact point, and
+    one for each body or pair of bodies that touches with its shapes. Of other runs contact points are drawn by their
+    gaps. Robots of a batch have lost their contacts: give `gaps`, or run them alone.
 
     Args:
         run: of a robot with contact points, or one that has logged its contacts (`run.stored["contacts"]`).
@@ -43,7 +45,10 @@ def contacts(
     if not isinstance(run, Trajectory):
         raise LeastActionError(f"plot.contacts: expected a Trajectory, got {run!r}")
     tolerance = positive(tolerance, "plot.contacts: tolerance")
-    if forces is None and gaps is None and len(run.stored.get("contacts", ())):
+    told = forces is not None or gaps is not None
+    if not told and "contacts" not in run.stored and type(run.integrator).__name__ in LOGGING:
+        raise LeastActionError(f"plot.contacts: {missing_log(run.integrator)}")
+    if not told and len(run.stored.get("contacts", ())):
         names, strength = logged_contacts(run)
         touching = strength > WEAKEST * strength.max()
         # Bodies are logged when they come near, points have a line in any case.

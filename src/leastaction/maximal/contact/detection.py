@@ -95,9 +95,7 @@ def find_cones(model, settings, data, near, contact, dt):
     energy = 0.0
     for k in range(model.coordinates.shape[0]):
         begin = count
-        count = coordinate_cones(
-            bodies, states, settings, contact, model.coordinates[k], data.coordinates[k], count, k, dt
-        )
+        count = coordinate_cones(model, settings, data, contact, count, k, dt)
         for j in range(begin, count):
             energy += cones[j].gam
             cones[j].own = cones[j].gam

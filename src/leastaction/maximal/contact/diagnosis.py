@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
@@ -11,8 +10,8 @@ from numpy.typing import NDArray
 from leastaction.contact.entries import detect_all, measure_all
 from leastaction.contact.records import CONTACT, records
 from leastaction.contact.shapes import ContactTable
-from leastaction.errors import LeastActionWarning
 from leastaction.maximal.model import Model
+from leastaction.warn import warn
 
 FloatArray = NDArray[np.float64]
 
@@ -22,11 +21,9 @@ def warn_of_ignored_pairs(table: ContactTable) -> None:
     pairs, names = table.ignored, table.names
     (a, b), more = ("{}/{}".format(*names[k]) for k in pairs[0]), len(pairs) - 1
     others = f", and so do {more} other pairs" if more else ""
-    warnings.warn(
+    warn(
         f"{a!r} and {b!r} pass through each other: contact of ellipsoids with height fields is not "
-        f"known{others}; use capsules, or set collision=False",
-        LeastActionWarning,
-        stacklevel=5,
+        f"known{others}; use capsules, or set collision=False"
     )
 
 

@@ -20,14 +20,12 @@ def coordinate_wrenches(cone, s):
 
 
 @routine(allocates=False)
-def coordinate_cones(bodies, states, settings, contact, c, s, count, k, dt):
+def coordinate_cones(model, settings, data, contact, count, k, dt):
     """Append cones of coordinate k: limits that it may reach within the step, and dry friction for a share of it.
 
     Their slack and sliding velocity are first guesses, and `gam` is a typical energy [J].
-
-    Args:
-        c, s: the coordinate's `COORDINATE` and `COORDINATE_STATE` records.
     """
+    bodies, states, c, s = model.bodies, data.bodies, model.coordinates[k], data.coordinates[k]
     cones, share = contact.cones, contact.now[0].dry
     if c.kind == BALL or c.kind == FREE:
         return count
@@ -39,7 +37,7 @@ def coordinate_cones(bodies, states, settings, contact, c, s, count, k, dt):
             continue
         room = side * (s.value - bound)
         if room + REACH * dt * min(side * rate - typical, -abs(rate)) < 0.0 and count < cones.shape[0]:
-            limit_cone(bodies, settings, cones[count], c, s, k, side, rate, contact.now[0].push, dt)
+            limit_cone(model, settings, data, cones[count], k, side, rate, contact.now[0].push, dt)
             count += 1
     if c.friction > 0.0 and count < cones.shape[0]:
         cone = cones[count]
@@ -73,8 +71,9 @@ def typical_rate(bodies, settings, c, s, dt):
 
 
 @routine(allocates=False)
-def limit_cone(bodies, settings, cone, c, s, k, side, rate, push, dt):
+def limit_cone(model, settings, data, cone, k, side, rate, push, dt):
     """Make a limit of coordinate k a cone; see `coordinate_cones`; push: see `scales.largest_push`."""
+    bodies, c, s = model.bodies, model.coordinates[k], data.coordinates[k]
     typical = typical_rate(bodies, settings, c, s, dt)
     bound = c.lower if side > 0.0 else c.upper
     room = side * (s.value - bound)

@@ -85,7 +85,7 @@ def add_missed(model, settings, data, near, contact, dt):
 @routine(allocates=False)
 def append_limits(model, settings, data, contact, count, dt):
     """Append limits that are exceeded at the end of the step and took no part in it; the number of cones."""
-    bodies, states, cones, now = model.bodies, data.bodies, contact.cones, contact.now[0]
+    states, cones, now = data.bodies, contact.cones, contact.now[0]
     for k in range(model.coordinates.shape[0]):
         c, s = model.coordinates[k], data.coordinates[k]
         if c.kind == BALL or c.kind == FREE or (c.lower < -1e30 and c.upper > 1e30):
@@ -96,7 +96,7 @@ def append_limits(model, settings, data, contact, count, dt):
         side = 1.0 if value < c.lower - BEYOND else (-1.0 if value > c.upper + BEYOND else 0.0)
         if side == 0.0 or takes_part(contact, limit_key(k, side)):
             continue
-        limit_cone(bodies, settings, cones[count], c, s, k, side, (value - s.value) / dt, now.push, dt)
+        limit_cone(model, settings, data, cones[count], k, side, (value - s.value) / dt, now.push, dt)
         now.energy = max(now.energy, cones[count].gam)
         cones[count].own = min(max(cones[count].gam / now.energy, LIGHT), 1.0)
         count += 1
