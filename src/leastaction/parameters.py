@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from leastaction.contact.holding import gone_along
 from leastaction.errors import MechanismError
 from leastaction.mechanism import Joint, Mechanism, Pose, Servo
 from leastaction.mechanism._check import real_array, shown, suggestion
@@ -204,17 +205,21 @@ def _of_shape(m: Mechanism, kind: str, body: int, k: int) -> FloatArray:
 
 
 def _with_shape(m: Mechanism, kind: str, body: int, k: int, value: FloatArray) -> Mechanism:
-    """A mechanism with another parameter of a shape; masses stay what they are."""
+    """A mechanism with another parameter of a shape, and of the contact points in it; masses stay what they are."""
     shapes = _shapes(m, body)
     _of_shape(m, kind, body, k)
     if kind in ("position", "rotation"):
         change: dict[str, Any] = {"pose": _displaced(shapes[k].pose, kind, value)}
     else:
         change = {kind: tuple(value.tolist()) if value.ndim else float(value)}
-    shapes = (*shapes[:k], replace(shapes[k], **change), *shapes[k + 1 :])
+    changed = replace(shapes[k], **change)
+    others = (*shapes[:k], changed, *shapes[k + 1 :])
     if body < 0:
-        return m.replace(ground=shapes)
-    return m.replace(bodies=(*m.bodies[:body], replace(m.bodies[body], shapes=shapes), *m.bodies[body + 1 :]))
+        return m.replace(ground=others)
+    owner = m.bodies[body]
+    contacts = [gone_along(x, shapes, k, changed) if x.body == owner.name else x for x in m.contacts]
+    bodies = (*m.bodies[:body], replace(owner, shapes=others), *m.bodies[body + 1 :])
+    return m.replace(bodies=bodies, contacts=tuple(contacts))
 
 
 def _attachments(path: Any) -> tuple[Attachment, ...]:

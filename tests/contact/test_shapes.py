@@ -11,6 +11,7 @@ from leastaction.contact.records import BOX, CAPSULE, PLANE, SPHERE
 from leastaction.contact.shapes import collect
 from leastaction.errors import MechanismError
 from leastaction.mechanism import Box, Capsule, Cylinder, Ellipsoid, HeightField, MechanismBuilder, Plane, Pose, Sphere
+from leastaction.parameters import with_parameters
 from tests.contact.scenes import INERTIA, random_poses
 
 
@@ -174,3 +175,28 @@ def test_close_pairs_of_many_bodies():
     np.testing.assert_array_equal(np.column_stack([pairs.a, pairs.b]), expected)
     everything = {(p.a, p.b): p.key for p in table.body_pairs()}
     assert all(everything[p.a, p.b] == p.key for p in pairs)
+
+
+@pytest.mark.parametrize(
+    ("shape", "place", "name", "value", "wanted"),
+    [
+        (Box((0.2, 0.4, 0.6)), (0.1, -0.2, -0.3), "size", (0.4, 0.4, 0.3), (0.2, -0.2, -0.15)),
+        (Cylinder(0.1, 0.4), (0.1, 0.0, -0.2), "radius", 0.3, (0.3, 0.0, -0.2)),
+        (Cylinder(0.1, 0.4), (0.1, 0.0, -0.2), "length", 0.6, (0.1, 0.0, -0.3)),
+        (Capsule(0.1, 0.4), (0.0, 0.0, -0.2), "length", 0.6, (0.0, 0.0, -0.3)),
+        (Capsule(0.1, 0.4), (0.0, 0.0, -0.3), "radius", 0.2, (0.0, 0.0, -0.4)),  # the tip of its cap
+        (Ellipsoid((0.1, 0.2, 0.3)), (0.0, 0.0, -0.3), "radii", (0.1, 0.2, 0.5), (0.0, 0.0, -0.5)),
+        (Sphere(0.1), (0.0, 0.1, 0.0), "radius", 0.3, (0.0, 0.3, 0.0)),
+    ],
+)
+def test_contact_points_keep_their_place_in_a_shape_with_other_sizes(shape, place, name, value, wanted):
+    pose = Pose.from_axis_angle((0.6, 0.0, 0.8), 0.7) * Pose((0.1, 0.2, 0.3))
+    b = MechanismBuilder("part")
+    b.body("a", shapes=(Sphere(0.01, pose=pose * Pose(place)), replace(shape, pose=pose, name="part")), **INERTIA)
+    b.free("a")
+    b.contact("part corner", "a", pose.apply(place), radius=0.03)
+    b.contact("elsewhere", "a", pose.apply((1.0, 1.0, 1.0)), radius=0.03)
+    robot = with_parameters(b.build(), {f"{name}:a/part": value, "position:a/part": np.add(pose.position, 1.0)})
+    np.testing.assert_allclose(robot.contacts[0].point, np.add(pose.apply(wanted), 1.0), atol=1e-12)
+    assert [point.radius for point in robot.contacts] == [0.03, 0.03]
+    assert robot.contacts[1] == b.build().contacts[1]

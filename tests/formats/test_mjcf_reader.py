@@ -1,6 +1,7 @@
 """What each element of an MJCF file becomes, and what is left out."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -281,3 +282,25 @@ def test_keyframes_cameras_and_the_like_do_not_matter(tmp_path, recwarn):
     world = BODY.format("") + '<camera name="c"/><light name="l" pos="0 0 1"/>'
     assert read(tmp_path, mjcf(world, rest, before='<visual><map znear="0.1"/></visual>')).nv == 1
     assert not recwarn
+
+
+def test_parameters_of_shapes_are_those_of_the_contact_points_made_of_them(tmp_path):
+    """Another size in the file, or by a parameter: the same robot."""
+    text = mjcf(
+        '<geom type="plane" size="1 1 1"/><body name="a"><joint/>'
+        '<geom name="leg" type="capsule" size="0.03 0.2" euler="20 30 40" friction="0.5"/>'
+        '<geom name="foot" size="0.04" pos="0.1 0 0.2"/><geom size="0.05" pos="0.1 0 0.2"/></body>'
+    )
+    robot = read(tmp_path, text)
+    for there, here, name, value in (
+        ("0.03 0.2", "0.06 0.2", "radius:a/leg", 0.06),
+        ("0.03 0.2", "0.03 0.3", "length:a/leg", 0.6),
+        ('friction="0.5"', 'friction="0.2"', "friction:a/leg", 0.2),
+        ('"0.04"', '"0.01"', "radius:a/foot", 0.01),
+        ('size="0.05" pos="0.1', 'size="0.05" pos="0.15', "position:a/2", (0.15, 0.0, 0.2)),
+    ):
+        wanted, found = read(tmp_path, text.replace(there, here)), la.derivatives.with_parameters(robot, {name: value})
+        assert found.contacts != robot.contacts
+        for a, b in zip(found.contacts, wanted.contacts, strict=True):
+            np.testing.assert_allclose(a.point, b.point, atol=1e-15)
+            assert replace(a, point=b.point) == b

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import leastaction as la
+from leastaction.derivatives import with_parameters
 from leastaction.errors import FormatError
 from leastaction.formats import load_mjcf, save_mjcf
 from leastaction.mechanism import (
@@ -399,6 +400,10 @@ def test_gravity_compensation_is_written_and_other_wrenches_are_refused(tmp_path
     assert other.wrenches[0].name == "gravcomp of a"
     np.testing.assert_allclose(other.wrenches[0].wrench, robot.wrenches[0].wrench, rtol=1e-14)
     np.testing.assert_allclose(in_mujoco(tmp_path / "robot.xml")[0].body_gravcomp, [0.0, 0.5], rtol=1e-14)
+    assert robot.replace(gravity=(0, 0, 0)).wrenches[0].wrench == (0.0,) * 6
+    lighter = with_parameters(robot, {"mass:a": 2.0, "gravity": (1.0, 2.0, 3.0), "com:a": (0.1, 0.0, 0.0)}).wrenches[0]
+    np.testing.assert_allclose(lighter.wrench, [0, 0, 0, -1, -2, -3], rtol=1e-14)
+    assert lighter.point == (0.1, 0.0, 0.0)
     moved = robot.replace(wrenches=(replace(robot.wrenches[0], point=(0.0, 0.0, 0.0)),))
     with pytest.raises(FormatError, match="has an external wrench"):
         save_mjcf(moved, tmp_path / "moved.xml")

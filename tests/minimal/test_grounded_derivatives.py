@@ -110,3 +110,18 @@ NAMES += ["friction:knee", "position:world/floor", "rotation:world/floor"]
 def test_a_leg_by_parameters():
     robot, q, p = state("slides")
     assert_parameters(robot, RIGID, q, p, np.array([0.3, 0.4]), NAMES, 1e-5, 2e-6)
+
+
+def test_a_contact_point_goes_with_its_shape():
+    """Points stand for shapes on the ground, so derivatives are those of the shape without a point."""
+    robot, q, p = state("slides")
+    b = robot.edit()
+    b.contact("foot", "shin", (0.0, 0.0, -0.2), radius=0.03, friction=0.5)
+    names = ["friction:shin/foot", "radius:shin/foot", "position:shin/foot"]
+    found, wanted = (
+        la.derivatives.parameter_jacobian(m, RIGID, q, p, [0.3, 0.4], dt=0.01, parameters=names)
+        for m in (b.build(), robot)
+    )
+    for name in names:
+        assert np.abs(wanted[name]).max() > 1e-3
+        np.testing.assert_allclose(found[name], wanted[name], rtol=1e-6, atol=1e-9)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from leastaction.contact.holding import holds
+from leastaction.contact.holding import held_by, holds
 from leastaction.contact.hulls import Polytope, box, hull
 from leastaction.contact.neighbours import neighbours
 from leastaction.contact.pairing import Surfaces, surfaces
@@ -335,10 +335,7 @@ def _items(mechanism: Mechanism, frames: Frames, bodies: bool, points_on_bodies:
         index, owner, X = _place(frames, point.body)
         if index >= 0:
             shapes = mechanism.bodies[mechanism.body_index(point.body)].shapes
-            held = [shape for shape in shapes if shape.collision and holds(shape, point.point)]
-            # Where several hold it, the one that it is called after.
-            held.sort(key=lambda shape: not (shape.name and point.name.startswith(shape.name)))
-            yield _point(index, owner, X, point, held, bodies and points_on_bodies)
+            yield _point(index, owner, X, point, held_by(point, shapes), bodies and points_on_bodies)
 
 
 def _point(index: int, owner: int | str, X: Pose, point: ContactPoint, held: list[Shape], on_bodies: bool) -> _Item:

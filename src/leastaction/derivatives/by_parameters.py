@@ -42,8 +42,9 @@ def parameter_jacobian(
             "friction:POINT", "restitution:POINT", "radius:POINT", "point:POINT" (3,) of a contact point;
             "friction:BODY/SHAPE", "restitution:BODY/SHAPE", "radius:BODY/SHAPE", "length:BODY/SHAPE",
             "size:BODY/SHAPE" (3,), "position:BODY/SHAPE" (3,), "rotation:BODY/SHAPE" (3,) of a shape by its name or
-            number, "world/..." of the ground; masses do not follow. Where two surfaces say a coefficient of friction or
-            restitution the larger counts, so the derivative by the smaller one is zero.
+            number, "world/..." of the ground; masses do not follow, but contact points in a shape keep their place in
+            it, and radii and coefficients of theirs that are the shape's follow. Where two surfaces say a coefficient
+            of friction or restitution the larger counts, so the derivative by the smaller one is zero.
 
     Returns:
         For each parameter an array of shape (2 nv,) or, for a vector, (2 nv, size); rows as those of A of `linearize`.

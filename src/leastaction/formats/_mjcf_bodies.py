@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from leastaction.formats._files import Notes
-from leastaction.formats._gravity_compensation import compensation
 from leastaction.formats._mjcf_text import limits
 from leastaction.mechanism import Inertia, MechanismBuilder, Pose, Primitive, joints, solid_sphere
 from leastaction.mechanism.graph import WORLD
+from leastaction.mechanism.gravity_compensation import compensation
 
 FREE, BALL, SLIDE, HINGE = range(4)
 """Values of mjtJoint."""

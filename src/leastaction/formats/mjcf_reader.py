@@ -18,7 +18,8 @@ body.
 - Motors drive joints or bodies; position, velocity and general actuators become servos, with their activations
   and force ranges.
 - Models that `<attach>` puts into others are read with them; names of theirs begin with its `prefix`.
-- `gravcomp` becomes a constant wrench on the body at its centre of mass, called "gravcomp of" and its name.
+- `gravcomp` becomes a constant wrench on the body at its centre of mass, called "gravcomp of" and its name;
+  `Mechanism.replace` and parameters of gravity and mass let it follow.
 - Sites become frames. Sensors of joints, sites and frames are read.
 - Tendons become tendons, those that are nothing but springs through sites cables; muscles become muscles. Limits of
   tendons are rigid where `Tendon` says so; else they push back with a spring and a damper, as stiff as solref says.

@@ -10,7 +10,6 @@ import numpy as np
 from leastaction._output import check_output, writing
 from leastaction.errors import FormatError
 from leastaction.formats._files import Notes, with_article
-from leastaction.formats._gravity_compensation import shares
 from leastaction.formats._mjcf_bodies import Names
 from leastaction.formats._mjcf_chains import Axis, Chains
 from leastaction.formats._mjcf_extension import EXTENSION, extension
@@ -20,6 +19,7 @@ from leastaction.formats._mjcf_written_geoms import WrittenGeoms
 from leastaction.formats._xml import Element, write_xml
 from leastaction.mechanism import Inertia, Mechanism, Pose
 from leastaction.mechanism.graph import WORLD
+from leastaction.mechanism.gravity_compensation import shares
 from leastaction.mechanism.inertia import ROUND_OFF
 from leastaction.mechanism.joints import Motion
 

@@ -14,7 +14,7 @@ def refuse_unknown(mechanism: Mechanism, who: str, instead: str, thrusters: bool
     m = mechanism
     parts = {
         "loops, couplings or rolling contacts": not m.is_tree,
-        "springs, cables, external wrenches or other forces on bodies": bool(
+        "springs, cables, external wrenches (gravcomp too) or other forces on bodies": bool(
             m.springs or m.cables or m.wrenches or m.penalties or m.forces
         ),
         "force ranges of servos": any(has_range(a) for a in m.actuators),

@@ -1,12 +1,15 @@
-"""Gravity compensation of MJCF: a constant force on a body against a share of its weight."""
+"""Gravity compensation: forces on bodies against a share of their weight, which follow gravity and masses."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from leastaction.mechanism import ExternalWrench, Mechanism
+from leastaction.mechanism.elements import ExternalWrench
+
+if TYPE_CHECKING:
+    from leastaction.mechanism.mechanism import Mechanism
 
 
 def compensation(body: str, mass: float, com: Any, share: float, gravity: Any) -> ExternalWrench:
@@ -38,3 +41,15 @@ def shares(robot: Mechanism) -> dict[str, float]:
         if near and wrench.frame == "world" and wrench.name == same.name:
             found[wrench.name] = share
     return found
+
+
+def followed(before: Mechanism, gravity: Any, bodies: Any) -> tuple[ExternalWrench, ...]:
+    """The wrenches with another gravity or other bodies: such forces stay the same share of the weight."""
+    found = shares(before)
+    inertias = {body.name: body.inertia for body in bodies}
+    return tuple(
+        compensation(wrench.body, inertias[wrench.body].mass, inertias[wrench.body].com, found[wrench.name], gravity)
+        if wrench.name in found and wrench.body in inertias
+        else wrench
+        for wrench in before.wrenches
+    )
