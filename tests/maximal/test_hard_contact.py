@@ -116,6 +116,21 @@ def test_stiff_servos_press_a_tip_on_a_smooth_wall(gravity, damping, kv):
     assert np.ptp(forces) < 1e-3 * abs(forces.mean())
 
 
+def test_velocities_while_stiff_servos_press():
+    """Momenta hold half of what the wall pushes with where they hold half of what the servos do, also while it slides.
+
+    Half of the impulse of a servo alone would be 1e6 N m/rad * 0.2 rad * 2.5 ms / 0.03 kg m^2, more than 1e4 rad/s.
+    """
+    b = pressing_arm(9.81, 0.0, 0.0)
+    b.position_servo("one", "shoulder", kp=1e6)
+    b.position_servo("two", "elbow", kp=1e6)
+    share = np.minimum(1.0, np.arange(60) / 40)[:, None]
+    controls = (1.0 - share) * [1.2, -2.4] + share * [0.1, -0.2]
+    run = la.simulate(b.build(), dt=0.005, steps=60, controls=controls, integrator=la.Maximal())
+    assert run.contact_force("fore", "world")[-20:, 0].max() < -1e5
+    assert np.abs(run.v[1:]).max() < 1000.0
+
+
 def folding_arm():
     """A capsule in flight with three links on hinges about y, the last of which wedges itself against the first."""
     b = MechanismBuilder("arm")

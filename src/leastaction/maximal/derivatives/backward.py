@@ -42,7 +42,7 @@ from leastaction.maximal.step.body_states import load_state
 from leastaction.maximal.step.directions import add_cones, look_at_cones
 from leastaction.maximal.step.guess import AGAIN, FIRST
 from leastaction.maximal.step.joint_rows import equation
-from leastaction.maximal.step.judgement import is_impact
+from leastaction.maximal.step.judgement import share_of_cones
 from leastaction.maximal.step.newton import DEPENDENT
 from leastaction.maximal.step.rollout import DONE, UNTIED, solve_part, start_part
 from leastaction.spatial import load3, load9, mattvec, matvec
@@ -340,7 +340,7 @@ def push_of_cones(bodies, settings, data, contact, pushed, dt):
                 pushed[c.b, i] += normal * c.db[i] + c.beta[0] * c.db[6 + i] + c.beta[1] * c.db[12 + i]
     if contact.now[0].count == 0 or settings.halves == 1.0:
         return 0.0
-    return 0.0 if is_impact(bodies, data.bodies, settings.gravity, dt) else 0.5
+    return share_of_cones(bodies, data.bodies, settings.gravity, dt)
 
 
 @routine(allocates=False)

@@ -237,12 +237,19 @@ def holds_goals(stepper: Any, share: float) -> bool:
 
 
 def share_of(stepper: Any, after: StepMap) -> float:
-    """Share of the cones' impulses in p before a step: half of them, none at an impact (`judgement.is_impact`)."""
+    """Share of the cones' impulses in p before a step: half of them or none, see `judgement.share_of_cones`."""
     if not after.solved.count or stepper.halves == 1.0:
         return 0.0
-    bodies, before, V = stepper.model.bodies, after.solved.start.V, after.solved.V
-    dt = after.solved.stepper.dt
-    jump = momenta_within(bodies, V, dt) - momenta_within(bodies, before, -dt)
-    most = IMPACT * (float(np.linalg.norm(stepper.mechanism.gravity)) or 1.0) * dt
+    bodies, start, V = stepper.model.bodies, after.solved.start, after.solved.V
+    dt, gravity = after.solved.stepper.dt, float(np.linalg.norm(stepper.mechanism.gravity)) or 1.0
+    before = momenta_within(bodies, start.V, -dt)
+    jump, most = momenta_within(bodies, V, dt) - before, IMPACT * gravity * dt
     turned = (np.abs(jump[:, :3]) > most * (bodies.mass * bodies.radius)[:, None]).any()
-    return 0.0 if turned or (np.abs(V[:, 3:] - before[:, 3:]) > most).any() else 0.5
+    if not turned and not (np.abs(V[:, 3:] - start.V[:, 3:]) > most).any():
+        return 0.5
+    m, arm = np.repeat(bodies.mass[:, None], 6, axis=1), bodies.radius[:, None]
+    m[:, :3] *= np.where(arm > 0.0, arm * arm, np.inf)
+    light = bodies.mass <= 0.0
+    m[light] = np.inf
+    pressed = ((start.P - before) ** 2 / m).sum() - bodies.mass[~light].sum() * (0.5 * gravity * dt) ** 2
+    return 0.0 if (jump**2 / m).sum() > pressed else 0.5

@@ -60,6 +60,33 @@ def is_impact(bodies, states, gravity, dt):
 
 
 @routine(allocates=False)
+def share_of_cones(bodies, states, gravity, dt):
+    """Share of the impulses of a solved step's cones that is in the momenta at its start, at order 2.
+
+    These hold half of the impulses of all forces of that time. Cones that bear such forces have half of theirs in them
+    as well, so that what motors or springs press on a wall is at rest. At an impact it is none of theirs: these are the
+    momenta before it, since the mean would be of neither. Where velocities jump by less than the forces in the momenta
+    would make them, beside gravity, cones bear forces rather than stop a motion.
+    """
+    if not is_impact(bodies, states, gravity, dt):
+        return 0.5
+    jumped = pressed = 0.0  # twice the kinetic energy of both changes of velocities
+    for i in range(bodies.shape[0]):
+        s, m = states[i], bodies[i].mass
+        if m > 0.0:
+            J = load9(bodies[i].J)
+            _, before = momenta(J, (s.x[0], s.x[1], s.x[2]), dt)
+            after, _ = momenta(J, load3(s.w), dt)
+            arm = bodies[i].radius
+            spin = 1.0 / (m * arm * arm) if arm > 0.0 else 0.0
+            for c in range(3):
+                jumped += m * (s.vc[c] - s.x[3 + c]) ** 2 + spin * (after[c] - before[c]) ** 2
+                pressed += (s.P[3 + c] - m * s.x[3 + c]) ** 2 / m + spin * (s.P[c] - before[c]) ** 2
+            pressed -= m * (0.5 * gravity * dt) ** 2
+    return 0.0 if jumped > pressed else 0.5
+
+
+@routine(allocates=False)
 def is_steady(bodies, states, gravity, dt):
     """Whether accelerations are about those of the step before, so that contacts push as they did."""
     most = STEADY * gravity

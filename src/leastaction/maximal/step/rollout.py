@@ -27,7 +27,7 @@ from leastaction.maximal.step.guess import FIRST, LATER, extrapolate, guess, gue
 from leastaction.maximal.step.impulses import add_impulses, add_rates
 from leastaction.maximal.step.interior import SOLVED_BY_MODES, solve_step
 from leastaction.maximal.step.joint_momenta import read_contact_momenta, read_end_momenta
-from leastaction.maximal.step.judgement import is_driven, is_flipped, is_impact, is_implausible, is_steady
+from leastaction.maximal.step.judgement import is_driven, is_flipped, is_implausible, is_steady, share_of_cones
 from leastaction.maximal.step.projection import project_momenta
 from leastaction.maximal.step.resistance import end_resistance
 
@@ -108,8 +108,7 @@ def run(model, settings, data, near, contact, record, u, substeps, started):
             if contact is not None:
                 if not note_contacts(contact, k, substeps[j] * settings.dt):
                     return k, FULL
-                # At an impact the momenta before it: the mean would be of neither.
-                share = 0.0 if halves == 1.0 or is_impact(bodies, states, settings.gravity, h) else 0.5
+                share = 0.0 if halves == 1.0 else share_of_cones(bodies, states, settings.gravity, h)
                 steady = data.clock[0] == LATER and is_steady(bodies, states, settings.gravity, h)
                 if halves < 1.0 and j == 0 and part == 0 and (k > 0 or started):
                     read_contact_momenta(model, data, contact, record.p[k], share, settings.loops)
