@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from leastaction.actuation import Actuation, hold_controls
 from leastaction.contact_log import contact_table
@@ -23,6 +21,7 @@ from leastaction.mechanism.arguments import FloatArray
 from leastaction.motions import checked_names, motion_at
 from leastaction.pushes import Pushes
 from leastaction.record import Record
+from leastaction.simulator_state import SimulatorState
 from leastaction.start import checked_integrator, first_state, start_time
 from leastaction.trajectory import Trajectory
 
@@ -30,30 +29,6 @@ FLOAT = np.dtype(np.float64)
 
 ROOM = 256
 """Steps for which there is room before the last two states move to the front again."""
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class SimulatorState:
-    """All that a `Simulator` goes on from, as `Simulator.state` gives it: plain arrays that can be pickled.
-
-    Attributes:
-        steps: done since the reset.
-        start: time of the reset [s].
-        rows: the last states by name, one or two rows of each array of the record.
-        memory: what the integrator carries from step to step beside them.
-        activation: of the actuators, shape (nu,).
-        dt: time step [s]; guesses that the integrator carries belong to it.
-    """
-
-    steps: int
-    start: float
-    rows: dict[str, NDArray[Any]]
-    memory: Any
-    activation: NDArray[Any] | None = None
-    dt: float | None = None
-
-    def __repr__(self) -> str:
-        return f"<SimulatorState after {shown(self.steps)} steps from t = {shown(self.start)} s on>"
 
 
 class Simulator:

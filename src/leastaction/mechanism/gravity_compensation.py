@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from leastaction.mechanism import _check
+from leastaction.mechanism.body import Body
 from leastaction.mechanism.elements import ExternalWrench
 
 if TYPE_CHECKING:
@@ -43,13 +45,17 @@ def shares(robot: Mechanism) -> dict[str, float]:
     return found
 
 
-def followed(before: Mechanism, gravity: Any, bodies: Any) -> tuple[ExternalWrench, ...]:
-    """The wrenches with another gravity or other bodies: such forces stay the same share of the weight."""
-    found = shares(before)
-    inertias = {body.name: body.inertia for body in bodies}
-    return tuple(
+def followed(before: Mechanism, changes: dict[str, Any]) -> dict[str, Any]:
+    """Changes of a mechanism, with its wrenches where gravity or masses change: shares of the weight stay the same."""
+    if "wrenches" in changes or changes.keys().isdisjoint(("gravity", "bodies")):
+        return changes
+    gravity = _check.vector(changes.get("gravity", before.gravity), 3, "gravity")
+    bodies = _check.instances(changes.get("bodies", before.bodies), Body, "bodies")
+    found, inertias = shares(before), {body.name: body.inertia for body in bodies}
+    wrenches = tuple(
         compensation(wrench.body, inertias[wrench.body].mass, inertias[wrench.body].com, found[wrench.name], gravity)
         if wrench.name in found and wrench.body in inertias
         else wrench
         for wrench in before.wrenches
     )
+    return changes | {"wrenches": wrenches}

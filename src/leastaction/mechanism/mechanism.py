@@ -399,21 +399,14 @@ class Mechanism:
         return MechanismBuilder.from_mechanism(self)
 
     def replace(self, **changes: Any) -> Mechanism:
-        """A new mechanism with some attributes replaced, for example `robot.replace(gravity=(0, 0, 0))`.
-
-        Forces that carry a share of a body's weight (MJCF's `gravcomp`) follow gravity and masses.
-        """
+        """A new mechanism with attributes replaced: `robot.replace(gravity=(0, 0, 0))`. MJCF's `gravcomp` follows."""
         values = {f.name: getattr(self, f.name) for f in fields(self)}
-        unknown = set(changes) - set(values)
-        if unknown:
-            name = sorted(unknown)[0]
+        for name in sorted(set(changes) - set(values)):
             raise MechanismError(f"a mechanism has no attribute {name!r}{suggestion(name, values)}")
-        if self.wrenches and "wrenches" not in changes and not changes.keys().isdisjoint(("gravity", "bodies")):
+        if self.wrenches:
             from leastaction.mechanism.gravity_compensation import followed
 
-            gravity = _check.vector(changes.get("gravity", self.gravity), 3, "gravity")
-            bodies = _check.instances(changes.get("bodies", self.bodies), Body, "bodies")
-            changes["wrenches"] = followed(self, gravity, bodies)
+            changes = followed(self, changes)
         return Mechanism(**{**values, **changes})
 
     def summary(self) -> str:
