@@ -65,10 +65,10 @@ for robot, integrator, more in cases:
         v = rng.normal(size=v.shape)
     if robot is box:
         q[:, 2] = 0.45
-    same = dict(dt=0.01, steps=6, every=2, controls=rng.normal(size=(2, robot.nu)), integrator=integrator) | more
+    same = dict(dt=0.01, steps=6, every=2, controls=rng.normal(size=(2, 1, robot.nu)), integrator=integrator) | more
     if "dt" in more:
         v *= 3.0
-        u = None if same["controls"] is None else same["controls"][0]
+        u = None if same["controls"] is None else same["controls"][0, 0]
         one = la.simulate(robot, q[0], v[0], dt=same["dt"], steps=same["steps"], controls=u, integrator=integrator)
         assert one.stored["divided"].any(), (robot.name, integrator)
     gpu, cpu = (la.batch.simulate(robot, q, v, device=device, **same) for device in ("cuda", "cpu"))
