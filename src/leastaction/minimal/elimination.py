@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from leastaction._jit import routine
 from leastaction.dynamics.arrays import DynamicsData, DynamicsModel
-from leastaction.dynamics.loops import project_momentum, solve_ranked
+from leastaction.dynamics.loops import Projection, project_momentum, projection, solve_ranked
 from leastaction.kinematics.sweeps import REVOLUTE
 from leastaction.linalg.dense import multiply, solve_in_place
 
@@ -34,8 +34,8 @@ class LoopSystem(NamedTuple):
         G: derivative of the rows of the action by the multipliers, shape (s nv, s m).
         H: derivative of the equations by the control points after the first, shape (s m, s nv).
         H_start: and by the start of the step, shape (s m, nv).
-        Y, HY, S, dlam: scratch, shapes (s nv, s m + 1), (s m, s m + 1), (s m, s m), (s m, 1).
-        end_h, end_A, end_M: values, Jacobian and mass matrix at one state, shapes (m,), (m, nv), (nv, nv).
+        Y, HY, S, dlam, V: scratch, shapes (s nv, s m + 1), (s m, s m + 1), (s m, s m), (s m, 1), (s m, s m).
+        end: scratch at one state.
     """
 
     redundant: NDArray[np.bool_]
@@ -47,17 +47,15 @@ class LoopSystem(NamedTuple):
     HY: FloatArray
     S: FloatArray
     dlam: FloatArray
-    end_h: FloatArray
-    end_A: FloatArray
-    end_M: FloatArray
+    V: FloatArray
+    end: Projection
 
 
 def loop_system(s: int, nv: int, count: int) -> LoopSystem:
     """Zeroed, for `count` equations at each of s control points."""
     m = s * count
-    shapes = ((m,), (s * nv, m), (m, s * nv), (m, nv), (s * nv, m + 1), (m, m + 1), (m, m), (m, 1))
-    state = ((count,), (count, nv), (nv, nv))
-    return LoopSystem(np.zeros(1, np.bool_), *(np.zeros(shape) for shape in (*shapes, *state)))
+    shapes = ((m,), (s * nv, m), (m, s * nv), (m, nv), (s * nv, m + 1), (m, m + 1), (m, m), (m, 1), (m, m))
+    return LoopSystem(np.zeros(1, np.bool_), *(np.zeros(shape) for shape in shapes), end=projection(nv, count))
 
 
 @routine
@@ -77,7 +75,7 @@ def eliminate(system, J, r, dx):
         dlam[c, 0] = HY[c, m] + system.h[c]
         for d in range(m):
             S[c, d] = HY[c, d]
-    solve_ranked(S, dlam, system.redundant[0])
+    solve_ranked(S, dlam, system.V, system.redundant[0])
     for a in range(s):
         for i in range(n):
             x = Y[a * n + i, m]
@@ -101,12 +99,11 @@ def hinges_turn_too_far(nodes, start, end, split):
 
 @routine
 def fit_momentum(native, guess, system, q, p):
-    """Add the impulses of the loops at q to p, so that M^-1 p keeps them closed; `end_h` becomes these impulses.
+    """Add the impulses of the loops at q to p, so that M^-1 p keeps them closed; `end.h` becomes these impulses.
 
     The momentum of Fan 2018, Eq. 6c, lacks the impulse of the loops at its own point. The next step would take what is
     added back in its first multiplier, so the motion stays the same.
     """
     tree = DynamicsModel(native.nodes, native.dofs, native.gravity)
     work = DynamicsData(guess.links, guess.screws, guess.external)
-    h, A, M = system.end_h, system.end_A, system.end_M
-    project_momentum(tree, native.closure, work, q, p, h, A, M, system.redundant[0])
+    project_momentum(tree, native.closure, work, q, p, system.end, system.redundant[0])

@@ -23,11 +23,22 @@ def coefficients(xi):
     """All coefficients at xi (3) [rad]; 8 numbers."""
     t = dot3(xi, xi)
     if t < SMALL:
-        b, c, bs, cs, bc, cc = small_jacobian_terms(t)
-    else:
-        b, c = jacobian_terms(t)
-        bs, cs = jacobian_slopes(t, b, c)
-        bc, cc = jacobian_curvatures(t, b, c, bs, cs)
+        return small_coefficients(xi)
+    b, c = jacobian_terms(t)
+    bs, cs = jacobian_slopes(t, b, c)
+    bc, cc = jacobian_curvatures(t, b, c, bs, cs)
+    return _with_inverse(b, c, bs, cs, bc, cc)
+
+
+@inline
+def small_coefficients(xi):
+    """The same where |xi|^2 < SMALL."""
+    b, c, bs, cs, bc, cc = small_jacobian_terms(dot3(xi, xi))
+    return _with_inverse(b, c, bs, cs, bc, cc)
+
+
+@inline
+def _with_inverse(b, c, bs, cs, bc, cc):
     inverse = 1.0 / b
     g = -0.5 * bs * inverse
     gs = -0.5 * (bc * b - bs * bs) * inverse * inverse

@@ -20,7 +20,10 @@ from leastaction.forces.arrays import (
 )
 from leastaction.mechanism import Mechanism
 from leastaction.minimal.arrays import GuessData, NativeModel, block_slots, closure_model, floating_trees
+from leastaction.minimal.bodywise.balls import BALL
+from leastaction.minimal.bodywise.packs import packs_of
 from leastaction.minimal.bodywise.ways import BodywiseWays
+from leastaction.minimal.convergence import round_off
 from leastaction.minimal.rules import lobatto
 from leastaction.spatial.exponential import UNTURNED
 
@@ -91,6 +94,7 @@ class BodywiseModel(NamedTuple):
         damped: whether some of them look at joint velocities.
         geared: whether drives have inertias of their own.
         balled: whether there are ball joints, about which bodies may turn with little inertia.
+        noise: Newton updates [rad or m] that are round-off, see `convergence.round_off`.
         pushed: whether some force acts on bodies.
         tied: whether some of these may tie two bodies, which the recursion cannot see.
         slowed: whether some of these depend on velocities.
@@ -110,6 +114,7 @@ class BodywiseModel(NamedTuple):
     damped: bool
     geared: bool
     balled: bool
+    noise: float
     pushed: bool
     tied: bool
     slowed: bool
@@ -188,7 +193,8 @@ class BodywiseData(NamedTuple):
         r: residuals, shape (s, nv).
         dx: Newton update, shape (s, nv).
         A: articulated blocks: rows at nodes 0 ... s - 1, columns at 1 ... s, shape (slots, 6 s, 6 s).
-        torques: what turning adds to the blocks of each body at order 4, matrices (9) row by row, shape (bodies, 4, 9).
+        ball: scratch for one ball joint at order 4, see `balls.BALL`.
+        packs: eight bodies each at order 4, see `packs.PACK`; none at other orders.
         begun: whether a body's block has been written, shape (bodies,).
         beta: articulated wrenches, and twists of the update, shape (2, bodies, 6 s).
         U: A S, one row for each degree of freedom and node, shape (nv, s, 6 s).
@@ -198,7 +204,7 @@ class BodywiseData(NamedTuple):
         inverse: D^-1 of each degree of freedom, shape (nv, s, s).
         D: block of one degree of freedom, and its inverse, shape (2, s, s).
         t: updates where the parent stays, shape (nv, s); rest: those of one degree of freedom before D^-1, shape (s,).
-        old_S: S where the blocks were last eliminated.
+        old_S: S where the blocks were last eliminated; not of ball joints at order 4, which need none.
         local: slopes of the impulses in one joint, shape (6 (s + 1), 6 (s + 1)), see `joints`.
         guess: scratch of first guesses.
         dense: dense derivatives; None until they are asked for.
@@ -222,7 +228,8 @@ class BodywiseData(NamedTuple):
     r: FloatArray
     dx: FloatArray
     A: FloatArray
-    torques: FloatArray
+    ball: Any
+    packs: Any
     begun: NDArray[np.bool_]
     beta: FloatArray
     U: FloatArray
@@ -303,6 +310,7 @@ def bodywise_model(mechanism: Mechanism, s: int) -> BodywiseModel:
         damped=damped,
         geared=bool(d.armature.any()),
         balled=bool((t.nodes.nv == 3).any()),
+        noise=round_off(t.nodes),
         pushed=pushed,
         tied=ties_bodies(forces),
         slowed=slows_bodies(forces),
@@ -338,7 +346,8 @@ def bodywise_data(model: BodywiseModel, guess: GuessData, max_iterations: int, d
         r=z((s, nv)),
         dx=z((s, nv)),
         A=z((model.slots.max(initial=-1) + 1, m, m)),
-        torques=z((n, 4, 9)),
+        ball=z(1, BALL).view(np.recarray),
+        packs=packs_of(n if s == 2 else 0),
         begun=z(n, np.bool_),
         beta=z((2, n, m)),
         U=z((nv, s, m)),

@@ -7,12 +7,22 @@ turns w at the nodes 1, 2 and rows rho in the world's axes at the nodes 0, 1,
     (Dww - [tau]) w + (Dwd - [f]) d = rho - beta_w,   force changes: -(Ddw w + Ddd d + beta_d),
 
 where f and tau are the expected force and couple in the joint; their brackets stand at node 1, whose centre and axes
-move. So w = y - W d, and the parent gets 6 x 6 numbers and the couple instead of 12 x 12 numbers in three turns.
+move. So w = y - W d, and the parent gets 6 x 6 numbers and the couple instead of 12 x 12 numbers in three turns. Blocks
+of bodies on balls stand about these centres from the start, those of others about the world's origin. Columns by d lie
+side by side, at places that the compiler knows, so that one instruction does the same for all of them.
 """
 
-from leastaction._jit import inline
+import numpy as np
+
+from leastaction._jit import inline, routine
 from leastaction.minimal.bodywise.turning import plus9
-from leastaction.spatial import add3, axpy3, cross, dot3, load3, matmul, scale3, sub3
+from leastaction.spatial import ZERO3, add3, axpy3, cross, dot3, load3, matmul, matvec, scale3, sub3
+
+COLUMNS = 8
+"""Columns by d, and two that are zero: as many as fit one instruction."""
+
+BALL = np.dtype([(name, "f8", (6, COLUMNS)) for name in "XWFM"] + [("C", "f8", (3, COLUMNS))], align=True)
+"""Scratch for one ball: (Dwd - [f]), W, forces and couples that are handed on, and [f] at node 1."""
 
 # Of each ball six rows of U, W and K are used: U has Ddw, W has W, and K the inverse of (Dww - [tau]) and then from
 # column 6 on the centres at the three nodes, and tau.
@@ -109,56 +119,135 @@ def _about(A, at, j, k, pj, pk):
 
 
 @inline
-def _hand_on(A, to, j, k, pj, pk, force, couple):
-    """Add a force and a couple at node j, by displacements of the centre at node k + 1, to the parent's block."""
-    r, c = 6 * j, 6 * k
-    torque = plus9(_hat_times(pj, force), couple)
-    _add_block(A, to, r, c + 3, torque)
-    _add_block(A, to, r + 3, c + 3, force)
-    _add_block(A, to, r, c, _times_hat(torque, (-pk[0], -pk[1], -pk[2])))
-    _add_block(A, to, r + 3, c, _times_hat(force, (-pk[0], -pk[1], -pk[2])))
+def centre(bodies, j, i, centred):
+    """What the block of body i stands about at node j."""
+    return load3(bodies[j, i].p) if centred else ZERO3
+
+
+@routine
+def recentre(A, at, to, bodies, i):
+    """Add A[at], about the world's origin, to A[to], about the centre of body i; in place where both are the same."""
+    for j in range(2):
+        for k in range(2):
+            ww, wd, dw, dd = _about(A, at, j, k, load3(bodies[j, i].p), load3(bodies[k + 1, i].p))
+            r, c = 6 * j, 6 * k
+            if at == to:
+                for a in range(6):
+                    for b in range(6):
+                        A[at, r + a, c + b] = 0.0
+            _add_block(A, to, r, c, ww)
+            _add_block(A, to, r, c + 3, wd)
+            _add_block(A, to, r + 3, c, dw)
+            _add_block(A, to, r + 3, c + 3, dd)
 
 
 @inline
-def eliminate_ball(data, at, to, i, n):
-    """Eliminate the ball joint of body i with first degree of freedom n, and add what is left of A[at] to A[to]."""
-    A, U, W, K, bodies = data.A, data.U, data.W, data.K, data.bodies
+def centre_pushed(pushes, data, at, i):
+    """Blocks with slopes of body forces are filled about the world's origin; others need not be moved."""
+    if pushes is not None:
+        recentre(data.A, at, at, data.bodies, i)
+
+
+@inline
+def _columns(M, A, at, a, row):
+    """Row a of M: columns by d of a row of A[at]."""
+    for c in range(3):
+        M[a, c], M[a, c + 3] = A[at, row, c + 3], A[at, row, c + 9]
+
+
+@inline
+def _hat(M, a, c, f):
+    """[f] at row a and column c of M."""
+    M[a, c], M[a, c + 1], M[a, c + 2] = 0.0, -f[2], f[1]
+    M[a + 1, c], M[a + 1, c + 1], M[a + 1, c + 2] = f[2], 0.0, -f[0]
+    M[a + 2, c], M[a + 2, c + 1], M[a + 2, c + 2] = -f[1], f[0], 0.0
+
+
+@inline
+def _both(M, N, a, b):
+    """M a + N b."""
+    return add3(matvec(M, a), matvec(N, b))
+
+
+@inline
+def _column(M, a, c):
+    return (M[a, c], M[a + 1, c], M[a + 2, c])
+
+
+@inline
+def _put_column(M, a, c, x):
+    M[a, c], M[a + 1, c], M[a + 2, c] = x
+
+
+@inline
+def _hand_on(A, to, row, M, a, p1, p2):
+    """Add row a of M, by displacements of the centre, which is p1 and p2 from the parent's, to a row of A[to]."""
+    x, y = (M[a, 0], M[a, 1], M[a, 2]), (M[a, 3], M[a, 4], M[a, 5])
+    _add3(A, to, row, 0, cross(p1, x))
+    _add3(A, to, row, 3, x)
+    _add3(A, to, row, 6, cross(p2, y))
+    _add3(A, to, row, 9, y)
+
+
+@inline
+def eliminate_ball(data, at, to, i, n, parent, centred):
+    """Eliminate the ball joint of body i with first degree of freedom n, and add what is left of A[at] to A[to].
+
+    centred: whether the parent's block stands about a centre too.
+    """
+    A, U, W, K, bodies, ball = data.A, data.U, data.W, data.K, data.bodies, data.ball[0]
     p0, p1, p2 = load3(bodies[0, i].p), load3(bodies[1, i].p), load3(bodies[2, i].p)
     E = bodies[1, i].E
     f = (E[3], E[4], E[5])
     tau = sub3((E[0], E[1], E[2]), cross(p1, f))
-    force = (0.0, -f[2], f[1], f[2], 0.0, -f[0], -f[1], f[0], 0.0)
+    # Ahead of the inverse: what was written number by number takes its time until it can be read eight at once.
+    for a in range(3):
+        _columns(ball.X, A, at, a, a)
+        _columns(ball.X, A, at, a + 3, a + 6)
+        _columns(ball.F, A, at, a, a + 3)
+        _columns(ball.F, A, at, a + 3, a + 9)
+    _hat(ball.C, 0, 0, f)
     couple = (0.0, -tau[2], tau[1], tau[2], 0.0, -tau[0], -tau[1], tau[0], 0.0)
-    P, X, U00, F00 = _about(A, at, 0, 0, p0, p1)
-    Q, Y, U01, F01 = _about(A, at, 0, 1, p0, p2)
-    R, Z, U10, F10 = _about(A, at, 1, 0, p1, p1)
-    T, V, U11, F11 = _about(A, at, 1, 1, p1, p2)
-    R, Z = _minus(R, couple), _minus(Z, force)
+    P, Q = _block(A, at, 0, 0), _block(A, at, 0, 6)
+    R, T = _minus(_block(A, at, 6, 0), couple), _block(A, at, 6, 6)
     # The inverse of (P, Q; R, T); no pivots, as these are blocks of inertias.
     P = _inverse(P)
     G = matmul(R, P)
     T = _inverse(_minus(T, matmul(G, Q)))
     Q = matmul(P, matmul(Q, T))
     P, R, Q = plus9(P, matmul(Q, G)), _negative(matmul(T, G)), _negative(Q)
-    W00, W01 = plus9(matmul(P, X), matmul(Q, Z)), plus9(matmul(P, Y), matmul(Q, V))
-    W10, W11 = plus9(matmul(R, X), matmul(T, Z)), plus9(matmul(R, Y), matmul(T, V))
+    U00, U01, U10, U11 = _block(A, at, 3, 0), _block(A, at, 3, 6), _block(A, at, 9, 0), _block(A, at, 9, 6)
     _keep(K, n, P, Q, R, T)
-    _keep(W, n, W00, W01, W10, W11)
     _keep(U, n, U00, U01, U10, U11)
     _put3(K, n, 0, 6, p0)
     _put3(K, n, 0, 9, p1)
     _put3(K, n, 1, 6, p2)
     _put3(K, n, 1, 9, tau)
+    a0, a1, a2 = p0, p1, p2
+    if parent >= 0:
+        a0, a1 = sub3(p0, centre(bodies, 0, parent, centred)), sub3(p1, centre(bodies, 1, parent, centred))
+        a2 = sub3(p2, centre(bodies, 2, parent, centred))
+    for c in range(COLUMNS):
+        force = _column(ball.C, 0, c)
+        x, y = _column(ball.X, 0, c), sub3(_column(ball.X, 3, c), force)
+        w, z = _both(P, Q, x, y), _both(R, T, x, y)
+        _put_column(ball.W, 0, c, w)
+        _put_column(ball.W, 3, c, z)
+        x = sub3(_column(ball.F, 0, c), _both(U00, U01, w, z))
+        y = sub3(_column(ball.F, 3, c), _both(U10, U11, w, z))
+        _put_column(ball.F, 0, c, x)
+        _put_column(ball.F, 3, c, y)
+        _put_column(ball.M, 0, c, cross(a0, x))
+        _put_column(ball.M, 3, c, add3(cross(a1, y), sub3(force, cross(tau, w))))
+    for a in range(6):
+        for c in range(6):
+            W[n + a // 2, a % 2, c] = ball.W[a, c]
     if to >= 0:
-        none = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
-        F00 = _minus(F00, plus9(matmul(U00, W00), matmul(U01, W10)))
-        F01 = _minus(F01, plus9(matmul(U00, W01), matmul(U01, W11)))
-        F10 = _minus(F10, plus9(matmul(U10, W00), matmul(U11, W10)))
-        F11 = _minus(F11, plus9(matmul(U10, W01), matmul(U11, W11)))
-        _hand_on(A, to, 0, 0, p0, p1, F00, none)
-        _hand_on(A, to, 0, 1, p0, p2, F01, none)
-        _hand_on(A, to, 1, 0, p1, p1, F10, _minus(force, _hat_times(tau, W00)))
-        _hand_on(A, to, 1, 1, p1, p2, F11, _minus(none, _hat_times(tau, W01)))
+        for a in range(3):
+            _hand_on(A, to, a, ball.M, a, a1, a2)
+            _hand_on(A, to, a + 3, ball.F, a, a1, a2)
+            _hand_on(A, to, a + 6, ball.M, a + 3, a1, a2)
+            _hand_on(A, to, a + 9, ball.F, a + 3, a1, a2)
 
 
 @inline
@@ -189,7 +278,7 @@ def _in_world(S, j, n, x):
 @inline
 def ball_up(data, i, parent, n):
     """`substitution._up` of the ball joint of body i: t holds the turns y."""
-    S, U, K, r, t, beta = data.old_S, data.U, data.K, data.r, data.t, data.beta
+    S, U, K, r, t, beta = data.S, data.U, data.K, data.r, data.t, data.beta
     p0, p1, tau = _three(K, n, 0, 6), _three(K, n, 0, 9), _three(K, n, 1, 9)
     f0, f1 = _three(beta, 0, i, 3), _three(beta, 0, i, 9)
     rho0 = _in_world(S, 0, n, (r[0, n], r[0, n + 1], r[0, n + 2]))
@@ -211,7 +300,7 @@ def ball_up(data, i, parent, n):
 @inline
 def ball_down(data, i, parent, n):
     """`substitution._down` of the ball joint of body i."""
-    S, W, K, t, dx, eta = data.old_S, data.W, data.K, data.t, data.dx, data.beta
+    S, W, K, t, dx, eta = data.S, data.W, data.K, data.t, data.dx, data.beta
     p1, p2 = _three(K, n, 0, 9), _three(K, n, 1, 6)
     y, z = (t[n, 0], t[n + 1, 0], t[n + 2, 0]), (t[n, 1], t[n + 1, 1], t[n + 2, 1])
     w = x = d = e = (0.0, 0.0, 0.0)

@@ -2,8 +2,9 @@
 
 from leastaction._jit import inline, routine
 from leastaction.minimal.bodywise.arrays import BodyMotion
+from leastaction.minimal.bodywise.balls import centre
+from leastaction.minimal.bodywise.packs import torque_slopes
 from leastaction.minimal.bodywise.turning import (
-    hessian_at_order_4,
     plus9,
     polynomial,
     polynomial_slope,
@@ -21,8 +22,9 @@ from leastaction.spatial import (
     matmul,
     scale3,
     sub3,
-    transpose,
 )
+
+NO_TORQUES = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
 
 
 @inline
@@ -32,14 +34,8 @@ def _block9(G, j, k):
 
 
 @inline
-def _put9(G, j, k, A):
-    G[j, k, 0], G[j, k, 1], G[j, k, 2], G[j, k, 3], G[j, k, 4] = A[0], A[1], A[2], A[3], A[4]
-    G[j, k, 5], G[j, k, 6], G[j, k, 7], G[j, k, 8] = A[5], A[6], A[7], A[8]
-
-
-@inline
-def _store_forces(A, i, row, col, weight, xj, xk, f):
-    """A block of the forces on a body: df_j = weight dx_k with dx = v + omega x x, about the origin.
+def _store_forces(A, i, row, col, weight, xj, xk, f, T):
+    """A block of the forces on a body: df_j = weight dx_k with dx = v + omega x x, and a matrix T (9) of its torques.
 
     f: force at node j where j = k, so that its arm moves too, else zero. Minus the derivatives, as A has them.
     """
@@ -47,9 +43,9 @@ def _store_forces(A, i, row, col, weight, xj, xk, f):
     # weight xj^ xk^ - f^ xk^, with a^ b^ = b a^T - (a . b) 1; and minus (weight xj - f)^.
     u, v, w = weight * xj[0] - f[0], weight * xj[1] - f[1], weight * xj[2] - f[2]
     x, y, z = xk
-    put(A, i, row, col, (x * u - t, x * v, x * w, 0.0, w, -v))
-    put(A, i, row + 1, col, (y * u, y * v - t, y * w, -w, 0.0, u))
-    put(A, i, row + 2, col, (z * u, z * v, z * w - t, v, -u, 0.0))
+    put(A, i, row, col, (T[0] + (x * u - t), T[1] + x * v, T[2] + x * w, 0.0, w, -v))
+    put(A, i, row + 1, col, (T[3] + y * u, T[4] + (y * v - t), T[5] + y * w, -w, 0.0, u))
+    put(A, i, row + 2, col, (T[6] + z * u, T[7] + z * v, T[8] + (z * w - t), v, -u, 0.0))
     x, y, z = weight * x, weight * y, weight * z
     put(A, i, row + 3, col, (0.0, -z, y, -weight, 0.0, 0.0))
     put(A, i, row + 4, col, (z, 0.0, -x, 0.0, -weight, 0.0))
@@ -95,34 +91,40 @@ def _add_matrix(A, i, row, col, T):
 def body_block(model, settings, data, at, i):
     """A[at]: block of body i alone at order 2, rows at the start and columns at the end of the step."""
     A, bodies, dt = data.A, data.bodies, settings.dt
-    _store_forces(A, at, 0, 0, -model.nodes[i].mass / dt, load3(bodies[0, i].x), load3(bodies[1, i].x), ZERO3)
-    _add_matrix(A, at, 0, 0, torque_slope(data.turns[1, i], load_sym(data.inertias[i]), dt))
+    T = torque_slope(data.turns[1, i], load_sym(data.inertias[i]), dt)
+    _store_forces(A, at, 0, 0, -model.nodes[i].mass / dt, load3(bodies[0, i].x), load3(bodies[1, i].x), ZERO3, T)
+
+
+@inline
+def _arm(bodies, j, i, centred):
+    """Centre of mass at node j, from what the block of body i stands about."""
+    return sub3(load3(bodies[j, i].x), centre(bodies, j, i, centred))
 
 
 @routine
-def body_blocks(fourth, higher, model, settings, data, at, i, fresh):
+def body_blocks(fourth, higher, model, settings, data, at, i, centred):
     """A[at]: blocks of body i alone, minus the derivatives of its wrenches F_j by twists at the nodes k.
 
     Rows at the nodes 0 ... s - 1 and columns at 1 ... s. The arms of forces at inner nodes move with the forces that
-    are expected there, see `recursion`. `fourth`, `higher`: see `ways.BodywiseWays`. fresh: False where slopes of its
-    torques at order 4 may be those of the last call.
+    are expected there, see `recursion`. `fourth`, `higher`: see `ways.BodywiseWays`. At order 4 after `torque_packs`.
+    centred: whether the block stands about the joint's centres, see `balls`.
     """
     A, bodies, turns, G, rule, dt = data.A, data.bodies, data.turns, data.G, model.rule, settings.dt
     m, mass, Ic = rule.m, model.nodes[i].mass, load_sym(data.inertias[i])
     s = m.shape[0] - 1
-    for j in range(s):
-        for k in range(1, s + 1):
-            f = load3(bodies[j, i].e) if j == k else ZERO3
-            x = load3(bodies[j, i].x), load3(bodies[k, i].x)
-            _store_forces(A, at, 6 * j, 6 * k - 6, mass / dt * m[j, k], x[0], x[1], f)
     if fourth is not None and s == 2:
-        if fresh:
-            _torques_at_order_4(data.torques, rule.w, rule.b, turns, i, Ic, dt)
-        _add_matrix(A, at, 0, 0, _block9(data.torques, i, 0))
-        _add_matrix(A, at, 0, 6, _block9(data.torques, i, 1))
-        _add_matrix(A, at, 6, 0, _block9(data.torques, i, 2))
-        _add_matrix(A, at, 6, 6, _block9(data.torques, i, 3))
+        packs, h, f = data.packs, mass / dt, load3(bodies[1, i].e)
+        x, y, z = _arm(bodies, 0, i, centred), _arm(bodies, 1, i, centred), _arm(bodies, 2, i, centred)
+        _store_forces(A, at, 0, 0, h * m[0, 1], x, y, ZERO3, torque_slopes(packs, i, 0))
+        _store_forces(A, at, 0, 6, h * m[0, 2], x, z, ZERO3, torque_slopes(packs, i, 1))
+        _store_forces(A, at, 6, 0, h * m[1, 1], y, y, f, torque_slopes(packs, i, 2))
+        _store_forces(A, at, 6, 6, h * m[1, 2], y, z, ZERO3, torque_slopes(packs, i, 3))
     elif higher is not None:
+        for j in range(s):
+            for k in range(1, s + 1):
+                f = load3(bodies[j, i].e) if j == k else ZERO3
+                ends = load3(bodies[j, i].x), load3(bodies[k, i].x)
+                _store_forces(A, at, 6 * j, 6 * k - 6, mass / dt * m[j, k], ends[0], ends[1], f, NO_TORQUES)
         turning_hessian(rule.w, rule.b, turns, i, Ic, dt, G)
         _torques(A, at, G, turns, i, 6, s)
 
@@ -145,7 +147,7 @@ def whole_block(model, settings, motion, i, mass, Ic, A):
         for k in range(1, last):
             f = load3(bodies[j, i].f) if j == k else ZERO3
             x = load3(bodies[j, i].x), load3(bodies[k, i].x)
-            _store_forces(A, at, 6 * j, 6 * k, mass / dt * m[j, k], x[0], x[1], f)
+            _store_forces(A, at, 6 * j, 6 * k, mass / dt * m[j, k], x[0], x[1], f, NO_TORQUES)
     turning_hessian(w, b, turns, i, Ic, dt, G)
     _torques(A, at, G, turns, i, 0, last)
     _first_column(A, at, bodies, turns, w, i, scale3(dt * mass, load3(model.gravity)))
@@ -155,24 +157,6 @@ def whole_block(model, settings, motion, i, mass, Ic, A):
 def _inner_slope(turn):
     """Derivative (9) of J_r^-1(y) g by y alone."""
     return polynomial_slope(load3(turn.y), load3(turn.g), 0.5, 0.0, turn.k[6], turn.k[7])
-
-
-@inline
-def _torques_at_order_4(out, w, b, turns, i, Ic, dt):
-    """`_torques` for order 4, written out, kept in out[i]."""
-    G11, G12, G22 = hessian_at_order_4(w, b, turns, i, Ic, dt)
-    y, z, e, f = load3(turns[1, i].y), load3(turns[2, i].y), turns[1, i].k[6], turns[2, i].k[6]
-    left, right = polynomial(y, 0.5, e), polynomial(y, -0.5, e)
-    T11 = matmul(plus9(matmul(left, G11), _inner_slope(turns[1, i])), right)
-    last = polynomial(z, -0.5, f)
-    T12 = matmul(matmul(left, G12), last)
-    left = polynomial(z, 0.5, f)
-    T21 = matmul(matmul(left, transpose(G12)), right)
-    T22 = matmul(plus9(matmul(left, G22), _inner_slope(turns[2, i])), last)
-    _put9(out, i, 0, plus9(T11, T21))
-    _put9(out, i, 1, plus9(T12, T22))
-    _put9(out, i, 2, _minus(T11))
-    _put9(out, i, 3, _minus(T12))
 
 
 @inline

@@ -95,7 +95,7 @@ def _changes(
             constrained.equations(stepper.other(mechanism), settings, data, system)
             by_h[:, c] += weight * system.h
             arrays = ((t.nodes, t.dofs, t.gravity), (t.closure.rows, t.closure.coefficients, t.closure.count))
-            scratch = (system.end_h, system.end_A, system.end_M, bool(system.redundant[0]))
+            scratch = (tuple(system.end), bool(system.redundant[0]))
             momentum_projection(*arrays, (guess.links, guess.screws, guess.external), end[0], raw, *scratch)
             by_p[:, c] += weight * raw
     return by_rows, by_h, by_p

@@ -7,7 +7,7 @@ from leastaction.minimal.bodywise.linearization import system
 
 
 @routine
-def solve(model, settings, data, u, fresh):
+def solve(model, settings, data, u):
     """Newton update dx (s, nv) for the residuals r; `residual` must have been called at the same Q."""
     s, n = data.r.shape
     dense = data.dense

@@ -23,9 +23,10 @@ coordinates, where reactions of joints are unknowns of their own.
 from leastaction._jit import inline, routine
 from leastaction.kinematics.sweeps import add_to
 from leastaction.linalg.dense import solve_in_place
-from leastaction.minimal.bodywise.balls import eliminate_ball
+from leastaction.minimal.bodywise.balls import centre_pushed, eliminate_ball, recentre
 from leastaction.minimal.bodywise.blocks import body_block, body_blocks, start_torque
 from leastaction.minimal.bodywise.joints import joint_slopes
+from leastaction.minimal.bodywise.packs import torque_packs
 from leastaction.minimal.bodywise.pushes import push_block, push_slopes
 from leastaction.minimal.bodywise.substitution import solve
 from leastaction.minimal.sixes import ZEROS, plus, put, six, times
@@ -250,22 +251,28 @@ def _expect(bodies, turns, i):
         store6(bodies[j, i].E, (add3(start_torque(turns, j, i), cross(load3(bodies[j, i].x), e)), e))
 
 
-@routine
-def factor(model, settings, data, fresh):
-    """Eliminate all joints at the poses of the last `residual`, from leaves to root: U, W and `inverse`.
+@inline
+def _is_none(pushes):
+    return pushes is None
 
-    fresh: see `blocks.body_blocks`.
-    """
+
+@routine
+def factor(model, settings, data):
+    """Eliminate all joints at the poses of the last `residual`, from leaves to root: U, W and `inverse`."""
     ways = model.ways
-    _factor(model, settings, data, fresh, ways.second, ways.fourth, ways.higher, ways.balls, ways.soft)
+    _factor(model, settings, data, ways.second, ways.fourth, ways.higher, ways.balls, ways.soft)
 
 
 @routine
-def _factor(model, settings, data, fresh, second, fourth, higher, balls, soft):
+def _factor(model, settings, data, second, fourth, higher, balls, soft):
     """`factor`, with the ways of `ways.BodywiseWays` as arguments: what is None is not compiled."""
+    filled = _is_none(data.pushes)  # about centres; else moved there later
     nodes, slots, begun, local, bodies = model.nodes, model.slots, data.begun, data.local, data.bodies
     sprung = model.sprung or model.geared
     m = data.A.shape[1]
+    centred = balls is not None and m == 12 and not sprung  # bodies on balls
+    if fourth is not None and m == 12:
+        torque_packs(model, settings, data)
     for i in range(nodes.shape[0]):
         begun[i] = False
     for i in range(nodes.shape[0] - 1, -1, -1):
@@ -274,12 +281,15 @@ def _factor(model, settings, data, fresh, second, fourth, higher, balls, soft):
         for b in (i, parent):
             if b >= 0 and not begun[b]:
                 begun[b] = True
+                ball = centred and nodes[b].nv == 3
                 if second is not None and m == 6:
                     body_block(model, settings, data, slots[b], b)
                 elif fourth is not None or higher is not None:
-                    body_blocks(fourth, higher, model, settings, data, slots[b], b, fresh)
+                    body_blocks(fourth, higher, model, settings, data, slots[b], b, ball and filled)
                     _expect(bodies, data.turns, b)
                 push_block(data.pushes, model, settings, data, slots[b], b)
+                if balls is not None and ball:
+                    centre_pushed(data.pushes, data, slots[b], b)
         if soft is not None and sprung:
             joint_slopes(model, settings, data, i)
         hard = not sprung or nv == 1
@@ -288,40 +298,43 @@ def _factor(model, settings, data, fresh, second, fourth, higher, balls, soft):
                 slope = local[0, 1] if sprung else 0.0
                 _axis_at_order_2(data, slots[i], to, c, slope, c == n + nv - 1)
         elif balls is not None and m == 12 and hard and nv == 3:
-            eliminate_ball(data, slots[i], to, i, n)
+            eliminate_ball(data, slots[i], to, i, n, parent, parent >= 0 and nodes[parent].nv == 3)
         elif fourth is not None and m == 12 and hard:
+            apart = balls is not None and centred and parent >= 0 and nodes[parent].nv == 3
             for c in range(n, n + nv):
                 slopes = (local[0, 1], local[0, 2], local[1, 1], local[1, 2]) if sprung else (0.0, 0.0, 0.0, 0.0)
-                _axis_at_order_4(data, slots[i], to, i, n, c, slopes, c == n + nv - 1)
+                _axis_at_order_4(data, slots[i], to, i, n, c, slopes, c == n + nv - 1 and not apart)
+            if balls is not None and apart:
+                recentre(data.A, slots[i], to, bodies, parent)
         elif higher is not None or soft is not None:
             _joint(data, slots[i], to, i, n, nv, sprung)
+        if balls is None or not (centred and nv == 3):
+            _keep(data.S, data.old_S, n, nv)
         if parent >= 0:
             for j in range(1, m // 6):
                 add_to(bodies[j, parent].E, load6(bodies[j, i].E))
-    _keep(data.S, data.old_S)
+
+
+@inline
+def _keep(S, old_S, n, nv):
+    """Note the screws of a joint for `substitution`."""
+    for j in range(S.shape[0]):
+        for c in range(n, n + nv):
+            put(old_S, j, c, 0, six(S, j, c, 0))
 
 
 @routine
-def _keep(a, out):
-    for i in range(a.shape[0]):
-        for j in range(a.shape[1]):
-            for k in range(6):
-                out[i, j, k] = a[i, j, k]
-
-
-@routine
-def recursive(model, settings, data, u, fresh):
+def recursive(model, settings, data, u):
     """Newton update dx (s, nv) for the residuals r; `residual` must have been called at the same Q.
 
-    One of two ways behind one signature, see `dense_direction.solve`; u: controls, shape (nodes, nu); fresh: False
-    where poses have hardly changed since the last call. What changes much even then are the expected wrenches.
+    One of two ways behind one signature, see `dense_direction.solve`; u: controls, shape (nodes, nu).
     """
     push_slopes(data.pushes, model, settings, data, u)
-    factor(model, settings, data, fresh)
+    factor(model, settings, data)
     solve(model, settings, data)
 
 
 @routine
-def again(model, settings, data, u, fresh):
+def again(model, settings, data, u):
     """As `recursive`, with the derivatives of its last call (a chord step)."""
     solve(model, settings, data)

@@ -18,6 +18,7 @@ from leastaction.minimal.bodywise.blocks import start_torque
 from leastaction.minimal.bodywise.closure import closure_impulses
 from leastaction.minimal.bodywise.feedback import hold_tendons
 from leastaction.minimal.bodywise.joints import drive_impulses, hold_servos, joint_velocities, turn_joints
+from leastaction.minimal.bodywise.packs import turn_packs
 from leastaction.minimal.bodywise.turning import set_turn, turn_between, turning_gradient
 from leastaction.minimal.bodywise.twists import body_twists
 from leastaction.spatial import (
@@ -73,8 +74,11 @@ def moved(m, bodies, al, i):
 
 
 @routine
-def turn_bodies(model, settings, data):
-    """Turns of all bodies over the step, and the derivatives of their kinetic energies."""
+def turn_bodies(model, settings, data, second, fourth):
+    """Turns of all bodies over the step, and the derivatives of their kinetic energies; see `ways.BodywiseWays`."""
+    if fourth is not None and second is None:  # kernels for all orders have less to compile without
+        turn_packs(model, settings, data)
+        return
     nodes, turns, bodies, w, b = model.nodes, data.turns, data.bodies, model.rule.w, model.rule.b
     for i in range(nodes.shape[0]):
         R0 = load9(bodies[0, i].R)
@@ -161,7 +165,7 @@ def residual(model, settings, data, p, u):
     for j in range(1, s + 1):
         place_bodies(model, data, j)
     hold_tendons(model.forces.tendons, model, data)
-    turn_bodies(model, settings, data)
+    turn_bodies(model, settings, data, model.ways.second, model.ways.fourth)
     if model.damped or model.geared:
         turn_joints(model, settings, data)
     norm = 0.0

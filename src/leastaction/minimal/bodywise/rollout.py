@@ -7,7 +7,7 @@ from leastaction.minimal.bodywise.one_sided import open_or_close
 from leastaction.minimal.bodywise.residual import end_momentum, hold_controls, place_bodies, residual
 from leastaction.minimal.bodywise.rest import hand_on
 from leastaction.minimal.bodywise.work import is_astray
-from leastaction.minimal.convergence import chords_suffice, is_solved, largest, rate_of, unseen
+from leastaction.minimal.convergence import SHARPEST, chords_suffice, is_solved, largest, rate_of
 from leastaction.minimal.halving import rollout_of
 from leastaction.minimal.one_sided import forget
 from leastaction.minimal.predict import displace, kinetic_energy, look_ahead, start_acceleration
@@ -15,9 +15,6 @@ from leastaction.spatial import add3, axpy3, cross, load3, load6, load9, matvec,
 
 LIMIT = 20
 """Newton iterations of a step, where more are allowed: two halves are quicker than a long search."""
-
-NEAR = 1e-3
-"""Newton updates below this [rad or m] leave the torques of turning bodies nearly as they were."""
 
 CAP = 0.5
 """Newton updates above this [rad or m] are shortened to it."""
@@ -87,7 +84,7 @@ def newton_with(direction, again):
         small, promise too much.
         """
         history, tolerance = data.history, settings.tolerance
-        noise = unseen(tolerance, data.dx.shape[1])
+        noise = 0.0 if tolerance < SHARPEST else model.noise
         chords = 1 if data.Q.shape[0] == 2 else 3  # as many as a Newton step costs
         for it in range(history.shape[0]):
             history[it] = 0.0
@@ -96,17 +93,19 @@ def newton_with(direction, again):
         open_or_close(model.jumps, model, data)
         if norm == 0.0:
             return 0, True
-        keep, before, fresh = False, 0.0, True
+        keep, before = False, 0.0
         wary = model.balled and data.Q.shape[0] > 2
         limit = min(settings.max_iterations, LIMIT)
         for it in range(1, limit + 1):
             if keep:
-                again(model, settings, data, u, fresh)
+                again(model, settings, data, u)
             else:
-                direction(model, settings, data, u, fresh)
+                direction(model, settings, data, u)
             size = largest(data.dx)
             if not size < 1e12:
                 return it, False
+            if size <= noise and open_or_close(model.jumps, model, data) == 0:
+                return it, True  # an update by round-off is as well left out
             share = min(1.0, CAP / size)
             update(model, data, share)
             new = residual(model, settings, data, p, u)
@@ -118,7 +117,7 @@ def newton_with(direction, again):
             rate = rate_of(size, before, new, norm, keep)
             keep = share == 1.0 and chords_suffice(size, rate, keep, chords, tolerance, noise)
             keep = keep and not (wary and it == 1)
-            norm, before, fresh = new, size if share == 1.0 else 0.0, size > NEAR
+            norm, before = new, size if share == 1.0 else 0.0
         return limit, False
 
     return newton

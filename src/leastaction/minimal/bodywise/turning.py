@@ -211,7 +211,10 @@ def turning_gradient(w, b, turns, i, Ic, dt):
         store3(turns[1, i].g, scale3(1.0 / dt, symvec(Ic, load3(turns[1, i].y))))
         return
     if s == 2:
-        _gradient_at_order_4(w, b, turns, i, Ic, dt)
+        y, z, k, l = load3(turns[1, i].y), load3(turns[2, i].y), eight(turns[1, i].k), eight(turns[2, i].k)
+        g, h = gradients_at_order_4(order_4(w, b), y, z, k, l, Ic, dt)
+        store3(turns[1, i].g, g)
+        store3(turns[2, i].g, h)
         return
     # At the first node y = 0 and J_r = 1.
     L = symvec(Ic, rate(b, turns, 0, i, dt))
@@ -232,18 +235,24 @@ def _momenta(y, yd, k, Ic):
 
 
 @inline
-def _gradient_at_order_4(w, b, turns, i, Ic, dt):
-    """The same for order 4, written out: the compiler makes slow work of loops over two nodes."""
-    y, z, h = load3(turns[1, i].y), load3(turns[2, i].y), 1.0 / dt
-    L = symvec(Ic, axpy3(b[0, 1] * h, y, scale3(b[0, 2] * h, z)))
-    yd = axpy3(b[1, 1] * h, y, scale3(b[1, 2] * h, z))
-    zd = axpy3(b[2, 1] * h, y, scale3(b[2, 2] * h, z))
-    P, by_y = _momenta(y, yd, eight(turns[1, i].k), Ic)
-    Q, by_z = _momenta(z, zd, eight(turns[2, i].k), Ic)
-    first = axpy3(w[2] * b[2, 1], Q, axpy3(w[1] * b[1, 1], P, scale3(w[0] * b[0, 1], L)))
-    last = axpy3(w[2] * b[2, 2], Q, axpy3(w[1] * b[1, 2], P, scale3(w[0] * b[0, 2], L)))
-    store3(turns[1, i].g, axpy3(w[1] * dt, by_y, first))
-    store3(turns[2, i].g, axpy3(w[2] * dt, by_z, last))
+def order_4(w, b):
+    """What order 4 needs of weights and differentiation: (w0, w1, w2, b01, b02, b11, b12, b21, b22)."""
+    return (w[0], w[1], w[2], b[0, 1], b[0, 2], b[1, 1], b[1, 2], b[2, 1], b[2, 2])
+
+
+@inline
+def gradients_at_order_4(rule, y, z, k, l, Ic, dt):
+    """Derivatives by the turns y, z at the nodes 1, 2, with coefficients k, l: two g; rule: see `order_4`."""
+    w0, w1, w2, b01, b02, b11, b12, b21, b22 = rule
+    h = 1.0 / dt
+    L = symvec(Ic, axpy3(b01 * h, y, scale3(b02 * h, z)))
+    yd = axpy3(b11 * h, y, scale3(b12 * h, z))
+    zd = axpy3(b21 * h, y, scale3(b22 * h, z))
+    P, by_y = _momenta(y, yd, k, Ic)
+    Q, by_z = _momenta(z, zd, l, Ic)
+    first = axpy3(w2 * b21, Q, axpy3(w1 * b11, P, scale3(w0 * b01, L)))
+    last = axpy3(w2 * b22, Q, axpy3(w1 * b12, P, scale3(w0 * b02, L)))
+    return axpy3(w1 * dt, by_y, first), axpy3(w2 * dt, by_z, last)
 
 
 @inline
@@ -343,27 +352,26 @@ def _parts(y, yd, co, Ic):
 
 
 @inline
-def hessian_at_order_4(w, b, turns, i, Ic, dt):
-    """G[1, 1], G[1, 2] and G[2, 2] (9 each) of `turning_hessian`, written out so that they stay in registers."""
+def hessian_at_order_4(rule, y, z, k, l, Ic, dt):
+    """G[1, 1], G[1, 2] and G[2, 2] (9 each) of `turning_hessian`; arguments as in `gradients_at_order_4`."""
+    w0, w1, w2, b01, b02, b11, b12, b21, b22 = rule
     first = (Ic[0], Ic[1], Ic[2], Ic[1], Ic[3], Ic[4], Ic[2], Ic[4], Ic[5])
     none = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
     h = 1.0 / dt
-    left, right = w[0] * b[0, 1] * h, w[0] * b[0, 2] * h
-    A, B = _scaled(left * b[0, 1], first, none), _scaled(left * b[0, 2], first, none)
-    C = _scaled(right * b[0, 2], first, none)
-    y, z = load3(turns[1, i].y), load3(turns[2, i].y)
-    yd = axpy3(b[1, 1] * h, y, scale3(b[1, 2] * h, z))
-    zd = axpy3(b[2, 1] * h, y, scale3(b[2, 2] * h, z))
-    JJ, JN, NN = _parts(y, yd, eight(turns[1, i].k), Ic)
-    left, right = w[1] * b[1, 1], w[1] * b[1, 2]
-    A = _scaled(left * b[1, 1] * h, JJ, _scaled(left, plus9(JN, transposed9(JN)), _scaled(w[1] * dt, NN, A)))
-    B = _scaled(left * b[1, 2] * h, JJ, _scaled(right, transposed9(JN), B))
-    C = _scaled(right * b[1, 2] * h, JJ, C)
-    JJ, JN, NN = _parts(z, zd, eight(turns[2, i].k), Ic)
-    left, right = w[2] * b[2, 1], w[2] * b[2, 2]
-    A = _scaled(left * b[2, 1] * h, JJ, A)
-    B = _scaled(left * b[2, 2] * h, JJ, _scaled(left, JN, B))
-    C = _scaled(right * b[2, 2] * h, JJ, _scaled(right, plus9(JN, transposed9(JN)), _scaled(w[2] * dt, NN, C)))
+    left, right = w0 * b01 * h, w0 * b02 * h
+    A, B, C = _scaled(left * b01, first, none), _scaled(left * b02, first, none), _scaled(right * b02, first, none)
+    yd = axpy3(b11 * h, y, scale3(b12 * h, z))
+    zd = axpy3(b21 * h, y, scale3(b22 * h, z))
+    JJ, JN, NN = _parts(y, yd, k, Ic)
+    left, right = w1 * b11, w1 * b12
+    A = _scaled(left * b11 * h, JJ, _scaled(left, plus9(JN, transposed9(JN)), _scaled(w1 * dt, NN, A)))
+    B = _scaled(left * b12 * h, JJ, _scaled(right, transposed9(JN), B))
+    C = _scaled(right * b12 * h, JJ, C)
+    JJ, JN, NN = _parts(z, zd, l, Ic)
+    left, right = w2 * b21, w2 * b22
+    A = _scaled(left * b21 * h, JJ, A)
+    B = _scaled(left * b22 * h, JJ, _scaled(left, JN, B))
+    C = _scaled(right * b22 * h, JJ, _scaled(right, plus9(JN, transposed9(JN)), _scaled(w2 * dt, NN, C)))
     return A, B, C
 
 

@@ -1,5 +1,7 @@
 """The work of forces over a solved step, and what it tells of the solution."""
 
+import math
+
 from leastaction._jit import routine
 from leastaction.kinematics.closure import evaluate, soft_force, twist_of
 from leastaction.minimal.bodywise.joints import joint_velocities, turn_joints
@@ -48,10 +50,10 @@ def is_astray(model, settings, data, u, before, after, p, p_next):
     work = impulses = 0.0
     for k in range(p.shape[0]):
         impulses += abs(p[k]) + abs(p_next[k])
+    strength = math.sqrt(dot3(gravity, gravity))
     for i in range(nodes.shape[0]):
-        pull = nodes[i].mass * dot3(gravity, gravity) ** 0.5
         work += nodes[i].mass * dot3(gravity, sub3(load3(bodies[last, i].x), load3(bodies[0, i].x)))
-        impulses += settings.dt * pull
+        impulses += settings.dt * nodes[i].mass * strength
     if model.sprung or model.pushed or _any_held(data.held):
         turn_joints(model, settings, data)
         for j in range(w.shape[0]):
