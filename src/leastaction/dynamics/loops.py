@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+import math
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -23,6 +24,9 @@ from leastaction.mechanism.arguments import FloatArray, configuration
 RANK_TOLERANCE = 1e-9
 """Relative size of a singular value below which loop equations count as dependent."""
 
+SWEEPS, ORTHOGONAL = 30, 1e-15
+"""Most sweeps of rotations, and the cosine between two columns that count as orthogonal."""
+
 
 @entry
 def violation_rows(model, closure, data, Q, h, A, out):
@@ -38,50 +42,119 @@ def violation_rows(model, closure, data, Q, h, A, out):
         out[r] = worst
 
 
-@routine(allocates=True)
-def solve_ranked(S, b, redundant):
-    """b <- S^-1 b, b of shape (m, 1); S is destroyed.
+class Projection(NamedTuple):
+    """Scratch of `project_momentum`, for m equations.
+
+    Attributes:
+        h, A, M: values, Jacobian and mass matrix, shapes (m,), (m, nv), (nv, nv).
+        Y, full: shapes (nv, m + 1) and (m, m + 1).
+        S, nu, V: a system of equations as `solve_ranked` takes it, shapes (m, m), (m, 1), (m, m).
+    """
+
+    h: FloatArray
+    A: FloatArray
+    M: FloatArray
+    Y: FloatArray
+    full: FloatArray
+    S: FloatArray
+    nu: FloatArray
+    V: FloatArray
+
+
+def projection(nv: int, m: int) -> Projection:
+    """Zeroed, for so many degrees of freedom and equations."""
+    shapes = ((m,), (m, nv), (nv, nv), (nv, m + 1), (m, m + 1), (m, m), (m, 1), (m, m))
+    return Projection(*(np.zeros(shape) for shape in shapes))
+
+
+@routine
+def turn_columns(S, V):
+    """S <- S V with orthogonal columns, by one-sided Jacobi rotations; gives back the square of the longest.
+
+    Hestenes 1958: each rotation makes two columns orthogonal, and sweeps over all pairs are repeated until all are.
+    """
+    m = S.shape[0]
+    for i in range(m):
+        for k in range(m):
+            V[i, k] = 1.0 if i == k else 0.0
+    largest = 0.0
+    for _ in range(SWEEPS):
+        turned, largest = False, 0.0
+        for k in range(m):
+            for j in range(k + 1, m):
+                a = b = c = 0.0
+                for i in range(m):
+                    a += S[i, k] * S[i, k]
+                    b += S[i, j] * S[i, j]
+                    c += S[i, k] * S[i, j]
+                if c * c <= ORTHOGONAL * ORTHOGONAL * a * b:
+                    continue
+                turned = True
+                half = 0.5 * (b - a) / c
+                t = (1.0 if half >= 0.0 else -1.0) / (abs(half) + math.sqrt(1.0 + half * half))
+                cos = 1.0 / math.sqrt(1.0 + t * t)
+                sin = t * cos
+                for i in range(m):
+                    S[i, k], S[i, j] = cos * S[i, k] - sin * S[i, j], sin * S[i, k] + cos * S[i, j]
+                    V[i, k], V[i, j] = cos * V[i, k] - sin * V[i, j], sin * V[i, k] + cos * V[i, j]
+        for k in range(m):
+            square = 0.0
+            for i in range(m):
+                square += S[i, k] * S[i, k]
+            largest = max(largest, square)
+        if not turned:
+            break
+    return largest
+
+
+@routine
+def solve_ranked(S, b, V, redundant):
+    """b <- S^-1 b, b of shape (m, 1); S is destroyed, V is scratch of its shape.
 
     Where the equations are known to be dependent: the least-squares solution of least norm.
     """
     if not redundant:
         solve_in_place(S, b)
         return
-    U, s, V = np.linalg.svd(S)
-    y = np.zeros(s.shape[0])
-    for k in range(s.shape[0]):
-        for i in range(s.shape[0]):
-            y[k] += U[i, k] * b[i, 0]
-        y[k] = y[k] / s[k] if s[k] > RANK_TOLERANCE * s[0] else 0.0
-    for i in range(s.shape[0]):
+    m, least = S.shape[0], RANK_TOLERANCE * RANK_TOLERANCE * turn_columns(S, V)
+    for k in range(m):  # the lengths of the columns of S are its singular values
+        square = along = 0.0
+        for i in range(m):
+            square += S[i, k] * S[i, k]
+            along += S[i, k] * b[i, 0]
+        y = along / square if square > least else 0.0
+        for i in range(m):
+            V[i, k] *= y
+    for i in range(m):
         b[i, 0] = 0.0
-        for k in range(s.shape[0]):
-            b[i, 0] += V[k, i] * y[k]
+        for k in range(m):
+            b[i, 0] += V[i, k]
 
 
-@routine(allocates=True)
-def project_momentum(model, closure, data, q, p, h, A, M, redundant):
-    """Take from p what would open the loops: p + A^T nu with A M^-1 (p + A^T nu) = 0, in place; h becomes nu."""
-    count = closure.count
+@routine
+def project_momentum(model, closure, data, q, p, scratch, redundant):
+    """Take from p what would open the loops: p + A^T nu with A M^-1 (p + A^T nu) = 0, in place.
+
+    `scratch`: a `Projection`, whose h becomes nu.
+    """
+    count, h, A, M = closure.count, scratch.h, scratch.A, scratch.M
+    Y, full, S, nu = scratch.Y, scratch.full, scratch.S, scratch.nu
     for i in range(M.shape[0]):
         for j in range(M.shape[1]):
             M[i, j] = 0.0
     recursions.mass_matrix(model, data, q, M)
     equations(model.nodes, closure.rows, closure.coefficients, count, data.links, data.screws, q, h, A)
-    Y = np.zeros((p.shape[0], count + 1))
     for k in range(p.shape[0]):
         for c in range(count):
             Y[k, c] = A[c, k]
         Y[k, count] = p[k]
     solve_in_place(M, Y)
-    full = np.zeros((count, count + 1))
     multiply(A, Y, full)
-    S, nu = np.zeros((count, count)), np.zeros((count, 1))
     for c in range(count):
         nu[c, 0] = -full[c, count]
         for d in range(count):
             S[c, d] = full[c, d]
-    solve_ranked(S, nu, redundant)
+    solve_ranked(S, nu, scratch.V, redundant)
     for c in range(count):
         h[c] = nu[c, 0]
         for k in range(p.shape[0]):
@@ -89,10 +162,10 @@ def project_momentum(model, closure, data, q, p, h, A, M, redundant):
 
 
 @entry
-def momentum_projection(model, closure, data, q, p, h, A, M, redundant):
+def momentum_projection(model, closure, data, q, p, scratch, redundant):
     """`project_momentum` for Python."""
     model, closure, data = DynamicsModel(*model), ClosureModel(*closure), DynamicsData(*data)
-    project_momentum(model, closure, data, q, p, h, A, M, redundant)
+    project_momentum(model, closure, data, q, p, Projection(*scratch), redundant)
 
 
 def loop_jacobian(mechanism: Mechanism, q: Any) -> tuple[FloatArray, FloatArray]:

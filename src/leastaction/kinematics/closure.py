@@ -19,6 +19,7 @@ from leastaction.spatial import (
     load9,
     matvec,
     scale,
+    scale3,
     sub,
     sub3,
 )
@@ -39,6 +40,30 @@ def wrap(x):
 
 
 @inline
+def turning(n, w):
+    """Gradient of an angle about n by turns of its mark w: n itself while w is across n, and so the loop closed."""
+    z = dot3(n, w)
+    return scale3(1.0 / _across(z), axpy3(-z, w, n))
+
+
+@inline
+def _across(z):
+    """Square of the part of a unit mark across its axis, z being the part along it; at 0 there is no angle."""
+    return max(1.0 - z * z, 1e-9)
+
+
+@inline
+def _turning_slope(row, links, n, dn, moves_b, T):
+    """Change of `turning` when n changes by dn, and node b moves by the world twist T or rests."""
+    Rb, _ = frame(links, row.b)
+    w = matvec(Rb, load3(row.w2))
+    dw = cross(T[0], w) if moves_b else ZERO3
+    z, dz = dot3(n, w), dot3(dn, w) + dot3(n, dw)
+    change = axpy3(-dz, w, axpy3(-z, dw, dn))
+    return scale3(1.0 / _across(z), axpy3(2.0 * z * dz, turning(n, w), change))
+
+
+@inline
 def evaluate(row, links):
     """(value, wrench on b) of a row between two nodes; links hold their poses. Not for couplings."""
     Ra, pa = frame(links, row.a)
@@ -52,12 +77,12 @@ def evaluate(row, links):
     if row.kind == DOT:
         w = matvec(Rb, load3(row.w))
         return dot3(n, w) - row.value, (cross(w, n), ZERO3)
-    angle = 0.0
+    angle, w2 = 0.0, ZERO3
     if row.kind == SCREW or row.kind == TURN:
         n2, w2 = matvec(Ra, load3(row.n2)), matvec(Rb, load3(row.w2))
         angle = math.atan2(dot3(n, cross(n2, w2)), dot3(n2, w2))
         if row.kind == TURN:
-            return wrap(angle - row.value), (n, ZERO3)
+            return wrap(angle - row.value), (turning(n, w2), ZERO3)
     xb = add3(pb, matvec(Rb, load3(row.pb)))
     d = dot3(n, sub3(xb, add3(pa, matvec(Ra, load3(row.pa)))))
     W = (cross(xb, n), n)
@@ -65,7 +90,7 @@ def evaluate(row, links):
         return d - row.value, W
     if row.pitch == 0.0:
         return d, W
-    return row.pitch * wrap(d / row.pitch - angle), (axpy3(-row.pitch, n, W[0]), n)
+    return row.pitch * wrap(d / row.pitch - angle), (axpy3(-row.pitch, turning(n, w2), W[0]), n)
 
 
 @inline
@@ -104,7 +129,7 @@ def wrench_slope(row, links, moves_a, moves_b, T):
         dw = cross(T[0], w) if moves_b else ZERO3
         return (add3(cross(dw, n), cross(w, dn)), ZERO3)
     if row.kind == TURN:
-        return (dn, ZERO3)
+        return (_turning_slope(row, links, n, dn, moves_b, T), ZERO3)
     if row.kind == HEIGHT or row.kind == ROLL:
         c = add3(pb, matvec(Rb, load3(row.pb)))
         dx = _contact_slope(row, matvec(Rb, load3(row.w)), c, T) if moves_b else ZERO3
@@ -113,7 +138,7 @@ def wrench_slope(row, links, moves_a, moves_b, T):
     dx = add3(T[1], cross(T[0], xb)) if moves_b else ZERO3
     moment = add3(cross(dx, n), cross(xb, dn))
     if row.kind == SCREW:
-        moment = axpy3(-row.pitch, dn, moment)
+        moment = axpy3(-row.pitch, _turning_slope(row, links, n, dn, moves_b, T), moment)
     return (moment, dn)
 
 

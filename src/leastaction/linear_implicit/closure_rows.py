@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from leastaction._jit import inline, routine
-from leastaction.kinematics.closure import evaluate, frame, wrap
+from leastaction.kinematics.closure import evaluate, frame, turning, wrap
 from leastaction.kinematics.loop_equations import add_row, equations
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism.closure import DOT, SCREW, SHIFT
@@ -97,7 +97,8 @@ def balanced(row, twin, links):
     sine, cosine = cross(first, second), dot3(first, second)
     value = wrap(dot3(n, d) / row.pitch - math.atan2(dot3(n, sine), cosine))
     value += wrap(dot3(other, d) / row.pitch - math.atan2(dot3(other, sine), cosine))
-    return 0.5 * row.pitch * value, (axpy3(-row.pitch, force, moment), force)
+    turn = add3(turning(n, second), turning(other, first))
+    return 0.5 * row.pitch * value, (axpy3(-0.5 * row.pitch, turn, moment), force)
 
 
 @routine

@@ -6,11 +6,14 @@ along the joint's free motions appear only where it has springs or dampers, and 
 
     SHIFT     n . (x_b - x_a) = value,  n fixed in a     W = (x_b x n, n)       (Bruedigam 2023, B.1)
     DOT       n . w = value,  n in a, w in b             W = (w x n, 0)
-    SCREW     n . (x_b - x_a) = pitch * angle            W = (x_b x n - pitch n, n)
-    TURN      angle about n from n2 (in a) to w2 (in b)  W = (n, 0)
+    SCREW     n . (x_b - x_a) = pitch * angle            W = (x_b x n - pitch t, n)
+    TURN      angle about n from n2 (in a) to w2 (in b)  W = (t, 0)
     COUPLING  follower = polynomial of leader            acts on the two coordinates
     HEIGHT    a disc (axis w) or ball touches z = 0      W = (x x n, n) at the contact point x, n = (0, 0, 1)
     ROLL      its contact point does not slip along n    W = (x x n, n); an equation of velocities: W . twist = 0
+
+t is n while the loop is closed. W is the gradient of a row's value where loops are open, too: plans pass there, and so
+do Newton's iterations. An open hinge has w2 leaning by z = n . w2 towards its axis, and t = (n - z w2) / (1 - z^2).
 """
 
 from __future__ import annotations

@@ -43,7 +43,7 @@ def loop_rollout_of(attempt, conclude, is_astray, impulses):
             before = after
             for c in range(multipliers.shape[1]):
                 multipliers[k, c] = lam[0, c] / (w[0] * dt)
-                multipliers[k + 1, c] = system.end_h[c] / (w[last] * dt)  # now the impulses of the loops
+                multipliers[k + 1, c] = system.end.h[c] / (w[last] * dt)  # now the impulses of the loops
         return U.shape[0]
 
     return rollout

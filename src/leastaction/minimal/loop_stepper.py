@@ -52,7 +52,7 @@ class LoopStepper(ActionStepper):
         c, out = t.closure, p.copy()
         arrays = ((t.nodes, t.dofs, t.gravity), (c.rows, c.coefficients, c.count))
         data = (guess.links, guess.screws, guess.external)
-        scratch = (system.end_h, system.end_A, system.end_M, bool(system.redundant[0]))
+        scratch = (tuple(system.end), bool(system.redundant[0]))
         momentum_projection(*arrays, data, q, out, *scratch)
         change, scale = np.abs(out - p).max(initial=0.0), max(1.0, np.abs(p).max(initial=0.0))
         if change <= 1e-10 * scale:

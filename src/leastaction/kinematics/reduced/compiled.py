@@ -89,7 +89,8 @@ class ReducedCoordinates:
         shifts = 3 if motion == Motion.FREE else 0
         first, weld = span.first + shifts, span.first + span.count - 1
         if any(span.joint.armature[span.offset : span.offset + 3]):
-            raise IntegratorError(f"joint {span.joint.name!r}: a ball with a drive inertia; use leastaction.Galerkin")
+            kind = "ball" if motion == Motion.SPHERICAL else "free joint"
+            raise IntegratorError(f"joint {span.joint.name!r}: a {kind} with a drive inertia; use leastaction.Galerkin")
         for j in range(shifts):
             dof = self.tree.dofs[span.iy + j]
             for name in PROPERTIES:

@@ -122,7 +122,7 @@ def _changes(
             out.rows[s, :, c] += weight * points.g[s]
             out.h[:, c] += weight * system.h
             arrays = ((t.nodes, t.dofs, t.gravity), (t.closure.rows, t.closure.coefficients, t.closure.count))
-            scratch = (system.end_h, system.end_A, system.end_M, bool(system.redundant[0]))
+            scratch = (tuple(system.end), bool(system.redundant[0]))
             momentum_projection(*arrays, (guess.links, guess.screws, guess.external), end[0], p, *scratch)
             out.p[:, c] += weight * p
     return out
@@ -140,7 +140,7 @@ def linearize(
         stencils: of the parameters, see `parameter_stencils`.
     """
     tree, settings, points, loops = stepper.model.tree, stepper.settings, stepper.data.points, stepper.loops
-    s, n, nu, count = len(settings.rule.c) - 1, stepper.mechanism.nv, u.shape[1], len(loops.system.end_h)
+    s, n, nu, count = len(settings.rule.c) - 1, stepper.mechanism.nv, u.shape[1], len(loops.system.end.h)
     lam = loops.points.lam
     q, p = record["q"], record["p"]
     start, end = np.zeros(n), np.zeros(n)

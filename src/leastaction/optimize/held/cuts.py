@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from leastaction.dynamics.api import inverse_dynamics_derivatives, mass_matrix
-from leastaction.mechanism import Mechanism
+from leastaction.dynamics.api import mass_matrix
+from leastaction.dynamics.legendre import Momenta
 from leastaction.optimize.held.holding import PointPiece, along
 from leastaction.optimize.held.reactions import Reaction
 from leastaction.optimize.transcriptions.pieces import Columns, Motion
@@ -43,9 +43,8 @@ class Cuts:
         self._seen: tuple[Motion | None, list[FloatArray]] = (None, [])
 
     @cached_property
-    def still(self) -> Mechanism:
-        """The robot without gravity."""
-        return self.owner.mechanism.replace(gravity=(0.0, 0.0, 0.0))
+    def _momenta(self) -> Momenta:
+        return Momenta(self.owner.mechanism)
 
     def _sides(self) -> list[tuple[int, int, int, float, int]]:
         """(number, step, row, sign, knot) of both sides of each knot."""
@@ -77,7 +76,7 @@ class Cuts:
         for c, step, row, sign, k in self._sides():
             if k not in slopes:
                 q, v = motion.q[self.owner.s * k], motion.z[self.index[c]]
-                slopes[k] = inverse_dynamics_derivatives(self.still, q, None, v)[0]
+                slopes[k] = self._momenta.slope(q, v).copy()
             D[step, row, :, row] += sign * slopes[k]
 
     def add_pattern(self, pattern: Pattern, kept: IntArray, related: BoolArray) -> None:
@@ -103,7 +102,7 @@ class Cuts:
         layout, s = self.owner.layout, self.owner.s
         for (c, step, row, sign, k), M in zip(self._sides(), self._masses(motion), strict=True):
             Y, v = sign * y[kept[step, row]], motion.z[self.index[c]]
-            slope = inverse_dynamics_derivatives(self.still, motion.q[s * k], None, v)[0]
+            slope = self._momenta.slope(motion.q[s * k], v)
             out[self.index[c]] += M.T @ Y
             out[layout.q[s * k]] += (slope if motion.turns is None else slope @ motion.turns[s * k]).T @ Y
 
