@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from leastaction.dynamics.loops import close_loops, loop_jacobian, prescribed_freedoms
 from leastaction.integrators import Stepper
@@ -50,6 +52,13 @@ def within_limits(stepper: Stepper, q: FloatArray) -> FloatArray:
     return out if m.is_tree else _closed(m, out, low, high)
 
 
+def within_rigid_limits(stepper: Stepper, q: FloatArray) -> NDArray[np.bool_]:
+    """Of which configurations, shape (n, nq), `within_limits` moves no joint, shape (n,)."""
+    if "limits" not in stepper.acts:
+        return np.ones(len(q), bool)
+    return np.all(np.abs(np.clip(q, *_bounds(stepper.mechanism)) - q) <= BEYOND, axis=1)
+
+
 def _closed(m: Mechanism, q: FloatArray, low: FloatArray, high: FloatArray) -> FloatArray:
     """A configuration near q that closes all loops within limits, by bounded Gauss-Newton steps; or else without them.
 
@@ -77,10 +86,12 @@ def _closed(m: Mechanism, q: FloatArray, low: FloatArray, high: FloatArray) -> F
     return close_loops(m, q)
 
 
+@lru_cache(maxsize=32)
 def _bounds(m: Mechanism) -> tuple[FloatArray, FloatArray]:
     """Rigid limits of all coordinates, shape (nq,) each; infinite where there are none."""
     limits = [(-np.inf, np.inf) if soft else (low, high) for joint in m.joints for low, high, soft in _limits(joint)]
     low, high = np.array(limits, float).reshape(-1, 2).T
+    low.flags.writeable = high.flags.writeable = False
     return low, high
 
 

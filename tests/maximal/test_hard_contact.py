@@ -116,19 +116,73 @@ def test_stiff_servos_press_a_tip_on_a_smooth_wall(gravity, damping, kv):
     assert np.ptp(forces) < 1e-3 * abs(forces.mean())
 
 
-def test_velocities_while_stiff_servos_press():
-    """Momenta hold half of what the wall pushes with where they hold half of what the servos do, also while it slides.
+@pytest.mark.parametrize("friction", [0.0, 0.5])
+def test_velocities_while_stiff_servos_press(friction):
+    """What does not move has no velocity, whatever servos press with and however their targets jump.
 
-    Half of the impulse of a servo alone would be 1e6 N m/rad * 0.2 rad * 2.5 ms / 0.03 kg m^2, more than 1e4 rad/s.
+    Half of the impulse of a servo alone would be 1e6 N m/rad * 0.2 rad * 2.5 ms / 0.03 kg m^2, more than 1e4 rad/s, and
+    a quarter of what it changes by from step to step hundreds of rad/s. Along a smooth wall undamped servos do swing.
     """
-    b = pressing_arm(9.81, 0.0, 0.0)
+    b = pressing_arm(9.81, friction, 0.0)
     b.position_servo("one", "shoulder", kp=1e6)
     b.position_servo("two", "elbow", kp=1e6)
     share = np.minimum(1.0, np.arange(60) / 40)[:, None]
     controls = (1.0 - share) * [1.2, -2.4] + share * [0.1, -0.2]
     run = la.simulate(b.build(), dt=0.005, steps=60, controls=controls, integrator=la.Maximal())
-    assert run.contact_force("fore", "world")[-20:, 0].max() < -1e5
-    assert np.abs(run.v[1:]).max() < 1000.0
+    force = run.contact_force("fore", "world")[:, 0]
+    assert force[-20:].max() < -1e5
+    closed = np.flatnonzero(force < -1e3)[2:]  # the impact takes two steps
+    first, both, v = run.q[closed, 0], run.q[closed].sum(axis=1), run.v[closed]
+    assert len(closed) > 30
+    towards = 0.5 * (np.sin(first) * v[:, 0] + np.sin(both) * v.sum(axis=1))
+    assert np.abs(towards).max() < 0.02
+    if friction > 0.0:  # sticks
+        assert np.abs(v).max() < 1e-2
+        assert run.kinetic_energy[closed].max() < 1e-6
+
+
+def test_derivatives_while_servos_press():
+    """Momenta while targets move, by controls and momenta: central differences of steps."""
+    b = pressing_arm(9.81, 0.0, 0.0)
+    for name, joint in (("one", "shoulder"), ("two", "elbow")):
+        b.position_servo(name, joint, kp=1e4, kv=50.0)
+    robot, integrator = b.build(), la.Maximal(tolerance=1e-13)
+    start = math.acos(0.75) * np.array([1.0, -2.0])
+    controls = start + np.arange(6)[:, None] * [-0.002, 0.006]
+    run = la.simulate(robot, start, dt=0.005, controls=controls, steps=6, integrator=integrator)
+    u = controls[-1] + [-0.004, 0.01]
+    A, B = la.linearize(robot, integrator, run.q[-1], run.p[-1], u, 0.005)
+
+    def after(p, u):
+        ahead = la.simulate(robot, run.q[-1], p=p, dt=0.005, controls=[u], steps=1, integrator=integrator)
+        return np.concatenate([ahead.q[1], ahead.p[1]])
+
+    for exact, x, h, f in (
+        (A[:, 2:], run.p[-1], 1e-3, lambda p: after(p, u)),
+        (B, u, 1e-5, lambda u: after(run.p[-1], u)),
+    ):
+        found = np.stack([(f(x + h * e) - f(x - h * e)) / (2.0 * h) for e in np.eye(2)], axis=1)
+        assert np.abs(found - exact).max() < 1e-4 * np.abs(exact).max()
+        np.testing.assert_allclose(found[2:], exact[2:], rtol=1e-3, atol=1e-4 * np.abs(exact[2:]).max())
+
+
+def sprung_arm():
+    """Three links whose tip is on a wall, with springs that are stiff beside them and far from rest."""
+    b = MechanismBuilder("sprung", gravity=(0, 0, 0))
+    b.add_shape("world", Box((0.1, 2, 2), pose=(0.85, 0, 0), friction=0.5))
+    for i, stiffness in enumerate((481.0, 99840.0, 73921.0)):
+        skin = [Sphere(0.05, pose=(0.4, 0, 0))] if i == 2 else []
+        b.body(f"l{i}", mass=1.0, com=(0.2, 0, 0), inertia=(1e-3, 2e-2, 2e-2), shapes=skin)
+        spot = {"position": (0.4 if i else 0.0, 0, 0), "stiffness": stiffness, "damping": 1.0}
+        b.revolute(f"j{i}", f"l{i - 1}" if i else "world", f"l{i}", axis="y", **spot)
+    return b.build()
+
+
+def test_stiff_springs_let_go():
+    """What springs hold is 1.4e5 J; the first step would make twice that of it if links turned by 0.5 rad at once."""
+    run = la.simulate(sprung_arm(), [1.2214, -1.5513, -0.6141], dt=0.005, steps=2, integrator=la.Maximal())
+    assert (run.energy - run.energy[0]).max() < 0.02 * run.kinetic_energy.max()
+    assert run.stored["divided"][1:].all()
 
 
 def folding_arm():

@@ -47,6 +47,18 @@ def test_energy_does_not_grow_at_a_stop():
     np.testing.assert_allclose(run.v[-1], 0.0, atol=1e-7)
 
 
+def test_velocities_of_what_just_reaches_a_stop_have_all_of_its_spring():
+    """An impact takes two steps: one that ends at the stop, one that stops it. In between nothing holds the spring."""
+    b = MechanismBuilder("slider", gravity=(0, 0, 0))
+    b.body("block", mass=1.0, inertia=0.1)
+    b.prismatic("rail", "world", "block", axis="x", limits=(-0.3, 0.3), stiffness=300.0)
+    run = la.simulate(b.build(), [0.0], [10.0], dt=0.005, steps=12, integrator=la.Maximal())
+    reached = int(np.argmax(run.q[:, 0] > 0.3 - 1e-6))
+    before = (run.q[reached, 0] - run.q[reached - 1, 0]) / 0.005
+    assert before > 1.0
+    assert run.v[reached, 0] == pytest.approx(before - 0.0025 * 300.0 * 0.3, abs=1e-6)
+
+
 @pytest.mark.parametrize("order", [1, 2])
 def test_stop_in_a_loop(order):
     """A four-bar whose crank may turn by 0.3 rad only: loops stay closed, limits are kept."""
@@ -156,3 +168,29 @@ def test_tolerance_is_no_less_than_round_off():
         b.body("link", mass=mass, inertia=(0.002 * mass,) * 3)
         b.revolute("hinge", "world", "link", axis="y", armature=1e-6)
         assert la.Maximal().prepare(b.build(), 0.005).settings.tolerance == expected
+
+
+def test_a_link_of_no_weight_on_a_heavy_drive_leaves_other_joints_closed():
+    """As things to push in MJCF files have it: a density of 1e-5 kg/m^3, an armature of 0.04 kg."""
+    b = MechanismBuilder("beside")
+    for name, parent in (("upper", "world"), ("lower", "upper")):
+        b.body(name, mass=1.0, com=(0, 0, -0.5), inertia=(1 / 12, 1 / 12, 1e-3))
+        at = Pose((0, 0, 0 if parent == "world" else -1))
+        b.revolute(f"of {name}", parent, name, axis="y", pose=at, limits=(-2.0, 2.0))
+    b.body("thing", mass=1e-9, inertia=(1e-12,) * 3)
+    b.prismatic("slide", "world", "thing", axis="x", armature=0.04)
+    run = la.simulate(b.build(), [-2.0, 2.0, 0.0], dt=0.005, steps=20, integrator=la.Maximal())
+    assert run.constraint_violation.max() < 1e-9
+
+
+def test_fast_links_that_hit_their_stops_leave_joints_closed():
+    """Both stops are struck in a step by links of 100 rad/s, of whose speed residuals may be a share."""
+    b = MechanismBuilder("fast")
+    for name, parent in (("upper", "world"), ("lower", "upper")):
+        b.body(name, mass=10.0, com=(0, 0, -0.5), inertia=(10 / 12, 10 / 12, 1e-2))
+        at = Pose((0, 0, 0 if parent == "world" else -1))
+        b.revolute(f"of {name}", parent, name, axis="y", pose=at, limits=(-2.0, 2.0))
+    robot, rng = b.build(), np.random.default_rng(0)
+    starts = [(rng.uniform(-1.5, 1.5, 2), rng.uniform(-300.0, 300.0, 2)) for _ in range(123)]
+    run = la.simulate(robot, *starts[122], dt=0.005, steps=15, integrator=la.Maximal())
+    assert run.constraint_violation.max() < 1e-9

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import leastaction as la
+from leastaction.contact.overlap_words import warn_of_overlap
 from leastaction.maximal.contact.by_design import starts_apart
 from leastaction.mechanism import Box, Capsule, Cylinder, MechanismBuilder, Plane, Pose, Sphere
 
@@ -227,6 +228,34 @@ def test_starts_move_by_as_little_as_it_takes(q, enough):
         moved = la.Maximal().prepare(robot, 0.01).clear_start(np.array(q)) - q
     M = la.dynamics.mass_matrix(robot, np.array(q))
     assert 0.0 < moved @ M @ moved < alone @ M @ alone
+
+
+def standing(point):
+    """A leg with a contact point for a foot, on a slider along z."""
+    b = MechanismBuilder("leg")
+    b.add_shape("world", Plane())
+    b.body("leg", mass=1.0, inertia=0.01)
+    b.prismatic("lift", "world", "leg", axis="z")
+    b.contact("toe", "leg", point=point)
+    return b.build()
+
+
+@pytest.mark.parametrize("integrator", [la.Maximal(), la.Grounded()])
+@pytest.mark.parametrize("point", [(0, 0, -0.3), (0, 0, 0)], ids=["foot", "mass point"])
+def test_points_that_stand_on_the_ground_do_not_overlap_it(integrator, point, recwarn):
+    """Points have no size that a rounding error could be compared with; what is deep is parted as ever."""
+    stepper, level = integrator.prepare(standing(point), 0.01), -point[2]
+    start = np.array([level - 5.6e-17])
+    assert stepper.clear_start(start) is start
+    warn_of_overlap(np.array([[0.0, -1, 0, 0, 0, 0, 0, 0, 1, -5.6e-17]]), ["leg", "world"], np.array([level]))
+    assert not recwarn
+    with pytest.warns(la.LeastActionWarning, match=r"overlap at the start, by 0.01 m.* joint 'lift' by 0.01 \[rad"):
+        assert 0.0 <= stepper.clear_start(np.array([level - 0.01]))[0] - level < 1e-6
+
+
+def test_a_slider_that_touches_by_a_rounding_error_is_not_named(recwarn):
+    la.Maximal().prepare(slider(0.1 - 1e-16), 0.01)
+    assert not recwarn
 
 
 def test_a_stretched_arm_bends_to_leave_a_wall():

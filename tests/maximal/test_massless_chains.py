@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 import leastaction as la
-from leastaction.mechanism import Box, MechanismBuilder, Plane, joints
+from leastaction.maximal.compiler import compile_model
+from leastaction.mechanism import Box, Inertia, MechanismBuilder, Plane, joints
 
 SHAPES = {"box": Box((0.2, 0.2, 0.2), friction=0.5)}
 PLANAR = ("prismatic", "x"), ("prismatic", "z"), ("revolute", "y")
@@ -52,3 +53,32 @@ def test_axes_that_come_to_lie_in_one_line():
     run = la.simulate(b.build(), v={"turn_top": 2.0}, dt=0.01, duration=0.5, integrator=la.Maximal())
     turned = run.q[:, 0] + run.q[:, 2]
     np.testing.assert_allclose(turned, 2.0 * run.t, atol=2e-4)  # the chart of a step is off by (w dt)^2
+
+
+@pytest.mark.parametrize("alone", [True, False])
+def test_a_mass_that_is_round_off_beside_its_moments_changes_nothing(alone):
+    """A link of moments 0.1 kg m² and some 1e-12 kg moves as one without mass; it failed, or gained energy."""
+    runs = []
+    for mass in (0.0, 1e-12, 1e-9):
+        b = MechanismBuilder("rotor")
+        b.body("rotor", inertia=Inertia(mass, (0.0, 0.0, 0.0), (0.1, 0.1, 0.1)))
+        b.revolute("turn", "world", "rotor", axis="y", armature=0.05, stiffness=3.0)
+        if not alone:
+            b.body("arm", mass=1.0, com=(0, 0, -0.5), inertia=0.02)
+            b.revolute("elbow", "rotor", "arm", axis="y", position=(0.3, 0, 0), limits=(-0.5, 0.5))
+        robot = b.build()
+        runs.append(la.simulate(robot, [0.3] * robot.nv, [-1.0] * robot.nv, dt=0.01, steps=80, integrator=la.Maximal()))
+    for run in runs[1:]:
+        np.testing.assert_allclose(run.q, runs[0].q, atol=1e-7)
+        np.testing.assert_allclose(run.energy, runs[0].energy, atol=1e-6)
+
+
+def test_a_tiny_mass_that_slides_is_kept():
+    """Nothing else keeps its joint from having no inertia at all."""
+    b = MechanismBuilder("slide")
+    b.body("block", mass=1.0)
+    b.prismatic("rail", "world", "block")
+    b.body("dust", inertia=Inertia(1e-9, (0.0, 0.0, 0.0), (0.1, 0.1, 0.1)))
+    b.prismatic("fall", "world", "dust")
+    model = compile_model(b.build(), 0.01)
+    assert (model.bodies.mass == [1.0, 1e-9]).all()

@@ -193,6 +193,15 @@ def test_forces_of_the_user():
     check(robot, q, v, names, la.BDF(order=2, forces=(force,)))
 
 
+@pytest.mark.parametrize(("kind", "name"), [("spherical", "ball"), ("free", "free joint")])
+def test_drive_inertia_that_charts_do_not_have(kind, name):
+    b = la.MechanismBuilder("top")
+    b.body("top", mass=1.0, inertia=0.1)
+    b.joint("joint", kind, "world", "top", armature=0.1)
+    with pytest.raises(la.IntegratorError, match=f"a {name} with a drive inertia"):
+        la.simulate(b.build(), steps=1, integrator=la.BDF())
+
+
 def test_what_has_no_gradient_is_refused():
     robot = ROBOTS["loop"]()
     q, v = state_of("loop", robot)

@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leastaction.contact.entries import detect_all, measure_all
+from leastaction.contact.overlap_words import ROUNDED
 from leastaction.contact.records import CONTACT, records
 from leastaction.contact.shapes import ContactTable
 from leastaction.mechanism import Mechanism
@@ -100,7 +101,7 @@ def leave_out(model: AtHome, table: ContactTable) -> ContactTable:
             overlap.append(pair)
         elif gaps[k] < TOUCHING * size and not _can_part(model, table, pair, contact, normals[k], points[k]):
             fixed.append(pair)
-            touching += [pair] if gaps[k] < 0.0 else []
+            touching += [pair] if gaps[k] < -ROUNDED else []
         elif gaps[k] < TOUCHING * size and names in near and pair not in locked and _locks(model, table, pair, size):
             locked.append(pair)
     _say(table, overlap, "overlap as the robot is made")

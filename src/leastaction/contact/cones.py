@@ -107,23 +107,13 @@ KEPT = np.dtype([("mode", "i8"), ("W", "f8", 9), ("ma", "f8", 24), ("mb", "f8", 
 
 
 @routine(allocates=False)
-def save(c, row):
-    """Keep a cone's part of a matrix in a `KEPT` record."""
-    row.mode = c.mode
+def copy_kept(source, target):
+    """Copy a cone's part of a matrix into a `KEPT` record, or back."""
+    target.mode = source.mode
     for i in range(9):
-        row.W[i] = c.W[i]
+        target.W[i] = source.W[i]
     for i in range(24):
-        row.ma[i], row.mb[i] = c.ma[i], c.mb[i]
-
-
-@routine(allocates=False)
-def restore(c, row):
-    """Take up what `save` has kept."""
-    c.mode = row.mode
-    for i in range(9):
-        c.W[i] = row.W[i]
-    for i in range(24):
-        c.ma[i], c.mb[i] = row.ma[i], row.mb[i]
+        target.ma[i], target.mb[i] = source.ma[i], source.mb[i]
 
 
 @inline

@@ -43,14 +43,13 @@ def _candidates(centres: NDArray[np.float64], radii: NDArray[np.float64], margin
     """
     from scipy.spatial import KDTree
 
-    n = len(centres)
     usual = 2.0 * np.median(radii)
     small, large = np.flatnonzero(radii <= usual), np.flatnonzero(radii > usual)
     tree = KDTree(centres[small])
     pairs = [small[tree.query_pairs(2.0 * float(radii[small].max()) + margin, output_type="ndarray")].reshape(-1, 2)]
-    for k in large:
-        others = np.setdiff1d(np.arange(n), large[large <= k])
-        pairs.append(np.column_stack([np.full(len(others), k), others]))
+    i, j = np.triu_indices(len(large), 1)
+    pairs.append(np.column_stack([np.repeat(large, len(small)), np.tile(small, len(large))]))
+    pairs.append(np.column_stack([large[i], large[j]]))
     table = np.sort(np.concatenate(pairs), axis=1)
     table = table[np.lexsort((table[:, 1], table[:, 0]))]
     return table[:, 0], table[:, 1]

@@ -14,6 +14,9 @@ FloatArray = NDArray[np.float64]
 DEEP = 1e-3
 """Overlap at the start that is worth a warning, in terms of the size of a body."""
 
+ROUNDED = 1e-9
+"""Overlap that may be a rounding error [m], whatever the size; points have none."""
+
 SHOWN = 5
 """Pairs that a warning names."""
 
@@ -30,7 +33,7 @@ def warn_of_overlap(log: FloatArray, names: Sequence[str], reach: FloatArray) ->
     """
     if len(log) == 0:
         return
-    deep = log[log[:, 9] < -DEEP * reach[log[:, 2].astype(int)]]
+    deep = log[log[:, 9] < -np.maximum(DEEP * reach[log[:, 2].astype(int)], ROUNDED)]
     pairs = [f"{names[int(b)]!r} and {names[int(a)]!r}" for a, b in deep[deep[:, 9].argsort(), 1:3]]
     pairs = list(dict.fromkeys(pairs))  # the deepest first, each once
     if pairs:

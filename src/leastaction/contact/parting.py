@@ -21,7 +21,8 @@ from numpy.typing import NDArray
 from scipy.linalg import null_space
 
 from leastaction.contact.by_design import TOUCHING, AtHome, bounded, contacts_at, pairs_of, roots
-from leastaction.contact.overlap_words import DEEP, REMEDY
+from leastaction.contact.neighbours import reach_of_bodies
+from leastaction.contact.overlap_words import DEEP, REMEDY, ROUNDED
 from leastaction.contact.shapes import ContactTable
 from leastaction.dynamics.api import body_jacobian, mass_matrix
 from leastaction.dynamics.loops import RANK_TOLERANCE, close_loops, loop_jacobian
@@ -67,6 +68,8 @@ def clear_start(search: Search, q: FloatArray) -> FloatArray:
         q: joint positions [rad or m], shape (nq,).
     """
     model, table = search.model, search.table
+    if len(search.own.records) == 0:
+        return q
     first = search.look(q)
     if not first.deep:
         return q
@@ -84,7 +87,7 @@ def clear_start(search: Search, q: FloatArray) -> FloatArray:
 def _say(m: Mechanism, table: ContactTable, own: _Found, moved: FloatArray) -> None:
     order = [own.pairs[k] for k in np.argsort(own.gaps) if own.is_deep[k]]
     names = list(dict.fromkeys(" and ".join(repr(table.names[k][0]) for k in pair) for pair in order))
-    joints = [m.velocity_names[k] for k in np.argsort(-moved) if moved[k] > 1e-6]
+    joints = [m.velocity_names[k] for k in np.argsort(-moved) if moved[k] > min(1e-6, 0.5 * moved.max())]
     more = f" and {len(names) - SHOWN} other pairs" if len(names) > SHOWN else ""
     others = f" and {len(joints) - SHOWN} others" if len(joints) > SHOWN else ""
     told = ", ".join(f"{name!r} by {moved[m.velocity_index(name)]:.2g}" for name in joints[:SHOWN])
@@ -100,11 +103,15 @@ class _Pairs:
     Attributes:
         records: `PAIR` records.
         reach: how far apart the centres of their bounding spheres are at most where they touch [m].
+        sizes: of all shapes [m]; that of a point is how far it is from its body's centre of mass.
     """
 
     def __init__(self, table: ContactTable, pairs: Any) -> None:
         self.table, self.records, bound = table, table.pairs_of(pairs), table.shapes.bound
         self.reach = (1.0 + TOUCHING) * (bound[self.records.a] + bound[self.records.b])
+        bodies = table.shapes.body
+        reach = np.append(reach_of_bodies(table.shapes, int(bodies.max(initial=-1)) + 1), 0.0)  # the world is the last
+        self.sizes = np.maximum(np.where(bound > 0.0, bound, reach[bodies]), ROUNDED / DEEP)
 
     def meeting(self, X: FloatArray) -> Any:
         """Records of those whose bounding spheres meet at the poses X."""
@@ -125,8 +132,7 @@ class _Found:
         if len(met):
             contacts, self.gaps, self.normals, self.points = contacts_at(table, met, X)
             self.pairs = pairs_of(met[contacts.pair])
-        bound = table.shapes.bound
-        self.sizes = np.array([min(bound[a], bound[b]) for a, b in self.pairs]).reshape(-1)
+        self.sizes = np.array([min(pairs.sizes[a], pairs.sizes[b]) for a, b in self.pairs]).reshape(-1)
         self.is_deep = self.gaps < -DEEP * self.sizes
         self.deep = bool(self.is_deep.any())
 

@@ -10,6 +10,7 @@ from leastaction._jit.walk import Walk
 from leastaction._tuples import plain
 from leastaction.dynamics import recursions
 from leastaction.dynamics.arrays import DynamicsData, DynamicsModel
+from leastaction.dynamics.entries import inverse_dynamics_derivatives
 from leastaction.dynamics.spline_quantities import spline_momenta, spline_quantities, spline_velocities
 from leastaction.dynamics.workspace import Workspace
 from leastaction.errors import MechanismError
@@ -210,6 +211,40 @@ class Velocities:
             if v.dot(v) < FAST:
                 return v
         return velocity_of_momentum(self.mechanism, q[None], p[None])[0]
+
+
+class Momenta:
+    """p = M(q) v and its derivative by q, at one state after another; not for two threads at once."""
+
+    def __init__(self, mechanism: Mechanism) -> None:
+        self.mechanism, self._plain = mechanism, not has_splines(mechanism)
+        w, n = Workspace(mechanism), mechanism.nv
+        self._q, self._v, self._p, self._rest = (
+            np.zeros((1, mechanism.nq)),
+            np.zeros((1, n)),
+            np.zeros((1, n)),
+            np.zeros(n),
+        )
+        self._slopes = w.slopes()
+        self._multiply = Bound(multiply_rows, w.weightless, w.data)
+        self._derive = Bound(inverse_dynamics_derivatives, w.weightless, w.data, plain(self._slopes))
+
+    def at(self, q: FloatArray, v: FloatArray) -> FloatArray:
+        """As `momentum_of_velocity` has it, at q (nq,) with v (nv,): shape (nv,)."""
+        if not self._plain:
+            return momentum_of_velocity(self.mechanism, q[None], v[None])[0]
+        self._q[0], self._v[0] = q, v
+        self._multiply(self._q, self._v, self._p, self._rest)
+        return self._p[0].copy()
+
+    def slope(self, q: FloatArray, v: FloatArray) -> FloatArray:
+        """d(M v)/dq along the tangent, shape (nv, nv), by inverse dynamics without gravity and motion.
+
+        The array is used again by the next call.
+        """
+        self._q[0], self._v[0], self._slopes.dq[:] = q, v, 0.0
+        self._derive(self._q[0], self._rest, self._v[0], self._p[0])
+        return self._slopes.dq
 
 
 class Energies:

@@ -244,6 +244,13 @@ def cotangents(tendons, items, modes, pull, links, cot, GT, GV, out):
                     GT[item.third, c] += dot(turned(item, links, ZERO6, ZERO6, unit_twist(c)), y)
 
 
+@routine
+def rate_slope(tendon, items, mode, pull, links):
+    """Derivative of the tension by the rate of the length."""
+    length, rate = length_and_rate(tendon, items, links)
+    return tension_slopes(tendon, mode, pull, length, rate)[1]
+
+
 # ------------------------------------------------------------------ controls
 
 

@@ -139,6 +139,14 @@ def wrench_slopes(forces, modes, links, T, dV, out):
     _user_slopes(forces.user, modes.user, links, T, dV, out)
 
 
+@routine
+def resistance_slopes(forces, modes, links, T, dV, out):
+    """`wrench_slopes` of the forces of `arrays.resisting`, tendons apart: these have blocks that are told otherwise."""
+    isotropic_springs.slopes(forces.paths, forces.points, links, T, dV, out)
+    penalty_contacts.slopes(forces.penalties, modes.penalties, links, T, dV, out)
+    drags.slopes(forces.drags, links, T, dV, out)
+
+
 @inline
 def _element_slopes(some, forces, modes, links, T, dV, out):
     if some is None:

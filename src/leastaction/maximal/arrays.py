@@ -95,6 +95,7 @@ class MaximalSettings(NamedTuple):
         whole: length of the step that a step is part of [s].
         account: most energy from nowhere in all steps together, relative to the largest kinetic energy; without bound
             for compositions, whose parts gain and lose in turns.
+        turn: most that a body may turn in a step beyond what its velocity before accounts for [rad].
     """
 
     dt: float
@@ -111,6 +112,7 @@ class MaximalSettings(NamedTuple):
     carried: float
     whole: float
     account: float
+    turn: float
 
 
 class MaximalData(NamedTuple):

@@ -11,7 +11,9 @@ from numpy.typing import NDArray
 from leastaction.dynamics.mobility import HOLDS, mobility_at_home
 from leastaction.errors import IntegratorError, MechanismError
 from leastaction.forces import tendon_records
-from leastaction.forces.arrays import ForceModel, force_model, force_records, resisting, together
+from leastaction.forces.arrays import ForceModel, compact, force_model, force_records, resisting, together
+from leastaction.forces.points import zeroed
+from leastaction.forces.wrenches import WRENCH
 from leastaction.maximal.arrays import SIZES
 from leastaction.maximal.joint_pieces import Piece, piece_coordinates, split
 from leastaction.maximal.model import Model
@@ -33,6 +35,7 @@ from leastaction.maximal.records import (
     records,
 )
 from leastaction.maximal.ropes import ropes
+from leastaction.maximal.rotors import NO_MASS, rotors
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism.closure import COUPLING, SCREW, joint_equations
 from leastaction.mechanism.graph import WORLD
@@ -73,8 +76,10 @@ class _Compiler:
         self.parts: list[list[tuple[Inertia, Pose]]] = []
         self.frames: dict[str, tuple[int, Pose]] = {WORLD: (-1, Pose())}
         self.pieces: list[Piece] = []
+        self.weightless: list[Piece] = []  # free joints with drive inertia along x, y, z
         self.goals: list[dict[str, Any]] = []
         self.locked = False
+        self.rotors: NDArray[np.bool_] = np.zeros(0, bool)
 
     def run(self) -> Model:
         m = self.m
@@ -132,6 +137,9 @@ class _Compiler:
             # The frame of a body is for now that of what the joint carries; `_bodies` moves it to the COM.
             Xb = joint.child_pose.inverse() if last else Pose()
             self.pieces.append(Piece(joint, group, k, kq, a, Xa, b, Xb))
+            if group[0].motion is Motion.FREE and joint.armature[k + 3] > 0.0:
+                self.parts[b].append((Inertia(joint.armature[k + 3]), Xb))  # a point where the joint is
+                self.weightless.append(self.pieces[-1])
             a, Xa = b, Pose()
             k, kq = k + sum(p.nv for p in group), kq + sum(p.nq for p in group)
         return a, Pose()
@@ -145,8 +153,11 @@ class _Compiler:
             spread = max(float(np.trace(inertia.matrix)), 0.0)
             record.radius = np.sqrt(spread / (2.0 * inertia.mass)) if inertia.mass > 0.0 else 0.0
             shift.append(Pose(tuple(-x for x in inertia.com)))
-        typical = float(np.median(bodies.radius[bodies.radius > 0.0])) if (bodies.radius > 0.0).any() else 1.0
-        bodies.radius = np.where(bodies.radius > 1e-3 * typical, bodies.radius, typical)
+        self.rotors = rotors(bodies, self.pieces, self.frames)
+        known = bodies.radius[(bodies.radius > 0.0) & ~self.rotors]
+        typical = float(np.median(known)) if len(known) else 1.0
+        bodies.radius = np.where((bodies.radius > 1e-3 * typical) & ~self.rotors, bodies.radius, typical)
+        bodies.mass[self.rotors & (bodies.mass < NO_MASS * bodies.mass.max(initial=0.0))] = 0.0
         self.frames = {n: (i, shift[i] * X) if i >= 0 else (i, X) for n, (i, X) in self.frames.items()}
         for piece in self.pieces:
             piece.Xa = shift[piece.a] * piece.Xa if piece.a >= 0 else piece.Xa
@@ -179,12 +190,6 @@ class _Compiler:
                 )
             R, b = np.asarray(c["Rb"]).reshape(3, 3), bodies[c["b"]]
             b.J = (b.J.reshape(3, 3) + R @ np.diag(values[:3]) @ R.T).ravel()
-            if c["kind"] == FREE and values[3]:
-                if np.any(c["pb"]):
-                    raise IntegratorError(
-                        f"Maximal: joint {joint.name!r} has armature along x, y, z away from the body's COM"
-                    )
-                b.mass += values[3]
 
     # ------------------------------------------------------------------ equations and coordinates
 
@@ -341,7 +346,7 @@ class _Compiler:
         bodies = [] if model.resisting is None else model.resisting.touched.tolist()
         joined = set() if model.resisting is None else together(model.resisting)
         ties = [[edge(i, j) if (min(i, j), max(i, j)) in joined else -1 for j in bodies] for i in bodies]
-        ties += _apart(ties)
+        ties += _apart(bodies, resisting(model.forces._replace(tendons=model.forces.tendons[:0])))
         model.resisting_edges = np.array(ties, np.int64).reshape(len(ties), len(bodies))
         model.edges = [pair for pair, _ in sorted(edges.items(), key=lambda item: item[1])]
 
@@ -354,10 +359,11 @@ class _Compiler:
         spin between them; `least`, which Newton's matrix alone knows, then keeps it where it is.
         """
         bodies = model.bodies
-        mass = float(np.median(bodies.mass[bodies.mass > 0.0])) if (bodies.mass > 0.0).any() else 1.0
+        known = bodies.mass[(bodies.mass > 0.0) & ~self.rotors]
+        mass = float(np.median(known)) if len(known) else 1.0
         least = np.array([np.linalg.eigvalsh(b.J.reshape(3, 3))[0] for b in bodies])
-        light = (bodies.mass <= 0.0) | (least < SINGULAR * mass * bodies.radius**2)
-        own = np.where(bodies.mass > 0.0, bodies.mass, mass)
+        light = (bodies.mass <= 0.0) | self.rotors | (least < SINGULAR * mass * bodies.radius**2)
+        own = np.where((bodies.mass > 0.0) & ~self.rotors, bodies.mass, mass)
         carries = np.isin(np.arange(len(bodies)), bodies.parent)
         bodies.least = np.where(light & carries, LEAST * own, 0.0)
         for node, piece in enumerate(self.pieces):
@@ -371,7 +377,14 @@ class _Compiler:
     def _forces(self, coordinates: list[dict[str, Any]]) -> ForceModel:
         """What forces read, with indices of `bodies` in place of the tree's nodes."""
         axes = _axes(self.m, coordinates)
-        return force_model(self.m.tree)._replace(**force_records(self.m, self.frames, axes))
+        forces = force_model(self.m.tree)._replace(**force_records(self.m, self.frames, axes))
+        if not self.weightless:
+            return forces
+        held = zeroed(len(self.weightless), WRENCH)  # drive inertia has no weight: what it would weigh is held up
+        for record, piece in zip(held, self.weightless, strict=True):
+            record.node, record.point = piece.b, piece.Xb.position
+            record.wrench[3:] = -piece.joint.armature[piece.first + 3] * np.array(self.m.gravity)
+        return compact(forces._replace(wrenches=np.concatenate([forces.wrenches, held]).view(np.recarray)))
 
 
 def _axes(mechanism: Mechanism, coordinates: list[dict[str, Any]]) -> tendon_records.Axes:
@@ -399,18 +412,20 @@ def _pass_limits(follower: dict[str, Any], leader: dict[str, Any], coefficients:
         follower["lower"], follower["upper"] = -np.inf, np.inf
 
 
-def _apart(ties: list[list[int]]) -> list[list[int]]:
-    """Sets of bodies no two of which act on the same one, for each the body of the set that acts on each, or -1.
-
-    Args:
-        ties: for each pair of bodies whether they act on each other: not -1.
-    """
-    count, sets = len(ties), []
-    for j in range(count):
-        own = [k for k in range(count) if k == j or ties[k][j] >= 0]
+def _apart(bodies: list[int], forces: ForceModel | None) -> list[list[int]]:
+    """Sets of bodies no two of which act on the same one by `forces`: for each of the bodies the place among them of
+    the one of the set that acts on it, or -1."""
+    if forces is None:
+        return []
+    joined, acting = together(forces), set(forces.touched.tolist())
+    sets: list[list[int]] = []
+    for j, body in enumerate(bodies):
+        if body not in acting:
+            continue
+        own = [k for k, i in enumerate(bodies) if k == j or (min(i, body), max(i, body)) in joined]
         fitting = next((s for s in sets if all(s[k] < 0 for k in own)), None)
         if fitting is None:
-            fitting = [-1] * count
+            fitting = [-1] * len(bodies)
             sets.append(fitting)
         for k in own:
             fitting[k] = j

@@ -18,7 +18,7 @@ from leastaction.mechanism.closure import COUPLING
 
 FloatArray = NDArray[np.float64]
 
-MANY = 100
+MANY = 150
 """Up to so many shapes, every pair of them counts as near."""
 
 GRAPHS = 4

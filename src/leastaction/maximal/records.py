@@ -197,8 +197,9 @@ CONTACT_STATE = np.dtype(
         ("closed", "i8"),  # how many cones of that step are in it
         ("saved", "i8"),  # 1: their part of it stands in `ContactData.saved`
         ("listed", "i8"),  # how many pairs are in the list, -1 for none yet; see `contact.listing`
-        ("fixed", "i8"),  # 1: some of all pairs are with things of limited size that are fixed to the world
+        ("fixed", "i8"),  # 1: some of the pairs that are not in it are with things that are fixed to the world
         ("within", "f8"),  # the list has all pairs that were closer when it was made [m]
+        ("independent", "i8"),  # 1: no equations of loops depend on others at the start poses, 0: not known
     ],
     align=True,
 )

@@ -13,6 +13,8 @@ from leastaction.maximal.layout import carried_mass
 from leastaction.maximal.model import Model
 from leastaction.maximal.records import BALL, HINGE
 from leastaction.maximal.step.coarseness import ACCOUNT
+from leastaction.maximal.step.judgement import SPRUNG, TURN
+from leastaction.mechanism.servos import feedback
 
 if TYPE_CHECKING:
     from leastaction.maximal.integrators import Maximal
@@ -20,6 +22,9 @@ if TYPE_CHECKING:
 
 ROUND_OFF = 1e-15
 """What round-off leaves of an angle [rad] or of a place [m] in joint coordinates that are of the order of 1."""
+
+OPEN = 5e-10
+"""Most that it may leave joints open [m or rad]: a link of no weight on a heavy drive does not make all others so."""
 
 
 def round_off(model: Model, dt: float) -> float:
@@ -47,7 +52,7 @@ def settings_of(own: Maximal, model: Model, dt: float, substeps: NDArray[np.floa
         dt=dt,
         halves=1.0 if own.order == 1 else 0.5,
         loops=None if m.is_tree and not model.locked else True,
-        tolerance=max(float(own.tolerance), round_off(model, dt)),
+        tolerance=max(float(own.tolerance), min(round_off(model, dt), OPEN / dt)),
         max_iterations=int(own.max_iterations),
         max_work=int(own.work),
         kappa=float(kappa),
@@ -58,4 +63,11 @@ def settings_of(own: Maximal, model: Model, dt: float, substeps: NDArray[np.floa
         carried=carried_mass(model),
         whole=dt,
         account=ACCOUNT if len(substeps) == 1 else math.inf,
+        turn=SPRUNG if has_stiff_springs(model) else TURN,
     )
+
+
+def has_stiff_springs(model: Model) -> bool:
+    """Whether springs of joints, beside servos, are stiff for the step: see `compiler`."""
+    c = model.coordinates[(model.coordinates.iv >= 0) & (model.coordinates.servo > 0.0)]
+    return bool((c.servo > feedback(model.mechanism).stiffness[c.iv]).any())

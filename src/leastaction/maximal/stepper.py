@@ -15,7 +15,7 @@ from leastaction.contact.overlap_words import warn_of_overlap
 from leastaction.contact.parting import Search, clear_start
 from leastaction.contact.shapes import collect
 from leastaction.dynamics.legendre import velocity_of_momentum
-from leastaction.dynamics.loops import check_closed, is_redundant, momentum_projection
+from leastaction.dynamics.loops import check_closed, is_redundant, momentum_projection, projection
 from leastaction.errors import ConvergenceError, MechanismError
 from leastaction.integrators import FloatArray, Stepper
 from leastaction.kinematics.sweeps import JOINT_SCREW, LINK
@@ -172,8 +172,7 @@ class MaximalStepper(Stepper):
         """Arrays for contacts, none of them known."""
         self.contact = None
         if self.acts and self.layout.touches():
-            n, m = len(self.model.bodies), len(self.model.coordinates)
-            pairs = len(self.near.pairs)
+            n, m, pairs = len(self.model.bodies), len(self.model.coordinates), len(self.near.pairs)
             self.contact = contact_data(n, pairs, self.room, m, LOGGED * self.room, self.table.turns)
         self._bind()
 
@@ -234,7 +233,7 @@ class MaximalStepper(Stepper):
         m, nv = c.count, self.mechanism.nv
         arrays = ((t.nodes, t.dofs, t.gravity), (c.rows, c.coefficients, c.count))
         data = (records(n, LINK), records(nv, JOINT_SCREW), np.zeros((n, 6)))
-        momentum_projection(*arrays, data, q, out, np.zeros(m), np.zeros((m, nv)), np.zeros((nv, nv)), self.redundant)
+        momentum_projection(*arrays, data, q, out, tuple(projection(nv, m)), self.redundant)
         change, scale = np.abs(out - p).max(initial=0.0), max(1.0, np.abs(p).max(initial=0.0))
         if not project and change > 1e-6 * scale:
             raise MechanismError(
@@ -354,11 +353,12 @@ class MaximalStepper(Stepper):
     def finish(self, record: Record) -> None:
         """Add the poses of all bodies and the log of contact forces, rigid bodies by the index of the first in each."""
         self.read_log()
-        record.poses = poses_of_bodies(self.model, self.mechanism, record["rigid_poses"])
         log = np.concatenate([*self.log, np.zeros((0, 10))])
         names = [*self.mechanism.body_names, WORLD]
         warn_of_overlap(log[log[:, 0] == 0], [names[i] for i in self._first_bodies()], self.layout.reach)
-        record["contacts"] = self.noted_contacts()
+        if self.noting:
+            record.poses = poses_of_bodies(self.model, self.mechanism, record["rigid_poses"])
+            record["contacts"] = self.noted_contacts()
         self._look_ahead(record)
 
     def noted_contacts(self) -> FloatArray:

@@ -8,6 +8,8 @@ impulses of a step, with the mean of the velocities before and after, is looked 
 
     W = sum of f . (u- + u+) / 2
 
+These are the velocities at the impact, of momenta, not those within the steps before and after it.
+
 Where it is above zero, all contacts that bounce in this step keep one and the same share of their restitution, the
 largest with W = 0. Without restitution W is below zero, so there is one.
 """
@@ -15,9 +17,9 @@ largest with W = 0. Without restitution W is below zero, so there is one.
 from leastaction._jit import inline, routine
 from leastaction.contact import cones as ip
 from leastaction.maximal.contact.detection import BOUNCING, approach
+from leastaction.maximal.step.bodies import momenta, spin_of
 from leastaction.maximal.step.interior import solve_step
-from leastaction.maximal.step.judgement import mean_work
-from leastaction.spatial import dot3, load9, matvec
+from leastaction.spatial import add3, dot3, load3, load9, matvec
 
 LEFT = 1e-7
 """Work of the impulses, relative to the kinetic energy before, that counts as none: rigid contacts are solved to some
@@ -39,16 +41,33 @@ than NARROW, it jumps."""
 
 
 @routine(allocates=False)
-def work_of_cones(states, contact):
-    """Work of the impulses of all cones with the mean of the velocities before and within the step [J]."""
-    work = 0.0
+def work_of_cones(bodies, data, contact, dt):
+    """Work of the impulses of all cones with the mean of the velocities before and after them [J].
+
+    These are the velocities of the momenta at the start of the step. Those within the steps at both sides differ where
+    a body spins fast, and with them friction could bring energy into a bounce that nobody would see.
+    """
+    states, both, work = data.bodies, data.dV, 0.0
+    for i in range(bodies.shape[0]):
+        s, J = states[i], load9(bodies[i].J)
+        x, w = (s.x[0], s.x[1], s.x[2]), load3(s.w)
+        _, before = momenta(J, x, data.clock[1])
+        after, _ = momenta(J, w, dt)
+        spin, det = spin_of(J, add3(before, after))
+        spin = spin if det > 0.0 else add3(x, w)
+        for c in range(3):
+            both[i, c], both[i, 3 + c] = spin[c], s.x[3 + c] + s.vc[c]
     for k in range(contact.now[0].count):
         c = contact.cones[k]
         for j in range(3):
             f = c.gam if j == 0 else c.beta[j - 1]
             if f != 0.0 and not (c.kind >= ip.DRY and j == 0):
-                work += 0.5 * f * (mean_work(states, c.da, 6 * j, c.a) + mean_work(states, c.db, 6 * j, c.b))
                 work += f * c.drift[j - 1] if j > 0 else 0.0  # beside what moving surfaces give
+                for i in range(6):
+                    if c.a >= 0:
+                        work += 0.5 * f * c.da[6 * j + i] * both[c.a, i]
+                    if c.b >= 0:
+                        work += 0.5 * f * c.db[6 * j + i] * both[c.b, i]
     return work
 
 
@@ -114,7 +133,7 @@ def bound_bounces(model, settings, data, contact, dt, spent):
     # Smoothed contacts push at a distance, and things that overlap get out of each other.
     allowed = LEFT * energy + contact.now[0].count * settings.smoothing + 2.0 * total * settings.gravity * deepest
     within = (EXACT if settings.smoothing > 0.0 else RIGID) * energy
-    above = work_of_cones(states, contact) - allowed
+    above = work_of_cones(model.bodies, data, contact, dt) - allowed
     if above <= 0.0:
         return spent, tried
     low, below, share, side = 0.0, 0.0, 0.0, 0
@@ -125,7 +144,7 @@ def bound_bounces(model, settings, data, contact, dt, spent):
         tried += abs(spent)
         if spent < 0:
             break
-        work = work_of_cones(states, contact) - allowed
+        work = work_of_cones(model.bodies, data, contact, dt) - allowed
         if k == 0:
             below = down = work
             if work >= 0.0:  # it is not restitution that adds energy

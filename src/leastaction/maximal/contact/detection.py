@@ -89,7 +89,7 @@ def find_cones(model, settings, data, near, contact, dt):
         contact.keys[k] = c.key
         contact.impulses[k, 0], contact.impulses[k, 1], contact.impulses[k, 2] = c.gam, c.beta[0], c.beta[1]
         if now.saved == 1:
-            ip.save(c, contact.saved[k])
+            ip.copy_kept(c, contact.saved[k])
     now.push = largest_push(model, settings, data, dt)
     count = np.int64(0)
     energy = 0.0

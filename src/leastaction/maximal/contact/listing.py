@@ -6,9 +6,10 @@ The list is made anew once bodies have moved so far that others may; until then 
 import math
 
 from leastaction._jit import inline, routine
+from leastaction.contact.records import PLANE
 from leastaction.maximal.contact.margins import largest_margin, speed_of
 from leastaction.maximal.step.bodies import END, end_pose, start_pose
-from leastaction.spatial import act, dot3, load3, norm3, sub3
+from leastaction.spatial import act, column, dot3, load3, load9, norm3, sub3
 
 CHORD = math.sqrt(0.5)
 """The way of a point in a turn, in terms of its distance from the centre and the Frobenius norm of R' - R."""
@@ -67,19 +68,22 @@ def list_pairs(bodies, settings, states, near, contact, dt):
     now.within = margin + max(SKIN * near.skin, AHEAD * abs(dt) * fastest)
     now.listed = now.fixed = 0
     for k in range(near.pairs.shape[0]):
-        if apart(states, near, k, now) < now.within:
+        if apart(states, near, k) < now.within:
             contact.listed[now.listed] = k
             now.listed += 1
+        elif near.shapes[near.pairs[k].a].body < 0:
+            now.fixed = 1
 
 
 @inline
-def apart(states, near, k, now):
-    """Distance of the bounding spheres of pair k at the start of the step [m]."""
+def apart(states, near, k):
+    """Distance of the bounding spheres of pair k at the start of the step, or of one from a fixed plane [m]."""
     a, b = near.shapes[near.pairs[k].a], near.shapes[near.pairs[k].b]
     bounds = a.bound + b.bound
     if bounds > 1e30:
-        return -math.inf
-    if a.body < 0:
-        now.fixed = 1
+        if a.kind != PLANE or a.body >= 0 or b.bound > 1e30:
+            return -math.inf
+        centre = act(start_pose(states, b.body), load3(b.centre))
+        return dot3(column(load9(a.R), 2), sub3(centre, load3(a.p))) - b.bound
     d = sub3(act(start_pose(states, b.body), load3(b.centre)), act(start_pose(states, a.body), load3(a.centre)))
     return math.sqrt(dot3(d, d)) - bounds

@@ -44,6 +44,7 @@ from leastaction.maximal.step.guess import AGAIN, FIRST
 from leastaction.maximal.step.joint_rows import equation
 from leastaction.maximal.step.judgement import share_of_cones
 from leastaction.maximal.step.newton import DEPENDENT
+from leastaction.maximal.step.pressed import presses
 from leastaction.maximal.step.rollout import DONE, UNTIED, solve_part, start_part
 from leastaction.spatial import load3, load9, mattvec, matvec
 
@@ -86,6 +87,8 @@ def sweep(model, settings, data, near, contact, places, back, first, last):
         why = solve_again(model, settings, data, near, contact, back, k)
         if why != DONE:
             return k, np.int64(why)
+        if (k > 0 or not back.first_row) and reads(back.bp[k]) and is_pressed(model, settings, data, contact):
+            return k, np.int64(OTHERWISE)
         pull_back(model, settings, data, contact, places, back, k)
         k -= 1
     return k, np.int64(DONE)
@@ -105,6 +108,8 @@ def all_rows(model, settings, data, near, contact, places, back, last):
         if why != DONE:
             return last, np.int64(why)
         looks = cones_of(contact) > 0
+        if looks and is_pressed(model, settings, data, contact):
+            return last, np.int64(OTHERWISE)
     if not looks:
         stand(model, settings, data, back, 1)
     for i in range(m):
@@ -150,7 +155,7 @@ def solve_again(model, settings, data, near, contact, back, k):
     """Solve step k again, and factorise its Newton matrix, cones eliminated; `DONE`, or why not."""
     states, rows, dt = data.bodies, data.rows, settings.dt
     data.clock[0] = FIRST if back.fresh and k == 0 else AGAIN
-    data.clock[1] = dt
+    data.clock[1] = 0.0 if back.fresh and k == 0 else dt
     for i in range(states.shape[0]):
         for c in range(6):
             states[i].x[c], states[i].slope[c] = back.before[i, c] if k == 0 else back.velocities[k, i, c], 0.0
@@ -194,6 +199,15 @@ def cones_of(contact):
     if contact is None:
         return np.int64(0)
     return contact.now[0].count
+
+
+@routine(allocates=False)
+def is_pressed(model, settings, data, contact):
+    """Whether forces press on the contacts of the solved step, so that momenta are found otherwise (`pressed`)."""
+    if contact is None:
+        return False
+    share = share_of_cones(model.bodies, data.bodies, settings.gravity, settings.dt)
+    return presses(model, settings, data, contact, share, settings.dt)
 
 
 @routine(allocates=False)

@@ -8,10 +8,14 @@ from typing import Any
 import numpy as np
 
 from leastaction.integrators import FloatArray
+from leastaction.maximal.derivatives.pressed_map import pressed_map
 from leastaction.maximal.derivatives.replay import Parts
 from leastaction.maximal.derivatives.reversal import Sweep, guessed, holds_goals, share_of
 from leastaction.maximal.derivatives.sensitivity import Bars, BodyState
 from leastaction.maximal.derivatives.way_back import WayBack, has_way_back
+
+NOTHING: Any = (None, 0.0)
+"""In place of changes of outputs and work by a parameter."""
 
 
 class OneStep:
@@ -21,6 +25,7 @@ class OneStep:
         q, p: at the end.
         after: the step after, in which contacts give impulses; None if it does not count.
         share: share of these impulses in p.
+        pressed: how p follows where forces press on contacts, else None.
         carried, last: joints and bodies at the end, with the momenta carried on and with those that p is read off.
     """
 
@@ -39,8 +44,10 @@ class OneStep:
         self.share = 0.0 if self.after is None else share_of(parts.stepper, self.after)
         if self.after is not None:
             self.last = parts.poses(end, last)
-            self.last.hold(P + self.share * self.after.push, holds_goals(parts.stepper, self.share))
-        self.q, self.p = end.q, self.last.p
+            P = P + self.share * self.after.push
+            self.last.hold(P, holds_goals(parts.stepper, self.share))
+        self.pressed = pressed_map(self.last, self.after, self.share, P)
+        self.q, self.p = end.q, self.last.p if self.pressed is None else self.pressed.p
 
     def forward(self, dq: Any, dp: Any, du: Any, direct: Any = None) -> tuple[FloatArray, FloatArray]:
         """Changes (dq', dp'), shapes (nv, m).
@@ -59,12 +66,18 @@ class OneStep:
             velocities = self.first.velocities(dz, dP, None if direct is None else direct.velocities)
             dV = guessed(self.parts)[:, :, None] * velocities
         for j, step in enumerate(self.maps):
-            dz, dP, dV, _ = step.forward(dz, dP, dV, du, None if direct is None else direct.steps[j])
+            dz, dP, dV, _ = step.forward(dz, dP, dV, du, *(NOTHING if direct is None else direct.steps[j]))
         dP = self.carried.project(dz, dP, None if direct is None else direct.projection)
+        dq, within = self.last.positions(dz), dV
         if self.after is not None:
-            dP = dP + self.share * self.after.forward(dz, dP, dV, du, None if direct is None else direct.after)[3]
-            dP = self.last.project(dz, dP)
-        dq, dp = self.last.positions(dz), self.last.momenta(dz) + self.last.gather(dP)
+            own = NOTHING if direct is None else direct.after
+            _, _, within, push = self.after.forward(dz, dP, dV, du, *own)
+            dP = dP + self.share * push
+        if self.pressed is not None:
+            dp = self.pressed.forward(dq, dP, dV, within)
+        else:
+            dP = dP if self.after is None else self.last.project(dz, dP)
+            dp = self.last.momenta(dz) + self.last.gather(dP)
         return (dq, dp) if direct is None else (dq + direct.dq, dp + direct.dp)
 
     def jacobians(self) -> tuple[FloatArray, FloatArray]:
@@ -78,12 +91,16 @@ class OneStep:
 
     def backward(self, sweep: Sweep, bq: FloatArray, bp: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Gradients (by q, by p, by the controls at the nodes) from those by (q', p'); `sweep` those by parameters."""
-        bz, bP = sweep.read(self.last, bq, bp)
-        bars, held = Bars.zero(len(bz)), 0.0
+        bars, held, within = Bars.zero(self.parts.stepper.model.bodies.shape[0]), 0.0, 0.0
+        if self.pressed is not None:
+            own, within = sweep.read_pressed(self.pressed, bq, bp)
+        else:
+            bz, bP = sweep.read(self.last, bq, bp)
+            own = Bars(bz, bP, np.zeros_like(bz))
         if self.after is not None:
-            bz, bP, _ = sweep.project(self.last, Bars(bz, bP, np.zeros_like(bz)))
-            bars, held = sweep.over([self.after], bars, self.share * bP)
-        bars = sweep.project(self.carried, Bars(bars.poses + bz, bars.momenta + bP, bars.velocities))
+            own = own if self.pressed is not None else sweep.project(self.last, own)
+            bars, held = sweep.over([self.after], bars, self.share * own.momenta, within)
+        bars = sweep.project(self.carried, Bars(*(a + b for a, b in zip(bars, own, strict=True))))
         bars, bu = sweep.over(self.maps, bars)
         return *sweep.start(self.first, bars), bu + held
 

@@ -16,6 +16,7 @@ from leastaction.maximal.compiler import compile_model
 from leastaction.maximal.contact.features import find_again
 from leastaction.maximal.coordinates.placement import place
 from leastaction.maximal.derivatives.pose_map import PoseMap
+from leastaction.maximal.derivatives.pressed_map import PressedMap
 from leastaction.maximal.derivatives.sensitivity import BodyState, Solved, StepMap
 from leastaction.maximal.derivatives.sparse_blocks import rotations
 from leastaction.maximal.model import Model
@@ -49,9 +50,16 @@ class Variant:
     def outputs(self, step: StepMap) -> FloatArray:
         """All that a solved step computes at its unknowns."""
         solved = step.solved
-        contacts = self._renewed(solved) if self._touches and len(solved.contacts) else solved.contacts
         model = self.arrays(solved.model.graph)
-        return solved.outputs(step.neighbours.none, np.zeros((0, 12)), model, contacts)[0].out
+        return solved.outputs(step.neighbours.none, np.zeros((0, 12)), model, self.contacts(solved))[0].out
+
+    def contacts(self, solved: Solved) -> Any:
+        """The contacts of a solved step."""
+        return self._renewed(solved) if self._touches and len(solved.contacts) else solved.contacts
+
+    def pressed(self, pressed: PressedMap) -> FloatArray:
+        """Joint momenta where forces press on contacts."""
+        return pressed.value(model=self.arrays(pressed.solved.model.graph), contacts=self.contacts(pressed.solved))
 
     def read(self, pose: PoseMap) -> tuple[FloatArray, FloatArray]:
         """Joint positions and momenta of the bodies at a pose."""
@@ -110,6 +118,10 @@ class Derivative:
         """Of all that a solved step computes at its unknowns."""
         return sum_of(weight * variant.outputs(step) for weight, variant in self)
 
+    def work(self, step: StepMap) -> float:
+        """Of the work that bounds restitution in a solved step, at fixed impulses and velocities."""
+        return sum(weight * step.work(variant.model.bodies) for weight, variant in self)
+
     def read(self, pose: PoseMap) -> tuple[FloatArray, FloatArray]:
         """Of joint positions and momenta at fixed poses and momenta of bodies."""
         m = self.stepper.mechanism
@@ -118,6 +130,10 @@ class Derivative:
         found = [(weight, *variant.read(pose)) for weight, variant in self]
         dq = sum_of(weight * m.difference(pose.at.q, q) for weight, q, _ in found)
         return dq, sum_of(weight * p for weight, _, p in found)
+
+    def pressed(self, pressed: PressedMap) -> FloatArray:
+        """Of joint momenta where forces press on contacts, at fixed poses, momenta and velocities of bodies."""
+        return sum_of(weight * variant.pressed(pressed) for weight, variant in self)
 
     def projected(self, pose: PoseMap) -> tuple[FloatArray, FloatArray]:
         """Of M T - G' mu and G T, and of G' mu (bodies, 6), at fixed T and mu; see `PoseMap.project`."""
@@ -146,7 +162,7 @@ class Direct:
         dz: poses at the start, at fixed q; shape (bodies, 6, 1).
         first: p at the start, at fixed poses and momenta.
         velocities: equations of the velocities there; see `PoseMap.velocities`.
-        steps, after: outputs of each part, and of the step after.
+        steps, after: outputs and work (see `StepMap.work`) of each part, and of the step after.
         projection: see `PoseMap.project`.
         dq, dp: at the end, at fixed poses and momenta.
     """
@@ -165,12 +181,13 @@ def by_parameter(step: Any, stencil: list[tuple[float, Any]]) -> tuple[FloatArra
     """(dq', dp') of a `OneStep` by one parameter; stencil: weights and mechanisms."""
     s, d = step.parts.stepper, Derivative(step.parts.stepper, stencil)
     dq, dp = d.read(step.last)
+    dp = dp if step.pressed is None else d.pressed(step.pressed)
     direct = Direct(
         dz=d.placed(step.maps[0].solved.start)[:, :, None],
         first=d.read(step.first)[1][:, None],
         velocities=d.projected(step.first)[0][:, None] if step.maps[0].bounces else None,
-        steps=[d.outputs(part)[:, None] for part in step.maps],
-        after=None if step.after is None else d.outputs(step.after)[:, None],
+        steps=[(d.outputs(part)[:, None], d.work(part)) for part in step.maps],
+        after=(None, 0.0) if step.after is None else (d.outputs(step.after)[:, None], d.work(step.after)),
         projection=[x[..., None] for x in d.projected(step.carried)] if step.carried.projection else None,
         dq=dq[:, None],
         dp=dp[:, None],

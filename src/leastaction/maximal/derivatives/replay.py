@@ -159,6 +159,7 @@ class Parts:
         data.coordinates.value = at.near
         bodies.w, bodies.vc = at.V[:, :3], at.V[:, 3:]
         bodies.x, bodies.slope, data.clock[:] = at.V, 0.0, FIRST if at.fresh else AGAIN
+        data.clock[1] = at.before
         data.rows.lam, data.rows.mu = 0.0, 0.0
         if s.contact is not None:
             s.contact.now.known = 0  # no warm start
@@ -170,10 +171,11 @@ class Parts:
             contacts = s.contact.contacts[: int(cones.source.max(initial=-1)) + 1].copy()
         V = np.hstack([data.bodies.w, data.bodies.vc])
         Z, P, q = (np.array(record[name][2]) for name in ("rigid_poses", "momenta", "q"))
-        end = BodyState(Z, P, q, data.coordinates.value.copy(), V, goals=ends[1])
+        end = BodyState(Z, P, q, data.coordinates.value.copy(), V, goals=ends[1], before=h)
         impulses, u = np.array(data.rows.lam), np.array(u, order="C")
         spread = np.stack([spread_goals(s.model, row) for row in ends])
-        solved = Solved(s, at, V, nodes, u, s.arrays, data, cones, contacts, impulses, end, self.places, spread)
+        p = np.array(record["p"][1])
+        solved = Solved(s, at, V, nodes, u, s.arrays, data, cones, contacts, impulses, end, self.places, spread, p)
         return solved, int(record["divided"][2, 0])
 
     def run(self, at: BodyState, u: FloatArray, divided: Any = None) -> list[StepMap]:
@@ -293,8 +295,9 @@ class Replay:
         q, Z, P = record["q"][row], record["rigid_poses"][row], record["momenta"][row]
         V = record.get("velocities")
         V = velocities(record["rigid_poses"][row - 1], Z, parts.stepper.dt) if V is None else V[row]
-        goals = record.get("goals")
-        return BodyState(Z, P, q, parts.near(q), V, goals=None if goals is None else goals[row])
+        goals, divided = record.get("goals"), int(self.divided[row, -1])
+        before = parts.lengths[-1] * (lengths_of(divided)[-1] if divided > 0 else 1.0)
+        return BodyState(Z, P, q, parts.near(q), V, goals=None if goals is None else goals[row], before=before)
 
 
 def velocities(before: FloatArray, Z: FloatArray, dt: float) -> FloatArray:

@@ -22,6 +22,7 @@ from leastaction.dynamics.loops import prescribed_freedoms
 from leastaction.integrators import FloatArray, Reversal
 from leastaction.maximal.derivatives.parameters import Derivative
 from leastaction.maximal.derivatives.pose_map import PoseMap
+from leastaction.maximal.derivatives.pressed_map import PressedMap, pressed_map
 from leastaction.maximal.derivatives.replay import Parts, Replay
 from leastaction.maximal.derivatives.sensitivity import Bars, BodyState, StepMap
 from leastaction.maximal.derivatives.sparse_blocks import momenta_within
@@ -45,22 +46,24 @@ class Sweep:
         self.parts, self.derivatives = parts, derivatives
         self.by_parameters = np.zeros(len(derivatives))
 
-    def over(self, maps: list[StepMap], bars: Bars, push: Any = None) -> tuple[Bars, FloatArray]:
+    def over(self, maps: list[StepMap], bars: Bars, push: Any = None, within: Any = 0.0) -> tuple[Bars, FloatArray]:
         """(gradients by the state at the start of a step, by the controls at its nodes).
 
         Args:
             maps: of its parts.
             bars: gradients by the state at its end.
             push: gradient by what its contacts push with at the start; None is zero.
+            within: gradient by the velocities of its first part, shape (bodies, 6).
         """
         s = self.parts.stepper
         bu = np.zeros((len(s.control_nodes), s.mechanism.nu))
         for j in range(len(maps) - 1, -1, -1):
-            bars, start, end, W = maps[j].backward(bars, push if j == 0 else None)
+            bars = bars._replace(velocities=bars.velocities + within) if j == 0 else bars
+            bars, start, end, W, by_work = maps[j].backward(bars, push if j == 0 else None)
             bu[maps[j].solved.nodes[0]] += start
             bu[maps[j].solved.nodes[1]] += end
             for k, derivative in enumerate(self.derivatives):
-                self.by_parameters[k] += W @ derivative.outputs(maps[j])
+                self.by_parameters[k] += W @ derivative.outputs(maps[j]) + by_work * derivative.work(maps[j])
         return bars, bu
 
     def read(self, pose: PoseMap, bq: FloatArray, bp: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -70,6 +73,32 @@ class Sweep:
             self.by_parameters[k] += bq @ dq + bp @ dp
         bz = pose.positions_transposed(bq)
         return (bz + pose.momenta_transposed(bp), pose.move(bp)) if bp.any() else (bz, np.zeros_like(bz))
+
+    def read_pressed(self, pressed: PressedMap, bq: FloatArray, bp: FloatArray) -> tuple[Bars, FloatArray]:
+        """Gradients by the state and by the velocities of the step after, from those by q and p where forces press."""
+        pose = pressed.pose
+        for k, derivative in enumerate(self.derivatives):
+            self.by_parameters[k] += bq @ derivative.read(pose)[0] + bp @ derivative.pressed(pressed)
+        by_positions, bP, before, within = pressed.backward(bp)
+        return Bars(pose.positions_transposed(bq + by_positions), bP, before), within
+
+    def read_start(self, pose: PoseMap, P: FloatArray, bq: Any, bp: Any, after: Any) -> tuple[Bars, Any, Any]:
+        """Gradients by the state that q and p are read off, and by what contacts push with and the velocities after.
+
+        Args:
+            P: momenta of the bodies.
+            after: the step after, whose contacts' impulses p may have a share of; None without.
+        """
+        share = 0.0 if after is None or not bp.any() else share_of(self.parts.stepper, after)
+        P = P if after is None or share == 0.0 else P + share * after.push
+        pose.hold(P, holds_goals(self.parts.stepper, share), bend=bp.any())
+        pressed = pressed_map(pose, after, share, P) if bp.any() else None
+        if pressed is not None:
+            bars, within = self.read_pressed(pressed, bq, bp)
+            return bars, share * bars.momenta if share else None, within
+        bz, bP = self.read(pose, bq, bp)
+        bars = self.project(pose, Bars(bz, bP, np.zeros_like(bz)))
+        return bars, share * bars.momenta if share else None, 0.0
 
     def project(self, pose: PoseMap, bars: Bars) -> Bars:
         """Gradients by the state before its momenta were projected on closed loops."""
@@ -107,14 +136,10 @@ class Sweep:
             return bars, held
         pose = self.parts.poses(end, like)
         ahead = self.parts.ahead(end, u) if bp.any() else None
-        share = 0.0 if ahead is None else share_of(self.parts.stepper, ahead)
-        held_back = holds_goals(self.parts.stepper, share)
-        pose.hold(end.P if ahead is None else end.P + share * ahead.push, held_back, bend=bp.any())
-        bz, bP = self.read(pose, bq, bp)
-        bz, bP, _ = self.project(pose, Bars(bz, bP, np.zeros_like(bz)))
+        own, push, within = self.read_start(pose, end.P, bq, bp, ahead)
         if ahead is not None:
-            bars, held = self.over([ahead], bars, share * bP)
-        return Bars(bars.poses + bz, bars.momenta + bP, bars.velocities), held
+            bars, held = self.over([ahead], bars, push, within)
+        return Bars(*(a + b for a, b in zip(bars, own, strict=True))), held
 
 
 class MaximalReversal(Reversal):
@@ -201,19 +226,14 @@ class MaximalReversal(Reversal):
     def _step(self, maps: list[StepMap], bq: Any, bp: Any, controls: FloatArray) -> None:
         """From the end of a step to its start, where q and p are read off."""
         assert self.bars is not None
-        start, zero = maps[0].solved.start, np.zeros_like(self.bars.poses)
-        bz, bP, push = zero, zero, None
+        start, own = maps[0].solved.start, Bars.zero(len(self.bars.poses))
+        push, within = None, 0.0
         if bq.any() or bp.any():
             pose = self.parts.poses(start, maps[0])
-            share = share_of(self.stepper, maps[0]) if bp.any() else 0.0
-            held_back = holds_goals(self.stepper, share)
-            pose.hold(start.P + share * maps[0].push if share else start.P, held_back, bend=bp.any())
-            bz, bP = self.sweep.read(pose, bq, bp)
-            bz, bP, _ = self.sweep.project(pose, Bars(bz, bP, np.zeros_like(bz)))
-            push = share * bP if share else None
-        bars, by_controls = self.sweep.over(maps, self.bars, push)
+            own, push, within = self.sweep.read_start(pose, start.P, bq, bp, maps[0])
+        bars, by_controls = self.sweep.over(maps, self.bars, push, within)
         controls += by_controls
-        self.bars = Bars(bars.poses + bz, bars.momenta + bP, bars.velocities)
+        self.bars = Bars(*(a + b for a, b in zip(bars, own, strict=True)))
 
     def finish(self, q: FloatArray) -> dict[str, FloatArray]:
         """See `Reversal.finish`."""

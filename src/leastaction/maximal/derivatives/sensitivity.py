@@ -29,7 +29,7 @@ from leastaction.maximal.derivatives.arrays import Colours, SolvedStep, StepOutp
 from leastaction.maximal.derivatives.clipping import clipped, drive_forces, frozen
 from leastaction.maximal.derivatives.colours import Neighbours
 from leastaction.maximal.derivatives.sensitivity_kernels import differentiate_step
-from leastaction.maximal.derivatives.sparse_blocks import Entries, Pushes, applied, factored, rotations
+from leastaction.maximal.derivatives.sparse_blocks import Entries, Pushes, applied, factored, node_velocities, rotations
 
 FloatArray = NDArray[np.float64]
 
@@ -62,6 +62,7 @@ class BodyState:
         V: velocities (bodies, 6) of the step before: approach velocities, and the guess of the next step.
         fresh: whether a run starts here.
         goals: where prescribed motions are then, a row of `MaximalRecord.goals`.
+        before: length of the step, or part of one, before it [s]; 0 where a run starts.
     """
 
     Z: FloatArray
@@ -71,6 +72,7 @@ class BodyState:
     V: FloatArray
     fresh: bool = False
     goals: FloatArray | None = None
+    before: float = 0.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,6 +91,7 @@ class Solved:
         impulses: of the rows.
         places: coordinate of each degree of freedom, and its number there, shape (nv, 2).
         goals: prescribed motions at both ends, as in `MaximalData.goals`.
+        p: joint momenta at the start that a run would have, shape (nv,).
     """
 
     stepper: Any
@@ -104,6 +107,7 @@ class Solved:
     end: BodyState
     places: NDArray[np.int64]
     goals: FloatArray
+    p: FloatArray
 
     @property
     def count(self) -> int:
@@ -236,13 +240,31 @@ class StepMap:
         changes = self._forward(none, none, none, controls, direct)
         return changes, float(self._work(none, changes)[0])
 
-    def _work(self, dV: FloatArray, changes: tuple[FloatArray, ...]) -> FloatArray:
-        """Change of the work of the impulses with the mean of the velocities before and within the step, shape (m,)."""
-        velocities = 0.5 * (self.solved.start.V + self.solved.V)
-        _, _, dx, push = changes
-        return np.einsum("bi,bim->m", velocities, push) + np.einsum("bi,bim->m", 0.5 * self.push, dV + dx)
+    @cached_property
+    def _at_start(self) -> tuple[FloatArray, FloatArray, FloatArray]:
+        return self._velocities(self.solved.stepper.model.bodies)
 
-    def forward(self, dz: Any, dP: Any, dV: Any, du: Any, direct: Any = None) -> tuple[FloatArray, ...]:
+    def _velocities(self, bodies: Any) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Mean of the velocities before and after the impulses of the start, see `bounces.work_of_cones`; slopes."""
+        before, left = node_velocities(bodies, self.solved.start.V, -self.solved.start.before)
+        after, right = node_velocities(bodies, self.solved.V, self.solved.stepper.dt)
+        return 0.5 * (before + after), left, right
+
+    def work(self, bodies: Any) -> float:
+        """Work of the impulses of the start if the bodies were these, at the same impulses and velocities [J]."""
+        return 0.0 if self.kept is None else float(np.vdot(self.push, self._velocities(bodies)[0]))
+
+    def _work(self, dV: FloatArray, changes: tuple[FloatArray, ...]) -> FloatArray:
+        """Change of the work of the impulses with the mean of the velocities before and after them, shape (m,)."""
+        velocities, left, right = self._at_start
+        _, _, dx, push = changes
+        both = dV + dx
+        both[:, :3] = applied(left, dV[:, :3]) + applied(right, dx[:, :3])
+        return np.einsum("bi,bim->m", velocities, push) + np.einsum("bi,bim->m", 0.5 * self.push, both)
+
+    def forward(
+        self, dz: Any, dP: Any, dV: Any, du: Any, direct: Any = None, by_work: float = 0.0
+    ) -> tuple[FloatArray, ...]:
         """Changes (dz1, dP1, velocities, `push`), each shape (bodies, 6, m).
 
         Args:
@@ -250,12 +272,13 @@ class StepMap:
             dV: of the velocities before, shape (bodies, 6, m).
             du: of the controls at the nodes of the whole step, shape (nodes, nu, m).
             direct: change of all outputs by something else, shape (outputs, m).
+            by_work: change of the work of the impulses by something else, at fixed impulses and velocities.
         """
         changes = self._forward(dz, dP, dV, du, direct)
         if self.kept is None:
             return changes
         by_share, work = self._by_share
-        share = -self._work(dV, changes) / work
+        share = -(self._work(dV, changes) + by_work) / work
         return tuple(change + by * share for change, by in zip(changes, by_share, strict=True))
 
     def _forward(self, dz: Any, dP: Any, dV: Any, du: Any, direct: Any) -> tuple[FloatArray, ...]:
@@ -283,23 +306,28 @@ class StepMap:
         shifts = dz[:, 3:] + self.solved.stepper.dt * dx[:, 3:]
         return np.concatenate([turns, shifts], axis=1), dP1, dx, push + self.cones.on_bodies(asked)
 
-    def backward(self, bars: Bars, push: Any = None) -> tuple[Bars, FloatArray, FloatArray, FloatArray]:
-        """Gradients by (state at the start, controls at the start, at the end, outputs at fixed unknowns).
+    def backward(self, bars: Bars, push: Any = None) -> tuple[Bars, FloatArray, FloatArray, FloatArray, float]:
+        """Gradients by (state at the start, controls at the start, at the end, outputs at fixed unknowns, work).
+
+        The last is by the work of the impulses at fixed impulses and velocities, see `work`.
 
         Args:
             bars: gradients by the state at the end.
             push: gradient by `push`, shape (bodies, 6); None is zero.
         """
         if self.kept is None:
-            return self._backward(bars, push)
+            return *self._backward(bars, push), 0.0
         (dz1, dP1, dx, pushed), work = self._by_share
         given = (bars.poses, dz1), (bars.momenta, dP1), (bars.velocities, dx), (push, pushed)
         share = -sum(float((a * b[:, :, 0]).sum()) for a, b in given if a is not None) / work
-        more = 0.5 * share * (self.solved.start.V + self.solved.V)
-        bars = bars._replace(velocities=bars.velocities + 0.5 * share * self.push)
+        velocities, left, right = self._at_start
+        more, early, late = share * velocities, 0.5 * share * self.push, 0.5 * share * self.push
+        early[:, :3] = applied(left.transpose(0, 2, 1), early[:, :3])
+        late[:, :3] = applied(right.transpose(0, 2, 1), late[:, :3])
+        bars = bars._replace(velocities=bars.velocities + late)
         before, by_start, by_end, W = self._backward(bars, more if push is None else push + more)
-        before = before._replace(velocities=before.velocities + 0.5 * share * self.push)
-        return before, by_start, by_end, W
+        before = before._replace(velocities=before.velocities + early)
+        return before, by_start, by_end, W, share
 
     def _backward(self, bars: Bars, push: Any) -> tuple[Bars, FloatArray, FloatArray, FloatArray]:
         """`backward` while the share of the restitution stays."""

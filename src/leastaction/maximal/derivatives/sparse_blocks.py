@@ -102,6 +102,22 @@ def momenta_within(bodies: Any, V: FloatArray, dt: float) -> FloatArray:
     return np.hstack([s * Jw + h * np.cross(w, Jw), bodies.mass[:, None] * V[:, 3:]])
 
 
+def node_velocities(bodies: Any, V: FloatArray, dt: float) -> tuple[FloatArray, FloatArray]:
+    """Velocities (n, 6) of the momenta at the start of a step with velocities V, with -dt at its end; and their slopes.
+
+    Slopes (n, 3, 3) are those of the angular velocities by those within the step. Bodies without inertia keep theirs.
+    """
+    J, h, w = bodies.J.reshape(-1, 3, 3), 0.5 * dt, V[:, :3]
+    heavy = np.linalg.det(J) > 0.0
+    inverse = np.linalg.inv(np.where(heavy[:, None, None], J, np.eye(3)))
+    Jw = np.einsum("nij,nj->ni", J, w)
+    s = np.sqrt(np.maximum(1.0 - h * h * (w * w).sum(axis=1), 1e-12))[:, None, None]
+    slope = s * J - h * h / s * Jw[:, :, None] * w[:, None, :] + h * (skew(w) @ J - skew(Jw))
+    out = V.copy()
+    out[heavy, :3] = np.einsum("nij,nj->ni", inverse, momenta_within(bodies, V, dt)[:, :3])[heavy]
+    return out, np.where(heavy[:, None, None], inverse @ slope, np.eye(3))
+
+
 def factored(ldu: GraphLDU, values: FloatArray, tolerance: float) -> GraphLDU:
     """Factorisation of other values on the same graph, with arrays of its own."""
     twin = copy.copy(ldu)

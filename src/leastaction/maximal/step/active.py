@@ -96,7 +96,7 @@ def begin_modes(bodies, contact):
         c.weight = load / lightness if lightness > 0.0 else load
         c.mode = OPEN
         if now.saved == 1 and c.was >= 0 and contact.saved[c.was].mode != OPEN:
-            ip.restore(c, contact.saved[c.was])
+            ip.copy_kept(contact.saved[c.was], c)
             closed += 1
     kept = now.saved == 1 and closed == now.closed
     now.saved = 0

@@ -67,6 +67,18 @@ def momenta(J, w, dt):
 
 
 @inline
+def spin_of(J, P):
+    """Angular velocity J^-1 P, and the determinant of J: where that is not above zero, it is none."""
+    c0 = cross((J[3], J[4], J[5]), (J[6], J[7], J[8]))
+    c1 = cross((J[6], J[7], J[8]), (J[0], J[1], J[2]))
+    c2 = cross((J[0], J[1], J[2]), (J[3], J[4], J[5]))
+    det = dot3((J[0], J[1], J[2]), c0)
+    if det <= 0.0:
+        return ZERO3, det
+    return scale3(1.0 / det, (dot3(c0, P), dot3(c1, P), dot3(c2, P))), det
+
+
+@inline
 def momentum_slope(J, w, dt):
     """Derivative of the momentum at the start by w, row by row (9-tuple)."""
     h = 0.5 * dt

@@ -7,7 +7,8 @@ of redundant equations small.
 """
 
 from leastaction._jit import routine
-from leastaction.spatial import cross, dot3, load3, load9, scale3
+from leastaction.maximal.step.bodies import spin_of
+from leastaction.spatial import dot3, load3, load9
 
 FIRST, SECOND, LATER, AGAIN = 0, 1, 2, 3
 """How much is known: nothing, one step, two steps; one step, of a run that is solved again."""
@@ -37,13 +38,9 @@ def guess_spins(bodies, states, dt):
         s, J, P = states[i], load9(bodies[i].J), load3(states[i].P)
         if s.x[0] != 0.0 or s.x[1] != 0.0 or s.x[2] != 0.0 or dot3(P, P) == 0.0:
             continue
-        c0 = cross((J[3], J[4], J[5]), (J[6], J[7], J[8]))
-        c1 = cross((J[6], J[7], J[8]), (J[0], J[1], J[2]))
-        c2 = cross((J[0], J[1], J[2]), (J[3], J[4], J[5]))
-        det = dot3((J[0], J[1], J[2]), c0)
+        w, det = spin_of(J, P)
         if det <= 0.0:
             continue
-        w = scale3(1.0 / det, (dot3(c0, P), dot3(c1, P), dot3(c2, P)))
         if dot3(w, w) * (0.5 * dt) ** 2 < GUESSED * GUESSED:
             for c in range(3):
                 s.w[c] = s.x[c] = w[c]

@@ -101,7 +101,7 @@ def solve_step(model, settings, data, contact, dt):
 def contact_step(model, settings, data, contact, dt):
     """`solve_step` with at least one cone: by the modes that cones had in the step before, or else from afar."""
     states, now = data.bodies, contact.now[0]
-    find_redundant(model, settings, data, dt, settings.loops)
+    find_redundant(model, settings, data, now, dt, settings.loops)
     tried, now.failed = 0, 0
     if now.sure > 0:
         now.sure = 0

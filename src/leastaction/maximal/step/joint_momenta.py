@@ -4,6 +4,14 @@ from leastaction._jit import routine
 from leastaction.contact.cones import DRY
 from leastaction.maximal.coordinates.recover import read_momenta
 from leastaction.maximal.step.body_states import swap_momenta
+from leastaction.maximal.step.pressed import (
+    add_cones_impulses,
+    hold_pressed,
+    limit_stiffness,
+    presses,
+    presses_at_end,
+    renew_wrenches,
+)
 from leastaction.maximal.step.projection import hold_goals
 
 
@@ -24,40 +32,35 @@ def bears_load(bodies, settings, contact):
 
 
 @routine(allocates=False)
-def read_contact_momenta(model, data, contact, p, share, loops):
+def read_contact_momenta(model, settings, data, contact, p, share, dt):
     """Joint momenta at the start of a solved step of order 2, with a share of the cones' impulses.
 
     With half of them, these are the mean of the momenta before and after all impulses at that time, as `read_momenta`
     gives them without cones; a body at rest on the ground then has no momentum. Prescribed motions and
-    the joints between hold against cones.
+    the joints between hold against cones. Where forces press, what cones hold is found by itself (`pressed`).
 
     Args:
         share: of the impulses.
-        loops: None without closed loops and prescribed motions, see `MaximalSettings`.
+        dt: length of the step; 0 to leave out the look at forces that press.
     """
-    states, other = data.bodies, data.T
+    states, other, loops = data.bodies, data.T, settings.loops
+    pressed = dt > 0.0 and presses(model, settings, data, contact, share, dt)
     for i in range(states.shape[0]):
         for c in range(6):
             other[i, c] = states[i].P[c]
-    for k in range(contact.now[0].count):
-        cone = contact.cones[k]
-        normal = 0.0 if cone.kind >= DRY else cone.gam
-        for c in range(6):
-            if cone.a >= 0:
-                f = normal * cone.da[c] + cone.beta[0] * cone.da[6 + c] + cone.beta[1] * cone.da[12 + c]
-                other[cone.a, c] += share * f
-            if cone.b >= 0:
-                f = normal * cone.db[c] + cone.beta[0] * cone.db[6 + c] + cone.beta[1] * cone.db[12 + c]
-                other[cone.b, c] += share * f
+    add_cones_impulses(contact, other, share)
+    if pressed:
+        limit_stiffness(model.bodies, settings, data, contact, share == 0.0, dt)
+        hold_pressed(model, settings, data, contact, share)
     swap_momenta(data.bodies, data.T)
-    if model.goals.shape[0] > 0 and share > 0.0:
+    if model.goals.shape[0] > 0 and share > 0.0 and not pressed:
         hold_goals(model, data, loops)
     read_momenta(model.bodies, model.coordinates, data.bodies, data.subtrees, p)
     swap_momenta(data.bodies, data.T)
 
 
 @routine(allocates=False)
-def read_end_momenta(model, settings, data, contact, p, steady):
+def read_end_momenta(model, settings, data, contact, p, steady, dt):
     """Joint momenta at the end of a step, as far as it knows; the step after may tell better, at order 2.
 
     What contacts will hold of the forces there only the next step knows. Until then those that bear a load are taken to
@@ -67,14 +70,25 @@ def read_end_momenta(model, settings, data, contact, p, steady):
     Args:
         contact: `ContactData`, or None.
         steady: whether the motion is, so that contacts push as they did.
+        dt: length of the step, 0 where another follows at once.
     """
     if contact is None:
         read_momenta(model.bodies, model.coordinates, data.bodies, data.subtrees, p)
         return
     if settings.halves == 1.0 or not bears_load(model.bodies, settings, contact):
         read_momenta(model.bodies, model.coordinates, data.bodies, data.subtrees, p)
+    elif dt > 0.0 and presses_at_end(model, settings, data, contact, dt):
+        for i in range(data.bodies.shape[0]):
+            for c in range(6):
+                data.T[i, c] = data.bodies[i].P[c]
+        renew_wrenches(data, contact)
+        limit_stiffness(model.bodies, settings, data, contact, dt < 0.0, dt)  # False, but no literal
+        hold_pressed(model, settings, data, contact, 0.0)
+        swap_momenta(data.bodies, data.T)
+        read_momenta(model.bodies, model.coordinates, data.bodies, data.subtrees, p)
+        swap_momenta(data.bodies, data.T)
     elif steady:
-        read_contact_momenta(model, data, contact, p, 0.5, settings.loops)
+        read_contact_momenta(model, settings, data, contact, p, 0.5, 0.0)
     else:
         swap_momenta(data.bodies, data.minus)
         read_momenta(model.bodies, model.coordinates, data.bodies, data.subtrees, p)

@@ -24,12 +24,13 @@ forces and torques would give the bodies from rest; and in parts of 1 / FINE of 
 it is."""
 
 
-TURN = 0.5
-"""Most that a body may turn in a step beyond what its velocity before accounts for [rad]."""
+TURN, SPRUNG = 0.5, 0.1
+"""Most that a body may turn in a step beyond what its velocity before accounts for [rad]; and where springs of joints
+are stiff for the step: these give back what they hold, so the motion that they let go is to be followed."""
 
 
 @routine(allocates=False)
-def is_flipped(states, dt):
+def is_flipped(states, settings, dt):
     """Whether a body turns so far in a step that the motion before hardly leads there.
 
     Legs that fold and limbs that hit their stops have solutions on either side of a straight or folded configuration.
@@ -39,7 +40,7 @@ def is_flipped(states, dt):
         s, change = states[i], 0.0
         for c in range(3):
             change += (s.w[c] - s.x[c]) ** 2
-        if change * dt * dt > TURN * TURN:
+        if change * dt * dt > settings.turn * settings.turn:
             return True
     return False
 

@@ -52,19 +52,23 @@ def project_momenta(model, data, multipliers, dt, loops):
         multipliers: out: forces of the joints that this says, shape (rows,).
         dt: of the step before [s].
         loops: None without closed loops: then there is nothing to do, and nothing is compiled.
+
+    Gives back whether all equations of the joints are independent of each other, as far as is known.
     """
     if loops is None:
-        return
+        return False
     rows, rowstates = model.rows, data.rows
-    if not solve_projection(model, data):
+    skipped = solve_projection(model, data)
+    if skipped < 0:
         for k in range(rows.shape[0]):
             rowstates[k].mu = multipliers[k] = 0.0
-        return
+        return False
     for k in range(rows.shape[0]):
         mu = data.dx[model.graph.first[model.bodies.shape[0] + rows[k].node] + rows[k].local]
         rowstates[k].mu = mu
         multipliers[k] = 2.0 * mu / dt
         push_row(model, data, k, mu)
+    return skipped == 0
 
 
 @routine(allocates=False)
@@ -72,7 +76,7 @@ def hold_goals(model, data, loops):
     """Take from the momenta what prescribed motions and joints hold; see `project_momenta`."""
     if loops is None:
         return
-    if solve_projection(model, data):
+    if solve_projection(model, data) >= 0:
         for k in range(model.rows.shape[0]):
             row = model.rows[k]
             push_row(model, data, k, data.dx[model.graph.first[model.bodies.shape[0] + row.node] + row.local])
@@ -96,7 +100,10 @@ def push_row(model, data, k, mu):
 
 @routine(allocates=False)
 def solve_projection(model, data):
-    """dx <- velocities and impulses of the rows that go with the momenta; False where there are none."""
+    """dx <- velocities and impulses of the rows that go with the momenta; -1 where there are none.
+
+    Else the number of equations that depend on others.
+    """
     bodies, rows, first = model.bodies, model.rows, model.graph.first
     states, rowstates, dx = data.bodies, data.rows, data.dx
     projection_matrix(model, data)
@@ -109,8 +116,8 @@ def solve_projection(model, data):
         row = rows[k]
         if row.goal >= 0:
             dx[first[bodies.shape[0] + row.node] + row.local] = goal_rate(row, rowstates[k], data.goals[0])
-    singular, _ = factorize(model.graph, data.factors, DEPENDENT)
+    singular, skipped = factorize(model.graph, data.factors, DEPENDENT)
     if singular >= 0:
-        return False
+        return -1
     solve(model.graph, data.factors, dx)
-    return True
+    return skipped

@@ -35,13 +35,18 @@ def mark_redundant(model, data):
 
 
 @routine(allocates=False)
-def find_redundant(model, settings, data, dt, loops):
+def find_redundant(model, settings, data, now, dt, loops):
     """Mark the joint equations of this step that depend on others, and set their multipliers to zero.
 
     Args:
+        now: `CONTACT_STATE` record. Where none do at the start poses, that is taken for granted at the end as well.
         loops: None without closed loops: then there are none, and nothing is compiled.
     """
     if loops is None:
+        return
+    if now.independent == 1:
+        for i in range(data.left_out.shape[0]):
+            data.left_out[i] = 0.0
         return
     fresh = dt > 0.0  # no literal: it would be compiled anew
     assemble(model, settings, data, dt, fresh)

@@ -4,13 +4,15 @@ it is solved.
 Such a force acts with the mean twists of the bodies over the step, at their poses at its start (a share `halves` of the
 impulse) and at its end: the same for the step taken backwards, so a symmetric step stays one. What remains of the force
 without velocities is among the known ones (see `impulses`), so that is taken off here. Blocks of the Newton matrix are
-products of its damping with unit twists. All kernels take these forces once more: None compiles nothing.
+products of its damping with unit twists; those of a tendon, whose tension depends on one rate alone, are products of
+the gradients of its length. All kernels take these forces once more: None compiles nothing.
 """
 
 from leastaction._jit import inline, routine
-from leastaction.forces.tendons import free_share
-from leastaction.forces.total import wrench_slopes, wrenches
-from leastaction.spatial import ZERO6, add3, cross, load3, load6, load9, mattvec, matvec, store6, sub, sub3
+from leastaction.forces.tendon_lengths import measure
+from leastaction.forces.tendons import free_share, rate_slope
+from leastaction.forces.total import resistance_slopes, wrenches
+from leastaction.spatial import ZERO6, add3, cross, load3, load6, load9, mattvec, matvec, scale, store6, sub, sub3
 
 
 @inline
@@ -75,6 +77,7 @@ def implicit_resistance(resisting, model, settings, data, dt, fresh):
         for row in range(touched.shape[0], model.resisting_edges.shape[0]):
             for c in range(6):
                 _columns(resisting, model, data, row, c, share)
+        _tendon_blocks(resisting, model, data, share)
     _look(data.modes.pull, 0.0)
     _rest(resisting, data)
 
@@ -92,7 +95,7 @@ def _columns(resisting, model, data, row, c, share):
         store6(data.dF[a], ZERO6)
         if edges[row, k] == k:
             store6(data.dV[a], _twist(states[a], e if c < 3 else zero, zero if c < 3 else e))
-    wrench_slopes(resisting, data.modes, states, data.T, data.dV, data.dF)
+    resistance_slopes(resisting, data.modes, states, data.T, data.dV, data.dF)
     for k in range(touched.shape[0]):
         j = edges[row, k]
         if j < 0:
@@ -103,6 +106,47 @@ def _columns(resisting, model, data, row, c, share):
         for i in range(3):
             values[at + 6 * i + c] -= share * t[i]
             values[at + 6 * (3 + i) + c] -= share * f[i]
+
+
+@routine(allocates=False)
+def _tendon_blocks(resisting, model, data, share):
+    """Blocks of the tendons: the slope of the tension by the rate times the gradients of the length by two bodies."""
+    states, touched, edges, values = data.bodies, resisting.touched, model.resisting_edges, data.factors.values
+    for i in range(resisting.tendons.shape[0]):
+        tendon, items = resisting.tendons[i], data.modes.items
+        gain = share * rate_slope(tendon, items, data.modes.tendons[i], data.modes.pull[i], states)
+        if gain == 0.0:
+            continue
+        for k in range(touched.shape[0]):
+            data.dV[touched[k], 0] = 0.0  # whether the tendon acts on it
+            store6(data.dF[touched[k]], ZERO6)
+        for m in range(tendon.first, tendon.first + tendon.count):
+            _, W = measure(items[m], states)
+            _add_gradient(states, data.dF, data.dV, items[m].node, scale(items[m].weight, W))
+            _add_gradient(states, data.dF, data.dV, items[m].other, scale(-items[m].weight, W))
+        for k in range(touched.shape[0]):
+            a = touched[k]
+            if data.dV[a, 0] == 0.0:
+                continue
+            for j in range(touched.shape[0]):
+                b = touched[j]
+                if data.dV[b, 0] == 0.0:
+                    continue
+                at = model.graph.diagonal[a] if a == b else model.graph.offsets[edges[k, j], 0 if a < b else 1]
+                for r in range(6):
+                    for c in range(6):
+                        values[at + 6 * r + c] += gain * data.dF[a, r] * data.dF[b, c]
+
+
+@inline
+def _add_gradient(states, gradients, acts, body, W):
+    """Add a world wrench to the gradient of a length by the velocities of a body."""
+    if body >= 0:
+        t, f = _impulse(states[body], W)
+        acts[body, 0] = 1.0
+        for c in range(3):
+            gradients[body, c] += t[c]
+            gradients[body, 3 + c] += f[c]
 
 
 @routine(allocates=False)

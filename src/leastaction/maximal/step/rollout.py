@@ -68,6 +68,8 @@ def run(model, settings, data, near, contact, record, u, substeps, started):
     """See `rollout`; near and contact are None for a mechanism without contacts, limits and dry friction."""
     halves, q, bodies, states = settings.halves, record.q, model.bodies, data.bodies
     load_state(states, record.rigid_poses[0], record.momenta[0])
+    if contact is not None:
+        contact.now[0].independent = 0
     steady = slip = q.shape[0] < 1  # False, but no literal: `solve_part` would be compiled twice
     for k in range(q.shape[0] - 1):
         keep_start(data, contact)
@@ -111,7 +113,7 @@ def run(model, settings, data, near, contact, record, u, substeps, started):
                 share = 0.0 if halves == 1.0 else share_of_cones(bodies, states, settings.gravity, h)
                 steady = data.clock[0] == LATER and is_steady(bodies, states, settings.gravity, h)
                 if halves < 1.0 and j == 0 and part == 0 and (k > 0 or started):
-                    read_contact_momenta(model, data, contact, record.p[k], share, settings.loops)
+                    read_contact_momenta(model, settings, data, contact, record.p[k], share, h)
             record.work[k + 1] += goal_work(model, data, 0.5, 0.5, 1.0)
             remember(states, data.rows, data.clock, h)
             if contact is not None:
@@ -135,9 +137,11 @@ def run(model, settings, data, near, contact, record, u, substeps, started):
             worst = max(worst, abs(data.rows[r].g))
             record.multipliers[k + 1, r] = data.rows[r].force
         record.violation[k + 1] = worst
-        project_momenta(model, data, record.multipliers[k + 1], h, settings.loops)
+        independent = project_momenta(model, data, record.multipliers[k + 1], h, settings.loops)
+        if contact is not None:
+            contact.now[0].independent = 1 if independent else 0
         store_state(states, record.rigid_poses[k + 1], record.momenta[k + 1], record.velocities[k + 1])
-        read_end_momenta(model, settings, data, contact, record.p[k + 1], steady)
+        read_end_momenta(model, settings, data, contact, record.p[k + 1], steady, h if k + 2 == q.shape[0] else 0.0)
     return q.shape[0] - 1, DONE
 
 
@@ -186,7 +190,7 @@ def solve_part(model, settings, data, near, contact, dt, slip):
         if spent >= 0:
             spent, more = bound_bounces(model, settings, data, contact, dt, spent)
             iterations += more
-        if spent >= 0 and is_flipped(data.bodies, dt):
+        if spent >= 0 and is_flipped(data.bodies, settings, dt):
             spent = -1 - spent
         if spent < 0:
             break
@@ -224,6 +228,7 @@ def end_part(model, settings, data, contact, q, u, dt):
     """The end of a solved step becomes the start of the next, with the controls u there."""
     carry = True
     if contact is not None:
+        contact.now[0].independent = 0
         carry = contact.now[0].count == 0 or contact.now[0].sure == SOLVED_BY_MODES
     coordinates, states, cstates = model.coordinates, data.bodies, data.coordinates
     finish_step(model.bodies, states, dt, carry)

@@ -17,7 +17,7 @@ SETTLED = 3e-9
 ROUNDED = 1e-14
 """Round-off of gaps [m or rad], which parts of a step that are short make velocities of."""
 
-CLOSED = 5e-9
+CLOSED = 5e-10
 """Most that joints may be open at the end of a step [m or rad], however fast the contacts are."""
 
 
