@@ -1,6 +1,7 @@
 """Batches on the CPU are the runs of `simulate`; each robot for itself, wrong input refused."""
 
 import pickle
+import warnings
 
 import numpy as np
 import pytest
@@ -49,6 +50,32 @@ def test_many_robots_run_as_they_do_alone(integrator, shape):
         name = "p" if batch.momentum else "v"
         np.testing.assert_array_equal(batch[k].stored[name], alone.stored[name][::2])
         assert batch.iterations[k] == (alone.iterations.sum() if batch.momentum else 0)
+
+
+def test_many_robots_on_the_ground_run_as_they_do_alone():
+    """Those that start within the ground, or beyond a limit, are moved or warned of as they are alone."""
+    robot = la.robots.unitree_a1(ground=True)
+    rng = np.random.default_rng(0)
+    q, v = np.tile(robot.home(), (70, 1)), rng.normal(size=(70, robot.nv))
+    q[:, 2], q[:, 7:] = 0.3, 4 * (0.0, 0.8, -1.6)
+    q[5, 2], q[40, 9] = 0.2, -10.0
+    v[:9] = 0.0
+    u = rng.normal(size=(70, 1, robot.nu))
+    same = {"dt": 0.005, "steps": 6, "integrator": la.Grounded()}
+    with pytest.warns(la.LeastActionWarning) as said:
+        batch = la.batch.simulate(robot, q, v, controls=u, every=3, workers=2, **same)
+    texts = sorted(str(one.message) for one in said)
+    assert len(texts) == 2
+    assert "overlap at the start" in texts[1]
+    assert texts[1].startswith("robot 5: ")
+    assert texts[0].startswith("robot 40: the start lies beyond the limits")
+    for k in (0, 1, 5, 8, 9, 40, 69):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", la.LeastActionWarning)
+            alone = la.simulate(robot, q[k], v[k], controls=u[k, 0], **same)
+        np.testing.assert_array_equal(batch.q[k], alone.q[::3])
+        np.testing.assert_array_equal(batch.p[k], alone.stored["p"][::3])
+        assert batch.iterations[k] == alone.iterations.sum()
 
 
 def test_prescribed_motions_are_those_of_runs_alone(monkeypatch):
@@ -298,6 +325,13 @@ def test_a_robot_that_fails_waits_for_its_reset():
         (lambda sim: sim.reset(np.zeros((2, 2))), "do not fit together"),
         (lambda sim: sim.reset(which=[3]), "which: expected different numbers"),
         (lambda sim: sim.reset(which=[1, 1]), "which: expected different numbers"),
+        (
+            lambda sim: sim.reset(which=[True, False]),
+            r"which: expected True or False for each of the 3 robots, .*\(2,\)",
+        ),
+        (lambda sim: sim.reset({"joint1": 0.1}), r"q: a batch takes no names, but arrays of shape \(robots, 2\)"),
+        (lambda sim: la.batch.simulate(sim.mechanism, v={"joint1": 0.1}, steps=1), "v: a batch .*velocity_names"),
+        (lambda sim: sim.step({"joint1": 0.1}), "controls take no names, but 2 numbers in the order of"),
         (lambda sim: la.batch.Simulator(sim.mechanism, 0), "robots must be"),
         (lambda sim: la.batch.Simulator(sim.mechanism, 3, parameters={"mass:link1": [1.0]}), "for 1 robots of 3"),
         (lambda sim: la.batch.Simulator(sim.mechanism, 3, device="tpu"), "device must be one of"),
@@ -312,6 +346,22 @@ def test_wrong_calls_of_the_simulator(call, match):
     with pytest.raises(la.LeastActionError, match=match):
         call(sim)
     assert (sim.q == [0.3, 0.2]).all()
+
+
+def test_nobody_is_reset():
+    """Where none has failed, none is put elsewhere."""
+    sim = la.batch.Simulator(la.robots.pendulum(2), 3, integrator=BODIES)
+    sim.reset([0.3, 0.2])
+    sim.reset(which=sim.failed)
+    sim.reset(which=[])
+    assert (sim.q == [0.3, 0.2]).all()
+
+
+def test_states_of_the_simulator_are_set_by_reset():
+    sim = la.batch.Simulator(la.robots.pendulum(2), 3, integrator=BODIES)
+    for name in "qvp":
+        with pytest.raises(AttributeError, match=rf"{name} of a Simulator cannot be set: reset\(q, v\)"):
+            setattr(sim, name, np.zeros((3, 2)))
 
 
 def test_one_warning_for_all_robots_that_overlap():

@@ -15,7 +15,9 @@ from tests.test_cuda_ptx import pytestmark as needs_cuda
 SIMULATED = """
 import warnings
 import numpy as np, leastaction as la
+from tests.batch.garbage import fill_local_arrays
 
+fill_local_arrays()
 warnings.simplefilter("ignore")
 rng = np.random.default_rng(0)
 arm, bar = la.robots.pendulum(2), la.robots.four_bar()
@@ -46,6 +48,9 @@ cases = [
     (arm, la.Midpoint(), {"parameters": {"mass:link2": [0.5, 2.0], "damping:joint1": [0.0, 0.3]}}),
     (arm, la.Maximal(), {}),
     (bar, la.Maximal(), {}),
+    (bar, la.Galerkin(order=2), {}),
+    (bar, la.Galerkin(order=4), asks),
+    (la.robots.bricard(), la.Galerkin(order=2), {"steps": 2}),  # its equations depend on each other
     (box, la.Maximal(), {}),
     (arm, la.BDF(), {}),
     (dog, la.SDIRK2(), {"steps": 2}),

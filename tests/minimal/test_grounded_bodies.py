@@ -178,3 +178,21 @@ def test_no_step_has_energy_from_nowhere(tmp_path, friction):
     run = la.simulate(builder.build(), q, p=p, dt=0.0025, steps=4, integrator=la.Grounded())
     assert np.diff(run.energy).max() < 0.0
     assert run.stored["divided"].any()
+
+
+def test_a_tower_knows_nothing_of_what_its_arrays_held():
+    """Bodies of a tower in an order in which ranges of impulses that move each other overlap on one side only."""
+    robot = boxes(*[(0.2, 0.2, 0.1)] * 4, masses=(1.0, 1.0, 1.0, 1.0))
+    q = robot.neutral().reshape(4, 7)
+    q[[0, 3, 2, 1], 2] = 0.05 + 0.1 * np.arange(4)
+    runs = []
+    for held in (0.0, np.nan):
+        stepper = la.Grounded().prepare(robot, 0.005)
+        record = stepper.record(6)
+        record["q"][0] = q.ravel()
+        touch = stepper.lane.touch
+        touch.W[:] = touch.M[:] = held
+        assert stepper.advance(record, 0, 6, np.zeros((6, 1, 0))) == 6
+        runs.append(record["q"][-1])
+    np.testing.assert_array_equal(*runs)
+    np.testing.assert_allclose(runs[0][2::7], q[:, 2], atol=1e-9)

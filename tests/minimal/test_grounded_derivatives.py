@@ -25,6 +25,8 @@ def leg():
     b.revolute("knee", "thigh", "shin", axis="y", position=(0, 0, -0.2), limits=(-2.0, -0.6), friction=0.05)
     b.actuator("knee", "knee")
     b.thruster("push", "base", (0.1, -0.2, 0.3, 1.0, 0.5, -0.2))
+    b.wrench("lift", "thigh", (0.02, 0.01, -0.03, 0.2, -0.1, 3.0), point=(0.02, 0.01, -0.1))
+    b.wrench("jet", "shin", (0.01, 0.02, 0.01, 0.3, 0.1, -0.2), point=(0.01, 0.02, -0.05), frame="body")
     b.add_shape("world", Plane(friction=0.4, name="floor"))
     return b.build()
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,3 +34,8 @@ class Batch(NamedTuple):
     failed: NDArray[np.int64]
     iterations: NDArray[np.int64]
     parts: NDArray[np.int64]
+
+
+def is_there(values: Any) -> bool:
+    """Whether an array is one of the GPU, or of its simulator."""
+    return hasattr(values, "__cuda_array_interface__") or hasattr(values, "copy_to_host")

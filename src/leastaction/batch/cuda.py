@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
-from contextlib import nullcontext
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from leastaction.batch.general.card import run_generally
 from leastaction.batch.kernels import compiled, job_of, literals_as, load
 from leastaction.batch.plan import Plan
 from leastaction.batch.run import BatchRun
+from leastaction.batch.starts import moved_starts
 from leastaction.errors import IntegratorError
 from leastaction.left_out import warn_of_passing
 from leastaction.mechanism import Mechanism
@@ -80,17 +82,23 @@ class Card:
         kept = memory_size(lane_shapes(model, mechanism.nq)) if keeps else 1
         nq, nv, nu = mechanism.nq, mechanism.nv, mechanism.nu
         shapes = [(rows, nq, robots), (rows, nv, robots), (nv, robots), (1, nu, robots), (1, 1), (kept, robots)]
-        try:
+        size = sum(int(np.prod(shape)) for shape in shapes) * dtype.itemsize / 2**30
+        self.words = f"{robots} robots with {rows} states each ({size:.1f} GiB)"
+        with self._room():
             floats = [cuda.device_array(shape, dtype) for shape in shapes]
             self.batch = Batch(*floats, *(cuda.to_device(np.full(robots, -1)) for _ in range(3)))
             self.own = self._own_models(mechanisms)
+
+    @contextmanager
+    def _room(self) -> Iterator[None]:
+        """Say in words where the GPU has too little memory."""
+        try:
+            yield
         except Exception as error:
             if "OUT_OF_MEMORY" not in str(error).upper():
                 raise
-            size = sum(int(np.prod(shape)) for shape in shapes) * dtype.itemsize
             raise IntegratorError(
-                f"the GPU has no room for {robots} robots with {rows} states each ({size / 2**30:.1f} GiB); "
-                "record fewer states (every=) or run fewer robots at once"
+                f"the GPU has no room for {self.words}; record fewer states (every=) or run fewer robots at once"
             ) from None
 
     def _own_models(self, mechanisms: Sequence[Mechanism]) -> Any:
@@ -108,7 +116,8 @@ class Card:
         if hasattr(values, "__cuda_array_interface__"):
             there = load().as_cuda_array(values)
         else:
-            there = load().to_device(np.ascontiguousarray(values, self.dtype))
+            with self._room():
+                there = load().to_device(np.ascontiguousarray(values, self.dtype))
         self.batch = self.batch._replace(**{name: there})
 
     def here(self, name: str) -> Any:
@@ -121,7 +130,7 @@ class Card:
         kind, robots = self.dtype.type, self.batch.failed.shape[0]
         numbers = (kind(self.dt), kind(self.tolerance), kind(self.floor))
         settings = BatchSettings(*numbers, self.most, steps, every, self.keeps)
-        with literals_as(self.number):
+        with literals_as(self.number), self._room():  # the work space of all threads is made at a launch
             single = self.dtype == np.float32
             kernel = compiled(self.mechanism, job, single, self.touching, self.separate, driven)
             began = time.perf_counter()
@@ -169,6 +178,7 @@ def run_on_gpu(plan: Plan) -> BatchRun:
     """See `leastaction.batch.simulate`."""
     if not has_lanes(plan.mechanism, plan.integrator):
         return run_generally(plan)
+    plan = replace(plan, q=moved_starts(plan.integrator.prepare(plan.mechanism, plan.dt), plan.q))
     rows, m = plan.steps // plan.every + 1, plan.mechanism
     card = Card(m, plan.integrator, plan.dt, len(plan.q), rows, plan.dtype, mechanisms=plan.mechanisms)
     first = card.batch.q[0], card.batch.p[0]
@@ -180,7 +190,7 @@ def run_on_gpu(plan: Plan) -> BatchRun:
     driven = plan.policy is not None or bool(plan.u.any())
     seconds = card.launch(job_of(plan.policy), plan.steps, plan.every, driven)
     failed, iterations = (card.here(name) for name in ("failed", "iterations"))
-    why = f"no step of dt / {FINEST} converged"
+    why = f"Newton did not converge in parts of it, to dt / {FINEST} or to where round-off is all that is left"
     reasons = {int(k): f"step {failed[k]}: {why}" for k in np.flatnonzero(failed >= 0)}
     told = (card.batch.q, card.batch.p, True, failed, reasons, iterations, seconds, plan.mechanisms, card.here("parts"))
     return BatchRun(m, plan.integrator, plan.dt, plan.every, plan.t, *told)

@@ -11,6 +11,7 @@ from leastaction.actuation import Actuation
 from leastaction.batch.plan import Plan
 from leastaction.integrators import Stepper
 from leastaction.mechanism.arguments import FloatArray
+from leastaction.start_limits import within_rigid_limits
 
 ROBOTS, NUMBERS = 32, 2**18
 """Most robots at once, and most numbers of their states."""
@@ -31,9 +32,13 @@ class Fleet:
 
     Args:
         plan: of the batch; no policy, no motions, the same mechanism for all.
-        stepper: has a `Stepper.fleet`.
+        stepper: whose `Stepper.fleet` does it.
         count: most robots at once.
         second: momenta or velocities at the start, shape (robots, nv).
+
+    Attributes:
+        run: all steps of a robot, by its number in the fleet; None where the stepper has no fleet.
+        stays: whether robots start within the limits of their joints, shape (robots,).
     """
 
     def __init__(self, plan: Plan, stepper: Stepper, count: int, second: FloatArray) -> None:
@@ -50,9 +55,8 @@ class Fleet:
             self.u: Any = as_strided(table, (count, *table.shape), (0, *table.strides))
         else:
             self.u = np.zeros((count, plan.steps, self.nodes, plan.mechanism.nu))
-        run = stepper.fleet(self.states, self.u)
-        assert run is not None
-        self.run = run
+        self.run = stepper.fleet(self.states, self.u)
+        self.stays = within_rigid_limits(stepper, plan.q)
 
     def _controls(self, robot: int) -> FloatArray:
         """That act in each step, shape (steps, nodes, nu)."""
@@ -73,7 +77,9 @@ class Fleet:
         if not self.shared:
             for k, robot in enumerate(robots):
                 self.u[k] = self._controls(robot)
-        good = np.array([self.run(k) == self.plan.steps for k in range(count)])
+        run, stays, steps = self.run, self.stays[first : robots.stop].tolist(), self.plan.steps
+        assert run is not None
+        good = np.array([stays[k] and run(k) == steps for k in range(count)])
         kept = np.flatnonzero(good)
         Q[first + kept], S[first + kept] = q[kept, ::every], self.others[kept, ::every]
         if "iterations" in self.states:

@@ -7,6 +7,7 @@ differ. The functions are those of `minimal.lanes`, compiled anew for the GPU.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache, lru_cache
@@ -36,6 +37,9 @@ CONSTANT = 32768
 """Bytes of constant memory that contacts may take, half of what there is."""
 
 
+UNIT = 1e-3
+"""How far the square of the norm of a quaternion on the GPU, which may have 32 bits, may be from 1."""
+
 FEW_BODIES = 12
 """Up to so many, a kernel of 32 bits is quickest with all registers that it asks for, else with 128 of them."""
 
@@ -48,12 +52,19 @@ def load() -> Any:
     return cuda
 
 
+def is_simulated() -> bool:
+    """Whether kernels run on the simulator of CUDA, in Python."""
+    from numba import config
+
+    return bool(getattr(config, "ENABLE_CUDASIM", False))  # Numba sets its settings at run time
+
+
 @contextmanager
 def literals_as(number: Any) -> Iterator[None]:
     """Let number literals in kernels be of this Numba type, so that kernels for 32 bits compute with 32 bits."""
     from numba import types
 
-    if number == types.float64:
+    if number == types.float64 or is_simulated():  # the simulator computes as NumPy does
         yield
         return
     context: Any = import_module("numba.cuda.target").CUDATypingContext
@@ -174,6 +185,7 @@ def kernel_of(job: Any, model: LaneModel, nq: int, dtype: Any, separate: bool = 
             cuda.local.array((nv, 8), number),
             cuda.local.array((slots, 48), number),
             cuda.local.array(1, int64),
+            cuda.local.array(3, number),
             touch,
         )
         job(mechanism, lane, settings, batch, robot)
@@ -206,7 +218,7 @@ def compiled(
     if not separate:
         model = pruned(model, driven)
     options = {}  # all registers that there are: spilling numbers of 64 bits costs more than waiting for them
-    if single and not touching and len(model.nodes) > FEW_BODIES:
+    if single and not touching and len(model.nodes) > FEW_BODIES and not is_simulated():
         options["max_registers"] = 128
     return cuda.jit(kernel_of(job, model, mechanism.nq, dtype, separate), **options)
 
@@ -251,3 +263,33 @@ def copies() -> tuple[Any, Any]:
                 controls[0, k, robot] = u[robot, k]
 
     return place, control
+
+
+@cache
+def checks() -> tuple[Any, Any]:
+    """Kernels that write the number of the first row with a number that is not finite, or a quaternion that is no unit.
+
+    Rows are told apart by the robot; `bad` holds the least of them, for each of the two, shape (2,).
+    """
+    load()
+
+    @cuda.jit
+    def numbers(values, bad):
+        robot = cuda.grid(1)
+        if robot < values.shape[0]:
+            for k in range(values.shape[1]):
+                if not math.isfinite(values[robot, k]):
+                    cuda.atomic.min(bad, 0, robot)
+
+    @cuda.jit
+    def units(q, places, bad):
+        robot = cuda.grid(1)
+        if robot < q.shape[0]:
+            for k in range(places.shape[0]):
+                square = 0.0
+                for c in range(places[k], places[k] + 4):
+                    square += q[robot, c] * q[robot, c]
+                if not abs(square - 1.0) < UNIT:
+                    cuda.atomic.min(bad, 1, robot)
+
+    return numbers, units

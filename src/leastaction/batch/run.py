@@ -20,7 +20,7 @@ FloatArray = NDArray[np.floating]
 
 @dataclass(frozen=True, eq=False)
 class BatchRun:
-    """Runs of many robots.
+    """Runs of many robots. `run[k]` is that of robot k, a `Trajectory`; `run[k].save(path)` writes it to a file.
 
     Attributes:
         mechanism: the robot, where parameters do not differ; see `mechanisms`.

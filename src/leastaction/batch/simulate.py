@@ -10,7 +10,7 @@ import numpy as np
 from leastaction.batch.plan import Plan
 from leastaction.batch.run import BatchRun
 from leastaction.batch.threads import run_on_cores
-from leastaction.controls import check_call
+from leastaction.controls import check_call, refuse_names
 from leastaction.errors import IntegratorError, MechanismError
 from leastaction.integrators import Integrator, is_count
 from leastaction.left_out import warn_of_ignored
@@ -136,6 +136,10 @@ def checked_states(
         ("q", q, mechanism.nq, mechanism.home()),
         ("v", v, mechanism.nv, np.zeros(mechanism.nv)),
     ):
+        if isinstance(value, Mapping):
+            order = "coordinate_names" if what == "q" else "velocity_names"
+            told = f"arrays of shape (robots, {size}) or ({size},) in the order of mechanism.{order}"
+            raise MechanismError(f"{what}: a batch takes no names, but {told}; got {shown(value)}")
         a = real_array(default if value is None else value)
         if a is None:
             raise MechanismError(f"{what}: expected numbers, got {shown(value)}")
@@ -187,6 +191,7 @@ def controls_of_lanes(mechanism: Mechanism, controls: Any, robots: int, steps: i
     nu = mechanism.nu
     if controls is None:
         return np.zeros((1, nu, 1))
+    refuse_names(mechanism, controls)
     u = real_array(controls)
     if u is None:
         raise IntegratorError(f"controls must be numbers, got {shown(controls)}")

@@ -10,7 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from leastaction.batch.arrays import is_there
 from leastaction.batch.simulate import checked_parameters, checked_states, mechanisms_of, number_type
+from leastaction.batch.starts import moved_starts
+from leastaction.controls import refuse_names
 from leastaction.errors import ConvergenceError, IntegratorError, MechanismError
 from leastaction.implausible import Once
 from leastaction.integrators import Integrator, is_count
@@ -20,6 +23,7 @@ from leastaction.mechanism._check import real_array, shown
 from leastaction.minimal import Galerkin
 from leastaction.motions import checked_names, motion_at
 from leastaction.simulator import Simulator as One
+from leastaction.simulator_state import not_set
 from leastaction.start import checked_integrator, first_state
 from leastaction.warn import Gathered
 
@@ -72,7 +76,8 @@ class Simulator:
             raise IntegratorError(f"workers must be a whole number of at least 1, got {shown(workers)}")
         self.mechanism, self.robots, self.dt, self.device = mechanism, robots, dt, device
         self.integrator = Galerkin(order=2) if integrator is None else checked_integrator(integrator)
-        warn_of_ignored(self.integrator.prepare(mechanism, dt))
+        self._stepper = self.integrator.prepare(mechanism, dt)
+        warn_of_ignored(self._stepper)
         names = checked_parameters(parameters)
         for name, values in names.items():
             if len(values) != robots:
@@ -94,18 +99,36 @@ class Simulator:
         Args:
             q: positions, shape (nq,) for all or (robots, nq); default the home of the mechanism.
             v: velocities, shape (nv,) or (robots, nv); default rest.
-            which: numbers of the robots that q and v are of; default all.
+            which: numbers of the robots that q and v are of, or True for these and False for others, shape (robots,);
+                default all.
 
         Raises:
             MechanismError: for a bad state; names the robot. None has been put elsewhere then.
         """
         chosen = np.arange(self.robots) if which is None else _chosen(which, self.robots)
-        on_gpu = [hasattr(x, "__cuda_array_interface__") for x in (q, v)]
-        if self.device == "cuda" and all(on_gpu):
-            self._robots.place(chosen, q, v)
+        if len(chosen) == 0:
+            return
+        if self.device == "cuda" and (is_there(q) or is_there(v)):
+            self._place_there(chosen, q, v)
             return
         count, states = checked_states(self.mechanism, q, v, {"which": chosen})
         assert count == len(chosen)
+        starts = moved_starts(self._stepper, states[0]) if self.device == "cuda" else states[0]
+        self._robots.place(chosen, starts, states[1])
+
+    def _place_there(self, chosen: NDArray[np.int64], q: Any, v: Any) -> None:
+        """`reset` to states of which at least one array is on the GPU, as they are: no joint is moved within limits."""
+        m, given = self.mechanism, {}
+        for name, value, size in (("q", q, m.nq), ("v", v, m.nv)):
+            if is_there(value):
+                wanted, got = (len(chosen), size), tuple(value.shape)
+                if got != wanted:
+                    raise MechanismError(f"{name}: expected shape {wanted} of an array on the GPU, got {got}")
+                given[name] = value
+        here_q, here_v = (None if name in given else value for name, value in (("q", q), ("v", v)))
+        _, (host_q, host_v) = checked_states(m, here_q, here_v, {"which": chosen})
+        states = given.get("q", host_q), given.get("v", host_v)
+        self._robots.check_states(chosen, *states)
         self._robots.place(chosen, *states)
 
     def step(self, u: Any = None, steps: int = 1, motions: Any = None) -> None:
@@ -132,11 +155,13 @@ class Simulator:
                 raise IntegratorError(f"motions are of one step, so steps must be 1, got {shown(steps)}")
         if not is_count(steps):
             raise IntegratorError(f"steps must be a whole number of at least 1, got {shown(steps)}")
-        if self.device == "cuda" and hasattr(u, "__cuda_array_interface__"):
+        if self.device == "cuda" and is_there(u):
             if tuple(u.shape) != (self.robots, nu):
                 raise IntegratorError(f"controls: expected shape ({self.robots}, {nu}), got {tuple(u.shape)}")
+            self._robots.check_controls(u)
             self._robots.step(u, steps)
             return
+        refuse_names(self.mechanism, u)
         a = real_array(np.zeros(nu) if u is None else u)
         if a is None or a.shape not in ((nu,), (self.robots, nu)):
             got = shown(u) if a is None else a.shape
@@ -152,15 +177,27 @@ class Simulator:
         """Joint positions [rad or m], shape (robots, nq)."""
         return self._robots.q
 
+    @q.setter
+    def q(self, value: Any) -> None:
+        raise not_set("q")
+
     @property
     def v(self) -> Any:
         """Joint velocities [rad/s or m/s], shape (robots, nv)."""
         return self._robots.v
 
+    @v.setter
+    def v(self, value: Any) -> None:
+        raise not_set("v")
+
     @property
     def p(self) -> Any:
         """Momenta, shape (robots, nv)."""
         return self._robots.p
+
+    @p.setter
+    def p(self, value: Any) -> None:
+        raise not_set("p")
 
     @property
     def failed(self) -> NDArray[np.bool_]:
@@ -238,7 +275,10 @@ class _Cores:
 def _chosen(which: Any, robots: int) -> NDArray[np.int64]:
     """Numbers of robots, each once."""
     a = np.asarray(which)
-    if a.dtype == bool and a.shape == (robots,):
+    if a.dtype == bool:
+        if a.shape != (robots,):
+            told = f"True or False for each of the {robots} robots, shape ({robots},)"
+            raise IntegratorError(f"which: expected {told}, got shape {a.shape}")
         a = np.flatnonzero(a)
     wrong = a.ndim != 1 or (a.size > 0 and not np.issubdtype(a.dtype, np.integer))
     if wrong or (a.size > 0 and (a.min() < 0 or a.max() >= robots)) or len(np.unique(a)) != len(a):

@@ -8,10 +8,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from leastaction.batch.arrays import is_there
 from leastaction.batch.cuda import THREADS, Card
-from leastaction.batch.kernels import RUN, copies, load
+from leastaction.batch.kernels import RUN, checks, copies, load
+from leastaction.errors import IntegratorError, LeastActionError, MechanismError
 from leastaction.mechanism import Mechanism
+from leastaction.mechanism.configuration import quaternions
 from leastaction.minimal.lanes import batches
+
+FREE = np.iinfo(np.int64).max
+"""More than the number of any robot."""
 
 
 class SteppingCard:
@@ -37,24 +43,48 @@ class SteppingCard:
 
     def _there(self, values: Any) -> Any:
         cuda = load()
-        if hasattr(values, "__cuda_array_interface__"):
-            return cuda.as_cuda_array(values)
+        if is_there(values):
+            return cuda.as_cuda_array(values) if hasattr(values, "__cuda_array_interface__") else values
         return cuda.to_device(np.array(values, self.dtype if values.dtype.kind == "f" else np.int64, order="C"))
+
+    def check_states(self, which: Any, q: Any, v: Any) -> None:
+        """Refuse states on the GPU that are no states, by the number of the robot."""
+        for name, values in (("q", q), ("v", v)):
+            self._check_numbers(name, values, which, MechanismError)
+        places = np.array(quaternions(self.card.mechanism), np.int64)
+        if len(which) and len(places):
+            cuda, bad = load(), load().to_device(np.array([FREE, FREE]))
+            checks()[1][_blocks(len(which)), THREADS](self._there(q), cuda.to_device(places), bad)
+            row = int(bad.copy_to_host()[1])
+            if row < FREE:
+                raise MechanismError(f"q: the quaternions of robot {which[row]} must have unit norm")
+
+    def check_controls(self, u: Any) -> None:
+        """Refuse controls on the GPU that are not finite, by the number of the robot."""
+        self._check_numbers("controls", u, range(len(u)), IntegratorError)
+
+    def _check_numbers(self, name: str, values: Any, robots: Any, error: type[LeastActionError]) -> None:
+        if values.shape[0] == 0 or values.shape[1] == 0:
+            return
+        bad = load().to_device(np.array([FREE, FREE]))
+        checks()[0][_blocks(values.shape[0]), THREADS](self._there(values), bad)
+        row = int(bad.copy_to_host()[0])
+        if row < FREE:
+            raise error(f"{name}: robot {robots[row]} has a number that is not finite")
 
     def place(self, which: Any, q: Any, v: Any) -> None:
         """Put robots at (q, v)."""
         if len(which):
             batch, (kernel, _) = self.card.batch, copies()
-            blocks = (len(which) + THREADS - 1) // THREADS
             given = (self._there(x) for x in (which, q, v))
-            kernel[blocks, THREADS](*given, batch.q, batch.v, batch.memory)
+            kernel[_blocks(len(which)), THREADS](*given, batch.q, batch.v, batch.memory)
             self.card.launch(batches.place)
 
     def step(self, u: Any, steps: int) -> None:
         """Advance all robots with controls (robots, nu)."""
         batch, (_, kernel) = self.card.batch, copies()
         if u.shape[1]:
-            kernel[(len(u) + THREADS - 1) // THREADS, THREADS](self._there(u), batch.u)
+            kernel[_blocks(u.shape[0]), THREADS](self._there(u), batch.u)
         self.card.launch(RUN, steps, steps)
 
     @property
@@ -67,6 +97,10 @@ class SteppingCard:
     def failed(self) -> NDArray[np.bool_]:
         """Which robots have failed, on this side."""
         return self.card.here("failed") >= 0
+
+
+def _blocks(robots: int) -> int:
+    return (robots + THREADS - 1) // THREADS
 
 
 class _Interface:

@@ -39,19 +39,26 @@ class Cores:
     Attributes:
         momentum: whether its integrator solves for momenta.
         momenta: at the start, shape (robots, nv); None where each robot finds its own.
-        fleets: whether robots can be run by `Fleet`.
+        fleets: whether robots can be run by `Fleet`: those that start where they are told.
     """
 
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
         self.local = threading.local()
         one, m = plan.integrator.prepare(plan.mechanism, plan.dt), plan.mechanism  # what it cannot run, it refuses here
-        self.momentum = one.momentum
-        # Momenta of all starts at once, where the starts are sure to stay as they are.
-        moved = "limits" in one.acts or bool(m.prescribed) or not m.is_tree
-        self.momenta = plan.momenta() if one.momentum and not moved and not plan.mechanisms else None
-        alike = not moved and not plan.mechanisms and plan.policy is None and 0 < plan.steps <= PIECE
-        self.fleets = alike and type(one).fleet is not Stepper.fleet
+        self.momentum, alike = one.momentum, not plan.mechanisms and not m.prescribed and m.is_tree
+        # Momenta of all starts at once, of use where these stay as they are.
+        self.second = plan.momenta() if one.momentum and alike else plan.v
+        self.momenta = self.second if one.momentum and alike and "limits" not in one.acts else None
+        self.fleets = alike and plan.policy is None and 0 < plan.steps <= PIECE and type(one).fleet is not Stepper.fleet
+        if not plan.mechanisms:
+            self._keep(one)
+
+    def _keep(self, stepper: Stepper) -> None:
+        """Let a stepper be that of this thread."""
+        stepper.noting = False
+        self.local.stepper, self.local.memory = stepper, stepper.memory()
+        self.local.actuation = self._actuation(stepper)
 
     def stepper(self, robot: int) -> Stepper:
         """A stepper of this thread, fresh for a robot."""
@@ -59,17 +66,15 @@ class Cores:
         if plan.mechanisms:
             return plan.integrator.prepare(plan.mechanisms[robot], plan.dt)
         if not hasattr(self.local, "stepper"):
-            self.local.stepper = plan.integrator.prepare(plan.mechanism, plan.dt)
-            self.local.memory = self.local.stepper.memory()
-            self.local.actuation = self._actuation(self.local.stepper)
+            self._keep(plan.integrator.prepare(plan.mechanism, plan.dt))
         self.local.stepper.remember(self.local.memory)
         return self.local.stepper
 
-    def fleet(self, count: int) -> Fleet:
-        """That of this thread, for so many robots at once."""
+    def fleet(self, count: int) -> Fleet | None:
+        """That of this thread, for so many robots at once; None where the stepper has none."""
         if not hasattr(self.local, "fleet"):
-            second = self.plan.v if self.momenta is None else self.momenta
-            self.local.fleet = Fleet(self.plan, self.stepper(0), count, second)
+            fleet = Fleet(self.plan, self.stepper(0), count, self.second)
+            self.local.fleet = None if fleet.run is None else fleet
         return self.local.fleet
 
     def run(self, robot: int, Q: Any, S: Any) -> tuple[int, str, int]:
@@ -153,7 +158,7 @@ def on_all_cores(function: Callable[[Any], Any], jobs: Sequence[Any], workers: i
         return [function(job) for job in jobs]
     numbers, out = iter(range(len(jobs))), [None] * len(jobs)
 
-    def work(_: int) -> None:
+    def work() -> None:
         # A thread takes the next number by itself: a future for each job would cost as much as a short run.
         try:
             for k in numbers:
@@ -162,9 +167,12 @@ def on_all_cores(function: Callable[[Any], Any], jobs: Sequence[Any], workers: i
             list(numbers)  # the others end, too
             raise
 
-    with ThreadPoolExecutor(count) as pool:
+    with ThreadPoolExecutor(count - 1) as pool:
         try:
-            list(pool.map(work, range(count)))
+            others = [pool.submit(work) for _ in range(count - 1)]
+            work()  # this thread is one of them
+            for other in others:
+                other.result()
         except BaseException:
             list(numbers)
             raise
@@ -199,15 +207,16 @@ def run_on_cores(plan: Plan) -> BatchRun:
     size = robots_at_once(plan, workers or number_of_cores())
 
     def lanes(own: range) -> None:
-        for k in cores.fleet(size).advance(own, Q, S, iterations):
+        fleet = cores.fleet(size) if cores.fleets else None
+        with Gathered().of(0):  # who has something to say, is run by itself
+            others = list(own) if fleet is None else fleet.advance(own, Q, S, iterations)
+        for k in others:
             lane(k)  # again, to say why
 
     began = time.perf_counter()
-    lane(0)  # compiles, once
-    if cores.fleets:
-        on_all_cores(lanes, [range(k, min(k + size, robots)) for k in range(1, robots, size)], workers)
-    else:
-        on_all_cores(lane, range(1, robots), workers)
+    lanes(range(1))  # compiles, once
+    size = size if cores.fleets else 1
+    on_all_cores(lanes, [range(k, min(k + size, robots)) for k in range(1, robots, size)], workers)
     gathered.give()
     arrays = (np.moveaxis(Q, 0, 2), np.moveaxis(S, 0, 2))
     told = (failed, dict(sorted(reasons.items())), iterations, time.perf_counter() - began, plan.mechanisms)

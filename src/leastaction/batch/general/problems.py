@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
@@ -18,20 +18,22 @@ from leastaction.batch.general.asking import (
     velocity_of_rates,
 )
 from leastaction.batch.general.reduced import energies_of, reduced_rows, reduced_run
-from leastaction.batch.general.runs import ActionRows, MaximalRows, action_run, maximal_run
+from leastaction.batch.general.runs import ActionRows, MaximalRows, action_run, loop_run, maximal_run
 from leastaction.batch.plan import Plan
+from leastaction.batch.starts import moved_starts
 from leastaction.division import FINEST
-from leastaction.errors import IntegratorError
-from leastaction.integrators import FloatArray, Stepper
+from leastaction.errors import IntegratorError, MechanismError
+from leastaction.integrators import FloatArray
 from leastaction.maximal.arrays import contact_data
 from leastaction.maximal.coordinates.placement import momenta_of, place
 from leastaction.maximal.step.rollout import EXHAUSTED, FAILED, FULL, REPLAN
 from leastaction.maximal.stepper import MaximalStepper
 from leastaction.minimal.action_stepper import ActionStepper
+from leastaction.minimal.bodywise.constrained_stepper import ClosedBodywiseStepper
 from leastaction.minimal.bodywise.stepper import BodywiseStepper
 from leastaction.minimal.jointwise.stepper import VariationalStepper
+from leastaction.minimal.loop_stepper import LoopStepper
 from leastaction.redmax.stepper import ReducedStepper
-from leastaction.start_limits import within_limits
 
 ROOM = 64
 """Most contacts that a robot has room for at once."""
@@ -76,7 +78,7 @@ def refuse_without_kernel(plan: Plan) -> None:
         name = plan.mechanism.prescribed[0]
         raise IntegratorError(f"device='cuda' knows no prescribed motions, such as that of {name!r}; use device='cpu'")
     if type(plan.integrator.prepare(plan.mechanism, plan.dt)) not in _families():
-        loops = "" if plan.mechanism.is_tree else " with loops; Maximal and BDF run these"
+        loops = "" if plan.mechanism.is_tree else " with loops; Galerkin of bodies, Maximal and BDF run these"
         raise IntegratorError(f"device='cuda' does not run {plan.integrator}{loops}; use device='cpu'")
 
 
@@ -90,6 +92,7 @@ def _families() -> dict[Any, Callable[[Plan, Sequence[Any]], Problem]]:
     """How problems are made, by the stepper."""
     return {
         BodywiseStepper: _action,
+        ClosedBodywiseStepper: _closed,
         VariationalStepper: _action,
         MaximalStepper: _maximal,
         ReducedStepper: _reduced,
@@ -126,20 +129,45 @@ def _rollout(stepper: ActionStepper) -> Any:
     return stepper.rollout((FINEST // stepper.parts).bit_length() - 1)
 
 
-def _starts(plan: Plan, stepper: Stepper) -> FloatArray:
-    """Configurations at the start, within limits that act, and without overlaps."""
-    if "limits" not in stepper.acts:
-        return plan.q
-    return np.stack([stepper.clear_start(within_limits(stepper, q)) for q in plan.q])
+def _closed(plan: Plan, steppers: Sequence[Any]) -> Problem:
+    """Of `Galerkin` with loops, whose steps are divided from Python, that is, on the CPU alone."""
+    loops = [stepper.rollout(0) for stepper in steppers]
+    model, settings, data, system = (list(bundles) for bundles in zip(*(loop.first for loop in loops), strict=True))
+    one, m = steppers[0], plan.mechanism
+    record, controls = one.record(1), np.zeros((1, len(one.control_nodes), m.nu))
+    rows = ActionRows(controls, *(record[name] for name in ("q", "p", "iterations", "multipliers")))
+    q, p, redundant = closed_states(plan, steppers)
+    reads, asking = _asking(plan)
+    job = _job(loop_run, loops[0].entry, controls_of(plan.policy))
+    why = (
+        "no solution of the whole step, or only where energy comes from nowhere; with loops, device='cpu' divides steps"
+    )
+    states = (q, p, np.zeros((len(q), 0)), redundant[:, None])
+    writes = (data[0], system[0], rows, asking)
+    return Problem(job, (model, settings, (reads,)), writes, *states, False, {UNSOLVED: why})
+
+
+def closed_states(plan: Plan, steppers: Sequence[Any]) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Positions and momenta of robots with loops at the start, and 1 where their equations depend on each other."""
+    q, p, redundant = plan.q.copy(), plan.momenta(), np.zeros(len(plan.q))
+    for k in range(len(q)):
+        own = steppers[k if plan.mechanisms else 0]
+        try:
+            q[k] = own.prepare_start(q[k])
+            p[k] = own.prepare_momentum(q[k], p[k], False)
+        except MechanismError as error:
+            raise MechanismError(f"robot {k}: {error}") from None
+        redundant[k] = own.system.redundant[0] if isinstance(own, LoopStepper) else 0.0
+    return q, p, redundant
 
 
 def _maximal(plan: Plan, steppers: Sequence[MaximalStepper]) -> Problem:
     one, m = steppers[0], plan.mechanism
-    q, p = _starts(plan, one), plan.momenta()
+    q = moved_starts(one, plan.q)
+    p = replace(plan, q=q).momenta()
     robots = len(q)
     if not m.is_tree:
-        q = np.stack([one.prepare_start(x) for x in q])
-        p = np.stack([one.prepare_momentum(x, y, False) for x, y in zip(q, p, strict=True)])
+        q, p, _ = closed_states(replace(plan, q=q), steppers)
     starts = []
     for k in range(robots):
         own = steppers[k if plan.mechanisms else 0]

@@ -17,7 +17,10 @@ IntArray = NDArray[np.int64]
 
 
 class ActionRows(NamedTuple):
-    """Two rows of a record of `minimal.action_stepper` and the controls of a step, shape (1, nodes, nu)."""
+    """Two rows of a record of `minimal.action_stepper` and the controls of a step, shape (1, nodes, nu).
+
+    With loops, `divided` are their multipliers.
+    """
 
     u: FloatArray
     q: FloatArray
@@ -47,6 +50,7 @@ def action_run(rollout, controls):
         total = 0
         for step in range(steps):
             controls(reads, asking, batch, step, robot, q[0], p[0], p[0], u)
+            iterations[1] = 0
             done = rollout(model, settings, data, halving, u, q, p, iterations, rows.divided)
             total += iterations[1]
             if done < 1:
@@ -58,6 +62,18 @@ def action_run(rollout, controls):
                 tell(q[0], batch.q, (step + 1) // every, robot)
                 tell(p[0], batch.second, (step + 1) // every, robot)
         batch.iterations[robot] = total
+
+    return job
+
+
+def loop_run(rollout, controls):
+    """The same with loops: `system` is a `LoopSystem`, and `rows.divided` are multipliers."""
+    steps = action_run(rollout, controls)
+
+    @routine
+    def job(model, settings, reads, data, system, rows, asking, batch, robot):
+        system.redundant[0] = GeneralBatch(*batch).start[0, robot] > 0.5
+        steps(model, settings, reads, data, system, rows, asking, batch, robot)
 
     return job
 

@@ -12,6 +12,8 @@ from leastaction.contact.records import records
 from leastaction.dynamics.mobility import HOLDS, mobility_at_home
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism.tree import DOF, NODE
+from leastaction.minimal.lanes.gears import GEAR, gears
+from leastaction.minimal.lanes.island_arrays import Islands, island_arrays
 
 FloatArray = NDArray[np.floating]
 
@@ -27,7 +29,7 @@ class LaneModel(NamedTuple):
         dofs: `LANE_DOF` records.
         slots: for each body that several carry on from, or one that is not the next, where its children's blocks wait;
             -1 for others, shape (bodies,).
-        drives: `GEAR` records of the controls.
+        drives: `GEAR` records of the controls, then of constant wrenches.
         gravity: [m/s^2], shape (3,).
         branches: number of slots.
         cones: `LANE_CONE` records, or None where contacts, limits and dry friction do not act.
@@ -37,7 +39,7 @@ class LaneModel(NamedTuple):
         driven: whether there are controls that are not zero; likewise.
         branched: whether some body is not carried by the one before it; likewise.
         turning: whether joints may have several axes, as balls have; likewise.
-        pushed: the first control that pushes on a body, or their number; None where there is none, likewise.
+        pushed: the first drive that pushes on a body, or their number; None where there is none, likewise.
         shapes: `LaneShapes`, or None where bodies touch planes alone.
     """
 
@@ -92,6 +94,7 @@ class Found(NamedTuple):
         way: how far points of each body get in the first guess of a step [m], shape (bodies,).
         keys, impulses: what the contacts in the step before were, and their impulses, shapes (room,), (room, 3).
         log: forces of contacts: step, two bodies, point, force, gap; shape (rows, 10).
+        islands: which cones move each other.
     """
 
     now: Any
@@ -103,6 +106,7 @@ class Found(NamedTuple):
     keys: NDArray[np.int64]
     impulses: FloatArray
     log: FloatArray
+    islands: Islands
 
 
 class Touch(NamedTuple):
@@ -160,17 +164,19 @@ class Lane(NamedTuple):
         q0, q1: joint positions at the start and the end of a step, shape (nq,).
         p, end: momenta at the start and the end of a step, shape (nv,).
         tau: generalised forces of the controls, shape (nv,).
-        u: the controls, shape (nu,).
+        u: the controls, and a 1 for each constant wrench, shape (drives,).
         near, far: mean velocities of the last step and the one before, shape (nv,).
         dx: update, shape (nv,).
         moved: tangent vector from q0 to q1, shape (nv,).
         R: rotations of the bodies at the start and the end of the step, shape (2, bodies, 9); which is which, `now`
             tells, so that nothing is copied from step to step.
-        x: their centres of mass [m], shape (2, bodies, 3).
+        x: their centres of mass [m], shape (2, bodies, 3), from the origin.
         S: world twists of unit joint velocities, shape (2, nv, 6).
         W: for each degree of freedom its row, pivot and right-hand side, shape (nv, 8).
         wait: what waits at branches, shape (slots, 48).
         now: which of R, x, S is of the start of the step, shape (1,).
+        origin: where x and S are counted from [m], shape (3,): near the robot, so that its moments have few digits to
+            lose; the world's own where contacts act, and of robots that stand on joints of one axis.
         touch: `Touch`, or None where contacts do not act.
     """
 
@@ -190,6 +196,7 @@ class Lane(NamedTuple):
     W: FloatArray
     wait: FloatArray
     now: NDArray[np.int64]
+    origin: FloatArray
     touch: Any = None
 
 
@@ -244,20 +251,6 @@ LANE_DOF = np.dtype([*((name, DOF[name]) for name in DOF.names or ()), ("holds",
 
 NEVER = 1e30
 """Such impulses of joints that stand any."""
-
-GEAR = np.dtype(
-    [
-        ("dof", "i8"),  # degree of freedom that it pushes with gear * u, or -1
-        ("gear", "f8"),
-        ("lower", "f8"),  # limits of u
-        ("upper", "f8"),
-        ("node", "i8"),  # else: body that it pushes with u * wrench, -1 for none
-        ("wrench", "f8", 6),  # torque about the centre of mass and force, in the body's frame
-    ],
-    align=True,
-)
-"""One control, with its limits."""
-
 
 LANE_CONE = np.dtype(
     [
@@ -317,22 +310,12 @@ def narrowed(dtype: np.dtype[Any]) -> np.dtype[Any]:
 
 def lane_model(mechanism: Mechanism, dtype: Any, cones: Any = None, shapes: LaneShapes | None = None) -> LaneModel:
     """The arrays of a mechanism, with numbers of `dtype`, and with `LANE_CONE` records and shapes where these act."""
-    from leastaction.forces.drives import compiled
-
     tree, single = mechanism.tree, np.dtype(dtype) == np.float32
     parents = tree.nodes.parent
     branching = sorted({int(p) for i, p in enumerate(parents) if p >= 0 and p != i - 1})
     slots = np.full(len(parents), -1)
     slots[branching] = np.arange(len(branching))
-    drives = np.zeros(mechanism.nu, GEAR)
-    given = compiled(mechanism, tree.frames)
-    drives["dof"], drives["gear"], drives["lower"], drives["upper"] = given.dof, given.gear, -np.inf, np.inf
-    drives["node"], drives["wrench"] = np.where(given.dof < 0, given.node, -1), given.wrench
-    thrusters = np.flatnonzero(drives["node"] >= 0)
-    centres = np.array(tree.nodes.com)[drives["node"][thrusters]]
-    drives["wrench"][thrusters, :3] -= np.cross(centres, drives["wrench"][thrusters, 3:])
-    for drive, actuator in zip(drives, mechanism.actuators, strict=False):
-        drive["lower"], drive["upper"] = actuator.lower, actuator.upper
+    drives, pushed = gears(mechanism)
 
     def as_records(values: Any, kind: np.dtype[Any]) -> Any:
         kind = narrowed(kind) if single else kind
@@ -353,7 +336,7 @@ def lane_model(mechanism: Mechanism, dtype: Any, cones: Any = None, shapes: Lane
         gravity=np.asarray(tree.gravity, dtype),
         branches=len(branching),
         cones=None if cones is None else as_records(cones, LANE_CONE),
-        pushed=int(thrusters[0]) if len(thrusters) else len(drives),
+        pushed=pushed,
         shapes=shapes,
     )
 
@@ -379,7 +362,8 @@ def lane_shapes(model: LaneModel, nq: int, room: int = 0) -> Any:
     n, nv = len(model.nodes), len(model.dofs)
     shapes: dict[str, Any] = dict.fromkeys(("p", "end", "tau", "near", "far", "dx", "moved"), (nv,))
     shapes |= dict.fromkeys(("q0", "q1"), (nq,)) | {"R": (2, n, 9), "x": (2, n, 3), "S": (2, nv, 6)}
-    shapes |= {"u": (max(1, len(model.drives)),), "W": (nv, 8), "wait": (max(1, model.branches), 48), "now": (1,)}
+    shapes |= {"u": (max(1, len(model.drives)),), "W": (nv, 8), "wait": (max(1, model.branches), 48)}
+    shapes |= {"now": (1,), "origin": (3,)}
     if model.cones is not None:
         count = len(model.cones) + room
         m = 2 * int((model.cones.kind == CONTACT).sum()) + count + 2 * room
@@ -405,6 +389,7 @@ def lane_arrays(model: LaneModel, nq: int, room: int = 0) -> Lane:
     *shapes, touch = lane_shapes(model, nq, room if model.shapes is not None else 0)
     own: dict[str, Any] = dict(zip(Lane._fields, map(np.zeros, shapes), strict=False))
     own["now"] = np.zeros(1, np.int64)
+    own["u"][: len(model.drives)][model.drives.held > 0] = 1.0
     if touch is not None:
         kinds = dict.fromkeys(("active", "which", "unknown"), np.int64)
         arrays: dict[str, Any] = {
@@ -419,6 +404,7 @@ def lane_arrays(model: LaneModel, nq: int, room: int = 0) -> Lane:
 def _found(model: LaneModel, room: int) -> Found:
     """Arrays for the contacts that are looked for, none of them known."""
     pairs, bodies, own = len(model.shapes.pairs), len(model.nodes), len(model.cones)
+    m = 2 * int((model.cones.kind == CONTACT).sum()) + own + 3 * room
     now, cones = records(1, FOUND), records(own + room, LANE_CONE)
     cones[:own] = model.cones
     now.listed = -1
@@ -432,4 +418,5 @@ def _found(model: LaneModel, room: int) -> Found:
         keys=np.zeros(room, np.int64),
         impulses=np.zeros((room, 3)),
         log=np.zeros((LOGGED * room, 10)),
+        islands=island_arrays(model.nodes, own + room, m),
     )

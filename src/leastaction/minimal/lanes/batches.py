@@ -7,6 +7,12 @@ from leastaction.minimal.lanes.legendre import momenta, velocities
 from leastaction.minimal.lanes.memory import keep, recall
 from leastaction.minimal.lanes.steps import apply_controls, drive, forget_contacts, prepare, step
 
+WORK = 256
+"""Most Newton iterations of a step, in the mean of a run: beyond, a robot would hold up all others without an end."""
+
+AHEAD = 64
+"""Steps whose iterations may be spent before they are done."""
+
 
 @routine
 def share_kick(touch, batch, row, robot):
@@ -114,7 +120,7 @@ def run_with(controls):
         for done in range(settings.steps):
             controls(model, lane, settings, batch, done, total, robot)
             spent, count = step(model, lane, settings, last == 1)
-            if spent < 0:
+            if spent < 0 or iterations + spent > WORK * (done + AHEAD):
                 batch.failed[robot] = done
                 break
             if done > 0 and done % settings.every == 0:

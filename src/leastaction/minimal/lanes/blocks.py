@@ -9,6 +9,12 @@ NO_BLOCK = (ZEROS, ZEROS, ZEROS, ZEROS, ZEROS, ZEROS)
 
 
 @inline
+def has_inertia(node):
+    """Whether a body has mass or, as some files have it, moments of inertia alone."""
+    return node.mass > 0.0 or node.Ic[0] + node.Ic[3] + node.Ic[5] > 0.0
+
+
+@inline
 def with_body(A, T, k, x0, x1):
     """A block with that of a body: T (9) by its turns, k times the identity by its shift from x0 to x1."""
     A0, A1, A2, A3, A4, A5 = A

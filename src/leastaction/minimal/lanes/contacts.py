@@ -24,6 +24,7 @@ from leastaction.minimal.lanes.arrays import CONTACT, DRY, LIMIT
 from leastaction.minimal.lanes.bounces import bounced
 from leastaction.minimal.lanes.found import find
 from leastaction.minimal.lanes.friction import take_part
+from leastaction.minimal.lanes.islands import arrange, find_ranges, relate_islands
 from leastaction.minimal.lanes.meetings import miss_found, push_found, relate_found
 from leastaction.minimal.lanes.paths import pull_up, push_up
 from leastaction.minimal.lanes.sixes import six, wrench
@@ -169,7 +170,10 @@ def relate(model, lane, found):
                 relate_stop(model, lane, cones[c], touch.side[c], touch.least[c])
     if found is not None:
         relate_found(model, lane, found)
-        relate_all(found.cones, touch, W_)
+        arrange(found.cones, touch.active, found.islands)
+        n = take_part(found.cones, touch, found)
+        find_ranges(found.cones, touch, found.islands, n)
+        relate_islands(touch, found.islands, n, W_)
         return
     for a in range(cones.shape[0]):
         if not touch.active[a]:
@@ -185,23 +189,6 @@ def relate(model, lane, found):
                 if touch.active[b]:
                     for k in range(cones[b].row, cones[b].row + (3 if cones[b].kind == CONTACT else 1)):
                         touch.W[k, j] = meet(model, node, touch.rows[j], touch.columns[k])
-
-
-@routine
-def relate_all(cones, touch, W_):
-    """The same over all joints: where contacts tie bodies of several branches, looking for common ones takes longer."""
-    which, n, nv = touch.which, take_part(cones, touch), W_.shape[0]
-    for a in range(n):
-        j = which[a]
-        for c in range(nv):
-            touch.w[j] += touch.rows[j, c] * W_[c, 7]
-    for b in range(n):
-        column, out = touch.columns[which[b]], touch.W[which[b]]
-        for a in range(n):
-            row, total = touch.rows[which[a]], 0.0
-            for c in range(nv):
-                total += row[c] * column[c]
-            out[which[a]] = total
 
 
 @routine

@@ -16,6 +16,7 @@ Reactions to loads that a contact holds are in k and J with opposite signs, what
 
 from leastaction._jit import inline, routine
 from leastaction.minimal.bodywise.turning import turn_between
+from leastaction.minimal.lanes.blocks import has_inertia
 from leastaction.minimal.lanes.bounces import given, mass_of
 from leastaction.minimal.lanes.legendre import velocities
 from leastaction.minimal.lanes.sweeps import late_damping, with_thrust
@@ -45,7 +46,7 @@ def energy_within(model, lane, dt):
     nodes, dofs, now, energy = model.nodes, model.dofs, lane.now[0], 0.0
     for i in range(nodes.shape[0]):
         node = nodes[i]
-        if node.mass > 0.0:
+        if has_inertia(node):
             R0 = load9(lane.R[now][i])
             y = mattvec(R0, turn_between(R0, load9(lane.R[1 - now][i])))
             d = sub3(load3(lane.x[1 - now][i]), load3(lane.x[now][i]))
@@ -66,6 +67,16 @@ def work_of_thrust(pushed, model, lane, i, shift, dt):
     return (dot3(f, shift) + dot3(sub3((F[0], F[1], F[2]), cross(x, f)), turn)) / dt
 
 
+@inline
+def work_of_controls(driven, lane, node):
+    """The same of controls along the axes of the joint that carries a body."""
+    work = 0.0
+    if driven is not None:  # else nobody has written `tau`
+        for c in range(node.iv, node.iv + node.nv):
+            work += 0.5 * lane.tau[c] * lane.moved[c]
+    return work
+
+
 @routine
 def work_of_forces(model, lane, dt):
     """Work of the forces that act at the start of a step, with its mean velocity [J]."""
@@ -74,8 +85,7 @@ def work_of_forces(model, lane, dt):
         node = nodes[i]
         shift = sub3(load3(lane.x[1 - now][i]), load3(lane.x[now][i]))
         work += 0.5 * node.mass * dot3(g, shift) + work_of_thrust(model.pushed, model, lane, i, shift, dt)
-        for c in range(node.iv, node.iv + node.nv):
-            work += 0.5 * lane.tau[c] * lane.moved[c]
+        work += work_of_controls(model.driven, lane, node)
         if node.nv == 1:
             dof, moved = dofs[node.iv], lane.moved[node.iv]
             pull = 0.5 * dof.stiffness * (lane.q0[node.iq] - dof.rest)

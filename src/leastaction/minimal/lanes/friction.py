@@ -14,8 +14,9 @@ problems prone to Newton like solution methods, CMAME 92, 1991), held back as by
 from math import sqrt
 
 from leastaction._jit import inline, routine
-from leastaction.linalg.dense import solve_leading
+from leastaction.linalg.dense import solve_leading, solve_within
 from leastaction.minimal.lanes.arrays import CONTACT, DRY
+from leastaction.minimal.lanes.islands import cone_at, impulses, range_of
 
 SWEEPS, ROUNDS, TRIES = 6, 12, 20
 """Sweeps of Gauss-Seidel before each start of Newton, how often, and how many steps it gets each time."""
@@ -56,25 +57,21 @@ def stop(W, w, lam, o, bound):
     return max(0.0, new)
 
 
-@inline
-def impulses(cone):
-    """Number of a cone's impulses."""
-    return 3 if cone.kind == CONTACT else 1
-
-
 @routine
 def add(touch, n, k, change):
-    """An impulse changes: so do the motions of the n impulses that take part."""
+    """An impulse changes: so do motions of the n impulses that take part."""
     w, which, row = touch.w, touch.which, touch.W[k]
-    for m in range(n):
+    low, high = range_of(touch.found, k, n)
+    for m in range(low, high):
         w[which[m]] += row[which[m]] * change
 
 
 @routine
-def take_part(cones, touch):
+def take_part(cones, touch, found):
     """List the impulses of the cones that take part; gives back their number."""
     active, which, n = touch.active, touch.which, 0
-    for c in range(active.shape[0]):
+    for a in range(active.shape[0]):
+        c = cone_at(found, a)
         if active[c]:
             for k in range(cones[c].row, cones[c].row + impulses(cones[c])):
                 which[n] = k
@@ -145,10 +142,12 @@ def linear_rows(cones, touch, n, dt, hold):
     """
     active, W, w, lam, M, d, index = touch.active, touch.W, touch.w, touch.lam, touch.M, touch.d, touch.which
     i, count = 0, 0
-    for c in range(active.shape[0]):
+    for a in range(active.shape[0]):
+        c = cone_at(touch.found, a)
         if not active[c]:
             continue
         o, size = cones[c].row, impulses(cones[c])
+        low, high = range_of(touch.found, o, n)
         if cones[c].kind != CONTACT:
             new, free = stop(W, w, lam, o, dt * cones[c].friction), lam[o] - w[o] / W[o, o]
             if new != free:
@@ -162,7 +161,7 @@ def linear_rows(cones, touch, n, dt, hold):
             continue
         # First as if all stick: w + W d = 0.
         for r in range(size):
-            for j in range(n):
+            for j in range(low, high):
                 M[i + r, j] = W[index[j], o + r]
             M[i + r, i + r] += hold * (W[o, o] if r == 0 else stiffness(W, o))
             d[i + r] = -w[o + r]
@@ -176,7 +175,7 @@ def linear_rows(cones, touch, n, dt, hold):
                 x1, x2, share = x1 / length, x2 / length, most / length
                 # d_t - mu x d_n - share (1 - x x^T)(d_t - W d / k) = mu lam_n x - lam_t
                 p11, p12, p22 = share * x2 * x2, -share * x1 * x2, share * x1 * x1
-                for j in range(n):
+                for j in range(low, high):
                     a1, a2 = M[i + 1, j] / k, M[i + 2, j] / k
                     M[i + 1, j], M[i + 2, j] = p11 * a1 + p12 * a2, p12 * a1 + p22 * a2
                 M[i + 1, i + 1] += 1.0 - p11
@@ -193,6 +192,48 @@ def linear_rows(cones, touch, n, dt, hold):
 @routine
 def solve_rows(touch, n, count):
     """Solve for the unknown changes, into `d`; gives back whether they could be."""
+    b, d, unknown = touch.b, touch.d, touch.unknown
+    if not solve_some(touch.found, touch, n, count):
+        return False
+    for a in range(count):
+        d[unknown[a]] = b[a, 0]
+    return True
+
+
+@inline
+def solve_some(found, touch, n, count):
+    """The unknown changes into `b`; gives back whether they could be found."""
+    if found is None:
+        return solve_all(touch, n, count)
+    return solve_ranges(touch, found.islands, n, count)
+
+
+@routine
+def solve_ranges(touch, islands, n, count):
+    """`solve_all` where each impulse moves those in a range alone."""
+    M, b, d, unknown, which = touch.M, touch.b, touch.d, touch.unknown, touch.which
+    place, begins, ends, a = islands.place, islands.begins, islands.ends, 0
+    for j in range(n):
+        place[j] = a
+        if a < count and unknown[a] == j:
+            a += 1
+    place[n] = count
+    for a in range(count):
+        i, total = unknown[a], d[unknown[a]]
+        low, high = islands.low[which[i]], islands.high[which[i]]
+        begins[a], ends[a] = place[low], place[high]
+        for j in range(low, high):
+            if place[j + 1] > place[j]:
+                M[a, place[j]] = M[i, j]  # neither further down nor further on than it was
+            elif d[j] != 0.0:
+                total -= M[i, j] * d[j]
+        b[a, 0] = total
+    return solve_within(M, b, count, begins, ends, place)
+
+
+@routine
+def solve_all(touch, n, count):
+    """The unknown changes into `b`; gives back whether they could be found."""
     M, b, d, unknown = touch.M, touch.b, touch.d, touch.unknown
     for a in range(count):
         i, seen, total = unknown[a], 0, d[unknown[a]]
@@ -206,11 +247,7 @@ def solve_rows(touch, n, count):
     for a in range(count):
         for c in range(count):
             M[a, c] = M[unknown[a], c]
-    if not solve_leading(M, b, count):
-        return False
-    for a in range(count):
-        d[unknown[a]] = b[a, 0]
-    return True
+    return solve_leading(M, b, count)
 
 
 @routine
@@ -226,7 +263,8 @@ def change_impulses(touch, n):
 def clip(cones, touch, dt):
     """Shorten the changes in `d` such that impulses are allowed after them."""
     active, lam, d, i = touch.active, touch.lam, touch.d, 0
-    for c in range(active.shape[0]):
+    for a in range(active.shape[0]):
+        c = cone_at(touch.found, a)
         if not active[c]:
             continue
         o, bound = cones[c].row, dt * cones[c].friction
@@ -294,7 +332,7 @@ def settle(cones, touch, dt, tolerance):
     that touch together may not all stick: they would have to come nearer to each other. Where no solution of the laws
     is found for this, sticking contacts creep a little, at most by 1e-4 of what gives way under them.
     """
-    lam, n = touch.lam, take_part(cones, touch)
+    lam, n = touch.lam, take_part(cones, touch, touch.found)
     for a in range(touch.soft.shape[0]):
         touch.soft[a] = 0.0
     for m in range(n):

@@ -9,17 +9,17 @@ from leastaction.mechanism.actuators import BodyActuator
 from leastaction.mechanism.tendons import has_range
 
 
-def refuse_unknown(mechanism: Mechanism, who: str, instead: str, thrusters: bool = False) -> None:
-    """Refuse, with what can be used instead, a mechanism that lanes cannot run; `thrusters`: these they can."""
+def refuse_unknown(mechanism: Mechanism, who: str, instead: str, pushes: bool = False) -> None:
+    """Refuse, with what can be used instead, a mechanism that lanes cannot run; `pushes` on bodies, by controls or
+    constant, they can where said."""
     m = mechanism
     parts = {
         "loops, couplings or rolling contacts": not m.is_tree,
-        "springs, cables, external wrenches (gravcomp too) or other forces on bodies": bool(
-            m.springs or m.cables or m.wrenches or m.penalties or m.forces
-        ),
+        "springs, cables or other forces on bodies": bool(m.springs or m.cables or m.penalties or m.forces),
+        "external wrenches (gravcomp too)": not pushes and bool(m.wrenches),
         "force ranges of servos": any(has_range(a) for a in m.actuators),
         "tendons that act": bool(acting(m)),
-        "actuators that push on bodies": not thrusters and any(isinstance(a, BodyActuator) for a in m.actuators),
+        "actuators that push on bodies": not pushes and any(isinstance(a, BodyActuator) for a in m.actuators),
         "limits that push back": any(any(joint.limit_stiffness) for joint in m.joints),
         "joints along splines": "spline joint" in m.special_parts,
         "springs, dampers or armatures of ball and free joints": any(

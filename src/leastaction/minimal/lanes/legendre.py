@@ -1,7 +1,7 @@
 """Momenta and velocities of a lane at its configuration: p = M(q) v and back, along the tree."""
 
 from leastaction._jit import inline, routine
-from leastaction.minimal.lanes.blocks import NO_BLOCK, column_of, gather, leave, with_body, without_joint
+from leastaction.minimal.lanes.blocks import NO_BLOCK, column_of, gather, has_inertia, leave, with_body, without_joint
 from leastaction.minimal.lanes.sixes import held, hold, six
 from leastaction.minimal.sixes import ZEROS, plus, times
 from leastaction.spatial import load3, load9, load_sym, matmul, matmult
@@ -34,7 +34,7 @@ def momenta(model, lane, v, out):
         node = nodes[i]
         if slots[i] >= 0:
             H = held(wait[slots[i]], 0, H)
-        if node.mass > 0.0:
+        if has_inertia(node):
             x = load3(x_[i])
             own = with_body(NO_BLOCK, turned(load_sym(node.Ic), load9(R_[i])), node.mass, x, x)
             H = plus(1.0, column_of(own, six(twists[i])), H)
@@ -62,7 +62,7 @@ def velocities(model, lane, p, out):
         if slots[i] >= 0:
             row = wait[slots[i]]
             A, b = gather(row, A), held(row, 36, b)
-        if node.mass > 0.0:
+        if has_inertia(node):
             x = load3(x_[i])
             A = with_body(A, turned(load_sym(node.Ic), load9(R_[i])), node.mass, x, x)
         for c in range(node.iv + node.nv - 1, node.iv - 1, -1):

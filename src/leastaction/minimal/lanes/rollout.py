@@ -3,6 +3,7 @@
 from leastaction._jit import entry, inline, routine
 from leastaction.minimal.lanes.arrays import BatchSettings, Found, GroundRecord, Lane, LaneModel, LaneShapes, Touch
 from leastaction.minimal.lanes.contacts import centre, gap
+from leastaction.minimal.lanes.island_arrays import Islands
 from leastaction.minimal.lanes.steps import apply_controls, prepare, step
 
 
@@ -19,7 +20,7 @@ def named_found(found):
     """The plain tuple of `Found` by name again, where there is one."""
     if found is None:
         return None
-    return Found(*found)
+    return Found(*(found[:-1] + (Islands(*found[-1]),)))
 
 
 @routine

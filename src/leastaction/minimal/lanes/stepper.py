@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from leastaction._jit.bound import Bound
 from leastaction._jit.walk import Walk
 from leastaction._tuples import plain
 from leastaction.contact.neighbours import reach_of_bodies
-from leastaction.contact.overlap_words import warn_of_overlap
+from leastaction.contact.overlap_words import DEEP, ROUNDED, warn_of_overlap
 from leastaction.contact.parting import Search, clear_start
 from leastaction.dynamics.legendre import velocity_of_momentum
 from leastaction.errors import ConvergenceError
@@ -65,7 +66,7 @@ class GroundStepper(Stepper):
 
     def __init__(self, integrator: Any, mechanism: Mechanism, dt: float) -> None:
         super().__init__(integrator, mechanism, dt)
-        refuse_unknown(mechanism, "Grounded", "Maximal", thrusters=True)
+        refuse_unknown(mechanism, "Grounded", "Maximal", pushes=True)
         self.cones, shapes, self.table = cones_and_shapes(mechanism, integrator.self_collision)
         self.model = lane_model(mechanism, np.float64, self.cones, shapes)
         most = int(integrator.max_iterations)
@@ -174,6 +175,33 @@ class GroundStepper(Stepper):
 
         return step
 
+    def fleet(self, states: Mapping[str, NDArray[Any]], u: FloatArray) -> Callable[[int], int] | None:
+        """See `Stepper.fleet`."""
+        if self.lane.touch.found is not None:
+            return None
+        names = [name for name in states if name not in ("q", "p")]
+        runs = [
+            Record(q, p, extras={name: states[name][k] for name in names})
+            for k, (q, p) in enumerate(zip(states["q"], states["p"], strict=True))
+        ]
+        steps, pressing = u.shape[1], self.cones.row[: len(self.bodies)]
+        least = -np.maximum(DEEP * self._reach[self.bodies], ROUNDED)
+
+        def run(robot: int) -> int:
+            record = runs[robot]
+            start = record.q[0]
+            if self.clear_start(start) is not start:
+                return 0
+            self.forget_contacts()
+            done = self.advance(record, 0, steps, u[robot])
+            if ((record["impulses"][1, pressing] > 0.0) & (record["places"][1, :, 3] < least)).any():
+                return 0  # a warning names what overlaps
+            if done == steps:
+                self._look_ahead(record)
+            return done
+
+        return run
+
     def _contacts_of(self, first: int, impulses: FloatArray, places: FloatArray) -> FloatArray:
         """Rows of contacts of steps from `first` on, as in `Record.contacts`, from their impulses and places."""
         touching = self.cones[: places.shape[1]]
@@ -187,8 +215,17 @@ class GroundStepper(Stepper):
 
     def noted_contacts(self) -> FloatArray:
         """See `Stepper.noted_contacts`."""
-        on_planes = (self._contacts_of(*piece) for piece in self.log)
-        log = np.concatenate([*self.found_log, np.zeros((0, 10))])
+        return self._contacts(self.found_log, self.log)
+
+    def _first_contacts(self) -> FloatArray:
+        """Those of the first step."""
+        found, own = ([log[log[:, 0] == 0] for log in self.found_log], [x for x in self.log if x[0] == 0])
+        return self._contacts(found, [(0, impulses[:1], places[:1]) for _, impulses, places in own])
+
+    def _contacts(self, found: Sequence[FloatArray], own: Sequence[tuple[int, FloatArray, FloatArray]]) -> FloatArray:
+        """Rows as in `Record.contacts`, of contacts that were looked for and of those that are always there."""
+        on_planes = (self._contacts_of(*piece) for piece in own)
+        log = np.concatenate([*found, np.zeros((0, 10))])
         log[:, 1:3] = self._first_bodies[log[:, 1:3].astype(int)]
         log = np.concatenate([log, *on_planes])
         return log[np.argsort(log[:, 0], kind="stable")]
@@ -220,8 +257,13 @@ class GroundStepper(Stepper):
 
     def finish(self, record: Record) -> None:
         """Add the contacts, and to the last momentum half of the impulses there: those of a step that is forgotten."""
-        record["contacts"] = log = self.noted_contacts()
-        self._say_overlaps(log[log[:, 0] == 0])
+        if self.noting:
+            record["contacts"] = self.noted_contacts()
+        self._say_overlaps(self._first_contacts())
+        self._look_ahead(record)
+
+    def _look_ahead(self, record: Record) -> None:
+        """The last momentum of a run."""
         last, u = self.reached
         if 0 < last == len(record["p"]) - 1:
             memory, noted, found = self.memory(), self.log, self.found_log

@@ -7,13 +7,25 @@ from leastaction.minimal.lanes.energy import gains_energy
 from leastaction.minimal.lanes.found import keep_found, overlooked
 from leastaction.minimal.lanes.friction import settle
 from leastaction.minimal.lanes.passing import passes_through
-from leastaction.minimal.lanes.sweeps import eliminate, look_at_end, move, move_on, put, update
+from leastaction.minimal.lanes.sweeps import (
+    eliminate,
+    look_at_end,
+    move,
+    move_on,
+    put_end,
+    put_start,
+    recentre,
+    update,
+)
 
 FINEST = 1024
 """Most parts that a step is divided into."""
 
 PATIENCE = 6
 """Iterations after which updates and gaps of 1e-7 rad or m are good enough."""
+
+DIVIDED_IN_VAIN = 16
+"""Most parts of a step where round-off keeps Newton from its end: smaller ones have as much of it."""
 
 TRIES = 40
 """Most shares of the restitution that are tried."""
@@ -29,7 +41,7 @@ def newton(model, lane, touch, settings, dt, placed):
     `placed` tells that bodies are where q1 has them.
     """
     if not placed:
-        put(model, lane.q1, lane.R[1 - lane.now[0]], lane.x[1 - lane.now[0]], lane.S[1 - lane.now[0]], model.branched)
+        put_end(model, lane, touch)
     norm = eliminate(model, lane, touch, dt, model.soft, model.driven, model.branched)
     if touch is not None:
         relate(model, lane, touch.found)
@@ -58,7 +70,7 @@ def begin_contacts(model, lane, touch, dt):
     """Which contacts take part, from the first guess in q1; gives back whether bodies are placed there now."""
     if touch is None:
         return False
-    put(model, lane.q1, lane.R[1 - lane.now[0]], lane.x[1 - lane.now[0]], lane.S[1 - lane.now[0]], model.branched)
+    put_end(model, lane, touch)
     choose(model, lane, dt)
     return True
 
@@ -135,11 +147,12 @@ def step(model, lane, settings, steady):
     near, far, moved = lane.near, lane.far, lane.moved
     total, count = 0, 0
     parts, part, dt = 1, 0, settings.dt
+    recentre(model, lane, lane.touch, model.turning)
     while part < parts:
         spent, tried = solve(model, lane, lane.touch, settings, dt, steady)
         total += tried
         if spent < 0:
-            if parts >= FINEST or is_full(lane.touch):
+            if parts >= most_parts(lane, lane.touch, spent) or is_full(lane.touch):
                 return -1, count
             parts, part, dt = 2 * parts, 2 * part, 0.5 * dt
             steady = False
@@ -157,6 +170,21 @@ def step(model, lane, settings, steady):
         while parts > 1 and part % 2 == 0:  # two halves are done: on with what they are a half of
             part, parts, dt = part // 2, parts // 2, 2.0 * dt
     return total, count
+
+
+@routine
+def most_parts(lane, touch, spent):
+    """How many parts a step may have after an attempt that failed: few where round-off is all that is left.
+
+    Equations without contacts are smooth: near their solution, updates shrink at once, or they never do, as where 32
+    bits do not tell positions apart any more.
+    """
+    if touch is not None or spent > -PATIENCE:
+        return FINEST
+    for k in range(lane.dx.shape[0]):
+        if not abs(lane.dx[k]) <= CLOSE:
+            return FINEST
+    return DIVIDED_IN_VAIN
 
 
 @routine
@@ -238,7 +266,10 @@ def note(model, lane, touch, count, dt):
 def prepare(model, lane):
     """Bodies at the start of a run."""
     lane.now[0] = 0
-    put(model, lane.q0, lane.R[lane.now[0]], lane.x[lane.now[0]], lane.S[lane.now[0]], model.branched)
+    for k in range(3):
+        lane.origin[k] = 0.0
+    put_start(model, lane, lane.touch)
+    recentre(model, lane, lane.touch, model.turning)
 
 
 @routine

@@ -4,7 +4,17 @@ from leastaction._jit import inline, routine
 from leastaction.kinematics.manifold import go_on, retract
 from leastaction.kinematics.sweeps import library_sine_and_cosine, place_with, screw_axis
 from leastaction.minimal.bodywise.turning import plus9, polynomial, polynomial_slope, turn_between
-from leastaction.minimal.lanes.blocks import NO_BLOCK, column_of, gather, leave, row_of, with_body, without_joint
+from leastaction.minimal.lanes.blocks import (
+    NO_BLOCK,
+    column_of,
+    gather,
+    has_inertia,
+    leave,
+    row_of,
+    with_body,
+    without_joint,
+)
+from leastaction.minimal.lanes.gears import HELD_BY_WORLD
 from leastaction.minimal.lanes.sixes import held, hold, six
 from leastaction.minimal.sixes import ZEROS, plus, times
 from leastaction.spatial import (
@@ -31,6 +41,9 @@ from leastaction.spatial._series import inverse_jacobian_terms
 CAP = 0.5
 """Newton updates above this [rad or m] are shortened to it."""
 
+FAR = 1.0
+"""How far [m] a robot goes from where it is counted from before that moves on."""
+
 WAITING = 48
 """Numbers of what waits at a branch: block, wrench of the right-hand side, wrench of the subtree."""
 
@@ -38,19 +51,58 @@ place = place_with(library_sine_and_cosine)  # single precision stays single
 
 
 @routine
-def put(model, q, R_, x_, S_, branched):
-    """Rotations, centres of mass and joint screws of all bodies at q.
+def origin_of(lane, touch, turning):
+    """Where bodies are counted from; see `arrays.Lane`."""
+    if touch is not None:
+        return ZERO3
+    if turning is None:
+        return ZERO3
+    return load3(lane.origin)
+
+
+@routine
+def recentre(model, lane, touch, turning):
+    """Count from the first body again where it has gone far; bodies are placed at q0 before and after."""
+    if touch is not None:
+        return
+    if turning is None:
+        return
+    x = lane.x[lane.now[0]][0]
+    if abs(x[0]) > FAR or abs(x[1]) > FAR or abs(x[2]) > FAR:
+        for k in range(3):
+            lane.origin[k] += x[k]
+        put_start(model, lane, touch)
+
+
+@routine
+def put_start(model, lane, touch):
+    """`put` at q0."""
+    R, x, S = lane.R[lane.now[0]], lane.x[lane.now[0]], lane.S[lane.now[0]]
+    put(model, lane.q0, R, x, S, model.branched, origin_of(lane, touch, model.turning))
+
+
+@routine
+def put_end(model, lane, touch):
+    """`put` at q1."""
+    R, x, S = lane.R[1 - lane.now[0]], lane.x[1 - lane.now[0]], lane.S[1 - lane.now[0]]
+    put(model, lane.q1, R, x, S, model.branched, origin_of(lane, touch, model.turning))
+
+
+@routine
+def put(model, q, R_, x_, S_, branched, origin):
+    """Rotations, centres of mass and joint screws of all bodies at q, counted from the origin.
 
     A child's origin follows from its parent's centre of mass, so that origins need not be kept. Where `branched` is
     None, each body is carried by the one before it.
     """
     nodes = model.nodes
-    R, p = EYE, ZERO3
+    world = sub3(ZERO3, origin)
+    R, p = EYE, world
     for i in range(nodes.shape[0]):
         node = nodes[i]
         if branched is not None:
             if node.parent < 0:
-                R, p = EYE, ZERO3
+                R, p = EYE, world
             elif node.parent != i - 1:
                 R = load9(R_[node.parent])
                 p = sub3(load3(x_[node.parent]), matvec(R, load3(nodes[node.parent].com)))
@@ -86,20 +138,26 @@ def move_on(model, x, more, turning):
 
 @inline
 def with_thrust(pushed, model, lane, i, end, dt, F):
-    """A wrench F about the origin with half of what controls push body i with over the step, at one end of it."""
+    """A wrench F about the origin with half of what controls and constant wrenches push body i with over the step, at
+    one end of it."""
     if pushed is None:
         return F
     drives, u, when = model.drives, lane.u, lane.now[0] if end == 0 else 1 - lane.now[0]
     if pushed >= drives.shape[0]:
         return F
-    t, f = ZERO3, ZERO3
+    R = load9(lane.R[when][i])
+    t, f, torque, force = ZERO3, ZERO3, ZERO3, ZERO3  # in the body's frame, in the world's
     for c in range(pushed, drives.shape[0]):
         if drives[c].node == i:
             k, w = 0.5 * dt * u[c], drives[c].wrench
-            t, f = axpy3(k, (w[0], w[1], w[2]), t), axpy3(k, (w[3], w[4], w[5]), f)
-    R = load9(lane.R[when][i])
-    f = matvec(R, f)
-    t = add3(matvec(R, t), cross(load3(lane.x[when][i]), f))
+            a, b = (w[0], w[1], w[2]), (w[3], w[4], w[5])
+            if drives[c].held == HELD_BY_WORLD:
+                a = add3(a, cross(matvec(R, load3(drives[c].arm)), b))
+                torque, force = axpy3(k, a, torque), axpy3(k, b, force)
+            else:
+                t, f = axpy3(k, a, t), axpy3(k, b, f)
+    f = add3(matvec(R, f), force)
+    t = add3(add3(matvec(R, t), torque), cross(load3(lane.x[when][i]), f))
     return (F[0] + t[0], F[1] + t[1], F[2] + t[2], F[3] + f[0], F[4] + f[1], F[5] + f[2])
 
 
@@ -164,7 +222,7 @@ def eliminate(model, lane, touch, dt, soft, driven, branched):
                 row = wait[slot]
                 A, b, F = gather(row, A), held(row, 36, b), held(row, 42, F)
         m = node.mass
-        if m > 0.0:
+        if has_inertia(node):
             R0, x0, x1, Ic = load9(R0_[i]), load3(x0_[i]), load3(x1_[i]), load_sym(node.Ic)
             y = mattvec(R0, turn_between(R0, load9(R1_[i])))
             g, t, e, d = torque_of(Ic, y, h)
@@ -264,7 +322,7 @@ def look_at_end(model, lane, touch, dt, soft, driven, branched):
         lane.wait,
     )
     q0, q1, p, last_p, tau = lane.q0, lane.q1, lane.p, lane.end, lane.tau
-    put(model, q1, R1_, x1_, S1_, branched)
+    put_end(model, lane, touch)
     h = 1.0 / dt
     fall = scale3(0.5 * dt, load3(model.gravity))
     for k in range(model.branches):
@@ -277,7 +335,7 @@ def look_at_end(model, lane, touch, dt, soft, driven, branched):
         if branched is not None and slots[i] >= 0:
             F, E = held(wait[slots[i]], 0, F), held(wait[slots[i]], 6, E)
         m = node.mass
-        if m > 0.0:
+        if has_inertia(node):
             R0, x0, x1 = load9(R0_[i]), load3(x0_[i]), load3(x1_[i])
             _, t, _, _ = torque_of(load_sym(node.Ic), mattvec(R0, turn_between(R0, load9(R1_[i]))), h)
             t, f = matvec(R0, t), scale3(m * h, sub3(x1, x0))

@@ -48,7 +48,7 @@ class Replay:
     def __init__(self, stepper: Any) -> None:
         self.stepper, self.smooth = stepper, Smooth(stepper.mechanism, stepper.model.dofs)
         self.steppers: dict[float, Any] = {}
-        drives = stepper.model.drives
+        drives = stepper.model.drives[: stepper.mechanism.nu]
         self.lower, self.upper = np.array(drives.lower), np.array(drives.upper)
 
     def start(self, q: FloatArray, p: FloatArray) -> At:

@@ -1,0 +1,21 @@
+"""Where the robots of a batch start on a GPU: within limits and apart, as they do on the CPU."""
+
+from __future__ import annotations
+
+from leastaction.integrators import Stepper
+from leastaction.mechanism.arguments import FloatArray
+from leastaction.start_limits import within_limits, within_rigid_limits
+from leastaction.warn import Gathered
+
+
+def moved_starts(stepper: Stepper, q: FloatArray) -> FloatArray:
+    """Configurations (robots, nq) with joints within limits that act, and links apart; one warning of each sort."""
+    if "limits" not in stepper.acts:
+        return q
+    stays, out, gathered = within_rigid_limits(stepper, q).tolist(), q.copy(), Gathered()
+    with gathered.of(0):
+        for k, start in enumerate(q):
+            gathered.turn_to(k)
+            out[k] = stepper.clear_start(start if stays[k] else within_limits(stepper, start))
+    gathered.give()
+    return out

@@ -1,0 +1,181 @@
+"""Islands of cones: which of them move each other, and an order in which those that do lie close together.
+
+Two cones move each other where both act on bodies of one tree of joints. In a pile each body is a tree, and a cone has
+to do with few others; in a robot all have. Cones are put in the order of the islands that they tie trees to, and there
+of the trees: the equations of all impulses then have entries near the diagonal alone, each row in a range of columns.
+"""
+
+from leastaction._jit import inline, routine
+from leastaction.minimal.lanes.arrays import CONTACT
+
+
+@inline
+def impulses(cone):
+    """Number of a cone's impulses."""
+    return 3 if cone.kind == CONTACT else 1
+
+
+@inline
+def cone_at(found, a):
+    """Cone number a, in the order of islands where there is one."""
+    if found is None:
+        return a
+    return found.islands.order[a]
+
+
+@inline
+def range_of(found, k, n):
+    """Where in `which`, of n entries, those begin and end that impulse k moves."""
+    if found is None:
+        return 0, n
+    return found.islands.low[k], found.islands.high[k]
+
+
+@inline
+def trees_of(islands, cone):
+    """The two trees that a cone acts on, -1 for none; the second is another one than the first."""
+    one = islands.trees[cone.node] if cone.node >= 0 else -1
+    two = islands.trees[cone.other] if cone.other >= 0 else -1
+    if one < 0 or one == two:
+        return two, -1
+    return one, two
+
+
+@routine
+def tie_trees(cones, active, islands):
+    """`root`: the first tree of each island."""
+    root = islands.root
+    for t in range(root.shape[0]):
+        root[t] = t
+    for c in range(active.shape[0]):
+        if not active[c]:
+            continue
+        one, two = trees_of(islands, cones[c])
+        if two < 0:
+            continue
+        while root[one] != one:
+            one = root[one]
+        while root[two] != two:
+            two = root[two]
+        root[max(one, two)] = min(one, two)
+    for t in range(root.shape[0]):  # in ascending order: that of the root is known
+        root[t] = root[root[t]]
+
+
+@routine
+def rank_trees(islands):
+    """`rank`: trees island by island."""
+    root, rank, heads = islands.root, islands.rank, islands.heads
+    for t in range(root.shape[0] + 1):
+        heads[t] = 0
+    for t in range(root.shape[0]):
+        heads[root[t] + 1] += 1
+    for t in range(root.shape[0]):
+        heads[t + 1] += heads[t]
+    for t in range(root.shape[0]):
+        rank[t] = heads[root[t]]
+        heads[root[t]] += 1
+
+
+@inline
+def key_of(islands, active, cones, c):
+    """Place of a cone among others: the first of its trees; behind all where it takes no part."""
+    last = islands.rank.shape[0]
+    if not active[c]:
+        return last
+    one, two = trees_of(islands, cones[c])
+    if one < 0:
+        return 0
+    if two < 0:
+        return islands.rank[one]
+    return min(islands.rank[one], islands.rank[two])
+
+
+@routine
+def arrange(cones, active, islands):
+    """`order`: cones by the first of their trees, island by island."""
+    tie_trees(cones, active, islands)
+    rank_trees(islands)
+    heads = islands.heads
+    for t in range(heads.shape[0]):
+        heads[t] = 0
+    for c in range(active.shape[0]):
+        heads[key_of(islands, active, cones, c) + 1] += 1
+    for t in range(heads.shape[0] - 1):
+        heads[t + 1] += heads[t]
+    for c in range(active.shape[0]):
+        k = key_of(islands, active, cones, c)
+        islands.order[heads[k]] = c
+        heads[k] += 1
+
+
+@inline
+def extend(reach, t, i):
+    """Impulse i of the list acts on tree t."""
+    if t >= 0:
+        reach[t, 0], reach[t, 1] = min(reach[t, 0], i), max(reach[t, 1], i + 1)
+
+
+@routine
+def find_ranges(cones, touch, islands, n):
+    """`one`, `two`, `low` and `high` of the n impulses that are listed in `which`."""
+    reach, which, one, two = islands.reach, touch.which, islands.one, islands.two
+    for t in range(reach.shape[0]):
+        reach[t, 0], reach[t, 1] = n, 0
+    i, a = 0, 0
+    while i < n:
+        c = islands.order[a]
+        s, t = trees_of(islands, cones[c])
+        for _ in range(impulses(cones[c])):
+            one[i], two[i] = s, t
+            i += 1
+        a += 1
+    for i in range(n):
+        extend(reach, one[i], i)
+        extend(reach, two[i], i)
+    for i in range(n):
+        s, t = one[i], two[i]
+        low, high = i, i + 1
+        if s >= 0:
+            low, high = reach[s, 0], reach[s, 1]
+        if t >= 0:
+            low, high = min(low, reach[t, 0]), max(high, reach[t, 1])
+        islands.low[which[i]], islands.high[which[i]] = low, high
+
+
+@inline
+def over(spans, t, row, column):
+    """Product of a row and a column over the degrees of freedom of a tree."""
+    total = 0.0
+    for c in range(spans[t, 0], spans[t, 1]):
+        total += row[c] * column[c]
+    return total
+
+
+@inline
+def add_motion(w, j, rows, W_, spans, t):
+    """Add what the right-hand sides of a tree move impulse j's contact by."""
+    if t >= 0:
+        for c in range(spans[t, 0], spans[t, 1]):
+            w[j] += rows[j, c] * W_[c, 7]
+
+
+@routine
+def relate_islands(touch, islands, n, W_):
+    """w0 and W of the n impulses that take part: see `contacts.relate`."""
+    which, rows, one, two, spans = touch.which, touch.rows, islands.one, islands.two, islands.spans
+    for a in range(n):
+        add_motion(touch.w, which[a], rows, W_, spans, one[a])
+        add_motion(touch.w, which[a], rows, W_, spans, two[a])
+    for b in range(n):
+        k, s, t = which[b], one[b], two[b]
+        column, out = touch.columns[k], touch.W[k]
+        for a in range(islands.low[k], islands.high[k]):
+            total, apart = 0.0, True
+            if s >= 0 and (one[a] == s or two[a] == s):
+                total, apart = over(spans, s, rows[which[a]], column), False
+            if t >= 0 and (one[a] == t or two[a] == t):
+                total, apart = total + over(spans, t, rows[which[a]], column), False
+            out[which[a]] = total
+            if apart:  # the range of the other one may end before this one
+                touch.W[which[a], k] = 0.0
