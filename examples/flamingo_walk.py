@@ -85,9 +85,10 @@ def main():
         "no foot": float((~right & ~left).mean()),
     }
     walk, began = plan.repeat(chosen.strides), time.process_time()
-    shot = optimize.rehearse(walk)
+    parts = round(walk.trajectory.dt / 0.005)
+    shot = optimize.rehearse(walk, dt=walk.trajectory.dt / parts)
     figures["rehearsal, CPU seconds"] = time.process_time() - began
-    print(f"rehearsed: {np.abs(shot.q - walk.q).max():.3f} m or rad from the plan at most")
+    print(f"rehearsed: {np.abs(shot.q[::parts] - walk.q).max():.3f} m or rad from the plan at most")
     for integrator, dt in SIMULATORS:
         run = shot.track(integrator=integrator, dt=dt)
         off = np.abs(run.q[:: round(walk.trajectory.dt / dt)] - walk.q).max(axis=0)

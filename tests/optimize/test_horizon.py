@@ -78,6 +78,19 @@ def test_signs_and_solution_of_a_linear_system(which, shift):
     np.testing.assert_allclose(A @ x, b, atol=1e-9)
 
 
+def test_rounding_errors_of_long_horizons_are_not_refined():
+    """What is left after one refinement is round-off, however large solutions are."""
+    system, calls = filled(swing_up(200)), []
+    system.diagonal[: system.n] = 1e-3
+    system.factor()
+    solve = system._solve
+    system._solve = lambda x: (calls.append(x), solve(x))
+    b = np.ones(system.n + system.m)
+    x = system.solve(b)
+    assert len(calls) == 2
+    assert np.abs(matrix(system) @ x - b).max() <= 1e-15 * np.abs(system.values).max() * np.abs(x).max()
+
+
 def random_chain(rng, stages=9, size=4, wide=1):
     """A symmetric indefinite matrix that is block tridiagonal, with unknowns that couple all stages."""
     n = stages * size + wide

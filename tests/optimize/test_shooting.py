@@ -132,6 +132,26 @@ def test_a_plan_is_rehearsed():
     assert np.abs(shot.q - plan.q).max() < 0.01
     run = shot.track(integrator=la.Maximal(order=1), dt=0.01)
     assert run.q[-1, 0] == pytest.approx(0.2, abs=0.01)
+    fine = opt.rehearse(plan, dt=0.01)  # with the steps of the run that is to follow
+    assert fine.success, str(fine)
+    assert np.abs(fine.q[::4] - plan.q).max() < 0.01
+    follows = np.abs(fine.track(integrator=la.Maximal(order=1)).q - fine.q).max()
+    drifts = np.abs(run.q[::4] - shot.q).max()
+    assert follows < 0.5 * drifts
+    with pytest.raises(la.ProblemError, match=r"dt must be 0\.04 s, the step of the solution, or a whole part of it"):
+        opt.rehearse(plan, dt=0.03)
+
+
+def test_a_robot_does_not_fall_over_the_closing_of_gaps():
+    """A guess whose states jump about: gaps close by and by where closing them all at once swings an acrobot over."""
+    up, N = [math.pi, 0.0], 40
+    q = up + 0.05 * np.random.default_rng(0).normal(size=(N + 1, 2))
+    problem = opt.Problem(la.robots.acrobot(), steps=N, dt=0.05).start(q=up, v=0).bounds(u=(-20, 20))
+    problem.minimize(opt.tracking(up, 100.0), opt.effort(1e-5)).guess(q=q)
+    shot = opt.ilqr(problem, max_iterations=30, tolerance=1e-4)
+    assert shot.success, str(shot)
+    assert shot.cost < 1e-6
+    assert max(entry.cost for entry in shot.iterations) < 100
 
 
 def test_servos_follow_a_plan():

@@ -88,6 +88,36 @@ def test_derivatives_with_loops(closure):
     np.testing.assert_allclose(exact, found, atol=1e-6 * np.abs(found).max())
 
 
+def ring(hinges, kind, **options):
+    """A chain of hinges about x, y, z, x, ... whose end a loop joint about z ties to the world; closed at rest."""
+    b, before, end, place = la.MechanismBuilder(kind), "world", np.zeros(3), np.zeros(3)
+    for k in range(hinges):
+        step = np.roll((0.3, 0.1, -0.2), k)
+        b.body(f"link{k}", mass=1.0, com=step / 2, inertia=(0.02, 0.03, 0.01))
+        b.revolute(f"hinge{k}", before, f"link{k}", axis="xyz"[k % 3], position=end)
+        before, place, end = f"link{k}", place + end, step
+    b.actuator("motor", "hinge0")
+    b.joint("closing", kind, "world", before, axis="z", position=place, loop=True, **options)
+    return b.build()
+
+
+SPRINGS = {"stiffness": 8.0, "damping": 2.0, "rest": 0.3}
+
+
+@pytest.mark.parametrize("integrator", [la.Midpoint(), la.Galerkin(order=4)], ids=["joints", "bodies"])
+@pytest.mark.parametrize(
+    ("hinges", "kind", "options"),
+    [(3, "rotation_axis_free_movement", SPRINGS), (7, "screw", {"pitch": 0.2})],
+    ids=["springs", "screw"],
+)
+def test_derivatives_with_open_hinges(hinges, kind, options, integrator):
+    """Plans on their way have open loops: springs, dampers and screws are told from axes that are not in line."""
+    robot = ring(hinges, kind, **options)
+    problem = opt.Problem(robot, steps=1, dt=0.1, integrator=integrator).minimize(opt.effort()).start(v=0)
+    exact, found = jacobian_and_differences(*perturbed(problem, scale=0.3))
+    np.testing.assert_allclose(exact, found, atol=1e-7 * np.abs(found).max())
+
+
 @pytest.mark.parametrize("integrator", [la.Midpoint(), la.Galerkin(order=4)], ids=["midpoint", "simpson"])
 def test_a_four_bar_moves_as_the_simulator_says(integrator):
     robot = la.robots.four_bar(lengths=(1, 2, 1.5), crank_angle=-0.6)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any, ClassVar
 
 import numpy as np
@@ -139,8 +140,9 @@ class Function(ABC):
         return np.where(at < 0, at + count, at).astype(np.int64)
 
 
+@lru_cache(64)
 def eye(mechanism_size: int, rows: int) -> FloatArray:
-    """Identities, shape (rows, n, n)."""
+    """Identities, shape (rows, n, n), not to be written to."""
     return np.broadcast_to(np.eye(mechanism_size), (rows, mechanism_size, mechanism_size))
 
 
@@ -255,22 +257,25 @@ class Deviation(Function):
         shapes = [(mechanism.nq,), (steps + 1, mechanism.nq)]
         reference = arguments.numbers(self.reference, shapes, f"{self.name}: reference")
         self.rows = np.broadcast_to(reference, (steps + 1, mechanism.nq))
-        self.size = mechanism.nv
+        self.size, self.tangents = mechanism.nv, Tangents(mechanism)
+
+    def _away(self, place: Place) -> FloatArray:
+        reference = self.rows[place.index]
+        return self.mechanism.difference(reference, place.q) if self.tangents.curved else place.q - reference
 
     def evaluate(self, place: Place, slopes: bool) -> Values:
         """See `Function.evaluate`."""
-        x = self.mechanism.difference(self.rows[place.index], place.q)
+        x = self._away(place)
         if not slopes:
             return Values(x)
-        by_end, _ = Tangents(self.mechanism).differences(x)
+        by_end, _ = self.tangents.differences(x)
         return Values(x, q=eye(self.size, len(x)) if by_end is None else by_end)
 
     def pattern(self) -> dict[str, BoolArray]:
         """See `Function.pattern`."""
-        return {"q": Tangents(self.mechanism).spread(np.eye(self.size, dtype=bool))}
+        return {"q": self.tangents.spread(np.eye(self.size, dtype=bool))}
 
     def curvatures(self, place: Place, bar: FloatArray) -> Bends | None:
         """See `Function.curvatures`."""
-        x = self.mechanism.difference(self.rows[place.index], place.q)
-        second = Tangents(self.mechanism).difference_bends(x, bar)
+        second = self.tangents.difference_bends(self._away(place), bar)
         return None if second is None else Bends(second)

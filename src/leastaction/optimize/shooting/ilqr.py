@@ -37,6 +37,9 @@ LOOSE = 1e-3
 """Tolerance of searches whose constraints are still violated, by the violation."""
 CLOSED = 1e-9
 """Gaps [rad, m or momentum] that count as none."""
+FAR = 4.0
+"""Times what the quadratic model says that a motion may cost more where gaps close: beyond, a robot has fallen over the
+closing of gaps that were worth more."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -228,14 +231,17 @@ class _Search:
             steepest = max(steepest, float(np.abs(slope).max()))
         return k, K, S, steepest
 
-    def descent(self, model: Quadratic, A: FloatArray, B: FloatArray, k: FloatArray, K: FloatArray) -> float:
-        """Slope of the cost along the linear motion."""
-        x, out = np.zeros(2 * self.n), 0.0
+    def descent(
+        self, model: Quadratic, A: FloatArray, B: FloatArray, k: FloatArray, K: FloatArray
+    ) -> tuple[float, float]:
+        """Slope of the cost along the linear motion, and half its curvature."""
+        x, slope, bend = np.zeros(2 * self.n), 0.0, 0.0
         for i in range(self.N):
             u = k[i] + K[i] @ x
-            out += float(model.x[i] @ x + model.u[i] @ u)
+            slope += float(model.x[i] @ x + model.u[i] @ u)
+            bend += float(0.5 * (x @ model.xx[i] @ x + u @ model.uu[i] @ u) + u @ model.ux[i] @ x)
             x = A[i] @ x + B[i] @ u + self.gaps[i]
-        return out + float(model.x[self.N] @ x)
+        return slope + float(model.x[self.N] @ x), bend + float(0.5 * x @ model.xx[self.N] @ x)
 
     # ------------------------------------------------------------------ the search
 
@@ -247,29 +253,39 @@ class _Search:
             found = self.backward(model, A, B)
             if found is not None:
                 k, K, S, steepest = found
-                slope = self.descent(model, A, B, k, K)
+                slope, bend = self.descent(model, A, B, k, K)
+                told = (slope, bend) if wide > 0.0 else None
                 if wide > 0.0:
                     self.price = max(self.price, 1.5 * steepest, 2.0 * slope / wide)
                 slope -= self.price * wide
                 self.gains, self.cost_to_go = -K, S
                 if -slope <= tolerance * (tolerance + abs(merit)):
                     return True
-                if self._searched(k, K, slope, merit + self.price * wide):
+                if self._searched(k, K, slope, merit, wide, told):
                     self.mu = max(0.2 * self.mu, LEAST)
                     return False
             self.mu *= 10.0
         self.stuck = True
         return True
 
-    def _searched(self, k: FloatArray, K: FloatArray, slope: float, merit: float) -> bool:
-        """Whether some share of the changes improves the motion, which is then the new one."""
+    def _searched(
+        self, k: FloatArray, K: FloatArray, slope: float, merit: float, wide: float, told: tuple[float, float] | None
+    ) -> bool:
+        """Whether some share of the changes improves the motion, which is then the new one.
+
+        merit, wide: before, without gaps and of gaps; told: how the cost goes with the share while gaps close.
+        """
         for share in SHARES:
             states = self.follow(k, K, float(share))
             if states is None:
                 continue
-            gaps = (1.0 - share) * self.gaps
-            found = self.stages.value(states)[1] + self.price * float(np.abs(gaps).sum())
-            if found <= merit + 1e-4 * share * slope:
+            gaps, value = (1.0 - share) * self.gaps, self.stages.value(states)[1]
+            if told is not None:
+                more = abs(share * told[0]) + share * share * abs(told[1])
+                if value > merit + FAR * more:
+                    continue
+            found = value + self.price * float(np.abs(gaps).sum())
+            if found <= merit + self.price * wide + 1e-4 * share * slope:
                 self.states, self.gaps = states, gaps
                 return True
         return False

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from leastaction.dynamics.api import inverse_dynamics_derivatives
-from leastaction.dynamics.legendre import momentum_of_velocity
-from leastaction.mechanism import Mechanism
+from leastaction.dynamics.legendre import Momenta
 from leastaction.optimize.transcriptions.layout import Layout
 from leastaction.optimize.transcriptions.pieces import Motion
 from leastaction.optimize.transcriptions.sparsity import Pattern
@@ -35,23 +32,17 @@ class Ends:
 
     def __init__(self, problem: Problem) -> None:
         self.mechanism = problem.mechanism
+        self._momenta = Momenta(problem.mechanism)
         ends = ((0, problem.start_velocity), (-1, problem.finish_velocity))
         self.given: list[tuple[int, FloatArray]] = [(k, v) for k, v in ends if v is not None]
         self.rows: list[IntArray] = []
 
-    @cached_property
-    def still(self) -> Mechanism:
-        """The robot without gravity."""
-        return self.mechanism.replace(gravity=(0.0, 0.0, 0.0))
-
     def _momentum(self, q: FloatArray, v: FloatArray) -> FloatArray:
-        return momentum_of_velocity(self.mechanism, q[None], v[None])[0] if v.any() else np.zeros(len(v))
+        return self._momenta.at(q, v) if v.any() else np.zeros(len(v))
 
     def _slope(self, q: FloatArray, v: FloatArray) -> FloatArray:
-        """d(M v)/dq, by inverse dynamics without gravity and motion."""
-        if not v.any():
-            return np.zeros((len(v), len(v)))
-        return inverse_dynamics_derivatives(self.still, q, None, v)[0]
+        """d(M v)/dq, until it is asked for again."""
+        return self._momenta.slope(q, v) if v.any() else np.zeros((len(v), len(v)))
 
     # ------------------------------------------------------------------ momenta are eliminated
 
@@ -79,8 +70,8 @@ class Ends:
             y = -multipliers[self.rows[i]] if self.rows else (-1.0 if k else 1.0) * lam[k, k]
             T = np.zeros((n, n))
             for b, e in enumerate(STEP * np.eye(n)):
-                more, less = (self._slope(self.mechanism.integrate(q[k], x), v) for x in (e, -e))
-                T[:, b] = y @ (more - less) / (2.0 * STEP)
+                more, less = (y @ self._slope(self.mechanism.integrate(q[k], x), v) for x in (e, -e))
+                T[:, b] = (more - less) / (2.0 * STEP)
             H[k, k, :, k] += 0.5 * (T + T.T)
             gradient[k, k] += y @ self._slope(q[k], v)
 
