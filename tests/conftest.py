@@ -1,9 +1,13 @@
 """Settings that must be made before leastaction is imported, and the order of files."""
 
+import gc
 import os
 from collections import Counter
 
 os.environ["LEASTACTION_QUIET"] = "1"
+
+gc.set_threshold(100_000, 20, 20)
+"""Compilers leave millions of objects that stay: looking through them as often as usual takes a good deal of time."""
 
 LONG = {
     "test_cuda.py": 60,

@@ -100,6 +100,10 @@ def test_the_robot_starts_at_home_and_wrong_input_changes_nothing():
     for wrong in ([1.0], [np.nan, 0.0], "a", np.ones((2, 2))):
         with pytest.raises(la.IntegratorError, match="expected 2 finite numbers"):
             sim.step(wrong)
+    with pytest.raises(la.IntegratorError, match=r"controls take no names, but 2 numbers .*mechanism\.velocity_names"):
+        sim.step({"joint1": 0.1})
+    with pytest.raises(la.IntegratorError, match="controls take no names"):
+        la.simulate(robot, controls={"joint1": 0.1}, steps=1, integrator=la.Galerkin(order=2))
     with pytest.raises(la.MechanismError):
         sim.reset([np.nan, 0.0])
     with pytest.raises(la.IntegratorError, match="finite time"):
@@ -122,9 +126,14 @@ def test_simulators_and_their_states_say_what_they_cannot():
         sim.set_state(la.Simulator(robot, la.Galerkin(order=2), dt=0.02, pushable=["link2"]).state())
     with pytest.raises(la.IntegratorError, match="once must be"):
         la.Simulator(robot, la.Galerkin(order=2), once=5)
-    for name in "qvp":
-        with pytest.raises(AttributeError, match=rf"{name} of a Simulator cannot be set: reset\(q, v\)"):
-            setattr(sim, name, [0.0, 0.0])
+    state = sim.state()
+    for name in ("q", "v", "p", "state"):
+        with pytest.raises(
+            AttributeError, match=rf"{name} of a Simulator cannot be set: reset\(q, v\).*set_state\(state\)"
+        ):
+            setattr(sim, name, state if name == "state" else [0.0, 0.0])
+    sim.set_state(sim.state())
+    assert la.Simulator.state(sim).steps == 0
 
 
 def test_a_simulator_can_be_pickled(at_once):

@@ -91,6 +91,7 @@ def _parts() -> list[tuple[str, Callable[[], Any]]]:
     for robot_name in ("pendulum", "four_bar", "flyball_governor", "cube"):
         parts.append((f"Maximal, {robot_name}", lambda n=robot_name: _maximal(la.robots.get(n), la.robots.home(n))))
     parts.append(("Maximal, boxes", _boxes))
+    parts.append(("Maximal, forces that press", _pressed))
     parts.append(("Maximal, servos with force ranges", lambda: _maximal(_ranged(robot))))
     parts.append(("muscles", lambda: _muscles(robot)))
     parts.append(("pictures", lambda: la.view.screenshot(robot, width=32, height=32)))
@@ -278,6 +279,19 @@ def _boxes() -> None:
         b.body(name, mass=1.0, inertia=0.1, shapes=Box((0.5, 0.5, 0.5)))
         b.free(name)
     _maximal(b.build(), [-0.4, 0, 0, 1, 0, 0, 0, 0.4, 0, 0, 1, 0, 0, 0])
+
+
+def _pressed() -> None:
+    """A cube that forces press on the ground while it lands with a corner."""
+    import numpy as np
+
+    import leastaction as la
+
+    cube = la.robots.cube()
+    q = cube.normalize(np.array([0.0, 0.0, 0.0, 0.95, 0.3, 0.02, 0.1]))
+    q[2] = 0.002 + 0.25 * np.abs(la.dynamics.body_poses(cube, q)[0, 2, :3]).sum()
+    p = la.dynamics.mass_matrix(cube, q) @ [0.3, -0.4, 0.5, 0.5, 0.3, -2.0]
+    la.linearize(cube, la.Maximal(), q, p, np.arange(6.0), 0.01)
 
 
 def _hybrid(robot: Any) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -33,6 +34,7 @@ def control_table(stepper: Stepper, controls: Any, steps: int) -> FloatArray:
         fractions = np.array(nodes) * stepper.dt
         table = np.array([[control_at(mechanism, controls(t + f), t + f) for f in fractions] for t in times])
         return table.reshape(shape)
+    refuse_names(mechanism, controls)
     values = _numbers(controls)
     if values is None:
         raise IntegratorError("controls must be finite numbers, or a function of time [s]")
@@ -60,11 +62,20 @@ def check_call(function: Any, what: str, arguments: tuple[str, ...]) -> None:
 
 def control_at(mechanism: Mechanism, value: Any, t: float) -> FloatArray:
     """Controls of the time t [s] as an array of shape (nu,)."""
+    refuse_names(mechanism, value)
     u = _numbers(value)
     u = None if u is None else u.reshape(-1)
     if u is None or u.shape != (mechanism.nu,):
         raise IntegratorError(f"controls at t = {t:g} s: expected {mechanism.nu} finite numbers, got {shown(value)}")
     return u
+
+
+def refuse_names(mechanism: Mechanism, value: Any) -> None:
+    """Tell who gives controls by name in which order they are."""
+    if isinstance(value, Mapping):
+        order = "actuators" if mechanism.actuators else "velocity_names"
+        told = f"{mechanism.nu} numbers in the order of mechanism.{order}"
+        raise IntegratorError(f"controls take no names, but {told}; got {shown(value)}")
 
 
 def _numbers(value: Any) -> FloatArray | None:

@@ -175,6 +175,7 @@ class Stepper:
         carries: extras of the record that are part of a state: what steps, or going back over them, read of the rows
             before.
         lacking: extras that runs of earlier versions lack, and that are zero for them.
+        noting: whether `finish` is to write down contacts and poses of a run, which batches do not keep.
     """
 
     can: frozenset[str] = frozenset()
@@ -187,6 +188,7 @@ class Stepper:
     aim: dict[str, FloatArray] | None = None
     carries: tuple[str, ...] = ()
     lacking: frozenset[str] = frozenset()
+    noting = True
 
     def __init__(self, integrator: Integrator, mechanism: Mechanism, dt: float) -> None:
         self.integrator: Any = integrator
@@ -237,7 +239,8 @@ class Stepper:
     def fleet(self, states: Mapping[str, NDArray[Any]], u: FloatArray) -> Callable[[int], int] | None:
         """Runs of many robots of this kind, one after the other, by number: how many of the steps hold.
 
-        None where there is more to a run than `advance` from the first row of its record to the last.
+        None where robots of this kind are better run one by one. A run that has more to it than its states, such as a
+        warning, ends at 0: it is for `advance` then.
 
         Args:
             states: what `record` has by name, with the number of the robot as first axis; their first rows are filled.

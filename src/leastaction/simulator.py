@@ -21,7 +21,7 @@ from leastaction.mechanism.arguments import FloatArray
 from leastaction.motions import checked_names, motion_at
 from leastaction.pushes import Pushes
 from leastaction.record import Record
-from leastaction.simulator_state import SimulatorState
+from leastaction.simulator_state import SimulatorState, Told, not_set
 from leastaction.start import checked_integrator, first_state, start_time
 from leastaction.trajectory import Trajectory
 
@@ -257,16 +257,16 @@ class Simulator:
 
     @property
     def q(self) -> FloatArray:
-        """Joint positions [rad or m], shape (nq,)."""
+        """Joint positions [rad or m], shape (nq,): a copy, writing into it moves nothing."""
         return self._record.q[self._row].copy()
 
     @q.setter
     def q(self, value: Any) -> None:
-        raise _not_set("q")
+        raise not_set("q", keeps=True)
 
     @property
     def v(self) -> FloatArray:
-        """Joint velocities [rad/s or m/s], shape (nv,)."""
+        """Joint velocities [rad/s or m/s], shape (nv,); a copy."""
         second = self._record.second[self._row]
         if not self._stepper.momentum:
             return second.copy()
@@ -274,11 +274,11 @@ class Simulator:
 
     @v.setter
     def v(self, value: Any) -> None:
-        raise _not_set("v")
+        raise not_set("v", keeps=True)
 
     @property
     def p(self) -> FloatArray:
-        """Momenta dual to v, shape (nv,)."""
+        """Momenta dual to v, shape (nv,); a copy."""
         second = self._record.second[self._row]
         if self._stepper.momentum:
             return second.copy()
@@ -286,7 +286,7 @@ class Simulator:
 
     @p.setter
     def p(self, value: Any) -> None:
-        raise _not_set("p")
+        raise not_set("p", keeps=True)
 
     @property
     def activation(self) -> FloatArray:
@@ -345,6 +345,7 @@ class Simulator:
         stored = {name: self._record.second[self._row][None].copy()}
         return Trajectory(self.mechanism, self.integrator, self.dt, np.array([self.t]), self.q[None], stored)
 
+    @Told
     def state(self) -> SimulatorState:
         """All that the run goes on from; `set_state` brings it back, in this simulator or another of the same kind."""
         first = max(0, self._row - 1)
@@ -403,14 +404,6 @@ def _restored(
     sim = Simulator(mechanism, integrator, dt, pushable=pushable)
     sim.set_state(state)
     return sim
-
-
-def _not_set(name: str) -> AttributeError:
-    """What `sim.q = ...` gets."""
-    return AttributeError(
-        f"{name} of a Simulator cannot be set: reset(q, v) puts the robot somewhere, state() and "
-        "set_state() keep a state"
-    )
 
 
 def _check_state(state: SimulatorState, record: Record) -> None:

@@ -26,6 +26,7 @@ def read(tmp_path, text, **options):
         ("planar", "planar", 3, 3),
         ("floating", "free", 7, 6),
         ("ball", "spherical", 4, 3),
+        ("spherical", "spherical", 4, 3),
         ("planaraxis", "planar", 3, 3),
     ],
 )
@@ -33,6 +34,15 @@ def test_joint_types(tmp_path, kind, ours, nq, nv):
     robot = read(tmp_path, arm(kind=kind))
     hinge = robot.joint("hinge")
     assert (hinge.kind, hinge.nq, hinge.nv, hinge.parent, hinge.child) == (ours, nq, nv, "base", "tip")
+
+
+def test_blank_lines_before_the_declaration_and_zeros_at_the_end_do_no_harm(tmp_path):
+    text = "\n\n<?xml version='1.0'?>\n" + arm(kind="revolute") + "\n\0"
+    assert read(tmp_path, text).joint("hinge").kind == "revolute"
+    broken = text.replace('type="revolute"', 'type="rolling"')
+    with pytest.raises(la.FormatError, match="unknown joint type") as caught:
+        read(tmp_path, broken)
+    assert caught.value.line == 1 + broken[: broken.index('name="hinge"')].count("\n")
 
 
 def test_the_joint_turns_about_its_axis_at_its_origin(tmp_path):

@@ -164,6 +164,9 @@ def test_a_base_without_inertia_on_one_joint_cannot_float(tmp_path):
     with pytest.raises(FormatError, match="no inertia, and joint 'j' would turn it without end, so it cannot float"):
         load_urdf(path, floating_base=True)
     assert load_urdf(path).nv == 1
+    path = write(tmp_path, urdf(link("base", mass=0.0), link("a"), arm))  # PyBullet's way to fix a base
+    with pytest.raises(FormatError, match=r"moments of inertia but no mass, by which .* cannot float"):
+        load_urdf(path, floating_base=True)
     path = write(tmp_path, urdf(base, link("a"), link("b"), arm, joint("k", "continuous", "base", "b")))
     assert load_urdf(path, floating_base=True).nv == 8
     path = write(tmp_path, urdf(base, link("t"), link("a"), joint("f", "fixed", "base", "t"), arm))

@@ -88,8 +88,29 @@ def test_wrong_input_is_named():
     env.reset(seed=0)
     with pytest.raises(la.LeastActionError, match="action"):
         env.step([np.nan])
-    with pytest.raises(la.LeastActionError, match="num_envs"):
-        RobotVectorEnv(0)
+    for wrong in ({"num_envs": 0}, {"num_envs": True}, {"max_episode_steps": 0}, {"workers": -1}):
+        with pytest.raises(la.LeastActionError, match=next(iter(wrong))):
+            RobotVectorEnv(**wrong)
+
+
+def test_a_wrong_action_moves_nobody():
+    envs = RobotVectorEnv(np.int64(3), "CartPole")
+    with pytest.raises(la.LeastActionError, match="reset"):
+        envs.step(np.zeros((3, 1)))
+    seen, _ = envs.reset(seed=0)
+    with pytest.raises(la.LeastActionError, match="environment 1 is not finite"):
+        envs.step([[0.5], [np.nan], [0.5]])
+    for seed in ([1, 2], "a", 1.5):
+        with pytest.raises(la.LeastActionError, match="seed"):
+            envs.reset(seed=seed)
+    nobody = {"reset_mask": np.zeros(3, bool)}
+    np.testing.assert_array_equal(envs.reset(options=nobody)[0], seen)
+    moved = envs.step(np.ones((3, 1)))[0]
+    some, _ = envs.reset(seed=0, options={"reset_mask": np.array([True, False, True])})
+    np.testing.assert_array_equal(some, np.stack([seen[0], moved[1], seen[2]]))
+    with pytest.raises(la.LeastActionError, match="reset_mask"):
+        envs.reset(options={"reset_mask": [0, 1, 2]})
+    envs.close()
 
 
 def test_the_example_learns():

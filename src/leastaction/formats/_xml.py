@@ -17,6 +17,8 @@ MAX_BYTES = 64 * 2**20
 MAX_DEPTH = 1000
 MAX_ELEMENTS = 2_000_000
 
+_DECLARATION = re.compile(rb"(\s+)(<\?xml\s[^>]*\?>)")
+
 _ILLEGAL = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
@@ -171,11 +173,23 @@ class _TreeBuilder:
         raise self.error(f"a document type declaration (<!DOCTYPE {name} ...>) is not allowed")
 
 
+def _tidied(data: bytes) -> bytes:
+    """A document without what other readers overlook: blank lines before its declaration and zeros at its end.
+
+    The blank lines come behind the declaration, so that the numbers of lines stay.
+    """
+    if data.startswith((b"\xff\xfe", b"\xfe\xff")):  # 16 bits a character: zeros belong to these
+        return data
+    data = data.rstrip(b"\0")
+    found = _DECLARATION.match(data)
+    return data if found is None else found[2] + found[1] + data[found.end() :]
+
+
 def parse_xml(data: bytes, file: str) -> Element:
     """The root element of a document; `file` is for messages."""
     builder = _TreeBuilder(file)
     try:
-        builder.parser.Parse(data, True)
+        builder.parser.Parse(_tidied(data), True)
     except expat.ExpatError as error:
         message = f"not well-formed XML: {expat.ErrorString(error.code)}"
         if builder.open and error.code == expat.errors.codes[expat.errors.XML_ERROR_NO_ELEMENTS]:

@@ -9,7 +9,7 @@ Understood beyond the standard:
 
 - `<loop_joint name type>` with `<link1 link xyz rpy>`, `<link2 link xyz rpy>` (the joint's frame in each
   link) and `<axis>`: a joint that closes a loop (Bruedigam's ConstrainedDynamics.jl, Dojo.jl);
-- joint types `ball` (spherical) and `planaraxis` (planar) of the same authors;
+- joint types `ball` (spherical) and `planaraxis` (planar) of the same authors, `spherical` (Bullet's);
 - `<capsule radius length>`, as Drake and Dojo write it;
 - `<dynamics>` with `spring_stiffness`, `spring_reference` (SDFormat's names) and `armature` (MuJoCo's);
   properties of joints with several axes as one number for all, or one for each;
@@ -54,6 +54,7 @@ KINDS = {
     "planar": "planar",
     "floating": "free",
     "ball": "spherical",
+    "spherical": "spherical",
     "planaraxis": "planar",
 }
 """Joint types of URDF files and our kinds."""
@@ -228,11 +229,15 @@ class _Reader:
                 moving += [joint.name] if own & {joint.parent, joint.child} and joint.parent != WORLD else []
             elif joint.parent in own:
                 own.add(joint.child)
-        if len(moving) == 1 and not any(bodies[name].mass > 0.0 or bodies[name].matrix.any() for name in own):
-            raise self.links[base].error(
-                f"the root link has no inertia, and joint {moving[0]!r} would turn it without end, so it cannot float; "
-                "give it an <inertial>, or leave it fixed (floating_base=False)"
-            )
+        if len(moving) != 1 or any(bodies[name].mass > 0.0 for name in own):
+            return
+        why = f"no inertia, and joint {moving[0]!r} would turn it without end"
+        if any(bodies[name].matrix.any() for name in own):
+            why = "moments of inertia but no mass, by which files say that it is fixed"
+        raise self.links[base].error(
+            f"the root link has {why}, so it cannot float; give it an <inertial> with mass, or leave it fixed "
+            "(floating_base=False)"
+        )
 
     def _base(self, name: str) -> None:
         if WORLD in self.links and name != WORLD:

@@ -1,13 +1,12 @@
 """Robots as environments of Gymnasium (extra `gym`): `gymnasium.make("leastaction/Hopper-v0")`.
 
 Ids: `leastaction/CartPole-v0`, `leastaction/Acrobot-v0`, `leastaction/Hopper-v0`, `leastaction/A1-v0`. Gymnasium knows
-them once the package is installed; `register` tells it about them anyway.
+them once the package is installed, or one of the names below was asked for; `register` tells it about them anyway.
 """
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from leastaction._extras import require
 from leastaction.gym.ids import register
 
 if TYPE_CHECKING:
@@ -23,5 +22,5 @@ _HOMES = {"TASKS": "tasks", "Task": "tasks", "RobotEnv": "env", "RobotVectorEnv"
 def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    require("gymnasium", "gym")
+    register()
     return getattr(import_module(f"leastaction.gym.{_HOMES[name]}"), name)

@@ -43,7 +43,11 @@ class RobotEnv(gymnasium.Env[NDArray[np.float64], NDArray[np.float64]]):
         """Start an episode; see Gymnasium."""
         super().reset(seed=seed)
         self.simulator.reset(*self.task.start(self.np_random))
-        return self.task.observe(self.simulator.q, self.simulator.v), {}
+        return self.seen(), {}
+
+    def seen(self) -> NDArray[np.float64]:
+        """What is seen of the robot as it is."""
+        return self.task.observe(self.simulator.q, self.simulator.v)
 
     def step(self, action: Any) -> tuple[NDArray[np.float64], float, bool, bool, dict[str, Any]]:
         """Hold an action; see Gymnasium."""
@@ -53,7 +57,7 @@ class RobotEnv(gymnasium.Env[NDArray[np.float64], NDArray[np.float64]]):
         try:
             return *self.task.act(self.simulator, action), False, {}
         except ConvergenceError as error:
-            return self.task.observe(self.simulator.q, self.simulator.v), 0.0, False, True, {"failure": str(error)}
+            return self.seen(), 0.0, False, True, {"failure": str(error)}
 
     def render(self) -> NDArray[np.uint8] | None:  # type: ignore[override]
         """A picture, shape (480, 640, 3), with render_mode "rgb_array"."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, ClassVar
 
@@ -11,9 +10,11 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
+from leastaction.batch.threads import number_of_cores
 from leastaction.errors import LeastActionError
 from leastaction.gym.env import RobotEnv
 from leastaction.gym.tasks import Task, task_of
+from leastaction.integrators import is_count
 
 
 class RobotVectorEnv(VectorEnv):
@@ -40,32 +41,50 @@ class RobotVectorEnv(VectorEnv):
         max_episode_steps: int | None = None,
         workers: int | None = None,
     ) -> None:
-        if not isinstance(num_envs, int) or num_envs < 1:
-            raise LeastActionError(f"num_envs must be a whole number of at least 1, got {num_envs!r}")
         task = task_of(task)
-        self.num_envs, self.render_mode = num_envs, render_mode
-        self.envs = [RobotEnv(task, render_mode) for _ in range(num_envs)]
-        self.horizon = task.horizon if max_episode_steps is None else max_episode_steps
+        horizon = task.horizon if max_episode_steps is None else max_episode_steps
+        threads = number_of_cores() if workers is None else workers
+        for name, value in (("num_envs", num_envs), ("max_episode_steps", horizon), ("workers", threads)):
+            if not is_count(value):
+                raise LeastActionError(f"{name} must be a whole number of at least 1, got {value!r}")
+        self.num_envs, self.render_mode, self.horizon = int(num_envs), render_mode, int(horizon)
+        self.envs = [RobotEnv(task, render_mode) for _ in range(self.num_envs)]
         self.single_observation_space = self.envs[0].observation_space
         self.single_action_space = self.envs[0].action_space
-        self.observation_space = batch_space(self.single_observation_space, num_envs)
-        self.action_space = batch_space(self.single_action_space, num_envs)
-        self.pool = ThreadPoolExecutor(workers or os.cpu_count())
-        self.counts, self.done = np.zeros(num_envs, int), np.zeros(num_envs, bool)
+        self.observation_space = batch_space(self.single_observation_space, self.num_envs)
+        self.action_space = batch_space(self.single_action_space, self.num_envs)
+        self.pool = ThreadPoolExecutor(threads)
+        self.counts, self.done = np.full(self.num_envs, -1), np.zeros(self.num_envs, bool)
 
     def reset(self, *, seed: Any = None, options: dict[str, Any] | None = None) -> tuple[NDArray[np.float64], dict]:
-        """Start all episodes; `seed` is a number, the first of as many, or one for each."""
+        """Start all episodes; `seed` is a number, the first of as many, or one for each.
+
+        With `options["reset_mask"]`, shape (num_envs,), only those that it marks; the others go on.
+        """
+        mask = np.ones(self.num_envs, bool)
+        if options is not None and "reset_mask" in options:
+            mask = np.asarray(options["reset_mask"])
+            if mask.dtype != bool or mask.shape != (self.num_envs,):
+                raise LeastActionError(f"reset_mask: expected {self.num_envs} of True and False, got {mask!r}")
         seeds = [None] * self.num_envs if seed is None else seed
         if isinstance(seed, int | np.integer):
             seeds = [int(seed) + k for k in range(self.num_envs)]
-        self.counts[:], self.done[:] = 0, False
-        return np.stack([env.reset(seed=s)[0] for env, s in zip(self.envs, seeds, strict=True)]), {}
+        if not hasattr(seeds, "__len__") or len(seeds) != self.num_envs:
+            raise LeastActionError(f"seed: expected a whole number or {self.num_envs} of them, got {seed!r}")
+        self.counts[mask], self.done[mask] = 0, False
+        rows = zip(self.envs, seeds, mask, strict=True)
+        return np.stack([env.reset(seed=s)[0] if new else env.seen() for env, s, new in rows]), {}
 
     def step(self, actions: Any) -> tuple[NDArray[np.float64], NDArray[Any], NDArray[Any], NDArray[Any], dict]:
         """Hold an action for each; see Gymnasium."""
         actions = np.asarray(actions, float)
         if actions.shape != self.action_space.shape:
             raise LeastActionError(f"actions: expected shape {self.action_space.shape}, got {actions.shape}")
+        wrong = np.flatnonzero(~np.isfinite(actions).all(axis=1) & ~self.done)  # before any of them moves
+        if len(wrong):
+            raise LeastActionError(f"actions: that of environment {wrong[0]} is not finite: {actions[wrong[0]]!r}")
+        if (self.counts < 0).any():
+            raise LeastActionError("an episode begins with reset: call it before the first step")
 
         def one(k: int) -> tuple[Any, float, bool, bool, dict[str, Any]]:
             if self.done[k]:

@@ -68,7 +68,7 @@ def real_array(value: Any) -> NDArray[np.float64] | None:
         if a.dtype.kind not in "fiuO" or (a.dtype.kind == "O" and any(isinstance(x, _NO_REALS) for x in a.flat)):
             return None
         return np.array(a, dtype=np.float64)
-    except (TypeError, ValueError, OverflowError):
+    except (TypeError, ValueError, OverflowError, RuntimeError):  # the last: of PyTorch, whose tensor has a gradient
         return None
 
 

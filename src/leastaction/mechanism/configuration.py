@@ -90,7 +90,7 @@ def checked(mechanism: Mechanism, value: Any, size: int, what: str) -> FloatArra
 def positions(mechanism: Mechanism, value: Any, what: str) -> FloatArray:
     """Configurations, shape (..., nq), with quaternions that are units within 1e-3."""
     q = checked(mechanism, value, mechanism.nq, what)
-    for i in _quaternions(mechanism) if mechanism.nq != mechanism.nv else ():
+    for i in quaternions(mechanism) if mechanism.nq != mechanism.nv else ():
         if (np.abs(np.linalg.norm(q[..., i : i + 4], axis=-1) - 1.0) > 1e-3).any():
             name = mechanism.coordinate_names[i]
             raise MechanismError(f"{what}: the quaternion at {name!r} must have unit norm; normalize makes it so")
@@ -145,7 +145,7 @@ def difference(mechanism: Mechanism, q0: Any, q1: Any) -> FloatArray:
     return out
 
 
-def _quaternions(mechanism: Mechanism) -> list[int]:
+def quaternions(mechanism: Mechanism) -> list[int]:
     """Where the quaternions of ball and free joints start in q."""
     nodes = mechanism.coordinate_groups
     return [int(n.iq) + (3 if n.kind == Motion.FREE else 0) for n in nodes if n.nv > 1]
@@ -154,7 +154,7 @@ def _quaternions(mechanism: Mechanism) -> list[int]:
 def normalize(mechanism: Mechanism, q: Any) -> FloatArray:
     """See `Mechanism.normalize`."""
     q = checked(mechanism, q, mechanism.nq, "q")
-    for i in _quaternions(mechanism):
+    for i in quaternions(mechanism):
         norm = np.linalg.norm(q[..., i : i + 4], axis=-1, keepdims=True)
         if (norm == 0.0).any():
             raise MechanismError(f"q: the quaternion at {mechanism.coordinate_names[i]!r} is zero")

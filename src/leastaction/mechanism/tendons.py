@@ -170,7 +170,7 @@ def _via(via: Any, what: str) -> tuple[Attachment | Wrap | float, ...]:
         if isinstance(item, Attachment):
             count += 1
             continue
-        if out and (k == 0 or count < 2):
+        if out and count < 2 and (k > 0 or len(out) == 1):  # a path may begin with a pulley
             raise MechanismError(f"{what}: each stretch of the path needs at least two points")
         count = 0
     return tuple(out)
